@@ -1,0 +1,43 @@
+// addr.h: network addresses and the flow key, in host form.
+#pragma once
+#include "base/base.h"
+
+struct mac_addr {
+    uint8_t b[6];
+};
+
+// ip_addr: 16 bytes. IPv6 as on the wire; IPv4 as the mapped form ::ffff:a.b.c.d (RFC 4291 2.5.5.2),
+// so that one comparison serves both families.
+struct ip_addr {
+    uint8_t b[16];
+};
+
+static inline struct ip_addr ip_from_v4(uint32_t v4)
+{
+    return (struct ip_addr){{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, (uint8_t)(v4 >> 24),
+                             (uint8_t)(v4 >> 16), (uint8_t)(v4 >> 8), (uint8_t)v4}};
+}
+
+static inline uint32_t ip_to_v4(const struct ip_addr *a)
+{
+    return (uint32_t)a->b[12] << 24 | (uint32_t)a->b[13] << 16 | (uint32_t)a->b[14] << 8 | a->b[15];
+}
+
+// flow_key: names a connection for the table. 24 bytes so that it is hashed as three words; the
+// peer's address, both ports in host order, and the index of the local address among those that the
+// worker serves. `zero` is 0.
+struct flow_key {
+    struct ip_addr remote;
+    uint16_t remote_port;
+    uint16_t local_port;
+    uint16_t local_ix;
+    uint16_t zero;
+} __attribute__((aligned(8)));
+
+static_assert(sizeof(struct flow_key) == 24, "hashed and compared as three 64-bit words");
+
+static inline bool flow_key_equal(const struct flow_key *a, const struct flow_key *b)
+{
+    const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2])) == 0;
+}

@@ -1,0 +1,46 @@
+// base.h: what every file may rely on: limits of the data path, small macros, the always-on check.
+#pragma once
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CACHE_LINE = 64,
+    BURST_MAX = 64,  // packets taken from a port in one turn; arrays of a turn are sized by it
+};
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ALIGN_UP(n, to) (((n) + (to) - 1) / (to) * (to))
+#define CACHE_ALIGNED __attribute__((aligned(CACHE_LINE)))
+
+// check_failed: prints file, line and the broken assumption to stderr and aborts. Never returns.
+_Noreturn void check_failed(const char *file, int line, const char *what);
+
+// CHECK: our own errors, always on. Not for what a peer or a user can cause.
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (unlikely(!(cond)))                                                                     \
+            check_failed(__FILE__, __LINE__, #cond);                                               \
+    } while (0)
+
+// DCHECK: the same inside a burst: on in debug builds only (meson -Dbuildtype=debug).
+#ifdef C10M_DEBUG
+#define DCHECK(cond) CHECK(cond)
+#else
+#define DCHECK(cond) ((void)sizeof(cond))
+#endif
+
+static inline void prefetch0(const void *p)
+{
+    __builtin_prefetch(p, 0, 3);
+}
+
+static inline void prefetch0_w(const void *p)
+{
+    __builtin_prefetch(p, 1, 3);
+}

@@ -1,0 +1,64 @@
+// seg.h: a TCP segment in host form, both ways. Filled once at the border; inside there is no wire
+// order and no unchecked length. Pure data: no packet type.
+#pragma once
+#include "base/addr.h"
+#include "base/base.h"
+
+enum seg_flag {  // RFC 9293 3.1, the flag byte as on the wire
+    SEG_FIN = 0x01,
+    SEG_SYN = 0x02,
+    SEG_RST = 0x04,
+    SEG_PSH = 0x08,
+    SEG_ACK = 0x10,
+    SEG_URG = 0x20,
+    SEG_ECE = 0x40,
+    SEG_CWR = 0x80,
+};
+
+enum seg_opt {  // which options are present
+    SEG_OPT_MSS = 0x01,
+    SEG_OPT_WSCALE = 0x02,
+    SEG_OPT_TS = 0x04,         // RFC 7323
+    SEG_OPT_SACK_PERM = 0x08,  // RFC 2018
+    SEG_OPT_SACK = 0x10,
+};
+
+// seg_in: one received segment whose lengths, checksum and options have been checked.
+struct seg_in {
+    struct flow_key key;
+    uint32_t seq;
+    uint32_t ack;
+    uint32_t ts_val, ts_ecr;  // valid with SEG_OPT_TS
+    uint16_t wnd;             // as sent, not scaled
+    uint16_t mss;             // valid with SEG_OPT_MSS
+    uint16_t data_off;        // of the payload, from the first byte of the frame
+    uint16_t data_len;        // bytes of payload
+    uint16_t pkt_ix;          // index of the packet in this turn's burst
+    uint8_t flags;            // SEG_FIN...
+    uint8_t opts;             // SEG_OPT_MSS...
+    uint8_t wscale;           // valid with SEG_OPT_WSCALE, at most 14 (RFC 7323 2.3)
+    uint8_t sack_off;         // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
+    uint8_t sack_count;       // 0..4
+    uint8_t ecn;              // the two ECN bits of the IP header
+    uint16_t urg;             // urgent pointer as sent
+    uint16_t pad;
+} CACHE_ALIGNED;
+
+static_assert(sizeof(struct seg_in) == 64, "a burst of parsed segments is 4 KiB: an eighth of L1");
+
+// seg_out: one segment to send. data[] names up to two ranges of readable memory that are copied
+// behind the headers; they need to stay valid until net_output() returns.
+struct seg_out {
+    struct flow_key key;
+    uint32_t seq;
+    uint32_t ack;
+    uint32_t ts_val, ts_ecr;  // with SEG_OPT_TS
+    const uint8_t *data[2];
+    uint16_t data_len[2];
+    uint16_t wnd;  // as it goes out, already scaled
+    uint16_t mss;  // with SEG_OPT_MSS
+    uint8_t flags;
+    uint8_t opts;  // options to write, in Linux's order
+    uint8_t wscale;
+    uint8_t tos;
+};
