@@ -1,10 +1,10 @@
 // pkt.h: a packet. The one header of the data path that knows it is an rte_mbuf; everything above
 // calls these. A packet belongs to one worker at a time and lives in that worker's pool.
 #pragma once
-#include "base/base.h"
-
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+
+#include "base/base.h"
 
 struct pkt {
     struct rte_mbuf m;
@@ -48,15 +48,46 @@ static inline void pkt_set_len(struct pkt *p, uint32_t len)
 }
 
 // pkt_alloc_bulk: n empty packets out of the worker's own pool, all or none. False: pool empty.
+// Writes the packet's first cache line only: the offload field that belongs to tx flags
+// (m.tx_offload) is not reset; who sets a tx flag sets the whole field.
 static inline bool pkt_alloc_bulk(struct pkt_pool *pool, struct pkt **pkts, unsigned n)
 {
-    return rte_pktmbuf_alloc_bulk(&pool->mp, (struct rte_mbuf **)pkts, n) == 0;
+    if (unlikely(rte_mempool_get_bulk(&pool->mp, (void **)pkts, n) != 0))
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = &pkts[i]->m;
+        m->data_off = PKT_HEADROOM;
+        m->port = RTE_MBUF_PORT_INVALID;
+        m->ol_flags = 0;
+        m->packet_type = 0;
+        m->pkt_len = 0;
+        m->data_len = 0;
+        m->vlan_tci = 0;
+    }
+    return true;
 }
 
-// pkt_free_bulk: gives n packets back. They may be chains; they come from the worker's own pool.
+// pkt_free_bulk_slow: what pkt_free_bulk() does with a burst that holds a chain, a packet with more
+// than one reference, or packets of several pools.
+void pkt_free_bulk_slow(struct pkt **pkts, unsigned n);
+
+// pkt_free_bulk: gives n packets back. They may be chains; they come from the worker's own pool. A
+// packet taken out of a chain must have its m.next cleared before (nb_segs 1 means next NULL).
 static inline void pkt_free_bulk(struct pkt **pkts, unsigned n)
 {
-    rte_pktmbuf_free_bulk((struct rte_mbuf **)pkts, n);
+    if (unlikely(n == 0))
+        return;
+    struct rte_mempool *mp = pkts[0]->m.pool;
+    bool plain = true;
+    for (unsigned i = 0; i < n; i++) {
+        const struct rte_mbuf *m = &pkts[i]->m;
+        plain &= (m->nb_segs == 1) & (rte_mbuf_refcnt_read(m) == 1) & (m->pool == mp) &
+                 ((m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)) == 0);
+    }
+    if (likely(plain))
+        rte_mempool_put_bulk(mp, (void **)pkts, n);
+    else
+        pkt_free_bulk_slow(pkts, n);
 }
 
 static inline void pkt_free(struct pkt *p)
@@ -85,6 +116,14 @@ static inline enum pkt_cksum pkt_rx_l4_cksum(const struct pkt *p)
 }
 
 // pkt_pool_create: a pool of at least `count` packets of PKT_ROOM bytes for one worker, on NUMA
-// node `node` (-1: any), single producer and consumer, with a cache of 512 for that worker.
-// `name` at most 20 characters, unique. NULL: rte_errno says why.
+// node `node` (-1: any), single producer and consumer, with a cache of 512 for that worker (at
+// least 1,024 packets). `name` at most 20 characters, unique. NULL: rte_errno says why. Control
+// thread. The cache serves EAL threads only; another thread reaches the ring behind it each time.
 struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node);
+
+// pkt_pool_destroy: gives the pool's memory back. No packet of it is in use. NULL: nothing.
+void pkt_pool_destroy(struct pkt_pool *pool);
+
+// pkt_pool_free_count: packets neither in use nor posted to a port; exact while its worker stands
+// still. Any thread.
+unsigned pkt_pool_free_count(const struct pkt_pool *pool);

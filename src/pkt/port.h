@@ -32,10 +32,11 @@ struct port;
 // control thread, before the workers start or after they have stopped (stats: at any time).
 struct port_ops {
     const char *driver;
-    // rx_burst: up to n packets from queue q into pkts, allocated from that queue's pool; returns how
-    // many. Offload flags are the driver's verdict on this packet or none, never stale.
+    // rx_burst: up to n packets from queue q into pkts, allocated from that queue's pool; returns
+    // how many. Offload flags are the driver's verdict on this packet or none, never stale.
     uint16_t (*rx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
-    // tx_burst: takes ownership of the first `returned` packets of pkts; the rest stay the caller's.
+    // tx_burst: takes ownership of the first `returned` packets of pkts; the rest stay the
+    // caller's.
     uint16_t (*tx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
     void (*stats)(struct port *p, struct port_stats *out);
     void (*close)(struct port *p);

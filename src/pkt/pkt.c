@@ -1,0 +1,44 @@
+#include "pkt/pkt.h"
+
+#include <errno.h>
+#include <rte_errno.h>
+#include <string.h>
+
+enum {
+    POOL_CACHE = 512,
+    NAME_MAX_CHARS = 20,
+};
+
+// A single-producer, single-consumer ring behind the cache: the owner's alloc and free then hold no
+// atomic instruction. rte_pktmbuf_pool_create() would choose the multi-producer one.
+static const char pool_ops[] = "ring_sp_sc";
+
+struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node)
+{
+    if (strlen(name) > NAME_MAX_CHARS) {
+        rte_errno = ENAMETOOLONG;
+        return NULL;
+    }
+    // The pool refuses a cache of more than two thirds of its packets.
+    unsigned n = MAX(count, 2u * POOL_CACHE);
+    struct rte_mempool *mp = rte_pktmbuf_pool_create_by_ops(
+        name, n, POOL_CACHE, 0, PKT_HEADROOM + PKT_ROOM, node < 0 ? SOCKET_ID_ANY : node, pool_ops);
+    return (struct pkt_pool *)mp;
+}
+
+void pkt_pool_destroy(struct pkt_pool *pool)
+{
+    if (pool != NULL)
+        rte_mempool_free(&pool->mp);
+}
+
+unsigned pkt_pool_free_count(const struct pkt_pool *pool)
+{
+    return rte_mempool_avail_count(&pool->mp);
+}
+
+void pkt_free_bulk_slow(struct pkt **pkts, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        rte_pktmbuf_free(&pkts[i]->m);
+}
