@@ -1,0 +1,151 @@
+// block.h: the connection block [TCB | socket | app]: four cache lines, placed in hugepages, without
+// one pointer. The layout is the design: an in-order segment touches lines 0 and 1, the application
+// line 3; line 2 is for trouble, closing and queues that did not drain at once.
+//
+//   line 0  identity and in-order receive   the look-up compares the key here
+//   line 1  sending, RTT, deadlines         what a reply and its acknowledgement touch
+//   line 2  socket, cold TCP                queues of unconsumed data, recovery, slow timers
+//   line 3  application state
+//
+// One writer: the worker that owns the connection for life.
+#pragma once
+#include "base/addr.h"
+#include "base/base.h"
+
+#define BLOCK_NONE UINT32_MAX
+#define EXT_NONE   UINT32_MAX
+
+enum block_flag {
+    BF_TS = 1 << 0,           // timestamps agreed (RFC 7323)
+    BF_ACK_NOW = 1 << 1,      // an acknowledgement is due in this turn
+    BF_ACK_DELAYED = 1 << 2,  // one is due by delack_at_ms
+    BF_DIRTY = 1 << 3,        // on the dirty list
+    BF_FIN_QUEUED = 1 << 4,   // FIN follows the last queued byte (at snd_end)
+    BF_TROUBLE = 1 << 5,      // has an extension record: leave the fast path
+    BF_NODELAY = 1 << 6,      // no Nagle
+    BF_PAUSED = 1 << 7,       // the application takes no data for now
+    BF_WANT_WRITE = 1 << 8,   // a send was cut short: the application is owed `writable`
+    BF_TIMED = 1 << 9,        // rtt_seq, rtt_us hold a running measurement (no timestamps)
+    BF_IN_APP = 1 << 10,      // the application has seen `open` and must see `close`
+    BF_PEER_FIN = 1 << 11,    // the peer's FIN was received in order
+    BF_END_TOLD = 1 << 12,    // ... and the application was told
+    BF_PROBE = 1 << 13,       // rto_at_ms is the persist timer (RFC 9293 3.8.6.1)
+    BF_ABORT = 1 << 14,       // the application asked for RST
+    BF_DELACK_ARMED = 1 << 15,  // delack_at_ms holds a deadline
+};
+
+struct block {
+    // line 0
+    struct flow_key key;
+    uint32_t rcv_nxt;
+    uint32_t rcv_adv;  // right edge of the window that the peer was told; never moves left
+    uint32_t snd_una;
+    uint32_t snd_nxt;
+    uint32_t snd_wnd;       // bytes, scaled
+    uint32_t ts_recent;     // RFC 7323 4.3
+    uint32_t ts_recent_ms;  // when it was set: it is void after 24 days (RFC 7323 5.5)
+    uint16_t flags;         // enum block_flag
+    uint8_t state;          // enum tcp_state; written by tcp_set_state() alone
+    uint8_t service;        // index of the service
+    uint8_t snd_wscale;
+    uint8_t rcv_wscale;
+    uint16_t mss;         // payload bytes of a full segment, options taken off
+    uint32_t dirty_next;  // next of the dirty list; BLOCK_NONE: the last
+
+    // line 1
+    uint32_t snd_end;             // sequence number after the last queued byte
+    uint32_t snd_max;             // highest sequence number sent, plus one
+    uint32_t snd_head, snd_tail;  // send queue: buffers not yet acknowledged; BUF_NONE
+    uint32_t snd_wl1;             // sequence number of the last window update
+    uint32_t cwnd;                // bytes
+    uint32_t srtt_us;             // smoothed RTT times 8 (RFC 6298); 0: none yet
+    uint32_t rttvar_us;           // RTT variation times 4
+    uint32_t rtt_seq, rtt_us;     // the timed segment and when it left, without timestamps
+    uint32_t rto_at_ms;           // deadline of retransmission or persist; 0: none
+    uint32_t wheel_near_ms;       // when the wheel wakes this block for a near deadline; 0: never
+    uint32_t wheel_far_ms;        // the same for keepalive, FIN-WAIT-2, application
+    uint32_t far_at_ms;           // earliest of those deadlines; 0: none
+    uint32_t rcvq_bytes;          // bytes received in order and not consumed
+    uint8_t backoff;              // doublings of the RTO
+    uint8_t dupacks;
+    uint8_t unacked_segs;  // data segments received since the last ACK left
+    uint8_t probes;        // keepalive probes without answer
+
+    // line 2
+    uint32_t ssthresh;
+    uint32_t delack_at_ms;
+    uint32_t snd_cur;               // buffer that holds snd_nxt, or one before it: a hint
+    uint32_t rcvq_head, rcvq_tail;  // unconsumed data
+    uint32_t ext;                   // extension record; EXT_NONE
+    uint32_t app_timer_at_ms;       // 0: none
+    uint32_t linger_at_ms;          // FIN-WAIT-2 ends here; 0: none
+    uint32_t keepalive_ms;          // idle time before a probe; 0: off
+    uint32_t last_rx_ms;            // last sign of life seen by the keepalive timer
+    uint32_t last_rcv_nxt;          // rcv_nxt at that time
+    uint32_t iss, irs;
+    uint32_t snd_copied;  // bytes in own buffers of the send queue
+    uint16_t generation;  // counts the lives of this block
+    uint8_t close_why;    // enum c10m_close, told by `close`
+    uint8_t retries;      // retransmissions of the oldest segment
+    uint32_t spare;
+
+    // line 3
+    uint8_t app[64];
+} CACHE_ALIGNED;
+
+static_assert(sizeof(struct block) == 256, "each more line costs 640 MB at ten million connections");
+static_assert(offsetof(struct block, dirty_next) == 60, "line 0: identity and in-order receive");
+static_assert(offsetof(struct block, snd_end) == 64, "line 1 begins with what a reply needs");
+static_assert(offsetof(struct block, probes) == 127, "line 1: sending and deadlines");
+static_assert(offsetof(struct block, ssthresh) == 128, "line 2 is not touched in order");
+static_assert(offsetof(struct block, app) == 192, "line 3 is the application's");
+
+// ext: the extension record of a connection in trouble; given back as soon as that is over.
+struct ext {
+    uint32_t ooo_head;   // out-of-order data, by sequence number; BUF_NONE
+    uint32_t ooo_count;  // buffers in it
+    uint32_t recover;    // RFC 6582: snd_max when recovery began
+    uint32_t fin_seq;    // with has_fin: a FIN that arrived beyond a gap sits at this number
+    uint8_t in_recovery;
+    uint8_t has_fin;
+    uint8_t pad[46];
+} CACHE_ALIGNED;
+
+static_assert(sizeof(struct ext) == 64, "one line of trouble");
+
+// time_wait: what is left of an IPv4 connection for 2 MSL. Capacity is [memory] time_wait; 1 M closes
+// a second for 60 s are 1.9 GB of these.
+struct time_wait {
+    uint32_t remote_v4;
+    uint16_t remote_port, local_port;
+    uint16_t local_ix;
+    uint8_t live;
+    uint8_t snd_wscale;
+    uint32_t snd_nxt, rcv_nxt;
+    uint32_t ts_recent;  // with has_ts
+    uint32_t expires_ms;
+    uint16_t wnd;  // as it goes out
+    uint8_t has_ts;
+    uint8_t pad;
+};
+
+static_assert(sizeof(struct time_wait) == 32, "two a line: the oldest lie in order");
+
+// syn_record: a half-open connection (RFC 4987: no block before the handshake is done).
+struct syn_record {
+    struct flow_key key;
+    uint32_t iss, irs;
+    uint32_t ts_recent;
+    uint32_t retry_at_ms;
+    uint32_t sent_us;  // when the last SYN-ACK left, for the first RTT
+    uint16_t mss;      // as the peer sent it
+    uint16_t wnd;      // the peer's, as sent
+    uint8_t wscale;    // the peer's
+    uint8_t opts;      // SEG_OPT_...: agreed
+    uint8_t service;
+    uint8_t retries;
+    uint8_t live;
+    uint8_t pad[11];
+} CACHE_ALIGNED;
+
+static_assert(sizeof(struct syn_record) == 64, "one line for a half-open connection");

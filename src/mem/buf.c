@@ -1,0 +1,40 @@
+#include "mem/buf.h"
+
+size_t buf_footprint(uint32_t data_count, uint32_t ref_count)
+{
+    size_t count = (size_t)data_count + ref_count;
+    return ALIGN_UP(count * sizeof(struct buf), CACHE_LINE) +
+           ALIGN_UP(count * sizeof(uint32_t), CACHE_LINE) + (size_t)data_count * BUF_STRIDE;
+}
+
+void buf_init(struct buf_pool *p, void *mem, uint32_t data_count, uint32_t ref_count)
+{
+    CHECK((uintptr_t)mem % CACHE_LINE == 0);
+    uint32_t count = data_count + ref_count;
+    uint8_t *at = mem;
+    p->bufs = (struct buf *)at;
+    at += ALIGN_UP((size_t)count * sizeof(struct buf), CACHE_LINE);
+    p->free_data = (uint32_t *)at;
+    p->free_refs = p->free_data + data_count;
+    at += ALIGN_UP((size_t)count * sizeof(uint32_t), CACHE_LINE);
+    p->room = at;
+    p->data_count = data_count;
+    p->count = count;
+    for (uint32_t i = 0; i < data_count; i++)
+        p->free_data[i] = data_count - 1 - i;
+    for (uint32_t i = 0; i < ref_count; i++)
+        p->free_refs[i] = count - 1 - i;
+    p->n_free_data = data_count;
+    p->n_free_refs = ref_count;
+    p->low_water = data_count;
+}
+
+void buf_put_chain(struct buf_pool *p, uint32_t head)
+{
+    while (head != BUF_NONE) {
+        CHECK(head < p->count);
+        uint32_t next = p->bufs[head].next;
+        buf_put(p, head);
+        head = next;
+    }
+}
