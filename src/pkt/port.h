@@ -16,7 +16,14 @@ enum port_cap {
     PORT_NO_SYSCALL = 1 << 7,  // rx_burst and tx_burst never enter the kernel
 };
 
-enum { PORTS_MAX = 16, PORT_NAME_BYTES = 32, PORT_QUEUES_MAX = 16 };
+enum {
+    PORTS_MAX = 16,
+    PORT_NAME_BYTES = 32,
+    PORT_QUEUES_MAX = 16,
+    PORT_MTU_DEFAULT = 1500,
+    PORT_MTU_MIN = 68,             // RFC 791: what every host must be able to send whole
+    PORT_MTU_MAX = PKT_ROOM - 14,  // one frame in one packet
+};
 
 // port_stats: totals since open, as the device counts them; read by the control thread.
 struct port_stats {
@@ -50,4 +57,28 @@ struct port {
     uint16_t mtu;  // bytes of an IP packet
     uint16_t queues;
     void *priv;  // the driver's
+};
+
+// port_params: what a driver needs to open a port. Start-up fills it from the configuration;
+// strings and the inner parameters stay the caller's and need to live until the open returns.
+struct port_params {
+    const char *name;    // of the port, at most PORT_NAME_BYTES - 1 characters
+    const char *driver;  // one of the table in drivers/port_table.c
+    const char *device;  // tap: the kernel interface, at most 15 characters
+    bool has_mac;        // else the driver chooses a locally administered one
+    struct mac_addr mac;
+    uint16_t mtu;               // 0: 1,500
+    uint16_t queues;            // 1..PORT_QUEUES_MAX
+    uint32_t rx_ring, tx_ring;  // packets a queue can hold, a power of two; 0: the driver's choice
+    int node;                   // NUMA node for rings, -1: any
+    struct pkt_pool *pools[PORT_QUEUES_MAX];  // one per queue: the pool of the worker that owns it
+    bool has_host;                            // tap: give the kernel side an address
+    uint32_t host_v4;                         // host order
+    uint8_t host_prefix;                      // bits, 1..32
+    // fault:
+    const struct port_params
+        *wraps;  // the port inside; pools and queues are taken from the outside
+    uint64_t seed;
+    uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;  // each way; 0..1,000,000
+    uint32_t delay_ms;                                           // each way
 };

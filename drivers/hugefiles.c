@@ -1,0 +1,76 @@
+#include "drivers/hugefiles.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static bool read_count(uint64_t page_bytes, const char *file, uint64_t *out)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%llukB/%s",
+             (unsigned long long)(page_bytes >> 10), file);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return false;
+    unsigned long long v = 0;
+    bool ok = fscanf(f, "%llu", &v) == 1;
+    fclose(f);
+    *out = v;
+    return ok;
+}
+
+static void find_mount(uint64_t page_bytes, char *out)
+{
+    out[0] = '\0';
+    FILE *f = setmntent("/proc/self/mounts", "re");
+    if (f == NULL)
+        return;
+    struct mntent e;
+    char text[4096];
+    while (out[0] == '\0' && getmntent_r(f, &e, text, sizeof(text)) != NULL) {
+        struct statfs s;
+        if (strcmp(e.mnt_type, "hugetlbfs") != 0 || statfs(e.mnt_dir, &s) != 0)
+            continue;
+        if ((uint64_t)s.f_bsize == page_bytes && strlen(e.mnt_dir) < HUGE_PATH_BYTES &&
+            access(e.mnt_dir, R_OK | W_OK | X_OK) == 0)
+            strcpy(out, e.mnt_dir);
+    }
+    endmntent(f);
+}
+
+bool hugepages_read(uint64_t page_bytes, struct hugepages *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->page_bytes = page_bytes;
+    if (!read_count(page_bytes, "nr_hugepages", &out->total) ||
+        !read_count(page_bytes, "free_hugepages", &out->free))
+        return false;
+    find_mount(page_bytes, out->mount);
+    return true;
+}
+
+void hugefiles_remove(const char *dir, const char *prefix)
+{
+    char head[HUGE_PATH_BYTES];
+    snprintf(head, sizeof(head), "%smap_", prefix);
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        return;
+    struct dirent *e;
+    while ((e = readdir(d)) != NULL) {
+        if (strncmp(e->d_name, head, strlen(head)) != 0)
+            continue;
+        int fd = openat(dirfd(d), e->d_name, O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+        close(fd);
+    }
+    closedir(d);
+}

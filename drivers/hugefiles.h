@@ -1,0 +1,19 @@
+// hugefiles.h: the host's huge pages as far as EAL's share of them goes: how many are free, where
+// they are mounted, and the files that a process leaves there.
+#pragma once
+#include "base/base.h"
+
+enum { HUGE_PATH_BYTES = 256 };
+
+struct hugepages {
+    uint64_t page_bytes;
+    uint64_t total, free;         // pages
+    char mount[HUGE_PATH_BYTES];  // a hugetlbfs of this page size; empty: none is mounted
+};
+
+// hugepages_read: fills out for pages of page_bytes. False: this kernel has no such pages.
+bool hugepages_read(uint64_t page_bytes, struct hugepages *out);
+
+// hugefiles_remove: deletes the files "PREFIXmap_*" in dir that no live process holds. EAL keeps a
+// shared flock on each file it uses; a file that can be locked exclusively is stale.
+void hugefiles_remove(const char *dir, const char *prefix);

@@ -1,0 +1,14 @@
+// port_table.h: the list of drivers, and the one way to open and close a port.
+#pragma once
+#include "pkt/port.h"
+
+// port_open: opens a port with the driver that params->driver names. What holds for every driver is
+// checked here (name, queues, mtu). Control thread, after eal_start(). NULL: err says why.
+struct port *port_open(const struct port_params *params, struct err *err);
+
+// port_close: stops the port and gives its packets back to their pools. No thread uses it any more.
+// NULL: nothing.
+void port_close(struct port *p);
+
+// port_drivers: the names of all drivers, separated by ", ".
+const char *port_drivers(void);
