@@ -1,7 +1,7 @@
-// c10m/app.h: what an application sees. It runs inside the worker, on connections whose state lies in
-// the connection block: a callback gets the connection, does what can be done at once, and returns.
-// It may not block, sleep, allocate or make system calls: its cycles are counted and every packet of
-// the core waits for it.
+// c10m/app.h: what an application sees. It runs inside the worker, on connections whose state lies
+// in the connection block: a callback gets the connection, does what can be done at once, and
+// returns. It may not block, sleep, allocate or make system calls: its cycles are counted and every
+// packet of the core waits for it.
 //
 //                        open                 data / end / writable / timer
 //   peer's handshake ------------> [ connection ] --------------------------> callbacks
@@ -9,8 +9,8 @@
 //                                       v
 //                                    block reused
 //
-// Threads: all callbacks of a connection run on the one worker that owns it for life. Only `init` and
-// `fini` run on the control thread, before the workers start and after they have stopped.
+// Threads: all callbacks of a connection run on the one worker that owns it for life. Only `init`
+// and `fini` run on the control thread, before the workers start and after they have stopped.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,35 +18,42 @@
 
 struct c10m_conn;     // one connection, valid during the callback that gets it
 struct c10m_service;  // one [service NAME] of the configuration that runs this application
-struct c10m_image;    // immutable bytes in hugepages, shared by all workers, to be sent by reference
+struct c10m_image;  // immutable bytes in hugepages, shared by all workers, to be sent by reference
 
-enum { C10M_STATE_BYTES = 64 };  // application state per connection, zero at open
+enum {
+    C10M_STATE_BYTES = 64,  // application state per connection, zero at open
+    // Bytes an application left unconsumed are offered as one contiguous range up to this many
+    // (from the first unconsumed byte on, never fewer than the time before): a parser that waits
+    // for the end of something may rely on it.
+    C10M_DATA_CONTIG_BYTES = 16384,
+};
 
 // Why a connection ended, as `close` is told.
 enum c10m_close {
-    C10M_CLOSED,        // both directions closed in order
-    C10M_RESET,         // the peer reset it
-    C10M_TIMED_OUT,     // the peer stopped answering (R2, keepalive)
-    C10M_ABORTED,       // c10m_abort(), or the server stops
-    C10M_UNREACHABLE,   // active open failed: no answer or refused by the network
-    C10M_REFUSED,       // active open answered by RST
+    C10M_CLOSED,       // both directions closed in order
+    C10M_RESET,        // the peer reset it
+    C10M_TIMED_OUT,    // the peer stopped answering (R2, keepalive)
+    C10M_ABORTED,      // c10m_abort(), or the server stops
+    C10M_UNREACHABLE,  // active open failed: no answer or refused by the network
+    C10M_REFUSED,      // active open answered by RST
 };
 
 // c10m_app: one application. Every callback but `data` may be NULL. `s` is where the result of
 // c10m_service_data() for its service can be found.
 struct c10m_app {
     const char *name;
-    // init: once per service that names this application, before the workers start. Returns 0, or -1
-    // with a line for the user in err[0..err_bytes). May allocate, read files, make images.
+    // init: once per service that names this application, before the workers start. Returns 0, or
+    // -1 with a line for the user in err[0..err_bytes). May allocate, read files, make images.
     int (*init)(struct c10m_service *s, char *err, size_t err_bytes);
     void (*fini)(struct c10m_service *s);
     // open: the connection is established; state is all zero.
     void (*open)(struct c10m_conn *c);
-    // data: in-order bytes of the stream, where they lie. Returns how many were consumed (0..len); what
-    // is not stays queued, closes the window, and is offered again, together with what follows, when more arrives or
-    // after c10m_resume(). The bytes are valid during the call only.
+    // data: in-order bytes of the stream, where they lie. Returns how many were consumed (0..len);
+    // what is not stays queued, closes the window, and is offered again, together with what
+    // follows, when more arrives or after c10m_resume(). The bytes are valid during the call only.
     size_t (*data)(struct c10m_conn *c, const uint8_t *data, size_t len);
-    // end: the peer has sent FIN and every byte before it was consumed. NULL: the stack closes this direction too.
+    // end: the peer has sent FIN and every byte before it was consumed. NULL: the stack closes this
+    // direction too.
     void (*end)(struct c10m_conn *c);
     // writable: a send that was cut short may be continued.
     void (*writable)(struct c10m_conn *c);
@@ -62,39 +69,46 @@ void *c10m_state(struct c10m_conn *c);
 // c10m_service_of: the service that the connection belongs to.
 struct c10m_service *c10m_service_of(struct c10m_conn *c);
 
-// c10m_service_data, c10m_service_set_data: one pointer per service for what `init` prepared. Set in init only; read only
-// from callbacks.
+// c10m_service_data, c10m_service_set_data: one pointer per service for what `init` prepared. Set
+// in init only; read only from callbacks.
 void *c10m_service_data(const struct c10m_service *s);
 void c10m_service_set_data(struct c10m_service *s, void *data);
 
-// c10m_service_param: the value of `key` in the service's section of the configuration (`root`, ...);
-// NULL: not given.
+// c10m_service_param: the value of `key` in the service's section of the configuration (`root`,
+// ...); NULL: not given.
 const char *c10m_service_param(const struct c10m_service *s, const char *key);
 
-// c10m_send: copies up to len bytes into the connection's send queue; returns how many were taken (0
-// when the limit of the service or the worker's buffers are reached, or after c10m_shutdown). A short
-// count is followed by `writable`.
+// c10m_send: copies up to len bytes into the connection's send queue; returns how many were taken
+// (0 when the limit of the service or the worker's buffers are reached, or after c10m_shutdown). A
+// short count is followed by `writable`.
 size_t c10m_send(struct c10m_conn *c, const void *data, size_t len);
 
 // c10m_send_room: bytes that c10m_send would take now.
 size_t c10m_send_room(const struct c10m_conn *c);
 
-// c10m_send_ref: queues bytes [off, off + len) of an image without copying; all or nothing. False: the
-// queue of references is full; `writable` follows.
+// c10m_send_ref: queues bytes [off, off + len) of an image without copying; all or nothing. False:
+// the queue of references is full; `writable` follows.
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len);
 
-// c10m_shutdown: FIN after all that was queued. More than once does nothing.
+// c10m_send_queued: bytes taken by c10m_send and c10m_send_ref that the peer has not acknowledged
+// yet. An idle timer asks it whether the connection is idle or still busy with a long answer.
+uint64_t c10m_send_queued(const struct c10m_conn *c);
+
+// c10m_shutdown: FIN after all that was queued. More than once does nothing. `data` and `end` go on
+// until the peer's FIN.
 void c10m_shutdown(struct c10m_conn *c);
 
 // c10m_abort: RST now; `close` follows with C10M_ABORTED after the current callback.
 void c10m_abort(struct c10m_conn *c);
 
 // c10m_pause, c10m_resume: no `data` until resumed; the window closes as the queue fills.
+// c10m_resume also offers again what was left unconsumed, paused or not: in the same turn, but
+// after the present callback has returned, never inside it.
 void c10m_pause(struct c10m_conn *c);
 void c10m_resume(struct c10m_conn *c);
 
-// c10m_set_timer: `timer` after ms milliseconds (granularity 1 ms; at most 2^30); 0 cancels. One timer a connection; setting it
-// again moves it.
+// c10m_set_timer: `timer` after ms milliseconds (granularity 1 ms; at most 2^30); 0 cancels. One
+// timer a connection; setting it again moves it.
 void c10m_set_timer(struct c10m_conn *c, uint32_t ms);
 
 // c10m_now_us: the protocol clock of this turn, microseconds since start.
@@ -112,22 +126,23 @@ int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value
 void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port);
 
 // c10m_connect: active open from a callback of service s's worker: the new connection runs under
-// the same service and gets `open` or `close` later. 0, or -EADDRNOTAVAIL (no port left), -ENOBUFS (no block), -ENETUNREACH.
+// the same service and gets `open` or `close` later. 0, or -EADDRNOTAVAIL (no port left), -ENOBUFS
+// (no block), -ENETUNREACH.
 int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port);
 
-// c10m_image_create: copies len bytes into the image arena of the server; NULL when it is full (size:
-// [memory] image_bytes). Only in init. Freed when the server stops.
+// c10m_image_create: copies len bytes into the image arena of the server; NULL when it is full
+// (size: [memory] image_bytes). Only in init. Freed when the server stops.
 const struct c10m_image *c10m_image_create(struct c10m_service *s, const void *data, uint64_t len);
 
-// c10m_image_reserve: the same with room for len bytes that init fills itself through *room (files are
-// read straight into place).
+// c10m_image_reserve: the same with room for len bytes that init fills itself through *room (files
+// are read straight into place).
 const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room);
 
 // c10m_image_bytes: its first byte, readable by every worker; *len its size.
 const uint8_t *c10m_image_bytes(const struct c10m_image *image, uint64_t *len);
 
-// c10m_counter: registers a counter `name` of the service, shown in apps/SERVICE/counters with `help`;
-// returns its number (0..31), or -1 when there are 32. In init only.
+// c10m_counter: registers a counter `name` of the service, shown in apps/SERVICE/counters with
+// `help`; returns its number (0..31), or -1 when there are 32. In init only.
 int c10m_counter(struct c10m_service *s, const char *name, const char *help);
 
 // c10m_count: adds n to the worker's own cell of the counter.

@@ -1,0 +1,18 @@
+#include "app/apps.h"
+
+#include <string.h>
+
+const struct c10m_app *const apps[] = {
+    &app_echo,
+    &app_discard,
+    &app_http,
+    NULL,
+};
+
+const struct c10m_app *app_find(const char *name)
+{
+    for (const struct c10m_app *const *a = apps; *a != NULL; a++)
+        if (strcmp((*a)->name, name) == 0)
+            return *a;
+    return NULL;
+}

@@ -1,0 +1,15 @@
+// apps.h: the built-in applications, as an explicit list. A new one is a line in apps.c.
+#pragma once
+#include <stddef.h>
+
+#include "c10m/app.h"
+
+extern const struct c10m_app app_echo;     // sends back what comes
+extern const struct c10m_app app_discard;  // consumes what comes
+extern const struct c10m_app app_http;     // HTTP/1.1: static files from memory (app/http/http.h)
+
+// apps: every built-in application, ended by NULL.
+extern const struct c10m_app *const apps[];
+
+// app_find: the application called `name` ([service X] app = NAME), or NULL. Control thread.
+const struct c10m_app *app_find(const char *name);

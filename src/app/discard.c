@@ -1,0 +1,15 @@
+// discard.c: RFC 863 over TCP: the sink of the throughput measurements. Closes when the peer does.
+#include "app/apps.h"
+
+static size_t discard_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    (void)c;
+    (void)data;
+    return len;
+}
+
+const struct c10m_app app_discard = {
+    .name = "discard",
+    .data = discard_data,
+    .end = c10m_shutdown,
+};

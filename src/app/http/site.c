@@ -1,0 +1,350 @@
+#include "app/http/site.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/http/counters.h"
+#include "app/http/date.h"
+#include "app/http/mime.h"
+#include "app/http/path.h"
+
+#define ALLOW "Allow: GET, HEAD, OPTIONS\r\n"
+
+static const struct {
+    unsigned status;
+    const char *reason, *fields;
+} fixed[] = {
+    {400, "Bad Request", ""},
+    {204, "No Content", ALLOW},
+    {404, "Not Found", ""},
+    {405, "Method Not Allowed", ALLOW},
+    {408, "Request Timeout", ""},
+    {414, "URI Too Long", ""},
+    {431, "Request Header Fields Too Large", ""},
+    {501, "Not Implemented", ""},
+    {505, "HTTP Version Not Supported", ""},
+};
+enum { FIXED = sizeof(fixed) / sizeof(fixed[0]) };
+
+// What is in hand while loading.
+struct loader {
+    struct http_site *site;
+    struct c10m_service *service;
+    const struct http_site_limits *limits;
+    uint64_t files, bytes;
+    char root[PATH_MAX];  // resolved
+    size_t root_bytes;    // 0 for "/"
+    char path[PATH_MAX];  // of what is being looked at: root, then "/name" ...
+    char *err;
+    size_t err_bytes;
+};
+
+// A directory being read, and those it lies in.
+struct level {
+    const struct level *parent;
+    dev_t dev;
+    ino_t ino;
+    unsigned depth;
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(struct loader *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->err, l->err_bytes, format, args);
+    va_end(args);
+    return -1;
+}
+
+static unsigned class_counter(unsigned status)
+{
+    static const enum http_counter classes[] = {HTTP_N_2XX, HTTP_N_3XX, HTTP_N_4XX, HTTP_N_5XX};
+    return classes[status / 100 - 2];
+}
+
+// Appends *r, whose body is set, made of the rest.
+static int add(struct loader *l, struct http_reply *r, unsigned status, const char *reason,
+               const char *fields, const char *key, size_t key_bytes)
+{
+    struct http_site *site = l->site;
+    if (site->replies_n == site->replies_room) {
+        uint32_t room = site->replies_room == 0 ? 64 : site->replies_room * 2;
+        struct http_reply *replies = realloc(site->replies, room * sizeof(*replies));
+        if (replies == NULL)
+            return fail(l, "%s: no memory", l->path);
+        site->replies = replies;
+        site->replies_room = room;
+    }
+    r->class_counter = (uint16_t)class_counter(status);
+    if (!http_reply_make(r, status, reason, fields, key, key_bytes))
+        return fail(l, "%s: no memory", l->path);
+    site->replies[site->replies_n++] = *r;
+    return 0;
+}
+
+static int add_fixed(struct loader *l)
+{
+    for (unsigned i = 0; i < FIXED; i++) {
+        struct http_reply r = {0};
+        char fields[160];
+        const char *type = "";
+        if (fixed[i].status != 204) {
+            r.body = (const uint8_t *)fixed[i].reason;
+            r.body_bytes = strlen(fixed[i].reason);
+            type = "Content-Type: text/plain; charset=utf-8\r\n";
+        }
+        snprintf(fields, sizeof(fields), "%s%s", type, fixed[i].fields);
+        if (add(l, &r, fixed[i].status, fixed[i].reason, fields, "", 0) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_redirect(struct loader *l, const char *directory, size_t directory_bytes)
+{
+    static const char body[] = "Moved Permanently";
+    struct http_reply r = {.body = (const uint8_t *)body, .body_bytes = sizeof(body) - 1};
+    char fields[HTTP_KEY_BYTES_MAX + 128];
+    snprintf(fields, sizeof(fields),
+             "Location: %.*s\r\nContent-Type: text/plain; charset=utf-8\r\n", (int)directory_bytes,
+             directory);
+    return add(l, &r, 301, body, fields, directory, directory_bytes - 1);
+}
+
+// The file's line under its own name, and its directory's when it is the index.
+static int add_file(struct loader *l, const struct http_reply *file, const struct stat *st)
+{
+    char key[HTTP_KEY_BYTES_MAX], fields[256];
+    int n = http_path_encode(l->path + l->root_bytes, key, sizeof(key));
+    if (n < 0)
+        return fail(l, "%s: its path takes more than %d bytes in a URL", l->path,
+                    HTTP_KEY_BYTES_MAX);
+    const char *name = strrchr(l->path, '/') + 1;
+    uint64_t modified_s = st->st_mtime < 0 ? 0 : (uint64_t)st->st_mtime;
+    if (modified_s > l->limits->now_s)
+        modified_s = l->limits->now_s;  // RFC 9110 section 8.8.2.1
+    snprintf(fields, sizeof(fields),
+             "Content-Type: %s\r\nLast-Modified: %.*s\r\nETag: \"%llx-%016llx\"\r\n",
+             http_mime(name), HTTP_DATE_BYTES, http_date(modified_s),
+             (unsigned long long)file->body_bytes,
+             (unsigned long long)http_path_hash(file->body, file->body_bytes));
+    struct http_reply r = *file;
+    if (add(l, &r, 200, "OK", fields, key, (size_t)n) != 0)
+        return -1;
+    if (strcmp(name, "index.html") != 0)
+        return 0;
+    size_t directory_bytes = (size_t)n - strlen(name);
+    if (add(l, &r, 200, "OK", fields, key, directory_bytes) != 0)
+        return -1;
+    return directory_bytes == 1 ? 0 : add_redirect(l, key, directory_bytes);
+}
+
+static int read_all(struct loader *l, int fd, uint8_t *to, uint64_t len)
+{
+    for (uint64_t done = 0; done < len;) {
+        size_t part = len - done < 1 << 30 ? (size_t)(len - done) : 1 << 30;
+        ssize_t n = read(fd, to + done, part);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(l, "%s: %s", l->path, strerror(errno));
+        if (n == 0)
+            return fail(l, "%s: became shorter while it was read", l->path);
+        done += (uint64_t)n;
+    }
+    return 0;
+}
+
+static int load_open_file(struct loader *l, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return fail(l, "%s: %s", l->path, strerror(errno));
+    uint64_t len = (uint64_t)st.st_size;
+    if (++l->files > l->limits->files_max)
+        return fail(l, "%s: more than files_max = %llu files below the root", l->path,
+                    (unsigned long long)l->limits->files_max);
+    if (len > l->limits->bytes_max - l->bytes)
+        return fail(l, "%s: %llu bytes, and %llu before it: more than bytes_max = %llu", l->path,
+                    (unsigned long long)len, (unsigned long long)l->bytes,
+                    (unsigned long long)l->limits->bytes_max);
+    l->bytes += len;
+    struct http_reply file = {.body = (const uint8_t *)"", .body_bytes = len};
+    if (len != 0) {
+        uint8_t *room;
+        file.image = c10m_image_reserve(l->service, len, &room);
+        if (file.image == NULL)
+            return fail(l, "%s: %llu bytes do not fit: raise [memory] image_bytes", l->path,
+                        (unsigned long long)len);
+        if (read_all(l, fd, room, len) != 0)
+            return -1;
+        file.body = c10m_image_bytes(file.image, &len);
+    }
+    return add_file(l, &file, &st);
+}
+
+static int load_file(struct loader *l)
+{
+    int fd = open(l->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(l, "%s: %s", l->path, strerror(errno));
+    int rc = load_open_file(l, fd);
+    close(fd);
+    return rc;
+}
+
+static int load_directory(struct loader *l, const struct stat *st, const struct level *parent);
+
+// The file or directory at l->path.
+static int load_path(struct loader *l, const struct level *parent)
+{
+    struct stat st;
+    if (lstat(l->path, &st) != 0)
+        return fail(l, "%s: %s", l->path, strerror(errno));
+    if (S_ISLNK(st.st_mode)) {
+        char real[PATH_MAX];
+        if (realpath(l->path, real) == NULL || stat(l->path, &st) != 0)
+            return fail(l, "%s: symbolic link: %s", l->path, strerror(errno));
+        if (strncmp(real, l->root, l->root_bytes) != 0 ||
+            (real[l->root_bytes] != '/' && real[l->root_bytes] != '\0'))
+            return fail(l, "%s: symbolic link leaves the root: %s", l->path, real);
+    }
+    if (S_ISDIR(st.st_mode))
+        return load_directory(l, &st, parent);
+    if (!S_ISREG(st.st_mode))
+        return fail(l, "%s: neither a file nor a directory", l->path);
+    return load_file(l);
+}
+
+static int load_entries(struct loader *l, DIR *directory, const struct level *level)
+{
+    size_t len = strlen(l->path);
+    for (;;) {
+        errno = 0;
+        const struct dirent *e = readdir(directory);
+        if (e == NULL)
+            return errno == 0 ? 0 : fail(l, "%s: %s", l->path, strerror(errno));
+        if (e->d_name[0] == '.' && strcmp(e->d_name, ".well-known") != 0)
+            continue;
+        if (len + 1 + strlen(e->d_name) >= sizeof(l->path))
+            return fail(l, "%s: path too long", l->path);
+        snprintf(l->path + len, sizeof(l->path) - len, "/%s", e->d_name);
+        if (load_path(l, level) != 0)
+            return -1;
+        l->path[len] = '\0';
+    }
+}
+
+static int load_directory(struct loader *l, const struct stat *st, const struct level *parent)
+{
+    struct level level = {parent, st->st_dev, st->st_ino, parent == NULL ? 0 : parent->depth + 1};
+    if (level.depth > HTTP_DEPTH_MAX)
+        return fail(l, "%s: more than %d directories deep", l->path, HTTP_DEPTH_MAX);
+    for (const struct level *up = parent; up != NULL; up = up->parent)
+        if (up->dev == level.dev && up->ino == level.ino)
+            return fail(l, "%s: symbolic link to a directory it lies in", l->path);
+    DIR *directory = opendir(l->path[0] == '\0' ? "/" : l->path);
+    if (directory == NULL)
+        return fail(l, "%s: %s", l->path, strerror(errno));
+    int rc = load_entries(l, directory, &level);
+    closedir(directory);
+    return rc;
+}
+
+static int make_table(struct loader *l)
+{
+    struct http_site *site = l->site;
+    uint32_t slots = 16;
+    while (slots < 2 * site->replies_n)
+        slots *= 2;
+    site->slots = malloc(slots * sizeof(*site->slots));
+    if (site->slots == NULL)
+        return fail(l, "%s: no memory", l->root);
+    memset(site->slots, 0xff, slots * sizeof(*site->slots));
+    site->mask = slots - 1;
+    for (uint32_t i = 0; i < site->replies_n; i++) {
+        const struct http_reply *r = &site->replies[i];
+        if (r->key_bytes == 0)
+            continue;
+        uint32_t hash = (uint32_t)http_path_hash(r->head + r->head_bytes, r->key_bytes), at = hash;
+        while (site->slots[at & site->mask].reply != HTTP_REPLY_NONE)
+            at++;
+        site->slots[at & site->mask] = (struct http_slot){hash, i};
+    }
+    return 0;
+}
+
+static int load_root(struct loader *l, const char *root)
+{
+    struct stat st;
+    if (realpath(root, l->root) == NULL || stat(l->root, &st) != 0)
+        return fail(l, "root = %s: %s", root, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return fail(l, "root = %s: not a directory", root);
+    l->root_bytes = strcmp(l->root, "/") == 0 ? 0 : strlen(l->root);
+    memcpy(l->path, l->root, l->root_bytes);
+    l->path[l->root_bytes] = '\0';
+    return load_directory(l, &st, NULL);
+}
+
+int http_site_load(struct http_site *site, struct c10m_service *s, const char *root,
+                   const struct http_site_limits *limits, char *err, size_t err_bytes)
+{
+    *site = (struct http_site){0};
+    struct loader *l = calloc(1, sizeof(*l));
+    if (l == NULL) {
+        snprintf(err, err_bytes, "no memory");
+        return -1;
+    }
+    l->site = site;
+    l->service = s;
+    l->limits = limits;
+    l->err = err;
+    l->err_bytes = err_bytes;
+    int rc = add_fixed(l);
+    if (rc == 0)
+        rc = load_root(l, root);
+    if (rc == 0)
+        rc = make_table(l);
+    free(l);
+    return rc;
+}
+
+void http_site_free(struct http_site *site)
+{
+    for (uint32_t i = 0; i < site->replies_n; i++)
+        free((void *)(uintptr_t)site->replies[i].head);
+    free(site->replies);
+    free(site->slots);
+    *site = (struct http_site){0};
+}
+
+uint32_t http_site_find(const struct http_site *site, const void *key, size_t key_bytes)
+{
+    uint32_t hash = (uint32_t)http_path_hash(key, key_bytes);
+    for (uint32_t at = hash;; at++) {
+        struct http_slot slot = site->slots[at & site->mask];
+        if (slot.reply == HTTP_REPLY_NONE)
+            return HTTP_REPLY_NONE;
+        const struct http_reply *r = &site->replies[slot.reply];
+        if (slot.hash == hash && r->key_bytes == key_bytes &&
+            memcmp(r->head + r->head_bytes, key, key_bytes) == 0)
+            return slot.reply;
+    }
+}
+
+uint32_t http_site_fixed(unsigned status)
+{
+    for (uint32_t i = 0; i < FIXED; i++)
+        if (fixed[i].status == status)
+            return i;
+    return 0;
+}
