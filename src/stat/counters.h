@@ -1,0 +1,140 @@
+// counters.h: what a worker counts. One line of a table makes the field, its name in the tree and
+// its help text. Each core_stats has one writer, its worker, which increments plainly; the control
+// thread reads it whole with stat_snapshot, adds cores up with stat_sum, and renders the copy
+// (stat/render.h).
+//
+// Where a received packet ends (all four are counters of packets; dropped is the sum of the reasons
+// on the rx side of base/drops.h):
+//
+//     rx_packets = delivered + answered + kept + dropped
+#pragma once
+#include "base/base.h"
+#include "base/drops.h"
+
+// X(name, help). A name that ends in _now is a gauge, every other one only grows.
+#define CORE_COUNTER_TABLE(X)                                                                      \
+    X(rx_packets, "packets received from the port")                                                \
+    X(rx_bytes, "bytes of the frames received")                                                    \
+    X(tx_packets, "packets that the port took")                                                    \
+    X(tx_bytes, "bytes of the frames sent")                                                        \
+    X(rx_arp, "ARP packets received")                                                              \
+    X(rx_icmp, "ICMP messages received")                                                           \
+    X(rx_icmp_echo, "ICMP echo requests received")                                                 \
+    X(rx_udp, "UDP datagrams received for a served port")                                          \
+    X(rx_tcp, "TCP segments received, bad ones included")                                          \
+    X(tx_arp, "ARP packets sent")                                                                  \
+    X(tx_icmp, "ICMP messages sent")                                                               \
+    X(tx_icmp_echo_reply, "ICMP echo replies sent")                                                \
+    X(tx_udp, "UDP datagrams sent")                                                                \
+    X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
+    X(delivered, "received packets whose content reached a connection, a record or a cache")       \
+    X(answered, "received packets that ended in an answer: echo, ARP, RST, SYN-ACK")               \
+    X(kept, "received packets queued: out of order, or not yet consumed")                          \
+    X(turns, "turns of the loop")                                                                  \
+    X(turns_busy, "turns that received, sent or expired something")                                \
+    X(tx_retransmits_segs, "TCP segments sent again")                                              \
+    X(rto_fired, "retransmission timeouts (RFC 6298)")                                             \
+    X(fast_retransmits, "losses repaired before the timeout")                                      \
+    X(conns_opened_passive, "connections established by a peer")                                   \
+    X(conns_opened_active, "connections opened by an application")                                 \
+    X(conns_failed, "opens that never became established")                                         \
+    X(conns_closed, "connections closed in order")                                                 \
+    X(conns_reset_sent, "connections that this side reset")                                        \
+    X(conns_reset_received, "connections that the peer reset")                                     \
+    X(conns_timed_out, "connections given up for lack of an answer")                               \
+    X(connections_now, "connections in ESTABLISHED or closing")                                    \
+    X(syn_received, "SYN segments received for a service")                                         \
+    X(synack_sent, "SYN-ACK segments sent, again included")                                        \
+    X(rst_sent, "RST segments sent, those for no connection included")                             \
+    X(acks_sent, "segments without data that acknowledge")                                         \
+    X(time_wait_now, "TIME-WAIT records in use")                                                   \
+    X(time_wait_evicted, "TIME-WAIT records that ended early: the oldest went for a newer one")    \
+    X(timers_fired, "timers that expired and had work to do")                                      \
+    X(timers_stale, "wheel entries that expired early and were set again or left")                 \
+    X(ext_records_now, "extension records in use")                                                 \
+    X(buffers_now, "data buffers in use")                                                          \
+    X(out_of_order_queued, "segments queued because one before them was missing")                  \
+    X(bytes_received, "bytes that arrived in order for applications")                              \
+    X(bytes_sent, "bytes of applications sent for the first time")
+
+// X(name, help): the stages of a turn in the order of DESIGN.md section 2; every cycle of a worker
+// belongs to exactly one.
+#define STAGE_TABLE(X)                                                                             \
+    X(rx, "taking packets from the port")                                                          \
+    X(net_input, "Ethernet, ARP, IP, ICMP, UDP")                                                   \
+    X(flow_find, "looking connections up")                                                         \
+    X(tcp_input, "TCP on what was received")                                                       \
+    X(app, "application callbacks")                                                                \
+    X(timers, "expired timers")                                                                    \
+    X(tcp_output, "building segments")                                                             \
+    X(net_output, "IP and Ethernet headers, neighbours")                                           \
+    X(tx, "handing packets to the port")                                                           \
+    X(housekeeping, "publishing counters, messages of the control thread")                         \
+    X(idle, "turns that found nothing to do")
+
+// core_counters: one word a line of the table; stat_snapshot and the renderers rely on that.
+struct core_counters {
+#define COUNTER_FIELD(name, help) uint64_t name;
+    CORE_COUNTER_TABLE(COUNTER_FIELD)
+#undef COUNTER_FIELD
+} CACHE_ALIGNED;
+
+enum stage {
+#define STAGE_ENUM(name, help) STAGE_##name,
+    STAGE_TABLE(STAGE_ENUM)
+#undef STAGE_ENUM
+        STAGE_COUNT
+};
+
+// core_stats: all that one worker counts. Written by that worker only.
+struct core_stats {
+    struct core_counters c;
+    uint64_t drops[DROP_COUNT] CACHE_ALIGNED;    // by enum drop_reason
+    uint64_t cycles[STAGE_COUNT] CACHE_ALIGNED;  // TSC cycles spent, by enum stage
+    uint64_t
+        packets[STAGE_COUNT] CACHE_ALIGNED;  // packets (or timers, or events) the stage handled
+} CACHE_ALIGNED;
+
+static_assert(sizeof(struct core_stats) % CACHE_LINE == 0, "two workers never share a line");
+
+enum { STAT_CORES_MAX = 128 };  // cores that one sum may take
+
+// stat_name: one line of a table, for those who walk it.
+struct stat_name {
+    const char *name, *help;
+};
+
+enum {
+#define COUNTER_COUNT(name, help) +1
+    CORE_COUNTER_COUNT = 0 CORE_COUNTER_TABLE(COUNTER_COUNT)
+#undef COUNTER_COUNT
+};
+
+static_assert(sizeof(struct core_counters) ==
+                  ALIGN_UP(CORE_COUNTER_COUNT * sizeof(uint64_t), CACHE_LINE),
+              "nothing but counters: they are walked as words");
+
+extern const struct stat_name stat_counter_names[CORE_COUNTER_COUNT];
+extern const struct stat_name stat_drop_names[DROP_COUNT];  // [DROP_NONE] is all NULL
+extern const struct stat_name stat_stage_names[STAGE_COUNT];
+
+// stat_load: one word that its worker may be writing. Any thread.
+static inline uint64_t stat_load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+// stat_snapshot: copies src word by word while its worker goes on. Each word is right by itself;
+// words may differ by what happened during the copy.
+void stat_snapshot(struct core_stats *dst, const struct core_stats *src);
+
+// stat_sum: dst = sum over cores[0..n), each read as by stat_snapshot. n in [0, STAT_CORES_MAX].
+void stat_sum(struct core_stats *dst, const struct core_stats *const *cores, unsigned n);
+
+// stat_dropped_rx, stat_dropped_tx: sum of the drop reasons of that side. Of a snapshot.
+uint64_t stat_dropped_rx(const struct core_stats *s);
+uint64_t stat_dropped_tx(const struct core_stats *s);
+
+// stat_balance: rx_packets - (delivered + answered + kept + dropped). Zero, or somebody forgot to
+// count (a live worker may be off by the packets of the turn it is in). Of a snapshot.
+int64_t stat_balance(const struct core_stats *s);

@@ -1,0 +1,174 @@
+// linux.c: the renderers in Linux's own formats.
+#include <inttypes.h>
+
+#include "stat/render.h"
+
+// column: one name and value of a line pair of /proc/net/snmp.
+struct column {
+    const char *name;
+    int64_t value;
+};
+
+static void pair_render(struct text *out, const char *proto, const struct column *cols, size_t n)
+{
+    text_printf(out, "%s:", proto);
+    for (size_t i = 0; i < n; i++)
+        text_printf(out, " %s", cols[i].name);
+    text_printf(out, "\n%s:", proto);
+    for (size_t i = 0; i < n; i++)
+        text_printf(out, " %" PRId64, cols[i].value);
+    text_put(out, "\n", 1);
+}
+
+static int64_t sum(const struct core_stats *s, const enum drop_reason *reasons, size_t n)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += s->drops[reasons[i]];
+    return (int64_t)total;
+}
+
+#define SUM(s, ...)                                                                                \
+    sum(s, (const enum drop_reason[]){__VA_ARGS__},                                                \
+        sizeof((const enum drop_reason[]){__VA_ARGS__}) / sizeof(enum drop_reason))
+
+static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl)
+{
+    int64_t header = SUM(s, DROP_ip_short, DROP_ip_version, DROP_ip_header_length,
+                         DROP_ip_total_length, DROP_ip_checksum);
+    int64_t address = SUM(s, DROP_ip_source, DROP_ip_not_for_us);
+    int64_t protocol = SUM(s, DROP_ip_protocol), fragments = SUM(s, DROP_ip_fragment);
+    int64_t delivered = (int64_t)(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp);
+    int64_t sent = (int64_t)(s->c.tx_tcp + s->c.tx_icmp + s->c.tx_udp);
+    int64_t lost = SUM(s, DROP_pkt_pool_empty, DROP_reply_room, DROP_tx_full, DROP_arp_cache_full,
+                       DROP_arp_wait_replaced, DROP_arp_wait_expired);
+    const struct column cols[] = {
+        {"Forwarding", 2},  // 2: does not forward (RFC 4293)
+        {"DefaultTTL", ttl},
+        {"InReceives", delivered + header + address + protocol + fragments},
+        {"InHdrErrors", header},
+        {"InAddrErrors", address},
+        {"ForwDatagrams", 0},
+        {"InUnknownProtos", protocol},
+        {"InDiscards", 0},
+        {"InDelivers", delivered},
+        {"OutRequests", sent},
+        {"OutDiscards", lost},
+        {"OutNoRoutes", SUM(s, DROP_ip_no_route)},
+        {"ReasmTimeout", 0},
+        {"ReasmReqds", fragments},
+        {"ReasmOKs", 0},
+        {"ReasmFails", fragments},
+        {"FragOKs", 0},
+        {"FragFails", 0},
+        {"FragCreates", 0},
+        {"OutTransmits", sent},
+    };
+    pair_render(out, "Ip", cols, ARRAY_LEN(cols));
+}
+
+static void icmp_render(struct text *out, const struct core_stats *s)
+{
+    const struct column cols[] = {
+        {"InMsgs", (int64_t)s->c.rx_icmp},
+        {"InErrors", SUM(s, DROP_icmp_malformed, DROP_icmp_checksum)},
+        {"InCsumErrors", SUM(s, DROP_icmp_checksum)},
+        {"InDestUnreachs", 0},
+        {"InTimeExcds", 0},
+        {"InParmProbs", 0},
+        {"InSrcQuenchs", 0},
+        {"InRedirects", 0},
+        {"InEchos", (int64_t)s->c.rx_icmp_echo},
+        {"InEchoReps", 0},
+        {"InTimestamps", 0},
+        {"InTimestampReps", 0},
+        {"InAddrMasks", 0},
+        {"InAddrMaskReps", 0},
+        {"OutMsgs", (int64_t)s->c.tx_icmp},
+        {"OutErrors", 0},
+        {"OutRateLimitGlobal", SUM(s, DROP_icmp_rate)},
+        {"OutRateLimitHost", 0},
+        {"OutDestUnreachs", 0},
+        {"OutTimeExcds", 0},
+        {"OutParmProbs", 0},
+        {"OutSrcQuenchs", 0},
+        {"OutRedirects", 0},
+        {"OutEchos", 0},
+        {"OutEchoReps", (int64_t)s->c.tx_icmp_echo_reply},
+        {"OutTimestamps", 0},
+        {"OutTimestampReps", 0},
+        {"OutAddrMasks", 0},
+        {"OutAddrMaskReps", 0},
+    };
+    pair_render(out, "Icmp", cols, ARRAY_LEN(cols));
+}
+
+static void tcp_render(struct text *out, const struct core_stats *s,
+                       const struct snmp_constants *constants)
+{
+    // OutSegs leaves out segments with nothing but retransmitted bytes (RFC 4022). The two words
+    // are read at different moments, so the difference is kept from going below zero.
+    int64_t first = MAX((int64_t)(s->c.tx_tcp - s->c.tx_retransmits_segs), 0);
+    const struct column cols[] = {
+        {"RtoAlgorithm", 1},  // as Linux prints it
+        {"RtoMin", constants->rto_ms_min},
+        {"RtoMax", constants->rto_ms_max},
+        {"MaxConn", constants->conns_max},
+        {"ActiveOpens", (int64_t)s->c.conns_opened_active},
+        {"PassiveOpens", (int64_t)s->c.conns_opened_passive},
+        {"AttemptFails", (int64_t)s->c.conns_failed},
+        {"EstabResets", (int64_t)(s->c.conns_reset_sent + s->c.conns_reset_received)},
+        {"CurrEstab", (int64_t)s->c.connections_now},
+        {"InSegs", (int64_t)s->c.rx_tcp},
+        {"OutSegs", first},
+        {"RetransSegs", (int64_t)s->c.tx_retransmits_segs},
+        {"InErrs", SUM(s, DROP_tcp_short, DROP_tcp_header_length, DROP_tcp_checksum,
+                       DROP_tcp_options, DROP_tcp_port_zero)},
+        {"OutRsts", (int64_t)s->c.rst_sent},
+        {"InCsumErrors", SUM(s, DROP_tcp_checksum)},
+    };
+    pair_render(out, "Tcp", cols, ARRAY_LEN(cols));
+}
+
+static void udp_render(struct text *out, const struct core_stats *s)
+{
+    const struct column cols[] = {
+        {"InDatagrams", (int64_t)s->c.rx_udp},
+        {"NoPorts", 0},
+        {"InErrors", 0},
+        {"OutDatagrams", (int64_t)s->c.tx_udp},
+        {"RcvbufErrors", 0},
+        {"SndbufErrors", 0},
+        {"InCsumErrors", 0},
+        {"IgnoredMulti", 0},
+        {"MemErrors", 0},
+    };
+    pair_render(out, "Udp", cols, ARRAY_LEN(cols));
+}
+
+void snmp_render(struct text *out, const struct core_stats *const *cores, unsigned n,
+                 const struct snmp_constants *constants)
+{
+    struct core_stats s;
+    stat_sum(&s, cores, n);
+    ip_render(out, &s, constants->ttl);
+    icmp_render(out, &s);
+    tcp_render(out, &s, constants);
+    udp_render(out, &s);
+}
+
+void sockstat_render(struct text *out, const struct core_stats *const *cores, unsigned n,
+                     uint32_t buffer_bytes)
+{
+    enum { LINUX_PAGE_BYTES = 4096 };
+    struct core_stats s;
+    stat_sum(&s, cores, n);
+    uint64_t conns = s.c.connections_now;
+    uint64_t mem_pages = (s.c.buffers_now * buffer_bytes + LINUX_PAGE_BYTES - 1) / LINUX_PAGE_BYTES;
+    text_printf(out, "sockets: used %" PRIu64 "\n", conns);
+    text_printf(
+        out, "TCP: inuse %" PRIu64 " orphan 0 tw %" PRIu64 " alloc %" PRIu64 " mem %" PRIu64 "\n",
+        conns, s.c.time_wait_now, conns, mem_pages);
+    text_printf(out,
+                "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n");
+}

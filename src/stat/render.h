@@ -1,0 +1,38 @@
+// render.h: counters as text: `name value` a line, or Linux's format where Linux has one. Pure
+// functions; failures stick in the text (base/text.h). Control thread.
+#pragma once
+#include "base/text.h"
+#include "stat/counters.h"
+
+// counters_render: every counter of the snapshot s, then dropped, dropped_tx and balance.
+void counters_render(struct text *out, const struct core_stats *s);
+
+// drops_render: every drop reason of s, zeros included, in the table's order.
+void drops_render(struct text *out, const struct core_stats *s);
+
+// cycles_render: per stage STAGE_cycles, STAGE_share_percent (of all cycles), STAGE_packets and
+// STAGE_cycles_per_packet; then total_cycles, busy_share_percent (all but idle), and the two
+// figures per received packet: handling_cycles_per_packet (all but app and idle),
+// app_cycles_per_packet. Where there was no packet the figure is 0.
+void cycles_render(struct text *out, const struct core_stats *s);
+
+// stat_help_render: `name help text` of every counter, drop reason and stage.
+void stat_help_render(struct text *out);
+
+// snmp_constants: what /proc/net/snmp tells beside counts.
+struct snmp_constants {
+    uint32_t ttl;                     // Ip DefaultTTL
+    uint32_t rto_ms_min, rto_ms_max;  // Tcp RtoMin, RtoMax
+    int64_t conns_max;                // Tcp MaxConn, -1: no fixed number
+};
+
+// snmp_render: the Ip, Icmp, Tcp and Udp line pairs of Linux's /proc/net/snmp (Linux 6.18's
+// columns, net/ipv4/proc.c; RFC 4293, 4022, 4113), summed over cores[0..n). What c10m does not
+// count or do is 0 there.
+void snmp_render(struct text *out, const struct core_stats *const *cores, unsigned n,
+                 const struct snmp_constants *constants);
+
+// sockstat_render: Linux's /proc/net/sockstat, summed over cores[0..n). `mem` is in pages of 4 KiB
+// as in Linux: buffers_now times buffer_bytes.
+void sockstat_render(struct text *out, const struct core_stats *const *cores, unsigned n,
+                     uint32_t buffer_bytes);
