@@ -11,6 +11,7 @@
     X(eth_short, rx, "frame shorter than an Ethernet header")                                      \
     X(eth_not_for_us, rx, "unicast frame for another MAC address")                                 \
     X(eth_type_unknown, rx, "neither ARP nor IPv4")                                                \
+    X(pkt_chain, rx, "headers or payload go on in a second buffer of the packet")                  \
     X(arp_malformed, rx, "ARP packet too short or of another kind than IPv4 over Ethernet")        \
     X(arp_not_for_us, rx, "ARP request for an address that is not ours, or from a false sender")   \
     X(arp_reply_unasked, rx, "ARP reply that nothing waits for")                                   \
@@ -24,13 +25,16 @@
     X(ip_checksum, rx, "IPv4 header checksum wrong")                                               \
     X(ip_fragment, rx, "IPv4 fragment: not reassembled")                                           \
     X(ip_source, rx, "source address is broadcast, multicast, loopback, zero or ours")             \
+    X(ip_link_broadcast, rx, "IPv4 packet to us in a broadcast or multicast frame")                \
     X(ip_not_for_us, rx, "destination address is not ours")                                        \
     X(ip_protocol, rx, "neither TCP, ICMP nor a served UDP port")                                  \
     X(ip_no_route, tx, "no route to the destination")                                              \
+    X(ip_mtu, tx, "segment to send larger than the port's MTU")                                    \
     X(icmp_malformed, rx, "ICMP message too short")                                                \
     X(icmp_checksum, rx, "ICMP checksum wrong")                                                    \
     X(icmp_type, rx, "ICMP message that nobody here handles")                                      \
     X(icmp_rate, rx, "ICMP echo request over the rate limit")                                      \
+    X(answer_room, rx, "ARP or echo request without room in this turn's replies")                  \
     X(tcp_short, rx, "segment shorter than a TCP header")                                          \
     X(tcp_header_length, rx, "data offset below 20 bytes or past the segment")                     \
     X(tcp_checksum, rx, "TCP checksum wrong")                                                      \

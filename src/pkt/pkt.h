@@ -115,6 +115,22 @@ static inline enum pkt_cksum pkt_rx_l4_cksum(const struct pkt *p)
     return f == RTE_MBUF_F_RX_L4_CKSUM_BAD ? PKT_CKSUM_BAD : PKT_CKSUM_UNKNOWN;
 }
 
+// pkt_tx_offload: asks the port to fill in the TCP checksum of an IPv4 packet whose headers have
+// these lengths; its checksum field holds the pseudo header's folded sum. For ports with
+// PORT_TX_L4_CKSUM.
+static inline void pkt_tx_offload(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
+                                  unsigned l4_bytes)
+{
+    p->m.ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM;
+    p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, 0, 0, 0, 0);
+}
+
+// pkt_turn_round: makes a received packet one to send: the port's verdicts on it are forgotten.
+static inline void pkt_turn_round(struct pkt *p)
+{
+    p->m.ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+}
+
 // pkt_pool_create: a pool of at least `count` packets of PKT_ROOM bytes for one worker, on NUMA
 // node `node` (-1: any), single producer and consumer, with a cache of 512 for that worker (at
 // least 1,024 packets). `name` at most 20 characters, unique. NULL: rte_errno says why. Control

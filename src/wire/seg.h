@@ -37,11 +37,11 @@ struct seg_in {
     uint8_t flags;            // SEG_FIN...
     uint8_t opts;             // SEG_OPT_MSS...
     uint8_t wscale;           // valid with SEG_OPT_WSCALE, at most 14 (RFC 7323 2.3)
-    uint8_t sack_off;         // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
-    uint8_t sack_count;       // 0..4
-    uint8_t ecn;              // the two ECN bits of the IP header
-    uint16_t urg;             // urgent pointer as sent
-    uint16_t pad;
+    uint8_t sack_off;    // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
+    uint8_t sack_count;  // 0..4
+    uint8_t ecn;         // the two ECN bits of the IP header
+    uint16_t urg;        // urgent pointer as sent
+    uint16_t tcp_off;    // of the TCP header, from the first byte of the frame
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct seg_in) == 64, "a burst of parsed segments is 4 KiB: an eighth of L1");

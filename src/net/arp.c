@@ -1,0 +1,332 @@
+// The ARP cache (RFC 826, RFC 1122 2.3.2): sets of eight entries under a keyed hash, statics behind
+// them.
+//
+//             packet, none known                    reply, or asked by the neighbour itself
+//   FREE ---------------------------> PENDING ---------------------------------> REACHABLE
+//     ^    arp_wait, arp_ask             | three tries                 arp_resolve  |    ^
+//     |                                  v                                60 s, used|    | reply
+//     +----------------------------------+<--- three tries --- PROBE <--------------+    |
+//     ^                     tick_entry                           |  tick_entry           |
+//     +--- 60 s, unused (REACHABLE)                              +-----------------------+
+//
+// A flood of addresses that never answer takes NET_ARP_PENDING_WAYS entries of each set and as many
+// packets, and replaces only its own kind; the gateway's entry is never replaced.
+#include "net/priv.h"
+
+static const struct mac_addr mac_zero, mac_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+static uint64_t arp_word(uint64_t mac_word, enum net_arp_state state, unsigned tries)
+{
+    return mac_word | (uint64_t)state << 48 | (uint64_t)tries << 56;
+}
+
+static uint64_t arp_mac_word(const struct arp_entry *e)
+{
+    return e->word & 0xffffffffffff;
+}
+
+static unsigned arp_tries(const struct arp_entry *e)
+{
+    return (unsigned)(e->word >> 56);
+}
+
+// entry_set: the one writer of what other threads read; the fence and the last store pair with the
+// two loads of seq in net_arp_read().
+static void entry_set(struct arp_entry *e, uint32_t v4_raw, uint64_t word)
+{
+    uint32_t seq = e->seq;
+    __atomic_store_n(&e->seq, seq + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&e->v4_raw, v4_raw, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->word, word, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->seq, seq + 2, __ATOMIC_RELEASE);
+}
+
+static struct arp_entry *arp_set(struct net *net, uint32_t v4_raw)
+{
+    uint64_t h = siphash_u64x2(&net->secret, v4_raw, 0);
+    return &net->arp[(h & (net->arp_sets - 1)) * NET_ARP_WAYS];
+}
+
+static struct arp_entry *arp_find(struct net *net, uint32_t v4_raw)
+{
+    for (uint32_t i = net->arp_sets * NET_ARP_WAYS; i < net->arp_slots; i++)
+        if (net->arp[i].v4_raw == v4_raw)
+            return &net->arp[i];
+    struct arp_entry *set = arp_set(net, v4_raw);
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
+        if (set[w].v4_raw == v4_raw)
+            return &set[w];
+    return NULL;
+}
+
+struct arp_entry *arp_usable(struct net *net, uint32_t hop_raw)
+{
+    struct arp_entry *e = hop_raw != 0 ? arp_find(net, hop_raw) : NULL;
+    if (e == NULL || arp_state(e) < NET_ARP_REACHABLE)
+        return NULL;
+    net->hint[(hop_raw >> 24) % NET_HINTS] = (uint16_t)(e - net->arp);
+    return e;
+}
+
+// arp_forget: frees the entry; a packet that waits there ends for `reason`.
+static void arp_forget(struct net *net, struct arp_entry *e, enum drop_reason reason)
+{
+    if (e->waiting != NULL) {
+        net->drops[reason]++;
+        pkt_free(e->waiting);
+        e->waiting = NULL;
+    }
+    entry_set(e, 0, arp_word(0, NET_ARP_FREE, 0));
+}
+
+static struct arp_entry *older(struct arp_entry *a, struct arp_entry *b)
+{
+    return a == NULL || time_before(b->used_ms, a->used_ms) ? b : a;
+}
+
+// arp_place: an entry of v4_raw's set that may be overwritten: a free one; the oldest pending one;
+// for a neighbour that is known the one unused for longest. NULL: none.
+static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pending)
+{
+    struct arp_entry *set = arp_set(net, v4_raw);
+    struct arp_entry *vacant = NULL, *oldest_pending = NULL, *oldest = NULL;
+    unsigned n_pending = 0;
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++) {
+        struct arp_entry *e = &set[w];
+        if (arp_state(e) == NET_ARP_FREE) {
+            vacant = e;
+        } else if (e->v4_raw == net->gateway_raw) {
+            continue;
+        } else if (arp_state(e) == NET_ARP_PENDING) {
+            n_pending++;
+            oldest_pending = older(oldest_pending, e);
+        } else {
+            oldest = older(oldest, e);
+        }
+    }
+    if (vacant != NULL && !(pending && n_pending >= NET_ARP_PENDING_WAYS))
+        return vacant;
+    struct arp_entry *victim = oldest_pending != NULL || pending ? oldest_pending : oldest;
+    if (victim != NULL) {
+        net->counters.arp_evicted++;
+        arp_forget(net, victim, DROP_arp_cache_full);
+    }
+    return victim;
+}
+
+// arp_request: one more try to learn e's MAC, to `to`. A try that the rate limit, the room or the
+// pool refuses counts as one, so that a flood's entries end.
+static void arp_request(struct net *net, struct clock_now now, struct arp_entry *e,
+                        const struct mac_addr *to, struct net_tx *tx)
+{
+    struct pkt *p;
+    entry_set(e, e->v4_raw, e->word + ((uint64_t)1 << 56));
+    e->due_ms = now.ms + NET_ARP_RETRY_MS;
+    if (tx->n == tx->room || !rate_allow(&net->arp_rate, now.us) ||
+        !pkt_alloc_bulk(net->pool, &p, 1)) {
+        net->counters.arp_rate_limited++;
+        return;
+    }
+    int k = net_on_link(net, e->v4_raw);
+    wire_build_arp(pkt_data(p), ARP_OP_REQUEST, to, &net->mac, net->local[MAX(k, 0)], &mac_zero,
+                   e->v4_raw);
+    pkt_set_len(p, ARP_FRAME_BYTES);
+    tx->pkts[tx->n++] = p;
+    net->counters.arp_requests_out++;
+}
+
+static struct arp_entry *arp_make_pending(struct net *net, struct clock_now now, uint32_t hop_raw,
+                                          struct pkt *p, struct net_tx *tx)
+{
+    struct arp_entry *e = arp_place(net, hop_raw, true);
+    if (e == NULL)
+        return NULL;
+    entry_set(e, hop_raw, arp_word(0, NET_ARP_PENDING, 0));
+    e->used_ms = now.ms;
+    e->waiting = p;
+    arp_request(net, now, e, &mac_broadcast, tx);
+    return e;
+}
+
+void arp_wait(struct net *net, struct clock_now now, uint32_t hop_raw, struct pkt *p,
+              struct net_tx *tx)
+{
+    struct arp_entry *e = arp_find(net, hop_raw);
+    if (e == NULL) {
+        if (arp_make_pending(net, now, hop_raw, p, tx) == NULL) {
+            net->drops[DROP_arp_cache_full]++;
+            pkt_free(p);
+        }
+        return;
+    }
+    if (e->waiting != NULL) {
+        net->drops[DROP_arp_wait_replaced]++;
+        pkt_free(e->waiting);
+    }
+    e->waiting = p;
+}
+
+void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx)
+{
+    if (arp_find(net, hop_raw) == NULL)
+        arp_make_pending(net, now, hop_raw, NULL, tx);
+}
+
+// arp_resolve: e's neighbour is at mac; a packet that waited leaves.
+static void arp_resolve(struct net *net, struct clock_now now, struct arp_entry *e,
+                        const struct mac_addr *mac, struct net_tx *tx)
+{
+    uint64_t mac_word = wire_mac_word(mac);
+    if (arp_mac_word(e) != mac_word)
+        net->counters.arp_learned++;
+    entry_set(e, e->v4_raw, arp_word(mac_word, NET_ARP_REACHABLE, 0));
+    e->due_ms = now.ms + NET_ARP_REACHABLE_MS;
+    struct pkt *p = e->waiting;
+    if (p == NULL)
+        return;
+    e->waiting = NULL;
+    if (tx->n == tx->room) {
+        net->drops[DROP_reply_room]++;
+        pkt_free(p);
+        return;
+    }
+    memcpy(pkt_data(p), mac->b, 6);
+    tx->pkts[tx->n++] = p;
+}
+
+// arp_learn: a neighbour that spoke to us, whom we shall want to answer.
+static void arp_learn(struct net *net, struct clock_now now, struct arp_entry *e,
+                      const struct wire_arp *a, struct net_tx *tx)
+{
+    if (e == NULL) {
+        if (a->sender_raw == 0 || net_on_link(net, a->sender_raw) < 0)
+            return;
+        e = arp_place(net, a->sender_raw, false);
+        if (e == NULL)
+            return;
+        entry_set(e, a->sender_raw, arp_word(0, NET_ARP_PENDING, 0));
+        e->used_ms = now.ms;
+    }
+    if (arp_state(e) != NET_ARP_STATIC)
+        arp_resolve(net, now, e, &a->sender_mac, tx);
+}
+
+// sender_false: does the sender claim what it cannot be? Address 0 is a probe (RFC 5227 1.1).
+static bool sender_false(struct net *net, const struct wire_arp *a)
+{
+    if ((a->sender_mac.b[0] & 1) != 0 || wire_mac_word(&a->sender_mac) == 0 ||
+        wire_mac_word(&a->sender_mac) == wire_mac_word(&net->mac))
+        return true;
+    if (a->sender_raw == 0)
+        return false;
+    if (net_local_index(net, a->sender_raw) >= 0) {
+        net->counters.arp_conflicts++;
+        return true;
+    }
+    bool bad = !net_source_top_ok(a->sender_raw);
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        bad |= a->sender_raw == net->bcast[k];
+    return bad;
+}
+
+static void arp_reply_in_place(struct net *net, struct pkt *p, const struct wire_arp *a)
+{
+    wire_build_arp(pkt_data(p), ARP_OP_REPLY, &a->sender_mac, &net->mac, a->target_raw,
+                   &a->sender_mac, a->sender_raw);
+    pkt_turn_round(p);
+    pkt_set_len(p, ARP_FRAME_BYTES);
+    net->counters.arp_replies_out++;
+}
+
+enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,
+                           struct net_tx *tx)
+{
+    struct wire_arp a;
+    enum drop_reason reason = wire_parse_arp(pkt_data(p), pkt_len(p), &a);
+    if (reason != DROP_NONE)
+        return reason;
+    if (sender_false(net, &a))
+        return DROP_arp_not_for_us;
+    struct arp_entry *e = a.sender_raw != 0 ? arp_find(net, a.sender_raw) : NULL;
+    bool for_us = net_local_index(net, a.target_raw) >= 0;
+    if (a.op == ARP_OP_REQUEST && for_us) {
+        net->counters.arp_requests_in++;
+        if (tx->n == tx->room)
+            return DROP_answer_room;
+        // The reply takes its place first: a packet released by learning takes the next, if any.
+        tx->pkts[tx->n++] = p;
+        arp_learn(net, now, e, &a, tx);
+        arp_reply_in_place(net, p, &a);
+        *replied = true;
+        return DROP_NONE;
+    }
+    bool announced = a.sender_raw == a.target_raw && e != NULL && arp_state(e) != NET_ARP_STATIC;
+    bool asked = a.op == ARP_OP_REPLY && for_us && e != NULL &&
+                 (arp_state(e) == NET_ARP_PENDING || arp_state(e) == NET_ARP_PROBE);
+    if (!announced && !asked)
+        return a.op == ARP_OP_REPLY ? DROP_arp_reply_unasked : DROP_arp_not_for_us;
+    arp_resolve(net, now, e, &a.sender_mac, tx);
+    net->counters.arp_taken++;
+    return DROP_NONE;
+}
+
+// tick_entry: what is due on one entry.
+static void tick_entry(struct net *net, struct clock_now now, struct arp_entry *e,
+                       struct net_tx *tx)
+{
+    enum net_arp_state state = arp_state(e);
+    if (state == NET_ARP_FREE || time_before(now.ms, e->due_ms))
+        return;
+    bool wanted = e->v4_raw == net->gateway_raw || now.ms - e->used_ms < NET_ARP_REACHABLE_MS;
+    if (state == NET_ARP_REACHABLE && wanted) {
+        entry_set(e, e->v4_raw, arp_word(arp_mac_word(e), NET_ARP_PROBE, 0));
+    } else if (state == NET_ARP_REACHABLE || arp_tries(e) >= NET_ARP_TRIES) {
+        net->counters.arp_expired++;
+        arp_forget(net, e, DROP_arp_wait_expired);
+        return;
+    }
+    // A neighbour that was known is asked by itself, and by broadcast only at last.
+    struct mac_addr to = wire_mac_from_word(arp_mac_word(e));
+    bool broadcast = state == NET_ARP_PENDING || arp_tries(e) == NET_ARP_TRIES - 1;
+    arp_request(net, now, e, broadcast ? &mac_broadcast : &to, tx);
+}
+
+void net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
+{
+    if (net->tick_ms == now.ms)
+        return;
+    net->tick_ms = now.ms;
+    uint32_t slots = net->arp_sets * NET_ARP_WAYS;
+    for (uint32_t i = 0; i < NET_TICK_SLOTS; i++) {
+        tick_entry(net, now, &net->arp[net->tick_slot], tx);
+        net->tick_slot = (net->tick_slot + 1) & (slots - 1);
+    }
+}
+
+void net_drain(struct net *net)
+{
+    for (uint32_t i = 0; i < net->arp_slots; i++) {
+        if (net->arp[i].waiting != NULL)
+            pkt_free(net->arp[i].waiting);
+        net->arp[i].waiting = NULL;
+    }
+}
+
+void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
+{
+    for (uint32_t k = 0; k < net->n_locals && tx->n < tx->room; k++) {
+        struct pkt *p;
+        if (!pkt_alloc_bulk(net->pool, &p, 1)) {
+            net->drops[DROP_pkt_pool_empty]++;
+            return;
+        }
+        wire_build_arp(pkt_data(p), ARP_OP_REQUEST, &mac_broadcast, &net->mac, net->local[k],
+                       &mac_zero, net->local[k]);
+        pkt_set_len(p, ARP_FRAME_BYTES);
+        tx->pkts[tx->n++] = p;
+        net->counters.arp_requests_out++;
+    }
+    if (net->gateway_raw != 0)
+        arp_ask(net, now, net->gateway_raw, tx);
+}

@@ -1,0 +1,213 @@
+#include "net/priv.h"
+
+// Packets ahead of the one in hand whose headers are fetched: about one miss to the last level.
+enum { AHEAD = 8 };
+
+static inline void prefetch_headers(const struct pkt *p)
+{
+    const uint8_t *d = pkt_data(p);
+    prefetch0(d);
+    prefetch0(d + CACHE_LINE);
+}
+
+// address_check: are the addresses of an IPv4 packet ones that it may have? *ix: index of ours.
+static inline enum drop_reason address_check(const struct net *net, uint32_t src_raw,
+                                             uint32_t dst_raw, uint32_t *ix)
+{
+    bool bad_source = !net_source_top_ok(src_raw), ours = false;
+    uint32_t k = 0;
+    do {
+        bad_source |= (src_raw == net->local[k]) | (src_raw == net->bcast[k]);
+        if (dst_raw == net->local[k]) {
+            *ix = k;
+            ours = true;
+        }
+    } while (unlikely(++k < net->n_locals));
+    if (unlikely(bad_source))
+        return DROP_ip_source;
+    return likely(ours) ? DROP_NONE : DROP_ip_not_for_us;
+}
+
+// input_fast: true: p is a TCP segment to us in the common form, everything about it right, now in
+// seg. False: nothing is known and nothing was counted.
+static inline bool input_fast(const struct net *net, const struct pkt *p, struct seg_in *seg)
+{
+    const uint8_t *frame = pkt_data(p);
+    uint32_t ix;
+    if (unlikely(!wire_fast_tcp4(frame, pkt_len(p), net->mac_word_shl16, seg)))
+        return false;
+    if (unlikely(address_check(net, load_raw32(frame + 26), load_raw32(frame + 30), &ix) !=
+                 DROP_NONE))
+        return false;
+    enum pkt_cksum ip = pkt_rx_ip_cksum(p), l4 = pkt_rx_l4_cksum(p);
+    if (ip != PKT_CKSUM_GOOD && (ip == PKT_CKSUM_BAD || !wire_ip4_verify(frame + ETH_BYTES)))
+        return false;
+    uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
+    if (l4 != PKT_CKSUM_GOOD && (l4 == PKT_CKSUM_BAD || !wire_tcp4_verify(frame, tcp_len)))
+        return false;
+    seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
+    return true;
+}
+
+// What became of one packet of the slow path.
+struct outcome {
+    enum drop_reason reason;
+    bool replied;  // the packet itself is in tx
+};
+
+static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const struct wire_ip4 *ip,
+                                  uint32_t ix, uint32_t pkt_ix, struct net_rx *rx)
+{
+    enum pkt_cksum verdict = pkt_rx_l4_cksum(p);
+    if (verdict == PKT_CKSUM_BAD)
+        return DROP_tcp_checksum;
+    struct seg_in *seg = &rx->segs[rx->n_segs];
+    enum drop_reason reason = wire_parse_tcp(pkt_data(p), ip, verdict == PKT_CKSUM_UNKNOWN, seg);
+    if (reason != DROP_NONE)
+        return reason;
+    seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
+    seg->pkt_ix = (uint16_t)pkt_ix;
+    net->counters.in_bytes += pkt_len(p);
+    rx->n_segs++;
+    return DROP_NONE;
+}
+
+static enum drop_reason input_echo(struct net *net, struct clock_now now, struct pkt *p,
+                                   const struct wire_ip4 *ip, uint32_t ix, struct net_tx *tx)
+{
+    if (pkt_is_chain(p))
+        return DROP_pkt_chain;
+    if (tx->n == tx->room)
+        return DROP_answer_room;
+    if (!rate_allow(&net->icmp_rate, now.us))
+        return DROP_icmp_rate;
+    uint32_t len = wire_build_echo_reply(pkt_data(p), &net->from[ix], ip->src_raw, ip->tos,
+                                         ip->l4_off, ip->l4_len);
+    pkt_turn_round(p);
+    pkt_set_len(p, len);
+    tx->pkts[tx->n++] = p;
+    net->counters.echo_replies++;
+    return DROP_NONE;
+}
+
+static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp *m,
+                                         struct net_rx *rx)
+{
+    int ix = net_local_index(net, m->src_raw);
+    if (!m->has_tcp || ix < 0)
+        return DROP_icmp_type;
+    struct icmp_event *e = &rx->icmp[rx->n_icmp++];
+    *e = (struct icmp_event){.seq = m->seq, .mtu = m->mtu, .type = m->type, .code = m->code};
+    e->key.remote = ip_from_v4(raw32(m->dst_raw));
+    e->key.remote_port = m->dst_port;
+    e->key.local_port = m->src_port;
+    e->key.local_ix = (uint16_t)(net->local_ix_first + ix);
+    net->counters.icmp_events++;
+    return DROP_NONE;
+}
+
+static struct outcome input_icmp(struct net *net, struct clock_now now, struct pkt *p,
+                                 const struct wire_ip4 *ip, uint32_t ix, struct net_rx *rx,
+                                 struct net_tx *tx)
+{
+    struct wire_icmp m;
+    enum drop_reason reason = wire_parse_icmp(pkt_data(p), ip, &m);
+    if (reason != DROP_NONE)
+        return (struct outcome){reason, false};
+    if (m.type == ICMP_ECHO) {
+        reason = input_echo(net, now, p, ip, ix, tx);
+        return (struct outcome){reason, reason == DROP_NONE};
+    }
+    if (m.type == ICMP_UNREACHABLE || m.type == ICMP_TIME_EXCEEDED)
+        return (struct outcome){input_icmp_error(net, &m, rx), false};
+    return (struct outcome){DROP_icmp_type, false};
+}
+
+static struct outcome input_ip4(struct net *net, struct clock_now now, struct pkt *p,
+                                uint32_t pkt_ix, struct net_rx *rx, struct net_tx *tx)
+{
+    struct wire_ip4 ip;
+    uint32_t ix = 0;
+    enum pkt_cksum verdict = pkt_rx_ip_cksum(p);
+    enum drop_reason reason =
+        wire_parse_ip4(pkt_data(p), pkt_len(p), verdict == PKT_CKSUM_UNKNOWN, &ip);
+    if (reason == DROP_NONE && verdict == PKT_CKSUM_BAD)
+        reason = DROP_ip_checksum;
+    if (reason == DROP_NONE)
+        reason = address_check(net, ip.src_raw, ip.dst_raw, &ix);
+    if (reason == DROP_NONE && (pkt_data(p)[0] & 1) != 0)  // RFC 1122 3.3.6
+        reason = DROP_ip_link_broadcast;
+    if (reason != DROP_NONE)
+        return (struct outcome){reason, false};
+    if (ip.proto == IP_PROTO_TCP)
+        return (struct outcome){input_tcp(net, p, &ip, ix, pkt_ix, rx), false};
+    if (ip.proto == IP_PROTO_ICMP)
+        return input_icmp(net, now, p, &ip, ix, rx, tx);
+    return (struct outcome){DROP_ip_protocol, false};
+}
+
+static struct outcome input_arp(struct net *net, struct clock_now now, struct pkt *p,
+                                struct net_tx *tx)
+{
+    struct outcome o = {DROP_pkt_chain, false};
+    if (!pkt_is_chain(p))
+        o.reason = arp_input(net, now, p, &o.replied, tx);
+    return o;
+}
+
+// input_slow: every packet but the common one, with the reasons for which it may end.
+static struct outcome input_slow(struct net *net, struct clock_now now, struct pkt *p,
+                                 uint32_t pkt_ix, struct net_rx *rx, struct net_tx *tx)
+{
+    const uint8_t *frame = pkt_data(p);
+    if (pkt_len(p) < ETH_BYTES)
+        return (struct outcome){DROP_eth_short, false};
+    if ((frame[0] & 1) == 0 && load_raw64(frame) << 16 != net->mac_word_shl16)
+        return (struct outcome){DROP_eth_not_for_us, false};
+    switch (load_be16(frame + 12)) {
+    case ETH_TYPE_ARP:
+        return input_arp(net, now, p, tx);
+    case ETH_TYPE_IP4:
+        return input_ip4(net, now, p, pkt_ix, rx, tx);
+    default:
+        return (struct outcome){DROP_eth_type_unknown, false};
+    }
+}
+
+// drop_count: a length that fails only because the packet goes on in another buffer says so.
+static void drop_count(struct net *net, const struct pkt *p, enum drop_reason reason)
+{
+    bool of_length = reason == DROP_eth_short || reason == DROP_ip_short ||
+                     reason == DROP_ip_header_length || reason == DROP_ip_total_length;
+    net->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
+}
+
+void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
+               struct net_rx *rx, struct net_tx *tx)
+{
+    uint64_t bytes = 0;
+    DCHECK(n <= BURST_MAX);
+    rx->n_segs = 0;
+    rx->n_icmp = 0;
+    for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
+        prefetch_headers(pkts[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        struct pkt *p = pkts[i];
+        if (i + AHEAD < n)
+            prefetch_headers(pkts[i + AHEAD]);
+        struct seg_in *seg = &rx->segs[rx->n_segs];
+        if (likely(input_fast(net, p, seg))) {
+            seg->pkt_ix = (uint16_t)i;
+            rx->n_segs++;
+            bytes += pkt_len(p);
+            continue;
+        }
+        struct outcome o = input_slow(net, now, p, i, rx, tx);
+        if (o.reason != DROP_NONE)
+            drop_count(net, p, o.reason);
+        else if (o.replied)
+            pkts[i] = NULL;
+    }
+    net->counters.segs_in += rx->n_segs;
+    net->counters.in_bytes += bytes;
+}

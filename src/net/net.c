@@ -1,0 +1,172 @@
+#include <string.h>
+
+#include "net/priv.h"
+
+void net_config_default(struct net_config *c)
+{
+    *c = (struct net_config){
+        .mtu = 1500, .arp_entries = 1024, .arp_rate_per_s = 1000, .icmp_rate_per_s = 10000};
+}
+
+static bool arp_entries_ok(uint32_t n)
+{
+    return n >= NET_ARP_ENTRIES_MIN && n <= NET_ARP_ENTRIES_MAX && (n & (n - 1)) == 0;
+}
+
+size_t net_footprint(const struct net_config *c)
+{
+    if (!arp_entries_ok(c->arp_entries))
+        return 0;
+    size_t slots = (size_t)c->arp_entries + NET_STATICS_MAX;
+    return ALIGN_UP(sizeof(struct net) + slots * sizeof(struct arp_entry), CACHE_LINE);
+}
+
+// rate_init: per_s a second, a burst of a tenth of a second's; 0: nothing.
+static struct rate rate_init(uint32_t per_s)
+{
+    if (per_s == 0)
+        return (struct rate){0, UINT64_MAX, 0};
+    uint64_t interval_ns = 1000000000u / per_s;
+    return (struct rate){0, interval_ns, interval_ns * (MAX(per_s / 10, 1u) - 1)};
+}
+
+static uint32_t mask_of(uint8_t prefix_bits)
+{
+    return prefix_bits == 0 ? 0 : UINT32_MAX << (32 - prefix_bits);
+}
+
+static bool on_link(const struct net_config *c, uint32_t v4)
+{
+    for (uint32_t k = 0; k < c->n_locals; k++)
+        if (((v4 ^ c->locals[k].v4) & mask_of(c->locals[k].prefix_bits)) == 0)
+            return true;
+    return false;
+}
+
+static bool is_static(const struct net_config *c, uint32_t v4)
+{
+    for (uint32_t k = 0; k < c->n_statics; k++)
+        if (c->statics[k].v4 == v4)
+            return true;
+    return false;
+}
+
+static bool unicast_v4(uint32_t v4)
+{
+    return net_source_top_ok(raw32(v4));
+}
+
+static bool unicast_mac(const struct mac_addr *mac)
+{
+    return (mac->b[0] & 1) == 0 && wire_mac_word(mac) != 0;
+}
+
+#define V4_FORMAT  "%u.%u.%u.%u"
+#define V4_ARGS(a) (a) >> 24, (a) >> 16 & 255, (a) >> 8 & 255, (a)&255
+
+static int check_local(const struct net_config *c, uint32_t k, struct err *e)
+{
+    const struct net_local *l = &c->locals[k];
+    if (!unicast_v4(l->v4) || l->prefix_bits > 32)
+        return err_set(e,
+                       "address " V4_FORMAT "/%u: not a unicast address with a prefix of 0 to 32",
+                       V4_ARGS(l->v4), l->prefix_bits);
+    for (uint32_t i = 0; i < k; i++)
+        if (c->locals[i].v4 == l->v4)
+            return err_set(e, "address " V4_FORMAT ": given twice", V4_ARGS(l->v4));
+    return 0;
+}
+
+static int check_static(const struct net_config *c, uint32_t k, struct err *e)
+{
+    const struct net_static *s = &c->statics[k];
+    if (!unicast_v4(s->v4) || !unicast_mac(&s->mac))
+        return err_set(e, "neighbor " V4_FORMAT ": address or MAC is not unicast", V4_ARGS(s->v4));
+    for (uint32_t i = 0; i < k; i++)
+        if (c->statics[i].v4 == s->v4)
+            return err_set(e, "neighbor " V4_FORMAT ": given twice", V4_ARGS(s->v4));
+    return 0;
+}
+
+static int check_config(const struct net_config *c, struct err *e)
+{
+    if (!arp_entries_ok(c->arp_entries))
+        return err_set(e, "ARP cache of %u entries: not a power of two in %d..%d", c->arp_entries,
+                       NET_ARP_ENTRIES_MIN, NET_ARP_ENTRIES_MAX);
+    if (!unicast_mac(&c->mac))
+        return err_set(e, "MAC address is zero or multicast");
+    if (c->mtu < IP4_BYTES_MIN_MTU)
+        return err_set(e, "MTU %u: below %d", c->mtu, IP4_BYTES_MIN_MTU);
+    if (c->n_locals == 0 || c->n_locals > NET_LOCALS_MAX)
+        return err_set(e, "%u addresses: expected 1 to %d", c->n_locals, NET_LOCALS_MAX);
+    if (c->n_statics > NET_STATICS_MAX)
+        return err_set(e, "%u static neighbours: at most %d", c->n_statics, NET_STATICS_MAX);
+    for (uint32_t k = 0; k < c->n_locals; k++)
+        if (check_local(c, k, e) != 0)
+            return -1;
+    for (uint32_t k = 0; k < c->n_statics; k++)
+        if (check_static(c, k, e) != 0)
+            return -1;
+    if (c->gateway != 0 && !on_link(c, c->gateway) && !is_static(c, c->gateway))
+        return err_set(e, "gateway " V4_FORMAT ": on no local prefix and no static neighbour",
+                       V4_ARGS(c->gateway));
+    return 0;
+}
+
+static void init_local(struct net *net, const struct net_config *c, uint32_t k)
+{
+    uint32_t v4 = c->locals[k].v4, mask = mask_of(c->locals[k].prefix_bits);
+    bool has_broadcast = c->locals[k].prefix_bits <= 30;  // RFC 3021
+    net->local[k] = raw32(v4);
+    net->mask[k] = raw32(mask);
+    net->subnet[k] = raw32(v4 & mask);
+    net->bcast[k] = has_broadcast ? raw32(v4 | ~mask) : UINT32_MAX;
+    wire_from_init(&net->from[k], &c->mac, v4);
+}
+
+static void init_static(struct net *net, const struct net_config *c, uint32_t k)
+{
+    struct arp_entry *e = &net->arp[net->arp_slots++];
+    e->v4_raw = raw32(c->statics[k].v4);
+    e->word = wire_mac_word(&c->statics[k].mac) | (uint64_t)NET_ARP_STATIC << 48;
+}
+
+struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool, uint64_t *drops,
+                     struct err *e)
+{
+    if (check_config(c, e) != 0)
+        return NULL;
+    struct net *net = mem;
+    CHECK((uintptr_t)mem % CACHE_LINE == 0);
+    memset(net, 0, net_footprint(c));
+    net->mac_word_shl16 = wire_mac_word(&c->mac) << 16;
+    net->n_locals = c->n_locals;
+    net->local_ix_first = c->local_ix_first;
+    net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
+    net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;
+    net->gateway_raw = raw32(c->gateway);
+    net->drops = drops;
+    net->pool = pool;
+    net->secret = c->secret;
+    net->mac = c->mac;
+    net->arp_sets = c->arp_entries / NET_ARP_WAYS;
+    net->arp_slots = c->arp_entries;
+    net->arp_rate = rate_init(c->arp_rate_per_s);
+    net->icmp_rate = rate_init(c->icmp_rate_per_s);
+    net->tick_ms = UINT32_MAX;
+    for (uint32_t k = 0; k < c->n_locals; k++)
+        init_local(net, c, k);
+    for (uint32_t k = 0; k < c->n_statics; k++)
+        init_static(net, c, k);
+    return net;
+}
+
+const struct net_counters *net_counters(const struct net *net)
+{
+    return &net->counters;
+}
+
+uint16_t net_mss(const struct net *net)
+{
+    return (uint16_t)(net->ip_bytes_max - IP4_BYTES - TCP_BYTES);
+}

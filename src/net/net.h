@@ -1,0 +1,174 @@
+// net.h: the border between packets and TCP for one port queue: Ethernet, ARP, IPv4, ICMP, routes.
+//
+//   pkts -> net_input  -> segs (to the flow table), icmp events (to TCP), replies (to the port)
+//   segs -> net_output -> packets (to the port), or one packet waiting for ARP per neighbour
+//           net_tick   -> ARP requests that are due, waiting packets that have waited too long
+//
+// One struct net belongs to one worker and one port queue; no function locks, logs, allocates
+// memory or makes a system call after net_init(). Only net_arp_read() and net_arp_render() may be
+// called from another thread, and counters and drops be read there.
+#pragma once
+#include "base/addr.h"
+#include "base/clock.h"
+#include "base/drops.h"
+#include "base/err.h"
+#include "base/siphash.h"
+#include "pkt/pkt.h"
+#include "pkt/port.h"
+#include "wire/seg.h"
+
+enum {
+    NET_LOCALS_MAX = 8,
+    NET_STATICS_MAX = 16,
+    NET_ARP_ENTRIES_MIN = 64,
+    NET_ARP_ENTRIES_MAX = 32768,
+    NET_ARP_WAYS = 8,              // entries of a set: two cache lines of 32-byte entries times two
+    NET_ARP_PENDING_WAYS = 4,      // of them at most that wait for an answer: half the cache
+    NET_ARP_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
+    NET_ARP_RETRY_MS = 1000,       // RFC 1122 2.3.2.1: at most one request a second for an address
+    NET_ARP_TRIES = 3,
+    NET_TICK_SLOTS = 64,  // ARP entries that one net_tick() looks at, once a millisecond
+};
+
+struct net_local {
+    uint32_t v4;  // host order
+    uint8_t prefix_bits;
+};
+
+struct net_static {
+    uint32_t v4;
+    struct mac_addr mac;
+};
+
+// net_config: plain values; net_config_default() sets what has a default.
+struct net_config {
+    struct mac_addr mac;
+    uint16_t mtu;             // bytes of an IP packet; default 1500
+    uint16_t local_ix_first;  // flow_key.local_ix of locals[0]; the others follow
+    uint8_t n_locals;         // 1..NET_LOCALS_MAX
+    uint8_t n_statics;
+    struct net_local locals[NET_LOCALS_MAX];
+    struct net_static statics[NET_STATICS_MAX];  // neighbours that are never asked, never age
+    uint32_t gateway;                            // 0: none; on-link or one of statics
+    uint32_t caps;                               // enum port_cap of the port
+    uint32_t arp_entries;                        // a power of two; default 1024
+    uint32_t arp_rate_per_s;                     // ARP requests sent at most; default 1000
+    uint32_t icmp_rate_per_s;   // echo requests answered at most; default 10000; 0: none
+    struct siphash_key secret;  // where an address falls in the ARP cache
+};
+
+void net_config_default(struct net_config *c);
+
+// net_counters: what went well; the ways to end otherwise are in drops. The worker writes, anyone
+// reads. For received packets, with n the sum of all net_input() calls' n:
+//   n == segs_in + icmp_events + arp_replies_out + echo_replies + arp_taken + (their) drops.
+struct net_counters {
+    uint64_t segs_in;          // segments handed up
+    uint64_t icmp_events;      // ICMP errors handed up
+    uint64_t arp_requests_in;  // for us
+    uint64_t arp_replies_out;
+    uint64_t arp_taken;  // ARP replies, and announcements of neighbours that were known
+    uint64_t arp_requests_out;
+    uint64_t arp_rate_limited;  // requests not sent, over arp_rate_per_s or without room or buffer
+    uint64_t arp_conflicts;     // someone else claims an address of ours
+    uint64_t arp_learned;       // entries made or taken over by a neighbour's word
+    uint64_t arp_evicted;       // entries that went for another
+    uint64_t arp_expired;       // entries that went unused or unanswered
+    uint64_t echo_replies;
+    uint64_t segs_out;             // segments that became packets; those that wait for ARP included
+    uint64_t arp_waited;           // of them, packets that waited
+    uint64_t in_bytes, out_bytes;  // frame bytes of segs_in and segs_out
+};
+
+struct net;
+
+// net_footprint: bytes of memory, aligned to CACHE_LINE, that net_init() needs for c. 0:
+// arp_entries is out of range.
+size_t net_footprint(const struct net_config *c);
+
+// net_init: places a net in mem. pool: of the worker, for what it sends. drops: DROP_COUNT
+// counters, written by this worker. NULL: e says which value of c cannot be. Control thread, before
+// the worker runs.
+struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool, uint64_t *drops,
+                     struct err *e);
+
+const struct net_counters *net_counters(const struct net *net);
+
+// net_tx: where packets to send are appended; n <= room, pkts has room entries.
+struct net_tx {
+    struct pkt **pkts;
+    uint32_t n, room;
+};
+
+// icmp_event: an ICMP error about a segment of ours (RFC 5927: TCP checks seq against what is in
+// flight before it believes it).
+struct icmp_event {
+    struct flow_key key;
+    uint32_t seq;  // of the quoted segment
+    uint16_t mtu;  // with type 3, code 4; 0: the router did not say (RFC 1191 5)
+    uint8_t type, code;
+};
+
+struct net_rx {
+    struct seg_in segs[BURST_MAX];
+    struct icmp_event icmp[BURST_MAX];
+    uint32_t n_segs, n_icmp;
+};
+
+// net_input: sorts n received packets, n <= BURST_MAX, into rx, which it empties first; replies are
+// appended to tx. pkts[i] becomes NULL when the packet itself was turned into a reply and now is in
+// tx; all others, delivered and dropped, stay the caller's, who frees them when the turn ends.
+// segs[].pkt_ix and data_off say where a payload lies. Packets in tx leave for the port or are
+// freed by the caller.
+void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
+               struct net_rx *rx, struct net_tx *tx);
+
+// net_output: builds one packet for each of n segments and appends it to tx. tx has room for n
+// more; what finds none, no route, no buffer or no place to wait is dropped and counted. A segment
+// whose neighbour is not known yet waits here, one per neighbour, and an ARP request goes out.
+// Returns how many packets were appended. The segments' data is not needed after the return.
+uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
+                    struct net_tx *tx);
+
+// net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and asks
+// for the gateway. Needs room for n_locals + 1.
+void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
+
+// net_tick: ages NET_TICK_SLOTS ARP entries; does nothing twice in one millisecond. Requests go to
+// tx as far as there is room. Called at least every 10 ms (1024 entries then take 160 ms).
+void net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
+
+// net_drain: frees the packets that wait for a neighbour, uncounted. Before the pool goes.
+void net_drain(struct net *net);
+
+// net_mss: the largest TCP payload plus options of one packet (RFC 9293 3.7.1): MTU less 40.
+uint16_t net_mss(const struct net *net);
+
+enum net_arp_state {
+    NET_ARP_FREE,
+    NET_ARP_PENDING,  // asked for; mac is zero
+    NET_ARP_REACHABLE,
+    NET_ARP_PROBE,  // asked for again; used meanwhile
+    NET_ARP_STATIC,
+};
+
+struct net_neighbor {
+    uint32_t v4;  // host order
+    struct mac_addr mac;
+    uint8_t state;  // enum net_arp_state
+};
+
+// net_arp_slots: slots of the ARP cache, statics included. net_arp_read: copies slot's entry to
+// out, false if it is free (or being rewritten at every one of some tries). Any thread, never waits
+// for the worker nor disturbs it: each entry has a sequence count, and it is the reader who tries
+// again.
+uint32_t net_arp_slots(const struct net *net);
+bool net_arp_read(const struct net *net, uint32_t slot, struct net_neighbor *out);
+
+// net_arp_render: the cache as Linux's /proc/net/arp without its head line (NET_ARP_HEAD), one line
+// an entry on `device`, at most size bytes, whole lines. Returns the bytes written; *slot is where
+// to go on, net_arp_slots() when all is written; it begins at 0. Any thread.
+#define NET_ARP_HEAD                                                                               \
+    "IP address       HW type     Flags       HW address            Mask     Device\n"
+size_t net_arp_render(const struct net *net, const char *device, uint32_t *slot, char *buf,
+                      size_t size);

@@ -1,0 +1,118 @@
+// priv.h: the inside of struct net, for the files of this folder.
+#pragma once
+#include "net/net.h"
+#include "wire/build.h"
+#include "wire/parse.h"
+
+// arp_entry: 32 bytes. The worker writes; the first three fields are read by any thread under seq.
+struct arp_entry {
+    uint32_t seq;     // odd while the next two change
+    uint32_t v4_raw;  // neighbour's address as it lies in memory
+    uint64_t word;  // MAC in the low 48 bits, then 8 bits enum net_arp_state, 8 bits requests made
+    uint32_t due_ms;      // when net_tick() acts on it; not with NET_ARP_STATIC
+    uint32_t used_ms;     // last packet sent to it; with NET_ARP_PENDING when it was made
+    struct pkt *waiting;  // with NET_ARP_PENDING; NULL: none
+};
+static_assert(sizeof(struct arp_entry) == 32, "a set of eight is four cache lines");
+
+// rate: a token bucket as the time when the next token is due (GCRA, ITU-T I.371).
+struct rate {
+    uint64_t next_ns;
+    uint64_t interval_ns;  // UINT64_MAX: nothing is allowed
+    uint64_t slack_ns;     // burst less one, in intervals
+};
+
+enum { NET_HINTS = 16 };
+
+struct net {
+    // Read for every packet, written by net_init() alone.
+    uint64_t mac_word_shl16;  // own MAC in the upper 48 bits
+    uint32_t n_locals;
+    uint16_t local_ix_first;
+    uint16_t ip_bytes_max;
+    bool tx_l4;                      // the port fills in TCP checksums
+    uint32_t gateway_raw;            // 0: none
+    uint32_t local[NET_LOCALS_MAX];  // all raw
+    uint32_t bcast[NET_LOCALS_MAX];
+    uint32_t mask[NET_LOCALS_MAX];
+    uint32_t subnet[NET_LOCALS_MAX];
+    struct wire_from from[NET_LOCALS_MAX];
+    uint64_t *drops;
+    struct pkt_pool *pool;
+    struct siphash_key secret;
+    struct mac_addr mac;
+    uint32_t arp_sets;   // a power of two
+    uint32_t arp_slots;  // sets times ways, plus statics at the end
+    // Written by the worker.
+    uint16_t
+        hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
+    struct rate arp_rate, icmp_rate;
+    uint32_t tick_slot;
+    uint32_t tick_ms;  // of the last net_tick()
+    struct net_counters counters CACHE_ALIGNED;
+    struct arp_entry arp[] CACHE_ALIGNED;
+};
+
+static inline bool rate_allow(struct rate *r, uint64_t now_us)
+{
+    uint64_t now_ns = now_us * 1000;
+    uint64_t at = MAX(r->next_ns, now_ns);
+    if (at - now_ns > r->slack_ns || r->interval_ns == UINT64_MAX)
+        return false;
+    r->next_ns = at + r->interval_ns;
+    return true;
+}
+
+static inline uint8_t arp_state(const struct arp_entry *e)
+{
+    return (uint8_t)(e->word >> 48);
+}
+
+// arp_hot: the entry of next hop hop_raw if the hint knows it and its MAC is usable, else NULL.
+static inline struct arp_entry *arp_hot(struct net *net, uint32_t hop_raw)
+{
+    struct arp_entry *e = &net->arp[net->hint[(hop_raw >> 24) % NET_HINTS]];
+    return likely(e->v4_raw == hop_raw && arp_state(e) >= NET_ARP_REACHABLE) ? e : NULL;
+}
+
+// arp_usable: the same without the hint, which it sets.
+struct arp_entry *arp_usable(struct net *net, uint32_t hop_raw);
+
+// arp_wait: p, built but for its destination MAC, waits for next hop hop_raw, which arp_usable()
+// did not find; a request goes to tx when one is due. Takes p over in any case.
+void arp_wait(struct net *net, struct clock_now now, uint32_t hop_raw, struct pkt *p,
+              struct net_tx *tx);
+
+// arp_ask: makes a pending entry for hop_raw without a packet and asks.
+void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);
+
+// arp_input: a received ARP frame of len bytes in p. DROP_NONE: taken; *replied says whether p
+// itself was turned into a reply, to be sent.
+enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,
+                           struct net_tx *tx);
+
+// net_on_link: the index of the local address whose prefix holds addr_raw, or -1.
+static inline int net_on_link(const struct net *net, uint32_t addr_raw)
+{
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        if ((addr_raw & net->mask[k]) == net->subnet[k])
+            return (int)k;
+    return -1;
+}
+
+// net_local_index: the index of addr_raw among our addresses, or -1.
+static inline int net_local_index(const struct net *net, uint32_t addr_raw)
+{
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        if (addr_raw == net->local[k])
+            return (int)k;
+    return -1;
+}
+
+// net_source_top_ok: the first byte of a source address: not 0/8, loopback, multicast, 255/8. The
+// rest of 240/4 is let through as Linux does.
+static inline bool net_source_top_ok(uint32_t src_raw)
+{
+    uint32_t top = src_raw & 0xff;
+    return (top - 1 < 254) & (top != 127) & ((top & 0xf0) != 0xe0);
+}

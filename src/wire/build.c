@@ -1,0 +1,87 @@
+#include "wire/build.h"
+
+void wire_from_init(struct wire_from *from, const struct mac_addr *mac, uint32_t v4)
+{
+    from->eth_tail = wire_mac_word(mac) | (uint64_t)__builtin_bswap16(ETH_TYPE_IP4) << 48;
+    from->v4_raw = raw32(v4);
+}
+
+static uint8_t *put_ts(uint8_t *o, const struct seg_out *s, uint8_t lead0, uint8_t lead1)
+{
+    o[0] = lead0;
+    o[1] = lead1;
+    o[2] = TCP_OPT_TS;
+    o[3] = 10;
+    store_be32(o + 4, s->ts_val);
+    store_be32(o + 8, s->ts_ecr);
+    return o + TCP_TS_BYTES;
+}
+
+// The SYN's options, as Linux's tcp_options_write() lays them out: SACK-permitted takes the place
+// of the timestamp's two NOPs, or has two of its own.
+static uint8_t *put_syn_options(uint8_t *o, const struct seg_out *s)
+{
+    bool sack = s->opts & SEG_OPT_SACK_PERM;
+    if (s->opts & SEG_OPT_MSS) {
+        o[0] = TCP_OPT_MSS;
+        o[1] = 4;
+        store_be16(o + 2, s->mss);
+        o += 4;
+    }
+    if (s->opts & SEG_OPT_TS) {
+        o = sack ? put_ts(o, s, TCP_OPT_SACK_PERM, 2) : put_ts(o, s, TCP_OPT_NOP, TCP_OPT_NOP);
+    } else if (sack) {
+        memcpy(o, (uint8_t[]){TCP_OPT_NOP, TCP_OPT_NOP, TCP_OPT_SACK_PERM, 2}, 4);
+        o += 4;
+    }
+    if (s->opts & SEG_OPT_WSCALE) {
+        memcpy(o, (uint8_t[]){TCP_OPT_NOP, TCP_OPT_WSCALE, 3, s->wscale}, 4);
+        o += 4;
+    }
+    return o;
+}
+
+uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s)
+{
+    if (s->flags & SEG_SYN)
+        return (uint32_t)(put_syn_options(opt, s) - opt);
+    if (s->opts & SEG_OPT_TS)
+        return (uint32_t)(put_ts(opt, s, TCP_OPT_NOP, TCP_OPT_NOP) - opt);
+    return 0;
+}
+
+void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
+                    const struct mac_addr *own_mac, uint32_t own_raw,
+                    const struct mac_addr *target_mac, uint32_t target_raw)
+{
+    memcpy(frame, dst->b, 6);
+    memcpy(frame + 6, own_mac->b, 6);
+    store_be16(frame + 12, ETH_TYPE_ARP);
+    uint8_t *a = frame + ETH_BYTES;
+    store_be16(a, 1);  // Ethernet
+    store_be16(a + 2, ETH_TYPE_IP4);
+    a[4] = 6;
+    a[5] = 4;
+    store_be16(a + 6, op);
+    memcpy(a + 8, own_mac->b, 6);
+    store_raw32(a + 14, own_raw);
+    memcpy(a + 18, target_mac->b, 6);
+    store_raw32(a + 24, target_raw);
+}
+
+uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uint32_t dst_raw,
+                               uint8_t tos, uint32_t l4_off, uint32_t l4_len)
+{
+    uint8_t *m = frame + TCP4_OFF;
+    if (l4_off != TCP4_OFF)
+        memmove(m, frame + l4_off, l4_len);
+    uint16_t was = load_raw16(m), is = (uint16_t)(was & 0xff00);  // type, the first byte, to 0
+    store_raw16(m, is);
+    store_raw16(m + 2, cksum_update(load_raw16(m + 2), was, is));
+    struct mac_addr to;
+    memcpy(to.b, frame + 6, 6);
+    wire_put_eth4(frame, from, wire_mac_word(&to));
+    wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_ICMP, tos,
+                 (uint16_t)(IP4_BYTES + l4_len));
+    return TCP4_OFF + l4_len;
+}

@@ -1,0 +1,137 @@
+// build.h: frames out of host form. Pure: each function writes exactly the bytes it says.
+#pragma once
+#include "base/addr.h"
+#include "wire/cksum.h"
+#include "wire/proto.h"
+#include "wire/seg.h"
+
+// wire_mac_word: a MAC in the low 48 bits, in memory order; the rest 0.
+static inline uint64_t wire_mac_word(const struct mac_addr *mac)
+{
+    return load_raw32(mac->b) | (uint64_t)load_raw16(mac->b + 4) << 32;
+}
+
+static inline struct mac_addr wire_mac_from_word(uint64_t word)
+{
+    struct mac_addr mac;
+    memcpy(mac.b, &word, 6);
+    return mac;
+}
+
+// wire_from: what all frames from one local address have in common.
+struct wire_from {
+    uint64_t eth_tail;  // bytes 6..13 of an IPv4 frame: own MAC, type
+    uint32_t v4_raw;
+};
+
+void wire_from_init(struct wire_from *from, const struct mac_addr *mac, uint32_t v4);
+
+// wire_put_eth4: the Ethernet header of an IPv4 frame to the MAC in the low 48 bits of dst_word.
+static inline void wire_put_eth4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word)
+{
+    store_raw64(frame, dst_word);
+    store_raw64(frame + 6, from->eth_tail);
+}
+
+// wire_put_ip4: a 20-byte IPv4 header with its checksum: identification 0 and DF set, as RFC 6864
+// 4.1 permits and Linux does. total: bytes of the IP packet.
+static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw, uint8_t proto,
+                                uint8_t tos, uint16_t total)
+{
+    // Little-endian words: 45 tos total | id 0, fragment word 40 00 (DF); TTL, protocol.
+    uint64_t first = 0x45 | (uint32_t)tos << 8 | (uint32_t)__builtin_bswap16(total) << 16 |
+                     (uint64_t)0x0040 << 48;
+    uint32_t third = IP4_TTL | (uint32_t)proto << 8;
+    uint16_t sum = cksum_fold(cksum_u64(first) + third + src_raw + dst_raw);
+    store_raw64(ip, first);
+    store_raw32(ip + 8, third | (uint32_t)(uint16_t)~sum << 16);
+    store_raw32(ip + 12, src_raw);
+    store_raw32(ip + 16, dst_raw);
+}
+
+// wire_put_tcp_options: the options that s asks for in Linux's order, padded to 4 bytes: with SYN
+// MSS, SACK-permitted, TS, window scale, as far as asked; else TS only. Returns their bytes, at
+// most 20.
+uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s);
+
+// wire_tcp_head_bytes: bytes of the TCP header with its options.
+static inline uint32_t wire_tcp_head_bytes(const struct seg_out *s)
+{
+    if (likely(!(s->flags & SEG_SYN)))
+        return s->opts & SEG_OPT_TS ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
+    uint32_t n = TCP_BYTES;
+    if (s->opts & SEG_OPT_MSS)
+        n += 4;
+    if (s->opts & SEG_OPT_TS)
+        n += TCP_TS_BYTES;
+    else if (s->opts & SEG_OPT_SACK_PERM)
+        n += 4;
+    return s->opts & SEG_OPT_WSCALE ? n + 4 : n;
+}
+
+// wire_build_tcp4: the whole frame of s, whose remote address is IPv4, with its payload copied in.
+// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). With l4_offload
+// the TCP checksum field holds the folded pseudo header sum for the port to go on from, else the
+// checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
+static inline uint32_t wire_build_tcp4(uint8_t *frame, const struct wire_from *from,
+                                       uint64_t dst_word, const struct seg_out *s, uint32_t head,
+                                       bool l4_offload)
+{
+    uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
+    uint32_t payload = (uint32_t)s->data_len[0] + s->data_len[1];
+    uint32_t tcp_len = head + payload;
+    wire_put_eth4(frame, from, dst_word);
+    wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_TCP, s->tos,
+                 (uint16_t)(IP4_BYTES + tcp_len));
+
+    uint8_t *tcp = frame + TCP4_OFF;
+    uint32_t ports = raw32((uint32_t)s->key.local_port << 16 | s->key.remote_port);
+    uint32_t seq = raw32(s->seq), ack = raw32(s->ack);
+    uint32_t fourth = head << 2 | (uint32_t)s->flags << 8 |  // head / 4 in the upper four bits
+                      (uint32_t)__builtin_bswap16(s->wnd) << 16;
+    store_raw32(tcp, ports);
+    store_raw32(tcp + 4, seq);
+    store_raw32(tcp + 8, ack);
+    store_raw32(tcp + 12, fourth);
+    uint64_t sum = (uint64_t)ports + seq + ack + fourth;
+    if (likely(!(s->flags & SEG_SYN))) {
+        if (s->opts & SEG_OPT_TS) {
+            uint32_t val = raw32(s->ts_val), ecr = raw32(s->ts_ecr);
+            store_raw32(tcp + 20, TCP_TS_WORD_RAW);
+            store_raw32(tcp + 24, val);
+            store_raw32(tcp + 28, ecr);
+            sum += (uint64_t)TCP_TS_WORD_RAW + val + ecr;
+        }
+    } else {
+        sum = cksum_add(sum, tcp + TCP_BYTES, wire_put_tcp_options(tcp + TCP_BYTES, s));
+    }
+    uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_TCP, (uint16_t)tcp_len);
+    uint8_t *to = tcp + head;
+    if (l4_offload) {
+        store_raw32(tcp + 16, cksum_fold(pseudo));
+        if (s->data_len[0] != 0)
+            memcpy(to, s->data[0], s->data_len[0]);
+        if (unlikely(s->data_len[1] != 0))
+            memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
+        return TCP4_OFF + tcp_len;
+    }
+    sum = cksum_copy(sum + pseudo, to, s->data[0], s->data_len[0]);
+    if (unlikely(s->data_len[1] != 0)) {
+        uint64_t second = cksum_copy(0, to + s->data_len[0], s->data[1], s->data_len[1]);
+        sum += s->data_len[0] & 1 ? cksum_odd(second) : second;
+    }
+    store_raw32(tcp + 16, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
+    return TCP4_OFF + tcp_len;
+}
+
+// wire_build_arp: a frame of ARP_FRAME_BYTES to dst. target_mac: all zero in a request (RFC 5227
+// 1.1); addresses as they lie in memory.
+void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
+                    const struct mac_addr *own_mac, uint32_t own_raw,
+                    const struct mac_addr *target_mac, uint32_t target_raw);
+
+// wire_build_echo_reply: turns the frame of a checked ICMP echo request, found at l4_off with
+// l4_len bytes, into its reply to the MAC that sent it; IP options are left out. Returns the
+// frame's bytes, at most those of the request.
+uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uint32_t dst_raw,
+                               uint8_t tos, uint32_t l4_off, uint32_t l4_len);

@@ -1,0 +1,167 @@
+#include "wire/parse.h"
+
+#include "base/bytes.h"
+
+enum drop_reason wire_parse_arp(const uint8_t *frame, uint32_t len, struct wire_arp *out)
+{
+    if (len < ARP_FRAME_BYTES)
+        return DROP_arp_malformed;
+    const uint8_t *a = frame + ETH_BYTES;
+    if (load_be16(a) != 1 || load_be16(a + 2) != ETH_TYPE_IP4 || a[4] != 6 || a[5] != 4)
+        return DROP_arp_malformed;
+    out->op = load_be16(a + 6);
+    if (out->op != ARP_OP_REQUEST && out->op != ARP_OP_REPLY)
+        return DROP_arp_malformed;
+    memcpy(out->sender_mac.b, a + 8, 6);
+    out->sender_raw = load_raw32(a + 14);
+    out->target_raw = load_raw32(a + 24);
+    return DROP_NONE;
+}
+
+enum drop_reason wire_parse_ip4(const uint8_t *frame, uint32_t len, bool verify,
+                                struct wire_ip4 *out)
+{
+    if (len < ETH_BYTES + IP4_BYTES)
+        return DROP_ip_short;
+    const uint8_t *ip = frame + ETH_BYTES;
+    uint32_t head = (ip[0] & 15) * 4u, total = load_be16(ip + 2);
+    if (ip[0] >> 4 != 4)
+        return DROP_ip_version;
+    if (head < IP4_BYTES || ETH_BYTES + head > len)
+        return DROP_ip_header_length;
+    if (total < head || ETH_BYTES + total > len)
+        return DROP_ip_total_length;
+    if (verify && cksum_fold(cksum_add(0, ip, head)) != 0xffff)
+        return DROP_ip_checksum;
+    if ((load_be16(ip + 6) & 0x3fff) != 0)  // more fragments, or an offset
+        return DROP_ip_fragment;
+    out->src_raw = load_raw32(ip + 12);
+    out->dst_raw = load_raw32(ip + 16);
+    out->l4_off = (uint16_t)(ETH_BYTES + head);
+    out->l4_len = (uint16_t)(total - head);
+    out->proto = ip[9];
+    out->tos = ip[1];
+    return DROP_NONE;
+}
+
+// parse_option: one option of len bytes in all (kind and length included) at opt[at].
+static void parse_option(const uint8_t *opt, uint32_t at, uint32_t len, struct seg_in *out)
+{
+    const uint8_t *o = opt + at;
+    bool syn = out->flags & SEG_SYN;
+    switch (o[0]) {
+    case TCP_OPT_MSS:
+        if (len == 4 && syn && load_be16(o + 2) != 0) {
+            out->mss = load_be16(o + 2);
+            out->opts |= SEG_OPT_MSS;
+        }
+        break;
+    case TCP_OPT_WSCALE:
+        if (len == 3 && syn) {
+            out->wscale = MIN(o[2], TCP_WSCALE_MAX);
+            out->opts |= SEG_OPT_WSCALE;
+        }
+        break;
+    case TCP_OPT_SACK_PERM:
+        if (len == 2 && syn)
+            out->opts |= SEG_OPT_SACK_PERM;
+        break;
+    case TCP_OPT_SACK:
+        if (len >= 10 && len % 8 == 2 && !syn) {
+            out->sack_off = (uint8_t)(TCP_BYTES + at + 2);
+            out->sack_count = (uint8_t)(len / 8);
+            out->opts |= SEG_OPT_SACK;
+        }
+        break;
+    case TCP_OPT_TS:
+        if (len == 10) {
+            out->ts_val = load_be32(o + 2);
+            out->ts_ecr = load_be32(o + 6);
+            out->opts |= SEG_OPT_TS;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+enum drop_reason wire_parse_tcp_options(const uint8_t *opt, uint32_t n, struct seg_in *out)
+{
+    out->opts = 0;
+    out->mss = 0;
+    out->wscale = 0;
+    out->ts_val = 0;
+    out->ts_ecr = 0;
+    out->sack_off = 0;
+    out->sack_count = 0;
+    for (uint32_t i = 0; i < n && opt[i] != TCP_OPT_END;) {
+        if (opt[i] == TCP_OPT_NOP) {
+            i++;
+            continue;
+        }
+        if (n - i < 2 || opt[i + 1] < 2 || opt[i + 1] > n - i)
+            return DROP_tcp_options;
+        parse_option(opt, i, opt[i + 1], out);
+        i += opt[i + 1];
+    }
+    return DROP_NONE;
+}
+
+enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
+                                struct seg_in *out)
+{
+    const uint8_t *tcp = frame + ip->l4_off;
+    if (ip->l4_len < TCP_BYTES)
+        return DROP_tcp_short;
+    uint32_t head = (tcp[12] >> 4) * 4u;
+    if (head < TCP_BYTES || head > ip->l4_len)
+        return DROP_tcp_header_length;
+    uint64_t pseudo = cksum_pseudo4(ip->src_raw, ip->dst_raw, IP_PROTO_TCP, ip->l4_len);
+    if (verify && cksum_fold(cksum_add(pseudo, tcp, ip->l4_len)) != 0xffff)
+        return DROP_tcp_checksum;
+    if (load_be16(tcp) == 0 || load_be16(tcp + 2) == 0)
+        return DROP_tcp_port_zero;
+    seg_in_key(&out->key, ip->src_raw, tcp, 0);
+    out->seq = load_be32(tcp + 4);
+    out->ack = load_be32(tcp + 8);
+    out->wnd = load_be16(tcp + 14);
+    out->data_off = (uint16_t)(ip->l4_off + head);
+    out->data_len = (uint16_t)(ip->l4_len - head);
+    out->pkt_ix = 0;
+    out->flags = tcp[13];
+    out->ecn = ip->tos & 3;
+    out->urg = load_be16(tcp + 18);
+    out->tcp_off = ip->l4_off;
+    return wire_parse_tcp_options(tcp + TCP_BYTES, head - TCP_BYTES, out);
+}
+
+// parse_quoted: the packet that an ICMP error quotes: its IPv4 header and the first 8 bytes behind.
+static enum drop_reason parse_quoted(const uint8_t *ip, uint32_t len, struct wire_icmp *out)
+{
+    if (len < IP4_BYTES || ip[0] >> 4 != 4)
+        return DROP_icmp_malformed;
+    uint32_t head = (ip[0] & 15) * 4u;
+    if (head < IP4_BYTES || head + 8 > len || (load_be16(ip + 6) & 0x1fff) != 0)
+        return DROP_icmp_malformed;
+    out->has_tcp = ip[9] == IP_PROTO_TCP;
+    out->src_raw = load_raw32(ip + 12);
+    out->dst_raw = load_raw32(ip + 16);
+    out->src_port = load_be16(ip + head);
+    out->dst_port = load_be16(ip + head + 2);
+    out->seq = load_be32(ip + head + 4);
+    return DROP_NONE;
+}
+
+enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip,
+                                 struct wire_icmp *out)
+{
+    const uint8_t *m = frame + ip->l4_off;
+    if (ip->l4_len < ICMP_BYTES)
+        return DROP_icmp_malformed;
+    if (cksum_fold(cksum_add(0, m, ip->l4_len)) != 0xffff)
+        return DROP_icmp_checksum;
+    *out = (struct wire_icmp){.type = m[0], .code = m[1], .mtu = load_be16(m + 6)};
+    if (m[0] != ICMP_UNREACHABLE && m[0] != ICMP_TIME_EXCEEDED)
+        return DROP_NONE;
+    return parse_quoted(m + ICMP_BYTES, ip->l4_len - ICMP_BYTES, out);
+}

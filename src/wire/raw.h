@@ -1,0 +1,45 @@
+// raw.h: unaligned loads and stores in the order of memory. A value in wire order that is only
+// copied, compared or summed stays as it lies: its name ends in _raw.
+#pragma once
+#include "base/bytes.h"
+
+static inline uint16_t load_raw16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline uint32_t load_raw32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline uint64_t load_raw64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline void store_raw16(void *p, uint16_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline void store_raw32(void *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline void store_raw64(void *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline uint32_t raw32(uint32_t host)
+{
+    return __builtin_bswap32(host);
+}
