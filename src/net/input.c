@@ -111,10 +111,12 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
                                  struct net_tx *tx)
 {
     struct wire_icmp m;
+    net->counters.icmp_in++;
     enum drop_reason reason = wire_parse_icmp(pkt_data(p), ip, &m);
     if (reason != DROP_NONE)
         return (struct outcome){reason, false};
     if (m.type == ICMP_ECHO) {
+        net->counters.icmp_echo_in++;
         reason = input_echo(net, now, p, ip, ix, tx);
         return (struct outcome){reason, reason == DROP_NONE};
     }
@@ -150,6 +152,7 @@ static struct outcome input_arp(struct net *net, struct clock_now now, struct pk
                                 struct net_tx *tx)
 {
     struct outcome o = {DROP_pkt_chain, false};
+    net->counters.arp_in++;
     if (!pkt_is_chain(p))
         o.reason = arp_input(net, now, p, &o.replied, tx);
     return o;

@@ -65,6 +65,9 @@ void net_config_default(struct net_config *c);
 struct net_counters {
     uint64_t segs_in;          // segments handed up
     uint64_t icmp_events;      // ICMP errors handed up
+    uint64_t arp_in;           // ARP frames, bad ones included
+    uint64_t icmp_in;          // ICMP messages to us, bad ones included
+    uint64_t icmp_echo_in;     // of them, well-formed echo requests
     uint64_t arp_requests_in;  // for us
     uint64_t arp_replies_out;
     uint64_t arp_taken;  // ARP replies, and announcements of neighbours that were known
