@@ -138,6 +138,7 @@ static void make_args(struct args *a, const struct eal_params *p)
     add(a, "c10m");
     add(a, "--file-prefix=%s", p->file_prefix);
     add(a, "--log-level=warning");
+    add(a, "--log-level=lib.eal:error");  // warns of page sizes that nobody asked for
     add_lcores(a, p);
     add_memory(a, p);
     if (!p->telemetry)

@@ -7,6 +7,7 @@
 enum {
     POST_MIN = 32,  // packets missing before they are posted again under load
     POST_MAX = 64,  // packets per call to the pool
+    CHUNK = 64,     // packets whose buffers are fetched together
 };
 
 // One direction of one queue. Indices run freely and are cut to a slot by mask. Posted packets are
@@ -107,23 +108,17 @@ static inline void prefetch_posted(const struct wire *w, struct pkt **pkts, uint
     }
 }
 
-static uint16_t ring_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+// Copies n frames into the next posted packets; those that do not fit in one are counted instead.
+static uint64_t copy_burst(struct wire *w, struct pkt **pkts, uint32_t n, uint32_t *errors)
 {
-    struct wire *w = ((struct ring_end *)p->priv)->tx[q];
     uint32_t filled = w->tx.filled;
-    if (w->tx.posted_seen - filled < n)
-        w->tx.posted_seen = __atomic_load_n(&w->posted, __ATOMIC_ACQUIRE);
-    n = (uint16_t)MIN((uint32_t)n, w->tx.posted_seen - filled);
-    if (n == 0)
-        return 0;
-    prefetch_posted(w, pkts, n);
     uint64_t bytes = 0;
-    uint32_t errors = 0;
+    prefetch_posted(w, pkts, n);
     for (uint32_t i = 0; i < n; i++) {
         const struct pkt *f = pkts[i];
         uint32_t len = pkt_total_len(f);
         if (unlikely(len > PKT_ROOM)) {
-            errors++;
+            (*errors)++;
             continue;
         }
         uint32_t slot = filled++ & w->mask;
@@ -135,12 +130,29 @@ static uint16_t ring_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uin
         bytes += len;
     }
     w->tx.filled = filled;
-    __atomic_store_n(&w->filled, filled, __ATOMIC_RELEASE);
+    return bytes;
+}
+
+// One publication a call, however many packets; fetched in chunks that the cache can hold.
+static uint16_t ring_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    struct wire *w = ((struct ring_end *)p->priv)->tx[q];
+    if (w->tx.posted_seen - w->tx.filled < n)
+        w->tx.posted_seen = __atomic_load_n(&w->posted, __ATOMIC_ACQUIRE);
+    n = (uint16_t)MIN((uint32_t)n, w->tx.posted_seen - w->tx.filled);
+    if (n == 0)
+        return 0;
+    uint64_t bytes = 0;
+    uint32_t errors = 0;
+    for (uint32_t at = 0; at < n; at += CHUNK)
+        bytes += copy_burst(w, pkts + at, MIN((uint32_t)CHUNK, n - at), &errors);
+    __atomic_store_n(&w->filled, w->tx.filled, __ATOMIC_RELEASE);
     count(&w->tx.packets, n - errors);
     count(&w->tx.bytes, bytes);
     if (unlikely(errors != 0))
         count(&w->tx.errors, errors);
-    pkt_free_bulk(pkts, n);
+    for (uint32_t at = 0; at < n; at += CHUNK)
+        pkt_free_bulk(pkts + at, MIN((uint32_t)CHUNK, n - at));
     return n;
 }
 

@@ -1,0 +1,35 @@
+#include "bench/bench_main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *help;
+    int (*run)(int argc, char **argv);
+} benches[] = {
+    {"roofline", "the memory work of a TCP echo and nothing else: the limit of a server",
+     bench_roofline},
+};
+
+enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
+
+static int usage(FILE *to, int status)
+{
+    fprintf(to, "usage: c10m bench BENCHMARK [OPTIONS]   (BENCHMARK --help lists its options)\n");
+    for (int i = 0; i < BENCHES; i++)
+        fprintf(to, "  %-10s %s\n", benches[i].name, benches[i].help);
+    return status;
+}
+
+int bench_main(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(stderr, 2);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return usage(stdout, 0);
+    for (int i = 0; i < BENCHES; i++)
+        if (strcmp(argv[1], benches[i].name) == 0)
+            return benches[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "c10m bench: no benchmark \"%s\"\n", argv[1]);
+    return usage(stderr, 2);
+}

@@ -1,0 +1,9 @@
+// bench_main.h: `c10m bench`: micro-benchmarks. Each prints its limit beside what it measures.
+#pragma once
+
+// bench_main: argv[0] is "bench", argv[1] the benchmark (roofline). Returns the exit status: 0
+// done, 1 failed, 2 bad usage. Starts EAL: once in a process.
+int bench_main(int argc, char **argv);
+
+// bench_roofline: the bare loop under the measuring client; argv[0] is "roofline".
+int bench_roofline(int argc, char **argv);

@@ -1,0 +1,7 @@
+// The benchmarks as a program of their own.
+#include "bench/bench_main.h"
+
+int main(int argc, char **argv)
+{
+    return bench_main(argc, argv);
+}

@@ -1,0 +1,51 @@
+#include "bench/lockstep.h"
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "base/clock.h"
+
+static void publish(struct lockstep_server *s, const struct lockstep_sums *sums)
+{
+    s->sums = *sums;
+    __atomic_store_n(&s->published, sums->packets, __ATOMIC_RELEASE);
+}
+
+int lockstep_run(void *arg)
+{
+    struct lockstep_server *s = arg;
+    struct lockstep_sums sums = {0};
+    bool unpublished = false;
+    while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+        uint64_t start = tsc_read();
+        struct lockstep_work w = s->turn(s->ctx);
+        if (w.rx != 0 || w.tx != 0) {
+            sums.cycles += tsc_read() - start;
+            sums.packets += w.rx;
+            sums.turns++;
+            unpublished = true;
+        } else if (unpublished) {
+            publish(s, &sums);
+            unpublished = false;
+        } else {
+            rte_pause();
+        }
+    }
+    return 0;
+}
+
+void lockstep_stop(struct lockstep_server *s)
+{
+    __atomic_store_n(&s->stop, 1, __ATOMIC_RELAXED);
+}
+
+bool lockstep_wait(const struct lockstep_server *s, uint64_t packets, unsigned timeout_s)
+{
+    uint64_t end = tsc_read() + timeout_s * rte_get_tsc_hz();
+    while (__atomic_load_n(&s->published, __ATOMIC_ACQUIRE) < packets) {
+        if (tsc_read() > end)
+            return false;
+        rte_pause();
+    }
+    return true;
+}

@@ -1,0 +1,40 @@
+// lockstep.h: measures how fast a server's turns handle packets, whatever the client's speed is.
+//
+//   client core:  build a batch . publish it . wait ........................ check replies . build
+//   ... server core:  (idle turns)                | busy turns, counted | idle: publish the sums |
+//
+// The two never work at the same time, so the server's rate is its own: packets received in busy
+// turns over the cycles of those turns.
+#pragma once
+#include "base/base.h"
+
+// lockstep_work: what one turn did. A turn that received or sent something is busy.
+struct lockstep_work {
+    uint32_t rx, tx;  // packets
+};
+
+struct lockstep_sums {
+    uint64_t packets;  // received
+    uint64_t cycles;   // of busy turns
+    uint64_t turns;    // busy ones
+};
+
+// lockstep_server: one turn function and its context; the rest is lockstep's own, zero at start.
+struct lockstep_server {
+    struct lockstep_work (*turn)(void *ctx);
+    void *ctx;
+    // Written by the client.
+    uint32_t stop CACHE_ALIGNED;
+    // Written by the server when it turns idle, `published` last (release; the client acquires).
+    struct lockstep_sums sums CACHE_ALIGNED;
+    uint64_t published;  // = sums.packets
+};
+
+// lockstep_run: turns until lockstep_stop(); arg is the struct lockstep_server. On the server core.
+int lockstep_run(void *arg);
+
+void lockstep_stop(struct lockstep_server *s);
+
+// lockstep_wait: on the client core: until the server has received `packets` in all and is idle.
+// False: it was not so within timeout_s seconds.
+bool lockstep_wait(const struct lockstep_server *s, uint64_t packets, unsigned timeout_s);
