@@ -83,11 +83,10 @@ struct block {
     uint32_t last_rx_ms;            // last sign of life seen by the keepalive timer
     uint32_t last_rcv_nxt;          // rcv_nxt at that time
     uint32_t iss, irs;
-    uint32_t snd_copied;  // bytes in own buffers of the send queue
     uint16_t generation;  // counts the lives of this block
     uint8_t close_why;    // enum c10m_close, told by `close`
     uint8_t retries;      // retransmissions of the oldest segment
-    uint32_t spare;
+    uint32_t spare[2];
 
     // line 3
     uint8_t app[64];
@@ -145,7 +144,9 @@ struct syn_record {
     uint8_t service;
     uint8_t retries;
     uint8_t live;
-    uint8_t pad[11];
+    uint8_t pad[3];
+    uint32_t wheel_ms;  // when the wheel wakes this record; outlives the connection; 0: never
+    uint32_t pad2;
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct syn_record) == 64, "one line for a half-open connection");

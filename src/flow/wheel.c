@@ -1,0 +1,148 @@
+#include "flow/wheel.h"
+
+#include <string.h>
+
+static uint64_t chunk_count(uint64_t entries)
+{
+    return (entries + WHEEL_CHUNK_HANDLES - 1) / WHEEL_CHUNK_HANDLES + WHEEL_SLOTS + 1;
+}
+
+size_t wheel_footprint(uint64_t entries)
+{
+    return ALIGN_UP(sizeof(struct wheel), CACHE_LINE) +
+           chunk_count(entries) * sizeof(struct wheel_chunk);
+}
+
+struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
+{
+    CHECK((uintptr_t)mem % CACHE_LINE == 0);
+    struct wheel *w = mem;
+    memset(w, 0, sizeof(*w));
+    w->chunks = (struct wheel_chunk *)((uint8_t *)mem + ALIGN_UP(sizeof(*w), CACHE_LINE));
+    const uint64_t n = chunk_count(entries);
+    CHECK(n < WHEEL_EMPTY);
+    for (uint64_t i = 0; i < n; i++)
+        w->chunks[i].next = i + 1 < n ? (uint32_t)(i + 1) : WHEEL_EMPTY;
+    w->draining = WHEEL_EMPTY;
+    w->at_ms = now_ms;
+    for (int i = 0; i < WHEEL_SLOTS; i++)
+        w->slot[i] = WHEEL_EMPTY;
+    return w;
+}
+
+// push: appends the handle to the slot's first chunk, or to a new one before it.
+static bool push(struct wheel *w, uint32_t slot, uint32_t handle)
+{
+    uint32_t ix = w->slot[slot];
+    if (ix == WHEEL_EMPTY || w->chunks[ix].count == WHEEL_CHUNK_HANDLES) {
+        if (unlikely(w->free == WHEEL_EMPTY)) {
+            w->refused++;
+            return false;
+        }
+        const uint32_t fresh = w->free;
+        w->free = w->chunks[fresh].next;
+        w->chunks[fresh].next = ix;
+        w->chunks[fresh].count = 0;
+        w->slot[slot] = ix = fresh;
+    }
+    struct wheel_chunk *c = &w->chunks[ix];
+    c->handle[c->count++] = handle;
+    if (++w->entries > w->entries_max)
+        w->entries_max = w->entries;
+    return true;
+}
+
+uint32_t wheel_add(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
+{
+    const uint32_t first = w->at_ms + w->opened;
+    uint32_t at = time_before(deadline_ms, first) ? first : deadline_ms, slot;
+    const uint32_t away = at - w->at_ms;
+    if (away < WHEEL_L0_SLOTS) {
+        slot = at % WHEEL_L0_SLOTS;
+    } else if (away < 1u << 22) {
+        slot = WHEEL_L0_SLOTS + (at >> 12) % WHEEL_L1_SLOTS;
+        at &= ~((1u << 12) - 1);
+    } else {
+        slot = WHEEL_L0_SLOTS + WHEEL_L1_SLOTS + (at >> 22) % WHEEL_L2_SLOTS;
+        at &= ~((1u << 22) - 1);
+    }
+    if (!push(w, slot, handle))
+        return 0;
+    if (slot < WHEEL_L0_SLOTS)
+        w->used[slot / 64] |= 1ULL << slot % 64;
+    return at != 0 ? at : 1;
+}
+
+// splice: moves all chunks of the slot to the front of what is being given out.
+static void splice(struct wheel *w, uint32_t slot)
+{
+    const uint32_t head = w->slot[slot];
+    if (head == WHEEL_EMPTY)
+        return;
+    uint32_t tail = head;
+    while (w->chunks[tail].next != WHEEL_EMPTY)
+        tail = w->chunks[tail].next;
+    w->chunks[tail].next = w->draining;
+    w->draining = head;
+    w->slot[slot] = WHEEL_EMPTY;
+}
+
+static void open_tick(struct wheel *w)
+{
+    const uint32_t s0 = w->at_ms % WHEEL_L0_SLOTS;
+    splice(w, s0);
+    w->used[s0 / 64] &= ~(1ULL << s0 % 64);
+    if (s0 == 0) {
+        const uint32_t s1 = (w->at_ms >> 12) % WHEEL_L1_SLOTS;
+        splice(w, WHEEL_L0_SLOTS + s1);
+        if (s1 == 0)
+            splice(w, WHEEL_L0_SLOTS + WHEEL_L1_SLOTS + (w->at_ms >> 22) % WHEEL_L2_SLOTS);
+    }
+    w->opened = true;
+}
+
+// The next tick after at_ms at which level 0 has something or a higher slot begins, from its bitmap.
+static uint32_t next_tick(const struct wheel *w, uint32_t from_ms)
+{
+    const uint32_t s = from_ms % WHEEL_L0_SLOTS;
+    if (s == 0)
+        return from_ms;
+    uint32_t word = s / 64;
+    uint64_t bits = w->used[word] & ~0ULL << s % 64;
+    while (bits == 0 && ++word < WHEEL_L0_SLOTS / 64)
+        bits = w->used[word];
+    const uint32_t to =
+        bits != 0 ? word * 64 + (uint32_t)__builtin_ctzll(bits) : (uint32_t)WHEEL_L0_SLOTS;
+    return from_ms + (to - s);
+}
+
+uint32_t wheel_expire(struct wheel *w, uint32_t now_ms, uint32_t *out, uint32_t max)
+{
+    uint32_t n = 0;
+    for (int steps = 0; steps < WHEEL_STEPS_MAX && !time_before(now_ms, w->at_ms); steps++) {
+        if (!w->opened)
+            open_tick(w);
+        while (w->draining != WHEEL_EMPTY) {
+            const uint32_t ix = w->draining;
+            struct wheel_chunk *c = &w->chunks[ix];
+            while (c->count != 0) {
+                if (n == max)
+                    return n;
+                out[n++] = c->handle[--c->count];
+                w->entries--;
+            }
+            w->draining = c->next;
+            c->next = w->free;
+            w->free = ix;
+        }
+        w->opened = false;
+        const uint32_t next = next_tick(w, w->at_ms + 1);
+        w->at_ms = time_before(now_ms, next) ? now_ms + 1 : next;
+    }
+    return n;
+}
+
+uint32_t wheel_next_ms(const struct wheel *w)
+{
+    return w->opened ? w->at_ms : next_tick(w, w->at_ms);
+}

@@ -1,0 +1,60 @@
+// wheel.h: who is to be woken when. A timing wheel (Varghese, Lauck, "Hashed and hierarchical timing
+// wheels", 1987) whose slots are chunked arrays of 4-byte handles: no link in the block, no removal.
+//
+//   level 0   4,096 slots of 1 ms        retransmission, delayed ACK: exact
+//   level 1   1,024 slots of 4.096 s     keepalive, FIN-WAIT-2, applications: up to 70 minutes
+//   level 2   1,024 slots of 70 minutes  up to 2^31 ms
+//
+// Entries carry no deadline. One of level 1 or 2 comes out when its slot begins, that is early: the
+// owner looks at its deadlines and adds itself again, now on a finer level. wheel_add() therefore
+// returns when the entry will come out. Nobody is woken late but by the bound of wheel_expire().
+#pragma once
+#include "base/base.h"
+#include "base/clock.h"
+
+enum {
+    WHEEL_CHUNK_HANDLES = 14,
+    WHEEL_L0_SLOTS = 4096,  // 1 ms
+    WHEEL_L1_SLOTS = 1024,  // 2^12 ms
+    WHEEL_L2_SLOTS = 1024,  // 2^22 ms
+    WHEEL_SLOTS = WHEEL_L0_SLOTS + WHEEL_L1_SLOTS + WHEEL_L2_SLOTS,
+    WHEEL_STEPS_MAX = 256,  // empty stretches that one wheel_expire() skips
+};
+
+struct wheel_chunk {
+    uint32_t next;
+    uint32_t count;
+    uint32_t handle[WHEEL_CHUNK_HANDLES];
+};
+
+static_assert(sizeof(struct wheel_chunk) == 64, "one line: 4.6 bytes an entry");
+
+struct wheel {
+    struct wheel_chunk *chunks;
+    uint32_t free;      // chunks linked through next
+    uint32_t draining;  // what the tick at_ms still has to give out
+    uint32_t at_ms;     // the next tick, or the one being given out
+    bool opened;        // the slots of at_ms have been moved to draining
+    uint32_t entries;
+    uint32_t entries_max;  // high-water mark
+    uint64_t refused;      // additions that found no chunk
+    uint64_t used[WHEEL_L0_SLOTS / 64];  // level 0: slots that are not empty
+    uint32_t slot[WHEEL_SLOTS];          // first chunk, or WHEEL_EMPTY
+};
+
+#define WHEEL_EMPTY UINT32_MAX
+
+// wheel_footprint: bytes for the wheel and `entries` handles: a full chunk per 14, and one chunk that is
+// not full per slot. wheel_init: places it in mem, 64-byte aligned; time begins at now_ms.
+size_t wheel_footprint(uint64_t entries);
+struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms);
+
+// wheel_add: handle comes out of wheel_expire() at deadline_ms or earlier; returns at what time, never
+// 0. 0: no chunk left (counted). A deadline that has passed comes out at the next tick.
+uint32_t wheel_add(struct wheel *w, uint32_t deadline_ms, uint32_t handle);
+
+// wheel_expire: up to max handles whose time has come by now_ms; the rest stays for the next call.
+uint32_t wheel_expire(struct wheel *w, uint32_t now_ms, uint32_t *out, uint32_t max);
+
+// wheel_next_ms: no entry comes out before this time (a lower bound, for simulators).
+uint32_t wheel_next_ms(const struct wheel *w);
