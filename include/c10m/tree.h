@@ -1,0 +1,89 @@
+// c10m/tree.h: entries of the control tree (/run/c10m/proc), in the manner of Linux's procfs. A
+// file is a pair of callbacks and a data pointer, so that one callback serves many files:
+//
+//     static int state_read(struct tree_out *out, void *data)
+//     {
+//         const struct thing *t = data;
+//         return tree_printf(out, "requests %lu\n", t->requests);
+//     }
+//     tree_file(dir, "things/7/state", 0444, &(struct tree_ops){.read = state_read}, thing);
+//
+//     open for reading --> read() renders the whole text once: every byte the reader gets
+//     afterwards,
+//                          at any offset and in any portion, is of that one moment
+//     write(2)         --> write() with exactly those bytes: one call is one command
+//     removal          --> the name is gone at once; release() when no reader holds it any more
+//
+// Threads: everything here, the callbacks included, runs on the control thread, and on no other.
+// A callback may create and remove entries, its own too, and may allocate; it may not block, as all
+// readers wait for it. Failing calls set errno as said below and leave the tree as it was;
+// tree_error tells the reason in words.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct tree_node;  // an entry: valid until it, or a directory above it, is removed
+struct tree_out;   // where a read callback writes
+
+enum {
+    TREE_NAME_BYTES_MAX = 255,         // one name
+    TREE_DEPTH_MAX = 16,               // names from the root to an entry
+    TREE_LINK_BYTES_MAX = 1023,        // target of a symlink
+    TREE_ENTRIES_MAX = 1 << 16,        // in the whole tree, those removed but held open too
+    TREE_WRITE_BYTES_MAX = 64 * 1024,  // one write
+    TREE_SNAPSHOT_BYTES_MAX = 16 * 1024 * 1024  // one rendered text
+};
+
+// tree_ops: the callbacks of a file, copied when it is made. Those that are NULL: not readable, not
+// writable, nothing to release.
+struct tree_ops {
+    // read: renders the present value into out. 0, or -errno: then the open fails with it. What
+    // tree_printf and tree_put returned may be ignored or passed on.
+    int (*read)(struct tree_out *out, void *data);
+    // write: n in [1, TREE_WRITE_BYTES_MAX] bytes, not terminated, valid during the call. 0, or
+    // -errno, which the writer gets (-EINVAL and -ERANGE say what a shell shows); then it must have
+    // changed nothing.
+    int (*write)(const char *buf, size_t n, void *data);
+    // release: the last use of data is over. Called exactly once for each file made.
+    void (*release)(void *data);
+};
+
+// tree_dir, tree_file, tree_link: make an entry at `path` below the directory `parent`: names with
+// / between them. Directories of the path that are missing are made (mode 0555) and stay when the
+// entry goes. A name has no control character and is not "." or "..". Owner and group are those of
+// the directory; tree_chown changes them. Modes: directory 0555, symlink 0777, file `mode` (only
+// bits of 0777; read bits need a read callback, write bits a write callback). `target` is not
+// looked at and may dangle. Returns the entry, or NULL with errno EINVAL (path, mode, target or
+// ops), ENAMETOOLONG (a name, the depth or the target), EEXIST, ENOTDIR, ENOSPC (TREE_ENTRIES_MAX),
+// ENOMEM.
+struct tree_node *tree_dir(struct tree_node *parent, const char *path);
+struct tree_node *tree_file(struct tree_node *parent, const char *path, unsigned mode,
+                            const struct tree_ops *ops, void *data);
+struct tree_node *tree_link(struct tree_node *parent, const char *path, const char *target);
+
+// tree_file_ro: tree_file with mode 0444, a read callback and nothing to release.
+struct tree_node *tree_file_ro(struct tree_node *parent, const char *path,
+                               int (*read)(struct tree_out *out, void *data), void *data);
+
+// tree_remove: removes the entry at `path` below `parent`, a directory with all that is in it. Who
+// holds a removed file open reads on in his snapshot and gets EIO for writes; its data is released
+// after the last one. 0, or -1 with errno EINVAL, ENAMETOOLONG, ENOENT, ENOTDIR.
+int tree_remove(struct tree_node *parent, const char *path);
+
+// tree_remove_node: the same for an entry at hand, which is not the root. Cannot fail.
+void tree_remove_node(struct tree_node *node);
+
+// tree_chmod, tree_chown: change mode (same rules as tree_file; a symlink's cannot change), or
+// owner and group. tree_chmod: 0, or -1 with errno EINVAL. Readers that have it open keep it.
+int tree_chmod(struct tree_node *node, unsigned mode);
+void tree_chown(struct tree_node *node, uint32_t uid, uint32_t gid);
+
+// tree_error: why the last failing call on the tree of `node` failed, one line; "" if none did.
+const char *tree_error(const struct tree_node *node);
+
+// tree_printf, tree_put: append formatted text, or n bytes, to what is read. All or nothing; 0,
+// -EFBIG (over TREE_SNAPSHOT_BYTES_MAX, or over what all readers together may hold) or -ENOMEM. A
+// failure sticks and fails the open.
+int tree_printf(struct tree_out *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int tree_put(struct tree_out *out, const void *data, size_t n);

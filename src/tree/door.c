@@ -1,0 +1,238 @@
+// door.c: handles: what a reader or writer of an entry holds.
+#include "tree/door.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree/node.h"
+
+// tree_handle: text is a file's snapshot, or a directory's listing as a row of struct record.
+struct tree_handle {
+    LIST_ENTRY(tree_handle) link;
+    struct tree_node *node;
+    struct tree_out out;
+    size_t held_bytes;  // of text, as counted in usage.snapshot_bytes
+    unsigned how;
+};
+
+// record: one entry of a listing, in bytes: id, kind, length of the name; name and terminator
+// follow.
+struct record {
+    uint64_t id;
+    uint8_t kind;
+    uint8_t name_len;
+} __attribute__((packed));
+
+static_assert(TREE_NAME_BYTES_MAX <= UINT8_MAX, "name_len holds it");
+
+// LISTING_BYTES_MAX: every entry of a full tree in one directory, each with the longest name.
+enum { LISTING_BYTES_MAX = TREE_ENTRIES_MAX * (sizeof(struct record) + TREE_NAME_BYTES_MAX + 1) };
+
+static_assert((size_t)LISTING_BYTES_MAX <= (size_t)TREE_SNAPSHOTS_BYTES_MAX,
+              "any directory can be listed");
+
+int tree_printf(struct tree_out *out, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    int rc = text_vprintf(&out->text, format, ap);
+    va_end(ap);
+    return rc;
+}
+
+int tree_put(struct tree_out *out, const void *data, size_t n)
+{
+    return text_put(&out->text, data, n);
+}
+
+struct text *tree_text(struct tree_out *out)
+{
+    return &out->text;
+}
+
+struct tree_node *tree_lookup(struct tree_node *dir, const char *name)
+{
+    uint32_t at;
+    struct tree_node *node = NULL;
+    if (dir->kind != TREE_DIR)
+        errno = ENOTDIR;
+    else if ((node = node_find(dir, name, strlen(name), &at)) == NULL)
+        errno = ENOENT;
+    return node;
+}
+
+struct tree_stat tree_stat(const struct tree_node *node)
+{
+    uint32_t links = node->kind == TREE_DIR ? 2 + node->dir_count : 1;
+    return (struct tree_stat){.id = node->id,
+                              .kind = (enum tree_kind)node->kind,
+                              .mode = node->mode,
+                              .uid = node->uid,
+                              .gid = node->gid,
+                              .links = node->removed ? 0 : links,
+                              .made_s = node->made_s};
+}
+
+const char *tree_target(const struct tree_node *node)
+{
+    return node->target;
+}
+
+void tree_door_init(struct tree_door *door, struct tree *t)
+{
+    door->tree = t;
+    LIST_INIT(&door->handles);
+}
+
+void tree_door_close(struct tree_door *door)
+{
+    while (!LIST_EMPTY(&door->handles))
+        tree_close(LIST_FIRST(&door->handles));
+}
+
+// text_begin, text_end: the handle's text is filled between the two, within what all handles
+// together may hold. text_end returns 0 or the text's error.
+static void text_begin(struct tree_handle *h, size_t limit_bytes)
+{
+    struct tree_usage *u = &h->node->tree->usage;
+    u->snapshot_bytes -= h->held_bytes;
+    h->held_bytes = 0;
+    text_free(&h->out.text);
+    text_init(&h->out.text, MIN(limit_bytes, TREE_SNAPSHOTS_BYTES_MAX - u->snapshot_bytes));
+}
+
+static int text_end(struct tree_handle *h, size_t limit_bytes)
+{
+    struct tree_usage *u = &h->node->tree->usage;
+    struct text *t = &h->out.text;
+    int rc = t->error == -EFBIG && t->limit_bytes < limit_bytes ? -ENOBUFS : t->error;
+    u->snapshots_refused += rc != 0;
+    h->held_bytes = t->len;
+    u->snapshot_bytes += t->len;
+    return rc;
+}
+
+// snapshot: calls the read callback. What the text says of itself comes before what the callback
+// passes on; a positive result is the callback's mistake.
+static int snapshot(struct tree_handle *h)
+{
+    text_begin(h, TREE_SNAPSHOT_BYTES_MAX);
+    int rc = h->node->ops.read(&h->out, h->node->data);
+    int full = text_end(h, TREE_SNAPSHOT_BYTES_MAX);
+    if (full != 0)
+        return full;
+    return rc > 0 ? -EIO : rc;
+}
+
+static int open_check(const struct tree_node *node, unsigned how)
+{
+    if (node->removed)
+        return -ENOENT;
+    if (node->kind == TREE_LINK)
+        return -ELOOP;
+    if (node->kind == TREE_DIR)
+        return (how & TREE_WRITE) != 0 ? -EACCES : 0;
+    bool readable = (how & TREE_READ) == 0 || node->ops.read != NULL;
+    bool writable = (how & TREE_WRITE) == 0 || node->ops.write != NULL;
+    return readable && writable ? 0 : -EACCES;
+}
+
+int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
+              struct tree_handle **handle)
+{
+    struct tree_usage *u = &node->tree->usage;
+    int rc = open_check(node, how);
+    if (rc != 0)
+        return rc;
+    if (u->handles == TREE_HANDLES_MAX) {
+        u->handles_refused++;
+        return -ENFILE;
+    }
+    struct tree_handle *h = calloc(1, sizeof(*h));
+    if (h == NULL)
+        return -ENOMEM;
+    u->handles++;
+    node->refs++;
+    h->node = node;
+    h->how = how;
+    LIST_INSERT_HEAD(&door->handles, h, link);
+    if (node->kind == TREE_FILE && (how & TREE_READ) != 0)
+        rc = snapshot(h);
+    if (rc != 0) {
+        tree_close(h);
+        return rc;
+    }
+    *handle = h;
+    return 0;
+}
+
+void tree_close(struct tree_handle *h)
+{
+    struct tree_usage *u = &h->node->tree->usage;
+    u->handles--;
+    u->snapshot_bytes -= h->held_bytes;
+    LIST_REMOVE(h, link);
+    text_free(&h->out.text);
+    node_unref(h->node);
+    free(h);
+}
+
+size_t tree_read(const struct tree_handle *h, uint64_t off, size_t n, const char **data)
+{
+    const struct text *t = &h->out.text;
+    if (h->node->kind != TREE_FILE || off >= t->len)
+        return 0;
+    *data = t->data + off;
+    return MIN(n, t->len - off);
+}
+
+int tree_write(struct tree_handle *h, const char *buf, size_t n)
+{
+    struct tree_node *node = h->node;
+    int rc = 0;
+    if ((h->how & TREE_WRITE) == 0)
+        return -EBADF;
+    if (node->removed)
+        return -EIO;
+    if (n > TREE_WRITE_BYTES_MAX) {
+        node->tree->usage.writes_refused++;
+        return -EFBIG;
+    }
+    if (n > 0)
+        rc = node->ops.write(buf, n, node->data);
+    return rc > 0 ? -EIO : rc;
+}
+
+int tree_list(struct tree_handle *h)
+{
+    const struct tree_node *dir = h->node;
+    struct text *t = &h->out.text;
+    if (dir->kind != TREE_DIR)
+        return -ENOTDIR;
+    text_begin(h, LISTING_BYTES_MAX);
+    for (uint32_t i = 0; i < dir->child_count; i++) {
+        const struct tree_node *node = dir->children[i];
+        size_t name_len = strlen(node->name);
+        struct record r = {.id = node->id, .kind = node->kind, .name_len = (uint8_t)name_len};
+        text_put(t, &r, sizeof(r));
+        text_put(t, node->name, name_len + 1);
+    }
+    return text_end(h, LISTING_BYTES_MAX);
+}
+
+bool tree_next(const struct tree_handle *h, uint64_t *pos, struct tree_dirent *e)
+{
+    const struct text *t = &h->out.text;
+    struct record r;
+    if (h->node->kind != TREE_DIR || *pos >= t->len || t->len - *pos < sizeof(r))
+        return false;
+    memcpy(&r, t->data + *pos, sizeof(r));
+    uint64_t name_at = *pos + sizeof(r);
+    if (t->len - name_at < (size_t)r.name_len + 1)
+        return false;
+    *e = (struct tree_dirent){r.id, (enum tree_kind)r.kind, t->data + name_at};
+    *pos = name_at + r.name_len + 1;
+    return true;
+}
