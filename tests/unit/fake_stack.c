@@ -1,0 +1,356 @@
+#include "unit/fake_stack.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNTERS_MAX = 32, IMAGES_MAX = 1024 };
+
+struct c10m_image {
+    uint8_t *bytes;
+    uint64_t len;
+};
+
+struct c10m_service {
+    const struct c10m_app *app;
+    const char *const *params;
+    void *data;
+    bool ready;
+    unsigned counters, images;
+    const char *counter_names[COUNTERS_MAX];
+    uint64_t counts[COUNTERS_MAX];
+    struct c10m_image image[IMAGES_MAX];
+    uint64_t image_bytes, image_bytes_max;
+};
+
+static uint64_t next_image_limit = UINT64_MAX;
+
+#define MUST(cond)                                                                                 \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "%s:%d: contract of app.h broken: %s\n", __FILE__, __LINE__, #cond);   \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void bytes_add(struct fake_bytes *b, const void *from, size_t len)
+{
+    if (b->len + len > b->room) {
+        b->room = (b->len + len) * 2;
+        b->at = realloc(b->at, b->room);
+        MUST(b->at != NULL);
+    }
+    if (len != 0)
+        memcpy(b->at + b->len, from, len);
+    b->len += len;
+}
+
+struct c10m_service *fake_service_new(const struct c10m_app *app, const char *const *params,
+                                      char *err, size_t err_bytes)
+{
+    struct c10m_service *s = calloc(1, sizeof(*s));
+    MUST(s != NULL);
+    s->app = app;
+    s->params = params;
+    s->image_bytes_max = next_image_limit;
+    next_image_limit = UINT64_MAX;
+    err[0] = '\0';
+    if (app->init != NULL && app->init(s, err, err_bytes) != 0) {
+        MUST(err[0] != '\0' && s->data == NULL);
+        s->app = NULL;
+        fake_service_free(s);
+        return NULL;
+    }
+    s->ready = true;
+    return s;
+}
+
+void fake_service_free(struct c10m_service *s)
+{
+    if (s->app != NULL && s->app->fini != NULL)
+        s->app->fini(s);
+    for (unsigned i = 0; i < s->images; i++)
+        free(s->image[i].bytes);
+    free(s);
+}
+
+void fake_image_limit(uint64_t bytes)
+{
+    next_image_limit = bytes;
+}
+
+uint64_t fake_counter(const struct c10m_service *s, const char *name)
+{
+    for (unsigned i = 0; i < s->counters; i++)
+        if (strcmp(s->counter_names[i], name) == 0)
+            return s->counts[i];
+    fprintf(stderr, "no counter %s\n", name);
+    abort();
+}
+
+static bool alive(const struct c10m_conn *c)
+{
+    return !c->aborted;
+}
+
+// One offer of what is queued. False: nothing to offer, or not wanted.
+static bool offer(struct c10m_conn *c)
+{
+    if (c->paused || c->in.len == 0 || !alive(c))
+        return false;
+    size_t n = c->in.len < C10M_DATA_CONTIG_BYTES ? c->in.len : C10M_DATA_CONTIG_BYTES;
+    uint8_t *copy = malloc(n);
+    MUST(copy != NULL);
+    memcpy(copy, c->in.at, n);
+    c->inside = true;
+    c->data_calls++;
+    size_t used = c->service->app->data(c, copy, n);
+    c->inside = false;
+    free(copy);
+    MUST(used <= n);
+    c->in.len -= used;
+    memmove(c->in.at, c->in.at + used, c->in.len);
+    return used == n;
+}
+
+// What follows a callback: data that was asked for again, and the end once nothing is left before
+// it.
+static void settle(struct c10m_conn *c)
+{
+    do {
+        c->paused &= !c->resume;
+        c->resume = false;
+        while (offer(c))
+            ;
+    } while (c->resume);
+    if (!c->peer_ended || c->end_told || c->in.len != 0 || !alive(c))
+        return;
+    c->end_told = true;
+    c->inside = true;
+    if (c->service->app->end != NULL)
+        c->service->app->end(c);
+    else
+        c10m_shutdown(c);
+    c->inside = false;
+}
+
+static void call(struct c10m_conn *c, void (*callback)(struct c10m_conn *))
+{
+    if (callback == NULL || !alive(c))
+        return;
+    c->inside = true;
+    callback(c);
+    c->inside = false;
+    if (c->resume)
+        settle(c);
+}
+
+struct c10m_conn *fake_open(struct c10m_service *s)
+{
+    struct c10m_conn *c = aligned_alloc(64, sizeof(*c));
+    MUST(c != NULL);
+    memset(c, 0, sizeof(*c));
+    c->service = s;
+    c->send_room = SIZE_MAX;
+    call(c, s->app->open);
+    return c;
+}
+
+void fake_close(struct c10m_conn *c)
+{
+    if (c->service->app->close != NULL)
+        c->service->app->close(c, c->aborted ? C10M_ABORTED : C10M_CLOSED);
+    free(c->in.at);
+    free(c->out.at);
+    free(c);
+}
+
+void fake_feed(struct c10m_conn *c, const void *bytes, size_t len, size_t piece)
+{
+    const uint8_t *p = bytes;
+    MUST(!c->peer_ended);
+    while (len != 0 && alive(c)) {
+        size_t n = piece == 0 || piece > len ? len : piece;
+        bytes_add(&c->in, p, n);
+        settle(c);
+        p += n;
+        len -= n;
+    }
+}
+
+void fake_end(struct c10m_conn *c)
+{
+    c->peer_ended = true;
+    settle(c);
+}
+
+size_t fake_ack(struct c10m_conn *c, size_t bytes)
+{
+    size_t queued = c->out.len - c->acked, n = bytes < queued ? bytes : queued;
+    c->acked += n;
+    if (c->cut_short && (n != 0 || queued == 0)) {
+        c->cut_short = false;
+        call(c, c->service->app->writable);
+    }
+    return n;
+}
+
+void fake_drain(struct c10m_conn *c)
+{
+    MUST(c->send_room != 0);
+    while (fake_ack(c, SIZE_MAX) != 0 || c->cut_short)
+        ;
+}
+
+void fake_advance(struct c10m_conn *c, uint64_t ms)
+{
+    uint64_t until_us = c->now_us + ms * 1000;
+    while (c->timer_us != 0 && c->timer_us <= until_us && alive(c)) {
+        c->now_us = c->timer_us;
+        c->timer_us = 0;
+        call(c, c->service->app->timer);
+    }
+    c->now_us = until_us;
+}
+
+void *c10m_state(struct c10m_conn *c)
+{
+    return c->state;
+}
+
+struct c10m_service *c10m_service_of(struct c10m_conn *c)
+{
+    return c->service;
+}
+
+void *c10m_service_data(const struct c10m_service *s)
+{
+    return s->data;
+}
+
+void c10m_service_set_data(struct c10m_service *s, void *data)
+{
+    MUST(!s->ready);
+    s->data = data;
+}
+
+const char *c10m_service_param(const struct c10m_service *s, const char *key)
+{
+    for (const char *const *p = s->params; p != NULL && *p != NULL; p += 2)
+        if (strcmp(p[0], key) == 0)
+            return p[1];
+    return NULL;
+}
+
+size_t c10m_send_room(const struct c10m_conn *c)
+{
+    size_t queued = c->out.len - c->acked;
+    return c->shut || c->aborted || queued >= c->send_room ? 0 : c->send_room - queued;
+}
+
+size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
+{
+    MUST(c->inside && !c->shut);
+    size_t room = c10m_send_room(c), n = len < room ? len : room;
+    bytes_add(&c->out, data, n);
+    c->cut_short |= n < len;
+    return n;
+}
+
+bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)
+{
+    MUST(c->inside && !c->shut && len != 0 && off <= image->len && len <= image->len - off);
+    if (c->refs_refused != 0) {
+        c->refs_refused--;
+        c->cut_short = true;
+        return false;
+    }
+    bytes_add(&c->out, image->bytes + off, len);
+    return true;
+}
+
+uint64_t c10m_send_queued(const struct c10m_conn *c)
+{
+    return c->out.len - c->acked;
+}
+
+void c10m_shutdown(struct c10m_conn *c)
+{
+    c->shut = true;
+}
+
+void c10m_abort(struct c10m_conn *c)
+{
+    MUST(c->inside);
+    c->aborted = true;
+}
+
+void c10m_pause(struct c10m_conn *c)
+{
+    MUST(c->inside);
+    c->paused = true;
+    c->resume = false;
+}
+
+void c10m_resume(struct c10m_conn *c)
+{
+    MUST(c->inside);
+    c->resume = true;
+}
+
+void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
+{
+    MUST(c->inside && ms <= 1 << 30);
+    c->timer_us = ms == 0 ? 0 : c->now_us + (uint64_t)ms * 1000;
+    c->timer_sets++;
+}
+
+uint64_t c10m_now_us(const struct c10m_conn *c)
+{
+    return c->now_us;
+}
+
+int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value)
+{
+    MUST(c->inside);
+    if (option != C10M_OPT_NODELAY)
+        return -EINVAL;
+    c->nodelay = value;
+    return 0;
+}
+
+const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)
+{
+    MUST(!s->ready && len != 0 && s->images < IMAGES_MAX);
+    if (len > s->image_bytes_max - s->image_bytes)
+        return NULL;
+    s->image_bytes += len;
+    struct c10m_image *image = &s->image[s->images++];
+    image->bytes = malloc(len);
+    MUST(image->bytes != NULL);
+    image->len = len;
+    *room = image->bytes;
+    return image;
+}
+
+const uint8_t *c10m_image_bytes(const struct c10m_image *image, uint64_t *len)
+{
+    *len = image->len;
+    return image->bytes;
+}
+
+int c10m_counter(struct c10m_service *s, const char *name, const char *help)
+{
+    MUST(!s->ready && help[0] != '\0');
+    if (s->counters == COUNTERS_MAX)
+        return -1;
+    s->counter_names[s->counters] = name;
+    return (int)s->counters++;
+}
+
+void c10m_count(struct c10m_conn *c, int counter, uint64_t n)
+{
+    MUST(c->inside && counter >= 0 && (unsigned)counter < c->service->counters);
+    c->service->counts[counter] += n;
+}

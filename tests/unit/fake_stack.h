@@ -1,0 +1,53 @@
+// fake_stack.h: c10m/app.h without a stack: the test plays the peer, the network and the clock. It
+// keeps the contract of app.h to the letter and aborts the test when the application breaks it: it
+// offers data as a copy of exactly its length (so that a sanitizer sees one byte too many), never
+// calls back from inside a callback, and checks every argument. One service and its connections at
+// a time belong to one thread.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "c10m/app.h"
+
+struct fake_bytes {
+    uint8_t *at;
+    size_t len, room;
+};
+
+struct c10m_conn {
+    _Alignas(64) uint8_t state[C10M_STATE_BYTES];
+    struct c10m_service *service;
+    struct fake_bytes in;   // received, not consumed
+    struct fake_bytes out;  // all that was ever sent
+    size_t acked;           // bytes of out that the peer has acknowledged
+    size_t send_room;       // most bytes of c10m_send in flight; SIZE_MAX: no limit
+    unsigned refs_refused;  // so many c10m_send_ref are refused first
+    uint64_t now_us, timer_us;
+    bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
+    unsigned data_calls, timer_sets, nodelay;
+};
+
+// fake_service_new: runs the application's init with `params`: key, value, ... NULL. NULL: init
+// failed, and err has its line.
+struct c10m_service *fake_service_new(const struct c10m_app *app, const char *const *params,
+                                      char *err, size_t err_bytes);
+void fake_service_free(struct c10m_service *s);
+// fake_image_limit: images beyond `bytes` in all find no room in the next service.
+void fake_image_limit(uint64_t bytes);
+// fake_counter: the value of the counter called `name`; aborts when there is none.
+uint64_t fake_counter(const struct c10m_service *s, const char *name);
+
+struct c10m_conn *fake_open(struct c10m_service *s);
+void fake_close(struct c10m_conn *c);
+// fake_feed: the peer sends bytes, in pieces of `piece` (0: all at once).
+void fake_feed(struct c10m_conn *c, const void *bytes, size_t len, size_t piece);
+// fake_end: the peer's FIN.
+void fake_end(struct c10m_conn *c);
+// fake_ack: the peer acknowledges up to `bytes` more; `writable` follows where it is due. Returns
+// how many were acknowledged.
+size_t fake_ack(struct c10m_conn *c, size_t bytes);
+// fake_drain: the peer acknowledges all that comes, until nothing more comes.
+void fake_drain(struct c10m_conn *c);
+// fake_advance: time passes, timers fire.
+void fake_advance(struct c10m_conn *c, uint64_t ms);

@@ -1,0 +1,128 @@
+// The list of applications, echo and discard.
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/apps.h"
+#include "unit/check.h"
+#include "unit/fake_stack.h"
+
+static void an_application_is_found_by_its_exact_name(void **state)
+{
+    assert_ptr_equal(app_find("echo"), &app_echo);
+    assert_ptr_equal(app_find("discard"), &app_discard);
+    assert_ptr_equal(app_find("http"), &app_http);
+    assert_null(app_find("Echo"));
+    assert_null(app_find("ech"));
+    assert_null(app_find(""));
+}
+
+static struct c10m_conn *open_app(const struct c10m_app *app, struct c10m_service **s)
+{
+    char err[128];
+    *s = fake_service_new(app, NULL, err, sizeof(err));
+    assert_non_null(*s);
+    return fake_open(*s);
+}
+
+static void done(struct c10m_conn *c, struct c10m_service *s)
+{
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static uint8_t *pattern(size_t len)
+{
+    uint8_t *p = malloc(len);
+    assert_non_null(p);
+    for (size_t i = 0; i < len; i++)
+        p[i] = (uint8_t)(i * 31 + i / 251);
+    return p;
+}
+
+// Feeds 100,000 bytes in pieces against a send queue of `room`; the peer takes `ack` bytes at a
+// time.
+static void echo_with(size_t piece, size_t room, size_t ack)
+{
+    enum { LEN = 100000 };
+    struct c10m_service *s;
+    struct c10m_conn *c = open_app(&app_echo, &s);
+    uint8_t *sent = pattern(LEN);
+    c->send_room = room;
+    for (size_t at = 0; at < LEN; at += piece) {
+        fake_feed(c, sent + at, piece < LEN - at ? piece : LEN - at, 0);
+        fake_ack(c, ack);
+    }
+    fake_end(c);
+    while (fake_ack(c, ack) != 0)
+        ;
+    assert_int_equal(c->out.len, LEN);
+    assert_memory_equal(c->out.at, sent, LEN);
+    assert_true(c->shut);
+    assert_int_equal(c->in.len, 0);
+    free(sent);
+    done(c, s);
+}
+
+static void echo_loses_no_byte_whatever_the_pieces_and_the_room(void **state)
+{
+    echo_with(1, SIZE_MAX, 1);
+    echo_with(1460, SIZE_MAX, SIZE_MAX);
+    echo_with(100000, 1, SIZE_MAX);
+    echo_with(1460, 4096, 1000);
+    echo_with(7, 3, 2);
+}
+
+static void echo_is_not_called_again_and_again_while_there_is_no_room(void **state)
+{
+    struct c10m_service *s;
+    struct c10m_conn *c = open_app(&app_echo, &s);
+    c->send_room = 10;
+    for (unsigned i = 0; i < 1000; i++)
+        fake_feed(c, "0123456789", 10, 0);
+    assert_int_equal(c->out.len, 10);
+    assert_true(c->data_calls <= 2);
+    fake_end(c);
+    assert_false(c->shut);  // 9,990 bytes are still to be sent
+    fake_drain(c);
+    assert_int_equal(c->out.len, 10000);
+    assert_true(c->shut);
+    done(c, s);
+}
+
+static void echo_answers_an_empty_stream_with_an_empty_stream(void **state)
+{
+    struct c10m_service *s;
+    struct c10m_conn *c = open_app(&app_echo, &s);
+    fake_end(c);
+    assert_true(c->shut);
+    assert_int_equal(c->out.len, 0);
+    done(c, s);
+}
+
+static void discard_consumes_all_and_says_nothing(void **state)
+{
+    struct c10m_service *s;
+    struct c10m_conn *c = open_app(&app_discard, &s);
+    uint8_t *sent = pattern(50000);
+    fake_feed(c, sent, 50000, 0);
+    fake_feed(c, sent, 50000, 1460);
+    assert_int_equal(c->in.len, 0);
+    assert_int_equal(c->out.len, 0);
+    assert_false(c->shut);
+    fake_end(c);
+    assert_true(c->shut);
+    free(sent);
+    done(c, s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_application_is_found_by_its_exact_name),
+        cmocka_unit_test(echo_loses_no_byte_whatever_the_pieces_and_the_room),
+        cmocka_unit_test(echo_is_not_called_again_and_again_while_there_is_no_room),
+        cmocka_unit_test(echo_answers_an_empty_stream_with_an_empty_stream),
+        cmocka_unit_test(discard_consumes_all_and_says_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
