@@ -101,7 +101,8 @@ static void open_tick(struct wheel *w)
     w->opened = true;
 }
 
-// The next tick after at_ms at which level 0 has something or a higher slot begins, from its bitmap.
+// The next tick after at_ms at which level 0 has something or a higher slot begins, from its
+// bitmap.
 static uint32_t next_tick(const struct wheel *w, uint32_t from_ms)
 {
     const uint32_t s = from_ms % WHEEL_L0_SLOTS;

@@ -1,5 +1,6 @@
-// wheel.h: who is to be woken when. A timing wheel (Varghese, Lauck, "Hashed and hierarchical timing
-// wheels", 1987) whose slots are chunked arrays of 4-byte handles: no link in the block, no removal.
+// wheel.h: who is to be woken when. A timing wheel (Varghese, Lauck, "Hashed and hierarchical
+// timing wheels", 1987) whose slots are chunked arrays of 4-byte handles: no link in the block, no
+// removal.
 //
 //   level 0   4,096 slots of 1 ms        retransmission, delayed ACK: exact
 //   level 1   1,024 slots of 4.096 s     keepalive, FIN-WAIT-2, applications: up to 70 minutes
@@ -36,21 +37,21 @@ struct wheel {
     uint32_t at_ms;     // the next tick, or the one being given out
     bool opened;        // the slots of at_ms have been moved to draining
     uint32_t entries;
-    uint32_t entries_max;  // high-water mark
-    uint64_t refused;      // additions that found no chunk
+    uint32_t entries_max;                // high-water mark
+    uint64_t refused;                    // additions that found no chunk
     uint64_t used[WHEEL_L0_SLOTS / 64];  // level 0: slots that are not empty
     uint32_t slot[WHEEL_SLOTS];          // first chunk, or WHEEL_EMPTY
 };
 
 #define WHEEL_EMPTY UINT32_MAX
 
-// wheel_footprint: bytes for the wheel and `entries` handles: a full chunk per 14, and one chunk that is
-// not full per slot. wheel_init: places it in mem, 64-byte aligned; time begins at now_ms.
+// wheel_footprint: bytes for the wheel and `entries` handles: a full chunk per 14, and one chunk
+// that is not full per slot. wheel_init: places it in mem, 64-byte aligned; time begins at now_ms.
 size_t wheel_footprint(uint64_t entries);
 struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms);
 
-// wheel_add: handle comes out of wheel_expire() at deadline_ms or earlier; returns at what time, never
-// 0. 0: no chunk left (counted). A deadline that has passed comes out at the next tick.
+// wheel_add: handle comes out of wheel_expire() at deadline_ms or earlier; returns at what time,
+// never 0. 0: no chunk left (counted). A deadline that has passed comes out at the next tick.
 uint32_t wheel_add(struct wheel *w, uint32_t deadline_ms, uint32_t handle);
 
 // wheel_expire: up to max handles whose time has come by now_ms; the rest stays for the next call.
