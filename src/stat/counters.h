@@ -44,6 +44,9 @@
     X(conns_timed_out, "connections given up for lack of an answer")                               \
     X(connections_now, "connections in ESTABLISHED or closing")                                    \
     X(syn_received, "SYN segments received for a service")                                         \
+    X(syn_records_now, "half-open connections")                                                    \
+    X(challenge_acks, "ACKs in answer to what looks forged (RFC 5961)")                            \
+    X(ext_records_missed, "times that no extension record was left")                               \
     X(synack_sent, "SYN-ACK segments sent, again included")                                        \
     X(rst_sent, "RST segments sent, those for no connection included")                             \
     X(acks_sent, "segments without data that acknowledge")                                         \

@@ -1,0 +1,202 @@
+// tcp.h: TCP (RFC 9293) on blocks: ranges in, segments out. It knows no packet, no socket and no
+// clock: time, chance and memory are arguments. What happened comes back as event bits; the caller
+// acts.
+//
+//   seg_in ----> tcp_input() ----> events, range of new data    (caller: application callbacks)
+//                    |  replies due at once go to ctx->out, in order
+//                    v
+//               dirty list ------> tcp_output() ----> seg_out   (caller: builds packets)
+//                    ^
+//   wheel ------> tcp_timer()
+//
+// Everything here belongs to one worker and runs on its core.
+#pragma once
+#include "base/clock.h"
+#include "base/drops.h"
+#include "base/siphash.h"
+#include "flow/flow_table.h"
+#include "flow/wheel.h"
+#include "mem/block.h"
+#include "mem/buf.h"
+#include "mem/index_pool.h"
+#include "stat/counters.h"
+#include "tcp/tcp_state.h"
+#include "wire/seg.h"
+
+enum {
+    TCP_OUT_MAX = 320,       // segments a turn may send: one reply per received one, and the budget
+    TCP_OUT_BLOCK_MAX = 32,  // segments of one connection a turn, so that others have theirs
+    TCP_EXPIRE_MAX = 256,    // timers handled in a turn
+    TCP_DUPACKS = 3,         // RFC 5681 3.2
+    TCP_MSS_DEFAULT = 536,   // RFC 9293 3.7.1
+    TCP_MSS_MIN = 64,        // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
+    TCP_WINDOW_MAX = 1 << 30,             // RFC 7323 2.3
+    TCP_PAWS_MS = 24 * 24 * 3600 * 1000,  // RFC 7323 5.5
+};
+
+// What tcp_input() and tcp_timer() report of a connection.
+enum tcp_event {
+    TCP_EV_DATA = 1 << 0,      // verdict.data_off, data_len: new bytes in order
+    TCP_EV_CHAIN = 1 << 1,     // verdict.chain: buffers that follow them, the caller's from now on
+    TCP_EV_OPEN = 1 << 2,      // established
+    TCP_EV_PEER_FIN = 1 << 3,  // no more data will come
+    TCP_EV_SENT = 1 << 4,      // queued bytes were acknowledged: there is room
+    TCP_EV_CLOSED = 1 << 5,  // TIME_WAIT or CLOSED: tell the application (close_why), then tcp_free
+    TCP_EV_APP_TIMER = 1 << 6,  // the application's timer has come
+    TCP_EV_KEPT = 1 << 7,       // the data was kept out of order
+};
+
+// tcp_verdict: what one segment came to.
+struct tcp_verdict {
+    uint32_t block;     // BLOCK_NONE: it touched none
+    uint32_t chain;     // with CHAIN
+    uint16_t data_off;  // with DATA; from the first byte of the frame
+    uint16_t data_len;
+    uint16_t events;  // enum tcp_event
+    uint16_t drop;    // enum drop_reason; DROP_NONE: delivered, kept or answered
+    uint16_t pkt_ix;
+    uint16_t pad;
+};
+
+// tcp_service: what a service's connections share. Written before the workers start.
+struct tcp_service {
+    uint16_t port;      // listens here; 0: not listening
+    uint16_t local_ix;  // on this local address; UINT16_MAX: on all
+    bool nodelay;
+    bool draining;
+    uint32_t rcv_limit;     // bytes unconsumed, at most
+    uint32_t snd_limit;     // bytes copied and unacknowledged, at most
+    uint32_t keepalive_ms;  // 0: off
+    uint32_t connections_max;
+    uint32_t connections;  // now
+};
+
+enum { TCP_SERVICES_MAX = 32 };
+
+struct tcp_config {
+    uint32_t rto_min_ms, rto_max_ms, rto_initial_ms;
+    uint32_t syn_retries, synack_retries, retries;
+    uint32_t time_wait_ms, delayed_ack_ms, fin_wait2_ms;
+    uint32_t rst_per_s;
+    uint32_t initial_window;  // segments
+    uint8_t window_scale;
+    bool ack_merge, timestamps;
+    uint16_t mss;  // what we announce: MTU less 40
+};
+
+// tcp: one worker's TCP.
+struct tcp {
+    struct block *blocks;
+    struct flow_table *table;
+    struct wheel *wheel;
+    struct buf_pool bufs;
+    struct core_stats *stats;
+    struct clock_now now;
+    uint32_t dirty_head, dirty_tail;  // list through dirty_next
+    uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
+    struct seg_out *out;       // what leaves at the end of this turn
+
+    struct index_pool *block_pool;
+    struct index_pool *syn_pool;
+    struct index_pool *ext_pool;
+    struct syn_record *syns;
+    struct ext *exts;
+    struct time_wait *tw;  // ring: the oldest at tw_head
+    uint32_t tw_capacity, tw_head, tw_used;
+
+    uint32_t rst_tokens, rst_refill_ms;
+    uint16_t next_port;  // active opens
+    uint64_t isn_epoch_us;
+    struct siphash_key secret;  // RFC 6528, timestamps' offset
+    struct tcp_config cfg;
+    uint32_t n_services;
+    struct tcp_service services[TCP_SERVICES_MAX];
+};
+
+// tcp_config_default: the values of config/default.conf's [tcp].
+struct tcp_config tcp_config_default(void);
+
+// tcp_listener: the service that listens on the segment's destination; -1: none.
+int tcp_listener(const struct tcp *t, const struct flow_key *key);
+
+// tcp_owner: the handle of the table that owns `key` now, FLOW_NONE: none. The slow look-up:
+// compares in block or record. tcp_owner_is: whether `handle` owns key.
+uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key);
+bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *key);
+
+// tcp_input: one segment, its payload at `data`, whose owner is `found` (FLOW_NONE: none; a handle
+// that was right when the burst was looked up is checked again here). Sets *v; replies due at once
+// are appended to t->out. Follows RFC 9293 3.10.7.
+void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
+               struct tcp_verdict *v);
+
+// tcp_output: appends what the connection may send now to t->out: data within window, cwnd and the
+// room of this turn, FIN, or a bare acknowledgement that is due. Returns true if more could be sent
+// but for that room: the block has to stay dirty.
+bool tcp_output(struct tcp *t, uint32_t ix);
+
+// tcp_timer: the wheel woke block ix: handles each deadline that has come and arms the next.
+// Returns event bits; with TCP_EV_CLOSED the caller tells and frees.
+uint16_t tcp_timer(struct tcp *t, uint32_t ix);
+
+// tcp_syn_timer: the same for a half-open connection: the SYN-ACK again, or the end.
+void tcp_syn_timer(struct tcp *t, uint32_t syn_ix);
+
+// tcp_time_wait_expire: ends TIME-WAIT records whose time has come, at most max; returns how many.
+unsigned tcp_time_wait_expire(struct tcp *t, unsigned max);
+
+// tcp_arm: makes sure that the wheel wakes block ix at its earliest deadline.
+void tcp_arm(struct tcp *t, uint32_t ix);
+
+// tcp_set_far: recomputes far_at_ms from the slow deadlines of the block, then arms it.
+void tcp_set_far(struct tcp *t, uint32_t ix);
+
+// tcp_dirty: puts the block on the dirty list, once.
+static inline void tcp_dirty(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    if (b->flags & BF_DIRTY)
+        return;
+    b->flags |= BF_DIRTY;
+    b->dirty_next = BLOCK_NONE;
+    if (t->dirty_tail == BLOCK_NONE)
+        t->dirty_head = ix;
+    else
+        t->blocks[t->dirty_tail].dirty_next = ix;
+    t->dirty_tail = ix;
+}
+
+// tcp_close: the application's orderly close: FIN after what is queued. tcp_abort: RST, and the
+// block goes to CLOSED; the caller frees it.
+void tcp_close(struct tcp *t, uint32_t ix);
+void tcp_abort(struct tcp *t, uint32_t ix);
+
+// tcp_connect: active open from local_ix to remote: a block in SYN-SENT, or a negative errno
+// (EADDRNOTAVAIL: no port, ENOBUFS: no block or table entry).
+int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
+                uint16_t local_ix, uint8_t service, uint32_t *ix);
+
+// tcp_free: takes the block out of the table and gives it back with all it holds. It is reused from
+// the next turn on.
+void tcp_free(struct tcp *t, uint32_t ix);
+
+// tcp_window_update: after data was consumed: marks the block dirty if the window may open enough
+// to be worth a segment (RFC 9293 3.8.6.2.2).
+void tcp_window_update(struct tcp *t, uint32_t ix);
+
+// tcp_flight: bytes sent and not acknowledged.
+static inline uint32_t tcp_flight(const struct block *b)
+{
+    return b->snd_nxt - b->snd_una;
+}
+
+// Sequence numbers, RFC 9293 3.4.
+static inline bool seq_lt(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static inline bool seq_leq(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) <= 0;
+}

@@ -1,0 +1,93 @@
+// What a new acknowledgement does: the send queue, the RTT, the congestion window, the timer.
+#include "tcp/tcp_internal.h"
+
+uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
+{
+    uint32_t ms = t->cfg.rto_initial_ms;
+    if (b->srtt_us != 0)
+        ms = ((b->srtt_us >> 3) + b->rttvar_us) / 1000;
+    ms = MAX(ms, t->cfg.rto_min_ms);
+    const uint64_t backed = (uint64_t)ms << MIN(b->backoff, 20);
+    return (uint32_t)MIN(backed, t->cfg.rto_max_ms);
+}
+
+void tcp_rtt_sample(struct block *b, uint32_t rtt_us)
+{
+    const uint32_t r = MIN(MAX(rtt_us, 1u), 60u * 1000 * 1000);
+    if (b->srtt_us == 0) {  // RFC 6298 2.2
+        b->srtt_us = r * 8;
+        b->rttvar_us = r * 2;
+        return;
+    }
+    const uint32_t srtt = b->srtt_us / 8;  // RFC 6298 2.3
+    const uint32_t err = srtt > r ? srtt - r : r - srtt;
+    b->rttvar_us = b->rttvar_us - b->rttvar_us / 4 + err;
+    b->srtt_us = b->srtt_us - srtt + r;
+}
+
+static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
+{
+    struct buf_pool *p = &t->bufs;
+    while (b->snd_head != BUF_NONE) {
+        struct buf *f = &p->bufs[b->snd_head];
+        const uint32_t past = ack - f->seq;
+        if ((int32_t)past <= 0)
+            return;
+        if (past < f->len) {
+            f->at += past;
+            f->seq += past;
+            f->len -= past;
+            return;
+        }
+        const uint32_t next = f->next;
+        if (next != BUF_NONE) {  // a hint that pointed here, or the single-buffer form, moves on
+            if (b->snd_cur == b->snd_head || b->snd_cur == BUF_NONE)
+                b->snd_cur = next;
+        } else {
+            b->snd_tail = BUF_NONE;
+        }
+        buf_put(p, b->snd_head);
+        b->snd_head = next;
+    }
+}
+
+// RFC 5681 3.1: slow start and congestion avoidance, by bytes (RFC 3465, L = 2), only while the
+// window was used (RFC 7661 4.3).
+static void grow_cwnd(struct block *b, uint32_t acked)
+{
+    if (b->cwnd < b->ssthresh)
+        b->cwnd += MIN(acked, 2u * b->mss);
+    else
+        b->cwnd += MAX((uint32_t)((uint64_t)b->mss * MIN(acked, (uint32_t)b->mss) / b->cwnd), 1u);
+    b->cwnd = MIN(b->cwnd, (uint32_t)TCP_WINDOW_MAX);
+}
+
+void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
+{
+    const uint32_t acked = ack - b->snd_una, flight = b->snd_max - b->snd_una;
+    b->snd_una = ack;
+    if (seq_lt(b->snd_nxt, ack)) {  // sent before a timeout took snd_nxt back
+        b->snd_nxt = ack;
+        b->snd_cur = BUF_NONE;
+    }
+    pop_acked(t, b, ack);
+    if (b->snd_head != b->snd_tail && b->snd_cur == BUF_NONE)
+        b->snd_cur = b->snd_head;
+    if (has_ts && ts_ecr != 0) {
+        const uint32_t ms = tcp_ts_now(t, &b->key) - ts_ecr;
+        if (ms < 120 * 1000)
+            tcp_rtt_sample(b, ms * 1000);
+    } else if ((b->flags & BF_TIMED) && !seq_lt(ack, b->rtt_seq)) {
+        tcp_rtt_sample(b, (uint32_t)t->now.us - b->rtt_us);
+        b->flags &= (uint16_t)~BF_TIMED;
+    }
+    if (unlikely(b->backoff != 0)) {
+        b->backoff = 0;
+        b->retries = 0;
+    }
+    b->dupacks = 0;
+    if (unlikely(flight + b->mss > b->cwnd) && !(b->flags & BF_TROUBLE))
+        grow_cwnd(b, acked);
+    // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires.
+    b->rto_at_ms = ack == b->snd_max ? 0 : deadline(t->now.ms, tcp_rto_ms(t, b));
+}

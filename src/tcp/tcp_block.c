@@ -1,0 +1,201 @@
+// The life of a block and who owns a key.
+#include <errno.h>
+#include <string.h>
+
+#include "tcp/tcp_internal.h"
+
+struct tcp_config tcp_config_default(void)
+{
+    return (struct tcp_config){
+        .rto_min_ms = 200,
+        .rto_max_ms = 120000,
+        .rto_initial_ms = 1000,
+        .syn_retries = 6,
+        .synack_retries = 5,
+        .retries = 15,
+        .time_wait_ms = 60000,
+        .delayed_ack_ms = 40,
+        .fin_wait2_ms = 60000,
+        .rst_per_s = 1000,
+        .initial_window = 10,
+        .window_scale = 7,
+        .ack_merge = true,
+        .timestamps = true,
+        .mss = 1460,
+    };
+}
+
+static bool time_wait_is(const struct time_wait *w, const struct flow_key *key)
+{
+    return w->live && w->remote_v4 == ip_to_v4(&key->remote) &&
+           w->remote_port == key->remote_port && w->local_port == key->local_port &&
+           w->local_ix == key->local_ix;
+}
+
+bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *key)
+{
+    const uint32_t ix = flow_index_ix(handle);
+    switch (flow_index_kind(handle)) {
+    case FLOW_BLOCK:
+        return t->blocks[ix].state != TCP_FREE && flow_key_equal(&t->blocks[ix].key, key);
+    case FLOW_SYN:
+        return t->syns[ix].live && flow_key_equal(&t->syns[ix].key, key);
+    default:
+        return time_wait_is(&t->tw[ix], key);
+    }
+}
+
+uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key)
+{
+    const uint64_t hash = flow_hash(t->table, key);
+    unsigned at = 0;
+    uint32_t handle;
+    do
+        handle = flow_next(t->table, hash, &at);
+    while (handle != FLOW_NONE && !tcp_owner_is(t, handle, key));
+    return handle;
+}
+
+uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key)
+{
+    const uint64_t *w = (const uint64_t *)key;
+    return (uint32_t)(t->now.us / 4) + (uint32_t)siphash_u64x3(&t->secret, w[0], w[1], w[2]);
+}
+
+void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss)
+{
+    uint32_t mss = peer_mss != 0 ? peer_mss : TCP_MSS_DEFAULT;
+    mss = MIN(MAX(mss, (uint32_t)TCP_MSS_MIN), (uint32_t)t->cfg.mss);
+    b->mss = (uint16_t)(mss - (b->flags & BF_TS ? 12 : 0));  // RFC 6691: options come out of it
+}
+
+uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old)
+{
+    const uint32_t ix = index_pool_get(t->block_pool);
+    if (ix == INDEX_NONE)
+        return BLOCK_NONE;
+    struct block *b = &t->blocks[ix];
+    const uint64_t hash = flow_hash(t->table, key);
+    const uint32_t handle = flow_index(FLOW_BLOCK, ix);
+    if (old != FLOW_NONE) {
+        CHECK(flow_replace(t->table, hash, old, handle));
+    } else if (!flow_insert(t->table, hash, handle)) {
+        index_pool_put(t->block_pool, ix);
+        return BLOCK_NONE;
+    }
+    // What outlives a connection: the wheel's entries, a place on the dirty list, the generation.
+    const uint32_t near = b->wheel_near_ms, far = b->wheel_far_ms, dirty_next = b->dirty_next;
+    const uint16_t dirty = b->flags & BF_DIRTY, generation = b->generation;
+    memset(b, 0, sizeof(*b));
+    b->key = *key;
+    b->wheel_near_ms = near;
+    b->wheel_far_ms = far;
+    b->dirty_next = dirty_next;
+    b->flags = dirty;
+    b->generation = (uint16_t)(generation + 1);
+    b->service = service;
+    b->snd_head = b->snd_tail = b->snd_cur = BUF_NONE;
+    b->rcvq_head = b->rcvq_tail = BUF_NONE;
+    b->ext = EXT_NONE;
+    b->ssthresh = TCP_WINDOW_MAX;
+    struct tcp_service *sv = &t->services[service];
+    sv->connections++;
+    t->stats->c.connections_now++;
+    if (sv->nodelay)
+        b->flags |= BF_NODELAY;
+    b->keepalive_ms = sv->keepalive_ms;
+    b->last_rx_ms = t->now.ms;
+    return ix;
+}
+
+void tcp_free(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    const uint32_t handle = flow_index(FLOW_BLOCK, ix);
+    if (b->state == TCP_TIME_WAIT)
+        tcp_time_wait_enter(t, &b->key, b, handle);
+    else
+        CHECK(flow_remove(t->table, flow_hash(t->table, &b->key), handle));
+    buf_put_chain(&t->bufs, b->snd_head);
+    buf_put_chain(&t->bufs, b->rcvq_head);
+    if (b->flags & BF_TROUBLE) {
+        struct ext *e = &t->exts[b->ext];
+        buf_put_chain(&t->bufs, e->ooo_head);
+        *e = (struct ext){.ooo_head = BUF_NONE};
+        tcp_ext_release(t, b);
+    }
+    tcp_set_state(b, STEP_RELEASE);
+    b->flags &= BF_DIRTY;
+    t->services[b->service].connections--;
+    t->stats->c.connections_now--;
+    t->stats->c.conns_closed++;
+    index_pool_put_deferred(t->block_pool, ix);
+}
+
+void tcp_close(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    if (b->flags & BF_FIN_QUEUED)
+        return;
+    switch (b->state) {
+    case TCP_ESTABLISHED:
+    case TCP_CLOSE_WAIT:
+        b->flags |= BF_FIN_QUEUED;
+        tcp_set_state(b, STEP_CLOSE);
+        tcp_dirty(t, ix);
+        break;
+    case TCP_SYN_SENT:
+    case TCP_SYN_RECEIVED:
+        tcp_abort(t, ix);
+        break;
+    default:
+        break;
+    }
+}
+
+void tcp_abort(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    if (b->state == TCP_CLOSED)
+        return;
+    if (b->state != TCP_SYN_SENT && b->state != TCP_TIME_WAIT)
+        tcp_send_reset(t, b);
+    tcp_end(t, b, TCP_CLOSE_ABORTED);
+}
+
+int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
+                uint16_t local_ix, uint8_t service, uint32_t *ix)
+{
+    enum { PORT_FIRST = 32768, PORT_COUNT = 28232, TRIES_MAX = 64 };  // Linux's range
+    struct flow_key key = {*remote, remote_port, 0, local_ix, 0};
+    int tries = 0;
+    do {
+        if (++tries > TRIES_MAX)
+            return -EADDRNOTAVAIL;
+        key.local_port = (uint16_t)(PORT_FIRST + t->next_port++ % PORT_COUNT);
+    } while (tcp_owner(t, &key) != FLOW_NONE);
+    *ix = tcp_block_new(t, &key, service, FLOW_NONE);
+    if (*ix == BLOCK_NONE)
+        return -ENOBUFS;
+    struct block *b = &t->blocks[*ix];
+    b->iss = tcp_isn(t, &key);
+    b->snd_una = b->snd_nxt = b->snd_max = b->iss;
+    b->snd_end = b->iss + 1;
+    b->mss = TCP_MSS_DEFAULT;
+    tcp_set_state(b, STEP_ACTIVE_OPEN);
+    tcp_dirty(t, *ix);
+    t->stats->c.conns_opened_active++;
+    return 0;
+}
+
+void tcp_window_update(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    const uint32_t limit = t->services[b->service].rcv_limit;
+    const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
+    const uint32_t gain = b->rcv_nxt + room - b->rcv_adv;
+    if ((int32_t)gain > 0 && gain >= MIN(limit / 2, 2u * b->mss)) {
+        b->flags |= BF_ACK_NOW;
+        tcp_dirty(t, ix);
+    }
+}

@@ -1,0 +1,119 @@
+#include "tcp/tcp_internal.h"
+
+// The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
+// those of one burst leave as one at its end; without it, each second segment gets its own.
+static inline void ack_policy(struct tcp *t, struct block *b)
+{
+    b->unacked_segs++;
+    if (b->unacked_segs < 2) {
+        b->flags |= BF_ACK_DELAYED;
+        return;
+    }
+    if (t->cfg.ack_merge)
+        b->flags |= BF_ACK_NOW;
+    else
+        tcp_reply_ack(t, b);
+}
+
+// tcp_fast: header prediction (Jacobson 1990): reasons to leave, then the in-order segment of an
+// established connection. Nothing is written before the last reason.
+static inline bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                            struct tcp_verdict *v)
+{
+    const uint32_t acked = s->ack - b->snd_una;
+    const uint32_t wnd = (uint32_t)s->wnd << b->snd_wscale;
+    if (b->state != TCP_ESTABLISHED)
+        return false;
+    if ((s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK | SEG_URG)) != SEG_ACK)
+        return false;
+    if (s->seq != b->rcv_nxt || s->data_len > b->rcv_adv - b->rcv_nxt)
+        return false;
+    if (acked > b->snd_max - b->snd_una)
+        return false;
+    if (b->flags & (BF_TROUBLE | BF_PROBE))
+        return false;
+    if (s->data_len == 0 && acked == 0)
+        return false;  // duplicate, window update, keepalive
+    if (s->data_len != 0 && t->bufs.n_free_data < TCP_BUFS_RESERVE)
+        return false;
+    if (b->flags & BF_TS) {
+        if (!(s->opts & SEG_OPT_TS) || time_before(s->ts_val, b->ts_recent))
+            return false;
+        if (b->unacked_segs == 0) {  // RFC 7323 4.3: the segment at Last.ACK.sent
+            b->ts_recent = s->ts_val;
+            b->ts_recent_ms = t->now.ms;
+        }
+    }
+
+    b->snd_wnd = wnd;
+    b->snd_wl1 = s->seq;
+    if (acked != 0) {
+        tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
+        v->events = TCP_EV_SENT;
+        if (b->snd_nxt != b->snd_end)
+            tcp_dirty(t, ix);
+    }
+    if (s->data_len != 0) {
+        b->rcv_nxt += s->data_len;
+        v->data_off = s->data_off;
+        v->data_len = s->data_len;
+        v->events |= TCP_EV_DATA;
+        ack_policy(t, b);
+        tcp_dirty(t, ix);
+    }
+    return true;
+}
+
+// RFC 9293 3.10.7.1: no connection, no listener.
+static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
+{
+    if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
+        v->drop = DROP_tcp_no_owner;
+}
+
+static void without_connection(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
+{
+    int service = tcp_listener(t, &s->key);
+    if (service >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_SYN)
+        tcp_listen_input(t, service, s, v);
+    else
+        no_owner(t, s, v);
+}
+
+void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
+               struct tcp_verdict *v)
+{
+    *v = (struct tcp_verdict){.block = BLOCK_NONE, .chain = BUF_NONE, .pkt_ix = s->pkt_ix};
+    // An earlier segment of this burst may have opened, replaced or closed what was found.
+    if (unlikely(found == FLOW_NONE || !tcp_owner_is(t, found, &s->key)))
+        found = tcp_owner(t, &s->key);
+    if (unlikely(found == FLOW_NONE)) {
+        without_connection(t, s, v);
+        return;
+    }
+    const uint32_t ix = flow_index_ix(found);
+    switch (flow_index_kind(found)) {
+    case FLOW_BLOCK:
+        v->block = ix;
+        if (!tcp_fast(t, &t->blocks[ix], ix, s, v))
+            tcp_slow(t, ix, s, data, v);
+        break;
+    case FLOW_SYN:
+        tcp_syn_input(t, ix, s, data, v);
+        break;
+    default:
+        tcp_time_wait_input(t, ix, s, v);
+        break;
+    }
+}
+
+int tcp_listener(const struct tcp *t, const struct flow_key *key)
+{
+    for (uint32_t i = 0; i < t->n_services; i++) {
+        const struct tcp_service *sv = &t->services[i];
+        if (sv->port != 0 && sv->port == key->local_port &&
+            (sv->local_ix == UINT16_MAX || sv->local_ix == key->local_ix))
+            return (int)i;
+    }
+    return -1;
+}

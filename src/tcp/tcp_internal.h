@@ -1,0 +1,109 @@
+// tcp_internal.h: what the files of tcp/ share with each other and with nobody else.
+#pragma once
+#include "tcp/tcp.h"
+
+enum {
+    TCP_OOO_BUFS_MAX = 128,  // buffers of one connection's out-of-order queue
+    // In-order data must always find room, for its acknowledgement is decided before the
+    // application has seen it: a burst of jumbo frames takes 64 x 5 buffers, kept free by everybody
+    // else.
+    TCP_BUFS_RESERVE = BURST_MAX * 5,
+    TCP_STARVED_MS = 10,   // a send that found no buffer is tried again after this
+    TCP_CLOSE_CLOSED = 0,  // enum c10m_close, in the block's close_why
+    TCP_CLOSE_RESET = 1,
+    TCP_CLOSE_TIMED_OUT = 2,
+    TCP_CLOSE_ABORTED = 3,
+    TCP_CLOSE_UNREACHABLE = 4,
+    TCP_CLOSE_REFUSED = 5,
+};
+
+// deadline: now plus ms as a deadline; 0 means none, so it is never 0.
+static inline uint32_t deadline(uint32_t now_ms, uint32_t ms)
+{
+    uint32_t at = now_ms + ms;
+    return at != 0 ? at : 1;
+}
+
+static inline bool deadline_reached(uint32_t at_ms, uint32_t now_ms)
+{
+    return at_ms != 0 && !time_before(now_ms, at_ms);
+}
+
+// tcp_out_slot: the next free segment of this turn, or NULL (counted as reply_room).
+struct seg_out *tcp_out_slot(struct tcp *t);
+
+// tcp_reply_ack: acknowledgement of what was received, at once: the answer to each duplicate,
+// out-of-order or unacceptable segment.
+void tcp_reply_ack(struct tcp *t, struct block *b);
+
+// tcp_challenge_ack: the same, counted and limited (RFC 5961 7).
+void tcp_challenge_ack(struct tcp *t, struct block *b);
+
+// tcp_reply_reset: RST in answer to a segment without owner (RFC 9293 3.10.7.1), within the rate.
+// Returns whether it was sent.
+bool tcp_reply_reset(struct tcp *t, const struct seg_in *s);
+
+// tcp_send_reset: RST of a connection that ends here (RFC 9293 3.10.5).
+void tcp_send_reset(struct tcp *t, struct block *b);
+
+// tcp_retransmit_head: the oldest unacknowledged segment again, at once.
+void tcp_retransmit_head(struct tcp *t, uint32_t ix);
+
+// tcp_announce_window: the window field for the next segment; moves rcv_adv. Never shrinks it.
+uint16_t tcp_announce_window(const struct tcp *t, struct block *b);
+
+// tcp_rto_ms: present retransmission timeout with its backoff (RFC 6298 2, 5.5).
+uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b);
+
+// tcp_rtt_sample: one measurement (RFC 6298 2.2, 2.3).
+void tcp_rtt_sample(struct block *b, uint32_t rtt_us);
+
+// tcp_ts_now: our timestamp clock for this connection, 1 ms a tick (RFC 7323 5.4), offset by a
+// secret multiple of the peer's address so that it does not show the uptime. It guards nothing
+// else: a cheap mix will do, since it is made twice a packet.
+uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key);
+
+// tcp_isn: RFC 6528 3: a 4 us clock plus a keyed hash of the connection.
+uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key);
+
+// tcp_block_new: a block for `key`, in the table under `hash` in place of `old` (FLOW_NONE: a new
+// entry). BLOCK_NONE without room.
+uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old);
+
+// tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
+void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
+
+// tcp_end: the connection is over for `why`; the event TCP_EV_CLOSED follows.
+void tcp_end(struct tcp *t, struct block *b, uint8_t why);
+
+// tcp_ext_get: the block's extension record, NULL if none is left (counted). tcp_ext_release: gives
+// it back once nothing needs it.
+struct ext *tcp_ext_get(struct tcp *t, struct block *b);
+void tcp_ext_release(struct tcp *t, struct block *b);
+
+// tcp_slow: RFC 9293 3.10.7.3 and 3.10.7.4 for a block.
+void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+              struct tcp_verdict *v);
+
+// tcp_acked: the peer acknowledged up to `ack`, new: send queue, RTT, cwnd, timer.
+void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
+
+// tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for a TIME-WAIT record.
+// Both set *v. tcp_listen_input: a SYN for service `service`.
+void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
+                   struct tcp_verdict *v);
+void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
+                         struct tcp_verdict *v);
+void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v);
+
+// tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table.
+void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
+                         uint32_t handle);
+
+// tcp_ooo_insert: keeps len bytes from seq on; false: nothing kept (*drop says why).
+bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
+                    enum drop_reason *drop);
+
+// tcp_ooo_merge: takes what has come in order out of the queue, moves rcv_nxt past it; the head of
+// the chain or BUF_NONE.
+uint32_t tcp_ooo_merge(struct tcp *t, struct block *b);

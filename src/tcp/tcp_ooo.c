@@ -1,0 +1,116 @@
+// The out-of-order queue: buffers in order of sequence numbers that never overlap, hung on the
+// extension record.
+#include <string.h>
+
+#include "tcp/tcp_internal.h"
+
+struct ext *tcp_ext_get(struct tcp *t, struct block *b)
+{
+    if (b->flags & BF_TROUBLE)
+        return &t->exts[b->ext];
+    const uint32_t ix = index_pool_get(t->ext_pool);
+    if (ix == INDEX_NONE) {
+        t->stats->c.ext_records_missed++;
+        return NULL;
+    }
+    t->stats->c.ext_records_now++;
+    t->exts[ix] = (struct ext){.ooo_head = BUF_NONE};
+    b->ext = ix;
+    b->flags |= BF_TROUBLE;
+    return &t->exts[ix];
+}
+
+void tcp_ext_release(struct tcp *t, struct block *b)
+{
+    struct ext *e = &t->exts[b->ext];
+    if (e->in_recovery || e->has_fin || e->ooo_head != BUF_NONE)
+        return;
+    index_pool_put(t->ext_pool, b->ext);
+    t->stats->c.ext_records_now--;
+    b->ext = EXT_NONE;
+    b->flags &= (uint16_t)~BF_TROUBLE;
+}
+
+bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
+                    enum drop_reason *drop)
+{
+    struct buf_pool *p = &t->bufs;
+    struct ext *e = tcp_ext_get(t, b);
+    *drop = DROP_ext_pool_empty;
+    if (e == NULL)
+        return false;
+    *drop = DROP_tcp_ooo_limit;
+    uint32_t before = BUF_NONE, after = e->ooo_head;
+    while (after != BUF_NONE && !seq_lt(seq, p->bufs[after].seq)) {
+        before = after;
+        after = p->bufs[after].next;
+    }
+    if (before != BUF_NONE) {  // the front is there already
+        const uint32_t end = p->bufs[before].seq + p->bufs[before].len;
+        const uint32_t skip = seq_lt(seq, end) ? MIN(end - seq, len) : 0;
+        seq += skip;
+        data += skip;
+        len -= skip;
+    }
+    if (after != BUF_NONE)  // what begins in the next buffer will come again
+        len = MIN(len, p->bufs[after].seq - seq);
+    if (len == 0) {
+        *drop = DROP_tcp_duplicate;
+        tcp_ext_release(t, b);
+        return false;
+    }
+    const uint32_t need = (len + BUF_BYTES - 1) / BUF_BYTES;
+    if (e->ooo_count + need > TCP_OOO_BUFS_MAX || p->n_free_data < TCP_BUFS_RESERVE + need) {
+        tcp_ext_release(t, b);
+        return false;
+    }
+    while (len != 0) {
+        const uint32_t ix = buf_get(p), n = MIN(len, (uint32_t)BUF_BYTES);
+        struct buf *f = &p->bufs[ix];
+        memcpy(buf_room(p, ix), data, n);
+        f->seq = seq;
+        f->len = n;
+        f->next = after;
+        if (before == BUF_NONE)
+            e->ooo_head = ix;
+        else
+            p->bufs[before].next = ix;
+        before = ix;
+        e->ooo_count++;
+        seq += n;
+        data += n;
+        len -= n;
+    }
+    t->stats->c.out_of_order_queued++;
+    return true;
+}
+
+uint32_t tcp_ooo_merge(struct tcp *t, struct block *b)
+{
+    struct buf_pool *p = &t->bufs;
+    struct ext *e = &t->exts[b->ext];
+    uint32_t head = BUF_NONE, tail = BUF_NONE;
+    while (e->ooo_head != BUF_NONE && !seq_lt(b->rcv_nxt, p->bufs[e->ooo_head].seq)) {
+        const uint32_t ix = e->ooo_head;
+        struct buf *f = &p->bufs[ix];
+        const uint32_t old = b->rcv_nxt - f->seq;
+        e->ooo_head = f->next;
+        e->ooo_count--;
+        if (old >= f->len) {
+            buf_put(p, ix);
+            continue;
+        }
+        f->at += old;
+        f->seq += old;
+        f->len -= old;
+        f->next = BUF_NONE;
+        b->rcv_nxt += f->len;
+        if (tail == BUF_NONE)
+            head = ix;
+        else
+            p->bufs[tail].next = ix;
+        tail = ix;
+    }
+    tcp_ext_release(t, b);
+    return head;
+}

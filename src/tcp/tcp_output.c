@@ -1,0 +1,285 @@
+#include "tcp/tcp_internal.h"
+
+struct seg_out *tcp_out_slot(struct tcp *t)
+{
+    if (unlikely(t->n_out >= t->out_room)) {
+        t->stats->drops[DROP_reply_room]++;
+        return NULL;
+    }
+    return &t->out[t->n_out++];
+}
+
+uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
+{
+    const uint32_t limit = t->services[b->service].rcv_limit;
+    const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
+    const uint32_t edge = b->rcv_nxt + room, gain = edge - b->rcv_adv;
+    // RFC 9293 3.8.6.2.2: move the edge by a full segment or half the buffer, or not at all.
+    uint32_t wnd = b->rcv_adv - b->rcv_nxt;
+    if ((int32_t)gain > 0 && gain >= MIN(limit / 2, (uint32_t)b->mss))
+        wnd = room;
+    // Rounded up, so that the scale never pulls the edge back.
+    uint32_t field = (wnd + (1u << b->rcv_wscale) - 1) >> b->rcv_wscale;
+    field = MIN(field, UINT16_MAX);
+    b->rcv_adv = b->rcv_nxt + (field << b->rcv_wscale);
+    return (uint16_t)field;
+}
+
+uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
+{
+    const uint64_t *w = (const uint64_t *)key;  // the low half of the address tells peers apart
+    return t->now.ms + (uint32_t)(((w[1] ^ t->secret.k0) * (t->secret.k1 | 1)) >> 32);
+}
+
+// What every segment of an established connection has in common.
+static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq, uint8_t flags)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    if (unlikely(o == NULL))
+        return NULL;
+    o->key = b->key;
+    o->seq = seq;
+    o->ack = b->rcv_nxt;
+    o->data_len[0] = o->data_len[1] = 0;
+    o->wnd = tcp_announce_window(t, b);
+    o->flags = flags;
+    o->opts = 0;
+    o->tos = 0;
+    if (b->flags & BF_TS) {
+        o->opts = SEG_OPT_TS;
+        o->ts_val = tcp_ts_now(t, &b->key);
+        o->ts_ecr = b->ts_recent;
+    }
+    b->unacked_segs = 0;
+    b->flags &= (uint16_t) ~(BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
+    return o;
+}
+
+void tcp_reply_ack(struct tcp *t, struct block *b)
+{
+    if (fill(t, b, b->snd_nxt, SEG_ACK) != NULL)
+        t->stats->c.acks_sent++;
+}
+
+void tcp_challenge_ack(struct tcp *t, struct block *b)
+{
+    t->stats->c.challenge_acks++;
+    tcp_reply_ack(t, b);
+}
+
+void tcp_send_reset(struct tcp *t, struct block *b)
+{
+    t->stats->c.conns_reset_sent++;
+    if (fill(t, b, b->snd_nxt, SEG_RST | SEG_ACK) != NULL)
+        t->stats->c.rst_sent++;
+}
+
+bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
+{
+    if (t->now.ms - t->rst_refill_ms >= 100) {  // a tenth of the rate every tenth of a second
+        t->rst_refill_ms = t->now.ms;
+        t->rst_tokens = MAX(t->cfg.rst_per_s / 10, 1u);
+    }
+    if (t->rst_tokens == 0 || t->n_out >= t->out_room)
+        return false;
+    t->rst_tokens--;
+    struct seg_out *o = tcp_out_slot(t);
+    *o = (struct seg_out){.key = s->key};
+    if (s->flags & SEG_ACK) {  // RFC 9293 3.5.2
+        o->seq = s->ack;
+        o->flags = SEG_RST;
+    } else {
+        o->ack = s->seq + s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
+        o->flags = SEG_RST | SEG_ACK;
+    }
+    t->stats->c.rst_sent++;
+    return true;
+}
+
+// gather: points o->data at up to len bytes of the send queue from seq on; two ranges at most.
+// Returns how many bytes they hold. *cur is a buffer at or before seq, and is moved on.
+static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, uint32_t seq,
+                       uint32_t len)
+{
+    const struct buf *bufs = t->bufs.bufs;
+    uint32_t ix = *cur, got = 0;
+    while (seq - bufs[ix].seq >= bufs[ix].len) {
+        ix = bufs[ix].next;
+        CHECK(ix != BUF_NONE);
+    }
+    *cur = ix;
+    for (unsigned i = 0; i < 2 && got < len && ix != BUF_NONE; i++) {
+        const struct buf *f = &bufs[ix];
+        const uint32_t off = seq + got - f->seq;
+        const uint32_t n = MIN(len - got, f->len - off);
+        o->data[i] = f->at + off;
+        o->data_len[i] = (uint16_t)n;
+        got += n;
+        ix = f->next;
+    }
+    return got;
+}
+
+static void send_syn(struct tcp *t, struct block *b)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    if (o == NULL)
+        return;
+    const bool answer = b->state == TCP_SYN_RECEIVED;
+    *o = (struct seg_out){.key = b->key, .seq = b->iss, .mss = t->cfg.mss};
+    o->flags = answer ? SEG_SYN | SEG_ACK : SEG_SYN;
+    o->opts = SEG_OPT_MSS;
+    o->wnd = (uint16_t)MIN(t->services[b->service].rcv_limit, UINT16_MAX);
+    if (answer)
+        o->ack = b->rcv_nxt;
+    if (!answer || b->rcv_wscale != 0)
+        o->opts |= SEG_OPT_WSCALE;
+    o->wscale = t->cfg.window_scale;
+    if (answer ? (b->flags & BF_TS) != 0 : t->cfg.timestamps) {
+        o->opts |= SEG_OPT_TS;
+        o->ts_val = tcp_ts_now(t, &b->key);
+        o->ts_ecr = answer ? b->ts_recent : 0;
+    }
+    if (b->snd_max == b->iss && !answer) {
+        b->flags |= BF_TIMED;
+        b->rtt_seq = b->iss + 1;
+        b->rtt_us = (uint32_t)t->now.us;
+    }
+    b->snd_nxt = b->iss + 1;
+    if (seq_lt(b->snd_max, b->snd_nxt))
+        b->snd_max = b->snd_nxt;
+    b->rcv_adv = b->rcv_nxt + o->wnd;
+    b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+}
+
+// next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
+// RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle), RFC 3042 (limited transmit).
+static inline uint32_t next_length(const struct block *b, uint32_t unsent, bool fin_queued,
+                                   bool *fin)
+{
+    const uint32_t flight = b->snd_nxt - b->snd_una;
+    uint32_t cwnd = b->cwnd;
+    if (unlikely(b->dupacks != 0 && b->dupacks < TCP_DUPACKS))
+        cwnd += (uint32_t)b->dupacks * b->mss;
+    const uint32_t window = MIN(cwnd, b->snd_wnd);
+    const uint32_t usable = window > flight ? window - flight : 0;
+    const uint32_t len = MIN(MIN(unsent, usable), (uint32_t)b->mss);
+    *fin = fin_queued && len == unsent;
+    if (len == b->mss || len == 0 || *fin)
+        return len;
+    if (len < unsent)  // the window cuts the segment: wait, unless nothing else would open it
+        return flight == 0 ? len : 0;
+    if (flight != 0 && !(b->flags & BF_NODELAY))
+        return 0;
+    return len;
+}
+
+// one_segment: builds the next segment of block ix; false: nothing (more) to send.
+static inline bool one_segment(struct tcp *t, struct block *b)
+{
+    const bool fin_sent = (b->flags & BF_FIN_QUEUED) && b->snd_nxt == b->snd_end + 1;
+    const uint32_t unsent = fin_sent ? 0 : b->snd_end - b->snd_nxt;
+    bool fin;
+    uint32_t len = next_length(b, unsent, (b->flags & BF_FIN_QUEUED) && !fin_sent, &fin);
+    if (len == 0 && !fin)
+        return false;
+    struct seg_out *o = fill(t, b, b->snd_nxt, SEG_ACK);
+    if (unlikely(o == NULL))
+        return false;
+    if (len != 0) {
+        uint32_t cur = b->snd_head;
+        const bool many = b->snd_head != b->snd_tail;
+        if (many)
+            cur = b->snd_cur;
+        const uint32_t got = gather(t, o, &cur, b->snd_nxt, len);
+        if (many)
+            b->snd_cur = cur;
+        fin = fin && got == len;
+        len = got;
+        if (len == unsent)
+            o->flags |= SEG_PSH;
+    }
+    if (fin)
+        o->flags |= SEG_FIN;
+    if (!(b->flags & (BF_TS | BF_TIMED)) && b->snd_nxt == b->snd_max) {
+        b->flags |= BF_TIMED;
+        b->rtt_seq = b->snd_nxt + len + fin;
+        b->rtt_us = (uint32_t)t->now.us;
+    }
+    if (unlikely(seq_lt(b->snd_nxt, b->snd_max)))
+        t->stats->c.tx_retransmits_segs++;
+    b->snd_nxt += len + fin;
+    if (seq_lt(b->snd_max, b->snd_nxt))
+        b->snd_max = b->snd_nxt;
+    t->stats->c.bytes_sent += len;
+    return true;
+}
+
+// Nothing could be sent though there is something, and nothing in flight will bring an ACK: the
+// window is shut. RFC 9293 3.8.6.1.
+static void arm_persist(struct tcp *t, struct block *b)
+{
+    b->flags |= BF_PROBE;
+    b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+}
+
+bool tcp_output(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    switch (b->state) {
+    case TCP_FREE:
+    case TCP_CLOSED:
+    case TCP_TIME_WAIT:
+        return false;
+    case TCP_SYN_SENT:
+    case TCP_SYN_RECEIVED:
+        if (b->snd_nxt == b->iss)
+            send_syn(t, b);
+        tcp_arm(t, ix);
+        return b->snd_nxt == b->iss;
+    default:
+        break;
+    }
+    unsigned n = 0;
+    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b))
+        n++;
+    if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
+        b->flags &= (uint16_t)~BF_PROBE;
+        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+    }
+    if (b->flags & BF_ACK_NOW) {
+        if (t->n_out >= t->out_room)
+            return true;
+        tcp_reply_ack(t, b);
+    } else if ((b->flags & (BF_ACK_DELAYED | BF_DELACK_ARMED)) == BF_ACK_DELAYED) {
+        b->flags |= BF_DELACK_ARMED;
+        b->delack_at_ms = deadline(t->now.ms, t->cfg.delayed_ack_ms);
+    }
+    if (unlikely(b->snd_nxt == b->snd_una && b->snd_nxt != b->snd_end && n == 0 &&
+                 b->rto_at_ms == 0))
+        arm_persist(t, b);
+    tcp_arm(t, ix);
+    return n == TCP_OUT_BLOCK_MAX || t->n_out >= t->out_room;
+}
+
+void tcp_retransmit_head(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    const uint32_t queued = b->snd_end - b->snd_una;
+    const bool fin = (b->flags & BF_FIN_QUEUED) && queued <= b->mss;
+    struct seg_out *o = fill(t, b, b->snd_una, SEG_ACK);
+    if (o == NULL)
+        return;
+    uint32_t got = 0;
+    if (queued != 0) {
+        uint32_t cur = b->snd_head;
+        got = gather(t, o, &cur, b->snd_una,
+                     MIN(MIN(queued, (uint32_t)b->mss), b->snd_max - b->snd_una));
+    }
+    if (fin && got == queued && b->snd_max == b->snd_end + 1)
+        o->flags |= SEG_FIN;
+    b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
+    b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+    t->stats->c.tx_retransmits_segs++;
+    tcp_arm(t, ix);
+}

@@ -1,0 +1,328 @@
+// Half-open connections (syn_record) and those that are over but for 2 MSL (time_wait).
+#include "tcp/tcp_internal.h"
+
+static void send_syn_ack(struct tcp *t, struct syn_record *r)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    if (o == NULL)
+        return;  // counted; the timer sends it again
+    *o = (struct seg_out){.key = r->key, .seq = r->iss, .ack = r->irs + 1};
+    o->flags = SEG_SYN | SEG_ACK;
+    o->opts = (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS)));
+    o->mss = t->cfg.mss;
+    o->wscale = t->cfg.window_scale;
+    o->wnd = (uint16_t)MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    if (r->opts & SEG_OPT_TS) {
+        o->ts_val = tcp_ts_now(t, &r->key);
+        o->ts_ecr = r->ts_recent;
+    }
+    r->sent_us = (uint32_t)t->now.us;
+    t->stats->c.synack_sent++;
+}
+
+// The wheel wakes the record at its retry, or earlier: an entry of a former life will do.
+static bool syn_arm(struct tcp *t, uint32_t ix)
+{
+    struct syn_record *r = &t->syns[ix];
+    if (r->wheel_ms != 0 && !time_before(r->retry_at_ms, r->wheel_ms))
+        return true;
+    r->wheel_ms = wheel_add(t->wheel, r->retry_at_ms, flow_index(FLOW_SYN, ix));
+    return r->wheel_ms != 0;
+}
+
+static void syn_record_free(struct tcp *t, uint32_t ix)
+{
+    t->syns[ix].live = 0;
+    t->stats->c.syn_records_now--;
+    index_pool_put_deferred(t->syn_pool, ix);
+}
+
+static void syn_record_remove(struct tcp *t, uint32_t ix)
+{
+    const struct flow_key *key = &t->syns[ix].key;
+    CHECK(flow_remove(t->table, flow_hash(t->table, key), flow_index(FLOW_SYN, ix)));
+    syn_record_free(t, ix);
+}
+
+// RFC 9293 3.10.7.2, second: the SYN.
+void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
+{
+    const struct tcp_service *sv = &t->services[service];
+    t->stats->c.syn_received++;
+    if (sv->draining || sv->connections >= sv->connections_max) {
+        v->drop = DROP_syn_backlog;
+        return;
+    }
+    v->drop = DROP_syn_table_full;
+    const uint32_t ix = index_pool_get(t->syn_pool);
+    if (ix == INDEX_NONE)
+        return;
+    const uint32_t handle = flow_index(FLOW_SYN, ix);
+    const uint64_t hash = flow_hash(t->table, &s->key);
+    if (!flow_insert(t->table, hash, handle)) {
+        index_pool_put(t->syn_pool, ix);
+        return;
+    }
+    struct syn_record *r = &t->syns[ix];
+    const uint32_t wheel_ms = r->wheel_ms;
+    *r = (struct syn_record){
+        .wheel_ms = wheel_ms,
+        .key = s->key,
+        .iss = tcp_isn(t, &s->key),
+        .irs = s->seq,
+        .ts_recent = s->ts_val,
+        .retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms),
+        .mss = s->opts & SEG_OPT_MSS ? s->mss : 0,
+        .wnd = s->wnd,
+        .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
+        .opts = (uint8_t)(s->opts & (SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0))),
+        .service = (uint8_t)service,
+        .live = 1,
+    };
+    if (!syn_arm(t, ix)) {
+        CHECK(flow_remove(t->table, hash, handle));
+        r->live = 0;
+        index_pool_put(t->syn_pool, ix);
+        return;
+    }
+    v->drop = DROP_NONE;
+    t->stats->c.syn_records_now++;
+    send_syn_ack(t, r);
+}
+
+// The third segment of the handshake: the record becomes a block.
+static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
+{
+    const struct syn_record *r = &t->syns[syn_ix];
+    const uint32_t ix = tcp_block_new(t, &r->key, r->service, flow_index(FLOW_SYN, syn_ix));
+    if (ix == BLOCK_NONE)
+        return ix;
+    struct block *b = &t->blocks[ix];
+    b->iss = r->iss;
+    b->irs = r->irs;
+    b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = r->iss + 1;
+    b->rcv_nxt = r->irs + 1;
+    b->rcv_adv = b->rcv_nxt + MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    b->last_rcv_nxt = b->rcv_nxt;
+    b->snd_wl1 = s->seq - 1;
+    if (r->opts & SEG_OPT_TS) {
+        b->flags |= BF_TS;
+        b->ts_recent = r->ts_recent;
+        b->ts_recent_ms = t->now.ms;
+    }
+    if (r->opts & SEG_OPT_WSCALE) {
+        b->snd_wscale = r->wscale;
+        b->rcv_wscale = t->cfg.window_scale;
+    }
+    tcp_set_mss(t, b, r->mss);
+    b->cwnd = t->cfg.initial_window * b->mss;
+    b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
+    if (r->retries == 0)
+        tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
+    else
+        b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
+    tcp_set_state(b, STEP_PASSIVE_DONE);
+    syn_record_free(t, syn_ix);
+    if (b->keepalive_ms != 0)
+        tcp_set_far(t, ix);
+    t->stats->c.conns_opened_passive++;
+    return ix;
+}
+
+void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
+                   struct tcp_verdict *v)
+{
+    struct syn_record *r = &t->syns[syn_ix];
+    if (s->flags & SEG_RST) {
+        if (s->seq == r->irs + 1)
+            syn_record_remove(t, syn_ix);
+        else
+            v->drop = DROP_tcp_reset_invalid;
+        return;
+    }
+    if (s->flags & SEG_SYN) {  // the SYN again, or one that RFC 5961 4.2 answers in the same way
+        send_syn_ack(t, r);
+        return;
+    }
+    if (!(s->flags & SEG_ACK)) {
+        v->drop = DROP_tcp_bad_flags;
+        return;
+    }
+    if (s->ack != r->iss + 1) {
+        if (!tcp_reply_reset(t, s))
+            v->drop = DROP_tcp_no_owner;
+        return;
+    }
+    const uint32_t wnd = MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    if (s->seq - (r->irs + 1) > wnd) {
+        send_syn_ack(t, r);
+        v->drop = DROP_tcp_unacceptable;
+        return;
+    }
+    if ((r->opts & s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent)) {
+        v->drop = DROP_tcp_old_timestamp;
+        return;
+    }
+    const uint32_t ix = promote(t, syn_ix, s);
+    if (ix == BLOCK_NONE) {
+        v->drop = DROP_block_pool_empty;
+        return;
+    }
+    v->block = ix;
+    v->events |= TCP_EV_OPEN;
+    tcp_slow(t, ix, s, data, v);
+}
+
+void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
+{
+    struct syn_record *r = &t->syns[syn_ix];
+    t->stats->c.timers_fired++;
+    if (deadline_reached(r->wheel_ms, t->now.ms))
+        r->wheel_ms = 0;
+    if (!r->live || !deadline_reached(r->retry_at_ms, t->now.ms)) {
+        t->stats->c.timers_stale++;
+    } else if (r->retries >= t->cfg.synack_retries) {
+        t->stats->c.conns_timed_out++;
+        syn_record_remove(t, syn_ix);
+    } else {
+        r->retries++;
+        const uint64_t wait = (uint64_t)t->cfg.rto_initial_ms << MIN(r->retries, 20);
+        r->retry_at_ms = deadline(t->now.ms, (uint32_t)MIN(wait, t->cfg.rto_max_ms));
+        send_syn_ack(t, r);
+    }
+    if (r->live && !syn_arm(t, syn_ix))
+        syn_record_remove(t, syn_ix);  // without a timer it would stay for ever
+}
+
+static struct flow_key time_wait_key(const struct time_wait *w)
+{
+    return (struct flow_key){ip_from_v4(w->remote_v4), w->remote_port, w->local_port, w->local_ix,
+                             0};
+}
+
+static void time_wait_remove(struct tcp *t, uint32_t ix)
+{
+    struct time_wait *w = &t->tw[ix];
+    const struct flow_key key = time_wait_key(w);
+    CHECK(flow_remove(t->table, flow_hash(t->table, &key), flow_index(FLOW_TIME_WAIT, ix)));
+    w->live = 0;
+    t->stats->c.time_wait_now--;
+}
+
+// Takes the oldest place of the ring, live or not, off it.
+static void time_wait_pop(struct tcp *t)
+{
+    if (t->tw[t->tw_head].live)
+        time_wait_remove(t, t->tw_head);
+    t->tw_head = t->tw_head + 1 == t->tw_capacity ? 0 : t->tw_head + 1;
+    t->tw_used--;
+}
+
+// A fresh place at the young end; when the ring is full the oldest goes, counted.
+static uint32_t time_wait_push(struct tcp *t)
+{
+    if (t->tw_used == t->tw_capacity) {
+        if (t->tw[t->tw_head].live)
+            t->stats->c.time_wait_evicted++;
+        time_wait_pop(t);
+    }
+    uint64_t at = (uint64_t)t->tw_head + t->tw_used++;
+    t->stats->c.time_wait_now++;
+    return (uint32_t)(at >= t->tw_capacity ? at - t->tw_capacity : at);
+}
+
+void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
+                         uint32_t handle)
+{
+    const uint32_t ix = time_wait_push(t);
+    t->tw[ix] = (struct time_wait){
+        .remote_v4 = ip_to_v4(&key->remote),
+        .remote_port = key->remote_port,
+        .local_port = key->local_port,
+        .local_ix = key->local_ix,
+        .live = 1,
+        .snd_nxt = b->snd_nxt,
+        .rcv_nxt = b->rcv_nxt,
+        .ts_recent = b->ts_recent,
+        .has_ts = (b->flags & BF_TS) != 0,
+        .wnd = tcp_announce_window(t, b),
+        .expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms),
+    };
+    CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, flow_index(FLOW_TIME_WAIT, ix)));
+}
+
+// The 2 MSL begin again (RFC 9293 3.10.7.4, eighth): the record moves to the young end of the ring.
+static void time_wait_restart(struct tcp *t, uint32_t ix)
+{
+    const struct time_wait old = t->tw[ix];
+    const struct flow_key key = time_wait_key(&old);
+    if (t->tw_capacity == 1)
+        return;
+    t->tw[ix].live = 0;
+    t->stats->c.time_wait_now--;
+    const uint32_t to = time_wait_push(t);
+    t->tw[to] = old;
+    t->tw[to].expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
+    CHECK(flow_replace(t->table, flow_hash(t->table, &key), flow_index(FLOW_TIME_WAIT, ix),
+                       flow_index(FLOW_TIME_WAIT, to)));
+}
+
+static bool time_wait_ack(struct tcp *t, const struct time_wait *w)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    if (o == NULL)
+        return false;
+    *o = (struct seg_out){.key = time_wait_key(w), .seq = w->snd_nxt, .ack = w->rcv_nxt};
+    o->wnd = w->wnd;
+    o->flags = SEG_ACK;
+    if (w->has_ts) {
+        o->opts = SEG_OPT_TS;
+        o->ts_val = tcp_ts_now(t, &o->key);
+        o->ts_ecr = w->ts_recent;
+    }
+    t->stats->c.acks_sent++;
+    return true;
+}
+
+void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
+                         struct tcp_verdict *v)
+{
+    const struct time_wait *w = &t->tw[tw_ix];
+    if (s->flags & SEG_RST) {  // RFC 1337 3, fix F1: TIME-WAIT does not listen to RST
+        v->drop = DROP_time_wait;
+        return;
+    }
+    if ((s->flags & (SEG_SYN | SEG_ACK)) == SEG_SYN) {
+        // RFC 9293 3.6.1 and RFC 6191 2: a SYN that is younger beyond doubt opens a new connection.
+        const bool younger = w->has_ts && (s->opts & SEG_OPT_TS)
+                                 ? time_before(w->ts_recent, s->ts_val)
+                                 : seq_lt(w->rcv_nxt, s->seq);
+        const int service = tcp_listener(t, &s->key);
+        if (younger && service >= 0) {
+            time_wait_remove(t, tw_ix);
+            tcp_listen_input(t, service, s, v);
+            return;
+        }
+    }
+    if (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN)) && s->seq == w->rcv_nxt) {
+        v->drop = DROP_time_wait;  // nothing to answer: two TIME-WAITs would talk for ever
+        return;
+    }
+    if (!time_wait_ack(t, w))
+        v->drop = DROP_time_wait;
+    if (s->flags & SEG_FIN)
+        time_wait_restart(t, tw_ix);
+}
+
+unsigned tcp_time_wait_expire(struct tcp *t, unsigned max)
+{
+    unsigned n = 0;
+    while (n < max && t->tw_used != 0) {
+        const struct time_wait *w = &t->tw[t->tw_head];
+        if (w->live && !deadline_reached(w->expires_ms, t->now.ms))
+            break;
+        time_wait_pop(t);
+        n++;
+    }
+    return n;
+}

@@ -1,0 +1,376 @@
+// The slow path: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other states), step by step, with
+// the checks of RFC 7323 and RFC 5961 where those documents put them.
+#include "tcp/tcp_internal.h"
+
+static uint32_t seg_length(const struct seg_in *s)
+{
+    return s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
+}
+
+// RFC 7323 5.3 R1. True: drop the segment.
+static bool paws_rejects(struct tcp *t, struct block *b, const struct seg_in *s,
+                         struct tcp_verdict *v)
+{
+    if (!(b->flags & BF_TS) || (s->flags & SEG_RST))
+        return false;
+    if (!(s->opts & SEG_OPT_TS)) {
+        v->drop = DROP_tcp_old_timestamp;  // RFC 7323 3.2: agreed, yet missing
+        return true;
+    }
+    if (!time_before(s->ts_val, b->ts_recent) || t->now.ms - b->ts_recent_ms > TCP_PAWS_MS)
+        return false;
+    tcp_reply_ack(t, b);
+    v->drop = DROP_tcp_old_timestamp;
+    return true;
+}
+
+// First step: RFC 9293 3.10.7.4, the acceptability table.
+static bool acceptable(const struct block *b, const struct seg_in *s)
+{
+    const uint32_t wnd = b->rcv_adv - b->rcv_nxt, len = seg_length(s);
+    const uint32_t from = s->seq - b->rcv_nxt;
+    if (len == 0)
+        return wnd == 0 ? from == 0 : from < wnd || from == 0;
+    if (wnd == 0)
+        return false;
+    return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
+}
+
+static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v)
+{
+    t->stats->c.conns_reset_received++;
+    tcp_end(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET);
+    v->events |= TCP_EV_CLOSED;
+}
+
+// Fast retransmit and fast recovery, RFC 5681 3.2 and RFC 6582 3.2; limited transmit is in
+// tcp_output (RFC 3042).
+static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (b->dupacks < UINT8_MAX)
+        b->dupacks++;
+    struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    if (e != NULL && e->in_recovery) {
+        b->cwnd += b->mss;
+    } else if (b->dupacks == TCP_DUPACKS) {
+        e = tcp_ext_get(t, b);
+        if (e == NULL)
+            return;  // the retransmission timer will do it
+        e->in_recovery = 1;
+        e->recover = b->snd_max;
+        b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
+        b->cwnd = b->ssthresh + TCP_DUPACKS * b->mss;
+        t->stats->c.fast_retransmits++;
+        tcp_retransmit_head(t, ix);
+    }
+    tcp_dirty(t, ix);
+}
+
+// A new acknowledgement during recovery, RFC 6582 3.2 step 3.
+static void recovery_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack, uint32_t acked)
+{
+    struct ext *e = &t->exts[b->ext];
+    if (!seq_lt(ack, e->recover)) {
+        b->cwnd = MIN(b->ssthresh, MAX(tcp_flight(b), (uint32_t)b->mss) + b->mss);
+        e->in_recovery = 0;
+        tcp_ext_release(t, b);
+        return;
+    }
+    b->cwnd = (b->cwnd > acked ? b->cwnd - acked : 0) + b->mss;
+    tcp_retransmit_head(t, ix);
+}
+
+// Fifth step: the ACK field. False: the segment ends here.
+static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                     struct tcp_verdict *v)
+{
+    const uint32_t acked = s->ack - b->snd_una;
+    if (b->state == TCP_SYN_RECEIVED) {
+        if (acked == 0 || acked > b->snd_max - b->snd_una) {
+            tcp_reply_reset(t, s);
+            v->drop = DROP_tcp_unacceptable;
+            return false;
+        }
+        tcp_set_state(b, STEP_ACK_OF_SYN);
+        v->events |= TCP_EV_OPEN;
+    }
+    if ((int32_t)acked > 0 && acked > b->snd_max - b->snd_una) {
+        tcp_challenge_ack(t, b);  // acknowledges what was never sent
+        v->drop = DROP_tcp_unacceptable;
+        return false;
+    }
+    if ((int32_t)acked < 0 && -(int32_t)acked > TCP_WINDOW_MAX / 2) {
+        tcp_challenge_ack(t, b);  // RFC 5961 5.2
+        v->drop = DROP_tcp_unacceptable;
+        return false;
+    }
+    const uint32_t wnd = (uint32_t)s->wnd << b->snd_wscale;
+    if ((int32_t)acked > 0) {
+        const bool recovering = (b->flags & BF_TROUBLE) && t->exts[b->ext].in_recovery;
+        tcp_acked(t, b, s->ack, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
+        v->events |= TCP_EV_SENT;
+        if (recovering)
+            recovery_ack(t, b, ix, s->ack, acked);
+        tcp_dirty(t, ix);
+    } else if (acked == 0 && s->data_len == 0 && b->snd_max != b->snd_una && wnd == b->snd_wnd &&
+               !(s->flags & (SEG_SYN | SEG_FIN)) && !(b->flags & BF_PROBE)) {
+        duplicate_ack(t, b, ix);
+    }
+    if ((int32_t)acked >= 0 &&
+        (acked != 0 || seq_lt(b->snd_wl1, s->seq) || (b->snd_wl1 == s->seq && wnd > b->snd_wnd))) {
+        b->snd_wnd = wnd;
+        b->snd_wl1 = s->seq;
+    }
+    if (b->flags & BF_PROBE) {
+        b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
+        if (b->snd_wnd != 0) {
+            b->flags &= (uint16_t)~BF_PROBE;
+            b->backoff = 0;
+            b->rto_at_ms = 0;
+        }
+    }
+    if (b->snd_nxt != b->snd_end)
+        tcp_dirty(t, ix);
+    return true;
+}
+
+// Our FIN was acknowledged: what that means in each state. Returns true when the connection is
+// over.
+static bool fin_acknowledged(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (!(b->flags & BF_FIN_QUEUED) || b->snd_una != b->snd_end + 1)
+        return false;
+    switch (b->state) {
+    case TCP_FIN_WAIT_1:
+        tcp_set_state(b, STEP_ACK_OF_FIN);
+        b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
+        tcp_set_far(t, ix);
+        return false;
+    case TCP_CLOSING:
+    case TCP_LAST_ACK:
+        tcp_set_state(b, STEP_ACK_OF_FIN);
+        b->close_why = TCP_CLOSE_CLOSED;
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Seventh step: the payload. Sets *fin_in_order if a FIN of this segment, or one that was kept, is
+// next.
+static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                      const uint8_t *data, struct tcp_verdict *v)
+{
+    uint32_t seq = s->seq, len = s->data_len, skip = 0;
+    if (seq_lt(seq, b->rcv_nxt)) {  // the front is old
+        skip = MIN(b->rcv_nxt - seq - ((s->flags & SEG_SYN) != 0), len);
+        len -= skip;
+        seq = b->rcv_nxt;
+    }
+    const uint32_t room = b->rcv_adv - seq;
+    if (len > room)
+        len = room;  // what lies beyond the window will come again
+    if (len == 0)
+        return;
+    if (b->state != TCP_ESTABLISHED && b->state != TCP_FIN_WAIT_1 && b->state != TCP_FIN_WAIT_2)
+        return;  // the peer has sent its FIN before
+    enum drop_reason drop;
+    if (seq != b->rcv_nxt) {
+        if (tcp_ooo_insert(t, b, seq, data + skip, len, &drop))
+            v->events |= TCP_EV_KEPT;
+        else
+            v->drop = (uint16_t)drop;
+        tcp_reply_ack(t, b);  // RFC 5681 4.2: at once
+        return;
+    }
+    if (t->bufs.n_free_data < TCP_BUFS_RESERVE) {
+        v->drop = DROP_tcp_buffer;
+        return;
+    }
+    b->rcv_nxt += len;
+    v->data_off = (uint16_t)(s->data_off + skip);
+    v->data_len = (uint16_t)len;
+    v->events |= TCP_EV_DATA;
+    b->unacked_segs++;
+    b->flags |= BF_ACK_DELAYED;
+    if (b->unacked_segs >= 2 || (b->flags & BF_TROUBLE) || skip != 0)
+        b->flags |= BF_ACK_NOW;
+    if (b->flags & BF_TROUBLE) {
+        v->chain = tcp_ooo_merge(t, b);
+        if (v->chain != BUF_NONE)
+            v->events |= TCP_EV_CHAIN;
+    }
+    if (b->linger_at_ms != 0) {
+        b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
+        tcp_set_far(t, ix);
+    }
+    tcp_dirty(t, ix);
+}
+
+// Eighth step: the FIN. One beyond a gap is kept with the out-of-order data.
+static void step_fin(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                     struct tcp_verdict *v)
+{
+    struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    const uint32_t fin_seq = s->seq + s->data_len + ((s->flags & SEG_SYN) != 0);
+    bool now = (s->flags & SEG_FIN) && fin_seq == b->rcv_nxt;
+    if (!now && (s->flags & SEG_FIN) && seq_lt(b->rcv_nxt, fin_seq) &&
+        !seq_lt(b->rcv_adv, fin_seq)) {
+        e = tcp_ext_get(t, b);
+        if (e == NULL)
+            return;  // it will be sent again
+        e->has_fin = 1;
+        e->fin_seq = fin_seq;
+        return;
+    }
+    if (e != NULL && e->has_fin && e->fin_seq == b->rcv_nxt)
+        now = true;
+    if (!now)
+        return;
+    switch (b->state) {
+    case TCP_ESTABLISHED:
+    case TCP_FIN_WAIT_1:
+    case TCP_FIN_WAIT_2:
+        break;
+    default:
+        return;  // seen before
+    }
+    if (e != NULL) {
+        e->has_fin = 0;
+        tcp_ext_release(t, b);
+    }
+    b->rcv_nxt++;
+    if (seq_lt(b->rcv_adv, b->rcv_nxt))
+        b->rcv_adv = b->rcv_nxt;
+    const bool was_fin_wait_2 = b->state == TCP_FIN_WAIT_2;
+    tcp_set_state(b, STEP_PEER_FIN);
+    b->flags |= BF_PEER_FIN | BF_ACK_NOW;
+    v->events |= TCP_EV_PEER_FIN;
+    if (was_fin_wait_2) {
+        tcp_reply_ack(t, b);
+        b->close_why = TCP_CLOSE_CLOSED;
+        v->events |= TCP_EV_CLOSED;
+        return;
+    }
+    tcp_dirty(t, ix);
+}
+
+// RFC 9293 3.10.7.3.
+static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                     struct tcp_verdict *v)
+{
+    const bool ack_ok = (s->flags & SEG_ACK) && s->ack == b->iss + 1;
+    if ((s->flags & SEG_ACK) && !ack_ok) {  // first: the ACK bit
+        if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
+            v->drop = DROP_tcp_unacceptable;
+        return;
+    }
+    if (s->flags & SEG_RST) {  // second: the RST bit
+        if (ack_ok)
+            reset_received(t, b, v);
+        else
+            v->drop = DROP_tcp_reset_invalid;
+        return;
+    }
+    if (!(s->flags & SEG_SYN)) {  // fifth
+        v->drop = DROP_tcp_bad_flags;
+        return;
+    }
+    // fourth: the SYN bit
+    b->irs = s->seq;
+    b->rcv_nxt = s->seq + 1;
+    b->rcv_adv = b->rcv_nxt;
+    b->snd_wl1 = s->seq;
+    b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)
+    b->flags &= (uint16_t)~BF_TS;
+    if (t->cfg.timestamps && (s->opts & SEG_OPT_TS)) {
+        b->flags |= BF_TS;
+        b->ts_recent = s->ts_val;
+        b->ts_recent_ms = t->now.ms;
+    }
+    b->snd_wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0;
+    b->rcv_wscale = s->opts & SEG_OPT_WSCALE ? t->cfg.window_scale : 0;
+    tcp_set_mss(t, b, s->opts & SEG_OPT_MSS ? s->mss : 0);
+    b->cwnd = t->cfg.initial_window * b->mss;
+    if (ack_ok) {
+        tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
+        tcp_set_state(b, STEP_SYN_ACK);
+        b->flags |= BF_ACK_NOW;
+        v->events |= TCP_EV_OPEN;
+    } else {  // simultaneous open: the SYN-ACK goes out in place of the SYN
+        tcp_set_state(b, STEP_SYN);
+        b->snd_nxt = b->iss;
+        b->rto_at_ms = 0;
+    }
+    tcp_dirty(t, ix);
+}
+
+void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+              struct tcp_verdict *v)
+{
+    struct block *b = &t->blocks[ix];
+    if (b->state == TCP_CLOSED) {  // over; only the application does not know yet
+        v->drop = DROP_tcp_after_close;
+        return;
+    }
+    if (b->state == TCP_SYN_SENT) {
+        syn_sent(t, b, ix, s, v);
+        return;
+    }
+    if (paws_rejects(t, b, s, v))
+        return;
+    // The SYN-ACK of a simultaneous open carries the old sequence number, and is what SYN-RECEIVED
+    // awaits.
+    const bool crossing = b->state == TCP_SYN_RECEIVED && s->seq == b->irs &&
+                          (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == (SEG_SYN | SEG_ACK);
+    if (!crossing && !acceptable(b, s)) {  // first: the sequence number
+        const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));
+        v->drop = window ? DROP_tcp_window : DROP_tcp_duplicate;
+        if (s->flags & SEG_RST)
+            v->drop = DROP_tcp_reset_invalid;
+        else
+            tcp_reply_ack(t, b);
+        // A zero window refuses the data only: the rest counts (RFC 9293 3.10.7.4, SHOULD).
+        if (b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt &&
+            (s->flags & (SEG_ACK | SEG_RST | SEG_SYN)) == SEG_ACK)
+            step_ack(t, b, ix, s, v);
+        return;
+    }
+    if (s->flags & SEG_RST) {  // second: the RST bit, RFC 5961 3.2
+        if (s->seq == b->rcv_nxt) {
+            reset_received(t, b, v);
+        } else {
+            tcp_challenge_ack(t, b);
+            v->drop = DROP_tcp_reset_invalid;
+        }
+        return;
+    }
+    if ((s->flags & SEG_SYN) && !crossing) {  // fourth: the SYN bit, RFC 5961 4.2
+        tcp_challenge_ack(t, b);
+        v->drop = DROP_tcp_bad_flags;
+        return;
+    }
+    if (!(s->flags & SEG_ACK)) {  // fifth
+        v->drop = DROP_tcp_bad_flags;
+        return;
+    }
+    if ((b->flags & BF_TS) && (s->opts & SEG_OPT_TS) &&
+        seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0)) &&
+        !time_before(s->ts_val, b->ts_recent)) {  // RFC 7323 4.3
+        b->ts_recent = s->ts_val;
+        b->ts_recent_ms = t->now.ms;
+    }
+    if (!step_ack(t, b, ix, s, v))
+        return;
+    if (fin_acknowledged(t, b, ix)) {
+        v->events |= TCP_EV_CLOSED;
+        return;
+    }
+    if (b->state == TCP_TIME_WAIT) {
+        tcp_reply_ack(t, b);
+        return;
+    }
+    step_data(t, b, ix, s, data, v);  // sixth (URG) is data like other data: RFC 6093 6
+    if (v->drop == DROP_NONE || (s->flags & SEG_FIN))
+        step_fin(t, b, ix, s, v);
+}

@@ -1,0 +1,188 @@
+#include "tcp/tcp_internal.h"
+
+static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
+{
+    if (a_ms == 0 || b_ms == 0)
+        return a_ms | b_ms;
+    return time_before(a_ms, b_ms) ? a_ms : b_ms;
+}
+
+// A send was refused for lack of buffers, and no acknowledgement will come to say that there is
+// room.
+static bool tcp_starved(const struct block *b)
+{
+    return (b->flags & BF_WANT_WRITE) && b->snd_una == b->snd_end;
+}
+
+void tcp_arm(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    uint32_t near = b->rto_at_ms;
+    if ((b->flags & BF_DELACK_ARMED) && (near == 0 || time_before(b->delack_at_ms, near)))
+        near = b->delack_at_ms;
+    if (unlikely(tcp_starved(b)))
+        near = earlier(near, deadline(t->now.ms, TCP_STARVED_MS));
+    // An entry that wakes the block earlier will do: it is checked and moved when it fires.
+    if (near != 0 && (b->wheel_near_ms == 0 || time_before(near, b->wheel_near_ms))) {
+        b->wheel_near_ms = wheel_add(t->wheel, near, flow_index(FLOW_BLOCK, ix));
+        if (unlikely(b->wheel_near_ms == 0))
+            tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
+    }
+    const uint32_t far = b->far_at_ms;
+    if (far != 0 && (b->wheel_far_ms == 0 || time_before(far, b->wheel_far_ms))) {
+        b->wheel_far_ms = wheel_add(t->wheel, far, flow_index(FLOW_BLOCK, ix));
+        if (unlikely(b->wheel_far_ms == 0))
+            tcp_dirty(t, ix);
+    }
+}
+
+void tcp_set_far(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    uint32_t at = earlier(b->app_timer_at_ms, b->linger_at_ms);
+    if (b->keepalive_ms != 0)
+        at = earlier(at, deadline(b->last_rx_ms, b->keepalive_ms));
+    b->far_at_ms = at;
+    tcp_arm(t, ix);
+}
+
+void tcp_end(struct tcp *t, struct block *b, uint8_t why)
+{
+    b->close_why = why;
+    b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
+    b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
+    tcp_set_state(b, STEP_END);
+}
+
+// A probe of a closed window or of an idle peer: an old sequence number asks for an ACK and brings
+// nothing new (RFC 9293 3.8.4).
+static void probe(struct tcp *t, struct block *b)
+{
+    const uint32_t nxt = b->snd_nxt;
+    b->snd_nxt = b->snd_una - 1;
+    tcp_reply_ack(t, b);
+    b->snd_nxt = nxt;
+}
+
+// RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false when the peer is given up (R2).
+static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
+{
+    const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+    t->stats->c.rto_fired++;
+    if (b->retries >= (syn ? t->cfg.syn_retries : t->cfg.retries))
+        return false;
+    b->retries++;
+    b->backoff++;
+    b->flags &= (uint16_t)~BF_TIMED;
+    if (b->flags & BF_PROBE) {
+        probe(t, b);
+        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+        return true;
+    }
+    b->rto_at_ms = 0;
+    if (syn) {
+        b->snd_nxt = b->iss;
+    } else {
+        if (b->retries == 1)
+            b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
+        b->cwnd = b->mss;
+        b->snd_nxt = b->snd_una;
+        b->snd_cur = b->snd_head;
+        b->dupacks = 0;
+        if (b->flags & BF_TROUBLE) {
+            t->exts[b->ext].in_recovery = 0;
+            tcp_ext_release(t, b);
+        }
+    }
+    tcp_dirty(t, ix);
+    return true;
+}
+
+// RFC 9293 3.8.4. Returns false when enough probes stayed without answer.
+static bool keepalive(struct tcp *t, struct block *b, uint32_t ix)
+{
+    enum { PROBES_MAX = 9 };  // Linux: tcp_keepalive_probes
+    if (b->last_rcv_nxt != b->rcv_nxt || b->snd_max != b->snd_una) {
+        b->last_rcv_nxt = b->rcv_nxt;
+        b->probes = 0;
+    } else {
+        if (b->probes >= PROBES_MAX)
+            return false;
+        b->probes++;
+        probe(t, b);
+    }
+    b->last_rx_ms = t->now.ms;
+    return true;
+}
+
+static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if ((b->flags & BF_DELACK_ARMED) && deadline_reached(b->delack_at_ms, t->now.ms)) {
+        b->flags &= (uint16_t)~BF_DELACK_ARMED;
+        b->flags |= BF_ACK_NOW;
+        tcp_dirty(t, ix);
+    }
+    if (!deadline_reached(b->rto_at_ms, t->now.ms))
+        return 0;
+    if (retransmission_timeout(t, b, ix))
+        return 0;
+    t->stats->c.conns_timed_out++;
+    if (b->state != TCP_SYN_SENT)
+        tcp_send_reset(t, b);
+    tcp_end(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_UNREACHABLE : TCP_CLOSE_TIMED_OUT);
+    return TCP_EV_CLOSED;
+}
+
+static uint16_t app_timer(struct tcp *t, struct block *b, uint32_t ix)
+{
+    uint16_t events = 0;
+    if (deadline_reached(b->app_timer_at_ms, t->now.ms)) {
+        b->app_timer_at_ms = 0;
+        events = TCP_EV_APP_TIMER;
+    }
+    tcp_set_far(t, ix);
+    return events;
+}
+
+static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (deadline_reached(b->linger_at_ms, t->now.ms)) {  // the peer never closed its side
+        b->linger_at_ms = 0;
+        tcp_send_reset(t, b);
+        tcp_end(t, b, TCP_CLOSE_TIMED_OUT);
+        return TCP_EV_CLOSED;
+    }
+    if (b->keepalive_ms != 0 &&
+        deadline_reached(deadline(b->last_rx_ms, b->keepalive_ms), t->now.ms) &&
+        !keepalive(t, b, ix)) {
+        t->stats->c.conns_timed_out++;
+        tcp_send_reset(t, b);
+        tcp_end(t, b, TCP_CLOSE_TIMED_OUT);
+        return TCP_EV_CLOSED;
+    }
+    return app_timer(t, b, ix);
+}
+
+uint16_t tcp_timer(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    t->stats->c.timers_fired++;
+    if (deadline_reached(b->wheel_near_ms, t->now.ms))
+        b->wheel_near_ms = 0;
+    if (deadline_reached(b->wheel_far_ms, t->now.ms))
+        b->wheel_far_ms = 0;
+    if (b->state == TCP_FREE) {
+        t->stats->c.timers_stale++;
+        return 0;
+    }
+    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)  // the application has yet to read
+        return app_timer(t, b, ix);
+    uint16_t events = near_deadlines(t, b, ix);
+    if (events == 0 && tcp_starved(b))
+        events = TCP_EV_SENT;
+    if (!(events & TCP_EV_CLOSED) && deadline_reached(b->far_at_ms, t->now.ms))
+        events |= far_deadlines(t, b, ix);
+    if (!(events & TCP_EV_CLOSED))
+        tcp_arm(t, ix);
+    return events;
+}
