@@ -1,0 +1,57 @@
+// sock.h: the socket layer: turns TCP's events into an application's callbacks, keeps what the
+// application did not consume, and implements the calls of c10m/app.h. One per worker.
+#pragma once
+#include "base/err.h"
+#include "c10m/app.h"
+#include "tcp/tcp.h"
+
+enum {
+    SOCK_COUNTERS_MAX = 32,  // per service
+    SOCK_OFFER_MAX =
+        16384,             // unconsumed bytes that `data` gets as one range: C10M_DATA_CONTIG_BYTES
+    SOCK_ROUNDS_MAX = 64,  // times that one event may resume the same connection
+};
+
+struct c10m_image {
+    uint8_t *bytes;
+    uint64_t len;
+    struct c10m_image *next;  // of the same service
+};
+
+// c10m_service: one [service NAME]. Written before the workers start, then read only.
+struct c10m_service {
+    const char *name;
+    const struct c10m_app *app;
+    void *data;
+    uint8_t ix;
+    // param: looks a key of the service's section up in the configuration `conf`.
+    const char *(*param)(const void *conf, const char *key);
+    const void *conf;
+    int n_counters;
+    struct {
+        char name[32];
+        char help[96];
+    } counters[SOCK_COUNTERS_MAX];
+    struct c10m_image *images;
+    uint64_t image_bytes, image_bytes_max;  // 0: no limit but memory
+};
+
+struct sock {
+    struct tcp *tcp;
+    struct c10m_service *services;  // TCP_SERVICES_MAX, the same index as tcp.services
+    uint8_t *scratch;               // SOCK_OFFER_MAX: unconsumed data made contiguous
+    uint64_t counters[TCP_SERVICES_MAX][SOCK_COUNTERS_MAX];  // this worker's; the reader adds up
+};
+
+// sock_event: what TCP reported of one connection, handed to its application; `data` is the range
+// of the verdict. Afterwards the block may be gone.
+void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data);
+
+// sock_service_init: runs the application's init; -1 and *err. sock_service_fini: its fini, and
+// frees the images. Control thread, before and after the workers run.
+int sock_service_init(struct c10m_service *s, struct err *err);
+void sock_service_fini(struct c10m_service *s);
+
+// sock_abort_all: at most max connections from *cursor on are reset and told; true when none is
+// left.
+bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max);

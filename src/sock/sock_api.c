@@ -1,0 +1,200 @@
+// The calls of c10m/app.h that an application makes on a connection.
+#include <errno.h>
+#include <string.h>
+
+#include "sock/sock_internal.h"
+
+enum {
+    // Kept free for in-order data, whose acknowledgement does not wait for room: see tcp_input.
+    SEND_RESERVE = BURST_MAX * 5,
+};
+
+void *c10m_state(struct c10m_conn *c)
+{
+    return c->b->app;
+}
+
+struct c10m_service *c10m_service_of(struct c10m_conn *c)
+{
+    return &c->k->services[c->b->service];
+}
+
+static bool may_send(const struct block *b)
+{
+    if (b->flags & (BF_FIN_QUEUED | BF_ABORT))
+        return false;
+    return b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT || b->state == TCP_SYN_SENT ||
+           b->state == TCP_SYN_RECEIVED;
+}
+
+size_t c10m_send_room(const struct c10m_conn *c)
+{
+    const struct tcp *t = c->k->tcp;
+    const struct block *b = c->b;
+    const uint32_t limit = t->services[b->service].snd_limit, used = b->snd_end - b->snd_una;
+    if (!may_send(b) || used >= limit || t->bufs.n_free_data <= SEND_RESERVE)
+        return 0;
+    const size_t free_bytes = (size_t)(t->bufs.n_free_data - SEND_RESERVE) * BUF_BYTES;
+    return MIN((size_t)(limit - used), free_bytes);
+}
+
+static void queue_buf(struct c10m_conn *c, uint32_t ix)
+{
+    struct block *b = c->b;
+    c->k->tcp->bufs.bufs[ix].seq = b->snd_end;
+    if (b->snd_head == BUF_NONE) {
+        b->snd_head = ix;
+    } else {
+        if (b->snd_head == b->snd_tail)
+            b->snd_cur = b->snd_head;
+        c->k->tcp->bufs.bufs[b->snd_tail].next = ix;
+    }
+    b->snd_tail = ix;
+}
+
+size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
+{
+    struct buf_pool *p = &c->k->tcp->bufs;
+    struct block *b = c->b;
+    const uint8_t *from = data;
+    const size_t room = c10m_send_room(c);
+    if (unlikely(len > room)) {
+        b->flags |= BF_WANT_WRITE;
+        tcp_dirty(c->k->tcp, c->ix);  // arms the retry if nothing is in flight
+        len = room;
+    }
+    for (size_t left = len; left != 0;) {
+        uint32_t space = 0;
+        uint8_t *tail = b->snd_tail == BUF_NONE ? NULL : buf_tail(p, b->snd_tail, &space);
+        if (space == 0) {
+            const uint32_t ix = buf_get(p);
+            CHECK(ix != BUF_NONE);
+            queue_buf(c, ix);
+            continue;
+        }
+        const uint32_t n = (uint32_t)MIN((size_t)space, left);
+        memcpy(tail, from, n);
+        p->bufs[b->snd_tail].len += n;
+        b->snd_end += n;
+        from += n;
+        left -= n;
+    }
+    if (likely(len != 0))
+        tcp_dirty(c->k->tcp, c->ix);
+    return len;
+}
+
+bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)
+{
+    enum { REF_MAX = 1 << 30 };  // sequence numbers compare within 2^31
+    struct block *b = c->b;
+    const struct tcp *t = c->k->tcp;
+    CHECK(off <= image->len && len <= image->len - off);
+    if (len == 0)
+        return true;
+    if (!may_send(b) || b->snd_end - b->snd_una >= t->services[b->service].snd_limit ||
+        len > REF_MAX) {
+        b->flags |= BF_WANT_WRITE;
+        return false;
+    }
+    const uint32_t ix = buf_get_ref(&c->k->tcp->bufs, image->bytes + off, (uint32_t)len);
+    if (ix == BUF_NONE) {
+        b->flags |= BF_WANT_WRITE;
+        tcp_dirty(c->k->tcp, c->ix);
+        return false;
+    }
+    queue_buf(c, ix);
+    b->snd_end += (uint32_t)len;
+    tcp_dirty(c->k->tcp, c->ix);
+    return true;
+}
+
+uint64_t c10m_send_queued(const struct c10m_conn *c)
+{
+    const struct block *b = c->b;
+    return b->snd_end - (seq_lt(b->snd_end, b->snd_una) ? b->snd_end : b->snd_una);
+}
+
+void c10m_shutdown(struct c10m_conn *c)
+{
+    tcp_close(c->k->tcp, c->ix);
+}
+
+void c10m_abort(struct c10m_conn *c)
+{
+    c->b->flags |= BF_ABORT;
+}
+
+void c10m_pause(struct c10m_conn *c)
+{
+    c->b->flags |= BF_PAUSED;
+}
+
+void c10m_resume(struct c10m_conn *c)
+{
+    c->b->flags &= (uint16_t)~BF_PAUSED;
+    c->resume = true;
+}
+
+void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
+{
+    uint32_t at = 0;
+    if (ms != 0) {
+        at = c->k->tcp->now.ms + MIN(ms, 1u << 30);
+        at = at != 0 ? at : 1;
+    }
+    c->b->app_timer_at_ms = at;
+    tcp_set_far(c->k->tcp, c->ix);
+}
+
+uint64_t c10m_now_us(const struct c10m_conn *c)
+{
+    return c->k->tcp->now.us;
+}
+
+int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value)
+{
+    switch (option) {
+    case C10M_OPT_NODELAY:
+        if (value)
+            c->b->flags |= BF_NODELAY;
+        else
+            c->b->flags &= (uint16_t)~BF_NODELAY;
+        tcp_dirty(c->k->tcp, c->ix);
+        return 0;
+    case C10M_OPT_KEEPALIVE_MS:
+        if (value > 1u << 30)
+            return -EINVAL;
+        c->b->keepalive_ms = value;
+        c->b->last_rx_ms = c->k->tcp->now.ms;
+        tcp_set_far(c->k->tcp, c->ix);
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port)
+{
+    if (addr != NULL)
+        memcpy(addr, c->b->key.remote.b, 16);
+    if (port != NULL)
+        *port = c->b->key.remote_port;
+}
+
+int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port)
+{
+    struct ip_addr remote;
+    uint32_t ix;
+    memcpy(remote.b, addr, sizeof(remote.b));
+    int rc = tcp_connect(from->k->tcp, &remote, port, from->b->key.local_ix, from->b->service, &ix);
+    if (rc == 0)
+        from->k->tcp->blocks[ix].flags |= BF_IN_APP;
+    return rc;
+}
+
+void c10m_count(struct c10m_conn *c, int counter, uint64_t n)
+{
+    if (counter >= 0 && counter < SOCK_COUNTERS_MAX)
+        c->k->counters[c->b->service][counter] += n;
+}

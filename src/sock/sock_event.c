@@ -1,0 +1,209 @@
+#include <string.h>
+
+#include "sock/sock_internal.h"
+
+static const struct c10m_app *app_of(const struct c10m_conn *c)
+{
+    return c->k->services[c->b->service].app;
+}
+
+// Appends to the queue of unconsumed data. Small segments share a buffer: one byte does not pin 2
+// KB. TCP left a reserve for this before it acknowledged anything.
+static void queue_append(struct c10m_conn *c, const uint8_t *data, uint32_t len)
+{
+    struct buf_pool *p = &c->k->tcp->bufs;
+    struct block *b = c->b;
+    b->rcvq_bytes += len;
+    while (len != 0) {
+        uint32_t room = 0;
+        uint8_t *tail = b->rcvq_tail == BUF_NONE ? NULL : buf_tail(p, b->rcvq_tail, &room);
+        if (room == 0) {
+            const uint32_t ix = buf_get(p);
+            CHECK(ix != BUF_NONE);
+            if (b->rcvq_tail == BUF_NONE)
+                b->rcvq_head = ix;
+            else
+                p->bufs[b->rcvq_tail].next = ix;
+            b->rcvq_tail = ix;
+            continue;
+        }
+        const uint32_t n = MIN(room, len);
+        memcpy(tail, data, n);
+        p->bufs[b->rcvq_tail].len += n;
+        data += n;
+        len -= n;
+    }
+}
+
+static void queue_consume(struct c10m_conn *c, uint32_t n)
+{
+    struct buf_pool *p = &c->k->tcp->bufs;
+    struct block *b = c->b;
+    CHECK(n <= b->rcvq_bytes);
+    b->rcvq_bytes -= n;
+    while (n != 0) {
+        const uint32_t ix = b->rcvq_head;
+        struct buf *f = &p->bufs[ix];
+        if (n < f->len) {
+            f->at += n;
+            f->len -= n;
+            return;
+        }
+        n -= f->len;
+        b->rcvq_head = f->next;
+        buf_put(p, ix);
+    }
+    if (b->rcvq_head == BUF_NONE)
+        b->rcvq_tail = BUF_NONE;
+}
+
+// The front of the queue as one range: in place if one buffer holds it, else copied together.
+static const uint8_t *queue_front(struct c10m_conn *c, uint32_t *len)
+{
+    const struct buf *bufs = c->k->tcp->bufs.bufs;
+    uint32_t ix = c->b->rcvq_head, got = 0;
+    *len = MIN(c->b->rcvq_bytes, (uint32_t)SOCK_OFFER_MAX);
+    if (bufs[ix].len >= *len)
+        return bufs[ix].at;
+    for (; got < *len; ix = bufs[ix].next) {
+        const uint32_t n = MIN(bufs[ix].len, *len - got);
+        memcpy(c->k->scratch + got, bufs[ix].at, n);
+        got += n;
+    }
+    return c->k->scratch;
+}
+
+static bool takes_data(const struct c10m_conn *c)
+{
+    return !(c->b->flags & (BF_PAUSED | BF_ABORT));
+}
+
+static void offer_queue(struct c10m_conn *c)
+{
+    while (c->b->rcvq_bytes != 0 && takes_data(c)) {
+        uint32_t len;
+        const uint8_t *front = queue_front(c, &len);
+        const bool all = len == c->b->rcvq_bytes;
+        const size_t n = app_of(c)->data(c, front, len);
+        CHECK(n <= len);
+        queue_consume(c, (uint32_t)n);
+        if (n == 0 || (n < len && all))
+            break;
+    }
+    tcp_window_update(c->k->tcp, c->ix);
+}
+
+static void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t len)
+{
+    c->k->tcp->stats->c.bytes_received += len;
+    if (likely(c->b->rcvq_bytes == 0 && takes_data(c))) {
+        const size_t n = app_of(c)->data(c, data, len);
+        CHECK(n <= len);
+        if (likely(n == len))
+            return;
+        queue_append(c, data + n, len - (uint32_t)n);
+        return;
+    }
+    queue_append(c, data, len);
+    offer_queue(c);
+}
+
+// Buffers that came out of the out-of-order queue: moved, not copied, behind what waits already.
+static void deliver_chain(struct c10m_conn *c, uint32_t head)
+{
+    struct buf_pool *p = &c->k->tcp->bufs;
+    struct block *b = c->b;
+    if (b->rcvq_tail == BUF_NONE)
+        b->rcvq_head = head;
+    else
+        p->bufs[b->rcvq_tail].next = head;
+    for (uint32_t ix = head; ix != BUF_NONE; ix = p->bufs[ix].next) {
+        b->rcvq_bytes += p->bufs[ix].len;
+        c->k->tcp->stats->c.bytes_received += p->bufs[ix].len;
+        b->rcvq_tail = ix;
+    }
+    offer_queue(c);
+}
+
+static void tell_end(struct c10m_conn *c)
+{
+    struct block *b = c->b;
+    if ((b->flags & (BF_PEER_FIN | BF_END_TOLD | BF_ABORT)) != BF_PEER_FIN || b->rcvq_bytes != 0)
+        return;
+    b->flags |= BF_END_TOLD;
+    if (app_of(c)->end != NULL)
+        app_of(c)->end(c);
+    else
+        tcp_close(c->k->tcp, c->ix);
+}
+
+static bool is_over(const struct block *b)
+{
+    if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
+        return false;
+    // An orderly end waits until the application has read everything.
+    return b->close_why != C10M_CLOSED || b->rcvq_bytes == 0;
+}
+
+static void finish(struct c10m_conn *c)
+{
+    if ((c->b->flags & BF_IN_APP) && app_of(c)->close != NULL)
+        app_of(c)->close(c, (enum c10m_close)c->b->close_why);
+    tcp_free(c->k->tcp, c->ix);
+}
+
+// What may follow from any callback: data offered again, the end, an abort, the close.
+static void settle(struct c10m_conn *c)
+{
+    for (int i = 0; c->resume && i < SOCK_ROUNDS_MAX; i++) {
+        c->resume = false;
+        offer_queue(c);
+    }
+    tell_end(c);
+    if (unlikely(c->b->flags & BF_ABORT))
+        tcp_abort(c->k->tcp, c->ix);
+    if (unlikely(is_over(c->b)))
+        finish(c);
+}
+
+void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data)
+{
+    struct c10m_conn c = {k, &k->tcp->blocks[v->block], v->block, false};
+    const uint16_t events = v->events;
+    if (unlikely(c.b->state == TCP_FREE)) {  // ended earlier in this turn
+        if (events & TCP_EV_CHAIN)
+            buf_put_chain(&k->tcp->bufs, v->chain);
+        return;
+    }
+    if (unlikely(events & TCP_EV_OPEN)) {
+        c.b->flags |= BF_IN_APP;
+        if (app_of(&c)->open != NULL)
+            app_of(&c)->open(&c);
+    }
+    if (events & TCP_EV_DATA)
+        deliver(&c, data, v->data_len);
+    if (unlikely(events & TCP_EV_CHAIN))
+        deliver_chain(&c, v->chain);
+    if ((events & TCP_EV_SENT) && (c.b->flags & BF_WANT_WRITE)) {
+        c.b->flags &= (uint16_t)~BF_WANT_WRITE;
+        if (app_of(&c)->writable != NULL)
+            app_of(&c)->writable(&c);
+    }
+    if (unlikely((events & TCP_EV_APP_TIMER) && app_of(&c)->timer != NULL))
+        app_of(&c)->timer(&c);
+    if (unlikely(c.resume || (c.b->flags & (BF_PEER_FIN | BF_ABORT)) || c.b->state == TCP_CLOSED ||
+                 c.b->state == TCP_TIME_WAIT))
+        settle(&c);
+}
+
+bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max)
+{
+    for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++) {
+        struct c10m_conn c = {k, &k->tcp->blocks[*cursor], *cursor, false};
+        if (c.b->state == TCP_FREE)
+            continue;
+        tcp_abort(k->tcp, c.ix);
+        finish(&c);
+    }
+    return *cursor >= block_count;
+}
