@@ -1,6 +1,6 @@
-// block.h: the connection block [TCB | socket | app]: four cache lines, placed in hugepages, without
-// one pointer. The layout is the design: an in-order segment touches lines 0 and 1, the application
-// line 3; line 2 is for trouble, closing and queues that did not drain at once.
+// block.h: the connection block [TCB | socket | app]: four cache lines, placed in hugepages,
+// without one pointer. The layout is the design: an in-order segment touches lines 0 and 1, the
+// application line 3; line 2 is for trouble, closing and queues that did not drain at once.
 //
 //   line 0  identity and in-order receive   the look-up compares the key here
 //   line 1  sending, RTT, deadlines         what a reply and its acknowledgement touch
@@ -16,21 +16,21 @@
 #define EXT_NONE   UINT32_MAX
 
 enum block_flag {
-    BF_TS = 1 << 0,           // timestamps agreed (RFC 7323)
-    BF_ACK_NOW = 1 << 1,      // an acknowledgement is due in this turn
-    BF_ACK_DELAYED = 1 << 2,  // one is due by delack_at_ms
-    BF_DIRTY = 1 << 3,        // on the dirty list
-    BF_FIN_QUEUED = 1 << 4,   // FIN follows the last queued byte (at snd_end)
-    BF_TROUBLE = 1 << 5,      // has an extension record: leave the fast path
-    BF_NODELAY = 1 << 6,      // no Nagle
-    BF_PAUSED = 1 << 7,       // the application takes no data for now
-    BF_WANT_WRITE = 1 << 8,   // a send was cut short: the application is owed `writable`
-    BF_TIMED = 1 << 9,        // rtt_seq, rtt_us hold a running measurement (no timestamps)
-    BF_IN_APP = 1 << 10,      // the application has seen `open` and must see `close`
-    BF_PEER_FIN = 1 << 11,    // the peer's FIN was received in order
-    BF_END_TOLD = 1 << 12,    // ... and the application was told
-    BF_PROBE = 1 << 13,       // rto_at_ms is the persist timer (RFC 9293 3.8.6.1)
-    BF_ABORT = 1 << 14,       // the application asked for RST
+    BF_TS = 1 << 0,             // timestamps agreed (RFC 7323)
+    BF_ACK_NOW = 1 << 1,        // an acknowledgement is due in this turn
+    BF_ACK_DELAYED = 1 << 2,    // one is due by delack_at_ms
+    BF_DIRTY = 1 << 3,          // on the dirty list
+    BF_FIN_QUEUED = 1 << 4,     // FIN follows the last queued byte (at snd_end)
+    BF_TROUBLE = 1 << 5,        // has an extension record: leave the fast path
+    BF_NODELAY = 1 << 6,        // no Nagle
+    BF_PAUSED = 1 << 7,         // the application takes no data for now
+    BF_WANT_WRITE = 1 << 8,     // a send was cut short: the application is owed `writable`
+    BF_TIMED = 1 << 9,          // rtt_seq, rtt_us hold a running measurement (no timestamps)
+    BF_IN_APP = 1 << 10,        // the application has seen `open` and must see `close`
+    BF_PEER_FIN = 1 << 11,      // the peer's FIN was received in order
+    BF_END_TOLD = 1 << 12,      // ... and the application was told
+    BF_PROBE = 1 << 13,         // rto_at_ms is the persist timer (RFC 9293 3.8.6.1)
+    BF_ABORT = 1 << 14,         // the application asked for RST
     BF_DELACK_ARMED = 1 << 15,  // delack_at_ms holds a deadline
 };
 
@@ -92,7 +92,8 @@ struct block {
     uint8_t app[64];
 } CACHE_ALIGNED;
 
-static_assert(sizeof(struct block) == 256, "each more line costs 640 MB at ten million connections");
+static_assert(sizeof(struct block) == 256,
+              "each more line costs 640 MB at ten million connections");
 static_assert(offsetof(struct block, dirty_next) == 60, "line 0: identity and in-order receive");
 static_assert(offsetof(struct block, snd_end) == 64, "line 1 begins with what a reply needs");
 static_assert(offsetof(struct block, probes) == 127, "line 1: sending and deadlines");
@@ -112,8 +113,8 @@ struct ext {
 
 static_assert(sizeof(struct ext) == 64, "one line of trouble");
 
-// time_wait: what is left of an IPv4 connection for 2 MSL. Capacity is [memory] time_wait; 1 M closes
-// a second for 60 s are 1.9 GB of these.
+// time_wait: what is left of an IPv4 connection for 2 MSL. Capacity is [memory] time_wait; 1 M
+// closes a second for 60 s are 1.9 GB of these.
 struct time_wait {
     uint32_t remote_v4;
     uint16_t remote_port, local_port;

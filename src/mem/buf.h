@@ -1,6 +1,6 @@
-// buf.h: data of the send queue, the unconsumed receive queue and the out-of-order queue. A buffer is
-// named by a 32-bit index: the first `data_count` own BUF_BYTES of room each, those behind them only
-// refer to immutable memory (images). One pool per worker; nobody else touches it.
+// buf.h: data of the send queue, the unconsumed receive queue and the out-of-order queue. A buffer
+// is named by a 32-bit index: the first `data_count` own BUF_BYTES of room each, those behind them
+// only refer to immutable memory (images). One pool per worker; nobody else touches it.
 //
 //   descriptors  [ buf 0 | buf 1 | ... | data_count - 1 | references ... count - 1 ]
 //   room         [ 2 KiB | 2 KiB | ... ]   stride 2,112: an odd number of lines, so that buffers do
@@ -31,8 +31,8 @@ struct buf_pool {
     uint32_t low_water;  // fewest free data buffers seen
 };
 
-// buf_footprint: bytes for data_count buffers and ref_count references. buf_init: places the pool in
-// mem, 64-byte aligned.
+// buf_footprint: bytes for data_count buffers and ref_count references. buf_init: places the pool
+// in mem, 64-byte aligned.
 size_t buf_footprint(uint32_t data_count, uint32_t ref_count);
 void buf_init(struct buf_pool *p, void *mem, uint32_t data_count, uint32_t ref_count);
 
@@ -80,8 +80,8 @@ static inline void buf_put(struct buf_pool *p, uint32_t ix)
         p->free_refs[p->n_free_refs++] = ix;
 }
 
-// buf_tail: first unused byte behind the data of an own buffer; *room bytes are left there. References
-// have no room.
+// buf_tail: first unused byte behind the data of an own buffer; *room bytes are left there.
+// References have no room.
 static inline uint8_t *buf_tail(const struct buf_pool *p, uint32_t ix, uint32_t *room)
 {
     const struct buf *b = &p->bufs[ix];

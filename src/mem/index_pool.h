@@ -1,8 +1,9 @@
-// index_pool.h: a fixed number of objects known by 32-bit indices: a LIFO of free ones, placed in given
-// memory, 4 bytes an object. One owner.
+// index_pool.h: a fixed number of objects known by 32-bit indices: a LIFO of free ones, placed in
+// given memory, 4 bytes an object. One owner.
 //
-// put_deferred holds an index back until index_pool_turn_end(): what is freed in a turn is reused from
-// the next turn on, so that nobody in the burst meets a stranger in a block that he looked up before.
+// put_deferred holds an index back until index_pool_turn_end(): what is freed in a turn is reused
+// from the next turn on, so that nobody in the burst meets a stranger in a block that he looked up
+// before.
 #pragma once
 #include "base/base.h"
 

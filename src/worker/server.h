@@ -1,0 +1,79 @@
+// server.h: start-up and end of the data plane: parameters to ledger to memory to ports to workers.
+// Each step that fails undoes the earlier ones and says what to do. Control thread only.
+#pragma once
+#include "base/err.h"
+#include "base/text.h"
+#include "c10m/app.h"
+#include "worker/worker.h"
+
+enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };
+
+enum server_pages { SERVER_PAGES_AUTO, SERVER_PAGES_1G, SERVER_PAGES_2M, SERVER_PAGES_NONE };
+
+// server_port_params: a port and the addresses on it.
+struct server_port_params {
+    struct port_params port;   // pools are filled in by the server
+    struct port_params inner;  // with port.driver "fault": what it wraps
+    struct net_config net;     // mac, caps, local_ix_first and secret are filled in by the server
+};
+
+struct server_service_params {
+    const char *name;
+    const struct c10m_app *app;
+    struct tcp_service tcp;
+    const char *(*param)(const void *conf, const char *key);  // may be NULL
+    const void *conf;
+};
+
+// server_params: all that start-up needs; plain values. Strings stay the caller's and outlive the
+// server.
+struct server_params {
+    const char *prefix;  // names hugetlbfs and DPDK files; servers of different names live together
+    const char *huge_dir;  // where hugetlbfs is mounted for blocks and tables
+    enum server_pages pages;
+    unsigned linux_cpu;
+    unsigned n_workers;
+    unsigned worker_cpu[SERVER_WORKERS_MAX];
+    uint32_t connections;      // of all workers
+    uint32_t time_wait;        // records, of all workers
+    uint32_t syn_received;     // half-open connections, of all workers
+    uint32_t extensions;       // extension records, of all workers
+    uint32_t packets;          // a worker
+    uint32_t buffers;          // 2 KiB data buffers, a worker
+    uint64_t image_bytes_max;  // a service; 0: no limit but memory
+    struct tcp_config tcp;
+    unsigned n_ports;
+    struct server_port_params ports[WORKER_PORTS_MAX];
+    unsigned n_services;
+    struct server_service_params services[TCP_SERVICES_MAX];
+};
+
+struct server;
+
+// server_params_default: the values of config/default.conf, no port, no service, one worker.
+void server_params_default(struct server_params *p);
+
+// server_ledger: what a server of these parameters would reserve, as text: rows, sum, bytes per
+// connection. Needs no privilege and reserves nothing.
+void server_ledger(const struct server_params *p, struct text *out);
+
+// server_start: reserves everything, runs the applications' init, opens the ports, starts the
+// workers. With `ledger_to_log` the ledger is logged before anything is reserved. NULL: *err says
+// why and what to do.
+struct server *server_start(const struct server_params *p, bool ledger_to_log, struct err *err);
+
+// server_run: lets the workers begin. A server of ring ports is given its far ends between the two.
+int server_run(struct server *s, struct err *err);
+
+// server_stop: stops the workers (open connections are reset), closes ports, gives all memory back.
+void server_stop(struct server *s);
+
+// What the tree, the load generator and the benchmarks look at.
+const struct server_params *server_params_of(const struct server *s);
+unsigned server_workers(const struct server *s);
+struct worker *server_worker(const struct server *s, unsigned i);
+struct port *server_port(const struct server *s, unsigned i);
+const struct c10m_service *server_service(const struct server *s, unsigned i);
+// server_arenas: `name value` lines of mem/arenas: bytes reserved by name, their sum, hugetlb bytes
+// and bytes per connection of capacity.
+void server_arenas(const struct server *s, struct text *out);

@@ -1,0 +1,59 @@
+#include "worker/server_memory.h"
+
+uint32_t server_share(const struct server_params *p, uint32_t total)
+{
+    return MAX((total + p->n_workers - 1) / p->n_workers, 1u);
+}
+
+static uint64_t net_bytes(const struct server_params *p)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        bytes += ALIGN_UP(net_footprint(&p->ports[i].net), CACHE_LINE) +
+                 WORKER_TX_MAX * sizeof(struct pkt *);
+    return bytes;
+}
+
+void server_regions(const struct server_params *p, struct region *regions)
+{
+    const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
+    const uint32_t syn = server_share(p, p->syn_received), ext = server_share(p, p->extensions);
+    const uint64_t table = flow_footprint(n);
+    const struct region list[REGION_COUNT] = {
+        [REGION_BLOCKS] = {"blocks", "connection blocks [TCB | socket | app]", n,
+                           (uint64_t)n * sizeof(struct block), true},
+        [REGION_FREE_BLOCKS] = {"free_blocks", "list of free blocks", n, index_pool_footprint(n),
+                                true},
+        [REGION_FLOW_TABLE] = {"flow_table", "flow table, connections' part", n, table, true},
+        [REGION_WHEEL] = {"wheel", "timer entries", (uint64_t)n * WHEEL_PER_CONNECTION + syn,
+                          wheel_footprint((uint64_t)n * WHEEL_PER_CONNECTION + syn), true},
+        [REGION_FLOW_TABLE_EXTRA] = {"flow_table_extra", "flow table, the records' part",
+                                     (uint64_t)tw + syn, flow_footprint(n + tw + syn) - table,
+                                     false},
+        [REGION_SYN_RECORDS] = {"syn_records", "half-open connections", syn,
+                                (uint64_t)syn * sizeof(struct syn_record) +
+                                    index_pool_footprint(syn),
+                                false},
+        [REGION_TIME_WAIT] = {"time_wait", "TIME-WAIT records", tw,
+                              ALIGN_UP((uint64_t)tw * sizeof(struct time_wait), CACHE_LINE), false},
+        [REGION_EXTENSIONS] = {"extensions", "extension records: recovery, out of order", ext,
+                               (uint64_t)ext * sizeof(struct ext) + index_pool_footprint(ext),
+                               false},
+        [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
+                            buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
+        [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
+        [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
+                           ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
+                               SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),
+                           false},
+    };
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        regions[i] = list[i];
+}
+
+uint64_t server_packet_bytes(const struct server_params *p)
+{
+    // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.
+    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20 };
+    return (uint64_t)p->n_workers * ((uint64_t)p->packets * PER_PACKET + PER_POOL);
+}

@@ -1,0 +1,42 @@
+// server_memory.h: what one worker reserves: one list that makes the ledger, the arenas and the
+// pointers. Control thread.
+#pragma once
+#include "worker/server.h"
+
+enum region_id {
+    REGION_BLOCKS,
+    REGION_FREE_BLOCKS,
+    REGION_FLOW_TABLE,
+    REGION_WHEEL,
+    REGION_FLOW_TABLE_EXTRA,
+    REGION_SYN_RECORDS,
+    REGION_TIME_WAIT,
+    REGION_EXTENSIONS,
+    REGION_BUFFERS,
+    REGION_NET,
+    REGION_WORKER,
+    REGION_COUNT,
+};
+
+// region: `bytes` of one worker for `count` things. per_connection: part of the 288 bytes promised.
+struct region {
+    const char *name;
+    const char *purpose;
+    uint64_t count;
+    uint64_t bytes;
+    bool per_connection;
+};
+
+enum {
+    REFS_PER_BUFFER = 4,       // references to images for each data buffer
+    WHEEL_PER_CONNECTION = 3,  // a far entry, a near one, and one that was overtaken by a nearer
+};
+
+// server_share: worker's part of a number that all workers share, rounded up, at least 1.
+uint32_t server_share(const struct server_params *p, uint32_t total);
+
+// server_regions: fills regions[REGION_COUNT] for one worker.
+void server_regions(const struct server_params *p, struct region *regions);
+
+// server_packet_bytes: bytes of DPDK memory that the packet pools of all workers take.
+uint64_t server_packet_bytes(const struct server_params *p);

@@ -1,0 +1,77 @@
+// worker.h: one worker: one core, one queue of each port, one TCP, one loop. Workers share nothing.
+#pragma once
+#include "flow/flow_table.h"
+#include "flow/wheel.h"
+#include "net/net.h"
+#include "pkt/port.h"
+#include "sock/sock.h"
+#include "stat/counters.h"
+#include "tcp/tcp.h"
+
+enum {
+    WORKER_PORTS_MAX = 8,
+    WORKER_TX_MAX = 1024,       // packets built and not yet taken by a port
+    WORKER_TX_BURST = 64,       // given to a port at once
+    WORKER_HOUSE_TURNS = 32,    // housekeeping every so many turns
+    WORKER_TW_EXPIRE_MAX = 64,  // TIME-WAIT records ended in a turn
+    WORKER_STOP_MAX = 256,      // connections reset in a turn while stopping
+};
+
+enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker
+enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to control thread
+
+// worker_port: a port as this worker sees it: its queue and its net.
+struct worker_port {
+    struct port *port;
+    struct net *net;
+    uint16_t queue;
+    struct net_tx tx;  // replies, then segments: what the port has not taken yet
+};
+
+// worker_clock: TSC to microseconds: us = ticks * mul >> 32.
+struct worker_clock {
+    uint64_t start_tsc;
+    uint64_t us_per_tick_q32;
+};
+
+struct worker {
+    struct tcp tcp;
+    struct sock sock;
+    struct core_stats *stats;
+    struct worker_clock clock;
+    unsigned n_ports;
+    unsigned rx_port;  // whose turn it is to be polled
+    struct worker_port ports[WORKER_PORTS_MAX];
+    uint8_t port_of_local[WORKER_PORTS_MAX * NET_LOCALS_MAX];  // local_ix to port
+    unsigned id, cpu;
+    int node;
+    uint32_t block_count;
+    uint32_t stop_cursor;
+    uint64_t turn;
+
+    // One turn's arrays.
+    uint32_t n_rx, n_expired;
+    struct pkt *pkts[BURST_MAX];
+    struct net_rx rx;
+    uint64_t hashes[BURST_MAX];
+    uint32_t found[BURST_MAX];
+    struct tcp_verdict verdicts[BURST_MAX];
+    uint32_t expired[TCP_EXPIRE_MAX];
+    struct seg_out out[TCP_OUT_MAX];
+    uint64_t marks[STAGE_COUNT + 1];
+
+    // Written by the control thread.
+    uint32_t order CACHE_ALIGNED;  // enum worker_order
+    // Written by the worker.
+    uint32_t state CACHE_ALIGNED;  // enum worker_state
+};
+
+// worker_turn: one pass through every stage of the loop, in order. Returns whether there was work.
+bool worker_turn(struct worker *w);
+
+// worker_run: turns until ordered to stop; then resets what is open, and returns 0. The function
+// that runs on the worker's core.
+int worker_run(void *worker);
+
+// worker_now: the protocol clock.
+struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc);

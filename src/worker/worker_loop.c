@@ -1,0 +1,271 @@
+// The loop. Stages do not call each other: each one is a pass over what the one before left in the
+// worker's arrays, and prefetches what the next one touches.
+#include "worker/worker.h"
+
+struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
+{
+    const unsigned __int128 us = (unsigned __int128)(tsc - c->start_tsc) * c->us_per_tick_q32;
+    return clock_at_us((uint64_t)(us >> 32));
+}
+
+static inline void mark(struct worker *w, enum stage stage)
+{
+    w->marks[stage + 1] = tsc_read();
+}
+
+static inline void stage_rx(struct worker *w)
+{
+    w->marks[0] = tsc_read();
+    w->tcp.now = worker_now(&w->clock, w->marks[0]);
+    struct worker_port *wp = &w->ports[w->rx_port];
+    w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
+    for (uint32_t i = 0; i < w->n_rx; i++)
+        prefetch0(pkt_data(w->pkts[i]));
+    w->tcp.n_out = 0;
+    uint32_t room = TCP_OUT_MAX;
+    for (unsigned p = 0; p < w->n_ports; p++)
+        room =
+            MIN(room, WORKER_TX_MAX - BURST_MAX - MIN(w->ports[p].tx.n, WORKER_TX_MAX - BURST_MAX));
+    w->tcp.out_room = room;
+    mark(w, STAGE_rx);
+}
+
+static inline void stage_net_input(struct worker *w)
+{
+    struct worker_port *wp = &w->ports[w->rx_port];
+    w->rx.n_segs = 0;
+    if (w->n_rx != 0) {
+        struct core_counters *c = &w->stats->c;
+        c->rx_packets += w->n_rx;
+        net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
+    }
+    mark(w, STAGE_net_input);
+}
+
+// The owner of each segment, as far as the table tells; the block is compared in tcp_input. Lines 0
+// and 1 of every block are fetched here, and the application's where there is data.
+static inline void stage_flow_find(struct worker *w)
+{
+    const uint32_t n = w->rx.n_segs;
+    const struct flow_table *ft = w->tcp.table;
+    flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
+    flow_find_burst(ft, w->hashes, n, w->found);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t found = w->found[i];
+        if (likely(found != FLOW_NONE && flow_index_kind(found) == FLOW_BLOCK)) {
+            const struct block *b = &w->tcp.blocks[flow_index_ix(found)];
+            prefetch0_w(b);
+            prefetch0_w(&b->snd_end);
+            if (w->rx.segs[i].data_len != 0)
+                prefetch0_w(b->app);
+        }
+    }
+    mark(w, STAGE_flow_find);
+}
+
+static inline void count_verdict(struct worker *w, const struct tcp_verdict *v)
+{
+    struct core_counters *c = &w->stats->c;
+    if (unlikely(v->drop != DROP_NONE)) {
+        w->stats->drops[v->drop]++;
+    } else if (unlikely(v->events & TCP_EV_KEPT)) {
+        c->kept++;
+    } else if (likely(v->block != BLOCK_NONE)) {
+        c->delivered++;
+    } else {
+        c->answered++;
+    }
+}
+
+static inline const uint8_t *frame(const struct worker *w, const struct seg_in *s)
+{
+    return pkt_data(w->pkts[s->pkt_ix]);
+}
+
+static inline void stage_tcp_input(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->rx.n_segs; i++) {
+        const struct seg_in *s = &w->rx.segs[i];
+        tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], &w->verdicts[i]);
+        count_verdict(w, &w->verdicts[i]);
+    }
+    mark(w, STAGE_tcp_input);
+}
+
+static inline void stage_app(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->rx.n_segs; i++) {
+        const struct tcp_verdict *v = &w->verdicts[i];
+        if (v->events != 0)
+            sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
+    }
+    mark(w, STAGE_app);
+}
+
+static inline void stage_timers(struct worker *w)
+{
+    struct tcp *t = &w->tcp;
+    w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
+    for (uint32_t i = 0; i < w->n_expired; i++) {
+        if (flow_index_kind(w->expired[i]) == FLOW_BLOCK)
+            prefetch0_w(&t->blocks[flow_index_ix(w->expired[i])].snd_end);
+    }
+    for (uint32_t i = 0; i < w->n_expired; i++) {
+        const uint32_t ix = flow_index_ix(w->expired[i]);
+        if (flow_index_kind(w->expired[i]) == FLOW_SYN) {
+            tcp_syn_timer(t, ix);
+            continue;
+        }
+        const uint16_t events = tcp_timer(t, ix);
+        if (unlikely(events != 0)) {
+            const struct tcp_verdict v = {.block = ix, .chain = BUF_NONE, .events = events};
+            sock_event(&w->sock, &v, NULL);
+        }
+    }
+    if (t->tw_used != 0)
+        tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
+    mark(w, STAGE_timers);
+}
+
+static inline void stage_tcp_output(struct worker *w)
+{
+    struct tcp *t = &w->tcp;
+    const uint32_t last = t->dirty_tail;
+    while (t->dirty_head != BLOCK_NONE && t->n_out < t->out_room) {
+        const uint32_t ix = t->dirty_head;
+        struct block *b = &t->blocks[ix];
+        t->dirty_head = b->dirty_next;
+        if (t->dirty_head == BLOCK_NONE)
+            t->dirty_tail = BLOCK_NONE;
+        b->flags &= (uint16_t)~BF_DIRTY;
+        if (tcp_output(t, ix))
+            tcp_dirty(t, ix);
+        if (ix == last)
+            break;
+    }
+    mark(w, STAGE_tcp_output);
+}
+
+// Segments of several ports lie mixed in the order in which they are due: each run of one port goes
+// to that port's net.
+static inline void stage_net_output(struct worker *w)
+{
+    const struct tcp *t = &w->tcp;
+    for (uint32_t i = 0; i < t->n_out;) {
+        const uint8_t p = w->port_of_local[w->out[i].key.local_ix];
+        uint32_t end = i + 1;
+        while (end < t->n_out && w->port_of_local[w->out[end].key.local_ix] == p)
+            end++;
+        net_output(w->ports[p].net, t->now, &w->out[i], end - i, &w->ports[p].tx);
+        i = end;
+    }
+    w->stats->c.tx_tcp += t->n_out;
+    mark(w, STAGE_net_output);
+}
+
+static inline void send_all(struct worker *w, struct worker_port *wp)
+{
+    uint32_t sent = 0;
+    while (sent < wp->tx.n) {
+        const uint16_t n = (uint16_t)MIN(wp->tx.n - sent, (uint32_t)WORKER_TX_BURST);
+        const uint16_t took = wp->port->ops->tx_burst(wp->port, wp->queue, wp->tx.pkts + sent, n);
+        sent += took;
+        if (took < n)
+            break;
+    }
+    w->stats->c.tx_packets += sent;
+    wp->tx.n -= sent;
+    if (unlikely(wp->tx.n != 0 && sent != 0))  // the port is full: the rest goes first next time
+        for (uint32_t i = 0; i < wp->tx.n; i++)
+            wp->tx.pkts[i] = wp->tx.pkts[i + sent];
+}
+
+static inline void stage_tx(struct worker *w)
+{
+    for (unsigned p = 0; p < w->n_ports; p++)
+        if (w->ports[p].tx.n != 0)
+            send_all(w, &w->ports[p]);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->n_rx; i++)
+        if (w->pkts[i] != NULL)
+            w->pkts[n++] = w->pkts[i];
+    if (n != 0)
+        pkt_free_bulk(w->pkts, n);
+    mark(w, STAGE_tx);
+}
+
+static inline void housekeeping(struct worker *w)
+{
+    index_pool_turn_end(w->tcp.block_pool);
+    index_pool_turn_end(w->tcp.syn_pool);
+    if (++w->rx_port == w->n_ports)
+        w->rx_port = 0;
+    if (w->turn++ % WORKER_HOUSE_TURNS == 0)
+        for (unsigned p = 0; p < w->n_ports; p++)
+            net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx);
+    mark(w, STAGE_housekeeping);
+}
+
+// Turns without any work are idle time, whole; in the others each stage has its cycles.
+static inline bool account(struct worker *w)
+{
+    struct core_stats *st = w->stats;
+    const bool busy = w->n_rx != 0 || w->tcp.n_out != 0 || w->n_expired != 0;
+    st->c.turns++;
+    if (!busy) {
+        st->cycles[STAGE_idle] += w->marks[STAGE_housekeeping + 1] - w->marks[0];
+        return false;
+    }
+    st->c.turns_busy++;
+    for (unsigned s = 0; s <= STAGE_housekeeping; s++)
+        st->cycles[s] += w->marks[s + 1] - w->marks[s];
+    return true;
+}
+
+bool worker_turn(struct worker *w)
+{
+    stage_rx(w);
+    stage_net_input(w);
+    stage_flow_find(w);
+    stage_tcp_input(w);
+    stage_app(w);
+    stage_timers(w);
+    stage_tcp_output(w);
+    stage_net_output(w);
+    stage_tx(w);
+    housekeeping(w);
+    return account(w);
+}
+
+// Resets every connection, a bounded number a turn, so that each peer hears of it.
+static void wind_up(struct worker *w)
+{
+    bool done = false;
+    while (!done) {
+        w->tcp.n_out = 0;
+        w->tcp.out_room = TCP_OUT_MAX;
+        done = sock_abort_all(&w->sock, &w->stop_cursor, w->block_count, WORKER_STOP_MAX);
+        stage_net_output(w);
+        w->n_rx = 0;
+        stage_tx(w);
+        for (unsigned p = 0; p < w->n_ports;
+             p++) {  // a port that takes nothing more does not hold us
+            pkt_free_bulk(w->ports[p].tx.pkts, w->ports[p].tx.n);
+            w->ports[p].tx.n = 0;
+        }
+        index_pool_turn_end(w->tcp.block_pool);
+    }
+}
+
+int worker_run(void *worker)
+{
+    struct worker *w = worker;
+    for (unsigned p = 0; p < w->n_ports; p++)
+        net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
+    __atomic_store_n(&w->state, WORKER_RUNNING, __ATOMIC_RELEASE);
+    while (likely(__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN))
+        worker_turn(w);
+    wind_up(w);
+    __atomic_store_n(&w->state, WORKER_STOPPED, __ATOMIC_RELEASE);
+    return 0;
+}
