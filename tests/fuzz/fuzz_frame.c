@@ -1,0 +1,139 @@
+// fuzz_frame: bursts of frames through net_input(). The input is a row of records: a byte of flags,
+// two bytes of length (little-endian, cut at 2,000 and at the end), the frame. Flags: bits 0-1 and
+// 2-3 the port's verdicts on the IPv4 and the TCP checksum; bit 4 puts the frame's first 6 bytes
+// right (our MAC); bit 5 ends the burst behind this frame; bit 6 lets a minute pass and net_tick()
+// run.
+//
+// Checked: each packet ends in exactly one way, a payload lies in its frame, and where the fast
+// parser accepts, the slow one says the same.
+#include <stdlib.h>
+
+#include "net/net.h"
+#include "wire/build.h"
+#include "wire/parse.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+enum { FRAME_MAX = 2000, TX_ROOM = BURST_MAX };
+
+static const struct mac_addr own_mac = {{2, 0, 0, 0, 0, 1}};
+
+struct world {
+    struct net *net;
+    struct clock_now now;
+    uint64_t drops[DROP_COUNT];
+    struct pkt store[BURST_MAX];
+    uint32_t n;
+    uint64_t given;
+};
+
+static void world_start(struct world *w, void *mem)
+{
+    struct net_config c;
+    struct err e = {""};
+    net_config_default(&c);
+    c.mac = own_mac;
+    c.n_locals = 2;
+    c.locals[0] = (struct net_local){0x0a000001, 24};
+    c.locals[1] = (struct net_local){0xac100001, 16};
+    c.gateway = 0x0a0000fe;
+    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_rate_per_s = 0;  // no pool here: nothing may be allocated
+    w->net = net_init(mem, &c, NULL, w->drops, &e);
+    CHECK(w->net != NULL);
+    w->now = clock_at_us(1000000);
+}
+
+static const uint64_t ip_verdict[4] = {0, RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_F_RX_IP_CKSUM_GOOD,
+                                       RTE_MBUF_F_RX_IP_CKSUM_BAD};
+static const uint64_t l4_verdict[4] = {0, RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_GOOD,
+                                       RTE_MBUF_F_RX_L4_CKSUM_BAD};
+
+// world_add: the frame as a packet in memory of exactly its size.
+static void world_add(struct world *w, uint8_t flags, const uint8_t *frame, uint32_t len)
+{
+    struct pkt *p = &w->store[w->n++];
+    uint8_t *bytes = malloc(len != 0 ? len : 1);
+    memcpy(bytes, frame, len);
+    if (flags & 0x10)
+        memcpy(bytes, own_mac.b, MIN(len, 6u));
+    memset(p, 0, sizeof(*p));
+    p->m.buf_addr = bytes;
+    p->m.nb_segs = 1;
+    p->m.refcnt = 1;
+    p->m.ol_flags = ip_verdict[flags & 3] | l4_verdict[flags >> 2 & 3];
+    pkt_set_len(p, len);
+}
+
+static void check_segment(const struct seg_in *s, const struct pkt *p)
+{
+    const uint8_t *frame = pkt_data(p);
+    uint32_t len = pkt_len(p);
+    struct wire_ip4 ip;
+    struct seg_in slow;
+    CHECK(p != NULL && (uint32_t)s->data_off + s->data_len <= len);
+    CHECK(wire_parse_ip4(frame, len, pkt_rx_ip_cksum(p) == PKT_CKSUM_UNKNOWN, &ip) == DROP_NONE);
+    CHECK(wire_parse_tcp(frame, &ip, pkt_rx_l4_cksum(p) == PKT_CKSUM_UNKNOWN, &slow) == DROP_NONE);
+    slow.key.local_ix = s->key.local_ix;
+    slow.pkt_ix = s->pkt_ix;
+    CHECK(memcmp(s, &slow, offsetof(struct seg_in, tcp_off) + 2) == 0);
+    CHECK(s->key.local_ix < 2 && s->key.local_port != 0 && s->key.remote_port != 0);
+}
+
+static uint64_t world_ended(const struct world *w)
+{
+    const struct net_counters *c = net_counters(w->net);
+    uint64_t ended =
+        c->segs_in + c->icmp_events + c->arp_replies_out + c->echo_replies + c->arp_taken;
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        ended += w->drops[i];
+    return ended;
+}
+
+static void world_run(struct world *w)
+{
+    struct pkt *pkts[BURST_MAX], *tx_pkts[TX_ROOM];
+    struct net_rx rx;
+    struct net_tx tx = {tx_pkts, 0, TX_ROOM};
+    for (uint32_t i = 0; i < w->n; i++)
+        pkts[i] = &w->store[i];
+    net_input(w->net, w->now, pkts, w->n, &rx, &tx);
+    w->given += w->n;
+    CHECK(world_ended(w) == w->given);
+    for (uint32_t i = 0; i < rx.n_segs; i++)
+        check_segment(&rx.segs[i], pkts[rx.segs[i].pkt_ix]);
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        taken += pkts[i] == NULL;
+        free(w->store[i].m.buf_addr);
+    }
+    CHECK(taken == tx.n);
+    w->n = 0;
+    w->now = clock_at_us(w->now.us + 7000);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static uint8_t mem[16384] CACHE_ALIGNED;
+    struct world w = {0};
+    world_start(&w, mem);
+    while (n >= 3) {
+        uint8_t flags = data[0];
+        uint32_t len = data[1] | (uint32_t)data[2] << 8;
+        data += 3;
+        n -= 3;
+        len = MIN(len, MIN((uint32_t)n, (uint32_t)FRAME_MAX));
+        world_add(&w, flags, data, len);
+        data += len;
+        n -= len;
+        if (w.n == BURST_MAX || (flags & 0x20) != 0)
+            world_run(&w);
+        if (flags & 0x40) {
+            struct net_tx none = {NULL, 0, 0};
+            w.now = clock_at_us(w.now.us + NET_ARP_REACHABLE_MS * 1000ull);
+            net_tick(w.net, w.now, &none);
+        }
+    }
+    world_run(&w);
+    return 0;
+}

@@ -1,0 +1,1164 @@
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/rng.h"
+#include "frames.h"
+#include "net/net.h"
+#include "pkt_env.h"
+#include "wire/build.h"
+#include "wire/parse.h"
+
+enum {
+    A = 0x0a000001,        // ours: 10.0.0.1/24
+    A2 = 0xac100001,       // ours too: 172.16.0.1/16
+    B = 0x0a000002,        // a neighbour
+    GATEWAY = 0x0a0000fe,  // 10.0.0.254
+    FAR = 0xc0000209,      // 192.0.2.9, behind the gateway
+    POOL_PKTS = 2047,
+    TX_ROOM = 256,
+    LOCAL_IX = 100,
+};
+
+static const struct mac_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0, 0, 2}},
+                             mac_c = {{2, 0, 0, 0, 0, 3}}, mac_zero,
+                             mac_all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+static struct pkt_pool *pool;
+static unsigned pool_free;
+static uint64_t drops[DROP_COUNT];
+static struct net *net;
+static struct pkt *tx_pkts[TX_ROOM];
+static struct net_tx tx;
+static struct net_rx rx;
+static struct clock_now now;
+
+static struct net_config config(void)
+{
+    struct net_config c;
+    net_config_default(&c);
+    c.mac = mac_a;
+    c.local_ix_first = LOCAL_IX;
+    c.n_locals = 2;
+    c.locals[0] = (struct net_local){A, 24};
+    c.locals[1] = (struct net_local){A2, 16};
+    c.gateway = GATEWAY;
+    c.secret = (struct siphash_key){1, 2};
+    return c;
+}
+
+static void start(const struct net_config *c)
+{
+    struct err e = {""};
+    void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
+    memset(drops, 0, sizeof(drops));
+    memset(mem, 0xee, net_footprint(c));  // init must not rely on zeroed memory
+    net = net_init(mem, c, pool, drops, &e);
+    if (net == NULL)
+        fail_msg("%s", e.text);
+    tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
+    now = clock_at_us(1000000);
+}
+
+static int setup(void **state)
+{
+    struct net_config c = config();
+    start(&c);
+    return 0;
+}
+
+static void tx_clear(void)
+{
+    for (uint32_t i = 0; i < tx.n; i++)
+        pkt_free(tx.pkts[i]);
+    tx.n = 0;
+}
+
+// teardown: every packet has come back to the pool.
+static int teardown(void **state)
+{
+    tx_clear();
+    net_drain(net);
+    free(net);
+    assert_int_equal(pkt_pool_free_count(pool), pool_free);
+    return 0;
+}
+
+static void restart(const struct net_config *c)
+{
+    teardown(NULL);
+    start(c);
+}
+
+static uint64_t drops_sum(void)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        sum += drops[i];
+    return sum;
+}
+
+// expect_drops: `count` packets ended for `reason`, none for another since the last call.
+static void expect_drops(enum drop_reason reason, uint64_t count)
+{
+    if (drops[reason] != count || drops_sum() != count) {
+        for (unsigned i = 0; i < DROP_COUNT; i++)
+            if (drops[i] != 0)
+                print_message("drop reason %u: %lu\n", i, drops[i]);
+        fail_msg("expected reason %d, %lu times", reason, count);
+    }
+    memset(drops, 0, sizeof(drops));
+}
+
+static void after_ms(uint64_t ms)
+{
+    now = clock_at_us(now.us + ms * 1000);
+}
+
+// tick_all: the whole cache is looked at, at one time each millisecond from now on.
+static void tick_all(void)
+{
+    for (unsigned i = 0; i < 1024 / NET_TICK_SLOTS; i++) {
+        after_ms(1);
+        net_tick(net, now, &tx);
+    }
+}
+
+// give: net_input() of one frame. Returns the packet if it stays the caller's, who has it freed at
+// the next give(); NULL if it was taken.
+static struct pkt *last;
+static struct pkt *give_frame(const uint8_t *frame, uint32_t len, uint64_t rx_flags)
+{
+    struct pkt *p = pkt_of(pool, 0xcc, 2000);
+    pkt_set_len(p, len);
+    memcpy(pkt_data(p), frame, len);
+    p->m.ol_flags = rx_flags;
+    last = p;
+    net_input(net, now, &p, 1, &rx, &tx);
+    struct pkt *left = p;
+    if (p != NULL)
+        pkt_free(p);
+    return left;
+}
+
+static struct pkt *give(const char *hex)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(hex, &len);
+    struct pkt *p = give_frame(f, len, 0);
+    free(f);
+    return p;
+}
+
+static struct seg_out segment_to(uint32_t v4)
+{
+    struct seg_out s = {.seq = 1, .ack = 2, .flags = SEG_ACK};
+    s.key = (struct flow_key){
+        .remote = ip_from_v4(v4), .remote_port = 40000, .local_port = 80, .local_ix = LOCAL_IX};
+    return s;
+}
+
+static uint32_t send_to(uint32_t v4)
+{
+    struct seg_out s = segment_to(v4);
+    return net_output(net, now, &s, 1, &tx);
+}
+
+static void give_arp(uint16_t op, const struct mac_addr *mac, uint32_t sender, uint32_t target)
+{
+    uint8_t f[ARP_FRAME_BYTES];
+    const struct mac_addr *to = op == ARP_OP_REQUEST ? &mac_all : &mac_a;
+    wire_build_arp(f, op, to, mac, raw32(sender), op == ARP_OP_REQUEST ? &mac_zero : &mac_a,
+                   raw32(target));
+    give_frame(f, sizeof(f), 0);
+}
+
+// know: the neighbour asks for us and is learned by it; its reply leaves.
+static void know(uint32_t v4, const struct mac_addr *mac)
+{
+    give_arp(ARP_OP_REQUEST, mac, v4, A);
+    tx_clear();
+}
+
+// expect_request: tx's packet i asks for v4, at MAC `to`.
+static void expect_request(uint32_t i, uint32_t v4, uint32_t own, const struct mac_addr *to)
+{
+    assert_true(i < tx.n);
+    uint8_t want[ARP_FRAME_BYTES];
+    wire_build_arp(want, ARP_OP_REQUEST, to, &mac_a, raw32(own), &mac_zero, raw32(v4));
+    assert_int_equal(pkt_len(tx.pkts[i]), ARP_FRAME_BYTES);
+    assert_memory_equal(pkt_data(tx.pkts[i]), want, ARP_FRAME_BYTES);
+}
+
+static void expect_to_mac(uint32_t i, const struct mac_addr *mac)
+{
+    assert_true(i < tx.n);
+    assert_memory_equal(pkt_data(tx.pkts[i]), mac->b, 6);
+    assert_int_equal(load_be16(pkt_data(tx.pkts[i]) + 12), ETH_TYPE_IP4);
+}
+
+static bool neighbor(uint32_t v4, struct net_neighbor *out)
+{
+    for (uint32_t i = 0; i < net_arp_slots(net); i++)
+        if (net_arp_read(net, i, out) && out->v4 == v4)
+            return true;
+    return false;
+}
+
+// ---- input
+
+static void tcp_segments_are_delivered_and_stay_the_callers(void **state)
+{
+    const char *frames[] = {FRAME_GET, FRAME_SYN, FRAME_ACK, FRAME_SACK, FRAME_IP_OPTIONS};
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++) {
+        assert_non_null(give(frames[i]));
+        assert_int_equal(rx.n_segs, 1);
+        assert_int_equal(rx.segs[0].key.local_ix, LOCAL_IX);
+        assert_int_equal(rx.segs[0].key.local_port, 80);
+        assert_int_equal(rx.segs[0].pkt_ix, 0);
+    }
+    assert_int_equal(drops_sum(), 0);
+    assert_int_equal(net_counters(net)->segs_in, ARRAY_LEN(frames));
+}
+
+static void segments_of_a_burst_name_their_packets(void **state)
+{
+    const char *order[] = {FRAME_UDP, FRAME_GET,         FRAME_PING,
+                           FRAME_SYN, FRAME_ARP_REQUEST, FRAME_ACK};
+    struct pkt *p[6];
+    for (unsigned i = 0; i < 6; i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(order[i], &len);
+        p[i] = pkt_of(pool, 0, len);
+        memcpy(pkt_data(p[i]), f, len);
+        free(f);
+    }
+    struct pkt *ping = p[2], *arp = p[4];
+    net_input(net, now, p, 6, &rx, &tx);
+    assert_int_equal(rx.n_segs, 3);
+    assert_int_equal(rx.segs[0].pkt_ix, 1);
+    assert_int_equal(rx.segs[0].data_len, 19);
+    assert_int_equal(rx.segs[1].pkt_ix, 3);
+    assert_int_equal(rx.segs[1].flags, SEG_SYN);
+    assert_int_equal(rx.segs[2].pkt_ix, 5);
+    assert_int_equal(tx.n, 2);
+    assert_ptr_equal(tx.pkts[0], ping);
+    assert_ptr_equal(tx.pkts[1], arp);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(p[i] == NULL, i == 2 || i == 4);
+        if (p[i] != NULL)
+            pkt_free(p[i]);
+    }
+    expect_drops(DROP_ip_protocol, 1);
+}
+
+static void second_local_address_has_its_own_index(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len);
+    store_be32(f + 30, A2);
+    give_frame(f, len, RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+    assert_int_equal(rx.n_segs, 1);
+    assert_int_equal(rx.segs[0].key.local_ix, LOCAL_IX + 1);
+    free(f);
+}
+
+static void checksums_are_verified_unless_the_port_did(void **state)
+{
+    const char *frames[] = {FRAME_GET, FRAME_SYN};  // fast and slow
+    const uint64_t ip_good = RTE_MBUF_F_RX_IP_CKSUM_GOOD, ip_bad = RTE_MBUF_F_RX_IP_CKSUM_BAD,
+                   l4_good = RTE_MBUF_F_RX_L4_CKSUM_GOOD, l4_bad = RTE_MBUF_F_RX_L4_CKSUM_BAD;
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(frames[i], &len);
+        give_frame(f, len, ip_good | l4_bad);
+        expect_drops(DROP_tcp_checksum, 1);
+        give_frame(f, len, ip_bad | l4_good);
+        expect_drops(DROP_ip_checksum, 1);
+        f[len - 1] ^= 1;
+        give_frame(f, len, 0);
+        expect_drops(DROP_tcp_checksum, 1);
+        give_frame(f, len, l4_good);
+        assert_int_equal(rx.n_segs, 1);
+        f[19] ^= 1;  // IP identification
+        give_frame(f, len, l4_good);
+        expect_drops(DROP_ip_checksum, 1);
+        give_frame(f, len, ip_good | l4_good);
+        assert_int_equal(rx.n_segs, 1);
+        assert_int_equal(drops_sum(), 0);
+        free(f);
+    }
+}
+
+// An ordinary struct over memory of exactly the frame's size: a sanitizer sees any read behind it.
+static struct pkt fake_pkt(uint8_t *frame, uint32_t len)
+{
+    struct pkt p;
+    memset(&p, 0, sizeof(p));
+    p.m.buf_addr = frame;
+    p.m.nb_segs = 1;
+    p.m.refcnt = 1;
+    pkt_set_len(&p, len);
+    return p;
+}
+
+static const char *const all_frames[] = {
+    FRAME_SYN,         FRAME_GET,         FRAME_ACK,       FRAME_SACK, FRAME_IP_OPTIONS, FRAME_PING,
+    FRAME_FRAG_NEEDED, FRAME_ARP_REQUEST, FRAME_ARP_REPLY, FRAME_UDP,  FRAME_FRAGMENT};
+
+// ends: net_input() of one frame; checks that it ended in exactly one way.
+static uint64_t ends(uint8_t *frame, uint32_t len, uint64_t rx_flags)
+{
+    struct pkt p = fake_pkt(frame, len), *one = &p;
+    p.m.ol_flags = rx_flags;
+    const struct net_counters *c = net_counters(net);
+    uint64_t taken = c->arp_taken, dropped = drops_sum();
+    tx.n = 0;
+    net_input(net, now, &one, 1, &rx, &tx);
+    dropped = drops_sum() - dropped;
+    assert_int_equal(rx.n_segs + rx.n_icmp + tx.n + c->arp_taken - taken + dropped, 1);
+    assert_int_equal(one == NULL, tx.n == 1);
+    if (rx.n_segs == 1)
+        assert_true((uint32_t)rx.segs[0].data_off + rx.segs[0].data_len <= len);
+    tx.n = 0;
+    return dropped;
+}
+
+static void frame_cut_at_any_byte_is_dropped_once(void **state)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(all_frames); i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(all_frames[i], &len);
+        for (uint32_t n = 0; n < len; n++) {
+            uint8_t *cut = frame_copy(f, n);
+            assert_int_equal(ends(cut, n, 0), 1);
+            free(cut);
+        }
+        free(f);
+    }
+}
+
+static void any_byte_changed_ends_in_exactly_one_way(void **state)
+{
+    const uint64_t good = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    for (unsigned i = 0; i < ARRAY_LEN(all_frames); i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(all_frames[i], &len);
+        for (uint32_t at = 0; at < len; at++) {
+            for (unsigned v = 0; v < 256; v++) {
+                uint8_t *g = frame_copy(f, len);
+                g[at] = (uint8_t)v;
+                now.us += 1000;
+                ends(g, len, v % 2 ? good : 0);
+                free(g);
+            }
+        }
+        free(f);
+    }
+}
+
+static void chain_is_delivered_only_if_all_is_in_its_first_buffer(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len);
+    for (uint32_t first = 0; first <= len; first++) {
+        struct pkt *head = pkt_of(pool, 0, first), *tail = pkt_of(pool, 0, len - first + 4);
+        memcpy(pkt_data(head), f, first);
+        memcpy(pkt_data(tail), f + first, len - first);
+        assert_int_equal(rte_pktmbuf_chain(&head->m, &tail->m), 0);
+        struct pkt *p = head;
+        net_input(net, now, &p, 1, &rx, &tx);
+        assert_ptr_equal(p, head);
+        pkt_free(p);
+        assert_int_equal(rx.n_segs, first == len);
+        if (first < len)
+            expect_drops(DROP_pkt_chain, 1);
+    }
+    free(f);
+}
+
+static void frames_not_for_us_are_dropped_with_their_reason(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len);
+    const uint64_t good = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    f[5] = 9;
+    give_frame(f, len, good);
+    expect_drops(DROP_eth_not_for_us, 1);
+    memset(f, 0xff, 6);
+    give_frame(f, len, good);
+    expect_drops(DROP_ip_link_broadcast, 1);
+    memcpy(f, "\x01\x00\x5e\x00\x00\x01", 6);
+    give_frame(f, len, good);
+    expect_drops(DROP_ip_link_broadcast, 1);
+    memcpy(f, mac_a.b, 6);
+    const uint32_t others[] = {A + 1, 0x0a0000ff, 0xffffffff, 0xe0000001, 0x7f000001, 0, A2 + 1};
+    for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+        store_be32(f + 30, others[i]);
+        give_frame(f, len, good);
+        expect_drops(DROP_ip_not_for_us, 1);
+    }
+    f[12] = 0x86;
+    f[13] = 0xdd;
+    give_frame(f, len, good);
+    expect_drops(DROP_eth_type_unknown, 1);
+    free(f);
+}
+
+static void sources_that_cannot_be_are_dropped(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len);
+    const uint64_t good = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    const uint32_t bad[] = {0,          1,          0x00ffffff, 0x7f000001, 0x7fffffff, 0xe0000000,
+                            0xefffffff, 0xffffffff, 0x0a0000ff, 0xac10ffff, A,          A2};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        store_be32(f + 26, bad[i]);
+        give_frame(f, len, good);
+        expect_drops(DROP_ip_source, 1);
+    }
+    const uint32_t fine[] = {0x01000000, 0x7effffff, 0x80000000,
+                             0xdfffffff, 0xf0000001, 0x0a0000fe};
+    for (unsigned i = 0; i < ARRAY_LEN(fine); i++) {
+        store_be32(f + 26, fine[i]);
+        give_frame(f, len, good);
+        assert_int_equal(rx.n_segs, 1);
+    }
+    assert_int_equal(drops_sum(), 0);
+    free(f);
+}
+
+// ---- ICMP
+
+static void ping_is_answered_in_the_same_packet(void **state)
+{
+    assert_null(give(FRAME_PING));
+    assert_int_equal(tx.n, 1);
+    assert_ptr_equal(tx.pkts[0], last);
+    uint32_t len;
+    uint8_t *want = frame_bytes(FRAME_PONG, &len);
+    assert_int_equal(pkt_len(last), len);
+    assert_memory_equal(pkt_data(last), want, len);
+    assert_int_equal(last->m.ol_flags, 0);
+    free(want);
+}
+
+static void ping_above_the_rate_is_dropped_and_the_rate_recovers(void **state)
+{
+    struct net_config c = config();
+    c.icmp_rate_per_s = 100;  // a burst of 10
+    restart(&c);
+    for (unsigned i = 0; i < 30; i++)
+        give(FRAME_PING);
+    assert_int_equal(tx.n, 10);
+    expect_drops(DROP_icmp_rate, 20);
+    after_ms(20);
+    for (unsigned i = 0; i < 5; i++)
+        give(FRAME_PING);
+    assert_int_equal(tx.n, 12);
+    expect_drops(DROP_icmp_rate, 3);
+    c.icmp_rate_per_s = 0;
+    restart(&c);
+    give(FRAME_PING);
+    expect_drops(DROP_icmp_rate, 1);
+}
+
+static void ping_without_room_for_its_reply_is_dropped(void **state)
+{
+    tx.room = 0;
+    assert_non_null(give(FRAME_PING));
+    expect_drops(DROP_answer_room, 1);
+    assert_non_null(give(FRAME_ARP_REQUEST));
+    expect_drops(DROP_answer_room, 1);
+}
+
+static void icmp_error_about_our_segment_becomes_an_event(void **state)
+{
+    assert_non_null(give(FRAME_FRAG_NEEDED));
+    assert_int_equal(rx.n_icmp, 1);
+    const struct icmp_event *e = &rx.icmp[0];
+    assert_int_equal(e->type, 3);
+    assert_int_equal(e->code, 4);
+    assert_int_equal(e->mtu, 1400);
+    assert_int_equal(e->seq, 0xdeadbeef);
+    struct flow_key want = {
+        .remote = ip_from_v4(FAR), .remote_port = 40001, .local_port = 80, .local_ix = LOCAL_IX};
+    assert_true(flow_key_equal(&e->key, &want));
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void icmp_that_nobody_handles_is_dropped(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_FRAG_NEEDED, &len);
+    store_be32(f + 54, B);  // quoted packet that is not ours; the sum follows
+    store_be16(f + 36, 0);
+    store_raw16(f + 36, (uint16_t)~cksum_fold(cksum_add(0, f + 34, len - 34)));
+    give_frame(f, len, 0);
+    expect_drops(DROP_icmp_type, 1);
+    free(f);
+    f = frame_bytes(FRAME_PING, &len);
+    f[34] = 13;  // timestamp request
+    store_raw16(f + 36, cksum_update(load_raw16(f + 36), 0x0008, 0x000d));
+    give_frame(f, len, 0);
+    expect_drops(DROP_icmp_type, 1);
+    f[34] = 8;
+    give_frame(f, len, 0);
+    expect_drops(DROP_icmp_checksum, 1);
+    free(f);
+}
+
+// ---- ARP
+
+static void arp_request_is_answered_and_the_asker_learned(void **state)
+{
+    assert_null(give(FRAME_ARP_REQUEST));
+    uint32_t len;
+    uint8_t *want = frame_bytes(FRAME_ARP_REPLY, &len);
+    assert_int_equal(tx.n, 1);
+    assert_int_equal(pkt_len(tx.pkts[0]), len);
+    assert_memory_equal(pkt_data(tx.pkts[0]), want, len);
+    free(want);
+    assert_int_equal(send_to(B), 1);
+    expect_to_mac(1, &mac_b);
+    assert_int_equal(net_counters(net)->arp_requests_out, 0);
+}
+
+static void probe_is_answered_and_not_learned(void **state)
+{
+    struct net_neighbor n;
+    give_arp(ARP_OP_REQUEST, &mac_b, 0, A);
+    assert_int_equal(tx.n, 1);
+    for (uint32_t i = 0; i < net_arp_slots(net); i++)
+        assert_false(net_arp_read(net, i, &n));
+}
+
+static void asker_from_another_network_is_answered_and_not_learned(void **state)
+{
+    struct net_neighbor n;
+    give_arp(ARP_OP_REQUEST, &mac_b, FAR, A);
+    assert_int_equal(tx.n, 1);
+    assert_false(neighbor(FAR, &n));
+}
+
+static void false_senders_are_refused(void **state)
+{
+    static const struct mac_addr group = {{1, 0, 0, 0, 0, 9}};
+    give_arp(ARP_OP_REQUEST, &mac_b, A, A);  // claims our address
+    give_arp(ARP_OP_REPLY, &mac_b, A2, A);
+    assert_int_equal(net_counters(net)->arp_conflicts, 2);
+    give_arp(ARP_OP_REQUEST, &group, B, A);
+    give_arp(ARP_OP_REQUEST, &mac_zero, B, A);
+    give_arp(ARP_OP_REQUEST, &mac_a, B, A);
+    give_arp(ARP_OP_REQUEST, &mac_b, 0x7f000001, A);
+    give_arp(ARP_OP_REQUEST, &mac_b, 0x0a0000ff, A);
+    give_arp(ARP_OP_REQUEST, &mac_b, 0xe0000001, A);
+    give_arp(ARP_OP_REQUEST, &mac_b, B, A + 7);  // for another
+    assert_int_equal(tx.n, 0);
+    expect_drops(DROP_arp_not_for_us, 9);
+}
+
+static void segment_waits_for_its_neighbour_and_leaves_with_the_reply(void **state)
+{
+    assert_int_equal(send_to(B), 1);  // the request
+    expect_request(0, B, A, &mac_all);
+    tx_clear();
+    give_arp(ARP_OP_REPLY, &mac_b, B, A);
+    assert_int_equal(tx.n, 1);
+    expect_to_mac(0, &mac_b);
+    assert_int_equal(send_to(B), 1);
+    expect_to_mac(1, &mac_b);
+    assert_int_equal(net_counters(net)->arp_taken, 1);
+    assert_int_equal(net_counters(net)->arp_waited, 1);
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void asker_that_was_asked_for_releases_the_waiting_segment(void **state)
+{
+    send_to(B);
+    tx_clear();
+    give_arp(ARP_OP_REQUEST, &mac_b, B, A);
+    assert_int_equal(tx.n, 2);
+    expect_to_mac(1, &mac_b);
+}
+
+static void newer_segment_replaces_the_waiting_one(void **state)
+{
+    struct seg_out s = segment_to(B);
+    for (s.seq = 1; s.seq <= 3; s.seq++)
+        net_output(net, now, &s, 1, &tx);
+    assert_int_equal(tx.n, 1);  // one request for all
+    expect_drops(DROP_arp_wait_replaced, 2);
+    tx_clear();
+    give_arp(ARP_OP_REPLY, &mac_b, B, A);
+    assert_int_equal(tx.n, 1);
+    assert_int_equal(load_be32(pkt_data(tx.pkts[0]) + 38), 3);
+}
+
+static void reply_that_nobody_asked_for_teaches_nothing(void **state)
+{
+    struct net_neighbor n;
+    give_arp(ARP_OP_REPLY, &mac_b, B, A);
+    expect_drops(DROP_arp_reply_unasked, 1);
+    assert_false(neighbor(B, &n));
+    know(B, &mac_b);
+    give_arp(ARP_OP_REPLY, &mac_c, B, A);
+    expect_drops(DROP_arp_reply_unasked, 1);
+    assert_true(neighbor(B, &n));
+    assert_memory_equal(n.mac.b, mac_b.b, 6);
+}
+
+static void neighbour_that_never_answers_is_asked_three_times(void **state)
+{
+    struct net_neighbor n;
+    send_to(B);
+    for (unsigned i = 1; i < NET_ARP_TRIES; i++) {
+        after_ms(NET_ARP_RETRY_MS - 100);
+        tick_all();
+        assert_int_equal(tx.n, i);  // not before a second has gone
+        after_ms(100);
+        tick_all();
+        assert_int_equal(tx.n, i + 1);
+        expect_request(i, B, A, &mac_all);
+    }
+    assert_true(neighbor(B, &n));
+    assert_int_equal(n.state, NET_ARP_PENDING);
+    after_ms(NET_ARP_RETRY_MS);
+    tick_all();
+    assert_int_equal(tx.n, NET_ARP_TRIES);
+    expect_drops(DROP_arp_wait_expired, 1);
+    assert_false(neighbor(B, &n));
+}
+
+static void used_neighbour_is_asked_again_and_used_meanwhile(void **state)
+{
+    struct net_neighbor n;
+    know(B, &mac_b);
+    after_ms(NET_ARP_REACHABLE_MS - 1000);
+    send_to(B);
+    after_ms(1000);
+    tick_all();
+    assert_int_equal(tx.n, 2);
+    expect_request(1, B, A, &mac_b);  // by unicast
+    assert_int_equal(send_to(B), 1);
+    expect_to_mac(2, &mac_b);
+    give_arp(ARP_OP_REPLY, &mac_c, B, A);  // and it has moved
+    assert_true(neighbor(B, &n));
+    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    send_to(B);
+    expect_to_mac(3, &mac_c);
+}
+
+static void neighbour_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten(void **state)
+{
+    struct net_neighbor n;
+    know(B, &mac_b);
+    after_ms(NET_ARP_REACHABLE_MS - 1000);
+    send_to(B);
+    tx_clear();
+    after_ms(1000);
+    tick_all();
+    after_ms(NET_ARP_RETRY_MS);
+    tick_all();
+    after_ms(NET_ARP_RETRY_MS);
+    tick_all();
+    assert_int_equal(tx.n, 3);
+    expect_request(1, B, A, &mac_b);
+    expect_request(2, B, A, &mac_all);
+    after_ms(NET_ARP_RETRY_MS);
+    tick_all();
+    assert_int_equal(tx.n, 3);
+    assert_false(neighbor(B, &n));
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void unused_neighbour_is_forgotten_without_a_word(void **state)
+{
+    struct net_neighbor n;
+    know(B, &mac_b);
+    after_ms(NET_ARP_REACHABLE_MS + 1000);
+    tick_all();
+    assert_int_equal(tx.n, 0);
+    assert_false(neighbor(B, &n));
+}
+
+static void gateway_is_kept_known_without_use(void **state)
+{
+    struct net_neighbor n;
+    know(GATEWAY, &mac_c);
+    after_ms(NET_ARP_REACHABLE_MS + 1000);
+    tick_all();
+    expect_request(0, GATEWAY, A, &mac_c);
+    assert_true(neighbor(GATEWAY, &n));
+}
+
+static void announcement_updates_a_known_neighbour_and_makes_none(void **state)
+{
+    struct net_neighbor n;
+    give_arp(ARP_OP_REQUEST, &mac_b, B, B);
+    expect_drops(DROP_arp_not_for_us, 1);
+    assert_false(neighbor(B, &n));
+    know(B, &mac_b);
+    give_arp(ARP_OP_REQUEST, &mac_c, B, B);
+    assert_true(neighbor(B, &n));
+    assert_memory_equal(n.mac.b, mac_c.b, 6);
+    give_arp(ARP_OP_REPLY, &mac_b, B, B);
+    assert_true(neighbor(B, &n));
+    assert_memory_equal(n.mac.b, mac_b.b, 6);
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void static_neighbours_are_never_asked_aged_or_changed(void **state)
+{
+    struct net_config c = config();
+    c.n_statics = NET_STATICS_MAX;
+    for (unsigned i = 0; i < NET_STATICS_MAX; i++)
+        c.statics[i] = (struct net_static){B + i, {{2, 0, 0, 0, 9, (uint8_t)i}}};
+    restart(&c);
+    struct net_neighbor n;
+    for (unsigned i = 0; i < NET_STATICS_MAX; i++) {
+        give_arp(ARP_OP_REQUEST, &mac_c, B + i, A);
+        give_arp(ARP_OP_REQUEST, &mac_c, B + i, B + i);
+        give_arp(ARP_OP_REPLY, &mac_c, B + i, A);
+        tx_clear();
+        assert_int_equal(send_to(B + i), 1);
+        expect_to_mac(0, &c.statics[i].mac);
+        tx_clear();
+    }
+    after_ms(10 * NET_ARP_REACHABLE_MS);
+    tick_all();
+    assert_int_equal(tx.n, 0);
+    assert_true(neighbor(B + 15, &n));
+    assert_int_equal(n.state, NET_ARP_STATIC);
+}
+
+static void flood_of_65000_silent_neighbours_harms_nobody(void **state)
+{
+    struct net_config c = config();
+    c.locals[0].prefix_bits = 8;
+    restart(&c);
+    know(GATEWAY, &mac_c);
+    know(B, &mac_b);
+    uint64_t requests = 0, began_us = now.us;
+    for (uint32_t i = 0; i < 65000; i++) {
+        send_to(0x0a010000 + i);
+        now = clock_at_us(now.us + 10);
+        if (i % 100 == 0) {
+            tx.n == TX_ROOM ? tx_clear() : (void)0;
+            net_tick(net, now, &tx);
+        }
+        tx_clear();
+    }
+    requests = net_counters(net)->arp_requests_out;
+    assert_in_range(requests, 500, 100 + (now.us - began_us) / 1000 + 1);
+    unsigned pending = 0;
+    for (uint32_t i = 0; i < net_arp_slots(net); i++) {
+        struct net_neighbor n;
+        pending += net_arp_read(net, i, &n) && n.state == NET_ARP_PENDING;
+    }
+    assert_in_range(pending, 300, 512);
+    // Each of the 65,000 waits, was replaced, or expired.
+    assert_int_equal(drops[DROP_arp_cache_full] + drops[DROP_arp_wait_expired] + pending, 65000);
+    assert_true(pkt_pool_free_count(pool) >= pool_free - 512);
+    send_to(B);
+    expect_to_mac(0, &mac_b);
+    send_to(FAR);
+    expect_to_mac(1, &mac_c);
+    tx_clear();
+    know(0x0a020202, &mac_b);  // a newcomer finds a place at once
+    send_to(0x0a020202);
+    expect_to_mac(0, &mac_b);
+    for (unsigned i = 0; i < 8; i++) {  // and all of it ends
+        after_ms(NET_ARP_RETRY_MS);
+        tick_all();
+        tx_clear();
+    }
+    assert_int_equal(drops[DROP_arp_cache_full] + drops[DROP_arp_wait_expired], 65000);
+}
+
+static void flood_of_askers_does_not_push_out_the_gateway_or_those_in_use(void **state)
+{
+    struct net_config c = config();
+    c.locals[0].prefix_bits = 8;
+    restart(&c);
+    know(GATEWAY, &mac_c);
+    know(B, &mac_b);
+    for (uint32_t i = 0; i < 65000; i++) {
+        know(0x0a010000 + i, &mac_c);
+        if (i % 50 == 0) {
+            after_ms(1);
+            send_to(B);
+            expect_to_mac(0, &mac_b);
+            tx_clear();
+        }
+    }
+    assert_int_equal(send_to(FAR), 1);
+    expect_to_mac(0, &mac_c);
+    assert_true(net_counters(net)->arp_evicted > 60000);
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void start_announces_each_address_and_asks_for_the_gateway(void **state)
+{
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 3);
+    expect_request(0, A, A, &mac_all);
+    expect_request(1, A2, A2, &mac_all);
+    expect_request(2, GATEWAY, A, &mac_all);
+}
+
+static void arp_is_rendered_as_linux_does(void **state)
+{
+    struct net_config c = config();
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){0x0a0000c8, {{0x52, 0x54, 0, 0x12, 0x35, 0xab}}};
+    restart(&c);
+    char buf[400];
+    uint32_t slot = 0;
+    size_t n = net_arp_render(net, "eth0", &slot, buf, sizeof(buf));
+    // A line of Linux 6.1's /proc/net/arp, address and MAC replaced.
+    const char *want =
+        "10.0.0.200       0x1         0x6         52:54:00:12:35:ab     *        eth0\n";
+    assert_int_equal(n, strlen(want));
+    assert_memory_equal(buf, want, n);
+    assert_int_equal(slot, net_arp_slots(net));
+    know(B, &mac_b);
+    send_to(B + 1);
+    unsigned lines = 0;
+    char seen[400] = "";
+    for (slot = 0; slot < net_arp_slots(net);) {
+        n = net_arp_render(net, "eth0", &slot, buf, strlen(want));  // room for one line
+        lines += n != 0;
+        strncat(seen, buf, n);
+    }
+    assert_int_equal(lines, 3);
+    assert_non_null(strstr(
+        seen, "10.0.0.2         0x1         0x2         02:00:00:00:00:02     *        eth0\n"));
+    assert_non_null(strstr(
+        seen, "10.0.0.3         0x1         0x0         00:00:00:00:00:00     *        eth0\n"));
+    slot = 0;
+    assert_int_equal(net_arp_render(net, "eth0", &slot, buf, 10), 0);  // room for none: no loop
+}
+
+static atomic_bool reader_stop;
+static atomic_uint reader_saw, reader_torn;
+
+static void *reader(void *arg)
+{
+    while (!reader_stop) {
+        for (uint32_t i = 0; i < net_arp_slots(net); i++) {
+            struct net_neighbor n;
+            if (!net_arp_read(net, i, &n))
+                continue;
+            reader_saw++;
+            if (n.mac.b[4] != (n.v4 >> 8 & 255) || n.mac.b[5] != (n.v4 & 255))
+                reader_torn++;
+        }
+    }
+    return NULL;
+}
+
+static void reader_on_another_thread_never_sees_half_an_entry(void **state)
+{
+    struct net_config c = config();
+    c.locals[0].prefix_bits = 8;
+    c.gateway = 0;
+    c.arp_entries = 64;
+    restart(&c);
+    pthread_t t;
+    reader_stop = false;
+    pthread_create(&t, NULL, reader, NULL);
+    for (uint32_t i = 0; i < 300000; i++) {
+        struct mac_addr mac = {{2, 0, 0, 7, (uint8_t)(i >> 8), (uint8_t)i}};
+        know(0x0a010000 + (i & 0xffff), &mac);
+    }
+    for (unsigned i = 0; reader_saw < 1000 && i < 10000; i++)
+        usleep(100);
+    reader_stop = true;
+    pthread_join(t, NULL);
+    assert_true(reader_saw >= 1000);
+    assert_int_equal(reader_torn, 0);
+}
+
+// ---- routes and output
+
+static void route_is_the_local_prefix_else_the_gateway_else_none(void **state)
+{
+    know(B, &mac_b);
+    know(GATEWAY, &mac_c);
+    send_to(B);
+    send_to(FAR);
+    expect_to_mac(0, &mac_b);
+    expect_to_mac(1, &mac_c);
+    send_to(A2 + 5);  // on the second prefix: asked for with the address of that prefix
+    expect_request(2, A2 + 5, A2, &mac_all);
+    struct net_config c = config();
+    c.gateway = 0;
+    restart(&c);
+    assert_int_equal(send_to(FAR), 0);
+    expect_drops(DROP_ip_no_route, 1);
+}
+
+static void segment_of_no_address_of_ours_or_to_ipv6_has_no_route(void **state)
+{
+    struct seg_out s = segment_to(B);
+    const uint16_t wrong[] = {LOCAL_IX + 2, LOCAL_IX - 1, 0, UINT16_MAX};
+    for (unsigned i = 0; i < ARRAY_LEN(wrong); i++) {
+        s.key.local_ix = wrong[i];
+        assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    }
+    s = segment_to(B);
+    s.key.remote.b[0] = 0x20;
+    net_output(net, now, &s, 1, &tx);
+    expect_drops(DROP_ip_no_route, 5);
+}
+
+static void segment_above_the_mtu_is_refused(void **state)
+{
+    static uint8_t data[3000];
+    know(B, &mac_b);
+    struct seg_out s = segment_to(B);
+    assert_int_equal(net_mss(net), 1460);
+    s.data[0] = data;
+    s.data_len[0] = 1460;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 1);
+    assert_int_equal(pkt_len(tx.pkts[0]), 1514);
+    s.data_len[0] = 1461;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    s.data_len[0] = UINT16_MAX;
+    s.data_len[1] = UINT16_MAX;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    expect_drops(DROP_ip_mtu, 2);
+    struct net_config c = config();
+    c.mtu = 9000;  // a packet buffer holds less
+    restart(&c);
+    assert_int_equal(net_mss(net), PKT_ROOM - 14 - 40);
+}
+
+static void burst_to_many_neighbours_comes_out_in_order(void **state)
+{
+    struct seg_out segs[BURST_MAX];
+    for (uint32_t i = 0; i < BURST_MAX; i++) {
+        struct mac_addr mac = {{2, 0, 0, 0, 1, (uint8_t)i}};
+        know(B + i, &mac);
+        segs[i] = segment_to(B + i);
+    }
+    for (unsigned round = 0; round < 3; round++) {
+        assert_int_equal(net_output(net, now, segs, BURST_MAX, &tx), BURST_MAX);
+        for (uint32_t i = 0; i < BURST_MAX; i++) {
+            struct mac_addr mac = {{2, 0, 0, 0, 1, (uint8_t)i}};
+            expect_to_mac(i, &mac);
+            assert_int_equal(load_be32(pkt_data(tx.pkts[i]) + 30), B + i);
+        }
+        tx_clear();
+    }
+}
+
+static void more_than_a_burst_is_built_and_more_than_the_room_is_not(void **state)
+{
+    struct seg_out segs[200];
+    know(B, &mac_b);
+    for (unsigned i = 0; i < 200; i++)
+        segs[i] = segment_to(B);
+    assert_int_equal(net_output(net, now, segs, 200, &tx), 200);
+    assert_int_equal(net_output(net, now, segs, 0, &tx), 0);
+    assert_int_equal(drops_sum(), 0);
+    assert_int_equal(net_output(net, now, segs, 200, &tx), TX_ROOM - 200);
+    expect_drops(DROP_reply_room, 200 - (TX_ROOM - 200));
+    send_to(B + 1);  // nor does a request push anything out
+    assert_int_equal(tx.n, TX_ROOM);
+}
+
+static void empty_pool_drops_what_it_cannot_hold(void **state)
+{
+    struct pkt *held[POOL_PKTS];
+    struct seg_out segs[8];
+    know(B, &mac_b);
+    for (unsigned i = 0; i < 8; i++)
+        segs[i] = segment_to(B);
+    unsigned n = 0;
+    while (n + 3 < pool_free && pkt_alloc_bulk(pool, &held[n], 1))
+        n++;
+    uint32_t sent = net_output(net, now, segs, 8, &tx);
+    assert_in_range(sent, 1, 3);
+    expect_drops(DROP_pkt_pool_empty, 8 - sent);
+    while (pkt_alloc_bulk(pool, &held[n], 1))
+        n++;
+    assert_int_equal(net_output(net, now, segs, 8, &tx), 0);
+    expect_drops(DROP_pkt_pool_empty, 8);
+    pkt_free_bulk(held, n);
+}
+
+static void port_that_fills_checksums_is_told_where(void **state)
+{
+    struct net_config c = config();
+    c.caps = PORT_TX_L4_CKSUM;
+    restart(&c);
+    know(B, &mac_b);
+    struct seg_out s = segment_to(B);
+    s.opts = SEG_OPT_TS;
+    s.data[0] = (const uint8_t *)"data!";
+    s.data_len[0] = 5;
+    net_output(net, now, &s, 1, &tx);
+    const struct rte_mbuf *m = &tx.pkts[0]->m;
+    assert_true(m->ol_flags == (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM));
+    assert_int_equal(m->l2_len, 14);
+    assert_int_equal(m->l3_len, 20);
+    assert_int_equal(m->l4_len, 32);
+    assert_int_equal(m->tso_segsz, 0);
+    uint8_t *f = pkt_data(tx.pkts[0]);
+    uint16_t pseudo = cksum_fold(cksum_pseudo4(raw32(A), raw32(B), 6, 37));
+    assert_int_equal(load_raw16(f + 50), pseudo);
+    assert_true(wire_ip4_verify(f + 14));
+}
+
+static void balance_is_zero_after_a_storm(void **state)
+{
+    struct rng r = {77};
+    uint64_t given = 0;
+    for (unsigned round = 0; round < 2000; round++) {
+        struct pkt *p[BURST_MAX];
+        uint32_t n = rng_below(&r, BURST_MAX) + 1;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t len;
+            uint8_t *f = frame_bytes(all_frames[rng_below(&r, ARRAY_LEN(all_frames))], &len);
+            p[i] = pkt_of(pool, 0, len);
+            memcpy(pkt_data(p[i]), f, len);
+            if (rng_below(&r, 3) == 0)
+                pkt_data(p[i])[rng_below(&r, len)] ^= (uint8_t)(1u << rng_below(&r, 8));
+            free(f);
+        }
+        tx.room = rng_below(&r, 4) == 0 ? 3 : TX_ROOM;
+        net_input(net, now, p, n, &rx, &tx);
+        given += n;
+        for (uint32_t i = 0; i < n; i++)
+            if (p[i] != NULL)
+                pkt_free(p[i]);
+        after_ms(rng_below(&r, 20));
+        tx_clear();
+    }
+    const struct net_counters *c = net_counters(net);
+    assert_int_equal(c->segs_in + c->icmp_events + c->arp_replies_out + c->echo_replies +
+                         c->arp_taken + drops_sum(),
+                     given);
+    assert_int_equal(c->arp_in + c->icmp_in > 0, 1);
+}
+
+// ---- configuration
+
+static void expect_refused(const struct net_config *c, const char *word)
+{
+    struct err e = {""};
+    char mem[64];
+    assert_null(net_init(mem, c, pool, drops, &e));
+    if (strstr(e.text, word) == NULL)
+        fail_msg("'%s' does not say '%s'", e.text, word);
+}
+
+static void configurations_that_cannot_work_are_refused_with_the_reason(void **state)
+{
+    struct net_config c = config();
+    c.arp_entries = 1000;
+    assert_int_equal(net_footprint(&c), 0);
+    expect_refused(&c, "ARP cache of 1000");
+    c = config();
+    c.mac = mac_all;
+    expect_refused(&c, "MAC");
+    c = config();
+    c.mtu = 500;
+    expect_refused(&c, "MTU 500");
+    c = config();
+    c.n_locals = 0;
+    expect_refused(&c, "0 addresses");
+    c.n_locals = NET_LOCALS_MAX + 1;
+    expect_refused(&c, "9 addresses");
+    c = config();
+    c.locals[1].v4 = A;
+    expect_refused(&c, "10.0.0.1: given twice");
+    c = config();
+    c.locals[0].v4 = 0xe0000001;
+    expect_refused(&c, "224.0.0.1/24");
+    c = config();
+    c.locals[0].prefix_bits = 33;
+    expect_refused(&c, "/33");
+    c = config();
+    c.gateway = FAR;
+    expect_refused(&c, "gateway 192.0.2.9");
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){FAR, mac_all};
+    expect_refused(&c, "neighbor 192.0.2.9");
+    c.n_statics = NET_STATICS_MAX + 1;
+    expect_refused(&c, "17 static");
+}
+
+static void gateway_off_link_works_as_a_static_neighbour(void **state)
+{
+    struct net_config c = config();
+    c.locals[0].prefix_bits = 32;
+    c.gateway = FAR;
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){FAR, mac_c};
+    restart(&c);
+    send_to(0x08080808);
+    expect_to_mac(0, &mac_c);
+}
+
+#define NET_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    pkt_env_start(0);
+    pool = pkt_pool_create("net", POOL_PKTS, -1);
+    if (pool == NULL)
+        return 1;
+    pool_free = pkt_pool_free_count(pool);
+    const struct CMUnitTest tests[] = {
+        NET_TEST(tcp_segments_are_delivered_and_stay_the_callers),
+        NET_TEST(segments_of_a_burst_name_their_packets),
+        NET_TEST(second_local_address_has_its_own_index),
+        NET_TEST(checksums_are_verified_unless_the_port_did),
+        NET_TEST(frame_cut_at_any_byte_is_dropped_once),
+        NET_TEST(any_byte_changed_ends_in_exactly_one_way),
+        NET_TEST(chain_is_delivered_only_if_all_is_in_its_first_buffer),
+        NET_TEST(frames_not_for_us_are_dropped_with_their_reason),
+        NET_TEST(sources_that_cannot_be_are_dropped),
+        NET_TEST(ping_is_answered_in_the_same_packet),
+        NET_TEST(ping_above_the_rate_is_dropped_and_the_rate_recovers),
+        NET_TEST(ping_without_room_for_its_reply_is_dropped),
+        NET_TEST(icmp_error_about_our_segment_becomes_an_event),
+        NET_TEST(icmp_that_nobody_handles_is_dropped),
+        NET_TEST(arp_request_is_answered_and_the_asker_learned),
+        NET_TEST(probe_is_answered_and_not_learned),
+        NET_TEST(asker_from_another_network_is_answered_and_not_learned),
+        NET_TEST(false_senders_are_refused),
+        NET_TEST(segment_waits_for_its_neighbour_and_leaves_with_the_reply),
+        NET_TEST(asker_that_was_asked_for_releases_the_waiting_segment),
+        NET_TEST(newer_segment_replaces_the_waiting_one),
+        NET_TEST(reply_that_nobody_asked_for_teaches_nothing),
+        NET_TEST(neighbour_that_never_answers_is_asked_three_times),
+        NET_TEST(used_neighbour_is_asked_again_and_used_meanwhile),
+        NET_TEST(neighbour_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten),
+        NET_TEST(unused_neighbour_is_forgotten_without_a_word),
+        NET_TEST(gateway_is_kept_known_without_use),
+        NET_TEST(announcement_updates_a_known_neighbour_and_makes_none),
+        NET_TEST(static_neighbours_are_never_asked_aged_or_changed),
+        NET_TEST(flood_of_65000_silent_neighbours_harms_nobody),
+        NET_TEST(flood_of_askers_does_not_push_out_the_gateway_or_those_in_use),
+        NET_TEST(start_announces_each_address_and_asks_for_the_gateway),
+        NET_TEST(arp_is_rendered_as_linux_does),
+        NET_TEST(reader_on_another_thread_never_sees_half_an_entry),
+        NET_TEST(route_is_the_local_prefix_else_the_gateway_else_none),
+        NET_TEST(segment_of_no_address_of_ours_or_to_ipv6_has_no_route),
+        NET_TEST(segment_above_the_mtu_is_refused),
+        NET_TEST(burst_to_many_neighbours_comes_out_in_order),
+        NET_TEST(more_than_a_burst_is_built_and_more_than_the_room_is_not),
+        NET_TEST(empty_pool_drops_what_it_cannot_hold),
+        NET_TEST(port_that_fills_checksums_is_told_where),
+        NET_TEST(balance_is_zero_after_a_storm),
+        NET_TEST(configurations_that_cannot_work_are_refused_with_the_reason),
+        NET_TEST(gateway_off_link_works_as_a_static_neighbour),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    pkt_pool_destroy(pool);
+    eal_stop();
+    return failed;
+}
