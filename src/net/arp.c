@@ -173,14 +173,15 @@ void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net
         arp_make_pending(net, now, hop_raw, NULL, tx);
 }
 
-// arp_resolve: e's neighbour is at mac; a packet that waited leaves.
-static void arp_resolve(struct net *net, struct clock_now now, struct arp_entry *e,
+// arp_resolve: e, free or already v4_raw's, says that v4_raw is at mac; a packet that waited
+// leaves.
+static void arp_resolve(struct net *net, struct clock_now now, struct arp_entry *e, uint32_t v4_raw,
                         const struct mac_addr *mac, struct net_tx *tx)
 {
     uint64_t mac_word = wire_mac_word(mac);
     if (arp_mac_word(e) != mac_word)
         net->counters.arp_learned++;
-    entry_set(e, e->v4_raw, arp_word(mac_word, NET_ARP_REACHABLE, 0));
+    entry_set(e, v4_raw, arp_word(mac_word, NET_ARP_REACHABLE, 0));
     e->due_ms = now.ms + NET_ARP_REACHABLE_MS;
     struct pkt *p = e->waiting;
     if (p == NULL)
@@ -205,11 +206,10 @@ static void arp_learn(struct net *net, struct clock_now now, struct arp_entry *e
         e = arp_place(net, a->sender_raw, false);
         if (e == NULL)
             return;
-        entry_set(e, a->sender_raw, arp_word(0, NET_ARP_PENDING, 0));
         e->used_ms = now.ms;
     }
     if (arp_state(e) != NET_ARP_STATIC)
-        arp_resolve(net, now, e, &a->sender_mac, tx);
+        arp_resolve(net, now, e, a->sender_raw, &a->sender_mac, tx);
 }
 
 // sender_false: does the sender claim what it cannot be? Address 0 is a probe (RFC 5227 1.1).
@@ -266,7 +266,7 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
                  (arp_state(e) == NET_ARP_PENDING || arp_state(e) == NET_ARP_PROBE);
     if (!announced && !asked)
         return a.op == ARP_OP_REPLY ? DROP_arp_reply_unasked : DROP_arp_not_for_us;
-    arp_resolve(net, now, e, &a.sender_mac, tx);
+    arp_resolve(net, now, e, a.sender_raw, &a.sender_mac, tx);
     net->counters.arp_taken++;
     return DROP_NONE;
 }
