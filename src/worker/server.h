@@ -53,14 +53,10 @@ struct server;
 // server_params_default: the values of config/default.conf, no port, no service, one worker.
 void server_params_default(struct server_params *p);
 
-// server_ledger: what a server of these parameters would reserve, as text: rows, sum, bytes per
-// connection. Needs no privilege and reserves nothing.
-void server_ledger(const struct server_params *p, struct text *out);
-
 // server_start: reserves everything, runs the applications' init, opens the ports, starts the
 // workers. With `ledger_to_log` the ledger is logged before anything is reserved. NULL: *err says
 // why and what to do.
-struct server *server_start(const struct server_params *p, bool ledger_to_log, struct err *err);
+struct server *server_start(const struct server_params *p, struct err *err);
 
 // server_run: lets the workers begin. A server of ring ports is given its far ends between the two.
 int server_run(struct server *s, struct err *err);
@@ -74,6 +70,3 @@ unsigned server_workers(const struct server *s);
 struct worker *server_worker(const struct server *s, unsigned i);
 struct port *server_port(const struct server *s, unsigned i);
 const struct c10m_service *server_service(const struct server *s, unsigned i);
-// server_arenas: `name value` lines of mem/arenas: bytes reserved by name, their sum, hugetlb bytes
-// and bytes per connection of capacity.
-void server_arenas(const struct server *s, struct text *out);

@@ -7,8 +7,8 @@ enum region_id {
     REGION_BLOCKS,
     REGION_FREE_BLOCKS,
     REGION_FLOW_TABLE,
+    REGION_FLOW_TABLE_EXTRA,  // right behind: the two are one table
     REGION_WHEEL,
-    REGION_FLOW_TABLE_EXTRA,
     REGION_SYN_RECORDS,
     REGION_TIME_WAIT,
     REGION_EXTENSIONS,

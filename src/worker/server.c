@@ -1,0 +1,319 @@
+#include "worker/server.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "drivers/eal.h"
+#include "drivers/port_table.h"
+#include "worker/server_memory.h"
+
+#include <sys/mman.h>
+struct arena {
+    uint8_t *at;
+    size_t used, size;
+};
+static struct arena *open_arena(const struct server_params *p, uint64_t bytes, struct err *err)
+{
+    struct arena *a = calloc(1, sizeof(*a));
+    a->size = ALIGN_UP(bytes, 2u << 20);
+    a->at = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (p->pages != SERVER_PAGES_NONE ? MAP_HUGETLB : 0) | MAP_POPULATE, -1, 0);
+    if (a->at == MAP_FAILED) {
+        err_set(err, "mmap %zu", a->size);
+        return NULL;
+    }
+    return a;
+}
+static void *arena_carve(struct arena *a, const char *name, size_t bytes, size_t align)
+{
+    a->used = ALIGN_UP(a->used, align);
+    void *r = a->at + a->used;
+    a->used += bytes;
+    return a->used <= a->size ? r : NULL;
+}
+static void arena_close(struct arena *a)
+{
+    if (a)
+        munmap(a->at, a->size);
+}
+struct server {
+    struct server_params params;
+    struct siphash_key secret;
+    struct arena *arena;
+    unsigned n_inited;  // services whose init was done
+    struct c10m_service services[TCP_SERVICES_MAX];
+    struct pkt_pool *pools[SERVER_WORKERS_MAX];
+    struct port *ports[WORKER_PORTS_MAX];
+    struct worker *workers[SERVER_WORKERS_MAX];
+    unsigned n_launched;
+    bool eal_up;
+};
+
+void server_params_default(struct server_params *p)
+{
+    *p = (struct server_params){
+        .prefix = "c10m",
+        .huge_dir = "/run/c10m/huge",
+        .n_workers = 1,
+        .worker_cpu = {1},
+        .connections = 65536,
+        .time_wait = 65536,
+        .syn_received = 16384,
+        .extensions = 16384,
+        .packets = 16384,
+        .buffers = 8192,
+        .tcp = tcp_config_default(),
+    };
+}
+
+static int start_services(struct server *s, struct err *err)
+{
+    const struct server_params *p = &s->params;
+    for (unsigned i = 0; i < p->n_services; i++) {
+        struct c10m_service *sv = &s->services[i];
+        sv->name = p->services[i].name;
+        sv->app = p->services[i].app;
+        sv->param = p->services[i].param;
+        sv->conf = p->services[i].conf;
+        sv->image_bytes_max = p->image_bytes_max;
+        sv->ix = (uint8_t)i;
+        if (sock_service_init(sv, err) != 0)
+            return -1;
+        s->n_inited++;
+    }
+    return 0;
+}
+
+static int start_eal(struct server *s, struct err *err)
+{
+    const struct server_params *p = &s->params;
+    struct eal_params e = {
+        .file_prefix = p->prefix,
+        .main_cpu = p->linux_cpu,
+        .workers = p->n_workers,
+        .hugepages = p->pages != SERVER_PAGES_NONE,
+        .memory_bytes = {server_packet_bytes(p)},
+        .telemetry = true,
+    };
+    for (unsigned i = 0; i < p->n_workers; i++)
+        e.worker_cpu[i] = p->worker_cpu[i];
+    unsigned n_pci = 0;
+    for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++)
+        if (strcmp(p->ports[i].port.driver, "pci") == 0)
+            e.pci_allow[n_pci++] = p->ports[i].port.device;
+    if (eal_start(&e, err) != 0)
+        return -1;
+    s->eal_up = true;
+    return 0;
+}
+
+static int start_pools(struct server *s, struct err *err)
+{
+    for (unsigned i = 0; i < s->params.n_workers; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "worker%u", i);
+        s->pools[i] = pkt_pool_create(name, s->params.packets, -1);
+        if (s->pools[i] == NULL)
+            return err_set(err, "worker %u: no memory for %u packets", i, s->params.packets);
+    }
+    return 0;
+}
+
+static int start_ports(struct server *s, struct err *err)
+{
+    for (unsigned i = 0; i < s->params.n_ports; i++) {
+        struct server_port_params *pp = &s->params.ports[i];
+        pp->port.queues = (uint16_t)s->params.n_workers;
+        for (unsigned w = 0; w < s->params.n_workers; w++)
+            pp->port.pools[w] = s->pools[w];
+        if (strcmp(pp->port.driver, "fault") == 0)
+            pp->port.wraps = &pp->inner;
+        s->ports[i] = port_open(&pp->port, err);
+        if (s->ports[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+// The pieces of one worker in the order of enum region_id, out of the arena.
+static int carve(struct server *s, unsigned worker, uint8_t *mem[REGION_COUNT], struct err *err)
+{
+    struct region r[REGION_COUNT];
+    server_regions(&s->params, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++) {
+        char name[48];
+        snprintf(name, sizeof(name), "%s", r[i].name);
+        mem[i] = arena_carve(s->arena, name, r[i].bytes, CACHE_LINE);
+        if (mem[i] == NULL)
+            return err_set(err, "worker %u: %s: %llu bytes do not fit the arena", worker, name,
+                           (unsigned long long)r[i].bytes);
+    }
+    return 0;
+}
+
+static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COUNT], uint8_t *spare)
+{
+    const struct server_params *p = &s->params;
+    struct tcp *t = &w->tcp;
+    const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
+    const uint32_t syn = server_share(p, p->syn_received), ext = server_share(p, p->extensions);
+    t->stats = w->stats;
+    t->blocks = (struct block *)mem[REGION_BLOCKS];
+    t->block_pool = index_pool_init(mem[REGION_FREE_BLOCKS], n);
+    t->table = (struct flow_table *)spare;
+    CHECK(mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
+    flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + syn, s->secret);
+    t->wheel = wheel_init(mem[REGION_WHEEL], (uint64_t)n * WHEEL_PER_CONNECTION + syn, 0);
+    t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
+    t->syn_pool = index_pool_init(&t->syns[syn], syn);
+    t->tw = (struct time_wait *)mem[REGION_TIME_WAIT];
+    t->tw_capacity = tw;
+    t->exts = (struct ext *)mem[REGION_EXTENSIONS];
+    t->ext_pool = index_pool_init(&t->exts[ext], ext);
+    buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
+    t->dirty_head = t->dirty_tail = BLOCK_NONE;
+    t->out = w->out;
+    t->secret = s->secret;
+    t->cfg = p->tcp;
+    t->next_port = (uint16_t)s->secret.k0;
+    t->n_services = p->n_services;
+    for (unsigned i = 0; i < p->n_services; i++)
+        t->services[i] = p->services[i].tcp;
+    w->block_count = n;
+}
+
+static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct err *err)
+{
+    uint16_t local = 0, mss = UINT16_MAX;
+    w->n_ports = s->params.n_ports;
+    for (unsigned i = 0; i < w->n_ports; i++) {
+        struct worker_port *wp = &w->ports[i];
+        struct net_config *nc = &s->params.ports[i].net;
+        wp->port = s->ports[i];
+        wp->queue = (uint16_t)w->id;
+        nc->mac = wp->port->mac;
+        nc->caps = wp->port->caps;
+        nc->mtu = wp->port->mtu;
+        nc->local_ix_first = local;
+        nc->secret = s->secret;
+        for (unsigned k = 0; k < nc->n_locals; k++)
+            w->port_of_local[local++] = (uint8_t)i;
+        wp->net = net_init(mem, nc, s->pools[w->id], w->stats->drops, err);
+        if (wp->net == NULL)
+            return -1;
+        mem += ALIGN_UP(net_footprint(nc), CACHE_LINE);
+        wp->tx.pkts = (struct pkt **)mem;
+        wp->tx.room = WORKER_TX_MAX;
+        mem += WORKER_TX_MAX * sizeof(struct pkt *);
+        mss = MIN(mss, net_mss(wp->net));
+    }
+    w->tcp.cfg.mss = mss;
+    return 0;
+}
+
+static int init_worker(struct server *s, unsigned id, struct err *err)
+{
+    uint8_t *mem[REGION_COUNT];
+    if (carve(s, id, mem, err) != 0)
+        return -1;
+    struct worker *w = (struct worker *)mem[REGION_WORKER];
+    uint8_t *at = mem[REGION_WORKER] + ALIGN_UP(sizeof(*w), CACHE_LINE);
+    w->id = id;
+    w->cpu = s->params.worker_cpu[id];
+    w->stats = (struct core_stats *)at;
+    at += sizeof(struct core_stats);
+    w->sock.scratch = at;
+    at += SOCK_OFFER_MAX;
+    w->clock.start_tsc = tsc_read();
+    w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
+    w->sock.tcp = &w->tcp;
+    w->sock.services = s->services;
+    init_tcp(s, w, mem, at);
+    if (init_ports(s, w, mem[REGION_NET], err) != 0)
+        return -1;
+    s->workers[id] = w;
+    return 0;
+}
+
+struct server *server_start(const struct server_params *p, struct err *err)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        err_set(err, "no memory");
+        return NULL;
+    }
+    s->params = *p;
+    CHECK(getrandom(&s->secret, sizeof(s->secret), 0) == sizeof(s->secret));
+    struct region r[REGION_COUNT];
+    server_regions(p, r);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        bytes += (ALIGN_UP(r[i].bytes, CACHE_LINE)) * p->n_workers;
+    bool ok = start_services(s, err) == 0 && (s->arena = open_arena(p, bytes, err)) != NULL &&
+              start_eal(s, err) == 0 && start_pools(s, err) == 0 && start_ports(s, err) == 0;
+    for (unsigned i = 0; ok && i < p->n_workers; i++)
+        ok = init_worker(s, i, err) == 0;
+    if (ok)
+        return s;
+    server_stop(s);
+    return NULL;
+}
+
+int server_run(struct server *s, struct err *err)
+{
+    for (; s->n_launched < s->params.n_workers; s->n_launched++)
+        if (eal_worker_launch(s->n_launched, worker_run, s->workers[s->n_launched], err) != 0)
+            return -1;
+    return 0;
+}
+
+void server_stop(struct server *s)
+{
+    for (unsigned i = 0; i < s->n_launched; i++)
+        __atomic_store_n(&s->workers[i]->order, WORKER_STOP, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < s->n_launched; i++)
+        eal_worker_join(i);
+    for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
+        for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
+            net_drain(s->workers[i]->ports[p].net);
+    for (unsigned i = s->params.n_ports; i-- > 0;)
+        port_close(s->ports[i]);
+    for (unsigned i = 0; i < s->params.n_workers; i++)
+        pkt_pool_destroy(s->pools[i]);
+    if (s->eal_up)
+        eal_stop();
+    arena_close(s->arena);
+    while (s->n_inited-- > 0)
+        sock_service_fini(&s->services[s->n_inited]);
+    free(s);
+}
+
+const struct server_params *server_params_of(const struct server *s)
+{
+    return &s->params;
+}
+
+unsigned server_workers(const struct server *s)
+{
+    return s->params.n_workers;
+}
+
+struct worker *server_worker(const struct server *s, unsigned i)
+{
+    return s->workers[i];
+}
+
+struct port *server_port(const struct server *s, unsigned i)
+{
+    return s->ports[i];
+}
+
+const struct c10m_service *server_service(const struct server *s, unsigned i)
+{
+    return &s->services[i];
+}
