@@ -9,6 +9,7 @@ static const struct {
 } benches[] = {
     {"roofline", "the memory work of a TCP echo and nothing else: the limit of a server",
      bench_roofline},
+    {"echo", "the server's echo beside that limit, in the same run", bench_echo},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

@@ -5,5 +5,8 @@
 // done, 1 failed, 2 bad usage. Starts EAL: once in a process.
 int bench_main(int argc, char **argv);
 
+// bench_echo: the server's echo beside the bare loop in the same run; argv[0] is "echo".
+int bench_echo(int argc, char **argv);
+
 // bench_roofline: the bare loop under the measuring client; argv[0] is "roofline".
 int bench_roofline(int argc, char **argv);

@@ -176,6 +176,10 @@ void tcp_abort(struct tcp *t, uint32_t ix);
 int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
                 uint16_t local_ix, uint8_t service, uint32_t *ix);
 
+// tcp_block_new: a block for `key`, in the table under `hash` in place of `old` (FLOW_NONE: a new
+// entry). BLOCK_NONE without room.
+uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old);
+
 // tcp_free: takes the block out of the table and gives it back with all it holds. It is reused from
 // the next turn on.
 void tcp_free(struct tcp *t, uint32_t ix);

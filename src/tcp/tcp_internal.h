@@ -66,10 +66,6 @@ uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key);
 // tcp_isn: RFC 6528 3: a 4 us clock plus a keyed hash of the connection.
 uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key);
 
-// tcp_block_new: a block for `key`, in the table under `hash` in place of `old` (FLOW_NONE: a new
-// entry). BLOCK_NONE without room.
-uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old);
-
 // tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
 

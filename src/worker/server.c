@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -12,8 +13,6 @@
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "worker/server_memory.h"
-
-#include <sys/mman.h>
 struct arena {
     uint8_t *at;
     size_t used, size;
@@ -22,7 +21,10 @@ static struct arena *open_arena(const struct server_params *p, uint64_t bytes, s
 {
     struct arena *a = calloc(1, sizeof(*a));
     a->size = ALIGN_UP(bytes, 2u << 20);
-    a->at = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (p->pages != SERVER_PAGES_NONE ? MAP_HUGETLB : 0) | MAP_POPULATE, -1, 0);
+    a->at = mmap(NULL, a->size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | (p->pages != SERVER_PAGES_NONE ? MAP_HUGETLB : 0) |
+                     MAP_POPULATE,
+                 -1, 0);
     if (a->at == MAP_FAILED) {
         err_set(err, "mmap %zu", a->size);
         return NULL;

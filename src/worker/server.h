@@ -34,13 +34,14 @@ struct server_params {
     unsigned linux_cpu;
     unsigned n_workers;
     unsigned worker_cpu[SERVER_WORKERS_MAX];
-    uint32_t connections;      // of all workers
-    uint32_t time_wait;        // records, of all workers
-    uint32_t syn_received;     // half-open connections, of all workers
-    uint32_t extensions;       // extension records, of all workers
-    uint32_t packets;          // a worker
-    uint32_t buffers;          // 2 KiB data buffers, a worker
-    uint64_t image_bytes_max;  // a service; 0: no limit but memory
+    uint32_t connections;         // of all workers
+    uint32_t time_wait;           // records, of all workers
+    uint32_t syn_received;        // half-open connections, of all workers
+    uint32_t extensions;          // extension records, of all workers
+    uint32_t packets;             // a worker
+    uint32_t buffers;             // 2 KiB data buffers, a worker
+    uint64_t extra_packet_bytes;  // DPDK memory for pools that the caller makes
+    uint64_t image_bytes_max;     // a service; 0: no limit but memory
     struct tcp_config tcp;
     unsigned n_ports;
     struct server_port_params ports[WORKER_PORTS_MAX];

@@ -55,5 +55,6 @@ uint64_t server_packet_bytes(const struct server_params *p)
 {
     // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.
     enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20 };
-    return (uint64_t)p->n_workers * ((uint64_t)p->packets * PER_PACKET + PER_POOL);
+    return p->extra_packet_bytes +
+           (uint64_t)p->n_workers * ((uint64_t)p->packets * PER_PACKET + PER_POOL);
 }

@@ -1,0 +1,245 @@
+// The server's echo beside the bare loop: the same client, the same packets, the same run. The
+// server is the real one (ports, loop, TCP, application); only its handshakes are left out:
+// connections are put into its table as the third segment would have.
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bench/bench_main.h"
+#include "bench/measure.h"
+#include "drivers/eal.h"
+#include "drivers/port_table.h"
+#include "drivers/ring.h"
+#include "worker/server.h"
+
+static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
+                           "\n"
+                           "The server's echo service and the bare loop, fed in lockstep with the "
+                           "same requests and ACKs;\n"
+                           "prints both rates and their ratio.\n"
+                           "\n"
+                           "  --connections LIST  connections, e.g. 1k,10k,1M (default 1k,10M)\n"
+                           "  --seconds S         seconds for each measurement (default 3)\n"
+                           "  --batch N           packets published at once, even (default 1024)\n"
+                           "  --payload BYTES     bytes of each request, 8 to 1460 (default 64)\n"
+                           "  --order ORDER       connections at `random` (default) or in `turn`\n"
+                           "  --seed N            of the random order (default 1)\n"
+                           "  --cpus A,B          the client's and the server's CPU (default 0,1)\n"
+                           "  --json              one JSON object instead of the table\n";
+
+// The benchmark's own echo: the least that an application can do, so that the figure is the
+// stack's.
+static size_t echo_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    return c10m_send(c, data, len);
+}
+
+static const struct c10m_app echo = {.name = "bench-echo", .data = echo_data};
+
+static struct lockstep_work turn(void *ctx)
+{
+    struct worker *w = ctx;
+    const uint64_t tx = w->stats->c.tx_packets;
+    worker_turn(w);
+    return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
+}
+
+static void make_params(const struct bench_options *o, struct server_params *p, const char *prefix)
+{
+    uint32_t most = 0;
+    for (unsigned i = 0; i < o->count_n; i++)
+        most = MAX(most, o->counts[i]);
+    server_params_default(p);
+    p->prefix = prefix;
+    p->linux_cpu = o->client_cpu;
+    p->worker_cpu[0] = o->server_cpu;
+    p->connections = most;
+    p->packets = bench_pool_packets(o->batch);
+    p->n_ports = 1;
+    struct server_port_params *pp = &p->ports[0];
+    pp->port = (struct port_params){.name = "wire", .driver = "ring", .node = -1};
+    pp->port.rx_ring = pp->port.tx_ring = bench_slots(o->batch);
+    net_config_default(&pp->net);
+    pp->net.n_locals = 1;
+    pp->net.locals[0] = (struct net_local){BENCH_SERVER_V4, 24};
+    pp->net.gateway = BENCH_SERVER_V4 + 253;
+    pp->net.n_statics = 1;
+    pp->net.statics[0] = (struct net_static){pp->net.gateway, {{2, 0, 0, 0, 0, 9}}};
+    p->n_services = 1;
+    p->services[0] = (struct server_service_params){
+        .name = "echo",
+        .app = &echo,
+        .tcp = {.port = BENCH_SERVER_PORT,
+                .local_ix = UINT16_MAX,
+                .nodelay = true,
+                .rcv_limit = 65536,
+                .snd_limit = 65536,
+                .connections_max = most},
+    };
+}
+
+// What tcp_listen_input and the third segment would have made, at the feed's sequence numbers.
+static bool install(struct tcp *t, const struct feed_conn c)
+{
+    const struct flow_key key = {ip_from_v4(c.remote_v4), c.remote_port, BENCH_SERVER_PORT, 0, 0};
+    const uint32_t ix = tcp_block_new(t, &key, 0, FLOW_NONE);
+    if (ix == BLOCK_NONE)
+        return false;
+    struct block *b = &t->blocks[ix];
+    b->iss = b->irs = FEED_ISS;
+    b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = FEED_ISS + 1;
+    b->rcv_nxt = FEED_ISS + 1;
+    b->rcv_adv = b->rcv_nxt + 65535;
+    b->snd_wl1 = FEED_ISS;
+    b->snd_wnd = 65535;
+    b->mss = 1460;
+    b->cwnd = 10 * 1460;
+    b->flags |= BF_IN_APP;
+    tcp_set_state(b, STEP_PASSIVE_DONE);
+    return true;
+}
+
+static void uninstall_all(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->block_count; i++) {
+        struct block *b = &w->tcp.blocks[i];
+        if (b->state == TCP_FREE)
+            continue;
+        tcp_set_state(b, STEP_END);
+        tcp_free(&w->tcp, i);
+    }
+    index_pool_turn_end(w->tcp.block_pool);
+}
+
+static void print_stages(const struct core_stats *before, const struct core_stats *now,
+                         uint64_t packets)
+{
+    fprintf(stderr, "  cycles per received packet:");
+    for (unsigned s = 0; s < STAGE_idle; s++)
+        fprintf(stderr, " %s %.1f", stat_stage_names[s].name,
+                (double)(now->cycles[s] - before->cycles[s]) / (double)packets);
+    fputc('\n', stderr);
+}
+
+static int measure_server(const struct bench_options *o, struct worker *w, struct port *client,
+                          struct pkt_pool *pool, struct bench_row *row, struct err *err)
+{
+    struct lockstep_server server = {.turn = turn, .ctx = w};
+    struct feed_params fp = {.port = client,
+                             .pool = pool,
+                             .server = &server,
+                             .server_mac = w->ports[0].port->mac,
+                             .server_v4 = BENCH_SERVER_V4,
+                             .client_v4 = BENCH_CLIENT_V4,
+                             .server_port = BENCH_SERVER_PORT,
+                             .connections = row->connections,
+                             .batch = MIN(o->batch, row->connections & ~1u),
+                             .payload = o->payload,
+                             .order = o->order,
+                             .seed = o->seed,
+                             .check_tcp_sum = true};
+    for (uint32_t i = 0; i < row->connections; i++)
+        if (!install(&w->tcp, feed_conn_at(&fp, i)))
+            return err_set(err, "connection %u found no place", i);
+    struct feed *f = feed_new(&fp, err);
+    if (f == NULL)
+        return -1;
+    static struct core_stats before, now;
+    stat_snapshot(&before, w->stats);
+    int rc = eal_worker_launch(0, lockstep_run, &server, err);
+    if (rc == 0) {
+        rc = bench_feed_for(f, o->seconds, row, err);
+        lockstep_stop(&server);
+        eal_worker_join(0);
+    }
+    stat_snapshot(&now, w->stats);
+    if (!o->json)
+        print_stages(&before, &now, now.c.rx_packets - before.c.rx_packets);
+    if (rc == 0 && stat_dropped_rx(&now) + stat_dropped_tx(&now) != 0)
+        rc = err_set(err, "the server dropped %llu packets",
+                     (unsigned long long)(stat_dropped_rx(&now) + stat_dropped_tx(&now)));
+    feed_free(f);
+    uninstall_all(w);
+    return rc;
+}
+
+static void print_row(const struct bench_options *o, const struct bench_row *bare,
+                      const struct bench_row *server, bool first)
+{
+    const double hz = (double)rte_get_tsc_hz();
+    const double a = (double)bare->cycles / (double)bare->packets;
+    const double b = (double)server->cycles / (double)server->packets;
+    if (o->json)
+        printf("%s{\"connections\":%u,\"bare_mpps\":%.3f,\"server_mpps\":%.3f,"
+               "\"bare_cycles_per_packet\":%.1f,\"server_cycles_per_packet\":%.1f,"
+               "\"ratio\":%.3f,\"packets\":%llu}",
+               first ? "" : ",", server->connections, hz / a / 1e6, hz / b / 1e6, a, b, a / b,
+               (unsigned long long)server->packets);
+    else
+        printf("%11u  %9.2f  %11.2f  %11.1f  %13.1f  %5.1f %%\n", server->connections, hz / a / 1e6,
+               hz / b / 1e6, a, b, 100 * a / b);
+    fflush(stdout);
+}
+
+static int run_all(const struct bench_options *o, struct server *s, struct err *err)
+{
+    struct bench_wire wire = {0};
+    struct pkt_pool *pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
+    struct port_params far = {.name = "client", .driver = "ring", .queues = 1, .node = -1};
+    far.pools[0] = pool;
+    far.has_mac = true;
+    far.mac = server_params_of(s)->ports[0].net.statics[0].mac;
+    struct port *client = pool == NULL ? NULL : ring_open_far(server_port(s, 0), &far, err);
+    int rc = client == NULL ? -1 : bench_wire_open(o->batch, &wire, err);
+    for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
+        struct bench_row bare = {.connections = o->counts[i]}, server = bare;
+        rc = bench_measure_bare(o, &wire, &bare, err);
+        if (rc == 0)
+            rc = measure_server(o, server_worker(s, 0), client, pool, &server, err);
+        if (rc == 0)
+            print_row(o, &bare, &server, i == 0);
+    }
+    bench_wire_close(&wire);
+    port_close(client);
+    pkt_pool_destroy(pool);
+    return rc;
+}
+
+int bench_echo(int argc, char **argv)
+{
+    struct bench_options o = {.counts = {1000, 10000000},
+                              .count_n = 2,
+                              .batch = 1024,
+                              .payload = 64,
+                              .seconds = 3,
+                              .seed = 1,
+                              .server_cpu = 1};
+    int rc = bench_options_parse(argc, argv, "echo", help, &o);
+    if (rc != 0)
+        return rc == 1 ? 0 : 2;
+    struct err err = {""};
+    struct server_params p;
+    char prefix[32];
+    snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
+    make_params(&o, &p, prefix);
+    p.extra_packet_bytes = 64u << 20;  // the client's pool and the bare loop's wire
+    struct server *s = server_start(&p, &err);
+    if (s == NULL) {
+        fprintf(stderr, "c10m bench echo: %s\n", err.text);
+        return 1;
+    }
+    if (o.json)
+        printf("{\"bench\":\"echo\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o.batch,
+               o.payload);
+    else
+        printf("echo, request in, reply out, pure ACK in; %u-byte payload, batches of %u\n"
+               "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio\n",
+               o.payload, o.batch);
+    rc = run_all(&o, s, &err);
+    if (o.json)
+        printf("]}\n");
+    if (rc != 0)
+        fprintf(stderr, "c10m bench echo: %s\n", err.text);
+    server_stop(s);
+    return rc == 0 ? 0 : 1;
+}

@@ -1,0 +1,58 @@
+// measure.h: what the benchmarks of the loop share: a wire, its measuring client, the cost of a
+// batch.
+#pragma once
+#include "base/err.h"
+#include "bench/feed.h"
+
+enum {
+    BENCH_COUNTS_MAX = 16,
+    BENCH_SERVER_V4 = 0x0a000001,  // 10.0.0.1
+    BENCH_CLIENT_V4 = 0x0a400000,  // 10.64.0.0 and up
+    BENCH_SERVER_PORT = 7,
+};
+
+// bench_options: what every benchmark of the loop takes from the command line.
+struct bench_options {
+    uint32_t counts[BENCH_COUNTS_MAX];  // of connections
+    unsigned count_n;
+    uint32_t batch, payload;
+    double seconds;
+    enum feed_order order;
+    uint64_t seed;
+    unsigned client_cpu, server_cpu;
+    bool json;
+};
+
+// bench_options_parse: fills *o, whose defaults are set. 0: go on; 1: help was printed; 2: bad
+// usage, said on stderr.
+int bench_options_parse(int argc, char **argv, const char *name, const char *help,
+                        struct bench_options *o);
+
+// bench_row: one measurement: packets received, cycles of busy turns.
+struct bench_row {
+    uint32_t connections;
+    uint64_t packets, cycles, turns;
+    double median;  // cycles per packet, over batches
+    size_t page_bytes, memory_bytes;
+};
+
+// bench_wire: two ends of a ring port and their pools.
+struct bench_wire {
+    struct port *server, *client;
+    struct pkt_pool *server_pool, *client_pool;
+};
+
+// bench_slots: ring slots that hold a batch. bench_pool_packets: packets of a pool at such a ring.
+uint32_t bench_slots(uint32_t batch);
+uint32_t bench_pool_packets(uint32_t batch);
+
+// bench_wire_open, bench_wire_close: 0, or -1 and *err; closing takes what was opened.
+int bench_wire_open(uint32_t batch, struct bench_wire *w, struct err *err);
+void bench_wire_close(struct bench_wire *w);
+
+// bench_feed_for: batches for so many seconds after some to warm up, summed into *row. 0 or -1.
+int bench_feed_for(struct feed *f, double seconds, struct bench_row *row, struct err *err);
+
+// bench_measure_bare: the bare loop over that wire with row->connections, on EAL worker 0.
+int bench_measure_bare(const struct bench_options *o, struct bench_wire *w, struct bench_row *row,
+                       struct err *err);
