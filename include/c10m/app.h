@@ -26,6 +26,8 @@ enum {
     // (from the first unconsumed byte on, never fewer than the time before): a parser that waits
     // for the end of something may rely on it.
     C10M_DATA_CONTIG_BYTES = 16384,
+    C10M_SEND_REF_BYTES_MAX =
+        1 << 30,  // of one c10m_send_ref: sequence numbers compare within 2^31
 };
 
 // Why a connection ended, as `close` is told.
@@ -86,8 +88,9 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len);
 // c10m_send_room: bytes that c10m_send would take now.
 size_t c10m_send_room(const struct c10m_conn *c);
 
-// c10m_send_ref: queues bytes [off, off + len) of an image without copying; all or nothing. False:
-// the queue of references is full; `writable` follows.
+// c10m_send_ref: queues bytes [off, off + len) of an image without copying, len at most
+// C10M_SEND_REF_BYTES_MAX; all or nothing. False: the queue of references is full; `writable`
+// follows.
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len);
 
 // c10m_send_queued: bytes taken by c10m_send and c10m_send_ref that the peer has not acknowledged

@@ -260,7 +260,8 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
 
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)
 {
-    MUST(c->inside && !c->shut && len != 0 && off <= image->len && len <= image->len - off);
+    MUST(c->inside && !c->shut && len != 0 && len <= C10M_SEND_REF_BYTES_MAX && off <= image->len &&
+         len <= image->len - off);
     if (c->refs_refused != 0) {
         c->refs_refused--;
         c->cut_short = true;

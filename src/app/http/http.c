@@ -203,9 +203,9 @@ static void answer(struct c10m_conn *c, struct http_conn *st, const struct http_
     }
     if (status != 0)
         reply = http_site_fixed(status);
-    st->flags = (uint8_t)((st->flags & ENDED) | (http_keep_alive(r) ? 0 : LAST) |
-                          (r->method == HTTP_HEAD ? HEAD_ONLY : 0) |
-                          (r->flags & HTTP_MINOR_0 ? KEEP_1_0 : 0));
+    st->flags =
+        (uint8_t)((http_keep_alive(r) ? 0 : LAST) | (r->method == HTTP_HEAD ? HEAD_ONLY : 0) |
+                  (r->flags & HTTP_MINOR_0 ? KEEP_1_0 : 0));
     respond(c, st, s, reply, now_us);
 }
 

@@ -172,6 +172,9 @@ static int load_open_file(struct loader *l, int fd)
     if (++l->files > l->limits->files_max)
         return fail(l, "%s: more than files_max = %llu files below the root", l->path,
                     (unsigned long long)l->limits->files_max);
+    if (len > C10M_SEND_REF_BYTES_MAX)
+        return fail(l, "%s: %llu bytes: a file may have at most %d", l->path,
+                    (unsigned long long)len, C10M_SEND_REF_BYTES_MAX);
     if (len > l->limits->bytes_max - l->bytes)
         return fail(l, "%s: %llu bytes, and %llu before it: more than bytes_max = %llu", l->path,
                     (unsigned long long)len, (unsigned long long)l->bytes,
