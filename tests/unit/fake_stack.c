@@ -1,6 +1,5 @@
 #include "unit/fake_stack.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,15 +309,6 @@ void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->now_us;
-}
-
-int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value)
-{
-    MUST(c->inside);
-    if (option != C10M_OPT_NODELAY)
-        return -EINVAL;
-    c->nodelay = value;
-    return 0;
 }
 
 const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)

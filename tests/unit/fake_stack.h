@@ -25,7 +25,7 @@ struct c10m_conn {
     unsigned refs_refused;  // so many c10m_send_ref are refused first
     uint64_t now_us, timer_us;
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
-    unsigned data_calls, timer_sets, nodelay;
+    unsigned data_calls, timer_sets;
 };
 
 // fake_service_new: runs the application's init with `params`: key, value, ... NULL. NULL: init

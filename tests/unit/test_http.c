@@ -169,7 +169,6 @@ static void get_answers_the_file_and_all_its_fields(void **state)
     assert_non_null(field(&a, "Last-Modified"));
     assert_non_null(field(&a, "ETag"));
     assert_false(c->shut);
-    assert_true(c->nodelay);
     fake_close(c);
     fake_service_free(s);
 }

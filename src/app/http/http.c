@@ -212,7 +212,6 @@ static void answer(struct c10m_conn *c, struct http_conn *st, const struct http_
 static void http_open(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
-    c10m_set_option(c, C10M_OPT_NODELAY, 1);
     set_deadline(c, st, c10m_now_us(c), service_of(c)->params.header_timeout_ms);
 }
 
