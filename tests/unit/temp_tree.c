@@ -27,7 +27,7 @@ void temp_tree_file(const char *root, const char *path, const void *bytes, size_
 
 void temp_tree_make(char *root, const struct temp_entry *entries, size_t n)
 {
-    snprintf(root, TEMP_PATH_BYTES, "%s", "/tmp/c10m-test-XXXXXX");
+    snprintf(root, TEMP_PATH_BYTES, "%s", "/tmp/c10m-test-app-XXXXXX");
     need(mkdtemp(root) != NULL, root);
     for (size_t i = 0; i < n; i++) {
         const struct temp_entry *e = &entries[i];
