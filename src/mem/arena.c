@@ -1,0 +1,175 @@
+#include "mem/arena.h"
+
+#include <errno.h>
+#include <numa.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mem/hugedir.h"
+#include "mem/ledger.h"
+
+enum { NODES_MAX = 1024, BITS_PER_LONG = 8 * sizeof(long) };
+
+struct arena {
+    char name[HUGEDIR_NAME_BYTES];
+    uint8_t *at;  // MAP_FAILED: not mapped
+    uint64_t reserved_bytes;
+    uint64_t carved_bytes;
+    size_t page_bytes;
+    bool has_dir;
+    struct hugedir dir;
+    unsigned n_rows;
+    struct arena_row rows[ARENA_ROWS_MAX];
+};
+
+static int bind_to_node(const struct arena *a, int node, struct err *e)
+{
+    unsigned long mask[NODES_MAX / BITS_PER_LONG] = {0};
+    if (node < 0 || (node == 0 && numa_available() < 0))
+        return 0;
+    if (node >= NODES_MAX)
+        return err_set(e, "NUMA node %d: expected at most %d", node, NODES_MAX - 1);
+    mask[(unsigned)node / BITS_PER_LONG] |= 1ul << (unsigned)node % BITS_PER_LONG;
+    if (mbind(a->at, a->reserved_bytes, MPOL_BIND, mask, NODES_MAX + 1, 0) != 0)
+        return err_set(e, "NUMA node %d: cannot bind memory to it: %s", node, strerror(errno));
+    return 0;
+}
+
+// touch: every page now; the kernel reports a missing one here, as a signal it would come later.
+static int touch(const struct arena *a, struct err *e)
+{
+    char bytes[LEDGER_GROUPED_BYTES];
+    if (madvise(a->at, a->reserved_bytes, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    return err_set(e, "%s: the kernel did not hand out %s bytes in pages of %zu KiB: %s", a->name,
+                   ledger_grouped(bytes, a->reserved_bytes), a->page_bytes / 1024, strerror(errno));
+}
+
+static int map(struct arena *a, int fd, int flags, struct err *e)
+{
+    char bytes[LEDGER_GROUPED_BYTES];
+    a->at = mmap(NULL, a->reserved_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (a->at != MAP_FAILED)
+        return 0;
+    return err_set(e, "%s: cannot map %s bytes: %s", a->name,
+                   ledger_grouped(bytes, a->reserved_bytes), strerror(errno));
+}
+
+static int map_file(struct arena *a, int node, struct err *e)
+{
+    const int fd = hugedir_create(&a->dir, a->page_bytes, e);
+    if (fd < 0)
+        return -1;
+    int rc = ftruncate(fd, (off_t)a->reserved_bytes);
+    if (rc != 0)
+        err_set(e, "%s: %s", a->name, strerror(errno));
+    else
+        rc = map(a, fd, MAP_SHARED, e);
+    close(fd);
+    if (rc != 0 || bind_to_node(a, node, e) != 0)
+        return -1;
+    return touch(a, e);
+}
+
+static int reserve(struct arena *a, const struct arena_params *p, struct err *e)
+{
+    struct page_supply h;
+    if (p->pages != PAGES_NONE) {
+        if (hugedir_open(&a->dir, p->dir, p->name, e) != 0)
+            return -1;
+        a->has_dir = true;
+    }
+    page_supply_read(&h, "/sys", p->node);
+    if (page_supply_choose(&h, p->pages, p->bytes, p->leave_bytes, &a->page_bytes, e) != 0)
+        return -1;
+    a->reserved_bytes = ALIGN_UP(p->bytes, a->page_bytes);
+    if (p->pages != PAGES_NONE)
+        return map_file(a, p->node, e);
+    if (map(a, -1, MAP_PRIVATE | MAP_ANONYMOUS, e) != 0)
+        return -1;
+    return bind_to_node(a, p->node, e);
+}
+
+struct arena *arena_open(const struct arena_params *params, struct err *e)
+{
+    CHECK(params->bytes != 0);
+    struct arena *a = calloc(1, sizeof(*a));
+    if (a == NULL) {
+        err_set(e, "%s: no memory", params->name);
+        return NULL;
+    }
+    a->at = MAP_FAILED;
+    snprintf(a->name, sizeof(a->name), "%s", params->name);
+    if (reserve(a, params, e) == 0)
+        return a;
+    arena_close(a);
+    return NULL;
+}
+
+void arena_close(struct arena *a)
+{
+    if (a == NULL)
+        return;
+    if (a->at != MAP_FAILED)
+        munmap(a->at, a->reserved_bytes);
+    if (a->has_dir)
+        hugedir_close(&a->dir);
+    free(a);
+}
+
+static struct arena_row *row_of(struct arena *a, const char *name)
+{
+    for (unsigned i = 0; i < a->n_rows; i++)
+        if (strcmp(a->rows[i].name, name) == 0)
+            return &a->rows[i];
+    CHECK(a->n_rows < ARENA_ROWS_MAX && strlen(name) < ARENA_ROW_NAME_BYTES);
+    struct arena_row *r = &a->rows[a->n_rows++];
+    snprintf(r->name, sizeof(r->name), "%s", name);
+    return r;
+}
+
+void *arena_carve(struct arena *a, const char *name, uint64_t bytes, uint64_t align)
+{
+    CHECK(align != 0 && (align & (align - 1)) == 0 && align <= a->page_bytes);
+    const uint64_t from = ALIGN_UP(a->carved_bytes, align);
+    if (from > a->reserved_bytes || bytes > a->reserved_bytes - from)
+        return NULL;
+    row_of(a, name)->bytes += bytes;
+    a->carved_bytes = from + bytes;
+    return a->at + from;
+}
+
+const char *arena_name(const struct arena *a)
+{
+    return a->name;
+}
+
+size_t arena_page_bytes(const struct arena *a)
+{
+    return a->page_bytes;
+}
+
+uint64_t arena_reserved_bytes(const struct arena *a)
+{
+    return a->reserved_bytes;
+}
+
+uint64_t arena_carved_bytes(const struct arena *a)
+{
+    return a->carved_bytes;
+}
+
+unsigned arena_stale_removed(const struct arena *a)
+{
+    return a->dir.removed;
+}
+
+const struct arena_row *arena_rows(const struct arena *a, unsigned *n)
+{
+    *n = a->n_rows;
+    return a->rows;
+}

@@ -1,0 +1,264 @@
+#include "mem/hugedir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mem/page_supply.h"
+
+enum {
+    PATH_BYTES = HUGEDIR_PATH_BYTES + HUGEDIR_NAME_BYTES + 16,
+    LOCK_TRIES = 20,  // 10 ms each: another process is looking whether our lock's owner lives
+};
+
+static const char MOUNT_SOURCE[] = "c10m";
+static const char LOCK_SUFFIX[] = ".lock";
+static const char *const SIZE_DIRS[] = {"2M", "1G"};
+
+static const char *size_dir(size_t page_bytes)
+{
+    return SIZE_DIRS[page_bytes == PAGE_1G];
+}
+
+static void lock_path(char out[PATH_BYTES], const char *dir, const char *name)
+{
+    snprintf(out, PATH_BYTES, "%s/%s%s", dir, name, LOCK_SUFFIX);
+}
+
+static void file_path(char out[PATH_BYTES], const char *dir, const char *size, const char *name)
+{
+    snprintf(out, PATH_BYTES, "%s/%s/%s", dir, size, name);
+}
+
+// make_dirs: mkdir -p; counts in *made what was not there.
+static int make_dirs(const char *dir, unsigned *made)
+{
+    char path[HUGEDIR_PATH_BYTES];
+    for (const char *end = dir; *end != '\0';) {
+        end = strchrnul(end + 1, '/');
+        snprintf(path, sizeof(path), "%.*s", (int)(end - dir), dir);
+        if (mkdir(path, 0755) == 0)
+            ++*made;
+        else if (errno != EEXIST)
+            return -1;
+    }
+    return 0;
+}
+
+static void remove_dirs(const char *dir, unsigned made)
+{
+    char path[HUGEDIR_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s", dir);
+    for (; made > 0 && rmdir(path) == 0; made--)
+        *strrchr(path, '/') = '\0';
+}
+
+// try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. A file
+// that was unlinked between open and flock locks nothing: EAGAIN is EWOULDBLOCK, so it is tried
+// again too.
+static int try_lock(const char *path, int flags)
+{
+    struct stat by_fd, by_path;
+    const int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+    if (fd < 0)
+        return -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        if (fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 && by_fd.st_ino == by_path.st_ino)
+            return fd;
+        errno = EWOULDBLOCK;
+    }
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static unsigned remove_files(const char *dir, const char *name)
+{
+    char path[PATH_BYTES];
+    unsigned n = 0;
+    for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
+        file_path(path, dir, SIZE_DIRS[i], name);
+        n += unlink(path) == 0;
+    }
+    return n;
+}
+
+// remove_if_dead: the files of one lock file's owner, unless he lives.
+static unsigned remove_if_dead(const char *dir, const char *lock_file)
+{
+    char path[PATH_BYTES], name[HUGEDIR_NAME_BYTES];
+    const size_t len = strlen(lock_file) - (sizeof(LOCK_SUFFIX) - 1);
+    if (len >= sizeof(name))
+        return 0;
+    snprintf(name, sizeof(name), "%.*s", (int)len, lock_file);
+    lock_path(path, dir, name);
+    const int fd = try_lock(path, 0);
+    if (fd < 0)
+        return 0;
+    const unsigned n = remove_files(dir, name);
+    unlink(path);
+    close(fd);
+    return n;
+}
+
+static unsigned remove_dead(const char *dir)
+{
+    unsigned n = 0;
+    DIR *d = opendir(dir);
+    if (d == NULL)
+        return 0;
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        const size_t len = strlen(e->d_name), suffix = sizeof(LOCK_SUFFIX) - 1;
+        if (len > suffix && strcmp(e->d_name + len - suffix, LOCK_SUFFIX) == 0)
+            n += remove_if_dead(dir, e->d_name);
+    }
+    closedir(d);
+    return n;
+}
+
+static long owner_pid(const char *path)
+{
+    char pid[24] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    const ssize_t n = read(fd, pid, sizeof(pid) - 1);
+    close(fd);
+    return n > 0 ? strtol(pid, NULL, 10) : 0;
+}
+
+static int take_lock(struct hugedir *d, struct err *e)
+{
+    char path[PATH_BYTES];
+    const struct timespec wait = {0, 10 * 1000 * 1000};
+    lock_path(path, d->dir, d->name);
+    for (int i = 0; i < LOCK_TRIES && d->lock_fd < 0; i++) {
+        d->lock_fd = try_lock(path, O_CREAT);
+        if (d->lock_fd < 0 && (errno != EWOULDBLOCK || owner_pid(path) != 0))
+            break;
+        if (d->lock_fd < 0)
+            nanosleep(&wait, NULL);
+    }
+    if (d->lock_fd < 0 && errno == EWOULDBLOCK)
+        return err_set(e, "%s: in use by the running process %ld: stop it or choose another name",
+                       path, owner_pid(path));
+    if (d->lock_fd < 0)
+        return err_set(e, "%s: %s", path, strerror(errno));
+    if (ftruncate(d->lock_fd, 0) != 0 || dprintf(d->lock_fd, "%ld\n", (long)getpid()) < 0)
+        return err_set(e, "%s: %s", path, strerror(errno));
+    d->removed += remove_files(d->dir, d->name);  // a lock file may be lost, the file is ours
+    return 0;
+}
+
+int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct err *e)
+{
+    *d = (struct hugedir){.lock_fd = -1};
+    if (dir[0] != '/' || strlen(dir) >= sizeof(d->dir) || dir[strlen(dir) - 1] == '/')
+        return err_set(e,
+                       "%s: expected an absolute path of less than %d bytes without a last slash",
+                       dir, HUGEDIR_PATH_BYTES);
+    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
+        strlen(name) >= sizeof(d->name))
+        return err_set(e, "\"%s\": expected a file name of less than %d bytes", name,
+                       HUGEDIR_NAME_BYTES);
+    snprintf(d->dir, sizeof(d->dir), "%s", dir);
+    snprintf(d->name, sizeof(d->name), "%s", name);
+    if (make_dirs(dir, &d->dirs_made) != 0) {
+        err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
+    } else {
+        d->removed = remove_dead(dir);
+        if (take_lock(d, e) == 0)
+            return 0;
+    }
+    hugedir_close(d);
+    return -1;
+}
+
+static bool is_hugetlbfs(const struct statfs *s, size_t page_bytes)
+{
+    return s->f_type == HUGETLBFS_MAGIC && (size_t)s->f_bsize == page_bytes;
+}
+
+static int mount_size(const struct hugedir *d, size_t page_bytes, struct err *e)
+{
+    char path[PATH_BYTES], options[32];
+    struct statfs s;
+    file_path(path, d->dir, size_dir(page_bytes), "");
+    path[strlen(path) - 1] = '\0';
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return err_set(e, "%s: %s", path, strerror(errno));
+    if (statfs(path, &s) == 0 && is_hugetlbfs(&s, page_bytes))
+        return 0;
+    snprintf(options, sizeof(options), "pagesize=%s,mode=0700", size_dir(page_bytes));
+    if (mount(MOUNT_SOURCE, path, "hugetlbfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0)
+        return 0;
+    return err_set(e,
+                   "cannot mount hugetlbfs: %s: as root: mount -t hugetlbfs -o pagesize=%s %s %s",
+                   strerror(errno), size_dir(page_bytes), MOUNT_SOURCE, path);
+}
+
+int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
+{
+    char path[PATH_BYTES];
+    struct statfs s;
+    if (mount_size(d, page_bytes, e) != 0)
+        return -1;
+    file_path(path, d->dir, size_dir(page_bytes), d->name);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set(e, "%s: %s", path, strerror(errno));
+    // Another process may have unmounted it between the look and the open.
+    if (fstatfs(fd, &s) == 0 && is_hugetlbfs(&s, page_bytes))
+        return fd;
+    unlink(path);
+    close(fd);
+    return err_set(e, "%s: not on a hugetlbfs of this page size: start again", path);
+}
+
+// unmount_ours: a mount that we made, whoever of us; one in use stays.
+static void unmount_ours(const char *path)
+{
+    struct mntent m;
+    char buf[4096];
+    bool ours = false;
+    FILE *f = setmntent("/proc/self/mounts", "re");
+    if (f == NULL)
+        return;
+    while (getmntent_r(f, &m, buf, sizeof(buf)) != NULL)
+        if (strcmp(m.mnt_dir, path) == 0)
+            ours = strcmp(m.mnt_fsname, MOUNT_SOURCE) == 0 && strcmp(m.mnt_type, "hugetlbfs") == 0;
+    endmntent(f);
+    if (ours)
+        umount2(path, 0);
+}
+
+void hugedir_close(struct hugedir *d)
+{
+    char path[PATH_BYTES];
+    if (d->lock_fd >= 0) {
+        remove_files(d->dir, d->name);
+        for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
+            snprintf(path, sizeof(path), "%s/%s", d->dir, SIZE_DIRS[i]);
+            unmount_ours(path);
+            rmdir(path);
+        }
+        lock_path(path, d->dir, d->name);
+        unlink(path);
+        close(d->lock_fd);
+        d->lock_fd = -1;
+    }
+    remove_dirs(d->dir, d->dirs_made);
+    d->dirs_made = 0;
+}

@@ -1,0 +1,30 @@
+// hugedir.h: a directory of ours with one hugetlbfs per page size, and who owns which file in it.
+//
+//   DIR/NAME.lock   flock of the living owner, its pid as text; the kernel lets go of it at kill -9
+//   DIR/2M, DIR/1G  hugetlbfs, mounted by us where it is not (source "c10m": whoever leaves last
+//                   unmounts), with one file NAME per owner
+#pragma once
+#include "base/base.h"
+#include "base/err.h"
+
+enum { HUGEDIR_PATH_BYTES = 256, HUGEDIR_NAME_BYTES = 64 };
+
+struct hugedir {
+    char dir[HUGEDIR_PATH_BYTES];
+    char name[HUGEDIR_NAME_BYTES];
+    int lock_fd;
+    unsigned removed;    // files of dead owners that open removed
+    unsigned dirs_made;  // components of dir that were not there
+};
+
+// hugedir_open: makes DIR, removes the files of dead owners of any name (their pages are free
+// again), and takes NAME. -1: NAME belongs to a living process (*e names its pid), or a file
+// operation failed; nothing is left behind.
+int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct err *e);
+
+// hugedir_create: an empty file NAME on the hugetlbfs of page_bytes (PAGE_2M, PAGE_1G), mounted if
+// it is not: needs root then. Returns its descriptor, or -1.
+int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e);
+
+// hugedir_close: removes the files of NAME, and mounts and directories that nobody uses any more.
+void hugedir_close(struct hugedir *d);

@@ -1,0 +1,479 @@
+// test_arena.c: the claims of mem/ledger.h, page_supply.h, hugedir.h and arena.h. With root and
+// memory to spare, 2 MiB pages are reserved for the test and given back; else those tests are
+// skipped.
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "mem/arena.h"
+#include "mem/ledger.h"
+
+enum { TEST_PAGES = 8 };
+
+static const char NR_2M[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+
+static char root[64];  // of this test run: fake /sys and hugepage directories
+static long pages_added;
+
+static long read_pages(void)
+{
+    long n = -1;
+    FILE *f = fopen(NR_2M, "r");
+    if (f == NULL)
+        return -1;
+    if (fscanf(f, "%ld", &n) != 1)
+        n = -1;
+    fclose(f);
+    return n;
+}
+
+static void add_pages(long n)
+{
+    const long before = read_pages();
+    FILE *f = fopen(NR_2M, "w");
+    if (f == NULL || before < 0)
+        return;
+    fprintf(f, "%ld\n", before + n);
+    if (fclose(f) == 0)
+        pages_added += read_pages() - before;
+}
+
+static int set_up(void **state)
+{
+    snprintf(root, sizeof(root), "/tmp/c10m-test-arena-%d", (int)getpid());
+    add_pages(TEST_PAGES);
+    return mkdir(root, 0755);
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+    if (pages_added > 0)
+        add_pages(-pages_added);
+    snprintf(command, sizeof(command), "rm -rf --one-file-system %s", root);
+    return system(command);
+}
+
+static void need_pages(void)
+{
+    if (pages_added < TEST_PAGES)
+        skip();
+}
+
+static const char *in_root(const char *name)
+{
+    static char path[4][128];
+    static unsigned at;
+    char *p = path[at++ % 4];
+    snprintf(p, 128, "%s/%s", root, name);
+    return p;
+}
+
+static void put_number(const char *dir, const char *file, unsigned long n)
+{
+    char command[512], path[400];
+    snprintf(command, sizeof(command), "mkdir -p %s", dir);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof(path), "%s/%s", dir, file);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%lu\n", n);
+    fclose(f);
+}
+
+static void ledger_sums_and_divides(void **state)
+{
+    struct ledger l = {0};
+    struct text t;
+    ledger_add(&l, "blocks", 1000, 256000, true, "connection blocks");
+    ledger_add(&l, "flow_table", 1000, 7530, true, "finds them");
+    ledger_add(&l, "buffers", 10, 21120, false, "data");
+    ledger_add(&l, "blocks", 1000, 256000, true, "connection blocks");
+    assert_int_equal(l.n, 3);
+    assert_int_equal(ledger_bytes(&l), 540650);
+    assert_int_equal(ledger_connection_bytes(&l), 519530);
+    text_init(&t, 10000);
+    ledger_render(&l, 2000, &t);
+    const char *s = text_str(&t);
+    assert_non_null(strstr(s, "512,000"));
+    assert_non_null(strstr(s, "540,650"));
+    assert_non_null(strstr(s, "259.76"));
+    assert_non_null(strstr(s, "2112.00"));
+    text_free(&t);
+}
+
+static void empty_ledger_is_a_table_of_zero_bytes(void **state)
+{
+    struct ledger l = {0};
+    struct text t;
+    text_init(&t, 10000);
+    ledger_render(&l, 0, &t);
+    assert_non_null(strstr(text_str(&t), "total"));
+    assert_null(strstr(text_str(&t), "per connection"));
+    assert_int_equal(ledger_bytes(&l), 0);
+    text_free(&t);
+}
+
+static void numbers_are_grouped_by_three(void **state)
+{
+    char s[LEDGER_GROUPED_BYTES];
+    assert_string_equal(ledger_grouped(s, 0), "0");
+    assert_string_equal(ledger_grouped(s, 999), "999");
+    assert_string_equal(ledger_grouped(s, 1280), "1,280");
+    assert_string_equal(ledger_grouped(s, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+static void free_pages_are_without_the_promised_and_by_node(void **state)
+{
+    struct page_supply h;
+    char dir[256];
+    const char *sys = in_root("sys");
+    snprintf(dir, sizeof(dir), "%s/kernel/mm/hugepages/hugepages-2048kB", sys);
+    put_number(dir, "nr_hugepages", 100);
+    put_number(dir, "free_hugepages", 90);
+    put_number(dir, "resv_hugepages", 30);
+    snprintf(dir, sizeof(dir), "%s/devices/system/node/node1/hugepages/hugepages-2048kB", sys);
+    put_number(dir, "nr_hugepages", 50);
+    put_number(dir, "free_hugepages", 45);
+    page_supply_read(&h, sys, -1);
+    assert_int_equal(h.of_2m.total, 100);
+    assert_int_equal(h.of_2m.free, 60);
+    assert_int_equal(h.of_1g.free, 0);
+    page_supply_read(&h, sys, 1);
+    assert_int_equal(h.of_2m.total, 50);
+    assert_int_equal(h.of_2m.free, 45);
+    page_supply_read(&h, sys, 0);
+    assert_int_equal(h.of_2m.free, 0);
+    page_supply_read(&h, "/nowhere", -1);
+    assert_int_equal(h.of_2m.free + h.of_1g.free, 0);
+}
+
+// choose: the page size that is taken, or 0 and the error in e.
+static size_t choose(uint64_t free_2m, uint64_t free_1g, enum pages_kind kind, uint64_t bytes,
+                     uint64_t leave, struct err *e)
+{
+    struct page_supply h = {{free_2m, free_2m}, {free_1g, free_1g}, -1};
+    size_t page = 0;
+    e->text[0] = '\0';
+    int rc = page_supply_choose(&h, kind, bytes, leave, &page, e);
+    assert_int_equal(rc == 0, e->text[0] == '\0');
+    return rc == 0 ? page : 0;
+}
+
+static void page_size_wastes_little_or_is_the_only_one(void **state)
+{
+    struct err e;
+    const uint64_t g = PAGE_1G;
+    assert_int_equal(choose(2000, 4, PAGES_AUTO, 2 * g, 0, &e), PAGE_1G);
+    assert_int_equal(choose(2000, 4, PAGES_AUTO, 2 * g - g / 32, 0, &e), PAGE_1G);
+    assert_int_equal(choose(2000, 4, PAGES_AUTO, 2 * g + 1, 0, &e), PAGE_2M);
+    assert_int_equal(choose(1024, 4, PAGES_AUTO, 2 * g + 1, 0, &e), PAGE_1G);
+    assert_int_equal(choose(2000, 1, PAGES_AUTO, 2 * g, 0, &e), PAGE_2M);
+    assert_int_equal(choose(2000, 4, PAGES_2M, 2 * g, 0, &e), PAGE_2M);
+    assert_int_equal(choose(2000, 4, PAGES_1G, 1, 0, &e), PAGE_1G);
+    assert_int_equal(choose(0, 0, PAGES_NONE, 2 * g, g, &e), PAGE_4K);
+    assert_int_equal(choose(1, 0, PAGES_AUTO, PAGE_2M, 0, &e), PAGE_2M);
+}
+
+static void pages_for_others_are_left_free(void **state)
+{
+    struct err e;
+    const uint64_t g = PAGE_1G;
+    assert_int_equal(choose(512, 0, PAGES_AUTO, g / 2, g / 2, &e), PAGE_2M);
+    assert_int_equal(choose(511, 0, PAGES_AUTO, g / 2, g / 2, &e), 0);
+    assert_string_equal(e.text, "2 MiB pages: 512 needed, 511 free: sysctl vm.nr_hugepages=512");
+    assert_int_equal(choose(256, 1, PAGES_AUTO, g / 2, g / 2, &e), PAGE_2M);
+    assert_int_equal(choose(256, 1, PAGES_AUTO, g, g / 2, &e), PAGE_1G);
+}
+
+static void refusal_says_what_is_missing_and_the_command(void **state)
+{
+    struct err e;
+    size_t page;
+    assert_int_equal(choose(64, 0, PAGES_AUTO, 1280 * PAGE_2M, 0, &e), 0);
+    assert_string_equal(e.text, "2 MiB pages: 1,280 needed, 64 free: sysctl vm.nr_hugepages=1280");
+    assert_int_equal(choose(64, 1, PAGES_1G, PAGE_1G + 1, 0, &e), 0);
+    assert_string_equal(e.text,
+                        "1 GiB pages: 2 needed, 1 free: "
+                        "echo 2 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages");
+    struct page_supply h = {{100, 64}, {0, 0}, 1};  // 36 are somebody's
+    assert_int_equal(page_supply_choose(&h, PAGES_AUTO, 80 * PAGE_2M, 0, &page, &e), -1);
+    assert_string_equal(e.text,
+                        "2 MiB pages: 80 needed, 64 free: echo 116 > "
+                        "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages");
+}
+
+static struct arena *open_arena(const char *dir, const char *name, enum pages_kind pages,
+                                uint64_t bytes, struct err *e)
+{
+    const struct arena_params p = {dir, name, pages, bytes, 0, -1};
+    e->text[0] = '\0';
+    struct arena *a = arena_open(&p, e);
+    assert_int_equal(a != NULL, e->text[0] == '\0');
+    return a;
+}
+
+static bool all_zero(const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != 0)
+            return false;
+    return true;
+}
+
+static void carving_is_aligned_zeroed_bounded_and_told_by_name(struct arena *a)
+{
+    const uint64_t all = arena_reserved_bytes(a);
+    unsigned n;
+    assert_int_equal(all % arena_page_bytes(a), 0);
+    uint8_t *x = arena_carve(a, "one", 100, 64), *y = arena_carve(a, "two", 1000, 4096);
+    assert_int_equal((uintptr_t)x % 64, 0);
+    assert_int_equal((uintptr_t)y % 4096, 0);
+    assert_true(y >= x + 100);
+    assert_true(all_zero(x, 100) && all_zero(y, 1000));
+    assert_int_equal(arena_carved_bytes(a), 4096 + 1000);
+    assert_null(arena_carve(a, "three", all, 64));
+    assert_null(arena_carve(a, "three", UINT64_MAX, 64));
+    const uint64_t rest = all - ALIGN_UP(arena_carved_bytes(a), 64);
+    assert_null(arena_carve(a, "three", rest + 1, 64));
+    uint8_t *z = arena_carve(a, "one", rest, 64);
+    assert_non_null(z);
+    assert_true(all_zero(z, rest));
+    memset(z, 0xff, rest);
+    assert_null(arena_carve(a, "one", 1, 1));
+    assert_non_null(arena_carve(a, "one", 0, 1));
+    const struct arena_row *rows = arena_rows(a, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(rows[0].name, "one");
+    assert_int_equal(rows[0].bytes, 100 + rest);
+    assert_int_equal(rows[1].bytes, 1000);
+}
+
+static void ordinary_memory_needs_no_pages_no_directory_no_root(void **state)
+{
+    struct err e;
+    struct arena *a = open_arena("/proc/nowhere", "x", PAGES_NONE, 1000000, &e);
+    assert_non_null(a);
+    assert_int_equal(arena_page_bytes(a), 4096);
+    carving_is_aligned_zeroed_bounded_and_told_by_name(a);
+    arena_close(a);
+    arena_close(NULL);
+}
+
+// hugetlb_kb: huge pages that this process has touched, whoever else uses some at the same time.
+static long hugetlb_kb(void)
+{
+    char line[256];
+    long kb = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    assert_non_null(f);
+    while (kb < 0 && fgets(line, sizeof(line), f) != NULL)
+        sscanf(line, "HugetlbPages: %ld", &kb);
+    fclose(f);
+    return kb;
+}
+
+static void assert_gone(const char *dir)
+{
+    assert_int_equal(access(dir, F_OK), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void hugepages_are_touched_at_open_and_everything_is_given_back(void **state)
+{
+    need_pages();
+    struct err e;
+    struct arena *a = open_arena(in_root("a/b"), "srv", PAGES_2M, 3 * PAGE_2M + 1, &e);
+    assert_non_null(a);
+    assert_int_equal(hugetlb_kb(), 4 * PAGE_2M / 1024);
+    assert_int_equal(access(in_root("a/b/2M/srv"), F_OK), 0);
+    assert_int_equal(arena_reserved_bytes(a), 4 * PAGE_2M);
+    carving_is_aligned_zeroed_bounded_and_told_by_name(a);
+    arena_close(a);
+    assert_int_equal(hugetlb_kb(), 0);
+    assert_gone(in_root("a"));
+}
+
+static void memory_of_a_node_is_bound_to_it(void **state)
+{
+    need_pages();
+    struct err e = {""};
+    struct arena_params p = {in_root("n"), "srv", PAGES_2M, PAGE_2M, 0, 0};
+    struct arena *a = arena_open(&p, &e);
+    assert_non_null(a);
+    arena_close(a);
+    p.node = 1023;
+    assert_null(arena_open(&p, &e));
+    assert_non_null(strstr(e.text, "node1023"));
+    assert_gone(in_root("n"));
+}
+
+static void too_few_pages_leave_nothing_behind(void **state)
+{
+    struct err e;
+    assert_null(open_arena(in_root("b"), "srv", PAGES_AUTO, 1ull << 50, &e));
+    assert_non_null(strstr(e.text, "2 MiB pages: 536,870,912 needed"));
+    assert_non_null(strstr(e.text, "sysctl vm.nr_hugepages="));
+    assert_gone(in_root("b"));
+}
+
+static void bad_names_and_directories_are_refused(void **state)
+{
+    static const char *const names[] = {"", ".", "..", "a/b", "../x"};
+    struct err e;
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++)
+        assert_null(open_arena(in_root("c"), names[i], PAGES_2M, 1, &e));
+    char longest[400];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    assert_null(open_arena(in_root("c"), longest, PAGES_2M, 1, &e));
+    longest[0] = '/';
+    assert_null(open_arena(longest, "srv", PAGES_2M, 1, &e));
+    assert_null(open_arena("relative", "srv", PAGES_2M, 1, &e));
+    assert_null(open_arena("/", "srv", PAGES_2M, 1, &e));
+    assert_null(open_arena("", "srv", PAGES_2M, 1, &e));
+    assert_null(open_arena("/proc/nowhere/x", "srv", PAGES_2M, 1, &e));
+    assert_non_null(strstr(e.text, "/proc/nowhere/x"));
+    assert_gone(in_root("c"));
+}
+
+// start_owner: a process that holds an arena, filled; it has been opened when this returns.
+static pid_t start_owner(const char *dir, const char *name)
+{
+    int ready[2];
+    char ok = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct err e;
+        const struct arena_params p = {dir, name, PAGES_2M, 2 * PAGE_2M, 0, -1};
+        struct arena *a = arena_open(&p, &e);
+        ok = a != NULL;
+        if (ok)
+            memset(arena_carve(a, "all", 2 * PAGE_2M, 64), 0xff, 2 * PAGE_2M);
+        if (write(ready[1], &ok, 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &ok, 1), 1);
+    assert_int_equal(ok, 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void kill_owner(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void name_of_a_living_process_is_refused_with_its_pid(void **state)
+{
+    need_pages();
+    struct err e;
+    char pid_text[32];
+    const pid_t pid = start_owner(in_root("d"), "srv");
+    snprintf(pid_text, sizeof(pid_text), "process %d", (int)pid);
+    struct arena *refused = open_arena(in_root("d"), "srv", PAGES_2M, 1, &e);
+    const bool named = strstr(e.text, pid_text) != NULL;
+    struct arena *other = open_arena(in_root("d"), "other", PAGES_2M, 1, &e);
+    arena_close(other);
+    const bool kept = access(in_root("d/2M/srv"), F_OK) == 0;
+    kill_owner(pid);
+    assert_null(refused);
+    assert_true(named);
+    assert_non_null(other);
+    assert_true(kept);
+    arena_close(open_arena(in_root("d"), "srv", PAGES_2M, 1, &e));
+    rmdir(in_root("d"));
+    assert_gone(in_root("d"));
+}
+
+static void files_of_killed_processes_of_any_name_are_removed(void **state)
+{
+    need_pages();
+    struct err e;
+    const pid_t one = start_owner(in_root("e"), "one"), two = start_owner(in_root("e"), "two");
+    kill_owner(one);
+    kill_owner(two);
+    assert_int_equal(access(in_root("e/2M/one"), F_OK), 0);
+    assert_int_equal(access(in_root("e/2M/two"), F_OK), 0);
+    struct arena *a = open_arena(in_root("e"), "one", PAGES_2M, 2 * PAGE_2M, &e);
+    assert_non_null(a);
+    assert_int_equal(arena_stale_removed(a), 2);
+    assert_gone(in_root("e/2M/two"));
+    assert_gone(in_root("e/two.lock"));
+    assert_true(all_zero(arena_carve(a, "all", PAGE_2M, 64), PAGE_2M));
+    arena_close(a);
+    rmdir(in_root("e"));
+    assert_gone(in_root("e"));
+}
+
+static void directory_without_the_right_to_mount_is_an_error_that_says_so(void **state)
+{
+    need_pages();
+    int status;
+    const char *dir = in_root("f");
+    assert_int_equal(mkdir(dir, 0777), 0);
+    assert_int_equal(chmod(dir, 0777), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct err e;
+        const struct arena_params p = {dir, "srv", PAGES_2M, 1, 0, -1};
+        if (setuid(65534) != 0)
+            _exit(2);
+        _exit(arena_open(&p, &e) == NULL && strstr(e.text, "as root: mount") != NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void mount_of_somebody_else_is_used_and_left(void **state)
+{
+    need_pages();
+    struct err e;
+    assert_int_equal(mkdir(in_root("g"), 0755), 0);
+    assert_int_equal(mkdir(in_root("g/2M"), 0755), 0);
+    assert_int_equal(mount("theirs", in_root("g/2M"), "hugetlbfs", 0, "pagesize=2M"), 0);
+    struct arena *a = open_arena(in_root("g"), "srv", PAGES_2M, 1, &e);
+    arena_close(a);
+    const int unmounted = umount(in_root("g/2M"));
+    assert_non_null(a);
+    assert_int_equal(unmounted, 0);
+    assert_int_equal(rmdir(in_root("g/2M")), 0);
+    assert_int_equal(rmdir(in_root("g")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ledger_sums_and_divides),
+        cmocka_unit_test(empty_ledger_is_a_table_of_zero_bytes),
+        cmocka_unit_test(numbers_are_grouped_by_three),
+        cmocka_unit_test(free_pages_are_without_the_promised_and_by_node),
+        cmocka_unit_test(page_size_wastes_little_or_is_the_only_one),
+        cmocka_unit_test(pages_for_others_are_left_free),
+        cmocka_unit_test(refusal_says_what_is_missing_and_the_command),
+        cmocka_unit_test(ordinary_memory_needs_no_pages_no_directory_no_root),
+        cmocka_unit_test(hugepages_are_touched_at_open_and_everything_is_given_back),
+        cmocka_unit_test(memory_of_a_node_is_bound_to_it),
+        cmocka_unit_test(too_few_pages_leave_nothing_behind),
+        cmocka_unit_test(bad_names_and_directories_are_refused),
+        cmocka_unit_test(name_of_a_living_process_is_refused_with_its_pid),
+        cmocka_unit_test(files_of_killed_processes_of_any_name_are_removed),
+        cmocka_unit_test(directory_without_the_right_to_mount_is_an_error_that_says_so),
+        cmocka_unit_test(mount_of_somebody_else_is_used_and_left),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
