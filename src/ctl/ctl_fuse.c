@@ -1,0 +1,137 @@
+#include "ctl/ctl_fuse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "ctl/ctl_fuse_ops.h"
+#include "ctl/ctl_mountpoint.h"
+
+#define MOUNT_OPTIONS                                                                              \
+    "-ofsname=c10m,subtype=c10m,default_permissions,allow_other,nosuid,nodev,noexec"
+
+struct ctl_fuse {
+    struct ctl_loop *loop;
+    struct ctl_mountpoint mountpoint;
+    struct tree_door door;
+    struct fuse_session *session;
+    struct fuse_buf buf;  // libfuse allocates it at the first request
+    bool serving;
+};
+
+// said: libfuse's last words. Its log function is one per process and has no argument.
+static struct err said;
+
+static void fuse_said(enum fuse_log_level level, const char *format, va_list ap)
+{
+    vsnprintf(said.text, sizeof(said.text), format, ap);
+    said.text[strcspn(said.text, "\n")] = '\0';
+}
+
+// fuse_lost: the connection is over without us: the rest of the server goes on.
+static void fuse_lost(struct ctl_fuse *f, int rc)
+{
+    ctl_loop_remove(f->loop, fuse_session_fd(f->session));
+    f->serving = false;
+    log_line(LOG_WARN, "the mount %s is gone (%s): the tree is not to be seen there",
+             f->mountpoint.path, rc < 0 ? strerror(-rc) : "unmounted");
+}
+
+static void fuse_ready(void *arg, uint32_t events)
+{
+    struct ctl_fuse *f = arg;
+    for (int i = 0; i < FUSE_REQUESTS_A_WAKE; i++) {
+        int rc = fuse_session_receive_buf(f->session, &f->buf);
+        if (rc == -EAGAIN || rc == -EINTR)
+            return;
+        if (rc <= 0) {
+            fuse_lost(f, rc);
+            return;
+        }
+        fuse_session_process_buf(f->session, &f->buf);
+    }
+}
+
+static struct fuse_session *session_new(struct tree_door *door, struct err *e)
+{
+    struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+    struct fuse_session *session = NULL;
+    if (fuse_opt_add_arg(&args, "c10m") == 0 && fuse_opt_add_arg(&args, MOUNT_OPTIONS) == 0)
+        session = fuse_session_new(&args, &ctl_fuse_ops, sizeof(ctl_fuse_ops), door);
+    fuse_opt_free_args(&args);
+    if (session == NULL)
+        err_set(e, "libfuse: no session: %s", said.text);
+    return session;
+}
+
+static int session_mount(struct ctl_fuse *f, struct err *e)
+{
+    if (fuse_session_mount(f->session, f->mountpoint.path) != 0)
+        return err_set(e, "%s: cannot be mounted: %s", f->mountpoint.path, said.text);
+    int fd = fuse_session_fd(f->session);
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        err_set(e, "%s: fcntl: %s", f->mountpoint.path, strerror(errno));
+    else if (ctl_loop_add(f->loop, fd, EPOLLIN, fuse_ready, f, e) == 0)
+        return 0;
+    fuse_session_unmount(f->session);
+    return -1;
+}
+
+struct ctl_fuse *ctl_fuse_start(struct ctl_loop *loop, struct tree *t, const char *path,
+                                struct err *e)
+{
+    said.text[0] = '\0';
+    fuse_set_log_func(fuse_said);
+    if (access("/dev/fuse", R_OK | W_OK) != 0) {
+        err_set(e, "%s: cannot be mounted: /dev/fuse: %s (modprobe fuse)", path, strerror(errno));
+        return NULL;
+    }
+    struct ctl_fuse *f = calloc(1, sizeof(*f));
+    if (f == NULL) {
+        err_set(e, "%s: no memory", path);
+        return NULL;
+    }
+    f->loop = loop;
+    tree_door_init(&f->door, t);
+    if (ctl_mountpoint_prepare(&f->mountpoint, path, e) != 0)
+        goto fail_free;
+    f->session = session_new(&f->door, e);
+    if (f->session == NULL)
+        goto fail_mountpoint;
+    if (session_mount(f, e) != 0)
+        goto fail_session;
+    f->serving = true;
+    return f;
+
+fail_session:
+    fuse_session_destroy(f->session);
+fail_mountpoint:
+    ctl_mountpoint_undo(&f->mountpoint);
+fail_free:
+    free(f);
+    return NULL;
+}
+
+void ctl_fuse_stop(struct ctl_fuse *f)
+{
+    if (f == NULL)
+        return;
+    if (f->serving)
+        ctl_loop_remove(f->loop, fuse_session_fd(f->session));
+    fuse_session_unmount(f->session);
+    fuse_session_destroy(f->session);
+    free(f->buf.mem);
+    tree_door_close(&f->door);
+    ctl_mountpoint_undo(&f->mountpoint);
+    free(f);
+}
+
+bool ctl_fuse_serving(const struct ctl_fuse *f)
+{
+    return f->serving;
+}
