@@ -14,17 +14,18 @@ static inline void prefetch_headers(const struct pkt *p)
 static inline enum drop_reason address_check(const struct net *net, uint32_t src_raw,
                                              uint32_t dst_raw, uint32_t *ix)
 {
-    bool bad_source = !net_source_top_ok(src_raw), ours = false;
+    bool ours = false;
+    if (unlikely(!net_source_top_ok(src_raw)))
+        return DROP_ip_source;
     uint32_t k = 0;
     do {
-        bad_source |= (src_raw == net->local[k]) | (src_raw == net->bcast[k]);
+        if (unlikely(src_raw == net->local[k] || src_raw == net->bcast[k]))
+            return DROP_ip_source;
         if (dst_raw == net->local[k]) {
             *ix = k;
             ours = true;
         }
     } while (unlikely(++k < net->n_locals));
-    if (unlikely(bad_source))
-        return DROP_ip_source;
     return likely(ours) ? DROP_NONE : DROP_ip_not_for_us;
 }
 
@@ -39,12 +40,14 @@ static inline bool input_fast(const struct net *net, const struct pkt *p, struct
     if (unlikely(address_check(net, load_raw32(frame + 26), load_raw32(frame + 30), &ix) !=
                  DROP_NONE))
         return false;
-    enum pkt_cksum ip = pkt_rx_ip_cksum(p), l4 = pkt_rx_l4_cksum(p);
-    if (ip != PKT_CKSUM_GOOD && (ip == PKT_CKSUM_BAD || !wire_ip4_verify(frame + ETH_BYTES)))
-        return false;
-    uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
-    if (l4 != PKT_CKSUM_GOOD && (l4 == PKT_CKSUM_BAD || !wire_tcp4_verify(frame, tcp_len)))
-        return false;
+    if (!pkt_rx_cksum_all_good(p)) {
+        enum pkt_cksum ip = pkt_rx_ip_cksum(p), l4 = pkt_rx_l4_cksum(p);
+        uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
+        if (ip != PKT_CKSUM_GOOD && (ip == PKT_CKSUM_BAD || !wire_ip4_verify(frame + ETH_BYTES)))
+            return false;
+        if (l4 != PKT_CKSUM_GOOD && (l4 == PKT_CKSUM_BAD || !wire_tcp4_verify(frame, tcp_len)))
+            return false;
+    }
     seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
     return true;
 }
@@ -67,7 +70,6 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
         return reason;
     seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
     seg->pkt_ix = (uint16_t)pkt_ix;
-    net->counters.in_bytes += pkt_len(p);
     rx->n_segs++;
     return DROP_NONE;
 }
@@ -198,11 +200,11 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
         struct pkt *p = pkts[i];
         if (i + AHEAD < n)
             prefetch_headers(pkts[i + AHEAD]);
+        bytes += pkt_total_len(p);
         struct seg_in *seg = &rx->segs[rx->n_segs];
         if (likely(input_fast(net, p, seg))) {
             seg->pkt_ix = (uint16_t)i;
             rx->n_segs++;
-            bytes += pkt_len(p);
             continue;
         }
         struct outcome o = input_slow(net, now, p, i, rx, tx);

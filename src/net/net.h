@@ -78,9 +78,10 @@ struct net_counters {
     uint64_t arp_evicted;       // entries that went for another
     uint64_t arp_expired;       // entries that went unused or unanswered
     uint64_t echo_replies;
-    uint64_t segs_out;             // segments that became packets; those that wait for ARP included
-    uint64_t arp_waited;           // of them, packets that waited
-    uint64_t in_bytes, out_bytes;  // frame bytes of segs_in and segs_out
+    uint64_t segs_out;    // segments that became packets; those that wait for ARP included
+    uint64_t arp_waited;  // of them, packets that waited
+    uint64_t in_bytes;    // of all frames given to net_input()
+    uint64_t out_bytes;   // of the frames of segs_out
 };
 
 struct net;

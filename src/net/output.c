@@ -30,49 +30,87 @@ static inline enum drop_reason output_refused(const struct net *net, const struc
     return unlikely(total > net->ip_bytes_max) ? DROP_ip_mtu : DROP_NONE;
 }
 
+static inline void finish(const struct net *net, struct pkt *p, uint32_t len, uint32_t head,
+                          bool l4_offload)
+{
+    pkt_set_len(p, len);
+    if (l4_offload)
+        pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
+}
+
+// output_slow: SYNs, segments that are refused, and those whose next hop the hint does not know.
+// True: p was used.
+static __attribute__((noinline)) bool output_slow(struct net *net, struct clock_now now,
+                                                  const struct seg_out *s, struct pkt *p,
+                                                  struct net_tx *tx)
+{
+    uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first, head = wire_tcp_head_bytes(s);
+    enum drop_reason refused = output_refused(net, s, ix, head);
+    uint32_t hop_raw = next_hop(net, load_raw32(s->key.remote.b + 12));
+    if (refused == DROP_NONE && hop_raw == 0)
+        refused = DROP_ip_no_route;
+    if (refused != DROP_NONE) {
+        net->drops[refused]++;
+        return false;
+    }
+    struct arp_entry *e = arp_usable(net, hop_raw);
+    uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
+                                   (s->flags & SEG_SYN) != 0, net->tx_l4);
+    finish(net, p, len, head, net->tx_l4);
+    net->counters.out_bytes += len;
+    if (e == NULL) {
+        net->counters.arp_waited++;
+        arp_wait(net, now, hop_raw, p, tx);
+    } else {
+        e->used_ms = now.ms;
+        tx->pkts[tx->n++] = p;
+    }
+    return true;
+}
+
+// output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
+// many were used. l4_offload is net->tx_l4, as a constant.
+static inline __attribute__((always_inline)) uint32_t
+output_each(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
+            struct pkt **pkts, struct net_tx *tx, bool l4_offload)
+{
+    struct pkt **next = pkts;
+    uint64_t bytes = 0;
+    for (const struct seg_out *s = segs; s != segs + n; s++) {
+        struct pkt *p = *next;
+        uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
+        uint32_t head = s->opts & SEG_OPT_TS ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
+        struct arp_entry *e = arp_hot(net, next_hop(net, load_raw32(s->key.remote.b + 12)));
+        if (unlikely(e == NULL || (s->flags & SEG_SYN) != 0 ||
+                     output_refused(net, s, ix, head) != DROP_NONE)) {
+            next += output_slow(net, now, s, p, tx);
+            continue;
+        }
+        uint32_t len =
+            wire_build_tcp4(pkt_data(p), &net->from[ix], e->word, s, head, false, l4_offload);
+        finish(net, p, len, head, l4_offload);
+        e->used_ms = now.ms;
+        tx->pkts[tx->n++] = p;
+        bytes += len;
+        next++;
+    }
+    net->counters.out_bytes += bytes;
+    return (uint32_t)(next - pkts);
+}
+
 // output_burst: net_output() of at most BURST_MAX segments for which tx has room.
 static void output_burst(struct net *net, struct clock_now now, const struct seg_out *segs,
                          uint32_t n, struct net_tx *tx)
 {
     struct pkt *pkts[BURST_MAX];
-    uint32_t got = alloc_some(net, pkts, n), used = 0;
-    uint64_t bytes = 0;
+    uint32_t got = alloc_some(net, pkts, n), used;
     net->drops[DROP_pkt_pool_empty] += n - got;
-    for (uint32_t i = 0; i < got; i++) {
-        prefetch0_w(pkt_data(pkts[i]));
-        prefetch0_w(pkt_data(pkts[i]) + CACHE_LINE);
-    }
-    for (uint32_t i = 0; i < got; i++) {
-        const struct seg_out *s = &segs[i];
-        uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
-        uint32_t head = wire_tcp_head_bytes(s);
-        enum drop_reason refused = output_refused(net, s, ix, head);
-        uint32_t hop_raw = next_hop(net, load_raw32(s->key.remote.b + 12));
-        if (unlikely(refused != DROP_NONE || hop_raw == 0)) {
-            net->drops[refused != DROP_NONE ? refused : DROP_ip_no_route]++;
-            continue;
-        }
-        struct pkt *p = pkts[used++];
-        struct arp_entry *e = arp_hot(net, hop_raw);
-        if (unlikely(e == NULL))
-            e = arp_usable(net, hop_raw);
-        uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s,
-                                       head, net->tx_l4);
-        pkt_set_len(p, len);
-        bytes += len;
-        if (net->tx_l4)
-            pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
-        if (unlikely(e == NULL)) {
-            net->counters.arp_waited++;
-            arp_wait(net, now, hop_raw, p, tx);
-            continue;
-        }
-        e->used_ms = now.ms;
-        tx->pkts[tx->n++] = p;
-    }
+    if (net->tx_l4)
+        used = output_each(net, now, segs, got, pkts, tx, true);
+    else
+        used = output_each(net, now, segs, got, pkts, tx, false);
     pkt_free_bulk(pkts + used, got - used);
     net->counters.segs_out += used;
-    net->counters.out_bytes += bytes;
 }
 
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,

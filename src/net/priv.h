@@ -94,6 +94,7 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
 // net_on_link: the index of the local address whose prefix holds addr_raw, or -1.
 static inline int net_on_link(const struct net *net, uint32_t addr_raw)
 {
+#pragma GCC unroll 1  // one address is the rule
     for (uint32_t k = 0; k < net->n_locals; k++)
         if ((addr_raw & net->mask[k]) == net->subnet[k])
             return (int)k;
@@ -114,5 +115,5 @@ static inline int net_local_index(const struct net *net, uint32_t addr_raw)
 static inline bool net_source_top_ok(uint32_t src_raw)
 {
     uint32_t top = src_raw & 0xff;
-    return (top - 1 < 254) & (top != 127) & ((top & 0xf0) != 0xe0);
+    return top - 1 < 254 && top != 127 && (top & 0xf0) != 0xe0;
 }

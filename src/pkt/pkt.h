@@ -115,6 +115,13 @@ static inline enum pkt_cksum pkt_rx_l4_cksum(const struct pkt *p)
     return f == RTE_MBUF_F_RX_L4_CKSUM_BAD ? PKT_CKSUM_BAD : PKT_CKSUM_UNKNOWN;
 }
 
+// pkt_rx_cksum_all_good: both verdicts at once.
+static inline bool pkt_rx_cksum_all_good(const struct pkt *p)
+{
+    return (p->m.ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)) ==
+           (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+}
+
 // pkt_tx_offload: asks the port to fill in the TCP checksum of an IPv4 packet whose headers have
 // these lengths; its checksum field holds the pseudo header's folded sum. For ports with
 // PORT_TX_L4_CKSUM.

@@ -50,6 +50,13 @@ uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s)
     return 0;
 }
 
+uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s)
+{
+    sum = cksum_copy(sum, to, s->data[0], s->data_len[0]);
+    uint64_t second = cksum_copy(0, to + s->data_len[0], s->data[1], s->data_len[1]);
+    return cksum_plus(sum, s->data_len[0] & 1 ? cksum_odd(second) : second);
+}
+
 void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
                     const struct mac_addr *own_mac, uint32_t own_raw,
                     const struct mac_addr *target_mac, uint32_t target_raw)

@@ -42,7 +42,7 @@ static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw,
     uint64_t first = 0x45 | (uint32_t)tos << 8 | (uint32_t)__builtin_bswap16(total) << 16 |
                      (uint64_t)0x0040 << 48;
     uint32_t third = IP4_TTL | (uint32_t)proto << 8;
-    uint16_t sum = cksum_fold(cksum_u64(first) + third + src_raw + dst_raw);
+    uint16_t sum = cksum_fold(cksum_plus(first, (uint64_t)third + src_raw + dst_raw));
     store_raw64(ip, first);
     store_raw32(ip + 8, third | (uint32_t)(uint16_t)~sum << 16);
     store_raw32(ip + 12, src_raw);
@@ -69,17 +69,37 @@ static inline uint32_t wire_tcp_head_bytes(const struct seg_out *s)
     return s->opts & SEG_OPT_WSCALE ? n + 4 : n;
 }
 
+// wire_put_payload: copies s's data to `to` and returns sum plus its words. Out of line because the
+// second range is rare.
+uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s);
+
+static inline uint64_t wire_put_payload(uint64_t sum, uint8_t *to, const struct seg_out *s)
+{
+    if (unlikely(s->data_len[1] != 0))
+        return wire_put_two_ranges(sum, to, s);
+    return cksum_copy(sum, to, s->data[0], s->data_len[0]);
+}
+
+// wire_copy_payload: the same without a sum.
+static inline void wire_copy_payload(uint8_t *to, const struct seg_out *s)
+{
+    if (s->data_len[0] != 0)
+        memcpy(to, s->data[0], s->data_len[0]);
+    if (unlikely(s->data_len[1] != 0))
+        memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
+}
+
 // wire_build_tcp4: the whole frame of s, whose remote address is IPv4, with its payload copied in.
-// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). With l4_offload
-// the TCP checksum field holds the folded pseudo header sum for the port to go on from, else the
-// checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
-static inline uint32_t wire_build_tcp4(uint8_t *frame, const struct wire_from *from,
-                                       uint64_t dst_word, const struct seg_out *s, uint32_t head,
-                                       bool l4_offload)
+// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). syn: SYN is among
+// the flags. With l4_offload the TCP checksum field holds the folded pseudo header sum for the port
+// to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload. Always
+// inlined: the caller's constants for syn and l4_offload take the branches out.
+static inline __attribute__((always_inline)) uint32_t
+wire_build_tcp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                const struct seg_out *s, uint32_t head, bool syn, bool l4_offload)
 {
     uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
-    uint32_t payload = (uint32_t)s->data_len[0] + s->data_len[1];
-    uint32_t tcp_len = head + payload;
+    uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];
     wire_put_eth4(frame, from, dst_word);
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_TCP, s->tos,
                  (uint16_t)(IP4_BYTES + tcp_len));
@@ -94,33 +114,23 @@ static inline uint32_t wire_build_tcp4(uint8_t *frame, const struct wire_from *f
     store_raw32(tcp + 8, ack);
     store_raw32(tcp + 12, fourth);
     uint64_t sum = (uint64_t)ports + seq + ack + fourth;
-    if (likely(!(s->flags & SEG_SYN))) {
-        if (s->opts & SEG_OPT_TS) {
-            uint32_t val = raw32(s->ts_val), ecr = raw32(s->ts_ecr);
-            store_raw32(tcp + 20, TCP_TS_WORD_RAW);
-            store_raw32(tcp + 24, val);
-            store_raw32(tcp + 28, ecr);
-            sum += (uint64_t)TCP_TS_WORD_RAW + val + ecr;
-        }
-    } else {
+    if (syn) {
         sum = cksum_add(sum, tcp + TCP_BYTES, wire_put_tcp_options(tcp + TCP_BYTES, s));
+    } else if (s->opts & SEG_OPT_TS) {
+        uint32_t val = raw32(s->ts_val), ecr = raw32(s->ts_ecr);
+        store_raw32(tcp + 20, TCP_TS_WORD_RAW);
+        store_raw32(tcp + 24, val);
+        store_raw32(tcp + 28, ecr);
+        sum += (uint64_t)TCP_TS_WORD_RAW + val + ecr;
     }
     uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_TCP, (uint16_t)tcp_len);
-    uint8_t *to = tcp + head;
     if (l4_offload) {
         store_raw32(tcp + 16, cksum_fold(pseudo));
-        if (s->data_len[0] != 0)
-            memcpy(to, s->data[0], s->data_len[0]);
-        if (unlikely(s->data_len[1] != 0))
-            memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
-        return TCP4_OFF + tcp_len;
+        wire_copy_payload(tcp + head, s);
+    } else {
+        sum = wire_put_payload(cksum_plus(sum, pseudo), tcp + head, s);
+        store_raw32(tcp + 16, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
     }
-    sum = cksum_copy(sum + pseudo, to, s->data[0], s->data_len[0]);
-    if (unlikely(s->data_len[1] != 0)) {
-        uint64_t second = cksum_copy(0, to + s->data_len[0], s->data[1], s->data_len[1]);
-        sum += s->data_len[0] & 1 ? cksum_odd(second) : second;
-    }
-    store_raw32(tcp + 16, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
     return TCP4_OFF + tcp_len;
 }
 

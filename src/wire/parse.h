@@ -57,16 +57,16 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
 // wire_ip4_verify: is the checksum of an IPv4 header without options right?
 static inline bool wire_ip4_verify(const uint8_t *ip_header)
 {
-    uint64_t sum = cksum_u64(load_raw64(ip_header)) + cksum_u64(load_raw64(ip_header + 8)) +
-                   load_raw32(ip_header + 16);
-    return cksum_fold(sum) == 0xffff;
+    uint64_t sum = cksum_plus(load_raw64(ip_header), load_raw64(ip_header + 8));
+    return cksum_fold(cksum_plus(sum, load_raw32(ip_header + 16))) == 0xffff;
 }
 
 // wire_tcp4_verify: the same for the TCP segment of tcp_len bytes behind such a header.
 static inline bool wire_tcp4_verify(const uint8_t *frame, uint32_t tcp_len)
 {
-    uint64_t sum = cksum_pseudo4(load_raw32(frame + 26), load_raw32(frame + 30), IP_PROTO_TCP,
-                                 (uint16_t)tcp_len);
+    // Pseudo header: both addresses lie together; then protocol and length.
+    uint64_t sum = cksum_plus(load_raw64(frame + 26),
+                              (IP_PROTO_TCP << 8) + __builtin_bswap16((uint16_t)tcp_len));
     return cksum_fold(cksum_add(sum, frame + TCP4_OFF, tcp_len)) == 0xffff;
 }
 
@@ -98,10 +98,8 @@ static inline bool wire_fast_tcp4(const uint8_t *frame, uint32_t len, uint64_t m
     // fragment word, TTL, protocol, of which the fragment word without DF and the protocol count.
     const uint64_t ip_mask = 0xff00ff3f00000000, ip_want = (uint64_t)IP_PROTO_TCP << 56;
     uint64_t ip = load_raw64(frame + 16);
-    bool plain = ((load_raw64(frame) << 16) == mac_word) &
-                 ((load_raw32(frame + 12) & 0x00ffffff) == 0x00450008) &
-                 ((ip & ip_mask) == ip_want);
-    if (unlikely(!plain))
+    if (unlikely((load_raw64(frame) << 16) != mac_word ||
+                 (load_raw32(frame + 12) & 0x00ffffff) != 0x00450008 || (ip & ip_mask) != ip_want))
         return false;
     uint32_t total = __builtin_bswap16((uint16_t)ip);
     uint32_t words = frame[TCP4_OFF + 12] >> 4;
