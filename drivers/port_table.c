@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "drivers/fault.h"
 #include "drivers/ring.h"
+#include "drivers/tap.h"
 
 // The drivers: NAME has a function NAME_open.
-#define DRIVER_TABLE(X) X(ring)
+#define DRIVER_TABLE(X) X(ring) X(tap) X(fault)
 
 static const struct {
     const char *name;

@@ -31,6 +31,9 @@ struct port_stats {
     uint64_t rx_missed;  // frames lost because no posted buffer was free (imissed)
     uint64_t rx_nombuf;  // frames lost because the pool was empty
     uint64_t rx_errors, tx_errors;
+    // Frames that a fault port took away or added on purpose, behind the counts above (rx) and
+    // before them (tx): the stack received rx_packets - rx_taken_away + rx_added.
+    uint64_t rx_taken_away, rx_added, tx_taken_away, tx_added;
 };
 
 struct port;
@@ -76,9 +79,9 @@ struct port_params {
     uint32_t host_v4;                         // host order
     uint8_t host_prefix;                      // bits, 1..32
     // fault:
-    const struct port_params
-        *wraps;  // the port inside; pools and queues are taken from the outside
+    const struct port_params *wraps;  // the port inside; name, pools and queues are the outer ones
     uint64_t seed;
     uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;  // each way; 0..1,000,000
-    uint32_t delay_ms;                                           // each way
+    uint32_t delay_ms;                                           // each way; 0..10,000
+    const uint64_t *now_us;                                      // clock of delays; NULL: the TSC
 };

@@ -16,14 +16,14 @@
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 
-// pkt_env_start: EAL with 64 MiB of ordinary memory and `workers` worker lcores on CPU 0 and up
+// pkt_env_start: EAL with 128 MiB of ordinary memory and `workers` worker lcores on CPU 0 and up
 // (modulo the CPUs there are). Ends the test program when it cannot.
 static inline void pkt_env_start(unsigned workers)
 {
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mtest%d", (int)getpid());
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct eal_params p = {.file_prefix = prefix, .workers = workers, .memory_bytes = {64 << 20}};
+    struct eal_params p = {.file_prefix = prefix, .workers = workers, .memory_bytes = {128 << 20}};
     for (unsigned i = 0; i < workers; i++)
         p.worker_cpu[i] = (i + 1) % (unsigned)cpus;
     struct err e = {""};

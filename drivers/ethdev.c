@@ -1,0 +1,151 @@
+#include "drivers/ethdev.h"
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RING_DEFAULT = 1024 };
+
+#define RX_VERDICTS (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
+
+static const struct {
+    bool rx;
+    uint64_t offloads;  // all of them
+    uint32_t cap;
+} granted[] = {
+    {true, RTE_ETH_RX_OFFLOAD_IPV4_CKSUM, PORT_RX_IP_CKSUM},
+    {true, RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM, PORT_RX_L4_CKSUM},
+    {false, RTE_ETH_TX_OFFLOAD_IPV4_CKSUM, PORT_TX_IP_CKSUM},
+    {false, RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM, PORT_TX_L4_CKSUM},
+    {false, RTE_ETH_TX_OFFLOAD_MULTI_SEGS, PORT_MULTI_SEG},
+    {false, RTE_ETH_TX_OFFLOAD_TCP_TSO, PORT_TSO},
+};
+
+static uint32_t caps_of(uint64_t rx, uint64_t tx)
+{
+    uint32_t caps = 0;
+    for (size_t i = 0; i < ARRAY_LEN(granted); i++)
+        if (((granted[i].rx ? rx : tx) & granted[i].offloads) == granted[i].offloads)
+            caps |= granted[i].cap;
+    return caps;
+}
+
+static int fail(struct err *err, const struct port_params *p, const char *step, int rc)
+{
+    return err_set(err, "port %s: driver %s: %s: %s", p->name, p->driver, step, rte_strerror(-rc));
+}
+
+static int configure(struct ethdev *e, const struct port_params *p,
+                     const struct ethdev_profile *profile, struct err *err)
+{
+    struct rte_eth_dev_info info;
+    int rc = rte_eth_dev_info_get(e->id, &info);
+    if (rc != 0)
+        return fail(err, p, "no information about the device", rc);
+    if (p->queues > info.max_rx_queues || p->queues > info.max_tx_queues)
+        return err_set(err, "port %s: queues = %u: the device has %u to receive and %u to send",
+                       p->name, p->queues, info.max_rx_queues, info.max_tx_queues);
+    struct rte_eth_conf conf = {
+        .rxmode.offloads = profile->rx_offloads & info.rx_offload_capa,
+        .txmode.offloads = profile->tx_offloads & info.tx_offload_capa,
+    };
+    rc = rte_eth_dev_configure(e->id, p->queues, p->queues, &conf);
+    if (rc != 0)
+        return fail(err, p, "configure", rc);
+    e->port.caps = caps_of(conf.rxmode.offloads, conf.txmode.offloads);
+    // Some devices leave in a packet what an earlier owner wrote there.
+    e->clear_verdicts = (e->port.caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM)) == 0;
+    return 0;
+}
+
+static int set_queues(struct ethdev *e, const struct port_params *p, struct err *err)
+{
+    uint16_t rx = (uint16_t)(p->rx_ring ? p->rx_ring : RING_DEFAULT);
+    uint16_t tx = (uint16_t)(p->tx_ring ? p->tx_ring : RING_DEFAULT);
+    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(e->id, &rx, &tx);
+    if (rc != 0)
+        return fail(err, p, "ring sizes", rc);
+    unsigned node = (unsigned)(p->node < 0 ? (int)SOCKET_ID_ANY : p->node);
+    for (uint16_t q = 0; q < p->queues; q++) {
+        if (p->pools[q] == NULL)
+            return err_set(err, "port %s: queue %u has no packet pool", p->name, q);
+        rc = rte_eth_rx_queue_setup(e->id, q, rx, node, NULL, &p->pools[q]->mp);
+        if (rc == 0)
+            rc = rte_eth_tx_queue_setup(e->id, q, tx, node, NULL);
+        if (rc != 0)
+            return fail(err, p, "queue set-up", rc);
+    }
+    return 0;
+}
+
+static int start(struct ethdev *e, const struct port_params *p, struct err *err)
+{
+    e->port.mtu = p->mtu ? p->mtu : PORT_MTU_DEFAULT;
+    int rc = rte_eth_dev_set_mtu(e->id, e->port.mtu);
+    if (rc != 0)
+        return fail(err, p, "mtu", rc);
+    if ((rc = rte_eth_dev_start(e->id)) != 0)
+        return fail(err, p, "start", rc);
+    struct rte_ether_addr mac;
+    if ((rc = rte_eth_macaddr_get(e->id, &mac)) != 0)
+        return fail(err, p, "MAC address", rc);
+    memcpy(e->port.mac.b, mac.addr_bytes, 6);
+    return 0;
+}
+
+struct port *ethdev_open(uint16_t id, const struct port_params *params,
+                         const struct ethdev_profile *profile, struct err *err)
+{
+    struct ethdev *e = calloc(1, sizeof(*e));
+    CHECK(e != NULL);
+    e->id = id;
+    e->port.ops = profile->ops;
+    e->port.queues = params->queues;
+    e->port.priv = e;
+    strcpy(e->port.name, params->name);
+    if (configure(e, params, profile, err) == 0 && set_queues(e, params, err) == 0 &&
+        start(e, params, err) == 0)
+        return &e->port;
+    ethdev_close(&e->port);
+    return NULL;
+}
+
+void ethdev_close(struct port *p)
+{
+    struct ethdev *e = p->priv;
+    rte_eth_dev_stop(e->id);
+    rte_eth_dev_close(e->id);
+    free(e);
+}
+
+uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    const struct ethdev *e = p->priv;
+    uint16_t got = rte_eth_rx_burst(e->id, q, (struct rte_mbuf **)pkts, n);
+    if (e->clear_verdicts)
+        for (uint16_t i = 0; i < got; i++)
+            pkts[i]->m.ol_flags &= ~RX_VERDICTS;
+    return got;
+}
+
+uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    return rte_eth_tx_burst(((struct ethdev *)p->priv)->id, q, (struct rte_mbuf **)pkts, n);
+}
+
+void ethdev_stats(struct port *p, struct port_stats *out)
+{
+    struct rte_eth_stats s;
+    memset(out, 0, sizeof(*out));
+    if (rte_eth_stats_get(((struct ethdev *)p->priv)->id, &s) != 0)
+        return;
+    *out = (struct port_stats){.rx_packets = s.ipackets,
+                               .rx_bytes = s.ibytes,
+                               .tx_packets = s.opackets,
+                               .tx_bytes = s.obytes,
+                               .rx_missed = s.imissed,
+                               .rx_nombuf = s.rx_nombuf,
+                               .rx_errors = s.ierrors,
+                               .tx_errors = s.oerrors};
+}

@@ -1,0 +1,29 @@
+// ethdev.h: what every DPDK device has in common: configure, queues, start, bursts, counters. A
+// driver file is a short profile over this.
+#pragma once
+#include "pkt/port.h"
+
+// ethdev_profile: what a driver asks of its device.
+struct ethdev_profile {
+    const struct port_ops *ops;         // its close ends in ethdev_close()
+    uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: used as far as the device has them
+};
+
+struct ethdev {
+    struct port port;  // first: port.priv points to this struct
+    uint16_t id;       // DPDK's port number
+    bool clear_verdicts;
+};
+
+// ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.
+// caps tell what was granted. NULL: err says why; the device is left closed.
+struct port *ethdev_open(uint16_t id, const struct port_params *params,
+                         const struct ethdev_profile *profile, struct err *err);
+
+// ethdev_close: stops and closes the device, frees the port.
+void ethdev_close(struct port *p);
+
+// The operations that need no profile.
+uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
+uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
+void ethdev_stats(struct port *p, struct port_stats *out);

@@ -1,0 +1,365 @@
+#include "drivers/fault.h"
+
+#include <rte_cycles.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "drivers/port_table.h"
+
+enum { AT_IP = 14 };
+
+struct aside {
+    struct pkt *pkt;
+    uint64_t until_us;
+    uint32_t passes;  // later frames that still have to go first
+};
+
+// One direction of one queue. Frames leave the fifo in the order in which they entered it.
+struct lane {
+    struct rng rng;
+    uint32_t head, tail;  // run freely; tail - head frames wait
+    uint32_t asides;
+    struct pkt *fifo[FAULT_HOLD];
+    uint64_t due_us[FAULT_HOLD];
+    struct aside aside[FAULT_ASIDE];
+    struct fault_counts counts;  // written by the worker, read by the control thread
+};
+
+struct fault_queue {
+    struct lane rx, tx;
+};
+
+struct fault {
+    struct port port;
+    struct port *inner;
+    struct pkt_pool *pools[PORT_QUEUES_MAX];
+    uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;
+    uint64_t delay_us;
+    const uint64_t *now_us;
+    uint64_t tsc_per_ms;
+    struct fault_queue *queues;
+};
+
+static const struct port_ops fault_ops;
+
+static uint64_t now_us(const struct fault *f)
+{
+    return f->now_us != NULL ? *f->now_us : tsc_read() / f->tsc_per_ms * 1000;
+}
+
+static void count(uint64_t *counter)
+{
+    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static bool chance(struct lane *l, uint32_t ppm)
+{
+    return ppm != 0 && rng_below(&l->rng, FAULT_PPM) < ppm;
+}
+
+static uint32_t room(const struct lane *l)
+{
+    return FAULT_HOLD - (l->tail - l->head) - l->asides;
+}
+
+static void enqueue(struct lane *l, struct pkt *p, uint64_t due_us)
+{
+    l->fifo[l->tail % FAULT_HOLD] = p;
+    l->due_us[l->tail % FAULT_HOLD] = due_us;
+    l->tail++;
+}
+
+// A packet of one segment with the same bytes and flags; NULL: pool empty, or too long for one.
+static struct pkt *copy_of(struct pkt_pool *pool, const struct pkt *p)
+{
+    struct pkt *c;
+    if (pkt_total_len(p) > PKT_ROOM || !pkt_alloc_bulk(pool, &c, 1))
+        return NULL;
+    uint8_t *to = pkt_data(c);
+    for (const struct rte_mbuf *m = &p->m; m != NULL; m = m->next) {
+        memcpy(to, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+        to += m->data_len;
+    }
+    pkt_set_len(c, pkt_total_len(p));
+    c->m.ol_flags = p->m.ol_flags & ~(uint64_t)(RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL);
+    c->m.tx_offload = p->m.tx_offload;
+    c->m.packet_type = p->m.packet_type;
+    return c;
+}
+
+static bool alone(const struct pkt *p)
+{
+    return p->m.nb_segs == 1 && rte_mbuf_refcnt_read(&p->m) == 1 && RTE_MBUF_DIRECT(&p->m);
+}
+
+static bool is_ipv4(const struct pkt *p)
+{
+    return pkt_len(p) >= AT_IP + 20 && load_be16(pkt_data(p) + 12) == 0x0800;
+}
+
+static uint32_t ip_bytes(const struct pkt *p)
+{
+    uint32_t total = load_be16(pkt_data(p) + AT_IP + 2);
+    return MAX(20u, MIN(total, pkt_total_len(p) - AT_IP));  // the padding behind it has no checksum
+}
+
+// Returns the frame to go on with: p, or a private copy of it.
+static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, struct pkt *p)
+{
+    if (!is_ipv4(p))
+        return p;
+    struct pkt *own = alone(p) ? p : copy_of(f->pools[q], p);
+    if (own == NULL) {
+        count(&l->counts.no_packet);
+        return p;
+    }
+    if (own != p)
+        pkt_free(p);
+    uint32_t bit = rng_below(&l->rng, ip_bytes(own) * 8);
+    pkt_data(own)[AT_IP + bit / 8] ^= (uint8_t)(1u << bit % 8);
+    own->m.ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
+    count(&l->counts.corrupted);
+    return own;
+}
+
+// Frames that waited long enough, or for enough others, go behind those.
+static void release_asides(struct lane *l, uint64_t now, uint64_t delay_us)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < l->asides; i++) {
+        struct aside *a = &l->aside[i];
+        if (a->passes == 0 || a->until_us <= now)
+            enqueue(l, a->pkt, now + delay_us);
+        else
+            l->aside[kept++] = *a;
+    }
+    l->asides = kept;
+}
+
+static void pass(struct lane *l, struct pkt *p, uint64_t now, uint64_t delay_us)
+{
+    enqueue(l, p, now + delay_us);
+    for (uint32_t i = 0; i < l->asides; i++)
+        if (l->aside[i].passes != 0)
+            l->aside[i].passes--;
+    release_asides(l, now, delay_us);
+}
+
+// Puts one frame through the lane. There is room for two.
+static void trouble(const struct fault *f, struct lane *l, unsigned q, struct pkt *p, uint64_t now)
+{
+    count(&l->counts.seen);
+    if (chance(l, f->loss_ppm)) {
+        count(&l->counts.lost);
+        pkt_free(p);
+        return;
+    }
+    if (chance(l, f->corrupt_ppm))
+        p = corrupt(f, l, q, p);
+    struct pkt *twin = NULL;
+    if (chance(l, f->duplicate_ppm)) {
+        twin = copy_of(f->pools[q], p);
+        count(twin != NULL ? &l->counts.duplicated : &l->counts.no_packet);
+    }
+    if (chance(l, f->reorder_ppm) && l->asides < FAULT_ASIDE) {
+        uint32_t passes = 1 + rng_below(&l->rng, FAULT_REORDER_MAX);
+        l->aside[l->asides++] = (struct aside){p, now + FAULT_REORDER_WAIT_US, passes};
+        count(&l->counts.reordered);
+    } else {
+        pass(l, p, now, f->delay_us);
+    }
+    if (twin != NULL)
+        pass(l, twin, now, f->delay_us);
+}
+
+// Frames whose time has come, oldest first, at most n.
+static uint32_t due(const struct lane *l, uint64_t now, uint32_t n)
+{
+    uint32_t k = 0, waiting = l->tail - l->head;
+    while (k < n && k < waiting && l->due_us[(l->head + k) % FAULT_HOLD] <= now)
+        k++;
+    return k;
+}
+
+static void note_held(struct lane *l)
+{
+    __atomic_store_n(&l->counts.held, l->tail - l->head + l->asides, __ATOMIC_RELAXED);
+}
+
+static void pump_tx(struct fault *f, uint16_t q, uint64_t now)
+{
+    struct lane *l = &f->queues[q].tx;
+    release_asides(l, now, f->delay_us);
+    for (uint32_t k; (k = due(l, now, BURST_MAX)) != 0;) {
+        struct pkt *out[BURST_MAX];
+        for (uint32_t i = 0; i < k; i++)
+            out[i] = l->fifo[(l->head + i) % FAULT_HOLD];
+        uint16_t sent = f->inner->ops->tx_burst(f->inner, q, out, (uint16_t)k);
+        l->head += sent;
+        if (sent < k)
+            break;
+    }
+    note_held(l);
+}
+
+static uint16_t fault_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    struct fault *f = p->priv;
+    struct lane *l = &f->queues[q].rx;
+    uint64_t now = now_us(f);
+    pump_tx(f, q, now);  // what is delayed leaves also when nothing new is sent
+    struct pkt *in[BURST_MAX];
+    uint32_t want = MIN(MIN((uint32_t)n, (uint32_t)BURST_MAX), room(l) / 2);
+    uint16_t got = want ? f->inner->ops->rx_burst(f->inner, q, in, (uint16_t)want) : 0;
+    for (uint16_t i = 0; i < got; i++)
+        trouble(f, l, q, in[i], now);
+    release_asides(l, now, f->delay_us);
+    uint32_t k = due(l, now, n);
+    for (uint32_t i = 0; i < k; i++)
+        pkts[i] = l->fifo[(l->head + i) % FAULT_HOLD];
+    l->head += k;
+    note_held(l);
+    return (uint16_t)k;
+}
+
+static uint16_t fault_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    struct fault *f = p->priv;
+    struct lane *l = &f->queues[q].tx;
+    uint64_t now = now_us(f);
+    uint16_t took = 0;
+    for (; took < n && room(l) >= 2; took++)
+        trouble(f, l, q, pkts[took], now);
+    pump_tx(f, q, now);
+    return took;
+}
+
+static void add_counts(struct fault_counts *sum, const struct fault_counts *c)
+{
+    const uint64_t *from = (const uint64_t *)c;
+    for (size_t i = 0; i < sizeof(*c) / sizeof(*from); i++)
+        ((uint64_t *)sum)[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+void fault_read(struct port *p, struct fault_counts *rx, struct fault_counts *tx)
+{
+    const struct fault *f = p->priv;
+    memset(rx, 0, sizeof(*rx));
+    memset(tx, 0, sizeof(*tx));
+    for (unsigned q = 0; q < p->queues; q++) {
+        add_counts(rx, &f->queues[q].rx.counts);
+        add_counts(tx, &f->queues[q].tx.counts);
+    }
+}
+
+static void fault_stats(struct port *p, struct port_stats *out)
+{
+    struct fault *f = p->priv;
+    struct fault_counts rx, tx;
+    f->inner->ops->stats(f->inner, out);
+    fault_read(p, &rx, &tx);
+    out->rx_taken_away += rx.lost;
+    out->rx_added += rx.duplicated;
+    out->tx_taken_away += tx.lost;
+    out->tx_added += tx.duplicated;
+}
+
+static void free_lane(struct lane *l)
+{
+    for (; l->head != l->tail; l->head++)
+        pkt_free(l->fifo[l->head % FAULT_HOLD]);
+    for (uint32_t i = 0; i < l->asides; i++)
+        pkt_free(l->aside[i].pkt);
+}
+
+static void fault_close(struct port *p)
+{
+    struct fault *f = p->priv;
+    for (unsigned q = 0; q < p->queues; q++) {
+        free_lane(&f->queues[q].rx);
+        free_lane(&f->queues[q].tx);
+    }
+    port_close(f->inner);
+    free(f->queues);
+    free(f);
+}
+
+struct port *fault_inner(struct port *p)
+{
+    return p->ops == &fault_ops ? ((struct fault *)p->priv)->inner : NULL;
+}
+
+static int check_ppm(const struct port_params *p, const char *key, uint32_t ppm, struct err *err)
+{
+    return ppm <= FAULT_PPM
+               ? 0
+               : err_set(err, "port %s: %s: at most 100 percent was expected", p->name, key);
+}
+
+static int check_params(const struct port_params *p, struct err *err)
+{
+    if (p->wraps == NULL)
+        return err_set(err, "port %s: wraps: the port to make trouble on was expected", p->name);
+    if (p->wraps->driver != NULL && strcmp(p->wraps->driver, "fault") == 0)
+        return err_set(err, "port %s: wraps: not another fault port", p->name);
+    if (p->delay_ms > FAULT_DELAY_MS_MAX)
+        return err_set(err, "port %s: delay_ms = %u: 0 to %d was expected", p->name, p->delay_ms,
+                       FAULT_DELAY_MS_MAX);
+    return check_ppm(p, "loss", p->loss_ppm, err) || check_ppm(p, "reorder", p->reorder_ppm, err) ||
+                   check_ppm(p, "duplicate", p->duplicate_ppm, err) ||
+                   check_ppm(p, "corrupt", p->corrupt_ppm, err)
+               ? -1
+               : 0;
+}
+
+static struct port *open_inner(const struct port_params *p, struct err *err)
+{
+    struct port_params inner = *p->wraps;
+    inner.name = p->name;
+    inner.queues = p->queues;
+    memcpy(inner.pools, p->pools, sizeof(inner.pools));
+    return port_open(&inner, err);
+}
+
+struct port *fault_open(const struct port_params *p, struct err *err)
+{
+    if (check_params(p, err) != 0)
+        return NULL;
+    struct port *inner = open_inner(p, err);
+    if (inner == NULL)
+        return NULL;
+    struct fault *f = calloc(1, sizeof(*f));
+    CHECK(f != NULL);
+    f->queues = calloc(p->queues, sizeof(f->queues[0]));
+    CHECK(f->queues != NULL);
+    f->inner = inner;
+    f->port = *inner;
+    f->port.ops = &fault_ops;
+    f->port.caps &= ~(uint32_t)(PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_TSO);
+    f->port.priv = f;
+    memcpy(f->pools, p->pools, sizeof(f->pools));
+    f->loss_ppm = p->loss_ppm;
+    f->reorder_ppm = p->reorder_ppm;
+    f->duplicate_ppm = p->duplicate_ppm;
+    f->corrupt_ppm = p->corrupt_ppm;
+    f->delay_us = (uint64_t)p->delay_ms * 1000;
+    f->now_us = p->now_us;
+    f->tsc_per_ms = MAX((uint64_t)1, rte_get_tsc_hz() / 1000);
+    struct rng seeds = {p->seed};
+    for (unsigned q = 0; q < p->queues; q++) {
+        f->queues[q].rx.rng.state = rng_u64(&seeds);
+        f->queues[q].tx.rng.state = rng_u64(&seeds);
+    }
+    return &f->port;
+}
+
+static const struct port_ops fault_ops = {
+    .driver = "fault",
+    .rx_burst = fault_rx_burst,
+    .tx_burst = fault_tx_burst,
+    .stats = fault_stats,
+    .close = fault_close,
+};

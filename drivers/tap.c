@@ -1,0 +1,223 @@
+#include "drivers/tap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_log.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/siphash.h"
+#include "drivers/ethdev.h"
+
+// The thread that takes net_tap's signals, shared by all tap ports of the process.
+static struct {
+    unsigned users;
+    pthread_t thread;
+} signals;
+
+static void tap_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGIO);
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
+        sigaddset(set, s);
+}
+
+static void *take_signals(void *arg)
+{
+    sigset_t mine;
+    tap_signals(&mine);
+    pthread_setname_np(pthread_self(), "tap-signals");
+    pthread_sigmask(SIG_UNBLOCK, &mine, NULL);
+    for (;;)
+        pause();  // where pthread_cancel() ends it
+    return NULL;
+}
+
+static int signals_start(struct err *err)
+{
+    if (signals.users++ != 0)
+        return 0;
+    sigset_t all, before, mine;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&signals.thread, NULL, take_signals, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0) {
+        signals.users--;
+        return err_set(err, "no thread for the tap's signals: %s", strerror(rc));
+    }
+    tap_signals(&mine);
+    pthread_sigmask(SIG_BLOCK, &mine, NULL);
+    return 0;
+}
+
+static void signals_stop(void)
+{
+    if (--signals.users != 0)
+        return;
+    pthread_cancel(signals.thread);
+    pthread_join(signals.thread, NULL);
+}
+
+// Locally administered, the same for the same interface name: a restart does not leave the host
+// with a stale ARP entry. The kernel's own address differs in one bit.
+static struct mac_addr default_mac(const char *device)
+{
+    static const struct siphash_key key = {0xc10a, 0x7a9};
+    uint64_t h = siphash_bytes(&key, device, strlen(device));
+    return (struct mac_addr){
+        {0x02, 0xc1, 0x0a, (uint8_t)(h >> 16), (uint8_t)(h >> 8), (uint8_t)(h & 0xfe)}};
+}
+
+static struct mac_addr kernel_mac(struct mac_addr ours)
+{
+    ours.b[0] = (uint8_t)((ours.b[0] | 2) & ~1);
+    ours.b[5] ^= 1;
+    return ours;
+}
+
+static int set_address(int fd, struct ifreq *req, unsigned long what, uint32_t v4)
+{
+    struct sockaddr_in *in = (struct sockaddr_in *)&req->ifr_addr;
+    memset(in, 0, sizeof(*in));
+    in->sin_family = AF_INET;
+    in->sin_addr.s_addr = htonl(v4);
+    return ioctl(fd, what, req);
+}
+
+static int set_up(int fd, struct ifreq *req)
+{
+    if (ioctl(fd, SIOCGIFFLAGS, req) != 0)
+        return -1;
+    req->ifr_flags |= IFF_UP;
+    return ioctl(fd, SIOCSIFFLAGS, req);
+}
+
+static int host_side(const struct port_params *p, struct err *err)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_set(err, "port %s: socket: %s", p->name, strerror(errno));
+    struct ifreq req = {0};
+    strcpy(req.ifr_name, p->device);
+    uint32_t mask = p->host_prefix == 0 ? 0 : ~(uint32_t)0 << (32 - p->host_prefix);
+    int rc = 0;
+    if (p->has_host && (set_address(fd, &req, SIOCSIFADDR, p->host_v4) != 0 ||
+                        set_address(fd, &req, SIOCSIFNETMASK, mask) != 0))
+        rc = err_set(err, "port %s: address of interface %s: %s", p->name, p->device,
+                     strerror(errno));
+    else if (set_up(fd, &req) != 0)
+        rc = err_set(err, "port %s: interface %s up: %s", p->name, p->device, strerror(errno));
+    close(fd);
+    return rc;
+}
+
+static int check_params(const struct port_params *p, struct err *err)
+{
+    if (p->device == NULL || p->device[0] == '\0' || strlen(p->device) >= IFNAMSIZ ||
+        strpbrk(p->device, "/, ") != NULL)
+        return err_set(err,
+                       "port %s: device = %s: an interface name of 1 to %d characters was expected",
+                       p->name, p->device ? p->device : "", IFNAMSIZ - 1);
+    if (p->has_mac && (p->mac.b[0] & 1))
+        return err_set(err, "port %s: mac: not a multicast address", p->name);
+    if (if_nametoindex(p->device) != 0)
+        return err_set(err,
+                       "port %s: interface %s exists already: choose another or: ip link del %s",
+                       p->name, p->device, p->device);
+    int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, "port %s: /dev/net/tun: %s (modprobe tun; root is needed)", p->name,
+                       strerror(errno));
+    close(fd);
+    return 0;
+}
+
+// "net_tap_INTERFACE": one DPDK device per kernel interface.
+static void device_name(const char *interface, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "net_tap_%s", interface);
+}
+
+static int create(const struct port_params *p, struct mac_addr mac, uint16_t *id, struct err *err)
+{
+    char name[RTE_DEV_NAME_MAX_LEN], args[128];
+    const uint8_t *m = mac.b;
+    device_name(p->device, name, sizeof(name));
+    snprintf(args, sizeof(args), "iface=%s,mac=%02x:%02x:%02x:%02x:%02x:%02x", p->device, m[0],
+             m[1], m[2], m[3], m[4], m[5]);
+    // It reports kernels without the multiq qdisc, which only rte_flow needs, as an error.
+    rte_log_set_level_pattern("pmd.net.tap", RTE_LOG_CRIT);
+    int rc = rte_eal_hotplug_add("vdev", name, args);
+    if (rc != 0)
+        return err_set(err,
+                       "port %s: interface %s could not be created: %s (root is needed, and DPDK's "
+                       "net_tap plugin)",
+                       p->name, p->device, rte_strerror(-rc));
+    if (rte_eth_dev_get_port_by_name(name, id) == 0)
+        return 0;
+    rte_eal_hotplug_remove("vdev", name);
+    return err_set(err, "port %s: DPDK made no port for interface %s", p->name, p->device);
+}
+
+static void tap_close(struct port *p)
+{
+    char name[RTE_ETH_NAME_MAX_LEN];
+    int rc = rte_eth_dev_get_name_by_port(((struct ethdev *)p->priv)->id, name);
+    ethdev_close(p);
+    if (rc == 0)
+        rte_eal_hotplug_remove("vdev", name);
+    signals_stop();
+}
+
+// No offload is asked for: net_tap would only do in software what the stack does, uncounted.
+static const struct port_ops tap_ops = {
+    .driver = "tap",
+    .rx_burst = ethdev_rx_burst,
+    .tx_burst = ethdev_tx_burst,
+    .stats = ethdev_stats,
+    .close = tap_close,
+};
+
+static const struct ethdev_profile tap_profile = {
+    .ops = &tap_ops,
+    .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+};
+
+struct port *tap_open(const struct port_params *params, struct err *err)
+{
+    if (check_params(params, err) != 0 || signals_start(err) != 0)
+        return NULL;
+    struct mac_addr ours = params->has_mac ? params->mac : default_mac(params->device);
+    uint16_t id;
+    if (create(params, kernel_mac(ours), &id, err) != 0) {
+        signals_stop();
+        return NULL;
+    }
+    char name[RTE_DEV_NAME_MAX_LEN];
+    device_name(params->device, name, sizeof(name));
+    struct port *p = ethdev_open(id, params, &tap_profile, err);
+    if (p == NULL) {
+        rte_eal_hotplug_remove("vdev", name);
+        signals_stop();
+        return NULL;
+    }
+    if (host_side(params, err) != 0) {
+        tap_close(p);
+        return NULL;
+    }
+    p->mac = ours;
+    return p;
+}
