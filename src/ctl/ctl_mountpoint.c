@@ -85,17 +85,25 @@ static bool mount_at(const char *path, char type[FSTYPE_BYTES])
 }
 
 // probe: a stat that may hang for as long as the process that serves the mount does; so a thread
-// makes it. When it hangs, thread and probe are left behind and end with that process or with ours.
+// makes it. When it hangs, the thread is left behind and ends with that process or with ours.
 struct probe {
     char path[PATH_MAX];
-    int result;  // 0 or errno
+    int result;  // 0 or errno; read by the asker after join
+    bool left;   // set by the first of the two, thread and asker, to leave; the second one frees
 };
+
+static bool probe_leave(struct probe *p)
+{
+    return __atomic_exchange_n(&p->left, true, __ATOMIC_ACQ_REL);
+}
 
 static void *probe_main(void *arg)
 {
     struct probe *p = arg;
     struct stat st;
     p->result = stat(p->path, &st) == 0 ? 0 : errno;
+    if (probe_leave(p))
+        free(p);
     return NULL;
 }
 
@@ -103,6 +111,7 @@ static void *probe_main(void *arg)
 static int mount_probe(const char *path)
 {
     pthread_t thread;
+    struct timespec until;
     struct probe *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return ENOMEM;
@@ -112,14 +121,14 @@ static int mount_probe(const char *path)
         free(p);
         return rc;
     }
-    struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += MOUNT_PROBE_MS / 1000;
-    if (pthread_timedjoin_np(thread, NULL, &until) != 0) {
+    bool late = pthread_timedjoin_np(thread, NULL, &until) != 0;
+    if (late)
         pthread_detach(thread);
+    if (!probe_leave(p))
         return ETIMEDOUT;
-    }
-    rc = p->result;
+    rc = late ? ETIMEDOUT : p->result;
     free(p);
     return rc;
 }
@@ -166,7 +175,8 @@ static int resolve(struct ctl_mountpoint *mp, struct err *e)
 {
     char above[PATH_MAX], target[2];
     const char *name = strrchr(mp->given, '/') + 1;
-    snprintf(above, sizeof(above), "%.*s", (int)(name - mp->given), mp->given);
+    memcpy(above, mp->given, sizeof(above));
+    above[name - mp->given] = '\0';
     if (readlink(mp->given, target, sizeof(target)) >= 0)
         return err_set(e, "%s: is a symlink: name the directory itself", mp->given);
     if (realpath(above, mp->path) == NULL)

@@ -16,7 +16,8 @@ static struct err e;
 struct seen {
     int fd, calls, signals[8];
     uint64_t periods;
-    int remove_fd;  // removed by the callback, if not 0
+    int remove_fd;     // removed by the callback, if not 0
+    struct seen *add;  // then added by it, if not NULL
     bool stop, drain;
 };
 
@@ -29,6 +30,8 @@ static void on_fd(void *arg, uint32_t events)
         assert_int_equal(read(s->fd, &n, sizeof(n)), sizeof(n));
     if (s->remove_fd != 0)
         ctl_loop_remove(&loop, s->remove_fd);
+    if (s->add != NULL)
+        assert_int_equal(ctl_loop_add(&loop, s->add->fd, EPOLLIN, on_fd, s->add, &e), 0);
     if (s->stop)
         ctl_loop_stop(&loop);
 }
@@ -93,6 +96,22 @@ static void a_source_removed_by_an_earlier_callback_of_the_same_turn_is_not_call
     assert_int_equal(a.calls * b.calls, 0);
     close(a.fd);
     close(b.fd);
+}
+
+static void a_source_in_the_place_of_a_removed_one_does_not_get_its_event(void **state)
+{
+    struct seen quiet = {.fd = eventfd(0, EFD_NONBLOCK)};
+    struct seen a = {.fd = raised(), .add = &quiet}, b = {.fd = raised(), .add = &quiet};
+    a.remove_fd = b.fd;
+    b.remove_fd = a.fd;
+    assert_int_equal(ctl_loop_add(&loop, a.fd, EPOLLIN, on_fd, &a, &e), 0);
+    assert_int_equal(ctl_loop_add(&loop, b.fd, EPOLLIN, on_fd, &b, &e), 0);
+    assert_int_equal(ctl_loop_turn(&loop, 0), 1);
+    assert_int_equal(a.calls + b.calls, 1);
+    assert_int_equal(quiet.calls, 0);
+    close(a.fd);
+    close(b.fd);
+    close(quiet.fd);
 }
 
 static void a_callback_may_remove_its_own_source(void **state)
@@ -233,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LOOP_TEST(a_ready_fd_is_called_and_called_again_until_it_is_read),
         LOOP_TEST(a_source_removed_by_an_earlier_callback_of_the_same_turn_is_not_called),
+        LOOP_TEST(a_source_in_the_place_of_a_removed_one_does_not_get_its_event),
         LOOP_TEST(a_callback_may_remove_its_own_source),
         LOOP_TEST(one_turn_calls_at_most_its_limit_and_starves_nobody),
         LOOP_TEST(a_full_loop_refuses_with_words_and_takes_again_after_a_removal),

@@ -401,6 +401,48 @@ static void snmp_counts_what_the_cores_counted_together(void **state)
     assert_int_equal(snmp_value(t, "Tcp", "RtoMax"), 120000);
 }
 
+// nstat_says: what iproute2's nstat reads for `name` in the proc directory `proc`.
+static long long nstat_says(const char *proc, const char *name)
+{
+    char command[256], line[LINE_BYTES], word[64];
+    long long value, got = -1;
+    snprintf(command, sizeof(command), "PROC_ROOT=%s NSTAT_HISTORY=%s/history nstat -asz", proc,
+             proc);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f) != NULL)
+        if (sscanf(line, "%63s %lld", word, &value) == 2 && strcmp(word, name) == 0)
+            got = value;
+    assert_int_equal(pclose(f), 0);
+    return got;
+}
+
+static void nstat_reads_our_snmp_as_it_reads_the_kernels(void **state)
+{
+    if (system("command -v nstat >/dev/null") != 0) {
+        print_message("skipped: no nstat (iproute2) here\n");
+        skip();
+    }
+    char proc[] = "/tmp/c10m-test-XXXXXX", path[64];
+    assert_non_null(mkdtemp(proc));
+    snprintf(path, sizeof(path), "mkdir %s/net", proc);
+    assert_int_equal(system(path), 0);
+    static struct core_stats s = {.c = {.rx_tcp = 15, .rx_icmp = 2}};
+    const struct core_stats *list[] = {&s};
+    fresh();
+    snmp_render(&rendered, list, 1, &constants);
+    snprintf(path, sizeof(path), "%s/net/snmp", proc);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text_str(&rendered), f);
+    fclose(f);
+    long long segs = nstat_says(proc, "TcpInSegs"), receives = nstat_says(proc, "IpInReceives");
+    snprintf(path, sizeof(path), "rm -r %s", proc);
+    assert_int_equal(system(path), 0);
+    assert_int_equal(segs, 15);
+    assert_int_equal(receives, 17);
+}
+
 // shape: the text with every number replaced by one '#'.
 static void shape(const char *text, char *out, size_t bytes)
 {
@@ -457,6 +499,7 @@ int main(void)
         cmocka_unit_test(sum_of_no_core_is_zero),
         cmocka_unit_test(snmp_has_the_columns_of_the_running_kernel),
         cmocka_unit_test(snmp_counts_what_the_cores_counted_together),
+        cmocka_unit_test(nstat_reads_our_snmp_as_it_reads_the_kernels),
         cmocka_unit_test(sockstat_has_the_shape_of_the_running_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, free_rendered);
