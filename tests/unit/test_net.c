@@ -431,11 +431,12 @@ static void sources_that_cannot_be_are_dropped(void **state)
 
 static void ping_is_answered_in_the_same_packet(void **state)
 {
-    assert_null(give(FRAME_PING));
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_PING, &len), *want = frame_bytes(FRAME_PONG, &len);
+    assert_null(give_frame(f, len, RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_RSS_HASH));
+    free(f);
     assert_int_equal(tx.n, 1);
     assert_ptr_equal(tx.pkts[0], last);
-    uint32_t len;
-    uint8_t *want = frame_bytes(FRAME_PONG, &len);
     assert_int_equal(pkt_len(last), len);
     assert_memory_equal(pkt_data(last), want, len);
     assert_int_equal(last->m.ol_flags, 0);
@@ -511,10 +512,12 @@ static void icmp_that_nobody_handles_is_dropped(void **state)
 
 static void arp_request_is_answered_and_the_asker_learned(void **state)
 {
-    assert_null(give(FRAME_ARP_REQUEST));
     uint32_t len;
-    uint8_t *want = frame_bytes(FRAME_ARP_REPLY, &len);
+    uint8_t *f = frame_bytes(FRAME_ARP_REQUEST, &len), *want = frame_bytes(FRAME_ARP_REPLY, &len);
+    assert_null(give_frame(f, len, RTE_MBUF_F_RX_RSS_HASH));
+    free(f);
     assert_int_equal(tx.n, 1);
+    assert_int_equal(last->m.ol_flags, 0);
     assert_int_equal(pkt_len(tx.pkts[0]), len);
     assert_memory_equal(pkt_data(tx.pkts[0]), want, len);
     free(want);
@@ -679,6 +682,20 @@ static void unused_neighbour_is_forgotten_without_a_word(void **state)
     tick_all();
     assert_int_equal(tx.n, 0);
     assert_false(neighbor(B, &n));
+}
+
+static void neighbour_known_once_and_asked_again_is_waited_for(void **state)
+{
+    know(B, &mac_b);
+    send_to(B);
+    after_ms(2 * NET_ARP_REACHABLE_MS);
+    tick_all();
+    tx_clear();
+    send_to(B);  // makes the entry anew
+    send_to(B);
+    assert_int_equal(tx.n, 1);
+    expect_request(0, B, A, &mac_all);
+    expect_drops(DROP_arp_wait_replaced, 1);
 }
 
 static void gateway_is_kept_known_without_use(void **state)
@@ -1138,6 +1155,7 @@ int main(void)
         NET_TEST(used_neighbour_is_asked_again_and_used_meanwhile),
         NET_TEST(neighbour_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten),
         NET_TEST(unused_neighbour_is_forgotten_without_a_word),
+        NET_TEST(neighbour_known_once_and_asked_again_is_waited_for),
         NET_TEST(gateway_is_kept_known_without_use),
         NET_TEST(announcement_updates_a_known_neighbour_and_makes_none),
         NET_TEST(static_neighbours_are_never_asked_aged_or_changed),
