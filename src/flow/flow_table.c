@@ -67,21 +67,23 @@ void flow_init(struct flow_table *t, void *mem, uint32_t capacity, struct siphas
 // SipHash of four keys side by side: the scalar one waits for itself, four fill the pipes.
 typedef uint64_t lanes __attribute__((vector_size(HASH_LANES * 8)));
 
-static inline lanes lanes_of(const struct flow_key *const k[HASH_LANES], unsigned word)
+// load_lanes: in[w] = word w of each key. By pointer: a vector argument would have an ABI of its
+// own.
+static inline void load_lanes(const struct flow_key *const k[HASH_LANES], lanes in[3])
 {
-    lanes v;
-    for (unsigned j = 0; j < HASH_LANES; j++)
-        v[j] = ((const uint64_t *)k[j])[word];
-    return v;
+    const uint64_t *k0 = (const uint64_t *)k[0], *k1 = (const uint64_t *)k[1];
+    const uint64_t *k2 = (const uint64_t *)k[2], *k3 = (const uint64_t *)k[3];
+    for (unsigned w = 0; w < 3; w++)
+        in[w] = (lanes){k0[w], k1[w], k2[w], k3[w]};
 }
 
-static inline lanes siphash_lanes(const struct siphash_key *key, lanes a, lanes b, lanes c)
+static inline void siphash_lanes(const struct siphash_key *key, const lanes in[3], lanes *out)
 {
-    lanes zero = {0};
-    lanes v0 = zero + (key->k0 ^ 0x736f6d6570736575ULL),
-          v1 = zero + (key->k1 ^ 0x646f72616e646f6dULL);
-    lanes v2 = zero + (key->k0 ^ 0x6c7967656e657261ULL),
-          v3 = zero + (key->k1 ^ 0x7465646279746573ULL);
+    const lanes zero = {0}, a = in[0], b = in[1], c = in[2];
+    lanes v0 = zero + (uint64_t)(key->k0 ^ 0x736f6d6570736575ULL);
+    lanes v1 = zero + (uint64_t)(key->k1 ^ 0x646f72616e646f6dULL);
+    lanes v2 = zero + (uint64_t)(key->k0 ^ 0x6c7967656e657261ULL);
+    lanes v3 = zero + (uint64_t)(key->k1 ^ 0x7465646279746573ULL);
     const uint64_t last = (uint64_t)24 << 56;
     v3 ^= a;
     SIPHASH_ROUND(v0, v1, v2, v3);
@@ -99,7 +101,7 @@ static inline lanes siphash_lanes(const struct siphash_key *key, lanes a, lanes 
     SIPHASH_ROUND(v0, v1, v2, v3);
     SIPHASH_ROUND(v0, v1, v2, v3);
     SIPHASH_ROUND(v0, v1, v2, v3);
-    return v0 ^ v1 ^ v2 ^ v3;
+    *out = v0 ^ v1 ^ v2 ^ v3;
 }
 
 static inline const struct flow_key *key_at(const struct flow_key *first, size_t offset)
@@ -115,7 +117,9 @@ void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, s
         const struct flow_key *k[HASH_LANES];
         for (unsigned j = 0; j < HASH_LANES; j++)
             k[j] = key_at(first, (i + j) * stride_bytes);
-        lanes h = siphash_lanes(&t->key, lanes_of(k, 0), lanes_of(k, 1), lanes_of(k, 2));
+        lanes in[3], h;
+        load_lanes(k, in);
+        siphash_lanes(&t->key, in, &h);
         memcpy(&hash[i], &h, sizeof(h));
         for (unsigned j = 0; j < HASH_LANES; j++)
             prefetch0(&t->buckets[first_of(t, h[j])]);

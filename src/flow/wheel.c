@@ -4,7 +4,7 @@
 
 static uint64_t chunk_count(uint64_t entries)
 {
-    return (entries + WHEEL_CHUNK_HANDLES - 1) / WHEEL_CHUNK_HANDLES + WHEEL_SLOTS + 1;
+    return (entries + WHEEL_CHUNK_HANDLES - 1) / WHEEL_CHUNK_HANDLES + WHEEL_SLOTS + WHEEL_LEVELS;
 }
 
 size_t wheel_footprint(uint64_t entries)
@@ -23,7 +23,8 @@ struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
     CHECK(n < WHEEL_EMPTY);
     for (uint64_t i = 0; i < n; i++)
         w->chunks[i].next = i + 1 < n ? (uint32_t)(i + 1) : WHEEL_EMPTY;
-    w->draining = WHEEL_EMPTY;
+    for (int i = 0; i < WHEEL_LEVELS; i++)
+        w->draining[i] = WHEEL_EMPTY;
     w->at_ms = now_ms;
     for (int i = 0; i < WHEEL_SLOTS; i++)
         w->slot[i] = WHEEL_EMPTY;
@@ -70,35 +71,37 @@ uint32_t wheel_add(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
         return 0;
     if (slot < WHEEL_L0_SLOTS)
         w->used[slot / 64] |= 1ULL << slot % 64;
-    return at != 0 ? at : 1;
+    // 0 says refused; the ms before it has come as well when the entry does.
+    return at != 0 ? at : UINT32_MAX;
 }
 
-// splice: moves all chunks of the slot to the front of what is being given out.
-static void splice(struct wheel *w, uint32_t slot)
+static void begin_slot(struct wheel *w, int level, uint32_t slot)
 {
-    const uint32_t head = w->slot[slot];
-    if (head == WHEEL_EMPTY)
-        return;
-    uint32_t tail = head;
-    while (w->chunks[tail].next != WHEEL_EMPTY)
-        tail = w->chunks[tail].next;
-    w->chunks[tail].next = w->draining;
-    w->draining = head;
+    CHECK(w->draining[level] == WHEEL_EMPTY);
+    w->draining[level] = w->slot[slot];
     w->slot[slot] = WHEEL_EMPTY;
 }
 
 static void open_tick(struct wheel *w)
 {
     const uint32_t s0 = w->at_ms % WHEEL_L0_SLOTS;
-    splice(w, s0);
+    begin_slot(w, 0, s0);
     w->used[s0 / 64] &= ~(1ULL << s0 % 64);
     if (s0 == 0) {
         const uint32_t s1 = (w->at_ms >> 12) % WHEEL_L1_SLOTS;
-        splice(w, WHEEL_L0_SLOTS + s1);
+        begin_slot(w, 1, WHEEL_L0_SLOTS + s1);
         if (s1 == 0)
-            splice(w, WHEEL_L0_SLOTS + WHEEL_L1_SLOTS + (w->at_ms >> 22) % WHEEL_L2_SLOTS);
+            begin_slot(w, 2, WHEEL_L0_SLOTS + WHEEL_L1_SLOTS + (w->at_ms >> 22) % WHEEL_L2_SLOTS);
     }
     w->opened = true;
+}
+
+// must_wait: a slot of level 1 or 2 begins at at_ms before the last one of its level is given out.
+static bool must_wait(const struct wheel *w)
+{
+    return w->at_ms % (1u << 12) == 0 &&
+           (w->draining[1] != WHEEL_EMPTY ||
+            (w->at_ms % (1u << 22) == 0 && w->draining[2] != WHEEL_EMPTY));
 }
 
 // The next tick after at_ms at which level 0 has something or a higher slot begins, from its
@@ -117,33 +120,65 @@ static uint32_t next_tick(const struct wheel *w, uint32_t from_ms)
     return from_ms + (to - s);
 }
 
+// drain: up to max handles of what a level gives out. Returns how many.
+static uint32_t drain(struct wheel *w, int level, uint32_t *out, uint32_t max)
+{
+    uint32_t n = 0;
+    while (w->draining[level] != WHEEL_EMPTY && n != max) {
+        const uint32_t ix = w->draining[level];
+        struct wheel_chunk *c = &w->chunks[ix];
+        if (c->next != WHEEL_EMPTY)
+            prefetch0_w(&w->chunks[c->next]);
+        const uint32_t k = MIN(c->count, max - n);
+        c->count -= k;
+        memcpy(out + n, &c->handle[c->count], k * sizeof(*out));
+        n += k;
+        if (c->count != 0)
+            break;
+        w->draining[level] = c->next;
+        c->next = w->free;
+        w->free = ix;
+    }
+    w->entries -= n;
+    return n;
+}
+
+static uint32_t drain_early(struct wheel *w, uint32_t *out, uint32_t max)
+{
+    const uint32_t n = drain(w, 1, out, max);
+    return n + drain(w, 2, out + n, max - n);
+}
+
+static bool early_pending(const struct wheel *w)
+{
+    return w->draining[1] != WHEEL_EMPTY || w->draining[2] != WHEEL_EMPTY;
+}
+
 uint32_t wheel_expire(struct wheel *w, uint32_t now_ms, uint32_t *out, uint32_t max)
 {
     uint32_t n = 0;
     for (int steps = 0; steps < WHEEL_STEPS_MAX && !time_before(now_ms, w->at_ms); steps++) {
+        if (!w->opened && must_wait(w)) {
+            n += drain_early(w, out + n, max - n);
+            if (must_wait(w))
+                break;
+        }
         if (!w->opened)
             open_tick(w);
-        while (w->draining != WHEEL_EMPTY) {
-            const uint32_t ix = w->draining;
-            struct wheel_chunk *c = &w->chunks[ix];
-            while (c->count != 0) {
-                if (n == max)
-                    return n;
-                out[n++] = c->handle[--c->count];
-                w->entries--;
-            }
-            w->draining = c->next;
-            c->next = w->free;
-            w->free = ix;
-        }
+        const uint32_t room = early_pending(w) ? max - (max + 3) / 4 : max;
+        n += drain(w, 0, out + n, room - MIN(n, room));
+        if (w->draining[0] != WHEEL_EMPTY)
+            break;
         w->opened = false;
         const uint32_t next = next_tick(w, w->at_ms + 1);
         w->at_ms = time_before(now_ms, next) ? now_ms + 1 : next;
     }
-    return n;
+    return n + drain_early(w, out + n, max - n);
 }
 
 uint32_t wheel_next_ms(const struct wheel *w)
 {
+    if (early_pending(w))
+        return w->at_ms - 1;
     return w->opened ? w->at_ms : next_tick(w, w->at_ms);
 }

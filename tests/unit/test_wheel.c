@@ -6,330 +6,359 @@
 #include "flow/wheel.h"
 #include "seed.h"
 
-enum { OUT_MAX = 64, HOUR_MS = 3600 * 1000 };
+enum { OUT_MAX = 64, HOUR_MS = 3600 * 1000, L1_MS = 1 << 12, L2_MS = 1 << 22 };
 
-static struct wheel make(uint32_t capacity, uint32_t now_ms)
+// make: a wheel whose memory ends at a line that must stay untouched.
+static struct wheel *make(uint32_t entries, uint32_t now_ms)
 {
-    struct wheel w;
-    size_t bytes = wheel_footprint(capacity);
+    const size_t bytes = wheel_footprint(entries);
     uint8_t *mem = aligned_alloc(CACHE_LINE, bytes + CACHE_LINE);
     memset(mem, 0x5a, bytes + CACHE_LINE);
-    wheel_init(&w, mem, capacity, now_ms);
-    return w;
+    return wheel_init(mem, entries, now_ms);
 }
 
-static void drop(struct wheel *w)
+static void drop(struct wheel *w, uint32_t entries)
 {
-    const uint8_t *end = (const uint8_t *)w->slots + wheel_footprint(w->capacity);
+    const uint8_t *end = (const uint8_t *)w + wheel_footprint(entries);
     for (unsigned i = 0; i < CACHE_LINE; i++)
         assert_int_equal(end[i], 0x5a);
-    free(w->slots);
+    free(w);
 }
 
-// expire_all: calls until a call is not cut short; returns the handles that came out (one kept).
-static uint32_t expire_all(struct wheel *w, uint32_t now_ms, uint32_t *last)
+// expire_all: calls until the wheel has done its work up to now_ms; returns how many came out.
+static uint32_t expire_all(struct wheel *w, uint32_t now_ms)
 {
-    uint32_t out[OUT_MAX], n = 0;
-    for (unsigned calls = 0;; calls++) {
-        assert_true(calls < 1000000);
-        uint64_t cut = w->cut_short;
-        uint32_t k = wheel_expire(w, now_ms, out, OUT_MAX);
-        assert_true(k <= OUT_MAX);
-        if (k != 0)
-            *last = out[k - 1];
-        n += k;
-        if (w->cut_short == cut)
-            return n;
+    uint32_t out[OUT_MAX], n = wheel_expire(w, now_ms, out, OUT_MAX);
+    for (unsigned calls = 0; !time_before(now_ms, wheel_next_ms(w)); calls++) {
+        assert_true(calls < 100000);
+        n += wheel_expire(w, now_ms, out, OUT_MAX);
     }
+    return n;
 }
 
-static void fires_at_its_tick_and_not_one_before(void **state)
+// Deadlines of each level, ahead of a start at the edges of each level.
+static const uint32_t ahead_ms[] = {
+    1,         2,         4095,          4096,         4097,
+    8191,      8192,      65535,         L2_MS - 1,    L2_MS,
+    L2_MS + 1, 2 * L2_MS, 2 * L2_MS + 1, 24 * HOUR_MS, INT32_MAX - L2_MS,
+    INT32_MAX,
+};
+static const uint32_t start_ms[] = {0,          1,          4095,       4096,
+                                    4097,       L2_MS - 1,  L2_MS,      0x7fffffff,
+                                    0x80000000, 0xffc00000, 0xffffffff, 0xfffff000};
+
+static void entry_comes_out_when_add_said_and_near_ones_at_their_deadline(void **state)
 {
-    static const uint32_t ahead[] = {
-        1,          2,          255,       256,    257,      511,      512,     65535,
-        65536,      65537,      131071,    131072, 16777215, 16777216, HOUR_MS, 24 * HOUR_MS,
-        2147418111, 2147418112, 2147483647};
-    static const uint32_t start[] = {0,     1,          255,        256,       65535,
-                                     65536, 0x7fffffff, 0x80000000, 0xffffffff};
-    for (unsigned s = 0; s < ARRAY_LEN(start); s++)
-        for (unsigned i = 0; i < ARRAY_LEN(ahead); i++) {
-            struct wheel w = make(1, start[s]);
-            uint32_t last = 0, at;
-            assert_true(wheel_add(&w, start[s] + ahead[i], 0xc0ffee));
-            assert_int_equal(expire_all(&w, start[s] + ahead[i] - 1, &last), 0);
-            assert_true(wheel_next_deadline(&w, &at));
-            assert_int_equal(at, start[s] + ahead[i]);
-            assert_int_equal(expire_all(&w, start[s] + ahead[i], &last), 1);
-            assert_int_equal(last, 0xc0ffee);
-            assert_false(wheel_next_deadline(&w, &at));
-            drop(&w);
+    for (unsigned s = 0; s < ARRAY_LEN(start_ms); s++)
+        for (unsigned i = 0; i < ARRAY_LEN(ahead_ms); i++) {
+            struct wheel *w = make(1, start_ms[s]);
+            const uint32_t deadline = start_ms[s] + ahead_ms[i];
+            const uint32_t at = wheel_add(w, deadline, 0xc0ffee);
+            assert_int_not_equal(at, 0);
+            assert_false(time_before(deadline, at));
+            if (ahead_ms[i] < WHEEL_L0_SLOTS)
+                assert_true(at == deadline || deadline == 0);
+            assert_int_equal(expire_all(w, at - 1), 0);
+            const uint32_t n = expire_all(w, at) + expire_all(w, at + (at == UINT32_MAX));
+            assert_int_equal(n, 1);
+            assert_int_equal(w->entries, 0);
+            drop(w, 1);
         }
 }
 
-static void deadline_that_has_passed_is_the_next_tick(void **state)
+static void owner_that_adds_again_meets_its_deadline_to_the_ms(void **state)
 {
-    struct wheel w = make(3, 1000);
-    uint32_t last;
-    assert_true(wheel_add(&w, 1000, 1));
-    assert_true(wheel_add(&w, 10, 2));
-    assert_true(wheel_add(&w, 1000u - INT32_MAX, 3));
-    assert_int_equal(expire_all(&w, 1000, &last), 0);
-    assert_int_equal(expire_all(&w, 1001, &last), 3);
-    drop(&w);
+    for (unsigned s = 0; s < ARRAY_LEN(start_ms); s++)
+        for (unsigned i = 0; i < ARRAY_LEN(ahead_ms); i++) {
+            struct wheel *w = make(1, start_ms[s]);
+            const uint32_t deadline = start_ms[s] + ahead_ms[i];
+            uint32_t now = start_ms[s], out, adds = 1;
+            assert_int_not_equal(wheel_add(w, deadline, 7), 0);
+            for (unsigned calls = 0; calls < 2000000; calls++) {
+                now = wheel_next_ms(w);
+                assert_false(time_before(deadline, now));
+                if (wheel_expire(w, now, &out, 1) == 0)
+                    continue;
+                assert_int_equal(out, 7);
+                if (now == deadline)
+                    break;
+                assert_int_not_equal(wheel_add(w, deadline, 7), 0);
+                adds++;
+            }
+            assert_int_equal(now, deadline);
+            assert_true(adds <= WHEEL_LEVELS);
+            drop(w, 1);
+        }
 }
 
-static void time_that_goes_back_changes_nothing(void **state)
+static void deadline_that_has_passed_comes_out_at_the_next_tick(void **state)
 {
-    struct wheel w = make(3, 1000);
-    uint32_t last;
-    assert_true(wheel_add(&w, 1010, 1));
-    assert_int_equal(expire_all(&w, 900, &last), 0);
-    assert_int_equal(expire_all(&w, 1009, &last), 0);
-    assert_int_equal(expire_all(&w, 1010, &last), 1);
-    drop(&w);
+    struct wheel *w = make(3, 1000);
+    assert_int_equal(expire_all(w, 1000), 0);
+    assert_int_equal(wheel_add(w, 1000, 1), 1001);
+    assert_int_equal(wheel_add(w, 10, 2), 1001);
+    assert_int_equal(wheel_add(w, 1001u - INT32_MAX, 3), 1001);
+    assert_int_equal(expire_all(w, 1000), 0);
+    assert_int_equal(expire_all(w, 1001), 3);
+    drop(w, 3);
 }
 
-static void full_wheel_refuses_and_counts(void **state)
+static void time_that_goes_back_gives_out_nothing_new(void **state)
 {
-    struct wheel w = make(100, 0);
-    uint32_t last;
-    for (uint32_t i = 0; i < 100; i++)
-        assert_true(wheel_add(&w, 50 + i % 3, i));
-    assert_false(wheel_add(&w, 10, 100));
-    assert_false(wheel_add(&w, 10, 101));
-    assert_int_equal(w.refused, 2);
-    assert_int_equal(w.count_max, 100);
-    assert_int_equal(expire_all(&w, 50, &last), 34);
-    assert_true(wheel_add(&w, 60, 102));
-    assert_int_equal(expire_all(&w, 60, &last), 67);
-    assert_int_equal(w.count, 0);
-    drop(&w);
+    struct wheel *w = make(3, 1000);
+    assert_int_equal(wheel_add(w, 1010, 1), 1010);
+    assert_int_equal(expire_all(w, 1005), 0);
+    assert_int_equal(expire_all(w, 900), 0);
+    assert_int_equal(expire_all(w, 1009), 0);
+    assert_int_equal(expire_all(w, 1010), 1);
+    drop(w, 3);
 }
 
-static void worst_distribution_has_chunks_enough(void **state)
+static void no_chunk_left_is_refused_and_counted(void **state)
 {
-    // One entry in every slot of every level, then the rest in one; twice, so that chunks are
-    // reused.
-    enum { CAPACITY = WHEEL_SLOTS + 5000 };
-    struct wheel w = make(CAPACITY, 0);
-    uint32_t last, now = 0;
-    for (unsigned round = 0; round < 2; round++) {
-        for (uint32_t i = 1; i < WHEEL_SLOTS_0; i++)
-            assert_true(wheel_add(&w, now + i, i));
-        for (uint32_t i = 1; i < WHEEL_SLOTS_1; i++)
-            assert_true(wheel_add(&w, now + i * 256, i));
-        for (uint32_t i = 1; i < WHEEL_SLOTS_2; i++)
-            assert_true(wheel_add(&w, now + i * 65536, i));
-        while (w.count < CAPACITY)
-            assert_true(wheel_add(&w, now + 70000, 7));
-        now += (uint32_t)INT32_MAX;
-        assert_int_equal(expire_all(&w, now, &last), CAPACITY);
-        now = ALIGN_UP(now, 65536u);
-        assert_int_equal(expire_all(&w, now, &last), 0);
+    struct wheel *w = make(1, 0);
+    uint32_t n = 0;
+    while (wheel_add(w, 50, n) != 0)
+        n++;
+    assert_int_equal(w->refused, 1);
+    assert_int_equal(w->entries, n);
+    assert_int_equal(w->entries_max, n);
+    assert_int_equal(expire_all(w, 50), n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(wheel_add(w, 60, i), 60);
+    assert_int_equal(wheel_add(w, 60, n), 0);
+    assert_int_equal(expire_all(w, 60), n);
+    drop(w, 1);
+}
+
+static void footprint_holds_its_entries_in_the_worst_distribution(void **state)
+{
+    // One entry in every slot of every level that can be reached, the rest in one; then again while
+    // what began last is half given out, a few handles a call.
+    enum { ENTRIES = 100000 };
+    struct wheel *w = make(ENTRIES, 0);
+    uint32_t out[13];
+    for (unsigned round = 0; round < 5; round++) {
+        const uint32_t now = w->at_ms;
+        for (uint32_t i = 1; i < WHEEL_L0_SLOTS; i++)
+            assert_int_not_equal(wheel_add(w, now + i, i), 0);
+        for (uint32_t i = 1; i < WHEEL_L1_SLOTS; i++)
+            assert_int_not_equal(wheel_add(w, now + i * L1_MS, i), 0);
+        for (uint32_t i = 1; i < WHEEL_L2_SLOTS / 2; i++)
+            assert_int_not_equal(wheel_add(w, now + i * L2_MS, i), 0);
+        while (w->entries < ENTRIES)
+            assert_int_not_equal(wheel_add(w, now + (round % 2 ? L1_MS : L2_MS), 7), 0);
+        assert_int_equal(w->refused, 0);
+        while (w->entries > ENTRIES / 2)
+            wheel_expire(w, now + L2_MS, out, ARRAY_LEN(out));
     }
-    drop(&w);
+    drop(w, ENTRIES);
 }
 
 static void call_is_bounded_by_max_and_goes_on_in_the_next(void **state)
 {
-    struct wheel w = make(1000, 0);
+    struct wheel *w = make(1000, 0);
     uint32_t out[OUT_MAX], got = 0;
     for (uint32_t i = 0; i < 1000; i++)
-        assert_true(wheel_add(&w, 5, i));
+        assert_int_equal(wheel_add(w, 5, i), 5);
     bool seen[1000] = {false};
     for (unsigned calls = 0; calls < 143; calls++) {
-        uint32_t n = wheel_expire(&w, 100, out, 7);
+        const uint32_t n = wheel_expire(w, 100, out, 7);
         assert_int_equal(n, MIN(7u, 1000 - got));
         for (uint32_t i = 0; i < n; i++) {
             assert_false(seen[out[i]]);
             seen[out[i]] = true;
         }
         got += n;
-        assert_int_equal(wheel_behind_ms(&w, 100), got == 1000 ? 0 : 95);
     }
     assert_int_equal(got, 1000);
-    assert_int_equal(wheel_expire(&w, 100, out, 0), 0);
-    drop(&w);
+    assert_int_equal(wheel_expire(w, 100, out, 0), 0);
+    drop(w, 1000);
 }
 
-static void moving_down_is_bounded_and_goes_on_in_the_next_call(void **state)
+static void exact_entries_do_not_wait_for_a_full_early_slot(void **state)
 {
-    enum { N = 1000 };
-    struct wheel w = make(N, 0);
-    uint32_t out[OUT_MAX], last;
-    for (uint32_t i = 0; i < N; i++)
-        assert_true(wheel_add(&w, 65536 + 100, i));
-    for (unsigned calls = 1; calls <= N / WHEEL_MOVES_MAX; calls++) {
-        assert_int_equal(wheel_expire(&w, 65536 + 100, out, OUT_MAX), 0);
-        assert_int_equal(w.moved, calls * WHEEL_MOVES_MAX);
-        assert_true(wheel_add(&w, 65536 + 100, 5) == false);
-        assert_int_equal(wheel_behind_ms(&w, 65536 + 100), 100);
+    enum { MANY = 100000, EXACT = 7 };
+    for (unsigned level = 1; level <= 2; level++) {
+        const uint32_t begin = level == 1 ? L1_MS : L2_MS;
+        struct wheel *w = make(MANY + 2000, 0);
+        uint32_t out[OUT_MAX], calls = 0, early = 0, exact = 0;
+        for (uint32_t i = 0; i < MANY; i++)
+            assert_int_equal(wheel_add(w, 2 * begin - 1, 0), begin);
+        expire_all(w, begin - 1);
+        for (uint32_t t = 1; t <= 1000; t++)
+            assert_int_equal(wheel_add(w, begin + t, EXACT), begin + t);
+        // One call a ms: what is due in a ms comes in it, and the early ones use the rest.
+        for (uint32_t now = begin; exact < 1000; now++, calls++) {
+            const uint32_t n = wheel_expire(w, now, out, OUT_MAX);
+            assert_int_equal(n, OUT_MAX);
+            for (uint32_t i = 0; i < n; i++) {
+                exact += out[i] == EXACT;
+                early += out[i] == 0;
+            }
+            assert_int_equal(exact, now - begin);
+        }
+        assert_int_equal(early, calls * OUT_MAX - exact);
+        assert_int_equal(expire_all(w, 2 * begin - 1), MANY - early);
+        drop(w, MANY + 2000);
     }
-    assert_int_equal(expire_all(&w, 65536 + 100, &last), N);
-    drop(&w);
 }
 
-static void entry_re_added_as_it_fires_does_not_stop_time(void **state)
+static void early_slot_gets_a_quarter_of_each_call_when_ticks_are_full(void **state)
 {
-    struct wheel w = make(10, 0);
+    struct wheel *w = make(4000, 0);
+    uint32_t out[16];
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(wheel_add(w, L1_MS + 4000, 1), L1_MS);
+    expire_all(w, L1_MS - 1);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(wheel_add(w, L1_MS, 0), L1_MS);
+    for (unsigned call = 0; call < 50; call++) {
+        uint32_t early = 0;
+        assert_int_equal(wheel_expire(w, L1_MS + 10, out, 16), 16);
+        for (unsigned i = 0; i < 16; i++)
+            early += out[i];
+        assert_int_equal(early, 4);
+    }
+    drop(w, 4000);
+}
+
+static void time_waits_for_an_early_slot_before_the_next_of_its_level(void **state)
+{
+    struct wheel *w = make(4000, 0);
+    uint32_t out[8], n = 0;
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(wheel_add(w, L1_MS + 4000, 1), L1_MS);
+    assert_int_equal(wheel_add(w, 2 * L1_MS + 1, 2), 2 * L1_MS);
+    // Far behind: nothing is lost, nothing comes twice.
+    for (unsigned call = 0; call < 200; call++)
+        n += wheel_expire(w, 10 * L1_MS, out, 8);
+    assert_int_equal(n, 1001);
+    assert_int_equal(w->entries, 0);
+    drop(w, 4000);
+}
+
+static void entry_added_again_as_it_fires_does_not_stop_time(void **state)
+{
+    struct wheel *w = make(10, 0);
     uint32_t out[OUT_MAX], fired_late = 0;
-    assert_true(wheel_add(&w, 1, 1));
-    assert_true(wheel_add(&w, 50, 2));
+    assert_int_equal(wheel_add(w, 1, 1), 1);
+    assert_int_equal(wheel_add(w, 50, 2), 50);
     for (uint32_t now = 1; now <= 60; now++) {
-        uint32_t n = wheel_expire(&w, now, out, OUT_MAX);
+        const uint32_t n = wheel_expire(w, now, out, OUT_MAX);
         for (uint32_t i = 0; i < n; i++) {
             if (out[i] == 1)
-                assert_true(wheel_add(&w, now - 1, 1));
+                assert_int_equal(wheel_add(w, now - 1, 1), now + 1);
             else
                 fired_late = now;
         }
     }
     assert_int_equal(fired_late, 50);
-    drop(&w);
+    drop(w, 10);
 }
 
-static void jump_of_weeks_costs_no_more_than_its_entries(void **state)
+static void jump_of_weeks_takes_a_step_per_level_1_slot_at_most(void **state)
 {
-    struct wheel w = make(4, 77);
-    uint32_t out[OUT_MAX], calls = 0, got = 0, now = 77 + 20u * 24 * HOUR_MS;
-    assert_true(wheel_add(&w, 77 + 10 * 60 * 1000, 1));
-    assert_true(wheel_add(&w, 77 + HOUR_MS, 2));
-    assert_true(wheel_add(&w, 77 + 48 * HOUR_MS, 3));
-    assert_true(wheel_add(&w, now, 4));
-    for (; got < 4; calls++)
-        got += wheel_expire(&w, now, out + got, OUT_MAX - got);
-    assert_int_equal(calls, 1);
-    for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(out[i], i + 1);
-    drop(&w);
+    struct wheel *w = make(4, 77);
+    uint32_t out[OUT_MAX], calls = 0;
+    const uint32_t days20 = 20u * 24 * HOUR_MS;
+    assert_int_not_equal(wheel_add(w, 77 + days20, 1), 0);
+    for (uint32_t got = 0; got < 1; calls++)
+        got += wheel_expire(w, 77 + days20, out, OUT_MAX);
+    assert_true(calls <= days20 / L1_MS / WHEEL_STEPS_MAX + 1);
+    drop(w, 4);
 }
 
-// The model: handle i is at due[i], or not in the wheel.
-enum { MODEL_MAX = 4000 };
+// The model: handle i comes out at out_ms[i], or is not in the wheel.
+enum { MODEL_MAX = 3000 };
 
 struct model {
-    uint32_t due[MODEL_MAX];
+    uint32_t deadline[MODEL_MAX], out_ms[MODEL_MAX];
     bool in[MODEL_MAX];
     uint32_t count;
 };
 
 static uint32_t random_ahead(struct rng *r)
 {
-    uint32_t bits = rng_below(r, 32);
+    const uint32_t bits = rng_below(r, 31);
     return bits == 0 ? 0 : (uint32_t)rng_u64(r) >> (32 - bits);
 }
 
-// check_none_due: after a call that was not cut short; also that no entry lies before the bound.
-static void check_none_due(const struct wheel *w, const struct model *m, uint32_t now)
+static void check_none_is_overdue(const struct wheel *w, const struct model *m, uint32_t now)
 {
-    uint32_t at = now;
-    bool any = wheel_next_deadline(w, &at);
-    assert_true(any == (m->count != 0));
-    assert_false(time_before(at, now));
+    const uint32_t next = wheel_next_ms(w);
+    assert_true(time_before(now, next));
     for (uint32_t i = 0; i < MODEL_MAX; i++)
-        if (m->in[i]) {
-            assert_true(time_before(now, m->due[i]));
-            assert_false(time_before(m->due[i], at));
-        }
+        if (m->in[i])
+            assert_false(time_before(m->out_ms[i] + (m->out_ms[i] == UINT32_MAX), next));
 }
 
-static void run_model(struct rng *r, uint32_t capacity, uint32_t max)
+static void run_model(struct rng *r, uint32_t max)
 {
     static struct model m;
     memset(&m, 0, sizeof(m));
     uint32_t now = (uint32_t)rng_u64(r), out[OUT_MAX];
-    struct wheel w = make(capacity, now);
+    struct wheel *w = make(MODEL_MAX, now);
     for (unsigned step = 0; step < 20000; step++) {
         for (uint32_t k = rng_below(r, 12); k > 0; k--) {
-            uint32_t h = rng_below(r, MODEL_MAX), d = now + random_ahead(r) - rng_below(r, 3);
+            const uint32_t h = rng_below(r, MODEL_MAX), d = now + random_ahead(r) - rng_below(r, 3);
             if (m.in[h])
                 continue;
-            bool ok = wheel_add(&w, d, h);
-            assert_true(ok == (m.count < capacity));
-            if (!ok)
-                continue;
+            m.deadline[h] = d;
+            m.out_ms[h] = wheel_add(w, d, h);
+            assert_int_not_equal(m.out_ms[h], 0);
             m.in[h] = true;
-            m.due[h] = time_before(w.now_ms, d) ? d : w.now_ms + 1;
             m.count++;
         }
-        uint32_t jump =
-            rng_below(r, 10) < 8 ? rng_below(r, 4) : random_ahead(r) >> rng_below(r, 20);
-        // The wheel's range counts from its own time: it must not be left further behind.
-        if (wheel_behind_ms(&w, now) == 0)
-            now += jump & INT32_MAX;
-        uint64_t cut = w.cut_short, moved = w.moved;
-        uint32_t n = wheel_expire(&w, now, out, max);
-        assert_true(n <= max && w.moved - moved <= WHEEL_MOVES_MAX);
+        const bool behind = !time_before(now, wheel_next_ms(w));
+        if (!behind)
+            now += rng_below(r, 10) < 8 ? rng_below(r, 4) : random_ahead(r) >> rng_below(r, 20);
+        const uint32_t n = wheel_expire(w, now, out, max);
+        assert_true(n <= max);
         for (uint32_t i = 0; i < n; i++) {
             assert_true(out[i] < MODEL_MAX && m.in[out[i]]);
-            assert_false(time_before(now, m.due[out[i]]));
-            if (i != 0)
-                assert_false(time_before(m.due[out[i]], m.due[out[i - 1]]));
+            assert_false(time_before(now, m.out_ms[out[i]]));
             m.in[out[i]] = false;
             m.count--;
         }
-        assert_int_equal(w.count, m.count);
-        if (w.cut_short == cut)
-            check_none_due(&w, &m, now);
-        else
-            assert_true(n == max || w.moved - moved == WHEEL_MOVES_MAX);
+        assert_int_equal(w->entries, m.count);
+        if (time_before(now, wheel_next_ms(w)))
+            check_none_is_overdue(w, &m, now);
     }
-    drop(&w);
+    drop(w, MODEL_MAX);
 }
 
-static void random_use_fires_each_entry_once_in_time(void **state)
+static void random_use_gives_each_entry_out_once_in_time(void **state)
 {
     struct rng r = test_rng(__func__);
-    run_model(&r, MODEL_MAX, OUT_MAX);
-    run_model(&r, MODEL_MAX, 3);
-    run_model(&r, 200, OUT_MAX);
-    run_model(&r, 1, 1);
+    run_model(&r, OUT_MAX);
+    run_model(&r, 3);
+    run_model(&r, 1);
 }
 
-static void virtual_time_reaches_every_deadline_by_next_deadline_alone(void **state)
+static void footprint_is_under_5_bytes_an_entry_at_ten_million(void **state)
 {
-    struct rng r = test_rng(__func__);
-    enum { N = 2000 };
-    uint32_t start = 0xfff00000u, now = start, got = 0, steps = 0;
-    struct wheel w = make(N, now);
-    uint32_t due[N], out[OUT_MAX];
-    for (uint32_t i = 0; i < N; i++) {
-        due[i] = now + 1 + (random_ahead(&r) >> 1);
-        assert_true(wheel_add(&w, due[i], i));
-    }
-    for (; wheel_next_deadline(&w, &now); steps++) {
-        assert_true(steps < 10 * N);
-        uint32_t n = wheel_expire(&w, now, out, OUT_MAX);
-        for (uint32_t i = 0; i < n; i++)
-            assert_int_equal(due[out[i]], now);
-        got += n;
-    }
-    assert_int_equal(got, N);
-    drop(&w);
-}
-
-static void footprint_is_under_7_bytes_an_entry_at_ten_million(void **state)
-{
-    assert_true(wheel_footprint(10000000) < 70000000);
-    assert_true(wheel_footprint(1) < 300000);
-    assert_true(wheel_footprint(UINT32_MAX) > 6ULL * UINT32_MAX);
+    assert_true(wheel_footprint(10000000) < 47000000);
+    assert_true(wheel_footprint(1) < 500000);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fires_at_its_tick_and_not_one_before),
-        cmocka_unit_test(deadline_that_has_passed_is_the_next_tick),
-        cmocka_unit_test(time_that_goes_back_changes_nothing),
-        cmocka_unit_test(full_wheel_refuses_and_counts),
-        cmocka_unit_test(worst_distribution_has_chunks_enough),
+        cmocka_unit_test(entry_comes_out_when_add_said_and_near_ones_at_their_deadline),
+        cmocka_unit_test(owner_that_adds_again_meets_its_deadline_to_the_ms),
+        cmocka_unit_test(deadline_that_has_passed_comes_out_at_the_next_tick),
+        cmocka_unit_test(time_that_goes_back_gives_out_nothing_new),
+        cmocka_unit_test(no_chunk_left_is_refused_and_counted),
+        cmocka_unit_test(footprint_holds_its_entries_in_the_worst_distribution),
         cmocka_unit_test(call_is_bounded_by_max_and_goes_on_in_the_next),
-        cmocka_unit_test(moving_down_is_bounded_and_goes_on_in_the_next_call),
-        cmocka_unit_test(entry_re_added_as_it_fires_does_not_stop_time),
-        cmocka_unit_test(jump_of_weeks_costs_no_more_than_its_entries),
-        cmocka_unit_test(random_use_fires_each_entry_once_in_time),
-        cmocka_unit_test(virtual_time_reaches_every_deadline_by_next_deadline_alone),
-        cmocka_unit_test(footprint_is_under_7_bytes_an_entry_at_ten_million),
+        cmocka_unit_test(exact_entries_do_not_wait_for_a_full_early_slot),
+        cmocka_unit_test(early_slot_gets_a_quarter_of_each_call_when_ticks_are_full),
+        cmocka_unit_test(time_waits_for_an_early_slot_before_the_next_of_its_level),
+        cmocka_unit_test(entry_added_again_as_it_fires_does_not_stop_time),
+        cmocka_unit_test(jump_of_weeks_takes_a_step_per_level_1_slot_at_most),
+        cmocka_unit_test(random_use_gives_each_entry_out_once_in_time),
+        cmocka_unit_test(footprint_is_under_5_bytes_an_entry_at_ten_million),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
