@@ -1,6 +1,8 @@
 #include "drivers/eal.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -11,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/hugefiles.h"
 
@@ -29,7 +32,7 @@ struct args {
 // One EAL a process, as DPDK has it. Kept for eal_stop(), and because EAL keeps its arguments.
 static struct {
     struct hugepages pages;
-    bool huge;
+    bool files;  // pages are named files in pages.mount
     char prefix[64];
     struct args args;
 } eal;
@@ -114,7 +117,7 @@ static void add_memory(struct args *a, const struct eal_params *p)
     node_list(p, eal.pages.page_bytes, nodes, sizeof(nodes));
     add(a, "--socket-mem=%s", nodes);
     add(a, "--socket-limit=%s", nodes);  // what was counted is all there is
-    if (eal.pages.mount[0] != '\0')
+    if (eal.files)
         add(a, "--huge-dir=%s", eal.pages.mount);
     else
         add(a, "--in-memory");
@@ -161,7 +164,7 @@ int eal_start(const struct eal_params *params, struct err *err)
                        sizeof(eal.prefix) - 1);
     if (params->hugepages && choose_pages(params, err) != 0)
         return -1;
-    eal.huge = params->hugepages;
+    eal.files = params->hugepages && !params->in_memory && eal.pages.mount[0] != '\0';
     strcpy(eal.prefix, params->file_prefix);
     make_args(&eal.args, params);
 
@@ -178,10 +181,27 @@ int eal_start(const struct eal_params *params, struct err *err)
     return 0;
 }
 
+// EAL leaves its directory under /run/dpdk behind, with the files of its memory map.
+static void remove_dir(const char *path)
+{
+    DIR *d = opendir(path);
+    if (d == NULL)
+        return;
+    struct dirent *e;
+    while ((e = readdir(d)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    rmdir(path);
+}
+
 void eal_stop(void)
 {
+    char dir[PATH_MAX];
+    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
     rte_eal_cleanup();
-    if (eal.huge && eal.pages.mount[0] != '\0')
+    remove_dir(dir);
+    if (eal.files)
         hugefiles_remove(eal.pages.mount, eal.prefix);
 }
 

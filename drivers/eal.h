@@ -12,8 +12,9 @@ struct eal_params {
     unsigned worker_cpu[EAL_WORKERS_MAX];
     bool hugepages;                        // false: ordinary memory, no secondary process, slower
     uint64_t memory_bytes[EAL_NODES_MAX];  // packet memory per NUMA node; rounded up to pages
-    bool telemetry;                        // DPDK's own telemetry socket
-    const char *pci_allow[EAL_PCI_MAX];    // PCI addresses that may be opened; none: no PCI scan
+    bool in_memory;  // no file on hugetlbfs: no secondary process, nothing stale
+    bool telemetry;  // DPDK's own telemetry socket
+    const char *pci_allow[EAL_PCI_MAX];  // PCI addresses that may be opened; none: no PCI scan
 };
 
 // eal_start: brings EAL up; once in a process, by the control thread. Stale hugepage files of a

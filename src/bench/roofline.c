@@ -42,6 +42,7 @@ static int start_eal(const struct bench_options *o, struct err *err)
                            .workers = 1,
                            .worker_cpu = {o->server_cpu},
                            .hugepages = huge,
+                           .in_memory = true,
                            .memory_bytes = {bytes * scale}};
     return eal_start(&p, err);
 }

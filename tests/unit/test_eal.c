@@ -1,5 +1,6 @@
 // EAL from a struct: what is refused before it starts, and what holds after.
 #include <fcntl.h>
+#include <rte_eal.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -132,6 +133,11 @@ int main(void)
     int failed = cmocka_run_group_tests_name("before EAL", before, NULL, NULL);
     pkt_env_start(1);
     failed += cmocka_run_group_tests_name("with EAL", after, NULL, NULL);
+    char dir[256];
+    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
+    failed += !exists(dir, "");
     eal_stop();
+    if (exists(dir, ""))
+        failed += fprintf(stderr, "eal_stop() left %s behind\n", dir) > 0;
     return failed;
 }
