@@ -338,6 +338,34 @@ static void a_chain_leaves_as_one_frame(void **state)
     close_tap(tap);
 }
 
+static void with_two_queues_each_frame_arrives_on_one_of_them(void **state)
+{
+    struct err e = {""};
+    struct port_params p = params();
+    p.queues = 2;
+    p.pools[1] = pool;
+    struct port *tap = port_open(&p, &e);
+    if (tap == NULL)
+        fail_msg("%s", e.text);
+    for (unsigned i = 0; i < 32; i++)
+        ping_kernel(tap, 64);
+    unsigned answers = 0;
+    for (uint64_t end = now_ms() + WAIT_MS; answers < 32 && now_ms() < end;) {
+        for (uint16_t q = 0; q < 2; q++) {
+            struct pkt *in;
+            if (tap->ops->rx_burst(tap, q, &in, 1) == 0)
+                continue;
+            const uint8_t *f = pkt_data(in);
+            if (load_be16(f + 12) == 0x0806)
+                answer_arp(tap, f);
+            answers += load_be16(f + 12) == 0x0800 && f[23] == IPPROTO_ICMP;
+            pkt_free(in);
+        }
+    }
+    assert_int_equal(answers, 32);
+    close_tap(tap);
+}
+
 static void it_opens_again_after_it_was_closed(void **state)
 {
     for (unsigned i = 0; i < 5; i++) {
@@ -432,6 +460,7 @@ int main(void)
         cmocka_unit_test(a_stream_of_the_kernel_comes_in_segments_that_fit_the_mtu),
         cmocka_unit_test(the_kernel_answers_what_we_send),
         cmocka_unit_test(a_chain_leaves_as_one_frame),
+        cmocka_unit_test(with_two_queues_each_frame_arrives_on_one_of_them),
         cmocka_unit_test(it_opens_again_after_it_was_closed),
         cmocka_unit_test(frames_arrive_while_the_opener_has_every_signal_blocked),
         cmocka_unit_test(verdicts_that_were_asked_for_are_granted_and_right),
