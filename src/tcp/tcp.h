@@ -24,6 +24,7 @@
 #include "wire/seg.h"
 
 enum {
+    TCP_LISTENS_MAX = 8,     // ports of one service
     TCP_OUT_MAX = 320,       // segments a turn may send: one reply per received one, and the budget
     TCP_OUT_BLOCK_MAX = 32,  // segments of one connection a turn, so that others have theirs
     TCP_EXPIRE_MAX = 256,    // timers handled in a turn
@@ -60,7 +61,8 @@ struct tcp_verdict {
 
 // tcp_service: what a service's connections share. Written before the workers start.
 struct tcp_service {
-    uint16_t port;      // listens here; 0: not listening
+    uint16_t ports[TCP_LISTENS_MAX];  // listens on these; n_ports 0: not listening
+    uint8_t n_ports;
     uint16_t local_ix;  // on this local address; UINT16_MAX: on all
     bool nodelay;
     bool draining;

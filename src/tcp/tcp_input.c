@@ -111,9 +111,11 @@ int tcp_listener(const struct tcp *t, const struct flow_key *key)
 {
     for (uint32_t i = 0; i < t->n_services; i++) {
         const struct tcp_service *sv = &t->services[i];
-        if (sv->port != 0 && sv->port == key->local_port &&
-            (sv->local_ix == UINT16_MAX || sv->local_ix == key->local_ix))
-            return (int)i;
+        if (sv->local_ix != UINT16_MAX && sv->local_ix != key->local_ix)
+            continue;
+        for (unsigned k = 0; k < sv->n_ports; k++)
+            if (sv->ports[k] == key->local_port)
+                return (int)i;
     }
     return -1;
 }

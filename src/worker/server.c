@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -13,36 +12,6 @@
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "worker/server_memory.h"
-struct arena {
-    uint8_t *at;
-    size_t used, size;
-};
-static struct arena *open_arena(const struct server_params *p, uint64_t bytes, struct err *err)
-{
-    struct arena *a = calloc(1, sizeof(*a));
-    a->size = ALIGN_UP(bytes, 2u << 20);
-    a->at = mmap(NULL, a->size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | (p->pages != SERVER_PAGES_NONE ? MAP_HUGETLB : 0) |
-                     MAP_POPULATE,
-                 -1, 0);
-    if (a->at == MAP_FAILED) {
-        err_set(err, "mmap %zu", a->size);
-        return NULL;
-    }
-    return a;
-}
-static void *arena_carve(struct arena *a, const char *name, size_t bytes, size_t align)
-{
-    a->used = ALIGN_UP(a->used, align);
-    void *r = a->at + a->used;
-    a->used += bytes;
-    return a->used <= a->size ? r : NULL;
-}
-static void arena_close(struct arena *a)
-{
-    if (a)
-        munmap(a->at, a->size);
-}
 struct server {
     struct server_params params;
     struct siphash_key secret;
@@ -73,6 +42,32 @@ void server_params_default(struct server_params *p)
     };
 }
 
+void server_ledger(const struct server_params *p, struct ledger *out)
+{
+    struct region r[REGION_COUNT];
+    server_regions(p, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        ledger_add(out, r[i].name, r[i].count * p->n_workers, r[i].bytes * p->n_workers,
+                   r[i].per_connection, r[i].purpose);
+    ledger_add(out, "packets", (uint64_t)p->packets * p->n_workers, server_packet_bytes(p), false,
+               "packet pools (DPDK)");
+}
+
+static struct arena *open_arena(const struct server *s, struct err *err)
+{
+    const struct server_params *p = &s->params;
+    struct region r[REGION_COUNT];
+    server_regions(p, r);
+    struct arena_params ap = {.dir = p->huge_dir,
+                              .name = p->prefix,
+                              .pages = p->pages,
+                              .leave_bytes = server_packet_bytes(p),
+                              .node = -1};
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        ap.bytes += ALIGN_UP(r[i].bytes, CACHE_LINE) * p->n_workers;
+    return arena_open(&ap, err);
+}
+
 static int start_services(struct server *s, struct err *err)
 {
     const struct server_params *p = &s->params;
@@ -98,9 +93,9 @@ static int start_eal(struct server *s, struct err *err)
         .file_prefix = p->prefix,
         .main_cpu = p->linux_cpu,
         .workers = p->n_workers,
-        .hugepages = p->pages != SERVER_PAGES_NONE,
+        .hugepages = p->pages != PAGES_NONE,
         .memory_bytes = {server_packet_bytes(p)},
-        .telemetry = true,
+        .telemetry = p->telemetry,
     };
     for (unsigned i = 0; i < p->n_workers; i++)
         e.worker_cpu[i] = p->worker_cpu[i];
@@ -148,11 +143,9 @@ static int carve(struct server *s, unsigned worker, uint8_t *mem[REGION_COUNT], 
     struct region r[REGION_COUNT];
     server_regions(&s->params, r);
     for (unsigned i = 0; i < REGION_COUNT; i++) {
-        char name[48];
-        snprintf(name, sizeof(name), "%s", r[i].name);
-        mem[i] = arena_carve(s->arena, name, r[i].bytes, CACHE_LINE);
+        mem[i] = arena_carve(s->arena, r[i].name, r[i].bytes, CACHE_LINE);
         if (mem[i] == NULL)
-            return err_set(err, "worker %u: %s: %llu bytes do not fit the arena", worker, name,
+            return err_set(err, "worker %u: %s: %llu bytes do not fit the arena", worker, r[i].name,
                            (unsigned long long)r[i].bytes);
     }
     return 0;
@@ -251,12 +244,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
     }
     s->params = *p;
     CHECK(getrandom(&s->secret, sizeof(s->secret), 0) == sizeof(s->secret));
-    struct region r[REGION_COUNT];
-    server_regions(p, r);
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < REGION_COUNT; i++)
-        bytes += (ALIGN_UP(r[i].bytes, CACHE_LINE)) * p->n_workers;
-    bool ok = start_services(s, err) == 0 && (s->arena = open_arena(p, bytes, err)) != NULL &&
+    bool ok = start_services(s, err) == 0 && (s->arena = open_arena(s, err)) != NULL &&
               start_eal(s, err) == 0 && start_pools(s, err) == 0 && start_ports(s, err) == 0;
     for (unsigned i = 0; ok && i < p->n_workers; i++)
         ok = init_worker(s, i, err) == 0;
@@ -318,4 +306,26 @@ struct port *server_port(const struct server *s, unsigned i)
 const struct c10m_service *server_service(const struct server *s, unsigned i)
 {
     return &s->services[i];
+}
+
+void server_arenas(const struct server *s, struct text *out)
+{
+    unsigned n;
+    const struct arena_row *rows = arena_rows(s->arena, &n);
+    uint64_t per_connection = 0;
+    struct region r[REGION_COUNT];
+    server_regions(&s->params, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        if (r[i].per_connection)
+            per_connection += r[i].bytes * s->params.n_workers;
+    for (unsigned i = 0; i < n; i++)
+        text_printf(out, "%s_bytes %llu\n", rows[i].name, (unsigned long long)rows[i].bytes);
+    const unsigned long long arena = arena_reserved_bytes(s->arena), eal = eal_memory_bytes();
+    text_printf(out, "packets_bytes %llu\n", eal);
+    text_printf(out, "arena_reserved_bytes %llu\n", arena);
+    text_printf(out, "arena_page_bytes %zu\n", arena_page_bytes(s->arena));
+    text_printf(out, "total_reserved_bytes %llu\n", arena + eal);
+    text_printf(out, "connections %u\n", s->params.connections);
+    text_printf(out, "per_connection_bytes %.2f\n",
+                (double)per_connection / s->params.connections);
 }

@@ -4,11 +4,11 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "c10m/app.h"
+#include "mem/arena.h"
+#include "mem/ledger.h"
 #include "worker/worker.h"
 
 enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };
-
-enum server_pages { SERVER_PAGES_AUTO, SERVER_PAGES_1G, SERVER_PAGES_2M, SERVER_PAGES_NONE };
 
 // server_port_params: a port and the addresses on it.
 struct server_port_params {
@@ -30,7 +30,8 @@ struct server_service_params {
 struct server_params {
     const char *prefix;  // names hugetlbfs and DPDK files; servers of different names live together
     const char *huge_dir;  // where hugetlbfs is mounted for blocks and tables
-    enum server_pages pages;
+    enum pages_kind pages;
+    bool telemetry;        // DPDK telemetry socket
     unsigned linux_cpu;
     unsigned n_workers;
     unsigned worker_cpu[SERVER_WORKERS_MAX];
@@ -54,9 +55,12 @@ struct server;
 // server_params_default: the values of config/default.conf, no port, no service, one worker.
 void server_params_default(struct server_params *p);
 
-// server_start: reserves everything, runs the applications' init, opens the ports, starts the
-// workers. With `ledger_to_log` the ledger is logged before anything is reserved. NULL: *err says
-// why and what to do.
+// server_ledger: adds what a server of these parameters would reserve. Needs no privilege and
+// reserves nothing.
+void server_ledger(const struct server_params *p, struct ledger *out);
+
+// server_start: runs the applications' init, reserves everything, opens the ports, makes the workers.
+// NULL: *err says why and what to do.
 struct server *server_start(const struct server_params *p, struct err *err);
 
 // server_run: lets the workers begin. A server of ring ports is given its far ends between the two.
@@ -71,3 +75,7 @@ unsigned server_workers(const struct server *s);
 struct worker *server_worker(const struct server *s, unsigned i);
 struct port *server_port(const struct server *s, unsigned i);
 const struct c10m_service *server_service(const struct server *s, unsigned i);
+
+// server_arenas: `name value` lines of mem/arenas: bytes carved by name, bytes reserved, bytes per
+// connection of capacity.
+void server_arenas(const struct server *s, struct text *out);

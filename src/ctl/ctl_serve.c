@@ -1,0 +1,107 @@
+#include "ctl/ctl_serve.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "ctl/ctl_fuse.h"
+#include "ctl/ctl_loop.h"
+#include "ctl/ctl_tree.h"
+
+void ctl_plan(const struct server_params *p, struct text *out)
+{
+    struct ledger l = {0};
+    text_printf(out, "linux core %u\n", p->linux_cpu);
+    for (unsigned i = 0; i < p->n_workers; i++)
+        text_printf(out, "worker %u on core %u, %u connections\n", i, p->worker_cpu[i],
+                    (p->connections + p->n_workers - 1) / p->n_workers);
+    server_ledger(p, &l);
+    ledger_render(&l, p->connections, out);
+}
+
+static void on_signal(void *arg, int signal_number)
+{
+    if (signal_number == SIGHUP)
+        return;  // nothing can be changed by rereading yet
+    log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
+    ctl_loop_stop(arg);
+}
+
+// From here on the kernel acts on the next signal itself: the process ends at once.
+static void second_signal_kills(void)
+{
+    sigset_t set;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void log_plan(const struct server_params *p)
+{
+    struct text text;
+    text_init(&text, 1 << 20);
+    ctl_plan(p, &text);
+    char *save = NULL;
+    for (char *line = strtok_r(text.data, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save))
+        log_line(LOG_INFO, "%s", line);
+    text_free(&text);
+}
+
+static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, const struct conf *c)
+{
+    struct err err;
+    if (c->control.mount[0] == '\0')
+        return NULL;
+    mkdir(c->control.run_dir, 0755);
+    struct ctl_fuse *fuse = ctl_fuse_start(loop, tree, c->control.mount, &err);
+    if (fuse == NULL)
+        log_line(LOG_WARN, "no tree at %s: %s", c->control.mount, err.text);
+    else
+        log_line(LOG_INFO, "tree at %s", c->control.mount);
+    return fuse;
+}
+
+static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, const char *version,
+                 struct err *err)
+{
+    struct tree *tree = tree_create();
+    if (tree == NULL)
+        return err_set(err, "no memory for the tree");
+    int rc = ctl_tree_fill(tree, s, c, version, err);
+    if (rc == 0)
+        rc = server_run(s, err);
+    if (rc == 0) {
+        struct ctl_fuse *fuse = mount_tree(loop, tree, c);
+        log_line(LOG_INFO, "serving");
+        rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
+        ctl_fuse_stop(fuse);
+    }
+    tree_destroy(tree);
+    return rc;
+}
+
+int ctl_serve(const struct conf *c, const struct server_params *p, const char *version)
+{
+    static struct ctl_loop loop;
+    struct err err = {""};
+    int rc = ctl_loop_init(&loop, &err);
+    if (rc == 0)
+        rc = ctl_loop_signals(&loop, on_signal, &loop, &err);
+    if (rc == 0) {
+        log_plan(p);
+        struct server *s = server_start(p, &err);
+        rc = s == NULL ? -1 : serve(&loop, s, c, version, &err);
+        second_signal_kills();
+        if (s != NULL)
+            server_stop(s);
+    }
+    ctl_loop_fini(&loop);
+    if (rc != 0)
+        log_line(LOG_ERROR, "%s", err.text);
+    return rc == 0 ? 0 : 1;
+}

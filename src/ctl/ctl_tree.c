@@ -1,0 +1,244 @@
+#include "ctl/ctl_tree.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "stat/render.h"
+
+// shown: what the callbacks look at. One server a process has a tree; freed with it.
+struct shown {
+    const struct server *server;
+    const struct conf *conf;
+    const char *version;
+    struct timespec started;
+    struct tree_node *root;
+};
+
+static int version_read(struct tree_out *out, void *data)
+{
+    const struct shown *s = data;
+    return tree_printf(out, "c10m %s\n", s->version);
+}
+
+static int uptime_read(struct tree_out *out, void *data)
+{
+    const struct shown *s = data;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double up = (double)(now.tv_sec - s->started.tv_sec) +
+                      (double)(now.tv_nsec - s->started.tv_nsec) / 1e9;
+    return tree_printf(out, "%.2f\n", up);
+}
+
+static int config_read(struct tree_out *out, void *data)
+{
+    const struct shown *s = data;
+    return conf_print(s->conf, tree_text(out));
+}
+
+static int state_read(struct tree_out *out, void *data)
+{
+    static const char *const names[] = {
+        [WORKER_IDLE] = "starting", [WORKER_RUNNING] = "running", [WORKER_STOPPED] = "stopped"};
+    const struct worker *w = data;
+    const uint32_t state = __atomic_load_n(&w->state, __ATOMIC_ACQUIRE);
+    return tree_printf(out, "state %s\ncpu %u\nconnections_max %u\n", names[state], w->cpu,
+                       w->block_count);
+}
+
+// Each of these renders a copy, so that lines of one reading belong together.
+static int counters_read(struct tree_out *out, void *data)
+{
+    static struct core_stats copy;
+    stat_snapshot(&copy, ((const struct worker *)data)->stats);
+    counters_render(tree_text(out), &copy);
+    return 0;
+}
+
+static int drops_read(struct tree_out *out, void *data)
+{
+    static struct core_stats copy;
+    stat_snapshot(&copy, ((const struct worker *)data)->stats);
+    drops_render(tree_text(out), &copy);
+    return 0;
+}
+
+static int cycles_read(struct tree_out *out, void *data)
+{
+    static struct core_stats copy;
+    stat_snapshot(&copy, ((const struct worker *)data)->stats);
+    cycles_render(tree_text(out), &copy);
+    return 0;
+}
+
+static int driver_read(struct tree_out *out, void *data)
+{
+    return tree_printf(out, "%s\n", ((const struct port *)data)->ops->driver);
+}
+
+static int mac_read(struct tree_out *out, void *data)
+{
+    const uint8_t *b = ((const struct port *)data)->mac.b;
+    return tree_printf(out, "%02x:%02x:%02x:%02x:%02x:%02x\n", b[0], b[1], b[2], b[3], b[4], b[5]);
+}
+
+static int port_counters_read(struct tree_out *out, void *data)
+{
+    struct port *p = data;
+    struct port_stats s = {0};
+    p->ops->stats(p, &s);
+    tree_printf(out, "rx_packets %llu\nrx_bytes %llu\ntx_packets %llu\ntx_bytes %llu\n",
+                (unsigned long long)s.rx_packets, (unsigned long long)s.rx_bytes,
+                (unsigned long long)s.tx_packets, (unsigned long long)s.tx_bytes);
+    return tree_printf(out, "rx_missed %llu\nrx_nombuf %llu\nrx_errors %llu\ntx_errors %llu\n",
+                       (unsigned long long)s.rx_missed, (unsigned long long)s.rx_nombuf,
+                       (unsigned long long)s.rx_errors, (unsigned long long)s.tx_errors);
+}
+
+static int ledger_read(struct tree_out *out, void *data)
+{
+    const struct shown *s = data;
+    struct ledger l = {0};
+    server_ledger(server_params_of(s->server), &l);
+    ledger_render(&l, server_params_of(s->server)->connections, tree_text(out));
+    return 0;
+}
+
+static int arenas_read(struct tree_out *out, void *data)
+{
+    server_arenas(((const struct shown *)data)->server, tree_text(out));
+    return 0;
+}
+
+static int arp_read(struct tree_out *out, void *data)
+{
+    const struct shown *s = data;
+    char lines[4096];
+    tree_printf(out, "%s", NET_ARP_HEAD);
+    for (unsigned w = 0; w < server_workers(s->server); w++) {
+        const struct worker *worker = server_worker(s->server, w);
+        for (unsigned p = 0; p < worker->n_ports; p++) {
+            const struct worker_port *wp = &worker->ports[p];
+            for (uint32_t slot = 0; slot < net_arp_slots(wp->net);) {
+                const size_t n =
+                    net_arp_render(wp->net, wp->port->name, &slot, lines, sizeof(lines));
+                tree_put(out, lines, n);
+            }
+        }
+    }
+    return 0;
+}
+
+static unsigned all_stats(const struct server *s, const struct core_stats **cores)
+{
+    const unsigned n = server_workers(s);
+    for (unsigned i = 0; i < n; i++)
+        cores[i] = server_worker(s, i)->stats;
+    return n;
+}
+
+static int sockstat_read(struct tree_out *out, void *data)
+{
+    const struct core_stats *cores[SERVER_WORKERS_MAX];
+    const struct shown *s = data;
+    sockstat_render(tree_text(out), cores, all_stats(s->server, cores), BUF_BYTES);
+    return 0;
+}
+
+static int snmp_read(struct tree_out *out, void *data)
+{
+    const struct core_stats *cores[SERVER_WORKERS_MAX];
+    const struct shown *s = data;
+    const struct server_params *p = server_params_of(s->server);
+    const struct snmp_constants k = {64, p->tcp.rto_min_ms, p->tcp.rto_max_ms, p->connections};
+    snmp_render(tree_text(out), cores, all_stats(s->server, cores), &k);
+    return 0;
+}
+
+struct service_of {
+    const struct server *server;
+    unsigned ix;
+};
+
+static int service_counters_read(struct tree_out *out, void *data)
+{
+    const struct service_of *of = data;
+    const struct c10m_service *sv = server_service(of->server, of->ix);
+    for (int i = 0; i < sv->n_counters; i++) {
+        uint64_t sum = 0;
+        for (unsigned w = 0; w < server_workers(of->server); w++)
+            sum += stat_load(&server_worker(of->server, w)->sock.counters[of->ix][i]);
+        tree_printf(out, "%s %llu\n", sv->counters[i].name, (unsigned long long)sum);
+    }
+    return 0;
+}
+
+static int add(struct tree_node *root, const char *path,
+               int (*read)(struct tree_out *, void *), const void *data)
+{
+    return tree_file_ro(root, path, read, (void *)(uintptr_t)data) == NULL ? -1 : 0;
+}
+
+static int fill_cores(struct tree_node *root, const struct server *s)
+{
+    static const struct {
+        const char *name;
+        int (*read)(struct tree_out *, void *);
+    } files[] = {{"state", state_read},
+                 {"counters", counters_read},
+                 {"drops", drops_read},
+                 {"cycles", cycles_read}};
+    int rc = 0;
+    for (unsigned w = 0; w < server_workers(s); w++)
+        for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
+            char path[64];
+            snprintf(path, sizeof(path), "cores/%u/%s", server_worker(s, w)->cpu, files[i].name);
+            rc |= add(root, path, files[i].read, server_worker(s, w));
+        }
+    return rc;
+}
+
+static int fill_ports(struct tree_node *root, const struct server *s)
+{
+    static const struct {
+        const char *name;
+        int (*read)(struct tree_out *, void *);
+    } files[] = {{"driver", driver_read}, {"mac", mac_read}, {"counters", port_counters_read}};
+    int rc = 0;
+    for (unsigned p = 0; p < server_params_of(s)->n_ports; p++)
+        for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
+            char path[96];
+            snprintf(path, sizeof(path), "ports/%s/%s", server_port(s, p)->name, files[i].name);
+            rc |= add(root, path, files[i].read, server_port(s, p));
+        }
+    return rc;
+}
+
+static int fill_services(struct tree_node *root, const struct server *s)
+{
+    static struct service_of of[TCP_SERVICES_MAX];
+    int rc = 0;
+    for (unsigned i = 0; i < server_params_of(s)->n_services; i++) {
+        char path[96];
+        of[i] = (struct service_of){s, i};
+        snprintf(path, sizeof(path), "apps/%s/counters", server_service(s, i)->name);
+        rc |= add(root, path, service_counters_read, &of[i]);
+    }
+    return rc;
+}
+
+int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, const char *version,
+                  struct err *err)
+{
+    static struct shown shown;
+    shown = (struct shown){.server = s, .conf = c, .version = version, .root = tree_root(t)};
+    clock_gettime(CLOCK_MONOTONIC, &shown.started);
+    struct tree_node *root = shown.root;
+    int rc = add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
+             add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
+             add(root, "net/arp", arp_read, &shown) |
+             add(root, "net/sockstat", sockstat_read, &shown) |
+             add(root, "net/snmp", snmp_read, &shown) | add(root, "mem/ledger", ledger_read, &shown) |
+             add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);
+    return rc == 0 ? 0 : err_set(err, "control tree: %s", tree_error(root));
+}

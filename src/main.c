@@ -1,0 +1,158 @@
+// main.c: the command. Exit 0 done, 1 failed, 2 bad usage or configuration.
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/apps.h"
+#include "base/log.h"
+#include "bench/bench_main.h"
+#include "ctl/ctl_serve.h"
+#include "load/load_main.h"
+#include "worker/server_conf.h"
+
+enum { SETS_MAX = 256 };
+
+struct conf_options {
+    const char *file;
+    char *sets[SETS_MAX];
+    unsigned n_sets;
+};
+
+static const char conf_usage[] = "  -c, --config FILE         configuration (see config/default.conf)\n"
+                                 "  -s, --set SECTION.KEY=V   overrides one key; may be repeated\n"
+                                 "  -h, --help                this text\n";
+
+// 0: go on; 1: help was asked for; 2: bad usage.
+static int parse_conf_options(int argc, char **argv, struct conf_options *o)
+{
+    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
+                                          {"set", required_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "c:s:h", table, NULL)) != -1) {
+        if (c == 'c')
+            o->file = optarg;
+        else if (c == 's' && o->n_sets < SETS_MAX)
+            o->sets[o->n_sets++] = optarg;
+        else
+            return c == 'h' ? 1 : 2;
+    }
+    if (optind == argc)
+        return 0;
+    fprintf(stderr, "c10m %s: %s: no such argument\n", argv[0], argv[optind]);
+    return 2;
+}
+
+// Reads options and configuration; *c is what was asked for. -1: go on; else the exit status.
+static int load_conf(int argc, char **argv, const char *what, struct conf *c)
+{
+    struct conf_options o = {0};
+    const int rc = parse_conf_options(argc, argv, &o);
+    if (rc != 0) {
+        fprintf(rc == 1 ? stdout : stderr, "usage: c10m %s [OPTIONS]   %s\n\n%s", argv[0], what,
+                conf_usage);
+        return rc == 1 ? 0 : 2;
+    }
+    struct conf_errors errors;
+    conf_errors_init(&errors);
+    const int bad = conf_load(c, o.file, o.sets, o.n_sets, &errors);
+    if (bad != 0)
+        fputs(text_str(&errors.lines), stderr);
+    conf_errors_free(&errors);
+    return bad != 0 ? 2 : -1;
+}
+
+static int params_of(const struct conf *c, struct server_params *p)
+{
+    struct err err;
+    if (server_params_from(p, c, apps, &err) == 0)
+        return 0;
+    fprintf(stderr, "c10m: %s\n", err.text);
+    return -1;
+}
+
+static int check_main(int argc, char **argv)
+{
+    static struct conf c;
+    static struct server_params p;
+    const int rc = load_conf(argc, argv, "checks a configuration, reports every error", &c);
+    if (rc >= 0)
+        return rc;
+    if (params_of(&c, &p) != 0)
+        return 2;
+    puts("ok");
+    return 0;
+}
+
+static int plan_main(int argc, char **argv)
+{
+    static struct conf c;
+    static struct server_params p;
+    const int rc = load_conf(argc, argv, "core map and memory of a configuration; needs no root", &c);
+    if (rc >= 0)
+        return rc;
+    if (params_of(&c, &p) != 0)
+        return 2;
+    struct text text;
+    text_init(&text, 1 << 20);
+    ctl_plan(&p, &text);
+    fputs(text_str(&text), stdout);
+    text_free(&text);
+    return 0;
+}
+
+static int serve_main(int argc, char **argv)
+{
+    static struct conf c;
+    static struct server_params p;
+    const int rc = load_conf(argc, argv, "runs the server", &c);
+    if (rc >= 0)
+        return rc;
+    log_set_level(c.control.log_level);
+    if (params_of(&c, &p) != 0)
+        return 2;
+    return ctl_serve(&c, &p, C10M_VERSION);
+}
+
+static int version_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    puts("c10m " C10M_VERSION);
+    return 0;
+}
+
+static const struct {
+    const char *name, *help;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"serve", "run the server", serve_main},
+    {"load", "generate load: hold, request", load_main},
+    {"plan", "core map and memory ledger of a configuration", plan_main},
+    {"check", "check a configuration", check_main},
+    {"bench", "micro-benchmarks: roofline, echo", bench_main},
+    {"version", "print the version", version_main},
+};
+
+static int usage(FILE *to, int status)
+{
+    fprintf(to, "usage: c10m COMMAND [OPTIONS]   (c10m COMMAND --help lists its options)\n\n");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(stderr, 2);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return usage(stdout, 0);
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "c10m: no command \"%s\"\n", argv[1]);
+    return usage(stderr, 2);
+}

@@ -1,0 +1,187 @@
+#include "worker/server_conf.h"
+
+#include <string.h>
+
+static const char *service_param(const void *conf, const char *key)
+{
+    return conf_service_param(conf, key);
+}
+
+static void fill_machine(struct server_params *p, const struct conf *c)
+{
+    static const enum pages_kind pages[] = {
+        [CONF_HUGEPAGE_AUTO] = PAGES_AUTO,
+        [CONF_HUGEPAGE_1G] = PAGES_1G,
+        [CONF_HUGEPAGE_2M] = PAGES_2M,
+        [CONF_HUGEPAGE_NONE] = PAGES_NONE,
+    };
+    p->prefix = c->control.name;
+    p->huge_dir = c->memory.hugetlbfs;
+    p->telemetry = c->control.telemetry;
+    p->pages = pages[c->memory.hugepage];
+    p->linux_cpu = c->cpu.linux_cpus.id[0];
+    p->n_workers = c->cpu.workers.n;
+    for (unsigned i = 0; i < p->n_workers; i++)
+        p->worker_cpu[i] = c->cpu.workers.id[i];
+    p->connections = c->memory.connections;
+    p->time_wait = c->memory.time_wait;
+    p->syn_received = c->memory.syn_received;
+    p->extensions = c->memory.extension_records;
+    p->packets = c->memory.packets;
+    p->buffers = c->memory.buffers;
+    p->image_bytes_max = c->memory.image_bytes;
+}
+
+static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
+{
+    *t = tcp_config_default();
+    t->rto_min_ms = c->rto_min_ms;
+    t->rto_initial_ms = c->rto_initial_ms;
+    t->rto_max_ms = c->rto_max_ms;
+    t->syn_retries = c->syn_retries;
+    t->synack_retries = c->synack_retries;
+    t->retries = c->retries;
+    t->time_wait_ms = c->time_wait_ms;
+    t->fin_wait2_ms = c->fin_wait2_ms;
+    t->delayed_ack_ms = c->delayed_ack_ms;
+    t->window_scale = (uint8_t)c->window_scale;
+    t->initial_window = c->initial_window;
+    t->rst_per_s = c->rst_rate_per_s;
+    t->ack_merge = c->ack_merge;
+    t->timestamps = c->timestamps;
+}
+
+static void fill_device(struct port_params *p, const struct conf_port *c)
+{
+    static const struct mac_addr none;
+    *p = (struct port_params){
+        .name = c->name,
+        .driver = c->driver,
+        .device = c->device,
+        .has_mac = memcmp(&c->mac, &none, sizeof(none)) != 0,
+        .mac = c->mac,
+        .mtu = (uint16_t)c->mtu,
+        .queues = (uint16_t)c->queues,
+        .rx_ring = c->rx_ring,
+        .tx_ring = c->tx_ring,
+        .node = -1,
+        .has_host = c->host_address.bits != 0,
+        .host_v4 = c->host_address.v4,
+        .host_prefix = (uint8_t)c->host_address.bits,
+        .seed = c->seed,
+        .loss_ppm = c->loss_ppm,
+        .reorder_ppm = c->reorder_ppm,
+        .duplicate_ppm = c->duplicate_ppm,
+        .corrupt_ppm = c->corrupt_ppm,
+        .delay_ms = c->delay_ms,
+    };
+}
+
+static void fill_net(struct net_config *n, const struct conf_port *c, uint32_t icmp_rate_per_s)
+{
+    net_config_default(n);
+    n->n_locals = (uint8_t)c->address.n;
+    for (unsigned i = 0; i < c->address.n; i++)
+        n->locals[i] =
+            (struct net_local){c->address.at[i].v4, (uint8_t)c->address.at[i].bits};
+    n->n_statics = (uint8_t)c->neighbor.n;
+    for (unsigned i = 0; i < c->neighbor.n; i++)
+        n->statics[i] = (struct net_static){c->neighbor.at[i].v4, c->neighbor.at[i].mac};
+    n->gateway = c->gateway;
+    n->arp_entries = c->arp_entries;
+    n->arp_rate_per_s = c->arp_rate_per_s;
+    n->icmp_rate_per_s = icmp_rate_per_s;
+}
+
+static const struct conf_port *port_named(const struct conf *c, const char *name)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        if (strcmp(c->ports[i].name, name) == 0)
+            return &c->ports[i];
+    return NULL;
+}
+
+static bool is_wrapped(const struct conf *c, const struct conf_port *port)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        if (strcmp(c->ports[i].driver, "fault") == 0 && strcmp(c->ports[i].wraps, port->name) == 0)
+            return true;
+    return false;
+}
+
+static int fill_ports(struct server_params *p, const struct conf *c, struct err *err)
+{
+    p->n_ports = 0;
+    for (unsigned i = 0; i < c->n_ports; i++) {
+        const struct conf_port *cp = &c->ports[i];
+        if (is_wrapped(c, cp))
+            continue;
+        if (p->n_ports == WORKER_PORTS_MAX)
+            return err_set(err, "more than %d ports", WORKER_PORTS_MAX);
+        struct server_port_params *pp = &p->ports[p->n_ports++];
+        fill_device(&pp->port, cp);
+        const struct conf_port *addressed = cp;
+        if (strcmp(cp->driver, "fault") == 0) {
+            const struct conf_port *inner = port_named(c, cp->wraps);
+            if (inner == NULL)
+                return err_set(err, "port %s: wraps %s, which is not there", cp->name, cp->wraps);
+            fill_device(&pp->inner, inner);
+            if (cp->address.n == 0)
+                addressed = inner;
+        }
+        fill_net(&pp->net, addressed, c->tcp.icmp_rate_per_s);
+    }
+    return 0;
+}
+
+static uint16_t local_index(const struct server_params *p, uint32_t v4)
+{
+    uint16_t ix = 0;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++, ix++)
+            if (p->ports[i].net.locals[k].v4 == v4)
+                return ix;
+    return UINT16_MAX;
+}
+
+static int fill_service(struct server_params *p, const struct conf *c,
+                        const struct conf_service *cs, const struct c10m_app *const *apps,
+                        struct err *err)
+{
+    struct server_service_params *sp = &p->services[p->n_services++];
+    for (; *apps != NULL && strcmp((*apps)->name, cs->app) != 0; apps++)
+        ;
+    if (*apps == NULL)
+        return err_set(err, "service %s: no application %s", cs->name, cs->app);
+    *sp = (struct server_service_params){
+        .name = cs->name, .app = *apps, .param = service_param, .conf = cs};
+    sp->tcp = (struct tcp_service){
+        .n_ports = (uint8_t)cs->port.n,
+        .local_ix = cs->address == 0 ? UINT16_MAX : local_index(p, cs->address),
+        .nodelay = cs->nodelay,
+        .rcv_limit = cs->receive_buffer,
+        .snd_limit = cs->send_buffer,
+        .keepalive_ms = cs->keepalive_ms,
+        .connections_max =
+            cs->limit_connections != 0 ? cs->limit_connections : c->memory.connections,
+    };
+    if (cs->address != 0 && sp->tcp.local_ix == UINT16_MAX)
+        return err_set(err, "service %s: its address is on no port", cs->name);
+    for (unsigned k = 0; k < cs->port.n; k++)
+        sp->tcp.ports[k] = cs->port.at[k];
+    return 0;
+}
+
+int server_params_from(struct server_params *p, const struct conf *c,
+                       const struct c10m_app *const *apps, struct err *err)
+{
+    memset(p, 0, sizeof(*p));
+    fill_machine(p, c);
+    fill_tcp(&p->tcp, &c->tcp);
+    if (fill_ports(p, c, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < c->n_services; i++)
+        if (fill_service(p, c, &c->services[i], apps, err) != 0)
+            return -1;
+    return 0;
+}
