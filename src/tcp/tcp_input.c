@@ -49,7 +49,8 @@ static inline bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix, const s
     b->snd_wl1 = s->seq;
     if (acked != 0) {
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
-        v->events = TCP_EV_SENT;
+        if (unlikely(b->flags & BF_WANT_WRITE))
+            v->events = TCP_EV_SENT;
         if (b->snd_nxt != b->snd_end)
             tcp_dirty(t, ix);
     }

@@ -19,8 +19,6 @@ static inline void stage_rx(struct worker *w)
     w->tcp.now = worker_now(&w->clock, w->marks[0]);
     struct worker_port *wp = &w->ports[w->rx_port];
     w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
-    for (uint32_t i = 0; i < w->n_rx; i++)
-        prefetch0(pkt_data(w->pkts[i]));
     w->tcp.n_out = 0;
     uint32_t room = TCP_OUT_MAX;
     for (unsigned p = 0; p < w->n_ports; p++)
