@@ -54,6 +54,7 @@
     X(time_wait_evicted, "TIME-WAIT records that ended early: the oldest went for a newer one")    \
     X(timers_fired, "timers that expired and had work to do")                                      \
     X(timers_stale, "wheel entries that expired early and were set again or left")                 \
+    X(timers_void, "wheel entries whose deadline had been called off")                             \
     X(ext_records_now, "extension records in use")                                                 \
     X(buffers_now, "data buffers in use")                                                          \
     X(out_of_order_queued, "segments queued because one before them was missing")                  \

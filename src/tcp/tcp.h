@@ -75,6 +75,10 @@ struct tcp_service {
 
 enum { TCP_SERVICES_MAX = 32 };
 
+// What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
+// ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering, application).
+enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR };
+
 struct tcp_config {
     uint32_t rto_min_ms, rto_max_ms, rto_initial_ms;
     uint32_t syn_retries, synack_retries, retries;
@@ -97,6 +101,10 @@ struct tcp {
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn
+
+    // One bit a block: a near deadline (retransmission, delayed ACK) is running. It lets the wheel's
+    // entries of deadlines that were called off, one a request, end without touching the block.
+    uint64_t *near;
 
     struct index_pool *block_pool;
     struct index_pool *syn_pool;
@@ -140,6 +148,12 @@ bool tcp_output(struct tcp *t, uint32_t ix);
 // tcp_timer: the wheel woke block ix: handles each deadline that has come and arms the next.
 // Returns event bits; with TCP_EV_CLOSED the caller tells and frees.
 uint16_t tcp_timer(struct tcp *t, uint32_t ix);
+
+// tcp_near_runs: whether block ix has a near deadline: if not, a near wheel entry of it is void.
+static inline bool tcp_near_runs(const struct tcp *t, uint32_t ix)
+{
+    return t->near[ix / 64] >> ix % 64 & 1;
+}
 
 // tcp_syn_timer: the same for a half-open connection: the SYN-ACK again, or the end.
 void tcp_syn_timer(struct tcp *t, uint32_t syn_ix);

@@ -89,5 +89,11 @@ void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32
     if (unlikely(flight + b->mss > b->cwnd) && !(b->flags & BF_TROUBLE))
         grow_cwnd(b, acked);
     // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires.
-    b->rto_at_ms = ack == b->snd_max ? 0 : deadline(t->now.ms, tcp_rto_ms(t, b));
+    if (ack != b->snd_max) {
+        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+        return;
+    }
+    b->rto_at_ms = 0;
+    if (!(b->flags & BF_DELACK_ARMED))
+        near_clear(t, (uint32_t)(b - t->blocks));
 }

@@ -29,6 +29,16 @@ static inline bool deadline_reached(uint32_t at_ms, uint32_t now_ms)
     return at_ms != 0 && !time_before(now_ms, at_ms);
 }
 
+static inline void near_set(struct tcp *t, uint32_t ix)
+{
+    t->near[ix / 64] |= 1ULL << ix % 64;
+}
+
+static inline void near_clear(struct tcp *t, uint32_t ix)
+{
+    t->near[ix / 64] &= ~(1ULL << ix % 64);
+}
+
 // tcp_out_slot: the next free segment of this turn, or NULL (counted as reply_room).
 struct seg_out *tcp_out_slot(struct tcp *t);
 

@@ -23,14 +23,18 @@ void tcp_arm(struct tcp *t, uint32_t ix)
     if (unlikely(tcp_starved(b)))
         near = earlier(near, deadline(t->now.ms, TCP_STARVED_MS));
     // An entry that wakes the block earlier will do: it is checked and moved when it fires.
-    if (near != 0 && (b->wheel_near_ms == 0 || time_before(near, b->wheel_near_ms))) {
-        b->wheel_near_ms = wheel_add(t->wheel, near, flow_index(FLOW_BLOCK, ix));
-        if (unlikely(b->wheel_near_ms == 0))
-            tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
+    if (near != 0) {
+        near_set(t, ix);
+        if (b->wheel_near_ms == 0 || time_before(near, b->wheel_near_ms) ||
+            !time_before(t->now.ms, b->wheel_near_ms)) {
+            b->wheel_near_ms = wheel_add(t->wheel, near, flow_index((enum flow_kind)WAKE_NEAR, ix));
+            if (unlikely(b->wheel_near_ms == 0))
+                tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
+        }
     }
     const uint32_t far = b->far_at_ms;
     if (far != 0 && (b->wheel_far_ms == 0 || time_before(far, b->wheel_far_ms))) {
-        b->wheel_far_ms = wheel_add(t->wheel, far, flow_index(FLOW_BLOCK, ix));
+        b->wheel_far_ms = wheel_add(t->wheel, far, flow_index((enum flow_kind)WAKE_FAR, ix));
         if (unlikely(b->wheel_far_ms == 0))
             tcp_dirty(t, ix);
     }
@@ -171,6 +175,8 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix)
         b->wheel_near_ms = 0;
     if (deadline_reached(b->wheel_far_ms, t->now.ms))
         b->wheel_far_ms = 0;
+    if (b->rto_at_ms == 0 && !(b->flags & BF_DELACK_ARMED))
+        near_clear(t, ix);
     if (b->state == TCP_FREE) {
         t->stats->c.timers_stale++;
         return 0;

@@ -14,6 +14,11 @@ static uint64_t net_bytes(const struct server_params *p)
     return bytes;
 }
 
+static uint64_t near_bytes(uint32_t connections)
+{
+    return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
+}
+
 void server_regions(const struct server_params *p, struct region *regions)
 {
     const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
@@ -30,6 +35,7 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_FLOW_TABLE_EXTRA] = {"flow_table_extra", "flow table, the records' part",
                                      (uint64_t)tw + syn, flow_footprint(n + tw + syn) - table,
                                      false},
+        [REGION_NEAR] = {"near", "bits: a near deadline runs", n, near_bytes(n), true},
         [REGION_SYN_RECORDS] = {"syn_records", "half-open connections", syn,
                                 (uint64_t)syn * sizeof(struct syn_record) +
                                     index_pool_footprint(syn),

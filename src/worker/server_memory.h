@@ -9,6 +9,7 @@ enum region_id {
     REGION_FLOW_TABLE,
     REGION_FLOW_TABLE_EXTRA,  // right behind: the two are one table
     REGION_WHEEL,
+    REGION_NEAR,
     REGION_SYN_RECORDS,
     REGION_TIME_WAIT,
     REGION_EXTENSIONS,

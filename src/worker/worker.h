@@ -25,7 +25,8 @@ struct worker_port {
     struct port *port;
     struct net *net;
     uint16_t queue;
-    struct net_tx tx;  // replies, then segments: what the port has not taken yet
+    struct net_counters folded;  // as far as they are in the worker's counters
+    struct net_tx tx;            // replies, then segments: what the port has not taken yet
 };
 
 // worker_clock: TSC to microseconds: us = ticks * mul >> 32.

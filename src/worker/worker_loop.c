@@ -28,14 +28,32 @@ static inline void stage_rx(struct worker *w)
     mark(w, STAGE_rx);
 }
 
+// What net did with packets that are not TCP, into the worker's counters. ICMP errors are not matched
+// with connections: they end here.
+static void fold_net(struct worker *w, struct worker_port *wp)
+{
+    const struct net_counters *n = net_counters(wp->net), *seen = &wp->folded;
+    struct core_counters *c = &w->stats->c;
+    c->rx_arp += n->arp_in - seen->arp_in;
+    c->rx_icmp += n->icmp_in - seen->icmp_in;
+    c->rx_icmp_echo += n->icmp_echo_in - seen->icmp_echo_in;
+    c->tx_icmp += n->echo_replies - seen->echo_replies;
+    c->tx_icmp_echo_reply += n->echo_replies - seen->echo_replies;
+    c->answered += n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
+    c->delivered += n->arp_taken - seen->arp_taken;
+    w->stats->drops[DROP_icmp_type] += n->icmp_events - seen->icmp_events;
+    wp->folded = *n;
+}
+
 static inline void stage_net_input(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->rx.n_segs = 0;
     if (w->n_rx != 0) {
-        struct core_counters *c = &w->stats->c;
-        c->rx_packets += w->n_rx;
+        w->stats->c.rx_packets += w->n_rx;
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
+        if (unlikely(w->rx.n_segs != w->n_rx))
+            fold_net(w, wp);
     }
     mark(w, STAGE_net_input);
 }
@@ -45,6 +63,7 @@ static inline void stage_net_input(struct worker *w)
 static inline void stage_flow_find(struct worker *w)
 {
     const uint32_t n = w->rx.n_segs;
+    w->stats->c.rx_tcp += n;
     const struct flow_table *ft = w->tcp.table;
     flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
     flow_find_burst(ft, w->hashes, n, w->found);
@@ -54,6 +73,7 @@ static inline void stage_flow_find(struct worker *w)
             const struct block *b = &w->tcp.blocks[flow_index_ix(found)];
             prefetch0_w(b);
             prefetch0_w(&b->snd_end);
+            prefetch0_w(&w->tcp.near[flow_index_ix(found) / 64]);
             if (w->rx.segs[i].data_len != 0)
                 prefetch0_w(b->app);
         }
@@ -104,13 +124,21 @@ static inline void stage_timers(struct worker *w)
 {
     struct tcp *t = &w->tcp;
     w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
+    // Most near deadlines were called off: those end here, without a look at their block.
+    uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_expired; i++) {
-        if (flow_index_kind(w->expired[i]) == FLOW_BLOCK)
-            prefetch0_w(&t->blocks[flow_index_ix(w->expired[i])].snd_end);
+        const uint32_t handle = w->expired[i], ix = flow_index_ix(handle);
+        const bool near = flow_index_kind(handle) == (enum flow_kind)WAKE_NEAR;
+        if (near && !tcp_near_runs(t, ix))
+            continue;
+        if (flow_index_kind(handle) != (enum flow_kind)WAKE_SYN)
+            prefetch0_w(&t->blocks[ix].snd_end);
+        w->expired[n++] = handle;
     }
-    for (uint32_t i = 0; i < w->n_expired; i++) {
+    t->stats->c.timers_void += w->n_expired - n;
+    for (uint32_t i = 0; i < n; i++) {
         const uint32_t ix = flow_index_ix(w->expired[i]);
-        if (flow_index_kind(w->expired[i]) == FLOW_SYN) {
+        if (flow_index_kind(w->expired[i]) == (enum flow_kind)WAKE_SYN) {
             tcp_syn_timer(t, ix);
             continue;
         }
