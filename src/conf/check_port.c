@@ -1,0 +1,303 @@
+#include <string.h>
+
+#include "conf/lists.h"
+#include "conf/load.h"
+#include "conf/near.h"
+
+enum { INTERFACE_CHARS_MAX = 15 };  // Linux's IFNAMSIZ - 1
+
+// dotted: an address as text for a message.
+struct dotted {
+    char text[16];
+};
+
+static struct dotted dotted(uint32_t v4)
+{
+    struct dotted d;
+    struct text t;
+    text_init(&t, sizeof(d.text) - 1);
+    address_print(&v4, &t);
+    memcpy(d.text, text_str(&t), t.len + 1);
+    text_free(&t);
+    return d;
+}
+
+static bool driver_in(const struct conf_port *p, const char *list)
+{
+    return word_index(list, p->driver) >= 0;
+}
+
+int port_wrapper(const struct conf *c, unsigned at)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        if (i != at && strcmp(c->ports[i].driver, "fault") == 0 &&
+            strcmp(c->ports[i].wraps, c->ports[at].name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool has_address(const struct conf_port *p, uint32_t v4)
+{
+    for (unsigned i = 0; i < p->address.n; i++)
+        if (p->address.at[i].v4 == v4)
+            return true;
+    return false;
+}
+
+static bool on_link(const struct conf_port *p, uint32_t v4)
+{
+    for (unsigned i = 0; i < p->address.n; i++)
+        if (prefix_has(&p->address.at[i], v4))
+            return true;
+    return false;
+}
+
+// A host's own address: RFC 1122 3.2.1.3; in prefixes of 31 and 32 bits every address is a host's
+// (RFC 3021).
+static bool host_address_ok(const struct conf_prefix *p)
+{
+    uint32_t first = p->v4 >> 24, host = p->v4 & ~prefix_mask(p);
+    if (first == 0 || first == 127 || first >= 224)
+        return false;
+    return p->bits >= 31 || (host != 0 && host != ~prefix_mask(p));
+}
+
+static void check_prefix(struct load *l, const struct key *k, unsigned at,
+                         const struct conf_prefix *p)
+{
+    if (key_good(l, k, at) && p->bits != 0 && !host_address_ok(p))
+        fail_key(l, k, at, "expected the address of a host, got %s/%u", dotted(p->v4).text,
+                 p->bits);
+}
+
+static bool pci_address(const char *s)
+{
+    // [DDDD:]BB:DD.F
+    static const char *const forms[] = {"hhhh:hh:hh.o", "hh:hh.o"};
+    for (unsigned i = 0; i < ARRAY_LEN(forms); i++) {
+        const char *f = forms[i], *p = s;
+        for (; *f != '\0' && *p != '\0'; f++, p++)
+            if (*f == 'h' ? strchr("0123456789abcdefABCDEF", *p) == NULL
+                          : (*f == 'o' ? *p < '0' || *p > '7' : *p != *f))
+                break;
+        if (*f == '\0' && *p == '\0')
+            return true;
+    }
+    return false;
+}
+
+static bool interface_name(const char *s)
+{
+    return strlen(s) <= INTERFACE_CHARS_MAX && strpbrk(s, "/:") == NULL && strcmp(s, ".") != 0 &&
+           strcmp(s, "..") != 0;
+}
+
+static void check_device(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, device);
+    const struct conf_port *p = &l->c->ports[at];
+    bool interface = driver_in(p, "tap|af_packet|af_xdp"), pci = driver_in(p, "pci");
+    if (!key_good(l, k, at) || (!interface && !pci))
+        return;
+    const char *expected =
+        pci ? "a PCI address, as 0000:01:00.0" : "an interface name of 1 to 15 characters, as eth0";
+    if (p->device[0] == '\0')
+        fail_key(l, k, at, "missing: expected %s", expected);
+    else if (pci ? !pci_address(p->device) : !interface_name(p->device))
+        fail_key(l, k, at, "expected %s, got \"%s\"", expected, p->device);
+    for (unsigned i = 0; i < at; i++)
+        if (p->device[0] != '\0' && driver_in(&l->c->ports[i], "tap|af_packet|af_xdp|pci") &&
+            strcmp(l->c->ports[i].device, p->device) == 0)
+            fail_key(l, k, at, "expected another one than port %s has, got \"%s\"",
+                     l->c->ports[i].name, p->device);
+}
+
+// taken_by: the port before `at`, or this one before its address `n`, that has the address; NULL.
+static const char *taken_by(const struct conf *c, unsigned at, unsigned n, uint32_t v4)
+{
+    for (unsigned i = 0; i < at; i++)
+        if (has_address(&c->ports[i], v4))
+            return c->ports[i].name;
+    for (unsigned i = 0; i < n; i++)
+        if (c->ports[at].address.at[i].v4 == v4)
+            return c->ports[at].name;
+    return NULL;
+}
+
+static void check_addresses(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, address);
+    const struct conf_port *p = &l->c->ports[at];
+    if (p->address.n == 0 && key_good(l, k, at))
+        fail_key(l, k, at,
+                 "missing: expected at least one IPv4 address and prefix, as 10.0.0.2/24");
+    for (unsigned i = 0; i < p->address.n; i++) {
+        const struct conf_prefix *a = &p->address.at[i];
+        const char *other = taken_by(l->c, at, i, a->v4);
+        check_prefix(l, k, at, a);
+        if (other != NULL && key_good(l, k, at))
+            fail_key(l, k, at, "expected each address once, got %s on port %s already",
+                     dotted(a->v4).text, other);
+    }
+}
+
+static bool is_neighbor(const struct conf_port *p, uint32_t v4)
+{
+    for (unsigned i = 0; i < p->neighbor.n; i++)
+        if (p->neighbor.at[i].v4 == v4)
+            return true;
+    return false;
+}
+
+static void check_gateway(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, gateway);
+    const struct conf_port *p = &l->c->ports[at];
+    if (p->gateway == 0 || !key_good(l, k, at))
+        return;
+    if (has_address(p, p->gateway)) {
+        fail_key(l, k, at, "expected another host, got the port's own address %s",
+                 dotted(p->gateway).text);
+        return;
+    }
+    if (on_link(p, p->gateway) || is_neighbor(p, p->gateway))
+        return;
+    struct text t;
+    text_init(&t, CONF_LINE_BYTES);
+    prefixes_print(&p->address, &t);
+    fail_key(l, k, at, "expected a host in a prefix of address = %s, or a neighbor, got %s",
+             text_str(&t), dotted(p->gateway).text);
+    text_free(&t);
+}
+
+static void check_neighbors(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, neighbor);
+    const struct conf_port *p = &l->c->ports[at];
+    for (unsigned i = 0; i < p->neighbor.n && key_good(l, k, at); i++) {
+        uint32_t v4 = p->neighbor.at[i].v4;
+        if (has_address(p, v4))
+            fail_key(l, k, at, "expected another host, got the port's own address %s",
+                     dotted(v4).text);
+        for (unsigned j = 0; j < i && key_good(l, k, at); j++)
+            if (p->neighbor.at[j].v4 == v4)
+                fail_key(l, k, at, "expected each address once, got %s twice", dotted(v4).text);
+    }
+}
+
+// The kernel's side has to reach an address of the port directly, and the port it.
+static void check_host_address(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, host_address);
+    const struct conf_port *p = &l->c->ports[at];
+    const struct conf_prefix *h = &p->host_address;
+    int wrapper = port_wrapper(l->c, at);
+    const struct conf_port *outer = wrapper < 0 ? p : &l->c->ports[wrapper];
+    check_prefix(l, k, at, h);
+    if (h->bits == 0 || outer->address.n == 0 || !key_good(l, k, at))
+        return;
+    if (has_address(outer, h->v4)) {
+        fail_key(l, k, at, "expected another host, got the port's own address %s",
+                 dotted(h->v4).text);
+        return;
+    }
+    for (unsigned i = 0; i < outer->address.n; i++)
+        if (prefix_has(h, outer->address.at[i].v4) && prefix_has(&outer->address.at[i], h->v4))
+            return;
+    struct text t;
+    text_init(&t, CONF_LINE_BYTES);
+    prefixes_print(&outer->address, &t);
+    fail_key(l, k, at, "expected the same prefix as one of address = %s, got %s/%u", text_str(&t),
+             dotted(h->v4).text, h->bits);
+    text_free(&t);
+}
+
+static int port_find(const struct conf *c, const char *name)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        if (strcmp(c->ports[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const char *near_port(const struct conf *c, unsigned but, const char *name)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        if (i != but && near_enough(name, near_distance(c->ports[i].name, name)))
+            return c->ports[i].name;
+    return NULL;
+}
+
+// in_circle: following wraps from `at` comes back to it.
+static bool in_circle(const struct conf *c, unsigned at)
+{
+    int next = (int)at;
+    for (unsigned i = 0; i < CONF_PORTS_MAX && next >= 0; i++) {
+        const struct conf_port *p = &c->ports[next];
+        next = driver_in(p, "fault") ? port_find(c, p->wraps) : -1;
+        if (next == (int)at)
+            return true;
+    }
+    return false;
+}
+
+static void check_wraps(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, wraps);
+    const struct conf *c = l->c;
+    const struct conf_port *p = &c->ports[at];
+    if (!driver_in(p, "fault") || !key_good(l, k, at))
+        return;
+    int inner = port_find(c, p->wraps);
+    const char *near = near_port(c, at, p->wraps);
+    if (p->wraps[0] == '\0')
+        fail_key(l, k, at, "missing: expected the name of the port inside");
+    else if (inner < 0)
+        fail_key(l, k, at, "expected the name of a [port NAME], got \"%s\"%s%s%s", p->wraps,
+                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    else if (inner == (int)at)
+        fail_key(l, k, at, "expected another port, got the port itself");
+    else if (in_circle(c, at))
+        fail_key(l, k, at, "expected a chain that ends, got a circle through port %s", p->wraps);
+    else if (port_wrapper(c, (unsigned)inner) != (int)at)
+        fail_key(l, k, at, "expected a port that nothing else wraps, got %s, wrapped by port %s",
+                 p->wraps, c->ports[port_wrapper(c, (unsigned)inner)].name);
+}
+
+// A wrapped port has no network of its own: what belongs to the stack is given around it.
+static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
+{
+    const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway),
+                                KEY_AT(port, neighbor)};
+    for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
+        if (key_given(l, keys[i], at) && key_good(l, keys[i], at))
+            fail_key(l, keys[i], at, "expected at port %s, which wraps this one", wrapper);
+}
+
+static void check_queues(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, queues);
+    uint32_t queues = l->c->ports[at].queues, workers = l->c->cpu.workers.n;
+    if (workers > 0 && queues > workers && key_good(l, k, at))
+        fail_key(l, k, at, "expected at most one queue for each of %u workers, got %u", workers,
+                 queues);
+}
+
+void check_ports(struct load *l)
+{
+    for (unsigned i = 0; i < l->c->n_ports; i++) {
+        int wrapper = port_wrapper(l->c, i);
+        check_device(l, i);
+        check_queues(l, i);
+        check_wraps(l, i);
+        if (wrapper >= 0)
+            check_wrapped(l, i, l->c->ports[wrapper].name);
+        else
+            check_addresses(l, i);
+        check_host_address(l, i);
+        if (!key_good(l, KEY_AT(port, address), i))
+            continue;
+        check_gateway(l, i);
+        check_neighbors(l, i);
+    }
+}

@@ -1,0 +1,139 @@
+#include <string.h>
+
+#include "conf/lists.h"
+#include "conf/load.h"
+#include "conf/near.h"
+#include "conf/value.h"
+
+enum { BUFFER_BYTES = 2048 };  // of [memory] buffers
+
+// near_word: the word of "a|b|c" that the text may be a misspelling of, copied to word; false:
+// none.
+static bool near_word(const char *words, const char *text, char word[CONF_NAME_BYTES])
+{
+    for (;;) {
+        size_t n = strcspn(words, "|");
+        if (n < CONF_NAME_BYTES) {
+            memcpy(word, words, n);
+            word[n] = '\0';
+            if (near_enough(text, near_distance(word, text)))
+                return true;
+        }
+        if (words[n] == '\0')
+            return false;
+        words += n + 1;
+    }
+}
+
+static void check_app(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(service, app);
+    const char *app = l->c->services[at].app, *apps = l->host->apps;
+    if (apps == NULL || !key_good(l, k, at) || word_index(apps, app) >= 0)
+        return;
+    char near[CONF_NAME_BYTES];
+    bool found = near_word(apps, app, near);
+    struct text t;
+    text_init(&t, CONF_LINE_BYTES);
+    words_list(apps, &t);
+    fail_key(l, k, at, "expected %s, got \"%s\"%s%s%s", text_str(&t), app,
+             found ? "; did you mean " : "", found ? near : "", found ? "?" : "");
+    text_free(&t);
+}
+
+static void check_root(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(service, root);
+    const struct conf_service *s = &l->c->services[at];
+    if (strcmp(s->app, "http") == 0 && s->root[0] == '\0' && key_good(l, k, at))
+        fail_key(l, k, at, "missing: expected the directory to serve");
+}
+
+static void check_buffers(struct load *l, unsigned at)
+{
+    const struct key *send = KEY_AT(service, send_buffer), *recv = KEY_AT(service, receive_buffer),
+                     *header = KEY_AT(service, header_bytes_max);
+    const struct conf_service *s = &l->c->services[at];
+    uint64_t room = (uint64_t)l->c->memory.buffers * BUFFER_BYTES;
+    if (!key_good(l, KEY_AT(memory, buffers), 0))
+        return;
+    if (s->send_buffer > room && key_good(l, send, at))
+        fail_key(l, send, at, "expected at most %llu bytes ([memory] buffers = %u of %d), got %u",
+                 (unsigned long long)room, l->c->memory.buffers, BUFFER_BYTES, s->send_buffer);
+    if (s->receive_buffer > room && key_good(l, recv, at))
+        fail_key(l, recv, at, "expected at most %llu bytes ([memory] buffers = %u of %d), got %u",
+                 (unsigned long long)room, l->c->memory.buffers, BUFFER_BYTES, s->receive_buffer);
+    if (key_applies(header, s->app) && s->header_bytes_max > s->receive_buffer &&
+        key_good(l, header, at) && key_good(l, recv, at))
+        fail_key(l, header, at, "expected at most receive_buffer = %u bytes, got %u",
+                 s->receive_buffer, s->header_bytes_max);
+}
+
+static bool is_local(const struct conf *c, uint32_t v4)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        for (unsigned j = 0; j < c->ports[i].address.n; j++)
+            if (c->ports[i].address.at[j].v4 == v4)
+                return true;
+    return false;
+}
+
+static void check_address(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(service, address);
+    uint32_t v4 = l->c->services[at].address;
+    for (unsigned i = 0; i < l->c->n_ports; i++)
+        if (!key_good(l, KEY_AT(port, address), i))
+            return;
+    if (v4 == 0 || is_local(l->c, v4) || !key_good(l, k, at))
+        return;
+    struct text t;
+    text_init(&t, CONF_LINE_BYTES);
+    address_print(&v4, &t);
+    fail_key(l, k, at, "expected an address of a [port NAME], got %s", text_str(&t));
+    text_free(&t);
+}
+
+static bool listens(const struct conf_service *s, uint16_t port)
+{
+    for (unsigned i = 0; i < s->port.n; i++)
+        if (s->port.at[i] == port)
+            return true;
+    return false;
+}
+
+// Two services may share a TCP port only on two different addresses.
+static void check_listens(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(service, port);
+    const struct conf_service *s = &l->c->services[at];
+    for (unsigned i = 0; i < at; i++) {
+        const struct conf_service *other = &l->c->services[i];
+        bool apart = s->address != 0 && other->address != 0 && s->address != other->address;
+        for (unsigned j = 0; j < s->port.n && !apart; j++)
+            if (listens(other, s->port.at[j]) && key_good(l, k, at))
+                fail_key(l, k, at,
+                         "expected a TCP port of its own, got %u, where service %s listens",
+                         s->port.at[j], other->name);
+    }
+}
+
+void check_services(struct load *l)
+{
+    unsigned n_listens = 0;
+    for (unsigned i = 0; i < l->c->n_services; i++) {
+        check_app(l, i);
+        check_root(l, i);
+        check_buffers(l, i);
+        check_address(l, i);
+        check_listens(l, i);
+        n_listens += l->c->services[i].port.n;
+        if (n_listens > CONF_LISTENS_MAX &&
+            n_listens - l->c->services[i].port.n <= CONF_LISTENS_MAX)
+            fail_key(l, KEY_AT(service, port), i,
+                     "expected at most %d TCP ports of all services together, got more",
+                     CONF_LISTENS_MAX);
+    }
+    if (l->c->n_ports == 0 && l->c->n_services > 0)
+        fail_key(l, KEY_AT(service, port), 0, "expected a [port NAME] to listen on, got none");
+}

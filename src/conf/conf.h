@@ -1,0 +1,201 @@
+// conf.h: the configuration: one INI file and `--set` overrides, read into plain structs.
+//
+//   defaults (keys.c) -> file -> --set SECTION.KEY=VALUE -> auto values -> checks -> struct conf
+//
+// Every key is one row of the table in keys.c: section, type, range, default, help. From that row
+// come parsing, the message of each error, conf_print(), conf_help() and config/default.conf.
+// Control thread only, before the workers start; afterwards a struct conf is read only.
+//
+// Syntax: `[section]` or `[section NAME]`, `key = value`, blank lines; `#` or `;` begins a comment
+// at the start of a line or after a blank. One line has at most CONF_LINE_BYTES bytes.
+#pragma once
+#include "base/addr.h"
+#include "base/text.h"
+
+enum {
+    CONF_NAME_BYTES = 32,  // of a port, a service or an application; terminator included
+    CONF_PATH_BYTES = 256,
+    CONF_LINE_BYTES = 4096,
+    CONF_FILE_BYTES_MAX = 1 << 20,
+    CONF_CPU_ID_MAX = 1023,  // Linux's CPU_SETSIZE - 1
+    CONF_CPUS_MAX = 256,
+    CONF_WORKERS_MAX = 64,
+    CONF_PORTS_MAX = 16,
+    CONF_SERVICES_MAX = 32,
+    CONF_LISTENS_MAX = 32,  // TCP ports of all services together
+    CONF_SERVICE_PORTS_MAX = 8,
+    CONF_ADDRESSES_MAX = 8,
+    CONF_NEIGHBORS_MAX = 16,
+    CONF_QUEUES_MAX = 16,
+    CONF_PARAM_TEXT_BYTES = 1024,  // 20 keys of 32 bytes, 360 for the longest root and name
+    CONF_ERRORS_SHOWN = 100,
+};
+
+// conf_cpus: core numbers, ascending, each once.
+struct conf_cpus {
+    uint32_t n;
+    uint16_t id[CONF_CPUS_MAX];
+};
+
+// conf_prefix: ADDRESS/BITS, host order; bits 1..32, 0: not given.
+struct conf_prefix {
+    uint32_t v4;
+    uint32_t bits;
+};
+
+struct conf_prefixes {
+    uint32_t n;
+    struct conf_prefix at[CONF_ADDRESSES_MAX];
+};
+
+struct conf_neighbor {
+    uint32_t v4;  // host order
+    struct mac_addr mac;
+};
+
+struct conf_neighbors {
+    uint32_t n;
+    struct conf_neighbor at[CONF_NEIGHBORS_MAX];
+};
+
+struct conf_tcp_ports {
+    uint32_t n;
+    uint16_t at[CONF_SERVICE_PORTS_MAX];
+};
+
+struct conf_cpu {
+    struct conf_cpus linux_cpus;
+    struct conf_cpus workers;
+};
+
+enum conf_hugepage {
+    CONF_HUGEPAGE_AUTO,
+    CONF_HUGEPAGE_1G,
+    CONF_HUGEPAGE_2M,
+    CONF_HUGEPAGE_NONE,
+};
+
+// conf_memory: connections and the records are totals over all workers.
+struct conf_memory {
+    uint32_t hugepage;  // enum conf_hugepage
+    uint32_t connections;
+    uint32_t time_wait;
+    uint32_t syn_received;
+    uint32_t extension_records;
+    uint32_t packets;      // per worker
+    uint32_t buffers;      // per worker, of 2 KiB
+    uint64_t image_bytes;  // 0: what the services need
+    char hugetlbfs[CONF_PATH_BYTES];
+};
+
+struct conf_control {
+    char name[CONF_NAME_BYTES];
+    char run_dir[CONF_PATH_BYTES];
+    char mount[CONF_PATH_BYTES];  // empty: none
+    uint32_t log_level;           // enum log_level
+    bool telemetry;
+};
+
+struct conf_tcp {
+    uint32_t rto_min_ms, rto_initial_ms, rto_max_ms;
+    uint32_t syn_retries, synack_retries, retries;
+    uint32_t time_wait_ms, fin_wait2_ms, delayed_ack_ms;
+    uint32_t window_scale;
+    uint32_t initial_window;  // segments
+    uint32_t rst_rate_per_s, icmp_rate_per_s;
+    bool ack_merge, timestamps;
+};
+
+struct conf_port {
+    char name[CONF_NAME_BYTES];
+    char driver[CONF_NAME_BYTES];
+    char device[CONF_PATH_BYTES];
+    struct conf_prefixes address;
+    struct conf_prefix host_address;  // tap: of the kernel's side
+    uint32_t gateway;                 // host order, 0: none
+    struct conf_neighbors neighbor;
+    struct mac_addr mac;  // all zero: the driver's choice
+    uint32_t mtu;
+    uint32_t queues;
+    uint32_t rx_ring, tx_ring;  // packets, 0: the driver's choice
+    uint32_t arp_entries, arp_rate_per_s;
+    char wraps[CONF_NAME_BYTES];  // fault: name of the port inside
+    uint64_t seed;
+    uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;
+    uint32_t delay_ms;
+};
+
+struct conf_service {
+    char name[CONF_NAME_BYTES];
+    char app[CONF_NAME_BYTES];
+    struct conf_tcp_ports port;
+    uint32_t address;                      // host order, 0: all local addresses
+    uint32_t limit_connections;            // 0: no limit but [memory] connections
+    uint32_t send_buffer, receive_buffer;  // bytes per connection
+    uint32_t keepalive_ms;                 // 0: off
+    bool nodelay;
+    // http:
+    char root[CONF_PATH_BYTES];
+    uint32_t header_bytes_max;
+    uint32_t header_timeout_ms, keepalive_timeout_ms;
+    uint32_t files_max;
+    uint64_t bytes_max;
+    // All keys of the service as conf_print() writes them, "key\0value\0" each; conf_load() fills
+    // it in for conf_service_param().
+    char param_text[CONF_PARAM_TEXT_BYTES];
+};
+
+struct conf {
+    struct conf_cpu cpu;
+    struct conf_memory memory;
+    struct conf_control control;
+    struct conf_tcp tcp;
+    uint32_t n_ports, n_services;  // in the order of the file, then of the overrides
+    struct conf_port ports[CONF_PORTS_MAX];
+    struct conf_service services[CONF_SERVICES_MAX];
+};
+
+// conf_errors: what was wrong, one line each:
+//   FILE:LINE: KEY: what was expected          --set SECTION.KEY: what was expected
+// Lines behind the first CONF_ERRORS_SHOWN are counted, and a last line says how many.
+struct conf_errors {
+    unsigned n;
+    struct text lines;  // text_str(&e->lines)
+};
+
+void conf_errors_init(struct conf_errors *e);
+void conf_errors_free(struct conf_errors *e);
+
+// conf_host: what the checks need to know about the machine and the program.
+struct conf_host {
+    struct conf_cpus cpus;  // online and allowed to this thread
+    const char *apps;       // names of the applications, "echo|http"; NULL: any name is good
+};
+
+// conf_host_read: this machine, and the built-in applications. To be called before the calling
+// thread is pinned.
+void conf_host_read(struct conf_host *h);
+
+// conf_load: sets *c from the defaults, the file (path NULL: none) and the overrides
+// "SECTION.KEY=VALUE" ("port.NAME.KEY=VALUE", "service.NAME.KEY=VALUE"), of which the last one for
+// a key wins and replaces what the file gave. All errors are collected. Returns 0, or -1 when
+// errs->n > 0: *c is then to be used for nothing.
+int conf_load(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+              struct conf_errors *errs);
+
+// conf_load_text: the same on `host`, from len bytes of text; `name` stands for the file in errors.
+int conf_load_text(struct conf *c, const struct conf_host *host, const char *name, const char *text,
+                   size_t len, char *const *sets, unsigned n_sets, struct conf_errors *errs);
+
+// conf_print: the effective configuration in the file's own syntax: conf_load of it gives the same
+// struct on the same machine. Keys that have no value, or belong to another driver or application,
+// are left out. 0, or out->error.
+int conf_print(const struct conf *c, struct text *out);
+
+// conf_help: every key with its help, what is expected and its default. config/default.conf is this
+// text. 0, or out->error.
+int conf_help(struct text *out);
+
+// conf_service_param: the value of a key of the service as conf_print() writes it (numbers as plain
+// digits), be it from the file or the default; NULL: unknown key, or it has no value.
+const char *conf_service_param(const struct conf_service *s, const char *key);

@@ -1,0 +1,264 @@
+#include "conf/keys.h"
+
+#include <string.h>
+
+const struct section conf_sections[SECTION_COUNT] = {
+    [SECTION_cpu] = {"cpu", "Which cores do what.", false},
+    [SECTION_memory] = {"memory", "What is reserved at start, and never more.", false},
+    [SECTION_control] = {"control", "The control side: names, files, messages.", false},
+    [SECTION_tcp] = {"tcp", "TCP and ICMP of all services.", false},
+    [SECTION_port] = {"port", "A network port; as many sections as ports.", true},
+    [SECTION_service] = {"service", "An application and where it listens.", true},
+};
+
+// The row's field; the second line refuses a range that the field cannot hold.
+#define FIELD(s, f)                                                                                \
+    .section = SECTION_##s, .offset = offsetof(struct conf_##s, f),                                \
+    .width = sizeof(((struct conf_##s *)0)->f)
+#define HOLDS(s, f, hi)                                                                            \
+    (0 * sizeof(char[(__typeof__(((struct conf_##s *)0)->f))(hi) == (hi) ? 1 : -1]) + (hi))
+#define RANGE(s, f, lo, hi) FIELD(s, f), .min = (lo), .max = HOLDS(s, f, hi)
+#define VALUE(value, text)  .initial = (value), .help = (text)
+
+#define NUMBER(s, f, lo, hi, ...)                                                                  \
+    {                                                                                              \
+        .name = #f, .type = KEY_NUMBER, RANGE(s, f, lo, hi), __VA_ARGS__                           \
+    }
+#define POWER(s, f, lo, hi, ...)                                                                   \
+    {                                                                                              \
+        .name = #f, .type = KEY_POWER, RANGE(s, f, lo, hi), __VA_ARGS__                            \
+    }
+#define COUNT(s, f, lo, hi, ...)                                                                   \
+    {                                                                                              \
+        .name = #f, .type = KEY_COUNT, RANGE(s, f, lo, hi), __VA_ARGS__                            \
+    }
+#define SIZE(s, f, lo, hi, ...)                                                                    \
+    {                                                                                              \
+        .name = #f, .type = KEY_SIZE, RANGE(s, f, lo, hi), __VA_ARGS__                             \
+    }
+#define MS(s, f, lo, hi, ...)                                                                      \
+    {                                                                                              \
+        .name = #f, .type = KEY_MS, RANGE(s, f, lo, hi), __VA_ARGS__                               \
+    }
+#define PERCENT(s, f, ...)                                                                         \
+    {                                                                                              \
+        .name = #f, .type = KEY_PERCENT, RANGE(s, f##_ppm, 0, 1000000), __VA_ARGS__                \
+    }
+#define BOOL(s, f, ...)                                                                            \
+    {                                                                                              \
+        .name = #f, .type = KEY_BOOL, FIELD(s, f), __VA_ARGS__                                     \
+    }
+#define WORD(s, f, list, ...)                                                                      \
+    {                                                                                              \
+        .name = #f, .type = KEY_WORD, FIELD(s, f), .words = list, __VA_ARGS__                      \
+    }
+#define LIST(s, f, kind, ...)                                                                      \
+    {                                                                                              \
+        .name = #f, .type = kind, FIELD(s, f), __VA_ARGS__                                         \
+    }
+#define TEXT(s, f, kind, room, ...)                                                                \
+    {                                                                                              \
+        .name = #f, .type = kind, FIELD(s, f), .max = (room)-1, __VA_ARGS__                        \
+    }
+
+#define FAULT      .only = "fault"
+#define HTTP       .only = "http"
+#define ZERO(word) .zero = word
+#define OPTIONAL   .optional = true
+#define REPEAT     .repeat = true
+
+#define DRIVERS    "ring|tap|af_packet|af_xdp|memif|pci|pcap|fault"
+#define G          (UINT64_C(1) << 30)
+
+const struct key conf_keys[] = {
+    {.name = "linux",
+     .type = KEY_CPUS,
+     FIELD(cpu, linux_cpus),
+     ZERO("auto"),
+     VALUE("auto",
+           "Cores of the control thread. auto: the first two, of fewer than four the first")},
+    LIST(cpu, workers, KEY_CPUS, ZERO("auto"),
+         VALUE("auto", "Cores with one worker each. auto: all others that are online and allowed")),
+
+    WORD(memory, hugepage, "auto|1G|2M|none",
+         VALUE("auto",
+               "Pages to use. auto: 1G where there are enough, else 2M; none: ordinary memory")),
+    COUNT(memory, connections, 1, 100000000,
+          VALUE("65536", "Connections that can be open at once, over all workers")),
+    COUNT(memory, time_wait, 1, 1000000000, ZERO("auto"),
+          VALUE("auto",
+                "TIME-WAIT records, 32 bytes; when full the oldest goes. auto: as connections, "
+                "1024 to 1000000")),
+    COUNT(memory, syn_received, 1, 100000000, ZERO("auto"),
+          VALUE("auto", "Half-open connections, 64 bytes. auto: as connections, 1024 to 262144")),
+    COUNT(memory, extension_records, 1, 100000000, ZERO("auto"),
+          VALUE("auto",
+                "Connections with more than one segment in flight. auto: 1/64 of connections, "
+                "at least 16384 or all")),
+    COUNT(memory, packets, 512, 10000000, VALUE("16384", "Packets per worker, of about 2.3 KiB")),
+    COUNT(memory, buffers, 64, 100000000,
+          VALUE("8192", "Buffers of 2 KiB per worker, for data to send and data not consumed yet")),
+    SIZE(memory, image_bytes, 1, 1024 * G, ZERO("auto"),
+         VALUE("auto", "Memory for the files of services. auto: what they need")),
+    TEXT(memory, hugetlbfs, KEY_DIR, CONF_PATH_BYTES,
+         VALUE("/run/c10m/huge",
+               "Where hugetlbfs is mounted by the server (a directory per page size)")),
+
+    TEXT(control, name, KEY_NAME, CONF_NAME_BYTES,
+         VALUE("c10m", "Name of this server in shared places: two on one machine need two names")),
+    // 80: sockets lie in it, and a socket's path has at most 107 characters.
+    TEXT(control, run_dir, KEY_DIR, 81, VALUE("/run/c10m", "Directory of the socket and the lock")),
+    TEXT(control, mount, KEY_DIR, CONF_PATH_BYTES, OPTIONAL,
+         VALUE("/run/c10m/proc", "Where the tree is mounted; empty: nowhere")),
+    WORD(control, log_level, "error|warn|info|debug",
+         VALUE("info", "Least urgent message written")),
+    BOOL(control, telemetry, VALUE("on", "DPDK's telemetry socket")),
+
+    MS(tcp, rto_min_ms, 1, 60000, VALUE("200", "Shortest retransmission timeout")),
+    MS(tcp, rto_initial_ms, 1, 60000,
+       VALUE("1000", "Before the first round trip is measured (RFC 6298)")),
+    MS(tcp, rto_max_ms, 1000, 3600000, VALUE("120000", "Longest retransmission timeout")),
+    NUMBER(tcp, syn_retries, 0, 15, VALUE("6", "SYNs sent again before an active open fails")),
+    NUMBER(tcp, synack_retries, 0, 15,
+           VALUE("5", "SYN-ACKs sent again before a half-open one is dropped")),
+    NUMBER(tcp, retries, 1, 30,
+           VALUE("15", "Retransmissions before a connection is given up (R2)")),
+    MS(tcp, time_wait_ms, 1, 600000, VALUE("60000", "Time in TIME-WAIT")),
+    MS(tcp, fin_wait2_ms, 1, 3600000, VALUE("60000", "Time in FIN-WAIT-2 without an application")),
+    // 500: RFC 1122 4.2.3.2.
+    MS(tcp, delayed_ack_ms, 0, 500, VALUE("40", "Longest delay of an acknowledgement; 0: none")),
+    BOOL(tcp, ack_merge,
+         VALUE("on", "One ACK a burst for in-order data; off: every second segment exactly")),
+    NUMBER(tcp, window_scale, 0, 14, VALUE("7", "Shift count offered (RFC 7323)")),
+    NUMBER(tcp, initial_window, 1, 64,
+           VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
+    BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
+    COUNT(tcp, rst_rate_per_s, 0, 100000000,
+          VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
+    COUNT(tcp, icmp_rate_per_s, 0, 100000000,
+          VALUE("10000", "Echo requests answered per worker and second; 0: none")),
+
+    {.name = "driver",
+     .type = KEY_DRIVER,
+     FIELD(port, driver),
+     .words = DRIVERS,
+     VALUE(NULL, "ring: a wire in memory; fault: wraps another port")},
+    TEXT(port, device, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL,
+         .only = "tap|af_packet|af_xdp|memif|pci|pcap",
+         VALUE("",
+               "Interface (tap: the one to create), PCI address, or path of a socket or capture")),
+    LIST(port, address, KEY_PREFIXES, OPTIONAL, REPEAT, VALUE("", "Local addresses")),
+    LIST(port, host_address, KEY_PREFIX, OPTIONAL, .only = "tap",
+         VALUE("", "Address of the kernel's side")),
+    LIST(port, gateway, KEY_ADDRESS, OPTIONAL, VALUE("", "Next hop to everything off the link")),
+    LIST(port, neighbor, KEY_NEIGHBORS, OPTIONAL, REPEAT,
+         VALUE("", "Neighbours that are known without ARP")),
+    LIST(port, mac, KEY_MAC, OPTIONAL, VALUE("", "Hardware address; none: the driver's choice")),
+    // 2034: the frame lies in one packet of 2048 bytes.
+    NUMBER(port, mtu, 576, 2034, VALUE("1500", "Longest IP packet")),
+    NUMBER(port, queues, 1, CONF_QUEUES_MAX, ZERO("auto"),
+           VALUE("auto", "Queues. auto: one per worker, at most 16")),
+    POWER(port, rx_ring, 64, 32768, ZERO("auto"),
+          VALUE("auto", "Packets that a receive queue holds. auto: the driver's choice")),
+    POWER(port, tx_ring, 64, 32768, ZERO("auto"),
+          VALUE("auto", "Packets that a transmit queue holds. auto: the driver's choice")),
+    POWER(port, arp_entries, 64, 32768, VALUE("1024", "Neighbours remembered per worker")),
+    COUNT(port, arp_rate_per_s, 1, 1000000,
+          VALUE("1000", "ARP requests sent per worker and second")),
+    TEXT(port, wraps, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, FAULT,
+         VALUE("", "Name of the port inside")),
+    NUMBER(port, seed, 0, UINT64_MAX, FAULT, VALUE("1", "The same seed makes the same faults")),
+    PERCENT(port, loss, FAULT, VALUE("0", "Packets lost, each way")),
+    PERCENT(port, reorder, FAULT, VALUE("0", "Packets that later ones overtake")),
+    PERCENT(port, duplicate, FAULT, VALUE("0", "Packets that arrive twice")),
+    PERCENT(port, corrupt, FAULT, VALUE("0", "Packets with a flipped bit")),
+    MS(port, delay_ms, 0, 10000, FAULT, VALUE("0", "Delay, each way")),
+
+    TEXT(service, app, KEY_NAME, CONF_NAME_BYTES, VALUE(NULL, "Application: echo, discard, http")),
+    LIST(service, port, KEY_PORTS, VALUE(NULL, "Where it listens")),
+    LIST(service, address, KEY_ADDRESS, OPTIONAL,
+         VALUE("", "Local address on which it listens; none: all")),
+    COUNT(service, limit_connections, 1, 100000000, ZERO("none"),
+          VALUE("none", "Connections of this service at once. none: as memory allows")),
+    SIZE(service, send_buffer, 2048, G, VALUE("65536", "Unacknowledged bytes of a connection")),
+    SIZE(service, receive_buffer, 2048, G,
+         VALUE("65536", "Bytes of a connection not consumed yet")),
+    BOOL(service, nodelay, VALUE("on", "Small segments leave at once (no Nagle)")),
+    MS(service, keepalive_ms, 1000, 86400000, ZERO("off"),
+       VALUE("off", "Idle time before a connection is probed")),
+    TEXT(service, root, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP, VALUE("", "Directory to serve")),
+    SIZE(service, header_bytes_max, 256, 16384, HTTP, VALUE("8192", "Longest request header")),
+    MS(service, header_timeout_ms, 1, 1 << 30, HTTP,
+       VALUE("10000", "Time for a whole request header")),
+    MS(service, keepalive_timeout_ms, 1, 1 << 30, HTTP,
+       VALUE("60000", "Time that a connection may idle between requests")),
+    COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files in root")),
+    SIZE(service, bytes_max, 1, 1024 * G, HTTP, VALUE("1G", "Bytes of the files in root")),
+};
+
+const unsigned conf_n_keys = ARRAY_LEN(conf_keys);
+static_assert(ARRAY_LEN(conf_keys) <= KEY_ROWS_MAX, "the loader keeps one place per row");
+
+const struct key *key_find(enum conf_section section, const char *name)
+{
+    for (unsigned i = 0; i < conf_n_keys; i++)
+        if (conf_keys[i].section == section && strcmp(conf_keys[i].name, name) == 0)
+            return &conf_keys[i];
+    return NULL;
+}
+
+const struct key *key_at(enum conf_section section, size_t offset)
+{
+    unsigned i = 0;
+    while (conf_keys[i].section != section || conf_keys[i].offset != offset) {
+        i++;
+        CHECK(i < conf_n_keys);
+    }
+    return &conf_keys[i];
+}
+
+const void *key_field_const(const struct key *k, const struct conf *c, unsigned at)
+{
+    const void *base[SECTION_COUNT] = {
+        [SECTION_cpu] = &c->cpu,         [SECTION_memory] = &c->memory,
+        [SECTION_control] = &c->control, [SECTION_tcp] = &c->tcp,
+        [SECTION_port] = &c->ports[at],  [SECTION_service] = &c->services[at],
+    };
+    return (const char *)base[k->section] + k->offset;
+}
+
+void *key_field(const struct key *k, struct conf *c, unsigned at)
+{
+    return (void *)(uintptr_t)key_field_const(k, c, at);
+}
+
+int word_index(const char *words, const char *text)
+{
+    size_t len = strlen(text);
+    for (int i = 0; len > 0; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == len && memcmp(words, text, n) == 0)
+            return i;
+        if (words[n] == '\0')
+            break;
+        words += n + 1;
+    }
+    return -1;
+}
+
+bool key_applies(const struct key *k, const char *driver_or_app)
+{
+    return k->only == NULL || word_index(k->only, driver_or_app) >= 0;
+}
+
+void words_list(const char *words, struct text *out)
+{
+    for (;;) {
+        size_t n = strcspn(words, "|");
+        text_put(out, words, n);
+        if (words[n] == '\0')
+            return;
+        words += n + 1;
+        text_printf(out, "%s", strchr(words, '|') == NULL ? " or " : ", ");
+    }
+}

@@ -1,0 +1,261 @@
+#include "conf/lists.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+enum { ITEM_BYTES = 64 };  // the longest item is a neighbour: 15 + 17 and blanks
+
+static const char blanks[] = " \t";
+
+// next_item: copies the item before the next comma, without blanks around it, and moves *at behind
+// the comma, or to NULL after the last. False: empty or too long; got has it.
+static bool next_item(const char **at, char item[ITEM_BYTES], char got[VALUE_GOT_BYTES])
+{
+    const char *from = *at + strspn(*at, blanks);
+    size_t n = strcspn(from, ",");
+    *at = from[n] == ',' ? from + n + 1 : NULL;
+    while (n > 0 && strchr(blanks, from[n - 1]) != NULL)
+        n--;
+    got_copy(got, from, n);
+    if (n == 0 || n >= ITEM_BYTES)
+        return false;
+    memcpy(item, from, n);
+    item[n] = '\0';
+    return true;
+}
+
+// small_number: a decimal number of at most five digits up to max, that ends at `end`.
+static bool small_number(const char *text, const char *end, uint32_t max, uint32_t *value)
+{
+    if (end == text || end - text > 5)
+        return false;
+    *value = 0;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        *value = *value * 10 + (uint32_t)(*text - '0');
+    }
+    return *value <= max;
+}
+
+// One item of a list of cores, "3" or "4-7", marked in seen; a core twice is an error.
+static bool cpu_range(const char *item, bool seen[CONF_CPU_ID_MAX + 1])
+{
+    const char *dash = strchr(item, '-'), *end = item + strlen(item);
+    uint32_t first, last;
+    if (!small_number(item, dash == NULL ? end : dash, CONF_CPU_ID_MAX, &first))
+        return false;
+    last = first;
+    if (dash != NULL && !small_number(dash + 1, end, CONF_CPU_ID_MAX, &last))
+        return false;
+    for (uint32_t id = first; id <= last; id++) {
+        if (seen[id])
+            return false;
+        seen[id] = true;
+    }
+    return first <= last;
+}
+
+bool cpus_parse(struct conf_cpus *cpus, const char *zero, const char *text,
+                char got[VALUE_GOT_BYTES])
+{
+    bool seen[CONF_CPU_ID_MAX + 1] = {false};
+    struct conf_cpus list;
+    memset(&list, 0, sizeof(list));
+    if (strcmp(text, zero) != 0) {
+        char item[ITEM_BYTES];
+        for (const char *at = text; at != NULL;)
+            if (!next_item(&at, item, got) || !cpu_range(item, seen))
+                return false;
+        got_copy(got, text, strlen(text));
+    }
+    for (unsigned id = 0; id <= CONF_CPU_ID_MAX; id++) {
+        if (!seen[id])
+            continue;
+        if (list.n == CONF_CPUS_MAX)
+            return false;
+        list.id[list.n++] = (uint16_t)id;
+    }
+    *cpus = list;
+    return true;
+}
+
+void cpus_print(const struct conf_cpus *cpus, const char *zero, struct text *out)
+{
+    if (cpus->n == 0)
+        text_printf(out, "%s", zero);
+    for (unsigned i = 0, j; i < cpus->n; i = j) {
+        for (j = i + 1; j < cpus->n && cpus->id[j] == cpus->id[j - 1] + 1; j++)
+            ;
+        text_printf(out, "%s%u", i == 0 ? "" : ",", cpus->id[i]);
+        if (j - i > 1)
+            text_printf(out, "-%u", cpus->id[j - 1]);
+    }
+}
+
+bool cpus_has(const struct conf_cpus *cpus, unsigned id)
+{
+    for (unsigned i = 0; i < cpus->n; i++)
+        if (cpus->id[i] == id)
+            return true;
+    return false;
+}
+
+bool address_parse(uint32_t *v4, const char *text)
+{
+    struct in_addr a;
+    if (inet_pton(AF_INET, text, &a) != 1 || a.s_addr == 0)
+        return false;
+    *v4 = ntohl(a.s_addr);
+    return true;
+}
+
+static void put_address(uint32_t v4, struct text *out)
+{
+    text_printf(out, "%u.%u.%u.%u", v4 >> 24, v4 >> 16 & 255, v4 >> 8 & 255, v4 & 255);
+}
+
+void address_print(const uint32_t *v4, struct text *out)
+{
+    if (*v4 != 0)
+        put_address(*v4, out);
+}
+
+bool prefix_parse(struct conf_prefix *prefix, const char *text)
+{
+    const char *slash = strchr(text, '/');
+    char address[INET_ADDRSTRLEN];
+    struct conf_prefix p;
+    if (slash == NULL || slash - text >= (ptrdiff_t)sizeof(address))
+        return false;
+    memcpy(address, text, (size_t)(slash - text));
+    address[slash - text] = '\0';
+    if (!address_parse(&p.v4, address) ||
+        !small_number(slash + 1, text + strlen(text), 32, &p.bits) || p.bits == 0)
+        return false;
+    *prefix = p;
+    return true;
+}
+
+void prefix_print(const struct conf_prefix *prefix, struct text *out)
+{
+    if (prefix->bits == 0)
+        return;
+    put_address(prefix->v4, out);
+    text_printf(out, "/%u", prefix->bits);
+}
+
+bool prefixes_parse(struct conf_prefixes *list, const char *text, char got[VALUE_GOT_BYTES])
+{
+    struct conf_prefixes l = *list;
+    char item[ITEM_BYTES];
+    for (const char *at = text; at != NULL;)
+        if (!next_item(&at, item, got) || l.n == CONF_ADDRESSES_MAX ||
+            !prefix_parse(&l.at[l.n++], item))
+            return false;
+    *list = l;
+    return true;
+}
+
+void prefixes_print(const struct conf_prefixes *list, struct text *out)
+{
+    for (unsigned i = 0; i < list->n; i++) {
+        text_printf(out, "%s", i == 0 ? "" : ", ");
+        prefix_print(&list->at[i], out);
+    }
+}
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool mac_parse(struct mac_addr *mac, const char *text)
+{
+    struct mac_addr m;
+    if (strlen(text) != 17)
+        return false;
+    for (unsigned i = 0; i < 6; i++) {
+        const char *p = text + 3 * i;
+        if (hex(p[0]) < 0 || hex(p[1]) < 0 || (i < 5 && p[2] != ':'))
+            return false;
+        m.b[i] = (uint8_t)(hex(p[0]) << 4 | hex(p[1]));
+    }
+    if ((m.b[0] & 1) != 0 || mac_is_zero(&m))
+        return false;
+    *mac = m;
+    return true;
+}
+
+void mac_print(const struct mac_addr *mac, struct text *out)
+{
+    for (unsigned i = 0; i < 6 && !mac_is_zero(mac); i++)
+        text_printf(out, "%s%02x", i == 0 ? "" : ":", mac->b[i]);
+}
+
+static bool neighbor_parse(struct conf_neighbor *n, char *item)
+{
+    size_t len = strcspn(item, blanks);
+    if (item[len] == '\0')
+        return false;
+    item[len] = '\0';
+    const char *mac = item + len + 1;
+    return address_parse(&n->v4, item) && mac_parse(&n->mac, mac + strspn(mac, blanks));
+}
+
+bool neighbors_parse(struct conf_neighbors *list, const char *text, char got[VALUE_GOT_BYTES])
+{
+    struct conf_neighbors l;
+    memcpy(&l, list, sizeof(l));
+    char item[ITEM_BYTES];
+    for (const char *at = text; at != NULL;)
+        if (!next_item(&at, item, got) || l.n == CONF_NEIGHBORS_MAX ||
+            !neighbor_parse(&l.at[l.n++], item))
+            return false;
+    memcpy(list, &l, sizeof(l));
+    return true;
+}
+
+void neighbors_print(const struct conf_neighbors *list, struct text *out)
+{
+    for (unsigned i = 0; i < list->n; i++) {
+        text_printf(out, "%s", i == 0 ? "" : ", ");
+        put_address(list->at[i].v4, out);
+        text_printf(out, " ");
+        mac_print(&list->at[i].mac, out);
+    }
+}
+
+static bool port_parse(struct conf_tcp_ports *l, const char *item)
+{
+    uint32_t port;
+    if (l->n == CONF_SERVICE_PORTS_MAX ||
+        !small_number(item, item + strlen(item), UINT16_MAX, &port) || port == 0)
+        return false;
+    for (unsigned i = 0; i < l->n; i++)
+        if (l->at[i] == port)
+            return false;
+    l->at[l->n++] = (uint16_t)port;
+    return true;
+}
+
+bool ports_parse(struct conf_tcp_ports *list, const char *text, char got[VALUE_GOT_BYTES])
+{
+    struct conf_tcp_ports l;
+    memset(&l, 0, sizeof(l));
+    char item[ITEM_BYTES];
+    for (const char *at = text; at != NULL;)
+        if (!next_item(&at, item, got) || !port_parse(&l, item))
+            return false;
+    *list = l;
+    return true;
+}
+
+void ports_print(const struct conf_tcp_ports *list, struct text *out)
+{
+    for (unsigned i = 0; i < list->n; i++)
+        text_printf(out, "%s%u", i == 0 ? "" : ", ", list->at[i]);
+}

@@ -1,0 +1,44 @@
+// lists.h: the values that are more than a number or a text: cores, addresses, neighbours, ports.
+#pragma once
+#include "conf/value.h"
+
+// is_name: 1 to CONF_NAME_BYTES - 1 letters, digits, '-' and '_'.
+bool is_name(const char *text);
+
+// X_parse: as value_parse(). `zero` is the word for an empty list.
+bool cpus_parse(struct conf_cpus *cpus, const char *zero, const char *text,
+                char got[VALUE_GOT_BYTES]);
+bool address_parse(uint32_t *v4, const char *text);
+bool prefix_parse(struct conf_prefix *prefix, const char *text);
+bool prefixes_parse(struct conf_prefixes *list, const char *text, char got[VALUE_GOT_BYTES]);
+bool mac_parse(struct mac_addr *mac, const char *text);
+bool neighbors_parse(struct conf_neighbors *list, const char *text, char got[VALUE_GOT_BYTES]);
+bool ports_parse(struct conf_tcp_ports *list, const char *text, char got[VALUE_GOT_BYTES]);
+
+// X_print: as value_print().
+void cpus_print(const struct conf_cpus *cpus, const char *zero, struct text *out);
+void address_print(const uint32_t *v4, struct text *out);
+void prefix_print(const struct conf_prefix *prefix, struct text *out);
+void prefixes_print(const struct conf_prefixes *list, struct text *out);
+void mac_print(const struct mac_addr *mac, struct text *out);
+void neighbors_print(const struct conf_neighbors *list, struct text *out);
+void ports_print(const struct conf_tcp_ports *list, struct text *out);
+
+// cpus_has: whether the core is one of them.
+bool cpus_has(const struct conf_cpus *cpus, unsigned id);
+
+// prefix_mask: its bits as a mask in host order. bits 1..32.
+static inline uint32_t prefix_mask(const struct conf_prefix *p)
+{
+    return UINT32_MAX << (32 - p->bits);
+}
+
+static inline bool prefix_has(const struct conf_prefix *p, uint32_t v4)
+{
+    return ((p->v4 ^ v4) & prefix_mask(p)) == 0;
+}
+
+static inline bool mac_is_zero(const struct mac_addr *m)
+{
+    return (m->b[0] | m->b[1] | m->b[2] | m->b[3] | m->b[4] | m->b[5]) == 0;
+}

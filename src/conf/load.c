@@ -1,0 +1,284 @@
+#include "conf/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/print.h"
+#include "conf/value.h"
+
+enum { ERROR_LINES_BYTES = 1 << 20 };
+
+void conf_errors_init(struct conf_errors *e)
+{
+    e->n = 0;
+    text_init(&e->lines, ERROR_LINES_BYTES);
+}
+
+void conf_errors_free(struct conf_errors *e)
+{
+    text_free(&e->lines);
+}
+
+struct load_section *load_section_of(struct load *l, enum conf_section section, unsigned at)
+{
+    unsigned first = section == SECTION_service ? SECTION_port + CONF_PORTS_MAX : section;
+    return &l->sections[first + at];
+}
+
+static unsigned row_of(const struct key *k)
+{
+    return (unsigned)(k - conf_keys);
+}
+
+bool key_given(struct load *l, const struct key *k, unsigned at)
+{
+    const struct load_section *s = load_section_of(l, k->section, at);
+    return s->key_line[row_of(k)] != 0 || s->overridden[row_of(k)];
+}
+
+bool key_good(struct load *l, const struct key *k, unsigned at)
+{
+    return !load_section_of(l, k->section, at)->bad[row_of(k)];
+}
+
+// error_begin: false when this error is only counted.
+static bool error_begin(struct load *l)
+{
+    return ++l->errs->n <= CONF_ERRORS_SHOWN;
+}
+
+static void error_end(struct load *l, const char *format, va_list ap)
+{
+    text_vprintf(&l->errs->lines, format, ap);
+    text_put(&l->errs->lines, "\n", 1);
+}
+
+void fail_line(struct load *l, unsigned line, const char *format, ...)
+{
+    if (!error_begin(l))
+        return;
+    va_list ap;
+    va_start(ap, format);
+    text_printf(&l->errs->lines, "%s:%u: ", l->file, line);
+    error_end(l, format, ap);
+    va_end(ap);
+}
+
+void fail_plain(struct load *l, const char *format, ...)
+{
+    if (!error_begin(l))
+        return;
+    va_list ap;
+    va_start(ap, format);
+    error_end(l, format, ap);
+    va_end(ap);
+}
+
+static void put_dotted(struct load *l, const struct key *k, unsigned at)
+{
+    const char *name = k->section == SECTION_port      ? l->c->ports[at].name
+                       : k->section == SECTION_service ? l->c->services[at].name
+                                                       : NULL;
+    text_printf(&l->errs->lines, "%s.%s%s%s: ", conf_sections[k->section].name, name ? name : "",
+                name ? "." : "", k->name);
+}
+
+static void put_place(struct load *l, const struct key *k, unsigned at)
+{
+    const struct load_section *s = load_section_of(l, k->section, at);
+    unsigned row = row_of(k), line = s->key_line[row] != 0 ? s->key_line[row] : s->header_line;
+    if (s->overridden[row]) {
+        text_printf(&l->errs->lines, "--set ");
+        put_dotted(l, k, at);
+    } else if (line != 0) {
+        text_printf(&l->errs->lines, "%s:%u: %s: ", l->file, line, k->name);
+    } else {
+        put_dotted(l, k, at);
+    }
+}
+
+void fail_key(struct load *l, const struct key *k, unsigned at, const char *format, ...)
+{
+    load_section_of(l, k->section, at)->bad[row_of(k)] = true;
+    if (!error_begin(l))
+        return;
+    put_place(l, k, at);
+    va_list ap;
+    va_start(ap, format);
+    error_end(l, format, ap);
+    va_end(ap);
+}
+
+void section_defaults(struct conf *c, enum conf_section section, unsigned at)
+{
+    char got[VALUE_GOT_BYTES];
+    for (unsigned i = 0; i < conf_n_keys; i++) {
+        const struct key *k = &conf_keys[i];
+        if (k->section == section && k->initial != NULL)
+            CHECK(value_parse(k, key_field(k, c, at), k->initial, got) &&
+                  "a default that its own row refuses");
+    }
+}
+
+// find_or_add: the index of the name among n entries of `stride` bytes that begin with their name.
+static int find_or_add(char *entries, size_t stride, uint32_t *n, uint32_t max, const char *name)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (strcmp(entries + i * stride, name) == 0)
+            return (int)i;
+    if (*n == max)
+        return -1;
+    memcpy(entries + *n * stride, name, strlen(name) + 1);
+    return (int)(*n)++;
+}
+
+int section_open(struct load *l, enum conf_section section, const char *name)
+{
+    struct conf *c = l->c;
+    uint32_t *n = section == SECTION_port ? &c->n_ports : &c->n_services, before = *n;
+    int at = 0;
+    if (section == SECTION_port)
+        at = find_or_add((char *)c->ports, sizeof(c->ports[0]), n, CONF_PORTS_MAX, name);
+    else if (section == SECTION_service)
+        at = find_or_add((char *)c->services, sizeof(c->services[0]), n, CONF_SERVICES_MAX, name);
+    if (at >= 0 && *n > before)
+        section_defaults(c, section, (unsigned)at);
+    return at;
+}
+
+static void fail_value(struct load *l, const struct key *k, unsigned at, const char *got)
+{
+    struct text expected;
+    text_init(&expected, CONF_LINE_BYTES);
+    value_expected(k, &expected);
+    if (got[0] == '\0')
+        fail_key(l, k, at, "expected %s, got nothing", text_str(&expected));
+    else
+        fail_key(l, k, at, "expected %s, got \"%s\"", text_str(&expected), got);
+    text_free(&expected);
+}
+
+void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, const char *value)
+{
+    struct load_section *s = load_section_of(l, k->section, at);
+    unsigned row = row_of(k), first = s->key_line[row];
+    void *field = key_field(k, l->c, at);
+    if (line != 0 && first != 0 && !k->repeat) {
+        fail_line(l, line, "%s: expected once in a section, got it in line %u already", k->name,
+                  first);
+        return;
+    }
+    if (line == 0 || first == 0) {
+        value_clear(k, field);
+        s->bad[row] = false;
+    }
+    if (line != 0)
+        s->key_line[row] = line;
+    else
+        s->overridden[row] = true;
+    char got[VALUE_GOT_BYTES];
+    if (!value_parse(k, field, value, got))
+        fail_value(l, k, at, got);
+}
+
+// render_params: what conf_service_param() looks up: "key\0value\0" for each key with a value.
+static void render_params(struct conf *c, unsigned at)
+{
+    struct conf_service *s = &c->services[at];
+    struct text t;
+    text_init(&t, CONF_PARAM_TEXT_BYTES - 1);  // the last byte stays 0: an empty key ends the list
+    for (unsigned i = 0; i < conf_n_keys; i++) {
+        const struct key *k = &conf_keys[i];
+        if (k->section != SECTION_service || !key_printed(k, c, at))
+            continue;
+        text_printf(&t, "%s", k->name);
+        text_put(&t, "", 1);
+        value_print(k, key_field_const(k, c, at), &t);
+        text_put(&t, "", 1);
+    }
+    CHECK(t.error == 0);
+    memcpy(s->param_text, text_str(&t), t.len);
+    text_free(&t);
+}
+
+const char *conf_service_param(const struct conf_service *s, const char *key)
+{
+    for (const char *p = s->param_text; *p != '\0';) {
+        const char *value = p + strlen(p) + 1;
+        if (strcmp(p, key) == 0)
+            return value;
+        p = value + strlen(value) + 1;
+    }
+    return NULL;
+}
+
+static int load_end(struct load *l)
+{
+    struct conf_errors *e = l->errs;
+    resolve_auto(l);
+    check_all(l);
+    for (unsigned i = 0; e->n == 0 && i < l->c->n_services; i++)
+        render_params(l->c, i);
+    if (e->n > CONF_ERRORS_SHOWN)
+        text_printf(&e->lines, "... and %u more\n", e->n - CONF_ERRORS_SHOWN);
+    return e->n == 0 ? 0 : -1;
+}
+
+int conf_load_text(struct conf *c, const struct conf_host *host, const char *name, const char *text,
+                   size_t len, char *const *sets, unsigned n_sets, struct conf_errors *errs)
+{
+    memset(c, 0, sizeof(*c));
+    struct load *l = calloc(1, sizeof(*l));
+    CHECK(l != NULL);
+    *l = (struct load){.c = c, .host = host, .file = name, .errs = errs};
+    for (enum conf_section s = 0; s < SECTION_port; s++)
+        section_defaults(c, s, 0);
+    read_file_text(l, text, len);
+    read_overrides(l, sets, n_sets);
+    int rc = load_end(l);
+    free(l);
+    return rc;
+}
+
+// read_whole: the file's bytes, to be freed, or NULL and errno (EFBIG: over CONF_FILE_BYTES_MAX).
+static char *read_whole(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "re");
+    char *bytes = f == NULL ? NULL : malloc(CONF_FILE_BYTES_MAX + 1);
+    int error = 0;
+    if (bytes != NULL) {
+        *len = fread(bytes, 1, CONF_FILE_BYTES_MAX + 1, f);
+        error = ferror(f) ? errno : *len > CONF_FILE_BYTES_MAX ? EFBIG : 0;
+    }
+    if (f != NULL)
+        fclose(f);
+    if (error != 0) {
+        free(bytes);
+        bytes = NULL;
+        errno = error;
+    }
+    return bytes;
+}
+
+int conf_load(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+              struct conf_errors *errs)
+{
+    struct conf_host host;
+    conf_host_read(&host);
+    if (path == NULL)
+        return conf_load_text(c, &host, "", "", 0, sets, n_sets, errs);
+    size_t len = 0;
+    char *bytes = read_whole(path, &len);
+    if (bytes == NULL) {
+        memset(c, 0, sizeof(*c));
+        errs->n++;
+        text_printf(&errs->lines, "%s: expected a readable file of at most %d bytes: %s\n", path,
+                    CONF_FILE_BYTES_MAX, strerror(errno));
+        return -1;
+    }
+    int rc = conf_load_text(c, &host, path, bytes, len, sets, n_sets, errs);
+    free(bytes);
+    return rc;
+}

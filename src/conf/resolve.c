@@ -1,0 +1,73 @@
+#include <string.h>
+
+#include "conf/lists.h"
+#include "conf/load.h"
+
+static void cpus_add(struct conf_cpus *to, unsigned id)
+{
+    to->id[to->n++] = (uint16_t)id;
+}
+
+// The first two cores, of fewer than four the first; not those that were given to the workers.
+static void resolve_linux(struct conf_cpu *cpu, const struct conf_cpus *host)
+{
+    unsigned want = host->n < 4 ? 1 : 2;
+    for (unsigned i = 0; i < host->n && cpu->linux_cpus.n < want; i++)
+        if (host->n == 1 || !cpus_has(&cpu->workers, host->id[i]))
+            cpus_add(&cpu->linux_cpus, host->id[i]);
+}
+
+static void resolve_workers(struct conf_cpu *cpu, const struct conf_cpus *host)
+{
+    for (unsigned i = 0; i < host->n && cpu->workers.n < CONF_WORKERS_MAX; i++)
+        if (host->n == 1 || !cpus_has(&cpu->linux_cpus, host->id[i]))
+            cpus_add(&cpu->workers, host->id[i]);
+}
+
+static void resolve_cpu(struct load *l)
+{
+    const struct conf_cpus *host = &l->host->cpus;
+    const struct key *linux_key = KEY_AT(cpu, linux_cpus), *workers_key = KEY_AT(cpu, workers);
+    struct conf_cpu *cpu = &l->c->cpu;
+    struct text t;
+    text_init(&t, CONF_LINE_BYTES);
+    cpus_print(host, "", &t);
+    if (cpu->linux_cpus.n == 0)
+        resolve_linux(cpu, host);
+    if (cpu->linux_cpus.n == 0 && key_good(l, workers_key, 0))
+        fail_key(l, workers_key, 0,
+                 "expected at least one of the %u cores (%s) left to linux, got all of them",
+                 host->n, text_str(&t));
+    if (cpu->workers.n == 0)
+        resolve_workers(cpu, host);
+    if (cpu->workers.n == 0 && key_good(l, linux_key, 0))
+        fail_key(l, linux_key, 0,
+                 "expected at least one of the %u cores (%s) left to workers, got all of them",
+                 host->n, text_str(&t));
+    text_free(&t);
+}
+
+static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
+{
+    return MIN(MAX(value, least), most);
+}
+
+static void resolve_memory(struct conf_memory *m)
+{
+    uint32_t n = m->connections;
+    if (m->time_wait == 0)
+        m->time_wait = clamp(n, 1024, 1000000);
+    if (m->syn_received == 0)
+        m->syn_received = clamp(n, 1024, 262144);
+    if (m->extension_records == 0)
+        m->extension_records = MIN(n, MAX(n / 64, 16384));
+}
+
+void resolve_auto(struct load *l)
+{
+    resolve_cpu(l);
+    resolve_memory(&l->c->memory);
+    for (unsigned i = 0; i < l->c->n_ports; i++)
+        if (l->c->ports[i].queues == 0)
+            l->c->ports[i].queues = clamp(l->c->cpu.workers.n, 1, CONF_QUEUES_MAX);
+}
