@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "bench/bench_main.h"
 #include "ctl/ctl_serve.h"
-#include "load/load_main.h"
 #include "worker/server_conf.h"
 
 enum { SETS_MAX = 256 };
@@ -18,9 +17,10 @@ struct conf_options {
     unsigned n_sets;
 };
 
-static const char conf_usage[] = "  -c, --config FILE         configuration (see config/default.conf)\n"
-                                 "  -s, --set SECTION.KEY=V   overrides one key; may be repeated\n"
-                                 "  -h, --help                this text\n";
+static const char conf_usage[] =
+    "  -c, --config FILE         configuration (see config/default.conf)\n"
+    "  -s, --set SECTION.KEY=V   overrides one key; may be repeated\n"
+    "  -h, --help                this text\n";
 
 // 0: go on; 1: help was asked for; 2: bad usage.
 static int parse_conf_options(int argc, char **argv, struct conf_options *o)
@@ -90,7 +90,8 @@ static int plan_main(int argc, char **argv)
 {
     static struct conf c;
     static struct server_params p;
-    const int rc = load_conf(argc, argv, "core map and memory of a configuration; needs no root", &c);
+    const int rc =
+        load_conf(argc, argv, "core map and memory of a configuration; needs no root", &c);
     if (rc >= 0)
         return rc;
     if (params_of(&c, &p) != 0)
@@ -129,7 +130,6 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"serve", "run the server", serve_main},
-    {"load", "generate load: hold, request", load_main},
     {"plan", "core map and memory ledger of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},

@@ -6,8 +6,8 @@ struct mac_addr {
     uint8_t b[6];
 };
 
-// ip_addr: 16 bytes. IPv6 as on the wire; IPv4 as the mapped form ::ffff:a.b.c.d (RFC 4291 2.5.5.2),
-// so that one comparison serves both families.
+// ip_addr: 16 bytes. IPv6 as on the wire; IPv4 as the mapped form ::ffff:a.b.c.d (RFC
+// 4291 2.5.5.2), so that one comparison serves both families.
 struct ip_addr {
     uint8_t b[16];
 };

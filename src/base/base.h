@@ -10,13 +10,13 @@ enum {
     BURST_MAX = 64,  // packets taken from a port in one turn; arrays of a turn are sized by it
 };
 
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define ALIGN_UP(n, to) (((n) + (to) - 1) / (to) * (to))
-#define CACHE_ALIGNED __attribute__((aligned(CACHE_LINE)))
+#define likely(x)       __builtin_expect(!!(x), 1)
+#define unlikely(x)     __builtin_expect(!!(x), 0)
+#define ARRAY_LEN(a)    (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b)       ((a) < (b) ? (a) : (b))
+#define MAX(a, b)       ((a) > (b) ? (a) : (b))
+#define ALIGN_UP(n, to) (((n) + (to)-1) / (to) * (to))
+#define CACHE_ALIGNED   __attribute__((aligned(CACHE_LINE)))
 
 // check_failed: prints file, line and the broken assumption to stderr and aborts. Never returns.
 _Noreturn void check_failed(const char *file, int line, const char *what);

@@ -1,8 +1,8 @@
 // bytes.h: unaligned big-endian loads and stores, the only places that know wire order.
 #pragma once
-#include "base/base.h"
-
 #include <string.h>
+
+#include "base/base.h"
 
 static inline uint16_t load_be16(const void *p)
 {

@@ -1,7 +1,7 @@
-#include "base/base.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/base.h"
 
 _Noreturn void check_failed(const char *file, int line, const char *what)
 {

@@ -4,7 +4,8 @@
 #include "worker/server.h"
 
 // ctl_serve: starts the server, mounts the tree, serves until SIGTERM or SIGINT, stops. A second
-// signal while it stops ends the process at once. Returns the exit status: 0, or 1 with the reason logged.
+// signal while it stops ends the process at once. Returns the exit status: 0, or 1 with the reason
+// logged.
 int ctl_serve(const struct conf *c, const struct server_params *p, const char *version);
 
 // ctl_plan: what the server would take, as text: cores, then the ledger.

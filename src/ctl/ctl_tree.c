@@ -25,8 +25,8 @@ static int uptime_read(struct tree_out *out, void *data)
     const struct shown *s = data;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const double up = (double)(now.tv_sec - s->started.tv_sec) +
-                      (double)(now.tv_nsec - s->started.tv_nsec) / 1e9;
+    const double up =
+        (double)(now.tv_sec - s->started.tv_sec) + (double)(now.tv_nsec - s->started.tv_nsec) / 1e9;
     return tree_printf(out, "%.2f\n", up);
 }
 
@@ -173,8 +173,8 @@ static int service_counters_read(struct tree_out *out, void *data)
     return 0;
 }
 
-static int add(struct tree_node *root, const char *path,
-               int (*read)(struct tree_out *, void *), const void *data)
+static int add(struct tree_node *root, const char *path, int (*read)(struct tree_out *, void *),
+               const void *data)
 {
     return tree_file_ro(root, path, read, (void *)(uintptr_t)data) == NULL ? -1 : 0;
 }
@@ -234,11 +234,11 @@ int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, 
     shown = (struct shown){.server = s, .conf = c, .version = version, .root = tree_root(t)};
     clock_gettime(CLOCK_MONOTONIC, &shown.started);
     struct tree_node *root = shown.root;
-    int rc = add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
-             add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
-             add(root, "net/arp", arp_read, &shown) |
-             add(root, "net/sockstat", sockstat_read, &shown) |
-             add(root, "net/snmp", snmp_read, &shown) | add(root, "mem/ledger", ledger_read, &shown) |
-             add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);
+    int rc =
+        add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
+        add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
+        add(root, "net/arp", arp_read, &shown) | add(root, "net/sockstat", sockstat_read, &shown) |
+        add(root, "net/snmp", snmp_read, &shown) | add(root, "mem/ledger", ledger_read, &shown) |
+        add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);
     return rc == 0 ? 0 : err_set(err, "control tree: %s", tree_error(root));
 }

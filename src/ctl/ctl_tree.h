@@ -1,4 +1,5 @@
-// ctl_tree.h: what the tree of a running server shows (DESIGN: cores, ports, net, mem). Control thread.
+// ctl_tree.h: what the tree of a running server shows (DESIGN: cores, ports, net, mem). Control
+// thread.
 #pragma once
 #include "conf/conf.h"
 #include "tree/door.h"

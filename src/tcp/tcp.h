@@ -76,7 +76,8 @@ struct tcp_service {
 enum { TCP_SERVICES_MAX = 32 };
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
-// ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering, application).
+// ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
+// application).
 enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR };
 
 struct tcp_config {
@@ -102,8 +103,9 @@ struct tcp {
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn
 
-    // One bit a block: a near deadline (retransmission, delayed ACK) is running. It lets the wheel's
-    // entries of deadlines that were called off, one a request, end without touching the block.
+    // One bit a block: a near deadline (retransmission, delayed ACK) is running. It lets the
+    // wheel's entries of deadlines that were called off, one a request, end without touching the
+    // block.
     uint64_t *near;
 
     struct index_pool *block_pool;

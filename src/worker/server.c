@@ -327,6 +327,5 @@ void server_arenas(const struct server *s, struct text *out)
     text_printf(out, "arena_page_bytes %zu\n", arena_page_bytes(s->arena));
     text_printf(out, "total_reserved_bytes %llu\n", arena + eal);
     text_printf(out, "connections %u\n", s->params.connections);
-    text_printf(out, "per_connection_bytes %.2f\n",
-                (double)per_connection / s->params.connections);
+    text_printf(out, "per_connection_bytes %.2f\n", (double)per_connection / s->params.connections);
 }

@@ -31,7 +31,7 @@ struct server_params {
     const char *prefix;  // names hugetlbfs and DPDK files; servers of different names live together
     const char *huge_dir;  // where hugetlbfs is mounted for blocks and tables
     enum pages_kind pages;
-    bool telemetry;        // DPDK telemetry socket
+    bool telemetry;  // DPDK telemetry socket
     unsigned linux_cpu;
     unsigned n_workers;
     unsigned worker_cpu[SERVER_WORKERS_MAX];
@@ -59,8 +59,8 @@ void server_params_default(struct server_params *p);
 // reserves nothing.
 void server_ledger(const struct server_params *p, struct ledger *out);
 
-// server_start: runs the applications' init, reserves everything, opens the ports, makes the workers.
-// NULL: *err says why and what to do.
+// server_start: runs the applications' init, reserves everything, opens the ports, makes the
+// workers. NULL: *err says why and what to do.
 struct server *server_start(const struct server_params *p, struct err *err);
 
 // server_run: lets the workers begin. A server of ring ports is given its far ends between the two.

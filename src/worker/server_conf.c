@@ -82,8 +82,7 @@ static void fill_net(struct net_config *n, const struct conf_port *c, uint32_t i
     net_config_default(n);
     n->n_locals = (uint8_t)c->address.n;
     for (unsigned i = 0; i < c->address.n; i++)
-        n->locals[i] =
-            (struct net_local){c->address.at[i].v4, (uint8_t)c->address.at[i].bits};
+        n->locals[i] = (struct net_local){c->address.at[i].v4, (uint8_t)c->address.at[i].bits};
     n->n_statics = (uint8_t)c->neighbor.n;
     for (unsigned i = 0; i < c->neighbor.n; i++)
         n->statics[i] = (struct net_static){c->neighbor.at[i].v4, c->neighbor.at[i].mac};

@@ -3,7 +3,7 @@
 #include "conf/conf.h"
 #include "worker/server.h"
 
-// server_params_from: fills *p from c, which has passed conf_load's checks. `apps` ends with NULL. -1: *err names
-// what this build cannot do. Strings point into c, which outlives p.
+// server_params_from: fills *p from c, which has passed conf_load's checks. `apps` ends with NULL.
+// -1: *err names what this build cannot do. Strings point into c, which outlives p.
 int server_params_from(struct server_params *p, const struct conf *c,
                        const struct c10m_app *const *apps, struct err *err);

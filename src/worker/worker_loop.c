@@ -28,8 +28,8 @@ static inline void stage_rx(struct worker *w)
     mark(w, STAGE_rx);
 }
 
-// What net did with packets that are not TCP, into the worker's counters. ICMP errors are not matched
-// with connections: they end here.
+// What net did with packets that are not TCP, into the worker's counters. ICMP errors are not
+// matched with connections: they end here.
 static void fold_net(struct worker *w, struct worker_port *wp)
 {
     const struct net_counters *n = net_counters(wp->net), *seen = &wp->folded;
@@ -39,7 +39,8 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     c->rx_icmp_echo += n->icmp_echo_in - seen->icmp_echo_in;
     c->tx_icmp += n->echo_replies - seen->echo_replies;
     c->tx_icmp_echo_reply += n->echo_replies - seen->echo_replies;
-    c->answered += n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
+    c->answered +=
+        n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
     c->delivered += n->arp_taken - seen->arp_taken;
     w->stats->drops[DROP_icmp_type] += n->icmp_events - seen->icmp_events;
     wp->folded = *n;
