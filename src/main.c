@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bench/bench_main.h"
 #include "ctl/ctl_serve.h"
+#include "load/load_main.h"
 #include "worker/server_conf.h"
 
 enum { SETS_MAX = 256 };
@@ -130,6 +131,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"serve", "run the server", serve_main},
+    {"load", "generate load: hold, request", load_main},
     {"plan", "core map and memory ledger of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},

@@ -263,12 +263,18 @@ int server_run(struct server *s, struct err *err)
     return 0;
 }
 
-void server_stop(struct server *s)
+void server_stop_workers(struct server *s)
 {
     for (unsigned i = 0; i < s->n_launched; i++)
         __atomic_store_n(&s->workers[i]->order, WORKER_STOP, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < s->n_launched; i++)
         eal_worker_join(i);
+    s->n_launched = 0;
+}
+
+void server_stop(struct server *s)
+{
+    server_stop_workers(s);
     for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
         for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
             net_drain(s->workers[i]->ports[p].net);

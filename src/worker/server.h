@@ -66,6 +66,10 @@ struct server *server_start(const struct server_params *p, struct err *err);
 // server_run: lets the workers begin. A server of ring ports is given its far ends between the two.
 int server_run(struct server *s, struct err *err);
 
+// server_stop_workers: stops the workers (open connections are reset); for those who hold a far end
+// of a port and close it before the server. server_stop does it too.
+void server_stop_workers(struct server *s);
+
 // server_stop: stops the workers (open connections are reset), closes ports, gives all memory back.
 void server_stop(struct server *s);
 

@@ -1,0 +1,7 @@
+// load_main.h: `c10m load`: the load generator and a server in the same process, joined by a wire.
+#pragma once
+#include "c10m/app.h"
+
+// load_main: argv[0] is "load", argv[1] hold or request. Exit status: 0 every answer came and was
+// right, 1 not, or it could not start; 2 bad usage.
+int load_main(int argc, char **argv);
