@@ -1,0 +1,101 @@
+# lib.sh: a server over TAP in a network namespace of its own, and claims about it.
+# A test sources this with $1 the c10m binary; each "claim NAME COMMAND" passes or fails the script.
+set -euo pipefail
+C10M=$(realpath "$1")
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+NS=c10mtest$$
+TMP=$(mktemp -d /tmp/c10m-e2e.XXXXXX)
+TREE=$TMP/run/proc
+SERVER=
+FAILED=0
+
+cleanup() {
+    local status=$?
+    trap - EXIT
+    [ -n "$SERVER" ] && kill -9 "$SERVER" 2>/dev/null && wait "$SERVER" 2>/dev/null
+    mountpoint -q "$TREE" 2>/dev/null && umount -l "$TREE"
+    awk -v d="$TMP/" 'index($2, d) == 1 { print $2 }' /proc/mounts | while read -r m; do umount -l "$m"; done
+    ip netns del "$NS" 2>/dev/null || true
+    rm -rf "$TMP"
+    exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+ip netns add "$NS"
+inside() { nsenter --net=/run/netns/"$NS" "$@"; }
+inside ip link set lo up
+
+mkdir -p "$TMP/site"
+echo '<h1>hello</h1>' >"$TMP/site/index.html"
+
+# write_conf [SECTION]: a tap port with the addresses, or SECTION in front of it to carry them; web,
+# echo and discard.
+write_conf() {
+    local addresses="address = 10.99.0.2/24" first=""
+    [ -z "${1:-}" ] || { first="$1
+$addresses"; addresses=""; }
+    cat >"$TMP/conf" <<CONF
+[control]
+name = e2e$$
+run_dir = $TMP/run
+mount = $TREE
+[memory]
+hugetlbfs = $TMP/huge
+connections = 16384
+$first
+[port tap0]
+driver = tap
+device = c10mt0
+$addresses
+host_address = 10.99.0.1/24
+[service web]
+app = http
+port = 80
+root = $TMP/site
+[service echo]
+app = echo
+port = 7
+[service discard]
+app = discard
+port = 9
+CONF
+}
+
+start_server() {
+    nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" "$@" >"$TMP/log" 2>&1 &
+    SERVER=$!
+    local i
+    for ((i = 0; i < 100; i++)); do
+        grep -q 'serving$' "$TMP/log" && return 0
+        kill -0 "$SERVER" 2>/dev/null || break
+        sleep 0.1
+    done
+    cat "$TMP/log"
+    return 1
+}
+
+stop_server() {
+    kill -TERM "$SERVER"
+    wait "$SERVER"
+    SERVER=
+}
+
+claim() {
+    local name=$1
+    shift
+    if "$@" >"$TMP/out" 2>&1; then
+        echo "ok   $name"
+    else
+        echo "FAIL $name"
+        tail -n 15 "$TMP/out"
+        FAILED=$((FAILED + 1))
+    fi
+}
+
+finish() { [ "$FAILED" = 0 ]; }
+
+# counter NAME: of the one worker.
+counter() { awk -v n="$1" '$1 == n { print $2 }' "$TREE"/cores/*/counters; }
+drops() { awk '{ s += $2 } END { print s }' "$TREE"/cores/*/drops; }
+balance_is_zero() { sleep 0.2; [ "$(counter balance)" = 0 ] || { cat "$TREE"/cores/*/counters; false; }; }
