@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Malformed input, kill -9 and a new start, configurations that cannot work, a worker that enters the
+# kernel or allocates.
+. "$(dirname "$0")/lib.sh"
+
+refused() {  # refused TEXT ARGUMENTS...: exit 2 and the text
+    local want=$1 status=0
+    shift
+    "$C10M" check "$@" >"$TMP/refused" 2>&1 || status=$?
+    [ "$status" = 2 ] && grep -q -- "$want" "$TMP/refused"
+}
+write_conf
+claim "the configuration is good" "$C10M" check -c "$TMP/conf"
+printf '[cpu]\nlinus = 0\n[port x]\ndriver = tap\nmtu = 12\n' >"$TMP/bad"
+claim "an unknown key is named with its line" refused "$TMP/bad:2: linus" -c "$TMP/bad"
+claim "a value out of range is named with its line" refused "$TMP/bad:5: mtu" -c "$TMP/bad"
+claim "an override of an unknown key is refused" refused "--set cpu.nothing" -c "$TMP/conf" --set cpu.nothing=1
+
+start_server
+BEFORE=$(drops)
+claim "malformed frames are sent" inside python3 "$HERE/malformed.py" c10mt0 "$(cat "$TREE/ports/tap0/mac")"
+sleep 0.5
+claim "each malformed frame was a counted drop" [ $(($(drops) - BEFORE)) -ge "$(cat "$TMP/out" | tail -1)" ]
+claim "every received packet is accounted for" balance_is_zero
+claim "the server still answers" inside curl -sf -m 5 -o /dev/null http://10.99.0.2/
+
+kill -9 "$SERVER"
+wait "$SERVER" 2>/dev/null || true
+claim "a new start after kill -9" start_server
+claim "... serves" inside curl -sf -m 5 -o /dev/null http://10.99.0.2/
+claim "... and its tree is there" grep -q c10m "$TREE/version" || cat "$TMP/log"
+claim "the server stops" stop_server
+
+"$C10M" load request --connections 500 --seconds 6 --quiet >"$TMP/load" 2>&1 &
+LOAD=$!
+sleep 2.5
+TID=$(grep -l '^rte-worker' /proc/$LOAD/task/*/comm | sed 's|.*/task/\([0-9]*\)/comm|\1|' | head -1)
+ATTACHED=0
+timeout 2 strace -q -p "$TID" -o "$TMP/strace" || ATTACHED=$?
+claim "strace watched the worker for two seconds" [ $ATTACHED = 124 ]
+claim "the load ran without a wrong answer" wait $LOAD
+claim "a worker on a ring makes no system call under load" [ -z "$(grep -v '^strace\|---\|+++' "$TMP/strace")" ]
+TRAP=$(dirname "$C10M")/../tests/libmalloc_trap.so
+trapped() { LD_PRELOAD=$TRAP "$C10M" load request --connections 500 --seconds 1 --quiet; }
+[ -e "$TRAP" ] && claim "a worker never allocates" trapped
+finish
