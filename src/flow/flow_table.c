@@ -67,36 +67,22 @@ void flow_init(struct flow_table *t, void *mem, uint32_t capacity, struct siphas
 // SipHash of four keys side by side: the scalar one waits for itself, four fill the pipes.
 typedef uint64_t lanes __attribute__((vector_size(HASH_LANES * 8)));
 
-// load_lanes: in[w] = word w of each key. By pointer: a vector argument would have an ABI of its
-// own.
-static inline void load_lanes(const struct flow_key *const k[HASH_LANES], lanes in[3])
+// siphash_lanes: siphash_word_last() of four keys side by side. By pointer: a vector argument would
+// have an ABI of its own.
+static inline void siphash_lanes(const struct siphash_key *key, const lanes *word,
+                                 const lanes *last, lanes *out)
 {
-    const uint64_t *k0 = (const uint64_t *)k[0], *k1 = (const uint64_t *)k[1];
-    const uint64_t *k2 = (const uint64_t *)k[2], *k3 = (const uint64_t *)k[3];
-    for (unsigned w = 0; w < 3; w++)
-        in[w] = (lanes){k0[w], k1[w], k2[w], k3[w]};
-}
-
-static inline void siphash_lanes(const struct siphash_key *key, const lanes in[3], lanes *out)
-{
-    const lanes zero = {0}, a = in[0], b = in[1], c = in[2];
+    const lanes zero = {0};
     lanes v0 = zero + (uint64_t)(key->k0 ^ 0x736f6d6570736575ULL);
     lanes v1 = zero + (uint64_t)(key->k1 ^ 0x646f72616e646f6dULL);
     lanes v2 = zero + (uint64_t)(key->k0 ^ 0x6c7967656e657261ULL);
     lanes v3 = zero + (uint64_t)(key->k1 ^ 0x7465646279746573ULL);
-    const uint64_t last = (uint64_t)24 << 56;
-    v3 ^= a;
+    v3 ^= *word;
     SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= a;
-    v3 ^= b;
+    v0 ^= *word;
+    v3 ^= *last;
     SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= b;
-    v3 ^= c;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= c;
-    v3 ^= last;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= last;
+    v0 ^= *last;
     v2 ^= 0xff;
     SIPHASH_ROUND(v0, v1, v2, v3);
     SIPHASH_ROUND(v0, v1, v2, v3);
@@ -114,12 +100,19 @@ void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, s
 {
     unsigned i = 0;
     for (; i + HASH_LANES <= n; i += HASH_LANES) {
-        const struct flow_key *k[HASH_LANES];
-        for (unsigned j = 0; j < HASH_LANES; j++)
-            k[j] = key_at(first, (i + j) * stride_bytes);
-        lanes in[3], h;
-        load_lanes(k, in);
-        siphash_lanes(&t->key, in, &h);
+        const uint64_t *k[HASH_LANES];
+        bool v4 = true;
+        for (unsigned j = 0; j < HASH_LANES; j++) {
+            k[j] = (const uint64_t *)key_at(first, (i + j) * stride_bytes);
+            v4 &= flow_key_is_v4(k[j]);
+        }
+        if (unlikely(!v4))
+            break;
+        const lanes w1 = {k[0][1], k[1][1], k[2][1], k[3][1]};
+        const lanes w2 = {k[0][2], k[1][2], k[2][2], k[3][2]};
+        const lanes word = w1 >> 32 | w2 << 32, last = w2 >> 32 | 10ULL << 56;
+        lanes h;
+        siphash_lanes(&t->key, &word, &last, &h);
         memcpy(&hash[i], &h, sizeof(h));
         for (unsigned j = 0; j < HASH_LANES; j++)
             prefetch0(&t->buckets[first_of(t, h[j])]);
