@@ -20,7 +20,7 @@ static const struct {
 
 // ", ring, tap": the separator before the first is skipped.
 #define DRIVER_NAME(name) ", " #name
-static const char *const names = DRIVER_TABLE(DRIVER_NAME) + 2;
+static const char *const names = &DRIVER_TABLE(DRIVER_NAME)[2];
 
 static int check_common(const struct port_params *p, struct err *err)
 {

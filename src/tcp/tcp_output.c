@@ -226,23 +226,20 @@ static void arm_persist(struct tcp *t, struct block *b)
 bool tcp_output(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    switch (b->state) {
-    case TCP_FREE:
-    case TCP_CLOSED:
-    case TCP_TIME_WAIT:
+    if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT))
         return false;
-    case TCP_SYN_SENT:
-    case TCP_SYN_RECEIVED:
+    if (unlikely(b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED)) {
         if (b->snd_nxt == b->iss)
             send_syn(t, b);
         tcp_arm(t, ix);
         return b->snd_nxt == b->iss;
-    default:
-        break;
     }
     unsigned n = 0;
-    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b))
+    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b)) {
         n++;
+        if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
+            break;  // all that there is has left
+    }
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
         b->flags &= (uint16_t)~BF_PROBE;
         b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
