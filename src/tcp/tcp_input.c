@@ -81,12 +81,22 @@ static void without_connection(struct tcp *t, const struct seg_in *s, struct tcp
         no_owner(t, s, v);
 }
 
+// owns: tcp_owner_is() with the common case, a block, inline.
+static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_key *key)
+{
+    if (likely(flow_index_kind(found) == FLOW_BLOCK)) {
+        const struct block *b = &t->blocks[flow_index_ix(found)];
+        return flow_key_equal(&b->key, key) & (b->state != TCP_FREE);
+    }
+    return found != FLOW_NONE && tcp_owner_is(t, found, key);
+}
+
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v)
 {
     *v = (struct tcp_verdict){.block = BLOCK_NONE, .chain = BUF_NONE, .pkt_ix = s->pkt_ix};
     // An earlier segment of this burst may have opened, replaced or closed what was found.
-    if (unlikely(found == FLOW_NONE || !tcp_owner_is(t, found, &s->key)))
+    if (unlikely(!owns(t, found, &s->key)))
         found = tcp_owner(t, &s->key);
     if (unlikely(found == FLOW_NONE)) {
         without_connection(t, s, v);
