@@ -228,19 +228,6 @@ static const char *near_port(const struct conf *c, unsigned but, const char *nam
     return NULL;
 }
 
-// in_circle: following wraps from `at` comes back to it.
-static bool in_circle(const struct conf *c, unsigned at)
-{
-    int next = (int)at;
-    for (unsigned i = 0; i < CONF_PORTS_MAX && next >= 0; i++) {
-        const struct conf_port *p = &c->ports[next];
-        next = driver_in(p, "fault") ? port_find(c, p->wraps) : -1;
-        if (next == (int)at)
-            return true;
-    }
-    return false;
-}
-
 static void check_wraps(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(port, wraps);
@@ -257,8 +244,8 @@ static void check_wraps(struct load *l, unsigned at)
                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     else if (inner == (int)at)
         fail_key(l, k, at, "expected another port, got the port itself");
-    else if (in_circle(c, at))
-        fail_key(l, k, at, "expected a chain that ends, got a circle through port %s", p->wraps);
+    else if (driver_in(&c->ports[inner], "fault"))
+        fail_key(l, k, at, "expected a port of another driver than fault, got port %s", p->wraps);
     else if (port_wrapper(c, (unsigned)inner) != (int)at)
         fail_key(l, k, at, "expected a port that nothing else wraps, got %s, wrapped by port %s",
                  p->wraps, c->ports[port_wrapper(c, (unsigned)inner)].name);

@@ -121,7 +121,7 @@ static void header_known(struct load *l, struct reader *r, unsigned line, const 
     const struct section *s = &conf_sections[r->section];
     const char *space = s->named ? " " : "";
     if (s->named != (name[0] != '\0') || (s->named && !is_name(name))) {
-        fail_line(l, line, "[%s%s%s]: expected [%s%s]", s->name, name[0] ? " " : "", name, s->name,
+        fail_line(l, line, "[%s%s%s]: expected [%s%s", s->name, name[0] ? " " : "", name, s->name,
                   s->named ? " NAME], NAME being 1 to 31 letters, digits, - and _" : "]");
         return;
     }

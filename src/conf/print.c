@@ -55,7 +55,7 @@ static void help_notes(const struct key *k, struct text *out)
     if (k->initial == NULL)
         text_printf(out, "; has to be given");
     else if (k->initial[0] == '\0')
-        text_printf(out, "; may be left out");
+        text_printf(out, "; no default");
 }
 
 static void help_key(const struct key *k, struct text *out)

@@ -1,0 +1,1113 @@
+// The configuration: every error with its exact text, every key from table to struct and back.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "conf/conf.h"
+#include "conf/keys.h"
+#include "conf/near.h"
+#include "conf/value.h"
+
+#define PORT  "[port p]\ndriver=ring\naddress=10.0.0.2/24\n"            // lines 1 to 3
+#define TAP   "[port t]\ndriver=tap\ndevice=c0\naddress=10.0.0.2/24\n"  // lines 1 to 4
+#define ECHO_ "[service e]\napp=echo\nport=7\n"                         // 3 lines
+#define WEB   "[service w]\napp=http\nport=80\nroot=/srv\n"             // 4 lines
+
+static struct conf_host host_of(unsigned n_cpus)
+{
+    struct conf_host h;
+    memset(&h, 0, sizeof(h));
+    h.apps = "echo|discard|http";
+    for (unsigned i = 0; i < n_cpus; i++)
+        h.cpus.id[h.cpus.n++] = (uint16_t)i;
+    return h;
+}
+
+// Loads text with up to four overrides on a machine of n_cpus; the error lines go to errors.
+static int load_on(unsigned n_cpus, struct conf *c, const char *text, char *const *sets,
+                   char errors[16384])
+{
+    struct conf_host host = host_of(n_cpus);
+    struct conf_errors e;
+    unsigned n_sets = 0;
+    while (sets != NULL && sets[n_sets] != NULL)
+        n_sets++;
+    conf_errors_init(&e);
+    int rc = conf_load_text(c, &host, "f", text, strlen(text), sets, n_sets, &e);
+    assert_int_equal(rc, e.n == 0 ? 0 : -1);
+    assert_true(e.lines.len < 16384);
+    strcpy(errors, text_str(&e.lines));
+    conf_errors_free(&e);
+    return rc;
+}
+
+static struct conf conf_got;
+static char errors_got[16384];
+
+static void expect_on(unsigned n_cpus, const char *text, char *const *sets, const char *errors)
+{
+    load_on(n_cpus, &conf_got, text, sets, errors_got);
+    assert_string_equal(errors_got, errors);
+}
+
+static void expect(const char *text, const char *errors)
+{
+    expect_on(2, text, NULL, errors);
+}
+
+#define SETS(...) ((char *const[]){__VA_ARGS__, NULL})
+
+static void expect_sets(const char *text, char *const *sets, const char *errors)
+{
+    expect_on(2, text, sets, errors);
+}
+
+// ---- lines and sections
+
+static void lines_that_are_no_setting_are_told_with_their_number(void **state)
+{
+    expect("\nnonsense\n[tcp\n= 3\nre tries = 1\n",
+           "f:2: expected [section], key = value or # comment, got \"nonsense\"\n"
+           "f:3: expected [section], key = value or # comment, got \"[tcp\"\n"
+           "f:4: expected [section], key = value or # comment, got \"= 3\"\n"
+           "f:5: expected [section], key = value or # comment, got \"re tries = 1\"\n");
+    expect("[tcp]\nretries 3\n",
+           "f:2: expected [section], key = value or # comment, got \"retries 3\"\n");
+}
+
+static void a_key_before_any_section_is_told_once(void **state)
+{
+    expect("retries = 3\nmtu = 1\n", "f:1: retries: expected a [section] before the first key\n");
+}
+
+static void unknown_sections_are_told_with_the_closest_one(void **state)
+{
+    expect(
+        "[prot a]\nx=1\n[udp]\n[]\n[tpc]\n[tcp x]\n[port]\n[port a b]\n[port a.b]\n"
+        "[port 12345678901234567890123456789012]\n",
+        "f:1: [prot a]: expected one of [cpu] [memory] [control] [tcp] [port NAME] [service "
+        "NAME]; did you mean [port NAME]?\n"
+        "f:3: [udp]: expected one of [cpu] [memory] [control] [tcp] [port NAME] [service NAME]\n"
+        "f:4: []: expected one of [cpu] [memory] [control] [tcp] [port NAME] [service NAME]\n"
+        "f:5: [tpc]: expected one of [cpu] [memory] [control] [tcp] [port NAME] [service NAME]; "
+        "did you mean [tcp]?\n"
+        "f:6: [tcp x]: expected [tcp]\n"
+        "f:7: [port]: expected [port NAME], NAME being 1 to 31 letters, digits, - and _\n"
+        "f:8: [port a b]: expected [port NAME], NAME being 1 to 31 letters, digits, - and _\n"
+        "f:9: [port a.b]: expected [port NAME], NAME being 1 to 31 letters, digits, - and _\n"
+        "f:10: [port 12345678901234567890123456789012]: expected [port NAME], NAME being 1 to 31 "
+        "letters, digits, - and _\n");
+}
+
+static void unknown_keys_are_told_with_the_closest_one_or_their_section(void **state)
+{
+    expect("[tcp]\nretrys=1\nmtu=2\nwhatever=3\nsynack_retires=1\n",
+           "f:2: retrys: expected a key of [tcp]; did you mean retries?\n"
+           "f:3: mtu: expected a key of [tcp]; this one belongs to [port NAME]\n"
+           "f:4: whatever: expected a key of [tcp]\n"
+           "f:5: synack_retires: expected a key of [tcp]; did you mean synack_retries?\n");
+    expect(PORT "mtuu=2\n", "f:4: mtuu: expected a key of [port NAME]; did you mean mtu?\n");
+}
+
+static void a_section_or_key_given_twice_is_told_with_the_first_line(void **state)
+{
+    expect("[tcp]\nretries=3\nretries=4\n[memory]\n[tcp]\n",
+           "f:3: retries: expected once in a section, got it in line 2 already\n"
+           "f:5: [tcp]: expected once, got it in line 1 already\n");
+    expect(PORT "[port p]\n", "f:4: [port p]: expected once, got it in line 1 already\n");
+}
+
+static void too_many_ports_or_services_are_told(void **state)
+{
+    struct text t;
+    text_init(&t, 1 << 16);
+    for (int i = 0; i < CONF_PORTS_MAX + 1; i++)
+        text_printf(&t, "[port p%d]\ndriver=ring\naddress=10.0.%d.1/24\n", i, i);
+    expect(text_str(&t), "f:49: [port p16]: expected at most 16 of them\n");
+    text_free(&t);
+    text_printf(&t, PORT);
+    for (int i = 0; i < CONF_SERVICES_MAX + 1; i++)
+        text_printf(&t, "[service s%d]\napp=echo\nport=%d\n", i, i + 1);
+    expect(text_str(&t), "f:100: [service s32]: expected at most 32 of them\n");
+    text_free(&t);
+}
+
+static void comments_blanks_byte_order_mark_and_crlf_are_read_over(void **state)
+{
+    expect("\xef\xbb\xbf[tcp]\r\n; c\r\n  retries = 4  # four\r\nsyn_retries=5 ;five\n# x\n\t\n"
+           "[control]\nrun_dir=/a#b;c",
+           "");
+    assert_int_equal(conf_got.tcp.retries, 4);
+    assert_int_equal(conf_got.tcp.syn_retries, 5);
+    assert_string_equal(conf_got.control.run_dir, "/a#b;c");
+}
+
+static void lines_that_are_too_long_or_hold_a_zero_byte_are_told(void **state)
+{
+    char line[CONF_LINE_BYTES + 16];
+    memset(line, 'a', sizeof(line));
+    line[CONF_LINE_BYTES] = '\0';
+    expect(line, "f:1: expected a line of text of at most 4095 bytes\n");
+    line[CONF_LINE_BYTES - 1] = '\0';
+    line[0] = '#';
+    expect(line, "");
+    struct conf_host host = host_of(2);
+    struct conf_errors e;
+    conf_errors_init(&e);
+    assert_int_equal(conf_load_text(&conf_got, &host, "f", "#a\n[tcp]\0\n", 10, NULL, 0, &e), -1);
+    assert_string_equal(text_str(&e.lines), "f:2: expected a line of text of at most 4095 bytes\n");
+    conf_errors_free(&e);
+}
+
+// ---- values
+
+static void a_bad_value_tells_what_was_expected_for_every_type(void **state)
+{
+    expect(
+        "[tcp]\nretries=0\nrto_min_ms=1m\nack_merge=yes\nrst_rate_per_s=-1\n"
+        "[memory]\nhugepage=4K\nconnections=100000001\nimage_bytes=5T\nhugetlbfs=huge\n"
+        "time_wait=\n[cpu]\nlinux=3-1\nworkers=0,,1\n[control]\nname=a b\n",
+        "f:2: retries: expected a whole number from 1 to 30, got \"0\"\n"
+        "f:3: rto_min_ms: expected milliseconds from 1 to 60000 (or seconds, as 2s), got \"1m\"\n"
+        "f:4: ack_merge: expected on or off, got \"yes\"\n"
+        "f:5: rst_rate_per_s: expected a whole number from 0 to 100000000 (k: thousands, M: "
+        "millions), got \"-1\"\n"
+        "f:7: hugepage: expected auto, 1G, 2M or none, got \"4K\"\n"
+        "f:8: connections: expected a whole number from 1 to 100000000 (k: thousands, M: "
+        "millions), got \"100000001\"\n"
+        "f:9: image_bytes: expected auto or bytes from 1 to 1024G (K, M, G: powers of 1024), got "
+        "\"5T\"\n"
+        "f:10: hugetlbfs: expected an absolute path of at most 255 characters, got \"huge\"\n"
+        "f:11: time_wait: expected auto or a whole number from 1 to 1000000000 (k: thousands, M: "
+        "millions), got nothing\n"
+        "f:13: linux: expected auto or a list of core numbers, as 0-1,4, got \"3-1\"\n"
+        "f:14: workers: expected auto or a list of core numbers, as 0-1,4, got nothing\n"
+        "f:16: name: expected a name of 1 to 31 letters, digits, - and _, got \"a b\"\n");
+}
+
+static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **state)
+{
+    expect(
+        "[port f]\ndriver=rnig\naddress=10.0.0.2/24,10.0.0/8\ngateway=10.0.0.256\n"
+        "neighbor=10.0.0.1\nneighbor=10.0.0.1 01:00:00:00:00:01\nmac=02:00:00:00:00\n"
+        "mtu=2035\nrx_ring=100\nloss=100.1\ncorrupt=0.00001\nhost_address=10.0.0.1/33\n"
+        "device=a b\nqueues=17\n",
+        "f:2: driver: expected ring, tap, af_packet, af_xdp, memif, pci, pcap or fault, got "
+        "\"rnig\"\n"
+        "f:3: address: expected at most 8 IPv4 addresses and prefixes, as 10.0.0.2/24, "
+        "10.1.0.2/16, got \"10.0.0/8\"\n"
+        "f:4: gateway: expected an IPv4 address, as 10.0.0.1, got \"10.0.0.256\"\n"
+        "f:5: neighbor: expected at most 16 neighbours, ADDRESS MAC, as 10.0.0.1 "
+        "02:00:00:00:00:01, got \"10.0.0.1\"\n"
+        "f:6: neighbor: expected at most 16 neighbours, ADDRESS MAC, as 10.0.0.1 "
+        "02:00:00:00:00:01, got \"10.0.0.1 01:00:00:00:00:01\"\n"
+        "f:7: mac: expected a unicast MAC address, as 02:00:00:00:00:01, got "
+        "\"02:00:00:00:00\"\n"
+        "f:8: mtu: expected a whole number from 576 to 2034, got \"2035\"\n"
+        "f:9: rx_ring: expected auto or a power of two from 64 to 32768, got \"100\"\n"
+        "f:10: loss: expected a percentage from 0 to 100, as 0.5 (at most four decimals), got "
+        "\"100.1\"\n"
+        "f:11: corrupt: expected a percentage from 0 to 100, as 0.5 (at most four decimals), got "
+        "\"0.00001\"\n"
+        "f:12: host_address: expected an IPv4 address and prefix, as 10.0.0.1/24, got "
+        "\"10.0.0.1/33\"\n"
+        "f:13: device: expected at most 255 characters without blanks, got \"a b\"\n"
+        "f:14: queues: expected auto or a whole number from 1 to 16, got \"17\"\n");
+    expect(
+        PORT "[service e]\napp=echo\nport=7,65536\nkeepalive_ms=999\nsend_buffer=2G\n",
+        "f:6: port: expected at most 8 TCP ports from 1 to 65535, as 80, 8080, got \"65536\"\n"
+        "f:7: keepalive_ms: expected off or milliseconds from 1000 to 86400000 (or seconds, as "
+        "2s), got \"999\"\n"
+        "f:8: send_buffer: expected bytes from 2K to 1G (K, M, G: powers of 1024), got \"2G\"\n");
+}
+
+static void numbers_are_refused_at_both_ends_of_every_range(void **state)
+{
+    char got[VALUE_GOT_BYTES], text[32];
+    for (unsigned i = 0; i < conf_n_keys; i++) {
+        const struct key *k = &conf_keys[i];
+        uint64_t field = 0;
+        if (k->max == 0 || k->type > KEY_MS)
+            continue;
+        sprintf(text, "%llu", (unsigned long long)k->min);
+        assert_true(value_parse(k, &field, text, got));
+        assert_int_equal(number_get(&field, k->width), k->min);
+        sprintf(text, "%llu", (unsigned long long)k->max);
+        assert_true(value_parse(k, &field, text, got));
+        assert_true(number_get(&field, k->width) == k->max);
+        sprintf(text, "%llu", (unsigned long long)k->max + 1);
+        if (k->max < UINT64_MAX)
+            assert_false(value_parse(k, &field, text, got));
+        sprintf(text, "%llu", (unsigned long long)k->min - 1);
+        if (k->min > 1 || (k->min == 1 && k->zero == NULL))
+            assert_false(value_parse(k, &field, text, got));
+        assert_true(number_get(&field, k->width) == k->max);
+    }
+}
+
+static void numbers_that_are_none_are_refused(void **state)
+{
+    static const char *const bad[] = {"",
+                                      "+1",
+                                      "-1",
+                                      "0x10",
+                                      "1e3",
+                                      "1 0",
+                                      "10 ms",
+                                      "1.5",
+                                      "١",
+                                      "ms",
+                                      "k",
+                                      "10mss",
+                                      "10kk",
+                                      "18446744073709551616",
+                                      "99999999999999999999999",
+                                      "18446744073709551615k",
+                                      "18446744073709551615s",
+                                      "1\n"};
+    static const char *const keys[] = {"retries", "rst_rate_per_s", "rto_min_ms"};
+    char got[VALUE_GOT_BYTES];
+    uint32_t field = 7;
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+        for (unsigned j = 0; j < ARRAY_LEN(keys); j++)
+            assert_false(value_parse(key_find(SECTION_tcp, keys[j]), &field, bad[i], got));
+    assert_int_equal(field, 7);
+}
+
+static void suffixes_multiply_as_the_type_says(void **state)
+{
+    expect("[memory]\nconnections=10M\npackets=20k\nimage_bytes=2G\n[tcp]\nrto_max_ms=2s\n"
+           "rto_min_ms=15ms\n[port p]\ndriver=ring\naddress=10.0.0.2/24\n[service e]\napp=echo\n"
+           "port=7\nsend_buffer=128K\nreceive_buffer=1M\n",
+           "");
+    assert_int_equal(conf_got.memory.connections, 10000000);
+    assert_int_equal(conf_got.memory.packets, 20000);
+    assert_int_equal(conf_got.memory.image_bytes, UINT64_C(2) << 30);
+    assert_int_equal(conf_got.tcp.rto_max_ms, 2000);
+    assert_int_equal(conf_got.tcp.rto_min_ms, 15);
+    assert_int_equal(conf_got.services[0].send_buffer, 128 << 10);
+    assert_int_equal(conf_got.services[0].receive_buffer, 1 << 20);
+}
+
+static void percentages_keep_four_decimals(void **state)
+{
+    const struct {
+        const char *text;
+        uint32_t ppm;
+        const char *printed;
+    } rows[] = {{"0", 0, "0"},           {"5", 50000, "5"},         {"0.0001", 1, "0.0001"},
+                {"100", 1000000, "100"}, {"1.5%", 15000, "1.5000"}, {"99.9999", 999999, "99.9999"}};
+    const struct key *k = KEY_AT(port, loss_ppm);
+    char got[VALUE_GOT_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        uint32_t ppm = 9;
+        struct text t;
+        text_init(&t, 64);
+        assert_true(value_parse(k, &ppm, rows[i].text, got));
+        assert_int_equal(ppm, rows[i].ppm);
+        value_print(k, &ppm, &t);
+        assert_string_equal(text_str(&t), rows[i].printed);
+        text_free(&t);
+    }
+    static const char *const bad[] = {
+        "", ".5", "5.", "-1", "100.0001", "101", "1%%", "1.00001", "99999999999999999999", "%"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        uint32_t ppm = 9;
+        assert_false(value_parse(k, &ppm, bad[i], got));
+        assert_int_equal(ppm, 9);
+    }
+}
+
+static void lists_of_cores_are_read_sorted_and_refused_when_wrong(void **state)
+{
+    const struct key *k = KEY_AT(cpu, workers);
+    struct conf_cpus cpus;
+    struct text t;
+    char got[VALUE_GOT_BYTES];
+    text_init(&t, 4096);
+    memset(&cpus, 0, sizeof(cpus));
+    assert_true(value_parse(k, &cpus, "9, 0-2 ,4,1023,5", got));
+    value_print(k, &cpus, &t);
+    assert_string_equal(text_str(&t), "0-2,4-5,9,1023");
+    text_free(&t);
+    assert_true(value_parse(k, &cpus, "0-255", got));
+    assert_int_equal(cpus.n, 256);
+    static const char *const bad[] = {"0-256", "1024",  "1-", "-1", "1,1",        "0-2,2",
+                                      "a",     "1-2-3", ",",  "0,", "4294967296", "1 2"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(value_parse(k, &cpus, bad[i], got));
+    assert_int_equal(cpus.n, 256);
+}
+
+static void addresses_and_macs_are_refused_when_wrong(void **state)
+{
+    char got[VALUE_GOT_BYTES];
+    uint64_t field[32] = {0};
+    const struct {
+        const struct key *k;
+        const char *text;
+    } bad[] = {
+        {KEY_AT(port, gateway), "0.0.0.0"},
+        {KEY_AT(port, gateway), "1.2.3"},
+        {KEY_AT(port, gateway), "1.2.3.4.5"},
+        {KEY_AT(port, gateway), "1.2.3.4/24"},
+        {KEY_AT(port, gateway), "::1"},
+        {KEY_AT(port, gateway), "01.2.3.4"},
+        {KEY_AT(port, host_address), "1.2.3.4"},
+        {KEY_AT(port, host_address), "1.2.3.4/"},
+        {KEY_AT(port, host_address), "1.2.3.4/0"},
+        {KEY_AT(port, host_address), "1.2.3.4/+8"},
+        {KEY_AT(port, host_address), "/24"},
+        {KEY_AT(port, host_address), "1.2.3.4/24, 1.2.3.5/24"},
+        {KEY_AT(port, host_address), "111111111111111111111111111.2.3.4/24"},
+        {KEY_AT(port, mac), "00:00:00:00:00:00"},
+        {KEY_AT(port, mac), "ff:ff:ff:ff:ff:ff"},
+        {KEY_AT(port, mac), "02-00-00-00-00-01"},
+        {KEY_AT(port, mac), "02:00:00:00:00:0g"},
+        {KEY_AT(port, mac), "02:00:00:00:00:011"},
+        {KEY_AT(port, neighbor), "10.0.0.1 02:00:00:00:00:01 x"},
+        {KEY_AT(port, neighbor), "02:00:00:00:00:01 10.0.0.1"},
+        {KEY_AT(service, port), "0"},
+        {KEY_AT(service, port), "7,7"},
+        {KEY_AT(service, port), "1,2,3,4,5,6,7,8,9"},
+        {KEY_AT(port, address), "1.1.1.1/8,"},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(value_parse(bad[i].k, field, bad[i].text, got));
+    for (unsigned i = 0; i < ARRAY_LEN(field); i++)
+        assert_true(field[i] == 0);
+}
+
+static void texts_are_refused_when_longer_than_their_room(void **state)
+{
+    char path[CONF_PATH_BYTES + 1], got[VALUE_GOT_BYTES], field[CONF_PATH_BYTES] = "old";
+    const struct key *root = KEY_AT(service, root), *name = KEY_AT(control, name);
+    memset(path, '/', sizeof(path));
+    path[CONF_PATH_BYTES] = '\0';
+    assert_false(value_parse(root, field, path, got));
+    assert_false(value_parse(root, field, "a\tb", got));
+    assert_false(value_parse(name, field, "12345678901234567890123456789012", got));
+    assert_string_equal(field, "old");
+    path[CONF_PATH_BYTES - 1] = '\0';
+    assert_true(value_parse(root, field, path, got));
+    assert_int_equal(strlen(field), 255);
+    assert_true(value_parse(name, field, "1234567890123456789012345678901", got));
+    assert_string_equal(field, "1234567890123456789012345678901");
+}
+
+static void lists_of_addresses_and_neighbors_add_up_over_lines(void **state)
+{
+    expect("[port p]\ndriver=ring\naddress=10.0.0.2/24, 10.0.1.2/24\naddress=10.0.2.2/24\n"
+           "neighbor=10.0.0.7 02:00:00:00:00:07\nneighbor=10.0.0.8 02:00:00:00:00:08, "
+           "10.0.0.9  02:00:00:00:00:0A\n",
+           "");
+    assert_int_equal(conf_got.ports[0].address.n, 3);
+    assert_int_equal(conf_got.ports[0].address.at[2].v4, 0x0a000202);
+    assert_int_equal(conf_got.ports[0].neighbor.n, 3);
+    assert_int_equal(conf_got.ports[0].neighbor.at[2].mac.b[5], 10);
+    expect("[port p]\ndriver=ring\naddress=10.0.0.2/24,10.0.1.2/24,10.0.2.2/24,10.0.3.2/24\n"
+           "address=10.0.4.2/24,10.0.5.2/24,10.0.6.2/24,10.0.7.2/24\naddress=10.0.8.2/24\n",
+           "f:5: address: expected at most 8 IPv4 addresses and prefixes, as 10.0.0.2/24, "
+           "10.1.0.2/16, got \"10.0.8.2/24\"\n");
+}
+
+// ---- overrides
+
+static void an_override_replaces_what_the_file_gave(void **state)
+{
+    expect_sets(PORT "[tcp]\nretries=3\n",
+                SETS("tcp.retries=4", " tcp.retries = 5 ", "port.p.address=10.9.0.2/24",
+                     "port.p.address=10.8.0.2/24"),
+                "");
+    assert_int_equal(conf_got.tcp.retries, 5);
+    assert_int_equal(conf_got.ports[0].address.n, 1);
+    assert_int_equal(conf_got.ports[0].address.at[0].v4, 0x0a080002);
+}
+
+static void overrides_make_ports_and_services_without_a_file(void **state)
+{
+    expect_sets("",
+                SETS("port.a.driver=ring", "port.a.address=10.0.0.2/24", "service.s.app=echo",
+                     "service.s.port=7"),
+                "");
+    assert_int_equal(conf_got.n_ports, 1);
+    assert_string_equal(conf_got.services[0].name, "s");
+    expect_sets(
+        "", SETS("port.a.mtu=1000"),
+        "port.a.driver: missing: expected ring, tap, af_packet, af_xdp, memif, pci, pcap or "
+        "fault\n"
+        "port.a.address: missing: expected at least one IPv4 address and prefix, as "
+        "10.0.0.2/24\n");
+}
+
+static void a_wrong_override_is_told_with_its_name(void **state)
+{
+    expect_sets(
+        "",
+        SETS("retries=3", "tcp.retries", "tcp.retries=0", "tpc.retries=3", "tcp.a.retries=3",
+             "tcp.retrys=3", "port.mtu=3", "port.a b.mtu=1000", "udp.x=1", "tcp.mtu=1",
+             "tcp.retries=1 # one", ".=", "=", ""),
+        "--set retries=3: expected SECTION.KEY=VALUE or SECTION.NAME.KEY=VALUE\n"
+        "--set tcp.retries: expected SECTION.KEY=VALUE or SECTION.NAME.KEY=VALUE\n"
+        "--set tcp.retries: expected a whole number from 1 to 30, got \"0\"\n"
+        "--set tpc.retries: expected one of [cpu] [memory] [control] [tcp] [port NAME] "
+        "[service NAME]; did you mean [tcp]?\n"
+        "--set tcp.a.retries: expected tcp.KEY=VALUE\n"
+        "--set tcp.retrys: expected a key of [tcp]; did you mean retries?\n"
+        "--set port.mtu: expected port.NAME.KEY=VALUE\n"
+        "--set port.a b.mtu: expected a NAME of 1 to 31 letters, digits, - and _\n"
+        "--set udp.x: expected one of [cpu] [memory] [control] [tcp] [port NAME] [service "
+        "NAME]\n"
+        "--set tcp.mtu: expected a key of [tcp]; this one belongs to [port NAME]\n"
+        "--set tcp.retries: expected a value of at most 4095 bytes without a comment\n"
+        "--set .: expected one of [cpu] [memory] [control] [tcp] [port NAME] [service NAME]\n"
+        "--set =: expected SECTION.KEY=VALUE or SECTION.NAME.KEY=VALUE\n"
+        "--set : expected SECTION.KEY=VALUE or SECTION.NAME.KEY=VALUE\n");
+}
+
+static void a_failed_check_points_at_the_override_that_caused_it(void **state)
+{
+    expect_sets(PORT, SETS("port.p.gateway=10.1.0.1"),
+                "--set port.p.gateway: expected a host in a prefix of address = 10.0.0.2/24, or a "
+                "neighbor, got 10.1.0.1\n");
+}
+
+// ---- cores and memory
+
+static void cores_default_by_their_number(void **state)
+{
+    const struct {
+        unsigned n, linux_n, workers_n;
+    } rows[] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 2}, {4, 2, 2}, {64, 2, 62}, {256, 2, 64}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        expect_on(rows[i].n, "", NULL, "");
+        assert_int_equal(conf_got.cpu.linux_cpus.n, rows[i].linux_n);
+        assert_int_equal(conf_got.cpu.workers.n, rows[i].workers_n);
+        assert_int_equal(conf_got.cpu.linux_cpus.id[0], 0);
+        assert_int_equal(conf_got.cpu.workers.id[0], rows[i].n == 1 ? 0 : rows[i].linux_n);
+    }
+}
+
+static void given_cores_leave_the_others_to_the_other_side(void **state)
+{
+    expect_on(8, "[cpu]\nworkers=0-1,4\n", NULL, "");
+    assert_int_equal(conf_got.cpu.linux_cpus.id[0], 2);
+    assert_int_equal(conf_got.cpu.linux_cpus.id[1], 3);
+    expect_on(8, "[cpu]\nlinux=7\n", NULL, "");
+    assert_int_equal(conf_got.cpu.workers.n, 7);
+    expect_on(1, "[cpu]\nlinux=0\nworkers=0\n", NULL, "");
+}
+
+static void cores_that_cannot_work_are_told_with_the_arithmetic(void **state)
+{
+    expect("[cpu]\nworkers=0-1\n",
+           "f:2: workers: expected at least one of the 2 cores (0-1) left to "
+           "linux, got all of them\n");
+    expect("[cpu]\nlinux=0-1\n", "f:2: linux: expected at least one of the 2 cores (0-1) left to "
+                                 "workers, got all of them\n");
+    expect("[cpu]\nworkers=1-3\n",
+           "f:2: workers: expected cores that are online and allowed here (2: "
+           "0-1), got 2-3\n");
+    expect_on(4, "[cpu]\nlinux=0,1\nworkers=1-3\n", NULL,
+              "f:3: workers: expected cores that are not in linux, got core 1 in both\n");
+    expect_on(100, "[cpu]\nlinux=0\nworkers=1-80\n", NULL,
+              "f:3: workers: expected at most 64 cores, got 80\n");
+}
+
+static void records_default_by_the_number_of_connections(void **state)
+{
+    const struct {
+        const char *text;
+        uint32_t time_wait, syn_received, extension_records;
+    } rows[] = {
+        {"[memory]\nconnections=1\n", 1024, 1024, 1},
+        {"", 65536, 65536, 16384},
+        {"[memory]\nconnections=10M\n", 1000000, 262144, 156250},
+        {"[memory]\nconnections=100M\n", 1000000, 262144, 1562500},
+        {"[memory]\ntime_wait=7\nsyn_received=8\nextension_records=9\n", 7, 8, 9},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        expect(rows[i].text, "");
+        assert_int_equal(conf_got.memory.time_wait, rows[i].time_wait);
+        assert_int_equal(conf_got.memory.syn_received, rows[i].syn_received);
+        assert_int_equal(conf_got.memory.extension_records, rows[i].extension_records);
+    }
+}
+
+static void memory_that_cannot_work_is_told_with_the_arithmetic(void **state)
+{
+    expect_on(8, "[memory]\nconnections=5\ntime_wait=3\n", NULL,
+              "f:2: connections: expected at least 6, one for each worker, got 5\n"
+              "f:3: time_wait: expected at least 6, one for each worker, got 3\n");
+    expect("[memory]\npackets=8k\n[port a]\ndriver=ring\naddress=10.0.0.2/24\nrx_ring=4096\n"
+           "tx_ring=4096\n[port b]\ndriver=ring\naddress=10.0.1.2/24\nrx_ring=512\n",
+           "f:2: packets: expected at least 8960 (256 + 8192 in the rings of port a + 512 in the "
+           "rings of port b), got 8000\n");
+    expect(PORT "rx_ring=32768\n",
+           "memory.packets: expected at least 33024 (256 + 32768 in the rings "
+           "of port p), got 16384\n");
+}
+
+static void a_mount_that_hides_a_directory_in_use_is_told(void **state)
+{
+    expect("[control]\nmount=/run/c10m/\n",
+           "f:2: mount: expected a directory that does not hide run_dir = /run/c10m, got "
+           "\"/run/c10m/\"\n");
+    expect("[control]\nmount=/run/c10m/huge\n",
+           "f:2: mount: expected a directory that does not hide hugetlbfs = /run/c10m/huge, got "
+           "\"/run/c10m/huge\"\n");
+    expect("[control]\nmount=/run/c10\n", "");
+    expect("[control]\nmount=\n", "");
+    assert_string_equal(conf_got.control.mount, "");
+}
+
+static void timeouts_out_of_order_are_told(void **state)
+{
+    expect("[tcp]\nrto_min_ms=3000\nrto_max_ms=2000\n",
+           "f:2: rto_min_ms: expected at most rto_max_ms = 2000, got 3000\n");
+    expect("[tcp]\nrto_min_ms=2000\n",
+           "f:1: rto_initial_ms: expected rto_min_ms to rto_max_ms = 2000 to 120000, got 1000\n");
+}
+
+// ---- ports
+
+static void keys_of_another_driver_or_application_are_told(void **state)
+{
+    expect(
+        PORT "loss=1\ndevice=eth0\nhost_address=10.0.0.1/24\n" ECHO_ "root=/x\n",
+        "f:5: device: expected with driver = tap, af_packet, af_xdp, memif, pci or pcap only, got "
+        "driver = ring\n"
+        "f:6: host_address: expected with driver = tap only, got driver = ring\n"
+        "f:4: loss: expected with driver = fault only, got driver = ring\n"
+        "f:10: root: expected with app = http only, got app = echo\n");
+}
+
+static void a_port_without_what_it_needs_is_told(void **state)
+{
+    expect("[port p]\n", "f:1: driver: missing: expected ring, tap, af_packet, af_xdp, memif, pci, "
+                         "pcap or fault\n"
+                         "f:1: address: missing: expected at least one IPv4 address and prefix, as "
+                         "10.0.0.2/24\n");
+    expect("[port t]\ndriver=tap\naddress=10.0.0.2/24\n",
+           "f:1: device: missing: expected an interface name of 1 to 15 characters, as eth0\n");
+    expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\n",
+           "f:1: device: missing: expected a PCI address, as 0000:01:00.0\n");
+    expect("[port t]\ndriver=fault\naddress=10.0.0.2/24\n",
+           "f:1: wraps: missing: expected the name of the port inside\n");
+}
+
+static void a_device_that_is_none_is_told(void **state)
+{
+    expect("[port t]\ndriver=tap\naddress=10.0.0.2/24\ndevice=a123456789012345\n",
+           "f:4: device: expected an interface name of 1 to 15 characters, as eth0, got "
+           "\"a123456789012345\"\n");
+    expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=eth0\n",
+           "f:4: device: expected a PCI address, as 0000:01:00.0, got \"eth0\"\n");
+    expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=01:00.8\n",
+           "f:4: device: expected a PCI address, as 0000:01:00.0, got \"01:00.8\"\n");
+    expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=01:00.7\n", "");
+    expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=00aF:01:00.7\n", "");
+    expect(TAP "[port u]\ndriver=af_packet\ndevice=c0\naddress=10.0.1.2/24\n",
+           "f:7: device: expected another one than port t has, got \"c0\"\n");
+}
+
+static void an_address_that_no_host_can_have_is_told(void **state)
+{
+    static const char *const bad[] = {"10.0.0.0/24",  "10.0.0.255/24", "127.0.0.1/8",
+                                      "224.0.0.1/24", "0.1.2.3/8",     "255.255.255.255/32"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        char text[128], error[128];
+        sprintf(text, "[port p]\ndriver=ring\naddress=%s\n", bad[i]);
+        sprintf(error, "f:3: address: expected the address of a host, got %s\n", bad[i]);
+        expect(text, error);
+    }
+    expect("[port p]\ndriver=ring\naddress=10.0.0.0/31,10.0.1.0/32,10.0.2.255/31\n", "");
+}
+
+static void an_address_given_twice_is_told(void **state)
+{
+    expect(PORT "address=10.0.0.2/8\n",
+           "f:4: address: expected each address once, got 10.0.0.2 on port p already\n");
+    expect(PORT "[port q]\ndriver=ring\naddress=10.0.0.2/24\n",
+           "f:6: address: expected each address once, got 10.0.0.2 on port p already\n");
+}
+
+static void a_gateway_off_the_link_is_told_unless_it_is_a_neighbor(void **state)
+{
+    expect(PORT "gateway=10.0.1.1\n", "f:4: gateway: expected a host in a prefix of address = "
+                                      "10.0.0.2/24, or a neighbor, got 10.0.1.1\n");
+    expect(PORT "gateway=10.0.0.2\n",
+           "f:4: gateway: expected another host, got the port's own address 10.0.0.2\n");
+    expect(PORT "gateway=10.0.1.1\nneighbor=10.0.1.1 02:00:00:00:00:01\n", "");
+    expect(PORT "gateway=10.0.0.254\n", "");
+    expect("[port p]\ndriver=ring\naddress=x\ngateway=10.0.1.1\n",
+           "f:3: address: expected at most 8 IPv4 addresses and prefixes, as 10.0.0.2/24, "
+           "10.1.0.2/16, got \"x\"\n");
+}
+
+static void a_neighbor_given_twice_or_our_own_is_told(void **state)
+{
+    expect(PORT "neighbor=10.0.0.1 02:00:00:00:00:01, 10.0.0.1 02:00:00:00:00:02\n",
+           "f:4: neighbor: expected each address once, got 10.0.0.1 twice\n");
+    expect(PORT "neighbor=10.0.0.2 02:00:00:00:00:01\n",
+           "f:4: neighbor: expected another host, got the port's own address 10.0.0.2\n");
+}
+
+static void a_host_address_that_cannot_reach_the_port_is_told(void **state)
+{
+    expect(TAP "host_address=10.0.1.1/24\n",
+           "f:5: host_address: expected the same prefix as one of "
+           "address = 10.0.0.2/24, got 10.0.1.1/24\n");
+    expect(TAP "host_address=10.0.0.2/24\n",
+           "f:5: host_address: expected another host, got the port's own address 10.0.0.2\n");
+    expect(TAP "host_address=10.0.0.255/24\n",
+           "f:5: host_address: expected the address of a host, got 10.0.0.255/24\n");
+    expect("[port t]\ndriver=tap\ndevice=c0\nhost_address=10.9.0.1/24\n[port f]\ndriver=fault\n"
+           "wraps=t\naddress=10.0.0.2/24\n",
+           "f:4: host_address: expected the same prefix as one of address = 10.0.0.2/24, got "
+           "10.9.0.1/24\n");
+    expect(TAP "host_address=10.0.0.1/24\n", "");
+}
+
+static void a_fault_port_that_wraps_wrongly_is_told(void **state)
+{
+    expect("[port wire]\ndriver=ring\naddress=10.0.0.2/24\n[port f]\ndriver=fault\n"
+           "address=10.0.1.2/24\nwraps=wrie\n",
+           "f:7: wraps: expected the name of a [port NAME], got \"wrie\"; did you mean wire?\n");
+    expect("[port f]\ndriver=fault\naddress=10.0.1.2/24\nwraps=f\n",
+           "f:4: wraps: expected another port, got the port itself\n");
+    expect("[port f]\ndriver=fault\nwraps=g\n[port g]\ndriver=fault\nwraps=f\n",
+           "f:3: wraps: expected a port of another driver than fault, got port g\n"
+           "f:6: wraps: expected a port of another driver than fault, got port f\n");
+    expect("[port r]\ndriver=ring\n[port f]\ndriver=fault\nwraps=r\naddress=10.0.0.2/24\n[port g]\n"
+           "driver=fault\nwraps=r\naddress=10.0.1.2/24\n",
+           "f:9: wraps: expected a port that nothing else wraps, got r, wrapped by port f\n");
+    expect(PORT "[port f]\ndriver=fault\nwraps=p\naddress=10.0.1.2/24\n",
+           "f:3: address: expected at port f, which wraps this one\n");
+}
+
+static void a_fault_port_takes_percentages_and_wraps_a_port_without_address(void **state)
+{
+    expect("[port f]\ndriver=fault\nwraps=r\naddress=10.0.1.2/24\nloss=5\ncorrupt=0.5%\n[port r]\n"
+           "driver=ring\n",
+           "");
+    assert_int_equal(conf_got.ports[0].loss_ppm, 50000);
+    assert_int_equal(conf_got.ports[0].corrupt_ppm, 5000);
+}
+
+static void more_queues_than_workers_are_told(void **state)
+{
+    expect(PORT "queues=2\n",
+           "f:4: queues: expected at most one queue for each of 1 workers, got 2\n");
+    expect_on(4, PORT, NULL, "");
+    assert_int_equal(conf_got.ports[0].queues, 2);
+    expect_on(64, PORT, NULL, "");
+    assert_int_equal(conf_got.ports[0].queues, 16);
+}
+
+// ---- services
+
+static void a_service_without_what_it_needs_is_told(void **state)
+{
+    expect(PORT "[service s]\n[service w]\napp=http\nport=80\n",
+           "f:4: app: missing: expected a name of 1 to 31 letters, digits, - and _\n"
+           "f:4: port: missing: expected at most 8 TCP ports from 1 to 65535, as 80, 8080\n"
+           "f:5: root: missing: expected the directory to serve\n");
+    expect(ECHO_, "f:3: port: expected a [port NAME] to listen on, got none\n");
+}
+
+static void an_unknown_application_is_told_with_the_closest_one(void **state)
+{
+    expect(PORT "[service s]\napp=htttp\nport=80\n",
+           "f:5: app: expected echo, discard or http, got \"htttp\"; did you mean http?\n");
+    expect(PORT "[service s]\napp=dns\nport=80\n",
+           "f:5: app: expected echo, discard or http, got \"dns\"\n");
+    struct conf_host host = host_of(2);
+    struct conf_errors e;
+    const char *text = PORT "[service s]\napp=dns\nport=80\n";
+    host.apps = NULL;
+    conf_errors_init(&e);
+    assert_int_equal(conf_load_text(&conf_got, &host, "f", text, strlen(text), NULL, 0, &e), 0);
+    conf_errors_free(&e);
+}
+
+static void two_services_on_one_tcp_port_are_told(void **state)
+{
+    expect(PORT ECHO_ "[service f]\napp=discard\nport=9,7\n",
+           "f:9: port: expected a TCP port of its own, got 7, where service e listens\n");
+    expect("[port p]\ndriver=ring\naddress=10.0.0.2/24,10.0.0.3/24\n" ECHO_
+           "address=10.0.0.2\n[service f]\napp=discard\nport=7\naddress=10.0.0.3\n",
+           "");
+    expect("[port p]\ndriver=ring\naddress=10.0.0.2/24,10.0.0.3/24\n" ECHO_
+           "address=10.0.0.2\n[service f]\napp=discard\nport=7\n",
+           "f:10: port: expected a TCP port of its own, got 7, where service e listens\n");
+}
+
+static void too_many_tcp_ports_together_are_told(void **state)
+{
+    struct text t;
+    text_init(&t, 4096);
+    text_printf(&t, PORT);
+    for (int i = 0; i < 5; i++)
+        text_printf(&t, "[service s%d]\napp=echo\nport=%d1,%d2,%d3,%d4,%d5,%d6,%d7\n", i, i + 1,
+                    i + 1, i + 1, i + 1, i + 1, i + 1, i + 1);
+    expect(text_str(&t), "f:18: port: expected at most 32 TCP ports of all services together, got "
+                         "more\n");
+    text_free(&t);
+}
+
+static void a_service_on_an_address_of_no_port_is_told(void **state)
+{
+    expect(PORT ECHO_ "address=10.0.0.3\n",
+           "f:7: address: expected an address of a [port NAME], got 10.0.0.3\n");
+}
+
+static void buffers_that_cannot_hold_what_is_asked_are_told(void **state)
+{
+    expect(
+        "[memory]\nbuffers=64\n" PORT ECHO_ "send_buffer=128K\nreceive_buffer=131073\n",
+        "f:10: receive_buffer: expected at most 131072 bytes ([memory] buffers = 64 of 2048), got "
+        "131073\n");
+    expect("[memory]\nbuffers=64\n" PORT ECHO_ "send_buffer=131073\n",
+           "f:9: send_buffer: expected at most 131072 bytes ([memory] buffers = 64 of 2048), got "
+           "131073\n");
+    expect(PORT WEB "receive_buffer=4K\n",
+           "f:4: header_bytes_max: expected at most receive_buffer = 4096 bytes, got 8192\n");
+}
+
+static void applications_read_every_key_as_plain_text(void **state)
+{
+    expect(PORT WEB "header_timeout_ms=5s\nbytes_max=1K\n", "");
+    const struct conf_service *s = &conf_got.services[0];
+    assert_string_equal(conf_service_param(s, "root"), "/srv");
+    assert_string_equal(conf_service_param(s, "header_timeout_ms"), "5000");
+    assert_string_equal(conf_service_param(s, "header_bytes_max"), "8192");
+    assert_string_equal(conf_service_param(s, "bytes_max"), "1024");
+    assert_string_equal(conf_service_param(s, "port"), "80");
+    assert_null(conf_service_param(s, "address"));
+    assert_null(conf_service_param(s, "/srv"));
+    assert_null(conf_service_param(s, "nothing"));
+    assert_null(conf_service_param(s, ""));
+    expect(PORT ECHO_, "");
+    assert_null(conf_service_param(&conf_got.services[0], "root"));
+    assert_null(conf_service_param(&conf_got.services[0], "files_max"));
+    assert_string_equal(conf_service_param(&conf_got.services[0], "nodelay"), "on");
+}
+
+static void the_longest_service_fits_its_parameter_text(void **state)
+{
+    struct text t;
+    char name[CONF_NAME_BYTES];
+    memset(name, 'n', sizeof(name));
+    name[CONF_NAME_BYTES - 1] = '\0';
+    text_init(&t, 8192);
+    text_printf(&t,
+                "[memory]\nbuffers=1M\n[port p]\ndriver=ring\naddress=200.200.200.200/24\n"
+                "[service %s]\napp=http\nport=60001,60002,60003,60004,60005,60006,60007,60008\n"
+                "address=200.200.200.200\nlimit_connections=100M\nsend_buffer=1G\n"
+                "receive_buffer=1G\nkeepalive_ms=86400000\nheader_bytes_max=16384\n"
+                "header_timeout_ms=1073741824\nkeepalive_timeout_ms=1073741824\n"
+                "files_max=16777216\nbytes_max=1024G\nroot=",
+                name);
+    for (int i = 0; i < CONF_PATH_BYTES - 1; i++)
+        text_printf(&t, "r");
+    expect(text_str(&t), "");
+    assert_int_equal(strlen(conf_service_param(&conf_got.services[0], "root")), 255);
+    text_free(&t);
+}
+
+// ---- the whole
+
+static void all_errors_are_told_in_one_run(void **state)
+{
+    expect_on(
+        2, "[tcp]\nretries=x\n[port p]\ndriver=tap\nmtu=1\n" ECHO_ "root=/x\n",
+        SETS("tcp.nothing=1"),
+        "f:2: retries: expected a whole number from 1 to 30, got \"x\"\n"
+        "f:5: mtu: expected a whole number from 576 to 2034, got \"1\"\n"
+        "--set tcp.nothing: expected a key of [tcp]\n"
+        "f:3: device: missing: expected an interface name of 1 to 15 characters, as eth0\n"
+        "f:3: address: missing: expected at least one IPv4 address and prefix, as 10.0.0.2/24\n"
+        "f:9: root: expected with app = http only, got app = echo\n");
+}
+
+static void more_errors_than_are_shown_are_counted(void **state)
+{
+    struct text t;
+    text_init(&t, 1 << 16);
+    for (int i = 0; i < 250; i++)
+        text_printf(&t, "x\n");
+    load_on(2, &conf_got, text_str(&t), NULL, errors_got);
+    assert_non_null(strstr(errors_got, "f:100: "));
+    assert_null(strstr(errors_got, "f:101: "));
+    assert_string_equal(strrchr(errors_got, '.') - 2, "... and 150 more\n");
+    text_free(&t);
+}
+
+static void what_is_printed_loads_to_the_same_configuration(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        PORT ECHO_,
+        TAP "host_address=10.0.0.1/24\nmac=02:00:00:00:00:aB\ngateway=10.0.0.1\n" WEB
+            "address=10.0."
+            "0.2\nlimit_connections=5\nkeepalive_ms=2s\n",
+        "[cpu]\nlinux=0\n[memory]\nhugepage=none\nimage_bytes=5\n[control]\nmount=\nlog_level="
+        "debug\n"
+        "telemetry=off\n[tcp]\nack_merge=off\n[port a]\ndriver=fault\nwraps=b\nloss=0.0001\n"
+        "reorder=33.3333\nseed=18446744073709551615\naddress=10.0.0.2/24,10.0.1.2/31\n"
+        "neighbor=10.0.0.9 02:00:00:00:00:01,10.0.0.8 02:00:00:00:00:02\n[port b]\ndriver=ring\n"
+        "rx_ring=64\n" ECHO_ "nodelay=off\n",
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(texts); i++) {
+        struct conf *first = calloc(1, sizeof(*first));
+        struct text once, twice;
+        text_init(&once, 1 << 20);
+        text_init(&twice, 1 << 20);
+        assert_int_equal(load_on(2, first, texts[i], NULL, errors_got), 0);
+        assert_int_equal(conf_print(first, &once), 0);
+        expect(text_str(&once), "");
+        assert_memory_equal(first, &conf_got, sizeof(*first));
+        assert_int_equal(conf_print(&conf_got, &twice), 0);
+        assert_string_equal(text_str(&once), text_str(&twice));
+        text_free(&once);
+        text_free(&twice);
+        free(first);
+    }
+}
+
+static char *read_config(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", CONFIG_DIR, name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char *bytes = calloc(1, 1 << 16);
+    size_t n = fread(bytes, 1, (1 << 16) - 1, f);
+    assert_in_range(n, 1, (1 << 16) - 2);
+    fclose(f);
+    return bytes;
+}
+
+// When this fails: build/tests/test_conf --default > config/default.conf
+static void default_conf_is_the_table_of_keys(void **state)
+{
+    struct text help;
+    char *file = read_config("default.conf");
+    text_init(&help, 1 << 20);
+    assert_int_equal(conf_help(&help), 0);
+    assert_string_equal(file, text_str(&help));
+    text_free(&help);
+    free(file);
+}
+
+static void default_conf_loads_to_the_defaults(void **state)
+{
+    struct conf *none = calloc(1, sizeof(*none));
+    char *file = read_config("default.conf");
+    load_on(8, none, "", NULL, errors_got);
+    expect_on(8, file, NULL, "");
+    assert_memory_equal(none, &conf_got, sizeof(*none));
+    free(file);
+    free(none);
+}
+
+// The lines "#[port NAME]" and "#key = value" without their '#'.
+static void uncomment(char *text)
+{
+    char *to = text;
+    for (char *p = text; *p != '\0';) {
+        bool begins = p == text || p[-1] == '\n';
+        if (begins && *p == '#' && p[1] != ' ')
+            p++;
+        else
+            *to++ = *p++;
+    }
+    *to = '\0';
+}
+
+static void sections_of_default_conf_without_their_hash_have_every_default(void **state)
+{
+    struct conf *least = calloc(1, sizeof(*least));
+    char *file = read_config("default.conf");
+    uncomment(file);
+    assert_non_null(strstr(file, "\n[port NAME]\n"));
+    // What has no default comes from the command line; device, wraps and the keys of one driver
+    // are not of this one.
+    char *const sets[] = {"port.NAME.driver=ring", "port.NAME.address=10.0.0.2/24",
+                          "service.NAME.app=http", "service.NAME.port=80",
+                          "service.NAME.root=/r",  NULL};
+    assert_int_equal(load_on(2, least, "", sets, errors_got), 0);
+    load_on(2, &conf_got, file, sets, errors_got);
+    for (char *line = strtok(errors_got, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        assert_true(strstr(line, "only, got driver = ring") != NULL ||
+                    strstr(line, "driver: expected") != NULL || strstr(line, "app: expected") ||
+                    strstr(line, " port: expected"));
+    assert_memory_equal(&conf_got.ports[0], &least->ports[0], sizeof(least->ports[0]));
+    assert_memory_equal(&conf_got.services[0], &least->services[0],
+                        offsetof(struct conf_service, param_text));
+    free(file);
+    free(least);
+}
+
+static void quickstart_conf_needs_only_its_root(void **state)
+{
+    char *file = read_config("quickstart.conf");
+    expect(file, "f:13: root: missing: expected the directory to serve\n");
+    expect_sets(file, SETS("service.web.root=/srv"), "");
+    assert_string_equal(conf_got.ports[0].device, "c10m0");
+    assert_int_equal(conf_got.ports[0].host_address.v4, 0x0a630001);
+    assert_int_equal(conf_got.n_services, 3);
+    free(file);
+}
+
+static void ten_million_conf_is_good(void **state)
+{
+    char *file = read_config("ten-million.conf");
+    expect(file, "");
+    assert_int_equal(conf_got.memory.connections, 10000000);
+    free(file);
+}
+
+static void a_file_is_loaded_and_one_that_cannot_be_is_told(void **state)
+{
+    char path[] = "/tmp/c10m-test-conf-XXXXXX", line[128];
+    struct conf_errors e;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "[tcp]\nretries=99\n", 17), 17);
+    close(fd);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load(&conf_got, path, NULL, 0, &e), -1);
+    snprintf(line, sizeof(line),
+             "%s:2: retries: expected a whole number from 1 to 30, got \"99\"\n", path);
+    assert_string_equal(text_str(&e.lines), line);
+    assert_int_equal(truncate(path, CONF_FILE_BYTES_MAX + 1), 0);
+    conf_errors_free(&e);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load(&conf_got, path, NULL, 0, &e), -1);
+    snprintf(line, sizeof(line),
+             "%s: expected a readable file of at most 1048576 bytes: File too large\n", path);
+    assert_string_equal(text_str(&e.lines), line);
+    unlink(path);
+    conf_errors_free(&e);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load(&conf_got, "/", NULL, 0, &e), -1);
+    assert_string_equal(text_str(&e.lines),
+                        "/: expected a readable file of at most 1048576 bytes: Is a directory\n");
+    conf_errors_free(&e);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load(&conf_got, "/nonexistent/c10m.conf", NULL, 0, &e), -1);
+    assert_string_equal(text_str(&e.lines),
+                        "/nonexistent/c10m.conf: expected a readable file of at "
+                        "most 1048576 bytes: No such file or directory\n");
+    conf_errors_free(&e);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load(&conf_got, NULL, NULL, 0, &e), 0);
+    assert_in_range(conf_got.cpu.workers.n, 1, CONF_WORKERS_MAX);
+    conf_errors_free(&e);
+}
+
+static void edits_are_counted_as_insert_delete_change_and_swap(void **state)
+{
+    assert_int_equal(near_distance("", ""), 0);
+    assert_int_equal(near_distance("mtu", "mtu"), 0);
+    assert_int_equal(near_distance("mtu", "mut"), 1);
+    assert_int_equal(near_distance("mtu", "mtuu"), 1);
+    assert_int_equal(near_distance("mtu", ""), 3);
+    assert_int_equal(near_distance("kitten", "sitting"), 3);
+    assert_int_equal(near_distance("1234567890123456789012345678901", ""), 31);
+    assert_int_equal(near_distance("12345678901234567890123456789012", "1"), 32);
+}
+
+static void rows_are_found_by_name_and_by_field_and_no_name_is_twice(void **state)
+{
+    for (unsigned i = 0; i < conf_n_keys; i++) {
+        const struct key *k = &conf_keys[i];
+        assert_ptr_equal(key_find(k->section, k->name), k);
+        assert_ptr_equal(key_at(k->section, k->offset), k);
+        assert_true(strlen(k->name) < CONF_NAME_BYTES);
+        assert_true(strlen(k->help) > 0 && k->help[strlen(k->help) - 1] != '.');
+    }
+    assert_null(key_find(SECTION_cpu, "mtu"));
+}
+
+static int print_default(void)
+{
+    struct text t;
+    text_init(&t, 1 << 20);
+    int rc = conf_help(&t);
+    fputs(text_str(&t), stdout);
+    text_free(&t);
+    return rc == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--default") == 0)
+        return print_default();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_that_are_no_setting_are_told_with_their_number),
+        cmocka_unit_test(a_key_before_any_section_is_told_once),
+        cmocka_unit_test(unknown_sections_are_told_with_the_closest_one),
+        cmocka_unit_test(unknown_keys_are_told_with_the_closest_one_or_their_section),
+        cmocka_unit_test(a_section_or_key_given_twice_is_told_with_the_first_line),
+        cmocka_unit_test(too_many_ports_or_services_are_told),
+        cmocka_unit_test(comments_blanks_byte_order_mark_and_crlf_are_read_over),
+        cmocka_unit_test(lines_that_are_too_long_or_hold_a_zero_byte_are_told),
+        cmocka_unit_test(a_bad_value_tells_what_was_expected_for_every_type),
+        cmocka_unit_test(a_bad_value_of_a_port_or_service_tells_what_was_expected),
+        cmocka_unit_test(numbers_are_refused_at_both_ends_of_every_range),
+        cmocka_unit_test(numbers_that_are_none_are_refused),
+        cmocka_unit_test(suffixes_multiply_as_the_type_says),
+        cmocka_unit_test(percentages_keep_four_decimals),
+        cmocka_unit_test(lists_of_cores_are_read_sorted_and_refused_when_wrong),
+        cmocka_unit_test(addresses_and_macs_are_refused_when_wrong),
+        cmocka_unit_test(texts_are_refused_when_longer_than_their_room),
+        cmocka_unit_test(lists_of_addresses_and_neighbors_add_up_over_lines),
+        cmocka_unit_test(an_override_replaces_what_the_file_gave),
+        cmocka_unit_test(overrides_make_ports_and_services_without_a_file),
+        cmocka_unit_test(a_wrong_override_is_told_with_its_name),
+        cmocka_unit_test(a_failed_check_points_at_the_override_that_caused_it),
+        cmocka_unit_test(cores_default_by_their_number),
+        cmocka_unit_test(given_cores_leave_the_others_to_the_other_side),
+        cmocka_unit_test(cores_that_cannot_work_are_told_with_the_arithmetic),
+        cmocka_unit_test(records_default_by_the_number_of_connections),
+        cmocka_unit_test(memory_that_cannot_work_is_told_with_the_arithmetic),
+        cmocka_unit_test(a_mount_that_hides_a_directory_in_use_is_told),
+        cmocka_unit_test(timeouts_out_of_order_are_told),
+        cmocka_unit_test(keys_of_another_driver_or_application_are_told),
+        cmocka_unit_test(a_port_without_what_it_needs_is_told),
+        cmocka_unit_test(a_device_that_is_none_is_told),
+        cmocka_unit_test(an_address_that_no_host_can_have_is_told),
+        cmocka_unit_test(an_address_given_twice_is_told),
+        cmocka_unit_test(a_gateway_off_the_link_is_told_unless_it_is_a_neighbor),
+        cmocka_unit_test(a_neighbor_given_twice_or_our_own_is_told),
+        cmocka_unit_test(a_host_address_that_cannot_reach_the_port_is_told),
+        cmocka_unit_test(a_fault_port_that_wraps_wrongly_is_told),
+        cmocka_unit_test(a_fault_port_takes_percentages_and_wraps_a_port_without_address),
+        cmocka_unit_test(more_queues_than_workers_are_told),
+        cmocka_unit_test(a_service_without_what_it_needs_is_told),
+        cmocka_unit_test(an_unknown_application_is_told_with_the_closest_one),
+        cmocka_unit_test(two_services_on_one_tcp_port_are_told),
+        cmocka_unit_test(too_many_tcp_ports_together_are_told),
+        cmocka_unit_test(a_service_on_an_address_of_no_port_is_told),
+        cmocka_unit_test(buffers_that_cannot_hold_what_is_asked_are_told),
+        cmocka_unit_test(applications_read_every_key_as_plain_text),
+        cmocka_unit_test(the_longest_service_fits_its_parameter_text),
+        cmocka_unit_test(all_errors_are_told_in_one_run),
+        cmocka_unit_test(more_errors_than_are_shown_are_counted),
+        cmocka_unit_test(what_is_printed_loads_to_the_same_configuration),
+        cmocka_unit_test(default_conf_is_the_table_of_keys),
+        cmocka_unit_test(default_conf_loads_to_the_defaults),
+        cmocka_unit_test(sections_of_default_conf_without_their_hash_have_every_default),
+        cmocka_unit_test(quickstart_conf_needs_only_its_root),
+        cmocka_unit_test(ten_million_conf_is_good),
+        cmocka_unit_test(a_file_is_loaded_and_one_that_cannot_be_is_told),
+        cmocka_unit_test(edits_are_counted_as_insert_delete_change_and_swap),
+        cmocka_unit_test(rows_are_found_by_name_and_by_field_and_no_name_is_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
