@@ -88,8 +88,8 @@ static inline bool flow_key_is_v4(const uint64_t w[3])
     return (w[0] | (uint32_t)(w[1] ^ 0xffff0000)) == 0;
 }
 
-// flow_v4_word, flow_v4_last: the first eight bytes of those ten, and SipHash's last word: the other two and
-// the length.
+// flow_v4_word, flow_v4_last: the first eight bytes of those ten, and SipHash's last word: the
+// other two and the length.
 static inline uint64_t flow_v4_word(uint64_t w1, uint64_t w2)
 {
     return w1 >> 32 | w2 << 32;
