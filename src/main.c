@@ -46,6 +46,15 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
     return 2;
 }
 
+static void print_keys(void)
+{
+    struct text text;
+    text_init(&text, 1 << 20);
+    conf_help(&text);
+    printf("\nEvery key, what it takes, and its default:\n\n%s", text_str(&text));
+    text_free(&text);
+}
+
 // Reads options and configuration; *c is what was asked for. -1: go on; else the exit status.
 static int load_conf(int argc, char **argv, const char *what, struct conf *c)
 {
@@ -54,6 +63,8 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c)
     if (rc != 0) {
         fprintf(rc == 1 ? stdout : stderr, "usage: c10m %s [OPTIONS]   %s\n\n%s", argv[0], what,
                 conf_usage);
+        if (rc == 1 && strcmp(argv[0], "check") == 0)
+            print_keys();
         return rc == 1 ? 0 : 2;
     }
     struct conf_errors errors;
