@@ -27,7 +27,7 @@ enum block_flag {
     BF_WANT_WRITE = 1 << 8,     // a send was cut short: the application is owed `writable`
     BF_TIMED = 1 << 9,          // rtt_seq, rtt_us hold a running measurement (no timestamps)
     BF_IN_APP = 1 << 10,        // the application has seen `open` and must see `close`
-    BF_PEER_FIN = 1 << 11,      // the peer's FIN was received in order
+    BF_PEER_FIN = 1 << 11,      // the peer's FIN, and all before it, was passed on
     BF_END_TOLD = 1 << 12,      // ... and the application was told
     BF_PROBE = 1 << 13,         // rto_at_ms is the persist timer (RFC 9293 3.8.6.1)
     BF_ABORT = 1 << 14,         // the application asked for RST

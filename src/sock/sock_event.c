@@ -108,19 +108,31 @@ static void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t len)
     offer_queue(c);
 }
 
-// Buffers that came out of the out-of-order queue: moved, not copied, behind what waits already.
+// Buffers that came out of the out-of-order queue, behind what waits already: moved, or copied
+// where they fit into the last one.
 static void deliver_chain(struct c10m_conn *c, uint32_t head)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
     struct block *b = c->b;
-    if (b->rcvq_tail == BUF_NONE)
-        b->rcvq_head = head;
-    else
-        p->bufs[b->rcvq_tail].next = head;
-    for (uint32_t ix = head; ix != BUF_NONE; ix = p->bufs[ix].next) {
-        b->rcvq_bytes += p->bufs[ix].len;
-        c->k->tcp->stats->c.bytes_received += p->bufs[ix].len;
+    for (uint32_t ix = head, next; ix != BUF_NONE; ix = next) {
+        struct buf *f = &p->bufs[ix];
+        uint32_t room = 0;
+        if (b->rcvq_tail != BUF_NONE)
+            buf_tail(p, b->rcvq_tail, &room);
+        next = f->next;
+        c->k->tcp->stats->c.bytes_received += f->len;
+        if (f->len <= room) {
+            queue_append(c, f->at, f->len);
+            buf_put(p, ix);
+            continue;
+        }
+        f->next = BUF_NONE;
+        if (b->rcvq_tail == BUF_NONE)
+            b->rcvq_head = ix;
+        else
+            p->bufs[b->rcvq_tail].next = ix;
         b->rcvq_tail = ix;
+        b->rcvq_bytes += f->len;
     }
     offer_queue(c);
 }
@@ -141,8 +153,9 @@ static bool is_over(const struct block *b)
 {
     if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
         return false;
-    // An orderly end waits until the application has read everything.
-    return b->close_why != C10M_CLOSED || b->rcvq_bytes == 0;
+    // An orderly end waits until the application has read everything: TCP is ahead of it by what
+    // else came in the same burst.
+    return b->close_why != C10M_CLOSED || ((b->flags & BF_PEER_FIN) && b->rcvq_bytes == 0);
 }
 
 static void finish(struct c10m_conn *c)
@@ -184,6 +197,8 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
         deliver(&c, data, v->data_len);
     if (unlikely(events & TCP_EV_CHAIN))
         deliver_chain(&c, v->chain);
+    if (unlikely(events & TCP_EV_PEER_FIN))
+        c.b->flags |= BF_PEER_FIN;
     if ((events & TCP_EV_SENT) && (c.b->flags & BF_WANT_WRITE)) {
         c.b->flags &= (uint16_t)~BF_WANT_WRITE;
         if (app_of(&c)->writable != NULL)

@@ -28,9 +28,10 @@ enum {
     TCP_OUT_MAX = 320,       // segments a turn may send: one reply per received one, and the budget
     TCP_OUT_BLOCK_MAX = 32,  // segments of one connection a turn, so that others have theirs
     TCP_EXPIRE_MAX = 256,    // timers handled in a turn
-    TCP_DUPACKS = 3,         // RFC 5681 3.2
-    TCP_MSS_DEFAULT = 536,   // RFC 9293 3.7.1
-    TCP_MSS_MIN = 64,        // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
+    TCP_CHALLENGES_PER_S = 100,  // RFC 5961 7: of one worker
+    TCP_DUPACKS = 3,             // RFC 5681 3.2
+    TCP_MSS_DEFAULT = 536,       // RFC 9293 3.7.1
+    TCP_MSS_MIN = 64,  // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
     TCP_WINDOW_MAX = 1 << 30,             // RFC 7323 2.3
     TCP_PAWS_MS = 24 * 24 * 3600 * 1000,  // RFC 7323 5.5
 };
@@ -117,6 +118,7 @@ struct tcp {
     uint32_t tw_capacity, tw_head, tw_used;
 
     uint32_t rst_tokens, rst_refill_ms;
+    uint32_t challenge_tokens, challenge_refill_ms;
     uint16_t next_port;  // active opens
     uint64_t isn_epoch_us;
     struct siphash_key secret;  // RFC 6528, timestamps' offset

@@ -156,8 +156,11 @@ void tcp_close(struct tcp *t, uint32_t ix)
 void tcp_abort(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    if (b->state == TCP_CLOSED)
+    if (b->state == TCP_CLOSED) {  // in order, but not read to the end: now it never will be
+        if (b->close_why == TCP_CLOSE_CLOSED)
+            b->close_why = TCP_CLOSE_ABORTED;
         return;
+    }
     if (b->state != TCP_SYN_SENT && b->state != TCP_TIME_WAIT)
         tcp_send_reset(t, b);
     tcp_end(t, b, TCP_CLOSE_ABORTED);

@@ -43,8 +43,11 @@ static inline void near_clear(struct tcp *t, uint32_t ix)
 struct seg_out *tcp_out_slot(struct tcp *t);
 
 // tcp_reply_ack: acknowledgement of what was received, at once: the answer to each duplicate,
-// out-of-order or unacceptable segment.
+// out-of-order or unacceptable segment. Its number is snd_max, not snd_nxt, which a timeout takes
+// back: an old number is not acceptable to a peer that has received more, nor is what comes with
+// it. tcp_ack_at: the same with the number seq.
 void tcp_reply_ack(struct tcp *t, struct block *b);
+void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
 
 // tcp_challenge_ack: the same, counted and limited (RFC 5961 7).
 void tcp_challenge_ack(struct tcp *t, struct block *b);

@@ -18,6 +18,10 @@ uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
     uint32_t wnd = b->rcv_adv - b->rcv_nxt;
     if ((int32_t)gain > 0 && gain >= MIN(limit / 2, (uint32_t)b->mss))
         wnd = room;
+    // Over its limit (rounding up lets single bytes push the edge on): what is told rounds down,
+    // what was told before is honoured (RFC 7323 2.4).
+    if (unlikely(b->rcvq_bytes > limit))
+        return (uint16_t)MIN(wnd >> b->rcv_wscale, UINT16_MAX);
     // Rounded up, so that the scale never pulls the edge back.
     uint32_t field = (wnd + (1u << b->rcv_wscale) - 1) >> b->rcv_wscale;
     field = MIN(field, UINT16_MAX);
@@ -55,14 +59,26 @@ static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq,
     return o;
 }
 
+void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq)
+{
+    if (fill(t, b, seq, SEG_ACK) != NULL)
+        t->stats->c.acks_sent++;
+}
+
 void tcp_reply_ack(struct tcp *t, struct block *b)
 {
-    if (fill(t, b, b->snd_nxt, SEG_ACK) != NULL)
-        t->stats->c.acks_sent++;
+    tcp_ack_at(t, b, b->snd_max);
 }
 
 void tcp_challenge_ack(struct tcp *t, struct block *b)
 {
+    if (t->now.ms - t->challenge_refill_ms >= 1000) {
+        t->challenge_refill_ms = t->now.ms;
+        t->challenge_tokens = TCP_CHALLENGES_PER_S;
+    }
+    if (t->challenge_tokens == 0)
+        return;
+    t->challenge_tokens--;
     t->stats->c.challenge_acks++;
     tcp_reply_ack(t, b);
 }
@@ -70,7 +86,7 @@ void tcp_challenge_ack(struct tcp *t, struct block *b)
 void tcp_send_reset(struct tcp *t, struct block *b)
 {
     t->stats->c.conns_reset_sent++;
-    if (fill(t, b, b->snd_nxt, SEG_RST | SEG_ACK) != NULL)
+    if (fill(t, b, b->snd_max, SEG_RST | SEG_ACK) != NULL)
         t->stats->c.rst_sent++;
 }
 
@@ -252,7 +268,7 @@ bool tcp_output(struct tcp *t, uint32_t ix)
         b->flags |= BF_DELACK_ARMED;
         b->delack_at_ms = deadline(t->now.ms, t->cfg.delayed_ack_ms);
     }
-    if (unlikely(b->snd_nxt == b->snd_una && b->snd_nxt != b->snd_end && n == 0 &&
+    if (unlikely(b->snd_nxt == b->snd_una && seq_lt(b->snd_nxt, b->snd_end) && n == 0 &&
                  b->rto_at_ms == 0))
         arm_persist(t, b);
     tcp_arm(t, ix);

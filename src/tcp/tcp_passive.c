@@ -294,9 +294,9 @@ void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
     }
     if ((s->flags & (SEG_SYN | SEG_ACK)) == SEG_SYN) {
         // RFC 9293 3.6.1 and RFC 6191 2: a SYN that is younger beyond doubt opens a new connection.
-        const bool younger = w->has_ts && (s->opts & SEG_OPT_TS)
-                                 ? time_before(w->ts_recent, s->ts_val)
-                                 : seq_lt(w->rcv_nxt, s->seq);
+        const bool by_ts = w->has_ts && (s->opts & SEG_OPT_TS) && s->ts_val != w->ts_recent;
+        const bool younger =
+            by_ts ? time_before(w->ts_recent, s->ts_val) : seq_lt(w->rcv_nxt, s->seq);
         const int service = tcp_listener(t, &s->key);
         if (younger && service >= 0) {
             time_wait_remove(t, tw_ix);

@@ -7,6 +7,12 @@ static uint32_t seg_length(const struct seg_in *s)
     return s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
 }
 
+// ts_recent is void after 24 days (RFC 7323 5.5).
+static bool timestamp_is_old(const struct tcp *t, const struct block *b, const struct seg_in *s)
+{
+    return time_before(s->ts_val, b->ts_recent) && t->now.ms - b->ts_recent_ms <= TCP_PAWS_MS;
+}
+
 // RFC 7323 5.3 R1. True: drop the segment.
 static bool paws_rejects(struct tcp *t, struct block *b, const struct seg_in *s,
                          struct tcp_verdict *v)
@@ -17,7 +23,7 @@ static bool paws_rejects(struct tcp *t, struct block *b, const struct seg_in *s,
         v->drop = DROP_tcp_old_timestamp;  // RFC 7323 3.2: agreed, yet missing
         return true;
     }
-    if (!time_before(s->ts_val, b->ts_recent) || t->now.ms - b->ts_recent_ms > TCP_PAWS_MS)
+    if (!timestamp_is_old(t, b, s))
         return false;
     tcp_reply_ack(t, b);
     v->drop = DROP_tcp_old_timestamp;
@@ -31,8 +37,8 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
     const uint32_t from = s->seq - b->rcv_nxt;
     if (len == 0)
         return wnd == 0 ? from == 0 : from < wnd || from == 0;
-    if (wnd == 0)
-        return false;
+    if (wnd == 0)  // a bare FIN takes no room: Linux takes it as well
+        return from == 0 && s->data_len == 0 && !(s->flags & SEG_SYN);
     return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
 }
 
@@ -80,11 +86,21 @@ static void recovery_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t a
     tcp_retransmit_head(t, ix);
 }
 
+// An active open is established.
+static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
+{
+    b->last_rx_ms = t->now.ms;
+    b->last_rcv_nxt = b->rcv_nxt;
+    if (b->keepalive_ms != 0)
+        tcp_set_far(t, ix);
+}
+
 // Fifth step: the ACK field. False: the segment ends here.
 static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                      struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
+    b->probes = 0;  // a sign of life
     if (b->state == TCP_SYN_RECEIVED) {
         if (acked == 0 || acked > b->snd_max - b->snd_una) {
             tcp_reply_reset(t, s);
@@ -92,6 +108,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
             return false;
         }
         tcp_set_state(b, STEP_ACK_OF_SYN);
+        start_keepalive(t, b, ix);
         v->events |= TCP_EV_OPEN;
     }
     if ((int32_t)acked > 0 && acked > b->snd_max - b->snd_una) {
@@ -104,7 +121,8 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         v->drop = DROP_tcp_unacceptable;
         return false;
     }
-    const uint32_t wnd = (uint32_t)s->wnd << b->snd_wscale;
+    // Never scaled in a SYN (RFC 7323 2.2).
+    const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
     if ((int32_t)acked > 0) {
         const bool recovering = (b->flags & BF_TROUBLE) && t->exts[b->ext].in_recovery;
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
@@ -217,10 +235,14 @@ static void step_fin(struct tcp *t, struct block *b, uint32_t ix, const struct s
     if (!now && (s->flags & SEG_FIN) && seq_lt(b->rcv_nxt, fin_seq) &&
         !seq_lt(b->rcv_adv, fin_seq)) {
         e = tcp_ext_get(t, b);
+        if (s->data_len == 0)
+            tcp_reply_ack(t, b);  // RFC 5681 4.2; with data it has been answered
         if (e == NULL)
             return;  // it will be sent again
         e->has_fin = 1;
         e->fin_seq = fin_seq;
+        if (s->data_len == 0)
+            v->events |= TCP_EV_KEPT;
         return;
     }
     if (e != NULL && e->has_fin && e->fin_seq == b->rcv_nxt)
@@ -244,7 +266,7 @@ static void step_fin(struct tcp *t, struct block *b, uint32_t ix, const struct s
         b->rcv_adv = b->rcv_nxt;
     const bool was_fin_wait_2 = b->state == TCP_FIN_WAIT_2;
     tcp_set_state(b, STEP_PEER_FIN);
-    b->flags |= BF_PEER_FIN | BF_ACK_NOW;
+    b->flags |= BF_ACK_NOW;  // BF_PEER_FIN is set when the event is handled, after data before it
     v->events |= TCP_EV_PEER_FIN;
     if (was_fin_wait_2) {
         tcp_reply_ack(t, b);
@@ -295,6 +317,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     if (ack_ok) {
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
         tcp_set_state(b, STEP_SYN_ACK);
+        start_keepalive(t, b, ix);
         b->flags |= BF_ACK_NOW;
         v->events |= TCP_EV_OPEN;
     } else {  // simultaneous open: the SYN-ACK goes out in place of the SYN
@@ -332,8 +355,9 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             tcp_reply_ack(t, b);
         // A zero window refuses the data only: the rest counts (RFC 9293 3.10.7.4, SHOULD).
         if (b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt &&
-            (s->flags & (SEG_ACK | SEG_RST | SEG_SYN)) == SEG_ACK)
-            step_ack(t, b, ix, s, v);
+            (s->flags & (SEG_ACK | SEG_RST | SEG_SYN)) == SEG_ACK && step_ack(t, b, ix, s, v) &&
+            fin_acknowledged(t, b, ix))
+            v->events |= TCP_EV_CLOSED;
         return;
     }
     if (s->flags & SEG_RST) {  // second: the RST bit, RFC 5961 3.2
@@ -356,7 +380,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
     }
     if ((b->flags & BF_TS) && (s->opts & SEG_OPT_TS) &&
         seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0)) &&
-        !time_before(s->ts_val, b->ts_recent)) {  // RFC 7323 4.3
+        !timestamp_is_old(t, b, s)) {  // RFC 7323 4.3
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
     }

@@ -62,10 +62,7 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
 // nothing new (RFC 9293 3.8.4).
 static void probe(struct tcp *t, struct block *b)
 {
-    const uint32_t nxt = b->snd_nxt;
-    b->snd_nxt = b->snd_una - 1;
-    tcp_reply_ack(t, b);
-    b->snd_nxt = nxt;
+    tcp_ack_at(t, b, b->snd_una - 1);
 }
 
 // RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false when the peer is given up (R2).
@@ -181,8 +178,11 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix)
         t->stats->c.timers_stale++;
         return 0;
     }
-    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)  // the application has yet to read
+    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT) {  // the application has yet to read
+        b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
+        b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
         return app_timer(t, b, ix);
+    }
     uint16_t events = near_deadlines(t, b, ix);
     if (events == 0 && tcp_starved(b))
         events = TCP_EV_SENT;

@@ -1,0 +1,539 @@
+#include "tcp_pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct conn_state {
+    uint64_t sent, received;
+};
+
+static struct role *role_of(struct c10m_conn *c)
+{
+    return c10m_service_data(c10m_service_of(c));
+}
+
+static void pump(struct c10m_conn *c)
+{
+    struct role *r = role_of(c);
+    struct conn_state *s = c10m_state(c);
+    uint8_t bytes[4096];
+    while (s->sent < r->source) {
+        const size_t want = MIN(r->source - s->sent, sizeof(bytes));
+        for (size_t i = 0; i < want; i++)
+            bytes[i] = role_byte(s->sent + i);
+        const size_t n = c10m_send(c, bytes, want);
+        s->sent += n;
+        r->sent += n;
+        if (n < want)
+            return;
+    }
+    if (r->shut)
+        c10m_shutdown(c);
+}
+
+static void on_open(struct c10m_conn *c)
+{
+    struct role *r = role_of(c);
+    r->opened++;
+    if (r->pause_open)
+        c10m_pause(c);
+    if (r->timer_ms != 0)
+        c10m_set_timer(c, r->timer_ms);
+    if (r->source != 0 || r->shut)
+        pump(c);
+}
+
+static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    struct role *r = role_of(c);
+    struct conn_state *s = c10m_state(c);
+    if (r->hold)
+        return 0;
+    if (r->echo)
+        len = c10m_send(c, data, len);
+    for (size_t i = 0; i < len; i++)
+        if (data[i] != role_byte(s->received + i))
+            r->wrong = true;
+    s->received += len;
+    r->received += len;
+    if (r->pause_ms != 0) {
+        c10m_pause(c);
+        c10m_set_timer(c, r->pause_ms);
+    }
+    return len;
+}
+
+static void on_end(struct c10m_conn *c)
+{
+    struct role *r = role_of(c);
+    r->ended++;
+    r->received_at_end = r->received;
+    if (r->shut_on_end)
+        c10m_shutdown(c);
+}
+
+static void on_writable(struct c10m_conn *c)
+{
+    struct role *r = role_of(c);
+    r->writable++;
+    if (r->echo)
+        c10m_resume(c);
+    else
+        pump(c);
+}
+
+static void on_timer(struct c10m_conn *c)
+{
+    struct role *r = role_of(c);
+    r->timers++;
+    if (r->abort_on_timer)
+        c10m_abort(c);
+    if (r->resume_on_timer || r->pause_ms != 0)
+        c10m_resume(c);
+}
+
+static void on_close(struct c10m_conn *c, enum c10m_close why)
+{
+    struct role *r = role_of(c);
+    r->closed++;
+    r->why = why;
+}
+
+static const struct c10m_app app = {
+    .name = "role",
+    .open = on_open,
+    .data = on_data,
+    .end = on_end,
+    .writable = on_writable,
+    .timer = on_timer,
+    .close = on_close,
+};
+
+static void *zeroed(size_t bytes)
+{
+    void *p = aligned_alloc(CACHE_LINE, ALIGN_UP(bytes + 1, CACHE_LINE));
+    CHECK(p != NULL);
+    memset(p, 0, ALIGN_UP(bytes + 1, CACHE_LINE));
+    return p;
+}
+
+static void init_pools(struct end *e, const struct pair_sizes *z)
+{
+    struct tcp *t = &e->tcp;
+    const struct siphash_key secret = {0x0706050403020100 + e->v4, 0x0f0e0d0c0b0a0908};
+    e->mem[0] = zeroed(flow_footprint(z->blocks + z->syns + z->tw) + 4096);
+    t->table = zeroed(sizeof(*t->table));
+    flow_init(t->table, e->mem[0], z->blocks + z->syns + z->tw, secret);
+    t->blocks = zeroed(z->blocks * sizeof(struct block));
+    t->block_pool = index_pool_init(zeroed(index_pool_footprint(z->blocks)), z->blocks);
+    t->wheel = wheel_init(zeroed(wheel_footprint(z->wheel)), z->wheel, 0);
+    t->near = zeroed((z->blocks + 63) / 64 * 8);
+    t->syns = zeroed(z->syns * sizeof(struct syn_record));
+    t->syn_pool = index_pool_init(zeroed(index_pool_footprint(z->syns)), z->syns);
+    t->exts = zeroed(z->exts * sizeof(struct ext));
+    t->ext_pool = index_pool_init(zeroed(index_pool_footprint(z->exts)), z->exts);
+    t->tw = zeroed(z->tw * sizeof(struct time_wait));
+    t->tw_capacity = z->tw;
+    e->mem[1] = zeroed(buf_footprint(z->bufs, 64));
+    buf_init(&t->bufs, e->mem[1], z->bufs, 64);
+    t->secret = secret;
+}
+
+void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
+{
+    memset(e, 0, sizeof(*e));
+    struct pair_sizes z = sizes != NULL ? *sizes : (struct pair_sizes){0};
+    z.blocks = z.blocks != 0 ? z.blocks : 16;
+    z.syns = z.syns != 0 ? z.syns : 16;
+    z.exts = z.exts != 0 ? z.exts : 16;
+    z.tw = z.tw != 0 ? z.tw : 16;
+    z.bufs = z.bufs != 0 ? z.bufs : 2048;
+    z.wheel = z.wheel != 0 ? z.wheel : 1024;
+    e->sizes = z;
+    e->v4 = v4;
+    e->out_room = TCP_OUT_MAX;
+    struct tcp *t = &e->tcp;
+    init_pools(e, &z);
+    t->stats = &e->stats;
+    t->dirty_head = t->dirty_tail = BLOCK_NONE;
+    t->out = e->out;
+    t->cfg = tcp_config_default();
+    t->n_services = 1;
+    t->services[0] = (struct tcp_service){.ports = {PAIR_PORT},
+                                          .n_ports = 1,
+                                          .local_ix = UINT16_MAX,
+                                          .rcv_limit = 65536,
+                                          .snd_limit = 65536,
+                                          .connections_max = z.blocks};
+    e->services[0] = (struct c10m_service){.name = "role", .app = &app, .data = &e->role};
+    e->sock.tcp = t;
+    e->sock.services = e->services;
+    e->sock.scratch = zeroed(SOCK_OFFER_MAX);
+}
+
+const char *end_leaks(const struct end *e)
+{
+    const struct tcp *t = &e->tcp;
+    if (index_pool_in_use(t->block_pool) != 0)
+        return "blocks";
+    if (index_pool_in_use(t->syn_pool) != 0)
+        return "syn records";
+    if (index_pool_in_use(t->ext_pool) != 0)
+        return "extension records";
+    if (t->bufs.n_free_data != t->bufs.data_count)
+        return "data buffers";
+    if (t->bufs.n_free_refs != t->bufs.count - t->bufs.data_count)
+        return "references";
+    if (t->stats->c.time_wait_now != 0)
+        return "TIME-WAIT records";
+    if (t->table->count != 0)
+        return "entries of the flow table";
+    if (t->services[0].connections != 0 || t->stats->c.connections_now != 0 ||
+        t->stats->c.syn_records_now != 0 || t->stats->c.ext_records_now != 0)
+        return "gauges";
+    return stat_balance(&e->stats) != 0 ? "packets" : NULL;
+}
+
+void end_fini(struct end *e, bool clean)
+{
+    struct tcp *t = &e->tcp;
+    const char *leak = end_leaks(e);
+    if (clean && leak != NULL)
+        check_failed(__FILE__, __LINE__, leak);
+    void *all[] = {e->mem[0],   e->mem[1], t->table,       t->blocks,   t->block_pool,
+                   t->wheel,    t->near,   t->syns,        t->syn_pool, t->exts,
+                   t->ext_pool, t->tw,     e->sock.scratch};
+    for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+        free(all[i]);
+}
+
+// worker_loop.c's count_verdict.
+static void count(struct end *e, const struct tcp_verdict *v)
+{
+    e->stats.c.rx_packets++;
+    if (v->drop != DROP_NONE)
+        e->stats.drops[v->drop]++;
+    else if (v->events & TCP_EV_KEPT)
+        e->stats.c.kept++;
+    else if (v->block != BLOCK_NONE)
+        e->stats.c.delivered++;
+    else
+        e->stats.c.answered++;
+}
+
+static void timers(struct end *e)
+{
+    struct tcp *t = &e->tcp;
+    uint32_t expired[TCP_EXPIRE_MAX];
+    const uint32_t n = wheel_expire(t->wheel, t->now.ms, expired, TCP_EXPIRE_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t ix = flow_index_ix(expired[i]), kind = flow_index_kind(expired[i]);
+        if (kind == WAKE_NEAR && !tcp_near_runs(t, ix))
+            continue;
+        if (kind == WAKE_SYN) {
+            tcp_syn_timer(t, ix);
+            continue;
+        }
+        const uint16_t events = tcp_timer(t, ix);
+        const struct tcp_verdict v = {.block = ix, .chain = BUF_NONE, .events = events};
+        if (events != 0)
+            sock_event(&e->sock, &v, NULL);
+    }
+    tcp_time_wait_expire(t, 64);
+}
+
+static void output(struct tcp *t)
+{
+    const uint32_t last = t->dirty_tail;
+    while (t->dirty_head != BLOCK_NONE && t->n_out < t->out_room) {
+        const uint32_t ix = t->dirty_head;
+        t->dirty_head = t->blocks[ix].dirty_next;
+        if (t->dirty_head == BLOCK_NONE)
+            t->dirty_tail = BLOCK_NONE;
+        t->blocks[ix].flags &= (uint16_t)~BF_DIRTY;
+        if (tcp_output(t, ix))
+            tcp_dirty(t, ix);
+        if (ix == last)
+            break;
+    }
+}
+
+static void check_block(const struct tcp *t, const struct block *b)
+{
+    if (b->state == TCP_FREE)
+        return;
+    CHECK(seq_leq(b->snd_una, b->snd_nxt) && seq_leq(b->snd_nxt, b->snd_max));
+    if (b->state != TCP_SYN_SENT)
+        CHECK(seq_leq(b->rcv_nxt, b->rcv_adv));
+    CHECK(seq_leq(b->snd_max, b->snd_end + 1));
+    CHECK((b->flags & BF_TROUBLE) != 0 ? b->ext < t->ext_pool->count : b->ext == EXT_NONE);
+}
+
+void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint8_t *const *data,
+              uint32_t n)
+{
+    struct tcp *t = &e->tcp;
+    struct tcp_verdict v[BURST_MAX];
+    uint32_t found[BURST_MAX];
+    CHECK(n <= BURST_MAX);
+    t->now = clock_at_us(now_us);
+    t->n_out = 0;
+    t->out_room = e->out_room;
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned at = 0;
+        found[i] = flow_next(t->table, flow_hash(t->table, &s[i].key), &at);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        tcp_input(t, &s[i], data[i], found[i], &v[i]);
+        count(e, &v[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i].events != 0)
+            sock_event(&e->sock, &v[i], data[i] + (v[i].data_off - s[i].data_off));
+    timers(e);
+    output(t);
+    index_pool_turn_end(t->block_pool);
+    index_pool_turn_end(t->syn_pool);
+    for (uint32_t i = 0; i < e->sizes.blocks; i++)
+        check_block(t, &t->blocks[i]);
+}
+
+uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port)
+{
+    const struct ip_addr a = ip_from_v4(v4);
+    uint32_t ix;
+    CHECK(tcp_connect(&e->tcp, &a, port, 0, 0, &ix) == 0);
+    e->tcp.blocks[ix].flags |= BF_IN_APP;
+    return ix;
+}
+
+struct pair *pair_new(uint64_t seed)
+{
+    struct pair *p = zeroed(sizeof(*p));
+    p->rng.state = seed;
+    p->delay_us = 500;
+    p->now_us = 1000 * 1000;
+    for (unsigned i = 0; i < 2; i++)
+        end_init(&p->e[i], 0x0a000001 + i, NULL);
+    return p;
+}
+
+void pair_free(struct pair *p, bool clean)
+{
+    for (unsigned i = 0; i < 2; i++)
+        end_fini(&p->e[i], clean);
+    for (uint32_t i = 0; i < p->n_flight; i++)
+        free(p->flight[i].data);
+    free(p);
+}
+
+static void put(struct pair *p, const struct seg_out *o, unsigned from)
+{
+    CHECK(p->n_flight < PAIR_FLIGHT_MAX);
+    const uint16_t len = (uint16_t)(o->data_len[0] + o->data_len[1]);
+    struct pair_packet *k = &p->flight[p->n_flight++];
+    *k = (struct pair_packet){.at_us = p->now_us + p->delay_us, .order = p->order++, .to = !from};
+    if (rng_below(&p->rng, 1000) < p->reorder_pm)
+        k->at_us += rng_below(&p->rng, 4 * p->delay_us + 1);
+    k->data = malloc(len + 1u);
+    CHECK(k->data != NULL);
+    if (o->data_len[0] != 0)
+        memcpy(k->data, o->data[0], o->data_len[0]);
+    if (o->data_len[1] != 0)
+        memcpy(k->data + o->data_len[0], o->data[1], o->data_len[1]);
+    k->s = (struct seg_in){
+        .key = {ip_from_v4(p->e[from].v4), o->key.local_port, o->key.remote_port, 0, 0},
+        .seq = o->seq,
+        .ack = o->ack,
+        .ts_val = o->ts_val,
+        .ts_ecr = o->ts_ecr,
+        .wnd = o->wnd,
+        .mss = o->mss,
+        .data_off = 54,
+        .data_len = len,
+        .flags = o->flags,
+        .opts = o->opts,
+        .wscale = o->wscale};
+}
+
+static void send_out(struct pair *p, unsigned from)
+{
+    for (uint32_t i = 0; i < p->e[from].tcp.n_out; i++) {
+        const struct seg_out *o = &p->e[from].out[i];
+        if (rng_below(&p->rng, 1000) < p->loss_pm)
+            continue;
+        put(p, o, from);
+        if (rng_below(&p->rng, 1000) < p->dup_pm)
+            put(p, o, from);
+    }
+}
+
+// The earliest packet for `to` that has arrived, moved out of the link; false: none.
+static bool take(struct pair *p, unsigned to, struct pair_packet *out)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < p->n_flight; i++) {
+        const struct pair_packet *k = &p->flight[i];
+        if (k->to != to || k->at_us > p->now_us)
+            continue;
+        if (best == UINT32_MAX || k->at_us < p->flight[best].at_us ||
+            (k->at_us == p->flight[best].at_us && k->order < p->flight[best].order))
+            best = i;
+    }
+    if (best == UINT32_MAX)
+        return false;
+    *out = p->flight[best];
+    p->flight[best] = p->flight[--p->n_flight];
+    return true;
+}
+
+static void side(struct pair *p, unsigned to)
+{
+    struct pair_packet k[BURST_MAX];
+    struct seg_in s[BURST_MAX];
+    const uint8_t *data[BURST_MAX];
+    uint32_t n = 0;
+    while (n < BURST_MAX && take(p, to, &k[n])) {
+        s[n] = k[n].s;
+        s[n].pkt_ix = (uint16_t)n;
+        data[n] = k[n].data;
+        n++;
+    }
+    end_turn(&p->e[to], p->now_us, s, data, n);
+    send_out(p, to);
+    for (uint32_t i = 0; i < n; i++)
+        free(k[i].data);
+}
+
+static bool quiet(const struct pair *p)
+{
+    return p->n_flight == 0 && p->e[0].tcp.dirty_head == BLOCK_NONE &&
+           p->e[1].tcp.dirty_head == BLOCK_NONE;
+}
+
+static void step(struct pair *p, uint64_t end_us)
+{
+    p->now_us += 200;
+    for (unsigned i = 0; i < 2; i++)
+        side(p, i);
+    if (!quiet(p))
+        return;
+    uint64_t to = end_us;
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t at = (uint64_t)wheel_next_ms(p->e[i].tcp.wheel) * 1000;
+        if (p->e[i].tcp.wheel->entries != 0 && at < to)
+            to = at;
+        if (p->e[i].tcp.tw_used != 0)
+            to = MIN(to, p->now_us + 50000);
+    }
+    if (to > p->now_us + 200)
+        p->now_us = to - 200;
+}
+
+void pair_run_for(struct pair *p, uint64_t ms)
+{
+    const uint64_t end_us = p->now_us + ms * 1000;
+    while (p->now_us < end_us)
+        step(p, end_us);
+}
+
+void pair_run(struct pair *p, uint64_t ms)
+{
+    const uint64_t end_us = p->now_us + ms * 1000;
+    while (p->now_us < end_us) {
+        step(p, end_us);
+        if (quiet(p) && end_leaks(&p->e[0]) == NULL && end_leaks(&p->e[1]) == NULL)
+            return;
+    }
+}
+
+struct raw *raw_new(const struct pair_sizes *sizes)
+{
+    struct raw *r = zeroed(sizeof(*r));
+    end_init(&r->e, 0x0a000001, sizes);
+    r->now_us = 1000 * 1000;
+    r->seq = 1000;
+    r->wnd = 65535;
+    r->port = PAIR_RAW_PORT;
+    return r;
+}
+
+void raw_free(struct raw *r, bool clean)
+{
+    end_fini(&r->e, clean);
+    free(r);
+}
+
+struct seg_in *raw_seg(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack, uint64_t first,
+                       uint16_t len)
+{
+    CHECK(r->n < BURST_MAX && len <= sizeof(r->data[0]));
+    struct seg_in *s = &r->segs[r->n];
+    *s = (struct seg_in){.key = {ip_from_v4(0x0a000002), r->port, PAIR_PORT, 0, 0},
+                         .seq = seq,
+                         .ack = ack,
+                         .wnd = r->wnd,
+                         .data_off = 54,
+                         .data_len = len,
+                         .pkt_ix = (uint16_t)r->n,
+                         .flags = flags};
+    if (r->ts) {
+        s->opts |= SEG_OPT_TS;
+        s->ts_val = r->ts_val;
+        s->ts_ecr = r->ts_ecr;
+    }
+    for (uint16_t i = 0; i < len; i++)
+        r->data[r->n][i] = role_byte(first + i);
+    r->n++;
+    return s;
+}
+
+void raw_turn(struct raw *r, uint32_t ms)
+{
+    const uint8_t *data[BURST_MAX];
+    for (uint32_t i = 0; i < r->n; i++)
+        data[i] = r->data[i];
+    r->now_us += (uint64_t)ms * 1000;
+    end_turn(&r->e, r->now_us, r->segs, data, r->n);
+    r->n = 0;
+}
+
+void raw_send(struct raw *r, uint8_t flags, uint64_t first, uint16_t len)
+{
+    raw_seg(r, flags, r->seq, r->ack, first, len);
+    r->seq += len + ((flags & SEG_SYN) != 0) + ((flags & SEG_FIN) != 0);
+    raw_turn(r, 0);
+}
+
+void raw_open(struct raw *r)
+{
+    struct seg_in *s = raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+    s->opts |= SEG_OPT_MSS;
+    s->mss = 1460;
+    r->seq++;
+    raw_turn(r, 1);
+    CHECK(r->e.tcp.n_out == 1 && r->e.out[0].flags == (SEG_SYN | SEG_ACK));
+    r->ack = r->e.out[0].seq + 1;
+    if (r->ts)
+        r->ts_ecr = r->e.out[0].ts_val;
+    raw_send(r, SEG_ACK, 0, 0);
+    CHECK(raw_block(r) != NULL);
+}
+
+uint32_t raw_wait(struct raw *r, uint32_t max)
+{
+    for (uint32_t ms = 1; ms <= max; ms++) {
+        raw_turn(r, 1);
+        if (r->e.tcp.n_out != 0)
+            return ms;
+    }
+    return UINT32_MAX;
+}
+
+struct block *raw_block(struct raw *r)
+{
+    for (uint32_t i = 0; i < r->e.sizes.blocks; i++)
+        if (r->e.tcp.blocks[i].state != TCP_FREE)
+            return &r->e.tcp.blocks[i];
+    return NULL;
+}

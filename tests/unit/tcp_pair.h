@@ -1,0 +1,129 @@
+// tcp_pair.h: two TCPs with their socket layers and small applications in ordinary memory and
+// virtual time, back to back through a seeded link; or one of them and a peer that the test plays
+// by hand. A turn does what worker_turn() does, without packets. Wrong use aborts by CHECK.
+#pragma once
+#include "base/rng.h"
+#include "sock/sock.h"
+#include "tcp/tcp_internal.h"
+
+enum { PAIR_PORT = 7, PAIR_RAW_PORT = 40000, PAIR_OUT_MAX = TCP_OUT_MAX };
+
+// pair_sizes: of one end's pools.
+struct pair_sizes {
+    uint32_t blocks, syns, exts, tw, bufs, wheel;
+};
+
+// role: what the applications of one end do, and what they saw. Byte number i of a stream is
+// role_byte(i), unless the connection echoes.
+struct role {
+    uint64_t source;   // bytes each connection sends; 0: none
+    uint64_t shut_at;  // shuts down when all was sent
+    bool echo;         // sends back what comes
+    bool shut;         // shut down after `source`
+    bool shut_on_end;  // shut down when the peer has
+    bool pause_open;   // paused from the start
+    bool hold;         // consumes nothing
+    bool abort_on_timer, resume_on_timer;
+    uint32_t timer_ms;  // set at open
+    uint32_t pause_ms;  // after each data callback: pause, resume by timer
+    unsigned opened, ended, closed, writable, timers;
+    uint64_t sent, received;
+    uint64_t received_at_end;  // bytes seen when `end` was told last
+    bool wrong;                // a byte was not the expected one
+    enum c10m_close why;
+};
+
+struct end {
+    struct tcp tcp;
+    struct sock sock;
+    struct core_stats stats;
+    struct c10m_service services[TCP_SERVICES_MAX];
+    struct role role;
+    struct seg_out out[TCP_OUT_MAX];
+    struct pair_sizes sizes;
+    uint32_t v4;
+    uint32_t out_room;  // of each turn
+    void *mem[8];
+};
+
+struct pair_packet {
+    uint64_t at_us, order;
+    unsigned to;
+    struct seg_in s;
+    uint8_t *data;
+};
+
+enum { PAIR_FLIGHT_MAX = 16384 };
+
+struct pair {
+    struct end e[2];
+    struct rng rng;
+    uint64_t now_us, order;
+    uint32_t loss_pm, dup_pm, reorder_pm;  // per thousand
+    uint32_t delay_us;
+    uint32_t n_flight;
+    struct pair_packet flight[PAIR_FLIGHT_MAX];
+};
+
+static inline uint8_t role_byte(uint64_t i)
+{
+    return (uint8_t)(i * 131 + (i >> 8) * 7 + (i >> 16));
+}
+
+// end_init: an end at address v4 that listens on PAIR_PORT; sizes 0 take defaults. end_fini: frees
+// its memory; CHECKs that every pool is full again if `clean`.
+void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes);
+void end_fini(struct end *e, bool clean);
+
+// end_leaks: NULL, or the name of what is not back.
+const char *end_leaks(const struct end *e);
+
+// end_turn: one turn at now_us with n segments; data[i] is segment i's payload. What leaves is in
+// e->out[0..e->tcp.n_out).
+void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint8_t *const *data,
+              uint32_t n);
+
+// end_connect: active open to v4:port; CHECKs that it works.
+uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port);
+
+struct pair *pair_new(uint64_t seed);
+void pair_free(struct pair *p, bool clean);
+
+// pair_run: until nothing is in flight and no connection and no record is left, or for at most
+// `ms`. pair_run_for: exactly that long.
+void pair_run(struct pair *p, uint64_t ms);
+void pair_run_for(struct pair *p, uint64_t ms);
+
+// raw: a peer played by hand against one end. Its numbers follow what was sent and received.
+struct raw {
+    struct end e;
+    uint64_t now_us;
+    uint32_t seq, ack;  // of the next segment
+    uint16_t wnd, port;
+    bool ts;
+    uint32_t ts_val, ts_ecr;
+    uint32_t n;  // queued for the next turn
+    struct seg_in segs[BURST_MAX];
+    uint8_t data[BURST_MAX][2048];
+};
+
+// raw_new: no connection yet. raw_open: three-way handshake, the end is passive. raw_free as
+// end_fini.
+struct raw *raw_new(const struct pair_sizes *sizes);
+void raw_open(struct raw *r);
+void raw_free(struct raw *r, bool clean);
+
+// raw_seg: queues a segment for the next turn: seq, ack and flags as given; the payload's bytes are
+// role_byte(first + i). raw_turn: a turn after `ms`. raw_send: both, with the present numbers,
+// which then move on.
+struct seg_in *raw_seg(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack, uint64_t first,
+                       uint16_t len);
+void raw_turn(struct raw *r, uint32_t ms);
+void raw_send(struct raw *r, uint8_t flags, uint64_t first, uint16_t len);
+
+// raw_wait: empty turns, one a millisecond, until one sends something; returns the milliseconds, or
+// UINT32_MAX after `max`.
+uint32_t raw_wait(struct raw *r, uint32_t max);
+
+// raw_block: the one connection's block, NULL: none.
+struct block *raw_block(struct raw *r);

@@ -1,0 +1,751 @@
+// TCP and its socket layer, alone in virtual time: a peer played by hand, segment by segment.
+#include "check.h"
+#include "tcp_pair.h"
+
+#define OUT(r, i) ((r)->e.out[i])
+
+static struct raw *opened(void)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.shut_on_end = true;
+    raw_open(r);
+    return r;
+}
+
+static void reset_and_free(struct raw *r)
+{
+    r->n = 0;
+    raw_turn(r, 1);
+    struct block *b = raw_block(r);
+    if (b != NULL) {
+        raw_seg(r, SEG_RST, b->rcv_nxt, 0, 0, 0);
+        raw_turn(r, 0);
+    }
+    for (int i = 0; i < 3000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 50);
+    raw_free(r, true);
+}
+
+static void end_is_told_after_all_data_of_the_burst(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 1000, r->ack, 1000, 1000);
+    raw_seg(r, SEG_ACK | SEG_FIN, r->seq + 2000, r->ack, 2000, 1000);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.ended, 1);
+    assert_int_equal(r->e.role.received_at_end, 3000);
+    assert_int_equal(r->e.role.received, 3000);
+    reset_and_free(r);
+}
+
+static void data_before_the_last_fin_is_delivered_before_the_close(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.shut = true;
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_2);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 1000, r->ack, 1000, 1000);
+    raw_seg(r, SEG_ACK | SEG_FIN, r->seq + 2000, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.received, 2000);
+    assert_int_equal(r->e.role.closed, 1);
+    assert_int_equal(r->e.role.why, C10M_CLOSED);
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);
+    reset_and_free(r);
+}
+
+static void fin_wait_2_is_silent(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.shut = true;
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_2);
+    assert_int_equal(raw_wait(r, 59000), UINT32_MAX);
+    assert_true(raw_wait(r, 2000) != UINT32_MAX);  // FIN-WAIT-2 ends with a reset
+    assert_true(OUT(r, 0).flags & SEG_RST);
+    reset_and_free(r);
+}
+
+static void an_idle_peer_that_answers_probes_lives(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.services[0].keepalive_ms = 1000;
+    raw_open(r);
+    for (int i = 0; i < 40; i++) {
+        assert_true(raw_wait(r, 6000) != UINT32_MAX);
+        assert_int_equal(OUT(r, 0).seq, r->ack - 1);
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    assert_int_equal(r->e.role.closed, 0);
+    for (int i = 0; i < 40 && r->e.role.closed == 0; i++)
+        raw_wait(r, 6000);
+    assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
+    reset_and_free(r);
+}
+
+static void active_opens_keep_alive_too(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.services[0].keepalive_ms = 1000;
+    end_connect(&r->e, 0x0a000002, 80);
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN);
+    const struct flow_key key = OUT(r, 0).key;
+    raw_seg(r, SEG_SYN | SEG_ACK, r->seq, OUT(r, 0).seq + 1, 0, 0)->key = key;
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.opened, 1);
+    assert_true(raw_wait(r, 6000) != UINT32_MAX);
+    raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0)->key = key;
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.why, C10M_RESET);
+    raw_free(r, true);
+}
+
+static void an_abort_ends_a_connection_with_unread_data_in_closed(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role = (struct role){.pause_open = true, .timer_ms = 500, .abort_on_timer = true};
+    raw_open(r);
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 100);
+    tcp_close(&r->e.tcp, (uint32_t)(raw_block(r) - r->e.tcp.blocks));
+    raw_turn(r, 1);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSED);
+    assert_int_equal(r->e.role.closed, 0);
+    for (int i = 0; i < 1000; i++)
+        raw_turn(r, 1);
+    assert_int_equal(r->e.role.closed, 1);
+    assert_int_equal(r->e.role.why, C10M_ABORTED);
+    reset_and_free(r);
+}
+
+static void unread_data_after_the_close_wakes_nobody(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.services[0].keepalive_ms = 1000;
+    r->e.role = (struct role){
+        .pause_open = true, .shut = true, .timer_ms = 100000, .resume_on_timer = true};
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);  // FIN-WAIT-2
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 100);
+    assert_int_equal(raw_block(r)->state, TCP_TIME_WAIT);
+    const uint64_t before = r->e.stats.c.timers_fired;
+    for (int i = 0; i < 90000; i++)
+        raw_turn(r, 1);
+    assert_true(r->e.stats.c.timers_fired - before < 50);
+    for (int i = 0; i < 20000; i++)
+        raw_turn(r, 1);
+    assert_int_equal(r->e.role.received, 100);
+    assert_int_equal(r->e.role.closed, 1);
+    reset_and_free(r);
+}
+
+// After a timeout took snd_nxt back, our acknowledgements must still be acceptable to the peer.
+static void acknowledgements_carry_the_highest_sequence_number_after_a_timeout(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 8000;
+    raw_open(r);
+    const uint32_t top = raw_block(r)->snd_max;
+    assert_true(raw_wait(r, 3000) != UINT32_MAX);
+    assert_int_equal(r->e.stats.c.rto_fired, 1);
+    assert_true(raw_block(r)->snd_nxt != top);
+    raw_seg(r, SEG_ACK, r->seq + 100, r->ack, 0, 100);  // out of order: answered at once
+    raw_turn(r, 0);
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+    assert_int_equal(OUT(r, 0).seq, top);
+    reset_and_free(r);
+}
+
+static void a_lone_fin_beyond_a_gap_is_answered_at_once_and_kept(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_ACK | SEG_FIN, r->seq + 500, r->ack, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).ack, r->seq);
+    assert_int_equal(r->e.stats.c.kept, 1);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 500);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.role.ended, 1);
+    assert_int_equal(r->e.role.received_at_end, 500);
+    reset_and_free(r);
+}
+
+static void a_bare_fin_passes_a_closed_window(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.pause_open = true;
+    r->e.tcp.services[0].rcv_limit = 2000;
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 1000);
+    raw_send(r, SEG_ACK, 1000, 1000);
+    assert_int_equal(raw_block(r)->rcv_adv, raw_block(r)->rcv_nxt);
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSE_WAIT);
+    reset_and_free(r);
+}
+
+static void our_fin_is_acknowledged_by_a_probe_of_our_closed_window(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role = (struct role){.pause_open = true, .timer_ms = 100, .source = 1, .shut = false};
+    r->e.tcp.services[0].rcv_limit = 2000;
+    r->e.role.shut = true;
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 1000);
+    raw_send(r, SEG_ACK, 1000, 1000);
+    assert_int_equal(raw_block(r)->rcv_adv, raw_block(r)->rcv_nxt);
+    raw_seg(r, SEG_ACK, r->seq, r->ack + 2, 0, 1);
+    raw_turn(r, 1);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_2);
+    reset_and_free(r);
+}
+
+static void challenge_acks_are_limited(void **state)
+{
+    struct raw *r = opened();
+    for (int turn = 0; turn < 90; turn++) {
+        for (int i = 0; i < BURST_MAX; i++)
+            raw_seg(r, SEG_RST, r->seq + 5, 0, 0, 0);
+        raw_turn(r, 1);
+    }
+    assert_true(r->e.stats.c.challenge_acks >= 1);
+    assert_true(r->e.stats.c.challenge_acks <= 300);
+    assert_int_equal(r->e.role.closed, 0);
+    reset_and_free(r);
+}
+
+static void single_bytes_do_not_creep_past_the_receive_limit(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.pause_open = true;
+    r->e.tcp.services[0].rcv_limit = 2000;
+    struct seg_in *s = raw_seg(r, SEG_SYN, r->seq++, 0, 0, 0);
+    s->opts = SEG_OPT_MSS | SEG_OPT_WSCALE;
+    s->mss = 1460;
+    raw_turn(r, 1);
+    r->ack = OUT(r, 0).seq + 1;
+    raw_send(r, SEG_ACK, 0, 0);
+    for (int i = 0; i < 10000; i++)
+        raw_send(r, SEG_ACK, 0, 1);
+    assert_true(raw_block(r)->rcvq_bytes <= 2 * 2000 + 128);
+    reset_and_free(r);
+}
+
+static void bytes_out_of_order_do_not_pin_a_buffer_each(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.pause_open = true;
+    raw_open(r);
+    for (uint32_t at = 0; at < 2000; at += 2) {
+        raw_seg(r, SEG_ACK, r->seq + at + 1, r->ack, at + 1, 1);
+        raw_seg(r, SEG_ACK, r->seq + at, r->ack, at, 1);
+        raw_turn(r, 1);
+    }
+    assert_int_equal(raw_block(r)->rcvq_bytes, 2000);
+    assert_true(r->e.tcp.bufs.data_count - r->e.tcp.bufs.n_free_data <= 3);
+    reset_and_free(r);
+}
+
+static void resets_follow_rfc_5961(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_RST, r->seq - 1, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_seg(r, SEG_RST, r->seq + 70000, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);  // challenge
+    assert_int_equal(r->e.role.closed, 0);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.role.why, C10M_RESET);
+    raw_free(r, true);
+}
+
+static void a_syn_in_the_window_is_challenged(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_SYN, r->seq + 3, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+    assert_int_equal(OUT(r, 0).ack, r->seq);
+    assert_int_equal(r->e.role.closed, 0);
+    reset_and_free(r);
+}
+
+static void data_with_an_ack_of_unsent_data_is_not_delivered(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_ACK, r->seq, r->ack + 1, 0, 100);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.role.received, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    raw_seg(r, SEG_ACK, r->seq, r->ack - (1u << 30), 0, 100);  // blind
+    raw_turn(r, 0);
+    assert_int_equal(r->e.role.received, 0);
+    reset_and_free(r);
+}
+
+static void old_timestamps_are_dropped_and_expire_after_24_days(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->ts = true;
+    r->ts_val = 100000;
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 10);
+    r->ts_val = 99999;
+    raw_send(r, SEG_ACK, 10, 10);
+    r->seq -= 10;
+    assert_int_equal(r->e.role.received, 10);
+    assert_int_equal(r->e.stats.drops[DROP_tcp_old_timestamp], 1);
+    r->now_us += 25ULL * 24 * 3600 * 1000000;
+    raw_send(r, SEG_ACK, 10, 10);
+    assert_int_equal(r->e.role.received, 20);
+    assert_int_equal(raw_block(r)->ts_recent, 99999);
+    reset_and_free(r);
+}
+
+static void every_second_segment_is_acknowledged_without_ack_merge(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.ack_merge = false;
+    raw_open(r);
+    for (uint32_t i = 0; i < 6; i++)
+        raw_seg(r, SEG_ACK, r->seq + i * 100, r->ack, i * 100, 100);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 3);
+    assert_int_equal(OUT(r, 0).ack, r->seq + 200);
+    assert_int_equal(OUT(r, 2).ack, r->seq + 600);
+    reset_and_free(r);
+}
+
+static void acks_of_a_burst_merge_and_a_single_one_waits(void **state)
+{
+    struct raw *r = opened();
+    for (uint32_t i = 0; i < 6; i++)
+        raw_seg(r, SEG_ACK, r->seq + i * 100, r->ack, i * 100, 100);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).ack, r->seq + 600);
+    r->seq += 600;
+    raw_send(r, SEG_ACK, 600, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    const uint32_t ms = raw_wait(r, 1000);
+    assert_in_range(ms, 39, 42);
+    reset_and_free(r);
+}
+
+static void out_of_order_and_duplicate_are_each_answered_at_once(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_ACK, r->seq + 100, r->ack, 100, 100);
+    raw_seg(r, SEG_ACK, r->seq + 300, r->ack, 300, 100);
+    raw_seg(r, SEG_ACK, r->seq + 100, r->ack, 100, 100);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(OUT(r, i).ack, r->seq);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 100);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 100);
+    raw_turn(r, 0);
+    assert_int_equal(OUT(r, 0).ack, r->seq + 200);
+    assert_int_equal(r->e.role.received, 200);
+    reset_and_free(r);
+}
+
+// What came first stays (the in-order segment before what was kept), whatever overlaps it.
+static void overlaps_with_other_content_never_mix_up_the_length(void **state)
+{
+    struct raw *r = opened();
+    raw_seg(r, SEG_ACK, r->seq + 50, r->ack, 900, 100);
+    raw_seg(r, SEG_ACK, r->seq + 100, r->ack, 100, 100);
+    raw_seg(r, SEG_ACK, r->seq + 20, r->ack, 20, 300);
+    raw_seg(r, SEG_ACK, r->seq + 0, r->ack, 0, 60);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.role.received, 200);
+    assert_int_equal(raw_block(r)->rcv_nxt, r->seq + 200);
+    reset_and_free(r);
+}
+
+static void an_mss_of_0_or_1_is_taken_as_a_sane_one(void **state)
+{
+    for (uint16_t mss = 0; mss < 2; mss++) {
+        struct raw *r = raw_new(NULL);
+        r->e.role.source = 500;
+        struct seg_in *s = raw_seg(r, SEG_SYN, r->seq++, 0, 0, 0);
+        s->opts = SEG_OPT_MSS;
+        s->mss = mss;
+        raw_turn(r, 1);
+        r->ack = OUT(r, 0).seq + 1;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_in_range(OUT(r, 0).data_len[0], 52, 536);
+        reset_and_free(r);
+    }
+}
+
+static void three_duplicate_acks_retransmit_and_partial_acks_go_on(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 14600;
+    raw_open(r);
+    assert_int_equal(r->e.tcp.n_out, 10);
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    assert_int_equal(OUT(r, 0).data_len[0] + OUT(r, 0).data_len[1], 1460);
+    r->ack += 4 * 1460;  // partial: the next hole at once
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    r->ack += 6 * 1460;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.stats.c.ext_records_now, 0);
+    reset_and_free(r);
+}
+
+static void retransmissions_back_off_and_give_up(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.retries = 4;
+    r->e.role.source = 100;
+    raw_open(r);
+    uint32_t last = 0;
+    for (int i = 0; i < 4; i++) {
+        const uint32_t ms = raw_wait(r, 100000);
+        assert_int_equal(OUT(r, 0).seq, r->ack);
+        if (i > 0)
+            assert_in_range(ms, 2 * last - 2, 2 * last + 2);
+        last = ms;
+    }
+    assert_true(raw_wait(r, 100000) != UINT32_MAX);
+    assert_true(OUT(r, 0).flags & SEG_RST);
+    assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
+    reset_and_free(r);
+}
+
+static void a_closed_window_is_probed_for_ever_and_opens(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->wnd = 0;
+    r->e.role.source = 1000;
+    r->e.tcp.cfg.rto_max_ms = 2000;
+    raw_open(r);
+    for (int i = 0; i < 40; i++) {
+        assert_true(raw_wait(r, 5000) != UINT32_MAX);
+        assert_int_equal(OUT(r, 0).data_len[0], 0);
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    r->wnd = 5000;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(OUT(r, 0).data_len[0], 1000);
+    reset_and_free(r);
+}
+
+static void half_open_connections_retry_and_end(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.synack_retries = 2;
+    raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_in_range(raw_wait(r, 5000), 999, 1001);
+    assert_in_range(raw_wait(r, 5000), 1999, 2001);
+    assert_int_equal(raw_wait(r, 10000), UINT32_MAX);
+    assert_int_equal(r->e.role.opened, 0);
+    raw_free(r, true);
+}
+
+static void a_full_half_open_pool_drops_and_counts(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.syns = 2});
+    for (uint16_t i = 0; i < 4; i++) {
+        r->port = (uint16_t)(5000 + i);
+        raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+    }
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 2);
+    assert_int_equal(r->e.stats.drops[DROP_syn_table_full], 2);
+    for (int i = 0; i < 200000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 1);
+    raw_free(r, true);
+}
+
+static void an_empty_block_pool_keeps_the_handshake_waiting(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.blocks = 1});
+    r->e.tcp.services[0].connections_max = 5;
+    raw_open(r);
+    const uint32_t seq = r->seq;
+    r->port++;
+    raw_seg(r, SEG_SYN, 77, 0, 0, 0);
+    raw_turn(r, 1);
+    const uint32_t iss = OUT(r, 0).seq;
+    raw_seg(r, SEG_ACK, 78, iss + 1, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.drops[DROP_block_pool_empty], 1);
+    // Freed in this turn, given out from the next one on.
+    r->port--;
+    raw_seg(r, SEG_RST, seq, 0, 0, 0);
+    r->port++;
+    raw_seg(r, SEG_ACK, 78, iss + 1, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.drops[DROP_block_pool_empty], 2);
+    raw_seg(r, SEG_ACK, 78, iss + 1, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.opened, 2);
+    reset_and_free(r);
+}
+
+static void without_extension_records_out_of_order_data_is_dropped_only(void **state)
+{
+    struct raw *r = opened();
+    while (index_pool_get(r->e.tcp.ext_pool) != INDEX_NONE)
+        ;
+    raw_seg(r, SEG_ACK, r->seq + 10, r->ack, 10, 10);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.stats.drops[DROP_ext_pool_empty], 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    for (uint32_t i = 0; i < r->e.sizes.exts; i++)
+        index_pool_put(r->e.tcp.ext_pool, i);
+    reset_and_free(r);
+}
+
+static void without_buffers_in_order_data_is_never_acknowledged(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.bufs = 400});
+    r->e.role.pause_open = true;
+    r->e.tcp.services[0].rcv_limit = 1 << 20;
+    raw_open(r);
+    uint32_t sent = 0;
+    for (int t = 0; t < 20; t++) {
+        const uint32_t nxt = raw_block(r)->rcv_nxt;
+        for (uint32_t i = 0; i < BURST_MAX; i++)
+            raw_seg(r, SEG_ACK, nxt + i * 1000, r->ack, nxt - r->seq + i * 1000, 1000);
+        raw_turn(r, 1);
+        sent = raw_block(r)->rcv_nxt - r->seq;
+        assert_int_equal(raw_block(r)->rcvq_bytes, sent);
+    }
+    assert_true(r->e.stats.drops[DROP_tcp_buffer] != 0 || sent >= 65535);
+    reset_and_free(r);
+}
+
+static void a_starved_sender_wakes_by_itself(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.bufs = 400});
+    r->e.role.source = 1000;
+    uint32_t held[400], n = 0;
+    while (r->e.tcp.bufs.n_free_data > 320)
+        held[n++] = buf_get(&r->e.tcp.bufs);
+    raw_open(r);
+    assert_int_equal(r->e.role.sent, 0);
+    for (int i = 0; i < 50; i++)
+        raw_turn(r, 1);
+    while (n != 0)
+        buf_put(&r->e.tcp.bufs, held[--n]);
+    assert_in_range(raw_wait(r, 1000), 1, TCP_STARVED_MS + 1);
+    assert_int_equal(r->e.role.sent, 1000);
+    reset_and_free(r);
+}
+
+static void without_wheel_chunks_nothing_is_lost(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 100;
+    raw_open(r);
+    struct wheel *w = r->e.tcp.wheel;
+    const uint32_t keep = w->free;
+    w->free = WHEEL_EMPTY;
+    r->ack += 100;
+    raw_send(r, SEG_ACK, 0, 10);
+    for (int i = 0; i < 10; i++)
+        raw_turn(r, 1);
+    w->free = keep;
+    assert_true(raw_wait(r, 100) != UINT32_MAX);  // the delayed acknowledgement comes
+    reset_and_free(r);
+}
+
+static void no_reply_room_delays_and_loses_nothing(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 2920;
+    raw_open(r);
+    r->ack += 2920;
+    raw_send(r, SEG_ACK, 0, 0);
+    r->e.out_room = 0;
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 100);
+    raw_seg(r, SEG_ACK, r->seq + 100, r->ack, 100, 100);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    r->e.out_room = TCP_OUT_MAX;
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    reset_and_free(r);
+}
+
+static void into_time_wait(struct raw *r)
+{
+    r->e.role.shut = true;
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);
+}
+
+static void time_wait_answers_a_fin_again_and_expires(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    into_time_wait(r);
+    raw_turn(r, 30000);
+    raw_seg(r, SEG_ACK | SEG_FIN, r->seq - 1, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    raw_turn(r, 59000);  // began again
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);
+    raw_turn(r, 1100);
+    assert_int_equal(r->e.stats.c.time_wait_now, 0);
+    raw_free(r, true);
+}
+
+static void a_full_time_wait_loses_its_oldest(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.tw = 2});
+    for (uint64_t i = 0; i < 4; i++) {
+        r->port++;
+        r->e.role.shut = true;
+        raw_open(r);
+        r->ack++;
+        raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+        assert_int_equal(r->e.stats.c.time_wait_evicted, i < 2 ? 0 : i - 1);
+    }
+    assert_int_equal(r->e.stats.c.time_wait_now, 2);
+    reset_and_free(r);
+}
+
+static void a_younger_syn_reopens_time_wait(void **state)
+{
+    for (int by = 0; by < 3; by++) {  // sequence number; timestamp; equal timestamp, sequence
+        struct raw *r = raw_new(NULL);
+        r->ts = by > 0;
+        r->ts_val = 500;
+        into_time_wait(r);
+        if (by == 0) {
+            raw_seg(r, SEG_SYN, r->seq - 100, 0, 0, 0);
+            raw_turn(r, 1);
+            assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+        }
+        r->ts_val += by == 1;
+        r->seq = by == 1 ? r->seq - 5000 : r->seq + 5000;
+        raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+        raw_turn(r, 1);
+        assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK);
+        assert_int_equal(r->e.stats.c.time_wait_now, 0);
+        raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0);
+        raw_turn(r, 1);
+        reset_and_free(r);
+    }
+}
+
+static void the_window_of_a_syn_is_never_scaled(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    end_connect(&r->e, 0x0a000002, 80);
+    raw_turn(r, 1);
+    const struct flow_key key = OUT(r, 0).key;
+    const uint32_t iss = OUT(r, 0).seq;
+    struct seg_in *s = raw_seg(r, SEG_SYN, 5000, 0, 0, 0);
+    s->key = key;
+    s->opts = SEG_OPT_WSCALE;
+    s->wscale = 14;
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK);
+    s = raw_seg(r, SEG_SYN | SEG_ACK, 5000, iss + 1, 0, 0);
+    s->key = key;
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.opened, 1);
+    assert_int_equal(raw_block(r)->snd_wnd, 65535);
+    raw_seg(r, SEG_RST, 5001, 0, 0, 0)->key = key;
+    raw_turn(r, 1);
+    raw_free(r, true);
+}
+
+static void the_state_table_has_the_steps_of_the_rfc_and_no_other(void **state)
+{
+    unsigned n = 0;
+    for (unsigned s = 0; s < TCP_STATE_COUNT; s++)
+        for (unsigned k = 0; k < STEP_COUNT; k++) {
+            const int next = tcp_state_next((enum tcp_state)s, (enum tcp_step)k);
+            n += next >= 0;
+            const bool open = s != TCP_FREE && s != TCP_CLOSED && tcp_state_name(s)[0] != '?';
+            if (k == STEP_END)
+                assert_int_equal(next, open ? TCP_CLOSED : -1);
+            if (k == STEP_RELEASE)
+                assert_int_equal(next, s == TCP_TIME_WAIT || s == TCP_CLOSED ? TCP_FREE : -1);
+        }
+    print_message("state table: %u of %u cells\n", n, TCP_STATE_COUNT * STEP_COUNT);
+    assert_int_equal(n, 24);
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(end_is_told_after_all_data_of_the_burst),
+        T(data_before_the_last_fin_is_delivered_before_the_close),
+        T(fin_wait_2_is_silent),
+        T(an_idle_peer_that_answers_probes_lives),
+        T(active_opens_keep_alive_too),
+        T(an_abort_ends_a_connection_with_unread_data_in_closed),
+        T(unread_data_after_the_close_wakes_nobody),
+        T(acknowledgements_carry_the_highest_sequence_number_after_a_timeout),
+        T(a_lone_fin_beyond_a_gap_is_answered_at_once_and_kept),
+        T(a_bare_fin_passes_a_closed_window),
+        T(our_fin_is_acknowledged_by_a_probe_of_our_closed_window),
+        T(challenge_acks_are_limited),
+        T(single_bytes_do_not_creep_past_the_receive_limit),
+        T(bytes_out_of_order_do_not_pin_a_buffer_each),
+        T(resets_follow_rfc_5961),
+        T(a_syn_in_the_window_is_challenged),
+        T(data_with_an_ack_of_unsent_data_is_not_delivered),
+        T(old_timestamps_are_dropped_and_expire_after_24_days),
+        T(every_second_segment_is_acknowledged_without_ack_merge),
+        T(acks_of_a_burst_merge_and_a_single_one_waits),
+        T(out_of_order_and_duplicate_are_each_answered_at_once),
+        T(overlaps_with_other_content_never_mix_up_the_length),
+        T(an_mss_of_0_or_1_is_taken_as_a_sane_one),
+        T(three_duplicate_acks_retransmit_and_partial_acks_go_on),
+        T(retransmissions_back_off_and_give_up),
+        T(a_closed_window_is_probed_for_ever_and_opens),
+        T(half_open_connections_retry_and_end),
+        T(a_full_half_open_pool_drops_and_counts),
+        T(an_empty_block_pool_keeps_the_handshake_waiting),
+        T(without_extension_records_out_of_order_data_is_dropped_only),
+        T(without_buffers_in_order_data_is_never_acknowledged),
+        T(a_starved_sender_wakes_by_itself),
+        T(without_wheel_chunks_nothing_is_lost),
+        T(no_reply_room_delays_and_loses_nothing),
+        T(time_wait_answers_a_fin_again_and_expires),
+        T(a_full_time_wait_loses_its_oldest),
+        T(a_younger_syn_reopens_time_wait),
+        T(the_window_of_a_syn_is_never_scaled),
+        T(the_state_table_has_the_steps_of_the_rfc_and_no_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
