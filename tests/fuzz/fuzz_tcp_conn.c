@@ -1,0 +1,135 @@
+// One TCP with its socket layer against segments, times and application calls made of the input's
+// bytes: fields lie near the valid ones, so that most of them reach the state machine. end_turn()
+// checks the invariants of each block after each turn; at the end every connection is aborted and
+// every pool must be full again.
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcp_pair.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+struct input {
+    const uint8_t *at;
+    size_t left;
+};
+
+static uint8_t byte(struct input *in)
+{
+    if (in->left == 0)
+        return 0;
+    in->left--;
+    return *in->at++;
+}
+
+// near: one of the numbers that matter around base, or a wild one.
+static uint32_t near(struct input *in, uint32_t base, uint32_t edge)
+{
+    const uint8_t how = byte(in);
+    switch (how >> 5) {
+    case 0:
+    case 1:
+    case 2:
+        return base;
+    case 3:
+        return base + (how & 31);
+    case 4:
+        return base - (how & 31);
+    case 5:
+        return edge - (how & 15);
+    case 6:
+        return base + (how & 31u) * 100;
+    default:
+        return base + ((uint32_t)how << 24 | (uint32_t)byte(in) << 16);
+    }
+}
+
+static void segment(struct raw *r, struct input *in)
+{
+    static const uint8_t flags[8] = {SEG_ACK, SEG_ACK, SEG_ACK | SEG_PSH, SEG_ACK | SEG_FIN,
+                                     SEG_SYN, SEG_RST, SEG_SYN | SEG_ACK, SEG_ACK | SEG_URG};
+    const uint8_t what = byte(in);
+    const struct block *b = raw_block(r);
+    const struct syn_record *syn = r->e.tcp.syns;
+    uint32_t rcv = r->seq, adv = r->seq, una = 0, max = 0;
+    if (b != NULL) {
+        rcv = b->rcv_nxt, adv = b->rcv_adv, una = b->snd_una, max = b->snd_max;
+    } else if (syn->live) {
+        rcv = adv = syn->irs + 1, una = max = syn->iss + 1;
+    } else if (r->e.tcp.tw[0].live) {
+        rcv = adv = r->e.tcp.tw[0].rcv_nxt, una = max = r->e.tcp.tw[0].snd_nxt;
+    }
+    const uint32_t seq = near(in, rcv, adv), ack = near(in, max, una);
+    const uint16_t len = what & 8 ? (uint16_t)(byte(in) * 8) : 0;
+    r->ts = what & 16;
+    r->ts_val = (uint32_t)(r->now_us / 1000) - (what & 32 ? byte(in) : 0);
+    r->wnd = what & 64 ? (uint16_t)(byte(in) << 4) : 65535;
+    struct seg_in *s = raw_seg(r, what & 128 ? byte(in) : flags[what & 7], seq, ack, seq, len);
+    if (b != NULL)
+        s->key = b->key;
+    if (s->flags & SEG_SYN) {
+        s->opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
+        s->mss = (uint16_t)(byte(in) * 8);
+        s->wscale = byte(in) % 15;
+    }
+}
+
+static void call(struct raw *r, struct input *in)
+{
+    struct role *role = &r->e.role;
+    const uint8_t what = byte(in);
+    const struct block *b = raw_block(r);
+    role->pause_ms = what & 1 ? 7 : 0;
+    role->echo = what & 2;
+    role->shut_on_end = what & 4;
+    role->hold = what & 8;
+    role->shut = what & 16;
+    role->source = what & 32 ? 5000 : 0;
+    role->abort_on_timer = (what & 192) == 192;
+    role->resume_on_timer = true;
+    role->timer_ms = 50;
+    if (b == NULL && byte(in) < 64)
+        end_connect(&r->e, 0x0a000002, 80);
+    else if (b != NULL && byte(in) < 32)
+        tcp_close(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks));
+}
+
+static void wind_up(struct raw *r)
+{
+    uint32_t cursor = 0;
+    raw_turn(r, 1);
+    sock_abort_all(&r->e.sock, &cursor, r->e.sizes.blocks, UINT32_MAX);
+    r->e.out_room = TCP_OUT_MAX;
+    for (int i = 0; i < 2000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 500);
+    raw_free(r, true);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct input in = {data, MIN(n, (size_t)4096)};
+    struct raw *r = raw_new(
+        &(struct pair_sizes){.blocks = 4, .syns = 2, .exts = 2, .tw = 2, .bufs = 340, .wheel = 64});
+    const uint8_t mode = byte(&in);
+    r->seq = mode & 1 ? 0xfffffff0 : 1000;
+    r->ts = mode & 2;
+    r->ts_val = 1000;
+    r->e.tcp.cfg.ack_merge = mode & 4;
+    r->e.tcp.services[0].rcv_limit = mode & 8 ? 2000 : 65536;
+    r->e.tcp.services[0].keepalive_ms = mode & 16 ? 1000 : 0;
+    if (mode & 32)
+        raw_open(r);
+    while (in.left != 0) {
+        const uint8_t what = byte(&in);
+        if (what < 160 && r->n < BURST_MAX)
+            segment(r, &in);
+        else if (what < 200)
+            call(r, &in);
+        else if (what < 250)
+            raw_turn(r, what < 240 ? what - 200u : (what - 239u) * 1000);
+        else
+            r->e.out_room = what & 1 ? TCP_OUT_MAX : what - 250u;
+    }
+    wind_up(r);
+    return 0;
+}
