@@ -685,6 +685,55 @@ static void the_window_of_a_syn_is_never_scaled(void **state)
     raw_free(r, true);
 }
 
+static void sequence_numbers_wrap(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->seq = UINT32_MAX - 700;
+    raw_open(r);
+    raw_seg(r, SEG_ACK, r->seq + 1000, r->ack, 1000, 500);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 1000);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.role.received, 1500);
+    assert_false(r->e.role.wrong);
+    r->seq += 1500;
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+    assert_int_equal(r->e.role.ended, 1);
+    reset_and_free(r);
+}
+
+// RFC 3042: each of the first two duplicates lets one new segment out, the third retransmits.
+static void limited_transmit_sends_new_data_for_the_first_two_duplicates(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 20 * 1460;
+    raw_open(r);
+    assert_int_equal(r->e.tcp.n_out, 10);
+    for (uint32_t i = 0; i < 2; i++) {
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        raw_turn(r, 1);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(OUT(r, 0).seq, r->ack + (10 + i) * 1460);
+    }
+    assert_int_equal(r->e.stats.c.fast_retransmits, 0);
+    reset_and_free(r);
+}
+
+// Karn: without timestamps an acknowledgement of what was sent twice measures nothing.
+static void a_retransmitted_segment_is_not_measured(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 100;
+    raw_open(r);
+    const uint32_t srtt = raw_block(r)->srtt_us;
+    assert_true(raw_wait(r, 5000) != UINT32_MAX);
+    raw_turn(r, 5);
+    r->ack += 100;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->snd_una, raw_block(r)->snd_max);
+    assert_int_equal(raw_block(r)->srtt_us, srtt);
+    reset_and_free(r);
+}
+
 static void the_state_table_has_the_steps_of_the_rfc_and_no_other(void **state)
 {
     unsigned n = 0;
@@ -745,6 +794,9 @@ int main(void)
         T(a_full_time_wait_loses_its_oldest),
         T(a_younger_syn_reopens_time_wait),
         T(the_window_of_a_syn_is_never_scaled),
+        T(sequence_numbers_wrap),
+        T(limited_transmit_sends_new_data_for_the_first_two_duplicates),
+        T(a_retransmitted_segment_is_not_measured),
         T(the_state_table_has_the_steps_of_the_rfc_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
