@@ -63,6 +63,7 @@ CONF
 }
 
 start_server() {
+    : >"$TMP/log"
     nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" "$@" >"$TMP/log" 2>&1 &
     SERVER=$!
     local i
