@@ -10,7 +10,8 @@ undo() { UNDO+=("$(printf '%q ' "$@")"); }
 
 undo_all() {
     local status=$? i
-    trap - EXIT INT TERM
+    trap - EXIT
+    trap '' INT TERM  # a second signal does not cut the undoing short
     for ((i = ${#UNDO[@]} - 1; i >= 0; i--)); do
         eval "${UNDO[i]}" || true
     done
