@@ -220,11 +220,13 @@ const struct key *key_at(enum conf_section section, size_t offset)
 const void *key_field_const(const struct key *k, const struct conf *c, unsigned at)
 {
     const void *base[SECTION_COUNT] = {
-        [SECTION_cpu] = &c->cpu,         [SECTION_memory] = &c->memory,
-        [SECTION_control] = &c->control, [SECTION_tcp] = &c->tcp,
-        [SECTION_port] = &c->ports[at],  [SECTION_service] = &c->services[at],
+        [SECTION_cpu] = &c->cpu, [SECTION_memory] = &c->memory, [SECTION_control] = &c->control,
+        [SECTION_tcp] = &c->tcp, [SECTION_port] = c->ports,     [SECTION_service] = c->services,
     };
-    return (const char *)base[k->section] + k->offset;
+    size_t skip = k->section == SECTION_port      ? at * sizeof(c->ports[0])
+                  : k->section == SECTION_service ? at * sizeof(c->services[0])
+                                                  : 0;
+    return (const char *)base[k->section] + skip + k->offset;
 }
 
 void *key_field(const struct key *k, struct conf *c, unsigned at)
