@@ -174,7 +174,8 @@ const struct key conf_keys[] = {
     PERCENT(port, corrupt, FAULT, VALUE("0", "Packets with a flipped bit")),
     MS(port, delay_ms, 0, 10000, FAULT, VALUE("0", "Delay, each way")),
 
-    TEXT(service, app, KEY_NAME, CONF_NAME_BYTES, VALUE(NULL, "Application: echo, discard, http")),
+    TEXT(service, app, KEY_NAME, CONF_NAME_BYTES,
+         VALUE(NULL, "Application: echo, discard, chargen, daytime, http")),
     LIST(service, port, KEY_PORTS, VALUE(NULL, "Where it listens")),
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
          VALUE("", "Local address on which it listens; none: all")),

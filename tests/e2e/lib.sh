@@ -30,7 +30,7 @@ mkdir -p "$TMP/site"
 echo '<h1>hello</h1>' >"$TMP/site/index.html"
 
 # write_conf [SECTION]: a tap port with the addresses, or SECTION in front of it to carry them; web,
-# echo and discard.
+# and inetd's small services.
 write_conf() {
     local addresses="address = 10.99.0.2/24" first=""
     [ -z "${1:-}" ] || { first="$1
@@ -59,6 +59,12 @@ port = 7
 [service discard]
 app = discard
 port = 9
+[service chargen]
+app = chargen
+port = 19
+[service daytime]
+app = daytime
+port = 13
 CONF
 }
 

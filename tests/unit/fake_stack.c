@@ -147,11 +147,22 @@ static void call(struct c10m_conn *c, void (*callback)(struct c10m_conn *))
 
 struct c10m_conn *fake_open(struct c10m_service *s)
 {
+    return fake_open_at(s, SIZE_MAX, 0);
+}
+
+struct c10m_conn *fake_open_narrow(struct c10m_service *s, size_t send_room)
+{
+    return fake_open_at(s, send_room, 0);
+}
+
+struct c10m_conn *fake_open_at(struct c10m_service *s, size_t send_room, uint64_t now_us)
+{
     struct c10m_conn *c = aligned_alloc(64, sizeof(*c));
     MUST(c != NULL);
     memset(c, 0, sizeof(*c));
     c->service = s;
-    c->send_room = SIZE_MAX;
+    c->send_room = send_room;
+    c->now_us = now_us;
     call(c, s->app->open);
     return c;
 }
@@ -261,8 +272,10 @@ bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t
 {
     MUST(c->inside && !c->shut && len != 0 && len <= C10M_SEND_REF_BYTES_MAX && off <= image->len &&
          len <= image->len - off);
-    if (c->refs_refused != 0) {
-        c->refs_refused--;
+    // As the stack does: a reference may go beyond the limit, but not begin there.
+    size_t queued = c->out.len - c->acked;
+    if (c->refs_refused != 0 || queued >= c->send_room) {
+        c->refs_refused -= c->refs_refused != 0;
         c->cut_short = true;
         return false;
     }

@@ -39,6 +39,10 @@ void fake_image_limit(uint64_t bytes);
 uint64_t fake_counter(const struct c10m_service *s, const char *name);
 
 struct c10m_conn *fake_open(struct c10m_service *s);
+// fake_open_narrow: with this much room in the send queue from the start; fake_open_at: and at this
+// time.
+struct c10m_conn *fake_open_narrow(struct c10m_service *s, size_t send_room);
+struct c10m_conn *fake_open_at(struct c10m_service *s, size_t send_room, uint64_t now_us);
 void fake_close(struct c10m_conn *c);
 // fake_feed: the peer sends bytes, in pieces of `piece` (0: all at once).
 void fake_feed(struct c10m_conn *c, const void *bytes, size_t len, size_t piece);

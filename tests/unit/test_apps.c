@@ -1,6 +1,8 @@
-// The list of applications, echo and discard.
+// The list of applications, and inetd's small services.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "app/apps.h"
 #include "unit/check.h"
@@ -10,6 +12,8 @@ static void an_application_is_found_by_its_exact_name(void **state)
 {
     assert_ptr_equal(app_find("echo"), &app_echo);
     assert_ptr_equal(app_find("discard"), &app_discard);
+    assert_ptr_equal(app_find("chargen"), &app_chargen);
+    assert_ptr_equal(app_find("daytime"), &app_daytime);
     assert_ptr_equal(app_find("http"), &app_http);
     assert_null(app_find("Echo"));
     assert_null(app_find("ech"));
@@ -115,6 +119,87 @@ static void discard_consumes_all_and_says_nothing(void **state)
     done(c, s);
 }
 
+// What RFC 864 asks for: line n holds the 72 printable characters from the nth on, cyclically.
+static void assert_pattern(const uint8_t *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        size_t line = i / 74, column = i % 74;
+        uint8_t want = column == 72 ? '\r' : column == 73 ? '\n' : ' ' + (line + column) % 95;
+        if (p[i] != want)
+            fail_msg("byte %zu is %u instead of %u", i, p[i], want);
+    }
+}
+
+static void chargen_sends_the_pattern_without_a_seam_until_the_peer_closes(void **state)
+{
+    char err[128];
+    struct c10m_service *s = fake_service_new(&app_chargen, NULL, err, sizeof(err));
+    assert_non_null(s);
+    struct c10m_conn *c = fake_open_narrow(s, 65536);
+    assert_true(c->out.len >= 65536);
+    for (unsigned i = 0; i < 200; i++) {
+        fake_feed(c, "ignored", 7, 0);
+        fake_ack(c, 10000);
+    }
+    assert_int_equal(c->in.len, 0);
+    assert_true(c->out.len > 2000000);
+    assert_pattern(c->out.at, c->out.len);
+    fake_end(c);
+    assert_true(c->shut);
+    size_t len = c->out.len;
+    fake_drain(c);
+    assert_int_equal(c->out.len, len);
+    done(c, s);
+}
+
+static void chargen_without_room_for_its_image_is_refused(void **state)
+{
+    char err[128];
+    fake_image_limit(1000);
+    assert_null(fake_service_new(&app_chargen, NULL, err, sizeof(err)));
+    assert_non_null(strstr(err, "image_bytes"));
+}
+
+static void daytime_sends_one_line_of_the_present_time_and_closes(void **state)
+{
+    static const size_t rooms[] = {SIZE_MAX, 1, 10};
+    for (unsigned i = 0; i < 3; i++) {
+        char err[128], text[64];
+        struct c10m_service *s = fake_service_new(&app_daytime, NULL, err, sizeof(err));
+        assert_non_null(s);
+        struct c10m_conn *c = fake_open_narrow(s, rooms[i]);
+        fake_feed(c, "ignored", 7, 0);
+        fake_end(c);
+        fake_drain(c);
+        assert_true(c->shut);
+        assert_int_equal(c->in.len, 0);
+        assert_int_equal(c->out.len, 26);
+        snprintf(text, sizeof(text), "%.26s", (const char *)c->out.at);
+        struct tm tm = {0};
+        const char *rest = strptime(text, "%a %b %e %H:%M:%S %Y", &tm);
+        assert_non_null(rest);
+        assert_string_equal(rest, "\r\n");
+        assert_true(labs((long)(timegm(&tm) - time(NULL))) <= 2);
+        done(c, s);
+    }
+}
+
+static void daytime_follows_the_protocol_clock(void **state)
+{
+    char err[128];
+    struct c10m_service *s = fake_service_new(&app_daytime, NULL, err, sizeof(err));
+    struct c10m_conn *a = fake_open_narrow(s, 10), *b;
+    struct tm ta = {0}, tb = {0};
+    fake_advance(a, 5000);  // a line that waits for room does not change
+    fake_drain(a);
+    b = fake_open_at(s, SIZE_MAX, UINT64_C(86400) * 1000000);
+    assert_non_null(strptime((const char *)a->out.at, "%a %b %e %H:%M:%S %Y", &ta));
+    assert_non_null(strptime((const char *)b->out.at, "%a %b %e %H:%M:%S %Y", &tb));
+    assert_int_equal(timegm(&tb) - timegm(&ta), 86400);
+    fake_close(a);
+    done(b, s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +208,10 @@ int main(void)
         cmocka_unit_test(echo_is_not_called_again_and_again_while_there_is_no_room),
         cmocka_unit_test(echo_answers_an_empty_stream_with_an_empty_stream),
         cmocka_unit_test(discard_consumes_all_and_says_nothing),
+        cmocka_unit_test(chargen_sends_the_pattern_without_a_seam_until_the_peer_closes),
+        cmocka_unit_test(chargen_without_room_for_its_image_is_refused),
+        cmocka_unit_test(daytime_sends_one_line_of_the_present_time_and_closes),
+        cmocka_unit_test(daytime_follows_the_protocol_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,69 @@
+// chargen.c: RFC 864 over TCP: lines of 72 characters, each shifted by one, as fast as the peer
+// takes them, until it closes. What it sends is thrown away. The pattern repeats after 95 lines;
+// the image holds whole repetitions, so that each reference continues the last.
+#include <stdio.h>
+
+#include "app/apps.h"
+
+enum {
+    FIRST = ' ',
+    CHARS = '~' - ' ' + 1,  // printable ones: as many lines before the pattern repeats
+    LINE_CHARS = 72,
+    LINE_BYTES = LINE_CHARS + 2,
+    REPEATS = 4,
+    IMAGE_BYTES = CHARS * LINE_BYTES * REPEATS,
+};
+
+struct chargen_conn {
+    bool ended;  // the peer has sent its FIN
+};
+
+static int chargen_init(struct c10m_service *s, char *err, size_t err_bytes)
+{
+    uint8_t *p;
+    const struct c10m_image *image = c10m_image_reserve(s, IMAGE_BYTES, &p);
+    if (image == NULL) {
+        snprintf(err, err_bytes, "%d bytes do not fit: raise [memory] image_bytes", IMAGE_BYTES);
+        return -1;
+    }
+    for (unsigned line = 0; line < CHARS * REPEATS; line++) {
+        for (unsigned i = 0; i < LINE_CHARS; i++)
+            *p++ = (uint8_t)(FIRST + (line + i) % CHARS);
+        *p++ = '\r';
+        *p++ = '\n';
+    }
+    c10m_service_set_data(s, (void *)(uintptr_t)image);
+    return 0;
+}
+
+// Until the send queue takes no more: `writable` follows.
+static void chargen_send(struct c10m_conn *c)
+{
+    const struct chargen_conn *st = c10m_state(c);
+    const struct c10m_image *image = c10m_service_data(c10m_service_of(c));
+    while (!st->ended && c10m_send_ref(c, image, 0, IMAGE_BYTES))
+        ;
+}
+
+static size_t chargen_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    (void)c;
+    (void)data;
+    return len;
+}
+
+static void chargen_end(struct c10m_conn *c)
+{
+    struct chargen_conn *st = c10m_state(c);
+    st->ended = true;
+    c10m_shutdown(c);
+}
+
+const struct c10m_app app_chargen = {
+    .name = "chargen",
+    .init = chargen_init,
+    .open = chargen_send,
+    .data = chargen_data,
+    .end = chargen_end,
+    .writable = chargen_send,
+};

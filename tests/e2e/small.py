@@ -1,0 +1,60 @@
+"""The small services: what each answers, byte by byte, and when it closes."""
+import calendar
+import re
+import socket
+import sys
+import time
+
+HOST = sys.argv[1]
+
+
+def connect(port):
+    return socket.create_connection((HOST, port), timeout=20)
+
+
+def read_all(s, most=1 << 30):
+    got = bytearray()
+    while len(got) < most and (piece := s.recv(65536)):
+        got += piece
+    return bytes(got)
+
+
+def daytime():
+    s = connect(13)
+    line = read_all(s).decode()
+    assert re.fullmatch(r"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\r\n", line), line
+    told = calendar.timegm(time.strptime(line.strip(), "%a %b %d %H:%M:%S %Y"))
+    assert abs(told - time.time()) < 3, line
+
+
+def chargen(most):
+    s = connect(19)
+    s.sendall(b"thrown away")
+    got = read_all(s, most)
+    for i in range(0, len(got) // 74):
+        want = bytes(32 + (i + k) % 95 for k in range(72)) + b"\r\n"
+        assert got[74 * i : 74 * i + 74] == want, (i, got[74 * i : 74 * i + 74])
+    s.shutdown(socket.SHUT_WR)  # and now it ends
+    read_all(s)
+
+
+def echo():
+    s = connect(7)
+    s.sendall(b"a\0b" * 1000)
+    s.shutdown(socket.SHUT_WR)
+    assert read_all(s) == b"a\0b" * 1000
+
+
+def discard():
+    s = connect(9)
+    s.sendall(b"x" * 1000000)
+    s.shutdown(socket.SHUT_WR)
+    assert read_all(s) == b""
+
+
+daytime()
+chargen(5_000_000)
+for _ in range(50):
+    chargen(100)
+echo()
+discard()
