@@ -129,6 +129,11 @@ static int serve_main(int argc, char **argv)
     return ctl_serve(&c, &p, C10M_VERSION);
 }
 
+static int load_with_echo(int argc, char **argv)
+{
+    return load_main(argc, argv, &app_echo);
+}
+
 static int version_main(int argc, char **argv)
 {
     (void)argc;
@@ -142,7 +147,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"serve", "run the server", serve_main},
-    {"load", "generate load: hold, request", load_main},
+    {"load", "generate load: hold, request", load_with_echo},
     {"plan", "core map and memory ledger of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},

@@ -1,17 +1,23 @@
 // load.h: a compact TCP client for very many connections: 32 bytes each, found by arithmetic from
 // the address and port of an incoming segment, no table, no list.
 //
-//   connection i  =  client address first_v4 + i / LOAD_PORTS, port LOAD_PORT_FIRST + i %
-//   LOAD_PORTS
+//   connection i  =  client address first_v4 + i / LOAD_PORTS,
+//                    port LOAD_PORT_FIRST + i % LOAD_PORTS
 //
 //   CLOSED --SYN--> OPENING --SYN-ACK / ACK--> IDLE --request--> ASKED --answer / pure ACK--> IDLE
 //                                               |                                (next round)
 //                                               +--FIN--> CLOSING --FIN / ACK--> DONE
-//   RST, or LOAD_TRIES_MAX tries without answer: FAILED
+//   RST, FIN or data that nobody asked for, LOAD_TRIES_MAX tries without answer: FAILED
 //
 // One thread drives it with load_turn(). Every answer is compared byte for byte. What is lost is
-// sent again: at most `window` connections wait for something at a time, in a ring in the order in
-// which they were asked.
+// sent again: at most `window` connections wait for something at a time; each try has an entry in a
+// ring for its level (the number of tries before it), and within a level all wait equally long, so
+// that the oldest is always in front:
+//
+//   timeout of level n = min(RTO * 2^n, LOAD_RTO_MAX_MS),  RTO by RFC 6298 from all connections
+//
+// The client's clock stands still while the client does: a turn that comes more than
+// LOAD_STALL_US after the one before is counted as a stall, and no timeout comes of it.
 #pragma once
 #include "base/clock.h"
 #include "base/err.h"
@@ -20,15 +26,23 @@
 enum {
     LOAD_PORTS = 60000,  // used of each client address
     LOAD_PORT_FIRST = 1024,
+    LOAD_CONNECTIONS_MAX = 200000000,  // 3,334 addresses
     LOAD_PAYLOAD_MIN = 8,
     LOAD_PAYLOAD_MAX = 1400,
     LOAD_WINDOW_MAX = 16384,
-    LOAD_WAIT_MAX =
-        1 << 20,  // tries remembered: a lost one holds back those behind it for a timeout
-    LOAD_TIMEOUT_MS = 1000,  // then a SYN, request or FIN is sent again
-    LOAD_TRIES_MAX = 8,
+    LOAD_LEVELS = 5,
+    LOAD_WAIT_FIRST = 1 << 20,  // first tries remembered: a lost one holds those behind it
+    LOAD_WAIT_AGAIN = 1 << 17,  // the same for each later level
+    LOAD_RTO_INITIAL_MS = 1000,
+    LOAD_RTO_MIN_MS = 200,  // as Linux
+    LOAD_RTO_MAX_MS = 4000,
+    LOAD_TRIES_MAX = 12,   // at the shortest RTO 17 s
+    LOAD_AGAIN_MAX = 256,  // sent again in a turn
+    LOAD_STALL_US = 20000,
     LOAD_BUCKETS = 64 * 16,  // of the latency histogram: 16 a power of two
 };
+
+static_assert(LOAD_PORT_FIRST + LOAD_PORTS <= 65536, "a port has 16 bits");
 
 enum load_state {
     LOAD_CLOSED,
@@ -50,7 +64,8 @@ struct load_conn {
     uint16_t got;  // bytes of the answer so far
     uint8_t state;
     uint8_t tries;
-    uint32_t pad;
+    bool wrong;  // the answer so far has bytes that were not expected
+    uint8_t spare[3];
 };
 
 static_assert(sizeof(struct load_conn) == 32, "ten million are 320 MB, two a line");
@@ -76,13 +91,17 @@ struct load_params {
 // load_counters: what the server did (answers), what was lost, and what the client could not do.
 struct load_counters {
     uint64_t opened, answered, closed;
-    uint64_t wrong;       // answers with other bytes than were sent, or out of place
-    uint64_t failed;      // connections reset or given up
-    uint64_t repeated;    // SYNs, requests and FINs sent again
-    uint64_t duplicates;  // segments that brought nothing new
-    uint64_t strangers;   // packets for no connection of ours
+    uint64_t asked;   // requests, each once however often it was sent
+    uint64_t wrong;   // answers with other bytes than were sent, out of place, or unasked for
+    uint64_t failed;  // connections reset, given up, or ended by the server too early
+    uint64_t retransmitted;  // SYNs, requests and FINs sent again
+    uint64_t duplicates;     // segments that could not be used: seen before, or out of order
+    uint64_t damaged;        // frames with a wrong checksum or a length that lies
+    uint64_t strangers;      // packets for no connection of ours
     uint64_t rx_packets, tx_packets;
-    uint64_t client_pool_empty, client_tx_full;  // never charged to the server
+    // What the client could not do; never charged to the server.
+    uint64_t client_pool_empty, client_tx_full;
+    uint64_t client_stalls, client_stalled_us;
 };
 
 struct load;
@@ -94,13 +113,20 @@ void load_free(struct load *l);
 enum load_phase { LOAD_OPEN, LOAD_ASK, LOAD_CLOSE, LOAD_END };
 
 // load_turn: takes what has come, sends what may be sent; goes through the phases by itself.
-// Returns the present one.
+// now_us: any clock that does not go back. Returns the present phase.
 enum load_phase load_turn(struct load *l, uint64_t now_us);
 
 // load_stop_asking: no request after those under way.
 void load_stop_asking(struct load *l);
 
 const struct load_counters *load_counters(const struct load *l);
+
+// load_lost: requests without an answer, those included that a failed connection never sent.
+uint64_t load_lost(const struct load *l);
+
+// load_all_right: each connection was opened, every answer came and was right, and so did the end
+// if the connections were to be closed.
+bool load_all_right(const struct load *l);
 
 // load_percentile_us: latency of an answer below which `part` (0..1) of the answers lie; 6 %
 // resolution.
@@ -110,3 +136,22 @@ double load_percentile_us(const struct load *l, double part);
 // power of four, walked until it falls below n (Black, Rogaway, "Ciphers with arbitrary finite
 // domains", 2002).
 uint32_t load_permute(uint32_t i, uint32_t n, uint64_t key);
+
+// load_host, load_port: connection i's address, counted from the first, and its port.
+static inline uint32_t load_host(uint32_t i)
+{
+    return i / LOAD_PORTS;
+}
+
+static inline uint16_t load_port(uint32_t i)
+{
+    return (uint16_t)(LOAD_PORT_FIRST + i % LOAD_PORTS);
+}
+
+// load_index: the connection of this address and port among n; UINT32_MAX: none has them.
+static inline uint32_t load_index(uint32_t host, uint16_t port, uint32_t n)
+{
+    const uint32_t at = (uint32_t)port - LOAD_PORT_FIRST;
+    const uint64_t i = (uint64_t)host * LOAD_PORTS + at;
+    return at < LOAD_PORTS && i < n ? (uint32_t)i : UINT32_MAX;
+}

@@ -2,6 +2,6 @@
 #pragma once
 #include "c10m/app.h"
 
-// load_main: argv[0] is "load", argv[1] hold or request. Exit status: 0 every answer came and was
-// right, 1 not, or it could not start; 2 bad usage.
-int load_main(int argc, char **argv);
+// load_main: argv[0] is "load", argv[1] the kind of load. echo: the application that answers.
+// Exit status: 0 every answer came and was right; 1 not, or it could not start; 2 bad usage.
+int load_main(int argc, char **argv, const struct c10m_app *echo);

@@ -1,0 +1,255 @@
+#include <string.h>
+
+#include "load/load_internal.h"
+
+// What connection `conn` asks in its round: no two requests are alike.
+static uint64_t mark_of(uint32_t conn, uint32_t round)
+{
+    return ((uint64_t)conn << 32 | (round + 1)) * 0x9e3779b97f4a7c15ULL;
+}
+
+static void fill(uint8_t *data, uint32_t n, uint64_t mark)
+{
+    for (uint32_t at = 0; at < n; at += 8) {
+        const uint64_t word = mark + at;
+        memcpy(data + at, &word, MIN(8u, n - at));
+    }
+}
+
+void load_flush(struct load *l)
+{
+    struct port *port = l->p.port;
+    uint32_t sent = 0;
+    while (sent < l->n_out) {
+        const uint16_t took =
+            port->ops->tx_burst(port, 0, l->out + sent, (uint16_t)(l->n_out - sent));
+        if (took == 0)
+            break;
+        sent += took;
+    }
+    l->c.tx_packets += sent;
+    if (sent < l->n_out) {  // sent again by the timer
+        l->c.client_tx_full += l->n_out - sent;
+        pkt_free_bulk(l->out + sent, l->n_out - sent);
+    }
+    l->n_out = 0;
+}
+
+static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
+{
+    const struct load_conn *c = &l->conns[i];
+    if (l->n_out == LOAD_OUT_MAX)
+        load_flush(l);
+    struct pkt *p;
+    if (!pkt_alloc_bulk(l->p.pool, &p, 1)) {
+        l->c.client_pool_empty++;
+        return;
+    }
+    struct seg_out s = {
+        .key = {ip_from_v4(l->p.server_v4), l->p.server_port, load_port(i), 0, 0},
+        .seq = c->snd_nxt,
+        .ack = c->rcv_nxt,
+        .ts_val = l->now_ms,
+        .ts_ecr = c->ts_recent,
+        .data = {l->payload},
+        .data_len = {(uint16_t)payload},
+        .wnd = 65535,
+        .mss = 1460,
+        .flags = flags,
+        .opts = l->p.timestamps ? SEG_OPT_TS : 0,
+    };
+    l->from.v4_raw = raw32(l->p.first_v4 + load_host(i));
+    const bool syn = flags & SEG_SYN;
+    if (syn) {
+        s.opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
+        s.seq--;
+        s.ack = 0;
+    }
+    if (payload != 0)
+        fill(l->payload, payload, mark_of(i, c->round));
+    const uint32_t head = wire_tcp_head_bytes(&s);
+    const uint32_t len =
+        syn ? wire_build_tcp4(pkt_data(p), &l->from, l->server_mac_word, &s, head, true, false)
+            : wire_build_tcp4(pkt_data(p), &l->from, l->server_mac_word, &s, head, false, false);
+    pkt_set_len(p, len);
+    l->out[l->n_out++] = p;
+}
+
+static void send_ack(struct load *l, uint32_t i)
+{
+    send_segment(l, i, SEG_ACK, 0);
+}
+
+void load_ask(struct load *l, uint32_t i)
+{
+    struct load_conn *c = &l->conns[i];
+    if (c->state == LOAD_OPENING)
+        send_segment(l, i, SEG_SYN, 0);
+    else if (c->state == LOAD_ASKED)
+        send_segment(l, i, SEG_ACK | SEG_PSH, l->p.payload);
+    else
+        send_segment(l, i, SEG_ACK | SEG_FIN, 0);
+    c->sent_ms = l->now_ms;
+    load_wait_add(l, i);
+}
+
+void load_start(struct load *l, uint32_t i, enum load_state state)
+{
+    struct load_conn *c = &l->conns[i];
+    if (state == LOAD_OPENING)
+        c->snd_nxt = (uint32_t)mark_of(i, UINT32_MAX - 1) + 1;
+    c->state = (uint8_t)state;
+    c->tries = 1;
+    c->got = 0;
+    c->wrong = false;
+    c->sent_us = (uint32_t)l->now_us;
+    l->c.asked += state == LOAD_ASKED;
+    l->in_flight++;
+    load_ask(l, i);
+}
+
+static uint32_t answered(struct load *l, struct load_conn *c, enum load_state state)
+{
+    const uint32_t us = (uint32_t)l->now_us - c->sent_us;
+    load_wait_answered(l, c, us);
+    c->state = (uint8_t)state;
+    l->in_flight--;
+    return us;
+}
+
+void load_fail(struct load *l, uint32_t i)
+{
+    struct load_conn *c = &l->conns[i];
+    l->in_flight -= load_waits(c);
+    c->state = LOAD_FAILED;
+    l->c.failed++;
+}
+
+// RST to a server that still takes the connection for open (RFC 9293 3.10.7.1: SEQ = SEG.ACK).
+static void reset_peer(struct load *l, uint32_t i, const struct seg_in *s)
+{
+    l->conns[i].snd_nxt = s->ack;
+    send_segment(l, i, SEG_RST | SEG_ACK, 0);
+}
+
+// RFC 9293 3.10.7.3: a SYN-SENT connection takes only an RST that acknowledges its SYN; RFC 5961
+// 3.2: any other only one of exactly the sequence number that is expected.
+static void reset_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    const bool opening = c->state == LOAD_OPENING;
+    if (c->state == LOAD_CLOSED || c->state == LOAD_DONE || c->state == LOAD_FAILED ||
+        (opening && (!(s->flags & SEG_ACK) || s->ack != c->snd_nxt))) {
+        l->c.duplicates++;
+    } else if (!opening && s->seq != c->rcv_nxt) {
+        l->c.duplicates++;
+        if (!time_before(s->seq, c->rcv_nxt))
+            send_ack(l, i);
+    } else {
+        load_fail(l, i);
+    }
+}
+
+static void opening_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    if ((s->flags & (SEG_SYN | SEG_ACK)) != (SEG_SYN | SEG_ACK)) {
+        l->c.duplicates++;
+        return;
+    }
+    if (s->ack != c->snd_nxt) {
+        l->c.wrong++;
+        return;
+    }
+    c->rcv_nxt = s->seq + 1;
+    c->ts_recent = s->ts_val;
+    answered(l, c, LOAD_IDLE);
+    l->c.opened++;
+    send_ack(l, i);
+}
+
+// What no request asked for, or the end of a connection that nobody wanted to end.
+static void unasked_input(struct load *l, uint32_t i, const struct seg_in *s)
+{
+    load_fail(l, i);
+    reset_peer(l, i, s);
+}
+
+static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    c->snd_nxt += l->p.payload;
+    l->c.wrong += c->wrong || s->ack != c->snd_nxt;
+    c->round++;
+    l->c.answered++;
+    load_count_latency(l, answered(l, c, LOAD_IDLE));
+    send_ack(l, i);
+}
+
+// The answer, in one or several segments, in order; what comes again is acknowledged again. False:
+// nothing behind this data counts.
+static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s,
+                       const uint8_t *data)
+{
+    const uint32_t old = c->rcv_nxt - s->seq;  // bytes of it that came before
+    if (old >= s->data_len) {
+        l->c.duplicates++;
+        send_ack(l, i);
+        return old == s->data_len;
+    }
+    const uint32_t fresh = s->data_len - old;
+    if (c->state != LOAD_ASKED || c->got + fresh > l->p.payload) {
+        l->c.wrong++;
+        unasked_input(l, i, s);
+        return false;
+    }
+    uint8_t expected[LOAD_PAYLOAD_MAX + 8];
+    fill(expected, l->p.payload, mark_of(i, c->round));
+    if (memcmp(expected + c->got, data + old, fresh) != 0)
+        c->wrong = true;
+    c->got = (uint16_t)(c->got + fresh);
+    c->rcv_nxt += fresh;
+    if (s->opts & SEG_OPT_TS && time_before(c->ts_recent, s->ts_val))
+        c->ts_recent = s->ts_val;
+    if (c->got == l->p.payload)
+        answer_complete(l, i, c, s);
+    return true;
+}
+
+static void fin_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    if (s->seq + s->data_len != c->rcv_nxt) {
+        l->c.duplicates++;
+        return;
+    }
+    if (c->state != LOAD_CLOSING) {
+        unasked_input(l, i, s);
+        return;
+    }
+    if (s->ack != c->snd_nxt + 1)
+        return;  // it will come again with the acknowledgement of ours
+    c->rcv_nxt++;
+    c->snd_nxt++;
+    answered(l, c, LOAD_DONE);
+    l->c.closed++;
+    send_ack(l, i);
+}
+
+void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data)
+{
+    struct load_conn *c = &l->conns[i];
+    if (unlikely(s->flags & SEG_RST)) {
+        reset_input(l, i, c, s);
+    } else if (c->state == LOAD_OPENING) {
+        opening_input(l, i, c, s);
+    } else if (c->state == LOAD_CLOSED) {
+        l->c.strangers++;
+    } else if (unlikely(c->state == LOAD_FAILED)) {
+        if (s->data_len != 0 || s->flags & (SEG_SYN | SEG_FIN))
+            reset_peer(l, i, s);
+    } else if (unlikely(s->flags & SEG_SYN || c->state == LOAD_DONE)) {
+        l->c.duplicates++;  // our ACK was lost
+        send_ack(l, i);
+    } else {
+        const bool go_on = s->data_len == 0 || data_input(l, i, c, s, data);
+        if (go_on && s->flags & SEG_FIN)
+            fin_input(l, i, c, s);
+    }
+}

@@ -1,0 +1,88 @@
+// load_internal.h: the client's inside: load.c (phases), load_conn.c (one connection's segments),
+// load_wait.c (what waits for an answer).
+#pragma once
+#include "load/load.h"
+#include "wire/build.h"
+#include "wire/seg.h"
+
+enum {
+    LOAD_OUT_MAX = 256,  // packets made in a turn before they go to the port
+};
+
+// load_try: one segment that wants an answer. It stands for connection conn as long as that waits
+// and its last try was at sent_ms.
+struct load_try {
+    uint32_t conn;
+    uint32_t sent_ms;
+};
+
+// load_level: tries in the order in which they were made; head and tail run freely.
+struct load_level {
+    struct load_try *tries;
+    uint32_t head, tail, slots;
+};
+
+struct load {
+    struct load_params p;
+    struct load_counters c;
+    struct load_conn *conns;
+    struct wire_from from;  // v4_raw is set for each packet
+    uint64_t server_mac_word;
+    uint64_t own_mac_shl16;
+    enum load_phase phase;
+    bool stop_asking;
+    uint32_t cursor;  // connections of this phase or round that have been started
+    uint32_t round;
+    uint32_t in_flight;
+    struct load_level levels[LOAD_LEVELS];
+    uint32_t srtt_us, rttvar_us;  // RFC 6298; srtt_us 0: nothing measured yet
+    uint32_t rto_ms;
+    bool turned;       // there was a turn
+    uint64_t real_us;  // the caller's clock in the last turn
+    uint64_t now_us;   // the same without the client's stalls
+    uint32_t now_ms;
+    uint32_t n_out;
+    struct pkt *out[LOAD_OUT_MAX];
+    uint64_t histogram[LOAD_BUCKETS];
+    uint8_t payload[LOAD_PAYLOAD_MAX + 8];
+};
+
+static inline bool load_waits(const struct load_conn *c)
+{
+    return c->state == LOAD_OPENING || c->state == LOAD_ASKED || c->state == LOAD_CLOSING;
+}
+
+// load_flush: gives what was made to the port; what it does not take is lost, counted.
+void load_flush(struct load *l);
+
+// load_start: connection i goes to OPENING, ASKED or CLOSING, which sends its first try.
+void load_start(struct load *l, uint32_t i, enum load_state state);
+
+// load_ask: sends the segment that connection i's state calls for.
+void load_ask(struct load *l, uint32_t i);
+
+// load_fail: gives connection i up.
+void load_fail(struct load *l, uint32_t i);
+
+// load_segment_input: one checked segment of connection i; data are its s->data_len bytes.
+void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data);
+
+// load_wait_init: 0, or -1 without memory. load_wait_free: also after a failed init.
+int load_wait_init(struct load *l);
+void load_wait_free(struct load *l);
+
+// load_wait_room: first tries that can be remembered now.
+uint32_t load_wait_room(const struct load *l);
+
+// load_wait_add: connection i has just been asked: its last try waits from now on.
+void load_wait_add(struct load *l, uint32_t i);
+
+// load_wait_answered: connection c's answer has come, us after the first try.
+void load_wait_answered(struct load *l, const struct load_conn *c, uint32_t us);
+
+// load_wait_expire: sends again what has waited for too long, and gives up what was tried
+// LOAD_TRIES_MAX times.
+void load_wait_expire(struct load *l);
+
+// load_count_latency: one answer.
+void load_count_latency(struct load *l, uint32_t us);

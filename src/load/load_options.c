@@ -1,0 +1,316 @@
+#include "load/load_options.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/fault.h"
+
+enum { ON_HOLD = 1 << LOAD_HOLD, ON_REQUEST = 1 << LOAD_REQUEST, ON_ALL = ON_HOLD | ON_REQUEST };
+
+static const struct {
+    const char *name, *help;
+    uint32_t connections;  // default
+} kinds[] = {
+    [LOAD_HOLD] = {"hold", "opens connections, then asks each of them, round by round", 1000000},
+    [LOAD_REQUEST] = {"request", "asks again as soon as the answer has come, for some seconds",
+                      1000},
+};
+
+// A number with k or M behind it, nothing else.
+static bool parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+    char *end;
+    if (*text < '0' || *text > '9')  // strtoull takes a sign and spaces
+        return false;
+    uint64_t v = strtoull(text, &end, 10), unit = 1;
+    if (*end == 'k' || *end == 'K')
+        unit = 1000;
+    else if (*end == 'M')
+        unit = 1000000;
+    end += unit != 1;
+    *out = v * unit;
+    return *end == '\0' && v <= UINT64_MAX / unit && *out >= min && *out <= max;
+}
+
+static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+    uint64_t v;
+    const bool good = parse_u64(text, min, max, &v);
+    *out = (uint32_t)v;
+    return good;
+}
+
+static bool parse_real(const char *text, double max, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out) && *out >= 0 && *out <= max;
+}
+
+static bool parse_connections(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_CONNECTIONS_MAX, &o->connections);
+}
+
+static bool parse_rounds(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, 1000000, &o->rounds);
+}
+
+static bool parse_seconds(const char *text, struct load_options *o)
+{
+    return parse_real(text, 86400, &o->seconds) && o->seconds > 0;
+}
+
+static bool parse_order(const char *text, struct load_options *o)
+{
+    o->order = strcmp(text, "turn") == 0 ? LOAD_IN_TURN : LOAD_RANDOM;
+    return o->order == LOAD_IN_TURN || strcmp(text, "random") == 0;
+}
+
+static bool parse_payload(const char *text, struct load_options *o)
+{
+    return parse_u32(text, LOAD_PAYLOAD_MIN, LOAD_PAYLOAD_MAX, &o->payload);
+}
+
+static bool parse_window(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_RING_SLOTS / 4, &o->window);
+}
+
+static bool parse_seed(const char *text, struct load_options *o)
+{
+    return parse_u64(text, 0, UINT64_MAX, &o->seed);
+}
+
+static bool parse_pages(const char *text, struct load_options *o)
+{
+    static const char *const names[] = {
+        [PAGES_AUTO] = "auto", [PAGES_1G] = "1G", [PAGES_2M] = "2M", [PAGES_NONE] = "none"};
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(text, names[i]) == 0) {
+            o->pages = (enum pages_kind)i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_cpus(const char *text, struct load_options *o)
+{
+    char a[16];
+    const char *comma = strchr(text, ',');
+    if (comma == NULL || comma - text >= (long)sizeof(a))
+        return false;
+    memcpy(a, text, (size_t)(comma - text));
+    a[comma - text] = '\0';
+    const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_CONF) - 1;
+    return parse_u32(a, 0, last, &o->client_cpu) && parse_u32(comma + 1, 0, last, &o->server_cpu) &&
+           o->client_cpu != o->server_cpu;
+}
+
+static bool parse_percent(const char *text, uint32_t *ppm)
+{
+    double percent;
+    const bool good = parse_real(text, 100, &percent);
+    *ppm = good ? (uint32_t)(percent * (FAULT_PPM / 100) + 0.5) : 0;
+    return good;
+}
+
+static bool parse_fault(const char *key, const char *value, struct load_faults *f)
+{
+    const struct {
+        const char *name;
+        uint32_t *ppm;
+    } percents[] = {{"loss", &f->loss_ppm},
+                    {"reorder", &f->reorder_ppm},
+                    {"duplicate", &f->duplicate_ppm},
+                    {"corrupt", &f->corrupt_ppm},
+                    {"falsify", &f->falsify_ppm}};
+    for (unsigned i = 0; i < ARRAY_LEN(percents); i++)
+        if (strcmp(key, percents[i].name) == 0)
+            return parse_percent(value, percents[i].ppm);
+    return strcmp(key, "delay") == 0 && parse_u32(value, 0, FAULT_DELAY_MS_MAX, &f->delay_ms);
+}
+
+static bool parse_faults(const char *text, struct load_options *o)
+{
+    char copy[256];
+    const size_t len = strlen(text);
+    if (len == 0 || len >= sizeof(copy) || text[len - 1] == ',')
+        return false;
+    memcpy(copy, text, len + 1);
+    for (char *rest = copy, *item; (item = strsep(&rest, ",")) != NULL;) {
+        char *value = strchr(item, '=');
+        if (value == NULL)
+            return false;
+        *value++ = '\0';
+        if (!parse_fault(item, value, &o->faults))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_close(const char *text, struct load_options *o)
+{
+    (void)text;
+    return o->close = true;
+}
+
+static bool parse_no_timestamps(const char *text, struct load_options *o)
+{
+    (void)text;
+    o->timestamps = false;
+    return true;
+}
+
+static bool parse_json(const char *text, struct load_options *o)
+{
+    (void)text;
+    return o->json = true;
+}
+
+static bool parse_quiet(const char *text, struct load_options *o)
+{
+    (void)text;
+    return o->quiet = true;
+}
+
+static const struct row {
+    const char *name;
+    const char *value;  // what it is called in the help; NULL: takes none
+    unsigned loads;     // that know it
+    const char *help;
+    const char *expected;
+    bool (*parse)(const char *text, struct load_options *o);
+} rows[] = {
+    {"connections", "N", ON_ALL, "default 1M (hold), 1k (request)", "1 to 200M", parse_connections},
+    {"rounds", "N", ON_HOLD, "requests of each connection (default 3)", "1 to 1M", parse_rounds},
+    {"seconds", "S", ON_REQUEST, "for how long (default 5)", "more than 0, at most 86400",
+     parse_seconds},
+    {"order", "ORDER", ON_ALL, "connections at `random` (default) or in `turn`", "random or turn",
+     parse_order},
+    {"payload", "BYTES", ON_ALL, "of a request (default 64)", "8 to 1400", parse_payload},
+    {"window", "N", ON_ALL, "connections that wait for an answer at a time (default 1024)",
+     "1 to 2048", parse_window},
+    {"close", NULL, ON_ALL, "close every connection in the end", NULL, parse_close},
+    {"fault", "LIST", ON_ALL, "trouble on the wire, as below",
+     "loss, reorder, duplicate, corrupt, falsify (percent, 0 to 100) or delay (ms, 0 to 10000), "
+     "each as NAME=NUMBER, separated by commas,",
+     parse_faults},
+    {"no-timestamps", NULL, ON_ALL, "do not offer the timestamp option", NULL, parse_no_timestamps},
+    {"hugepage", "KIND", ON_ALL, "auto (default), 2M, 1G or none", "auto, 2M, 1G or none",
+     parse_pages},
+    {"seed", "N", ON_ALL, "of the order and of faults (default 1)", "a number", parse_seed},
+    {"cpus", "A,B", ON_ALL, "the client's and the server's CPU (default 0,1)",
+     "two different CPUs of this machine, as in 0,1,", parse_cpus},
+    {"json", NULL, ON_ALL, "one JSON object instead of the table", NULL, parse_json},
+    {"quiet", NULL, ON_ALL, "no line per second", NULL, parse_quiet},
+};
+
+static_assert(LOAD_CONNECTIONS_MAX == 200000000 && LOAD_PAYLOAD_MIN == 8 &&
+                  LOAD_PAYLOAD_MAX == 1400 && LOAD_RING_SLOTS / 4 == 2048 &&
+                  FAULT_DELAY_MS_MAX == 10000,
+              "the rows say so");
+
+const char *load_kind_name(enum load_kind kind)
+{
+    return kinds[kind].name;
+}
+
+bool load_faults_on(const struct load_faults *f)
+{
+    return (f->loss_ppm | f->reorder_ppm | f->duplicate_ppm | f->corrupt_ppm | f->delay_ms) != 0;
+}
+
+static int find_kind(int argc, char **argv, struct load_options *o, struct err *err)
+{
+    if (argc < 2)
+        return err_set(err, "which load? hold or request was expected; see --help");
+    for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(argv[1], kinds[i].name) == 0) {
+            o->kind = (enum load_kind)i;
+            o->connections = kinds[i].connections;
+            return 0;
+        }
+    return err_set(err, "%s: hold or request was expected; see --help", argv[1]);
+}
+
+static int take(const struct row *r, const char *value, struct load_options *o, struct err *err)
+{
+    if ((r->loads >> o->kind & 1) == 0)
+        return err_set(err, "--%s: not with %s", r->name, kinds[o->kind].name);
+    return r->parse(value, o)
+               ? 0
+               : err_set(err, "--%s %s: %s was expected", r->name, value, r->expected);
+}
+
+int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err)
+{
+    enum { VALUE = 256 };  // of the first row's option
+    struct option table[ARRAY_LEN(rows) + 2] = {{"help", no_argument, NULL, 'h'}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        table[i + 1] = (struct option){rows[i].name, rows[i].value != NULL, NULL, VALUE + (int)i};
+    *o = (struct load_options){.rounds = 3,
+                               .window = 1024,
+                               .payload = 64,
+                               .seconds = 5,
+                               .seed = 1,
+                               .server_cpu = 1,
+                               .timestamps = true};
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return 1;
+    if (find_kind(argc, argv, o, err) != 0)
+        return -1;
+    argc--, argv++;
+    optind = 0;  // anew, also after a scan that stopped within an argument
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "+:h", table, NULL)) != -1;) {
+        if (c == 'h')
+            return 1;
+        if (c == ':')
+            return err_set(err, "%s: a value was expected", argv[optind - 1]);
+        if (c == '?' && optopt != 0 && optopt < VALUE)
+            return err_set(err, "-%c: no such option; see --help", optopt);
+        if (c == '?')
+            return err_set(err, "%s: no such option; see --help", argv[optind - 1]);
+        if (take(&rows[c - VALUE], optarg, o, err) != 0)
+            return -1;
+    }
+    if (optind < argc)
+        return err_set(err, "%s: no such argument; see --help", argv[optind]);
+    return 0;
+}
+
+static const char *only(unsigned loads)
+{
+    return loads == ON_HOLD ? "hold: " : loads == ON_REQUEST ? "request: " : "";
+}
+
+void load_options_help(struct text *out)
+{
+    text_printf(out, "usage: c10m load LOAD [OPTIONS]\n\n");
+    for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
+        text_printf(out, "  %-8s %s\n", kinds[i].name, kinds[i].help);
+    text_printf(out,
+                "\nA server with the echo service runs in the same process, joined by a wire that\n"
+                "copies. Every answer is compared byte for byte and acknowledged by a segment of\n"
+                "its own. What is lost is sent again.\n\n");
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        char left[32];
+        snprintf(left, sizeof(left), "--%s %s", rows[i].name,
+                 rows[i].value != NULL ? rows[i].value : "");
+        text_printf(out, "  %-18s %s%s\n", left, only(rows[i].loads), rows[i].help);
+    }
+    text_printf(out,
+                "\nNumbers may end in k or M. LIST of --fault: NAME=PERCENT, separated by commas;\n"
+                "each way, by the seed: loss, reorder, duplicate, corrupt (one bit, which a\n"
+                "checksum notices); delay=MS. falsify is no trouble of the wire: the server\n"
+                "changes one bit in so many of its answers, which the client must notice.\n"
+                "  c10m load hold --connections 10k --fault loss=2,reorder=2,duplicate=1\n"
+                "\nExit status: 0 every answer came and was right; 1 not, or it could not start;\n"
+                "2 bad usage.\n");
+}

@@ -1,0 +1,42 @@
+// load_options.h: what the user of `c10m load` asked for.
+#pragma once
+#include "base/err.h"
+#include "base/text.h"
+#include "load/load.h"
+#include "mem/page_supply.h"
+
+enum load_kind { LOAD_HOLD, LOAD_REQUEST };
+
+enum { LOAD_RING_SLOTS = 8192 };  // of the wire between client and server
+
+// load_faults: trouble on the wire, each way; and answers that the server makes wrong on purpose.
+struct load_faults {
+    uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;
+    uint32_t delay_ms;
+    uint32_t falsify_ppm;
+};
+
+struct load_options {
+    enum load_kind kind;
+    uint32_t connections, rounds, window, payload;
+    double seconds;
+    enum load_order order;
+    uint64_t seed;
+    unsigned client_cpu, server_cpu;
+    enum pages_kind pages;
+    struct load_faults faults;
+    bool timestamps, close, json, quiet;
+};
+
+// load_kind_name: as on the command line.
+const char *load_kind_name(enum load_kind kind);
+
+// load_faults_on: is there a fault port to be put in between?
+bool load_faults_on(const struct load_faults *f);
+
+// load_options_parse: argv[1] names the load, options follow; defaults are filled in. 0: go on; 1:
+// help was asked for; -1: *err is a line for the user.
+int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err);
+
+// load_options_help: the text of --help.
+void load_options_help(struct text *out);

@@ -1,0 +1,148 @@
+#include "load/load_report.h"
+
+static double per(double value, double by)
+{
+    return by > 0 ? value / by : 0;
+}
+
+static uint64_t busy_cycles(const struct load_result *r)
+{
+    uint64_t sum = 0;
+    for (unsigned s = 0; s < STAGE_idle; s++)
+        sum += r->asked_to.cycles[s] - r->asked_from.cycles[s];
+    return sum;
+}
+
+static double asked_packets(const struct load_result *r)
+{
+    return (double)(r->asked_to.c.rx_packets - r->asked_from.c.rx_packets);
+}
+
+// One figure of the JSON object: name and value; the comma stands in front of all but the first.
+static void put(struct text *out, const char *name, uint64_t value)
+{
+    text_printf(out, ",\"%s\":%llu", name, (unsigned long long)value);
+}
+
+static void put_real(struct text *out, const char *name, double value, int places)
+{
+    text_printf(out, ",\"%s\":%.*f", name, places, value);
+}
+
+static void put_faults(struct text *out, const char *name, const struct fault_counts *f)
+{
+    text_printf(out,
+                ",\"%s\":{\"seen\":%llu,\"lost\":%llu,\"reordered\":%llu,\"duplicated\":%llu,"
+                "\"corrupted\":%llu}",
+                name, (unsigned long long)f->seen, (unsigned long long)f->lost,
+                (unsigned long long)f->reordered, (unsigned long long)f->duplicated,
+                (unsigned long long)f->corrupted);
+}
+
+void load_report_json(const struct load_result *r, struct text *out)
+{
+    const struct load_counters *c = load_counters(r->load);
+    const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
+    text_printf(out, "{\"load\":\"%s\",\"ok\":%s", load_kind_name(r->options->kind),
+                r->ok ? "true" : "false");
+    put(out, "connections", r->options->connections);
+    put(out, "opened", c->opened);
+    put(out, "asked", c->asked);
+    put(out, "answered", c->answered);
+    put(out, "closed", c->closed);
+    put(out, "lost", load_lost(r->load));
+    put(out, "wrong", c->wrong);
+    put(out, "failed", c->failed);
+    put(out, "retransmitted", c->retransmitted);
+    put(out, "server_retransmitted", r->server_retransmitted);
+    put(out, "duplicates", c->duplicates);
+    put(out, "damaged", c->damaged);
+    put(out, "strangers", c->strangers);
+    put(out, "client_pool_empty", c->client_pool_empty);
+    put(out, "client_tx_full", c->client_tx_full);
+    put(out, "client_stalls", c->client_stalls);
+    put(out, "client_stalled_us", c->client_stalled_us);
+    put(out, "falsified", r->falsified);
+    put_faults(out, "faults_to_server", &r->to_server);
+    put_faults(out, "faults_to_client", &r->to_client);
+    put_real(out, "open_s", r->open_s, 3);
+    put_real(out, "ask_s", r->ask_s, 3);
+    put_real(out, "close_s", r->close_s, 3);
+    put_real(out, "opens_per_s", per((double)c->opened, r->open_s), 0);
+    put_real(out, "answers_per_s", per((double)c->answered, r->ask_s), 0);
+    put_real(out, "server_cycles_per_packet", per(cycles, packets), 1);
+    put_real(out, "server_busy_mpps", per(r->tsc_hz * packets, cycles) / 1e6, 3);
+    put_real(out, "p50_us", load_percentile_us(r->load, 0.5), 0);
+    put_real(out, "p99_us", load_percentile_us(r->load, 0.99), 0);
+    put_real(out, "p999_us", load_percentile_us(r->load, 0.999), 0);
+    put_real(out, "max_us", load_percentile_us(r->load, 1), 0);
+    text_printf(out, "}\n");
+}
+
+static void table_faults(struct text *out, const char *name, const struct fault_counts *f)
+{
+    text_printf(out,
+                "%-13s of %llu frames lost %llu, reordered %llu, duplicated %llu, corrupted %llu\n",
+                name, (unsigned long long)f->seen, (unsigned long long)f->lost,
+                (unsigned long long)f->reordered, (unsigned long long)f->duplicated,
+                (unsigned long long)f->corrupted);
+}
+
+static void table_server(const struct load_result *r, struct text *out)
+{
+    const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
+    text_printf(out,
+                "server        %.1f cycles a received packet while asked%s, %.2f Mpps of busy "
+                "time\n",
+                per(cycles, packets),
+                load_faults_on(&r->options->faults) ? ", faults included" : "",
+                per(r->tsc_hz * packets, cycles) / 1e6);
+}
+
+void load_report_table(const struct load_result *r, struct text *out)
+{
+    const struct load_counters *c = load_counters(r->load);
+    text_printf(out, "connections   %u opened %llu in %.2f s: %.0f a second\n",
+                r->options->connections, (unsigned long long)c->opened, r->open_s,
+                per((double)c->opened, r->open_s));
+    text_printf(out, "answers       %llu in %.2f s: %.0f a second; lost %llu, wrong %llu\n",
+                (unsigned long long)c->answered, r->ask_s, per((double)c->answered, r->ask_s),
+                (unsigned long long)load_lost(r->load), (unsigned long long)c->wrong);
+    if (r->options->close)
+        text_printf(out, "closed        %llu in %.2f s: %.0f a second\n",
+                    (unsigned long long)c->closed, r->close_s, per((double)c->closed, r->close_s));
+    text_printf(out, "failed        %llu connections\n", (unsigned long long)c->failed);
+    text_printf(out, "latency       p50 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us\n",
+                load_percentile_us(r->load, 0.5), load_percentile_us(r->load, 0.99),
+                load_percentile_us(r->load, 0.999), load_percentile_us(r->load, 1));
+    text_printf(out, "retransmitted %llu by the client, %llu by the server\n",
+                (unsigned long long)c->retransmitted, (unsigned long long)r->server_retransmitted);
+    text_printf(out, "received      duplicates %llu, damaged %llu, strangers %llu\n",
+                (unsigned long long)c->duplicates, (unsigned long long)c->damaged,
+                (unsigned long long)c->strangers);
+    text_printf(out,
+                "client        pool empty %llu, wire full %llu, stalls %llu of %.1f ms in all\n",
+                (unsigned long long)c->client_pool_empty, (unsigned long long)c->client_tx_full,
+                (unsigned long long)c->client_stalls, (double)c->client_stalled_us / 1e3);
+    if (load_faults_on(&r->options->faults)) {
+        table_faults(out, "to the server", &r->to_server);
+        table_faults(out, "to the client", &r->to_client);
+    }
+    if (r->options->faults.falsify_ppm != 0)
+        text_printf(out, "falsified     %llu answers\n", (unsigned long long)r->falsified);
+    table_server(r, out);
+    text_printf(out, "verdict       %s\n",
+                r->ok ? "every answer came and was right" : "FAILED: not every answer was right");
+}
+
+void load_report_progress(const struct load *l, uint64_t second, struct text *out)
+{
+    const struct load_counters *c = load_counters(l);
+    text_printf(out,
+                "%4llu s  opened %llu  answered %llu  closed %llu  wrong %llu  failed %llu  "
+                "retransmitted %llu\n",
+                (unsigned long long)second, (unsigned long long)c->opened,
+                (unsigned long long)c->answered, (unsigned long long)c->closed,
+                (unsigned long long)c->wrong, (unsigned long long)c->failed,
+                (unsigned long long)c->retransmitted);
+}

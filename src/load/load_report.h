@@ -1,0 +1,29 @@
+// load_report.h: what a run of `c10m load` found, as a table and as one JSON object.
+#pragma once
+#include "base/text.h"
+#include "drivers/fault.h"
+#include "load/load.h"
+#include "load/load_options.h"
+#include "stat/counters.h"
+
+// load_result: all that the report is made of.
+struct load_result {
+    const struct load_options *options;
+    const struct load *load;
+    bool ok;
+    double open_s, ask_s, close_s;
+    double tsc_hz;
+    struct core_stats asked_from, asked_to;  // the server's counters around the phase of asking
+    uint64_t server_retransmitted;           // segments, from the start on
+    struct fault_counts to_server, to_client;
+    uint64_t falsified;
+};
+
+// load_report_json: one object in one line.
+void load_report_json(const struct load_result *r, struct text *out);
+
+// load_report_table: the same for people.
+void load_report_table(const struct load_result *r, struct text *out);
+
+// load_report_progress: one line of what was done up to this second.
+void load_report_progress(const struct load *l, uint64_t second, struct text *out);
