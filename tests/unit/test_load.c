@@ -1,0 +1,948 @@
+// The load generator's client against a scripted server, in virtual time, on a port of the test's
+// own.
+#include "load/load.h"
+#include "tests/unit/pkt_env.h"
+#include "tests/unit/seed.h"
+#include "wire/build.h"
+#include "wire/parse.h"
+
+enum {
+    POOL = 4095,
+    QUEUE = 4096,
+    SERVER_V4 = 0x0a000001,
+    CLIENT_V4 = 0x0a400000,
+    SERVER_PORT = 7,
+    ISN = 0xfffffff0,  // the server's: its numbers wrap within the first answer
+    PAYLOAD = 64,
+};
+
+static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}}, server_mac = {{2, 0, 0, 0, 0, 1}};
+static struct pkt_pool *pool;
+
+// What the client sent: the segment as the server's border reads it, and its bytes.
+struct sent {
+    uint32_t conn;
+    uint64_t at_us;
+    struct seg_in seg;
+    uint8_t data[LOAD_PAYLOAD_MAX];
+};
+
+// The server's end of the wire.
+struct wire_end {
+    struct port port;
+    struct pkt *in[QUEUE];  // for the client
+    uint32_t in_head, in_tail;
+    struct sent sent[QUEUE];
+    uint32_t n_sent, seen;
+    uint64_t now_us;
+    bool full;  // takes nothing
+};
+
+static struct wire_end end;
+static struct load *load;
+
+static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    (void)p, (void)q;
+    uint16_t got = 0;
+    while (got < n && end.in_head != end.in_tail)
+        pkts[got++] = end.in[end.in_head++ % QUEUE];
+    return got;
+}
+
+static void keep(const struct pkt *p)
+{
+    const uint8_t *frame = pkt_data(p);
+    struct wire_ip4 ip;
+    struct sent *s = &end.sent[end.n_sent++ % QUEUE];
+    assert_memory_equal(frame, server_mac.b, 6);
+    assert_memory_equal(frame + 6, client_mac.b, 6);
+    assert_int_equal(wire_parse_ip4(frame, pkt_len(p), true, &ip), DROP_NONE);
+    assert_int_equal(ip.dst_raw, raw32(SERVER_V4));
+    assert_int_equal(wire_parse_tcp(frame, &ip, true, &s->seg), DROP_NONE);
+    assert_int_equal(s->seg.key.local_port, SERVER_PORT);
+    s->conn = load_index(ip_to_v4(&s->seg.key.remote) - CLIENT_V4, s->seg.key.remote_port,
+                         LOAD_CONNECTIONS_MAX);
+    s->at_us = end.now_us;
+    memcpy(s->data, frame + s->seg.data_off, s->seg.data_len);
+}
+
+static uint16_t tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    (void)p, (void)q;
+    if (end.full)
+        return 0;
+    for (uint16_t i = 0; i < n; i++)
+        keep(pkts[i]);
+    pkt_free_bulk(pkts, n);
+    return n;
+}
+
+static const struct port_ops ops = {.driver = "test", .rx_burst = rx_burst, .tx_burst = tx_burst};
+
+static struct load_params params(uint32_t connections)
+{
+    return (struct load_params){
+        .port = &end.port,
+        .pool = pool,
+        .server_mac = server_mac,
+        .server_v4 = SERVER_V4,
+        .first_v4 = CLIENT_V4,
+        .server_port = SERVER_PORT,
+        .connections = connections,
+        .window = 256,
+        .payload = PAYLOAD,
+        .rounds = 1,
+        .order = LOAD_IN_TURN,
+        .seed = 1,
+        .timestamps = true,
+        .close = false,
+    };
+}
+
+static void begin(const struct load_params *p)
+{
+    struct err err = {""};
+    memset(&end, 0, sizeof(end));
+    end.port = (struct port){.ops = &ops, .name = "test", .mac = client_mac, .mtu = 1500};
+    load = load_new(p, &err);
+    assert_non_null(load);
+}
+
+// Every test leaves all packets in their pool.
+static int teardown(void **state)
+{
+    (void)state;
+    while (end.in_head != end.in_tail)
+        pkt_free(end.in[end.in_head++ % QUEUE]);
+    load_free(load);
+    load = NULL;
+    assert_int_equal(pkt_pool_free_count(pool), POOL);
+    return 0;
+}
+
+static enum load_phase turn(void)
+{
+    end.now_us += 100;
+    return load_turn(load, end.now_us);
+}
+
+static void pass_ms(uint32_t ms)
+{
+    for (uint32_t i = 0; i < ms; i++) {
+        end.now_us += 900;
+        turn();
+    }
+}
+
+// The next segment that the client sent.
+static const struct sent *next_sent(void)
+{
+    assert_int_not_equal(end.seen, end.n_sent);
+    return &end.sent[end.seen++ % QUEUE];
+}
+
+static void assert_nothing_sent(void)
+{
+    assert_int_equal(end.seen, end.n_sent);
+}
+
+static struct pkt *frame_of(uint32_t conn, uint8_t flags, uint32_t seq, uint32_t ack,
+                            const uint8_t *data, uint32_t len)
+{
+    struct wire_from from;
+    const struct seg_out s = {
+        .key = {ip_from_v4(CLIENT_V4 + load_host(conn)), load_port(conn), SERVER_PORT, 0, 0},
+        .seq = seq,
+        .ack = ack,
+        .ts_val = (uint32_t)(end.now_us / 1000),
+        .data = {data},
+        .data_len = {(uint16_t)len},
+        .wnd = 65535,
+        .mss = 1460,
+        .flags = flags,
+        .opts = SEG_OPT_TS | (flags & SEG_SYN ? SEG_OPT_MSS | SEG_OPT_WSCALE : 0),
+    };
+    struct pkt *p;
+    assert_true(pkt_alloc_bulk(pool, &p, 1));
+    wire_from_init(&from, &server_mac, SERVER_V4);
+    pkt_set_len(p, wire_build_tcp4(pkt_data(p), &from, wire_mac_word(&client_mac), &s,
+                                   wire_tcp_head_bytes(&s), (flags & SEG_SYN) != 0, false));
+    return p;
+}
+
+static void deliver(struct pkt *p)
+{
+    end.in[end.in_tail++ % QUEUE] = p;
+}
+
+// From the server to connection conn, delivered in a turn of its own.
+static void say(uint32_t conn, uint8_t flags, uint32_t seq, uint32_t ack, const uint8_t *data,
+                uint32_t len)
+{
+    deliver(frame_of(conn, flags, seq, ack, data, len));
+    turn();
+}
+
+// The client's SYN of connection conn, answered; its ACK is taken off the wire.
+static void shake_hands(uint32_t conn)
+{
+    const struct sent syn = *next_sent();
+    assert_int_equal(syn.conn, conn);
+    assert_int_equal(syn.seg.flags, SEG_SYN);
+    say(conn, SEG_SYN | SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);
+    const struct sent *ack = next_sent();
+    assert_int_equal(ack->seg.flags, SEG_ACK);
+    assert_int_equal(ack->seg.seq, syn.seg.seq + 1);
+    assert_int_equal(ack->seg.ack, ISN + 1);
+}
+
+// One connection, open; its request.
+static struct sent open_and_ask(const struct load_params *p)
+{
+    begin(p);
+    turn();
+    shake_hands(0);
+    turn();
+    const struct sent request = *next_sent();
+    assert_int_equal(request.seg.flags, SEG_ACK | SEG_PSH);
+    assert_int_equal(request.seg.data_len, p->payload);
+    return request;
+}
+
+static void answer(const struct sent *request)
+{
+    const struct seg_in *s = &request->seg;
+    say(request->conn, SEG_ACK | SEG_PSH, s->ack, s->seq + s->data_len, request->data, s->data_len);
+}
+
+static void a_connection_opens_asks_and_closes_as_a_tcp_does(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    p.close = true;
+    begin(&p);
+    assert_int_equal(turn(), LOAD_OPEN);
+    assert_int_equal(end.sent[0].seg.opts, SEG_OPT_MSS | SEG_OPT_WSCALE | SEG_OPT_TS);
+    assert_int_equal(end.sent[0].seg.mss, 1460);
+    shake_hands(0);
+    turn();
+    const struct sent request = *next_sent();
+    assert_int_equal(request.seg.ack, ISN + 1);
+    answer(&request);
+    const struct sent *ack = next_sent();
+    assert_int_equal(ack->seg.flags, SEG_ACK);
+    assert_int_equal(ack->seg.data_len, 0);
+    assert_int_equal(ack->seg.ack, ISN + 1 + PAYLOAD);
+    turn();
+    const struct sent fin = *next_sent();
+    assert_int_equal(fin.seg.flags, SEG_ACK | SEG_FIN);
+    assert_int_equal(fin.seg.seq, request.seg.seq + PAYLOAD);
+    say(0, SEG_ACK | SEG_FIN, fin.seg.ack, fin.seg.seq + 1, NULL, 0);
+    const struct sent *last = next_sent();
+    assert_int_equal(last->seg.seq, fin.seg.seq + 1);
+    assert_int_equal(last->seg.ack, fin.seg.ack + 1);
+    assert_nothing_sent();
+    assert_int_equal(turn(), LOAD_END);
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->opened, 1);
+    assert_int_equal(c->answered, 1);
+    assert_int_equal(c->closed, 1);
+    assert_int_equal(c->retransmitted, 0);
+    assert_true(load_all_right(load));
+}
+
+static void a_syn_ack_of_something_else_is_wrong_and_opens_nothing(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    begin(&p);
+    turn();
+    const struct sent syn = *next_sent();
+    say(0, SEG_SYN | SEG_ACK, ISN, syn.seg.seq, NULL, 0);
+    say(0, SEG_SYN | SEG_ACK, ISN, syn.seg.seq + 2, NULL, 0);
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->opened, 0);
+    assert_int_equal(load_counters(load)->wrong, 2);
+    say(0, SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);  // without SYN
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->opened, 0);
+    assert_int_equal(load_counters(load)->duplicates, 1);
+}
+
+static void a_syn_ack_again_is_acknowledged_again(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    say(0, SEG_SYN | SEG_ACK, ISN, request.seg.seq, NULL, 0);
+    const struct sent *ack = next_sent();
+    assert_int_equal(ack->seg.ack, ISN + 1);
+    assert_int_equal(ack->seg.seq, request.seg.seq);
+    assert_int_equal(load_counters(load)->opened, 1);
+    answer(&request);
+    turn();
+    assert_true(load_all_right(load));
+}
+
+static void a_reset_of_the_syn_fails_the_connection_if_it_acknowledges_it(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    begin(&p);
+    turn();
+    const struct sent syn = *next_sent();
+    say(0, SEG_RST, 0, 0, NULL, 0);
+    say(0, SEG_RST | SEG_ACK, 0, syn.seg.seq, NULL, 0);
+    assert_int_equal(load_counters(load)->failed, 0);
+    say(0, SEG_RST | SEG_ACK, 0, syn.seg.seq + 1, NULL, 0);
+    assert_int_equal(load_counters(load)->failed, 1);
+    pass_ms(3000);
+    assert_nothing_sent();
+    assert_int_equal(turn(), LOAD_END);
+    assert_int_equal(load_lost(load), 1);
+    assert_false(load_all_right(load));
+}
+
+// Resets connection 0, which expects `expected` next, three ways; only the exact one counts.
+static void reset_three_ways(uint32_t expected)
+{
+    const uint64_t failed = load_counters(load)->failed;
+    say(0, SEG_RST, expected - 1, 0, NULL, 0);
+    assert_nothing_sent();
+    say(0, SEG_RST, expected + 1, 0, NULL, 0);
+    assert_int_equal(next_sent()->seg.flags, SEG_ACK);  // RFC 5961 3.2: a challenge
+    assert_int_equal(load_counters(load)->failed, failed);
+    say(0, SEG_RST, expected, 0, NULL, 0);
+    assert_int_equal(load_counters(load)->failed, failed + 1);
+    say(0, SEG_RST, expected, 0, NULL, 0);
+    assert_int_equal(load_counters(load)->failed, failed + 1);
+    assert_nothing_sent();
+}
+
+static void a_reset_fails_an_idle_connection(void **state)
+{
+    (void)state;
+    struct load_params p = params(2);
+    p.window = 1;
+    begin(&p);
+    turn();
+    shake_hands(0);
+    assert_int_equal(next_sent()->conn, 1);  // its SYN, unanswered: nobody is asked yet
+    reset_three_ways(ISN + 1);
+    assert_int_equal(load_lost(load), 2);
+}
+
+static void a_reset_fails_a_connection_that_was_asked(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    open_and_ask(&p);
+    reset_three_ways(ISN + 1);
+    assert_int_equal(turn(), LOAD_END);
+    assert_int_equal(load_counters(load)->asked, 1);
+    assert_int_equal(load_lost(load), 1);
+    assert_false(load_all_right(load));
+}
+
+static void a_reset_fails_a_connection_that_closes(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    p.close = true;
+    const struct sent request = open_and_ask(&p);
+    answer(&request);
+    turn();
+    end.seen = end.n_sent;
+    reset_three_ways(ISN + 1 + PAYLOAD);
+    assert_int_equal(turn(), LOAD_END);
+    assert_int_equal(load_lost(load), 0);
+    assert_false(load_all_right(load));
+}
+
+static void a_reset_before_and_after_a_connection_is_nothing(void **state)
+{
+    (void)state;
+    struct load_params p = params(2);
+    p.window = 1;
+    p.close = true;
+    begin(&p);
+    turn();
+    say(1, SEG_RST | SEG_ACK, 0, 0, NULL, 0);  // not begun yet
+    assert_int_equal(load_counters(load)->failed, 0);
+    load_free(load);
+    p = params(1);
+    p.close = true;
+    const struct sent request = open_and_ask(&p);
+    answer(&request);
+    turn();
+    say(0, SEG_ACK | SEG_FIN, ISN + 1 + PAYLOAD, request.seg.seq + PAYLOAD + 1, NULL, 0);
+    say(0, SEG_RST, ISN + 2 + PAYLOAD, 0, NULL, 0);
+    assert_int_equal(load_counters(load)->failed, 0);
+    assert_true(load_all_right(load));
+}
+
+static void an_answer_twice_is_one_answer_and_acknowledged_twice(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    p.rounds = 2;
+    const struct sent request = open_and_ask(&p);
+    deliver(frame_of(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, request.data, PAYLOAD));
+    answer(&request);
+    assert_int_equal(load_counters(load)->answered, 1);
+    assert_int_equal(load_counters(load)->duplicates, 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(next_sent()->seg.ack, ISN + 1 + PAYLOAD);
+    turn();
+    const struct sent second = *next_sent();
+    assert_memory_not_equal(second.data, request.data, PAYLOAD);
+    say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, request.data, PAYLOAD);  // asked again
+    assert_int_equal(load_counters(load)->answered, 1);
+    answer(&second);
+    assert_int_equal(turn(), LOAD_END);
+    assert_int_equal(load_counters(load)->answered, 2);
+    assert_true(load_all_right(load));
+}
+
+static void halves_of_an_answer_in_the_wrong_order_wait_for_the_first(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    const uint32_t ack = request.seg.seq + PAYLOAD;
+    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    assert_int_equal(next_sent()->seg.ack, ISN + 1);  // a duplicate ACK
+    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    assert_int_equal(load_counters(load)->answered, 0);
+    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    assert_int_equal(load_counters(load)->answered, 1);
+    assert_true(load_all_right(load));
+}
+
+static void an_answer_sent_again_whole_after_its_half_counts_once(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, request.data, 32);
+    answer(&request);
+    assert_int_equal(load_counters(load)->answered, 1);
+    assert_int_equal(next_sent()->seg.ack, ISN + 1 + PAYLOAD);
+    assert_true(load_all_right(load));
+}
+
+static void a_request_sent_again_keeps_the_half_that_came(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    const uint32_t ack = request.seg.seq + PAYLOAD;
+    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    pass_ms(250);
+    const struct sent *again = next_sent();
+    assert_int_equal(again->seg.seq, request.seg.seq);
+    assert_int_equal(again->seg.ack, ISN + 1 + 32);
+    assert_memory_equal(again->data, request.data, PAYLOAD);
+    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    assert_true(load_all_right(load));
+    assert_int_equal(load_counters(load)->retransmitted, 1);
+}
+
+static void one_wrong_bit_anywhere_is_a_wrong_answer(void **state)
+{
+    (void)state;
+    for (uint32_t bit = 0; bit < PAYLOAD * 8; bit += 73) {
+        const struct load_params p = params(1);
+        struct sent request = open_and_ask(&p);
+        request.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        answer(&request);
+        assert_int_equal(turn(), LOAD_END);
+        assert_int_equal(load_counters(load)->wrong, 1);
+        assert_int_equal(load_counters(load)->answered, 1);
+        assert_int_equal(load_lost(load), 0);
+        assert_false(load_all_right(load));
+        load_free(load);
+        load = NULL;
+    }
+}
+
+static void an_answer_wrong_in_both_halves_is_one_wrong_answer(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    struct sent request = open_and_ask(&p);
+    const uint32_t ack = request.seg.seq + PAYLOAD;
+    request.data[0] ^= 1;
+    request.data[40] ^= 1;
+    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    assert_int_equal(load_counters(load)->wrong, 1);
+}
+
+static void an_answer_that_acknowledges_something_else_is_wrong(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD - 1, request.data, PAYLOAD);
+    assert_int_equal(load_counters(load)->wrong, 1);
+    assert_false(load_all_right(load));
+}
+
+static void a_longer_answer_is_wrong_and_ends_the_connection(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    uint8_t longer[PAYLOAD + 1] = {0};
+    memcpy(longer, request.data, PAYLOAD);
+    say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, longer, sizeof(longer));
+    const struct sent *rst = next_sent();
+    assert_int_equal(rst->seg.flags, SEG_RST | SEG_ACK);
+    assert_int_equal(rst->seg.seq, request.seg.seq + PAYLOAD);  // where the server expects it
+    assert_int_equal(load_counters(load)->wrong, 1);
+    assert_int_equal(load_counters(load)->failed, 1);
+    assert_int_equal(load_lost(load), 1);
+}
+
+static void data_before_the_question_ends_the_connection(void **state)
+{
+    (void)state;
+    struct load_params p = params(2);
+    p.window = 1;
+    begin(&p);
+    turn();
+    shake_hands(0);
+    next_sent();
+    const uint32_t seq = end.sent[0].seg.seq + 1;
+    say(0, SEG_ACK, ISN + 1, seq, (const uint8_t *)"early", 5);
+    assert_int_equal(next_sent()->seg.flags, SEG_RST | SEG_ACK);
+    assert_int_equal(load_counters(load)->wrong, 1);
+    assert_int_equal(load_counters(load)->failed, 1);
+    say(0, SEG_ACK, ISN + 1, seq, (const uint8_t *)"early", 5);  // the RST was lost
+    assert_int_equal(next_sent()->seg.flags, SEG_RST | SEG_ACK);
+    assert_int_equal(load_counters(load)->failed, 1);
+}
+
+static void a_server_that_closes_first_loses_the_answer(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    say(0, SEG_ACK | SEG_FIN, ISN + 2, request.seg.seq, NULL, 0);  // not in order: not yet
+    assert_int_equal(load_counters(load)->failed, 0);
+    say(0, SEG_ACK | SEG_FIN, ISN + 1, request.seg.seq, NULL, 0);
+    assert_int_equal(next_sent()->seg.flags, SEG_RST | SEG_ACK);
+    assert_int_equal(turn(), LOAD_END);
+    assert_int_equal(load_counters(load)->failed, 1);
+    assert_int_equal(load_lost(load), 1);
+}
+
+static void a_fin_that_does_not_acknowledge_ours_is_not_the_end(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    p.close = true;
+    const struct sent request = open_and_ask(&p);
+    answer(&request);
+    turn();
+    const uint32_t fin = request.seg.seq + PAYLOAD;
+    say(0, SEG_ACK | SEG_FIN, ISN + 1 + PAYLOAD, fin, NULL, 0);
+    assert_int_equal(load_counters(load)->closed, 0);
+    say(0, SEG_ACK | SEG_FIN, ISN + 1 + PAYLOAD, fin + 1, NULL, 0);
+    assert_int_equal(load_counters(load)->closed, 1);
+    end.seen = end.n_sent;
+    say(0, SEG_ACK | SEG_FIN, ISN + 1 + PAYLOAD, fin + 1, NULL, 0);  // our ACK was lost
+    assert_int_equal(next_sent()->seg.ack, ISN + 2 + PAYLOAD);
+    assert_true(load_all_right(load));
+}
+
+static void a_request_without_answer_is_sent_twelve_times_ever_more_slowly_then_lost(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    uint64_t last_us = request.at_us;
+    for (unsigned n = 1; n < LOAD_TRIES_MAX; n++) {
+        const uint32_t want_ms = MIN((uint32_t)LOAD_RTO_MIN_MS << MIN(n - 1, 4u), 4000u);
+        pass_ms(want_ms + 3);
+        const struct sent *again = next_sent();
+        assert_memory_equal(again->data, request.data, PAYLOAD);
+        assert_in_range(again->at_us - last_us, (want_ms - 1) * 1000, (want_ms + 2) * 1000);
+        last_us = again->at_us;
+    }
+    pass_ms(4000);
+    assert_nothing_sent();
+    assert_int_equal(turn(), LOAD_END);
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->retransmitted, LOAD_TRIES_MAX - 1);
+    assert_int_equal(c->failed, 1);
+    assert_int_equal(c->asked, 1);
+    assert_int_equal(load_lost(load), 1);
+    assert_false(load_all_right(load));
+}
+
+static void a_syn_without_answer_is_sent_again_after_a_second(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    begin(&p);
+    turn();
+    const struct sent syn = *next_sent();
+    pass_ms(995);
+    assert_nothing_sent();
+    pass_ms(10);
+    const struct sent again = *next_sent();
+    assert_int_equal(again.seg.seq, syn.seg.seq);
+    assert_int_equal(again.seg.flags, SEG_SYN);
+    say(0, SEG_SYN | SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);
+    next_sent();
+    turn();
+    next_sent();  // the request; Karn: that answer measured nothing, the timeout is still a second
+    pass_ms(995);
+    assert_nothing_sent();
+    pass_ms(10);
+    next_sent();
+}
+
+static void a_slow_server_stretches_the_timeout(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    begin(&p);
+    turn();
+    const struct sent syn = *next_sent();
+    pass_ms(300);
+    say(0, SEG_SYN | SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);
+    next_sent();
+    turn();
+    next_sent();
+    pass_ms(880);  // RFC 6298 2.2: R + 4 * R / 2 = 900 ms
+    assert_nothing_sent();
+    pass_ms(40);
+    next_sent();
+}
+
+static void a_client_that_stood_still_sends_nothing_again(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    end.now_us += 10 * 1000 * 1000;
+    turn();
+    turn();
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->client_stalls, 1);
+    assert_in_range(load_counters(load)->client_stalled_us, 10000000, 10001000);
+    answer(&request);
+    assert_true(load_all_right(load));
+    assert_true(load_percentile_us(load, 1) < 1000);
+}
+
+static void what_the_wire_does_not_take_and_what_has_no_packet_is_sent_later(void **state)
+{
+    (void)state;
+    static struct pkt *all[POOL];
+    const struct load_params p = params(1);
+    begin(&p);
+    end.full = true;
+    turn();
+    assert_int_equal(load_counters(load)->client_tx_full, 1);
+    end.full = false;
+    assert_true(pkt_alloc_bulk(pool, all, POOL));
+    pass_ms(1010);
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->client_pool_empty, 1);
+    pkt_free_bulk(all, POOL);
+    pass_ms(2010);
+    shake_hands(0);
+    turn();
+    const struct sent request = *next_sent();
+    answer(&request);
+    assert_true(load_all_right(load));
+}
+
+static void damaged_frames_and_those_of_others_are_counted_apart(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    const uint32_t ack = request.seg.seq + PAYLOAD;
+    uint32_t bad = 0;
+    for (uint32_t bit = 14 * 8; bit < (66 + PAYLOAD) * 8; bit++, bad++) {  // all of the IP packet
+        struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
+        pkt_data(f)[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        deliver(f);
+        turn();
+    }
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->damaged, bad);
+    assert_int_equal(c->strangers + c->answered + c->wrong + c->duplicates, 0);
+    say(1, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);           // one too many
+    say(LOAD_PORTS, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);  // another address
+    assert_int_equal(c->strangers, 2);
+    struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
+    pkt_data(f)[13] = 0x06;  // ARP
+    deliver(f);
+    turn();
+    assert_int_equal(c->strangers, 2);
+    assert_int_equal(c->damaged, bad);
+    f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
+    pkt_set_len(f, 10);
+    deliver(f);
+    turn();
+    assert_int_equal(c->strangers, 3);
+    answer(&request);
+    assert_int_equal(c->answered, 1);
+    assert_false(load_all_right(load));
+}
+
+// A server without memory: all it needs is in the segment. Each frame of both directions is lost or
+// doubled by chance.
+static void serve(struct rng *rng, uint32_t loss_percent, uint32_t double_percent)
+{
+    while (end.seen != end.n_sent) {
+        const struct sent *s = next_sent();
+        const struct seg_in *g = &s->seg;
+        if (rng_below(rng, 100) < loss_percent)
+            continue;
+        struct pkt *f = NULL;
+        for (int copies = 1 + (rng_below(rng, 100) < double_percent); copies != 0; copies--) {
+            if (g->flags & SEG_SYN)
+                f = frame_of(s->conn, SEG_SYN | SEG_ACK, s->conn * 7919, g->seq + 1, NULL, 0);
+            else if (g->flags & SEG_FIN)
+                f = frame_of(s->conn, SEG_FIN | SEG_ACK, g->ack, g->seq + 1, NULL, 0);
+            else if (g->data_len != 0)
+                f = frame_of(s->conn, SEG_ACK, g->ack, g->seq + g->data_len, s->data, g->data_len);
+            else
+                break;
+            if (rng_below(rng, 100) < loss_percent)
+                pkt_free(f);
+            else
+                deliver(f);
+        }
+    }
+}
+
+static void run_all(const struct load_params *p, struct rng *rng, uint32_t loss, uint32_t doubled)
+{
+    begin(p);
+    for (uint32_t n = 0; n < 200000 && turn() != LOAD_END; n++) {
+        end.now_us += 900;
+        serve(rng, loss, doubled);
+    }
+    assert_int_equal(turn(), LOAD_END);
+}
+
+static void every_answer_comes_through_a_wire_that_loses_and_doubles(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng("load");
+    for (int order = LOAD_RANDOM; order <= LOAD_IN_TURN; order++) {
+        struct load_params p = params(700);
+        p.rounds = 4;
+        p.order = (enum load_order)order;
+        p.close = true;
+        run_all(&p, &rng, 10, 10);
+        const struct load_counters *c = load_counters(load);
+        assert_int_equal(c->answered, 2800);
+        assert_int_equal(c->closed, 700);
+        assert_true(c->retransmitted > 500);
+        assert_true(c->duplicates > 100);
+        assert_true(load_all_right(load));
+        load_free(load);
+        load = NULL;
+    }
+}
+
+static void a_clean_wire_needs_no_retransmission(void **state)
+{
+    (void)state;
+    struct rng rng = {1};
+    struct load_params p = params(LOAD_PORTS + 10);  // two addresses
+    p.rounds = 2;
+    p.window = 1000;
+    p.timestamps = false;
+    run_all(&p, &rng, 0, 0);
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->retransmitted, 0);
+    assert_int_equal(c->duplicates, 0);
+    assert_int_equal(c->answered, 2 * (LOAD_PORTS + 10));
+    assert_true(load_all_right(load));
+}
+
+static void at_most_the_window_waits_at_a_time(void **state)
+{
+    (void)state;
+    struct load_params p = params(100);
+    p.window = 3;
+    begin(&p);
+    for (int i = 0; i < 5; i++)
+        turn();
+    assert_int_equal(end.n_sent, 3);
+}
+
+static void requests_of_the_smallest_and_the_largest_size_are_answered(void **state)
+{
+    (void)state;
+    const uint32_t sizes[] = {LOAD_PAYLOAD_MIN, 13, LOAD_PAYLOAD_MAX};
+    for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+        struct load_params p = params(3);
+        struct rng rng = {1};
+        p.payload = sizes[i];
+        run_all(&p, &rng, 0, 0);
+        assert_true(load_all_right(load));
+        load_free(load);
+        load = NULL;
+    }
+}
+
+static void asking_until_told_to_stop_waits_for_what_is_under_way(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    p.rounds = 0;
+    struct sent request = open_and_ask(&p);
+    for (int i = 0; i < 10; i++) {
+        answer(&request);
+        next_sent();
+        turn();
+        request = *next_sent();
+    }
+    load_stop_asking(load);
+    assert_int_equal(turn(), LOAD_ASK);
+    answer(&request);
+    assert_int_equal(turn(), LOAD_END);
+    next_sent();
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->asked, 11);
+    assert_int_equal(load_lost(load), 0);
+    assert_true(load_all_right(load));
+}
+
+static void impossible_parameters_are_refused_with_their_range(void **state)
+{
+    (void)state;
+    struct err err;
+    struct load_params p = params(0);
+    assert_null(load_new(&p, &err));
+    assert_string_equal(err.text, "connections 0: 1 to 200000000 was expected");
+    p = params(1);
+    p.window = LOAD_WINDOW_MAX + 1;
+    assert_null(load_new(&p, &err));
+    assert_string_equal(err.text, "window 16385: 1 to 16384 was expected");
+    p = params(1);
+    p.payload = 7;
+    assert_null(load_new(&p, &err));
+    assert_string_equal(err.text, "payload 7: 8 to 1400 was expected");
+    p.payload = LOAD_PAYLOAD_MAX + 1;
+    assert_null(load_new(&p, &err));
+}
+
+static void each_of_fifty_million_has_an_address_and_port_of_its_own(void **state)
+{
+    (void)state;
+    const uint32_t n = 50000000;
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < n; i++)  // what has an inverse is told apart
+        bad += load_index(load_host(i), load_port(i), n) != i || load_port(i) < LOAD_PORT_FIRST;
+    assert_int_equal(bad, 0);
+    assert_int_equal(load_host(n - 1), 833);
+}
+
+static void an_address_or_port_of_nobody_has_no_index(void **state)
+{
+    (void)state;
+    const uint32_t n = LOAD_CONNECTIONS_MAX;
+    assert_int_equal(load_index(load_host(n - 1), load_port(n - 1), n), n - 1);
+    assert_int_equal(load_index(load_host(n - 1), load_port(n - 1), n - 1), UINT32_MAX);
+    for (uint32_t port = 0; port < LOAD_PORT_FIRST; port++)
+        assert_int_equal(load_index(0, (uint16_t)port, n), UINT32_MAX);
+    for (uint32_t port = LOAD_PORT_FIRST + LOAD_PORTS; port < 65536; port++)
+        assert_int_equal(load_index(0, (uint16_t)port, n), UINT32_MAX);
+    const uint32_t hosts[] = {3334, 71582, 71583, 1u << 31, UINT32_MAX};  // 60000 * 71583 > 2^32
+    for (unsigned i = 0; i < ARRAY_LEN(hosts); i++)
+        assert_int_equal(load_index(hosts[i], LOAD_PORT_FIRST, n), UINT32_MAX);
+}
+
+static void a_connection_is_thirty_two_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(struct load_conn), 32);
+}
+
+static void a_permutation_gives_each_number_once(void **state)
+{
+    (void)state;
+    static uint8_t seen[70000];
+    const uint32_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 1000, 65536, 65537};
+    for (unsigned k = 0; k < ARRAY_LEN(sizes); k++) {
+        memset(seen, 0, sizeof(seen));
+        for (uint32_t i = 0; i < sizes[k]; i++) {
+            const uint32_t at = load_permute(i, sizes[k], 12345 + k);
+            assert_true(at < sizes[k]);
+            assert_int_equal(seen[at]++, 0);
+        }
+    }
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    pkt_env_start(0);
+    pool = pkt_pool_create("load", POOL, -1);
+    return pool == NULL;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    pkt_pool_destroy(pool);
+    eal_stop();
+    return 0;
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_teardown(name, teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_connection_opens_asks_and_closes_as_a_tcp_does),
+        T(a_syn_ack_of_something_else_is_wrong_and_opens_nothing),
+        T(a_syn_ack_again_is_acknowledged_again),
+        T(a_reset_of_the_syn_fails_the_connection_if_it_acknowledges_it),
+        T(a_reset_fails_an_idle_connection),
+        T(a_reset_fails_a_connection_that_was_asked),
+        T(a_reset_fails_a_connection_that_closes),
+        T(a_reset_before_and_after_a_connection_is_nothing),
+        T(an_answer_twice_is_one_answer_and_acknowledged_twice),
+        T(halves_of_an_answer_in_the_wrong_order_wait_for_the_first),
+        T(an_answer_sent_again_whole_after_its_half_counts_once),
+        T(a_request_sent_again_keeps_the_half_that_came),
+        T(one_wrong_bit_anywhere_is_a_wrong_answer),
+        T(an_answer_wrong_in_both_halves_is_one_wrong_answer),
+        T(an_answer_that_acknowledges_something_else_is_wrong),
+        T(a_longer_answer_is_wrong_and_ends_the_connection),
+        T(data_before_the_question_ends_the_connection),
+        T(a_server_that_closes_first_loses_the_answer),
+        T(a_fin_that_does_not_acknowledge_ours_is_not_the_end),
+        T(a_request_without_answer_is_sent_twelve_times_ever_more_slowly_then_lost),
+        T(a_syn_without_answer_is_sent_again_after_a_second),
+        T(a_slow_server_stretches_the_timeout),
+        T(a_client_that_stood_still_sends_nothing_again),
+        T(what_the_wire_does_not_take_and_what_has_no_packet_is_sent_later),
+        T(damaged_frames_and_those_of_others_are_counted_apart),
+        T(every_answer_comes_through_a_wire_that_loses_and_doubles),
+        T(a_clean_wire_needs_no_retransmission),
+        T(at_most_the_window_waits_at_a_time),
+        T(requests_of_the_smallest_and_the_largest_size_are_answered),
+        T(asking_until_told_to_stop_waits_for_what_is_under_way),
+        T(impossible_parameters_are_refused_with_their_range),
+        T(each_of_fifty_million_has_an_address_and_port_of_its_own),
+        T(an_address_or_port_of_nobody_has_no_index),
+        T(a_connection_is_thirty_two_bytes),
+        T(a_permutation_gives_each_number_once),
+    };
+#undef T
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

@@ -1,0 +1,212 @@
+// What `c10m load` takes and refuses.
+#include <string.h>
+
+#include "load/load_options.h"
+#include "tests/unit/check.h"
+
+enum { ARGS_MAX = 24 };
+
+// Parses a line of words. As load_options_parse().
+static int parse(const char *line, struct load_options *o, struct err *err)
+{
+    char copy[256], *argv[ARGS_MAX + 1];
+    int argc = 0;
+    snprintf(copy, sizeof(copy), "load %s", line);
+    for (char *rest = copy, *word; (word = strsep(&rest, " ")) != NULL;)
+        if (*word != '\0' && argc < ARGS_MAX)
+            argv[argc++] = word;
+    argv[argc] = NULL;
+    err->text[0] = '\0';
+    return load_options_parse(argc, argv, o, err);
+}
+
+static void refused(const char *line, const char *why)
+{
+    struct load_options o;
+    struct err err;
+    assert_int_equal(parse(line, &o, &err), -1);
+    assert_string_equal(err.text, why);
+}
+
+static struct load_options good(const char *line)
+{
+    struct load_options o;
+    struct err err;
+    if (parse(line, &o, &err) != 0)
+        fail_msg("%s: %s", line, err.text);
+    return o;
+}
+
+static void each_load_has_its_defaults(void **state)
+{
+    (void)state;
+    struct load_options o = good("hold");
+    assert_int_equal(o.kind, LOAD_HOLD);
+    assert_int_equal(o.connections, 1000000);
+    assert_int_equal(o.rounds, 3);
+    assert_int_equal(o.window, 1024);
+    assert_int_equal(o.payload, 64);
+    assert_int_equal(o.seed, 1);
+    assert_int_equal(o.order, LOAD_RANDOM);
+    assert_int_equal(o.client_cpu, 0);
+    assert_int_equal(o.server_cpu, 1);
+    assert_true(o.timestamps && !o.close && !o.json && !o.quiet);
+    assert_false(load_faults_on(&o.faults));
+    o = good("request");
+    assert_int_equal(o.kind, LOAD_REQUEST);
+    assert_int_equal(o.connections, 1000);
+    assert_true(o.seconds == 5);
+}
+
+static void every_option_says_what_it_says(void **state)
+{
+    (void)state;
+    struct load_options o = good("hold --connections 10M --rounds=2 --order turn --payload 1400 "
+                                 "--window 2k --close --no-timestamps --json --quiet --seed 77");
+    assert_int_equal(o.connections, 10000000);
+    assert_int_equal(o.rounds, 2);
+    assert_int_equal(o.order, LOAD_IN_TURN);
+    assert_int_equal(o.payload, 1400);
+    assert_int_equal(o.window, 2000);
+    assert_int_equal(o.seed, 77);
+    assert_true(o.close && !o.timestamps && o.json && o.quiet);
+    o = good("request --seconds 0.25 --hugepage 2M --cpus 1,0");
+    assert_true(o.seconds == 0.25);
+    assert_int_equal(o.pages, PAGES_2M);
+    assert_int_equal(o.client_cpu, 1);
+    assert_int_equal(o.server_cpu, 0);
+    assert_int_equal(good("hold --connections 200M").connections, 200000000);
+}
+
+static void faults_are_percentages_in_any_order(void **state)
+{
+    (void)state;
+    struct load_faults f =
+        good("hold --fault loss=2,reorder=2.5,duplicate=1,corrupt=0.01,delay=3,falsify=100").faults;
+    assert_int_equal(f.loss_ppm, 20000);
+    assert_int_equal(f.reorder_ppm, 25000);
+    assert_int_equal(f.duplicate_ppm, 10000);
+    assert_int_equal(f.corrupt_ppm, 100);
+    assert_int_equal(f.delay_ms, 3);
+    assert_int_equal(f.falsify_ppm, 1000000);
+    assert_true(load_faults_on(&f));
+    f = good("hold --fault falsify=1").faults;
+    assert_false(load_faults_on(&f));  // the wire is clean: it is the server that lies
+    f = good("hold --fault delay=1 --fault loss=0").faults;
+    assert_true(load_faults_on(&f));
+}
+
+#define FAULT_EXPECTED                                                                             \
+    ": loss, reorder, duplicate, corrupt, falsify (percent, 0 to 100) or delay (ms, 0 to 10000), " \
+    "each as NAME=NUMBER, separated by commas, was expected"
+
+static void faults_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "los=1",     "loss",        "loss=",   "loss=x",  "loss=-1",
+        "loss=101",  "loss=nan",    "loss=1,", ",loss=1", "loss=1,,x=2",
+        "delay=1.5", "delay=10001", "=1",      "loss=1%", "loss=1;reorder=2",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        char line[128], why[512];
+        snprintf(line, sizeof(line), "hold --fault %s", bad[i]);
+        snprintf(why, sizeof(why), "--fault %s" FAULT_EXPECTED, bad[i]);
+        refused(line, why);
+    }
+}
+
+static void a_number_out_of_range_or_with_a_tail_is_refused_with_the_range(void **state)
+{
+    (void)state;
+    refused("hold --connections 0", "--connections 0: 1 to 200M was expected");
+    refused("hold --connections 201M", "--connections 201M: 1 to 200M was expected");
+    refused("hold --connections -1", "--connections -1: 1 to 200M was expected");
+    refused("hold --connections 1kk", "--connections 1kk: 1 to 200M was expected");
+    refused("hold --connections 18446744073709551617",
+            "--connections 18446744073709551617: 1 to 200M was expected");
+    refused("hold --connections 18446744073709552k",
+            "--connections 18446744073709552k: 1 to 200M was expected");
+    refused("hold --rounds x", "--rounds x: 1 to 1M was expected");
+    refused("hold --rounds 0", "--rounds 0: 1 to 1M was expected");
+    refused("hold --payload 7", "--payload 7: 8 to 1400 was expected");
+    refused("hold --payload 1401", "--payload 1401: 8 to 1400 was expected");
+    refused("hold --window 2049", "--window 2049: 1 to 2048 was expected");
+    refused("hold --seed 1x", "--seed 1x: a number was expected");
+    refused("request --seconds 0", "--seconds 0: more than 0, at most 86400 was expected");
+    refused("request --seconds inf", "--seconds inf: more than 0, at most 86400 was expected");
+    refused("hold --order up", "--order up: random or turn was expected");
+    refused("hold --hugepage 4K", "--hugepage 4K: auto, 2M, 1G or none was expected");
+}
+
+static void two_different_cpus_of_the_machine_are_wanted(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"0", "0,0", "0,", ",1", "0,1,2", "0,9999", "a,b", "0;1"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        char line[64], why[256];
+        snprintf(line, sizeof(line), "hold --cpus %s", bad[i]);
+        snprintf(why, sizeof(why),
+                 "--cpus %s: two different CPUs of this machine, as in 0,1, was expected", bad[i]);
+        refused(line, why);
+    }
+}
+
+static void an_option_of_the_other_load_is_refused(void **state)
+{
+    (void)state;
+    refused("request --rounds 3", "--rounds: not with request");
+    refused("hold --seconds 3", "--seconds: not with hold");
+}
+
+static void what_is_no_load_or_no_option_is_named(void **state)
+{
+    (void)state;
+    refused("", "which load? hold or request was expected; see --help");
+    refused("held", "held: hold or request was expected; see --help");
+    refused("hold --conections 3", "--conections: no such option; see --help");
+    refused("hold -x", "-x: no such option; see --help");
+    refused("hold 10k", "10k: no such argument; see --help");
+    refused("hold --connections", "--connections: a value was expected");
+    refused("hold --json=yes", "--json=yes: no such option; see --help");
+}
+
+static void help_is_found_and_lists_every_option_and_load(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "hold ",         "request ",  "--connections N", "--rounds N", "--seconds S",
+        "--order ORDER", "--payload", "--window",        "--close",    "--no-timestamps",
+        "--hugepage",    "--seed",    "--cpus",          "--json",     "--quiet",
+        "--fault LIST",  "loss",      "falsify",         "hold: ",     "request: ",
+        "Exit status",
+    };
+    struct load_options o;
+    struct err err;
+    assert_int_equal(parse("--help", &o, &err), 1);
+    assert_int_equal(parse("-h", &o, &err), 1);
+    assert_int_equal(parse("hold --connections 5 --help", &o, &err), 1);
+    struct text help;
+    text_init(&help, 1 << 14);
+    load_options_help(&help);
+    assert_int_equal(help.error, 0);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        assert_non_null(strstr(text_str(&help), words[i]));
+    text_free(&help);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_load_has_its_defaults),
+        cmocka_unit_test(every_option_says_what_it_says),
+        cmocka_unit_test(faults_are_percentages_in_any_order),
+        cmocka_unit_test(faults_that_make_no_sense_are_refused),
+        cmocka_unit_test(a_number_out_of_range_or_with_a_tail_is_refused_with_the_range),
+        cmocka_unit_test(two_different_cpus_of_the_machine_are_wanted),
+        cmocka_unit_test(an_option_of_the_other_load_is_refused),
+        cmocka_unit_test(what_is_no_load_or_no_option_is_named),
+        cmocka_unit_test(help_is_found_and_lists_every_option_and_load),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
