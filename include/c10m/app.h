@@ -71,6 +71,11 @@ void *c10m_state(struct c10m_conn *c);
 // c10m_service_of: the service that the connection belongs to.
 struct c10m_service *c10m_service_of(struct c10m_conn *c);
 
+// c10m_workers: how many workers run the service, known from init on. c10m_worker: which of them,
+// counted from 0, runs this callback: the index of what init made for each.
+unsigned c10m_workers(const struct c10m_service *s);
+unsigned c10m_worker(const struct c10m_conn *c);
+
 // c10m_service_data, c10m_service_set_data: one pointer per service for what `init` prepared. Set
 // in init only; read only from callbacks.
 void *c10m_service_data(const struct c10m_service *s);

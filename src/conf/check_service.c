@@ -49,6 +49,13 @@ static void check_root(struct load *l, unsigned at)
         fail_key(l, k, at, "missing: expected the directory to serve");
 }
 
+// A path of a URL; whether it is one in all else the application says.
+static void check_url_path(struct load *l, const struct key *k, unsigned at, const char *path)
+{
+    if (path[0] != '\0' && path[0] != '/' && key_good(l, k, at))
+        fail_key(l, k, at, "expected a path that begins with /, got %s", path);
+}
+
 static void check_buffers(struct load *l, unsigned at)
 {
     const struct key *send = KEY_AT(service, send_buffer), *recv = KEY_AT(service, receive_buffer),
@@ -124,6 +131,8 @@ void check_services(struct load *l)
     for (unsigned i = 0; i < l->c->n_services; i++) {
         check_app(l, i);
         check_root(l, i);
+        check_url_path(l, KEY_AT(service, echo_path), i, l->c->services[i].echo_path);
+        check_url_path(l, KEY_AT(service, headers_path), i, l->c->services[i].headers_path);
         check_buffers(l, i);
         check_address(l, i);
         check_listens(l, i);

@@ -27,7 +27,7 @@ enum {
     CONF_ADDRESSES_MAX = 8,
     CONF_NEIGHBORS_MAX = 16,
     CONF_QUEUES_MAX = 16,
-    CONF_PARAM_TEXT_BYTES = 1024,  // 20 keys of 32 bytes, 360 for the longest root and name
+    CONF_PARAM_TEXT_BYTES = 2560,  // 28 keys of 40 bytes, 4 paths of 255, name and app
     CONF_ERRORS_SHOWN = 100,
 };
 
@@ -138,6 +138,9 @@ struct conf_service {
     char root[CONF_PATH_BYTES];
     uint32_t header_bytes_max;
     uint32_t header_timeout_ms, keepalive_timeout_ms;
+    uint32_t body_bytes_max, body_timeout_ms;
+    uint32_t holds_max;
+    char echo_path[CONF_PATH_BYTES], headers_path[CONF_PATH_BYTES];
     uint32_t files_max;
     uint64_t bytes_max;
     // All keys of the service as conf_print() writes them, "key\0value\0" each; conf_load() fills

@@ -193,6 +193,17 @@ const struct key conf_keys[] = {
        VALUE("10000", "Time for a whole request header")),
     MS(service, keepalive_timeout_ms, 1, 1 << 30, HTTP,
        VALUE("60000", "Time that a connection may idle between requests")),
+    SIZE(service, body_bytes_max, 1, G, HTTP,
+         VALUE("65536", "Longest content of a request; over: 413")),
+    MS(service, body_timeout_ms, 1, 1 << 30, HTTP,
+       VALUE("30000", "Time for the whole content of a request")),
+    COUNT(service, holds_max, 1, 65535, HTTP,
+          VALUE("256", "Requests with content, or for several ranges, in work at once per worker; "
+                       "over: 503")),
+    TEXT(service, echo_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
+         VALUE("", "Path where POST is answered with its content; none: nowhere")),
+    TEXT(service, headers_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
+         VALUE("", "Path where GET is answered with the request's header lines; none: nowhere")),
     COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files in root")),
     SIZE(service, bytes_max, 1, 1024 * G, HTTP, VALUE("1G", "Bytes of the files in root")),
 };

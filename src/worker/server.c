@@ -290,6 +290,13 @@ void server_stop(struct server *s)
     free(s);
 }
 
+// A service lies in its server's array.
+unsigned c10m_workers(const struct c10m_service *s)
+{
+    const char *first = (const char *)(s - s->ix);
+    return ((const struct server *)(first - offsetof(struct server, services)))->params.n_workers;
+}
+
 const struct server_params *server_params_of(const struct server *s)
 {
     return &s->params;

@@ -5,7 +5,7 @@
 //
 // The bytes go to one connection whole and to a second one in pieces against a narrow send queue.
 // Both must answer the same, to the byte; and when the client then falls silent, both must come to
-// an end.
+// an end, with every hold given back.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +35,28 @@ static struct c10m_service *serve(void)
         {"d/", NULL, NULL},
         {"d/index.html", "d", NULL},
     };
-    const char *params[] = {"root", root, "header_bytes_max", "512", NULL};
+    static const uint8_t packed[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3,
+                                     3,    0,    0, 0, 0, 0, 0, 0, 0, 0};
+    const char *params[] = {"root",
+                            root,
+                            "header_bytes_max",
+                            "512",
+                            "body_bytes_max",
+                            "300",
+                            "body_timeout_ms",
+                            "5000",
+                            "holds_max",
+                            "4",
+                            "echo_path",
+                            "/e",
+                            "headers_path",
+                            "/h",
+                            NULL};
     memset(large, 'l', sizeof(large));
     temp_tree_make(root, entries, sizeof(entries) / sizeof(entries[0]));
     temp_tree_file(root, "large", large, sizeof(large));
+    temp_tree_file(root, "z", "", 0);
+    temp_tree_file(root, "z.gz", packed, sizeof(packed));  // of nothing
     struct c10m_service *s = fake_service_new(&app_http, params, err, sizeof(err));
     temp_tree_remove(root);
     need(s != NULL, err);
@@ -48,7 +66,7 @@ static struct c10m_service *serve(void)
 static void finish(struct c10m_conn *c)
 {
     fake_drain(c);
-    fake_advance(c, 10001);  // a head that has begun ends in 408
+    fake_advance(c, 10001);  // a head or content that has begun ends in 408
     fake_drain(c);
     need(c->in.len == 0, "what was not answered is thrown away");
     fake_advance(c, 60000);
@@ -71,6 +89,21 @@ static void check_answers(const struct c10m_conn *whole, const struct c10m_conn 
         return;
     need(whole->out.len > sizeof(start) && memcmp(whole->out.at, start, sizeof(start) - 1) == 0,
          "the first response has a status line");
+}
+
+// More requests with content than there are holds, one after the other: a hold that was not given
+// back is missed.
+static void check_holds(struct c10m_service *s)
+{
+    static const char text[] = "POST /e HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx";
+    struct c10m_conn *c[4];
+    for (unsigned i = 0; i < 4; i++) {
+        c[i] = fake_open(s);
+        fake_feed(c[i], text, sizeof(text) - 2, 0);
+        need(c[i]->out.len == 0, "there is a hold for each");
+    }
+    for (unsigned i = 0; i < 4; i++)
+        fake_close(c[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -97,5 +130,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     check_answers(whole, cut);
     fake_close(whole);
     fake_close(cut);
+    check_holds(s);
     return 0;
 }

@@ -16,7 +16,7 @@ struct c10m_service {
     const char *const *params;
     void *data;
     bool ready;
-    unsigned counters, images;
+    unsigned counters, images, workers;
     const char *counter_names[COUNTERS_MAX];
     uint64_t counts[COUNTERS_MAX];
     struct c10m_image image[IMAGES_MAX];
@@ -24,6 +24,7 @@ struct c10m_service {
 };
 
 static uint64_t next_image_limit = UINT64_MAX;
+static unsigned next_workers = 1;
 
 #define MUST(cond)                                                                                 \
     do {                                                                                           \
@@ -54,6 +55,8 @@ struct c10m_service *fake_service_new(const struct c10m_app *app, const char *co
     s->params = params;
     s->image_bytes_max = next_image_limit;
     next_image_limit = UINT64_MAX;
+    s->workers = next_workers;
+    next_workers = 1;
     err[0] = '\0';
     if (app->init != NULL && app->init(s, err, err_bytes) != 0) {
         MUST(err[0] != '\0' && s->data == NULL);
@@ -77,6 +80,11 @@ void fake_service_free(struct c10m_service *s)
 void fake_image_limit(uint64_t bytes)
 {
     next_image_limit = bytes;
+}
+
+void fake_workers(unsigned n)
+{
+    next_workers = n;
 }
 
 uint64_t fake_counter(const struct c10m_service *s, const char *name)
@@ -232,6 +240,17 @@ void *c10m_state(struct c10m_conn *c)
 struct c10m_service *c10m_service_of(struct c10m_conn *c)
 {
     return c->service;
+}
+
+unsigned c10m_workers(const struct c10m_service *s)
+{
+    return s->workers;
+}
+
+unsigned c10m_worker(const struct c10m_conn *c)
+{
+    MUST(c->worker < c->service->workers);
+    return c->worker;
 }
 
 void *c10m_service_data(const struct c10m_service *s)

@@ -25,7 +25,7 @@ struct c10m_conn {
     unsigned refs_refused;  // so many c10m_send_ref are refused first
     uint64_t now_us, timer_us;
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
-    unsigned data_calls, timer_sets;
+    unsigned data_calls, timer_sets, worker;
 };
 
 // fake_service_new: runs the application's init with `params`: key, value, ... NULL. NULL: init
@@ -51,6 +51,8 @@ void fake_end(struct c10m_conn *c);
 // fake_ack: the peer acknowledges up to `bytes` more; `writable` follows where it is due. Returns
 // how many were acknowledged.
 size_t fake_ack(struct c10m_conn *c, size_t bytes);
+// fake_workers: the next service is run by so many workers, not by one; c->worker says by which.
+void fake_workers(unsigned n);
 // fake_drain: the peer acknowledges all that comes, until nothing more comes.
 void fake_drain(struct c10m_conn *c);
 // fake_advance: time passes, timers fire.

@@ -716,6 +716,8 @@ static void a_service_without_what_it_needs_is_told(void **state)
            "f:4: port: missing: expected at most 8 TCP ports from 1 to 65535, as 80, 8080\n"
            "f:5: root: missing: expected the directory to serve\n");
     expect(ECHO_, "f:3: port: expected a [port NAME] to listen on, got none\n");
+    expect(PORT WEB "echo_path=echo\nheaders_path=/h\n",
+           "f:8: echo_path: expected a path that begins with /, got echo\n");
 }
 
 static void an_unknown_application_is_told_with_the_closest_one(void **state)
@@ -809,10 +811,16 @@ static void the_longest_service_fits_its_parameter_text(void **state)
                 "address=200.200.200.200\nlimit_connections=100M\nsend_buffer=1G\n"
                 "receive_buffer=1G\nkeepalive_ms=86400000\nheader_bytes_max=16384\n"
                 "header_timeout_ms=1073741824\nkeepalive_timeout_ms=1073741824\n"
-                "files_max=16777216\nbytes_max=1024G\nroot=",
+                "files_max=16777216\nbytes_max=1024G\nbody_bytes_max=1G\n"
+                "body_timeout_ms=1073741824\nholds_max=65535\n",
                 name);
-    for (int i = 0; i < CONF_PATH_BYTES - 1; i++)
-        text_printf(&t, "r");
+    static const char *const paths[] = {"root", "echo_path", "headers_path"};
+    for (unsigned k = 0; k < 3; k++) {
+        text_printf(&t, "%s=/", paths[k]);
+        for (int i = 0; i < CONF_PATH_BYTES - 2; i++)
+            text_printf(&t, "r");
+        text_printf(&t, "\n");
+    }
     expect(text_str(&t), "");
     assert_int_equal(strlen(conf_service_param(&conf_got.services[0], "root")), 255);
     text_free(&t);

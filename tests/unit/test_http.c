@@ -7,6 +7,7 @@
 #include "app/apps.h"
 #include "unit/check.h"
 #include "unit/fake_stack.h"
+#include "unit/http_answer.h"
 #include "unit/temp_tree.h"
 
 #define HOST     "Host: a\r\n"
@@ -57,87 +58,6 @@ static struct c10m_service *serve(void)
     return s;
 }
 
-// One response as a client reads it.
-struct answer {
-    int status;
-    const char *head;
-    size_t head_len;
-    const char *body;
-    size_t body_len;
-};
-
-// The value of a field, in a static text; NULL: not there. More than once fails.
-static const char *field(const struct answer *a, const char *name)
-{
-    static char value[256];
-    size_t n = strlen(name);
-    bool found = false;
-    for (const char *line = a->head; line < a->head + a->head_len;) {
-        const char *end = memmem(line, (size_t)(a->head + a->head_len - line), "\r\n", 2);
-        assert_non_null(end);
-        if ((size_t)(end - line) > n && strncasecmp(line, name, n) == 0 && line[n] == ':') {
-            assert_false(found);
-            assert_int_equal(line[n + 1], ' ');
-            snprintf(value, sizeof(value), "%.*s", (int)(end - line - (long)n - 2), line + n + 2);
-            found = true;
-        }
-        line = end + 2;
-    }
-    return found ? value : NULL;
-}
-
-// value NULL: the field is not there.
-static void assert_field(const struct answer *a, const char *name, const char *value)
-{
-    const char *is = field(a, name);
-    if (value == NULL)
-        assert_null(is);
-    else if (is == NULL)
-        fail_msg("no %s in\n%.*s", name, (int)a->head_len, a->head);
-    else
-        assert_string_equal(is, value);
-}
-
-// Reads the response at *at of all that was sent, by the rules for clients (RFC 9112 section 6.3).
-static struct answer next_answer(const struct c10m_conn *c, size_t *at, bool to_head)
-{
-    struct answer a = {0};
-    const char *text = (const char *)c->out.at + *at;
-    size_t left = c->out.len - *at;
-    const char *end = left == 0 ? NULL : memmem(text, left, "\r\n\r\n", 4);
-    if (end == NULL)
-        fail_msg("no whole response in: %.*s", (int)left, text);
-    a.head = text;
-    a.head_len = (size_t)(end - text) + 4;
-    assert_true(left > 17 && memcmp(text, "HTTP/1.1 ", 9) == 0 && text[12] == ' ');
-    a.status = atoi(text + 9);
-    assert_non_null(field(&a, "Date"));
-    const char *length = field(&a, "Content-Length");
-    if (a.status == 204)
-        assert_null(length);
-    else
-        assert_non_null(length);
-    a.body = text + a.head_len;
-    a.body_len = length == NULL || to_head ? 0 : strtoul(length, NULL, 10);
-    assert_true(a.body_len <= left - a.head_len);
-    *at += a.head_len + a.body_len;
-    return a;
-}
-
-static struct answer only_answer(const struct c10m_conn *c, bool to_head)
-{
-    size_t at = 0;
-    struct answer a = next_answer(c, &at, to_head);
-    assert_int_equal(at, c->out.len);
-    return a;
-}
-
-static void assert_body(const struct answer *a, const void *body, size_t len)
-{
-    assert_int_equal(a->body_len, len);
-    assert_memory_equal(a->body, body, len);
-}
-
 // Sends `request` on a new connection; exactly one answer, with this status, and whether it stays
 // open.
 static void expect(const char *request, int status, bool stays)
@@ -166,8 +86,8 @@ static void get_answers_the_file_and_all_its_fields(void **state)
     assert_field(&a, "Content-Type", "text/html; charset=utf-8");
     assert_field(&a, "Server", "c10m");
     assert_field(&a, "Connection", NULL);
-    assert_non_null(field(&a, "Last-Modified"));
-    assert_non_null(field(&a, "ETag"));
+    assert_non_null(answer_field(&a, "Last-Modified"));
+    assert_non_null(answer_field(&a, "ETag"));
     assert_false(c->shut);
     fake_close(c);
     fake_service_free(s);
@@ -237,9 +157,9 @@ static void each_request_has_its_status(void **state)
     // The last one on its connection.
     expect("GET / HTTP/1.0\r\n\r\n", 200, false);
     expect("GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 200, false);
-    expect("GET / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 200, false);
-    expect("POST / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 405, false);
-    expect("GET / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, false);
+    expect("GET / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 200, true);
+    expect("POST / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 405, true);
+    expect("GET / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, true);
     expect("GET * HTTP/1.1\r\n" HOST "\r\n", 400, false);
     expect("OPTIONS *a HTTP/1.1\r\n" HOST "\r\n", 400, false);
     expect("GET /../etc/passwd HTTP/1.1\r\n" HOST "\r\n", 400, false);
@@ -571,12 +491,12 @@ static void the_date_follows_the_protocol_clock(void **state)
     size_t at = 0;
     fake_feed(c, GET_ROOT, strlen(GET_ROOT), 0);
     struct answer a = next_answer(c, &at, false);
-    snprintf(first, sizeof(first), "%s", field(&a, "Date"));
+    snprintf(first, sizeof(first), "%s", answer_field(&a, "Date"));
     fake_drain(c);
     fake_advance(c, 50000);
     fake_feed(c, GET_ROOT, strlen(GET_ROOT), 0);
     a = next_answer(c, &at, false);
-    assert_string_not_equal(first, field(&a, "Date"));
+    assert_string_not_equal(first, answer_field(&a, "Date"));
     fake_close(c);
     fake_service_free(s);
 }

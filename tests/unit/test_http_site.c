@@ -18,7 +18,8 @@
 // A service that only carries images: the site is loaded as http's init would.
 static struct http_site site;
 static const struct http_site_limits *next_limits;
-static const struct http_site_limits no_limits = {UINT32_MAX, UINT64_MAX, 2000000000};
+static const struct http_site_limits no_limits = {
+    .files_max = UINT32_MAX, .bytes_max = UINT64_MAX, .now_s = 2000000000};
 
 static int load_init(struct c10m_service *s, char *err, size_t err_bytes)
 {
@@ -191,8 +192,9 @@ static void a_link_to_a_sibling_whose_name_begins_like_the_root_leaves_it(void *
 static void limits_and_odd_files_are_refused_with_their_name(void **state)
 {
     static const struct temp_entry two[] = {{"a", "12345", NULL}, {"b", "67890", NULL}};
-    const struct http_site_limits one_file = {1, UINT64_MAX, 0}, nine_bytes = {10, 9, 0};
-    const struct http_site_limits exact = {2, 10, 0};
+    const struct http_site_limits one_file = {.files_max = 1, .bytes_max = UINT64_MAX};
+    const struct http_site_limits nine_bytes = {.files_max = 10, .bytes_max = 9};
+    const struct http_site_limits exact = {.files_max = 2, .bytes_max = 10};
     refused(two, 2, &one_file, "/", "files_max = 1");
     refused(two, 2, &nine_bytes, "/", "bytes_max = 9");
     fake_image_limit(9);

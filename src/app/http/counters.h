@@ -5,12 +5,15 @@
 #define HTTP_COUNTERS(X)                                                                           \
     X(HTTP_N_REQUESTS, "requests", "requests whose head was read to its end")                      \
     X(HTTP_N_2XX, "responses_2xx", "responses handed to the stack with a status of 200 to 299")    \
-    X(HTTP_N_3XX, "responses_3xx", "redirects")                                                    \
+    X(HTTP_N_3XX, "responses_3xx", "redirects, and files that have not changed")                   \
     X(HTTP_N_4XX, "responses_4xx", "responses that blame the request")                             \
-    X(HTTP_N_5XX, "responses_5xx", "responses to what is not implemented")                         \
+    X(HTTP_N_5XX, "responses_5xx", "responses to what is not implemented or not possible now")     \
     X(HTTP_N_BODY_BYTES, "body_bytes", "bytes of response bodies handed to the stack")             \
+    X(HTTP_N_CONTENT_BYTES, "content_bytes", "bytes of request content read")                      \
     X(HTTP_N_SHORT, "sends_short", "responses that had to wait for room in the send queue")        \
+    X(HTTP_N_NO_HOLD, "holds_empty", "requests answered 503: holds_max were in work")              \
     X(HTTP_N_HEADER_TIMEOUTS, "header_timeouts", "heads not complete in header_timeout_ms: 408")   \
+    X(HTTP_N_BODY_TIMEOUTS, "body_timeouts", "content not complete in body_timeout_ms: 408")       \
     X(HTTP_N_IDLE, "idle_closed", "connections without a request closed after the idle time")      \
     X(HTTP_N_STALLED, "stalled_aborted",                                                           \
       "connections reset: the peer took no byte, or kept them open")

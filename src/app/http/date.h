@@ -1,5 +1,7 @@
 // date.h: dates as HTTP writes them (IMF-fixdate, RFC 9110 section 5.6.7).
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { HTTP_DATE_BYTES = 29 };  // "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -8,3 +10,8 @@ enum { HTTP_DATE_BYTES = 29 };  // "Sun, 06 Nov 1994 08:49:37 GMT"
 // not terminated. The text is this thread's and valid until its next call; it is made once a
 // second.
 const char *http_date(uint64_t unix_s);
+
+// http_date_parse: reads n bytes in any of the three forms (IMF-fixdate, RFC 850, asctime); the
+// two-digit year of RFC 850 is the one at most 50 years after now_s. False: none of them, or before
+// 1970. The day of the week is not compared with the date.
+bool http_date_parse(const void *text, size_t n, uint64_t now_s, uint64_t *unix_s);

@@ -2,75 +2,36 @@
 
 #include <string.h>
 
+#include "app/http/authority.h"
 #include "app/http/chars.h"
 #include "app/http/scan.h"
+#include "app/http/text.h"
 
-// A run of bytes of the head.
-struct text {
-    const uint8_t *s;
-    size_t n;
-};
-
-static bool text_is(struct text t, const char *lower)
-{
-    size_t i = 0;
-    for (; i < t.n && lower[i] != '\0'; i++) {
-        uint8_t b = t.s[i];
-        if ((b >= 'A' && b <= 'Z' ? b | 0x20 : b) != (uint8_t)lower[i])
-            return false;
-    }
-    return i == t.n && lower[i] == '\0';
-}
-
-static struct text text_trim(struct text t)
-{
-    while (t.n > 0 && (t.s[0] == ' ' || t.s[0] == '\t'))
-        t.s++, t.n--;
-    while (t.n > 0 && (t.s[t.n - 1] == ' ' || t.s[t.n - 1] == '\t'))
-        t.n--;
-    return t;
-}
-
-// Takes the next element of a comma-separated list off *list (RFC 9110 section 5.6.1); false: no
-// more.
-static bool list_next(struct text *list, struct text *element)
-{
-    if (list->n == 0)
-        return false;
-    const uint8_t *comma = memchr(list->s, ',', list->n);
-    size_t n = comma == NULL ? list->n : (size_t)(comma - list->s);
-    *element = text_trim((struct text){list->s, n});
-    n += comma != NULL;
-    list->s += n;
-    list->n -= n;
-    return true;
-}
-
-static int field_host(struct http_request *r, struct text value)
+static int field_host(struct http_request *r, struct http_text value)
 {
     if (r->flags & HTTP_HOST)
         return 400;  // RFC 9112 section 3.2
-    for (size_t i = 0; i < value.n; i++)
-        if (!http_is(value.s[i], HTTP_HOST_CHAR))
-            return 400;
+    struct http_text host, port;
+    if (!http_authority(value, &host, &port))
+        return 400;
     r->flags |= HTTP_HOST;
     return HTTP_MORE;
 }
 
-static int field_connection(struct http_request *r, struct text value)
+static int field_connection(struct http_request *r, struct http_text value)
 {
-    struct text option;
-    while (list_next(&value, &option)) {
-        if (text_is(option, "close"))
+    struct http_text option;
+    while (http_list_next(&value, &option)) {
+        if (http_text_is(option, "close"))
             r->flags |= HTTP_CLOSE;
-        else if (text_is(option, "keep-alive"))
+        else if (http_text_is(option, "keep-alive"))
             r->flags |= HTTP_KEEP_ALIVE;
     }
     return HTTP_MORE;
 }
 
 // A second Content-Length, equal or not, is refused: RFC 9112 section 6.3 allows both.
-static int field_length(struct http_request *r, struct text value)
+static int field_length(struct http_request *r, struct http_text value)
 {
     if ((r->flags & HTTP_LENGTH) || value.n == 0)
         return 400;
@@ -86,29 +47,51 @@ static int field_length(struct http_request *r, struct text value)
 
 // The last coding must be chunked, else the body has no end; others before it are not implemented
 // (RFC 9112 sections 6.1 and 6.3).
-static int field_coding(struct http_request *r, struct text value)
+static int field_coding(struct http_request *r, struct http_text value)
 {
-    struct text coding = {NULL, 0};
+    struct http_text coding = {NULL, 0};
     unsigned n = 0;
-    while (list_next(&value, &coding))
+    while (http_list_next(&value, &coding))
         n++;
-    if ((r->flags & HTTP_CODING) || n == 0 || !text_is(coding, "chunked"))
+    if ((r->flags & HTTP_CODING) || n == 0 || !http_text_is(coding, "chunked"))
         return 400;
     r->flags |= HTTP_CODING | HTTP_BODY;
     return n == 1 ? HTTP_MORE : 501;
 }
 
-static int field(struct http_request *r, struct text name, struct text value)
+// Notes that the field is there if this is its name.
+static int note(struct http_request *r, struct http_text name, const char *lower, unsigned flag)
+{
+    if (http_text_is(name, lower))
+        r->flags |= (uint16_t)flag;
+    return HTTP_MORE;
+}
+
+static int field(struct http_request *r, struct http_text name, struct http_text value)
 {
     switch (name.n) {  // most fields mean nothing to us: their length tells
     case 4:
-        return text_is(name, "host") ? field_host(r, value) : HTTP_MORE;
+        return http_text_is(name, "host") ? field_host(r, value) : HTTP_MORE;
+    case 5:
+        return note(r, name, "range", HTTP_RANGE);
+    case 6:
+        return note(r, name, "expect", HTTP_EXPECT);
+    case 8:
+        return note(r, name, "if-match", HTTP_CONDITION);
     case 10:
-        return text_is(name, "connection") ? field_connection(r, value) : HTTP_MORE;
+        return http_text_is(name, "connection") ? field_connection(r, value) : HTTP_MORE;
+    case 13:
+        return note(r, name, "if-none-match", HTTP_CONDITION);
     case 14:
-        return text_is(name, "content-length") ? field_length(r, value) : HTTP_MORE;
+        return http_text_is(name, "content-length") ? field_length(r, value) : HTTP_MORE;
+    case 15:
+        return note(r, name, "accept-encoding", HTTP_ENCODING);
     case 17:
-        return text_is(name, "transfer-encoding") ? field_coding(r, value) : HTTP_MORE;
+        return http_text_is(name, "transfer-encoding")
+                   ? field_coding(r, value)
+                   : note(r, name, "if-modified-since", HTTP_CONDITION);
+    case 19:
+        return note(r, name, "if-unmodified-since", HTTP_CONDITION);
     default:
         return HTTP_MORE;
     }
@@ -116,27 +99,27 @@ static int field(struct http_request *r, struct text name, struct text value)
 
 // RFC 9112 section 5: a token, at once a colon. That refuses obs-fold and space before the colon
 // too.
-static int field_line(struct http_request *r, struct text line)
+static int field_line(struct http_request *r, struct http_text line)
 {
     size_t n = 0;
     while (n < line.n && http_is(line.s[n], HTTP_TCHAR))
         n++;
     if (n == 0 || n == line.n || line.s[n] != ':')
         return 400;
-    struct text value = {line.s + n + 1, line.n - n - 1};
-    return field(r, (struct text){line.s, n}, text_trim(value));
+    struct http_text value = {line.s + n + 1, line.n - n - 1};
+    return field(r, (struct http_text){line.s, n}, http_text_trim(value));
 }
 
 // The method that is no GET: sets r->method and *bytes, its length with the space; or the error.
-static int method(struct http_request *r, struct text line, size_t *bytes)
+static int method(struct http_request *r, struct http_text line, size_t *bytes)
 {
     static const struct {
         const char *name;
         enum http_method method;
     } methods[] = {
-        {"HEAD ", HTTP_HEAD},         {"OPTIONS ", HTTP_OPTIONS},     {"POST ", HTTP_NOT_ALLOWED},
-        {"PUT ", HTTP_NOT_ALLOWED},   {"DELETE ", HTTP_NOT_ALLOWED},  {"PATCH ", HTTP_NOT_ALLOWED},
-        {"TRACE ", HTTP_NOT_ALLOWED}, {"CONNECT ", HTTP_NOT_ALLOWED},
+        {"HEAD ", HTTP_HEAD},         {"OPTIONS ", HTTP_OPTIONS},    {"POST ", HTTP_POST},
+        {"PUT ", HTTP_NOT_ALLOWED},   {"DELETE ", HTTP_NOT_ALLOWED}, {"PATCH ", HTTP_NOT_ALLOWED},
+        {"TRACE ", HTTP_NOT_ALLOWED}, {"CONNECT ", HTTP_CONNECT},
     };
     size_t n = 0;
     while (n < line.n && http_is(line.s[n], HTTP_TCHAR))
@@ -162,7 +145,7 @@ static int version_error(const uint8_t *last_9)
 
 // RFC 9112 section 3: method SP request-target SP HTTP-version, one space each. What stands in the
 // target is judged where it is looked up (path.h); a space in it is none of its characters.
-static int request_line(struct http_request *r, struct text line)
+static int request_line(struct http_request *r, struct http_text line)
 {
     if (line.n < sizeof("M * HTTP/1.1") - 1)
         return 400;
@@ -194,7 +177,7 @@ static int head_end(const struct http_request *r)
     return HTTP_DONE;
 }
 
-static int line_end(struct http_request *r, struct text line)
+static int line_end(struct http_request *r, struct http_text line)
 {
     if (r->target_bytes != 0)
         return line.n != 0 ? field_line(r, line) : head_end(r);
@@ -216,7 +199,7 @@ int http_parse(struct http_request *r, const uint8_t *data, size_t len, size_t h
         }
         if (p[0] != '\r' || p[1] != '\n')
             return 400;
-        int verdict = line_end(r, (struct text){data + r->line, (size_t)(p - data) - r->line});
+        int verdict = line_end(r, (struct http_text){data + r->line, (size_t)(p - data) - r->line});
         r->at = (uint16_t)(r->at + 2);
         if (verdict != HTTP_MORE)
             return verdict;

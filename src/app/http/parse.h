@@ -21,6 +21,8 @@ enum http_method {
     HTTP_GET,
     HTTP_HEAD,
     HTTP_OPTIONS,
+    HTTP_POST,
+    HTTP_CONNECT,
     HTTP_NOT_ALLOWED,  // a method that RFC 9110 or 5789 knows and files do not offer
 };
 
@@ -32,6 +34,13 @@ enum http_request_flag {
     HTTP_BODY = 1 << 4,        // a body follows the head: Content-Length above 0, or chunked
     HTTP_CLOSE = 1 << 5,       // Connection: close
     HTTP_KEEP_ALIVE = 1 << 6,  // Connection: keep-alive
+    // Fields whose value is read when the head is complete (fields.h):
+    HTTP_CONDITION = 1 << 7,  // If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since
+    HTTP_RANGE = 1 << 8,      // Range
+    HTTP_ENCODING = 1 << 9,   // Accept-Encoding
+    HTTP_EXPECT = 1 << 10,    // Expect
+    // What a request that is answered at once has none of.
+    HTTP_LESS_COMMON = HTTP_BODY | HTTP_CONDITION | HTTP_RANGE | HTTP_ENCODING | HTTP_EXPECT,
 };
 
 // http_request: what has been read of the present head; all zero before its first byte.
@@ -41,7 +50,7 @@ struct http_request {
     uint16_t target_off;    // the request-target
     uint16_t target_bytes;  // 0: the request line has not been read yet
     uint8_t method;         // enum http_method
-    uint8_t flags;          // enum http_request_flag
+    uint16_t flags;         // enum http_request_flag
 };
 
 enum { HTTP_MORE = 0, HTTP_DONE = 1 };
@@ -55,10 +64,9 @@ enum { HTTP_MORE = 0, HTTP_DONE = 1 };
 int http_parse(struct http_request *r, const uint8_t *data, size_t len, size_t head_bytes_max);
 
 // http_keep_alive: whether the connection can stay open after this request (RFC 9112 section 9.3).
-// A body is never read: where it ends is not worth a mistake, so a request with one is the last.
 static inline bool http_keep_alive(const struct http_request *r)
 {
-    if (r->flags & (HTTP_CLOSE | HTTP_BODY))
+    if (r->flags & HTTP_CLOSE)
         return false;
     return !(r->flags & HTTP_MINOR_0) || (r->flags & HTTP_KEEP_ALIVE);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "app/http/authority.h"
 #include "app/http/chars.h"
 
 static size_t encode(uint8_t b, char *to)
@@ -25,11 +26,12 @@ static bool skip_authority(const uint8_t **p, const uint8_t *end)
     enum { SCHEME_BYTES = sizeof("http://") - 1 };
     if (end - *p < SCHEME_BYTES || strncasecmp((const char *)*p, "http://", SCHEME_BYTES) != 0)
         return false;
-    const uint8_t *host = *p + SCHEME_BYTES, *s = host;
-    while (s < end && http_is(*s, HTTP_HOST_CHAR))
-        s++;
-    *p = s;
-    return s > host && (s == end || *s == '/' || *s == '?');
+    const uint8_t *start = *p + SCHEME_BYTES;
+    for (*p = start; *p < end && **p != '/' && **p != '?';)
+        ++*p;
+    struct http_text host, port;
+    return http_authority((struct http_text){start, (size_t)(*p - start)}, &host, &port) &&
+           host.n != 0;
 }
 
 static bool query_is_valid(const uint8_t *p, const uint8_t *end)

@@ -11,12 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/http/counters.h"
 #include "app/http/date.h"
 #include "app/http/mime.h"
 #include "app/http/path.h"
 
-#define ALLOW "Allow: GET, HEAD, OPTIONS\r\n"
+#define ALLOW      "Allow: GET, HEAD, OPTIONS\r\n"
+#define ALLOW_POST "Allow: POST, OPTIONS\r\n"
+#define RANGES     "Accept-Ranges: bytes\r\n"
+#define VARY       "Vary: Accept-Encoding\r\n"
+#define TEXT_PLAIN "Content-Type: text/plain; charset=utf-8\r\n"
 
 static const struct {
     unsigned status;
@@ -24,12 +27,19 @@ static const struct {
 } fixed[] = {
     {400, "Bad Request", ""},
     {204, "No Content", ALLOW},
+    {204, "No Content", ALLOW_POST},
     {404, "Not Found", ""},
     {405, "Method Not Allowed", ALLOW},
+    {405, "Method Not Allowed", ALLOW_POST},
     {408, "Request Timeout", ""},
+    {411, "Length Required", ""},
+    {412, "Precondition Failed", ""},
+    {413, "Content Too Large", ""},
     {414, "URI Too Long", ""},
+    {417, "Expectation Failed", ""},
     {431, "Request Header Fields Too Large", ""},
     {501, "Not Implemented", ""},
+    {503, "Service Unavailable", "Retry-After: 1\r\n"},
     {505, "HTTP Version Not Supported", ""},
 };
 enum { FIXED = sizeof(fixed) / sizeof(fixed[0]) };
@@ -64,15 +74,9 @@ __attribute__((format(printf, 2, 3))) static int fail(struct loader *l, const ch
     return -1;
 }
 
-static unsigned class_counter(unsigned status)
-{
-    static const enum http_counter classes[] = {HTTP_N_2XX, HTTP_N_3XX, HTTP_N_4XX, HTTP_N_5XX};
-    return classes[status / 100 - 2];
-}
-
 // Appends *r, whose body is set, made of the rest.
 static int add(struct loader *l, struct http_reply *r, unsigned status, const char *reason,
-               const char *fields, const char *key, size_t key_bytes)
+               const struct http_fields *fields, const char *key, size_t key_bytes)
 {
     struct http_site *site = l->site;
     if (site->replies_n == site->replies_room) {
@@ -83,7 +87,6 @@ static int add(struct loader *l, struct http_reply *r, unsigned status, const ch
         site->replies = replies;
         site->replies_room = room;
     }
-    r->class_counter = (uint16_t)class_counter(status);
     if (!http_reply_make(r, status, reason, fields, key, key_bytes))
         return fail(l, "%s: no memory", l->path);
     site->replies[site->replies_n++] = *r;
@@ -94,15 +97,13 @@ static int add_fixed(struct loader *l)
 {
     for (unsigned i = 0; i < FIXED; i++) {
         struct http_reply r = {0};
-        char fields[160];
-        const char *type = "";
+        struct http_fields fields = {"", fixed[i].fields, ""};
         if (fixed[i].status != 204) {
             r.body = (const uint8_t *)fixed[i].reason;
-            r.body_bytes = strlen(fixed[i].reason);
-            type = "Content-Type: text/plain; charset=utf-8\r\n";
+            r.body_bytes = (uint32_t)strlen(fixed[i].reason);
+            fields.type = TEXT_PLAIN;
         }
-        snprintf(fields, sizeof(fields), "%s%s", type, fixed[i].fields);
-        if (add(l, &r, fixed[i].status, fixed[i].reason, fields, "", 0) != 0)
+        if (add(l, &r, fixed[i].status, fixed[i].reason, &fields, "", 0) != 0)
             return -1;
     }
     return 0;
@@ -112,17 +113,29 @@ static int add_redirect(struct loader *l, const char *directory, size_t director
 {
     static const char body[] = "Moved Permanently";
     struct http_reply r = {.body = (const uint8_t *)body, .body_bytes = sizeof(body) - 1};
-    char fields[HTTP_KEY_BYTES_MAX + 128];
-    snprintf(fields, sizeof(fields),
-             "Location: %.*s\r\nContent-Type: text/plain; charset=utf-8\r\n", (int)directory_bytes,
-             directory);
-    return add(l, &r, 301, body, fields, directory, directory_bytes - 1);
+    char location[HTTP_KEY_BYTES_MAX + 16];
+    snprintf(location, sizeof(location), "Location: %.*s\r\n", (int)directory_bytes, directory);
+    return add(l, &r, 301, body, &(struct http_fields){TEXT_PLAIN, location, ""}, directory,
+               directory_bytes - 1);
+}
+
+// A resource that answers what it is asked, at a path that the configuration names.
+static int add_special(struct loader *l, const char *path, enum http_special special)
+{
+    char key[HTTP_KEY_BYTES_MAX];
+    struct http_reply r = {.body = (const uint8_t *)"", .special = special};
+    if (path == NULL)
+        return 0;
+    int n = http_path((const uint8_t *)path, strlen(path) < sizeof(key) ? strlen(path) : 0, key);
+    if (n < 0 || strcspn(path, "?") != strlen(path) || path[0] != '/')
+        return fail(l, "%s: expected an absolute path as in a URL", path);
+    return add(l, &r, 200, "OK", &(struct http_fields){"", "", ""}, key, (size_t)n);
 }
 
 // The file's line under its own name, and its directory's when it is the index.
 static int add_file(struct loader *l, const struct http_reply *file, const struct stat *st)
 {
-    char key[HTTP_KEY_BYTES_MAX], fields[256];
+    char key[HTTP_KEY_BYTES_MAX], type[128], validators[128];
     int n = http_path_encode(l->path + l->root_bytes, key, sizeof(key));
     if (n < 0)
         return fail(l, "%s: its path takes more than %d bytes in a URL", l->path,
@@ -131,18 +144,20 @@ static int add_file(struct loader *l, const struct http_reply *file, const struc
     uint64_t modified_s = st->st_mtime < 0 ? 0 : (uint64_t)st->st_mtime;
     if (modified_s > l->limits->now_s)
         modified_s = l->limits->now_s;  // RFC 9110 section 8.8.2.1
-    snprintf(fields, sizeof(fields),
-             "Content-Type: %s\r\nLast-Modified: %.*s\r\nETag: \"%llx-%016llx\"\r\n",
-             http_mime(name), HTTP_DATE_BYTES, http_date(modified_s),
-             (unsigned long long)file->body_bytes,
+    snprintf(type, sizeof(type), "Content-Type: %s\r\n", http_mime(name));
+    snprintf(validators, sizeof(validators), "Last-Modified: %.*s\r\nETag: \"%x-%016llx\"\r\n",
+             HTTP_DATE_BYTES, http_date(modified_s), file->body_bytes,
              (unsigned long long)http_path_hash(file->body, file->body_bytes));
     struct http_reply r = *file;
-    if (add(l, &r, 200, "OK", fields, key, (size_t)n) != 0)
+    const struct http_fields fields = {type, RANGES, validators};
+    r.special = HTTP_FILE;
+    r.modified_s = (uint32_t)modified_s;
+    if (add(l, &r, 200, "OK", &fields, key, (size_t)n) != 0)
         return -1;
     if (strcmp(name, "index.html") != 0)
         return 0;
     size_t directory_bytes = (size_t)n - strlen(name);
-    if (add(l, &r, 200, "OK", fields, key, directory_bytes) != 0)
+    if (add(l, &r, 200, "OK", &fields, key, directory_bytes) != 0)
         return -1;
     return directory_bytes == 1 ? 0 : add_redirect(l, key, directory_bytes);
 }
@@ -180,7 +195,7 @@ static int load_open_file(struct loader *l, int fd)
                     (unsigned long long)len, (unsigned long long)l->bytes,
                     (unsigned long long)l->limits->bytes_max);
     l->bytes += len;
-    struct http_reply file = {.body = (const uint8_t *)"", .body_bytes = len};
+    struct http_reply file = {.body = (const uint8_t *)"", .body_bytes = (uint32_t)len};
     if (len != 0) {
         uint8_t *room;
         file.image = c10m_image_reserve(l->service, len, &room);
@@ -285,6 +300,103 @@ static int make_table(struct loader *l)
     return 0;
 }
 
+static uint32_t little_endian(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+// CRC-32 of RFC 1952 section 8, four bits at a time.
+static uint32_t crc32(const uint8_t *p, size_t len)
+{
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    uint32_t crc = UINT32_MAX;
+    for (; len > 0; p++, len--) {
+        crc ^= *p;
+        crc = crc >> 4 ^ nibble[crc & 15];
+        crc = crc >> 4 ^ nibble[crc & 15];
+    }
+    return ~crc;
+}
+
+// Whether `packed` is the gzip file of `plain`, of one member, as far as its ends tell.
+static bool is_gzip_of(const struct http_reply *packed, const struct http_reply *plain)
+{
+    const uint8_t *p = packed->body;
+    const size_t n = packed->body_bytes;
+    return n >= 18 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 &&
+           little_endian(p + n - 4) == plain->body_bytes &&
+           little_endian(p + n - 8) == crc32(plain->body, plain->body_bytes);
+}
+
+// The .gz beside the file of reply `ix`, or HTTP_REPLY_NONE.
+static uint32_t gzip_beside(const struct http_site *site, uint32_t ix)
+{
+    const struct http_reply *r = &site->replies[ix];
+    char key[HTTP_KEY_BYTES_MAX + 16];
+    if (r->special != HTTP_FILE || r->key_bytes == 0)
+        return HTTP_REPLY_NONE;
+    const char *own = r->head + r->head_bytes;
+    int n = snprintf(key, sizeof(key), "%.*s%s.gz", (int)r->key_bytes, own,
+                     own[r->key_bytes - 1] == '/' ? "index.html" : "");
+    uint32_t gz = http_site_find(site, key, (size_t)n);
+    if (gz == HTTP_REPLY_NONE || !is_gzip_of(&site->replies[gz], r))
+        return HTTP_REPLY_NONE;
+    return gz;
+}
+
+// The reply to those who accept gzip: the file's type, the other's bytes and entity tag.
+static int add_gzip(struct loader *l, uint32_t ix, uint32_t gz)
+{
+    const struct http_reply *plain = &l->site->replies[ix], *packed = &l->site->replies[gz];
+    char type[128], validators[256];
+    struct http_reply r = {.body = packed->body,
+                           .image = packed->image,
+                           .body_bytes = packed->body_bytes,
+                           .modified_s = packed->modified_s,
+                           .special = HTTP_FILE};
+    snprintf(type, sizeof(type), "%.*s", plain->extras_off - plain->fields_off,
+             plain->head + plain->fields_off);
+    snprintf(validators, sizeof(validators), "%.*s" VARY,
+             (int)(packed->head_bytes - packed->validators_off - strlen("Date: ")),
+             packed->head + packed->validators_off);
+    const struct http_fields fields = {type, RANGES "Content-Encoding: gzip\r\n", validators};
+    uint32_t own = l->site->replies_n;
+    if (add(l, &r, 200, "OK", &fields, "", 0) != 0)
+        return -1;
+    l->site->replies[ix].gzip = own;
+    if (!http_reply_add_field(&l->site->replies[ix], VARY))
+        return fail(l, "%s: no memory", l->root);
+    return 0;
+}
+
+static int pair_gzip(struct loader *l)
+{
+    uint32_t n = l->site->replies_n;  // the variants come behind
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t gz = gzip_beside(l->site, i);
+        if (gz != HTTP_REPLY_NONE && add_gzip(l, i, gz) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+// Two replies of one name: a file lies where a special resource is to be.
+static int check_specials(struct loader *l)
+{
+    for (uint32_t i = 0; i < l->site->replies_n; i++) {
+        const struct http_reply *r = &l->site->replies[i];
+        const char *key = r->head + r->head_bytes;
+        if (r->special > HTTP_FILE && http_site_find(l->site, key, r->key_bytes) != i)
+            return fail(l, "%.*s: there is a file, directory or resource of this name",
+                        (int)r->key_bytes, key);
+    }
+    return 0;
+}
+
 static int load_root(struct loader *l, const char *root)
 {
     struct stat st;
@@ -316,7 +428,15 @@ int http_site_load(struct http_site *site, struct c10m_service *s, const char *r
     if (rc == 0)
         rc = load_root(l, root);
     if (rc == 0)
+        rc = add_special(l, limits->content_path, HTTP_CONTENT);
+    if (rc == 0)
+        rc = add_special(l, limits->received_path, HTTP_RECEIVED);
+    if (rc == 0)
         rc = make_table(l);
+    if (rc == 0)
+        rc = check_specials(l);
+    if (rc == 0)
+        rc = pair_gzip(l);
     free(l);
     return rc;
 }
@@ -350,4 +470,9 @@ uint32_t http_site_fixed(unsigned status)
         if (fixed[i].status == status)
             return i;
     return 0;
+}
+
+uint32_t http_site_fixed_post(unsigned status)
+{
+    return http_site_fixed(status) + 1;  // its line stands behind the other one
 }

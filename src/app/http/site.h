@@ -5,7 +5,9 @@
 // Loaded are all regular files below the root. Names that begin with a dot are left out (".git",
 // ".htpasswd"), but ".well-known" (RFC 8615). A symbolic link is followed when it stays below the
 // root. A directory with an index.html answers under its name with a slash, and redirects there
-// without one.
+// without one. Where NAME.gz lies beside NAME and holds the same bytes (its trailer's length and
+// CRC-32 agree), clients that accept gzip get it as NAME, with Content-Encoding; it is a file of
+// its own as well.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -31,8 +33,10 @@ struct http_site {
 
 struct http_site_limits {
     uint64_t files_max;
-    uint64_t bytes_max;  // of all files together
-    uint64_t now_s;      // unix time: nothing was modified later than it is served
+    uint64_t bytes_max;         // of all files together
+    uint64_t now_s;             // unix time: nothing was modified later than it is served
+    const char *content_path;   // where POST is answered with its content; NULL: nowhere
+    const char *received_path;  // where the request's field lines are answered; NULL: nowhere
 };
 
 // http_site_load: fills *site with the directory `root` and the fixed replies. Returns 0, or -1
@@ -47,5 +51,7 @@ void http_site_free(struct http_site *site);
 uint32_t http_site_find(const struct http_site *site, const void *key, size_t key_bytes);
 
 // http_site_fixed: the reply for a status that needs no file: 204 (OPTIONS), 400, 404, 405, 408,
-// 414, 431, 501, 505. For others: 400's.
+// 411, 412, 413, 414, 417, 431, 501, 503, 505. For others: 400's. http_site_fixed_post: 204 or 405
+// of a resource that takes POST only.
 uint32_t http_site_fixed(unsigned status);
+uint32_t http_site_fixed_post(unsigned status);

@@ -1,0 +1,47 @@
+// conn.h: the application's line of the block, and what sends from it.
+#pragma once
+#include "app/http/parse.h"
+#include "app/http/service.h"
+
+enum http_phase {
+    HTTP_NEW,
+    HTTP_HEADING,
+    HTTP_READING,  // the content
+    HTTP_SENDING,
+    HTTP_IDLE,
+    HTTP_LINGER,
+};
+
+enum http_conn_flag {
+    HTTP_LAST = 1 << 0,       // this response is the last one
+    HTTP_ENDED = 1 << 1,      // the peer has sent its FIN
+    HTTP_HEAD_ONLY = 1 << 2,  // the response has no body
+    HTTP_KEEP_1_0 = 1 << 3,   // HTTP/1.0 wants to hear that the connection stays
+    HTTP_INTERIM = 1 << 4,    // 100 goes first, then the content is read
+};
+
+struct http_conn {
+    uint64_t deadline_us;  // when the present phase has lasted too long
+    uint64_t timer_us;     // when the stack's timer comes: not after the deadline; 0: not set
+    uint64_t queued_seen;  // c10m_send_queued() when the deadline was last missed
+    struct http_request request;
+    uint8_t phase;            // enum http_phase
+    uint8_t kind;             // of the response: enum http_kind
+    uint16_t flags;           // enum http_conn_flag
+    uint32_t reply;           // of the response: which line of the table
+    uint32_t date_s;          // SENDING: the Date it began with, so that it can be written again
+    uint32_t sent;            // SENDING: how much of the piece's text has been taken
+    struct http_range range;  // of HTTP_PART
+    uint16_t hold;            // 0: none
+    uint16_t piece;           // SENDING: of HTTP_PARTS
+};
+static_assert(sizeof(struct http_conn) <= C10M_STATE_BYTES,
+              "more lines cost memory per connection");
+
+// http_send: queues what is left of the response. False: not all of it, `writable` follows.
+bool http_send(struct c10m_conn *c, struct http_conn *st, const struct http_service *s);
+
+// http_answer_status, http_answer_bytes: the status of the response, and the length of its body.
+unsigned http_answer_status(const struct http_conn *st, const struct http_service *s);
+uint64_t http_answer_bytes(struct c10m_conn *c, const struct http_conn *st,
+                           const struct http_service *s);

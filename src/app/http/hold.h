@@ -1,0 +1,37 @@
+// hold.h: what a request needs beyond the connection's 64 bytes: content that is being read,
+// several ranges, an answer that is made for it. Held from the head's end to the answer's, in a
+// pool per worker that is made at init and never grows.
+//
+// Threads: a pool belongs to its worker; init and free on the control thread.
+#pragma once
+#include "app/http/body.h"
+#include "app/http/range.h"
+
+enum { HTTP_HOLDS_MAX = 65535 };
+
+struct http_hold {
+    struct http_body body;
+    uint32_t filled;    // of bytes[]
+    uint16_t n_ranges;  // 0: none
+    uint16_t log_bytes;
+    struct http_range ranges[HTTP_RANGES_MAX];
+    uint8_t *bytes;  // room for the pool's buffer_bytes
+};
+
+struct http_pool;  // of one worker
+
+struct http_pools {
+    struct http_pool *pools;
+    unsigned n;
+};
+
+// http_pools_init: `workers` pools of `holds` each (1..HTTP_HOLDS_MAX), with buffer_bytes of room
+// in each. False: no memory. http_pools_free gives all back, also of zeros.
+bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes);
+void http_pools_free(struct http_pools *p);
+
+// http_hold_take: a hold of this worker's, empty, as a number above 0; 0: all are in use.
+// http_hold_give: and back. http_hold_at: what the number stands for.
+uint16_t http_hold_take(struct http_pools *p, unsigned worker);
+void http_hold_give(struct http_pools *p, unsigned worker, uint16_t hold);
+struct http_hold *http_hold_at(const struct http_pools *p, unsigned worker, uint16_t hold);

@@ -1,0 +1,156 @@
+#include "app/http/service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "app/http/parse.h"
+
+static_assert((int)HTTP_HEAD_BYTES_MAX <= (int)C10M_DATA_CONTIG_BYTES,
+              "a head is parsed where it lies, as one range");
+
+static int read_params(const struct c10m_service *s, struct http_params *p, char *err,
+                       size_t err_bytes)
+{
+    const struct {
+        const char *key;
+        uint64_t *value, min, max, default_value;
+    } rows[] = {
+        {"header_bytes_max", &p->header_bytes_max, HTTP_HEAD_BYTES_MIN, HTTP_HEAD_BYTES_MAX, 8192},
+        {"header_timeout_ms", &p->header_timeout_ms, 1, 1 << 30, 10000},
+        {"keepalive_timeout_ms", &p->keepalive_timeout_ms, 1, 1 << 30, 60000},
+        {"body_bytes_max", &p->body_bytes_max, 1, 1 << 30, 65536},
+        {"body_timeout_ms", &p->body_timeout_ms, 1, 1 << 30, 30000},
+        {"holds_max", &p->holds_max, 1, HTTP_HOLDS_MAX, 256},
+        {"files_max", &p->files_max, 1, 1 << 24, 65536},
+        {"bytes_max", &p->bytes_max, 1, UINT64_C(1) << 40, UINT64_C(1) << 30},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *text = c10m_service_param(s, rows[i].key);
+        *rows[i].value = rows[i].default_value;
+        if (text == NULL)
+            continue;
+        char *end;
+        errno = 0;
+        unsigned long long n = strtoull(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || n < rows[i].min ||
+            n > rows[i].max) {
+            snprintf(err, err_bytes, "%s = %s: expected a whole number from %llu to %llu",
+                     rows[i].key, text, (unsigned long long)rows[i].min,
+                     (unsigned long long)rows[i].max);
+            return -1;
+        }
+        *rows[i].value = n;
+    }
+    return 0;
+}
+
+static int register_counters(struct c10m_service *s, struct http_service *service, char *err,
+                             size_t err_bytes)
+{
+    static const struct {
+        const char *name, *help;
+    } rows[] = {
+#define HTTP_COUNTER_ROW(number, name, help) {name, help},
+        HTTP_COUNTERS(HTTP_COUNTER_ROW)
+#undef HTTP_COUNTER_ROW
+    };
+    for (int i = 0; i < HTTP_COUNTERS_N; i++) {
+        service->counters[i] = c10m_counter(s, rows[i].name, rows[i].help);
+        if (service->counters[i] < 0) {
+            snprintf(err, err_bytes, "no room for the counter %s", rows[i].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static uint64_t wall_clock_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static int make_boundary(struct http_service *service, char *err, size_t err_bytes)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+        snprintf(err, err_bytes, "no random numbers: %m");
+        return -1;
+    }
+    snprintf(service->boundary, sizeof(service->boundary), "%016llx", (unsigned long long)random);
+    return 0;
+}
+
+// A hold's buffer has room for content where that is answered, and for fields where those are.
+static int make_pools(struct c10m_service *s, struct http_service *service,
+                      const struct http_site_limits *limits, char *err, size_t err_bytes)
+{
+    const struct http_params *p = &service->params;
+    size_t room = limits->received_path != NULL ? p->header_bytes_max : 0;
+    if (limits->content_path != NULL && p->body_bytes_max > room)
+        room = p->body_bytes_max;
+    if (http_pools_init(&service->pools, c10m_workers(s), (unsigned)p->holds_max, room))
+        return 0;
+    snprintf(err, err_bytes, "no memory for holds_max = %llu of %zu bytes",
+             (unsigned long long)p->holds_max, room);
+    return -1;
+}
+
+static int init_service(struct c10m_service *s, struct http_service *service, char *err,
+                        size_t err_bytes)
+{
+    if (read_params(s, &service->params, err, err_bytes) != 0 ||
+        register_counters(s, service, err, err_bytes) != 0 ||
+        make_boundary(service, err, err_bytes) != 0)
+        return -1;
+    const char *root = c10m_service_param(s, "root");
+    if (root == NULL || root[0] == '\0') {
+        snprintf(err, err_bytes, "root: missing: the directory to serve");
+        return -1;
+    }
+    struct http_site_limits limits = {
+        .files_max = service->params.files_max,
+        .bytes_max = service->params.bytes_max,
+        .now_s = wall_clock_us() / 1000000,
+        .content_path = c10m_service_param(s, "echo_path"),
+        .received_path = c10m_service_param(s, "headers_path"),
+    };
+    if (http_site_load(&service->site, s, root, &limits, err, err_bytes) != 0 ||
+        make_pools(s, service, &limits, err, err_bytes) != 0)
+        return -1;
+    service->wall_us = wall_clock_us();
+    return 0;
+}
+
+static void free_service(struct http_service *service)
+{
+    http_site_free(&service->site);
+    http_pools_free(&service->pools);
+    free(service);
+}
+
+int http_init(struct c10m_service *s, char *err, size_t err_bytes)
+{
+    struct http_service *service = calloc(1, sizeof(*service));
+    if (service == NULL) {
+        snprintf(err, err_bytes, "no memory");
+        return -1;
+    }
+    if (init_service(s, service, err, err_bytes) != 0) {
+        free_service(service);
+        return -1;
+    }
+    c10m_service_set_data(s, service);
+    return 0;
+}
+
+void http_fini(struct c10m_service *s)
+{
+    struct http_service *service = c10m_service_data(s);
+    if (service != NULL)
+        free_service(service);
+}

@@ -1,0 +1,39 @@
+// service.h: one [service NAME] with app = http: its parameters and all that init made.
+//
+//   root                  the directory to serve (site.h); no default
+//   header_bytes_max      longest head of a request: 256..16384, default 8192; over: 414 or 431
+//   header_timeout_ms     from a head's first byte to its last, default 10000; over: 408
+//   keepalive_timeout_ms  without a request, or without taking a byte of an answer, default 60000
+//   body_bytes_max        longest content of a request, default 65536; over: 413
+//   body_timeout_ms       from a head's end to its content's, default 30000; over: 408
+//   holds_max             requests with content, or for several ranges, in work at once per worker,
+//                         default 256; over: 503
+//   echo_path             where POST is answered with its content; default none
+//   headers_path          where GET is answered with its field lines; default none
+//   files_max, bytes_max  most files and most bytes below the root, default 65536 and 2^30
+#pragma once
+#include "app/http/counters.h"
+#include "app/http/hold.h"
+#include "app/http/site.h"
+
+struct http_params {
+    uint64_t header_bytes_max, header_timeout_ms;
+    uint64_t body_bytes_max, body_timeout_ms;
+    uint64_t keepalive_timeout_ms;
+    uint64_t holds_max;
+    uint64_t files_max, bytes_max;
+};
+
+struct http_service {
+    struct http_params params;
+    uint64_t wall_us;  // wall clock where c10m_now_us is 0
+    struct http_site site;
+    struct http_pools pools;
+    char
+        boundary[HTTP_BOUNDARY_BYTES + 1];  // between ranges: no file can have been made to hold it
+    int counters[HTTP_COUNTERS_N];
+};
+
+// http_init, http_fini: the application's callbacks. Control thread.
+int http_init(struct c10m_service *s, char *err, size_t err_bytes);
+void http_fini(struct c10m_service *s);

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# HTTP to the letter, over a TAP: raw requests and their answers, curl's ranges, codings and content.
+. "$(dirname "$0")/lib.sh"
+head -c 300000 /dev/urandom >"$TMP/site/big"
+seq 20000 >"$TMP/site/plain.txt"
+gzip -nk "$TMP/site/plain.txt"
+write_conf
+sed -i "s|^root = .*|&\necho_path = /echo\nheaders_path = /headers\nbody_timeout_ms = 2000|" "$TMP/conf"
+start_server
+URL=http://10.99.0.2
+get() { inside curl -s -m 20 "$@"; }
+
+claim "each raw request has the answer of the RFCs, cut at every byte" inside python3 "$HERE/http_rfc.py" 10.99.0.2 "$TMP/site"
+one_range() { get -r 1000-250000 $URL/big | cmp - <(tail -c +1001 "$TMP/site/big" | head -c 249001); }
+claim "curl gets one range" one_range
+resumed() {
+    head -c 123456 "$TMP/site/big" >"$TMP/part"
+    get -C - -o "$TMP/part" $URL/big && cmp "$TMP/part" "$TMP/site/big"
+}
+claim "curl resumes a download" resumed
+packed() {
+    get --compressed $URL/plain.txt | cmp - "$TMP/site/plain.txt" &&
+        get -H 'Accept-Encoding: gzip' $URL/plain.txt | cmp - "$TMP/site/plain.txt.gz" &&
+        get $URL/plain.txt | cmp - "$TMP/site/plain.txt"
+}
+claim "the packed file goes to those who accept it" packed
+posted() { head -c 65536 "$TMP/site/big" | get --data-binary @- $URL/echo | cmp - <(head -c 65536 "$TMP/site/big"); }
+claim "64 KiB of content are answered, behind 100 (Continue)" posted
+chunked() { head -c 60000 "$TMP/site/big" | get -H 'Transfer-Encoding: chunked' --data-binary @- $URL/echo | cmp - <(head -c 60000 "$TMP/site/big"); }
+claim "so is content in chunks" chunked
+claim "more is 413" bash -c "[ \$(head -c 65537 $TMP/site/big | nsenter --net=/run/netns/$NS curl -s -m 20 -o /dev/null -w '%{http_code}' --data-binary @- $URL/echo) = 413 ]"
+tag() { get -I $URL/big | tr -d '\r' | sed -n 's/^ETag: //p'; }
+claim "a known tag is 304" bash -c "[ \$(nsenter --net=/run/netns/$NS curl -s -o /dev/null -w '%{http_code}' -H 'If-None-Match: $(tag)' $URL/big) = 304 ]"
+claim "every received packet is accounted for" balance_is_zero
+claim "the server stops" stop_server
+finish

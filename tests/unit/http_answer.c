@@ -1,0 +1,77 @@
+#include "unit/http_answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/check.h"
+
+const char *answer_field(const struct answer *a, const char *name)
+{
+    static char value[256];
+    size_t n = strlen(name);
+    bool found = false;
+    for (const char *line = a->head; line < a->head + a->head_len;) {
+        const char *end = memmem(line, (size_t)(a->head + a->head_len - line), "\r\n", 2);
+        assert_non_null(end);
+        if ((size_t)(end - line) > n && strncasecmp(line, name, n) == 0 && line[n] == ':') {
+            assert_false(found);
+            assert_int_equal(line[n + 1], ' ');
+            snprintf(value, sizeof(value), "%.*s", (int)(end - line - (long)n - 2), line + n + 2);
+            found = true;
+        }
+        line = end + 2;
+    }
+    return found ? value : NULL;
+}
+
+void assert_field(const struct answer *a, const char *name, const char *value)
+{
+    const char *is = answer_field(a, name);
+    if (value == NULL)
+        assert_null(is);
+    else if (is == NULL)
+        fail_msg("no %s in\n%.*s", name, (int)a->head_len, a->head);
+    else
+        assert_string_equal(is, value);
+}
+
+struct answer next_answer(const struct c10m_conn *c, size_t *at, bool to_head)
+{
+    struct answer a = {0};
+    const char *text = (const char *)c->out.at + *at;
+    size_t left = c->out.len - *at;
+    const char *end = left == 0 ? NULL : memmem(text, left, "\r\n\r\n", 4);
+    if (end == NULL)
+        fail_msg("no whole response in: %.*s", (int)left, text);
+    a.head = text;
+    a.head_len = (size_t)(end - text) + 4;
+    assert_true(left > 17 && memcmp(text, "HTTP/1.1 ", 9) == 0 && text[12] == ' ');
+    a.status = atoi(text + 9);
+    if (a.status != 100)
+        assert_non_null(answer_field(&a, "Date"));
+    const char *length = answer_field(&a, "Content-Length");
+    if (a.status == 204 || a.status == 304 || a.status == 100)
+        assert_null(length);
+    else
+        assert_non_null(length);
+    a.body = text + a.head_len;
+    a.body_len = length == NULL || to_head ? 0 : strtoul(length, NULL, 10);
+    assert_true(a.body_len <= left - a.head_len);
+    *at += a.head_len + a.body_len;
+    return a;
+}
+
+struct answer only_answer(const struct c10m_conn *c, bool to_head)
+{
+    size_t at = 0;
+    struct answer a = next_answer(c, &at, to_head);
+    assert_int_equal(at, c->out.len);
+    return a;
+}
+
+void assert_body(const struct answer *a, const void *body, size_t len)
+{
+    assert_int_equal(a->body_len, len);
+    assert_memory_equal(a->body, body, len);
+}

@@ -1,0 +1,22 @@
+// http_answer.h: responses as a client reads them from what a connection of the fake stack has
+// sent. Each function fails the test when the response is not one.
+#pragma once
+#include "unit/fake_stack.h"
+
+struct answer {
+    int status;
+    const char *head;
+    size_t head_len;
+    const char *body;
+    size_t body_len;
+};
+
+// answer_field: the value of a field, in a static text; NULL: not there. More than once fails.
+const char *answer_field(const struct answer *a, const char *name);
+// assert_field: value NULL: the field is not there.
+void assert_field(const struct answer *a, const char *name, const char *value);
+// next_answer: reads the response at *at of all that was sent, by the rules for clients (RFC 9112
+// section 6.3), and moves *at behind it. only_answer: there is no other.
+struct answer next_answer(const struct c10m_conn *c, size_t *at, bool to_head);
+struct answer only_answer(const struct c10m_conn *c, bool to_head);
+void assert_body(const struct answer *a, const void *body, size_t len);
