@@ -70,13 +70,18 @@ static void give_hold(struct c10m_conn *c, struct http_conn *st, struct http_ser
     st->hold = 0;
 }
 
-static void finish_answer(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
+static void count_answer(struct c10m_conn *c, const struct http_conn *st,
+                         const struct http_service *s)
 {
     static const enum http_counter classes[] = {HTTP_N_2XX, HTTP_N_3XX, HTTP_N_4XX, HTTP_N_5XX};
+    const struct http_reply *r = &s->site.replies[st->reply];
+    if (__builtin_expect(st->kind == HTTP_WHOLE && r->status == 200, 1)) {
+        count(c, s, HTTP_N_2XX, 1);
+        count(c, s, HTTP_N_BODY_BYTES, st->flags & HTTP_HEAD_ONLY ? 0 : r->body_bytes);
+        return;
+    }
     count(c, s, classes[http_answer_status(st, s) / 100 - 2], 1);
     count(c, s, HTTP_N_BODY_BYTES, http_answer_bytes(c, st, s));
-    give_hold(c, st, s);
-    st->queued_seen = 0;
 }
 
 static void finish(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
@@ -88,7 +93,9 @@ static void finish(struct c10m_conn *c, struct http_conn *st, struct http_servic
         set_deadline(c, st, now_us, s->params.body_timeout_ms);
         return;
     }
-    finish_answer(c, st, s);
+    count_answer(c, st, s);
+    give_hold(c, st, s);
+    st->queued_seen = 0;
     if (__builtin_expect(st->flags & (HTTP_LAST | HTTP_ENDED), 0)) {
         start_linger(c, st, now_us);
         return;

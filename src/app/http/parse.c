@@ -11,10 +11,13 @@ static int field_host(struct http_request *r, struct http_text value)
 {
     if (r->flags & HTTP_HOST)
         return 400;  // RFC 9112 section 3.2
-    struct http_text host, port;
-    if (!http_authority(value, &host, &port))
-        return 400;
     r->flags |= HTTP_HOST;
+    size_t plain = 0;
+    while (plain < value.n && http_is(value.s[plain], HTTP_UNRESERVED))
+        plain++;
+    struct http_text host, port;
+    if (plain < value.n && !http_authority(value, &host, &port))
+        return 400;
     return HTTP_MORE;
 }
 
