@@ -1,6 +1,7 @@
 #include "load/load_main.h"
 
 #include <rte_cycles.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,27 @@ enum {
     CLIENT_V4 = 0x0a400000,   // 10.64.0.0 and up
     ECHO_PORT = 7,
 };
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+// Ctrl-C and SIGTERM end the load with the report of what was done and everything given back; the
+// second one ends it at once. What the caller ignores (a shell's background job) stays ignored.
+static void catch_signals(void)
+{
+    static const int caught[] = {SIGINT, SIGTERM};
+    const struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    for (unsigned i = 0; i < ARRAY_LEN(caught); i++) {
+        struct sigaction before;
+        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(caught[i], &act, NULL);
+    }
+}
 
 static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}};
 
@@ -150,7 +172,7 @@ static void drive(struct run *r)
     enum load_phase phase = LOAD_OPEN;
     uint64_t second = 0;
     double began = 0, now = 0;
-    while (phase != LOAD_END) {
+    while (phase != LOAD_END && !interrupted) {
         now = (double)(tsc_read() - start) / hz;
         const enum load_phase next = load_turn(r->load, (uint64_t)(now * 1e6));
         if (next != phase) {
@@ -166,6 +188,8 @@ static void drive(struct run *r)
                 progress(r, second);
         }
     }
+    if (phase != LOAD_END)
+        note_phase(r, phase, LOAD_END, now - began);
 }
 
 static void collect(struct run *r)
@@ -176,7 +200,8 @@ static void collect(struct run *r)
     stat_snapshot(&end, server_worker(r->server, 0)->stats);
     out->options = &r->o;
     out->load = r->load;
-    out->ok = load_all_right(r->load);
+    out->interrupted = interrupted;
+    out->ok = !interrupted && load_all_right(r->load);
     out->tsc_hz = (double)rte_get_tsc_hz();
     out->server_retransmitted = end.c.tx_retransmits_segs;
     if (fault_inner(server_end) != NULL)
@@ -237,6 +262,7 @@ int load_main(int argc, char **argv, const struct c10m_app *echo)
         echo = load_liar(echo, r.o.faults.falsify_ppm, r.o.seed);
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());
     make_params(&r.o, echo, prefix, &p);
+    catch_signals();
     r.server = server_start(&p, &err);
     if (r.server != NULL && set_up(&r, &err) == 0) {
         drive(&r);

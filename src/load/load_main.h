@@ -3,5 +3,6 @@
 #include "c10m/app.h"
 
 // load_main: argv[0] is "load", argv[1] the kind of load. echo: the application that answers.
-// Exit status: 0 every answer came and was right; 1 not, or it could not start; 2 bad usage.
+// Exit status: 0 every answer came and was right; 1 not, or interrupted, or it could not start; 2
+// bad usage. Ctrl-C and SIGTERM end it with its report.
 int load_main(int argc, char **argv, const struct c10m_app *echo);

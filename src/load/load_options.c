@@ -311,6 +311,6 @@ void load_options_help(struct text *out)
                 "checksum notices); delay=MS. falsify is no trouble of the wire: the server\n"
                 "changes one bit in so many of its answers, which the client must notice.\n"
                 "  c10m load hold --connections 10k --fault loss=2,reorder=2,duplicate=1\n"
-                "\nExit status: 0 every answer came and was right; 1 not, or it could not start;\n"
-                "2 bad usage.\n");
+                "\nExit status: 0 every answer came and was right; 1 not, or interrupted, or it\n"
+                "could not start; 2 bad usage. Ctrl-C ends it with its report.\n");
 }

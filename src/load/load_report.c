@@ -43,8 +43,9 @@ void load_report_json(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
     const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
-    text_printf(out, "{\"load\":\"%s\",\"ok\":%s", load_kind_name(r->options->kind),
-                r->ok ? "true" : "false");
+    text_printf(out, "{\"load\":\"%s\",\"ok\":%s,\"interrupted\":%s",
+                load_kind_name(r->options->kind), r->ok ? "true" : "false",
+                r->interrupted ? "true" : "false");
     put(out, "connections", r->options->connections);
     put(out, "opened", c->opened);
     put(out, "asked", c->asked);
@@ -132,7 +133,9 @@ void load_report_table(const struct load_result *r, struct text *out)
         text_printf(out, "falsified     %llu answers\n", (unsigned long long)r->falsified);
     table_server(r, out);
     text_printf(out, "verdict       %s\n",
-                r->ok ? "every answer came and was right" : "FAILED: not every answer was right");
+                r->ok            ? "every answer came and was right"
+                : r->interrupted ? "FAILED: interrupted"
+                                 : "FAILED: not every answer came and was right");
 }
 
 void load_report_progress(const struct load *l, uint64_t second, struct text *out)

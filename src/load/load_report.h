@@ -11,6 +11,7 @@ struct load_result {
     const struct load_options *options;
     const struct load *load;
     bool ok;
+    bool interrupted;  // not finished; what was not asked yet counts as lost
     double open_s, ask_s, close_s;
     double tsc_hz;
     struct core_stats asked_from, asked_to;  // the server's counters around the phase of asking

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# c10m load: ten thousand connections through a clean wire and through a bad one, requests for two
+# seconds, answers that are wrong, and how it refuses what it cannot do.
+set -euo pipefail
+C10M=$(realpath "$1")
+TMP=$(mktemp -d /tmp/c10m-e2e.XXXXXX)
+FAILED=0
+LOAD=
+end() {
+    local status=$?
+    trap - EXIT
+    [ -n "$LOAD" ] && kill -9 "$LOAD" 2>/dev/null && wait "$LOAD" 2>/dev/null
+    rm -rf "$TMP"
+    exit "$status"
+}
+trap end EXIT
+trap 'exit 130' INT TERM
+
+claim() {
+    local name=$1
+    shift
+    if "$@" >"$TMP/claim" 2>&1; then
+        echo "ok   $name"
+    else
+        echo "FAIL $name"
+        tail -n 15 "$TMP/claim"
+        [ ! -s "$TMP/err" ] || tail -n 5 "$TMP/err"
+        FAILED=$((FAILED + 1))
+    fi
+}
+
+# load STATUS ARGUMENTS...: runs it with --json into $TMP/json; true if it ends with STATUS.
+load() {
+    local want=$1 status=0
+    shift
+    timeout 60 "$C10M" load "$@" --json --quiet >"$TMP/json" 2>"$TMP/err" || status=$?
+    echo "exit $status"
+    [ "$status" = "$want" ]
+}
+
+# holds CONDITION...: each is true of the JSON object, whose members are variables.
+holds() {
+    python3 - "$TMP/json" "$@" <<'PY'
+import json, sys
+with open(sys.argv[1]) as f:
+    text = f.read()
+assert text.count("\n") == 1, text
+d = json.loads(text)
+wrong = [c for c in sys.argv[2:] if not eval(c, {}, d)]
+if wrong:
+    print("not so:", "; ".join(wrong), "in", text)
+sys.exit(bool(wrong))
+PY
+}
+
+# refused TEXT ARGUMENTS...: exit 2, the text on stderr, nothing on stdout.
+refused() {
+    local want=$1 status=0
+    shift
+    "$C10M" load "$@" >"$TMP/out" 2>"$TMP/err" || status=$?
+    [ "$status" = 2 ] && [ ! -s "$TMP/out" ] && grep -qF -- "c10m load: $want" "$TMP/err"
+}
+
+ALL="ok and opened == closed == connections == 10000 and asked == answered == 30000"
+NONE="lost == wrong == failed == strangers == 0"
+claim "10k connections answer three rounds and close" load 0 hold --connections 10k --rounds 3 --close
+claim "... none lost, none wrong" holds "$ALL" "$NONE" "damaged == 0" "faults_to_server['seen'] == 0"
+claim "... with their times" holds "ask_s > 0" "answers_per_s > 0" "server_cycles_per_packet > 0" \
+    "0 < p50_us <= p99_us <= p999_us <= max_us"
+
+claim "the same through a wire that loses, reorders, doubles and corrupts" \
+    load 0 hold --connections 10k --rounds 3 --close --fault loss=2,reorder=2,duplicate=1,corrupt=1
+claim "... none lost, none wrong" holds "$ALL" "$NONE"
+claim "... because both sides sent again" holds "retransmitted > 500" "server_retransmitted > 500" "duplicates > 100"
+claim "... what the wire did is counted, each way" holds \
+    "all(0.01 < f['lost'] / f['seen'] < 0.03 for f in (faults_to_server, faults_to_client))" \
+    "all(f['reordered'] > 100 and f['duplicated'] > 100 for f in (faults_to_server, faults_to_client))" \
+    "faults_to_client['corrupted'] <= damaged + 10 and damaged <= 2 * faults_to_client['corrupted']"
+claim "... large answers too, in turn, without timestamps" \
+    load 0 hold --connections 1k --payload 1400 --order turn --no-timestamps --fault loss=2,reorder=5 --seed 2
+claim "... none lost, none wrong" holds "ok and answered == 3000" "$NONE" "retransmitted > 20"
+
+claim "requests for two seconds" load 0 request --seconds 2
+claim "... all answered" holds "ok and load == 'request' and connections == 1000" "$NONE" \
+    "asked == answered > 10000" "ask_s >= 2"
+
+claim "a server that answers something else: exit 1" load 1 hold --connections 10k --fault falsify=1
+claim "... each lie is a wrong answer, nothing else is" holds "not ok" "wrong == falsified > 100" \
+    "answered == 30000 and lost == failed == 0"
+claim "one lie in a hundred thousand is found" load 1 hold --connections 10k --rounds 100 --fault falsify=0.001
+claim "... and counted" holds "0 < wrong == falsified < 50"
+
+claim "no connections are refused" refused "--connections 0: 1 to 200M was expected" hold --connections 0
+claim "a word for a number is refused" refused "--rounds x: 1 to 1M was expected" hold --rounds x
+claim "an unknown load is refused" refused "flood: hold or request was expected" flood
+claim "no load is refused" refused "which load?"
+claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hold --fault los=2
+help() { "$C10M" load --help | grep -q '^  --fault LIST' && "$C10M" load hold --help | grep -q '^usage: c10m load'; }
+claim "--help says how" help
+
+# run_and_signal SIGNAL SECONDS ARGUMENTS...: the load gets the signal after so long; true if it ends
+# within two seconds with status 1.
+run_and_signal() {
+    local signal=$1 seconds=$2 status=0
+    shift 2
+    env --default-signal=INT "$C10M" load "$@" >"$TMP/json" 2>"$TMP/err" &
+    LOAD=$!
+    sleep "$seconds"
+    kill -s "$signal" $LOAD
+    timeout 2 tail --pid=$LOAD -s 0.1 -f /dev/null
+    wait $LOAD || status=$?
+    PID=$LOAD
+    LOAD=
+    echo "exit $status"
+    [ $status = 1 ]
+}
+nothing_left() { ! ls -d /run/c10m/huge/*c10mload"$PID"* /var/run/dpdk/c10mload"$PID" 2>/dev/null; }
+claim "Ctrl-C ends it: exit 1" run_and_signal INT 2.5 request --connections 100 --seconds 30
+claim "... after a line each second" grep -qE '^ +1 s  opened 100  answered [0-9]+ ' "$TMP/err"
+claim "... with its table" grep -qE '^verdict +FAILED: interrupted' "$TMP/json"
+claim "... and nothing left behind" nothing_left
+claim "a wire that carries nothing, until SIGTERM: exit 1" \
+    run_and_signal TERM 1.8 hold --connections 10 --fault loss=100 --json
+claim "... every answer is lost" holds "interrupted and not ok" "opened == asked == answered == 0" \
+    "lost == 30" "retransmitted <= 10"
+claim "... and nothing left behind" nothing_left
+[ "$FAILED" = 0 ]
