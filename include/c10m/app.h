@@ -9,8 +9,9 @@
 //                                       v
 //                                    block reused
 //
-// Threads: all callbacks of a connection run on the one worker that owns it for life. Only `init`
-// and `fini` run on the control thread, before the workers start and after they have stopped.
+// Threads: all callbacks of a connection run on the one worker that owns it for life. Only `init`,
+// `fini` and `log` run on the control thread: before the workers start, after they have stopped,
+// and beside them.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ enum {
     // for the end of something may rely on it.
     C10M_DATA_CONTIG_BYTES = 16384,
     C10M_SEND_REF_BYTES_MAX =
-        1 << 30,  // of one c10m_send_ref: sequence numbers compare within 2^31
+        1 << 30,                // of one c10m_send_ref: sequence numbers compare within 2^31
+    C10M_LOG_BYTES_MAX = 2048,  // of one c10m_log
 };
 
 // Why a connection ended, as `close` is told.
@@ -63,6 +65,10 @@ struct c10m_app {
     void (*timer)(struct c10m_conn *c);
     // close: last callback of the connection; nothing can be sent any more.
     void (*close)(struct c10m_conn *c, enum c10m_close why);
+    // log: on the control thread: a record that a callback gave to c10m_log, each worker's in their
+    // order; record NULL, len 0: the last one for now, to be written out. May write files and
+    // allocate, but all control waits for it. Returns how many records could not be written.
+    unsigned (*log)(struct c10m_service *s, const void *record, size_t len);
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.
@@ -155,3 +161,9 @@ int c10m_counter(struct c10m_service *s, const char *name, const char *help);
 
 // c10m_count: adds n to the worker's own cell of the counter.
 void c10m_count(struct c10m_conn *c, int counter, uint64_t n);
+
+// c10m_log: hands a record of len bytes (1..C10M_LOG_BYTES_MAX) to the service's `log` callback on
+// the control thread, through a ring of the worker: copied, never waited for. False: dropped, as
+// the control thread cannot follow, or the service has no log (its application has the callback,
+// its section the key access_log). The caller counts.
+bool c10m_log(struct c10m_conn *c, const void *record, size_t len);

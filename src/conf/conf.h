@@ -141,6 +141,8 @@ struct conf_service {
     uint32_t body_bytes_max, body_timeout_ms;
     uint32_t holds_max;
     char echo_path[CONF_PATH_BYTES], headers_path[CONF_PATH_BYTES];
+    char access_log[CONF_PATH_BYTES];  // empty: none
+    uint32_t access_log_format;        // 0: common, 1: combined
     uint32_t files_max;
     uint64_t bytes_max;
     // All keys of the service as conf_print() writes them, "key\0value\0" each; conf_load() fills

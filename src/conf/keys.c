@@ -204,6 +204,10 @@ const struct key conf_keys[] = {
          VALUE("", "Path where POST is answered with its content; none: nowhere")),
     TEXT(service, headers_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
          VALUE("", "Path where GET is answered with the request's header lines; none: nowhere")),
+    TEXT(service, access_log, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP,
+         VALUE("", "File with a line for each answer; none: no log")),
+    WORD(service, access_log_format, "common|combined", HTTP,
+         VALUE("combined", "Its format, as Apache's. combined: with Referer and User-Agent")),
     COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files in root")),
     SIZE(service, bytes_max, 1, 1024 * G, HTTP, VALUE("1G", "Bytes of the files in root")),
 };

@@ -8,6 +8,7 @@
 #include "ctl/ctl_fuse.h"
 #include "ctl/ctl_loop.h"
 #include "ctl/ctl_tree.h"
+#include "worker/server_log.h"
 
 void ctl_plan(const struct server_params *p, struct text *out)
 {
@@ -66,6 +67,12 @@ static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, con
     return fuse;
 }
 
+static void on_log(void *arg, uint64_t periods)
+{
+    (void)periods;
+    server_log_drain(arg);
+}
+
 static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, const char *version,
                  struct err *err)
 {
@@ -73,6 +80,8 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (tree == NULL)
         return err_set(err, "no memory for the tree");
     int rc = ctl_tree_fill(tree, s, c, version, err);
+    if (rc == 0 && server_logs(server_params_of(s)))
+        rc = ctl_loop_timer(loop, LOG_PERIOD_MS, on_log, s, err) < 0 ? -1 : 0;
     if (rc == 0)
         rc = server_run(s, err);
     if (rc == 0) {
@@ -89,6 +98,7 @@ int ctl_serve(const struct conf *c, const struct server_params *p, const char *v
 {
     static struct ctl_loop loop;
     struct err err = {""};
+    signal(SIGPIPE, SIG_IGN);  // an access log may be a pipe whose reader goes away
     int rc = ctl_loop_init(&loop, &err);
     if (rc == 0)
         rc = ctl_loop_signals(&loop, on_signal, &loop, &err);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "stat/render.h"
+#include "worker/server_log.h"
 
 // shown: what the callbacks look at. One server a process has a tree; freed with it.
 struct shown {
@@ -173,6 +174,15 @@ static int service_counters_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int service_log_read(struct tree_out *out, void *data)
+{
+    const struct service_of *of = data;
+    uint64_t handed, lost;
+    server_log_counts(of->server, of->ix, &handed, &lost);
+    return tree_printf(out, "records_written %llu\nrecords_lost %llu\n",
+                       (unsigned long long)(handed - lost), (unsigned long long)lost);
+}
+
 static int add(struct tree_node *root, const char *path, int (*read)(struct tree_out *, void *),
                const void *data)
 {
@@ -223,6 +233,10 @@ static int fill_services(struct tree_node *root, const struct server *s)
         of[i] = (struct service_of){s, i};
         snprintf(path, sizeof(path), "apps/%s/counters", server_service(s, i)->name);
         rc |= add(root, path, service_counters_read, &of[i]);
+        if (server_service(s, i)->app->log == NULL)
+            continue;
+        snprintf(path, sizeof(path), "apps/%s/log", server_service(s, i)->name);
+        rc |= add(root, path, service_log_read, &of[i]);
     }
     return rc;
 }

@@ -11,19 +11,9 @@
 #include "base/log.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
+#include "worker/server_log.h"
 #include "worker/server_memory.h"
-struct server {
-    struct server_params params;
-    struct siphash_key secret;
-    struct arena *arena;
-    unsigned n_inited;  // services whose init was done
-    struct c10m_service services[TCP_SERVICES_MAX];
-    struct pkt_pool *pools[SERVER_WORKERS_MAX];
-    struct port *ports[WORKER_PORTS_MAX];
-    struct worker *workers[SERVER_WORKERS_MAX];
-    unsigned n_launched;
-    bool eal_up;
-};
+#include "worker/server_priv.h"
 
 void server_params_default(struct server_params *p)
 {
@@ -46,9 +36,12 @@ void server_ledger(const struct server_params *p, struct ledger *out)
 {
     struct region r[REGION_COUNT];
     server_regions(p, r);
-    for (unsigned i = 0; i < REGION_COUNT; i++)
+    for (unsigned i = 0; i < REGION_COUNT; i++) {
+        if (r[i].bytes == 0)
+            continue;
         ledger_add(out, r[i].name, r[i].count * p->n_workers, r[i].bytes * p->n_workers,
                    r[i].per_connection, r[i].purpose);
+    }
     ledger_add(out, "packets", (uint64_t)p->packets * p->n_workers, server_packet_bytes(p), false,
                "packet pools (DPDK)");
 }
@@ -143,6 +136,9 @@ static int carve(struct server *s, unsigned worker, uint8_t *mem[REGION_COUNT], 
     struct region r[REGION_COUNT];
     server_regions(&s->params, r);
     for (unsigned i = 0; i < REGION_COUNT; i++) {
+        mem[i] = NULL;
+        if (r[i].bytes == 0)
+            continue;
         mem[i] = arena_carve(s->arena, r[i].name, r[i].bytes, CACHE_LINE);
         if (mem[i] == NULL)
             return err_set(err, "worker %u: %s: %llu bytes do not fit the arena", worker, r[i].name,
@@ -227,6 +223,7 @@ static int init_worker(struct server *s, unsigned id, struct err *err)
     at += SOCK_OFFER_MAX;
     w->clock.start_tsc = tsc_read();
     w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
+    w->log = mem[REGION_LOG] == NULL ? NULL : server_log_init(mem[REGION_LOG]);
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
     init_tcp(s, w, mem, at);
@@ -275,6 +272,7 @@ void server_stop_workers(struct server *s)
 void server_stop(struct server *s)
 {
     server_stop_workers(s);
+    server_log_drain(s);
     for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
         for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
             net_drain(s->workers[i]->ports[p].net);
@@ -288,13 +286,6 @@ void server_stop(struct server *s)
     while (s->n_inited-- > 0)
         sock_service_fini(&s->services[s->n_inited]);
     free(s);
-}
-
-// A service lies in its server's array.
-unsigned c10m_workers(const struct c10m_service *s)
-{
-    const char *first = (const char *)(s - s->ix);
-    return ((const struct server *)(first - offsetof(struct server, services)))->params.n_workers;
 }
 
 const struct server_params *server_params_of(const struct server *s)

@@ -1,6 +1,13 @@
-// The calls of c10m/app.h that need to know the worker.
+// The calls of c10m/app.h that need to know the worker or the server.
 #include "sock/sock_internal.h"
-#include "worker/worker.h"
+#include "worker/server_priv.h"
+
+// A service lies in its server's array.
+unsigned c10m_workers(const struct c10m_service *s)
+{
+    const char *first = (const char *)(s - s->ix);
+    return ((const struct server *)(first - offsetof(struct server, services)))->params.n_workers;
+}
 
 unsigned c10m_worker(const struct c10m_conn *c)
 {

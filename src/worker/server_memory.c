@@ -1,5 +1,7 @@
 #include "worker/server_memory.h"
 
+#include "worker/server_log.h"
+
 uint32_t server_share(const struct server_params *p, uint32_t total)
 {
     return MAX((total + p->n_workers - 1) / p->n_workers, 1u);
@@ -48,6 +50,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
         [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
+        [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,
+                        server_logs(p) ? server_log_footprint() : 0, false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
                            ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
                                SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),

@@ -15,6 +15,7 @@ enum region_id {
     REGION_EXTENSIONS,
     REGION_BUFFERS,
     REGION_NET,
+    REGION_LOG,  // no bytes: there is no log
     REGION_WORKER,
     REGION_COUNT,
 };

@@ -20,6 +20,8 @@ enum {
 enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker
 enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to control thread
 
+struct rte_ring;
+
 // worker_port: a port as this worker sees it: its queue and its net.
 struct worker_port {
     struct port *port;
@@ -47,6 +49,7 @@ struct worker {
     unsigned id, cpu;
     int node;
     uint32_t block_count;
+    struct rte_ring *log;  // to the control thread, NULL: no service keeps a log
     uint32_t stop_cursor;
     uint64_t turn;
 

@@ -5,7 +5,7 @@ head -c 300000 /dev/urandom >"$TMP/site/big"
 seq 20000 >"$TMP/site/plain.txt"
 gzip -nk "$TMP/site/plain.txt"
 write_conf
-sed -i "s|^root = .*|&\necho_path = /echo\nheaders_path = /headers\nbody_timeout_ms = 2000|" "$TMP/conf"
+sed -i "s|^root = .*|&\necho_path = /echo\nheaders_path = /headers\nbody_timeout_ms = 2000\naccess_log = $TMP/log.web|" "$TMP/conf"
 start_server
 URL=http://10.99.0.2
 get() { inside curl -s -m 20 "$@"; }
@@ -31,6 +31,46 @@ claim "so is content in chunks" chunked
 claim "more is 413" bash -c "[ \$(head -c 65537 $TMP/site/big | nsenter --net=/run/netns/$NS curl -s -m 20 -o /dev/null -w '%{http_code}' --data-binary @- $URL/echo) = 413 ]"
 tag() { get -I $URL/big | tr -d '\r' | sed -n 's/^ETag: //p'; }
 claim "a known tag is 304" bash -c "[ \$(nsenter --net=/run/netns/$NS curl -s -o /dev/null -w '%{http_code}' -H 'If-None-Match: $(tag)' $URL/big) = 304 ]"
+lines() { wc -l <"$TMP/log.web"; }
+web() { awk -v n="$1" '$1 == n { print $2 }' "$TREE/apps/web/$2"; }
+logged() {
+    local before
+    before=$(lines)
+    get -A agent -e referer -o /dev/null "$URL/log?me" && sleep 0.2
+    tail -n +$((before + 1)) "$TMP/log.web" >"$TMP/new"
+    grep -Ex '10\.99\.0\.1 - - \[[^]]{26}\] "GET /log\?me HTTP/1\.1" 404 9 "referer" "agent"' "$TMP/new"
+}
+claim "a line of the access log tells who asked for what" logged
+accounted() {
+    inside wrk -t1 -c50 -d2s $URL/ >"$TMP/wrk"
+    sleep 0.5
+    # Answers to what was no head are lines too, but no requests.
+    [ "$(lines)" = "$(web records_written log)" ] && [ "$(web records_lost log)" = 0 ] &&
+        [ $(($(lines) + $(web log_dropped counters))) -ge "$(web requests counters)" ]
+}
+claim "each answer has a line or is counted as dropped" accounted
+slow_log() {  # the control thread hangs in its write: the worker goes on
+    mv "$TMP/log.web" "$TMP/log.old"
+    mkfifo "$TMP/log.web"
+    sleep 100 <>"$TMP/log.web" &
+    local holder=$! reader dropped
+    sleep 1.5  # it looks for another file once a second
+    inside curl -s -m 5 -o /dev/null $URL/
+    sleep 0.5
+    dropped=$(web log_dropped counters)
+    inside wrk -t1 -c50 -d2s $URL/ >"$TMP/wrk"
+    inside curl -s -m 5 -o /dev/null $URL/ || return 1
+    cat "$TMP/log.web" >"$TMP/log.late" &
+    reader=$!
+    sleep 0.5
+    [ "$(web log_dropped counters)" -gt "$dropped" ] || return 1
+    [ "$(wc -l <"$TMP/log.late")" -gt 1000 ] || return 1
+    kill $holder $reader  # nobody reads any more: lines are lost, the server is not
+    inside curl -s -m 5 -o /dev/null $URL/ || return 1
+    sleep 0.2
+    [ "$(web records_lost log)" -gt 0 ]
+}
+claim "a log that takes nothing costs lines, counted, and no answer" slow_log
 claim "every received packet is accounted for" balance_is_zero
 claim "the server stops" stop_server
 finish

@@ -16,7 +16,7 @@ struct c10m_service {
     const char *const *params;
     void *data;
     bool ready;
-    unsigned counters, images, workers;
+    unsigned counters, images, workers, logs_refused;
     const char *counter_names[COUNTERS_MAX];
     uint64_t counts[COUNTERS_MAX];
     struct c10m_image image[IMAGES_MAX];
@@ -376,4 +376,38 @@ void c10m_count(struct c10m_conn *c, int counter, uint64_t n)
 {
     MUST(c->inside && counter >= 0 && (unsigned)counter < c->service->counters);
     c->service->counts[counter] += n;
+}
+
+bool c10m_log(struct c10m_conn *c, const void *record, size_t len)
+{
+    MUST(c->inside && len != 0 && len <= C10M_LOG_BYTES_MAX && c->service->app->log != NULL);
+    if (c->service->logs_refused != 0) {
+        c->service->logs_refused--;
+        return false;
+    }
+    uint8_t *copy = malloc(len);
+    MUST(copy != NULL);
+    memcpy(copy, record, len);
+    MUST(c->service->app->log(c->service, copy, len) == 0);
+    free(copy);
+    return true;
+}
+
+void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port)
+{
+    static const uint8_t peer[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 7};
+    if (addr != NULL)
+        memcpy(addr, peer, 16);
+    if (port != NULL)
+        *port = 40000;
+}
+
+void fake_refuse_logs(struct c10m_service *s, unsigned n)
+{
+    s->logs_refused = n;
+}
+
+unsigned fake_log_end(struct c10m_service *s)
+{
+    return s->app->log(s, NULL, 0);
 }

@@ -53,6 +53,10 @@ void fake_end(struct c10m_conn *c);
 size_t fake_ack(struct c10m_conn *c, size_t bytes);
 // fake_workers: the next service is run by so many workers, not by one; c->worker says by which.
 void fake_workers(unsigned n);
+// fake_refuse_logs: the next n records find the ring full. fake_log_end: no more records for now;
+// returns how many the application lost.
+void fake_refuse_logs(struct c10m_service *s, unsigned n);
+unsigned fake_log_end(struct c10m_service *s);
 // fake_drain: the peer acknowledges all that comes, until nothing more comes.
 void fake_drain(struct c10m_conn *c);
 // fake_advance: time passes, timers fire.

@@ -812,10 +812,11 @@ static void the_longest_service_fits_its_parameter_text(void **state)
                 "receive_buffer=1G\nkeepalive_ms=86400000\nheader_bytes_max=16384\n"
                 "header_timeout_ms=1073741824\nkeepalive_timeout_ms=1073741824\n"
                 "files_max=16777216\nbytes_max=1024G\nbody_bytes_max=1G\n"
-                "body_timeout_ms=1073741824\nholds_max=65535\n",
+                "body_timeout_ms=1073741824\nholds_max=65535\n"
+                "access_log_format=combined\n",
                 name);
-    static const char *const paths[] = {"root", "echo_path", "headers_path"};
-    for (unsigned k = 0; k < 3; k++) {
+    static const char *const paths[] = {"root", "echo_path", "headers_path", "access_log"};
+    for (unsigned k = 0; k < 4; k++) {
         text_printf(&t, "%s=/", paths[k]);
         for (int i = 0; i < CONF_PATH_BYTES - 2; i++)
             text_printf(&t, "r");

@@ -12,6 +12,7 @@
     X(HTTP_N_CONTENT_BYTES, "content_bytes", "bytes of request content read")                      \
     X(HTTP_N_SHORT, "sends_short", "responses that had to wait for room in the send queue")        \
     X(HTTP_N_NO_HOLD, "holds_empty", "requests answered 503: holds_max were in work")              \
+    X(HTTP_N_LOG_DROPPED, "log_dropped", "answers without a line in the log: its ring was full")   \
     X(HTTP_N_HEADER_TIMEOUTS, "header_timeouts", "heads not complete in header_timeout_ms: 408")   \
     X(HTTP_N_BODY_TIMEOUTS, "body_timeouts", "content not complete in body_timeout_ms: 408")       \
     X(HTTP_N_IDLE, "idle_closed", "connections without a request closed after the idle time")      \

@@ -8,9 +8,10 @@ struct http_pool {
     uint32_t n_free;
 };
 
-static bool pool_init(struct http_pool *p, unsigned holds, size_t buffer_bytes)
+static bool pool_init(struct http_pool *p, unsigned holds, size_t buffer_bytes, bool logs)
 {
-    size_t room = (buffer_bytes + 63) / 64 * 64;
+    const size_t buffer = (buffer_bytes + 63) / 64 * 64;
+    const size_t room = buffer + (logs ? (sizeof(struct http_log_record) + 63) / 64 * 64 : 0);
     p->holds = calloc(holds, sizeof(*p->holds) + room);
     p->free = malloc(holds * sizeof(*p->free));
     if (p->holds == NULL || p->free == NULL)
@@ -19,19 +20,22 @@ static bool pool_init(struct http_pool *p, unsigned holds, size_t buffer_bytes)
     memset(bytes, 0, holds * room);  // so that the pages are there
     for (unsigned i = 0; i < holds; i++) {
         p->holds[i].bytes = bytes + i * room;
+        p->holds[i].log =
+            logs ? (struct http_log_record *)(void *)(bytes + i * room + buffer) : NULL;
         p->free[p->n_free++] = (uint16_t)(holds - i);
     }
     return true;
 }
 
-bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes)
+bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes,
+                     bool logs)
 {
     *p = (struct http_pools){.pools = aligned_alloc(64, workers * sizeof(*p->pools))};
     if (p->pools == NULL)
         return false;
     memset(p->pools, 0, workers * sizeof(*p->pools));
     for (p->n = 0; p->n < workers;)
-        if (!pool_init(&p->pools[p->n++], holds, buffer_bytes))
+        if (!pool_init(&p->pools[p->n++], holds, buffer_bytes, logs))
             return false;
     return true;
 }
@@ -55,7 +59,7 @@ uint16_t http_hold_take(struct http_pools *p, unsigned worker)
     struct http_hold *h = http_hold_at(p, worker, hold);
     h->filled = 0;
     h->n_ranges = 0;
-    h->log_bytes = 0;
+    h->logged = 0;
     return hold;
 }
 

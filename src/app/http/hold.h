@@ -5,6 +5,7 @@
 // Threads: a pool belongs to its worker; init and free on the control thread.
 #pragma once
 #include "app/http/body.h"
+#include "app/http/log.h"
 #include "app/http/range.h"
 
 enum { HTTP_HOLDS_MAX = 65535 };
@@ -13,9 +14,10 @@ struct http_hold {
     struct http_body body;
     uint32_t filled;    // of bytes[]
     uint16_t n_ranges;  // 0: none
-    uint16_t log_bytes;
+    uint16_t logged;    // log is filled in
     struct http_range ranges[HTTP_RANGES_MAX];
-    uint8_t *bytes;  // room for the pool's buffer_bytes
+    uint8_t *bytes;               // room for the pool's buffer_bytes
+    struct http_log_record *log;  // of the request, to be completed by its answer; NULL: no log
 };
 
 struct http_pool;  // of one worker
@@ -26,8 +28,10 @@ struct http_pools {
 };
 
 // http_pools_init: `workers` pools of `holds` each (1..HTTP_HOLDS_MAX), with buffer_bytes of room
-// in each. False: no memory. http_pools_free gives all back, also of zeros.
-bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes);
+// in each, and a log record if `logs`. False: no memory. http_pools_free gives all back, also of
+// zeros.
+bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes,
+                     bool logs);
 void http_pools_free(struct http_pools *p);
 
 // http_hold_take: a hold of this worker's, empty, as a number above 0; 0: all are in use.

@@ -105,14 +105,48 @@ static void finish(struct c10m_conn *c, struct http_conn *st, struct http_servic
     set_deadline(c, st, now_us, s->params.keepalive_timeout_ms);
 }
 
-// Begins to send what st->kind, reply and flags say.
+// Keeps what the log wants of a request whose answer comes when these bytes are gone.
+static void keep_for_log(struct c10m_conn *c, const struct http_conn *st,
+                         const struct http_service *s, struct http_text head)
+{
+    struct http_hold *h = hold_of(c, st, s);
+    struct http_text none = {NULL, 0};
+    http_log_fill(h->log, c, head, s->log_combined ? http_fields_of(&st->request, head.s) : none);
+    h->logged = 1;
+}
+
+// head: of the request, n 0: it is not at hand.
+static __attribute__((noinline)) void log_answer(struct c10m_conn *c, const struct http_conn *st,
+                                                 const struct http_service *s,
+                                                 struct http_text head)
+{
+    struct http_log_record own, *r = &own;
+    struct http_text fields = {NULL, 0};
+    if (st->hold != 0 && hold_of(c, st, s)->logged) {
+        r = hold_of(c, st, s)->log;
+    } else {
+        if (s->log_combined && head.n != 0 && head.n == st->request.at)
+            fields = http_fields_of(&st->request, head.s);
+        http_log_fill(r, c, head, fields);
+    }
+    r->unix_s = st->date_s;
+    r->status = (uint16_t)http_answer_status(st, s);
+    r->bytes = http_answer_bytes(c, st, s);
+    if (!c10m_log(c, r, http_log_bytes(r)))
+        count(c, s, HTTP_N_LOG_DROPPED, 1);
+}
+
+// Begins to send what st->kind, reply and flags say. head: of the request, for the log; n 0: not at
+// hand.
 static void respond(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                    uint64_t now_us)
+                    struct http_text head, uint64_t now_us)
 {
     st->phase = HTTP_SENDING;
     st->date_s = (uint32_t)unix_s(s, now_us);
     st->sent = 0;
     st->piece = 0;
+    if (__builtin_expect(s->log != NULL, 0) && !(st->flags & HTTP_INTERIM))
+        log_answer(c, st, s, head);
     if (__builtin_expect(http_send(c, st, s), 1)) {
         finish(c, st, s, now_us);
         return;
@@ -122,25 +156,25 @@ static void respond(struct c10m_conn *c, struct http_conn *st, struct http_servi
 }
 
 static void respond_status(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                           unsigned status, uint64_t now_us)
+                           unsigned status, struct http_text head, uint64_t now_us)
 {
     st->kind = HTTP_WHOLE;
     st->reply = http_site_fixed(status);
-    respond(c, st, s, now_us);
+    respond(c, st, s, head, now_us);
 }
 
 // The request deserves no better; where the next one starts is not known.
 static void respond_error(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                          unsigned status, uint64_t now_us)
+                          unsigned status, struct http_text head, uint64_t now_us)
 {
     bool head_only = st->request.target_bytes != 0 && st->request.method == HTTP_HEAD;
     st->flags |= HTTP_LAST | (head_only ? HTTP_HEAD_ONLY : 0);
-    respond_status(c, st, s, status, now_us);
+    respond_status(c, st, s, status, head, now_us);
 }
 
 // Keeps of a choice what its answer needs. False: that is a hold, and there is none.
 static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                        const struct http_choice *choice, const uint8_t *head)
+                        const struct http_choice *choice, struct http_text head)
 {
     bool content = st->request.flags & HTTP_BODY;
     st->kind = (uint8_t)choice->kind;
@@ -155,7 +189,7 @@ static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_s
     h->n_ranges = choice->n_ranges;
     memcpy(h->ranges, choice->ranges, choice->n_ranges * sizeof(h->ranges[0]));
     if (choice->kind == HTTP_ANSWER_FIELDS) {
-        struct http_text fields = http_fields_of(&st->request, head);
+        struct http_text fields = http_fields_of(&st->request, head.s);
         h->filled = (uint32_t)(fields.n - 2);
         memcpy(h->bytes, fields.s, h->filled);
     }
@@ -163,52 +197,54 @@ static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_s
         http_body_begin(&h->body, st->request.flags & HTTP_CODING,
                         st->request.flags & HTTP_CODING
                             ? 0
-                            : http_content_length(http_fields_of(&st->request, head)));
+                            : http_content_length(http_fields_of(&st->request, head.s)));
     return true;
 }
 
 // What is due now: the answer, or the content first.
 static void go_on(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                  uint64_t now_us)
+                  struct http_text head, uint64_t now_us)
 {
     const struct http_request *r = &st->request;
+    if (s->log != NULL && st->hold != 0)
+        keep_for_log(c, st, s, head);
     bool waits = (r->flags & (HTTP_EXPECT | HTTP_MINOR_0)) == HTTP_EXPECT;
     if (!(r->flags & HTTP_BODY)) {
-        respond(c, st, s, now_us);
+        respond(c, st, s, head, now_us);
     } else if (!waits) {
         st->phase = HTTP_READING;
         set_deadline(c, st, now_us, s->params.body_timeout_ms);
     } else if (st->kind == HTTP_ANSWER_CONTENT) {
         st->flags |= HTTP_INTERIM;
-        respond(c, st, s, now_us);
+        respond(c, st, s, head, now_us);
     } else {
         st->flags |= HTTP_LAST;
-        respond(c, st, s, now_us);
+        respond(c, st, s, head, now_us);
     }
 }
 
 static void answer_less_common(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                               const uint8_t *head, uint64_t now_us)
+                               struct http_text head, uint64_t now_us)
 {
     const struct http_request *r = &st->request;
     struct http_choice choice;
-    http_choose(s, r, head, unix_s(s, now_us), &choice);
-    unsigned status = choice.bad ? 400 : http_content_status(s, r, head, &choice);
+    http_choose(s, r, head.s, unix_s(s, now_us), &choice);
+    unsigned status = choice.bad ? 400 : http_content_status(s, r, head.s, &choice);
     if (status == 0 && !keep_choice(c, st, s, &choice, head)) {
         count(c, s, HTTP_N_NO_HOLD, 1);
         status = 503;
     }
     if (status == 0) {
-        go_on(c, st, s, now_us);
+        go_on(c, st, s, head, now_us);
     } else if (status == 400 || (r->flags & HTTP_BODY)) {
-        respond_error(c, st, s, status, now_us);
+        respond_error(c, st, s, status, head, now_us);
     } else {
-        respond_status(c, st, s, status, now_us);
+        respond_status(c, st, s, status, head, now_us);
     }
 }
 
 static void answer(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                   const uint8_t *head, uint64_t now_us)
+                   struct http_text head, uint64_t now_us)
 {
     const struct http_request *r = &st->request;
     count(c, s, HTTP_N_REQUESTS, 1);
@@ -216,12 +252,12 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
                            (r->method == HTTP_HEAD ? HTTP_HEAD_ONLY : 0) |
                            (r->flags & HTTP_MINOR_0 ? HTTP_KEEP_1_0 : 0));
     if (__builtin_expect(r->method <= HTTP_HEAD && !(r->flags & HTTP_LESS_COMMON), 1)) {
-        uint32_t reply = http_site_find(&s->site, head + r->target_off, r->target_bytes);
+        uint32_t reply = http_site_find(&s->site, head.s + r->target_off, r->target_bytes);
         if (__builtin_expect(
                 reply != HTTP_REPLY_NONE && s->site.replies[reply].special <= HTTP_FILE, 1)) {
             st->kind = HTTP_WHOLE;
             st->reply = reply;
-            respond(c, st, s, now_us);
+            respond(c, st, s, head, now_us);
             return;
         }
     }
@@ -234,6 +270,7 @@ static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct htt
 {
     const struct http_body_limits limits = {s->params.body_bytes_max, s->params.header_bytes_max};
     struct http_hold *h = hold_of(c, st, s);
+    const struct http_text gone = {NULL, 0};
     size_t done = 0;
     int verdict = HTTP_MORE;
     while (verdict == HTTP_MORE && done < len) {
@@ -248,9 +285,9 @@ static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct htt
         }
     }
     if (verdict == HTTP_DONE)
-        respond(c, st, s, now_us);
+        respond(c, st, s, gone, now_us);
     else if (verdict != HTTP_MORE)
-        respond_error(c, st, s, (unsigned)verdict, now_us);
+        respond_error(c, st, s, (unsigned)verdict, gone, now_us);
     return done;
 }
 
@@ -284,11 +321,13 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
             return used;
         }
         if (__builtin_expect(verdict != HTTP_DONE, 0)) {
-            respond_error(c, st, s, (unsigned)verdict, now_us);
+            st->request.at = 0;  // not a head: its fields are not looked at again
+            respond_error(c, st, s, (unsigned)verdict, (struct http_text){head, len - used},
+                          now_us);
             return len;
         }
         used += st->request.at;
-        answer(c, st, s, head, now_us);
+        answer(c, st, s, (struct http_text){head, st->request.at}, now_us);
     }
     return len;
 }
@@ -322,7 +361,7 @@ static void expired(struct c10m_conn *c, struct http_conn *st, struct http_servi
     if (st->phase == HTTP_HEADING || st->phase == HTTP_READING) {
         bool heading = st->phase == HTTP_HEADING;
         count(c, s, heading ? HTTP_N_HEADER_TIMEOUTS : HTTP_N_BODY_TIMEOUTS, 1);
-        respond_error(c, st, s, 408, now_us);
+        respond_error(c, st, s, 408, (struct http_text){NULL, 0}, now_us);
         c10m_resume(c);  // what there is of the head is thrown away
         return;
     }
@@ -366,4 +405,5 @@ const struct c10m_app app_http = {
     .writable = http_writable,
     .timer = http_timer,
     .close = http_close,
+    .log = http_log,
 };

@@ -93,11 +93,29 @@ static int make_pools(struct c10m_service *s, struct http_service *service,
     size_t room = limits->received_path != NULL ? p->header_bytes_max : 0;
     if (limits->content_path != NULL && p->body_bytes_max > room)
         room = p->body_bytes_max;
-    if (http_pools_init(&service->pools, c10m_workers(s), (unsigned)p->holds_max, room))
+    if (http_pools_init(&service->pools, c10m_workers(s), (unsigned)p->holds_max, room,
+                        service->log != NULL))
         return 0;
     snprintf(err, err_bytes, "no memory for holds_max = %llu of %zu bytes",
              (unsigned long long)p->holds_max, room);
     return -1;
+}
+
+static int open_log(const struct c10m_service *s, struct http_service *service, char *err,
+                    size_t err_bytes)
+{
+    const char *path = c10m_service_param(s, "access_log");
+    const char *format = c10m_service_param(s, "access_log_format");
+    bool common = format != NULL && strcmp(format, "common") == 0;
+    if (format != NULL && !common && strcmp(format, "combined") != 0) {
+        snprintf(err, err_bytes, "access_log_format = %s: expected common or combined", format);
+        return -1;
+    }
+    if (path == NULL || path[0] == '\0')
+        return 0;
+    service->log_combined = !common;
+    service->log = http_log_open(path, !common, err, err_bytes);
+    return service->log == NULL ? -1 : 0;
 }
 
 static int init_service(struct c10m_service *s, struct http_service *service, char *err,
@@ -120,6 +138,7 @@ static int init_service(struct c10m_service *s, struct http_service *service, ch
         .received_path = c10m_service_param(s, "headers_path"),
     };
     if (http_site_load(&service->site, s, root, &limits, err, err_bytes) != 0 ||
+        open_log(s, service, err, err_bytes) != 0 ||
         make_pools(s, service, &limits, err, err_bytes) != 0)
         return -1;
     service->wall_us = wall_clock_us();
@@ -130,6 +149,7 @@ static void free_service(struct http_service *service)
 {
     http_site_free(&service->site);
     http_pools_free(&service->pools);
+    http_log_close(service->log);
     free(service);
 }
 
@@ -153,4 +173,10 @@ void http_fini(struct c10m_service *s)
     struct http_service *service = c10m_service_data(s);
     if (service != NULL)
         free_service(service);
+}
+
+unsigned http_log(struct c10m_service *s, const void *record, size_t len)
+{
+    struct http_service *service = c10m_service_data(s);
+    return http_log_put(service->log, record, len);
 }

@@ -10,6 +10,8 @@
 //                         default 256; over: 503
 //   echo_path             where POST is answered with its content; default none
 //   headers_path          where GET is answered with its field lines; default none
+//   access_log            file with a line for each answer (log.h); default none
+//   access_log_format     common or combined, default combined
 //   files_max, bytes_max  most files and most bytes below the root, default 65536 and 2^30
 #pragma once
 #include "app/http/counters.h"
@@ -29,11 +31,14 @@ struct http_service {
     uint64_t wall_us;  // wall clock where c10m_now_us is 0
     struct http_site site;
     struct http_pools pools;
+    struct http_log *log;  // NULL: none. Workers look at no more than that
     char
         boundary[HTTP_BOUNDARY_BYTES + 1];  // between ranges: no file can have been made to hold it
+    bool log_combined;
     int counters[HTTP_COUNTERS_N];
 };
 
 // http_init, http_fini: the application's callbacks. Control thread.
 int http_init(struct c10m_service *s, char *err, size_t err_bytes);
 void http_fini(struct c10m_service *s);
+unsigned http_log(struct c10m_service *s, const void *record, size_t len);

@@ -1,0 +1,17 @@
+// server_priv.h: what the files of the server share.
+#pragma once
+#include "worker/server.h"
+
+struct server {
+    struct server_params params;
+    struct siphash_key secret;
+    struct arena *arena;
+    unsigned n_inited;  // services whose init was done
+    struct c10m_service services[TCP_SERVICES_MAX];
+    struct pkt_pool *pools[SERVER_WORKERS_MAX];
+    struct port *ports[WORKER_PORTS_MAX];
+    struct worker *workers[SERVER_WORKERS_MAX];
+    unsigned n_launched;
+    bool eal_up;
+    uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
+};
