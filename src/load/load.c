@@ -62,6 +62,7 @@ void load_free(struct load *l)
 {
     if (l == NULL)
         return;
+    pkt_free_bulk(l->out, l->n_out);
     load_wait_free(l);
     free(l->conns);
     free(l);
@@ -151,6 +152,7 @@ static void start_some(struct load *l)
     uint32_t n = MIN(l->p.window - MIN(l->in_flight, l->p.window), (uint32_t)AT_ONCE);
     n = MIN(n, l->p.connections - l->cursor);
     n = MIN(n, load_wait_room(l));
+    n = MIN(n, LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
     for (uint32_t k = 0; k < n; k++) {
         pick[k] = l->phase == LOAD_ASK ? choose(l, l->cursor + k) : l->cursor + k;
         prefetch0_w(&l->conns[pick[k]]);

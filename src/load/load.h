@@ -100,7 +100,9 @@ struct load_counters {
     uint64_t strangers;      // packets for no connection of ours
     uint64_t rx_packets, tx_packets;
     // What the client could not do; never charged to the server.
-    uint64_t client_pool_empty, client_tx_full;
+    uint64_t client_pool_empty;  // segments not made
+    uint64_t client_tx_full;     // times that the wire did not take everything at once
+    uint64_t client_tx_lost;     // segments given up because of that
     uint64_t client_stalls, client_stalled_us;
 };
 

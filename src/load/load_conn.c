@@ -28,11 +28,9 @@ void load_flush(struct load *l)
         sent += took;
     }
     l->c.tx_packets += sent;
-    if (sent < l->n_out) {  // sent again by the timer
-        l->c.client_tx_full += l->n_out - sent;
-        pkt_free_bulk(l->out + sent, l->n_out - sent);
-    }
-    l->n_out = 0;
+    l->n_out -= sent;
+    l->c.client_tx_full += l->n_out != 0;
+    memmove(l->out, l->out + sent, l->n_out * sizeof(l->out[0]));
 }
 
 static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
@@ -40,6 +38,10 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
     const struct load_conn *c = &l->conns[i];
     if (l->n_out == LOAD_OUT_MAX)
         load_flush(l);
+    if (l->n_out == LOAD_OUT_MAX) {  // sent again by the timer
+        l->c.client_tx_lost++;
+        return;
+    }
     struct pkt *p;
     if (!pkt_alloc_bulk(l->p.pool, &p, 1)) {
         l->c.client_pool_empty++;
@@ -106,6 +108,15 @@ void load_start(struct load *l, uint32_t i, enum load_state state)
     l->c.asked += state == LOAD_ASKED;
     l->in_flight++;
     load_ask(l, i);
+}
+
+// RFC 7323 4.3: what is sent next echoes the youngest timestamp that is not ahead of what was
+// acknowledged, so that the server measures its own retransmissions rightly.
+static void note_timestamp(struct load_conn *c, const struct seg_in *s)
+{
+    if (s->opts & SEG_OPT_TS && time_before(c->ts_recent, s->ts_val) &&
+        !time_before(c->rcv_nxt, s->seq))
+        c->ts_recent = s->ts_val;
 }
 
 static uint32_t answered(struct load *l, struct load_conn *c, enum load_state state)
@@ -206,8 +217,6 @@ static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const st
         c->wrong = true;
     c->got = (uint16_t)(c->got + fresh);
     c->rcv_nxt += fresh;
-    if (s->opts & SEG_OPT_TS && time_before(c->ts_recent, s->ts_val))
-        c->ts_recent = s->ts_val;
     if (c->got == l->p.payload)
         answer_complete(l, i, c, s);
     return true;
@@ -246,8 +255,10 @@ void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, cons
             reset_peer(l, i, s);
     } else if (unlikely(s->flags & SEG_SYN || c->state == LOAD_DONE)) {
         l->c.duplicates++;  // our ACK was lost
+        note_timestamp(c, s);
         send_ack(l, i);
     } else {
+        note_timestamp(c, s);
         const bool go_on = s->data_len == 0 || data_input(l, i, c, s, data);
         if (go_on && s->flags & SEG_FIN)
             fin_input(l, i, c, s);

@@ -6,7 +6,7 @@
 #include "wire/seg.h"
 
 enum {
-    LOAD_OUT_MAX = 256,  // packets made in a turn before they go to the port
+    LOAD_OUT_MAX = 256,  // packets made and not yet taken by the port
 };
 
 // load_try: one segment that wants an answer. It stands for connection conn as long as that waits
@@ -52,7 +52,7 @@ static inline bool load_waits(const struct load_conn *c)
     return c->state == LOAD_OPENING || c->state == LOAD_ASKED || c->state == LOAD_CLOSING;
 }
 
-// load_flush: gives what was made to the port; what it does not take is lost, counted.
+// load_flush: gives what was made to the port; what it does not take waits.
 void load_flush(struct load *l);
 
 // load_start: connection i goes to OPENING, ASKED or CLOSING, which sends its first try.

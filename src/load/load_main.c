@@ -85,7 +85,9 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
     p->connections = o->connections;
     p->time_wait = MIN(o->connections, 65536u);
     p->packets = 4 * LOAD_RING_SLOTS;
-    p->extra_packet_bytes = 4ull * LOAD_RING_SLOTS * 2560 + (2 << 20);
+    // The client's packets: of ordinary pages each takes one.
+    p->extra_packet_bytes =
+        4ull * LOAD_RING_SLOTS * (o->pages == PAGES_NONE ? 4352 : 2560) + (2 << 20);
     make_port(o, p);
     p->n_services = 1;
     p->services[0] = (struct server_service_params){.name = "echo", .app = app};

@@ -61,6 +61,7 @@ void load_report_json(const struct load_result *r, struct text *out)
     put(out, "strangers", c->strangers);
     put(out, "client_pool_empty", c->client_pool_empty);
     put(out, "client_tx_full", c->client_tx_full);
+    put(out, "client_tx_lost", c->client_tx_lost);
     put(out, "client_stalls", c->client_stalls);
     put(out, "client_stalled_us", c->client_stalled_us);
     put(out, "falsified", r->falsified);
@@ -121,10 +122,12 @@ void load_report_table(const struct load_result *r, struct text *out)
     text_printf(out, "received      duplicates %llu, damaged %llu, strangers %llu\n",
                 (unsigned long long)c->duplicates, (unsigned long long)c->damaged,
                 (unsigned long long)c->strangers);
-    text_printf(out,
-                "client        pool empty %llu, wire full %llu, stalls %llu of %.1f ms in all\n",
-                (unsigned long long)c->client_pool_empty, (unsigned long long)c->client_tx_full,
-                (unsigned long long)c->client_stalls, (double)c->client_stalled_us / 1e3);
+    text_printf(
+        out,
+        "client        pool empty %llu, wire full %llu, lost %llu, stalls %llu of %.1f ms in all\n",
+        (unsigned long long)c->client_pool_empty, (unsigned long long)c->client_tx_full,
+        (unsigned long long)c->client_tx_lost, (unsigned long long)c->client_stalls,
+        (double)c->client_stalled_us / 1e3);
     if (load_faults_on(&r->options->faults)) {
         table_faults(out, "to the server", &r->to_server);
         table_faults(out, "to the client", &r->to_client);

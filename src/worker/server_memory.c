@@ -64,7 +64,10 @@ void server_regions(const struct server_params *p, struct region *regions)
 uint64_t server_packet_bytes(const struct server_params *p)
 {
     // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.
-    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20 };
+    // DPDK lets no packet cross a page: of ordinary pages each takes one, and the
+    // lists of pages take their part.
+    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20, PER_PAGE = 4352 };
+    const uint64_t each = p->pages == PAGES_NONE ? PER_PAGE : PER_PACKET;
     return p->extra_packet_bytes +
-           (uint64_t)p->n_workers * ((uint64_t)p->packets * PER_PACKET + PER_POOL);
+           (uint64_t)p->n_workers * ((uint64_t)p->packets * each + PER_POOL);
 }

@@ -640,27 +640,75 @@ static void a_client_that_stood_still_sends_nothing_again(void **state)
     assert_true(load_percentile_us(load, 1) < 1000);
 }
 
-static void what_the_wire_does_not_take_and_what_has_no_packet_is_sent_later(void **state)
+static void what_the_wire_does_not_take_waits_and_goes_first(void **state)
+{
+    (void)state;
+    struct load_params p = params(1000);
+    p.window = 1000;
+    begin(&p);
+    end.full = true;
+    pass_ms(100);
+    assert_nothing_sent();
+    assert_true(load_counters(load)->client_tx_full > 0);
+    end.full = false;
+    pass_ms(50);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(next_sent()->conn, i);
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->client_tx_lost, 0);
+    assert_int_equal(load_counters(load)->retransmitted, 0);
+}
+
+static void a_wire_that_is_full_for_long_loses_segments_counted(void **state)
+{
+    (void)state;
+    struct load_params p = params(1000);
+    p.window = 1000;
+    begin(&p);
+    end.full = true;
+    pass_ms(3500);  // the SYNs twice again, of which the first 256 fit
+    const uint64_t lost = load_counters(load)->client_tx_lost;
+    assert_true(lost > 0);
+    assert_int_equal(load_counters(load)->retransmitted, lost);
+    teardown(state);  // what waits goes back to the pool
+}
+
+static void a_segment_that_has_no_packet_is_sent_later(void **state)
 {
     (void)state;
     static struct pkt *all[POOL];
     const struct load_params p = params(1);
     begin(&p);
-    end.full = true;
-    turn();
-    assert_int_equal(load_counters(load)->client_tx_full, 1);
-    end.full = false;
     assert_true(pkt_alloc_bulk(pool, all, POOL));
-    pass_ms(1010);
+    turn();
     assert_nothing_sent();
     assert_int_equal(load_counters(load)->client_pool_empty, 1);
     pkt_free_bulk(all, POOL);
-    pass_ms(2010);
+    pass_ms(1010);
     shake_hands(0);
     turn();
     const struct sent request = *next_sent();
     answer(&request);
     assert_true(load_all_right(load));
+}
+
+static void a_segment_that_comes_again_makes_its_timestamp_the_one_to_echo(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    p.rounds = 2;
+    const struct sent request = open_and_ask(&p);
+    answer(&request);
+    next_sent();
+    turn();
+    next_sent();
+    pass_ms(50);
+    answer(&request);  // the ACK was lost, RFC 7323 4.3
+    assert_in_range(next_sent()->seg.ts_ecr, end.now_us / 1000 - 1, end.now_us / 1000);
+    const uint32_t echoed = end.sent[end.seen - 1].seg.ts_ecr;
+    pass_ms(50);
+    say(0, SEG_ACK, ISN + 5 + PAYLOAD, 0, (const uint8_t *)"future", 6);
+    assert_int_equal(next_sent()->seg.ts_ecr, echoed);  // not of what is not acknowledged
 }
 
 static void damaged_frames_and_those_of_others_are_counted_apart(void **state)
@@ -930,7 +978,10 @@ int main(void)
         T(a_syn_without_answer_is_sent_again_after_a_second),
         T(a_slow_server_stretches_the_timeout),
         T(a_client_that_stood_still_sends_nothing_again),
-        T(what_the_wire_does_not_take_and_what_has_no_packet_is_sent_later),
+        T(what_the_wire_does_not_take_waits_and_goes_first),
+        T(a_wire_that_is_full_for_long_loses_segments_counted),
+        T(a_segment_that_has_no_packet_is_sent_later),
+        T(a_segment_that_comes_again_makes_its_timestamp_the_one_to_echo),
         T(damaged_frames_and_those_of_others_are_counted_apart),
         T(every_answer_comes_through_a_wire_that_loses_and_doubles),
         T(a_clean_wire_needs_no_retransmission),
