@@ -49,25 +49,6 @@ static inline uint64_t siphash_u64x3(const struct siphash_key *key, uint64_t a, 
     return v0 ^ v1 ^ v2 ^ v3;
 }
 
-// siphash_word_last: SipHash-1-3 of 8 to 15 bytes: the first eight as a little-endian word, and the
-// last word: what remains, with the number of bytes in the top byte.
-static inline uint64_t siphash_word_last(const struct siphash_key *key, uint64_t a, uint64_t last)
-{
-    uint64_t v0 = key->k0 ^ 0x736f6d6570736575ULL, v1 = key->k1 ^ 0x646f72616e646f6dULL;
-    uint64_t v2 = key->k0 ^ 0x6c7967656e657261ULL, v3 = key->k1 ^ 0x7465646279746573ULL;
-    v3 ^= a;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= a;
-    v3 ^= last;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= last;
-    v2 ^= 0xff;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    return v0 ^ v1 ^ v2 ^ v3;
-}
-
 // siphash_u64x2: SipHash-1-3 of exactly 16 bytes given as two little-endian words.
 static inline uint64_t siphash_u64x2(const struct siphash_key *key, uint64_t a, uint64_t b)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { SLOTS_MASK = (1 << FLOW_SLOTS) - 1, HASH_LANES = 4 };
+enum { SLOTS_MASK = (1 << FLOW_SLOTS) - 1 };
 
 // bucket_match: bit i is set where tag[i] == tag. The second load ends inside index[].
 #ifdef __SSE2__
@@ -56,38 +56,14 @@ size_t flow_footprint(uint32_t capacity)
     return (size_t)buckets_for(capacity) * sizeof(struct flow_bucket);
 }
 
-void flow_init(struct flow_table *t, void *mem, uint32_t capacity, struct siphash_key key)
+void flow_init(struct flow_table *t, void *mem, uint32_t capacity, struct siphash_key secret)
 {
     CHECK((uintptr_t)mem % CACHE_LINE == 0);
     memset(mem, 0, flow_footprint(capacity));
-    *t = (struct flow_table){
-        .buckets = mem, .n_buckets = buckets_for(capacity), .capacity = capacity, .key = key};
-}
-
-// SipHash of four keys side by side: the scalar one waits for itself, four fill the pipes.
-typedef uint64_t lanes __attribute__((vector_size(HASH_LANES * 8)));
-
-// siphash_lanes: siphash_word_last() of four keys side by side. By pointer: a vector argument would
-// have an ABI of its own.
-static inline void siphash_lanes(const struct siphash_key *key, const lanes *word,
-                                 const lanes *last, lanes *out)
-{
-    const lanes zero = {0};
-    lanes v0 = zero + (uint64_t)(key->k0 ^ 0x736f6d6570736575ULL);
-    lanes v1 = zero + (uint64_t)(key->k1 ^ 0x646f72616e646f6dULL);
-    lanes v2 = zero + (uint64_t)(key->k0 ^ 0x6c7967656e657261ULL);
-    lanes v3 = zero + (uint64_t)(key->k1 ^ 0x7465646279746573ULL);
-    v3 ^= *word;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= *word;
-    v3 ^= *last;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    v0 ^= *last;
-    v2 ^= 0xff;
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    SIPHASH_ROUND(v0, v1, v2, v3);
-    *out = v0 ^ v1 ^ v2 ^ v3;
+    *t = (struct flow_table){.buckets = mem,
+                             .n_buckets = buckets_for(capacity),
+                             .capacity = capacity,
+                             .key = flow_hash_key_from(secret)};
 }
 
 static inline const struct flow_key *key_at(const struct flow_key *first, size_t offset)
@@ -98,26 +74,7 @@ static inline const struct flow_key *key_at(const struct flow_key *first, size_t
 void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, size_t stride_bytes,
                      unsigned n, uint64_t *hash)
 {
-    unsigned i = 0;
-    for (; i + HASH_LANES <= n; i += HASH_LANES) {
-        const uint64_t *k[HASH_LANES];
-        bool v4 = true;
-        for (unsigned j = 0; j < HASH_LANES; j++) {
-            k[j] = (const uint64_t *)key_at(first, (i + j) * stride_bytes);
-            v4 &= flow_key_is_v4(k[j]);
-        }
-        if (unlikely(!v4))
-            break;
-        const lanes w1 = {k[0][1], k[1][1], k[2][1], k[3][1]};
-        const lanes w2 = {k[0][2], k[1][2], k[2][2], k[3][2]};
-        const lanes word = w1 >> 32 | w2 << 32, last = w2 >> 32 | 10ULL << 56;
-        lanes h;
-        siphash_lanes(&t->key, &word, &last, &h);
-        memcpy(&hash[i], &h, sizeof(h));
-        for (unsigned j = 0; j < HASH_LANES; j++)
-            prefetch0(&t->buckets[first_of(t, h[j])]);
-    }
-    for (; i < n; i++) {
+    for (unsigned i = 0; i < n; i++) {
         hash[i] = flow_hash(t, key_at(first, i * stride_bytes));
         prefetch0(&t->buckets[first_of(t, hash[i])]);
     }

@@ -24,7 +24,7 @@
 #pragma once
 #include "base/addr.h"
 #include "base/base.h"
-#include "base/siphash.h"
+#include "flow/flow_hash.h"
 
 #define FLOW_NONE UINT32_MAX
 
@@ -66,7 +66,7 @@ struct flow_table {
     struct flow_bucket *buckets;
     uint32_t n_buckets;
     uint32_t capacity;  // entries it was sized for; more are taken while they fit
-    struct siphash_key key;
+    struct flow_hash_key key;
     uint32_t count;
     uint32_t in_second;  // entries that live in their second bucket now
     // Counters since init.
@@ -77,36 +77,14 @@ struct flow_table {
 // flow_footprint: bytes of memory for `capacity` entries, 1..FLOW_CAPACITY_MAX.
 size_t flow_footprint(uint32_t capacity);
 
-// flow_init: an empty table in mem, 64-byte aligned, flow_footprint() bytes. `key` is a secret: who
-// knows it can aim at one bucket.
-void flow_init(struct flow_table *t, void *mem, uint32_t capacity, struct siphash_key key);
-
-// flow_key_is_v4: an IPv4 key is hashed as the 10 bytes that differ between two of them (address,
-// ports, local index), others as all 24: two words of SipHash less for nearly every packet.
-static inline bool flow_key_is_v4(const uint64_t w[3])
-{
-    return (w[0] | (uint32_t)(w[1] ^ 0xffff0000)) == 0;
-}
-
-// flow_v4_word, flow_v4_last: the first eight bytes of those ten, and SipHash's last word: the
-// other two and the length.
-static inline uint64_t flow_v4_word(uint64_t w1, uint64_t w2)
-{
-    return w1 >> 32 | w2 << 32;
-}
-
-static inline uint64_t flow_v4_last(uint64_t w2)
-{
-    return w2 >> 32 | 10ULL << 56;
-}
+// flow_init: an empty table in mem, 64-byte aligned, flow_footprint() bytes. `secret`: who knows
+// it can aim at one bucket.
+void flow_init(struct flow_table *t, void *mem, uint32_t capacity, struct siphash_key secret);
 
 // flow_hash: the hash of one key; flow_hash_burst() gives the same.
 static inline uint64_t flow_hash(const struct flow_table *t, const struct flow_key *key)
 {
-    const uint64_t *w = (const uint64_t *)key;
-    if (likely(flow_key_is_v4(w)))
-        return siphash_word_last(&t->key, flow_v4_word(w[1], w[2]), flow_v4_last(w[2]));
-    return siphash_u64x3(&t->key, w[0], w[1], w[2]);
+    return flow_hash_of(&t->key, key);
 }
 
 // flow_hash_burst: for i in [0,n) sets hash[i] to the hash of the key that lies i * stride_bytes
