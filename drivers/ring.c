@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/copy.h"
+
 enum {
     POST_MIN = 32,  // packets missing before they are posted again under load
     POST_MAX = 64,  // packets per call to the pool
@@ -75,18 +77,6 @@ static inline struct pkt *posted_pkt(uint8_t *data)
     return (struct pkt *)(data - DATA_OFFSET);
 }
 
-// Exact copy of len bytes, none read or written beyond them: whole 32s, the last one overlapping.
-static inline void copy_frame(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
-{
-    if (unlikely(len < 32)) {
-        memcpy(to, from, len);
-        return;
-    }
-    for (uint32_t at = 0; at + 32 < len; at += 32)
-        __builtin_memcpy(to + at, from + at, 32);
-    __builtin_memcpy(to + len - 32, from + len - 32, 32);
-}
-
 static void copy_chain(uint8_t *to, const struct pkt *p)
 {
     for (const struct rte_mbuf *m = &p->m; m != NULL; m = m->next) {
@@ -125,7 +115,7 @@ static uint64_t copy_burst(struct wire *w, struct pkt **pkts, uint32_t n, uint32
         if (unlikely(pkt_is_chain(f)))
             copy_chain(w->data[slot], f);
         else
-            copy_frame(w->data[slot], pkt_data(f), len);
+            copy_bytes(w->data[slot], pkt_data(f), len);
         w->len[slot] = (uint16_t)len;
         bytes += len;
     }

@@ -24,14 +24,14 @@ static inline uint32_t ip_to_v4(const struct ip_addr *a)
 }
 
 // flow_key: names a connection for the table. 24 bytes so that it is hashed as three words; the
-// peer's address, both ports in host order, and the index of the local address among those that the
-// worker serves. `zero` is 0.
+// peer's address, the index of the local address among those that the worker serves, and both ports
+// in host order. `zero` is 0.
 struct flow_key {
     struct ip_addr remote;
-    uint16_t remote_port;
-    uint16_t local_port;
     uint16_t local_ix;
     uint16_t zero;
+    uint16_t remote_port;
+    uint16_t local_port;
 } __attribute__((aligned(8)));
 
 static_assert(sizeof(struct flow_key) == 24, "hashed and compared as three 64-bit words");

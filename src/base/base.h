@@ -16,6 +16,7 @@ enum {
 #define MIN(a, b)       ((a) < (b) ? (a) : (b))
 #define MAX(a, b)       ((a) > (b) ? (a) : (b))
 #define ALIGN_UP(n, to) (((n) + (to)-1) / (to) * (to))
+#define NOINLINE        __attribute__((noinline))  // keeps a rare path out of a frequent one
 #define CACHE_ALIGNED   __attribute__((aligned(CACHE_LINE)))
 
 // check_failed: prints file, line and the broken assumption to stderr and aborts. Never returns.

@@ -82,7 +82,7 @@ static void make_params(const struct bench_options *o, struct server_params *p, 
 // What tcp_listen_input and the third segment would have made, at the feed's sequence numbers.
 static bool install(struct tcp *t, const struct feed_conn c)
 {
-    const struct flow_key key = {ip_from_v4(c.remote_v4), c.remote_port, BENCH_SERVER_PORT, 0, 0};
+    const struct flow_key key = {ip_from_v4(c.remote_v4), 0, 0, c.remote_port, BENCH_SERVER_PORT};
     const uint32_t ix = tcp_block_new(t, &key, 0, FLOW_NONE);
     if (ix == BLOCK_NONE)
         return false;

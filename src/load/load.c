@@ -54,7 +54,7 @@ struct load *load_new(const struct load_params *p, struct err *err)
     l->p = *p;
     wire_from_init(&l->from, &p->port->mac, p->first_v4);
     l->server_mac_word = wire_mac_word(&p->server_mac);
-    l->own_mac_shl16 = wire_mac_word(&p->port->mac) << 16;
+    wire_common_init(&l->common, &p->port->mac, NULL);
     return l;
 }
 
@@ -85,7 +85,8 @@ static bool parse(struct load *l, const struct pkt *p, struct seg_in *s)
 {
     const uint8_t *frame = pkt_data(p);
     bool whole;
-    if (likely(wire_fast_tcp4(frame, pkt_len(p), l->own_mac_shl16, s)))
+    if (likely(pkt_len(p) >= TCP4_DATA_OFF && wire_is_common(frame, &l->common) &&
+               wire_fast_tcp4(frame, pkt_len(p), s)))
         whole = wire_ip4_verify(frame + ETH_BYTES) &&
                 wire_tcp4_verify(frame, (uint32_t)s->data_off + s->data_len - TCP4_OFF);
     else

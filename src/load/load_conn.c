@@ -48,7 +48,7 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
         return;
     }
     struct seg_out s = {
-        .key = {ip_from_v4(l->p.server_v4), l->p.server_port, load_port(i), 0, 0},
+        .key = {ip_from_v4(l->p.server_v4), 0, 0, l->p.server_port, load_port(i)},
         .seq = c->snd_nxt,
         .ack = c->rcv_nxt,
         .ts_val = l->now_ms,
@@ -70,9 +70,8 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
     if (payload != 0)
         fill(l->payload, payload, mark_of(i, c->round));
     const uint32_t head = wire_tcp_head_bytes(&s);
-    const uint32_t len =
-        syn ? wire_build_tcp4(pkt_data(p), &l->from, l->server_mac_word, &s, head, true, false)
-            : wire_build_tcp4(pkt_data(p), &l->from, l->server_mac_word, &s, head, false, false);
+    const uint32_t len = wire_build_tcp4(pkt_data(p), &l->from, l->server_mac_word, &s, head,
+                                         wire_options_of(&s), false);
     pkt_set_len(p, len);
     l->out[l->n_out++] = p;
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "load/load.h"
 #include "wire/build.h"
+#include "wire/parse.h"
 #include "wire/seg.h"
 
 enum {
@@ -28,7 +29,7 @@ struct load {
     struct load_conn *conns;
     struct wire_from from;  // v4_raw is set for each packet
     uint64_t server_mac_word;
-    uint64_t own_mac_shl16;
+    struct wire_common common;
     enum load_phase phase;
     bool stop_asking;
     uint32_t cursor;  // connections of this phase or round that have been started

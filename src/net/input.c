@@ -7,26 +7,21 @@ static inline void prefetch_headers(const struct pkt *p)
 {
     const uint8_t *d = pkt_data(p);
     prefetch0(d);
-    prefetch0(d + CACHE_LINE);
+    if (pkt_len(p) > CACHE_LINE)
+        prefetch0(d + CACHE_LINE);
 }
 
-// address_check: are the addresses of an IPv4 packet ones that it may have? *ix: index of ours.
-static inline enum drop_reason address_check(const struct net *net, uint32_t src_raw,
-                                             uint32_t dst_raw, uint32_t *ix)
+// source_ok: may a packet have this source address? Not ours, not a broadcast, not multicast.
+static inline bool source_ok(const struct net *net, uint32_t src_raw)
 {
-    bool ours = false;
-    if (unlikely(!net_source_top_ok(src_raw)))
-        return DROP_ip_source;
+    if (unlikely(!net->source_top[src_raw & 0xff]))
+        return false;
     uint32_t k = 0;
     do {
         if (unlikely(src_raw == net->local[k] || src_raw == net->bcast[k]))
-            return DROP_ip_source;
-        if (dst_raw == net->local[k]) {
-            *ix = k;
-            ours = true;
-        }
+            return false;
     } while (unlikely(++k < net->n_locals));
-    return likely(ours) ? DROP_NONE : DROP_ip_not_for_us;
+    return true;
 }
 
 // input_fast: true: p is a TCP segment to us in the common form, everything about it right, now in
@@ -34,18 +29,18 @@ static inline enum drop_reason address_check(const struct net *net, uint32_t src
 static inline bool input_fast(const struct net *net, const struct pkt *p, struct seg_in *seg)
 {
     const uint8_t *frame = pkt_data(p);
-    uint32_t ix;
-    if (unlikely(!wire_fast_tcp4(frame, pkt_len(p), net->mac_word_shl16, seg)))
+    const uint32_t len = pkt_len(p);
+    uint32_t ix = 0;
+    if (unlikely(len < TCP4_DATA_OFF))
         return false;
-    if (unlikely(address_check(net, load_raw32(frame + 26), load_raw32(frame + 30), &ix) !=
-                 DROP_NONE))
+    while (unlikely(!wire_is_common(frame, &net->common[ix])))
+        if (++ix == net->n_locals)
+            return false;
+    if (unlikely(!wire_fast_tcp4(frame, len, seg) || !source_ok(net, load_raw32(frame + 26))))
         return false;
     if (!pkt_rx_cksum_all_good(p)) {
-        enum pkt_cksum ip = pkt_rx_ip_cksum(p), l4 = pkt_rx_l4_cksum(p);
-        uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
-        if (ip != PKT_CKSUM_GOOD && (ip == PKT_CKSUM_BAD || !wire_ip4_verify(frame + ETH_BYTES)))
-            return false;
-        if (l4 != PKT_CKSUM_GOOD && (l4 == PKT_CKSUM_BAD || !wire_tcp4_verify(frame, tcp_len)))
+        const uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
+        if (unlikely(pkt_rx_cksum_any(p) || !wire_ip4_tcp4_right(frame, tcp_len)))
             return false;
     }
     seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
@@ -72,6 +67,17 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
     seg->pkt_ix = (uint16_t)pkt_ix;
     rx->n_segs++;
     return DROP_NONE;
+}
+
+// address_check: are the addresses ones that a packet to us may have? *ix: index of ours.
+static enum drop_reason address_check(const struct net *net, const struct wire_ip4 *ip,
+                                      uint32_t *ix)
+{
+    const int found = net_local_index(net, ip->dst_raw);
+    if (!source_ok(net, ip->src_raw))
+        return DROP_ip_source;
+    *ix = (uint32_t)found;
+    return found < 0 ? DROP_ip_not_for_us : DROP_NONE;
 }
 
 static enum drop_reason input_echo(struct net *net, struct clock_now now, struct pkt *p,
@@ -138,7 +144,7 @@ static struct outcome input_ip4(struct net *net, struct clock_now now, struct pk
     if (reason == DROP_NONE && verdict == PKT_CKSUM_BAD)
         reason = DROP_ip_checksum;
     if (reason == DROP_NONE)
-        reason = address_check(net, ip.src_raw, ip.dst_raw, &ix);
+        reason = address_check(net, &ip, &ix);
     if (reason == DROP_NONE && (pkt_data(p)[0] & 1) != 0)  // RFC 1122 3.3.6
         reason = DROP_ip_link_broadcast;
     if (reason != DROP_NONE)
@@ -187,32 +193,40 @@ static void drop_count(struct net *net, const struct pkt *p, enum drop_reason re
     net->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
 }
 
+// take_slow: the packet at pkts[i] did not pass input_fast().
+static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
+                               struct net_rx *rx, struct net_tx *tx)
+{
+    struct outcome o = input_slow(net, now, pkts[i], i, rx, tx);
+    if (o.reason != DROP_NONE)
+        drop_count(net, pkts[i], o.reason);
+    else if (o.replied)
+        pkts[i] = NULL;
+}
+
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx)
 {
+    struct seg_in *seg = rx->segs;
     uint64_t bytes = 0;
     DCHECK(n <= BURST_MAX);
-    rx->n_segs = 0;
     rx->n_icmp = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
         prefetch_headers(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {
-        struct pkt *p = pkts[i];
         if (i + AHEAD < n)
             prefetch_headers(pkts[i + AHEAD]);
-        bytes += pkt_total_len(p);
-        struct seg_in *seg = &rx->segs[rx->n_segs];
-        if (likely(input_fast(net, p, seg))) {
+        bytes += pkt_total_len(pkts[i]);
+        if (likely(input_fast(net, pkts[i], seg))) {
             seg->pkt_ix = (uint16_t)i;
-            rx->n_segs++;
+            seg++;
             continue;
         }
-        struct outcome o = input_slow(net, now, p, i, rx, tx);
-        if (o.reason != DROP_NONE)
-            drop_count(net, p, o.reason);
-        else if (o.replied)
-            pkts[i] = NULL;
+        rx->n_segs = (uint32_t)(seg - rx->segs);
+        take_slow(net, now, pkts, i, rx, tx);
+        seg = rx->segs + rx->n_segs;
     }
+    rx->n_segs = (uint32_t)(seg - rx->segs);
     net->counters.segs_in += rx->n_segs;
     net->counters.in_bytes += bytes;
 }

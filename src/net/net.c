@@ -121,6 +121,7 @@ static void init_local(struct net *net, const struct net_config *c, uint32_t k)
     net->mask[k] = raw32(mask);
     net->subnet[k] = raw32(v4 & mask);
     net->bcast[k] = has_broadcast ? raw32(v4 | ~mask) : UINT32_MAX;
+    wire_common_init(&net->common[k], &c->mac, &net->local[k]);
     wire_from_init(&net->from[k], &c->mac, v4);
 }
 
@@ -140,6 +141,8 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     CHECK((uintptr_t)mem % CACHE_LINE == 0);
     memset(net, 0, net_footprint(c));
     net->mac_word_shl16 = wire_mac_word(&c->mac) << 16;
+    for (uint32_t top = 0; top < 256; top++)
+        net->source_top[top] = net_source_top_ok(top);
     net->n_locals = c->n_locals;
     net->local_ix_first = c->local_ix_first;
     net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);

@@ -40,9 +40,8 @@ static inline void finish(const struct net *net, struct pkt *p, uint32_t len, ui
 
 // output_slow: SYNs, segments that are refused, and those whose next hop the hint does not know.
 // True: p was used.
-static __attribute__((noinline)) bool output_slow(struct net *net, struct clock_now now,
-                                                  const struct seg_out *s, struct pkt *p,
-                                                  struct net_tx *tx)
+static NOINLINE bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
+                                 struct pkt *p, struct net_tx *tx)
 {
     uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first, head = wire_tcp_head_bytes(s);
     enum drop_reason refused = output_refused(net, s, ix, head);
@@ -55,7 +54,7 @@ static __attribute__((noinline)) bool output_slow(struct net *net, struct clock_
     }
     struct arp_entry *e = arp_usable(net, hop_raw);
     uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
-                                   (s->flags & SEG_SYN) != 0, net->tx_l4);
+                                   wire_options_of(s), net->tx_l4);
     finish(net, p, len, head, net->tx_l4);
     net->counters.out_bytes += len;
     if (e == NULL) {
@@ -69,27 +68,39 @@ static __attribute__((noinline)) bool output_slow(struct net *net, struct clock_
 }
 
 // output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
-// many were used. l4_offload is net->tx_l4, as a constant.
+// many were used. l4_offload is net->tx_l4, as a constant. The next hop of the segment before is
+// nearly always this one's too.
 static inline __attribute__((always_inline)) uint32_t
 output_each(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
             struct pkt **pkts, struct net_tx *tx, bool l4_offload)
 {
     struct pkt **next = pkts;
+    struct arp_entry *e = NULL;
+    uint32_t hop_raw = 0;
     uint64_t bytes = 0;
     for (const struct seg_out *s = segs; s != segs + n; s++) {
         struct pkt *p = *next;
-        uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
-        uint32_t head = s->opts & SEG_OPT_TS ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
-        struct arp_entry *e = arp_hot(net, next_hop(net, load_raw32(s->key.remote.b + 12)));
+        const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
+        const bool ts = s->opts & SEG_OPT_TS;
+        const uint32_t head = ts ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
+        const uint32_t hop = next_hop(net, load_raw32(s->key.remote.b + 12));
+        if (unlikely(hop != hop_raw || e == NULL)) {
+            hop_raw = hop;
+            e = arp_hot(net, hop);
+            if (e != NULL)
+                e->used_ms = now.ms;
+        }
         if (unlikely(e == NULL || (s->flags & SEG_SYN) != 0 ||
                      output_refused(net, s, ix, head) != DROP_NONE)) {
             next += output_slow(net, now, s, p, tx);
+            e = NULL;  // the cache may have changed
             continue;
         }
-        uint32_t len =
-            wire_build_tcp4(pkt_data(p), &net->from[ix], e->word, s, head, false, l4_offload);
+        const uint32_t len = ts ? wire_build_tcp4(pkt_data(p), &net->from[ix], e->word, s,
+                                                  TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload)
+                                : wire_build_tcp4(pkt_data(p), &net->from[ix], e->word, s,
+                                                  TCP_BYTES, WIRE_PLAIN, l4_offload);
         finish(net, p, len, head, l4_offload);
-        e->used_ms = now.ms;
         tx->pkts[tx->n++] = p;
         bytes += len;
         next++;

@@ -36,10 +36,12 @@ struct net {
     uint32_t bcast[NET_LOCALS_MAX];
     uint32_t mask[NET_LOCALS_MAX];
     uint32_t subnet[NET_LOCALS_MAX];
+    struct wire_common common[NET_LOCALS_MAX];
     struct wire_from from[NET_LOCALS_MAX];
     uint64_t *drops;
     struct pkt_pool *pool;
     struct siphash_key secret;
+    bool source_top[256];  // may a source address begin with this byte?
     struct mac_addr mac;
     uint32_t arp_sets;   // a power of two
     uint32_t arp_slots;  // sets times ways, plus statics at the end

@@ -115,7 +115,12 @@ static inline enum pkt_cksum pkt_rx_l4_cksum(const struct pkt *p)
     return f == RTE_MBUF_F_RX_L4_CKSUM_BAD ? PKT_CKSUM_BAD : PKT_CKSUM_UNKNOWN;
 }
 
-// pkt_rx_cksum_all_good: both verdicts at once.
+// pkt_rx_cksum_all_good: both verdicts at once. pkt_rx_cksum_any: is there a verdict at all?
+static inline bool pkt_rx_cksum_any(const struct pkt *p)
+{
+    return (p->m.ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)) != 0;
+}
+
 static inline bool pkt_rx_cksum_all_good(const struct pkt *p)
 {
     return (p->m.ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)) ==

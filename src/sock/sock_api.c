@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "sock/sock_internal.h"
 
 enum {
@@ -52,7 +53,28 @@ static void queue_buf(struct c10m_conn *c, uint32_t ix)
     b->snd_tail = ix;
 }
 
-size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
+// send_first: the common send: nothing waits to be acknowledged, and one buffer holds all of it.
+// False: it does not apply, and nothing was done.
+static inline bool send_first(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    struct tcp *t = c->k->tcp;
+    struct block *b = c->b;
+    const size_t most = MIN(t->services[b->service].snd_limit, (uint32_t)BUF_BYTES);
+    if (b->snd_head != BUF_NONE || b->state != TCP_ESTABLISHED || len - 1 >= most ||
+        (b->flags & (BF_FIN_QUEUED | BF_ABORT)) || t->bufs.n_free_data <= SEND_RESERVE)
+        return false;
+    const uint32_t ix = buf_get(&t->bufs);
+    struct buf *f = &t->bufs.bufs[ix];
+    copy_bytes(buf_room(&t->bufs, ix), data, len);
+    f->len = (uint32_t)len;
+    f->seq = b->snd_end;
+    b->snd_head = b->snd_tail = ix;
+    b->snd_end += (uint32_t)len;
+    tcp_dirty(t, c->ix);
+    return true;
+}
+
+static NOINLINE size_t send_some(struct c10m_conn *c, const void *data, size_t len)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
     struct block *b = c->b;
@@ -82,6 +104,11 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
     if (likely(len != 0))
         tcp_dirty(c->k->tcp, c->ix);
     return len;
+}
+
+size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
+{
+    return likely(send_first(c, data, len)) ? len : send_some(c, data, len);
 }
 
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)

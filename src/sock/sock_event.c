@@ -2,7 +2,7 @@
 
 #include "sock/sock_internal.h"
 
-static const struct c10m_app *app_of(const struct c10m_conn *c)
+static inline const struct c10m_app *app_of(const struct c10m_conn *c)
 {
     return c->k->services[c->b->service].app;
 }
@@ -73,7 +73,7 @@ static const uint8_t *queue_front(struct c10m_conn *c, uint32_t *len)
     return c->k->scratch;
 }
 
-static bool takes_data(const struct c10m_conn *c)
+static inline bool takes_data(const struct c10m_conn *c)
 {
     return !(c->b->flags & (BF_PAUSED | BF_ABORT));
 }
@@ -93,19 +93,26 @@ static void offer_queue(struct c10m_conn *c)
     tcp_window_update(c->k->tcp, c->ix);
 }
 
-static void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t len)
+// What the application left, or what comes while older data still waits.
+static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, uint32_t len,
+                                    bool offer)
+{
+    queue_append(c, data, len);
+    if (offer)
+        offer_queue(c);
+}
+
+static inline void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t len)
 {
     c->k->tcp->stats->c.bytes_received += len;
-    if (likely(c->b->rcvq_bytes == 0 && takes_data(c))) {
-        const size_t n = app_of(c)->data(c, data, len);
-        CHECK(n <= len);
-        if (likely(n == len))
-            return;
-        queue_append(c, data + n, len - (uint32_t)n);
+    if (unlikely(c->b->rcvq_bytes != 0 || !takes_data(c))) {
+        deliver_queued(c, data, len, true);
         return;
     }
-    queue_append(c, data, len);
-    offer_queue(c);
+    const size_t n = app_of(c)->data(c, data, len);
+    CHECK(n <= len);
+    if (unlikely(n != len))
+        deliver_queued(c, data + n, len - (uint32_t)n, false);
 }
 
 // Buffers that came out of the out-of-order queue, behind what waits already: moved, or copied
@@ -166,7 +173,7 @@ static void finish(struct c10m_conn *c)
 }
 
 // What may follow from any callback: data offered again, the end, an abort, the close.
-static void settle(struct c10m_conn *c)
+static NOINLINE void settle(struct c10m_conn *c)
 {
     for (int i = 0; c->resume && i < SOCK_ROUNDS_MAX; i++) {
         c->resume = false;
@@ -179,33 +186,43 @@ static void settle(struct c10m_conn *c)
         finish(c);
 }
 
+// Everything that TCP may report but plain data alone.
+static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict *v,
+                                  const uint8_t *data)
+{
+    const uint16_t events = v->events;
+    if (events & TCP_EV_OPEN) {
+        c->b->flags |= BF_IN_APP;
+        if (app_of(c)->open != NULL)
+            app_of(c)->open(c);
+    }
+    if (events & TCP_EV_DATA)
+        deliver(c, data, v->data_len);
+    if (events & TCP_EV_CHAIN)
+        deliver_chain(c, v->chain);
+    if (events & TCP_EV_PEER_FIN)
+        c->b->flags |= BF_PEER_FIN;
+    if ((events & TCP_EV_SENT) && (c->b->flags & BF_WANT_WRITE)) {
+        c->b->flags &= (uint16_t)~BF_WANT_WRITE;
+        if (app_of(c)->writable != NULL)
+            app_of(c)->writable(c);
+    }
+    if ((events & TCP_EV_APP_TIMER) && app_of(c)->timer != NULL)
+        app_of(c)->timer(c);
+}
+
 void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data)
 {
     struct c10m_conn c = {k, &k->tcp->blocks[v->block], v->block, false};
-    const uint16_t events = v->events;
     if (unlikely(c.b->state == TCP_FREE)) {  // ended earlier in this turn
-        if (events & TCP_EV_CHAIN)
+        if (v->events & TCP_EV_CHAIN)
             buf_put_chain(&k->tcp->bufs, v->chain);
         return;
     }
-    if (unlikely(events & TCP_EV_OPEN)) {
-        c.b->flags |= BF_IN_APP;
-        if (app_of(&c)->open != NULL)
-            app_of(&c)->open(&c);
-    }
-    if (events & TCP_EV_DATA)
+    if (likely(v->events == TCP_EV_DATA))
         deliver(&c, data, v->data_len);
-    if (unlikely(events & TCP_EV_CHAIN))
-        deliver_chain(&c, v->chain);
-    if (unlikely(events & TCP_EV_PEER_FIN))
-        c.b->flags |= BF_PEER_FIN;
-    if ((events & TCP_EV_SENT) && (c.b->flags & BF_WANT_WRITE)) {
-        c.b->flags &= (uint16_t)~BF_WANT_WRITE;
-        if (app_of(&c)->writable != NULL)
-            app_of(&c)->writable(&c);
-    }
-    if (unlikely((events & TCP_EV_APP_TIMER) && app_of(&c)->timer != NULL))
-        app_of(&c)->timer(&c);
+    else
+        other_events(&c, v, data);
     if (unlikely(c.resume || (c.b->flags & (BF_PEER_FIN | BF_ABORT)) || c.b->state == TCP_CLOSED ||
                  c.b->state == TCP_TIME_WAIT))
         settle(&c);

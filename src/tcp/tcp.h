@@ -56,9 +56,13 @@ struct tcp_verdict {
     uint16_t data_len;
     uint16_t events;  // enum tcp_event
     uint16_t drop;    // enum drop_reason; DROP_NONE: delivered, kept or answered
-    uint16_t pkt_ix;
-    uint16_t pad;
 };
+
+// tcp_delivered: the segment ended in a connection.
+static inline bool tcp_delivered(const struct tcp_verdict *v)
+{
+    return (v->drop | (v->events & TCP_EV_KEPT)) == 0 && v->block != BLOCK_NONE;
+}
 
 // tcp_service: what a service's connections share. Written before the workers start.
 struct tcp_service {
@@ -144,9 +148,9 @@ bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *k
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v);
 
-// tcp_output: appends what the connection may send now to t->out: data within window, cwnd and the
-// room of this turn, FIN, or a bare acknowledgement that is due. Returns true if more could be sent
-// but for that room: the block has to stay dirty.
+// tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
+// within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.
+// Returns true if more could be sent but for that room: the block has to stay dirty.
 bool tcp_output(struct tcp *t, uint32_t ix);
 
 // tcp_timer: the wheel woke block ix: handles each deadline that has come and arms the next.

@@ -1,29 +1,5 @@
 // What a new acknowledgement does: the send queue, the RTT, the congestion window, the timer.
-#include "tcp/tcp_internal.h"
-
-uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
-{
-    uint32_t ms = t->cfg.rto_initial_ms;
-    if (b->srtt_us != 0)
-        ms = ((b->srtt_us >> 3) + b->rttvar_us) / 1000;
-    ms = MAX(ms, t->cfg.rto_min_ms);
-    const uint64_t backed = (uint64_t)ms << MIN(b->backoff, 20);
-    return (uint32_t)MIN(backed, t->cfg.rto_max_ms);
-}
-
-void tcp_rtt_sample(struct block *b, uint32_t rtt_us)
-{
-    const uint32_t r = MIN(MAX(rtt_us, 1u), 60u * 1000 * 1000);
-    if (b->srtt_us == 0) {  // RFC 6298 2.2
-        b->srtt_us = r * 8;
-        b->rttvar_us = r * 2;
-        return;
-    }
-    const uint32_t srtt = b->srtt_us / 8;  // RFC 6298 2.3
-    const uint32_t err = srtt > r ? srtt - r : r - srtt;
-    b->rttvar_us = b->rttvar_us - b->rttvar_us / 4 + err;
-    b->srtt_us = b->srtt_us - srtt + r;
-}
+#include "tcp/tcp_ack.h"
 
 static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
 {
@@ -62,7 +38,7 @@ static void grow_cwnd(struct block *b, uint32_t acked)
     b->cwnd = MIN(b->cwnd, (uint32_t)TCP_WINDOW_MAX);
 }
 
-void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
+void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
 {
     const uint32_t acked = ack - b->snd_una, flight = b->snd_max - b->snd_una;
     b->snd_una = ack;
@@ -73,14 +49,7 @@ void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32
     pop_acked(t, b, ack);
     if (b->snd_head != b->snd_tail && b->snd_cur == BUF_NONE)
         b->snd_cur = b->snd_head;
-    if (has_ts && ts_ecr != 0) {
-        const uint32_t ms = tcp_ts_now(t, &b->key) - ts_ecr;
-        if (ms < 120 * 1000)
-            tcp_rtt_sample(b, ms * 1000);
-    } else if ((b->flags & BF_TIMED) && !seq_lt(ack, b->rtt_seq)) {
-        tcp_rtt_sample(b, (uint32_t)t->now.us - b->rtt_us);
-        b->flags &= (uint16_t)~BF_TIMED;
-    }
+    tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     if (unlikely(b->backoff != 0)) {
         b->backoff = 0;
         b->retries = 0;

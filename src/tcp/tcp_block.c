@@ -170,7 +170,7 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
                 uint16_t local_ix, uint8_t service, uint32_t *ix)
 {
     enum { PORT_FIRST = 32768, PORT_COUNT = 28232, TRIES_MAX = 64 };  // Linux's range
-    struct flow_key key = {*remote, remote_port, 0, local_ix, 0};
+    struct flow_key key = {*remote, local_ix, 0, remote_port, 0};
     int tries = 0;
     do {
         if (++tries > TRIES_MAX)

@@ -1,4 +1,4 @@
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_ack.h"
 
 // The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
 // those of one burst leave as one at its end; without it, each second segment gets its own.
@@ -21,16 +21,11 @@ static inline bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix, const s
                             struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
-    const uint32_t wnd = (uint32_t)s->wnd << b->snd_wscale;
-    if (b->state != TCP_ESTABLISHED)
-        return false;
-    if ((s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK | SEG_URG)) != SEG_ACK)
-        return false;
-    if (s->seq != b->rcv_nxt || s->data_len > b->rcv_adv - b->rcv_nxt)
-        return false;
-    if (acked > b->snd_max - b->snd_una)
-        return false;
-    if (b->flags & (BF_TROUBLE | BF_PROBE))
+    const uint32_t odd =
+        (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
+        ((s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK | SEG_URG)) ^ SEG_ACK) |
+        (b->flags & (BF_TROUBLE | BF_PROBE));
+    if (odd != 0 || s->data_len > b->rcv_adv - b->rcv_nxt || acked > b->snd_max - b->snd_una)
         return false;
     if (s->data_len == 0 && acked == 0)
         return false;  // duplicate, window update, keepalive
@@ -45,7 +40,7 @@ static inline bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix, const s
         }
     }
 
-    b->snd_wnd = wnd;
+    b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
     b->snd_wl1 = s->seq;
     if (acked != 0) {
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
@@ -94,7 +89,9 @@ static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_k
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v)
 {
-    *v = (struct tcp_verdict){.block = BLOCK_NONE, .chain = BUF_NONE, .pkt_ix = s->pkt_ix};
+    v->block = BLOCK_NONE;
+    v->events = 0;
+    v->drop = DROP_NONE;
     // An earlier segment of this burst may have opened, replaced or closed what was found.
     if (unlikely(!owns(t, found, &s->key)))
         found = tcp_owner(t, &s->key);

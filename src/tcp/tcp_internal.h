@@ -39,6 +39,19 @@ static inline void near_clear(struct tcp *t, uint32_t ix)
     t->near[ix / 64] &= ~(1ULL << ix % 64);
 }
 
+// arm_near: the near deadline at_ms runs. A wheel entry that wakes the block earlier will do: it is
+// checked and moved when it fires.
+static inline void arm_near(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
+{
+    near_set(t, ix);
+    if (b->wheel_near_ms != 0 && !time_before(at_ms, b->wheel_near_ms) &&
+        time_before(t->now.ms, b->wheel_near_ms))
+        return;
+    b->wheel_near_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_NEAR, ix));
+    if (unlikely(b->wheel_near_ms == 0))
+        tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
+}
+
 // tcp_out_slot: the next free segment of this turn, or NULL (counted as reply_room).
 struct seg_out *tcp_out_slot(struct tcp *t);
 
@@ -66,10 +79,30 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix);
 uint16_t tcp_announce_window(const struct tcp *t, struct block *b);
 
 // tcp_rto_ms: present retransmission timeout with its backoff (RFC 6298 2, 5.5).
-uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b);
+static inline uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
+{
+    uint32_t ms = t->cfg.rto_initial_ms;
+    if (b->srtt_us != 0)
+        ms = ((b->srtt_us >> 3) + b->rttvar_us) / 1000;
+    ms = MAX(ms, t->cfg.rto_min_ms);
+    const uint64_t backed = (uint64_t)ms << MIN(b->backoff, 20);
+    return (uint32_t)MIN(backed, t->cfg.rto_max_ms);
+}
 
 // tcp_rtt_sample: one measurement (RFC 6298 2.2, 2.3).
-void tcp_rtt_sample(struct block *b, uint32_t rtt_us);
+static inline void tcp_rtt_sample(struct block *b, uint32_t rtt_us)
+{
+    const uint32_t r = MIN(MAX(rtt_us, 1u), 60u * 1000 * 1000);
+    if (b->srtt_us == 0) {  // RFC 6298 2.2
+        b->srtt_us = r * 8;
+        b->rttvar_us = r * 2;
+        return;
+    }
+    const uint32_t srtt = b->srtt_us / 8;  // RFC 6298 2.3
+    const uint32_t err = srtt > r ? srtt - r : r - srtt;
+    b->rttvar_us = b->rttvar_us - b->rttvar_us / 4 + err;
+    b->srtt_us = b->srtt_us - srtt + r;
+}
 
 // tcp_ts_now: our timestamp clock for this connection, 1 ms a tick (RFC 7323 5.4), offset by a
 // secret multiple of the peer's address so that it does not show the uptime. It guards nothing
@@ -93,9 +126,6 @@ void tcp_ext_release(struct tcp *t, struct block *b);
 // tcp_slow: RFC 9293 3.10.7.3 and 3.10.7.4 for a block.
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
               struct tcp_verdict *v);
-
-// tcp_acked: the peer acknowledged up to `ack`, new: send queue, RTT, cwnd, timer.
-void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
 
 // tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for a TIME-WAIT record.
 // Both set *v. tcp_listen_input: a SYN for service `service`.

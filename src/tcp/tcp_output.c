@@ -13,10 +13,10 @@ uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
 {
     const uint32_t limit = t->services[b->service].rcv_limit;
     const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
-    const uint32_t edge = b->rcv_nxt + room, gain = edge - b->rcv_adv;
     // RFC 9293 3.8.6.2.2: move the edge by a full segment or half the buffer, or not at all.
     uint32_t wnd = b->rcv_adv - b->rcv_nxt;
-    if ((int32_t)gain > 0 && gain >= MIN(limit / 2, (uint32_t)b->mss))
+    const int32_t gain = (int32_t)(room - wnd);
+    if (gain > 0 && (uint32_t)gain >= MIN(limit / 2, (uint32_t)b->mss))
         wnd = room;
     // Over its limit (rounding up lets single bytes push the edge on): what is told rounds down,
     // what was told before is honoured (RFC 7323 2.4).
@@ -35,18 +35,17 @@ uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
     return t->now.ms + (uint32_t)(((w[1] ^ t->secret.k0) * (t->secret.k1 | 1)) >> 32);
 }
 
-// What every segment of an established connection has in common.
-static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq, uint8_t flags)
+// put: what every segment of an established connection has in common.
+static inline void put(struct tcp *t, struct block *b, struct seg_out *o, uint32_t seq,
+                       uint8_t flags)
 {
-    struct seg_out *o = tcp_out_slot(t);
-    if (unlikely(o == NULL))
-        return NULL;
     o->key = b->key;
     o->seq = seq;
     o->ack = b->rcv_nxt;
     o->data_len[0] = o->data_len[1] = 0;
     o->wnd = tcp_announce_window(t, b);
     o->flags = flags;
+    o->head = 0;
     o->opts = 0;
     o->tos = 0;
     if (b->flags & BF_TS) {
@@ -56,6 +55,13 @@ static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq,
     }
     b->unacked_segs = 0;
     b->flags &= (uint16_t) ~(BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
+}
+
+static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq, uint8_t flags)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    if (likely(o != NULL))
+        put(t, b, o, seq, flags);
     return o;
 }
 
@@ -239,9 +245,42 @@ static void arm_persist(struct tcp *t, struct block *b)
     b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
 }
 
-bool tcp_output(struct tcp *t, uint32_t ix)
+// output_all: the common answer: all that is queued lies in one buffer, fits into one segment and
+// the windows, and nothing was lost. Does exactly what output_some() would. False: it does not
+// apply, and nothing was done.
+static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
 {
-    struct block *b = &t->blocks[ix];
+    const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
+    const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (b->snd_nxt ^ b->snd_max) |
+                         (b->snd_head ^ b->snd_tail) | b->dupacks |
+                         (b->flags & (BF_FIN_QUEUED | BF_PROBE | BF_WANT_WRITE));
+    if (unlikely(odd != 0 || len - 1 >= b->mss || flight + len > MIN(b->cwnd, b->snd_wnd)))
+        return false;
+    if (flight != 0 && !(b->flags & BF_NODELAY) && len != b->mss)
+        return false;
+    const struct buf *f = &t->bufs.bufs[b->snd_head];
+    struct seg_out *o = &t->out[t->n_out++];
+    put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH);
+    o->data[0] = f->at + (b->snd_nxt - f->seq);
+    o->data_len[0] = (uint16_t)len;
+    b->snd_nxt = b->snd_max = b->snd_end;
+    t->stats->c.bytes_sent += len;
+    if (!(b->flags & (BF_TS | BF_TIMED))) {
+        b->flags |= BF_TIMED;
+        b->rtt_seq = b->snd_nxt;
+        b->rtt_us = (uint32_t)t->now.us;
+    }
+    if (b->rto_at_ms == 0)
+        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+    arm_near(t, b, ix, b->rto_at_ms);
+    if (unlikely(b->far_at_ms != 0 && b->wheel_far_ms == 0))
+        tcp_arm(t, ix);
+    return true;
+}
+
+// output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
+static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
+{
     if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT))
         return false;
     if (unlikely(b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED)) {
@@ -273,6 +312,12 @@ bool tcp_output(struct tcp *t, uint32_t ix)
         arm_persist(t, b);
     tcp_arm(t, ix);
     return n == TCP_OUT_BLOCK_MAX || t->n_out >= t->out_room;
+}
+
+bool tcp_output(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    return output_all(t, b, ix) ? false : output_some(t, b, ix);
 }
 
 void tcp_retransmit_head(struct tcp *t, uint32_t ix)

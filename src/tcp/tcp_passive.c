@@ -196,8 +196,8 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
 
 static struct flow_key time_wait_key(const struct time_wait *w)
 {
-    return (struct flow_key){ip_from_v4(w->remote_v4), w->remote_port, w->local_port, w->local_ix,
-                             0};
+    return (struct flow_key){ip_from_v4(w->remote_v4), w->local_ix, 0, w->remote_port,
+                             w->local_port};
 }
 
 static void time_wait_remove(struct tcp *t, uint32_t ix)

@@ -1,6 +1,6 @@
 // The slow path: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other states), step by step, with
 // the checks of RFC 7323 and RFC 5961 where those documents put them.
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_ack.h"
 
 static uint32_t seg_length(const struct seg_in *s)
 {
@@ -360,10 +360,8 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             v->events |= TCP_EV_CLOSED;
         return;
     }
-    if (s->flags & SEG_RST) {             // second: the RST bit, RFC 5961 3.2
-        if (b->state == TCP_TIME_WAIT) {  // RFC 1337 3, fix F1: there is unread data to keep
-            v->drop = DROP_time_wait;
-        } else if (s->seq == b->rcv_nxt) {
+    if (s->flags & SEG_RST) {  // second: the RST bit, RFC 5961 3.2
+        if (s->seq == b->rcv_nxt) {
             reset_received(t, b, v);
         } else {
             tcp_challenge_ack(t, b);

@@ -22,15 +22,8 @@ void tcp_arm(struct tcp *t, uint32_t ix)
         near = b->delack_at_ms;
     if (unlikely(tcp_starved(b)))
         near = earlier(near, deadline(t->now.ms, TCP_STARVED_MS));
-    // An entry that wakes the block earlier will do: it is checked and moved when it fires.
     if (near != 0) {
-        near_set(t, ix);
-        if (b->wheel_near_ms == 0 || time_before(near, b->wheel_near_ms) ||
-            !time_before(t->now.ms, b->wheel_near_ms)) {
-            b->wheel_near_ms = wheel_add(t->wheel, near, flow_index((enum flow_kind)WAKE_NEAR, ix));
-            if (unlikely(b->wheel_near_ms == 0))
-                tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
-        }
+        arm_near(t, b, ix, near);
     }
     const uint32_t far = b->far_at_ms;
     if (far != 0 && (b->wheel_far_ms == 0 || time_before(far, b->wheel_far_ms))) {

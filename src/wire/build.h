@@ -89,14 +89,21 @@ static inline void wire_copy_payload(uint8_t *to, const struct seg_out *s)
         memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
 }
 
+enum wire_options { WIRE_PLAIN, WIRE_TS, WIRE_SYN };  // none; the timestamp; those of a SYN
+
+static inline enum wire_options wire_options_of(const struct seg_out *s)
+{
+    return s->flags & SEG_SYN ? WIRE_SYN : s->opts & SEG_OPT_TS ? WIRE_TS : WIRE_PLAIN;
+}
+
 // wire_build_tcp4: the whole frame of s, whose remote address is IPv4, with its payload copied in.
-// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). syn: SYN is among
-// the flags. With l4_offload the TCP checksum field holds the folded pseudo header sum for the port
-// to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload. Always
-// inlined: the caller's constants for syn and l4_offload take the branches out.
+// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). options:
+// wire_options_of(s). With l4_offload the TCP checksum field holds the folded pseudo header sum for
+// the port to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
+// Always inlined: the caller's constants for options and l4_offload take the branches out.
 static inline __attribute__((always_inline)) uint32_t
 wire_build_tcp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
-                const struct seg_out *s, uint32_t head, bool syn, bool l4_offload)
+                const struct seg_out *s, uint32_t head, enum wire_options options, bool l4_offload)
 {
     uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
     uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];
@@ -104,31 +111,32 @@ wire_build_tcp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_TCP, s->tos,
                  (uint16_t)(IP4_BYTES + tcp_len));
 
+    // Ports to window, in the order of the wire; the data offset is byte 12.
     uint8_t *tcp = frame + TCP4_OFF;
-    uint32_t ports = raw32((uint32_t)s->key.local_port << 16 | s->key.remote_port);
-    uint32_t seq = raw32(s->seq), ack = raw32(s->ack);
-    uint32_t fourth = head << 2 | (uint32_t)s->flags << 8 |  // head / 4 in the upper four bits
-                      (uint32_t)__builtin_bswap16(s->wnd) << 16;
-    store_raw32(tcp, ports);
-    store_raw32(tcp + 4, seq);
-    store_raw32(tcp + 8, ack);
-    store_raw32(tcp + 12, fourth);
-    uint64_t sum = (uint64_t)ports + seq + ack + fourth;
-    if (syn) {
+    wire_v16 first = wire_load16((const uint8_t *)&s->key.remote_port);
+    first =
+        __builtin_shufflevector(first, first, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+    uint64_t word[2];
+    memcpy(word, &first, sizeof(word));
+    word[1] |= (uint64_t)(head << 2) << 32;
+    store_raw64(tcp, word[0]);
+    store_raw64(tcp + 8, word[1]);
+    uint64_t sum = cksum_plus(word[0], word[1]);
+    if (options == WIRE_SYN) {
         sum = cksum_add(sum, tcp + TCP_BYTES, wire_put_tcp_options(tcp + TCP_BYTES, s));
-    } else if (s->opts & SEG_OPT_TS) {
+    } else if (options == WIRE_TS) {
         uint32_t val = raw32(s->ts_val), ecr = raw32(s->ts_ecr);
         store_raw32(tcp + 20, TCP_TS_WORD_RAW);
         store_raw32(tcp + 24, val);
         store_raw32(tcp + 28, ecr);
-        sum += (uint64_t)TCP_TS_WORD_RAW + val + ecr;
+        sum = cksum_plus(sum, (uint64_t)TCP_TS_WORD_RAW + val + ecr);
     }
     uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_TCP, (uint16_t)tcp_len);
     if (l4_offload) {
         store_raw32(tcp + 16, cksum_fold(pseudo));
         wire_copy_payload(tcp + head, s);
     } else {
-        sum = wire_put_payload(cksum_plus(sum, pseudo), tcp + head, s);
+        sum = cksum_plus(cksum_plus(sum, pseudo), wire_put_payload(0, tcp + head, s));
         store_raw32(tcp + 16, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
     }
     return TCP4_OFF + tcp_len;

@@ -26,78 +26,93 @@ static inline uint64_t cksum_odd(uint64_t sum)
     return __builtin_bswap16(cksum_fold(sum));
 }
 
+// cksum_plus32: sum plus the 32 bytes at p: one chain of additions with carry where the machine has
+// it, which no compiler of today makes out of cksum_plus().
+static inline uint64_t cksum_plus32(uint64_t sum, const uint8_t *p)
+{
+#ifdef __x86_64__
+    __asm__("addq %1, %0\n\tadcq 8+%1, %0\n\tadcq 16+%1, %0\n\tadcq 24+%1, %0\n\tadcq $0, %0"
+            : "+r"(sum)
+            : "o"(*(const uint64_t(*)[4])(const void *)p)
+            : "cc");
+    return sum;
+#else
+    for (int i = 0; i < 32; i += 8)
+        sum = cksum_plus(sum, load_raw64(p + i));
+    return sum;
+#endif
+}
+
 // cksum_blocks: the sum of n bytes, a multiple of 64; cksum_copy_blocks copies them too.
 uint64_t cksum_blocks(const uint8_t *p, size_t n);
 uint64_t cksum_copy_blocks(uint8_t *to, const uint8_t *from, size_t n);
 
-// cksum_add: sum plus the words of n bytes at p; an odd last byte counts as if a zero followed.
-static inline uint64_t cksum_add(uint64_t sum, const uint8_t *p, size_t n)
+enum { CKSUM_BLOCKS_MIN = 256 };  // from here on four lanes side by side are faster
+
+// cksum_short: the words of fewer than 8 bytes at p.
+static inline uint64_t cksum_short(const uint8_t *p, size_t n)
 {
-    if (n >= 64) {
+    uint64_t sum = 0;
+    if (n & 4) {
+        sum = load_raw32(p);
+        p += 4;
+    }
+    if (n & 2) {
+        sum += load_raw16(p);
+        p += 2;
+    }
+    return n & 1 ? sum + *p : sum;
+}
+
+// cksum_add: sum plus the words of n bytes at p; an odd last byte counts as if a zero followed.
+static inline __attribute__((always_inline)) uint64_t cksum_add(uint64_t sum, const uint8_t *p,
+                                                                size_t n)
+{
+    if (unlikely(n < 8))
+        return cksum_plus(sum, cksum_short(p, n));
+    if (n >= CKSUM_BLOCKS_MIN) {
         size_t blocks = n & ~(size_t)63;
         sum = cksum_plus(sum, cksum_blocks(p, blocks));
         p += blocks;
         n -= blocks;
     }
-    if (n & 32) {
-        for (int i = 0; i < 32; i += 8)
-            sum = cksum_plus(sum, load_raw64(p + i));
-        p += 32;
-    }
-    if (n & 16) {
+    for (; n >= 32; p += 32, n -= 32)
+        sum = cksum_plus32(sum, p);
+    for (; n >= 8; p += 8, n -= 8)
         sum = cksum_plus(sum, load_raw64(p));
-        sum = cksum_plus(sum, load_raw64(p + 8));
-        p += 16;
-    }
-    if (n & 8) {
-        sum = cksum_plus(sum, load_raw64(p));
-        p += 8;
-    }
-    if (n & 4) {
-        sum = cksum_plus(sum, load_raw32(p));
-        p += 4;
-    }
-    if (n & 2) {
-        sum = cksum_plus(sum, load_raw16(p));
-        p += 2;
-    }
-    return n & 1 ? cksum_plus(sum, *p) : sum;
+    // What is left is the end of the eight bytes that end there.
+    return n == 0 ? sum : cksum_plus(sum, load_raw64(p + n - 8) >> (64 - 8 * n));
 }
 
 // cksum_copy: copies n bytes (ranges apart) and returns sum plus their words, as cksum_add().
-static inline uint64_t cksum_copy(uint64_t sum, uint8_t *to, const uint8_t *from, size_t n)
+static inline uint64_t cksum_copy(uint64_t sum, uint8_t *restrict to, const uint8_t *restrict from,
+                                  size_t n)
 {
-    if (n >= 64) {
+    if (unlikely(n < 8)) {
+        memcpy(to, from, n);
+        return cksum_plus(sum, cksum_short(from, n));
+    }
+    if (n >= CKSUM_BLOCKS_MIN) {
         size_t blocks = n & ~(size_t)63;
         sum = cksum_plus(sum, cksum_copy_blocks(to, from, blocks));
         to += blocks;
         from += blocks;
         n -= blocks;
     }
+    for (; n >= 32; to += 32, from += 32, n -= 32) {
+        memcpy(to, from, 32);
+        sum = cksum_plus32(sum, from);
+    }
     for (; n >= 8; to += 8, from += 8, n -= 8) {
         uint64_t w = load_raw64(from);
         store_raw64(to, w);
         sum = cksum_plus(sum, w);
     }
-    if (n & 4) {
-        uint32_t w = load_raw32(from);
-        store_raw32(to, w);
-        sum = cksum_plus(sum, w);
-        to += 4;
-        from += 4;
-    }
-    if (n & 2) {
-        uint16_t w = load_raw16(from);
-        store_raw16(to, w);
-        sum = cksum_plus(sum, w);
-        to += 2;
-        from += 2;
-    }
-    if (n & 1) {
-        *to = *from;
-        sum = cksum_plus(sum, *from);
-    }
-    return sum;
+    if (n == 0)
+        return sum;
+    uint64_t w = load_raw64(from + n - 8);
+    store_raw64(to + n - 8, w);
+    return cksum_plus(sum, w >> (64 - 8 * n));
 }
 
 // cksum_update: checksum field `cksum` after one word of what it covers went from `was` to `is`,

@@ -2,6 +2,23 @@
 
 #include "base/bytes.h"
 
+void wire_common_init(struct wire_common *c, const struct mac_addr *mac, const uint32_t *v4_raw)
+{
+    enum { TAIL = 18 };
+    // Version and header length; fragment word but for DF; protocol.
+    *c = (struct wire_common){
+        .head = {[12] = ETH_TYPE_IP4 >> 8, [13] = ETH_TYPE_IP4 & 255, [14] = 0x45},
+        .head_mask = {255, 255, 255, 255, 255, 255, [12] = 255, [13] = 255, [14] = 255},
+        .tail = {[23 - TAIL] = IP_PROTO_TCP},
+        .tail_mask = {[20 - TAIL] = 0x3f, [21 - TAIL] = 255, [23 - TAIL] = 255},
+    };
+    memcpy(c->head, mac->b, sizeof(mac->b));
+    if (v4_raw != NULL) {
+        memcpy(c->tail + 30 - TAIL, v4_raw, sizeof(*v4_raw));
+        memset(c->tail_mask + 30 - TAIL, 255, sizeof(*v4_raw));
+    }
+}
+
 enum drop_reason wire_parse_arp(const uint8_t *frame, uint32_t len, struct wire_arp *out)
 {
     if (len < ARP_FRAME_BYTES)
@@ -129,6 +146,7 @@ enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip,
     out->data_len = (uint16_t)(ip->l4_len - head);
     out->pkt_ix = 0;
     out->flags = tcp[13];
+    out->head = tcp[12];
     out->ecn = ip->tos & 3;
     out->urg = load_be16(tcp + 18);
     out->tcp_off = ip->l4_off;

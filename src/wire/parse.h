@@ -57,17 +57,42 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
 // wire_ip4_verify: is the checksum of an IPv4 header without options right?
 static inline bool wire_ip4_verify(const uint8_t *ip_header)
 {
-    uint64_t sum = cksum_plus(load_raw64(ip_header), load_raw64(ip_header + 8));
-    return cksum_fold(cksum_plus(sum, load_raw32(ip_header + 16))) == 0xffff;
+    uint64_t sum = cksum_plus(load_raw64(ip_header + 12), load_raw64(ip_header));
+    return cksum_fold(cksum_plus(sum, load_raw32(ip_header + 8))) == 0xffff;
 }
 
-// wire_tcp4_verify: the same for the TCP segment of tcp_len bytes behind such a header.
+// wire_tcp4_verify: the same for the TCP segment of tcp_len bytes, at least TCP_BYTES, behind such
+// a header.
 static inline bool wire_tcp4_verify(const uint8_t *frame, uint32_t tcp_len)
 {
     // Pseudo header: both addresses lie together; then protocol and length.
-    uint64_t sum = cksum_plus(load_raw64(frame + 26),
-                              (IP_PROTO_TCP << 8) + __builtin_bswap16((uint16_t)tcp_len));
-    return cksum_fold(cksum_add(sum, frame + TCP4_OFF, tcp_len)) == 0xffff;
+    const uint8_t *tcp = frame + TCP4_OFF;
+    const uint64_t rest =
+        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)__builtin_bswap16((uint16_t)tcp_len);
+    uint64_t sum = cksum_plus(load_raw64(frame + ETH_BYTES + 12), load_raw64(tcp));
+    sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
+    if (tcp_len != TCP_BYTES)
+        sum = cksum_add(sum, tcp + TCP_BYTES, tcp_len - TCP_BYTES);
+    return cksum_fold(sum) == 0xffff;
+}
+
+// wire_ip4_tcp4_right: both at once, as cheaply as it goes. False says nothing: ask the other two.
+static inline bool wire_ip4_tcp4_right(const uint8_t *frame, uint32_t tcp_len)
+{
+    const uint8_t *ip = frame + ETH_BYTES, *tcp = frame + TCP4_OFF;
+    const uint64_t addresses = load_raw64(ip + 12), lows = 0x0000ffff0000ffff;
+    const uint64_t head = cksum_plus(cksum_plus(addresses, load_raw64(ip)), load_raw32(ip + 8));
+    const uint64_t rest =
+        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)__builtin_bswap16((uint16_t)tcp_len);
+    uint64_t sum = cksum_plus(addresses, load_raw64(tcp));
+    sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
+    if (tcp_len != TCP_BYTES)
+        sum = cksum_plus(sum, cksum_add(0, tcp + TCP_BYTES, tcp_len - TCP_BYTES));
+    // Both folded to 32 bits, side by side; then both to 17. A right sum is ffff, or 1fffe, which
+    // is left to the others.
+    const uint64_t both = (sum + (sum << 32 | sum >> 32)) >> 32 |
+                          ((head + (head << 32 | head >> 32)) & ~0xffffffffULL);
+    return (both & lows) + (both >> 16 & lows) == lows;
 }
 
 // seg_in_key: key of a segment from src_raw, whose two ports lie at ports, to local address
@@ -75,67 +100,75 @@ static inline bool wire_tcp4_verify(const uint8_t *frame, uint32_t tcp_len)
 static inline void seg_in_key(struct flow_key *key, uint32_t src_raw, const uint8_t *ports,
                               uint16_t local_ix)
 {
-    // Little-endian words of struct flow_key: ::ffff:src, then remote port, local port, index,
-    // zero.
+    // Little-endian words of struct flow_key: ::ffff:src, then index, zero, remote port, local
+    // port.
     uint32_t p = load_be32(ports);
     uint64_t *w = (uint64_t *)key;
     w[0] = 0;
     w[1] = (uint64_t)src_raw << 32 | 0xffff0000;
-    w[2] = (uint64_t)local_ix << 32 | (uint32_t)(p << 16 | p >> 16);
+    w[2] = (uint64_t)(p << 16 | p >> 16) << 32 | local_ix;
 }
 
-// wire_fast_tcp4: the common frame: Ethernet to the MAC whose bytes lead mac_word (then two zero
-// bytes) as load_raw64() << 16 gives them, IPv4 without options or fragment, TCP with no options or
-// exactly the aligned timestamp option, all lengths right. True: every field of out is filled but
-// key.local_ix and pkt_ix (0). False: nothing is known; the other parsers find out. No checksum, no
-// address is checked.
-static inline bool wire_fast_tcp4(const uint8_t *frame, uint32_t len, uint64_t mac_word,
-                                  struct seg_in *out)
+// wire_common: what the first 34 bytes of the common frame hold: Ethernet to our MAC, IPv4 without
+// options or fragment, TCP, to our address. Where a mask is 0 anything may be.
+struct wire_common {
+    uint8_t head[16], head_mask[16];  // bytes 0..15: to the type of service
+    uint8_t tail[16], tail_mask[16];  // bytes 18..33: from the identification on
+} CACHE_ALIGNED;
+
+// wire_common_init: for frames to mac and to the address *v4_raw; NULL: to any address.
+void wire_common_init(struct wire_common *c, const struct mac_addr *mac, const uint32_t *v4_raw);
+
+// wire_is_common: is this frame, of at least 34 bytes, one of c's?
+static inline bool wire_is_common(const uint8_t *frame, const struct wire_common *c)
 {
-    if (unlikely(len < TCP4_DATA_OFF))
+    const wire_v16 head = (wire_load16(frame) ^ wire_load16(c->head)) & wire_load16(c->head_mask);
+    const wire_v16 tail =
+        (wire_load16(frame + 18) ^ wire_load16(c->tail)) & wire_load16(c->tail_mask);
+    const wire_v16 odd = head | tail;
+    const uint64_t *half = (const uint64_t *)&odd;
+    return (half[0] | half[1]) == 0;
+}
+
+// wire_fast_tcp4: the common TCP segment, in a frame for which wire_is_common() holds and which has
+// at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option, all lengths
+// right. True: every field of out is filled but key.local_ix and pkt_ix (0). False: nothing is
+// known; the other parsers find out. No checksum and no source address is checked.
+static inline bool wire_fast_tcp4(const uint8_t *frame, uint32_t len, struct seg_in *out)
+{
+    // The 16 bytes from the ports to the window, in the order of struct seg_in.
+    wire_v16 tcp = wire_load16(frame + TCP4_OFF);
+    tcp = __builtin_shufflevector(tcp, tcp, 1, 0, 3, 2, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+    memcpy(&out->key.remote_port, &tcp, sizeof(tcp));
+    uint32_t ports;
+    memcpy(&ports, &tcp, sizeof(ports));
+
+    const uint32_t total = load_be16(frame + ETH_BYTES + 2);
+    const uint32_t words = frame[TCP4_OFF + 12] >> 4, head = IP4_BYTES + words * 4;
+    if (unlikely(total + ETH_BYTES > len || total < head || (ports & 0xffff) == 0 ||
+                 ports >> 16 == 0))
         return false;
-    // Bytes 12..15: type, version and header length (TOS masked); 16..23: total length, id,
-    // fragment word, TTL, protocol, of which the fragment word without DF and the protocol count.
-    const uint64_t ip_mask = 0xff00ff3f00000000, ip_want = (uint64_t)IP_PROTO_TCP << 56;
-    uint64_t ip = load_raw64(frame + 16);
-    if (unlikely((load_raw64(frame) << 16) != mac_word ||
-                 (load_raw32(frame + 12) & 0x00ffffff) != 0x00450008 || (ip & ip_mask) != ip_want))
-        return false;
-    uint32_t total = __builtin_bswap16((uint16_t)ip);
-    uint32_t words = frame[TCP4_OFF + 12] >> 4;
-    uint32_t ports = load_be32(frame + TCP4_OFF);
-    if (unlikely(total + ETH_BYTES > len || (ports & 0xffff) == 0 || ports >> 16 == 0))
-        return false;
-    uint32_t head = IP4_BYTES + words * 4;
-    if (unlikely(total < head))
-        return false;
-    if (likely(words == 8)) {
-        if (unlikely(load_raw32(frame + TCP4_DATA_OFF) != TCP_TS_WORD_RAW))
+    uint64_t *remote = (uint64_t *)&out->key;
+    remote[0] = 0;
+    remote[1] = (uint64_t)load_raw32(frame + 26) << 32 | 0xffff0000;
+    out->key.local_ix = 0;
+    out->key.zero = 0;
+    out->data_off = (uint16_t)(ETH_BYTES + head);
+    out->data_len = (uint16_t)(total - head);
+    out->ts_val = 0;
+    out->ts_ecr = 0;
+    out->pkt_ix = 0;
+    out->opts = 0;
+    out->ecn = frame[15] & 3;
+    out->tcp_off = TCP4_OFF;
+    out->urg = load_be16(frame + TCP4_OFF + 18);
+    memset(&out->mss, 0, sizeof(*out) - offsetof(struct seg_in, mss));
+    if (words != 5) {
+        if (unlikely(words != 8 || load_raw32(frame + TCP4_DATA_OFF) != TCP_TS_WORD_RAW))
             return false;
         out->ts_val = load_be32(frame + TCP4_DATA_OFF + 4);
         out->ts_ecr = load_be32(frame + TCP4_DATA_OFF + 8);
         out->opts = SEG_OPT_TS;
-    } else if (likely(words == 5)) {
-        out->ts_val = 0;
-        out->ts_ecr = 0;
-        out->opts = 0;
-    } else {
-        return false;
     }
-    seg_in_key(&out->key, load_raw32(frame + 26), frame + TCP4_OFF, 0);
-    out->seq = load_be32(frame + TCP4_OFF + 4);
-    out->ack = load_be32(frame + TCP4_OFF + 8);
-    out->wnd = load_be16(frame + TCP4_OFF + 14);
-    out->mss = 0;
-    out->data_off = (uint16_t)(ETH_BYTES + head);
-    out->data_len = (uint16_t)(total - head);
-    out->pkt_ix = 0;
-    out->flags = frame[TCP4_OFF + 13];
-    out->wscale = 0;
-    out->sack_off = 0;
-    out->sack_count = 0;
-    out->ecn = frame[15] & 3;
-    out->urg = load_be16(frame + TCP4_OFF + 18);
-    out->tcp_off = TCP4_OFF;
     return true;
 }

@@ -43,3 +43,13 @@ static inline uint32_t raw32(uint32_t host)
 {
     return __builtin_bswap32(host);
 }
+
+// wire_v16: 16 bytes of a header at once, where compilers do not find that themselves.
+typedef uint8_t wire_v16 __attribute__((vector_size(16)));
+
+static inline wire_v16 wire_load16(const uint8_t *p)
+{
+    wire_v16 v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}

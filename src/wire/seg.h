@@ -28,23 +28,31 @@ struct seg_in {
     struct flow_key key;
     uint32_t seq;
     uint32_t ack;
-    uint32_t ts_val, ts_ecr;  // valid with SEG_OPT_TS
     uint16_t wnd;             // as sent, not scaled
-    uint16_t mss;             // valid with SEG_OPT_MSS
+    uint8_t flags;            // SEG_FIN...
+    uint8_t head;             // the data offset as sent: upper four bits, words of the header
     uint16_t data_off;        // of the payload, from the first byte of the frame
     uint16_t data_len;        // bytes of payload
+    uint32_t ts_val, ts_ecr;  // valid with SEG_OPT_TS
     uint16_t pkt_ix;          // index of the packet in this turn's burst
-    uint8_t flags;            // SEG_FIN...
     uint8_t opts;             // SEG_OPT_MSS...
+    uint8_t ecn;              // the two ECN bits of the IP header
+    uint16_t tcp_off;         // of the TCP header, from the first byte of the frame
+    uint16_t urg;             // urgent pointer as sent
+    uint16_t mss;             // valid with SEG_OPT_MSS
     uint8_t wscale;           // valid with SEG_OPT_WSCALE, at most 14 (RFC 7323 2.3)
     uint8_t sack_off;    // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
     uint8_t sack_count;  // 0..4
-    uint8_t ecn;         // the two ECN bits of the IP header
-    uint16_t urg;        // urgent pointer as sent
-    uint16_t tcp_off;    // of the TCP header, from the first byte of the frame
+    uint8_t pad[3];
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct seg_in) == 64, "a burst of parsed segments is 4 KiB: an eighth of L1");
+#define SEG_IS_VECTOR(s)                                                                           \
+    (offsetof(struct s, key.remote_port) == 20 && offsetof(struct s, seq) == 24 &&                 \
+     offsetof(struct s, ack) == 28 && offsetof(struct s, wnd) == 32 &&                             \
+     offsetof(struct s, flags) == 34 && offsetof(struct s, head) == 35)
+
+static_assert(SEG_IS_VECTOR(seg_in), "16 bytes of the TCP header, shuffled (wire_fast_tcp4)");
 
 // seg_out: one segment to send. data[] names up to two ranges of readable memory that are copied
 // behind the headers; they need to stay valid until net_output() returns.
@@ -52,13 +60,16 @@ struct seg_out {
     struct flow_key key;
     uint32_t seq;
     uint32_t ack;
+    uint16_t wnd;  // as it goes out, already scaled
+    uint8_t flags;
+    uint8_t head;  // 0: the data offset follows from the options
+    uint16_t data_len[2];
     uint32_t ts_val, ts_ecr;  // with SEG_OPT_TS
     const uint8_t *data[2];
-    uint16_t data_len[2];
-    uint16_t wnd;  // as it goes out, already scaled
     uint16_t mss;  // with SEG_OPT_MSS
-    uint8_t flags;
     uint8_t opts;  // options to write, in Linux's order
     uint8_t wscale;
     uint8_t tos;
 };
+
+static_assert(SEG_IS_VECTOR(seg_out), "16 bytes of the TCP header, shuffled (wire_build_tcp4)");

@@ -13,6 +13,7 @@ enum {
     WORKER_TX_MAX = 1024,       // packets built and not yet taken by a port
     WORKER_TX_BURST = 64,       // given to a port at once
     WORKER_HOUSE_TURNS = 32,    // housekeeping every so many turns
+    WORKER_TIMED_TURNS = 8,     // busy turns, of which one has its stages timed
     WORKER_TW_EXPIRE_MAX = 64,  // TIME-WAIT records ended in a turn
     WORKER_STOP_MAX = 256,      // connections reset in a turn while stopping
 };
@@ -63,6 +64,8 @@ struct worker {
     uint32_t expired[TCP_EXPIRE_MAX];
     struct seg_out out[TCP_OUT_MAX];
     uint64_t marks[STAGE_COUNT + 1];
+    bool timed;               // the stages of this turn are timed
+    uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
 
     // Written by the control thread.
     uint32_t order CACHE_ALIGNED;  // enum worker_order

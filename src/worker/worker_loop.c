@@ -1,5 +1,7 @@
 // The loop. Stages do not call each other: each one is a pass over what the one before left in the
 // worker's arrays, and prefetches what the next one touches.
+#include <string.h>
+
 #include "worker/worker.h"
 
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
@@ -10,7 +12,8 @@ struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
 
 static inline void mark(struct worker *w, enum stage stage)
 {
-    w->marks[stage + 1] = tsc_read();
+    if (w->timed)
+        w->marks[stage + 1] = tsc_read();
 }
 
 static inline void stage_rx(struct worker *w)
@@ -51,8 +54,10 @@ static inline void stage_net_input(struct worker *w)
     struct worker_port *wp = &w->ports[w->rx_port];
     w->rx.n_segs = 0;
     if (w->n_rx != 0) {
-        w->stats->c.rx_packets += w->n_rx;
+        const uint64_t bytes = net_counters(wp->net)->in_bytes;
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
+        w->stats->c.rx_packets += w->n_rx;
+        w->stats->c.rx_bytes += net_counters(wp->net)->in_bytes - bytes;
         if (unlikely(w->rx.n_segs != w->n_rx))
             fold_net(w, wp);
     }
@@ -82,18 +87,15 @@ static inline void stage_flow_find(struct worker *w)
     mark(w, STAGE_flow_find);
 }
 
-static inline void count_verdict(struct worker *w, const struct tcp_verdict *v)
+// A segment that was not delivered: dropped, kept or answered.
+static NOINLINE void count_other(struct worker *w, const struct tcp_verdict *v)
 {
-    struct core_counters *c = &w->stats->c;
-    if (unlikely(v->drop != DROP_NONE)) {
+    if (v->drop != DROP_NONE)
         w->stats->drops[v->drop]++;
-    } else if (unlikely(v->events & TCP_EV_KEPT)) {
-        c->kept++;
-    } else if (likely(v->block != BLOCK_NONE)) {
-        c->delivered++;
-    } else {
-        c->answered++;
-    }
+    else if (v->events & TCP_EV_KEPT)
+        w->stats->c.kept++;
+    else
+        w->stats->c.answered++;
 }
 
 static inline const uint8_t *frame(const struct worker *w, const struct seg_in *s)
@@ -103,11 +105,16 @@ static inline const uint8_t *frame(const struct worker *w, const struct seg_in *
 
 static inline void stage_tcp_input(struct worker *w)
 {
+    uint32_t delivered = w->rx.n_segs;
     for (uint32_t i = 0; i < w->rx.n_segs; i++) {
         const struct seg_in *s = &w->rx.segs[i];
         tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], &w->verdicts[i]);
-        count_verdict(w, &w->verdicts[i]);
+        if (unlikely(!tcp_delivered(&w->verdicts[i]))) {
+            count_other(w, &w->verdicts[i]);
+            delivered--;
+        }
     }
+    w->stats->c.delivered += delivered;
     mark(w, STAGE_tcp_input);
 }
 
@@ -190,9 +197,18 @@ static inline void stage_net_output(struct worker *w)
     mark(w, STAGE_net_output);
 }
 
+static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        bytes += pkt_total_len(pkts[i]);
+    return bytes;
+}
+
 static inline void send_all(struct worker *w, struct worker_port *wp)
 {
     uint32_t sent = 0;
+    uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours
     while (sent < wp->tx.n) {
         const uint16_t n = (uint16_t)MIN(wp->tx.n - sent, (uint32_t)WORKER_TX_BURST);
         const uint16_t took = wp->port->ops->tx_burst(wp->port, wp->queue, wp->tx.pkts + sent, n);
@@ -202,9 +218,11 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     }
     w->stats->c.tx_packets += sent;
     wp->tx.n -= sent;
-    if (unlikely(wp->tx.n != 0 && sent != 0))  // the port is full: the rest goes first next time
-        for (uint32_t i = 0; i < wp->tx.n; i++)
-            wp->tx.pkts[i] = wp->tx.pkts[i + sent];
+    if (unlikely(wp->tx.n != 0)) {  // the port is full: the rest goes first next time
+        memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
+        bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
+    }
+    w->stats->c.tx_bytes += bytes;
 }
 
 static inline void stage_tx(struct worker *w)
@@ -221,6 +239,13 @@ static inline void stage_tx(struct worker *w)
     mark(w, STAGE_tx);
 }
 
+static void tick(struct worker *w)
+{
+    for (unsigned p = 0; p < w->n_ports; p++)
+        net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx);
+    w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
+}
+
 static inline void housekeeping(struct worker *w)
 {
     index_pool_turn_end(w->tcp.block_pool);
@@ -228,24 +253,36 @@ static inline void housekeeping(struct worker *w)
     if (++w->rx_port == w->n_ports)
         w->rx_port = 0;
     if (w->turn++ % WORKER_HOUSE_TURNS == 0)
-        for (unsigned p = 0; p < w->n_ports; p++)
-            net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx);
+        tick(w);
     mark(w, STAGE_housekeeping);
 }
 
-// Turns without any work are idle time, whole; in the others each stage has its cycles.
+// The turn's cycles go to its stages, and those of the turns before it that were not timed in the
+// same proportion.
+static inline void split(struct worker *w, uint64_t cycles)
+{
+    const double share = 1 + (double)w->unsplit_cycles / (double)cycles;
+    for (unsigned s = 0; s <= STAGE_housekeeping; s++)
+        w->stats->cycles[s] += (uint64_t)((double)(w->marks[s + 1] - w->marks[s]) * share);
+    w->unsplit_cycles = 0;
+}
+
+// Turns without any work are idle time, whole. A reading of the TSC costs as much as a tenth of a
+// packet's work a stage, so that of the others one in WORKER_TIMED_TURNS is timed.
 static inline bool account(struct worker *w)
 {
     struct core_stats *st = w->stats;
-    const bool busy = w->n_rx != 0 || w->tcp.n_out != 0 || w->n_expired != 0;
+    const uint64_t cycles = tsc_read() - w->marks[0];
     st->c.turns++;
-    if (!busy) {
-        st->cycles[STAGE_idle] += w->marks[STAGE_housekeeping + 1] - w->marks[0];
+    if (w->n_rx == 0 && w->tcp.n_out == 0 && w->n_expired == 0) {
+        st->cycles[STAGE_idle] += cycles;
         return false;
     }
-    st->c.turns_busy++;
-    for (unsigned s = 0; s <= STAGE_housekeeping; s++)
-        st->cycles[s] += w->marks[s + 1] - w->marks[s];
+    if (w->timed)
+        split(w, cycles);
+    else
+        w->unsplit_cycles += cycles;
+    w->timed = st->c.turns_busy++ % WORKER_TIMED_TURNS == 0;
     return true;
 }
 

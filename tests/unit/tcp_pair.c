@@ -342,7 +342,7 @@ static void put(struct pair *p, const struct seg_out *o, unsigned from)
     if (o->data_len[1] != 0)
         memcpy(k->data + o->data_len[0], o->data[1], o->data_len[1]);
     k->s = (struct seg_in){
-        .key = {ip_from_v4(p->e[from].v4), o->key.local_port, o->key.remote_port, 0, 0},
+        .key = {ip_from_v4(p->e[from].v4), 0, 0, o->key.local_port, o->key.remote_port},
         .seq = o->seq,
         .ack = o->ack,
         .ts_val = o->ts_val,
@@ -469,7 +469,7 @@ struct seg_in *raw_seg(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack,
 {
     CHECK(r->n < BURST_MAX && len <= sizeof(r->data[0]));
     struct seg_in *s = &r->segs[r->n];
-    *s = (struct seg_in){.key = {ip_from_v4(0x0a000002), r->port, PAIR_PORT, 0, 0},
+    *s = (struct seg_in){.key = {ip_from_v4(0x0a000002), 0, 0, r->port, PAIR_PORT},
                          .seq = seq,
                          .ack = ack,
                          .wnd = r->wnd,

@@ -152,7 +152,7 @@ static struct pkt *frame_of(uint32_t conn, uint8_t flags, uint32_t seq, uint32_t
 {
     struct wire_from from;
     const struct seg_out s = {
-        .key = {ip_from_v4(CLIENT_V4 + load_host(conn)), load_port(conn), SERVER_PORT, 0, 0},
+        .key = {ip_from_v4(CLIENT_V4 + load_host(conn)), 0, 0, load_port(conn), SERVER_PORT},
         .seq = seq,
         .ack = ack,
         .ts_val = (uint32_t)(end.now_us / 1000),
@@ -167,7 +167,7 @@ static struct pkt *frame_of(uint32_t conn, uint8_t flags, uint32_t seq, uint32_t
     assert_true(pkt_alloc_bulk(pool, &p, 1));
     wire_from_init(&from, &server_mac, SERVER_V4);
     pkt_set_len(p, wire_build_tcp4(pkt_data(p), &from, wire_mac_word(&client_mac), &s,
-                                   wire_tcp_head_bytes(&s), (flags & SEG_SYN) != 0, false));
+                                   wire_tcp_head_bytes(&s), wire_options_of(&s), false));
     return p;
 }
 

@@ -17,7 +17,7 @@ static const struct mac_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0,
 enum {
     V4_A = 0x0a000001,
     V4_B = 0x0a000002,
-    SEG_IN_BYTES = offsetof(struct seg_in, tcp_off) + 2,  // without the padding behind
+    SEG_IN_BYTES = offsetof(struct seg_in, sack_count) + 1,  // without the padding behind
 };
 
 // ---- checksum
@@ -121,7 +121,13 @@ static enum drop_reason parse_all(const uint8_t *f, uint32_t len, bool verify, s
 static __attribute__((noinline)) bool fast_parse(const uint8_t *f, uint32_t len,
                                                  const struct mac_addr *mac, struct seg_in *seg)
 {
-    return wire_fast_tcp4(f, len, wire_mac_word(mac) << 16, seg);
+    struct wire_common c;
+    uint32_t v4_raw;
+    if (len < TCP4_DATA_OFF)
+        return false;
+    memcpy(&v4_raw, f + 30, sizeof(v4_raw));
+    wire_common_init(&c, mac, &v4_raw);
+    return wire_is_common(f, &c) && wire_fast_tcp4(f, len, seg);
 }
 
 static __attribute__((noinline)) bool tcp_verify(const uint8_t *f, uint32_t tcp_len)
@@ -490,7 +496,7 @@ static __attribute__((noinline)) uint32_t build(uint8_t *frame, const struct seg
     struct wire_from from;
     wire_from_init(&from, &mac_a, V4_A);
     return wire_build_tcp4(frame, &from, wire_mac_word(&mac_b) | (uint64_t)0xabcd << 48, s,
-                           wire_tcp_head_bytes(s), (s->flags & SEG_SYN) != 0, offload);
+                           wire_tcp_head_bytes(s), wire_options_of(s), offload);
 }
 
 static void expect_frame(const struct seg_out *s, const char *hex)

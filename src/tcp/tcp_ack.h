@@ -1,0 +1,49 @@
+// tcp_ack.h: what a new acknowledgement does: the send queue, the RTT, the congestion window, the
+// timer.
+#pragma once
+#include "tcp/tcp_internal.h"
+
+// tcp_acked_some: the peer acknowledged up to `ack`, new; any case.
+void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
+
+// tcp_acked_sample: the measurement of the RTT that it brings, if it does.
+static inline void tcp_acked_sample(const struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
+                                    uint32_t ts_ecr)
+{
+    if (has_ts && ts_ecr != 0) {
+        const uint32_t ms = tcp_ts_now(t, &b->key) - ts_ecr;
+        if (ms < 120 * 1000)
+            tcp_rtt_sample(b, ms * 1000);
+    } else if ((b->flags & BF_TIMED) && !seq_lt(ack, b->rtt_seq)) {
+        tcp_rtt_sample(b, (uint32_t)t->now.us - b->rtt_us);
+        b->flags &= (uint16_t)~BF_TIMED;
+    }
+}
+
+// tcp_acked_all: the common acknowledgement: of all that was sent, which was all that is queued and
+// lies in one buffer, nothing was lost, and the congestion window was not in the way. Does exactly
+// what tcp_acked_some() would. False: it does not apply, and nothing was done.
+static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
+                                 uint32_t ts_ecr)
+{
+    const uint32_t odd = (ack ^ b->snd_max) | (ack ^ b->snd_end) | (ack ^ b->snd_nxt) |
+                         (b->snd_head ^ b->snd_tail) | b->backoff | b->dupacks |
+                         (b->flags & BF_DELACK_ARMED);
+    if (unlikely(odd != 0 || b->snd_head == BUF_NONE || ack - b->snd_una + b->mss > b->cwnd))
+        return false;
+    buf_put(&t->bufs, b->snd_head);
+    b->snd_head = b->snd_tail = BUF_NONE;
+    b->snd_una = ack;
+    tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
+    b->rto_at_ms = 0;
+    near_clear(t, (uint32_t)(b - t->blocks));
+    return true;
+}
+
+// tcp_acked: the same, whichever applies.
+static inline void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
+                             uint32_t ts_ecr)
+{
+    if (!tcp_acked_all(t, b, ack, has_ts, ts_ecr))
+        tcp_acked_some(t, b, ack, has_ts, ts_ecr);
+}
