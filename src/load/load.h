@@ -36,7 +36,7 @@ enum {
     LOAD_RTO_INITIAL_MS = 1000,
     LOAD_RTO_MIN_MS = 200,  // as Linux
     LOAD_RTO_MAX_MS = 4000,
-    LOAD_TRIES_MAX = 12,   // at the shortest RTO 17 s
+    LOAD_TRIES_MAX = 12,   // at the shortest RTO 29 s
     LOAD_AGAIN_MAX = 256,  // sent again in a turn
     LOAD_STALL_US = 20000,
     LOAD_BUCKETS = 64 * 16,  // of the latency histogram: 16 a power of two

@@ -360,8 +360,10 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             v->events |= TCP_EV_CLOSED;
         return;
     }
-    if (s->flags & SEG_RST) {  // second: the RST bit, RFC 5961 3.2
-        if (s->seq == b->rcv_nxt) {
+    if (s->flags & SEG_RST) {             // second: the RST bit, RFC 5961 3.2
+        if (b->state == TCP_TIME_WAIT) {  // RFC 1337 3, fix F1: there is unread data to keep
+            v->drop = DROP_time_wait;
+        } else if (s->seq == b->rcv_nxt) {
             reset_received(t, b, v);
         } else {
             tcp_challenge_ack(t, b);

@@ -119,6 +119,8 @@ static const struct head heads[] = {
     {T(G H "Transfer-Encoding: xchunked\r\n\r\n"), 400},
     {T(G H "Transfer-Encoding:\r\n\r\n"), 400},
     {T(G H "Transfer-Encoding: gzip, chunked\r\n\r\n"), 501},
+    {T(G H "Transfer-Encoding: chunked,\r\n\r\n"), 501},
+    {T(G H "Transfer-Encoding: ,chunked\r\n\r\n"), 501},
     {T("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400},
 };
 

@@ -623,6 +623,32 @@ static void time_wait_answers_a_fin_again_and_expires(void **state)
     raw_free(r, true);
 }
 
+// Into TIME-WAIT with 100 bytes that the application has yet to read.
+static void into_time_wait_unread(struct raw *r)
+{
+    r->e.role =
+        (struct role){.pause_open = true, .shut = true, .timer_ms = 500, .resume_on_timer = true};
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 100);
+    assert_int_equal(raw_block(r)->state, TCP_TIME_WAIT);
+}
+
+// The peer has forgotten the connection and answers an acknowledgement of ours that came late.
+static void a_reset_in_time_wait_takes_no_unread_data(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    into_time_wait_unread(r);
+    raw_seg(r, SEG_RST, raw_block(r)->rcv_nxt, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.closed, 0);
+    assert_int_equal(r->e.stats.drops[DROP_time_wait], 1);
+    raw_turn(r, 600);
+    assert_int_equal(r->e.role.received, 100);
+    assert_int_equal(r->e.role.why, C10M_CLOSED);
+    reset_and_free(r);
+}
+
 static void a_full_time_wait_loses_its_oldest(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.tw = 2});
@@ -791,6 +817,7 @@ int main(void)
         T(without_wheel_chunks_nothing_is_lost),
         T(no_reply_room_delays_and_loses_nothing),
         T(time_wait_answers_a_fin_again_and_expires),
+        T(a_reset_in_time_wait_takes_no_unread_data),
         T(a_full_time_wait_loses_its_oldest),
         T(a_younger_syn_reopens_time_wait),
         T(the_window_of_a_syn_is_never_scaled),

@@ -48,18 +48,17 @@ static int field_length(struct http_request *r, struct http_text value)
     return HTTP_MORE;
 }
 
-// The last coding must be chunked, else the body has no end; others before it are not implemented
-// (RFC 9112 sections 6.1 and 6.3).
+// The last coding must be chunked, else the body has no end; others before it are not implemented,
+// and neither is a list with empty elements (RFC 9112 sections 6.1 and 6.3).
 static int field_coding(struct http_request *r, struct http_text value)
 {
-    struct http_text coding = {NULL, 0};
-    unsigned n = 0;
-    while (http_list_next(&value, &coding))
-        n++;
-    if ((r->flags & HTTP_CODING) || n == 0 || !http_text_is(coding, "chunked"))
+    struct http_text rest = value, coding = {NULL, 0};
+    while (http_list_next(&rest, &coding))
+        ;
+    if ((r->flags & HTTP_CODING) || !http_text_is(coding, "chunked"))
         return 400;
     r->flags |= HTTP_CODING | HTTP_BODY;
-    return n == 1 ? HTTP_MORE : 501;
+    return http_text_is(value, "chunked") ? HTTP_MORE : 501;
 }
 
 // Notes that the field is there if this is its name.

@@ -1,0 +1,47 @@
+#include "unit/other_parser.h"
+
+#include <http_parser.h>
+#include <stdio.h>
+#include <string.h>
+
+static int on_url(http_parser *p, const char *at, size_t n)
+{
+    struct reading *a = p->data;
+    memcpy(a->target + a->target_bytes, at, n);
+    a->target_bytes += n;
+    return 0;
+}
+
+static int on_body(http_parser *p, const char *at, size_t n)
+{
+    struct reading *a = p->data;
+    memcpy(a->content + a->content_bytes, at, n);
+    a->content_bytes += n;
+    return 0;
+}
+
+static int on_complete(http_parser *p)
+{
+    struct reading *a = p->data;
+    a->verdict = COMPLETE;
+    a->keeps = http_should_keep_alive(p);
+    http_parser_pause(p, 1);
+    return 0;
+}
+
+void read_theirs(struct message m, struct reading *a)
+{
+    static const http_parser_settings settings = {
+        .on_url = on_url, .on_body = on_body, .on_message_complete = on_complete};
+    http_parser p;
+    http_parser_init(&p, HTTP_REQUEST);
+    p.data = a;
+    a->verdict = INCOMPLETE;
+    a->content_bytes = 0;
+    a->target_bytes = 0;
+    a->end = http_parser_execute(&p, &settings, (const char *)m.s, m.n);
+    if (a->verdict == COMPLETE)
+        snprintf(a->method, sizeof(a->method), "%s", http_method_str((enum http_method)p.method));
+    else if (HTTP_PARSER_ERRNO(&p) != HPE_OK)
+        a->verdict = REFUSED;
+}

@@ -1,0 +1,28 @@
+// other_parser.h: one request as a parser reads it; and Debian's http-parser as such a parser (its
+// header and ours name the same things).
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MESSAGE_MAX = 2048 };
+
+enum verdict { COMPLETE, INCOMPLETE, REFUSED };
+
+struct message {
+    const uint8_t *s;
+    size_t n;  // at most MESSAGE_MAX
+};
+
+// reading: all but the verdict only of a COMPLETE message.
+struct reading {
+    enum verdict verdict;
+    size_t end;
+    char method[16];
+    size_t target_bytes, content_bytes;
+    uint8_t target[MESSAGE_MAX], content[MESSAGE_MAX];
+    bool keeps;  // the connection may stay
+};
+
+// read_theirs: http-parser's reading of the first request in m.
+void read_theirs(struct message m, struct reading *a);
