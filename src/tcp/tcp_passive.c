@@ -44,8 +44,9 @@ static void syn_record_remove(struct tcp *t, uint32_t ix)
     syn_record_free(t, ix);
 }
 
-// RFC 9293 3.10.7.2, second: the SYN.
-void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
+// RFC 9293 3.10.7.2, second: the SYN; iss is our initial sequence number.
+static void listen_input(struct tcp *t, int service, const struct seg_in *s, uint32_t iss,
+                         struct tcp_verdict *v)
 {
     const struct tcp_service *sv = &t->services[service];
     t->stats->c.syn_received++;
@@ -68,7 +69,7 @@ void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct
     *r = (struct syn_record){
         .wheel_ms = wheel_ms,
         .key = s->key,
-        .iss = tcp_isn(t, &s->key),
+        .iss = iss,
         .irs = s->seq,
         .ts_recent = s->ts_val,
         .retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms),
@@ -88,6 +89,11 @@ void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct
     v->drop = DROP_NONE;
     t->stats->c.syn_records_now++;
     send_syn_ack(t, r);
+}
+
+void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
+{
+    listen_input(t, service, s, tcp_isn(t, &s->key), v);
 }
 
 // The third segment of the handshake: the record becomes a block.
@@ -299,8 +305,10 @@ void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
             by_ts ? time_before(w->ts_recent, s->ts_val) : seq_lt(w->rcv_nxt, s->seq);
         const int service = tcp_listener(t, &s->key);
         if (younger && service >= 0) {
+            // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window.
+            const uint32_t isn = tcp_isn(t, &s->key), above = w->snd_nxt + UINT16_MAX + 2;
             time_wait_remove(t, tw_ix);
-            tcp_listen_input(t, service, s, v);
+            listen_input(t, service, s, seq_lt(isn, above) ? above : isn, v);
             return;
         }
     }

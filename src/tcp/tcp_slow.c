@@ -57,7 +57,8 @@ static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
         b->dupacks++;
     struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
     if (e != NULL && e->in_recovery) {
-        b->cwnd += b->mss;
+        // No more than was outstanding can have left the network, whatever a peer claims.
+        b->cwnd = MIN(b->cwnd + b->mss, b->ssthresh + (e->recover - b->snd_una));
     } else if (b->dupacks == TCP_DUPACKS) {
         e = tcp_ext_get(t, b);
         if (e == NULL)
@@ -393,7 +394,10 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         return;
     }
     if (b->state == TCP_TIME_WAIT) {
-        tcp_reply_ack(t, b);
+        if (seg_length(s) != 0)  // two TIME-WAITs would talk for ever
+            tcp_reply_ack(t, b);
+        else
+            v->drop = DROP_time_wait;
         return;
     }
     step_data(t, b, ix, s, data, v);  // sixth (URG) is data like other data: RFC 6093 6

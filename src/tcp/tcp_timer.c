@@ -8,10 +8,11 @@ static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
 }
 
 // A send was refused for lack of buffers, and no acknowledgement will come to say that there is
-// room.
+// room. After the shutdown there never will be.
 static bool tcp_starved(const struct block *b)
 {
-    return (b->flags & BF_WANT_WRITE) && b->snd_una == b->snd_end;
+    return (b->flags & (BF_WANT_WRITE | BF_FIN_QUEUED)) == BF_WANT_WRITE &&
+           b->snd_una == b->snd_end;
 }
 
 void tcp_arm(struct tcp *t, uint32_t ix)

@@ -418,6 +418,23 @@ static void three_duplicate_acks_retransmit_and_partial_acks_go_on(void **state)
     reset_and_free(r);
 }
 
+// RFC 5681 3.2: no more than was outstanding can have left the network.
+static void forged_duplicate_acks_inflate_cwnd_by_what_was_outstanding(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 60000;
+    raw_open(r);
+    const uint32_t outstanding = tcp_flight(raw_block(r));
+    for (int i = 0; i < 300; i++) {
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        if (r->n == 30)
+            raw_turn(r, 0);
+    }
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    assert_true(raw_block(r)->cwnd <= raw_block(r)->ssthresh + outstanding);
+    reset_and_free(r);
+}
+
 static void retransmissions_back_off_and_give_up(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -561,6 +578,24 @@ static void a_starved_sender_wakes_by_itself(void **state)
     reset_and_free(r);
 }
 
+static void a_send_after_the_shutdown_wakes_nobody(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 100000;
+    raw_open(r);
+    const struct block *b = raw_block(r);
+    tcp_close(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks));
+    while (b->snd_una != b->snd_end) {  // all but the FIN
+        r->ack = seq_lt(b->snd_end, b->snd_max) ? b->snd_end : b->snd_max;
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    const unsigned before = r->e.role.writable;
+    for (int i = 0; i < 150; i++)
+        raw_turn(r, 1);
+    assert_int_equal(r->e.role.writable, before);
+    reset_and_free(r);
+}
+
 static void without_wheel_chunks_nothing_is_lost(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -649,6 +684,21 @@ static void a_reset_in_time_wait_takes_no_unread_data(void **state)
     reset_and_free(r);
 }
 
+// Two ends that both wait with unread data would answer each other for ever.
+static void a_bare_ack_in_time_wait_is_not_answered(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    into_time_wait_unread(r);
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_seg(r, SEG_ACK | SEG_FIN, r->seq - 1, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    raw_turn(r, 600);
+    assert_int_equal(r->e.role.why, C10M_CLOSED);
+    reset_and_free(r);
+}
+
 static void a_full_time_wait_loses_its_oldest(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.tw = 2});
@@ -686,6 +736,22 @@ static void a_younger_syn_reopens_time_wait(void **state)
         raw_turn(r, 1);
         reset_and_free(r);
     }
+}
+
+// RFC 6191 2, RFC 1122 4.2.2.13: a connection faster than the clock of the initial numbers.
+static void a_reopened_connection_begins_above_the_old_numbers(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    into_time_wait(r);
+    const uint32_t old = r->e.tcp.tw[0].snd_nxt += 1u << 28;
+    r->seq += 5000;
+    raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK);
+    assert_true(seq_lt(old, OUT(r, 0).seq));
+    raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0);
+    raw_turn(r, 1);
+    reset_and_free(r);
 }
 
 static void the_window_of_a_syn_is_never_scaled(void **state)
@@ -806,6 +872,7 @@ int main(void)
         T(overlaps_with_other_content_never_mix_up_the_length),
         T(an_mss_of_0_or_1_is_taken_as_a_sane_one),
         T(three_duplicate_acks_retransmit_and_partial_acks_go_on),
+        T(forged_duplicate_acks_inflate_cwnd_by_what_was_outstanding),
         T(retransmissions_back_off_and_give_up),
         T(a_closed_window_is_probed_for_ever_and_opens),
         T(half_open_connections_retry_and_end),
@@ -814,12 +881,15 @@ int main(void)
         T(without_extension_records_out_of_order_data_is_dropped_only),
         T(without_buffers_in_order_data_is_never_acknowledged),
         T(a_starved_sender_wakes_by_itself),
+        T(a_send_after_the_shutdown_wakes_nobody),
         T(without_wheel_chunks_nothing_is_lost),
         T(no_reply_room_delays_and_loses_nothing),
         T(time_wait_answers_a_fin_again_and_expires),
         T(a_reset_in_time_wait_takes_no_unread_data),
+        T(a_bare_ack_in_time_wait_is_not_answered),
         T(a_full_time_wait_loses_its_oldest),
         T(a_younger_syn_reopens_time_wait),
+        T(a_reopened_connection_begins_above_the_old_numbers),
         T(the_window_of_a_syn_is_never_scaled),
         T(sequence_numbers_wrap),
         T(limited_transmit_sends_new_data_for_the_first_two_duplicates),
