@@ -73,4 +73,11 @@ slow_log() {  # the control thread hangs in its write: the worker goes on
 claim "a log that takes nothing costs lines, counted, and no answer" slow_log
 claim "every received packet is accounted for" balance_is_zero
 claim "the server stops" stop_server
+TRAP=$(dirname "$C10M")/../tests/libmalloc_trap.so
+trapped() {
+    rm -f "$TMP/log.web"
+    LD_PRELOAD=$TRAP start_server && grep -q malloc_trap "/proc/$SERVER/maps" && inside python3 "$HERE/http_rfc.py" 10.99.0.2 "$TMP/site" && stop_server &&
+        ! grep malloc_trap "$TMP/log"
+}
+[ -e "$TRAP" ] && claim "none of it allocates in the worker" trapped
 finish

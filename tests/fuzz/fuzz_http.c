@@ -51,6 +51,8 @@ static struct c10m_service *serve(void)
                             "/e",
                             "headers_path",
                             "/h",
+                            "access_log",
+                            "/dev/null",
                             NULL};
     memset(large, 'l', sizeof(large));
     temp_tree_make(root, entries, sizeof(entries) / sizeof(entries[0]));

@@ -302,6 +302,7 @@ static void a_megabyte_of_header_is_answered_431_and_thrown_away(void **state)
             struct c10m_conn *c = fake_open(s);
             fake_feed(c, text, MEGABYTE, pieces[j]);
             assert_int_equal(only_answer(c, false).status, k == 0 ? 431 : 414);
+            assert_int_equal(fake_counter(s, "heads_too_long"), 1);
             assert_true(c->shut);
             assert_int_equal(c->in.len, 0);
             fake_close(c);

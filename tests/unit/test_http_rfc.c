@@ -480,6 +480,8 @@ static void content_that_cannot_be_trusted_ends_the_connection(void **state)
                 fail_msg("%d, shut %d: %s", a.status, conn->shut, text);
             assert_field(&a, "Connection", "close");
             assert_int_equal(conn->in.len, 0);
+            assert_int_equal(fake_counter(service, "requests_refused"), a.status == 400);
+            assert_int_equal(fake_counter(service, "content_too_long"), a.status == 413);
         }
     }
     hang_up();

@@ -11,6 +11,9 @@
     X(HTTP_N_BODY_BYTES, "body_bytes", "bytes of response bodies handed to the stack")             \
     X(HTTP_N_CONTENT_BYTES, "content_bytes", "bytes of request content read")                      \
     X(HTTP_N_SHORT, "sends_short", "responses that had to wait for room in the send queue")        \
+    X(HTTP_N_HEAD_TOO_LONG, "heads_too_long", "heads over header_bytes_max: 414 or 431")           \
+    X(HTTP_N_BODY_TOO_LONG, "content_too_long", "content over body_bytes_max: 413")                \
+    X(HTTP_N_REFUSED, "requests_refused", "malformed requests, smuggling among them: 400")         \
     X(HTTP_N_NO_HOLD, "holds_empty", "requests answered 503: holds_max were in work")              \
     X(HTTP_N_LOG_DROPPED, "log_dropped", "answers without a line in the log: its ring was full")   \
     X(HTTP_N_HEADER_TIMEOUTS, "header_timeouts", "heads not complete in header_timeout_ms: 408")   \

@@ -163,12 +163,23 @@ static void respond_status(struct c10m_conn *c, struct http_conn *st, struct htt
     respond(c, st, s, head, now_us);
 }
 
+static void count_error(struct c10m_conn *c, const struct http_service *s, unsigned status)
+{
+    if (status == 400)
+        count(c, s, HTTP_N_REFUSED, 1);
+    else if (status == 413)
+        count(c, s, HTTP_N_BODY_TOO_LONG, 1);
+    else if (status == 414 || status == 431)
+        count(c, s, HTTP_N_HEAD_TOO_LONG, 1);
+}
+
 // The request deserves no better; where the next one starts is not known.
 static void respond_error(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                           unsigned status, struct http_text head, uint64_t now_us)
 {
     bool head_only = st->request.target_bytes != 0 && st->request.method == HTTP_HEAD;
     st->flags |= HTTP_LAST | (head_only ? HTTP_HEAD_ONLY : 0);
+    count_error(c, s, status);
     respond_status(c, st, s, status, head, now_us);
 }
 
