@@ -246,7 +246,8 @@ static bool coding(struct message m)
 static bool odd_coding(struct message m)
 {
     struct message f = fields(m);
-    return coding(m) && (times(f, "\ntransfer-encoding:") != 1 || !has(f, "transfer-encoding: chunked\r\n"));
+    return coding(m) &&
+           (times(f, "\ntransfer-encoding:") != 1 || !has(f, "transfer-encoding: chunked\r\n"));
 }
 
 static bool coding_in_1_0(struct message m)
