@@ -79,9 +79,8 @@ static inline void stage_flow_find(struct worker *w)
             const struct block *b = &w->tcp.blocks[flow_index_ix(found)];
             prefetch0_w(b);
             prefetch0_w(&b->snd_end);
-            prefetch0_w(&w->tcp.near[flow_index_ix(found) / 64]);
-            if (w->rx.segs[i].data_len != 0)
-                prefetch0_w(b->app);
+            if (w->rx.segs[i].data_len == 0)
+                prefetch0_w(&w->tcp.near[flow_index_ix(found) / 64]);
         }
     }
     mark(w, STAGE_flow_find);
@@ -109,6 +108,11 @@ static inline void stage_tcp_input(struct worker *w)
     for (uint32_t i = 0; i < w->rx.n_segs; i++) {
         const struct seg_in *s = &w->rx.segs[i];
         tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], &w->verdicts[i]);
+        if (w->verdicts[i].events != 0) {
+            const uint32_t ix = w->verdicts[i].block;
+            prefetch0_w(w->tcp.blocks[ix].app);
+            prefetch0_w(&w->tcp.near[ix / 64]);
+        }
         if (unlikely(!tcp_delivered(&w->verdicts[i]))) {
             count_other(w, &w->verdicts[i]);
             delivered--;
