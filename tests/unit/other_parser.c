@@ -45,3 +45,38 @@ void read_theirs(struct message m, struct reading *a)
     else if (HTTP_PARSER_ERRNO(&p) != HPE_OK)
         a->verdict = REFUSED;
 }
+
+struct responses {
+    int *statuses;
+    int n, max;
+    bool within;
+};
+
+static int on_begin(http_parser *p)
+{
+    struct responses *r = p->data;
+    r->within = true;
+    return 0;
+}
+
+static int on_response(http_parser *p)
+{
+    struct responses *r = p->data;
+    r->within = false;
+    if (r->n == r->max)
+        return 1;
+    r->statuses[r->n++] = (int)p->status_code;
+    return 0;
+}
+
+int read_responses(const uint8_t *bytes, size_t n, int *statuses, int max)
+{
+    static const http_parser_settings settings = {.on_message_begin = on_begin,
+                                                  .on_message_complete = on_response};
+    struct responses r = {.statuses = statuses, .max = max};
+    http_parser p;
+    http_parser_init(&p, HTTP_RESPONSE);
+    p.data = &r;
+    size_t used = http_parser_execute(&p, &settings, (const char *)bytes, n);
+    return used == n && HTTP_PARSER_ERRNO(&p) == HPE_OK && !r.within ? r.n : -1;
+}

@@ -24,5 +24,9 @@ struct reading {
     bool keeps;  // the connection may stay
 };
 
+// read_responses: the statuses of the responses in n bytes as http-parser finds them, at most max;
+// returns how many, or -1 when it refuses one or the last is not complete. None answers HEAD.
+int read_responses(const uint8_t *bytes, size_t n, int *statuses, int max);
+
 // read_theirs: http-parser's reading of the first request in m.
 void read_theirs(struct message m, struct reading *a);

@@ -7,6 +7,7 @@
 #include "unit/check.h"
 #include "unit/fake_stack.h"
 #include "unit/http_answer.h"
+#include "unit/other_parser.h"
 #include "unit/temp_tree.h"
 
 #define HOST "Host: a\r\n"
@@ -660,6 +661,20 @@ static void answers_do_not_depend_on_how_requests_are_cut_nor_on_the_room(void *
     fake_service_free(s);
 }
 
+static void another_parser_reads_the_same_answers(void **state)
+{
+    enum { N = sizeof(talk_statuses) / sizeof(talk_statuses[0]) };
+    struct c10m_service *s = serve();
+    struct c10m_conn *c = hold_talk(s, sizeof(talk) - 1, 0, SIZE_MAX);
+    int statuses[N + 1];
+    assert_int_equal(read_responses(c->out.at, c->out.len, statuses, N + 1), N);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(statuses[i], talk_statuses[i]);
+    assert_int_equal(read_responses(c->out.at, c->out.len - 1, statuses, N + 1), -1);
+    fake_close(c);
+    fake_service_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -684,6 +699,7 @@ int main(void)
         cmocka_unit_test(content_that_takes_too_long_is_answered_408),
         cmocka_unit_test(content_that_ends_early_is_not_answered),
         cmocka_unit_test(answers_do_not_depend_on_how_requests_are_cut_nor_on_the_room),
+        cmocka_unit_test(another_parser_reads_the_same_answers),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
