@@ -254,6 +254,12 @@ static void answer_less_common(struct c10m_conn *c, struct http_conn *st, struct
     }
 }
 
+// Whether the reply is the same for every request that is not less common.
+static bool is_for_all(const struct http_reply *reply, const struct http_request *r)
+{
+    return reply->special <= HTTP_FILE && (reply->gzip == 0 || !(r->flags & HTTP_ENCODING));
+}
+
 static void answer(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                    struct http_text head, uint64_t now_us)
 {
@@ -264,8 +270,8 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
                            (r->flags & HTTP_MINOR_0 ? HTTP_KEEP_1_0 : 0));
     if (__builtin_expect(r->method <= HTTP_HEAD && !(r->flags & HTTP_LESS_COMMON), 1)) {
         uint32_t reply = http_site_find(&s->site, head.s + r->target_off, r->target_bytes);
-        if (__builtin_expect(
-                reply != HTTP_REPLY_NONE && s->site.replies[reply].special <= HTTP_FILE, 1)) {
+        if (__builtin_expect(reply != HTTP_REPLY_NONE && is_for_all(&s->site.replies[reply], r),
+                             1)) {
             st->kind = HTTP_WHOLE;
             st->reply = reply;
             respond(c, st, s, head, now_us);

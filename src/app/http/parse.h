@@ -39,8 +39,9 @@ enum http_request_flag {
     HTTP_RANGE = 1 << 8,      // Range
     HTTP_ENCODING = 1 << 9,   // Accept-Encoding
     HTTP_EXPECT = 1 << 10,    // Expect
-    // What a request that is answered at once has none of.
-    HTTP_LESS_COMMON = HTTP_BODY | HTTP_CONDITION | HTTP_RANGE | HTTP_ENCODING | HTTP_EXPECT,
+    // What a request that is answered at once has none of. (Every browser names encodings: whether
+    // that matters the file tells.)
+    HTTP_LESS_COMMON = HTTP_BODY | HTTP_CONDITION | HTTP_RANGE | HTTP_EXPECT,
 };
 
 // http_request: what has been read of the present head; all zero before its first byte.
