@@ -561,6 +561,19 @@ static void without_a_hold_the_answer_is_503(void **state)
     fake_service_free(service);
 }
 
+static void holds_that_would_take_all_memory_are_refused(void **state)
+{
+    char err[256];
+    const char *params[] = {"root",    root,        "echo_path", "/echo", "body_bytes_max",
+                            "1048576", "holds_max", "1025",      NULL};
+    assert_null(fake_service_new(&app_http, params, err, sizeof(err)));
+    assert_non_null(strstr(err, "holds_max = 1025 of 1048576 bytes"));
+    params[2] = "files_max", params[3] = "100";  // nothing is answered with content: no buffers
+    struct c10m_service *s = fake_service_new(&app_http, params, err, sizeof(err));
+    assert_non_null(s);
+    fake_service_free(s);
+}
+
 static void each_worker_has_holds_of_its_own(void **state)
 {
     const char *begun = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\na";
@@ -695,6 +708,7 @@ int main(void)
         cmocka_unit_test(content_that_cannot_be_trusted_ends_the_connection),
         cmocka_unit_test(each_form_of_target_has_its_methods),
         cmocka_unit_test(without_a_hold_the_answer_is_503),
+        cmocka_unit_test(holds_that_would_take_all_memory_are_refused),
         cmocka_unit_test(each_worker_has_holds_of_its_own),
         cmocka_unit_test(content_that_takes_too_long_is_answered_408),
         cmocka_unit_test(content_that_ends_early_is_not_answered),

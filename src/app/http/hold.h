@@ -8,7 +8,10 @@
 #include "app/http/log.h"
 #include "app/http/range.h"
 
-enum { HTTP_HOLDS_MAX = 65535 };
+enum {
+    HTTP_HOLDS_MAX = 65535,
+    HTTP_HELD_BYTES_MAX = 1 << 30,  // of all buffers of a worker: they are taken at start
+};
 
 struct http_hold {
     struct http_body body;

@@ -93,6 +93,13 @@ static int make_pools(struct c10m_service *s, struct http_service *service,
     size_t room = limits->received_path != NULL ? p->header_bytes_max : 0;
     if (limits->content_path != NULL && p->body_bytes_max > room)
         room = p->body_bytes_max;
+    if (p->holds_max * room > HTTP_HELD_BYTES_MAX) {
+        snprintf(err, err_bytes,
+                 "holds_max = %llu of %zu bytes (the longer of body_bytes_max and header_bytes_max "
+                 "that is answered): expected at most %d bytes a worker",
+                 (unsigned long long)p->holds_max, room, HTTP_HELD_BYTES_MAX);
+        return -1;
+    }
     if (http_pools_init(&service->pools, c10m_workers(s), (unsigned)p->holds_max, room,
                         service->log != NULL))
         return 0;
