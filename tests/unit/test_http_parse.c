@@ -144,6 +144,12 @@ static int parse_pieces(const char *text, size_t len, size_t first, size_t piece
     return verdict;
 }
 
+static bool same(const struct http_request *a, const struct http_request *b)
+{
+    return a->line == b->line && a->at == b->at && a->target_off == b->target_off &&
+           a->target_bytes == b->target_bytes && a->method == b->method && a->flags == b->flags;
+}
+
 static void each_head_has_its_verdict_however_it_is_cut(void **state)
 {
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
@@ -156,11 +162,11 @@ static void each_head_has_its_verdict_however_it_is_cut(void **state)
         for (size_t cut = 0; cut <= len; cut++) {
             assert_int_equal(parse_pieces(h->text, len, cut, len, &r, 8192), h->verdict);
             if (h->verdict == HTTP_DONE)
-                assert_memory_equal(&r, &whole, sizeof(r));
+                assert_true(same(&r, &whole));
         }
         assert_int_equal(parse_pieces(h->text, len, 0, 1, &r, 8192), h->verdict);
         if (h->verdict == HTTP_DONE) {
-            assert_memory_equal(&r, &whole, sizeof(r));
+            assert_true(same(&r, &whole));
             assert_int_equal(r.at, len);
         }
     }
