@@ -59,9 +59,9 @@ static inline bool send_first(struct c10m_conn *c, const uint8_t *data, size_t l
 {
     struct tcp *t = c->k->tcp;
     struct block *b = c->b;
-    const size_t most = MIN(t->services[b->service].snd_limit, (uint32_t)BUF_BYTES);
-    if (b->snd_head != BUF_NONE || b->state != TCP_ESTABLISHED || len - 1 >= most ||
-        (b->flags & (BF_FIN_QUEUED | BF_ABORT)) || t->bufs.n_free_data <= SEND_RESERVE)
+    if (b->snd_head != BUF_NONE || b->state != TCP_ESTABLISHED || len - 1 >= BUF_BYTES ||
+        len > t->services[b->service].snd_limit || (b->flags & (BF_FIN_QUEUED | BF_ABORT)) ||
+        t->bufs.n_free_data <= SEND_RESERVE)
         return false;
     const uint32_t ix = buf_get(&t->bufs);
     struct buf *f = &t->bufs.bufs[ix];

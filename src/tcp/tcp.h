@@ -148,6 +148,10 @@ bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *k
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v);
 
+// tcp_input_common: the same for the common case, an in-order segment of an established connection.
+// False: it is another, and nothing was done: ask tcp_input().
+bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, struct tcp_verdict *v);
+
 // tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
 // within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.
 // Returns true if more could be sent but for that room: the block has to stay dirty.

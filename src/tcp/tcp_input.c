@@ -86,6 +86,18 @@ static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_k
     return found != FLOW_NONE && tcp_owner_is(t, found, key);
 }
 
+bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, struct tcp_verdict *v)
+{
+    const uint32_t ix = flow_index_ix(found);
+    struct block *b = &t->blocks[ix];
+    if (unlikely(flow_index_kind(found) != FLOW_BLOCK || !flow_key_equal(&b->key, &s->key)))
+        return false;
+    v->block = ix;
+    v->events = 0;
+    v->drop = DROP_NONE;
+    return tcp_fast(t, b, ix, s, v);
+}
+
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v)
 {

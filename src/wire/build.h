@@ -39,8 +39,7 @@ static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw,
                                 uint8_t tos, uint16_t total)
 {
     // Little-endian words: 45 tos total | id 0, fragment word 40 00 (DF); TTL, protocol.
-    uint64_t first = 0x45 | (uint32_t)tos << 8 | (uint32_t)__builtin_bswap16(total) << 16 |
-                     (uint64_t)0x0040 << 48;
+    uint64_t first = 0x45 | (uint32_t)tos << 8 | __builtin_bswap32(total) | (uint64_t)0x0040 << 48;
     uint32_t third = IP4_TTL | (uint32_t)proto << 8;
     uint16_t sum = cksum_fold(cksum_plus(first, (uint64_t)third + src_raw + dst_raw));
     store_raw64(ip, first);
@@ -102,8 +101,9 @@ static inline enum wire_options wire_options_of(const struct seg_out *s)
 // the port to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
 // Always inlined: the caller's constants for options and l4_offload take the branches out.
 static inline __attribute__((always_inline)) uint32_t
-wire_build_tcp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
-                const struct seg_out *s, uint32_t head, enum wire_options options, bool l4_offload)
+wire_build_tcp4(uint8_t *restrict frame, const struct wire_from *restrict from, uint64_t dst_word,
+                const struct seg_out *restrict s, uint32_t head, enum wire_options options,
+                bool l4_offload)
 {
     uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
     uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];

@@ -127,5 +127,6 @@ static inline uint16_t cksum_update(uint16_t cksum, uint16_t was, uint16_t is)
 static inline uint64_t cksum_pseudo4(uint32_t src_raw, uint32_t dst_raw, uint8_t proto,
                                      uint16_t l4_bytes)
 {
-    return (uint64_t)src_raw + dst_raw + ((uint32_t)proto << 8) + __builtin_bswap16(l4_bytes);
+    return (uint64_t)src_raw + dst_raw + ((uint32_t)proto << 8) +
+           (__builtin_bswap32(l4_bytes) >> 16);
 }

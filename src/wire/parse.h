@@ -68,7 +68,7 @@ static inline bool wire_tcp4_verify(const uint8_t *frame, uint32_t tcp_len)
     // Pseudo header: both addresses lie together; then protocol and length.
     const uint8_t *tcp = frame + TCP4_OFF;
     const uint64_t rest =
-        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)__builtin_bswap16((uint16_t)tcp_len);
+        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)(__builtin_bswap32(tcp_len) >> 16);
     uint64_t sum = cksum_plus(load_raw64(frame + ETH_BYTES + 12), load_raw64(tcp));
     sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
     if (tcp_len != TCP_BYTES)
@@ -83,7 +83,7 @@ static inline bool wire_ip4_tcp4_right(const uint8_t *frame, uint32_t tcp_len)
     const uint64_t addresses = load_raw64(ip + 12), lows = 0x0000ffff0000ffff;
     const uint64_t head = cksum_plus(cksum_plus(addresses, load_raw64(ip)), load_raw32(ip + 8));
     const uint64_t rest =
-        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)__builtin_bswap16((uint16_t)tcp_len);
+        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)(__builtin_bswap32(tcp_len) >> 16);
     uint64_t sum = cksum_plus(addresses, load_raw64(tcp));
     sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
     if (tcp_len != TCP_BYTES)
@@ -134,7 +134,8 @@ static inline bool wire_is_common(const uint8_t *frame, const struct wire_common
 // at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option, all lengths
 // right. True: every field of out is filled but key.local_ix and pkt_ix (0). False: nothing is
 // known; the other parsers find out. No checksum and no source address is checked.
-static inline bool wire_fast_tcp4(const uint8_t *frame, uint32_t len, struct seg_in *out)
+static inline bool wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
+                                  struct seg_in *restrict out)
 {
     // The 16 bytes from the ports to the window, in the order of struct seg_in.
     wire_v16 tcp = wire_load16(frame + TCP4_OFF);

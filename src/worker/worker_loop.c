@@ -64,25 +64,29 @@ static inline void stage_net_input(struct worker *w)
     mark(w, STAGE_net_input);
 }
 
-// The owner of each segment, as far as the table tells; the block is compared in tcp_input. Lines 0
-// and 1 of every block are fetched here, and the application's where there is data.
+// fetch: what tcp_input touches of the block that `found` names, for segment s.
+static inline void fetch(const struct worker *w, uint32_t found, const struct seg_in *s)
+{
+    const uint32_t ix = flow_index_ix(found);
+    if (unlikely(flow_index_kind(found) != FLOW_BLOCK))  // FLOW_NONE is none either
+        return;
+    prefetch0_w(&w->tcp.blocks[ix]);
+    prefetch0_w(&w->tcp.blocks[ix].snd_end);
+    if (s->data_len == 0)
+        prefetch0_w(&w->tcp.near[ix / 64]);
+}
+
+// The owner of each segment, as far as the table tells; the block is compared in tcp_input. Hashes,
+// look-ups and fetches are a loop each: mixed, the look-ups wait behind the fetches.
 static inline void stage_flow_find(struct worker *w)
 {
     const uint32_t n = w->rx.n_segs;
-    w->stats->c.rx_tcp += n;
     const struct flow_table *ft = w->tcp.table;
+    w->stats->c.rx_tcp += n;
     flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
     flow_find_burst(ft, w->hashes, n, w->found);
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t found = w->found[i];
-        if (likely(found != FLOW_NONE && flow_index_kind(found) == FLOW_BLOCK)) {
-            const struct block *b = &w->tcp.blocks[flow_index_ix(found)];
-            prefetch0_w(b);
-            prefetch0_w(&b->snd_end);
-            if (w->rx.segs[i].data_len == 0)
-                prefetch0_w(&w->tcp.near[flow_index_ix(found) / 64]);
-        }
-    }
+    for (uint32_t i = 0; i < n; i++)
+        fetch(w, w->found[i], &w->rx.segs[i]);
     mark(w, STAGE_flow_find);
 }
 
@@ -107,7 +111,8 @@ static inline void stage_tcp_input(struct worker *w)
     uint32_t delivered = w->rx.n_segs;
     for (uint32_t i = 0; i < w->rx.n_segs; i++) {
         const struct seg_in *s = &w->rx.segs[i];
-        tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], &w->verdicts[i]);
+        if (unlikely(!tcp_input_common(&w->tcp, s, w->found[i], &w->verdicts[i])))
+            tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], &w->verdicts[i]);
         if (w->verdicts[i].events != 0) {
             const uint32_t ix = w->verdicts[i].block;
             prefetch0_w(w->tcp.blocks[ix].app);
