@@ -3,6 +3,7 @@
 // connections are put into its table as the third segment would have.
 #include <rte_cycles.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bench/bench_main.h"
@@ -12,14 +13,17 @@
 #include "drivers/ring.h"
 #include "worker/server.h"
 
+enum { SLICES = 11 };  // of each measurement: odd, so that the median is one of them
+
 static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
                            "\n"
                            "The server's echo service and the bare loop, fed in lockstep with the "
-                           "same requests and ACKs;\n"
-                           "prints both rates and their ratio.\n"
+                           "same requests and ACKs,\n"
+                           "in turn, slice by slice; prints the medians of both rates and of their "
+                           "ratio within a pair of slices.\n"
                            "\n"
                            "  --connections LIST  connections, e.g. 1k,10k,1M (default 1k,10M)\n"
-                           "  --seconds S         seconds for each measurement (default 3)\n"
+                           "  --seconds S         seconds for each of the two (default 3)\n"
                            "  --batch N           packets published at once, even (default 1024)\n"
                            "  --payload BYTES     bytes of each request, 8 to 1460 (default 64)\n"
                            "  --order ORDER       connections at `random` (default) or in `turn`\n"
@@ -122,64 +126,139 @@ static void print_stages(const struct core_stats *before, const struct core_stat
     fputc('\n', stderr);
 }
 
-static int measure_server(const struct bench_options *o, struct worker *w, struct port *client,
-                          struct pkt_pool *pool, struct bench_row *row, struct err *err)
+// side: the server under measurement, with its client.
+struct side {
+    struct worker *w;
+    struct lockstep_server server;
+    struct feed *feed;
+    struct core_stats before;
+};
+
+static int side_open(const struct bench_options *o, struct side *side, struct port *client,
+                     struct pkt_pool *pool, uint32_t connections, struct err *err)
 {
-    struct lockstep_server server = {.turn = turn, .ctx = w};
+    struct worker *w = side->w;
+    side->server = (struct lockstep_server){.turn = turn, .ctx = w};
     struct feed_params fp = {.port = client,
                              .pool = pool,
-                             .server = &server,
+                             .server = &side->server,
                              .server_mac = w->ports[0].port->mac,
                              .server_v4 = BENCH_SERVER_V4,
                              .client_v4 = BENCH_CLIENT_V4,
                              .server_port = BENCH_SERVER_PORT,
-                             .connections = row->connections,
-                             .batch = MIN(o->batch, row->connections & ~1u),
+                             .connections = connections,
+                             .batch = MIN(o->batch, connections & ~1u),
                              .payload = o->payload,
                              .order = o->order,
                              .seed = o->seed,
                              .check_tcp_sum = true};
-    for (uint32_t i = 0; i < row->connections; i++)
+    for (uint32_t i = 0; i < connections; i++)
         if (!install(&w->tcp, feed_conn_at(&fp, i)))
             return err_set(err, "connection %u found no place", i);
-    struct feed *f = feed_new(&fp, err);
-    if (f == NULL)
-        return -1;
-    static struct core_stats before, now;
-    stat_snapshot(&before, w->stats);
-    int rc = eal_worker_launch(0, lockstep_run, &server, err);
-    if (rc == 0) {
-        rc = bench_feed_for(f, o->seconds, row, err);
-        lockstep_stop(&server);
-        eal_worker_join(0);
-    }
-    stat_snapshot(&now, w->stats);
-    if (!o->json)
-        print_stages(&before, &now, now.c.rx_packets - before.c.rx_packets);
-    if (rc == 0 && stat_dropped_rx(&now) + stat_dropped_tx(&now) != 0)
+    stat_snapshot(&side->before, w->stats);
+    side->feed = feed_new(&fp, err);
+    return side->feed == NULL ? -1 : 0;
+}
+
+static int side_close(const struct bench_options *o, struct side *side, struct err *err)
+{
+    static struct core_stats now;
+    int rc = 0;
+    stat_snapshot(&now, side->w->stats);
+    if (!o->json && now.c.rx_packets != side->before.c.rx_packets)
+        print_stages(&side->before, &now, now.c.rx_packets - side->before.c.rx_packets);
+    if (stat_dropped_rx(&now) + stat_dropped_tx(&now) != 0)
         rc = err_set(err, "the server dropped %llu packets",
                      (unsigned long long)(stat_dropped_rx(&now) + stat_dropped_tx(&now)));
-    feed_free(f);
-    uninstall_all(w);
+    feed_free(side->feed);
+    uninstall_all(side->w);
     return rc;
 }
 
-static void print_row(const struct bench_options *o, const struct bench_row *bare,
-                      const struct bench_row *server, bool first)
+static double cost(const struct bench_row *r)
 {
-    const double hz = (double)rte_get_tsc_hz();
-    const double a = (double)bare->cycles / (double)bare->packets;
-    const double b = (double)server->cycles / (double)server->packets;
+    return (double)r->cycles / (double)r->packets;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned n)
+{
+    qsort(v, n, sizeof(v[0]), by_size);
+    return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+// result: of one number of connections; each figure is the median over the slices.
+struct result {
+    uint32_t connections;
+    uint64_t packets;
+    double bare, server;  // cycles per packet
+    double ratio;         // of the two rates, within one pair of slices
+    double ratio_min, ratio_max;
+};
+
+// Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
+static int measure(const struct bench_options *o, struct bench_bare *bare, struct side *side,
+                   struct result *out, struct err *err)
+{
+    double a[SLICES], b[SLICES], ratio[SLICES];
+    for (unsigned i = 0; i < SLICES; i++) {
+        struct bench_row one = {0}, two = {0};
+        if (bench_slice(&bare->server, bare->feed, o->seconds / SLICES, &one, err) != 0 ||
+            bench_slice(&side->server, side->feed, o->seconds / SLICES, &two, err) != 0)
+            return -1;
+        a[i] = cost(&one);
+        b[i] = cost(&two);
+        ratio[i] = a[i] / b[i];
+        out->packets += two.packets;
+    }
+    out->bare = median(a, SLICES);
+    out->server = median(b, SLICES);
+    out->ratio = median(ratio, SLICES);  // sorts
+    out->ratio_min = ratio[0];
+    out->ratio_max = ratio[SLICES - 1];
+    return 0;
+}
+
+static void print_result(const struct bench_options *o, const struct result *r, bool first)
+{
+    const double mhz = (double)rte_get_tsc_hz() / 1e6;
     if (o->json)
         printf("%s{\"connections\":%u,\"bare_mpps\":%.3f,\"server_mpps\":%.3f,"
                "\"bare_cycles_per_packet\":%.1f,\"server_cycles_per_packet\":%.1f,"
-               "\"ratio\":%.3f,\"packets\":%llu}",
-               first ? "" : ",", server->connections, hz / a / 1e6, hz / b / 1e6, a, b, a / b,
-               (unsigned long long)server->packets);
+               "\"ratio\":%.3f,\"ratio_min\":%.3f,\"ratio_max\":%.3f,\"packets\":%llu}",
+               first ? "" : ",", r->connections, mhz / r->bare, mhz / r->server, r->bare, r->server,
+               r->ratio, r->ratio_min, r->ratio_max, (unsigned long long)r->packets);
     else
-        printf("%11u  %9.2f  %11.2f  %11.1f  %13.1f  %5.1f %%\n", server->connections, hz / a / 1e6,
-               hz / b / 1e6, a, b, 100 * a / b);
+        printf("%11u  %9.2f  %11.2f  %11.1f  %13.1f  %5.1f %%  %5.1f to %5.1f\n", r->connections,
+               mhz / r->bare, mhz / r->server, r->bare, r->server, 100 * r->ratio,
+               100 * r->ratio_min, 100 * r->ratio_max);
     fflush(stdout);
+}
+
+static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
+                   struct port *client, struct pkt_pool *pool, uint32_t connections, bool first,
+                   struct err *err)
+{
+    struct bench_row row = {.connections = connections};
+    struct result result = {.connections = connections};
+    struct bench_bare bare;
+    static struct side side;
+    side = (struct side){.w = server_worker(s, 0)};
+    if (bench_bare_open(o, wire, &bare, &row, err) != 0)
+        return -1;
+    int rc = side_open(o, &side, client, pool, connections, err);
+    if (rc == 0)
+        rc = measure(o, &bare, &side, &result, err);
+    if (side_close(o, &side, err) != 0 || bench_bare_close(&bare, err) != 0)
+        rc = -1;
+    if (rc == 0)
+        print_result(o, &result, first);
+    return rc;
 }
 
 static int run_all(const struct bench_options *o, struct server *s, struct err *err)
@@ -193,12 +272,7 @@ static int run_all(const struct bench_options *o, struct server *s, struct err *
     struct port *client = pool == NULL ? NULL : ring_open_far(server_port(s, 0), &far, err);
     int rc = client == NULL ? -1 : bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
-        struct bench_row bare = {.connections = o->counts[i]}, server = bare;
-        rc = bench_measure_bare(o, &wire, &bare, err);
-        if (rc == 0)
-            rc = measure_server(o, server_worker(s, 0), client, pool, &server, err);
-        if (rc == 0)
-            print_row(o, &bare, &server, i == 0);
+        rc = run_one(o, s, &wire, client, pool, o->counts[i], i == 0, err);
     }
     bench_wire_close(&wire);
     port_close(client);
@@ -234,7 +308,8 @@ int bench_echo(int argc, char **argv)
                o.payload);
     else
         printf("echo, request in, reply out, pure ACK in; %u-byte payload, batches of %u\n"
-               "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio\n",
+               "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio   (min to "
+               "max)\n",
                o.payload, o.batch);
     rc = run_all(&o, s, &err);
     if (o.json)

@@ -225,6 +225,25 @@ int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err)
     return take_replies(f, requests, err);
 }
 
+int feed_settle(struct feed *f, struct err *err)
+{
+    const uint32_t n = f->due_count;
+    if (!pkt_alloc_bulk(f->p.pool, f->out, n))
+        return err_set(err, "the client's pool has no %u packets", n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_frame(f, f->out[i], f->due[i], 0);
+        f->conns[f->due[i]].state = IDLE;
+    }
+    f->due_count = 0;
+    if (publish(f, n, err) != 0)
+        return -1;
+    if (!lockstep_wait(f->p.server, f->sent, FEED_TIMEOUT_S))
+        return err_set(err, "the server did not receive all of %u packets within %d s", n,
+                       FEED_TIMEOUT_S);
+    f->before = f->p.server->sums;
+    return 0;
+}
+
 struct feed *feed_new(const struct feed_params *params, struct err *err)
 {
     if (params->payload < FEED_PAYLOAD_MIN || params->payload > FEED_PAYLOAD_MAX ||

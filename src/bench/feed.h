@@ -60,3 +60,7 @@ void feed_free(struct feed *f);
 // feed_batch: one batch in lockstep. 0, or -1 with what was wrong with a reply. `did` gets the
 // packets, cycles and turns of the server for this batch.
 int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err);
+
+// feed_settle: acknowledges the last replies, so that the server has nothing in flight when it
+// stands still. 0, or -1 and *err.
+int feed_settle(struct feed *f, struct err *err);

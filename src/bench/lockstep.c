@@ -14,7 +14,7 @@ static void publish(struct lockstep_server *s, const struct lockstep_sums *sums)
 int lockstep_run(void *arg)
 {
     struct lockstep_server *s = arg;
-    struct lockstep_sums sums = {0};
+    struct lockstep_sums sums = s->sums;
     bool unpublished = false;
     while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
         uint64_t start = tsc_read();

@@ -30,7 +30,8 @@ struct lockstep_server {
     uint64_t published;  // = sums.packets
 };
 
-// lockstep_run: turns until lockstep_stop(); arg is the struct lockstep_server. On the server core.
+// lockstep_run: turns until lockstep_stop(), from where the last run ended; arg is the struct
+// lockstep_server. On the server core.
 int lockstep_run(void *arg);
 
 void lockstep_stop(struct lockstep_server *s);

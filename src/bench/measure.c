@@ -174,7 +174,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int bench_feed_for(struct feed *f, double seconds, struct bench_row *row, struct err *err)
+static int feed_for(struct feed *f, double seconds, struct bench_row *row, struct err *err)
 {
     struct lockstep_sums did;
     for (unsigned i = 0; i < WARM_BATCHES; i++)
@@ -208,8 +208,22 @@ static int add_all(struct bare *b, const struct feed_params *fp, struct err *err
     return 0;
 }
 
-int bench_measure_bare(const struct bench_options *o, struct bench_wire *w, struct bench_row *row,
-                       struct err *err)
+int bench_slice(struct lockstep_server *server, struct feed *f, double seconds,
+                struct bench_row *row, struct err *err)
+{
+    server->stop = 0;
+    if (eal_worker_launch(0, lockstep_run, server, err) != 0)
+        return -1;
+    int rc = feed_for(f, seconds, row, err);
+    if (rc == 0)
+        rc = feed_settle(f, err);
+    lockstep_stop(server);
+    eal_worker_join(0);
+    return rc;
+}
+
+int bench_bare_open(const struct bench_options *o, struct bench_wire *w, struct bench_bare *b,
+                    struct bench_row *row, struct err *err)
 {
     struct bare_params bp = {.port = w->server,
                              .pool = w->server_pool,
@@ -217,13 +231,13 @@ int bench_measure_bare(const struct bench_options *o, struct bench_wire *w, stru
                              .local_port = BENCH_SERVER_PORT,
                              .connections = row->connections,
                              .kept = o->batch};
-    struct bare *b = bare_new(&bp, err);
-    if (b == NULL)
+    *b = (struct bench_bare){.bare = bare_new(&bp, err)};
+    if (b->bare == NULL)
         return -1;
-    struct lockstep_server server = {.turn = bare_turn, .ctx = b};
+    b->server = (struct lockstep_server){.turn = bare_turn, .ctx = b->bare};
     struct feed_params fp = {.port = w->client,
                              .pool = w->client_pool,
-                             .server = &server,
+                             .server = &b->server,
                              .server_mac = w->server->mac,
                              .server_v4 = BENCH_SERVER_V4,
                              .client_v4 = BENCH_CLIENT_V4,
@@ -233,22 +247,22 @@ int bench_measure_bare(const struct bench_options *o, struct bench_wire *w, stru
                              .payload = o->payload,
                              .order = o->order,
                              .seed = o->seed};
-    struct feed *f = NULL;
-    int rc = add_all(b, &fp, err);
-    if (rc == 0)
-        rc = (f = feed_new(&fp, err)) == NULL ? -1 : 0;
-    if (rc == 0)
-        rc = eal_worker_launch(0, lockstep_run, &server, err);
-    if (rc == 0) {
-        rc = bench_feed_for(f, o->seconds, row, err);
-        lockstep_stop(&server);
-        eal_worker_join(0);
-        if (rc == 0 && bare_dropped(b) != 0)
-            rc = err_set(err, "the loop dropped %llu packets", (unsigned long long)bare_dropped(b));
-    }
-    row->page_bytes = bare_page_bytes(b);
-    row->memory_bytes = bare_memory_bytes(b);
-    feed_free(f);
-    bare_free(b);
+    row->page_bytes = bare_page_bytes(b->bare);
+    row->memory_bytes = bare_memory_bytes(b->bare);
+    if (add_all(b->bare, &fp, err) == 0 && (b->feed = feed_new(&fp, err)) != NULL)
+        return 0;
+    bare_free(b->bare);
+    b->bare = NULL;
+    return -1;
+}
+
+int bench_bare_close(struct bench_bare *b, struct err *err)
+{
+    int rc = 0;
+    if (b->bare != NULL && bare_dropped(b->bare) != 0)
+        rc = err_set(err, "the loop dropped %llu packets",
+                     (unsigned long long)bare_dropped(b->bare));
+    feed_free(b->feed);
+    bare_free(b->bare);
     return rc;
 }

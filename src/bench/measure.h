@@ -3,6 +3,7 @@
 #pragma once
 #include "base/err.h"
 #include "bench/feed.h"
+#include "bench/lockstep.h"
 
 enum {
     BENCH_COUNTS_MAX = 16,
@@ -50,9 +51,20 @@ uint32_t bench_pool_packets(uint32_t batch);
 int bench_wire_open(uint32_t batch, struct bench_wire *w, struct err *err);
 void bench_wire_close(struct bench_wire *w);
 
-// bench_feed_for: batches for so many seconds after some to warm up, summed into *row. 0 or -1.
-int bench_feed_for(struct feed *f, double seconds, struct bench_row *row, struct err *err);
+// bench_slice: `server` on EAL worker 0, fed for so many seconds after some batches to warm up;
+// added to *row, whose median is this slice's. 0, or -1 and *err.
+int bench_slice(struct lockstep_server *server, struct feed *f, double seconds,
+                struct bench_row *row, struct err *err);
 
-// bench_measure_bare: the bare loop over that wire with row->connections, on EAL worker 0.
-int bench_measure_bare(const struct bench_options *o, struct bench_wire *w, struct bench_row *row,
-                       struct err *err);
+// bench_bare: the bare loop over a wire, with its client.
+struct bench_bare {
+    struct bare *bare;
+    struct lockstep_server server;
+    struct feed *feed;
+};
+
+// bench_bare_open: with row->connections; notes its memory in *row. 0, or -1 and *err.
+// bench_bare_close: takes what was opened; -1 and *err if it dropped a packet.
+int bench_bare_open(const struct bench_options *o, struct bench_wire *w, struct bench_bare *b,
+                    struct bench_row *row, struct err *err);
+int bench_bare_close(struct bench_bare *b, struct err *err);

@@ -94,7 +94,13 @@ static int run(const struct bench_options *o)
     int rc = 0;
     for (unsigned i = 0; i < o->count_n && rc == 0; i++) {
         struct bench_row row = {.connections = o->counts[i]};
-        if ((rc = bench_measure_bare(o, &w, &row, &err)) == 0)
+        struct bench_bare bare;
+        if ((rc = bench_bare_open(o, &w, &bare, &row, &err)) != 0)
+            break;
+        rc = bench_slice(&bare.server, bare.feed, o->seconds, &row, &err);
+        if (bench_bare_close(&bare, &err) != 0)
+            rc = -1;
+        if (rc == 0)
             print_row(o, &row, i == 0);
         small_pages |= row.page_bytes < 2 << 20;
     }
