@@ -31,9 +31,9 @@ static inline uint64_t cksum_odd(uint64_t sum)
 static inline uint64_t cksum_plus32(uint64_t sum, const uint8_t *p)
 {
 #ifdef __x86_64__
-    __asm__("addq %1, %0\n\tadcq 8+%1, %0\n\tadcq 16+%1, %0\n\tadcq 24+%1, %0\n\tadcq $0, %0"
-            : "+r"(sum)
-            : "o"(*(const uint64_t(*)[4])(const void *)p)
+    __asm__("addq (%1), %0\n\tadcq 8(%1), %0\n\tadcq 16(%1), %0\n\tadcq 24(%1), %0\n\tadcq $0, %0"
+            : "+&r"(sum)
+            : "r"(p), "m"(*(const uint8_t(*)[32])p)
             : "cc");
     return sum;
 #else

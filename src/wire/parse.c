@@ -14,8 +14,8 @@ void wire_common_init(struct wire_common *c, const struct mac_addr *mac, const u
     };
     memcpy(c->head, mac->b, sizeof(mac->b));
     if (v4_raw != NULL) {
-        memcpy(c->tail + 30 - TAIL, v4_raw, sizeof(*v4_raw));
-        memset(c->tail_mask + 30 - TAIL, 255, sizeof(*v4_raw));
+        memcpy(&c->tail[30 - TAIL], v4_raw, sizeof(*v4_raw));
+        memset(&c->tail_mask[30 - TAIL], 255, sizeof(*v4_raw));
     }
 }
 
