@@ -89,6 +89,8 @@ static inline uint64_t cksum_copy(uint64_t sum, uint8_t *restrict to, const uint
                                   size_t n)
 {
     if (unlikely(n < 8)) {
+        if (n == 0)  // from may be NULL
+            return sum;
         memcpy(to, from, n);
         return cksum_plus(sum, cksum_short(from, n));
     }
