@@ -33,6 +33,8 @@
     X(icmp_malformed, rx, "ICMP message too short")                                                \
     X(icmp_checksum, rx, "ICMP checksum wrong")                                                    \
     X(icmp_type, rx, "ICMP message that nobody here handles")                                      \
+    X(icmp_no_owner, rx, "ICMP error about a connection that is not here")                         \
+    X(icmp_sequence, rx, "ICMP error that quotes what is not in flight (RFC 5927)")                \
     X(icmp_rate, rx, "ICMP echo request over the rate limit")                                      \
     X(answer_room, rx, "ARP or echo request without room in this turn's replies")                  \
     X(tcp_short, rx, "segment shorter than a TCP header")                                          \

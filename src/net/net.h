@@ -15,6 +15,7 @@
 #include "base/siphash.h"
 #include "pkt/pkt.h"
 #include "pkt/port.h"
+#include "wire/icmp_event.h"
 #include "wire/seg.h"
 
 enum {
@@ -102,15 +103,6 @@ const struct net_counters *net_counters(const struct net *net);
 struct net_tx {
     struct pkt **pkts;
     uint32_t n, room;
-};
-
-// icmp_event: an ICMP error about a segment of ours (RFC 5927: TCP checks seq against what is in
-// flight before it believes it).
-struct icmp_event {
-    struct flow_key key;
-    uint32_t seq;  // of the quoted segment
-    uint16_t mtu;  // with type 3, code 4; 0: the router did not say (RFC 1191 5)
-    uint8_t type, code;
 };
 
 struct net_rx {

@@ -47,6 +47,9 @@
     X(syn_records_now, "half-open connections")                                                    \
     X(challenge_acks, "ACKs in answer to what looks forged (RFC 5961)")                            \
     X(ext_records_missed, "times that no extension record was left")                               \
+    X(icmp_opens_ended, "active opens that a hard ICMP error ended")                               \
+    X(icmp_mss_lowered, "times that ICMP lowered a connection's segment size (RFC 1191)")          \
+    X(icmp_noted, "ICMP errors about connections that changed nothing")                            \
     X(synack_sent, "SYN-ACK segments sent, again included")                                        \
     X(rst_sent, "RST segments sent, those for no connection included")                             \
     X(acks_sent, "segments without data that acknowledge")                                         \

@@ -21,6 +21,7 @@
 #include "mem/index_pool.h"
 #include "stat/counters.h"
 #include "tcp/tcp_state.h"
+#include "wire/icmp_event.h"
 #include "wire/seg.h"
 
 enum {
@@ -31,7 +32,8 @@ enum {
     TCP_CHALLENGES_PER_S = 100,  // RFC 5961 7: of one worker
     TCP_DUPACKS = 3,             // RFC 5681 3.2
     TCP_MSS_DEFAULT = 536,       // RFC 9293 3.7.1
-    TCP_MSS_MIN = 64,  // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
+    TCP_MSS_MIN = 64,    // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
+    TCP_PMTU_MIN = 552,  // bytes of a packet: ICMP does not bring it lower (Linux's min_pmtu)
     TCP_WINDOW_MAX = 1 << 30,             // RFC 7323 2.3
     TCP_PAWS_MS = 24 * 24 * 3600 * 1000,  // RFC 7323 5.5
 };
@@ -151,6 +153,13 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
 // tcp_input_common: the same for the common case, an in-order segment of an established connection.
 // False: it is another, and nothing was done: ask tcp_input().
 bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, struct tcp_verdict *v);
+
+// tcp_icmp: an ICMP error about a segment of ours. It counts only if the quoted sequence number is
+// in flight (RFC 5927 4.1). A hard one ends an open in SYN-SENT and nothing else (RFC 5927 5.2);
+// "fragmentation needed" lowers the connection's MSS, never raises it, never below TCP_PMTU_MIN,
+// and what is in flight leaves again in smaller segments (RFC 1191 6.4); all others are counted.
+// *v: the block that it reached, or why it was dropped; TCP_EV_CLOSED as with tcp_timer().
+void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v);
 
 // tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
 // within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.

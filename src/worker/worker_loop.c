@@ -31,8 +31,7 @@ static inline void stage_rx(struct worker *w)
     mark(w, STAGE_rx);
 }
 
-// What net did with packets that are not TCP, into the worker's counters. ICMP errors are not
-// matched with connections: they end here.
+// What net did with packets that are not TCP, into the worker's counters.
 static void fold_net(struct worker *w, struct worker_port *wp)
 {
     const struct net_counters *n = net_counters(wp->net), *seen = &wp->folded;
@@ -45,7 +44,6 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     c->answered +=
         n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
     c->delivered += n->arp_taken - seen->arp_taken;
-    w->stats->drops[DROP_icmp_type] += n->icmp_events - seen->icmp_events;
     wp->folded = *n;
 }
 
@@ -53,6 +51,7 @@ static inline void stage_net_input(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->rx.n_segs = 0;
+    w->rx.n_icmp = 0;
     if (w->n_rx != 0) {
         const uint64_t bytes = net_counters(wp->net)->in_bytes;
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
@@ -127,6 +126,21 @@ static inline void stage_tcp_input(struct worker *w)
     mark(w, STAGE_tcp_input);
 }
 
+// ICMP errors come after the segments of their burst, which may have acknowledged what they quote.
+static NOINLINE void take_icmp(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->rx.n_icmp; i++) {
+        struct tcp_verdict v;
+        tcp_icmp(&w->tcp, &w->rx.icmp[i], &v);
+        if (v.drop != DROP_NONE)
+            w->stats->drops[v.drop]++;
+        else
+            w->stats->c.delivered++;
+        if (v.events != 0)
+            sock_event(&w->sock, &v, NULL);
+    }
+}
+
 static inline void stage_app(struct worker *w)
 {
     for (uint32_t i = 0; i < w->rx.n_segs; i++) {
@@ -134,6 +148,8 @@ static inline void stage_app(struct worker *w)
         if (v->events != 0)
             sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
+    if (unlikely(w->rx.n_icmp != 0))
+        take_icmp(w);
     mark(w, STAGE_app);
 }
 

@@ -1,0 +1,108 @@
+// ICMP errors about our segments: who may believe them, and what they change.
+#include "tcp/tcp_internal.h"
+#include "wire/proto.h"
+
+enum {
+    UNREACHABLE = 3,  // RFC 792
+    FRAG_NEEDED = 4,
+    // RFC 1122 4.2.3.9 calls codes 2 to 4 hard; RFC 1812 5.2.7.1's later ones as Linux has them:
+    // destination unknown, isolated, prohibited, filtered. Net, host, route and service (0, 1, 5,
+    // 11, 12) may come back.
+    HARD_CODES =
+        1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13 | 1 << 14 | 1 << 15,
+};
+
+static bool is_hard(const struct icmp_event *e)
+{
+    return e->type == UNREACHABLE && e->code < 16 && (HARD_CODES >> e->code & 1) != 0;
+}
+
+static uint32_t options_bytes(const struct block *b)
+{
+    return b->flags & BF_TS ? TCP_TS_BYTES : 0;
+}
+
+// The MTU of a router that does not say it: the next plateau below the packets that we send
+// (RFC 1191 7.1). The ones below TCP_PMTU_MIN are left out.
+static uint32_t plateau_below(uint32_t packet_bytes)
+{
+    static const uint16_t plateaus[] = {32000, 17914, 8166, 4352, 2002, 1492, 1006};
+    for (unsigned i = 0; i < ARRAY_LEN(plateaus); i++)
+        if (plateaus[i] < packet_bytes)
+            return plateaus[i];
+    return TCP_PMTU_MIN;
+}
+
+// What is in flight leaves again, in segments of the new size, from a small window on (RFC 1191
+// 6.4): it was not congestion, so that ssthresh stays. Once for all segments of a window, since the
+// errors about the others find the size lowered already.
+static void send_again(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (b->snd_nxt != b->snd_una) {
+        b->snd_nxt = b->snd_una;
+        b->snd_cur = b->snd_head;
+        b->rto_at_ms = 0;
+        b->dupacks = 0;
+        b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
+        if (b->flags & BF_TROUBLE) {
+            t->exts[b->ext].in_recovery = 0;
+            tcp_ext_release(t, b);
+        }
+    }
+    b->cwnd = MIN(b->cwnd, t->cfg.initial_window * (uint32_t)b->mss);
+    tcp_dirty(t, ix);
+}
+
+// True: the connection's segments became smaller.
+static bool lower_mss(struct tcp *t, struct block *b, uint32_t ix, uint16_t mtu)
+{
+    const uint32_t head = IP4_BYTES + TCP_BYTES + options_bytes(b), now = head + b->mss;
+    const uint32_t to = MAX(mtu != 0 ? mtu : plateau_below(now), (uint32_t)TCP_PMTU_MIN);
+    if (to >= now)
+        return false;
+    b->mss = (uint16_t)(to - head);
+    send_again(t, b, ix);
+    return true;
+}
+
+// The block's own: its data and window are known.
+static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct icmp_event *e,
+                     struct tcp_verdict *v)
+{
+    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT) {
+        v->drop = DROP_icmp_no_owner;
+        return;
+    }
+    if (e->seq - b->snd_una >= b->snd_max - b->snd_una) {
+        v->drop = DROP_icmp_sequence;
+        return;
+    }
+    const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+    v->block = ix;
+    if (b->state == TCP_SYN_SENT && is_hard(e)) {
+        t->stats->c.icmp_opens_ended++;
+        t->stats->c.conns_failed++;
+        tcp_end(t, b, TCP_CLOSE_UNREACHABLE);
+        v->events = TCP_EV_CLOSED;
+    } else if (!opening && e->type == UNREACHABLE && e->code == FRAG_NEEDED &&
+               lower_mss(t, b, ix, e->mtu)) {
+        t->stats->c.icmp_mss_lowered++;
+    } else {
+        t->stats->c.icmp_noted++;
+    }
+}
+
+void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v)
+{
+    *v = (struct tcp_verdict){.block = BLOCK_NONE, .chain = BUF_NONE};
+    const uint32_t found = tcp_owner(t, &e->key), ix = flow_index_ix(found);
+    if (found == FLOW_NONE || flow_index_kind(found) == FLOW_TIME_WAIT)
+        v->drop = DROP_icmp_no_owner;
+    else if (flow_index_kind(found) == FLOW_BLOCK)
+        to_block(t, &t->blocks[ix], ix, e, v);
+    else if (e->seq != t->syns[ix].iss)
+        v->drop = DROP_icmp_sequence;
+    else
+        t->stats->c
+            .icmp_noted++;  // the SYN-ACK leaves again, a few times, and then the record ends
+}
