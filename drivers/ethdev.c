@@ -9,6 +9,8 @@ enum { RING_DEFAULT = 1024 };
 
 #define RX_VERDICTS (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
 
+#define RSS_FIELDS  (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP)
+
 static const struct {
     bool rx;
     uint64_t offloads;  // all of them
@@ -50,10 +52,16 @@ static int configure(struct ethdev *e, const struct port_params *p,
         .rxmode.offloads = profile->rx_offloads & info.rx_offload_capa,
         .txmode.offloads = profile->tx_offloads & info.tx_offload_capa,
     };
+    uint64_t spread = profile->rss && p->queues > 1 ? info.flow_type_rss_offloads & RSS_FIELDS : 0;
+    if (spread != 0) {
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf.rss_hf = spread;
+    }
     rc = rte_eth_dev_configure(e->id, p->queues, p->queues, &conf);
     if (rc != 0)
         return fail(err, p, "configure", rc);
     e->port.caps = caps_of(conf.rxmode.offloads, conf.txmode.offloads);
+    e->port.caps |= spread != 0 ? PORT_RSS : 0;
     // Some devices leave in a packet what an earlier owner wrote there.
     e->clear_verdicts = (e->port.caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM)) == 0;
     return 0;
@@ -83,14 +91,18 @@ static int start(struct ethdev *e, const struct port_params *p, struct err *err)
 {
     e->port.mtu = p->mtu ? p->mtu : PORT_MTU_DEFAULT;
     int rc = rte_eth_dev_set_mtu(e->id, e->port.mtu);
-    if (rc != 0)
+    if (rc != 0 && rc != -ENOTSUP)  // without: it carries what fits in a packet
         return fail(err, p, "mtu", rc);
     if ((rc = rte_eth_dev_start(e->id)) != 0)
         return fail(err, p, "start", rc);
     struct rte_ether_addr mac;
     if ((rc = rte_eth_macaddr_get(e->id, &mac)) != 0)
         return fail(err, p, "MAC address", rc);
+    static const struct mac_addr none;
     memcpy(e->port.mac.b, mac.addr_bytes, 6);
+    if (memcmp(&e->port.mac, &none, sizeof(none)) == 0)  // net_ring has none
+        e->port.mac =
+            (struct mac_addr){{0x02, 0xc1, 0x0a, 1, (uint8_t)(e->id >> 8), (uint8_t)e->id}};
     return 0;
 }
 
@@ -129,9 +141,35 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
+// A first segment that others hold too is not written to.
+static bool one_segment(struct pkt *p)
+{
+    if (likely(!pkt_is_chain(p)))
+        return true;
+    return rte_mbuf_refcnt_read(&p->m) == 1 && RTE_MBUF_DIRECT(&p->m) &&
+           rte_pktmbuf_linearize(&p->m) == 0;
+}
+
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
-    return rte_eth_tx_burst(((struct ethdev *)p->priv)->id, q, (struct rte_mbuf **)pkts, n);
+    struct ethdev *e = p->priv;
+    if (p->caps & PORT_MULTI_SEG)
+        return rte_eth_tx_burst(e->id, q, (struct rte_mbuf **)pkts, n);
+    uint16_t taken = 0;
+    while (taken < n) {
+        uint16_t whole = taken;
+        while (whole < n && one_segment(pkts[whole]))
+            whole++;
+        uint16_t want = (uint16_t)(whole - taken);
+        uint16_t sent =
+            want == 0 ? 0 : rte_eth_tx_burst(e->id, q, (struct rte_mbuf **)pkts + taken, want);
+        taken = (uint16_t)(taken + sent);
+        if (sent < want || taken == n)
+            break;
+        pkt_free(pkts[taken++]);
+        __atomic_store_n(&e->tx_too_long[q], e->tx_too_long[q] + 1, __ATOMIC_RELAXED);
+    }
+    return taken;
 }
 
 void ethdev_stats(struct port *p, struct port_stats *out)
@@ -148,4 +186,7 @@ void ethdev_stats(struct port *p, struct port_stats *out)
                                .rx_nombuf = s.rx_nombuf,
                                .rx_errors = s.ierrors,
                                .tx_errors = s.oerrors};
+    for (unsigned q = 0; q < p->queues; q++)
+        out->tx_errors +=
+            __atomic_load_n(&((struct ethdev *)p->priv)->tx_too_long[q], __ATOMIC_RELAXED);
 }

@@ -7,12 +7,14 @@
 struct ethdev_profile {
     const struct port_ops *ops;         // its close ends in ethdev_close()
     uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: used as far as the device has them
+    bool rss;  // several queues: let the device spread by addresses and ports
 };
 
 struct ethdev {
     struct port port;  // first: port.priv points to this struct
     uint16_t id;       // DPDK's port number
     bool clear_verdicts;
+    uint64_t tx_too_long[PORT_QUEUES_MAX];  // chains that fit in no packet; written by the worker
 };
 
 // ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.
@@ -23,7 +25,8 @@ struct port *ethdev_open(uint16_t id, const struct port_params *params,
 // ethdev_close: stops and closes the device, frees the port.
 void ethdev_close(struct port *p);
 
-// The operations that need no profile.
+// The operations that need no profile. A device that sends no chains gets them as one segment, made
+// in software; one that would not fit in a packet is taken, dropped and counted (tx_errors).
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);

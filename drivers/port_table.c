@@ -2,12 +2,17 @@
 
 #include <string.h>
 
+#include "drivers/af_packet.h"
+#include "drivers/af_xdp.h"
 #include "drivers/fault.h"
+#include "drivers/memif.h"
+#include "drivers/pcap.h"
+#include "drivers/pci.h"
 #include "drivers/ring.h"
 #include "drivers/tap.h"
 
 // The drivers: NAME has a function NAME_open.
-#define DRIVER_TABLE(X) X(ring) X(tap) X(fault)
+#define DRIVER_TABLE(X) X(ring) X(tap) X(af_packet) X(af_xdp) X(memif) X(pci) X(pcap) X(fault)
 
 static const struct {
     const char *name;

@@ -4,7 +4,10 @@
 #include "conf/load.h"
 #include "conf/near.h"
 
-enum { INTERFACE_CHARS_MAX = 15 };  // Linux's IFNAMSIZ - 1
+enum {
+    INTERFACE_CHARS_MAX = 15,  // Linux's IFNAMSIZ - 1
+    SOCKET_PATH_CHARS_MAX = 107,
+};
 
 // dotted: an address as text for a message.
 struct dotted {
@@ -70,9 +73,11 @@ static void check_prefix(struct load *l, const struct key *k, unsigned at,
                  p->bits);
 }
 
+// [DDDD:]BB:DD.F, or one of DPDK's own devices: net_NAME.
 static bool pci_address(const char *s)
 {
-    // [DDDD:]BB:DD.F
+    if (strncmp(s, "net_", 4) == 0 && s[4] != '\0')
+        return strlen(s) <= 40 && strpbrk(s, "/,:") == NULL;
     static const char *const forms[] = {"hhhh:hh:hh.o", "hh:hh.o"};
     for (unsigned i = 0; i < ARRAY_LEN(forms); i++) {
         const char *f = forms[i], *p = s;
@@ -90,6 +95,29 @@ static bool interface_name(const char *s)
 {
     return strlen(s) <= INTERFACE_CHARS_MAX && strpbrk(s, "/:") == NULL && strcmp(s, ".") != 0 &&
            strcmp(s, "..") != 0;
+}
+
+// A socket or a capture: DPDK separates its arguments by commas.
+static void check_path(struct load *l, unsigned at, const struct key *k, const char *path)
+{
+    if (key_good(l, k, at) && path[0] != '\0' && strpbrk(path, ",[]\"") != NULL)
+        fail_key(l, k, at, "expected a path without comma, quote or bracket, got \"%s\"", path);
+}
+
+static void check_files(struct load *l, unsigned at)
+{
+    const struct key *device = KEY_AT(port, device);
+    const struct conf_port *p = &l->c->ports[at];
+    if (driver_in(p, "memif") && key_good(l, device, at) &&
+        (p->device[0] != '/' || strlen(p->device) > SOCKET_PATH_CHARS_MAX))
+        fail_key(l, device, at,
+                 "expected the absolute path of a socket, of at most %d characters, got \"%s\"",
+                 SOCKET_PATH_CHARS_MAX, p->device);
+    if (driver_in(p, "pcap") && p->device[0] == '\0' && p->capture[0] == '\0')
+        fail_key(l, device, at, "missing: expected a capture to replay, or one to write (capture)");
+    if (driver_in(p, "memif|pcap"))
+        check_path(l, at, device, p->device);
+    check_path(l, at, KEY_AT(port, capture), p->capture);
 }
 
 static void check_device(struct load *l, unsigned at)
@@ -275,6 +303,7 @@ void check_ports(struct load *l)
     for (unsigned i = 0; i < l->c->n_ports; i++) {
         int wrapper = port_wrapper(l->c, i);
         check_device(l, i);
+        check_files(l, i);
         check_queues(l, i);
         check_wraps(l, i);
         if (wrapper >= 0)

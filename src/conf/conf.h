@@ -110,6 +110,9 @@ struct conf_port {
     char name[CONF_NAME_BYTES];
     char driver[CONF_NAME_BYTES];
     char device[CONF_PATH_BYTES];
+    char capture[CONF_PATH_BYTES];  // pcap: the one to write; empty: none
+    uint32_t role;                  // memif: 0: server, 1: client
+    uint32_t id;                    // memif
     struct conf_prefixes address;
     struct conf_prefix host_address;  // tap: of the kernel's side
     uint32_t gateway;                 // host order, 0: none

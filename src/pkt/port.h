@@ -67,8 +67,13 @@ struct port {
 struct port_params {
     const char *name;    // of the port, at most PORT_NAME_BYTES - 1 characters
     const char *driver;  // one of the table in drivers/port_table.c
-    const char *device;  // tap: the kernel interface, at most 15 characters
-    bool has_mac;        // else the driver chooses a locally administered one
+    // tap, af_packet, af_xdp: the kernel interface, at most 15 characters; pci: the address; memif:
+    // the socket; pcap: the capture to replay
+    const char *device;
+    const char *capture;  // pcap: the capture to write; NULL or empty: none
+    bool memif_client;    // memif: else the server
+    uint32_t memif_id;    // memif: the same at both sides
+    bool has_mac;         // else the driver chooses a locally administered one
     struct mac_addr mac;
     uint16_t mtu;               // 0: 1,500
     uint16_t queues;            // 1..PORT_QUEUES_MAX

@@ -94,7 +94,8 @@ static int start_eal(struct server *s, struct err *err)
         e.worker_cpu[i] = p->worker_cpu[i];
     unsigned n_pci = 0;
     for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++)
-        if (strcmp(p->ports[i].port.driver, "pci") == 0)
+        if (strcmp(p->ports[i].port.driver, "pci") == 0 &&
+            strncmp(p->ports[i].port.device, "net_", 4) != 0)
             e.pci_allow[n_pci++] = p->ports[i].port.device;
     if (eal_start(&e, err) != 0)
         return -1;

@@ -1,0 +1,38 @@
+#include "drivers/af_packet.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "drivers/vdev.h"
+
+enum {
+    FRAMES_DEFAULT = 1024,
+    FRAME_BYTES = 2048,
+    FRAME_HEAD = 128,  // more than what the kernel writes in front of the bytes
+    BLOCK_BYTES = 4096,
+};
+
+static const struct port_ops ops = {
+    .driver = "af_packet",
+    .rx_burst = ethdev_rx_burst,
+    .tx_burst = ethdev_tx_burst,
+    .stats = ethdev_stats,
+    .close = vdev_close,
+};
+
+// No MULTI_SEGS: net_af_packet grants it and sends the first segment alone.
+static const struct ethdev_profile profile = {.ops = &ops};
+
+struct port *af_packet_open(const struct port_params *params, struct err *err)
+{
+    if (vdev_interface_check(params, AF_PACKET, err) != 0)
+        return NULL;
+    uint32_t mtu = params->mtu ? params->mtu : PORT_MTU_DEFAULT;
+    uint32_t frame = mtu + 18 > FRAME_BYTES - FRAME_HEAD ? BLOCK_BYTES : FRAME_BYTES;
+    char args[192];
+    snprintf(args, sizeof(args),
+             "iface=%s,qpairs=%u,blocksz=%d,framesz=%u,framecnt=%u,qdisc_bypass=1", params->device,
+             params->queues, BLOCK_BYTES, frame,
+             params->rx_ring ? params->rx_ring : FRAMES_DEFAULT);
+    return vdev_open(params, "af_packet", args, &profile, err);
+}

@@ -1,0 +1,10 @@
+// af_xdp.h: a port on a kernel interface by AF_XDP sockets (DPDK's net_af_xdp): an XDP program
+// takes the frames of queues 0 to params->queues - 1 before the kernel sees them, so the kernel
+// gets nothing of what arrives there. Copy mode where the interface's driver has no zero copy
+// (veth). Checksums that a sender left unfilled are as with af_packet.
+#pragma once
+#include "pkt/port.h"
+
+// af_xdp_open: params->device is the interface, which is up. Control thread; needs CAP_NET_RAW,
+// CAP_NET_ADMIN and CAP_BPF. NULL: err says why.
+struct port *af_xdp_open(const struct port_params *params, struct err *err);

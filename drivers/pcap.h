@@ -1,0 +1,9 @@
+// pcap.h: a port that replays one capture and writes another (DPDK's net_pcap). Every frame of the
+// first file arrives once, as fast as the worker asks; what the stack sends goes to the second.
+// Bursts are file reads and writes.
+#pragma once
+#include "pkt/port.h"
+
+// pcap_open: params->device is the capture to replay, params->capture the one to write, which is
+// replaced; either may be empty, not both. One queue. Control thread. NULL: err says why.
+struct port *pcap_open(const struct port_params *params, struct err *err);

@@ -1,0 +1,9 @@
+// pci.h: a port on any device that DPDK has a driver for: a NIC by its PCI address, bound to
+// vfio-pci, or by name one of DPDK's own devices that need no hardware (net_null0, net_ring0). What
+// it offers of checksums, chains, TSO and RSS is taken, the rest is done in software.
+#pragma once
+#include "pkt/port.h"
+
+// pci_open: params->device is the PCI address (which eal_start() was given), or net_NAME. Control
+// thread. NULL: err says why and what to do (no such device, bound to the kernel, no driver).
+struct port *pci_open(const struct port_params *params, struct err *err);

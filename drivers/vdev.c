@@ -1,0 +1,126 @@
+#include "drivers/vdev.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int vdev_plugin_check(const struct port_params *p, const char *pmd, struct err *err)
+{
+    char path[256], package[64];
+    snprintf(path, sizeof(path), "%s/librte_net_%s.so", RTE_EAL_PMD_PATH, pmd);
+    if (RTE_EAL_PMD_PATH[0] == '\0' || access(path, R_OK) == 0)
+        return 0;
+    int len = snprintf(package, sizeof(package), "librte-net-%s%d", pmd, RTE_VER_YEAR + 1);
+    for (int i = 0; i < len && i < (int)sizeof(package); i++)
+        if (package[i] == '_')
+            package[i] = '-';
+    return err_set(err, "port %s: driver %s: DPDK's plugin %s is missing: apt install %s", p->name,
+                   p->driver, path, package);
+}
+
+static int interface_flags(const char *device)
+{
+    struct ifreq req = {0};
+    strcpy(req.ifr_name, device);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int rc = fd < 0 ? -1 : ioctl(fd, SIOCGIFFLAGS, &req);
+    if (fd >= 0)
+        close(fd);
+    return rc != 0 ? 0 : req.ifr_flags;
+}
+
+int vdev_interface_check(const struct port_params *p, int family, struct err *err)
+{
+    const char *device = p->device != NULL ? p->device : "";
+    if (device[0] == '\0' || strlen(device) >= IFNAMSIZ || strpbrk(device, "/, ") != NULL)
+        return err_set(err,
+                       "port %s: device = %s: an interface name of 1 to %d characters was expected",
+                       p->name, device, IFNAMSIZ - 1);
+    if (if_nametoindex(device) == 0)
+        return err_set(err, "port %s: there is no interface %s (see: ip link)", p->name, device);
+    if ((interface_flags(device) & IFF_UP) == 0)
+        return err_set(err, "port %s: interface %s is down: ip link set %s up", p->name, device,
+                       device);
+    int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    if (errno == EAFNOSUPPORT)
+        return err_set(err, "port %s: this kernel has no %s sockets", p->name,
+                       family == AF_XDP ? "AF_XDP (CONFIG_XDP_SOCKETS)" : "AF_PACKET");
+    return err_set(err, "port %s: driver %s: %s: run as root or with %s", p->name, p->driver,
+                   strerror(errno),
+                   family == AF_XDP ? "CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF" : "CAP_NET_RAW");
+}
+
+int vdev_path_check(const struct port_params *p, const char *key, const char *path, unsigned max,
+                    struct err *err)
+{
+    size_t len = path == NULL ? 0 : strlen(path);
+    if (len >= 1 && len <= max && strpbrk(path, ", \t[]\"") == NULL)
+        return 0;
+    return err_set(err,
+                   "port %s: %s = %s: a path of 1 to %u characters without comma, blank, quote or "
+                   "bracket was expected",
+                   p->name, key, path ? path : "", max);
+}
+
+// The device filters by its own address, so the port takes everything.
+int vdev_own_mac(struct port *port, const struct port_params *p, struct err *err)
+{
+    if (!p->has_mac)
+        return 0;
+    if (p->mac.b[0] & 1)
+        return err_set(err, "port %s: mac: not a multicast address", p->name);
+    int rc = rte_eth_promiscuous_enable(((struct ethdev *)port->priv)->id);
+    if (rc != 0 && rc != -ENOTSUP)
+        return err_set(err, "port %s: mac: the device takes no frames to another: %s", p->name,
+                       rte_strerror(-rc));
+    port->mac = p->mac;
+    return 0;
+}
+
+struct port *vdev_open(const struct port_params *params, const char *pmd, const char *args,
+                       const struct ethdev_profile *profile, struct err *err)
+{
+    char name[RTE_DEV_NAME_MAX_LEN];
+    uint16_t id;
+    if (vdev_plugin_check(params, pmd, err) != 0)
+        return NULL;
+    snprintf(name, sizeof(name), "net_%s_%s", pmd, params->name);
+    int rc = rte_eal_hotplug_add("vdev", name, args);
+    if (rc != 0 || rte_eth_dev_get_port_by_name(name, &id) != 0) {
+        err_set(err, "port %s: driver %s: the device could not be made (%s): %s", params->name,
+                params->driver, args, rc != 0 ? rte_strerror(-rc) : "no port");
+        if (rc == 0)
+            rte_eal_hotplug_remove("vdev", name);
+        return NULL;
+    }
+    struct port *p = ethdev_open(id, params, profile, err);
+    if (p == NULL) {
+        rte_eal_hotplug_remove("vdev", name);
+        return NULL;
+    }
+    if (vdev_own_mac(p, params, err) != 0) {
+        vdev_close(p);
+        return NULL;
+    }
+    return p;
+}
+
+void vdev_close(struct port *p)
+{
+    char name[RTE_ETH_NAME_MAX_LEN];
+    int rc = rte_eth_dev_get_name_by_port(((struct ethdev *)p->priv)->id, name);
+    ethdev_close(p);
+    if (rc == 0)
+        rte_eal_hotplug_remove(strncmp(name, "net_", 4) == 0 ? "vdev" : "pci", name);
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# Each driver carries HTTP and echo: a veth pair by AF_PACKET and AF_XDP, a second process (testpmd)
+# over memif; captures are replayed and written; what cannot work is refused with the reason.
+. "$(dirname "$0")/lib.sh"
+HERE_ADDRESS="address = 10.99.0.2/24"
+PEER=
+peer_stop() { [ -z "$PEER" ] || { kill -9 "$PEER"; wait "$PEER" || true; } 2>/dev/null; PEER=; }
+trap 'peer_stop; rm -rf /var/run/dpdk/c10mpeer$$; cleanup' EXIT
+
+# conf DRIVER LINE...: one port.
+conf() {
+    write_conf
+    local lines
+    lines=$(printf '%s\n' "driver = $1" "${@:2}" "$HERE_ADDRESS")
+    python3 - "$TMP/conf" "$lines" <<'PY'
+import re, sys
+t = open(sys.argv[1]).read()
+t = re.sub(r"\[port tap0\].*?(?=\[service)", "[port p0]\n" + sys.argv[2].replace("\\", "") + "\n", t, flags=re.S)
+open(sys.argv[1], "w").write(t.replace("[memory]\n", "[memory]\nhugepage = none\n"))
+PY
+}
+http() { inside curl -sf -m 5 http://10.99.0.2/ | grep -q hello; }
+echoes() {
+    inside python3 - <<'PY'
+import os, socket
+s = socket.create_connection(("10.99.0.2", 7), 5)
+s.settimeout(5)
+for n in (1, 1000, 30000):
+    data, got = os.urandom(n), b""
+    s.sendall(data)
+    while len(got) < n:
+        got += s.recv(65536)
+    assert got == data
+PY
+}
+refused() { # TEXT: the server ends with it
+    if start_server >"$TMP/refusal" 2>&1; then stop_server; return 1; fi
+    SERVER=
+    cat "$TMP/refusal"
+    grep -qF -- "$1" "$TMP/refusal"
+}
+pair() { # NEAR FAR: both up; the far one is the kernel's host and fills in its checksums
+    inside ip link add "$1" type veth peer name "$2"
+    inside ip addr add 10.99.0.1/24 dev "$2"
+    inside ip link set "$1" up
+    inside ip link set "$2" up
+    inside ethtool -K "$2" tx off tso off gso off gro off >/dev/null 2>&1
+}
+
+pair va vb
+for driver in af_packet af_xdp; do
+    conf $driver "device = va"
+    claim "$driver: the server starts" start_server
+    claim "$driver: HTTP" http
+    claim "$driver: echo" echoes
+    if [ $driver = af_packet ]; then
+        inside ethtool -K vb tx on >/dev/null 2>&1
+        before=$(drops)
+        claim "$driver: segments with unfilled checksums get no answer" eval '! http'
+        claim "... and are counted" eval '[ "$(drops)" -gt "$before" ]'
+        inside ethtool -K vb tx off >/dev/null 2>&1
+        claim "... and HTTP works again with whole ones" http
+    fi
+    claim "$driver: no packet leaks" balance_is_zero
+    claim "$driver: the server stops" stop_server
+done
+conf af_packet "device = nosuch0"
+claim "an interface that is not there is refused" refused "there is no interface nosuch0"
+inside ip link set va down
+conf af_xdp "device = va"
+claim "an interface that is down is refused" refused "interface va is down: ip link set va up"
+inside ip link del va
+
+pair vc vd
+conf memif "device = $TMP/memif.sock" "role = server"
+claim "memif: the server starts" start_server
+inside dpdk-testpmd --file-prefix=c10mpeer$$ --no-pci --no-huge -m 256 -l 0,1 --no-telemetry \
+    --vdev "net_memif0,role=client,socket=$TMP/memif.sock,socket-abstract=no,bsize=2048" \
+    --vdev net_af_packet0,iface=vc -- --forward-mode=io --auto-start --total-num-mbufs=8192 \
+    --no-mlockall --stats-period 3600 >"$TMP/peer" 2>&1 &
+PEER=$!
+claim "memif: HTTP through a second process" eval 'for i in 1 2 3 4 5 6; do http && break; sleep 0.5; done; http || { tail "$TMP/peer"; false; }'
+claim "memif: echo" echoes
+peer_stop
+claim "memif: the server stops" stop_server
+conf memif "device = /nosuch/folder/memif.sock"
+claim "a socket in no folder is refused" refused "the folder is not there or not writable"
+
+# A capture: ARP, ping, SYN; the answers are read back from the one that is written.
+cat >"$TMP/cap.py" <<'PY'
+import struct, sys
+OUR, PEER = bytes.fromhex("02c10a000001"), bytes.fromhex("020000000009")
+US, THEM = bytes([10, 99, 0, 2]), bytes([10, 99, 0, 1])
+def sum16(b):
+    b += b"\0" * (len(b) & 1)
+    s = sum(struct.unpack(">%dH" % (len(b) // 2), b))
+    while s >> 16: s = (s & 0xffff) + (s >> 16)
+    return s
+def ip(proto, body):
+    h = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 1, 0, 64, proto, 0) + THEM + US
+    h = h[:10] + struct.pack(">H", sum16(h) ^ 0xffff) + h[12:]
+    return OUR + PEER + b"\x08\x00" + h + body
+def write(path):
+    arp = b"\xff" * 6 + PEER + bytes.fromhex("08060001080006040001") + PEER + THEM + b"\0" * 6 + US
+    ping = struct.pack(">BBHHH", 8, 0, 0, 7, 1) + b"c10m" * 8
+    ping = ping[:2] + struct.pack(">H", sum16(ping) ^ 0xffff) + ping[4:]
+    syn = struct.pack(">HHIIBBHHH", 5555, 80, 1000, 0, 0x50, 2, 65535, 0, 0)
+    syn = syn[:16] + struct.pack(">H", sum16(THEM + US + struct.pack(">HH", 6, 20) + syn) ^ 0xffff) + syn[18:]
+    with open(path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for fr in (arp.ljust(60, b"\0"), ip(1, ping), ip(6, syn).ljust(60, b"\0")):
+            f.write(struct.pack("<IIII", 0, 0, len(fr), len(fr)) + fr)
+def read(path):
+    b, at, seen = open(path, "rb").read(), 24, set()
+    while at < len(b):
+        n = struct.unpack("<I", b[at + 8:at + 12])[0]
+        f = b[at + 16:at + 16 + n]; at += 16 + n
+        assert f[6:12] == OUR, f.hex()
+        if f[:6] == b"\xff" * 6: continue  # asks or announces by ARP
+        assert f[:6] == PEER, f.hex()
+        if f[12:14] == b"\x08\x06" and f[21] == 2: seen.add("arp")
+        if f[12:14] != b"\x08\x00": continue
+        total = struct.unpack(">H", f[16:18])[0]
+        l4 = f[34:14 + total]
+        assert sum16(f[14:34]) == 0xffff
+        if f[23] == 1 and l4[0] == 0:
+            assert sum16(l4) == 0xffff
+            seen.add("ping")
+        if f[23] == 6 and l4[13] & 0x12 == 0x12:
+            assert sum16(f[26:34] + struct.pack(">HH", 6, len(l4)) + l4) == 0xffff
+            assert l4[8:12] == struct.pack(">I", 1001)
+            seen.add("synack")
+    print(seen)
+    assert seen == {"arp", "ping", "synack"}
+(write if sys.argv[1] == "write" else read)(sys.argv[2])
+PY
+python3 "$TMP/cap.py" write "$TMP/in.pcap"
+conf pcap "device = $TMP/in.pcap" "capture = $TMP/out.pcap" "mac = 02:c1:0a:00:00:01"
+claim "pcap: the server starts" start_server
+sleep 0.5
+claim "pcap: the server stops" stop_server
+claim "pcap: ARP, ping and SYN of one capture are answered in the other" python3 "$TMP/cap.py" read "$TMP/out.pcap"
+echo "no capture at all" >"$TMP/text"
+conf pcap "device = $TMP/text"
+claim "a file that is no capture is refused" refused "is no capture"
+
+for device in net_null0 net_ring0; do
+    conf pci "device = $device"
+    claim "pci: starts on $device" start_server
+    claim "pci: $device stops" stop_server
+done
+conf pci "device = 0000:7f:1f.7"
+claim "pci: a device that is not there is refused" refused "there is no PCI device 0000:7f:1f.7"
+conf pci "device = net_nosuch0"
+claim "pci: a device without a driver is refused" refused "DPDK has no device net_nosuch0"
+finish
