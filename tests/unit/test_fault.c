@@ -461,7 +461,7 @@ static void bad_parameters_are_refused_with_the_reason(void **state)
                {&twice, "not another fault port"},
                {&much, "loss: at most 100 percent"},
                {&slow, "delay_ms = 10001"},
-               {&bad_inside, "driver = odd: one of ring, tap, fault"}};
+               {&bad_inside, "driver = odd: one of ring, tap, af_packet"}};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct err e = {""};
         assert_null(port_open(bad[i].p, &e));
