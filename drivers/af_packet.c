@@ -20,7 +20,7 @@ static const struct port_ops ops = {
     .close = vdev_close,
 };
 
-// No MULTI_SEGS: net_af_packet grants it and sends the first segment alone.
+// No MULTI_SEGS: chains are made one segment in ethdev.c.
 static const struct ethdev_profile profile = {.ops = &ops};
 
 struct port *af_packet_open(const struct port_params *params, struct err *err)

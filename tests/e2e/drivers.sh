@@ -74,7 +74,7 @@ inside ip link del va
 pair vc vd
 conf memif "device = $TMP/memif.sock" "role = server"
 claim "memif: the server starts" start_server
-inside dpdk-testpmd --file-prefix=c10mpeer$$ --no-pci --no-huge -m 256 -l 0,1 --no-telemetry \
+nsenter --net=/run/netns/"$NS" dpdk-testpmd --file-prefix=c10mpeer$$ --no-pci --no-huge -m 256 -l 0,1 --no-telemetry \
     --vdev "net_memif0,role=client,socket=$TMP/memif.sock,socket-abstract=no,bsize=2048" \
     --vdev net_af_packet0,iface=vc -- --forward-mode=io --auto-start --total-num-mbufs=8192 \
     --no-mlockall --stats-period 3600 >"$TMP/peer" 2>&1 &
