@@ -42,6 +42,15 @@ enum c10m_close {
     C10M_REFUSED,      // active open answered by RST
 };
 
+// c10m_datagram: a UDP datagram of len bytes, and `room` bytes for the answer.
+struct c10m_datagram {
+    const uint8_t *data;
+    size_t len;
+    uint8_t *answer;
+    size_t room;
+    uint64_t now_us;  // as c10m_now_us()
+};
+
 // c10m_app: one application. Every callback but `data` may be NULL. `s` is where the result of
 // c10m_service_data() for its service can be found.
 struct c10m_app {
@@ -65,6 +74,11 @@ struct c10m_app {
     void (*timer)(struct c10m_conn *c);
     // close: last callback of the connection; nothing can be sent any more.
     void (*close)(struct c10m_conn *c, enum c10m_close why);
+    // datagram: a UDP datagram to a port of the service, whose section says udp = on. Returns how
+    // many bytes of d->answer (0..d->room) go back to the sender, from the address and port that it
+    // asked, or -1: none, nor an empty one. There is no connection and nothing is kept. NULL: the
+    // application serves TCP alone.
+    int (*datagram)(struct c10m_service *s, const struct c10m_datagram *d);
     // log: on the control thread: a record that a callback gave to c10m_log, each worker's in their
     // order; record NULL, len 0: the last one for now, to be written out. May write files and
     // allocate, but all control waits for it. Returns how many records could not be written.

@@ -1,4 +1,5 @@
-// daytime.c: RFC 867 over TCP: one line with the date and time in UTC, in the form of inetd's
+// daytime.c: RFC 867 over TCP and UDP: one line with the date and time in UTC, in the form of
+// inetd's
 // ("Sat Nov 21 07:33:54 2026"), then the end. What the peer sends is thrown away.
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,17 @@ static void daytime_end(struct c10m_conn *c)
     daytime_writable(c);
 }
 
+static int daytime_datagram(struct c10m_service *s, const struct c10m_datagram *d)
+{
+    const struct daytime *t = c10m_service_data(s);
+    char line[LINE_BYTES];
+    if (d->room < LINE_BYTES)
+        return -1;
+    daytime_line((t->wall_us + d->now_us) / 1000000, line);
+    memcpy(d->answer, line, LINE_BYTES);
+    return LINE_BYTES;
+}
+
 const struct c10m_app app_daytime = {
     .name = "daytime",
     .init = daytime_init,
@@ -98,4 +110,5 @@ const struct c10m_app app_daytime = {
     .data = daytime_data,
     .end = daytime_end,
     .writable = daytime_writable,
+    .datagram = daytime_datagram,
 };

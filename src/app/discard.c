@@ -1,4 +1,5 @@
-// discard.c: RFC 863 over TCP: the sink of the throughput measurements. Closes when the peer does.
+// discard.c: RFC 863 over TCP and UDP: the sink of the throughput measurements. Closes when the
+// peer does.
 #include "app/apps.h"
 
 static size_t discard_data(struct c10m_conn *c, const uint8_t *data, size_t len)
@@ -8,8 +9,16 @@ static size_t discard_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     return len;
 }
 
+static int discard_datagram(struct c10m_service *s, const struct c10m_datagram *d)
+{
+    (void)s;
+    (void)d;
+    return -1;
+}
+
 const struct c10m_app app_discard = {
     .name = "discard",
     .data = discard_data,
     .end = c10m_shutdown,
+    .datagram = discard_datagram,
 };

@@ -27,7 +27,7 @@
     X(ip_source, rx, "source address is broadcast, multicast, loopback, zero or ours")             \
     X(ip_link_broadcast, rx, "IPv4 packet to us in a broadcast or multicast frame")                \
     X(ip_not_for_us, rx, "destination address is not ours")                                        \
-    X(ip_protocol, rx, "neither TCP, ICMP nor a served UDP port")                                  \
+    X(ip_protocol, rx, "neither TCP, UDP nor ICMP")                                                \
     X(ip_no_route, tx, "no route to the destination")                                              \
     X(ip_mtu, tx, "segment to send larger than the port's MTU")                                    \
     X(icmp_malformed, rx, "ICMP message too short")                                                \
@@ -36,7 +36,11 @@
     X(icmp_no_owner, rx, "ICMP error about a connection that is not here")                         \
     X(icmp_sequence, rx, "ICMP error that quotes what is not in flight (RFC 5927)")                \
     X(icmp_rate, rx, "ICMP echo request over the rate limit")                                      \
-    X(answer_room, rx, "ARP or echo request without room in this turn's replies")                  \
+    X(answer_room, rx, "ARP, echo or UDP request without room or packet for its reply")            \
+    X(udp_length, rx, "UDP length below 8 bytes or past the packet")                               \
+    X(udp_checksum, rx, "UDP checksum wrong")                                                      \
+    X(udp_no_port, rx, "UDP datagram for a port without a service")                                \
+    X(udp_loop, rx, "UDP datagram from a port that is served here: two services would not stop")   \
     X(tcp_short, rx, "segment shorter than a TCP header")                                          \
     X(tcp_header_length, rx, "data offset below 20 bytes or past the segment")                     \
     X(tcp_checksum, rx, "TCP checksum wrong")                                                      \

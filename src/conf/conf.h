@@ -137,6 +137,7 @@ struct conf_service {
     uint32_t send_buffer, receive_buffer;  // bytes per connection
     uint32_t keepalive_ms;                 // 0: off
     bool nodelay;
+    bool udp;  // on the same ports
     // http:
     char root[CONF_PATH_BYTES];
     uint32_t header_bytes_max;

@@ -136,7 +136,9 @@ const struct key conf_keys[] = {
     COUNT(tcp, rst_rate_per_s, 0, 100000000,
           VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
     COUNT(tcp, icmp_rate_per_s, 0, 100000000,
-          VALUE("10000", "Echo requests answered per worker and second; 0: none")),
+          VALUE("10000",
+                "Echo requests answered per worker and second, and ICMP errors sent, of which "
+                "1000 at most; 0: none")),
 
     {.name = "driver",
      .type = KEY_DRIVER,
@@ -183,6 +185,7 @@ const struct key conf_keys[] = {
     TEXT(service, app, KEY_NAME, CONF_NAME_BYTES,
          VALUE(NULL, "Application: echo, discard, chargen, daytime, http")),
     LIST(service, port, KEY_PORTS, VALUE(NULL, "Where it listens")),
+    BOOL(service, udp, VALUE("off", "UDP on the same ports: echo, discard, daytime")),
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
          VALUE("", "Local address on which it listens; none: all")),
     COUNT(service, limit_connections, 1, 100000000, ZERO("none"),

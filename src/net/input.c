@@ -153,6 +153,9 @@ static struct outcome input_ip4(struct net *net, struct clock_now now, struct pk
         return (struct outcome){input_tcp(net, p, &ip, ix, pkt_ix, rx), false};
     if (ip.proto == IP_PROTO_ICMP)
         return input_icmp(net, now, p, &ip, ix, rx, tx);
+    if (ip.proto == IP_PROTO_UDP)
+        return (struct outcome){udp_input(net, now, p, &ip, ix, pkt_ix, rx, tx), false};
+    unreachable_send(net, now, p, &ip, ix, ICMP_CODE_PROTOCOL, tx);
     return (struct outcome){DROP_ip_protocol, false};
 }
 
@@ -210,7 +213,7 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
     struct seg_in *seg = rx->segs;
     uint64_t bytes = 0;
     DCHECK(n <= BURST_MAX);
-    rx->n_icmp = 0;
+    rx->n_icmp = rx->n_udp = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
         prefetch_headers(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {

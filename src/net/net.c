@@ -4,8 +4,11 @@
 
 void net_config_default(struct net_config *c)
 {
-    *c = (struct net_config){
-        .mtu = 1500, .arp_entries = 1024, .arp_rate_per_s = 1000, .icmp_rate_per_s = 10000};
+    *c = (struct net_config){.mtu = 1500,
+                             .arp_entries = 1024,
+                             .arp_rate_per_s = 1000,
+                             .icmp_rate_per_s = 10000,
+                             .icmp_errors_per_s = 1000};
 }
 
 static bool arp_entries_ok(uint32_t n)
@@ -101,6 +104,8 @@ static int check_config(const struct net_config *c, struct err *e)
         return err_set(e, "%u addresses: expected 1 to %d", c->n_locals, NET_LOCALS_MAX);
     if (c->n_statics > NET_STATICS_MAX)
         return err_set(e, "%u static neighbours: at most %d", c->n_statics, NET_STATICS_MAX);
+    if (c->n_udp > NET_UDP_PORTS_MAX)
+        return err_set(e, "%u UDP ports: at most %d", c->n_udp, NET_UDP_PORTS_MAX);
     for (uint32_t k = 0; k < c->n_locals; k++)
         if (check_local(c, k, e) != 0)
             return -1;
@@ -156,6 +161,9 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->arp_slots = c->arp_entries;
     net->arp_rate = rate_init(c->arp_rate_per_s);
     net->icmp_rate = rate_init(c->icmp_rate_per_s);
+    net->error_rate = rate_init(c->icmp_errors_per_s);
+    net->n_udp = c->n_udp;
+    memcpy(net->udp, c->udp, sizeof(net->udp));
     net->tick_ms = UINT32_MAX;
     for (uint32_t k = 0; k < c->n_locals; k++)
         init_local(net, c, k);

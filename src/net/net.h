@@ -28,6 +28,7 @@ enum {
     NET_ARP_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
     NET_ARP_RETRY_MS = 1000,       // RFC 1122 2.3.2.1: at most one request a second for an address
     NET_ARP_TRIES = 3,
+    NET_UDP_PORTS_MAX = 32,
     NET_TICK_SLOTS = 64,  // ARP entries that one net_tick() looks at, once a millisecond
 };
 
@@ -39,6 +40,13 @@ struct net_local {
 struct net_static {
     uint32_t v4;
     struct mac_addr mac;
+};
+
+// net_udp_port: a UDP port that is served.
+struct net_udp_port {
+    uint16_t port;
+    uint16_t local_ix;  // as in flow_key; UINT16_MAX: on all addresses
+    uint8_t service;    // the caller's own
 };
 
 // net_config: plain values; net_config_default() sets what has a default.
@@ -54,7 +62,10 @@ struct net_config {
     uint32_t caps;                               // enum port_cap of the port
     uint32_t arp_entries;                        // a power of two; default 1024
     uint32_t arp_rate_per_s;                     // ARP requests sent at most; default 1000
-    uint32_t icmp_rate_per_s;   // echo requests answered at most; default 10000; 0: none
+    uint32_t icmp_rate_per_s;    // echo requests answered at most; default 10000; 0: none
+    uint32_t icmp_errors_per_s;  // ICMP errors sent at most; default 1000 (Linux's); 0: none
+    uint32_t n_udp;
+    struct net_udp_port udp[NET_UDP_PORTS_MAX];
     struct siphash_key secret;  // where an address falls in the ARP cache
 };
 
@@ -62,10 +73,13 @@ void net_config_default(struct net_config *c);
 
 // net_counters: what went well; the ways to end otherwise are in drops. The worker writes, anyone
 // reads. For received packets, with n the sum of all net_input() calls' n:
-//   n == segs_in + icmp_events + arp_replies_out + echo_replies + arp_taken + (their) drops.
+//   n == segs_in + icmp_events + datagrams_in + arp_replies_out + echo_replies + arp_taken
+//        + (their) drops.
+// A packet that an ICMP error answers is a drop with its reason; the error is one more packet.
 struct net_counters {
     uint64_t segs_in;          // segments handed up
     uint64_t icmp_events;      // ICMP errors handed up
+    uint64_t datagrams_in;     // UDP datagrams handed up
     uint64_t arp_in;           // ARP frames, bad ones included
     uint64_t icmp_in;          // ICMP messages to us, bad ones included
     uint64_t icmp_echo_in;     // of them, well-formed echo requests
@@ -79,10 +93,12 @@ struct net_counters {
     uint64_t arp_evicted;       // entries that went for another
     uint64_t arp_expired;       // entries that went unused or unanswered
     uint64_t echo_replies;
-    uint64_t segs_out;    // segments that became packets; those that wait for ARP included
-    uint64_t arp_waited;  // of them, packets that waited
-    uint64_t in_bytes;    // of all frames given to net_input()
-    uint64_t out_bytes;   // of the frames of segs_out
+    uint64_t unreachables_out;  // ICMP protocol or port unreachable
+    uint64_t errors_limited;    // the same not sent: rate, room, or no packet
+    uint64_t segs_out;          // segments that became packets; those that wait for ARP included
+    uint64_t arp_waited;        // of them, packets that waited
+    uint64_t in_bytes;          // of all frames given to net_input()
+    uint64_t out_bytes;         // of the frames of segs_out
 };
 
 struct net;
@@ -105,10 +121,22 @@ struct net_tx {
     uint32_t n, room;
 };
 
+// udp_in: a datagram for a served port, its checksum right or none. Its payload lies in the packet.
+struct udp_in {
+    uint32_t src_raw;
+    uint16_t src_port;  // 0: no answer is wanted (RFC 768)
+    uint16_t dst_port;
+    uint16_t pkt_ix;
+    uint16_t data_off, data_len;
+    uint8_t local;    // of locals[]: which address was asked
+    uint8_t service;  // of struct net_udp_port
+};
+
 struct net_rx {
     struct seg_in segs[BURST_MAX];
     struct icmp_event icmp[BURST_MAX];
-    uint32_t n_segs, n_icmp;
+    struct udp_in udp[BURST_MAX];
+    uint32_t n_segs, n_icmp, n_udp;
 };
 
 // net_input: sorts n received packets, n <= BURST_MAX, into rx, which it empties first; replies are
@@ -118,6 +146,15 @@ struct net_rx {
 // freed by the caller.
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx);
+
+// net_udp_begin: a packet for the answer to a datagram: *room bytes for its payload lie at
+// net_udp_payload(). NULL: tx is full or the pool empty. net_udp_send: sends p with n of them
+// (n <= *room) to the MAC, address and port that u, in packet `asked`, came from, out of the
+// address and port that it asked. A packet that is not wanted after all is freed by the caller.
+struct pkt *net_udp_begin(struct net *net, const struct net_tx *tx, uint32_t *room);
+uint8_t *net_udp_payload(struct pkt *p);
+void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
+                  uint32_t n, struct net_tx *tx);
 
 // net_output: builds one packet for each of n segments and appends it to tx. tx has room for n
 // more; what finds none, no route, no buffer or no place to wait is dropped and counted. A segment

@@ -43,12 +43,14 @@ struct net {
     struct siphash_key secret;
     bool source_top[256];  // may a source address begin with this byte?
     struct mac_addr mac;
+    uint32_t n_udp;
+    struct net_udp_port udp[NET_UDP_PORTS_MAX];
     uint32_t arp_sets;   // a power of two
     uint32_t arp_slots;  // sets times ways, plus statics at the end
     // Written by the worker.
     uint16_t
         hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
-    struct rate arp_rate, icmp_rate;
+    struct rate arp_rate, icmp_rate, error_rate;
     uint32_t tick_slot;
     uint32_t tick_ms;  // of the last net_tick()
     struct net_counters counters CACHE_ALIGNED;
@@ -92,6 +94,16 @@ void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net
 // itself was turned into a reply, to be sent.
 enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,
                            struct net_tx *tx);
+
+// udp_input: the UDP datagram of p, to local address ix. DROP_NONE: it is in rx.
+enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
+                           const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
+                           struct net_rx *rx, struct net_tx *tx);
+
+// unreachable_send: ICMP destination unreachable of `code` about p's packet, which was sent to
+// local address ix and to our MAC, is whole and no ICMP (RFC 1122 3.2.2), within the rate.
+void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
+                      const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx);
 
 // net_on_link: the index of the local address whose prefix holds addr_raw, or -1.
 static inline int net_on_link(const struct net *net, uint32_t addr_raw)

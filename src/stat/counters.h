@@ -25,6 +25,8 @@
     X(tx_arp, "ARP packets sent")                                                                  \
     X(tx_icmp, "ICMP messages sent")                                                               \
     X(tx_icmp_echo_reply, "ICMP echo replies sent")                                                \
+    X(tx_icmp_unreachable, "ICMP protocol or port unreachable sent")                               \
+    X(icmp_errors_limited, "ICMP errors not sent: over their rate, or without room or packet")     \
     X(tx_udp, "UDP datagrams sent")                                                                \
     X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
     X(delivered, "received packets whose content reached a connection, a record or a cache")       \

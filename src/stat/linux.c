@@ -38,7 +38,9 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
                          DROP_ip_total_length, DROP_ip_checksum);
     int64_t address = SUM(s, DROP_ip_source, DROP_ip_not_for_us);
     int64_t protocol = SUM(s, DROP_ip_protocol), fragments = SUM(s, DROP_ip_fragment);
-    int64_t delivered = (int64_t)(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp);
+    int64_t no_datagram =
+        SUM(s, DROP_udp_length, DROP_udp_checksum, DROP_udp_no_port, DROP_udp_loop);
+    int64_t delivered = (int64_t)(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp) + no_datagram;
     int64_t sent = (int64_t)(s->c.tx_tcp + s->c.tx_icmp + s->c.tx_udp);
     int64_t lost = SUM(s, DROP_pkt_pool_empty, DROP_reply_room, DROP_tx_full, DROP_arp_cache_full,
                        DROP_arp_wait_replaced, DROP_arp_wait_expired);
@@ -86,9 +88,9 @@ static void icmp_render(struct text *out, const struct core_stats *s)
         {"InAddrMaskReps", 0},
         {"OutMsgs", (int64_t)s->c.tx_icmp},
         {"OutErrors", 0},
-        {"OutRateLimitGlobal", SUM(s, DROP_icmp_rate)},
+        {"OutRateLimitGlobal", SUM(s, DROP_icmp_rate) + (int64_t)s->c.icmp_errors_limited},
         {"OutRateLimitHost", 0},
-        {"OutDestUnreachs", 0},
+        {"OutDestUnreachs", (int64_t)s->c.tx_icmp_unreachable},
         {"OutTimeExcds", 0},
         {"OutParmProbs", 0},
         {"OutSrcQuenchs", 0},
@@ -134,12 +136,12 @@ static void udp_render(struct text *out, const struct core_stats *s)
 {
     const struct column cols[] = {
         {"InDatagrams", (int64_t)s->c.rx_udp},
-        {"NoPorts", 0},
-        {"InErrors", 0},
+        {"NoPorts", SUM(s, DROP_udp_no_port)},
+        {"InErrors", SUM(s, DROP_udp_length, DROP_udp_checksum)},
         {"OutDatagrams", (int64_t)s->c.tx_udp},
         {"RcvbufErrors", 0},
         {"SndbufErrors", 0},
-        {"InCsumErrors", 0},
+        {"InCsumErrors", SUM(s, DROP_udp_checksum)},
         {"IgnoredMulti", 0},
         {"MemErrors", 0},
     };

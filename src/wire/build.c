@@ -92,3 +92,37 @@ uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uin
                  (uint16_t)(IP4_BYTES + l4_len));
     return TCP4_OFF + l4_len;
 }
+
+uint32_t wire_build_unreachable(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                                uint32_t dst_raw, uint8_t code, const uint8_t *quoted, uint32_t n)
+{
+    uint8_t *m = frame + TCP4_OFF;
+    m[0] = ICMP_UNREACHABLE;
+    m[1] = code;
+    store_be16(m + 2, 0);
+    store_be32(m + 4, 0);
+    memcpy(m + ICMP_BYTES, quoted, n);
+    store_raw16(m + 2, (uint16_t)~cksum_fold(cksum_add(0, m, ICMP_BYTES + n)));
+    wire_put_eth4(frame, from, dst_word);
+    wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_ICMP, ICMP_TOS,
+                 (uint16_t)(IP4_BYTES + ICMP_BYTES + n));
+    return TCP4_OFF + ICMP_BYTES + n;
+}
+
+uint32_t wire_build_udp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                         uint32_t dst_raw, uint16_t src_port, uint16_t dst_port, uint32_t n)
+{
+    const uint16_t len = (uint16_t)(UDP_BYTES + n);
+    uint8_t *udp = frame + TCP4_OFF;
+    store_be16(udp, src_port);
+    store_be16(udp + 2, dst_port);
+    store_be16(udp + 4, len);
+    store_be16(udp + 6, 0);
+    const uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_UDP, len);
+    const uint16_t sum = (uint16_t)~cksum_fold(cksum_add(pseudo, udp, len));
+    store_raw16(udp + 6, sum != 0 ? sum : 0xffff);  // RFC 768: 0 would mean none
+    wire_put_eth4(frame, from, dst_word);
+    wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_UDP, 0,
+                 (uint16_t)(IP4_BYTES + len));
+    return TCP4_OFF + len;
+}

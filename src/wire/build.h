@@ -153,3 +153,14 @@ void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
 // frame's bytes, at most those of the request.
 uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uint32_t dst_raw,
                                uint8_t tos, uint32_t l4_off, uint32_t l4_len);
+
+// wire_build_unreachable: an ICMP destination unreachable message (RFC 792) of `code` to the MAC
+// in the low 48 bits of dst_word; quotes the first n bytes, n <= ICMP_QUOTE_MAX, of the IPv4 packet
+// at `quoted`. Returns the frame's bytes.
+uint32_t wire_build_unreachable(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                                uint32_t dst_raw, uint8_t code, const uint8_t *quoted, uint32_t n);
+
+// wire_build_udp4: the headers of a datagram whose n bytes of payload lie at frame + UDP4_DATA_OFF,
+// with its checksum. Returns the frame's bytes.
+uint32_t wire_build_udp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                         uint32_t dst_raw, uint16_t src_port, uint16_t dst_port, uint32_t n);

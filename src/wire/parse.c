@@ -183,3 +183,22 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
         return DROP_NONE;
     return parse_quoted(m + ICMP_BYTES, ip->l4_len - ICMP_BYTES, out);
 }
+
+enum drop_reason wire_parse_udp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
+                                struct wire_udp *out)
+{
+    const uint8_t *udp = frame + ip->l4_off;
+    if (ip->l4_len < UDP_BYTES)
+        return DROP_udp_length;
+    const uint16_t len = load_be16(udp + 4);
+    if (len < UDP_BYTES || len > ip->l4_len)
+        return DROP_udp_length;
+    const uint64_t pseudo = cksum_pseudo4(ip->src_raw, ip->dst_raw, IP_PROTO_UDP, len);
+    if (verify && load_raw16(udp + 6) != 0 && cksum_fold(cksum_add(pseudo, udp, len)) != 0xffff)
+        return DROP_udp_checksum;
+    out->src_port = load_be16(udp);
+    out->dst_port = load_be16(udp + 2);
+    out->data_off = (uint16_t)(ip->l4_off + UDP_BYTES);
+    out->data_len = (uint16_t)(len - UDP_BYTES);
+    return DROP_NONE;
+}

@@ -54,6 +54,16 @@ struct wire_icmp {
 enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip,
                                  struct wire_icmp *out);
 
+struct wire_udp {
+    uint16_t src_port, dst_port;
+    uint16_t data_off, data_len;  // of the payload, from the first byte of the frame
+};
+
+// wire_parse_udp: the datagram that ip says where to find (RFC 768). verify: check the checksum
+// too, if there is one: 0 means none.
+enum drop_reason wire_parse_udp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
+                                struct wire_udp *out);
+
 // wire_ip4_verify: is the checksum of an IPv4 header without options right?
 static inline bool wire_ip4_verify(const uint8_t *ip_header)
 {

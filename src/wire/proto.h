@@ -17,13 +17,21 @@ enum {
     IP4_TTL = 64,  // RFC 1700, and Linux's
     IP_PROTO_ICMP = 1,
     IP_PROTO_TCP = 6,
+    IP_PROTO_UDP = 17,
 
     ICMP_BYTES = 8,
     ICMP_ECHO_REPLY = 0,
     ICMP_UNREACHABLE = 3,
+    ICMP_CODE_PROTOCOL = 2,
+    ICMP_CODE_PORT = 3,
     ICMP_CODE_FRAG_NEEDED = 4,
     ICMP_ECHO = 8,
     ICMP_TIME_EXCEEDED = 11,
+
+    ICMP_QUOTE_MAX = 576 - IP4_BYTES - ICMP_BYTES,  // RFC 1812 4.3.2.3
+    ICMP_TOS = 0xc0,                                // internetwork control: RFC 1812 4.3.2.5
+
+    UDP_BYTES = 8,
 
     TCP_BYTES = 20,
     TCP_OPTIONS_MAX = 40,
@@ -37,7 +45,8 @@ enum {
     TCP_OPT_TS = 8,
     TCP_WSCALE_MAX = 14,  // RFC 7323 2.3
 
-    TCP4_OFF = ETH_BYTES + IP4_BYTES,      // of TCP in a frame without IP options
+    TCP4_OFF = ETH_BYTES + IP4_BYTES,  // of TCP in a frame without IP options
+    UDP4_DATA_OFF = TCP4_OFF + UDP_BYTES,
     TCP4_DATA_OFF = TCP4_OFF + TCP_BYTES,  // of the payload without TCP options
 };
 

@@ -93,6 +93,7 @@ static void fill_net(struct net_config *n, const struct conf_port *c, uint32_t i
     n->arp_entries = c->arp_entries;
     n->arp_rate_per_s = c->arp_rate_per_s;
     n->icmp_rate_per_s = icmp_rate_per_s;
+    n->icmp_errors_per_s = MIN(n->icmp_errors_per_s, icmp_rate_per_s);
 }
 
 static const struct conf_port *port_named(const struct conf *c, const char *name)
@@ -146,6 +147,23 @@ static uint16_t local_index(const struct server_params *p, uint32_t v4)
     return UINT16_MAX;
 }
 
+// Each port's net hears of it: it answers for the ports that nobody serves.
+static int fill_udp(struct server_params *p, const struct server_service_params *sp, uint8_t ix,
+                    struct err *err)
+{
+    if (sp->app->datagram == NULL)
+        return err_set(err, "service %s: application %s has no UDP", sp->name, sp->app->name);
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        struct net_config *n = &p->ports[i].net;
+        for (unsigned k = 0; k < sp->tcp.n_ports; k++) {
+            if (n->n_udp == NET_UDP_PORTS_MAX)
+                return err_set(err, "more than %d UDP ports", NET_UDP_PORTS_MAX);
+            n->udp[n->n_udp++] = (struct net_udp_port){sp->tcp.ports[k], sp->tcp.local_ix, ix};
+        }
+    }
+    return 0;
+}
+
 static int fill_service(struct server_params *p, const struct conf *c,
                         const struct conf_service *cs, const struct c10m_app *const *apps,
                         struct err *err)
@@ -171,7 +189,7 @@ static int fill_service(struct server_params *p, const struct conf *c,
         return err_set(err, "service %s: its address is on no port", cs->name);
     for (unsigned k = 0; k < cs->port.n; k++)
         sp->tcp.ports[k] = cs->port.at[k];
-    return 0;
+    return cs->udp ? fill_udp(p, sp, (uint8_t)(p->n_services - 1), err) : 0;
 }
 
 int server_params_from(struct server_params *p, const struct conf *c,

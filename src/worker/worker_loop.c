@@ -39,7 +39,11 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     c->rx_arp += n->arp_in - seen->arp_in;
     c->rx_icmp += n->icmp_in - seen->icmp_in;
     c->rx_icmp_echo += n->icmp_echo_in - seen->icmp_echo_in;
+    c->rx_udp += n->datagrams_in - seen->datagrams_in;
     c->tx_icmp += n->echo_replies - seen->echo_replies;
+    c->tx_icmp += n->unreachables_out - seen->unreachables_out;
+    c->tx_icmp_unreachable += n->unreachables_out - seen->unreachables_out;
+    c->icmp_errors_limited += n->errors_limited - seen->errors_limited;
     c->tx_icmp_echo_reply += n->echo_replies - seen->echo_replies;
     c->answered +=
         n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
@@ -51,7 +55,7 @@ static inline void stage_net_input(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->rx.n_segs = 0;
-    w->rx.n_icmp = 0;
+    w->rx.n_icmp = w->rx.n_udp = 0;
     if (w->n_rx != 0) {
         const uint64_t bytes = net_counters(wp->net)->in_bytes;
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
@@ -127,7 +131,7 @@ static inline void stage_tcp_input(struct worker *w)
 }
 
 // ICMP errors come after the segments of their burst, which may have acknowledged what they quote.
-static NOINLINE void take_icmp(struct worker *w)
+static void take_icmp(struct worker *w)
 {
     for (uint32_t i = 0; i < w->rx.n_icmp; i++) {
         struct tcp_verdict v;
@@ -141,6 +145,39 @@ static NOINLINE void take_icmp(struct worker *w)
     }
 }
 
+// One datagram to its application. Without a packet for the answer it is not asked.
+static void take_datagram(struct worker *w, const struct udp_in *u)
+{
+    struct worker_port *wp = &w->ports[w->rx_port];
+    struct core_counters *c = &w->stats->c;
+    struct c10m_service *s = &w->sock.services[u->service];
+    uint32_t room = 0;
+    struct pkt *asked = w->pkts[u->pkt_ix], *p = net_udp_begin(wp->net, &wp->tx, &room);
+    if (p == NULL) {
+        w->stats->drops[DROP_answer_room]++;
+        return;
+    }
+    const struct c10m_datagram d = {pkt_data(asked) + u->data_off, u->data_len, net_udp_payload(p),
+                                    room, w->tcp.now.us};
+    const int n = s->app->datagram(s, &d);
+    CHECK(n <= (int)room);
+    if (n < 0 || u->src_port == 0) {
+        pkt_free(p);
+        c->delivered++;
+        return;
+    }
+    net_udp_send(wp->net, u, asked, p, (uint32_t)n, &wp->tx);
+    c->tx_udp++;
+    c->answered++;
+}
+
+static NOINLINE void take_others(struct worker *w)
+{
+    take_icmp(w);
+    for (uint32_t i = 0; i < w->rx.n_udp; i++)
+        take_datagram(w, &w->rx.udp[i]);
+}
+
 static inline void stage_app(struct worker *w)
 {
     for (uint32_t i = 0; i < w->rx.n_segs; i++) {
@@ -148,8 +185,8 @@ static inline void stage_app(struct worker *w)
         if (v->events != 0)
             sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
-    if (unlikely(w->rx.n_icmp != 0))
-        take_icmp(w);
+    if (unlikely((w->rx.n_icmp | w->rx.n_udp) != 0))
+        take_others(w);
     mark(w, STAGE_app);
 }
 

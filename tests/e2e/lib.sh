@@ -56,15 +56,18 @@ root = $TMP/site
 [service echo]
 app = echo
 port = 7
+udp = on
 [service discard]
 app = discard
 port = 9
+udp = on
 [service chargen]
 app = chargen
 port = 19
 [service daytime]
 app = daytime
 port = 13
+udp = on
 CONF
 }
 

@@ -52,7 +52,44 @@ def discard():
     assert read_all(s) == b""
 
 
+def udp(port, data):
+    """The answer to one datagram, from a socket that takes none but from the address it asked."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.settimeout(2)
+        s.connect((HOST, port))
+        s.send(data)
+        return s.recv(65536)
+
+
+def refused(port):
+    try:
+        udp(port, b"is anybody there?")
+    except ConnectionRefusedError:  # the kernel believed the port unreachable
+        return True
+    return False
+
+
+def udp_services():
+    for n in (0, 1, 2, 7, 512, 1471, 1472):
+        assert udp(7, bytes(i % 251 for i in range(n))) == bytes(i % 251 for i in range(n)), n
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:  # without a checksum
+        s.setsockopt(socket.SOL_SOCKET, 11, 1)  # SO_NO_CHECK
+        s.settimeout(2)
+        s.sendto(b"unchecked", (HOST, 7))
+        assert s.recvfrom(100) == (b"unchecked", (HOST, 7))
+    line = udp(13, b"").decode()
+    assert abs(calendar.timegm(time.strptime(line.strip(), "%a %b %d %H:%M:%S %Y")) - time.time()) < 3
+    try:
+        udp(9, b"gone")
+        raise AssertionError("discard answered")
+    except TimeoutError:
+        pass
+    for port in (19, 80, 65535):  # chargen and http have no UDP
+        assert refused(port), port
+
+
 daytime()
+udp_services()
 chargen(5_000_000)
 for _ in range(50):
     chargen(100)

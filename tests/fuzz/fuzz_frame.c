@@ -39,6 +39,9 @@ static void world_start(struct world *w, void *mem)
     c.gateway = 0x0a0000fe;
     c.arp_entries = NET_ARP_ENTRIES_MIN;
     c.arp_rate_per_s = 0;  // no pool here: nothing may be allocated
+    c.icmp_errors_per_s = 0;
+    c.n_udp = 1;
+    c.udp[0] = (struct net_udp_port){7, UINT16_MAX, 3};
     w->net = net_init(mem, &c, NULL, w->drops, &e);
     CHECK(w->net != NULL);
     w->now = clock_at_us(1000000);
@@ -80,11 +83,17 @@ static void check_segment(const struct seg_in *s, const struct pkt *p)
     CHECK(s->key.local_ix < 2 && s->key.local_port != 0 && s->key.remote_port != 0);
 }
 
+static void check_datagram(const struct udp_in *u, const struct pkt *p)
+{
+    CHECK(p != NULL && (uint32_t)u->data_off + u->data_len <= pkt_len(p));
+    CHECK(u->dst_port == 7 && u->src_port != 7 && u->service == 3 && u->local < 2);
+}
+
 static uint64_t world_ended(const struct world *w)
 {
     const struct net_counters *c = net_counters(w->net);
-    uint64_t ended =
-        c->segs_in + c->icmp_events + c->arp_replies_out + c->echo_replies + c->arp_taken;
+    uint64_t ended = c->segs_in + c->icmp_events + c->datagrams_in + c->arp_replies_out +
+                     c->echo_replies + c->arp_taken;
     for (unsigned i = 0; i < DROP_COUNT; i++)
         ended += w->drops[i];
     return ended;
@@ -102,6 +111,8 @@ static void world_run(struct world *w)
     CHECK(world_ended(w) == w->given);
     for (uint32_t i = 0; i < rx.n_segs; i++)
         check_segment(&rx.segs[i], pkts[rx.segs[i].pkt_ix]);
+    for (uint32_t i = 0; i < rx.n_udp; i++)
+        check_datagram(&rx.udp[i], pkts[rx.udp[i].pkt_ix]);
     uint32_t taken = 0;
     for (uint32_t i = 0; i < w->n; i++) {
         taken += pkts[i] == NULL;

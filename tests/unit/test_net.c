@@ -240,15 +240,15 @@ static void segments_of_a_burst_name_their_packets(void **state)
     assert_int_equal(rx.segs[1].pkt_ix, 3);
     assert_int_equal(rx.segs[1].flags, SEG_SYN);
     assert_int_equal(rx.segs[2].pkt_ix, 5);
-    assert_int_equal(tx.n, 2);
-    assert_ptr_equal(tx.pkts[0], ping);
-    assert_ptr_equal(tx.pkts[1], arp);
+    assert_int_equal(tx.n, 3);  // the first is the ICMP error about FRAME_UDP
+    assert_ptr_equal(tx.pkts[1], ping);
+    assert_ptr_equal(tx.pkts[2], arp);
     for (unsigned i = 0; i < 6; i++) {
         assert_int_equal(p[i] == NULL, i == 2 || i == 4);
         if (p[i] != NULL)
             pkt_free(p[i]);
     }
-    expect_drops(DROP_ip_protocol, 1);
+    expect_drops(DROP_udp_no_port, 1);
 }
 
 static void second_local_address_has_its_own_index(void **state)
@@ -305,17 +305,23 @@ static const char *const all_frames[] = {
     FRAME_SYN,         FRAME_GET,         FRAME_ACK,       FRAME_SACK, FRAME_IP_OPTIONS, FRAME_PING,
     FRAME_FRAG_NEEDED, FRAME_ARP_REQUEST, FRAME_ARP_REPLY, FRAME_UDP,  FRAME_FRAGMENT};
 
-// ends: net_input() of one frame; checks that it ended in exactly one way.
+// ends: net_input() of one frame; checks that it ended in exactly one way. An ICMP error about it
+// is a packet more.
 static uint64_t ends(uint8_t *frame, uint32_t len, uint64_t rx_flags)
 {
     struct pkt p = fake_pkt(frame, len), *one = &p;
     p.m.ol_flags = rx_flags;
     const struct net_counters *c = net_counters(net);
-    uint64_t taken = c->arp_taken, dropped = drops_sum();
+    uint64_t taken = c->arp_taken, dropped = drops_sum(), errors = c->unreachables_out;
     tx.n = 0;
     net_input(net, now, &one, 1, &rx, &tx);
     dropped = drops_sum() - dropped;
-    assert_int_equal(rx.n_segs + rx.n_icmp + tx.n + c->arp_taken - taken + dropped, 1);
+    if (c->unreachables_out != errors) {
+        assert_int_equal(tx.n, 1);
+        assert_int_equal(dropped, 1);
+        tx_clear();
+    }
+    assert_int_equal(rx.n_segs + rx.n_icmp + rx.n_udp + tx.n + c->arp_taken - taken + dropped, 1);
     assert_int_equal(one == NULL, tx.n == 1);
     if (rx.n_segs == 1)
         assert_true((uint32_t)rx.segs[0].data_off + rx.segs[0].data_len <= len);
@@ -506,6 +512,367 @@ static void icmp_that_nobody_handles_is_dropped(void **state)
     give_frame(f, len, 0);
     expect_drops(DROP_icmp_checksum, 1);
     free(f);
+}
+
+// ---- ICMP errors sent
+
+// expect_unreachable: tx's one packet is ICMP unreachable of `code` to B, quoting q bytes of frame.
+static void expect_unreachable(uint8_t code, const uint8_t *frame, uint32_t q)
+{
+    assert_int_equal(tx.n, 1);
+    const uint8_t *f = pkt_data(tx.pkts[0]);
+    assert_int_equal(pkt_len(tx.pkts[0]), 14 + 20 + 8 + q);
+    assert_memory_equal(f, mac_b.b, 6);
+    assert_memory_equal(f + 6, mac_a.b, 6);
+    assert_true(wire_ip4_verify(f + 14));
+    assert_int_equal(f[15], 0xc0);
+    assert_int_equal(load_be16(f + 16), 20 + 8 + q);
+    assert_int_equal(f[23], IP_PROTO_ICMP);
+    assert_int_equal(load_be32(f + 26), A);
+    assert_int_equal(load_be32(f + 30), B);
+    assert_int_equal(f[34], ICMP_UNREACHABLE);
+    assert_int_equal(f[35], code);
+    assert_int_equal(load_be32(f + 38), 0);
+    assert_int_equal(cksum_fold(cksum_add(0, f + 34, 8 + q)), 0xffff);
+    assert_memory_equal(f + 42, frame + 14, q);
+    tx_clear();
+}
+
+// b_to_a: a frame from B to A of `proto` with n bytes behind its IPv4 header, all zero.
+static uint8_t *b_to_a(uint8_t proto, uint16_t n)
+{
+    uint8_t *f = calloc(1, TCP4_OFF + (size_t)n);
+    memcpy(f, mac_a.b, 6);
+    memcpy(f + 6, mac_b.b, 6);
+    store_be16(f + 12, ETH_TYPE_IP4);
+    wire_put_ip4(f + 14, raw32(B), raw32(A), proto, 0, (uint16_t)(IP4_BYTES + n));
+    return f;
+}
+
+static void set_ip_sum(uint8_t *f)
+{
+    store_be16(f + 24, 0);
+    store_raw16(f + 24, (uint16_t)~cksum_fold(cksum_add(0, f + 14, (f[14] & 15) * 4u)));
+}
+
+static void udp_without_a_service_is_answered_by_port_unreachable(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_UDP, &len);
+    assert_non_null(give(FRAME_UDP));
+    expect_unreachable(ICMP_CODE_PORT, f, 29);
+    expect_drops(DROP_udp_no_port, 1);
+    assert_int_equal(net_counters(net)->unreachables_out, 1);
+    free(f);
+}
+
+static void every_other_protocol_is_answered_by_protocol_unreachable(void **state)
+{
+    for (unsigned proto = 0; proto < 256; proto++) {
+        if (proto == IP_PROTO_TCP || proto == IP_PROTO_UDP || proto == IP_PROTO_ICMP)
+            continue;
+        after_ms(1);
+        uint8_t *f = b_to_a((uint8_t)proto, 8);
+        give_frame(f, TCP4_OFF + 8, 0);
+        expect_unreachable(ICMP_CODE_PROTOCOL, f, 28);
+        expect_drops(DROP_ip_protocol, 1);
+        free(f);
+    }
+}
+
+static void an_error_quotes_at_most_what_makes_576_bytes(void **state)
+{
+    static const uint16_t sizes[] = {0, 1, 527, 528, 529, 1480};
+    for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+        after_ms(1);
+        uint8_t *f = b_to_a(132, sizes[i]);
+        give_frame(f, TCP4_OFF + sizes[i], 0);
+        expect_unreachable(ICMP_CODE_PROTOCOL, f, MIN(20u + sizes[i], 548u));
+        free(f);
+    }
+    memset(drops, 0, sizeof(drops));
+}
+
+// RFC 1122 3.2.2: nothing is told about ICMP, fragments, broadcast, multicast, or to nobody.
+static void no_error_is_sent_about_what_may_have_none(void **state)
+{
+    uint8_t *f = b_to_a(IP_PROTO_UDP, 16);  // its UDP length, 0, is put right here
+    store_be16(f + 38, 16);
+    const struct {
+        unsigned at;
+        uint32_t bytes;
+        unsigned n;
+        enum drop_reason reason;
+    } cases[] = {
+        {20, 0x2000, 2, DROP_ip_fragment},           // the first fragment
+        {20, 0x0001, 2, DROP_ip_fragment},           // a later one
+        {30, 0x0a0000ff, 4, DROP_ip_not_for_us},     // the net's broadcast
+        {30, 0xffffffff, 4, DROP_ip_not_for_us},     // broadcast
+        {30, 0xe0000001, 4, DROP_ip_not_for_us},     // multicast
+        {26, 0x00000000, 4, DROP_ip_source},         // from nobody
+        {26, 0x0a0000ff, 4, DROP_ip_source},         // from a broadcast address
+        {26, 0xe0000001, 4, DROP_ip_source},         // from a group
+        {26, 0x7f000001, 4, DROP_ip_source},         // from the loopback address
+        {26, A, 4, DROP_ip_source},                  // from ourselves
+        {0, 0xffffffff, 4, DROP_ip_link_broadcast},  // in a broadcast frame
+        {0, 0x01005e00, 4, DROP_ip_link_broadcast},  // in a multicast frame
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
+        uint8_t *g = frame_copy(f, TCP4_OFF + 16);
+        if (cases[i].n == 2)
+            store_be16(g + cases[i].at, (uint16_t)cases[i].bytes);
+        else
+            store_be32(g + cases[i].at, cases[i].bytes);
+        set_ip_sum(g);
+        give_frame(g, TCP4_OFF + 16, 0);
+        expect_drops(cases[i].reason, 1);
+        assert_int_equal(tx.n, 0);
+        free(g);
+    }
+    for (unsigned type = 0; type < 256; type++) {  // any ICMP but an echo request
+        uint8_t *g = b_to_a(IP_PROTO_ICMP, 36);
+        g[34] = (uint8_t)type;
+        store_raw16(g + 36, (uint16_t)~cksum_fold(cksum_add(0, g + 34, 36)));
+        if (type != ICMP_ECHO)
+            give_frame(g, TCP4_OFF + 36, 0);
+        assert_int_equal(tx.n, 0);
+        free(g);
+    }
+    memset(drops, 0, sizeof(drops));
+    f[14 + 20 + 6] = 1;  // a wrong UDP checksum
+    give_frame(f, TCP4_OFF + 16, 0);
+    expect_drops(DROP_udp_checksum, 1);
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(net_counters(net)->unreachables_out, 0);
+    free(f);
+}
+
+static void errors_sent_keep_to_their_rate_and_are_counted_beyond(void **state)
+{
+    uint64_t sent = 0;
+    for (unsigned i = 0; i < 5000; i++) {
+        give(FRAME_UDP);
+        sent += tx.n;
+        tx_clear();
+    }
+    assert_int_equal(sent, 100);  // a tenth of a second's
+    expect_drops(DROP_udp_no_port, 5000);
+    assert_int_equal(net_counters(net)->unreachables_out, 100);
+    assert_int_equal(net_counters(net)->errors_limited, 4900);
+    give(FRAME_PING);  // other answers go on
+    assert_int_equal(tx.n, 1);
+    tx_clear();
+    after_ms(10);
+    for (unsigned i = 0; i < 50; i++)
+        give(FRAME_UDP);
+    assert_int_equal(tx.n, 10);
+    memset(drops, 0, sizeof(drops));
+    tx_clear();
+    struct net_config c = config();
+    c.icmp_errors_per_s = 0;
+    restart(&c);
+    give(FRAME_UDP);
+    assert_int_equal(tx.n, 0);
+    expect_drops(DROP_udp_no_port, 1);
+}
+
+static void an_error_without_room_or_packet_is_not_sent(void **state)
+{
+    tx.room = 0;
+    give(FRAME_UDP);
+    assert_int_equal(net_counters(net)->errors_limited, 1);
+    tx.room = TX_ROOM;
+    static struct pkt *all[POOL_PKTS + 1];
+    uint32_t n = 0, len;
+    uint8_t *f = frame_bytes(FRAME_UDP, &len);
+    struct pkt mine = fake_pkt(f, len), *one = &mine;
+    while (n < ARRAY_LEN(all) && pkt_alloc_bulk(pool, &all[n], 1))
+        n++;
+    net_input(net, now, &one, 1, &rx, &tx);
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(net_counters(net)->errors_limited, 2);
+    expect_drops(DROP_udp_no_port, 2);
+    pkt_free_bulk(all, n);
+    free(f);
+}
+
+// ---- UDP
+
+static struct net_config with_udp(void)
+{
+    struct net_config c = config();
+    c.n_udp = 2;
+    c.udp[0] = (struct net_udp_port){7, UINT16_MAX, 4};
+    c.udp[1] = (struct net_udp_port){9, LOCAL_IX + 1, 5};
+    return c;
+}
+
+// datagram: a UDP frame from B's port `src` to `to`'s port `dst`, with n bytes 0, 1, 2...
+static uint8_t *datagram(uint32_t to, uint16_t src, uint16_t dst, uint16_t n)
+{
+    uint8_t *f = b_to_a(IP_PROTO_UDP, (uint16_t)(8 + n));
+    struct wire_from from;
+    wire_from_init(&from, &mac_b, B);
+    for (uint16_t i = 0; i < n; i++)
+        f[UDP4_DATA_OFF + i] = (uint8_t)i;
+    wire_build_udp4(f, &from, wire_mac_word(&mac_a), raw32(to), src, dst, n);
+    return f;
+}
+
+static void a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round(void **state)
+{
+    struct net_config c = with_udp();
+    restart(&c);
+    static const uint32_t asked[] = {A, A2};
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *f = datagram(asked[i], 5000, 7, 11);
+        struct pkt *p = pkt_of(pool, 0, UDP4_DATA_OFF + 11), *in = p;
+        memcpy(pkt_data(p), f, UDP4_DATA_OFF + 11);
+        net_input(net, now, &in, 1, &rx, &tx);
+        assert_int_equal(rx.n_udp, 1);
+        assert_ptr_equal(in, p);
+        const struct udp_in *u = &rx.udp[0];
+        assert_int_equal(u->service, 4);
+        assert_int_equal(u->data_off, UDP4_DATA_OFF);
+        assert_int_equal(u->data_len, 11);
+        assert_int_equal(u->local, i);
+        uint32_t room;
+        struct pkt *answer = net_udp_begin(net, &tx, &room);
+        assert_non_null(answer);
+        assert_int_equal(room, 1472);
+        memcpy(net_udp_payload(answer), "hello", 5);
+        net_udp_send(net, u, p, answer, 5, &tx);
+        assert_int_equal(tx.n, 1);
+        const uint8_t *r = pkt_data(tx.pkts[0]);
+        struct wire_ip4 ip;
+        struct wire_udp m;
+        assert_int_equal(wire_parse_ip4(r, pkt_len(tx.pkts[0]), true, &ip), DROP_NONE);
+        assert_int_equal(raw32(ip.src_raw), asked[i]);  // from the address that was asked
+        assert_int_equal(raw32(ip.dst_raw), B);
+        assert_int_not_equal(load_raw16(r + 40), 0);
+        assert_int_equal(wire_parse_udp(r, &ip, true, &m), DROP_NONE);
+        assert_int_equal(m.src_port, 7);
+        assert_int_equal(m.dst_port, 5000);
+        assert_int_equal(m.data_len, 5);
+        assert_memory_equal(r, mac_b.b, 6);
+        assert_memory_equal(r + m.data_off, "hello", 5);
+        tx_clear();
+        pkt_free(p);
+        free(f);
+    }
+    assert_int_equal(net_counters(net)->datagrams_in, 2);
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void a_service_of_one_address_is_none_on_the_other(void **state)
+{
+    struct net_config c = with_udp();
+    restart(&c);
+    uint8_t *f = datagram(A2, 5000, 9, 1), *g = datagram(A, 5000, 9, 1);
+    give_frame(f, UDP4_DATA_OFF + 1, 0);
+    assert_int_equal(rx.n_udp, 1);
+    assert_int_equal(rx.udp[0].service, 5);
+    give_frame(g, UDP4_DATA_OFF + 1, 0);
+    assert_int_equal(rx.n_udp, 0);
+    expect_unreachable(ICMP_CODE_PORT, g, 29);
+    expect_drops(DROP_udp_no_port, 1);
+    free(f);
+    free(g);
+}
+
+static void a_udp_checksum_may_be_missing_and_not_be_wrong(void **state)
+{
+    struct net_config c = with_udp();
+    restart(&c);
+    for (uint16_t n = 0; n < 70; n++) {
+        uint8_t *f = datagram(A, 5000, 7, n);
+        const uint32_t len = UDP4_DATA_OFF + n;
+        give_frame(f, len, 0);
+        assert_int_equal(rx.n_udp, 1);
+        assert_int_equal(rx.udp[0].data_len, n);
+        const uint16_t right = load_raw16(f + 40);
+        for (unsigned bit = 0; bit < 8; bit++) {
+            f[len - 1] ^= (uint8_t)(1u << bit);  // of an empty one the checksum itself
+            give_frame(f, len, RTE_MBUF_F_RX_IP_CKSUM_GOOD);
+            assert_int_equal(rx.n_udp, 0);
+            expect_drops(DROP_udp_checksum, 1);
+            f[len - 1] ^= (uint8_t)(1u << bit);
+        }
+        store_raw16(f + 40, 0);
+        give_frame(f, len, 0);
+        assert_int_equal(rx.n_udp, 1);
+        give_frame(f, len, RTE_MBUF_F_RX_L4_CKSUM_BAD);  // a port that does not know of 0
+        assert_int_equal(rx.n_udp, 1);
+        store_raw16(f + 40, (uint16_t)(right ^ 0x5a5a));
+        give_frame(f, len, RTE_MBUF_F_RX_L4_CKSUM_BAD);
+        expect_drops(DROP_udp_checksum, 1);
+        give_frame(f, len, RTE_MBUF_F_RX_L4_CKSUM_GOOD);  // the port has looked
+        assert_int_equal(rx.n_udp, 1);
+        free(f);
+    }
+    assert_int_equal(tx.n, 0);
+}
+
+// A sum that comes out as 0 is sent as ffff: 0 would mean that there is none.
+static void a_udp_checksum_of_0_is_sent_as_ffff(void **state)
+{
+    struct wire_from from;
+    uint8_t f[UDP4_DATA_OFF + 2] = {0};
+    wire_from_init(&from, &mac_a, A);
+    wire_build_udp4(f, &from, 0, raw32(B), 7, 5000, 2);
+    memcpy(f + UDP4_DATA_OFF, f + 40, 2);  // the complement of all the rest
+    wire_build_udp4(f, &from, 0, raw32(B), 7, 5000, 2);
+    assert_int_equal(load_raw16(f + 40), 0xffff);
+}
+
+static void udp_lengths_that_lie_are_refused_and_padding_is_no_payload(void **state)
+{
+    struct net_config c = with_udp();
+    restart(&c);
+    uint8_t *f = datagram(A, 5000, 7, 20);
+    store_raw16(f + 40, 0);
+    for (uint32_t said = 0; said <= UINT16_MAX; said++) {
+        store_be16(f + 38, (uint16_t)said);
+        give_frame(f, UDP4_DATA_OFF + 20, 0);
+        const bool right = said >= 8 && said <= 28;
+        assert_int_equal(rx.n_udp, right);
+        if (right)
+            assert_int_equal(rx.udp[0].data_len, said - 8);
+        else
+            expect_drops(DROP_udp_length, 1);
+    }
+    free(f);
+    for (uint16_t n = 0; n < 8; n++) {
+        f = b_to_a(IP_PROTO_UDP, n);
+        give_frame(f, TCP4_OFF + n, 0);
+        expect_drops(DROP_udp_length, 1);
+        free(f);
+    }
+    assert_int_equal(tx.n, 0);
+}
+
+static void two_services_do_not_answer_each_other(void **state)
+{
+    struct net_config c = with_udp();
+    restart(&c);
+    uint8_t *f = datagram(A, 7, 7, 3);
+    give_frame(f, UDP4_DATA_OFF + 3, 0);
+    expect_drops(DROP_udp_loop, 1);
+    assert_int_equal(rx.n_udp + tx.n, 0);
+    free(f);
+}
+
+static void an_answer_without_room_or_packet_is_none(void **state)
+{
+    uint32_t room, n = 0;
+    tx.room = 0;
+    assert_null(net_udp_begin(net, &tx, &room));
+    tx.room = TX_ROOM;
+    static struct pkt *all[POOL_PKTS + 1];
+    while (n < ARRAY_LEN(all) && pkt_alloc_bulk(pool, &all[n], 1))
+        n++;
+    assert_null(net_udp_begin(net, &tx, &room));
+    pkt_free_bulk(all, n);
 }
 
 // ---- ARP
@@ -1054,8 +1421,8 @@ static void balance_is_zero_after_a_storm(void **state)
         tx_clear();
     }
     const struct net_counters *c = net_counters(net);
-    assert_int_equal(c->segs_in + c->icmp_events + c->arp_replies_out + c->echo_replies +
-                         c->arp_taken + drops_sum(),
+    assert_int_equal(c->segs_in + c->icmp_events + c->datagrams_in + c->arp_replies_out +
+                         c->echo_replies + c->arp_taken + drops_sum(),
                      given);
     assert_int_equal(c->arp_in + c->icmp_in > 0, 1);
 }
@@ -1143,6 +1510,19 @@ int main(void)
         NET_TEST(ping_without_room_for_its_reply_is_dropped),
         NET_TEST(icmp_error_about_our_segment_becomes_an_event),
         NET_TEST(icmp_that_nobody_handles_is_dropped),
+        NET_TEST(udp_without_a_service_is_answered_by_port_unreachable),
+        NET_TEST(every_other_protocol_is_answered_by_protocol_unreachable),
+        NET_TEST(an_error_quotes_at_most_what_makes_576_bytes),
+        NET_TEST(no_error_is_sent_about_what_may_have_none),
+        NET_TEST(errors_sent_keep_to_their_rate_and_are_counted_beyond),
+        NET_TEST(an_error_without_room_or_packet_is_not_sent),
+        NET_TEST(a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round),
+        NET_TEST(a_service_of_one_address_is_none_on_the_other),
+        NET_TEST(a_udp_checksum_may_be_missing_and_not_be_wrong),
+        NET_TEST(a_udp_checksum_of_0_is_sent_as_ffff),
+        NET_TEST(udp_lengths_that_lie_are_refused_and_padding_is_no_payload),
+        NET_TEST(two_services_do_not_answer_each_other),
+        NET_TEST(an_answer_without_room_or_packet_is_none),
         NET_TEST(arp_request_is_answered_and_the_asker_learned),
         NET_TEST(probe_is_answered_and_not_learned),
         NET_TEST(asker_from_another_network_is_answered_and_not_learned),

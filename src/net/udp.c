@@ -1,0 +1,93 @@
+// UDP (RFC 768) and the ICMP errors that we send: for a port without a service and for a protocol
+// that nobody here speaks.
+#include "net/priv.h"
+
+// udp_find: the served port that a datagram to `port` of local_ix is for, or NULL.
+static const struct net_udp_port *udp_find(const struct net *net, uint16_t port, uint16_t local_ix)
+{
+    for (uint32_t i = 0; i < net->n_udp; i++) {
+        const struct net_udp_port *u = &net->udp[i];
+        if (u->port == port && (u->local_ix == UINT16_MAX || u->local_ix == local_ix))
+            return u;
+    }
+    return NULL;
+}
+
+enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
+                           const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
+                           struct net_rx *rx, struct net_tx *tx)
+{
+    struct wire_udp m;
+    // A port that calls a checksum bad may mean one that is 0: the software decides.
+    const bool verify = pkt_rx_l4_cksum(p) != PKT_CKSUM_GOOD;
+    const enum drop_reason reason = wire_parse_udp(pkt_data(p), ip, verify, &m);
+    if (reason != DROP_NONE)
+        return reason;
+    const uint16_t local_ix = (uint16_t)(net->local_ix_first + ix);
+    const struct net_udp_port *u = udp_find(net, m.dst_port, local_ix);
+    if (u == NULL) {
+        unreachable_send(net, now, p, ip, ix, ICMP_CODE_PORT, tx);
+        return DROP_udp_no_port;
+    }
+    if (udp_find(net, m.src_port, local_ix) != NULL)
+        return DROP_udp_loop;
+    rx->udp[rx->n_udp++] = (struct udp_in){.src_raw = ip->src_raw,
+                                           .src_port = m.src_port,
+                                           .dst_port = m.dst_port,
+                                           .pkt_ix = (uint16_t)pkt_ix,
+                                           .data_off = m.data_off,
+                                           .data_len = m.data_len,
+                                           .local = (uint8_t)ix,
+                                           .service = u->service};
+    net->counters.datagrams_in++;
+    return DROP_NONE;
+}
+
+// sender_mac: of a received frame, as a word.
+static uint64_t sender_mac(const struct pkt *p)
+{
+    struct mac_addr mac;
+    memcpy(mac.b, pkt_data(p) + 6, 6);
+    return wire_mac_word(&mac);
+}
+
+void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
+                      const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx)
+{
+    struct pkt *answer;
+    if (tx->n == tx->room || !rate_allow(&net->error_rate, now.us) ||
+        !pkt_alloc_bulk(net->pool, &answer, 1)) {
+        net->counters.errors_limited++;
+        return;
+    }
+    const uint32_t quote = MIN((uint32_t)ip->l4_off - ETH_BYTES + ip->l4_len, ICMP_QUOTE_MAX);
+    const uint32_t len = wire_build_unreachable(pkt_data(answer), &net->from[ix], sender_mac(p),
+                                                ip->src_raw, code, pkt_data(p) + ETH_BYTES, quote);
+    pkt_set_len(answer, len);
+    tx->pkts[tx->n++] = answer;
+    net->counters.unreachables_out++;
+}
+
+struct pkt *net_udp_begin(struct net *net, const struct net_tx *tx, uint32_t *room)
+{
+    struct pkt *p;
+    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
+        return NULL;
+    *room = (uint32_t)net->ip_bytes_max - IP4_BYTES - UDP_BYTES;
+    return p;
+}
+
+uint8_t *net_udp_payload(struct pkt *p)
+{
+    return pkt_data(p) + UDP4_DATA_OFF;
+}
+
+void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
+                  uint32_t n, struct net_tx *tx)
+{
+    const uint32_t len = wire_build_udp4(pkt_data(p), &net->from[u->local], sender_mac(asked),
+                                         u->src_raw, u->dst_port, u->src_port, n);
+    DCHECK(tx->n < tx->room && len <= net->ip_bytes_max + ETH_BYTES);
+    pkt_set_len(p, len);
+    tx->pkts[tx->n++] = p;
+}
