@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
@@ -12,17 +13,17 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mem/page_supply.h"
 
 enum {
     PATH_BYTES = HUGEDIR_PATH_BYTES + HUGEDIR_NAME_BYTES + 16,
-    LOCK_TRIES = 20,  // 10 ms each: another process is looking whether our lock's owner lives
+    DIR_TRIES = 100,  // each time its last user has just removed it
 };
 
 static const char MOUNT_SOURCE[] = "c10m";
+static const char MADE_FILE[] = "/.made";
 static const char LOCK_SUFFIX[] = ".lock";
 static const char *const SIZE_DIRS[] = {"2M", "1G"};
 
@@ -64,20 +65,82 @@ static void remove_dirs(const char *dir, unsigned made)
         *strrchr(path, '/') = '\0';
 }
 
-// try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. A file
-// that was unlinked between open and flock locks nothing: EAGAIN is EWOULDBLOCK, so it is tried
-// again too.
-static int try_lock(const char *path, int flags)
+// same_file: path still names what fd has open.
+static bool same_file(int fd, const char *path)
 {
     struct stat by_fd, by_path;
-    const int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+    return fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 && by_fd.st_ino == by_path.st_ino &&
+           by_fd.st_dev == by_path.st_dev;
+}
+
+// enter: DIR locked, -1 when it is not there (ENOENT) or cannot be had.
+static int enter(const char *dir)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        if (fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 && by_fd.st_ino == by_path.st_ino)
-            return fd;
-        errno = EWOULDBLOCK;
+    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    if (same_file(fd, dir))
+        return fd;
+    close(fd);
+    errno = ENOENT;
+    return -1;
+}
+
+static unsigned made_read(const char *dir)
+{
+    char path[PATH_BYTES];
+    unsigned n = 0;
+    snprintf(path, sizeof(path), "%s%s", dir, MADE_FILE);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return 0;
+    if (fscanf(f, "%u", &n) != 1)
+        n = 0;
+    fclose(f);
+    return n;
+}
+
+static void made_write(const char *dir, unsigned n)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s%s", dir, MADE_FILE);
+    FILE *f = fopen(path, "we");
+    if (f == NULL)
+        return;
+    fprintf(f, "%u\n", n);
+    fclose(f);
+}
+
+// enter_made: DIR made, if need be, and locked.
+static int enter_made(const char *dir)
+{
+    int fd = -1;
+    unsigned made = 0;
+    for (int i = 0; i < DIR_TRIES && fd < 0; i++) {
+        if (make_dirs(dir, &made) != 0) {
+            const int why = errno;
+            remove_dirs(dir, made);
+            errno = why;
+            return -1;
+        }
+        fd = enter(dir);
+        if (fd < 0 && errno != ENOENT)
+            return -1;
     }
+    if (fd >= 0 && made > 0)
+        made_write(dir, made);
+    return fd;
+}
+
+// try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. DIR is
+// locked.
+static int try_lock(const char *path, int flags)
+{
+    const int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
     const int why = errno;
     close(fd);
     errno = why;
@@ -113,16 +176,27 @@ static unsigned remove_if_dead(const char *dir, const char *lock_file)
     return n;
 }
 
-static unsigned remove_dead(const char *dir)
+static bool is_lock_file(const char *name)
 {
+    const size_t len = strlen(name), suffix = sizeof(LOCK_SUFFIX) - 1;
+    return len > suffix && strcmp(name + len - suffix, LOCK_SUFFIX) == 0;
+}
+
+// remove_dead: the files of all dead owners; counts in *living the others.
+static unsigned remove_dead(const char *dir, unsigned *living)
+{
+    char path[PATH_BYTES + NAME_MAX];
     unsigned n = 0;
+    *living = 0;
     DIR *d = opendir(dir);
     if (d == NULL)
         return 0;
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
-        const size_t len = strlen(e->d_name), suffix = sizeof(LOCK_SUFFIX) - 1;
-        if (len > suffix && strcmp(e->d_name + len - suffix, LOCK_SUFFIX) == 0)
-            n += remove_if_dead(dir, e->d_name);
+        if (!is_lock_file(e->d_name))
+            continue;
+        n += remove_if_dead(dir, e->d_name);
+        snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        *living += access(path, F_OK) == 0;
     }
     closedir(d);
     return n;
@@ -142,15 +216,8 @@ static long owner_pid(const char *path)
 static int take_lock(struct hugedir *d, struct err *e)
 {
     char path[PATH_BYTES];
-    const struct timespec wait = {0, 10 * 1000 * 1000};
     lock_path(path, d->dir, d->name);
-    for (int i = 0; i < LOCK_TRIES && d->lock_fd < 0; i++) {
-        d->lock_fd = try_lock(path, O_CREAT);
-        if (d->lock_fd < 0 && (errno != EWOULDBLOCK || owner_pid(path) != 0))
-            break;
-        if (d->lock_fd < 0)
-            nanosleep(&wait, NULL);
-    }
+    d->lock_fd = try_lock(path, O_CREAT);
     if (d->lock_fd < 0 && errno == EWOULDBLOCK)
         return err_set(e, "%s: in use by the running process %ld: stop it or choose another name",
                        path, owner_pid(path));
@@ -160,6 +227,54 @@ static int take_lock(struct hugedir *d, struct err *e)
         return err_set(e, "%s: %s", path, strerror(errno));
     d->removed += remove_files(d->dir, d->name);  // a lock file may be lost, the file is ours
     return 0;
+}
+
+// unmount_ours: a mount that we made, whoever of us; one in use stays.
+static void unmount_ours(const char *path)
+{
+    struct mntent m;
+    char buf[4096];
+    bool ours = false;
+    FILE *f = setmntent("/proc/self/mounts", "re");
+    if (f == NULL)
+        return;
+    while (getmntent_r(f, &m, buf, sizeof(buf)) != NULL)
+        if (strcmp(m.mnt_dir, path) == 0)
+            ours = strcmp(m.mnt_fsname, MOUNT_SOURCE) == 0 && strcmp(m.mnt_type, "hugetlbfs") == 0;
+    endmntent(f);
+    if (ours)
+        umount2(path, 0);
+}
+
+static void remove_all(const char *dir)
+{
+    char path[PATH_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, SIZE_DIRS[i]);
+        unmount_ours(path);
+        rmdir(path);
+    }
+    const unsigned made = made_read(dir);
+    snprintf(path, sizeof(path), "%s%s", dir, MADE_FILE);
+    unlink(path);
+    remove_dirs(dir, made);
+}
+
+// leave: DIR is locked.
+static void leave(struct hugedir *d)
+{
+    char path[PATH_BYTES];
+    unsigned living;
+    if (d->lock_fd >= 0) {
+        remove_files(d->dir, d->name);
+        lock_path(path, d->dir, d->name);
+        unlink(path);
+        close(d->lock_fd);
+        d->lock_fd = -1;
+    }
+    remove_dead(d->dir, &living);
+    if (living == 0)
+        remove_all(d->dir);
 }
 
 int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct err *e)
@@ -175,15 +290,16 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
                        HUGEDIR_NAME_BYTES);
     snprintf(d->dir, sizeof(d->dir), "%s", dir);
     snprintf(d->name, sizeof(d->name), "%s", name);
-    if (make_dirs(dir, &d->dirs_made) != 0) {
-        err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
-    } else {
-        d->removed = remove_dead(dir);
-        if (take_lock(d, e) == 0)
-            return 0;
-    }
-    hugedir_close(d);
-    return -1;
+    unsigned living;
+    const int fd = enter_made(dir);
+    if (fd < 0)
+        return err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
+    d->removed = remove_dead(dir, &living);
+    const int rc = take_lock(d, e);
+    if (rc != 0)
+        leave(d);
+    close(fd);
+    return rc;
 }
 
 static bool is_hugetlbfs(const struct statfs *s, size_t page_bytes)
@@ -213,13 +329,18 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
 {
     char path[PATH_BYTES];
     struct statfs s;
-    if (mount_size(d, page_bytes, e) != 0)
+    const int dir_fd = enter(d->dir);
+    if (dir_fd < 0)
+        return err_set(e, "%s: %s", d->dir, strerror(errno));
+    const int mounted = mount_size(d, page_bytes, e);
+    close(dir_fd);
+    if (mounted != 0)
         return -1;
     file_path(path, d->dir, size_dir(page_bytes), d->name);
     const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    // Another process may have unmounted it between the look and the open.
+    // Somebody may have unmounted it by hand between the look and the open.
     if (fstatfs(fd, &s) == 0 && is_hugetlbfs(&s, page_bytes))
         return fd;
     unlink(path);
@@ -227,38 +348,11 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     return err_set(e, "%s: not on a hugetlbfs of this page size: start again", path);
 }
 
-// unmount_ours: a mount that we made, whoever of us; one in use stays.
-static void unmount_ours(const char *path)
-{
-    struct mntent m;
-    char buf[4096];
-    bool ours = false;
-    FILE *f = setmntent("/proc/self/mounts", "re");
-    if (f == NULL)
-        return;
-    while (getmntent_r(f, &m, buf, sizeof(buf)) != NULL)
-        if (strcmp(m.mnt_dir, path) == 0)
-            ours = strcmp(m.mnt_fsname, MOUNT_SOURCE) == 0 && strcmp(m.mnt_type, "hugetlbfs") == 0;
-    endmntent(f);
-    if (ours)
-        umount2(path, 0);
-}
-
 void hugedir_close(struct hugedir *d)
 {
-    char path[PATH_BYTES];
-    if (d->lock_fd >= 0) {
-        remove_files(d->dir, d->name);
-        for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
-            snprintf(path, sizeof(path), "%s/%s", d->dir, SIZE_DIRS[i]);
-            unmount_ours(path);
-            rmdir(path);
-        }
-        lock_path(path, d->dir, d->name);
-        unlink(path);
-        close(d->lock_fd);
-        d->lock_fd = -1;
-    }
-    remove_dirs(d->dir, d->dirs_made);
-    d->dirs_made = 0;
+    const int fd = enter(d->dir);
+    if (fd < 0)
+        return;
+    leave(d);
+    close(fd);
 }

@@ -1,6 +1,7 @@
 // hugedir.h: a directory of ours with one hugetlbfs per page size, and who owns which file in it.
 //
 //   DIR/NAME.lock   flock of the living owner, its pid as text; the kernel lets go of it at kill -9
+//   DIR/.made     how many components of DIR one of us made: whoever leaves last removes them
 //   DIR/2M, DIR/1G  hugetlbfs, mounted by us where it is not (source "c10m": whoever leaves last
 //                   unmounts), with one file NAME per owner
 #pragma once
@@ -9,12 +10,13 @@
 
 enum { HUGEDIR_PATH_BYTES = 256, HUGEDIR_NAME_BYTES = 64 };
 
+// DIR itself is locked (flock) while somebody comes, mounts or goes, for a few system calls.
+
 struct hugedir {
     char dir[HUGEDIR_PATH_BYTES];
     char name[HUGEDIR_NAME_BYTES];
     int lock_fd;
-    unsigned removed;    // files of dead owners that open removed
-    unsigned dirs_made;  // components of dir that were not there
+    unsigned removed;  // files of dead owners that open removed
 };
 
 // hugedir_open: makes DIR, removes the files of dead owners of any name (their pages are free
@@ -26,5 +28,6 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
 // it is not: needs root then. Returns its descriptor, or -1.
 int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e);
 
-// hugedir_close: removes the files of NAME, and mounts and directories that nobody uses any more.
+// hugedir_close: removes the files of NAME and of dead owners; the last living one unmounts what we
+// mounted and removes the directories that we made.
 void hugedir_close(struct hugedir *d);

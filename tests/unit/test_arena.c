@@ -345,6 +345,8 @@ static void bad_names_and_directories_are_refused(void **state)
     assert_gone(in_root("c"));
 }
 
+static void wake(int signal_number) {}
+
 // start_owner: a process that holds an arena, filled; it has been opened when this returns.
 static pid_t start_owner(const char *dir, const char *name)
 {
@@ -354,6 +356,7 @@ static pid_t start_owner(const char *dir, const char *name)
     const pid_t pid = fork();
     if (pid == 0) {
         struct err e;
+        signal(SIGTERM, wake);
         const struct arena_params p = {dir, name, PAGES_2M, 2 * PAGE_2M, 0, -1};
         struct arena *a = arena_open(&p, &e);
         ok = a != NULL;
@@ -362,6 +365,7 @@ static pid_t start_owner(const char *dir, const char *name)
         if (write(ready[1], &ok, 1) != 1)
             _exit(1);
         pause();
+        arena_close(a);
         _exit(0);
     }
     assert_int_equal(read(ready[0], &ok, 1), 1);
@@ -375,6 +379,81 @@ static void kill_owner(pid_t pid)
 {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+static void stop_owner(pid_t pid)
+{
+    int status;
+    do
+        kill(pid, SIGTERM);  // again: it may not yet have paused
+    while (usleep(2000) == 0 && waitpid(pid, &status, WNOHANG) == 0);
+    assert_int_equal(status, 0);
+}
+
+// two_leave: of two owners one leaves, then the other; nothing stays behind them.
+static void two_leave(const char *dir, bool second_first, void (*first_ends)(pid_t))
+{
+    pid_t pid[2];
+    pid[0] = start_owner(dir, "one");
+    pid[1] = start_owner(dir, "two");
+    first_ends(pid[second_first]);
+    char kept[160];
+    snprintf(kept, sizeof(kept), "%s/2M/%s", dir, second_first ? "one" : "two");
+    const bool there = access(kept, F_OK) == 0;
+    stop_owner(pid[!second_first]);
+    assert_true(there);
+    assert_gone(dir);
+}
+
+static void last_owner_out_unmounts_and_removes_in_either_order(void **state)
+{
+    need_pages();
+    two_leave(in_root("h"), false, stop_owner);
+    two_leave(in_root("h/deep"), true, stop_owner);
+    assert_gone(in_root("h"));
+}
+
+static void killed_owner_does_not_keep_the_mount(void **state)
+{
+    need_pages();
+    two_leave(in_root("i/deep"), false, kill_owner);
+    two_leave(in_root("i/deep"), true, kill_owner);
+    assert_gone(in_root("i"));
+}
+
+static void directory_that_was_there_stays(void **state)
+{
+    need_pages();
+    assert_int_equal(mkdir(in_root("j"), 0755), 0);
+    struct err e;
+    arena_close(open_arena(in_root("j"), "srv", PAGES_2M, 1, &e));
+    assert_int_equal(rmdir(in_root("j")), 0);
+}
+
+static void owners_that_come_and_go_at_once_leave_nothing(void **state)
+{
+    need_pages();
+    int status, failed = 0;
+    for (int i = 0; i < 4; i++)
+        if (fork() == 0) {
+            struct err e = {""};
+            char name[16];
+            snprintf(name, sizeof(name), "n%d", i);
+            const struct arena_params p = {in_root("k/deep"), name, PAGES_2M, 1, 0, -1};
+            for (int n = 0; n < 50; n++) {
+                struct arena *a = arena_open(&p, &e);
+                if (a == NULL)
+                    fprintf(stderr, "%s\n", e.text);
+                if (a == NULL)
+                    _exit(1);
+                arena_close(a);
+            }
+            _exit(0);
+        }
+    while (wait(&status) > 0)
+        failed += status != 0;
+    assert_int_equal(failed, 0);
+    assert_gone(in_root("k"));
 }
 
 static void name_of_a_living_process_is_refused_with_its_pid(void **state)
@@ -395,7 +474,6 @@ static void name_of_a_living_process_is_refused_with_its_pid(void **state)
     assert_non_null(other);
     assert_true(kept);
     arena_close(open_arena(in_root("d"), "srv", PAGES_2M, 1, &e));
-    rmdir(in_root("d"));
     assert_gone(in_root("d"));
 }
 
@@ -415,7 +493,6 @@ static void files_of_killed_processes_of_any_name_are_removed(void **state)
     assert_gone(in_root("e/two.lock"));
     assert_true(all_zero(arena_carve(a, "all", PAGE_2M, 64), PAGE_2M));
     arena_close(a);
-    rmdir(in_root("e"));
     assert_gone(in_root("e"));
 }
 
@@ -472,6 +549,10 @@ int main(void)
         cmocka_unit_test(bad_names_and_directories_are_refused),
         cmocka_unit_test(name_of_a_living_process_is_refused_with_its_pid),
         cmocka_unit_test(files_of_killed_processes_of_any_name_are_removed),
+        cmocka_unit_test(last_owner_out_unmounts_and_removes_in_either_order),
+        cmocka_unit_test(killed_owner_does_not_keep_the_mount),
+        cmocka_unit_test(directory_that_was_there_stays),
+        cmocka_unit_test(owners_that_come_and_go_at_once_leave_nothing),
         cmocka_unit_test(directory_without_the_right_to_mount_is_an_error_that_says_so),
         cmocka_unit_test(mount_of_somebody_else_is_used_and_left),
     };
