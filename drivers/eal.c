@@ -1,8 +1,6 @@
 #include "drivers/eal.h"
 
-#include <dirent.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -13,8 +11,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "drivers/eal_dir.h"
 #include "drivers/hugefiles.h"
 
 enum { ARGS_MAX = 32 + 2 * EAL_PCI_MAX, ARGS_BYTES = 8192 };
@@ -34,6 +32,7 @@ static struct {
     struct hugepages pages;
     bool files;  // pages are named files in pages.mount
     char prefix[64];
+    struct eal_dir dir;
     struct args args;
 } eal;
 
@@ -56,21 +55,25 @@ static uint64_t pages_needed(const struct eal_params *p, uint64_t page_bytes)
     return pages;
 }
 
-static bool pages_after_cleaning(uint64_t page_bytes, const char *prefix, struct hugepages *out)
+static bool pages_after_cleaning(uint64_t page_bytes, const struct eal_params *p,
+                                 struct hugepages *out)
 {
     if (!hugepages_read(page_bytes, out))
         return false;
+    hugepages_prefer(out, p->huge_dir);
     if (out->mount[0] != '\0')
-        hugefiles_remove(out->mount, prefix);
-    return hugepages_read(page_bytes, out);
+        hugefiles_remove(out->mount, p->file_prefix);
+    hugepages_read(page_bytes, out);
+    hugepages_prefer(out, p->huge_dir);
+    return true;
 }
 
 // 2 MiB pages first: the 1 GiB ones are worth more to the arenas of connection blocks.
 static int choose_pages(const struct eal_params *p, struct err *err)
 {
     struct hugepages two, one;
-    bool has_two = pages_after_cleaning(2 * MIB, p->file_prefix, &two);
-    bool has_one = pages_after_cleaning(GIB, p->file_prefix, &one);
+    bool has_two = pages_after_cleaning(2 * MIB, p, &two);
+    bool has_one = pages_after_cleaning(GIB, p, &one);
     uint64_t need = pages_needed(p, 2 * MIB);
     if (has_two && two.free >= need) {
         eal.pages = two;
@@ -162,8 +165,14 @@ int eal_start(const struct eal_params *params, struct err *err)
     if (strlen(params->file_prefix) >= sizeof(eal.prefix))
         return err_set(err, "name \"%s\": at most %zu characters", params->file_prefix,
                        sizeof(eal.prefix) - 1);
-    if (params->hugepages && choose_pages(params, err) != 0)
+    char root[EAL_DIR_BYTES];
+    eal_dir_root(root);
+    if (eal_dir_open(&eal.dir, root, params->file_prefix, params->huge_dir, err) != 0)
         return -1;
+    if (params->hugepages && choose_pages(params, err) != 0) {
+        eal_dir_close(&eal.dir);
+        return -1;
+    }
     eal.files = params->hugepages && !params->in_memory && eal.pages.mount[0] != '\0';
     strcpy(eal.prefix, params->file_prefix);
     make_args(&eal.args, params);
@@ -173,34 +182,17 @@ int eal_start(const struct eal_params *params, struct err *err)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int rc = rte_eal_init(eal.args.n, eal.args.v);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc < 0)
-        return err_set(err,
-                       "DPDK did not start: %s (its own message is above; is another server "
-                       "running under the name \"%s\"?)",
-                       rte_strerror(rte_errno), eal.prefix);
-    return 0;
-}
-
-// EAL leaves its directory under /run/dpdk behind, with the files of its memory map.
-static void remove_dir(const char *path)
-{
-    DIR *d = opendir(path);
-    if (d == NULL)
-        return;
-    struct dirent *e;
-    while ((e = readdir(d)) != NULL)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlinkat(dirfd(d), e->d_name, 0);
-    closedir(d);
-    rmdir(path);
+    if (rc >= 0)
+        return 0;
+    eal_dir_close(&eal.dir);
+    return err_set(err, "DPDK did not start: %s (its own message is above)",
+                   rte_strerror(rte_errno));
 }
 
 void eal_stop(void)
 {
-    char dir[PATH_MAX];
-    snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
     rte_eal_cleanup();
-    remove_dir(dir);
+    eal_dir_close(&eal.dir);
     if (eal.files)
         hugefiles_remove(eal.pages.mount, eal.prefix);
 }

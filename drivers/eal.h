@@ -12,17 +12,18 @@ struct eal_params {
     unsigned worker_cpu[EAL_WORKERS_MAX];
     bool hugepages;                        // false: ordinary memory, no secondary process, slower
     uint64_t memory_bytes[EAL_NODES_MAX];  // packet memory per NUMA node; rounded up to pages
-    bool in_memory;  // no file on hugetlbfs: no secondary process, nothing stale
-    bool telemetry;  // DPDK's own telemetry socket
+    const char *huge_dir;  // its hugetlbfs "2M" or "1G" is taken where it is mounted; may be NULL
+    bool in_memory;        // no file on hugetlbfs: no secondary process, nothing stale
+    bool telemetry;        // DPDK's own telemetry socket
     const char *pci_allow[EAL_PCI_MAX];  // PCI addresses that may be opened; none: no PCI scan
 };
 
-// eal_start: brings EAL up; once in a process, by the control thread. Stale hugepage files of a
-// killed process with this prefix are removed first. Threads that EAL makes have every signal
-// blocked; the caller's mask is as before. Returns 0, or -1 with the reason and what to do.
+// eal_start: brings EAL up; once in a process, by the control thread. What killed processes left
+// under /run/dpdk, and their hugepage files, are removed first. Threads that EAL makes have every
+// signal blocked; the caller's mask is as before. Returns 0, or -1 with the reason and what to do.
 int eal_start(const struct eal_params *params, struct err *err);
 
-// eal_stop: gives everything back, hugepage files included. Workers have returned.
+// eal_stop: gives everything back, directory and hugepage files included. Workers have returned.
 void eal_stop(void);
 
 // eal_worker_launch: runs fn(arg) on worker i's core. 0, or -1 with the reason.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static bool read_count(uint64_t page_bytes, const char *file, uint64_t *out)
     return ok;
 }
 
+// find_mount: not one that a c10m process made: it goes with the last user of its directory.
 static void find_mount(uint64_t page_bytes, char *out)
 {
     out[0] = '\0';
@@ -34,7 +36,8 @@ static void find_mount(uint64_t page_bytes, char *out)
     char text[4096];
     while (out[0] == '\0' && getmntent_r(f, &e, text, sizeof(text)) != NULL) {
         struct statfs s;
-        if (strcmp(e.mnt_type, "hugetlbfs") != 0 || statfs(e.mnt_dir, &s) != 0)
+        if (strcmp(e.mnt_type, "hugetlbfs") != 0 || strcmp(e.mnt_fsname, "c10m") == 0 ||
+            statfs(e.mnt_dir, &s) != 0)
             continue;
         if ((uint64_t)s.f_bsize == page_bytes && strlen(e.mnt_dir) < HUGE_PATH_BYTES &&
             access(e.mnt_dir, R_OK | W_OK | X_OK) == 0)
@@ -52,6 +55,18 @@ bool hugepages_read(uint64_t page_bytes, struct hugepages *out)
         return false;
     find_mount(page_bytes, out->mount);
     return true;
+}
+
+void hugepages_prefer(struct hugepages *h, const char *dir)
+{
+    char path[HUGE_PATH_BYTES];
+    struct statfs s;
+    const char *size = h->page_bytes == (uint64_t)1 << 30 ? "1G" : "2M";
+    if (dir == NULL || snprintf(path, sizeof(path), "%s/%s", dir, size) >= (int)sizeof(path))
+        return;
+    if (statfs(path, &s) == 0 && s.f_type == HUGETLBFS_MAGIC &&
+        (uint64_t)s.f_bsize == h->page_bytes)
+        strcpy(h->mount, path);
 }
 
 void hugefiles_remove(const char *dir, const char *prefix)

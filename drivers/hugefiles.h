@@ -14,6 +14,10 @@ struct hugepages {
 // hugepages_read: fills out for pages of page_bytes. False: this kernel has no such pages.
 bool hugepages_read(uint64_t page_bytes, struct hugepages *out);
 
+// hugepages_prefer: takes the hugetlbfs DIR/2M or DIR/1G, if that is one of h's page size, as
+// mount. Those that c10m mounts are not found otherwise: a stranger's file would keep them mounted.
+void hugepages_prefer(struct hugepages *h, const char *dir);
+
 // hugefiles_remove: deletes the files "PREFIXmap_*" in dir that no live process holds. EAL keeps a
 // shared flock on each file it uses; a file that can be locked exclusively is stale.
 void hugefiles_remove(const char *dir, const char *prefix);

@@ -88,6 +88,7 @@ static int start_eal(struct server *s, struct err *err)
         .workers = p->n_workers,
         .hugepages = p->pages != PAGES_NONE,
         .memory_bytes = {server_packet_bytes(p)},
+        .huge_dir = p->huge_dir,
         .telemetry = p->telemetry,
     };
     for (unsigned i = 0; i < p->n_workers; i++)

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include "drivers/eal_dir.h"
 #include "drivers/hugefiles.h"
 #include "unit/pkt_env.h"
 
@@ -76,6 +78,62 @@ static void only_files_of_this_name_that_nobody_holds_are_removed(void **state)
     hugefiles_remove("/no/such/directory", "one");
 }
 
+// hold: a process that has taken root/name, until it is killed.
+static pid_t hold(const char *root, const char *name)
+{
+    int ready[2];
+    char ok;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct eal_dir d;
+        struct err e;
+        ok = eal_dir_open(&d, root, name, NULL, &e) == 0 && d.path[0] != '\0';
+        _exit(write(ready[1], &ok, 1) == 1 && pause());
+    }
+    assert_int_equal(read(ready[0], &ok, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(ok, 1);
+    return pid;
+}
+
+static void directories_of_killed_processes_go_at_the_next_start(void **state)
+{
+    char root[] = "/tmp/c10mtestXXXXXX", text[32];
+    struct eal_dir d;
+    struct err e = {""};
+    assert_non_null(mkdtemp(root));
+    const pid_t dead = hold(root, "any-name"), living = hold(root, "other");
+    kill(dead, SIGKILL);
+    waitpid(dead, NULL, 0);
+    char path[300];
+    snprintf(path, sizeof(path), "%s/stranger", root);  // another DPDK program
+    assert_int_equal(mkdir(path, 0700), 0);
+    close(make(root, "any-name/config"));
+    const int refused = eal_dir_open(&d, root, "other", NULL, &e);
+    snprintf(text, sizeof(text), "process %d:", (int)living);
+    const bool names_pid = strstr(e.text, text) != NULL;
+    eal_dir_close(&d);
+    const bool kept = exists(root, "other/c10m.lock");
+    const int opened = eal_dir_open(&d, root, "mine", NULL, &e);
+    kill(living, SIGKILL);
+    waitpid(living, NULL, 0);
+    assert_int_equal(refused, -1);
+    assert_true(names_pid && kept);
+    assert_int_equal(opened, 0);
+    assert_int_equal(d.removed, 1);
+    assert_false(exists(root, "any-name"));
+    assert_true(exists(root, "other"));
+    assert_true(exists(root, "stranger"));
+    eal_dir_close(&d);
+    assert_false(exists(root, "mine"));
+    assert_int_equal(eal_dir_open(&d, root, "other", NULL, &e), 0);  // a killed one's name
+    eal_dir_close(&d);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(root), 0);
+}
+
 static void the_memory_asked_for_is_there_and_no_more(void **state)
 {
     assert_int_equal(eal_memory_bytes(), 128 << 20);
@@ -124,6 +182,7 @@ int main(void)
         cmocka_unit_test(too_much_memory_is_refused_with_the_arithmetic),
         cmocka_unit_test(too_many_workers_and_long_names_are_refused),
         cmocka_unit_test(only_files_of_this_name_that_nobody_holds_are_removed),
+        cmocka_unit_test(directories_of_killed_processes_go_at_the_next_start),
     };
     const struct CMUnitTest after[] = {
         cmocka_unit_test(the_memory_asked_for_is_there_and_no_more),

@@ -1,0 +1,140 @@
+#include "drivers/eal_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drivers/hugefiles.h"
+
+static const char LOCK_FILE[] = "c10m.lock";
+
+void eal_dir_root(char out[EAL_DIR_BYTES])
+{
+    const char *runtime = getenv("RUNTIME_DIRECTORY"), *xdg = getenv("XDG_RUNTIME_DIR");
+    const char *dir = runtime != NULL ? runtime
+                      : getuid() == 0 ? "/var/run"
+                      : xdg != NULL   ? xdg
+                                      : "/tmp";
+    snprintf(out, EAL_DIR_BYTES, "%s/dpdk", dir);
+}
+
+static void remove_dir(int parent, const char *name)
+{
+    const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (d == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(d)) != NULL;)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            unlinkat(fd, e->d_name, 0);
+    closedir(d);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+// lock_of: the descriptor of NAME's lock file, locked; -1 with errno EWOULDBLOCK: its owner lives;
+// ENOENT: not a directory of ours.
+static int lock_of(int parent, const char *name, int flags)
+{
+    char path[EAL_DIR_BYTES];
+    if (snprintf(path, sizeof(path), "%s/%s", name, LOCK_FILE) >= (int)sizeof(path)) {
+        errno = ENOENT;
+        return -1;
+    }
+    const int fd = openat(parent, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static void remove_huge_files(const char *prefix, const char *huge_dir)
+{
+    static const uint64_t page_bytes[] = {2u << 20, 1u << 30};
+    struct hugepages pages;
+    for (unsigned i = 0; i < ARRAY_LEN(page_bytes); i++)
+        if (hugepages_read(page_bytes[i], &pages)) {
+            hugefiles_remove(pages.mount, prefix);
+            hugepages_prefer(&pages, huge_dir);
+            hugefiles_remove(pages.mount, prefix);
+        }
+}
+
+static unsigned remove_dead(int parent, const char *own, const char *huge_dir)
+{
+    unsigned n = 0;
+    DIR *d = fdopendir(dup(parent));
+    if (d == NULL)
+        return 0;
+    rewinddir(d);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.' || strcmp(e->d_name, own) == 0)
+            continue;
+        const int fd = lock_of(parent, e->d_name, 0);
+        if (fd < 0)
+            continue;
+        remove_huge_files(e->d_name, huge_dir);
+        remove_dir(parent, e->d_name);
+        close(fd);
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static long owner_pid(int parent, const char *name)
+{
+    char path[EAL_DIR_BYTES], pid[24] = "";
+    snprintf(path, sizeof(path), "%s/%s", name, LOCK_FILE);
+    const int fd = openat(parent, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    const ssize_t n = read(fd, pid, sizeof(pid) - 1);
+    close(fd);
+    return n > 0 ? strtol(pid, NULL, 10) : 0;
+}
+
+int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const char *huge_dir,
+                 struct err *err)
+{
+    *d = (struct eal_dir){.lock_fd = -1};
+    mkdir(root, 0700);
+    const int parent = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return 0;
+    // One process at a time makes its lock file or looks at those of others.
+    flock(parent, LOCK_EX);
+    mkdirat(parent, prefix, 0700);
+    d->lock_fd = lock_of(parent, prefix, O_CREAT);
+    const bool taken = d->lock_fd < 0 && errno == EWOULDBLOCK;
+    if (taken)
+        err_set(err, "%s/%s: in use by the running process %ld: stop it or choose another name",
+                root, prefix, owner_pid(parent, prefix));
+    if (d->lock_fd >= 0) {
+        snprintf(d->path, sizeof(d->path), "%s/%s", root, prefix);
+        if (ftruncate(d->lock_fd, 0) == 0)
+            dprintf(d->lock_fd, "%ld\n", (long)getpid());
+        d->removed = remove_dead(parent, prefix, huge_dir);
+    }
+    close(parent);
+    return taken ? -1 : 0;
+}
+
+void eal_dir_close(struct eal_dir *d)
+{
+    if (d->path[0] == '\0')
+        return;
+    remove_dir(AT_FDCWD, d->path);
+    close(d->lock_fd);
+    d->path[0] = '\0';
+}
