@@ -19,7 +19,6 @@
 
 enum {
     PATH_BYTES = HUGEDIR_PATH_BYTES + HUGEDIR_NAME_BYTES + 16,
-    DIR_TRIES = 100,  // each time its last user has just removed it
 };
 
 static const char MOUNT_SOURCE[] = "c10m";
@@ -65,27 +64,14 @@ static void remove_dirs(const char *dir, unsigned made)
         *strrchr(path, '/') = '\0';
 }
 
-// same_file: path still names what fd has open.
-static bool same_file(int fd, const char *path)
+// enter: the lock under which any of us comes, mounts or goes: on "/", because directories above
+// DIR are made and removed as well. -1: it cannot be had.
+static int enter(void)
 {
-    struct stat by_fd, by_path;
-    return fstat(fd, &by_fd) == 0 && stat(path, &by_path) == 0 && by_fd.st_ino == by_path.st_ino &&
-           by_fd.st_dev == by_path.st_dev;
-}
-
-// enter: DIR locked, -1 when it is not there (ENOENT) or cannot be had.
-static int enter(const char *dir)
-{
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
+    const int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
         ;
-    if (same_file(fd, dir))
-        return fd;
-    close(fd);
-    errno = ENOENT;
-    return -1;
+    return fd;
 }
 
 static unsigned made_read(const char *dir)
@@ -113,29 +99,22 @@ static void made_write(const char *dir, unsigned n)
     fclose(f);
 }
 
-// enter_made: DIR made, if need be, and locked.
-static int enter_made(const char *dir)
+// make: DIR, and how much of it was not there, for the last one out.
+static int make(const char *dir)
 {
-    int fd = -1;
     unsigned made = 0;
-    for (int i = 0; i < DIR_TRIES && fd < 0; i++) {
-        if (make_dirs(dir, &made) != 0) {
-            const int why = errno;
-            remove_dirs(dir, made);
-            errno = why;
-            return -1;
-        }
-        fd = enter(dir);
-        if (fd < 0 && errno != ENOENT)
-            return -1;
+    if (make_dirs(dir, &made) != 0) {
+        const int why = errno;
+        remove_dirs(dir, made);
+        errno = why;
+        return -1;
     }
-    if (fd >= 0 && made > 0)
+    if (made > 0)
         made_write(dir, made);
-    return fd;
+    return 0;
 }
 
-// try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. DIR is
-// locked.
+// try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. Entered.
 static int try_lock(const char *path, int flags)
 {
     const int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
@@ -260,7 +239,7 @@ static void remove_all(const char *dir)
     remove_dirs(dir, made);
 }
 
-// leave: DIR is locked.
+// leave: entered.
 static void leave(struct hugedir *d)
 {
     char path[PATH_BYTES];
@@ -291,9 +270,13 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
     snprintf(d->dir, sizeof(d->dir), "%s", dir);
     snprintf(d->name, sizeof(d->name), "%s", name);
     unsigned living;
-    const int fd = enter_made(dir);
-    if (fd < 0)
-        return err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
+    const int fd = enter();
+    if (fd < 0 || make(dir) != 0) {
+        err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
     d->removed = remove_dead(dir, &living);
     const int rc = take_lock(d, e);
     if (rc != 0)
@@ -329,7 +312,7 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
 {
     char path[PATH_BYTES];
     struct statfs s;
-    const int dir_fd = enter(d->dir);
+    const int dir_fd = enter();
     if (dir_fd < 0)
         return err_set(e, "%s: %s", d->dir, strerror(errno));
     const int mounted = mount_size(d, page_bytes, e);
@@ -350,7 +333,7 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
 
 void hugedir_close(struct hugedir *d)
 {
-    const int fd = enter(d->dir);
+    const int fd = enter();
     if (fd < 0)
         return;
     leave(d);

@@ -10,7 +10,7 @@
 
 enum { HUGEDIR_PATH_BYTES = 256, HUGEDIR_NAME_BYTES = 64 };
 
-// DIR itself is locked (flock) while somebody comes, mounts or goes, for a few system calls.
+// "/" is locked (flock) while one of us comes, mounts or goes, for a few system calls.
 
 struct hugedir {
     char dir[HUGEDIR_PATH_BYTES];
