@@ -21,6 +21,7 @@ enum {
     PATH_BYTES = HUGEDIR_PATH_BYTES + HUGEDIR_NAME_BYTES + 16,
 };
 
+static const char LOCK_FILE[] = "/run/lock/c10m.lock";
 static const char MOUNT_SOURCE[] = "c10m";
 static const char MADE_FILE[] = "/.made";
 static const char LOCK_SUFFIX[] = ".lock";
@@ -64,13 +65,39 @@ static void remove_dirs(const char *dir, unsigned made)
         *strrchr(path, '/') = '\0';
 }
 
-// enter: the lock under which any of us comes, mounts or goes: on "/", because directories above
-// DIR are made and removed as well. -1: it cannot be had.
+// is_ours: nobody but root, or this user, can open or lock the file.
+static bool is_ours(const struct stat *s)
+{
+    return S_ISREG(s->st_mode) && s->st_uid == geteuid() && (s->st_mode & 077) == 0;
+}
+
+// lock_open: -1 with errno EEXIST: somebody else's file is there and could not be removed.
+static int lock_open(void)
+{
+    struct stat s;
+    // /run/lock may be writable by all: what another user put there goes, or he could stop a start.
+    if (lstat(LOCK_FILE, &s) == 0 && !is_ours(&s))
+        remove(LOCK_FILE);
+    const int fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(&s)))
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+// enter: the lock under which any of us comes, mounts or goes: one for all DIR, because directories
+// above DIR are made and removed as well. -1: it cannot be had.
 static int enter(void)
 {
-    const int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        ;
+    const int fd = lock_open();
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0)
+        if (errno != EINTR) {
+            const int why = errno;
+            close(fd);
+            errno = why;
+            return -1;
+        }
     return fd;
 }
 
@@ -271,10 +298,11 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
     snprintf(d->name, sizeof(d->name), "%s", name);
     unsigned living;
     const int fd = enter();
-    if (fd < 0 || make(dir) != 0) {
+    if (fd < 0)
+        return err_set(e, "%s: %s: hugepages need root", LOCK_FILE, strerror(errno));
+    if (make(dir) != 0) {
         err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
-        if (fd >= 0)
-            close(fd);
+        close(fd);
         return -1;
     }
     d->removed = remove_dead(dir, &living);
@@ -314,7 +342,7 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     struct statfs s;
     const int dir_fd = enter();
     if (dir_fd < 0)
-        return err_set(e, "%s: %s", d->dir, strerror(errno));
+        return err_set(e, "%s: %s: hugepages need root", LOCK_FILE, strerror(errno));
     const int mounted = mount_size(d, page_bytes, e);
     close(dir_fd);
     if (mounted != 0)

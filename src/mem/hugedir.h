@@ -10,7 +10,8 @@
 
 enum { HUGEDIR_PATH_BYTES = 256, HUGEDIR_NAME_BYTES = 64 };
 
-// "/" is locked (flock) while one of us comes, mounts or goes, for a few system calls.
+// /run/lock/c10m.lock (0600, never removed) is locked while one of us comes, mounts or goes, for a
+// few system calls: root alone can open it.
 
 struct hugedir {
     char dir[HUGEDIR_PATH_BYTES];

@@ -3,17 +3,21 @@
 // skipped.
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "mem/arena.h"
+#include "mem/hugedir.h"
 #include "mem/ledger.h"
 
 enum { TEST_PAGES = 8 };
@@ -430,6 +434,31 @@ static void directory_that_was_there_stays(void **state)
     assert_int_equal(rmdir(in_root("j")), 0);
 }
 
+// opens_the_lock_as_nobody: 0 if that is refused.
+static int opens_the_lock_as_nobody(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setgid(65534) != 0 || setuid(65534) != 0)
+            _exit(2);
+        _exit(open("/run/lock/c10m.lock", O_RDONLY) >= 0 || errno != EACCES);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void no_other_user_can_hold_the_lock_of_a_start(void **state)
+{
+    struct hugedir d;
+    struct err e = {0};
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(hugedir_open(&d, in_root("locked"), "one", &e), 0);
+    hugedir_close(&d);
+    assert_int_equal(opens_the_lock_as_nobody(), 0);
+}
+
 static void owners_that_come_and_go_at_once_leave_nothing(void **state)
 {
     need_pages();
@@ -496,9 +525,21 @@ static void files_of_killed_processes_of_any_name_are_removed(void **state)
     assert_gone(in_root("e"));
 }
 
-static void directory_without_the_right_to_mount_is_an_error_that_says_so(void **state)
+// give_up: root without the right to mount, or nobody.
+static bool give_up(bool root_still)
 {
-    need_pages();
+    struct __user_cap_header_struct h = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct c[2];
+    if (!root_still)
+        return setuid(65534) == 0;
+    if (syscall(SYS_capget, &h, c) != 0)
+        return false;
+    c[0].effective &= ~(1U << CAP_SYS_ADMIN);
+    return syscall(SYS_capset, &h, c) == 0;
+}
+
+static void assert_refused(bool root_still, const char *why)
+{
     int status;
     const char *dir = in_root("f");
     assert_int_equal(mkdir(dir, 0777), 0);
@@ -507,13 +548,25 @@ static void directory_without_the_right_to_mount_is_an_error_that_says_so(void *
     if (pid == 0) {
         struct err e;
         const struct arena_params p = {dir, "srv", PAGES_2M, 1, 0, -1};
-        if (setuid(65534) != 0)
+        if (!give_up(root_still))
             _exit(2);
-        _exit(arena_open(&p, &e) == NULL && strstr(e.text, "as root: mount") != NULL ? 0 : 1);
+        _exit(arena_open(&p, &e) == NULL && strstr(e.text, why) != NULL ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(rmdir(dir), 0);
+}
+
+static void directory_without_the_right_to_mount_is_an_error_that_says_so(void **state)
+{
+    need_pages();
+    assert_refused(true, "as root: mount");
+}
+
+static void user_who_is_not_root_is_told_that_hugepages_need_root(void **state)
+{
+    need_pages();
+    assert_refused(false, "hugepages need root");
 }
 
 static void mount_of_somebody_else_is_used_and_left(void **state)
@@ -553,7 +606,9 @@ int main(void)
         cmocka_unit_test(killed_owner_does_not_keep_the_mount),
         cmocka_unit_test(directory_that_was_there_stays),
         cmocka_unit_test(owners_that_come_and_go_at_once_leave_nothing),
+        cmocka_unit_test(no_other_user_can_hold_the_lock_of_a_start),
         cmocka_unit_test(directory_without_the_right_to_mount_is_an_error_that_says_so),
+        cmocka_unit_test(user_who_is_not_root_is_told_that_hugepages_need_root),
         cmocka_unit_test(mount_of_somebody_else_is_used_and_left),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
