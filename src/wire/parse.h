@@ -78,7 +78,7 @@ static inline bool wire_tcp4_verify(const uint8_t *frame, uint32_t tcp_len)
     // Pseudo header: both addresses lie together; then protocol and length.
     const uint8_t *tcp = frame + TCP4_OFF;
     const uint64_t rest =
-        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)(__builtin_bswap32(tcp_len) >> 16);
+        (uint64_t)load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (__builtin_bswap32(tcp_len) >> 16);
     uint64_t sum = cksum_plus(load_raw64(frame + ETH_BYTES + 12), load_raw64(tcp));
     sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
     if (tcp_len != TCP_BYTES)
@@ -93,7 +93,7 @@ static inline bool wire_ip4_tcp4_right(const uint8_t *frame, uint32_t tcp_len)
     const uint64_t addresses = load_raw64(ip + 12), lows = 0x0000ffff0000ffff;
     const uint64_t head = cksum_plus(cksum_plus(addresses, load_raw64(ip)), load_raw32(ip + 8));
     const uint64_t rest =
-        load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (uint64_t)(__builtin_bswap32(tcp_len) >> 16);
+        (uint64_t)load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (__builtin_bswap32(tcp_len) >> 16);
     uint64_t sum = cksum_plus(addresses, load_raw64(tcp));
     sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
     if (tcp_len != TCP_BYTES)

@@ -626,6 +626,25 @@ static void arp_reply_is_built(void **state)
     free(want);
 }
 
+// An urgent pointer of all ones carries out of the 32 bits that it shares with the checksum.
+static void the_common_check_agrees_with_the_general_one_at_any_urgent_pointer(void **state)
+{
+    uint8_t f[TCP4_DATA_OFF] = {[12] = 8, [14] = 0x45, [17] = 40, [23] = IP_PROTO_TCP, [46] = 0x50};
+    struct wire_ip4 ip;
+    struct seg_in s;
+    f[35] = f[37] = 1;
+    store_raw16(f + 24, (uint16_t)~cksum_fold(cksum_add(0, f + 14, IP4_BYTES)));
+    f[52] = f[53] = 0xff;
+    for (uint32_t seq = 0; seq <= UINT16_MAX; seq++) {
+        store_raw16(f + 38, (uint16_t)seq);
+        store_raw16(f + 50, 0xfffe);
+        assert_int_equal(wire_parse_ip4(f, sizeof(f), true, &ip), DROP_NONE);
+        const bool right = wire_parse_tcp(f, &ip, true, &s) == DROP_NONE;
+        assert_int_equal(wire_tcp4_verify(f, TCP_BYTES), right);
+        assert_int_equal(wire_ip4_tcp4_right(f, TCP_BYTES), right);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -656,6 +675,7 @@ int main(void)
         cmocka_unit_test(random_segments_verify),
         cmocka_unit_test(echo_reply_is_the_request_turned_round),
         cmocka_unit_test(arp_reply_is_built),
+        cmocka_unit_test(the_common_check_agrees_with_the_general_one_at_any_urgent_pointer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
