@@ -212,7 +212,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
 
 static int init_worker(struct server *s, unsigned id, struct err *err)
 {
-    uint8_t *mem[REGION_COUNT];
+    uint8_t *mem[REGION_COUNT] = {NULL};
     if (carve(s, id, mem, err) != 0)
         return -1;
     struct worker *w = (struct worker *)mem[REGION_WORKER];
