@@ -11,15 +11,19 @@ undo() { UNDO+=("$(printf '%q ' "$@")"); }
 undo_all() {
     local status=$? i
     trap - EXIT
-    trap '' INT TERM  # a second signal does not cut the undoing short
+    trap '' INT TERM HUP  # a second Ctrl-C must not leave half of it
     for ((i = ${#UNDO[@]} - 1; i >= 0; i--)); do
         eval "${UNDO[i]}" || true
     done
     exit "$status"
 }
+take_signals() {
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
 trap undo_all EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+take_signals
 
 need_root() {
     [ "$(id -u)" = 0 ] || { echo "$0: needs root (hugepages, network interfaces): sudo $0" >&2; exit 1; }
@@ -40,17 +44,36 @@ install_packages() {
 
 HUGE=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 
-# add_hugepages N: N free 2 MiB pages more than before, given back at exit.
-add_hugepages() {
-    local before after
-    before=$(cat $HUGE)
-    say "hugepages: $before of 2 MiB now, $1 more until the end"
-    echo 3 >/proc/sys/vm/drop_caches
-    echo 1 >/proc/sys/vm/compact_memory 2>/dev/null || true
-    echo $((before + $1)) >$HUGE
-    after=$(cat $HUGE)
-    undo drop_hugepages $((after - before))
-    [ "$after" -ge $((before + $1)) ] || { echo "only $((after - before)) of $1 pages could be had" >&2; return 1; }
+# change_hugepages N: N pages more, or -N fewer; one script at a time. Prints by how many it changed.
+change_hugepages() {
+    local before
+    (
+        flock 8
+        before=$(cat $HUGE)
+        echo $((before + $1)) >$HUGE
+        echo $(($(cat $HUGE) - before))
+    ) 8>/run/lock/c10m-hugepages.lock
 }
 
-drop_hugepages() { echo $(($(cat $HUGE) - $1)) >$HUGE; }
+# add_hugepages N: N free 2 MiB pages more than before, given back at exit. Where memory is in pieces
+# the page cache goes first.
+add_hugepages() {
+    local got
+    say "hugepages: $(cat $HUGE) of 2 MiB now, $1 more until the end"
+    trap '' INT TERM HUP  # between taking pages and noting that they are to be given back
+    got=$(change_hugepages "$1")
+    if [ "$got" -lt "$1" ]; then
+        say "hugepages: $got of $1 so far; dropping the page cache and compacting memory for the others"
+        echo 3 >/proc/sys/vm/drop_caches
+        echo 1 >/proc/sys/vm/compact_memory 2>/dev/null || true
+        got=$((got + $(change_hugepages $(($1 - got)))))
+    fi
+    undo drop_hugepages "$got"
+    take_signals
+    [ "$got" = "$1" ] || { echo "only $got of $1 pages could be had" >&2; return 1; }
+}
+
+drop_hugepages() {
+    change_hugepages -"$1" >/dev/null
+    say "hugepages: $1 given back, $(cat $HUGE) left"
+}

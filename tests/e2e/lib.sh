@@ -73,7 +73,8 @@ CONF
 
 start_server() {
     : >"$TMP/log"
-    nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" "$@" >"$TMP/log" 2>&1 &
+    # The server dies with this script, whatever ends it.
+    setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" "$@" >"$TMP/log" 2>&1 &
     SERVER=$!
     local i
     for ((i = 0; i < 100; i++)); do
