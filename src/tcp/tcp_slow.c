@@ -282,7 +282,8 @@ static void step_fin(struct tcp *t, struct block *b, uint32_t ix, const struct s
 static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                      struct tcp_verdict *v)
 {
-    const bool ack_ok = (s->flags & SEG_ACK) && s->ack == b->iss + 1;
+    // SND.UNA < SEG.ACK =< SND.NXT: only a SYN that has left can be acknowledged.
+    const bool ack_ok = (s->flags & SEG_ACK) && b->snd_max != b->iss && s->ack == b->snd_max;
     if ((s->flags & SEG_ACK) && !ack_ok) {  // first: the ACK bit
         if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
             v->drop = DROP_tcp_unacceptable;

@@ -107,6 +107,29 @@ static void active_opens_keep_alive_too(void **state)
     raw_free(r, true);
 }
 
+static void a_syn_that_has_not_left_is_not_acknowledged_by_a_guess(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.out_room = 0;
+    end_connect(&r->e, 0x0a000002, 80);
+    raw_turn(r, 1);
+    const struct block *b = raw_block(r);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_seg(r, SEG_SYN | SEG_ACK, r->seq, b->iss + 1, 0, 0)->key = b->key;
+    raw_turn(r, 1);
+    assert_int_equal(b->state, TCP_SYN_SENT);
+    assert_int_equal(b->snd_una, b->iss);
+    r->e.out_room = TCP_OUT_MAX;
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN);
+    raw_seg(r, SEG_SYN | SEG_ACK, r->seq, b->iss + 1, 0, 0)->key = b->key;
+    raw_turn(r, 1);
+    assert_int_equal(b->state, TCP_ESTABLISHED);
+    raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0)->key = b->key;
+    raw_turn(r, 1);
+    raw_free(r, true);
+}
+
 static void an_abort_ends_a_connection_with_unread_data_in_closed(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -853,6 +876,7 @@ int main(void)
         T(fin_wait_2_is_silent),
         T(an_idle_peer_that_answers_probes_lives),
         T(active_opens_keep_alive_too),
+        T(a_syn_that_has_not_left_is_not_acknowledged_by_a_guess),
         T(an_abort_ends_a_connection_with_unread_data_in_closed),
         T(unread_data_after_the_close_wakes_nobody),
         T(acknowledgements_carry_the_highest_sequence_number_after_a_timeout),
