@@ -57,7 +57,8 @@
     X(tcp_ooo_limit, rx, "out-of-order data over its limit or without a buffer")                   \
     X(tcp_buffer, rx, "in-order data that found no buffer: not acknowledged")                      \
     X(syn_table_full, rx, "SYN without room for a SYN-RECEIVED record or in the flow table")       \
-    X(syn_backlog, rx, "SYN for a service at its connection limit or draining")                    \
+    X(service_connections, rx, "opening of a connection to a service at limit_connections")        \
+    X(source_connections, rx, "opening of a connection by an address at source_connections")       \
     X(block_pool_empty, rx, "handshake completed but no connection block left")                    \
     X(ext_pool_empty, rx, "extension record needed, none left")                                    \
     X(time_wait, rx, "segment for a connection in TIME-WAIT, not answered")                        \

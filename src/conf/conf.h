@@ -27,7 +27,7 @@ enum {
     CONF_ADDRESSES_MAX = 8,
     CONF_NEIGHBORS_MAX = 16,
     CONF_QUEUES_MAX = 16,
-    CONF_PARAM_TEXT_BYTES = 2560,  // 28 keys of 40 bytes, 4 paths of 255, name and app
+    CONF_PARAM_TEXT_BYTES = 2816,  // 34 keys of 40 bytes, 4 paths of 255, name and app
     CONF_ERRORS_SHOWN = 100,
 };
 
@@ -134,6 +134,7 @@ struct conf_service {
     struct conf_tcp_ports port;
     uint32_t address;                      // host order, 0: all local addresses
     uint32_t limit_connections;            // 0: no limit but [memory] connections
+    uint32_t source_connections;           // of one address; 0: no limit
     uint32_t send_buffer, receive_buffer;  // bytes per connection
     uint32_t keepalive_ms;                 // 0: off
     bool nodelay;

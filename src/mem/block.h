@@ -86,7 +86,8 @@ struct block {
     uint16_t generation;  // counts the lives of this block
     uint8_t close_why;    // enum c10m_close, told by `close`
     uint8_t retries;      // retransmissions of the oldest segment
-    uint32_t spare[2];
+    uint32_t source;      // place in the table of sources; 0: not counted there
+    uint32_t spare;
 
     // line 3
     uint8_t app[64];

@@ -47,6 +47,7 @@
     X(connections_now, "connections in ESTABLISHED or closing")                                    \
     X(syn_received, "SYN segments received for a service")                                         \
     X(syn_records_now, "half-open connections")                                                    \
+    X(sources_now, "addresses with connections to a service that has source_connections")          \
     X(challenge_acks, "ACKs in answer to what looks forged (RFC 5961)")                            \
     X(ext_records_missed, "times that no extension record was left")                               \
     X(icmp_opens_ended, "active opens that a hard ICMP error ended")                               \

@@ -15,6 +15,7 @@
 #include "base/drops.h"
 #include "base/siphash.h"
 #include "flow/flow_table.h"
+#include "flow/sources.h"
 #include "flow/wheel.h"
 #include "mem/block.h"
 #include "mem/buf.h"
@@ -78,6 +79,7 @@ struct tcp_service {
     uint32_t keepalive_ms;  // 0: off
     uint32_t connections_max;
     uint32_t connections;  // now
+    uint32_t source_max;   // connections that one address may have; 0: no limit
 };
 
 enum { TCP_SERVICES_MAX = 32 };
@@ -131,6 +133,7 @@ struct tcp {
     struct tcp_config cfg;
     uint32_t n_services;
     struct tcp_service services[TCP_SERVICES_MAX];
+    struct sources *sources;  // NULL: no service has a source_max
 };
 
 // tcp_config_default: the values of config/default.conf's [tcp].

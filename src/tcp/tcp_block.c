@@ -124,6 +124,11 @@ void tcp_free(struct tcp *t, uint32_t ix)
         *e = (struct ext){.ooo_head = BUF_NONE};
         tcp_ext_release(t, b);
     }
+    if (unlikely(b->source != SOURCE_NONE)) {
+        sources_leave(t->sources, b->source);
+        b->source = SOURCE_NONE;
+        t->stats->c.sources_now = sources_now(t->sources);
+    }
     tcp_set_state(b, STEP_RELEASE);
     b->flags &= BF_DIRTY;
     t->services[b->service].connections--;

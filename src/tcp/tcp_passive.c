@@ -44,16 +44,28 @@ static void syn_record_remove(struct tcp *t, uint32_t ix)
     syn_record_free(t, ix);
 }
 
+// Why no connection to the service may be opened from `from` now, or DROP_NONE. Asked at the SYN,
+// and again when the handshake is done: half-open ones do not count, for anyone can make those in
+// another's name.
+static enum drop_reason refused(const struct tcp *t, int service, const struct flow_key *from)
+{
+    const struct tcp_service *sv = &t->services[service];
+    if (sv->draining || sv->connections >= sv->connections_max)
+        return DROP_service_connections;
+    if (sv->source_max != 0 &&
+        sources_count(t->sources, ip_to_v4(&from->remote), (uint8_t)service) >= sv->source_max)
+        return DROP_source_connections;
+    return DROP_NONE;
+}
+
 // RFC 9293 3.10.7.2, second: the SYN; iss is our initial sequence number.
 static void listen_input(struct tcp *t, int service, const struct seg_in *s, uint32_t iss,
                          struct tcp_verdict *v)
 {
-    const struct tcp_service *sv = &t->services[service];
     t->stats->c.syn_received++;
-    if (sv->draining || sv->connections >= sv->connections_max) {
-        v->drop = DROP_syn_backlog;
+    v->drop = refused(t, service, &s->key);
+    if (v->drop != DROP_NONE)
         return;
-    }
     v->drop = DROP_syn_table_full;
     const uint32_t ix = index_pool_get(t->syn_pool);
     if (ix == INDEX_NONE)
@@ -132,6 +144,10 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
     if (b->keepalive_ms != 0)
         tcp_set_far(t, ix);
     t->stats->c.conns_opened_passive++;
+    if (t->services[b->service].source_max != 0) {
+        b->source = sources_enter(t->sources, ip_to_v4(&b->key.remote), b->service);
+        t->stats->c.sources_now = sources_now(t->sources);
+    }
     return ix;
 }
 
@@ -169,6 +185,13 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         v->drop = DROP_tcp_old_timestamp;
         return;
     }
+    v->drop = refused(t, r->service, &r->key);
+    if (v->drop == DROP_source_connections) {  // whoever has too many holds no record either
+        tcp_reply_reset(t, s);
+        syn_record_remove(t, syn_ix);
+    }
+    if (v->drop != DROP_NONE)  // of the service: the handshake waits as long as the record lives
+        return;
     const uint32_t ix = promote(t, syn_ix, s);
     if (ix == BLOCK_NONE) {
         v->drop = DROP_block_pool_empty;

@@ -169,6 +169,8 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->tw_capacity = tw;
     t->exts = (struct ext *)mem[REGION_EXTENSIONS];
     t->ext_pool = index_pool_init(&t->exts[ext], ext);
+    if (mem[REGION_SOURCES] != NULL)
+        t->sources = sources_init(mem[REGION_SOURCES], n, s->secret);
     buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
     t->dirty_head = t->dirty_tail = BLOCK_NONE;
     t->out = w->out;
@@ -176,8 +178,13 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->cfg = p->tcp;
     t->next_port = (uint16_t)s->secret.k0;
     t->n_services = p->n_services;
-    for (unsigned i = 0; i < p->n_services; i++)
-        t->services[i] = p->services[i].tcp;
+    for (unsigned i = 0; i < p->n_services; i++) {
+        struct tcp_service *sv = &t->services[i];
+        *sv = p->services[i].tcp;
+        sv->connections_max = server_share(p, sv->connections_max);
+        if (sv->source_max != 0)
+            sv->source_max = server_share(p, sv->source_max);
+    }
     w->block_count = n;
 }
 

@@ -184,6 +184,7 @@ static int fill_service(struct server_params *p, const struct conf *c,
         .keepalive_ms = cs->keepalive_ms,
         .connections_max =
             cs->limit_connections != 0 ? cs->limit_connections : c->memory.connections,
+        .source_max = cs->source_connections,
     };
     if (cs->address != 0 && sp->tcp.local_ix == UINT16_MAX)
         return err_set(err, "service %s: its address is on no port", cs->name);

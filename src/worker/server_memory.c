@@ -21,6 +21,14 @@ static uint64_t near_bytes(uint32_t connections)
     return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
 }
 
+static bool limits_sources(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (p->services[i].tcp.source_max != 0)
+            return true;
+    return false;
+}
+
 void server_regions(const struct server_params *p, struct region *regions)
 {
     const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
@@ -47,6 +55,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_EXTENSIONS] = {"extensions", "extension records: recovery, out of order", ext,
                                (uint64_t)ext * sizeof(struct ext) + index_pool_footprint(ext),
                                false},
+        [REGION_SOURCES] = {"sources", "connections of each address", n,
+                            limits_sources(p) ? sources_footprint(n) : 0, true},
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
         [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},

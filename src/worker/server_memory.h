@@ -13,6 +13,7 @@ enum region_id {
     REGION_SYN_RECORDS,
     REGION_TIME_WAIT,
     REGION_EXTENSIONS,
+    REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
     REGION_NET,
     REGION_LOG,  // no bytes: there is no log

@@ -808,7 +808,8 @@ static void the_longest_service_fits_its_parameter_text(void **state)
     text_printf(&t,
                 "[memory]\nbuffers=1M\n[port p]\ndriver=ring\naddress=200.200.200.200/24\n"
                 "[service %s]\napp=http\nport=60001,60002,60003,60004,60005,60006,60007,60008\n"
-                "address=200.200.200.200\nlimit_connections=100M\nsend_buffer=1G\n"
+                "address=200.200.200.200\nlimit_connections=100M\nsource_connections=100M\n"
+                "send_buffer=1G\n"
                 "receive_buffer=1G\nkeepalive_ms=86400000\nheader_bytes_max=16384\n"
                 "header_timeout_ms=1073741824\nkeepalive_timeout_ms=1073741824\n"
                 "files_max=16777216\nbytes_max=1024G\nbody_bytes_max=1G\n"

@@ -1,0 +1,30 @@
+// sources.h: how many connections each source address has open to each service, of one worker. A
+// chained hash over places for as many pairs of address and service as there can be connections, so
+// that it is never full. Looked at when a connection opens or closes, never in between.
+//
+//   bucket[hash & mask] -> place -> place -> SOURCE_NONE    place: address, service, connections
+//
+// The hash is keyed: nobody can aim at one chain. One owner.
+#pragma once
+#include "base/base.h"
+#include "base/siphash.h"
+
+enum { SOURCE_NONE = 0 };  // places are numbered from 1: a block that is all zero holds none
+
+struct sources;
+
+// sources_footprint: bytes for connections (at least 1), a multiple of CACHE_LINE. sources_init:
+// places it in mem.
+size_t sources_footprint(uint32_t connections);
+struct sources *sources_init(void *mem, uint32_t connections, struct siphash_key secret);
+
+// sources_count: connections of address v4 to the service.
+uint32_t sources_count(const struct sources *s, uint32_t v4, uint8_t service);
+
+// sources_enter: one more; returns the place, for sources_leave: one fewer. At most `connections`
+// are in.
+uint32_t sources_enter(struct sources *s, uint32_t v4, uint8_t service);
+void sources_leave(struct sources *s, uint32_t place);
+
+// sources_now: pairs of address and service that have a connection.
+uint32_t sources_now(const struct sources *s);

@@ -1,0 +1,192 @@
+// test_limits.c: how many connections a service and one source address may have open.
+#include <stdlib.h>
+
+#include "check.h"
+#include "tcp_pair.h"
+
+enum { ATTACKER = 0x0a000002, OTHER = 0x0a000003, SYNS_MAX = 16 };
+
+// shake: opens as far as `from`'s SYN gets an answer; *ack is what the handshake's end
+// acknowledges.
+static bool half_open(struct raw *r, uint32_t from, uint16_t port, uint32_t *ack)
+{
+    raw_seg(r, SEG_SYN, 100, 0, 0, 0)->key =
+        (struct flow_key){ip_from_v4(from), 0, 0, port, PAIR_PORT};
+    raw_turn(r, 1);
+    if (r->e.tcp.n_out == 0)
+        return false;
+    assert_int_equal(r->e.out[0].flags, SEG_SYN | SEG_ACK);
+    *ack = r->e.out[0].seq + 1;
+    return true;
+}
+
+static void send_from(struct raw *r, uint32_t from, uint16_t port, uint8_t flags, uint32_t ack)
+{
+    raw_seg(r, flags, 101, ack, 0, 0)->key =
+        (struct flow_key){ip_from_v4(from), 0, 0, port, PAIR_PORT};
+    raw_turn(r, 1);
+}
+
+static bool open_from(struct raw *r, uint32_t from, uint16_t port)
+{
+    uint32_t ack;
+    const unsigned opened = r->e.role.opened;
+    if (!half_open(r, from, port, &ack))
+        return false;
+    send_from(r, from, port, SEG_ACK, ack);
+    return r->e.role.opened > opened;
+}
+
+static struct raw *limited(uint32_t service_max, uint32_t source_max)
+{
+    struct raw *r = raw_new(NULL);
+    struct tcp *t = &r->e.tcp;
+    t->services[0].connections_max = service_max;
+    t->services[0].source_max = source_max;
+    if (source_max != 0)
+        t->sources = sources_init(aligned_alloc(CACHE_LINE, sources_footprint(r->e.sizes.blocks)),
+                                  r->e.sizes.blocks, t->secret);
+    return r;
+}
+
+static uint64_t drops(const struct raw *r, enum drop_reason reason)
+{
+    return r->e.stats.drops[reason];
+}
+
+// done: every connection is reset, every half-open one ends in time; nothing is left.
+static void done(struct raw *r)
+{
+    struct tcp *t = &r->e.tcp;
+    for (uint32_t i = 0; i < r->e.sizes.blocks; i++) {
+        if (t->blocks[i].state == TCP_FREE)
+            continue;
+        raw_seg(r, SEG_RST, 101, 0, 0, 0)->key = t->blocks[i].key;
+        raw_turn(r, 1);
+    }
+    for (int i = 0; i < 200000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.sources_now, 0);
+    free(t->sources);
+    raw_free(r, true);
+}
+
+static void an_address_at_its_limit_opens_no_more_and_others_do(void **state)
+{
+    struct raw *r = limited(16, 3);
+    for (uint16_t i = 0; i < 3; i++)
+        assert_true(open_from(r, ATTACKER, (uint16_t)(1000 + i)));
+    for (uint16_t i = 0; i < 5; i++)
+        assert_false(open_from(r, ATTACKER, (uint16_t)(2000 + i)));
+    assert_int_equal(drops(r, DROP_source_connections), 5);
+    assert_true(open_from(r, OTHER, 1000));
+    assert_int_equal(r->e.stats.c.sources_now, 2);
+    done(r);
+}
+
+static void a_place_is_free_again_when_a_connection_ends(void **state)
+{
+    struct raw *r = limited(16, 1);
+    for (uint16_t i = 0; i < 50; i++) {
+        assert_true(open_from(r, ATTACKER, (uint16_t)(1000 + i)));
+        assert_false(open_from(r, ATTACKER, 5000));
+        send_from(r, ATTACKER, (uint16_t)(1000 + i), SEG_RST, 0);
+    }
+    assert_int_equal(drops(r, DROP_source_connections), 50);
+    done(r);
+}
+
+// Handshakes that began below the limit end above it: those are reset, and leave no record.
+static void handshakes_that_end_above_the_limit_are_reset(void **state)
+{
+    struct raw *r = limited(16, 2);
+    uint32_t ack[5];
+    for (uint16_t i = 0; i < 5; i++)
+        assert_true(half_open(r, ATTACKER, (uint16_t)(1000 + i), &ack[i]));
+    for (uint16_t i = 0; i < 5; i++) {
+        send_from(r, ATTACKER, (uint16_t)(1000 + i), SEG_ACK, ack[i]);
+        if (i < 2)
+            continue;
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(r->e.out[0].flags & SEG_RST, SEG_RST);
+        assert_int_equal(r->e.out[0].seq, ack[i]);
+    }
+    assert_int_equal(r->e.role.opened, 2);
+    assert_int_equal(r->e.stats.c.syn_records_now, 0);
+    assert_int_equal(drops(r, DROP_source_connections), 3);
+    done(r);
+}
+
+// SYNs can be sent in anyone's name: they take nothing from his share.
+static void half_open_connections_do_not_count(void **state)
+{
+    struct raw *r = limited(16, 1);
+    uint32_t ack;
+    for (uint16_t i = 0; i < SYNS_MAX - 1; i++)
+        assert_true(half_open(r, OTHER, (uint16_t)(1000 + i), &ack));
+    assert_true(open_from(r, OTHER, 999));
+    done(r);
+}
+
+static void one_services_limit_does_not_count_anothers_connections(void **state)
+{
+    struct raw *r = limited(16, 1);
+    struct tcp *t = &r->e.tcp;
+    t->n_services = 2;
+    t->services[1] = t->services[0];
+    t->services[1].ports[0] = PAIR_PORT + 1;
+    r->e.services[1] = r->e.services[0];
+    assert_true(open_from(r, ATTACKER, 1000));
+    assert_int_equal(sources_count(t->sources, ATTACKER, 0), 1);
+    assert_int_equal(sources_count(t->sources, ATTACKER, 1), 0);
+    raw_seg(r, SEG_SYN, 100, 0, 0, 0)->key =
+        (struct flow_key){ip_from_v4(ATTACKER), 0, 0, 1001, PAIR_PORT + 1};
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    done(r);
+}
+
+static void a_service_at_its_limit_answers_no_syn_and_counts(void **state)
+{
+    struct raw *r = limited(2, 0);
+    assert_true(open_from(r, ATTACKER, 1000));
+    assert_true(open_from(r, OTHER, 1000));
+    assert_false(open_from(r, OTHER, 1001));
+    assert_int_equal(drops(r, DROP_service_connections), 1);
+    send_from(r, ATTACKER, 1000, SEG_RST, 0);
+    assert_true(open_from(r, OTHER, 1001));
+    done(r);
+}
+
+static void a_handshake_that_ends_above_the_services_limit_waits_for_room(void **state)
+{
+    struct raw *r = limited(1, 0);
+    uint32_t a, b;
+    assert_true(half_open(r, ATTACKER, 1000, &a));
+    assert_true(half_open(r, OTHER, 1000, &b));
+    send_from(r, ATTACKER, 1000, SEG_ACK, a);
+    send_from(r, OTHER, 1000, SEG_ACK, b);
+    assert_int_equal(r->e.role.opened, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(drops(r, DROP_service_connections), 1);
+    send_from(r, ATTACKER, 1000, SEG_RST, 0);
+    send_from(r, OTHER, 1000, SEG_ACK, b);
+    assert_int_equal(r->e.role.opened, 2);
+    done(r);
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(an_address_at_its_limit_opens_no_more_and_others_do),
+        T(a_place_is_free_again_when_a_connection_ends),
+        T(handshakes_that_end_above_the_limit_are_reset),
+        T(half_open_connections_do_not_count),
+        T(one_services_limit_does_not_count_anothers_connections),
+        T(a_service_at_its_limit_answers_no_syn_and_counts),
+        T(a_handshake_that_ends_above_the_services_limit_waits_for_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
