@@ -122,6 +122,14 @@ bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t
 // yet. An idle timer asks it whether the connection is idle or still busy with a long answer.
 uint64_t c10m_send_queued(const struct c10m_conn *c);
 
+// c10m_send_taken: bytes that the peer has acknowledged, modulo 2^32 and from an arbitrary start:
+// the difference of two calls is what it took in between.
+uint32_t c10m_send_taken(const struct c10m_conn *c);
+
+// c10m_receive_queued: bytes that were offered before and not consumed, with those behind them; in
+// `data` those just offered are among them, unless nothing was left before: then it is 0.
+uint32_t c10m_receive_queued(const struct c10m_conn *c);
+
 // c10m_shutdown: FIN after all that was queued. More than once does nothing. `data` and `end` go on
 // until the peer's FIN.
 void c10m_shutdown(struct c10m_conn *c);

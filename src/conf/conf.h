@@ -143,6 +143,8 @@ struct conf_service {
     char root[CONF_PATH_BYTES];
     uint32_t header_bytes_max;
     uint32_t header_timeout_ms, keepalive_timeout_ms;
+    uint64_t header_bytes_held;
+    uint32_t write_timeout_ms, write_bytes_min;
     uint32_t body_bytes_max, body_timeout_ms;
     uint32_t holds_max;
     char echo_path[CONF_PATH_BYTES], headers_path[CONF_PATH_BYTES];

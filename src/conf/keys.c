@@ -204,6 +204,17 @@ const struct key conf_keys[] = {
     SIZE(service, header_bytes_max, 256, 16384, HTTP, VALUE("8192", "Longest request header")),
     MS(service, header_timeout_ms, 1, 1 << 30, HTTP,
        VALUE("10000", "Time for a whole request header")),
+    // 16384: the longest header_bytes_max.
+    SIZE(service, header_bytes_held, 16384, 1024 * G, HTTP, ZERO("auto"),
+         VALUE("auto",
+               "Bytes, in buffers of 2 KiB, of headers without their end (over: 503) and of "
+               "what waits behind an answer in work (over: closed after it), per worker. "
+               "auto: half of the buffers, shared among the http services")),
+    MS(service, write_timeout_ms, 1, 1 << 30, HTTP,
+       VALUE("60000",
+             "Time in which a client takes write_bytes_min of an answer, or what is left")),
+    SIZE(service, write_bytes_min, 1, G, HTTP,
+         VALUE("4096", "Bytes that it takes in that time; fewer: reset")),
     MS(service, keepalive_timeout_ms, 1, 1 << 30, HTTP,
        VALUE("60000", "Time that a connection may idle between requests")),
     SIZE(service, body_bytes_max, 1, G, HTTP,

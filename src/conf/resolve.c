@@ -63,10 +63,23 @@ static void resolve_memory(struct conf_memory *m)
         m->extension_records = MIN(n, MAX(n / 64, 16384));
 }
 
+// Half of a worker's buffers stay for answers, and for what is read at once.
+static void resolve_held(struct conf *c)
+{
+    enum { BUFFER_BYTES = 2048, HELD_MIN = 16384 };
+    uint64_t n = 0, half = (uint64_t)c->memory.buffers * BUFFER_BYTES / 2;
+    for (unsigned i = 0; i < c->n_services; i++)
+        n += strcmp(c->services[i].app, "http") == 0;
+    for (unsigned i = 0; i < c->n_services; i++)
+        if (strcmp(c->services[i].app, "http") == 0 && c->services[i].header_bytes_held == 0)
+            c->services[i].header_bytes_held = MAX(half / n, (uint64_t)HELD_MIN);
+}
+
 void resolve_auto(struct load *l)
 {
     resolve_cpu(l);
     resolve_memory(&l->c->memory);
+    resolve_held(l->c);
     for (unsigned i = 0; i < l->c->n_ports; i++)
         if (l->c->ports[i].queues == 0)
             l->c->ports[i].queues = clamp(l->c->cpu.workers.n, 1, CONF_QUEUES_MAX);

@@ -142,6 +142,16 @@ uint64_t c10m_send_queued(const struct c10m_conn *c)
     return b->snd_end - (seq_lt(b->snd_end, b->snd_una) ? b->snd_end : b->snd_una);
 }
 
+uint32_t c10m_send_taken(const struct c10m_conn *c)
+{
+    return c->b->snd_una;
+}
+
+uint32_t c10m_receive_queued(const struct c10m_conn *c)
+{
+    return c->b->rcvq_bytes;
+}
+
 void c10m_shutdown(struct c10m_conn *c)
 {
     tcp_close(c->k->tcp, c->ix);

@@ -307,6 +307,16 @@ uint64_t c10m_send_queued(const struct c10m_conn *c)
     return c->out.len - c->acked;
 }
 
+uint32_t c10m_send_taken(const struct c10m_conn *c)
+{
+    return UINT32_MAX - 500 + (uint32_t)c->acked;
+}
+
+uint32_t c10m_receive_queued(const struct c10m_conn *c)
+{
+    return (uint32_t)c->in.len;
+}
+
 void c10m_shutdown(struct c10m_conn *c)
 {
     c->shut = true;

@@ -798,6 +798,19 @@ static void applications_read_every_key_as_plain_text(void **state)
     assert_string_equal(conf_service_param(&conf_got.services[0], "nodelay"), "on");
 }
 
+static void held_headers_take_half_of_the_buffers_shared_among_the_http_services(void **state)
+{
+    expect("[memory]\nbuffers=1024\n" PORT WEB, "");
+    assert_string_equal(conf_service_param(&conf_got.services[0], "header_bytes_held"), "1048576");
+    expect("[memory]\nbuffers=64\n" PORT WEB "[service b]\napp=http\nport=81\nroot=/srv\n"
+           "[service c]\napp=http\nport=82\nroot=/srv\nheader_bytes_held=1M\nsend_buffer=64K\n"
+           "[service d]\napp=http\nport=83\nroot=/srv\n[service e]\napp=http\nport=84\nroot=/srv\n",
+           "");
+    assert_int_equal(conf_got.services[0].header_bytes_held, 16384);  // the least
+    assert_int_equal(conf_got.services[1].header_bytes_held, 16384);
+    assert_int_equal(conf_got.services[2].header_bytes_held, 1 << 20);
+}
+
 static void the_longest_service_fits_its_parameter_text(void **state)
 {
     struct text t;
@@ -813,7 +826,8 @@ static void the_longest_service_fits_its_parameter_text(void **state)
                 "receive_buffer=1G\nkeepalive_ms=86400000\nheader_bytes_max=16384\n"
                 "header_timeout_ms=1073741824\nkeepalive_timeout_ms=1073741824\n"
                 "files_max=16777216\nbytes_max=1024G\nbody_bytes_max=1G\n"
-                "body_timeout_ms=1073741824\nholds_max=65535\n"
+                "body_timeout_ms=1073741824\nholds_max=65535\nheader_bytes_held=1024G\n"
+                "write_timeout_ms=1073741824\nwrite_bytes_min=1G\n"
                 "access_log_format=combined\n",
                 name);
     static const char *const paths[] = {"root", "echo_path", "headers_path", "access_log"};
@@ -1106,6 +1120,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_service_on_an_address_of_no_port_is_told),
         cmocka_unit_test(buffers_that_cannot_hold_what_is_asked_are_told),
         cmocka_unit_test(applications_read_every_key_as_plain_text),
+        cmocka_unit_test(held_headers_take_half_of_the_buffers_shared_among_the_http_services),
         cmocka_unit_test(the_longest_service_fits_its_parameter_text),
         cmocka_unit_test(all_errors_are_told_in_one_run),
         cmocka_unit_test(more_errors_than_are_shown_are_counted),

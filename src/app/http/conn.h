@@ -18,12 +18,16 @@ enum http_conn_flag {
     HTTP_HEAD_ONLY = 1 << 2,  // the response has no body
     HTTP_KEEP_1_0 = 1 << 3,   // HTTP/1.0 wants to hear that the connection stays
     HTTP_INTERIM = 1 << 4,    // 100 goes first, then the content is read
+    HTTP_CUT = 1 << 5,        // what waits behind this response is thrown away
+    HTTP_WATCHED = 1 << 6,    // taken_seen is c10m_send_taken() when the deadline was set
+    HTTP_RESTED = 1 << 7,     // idle for answered_ms: the deadline is for the rest
 };
 
 struct http_conn {
     uint64_t deadline_us;  // when the present phase has lasted too long
     uint64_t timer_us;     // when the stack's timer comes: not after the deadline; 0: not set
-    uint64_t queued_seen;  // c10m_send_queued() when the deadline was last missed
+    uint32_t taken_seen;   // with HTTP_WATCHED
+    uint16_t held;         // units of header_bytes_held
     struct http_request request;
     uint8_t phase;            // enum http_phase
     uint8_t kind;             // of the response: enum http_kind

@@ -15,12 +15,14 @@
     X(HTTP_N_BODY_TOO_LONG, "content_too_long", "content over body_bytes_max: 413")                \
     X(HTTP_N_REFUSED, "requests_refused", "malformed requests, smuggling among them: 400")         \
     X(HTTP_N_NO_HOLD, "holds_empty", "requests answered 503: holds_max were in work")              \
+    X(HTTP_N_NOT_HELD, "heads_not_held",                                                           \
+      "requests refused or cut for header_bytes_held: 503, or closed after the answer before")     \
     X(HTTP_N_LOG_DROPPED, "log_dropped", "answers without a line in the log: its ring was full")   \
     X(HTTP_N_HEADER_TIMEOUTS, "header_timeouts", "heads not complete in header_timeout_ms: 408")   \
     X(HTTP_N_BODY_TIMEOUTS, "body_timeouts", "content not complete in body_timeout_ms: 408")       \
     X(HTTP_N_IDLE, "idle_closed", "connections without a request closed after the idle time")      \
     X(HTTP_N_STALLED, "stalled_aborted",                                                           \
-      "connections reset: the peer took no byte, or kept them open")
+      "connections reset: not write_bytes_min taken in write_timeout_ms, or kept open")
 
 enum http_counter {
 #define HTTP_COUNTER_NUMBER(number, name, help) number,

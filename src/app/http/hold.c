@@ -6,6 +6,7 @@ struct http_pool {
     _Alignas(64) struct http_hold *holds;
     uint16_t *free;  // numbers of those that are
     uint32_t n_free;
+    uint32_t n_units;  // not taken
 };
 
 static bool pool_init(struct http_pool *p, unsigned holds, size_t buffer_bytes, bool logs)
@@ -28,15 +29,17 @@ static bool pool_init(struct http_pool *p, unsigned holds, size_t buffer_bytes, 
 }
 
 bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes,
-                     bool logs)
+                     bool logs, uint32_t units)
 {
     *p = (struct http_pools){.pools = aligned_alloc(64, workers * sizeof(*p->pools))};
     if (p->pools == NULL)
         return false;
     memset(p->pools, 0, workers * sizeof(*p->pools));
-    for (p->n = 0; p->n < workers;)
+    for (p->n = 0; p->n < workers;) {
+        p->pools[p->n].n_units = units;
         if (!pool_init(&p->pools[p->n++], holds, buffer_bytes, logs))
             return false;
+    }
     return true;
 }
 
@@ -72,4 +75,18 @@ void http_hold_give(struct http_pools *p, unsigned worker, uint16_t hold)
 struct http_hold *http_hold_at(const struct http_pools *p, unsigned worker, uint16_t hold)
 {
     return &p->pools[worker].holds[hold - 1];
+}
+
+bool http_units_take(struct http_pools *p, unsigned worker, uint32_t n)
+{
+    struct http_pool *pool = &p->pools[worker];
+    if (n > pool->n_units)
+        return false;
+    pool->n_units -= n;
+    return true;
+}
+
+void http_units_give(struct http_pools *p, unsigned worker, uint32_t n)
+{
+    p->pools[worker].n_units += n;
 }

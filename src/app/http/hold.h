@@ -9,6 +9,7 @@
 #include "app/http/range.h"
 
 enum {
+    HTTP_UNIT_BYTES = 2048,  // of what clients have queued: the stack keeps it in such buffers
     HTTP_HOLDS_MAX = 65535,
     HTTP_HELD_BYTES_MAX = 1 << 30,  // of all buffers of a worker: they are taken at start
 };
@@ -31,10 +32,10 @@ struct http_pools {
 };
 
 // http_pools_init: `workers` pools of `holds` each (1..HTTP_HOLDS_MAX), with buffer_bytes of room
-// in each, and a log record if `logs`. False: no memory. http_pools_free gives all back, also of
-// zeros.
+// in each, and a log record if `logs`; and of `units` of what is queued. False: no memory.
+// http_pools_free gives all back, also of zeros.
 bool http_pools_init(struct http_pools *p, unsigned workers, unsigned holds, size_t buffer_bytes,
-                     bool logs);
+                     bool logs, uint32_t units);
 void http_pools_free(struct http_pools *p);
 
 // http_hold_take: a hold of this worker's, empty, as a number above 0; 0: all are in use.
@@ -42,3 +43,8 @@ void http_pools_free(struct http_pools *p);
 uint16_t http_hold_take(struct http_pools *p, unsigned worker);
 void http_hold_give(struct http_pools *p, unsigned worker, uint16_t hold);
 struct http_hold *http_hold_at(const struct http_pools *p, unsigned worker, uint16_t hold);
+
+// http_units_take: n units of this worker's; false: so many are not left, and none was taken.
+// http_units_give: and back.
+bool http_units_take(struct http_pools *p, unsigned worker, uint32_t n);
+void http_units_give(struct http_pools *p, unsigned worker, uint32_t n);

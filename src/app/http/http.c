@@ -43,6 +43,15 @@ static void set_deadline(struct c10m_conn *c, struct http_conn *st, uint64_t now
     c10m_set_timer(c, (uint32_t)ms);
 }
 
+// From now on the peer has write_timeout_ms to take write_bytes_min, or all that is queued.
+static void watch(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
+                  uint64_t now_us)
+{
+    st->flags |= HTTP_WATCHED;
+    st->taken_seen = c10m_send_taken(c);
+    set_deadline(c, st, now_us, s->params.write_timeout_ms);
+}
+
 static void start_linger(struct c10m_conn *c, struct http_conn *st, uint64_t now_us)
 {
     c10m_shutdown(c);
@@ -70,6 +79,26 @@ static void give_hold(struct c10m_conn *c, struct http_conn *st, struct http_ser
     st->hold = 0;
 }
 
+// What the connection has queued, in the worker's sum. False: there is no room for it.
+static bool hold_queued(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                        size_t bytes)
+{
+    const size_t units = (bytes + HTTP_UNIT_BYTES - 1) / HTTP_UNIT_BYTES;
+    if (units <= st->held)
+        return true;
+    if (!http_units_take(&s->pools, c10m_worker(c), (uint32_t)units - st->held))
+        return false;
+    st->held = (uint16_t)units;
+    return true;
+}
+
+static void give_queued(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
+{
+    if (__builtin_expect(st->held != 0, 0))
+        http_units_give(&s->pools, c10m_worker(c), st->held);
+    st->held = 0;
+}
+
 static void count_answer(struct c10m_conn *c, const struct http_conn *st,
                          const struct http_service *s)
 {
@@ -95,14 +124,13 @@ static void finish(struct c10m_conn *c, struct http_conn *st, struct http_servic
     }
     count_answer(c, st, s);
     give_hold(c, st, s);
-    st->queued_seen = 0;
-    if (__builtin_expect(st->flags & (HTTP_LAST | HTTP_ENDED), 0)) {
+    if (__builtin_expect(st->flags & (HTTP_LAST | HTTP_ENDED | HTTP_CUT), 0)) {
         start_linger(c, st, now_us);
         return;
     }
     st->phase = HTTP_IDLE;
     st->request = (struct http_request){0};
-    set_deadline(c, st, now_us, s->params.keepalive_timeout_ms);
+    set_deadline(c, st, now_us, s->answered_ms);
 }
 
 // Keeps what the log wants of a request whose answer comes when these bytes are gone.
@@ -152,7 +180,7 @@ static void respond(struct c10m_conn *c, struct http_conn *st, struct http_servi
         return;
     }
     count(c, s, HTTP_N_SHORT, 1);
-    set_deadline(c, st, now_us, s->params.keepalive_timeout_ms);
+    watch(c, st, s, now_us);
 }
 
 static void respond_status(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
@@ -308,6 +336,40 @@ static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct htt
     return done;
 }
 
+// What waits behind a response in work, bytes of it offered: returns how many are thrown away.
+static size_t wait_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                          size_t bytes)
+{
+    if (st->flags & (HTTP_LAST | HTTP_CUT))
+        return bytes;
+    const size_t queued = c10m_receive_queued(c);
+    if (hold_queued(c, st, s, queued > bytes ? queued : bytes))
+        return 0;
+    count(c, s, HTTP_N_NOT_HELD, 1);
+    give_queued(c, st, s);
+    st->flags |= HTTP_CUT;
+    if (st->flags & HTTP_INTERIM)  // that was content which the peer was told to send
+        c10m_abort(c);
+    return bytes;
+}
+
+// The head is not complete: it waits, or there is no room for it.
+static bool wait_for_head(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                          struct http_text head, uint64_t now_us)
+{
+    if (st->phase != HTTP_HEADING) {
+        st->phase = HTTP_HEADING;
+        set_deadline(c, st, now_us, s->params.header_timeout_ms);
+    }
+    if (hold_queued(c, st, s, head.n))
+        return true;
+    count(c, s, HTTP_N_NOT_HELD, 1);
+    give_queued(c, st, s);
+    st->request.at = 0;  // not a head: its fields are not looked at again
+    respond_error(c, st, s, 503, head, now_us);
+    return false;
+}
+
 static void http_open(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
@@ -323,7 +385,7 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         if (__builtin_expect(st->phase == HTTP_LINGER, 0))
             return len;
         if (st->phase == HTTP_SENDING)
-            return st->flags & HTTP_LAST ? len : used;
+            return used + wait_behind(c, st, s, len - used);
         if (__builtin_expect(st->phase == HTTP_READING, 0)) {
             used += read_content(c, st, s, data + used, len - used, now_us);
             continue;
@@ -331,12 +393,10 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         const uint8_t *head = data + used;
         int verdict = http_parse(&st->request, head, len - used, s->params.header_bytes_max);
         if (__builtin_expect(verdict == HTTP_MORE, 0)) {
-            if (st->phase != HTTP_HEADING) {
-                st->phase = HTTP_HEADING;
-                set_deadline(c, st, now_us, s->params.header_timeout_ms);
-            }
-            return used;
+            struct http_text begun = {head, len - used};
+            return wait_for_head(c, st, s, begun, now_us) ? used : len;
         }
+        give_queued(c, st, s);
         if (__builtin_expect(verdict != HTTP_DONE, 0)) {
             st->request.at = 0;  // not a head: its fields are not looked at again
             respond_error(c, st, s, (unsigned)verdict, (struct http_text){head, len - used},
@@ -353,6 +413,7 @@ static void http_end(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
     st->flags |= HTTP_ENDED;
+    give_queued(c, st, service_of(c));
     if (st->phase != HTTP_SENDING && st->phase != HTTP_LINGER)
         start_linger(c, st, c10m_now_us(c));
 }
@@ -363,12 +424,31 @@ static void http_writable(struct c10m_conn *c)
     struct http_service *s = service_of(c);
     if (st->phase != HTTP_SENDING)
         return;
-    if (http_send(c, st, s)) {
-        finish(c, st, s, c10m_now_us(c));
-        c10m_resume(c);  // what waited behind this response
+    if (!http_send(c, st, s))
+        return;
+    finish(c, st, s, c10m_now_us(c));
+    c10m_resume(c);  // what waited behind this response
+}
+
+static bool takes_enough(const struct c10m_conn *c, const struct http_conn *st,
+                         const struct http_service *s)
+{
+    return !(st->flags & HTTP_WATCHED) ||
+           c10m_send_taken(c) - st->taken_seen >= s->params.write_bytes_min;
+}
+
+// Idle for answered_ms, which may be less than the time that it has.
+static void rested(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                   uint64_t now_us)
+{
+    const uint64_t rest_ms = s->params.keepalive_timeout_ms - s->answered_ms;
+    if (st->phase == HTTP_IDLE && rest_ms != 0 && !(st->flags & HTTP_RESTED)) {
+        st->flags |= HTTP_RESTED;
+        set_deadline(c, st, now_us, rest_ms);
         return;
     }
-    set_deadline(c, st, c10m_now_us(c), s->params.keepalive_timeout_ms);
+    count(c, s, HTTP_N_IDLE, 1);
+    start_linger(c, st, now_us);
 }
 
 // The deadline has passed while the phase was the same all along.
@@ -378,18 +458,17 @@ static void expired(struct c10m_conn *c, struct http_conn *st, struct http_servi
     if (st->phase == HTTP_HEADING || st->phase == HTTP_READING) {
         bool heading = st->phase == HTTP_HEADING;
         count(c, s, heading ? HTTP_N_HEADER_TIMEOUTS : HTTP_N_BODY_TIMEOUTS, 1);
+        give_queued(c, st, s);
         respond_error(c, st, s, 408, (struct http_text){NULL, 0}, now_us);
         c10m_resume(c);  // what there is of the head is thrown away
         return;
     }
-    uint64_t queued = c10m_send_queued(c);
-    if (queued != 0 && queued != st->queued_seen) {  // still taking a long answer
-        st->queued_seen = queued;
-        set_deadline(c, st, now_us, s->params.keepalive_timeout_ms);
-    } else if (queued == 0 && (st->phase == HTTP_NEW || st->phase == HTTP_IDLE)) {
-        count(c, s, HTTP_N_IDLE, 1);
-        start_linger(c, st, now_us);
-    } else if (queued != 0 || st->phase == HTTP_SENDING || !(st->flags & HTTP_ENDED)) {
+    const bool queued = c10m_send_queued(c) != 0;
+    if (queued && takes_enough(c, st, s)) {
+        watch(c, st, s, now_us);
+    } else if (!queued && (st->phase == HTTP_NEW || st->phase == HTTP_IDLE)) {
+        rested(c, st, s, now_us);
+    } else if (queued || st->phase == HTTP_SENDING || !(st->flags & HTTP_ENDED)) {
         count(c, s, HTTP_N_STALLED, 1);
         c10m_abort(c);
     }  // else only the last ACK is missing: TCP's own timers see to that
@@ -410,6 +489,7 @@ static void http_close(struct c10m_conn *c, enum c10m_close why)
 {
     (void)why;
     give_hold(c, c10m_state(c), service_of(c));
+    give_queued(c, c10m_state(c), service_of(c));
 }
 
 const struct c10m_app app_http = {

@@ -20,6 +20,10 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
     } rows[] = {
         {"header_bytes_max", &p->header_bytes_max, HTTP_HEAD_BYTES_MIN, HTTP_HEAD_BYTES_MAX, 8192},
         {"header_timeout_ms", &p->header_timeout_ms, 1, 1 << 30, 10000},
+        {"header_bytes_held", &p->header_bytes_held, HTTP_HEAD_BYTES_MAX, UINT64_C(1) << 40,
+         8 << 20},
+        {"write_timeout_ms", &p->write_timeout_ms, 1, 1 << 30, 60000},
+        {"write_bytes_min", &p->write_bytes_min, 1, 1 << 30, 4096},
         {"keepalive_timeout_ms", &p->keepalive_timeout_ms, 1, 1 << 30, 60000},
         {"body_bytes_max", &p->body_bytes_max, 1, 1 << 30, 65536},
         {"body_timeout_ms", &p->body_timeout_ms, 1, 1 << 30, 30000},
@@ -101,7 +105,7 @@ static int make_pools(struct c10m_service *s, struct http_service *service,
         return -1;
     }
     if (http_pools_init(&service->pools, c10m_workers(s), (unsigned)p->holds_max, room,
-                        service->log != NULL))
+                        service->log != NULL, (uint32_t)(p->header_bytes_held / HTTP_UNIT_BYTES)))
         return 0;
     snprintf(err, err_bytes, "no memory for holds_max = %llu of %zu bytes",
              (unsigned long long)p->holds_max, room);
@@ -148,6 +152,9 @@ static int init_service(struct c10m_service *s, struct http_service *service, ch
         open_log(s, service, err, err_bytes) != 0 ||
         make_pools(s, service, &limits, err, err_bytes) != 0)
         return -1;
+    const struct http_params *p = &service->params;
+    service->answered_ms = p->keepalive_timeout_ms < p->write_timeout_ms ? p->keepalive_timeout_ms
+                                                                         : p->write_timeout_ms;
     service->wall_us = wall_clock_us();
     return 0;
 }

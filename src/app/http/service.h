@@ -3,7 +3,16 @@
 //   root                  the directory to serve (site.h); no default
 //   header_bytes_max      longest head of a request: 256..16384, default 8192; over: 414 or 431
 //   header_timeout_ms     from a head's first byte to its last, default 10000; over: 408
-//   keepalive_timeout_ms  without a request, or without taking a byte of an answer, default 60000
+//   header_bytes_held     bytes that clients may have queued at once per worker, counted in units
+//   of
+//                         2048 per connection: of heads without their end (over: 503) and behind an
+//                         answer in work (over: closed after it); default 8 MiB
+//   keepalive_timeout_ms  without a request, default 60000
+//   write_timeout_ms      in which a client takes write_bytes_min bytes of an answer, or all that
+//   is
+//                         left, default 60000; looked at so often: who takes less is reset after
+//                         one to two of them
+//   write_bytes_min       default 4096
 //   body_bytes_max        longest content of a request, default 65536; over: 413
 //   body_timeout_ms       from a head's end to its content's, default 30000; over: 408
 //   holds_max             requests with content, or for several ranges, in work at once per worker,
@@ -19,16 +28,18 @@
 #include "app/http/site.h"
 
 struct http_params {
-    uint64_t header_bytes_max, header_timeout_ms;
+    uint64_t header_bytes_max, header_timeout_ms, header_bytes_held;
     uint64_t body_bytes_max, body_timeout_ms;
     uint64_t keepalive_timeout_ms;
+    uint64_t write_timeout_ms, write_bytes_min;
     uint64_t holds_max;
     uint64_t files_max, bytes_max;
 };
 
 struct http_service {
     struct http_params params;
-    uint64_t wall_us;  // wall clock where c10m_now_us is 0
+    uint64_t answered_ms;  // the shorter of keepalive_timeout_ms and write_timeout_ms
+    uint64_t wall_us;      // wall clock where c10m_now_us is 0
     struct http_site site;
     struct http_pools pools;
     struct http_log *log;  // NULL: none. Workers look at no more than that

@@ -1,0 +1,339 @@
+// Slow clients of the http application: what they may hold, for how long, and how it ends.
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/apps.h"
+#include "unit/check.h"
+#include "unit/fake_stack.h"
+#include "unit/http_answer.h"
+#include "unit/temp_tree.h"
+
+#define HOST     "Host: a\r\n"
+#define GET_ROOT "GET / HTTP/1.1\r\n" HOST "\r\n"
+#define GET_BIG  "GET /big.bin HTTP/1.1\r\n" HOST "\r\n"
+#define PARAMS(...)                                                                                \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        "root", root, __VA_ARGS__, NULL                                                            \
+    }
+
+enum { BIG_BYTES = 300000 };
+
+static char root[TEMP_PATH_BYTES];
+
+static int make_root(void **state)
+{
+    static const struct temp_entry entries[] = {{"index.html", "<p>hello</p>", NULL}};
+    char *big = calloc(1, BIG_BYTES);
+    temp_tree_make(root, entries, 1);
+    temp_tree_file(root, "big.bin", big, BIG_BYTES);
+    free(big);
+    return 0;
+}
+
+static int remove_root(void **state)
+{
+    temp_tree_remove(root);
+    return 0;
+}
+
+static struct c10m_service *serve(const char *const *params)
+{
+    char err[256];
+    struct c10m_service *s = fake_service_new(&app_http, params, err, sizeof(err));
+    if (s == NULL)
+        fail_msg("init: %s", err);
+    return s;
+}
+
+static void feed(struct c10m_conn *c, const char *text)
+{
+    fake_feed(c, text, strlen(text), 0);
+}
+
+static unsigned status(struct c10m_conn *c)
+{
+    size_t at = 0;
+    return next_answer(c, &at, false).status;
+}
+
+static void who_takes_nothing_of_an_answer_is_reset_after_at_most_two_write_times(void **state)
+{
+    struct c10m_service *s =
+        serve(PARAMS("write_timeout_ms", "1000", "keepalive_timeout_ms", "500000"));
+    struct c10m_conn *c = fake_open(s);
+    feed(c, GET_BIG);
+    fake_advance(c, 999);
+    assert_false(c->aborted);
+    fake_advance(c, 1002);
+    assert_true(c->aborted);
+    assert_int_equal(fake_counter(s, "stalled_aborted"), 1);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void who_takes_a_trickle_is_reset_and_who_takes_the_least_rate_is_not(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "1000", "write_bytes_min", "1000"));
+    struct c10m_conn *trickle = fake_open(s), *enough = fake_open(s), *narrow = fake_open(s);
+    narrow->send_room = 50;  // the answer's head does not fit: it is sent in pieces
+    feed(trickle, GET_BIG);
+    feed(enough, GET_BIG);
+    feed(narrow, GET_BIG);
+    for (unsigned i = 0; i < 100; i++) {
+        fake_advance(trickle, 100);
+        fake_ack(trickle, 99);
+        fake_advance(narrow, 100);
+        fake_ack(narrow, 1);
+        fake_advance(enough, 100);
+        fake_ack(enough, 101);
+    }
+    assert_true(trickle->aborted);
+    assert_true(narrow->aborted);
+    assert_false(enough->aborted);
+    assert_int_equal(fake_counter(s, "stalled_aborted"), 2);
+    fake_drain(enough);
+    assert_int_equal(status(enough), 200);
+    fake_close(trickle);
+    fake_close(enough);
+    fake_close(narrow);
+    fake_service_free(s);
+}
+
+static void the_end_of_an_answer_may_be_shorter_than_the_least_rate(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "1000", "write_bytes_min", "100000"));
+    struct c10m_conn *c = fake_open(s);
+    feed(c, GET_BIG);
+    for (unsigned i = 0; i < 3; i++) {
+        fake_advance(c, 999);
+        fake_ack(c, 100000);
+    }
+    fake_advance(c, 999);
+    fake_drain(c);
+    fake_advance(c, 5000);
+    assert_false(c->aborted);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void an_idle_connection_has_its_time_with_a_short_write_time_and_a_long_one(void **state)
+{
+    static const char *const write_ms[] = {"1000", "59999", "60000", "60001", "500000"};
+    for (unsigned i = 0; i < 5; i++) {
+        struct c10m_service *s = serve(PARAMS("write_timeout_ms", write_ms[i]));
+        struct c10m_conn *c = fake_open(s);
+        for (unsigned k = 0; k < 2; k++) {
+            feed(c, GET_ROOT);
+            fake_drain(c);
+            fake_advance(c, 59000);
+            assert_false(c->shut);
+        }
+        fake_advance(c, 1002);
+        assert_true(c->shut);
+        assert_int_equal(fake_counter(s, "idle_closed"), 1);
+        fake_close(c);
+        fake_service_free(s);
+    }
+}
+
+static void who_does_not_take_a_last_answer_is_reset(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "1000"));
+    struct c10m_conn *c = fake_open(s);
+    feed(c, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+    assert_true(c->shut);
+    fake_advance(c, 6002);  // the lingering, and one write time
+    assert_true(c->aborted);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+// 16384 bytes are eight heads of up to 2048.
+static void heads_without_their_end_are_held_up_to_the_limit_then_refused(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
+    struct c10m_conn *c[9];
+    for (unsigned i = 0; i < 9; i++) {
+        c[i] = fake_open(s);
+        feed(c[i], "GET / HTTP/1.1\r\nX: ");
+    }
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(c[i]->out.len, 0);
+    assert_int_equal(status(c[8]), 503);
+    assert_true(c[8]->shut);
+    assert_int_equal(c[8]->in.len, 0);
+    assert_int_equal(fake_counter(s, "heads_not_held"), 1);
+    struct c10m_conn *whole = fake_open(s);
+    feed(whole, GET_ROOT);  // what comes whole is never held
+    assert_int_equal(status(whole), 200);
+    feed(c[0], "a\r\n" HOST "\r\n");
+    assert_int_equal(status(c[0]), 200);
+    fake_close(whole);
+    for (unsigned i = 0; i < 9; i++)
+        fake_close(c[i]);
+    fake_service_free(s);
+}
+
+// Each way in which a held head may end gives back what it held.
+static void what_was_held_is_given_back_however_the_head_ends(void **state)
+{
+    struct c10m_service *s =
+        serve(PARAMS("header_bytes_held", "16384", "header_bytes_max", "16384"));
+    char head[12001];
+    memset(head, 'x', sizeof(head));
+    memcpy(head, "GET / HTTP/1.1\r\nX: ", 19);
+    for (unsigned way = 0; way < 6; way++) {
+        struct c10m_conn *c = fake_open(s), *other = fake_open(s);
+        fake_feed(c, head, 12000, 500);   // six units
+        fake_feed(other, head, 5000, 0);  // three more: one too many
+        assert_int_equal(status(other), 503);
+        switch (way) {
+        case 0:
+            feed(c, "\r\n" HOST "\r\n");
+            assert_int_equal(status(c), 200);
+            break;
+        case 1:
+            fake_advance(c, 10001);
+            assert_int_equal(status(c), 408);
+            break;
+        case 2:
+            feed(c, "\r\n bad\r\n\r\n");
+            assert_int_equal(status(c), 400);
+            break;
+        case 3:
+            fake_feed(c, head, 6000, 0);
+            assert_int_equal(status(c), 431);
+            break;
+        case 4:
+            fake_end(c);
+            break;
+        default:
+            break;  // reset
+        }
+        fake_close(c);
+        fake_close(other);
+    }
+    struct c10m_conn *c = fake_open(s);
+    fake_feed(c, head, 12000, 0);
+    fake_feed(c, head, 4000, 0);  // all of it
+    assert_int_equal(c->out.len, 0);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void a_worker_holds_heads_of_its_own_part_only(void **state)
+{
+    fake_workers(2);
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
+    struct c10m_conn *c[16];
+    for (unsigned i = 0; i < 16; i++) {
+        c[i] = fake_open(s);
+        c[i]->worker = i / 8;
+        feed(c[i], "GET /");
+        assert_int_equal(c[i]->out.len, 0);
+    }
+    for (unsigned i = 0; i < 16; i++)
+        fake_close(c[i]);
+    fake_service_free(s);
+}
+
+// A client that sends requests and takes no answer may not fill the worker's buffers with them.
+static void requests_behind_an_answer_in_work_are_held_up_to_the_limit_then_cut(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
+    struct c10m_conn *c = fake_open_narrow(s, 100), *other = fake_open(s);
+    feed(c, GET_BIG);
+    for (unsigned i = 0; i < 16384 / strlen(GET_ROOT); i++)
+        feed(c, GET_ROOT);
+    assert_in_range(c->in.len, 16000, 16384);
+    feed(other, "GET /");
+    assert_int_equal(status(other), 503);
+    assert_int_equal(fake_counter(s, "heads_not_held"), 1);
+    for (unsigned i = 0; i < 10; i++)
+        feed(c, GET_ROOT);
+    assert_int_equal(c->in.len, 0);
+    assert_int_equal(fake_counter(s, "heads_not_held"), 2);
+    struct c10m_conn *third = fake_open(s);
+    feed(third, "GET /");  // there is room again
+    assert_int_equal(third->out.len, 0);
+    fake_drain(c);
+    assert_int_equal(status(c), 200);
+    assert_true(c->out.len > BIG_BYTES && c->out.len < BIG_BYTES + 1000);
+    assert_true(c->shut);
+    fake_close(c);
+    fake_close(other);
+    fake_close(third);
+    fake_service_free(s);
+}
+
+static void what_waited_behind_an_answer_is_answered_and_given_back(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
+    for (unsigned round = 0; round < 20; round++) {
+        struct c10m_conn *c = fake_open_narrow(s, 100);
+        size_t at = 0;
+        for (unsigned i = 0; i < 50; i++)
+            feed(c, GET_ROOT);
+        fake_drain(c);
+        for (unsigned i = 0; i < 50; i++)
+            assert_int_equal(next_answer(c, &at, false).status, 200);
+        fake_close(c);
+    }
+    assert_int_equal(fake_counter(s, "heads_not_held"), 0);
+    fake_service_free(s);
+}
+
+// Content that the client was told to send, and that nobody can read yet.
+static void content_behind_an_interim_answer_that_does_not_leave_ends_in_a_reset(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384", "echo_path", "/echo"));
+    struct c10m_conn *c = fake_open(s);
+    feed(c, GET_BIG);
+    c->send_room = 10;  // of which nothing is taken
+    feed(c, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 60000\r\n\r\n");
+    for (unsigned i = 0; i < 20 && !c->aborted; i++) {
+        char content[1000] = {0};
+        fake_feed(c, content, sizeof(content), 0);
+    }
+    assert_true(c->aborted);
+    assert_int_equal(fake_counter(s, "heads_not_held"), 1);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void limits_out_of_range_are_refused(void **state)
+{
+    static const char *const bad[][2] = {{"header_bytes_held", "16383"},
+                                         {"write_timeout_ms", "0"},
+                                         {"write_bytes_min", "0"},
+                                         {"write_bytes_min", "1073741825"}};
+    for (unsigned i = 0; i < 4; i++) {
+        char err[256];
+        assert_null(fake_service_new(&app_http, PARAMS(bad[i][0], bad[i][1]), err, sizeof(err)));
+        assert_non_null(strstr(err, bad[i][0]));
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(who_takes_nothing_of_an_answer_is_reset_after_at_most_two_write_times),
+        T(who_takes_a_trickle_is_reset_and_who_takes_the_least_rate_is_not),
+        T(the_end_of_an_answer_may_be_shorter_than_the_least_rate),
+        T(an_idle_connection_has_its_time_with_a_short_write_time_and_a_long_one),
+        T(who_does_not_take_a_last_answer_is_reset),
+        T(heads_without_their_end_are_held_up_to_the_limit_then_refused),
+        T(what_was_held_is_given_back_however_the_head_ends),
+        T(a_worker_holds_heads_of_its_own_part_only),
+        T(requests_behind_an_answer_in_work_are_held_up_to_the_limit_then_cut),
+        T(what_waited_behind_an_answer_is_answered_and_given_back),
+        T(content_behind_an_interim_answer_that_does_not_leave_ends_in_a_reset),
+        T(limits_out_of_range_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}
