@@ -177,25 +177,52 @@ static bool is_neighbor(const struct conf_port *p, uint32_t v4)
     return false;
 }
 
-static void check_gateway(struct load *l, unsigned at)
+// A next hop: another host, that can be asked for its MAC or is known.
+static void check_hop(struct load *l, const struct key *k, unsigned at, uint32_t v4)
 {
-    const struct key *k = KEY_AT(port, gateway);
     const struct conf_port *p = &l->c->ports[at];
-    if (p->gateway == 0 || !key_good(l, k, at))
+    if (!key_good(l, k, at))
         return;
-    if (has_address(p, p->gateway)) {
-        fail_key(l, k, at, "expected another host, got the port's own address %s",
-                 dotted(p->gateway).text);
+    if (has_address(p, v4)) {
+        fail_key(l, k, at, "expected another host, got the port's own address %s", dotted(v4).text);
         return;
     }
-    if (on_link(p, p->gateway) || is_neighbor(p, p->gateway))
+    if (on_link(p, v4) || is_neighbor(p, v4))
         return;
     struct text t;
     text_init(&t, CONF_LINE_BYTES);
     prefixes_print(&p->address, &t);
     fail_key(l, k, at, "expected a host in a prefix of address = %s, or a neighbor, got %s",
-             text_str(&t), dotted(p->gateway).text);
+             text_str(&t), dotted(v4).text);
     text_free(&t);
+}
+
+static void check_gateway(struct load *l, unsigned at)
+{
+    if (l->c->ports[at].gateway != 0)
+        check_hop(l, KEY_AT(port, gateway), at, l->c->ports[at].gateway);
+}
+
+static void check_route(struct load *l, unsigned at, unsigned n)
+{
+    const struct key *k = KEY_AT(port, route);
+    const struct conf_routes *list = &l->c->ports[at].route;
+    const struct conf_prefix *to = &list->at[n].to;
+    const uint32_t first = to->v4 & prefix_mask(to);
+    if (to->v4 != first)
+        fail_key(l, k, at, "expected the first address of the prefix, %s/%u, got %s",
+                 dotted(first).text, to->bits, dotted(to->v4).text);
+    for (unsigned i = 0; i < n && key_good(l, k, at); i++)
+        if (list->at[i].to.v4 == to->v4 && list->at[i].to.bits == to->bits)
+            fail_key(l, k, at, "expected each prefix once, got %s/%u twice", dotted(to->v4).text,
+                     to->bits);
+    check_hop(l, k, at, list->at[n].via);
+}
+
+static void check_routes(struct load *l, unsigned at)
+{
+    for (unsigned i = 0; i < l->c->ports[at].route.n && key_good(l, KEY_AT(port, route), at); i++)
+        check_route(l, at, i);
 }
 
 static void check_neighbors(struct load *l, unsigned at)
@@ -282,7 +309,7 @@ static void check_wraps(struct load *l, unsigned at)
 // A wrapped port has no network of its own: what belongs to the stack is given around it.
 static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
 {
-    const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway),
+    const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway), KEY_AT(port, route),
                                 KEY_AT(port, neighbor)};
     for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
         if (key_given(l, keys[i], at) && key_good(l, keys[i], at))
@@ -314,6 +341,7 @@ void check_ports(struct load *l)
         if (!key_good(l, KEY_AT(port, address), i))
             continue;
         check_gateway(l, i);
+        check_routes(l, i);
         check_neighbors(l, i);
     }
 }

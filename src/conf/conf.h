@@ -26,6 +26,7 @@ enum {
     CONF_SERVICE_PORTS_MAX = 8,
     CONF_ADDRESSES_MAX = 8,
     CONF_NEIGHBORS_MAX = 16,
+    CONF_ROUTES_MAX = 16,
     CONF_QUEUES_MAX = 16,
     CONF_PARAM_TEXT_BYTES = 2816,  // 34 keys of 40 bytes, 4 paths of 255, name and app
     CONF_ERRORS_SHOWN = 100,
@@ -56,6 +57,16 @@ struct conf_neighbor {
 struct conf_neighbors {
     uint32_t n;
     struct conf_neighbor at[CONF_NEIGHBORS_MAX];
+};
+
+struct conf_route {
+    struct conf_prefix to;
+    uint32_t via;  // host order
+};
+
+struct conf_routes {
+    uint32_t n;
+    struct conf_route at[CONF_ROUTES_MAX];
 };
 
 struct conf_tcp_ports {
@@ -116,6 +127,7 @@ struct conf_port {
     struct conf_prefixes address;
     struct conf_prefix host_address;  // tap: of the kernel's side
     uint32_t gateway;                 // host order, 0: none
+    struct conf_routes route;
     struct conf_neighbors neighbor;
     struct mac_addr mac;  // all zero: the driver's choice
     uint32_t mtu;

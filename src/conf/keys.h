@@ -37,6 +37,7 @@ enum key_type {
     KEY_PREFIXES,   // struct conf_prefixes
     KEY_MAC,        // struct mac_addr
     KEY_NEIGHBORS,  // struct conf_neighbors
+    KEY_ROUTES,     // struct conf_routes
     KEY_PORTS,      // struct conf_tcp_ports
     KEY_NAME,       // letters, digits, - and _
     KEY_TEXT,       // no blanks

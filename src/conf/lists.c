@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { ITEM_BYTES = 64 };  // the longest item is a neighbour: 15 + 17 and blanks
+enum { ITEM_BYTES = 64 };  // the longest item is a route: 18 + 3 + 15 and blanks
 
 static const char blanks[] = " \t";
 
@@ -226,6 +226,37 @@ void neighbors_print(const struct conf_neighbors *list, struct text *out)
         put_address(list->at[i].v4, out);
         text_printf(out, " ");
         mac_print(&list->at[i].mac, out);
+    }
+}
+
+// "10.1.0.0/16 via 10.0.0.9".
+static bool route_parse(struct conf_route *r, char *item)
+{
+    char *to = strtok_r(item, blanks, &item), *via = strtok_r(NULL, blanks, &item),
+         *hop = strtok_r(NULL, blanks, &item);
+    return hop != NULL && strtok_r(NULL, blanks, &item) == NULL && strcmp(via, "via") == 0 &&
+           prefix_parse(&r->to, to) && address_parse(&r->via, hop);
+}
+
+bool routes_parse(struct conf_routes *list, const char *text, char got[VALUE_GOT_BYTES])
+{
+    struct conf_routes l = *list;
+    char item[ITEM_BYTES];
+    for (const char *at = text; at != NULL;)
+        if (!next_item(&at, item, got) || l.n == CONF_ROUTES_MAX ||
+            !route_parse(&l.at[l.n++], item))
+            return false;
+    *list = l;
+    return true;
+}
+
+void routes_print(const struct conf_routes *list, struct text *out)
+{
+    for (unsigned i = 0; i < list->n; i++) {
+        text_printf(out, "%s", i == 0 ? "" : ", ");
+        prefix_print(&list->at[i].to, out);
+        text_printf(out, " via ");
+        put_address(list->at[i].via, out);
     }
 }
 

@@ -160,6 +160,8 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
         return mac_parse(field, text);
     case KEY_NEIGHBORS:
         return neighbors_parse(field, text, got);
+    case KEY_ROUTES:
+        return routes_parse(field, text, got);
     case KEY_PORTS:
         return ports_parse(field, text, got);
     case KEY_DRIVER:
@@ -221,6 +223,9 @@ void value_print(const struct key *k, const void *field, struct text *out)
         return;
     case KEY_NEIGHBORS:
         neighbors_print(field, out);
+        return;
+    case KEY_ROUTES:
+        routes_print(field, out);
         return;
     case KEY_PORTS:
         ports_print(field, out);
@@ -318,6 +323,10 @@ void value_expected(const struct key *k, struct text *out)
     case KEY_NEIGHBORS:
         text_printf(out, "at most %d neighbours, ADDRESS MAC, as 10.0.0.1 02:00:00:00:00:01",
                     CONF_NEIGHBORS_MAX);
+        return;
+    case KEY_ROUTES:
+        text_printf(out, "at most %d routes, PREFIX via ADDRESS, as 10.1.0.0/16 via 10.0.0.9",
+                    CONF_ROUTES_MAX);
         return;
     case KEY_PORTS:
         text_printf(out, "at most %d TCP ports from 1 to 65535, as 80, 8080",

@@ -10,7 +10,7 @@
 //     +--- 60 s, unused (REACHABLE)                              +-----------------------+
 //
 // A flood of addresses that never answer takes NET_ARP_PENDING_WAYS entries of each set and as many
-// packets, and replaces only its own kind; the gateway's entry is never replaced.
+// packets, and replaces only its own kind; a gateway's entry is never replaced.
 #include "net/priv.h"
 
 static const struct mac_addr mac_zero, mac_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
@@ -96,7 +96,7 @@ static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pendin
         struct arp_entry *e = &set[w];
         if (arp_state(e) == NET_ARP_FREE) {
             vacant = e;
-        } else if (e->v4_raw == net->gateway_raw) {
+        } else if (route_is_via(net, e->v4_raw)) {
             continue;
         } else if (arp_state(e) == NET_ARP_PENDING) {
             n_pending++;
@@ -278,7 +278,7 @@ static void tick_entry(struct net *net, struct clock_now now, struct arp_entry *
     enum net_arp_state state = arp_state(e);
     if (state == NET_ARP_FREE || time_before(now.ms, e->due_ms))
         return;
-    bool wanted = e->v4_raw == net->gateway_raw || now.ms - e->used_ms < NET_ARP_REACHABLE_MS;
+    bool wanted = now.ms - e->used_ms < NET_ARP_REACHABLE_MS || route_is_via(net, e->v4_raw);
     if (state == NET_ARP_REACHABLE && wanted) {
         entry_set(e, e->v4_raw, arp_word(arp_mac_word(e), NET_ARP_PROBE, 0));
     } else if (state == NET_ARP_REACHABLE || arp_tries(e) >= NET_ARP_TRIES) {
@@ -327,6 +327,7 @@ void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
         tx->pkts[tx->n++] = p;
         net->counters.arp_requests_out++;
     }
-    if (net->gateway_raw != 0)
-        arp_ask(net, now, net->gateway_raw, tx);
+    for (uint32_t i = 0; i < net->n_routes; i++)
+        if (net->routes[i].via_raw != 0)
+            arp_ask(net, now, net->routes[i].via_raw, tx);
 }

@@ -33,27 +33,6 @@ static struct rate rate_init(uint32_t per_s)
     return (struct rate){0, interval_ns, interval_ns * (MAX(per_s / 10, 1u) - 1)};
 }
 
-static uint32_t mask_of(uint8_t prefix_bits)
-{
-    return prefix_bits == 0 ? 0 : UINT32_MAX << (32 - prefix_bits);
-}
-
-static bool on_link(const struct net_config *c, uint32_t v4)
-{
-    for (uint32_t k = 0; k < c->n_locals; k++)
-        if (((v4 ^ c->locals[k].v4) & mask_of(c->locals[k].prefix_bits)) == 0)
-            return true;
-    return false;
-}
-
-static bool is_static(const struct net_config *c, uint32_t v4)
-{
-    for (uint32_t k = 0; k < c->n_statics; k++)
-        if (c->statics[k].v4 == v4)
-            return true;
-    return false;
-}
-
 static bool unicast_v4(uint32_t v4)
 {
     return net_source_top_ok(raw32(v4));
@@ -63,9 +42,6 @@ static bool unicast_mac(const struct mac_addr *mac)
 {
     return (mac->b[0] & 1) == 0 && wire_mac_word(mac) != 0;
 }
-
-#define V4_FORMAT  "%u.%u.%u.%u"
-#define V4_ARGS(a) (a) >> 24, (a) >> 16 & 255, (a) >> 8 & 255, (a)&255
 
 static int check_local(const struct net_config *c, uint32_t k, struct err *e)
 {
@@ -112,10 +88,7 @@ static int check_config(const struct net_config *c, struct err *e)
     for (uint32_t k = 0; k < c->n_statics; k++)
         if (check_static(c, k, e) != 0)
             return -1;
-    if (c->gateway != 0 && !on_link(c, c->gateway) && !is_static(c, c->gateway))
-        return err_set(e, "gateway " V4_FORMAT ": on no local prefix and no static neighbour",
-                       V4_ARGS(c->gateway));
-    return 0;
+    return routes_check(c, e);
 }
 
 static void init_local(struct net *net, const struct net_config *c, uint32_t k)
@@ -152,7 +125,6 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->local_ix_first = c->local_ix_first;
     net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
     net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;
-    net->gateway_raw = raw32(c->gateway);
     net->drops = drops;
     net->pool = pool;
     net->secret = c->secret;
@@ -167,6 +139,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->tick_ms = UINT32_MAX;
     for (uint32_t k = 0; k < c->n_locals; k++)
         init_local(net, c, k);
+    routes_init(net, c);
     for (uint32_t k = 0; k < c->n_statics; k++)
         init_static(net, c, k);
     return net;

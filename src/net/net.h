@@ -21,6 +21,7 @@
 enum {
     NET_LOCALS_MAX = 8,
     NET_STATICS_MAX = 16,
+    NET_ROUTES_MAX = 16,  // looked at one by one
     NET_ARP_ENTRIES_MIN = 64,
     NET_ARP_ENTRIES_MAX = 32768,
     NET_ARP_WAYS = 8,              // entries of a set: two cache lines of 32-byte entries times two
@@ -42,6 +43,13 @@ struct net_static {
     struct mac_addr mac;
 };
 
+// net_route: packets to the prefix v4/prefix_bits (1..32, no bit set behind them) go to via.
+struct net_route {
+    uint32_t v4;
+    uint8_t prefix_bits;
+    uint32_t via;  // on-link or one of statics, as the gateway
+};
+
 // net_udp_port: a UDP port that is served.
 struct net_udp_port {
     uint16_t port;
@@ -59,9 +67,11 @@ struct net_config {
     struct net_local locals[NET_LOCALS_MAX];
     struct net_static statics[NET_STATICS_MAX];  // neighbours that are never asked, never age
     uint32_t gateway;                            // 0: none; on-link or one of statics
-    uint32_t caps;                               // enum port_cap of the port
-    uint32_t arp_entries;                        // a power of two; default 1024
-    uint32_t arp_rate_per_s;                     // ARP requests sent at most; default 1000
+    uint8_t n_routes;
+    struct net_route routes[NET_ROUTES_MAX];  // the longest prefix counts, those of locals included
+    uint32_t caps;                            // enum port_cap of the port
+    uint32_t arp_entries;                     // a power of two; default 1024
+    uint32_t arp_rate_per_s;                  // ARP requests sent at most; default 1000
     uint32_t icmp_rate_per_s;    // echo requests answered at most; default 10000; 0: none
     uint32_t icmp_errors_per_s;  // ICMP errors sent at most; default 1000 (Linux's); 0: none
     uint32_t n_udp;
@@ -164,7 +174,7 @@ uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out 
                     struct net_tx *tx);
 
 // net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and asks
-// for the gateway. Needs room for n_locals + 1.
+// for the gateway and those of the routes. Needs room for n_locals + n_routes + 1.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // net_tick: ages NET_TICK_SLOTS ARP entries; does nothing twice in one millisecond. Requests go to

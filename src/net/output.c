@@ -1,10 +1,14 @@
 #include "net/priv.h"
 
-// next_hop: where a packet to dst_raw goes first: itself when on a local prefix, else the gateway.
-// 0: no route.
+// next_hop: where a packet to dst_raw goes first: itself when near, on a local prefix, else the
+// gateway. 0: no route. NET_ROUTED: route_find() knows.
 static inline uint32_t next_hop(const struct net *net, uint32_t dst_raw)
 {
-    return net_on_link(net, dst_raw) >= 0 ? dst_raw : net->gateway_raw;
+#pragma GCC unroll 1  // one address is the rule
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        if ((dst_raw & net->near_mask[k]) == net->near_subnet[k])
+            return dst_raw;
+    return net->far_hop_raw;
 }
 
 static inline bool is_mapped_v4(const struct ip_addr *a)
@@ -45,7 +49,7 @@ static NOINLINE bool output_slow(struct net *net, struct clock_now now, const st
 {
     uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first, head = wire_tcp_head_bytes(s);
     enum drop_reason refused = output_refused(net, s, ix, head);
-    uint32_t hop_raw = next_hop(net, load_raw32(s->key.remote.b + 12));
+    uint32_t hop_raw = route_find(net, load_raw32(s->key.remote.b + 12));
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
     if (refused != DROP_NONE) {
@@ -85,8 +89,10 @@ output_each(struct net *net, struct clock_now now, const struct seg_out *segs, u
         const uint32_t head = ts ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
         const uint32_t hop = next_hop(net, load_raw32(s->key.remote.b + 12));
         if (unlikely(hop != hop_raw || e == NULL)) {
-            hop_raw = hop;
-            e = arp_hot(net, hop);
+            // Routed ones are asked about one by one: hop_raw is then that of none.
+            hop_raw = hop != NET_ROUTED ? hop : 0;
+            e = arp_hot(net, hop != NET_ROUTED ? hop
+                                               : route_find(net, load_raw32(s->key.remote.b + 12)));
             if (e != NULL)
                 e->used_ms = now.ms;
         }

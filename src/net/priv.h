@@ -22,7 +22,18 @@ struct rate {
     uint64_t slack_ns;     // burst less one, in intervals
 };
 
-enum { NET_HINTS = 16 };
+enum {
+    NET_HINTS = 16,
+    ROUTES_ALL = NET_LOCALS_MAX + NET_ROUTES_MAX + 1,
+};
+
+// NET_ROUTED: no next hop, but the word that there are routes: the broadcast address.
+#define NET_ROUTED UINT32_MAX
+
+struct route {
+    uint32_t mask, subnet;  // raw
+    uint32_t via_raw;       // 0: the destination itself, which is on the link
+};
 
 struct net {
     // Read for every packet, written by net_init() alone.
@@ -31,17 +42,21 @@ struct net {
     uint16_t local_ix_first;
     uint16_t ip_bytes_max;
     bool tx_l4;                      // the port fills in TCP checksums
-    uint32_t gateway_raw;            // 0: none
+    uint32_t far_hop_raw;            // of all that is not near; 0: none, NET_ROUTED: ask route_find
     uint32_t local[NET_LOCALS_MAX];  // all raw
     uint32_t bcast[NET_LOCALS_MAX];
-    uint32_t mask[NET_LOCALS_MAX];
-    uint32_t subnet[NET_LOCALS_MAX];
+    uint32_t near_mask[NET_LOCALS_MAX];  // mask and subnet of local prefixes without a route inside
+    uint32_t near_subnet[NET_LOCALS_MAX];
     struct wire_common common[NET_LOCALS_MAX];
     struct wire_from from[NET_LOCALS_MAX];
     uint64_t *drops;
     struct pkt_pool *pool;
     struct siphash_key secret;
-    bool source_top[256];  // may a source address begin with this byte?
+    uint32_t mask[NET_LOCALS_MAX];
+    uint32_t subnet[NET_LOCALS_MAX];
+    uint32_t n_routes;
+    struct route routes[ROUTES_ALL];  // the longest prefixes first, the gateway's last
+    bool source_top[256];             // may a source address begin with this byte?
     struct mac_addr mac;
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
@@ -114,6 +129,24 @@ static inline int net_on_link(const struct net *net, uint32_t addr_raw)
             return (int)k;
     return -1;
 }
+
+// route_find: the next hop to dst_raw by the longest prefix, 0: none. route_is_via: whether a
+// route, or the gateway's, goes there.
+uint32_t route_find(const struct net *net, uint32_t dst_raw);
+bool route_is_via(const struct net *net, uint32_t v4_raw);
+
+// routes_init: from c, whose locals are in net. routes_check: -1 and *e: what of c cannot be.
+void routes_init(struct net *net, const struct net_config *c);
+int routes_check(const struct net_config *c, struct err *e);
+
+// mask_of: of a prefix, host order.
+static inline uint32_t mask_of(uint8_t prefix_bits)
+{
+    return prefix_bits == 0 ? 0 : UINT32_MAX << (32 - prefix_bits);
+}
+
+#define V4_FORMAT  "%u.%u.%u.%u"
+#define V4_ARGS(a) (a) >> 24, (a) >> 16 & 255, (a) >> 8 & 255, (a)&255
 
 // net_local_index: the index of addr_raw among our addresses, or -1.
 static inline int net_local_index(const struct net *net, uint32_t addr_raw)

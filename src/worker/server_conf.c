@@ -90,6 +90,10 @@ static void fill_net(struct net_config *n, const struct conf_port *c, uint32_t i
     for (unsigned i = 0; i < c->neighbor.n; i++)
         n->statics[i] = (struct net_static){c->neighbor.at[i].v4, c->neighbor.at[i].mac};
     n->gateway = c->gateway;
+    n->n_routes = (uint8_t)c->route.n;
+    for (unsigned i = 0; i < c->route.n; i++)
+        n->routes[i] = (struct net_route){c->route.at[i].to.v4, (uint8_t)c->route.at[i].to.bits,
+                                          c->route.at[i].via};
     n->arp_entries = c->arp_entries;
     n->arp_rate_per_s = c->arp_rate_per_s;
     n->icmp_rate_per_s = icmp_rate_per_s;

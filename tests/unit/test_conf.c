@@ -647,6 +647,54 @@ static void a_gateway_off_the_link_is_told_unless_it_is_a_neighbor(void **state)
            "10.1.0.2/16, got \"x\"\n");
 }
 
+static void routes_add_up_and_print_as_they_were_given(void **state)
+{
+    expect(PORT "route = 10.1.0.0/16 via 10.0.0.9, 10.2.0.0/16  via\t10.0.0.8\n"
+                "route = 1.2.3.4/32 via 10.0.0.9\n",
+           "");
+    const struct conf_routes *r = &conf_got.ports[0].route;
+    assert_int_equal(r->n, 3);
+    assert_int_equal(r->at[1].to.v4, 0x0a020000);
+    assert_int_equal(r->at[1].to.bits, 16);
+    assert_int_equal(r->at[1].via, 0x0a000008);
+    assert_int_equal(r->at[2].to.bits, 32);
+}
+
+static void routes_that_cannot_be_are_told(void **state)
+{
+    static const char *const bad[] = {"10.1.0.0/16",
+                                      "10.1.0.0 via 10.0.0.9",
+                                      "via 10.0.0.9",
+                                      "10.1.0.0/16 to 10.0.0.9",
+                                      "10.1.0.0/16 via",
+                                      "10.1.0.0/16 via 10.0.0.9 x",
+                                      "0.0.0.0/0 via 10.0.0.9",
+                                      "10.1.0.0/33 via 10.0.0.9"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        char text[200], want[300];
+        snprintf(text, sizeof(text), PORT "route=%s\n", bad[i]);
+        snprintf(want, sizeof(want),
+                 "f:4: route: expected at most 16 routes, PREFIX via ADDRESS, as 10.1.0.0/16 via "
+                 "10.0.0.9, got \"%s\"\n",
+                 bad[i]);
+        expect(text, want);
+    }
+    expect(PORT "route=10.1.0.5/16 via 10.0.0.9\n",
+           "f:4: route: expected the first address of the prefix, 10.1.0.0/16, got 10.1.0.5\n");
+    expect(PORT "route=10.1.0.0/16 via 10.0.0.9,10.1.0.0/16 via 10.0.0.8\n",
+           "f:4: route: expected each prefix once, got 10.1.0.0/16 twice\n");
+    expect(PORT "route=10.1.0.0/16 via 10.0.0.2\n",
+           "f:4: route: expected another host, got the port's own address 10.0.0.2\n");
+    expect(PORT "route=10.1.0.0/16 via 10.9.0.1\n",
+           "f:4: route: expected a host in a prefix of address = 10.0.0.2/24, or a neighbor, got "
+           "10.9.0.1\n");
+    expect(PORT "route=10.1.0.0/16 via 10.9.0.1\nneighbor=10.9.0.1 02:00:00:00:00:01\n", "");
+    expect(
+        "[port r]\ndriver=ring\nroute=10.1.0.0/16 via 10.0.1.9\n[port f]\ndriver=fault\nwraps=r\n"
+        "address=10.0.1.2/24\n",
+        "f:3: route: expected at port f, which wraps this one\n");
+}
+
 static void a_neighbor_given_twice_or_our_own_is_told(void **state)
 {
     expect(PORT "neighbor=10.0.0.1 02:00:00:00:00:01, 10.0.0.1 02:00:00:00:00:02\n",
@@ -875,8 +923,8 @@ static void what_is_printed_loads_to_the_same_configuration(void **state)
     static const char *const texts[] = {
         "",
         PORT ECHO_,
-        TAP "host_address=10.0.0.1/24\nmac=02:00:00:00:00:aB\ngateway=10.0.0.1\n" WEB
-            "address=10.0."
+        TAP "host_address=10.0.0.1/24\nmac=02:00:00:00:00:aB\ngateway=10.0.0.1\n"
+            "route=10.1.0.0/16 via 10.0.0.7,9.0.0.0/8 via 10.0.0.8\n" WEB "address=10.0."
             "0.2\nlimit_connections=5\nkeepalive_ms=2s\n",
         "[cpu]\nlinux=0\n[memory]\nhugepage=none\nimage_bytes=5\n[control]\nmount=\nlog_level="
         "debug\n"
@@ -1108,6 +1156,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_address_that_no_host_can_have_is_told),
         cmocka_unit_test(an_address_given_twice_is_told),
         cmocka_unit_test(a_gateway_off_the_link_is_told_unless_it_is_a_neighbor),
+        cmocka_unit_test(routes_add_up_and_print_as_they_were_given),
+        cmocka_unit_test(routes_that_cannot_be_are_told),
         cmocka_unit_test(a_neighbor_given_twice_or_our_own_is_told),
         cmocka_unit_test(a_host_address_that_cannot_reach_the_port_is_told),
         cmocka_unit_test(a_fault_port_that_wraps_wrongly_is_told),

@@ -1282,6 +1282,105 @@ static void route_is_the_local_prefix_else_the_gateway_else_none(void **state)
     expect_drops(DROP_ip_no_route, 1);
 }
 
+// routed: what config() has, and three routes, one of them inside the prefix of A.
+static struct net_config routed(void)
+{
+    struct net_config c = config();
+    c.locals[0].prefix_bits = 8;
+    c.n_routes = 3;
+    c.routes[0] = (struct net_route){0xc0000000, 16, B};       // 192.0.0.0/16
+    c.routes[1] = (struct net_route){0xc0000200, 24, B + 1};   // 192.0.2.0/24
+    c.routes[2] = (struct net_route){0x0a070000, 16, A2 + 9};  // 10.7.0.0/16
+    return c;
+}
+
+static void the_longest_prefix_counts(void **state)
+{
+    static const struct {
+        uint32_t to, hop, own;
+    } rows[] = {{FAR, B + 1, A},
+                {0xc00002ff, B + 1, A},
+                {0xc0000100, B, A},
+                {0xc000ffff, B, A},
+                {0xc0010000, GATEWAY, A},
+                {0x08080808, GATEWAY, A},
+                {0x0a070001, A2 + 9, A2},
+                {0x0a070000, A2 + 9, A2},
+                {0x0a080000, 0x0a080000, A},
+                {0x0a06ffff, 0x0a06ffff, A},
+                {A2 + 7, A2 + 7, A2}};
+    struct net_config c = routed();
+    for (unsigned order = 0; order < 2; order++) {
+        restart(&c);
+        for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+            restart(&c);
+            assert_int_equal(send_to(rows[i].to), 1);
+            expect_request(0, rows[i].hop, rows[i].own, &mac_all);
+            tx_clear();
+            know(rows[i].hop, &mac_c);
+            tx_clear();
+            assert_int_equal(send_to(rows[i].to), 1);
+            expect_to_mac(0, &mac_c);
+        }
+        const struct net_route r = c.routes[0];  // the order in which they are given is nothing
+        c.routes[0] = c.routes[2];
+        c.routes[2] = r;
+    }
+}
+
+static void a_burst_over_several_routes_finds_each_segments_hop(void **state)
+{
+    static const uint32_t to[] = {FAR, FAR, 0xc0000100, FAR, 0x08080808, 0x08080809, 0x0a070001, B};
+    static const uint32_t hop[] = {B + 1, B + 1, B, B + 1, GATEWAY, GATEWAY, A2 + 9, B};
+    struct net_config c = routed();
+    struct seg_out segs[ARRAY_LEN(to)];
+    restart(&c);
+    for (unsigned i = 0; i < ARRAY_LEN(to); i++) {
+        struct mac_addr mac = {{2, 0, 0, 9, (uint8_t)(hop[i] >> 16), (uint8_t)hop[i]}};
+        know(hop[i], &mac);
+        segs[i] = segment_to(to[i]);
+    }
+    for (unsigned round = 0; round < 3; round++) {
+        assert_int_equal(net_output(net, now, segs, ARRAY_LEN(to), &tx), ARRAY_LEN(to));
+        for (unsigned i = 0; i < ARRAY_LEN(to); i++) {
+            struct mac_addr mac = {{2, 0, 0, 9, (uint8_t)(hop[i] >> 16), (uint8_t)hop[i]}};
+            expect_to_mac(i, &mac);
+        }
+        tx_clear();
+    }
+}
+
+static void without_a_gateway_what_no_route_holds_has_none(void **state)
+{
+    struct net_config c = routed();
+    c.gateway = 0;
+    restart(&c);
+    know(B + 1, &mac_b);
+    send_to(FAR);
+    expect_to_mac(0, &mac_b);
+    assert_int_equal(send_to(0x08080808), 0);
+    expect_drops(DROP_ip_no_route, 1);
+}
+
+static void every_routes_hop_is_asked_for_at_start_and_kept_known(void **state)
+{
+    struct net_config c = routed();
+    restart(&c);
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 6);
+    expect_request(2, B + 1, A, &mac_all);
+    expect_request(3, B, A, &mac_all);
+    expect_request(4, A2 + 9, A2, &mac_all);
+    expect_request(5, GATEWAY, A, &mac_all);
+    tx_clear();
+    give_arp(ARP_OP_REPLY, &mac_b, A2 + 9, A2);
+    after_ms(NET_ARP_REACHABLE_MS);
+    tick_all();
+    struct net_neighbor n;
+    assert_true(neighbor(A2 + 9, &n));
+    assert_int_equal(n.state, NET_ARP_PROBE);
+}
+
 static void segment_of_no_address_of_ours_or_to_ipv6_has_no_route(void **state)
 {
     struct seg_out s = segment_to(B);
@@ -1470,6 +1569,20 @@ static void configurations_that_cannot_work_are_refused_with_the_reason(void **s
     c.n_statics = 1;
     c.statics[0] = (struct net_static){FAR, mac_all};
     expect_refused(&c, "neighbor 192.0.2.9");
+    c = config();
+    c.n_routes = 1;
+    c.routes[0] = (struct net_route){0xc0000200, 24, FAR};
+    expect_refused(&c, "gateway 192.0.2.9");
+    c.routes[0] = (struct net_route){0xc0000201, 24, B};
+    expect_refused(&c, "route 192.0.2.1/24");
+    c.routes[0] = (struct net_route){0, 0, B};
+    expect_refused(&c, "route 0.0.0.0/0");
+    c.routes[0] = c.routes[1] = (struct net_route){0xc0000200, 24, B};
+    c.n_routes = 2;
+    expect_refused(&c, "route 192.0.2.0/24: given twice");
+    c.n_routes = NET_ROUTES_MAX + 1;
+    expect_refused(&c, "17 routes");
+    c = config();
     c.n_statics = NET_STATICS_MAX + 1;
     expect_refused(&c, "17 static");
 }
@@ -1545,6 +1658,10 @@ int main(void)
         NET_TEST(arp_is_rendered_as_linux_does),
         NET_TEST(reader_on_another_thread_never_sees_half_an_entry),
         NET_TEST(route_is_the_local_prefix_else_the_gateway_else_none),
+        NET_TEST(the_longest_prefix_counts),
+        NET_TEST(a_burst_over_several_routes_finds_each_segments_hop),
+        NET_TEST(without_a_gateway_what_no_route_holds_has_none),
+        NET_TEST(every_routes_hop_is_asked_for_at_start_and_kept_known),
         NET_TEST(segment_of_no_address_of_ours_or_to_ipv6_has_no_route),
         NET_TEST(segment_above_the_mtu_is_refused),
         NET_TEST(burst_to_many_neighbours_comes_out_in_order),

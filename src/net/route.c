@@ -1,0 +1,94 @@
+// Routes: a few prefixes, looked at one by one, the longest first. Without any the worker's way to
+// the next hop is what it was: the local prefixes, else the gateway.
+#include "net/priv.h"
+
+uint32_t route_find(const struct net *net, uint32_t dst_raw)
+{
+    for (uint32_t i = 0; i < net->n_routes; i++) {
+        const struct route *r = &net->routes[i];
+        if ((dst_raw & r->mask) == r->subnet)
+            return r->via_raw != 0 ? r->via_raw : dst_raw;
+    }
+    return 0;
+}
+
+bool route_is_via(const struct net *net, uint32_t v4_raw)
+{
+    for (uint32_t i = 0; i < net->n_routes; i++)
+        if (net->routes[i].via_raw == v4_raw && v4_raw != 0)
+            return true;
+    return false;
+}
+
+// Behind those of prefixes as long or longer: given first, it counts.
+static void insert(struct net *net, uint32_t v4, uint8_t prefix_bits, uint32_t via)
+{
+    const uint32_t mask = mask_of(prefix_bits);
+    uint32_t at = net->n_routes++;
+    while (at > 0 && raw32(net->routes[at - 1].mask) < mask) {
+        net->routes[at] = net->routes[at - 1];
+        at--;
+    }
+    net->routes[at] = (struct route){raw32(mask), raw32(v4 & mask), raw32(via)};
+}
+
+// Does a route begin inside the local prefix? Then not all of the prefix is on the link.
+static bool has_route_inside(const struct net_config *c, const struct net_local *l)
+{
+    for (uint32_t i = 0; i < c->n_routes; i++)
+        if (c->routes[i].prefix_bits > l->prefix_bits &&
+            ((c->routes[i].v4 ^ l->v4) & mask_of(l->prefix_bits)) == 0)
+            return true;
+    return false;
+}
+
+void routes_init(struct net *net, const struct net_config *c)
+{
+    for (uint32_t k = 0; k < c->n_locals; k++)
+        insert(net, c->locals[k].v4, c->locals[k].prefix_bits, 0);
+    for (uint32_t i = 0; i < c->n_routes; i++)
+        insert(net, c->routes[i].v4, c->routes[i].prefix_bits, c->routes[i].via);
+    if (c->gateway != 0)
+        insert(net, 0, 0, c->gateway);
+    net->far_hop_raw = c->n_routes == 0 ? raw32(c->gateway) : NET_ROUTED;
+    for (uint32_t k = 0; k < c->n_locals; k++) {
+        const bool near = !has_route_inside(c, &c->locals[k]);
+        net->near_mask[k] = near ? net->mask[k] : 0;
+        net->near_subnet[k] = near ? net->subnet[k] : 1;  // of no address
+    }
+}
+
+static int check_hop(const struct net_config *c, uint32_t via, const char *what, struct err *e)
+{
+    for (uint32_t k = 0; k < c->n_locals; k++)
+        if (((via ^ c->locals[k].v4) & mask_of(c->locals[k].prefix_bits)) == 0)
+            return 0;
+    for (uint32_t k = 0; k < c->n_statics; k++)
+        if (c->statics[k].v4 == via)
+            return 0;
+    return err_set(e, "%s " V4_FORMAT ": on no local prefix and no static neighbour", what,
+                   V4_ARGS(via));
+}
+
+static int check_route(const struct net_config *c, uint32_t at, struct err *e)
+{
+    const struct net_route *r = &c->routes[at];
+    if (r->prefix_bits < 1 || r->prefix_bits > 32 || (r->v4 & ~mask_of(r->prefix_bits)) != 0)
+        return err_set(e, "route " V4_FORMAT "/%u: not a prefix of 1 to 32 bits", V4_ARGS(r->v4),
+                       r->prefix_bits);
+    for (uint32_t i = 0; i < at; i++)
+        if (c->routes[i].v4 == r->v4 && c->routes[i].prefix_bits == r->prefix_bits)
+            return err_set(e, "route " V4_FORMAT "/%u: given twice", V4_ARGS(r->v4),
+                           r->prefix_bits);
+    return check_hop(c, r->via, "gateway", e);
+}
+
+int routes_check(const struct net_config *c, struct err *e)
+{
+    if (c->n_routes > NET_ROUTES_MAX)
+        return err_set(e, "%u routes: at most %d", c->n_routes, NET_ROUTES_MAX);
+    for (uint32_t i = 0; i < c->n_routes; i++)
+        if (check_route(c, i, e) != 0)
+            return -1;
+    return c->gateway == 0 ? 0 : check_hop(c, c->gateway, "gateway", e);
+}
