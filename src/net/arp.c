@@ -212,16 +212,40 @@ static void arp_learn(struct net *net, struct clock_now now, struct arp_entry *e
         arp_resolve(net, now, e, a->sender_raw, &a->sender_mac, tx);
 }
 
+// announce: a gratuitous request for local address k (RFC 5227 2.3). False: no room or no packet.
+static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
+{
+    struct pkt *p;
+    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
+        return false;
+    wire_build_arp(pkt_data(p), ARP_OP_REQUEST, &mac_broadcast, &net->mac, net->local[k], &mac_zero,
+                   net->local[k]);
+    pkt_set_len(p, ARP_FRAME_BYTES);
+    tx->pkts[tx->n++] = p;
+    net->counters.arp_requests_out++;
+    return true;
+}
+
+// defend: someone else claims local address k. It is not given up (RFC 5227 2.4 c).
+static void defend(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
+{
+    net->counters.arp_conflicts++;
+    if (now.us >= net->defend_at_us[k] && announce(net, k, tx))
+        net->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
+}
+
 // sender_false: does the sender claim what it cannot be? Address 0 is a probe (RFC 5227 1.1).
-static bool sender_false(struct net *net, const struct wire_arp *a)
+static bool sender_false(struct net *net, struct clock_now now, const struct wire_arp *a,
+                         struct net_tx *tx)
 {
     if ((a->sender_mac.b[0] & 1) != 0 || wire_mac_word(&a->sender_mac) == 0 ||
         wire_mac_word(&a->sender_mac) == wire_mac_word(&net->mac))
         return true;
     if (a->sender_raw == 0)
         return false;
-    if (net_local_index(net, a->sender_raw) >= 0) {
-        net->counters.arp_conflicts++;
+    const int claimed = net_local_index(net, a->sender_raw);
+    if (claimed >= 0) {
+        defend(net, now, (uint32_t)claimed, tx);
         return true;
     }
     bool bad = !net_source_top_ok(a->sender_raw);
@@ -246,7 +270,7 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
     enum drop_reason reason = wire_parse_arp(pkt_data(p), pkt_len(p), &a);
     if (reason != DROP_NONE)
         return reason;
-    if (sender_false(net, &a))
+    if (sender_false(net, now, &a, tx))
         return DROP_arp_not_for_us;
     struct arp_entry *e = a.sender_raw != 0 ? arp_find(net, a.sender_raw) : NULL;
     bool for_us = net_local_index(net, a.target_raw) >= 0;
@@ -292,16 +316,17 @@ static void tick_entry(struct net *net, struct clock_now now, struct arp_entry *
     arp_request(net, now, e, broadcast ? &mac_broadcast : &to, tx);
 }
 
-void net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
+bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
 {
     if (net->tick_ms == now.ms)
-        return;
+        return false;
     net->tick_ms = now.ms;
     uint32_t slots = net->arp_sets * NET_ARP_WAYS;
     for (uint32_t i = 0; i < NET_TICK_SLOTS; i++) {
         tick_entry(net, now, &net->arp[net->tick_slot], tx);
         net->tick_slot = (net->tick_slot + 1) & (slots - 1);
     }
+    return true;
 }
 
 void net_drain(struct net *net)
@@ -315,18 +340,9 @@ void net_drain(struct net *net)
 
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
-    for (uint32_t k = 0; k < net->n_locals && tx->n < tx->room; k++) {
-        struct pkt *p;
-        if (!pkt_alloc_bulk(net->pool, &p, 1)) {
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        if (!announce(net, k, tx))
             net->drops[DROP_pkt_pool_empty]++;
-            return;
-        }
-        wire_build_arp(pkt_data(p), ARP_OP_REQUEST, &mac_broadcast, &net->mac, net->local[k],
-                       &mac_zero, net->local[k]);
-        pkt_set_len(p, ARP_FRAME_BYTES);
-        tx->pkts[tx->n++] = p;
-        net->counters.arp_requests_out++;
-    }
     for (uint32_t i = 0; i < net->n_routes; i++)
         if (net->routes[i].via_raw != 0)
             arp_ask(net, now, net->routes[i].via_raw, tx);

@@ -29,6 +29,7 @@ enum {
     NET_ARP_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
     NET_ARP_RETRY_MS = 1000,       // RFC 1122 2.3.2.1: at most one request a second for an address
     NET_ARP_TRIES = 3,
+    NET_ARP_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
     NET_TICK_SLOTS = 64,  // ARP entries that one net_tick() looks at, once a millisecond
 };
@@ -98,7 +99,8 @@ struct net_counters {
     uint64_t arp_taken;  // ARP replies, and announcements of neighbours that were known
     uint64_t arp_requests_out;
     uint64_t arp_rate_limited;  // requests not sent, over arp_rate_per_s or without room or buffer
-    uint64_t arp_conflicts;     // someone else claims an address of ours
+    uint64_t arp_conflicts;     // someone else claims an address of ours: answered by an
+                                // announcement, once in NET_ARP_DEFEND_MS (RFC 5227 2.4 c)
     uint64_t arp_learned;       // entries made or taken over by a neighbour's word
     uint64_t arp_evicted;       // entries that went for another
     uint64_t arp_expired;       // entries that went unused or unanswered
@@ -177,9 +179,10 @@ uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out 
 // for the gateway and those of the routes. Needs room for n_locals + n_routes + 1.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_tick: ages NET_TICK_SLOTS ARP entries; does nothing twice in one millisecond. Requests go to
-// tx as far as there is room. Called at least every 10 ms (1024 entries then take 160 ms).
-void net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
+// net_tick: ages NET_TICK_SLOTS ARP entries; does nothing twice in one millisecond, and returns
+// whether it did. Requests go to tx as far as there is room. Called at least every 10 ms (1024
+// entries then take 160 ms).
+bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // net_drain: frees the packets that wait for a neighbour, uncounted. Before the pool goes.
 void net_drain(struct net *net);

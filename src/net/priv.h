@@ -66,6 +66,7 @@ struct net {
     uint16_t
         hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
     struct rate arp_rate, icmp_rate, error_rate;
+    uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
     uint32_t tick_slot;
     uint32_t tick_ms;  // of the last net_tick()
     struct net_counters counters CACHE_ALIGNED;

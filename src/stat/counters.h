@@ -23,6 +23,11 @@
     X(rx_udp, "UDP datagrams received for a served port")                                          \
     X(rx_tcp, "TCP segments received, bad ones included")                                          \
     X(tx_arp, "ARP packets sent")                                                                  \
+    X(arp_learned, "neighbours entered or changed in the ARP caches by their own word")            \
+    X(arp_evicted, "neighbours that went from a full ARP cache for another")                       \
+    X(arp_expired, "neighbours that went unused or unanswered")                                    \
+    X(arp_limited, "ARP requests not sent: over their rate, or without room or packet")            \
+    X(arp_conflicts, "ARP packets in which somebody else claims an address of ours")               \
     X(tx_icmp, "ICMP messages sent")                                                               \
     X(tx_icmp_echo_reply, "ICMP echo replies sent")                                                \
     X(tx_icmp_unreachable, "ICMP protocol or port unreachable sent")                               \

@@ -37,6 +37,13 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     const struct net_counters *n = net_counters(wp->net), *seen = &wp->folded;
     struct core_counters *c = &w->stats->c;
     c->rx_arp += n->arp_in - seen->arp_in;
+    c->tx_arp += n->arp_requests_out - seen->arp_requests_out;
+    c->tx_arp += n->arp_replies_out - seen->arp_replies_out;
+    c->arp_learned += n->arp_learned - seen->arp_learned;
+    c->arp_evicted += n->arp_evicted - seen->arp_evicted;
+    c->arp_expired += n->arp_expired - seen->arp_expired;
+    c->arp_limited += n->arp_rate_limited - seen->arp_rate_limited;
+    c->arp_conflicts += n->arp_conflicts - seen->arp_conflicts;
     c->rx_icmp += n->icmp_in - seen->icmp_in;
     c->rx_icmp_echo += n->icmp_echo_in - seen->icmp_echo_in;
     c->rx_udp += n->datagrams_in - seen->datagrams_in;
@@ -304,7 +311,8 @@ static inline void stage_tx(struct worker *w)
 static void tick(struct worker *w)
 {
     for (unsigned p = 0; p < w->n_ports; p++)
-        net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx);
+        if (net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx))
+            fold_net(w, &w->ports[p]);  // what was sent beside received packets
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }
 

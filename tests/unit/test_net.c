@@ -149,6 +149,12 @@ static struct pkt *give(const char *hex)
     return p;
 }
 
+static void set_ip_sum(uint8_t *f)
+{
+    store_be16(f + 24, 0);
+    store_raw16(f + 24, (uint16_t)~cksum_fold(cksum_add(0, f + 14, (f[14] & 15) * 4u)));
+}
+
 static struct seg_out segment_to(uint32_t v4)
 {
     struct seg_out s = {.seq = 1, .ack = 2, .flags = SEG_ACK};
@@ -306,17 +312,18 @@ static const char *const all_frames[] = {
     FRAME_FRAG_NEEDED, FRAME_ARP_REQUEST, FRAME_ARP_REPLY, FRAME_UDP,  FRAME_FRAGMENT};
 
 // ends: net_input() of one frame; checks that it ended in exactly one way. An ICMP error about it
-// is a packet more.
+// is a packet more, and so is an announcement that answers a claim of our address.
 static uint64_t ends(uint8_t *frame, uint32_t len, uint64_t rx_flags)
 {
     struct pkt p = fake_pkt(frame, len), *one = &p;
     p.m.ol_flags = rx_flags;
     const struct net_counters *c = net_counters(net);
     uint64_t taken = c->arp_taken, dropped = drops_sum(), errors = c->unreachables_out;
+    const uint64_t conflicts = c->arp_conflicts;
     tx.n = 0;
     net_input(net, now, &one, 1, &rx, &tx);
     dropped = drops_sum() - dropped;
-    if (c->unreachables_out != errors) {
+    if (c->unreachables_out != errors || (c->arp_conflicts != conflicts && tx.n != 0)) {
         assert_int_equal(tx.n, 1);
         assert_int_equal(dropped, 1);
         tx_clear();
@@ -407,6 +414,86 @@ static void frames_not_for_us_are_dropped_with_their_reason(void **state)
     f[13] = 0xdd;
     give_frame(f, len, good);
     expect_drops(DROP_eth_type_unknown, 1);
+    free(f);
+}
+
+// RFC 1122 3.2.1.7: a host takes what has reached it, however few hops are left. 3.2.1.8: options
+// that it does not know are passed over.
+static void any_ttl_is_taken_and_ours_is_64(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len);
+    for (unsigned ttl = 0; ttl < 256; ttl++) {
+        f[22] = (uint8_t)ttl;
+        set_ip_sum(f);
+        give_frame(f, len, 0);
+        assert_int_equal(rx.n_segs, 1);
+    }
+    free(f);
+    know(B, &mac_b);
+    send_to(B);
+    assert_int_equal(pkt_data(tx.pkts[0])[22], 64);
+    assert_int_equal(drops_sum(), 0);
+}
+
+static void any_ip_options_are_passed_over(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len), with[400];
+    const uint32_t l4 = len - 34;
+    struct rng rng = {7};
+    assert_true(len + 40 <= sizeof(with));
+    for (uint32_t words = 1; words <= 10; words++)
+        for (unsigned round = 0; round < 100; round++) {
+            memcpy(with, f, 34);
+            for (uint32_t i = 0; i < 4 * words; i++)
+                with[34 + i] = (uint8_t)rng_u64(&rng);
+            memcpy(with + 34 + 4 * words, f + 34, l4);
+            with[14] = (uint8_t)(0x45 + words);
+            store_be16(with + 16, (uint16_t)(20 + 4 * words + l4));
+            store_be16(with + 24, 0);
+            store_raw16(with + 24, (uint16_t)~cksum_fold(cksum_add(0, with + 14, 20 + 4 * words)));
+            give_frame(with, len + 4 * words, 0);
+            assert_int_equal(rx.n_segs, 1);
+            assert_int_equal(rx.segs[0].data_off + rx.segs[0].data_len, len + 4 * words);
+        }
+    assert_int_equal(drops_sum(), 0);
+    free(f);
+}
+
+// SYNs, which would be answered: none is, whatever of the frame or the packet is broadcast or
+// multicast (RFC 1122 4.2.3.10).
+static void no_segment_to_or_from_broadcast_or_multicast_is_handed_to_tcp(void **state)
+{
+    static const uint8_t macs[][6] = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+                                      {1, 0, 0x5e, 0, 0, 1},
+                                      {0x33, 0x33, 0, 0, 0, 1},
+                                      {2, 0, 0, 0, 0, 1}};
+    static const uint32_t addresses[] = {0xffffffff, 0x0a0000ff, 0xac10ffff, 0xe0000001,
+                                         0xefffffff};
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_SYN, &len);
+    unsigned given = 0;
+    const uint64_t good = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    for (unsigned m = 0; m < ARRAY_LEN(macs); m++)
+        for (unsigned i = 0; i <= ARRAY_LEN(addresses); i++)
+            for (unsigned k = 0; k <= ARRAY_LEN(addresses); k++) {
+                if (m == 3 && i == ARRAY_LEN(addresses) && k == ARRAY_LEN(addresses))
+                    continue;  // to us from a host: the good one
+                memcpy(f, macs[m], 6);
+                store_be32(f + 30, i < ARRAY_LEN(addresses) ? addresses[i] : A);
+                store_be32(f + 26, k < ARRAY_LEN(addresses) ? addresses[k] : B);
+                give_frame(f, len, good);
+                given++;
+                assert_int_equal(rx.n_segs, 0);
+            }
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(
+        drops[DROP_ip_not_for_us] + drops[DROP_ip_source] + drops[DROP_ip_link_broadcast], given);
+    store_be32(f + 30, A);
+    store_be32(f + 26, B);
+    give_frame(f, len, good);
+    assert_int_equal(rx.n_segs, 1);
     free(f);
 }
 
@@ -547,12 +634,6 @@ static uint8_t *b_to_a(uint8_t proto, uint16_t n)
     store_be16(f + 12, ETH_TYPE_IP4);
     wire_put_ip4(f + 14, raw32(B), raw32(A), proto, 0, (uint16_t)(IP4_BYTES + n));
     return f;
-}
-
-static void set_ip_sum(uint8_t *f)
-{
-    store_be16(f + 24, 0);
-    store_raw16(f + 24, (uint16_t)~cksum_fold(cksum_add(0, f + 14, (f[14] & 15) * 4u)));
 }
 
 static void udp_without_a_service_is_answered_by_port_unreachable(void **state)
@@ -916,6 +997,7 @@ static void false_senders_are_refused(void **state)
     give_arp(ARP_OP_REQUEST, &mac_b, A, A);  // claims our address
     give_arp(ARP_OP_REPLY, &mac_b, A2, A);
     assert_int_equal(net_counters(net)->arp_conflicts, 2);
+    tx_clear();  // each was answered: see the next test
     give_arp(ARP_OP_REQUEST, &group, B, A);
     give_arp(ARP_OP_REQUEST, &mac_zero, B, A);
     give_arp(ARP_OP_REQUEST, &mac_a, B, A);
@@ -925,6 +1007,32 @@ static void false_senders_are_refused(void **state)
     give_arp(ARP_OP_REQUEST, &mac_b, B, A + 7);  // for another
     assert_int_equal(tx.n, 0);
     expect_drops(DROP_arp_not_for_us, 9);
+}
+
+static void a_conflict_is_answered_by_one_announcement_in_ten_seconds_for_each_address(void **state)
+{
+    struct net_neighbor n;
+    for (unsigned i = 0; i < 100; i++)
+        give_arp(i % 2 ? ARP_OP_REPLY : ARP_OP_REQUEST, &mac_b, A, i % 3 ? A : B);
+    assert_int_equal(tx.n, 1);
+    expect_request(0, A, A, &mac_all);
+    give_arp(ARP_OP_REQUEST, &mac_b, A2, A2);
+    assert_int_equal(tx.n, 2);
+    expect_request(1, A2, A2, &mac_all);
+    after_ms(NET_ARP_DEFEND_MS - 1);
+    give_arp(ARP_OP_REQUEST, &mac_b, A, A);
+    assert_int_equal(tx.n, 2);
+    after_ms(1);
+    tx.room = tx.n;  // what finds no room is made up for
+    give_arp(ARP_OP_REQUEST, &mac_b, A, A);
+    tx.room = TX_ROOM;
+    assert_int_equal(tx.n, 2);
+    give_arp(ARP_OP_REQUEST, &mac_b, A, A);
+    assert_int_equal(tx.n, 3);
+    expect_request(2, A, A, &mac_all);
+    assert_int_equal(net_counters(net)->arp_conflicts, 104);
+    expect_drops(DROP_arp_not_for_us, 104);
+    assert_false(neighbor(A, &n));
 }
 
 static void segment_waits_for_its_neighbour_and_leaves_with_the_reply(void **state)
@@ -1617,6 +1725,9 @@ int main(void)
         NET_TEST(any_byte_changed_ends_in_exactly_one_way),
         NET_TEST(chain_is_delivered_only_if_all_is_in_its_first_buffer),
         NET_TEST(frames_not_for_us_are_dropped_with_their_reason),
+        NET_TEST(any_ttl_is_taken_and_ours_is_64),
+        NET_TEST(any_ip_options_are_passed_over),
+        NET_TEST(no_segment_to_or_from_broadcast_or_multicast_is_handed_to_tcp),
         NET_TEST(sources_that_cannot_be_are_dropped),
         NET_TEST(ping_is_answered_in_the_same_packet),
         NET_TEST(ping_above_the_rate_is_dropped_and_the_rate_recovers),
@@ -1640,6 +1751,7 @@ int main(void)
         NET_TEST(probe_is_answered_and_not_learned),
         NET_TEST(asker_from_another_network_is_answered_and_not_learned),
         NET_TEST(false_senders_are_refused),
+        NET_TEST(a_conflict_is_answered_by_one_announcement_in_ten_seconds_for_each_address),
         NET_TEST(segment_waits_for_its_neighbour_and_leaves_with_the_reply),
         NET_TEST(asker_that_was_asked_for_releases_the_waiting_segment),
         NET_TEST(newer_segment_replaces_the_waiting_one),
