@@ -230,7 +230,8 @@ static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
 static void defend(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->counters.arp_conflicts++;
-    if (now.us >= net->defend_at_us[k] && announce(net, k, tx))
+    if (now.us >= net->defend_at_us[k] && rate_allow(&net->arp_rate, now.us) &&
+        announce(net, k, tx))
         net->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
 }
 
