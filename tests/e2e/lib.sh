@@ -12,6 +12,7 @@ FAILED=0
 cleanup() {
     local status=$?
     trap - EXIT
+    set +e  # a killed server's status is no reason to leave the rest
     [ -n "$SERVER" ] && kill -9 "$SERVER" 2>/dev/null && wait "$SERVER" 2>/dev/null
     mountpoint -q "$TREE" 2>/dev/null && umount -l "$TREE"
     awk -v d="$TMP/" 'index($2, d) == 1 { print $2 }' /proc/mounts | while read -r m; do umount -l "$m"; done
