@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RING_DEFAULT = 1024 };
+#include "base/toeplitz.h"
+
+enum { RING_DEFAULT = 1024, RETA_MAX = RTE_ETH_RSS_RETA_SIZE_512 };
 
 #define RX_VERDICTS (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
 
@@ -38,6 +40,16 @@ static int fail(struct err *err, const struct port_params *p, const char *step, 
     return err_set(err, "port %s: driver %s: %s: %s", p->name, p->driver, step, rte_strerror(-rc));
 }
 
+// A device that names no key length takes the specification's.
+static void set_key(struct rte_eth_rss_conf *rss, const struct rte_eth_dev_info *info)
+{
+    const unsigned bytes = info->hash_key_size != 0 ? info->hash_key_size : TOEPLITZ_KEY_BYTES;
+    if (bytes > TOEPLITZ_KEY_BYTES_MAX)
+        return;
+    rss->rss_key = (uint8_t *)(uintptr_t)toeplitz_key;
+    rss->rss_key_len = (uint8_t)bytes;
+}
+
 static int configure(struct ethdev *e, const struct port_params *p,
                      const struct ethdev_profile *profile, struct err *err)
 {
@@ -45,23 +57,25 @@ static int configure(struct ethdev *e, const struct port_params *p,
     int rc = rte_eth_dev_info_get(e->id, &info);
     if (rc != 0)
         return fail(err, p, "no information about the device", rc);
-    if (p->queues > info.max_rx_queues || p->queues > info.max_tx_queues)
-        return err_set(err, "port %s: queues = %u: the device has %u to receive and %u to send",
-                       p->name, p->queues, info.max_rx_queues, info.max_tx_queues);
+    uint16_t queues = MIN(p->queues, MIN(info.max_rx_queues, info.max_tx_queues));
+    if (queues == 0)
+        return err_set(err, "port %s: the device has no queues", p->name);
     struct rte_eth_conf conf = {
         .rxmode.offloads = profile->rx_offloads & info.rx_offload_capa,
         .txmode.offloads = profile->tx_offloads & info.tx_offload_capa,
     };
-    uint64_t spread = profile->rss && p->queues > 1 ? info.flow_type_rss_offloads & RSS_FIELDS : 0;
+    uint64_t spread = profile->rss && queues > 1 ? info.flow_type_rss_offloads & RSS_FIELDS : 0;
     if (spread != 0) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = spread;
+        set_key(&conf.rx_adv_conf.rss_conf, &info);
     }
-    rc = rte_eth_dev_configure(e->id, p->queues, p->queues, &conf);
+    rc = rte_eth_dev_configure(e->id, queues, queues, &conf);
     if (rc != 0)
         return fail(err, p, "configure", rc);
+    e->port.queues = queues;
     e->port.caps = caps_of(conf.rxmode.offloads, conf.txmode.offloads);
-    e->port.caps |= spread != 0 ? PORT_RSS : 0;
+    e->spread = spread;
     // Some devices leave in a packet what an earlier owner wrote there.
     e->clear_verdicts = (e->port.caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM)) == 0;
     return 0;
@@ -75,7 +89,7 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     if (rc != 0)
         return fail(err, p, "ring sizes", rc);
     unsigned node = (unsigned)(p->node < 0 ? (int)SOCKET_ID_ANY : p->node);
-    for (uint16_t q = 0; q < p->queues; q++) {
+    for (uint16_t q = 0; q < e->port.queues; q++) {
         if (p->pools[q] == NULL)
             return err_set(err, "port %s: queue %u has no packet pool", p->name, q);
         rc = rte_eth_rx_queue_setup(e->id, q, rx, node, NULL, &p->pools[q]->mp);
@@ -87,6 +101,44 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     return 0;
 }
 
+// Has the device our key, and does it hash TCP by addresses and ports?
+static bool hashes_as_we_do(const struct ethdev *e)
+{
+    uint8_t key[TOEPLITZ_KEY_BYTES_MAX] = {0};
+    struct rte_eth_rss_conf rss = {.rss_key = key, .rss_key_len = sizeof(key)};
+    return rte_eth_dev_rss_hash_conf_get(e->id, &rss) == 0 &&
+           (rss.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP) != 0 &&
+           memcmp(key, toeplitz_key, TOEPLITZ_KEY_BYTES) == 0;
+}
+
+// The table that sends each hash to the queue of its home.
+static bool set_table(struct ethdev *e, unsigned entries)
+{
+    struct rte_eth_rss_reta_entry64 reta[RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
+    memset(reta, 0, sizeof(reta));
+    if (entries < RTE_ETH_RETA_GROUP_SIZE || entries > RETA_MAX || (entries & (entries - 1)) != 0)
+        return false;
+    for (unsigned i = 0; i < entries; i++) {
+        struct rte_eth_rss_reta_entry64 *group = &reta[i / RTE_ETH_RETA_GROUP_SIZE];
+        group->mask |= UINT64_C(1) << i % RTE_ETH_RETA_GROUP_SIZE;
+        group->reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+            (uint16_t)toeplitz_home(i, entries, e->port.queues);
+    }
+    return rte_eth_dev_rss_reta_update(e->id, reta, (uint16_t)entries) == 0;
+}
+
+// A device that spreads in a way that cannot be told has no PORT_RSS: packets then go home by
+// software.
+static void set_rss(struct ethdev *e)
+{
+    struct rte_eth_dev_info info;
+    if (e->spread == 0 || rte_eth_dev_info_get(e->id, &info) != 0 || !hashes_as_we_do(e) ||
+        !set_table(e, info.reta_size))
+        return;
+    e->port.caps |= PORT_RSS;
+    e->port.rss_entries = info.reta_size;
+}
+
 static int start(struct ethdev *e, const struct port_params *p, struct err *err)
 {
     e->port.mtu = p->mtu ? p->mtu : PORT_MTU_DEFAULT;
@@ -95,6 +147,7 @@ static int start(struct ethdev *e, const struct port_params *p, struct err *err)
         return fail(err, p, "mtu", rc);
     if ((rc = rte_eth_dev_start(e->id)) != 0)
         return fail(err, p, "start", rc);
+    set_rss(e);
     struct rte_ether_addr mac;
     if ((rc = rte_eth_macaddr_get(e->id, &mac)) != 0)
         return fail(err, p, "MAC address", rc);
@@ -113,7 +166,6 @@ struct port *ethdev_open(uint16_t id, const struct port_params *params,
     CHECK(e != NULL);
     e->id = id;
     e->port.ops = profile->ops;
-    e->port.queues = params->queues;
     e->port.priv = e;
     strcpy(e->port.name, params->name);
     if (configure(e, params, profile, err) == 0 && set_queues(e, params, err) == 0 &&

@@ -14,11 +14,13 @@ struct ethdev {
     struct port port;  // first: port.priv points to this struct
     uint16_t id;       // DPDK's port number
     bool clear_verdicts;
+    uint64_t spread;                        // RTE_ETH_RSS_*: what its queues are chosen by
     uint64_t tx_too_long[PORT_QUEUES_MAX];  // chains that fit in no packet; written by the worker
 };
 
 // ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.
-// caps tell what was granted. NULL: err says why; the device is left closed.
+// caps tell what was granted; queues are as many of those asked for as the device has. NULL: err
+// says why; the device is left closed.
 struct port *ethdev_open(uint16_t id, const struct port_params *params,
                          const struct ethdev_profile *profile, struct err *err);
 

@@ -54,5 +54,8 @@ struct port *memif_open(const struct port_params *params, struct err *err)
     snprintf(args, sizeof(args), "role=%s,id=%u,socket=%s,socket-abstract=no,rsize=%d,bsize=%d",
              params->memif_client ? "client" : "server", params->memif_id, params->device,
              __builtin_ctz(ring), PKT_ROOM);
-    return vdev_open(params, "memif", args, &profile, err);
+    // A queue that the peer does not have as well would carry nothing.
+    struct port_params one = *params;
+    one.queues = 1;
+    return vdev_open(&one, "memif", args, &profile, err);
 }

@@ -57,10 +57,6 @@ struct port *pcap_open(const struct port_params *params, struct err *err)
                 params->name);
         return NULL;
     }
-    if (params->queues != 1) {
-        err_set(err, "port %s: queues = %u: driver pcap has one", params->name, params->queues);
-        return NULL;
-    }
     if ((in && check_replay(params, err) != 0) || (out && check_written(params, err) != 0))
         return NULL;
     char args[2 * PATH_CHARS_MAX + 32];

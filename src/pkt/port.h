@@ -12,7 +12,7 @@ enum port_cap {
     PORT_TX_L4_CKSUM = 1 << 3,
     PORT_MULTI_SEG = 1 << 4,  // sends chains
     PORT_TSO = 1 << 5,
-    PORT_RSS = 1 << 6,
+    PORT_RSS = 1 << 6,         // spreads IPv4 TCP over its queues as base/toeplitz.h has it
     PORT_NO_SYSCALL = 1 << 7,  // rx_burst and tx_burst never enter the kernel
 };
 
@@ -57,9 +57,10 @@ struct port {
     char name[PORT_NAME_BYTES];
     uint32_t caps;  // enum port_cap
     struct mac_addr mac;
-    uint16_t mtu;  // bytes of an IP packet
-    uint16_t queues;
-    void *priv;  // the driver's
+    uint16_t mtu;          // bytes of an IP packet
+    uint16_t queues;       // as many as it could have of those that were asked for
+    uint16_t rss_entries;  // of its table, a power of two: with PORT_RSS
+    void *priv;            // the driver's
 };
 
 // port_params: what a driver needs to open a port. Start-up fills it from the configuration;
@@ -76,7 +77,7 @@ struct port_params {
     bool has_mac;         // else the driver chooses a locally administered one
     struct mac_addr mac;
     uint16_t mtu;               // 0: 1,500
-    uint16_t queues;            // 1..PORT_QUEUES_MAX
+    uint16_t queues;            // at most, 1..PORT_QUEUES_MAX
     uint32_t rx_ring, tx_ring;  // packets a queue can hold, a power of two; 0: the driver's choice
     int node;                   // NUMA node for rings, -1: any
     struct pkt_pool *pools[PORT_QUEUES_MAX];  // one per queue: the pool of the worker that owns it
