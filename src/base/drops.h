@@ -12,6 +12,7 @@
     X(eth_not_for_us, rx, "unicast frame for another MAC address")                                 \
     X(eth_type_unknown, rx, "neither ARP nor IPv4")                                                \
     X(pkt_chain, rx, "headers or payload go on in a second buffer of the packet")                  \
+    X(handoff_full, rx, "packet for a worker that had not taken those handed to it before")        \
     X(arp_malformed, rx, "ARP packet too short or of another kind than IPv4 over Ethernet")        \
     X(arp_not_for_us, rx, "ARP request for an address that is not ours, or from a false sender")   \
     X(arp_reply_unasked, rx, "ARP reply that nothing waits for")                                   \

@@ -30,7 +30,8 @@ static void check_overlap(struct load *l)
 {
     const struct key *workers = KEY_AT(cpu, workers), *linux_key = KEY_AT(cpu, linux_cpus);
     const struct conf_cpu *cpu = &l->c->cpu;
-    if (l->host->cpus.n == 1 || !key_good(l, workers, 0) || !key_good(l, linux_key, 0))
+    if (l->host->cpus.n == 1 || cpu->workers_per_core > 1 || !key_good(l, workers, 0) ||
+        !key_good(l, linux_key, 0))
         return;
     for (unsigned i = 0; i < cpu->workers.n; i++) {
         unsigned id = cpu->workers.id[i];
@@ -44,13 +45,16 @@ static void check_overlap(struct load *l)
 
 static void check_cpu(struct load *l)
 {
-    const struct key *workers = KEY_AT(cpu, workers);
+    const struct key *workers = KEY_AT(cpu, workers), *each = KEY_AT(cpu, workers_per_core);
     check_online(l, KEY_AT(cpu, linux_cpus), &l->c->cpu.linux_cpus);
     check_online(l, workers, &l->c->cpu.workers);
     check_overlap(l);
     if (l->c->cpu.workers.n > CONF_WORKERS_MAX && key_good(l, workers, 0))
         fail_key(l, workers, 0, "expected at most %d cores, got %u", CONF_WORKERS_MAX,
                  l->c->cpu.workers.n);
+    else if (conf_workers(l->c) > CONF_WORKERS_MAX && key_good(l, each, 0))
+        fail_key(l, each, 0, "expected at most %d workers in all, got %u on each of %u cores",
+                 CONF_WORKERS_MAX, l->c->cpu.workers_per_core, l->c->cpu.workers.n);
 }
 
 static void check_shares(struct load *l)
@@ -59,7 +63,7 @@ static void check_shares(struct load *l)
     const struct key *keys[] = {KEY_AT(memory, connections), KEY_AT(memory, time_wait),
                                 KEY_AT(memory, syn_received), KEY_AT(memory, extension_records)};
     const uint32_t totals[] = {m->connections, m->time_wait, m->syn_received, m->extension_records};
-    uint32_t workers = l->c->cpu.workers.n;
+    uint32_t workers = conf_workers(l->c);
     for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
         if (totals[i] < workers && key_good(l, keys[i], 0) && (i == 0 || key_given(l, keys[i], 0)))
             fail_key(l, keys[i], 0, "expected at least %u, one for each worker, got %u", workers,

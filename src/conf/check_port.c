@@ -319,7 +319,7 @@ static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
 static void check_queues(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(port, queues);
-    uint32_t queues = l->c->ports[at].queues, workers = l->c->cpu.workers.n;
+    uint32_t queues = l->c->ports[at].queues, workers = conf_workers(l->c);
     if (workers > 0 && queues > workers && key_good(l, k, at))
         fail_key(l, k, at, "expected at most one queue for each of %u workers, got %u", workers,
                  queues);

@@ -77,6 +77,7 @@ struct conf_tcp_ports {
 struct conf_cpu {
     struct conf_cpus linux_cpus;
     struct conf_cpus workers;
+    uint32_t workers_per_core;
 };
 
 enum conf_hugepage {
@@ -178,6 +179,12 @@ struct conf {
     struct conf_port ports[CONF_PORTS_MAX];
     struct conf_service services[CONF_SERVICES_MAX];
 };
+
+// conf_workers: how many there are.
+static inline uint32_t conf_workers(const struct conf *c)
+{
+    return c->cpu.workers.n * c->cpu.workers_per_core;
+}
 
 // conf_errors: what was wrong, one line each:
 //   FILE:LINE: KEY: what was expected          --set SECTION.KEY: what was expected

@@ -79,6 +79,9 @@ const struct key conf_keys[] = {
            "Cores of the control thread. auto: the first two, of fewer than four the first")},
     LIST(cpu, workers, KEY_CPUS, ZERO("auto"),
          VALUE("auto", "Cores with one worker each. auto: all others that are online and allowed")),
+    NUMBER(cpu, workers_per_core, 1, CONF_WORKERS_MAX,
+           VALUE("1",
+                 "More than 1 (tests): workers share cores, also with linux, and yield each turn")),
 
     WORD(memory, hugepage, "auto|1G|2M|none",
          VALUE("auto",

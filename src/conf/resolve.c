@@ -82,5 +82,5 @@ void resolve_auto(struct load *l)
     resolve_held(l->c);
     for (unsigned i = 0; i < l->c->n_ports; i++)
         if (l->c->ports[i].queues == 0)
-            l->c->ports[i].queues = clamp(l->c->cpu.workers.n, 1, CONF_QUEUES_MAX);
+            l->c->ports[i].queues = clamp(conf_workers(l->c), 1, CONF_QUEUES_MAX);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/toeplitz.h"
 #include "stat/render.h"
 #include "worker/server_log.h"
 
@@ -75,6 +76,15 @@ static int cycles_read(struct tree_out *out, void *data)
 static int driver_read(struct tree_out *out, void *data)
 {
     return tree_printf(out, "%s\n", ((const struct port *)data)->ops->driver);
+}
+
+static int rss_read(struct tree_out *out, void *data)
+{
+    const struct port *p = data;
+    const bool by_port = (p->caps & PORT_RSS) != 0;
+    return tree_printf(out, "queues %u\nspread_by %s\ntable_entries %u\n", p->queues,
+                       by_port ? "port" : "software",
+                       by_port ? p->rss_entries : (unsigned)TOEPLITZ_ENTRIES);
 }
 
 static int mac_read(struct tree_out *out, void *data)
@@ -189,6 +199,19 @@ static int add(struct tree_node *root, const char *path, int (*read)(struct tree
     return tree_file_ro(root, path, read, (void *)(uintptr_t)data) == NULL ? -1 : 0;
 }
 
+// cores/N, of worker w: its CPU, and the others' on the same CPU N.1, N.2 and so on.
+static void core_name(const struct server *s, unsigned w, char *out, size_t bytes)
+{
+    unsigned before = 0;
+    const unsigned cpu = server_worker(s, w)->cpu;
+    for (unsigned i = 0; i < w; i++)
+        before += server_worker(s, i)->cpu == cpu;
+    if (before == 0)
+        snprintf(out, bytes, "%u", cpu);
+    else
+        snprintf(out, bytes, "%u.%u", cpu, before);
+}
+
 static int fill_cores(struct tree_node *root, const struct server *s)
 {
     static const struct {
@@ -201,8 +224,9 @@ static int fill_cores(struct tree_node *root, const struct server *s)
     int rc = 0;
     for (unsigned w = 0; w < server_workers(s); w++)
         for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
-            char path[64];
-            snprintf(path, sizeof(path), "cores/%u/%s", server_worker(s, w)->cpu, files[i].name);
+            char path[64], core[24];
+            core_name(s, w, core, sizeof(core));
+            snprintf(path, sizeof(path), "cores/%s/%s", core, files[i].name);
             rc |= add(root, path, files[i].read, server_worker(s, w));
         }
     return rc;
@@ -213,7 +237,10 @@ static int fill_ports(struct tree_node *root, const struct server *s)
     static const struct {
         const char *name;
         int (*read)(struct tree_out *, void *);
-    } files[] = {{"driver", driver_read}, {"mac", mac_read}, {"counters", port_counters_read}};
+    } files[] = {{"driver", driver_read},
+                 {"mac", mac_read},
+                 {"rss", rss_read},
+                 {"counters", port_counters_read}};
     int rc = 0;
     for (unsigned p = 0; p < server_params_of(s)->n_ports; p++)
         for (unsigned i = 0; i < ARRAY_LEN(files); i++) {

@@ -50,6 +50,7 @@ static void make_port(const struct load_options *o, struct server_params *p)
     if (load_faults_on(&o->faults)) {
         pp->port = (struct port_params){.name = "trouble",
                                         .driver = "fault",
+                                        .queues = 1,
                                         .node = -1,
                                         .seed = o->seed,
                                         .loss_ppm = o->faults.loss_ppm,
@@ -62,6 +63,7 @@ static void make_port(const struct load_options *o, struct server_params *p)
     }
     *wire = (struct port_params){.name = "wire",
                                  .driver = "ring",
+                                 .queues = 1,
                                  .node = -1,
                                  .rx_ring = LOAD_RING_SLOTS,
                                  .tx_ring = LOAD_RING_SLOTS};
@@ -81,8 +83,12 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
     p->prefix = prefix;
     p->pages = o->pages;
     p->linux_cpu = o->client_cpu;
-    p->worker_cpu[0] = o->server_cpu;
-    p->connections = o->connections;
+    p->n_workers = o->workers;
+    p->cpus_shared = o->workers > 1;
+    for (unsigned i = 0; i < o->workers; i++)
+        p->worker_cpu[i] = o->server_cpu;
+    // A hash does not spread evenly: an eighth more, and some for the few.
+    p->connections = o->connections + (o->workers > 1 ? o->connections / 8 + 1024 : 0);
     p->time_wait = MIN(o->connections, 65536u);
     p->packets = 4 * LOAD_RING_SLOTS;
     // The client's packets: of ordinary pages each takes one.
@@ -97,7 +103,7 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
                                               .nodelay = true,
                                               .rcv_limit = 65536,
                                               .snd_limit = 65536,
-                                              .connections_max = o->connections};
+                                              .connections_max = p->connections};
 }
 
 struct run {
@@ -154,17 +160,25 @@ static void progress(const struct run *r, uint64_t second)
     text_free(&line);
 }
 
+// The sum of all workers' counters.
+static void snapshot(const struct run *r, struct core_stats *sum)
+{
+    const struct core_stats *each[LOAD_WORKERS_MAX];
+    for (unsigned i = 0; i < r->o.workers; i++)
+        each[i] = server_worker(r->server, i)->stats;
+    stat_sum(sum, each, r->o.workers);
+}
+
 // A phase of the load has ended, after seconds.
 static void note_phase(struct run *r, enum load_phase ended, enum load_phase next, double seconds)
 {
     struct load_result *out = &r->result;
     double *const took[] = {&out->open_s, &out->ask_s, &out->close_s};
     *took[ended] = seconds;
-    const struct core_stats *stats = server_worker(r->server, 0)->stats;
     if (next == LOAD_ASK)
-        stat_snapshot(&out->asked_from, stats);
+        snapshot(r, &out->asked_from);
     if (ended == LOAD_ASK)
-        stat_snapshot(&out->asked_to, stats);
+        snapshot(r, &out->asked_to);
 }
 
 static void drive(struct run *r)
@@ -199,7 +213,10 @@ static void collect(struct run *r)
     struct load_result *out = &r->result;
     struct core_stats end;
     struct port *server_end = server_port(r->server, 0);
-    stat_snapshot(&end, server_worker(r->server, 0)->stats);
+    snapshot(r, &end);
+    out->workers = r->o.workers;
+    for (unsigned i = 0; i < r->o.workers; i++)
+        stat_snapshot(&out->end[i], server_worker(r->server, i)->stats);
     out->options = &r->o;
     out->load = r->load;
     out->interrupted = interrupted;

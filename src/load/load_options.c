@@ -112,6 +112,11 @@ static bool parse_cpus(const char *text, struct load_options *o)
            o->client_cpu != o->server_cpu;
 }
 
+static bool parse_workers(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_WORKERS_MAX, &o->workers);
+}
+
 static bool parse_percent(const char *text, uint32_t *ppm)
 {
     double percent;
@@ -208,13 +213,14 @@ static const struct row {
     {"seed", "N", ON_ALL, "of the order and of faults (default 1)", "a number", parse_seed},
     {"cpus", "A,B", ON_ALL, "the client's and the server's CPU (default 0,1)",
      "two different CPUs of this machine, as in 0,1,", parse_cpus},
+    {"workers", "N", ON_ALL, "of the server, all on its CPU (default 1)", "1 to 8", parse_workers},
     {"json", NULL, ON_ALL, "one JSON object instead of the table", NULL, parse_json},
     {"quiet", NULL, ON_ALL, "no line per second", NULL, parse_quiet},
 };
 
 static_assert(LOAD_CONNECTIONS_MAX == 200000000 && LOAD_PAYLOAD_MIN == 8 &&
-                  LOAD_PAYLOAD_MAX == 1400 && LOAD_RING_SLOTS / 4 == 2048 &&
-                  FAULT_DELAY_MS_MAX == 10000,
+                  LOAD_PAYLOAD_MAX == 1400 && LOAD_WORKERS_MAX == 8 &&
+                  LOAD_RING_SLOTS / 4 == 2048 && FAULT_DELAY_MS_MAX == 10000,
               "the rows say so");
 
 const char *load_kind_name(enum load_kind kind)
@@ -261,6 +267,7 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
                                .seconds = 5,
                                .seed = 1,
                                .server_cpu = 1,
+                               .workers = 1,
                                .timestamps = true};
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return 1;

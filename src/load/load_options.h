@@ -7,7 +7,7 @@
 
 enum load_kind { LOAD_HOLD, LOAD_REQUEST };
 
-enum { LOAD_RING_SLOTS = 8192 };  // of the wire between client and server
+enum { LOAD_WORKERS_MAX = 8, LOAD_RING_SLOTS = 8192 };  // of the wire between client and server
 
 // load_faults: trouble on the wire, each way; and answers that the server makes wrong on purpose.
 struct load_faults {
@@ -23,6 +23,7 @@ struct load_options {
     enum load_order order;
     uint64_t seed;
     unsigned client_cpu, server_cpu;
+    uint32_t workers;  // of the server; more than one share server_cpu
     enum pages_kind pages;
     struct load_faults faults;
     bool timestamps, close, json, quiet;

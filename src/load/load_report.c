@@ -39,6 +39,27 @@ static void put_faults(struct text *out, const char *name, const struct fault_co
                 (unsigned long long)f->corrupted);
 }
 
+// What shows that each connection stayed with its worker: nobody got a segment without an owner.
+static void put_workers(struct text *out, const struct load_result *r)
+{
+    text_printf(out, ",\"server_workers\":[");
+    for (unsigned i = 0; i < r->workers; i++) {
+        const struct core_stats *s = &r->end[i];
+        text_printf(out, "%s{\"opened\":%llu", i == 0 ? "" : ",",
+                    (unsigned long long)s->c.conns_opened_passive);
+        put(out, "rx_packets", s->c.rx_packets);
+        put(out, "handed_out", s->c.handed_out);
+        put(out, "handed_in", s->c.handed_in);
+        put(out, "rss_wrong", s->c.rss_wrong);
+        put(out, "tx_handed", s->c.tx_handed);
+        put(out, "handoff_full", s->drops[DROP_handoff_full]);
+        put(out, "no_owner", s->drops[DROP_tcp_no_owner]);
+        put(out, "rst_sent", s->c.rst_sent);
+        text_printf(out, "}");
+    }
+    text_printf(out, "]");
+}
+
 void load_report_json(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
@@ -67,6 +88,7 @@ void load_report_json(const struct load_result *r, struct text *out)
     put(out, "falsified", r->falsified);
     put_faults(out, "faults_to_server", &r->to_server);
     put_faults(out, "faults_to_client", &r->to_client);
+    put_workers(out, r);
     put_real(out, "open_s", r->open_s, 3);
     put_real(out, "ask_s", r->ask_s, 3);
     put_real(out, "close_s", r->close_s, 3);

@@ -18,6 +18,8 @@ struct load_result {
     uint64_t server_retransmitted;           // segments, from the start on
     struct fault_counts to_server, to_client;
     uint64_t falsified;
+    unsigned workers;
+    struct core_stats end[LOAD_WORKERS_MAX];  // of each, from the start on
 };
 
 // load_report_json: one object in one line.

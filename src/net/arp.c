@@ -230,7 +230,7 @@ static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
 static void defend(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->counters.arp_conflicts++;
-    if (now.us >= net->defend_at_us[k] && rate_allow(&net->arp_rate, now.us) &&
+    if (!net->quiet && now.us >= net->defend_at_us[k] && rate_allow(&net->arp_rate, now.us) &&
         announce(net, k, tx))
         net->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
 }
@@ -277,6 +277,11 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
     bool for_us = net_local_index(net, a.target_raw) >= 0;
     if (a.op == ARP_OP_REQUEST && for_us) {
         net->counters.arp_requests_in++;
+        if (net->quiet) {
+            arp_learn(net, now, e, &a, tx);
+            net->counters.arp_taken++;
+            return DROP_NONE;
+        }
         if (tx->n == tx->room)
             return DROP_answer_room;
         // The reply takes its place first: a packet released by learning takes the next, if any.
@@ -341,7 +346,7 @@ void net_drain(struct net *net)
 
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
-    for (uint32_t k = 0; k < net->n_locals; k++)
+    for (uint32_t k = 0; k < net->n_locals && !net->quiet; k++)
         if (!announce(net, k, tx))
             net->drops[DROP_pkt_pool_empty]++;
     for (uint32_t i = 0; i < net->n_routes; i++)

@@ -129,6 +129,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->pool = pool;
     net->secret = c->secret;
     net->mac = c->mac;
+    net->quiet = c->quiet;
     net->arp_sets = c->arp_entries / NET_ARP_WAYS;
     net->arp_slots = c->arp_entries;
     net->arp_rate = rate_init(c->arp_rate_per_s);

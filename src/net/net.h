@@ -78,6 +78,9 @@ struct net_config {
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
     struct siphash_key secret;  // where an address falls in the ARP cache
+    // Another net with these addresses hears the same ARP and answers, defends and announces: this
+    // one learns only, and asks for what it needs.
+    bool quiet;
 };
 
 void net_config_default(struct net_config *c);
@@ -96,7 +99,8 @@ struct net_counters {
     uint64_t icmp_echo_in;     // of them, well-formed echo requests
     uint64_t arp_requests_in;  // for us
     uint64_t arp_replies_out;
-    uint64_t arp_taken;  // ARP replies, and announcements of neighbours that were known
+    uint64_t arp_taken;  // ARP replies, announcements of neighbours that were known; with quiet
+                         // also requests
     uint64_t arp_requests_out;
     uint64_t arp_rate_limited;  // requests not sent, over arp_rate_per_s or without room or buffer
     uint64_t arp_conflicts;     // someone else claims an address of ours: answered by an

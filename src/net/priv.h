@@ -58,6 +58,7 @@ struct net {
     struct route routes[ROUTES_ALL];  // the longest prefixes first, the gateway's last
     bool source_top[256];             // may a source address begin with this byte?
     struct mac_addr mac;
+    bool quiet;
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
     uint32_t arp_sets;   // a power of two

@@ -13,10 +13,15 @@
 
 // X(name, help). A name that ends in _now is a gauge, every other one only grows.
 #define CORE_COUNTER_TABLE(X)                                                                      \
-    X(rx_packets, "packets received from the port")                                                \
+    X(rx_packets, "packets received from the port, those that others handed over included")        \
     X(rx_bytes, "bytes of the frames received")                                                    \
     X(tx_packets, "packets that the port took")                                                    \
     X(tx_bytes, "bytes of the frames sent")                                                        \
+    X(handed_out, "packets of other workers, received here and handed to them")                    \
+    X(handed_in, "packets of this worker, received by others and handed to it")                    \
+    X(handed_copies, "copies of ARP packets for the other workers")                                \
+    X(rss_wrong, "of handed_out, packets that the port should have brought to their worker")       \
+    X(tx_handed, "of tx_packets, packets that another worker transmits for this one")              \
     X(rx_arp, "ARP packets received")                                                              \
     X(rx_icmp, "ICMP messages received")                                                           \
     X(rx_icmp_echo, "ICMP echo requests received")                                                 \

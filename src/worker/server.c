@@ -120,14 +120,21 @@ static int start_ports(struct server *s, struct err *err)
 {
     for (unsigned i = 0; i < s->params.n_ports; i++) {
         struct server_port_params *pp = &s->params.ports[i];
-        pp->port.queues = (uint16_t)s->params.n_workers;
-        for (unsigned w = 0; w < s->params.n_workers; w++)
+        const unsigned most = MIN(s->params.n_workers, (unsigned)PORT_QUEUES_MAX);
+        pp->port.queues = (uint16_t)(pp->port.queues == 0 ? most : MIN(pp->port.queues, most));
+        for (unsigned w = 0; w < pp->port.queues; w++)
             pp->port.pools[w] = s->pools[w];
         if (strcmp(pp->port.driver, "fault") == 0)
             pp->port.wraps = &pp->inner;
         s->ports[i] = port_open(&pp->port, err);
         if (s->ports[i] == NULL)
             return -1;
+        if (s->params.n_workers == 1)
+            continue;
+        s->steers[i] = steer_open(s->ports[i], steer_slots(s->params.packets, s->params.n_workers),
+                                  s->params.n_workers);
+        if (s->steers[i] == NULL)
+            return err_set(err, "no memory");
     }
     return 0;
 }
@@ -195,13 +202,14 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     for (unsigned i = 0; i < w->n_ports; i++) {
         struct worker_port *wp = &w->ports[i];
         struct net_config *nc = &s->params.ports[i].net;
-        wp->port = s->ports[i];
+        wp->port = s->steers[i] != NULL ? steer_port(s->steers[i]) : s->ports[i];
         wp->queue = (uint16_t)w->id;
         nc->mac = wp->port->mac;
         nc->caps = wp->port->caps;
         nc->mtu = wp->port->mtu;
         nc->local_ix_first = local;
         nc->secret = s->secret;
+        nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
         for (unsigned k = 0; k < nc->n_locals; k++)
             w->port_of_local[local++] = (uint8_t)i;
         wp->net = net_init(mem, nc, s->pools[w->id], w->stats->drops, err);
@@ -215,6 +223,15 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     }
     w->tcp.cfg.mss = mss;
     return 0;
+}
+
+static void join_steers(struct server *s, struct worker *w, uint8_t *mem)
+{
+    const uint32_t slots = steer_slots(s->params.packets, s->params.n_workers);
+    for (unsigned i = 0; i < s->params.n_ports && s->steers[i] != NULL; i++) {
+        steer_join(s->steers[i], w->id, mem, s->pools[w->id], w->stats);
+        mem += steer_footprint(slots, s->params.n_workers);
+    }
 }
 
 static int init_worker(struct server *s, unsigned id, struct err *err)
@@ -236,6 +253,7 @@ static int init_worker(struct server *s, unsigned id, struct err *err)
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
     init_tcp(s, w, mem, at);
+    join_steers(s, w, mem[REGION_STEER]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;
     s->workers[id] = w;
@@ -264,18 +282,22 @@ struct server *server_start(const struct server_params *p, struct err *err)
 int server_run(struct server *s, struct err *err)
 {
     for (; s->n_launched < s->params.n_workers; s->n_launched++)
-        if (eal_worker_launch(s->n_launched, worker_run, s->workers[s->n_launched], err) != 0)
+        if (eal_worker_launch(s->n_launched, s->params.cpus_shared ? worker_run_shared : worker_run,
+                              s->workers[s->n_launched], err) != 0)
             return -1;
     return 0;
 }
 
 void server_stop_workers(struct server *s)
 {
-    for (unsigned i = 0; i < s->n_launched; i++)
-        __atomic_store_n(&s->workers[i]->order, WORKER_STOP, __ATOMIC_RELEASE);
-    for (unsigned i = 0; i < s->n_launched; i++)
-        eal_worker_join(i);
-    s->n_launched = 0;
+    // From the last to the first: those with queues send the others' farewells.
+    const bool ran = s->n_launched != 0;
+    while (s->n_launched > 0) {
+        __atomic_store_n(&s->workers[--s->n_launched]->order, WORKER_STOP, __ATOMIC_RELEASE);
+        eal_worker_join(s->n_launched);
+    }
+    for (unsigned i = 0; ran && i < s->params.n_ports && s->steers[i] != NULL; i++)
+        steer_flush(s->steers[i]);
 }
 
 void server_stop(struct server *s)
@@ -285,8 +307,10 @@ void server_stop(struct server *s)
     for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
         for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
             net_drain(s->workers[i]->ports[p].net);
-    for (unsigned i = s->params.n_ports; i-- > 0;)
+    for (unsigned i = s->params.n_ports; i-- > 0;) {
+        steer_close(s->steers[i]);
         port_close(s->ports[i]);
+    }
     for (unsigned i = 0; i < s->params.n_workers; i++)
         pkt_pool_destroy(s->pools[i]);
     if (s->eal_up)

@@ -12,7 +12,7 @@ enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };
 
 // server_port_params: a port and the addresses on it.
 struct server_port_params {
-    struct port_params port;   // pools are filled in by the server
+    struct port_params port;   // pools are filled in by the server; queues 0: one for each worker
     struct port_params inner;  // with port.driver "fault": what it wraps
     struct net_config net;     // mac, caps, local_ix_first and secret are filled in by the server
 };
@@ -35,6 +35,8 @@ struct server_params {
     unsigned linux_cpu;
     unsigned n_workers;
     unsigned worker_cpu[SERVER_WORKERS_MAX];
+    bool cpus_shared;             // several workers on a core, or one beside the control thread:
+                                  // each turn yields
     uint32_t connections;         // of all workers
     uint32_t time_wait;           // records, of all workers
     uint32_t syn_received;        // half-open connections, of all workers

@@ -20,9 +20,10 @@ static void fill_machine(struct server_params *p, const struct conf *c)
     p->telemetry = c->control.telemetry;
     p->pages = pages[c->memory.hugepage];
     p->linux_cpu = c->cpu.linux_cpus.id[0];
-    p->n_workers = c->cpu.workers.n;
+    p->n_workers = conf_workers(c);
+    p->cpus_shared = c->cpu.workers_per_core > 1;
     for (unsigned i = 0; i < p->n_workers; i++)
-        p->worker_cpu[i] = c->cpu.workers.id[i];
+        p->worker_cpu[i] = c->cpu.workers.id[i % c->cpu.workers.n];
     p->connections = c->memory.connections;
     p->time_wait = c->memory.time_wait;
     p->syn_received = c->memory.syn_received;

@@ -1,6 +1,7 @@
 #include "worker/server_memory.h"
 
 #include "worker/server_log.h"
+#include "worker/steer.h"
 
 uint32_t server_share(const struct server_params *p, uint32_t total)
 {
@@ -19,6 +20,12 @@ static uint64_t net_bytes(const struct server_params *p)
 static uint64_t near_bytes(uint32_t connections)
 {
     return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
+}
+
+static uint64_t steer_bytes(const struct server_params *p)
+{
+    const uint32_t slots = steer_slots(p->packets, p->n_workers);
+    return p->n_workers == 1 ? 0 : p->n_ports * steer_footprint(slots, p->n_workers);
 }
 
 static bool limits_sources(const struct server_params *p)
@@ -60,6 +67,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
         [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
+        [REGION_STEER] = {"steer", "packets on their way between workers",
+                          steer_slots(p->packets, p->n_workers), steer_bytes(p), false},
         [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,
                         server_logs(p) ? server_log_footprint() : 0, false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,

@@ -16,7 +16,8 @@ enum region_id {
     REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
     REGION_NET,
-    REGION_LOG,  // no bytes: there is no log
+    REGION_STEER,  // no bytes: one worker
+    REGION_LOG,    // no bytes: there is no log
     REGION_WORKER,
     REGION_COUNT,
 };

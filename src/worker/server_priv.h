@@ -1,6 +1,7 @@
 // server_priv.h: what the files of the server share.
 #pragma once
 #include "worker/server.h"
+#include "worker/steer.h"
 
 struct server {
     struct server_params params;
@@ -10,6 +11,7 @@ struct server {
     struct c10m_service services[TCP_SERVICES_MAX];
     struct pkt_pool *pools[SERVER_WORKERS_MAX];
     struct port *ports[WORKER_PORTS_MAX];
+    struct steer *steers[WORKER_PORTS_MAX];  // around them; NULL: one worker
     struct worker *workers[SERVER_WORKERS_MAX];
     unsigned n_launched;
     bool eal_up;

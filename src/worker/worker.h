@@ -16,6 +16,7 @@ enum {
     WORKER_TIMED_TURNS = 8,     // busy turns, of which one has its stages timed
     WORKER_TW_EXPIRE_MAX = 64,  // TIME-WAIT records ended in a turn
     WORKER_STOP_MAX = 256,      // connections reset in a turn while stopping
+    WORKER_STOP_TRIES = 100,    // to send what that made, if the port does not take it at once
 };
 
 enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker
@@ -79,6 +80,10 @@ bool worker_turn(struct worker *w);
 // worker_run: turns until ordered to stop; then resets what is open, and returns 0. The function
 // that runs on the worker's core.
 int worker_run(void *worker);
+
+// worker_run_shared: the same on a core that it shares: each turn yields (a system call), so that
+// those for whom it received something come to it before the rings are full.
+int worker_run_shared(void *worker);
 
 // worker_now: the protocol clock.
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc);

@@ -1,5 +1,6 @@
 // The loop. Stages do not call each other: each one is a pass over what the one before left in the
 // worker's arrays, and prefetches what the next one touches.
+#include <sched.h>
 #include <string.h>
 
 #include "worker/worker.h"
@@ -371,6 +372,17 @@ bool worker_turn(struct worker *w)
     return account(w);
 }
 
+// A port that is full for a moment is waited for; one that takes nothing more does not hold us.
+static void send_last(struct worker *w, struct worker_port *wp)
+{
+    for (unsigned tries = 0; wp->tx.n != 0 && tries < WORKER_STOP_TRIES; tries++) {
+        sched_yield();
+        send_all(w, wp);
+    }
+    pkt_free_bulk(wp->tx.pkts, wp->tx.n);
+    wp->tx.n = 0;
+}
+
 // Resets every connection, a bounded number a turn, so that each peer hears of it.
 static void wind_up(struct worker *w)
 {
@@ -382,24 +394,47 @@ static void wind_up(struct worker *w)
         stage_net_output(w);
         w->n_rx = 0;
         stage_tx(w);
-        for (unsigned p = 0; p < w->n_ports;
-             p++) {  // a port that takes nothing more does not hold us
-            pkt_free_bulk(w->ports[p].tx.pkts, w->ports[p].tx.n);
-            w->ports[p].tx.n = 0;
-        }
+        for (unsigned p = 0; p < w->n_ports; p++)
+            send_last(w, &w->ports[p]);
         index_pool_turn_end(w->tcp.block_pool);
     }
+}
+
+static void begin(struct worker *w)
+{
+    for (unsigned p = 0; p < w->n_ports; p++)
+        net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
+    __atomic_store_n(&w->state, WORKER_RUNNING, __ATOMIC_RELEASE);
+}
+
+static int end(struct worker *w)
+{
+    wind_up(w);
+    __atomic_store_n(&w->state, WORKER_STOPPED, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static inline bool ordered_to_run(const struct worker *w)
+{
+    return likely(__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN);
 }
 
 int worker_run(void *worker)
 {
     struct worker *w = worker;
-    for (unsigned p = 0; p < w->n_ports; p++)
-        net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
-    __atomic_store_n(&w->state, WORKER_RUNNING, __ATOMIC_RELEASE);
-    while (likely(__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN))
+    begin(w);
+    while (ordered_to_run(w))
         worker_turn(w);
-    wind_up(w);
-    __atomic_store_n(&w->state, WORKER_STOPPED, __ATOMIC_RELEASE);
-    return 0;
+    return end(w);
+}
+
+int worker_run_shared(void *worker)
+{
+    struct worker *w = worker;
+    begin(w);
+    while (ordered_to_run(w)) {
+        worker_turn(w);
+        sched_yield();
+    }
+    return end(w);
 }

@@ -1,0 +1,515 @@
+// Packets between workers: whose they are, their order, what a full ring does, and that every
+// packet goes back to the pool that it came from. One thread plays all workers, as the rings allow.
+#include <arpa/inet.h>
+
+#include "base/rng.h"
+#include "unit/pkt_env.h"
+#include "worker/steer.h"
+
+enum { WORKERS = 4, POOL = 4096, SLOTS = 64, FRAME = 60, QUEUE_MAX = 4096 };
+
+// A device: frames to be received lie in lists; it takes at most `takes` to send.
+struct device {
+    struct port port;
+    struct pkt *in[WORKERS][QUEUE_MAX];
+    unsigned n_in[WORKERS], at[WORKERS];
+    struct pkt *out[WORKERS][QUEUE_MAX];
+    unsigned n_out[WORKERS];
+    unsigned takes;
+};
+
+static struct device dev;
+static struct pkt_pool *pools[WORKERS];
+static struct core_stats stats[WORKERS];
+static struct toeplitz hash;
+static struct steer *steer;
+static void *parts[WORKERS];
+static unsigned workers;
+
+static uint16_t dev_rx(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    uint16_t got = 0;
+    while (got < n && dev.at[q] < dev.n_in[q])
+        pkts[got++] = dev.in[q][dev.at[q]++];
+    return got;
+}
+
+static uint16_t dev_tx(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    uint16_t took = 0;
+    for (; took < n && dev.takes != 0 && dev.n_out[q] < QUEUE_MAX; took++, dev.takes--) {
+        assert_ptr_equal(pkts[took]->m.pool, &pools[q]->mp);
+        dev.out[q][dev.n_out[q]++] = pkts[took];
+    }
+    return took;
+}
+
+static void dev_stats(struct port *p, struct port_stats *out)
+{
+    memset(out, 0, sizeof(*out));
+}
+
+static const struct port_ops dev_ops = {
+    .driver = "device", .rx_burst = dev_rx, .tx_burst = dev_tx, .stats = dev_stats};
+
+static void open_with(unsigned n, unsigned queues, uint32_t caps)
+{
+    memset(&dev, 0, sizeof(dev));
+    memset(stats, 0, sizeof(stats));
+    dev.port = (struct port){
+        .ops = &dev_ops, .queues = (uint16_t)queues, .caps = caps, .rss_entries = 128, .mtu = 1500};
+    dev.takes = UINT_MAX;
+    workers = n;
+    steer = steer_open(&dev.port, SLOTS, n);
+    assert_non_null(steer);
+    for (unsigned w = 0; w < n; w++) {
+        parts[w] = aligned_alloc(CACHE_LINE, steer_footprint(SLOTS, n));
+        assert_non_null(parts[w]);
+        steer_join(steer, w, parts[w], pools[w], &stats[w]);
+    }
+}
+
+static void end(void)
+{
+    for (unsigned q = 0; q < WORKERS; q++) {
+        for (unsigned i = dev.at[q]; i < dev.n_in[q]; i++)
+            pkt_free(dev.in[q][i]);
+        for (unsigned i = 0; i < dev.n_out[q]; i++)
+            pkt_free(dev.out[q][i]);
+    }
+    steer_close(steer);
+    for (unsigned w = 0; w < workers; w++)
+        free(parts[w]);
+    for (unsigned w = 0; w < WORKERS; w++)
+        assert_int_equal(pkt_pool_free_count(pools[w]), POOL);
+}
+
+struct tuple {
+    uint32_t src, dst;
+    uint16_t src_port, dst_port;
+};
+
+static struct tuple flow(unsigned i)
+{
+    return (struct tuple){0x0a400000 + i / 100, 0x0a000001, (uint16_t)(1024 + i % 100), 80};
+}
+
+static unsigned home(struct tuple t)
+{
+    return toeplitz_home(
+        toeplitz_v4(&hash, htonl(t.src), htonl(t.dst), htons(t.src_port), htons(t.dst_port)), 128,
+        workers);
+}
+
+static uint8_t *put32(uint8_t *to, uint32_t v)
+{
+    v = htonl(v);
+    memcpy(to, &v, 4);
+    return to + 4;
+}
+
+static uint8_t *put16(uint8_t *to, uint16_t v)
+{
+    v = htons(v);
+    memcpy(to, &v, 2);
+    return to + 2;
+}
+
+// An IPv4 header at `to`, options of 4 * words bytes behind it.
+static uint8_t *put_ip(uint8_t *to, struct tuple t, uint8_t proto, unsigned words)
+{
+    memset(to, 0, 20 + 4 * words);
+    to[0] = (uint8_t)(0x45 + words);
+    to[9] = proto;
+    put32(put32(to + 12, t.src), t.dst);
+    return to + 20 + 4 * words;
+}
+
+// A TCP segment of flow t with a number behind its ports, for queue q.
+static struct pkt *arrive(unsigned q, struct tuple t, uint32_t number)
+{
+    struct pkt *p = pkt_of(pools[q], 0, FRAME);
+    assert_non_null(p);
+    uint8_t *f = pkt_data(p);
+    put16(f + 12, 0x0800);
+    put32(put16(put16(put_ip(f + 14, t, 6, 0), t.src_port), t.dst_port), number);
+    p->m.ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    dev.in[q][dev.n_in[q]++] = p;
+    return p;
+}
+
+static uint32_t number_of(const struct pkt *p)
+{
+    uint32_t v;
+    memcpy(&v, pkt_data(p) + 38, 4);
+    return ntohl(v);
+}
+
+static struct tuple tuple_of(const struct pkt *p)
+{
+    struct tuple t;
+    const uint8_t *f = pkt_data(p);
+    memcpy(&t.src, f + 26, 4);
+    memcpy(&t.dst, f + 30, 4);
+    memcpy(&t.src_port, f + 34, 2);
+    memcpy(&t.dst_port, f + 36, 2);
+    return (struct tuple){ntohl(t.src), ntohl(t.dst), ntohs(t.src_port), ntohs(t.dst_port)};
+}
+
+static uint32_t receive(unsigned w, struct pkt **pkts)
+{
+    struct port *p = steer_port(steer);
+    const uint32_t n = p->ops->rx_burst(p, (uint16_t)w, pkts, BURST_MAX);
+    stats[w].c.rx_packets += n;
+    for (uint32_t i = 0; i < n; i++)
+        assert_ptr_equal(pkts[i]->m.pool, &pools[w]->mp);
+    return n;
+}
+
+// Flows over the queues by `queue`, each with a rising number; every worker sees each of its flows
+// in order, and nothing else.
+static void flows_arrive_in_order(unsigned n, unsigned queues, uint32_t caps, bool lies)
+{
+    enum { FLOWS = 200, ROUNDS = 20 };
+    static uint32_t next[FLOWS];
+    unsigned taken = 0;
+    struct rng rng = {7};
+    open_with(n, queues, caps);
+    memset(next, 0, sizeof(next));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < FLOWS / 2; i++) {
+            // A flow stays on one queue, right or wrong; twice in a row now and then.
+            const unsigned f = i * 2 + (round & 1);
+            const unsigned q = lies ? f % queues : home(flow(f)) % queues;
+            for (unsigned k = 0; k <= rng_below(&rng, 2); k++)
+                arrive(q, flow(f), next[f]++ << 8 | f);
+        }
+        for (unsigned turn = 0; turn < 12; turn++)
+            for (unsigned w = 0; w < n; w++) {
+                struct pkt *pkts[BURST_MAX];
+                const uint32_t got = receive(w, pkts);
+                for (uint32_t i = 0; i < got; i++) {
+                    static uint32_t seen[FLOWS];
+                    const uint32_t f = number_of(pkts[i]) & 0xff, at = number_of(pkts[i]) >> 8;
+                    if (at == 0)
+                        seen[f] = 0;
+                    assert_int_equal(home(tuple_of(pkts[i])), w);
+                    assert_int_equal(at, seen[f]++);
+                    assert_true(pkt_rx_cksum_all_good(pkts[i]));
+                    taken++;
+                }
+                pkt_free_bulk(pkts, got);
+            }
+    }
+    uint64_t out = 0, in = 0, wrong = 0, sum = 0;
+    for (unsigned w = 0; w < n; w++) {
+        assert_int_equal(stats[w].drops[DROP_handoff_full], 0);
+        out += stats[w].c.handed_out;
+        in += stats[w].c.handed_in;
+        wrong += stats[w].c.rss_wrong;
+    }
+    for (unsigned f = 0; f < FLOWS; f++)
+        sum += next[f];
+    assert_int_equal(taken, sum);
+    assert_int_equal(out, in);
+    assert_int_equal(wrong, (caps & PORT_RSS) && queues == n ? out : 0);
+    assert_true(lies || queues < n ? out > sum / 4 : out == 0);
+    end();
+}
+
+static void one_queue_serves_two_workers(void **state)
+{
+    flows_arrive_in_order(2, 1, 0, false);
+}
+
+static void one_queue_serves_four_workers(void **state)
+{
+    flows_arrive_in_order(4, 1, 0, false);
+}
+
+static void two_queues_serve_three_workers(void **state)
+{
+    flows_arrive_in_order(3, 2, 0, false);
+}
+
+static void a_port_that_spreads_rightly_hands_nothing_over(void **state)
+{
+    flows_arrive_in_order(4, 4, PORT_RSS, false);
+}
+
+static void a_port_that_lies_is_counted_and_put_right_in_order(void **state)
+{
+    flows_arrive_in_order(4, 4, PORT_RSS, true);
+}
+
+static void a_port_that_spreads_by_itself_is_put_right(void **state)
+{
+    flows_arrive_in_order(2, 2, 0, true);
+}
+
+static struct tuple flow_of(unsigned w)
+{
+    unsigned i = 0;
+    while (home(flow(i)) != w)
+        i++;
+    return flow(i);
+}
+
+static void a_full_ring_drops_and_counts_and_recovers(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    open_with(2, 1, 0);
+    for (unsigned i = 0; i < 200; i++)
+        arrive(0, flow_of(1), i);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(stats[0].c.handed_out, SLOTS - 1);
+    assert_int_equal(stats[0].drops[DROP_handoff_full], 200 - (SLOTS - 1));
+    assert_int_equal(stats[0].c.rx_packets, 200 - (SLOTS - 1));
+    uint32_t got = 0, n;
+    while ((n = receive(1, pkts)) != 0) {
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(number_of(pkts[i]), got++);
+        pkt_free_bulk(pkts, n);
+    }
+    assert_int_equal(got, SLOTS - 1);
+    arrive(0, flow_of(1), 77);
+    assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(receive(1, pkts), 1);
+    assert_int_equal(number_of(pkts[0]), 77);
+    pkt_free_bulk(pkts, 1);
+    assert_int_equal(stats[1].c.rx_packets, stats[1].c.handed_in);
+    end();
+}
+
+static void without_a_packet_to_copy_into_it_waits(void **state)
+{
+    static struct pkt *all[POOL];
+    struct pkt *pkts[BURST_MAX];
+    unsigned n = 0;
+    open_with(2, 1, 0);
+    while (n < POOL && pkt_alloc_bulk(pools[1], &all[n], 1))
+        n++;
+    arrive(0, flow_of(1), 5);
+    assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(receive(1, pkts), 0);
+    for (unsigned i = 0; i < n; i++)
+        pkt_free(all[i]);
+    assert_int_equal(receive(1, pkts), 1);
+    assert_int_equal(number_of(pkts[0]), 5);
+    pkt_free_bulk(pkts, 1);
+    end();
+}
+
+static void arp_reaches_every_worker(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    open_with(4, 1, 0);
+    struct pkt *p = pkt_of(pools[0], 7, FRAME);
+    put16(pkt_data(p) + 12, 0x0806);
+    dev.in[0][dev.n_in[0]++] = p;
+    for (unsigned w = 0; w < 4; w++) {
+        assert_int_equal(receive(w, pkts), 1);
+        assert_int_equal(pkt_len(pkts[0]), FRAME);
+        assert_int_equal(pkt_data(pkts[0])[40], 7);
+        pkt_free_bulk(pkts, 1);
+    }
+    assert_int_equal(stats[0].c.handed_copies, 3);
+    assert_int_equal(stats[0].c.handed_out, 0);
+    end();
+}
+
+static void a_flood_of_arp_leaves_room_for_segments(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    open_with(2, 1, 0);
+    for (unsigned i = 0; i < 100; i++) {
+        struct pkt *p = pkt_of(pools[0], 7, FRAME);
+        put16(pkt_data(p) + 12, 0x0806);
+        dev.in[0][dev.n_in[0]++] = p;
+    }
+    arrive(0, flow_of(1), 9);
+    for (uint32_t n; (n = receive(0, pkts)) != 0;)
+        pkt_free_bulk(pkts, n);
+    assert_int_equal(stats[0].c.handed_out, 1);
+    assert_int_equal(stats[0].drops[DROP_handoff_full], 100 - (SLOTS - 1) / 2);
+    end();
+}
+
+static void an_icmp_error_goes_to_the_connection_that_it_quotes(void **state)
+{
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < 100; i++) {
+        const struct tuple t = flow(i);
+        const struct tuple quoted = {t.dst, t.src, t.dst_port, t.src_port};
+        const struct tuple router = {0x0a0000fe, t.dst, 0, 0};
+        uint8_t f[128] = {0};
+        put16(f + 12, 0x0800);
+        uint8_t *icmp = put_ip(f + 14, router, 1, i % 3);
+        icmp[0] = i % 2 ? 3 : 11;
+        uint8_t *end_of =
+            put16(put16(put_ip(icmp + 8, quoted, 6, i % 4), quoted.src_port), quoted.dst_port);
+        const uint32_t len = (uint32_t)(end_of - f);
+        assert_int_equal(steer_home(&hash, 128, 4, f, len), home(t));
+        assert_int_equal(steer_home(&hash, 128, 4, f, len - 1), STEER_HERE);
+        icmp[0] = 8;
+        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+    }
+    end();
+}
+
+static void what_has_no_ports_stays(void **state)
+{
+    uint8_t f[64] = {0};
+    open_with(4, 1, 0);
+    const struct tuple t = flow_of(3);
+    put16(f + 12, 0x0800);
+    put16(put16(put_ip(f + 14, t, 17, 1), t.src_port), t.dst_port);
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), 3);
+    assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 24 + 4), 3);
+    for (uint32_t len = 0; len < 14 + 24 + 4; len++)
+        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+    f[20] = 0x20;  // more fragments
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    f[20] = 0x40;  // do not fragment
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), 3);
+    f[21] = 1;  // a later fragment
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    f[20] = f[21] = 0;
+    f[14] = 0x44;  // header too short
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    f[14] = 0x66;  // another version
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    f[14] = 0x46;
+    f[23] = 47;
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    put16(f + 12, 0x86dd);
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    end();
+}
+
+static unsigned transmit(unsigned w, uint32_t first, unsigned n)
+{
+    struct port *p = steer_port(steer);
+    struct pkt *pkts[BURST_MAX];
+    for (unsigned i = 0; i < n; i++) {
+        pkts[i] = pkt_of(pools[w], (uint8_t)w, FRAME);
+        put32(pkt_data(pkts[i]) + 38, first + i);
+    }
+    const unsigned took = p->ops->tx_burst(p, (uint16_t)w, pkts, (uint16_t)n);
+    pkt_free_bulk(pkts + took, n - took);
+    return took;
+}
+
+static void those_without_a_queue_send_through_another_in_order(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    uint32_t next[WORKERS] = {0}, seen[WORKERS] = {0}, sum = 0;
+    struct rng rng = {3};
+    open_with(4, 2, 0);
+    for (unsigned round = 0; round < 100; round++) {
+        dev.takes = rng_below(&rng, 100);
+        for (unsigned w = 0; w < 4; w++)
+            next[w] += transmit(w, next[w], 1 + rng_below(&rng, 40));
+        for (unsigned w = 0; w < 4; w++)
+            assert_int_equal(receive(w, pkts), 0);
+    }
+    dev.takes = UINT_MAX;
+    steer_flush(steer);
+    for (unsigned q = 0; q < 2; q++)
+        for (unsigned i = 0; i < dev.n_out[q]; i++) {
+            const unsigned w = pkt_data(dev.out[q][i])[0];
+            assert_int_equal(w % 2, q);
+            assert_int_equal(number_of(dev.out[q][i]), seen[w]++);
+        }
+    for (unsigned w = 0; w < 4; w++) {
+        assert_int_equal(seen[w], next[w]);
+        sum += next[w];
+        assert_int_equal(stats[w].c.tx_handed, w < 2 ? 0 : next[w]);
+    }
+    assert_true(sum > 1000);
+    end();
+}
+
+static void a_port_that_takes_nothing_holds_the_sender_back(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    unsigned took = 0;
+    open_with(2, 1, 0);
+    dev.takes = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        took += transmit(1, took, 32);
+        receive(0, pkts);
+    }
+    // The ring, and what the transmitter holds.
+    assert_in_range(took, SLOTS - 1, SLOTS - 1 + STEER_TAKE);
+    end();
+}
+
+static void a_tx_offload_crosses(void **state)
+{
+    struct pkt *pkts[BURST_MAX], *p = pkt_of(pools[1], 1, FRAME);
+    open_with(2, 1, 0);
+    pkt_tx_offload(p, 14, 20, 32);
+    assert_int_equal(steer_port(steer)->ops->tx_burst(steer_port(steer), 1, &p, 1), 1);
+    receive(0, pkts);
+    assert_int_equal(dev.n_out[0], 1);
+    assert_true(dev.out[0][0]->m.ol_flags & RTE_MBUF_F_TX_TCP_CKSUM);
+    assert_int_equal(dev.out[0][0]->m.l2_len, 14);
+    assert_int_equal(dev.out[0][0]->m.l4_len, 32);
+    end();
+}
+
+static void what_is_under_way_at_the_end_goes_home(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < 60; i++)
+        arrive(0, flow(i), i);
+    pkt_free_bulk(pkts, receive(0, pkts));
+    transmit(2, 0, 10);
+    dev.takes = 0;
+    pkt_free_bulk(pkts, receive(0, pkts));
+    end();
+}
+
+static void slots_leave_three_quarters_of_the_packets(void **state)
+{
+    assert_int_equal(steer_slots(16384, 2), 1024);
+    assert_int_equal(steer_slots(16384, 64), 64);
+    assert_int_equal(steer_slots(512, 4), 64);
+    assert_int_equal(steer_slots(8192, 8), 256);
+}
+
+int main(void)
+{
+    pkt_env_start(0);
+    toeplitz_init(&hash, toeplitz_key);
+    for (unsigned w = 0; w < WORKERS; w++) {
+        char name[16];
+        snprintf(name, sizeof(name), "worker%u", w);
+        pools[w] = pkt_pool_create(name, POOL, -1);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_queue_serves_two_workers),
+        cmocka_unit_test(one_queue_serves_four_workers),
+        cmocka_unit_test(two_queues_serve_three_workers),
+        cmocka_unit_test(a_port_that_spreads_rightly_hands_nothing_over),
+        cmocka_unit_test(a_port_that_lies_is_counted_and_put_right_in_order),
+        cmocka_unit_test(a_port_that_spreads_by_itself_is_put_right),
+        cmocka_unit_test(a_full_ring_drops_and_counts_and_recovers),
+        cmocka_unit_test(without_a_packet_to_copy_into_it_waits),
+        cmocka_unit_test(arp_reaches_every_worker),
+        cmocka_unit_test(a_flood_of_arp_leaves_room_for_segments),
+        cmocka_unit_test(an_icmp_error_goes_to_the_connection_that_it_quotes),
+        cmocka_unit_test(what_has_no_ports_stays),
+        cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
+        cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),
+        cmocka_unit_test(a_tx_offload_crosses),
+        cmocka_unit_test(what_is_under_way_at_the_end_goes_home),
+        cmocka_unit_test(slots_leave_three_quarters_of_the_packets),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    eal_stop();
+    return failed;
+}
