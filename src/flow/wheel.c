@@ -26,6 +26,7 @@ struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
     for (int i = 0; i < WHEEL_LEVELS; i++)
         w->draining[i] = WHEEL_EMPTY;
     w->at_ms = now_ms;
+    w->recent = WHEEL_EMPTY;
     for (int i = 0; i < WHEEL_SLOTS; i++)
         w->slot[i] = WHEEL_EMPTY;
     return w;
@@ -48,12 +49,11 @@ static bool push(struct wheel *w, uint32_t slot, uint32_t handle)
     }
     struct wheel_chunk *c = &w->chunks[ix];
     c->handle[c->count++] = handle;
-    if (++w->entries > w->entries_max)
-        w->entries_max = w->entries;
+    w->entries++;
     return true;
 }
 
-uint32_t wheel_add(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
+uint32_t wheel_add_any(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
 {
     const uint32_t first = w->at_ms + w->opened;
     uint32_t at = time_before(deadline_ms, first) ? first : deadline_ms, slot;
@@ -69,8 +69,11 @@ uint32_t wheel_add(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
     }
     if (!push(w, slot, handle))
         return 0;
-    if (slot < WHEEL_L0_SLOTS)
+    if (slot < WHEEL_L0_SLOTS) {
         w->used[slot / 64] |= 1ULL << slot % 64;
+        w->recent_ms = at;
+        w->recent = at != 0 ? w->slot[slot] : WHEEL_EMPTY;
+    }
     // 0 says refused; the ms before it has come as well when the entry does.
     return at != 0 ? at : UINT32_MAX;
 }
@@ -86,6 +89,8 @@ static void open_tick(struct wheel *w)
 {
     const uint32_t s0 = w->at_ms % WHEEL_L0_SLOTS;
     begin_slot(w, 0, s0);
+    if (w->recent_ms == w->at_ms)
+        w->recent = WHEEL_EMPTY;
     w->used[s0 / 64] &= ~(1ULL << s0 % 64);
     if (s0 == 0) {
         const uint32_t s1 = (w->at_ms >> 12) % WHEEL_L1_SLOTS;
@@ -120,6 +125,12 @@ static uint32_t next_tick(const struct wheel *w, uint32_t from_ms)
     return from_ms + (to - s);
 }
 
+static inline void fetch(const struct wheel_chunk *c)
+{
+    for (unsigned i = 0; i < sizeof(*c); i += CACHE_LINE)
+        prefetch0_w((const uint8_t *)c + i);
+}
+
 // drain: up to max handles of what a level gives out. Returns how many.
 static uint32_t drain(struct wheel *w, int level, uint32_t *out, uint32_t max)
 {
@@ -128,7 +139,7 @@ static uint32_t drain(struct wheel *w, int level, uint32_t *out, uint32_t max)
         const uint32_t ix = w->draining[level];
         struct wheel_chunk *c = &w->chunks[ix];
         if (c->next != WHEEL_EMPTY)
-            prefetch0_w(&w->chunks[c->next]);
+            fetch(&w->chunks[c->next]);
         const uint32_t k = MIN(c->count, max - n);
         c->count -= k;
         memcpy(out + n, &c->handle[c->count], k * sizeof(*out));
