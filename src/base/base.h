@@ -17,6 +17,7 @@ enum {
 #define MAX(a, b)       ((a) > (b) ? (a) : (b))
 #define ALIGN_UP(n, to) (((n) + (to)-1) / (to) * (to))
 #define NOINLINE        __attribute__((noinline))  // keeps a rare path out of a frequent one
+#define ALWAYS_INLINE   inline __attribute__((always_inline))
 #define CACHE_ALIGNED   __attribute__((aligned(CACHE_LINE)))
 
 // check_failed: prints file, line and the broken assumption to stderr and aborts. Never returns.

@@ -24,18 +24,28 @@ static inline bool source_ok(const struct net *net, uint32_t src_raw)
     return true;
 }
 
+// common_ix: which of our addresses the frame is the common one for; n_locals: none.
+static inline uint32_t common_ix(const struct net *net, const uint8_t *frame)
+{
+    if (likely(wire_is_common(frame, &net->common[0])))
+        return 0;
+    uint32_t ix = 1;
+    while (ix < net->n_locals && !wire_is_common(frame, &net->common[ix]))
+        ix++;
+    return ix;
+}
+
 // input_fast: true: p is a TCP segment to us in the common form, everything about it right, now in
 // seg. False: nothing is known and nothing was counted.
 static inline bool input_fast(const struct net *net, const struct pkt *p, struct seg_in *seg)
 {
     const uint8_t *frame = pkt_data(p);
     const uint32_t len = pkt_len(p);
-    uint32_t ix = 0;
     if (unlikely(len < TCP4_DATA_OFF))
         return false;
-    while (unlikely(!wire_is_common(frame, &net->common[ix])))
-        if (++ix == net->n_locals)
-            return false;
+    const uint32_t ix = common_ix(net, frame);
+    if (unlikely(ix >= net->n_locals))
+        return false;
     if (unlikely(!wire_fast_tcp4(frame, len, seg) || !source_ok(net, load_raw32(frame + 26))))
         return false;
     if (!pkt_rx_cksum_all_good(p)) {

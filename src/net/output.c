@@ -74,9 +74,9 @@ static NOINLINE bool output_slow(struct net *net, struct clock_now now, const st
 // output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
 // many were used. l4_offload is net->tx_l4, as a constant. The next hop of the segment before is
 // nearly always this one's too.
-static inline __attribute__((always_inline)) uint32_t
-output_each(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
-            struct pkt **pkts, struct net_tx *tx, bool l4_offload)
+static ALWAYS_INLINE uint32_t output_each(struct net *net, struct clock_now now,
+                                          const struct seg_out *segs, uint32_t n, struct pkt **pkts,
+                                          struct net_tx *tx, bool l4_offload)
 {
     struct pkt **next = pkts;
     struct arp_entry *e = NULL;

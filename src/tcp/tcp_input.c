@@ -17,8 +17,8 @@ static inline void ack_policy(struct tcp *t, struct block *b)
 
 // tcp_fast: header prediction (Jacobson 1990): reasons to leave, then the in-order segment of an
 // established connection. Nothing is written before the last reason.
-static inline bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
-                            struct tcp_verdict *v)
+static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
+                                   const struct seg_in *s, struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
     const uint32_t odd =
@@ -98,6 +98,13 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
     return tcp_fast(t, b, ix, s, v);
 }
 
+// tcp_again: tcp_fast() where another segment of the burst was first; seldom worth its place.
+static NOINLINE bool tcp_again(struct tcp *t, uint32_t ix, const struct seg_in *s,
+                               struct tcp_verdict *v)
+{
+    return tcp_fast(t, &t->blocks[ix], ix, s, v);
+}
+
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v)
 {
@@ -115,7 +122,7 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
     switch (flow_index_kind(found)) {
     case FLOW_BLOCK:
         v->block = ix;
-        if (!tcp_fast(t, &t->blocks[ix], ix, s, v))
+        if (!tcp_again(t, ix, s, v))
             tcp_slow(t, ix, s, data, v);
         break;
     case FLOW_SYN:

@@ -100,10 +100,11 @@ static inline enum wire_options wire_options_of(const struct seg_out *s)
 // wire_options_of(s). With l4_offload the TCP checksum field holds the folded pseudo header sum for
 // the port to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
 // Always inlined: the caller's constants for options and l4_offload take the branches out.
-static inline __attribute__((always_inline)) uint32_t
-wire_build_tcp4(uint8_t *restrict frame, const struct wire_from *restrict from, uint64_t dst_word,
-                const struct seg_out *restrict s, uint32_t head, enum wire_options options,
-                bool l4_offload)
+static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
+                                              const struct wire_from *restrict from,
+                                              uint64_t dst_word, const struct seg_out *restrict s,
+                                              uint32_t head, enum wire_options options,
+                                              bool l4_offload)
 {
     uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
     uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];

@@ -43,6 +43,20 @@ static inline uint64_t cksum_plus32(uint64_t sum, const uint8_t *p)
 #endif
 }
 
+// cksum_plus3: the sum of the four, in the same way.
+static inline uint64_t cksum_plus3(uint64_t sum, uint64_t a, uint64_t b, uint64_t c)
+{
+#ifdef __x86_64__
+    __asm__("addq %1, %0\n\tadcq %2, %0\n\tadcq %3, %0\n\tadcq $0, %0"
+            : "+&r"(sum)
+            : "rm"(a), "rm"(b), "rm"(c)
+            : "cc");
+    return sum;
+#else
+    return cksum_plus(cksum_plus(cksum_plus(sum, a), b), c);
+#endif
+}
+
 // cksum_blocks: the sum of n bytes, a multiple of 64; cksum_copy_blocks copies them too.
 uint64_t cksum_blocks(const uint8_t *p, size_t n);
 uint64_t cksum_copy_blocks(uint8_t *to, const uint8_t *from, size_t n);
@@ -65,8 +79,7 @@ static inline uint64_t cksum_short(const uint8_t *p, size_t n)
 }
 
 // cksum_add: sum plus the words of n bytes at p; an odd last byte counts as if a zero followed.
-static inline __attribute__((always_inline)) uint64_t cksum_add(uint64_t sum, const uint8_t *p,
-                                                                size_t n)
+static ALWAYS_INLINE uint64_t cksum_add(uint64_t sum, const uint8_t *p, size_t n)
 {
     if (unlikely(n < 8))
         return cksum_plus(sum, cksum_short(p, n));

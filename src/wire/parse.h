@@ -91,13 +91,12 @@ static inline bool wire_ip4_tcp4_right(const uint8_t *frame, uint32_t tcp_len)
 {
     const uint8_t *ip = frame + ETH_BYTES, *tcp = frame + TCP4_OFF;
     const uint64_t addresses = load_raw64(ip + 12), lows = 0x0000ffff0000ffff;
-    const uint64_t head = cksum_plus(cksum_plus(addresses, load_raw64(ip)), load_raw32(ip + 8));
+    const uint64_t head = cksum_plus3(addresses, load_raw64(ip), load_raw32(ip + 8), 0);
     const uint64_t rest =
         (uint64_t)load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (__builtin_bswap32(tcp_len) >> 16);
-    uint64_t sum = cksum_plus(addresses, load_raw64(tcp));
-    sum = cksum_plus(cksum_plus(sum, load_raw64(tcp + 8)), rest);
+    uint64_t sum = cksum_plus3(addresses, load_raw64(tcp), load_raw64(tcp + 8), rest);
     if (tcp_len != TCP_BYTES)
-        sum = cksum_plus(sum, cksum_add(0, tcp + TCP_BYTES, tcp_len - TCP_BYTES));
+        sum = cksum_add(sum, tcp + TCP_BYTES, tcp_len - TCP_BYTES);
     // Both folded to 32 bits, side by side; then both to 17. A right sum is ffff, or 1fffe, which
     // is left to the others.
     const uint64_t both = (sum + (sum << 32 | sum >> 32)) >> 32 |
@@ -168,11 +167,10 @@ static inline bool wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
     out->data_len = (uint16_t)(total - head);
     out->ts_val = 0;
     out->ts_ecr = 0;
-    out->pkt_ix = 0;
-    out->opts = 0;
-    out->ecn = frame[15] & 3;
-    out->tcp_off = TCP4_OFF;
-    out->urg = load_be16(frame + TCP4_OFF + 18);
+    // pkt_ix 0, opts 0, ecn, tcp_off, urg.
+    const uint64_t tail = (uint64_t)(frame[15] & 3) << 24 | (uint64_t)TCP4_OFF << 32 |
+                          (uint64_t)load_be16(frame + TCP4_OFF + 18) << 48;
+    memcpy(&out->pkt_ix, &tail, sizeof(tail));
     memset(&out->mss, 0, sizeof(*out) - offsetof(struct seg_in, mss));
     if (words != 5) {
         if (unlikely(words != 8 || load_raw32(frame + TCP4_DATA_OFF) != TCP_TS_WORD_RAW))

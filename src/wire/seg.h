@@ -53,6 +53,11 @@ static_assert(sizeof(struct seg_in) == 64, "a burst of parsed segments is 4 KiB:
      offsetof(struct s, flags) == 34 && offsetof(struct s, head) == 35)
 
 static_assert(SEG_IS_VECTOR(seg_in), "16 bytes of the TCP header, shuffled (wire_fast_tcp4)");
+static_assert(offsetof(struct seg_in, opts) - offsetof(struct seg_in, pkt_ix) == 2 &&
+                  offsetof(struct seg_in, ecn) - offsetof(struct seg_in, pkt_ix) == 3 &&
+                  offsetof(struct seg_in, tcp_off) - offsetof(struct seg_in, pkt_ix) == 4 &&
+                  offsetof(struct seg_in, urg) - offsetof(struct seg_in, pkt_ix) == 6,
+              "eight bytes written at once (wire_fast_tcp4)");
 
 // seg_out: one segment to send. data[] names up to two ranges of readable memory that are copied
 // behind the headers; they need to stay valid until net_output() returns.

@@ -117,21 +117,28 @@ static inline const uint8_t *frame(const struct worker *w, const struct seg_in *
     return pkt_data(w->pkts[s->pkt_ix]);
 }
 
+// take_other: segment i is not the common one. Returns whether it ended in a connection.
+static NOINLINE bool take_other(struct worker *w, uint32_t i)
+{
+    const struct seg_in *s = &w->rx.segs[i];
+    struct tcp_verdict *v = &w->verdicts[i];
+    tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], v);
+    if (tcp_delivered(v))
+        return true;
+    count_other(w, v);
+    return false;
+}
+
 static inline void stage_tcp_input(struct worker *w)
 {
     uint32_t delivered = w->rx.n_segs;
     for (uint32_t i = 0; i < w->rx.n_segs; i++) {
-        const struct seg_in *s = &w->rx.segs[i];
-        if (unlikely(!tcp_input_common(&w->tcp, s, w->found[i], &w->verdicts[i])))
-            tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], &w->verdicts[i]);
-        if (w->verdicts[i].events != 0) {
-            const uint32_t ix = w->verdicts[i].block;
-            prefetch0_w(w->tcp.blocks[ix].app);
-            prefetch0_w(&w->tcp.near[ix / 64]);
-        }
-        if (unlikely(!tcp_delivered(&w->verdicts[i]))) {
-            count_other(w, &w->verdicts[i]);
-            delivered--;
+        struct tcp_verdict *v = &w->verdicts[i];
+        if (unlikely(!tcp_input_common(&w->tcp, &w->rx.segs[i], w->found[i], v)))
+            delivered -= !take_other(w, i);
+        if (v->events != 0) {
+            prefetch0_w(w->tcp.blocks[v->block].app);
+            prefetch0_w(&w->tcp.near[v->block / 64]);
         }
     }
     w->stats->c.delivered += delivered;
@@ -202,6 +209,8 @@ static inline void stage_timers(struct worker *w)
 {
     struct tcp *t = &w->tcp;
     w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
+    for (uint32_t i = 0; i < w->n_expired; i++)
+        prefetch0(&t->near[flow_index_ix(w->expired[i]) / 64]);
     // Most near deadlines were called off: those end here, without a look at their block.
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_expired; i++) {
