@@ -216,7 +216,7 @@ const struct key conf_keys[] = {
                "Bytes, in buffers of 2 KiB, of headers without their end (over: 503) and of "
                "what waits behind an answer in work (over: closed after it), per worker. "
                "auto: half of the buffers, shared among the http services")),
-    MS(service, write_timeout_ms, 1, 1 << 30, HTTP,
+    MS(service, write_timeout_ms, 1, 3600000, HTTP,
        VALUE("60000",
              "Time in which a client takes write_bytes_min of an answer, or what is left")),
     SIZE(service, write_bytes_min, 1, G, HTTP,

@@ -875,7 +875,7 @@ static void the_longest_service_fits_its_parameter_text(void **state)
                 "header_timeout_ms=1073741824\nkeepalive_timeout_ms=1073741824\n"
                 "files_max=16777216\nbytes_max=1024G\nbody_bytes_max=1G\n"
                 "body_timeout_ms=1073741824\nholds_max=65535\nheader_bytes_held=1024G\n"
-                "write_timeout_ms=1073741824\nwrite_bytes_min=1G\n"
+                "write_timeout_ms=3600000\nwrite_bytes_min=1G\n"
                 "access_log_format=combined\n",
                 name);
     static const char *const paths[] = {"root", "echo_path", "headers_path", "access_log"};

@@ -65,9 +65,9 @@ static void who_takes_nothing_of_an_answer_is_reset_after_at_most_two_write_time
         serve(PARAMS("write_timeout_ms", "1000", "keepalive_timeout_ms", "500000"));
     struct c10m_conn *c = fake_open(s);
     feed(c, GET_BIG);
-    fake_advance(c, 999);
+    fake_advance(c, 1999);
     assert_false(c->aborted);
-    fake_advance(c, 1002);
+    fake_advance(c, 140);  // the watch's clock is coarse
     assert_true(c->aborted);
     assert_int_equal(fake_counter(s, "stalled_aborted"), 1);
     fake_close(c);
@@ -99,6 +99,41 @@ static void who_takes_a_trickle_is_reset_and_who_takes_the_least_rate_is_not(voi
     fake_close(trickle);
     fake_close(enough);
     fake_close(narrow);
+    fake_service_free(s);
+}
+
+// Each request begins a new idle time, not a new time to take the answers before.
+static void who_asks_on_and_takes_nothing_is_reset_all_the_same(void **state)
+{
+    static const char *const keepalive_ms[] = {"500", "1000", "60000"};
+    for (unsigned k = 0; k < 3; k++) {
+        struct c10m_service *s =
+            serve(PARAMS("write_timeout_ms", "1000", "keepalive_timeout_ms", keepalive_ms[k]));
+        struct c10m_conn *c = fake_open(s);
+        for (unsigned i = 0; i < 22; i++) {
+            feed(c, GET_ROOT);
+            fake_advance(c, 100);
+        }
+        assert_true(c->aborted);
+        assert_int_equal(fake_counter(s, "stalled_aborted"), 1);
+        fake_close(c);
+        fake_service_free(s);
+    }
+}
+
+// Few bytes are enough where no more are asked for.
+static void who_takes_small_answers_late_but_takes_them_stays(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "1000"));
+    struct c10m_conn *c = fake_open(s);
+    for (unsigned i = 0; i < 100; i++) {
+        const size_t before = c->out.len;
+        feed(c, GET_ROOT);
+        fake_advance(c, 450);
+        fake_ack(c, before - c->acked);  // all but the last answer: each after 900 ms
+    }
+    assert_false(c->aborted);
+    fake_close(c);
     fake_service_free(s);
 }
 
@@ -145,7 +180,7 @@ static void who_does_not_take_a_last_answer_is_reset(void **state)
     struct c10m_conn *c = fake_open(s);
     feed(c, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
     assert_true(c->shut);
-    fake_advance(c, 6002);  // the lingering, and one write time
+    fake_advance(c, 6140);  // the lingering, and one write time
     assert_true(c->aborted);
     fake_close(c);
     fake_service_free(s);
@@ -324,6 +359,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(who_takes_nothing_of_an_answer_is_reset_after_at_most_two_write_times),
         T(who_takes_a_trickle_is_reset_and_who_takes_the_least_rate_is_not),
+        T(who_asks_on_and_takes_nothing_is_reset_all_the_same),
+        T(who_takes_small_answers_late_but_takes_them_stays),
         T(the_end_of_an_answer_may_be_shorter_than_the_least_rate),
         T(an_idle_connection_has_its_time_with_a_short_write_time_and_a_long_one),
         T(who_does_not_take_a_last_answer_is_reset),

@@ -12,6 +12,8 @@ enum http_phase {
     HTTP_LINGER,
 };
 
+enum { HTTP_WATCH_US = 1 << 16 };  // unit of http_conn.watched, which comes round after 71 minutes
+
 enum http_conn_flag {
     HTTP_LAST = 1 << 0,       // this response is the last one
     HTTP_ENDED = 1 << 1,      // the peer has sent its FIN
@@ -19,14 +21,14 @@ enum http_conn_flag {
     HTTP_KEEP_1_0 = 1 << 3,   // HTTP/1.0 wants to hear that the connection stays
     HTTP_INTERIM = 1 << 4,    // 100 goes first, then the content is read
     HTTP_CUT = 1 << 5,        // what waits behind this response is thrown away
-    HTTP_WATCHED = 1 << 6,    // taken_seen is c10m_send_taken() when the deadline was set
-    HTTP_RESTED = 1 << 7,     // idle for answered_ms: the deadline is for the rest
+    HTTP_RESTED = 1 << 6,     // idle for answered_ms: the deadline is for the rest
 };
 
 struct http_conn {
     uint64_t deadline_us;  // when the present phase has lasted too long
     uint64_t timer_us;     // when the stack's timer comes: not after the deadline; 0: not set
-    uint32_t taken_seen;   // with HTTP_WATCHED
+    uint32_t taken_goal;   // of c10m_send_taken(): how far it has to come in write_timeout_ms
+    uint16_t watched;      // when it began, in HTTP_WATCH_US; 0: the peer is not watched
     uint16_t held;         // units of header_bytes_held
     struct http_request request;
     uint8_t phase;            // enum http_phase

@@ -43,13 +43,42 @@ static void set_deadline(struct c10m_conn *c, struct http_conn *st, uint64_t now
     c10m_set_timer(c, (uint32_t)ms);
 }
 
-// From now on the peer has write_timeout_ms to take write_bytes_min, or all that is queued.
-static void watch(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
+static uint16_t watch_clock(uint64_t now_us)
+{
+    const uint16_t at = (uint16_t)(now_us / HTTP_WATCH_US);
+    return at != 0 ? at : 1;
+}
+
+// Until the watch ends: write_timeout_ms, and less than two units of the clock more. 0: it has.
+static uint64_t watch_left_us(const struct http_conn *st, const struct http_service *s,
+                              uint64_t now_us)
+{
+    const uint32_t units = (uint32_t)(s->params.write_timeout_ms * 1000 / HTTP_WATCH_US) + 1;
+    const uint32_t gone = (uint16_t)(watch_clock(now_us) - st->watched);
+    return gone >= units ? 0 : (uint64_t)(units - gone) * HTTP_WATCH_US;
+}
+
+// From now on the peer has write_timeout_ms to take write_bytes_min of what is queued, or all.
+static void watch(const struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
                   uint64_t now_us)
 {
-    st->flags |= HTTP_WATCHED;
-    st->taken_seen = c10m_send_taken(c);
-    set_deadline(c, st, now_us, s->params.write_timeout_ms);
+    const uint64_t queued = c10m_send_queued(c), least = s->params.write_bytes_min;
+    st->watched = watch_clock(now_us);
+    st->taken_goal = c10m_send_taken(c) + (uint32_t)(queued < least ? queued : least);
+}
+
+// What is queued, and how it is taken: looked at whenever the timer comes, whatever the phase, so
+// that a client that goes on asking goes on being watched. False: too little for too long.
+static bool takes_enough(const struct c10m_conn *c, struct http_conn *st,
+                         const struct http_service *s, uint64_t now_us)
+{
+    if (c10m_send_queued(c) == 0)
+        st->watched = 0;
+    else if (st->watched == 0 || (int32_t)(c10m_send_taken(c) - st->taken_goal) >= 0)
+        watch(c, st, s, now_us);
+    else
+        return watch_left_us(st, s, now_us) != 0;
+    return true;
 }
 
 static void start_linger(struct c10m_conn *c, struct http_conn *st, uint64_t now_us)
@@ -180,7 +209,9 @@ static void respond(struct c10m_conn *c, struct http_conn *st, struct http_servi
         return;
     }
     count(c, s, HTTP_N_SHORT, 1);
-    watch(c, st, s, now_us);
+    if (st->watched == 0)
+        watch(c, st, s, now_us);
+    set_deadline(c, st, now_us, s->params.write_timeout_ms);
 }
 
 static void respond_status(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
@@ -430,13 +461,6 @@ static void http_writable(struct c10m_conn *c)
     c10m_resume(c);  // what waited behind this response
 }
 
-static bool takes_enough(const struct c10m_conn *c, const struct http_conn *st,
-                         const struct http_service *s)
-{
-    return !(st->flags & HTTP_WATCHED) ||
-           c10m_send_taken(c) - st->taken_seen >= s->params.write_bytes_min;
-}
-
 // Idle for answered_ms, which may be less than the time that it has.
 static void rested(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                    uint64_t now_us)
@@ -451,6 +475,24 @@ static void rested(struct c10m_conn *c, struct http_conn *st, struct http_servic
     start_linger(c, st, now_us);
 }
 
+// To the deadline, or to where the watch ends if that is earlier.
+static void set_timer(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
+                      uint64_t now_us)
+{
+    st->timer_us = st->deadline_us;
+    if (st->watched != 0) {
+        const uint64_t end_us = now_us + watch_left_us(st, s, now_us);
+        st->timer_us = end_us < st->timer_us ? end_us : st->timer_us;
+    }
+    c10m_set_timer(c, (uint32_t)((st->timer_us - now_us + 999) / 1000));
+}
+
+static void reset(struct c10m_conn *c, const struct http_service *s)
+{
+    count(c, s, HTTP_N_STALLED, 1);
+    c10m_abort(c);
+}
+
 // The deadline has passed while the phase was the same all along.
 static void expired(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                     uint64_t now_us)
@@ -463,26 +505,28 @@ static void expired(struct c10m_conn *c, struct http_conn *st, struct http_servi
         c10m_resume(c);  // what there is of the head is thrown away
         return;
     }
-    const bool queued = c10m_send_queued(c) != 0;
-    if (queued && takes_enough(c, st, s)) {
-        watch(c, st, s, now_us);
-    } else if (!queued && (st->phase == HTTP_NEW || st->phase == HTTP_IDLE)) {
+    if (c10m_send_queued(c) != 0) {
+        st->deadline_us = now_us + s->answered_ms * 1000;
+        set_timer(c, st, s, now_us);
+    } else if (st->phase == HTTP_NEW || st->phase == HTTP_IDLE) {
         rested(c, st, s, now_us);
-    } else if (queued || st->phase == HTTP_SENDING || !(st->flags & HTTP_ENDED)) {
-        count(c, s, HTTP_N_STALLED, 1);
-        c10m_abort(c);
+    } else if (st->phase == HTTP_SENDING || !(st->flags & HTTP_ENDED)) {
+        reset(c, s);
     }  // else only the last ACK is missing: TCP's own timers see to that
 }
 
 static void http_timer(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
+    struct http_service *s = service_of(c);
     uint64_t now_us = c10m_now_us(c);
     st->timer_us = 0;
-    if (now_us >= st->deadline_us)
-        expired(c, st, service_of(c), now_us);
+    if (!takes_enough(c, st, s, now_us))
+        reset(c, s);
+    else if (now_us >= st->deadline_us)
+        expired(c, st, s, now_us);
     else
-        set_deadline(c, st, now_us, (st->deadline_us - now_us + 999) / 1000);
+        set_timer(c, st, s, now_us);
 }
 
 static void http_close(struct c10m_conn *c, enum c10m_close why)

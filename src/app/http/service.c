@@ -22,7 +22,7 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
         {"header_timeout_ms", &p->header_timeout_ms, 1, 1 << 30, 10000},
         {"header_bytes_held", &p->header_bytes_held, HTTP_HEAD_BYTES_MAX, UINT64_C(1) << 40,
          8 << 20},
-        {"write_timeout_ms", &p->write_timeout_ms, 1, 1 << 30, 60000},
+        {"write_timeout_ms", &p->write_timeout_ms, 1, HTTP_WRITE_MS_MAX, 60000},
         {"write_bytes_min", &p->write_bytes_min, 1, 1 << 30, 4096},
         {"keepalive_timeout_ms", &p->keepalive_timeout_ms, 1, 1 << 30, 60000},
         {"body_bytes_max", &p->body_bytes_max, 1, 1 << 30, 65536},

@@ -8,10 +8,8 @@
 //                         2048 per connection: of heads without their end (over: 503) and behind an
 //                         answer in work (over: closed after it); default 8 MiB
 //   keepalive_timeout_ms  without a request, default 60000
-//   write_timeout_ms      in which a client takes write_bytes_min bytes of an answer, or all that
-//   is
-//                         left, default 60000; looked at so often: who takes less is reset after
-//                         one to two of them
+//   write_timeout_ms      in which a client takes write_bytes_min bytes of what is queued, or all:
+//                         default 60000, at most an hour; who does not is reset after one to two
 //   write_bytes_min       default 4096
 //   body_bytes_max        longest content of a request, default 65536; over: 413
 //   body_timeout_ms       from a head's end to its content's, default 30000; over: 408
@@ -26,6 +24,8 @@
 #include "app/http/counters.h"
 #include "app/http/hold.h"
 #include "app/http/site.h"
+
+enum { HTTP_WRITE_MS_MAX = 3600000 };
 
 struct http_params {
     uint64_t header_bytes_max, header_timeout_ms, header_bytes_held;
