@@ -54,6 +54,7 @@
     X(conns_reset_sent, "connections that this side reset")                                        \
     X(conns_reset_received, "connections that the peer reset")                                     \
     X(conns_timed_out, "connections given up for lack of an answer")                               \
+    X(conns_shed, "connections reset that took nothing while buffers were scarce (RFC 6429)")      \
     X(connections_now, "connections in ESTABLISHED or closing")                                    \
     X(syn_received, "SYN segments received for a service")                                         \
     X(syn_records_now, "half-open connections")                                                    \

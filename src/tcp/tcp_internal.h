@@ -8,7 +8,11 @@ enum {
     // application has seen it: a burst of jumbo frames takes 64 x 5 buffers, kept free by everybody
     // else.
     TCP_BUFS_RESERVE = BURST_MAX * 5,
-    TCP_STARVED_MS = 10,   // a send that found no buffer is tried again after this
+    TCP_STARVED_MS = 10,  // a send that found no buffer is tried again after this
+    // With fewer than the reserve and an eighth of the buffers free, who has taken nothing through
+    // so many timeouts (3 s, at the shortest) is reset, so that others can be sent to.
+    TCP_SCARCE_SHARE = 8,
+    TCP_SHED_BACKOFF = 3,
     TCP_CLOSE_CLOSED = 0,  // enum c10m_close, in the block's close_why
     TCP_CLOSE_RESET = 1,
     TCP_CLOSE_TIMED_OUT = 2,

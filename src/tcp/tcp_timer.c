@@ -67,7 +67,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     if (b->retries >= (syn ? t->cfg.syn_retries : t->cfg.retries))
         return false;
     b->retries++;
-    b->backoff++;
+    b->backoff = (uint8_t)MIN(b->backoff + 1, UINT8_MAX);
     b->flags &= (uint16_t)~BF_TIMED;
     if (b->flags & BF_PROBE) {
         probe(t, b);
@@ -110,6 +110,15 @@ static bool keepalive(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
+// A peer with a closed window, or none at all, may be waited for as long as it does no harm (RFC
+// 6429 3): what it does not take pins buffers that all connections share.
+static bool is_to_shed(const struct tcp *t, const struct block *b)
+{
+    const uint32_t scarce = TCP_BUFS_RESERVE + t->bufs.data_count / TCP_SCARCE_SHARE;
+    return b->backoff >= TCP_SHED_BACKOFF && b->snd_head != BUF_NONE &&
+           t->bufs.n_free_data < scarce;
+}
+
 static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
     if ((b->flags & BF_DELACK_ARMED) && deadline_reached(b->delack_at_ms, t->now.ms)) {
@@ -119,7 +128,9 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     }
     if (!deadline_reached(b->rto_at_ms, t->now.ms))
         return 0;
-    if (retransmission_timeout(t, b, ix))
+    if (is_to_shed(t, b))
+        t->stats->c.conns_shed++;
+    else if (retransmission_timeout(t, b, ix))
         return 0;
     t->stats->c.conns_timed_out++;
     if (b->state != TCP_SYN_SENT)

@@ -4,6 +4,7 @@
     net.py IFACE conflict MAC           claims of its address: one announcement
     net.py IFACE silent MAC             65,000 hosts on the link that never answer ARP get a RST each
     net.py IFACE errors MAC             more datagrams to a closed port than ICMP errors are due
+    net.py IFACE hoard MAC COUNT        so many connections that ask, and then close their window
     net.py IFACE icmp MAC               ICMP errors about a connection, in and out of its window
 """
 import fcntl
@@ -34,9 +35,9 @@ def ip(to_mac, source, proto, body):
     return (to_mac + PEER_MAC + b"\x08\x00" + h + body).ljust(60, b"\0")
 
 
-def tcp(to_mac, source, sport, dport, seq, ack, flags, data=b"", options=b""):
+def tcp(to_mac, source, sport, dport, seq, ack, flags, data=b"", options=b"", window=65535):
     off = (20 + len(options)) // 4 << 4
-    t = struct.pack(">HHIIBBHHH", sport, dport, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, off, flags, 65535, 0, 0)
+    t = struct.pack(">HHIIBBHHH", sport, dport, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, off, flags, window, 0, 0)
     t += options + data
     t = t[:16] + struct.pack(">H", sum16(source + SERVER + struct.pack(">HH", 6, len(t)) + t)) + t[18:]
     return ip(to_mac, source, 6, t)
@@ -111,6 +112,29 @@ def errors(mac):
     most = 100 + 1000 * elapsed + 1
     print(f"{got} errors for 5000 datagrams in {elapsed:.2f} s, at most {most:.0f} are due")
     assert 90 <= got <= most
+
+
+def hoard(mac):
+    """Answers ARP and SYN-ACKs for a minute, or until killed; lets no byte of an answer in."""
+    count, asked = int(sys.argv[4]), set()
+    request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    for first in range(0, count, 100):
+        for port in range(10000 + first, 10000 + min(first + 100, count)):
+            link.send(tcp(mac, PEER, port, 80, 1000, 0, 2, options=b"\x02\x04\x05\xb4"))
+        for f in frames(5 if first == 0 else 0.5):
+            if f[12:14] == b"\x08\x06" and f[20:22] == b"\0\1" and f[38:42] == PEER:
+                link.send(arp(2, mac, PEER_MAC, PEER, mac, SERVER))
+            if f[12:14] != b"\x08\x00" or f[23] != 6 or f[30:34] != PEER or f[47] != 0x12:
+                continue
+            port, seq = struct.unpack(">H", f[36:38])[0], struct.unpack(">I", f[38:42])[0]
+            link.send(tcp(mac, PEER, port, 80, 1001, seq + 1, 0x18, request, window=0))
+            asked.add(port)
+            if len(asked) >= first + 100:
+                break
+    print(f"{len(asked)} connections hoard", flush=True)
+    for f in frames(60):
+        if f[12:14] == b"\x08\x06" and f[20:22] == b"\0\1" and f[38:42] == PEER:
+            link.send(arp(2, mac, PEER_MAC, PEER, mac, SERVER))
 
 
 class Connection:
@@ -204,4 +228,4 @@ mode = sys.argv[2]
 if mode == "announced":
     announced()
 else:
-    {"conflict": conflict, "silent": silent, "errors": errors, "icmp": icmp}[mode](bytes.fromhex(sys.argv[3].replace(":", "")))
+    {"conflict": conflict, "silent": silent, "errors": errors, "hoard": hoard, "icmp": icmp}[mode](bytes.fromhex(sys.argv[3].replace(":", "")))

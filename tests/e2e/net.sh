@@ -29,14 +29,18 @@ inside ip link set va up
 inside ip link set vb up
 MAC=02:c1:0a:00:00:07
 play() { inside python3 "$HERE/net.py" vb "$@"; }
+# in_background OUTPUT ARGUMENT...: the same, as $PLAYER; it dies with this script.
+in_background() {
+    setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" python3 "$HERE/net.py" vb "${@:2}" >"$1" 2>&1 &
+    PLAYER=$!
+}
 drop() { awk -v n="$1" '$1 == n { s += $2 } END { print s + 0 }' "$TREE"/cores/*/drops; }
 page() { inside curl -sf -m 5 -o /dev/null "$@" http://10.99.0.2/; }
 
-play announced 15 >"$TMP/sniffed" 2>&1 &
-SNIFFER=$!
+in_background "$TMP/sniffed" announced 15
 for _ in $(seq 50); do grep -q ready "$TMP/sniffed" && break; sleep 0.1; done
 claim "the server starts" start_server
-claim "... and announces its address" wait $SNIFFER
+claim "... and announces its address" wait $PLAYER
 claim "pages come" page
 claim "twenty claims of its address are answered by one announcement" play conflict $MAC
 claim "... and counted" eval '[ "$(counter arp_conflicts)" = 20 ]'
@@ -63,15 +67,14 @@ stop_server
 claim "the server starts again" start_server --set tcp.rst_rate_per_s=1M
 page
 BEFORE=$(resident)
-play silent $MAC &
-SILENT=$!
+in_background "$TMP/silent" silent $MAC
 GOOD=0 BAD=0 NEIGHBOURS=0
-while kill -0 $SILENT 2>/dev/null; do
+while kill -0 $PLAYER 2>/dev/null; do
     if page; then GOOD=$((GOOD + 1)); else BAD=$((BAD + 1)); fi
     n=$(wc -l <"$TREE/net/arp")
     NEIGHBOURS=$((n > NEIGHBOURS ? n : NEIGHBOURS))
 done
-claim "65,000 hosts that never answer ARP were to be answered" wait $SILENT
+claim "65,000 hosts that never answer ARP were to be answered" wait $PLAYER
 echo "   meanwhile $GOOD pages came, $BAD did not; at most $NEIGHBOURS neighbours"
 claim "... a good neighbour has its pages all the while" [ $BAD = 0 -a $GOOD -ge 10 ]
 claim "... the cache stays at half of its entries at most" [ $NEIGHBOURS -gt 100 -a $NEIGHBOURS -le 530 ]
@@ -97,6 +100,29 @@ claim "... segments became smaller twice" [ "$(counter icmp_mss_lowered)" = 2 ]
 claim "... others changed nothing" [ "$(counter icmp_noted)" = 2 ]
 claim "... one that quotes what is not in flight is dropped" [ "$(drop icmp_sequence)" = 1 ]
 claim "... and one about no connection" [ "$(drop icmp_no_owner)" = 1 ]
+claim "no packet leaks" balance_is_zero
+claim "the server stops" stop_server
+
+# Clients with a closed window: each pins a buffer with its answer's head.
+claim "the server starts with 2,048 buffers" start_server --set memory.buffers=2048
+page
+in_background "$TMP/hoard" hoard $MAC 3000
+most=0
+for _ in $(seq 200); do
+    n=$(counter buffers_now)
+    most=$((n > most ? n : most))
+    grep -q hoard "$TMP/hoard" && break
+    sleep 0.1
+done
+cat "$TMP/hoard"
+claim "3,000 clients that take nothing had filled the buffers" [ $most -ge 1600 ]
+again() { for _ in $(seq 20); do page -m 1 && return 0; done; false; }
+claim "... pages come again within seconds" again
+sleep 1
+pages() { for _ in $(seq 30); do page || return 1; done; }
+claim "... and go on to" pages
+claim "... since those were reset, and counted" [ "$(counter conns_shed)" -ge 400 ]
+kill $PLAYER
 claim "no packet leaks" balance_is_zero
 claim "the server stops" stop_server
 finish

@@ -1,4 +1,5 @@
-// test_limits.c: how many connections a service and one source address may have open.
+// test_limits.c: how many connections a service and one source address may have open, and who goes
+// when buffers are scarce.
 #include <stdlib.h>
 
 #include "check.h"
@@ -175,6 +176,69 @@ static void a_handshake_that_ends_above_the_services_limit_waits_for_room(void *
     done(r);
 }
 
+// hoarder: a peer that takes nothing of what waits for it, with n_free buffers left for others.
+static struct raw *hoarder(uint32_t n_free, uint32_t held[1024], uint32_t *n)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.bufs = 1024});
+    r->wnd = 0;
+    r->e.role.source = 1000;
+    raw_open(r);
+    while (r->e.tcp.bufs.n_free_data > n_free)
+        held[(*n)++] = buf_get(&r->e.tcp.bufs);
+    return r;
+}
+
+static void release(struct raw *r, const uint32_t held[1024], uint32_t n)
+{
+    while (n != 0)
+        buf_put(&r->e.tcp.bufs, held[--n]);
+}
+
+enum { SCARCE = TCP_BUFS_RESERVE + 1024 / TCP_SCARCE_SHARE };
+
+static void who_takes_nothing_is_reset_while_buffers_are_scarce(void **state)
+{
+    for (unsigned answers = 0; answers < 2; answers++) {  // probes, or is not there at all
+        uint32_t held[1024], n = 0, probes = 0, ms = 0;
+        struct raw *r = hoarder(SCARCE - 1, held, &n);
+        for (;;) {
+            ms += raw_wait(r, 10000);
+            if (r->e.out[0].flags & SEG_RST)
+                break;
+            probes++;
+            if (answers)
+                raw_send(r, SEG_ACK, 0, 0);
+        }
+        assert_int_equal(probes, TCP_SHED_BACKOFF);
+        assert_in_range(ms, 2900, 3200);
+        assert_int_equal(r->e.stats.c.conns_shed, 1);
+        assert_int_equal(r->e.role.closed, 1);
+        assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
+        release(r, held, n);
+        raw_turn(r, 1);
+        raw_free(r, true);
+    }
+}
+
+static void who_takes_nothing_stays_while_there_are_buffers(void **state)
+{
+    uint32_t held[1024], n = 0;
+    struct raw *r = hoarder(SCARCE, held, &n);
+    r->e.tcp.cfg.rto_max_ms = 1000;
+    for (unsigned i = 0; i < 300; i++) {  // more than a count of 8 bits holds
+        assert_true(raw_wait(r, 10000) != UINT32_MAX);
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    assert_int_equal(r->e.stats.c.conns_shed, 0);
+    r->wnd = 5000;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.out[0].data_len[0], 1000);
+    release(r, held, n);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    raw_free(r, true);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -187,6 +251,8 @@ int main(void)
         T(one_services_limit_does_not_count_anothers_connections),
         T(a_service_at_its_limit_answers_no_syn_and_counts),
         T(a_handshake_that_ends_above_the_services_limit_waits_for_room),
+        T(who_takes_nothing_is_reset_while_buffers_are_scarce),
+        T(who_takes_nothing_stays_while_there_are_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
