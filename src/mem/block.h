@@ -87,7 +87,7 @@ struct block {
     uint8_t close_why;    // enum c10m_close, told by `close`
     uint8_t retries;      // retransmissions of the oldest segment
     uint32_t source;      // place in the table of sources; 0: not counted there
-    uint32_t spare;
+    uint32_t recover;     // RFC 6582: snd_max when loss was seen last, else iss
 
     // line 3
     uint8_t app[64];
@@ -105,11 +105,10 @@ static_assert(offsetof(struct block, app) == 192, "line 3 is the application's")
 struct ext {
     uint32_t ooo_head;   // out-of-order data, by sequence number; BUF_NONE
     uint32_t ooo_count;  // buffers in it
-    uint32_t recover;    // RFC 6582: snd_max when recovery began
     uint32_t fin_seq;    // with has_fin: a FIN that arrived beyond a gap sits at this number
     uint8_t in_recovery;
     uint8_t has_fin;
-    uint8_t pad[46];
+    uint8_t pad[50];
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct ext) == 64, "one line of trouble");

@@ -186,7 +186,7 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
     if (*ix == BLOCK_NONE)
         return -ENOBUFS;
     struct block *b = &t->blocks[*ix];
-    b->iss = tcp_isn(t, &key);
+    b->iss = b->recover = tcp_isn(t, &key);
     b->snd_una = b->snd_nxt = b->snd_max = b->iss;
     b->snd_end = b->iss + 1;
     b->mss = TCP_MSS_DEFAULT;

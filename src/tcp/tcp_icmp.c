@@ -39,6 +39,7 @@ static uint32_t plateau_below(uint32_t packet_bytes)
 static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (b->snd_nxt != b->snd_una) {
+        b->recover = b->snd_max;
         b->snd_nxt = b->snd_una;
         b->snd_cur = b->snd_head;
         b->rto_at_ms = 0;

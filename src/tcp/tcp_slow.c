@@ -49,6 +49,15 @@ static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v
     v->events |= TCP_EV_CLOSED;
 }
 
+// RFC 6582 3.2 step 2: what was in flight when loss was seen last is not all acknowledged, or just
+// so. After a timeout all of it leaves again, and what the peer had already is answered by
+// duplicates that are no sign of another loss. (A number that grew old, 2^31 bytes ago and more,
+// comes by here with the chance that flight has in 2^32: then it is the timer's.)
+static bool before_recover(const struct block *b)
+{
+    return b->recover - b->snd_una <= b->snd_max - b->snd_una;
+}
+
 // Fast retransmit and fast recovery, RFC 5681 3.2 and RFC 6582 3.2; limited transmit is in
 // tcp_output (RFC 3042).
 static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
@@ -58,13 +67,13 @@ static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
     struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
     if (e != NULL && e->in_recovery) {
         // No more than was outstanding can have left the network, whatever a peer claims.
-        b->cwnd = MIN(b->cwnd + b->mss, b->ssthresh + (e->recover - b->snd_una));
-    } else if (b->dupacks == TCP_DUPACKS) {
+        b->cwnd = MIN(b->cwnd + b->mss, b->ssthresh + (b->recover - b->snd_una));
+    } else if (b->dupacks == TCP_DUPACKS && !before_recover(b)) {
         e = tcp_ext_get(t, b);
         if (e == NULL)
             return;  // the retransmission timer will do it
         e->in_recovery = 1;
-        e->recover = b->snd_max;
+        b->recover = b->snd_max;
         b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
         b->cwnd = b->ssthresh + TCP_DUPACKS * b->mss;
         t->stats->c.fast_retransmits++;
@@ -77,7 +86,7 @@ static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
 static void recovery_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack, uint32_t acked)
 {
     struct ext *e = &t->exts[b->ext];
-    if (!seq_lt(ack, e->recover)) {
+    if (!seq_lt(ack, b->recover)) {
         b->cwnd = MIN(b->ssthresh, MAX(tcp_flight(b), (uint32_t)b->mss) + b->mss);
         e->in_recovery = 0;
         tcp_ext_release(t, b);

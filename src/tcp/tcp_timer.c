@@ -81,6 +81,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
         if (b->retries == 1)
             b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
         b->cwnd = b->mss;
+        b->recover = b->snd_max;  // RFC 6582 3.2 step 4
         b->snd_nxt = b->snd_una;
         b->snd_cur = b->snd_head;
         b->dupacks = 0;

@@ -159,6 +159,7 @@ static const struct field {
     FIELD(retries),
     FIELD(source),
     FIELD(app),
+    FIELD(recover),
 };
 
 // block_differs: the name of the first field that differs.
@@ -424,7 +425,8 @@ static struct block *make_block(struct rng *r)
     if (one_in(r, 8)) {
         b->flags |= BF_TROUBLE;
         b->ext = 2;
-        w.exts[2] = (struct ext){.ooo_head = BUF_NONE, .in_recovery = 1, .recover = b->snd_max};
+        w.exts[2] = (struct ext){.ooo_head = BUF_NONE, .in_recovery = 1};
+        b->recover = b->snd_max;
     }
     // An acknowledgement that is due, or whose delay does not run yet, has a turn to come.
     const uint16_t ack = b->flags & (BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);

@@ -441,6 +441,45 @@ static void three_duplicate_acks_retransmit_and_partial_acks_go_on(void **state)
     reset_and_free(r);
 }
 
+static void dup_acks(struct raw *r, int n)
+{
+    for (int i = 0; i < n; i++)
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 0);
+}
+
+// RFC 6582 3.2: all that was in flight leaves again, and what the peer had is answered twice.
+static void duplicates_after_a_timeout_are_no_sign_of_loss_up_to_recover(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 60000;
+    raw_open(r);
+    const struct block *b = raw_block(r);
+    const uint32_t recover = b->snd_max;
+    raw_wait(r, 10000);
+    assert_int_equal(r->e.stats.c.rto_fired, 1);
+    const uint32_t ssthresh = b->ssthresh;
+    r->ack += 1460;  // the rest is sent again
+    raw_send(r, SEG_ACK, 0, 0);
+    dup_acks(r, 5);
+    r->ack += 4 * 1460;
+    raw_send(r, SEG_ACK, 0, 0);
+    dup_acks(r, 5);
+    r->ack = recover;  // exactly what was sent before the timeout, and new data follows
+    raw_send(r, SEG_ACK, 0, 0);
+    dup_acks(r, 5);
+    assert_true(b->snd_max != recover);
+    assert_int_equal(b->snd_una, recover);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 0);
+    assert_int_equal(b->ssthresh, ssthresh);
+    r->ack += 1460;  // beyond it duplicates count again
+    raw_send(r, SEG_ACK, 0, 0);
+    dup_acks(r, 3);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    reset_and_free(r);
+}
+
 // RFC 5681 3.2: no more than was outstanding can have left the network.
 static void forged_duplicate_acks_inflate_cwnd_by_what_was_outstanding(void **state)
 {
@@ -896,6 +935,7 @@ int main(void)
         T(overlaps_with_other_content_never_mix_up_the_length),
         T(an_mss_of_0_or_1_is_taken_as_a_sane_one),
         T(three_duplicate_acks_retransmit_and_partial_acks_go_on),
+        T(duplicates_after_a_timeout_are_no_sign_of_loss_up_to_recover),
         T(forged_duplicate_acks_inflate_cwnd_by_what_was_outstanding),
         T(retransmissions_back_off_and_give_up),
         T(a_closed_window_is_probed_for_ever_and_opens),
