@@ -37,6 +37,10 @@ enum {
     TCP_PMTU_MIN = 552,  // bytes of a packet: ICMP does not bring it lower (Linux's min_pmtu)
     TCP_WINDOW_MAX = 1 << 30,             // RFC 7323 2.3
     TCP_PAWS_MS = 24 * 24 * 3600 * 1000,  // RFC 7323 5.5
+    // Every block is swept once in 2^23 intervals of 64 ms: 6.2 days, for 2^32 ms are 49.7.
+    TCP_SWEEP_MS = 64,
+    TCP_SWEEP_STEPS = 1 << 23,
+    TCP_SWEEP_MAX = 64,  // blocks at a time
 };
 
 // What tcp_input() and tcp_timer() report of a connection.
@@ -125,6 +129,8 @@ struct tcp {
     struct time_wait *tw;  // ring: the oldest at tw_head
     uint32_t tw_capacity, tw_head, tw_used;
 
+    uint32_t sweep_ix, sweep_ms;  // the next block to be swept; when the last was
+
     uint32_t rst_tokens, rst_refill_ms;
     uint32_t challenge_tokens, challenge_refill_ms;
     uint16_t next_port;  // active opens
@@ -184,6 +190,11 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix);
 
 // tcp_time_wait_expire: ends TIME-WAIT records whose time has come, at most max; returns how many.
 unsigned tcp_time_wait_expire(struct tcp *t, unsigned max);
+
+// tcp_sweep: forgets times of blocks before they are 2^31 ms old and look like times to come: an
+// idle connection may live longer than the millisecond clock goes round. Call it at least once in
+// some seconds; it does nothing more often than every TCP_SWEEP_MS. Returns how many it looked at.
+unsigned tcp_sweep(struct tcp *t);
 
 // tcp_arm: makes sure that the wheel wakes block ix at its earliest deadline.
 void tcp_arm(struct tcp *t, uint32_t ix);

@@ -170,6 +170,32 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     return app_timer(t, b, ix);
 }
 
+// An entry of the wheel that came out when no near deadline ran did not touch its block: what the
+// block says of it stays. And an age beyond which timestamps are void stays just beyond.
+static void sweep_block(const struct tcp *t, struct block *b)
+{
+    if (b->wheel_near_ms != 0 && time_before(b->wheel_near_ms, t->now.ms))
+        b->wheel_near_ms = 0;
+    if ((b->flags & BF_TS) && t->now.ms - b->ts_recent_ms > TCP_PAWS_MS)
+        b->ts_recent_ms = t->now.ms - TCP_PAWS_MS - 1;
+}
+
+unsigned tcp_sweep(struct tcp *t)
+{
+    const uint32_t intervals = (t->now.ms - t->sweep_ms) / TCP_SWEEP_MS, all = t->block_pool->count;
+    if (intervals == 0)
+        return 0;
+    t->sweep_ms += intervals * TCP_SWEEP_MS;
+    const uint32_t each = (all + TCP_SWEEP_STEPS - 1) / TCP_SWEEP_STEPS;
+    const uint32_t n = MIN(MIN((uint64_t)intervals * each, TCP_SWEEP_MAX), all);
+    for (uint32_t i = 0; i < n; i++) {
+        if (t->sweep_ix >= all)
+            t->sweep_ix = 0;
+        sweep_block(t, &t->blocks[t->sweep_ix++]);
+    }
+    return n;
+}
+
 uint16_t tcp_timer(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];

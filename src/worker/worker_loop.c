@@ -323,6 +323,7 @@ static void tick(struct worker *w)
     for (unsigned p = 0; p < w->n_ports; p++)
         if (net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx))
             fold_net(w, &w->ports[p]);  // what was sent beside received packets
+    tcp_sweep(&w->tcp);
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }
 

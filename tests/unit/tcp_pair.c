@@ -240,6 +240,7 @@ static void timers(struct end *e)
             sock_event(&e->sock, &v, NULL);
     }
     tcp_time_wait_expire(t, 64);
+    tcp_sweep(t);
 }
 
 static void output(struct tcp *t)
