@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/drops.h"
 #include "base/siphash.h"
+#include "base/toeplitz.h"
 #include "flow/flow_table.h"
 #include "flow/sources.h"
 #include "flow/wheel.h"
@@ -86,7 +87,7 @@ struct tcp_service {
     uint32_t source_max;   // connections that one address may have; 0: no limit
 };
 
-enum { TCP_SERVICES_MAX = 32 };
+enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 64 };
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
@@ -102,6 +103,15 @@ struct tcp_config {
     uint8_t window_scale;
     bool ack_merge, timestamps;
     uint16_t mss;  // what we announce: MTU less 40
+};
+
+// tcp_homes: at which of several workers the packets of a connection arrive (base/toeplitz.h).
+// Written before the workers start.
+struct tcp_homes {
+    struct toeplitz hash;
+    unsigned workers, self;
+    uint32_t local_raw[TCP_LOCALS_MAX];  // by flow_key.local_ix
+    uint16_t entries[TCP_LOCALS_MAX];    // of the table of that address's port
 };
 
 // tcp: one worker's TCP.
@@ -139,7 +149,8 @@ struct tcp {
     struct tcp_config cfg;
     uint32_t n_services;
     struct tcp_service services[TCP_SERVICES_MAX];
-    struct sources *sources;  // NULL: no service has a source_max
+    struct sources *sources;        // NULL: no service has a source_max
+    const struct tcp_homes *homes;  // NULL: one worker
 };
 
 // tcp_config_default: the values of config/default.conf's [tcp].
@@ -222,8 +233,9 @@ static inline void tcp_dirty(struct tcp *t, uint32_t ix)
 void tcp_close(struct tcp *t, uint32_t ix);
 void tcp_abort(struct tcp *t, uint32_t ix);
 
-// tcp_connect: active open from local_ix to remote: a block in SYN-SENT, or a negative errno
-// (EADDRNOTAVAIL: no port, ENOBUFS: no block or table entry).
+// tcp_connect: active open from local_ix to remote, of a port whose answers arrive at this worker:
+// a block in SYN-SENT, or a negative errno (EADDRNOTAVAIL: no such port found, ENOBUFS: no block or
+// table entry).
 int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
                 uint16_t local_ix, uint8_t service, uint32_t *ix);
 

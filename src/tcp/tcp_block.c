@@ -171,17 +171,30 @@ void tcp_abort(struct tcp *t, uint32_t ix)
     tcp_end(t, b, TCP_CLOSE_ABORTED);
 }
 
+// Do the answers to this connection arrive at this worker?
+static bool is_home(const struct tcp_homes *h, const struct flow_key *key)
+{
+    if (h == NULL)
+        return true;
+    const uint32_t hash = toeplitz_v4(
+        &h->hash, __builtin_bswap32(ip_to_v4(&key->remote)), h->local_raw[key->local_ix],
+        __builtin_bswap16(key->remote_port), __builtin_bswap16(key->local_port));
+    return toeplitz_home(hash, h->entries[key->local_ix], h->workers) == h->self;
+}
+
 int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
                 uint16_t local_ix, uint8_t service, uint32_t *ix)
 {
     enum { PORT_FIRST = 32768, PORT_COUNT = 28232, TRIES_MAX = 64 };  // Linux's range
     struct flow_key key = {*remote, local_ix, 0, remote_port, 0};
-    int tries = 0;
+    // One port in `workers` is ours.
+    const unsigned most = TRIES_MAX * (t->homes == NULL ? 1 : t->homes->workers);
+    unsigned tries = 0;
     do {
-        if (++tries > TRIES_MAX)
+        if (++tries > most)
             return -EADDRNOTAVAIL;
         key.local_port = (uint16_t)(PORT_FIRST + t->next_port++ % PORT_COUNT);
-    } while (tcp_owner(t, &key) != FLOW_NONE);
+    } while (!is_home(t->homes, &key) || tcp_owner(t, &key) != FLOW_NONE);
     *ix = tcp_block_new(t, &key, service, FLOW_NONE);
     if (*ix == BLOCK_NONE)
         return -ENOBUFS;

@@ -195,6 +195,15 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     w->block_count = n;
 }
 
+static void init_homes(struct server *s, struct worker *w)
+{
+    toeplitz_init(&w->homes.hash, toeplitz_key);
+    w->homes.workers = s->params.n_workers;
+    w->homes.self = w->id;
+    if (s->params.n_workers > 1)
+        w->tcp.homes = &w->homes;
+}
+
 static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct err *err)
 {
     uint16_t local = 0, mss = UINT16_MAX;
@@ -210,8 +219,12 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         nc->local_ix_first = local;
         nc->secret = s->secret;
         nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
-        for (unsigned k = 0; k < nc->n_locals; k++)
+        for (unsigned k = 0; k < nc->n_locals; k++) {
+            w->homes.local_raw[local] = __builtin_bswap32(nc->locals[k].v4);
+            w->homes.entries[local] =
+                wp->port->caps & PORT_RSS ? wp->port->rss_entries : TOEPLITZ_ENTRIES;
             w->port_of_local[local++] = (uint8_t)i;
+        }
         wp->net = net_init(mem, nc, s->pools[w->id], w->stats->drops, err);
         if (wp->net == NULL)
             return -1;
@@ -253,6 +266,7 @@ static int init_worker(struct server *s, unsigned id, struct err *err)
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
     init_tcp(s, w, mem, at);
+    init_homes(s, w);
     join_steers(s, w, mem[REGION_STEER]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;

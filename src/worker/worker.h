@@ -24,6 +24,8 @@ enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to
 
 struct rte_ring;
 
+static_assert(WORKER_PORTS_MAX * NET_LOCALS_MAX <= TCP_LOCALS_MAX, "local_ix names an address");
+
 // worker_port: a port as this worker sees it: its queue and its net.
 struct worker_port {
     struct port *port;
@@ -67,6 +69,8 @@ struct worker {
     uint64_t marks[STAGE_COUNT + 1];
     bool timed;               // the stages of this turn are timed
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
+
+    struct tcp_homes homes;  // for active opens
 
     // Written by the control thread.
     uint32_t order CACHE_ALIGNED;  // enum worker_order

@@ -1,0 +1,110 @@
+// test_homes.c: with several workers an active open takes a port whose answers arrive at its
+// worker.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "tcp_pair.h"
+
+enum { OUR = 0x0a000001, PEER = 0x0a000009, PEER_PORT = 80, OPENS = 400 };
+
+static struct tcp_homes homes_of(unsigned workers, unsigned self)
+{
+    struct tcp_homes h = {.workers = workers, .self = self};
+    h.local_raw[0] = htonl(OUR);
+    h.entries[0] = 128;
+    toeplitz_init(&h.hash, toeplitz_key);
+    return h;
+}
+
+static unsigned arrives_at(const struct tcp_homes *h, const struct flow_key *k)
+{
+    const uint32_t hash =
+        toeplitz_v4(&h->hash, htonl(PEER), htonl(OUR), htons(k->remote_port), htons(k->local_port));
+    return toeplitz_home(hash, 128, h->workers);
+}
+
+static struct raw *new_end(void)
+{
+    const struct pair_sizes sizes = {.blocks = OPENS + 8};
+    return raw_new(&sizes);
+}
+
+static int open_one(struct raw *r, uint32_t *ix)
+{
+    const struct ip_addr a = ip_from_v4(PEER);
+    return tcp_connect(&r->e.tcp, &a, PEER_PORT, 0, 0, ix);
+}
+
+static void opens_of(unsigned workers)
+{
+    static bool used[65536];
+    memset(used, 0, sizeof(used));
+    for (unsigned self = 0; self < workers; self++) {
+        struct raw *r = new_end();
+        const struct tcp_homes h = homes_of(workers, self);
+        r->e.tcp.homes = &h;
+        for (unsigned i = 0; i < OPENS; i++) {
+            uint32_t ix;
+            assert_int_equal(open_one(r, &ix), 0);
+            const struct flow_key *k = &r->e.tcp.blocks[ix].key;
+            assert_int_equal(arrives_at(&h, k), self);
+            assert_false(used[k->local_port]);  // by another worker neither
+            used[k->local_port] = true;
+        }
+        raw_free(r, false);
+    }
+}
+
+static void ports_of_each_of_two_workers_are_its_own(void **state)
+{
+    opens_of(2);
+}
+
+static void ports_of_each_of_three_workers_are_its_own(void **state)
+{
+    opens_of(3);
+}
+
+static void ports_of_each_of_64_workers_are_its_own(void **state)
+{
+    opens_of(64);
+}
+
+static void one_worker_takes_any_port(void **state)
+{
+    struct raw *r = new_end();
+    uint32_t ix, before = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(open_one(r, &ix), 0);
+        const uint32_t port = r->e.tcp.blocks[ix].key.local_port;
+        assert_true(i == 0 || port == before + 1 || port == 32768);
+        before = port;
+    }
+    raw_free(r, false);
+}
+
+static void a_worker_without_a_port_of_its_own_says_so(void **state)
+{
+    struct raw *r = new_end();
+    const struct tcp_homes h = homes_of(2, 2);  // there are 0 and 1
+    uint32_t ix;
+    r->e.tcp.homes = &h;
+    assert_int_equal(open_one(r, &ix), -EADDRNOTAVAIL);
+    raw_free(r, true);
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(ports_of_each_of_two_workers_are_its_own),
+        T(ports_of_each_of_three_workers_are_its_own),
+        T(ports_of_each_of_64_workers_are_its_own),
+        T(one_worker_takes_any_port),
+        T(a_worker_without_a_port_of_its_own_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
