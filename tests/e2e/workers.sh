@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# Several workers, which here share cores: 1, 2 and 4 with 100,000 connections over a ring, clean and
+# through a bad wire; 2 and 4 over veth and AF_PACKET with one queue and with two, with the fault port,
+# and over TAP. Each connection stays with its worker: nobody gets a segment without an owner.
+. "$(dirname "$0")/lib.sh"
+
+# load ARGUMENTS...: c10m load with 100,000 connections, its JSON in $TMP/json.
+load() { timeout 60 "$C10M" load hold --hugepage none --connections 100k --rounds 2 --window 2048 --json --quiet "$@" >"$TMP/json"; }
+# holds CONDITION...: of the JSON object; s is a function: the sum of a counter over the workers.
+holds() {
+    python3 - "$TMP/json" "$@" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+w = d["server_workers"]
+d.update(w=w, s=lambda name: sum(x[name] for x in w), others=lambda name: [x[name] for x in w[1:]])
+wrong = [c for c in sys.argv[2:] if not eval(c, d)]
+if wrong:
+    print("not so:", "; ".join(wrong), "in", w)
+sys.exit(bool(wrong))
+PY
+}
+for n in 1 2 4; do
+    claim "ring, $n workers: 100k connections open, answer and close" load --workers $n --close
+    claim "... none lost, none wrong" holds "ok and opened == closed == 100000 and answered == 200000" "wrong == failed == lost == 0"
+    claim "... each stays with its worker" holds "len(w) == $n and s('opened') == 100000" "s('no_owner') == s('rst_sent') == 0" \
+        "all(0.8 < x['opened'] * $n / 100000 < 1.2 for x in w)"
+    claim "... which gets its packets from the one with the queue, and sends through it" holds \
+        "all(x['handed_in'] == x['rx_packets'] > 300000 / $n and x['tx_handed'] > 100000 / $n for x in w[1:])" "w[0]['handed_in'] == 0"
+    claim "ring, $n workers: the same through a wire that loses, reorders and doubles" \
+        load --workers $n --fault loss=0.5,reorder=1,duplicate=0.5
+    claim "... none lost, none wrong" holds "ok and opened == 100000 and answered == 200000" "wrong == failed == lost == 0" \
+        "retransmitted > 500 and server_retransmitted > 500"
+    claim "... each stays with its worker" holds "s('opened') == 100000" "s('no_owner') == s('rst_sent') == 0"
+done
+claim "nine workers are refused" eval '! load --workers 9 2>/dev/null'
+
+# conf WORKERS QUEUES DRIVER LINE...: port p0, in a fault port if the first line is "fault".
+conf() {
+    local workers=$1 queues=$2 driver=$3 wrap="" cpus
+    shift 3
+    if [ "${1:-}" = fault ]; then
+        shift
+        wrap="[port bad0]
+driver = fault
+wraps = p0
+queues = $queues
+loss = 2
+reorder = 2
+duplicate = 1
+seed = 5"
+    fi
+    write_conf "$wrap"
+    # Four on both cores, one of which is Linux's as well; two on the other one.
+    cpus="linux = 0
+workers = 1
+workers_per_core = 2"
+    [ "$workers" = 2 ] || cpus="linux = 0
+workers = 0-1
+workers_per_core = 2"
+    python3 - "$TMP/conf" "$cpus" "$queues" "$driver" "$@" <<'PY'
+import sys
+path, cpus, queues, driver, *lines = sys.argv[1:]
+t = open(path).read()
+port = t[t.index("[port tap0]"):t.index("[service web]")]
+new = "\n".join(["[port p0]", "driver = " + driver, "queues = " + queues] + lines)
+if "[port bad0]" not in t:
+    new += "\naddress = 10.99.0.2/24"
+t = t.replace(port, new + "\n")
+open(path, "w").write(t.replace("[memory]\n", f"[cpu]\n{cpus}\n[memory]\nhugepage = none\n"))
+PY
+}
+cat >"$TMP/echo.py" <<'PY'
+# N connections open at once, each with its own bytes, several rounds; then one long stream.
+import os, resource, selectors, socket, sys
+n, rounds = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (n + 100, n + 100))
+conns = []
+for i in range(n):
+    conns.append(socket.create_connection(("10.99.0.2", 7), 20))
+for r in range(rounds):
+    said = [os.urandom(1 + (i * 37 + r) % 1400) for i in range(n)]
+    for c, b in zip(conns, said):
+        c.sendall(b)
+    for c, b in zip(conns, said):
+        got = b""
+        while len(got) < len(b):
+            more = c.recv(65536)
+            assert more, "closed"
+            got += more
+        assert got == b
+data, got = os.urandom(300000), bytearray()
+s = conns[0]
+s.settimeout(0.05)
+sent = 0
+while len(got) < len(data):
+    if sent < len(data):
+        try:
+            sent += s.send(data[sent:sent + 16384])
+        except (TimeoutError, BlockingIOError):
+            pass
+    try:
+        more = s.recv(65536)
+        assert more, "closed"
+        got += more
+    except TimeoutError:
+        pass
+assert bytes(got) == data
+for c in conns:
+    c.close()
+PY
+cat >"$TMP/udp.py" <<'PY'
+import socket
+for i in range(200):  # of as many ports
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(5)
+    s.sendto(b"%d" % i, ("10.99.0.2", 7))
+    assert s.recv(100) == b"%d" % i
+PY
+sum() { awk -v n="$1" '$1 == n { s += $2 } END { print s + 0 }' "$TREE"/cores/*/"${2:-counters}"; }
+each() { awk -v n="$1" '$1 == n { print $2 }' "$TREE"/cores/*/counters; }
+echoes() { timeout 50 nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" "$@"; }
+# stays N: N connections so far, spread over all workers, none of them anywhere else.
+stays() {
+    sleep 0.3
+    [ "$(sum conns_opened_passive)" = "$1" ] && [ "$(sum tcp_no_owner drops)" = 0 ] && [ "$(sum handoff_full drops)" = 0 ] &&
+        [ "$(sum rst_sent)" = 0 ] && ! each conns_opened_passive | grep -qx 0 || { cat "$TREE"/cores/*/counters; false; }
+}
+balanced() { sleep 0.3; ! each balance | grep -vx 0; }
+neighbours() { ! each arp_learned | grep -qx 0; }
+pings() { inside ping -c 5 -i 0.2 -W 2 -q 10.99.0.2; }
+handed() { [ "$(sum handed_out)" -gt 100 ] && [ $(($(sum handed_out) + $(sum handed_copies))) = "$(sum handed_in)" ]; }
+server() { # NAME: the claims about a server that is set up by conf
+    claim "$1: the server starts" start_server
+    claim "$1: 200 connections at once, and a stream" echoes 200 3
+    claim "... each stays with its worker" stays 200
+    claim "... packets were handed over" handed
+    claim "$1: UDP from 200 ports" inside python3 "$TMP/udp.py"
+    claim "$1: HTTP" eval 'inside curl -sf -m 5 http://10.99.0.2/ | grep -q hello'
+    claim "$1: ping" pings
+    claim "$1: every worker learned the neighbour" neighbours
+    claim "$1: no packet leaks on any worker" balanced
+    claim "$1: the server stops" stop_server
+}
+inside ip link add va type veth peer name vb
+inside ip addr add 10.99.0.1/24 dev vb
+inside ip link set va up
+inside ip link set vb up
+inside ethtool -K vb tx off tso off gso off gro off >/dev/null 2>&1
+conf 2 1 af_packet "device = va"
+server "af_packet, 2 workers, 1 queue"
+conf 4 2 af_packet "device = va"
+server "af_packet, 4 workers, 2 queues"
+conf 4 1 af_packet fault "device = va"
+claim "fault over af_packet, 4 workers: the server starts" start_server
+claim "... 50 connections at once, and a stream, through loss" echoes 50 2
+claim "... each stays with its worker" stays 50
+claim "... segments were sent again" eval '[ "$(sum tx_retransmits_segs)" -gt 0 ]'
+claim "... no packet leaks on any worker" balanced
+claim "... the server stops" stop_server
+inside ip link del va
+
+conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
+server "tap, 4 workers, 4 queues"
+claim "... and says so" eval 'conf 2 2 tap "device = c10mt0" "host_address = 10.99.0.1/24" && start_server && grep -qx "queues 2" "$TREE/ports/p0/rss"'
+claim "connections that are open at the end are reset" python3 - "$NS" "$SERVER" <<'PY'
+import os, signal, socket, sys, time
+fd = os.open("/run/netns/" + sys.argv[1], os.O_RDONLY)
+os.setns(fd, 0) if hasattr(os, "setns") else __import__("ctypes").CDLL(None).setns(fd, 0)
+conns = [socket.create_connection(("10.99.0.2", 7), 5) for _ in range(300)]
+time.sleep(0.3)
+os.kill(int(sys.argv[2]), signal.SIGTERM)
+reset = 0
+for c in conns:
+    c.settimeout(3)
+    try:
+        assert c.recv(1) != b"", "closed, not reset"
+    except ConnectionResetError:
+        reset += 1
+assert reset == 300, reset
+PY
+wait "$SERVER" || true
+SERVER=
+finish
