@@ -1035,6 +1035,29 @@ static void a_conflict_is_answered_by_one_announcement_in_ten_seconds_for_each_a
     assert_false(neighbor(A, &n));
 }
 
+// One of several workers' nets speaks for all; these are the others.
+static void a_quiet_net_learns_and_answers_nobody(void **state)
+{
+    struct net_neighbor n;
+    struct net_config c = config();
+    c.quiet = true;
+    restart(&c);
+    give_arp(ARP_OP_REQUEST, &mac_b, B, A);
+    assert_int_equal(tx.n, 0);
+    assert_true(neighbor(B, &n) && memcmp(&n.mac, &mac_b, sizeof(mac_b)) == 0);
+    assert_int_equal(net_counters(net)->arp_taken, 1);
+    assert_int_equal(send_to(B), 1);  // without asking
+    expect_to_mac(0, &mac_b);
+    tx_clear();
+    give_arp(ARP_OP_REQUEST, &mac_b, A, A);  // claims our address
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(net_counters(net)->arp_conflicts, 1);
+    expect_drops(DROP_arp_not_for_us, 1);
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 1);  // it asks for its gateway, and announces nothing
+    expect_request(0, GATEWAY, A, &mac_all);
+}
+
 static void segment_waits_for_its_neighbour_and_leaves_with_the_reply(void **state)
 {
     assert_int_equal(send_to(B), 1);  // the request
@@ -1752,6 +1775,7 @@ int main(void)
         NET_TEST(asker_from_another_network_is_answered_and_not_learned),
         NET_TEST(false_senders_are_refused),
         NET_TEST(a_conflict_is_answered_by_one_announcement_in_ten_seconds_for_each_address),
+        NET_TEST(a_quiet_net_learns_and_answers_nobody),
         NET_TEST(segment_waits_for_its_neighbour_and_leaves_with_the_reply),
         NET_TEST(asker_that_was_asked_for_releases_the_waiting_segment),
         NET_TEST(newer_segment_replaces_the_waiting_one),
