@@ -1,7 +1,13 @@
 #include "drivers/af_xdp.h"
 
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "drivers/vdev.h"
 
@@ -16,12 +22,26 @@ static const struct port_ops ops = {
 // It has no MULTI_SEGS.
 static const struct ethdev_profile profile = {.ops = &ops};
 
+// Queues that both receive and send; 1 where the interface does not say.
+static unsigned combined_queues(const char *device)
+{
+    struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+    struct ifreq req = {.ifr_data = (char *)&channels};
+    strcpy(req.ifr_name, device);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int rc = fd < 0 ? -1 : ioctl(fd, SIOCETHTOOL, &req);
+    if (fd >= 0)
+        close(fd);
+    return rc == 0 && channels.combined_count != 0 ? channels.combined_count : 1;
+}
+
 struct port *af_xdp_open(const struct port_params *params, struct err *err)
 {
     if (vdev_interface_check(params, AF_XDP, err) != 0)
         return NULL;
     char args[96];
-    snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u", params->device,
-             params->queues);
-    return vdev_open(params, "af_xdp", args, &profile, err);
+    struct port_params p = *params;
+    p.queues = (uint16_t)MIN((unsigned)params->queues, combined_queues(params->device));
+    snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u", p.device, p.queues);
+    return vdev_open(&p, "af_xdp", args, &profile, err);
 }

@@ -157,6 +157,8 @@ claim "... each stays with its worker" stays 50
 claim "... segments were sent again" eval '[ "$(sum tx_retransmits_segs)" -gt 0 ]'
 claim "... no packet leaks on any worker" balanced
 claim "... the server stops" stop_server
+conf 2 2 af_xdp "device = va"
+server "af_xdp, 2 workers on the interface's only queue"
 inside ip link del va
 
 conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"

@@ -516,6 +516,23 @@ static void cores_that_cannot_work_are_told_with_the_arithmetic(void **state)
               "f:3: workers: expected at most 64 cores, got 80\n");
 }
 
+static void workers_that_share_cores_are_counted_each(void **state)
+{
+    expect("[cpu]\nlinux=0\nworkers=0-1\nworkers_per_core=2\n", "");  // beside linux as well
+    assert_int_equal(conf_workers(&conf_got), 4);
+    expect("[cpu]\nworkers_per_core=4\n" PORT "queues=4\n", "");
+    assert_int_equal(conf_workers(&conf_got), 4);
+    expect("[cpu]\nworkers_per_core=4\n" PORT, "");
+    assert_int_equal(conf_got.ports[0].queues, 4);
+    expect("[cpu]\nworkers_per_core=4\n[memory]\nconnections=3\n",
+           "f:4: connections: expected at least 4, one for each worker, got 3\n");
+    expect_on(8, "[cpu]\nlinux=0\nworkers=1-7\nworkers_per_core=10\n", NULL,
+              "f:4: workers_per_core: expected at most 64 workers in all, got 10 on each of 7 "
+              "cores\n");
+    expect("", "");
+    assert_int_equal(conf_workers(&conf_got), 1);
+}
+
 static void records_default_by_the_number_of_connections(void **state)
 {
     const struct {
@@ -1146,6 +1163,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(cores_default_by_their_number),
         cmocka_unit_test(given_cores_leave_the_others_to_the_other_side),
         cmocka_unit_test(cores_that_cannot_work_are_told_with_the_arithmetic),
+        cmocka_unit_test(workers_that_share_cores_are_counted_each),
         cmocka_unit_test(records_default_by_the_number_of_connections),
         cmocka_unit_test(memory_that_cannot_work_is_told_with_the_arithmetic),
         cmocka_unit_test(a_mount_that_hides_a_directory_in_use_is_told),
