@@ -339,6 +339,17 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     tcp_dirty(t, ix);
 }
 
+// Data again that we have, sent later than what we had last: its acknowledgement was lost. The new
+// one echoes the time of this copy (RFC 7323 4.3: SEG.SEQ <= Last.ACK.sent), or the peer would take
+// the whole wait for its round trip, and its timeout would grow with it.
+static void echo_duplicate(const struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    if ((b->flags & BF_TS) && seq_lt(s->seq, b->rcv_nxt) && seg_length(s) != 0) {
+        b->ts_recent = s->ts_val;  // not older: paws_rejects() has seen it
+        b->ts_recent_ms = t->now.ms;
+    }
+}
+
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
               struct tcp_verdict *v)
 {
@@ -360,10 +371,12 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
     if (!crossing && !acceptable(b, s)) {  // first: the sequence number
         const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));
         v->drop = window ? DROP_tcp_window : DROP_tcp_duplicate;
-        if (s->flags & SEG_RST)
+        if (s->flags & SEG_RST) {
             v->drop = DROP_tcp_reset_invalid;
-        else
+        } else {
+            echo_duplicate(t, b, s);
             tcp_reply_ack(t, b);
+        }
         // A zero window refuses the data only: the rest counts (RFC 9293 3.10.7.4, SHOULD).
         if (b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt &&
             (s->flags & (SEG_ACK | SEG_RST | SEG_SYN)) == SEG_ACK && step_ack(t, b, ix, s, v) &&

@@ -342,6 +342,28 @@ static void old_timestamps_are_dropped_and_expire_after_24_days(void **state)
     reset_and_free(r);
 }
 
+static void a_retransmission_of_what_we_have_is_echoed_with_its_own_time(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->ts = true;
+    r->ts_val = 1000;
+    raw_open(r);
+    const uint32_t first = r->seq;
+    raw_send(r, SEG_ACK, 0, 100);
+    r->ts_val = 21000;  // its acknowledgement was lost, twenty seconds ago
+    raw_seg(r, SEG_ACK, first, r->ack, 0, 50);
+    raw_turn(r, 20000);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).ack, r->seq);
+    assert_int_equal(OUT(r, 0).ts_ecr, 21000);
+    r->ts_val = 20999;  // a copy that the network held back changes nothing
+    raw_seg(r, SEG_ACK, first, r->ack, 0, 50);
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).ts_ecr, 21000);
+    r->ts_val = 21001;
+    reset_and_free(r);
+}
+
 static void every_second_segment_is_acknowledged_without_ack_merge(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -929,6 +951,7 @@ int main(void)
         T(a_syn_in_the_window_is_challenged),
         T(data_with_an_ack_of_unsent_data_is_not_delivered),
         T(old_timestamps_are_dropped_and_expire_after_24_days),
+        T(a_retransmission_of_what_we_have_is_echoed_with_its_own_time),
         T(every_second_segment_is_acknowledged_without_ack_merge),
         T(acks_of_a_burst_merge_and_a_single_one_waits),
         T(out_of_order_and_duplicate_are_each_answered_at_once),
