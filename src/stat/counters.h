@@ -112,8 +112,6 @@ struct core_stats {
     struct core_counters c;
     uint64_t drops[DROP_COUNT] CACHE_ALIGNED;    // by enum drop_reason
     uint64_t cycles[STAGE_COUNT] CACHE_ALIGNED;  // TSC cycles spent, by enum stage
-    uint64_t
-        packets[STAGE_COUNT] CACHE_ALIGNED;  // packets (or timers, or events) the stage handled
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct core_stats) % CACHE_LINE == 0, "two workers never share a line");

@@ -33,7 +33,6 @@ static void stage_render(struct text *out, const char *name, uint64_t cycles, ui
 {
     text_printf(out, "%s_cycles %" PRIu64 "\n", name, cycles);
     text_printf(out, "%s_share_percent %.2f\n", name, 100.0 * ratio(cycles, total));
-    text_printf(out, "%s_packets %" PRIu64 "\n", name, packets);
     text_printf(out, "%s_cycles_per_packet %.1f\n", name, ratio(cycles, packets));
 }
 
@@ -43,13 +42,12 @@ void cycles_render(struct text *out, const struct core_stats *s)
     for (unsigned i = 0; i < STAGE_COUNT; i++)
         total += s->cycles[i];
     for (unsigned i = 0; i < STAGE_COUNT; i++)
-        stage_render(out, stat_stage_names[i].name, s->cycles[i], total, s->packets[i]);
+        stage_render(out, stat_stage_names[i].name, s->cycles[i], total, s->c.rx_packets);
     uint64_t busy = total - s->cycles[STAGE_idle];
     uint64_t handling = busy - s->cycles[STAGE_app];
     line_u64(out, "total_cycles", total);
     text_printf(out, "busy_share_percent %.2f\n", 100.0 * ratio(busy, total));
     text_printf(out, "handling_cycles_per_packet %.1f\n", ratio(handling, s->c.rx_packets));
-    text_printf(out, "app_cycles_per_packet %.1f\n", ratio(s->cycles[STAGE_app], s->c.rx_packets));
 }
 
 static void help_render(struct text *out, const struct stat_name *names, unsigned n)

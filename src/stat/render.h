@@ -10,10 +10,10 @@ void counters_render(struct text *out, const struct core_stats *s);
 // drops_render: every drop reason of s, zeros included, in the table's order.
 void drops_render(struct text *out, const struct core_stats *s);
 
-// cycles_render: per stage STAGE_cycles, STAGE_share_percent (of all cycles), STAGE_packets and
-// STAGE_cycles_per_packet; then total_cycles, busy_share_percent (all but idle), and the two
-// figures per received packet: handling_cycles_per_packet (all but app and idle),
-// app_cycles_per_packet. Where there was no packet the figure is 0.
+// cycles_render: per stage STAGE_cycles, STAGE_share_percent (of all cycles) and
+// STAGE_cycles_per_packet; then total_cycles, busy_share_percent (all but idle) and
+// handling_cycles_per_packet (all but app and idle). Packets are those received; without any the
+// figure is 0.
 void cycles_render(struct text *out, const struct core_stats *s);
 
 // stat_help_render: `name help text` of every counter, drop reason and stage.
