@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/eal_dir.h"
 #include "drivers/hugefiles.h"
@@ -185,8 +186,8 @@ int eal_start(const struct eal_params *params, struct err *err)
     if (rc >= 0)
         return 0;
     eal_dir_close(&eal.dir);
-    return err_set(err, "DPDK did not start: %s (its own message is above)",
-                   rte_strerror(rte_errno));
+    return err_set(err, "DPDK did not start: %s (its own message is above)%s",
+                   rte_strerror(rte_errno), geteuid() == 0 ? "" : ": try it as root");
 }
 
 void eal_stop(void)

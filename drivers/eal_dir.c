@@ -118,7 +118,9 @@ int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const 
     d->lock_fd = lock_of(parent, prefix, O_CREAT);
     const bool taken = d->lock_fd < 0 && errno == EWOULDBLOCK;
     if (taken)
-        err_set(err, "%s/%s: in use by the running process %ld: stop it or choose another name",
+        err_set(err,
+                "%s/%s: in use by the running process %ld: stop it or choose "
+                "another [control] name",
                 root, prefix, owner_pid(parent, prefix));
     if (d->lock_fd >= 0) {
         snprintf(d->path, sizeof(d->path), "%s/%s", root, prefix);

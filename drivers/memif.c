@@ -23,8 +23,9 @@ static const struct port_ops ops = {
 // No MULTI_SEGS: a frame then lies in one buffer of the peer, as one packet.
 static const struct ethdev_profile profile = {.ops = &ops};
 
-// The folder of the socket has to be there: DPDK would only say that it failed.
-static int check_folder(const struct port_params *p, struct err *err)
+// The folder of the socket has to be there, and the socket for a client: DPDK would only say that
+// it failed.
+static int check_socket(const struct port_params *p, struct err *err)
 {
     char folder[SOCKET_PATH_MAX + 1];
     strcpy(folder, p->device);
@@ -36,6 +37,9 @@ static int check_folder(const struct port_params *p, struct err *err)
     if (access(folder, W_OK | X_OK) != 0)
         return err_set(err, "port %s: device = %s: the folder is not there or not writable",
                        p->name, p->device);
+    if (p->memif_client && access(p->device, F_OK) != 0)
+        return err_set(err, "port %s: device = %s: no server has made it yet: start that first",
+                       p->name, p->device);
     return 0;
 }
 
@@ -43,7 +47,7 @@ struct port *memif_open(const struct port_params *params, struct err *err)
 {
     uint32_t ring = params->rx_ring ? params->rx_ring : RING_DEFAULT;
     if (vdev_path_check(params, "device", params->device, SOCKET_PATH_MAX, err) != 0 ||
-        check_folder(params, err) != 0)
+        check_socket(params, err) != 0)
         return NULL;
     if (ring > RING_MAX || (ring & (ring - 1)) != 0) {
         err_set(err, "port %s: rx_ring = %u: a power of two up to %d was expected", params->name,

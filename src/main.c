@@ -126,6 +126,11 @@ static int serve_main(int argc, char **argv)
     log_set_level(c.control.log_level);
     if (params_of(&c, &p) != 0)
         return 2;
+    if (p.n_ports == 0) {
+        fprintf(stderr, "c10m serve: no [port NAME] is configured: begin with -c "
+                        "config/quickstart.conf\n");
+        return 2;
+    }
     return ctl_serve(&c, &p, C10M_VERSION);
 }
 
@@ -168,6 +173,8 @@ int main(int argc, char **argv)
         return usage(stderr, 2);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return usage(stdout, 0);
+    if (strcmp(argv[1], "--version") == 0)
+        return version_main(argc, argv);
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);

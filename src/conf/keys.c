@@ -109,8 +109,9 @@ const struct key conf_keys[] = {
 
     TEXT(control, name, KEY_NAME, CONF_NAME_BYTES,
          VALUE("c10m", "Name of this server in shared places: two on one machine need two names")),
-    // 80: sockets lie in it, and a socket's path has at most 107 characters.
-    TEXT(control, run_dir, KEY_DIR, 81, VALUE("/run/c10m", "Directory of the socket and the lock")),
+    // 80: sockets (memif's) may lie in it, and a socket's path has at most 107 characters.
+    TEXT(control, run_dir, KEY_DIR, 81,
+         VALUE("/run/c10m", "Directory made for the tree; removed at the end if it is empty")),
     TEXT(control, mount, KEY_DIR, CONF_PATH_BYTES, OPTIONAL,
          VALUE("/run/c10m/proc", "Where the tree is mounted; empty: nowhere")),
     WORD(control, log_level, "error|warn|info|debug",

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "ctl/ctl_fuse.h"
@@ -58,7 +59,6 @@ static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, con
     struct err err;
     if (c->control.mount[0] == '\0')
         return NULL;
-    mkdir(c->control.run_dir, 0755);
     struct ctl_fuse *fuse = ctl_fuse_start(loop, tree, c->control.mount, &err);
     if (fuse == NULL)
         log_line(LOG_WARN, "no tree at %s: %s", c->control.mount, err.text);
@@ -85,10 +85,13 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (rc == 0)
         rc = server_run(s, err);
     if (rc == 0) {
+        const bool made_dir = mkdir(c->control.run_dir, 0755) == 0;
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         log_line(LOG_INFO, "serving");
         rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
         ctl_fuse_stop(fuse);
+        if (made_dir)
+            rmdir(c->control.run_dir);  // stays if something else lies in it
     }
     tree_destroy(tree);
     return rc;

@@ -225,7 +225,9 @@ static int take_lock(struct hugedir *d, struct err *e)
     lock_path(path, d->dir, d->name);
     d->lock_fd = try_lock(path, O_CREAT);
     if (d->lock_fd < 0 && errno == EWOULDBLOCK)
-        return err_set(e, "%s: in use by the running process %ld: stop it or choose another name",
+        return err_set(e,
+                       "%s: in use by the running process %ld: stop it or choose "
+                       "another [control] name",
                        path, owner_pid(path));
     if (d->lock_fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));

@@ -85,6 +85,8 @@ peer_stop
 claim "memif: the server stops" stop_server
 conf memif "device = /nosuch/folder/memif.sock"
 claim "a socket in no folder is refused" refused "the folder is not there or not writable"
+conf memif "device = $TMP/nosuch.sock" "role = client"
+claim "a client without a server is refused" refused "no server has made it yet"
 
 # A capture: ARP, ping, SYN; the answers are read back from the one that is written.
 cat >"$TMP/cap.py" <<'PY'

@@ -14,6 +14,7 @@ host() {  # what the quickstart may have touched, one fact a line
     ls -d /tmp/c10m-site.* 2>/dev/null || true
     pgrep -x c10m || true
     ls /run/dpdk 2>/dev/null || true
+    ls -d "$TMP/run" "$TMP/huge" 2>/dev/null || true
 }
 host >"$TMP/before"
 

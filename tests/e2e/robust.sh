@@ -16,6 +16,13 @@ claim "an unknown key is named with its line" refused "$TMP/bad:2: linus" -c "$T
 claim "a value out of range is named with its line" refused "$TMP/bad:5: mtu" -c "$TMP/bad"
 claim "an override of an unknown key is refused" refused "--set cpu.nothing" -c "$TMP/conf" --set cpu.nothing=1
 
+no_port() {
+    local status=0
+    "$C10M" serve >"$TMP/refused" 2>&1 || status=$?
+    [ "$status" = 2 ] && grep -q 'no \[port NAME\] is configured' "$TMP/refused"
+}
+claim "a server without a port is refused" no_port
+
 start_server
 BEFORE=$(drops)
 claim "malformed frames are sent" inside python3 "$HERE/malformed.py" c10mt0 "$(cat "$TREE/ports/tap0/mac")"
