@@ -53,7 +53,7 @@ struct load *load_new(const struct load_params *p, struct err *err)
     }
     l->p = *p;
     wire_from_init(&l->from, &p->port->mac, p->first_v4);
-    l->server_mac_word = wire_mac_word(&p->server_mac);
+    l->hop_mac_word = wire_mac_word(&p->hop_mac);
     wire_common_init(&l->common, &p->port->mac, NULL);
     return l;
 }
@@ -95,14 +95,21 @@ static bool parse(struct load *l, const struct pkt *p, struct seg_in *s)
     return whole;
 }
 
-// Whose frame it is; UINT32_MAX: nobody's, counted. ARP is not: the server announces itself; its
-// gateway is a static neighbour, so nothing needs an answer.
+static void other_input(struct load *l, const uint8_t *frame, uint32_t len, uint32_t type)
+{
+    if (type == ETH_TYPE_ARP)
+        load_arp_input(l, frame, len);
+    else
+        l->c.strangers++;
+}
+
+// Whose frame it is; UINT32_MAX: nobody's, counted unless it was ARP.
 static uint32_t frame_input(struct load *l, const struct pkt *p, struct seg_in *s)
 {
     const uint8_t *frame = pkt_data(p);
     const uint32_t type = pkt_len(p) < ETH_BYTES ? 0 : load_be16(frame + 12);
     if (unlikely(type != ETH_TYPE_IP4)) {
-        l->c.strangers += type != ETH_TYPE_ARP;
+        other_input(l, frame, pkt_len(p), type);
         return UINT32_MAX;
     }
     if (unlikely(!parse(l, p, s)))
@@ -119,7 +126,9 @@ static void receive(struct load *l)
     struct pkt *in[BURST_MAX];
     struct seg_in segs[BURST_MAX];
     uint32_t conn[BURST_MAX];
-    const uint16_t n = l->p.port->ops->rx_burst(l->p.port, 0, in, BURST_MAX);
+    // Each may be answered by one or two: what finds no room waits in the port.
+    const uint16_t room = (uint16_t)MIN((LOAD_OUT_MAX - l->n_out) / 2, (uint32_t)BURST_MAX);
+    const uint16_t n = room == 0 ? 0 : l->p.port->ops->rx_burst(l->p.port, 0, in, room);
     for (uint16_t i = 0; i < n; i++)
         prefetch0(pkt_data(in[i]));
     for (uint16_t i = 0; i < n; i++) {
@@ -208,11 +217,13 @@ enum load_phase load_turn(struct load *l, uint64_t now_us)
     set_clock(l, now_us);
     receive(l);
     load_wait_expire(l);
-    if (l->phase != LOAD_END && !(l->phase == LOAD_ASK && l->stop_asking))
+    if (unlikely(!load_ready(l)))
+        load_ask_hop(l);
+    else if (l->phase != LOAD_END && !(l->phase == LOAD_ASK && l->stop_asking))
         start_some(l);
     if (l->n_out != 0)
         load_flush(l);
-    if (l->phase != LOAD_END)
+    if (l->phase != LOAD_END && load_ready(l))
         next_phase(l);
     return l->phase;
 }

@@ -9,6 +9,9 @@
 //                                               +--FIN--> CLOSING --FIN / ACK--> DONE
 //   RST, FIN or data that nobody asked for, LOAD_TRIES_MAX tries without answer: FAILED
 //
+// Nothing is opened before the MAC of the next hop is known. Requests for the client's own
+// addresses are answered; nothing else of ARP is kept.
+//
 // One thread drives it with load_turn(). Every answer is compared byte for byte. What is lost is
 // sent again: at most `window` connections wait for something at a time; each try has an entry in a
 // ring for its level (the number of tries before it), and within a level all wait equally long, so
@@ -39,6 +42,7 @@ enum {
     LOAD_TRIES_MAX = 12,   // at the shortest RTO 29 s
     LOAD_AGAIN_MAX = 256,  // sent again in a turn
     LOAD_STALL_US = 20000,
+    LOAD_ARP_US = 200000,    // between two questions for the next hop
     LOAD_BUCKETS = 64 * 16,  // of the latency histogram: 16 a power of two
 };
 
@@ -75,8 +79,9 @@ enum load_order { LOAD_RANDOM, LOAD_IN_TURN };
 struct load_params {
     struct port *port;  // queue 0
     struct pkt_pool *pool;
-    struct mac_addr server_mac;
-    uint32_t server_v4, first_v4;  // host order
+    struct mac_addr hop_mac;       // where everything goes first; all zero: asked for by ARP
+    uint32_t hop_v4, link_v4;      // the next hop's address, and ours on the link: for ARP
+    uint32_t server_v4, first_v4;  // all four in host order
     uint16_t server_port;
     uint32_t connections;
     uint32_t window;   // connections that wait for an answer at a time
@@ -85,7 +90,8 @@ struct load_params {
     enum load_order order;
     uint64_t seed;
     bool timestamps;
-    bool close;  // close every connection in the end
+    bool close;   // close every connection in the end
+    bool shared;  // others may speak on this link: strangers are no fault
 };
 
 // load_counters: what the server did (answers), what was lost, and what the client could not do.
@@ -111,6 +117,9 @@ struct load;
 // load_new: ordinary memory, 32 bytes a connection. NULL: *err. load_free: NULL is nothing.
 struct load *load_new(const struct load_params *p, struct err *err);
 void load_free(struct load *l);
+
+// load_ready: is the next hop known? Until then load_turn() only asks for it.
+bool load_ready(const struct load *l);
 
 enum load_phase { LOAD_OPEN, LOAD_ASK, LOAD_CLOSE, LOAD_END };
 

@@ -33,20 +33,29 @@ void load_flush(struct load *l)
     memmove(l->out, l->out + sent, l->n_out * sizeof(l->out[0]));
 }
 
-static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
+struct pkt *load_packet(struct load *l)
 {
-    const struct load_conn *c = &l->conns[i];
     if (l->n_out == LOAD_OUT_MAX)
         load_flush(l);
     if (l->n_out == LOAD_OUT_MAX) {  // sent again by the timer
         l->c.client_tx_lost++;
-        return;
+        return NULL;
     }
     struct pkt *p;
     if (!pkt_alloc_bulk(l->p.pool, &p, 1)) {
         l->c.client_pool_empty++;
-        return;
+        return NULL;
     }
+    l->out[l->n_out++] = p;
+    return p;
+}
+
+static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
+{
+    const struct load_conn *c = &l->conns[i];
+    struct pkt *p = load_packet(l);
+    if (p == NULL)
+        return;
     struct seg_out s = {
         .key = {ip_from_v4(l->p.server_v4), 0, 0, l->p.server_port, load_port(i)},
         .seq = c->snd_nxt,
@@ -70,10 +79,9 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
     if (payload != 0)
         fill(l->payload, payload, mark_of(i, c->round));
     const uint32_t head = wire_tcp_head_bytes(&s);
-    const uint32_t len = wire_build_tcp4(pkt_data(p), &l->from, l->server_mac_word, &s, head,
+    const uint32_t len = wire_build_tcp4(pkt_data(p), &l->from, l->hop_mac_word, &s, head,
                                          wire_options_of(&s), false);
     pkt_set_len(p, len);
-    l->out[l->n_out++] = p;
 }
 
 static void send_ack(struct load *l, uint32_t i)
@@ -159,10 +167,21 @@ static void reset_input(struct load *l, uint32_t i, struct load_conn *c, const s
     }
 }
 
+// RFC 9293 3.10.7.3: the server still has a connection of an earlier run and says where that
+// stands. An RST ends it; the next SYN opens anew.
+static void reset_earlier(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    const uint32_t snd_nxt = c->snd_nxt;
+    reset_peer(l, i, s);
+    c->snd_nxt = snd_nxt;
+}
+
 static void opening_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     if ((s->flags & (SEG_SYN | SEG_ACK)) != (SEG_SYN | SEG_ACK)) {
         l->c.duplicates++;
+        if (s->flags & SEG_ACK && s->ack != c->snd_nxt)
+            reset_earlier(l, i, c, s);
         return;
     }
     if (s->ack != c->snd_nxt) {

@@ -1,5 +1,5 @@
 // load_internal.h: the client's inside: load.c (phases), load_conn.c (one connection's segments),
-// load_wait.c (what waits for an answer).
+// load_wait.c (what waits for an answer), load_arp.c (the next hop).
 #pragma once
 #include "load/load.h"
 #include "wire/build.h"
@@ -28,7 +28,8 @@ struct load {
     struct load_counters c;
     struct load_conn *conns;
     struct wire_from from;  // v4_raw is set for each packet
-    uint64_t server_mac_word;
+    uint64_t hop_mac_word;  // 0: not known yet
+    uint64_t ask_hop_us;    // when to ask for it again
     struct wire_common common;
     enum load_phase phase;
     bool stop_asking;
@@ -52,6 +53,16 @@ static inline bool load_waits(const struct load_conn *c)
 {
     return c->state == LOAD_OPENING || c->state == LOAD_ASKED || c->state == LOAD_CLOSING;
 }
+
+// load_packet: an empty packet that is put behind those to be sent; NULL: no room or none left,
+// counted.
+struct pkt *load_packet(struct load *l);
+
+// load_ask_hop: asks for the next hop when it is time.
+void load_ask_hop(struct load *l);
+
+// load_arp_input: a frame of len bytes with ARP's type.
+void load_arp_input(struct load *l, const uint8_t *frame, uint32_t len);
 
 // load_flush: gives what was made to the port; what it does not take waits.
 void load_flush(struct load *l);

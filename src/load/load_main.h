@@ -1,4 +1,5 @@
-// load_main.h: `c10m load`: the load generator and a server in the same process, joined by a wire.
+// load_main.h: `c10m load`: the load generator, and a server in the same process, joined by a wire;
+// or with a port of its own and the server elsewhere.
 #pragma once
 #include "c10m/app.h"
 

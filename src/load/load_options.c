@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/lists.h"
 #include "drivers/fault.h"
 
 enum { ON_HOLD = 1 << LOAD_HOLD, ON_REQUEST = 1 << LOAD_REQUEST, ON_ALL = ON_HOLD | ON_REQUEST };
@@ -172,6 +173,42 @@ static bool parse_no_timestamps(const char *text, struct load_options *o)
     return true;
 }
 
+static bool parse_config(const char *text, struct load_options *o)
+{
+    o->config = text;
+    return *text != '\0';
+}
+
+static bool parse_set(const char *text, struct load_options *o)
+{
+    if (o->n_sets == LOAD_SETS_MAX)
+        return false;
+    o->sets[o->n_sets++] = (char *)(uintptr_t)text;
+    return true;
+}
+
+static bool parse_server(const char *text, struct load_options *o)
+{
+    char copy[32];
+    uint32_t port = LOAD_SERVER_PORT;
+    if (strlen(text) >= sizeof(copy))
+        return false;
+    strcpy(copy, text);
+    char *colon = strchr(copy, ':');
+    if (colon != NULL) {
+        *colon = '\0';
+        if (!parse_u32(colon + 1, 1, 65535, &port))
+            return false;
+    }
+    o->server_port = (uint16_t)port;
+    return address_parse(&o->server_v4, copy);
+}
+
+static bool parse_clients(const char *text, struct load_options *o)
+{
+    return address_parse(&o->clients_v4, text);
+}
+
 static bool parse_json(const char *text, struct load_options *o)
 {
     (void)text;
@@ -184,38 +221,57 @@ static bool parse_quiet(const char *text, struct load_options *o)
     return o->quiet = true;
 }
 
+// Where a row makes sense: with a server in this process, or with one elsewhere.
+enum place { ANYWHERE, HERE, ELSEWHERE };
+
 static const struct row {
     const char *name;
     const char *value;  // what it is called in the help; NULL: takes none
     unsigned loads;     // that know it
+    enum place place;
     const char *help;
     const char *expected;
     bool (*parse)(const char *text, struct load_options *o);
 } rows[] = {
-    {"connections", "N", ON_ALL, "default 1M (hold), 1k (request)", "1 to 200M", parse_connections},
-    {"rounds", "N", ON_HOLD, "requests of each connection (default 3)", "1 to 1M", parse_rounds},
-    {"seconds", "S", ON_REQUEST, "for how long (default 5)", "more than 0, at most 86400",
+    {"connections", "N", ON_ALL, ANYWHERE, "default 1M (hold), 1k (request, --config)", "1 to 200M",
+     parse_connections},
+    {"rounds", "N", ON_HOLD, ANYWHERE, "requests of each connection (default 3)", "1 to 1M",
+     parse_rounds},
+    {"seconds", "S", ON_REQUEST, ANYWHERE, "for how long (default 5)", "more than 0, at most 86400",
      parse_seconds},
-    {"order", "ORDER", ON_ALL, "connections at `random` (default) or in `turn`", "random or turn",
-     parse_order},
-    {"payload", "BYTES", ON_ALL, "of a request, 8 to 1400 (default 64)", "8 to 1400",
+    {"order", "ORDER", ON_ALL, ANYWHERE, "connections at `random` (default) or in `turn`",
+     "random or turn", parse_order},
+    {"payload", "BYTES", ON_ALL, ANYWHERE, "of a request, 8 to 1400 (default 64)", "8 to 1400",
      parse_payload},
-    {"window", "N", ON_ALL, "connections that wait at a time, 1 to 2048 (default 1024)",
+    {"window", "N", ON_ALL, ANYWHERE, "connections that wait at a time, 1 to 2048 (default 1024)",
      "1 to 2048", parse_window},
-    {"close", NULL, ON_ALL, "close every connection in the end", NULL, parse_close},
-    {"fault", "LIST", ON_ALL, "trouble on the wire, as below",
+    {"close", NULL, ON_ALL, ANYWHERE, "close every connection in the end (--config: always)", NULL,
+     parse_close},
+    {"no-timestamps", NULL, ON_ALL, ANYWHERE, "do not offer the timestamp option", NULL,
+     parse_no_timestamps},
+    {"seed", "N", ON_ALL, ANYWHERE, "of the order and of faults (default 1)", "a number",
+     parse_seed},
+    {"json", NULL, ON_ALL, ANYWHERE, "one JSON object instead of the table", NULL, parse_json},
+    {"quiet", NULL, ON_ALL, ANYWHERE, "no line per second", NULL, parse_quiet},
+    {"fault", "LIST", ON_ALL, HERE, "trouble on the wire, as below",
      "loss, reorder, duplicate, corrupt, falsify (percent, 0 to 100) or delay (ms, 0 to 10000), "
      "each as NAME=NUMBER, separated by commas,",
      parse_faults},
-    {"no-timestamps", NULL, ON_ALL, "do not offer the timestamp option", NULL, parse_no_timestamps},
-    {"hugepage", "KIND", ON_ALL, "auto (default), 2M, 1G or none", "auto, 2M, 1G or none",
+    {"hugepage", "KIND", ON_ALL, HERE, "auto (default), 2M, 1G or none", "auto, 2M, 1G or none",
      parse_pages},
-    {"seed", "N", ON_ALL, "of the order and of faults (default 1)", "a number", parse_seed},
-    {"cpus", "A,B", ON_ALL, "the client's and the server's CPU (default 0,1)",
+    {"cpus", "A,B", ON_ALL, HERE, "the client's and the server's CPU (default 0,1)",
      "two different CPUs of this machine, as in 0,1,", parse_cpus},
-    {"workers", "N", ON_ALL, "of the server, all on its CPU (default 1)", "1 to 8", parse_workers},
-    {"json", NULL, ON_ALL, "one JSON object instead of the table", NULL, parse_json},
-    {"quiet", NULL, ON_ALL, "no line per second", NULL, parse_quiet},
+    {"workers", "N", ON_ALL, HERE, "of the server, all on its CPU (default 1)", "1 to 8",
+     parse_workers},
+    {"config", "FILE", ON_ALL, ELSEWHERE, "configuration with the client's [port]; also -c",
+     "a file", parse_config},
+    {"set", "S.KEY=V", ON_ALL, ELSEWHERE, "overrides one key of it; may be repeated; also -s",
+     "64 times at most", parse_set},
+    {"server", "A[:PORT]", ON_ALL, ELSEWHERE, "where the echo service is (default port 7)",
+     "an IPv4 address, with a port of 1 to 65535 as in 10.0.0.1:7,", parse_server},
+    {"clients", "ADDRESS", ON_ALL, ELSEWHERE,
+     "the first client's; 60000 connections each (default: the port's own)", "an IPv4 address",
+     parse_clients},
 };
 
 static_assert(LOAD_CONNECTIONS_MAX == 200000000 && LOAD_PAYLOAD_MIN == 8 &&
@@ -255,6 +311,31 @@ static int take(const struct row *r, const char *value, struct load_options *o, 
                : err_set(err, "--%s %s: %s was expected", r->name, value, r->expected);
 }
 
+// The row of this name; -1: none.
+static int row_of(const char *name)
+{
+    int i = (int)ARRAY_LEN(rows) - 1;
+    while (i >= 0 && strcmp(rows[i].name, name) != 0)
+        i--;
+    return i;
+}
+
+// What is for the other place, and what a server elsewhere needs. given: a bit for each row.
+static int check_place(uint64_t given, struct load_options *o, struct err *err)
+{
+    const enum place wrong = o->config != NULL ? HERE : ELSEWHERE;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].place == wrong && (given >> i & 1) != 0)
+            return err_set(err, "--%s: %s --config", rows[i].name,
+                           wrong == HERE ? "not with" : "only with");
+    if (o->config == NULL)
+        return 0;
+    o->close = true;  // nobody else ends what is left open there
+    if ((given >> row_of("connections") & 1) == 0)
+        o->connections = LOAD_ELSEWHERE_DEFAULT;
+    return o->server_v4 != 0 ? 0 : err_set(err, "--config: --server ADDRESS was expected with it");
+}
+
 int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err)
 {
     enum { VALUE = 256 };  // of the first row's option
@@ -276,7 +357,8 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     argc--, argv++;
     optind = 0;  // anew, also after a scan that stopped within an argument
     opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, "+:h", table, NULL)) != -1;) {
+    uint64_t given = 0;
+    for (int c; (c = getopt_long(argc, argv, "+:hc:s:", table, NULL)) != -1;) {
         if (c == 'h')
             return 1;
         if (c == ':')
@@ -285,12 +367,14 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
             return err_set(err, "-%c: no such option; see --help", optopt);
         if (c == '?')
             return err_set(err, "%s: no such option; see --help", argv[optind - 1]);
-        if (take(&rows[c - VALUE], optarg, o, err) != 0)
+        const int row = c == 'c' ? row_of("config") : c == 's' ? row_of("set") : c - VALUE;
+        if (take(&rows[row], optarg, o, err) != 0)
             return -1;
+        given |= UINT64_C(1) << row;
     }
     if (optind < argc)
         return err_set(err, "%s: no such argument; see --help", argv[optind]);
-    return 0;
+    return check_place(given, o, err);
 }
 
 static const char *only(unsigned loads)
@@ -298,27 +382,43 @@ static const char *only(unsigned loads)
     return loads == ON_HOLD ? "hold: " : loads == ON_REQUEST ? "request: " : "";
 }
 
+static void help_rows(struct text *out, enum place place)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        char left[32];
+        if (rows[i].place != place)
+            continue;
+        snprintf(left, sizeof(left), "--%s %s", rows[i].name,
+                 rows[i].value != NULL ? rows[i].value : "");
+        text_printf(out, "  %-18s %s%s\n", left, only(rows[i].loads), rows[i].help);
+    }
+}
+
 void load_options_help(struct text *out)
 {
     text_printf(out, "usage: c10m load LOAD [OPTIONS]\n\n");
     for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
         text_printf(out, "  %-8s %s\n", kinds[i].name, kinds[i].help);
-    text_printf(out,
-                "\nA server with the echo service runs in the same process, joined by a wire that\n"
-                "copies. Every answer is compared byte for byte and acknowledged by a segment of\n"
-                "its own. What is lost is sent again.\n\n");
-    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
-        char left[32];
-        snprintf(left, sizeof(left), "--%s %s", rows[i].name,
-                 rows[i].value != NULL ? rows[i].value : "");
-        text_printf(out, "  %-18s %s%s\n", left, only(rows[i].loads), rows[i].help);
-    }
+    text_printf(
+        out, "\nEvery answer is compared byte for byte and acknowledged by a segment of its own.\n"
+             "What is lost is sent again.\n\n");
+    help_rows(out, ANYWHERE);
+    text_printf(
+        out, "\nWithout --config a server with the echo service runs in the same process, joined\n"
+             "by a wire that copies:\n\n");
+    help_rows(out, HERE);
+    text_printf(
+        out, "\nWith it the client has a port of its own, on the first core of [cpu] workers, and\n"
+             "the server is another process, host or stack. The client answers ARP for its\n"
+             "addresses; those that are not on the link want a route at the server:\n\n");
+    help_rows(out, ELSEWHERE);
     text_printf(out,
                 "\nNumbers may end in k or M. LIST of --fault: NAME=PERCENT, separated by commas;\n"
                 "each way, by the seed: loss, reorder, duplicate, corrupt (one bit, which a\n"
                 "checksum notices); delay=MS. falsify is no trouble of the wire: the server\n"
                 "changes one bit in so many of its answers, which the client must notice.\n"
                 "  c10m load hold --connections 10k --fault loss=2,reorder=2,duplicate=1\n"
+                "  c10m load hold -c client.conf --server 10.99.0.2 --connections 10k\n"
                 "\nExit status: 0 every answer came and was right; 1 not, or interrupted, or it\n"
                 "could not start; 2 bad usage. Ctrl-C ends it with its report.\n");
 }

@@ -7,7 +7,13 @@
 
 enum load_kind { LOAD_HOLD, LOAD_REQUEST };
 
-enum { LOAD_WORKERS_MAX = 8, LOAD_RING_SLOTS = 8192 };  // of the wire between client and server
+enum {
+    LOAD_WORKERS_MAX = 8,
+    LOAD_RING_SLOTS = 8192,  // of the wire between client and server
+    LOAD_SETS_MAX = 64,
+    LOAD_SERVER_PORT = 7,
+    LOAD_ELSEWHERE_DEFAULT = 1000,  // connections
+};
 
 // load_faults: trouble on the wire, each way; and answers that the server makes wrong on purpose.
 struct load_faults {
@@ -27,6 +33,12 @@ struct load_options {
     enum pages_kind pages;
     struct load_faults faults;
     bool timestamps, close, json, quiet;
+    // With a port of its own; else the server runs in the same process:
+    const char *config;  // the file; NULL: none
+    char *sets[LOAD_SETS_MAX];
+    unsigned n_sets;
+    uint32_t server_v4, clients_v4;  // host order; clients_v4 0: the port's own first address
+    uint16_t server_port;
 };
 
 // load_kind_name: as on the command line.

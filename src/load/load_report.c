@@ -60,10 +60,19 @@ static void put_workers(struct text *out, const struct load_result *r)
     text_printf(out, "]");
 }
 
+static void put_server(struct text *out, const struct load_result *r)
+{
+    const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
+    put(out, "server_retransmitted", r->server_retransmitted);
+    put(out, "falsified", r->falsified);
+    put_workers(out, r);
+    put_real(out, "server_cycles_per_packet", per(cycles, packets), 1);
+    put_real(out, "server_busy_mpps", per(r->tsc_hz * packets, cycles) / 1e6, 3);
+}
+
 void load_report_json(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
-    const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
     text_printf(out, "{\"load\":\"%s\",\"ok\":%s,\"interrupted\":%s",
                 load_kind_name(r->options->kind), r->ok ? "true" : "false",
                 r->interrupted ? "true" : "false");
@@ -76,7 +85,6 @@ void load_report_json(const struct load_result *r, struct text *out)
     put(out, "wrong", c->wrong);
     put(out, "failed", c->failed);
     put(out, "retransmitted", c->retransmitted);
-    put(out, "server_retransmitted", r->server_retransmitted);
     put(out, "duplicates", c->duplicates);
     put(out, "damaged", c->damaged);
     put(out, "strangers", c->strangers);
@@ -85,17 +93,15 @@ void load_report_json(const struct load_result *r, struct text *out)
     put(out, "client_tx_lost", c->client_tx_lost);
     put(out, "client_stalls", c->client_stalls);
     put(out, "client_stalled_us", c->client_stalled_us);
-    put(out, "falsified", r->falsified);
     put_faults(out, "faults_to_server", &r->to_server);
     put_faults(out, "faults_to_client", &r->to_client);
-    put_workers(out, r);
+    if (r->here)
+        put_server(out, r);
     put_real(out, "open_s", r->open_s, 3);
     put_real(out, "ask_s", r->ask_s, 3);
     put_real(out, "close_s", r->close_s, 3);
     put_real(out, "opens_per_s", per((double)c->opened, r->open_s), 0);
     put_real(out, "answers_per_s", per((double)c->answered, r->ask_s), 0);
-    put_real(out, "server_cycles_per_packet", per(cycles, packets), 1);
-    put_real(out, "server_busy_mpps", per(r->tsc_hz * packets, cycles) / 1e6, 3);
     put_real(out, "p50_us", load_percentile_us(r->load, 0.5), 0);
     put_real(out, "p99_us", load_percentile_us(r->load, 0.99), 0);
     put_real(out, "p999_us", load_percentile_us(r->load, 0.999), 0);
@@ -139,9 +145,10 @@ void load_report_table(const struct load_result *r, struct text *out)
     text_printf(out, "latency       p50 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us\n",
                 load_percentile_us(r->load, 0.5), load_percentile_us(r->load, 0.99),
                 load_percentile_us(r->load, 0.999), load_percentile_us(r->load, 1));
-    text_printf(out, "retransmitted %llu by the client, %llu by the server\n",
-                (unsigned long long)c->retransmitted, (unsigned long long)r->server_retransmitted);
-    text_printf(out, "received      duplicates %llu, damaged %llu, strangers %llu\n",
+    text_printf(out, "retransmitted %llu by the client", (unsigned long long)c->retransmitted);
+    if (r->here)
+        text_printf(out, ", %llu by the server", (unsigned long long)r->server_retransmitted);
+    text_printf(out, "\nreceived      duplicates %llu, damaged %llu, strangers %llu\n",
                 (unsigned long long)c->duplicates, (unsigned long long)c->damaged,
                 (unsigned long long)c->strangers);
     text_printf(
@@ -150,13 +157,14 @@ void load_report_table(const struct load_result *r, struct text *out)
         (unsigned long long)c->client_pool_empty, (unsigned long long)c->client_tx_full,
         (unsigned long long)c->client_tx_lost, (unsigned long long)c->client_stalls,
         (double)c->client_stalled_us / 1e3);
-    if (load_faults_on(&r->options->faults)) {
+    if (r->to_server.seen != 0 || r->to_client.seen != 0) {
         table_faults(out, "to the server", &r->to_server);
         table_faults(out, "to the client", &r->to_client);
     }
     if (r->options->faults.falsify_ppm != 0)
         text_printf(out, "falsified     %llu answers\n", (unsigned long long)r->falsified);
-    table_server(r, out);
+    if (r->here)
+        table_server(r, out);
     text_printf(out, "verdict       %s\n",
                 r->ok            ? "every answer came and was right"
                 : r->interrupted ? "FAILED: interrupted"

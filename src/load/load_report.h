@@ -10,6 +10,7 @@
 struct load_result {
     const struct load_options *options;
     const struct load *load;
+    bool here;  // the server ran in this process: what is its own below is known
     bool ok;
     bool interrupted;  // not finished; what was not asked yet counts as lost
     double open_s, ask_s, close_s;

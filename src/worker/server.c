@@ -79,10 +79,9 @@ static int start_services(struct server *s, struct err *err)
     return 0;
 }
 
-static int start_eal(struct server *s, struct err *err)
+void server_eal_params(const struct server_params *p, struct eal_params *e)
 {
-    const struct server_params *p = &s->params;
-    struct eal_params e = {
+    *e = (struct eal_params){
         .file_prefix = p->prefix,
         .main_cpu = p->linux_cpu,
         .workers = p->n_workers,
@@ -92,12 +91,18 @@ static int start_eal(struct server *s, struct err *err)
         .telemetry = p->telemetry,
     };
     for (unsigned i = 0; i < p->n_workers; i++)
-        e.worker_cpu[i] = p->worker_cpu[i];
+        e->worker_cpu[i] = p->worker_cpu[i];
     unsigned n_pci = 0;
     for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++)
         if (strcmp(p->ports[i].port.driver, "pci") == 0 &&
             strncmp(p->ports[i].port.device, "net_", 4) != 0)
-            e.pci_allow[n_pci++] = p->ports[i].port.device;
+            e->pci_allow[n_pci++] = p->ports[i].port.device;
+}
+
+static int start_eal(struct server *s, struct err *err)
+{
+    struct eal_params e;
+    server_eal_params(&s->params, &e);
     if (eal_start(&e, err) != 0)
         return -1;
     s->eal_up = true;

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "c10m/app.h"
+#include "drivers/eal.h"
 #include "mem/arena.h"
 #include "mem/ledger.h"
 #include "worker/worker.h"
@@ -60,6 +61,9 @@ void server_params_default(struct server_params *p);
 // server_ledger: adds what a server of these parameters would reserve. Needs no privilege and
 // reserves nothing.
 void server_ledger(const struct server_params *p, struct ledger *out);
+
+// server_eal_params: DPDK's part of them.
+void server_eal_params(const struct server_params *p, struct eal_params *e);
 
 // server_start: runs the applications' init, reserves everything, opens the ports, makes the
 // workers. NULL: *err says why and what to do.

@@ -198,13 +198,18 @@ static int fill_service(struct server_params *p, const struct conf *c,
     return cs->udp ? fill_udp(p, sp, (uint8_t)(p->n_services - 1), err) : 0;
 }
 
-int server_params_from(struct server_params *p, const struct conf *c,
-                       const struct c10m_app *const *apps, struct err *err)
+int server_machine_from(struct server_params *p, const struct conf *c, struct err *err)
 {
     memset(p, 0, sizeof(*p));
     fill_machine(p, c);
     fill_tcp(&p->tcp, &c->tcp);
-    if (fill_ports(p, c, err) != 0)
+    return fill_ports(p, c, err);
+}
+
+int server_params_from(struct server_params *p, const struct conf *c,
+                       const struct c10m_app *const *apps, struct err *err)
+{
+    if (server_machine_from(p, c, err) != 0)
         return -1;
     for (unsigned i = 0; i < c->n_services; i++)
         if (fill_service(p, c, &c->services[i], apps, err) != 0)

@@ -3,6 +3,9 @@
 #include "conf/conf.h"
 #include "worker/server.h"
 
+// server_machine_from: the part of *p that is not services: cores, memory, TCP, ports. As below.
+int server_machine_from(struct server_params *p, const struct conf *c, struct err *err);
+
 // server_params_from: fills *p from c, which has passed conf_load's checks. `apps` ends with NULL.
 // -1: *err names what this build cannot do. Strings point into c, which outlives p.
 int server_params_from(struct server_params *p, const struct conf *c,

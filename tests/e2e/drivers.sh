@@ -5,6 +5,24 @@
 HERE_ADDRESS="address = 10.99.0.2/24"
 PEER=
 peer_stop() { [ -z "$PEER" ] || { kill -9 "$PEER"; wait "$PEER" || true; } 2>/dev/null; PEER=; }
+# client LINE...: the configuration of a load generator in a process of its own, on the other core.
+client() {
+    printf '%s\n' '[cpu]' 'linux = 1' 'workers = 0' '[memory]' 'hugepage = none' '[port c]' "$@" >"$TMP/client"
+}
+# load ARGUMENTS...: against the server, its JSON in $TMP/json.
+load() {
+    inside timeout 60 "$C10M" load "$@" -c "$TMP/client" --server 10.99.0.2 --json --quiet >"$TMP/json" || { cat "$TMP/json"; false; }
+}
+loaded() { # CONDITION: of the JSON's members
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert eval(sys.argv[2], {}, d), d' "$TMP/json" "$1"
+}
+load_refused() { # TEXT ARGUMENTS...
+    local want=$1 status=0
+    shift
+    inside timeout 20 "$C10M" load hold -c "$TMP/client" "$@" >"$TMP/refusal" 2>&1 || status=$?
+    cat "$TMP/refusal"
+    [ $status = 2 ] && grep -qF -- "$want" "$TMP/refusal"
+}
 trap 'peer_stop; rm -rf /var/run/dpdk/c10mpeer$$; cleanup' EXIT
 
 # conf DRIVER LINE...: one port.
@@ -61,6 +79,9 @@ for driver in af_packet af_xdp; do
         inside ethtool -K vb tx off >/dev/null 2>&1
         claim "... and HTTP works again with whole ones" http
     fi
+    client "driver = af_packet" "device = vb" "address = 10.99.0.3/24"
+    claim "$driver: c10m load in a process of its own, over AF_PACKET" load hold --connections 1k
+    claim "... opens, asks and closes each" loaded "opened == closed == 1000 and answered == 3000"
     claim "$driver: no packet leaks" balance_is_zero
     claim "$driver: the server stops" stop_server
 done
@@ -82,6 +103,26 @@ PEER=$!
 claim "memif: HTTP through a second process" eval 'for i in 1 2 3 4 5 6; do http && break; sleep 0.5; done; http || { tail "$TMP/peer"; false; }'
 claim "memif: echo" echoes
 peer_stop
+client "driver = memif" "role = client" "device = $TMP/memif.sock" "address = 10.99.0.1/24"
+claim "memif: c10m load in a process of its own" load hold --connections 10k
+claim "... opens, asks and closes each" loaded "opened == closed == 10000 and answered == 30000 and lost == wrong == failed == 0"
+setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" load request -c "$TMP/client" --server 10.99.0.2 \
+    --connections 100 --seconds 60 >/dev/null 2>&1 &
+PEER=$!
+sleep 1.5
+peer_stop
+claim "... killed, and run again with the same addresses: earlier connections make room" load request --connections 100 --seconds 1
+claim "... all are answered" loaded "opened == closed == 100 and asked == answered > 1000"
+client "driver = fault" "wraps = m" "loss = 2" "reorder = 2" "address = 10.99.0.1/24" \
+    "[port m]" "driver = memif" "role = client" "device = $TMP/memif.sock"
+claim "... through a port that loses and reorders" load hold --connections 1k
+claim "... all are answered, some again" loaded "answered == 3000 and retransmitted > 10 and faults_to_server['lost'] > 10"
+claim "memif: no packet leaks" balance_is_zero
+client "driver = memif" "role = client" "device = $TMP/memif.sock" "address = 10.99.0.1/24"
+claim "a load without a way to its server is refused" \
+    load_refused "no way there: port c has no gateway" --server 10.98.0.2
+claim "more clients than addresses before the server's are refused" \
+    load_refused "10.99.0.2 is not theirs: see --clients" --server 10.99.0.2 --connections 100k
 claim "memif: the server stops" stop_server
 conf memif "device = /nosuch/folder/memif.sock"
 claim "a socket in no folder is refused" refused "the folder is not there or not writable"

@@ -34,6 +34,9 @@ struct wire_end {
     uint32_t in_head, in_tail;
     struct sent sent[QUEUE];
     uint32_t n_sent, seen;
+    struct wire_arp arp[8];
+    struct mac_addr arp_to[8];
+    uint32_t n_arp;
     uint64_t now_us;
     bool full;  // takes nothing
 };
@@ -54,9 +57,15 @@ static void keep(const struct pkt *p)
 {
     const uint8_t *frame = pkt_data(p);
     struct wire_ip4 ip;
+    assert_memory_equal(frame + 6, client_mac.b, 6);
+    if (load_be16(frame + 12) == ETH_TYPE_ARP) {
+        assert_true(end.n_arp < ARRAY_LEN(end.arp));
+        memcpy(end.arp_to[end.n_arp].b, frame, 6);
+        assert_int_equal(wire_parse_arp(frame, pkt_len(p), &end.arp[end.n_arp++]), DROP_NONE);
+        return;
+    }
     struct sent *s = &end.sent[end.n_sent++ % QUEUE];
     assert_memory_equal(frame, server_mac.b, 6);
-    assert_memory_equal(frame + 6, client_mac.b, 6);
     assert_int_equal(wire_parse_ip4(frame, pkt_len(p), true, &ip), DROP_NONE);
     assert_int_equal(ip.dst_raw, raw32(SERVER_V4));
     assert_int_equal(wire_parse_tcp(frame, &ip, true, &s->seg), DROP_NONE);
@@ -85,7 +94,7 @@ static struct load_params params(uint32_t connections)
     return (struct load_params){
         .port = &end.port,
         .pool = pool,
-        .server_mac = server_mac,
+        .hop_mac = server_mac,
         .server_v4 = SERVER_V4,
         .first_v4 = CLIENT_V4,
         .server_port = SERVER_PORT,
@@ -735,7 +744,7 @@ static void damaged_frames_and_those_of_others_are_counted_apart(void **state)
     deliver(f);
     turn();
     assert_int_equal(c->strangers, 2);
-    assert_int_equal(c->damaged, bad);
+    assert_int_equal(c->damaged, bad + 1);
     f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
     pkt_set_len(f, 10);
     deliver(f);
@@ -744,6 +753,125 @@ static void damaged_frames_and_those_of_others_are_counted_apart(void **state)
     answer(&request);
     assert_int_equal(c->answered, 1);
     assert_false(load_all_right(load));
+}
+
+enum { LINK_V4 = 0x0a000009, HOP_V4 = 0x0a0000fe };
+
+static void arp(uint16_t op, const struct mac_addr *from, uint32_t from_v4, uint32_t to_v4)
+{
+    struct pkt *p;
+    assert_true(pkt_alloc_bulk(pool, &p, 1));
+    wire_build_arp(pkt_data(p), op, &client_mac, from, raw32(from_v4), &client_mac, raw32(to_v4));
+    pkt_set_len(p, ARP_FRAME_BYTES);
+    deliver(p);
+    turn();
+}
+
+static void nothing_is_opened_before_the_next_hop_has_answered(void **state)
+{
+    (void)state;
+    static const struct mac_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+    struct load_params p = params(1);
+    p.hop_mac = (struct mac_addr){{0}};
+    p.hop_v4 = HOP_V4;
+    p.link_v4 = LINK_V4;
+    begin(&p);
+    turn();
+    assert_false(load_ready(load));
+    assert_int_equal(end.n_arp, 1);
+    assert_memory_equal(&end.arp_to[0], &all, sizeof(all));
+    assert_int_equal(end.arp[0].op, ARP_OP_REQUEST);
+    assert_int_equal(end.arp[0].sender_raw, raw32(LINK_V4));
+    assert_int_equal(end.arp[0].target_raw, raw32(HOP_V4));
+    pass_ms(LOAD_ARP_US / 1000 + 1);  // asked once more
+    assert_int_equal(end.n_arp, 2);
+    arp(ARP_OP_REPLY, &client_mac, HOP_V4 + 1, LINK_V4);  // somebody else
+    assert_false(load_ready(load));
+    assert_nothing_sent();
+    arp(ARP_OP_REPLY, &server_mac, HOP_V4, LINK_V4);
+    assert_true(load_ready(load));
+    shake_hands(0);  // to its MAC: keep() looks
+    pass_ms(2 * LOAD_ARP_US / 1000);
+    assert_int_equal(end.n_arp, 2);
+}
+
+static void a_known_next_hop_is_neither_asked_for_nor_replaced(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    static const struct mac_addr other = {{2, 0, 0, 0, 0, 0x66}};
+    p.hop_v4 = HOP_V4;
+    begin(&p);
+    arp(ARP_OP_REPLY, &other, HOP_V4, LINK_V4);
+    assert_int_equal(end.n_arp, 0);
+    shake_hands(0);
+}
+
+static void arp_is_answered_for_each_address_of_the_clients_and_for_no_other(void **state)
+{
+    (void)state;
+    struct load_params p = params(2 * LOAD_PORTS + 1);  // three addresses
+    p.link_v4 = LINK_V4;
+    p.window = 1;
+    begin(&p);
+    static const uint32_t ours[] = {LINK_V4, CLIENT_V4, CLIENT_V4 + 1, CLIENT_V4 + 2};
+    for (uint32_t i = 0; i < ARRAY_LEN(ours); i++) {
+        arp(ARP_OP_REQUEST, &server_mac, SERVER_V4, ours[i]);
+        assert_int_equal(end.n_arp, i + 1);
+        assert_int_equal(end.arp[i].op, ARP_OP_REPLY);
+        assert_int_equal(end.arp[i].sender_raw, raw32(ours[i]));
+        assert_memory_equal(&end.arp[i].sender_mac, &client_mac, sizeof(client_mac));
+        assert_memory_equal(&end.arp_to[i], &server_mac, sizeof(server_mac));
+    }
+    static const uint32_t others[] = {CLIENT_V4 - 1, CLIENT_V4 + 3, SERVER_V4, LINK_V4 + 1, 0};
+    for (uint32_t i = 0; i < ARRAY_LEN(others); i++)
+        arp(ARP_OP_REQUEST, &server_mac, SERVER_V4, others[i]);
+    arp(ARP_OP_REPLY, &server_mac, SERVER_V4, CLIENT_V4);
+    assert_int_equal(end.n_arp, ARRAY_LEN(ours));
+    assert_int_equal(load_counters(load)->strangers, 0);
+}
+
+// RFC 9293 3.10.7.3, RFC 5961 4: the server challenges a SYN on what it takes for a connection.
+static void a_connection_of_an_earlier_run_is_reset_and_opened_anew(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    begin(&p);
+    turn();
+    const struct sent syn = *next_sent();
+    say(0, SEG_ACK, 5000, 7000, NULL, 0);
+    const struct sent *rst = next_sent();
+    assert_true(rst->seg.flags & SEG_RST);
+    assert_int_equal(rst->seg.seq, 7000);
+    assert_nothing_sent();
+    pass_ms(LOAD_RTO_INITIAL_MS + 1);
+    const struct sent again = *next_sent();
+    assert_int_equal(again.seg.flags, SEG_SYN);
+    assert_int_equal(again.seg.seq, syn.seg.seq);
+    say(0, SEG_SYN | SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);
+    assert_int_equal(load_counters(load)->opened, 1);
+    next_sent();
+    turn();
+    const struct sent request = *next_sent();
+    answer(&request);
+    assert_true(load_all_right(load));
+}
+
+static void strangers_are_no_fault_on_a_shared_link(void **state)
+{
+    (void)state;
+    struct load_params p = params(1);
+    for (int shared = 0; shared < 2; shared++) {
+        p.shared = shared;
+        const struct sent request = open_and_ask(&p);
+        answer(&request);
+        assert_true(load_all_right(load));
+        say(1, SEG_ACK, ISN, 0, NULL, 0);
+        assert_int_equal(load_counters(load)->strangers, 1);
+        assert_int_equal(load_all_right(load), shared);
+        if (!shared)
+            teardown(NULL);
+    }
 }
 
 // A server without memory: all it needs is in the segment. Each frame of both directions is lost or
@@ -983,6 +1111,11 @@ int main(void)
         T(a_segment_that_has_no_packet_is_sent_later),
         T(a_segment_that_comes_again_makes_its_timestamp_the_one_to_echo),
         T(damaged_frames_and_those_of_others_are_counted_apart),
+        T(nothing_is_opened_before_the_next_hop_has_answered),
+        T(a_known_next_hop_is_neither_asked_for_nor_replaced),
+        T(arp_is_answered_for_each_address_of_the_clients_and_for_no_other),
+        T(a_connection_of_an_earlier_run_is_reset_and_opened_anew),
+        T(strangers_are_no_fault_on_a_shared_link),
         T(every_answer_comes_through_a_wire_that_loses_and_doubles),
         T(a_clean_wire_needs_no_retransmission),
         T(at_most_the_window_waits_at_a_time),

@@ -159,6 +159,52 @@ static void an_option_of_the_other_load_is_refused(void **state)
     refused("hold --seconds 3", "--seconds: not with hold");
 }
 
+static void a_server_elsewhere_is_named_with_a_configuration(void **state)
+{
+    (void)state;
+    struct load_options o = good("hold -c client.conf --server 10.0.0.1:70 -s cpu.workers=0 --set "
+                                 "port.m.id=3 --clients 10.64.0.1");
+    assert_string_equal(o.config, "client.conf");
+    assert_int_equal(o.n_sets, 2);
+    assert_string_equal(o.sets[0], "cpu.workers=0");
+    assert_string_equal(o.sets[1], "port.m.id=3");
+    assert_int_equal(o.server_v4, 0x0a000001);
+    assert_int_equal(o.server_port, 70);
+    assert_int_equal(o.clients_v4, 0x0a400001);
+    assert_true(o.close);  // nothing is left open there
+    assert_int_equal(o.connections, 1000);
+    o = good("request --config=f --server 10.0.0.1");
+    assert_int_equal(o.server_port, 7);
+    assert_int_equal(o.clients_v4, 0);
+}
+
+static void what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other(void **state)
+{
+    (void)state;
+    refused("hold -c f", "--config: --server ADDRESS was expected with it");
+    refused("hold --server 10.0.0.1", "--server: only with --config");
+    refused("hold --clients 10.0.0.1", "--clients: only with --config");
+    refused("hold -s a.b=c", "--set: only with --config");
+    refused("hold -c f --server 10.0.0.1 --fault loss=1", "--fault: not with --config");
+    refused("hold -c f --server 10.0.0.1 --cpus 0,1", "--cpus: not with --config");
+    refused("hold -c f --server 10.0.0.1 --workers 1", "--workers: not with --config");
+    refused("hold -c f --server 10.0.0.1 --hugepage none", "--hugepage: not with --config");
+    static const char *const bad[] = {
+        "10.0.0", "10.0.0.1:", "10.0.0.1:0",   "10.0.0.1:65536",
+        ":7",     "0.0.0.0",   "10.0.0.1:7:7", "255.255.255.255:65535:65535:65535"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        char line[128], why[256];
+        snprintf(line, sizeof(line), "hold -c f --server %s", bad[i]);
+        snprintf(why, sizeof(why),
+                 "--server %s: an IPv4 address, with a port of 1 to 65535 as in 10.0.0.1:7, was "
+                 "expected",
+                 bad[i]);
+        refused(line, why);
+    }
+    refused("hold -c f --clients x", "--clients x: an IPv4 address was expected");
+    refused("hold -c", "-c: a value was expected");
+}
+
 static void what_is_no_load_or_no_option_is_named(void **state)
 {
     (void)state;
@@ -175,11 +221,31 @@ static void help_is_found_and_lists_every_option_and_load(void **state)
 {
     (void)state;
     static const char *const words[] = {
-        "hold ",         "request ",  "--connections N", "--rounds N", "--seconds S",
-        "--order ORDER", "--payload", "--window",        "--close",    "--no-timestamps",
-        "--hugepage",    "--seed",    "--cpus",          "--json",     "--quiet",
-        "--fault LIST",  "loss",      "falsify",         "hold: ",     "request: ",
+        "hold ",
+        "request ",
+        "--connections N",
+        "--rounds N",
+        "--seconds S",
+        "--order ORDER",
+        "--payload",
+        "--window",
+        "--close",
+        "--no-timestamps",
+        "--hugepage",
+        "--seed",
+        "--cpus",
+        "--json",
+        "--quiet",
+        "--fault LIST",
+        "loss",
+        "falsify",
+        "hold: ",
+        "request: ",
         "Exit status",
+        "--config FILE",
+        "--server A[:PORT]",
+        "--clients",
+        "--set S.KEY=V",
     };
     struct load_options o;
     struct err err;
@@ -205,6 +271,8 @@ int main(void)
         cmocka_unit_test(a_number_out_of_range_or_with_a_tail_is_refused_with_the_range),
         cmocka_unit_test(two_different_cpus_of_the_machine_are_wanted),
         cmocka_unit_test(an_option_of_the_other_load_is_refused),
+        cmocka_unit_test(a_server_elsewhere_is_named_with_a_configuration),
+        cmocka_unit_test(what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other),
         cmocka_unit_test(what_is_no_load_or_no_option_is_named),
         cmocka_unit_test(help_is_found_and_lists_every_option_and_load),
     };

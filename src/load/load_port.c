@@ -1,0 +1,147 @@
+#include "load/load_port.h"
+
+#include <string.h>
+
+#include "drivers/eal.h"
+#include "drivers/port_table.h"
+#include "worker/server_conf.h"
+
+#define V4_FORMAT   "%u.%u.%u.%u"
+#define V4_ARGS(v4) (v4) >> 24, (v4) >> 16 & 255, (v4) >> 8 & 255, (v4)&255
+
+// What the file says; strings of `params` point into `conf`.
+static struct {
+    struct conf conf;
+    struct server_params params;
+    uint32_t first_v4, hop_v4;
+    struct mac_addr hop_mac;  // all zero: unknown
+} own;
+
+static uint32_t mask_of(unsigned bits)
+{
+    return bits == 0 ? 0 : UINT32_MAX << (32 - bits);
+}
+
+// next_hop: on the link, or by the longest route, or the gateway; 0: none.
+static uint32_t next_hop(const struct net_config *n, uint32_t v4)
+{
+    int best = -1;
+    uint32_t hop = n->gateway;
+    for (unsigned i = 0; i < n->n_locals; i++)
+        if (((v4 ^ n->locals[i].v4) & mask_of(n->locals[i].prefix_bits)) == 0 &&
+            n->locals[i].prefix_bits > best) {
+            best = n->locals[i].prefix_bits;
+            hop = v4;
+        }
+    for (unsigned i = 0; i < n->n_routes; i++)
+        if (((v4 ^ n->routes[i].v4) & mask_of(n->routes[i].prefix_bits)) == 0 &&
+            n->routes[i].prefix_bits > best) {
+            best = n->routes[i].prefix_bits;
+            hop = n->routes[i].via;
+        }
+    return hop;
+}
+
+static int check_addresses(const struct load_options *o, const struct net_config *n,
+                           struct err *err)
+{
+    const uint32_t hosts = load_host(o->connections - 1) + 1;
+    const uint32_t taken[] = {o->server_v4, own.hop_v4};
+    for (unsigned i = 0; i < ARRAY_LEN(taken); i++)
+        if (taken[i] - own.first_v4 < hosts)
+            return err_set(err,
+                           "--connections %u: the clients need %u addresses from " V4_FORMAT
+                           " on, and " V4_FORMAT " is not theirs: see --clients",
+                           o->connections, hosts, V4_ARGS(own.first_v4), V4_ARGS(taken[i]));
+    for (unsigned i = 0; i < n->n_statics; i++)
+        if (n->statics[i].v4 == own.hop_v4)
+            own.hop_mac = n->statics[i].mac;
+    return 0;
+}
+
+static int check_port(const struct load_options *o, struct err *err)
+{
+    const struct server_params *p = &own.params;
+    if (p->n_ports != 1)
+        return err_set(err, "--config %s: one [port] was expected, it has %u", o->config,
+                       p->n_ports);
+    const struct net_config *n = &p->ports[0].net;
+    const struct port_params *wire =
+        strcmp(p->ports[0].port.driver, "fault") == 0 ? &p->ports[0].inner : &p->ports[0].port;
+    if (strcmp(wire->driver, "ring") == 0)
+        return err_set(err, "port %s: a ring ends in this process: leave --config and --server out",
+                       wire->name);
+    if (n->n_locals == 0)
+        return err_set(err, "port %s: an address was expected", p->ports[0].port.name);
+    own.first_v4 = o->clients_v4 != 0 ? o->clients_v4 : n->locals[0].v4;
+    own.hop_v4 = next_hop(n, o->server_v4);
+    if (own.hop_v4 == 0)
+        return err_set(err, "--server " V4_FORMAT ": no way there: port %s has no gateway",
+                       V4_ARGS(o->server_v4), p->ports[0].port.name);
+    return check_addresses(o, n, err);
+}
+
+int load_port_read(const struct load_options *o, FILE *errors)
+{
+    struct conf_errors found;
+    struct err err = {""};
+    conf_errors_init(&found);
+    const int bad = conf_load(&own.conf, o->config, o->sets, o->n_sets, &found);
+    if (bad != 0)
+        fputs(text_str(&found.lines), errors);
+    conf_errors_free(&found);
+    if (bad == 0 &&
+        (server_machine_from(&own.params, &own.conf, &err) != 0 || check_port(o, &err) != 0))
+        fprintf(errors, "c10m load: %s\n", err.text);
+    return bad != 0 || err.text[0] != '\0' ? -1 : 0;
+}
+
+static int start_eal(struct load_run *r, const char *prefix, struct err *err)
+{
+    struct eal_params e;
+    own.params.n_workers = 1;
+    own.params.prefix = prefix;
+    own.params.telemetry = false;
+    server_eal_params(&own.params, &e);
+    e.main_cpu = own.params.worker_cpu[0];
+    e.workers = 0;
+    e.in_memory = true;
+    if (eal_start(&e, err) != 0)
+        return -1;
+    r->eal_up = true;
+    return 0;
+}
+
+static int open_port(struct load_run *r, struct err *err)
+{
+    struct server_port_params *pp = &own.params.ports[0];
+    r->pool = pkt_pool_create("load_client", own.params.packets, -1);
+    if (r->pool == NULL)
+        return err_set(err, "no memory for %u packets", own.params.packets);
+    pp->port.queues = 1;
+    pp->port.pools[0] = r->pool;
+    if (strcmp(pp->port.driver, "fault") == 0)
+        pp->port.wraps = &pp->inner;
+    r->port = port_open(&pp->port, err);
+    return r->port == NULL ? -1 : 0;
+}
+
+int load_port_set_up(struct load_run *r, const char *prefix, struct err *err)
+{
+    if (start_eal(r, prefix, err) != 0 || open_port(r, err) != 0)
+        return -1;
+    struct load_params lp = {
+        .port = r->port,
+        .pool = r->pool,
+        .hop_mac = own.hop_mac,
+        .hop_v4 = own.hop_v4,
+        .link_v4 = own.params.ports[0].net.locals[0].v4,
+        .server_v4 = r->o.server_v4,
+        .first_v4 = own.first_v4,
+        .server_port = r->o.server_port,
+        .shared = true,
+    };
+    load_run_params(&r->o, &lp);
+    r->load = load_new(&lp, err);
+    return r->load == NULL ? -1 : 0;
+}

@@ -1,0 +1,114 @@
+#include "load/load_ring.h"
+
+#include "drivers/ring.h"
+
+enum {
+    SERVER_V4 = 0x0a000001,   // 10.0.0.1
+    GATEWAY_V4 = 0x0a0000fe,  // 10.0.0.254: us
+    CLIENT_V4 = 0x0a400000,   // 10.64.0.0 and up
+    ECHO_PORT = 7,
+};
+
+static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}};
+
+// The server's end of the wire, with a port around it that makes trouble if there is to be any.
+static void make_port(const struct load_options *o, struct server_params *p)
+{
+    struct server_port_params *pp = &p->ports[0];
+    struct port_params *wire = &pp->port;
+    if (load_faults_on(&o->faults)) {
+        pp->port = (struct port_params){.name = "trouble",
+                                        .driver = "fault",
+                                        .queues = 1,
+                                        .node = -1,
+                                        .seed = o->seed,
+                                        .loss_ppm = o->faults.loss_ppm,
+                                        .reorder_ppm = o->faults.reorder_ppm,
+                                        .duplicate_ppm = o->faults.duplicate_ppm,
+                                        .corrupt_ppm = o->faults.corrupt_ppm,
+                                        .delay_ms = o->faults.delay_ms};
+        p->packets += 2 * FAULT_HOLD;
+        wire = &pp->inner;
+    }
+    *wire = (struct port_params){.name = "wire",
+                                 .driver = "ring",
+                                 .queues = 1,
+                                 .node = -1,
+                                 .rx_ring = LOAD_RING_SLOTS,
+                                 .tx_ring = LOAD_RING_SLOTS};
+    net_config_default(&pp->net);
+    pp->net.n_locals = 1;
+    pp->net.locals[0] = (struct net_local){SERVER_V4, 24};
+    pp->net.gateway = GATEWAY_V4;
+    pp->net.n_statics = 1;
+    pp->net.statics[0] = (struct net_static){GATEWAY_V4, client_mac};
+    p->n_ports = 1;
+}
+
+static void make_params(const struct load_options *o, const struct c10m_app *app,
+                        const char *prefix, struct server_params *p)
+{
+    server_params_default(p);
+    p->prefix = prefix;
+    p->pages = o->pages;
+    p->linux_cpu = o->client_cpu;
+    p->n_workers = o->workers;
+    p->cpus_shared = o->workers > 1;
+    for (unsigned i = 0; i < o->workers; i++)
+        p->worker_cpu[i] = o->server_cpu;
+    // A hash does not spread evenly: an eighth more, and some for the few.
+    p->connections = o->connections + (o->workers > 1 ? o->connections / 8 + 1024 : 0);
+    p->time_wait = MIN(o->connections, 65536u);
+    p->packets = 4 * LOAD_RING_SLOTS;
+    // The client's packets: of ordinary pages each takes one.
+    p->extra_packet_bytes =
+        4ull * LOAD_RING_SLOTS * (o->pages == PAGES_NONE ? 4352 : 2560) + (2 << 20);
+    make_port(o, p);
+    p->n_services = 1;
+    p->services[0] = (struct server_service_params){.name = "echo", .app = app};
+    p->services[0].tcp = (struct tcp_service){.ports = {ECHO_PORT},
+                                              .n_ports = 1,
+                                              .local_ix = UINT16_MAX,
+                                              .nodelay = true,
+                                              .rcv_limit = 65536,
+                                              .snd_limit = 65536,
+                                              .connections_max = p->connections};
+}
+
+static int far_end(struct load_run *r, struct err *err)
+{
+    struct port *server_end = server_port(r->server, 0), *wrapped = fault_inner(server_end);
+    struct port_params far = {.name = "client",
+                              .driver = "ring",
+                              .queues = 1,
+                              .node = -1,
+                              .has_mac = true,
+                              .mac = client_mac};
+    r->pool = pkt_pool_create("load_client", 4 * LOAD_RING_SLOTS, -1);
+    if (r->pool == NULL)
+        return err_set(err, "no memory for the client's packets");
+    far.pools[0] = r->pool;
+    r->port = ring_open_far(wrapped != NULL ? wrapped : server_end, &far, err);
+    if (r->port == NULL)
+        return -1;
+    struct load_params lp = {
+        .port = r->port,
+        .pool = r->pool,
+        .hop_mac = server_end->mac,
+        .server_v4 = SERVER_V4,
+        .first_v4 = CLIENT_V4,
+        .server_port = ECHO_PORT,
+    };
+    load_run_params(&r->o, &lp);
+    r->load = load_new(&lp, err);
+    return r->load == NULL ? -1 : server_run(r->server, err);
+}
+
+int load_ring_set_up(struct load_run *r, const struct c10m_app *echo, const char *prefix,
+                     struct err *err)
+{
+    static struct server_params p;
+    make_params(&r->o, echo, prefix, &p);
+    r->server = server_start(&p, err);
+    return r->server == NULL ? -1 : far_end(r, err);
+}
