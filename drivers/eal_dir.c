@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lockfile.h"
 #include "drivers/hugefiles.h"
 
 static const char LOCK_FILE[] = "c10m.lock";
@@ -49,13 +50,8 @@ static int lock_of(int parent, const char *name, int flags)
         errno = ENOENT;
         return -1;
     }
-    const int fd = openat(parent, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    const int why = errno;
-    close(fd);
-    errno = why;
-    return -1;
+    return lockfile_take(openat(parent, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600),
+                         false);
 }
 
 static void remove_huge_files(const char *prefix, const char *huge_dir)
@@ -94,14 +90,9 @@ static unsigned remove_dead(int parent, const char *own, const char *huge_dir)
 
 static long owner_pid(int parent, const char *name)
 {
-    char path[EAL_DIR_BYTES], pid[24] = "";
+    char path[EAL_DIR_BYTES];
     snprintf(path, sizeof(path), "%s/%s", name, LOCK_FILE);
-    const int fd = openat(parent, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    const ssize_t n = read(fd, pid, sizeof(pid) - 1);
-    close(fd);
-    return n > 0 ? strtol(pid, NULL, 10) : 0;
+    return lockfile_owner(openat(parent, path, O_RDONLY | O_CLOEXEC));
 }
 
 int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const char *huge_dir,
@@ -124,8 +115,7 @@ int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const 
                 root, prefix, owner_pid(parent, prefix));
     if (d->lock_fd >= 0) {
         snprintf(d->path, sizeof(d->path), "%s/%s", root, prefix);
-        if (ftruncate(d->lock_fd, 0) == 0)
-            dprintf(d->lock_fd, "%ld\n", (long)getpid());
+        lockfile_sign(d->lock_fd);
         d->removed = remove_dead(parent, prefix, huge_dir);
     }
     close(parent);

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/lockfile.h"
 #include "mem/page_supply.h"
 
 enum {
@@ -90,15 +90,7 @@ static int lock_open(void)
 // above DIR are made and removed as well. -1: it cannot be had.
 static int enter(void)
 {
-    const int fd = lock_open();
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0)
-        if (errno != EINTR) {
-            const int why = errno;
-            close(fd);
-            errno = why;
-            return -1;
-        }
-    return fd;
+    return lockfile_take(lock_open(), true);
 }
 
 static unsigned made_read(const char *dir)
@@ -144,13 +136,7 @@ static int make(const char *dir)
 // try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. Entered.
 static int try_lock(const char *path, int flags)
 {
-    const int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    const int why = errno;
-    close(fd);
-    errno = why;
-    return -1;
+    return lockfile_take(open(path, O_RDWR | O_CLOEXEC | flags, 0644), false);
 }
 
 static unsigned remove_files(const char *dir, const char *name)
@@ -208,17 +194,6 @@ static unsigned remove_dead(const char *dir, unsigned *living)
     return n;
 }
 
-static long owner_pid(const char *path)
-{
-    char pid[24] = "";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    const ssize_t n = read(fd, pid, sizeof(pid) - 1);
-    close(fd);
-    return n > 0 ? strtol(pid, NULL, 10) : 0;
-}
-
 static int take_lock(struct hugedir *d, struct err *e)
 {
     char path[PATH_BYTES];
@@ -228,10 +203,10 @@ static int take_lock(struct hugedir *d, struct err *e)
         return err_set(e,
                        "%s: in use by the running process %ld: stop it or choose "
                        "another [control] name",
-                       path, owner_pid(path));
+                       path, lockfile_owner(open(path, O_RDONLY | O_CLOEXEC)));
     if (d->lock_fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    if (ftruncate(d->lock_fd, 0) != 0 || dprintf(d->lock_fd, "%ld\n", (long)getpid()) < 0)
+    if (lockfile_sign(d->lock_fd) != 0)
         return err_set(e, "%s: %s", path, strerror(errno));
     d->removed += remove_files(d->dir, d->name);  // a lock file may be lost, the file is ours
     return 0;

@@ -2,15 +2,13 @@
 // and sends there, whatever queues the device has. Made around a port where there is more than one
 // worker; one alone uses the port itself, and nothing of this is in its way.
 //
-//   device queue q --> worker q: whose flow is it?  --> its own: stage_rx
-//                                                   --> worker j's: [ go q->j ] --> j copies:
-//                                                   stage_rx
-//                                                                   [ back q<-j ] <-- j gives it
-//                                                                   back
+//   device queue q --> worker q: whose is it? --> its own: stage_rx
+//                                             --> worker j's: [ go q->j ] --> j copies: stage_rx
+//                                                             [ back q<-j ] <-- j is done with it
 //   ARP goes to every worker; an ICMP error to the worker of the connection that it quotes.
 //
 //   worker w >= queues: tx_burst --> [ go w->t ] --> worker t = w % queues copies and sends
-//                                    [ back w<-t ] <-- t gives it back
+//                                    [ back w<-t ] <-- t is done with it
 //
 // go and back are DPDK's rings in SP/SC mode, one pair for each ordered pair of workers. The taker
 // copies a packet into one of its own and gives the original back: so each pool, and each packet's

@@ -1,0 +1,14 @@
+// lockfile.h: a file that a process holds locked (flock) as long as it lives, however it ends, with
+// its process number in it for those who find it taken.
+#pragma once
+#include <stdbool.h>
+
+// lockfile_take: locks fd and returns it. wait: until it can be had. -1: closed, and errno says why
+// (EWOULDBLOCK: its owner lives). fd -1, of an open that failed: -1, errno stays.
+int lockfile_take(int fd, bool wait);
+
+// lockfile_sign: writes this process's number into the locked file. -1: errno says why.
+int lockfile_sign(int fd);
+
+// lockfile_owner: the number in the file that fd reads, which is closed; 0: none. fd -1: 0.
+long lockfile_owner(int fd);
