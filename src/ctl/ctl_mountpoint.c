@@ -133,11 +133,12 @@ static int mount_probe(const char *path)
     return rc;
 }
 
-// stale_clear: detaches dead FUSE mounts from path until none is there. 0, or -1 with *e.
+// stale_clear: detaches dead FUSE mounts from path until none is there; how many, or -1 with *e.
 static int stale_clear(const char *path, struct err *e)
 {
     char type[FSTYPE_BYTES];
-    for (int i = 0; i < MOUNTS_STALE_MAX && mount_at(path, type); i++) {
+    int i = 0;
+    for (; i < MOUNTS_STALE_MAX && mount_at(path, type); i++) {
         if (strncmp(type, "fuse", 4) != 0)
             return err_set(e, "%s: a %s is mounted there", path, type);
         int rc = mount_probe(path);
@@ -154,7 +155,7 @@ static int stale_clear(const char *path, struct err *e)
                            strerror(errno));
     }
     return mount_at(path, type) ? err_set(e, "%s: more than %d dead mounts", path, MOUNTS_STALE_MAX)
-                                : 0;
+                                : i;
 }
 
 static int empty_check(const char *path, struct err *e)
@@ -216,7 +217,9 @@ int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct e
         rc = resolve(mp, e);
     if (rc == 0)
         rc = stale_clear(mp->path, e);
-    if (rc == 0)
+    if (rc > 0)  // its server could not remove it
+        mp->made_from = strlen(mp->given);
+    if (rc >= 0)
         rc = empty_check(mp->path, e);
     if (rc != 0)
         dirs_remove(mp->given, mp->made_from);

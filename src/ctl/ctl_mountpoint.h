@@ -11,7 +11,8 @@ enum {
 };
 
 // ctl_mountpoint: the path as given and without symlinks; made_from = length of the first directory
-// of `given` that did not exist and was made (0: all existed).
+// of `given` that did not exist and was made (0: all existed). What a dead mount lay on counts as
+// made: the server that was killed could not remove it.
 struct ctl_mountpoint {
     char given[PATH_MAX];
     char path[PATH_MAX];

@@ -22,6 +22,35 @@ void ctl_plan(const struct server_params *p, struct text *out)
     ledger_render(&l, p->connections, out);
 }
 
+static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
+{
+    for (unsigned i = 0; i < p->n_services; i++) {
+        const uint16_t ix = p->services[i].tcp.local_ix;
+        if (ix == UINT16_MAX || (ix >= first_ix && ix < end_ix))
+            return true;
+    }
+    return false;
+}
+
+void ctl_doubts(const struct server_params *p, struct text *out)
+{
+    unsigned ix = 0;
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct server_port_params *pp = &p->ports[i];
+        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
+        if (strcmp(wraps ? pp->inner.driver : pp->port.driver, "ring") == 0)
+            text_printf(out,
+                        "port %s: a ring has both ends in this process: no host can reach it\n",
+                        pp->port.name);
+        if (!is_served(p, ix, ix + pp->net.n_locals))
+            text_printf(out,
+                        "port %s: no [service NAME] listens here: it answers ping and refuses "
+                        "all else\n",
+                        pp->port.name);
+        ix += pp->net.n_locals;
+    }
+}
+
 static void on_signal(void *arg, int signal_number)
 {
     if (signal_number == SIGHUP)
@@ -42,15 +71,16 @@ static void second_signal_kills(void)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void log_plan(const struct server_params *p)
+static void log_lines(enum log_level level,
+                      void (*say)(const struct server_params *p, struct text *out),
+                      const struct server_params *p)
 {
     struct text text;
     text_init(&text, 1 << 20);
-    ctl_plan(p, &text);
-    char *save = NULL;
-    for (char *line = strtok_r(text.data, "\n", &save); line != NULL;
-         line = strtok_r(NULL, "\n", &save))
-        log_line(LOG_INFO, "%s", line);
+    say(p, &text);
+    char *save = NULL, *line = text.len == 0 ? NULL : strtok_r(text.data, "\n", &save);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save))
+        log_line(level, "%s", line);
     text_free(&text);
 }
 
@@ -85,13 +115,11 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (rc == 0)
         rc = server_run(s, err);
     if (rc == 0) {
-        const bool made_dir = mkdir(c->control.run_dir, 0755) == 0;
+        mkdir(c->control.run_dir, 0755);  // without it the tree cannot be mounted, and that is said
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         log_line(LOG_INFO, "serving");
         rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
         ctl_fuse_stop(fuse);
-        if (made_dir)
-            rmdir(c->control.run_dir);  // stays if something else lies in it
     }
     tree_destroy(tree);
     return rc;
@@ -106,12 +134,15 @@ int ctl_serve(const struct conf *c, const struct server_params *p, const char *v
     if (rc == 0)
         rc = ctl_loop_signals(&loop, on_signal, &loop, &err);
     if (rc == 0) {
-        log_plan(p);
+        log_lines(LOG_INFO, ctl_plan, p);
+        log_lines(LOG_WARN, ctl_doubts, p);
         struct server *s = server_start(p, &err);
         rc = s == NULL ? -1 : serve(&loop, s, c, version, &err);
         second_signal_kills();
-        if (s != NULL)
+        if (s != NULL) {
             server_stop(s);
+            rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
+        }
     }
     ctl_loop_fini(&loop);
     if (rc != 0)

@@ -38,6 +38,23 @@ claim "... serves" inside curl -sf -m 5 -o /dev/null http://10.99.0.2/
 claim "... and its tree is there" grep -q c10m "$TREE/version" || cat "$TMP/log"
 claim "the server stops" stop_server
 
+# What a server without hugepages leaves when it is killed goes with the next one.
+cp "$TMP/conf" "$TMP/whole"
+printf '[control]\nname = alone%s\nrun_dir = %s\nmount = %s\n[memory]\nhugepage = none\n[port lone]\ndriver = ring\naddress = 10.0.0.1/24\n' \
+    $$ "$TMP/run" "$TREE" >"$TMP/conf"
+claim "a server that nobody can reach starts" start_server
+claim "... says that nobody can" grep -q 'port lone: a ring has both ends in this process' "$TMP/log"
+claim "... and that it has no service" grep -q 'port lone: no .service NAME. listens here' "$TMP/log"
+kill -9 "$SERVER"
+wait "$SERVER" 2>/dev/null || true
+claim "... starts again after kill -9" start_server
+claim "... stops" stop_server
+claim "... and its directory is gone" [ ! -e "$TMP/run" ]
+cp "$TMP/whole" "$TMP/conf"
+claim "a server with a service on its port starts" start_server
+claim "... and has no doubts" eval '! grep "nobody\|listens here\|no host" "$TMP/log"'
+claim "... stops" stop_server
+
 "$C10M" load request --connections 500 --seconds 6 --quiet >"$TMP/load" 2>&1 &
 LOAD=$!
 sleep 2.5
