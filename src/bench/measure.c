@@ -100,6 +100,29 @@ static bool parse_option(int c, struct bench_options *o)
     return false;
 }
 
+static const char *expected(int c)
+{
+    switch (c) {
+    case 'c':
+        return "at most 16 numbers from 2 to 50M (k: thousands, M: millions), as 1k,10M";
+    case 's':
+        return "a number above 0, at most 3600";
+    case 'b':
+        return "an even number from 2 to 8192";
+    case 'p':
+        return "a number from 8 to 1460";
+    case 'o':
+        return "random or turn";
+    case 'r':
+        return "a number from 0 to 4294967295";
+    default:
+        return "two different CPUs, as 0,1";
+    }
+}
+static_assert(BENCH_COUNTS_MAX == 16 && CONNECTIONS_MAX == 50000000 && FEED_BATCH_MAX == 8192 &&
+                  FEED_PAYLOAD_MIN == 8 && FEED_PAYLOAD_MAX == 1460,
+              "as said above");
+
 // 0: go on; 1: help was printed; 2: bad usage.
 int bench_options_parse(int argc, char **argv, const char *name, const char *help,
                         struct bench_options *o)
@@ -126,8 +149,8 @@ int bench_options_parse(int argc, char **argv, const char *name, const char *hel
         if (c == '?')
             return 2;
         if (!parse_option(c, o)) {
-            fprintf(stderr, "c10m bench %s: --%s %s: see --help\n", name, table[index].name,
-                    optarg ? optarg : "");
+            fprintf(stderr, "c10m bench %s: --%s: expected %s, got \"%s\"\n", name,
+                    table[index].name, expected(c), optarg);
             return 2;
         }
     }
