@@ -1041,11 +1041,13 @@ static void sections_of_default_conf_without_their_hash_have_every_default(void 
     free(least);
 }
 
-static void quickstart_conf_needs_only_its_root(void **state)
+static void quickstart_conf_is_good(void **state)
 {
     char *file = read_config("quickstart.conf");
-    expect(file, "f:13: root: missing: expected the directory to serve\n");
-    expect_sets(file, SETS("service.web.root=/srv"), "");
+    expect(file, "");
+    assert_string_equal(conf_got.services[0].root, "/var/www");
+    expect_sets(file, SETS("service.web.root=/srv"), "");  // scripts/quickstart does
+    assert_string_equal(conf_got.services[0].root, "/srv");
     assert_string_equal(conf_got.ports[0].device, "c10m0");
     assert_int_equal(conf_got.ports[0].host_address.v4, 0x0a630001);
     assert_int_equal(conf_got.n_services, 3);
@@ -1196,7 +1198,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(default_conf_is_the_table_of_keys),
         cmocka_unit_test(default_conf_loads_to_the_defaults),
         cmocka_unit_test(sections_of_default_conf_without_their_hash_have_every_default),
-        cmocka_unit_test(quickstart_conf_needs_only_its_root),
+        cmocka_unit_test(quickstart_conf_is_good),
         cmocka_unit_test(ten_million_conf_is_good),
         cmocka_unit_test(a_file_is_loaded_and_one_that_cannot_be_is_told),
         cmocka_unit_test(edits_are_counted_as_insert_delete_change_and_swap),
