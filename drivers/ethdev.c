@@ -9,9 +9,7 @@
 
 enum { RING_DEFAULT = 1024, RETA_MAX = RTE_ETH_RSS_RETA_SIZE_512 };
 
-#define RX_VERDICTS (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
-
-#define RSS_FIELDS  (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP)
+#define RSS_FIELDS (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP)
 
 static const struct {
     bool rx;
@@ -28,11 +26,34 @@ static const struct {
 
 static uint32_t caps_of(uint64_t rx, uint64_t tx)
 {
+    const uint32_t tso_needs = PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG;
     uint32_t caps = 0;
     for (size_t i = 0; i < ARRAY_LEN(granted); i++)
         if (((granted[i].rx ? rx : tx) & granted[i].offloads) == granted[i].offloads)
             caps |= granted[i].cap;
-    return caps;
+    return (caps & tso_needs) == tso_needs ? caps : caps & ~(uint32_t)PORT_TSO;
+}
+
+// What is asked of the device in one direction.
+static uint64_t wanted(const struct port_params *p, bool rx, uint64_t usual, uint64_t by_name)
+{
+    uint64_t named = 0;
+    for (size_t i = 0; i < ARRAY_LEN(granted); i++)
+        if (granted[i].rx == rx && (p->offloads & granted[i].cap) != 0)
+            named |= granted[i].offloads;
+    return p->has_offloads ? named & (usual | by_name) : usual;
+}
+
+static void set_keep(struct ethdev *e)
+{
+    const uint32_t verdicts = e->port.caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM);
+    e->keep_flags = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+    if (verdicts & PORT_RX_IP_CKSUM)
+        e->keep_flags |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
+    if (verdicts & PORT_RX_L4_CKSUM)
+        e->keep_flags |= RTE_MBUF_F_RX_L4_CKSUM_MASK;
+    // A device that gives both writes the field anew for each packet.
+    e->clear_flags = verdicts != (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM);
 }
 
 static int fail(struct err *err, const struct port_params *p, const char *step, int rc)
@@ -61,10 +82,13 @@ static int configure(struct ethdev *e, const struct port_params *p,
     if (queues == 0)
         return err_set(err, "port %s: the device has no queues", p->name);
     struct rte_eth_conf conf = {
-        .rxmode.offloads = profile->rx_offloads & info.rx_offload_capa,
-        .txmode.offloads = profile->tx_offloads & info.tx_offload_capa,
+        .rxmode.offloads =
+            wanted(p, true, profile->rx_offloads, profile->rx_by_name) & info.rx_offload_capa,
+        .txmode.offloads =
+            wanted(p, false, profile->tx_offloads, profile->tx_by_name) & info.tx_offload_capa,
     };
-    uint64_t spread = profile->rss && queues > 1 ? info.flow_type_rss_offloads & RSS_FIELDS : 0;
+    const bool rss = profile->rss && (!p->has_offloads || (p->offloads & PORT_RSS) != 0);
+    uint64_t spread = rss && queues > 1 ? info.flow_type_rss_offloads & RSS_FIELDS : 0;
     if (spread != 0) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = spread;
@@ -76,8 +100,7 @@ static int configure(struct ethdev *e, const struct port_params *p,
     e->port.queues = queues;
     e->port.caps = caps_of(conf.rxmode.offloads, conf.txmode.offloads);
     e->spread = spread;
-    // Some devices leave in a packet what an earlier owner wrote there.
-    e->clear_verdicts = (e->port.caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM)) == 0;
+    set_keep(e);
     return 0;
 }
 
@@ -187,9 +210,9 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
 {
     const struct ethdev *e = p->priv;
     uint16_t got = rte_eth_rx_burst(e->id, q, (struct rte_mbuf **)pkts, n);
-    if (e->clear_verdicts)
+    if (e->clear_flags)
         for (uint16_t i = 0; i < got; i++)
-            pkts[i]->m.ol_flags &= ~RX_VERDICTS;
+            pkts[i]->m.ol_flags &= e->keep_flags;
     return got;
 }
 

@@ -7,13 +7,17 @@
 struct ethdev_profile {
     const struct port_ops *ops;         // its close ends in ethdev_close()
     uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: used as far as the device has them
+    uint64_t rx_by_name, tx_by_name;    // also, where params->offloads names them
     bool rss;  // several queues: let the device spread by addresses and ports
 };
 
 struct ethdev {
     struct port port;  // first: port.priv points to this struct
     uint16_t id;       // DPDK's port number
-    bool clear_verdicts;
+    // Some devices leave in a packet what an earlier owner wrote there: with clear_flags only these
+    // of m.ol_flags are kept on receipt.
+    bool clear_flags;
+    uint64_t keep_flags;
     uint64_t spread;                        // RTE_ETH_RSS_*: what its queues are chosen by
     uint64_t tx_too_long[PORT_QUEUES_MAX];  // chains that fit in no packet; written by the worker
 };

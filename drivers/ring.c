@@ -312,7 +312,8 @@ static struct port *end_open(struct cable *c, unsigned side, const struct port_p
     struct port *p = &end->port;
     p->ops = &ring_ops;
     strcpy(p->name, params->name);
-    p->caps = PORT_MULTI_SEG | PORT_NO_SYSCALL;
+    p->caps = PORT_NO_SYSCALL;
+    p->caps |= params->has_offloads ? params->offloads & PORT_MULTI_SEG : PORT_MULTI_SEG;
     p->mac = params->has_mac ? params->mac
                              : (struct mac_addr){{0x02, 0xc1, 0x0a, 0, 0, (uint8_t)(1 + side)}};
     p->mtu = mtu;

@@ -182,7 +182,8 @@ static void tap_close(struct port *p)
     signals_stop();
 }
 
-// No offload is asked for: net_tap would only do in software what the stack does, uncounted.
+// No other offload is asked for unless it is named: net_tap only does in software what the stack
+// does, uncounted.
 static const struct port_ops tap_ops = {
     .driver = "tap",
     .rx_burst = ethdev_rx_burst,
@@ -194,6 +195,10 @@ static const struct port_ops tap_ops = {
 static const struct ethdev_profile tap_profile = {
     .ops = &tap_ops,
     .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+    .rx_by_name =
+        RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM,
+    .tx_by_name =
+        RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
 };
 
 struct port *tap_open(const struct port_params *params, struct err *err)

@@ -118,6 +118,18 @@ struct conf_tcp {
     bool ack_merge, timestamps;
 };
 
+// What a port may do itself; what it may not, or cannot, is done in software.
+enum conf_offload {
+    CONF_RX_CHECKSUM = 1 << 0,
+    CONF_TX_CHECKSUM = 1 << 1,
+    CONF_MULTI_SEGMENT = 1 << 2,
+    CONF_TSO = 1 << 3,
+    CONF_RSS = 1 << 4,
+};
+
+// CONF_SET_GIVEN: of a set of words: it was given, if only as `none`.
+#define CONF_SET_GIVEN (UINT32_C(1) << 31)
+
 struct conf_port {
     char name[CONF_NAME_BYTES];
     char driver[CONF_NAME_BYTES];
@@ -134,6 +146,7 @@ struct conf_port {
     uint32_t mtu;
     uint32_t queues;
     uint32_t rx_ring, tx_ring;  // packets, 0: the driver's choice
+    uint32_t offloads;          // enum conf_offload and CONF_SET_GIVEN; 0: the driver's choice
     uint32_t arp_entries, arp_rate_per_s;
     char wraps[CONF_NAME_BYTES];  // fault: name of the port inside
     uint64_t seed;

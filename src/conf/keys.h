@@ -30,6 +30,7 @@ enum key_type {
     KEY_PERCENT,    // up to four decimals, kept in millionths
     KEY_BOOL,       // on, off
     KEY_WORD,       // one of `words`, kept as its number
+    KEY_SET,        // some of `words`, bit i for word i, and CONF_SET_GIVEN
     KEY_DRIVER,     // one of `words`, kept as text
     KEY_CPUS,       // struct conf_cpus
     KEY_ADDRESS,    // IPv4, host order
@@ -51,7 +52,7 @@ struct key {
     enum key_type type;
     uint32_t offset, width;  // of its field in the section's struct; bytes
     uint64_t min, max;       // of numbers, in the unit of the field; max of texts: characters
-    const char *words;       // KEY_WORD, KEY_DRIVER: "a|b|c"
+    const char *words;       // KEY_WORD, KEY_SET, KEY_DRIVER: "a|b|c"
     const char *zero;     // numbers and KEY_CPUS: the word that is kept as 0, or as an empty list
     const char *only;     // drivers or applications that have this key, "a|b"; NULL: all
     const char *initial;  // default; "": no value; NULL: has to be given

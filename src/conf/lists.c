@@ -290,3 +290,38 @@ void ports_print(const struct conf_tcp_ports *list, struct text *out)
     for (unsigned i = 0; i < list->n; i++)
         text_printf(out, "%s%u", i == 0 ? "" : ", ", list->at[i]);
 }
+
+bool set_parse(const struct key *k, uint32_t *set, const char *text, char got[VALUE_GOT_BYTES])
+{
+    uint32_t bits = CONF_SET_GIVEN;
+    char item[ITEM_BYTES];
+    const bool is_zero = strcmp(text, k->zero) == 0;
+    for (const char *at = is_zero || strcmp(text, "none") == 0 ? NULL : text; at != NULL;) {
+        if (!next_item(&at, item, got))
+            return false;
+        const int word = word_index(k->words, item);
+        if (word < 0 || (bits >> word & 1) != 0)
+            return false;
+        bits |= UINT32_C(1) << word;
+    }
+    *set = is_zero ? 0 : bits;
+    return true;
+}
+
+void set_print(const struct key *k, uint32_t set, struct text *out)
+{
+    const char *separator = "", *word = k->words;
+    if (set == 0 || set == CONF_SET_GIVEN)
+        text_printf(out, "%s", set == 0 ? k->zero : "none");
+    for (unsigned i = 0; set >> i != 0 && i < 31; i++) {
+        const size_t n = strcspn(word, "|");
+        if ((set >> i & 1) != 0) {
+            text_printf(out, "%s", separator);
+            text_put(out, word, n);
+            separator = ", ";
+        }
+        if (word[n] == '\0')
+            return;
+        word += n + 1;
+    }
+}

@@ -14,6 +14,7 @@ bool prefixes_parse(struct conf_prefixes *list, const char *text, char got[VALUE
 bool mac_parse(struct mac_addr *mac, const char *text);
 bool neighbors_parse(struct conf_neighbors *list, const char *text, char got[VALUE_GOT_BYTES]);
 bool routes_parse(struct conf_routes *list, const char *text, char got[VALUE_GOT_BYTES]);
+bool set_parse(const struct key *k, uint32_t *set, const char *text, char got[VALUE_GOT_BYTES]);
 bool ports_parse(struct conf_tcp_ports *list, const char *text, char got[VALUE_GOT_BYTES]);
 
 // X_print: as value_print().
@@ -24,6 +25,7 @@ void prefixes_print(const struct conf_prefixes *list, struct text *out);
 void mac_print(const struct mac_addr *mac, struct text *out);
 void neighbors_print(const struct conf_neighbors *list, struct text *out);
 void routes_print(const struct conf_routes *list, struct text *out);
+void set_print(const struct key *k, uint32_t set, struct text *out);
 void ports_print(const struct conf_tcp_ports *list, struct text *out);
 
 // cpus_has: whether the core is one of them.

@@ -164,6 +164,8 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
         return routes_parse(field, text, got);
     case KEY_PORTS:
         return ports_parse(field, text, got);
+    case KEY_SET:
+        return set_parse(k, field, text, got);
     case KEY_DRIVER:
     case KEY_NAME:
     case KEY_TEXT:
@@ -229,6 +231,9 @@ void value_print(const struct key *k, const void *field, struct text *out)
         return;
     case KEY_PORTS:
         ports_print(field, out);
+        return;
+    case KEY_SET:
+        set_print(k, (uint32_t)number_get(field, k->width), out);
         return;
     case KEY_DRIVER:
     case KEY_NAME:
@@ -302,6 +307,10 @@ void value_expected(const struct key *k, struct text *out)
         return;
     case KEY_WORD:
     case KEY_DRIVER:
+        words_list(k->words, out);
+        return;
+    case KEY_SET:
+        text_printf(out, "%s, none or a list of ", k->zero);
         words_list(k->words, out);
         return;
     case KEY_CPUS:

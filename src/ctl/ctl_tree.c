@@ -87,6 +87,25 @@ static int rss_read(struct tree_out *out, void *data)
                        by_port ? p->rss_entries : (unsigned)TOEPLITZ_ENTRIES);
 }
 
+static int offloads_read(struct tree_out *out, void *data)
+{
+    static const struct {
+        const char *name;
+        uint32_t cap;
+    } rows[] = {{"rx_ip_checksum", PORT_RX_IP_CKSUM},
+                {"rx_l4_checksum", PORT_RX_L4_CKSUM},
+                {"tx_ip_checksum", PORT_TX_IP_CKSUM},
+                {"tx_l4_checksum", PORT_TX_L4_CKSUM},
+                {"multi_segment", PORT_MULTI_SEG},
+                {"tso", PORT_TSO},
+                {"rss", PORT_RSS}};
+    int rc = 0;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        rc |= tree_printf(out, "%s %s\n", rows[i].name,
+                          ((const struct port *)data)->caps & rows[i].cap ? "port" : "software");
+    return rc;
+}
+
 static int mac_read(struct tree_out *out, void *data)
 {
     const uint8_t *b = ((const struct port *)data)->mac.b;
@@ -240,6 +259,7 @@ static int fill_ports(struct tree_node *root, const struct server *s)
     } files[] = {{"driver", driver_read},
                  {"mac", mac_read},
                  {"rss", rss_read},
+                 {"offloads", offloads_read},
                  {"counters", port_counters_read}};
     int rc = 0;
     for (unsigned p = 0; p < server_params_of(s)->n_ports; p++)

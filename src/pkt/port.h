@@ -11,7 +11,8 @@ enum port_cap {
     PORT_TX_IP_CKSUM = 1 << 2,  // fills in the IPv4 header checksum when asked
     PORT_TX_L4_CKSUM = 1 << 3,
     PORT_MULTI_SEG = 1 << 4,  // sends chains
-    PORT_TSO = 1 << 5,
+    PORT_TSO =
+        1 << 5,  // cuts large segments (pkt_tx_tso); has the three above and PORT_TX_IP_CKSUM
     PORT_RSS = 1 << 6,         // spreads IPv4 TCP over its queues as base/toeplitz.h has it
     PORT_NO_SYSCALL = 1 << 7,  // rx_burst and tx_burst never enter the kernel
 };
@@ -78,6 +79,8 @@ struct port_params {
     struct mac_addr mac;
     uint16_t mtu;               // 0: 1,500
     uint16_t queues;            // at most, 1..PORT_QUEUES_MAX
+    bool has_offloads;          // else the driver chooses what it does itself
+    uint32_t offloads;          // enum port_cap: what it may do, as far as it can
     uint32_t rx_ring, tx_ring;  // packets a queue can hold, a power of two; 0: the driver's choice
     int node;                   // NUMA node for rings, -1: any
     struct pkt_pool *pools[PORT_QUEUES_MAX];  // one per queue: the pool of the worker that owns it

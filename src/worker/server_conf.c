@@ -52,6 +52,25 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->timestamps = c->timestamps;
 }
 
+static uint32_t caps_of(uint32_t offloads)
+{
+    static const struct {
+        enum conf_offload offload;
+        uint32_t caps;
+    } rows[] = {
+        {CONF_RX_CHECKSUM, PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM},
+        {CONF_TX_CHECKSUM, PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM},
+        {CONF_MULTI_SEGMENT, PORT_MULTI_SEG},
+        {CONF_TSO, PORT_TSO},
+        {CONF_RSS, PORT_RSS},
+    };
+    uint32_t caps = 0;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        if (offloads & rows[i].offload)
+            caps |= rows[i].caps;
+    return caps;
+}
+
 static void fill_device(struct port_params *p, const struct conf_port *c)
 {
     static const struct mac_addr none;
@@ -66,6 +85,8 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
         .mac = c->mac,
         .mtu = (uint16_t)c->mtu,
         .queues = (uint16_t)c->queues,
+        .has_offloads = (c->offloads & CONF_SET_GIVEN) != 0,
+        .offloads = caps_of(c->offloads),
         .rx_ring = c->rx_ring,
         .tx_ring = c->tx_ring,
         .node = -1,

@@ -291,6 +291,44 @@ static void suffixes_multiply_as_the_type_says(void **state)
     assert_int_equal(conf_got.services[0].receive_buffer, 1 << 20);
 }
 
+static void a_set_of_words_is_read_and_printed_and_none_is_not_auto(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t bits;
+        const char *printed;
+    } rows[] = {
+        {"auto", 0, "auto"},
+        {"none", CONF_SET_GIVEN, "none"},
+        {"tso", CONF_SET_GIVEN | CONF_TSO, "tso"},
+        {"rss,rx_checksum , tx_checksum",
+         CONF_SET_GIVEN | CONF_RX_CHECKSUM | CONF_TX_CHECKSUM | CONF_RSS,
+         "rx_checksum, tx_checksum, rss"},
+    };
+    const struct key *k = KEY_AT(port, offloads);
+    char got[VALUE_GOT_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        uint32_t set = 9;
+        struct text t;
+        text_init(&t, 128);
+        assert_true(value_parse(k, &set, rows[i].text, got));
+        assert_int_equal(set, rows[i].bits);
+        value_print(k, &set, &t);
+        assert_string_equal(text_str(&t), rows[i].printed);
+        text_free(&t);
+    }
+    static const char *const bad[] = {"",         "lro",       "tso,",      ",tso",    "tso,,rss",
+                                      "tso, tso", "none, tso", "auto, tso", "tso rss", "TSO"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        uint32_t set = 9;
+        assert_false(value_parse(k, &set, bad[i], got));
+        assert_int_equal(set, 9);
+    }
+    expect("[port f]\ndriver=ring\naddress=10.0.0.2/24\noffloads=tso, lro\n",
+           "f:4: offloads: expected auto, none or a list of rx_checksum, tx_checksum, "
+           "multi_segment, tso or rss, got \"lro\"\n");
+}
+
 static void percentages_keep_four_decimals(void **state)
 {
     const struct {
@@ -1153,6 +1191,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(numbers_are_refused_at_both_ends_of_every_range),
         cmocka_unit_test(numbers_that_are_none_are_refused),
         cmocka_unit_test(suffixes_multiply_as_the_type_says),
+        cmocka_unit_test(a_set_of_words_is_read_and_printed_and_none_is_not_auto),
         cmocka_unit_test(percentages_keep_four_decimals),
         cmocka_unit_test(lists_of_cores_are_read_sorted_and_refused_when_wrong),
         cmocka_unit_test(addresses_and_macs_are_refused_when_wrong),

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Each capability of a port once with and once without, over a TAP (net_tap does them all): the same
+# pages and echoes arrive exactly, the same wrong checksums are dropped and counted.
+. "$(dirname "$0")/lib.sh"
+dd if=/dev/urandom of="$TMP/site/four" bs=1M count=4 status=none
+head -c 1000003 "$TMP/site/four" >"$TMP/odd"
+
+# start OFFLOADS: as in [port] offloads.
+start() {
+    write_conf
+    sed -i "s/^device = c10mt0/&\noffloads = $1/; s/^hugetlbfs/hugepage = none\n&/" "$TMP/conf"
+    start_server
+}
+does() { [ "$(awk -v n="$1" '$1 == n { print $2 }' "$TREE/ports/tap0/offloads")" = "$2" ]; }
+download() { inside curl -s -m 30 http://10.99.0.2/four | cmp - "$TMP/site/four"; }
+echoes() { inside timeout 30 python3 "$HERE/echo_file.py" 10.99.0.2 "$TMP/odd"; }
+bad_ones() {  # counted for what is wrong with them
+    local tcp ip
+    inside python3 "$HERE/caps.py" c10mt0 10.99.0.2
+    tcp=$(awk '$1 == "tcp_checksum" { print $2 }' "$TREE"/cores/*/drops)
+    ip=$(awk '$1 == "ip_checksum" { print $2 }' "$TREE"/cores/*/drops)
+    echo "tcp_checksum $tcp ip_checksum $ip"
+    [ "$tcp" = 2 ] && [ "$ip" = 2 ]
+}
+for set in none rx_checksum tx_checksum multi_segment "rx_checksum, tx_checksum, multi_segment"; do
+    claim "$set: the server starts" start "$set"
+    for row in rx_checksum:rx_l4_checksum rx_checksum:rx_ip_checksum tx_checksum:tx_l4_checksum multi_segment:multi_segment; do
+        who=software
+        [[ $set != *${row%:*}* ]] || who=port
+        claim "$set: $who does ${row#*:}" does "${row#*:}" $who
+    done
+    claim "$set: 4 MB arrive exactly" download
+    claim "$set: an echo of 1 MB arrives exactly" echoes
+    claim "$set: wrong checksums are dropped and counted, a right one is answered" bad_ones
+    claim "$set: every received packet is accounted for" balance_is_zero
+    claim "$set: the server stops" stop_server
+done
+finish
