@@ -116,6 +116,11 @@ int steer_home(const struct toeplitz *t, unsigned entries, unsigned workers, con
                                   : STEER_HERE;
 }
 
+// What a copy says of itself: the device's verdicts, and what the device is asked to fill in. All
+// else speaks of fields that are not copied.
+#define COPIED_FLAGS                                                                               \
+    (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_TX_OFFLOAD_MASK)
+
 // `from` belongs to another worker: it is only read.
 static void copy_packet(struct pkt *to, const struct pkt *from)
 {
@@ -126,7 +131,7 @@ static void copy_packet(struct pkt *to, const struct pkt *from)
         at += m->data_len;
     }
     pkt_set_len(to, pkt_total_len(from));
-    to->m.ol_flags = from->m.ol_flags & ~(uint64_t)(RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL);
+    to->m.ol_flags = from->m.ol_flags & COPIED_FLAGS;
     if (to->m.ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK)
         to->m.tx_offload = from->m.tx_offload;
 }

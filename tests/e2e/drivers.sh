@@ -129,7 +129,7 @@ claim "a socket in no folder is refused" refused "the folder is not there or not
 conf memif "device = $TMP/nosuch.sock" "role = client"
 claim "a client without a server is refused" refused "no server has made it yet"
 
-# A capture: ARP, ping, SYN; the answers are read back from the one that is written.
+# A capture: ARP, ping, SYN, a datagram for the echo service and one with a wrong checksum; the answers are read back from the one that is written.
 cat >"$TMP/cap.py" <<'PY'
 import struct, sys
 OUR, PEER = bytes.fromhex("02c10a000001"), bytes.fromhex("020000000009")
@@ -149,12 +149,15 @@ def write(path):
     ping = ping[:2] + struct.pack(">H", sum16(ping) ^ 0xffff) + ping[4:]
     syn = struct.pack(">HHIIBBHHH", 5555, 80, 1000, 0, 0x50, 2, 65535, 0, 0)
     syn = syn[:16] + struct.pack(">H", sum16(THEM + US + struct.pack(">HH", 6, 20) + syn) ^ 0xffff) + syn[18:]
+    def udp(wrong):
+        d = struct.pack(">HHHH", 4000, 7, 8 + 11, 0) + b"hello, echo"
+        return ip(17, d[:6] + struct.pack(">H", (sum16(THEM + US + struct.pack(">HH", 17, len(d)) + d) ^ 0xffff) + wrong) + d[8:])
     with open(path, "wb") as f:
         f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for fr in (arp.ljust(60, b"\0"), ip(1, ping), ip(6, syn).ljust(60, b"\0")):
+        for fr in (arp.ljust(60, b"\0"), ip(1, ping), ip(6, syn).ljust(60, b"\0"), udp(1).ljust(60, b"\0"), udp(0).ljust(60, b"\0")):
             f.write(struct.pack("<IIII", 0, 0, len(fr), len(fr)) + fr)
 def read(path):
-    b, at, seen = open(path, "rb").read(), 24, set()
+    b, at, seen, echoes = open(path, "rb").read(), 24, set(), 0
     while at < len(b):
         n = struct.unpack("<I", b[at + 8:at + 12])[0]
         f = b[at + 16:at + 16 + n]; at += 16 + n
@@ -169,20 +172,27 @@ def read(path):
         if f[23] == 1 and l4[0] == 0:
             assert sum16(l4) == 0xffff
             seen.add("ping")
+        if f[23] == 17:
+            assert sum16(f[26:34] + struct.pack(">HH", 17, len(l4)) + l4) == 0xffff
+            assert l4[:4] == struct.pack(">HH", 7, 4000) and l4[8:] == b"hello, echo"
+            echoes += 1
+            seen.add("echo")
         if f[23] == 6 and l4[13] & 0x12 == 0x12:
             assert sum16(f[26:34] + struct.pack(">HH", 6, len(l4)) + l4) == 0xffff
             assert l4[8:12] == struct.pack(">I", 1001)
             seen.add("synack")
-    print(seen)
-    assert seen == {"arp", "ping", "synack"}
+    print(seen, echoes)
+    assert seen == {"arp", "ping", "synack", "echo"} and echoes == 1
 (write if sys.argv[1] == "write" else read)(sys.argv[2])
 PY
 python3 "$TMP/cap.py" write "$TMP/in.pcap"
 conf pcap "device = $TMP/in.pcap" "capture = $TMP/out.pcap" "mac = 02:c1:0a:00:00:01"
 claim "pcap: the server starts" start_server
 sleep 0.5
+claim "pcap: every replayed packet is accounted for" balance_is_zero
+claim "pcap: what was wrong is counted" [ "$(awk '$1 == "udp_checksum" { print $2 }' "$TREE"/cores/*/drops)" = 1 ]
 claim "pcap: the server stops" stop_server
-claim "pcap: ARP, ping and SYN of one capture are answered in the other" python3 "$TMP/cap.py" read "$TMP/out.pcap"
+claim "pcap: ARP, ping, SYN and a datagram of one capture are answered in the other, wrong ones are not" python3 "$TMP/cap.py" read "$TMP/out.pcap"
 echo "no capture at all" >"$TMP/text"
 conf pcap "device = $TMP/text"
 claim "a file that is no capture is refused" refused "is no capture"

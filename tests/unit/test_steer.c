@@ -460,6 +460,24 @@ static void a_tx_offload_crosses(void **state)
     end();
 }
 
+static void a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied(void **state)
+{
+    const uint64_t verdict = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
+    struct pkt *pkts[BURST_MAX];
+    unsigned seen = 0;
+    open_with(2, 1, 0);
+    for (unsigned i = 0; i < 40; i++)
+        arrive(0, flow(i), i)->m.ol_flags = verdict | RTE_MBUF_F_RX_RSS_HASH | RTE_MBUF_F_RX_VLAN;
+    pkt_free_bulk(pkts, receive(0, pkts));
+    for (uint32_t n; (n = receive(1, pkts)) != 0; seen += n) {
+        for (uint32_t i = 0; i < n; i++)
+            assert_true(pkts[i]->m.ol_flags == verdict);
+        pkt_free_bulk(pkts, n);
+    }
+    assert_true(seen > 5);
+    end();
+}
+
 static void what_is_under_way_at_the_end_goes_home(void **state)
 {
     struct pkt *pkts[BURST_MAX];
@@ -506,6 +524,7 @@ int main(void)
         cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
         cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),
         cmocka_unit_test(a_tx_offload_crosses),
+        cmocka_unit_test(a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied),
         cmocka_unit_test(what_is_under_way_at_the_end_goes_home),
         cmocka_unit_test(slots_leave_three_quarters_of_the_packets),
     };

@@ -43,14 +43,21 @@ static struct port_params params(void)
                                 .host_prefix = 24};
 }
 
-static struct port *open_tap(void)
+static struct port *open_tap_with(bool has_offloads, uint32_t offloads)
 {
     struct err e = {""};
     struct port_params p = params();
+    p.has_offloads = has_offloads;
+    p.offloads = offloads;
     struct port *tap = port_open(&p, &e);
     if (tap == NULL)
         fail_msg("%s", e.text);
     return tap;
+}
+
+static struct port *open_tap(void)
+{
+    return open_tap_with(false, 0);
 }
 
 static void close_tap(struct port *tap)
@@ -192,6 +199,26 @@ static void datagrams_of_the_kernel_arrive_with_whole_checksums(void **state)
     close_tap(tap);
 }
 
+static void a_verdict_is_given_where_it_was_asked_for_and_nowhere_else(void **state)
+{
+    static const uint32_t sets[] = {0, PORT_RX_IP_CKSUM, PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM};
+    for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+        struct port *tap = open_tap_with(true, sets[i]);
+        assert_int_equal(tap->caps, sets[i]);
+        int fd = udp_socket();
+        assert_int_equal(send(fd, "x", 1, 0), 1);
+        struct pkt *p = next_ip(tap, IPPROTO_UDP);
+        assert_non_null(p);
+        assert_int_equal(pkt_rx_ip_cksum(p),
+                         sets[i] & PORT_RX_IP_CKSUM ? PKT_CKSUM_GOOD : PKT_CKSUM_UNKNOWN);
+        assert_int_equal(pkt_rx_l4_cksum(p),
+                         sets[i] & PORT_RX_L4_CKSUM ? PKT_CKSUM_GOOD : PKT_CKSUM_UNKNOWN);
+        pkt_free(p);
+        close(fd);
+        close_tap(tap);
+    }
+}
+
 // Turns a received TCP frame into ours back, with these flags and numbers.
 static void tcp_reply(struct port *tap, const uint8_t *f, uint8_t flags, uint32_t seq, uint32_t ack)
 {
@@ -297,10 +324,8 @@ static void the_kernel_answers_what_we_send(void **state)
     close_tap(tap);
 }
 
-static void a_chain_leaves_as_one_frame(void **state)
+static void send_a_chain(struct port *tap)
 {
-    struct port *tap = open_tap();
-    assert_true(tap->caps & PORT_MULTI_SEG);
     assert_false(tap->caps & PORT_NO_SYSCALL);
     ping_kernel(tap, 8);  // makes the kernel learn our address
     pkt_free(next_ip(tap, IPPROTO_ICMP));
@@ -336,6 +361,20 @@ static void a_chain_leaves_as_one_frame(void **state)
     assert_int_equal(got[499], 'b');
     close(fd);
     close_tap(tap);
+}
+
+static void a_chain_leaves_as_one_frame(void **state)
+{
+    struct port *tap = open_tap();
+    assert_true(tap->caps & PORT_MULTI_SEG);
+    send_a_chain(tap);
+}
+
+static void a_chain_leaves_as_one_frame_from_a_port_that_sends_none(void **state)
+{
+    struct port *tap = open_tap_with(true, 0);
+    assert_false(tap->caps & PORT_MULTI_SEG);
+    send_a_chain(tap);
 }
 
 static void with_two_queues_each_frame_arrives_on_one_of_them(void **state)
@@ -460,6 +499,8 @@ int main(void)
         cmocka_unit_test(a_stream_of_the_kernel_comes_in_segments_that_fit_the_mtu),
         cmocka_unit_test(the_kernel_answers_what_we_send),
         cmocka_unit_test(a_chain_leaves_as_one_frame),
+        cmocka_unit_test(a_chain_leaves_as_one_frame_from_a_port_that_sends_none),
+        cmocka_unit_test(a_verdict_is_given_where_it_was_asked_for_and_nowhere_else),
         cmocka_unit_test(with_two_queues_each_frame_arrives_on_one_of_them),
         cmocka_unit_test(it_opens_again_after_it_was_closed),
         cmocka_unit_test(frames_arrive_while_the_opener_has_every_signal_blocked),
