@@ -1,0 +1,121 @@
+# bench_lab.sh: the rows of scripts/bench that put a server beside a peer: two network namespaces
+# joined by a veth pair, one server at a time on the last core, its client or sender on core 0.
+# Sourced after lib.sh.
+
+CLIENT_CORE=0
+SERVER_CORE=$(($(nproc --all) - 1))
+SERVER_IP=10.99.0.2
+SERVER_MAC=02:c1:0a:00:00:02
+CLIENT_IP=10.99.0.1
+LOAD_IP=10.99.0.3  # not the kernel's, which would reset its connections
+LAB=      # folder of its files
+SERVER=   # process
+SENDER=
+
+lab_open() {
+    [ "$SERVER_CORE" -gt 0 ] || { echo "this row needs two cores" >&2; return 1; }
+    [ -z "$LAB" ] || return 0
+    LAB=$(mktemp -d /tmp/c10m-bench.XXXXXX)
+    undo lab_close
+    chmod 755 "$LAB"
+    mkdir "$LAB/site"
+    head -c 1024 /dev/zero | tr '\0' 'x' >"$LAB/site/index.html"
+    say "network namespaces c10mbench$$s and c10mbench$$c, folder $LAB: until the end"
+    ip netns add c10mbench$$s
+    ip netns add c10mbench$$c
+    at_server ip link set lo up
+}
+
+lab_close() {
+    stop_sender
+    stop_server
+    ip netns del c10mbench$$s 2>/dev/null
+    ip netns del c10mbench$$c 2>/dev/null
+    rm -rf "$LAB"
+}
+
+at_server() { nsenter --net=/run/netns/c10mbench$$s "$@"; }
+at_client() { nsenter --net=/run/netns/c10mbench$$c "$@"; }
+
+# In sessions of their own: Ctrl-C reaches the script alone, which stops them. They run at this
+# shell's priority; setsid and nsenter become the command, so that $! is the command's.
+start_server() { # COMMAND...
+    : >"$LAB/server.log"
+    setsid nsenter --net=/run/netns/c10mbench$$s "$@" >"$LAB/server.log" 2>&1 &
+    SERVER=$!
+}
+start_sender() { # COMMAND...
+    setsid nsenter --net=/run/netns/c10mbench$$"$1" "${@:2}" >"$LAB/sender.log" 2>&1 &
+    SENDER=$!
+}
+stop_server() { [ -z "$SERVER" ] || { kill -TERM "$SERVER" || true; wait "$SERVER" || true; } 2>/dev/null; SERVER=; }
+stop_sender() { [ -z "$SENDER" ] || { kill -TERM "$SENDER" || true; wait "$SENDER" || true; } 2>/dev/null; SENDER=; }
+
+# wait_for WHAT COMMAND...: up to 10 s; what the server wrote is shown if it does not come.
+wait_for() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        "${@:2}" >/dev/null 2>&1 && return
+        [ -z "$SERVER" ] || kill -0 "$SERVER" 2>/dev/null || break
+        sleep 0.1
+    done
+    echo "not there: $1" >&2
+    tail -n 15 "$LAB"/*.log >&2
+    return 1
+}
+
+# veth_pair: bench0 at the server, bench1 with CLIENT_IP at the client, fresh.
+veth_pair() {
+    at_server ip link del bench0 2>/dev/null || true
+    ip link add bench0 netns c10mbench$$s type veth peer name bench1 netns c10mbench$$c
+    at_client ip addr add $CLIENT_IP/24 dev bench1
+    at_server ip link set bench0 up
+    at_client ip link set bench1 up
+}
+
+# for_c10m: the kernel's own checksums are filled in, as docs/ports.md asks.
+for_c10m() { at_client ethtool -K bench1 tx off tso off gso off gro off >/dev/null 2>&1; }
+
+# c10m_conf: LINES of the [port x] section from stdin.
+c10m_conf() {
+    cat >"$LAB/conf" <<CONF
+[cpu]
+linux = $CLIENT_CORE
+workers = $SERVER_CORE
+[control]
+name = bench$$
+run_dir = $LAB/run
+mount = $LAB/run/proc
+[memory]
+hugetlbfs = $LAB/huge
+connections = 16384
+$(cat)
+[service web]
+app = http
+port = 80
+root = $LAB/site
+[service echo]
+app = echo
+port = 7
+udp = on
+[service discard]
+app = discard
+port = 9
+udp = on
+CONF
+}
+
+c10m_start() {
+    start_server build/src/c10m serve -c "$LAB/conf"
+    wait_for "c10m: serving" grep -q 'serving$' "$LAB/server.log"
+}
+
+# lab_pages: 2 MiB pages of a server as c10m_conf has it.
+lab_pages() {
+    c10m_conf <<<"[port x]
+driver = memif
+device = $LAB/memif.sock
+address = $SERVER_IP/24"
+    build/src/c10m plan -c "$LAB/conf" |
+        awk '$1 == "total" { gsub(",", "", $2); print int($2 / 2097152) + 32 }'
+}
