@@ -31,7 +31,7 @@ lab_close() {
     stop_server
     ip netns del c10mbench$$s 2>/dev/null
     ip netns del c10mbench$$c 2>/dev/null
-    rm -rf "$LAB"
+    rm -rf "$LAB" /var/run/dpdk/c10mbench$$  # the latter testpmd's
 }
 
 at_server() { nsenter --net=/run/netns/c10mbench$$s "$@"; }

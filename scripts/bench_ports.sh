@@ -7,8 +7,8 @@
 #   asked   "c10m load" has 1,000 connections to the echo service, 512 requests under way; request
 #           and answer are segments of 64 bytes, then comes an ACK: what arrives and what is
 #           answered is counted by c10m
-# A line per load: WHO LOAD RX_PER_S ANSWERED_PER_S BUSY_% CYCLES CYCLES_OF_THE_PORT
-# (cycles per packet received; of the port: its rx_burst and tx_burst, kernel included).
+# A line per load: WHO LOAD RX_PER_S ANSWERED_PER_S BUSY_% CYCLES CYCLES_OF_THE_PORT PACKETS_A_TURN
+# (cycles per packet received, of busy turns; of the port: its rx_burst and tx_burst, kernel included).
 
 # ports_sample: now, in ns, then all that the one worker counts.
 ports_sample() {
@@ -29,8 +29,8 @@ ports_measure() {
             busy = d["total_cycles"] - d["idle_cycles"]
             rx = d["rx_packets"]
             printf "%s %s %.0f %.0f %.1f", who, load, rx / s, d["tx_packets"] / s, 100 * busy / d["total_cycles"]
-            if (rx) printf " %.0f %.0f\n", busy / rx, (d["rx_cycles"] + d["tx_cycles"]) / rx
-            else print " 0 0"
+            if (rx) printf " %.0f %.0f %.1f\n", busy / rx, (d["rx_cycles"] + d["tx_cycles"]) / rx, rx / d["turns_busy"]
+            else print " 0 0 0"
         }' "$LAB/from" "$LAB/to" >>"$LAB/ports"
 }
 
@@ -49,11 +49,10 @@ ports_once() {
         { to[$1] = $2 }
         END {
             hz = (to["total_cycles"] - from["total_cycles"]) / (to["time_ns"] - from["time_ns"]) * 1e9
-            # what idle turns cost beside the idle stage is left in: it belongs to a driver
             busy = from["total_cycles"] - from["idle_cycles"]
             rx = from["rx_packets"]
-            printf "%s replay %.0f 0 100.0 %.0f %.0f\n", who, rx * hz / busy, busy / rx,
-                   (from["rx_cycles"] + from["tx_cycles"]) / rx
+            printf "%s replay %.0f 0 100.0 %.0f %.0f %.1f\n", who, rx * hz / busy, busy / rx,
+                   (from["rx_cycles"] + from["tx_cycles"]) / rx, rx / from["turns_busy"]
         }' "$LAB/from" "$LAB/to" >>"$LAB/ports"
 }
 
@@ -97,15 +96,15 @@ ports_ring() { # SECONDS
     build/src/c10m bench echo --connections 1k --payload 10 --seconds "$1" --cpus $CLIENT_CORE,$SERVER_CORE 2>&1 |
         awk '$1 == 1000 { rx = $3 * 1e6; cycles = $5 }
              /cycles per received packet/ { for (i = 1; i < NF; i++) if ($i == "rx" || $i == "tx") port += $(i + 1) }
-             END { if (!rx) exit 1; printf "ring lockstep %.0f %.0f 100.0 %.0f %.0f\n", rx, rx / 2, cycles, port }' >>"$LAB/ports"
+             END { if (!rx) exit 1; printf "ring lockstep %.0f %.0f 100.0 %.0f %.0f 64.0\n", rx, rx / 2, cycles, port }' >>"$LAB/ports"
 }
 
 ports_table() {
     local model
     model=$(lscpu | sed -n 's/^Model name: *//p' | head -1)
     echo "machine: $model, $(nproc) CPUs$(lscpu | sed -n 's/^Hypervisor vendor: */, a VM of /p'), Linux $(uname -r)"
-    echo "port                 load      received/s  answered/s  worker busy  cycles/packet  of the port"
-    awk '{ printf "%-19s  %-8s  %10d  %10d  %9.1f %%  %13d  %11d\n", $1, $2, $3, $4, $5, $6, $7 }' "$LAB/ports"
+    echo "port                 load      received/s  answered/s  worker busy  cycles/packet  of the port  packets/turn"
+    awk '{ printf "%-19s  %-8s  %10d  %10s  %9.1f %%  %13d  %11d  %12.1f\n", $1, $2, $3, $4 == 0 ? "-" : $4, $5, $6, $7, $8 }' "$LAB/ports"
 }
 
 up_in_tap() { at_server ip link set bench2 up; }

@@ -156,9 +156,12 @@ static int side_open(const struct bench_options *o, struct side *side, struct po
                              .order = o->order,
                              .seed = o->seed,
                              .check_tcp_sum = true};
-    for (uint32_t i = 0; i < connections; i++)
+    for (uint32_t i = 0; i < connections; i++) {
+        if (bench_interrupted())
+            return err_set(err, "interrupted");
         if (!install(&w->tcp, feed_conn_at(&fp, i)))
             return err_set(err, "connection %u found no place", i);
+    }
     stat_snapshot(&side->before, w->stats);
     side->feed = feed_new(&fp, err);
     return side->feed == NULL ? -1 : 0;

@@ -208,13 +208,13 @@ static int feed_for(struct feed *f, double seconds, struct bench_row *row, struc
     uint64_t end = tsc_read() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
     size_t n = 0;
     int rc = 0;
-    while (rc == 0 && tsc_read() < end && n < BATCHES_MAX) {
+    do {
         rc = feed_batch(f, &did, err);
         row->packets += did.packets;
         row->cycles += did.cycles;
         row->turns += did.turns;
         costs[n++] = (float)did.cycles / (float)did.packets;
-    }
+    } while (rc == 0 && tsc_read() < end && n < BATCHES_MAX && !bench_interrupted());
     qsort(costs, n, sizeof(costs[0]), compare);
     row->median = costs[n / 2];
     free(costs);
@@ -224,6 +224,8 @@ static int feed_for(struct feed *f, double seconds, struct bench_row *row, struc
 static int add_all(struct bare *b, const struct feed_params *fp, struct err *err)
 {
     for (uint32_t i = 0; i < fp->connections; i++) {
+        if (bench_interrupted())
+            return err_set(err, "interrupted");
         struct feed_conn c = feed_conn_at(fp, i);
         if (!bare_add(b, i, c.remote_v4, c.remote_port))
             return err_set(err, "connection %u found no place in the table", i);
@@ -240,6 +242,8 @@ int bench_slice(struct lockstep_server *server, struct feed *f, double seconds,
     int rc = feed_for(f, seconds, row, err);
     if (rc == 0)
         rc = feed_settle(f, err);
+    if (rc == 0 && bench_interrupted())
+        rc = err_set(err, "interrupted");
     lockstep_stop(server);
     eal_worker_join(0);
     return rc;
