@@ -76,6 +76,20 @@ static void check_buffers(struct load *l, unsigned at)
                  s->receive_buffer, s->header_bytes_max);
 }
 
+// Each worker has its part of a limit: one without any would refuse all who come to it.
+static void check_limits(struct load *l, unsigned at)
+{
+    const struct conf_service *s = &l->c->services[at];
+    const struct key *keys[] = {KEY_AT(service, limit_connections),
+                                KEY_AT(service, source_connections)};
+    const uint32_t limits[] = {s->limit_connections, s->source_connections};
+    const uint32_t workers = conf_workers(l->c);
+    for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
+        if (limits[i] != 0 && limits[i] < workers && key_good(l, keys[i], at))
+            fail_key(l, keys[i], at, "expected at least %u, one for each worker, got %u", workers,
+                     limits[i]);
+}
+
 static bool is_local(const struct conf *c, uint32_t v4)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
@@ -134,6 +148,7 @@ void check_services(struct load *l)
         check_url_path(l, KEY_AT(service, echo_path), i, l->c->services[i].echo_path);
         check_url_path(l, KEY_AT(service, headers_path), i, l->c->services[i].headers_path);
         check_buffers(l, i);
+        check_limits(l, i);
         check_address(l, i);
         check_listens(l, i);
         n_listens += l->c->services[i].port.n;

@@ -205,11 +205,12 @@ const struct key conf_keys[] = {
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
          VALUE("", "Local address on which it listens; none: all")),
     COUNT(service, limit_connections, 1, 100000000, ZERO("none"),
-          VALUE("none", "Connections of this service at once, shared among the workers. none: as "
-                        "memory allows")),
+          VALUE("none", "Connections of this service at once; each worker has an equal part of the "
+                        "limit. none: as memory allows")),
     COUNT(service, source_connections, 1, 100000000, ZERO("none"),
-          VALUE("none", "Connections of one source address to this service at once, shared among "
-                        "the workers. none: no limit")),
+          VALUE("none",
+                "Connections of one source address to this service at once; each worker has "
+                "an equal part of the limit. none: no limit")),
     SIZE(service, send_buffer, 2048, G, VALUE("65536", "Unacknowledged bytes of a connection")),
     SIZE(service, receive_buffer, 2048, G,
          VALUE("65536", "Bytes of a connection not consumed yet")),

@@ -193,9 +193,8 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     for (unsigned i = 0; i < p->n_services; i++) {
         struct tcp_service *sv = &t->services[i];
         *sv = p->services[i].tcp;
-        sv->connections_max = server_share(p, sv->connections_max);
-        if (sv->source_max != 0)
-            sv->source_max = server_share(p, sv->source_max);
+        sv->connections_max = server_part(p, sv->connections_max, w->id);
+        sv->source_max = server_part(p, sv->source_max, w->id);
     }
     w->block_count = n;
 }

@@ -8,6 +8,11 @@ uint32_t server_share(const struct server_params *p, uint32_t total)
     return MAX((total + p->n_workers - 1) / p->n_workers, 1u);
 }
 
+uint32_t server_part(const struct server_params *p, uint32_t limit, unsigned w)
+{
+    return limit / p->n_workers + (w < limit % p->n_workers);
+}
+
 static uint64_t net_bytes(const struct server_params *p)
 {
     uint64_t bytes = 0;

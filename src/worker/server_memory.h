@@ -39,6 +39,9 @@ enum {
 // server_share: worker's part of a number that all workers share, rounded up, at least 1.
 uint32_t server_share(const struct server_params *p, uint32_t total);
 
+// server_part: worker w's part of a limit: those of all workers add up to it exactly.
+uint32_t server_part(const struct server_params *p, uint32_t limit, unsigned w);
+
 // server_regions: fills regions[REGION_COUNT] for one worker.
 void server_regions(const struct server_params *p, struct region *regions);
 

@@ -163,7 +163,51 @@ inside ip link del va
 
 conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
 server "tap, 4 workers, 4 queues"
-claim "... and says so" eval 'conf 2 2 tap "device = c10mt0" "host_address = 10.99.0.1/24" && start_server && grep -qx "queues 2" "$TREE/ports/p0/rss"'
+
+# Limits with several workers: each has its part, and together they are never more.
+cat >"$TMP/many.py" <<'PY'
+# COUNT handshakes from the address at once; then all are reset.
+import resource, socket, struct, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+conns = []
+for _ in range(int(sys.argv[1])):
+    s = socket.socket()
+    s.bind((sys.argv[2], 0))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.setblocking(False)
+    s.connect_ex(("10.99.0.2", 7))
+    conns.append(s)
+sys.stdin.read()
+PY
+hold() { # NAME COUNT SOURCE: so many at once, until let_go NAME
+    mkfifo "$TMP/$1.stop"
+    setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" python3 "$TMP/many.py" "$2" "$3" <"$TMP/$1.stop" >"$TMP/$1" &
+    eval "$1=$!; exec {$1_fd}>\"$TMP/$1.stop\""
+}
+let_go() { eval "exec {$1_fd}>&-; wait \$$1"; }
+# open_are N: within three seconds, and then for one: as many as each limit allows, none above.
+open_are() {
+    for _ in $(seq 30); do [ "$(sum connections_now)" = "$1" ] && break; sleep 0.1; done
+    sleep 1
+    [ "$(sum connections_now)" = "$1" ] || { each connections_now; false; }
+}
+conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
+claim "tap, 4 workers, with limits: the server starts" start_server --set service.echo.source_connections=6 --set service.echo.limit_connections=10
+inside ip addr add 10.99.0.3/24 dev c10mt0
+hold first 80 10.99.0.1
+claim "of 80 connections of one address the 6 that it may have are open" open_are 6
+claim "... and the others are counted" [ "$(sum source_connections drops)" -ge 74 ]
+hold second 80 10.99.0.3
+claim "of another address those that the service has left, 4" open_are 10
+claim "... and the others are counted" [ "$(sum service_connections drops)" -ge 40 ]
+claim "when they close their places are free" eval 'let_go second; open_are 6'
+claim "... and those of the first too" eval 'let_go first; open_are 0'
+hold third 80 10.99.0.1
+claim "... for as many as before" open_are 6
+claim "... and no place stays behind" eval 'let_go third; open_are 0 && [ "$(sum sources_now)" = 0 ]'
+claim "a limit below the number of workers is refused" eval '! "$C10M" check -c "$TMP/conf" --set service.echo.source_connections=3 2>/dev/null'
+claim "the server stops" stop_server
+claim "a port of fewer queues says so" eval 'conf 2 2 tap "device = c10mt0" "host_address = 10.99.0.1/24" && start_server && grep -qx "queues 2" "$TREE/ports/p0/rss"'
 claim "connections that are open at the end are reset" python3 - "$NS" "$SERVER" <<'PY'
 import os, signal, socket, sys, time
 fd = os.open("/run/netns/" + sys.argv[1], os.O_RDONLY)

@@ -567,6 +567,11 @@ static void workers_that_share_cores_are_counted_each(void **state)
     expect_on(8, "[cpu]\nlinux=0\nworkers=1-7\nworkers_per_core=10\n", NULL,
               "f:4: workers_per_core: expected at most 64 workers in all, got 10 on each of 7 "
               "cores\n");
+    expect("[cpu]\nworkers_per_core=4\n" PORT "[service s]\napp=echo\nport=7\n"
+           "limit_connections=3\nsource_connections=4\n[service t]\napp=echo\nport=8\n"
+           "source_connections=1\n",
+           "f:9: limit_connections: expected at least 4, one for each worker, got 3\n"
+           "f:14: source_connections: expected at least 4, one for each worker, got 1\n");
     expect("", "");
     assert_int_equal(conf_workers(&conf_got), 1);
 }
