@@ -87,12 +87,22 @@ static inline void place_of(const struct bare *b, uint64_t key, uint32_t *bucket
 }
 
 // Bit 2 * way is set for each way that holds the tag.
+#ifdef __AVX2__
 static inline uint32_t matches(const struct bucket *bucket, uint16_t tag)
 {
     __m256i tags = _mm256_load_si256((const __m256i *)bucket);
     __m256i equal = _mm256_cmpeq_epi16(tags, _mm256_set1_epi16((short)tag));
     return (uint32_t)_mm256_movemask_epi8(equal) & 0x55555;
 }
+#else  // -Dmarch=x86-64-v2
+static inline uint32_t matches(const struct bucket *bucket, uint16_t tag)
+{
+    const __m128i *half = (const __m128i *)bucket, wanted = _mm_set1_epi16((short)tag);
+    uint32_t low = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_load_si128(half), wanted));
+    uint32_t high = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_load_si128(half + 1), wanted));
+    return (low | high << 16) & 0x55555;
+}
+#endif
 
 // The rare ways: a tag that two connections share, a bucket that overflowed into its neighbours.
 
