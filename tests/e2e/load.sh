@@ -101,12 +101,12 @@ claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hol
 help() { "$C10M" load --help | grep -q '^  --fault LIST' && "$C10M" load hold --help | grep -q '^usage: c10m load'; }
 claim "--help says how" help
 
-# run_and_signal SIGNAL SECONDS ARGUMENTS...: the load gets the signal after so long; true if it ends
+# run_and_signal SIGNAL SECONDS ARGUMENTS...: the load (or SUBCOMMAND) gets the signal after so long; true if it ends
 # within two seconds with status 1.
 run_and_signal() {
     local signal=$1 seconds=$2 status=0
     shift 2
-    env --default-signal=INT "$C10M" load "$@" >"$TMP/json" 2>"$TMP/err" &
+    env --default-signal=INT "$C10M" ${SUBCOMMAND:-load} "$@" >"$TMP/json" 2>"$TMP/err" &
     LOAD=$!
     sleep "$seconds"
     kill -s "$signal" $LOAD
@@ -117,7 +117,8 @@ run_and_signal() {
     echo "exit $status"
     [ $status = 1 ]
 }
-nothing_left() { ! ls -d /run/c10m/huge/*c10mload"$PID"* /var/run/dpdk/c10mload"$PID" 2>/dev/null; }
+left() { ls -d /run/c10m/huge/{,2M/,1G/}*c10m{load,bench}"$PID"* /var/run/dpdk/c10m{load,bench}"$PID" 2>/dev/null; }
+nothing_left() { ! left | grep .; }
 claim "Ctrl-C ends it: exit 1" run_and_signal INT 2.5 request --connections 100 --seconds 30
 claim "... after a line each second" grep -qE '^ +1 s  opened 100  answered [0-9]+ ' "$TMP/err"
 claim "... with its table" grep -qE '^verdict +FAILED: interrupted' "$TMP/json"
@@ -127,4 +128,9 @@ claim "a wire that carries nothing, until SIGTERM: exit 1" \
 claim "... every answer is lost" holds "interrupted and not ok" "opened == asked == answered == 0" \
     "lost == 30" "retransmitted <= 10"
 claim "... and nothing left behind" nothing_left
+for kind in roofline echo; do
+    SUBCOMMAND=bench claim "Ctrl-C ends bench $kind: exit 1" run_and_signal INT 1.5 $kind --connections 1k --seconds 30
+    claim "... and says so" grep -q "^c10m bench $kind: interrupted" "$TMP/err"
+    claim "... and nothing left behind" nothing_left
+done
 [ "$FAILED" = 0 ]
