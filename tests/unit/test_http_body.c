@@ -72,6 +72,14 @@ static const struct row rows[] = {
        "0123456789012345678901234567890123456789012345678901234567890123456789\r\n\r\n"),
      431, ""},
     {T("1;a=0123456789012345678901234567890123456789012345678901234567890123456789\r\n"), 413, ""},
+    // 60 are allowed: from a semicolon on, zeros in front of a size, and all behind the last chunk.
+    {T("1;a=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\nx\r\n0\r\n\r\n"), HTTP_DONE,
+     "x"},
+    {T("1;a=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\nx\r\n0\r\n\r\n"), 431, "x"},
+    {T("1;a=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\nx\r\n0\r\n\r\n"), 413,
+     "x"},
+    {T("1;a=yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\nx\r\n0\r\n\r\n"), 413,
+     ""},
     {T("00000000000000000000000000000000000000000000000000000000000000000000000000"), 413, ""},
 };
 

@@ -84,6 +84,8 @@ static void ranges_are_what_rfc_9110_section_14_says(void **state)
         {"bytes=0-5,4-7", 10, HTTP_RANGE_PARTS, "0+6 4+4 "},
         {"bytes=10-", 10, HTTP_RANGE_UNSATISFIED, ""},
         {"bytes=-0", 10, HTTP_RANGE_UNSATISFIED, ""},
+        {"bytes=4294967296-", 10, HTTP_RANGE_UNSATISFIED, ""},
+        {"bytes=1-4294967296", 10, HTTP_RANGE_PARTS, "1+9 "},
         {"bytes=10-11,99999999999-", 10, HTTP_RANGE_UNSATISFIED, ""},
         {"bytes=0-0", 0, HTTP_RANGE_UNSATISFIED, ""},
         {"bytes=-1", 0, HTTP_RANGE_WHOLE, ""},
@@ -216,6 +218,12 @@ static void gzip_is_chosen_as_the_qualities_say(void **state)
         {"gzip;q=", false},
         {"gzip;q=0.0001", false},
         {"gzipped", false},
+        {"gzip;x=1", false},
+        {"gzip;q:1", false},
+        {"gzip;q=5", false},
+        {"gzip;q=0.:", false},
+        {"gzip;q=0.9, identity;q=0.8", true},
+        {"gzip;q=0.8, identity;q=0.9", false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char line[128];

@@ -97,6 +97,30 @@ static void each_answer_has_its_line_in_the_common_format(void **state)
     fake_service_free(s);
 }
 
+// The time in brackets is that of the answer's Date, in the form of the Common format.
+static void a_line_has_the_time_of_its_answer(void **state)
+{
+    struct c10m_service *s = serve("common");
+    struct c10m_conn *c = fake_open_at(s, SIZE_MAX, 123456789000000);
+    const char *get = "GET / HTTP/1.1\r\n" HOST "\r\n";
+    char day[3], month[4], year[5], clock[9], want[64], text[256];
+    fake_feed(c, get, strlen(get), 0);
+    fake_log_end(s);
+    const char *date = strstr((const char *)c->out.at, "\r\nDate: ");
+    assert_non_null(date);
+    assert_int_equal(sscanf(date, "\r\nDate: %*3s, %2s %3s %4s %8s GMT", day, month, year, clock),
+                     4);
+    snprintf(want, sizeof(want), "192.0.2.7 - - [%s/%s/%s:%s +0000] \"", day, month, year, clock);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof(text), f));
+    fclose(f);
+    text[strlen(want)] = '\0';
+    assert_string_equal(text, want);
+    fake_close(c);
+    fake_service_free(s);
+}
+
 static void the_combined_format_adds_referer_and_user_agent(void **state)
 {
     struct c10m_service *s = serve("combined");
@@ -241,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_answer_has_its_line_in_the_common_format),
+        cmocka_unit_test(a_line_has_the_time_of_its_answer),
         cmocka_unit_test(the_combined_format_adds_referer_and_user_agent),
         cmocka_unit_test(no_byte_of_a_request_can_forge_a_line),
         cmocka_unit_test(long_texts_are_cut_and_late_requests_have_a_line_too),

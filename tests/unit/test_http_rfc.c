@@ -82,12 +82,17 @@ static void hang_up(void)
     conn = NULL;
 }
 
+static void feed(const char *text)
+{
+    fake_feed(conn, text, strlen(text), 0);
+}
+
 static void say(const char *request)
 {
     hang_up();
     service = serve();
     conn = fake_open(service);
-    fake_feed(conn, request, strlen(request), 0);
+    feed(request);
 }
 
 // The only answer to a request line and fields.
@@ -196,6 +201,27 @@ static void if_range_gives_the_whole_of_what_has_changed(void **state)
     hang_up();
 }
 
+// RFC 9110 section 13.2.2: step 5, Range, comes last, and only if the method would have answered.
+static void conditions_come_before_ranges(void **state)
+{
+    char etag[128], fields[256];
+    struct answer a = ask("GET /ten", "");
+    snprintf(etag, sizeof(etag), "%s", answer_field(&a, "ETag"));
+    snprintf(fields, sizeof(fields), "Range: bytes=2-4\r\nIf-Match: %s\r\n", etag);
+    a = ask("GET /ten", fields);
+    assert_status(&a, 206);
+    assert_body(&a, "234", 3);
+    a = ask("GET /ten", "Range: bytes=2-4\r\nIf-Match: \"else\"\r\n");
+    assert_status(&a, 412);
+    snprintf(fields, sizeof(fields), "Range: bytes=2-4\r\nIf-None-Match: %s\r\n", etag);
+    a = ask("GET /ten", fields);
+    assert_status(&a, 304);
+    assert_field(&a, "Content-Range", NULL);
+    a = ask("GET /ten", "Range: bytes=20-\r\nIf-None-Match: \"else\"\r\n");
+    assert_status(&a, 416);
+    hang_up();
+}
+
 struct http_part {
     unsigned first, bytes, size;
     const char *content;
@@ -244,6 +270,47 @@ static void several_ranges_are_answered_as_multipart(void **state)
                                       {200000, 1024, BIG_BYTES, big},
                                       {200000, 1025, BIG_BYTES, big}},
                  4);
+    hang_up();
+}
+
+// What one answer leaves in the connection's state may not be seen in the next.
+static void each_answer_on_a_connection_is_of_its_own_kind(void **state)
+{
+    static const struct {
+        const char *request;
+        int status;
+        const char *body;  // NULL: several parts
+    } rows[] = {
+        {"GET /ten HTTP/1.1\r\n" HOST "Range: bytes=1-2,4-5\r\n\r\n", 206, NULL},
+        {"GET /ten HTTP/1.1\r\n" HOST "Range: bytes=2-4\r\n\r\n", 206, "234"},
+        {"GET /ten HTTP/1.1\r\n" HOST "If-None-Match: *\r\n\r\n", 304, ""},
+        {"GET /ten HTTP/1.1\r\n" HOST "Range: bytes=20-\r\n\r\n", 416, ""},
+        {"POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\nab", 200, "ab"},
+        {"GET /headers HTTP/1.1\r\n" HOST "\r\n", 200, HOST},
+        {"GET /empty HTTP/1.1\r\n" HOST "\r\n", 200, ""},
+        {"GET /ten HTTP/1.1\r\n" HOST "\r\n", 200, "0123456789"},
+    };
+    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+    for (size_t i = 0; i < ROWS * ROWS; i++) {
+        const size_t pair[] = {i / ROWS, i % ROWS};
+        char text[512];
+        snprintf(text, sizeof(text), "%s%s", rows[pair[0]].request, rows[pair[1]].request);
+        say(text);
+        size_t at = 0;
+        for (unsigned k = 0; k < 2; k++) {
+            struct answer a = next_answer(conn, &at, false);
+            assert_status(&a, rows[pair[k]].status);
+            if (a.status == 416)
+                assert_field(&a, "Content-Range", "bytes */10");
+            else if (rows[pair[k]].body != NULL)
+                assert_body(&a, rows[pair[k]].body, strlen(rows[pair[k]].body));
+            else
+                assert_parts(
+                    &a, "application/octet-stream",
+                    (struct http_part[]){{1, 2, 10, "0123456789"}, {4, 2, 10, "0123456789"}}, 2);
+        }
+        assert_int_equal(at, conn->out.len);
+    }
     hang_up();
 }
 
@@ -342,6 +409,8 @@ static void post_is_answered_with_its_content(void **state)
     struct answer a = only_answer(conn, false);
     assert_status(&a, 200);
     assert_body(&a, content, 1000);
+    assert_field(&a, "Content-Type", "application/octet-stream");
+    assert_int_equal(fake_counter(service, "content_bytes"), 1000);
     assert_false(conn->shut);
     say("POST /echo HTTP/1.1\r\n" HOST
         "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nTrailer: t\r\n\r\n");
@@ -372,6 +441,7 @@ static void the_field_lines_are_answered_as_they_came(void **state)
     static const char want[] = HOST "X-Odd:  a\tb  \r\nx-odd: c\r\n";
     assert_body(&a, want, sizeof(want) - 1);
     assert_field(&a, "Cache-Control", "no-store");
+    assert_field(&a, "Content-Type", "text/plain; charset=iso-8859-1");
     a = ask("HEAD /headers", "");
     assert_field(&a, "Content-Length", "9");
     a = ask("DELETE /headers", "");
@@ -609,6 +679,18 @@ static void content_that_takes_too_long_is_answered_408(void **state)
     assert_status(&a, 408);
     assert_true(conn->shut);
     assert_int_equal(fake_counter(service, "body_timeouts"), 1);
+    // The time begins anew when the client is told to send.
+    hang_up();
+    service = serve();
+    conn = fake_open_narrow(service, 1);
+    feed("POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 20\r\n\r\n");
+    fake_advance(conn, 20000);
+    fake_drain(conn);
+    conn->send_room = SIZE_MAX;
+    fake_advance(conn, 29999);
+    assert_int_equal(fake_counter(service, "body_timeouts"), 0);
+    fake_advance(conn, 2);
+    assert_int_equal(fake_counter(service, "body_timeouts"), 1);
     hang_up();
 }
 
@@ -695,7 +777,9 @@ int main(void)
         cmocka_unit_test(one_range_is_answered_206),
         cmocka_unit_test(a_range_counts_only_where_it_is_defined),
         cmocka_unit_test(if_range_gives_the_whole_of_what_has_changed),
+        cmocka_unit_test(conditions_come_before_ranges),
         cmocka_unit_test(several_ranges_are_answered_as_multipart),
+        cmocka_unit_test(each_answer_on_a_connection_is_of_its_own_kind),
         cmocka_unit_test(the_packed_file_goes_to_those_who_accept_it),
         cmocka_unit_test(a_304_of_the_packed_file_needs_its_own_tag),
         cmocka_unit_test(content_is_read_to_its_end_and_the_connection_stays),

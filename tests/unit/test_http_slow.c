@@ -243,11 +243,20 @@ static void what_was_held_is_given_back_however_the_head_ends(void **state)
             assert_int_equal(status(c), 431);
             break;
         case 4:
-            fake_end(c);
+            fake_end(c);  // is told when the head is consumed: its time sees to that
+            fake_advance(c, 10001);
+            assert_int_equal(status(c), 408);
             break;
         default:
-            break;  // reset
+            fake_close(c);  // reset
+            c = fake_open(s);
+            break;
         }
+        struct c10m_conn *next = fake_open(s);  // before the connection is closed there is room
+        fake_feed(next, head, 12000, 0);
+        if (next->out.len != 0)
+            fail_msg("way %u: what was held is not given back", way);
+        fake_close(next);
         fake_close(c);
         fake_close(other);
     }
@@ -256,6 +265,27 @@ static void what_was_held_is_given_back_however_the_head_ends(void **state)
     fake_feed(c, head, 4000, 0);  // all of it
     assert_int_equal(c->out.len, 0);
     fake_close(c);
+    fake_service_free(s);
+}
+
+static void a_head_that_grows_over_the_limit_gives_back_what_it_held(void **state)
+{
+    struct c10m_service *s =
+        serve(PARAMS("header_bytes_held", "16384", "header_bytes_max", "16384"));
+    struct c10m_conn *grows = fake_open(s), *other = fake_open(s), *next = fake_open(s);
+    char head[12001];
+    memset(head, 'x', sizeof(head));
+    memcpy(head, "GET / HTTP/1.1\r\nX: ", 19);
+    fake_feed(grows, head, 12000, 0);  // six units
+    fake_feed(other, head, 4096, 0);   // two
+    assert_int_equal(grows->out.len + other->out.len, 0);
+    fake_feed(grows, head + 100, 2000, 0);
+    assert_int_equal(status(grows), 503);
+    fake_feed(next, head, 12000, 0);
+    assert_int_equal(next->out.len, 0);
+    fake_close(grows);
+    fake_close(other);
+    fake_close(next);
     fake_service_free(s);
 }
 
@@ -366,6 +396,7 @@ int main(void)
         T(who_does_not_take_a_last_answer_is_reset),
         T(heads_without_their_end_are_held_up_to_the_limit_then_refused),
         T(what_was_held_is_given_back_however_the_head_ends),
+        T(a_head_that_grows_over_the_limit_gives_back_what_it_held),
         T(a_worker_holds_heads_of_its_own_part_only),
         T(requests_behind_an_answer_in_work_are_held_up_to_the_limit_then_cut),
         T(what_waited_behind_an_answer_is_answered_and_given_back),
