@@ -24,11 +24,9 @@ static inline bool source_ok(const struct net *net, uint32_t src_raw)
     return true;
 }
 
-// common_ix: which of our addresses the frame is the common one for; n_locals: none.
-static inline uint32_t common_ix(const struct net *net, const uint8_t *frame)
+// common_ix: which of our addresses but the first the frame is the common one for; n_locals: none.
+static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
 {
-    if (likely(wire_is_common(frame, &net->common[0])))
-        return 0;
     uint32_t ix = 1;
     while (ix < net->n_locals && !wire_is_common(frame, &net->common[ix]))
         ix++;
@@ -37,22 +35,24 @@ static inline uint32_t common_ix(const struct net *net, const uint8_t *frame)
 
 // input_fast: true: p is a TCP segment to us in the common form, everything about it right, now in
 // seg. False: nothing is known and nothing was counted.
-static inline bool input_fast(const struct net *net, const struct pkt *p, struct seg_in *seg)
+static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p, struct seg_in *seg)
 {
     const uint8_t *frame = pkt_data(p);
     const uint32_t len = pkt_len(p);
     if (unlikely(len < TCP4_DATA_OFF))
         return false;
-    const uint32_t ix = common_ix(net, frame);
-    if (unlikely(ix >= net->n_locals))
-        return false;
-    if (unlikely(!wire_fast_tcp4(frame, len, seg) || !source_ok(net, load_raw32(frame + 26))))
-        return false;
-    if (!pkt_rx_cksum_all_good(p)) {
-        const uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
-        if (unlikely(pkt_rx_cksum_any(p) || !wire_ip4_tcp4_right(frame, tcp_len)))
+    uint32_t ix = 0;
+    if (unlikely(!wire_is_common(frame, &net->common[0]))) {
+        ix = common_ix(net, frame);
+        if (ix >= net->n_locals)
             return false;
     }
+    if (unlikely(!wire_fast_tcp4(frame, len, seg) || !source_ok(net, load_raw32(frame + 26))))
+        return false;
+    const uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
+    if (unlikely(pkt_rx_cksum_any(p) ? !pkt_rx_cksum_all_good(p)
+                                     : !wire_ip4_tcp4_right(frame, tcp_len)))
+        return false;
     seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
     return true;
 }
@@ -217,29 +217,38 @@ static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt
         pkts[i] = NULL;
 }
 
+// input_run: the packets from pkts[i] on as far as input_fast() takes them, into segs; returns the
+// index of the first other one, or n. On its own, so that its loop keeps its registers.
+static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uint32_t i, uint32_t n,
+                                   struct seg_in *seg)
+{
+    for (; i < n; i++, seg++) {
+        if (i + AHEAD < n)
+            prefetch_headers(pkts[i + AHEAD]);
+        if (unlikely(!input_fast(net, pkts[i], seg)))
+            break;
+        seg->pkt_ix = (uint16_t)i;
+    }
+    return i;
+}
+
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx)
 {
-    struct seg_in *seg = rx->segs;
     uint64_t bytes = 0;
     DCHECK(n <= BURST_MAX);
-    rx->n_icmp = rx->n_udp = 0;
+    rx->n_segs = rx->n_icmp = rx->n_udp = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
         prefetch_headers(pkts[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i + AHEAD < n)
-            prefetch_headers(pkts[i + AHEAD]);
+    for (uint32_t i = 0; i < n; i++)
         bytes += pkt_total_len(pkts[i]);
-        if (likely(input_fast(net, pkts[i], seg))) {
-            seg->pkt_ix = (uint16_t)i;
-            seg++;
-            continue;
-        }
-        rx->n_segs = (uint32_t)(seg - rx->segs);
-        take_slow(net, now, pkts, i, rx, tx);
-        seg = rx->segs + rx->n_segs;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t from = i;
+        i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs]);
+        rx->n_segs += i - from;
+        if (unlikely(i < n))
+            take_slow(net, now, pkts, i, rx, tx);
     }
-    rx->n_segs = (uint32_t)(seg - rx->segs);
     net->counters.segs_in += rx->n_segs;
     net->counters.in_bytes += bytes;
 }

@@ -34,8 +34,7 @@ static inline enum drop_reason output_refused(const struct net *net, const struc
     return unlikely(total > net->ip_bytes_max) ? DROP_ip_mtu : DROP_NONE;
 }
 
-static inline void finish(const struct net *net, struct pkt *p, uint32_t len, uint32_t head,
-                          bool l4_offload)
+static inline void finish(struct pkt *p, uint32_t len, uint32_t head, bool l4_offload)
 {
     pkt_set_len(p, len);
     if (l4_offload)
@@ -59,7 +58,7 @@ static NOINLINE bool output_slow(struct net *net, struct clock_now now, const st
     struct arp_entry *e = arp_usable(net, hop_raw);
     uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
                                    wire_options_of(s), net->tx_l4);
-    finish(net, p, len, head, net->tx_l4);
+    finish(p, len, head, net->tx_l4);
     net->counters.out_bytes += len;
     if (e == NULL) {
         net->counters.arp_waited++;
@@ -71,45 +70,96 @@ static NOINLINE bool output_slow(struct net *net, struct clock_now now, const st
     return true;
 }
 
-// output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
-// many were used. l4_offload is net->tx_l4, as a constant. The next hop of the segment before is
-// nearly always this one's too.
-static ALWAYS_INLINE uint32_t output_each(struct net *net, struct clock_now now,
-                                          const struct seg_out *segs, uint32_t n, struct pkt **pkts,
-                                          struct net_tx *tx, bool l4_offload)
+// way: what the segments to one next hop from one local address have in common.
+struct way {
+    uint32_t hop_raw;
+    uint16_t local_ix;
+    uint32_t ip_bytes_max;
+    uint64_t word;  // of the next hop's entry
+    struct wire_from from;
+};
+
+// output_run: packets for the segments of n as far as they go `way` and are no SYN; returns how
+// many. Their bytes are added to *bytes. l4_offload is net->tx_l4, as a constant.
+static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way *way,
+                                         const struct seg_out *segs, uint32_t n,
+                                         struct pkt *const *pkts, struct pkt **to, uint64_t *bytes,
+                                         bool l4_offload)
 {
-    struct pkt **next = pkts;
-    struct arp_entry *e = NULL;
-    uint32_t hop_raw = 0;
-    uint64_t bytes = 0;
-    for (const struct seg_out *s = segs; s != segs + n; s++) {
-        struct pkt *p = *next;
-        const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
+    uint64_t sum = 0;
+    uint32_t i = 0;
+    for (; i < n; i++) {
+        const struct seg_out *s = &segs[i];
+        struct pkt *p = pkts[i];
         const bool ts = s->opts & SEG_OPT_TS;
         const uint32_t head = ts ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
-        const uint32_t hop = next_hop(net, load_raw32(s->key.remote.b + 12));
-        if (unlikely(hop != hop_raw || e == NULL)) {
-            // Routed ones are asked about one by one: hop_raw is then that of none.
-            hop_raw = hop != NET_ROUTED ? hop : 0;
-            e = arp_hot(net, hop != NET_ROUTED ? hop
-                                               : route_find(net, load_raw32(s->key.remote.b + 12)));
-            if (e != NULL)
-                e->used_ms = now.ms;
-        }
-        if (unlikely(e == NULL || (s->flags & SEG_SYN) != 0 ||
-                     output_refused(net, s, ix, head) != DROP_NONE)) {
-            next += output_slow(net, now, s, p, tx);
-            e = NULL;  // the cache may have changed
-            continue;
-        }
-        const uint32_t len = ts ? wire_build_tcp4(pkt_data(p), &net->from[ix], e->word, s,
+        if (unlikely(s->key.local_ix != way->local_ix || !is_mapped_v4(&s->key.remote) ||
+                     next_hop(net, load_raw32(s->key.remote.b + 12)) != way->hop_raw ||
+                     (s->flags & SEG_SYN) != 0 ||
+                     IP4_BYTES + head + s->data_len[0] + s->data_len[1] > way->ip_bytes_max))
+            break;
+        const uint32_t len = ts ? wire_build_tcp4(pkt_data(p), &way->from, way->word, s,
                                                   TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload)
-                                : wire_build_tcp4(pkt_data(p), &net->from[ix], e->word, s,
-                                                  TCP_BYTES, WIRE_PLAIN, l4_offload);
-        finish(net, p, len, head, l4_offload);
-        tx->pkts[tx->n++] = p;
-        bytes += len;
-        next++;
+                                : wire_build_tcp4(pkt_data(p), &way->from, way->word, s, TCP_BYTES,
+                                                  WIRE_PLAIN, l4_offload);
+        finish(p, len, head, l4_offload);
+        to[i] = p;
+        sum += len;
+    }
+    *bytes += sum;
+    return i;
+}
+
+static NOINLINE uint32_t run_whole(const struct net *net, const struct way *way,
+                                   const struct seg_out *segs, uint32_t n, struct pkt *const *pkts,
+                                   struct pkt **to, uint64_t *bytes)
+{
+    return output_run(net, way, segs, n, pkts, to, bytes, false);
+}
+
+static NOINLINE uint32_t run_offloaded(const struct net *net, const struct way *way,
+                                       const struct seg_out *segs, uint32_t n,
+                                       struct pkt *const *pkts, struct pkt **to, uint64_t *bytes)
+{
+    return output_run(net, way, segs, n, pkts, to, bytes, true);
+}
+
+// way_find: the way of segment s, if it is known; used now. With hop_raw NET_ROUTED it is that of s
+// alone.
+static bool way_find(struct net *net, struct clock_now now, const struct seg_out *s,
+                     struct way *way)
+{
+    const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
+    const uint32_t dst_raw = load_raw32(s->key.remote.b + 12), hop = next_hop(net, dst_raw);
+    if (unlikely(ix >= net->n_locals))
+        return false;
+    struct arp_entry *e = arp_hot(net, hop != NET_ROUTED ? hop : route_find(net, dst_raw));
+    if (e == NULL)
+        return false;
+    e->used_ms = now.ms;
+    *way = (struct way){hop, s->key.local_ix, net->ip_bytes_max, e->word, net->from[ix]};
+    return true;
+}
+
+// output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
+// many were used.
+static uint32_t output_each(struct net *net, struct clock_now now, const struct seg_out *segs,
+                            uint32_t n, struct pkt **pkts, struct net_tx *tx)
+{
+    struct pkt **next = pkts;
+    struct way way;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < n;) {
+        uint32_t ran = 0;
+        if (likely(way_find(net, now, &segs[i], &way)))
+            ran = (net->tx_l4 ? run_offloaded : run_whole)(net, &way, &segs[i],
+                                                           way.hop_raw != NET_ROUTED ? n - i : 1,
+                                                           next, &tx->pkts[tx->n], &bytes);
+        tx->n += ran;
+        next += ran;
+        i += ran;
+        if (unlikely(ran == 0))
+            next += output_slow(net, now, &segs[i++], *next, tx);
     }
     net->counters.out_bytes += bytes;
     return (uint32_t)(next - pkts);
@@ -120,12 +170,9 @@ static void output_burst(struct net *net, struct clock_now now, const struct seg
                          uint32_t n, struct net_tx *tx)
 {
     struct pkt *pkts[BURST_MAX];
-    uint32_t got = alloc_some(net, pkts, n), used;
+    const uint32_t got = alloc_some(net, pkts, n),
+                   used = output_each(net, now, segs, got, pkts, tx);
     net->drops[DROP_pkt_pool_empty] += n - got;
-    if (net->tx_l4)
-        used = output_each(net, now, segs, got, pkts, tx, true);
-    else
-        used = output_each(net, now, segs, got, pkts, tx, false);
     pkt_free_bulk(pkts + used, got - used);
     net->counters.segs_out += used;
 }

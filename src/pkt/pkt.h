@@ -78,13 +78,14 @@ static inline void pkt_free_bulk(struct pkt **pkts, unsigned n)
     if (unlikely(n == 0))
         return;
     struct rte_mempool *mp = pkts[0]->m.pool;
-    bool plain = true;
+    uint64_t odd = 0;
     for (unsigned i = 0; i < n; i++) {
         const struct rte_mbuf *m = &pkts[i]->m;
-        plain &= (m->nb_segs == 1) & (rte_mbuf_refcnt_read(m) == 1) & (m->pool == mp) &
-                 ((m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)) == 0);
+        odd |= (uint64_t)((m->nb_segs ^ 1) | (rte_mbuf_refcnt_read(m) ^ 1)) |
+               ((uintptr_t)m->pool ^ (uintptr_t)mp) |
+               (m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
     }
-    if (likely(plain))
+    if (likely(odd == 0))
         rte_mempool_put_bulk(mp, (void **)pkts, n);
     else
         pkt_free_bulk_slow(pkts, n);

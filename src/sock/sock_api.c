@@ -70,7 +70,7 @@ static inline bool send_first(struct c10m_conn *c, const uint8_t *data, size_t l
     f->seq = b->snd_end;
     b->snd_head = b->snd_tail = ix;
     b->snd_end += (uint32_t)len;
-    tcp_dirty(t, c->ix);
+    tcp_dirty_block(t, b, c->ix);
     return true;
 }
 

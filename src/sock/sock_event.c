@@ -223,8 +223,8 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
         deliver(&c, data, v->data_len);
     else
         other_events(&c, v, data);
-    if (unlikely(c.resume || (c.b->flags & (BF_PEER_FIN | BF_ABORT)) || c.b->state == TCP_CLOSED ||
-                 c.b->state == TCP_TIME_WAIT))
+    if (unlikely(c.resume || (c.b->flags & (BF_PEER_FIN | BF_ABORT)) ||
+                 c.b->state != TCP_ESTABLISHED))
         settle(&c);
 }
 

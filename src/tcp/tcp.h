@@ -213,10 +213,9 @@ void tcp_arm(struct tcp *t, uint32_t ix);
 // tcp_set_far: recomputes far_at_ms from the slow deadlines of the block, then arms it.
 void tcp_set_far(struct tcp *t, uint32_t ix);
 
-// tcp_dirty: puts the block on the dirty list, once.
-static inline void tcp_dirty(struct tcp *t, uint32_t ix)
+// tcp_dirty: puts the block on the dirty list, once. tcp_dirty_block: the same; b is block ix.
+static inline void tcp_dirty_block(struct tcp *t, struct block *b, uint32_t ix)
 {
-    struct block *b = &t->blocks[ix];
     if (b->flags & BF_DIRTY)
         return;
     b->flags |= BF_DIRTY;
@@ -226,6 +225,11 @@ static inline void tcp_dirty(struct tcp *t, uint32_t ix)
     else
         t->blocks[t->dirty_tail].dirty_next = ix;
     t->dirty_tail = ix;
+}
+
+static inline void tcp_dirty(struct tcp *t, uint32_t ix)
+{
+    tcp_dirty_block(t, &t->blocks[ix], ix);
 }
 
 // tcp_close: the application's orderly close: FIN after what is queued. tcp_abort: RST, and the

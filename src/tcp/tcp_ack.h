@@ -23,8 +23,8 @@ static inline void tcp_acked_sample(const struct tcp *t, struct block *b, uint32
 // tcp_acked_all: the common acknowledgement: of all that was sent, which was all that is queued and
 // lies in one buffer, nothing was lost, and the congestion window was not in the way. Does exactly
 // what tcp_acked_some() would. False: it does not apply, and nothing was done.
-static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
-                                 uint32_t ts_ecr)
+static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack,
+                                 bool has_ts, uint32_t ts_ecr)
 {
     const uint32_t odd = (ack ^ b->snd_max) | (ack ^ b->snd_end) | (ack ^ b->snd_nxt) |
                          (b->snd_head ^ b->snd_tail) | b->backoff | b->dupacks |
@@ -36,7 +36,7 @@ static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ack, b
     b->snd_una = ack;
     tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     b->rto_at_ms = 0;
-    near_clear(t, (uint32_t)(b - t->blocks));
+    near_clear(t, ix);
     return true;
 }
 
@@ -44,6 +44,6 @@ static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ack, b
 static inline void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
                              uint32_t ts_ecr)
 {
-    if (!tcp_acked_all(t, b, ack, has_ts, ts_ecr))
+    if (!tcp_acked_all(t, b, (uint32_t)(b - t->blocks), ack, has_ts, ts_ecr))
         tcp_acked_some(t, b, ack, has_ts, ts_ecr);
 }

@@ -40,23 +40,30 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
         }
     }
 
+    uint16_t events = 0;
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
     b->snd_wl1 = s->seq;
     if (acked != 0) {
-        tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
+        const bool has_ts = (b->flags & BF_TS) != 0;
         if (unlikely(b->flags & BF_WANT_WRITE))
-            v->events = TCP_EV_SENT;
-        if (b->snd_nxt != b->snd_end)
-            tcp_dirty(t, ix);
+            events = TCP_EV_SENT;
+        if (unlikely(!tcp_acked_all(t, b, ix, s->ack, has_ts, s->ts_ecr))) {
+            tcp_acked_some(t, b, s->ack, has_ts, s->ts_ecr);
+            if (b->snd_nxt != b->snd_end)
+                tcp_dirty_block(t, b, ix);
+        }
     }
     if (s->data_len != 0) {
         b->rcv_nxt += s->data_len;
         v->data_off = s->data_off;
         v->data_len = s->data_len;
-        v->events |= TCP_EV_DATA;
+        events |= TCP_EV_DATA;
         ack_policy(t, b);
-        tcp_dirty(t, ix);
+        tcp_dirty_block(t, b, ix);
     }
+    v->block = ix;
+    v->events = events;
+    v->drop = DROP_NONE;
     return true;
 }
 
@@ -92,9 +99,6 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
     struct block *b = &t->blocks[ix];
     if (unlikely(flow_index_kind(found) != FLOW_BLOCK || !flow_key_equal(&b->key, &s->key)))
         return false;
-    v->block = ix;
-    v->events = 0;
-    v->drop = DROP_NONE;
     return tcp_fast(t, b, ix, s, v);
 }
 

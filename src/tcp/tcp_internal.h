@@ -89,6 +89,8 @@ static inline uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
     if (b->srtt_us != 0)
         ms = ((b->srtt_us >> 3) + b->rttvar_us) / 1000;
     ms = MAX(ms, t->cfg.rto_min_ms);
+    if (likely(b->backoff == 0))
+        return MIN(ms, t->cfg.rto_max_ms);
     const uint64_t backed = (uint64_t)ms << MIN(b->backoff, 20);
     return (uint32_t)MIN(backed, t->cfg.rto_max_ms);
 }

@@ -12,16 +12,16 @@ struct seg_out *tcp_out_slot(struct tcp *t)
 uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
 {
     const uint32_t limit = t->services[b->service].rcv_limit;
-    const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
-    // RFC 9293 3.8.6.2.2: move the edge by a full segment or half the buffer, or not at all.
     uint32_t wnd = b->rcv_adv - b->rcv_nxt;
-    const int32_t gain = (int32_t)(room - wnd);
-    if (gain > 0 && (uint32_t)gain >= MIN(limit / 2, (uint32_t)b->mss))
-        wnd = room;
     // Over its limit (rounding up lets single bytes push the edge on): what is told rounds down,
     // what was told before is honoured (RFC 7323 2.4).
     if (unlikely(b->rcvq_bytes > limit))
         return (uint16_t)MIN(wnd >> b->rcv_wscale, UINT16_MAX);
+    // RFC 9293 3.8.6.2.2: move the edge by a full segment or half the buffer, or not at all.
+    const uint32_t room = limit - b->rcvq_bytes;
+    const int32_t gain = (int32_t)(room - wnd);
+    if (gain > 0 && (uint32_t)gain >= MIN(limit / 2, (uint32_t)b->mss))
+        wnd = room;
     // Rounded up, so that the scale never pulls the edge back.
     uint32_t field = (wnd + (1u << b->rcv_wscale) - 1) >> b->rcv_wscale;
     field = MIN(field, UINT16_MAX);

@@ -158,9 +158,11 @@ static inline bool wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
     if (unlikely(total + ETH_BYTES > len || total < head || (ports & 0xffff) == 0 ||
                  ports >> 16 == 0))
         return false;
-    uint64_t *remote = (uint64_t *)&out->key;
-    remote[0] = 0;
-    remote[1] = (uint64_t)load_raw32(frame + 26) << 32 | 0xffff0000;
+    // The source address, with which the 16 bytes end, behind ::ffff.
+    wire_v16 from = wire_load16(frame + 26 - 12);
+    from = (from & (wire_v16){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255}) |
+           (wire_v16){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0, 0};
+    memcpy(&out->key, &from, sizeof(from));
     out->key.local_ix = 0;
     out->key.zero = 0;
     out->data_off = (uint16_t)(ETH_BYTES + head);

@@ -64,6 +64,8 @@ struct worker {
     uint64_t hashes[BURST_MAX];
     uint32_t found[BURST_MAX];
     struct tcp_verdict verdicts[BURST_MAX];
+    uint32_t n_events;
+    uint8_t events[BURST_MAX];  // the segments with something for the application
     uint32_t expired[TCP_EXPIRE_MAX];
     struct seg_out out[TCP_OUT_MAX];
     uint64_t marks[STAGE_COUNT + 1];

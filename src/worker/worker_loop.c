@@ -89,7 +89,7 @@ static inline void fetch(const struct worker *w, uint32_t found, const struct se
 
 // The owner of each segment, as far as the table tells; the block is compared in tcp_input. Hashes,
 // look-ups and fetches are a loop each: mixed, the look-ups wait behind the fetches.
-static inline void stage_flow_find(struct worker *w)
+static NOINLINE void stage_flow_find(struct worker *w)
 {
     const uint32_t n = w->rx.n_segs;
     const struct flow_table *ft = w->tcp.table;
@@ -129,18 +129,21 @@ static NOINLINE bool take_other(struct worker *w, uint32_t i)
     return false;
 }
 
-static inline void stage_tcp_input(struct worker *w)
+static NOINLINE void stage_tcp_input(struct worker *w)
 {
-    uint32_t delivered = w->rx.n_segs;
-    for (uint32_t i = 0; i < w->rx.n_segs; i++) {
+    const uint32_t n = w->rx.n_segs;
+    uint32_t delivered = n, events = 0;
+    for (uint32_t i = 0; i < n; i++) {
         struct tcp_verdict *v = &w->verdicts[i];
         if (unlikely(!tcp_input_common(&w->tcp, &w->rx.segs[i], w->found[i], v)))
             delivered -= !take_other(w, i);
         if (v->events != 0) {
+            w->events[events++] = (uint8_t)i;
             prefetch0_w(w->tcp.blocks[v->block].app);
             prefetch0_w(&w->tcp.near[v->block / 64]);
         }
     }
+    w->n_events = events;
     w->stats->c.delivered += delivered;
     mark(w, STAGE_tcp_input);
 }
@@ -193,12 +196,12 @@ static NOINLINE void take_others(struct worker *w)
         take_datagram(w, &w->rx.udp[i]);
 }
 
-static inline void stage_app(struct worker *w)
+static NOINLINE void stage_app(struct worker *w)
 {
-    for (uint32_t i = 0; i < w->rx.n_segs; i++) {
+    for (uint32_t k = 0; k < w->n_events; k++) {
+        const uint32_t i = w->events[k];
         const struct tcp_verdict *v = &w->verdicts[i];
-        if (v->events != 0)
-            sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
+        sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
     if (unlikely((w->rx.n_icmp | w->rx.n_udp) != 0))
         take_others(w);
@@ -240,7 +243,7 @@ static inline void stage_timers(struct worker *w)
     mark(w, STAGE_timers);
 }
 
-static inline void stage_tcp_output(struct worker *w)
+static NOINLINE void stage_tcp_output(struct worker *w)
 {
     struct tcp *t = &w->tcp;
     const uint32_t last = t->dirty_tail;
@@ -261,12 +264,13 @@ static inline void stage_tcp_output(struct worker *w)
 
 // Segments of several ports lie mixed in the order in which they are due: each run of one port goes
 // to that port's net.
-static inline void stage_net_output(struct worker *w)
+static NOINLINE void stage_net_output(struct worker *w)
 {
     const struct tcp *t = &w->tcp;
+    const bool mixed = w->n_ports > 1;
     for (uint32_t i = 0; i < t->n_out;) {
         const uint8_t p = w->port_of_local[w->out[i].key.local_ix];
-        uint32_t end = i + 1;
+        uint32_t end = mixed ? i + 1 : t->n_out;
         while (end < t->n_out && w->port_of_local[w->out[end].key.local_ix] == p)
             end++;
         net_output(w->ports[p].net, t->now, &w->out[i], end - i, &w->ports[p].tx);
@@ -304,17 +308,25 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     w->stats->c.tx_bytes += bytes;
 }
 
-static inline void stage_tx(struct worker *w)
+// The packets of a burst that were not turned into replies, without gaps; returns how many.
+static NOINLINE uint32_t without_taken(struct pkt **pkts, uint32_t n)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (pkts[i] != NULL)
+            pkts[left++] = pkts[i];
+    return left;
+}
+
+static NOINLINE void stage_tx(struct worker *w)
 {
     for (unsigned p = 0; p < w->n_ports; p++)
         if (w->ports[p].tx.n != 0)
             send_all(w, &w->ports[p]);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < w->n_rx; i++)
-        if (w->pkts[i] != NULL)
-            w->pkts[n++] = w->pkts[i];
-    if (n != 0)
-        pkt_free_bulk(w->pkts, n);
+    uint32_t n = w->n_rx;
+    if (unlikely(w->rx.n_segs != n))
+        n = without_taken(w->pkts, n);
+    pkt_free_bulk(w->pkts, n);
     mark(w, STAGE_tx);
 }
 

@@ -499,7 +499,7 @@ static void an_acknowledgement_of_everything_equals_the_general_one(void **state
         const uint32_t ecr =
             one_in(&rng, 8) ? 0 : tcp_ts_now(&w.tcp, &b->key) - rng_below(&rng, 130000);
         save(&before);
-        if (!tcp_acked_all(&w.tcp, b, ack, ts, ecr)) {
+        if (!tcp_acked_all(&w.tcp, b, (uint32_t)(b - w.tcp.blocks), ack, ts, ecr)) {
             SAME(i, &before);
             continue;
         }
