@@ -4,8 +4,10 @@
 // gateway. 0: no route. NET_ROUTED: route_find() knows.
 static inline uint32_t next_hop(const struct net *net, uint32_t dst_raw)
 {
+    if ((dst_raw & net->near_mask[0]) == net->near_subnet[0])
+        return dst_raw;
 #pragma GCC unroll 1  // one address is the rule
-    for (uint32_t k = 0; k < net->n_locals; k++)
+    for (uint32_t k = 1; k < net->n_locals; k++)
         if ((dst_raw & net->near_mask[k]) == net->near_subnet[k])
             return dst_raw;
     return net->far_hop_raw;
@@ -79,6 +81,18 @@ struct way {
     struct wire_from from;
 };
 
+// build: the packet of a segment that goes `way`; its bytes, or 0 if it is too long.
+static ALWAYS_INLINE uint32_t build(const struct way *way, struct pkt *p, const struct seg_out *s,
+                                    uint32_t head, enum wire_options options, bool l4_offload)
+{
+    if (unlikely(IP4_BYTES + head + s->data_len[0] + s->data_len[1] > way->ip_bytes_max))
+        return 0;
+    const uint32_t len =
+        wire_build_tcp4(pkt_data(p), &way->from, way->word, s, head, options, l4_offload);
+    finish(p, len, head, l4_offload);
+    return len;
+}
+
 // output_run: packets for the segments of n as far as they go `way` and are no SYN; returns how
 // many. Their bytes are added to *bytes. l4_offload is net->tx_l4, as a constant.
 static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way *way,
@@ -91,18 +105,15 @@ static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way
     for (; i < n; i++) {
         const struct seg_out *s = &segs[i];
         struct pkt *p = pkts[i];
-        const bool ts = s->opts & SEG_OPT_TS;
-        const uint32_t head = ts ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
         if (unlikely(s->key.local_ix != way->local_ix || !is_mapped_v4(&s->key.remote) ||
                      next_hop(net, load_raw32(s->key.remote.b + 12)) != way->hop_raw ||
-                     (s->flags & SEG_SYN) != 0 ||
-                     IP4_BYTES + head + s->data_len[0] + s->data_len[1] > way->ip_bytes_max))
+                     (s->flags & SEG_SYN) != 0))
             break;
-        const uint32_t len = ts ? wire_build_tcp4(pkt_data(p), &way->from, way->word, s,
-                                                  TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload)
-                                : wire_build_tcp4(pkt_data(p), &way->from, way->word, s, TCP_BYTES,
-                                                  WIRE_PLAIN, l4_offload);
-        finish(p, len, head, l4_offload);
+        const bool ts = s->opts & SEG_OPT_TS;
+        const uint32_t len = ts ? build(way, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload)
+                                : build(way, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
+        if (unlikely(len == 0))
+            break;
         to[i] = p;
         sum += len;
     }

@@ -183,7 +183,8 @@ void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v);
 
 // tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
 // within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.
-// Returns true if more could be sent but for that room: the block has to stay dirty.
+// The block is not dirty then, whose place in the list the caller has taken it out of; true: more
+// could be sent but for that room, and it has to be dirty again.
 bool tcp_output(struct tcp *t, uint32_t ix);
 
 // tcp_timer: the wheel woke block ix: handles each deadline that has come and arms the next.

@@ -35,10 +35,12 @@ uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
     return t->now.ms + (uint32_t)(((w[1] ^ t->secret.k0) * (t->secret.k1 | 1)) >> 32);
 }
 
-// put: what every segment of an established connection has in common.
-static inline void put(struct tcp *t, struct block *b, struct seg_out *o, uint32_t seq,
-                       uint8_t flags)
+// put: what every segment of an established connection has in common. Returns the flags that the
+// block has then.
+static inline uint16_t put(struct tcp *t, struct block *b, struct seg_out *o, uint32_t seq,
+                           uint8_t flags)
 {
+    const uint16_t has = b->flags;
     o->key = b->key;
     o->seq = seq;
     o->ack = b->rcv_nxt;
@@ -48,20 +50,20 @@ static inline void put(struct tcp *t, struct block *b, struct seg_out *o, uint32
     o->head = 0;
     o->opts = 0;
     o->tos = 0;
-    if (b->flags & BF_TS) {
+    if (has & BF_TS) {
         o->opts = SEG_OPT_TS;
         o->ts_val = tcp_ts_now(t, &b->key);
         o->ts_ecr = b->ts_recent;
     }
     b->unacked_segs = 0;
-    b->flags &= (uint16_t) ~(BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
+    return has & (uint16_t) ~(BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
 }
 
 static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq, uint8_t flags)
 {
     struct seg_out *o = tcp_out_slot(t);
     if (likely(o != NULL))
-        put(t, b, o, seq, flags);
+        b->flags = put(t, b, o, seq, flags);
     return o;
 }
 
@@ -260,16 +262,17 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
         return false;
     const struct buf *f = &t->bufs.bufs[b->snd_head];
     struct seg_out *o = &t->out[t->n_out++];
-    put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH);
+    uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH);
     o->data[0] = f->at + (b->snd_nxt - f->seq);
     o->data_len[0] = (uint16_t)len;
     b->snd_nxt = b->snd_max = b->snd_end;
     t->stats->c.bytes_sent += len;
-    if (!(b->flags & (BF_TS | BF_TIMED))) {
-        b->flags |= BF_TIMED;
-        b->rtt_seq = b->snd_nxt;
+    if (!(flags & (BF_TS | BF_TIMED))) {
+        flags |= BF_TIMED;
+        b->rtt_seq = b->snd_end;
         b->rtt_us = (uint32_t)t->now.us;
     }
+    b->flags = flags & (uint16_t)~BF_DIRTY;
     if (b->rto_at_ms == 0)
         b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
     arm_near(t, b, ix, b->rto_at_ms);
@@ -317,7 +320,10 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 bool tcp_output(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    return output_all(t, b, ix) ? false : output_some(t, b, ix);
+    if (likely(output_all(t, b, ix)))
+        return false;
+    b->flags &= (uint16_t)~BF_DIRTY;
+    return output_some(t, b, ix);
 }
 
 void tcp_retransmit_head(struct tcp *t, uint32_t ix)

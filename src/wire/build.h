@@ -118,10 +118,9 @@ static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
     first =
         __builtin_shufflevector(first, first, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
     uint64_t word[2];
+    first |= (wire_v16){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, (uint8_t)(head << 2), 0, 0, 0};
+    memcpy(tcp, &first, sizeof(first));
     memcpy(word, &first, sizeof(word));
-    word[1] |= (uint64_t)(head << 2) << 32;
-    store_raw64(tcp, word[0]);
-    store_raw64(tcp + 8, word[1]);
     uint64_t sum = cksum_plus(word[0], word[1]);
     if (options == WIRE_SYN) {
         sum = cksum_add(sum, tcp + TCP_BYTES, wire_put_tcp_options(tcp + TCP_BYTES, s));

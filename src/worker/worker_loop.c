@@ -253,7 +253,6 @@ static NOINLINE void stage_tcp_output(struct worker *w)
         t->dirty_head = b->dirty_next;
         if (t->dirty_head == BLOCK_NONE)
             t->dirty_tail = BLOCK_NONE;
-        b->flags &= (uint16_t)~BF_DIRTY;
         if (tcp_output(t, ix))
             tcp_dirty(t, ix);
         if (ix == last)

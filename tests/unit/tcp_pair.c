@@ -251,7 +251,6 @@ static void output(struct tcp *t)
         t->dirty_head = t->blocks[ix].dirty_next;
         if (t->dirty_head == BLOCK_NONE)
             t->dirty_tail = BLOCK_NONE;
-        t->blocks[ix].flags &= (uint16_t)~BF_DIRTY;
         if (tcp_output(t, ix))
             tcp_dirty(t, ix);
         if (ix == last)
