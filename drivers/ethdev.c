@@ -99,6 +99,8 @@ static int configure(struct ethdev *e, const struct port_params *p,
         return fail(err, p, "configure", rc);
     e->port.queues = queues;
     e->port.caps = caps_of(conf.rxmode.offloads, conf.txmode.offloads);
+    if (info.tx_desc_lim.nb_seg_max != 0 && info.tx_desc_lim.nb_seg_max < PKT_CHAIN_MAX)
+        e->port.caps &= ~(uint32_t)PORT_TSO;
     e->spread = spread;
     set_keep(e);
     return 0;

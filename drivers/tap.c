@@ -197,9 +197,19 @@ static const struct ethdev_profile tap_profile = {
     .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
     .rx_by_name =
         RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM,
-    .tx_by_name =
-        RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
+    .tx_by_name = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |
+                  RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO,
 };
+
+// When net_tap cuts large segments it counts the Ethernet header into the MTU, and refuses what is
+// then too long, for ever: what we send is so much shorter.
+static struct port *open_device(uint16_t id, const struct port_params *params, struct err *err)
+{
+    struct port *p = ethdev_open(id, params, &tap_profile, err);
+    if (p != NULL && (p->caps & PORT_TSO) != 0)
+        p->mtu = (uint16_t)(p->mtu - sizeof(struct rte_ether_hdr));
+    return p;
+}
 
 struct port *tap_open(const struct port_params *params, struct err *err)
 {
@@ -213,7 +223,7 @@ struct port *tap_open(const struct port_params *params, struct err *err)
     }
     char name[RTE_DEV_NAME_MAX_LEN];
     device_name(params->device, name, sizeof(name));
-    struct port *p = ethdev_open(id, params, &tap_profile, err);
+    struct port *p = open_device(id, params, err);
     if (p == NULL) {
         rte_eal_hotplug_remove("vdev", name);
         signals_stop();

@@ -108,6 +108,12 @@ struct conf_control {
     bool telemetry;
 };
 
+enum conf_large {
+    CONF_LARGE_AUTO,
+    CONF_LARGE_ON,
+    CONF_LARGE_OFF,
+};
+
 struct conf_tcp {
     uint32_t rto_min_ms, rto_initial_ms, rto_max_ms;
     uint32_t syn_retries, synack_retries, retries;
@@ -116,6 +122,7 @@ struct conf_tcp {
     uint32_t initial_window;  // segments
     uint32_t rst_rate_per_s, icmp_rate_per_s;
     bool ack_merge, timestamps;
+    uint32_t large_segments;  // enum conf_large
 };
 
 // What a port may do itself; what it may not, or cannot, is done in software.

@@ -137,6 +137,10 @@ const struct key conf_keys[] = {
     NUMBER(tcp, initial_window, 1, 64,
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
+    WORD(tcp, large_segments, "auto|on|off",
+         VALUE("auto",
+               "Full segments of a connection go down as one, which the port cuts (TSO), or the "
+               "border where the port does not. auto: on where a port does")),
     COUNT(tcp, rst_rate_per_s, 0, 100000000,
           VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
     COUNT(tcp, icmp_rate_per_s, 0, 100000000,

@@ -125,6 +125,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->local_ix_first = c->local_ix_first;
     net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
     net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;
+    net->tso = (c->caps & PORT_TSO) != 0;
     net->drops = drops;
     net->pool = pool;
     net->secret = c->secret;

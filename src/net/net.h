@@ -175,6 +175,7 @@ void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *ask
 // net_output: builds one packet for each of n segments and appends it to tx. tx has room for n
 // more; what finds none, no route, no buffer or no place to wait is dropped and counted. A segment
 // whose neighbour is not known yet waits here, one per neighbour, and an ARP request goes out.
+// A large segment (SEG_WHOLE_MAX) counts for n as many as it is cut into, unless the port cuts it.
 // Returns how many packets were appended. The segments' data is not needed after the return.
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx);

@@ -18,14 +18,6 @@ static inline bool is_mapped_v4(const struct ip_addr *a)
     return (load_raw64(a->b) == 0) & (load_raw32(a->b + 8) == 0xffff0000);
 }
 
-// alloc_some: as many of n packets as the pool gives, in halves.
-static uint32_t alloc_some(struct net *net, struct pkt **pkts, uint32_t n)
-{
-    while (n != 0 && !pkt_alloc_bulk(net->pool, pkts, n))
-        n /= 2;
-    return n;
-}
-
 // output_refused: why segment s cannot become a packet, or DROP_NONE.
 static inline enum drop_reason output_refused(const struct net *net, const struct seg_out *s,
                                               uint32_t ix, uint32_t head)
@@ -43,14 +35,25 @@ static inline void finish(struct pkt *p, uint32_t len, uint32_t head, bool l4_of
         pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
 }
 
-// output_slow: SYNs, segments that are refused, and those whose next hop the hint does not know.
-// True: p was used.
+// can_be_cut: is segment s a large one, a single IP packet, of parts that fit?
+static bool can_be_cut(const struct net *net, const struct seg_out *s, uint32_t head)
+{
+    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
+    return data > SEG_WHOLE_MAX && IP4_BYTES + head + data <= UINT16_MAX && s->mss != 0 &&
+           IP4_BYTES + head + s->mss <= net->ip_bytes_max;
+}
+
+// output_slow: SYNs, large segments, those that are refused, and those whose next hop the hint does
+// not know. left: segments that follow, each with its place in tx. True: p was used.
 static NOINLINE bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
-                                 struct pkt *p, struct net_tx *tx)
+                                 struct pkt *p, struct net_tx *tx, uint32_t left)
 {
     uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first, head = wire_tcp_head_bytes(s);
     enum drop_reason refused = output_refused(net, s, ix, head);
     uint32_t hop_raw = route_find(net, load_raw32(s->key.remote.b + 12));
+    const bool large = refused == DROP_ip_mtu && can_be_cut(net, s, head);
+    if (large)
+        refused = DROP_NONE;
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
     if (refused != DROP_NONE) {
@@ -58,6 +61,10 @@ static NOINLINE bool output_slow(struct net *net, struct clock_now now, const st
         return false;
     }
     struct arp_entry *e = arp_usable(net, hop_raw);
+    if (large) {
+        output_large(net, now, s, hop_raw, e, tx, left);
+        return false;
+    }
     uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
                                    wire_options_of(s), net->tx_l4);
     finish(p, len, head, net->tx_l4);
@@ -169,8 +176,10 @@ static uint32_t output_each(struct net *net, struct clock_now now, const struct 
         tx->n += ran;
         next += ran;
         i += ran;
-        if (unlikely(ran == 0))
-            next += output_slow(net, now, &segs[i++], *next, tx);
+        if (unlikely(ran == 0)) {
+            next += output_slow(net, now, &segs[i], *next, tx, n - i - 1);
+            i++;
+        }
     }
     net->counters.out_bytes += bytes;
     return (uint32_t)(next - pkts);
@@ -181,7 +190,7 @@ static void output_burst(struct net *net, struct clock_now now, const struct seg
                          uint32_t n, struct net_tx *tx)
 {
     struct pkt *pkts[BURST_MAX];
-    const uint32_t got = alloc_some(net, pkts, n),
+    const uint32_t got = net_alloc_some(net, pkts, n),
                    used = output_each(net, now, segs, got, pkts, tx);
     net->drops[DROP_pkt_pool_empty] += n - got;
     pkt_free_bulk(pkts + used, got - used);
@@ -191,9 +200,14 @@ static void output_burst(struct net *net, struct clock_now now, const struct seg
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx)
 {
-    uint32_t before = tx->n, fit = MIN(n, tx->room - tx->n);
-    net->drops[DROP_reply_room] += n - fit;
-    for (uint32_t at = 0; at < fit; at += BURST_MAX)
-        output_burst(net, now, segs + at, MIN(fit - at, (uint32_t)BURST_MAX), tx);
+    const uint32_t before = tx->n;
+    for (uint32_t fit; n != 0; segs += fit, n -= fit) {
+        fit = MIN(MIN(n, (uint32_t)BURST_MAX), tx->room - tx->n);
+        if (unlikely(fit == 0)) {
+            net->drops[DROP_reply_room] += n;
+            break;
+        }
+        output_burst(net, now, segs, fit, tx);
+    }
     return tx->n - before;
 }

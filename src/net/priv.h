@@ -42,6 +42,7 @@ struct net {
     uint16_t local_ix_first;
     uint16_t ip_bytes_max;
     bool tx_l4;                      // the port fills in TCP checksums
+    bool tso;                        // and cuts large segments
     uint32_t far_hop_raw;            // of all that is not near; 0: none, NET_ROUTED: ask route_find
     uint32_t local[NET_LOCALS_MAX];  // all raw
     uint32_t bcast[NET_LOCALS_MAX];
@@ -103,6 +104,20 @@ struct arp_entry *arp_usable(struct net *net, uint32_t hop_raw);
 // did not find; a request goes to tx when one is due. Takes p over in any case.
 void arp_wait(struct net *net, struct clock_now now, uint32_t hop_raw, struct pkt *p,
               struct net_tx *tx);
+
+// net_alloc_some: as many of n packets as the pool gives, in halves.
+static inline uint32_t net_alloc_some(struct net *net, struct pkt **pkts, uint32_t n)
+{
+    while (n != 0 && !pkt_alloc_bulk(net->pool, pkts, n))
+        n /= 2;
+    return n;
+}
+
+// output_large: the large segment s to next hop hop_raw, whose entry is e (NULL: not known yet), as
+// one packet that the port cuts, or in as many as it needs; the last `left` places of tx are not
+// its own. What finds no place or no packet is dropped and counted.
+void output_large(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t hop_raw,
+                  struct arp_entry *e, struct net_tx *tx, uint32_t left);
 
 // arp_ask: makes a pending entry for hop_raw without a packet and asks.
 void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);

@@ -16,7 +16,8 @@ struct pkt_pool {
 
 enum {
     PKT_HEADROOM = RTE_PKTMBUF_HEADROOM,
-    PKT_ROOM = 2048,  // bytes of a frame that fit in one packet
+    PKT_ROOM = 2048,     // bytes of a frame that fit in one packet
+    PKT_CHAIN_MAX = 33,  // segments of a packet: 64 KiB and its headers
 };
 
 static inline uint8_t *pkt_data(const struct pkt *p)
@@ -136,6 +137,29 @@ static inline void pkt_tx_offload(struct pkt *p, unsigned l2_bytes, unsigned l3_
 {
     p->m.ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM;
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, 0, 0, 0, 0);
+}
+
+// pkt_tx_tso: asks the port to cut an IPv4 packet, a chain, into TCP segments of mss bytes of data
+// and to fill in what differs. Its headers lie in the first segment as wire_build_tso4() makes
+// them. For ports with PORT_TSO.
+static inline void pkt_tx_tso(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
+                              unsigned l4_bytes, unsigned mss)
+{
+    p->m.ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
+                    RTE_MBUF_F_TX_TCP_SEG;
+    p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, mss, 0, 0, 0);
+}
+
+// pkt_chain: makes n packets of one segment each, n in 1..PKT_CHAIN_MAX, one packet: the first one.
+static inline void pkt_chain(struct pkt **pkts, unsigned n)
+{
+    uint32_t total = 0;
+    for (unsigned i = 0; i < n; i++) {
+        total += pkts[i]->m.data_len;
+        pkts[i]->m.next = i + 1 < n ? &pkts[i + 1]->m : NULL;
+    }
+    pkts[0]->m.nb_segs = (uint16_t)n;
+    pkts[0]->m.pkt_len = total;
 }
 
 // pkt_turn_round: makes a received packet one to send: the port's verdicts on it are forgotten.

@@ -39,6 +39,7 @@
     X(icmp_errors_limited, "ICMP errors not sent: over their rate, or without room or packet")     \
     X(tx_udp, "UDP datagrams sent")                                                                \
     X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
+    X(tx_large, "times that several of them were put together, for the port to cut or the border") \
     X(delivered, "received packets whose content reached a connection, a record or a cache")       \
     X(answered, "received packets that ended in an answer: echo, ARP, RST, SYN-ACK")               \
     X(kept, "received packets queued: out of order, or not yet consumed")                          \

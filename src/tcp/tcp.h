@@ -102,6 +102,7 @@ struct tcp_config {
     uint32_t initial_window;  // segments
     uint8_t window_scale;
     bool ack_merge, timestamps;
+    bool large;    // full segments of one connection leave as one large (SEG_WHOLE_MAX)
     uint16_t mss;  // what we announce: MTU less 40
 };
 

@@ -239,6 +239,44 @@ static inline bool one_segment(struct tcp *t, struct block *b)
     return true;
 }
 
+static_assert(TCP_OUT_BLOCK_MAX * SEG_WHOLE_MAX <= 65536,
+              "a large segment is one IP packet: its parts are smaller than SEG_WHOLE_MAX");
+
+// large_segment: as many full segments of new data as may leave, at most `most`, put together.
+// Returns how many; it counts as so many of those that may leave this turn. 0: too few.
+static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned most)
+{
+    const uint32_t flight = b->snd_nxt - b->snd_una, window = MIN(b->cwnd, b->snd_wnd);
+    if (b->snd_nxt != b->snd_max || b->dupacks != 0 || window <= flight ||
+        !seq_lt(b->snd_nxt, b->snd_end))
+        return 0;
+    const bool many = b->snd_head != b->snd_tail;
+    uint32_t n = MIN(b->snd_end - b->snd_nxt, window - flight) / b->mss;
+    uint32_t cur = many ? b->snd_cur : b->snd_head;
+    struct seg_out found = {.data_len = {0, 0}};
+    n = MIN(MIN(n, most), t->out_room - t->n_out);
+    n = gather(t, &found, &cur, b->snd_nxt, n * b->mss) / b->mss;
+    const uint32_t len = n * b->mss;
+    if (len <= SEG_WHOLE_MAX)
+        return 0;
+    const bool last = b->snd_nxt + len == b->snd_end;
+    struct seg_out *o = &t->out[t->n_out++];
+    put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK);
+    o->mss = b->mss;
+    o->data[0] = found.data[0];
+    o->data[1] = found.data[1];
+    o->data_len[0] = (uint16_t)MIN(len, (uint32_t)found.data_len[0]);
+    o->data_len[1] = (uint16_t)(len - o->data_len[0]);
+    if (many)
+        b->snd_cur = cur;
+    b->snd_nxt = b->snd_max = b->snd_nxt + len;
+    t->out_room -= n - 1;
+    t->stats->c.tx_tcp += n - 1;
+    t->stats->c.tx_large++;
+    t->stats->c.bytes_sent += len;
+    return n;
+}
+
 // Nothing could be sent though there is something, and nothing in flight will bring an ACK: the
 // window is shut. RFC 9293 3.8.6.1.
 static void arm_persist(struct tcp *t, struct block *b)
@@ -297,6 +335,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         n++;
         if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
             break;  // all that there is has left
+        if (unlikely(t->cfg.large))
+            n += large_segment(t, b, TCP_OUT_BLOCK_MAX - n);
     }
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
         b->flags &= (uint16_t)~BF_PROBE;

@@ -57,6 +57,20 @@ uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s)
     return cksum_plus(sum, s->data_len[0] & 1 ? cksum_odd(second) : second);
 }
 
+void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                     const struct seg_out *s, uint32_t head)
+{
+    struct seg_out bare = *s;
+    uint8_t *ip = frame + ETH_BYTES;
+    bare.data_len[0] = bare.data_len[1] = 0;
+    wire_build_tcp4(frame, from, dst_word, &bare, head, wire_options_of(&bare), true);
+    store_be16(ip + 2, (uint16_t)(IP4_BYTES + head + s->data_len[0] + s->data_len[1]));
+    store_be16(ip + 10, 0);
+    const uint64_t pseudo =
+        cksum_pseudo4(from->v4_raw, load_raw32(s->key.remote.b + 12), IP_PROTO_TCP, 0);
+    store_raw16(frame + TCP4_OFF + 16, cksum_fold(pseudo));
+}
+
 void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
                     const struct mac_addr *own_mac, uint32_t own_raw,
                     const struct mac_addr *target_mac, uint32_t target_raw)

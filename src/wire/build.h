@@ -142,6 +142,12 @@ static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
     return TCP4_OFF + tcp_len;
 }
 
+// wire_build_tso4: the headers of the large segment s, TCP4_OFF + head bytes, for a port that cuts
+// it: the length is the whole one's, the IP checksum 0, the TCP checksum the folded pseudo header
+// sum without a length, as DPDK wants it.
+void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                     const struct seg_out *s, uint32_t head);
+
 // wire_build_arp: a frame of ARP_FRAME_BYTES to dst. target_mac: all zero in a request (RFC 5227
 // 1.1); addresses as they lie in memory.
 void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,

@@ -59,6 +59,10 @@ static_assert(offsetof(struct seg_in, opts) - offsetof(struct seg_in, pkt_ix) ==
                   offsetof(struct seg_in, urg) - offsetof(struct seg_in, pkt_ix) == 6,
               "eight bytes written at once (wire_fast_tcp4)");
 
+// A segment with more bytes of data than this is a large one: it leaves as several, each but the
+// last with mss bytes, which net_output() or the port makes. More than any packet holds.
+enum { SEG_WHOLE_MAX = 2048 };
+
 // seg_out: one segment to send. data[] names up to two ranges of readable memory that are copied
 // behind the headers; they need to stay valid until net_output() returns.
 struct seg_out {
@@ -71,7 +75,7 @@ struct seg_out {
     uint16_t data_len[2];
     uint32_t ts_val, ts_ecr;  // with SEG_OPT_TS
     const uint8_t *data[2];
-    uint16_t mss;  // with SEG_OPT_MSS
+    uint16_t mss;  // with SEG_OPT_MSS; of a large segment: where it is cut
     uint8_t opts;  // options to write, in Linux's order
     uint8_t wscale;
     uint8_t tos;

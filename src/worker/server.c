@@ -29,6 +29,7 @@ void server_params_default(struct server_params *p)
         .packets = 16384,
         .buffers = 8192,
         .tcp = tcp_config_default(),
+        .large_if_cut = true,
     };
 }
 
@@ -237,6 +238,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         wp->tx.room = WORKER_TX_MAX;
         mem += WORKER_TX_MAX * sizeof(struct pkt *);
         mss = MIN(mss, net_mss(wp->net));
+        w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
     }
     w->tcp.cfg.mss = mss;
     return 0;

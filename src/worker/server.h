@@ -47,6 +47,7 @@ struct server_params {
     uint64_t extra_packet_bytes;  // DPDK memory for pools that the caller makes
     uint64_t image_bytes_max;     // a service; 0: no limit but memory
     struct tcp_config tcp;
+    bool large_if_cut;  // tcp.large where a port cuts large segments
     unsigned n_ports;
     struct server_port_params ports[WORKER_PORTS_MAX];
     unsigned n_services;

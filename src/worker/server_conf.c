@@ -50,6 +50,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->rst_per_s = c->rst_rate_per_s;
     t->ack_merge = c->ack_merge;
     t->timestamps = c->timestamps;
+    t->large = c->large_segments == CONF_LARGE_ON;
 }
 
 static uint32_t caps_of(uint32_t offloads)
@@ -224,6 +225,7 @@ int server_machine_from(struct server_params *p, const struct conf *c, struct er
     memset(p, 0, sizeof(*p));
     fill_machine(p, c);
     fill_tcp(&p->tcp, &c->tcp);
+    p->large_if_cut = c->tcp.large_segments == CONF_LARGE_AUTO;
     return fill_ports(p, c, err);
 }
 

@@ -335,6 +335,8 @@ struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers)
     s->port = *inner;
     s->port.ops = &steer_ops;
     s->port.queues = (uint16_t)workers;
+    if (inner->queues < workers)  // a chain does not go from one worker to another
+        s->port.caps &= ~(uint32_t)PORT_TSO;
     s->port.priv = s;
     s->inner = inner;
     s->workers = workers;

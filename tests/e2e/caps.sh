@@ -5,10 +5,11 @@
 dd if=/dev/urandom of="$TMP/site/four" bs=1M count=4 status=none
 head -c 1000003 "$TMP/site/four" >"$TMP/odd"
 
-# start OFFLOADS: as in [port] offloads.
+# start OFFLOADS [LARGE]: as in [port] offloads and [tcp] large_segments.
 start() {
     write_conf
-    sed -i "s/^device = c10mt0/&\noffloads = $1/; s/^hugetlbfs/hugepage = none\n&/" "$TMP/conf"
+    sed -i "s/^device = c10mt0/&\noffloads = $1/; s/^hugetlbfs/hugepage = none\n&/; s/^\[memory\]/[tcp]\nlarge_segments = ${2:-auto}\n&/" \
+        "$TMP/conf"
     start_server
 }
 does() { [ "$(awk -v n="$1" '$1 == n { print $2 }' "$TREE/ports/tap0/offloads")" = "$2" ]; }
@@ -34,5 +35,33 @@ for set in none rx_checksum tx_checksum multi_segment "rx_checksum, tx_checksum,
     claim "$set: wrong checksums are dropped and counted, a right one is answered" bad_ones
     claim "$set: every received packet is accounted for" balance_is_zero
     claim "$set: the server stops" stop_server
+done
+
+# Large segments: cut by the port, and by software for a port that does not.
+together() { echo "tx_large $(counter tx_large), tx_packets $(counter tx_packets)"; [ "$(counter tx_large)" -gt 20 ]; }
+arrived() { inside ip -s -j link show c10mt0 | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["rx"]["packets"])'; }
+more_arrived() { # than left the stack, or as many
+    local left there
+    left=$(counter tx_packets)
+    there=$(arrived)
+    echo "$left left, $there arrived"
+    if [ "$1" = port ]; then [ "$there" -gt $((left + 1000)) ]; else [ "$there" -le "$left" ]; fi
+}
+both="tx_checksum, multi_segment"
+for row in "$both, tso;auto;port" "$both, tso;off;port" "$both;auto;software" "$both;on;software" "none;on;software"; do
+    IFS=';' read -r set large who <<<"$row"
+    name="$set, large_segments = $large"
+    claim "$name: the server starts" start "$set" "$large"
+    claim "$name: $who cuts" does tso "$who"
+    claim "$name: 4 MB arrive exactly" download
+    claim "$name: an echo of 1 MB arrives exactly" echoes
+    if [ $large = on ] || [ $large$who = autoport ]; then
+        claim "$name: segments were put together" together
+        claim "$name: $who makes one of many" more_arrived "$who"
+    else
+        claim "$name: no segments were put together" [ "$(counter tx_large)" = 0 ]
+    fi
+    claim "$name: every received packet is accounted for" balance_is_zero
+    claim "$name: the server stops" stop_server
 done
 finish

@@ -327,23 +327,28 @@ void pair_free(struct pair *p, bool clean)
     free(p);
 }
 
-static void put(struct pair *p, const struct seg_out *o, unsigned from)
+// The bytes of o's data from `at` on.
+static void copy_data(const struct seg_out *o, uint32_t at, uint32_t n, uint8_t *to)
+{
+    for (uint32_t i = at; i < at + n; i++)
+        *to++ = i < o->data_len[0] ? o->data[0][i] : o->data[1][i - o->data_len[0]];
+}
+
+// n bytes of o's data from `at` on, as a segment.
+static void put(struct pair *p, const struct seg_out *o, unsigned from, uint32_t at, uint16_t len)
 {
     CHECK(p->n_flight < PAIR_FLIGHT_MAX);
-    const uint16_t len = (uint16_t)(o->data_len[0] + o->data_len[1]);
+    const bool last = at + len == (uint32_t)o->data_len[0] + o->data_len[1];
     struct pair_packet *k = &p->flight[p->n_flight++];
     *k = (struct pair_packet){.at_us = p->now_us + p->delay_us, .order = p->order++, .to = !from};
     if (rng_below(&p->rng, 1000) < p->reorder_pm)
         k->at_us += rng_below(&p->rng, 4 * p->delay_us + 1);
     k->data = malloc(len + 1u);
     CHECK(k->data != NULL);
-    if (o->data_len[0] != 0)
-        memcpy(k->data, o->data[0], o->data_len[0]);
-    if (o->data_len[1] != 0)
-        memcpy(k->data + o->data_len[0], o->data[1], o->data_len[1]);
+    copy_data(o, at, len, k->data);
     k->s = (struct seg_in){
         .key = {ip_from_v4(p->e[from].v4), 0, 0, o->key.local_port, o->key.remote_port},
-        .seq = o->seq,
+        .seq = o->seq + at,
         .ack = o->ack,
         .ts_val = o->ts_val,
         .ts_ecr = o->ts_ecr,
@@ -351,20 +356,32 @@ static void put(struct pair *p, const struct seg_out *o, unsigned from)
         .mss = o->mss,
         .data_off = 54,
         .data_len = len,
-        .flags = o->flags,
+        .flags = last ? o->flags : o->flags & (uint8_t)~SEG_PSH,
         .opts = o->opts,
         .wscale = o->wscale};
+}
+
+static void over_the_link(struct pair *p, const struct seg_out *o, unsigned from, uint32_t at,
+                          uint16_t len)
+{
+    if (rng_below(&p->rng, 1000) < p->loss_pm)
+        return;
+    put(p, o, from, at, len);
+    if (rng_below(&p->rng, 1000) < p->dup_pm)
+        put(p, o, from, at, len);
 }
 
 static void send_out(struct pair *p, unsigned from)
 {
     for (uint32_t i = 0; i < p->e[from].tcp.n_out; i++) {
         const struct seg_out *o = &p->e[from].out[i];
-        if (rng_below(&p->rng, 1000) < p->loss_pm)
-            continue;
-        put(p, o, from);
-        if (rng_below(&p->rng, 1000) < p->dup_pm)
-            put(p, o, from);
+        const uint32_t all = (uint32_t)o->data_len[0] + o->data_len[1];
+        const uint32_t each = all > SEG_WHOLE_MAX ? o->mss : all;
+        uint32_t at = 0;
+        do {
+            over_the_link(p, o, from, at, (uint16_t)MIN(each, all - at));
+            at += each;
+        } while (at < all);
     }
 }
 

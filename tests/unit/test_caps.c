@@ -3,7 +3,10 @@
 #include "base/rng.h"
 #include "drivers/fault.h"
 #include "drivers/ring.h"
+#include "net/net.h"
 #include "unit/pkt_env.h"
+#include "wire/build.h"
+#include "wire/parse.h"
 
 enum { POOL = 4095 };
 
@@ -158,6 +161,271 @@ static void a_ring_has_chains_unless_it_is_told_not_to(void **state)
     port_close(port);
 }
 
+// ---- large segments: cut by the port, cut here
+
+enum {
+    A = 0x0a000001,
+    B = 0x0a000002,
+    STRANGER = 0x0a000003,  // on the link, not known
+    TX_ROOM = 64,
+    LARGE_MAX = 32,  // segments
+};
+
+#define TSO_CAPS (PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO)
+
+static uint64_t drops[DROP_COUNT];
+static struct pkt *tx_pkts[TX_ROOM];
+static struct net_tx tx;
+static uint8_t data[1 << 16];
+
+static struct net *net_with(uint32_t caps)
+{
+    struct net_config c;
+    struct err e = {""};
+    net_config_default(&c);
+    c.mac = (struct mac_addr){{2, 0, 0, 0, 0, 1}};
+    c.caps = caps;
+    c.n_locals = 1;
+    c.locals[0] = (struct net_local){A, 24};
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){B, {{2, 0, 0, 0, 0, 2}}};
+    struct net *net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, drops, &e);
+    if (net == NULL)
+        fail_msg("%s", e.text);
+    memset(drops, 0, sizeof(drops));
+    tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
+    return net;
+}
+
+static void net_end(struct net *net)
+{
+    for (uint32_t i = 0; i < tx.n; i++)
+        pkt_free(tx.pkts[i]);
+    net_drain(net);
+    free(net);
+}
+
+// A segment to B with len bytes, the first `first` of them in a range of their own.
+static struct seg_out segment(uint32_t len, uint32_t first, uint16_t mss, uint8_t opts)
+{
+    return (struct seg_out){.key = {ip_from_v4(B), 0, 0, 40000, 80},
+                            .seq = 0xfffff000,
+                            .ack = 77,
+                            .wnd = 512,
+                            .flags = SEG_ACK | SEG_PSH,
+                            .data = {data, data + first},
+                            .data_len = {(uint16_t)first, (uint16_t)(len - first)},
+                            .ts_val = 5,
+                            .ts_ecr = 6,
+                            .mss = mss,
+                            .opts = opts};
+}
+
+struct frame {
+    uint32_t len;
+    uint8_t bytes[PKT_ROOM];
+};
+
+// The bytes of a packet, from all its segments.
+static uint32_t flatten(const struct pkt *p, uint8_t *to)
+{
+    uint32_t n = 0;
+    for (const struct rte_mbuf *m = &p->m; m != NULL; n += m->data_len, m = m->next)
+        memcpy(to + n, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+    assert_int_equal(n, pkt_total_len(p));
+    return n;
+}
+
+static void fill_checksums(struct frame *f)
+{
+    const uint32_t l4 = f->len - TCP4_OFF;
+    store_raw16(f->bytes + 24, 0);
+    store_raw16(f->bytes + 24, (uint16_t)~cksum_fold(cksum_add(0, f->bytes + 14, 20)));
+    store_raw16(f->bytes + 50, 0);
+    const uint64_t pseudo = cksum_pseudo4(load_raw32(f->bytes + 26), load_raw32(f->bytes + 30),
+                                          IP_PROTO_TCP, (uint16_t)l4);
+    store_raw16(f->bytes + 50, (uint16_t)~cksum_fold(cksum_add(pseudo, f->bytes + TCP4_OFF, l4)));
+}
+
+// What a device that cuts puts on the wire for the packet, after a look at what it is given (DPDK's
+// programmer's guide, "TCP segmentation"). Returns the frames.
+static unsigned device_cuts(const struct pkt *p, struct frame *out)
+{
+    static uint8_t whole[1 << 17];
+    const struct rte_mbuf *m = &p->m;
+    const uint32_t all = flatten(p, whole), head = m->l2_len + m->l3_len + m->l4_len;
+    assert_true(m->ol_flags == (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM |
+                                RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG));
+    assert_int_equal(m->l2_len, 14);
+    assert_int_equal(m->l3_len, 20);
+    assert_int_equal(m->l4_len, (whole[46] >> 4) * 4);
+    assert_true(m->data_len >= head);  // the headers lie together
+    assert_int_equal(load_be16(whole + 16), all - 14);
+    assert_int_equal(load_be16(whole + 24), 0);
+    assert_int_equal(load_raw16(whole + 50),
+                     cksum_fold(cksum_pseudo4(raw32(A), raw32(B), IP_PROTO_TCP, 0)));
+    unsigned n = 0;
+    for (uint32_t at = head, len; at < all; at += len, n++) {
+        struct frame *f = &out[n];
+        len = MIN((uint32_t)m->tso_segsz, all - at);
+        f->len = head + len;
+        memcpy(f->bytes, whole, head);
+        memcpy(f->bytes + head, whole + at, len);
+        store_be16(f->bytes + 16, (uint16_t)(f->len - 14));
+        store_be32(f->bytes + 38, load_be32(whole + 38) + (at - head));
+        if (at + len != all)
+            f->bytes[47] &= (uint8_t) ~(SEG_PSH | SEG_FIN);
+        fill_checksums(f);
+    }
+    return n;
+}
+
+// The frames that leave for segment s through a port with these capabilities.
+static unsigned frames_of(uint32_t caps, const struct seg_out *s, struct frame *out)
+{
+    struct net *net = net_with(caps);
+    unsigned n = 0;
+    const uint32_t packets = net_output(net, clock_at_us(1), s, 1, &tx);
+    assert_int_equal(packets, tx.n);
+    if (caps & PORT_TSO)
+        assert_int_equal(packets, 1);
+    for (uint32_t i = 0; i < tx.n; i++) {
+        if (tx.pkts[i]->m.ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
+            n += device_cuts(tx.pkts[i], out + n);
+            continue;
+        }
+        assert_false(pkt_is_chain(tx.pkts[i]));
+        out[n].len = flatten(tx.pkts[i], out[n].bytes);
+        if (tx.pkts[i]->m.ol_flags & RTE_MBUF_F_TX_TCP_CKSUM)
+            fill_checksums(&out[n]);
+        n++;
+    }
+    assert_int_equal(net_counters(net)->segs_out, n);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < n; i++)
+        bytes += out[i].len;
+    assert_int_equal(net_counters(net)->out_bytes, bytes);
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        assert_int_equal(drops[i], 0);
+    net_end(net);
+    return n;
+}
+
+static void large_segments_make_the_same_frames_whoever_cuts_and_sums(void **state)
+{
+    static const uint32_t caps[] = {0, PORT_TX_L4_CKSUM, PORT_TX_L4_CKSUM | PORT_MULTI_SEG,
+                                    TSO_CAPS};
+    static const uint16_t sizes[] = {88, 536, 1460, 1448};
+    static struct frame plain[LARGE_MAX], other[LARGE_MAX];
+    struct rng rng = {3};
+    for (unsigned i = 0; i < 400; i++) {
+        const uint16_t mss = sizes[i % 4];
+        const uint8_t opts = mss == 1448 ? SEG_OPT_TS : 0;
+        // Whole parts, and what an end of any length makes of them.
+        const uint32_t least = SEG_WHOLE_MAX + 1, most = LARGE_MAX * mss;
+        const uint32_t len = i % 8 < 4 ? most : least + rng_below(&rng, most - least + 1);
+        const uint32_t first = i % 3 == 0 ? len : rng_below(&rng, len + 1);
+        const struct seg_out s = segment(len, first, mss, opts);
+        const unsigned n = frames_of(0, &s, plain);
+        assert_int_equal(n, (len + mss - 1) / mss);
+        uint32_t at = 0;
+        for (unsigned k = 0; k < n; k++) {
+            const uint32_t head = TCP4_OFF + (opts ? 32 : 20);
+            assert_true(wire_ip4_verify(plain[k].bytes + 14));
+            assert_true(wire_tcp4_verify(plain[k].bytes, plain[k].len - TCP4_OFF));
+            assert_memory_equal(plain[k].bytes + head, data + at, plain[k].len - head);
+            assert_int_equal(load_be32(plain[k].bytes + 38), s.seq + at);
+            assert_int_equal(plain[k].bytes[47], k + 1 == n ? SEG_ACK | SEG_PSH : SEG_ACK);
+            at += plain[k].len - head;
+        }
+        assert_int_equal(at, len);
+        for (unsigned c = 1; c < ARRAY_LEN(caps); c++) {
+            assert_int_equal(frames_of(caps[c], &s, other), n);
+            for (unsigned k = 0; k < n; k++) {
+                assert_int_equal(other[k].len, plain[k].len);
+                assert_memory_equal(other[k].bytes, plain[k].bytes, plain[k].len);
+            }
+        }
+    }
+}
+
+static void a_large_segment_that_finds_no_room_leaves_those_behind_it_theirs(void **state)
+{
+    static const uint32_t caps[] = {0, TSO_CAPS};
+    for (unsigned i = 0; i < 2; i++) {
+        struct net *net = net_with(caps[i]);
+        struct seg_out segs[4];
+        for (unsigned k = 0; k < 4; k++)
+            segs[k] = segment(100, 100, 1460, 0);
+        segs[1] = segment(10 * 1460, 10 * 1460, 1460, 0);
+        tx.room = 7;
+        net_output(net, clock_at_us(1), segs, 4, &tx);
+        // One in front, two behind, four of ten between them; whole it takes one place.
+        assert_int_equal(tx.n, caps[i] == 0 ? 7 : 4);
+        assert_int_equal(drops[DROP_reply_room], caps[i] == 0 ? 6 : 0);
+        assert_int_equal(load_be32(pkt_data(tx.pkts[tx.n - 1]) + 38), segs[3].seq);
+        assert_int_equal(pkt_total_len(tx.pkts[tx.n - 1]), 154);
+        net_end(net);
+    }
+}
+
+static void without_packets_parts_of_a_large_segment_are_dropped_and_counted(void **state)
+{
+    static struct pkt *held[POOL];
+    static const uint32_t caps[] = {0, TSO_CAPS};
+    for (unsigned i = 0; i < 2; i++) {
+        struct net *net = net_with(caps[i]);
+        const struct seg_out s = segment(10 * 1460, 10 * 1460, 1460, 0);
+        unsigned n = 0;
+        while (n < POOL - 6 && pkt_alloc_bulk(pool, &held[n], 1))
+            n++;
+        const uint32_t sent = net_output(net, clock_at_us(1), &s, 1, &tx);
+        assert_in_range(sent, 1, 9);  // by software: a chain would take eight
+        assert_int_equal(drops[DROP_pkt_pool_empty], 10 - sent);
+        while (pkt_alloc_bulk(pool, &held[n], 1))
+            n++;
+        tx.n = 0;
+        for (uint32_t k = 0; k < sent; k++)
+            pkt_free(tx_pkts[k]);
+        pkt_free_bulk(held, n);
+        net_end(net);
+    }
+}
+
+static void a_large_segment_waits_for_its_neighbour_with_one_packet(void **state)
+{
+    struct net *net = net_with(TSO_CAPS);
+    struct seg_out s = segment(5 * 1460, 5 * 1460, 1460, 0);
+    s.key.remote = ip_from_v4(STRANGER);
+    net_output(net, clock_at_us(1), &s, 1, &tx);
+    assert_int_equal(tx.n, 1);  // the question
+    assert_int_equal(load_be16(pkt_data(tx.pkts[0]) + 12), ETH_TYPE_ARP);
+    assert_int_equal(drops[DROP_arp_wait_replaced], 4);
+    assert_int_equal(net_counters(net)->arp_waited, 5);
+    net_end(net);
+}
+
+static void a_large_segment_that_is_none_is_refused(void **state)
+{
+    struct net *net = net_with(TSO_CAPS);
+    const struct seg_out bad[] = {
+        segment(SEG_WHOLE_MAX, 100, 1460, 0),  // one packet, and too long
+        segment(3000, 100, 0, 0),              // cut nowhere
+        segment(3000, 100, 1461, 0),           // its parts are too long
+        segment(3000, 100, 1460, SEG_OPT_TS),  // with their timestamp
+        segment(65535 - 39, 100, 1460, 0),     // no IP packet
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        assert_int_equal(net_output(net, clock_at_us(1), &bad[i], 1, &tx), 0);
+        assert_int_equal(drops[DROP_ip_mtu], i + 1);
+    }
+    const struct seg_out longest = segment(65535 - 40, 100, 1460, 0);
+    assert_int_equal(net_output(net, clock_at_us(1), &longest, 1, &tx), 1);
+    assert_int_equal(pkt_total_len(tx.pkts[0]), 65535 + 14);
+    assert_true(tx.pkts[0]->m.nb_segs <= PKT_CHAIN_MAX);
+    net_end(net);
+}
+
 #define T(name) cmocka_unit_test_teardown(name, all_packets_are_back)
 
 int main(void)
@@ -167,6 +435,8 @@ int main(void)
     far_pool = pkt_pool_create("caps_far", POOL, -1);
     if (pool == NULL || far_pool == NULL)
         return fprintf(stderr, "no pool\n"), 1;
+    for (unsigned i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
     const struct CMUnitTest tests[] = {
         T(what_the_sender_wrote_in_a_packet_is_gone_when_a_device_hands_it_on),
         T(what_was_said_of_a_packet_does_not_cross_a_ring),
@@ -174,6 +444,11 @@ int main(void)
         T(a_packet_taken_from_the_pool_says_nothing_of_its_last_use),
         T(a_received_packet_that_is_turned_round_is_sent_without_its_verdicts),
         T(a_ring_has_chains_unless_it_is_told_not_to),
+        T(large_segments_make_the_same_frames_whoever_cuts_and_sums),
+        T(a_large_segment_that_finds_no_room_leaves_those_behind_it_theirs),
+        T(without_packets_parts_of_a_large_segment_are_dropped_and_counted),
+        T(a_large_segment_waits_for_its_neighbour_with_one_packet),
+        T(a_large_segment_that_is_none_is_refused),
     };
     const int failed = cmocka_run_group_tests_name("caps", tests, NULL, NULL);
     eal_stop();

@@ -460,6 +460,16 @@ static void a_tx_offload_crosses(void **state)
     end();
 }
 
+static void large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue(void **state)
+{
+    open_with(2, 1, PORT_TSO | PORT_MULTI_SEG);
+    assert_int_equal(steer_port(steer)->caps, PORT_MULTI_SEG);
+    end();
+    open_with(2, 2, PORT_TSO | PORT_MULTI_SEG);
+    assert_int_equal(steer_port(steer)->caps, PORT_TSO | PORT_MULTI_SEG);
+    end();
+}
+
 static void a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied(void **state)
 {
     const uint64_t verdict = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
@@ -524,6 +534,7 @@ int main(void)
         cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
         cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),
         cmocka_unit_test(a_tx_offload_crosses),
+        cmocka_unit_test(large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue),
         cmocka_unit_test(a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied),
         cmocka_unit_test(what_is_under_way_at_the_end_goes_home),
         cmocka_unit_test(slots_leave_three_quarters_of_the_packets),

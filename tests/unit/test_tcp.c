@@ -1,5 +1,6 @@
 // TCP and its socket layer, alone in virtual time: a peer played by hand, segment by segment.
 #include "check.h"
+#include "sock/sock_internal.h"
 #include "tcp_pair.h"
 
 #define OUT(r, i) ((r)->e.out[i])
@@ -460,6 +461,109 @@ static void three_duplicate_acks_retransmit_and_partial_acks_go_on(void **state)
     r->ack += 6 * 1460;
     raw_send(r, SEG_ACK, 0, 0);
     assert_int_equal(r->e.stats.c.ext_records_now, 0);
+    reset_and_free(r);
+}
+
+// ---- large segments
+
+enum { IMAGE = 200000 };
+
+// An open connection to a peer with this MSS, large segments on, that has IMAGE bytes to send.
+static struct raw *with_an_image(uint16_t mss, uint32_t cwnd_segs, uint32_t out_room)
+{
+    static uint8_t bytes[IMAGE];
+    static const struct c10m_image image = {.bytes = bytes, .len = IMAGE};
+    for (uint32_t i = 0; i < IMAGE; i++)
+        bytes[i] = role_byte(i);
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.large = true;
+    r->e.tcp.cfg.mss = mss;
+    raw_open(r);
+    struct block *b = raw_block(r);
+    struct c10m_conn c = {&r->e.sock, b, (uint32_t)(b - r->e.tcp.blocks), false};
+    assert_int_equal(b->mss, mss);
+    b->cwnd = cwnd_segs * mss;
+    r->e.tcp.services[0].snd_limit = IMAGE;
+    r->e.out_room = out_room;
+    assert_true(c10m_send_ref(&c, &image, 0, IMAGE));
+    raw_turn(r, 1);
+    return r;
+}
+
+// What was sent in this turn follows on `from` bytes, is right, and makes `segments` of mss bytes.
+static void assert_sent(struct raw *r, uint32_t from, uint32_t mss, uint32_t segments)
+{
+    uint32_t at = from;
+    for (uint32_t i = 0; i < r->e.tcp.n_out; i++) {
+        const struct seg_out *o = &OUT(r, i);
+        const uint32_t len = (uint32_t)o->data_len[0] + o->data_len[1];
+        assert_int_equal(o->seq, r->ack - from + at);
+        assert_true(len == mss || (len > SEG_WHOLE_MAX && o->mss == mss && len % mss == 0));
+        assert_int_equal(o->data_len[1], 0);
+        for (uint32_t k = 0; k < len; k++)
+            assert_int_equal(o->data[0][k], role_byte(at + k));
+        at += len;
+    }
+    assert_int_equal(at - from, segments * mss);
+}
+
+static void full_segments_leave_as_large_ones_as_the_window_lets(void **state)
+{
+    struct raw *r = with_an_image(1460, 10, TCP_OUT_MAX);
+    assert_int_equal(r->e.tcp.n_out, 2);
+    assert_sent(r, 0, 1460, 10);
+    assert_int_equal(r->e.stats.c.tx_large, 1);
+    assert_int_equal(r->e.stats.c.tx_tcp, 8);  // the loop counts the two
+    r->ack += 14600;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 2);
+    assert_sent(r, 14600, 1460, 12);  // slow start
+    reset_and_free(r);
+}
+
+static void a_large_segment_counts_as_many_in_a_turn_as_it_is_cut_into(void **state)
+{
+    struct raw *r = with_an_image(1460, 40, 5);
+    assert_sent(r, 0, 1460, 5);
+    raw_turn(r, 0);
+    r->ack += 5 * 1460;  // as assert_sent() counts
+    assert_sent(r, 5 * 1460, 1460, 5);
+    r->ack -= 5 * 1460;
+    reset_and_free(r);
+    r = with_an_image(1460, 40, TCP_OUT_MAX);
+    assert_sent(r, 0, 1460, TCP_OUT_BLOCK_MAX);
+    reset_and_free(r);
+}
+
+static void a_peer_with_a_small_mss_gets_large_segments_of_its_size(void **state)
+{
+    struct raw *r = with_an_image(536, 10, TCP_OUT_MAX);
+    assert_int_equal(r->e.tcp.n_out, 2);
+    assert_sent(r, 0, 536, 10);
+    reset_and_free(r);
+    r = with_an_image(536, 4, TCP_OUT_MAX);  // what one packet might hold is not put together
+    assert_int_equal(r->e.tcp.n_out, 4);
+    assert_sent(r, 0, 536, 4);
+    reset_and_free(r);
+}
+
+static void what_was_lost_is_not_sent_again_as_a_large_segment(void **state)
+{
+    struct raw *r = with_an_image(1460, 10, TCP_OUT_MAX);
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    assert_int_equal(OUT(r, 0).data_len[0], 1460);
+    assert_true(raw_wait(r, 2000) != UINT32_MAX);  // the timeout: all leaves again, one by one
+    for (int i = 0; i < 20; i++) {
+        for (uint32_t k = 0; k < r->e.tcp.n_out; k++)
+            assert_true(OUT(r, k).data_len[0] <= 1460 ||
+                        seq_leq(raw_block(r)->recover, OUT(r, k).seq));
+        r->ack += 1460;
+        raw_send(r, SEG_ACK, 0, 0);
+    }
     reset_and_free(r);
 }
 
@@ -958,6 +1062,10 @@ int main(void)
         T(overlaps_with_other_content_never_mix_up_the_length),
         T(an_mss_of_0_or_1_is_taken_as_a_sane_one),
         T(three_duplicate_acks_retransmit_and_partial_acks_go_on),
+        T(full_segments_leave_as_large_ones_as_the_window_lets),
+        T(a_large_segment_counts_as_many_in_a_turn_as_it_is_cut_into),
+        T(a_peer_with_a_small_mss_gets_large_segments_of_its_size),
+        T(what_was_lost_is_not_sent_again_as_a_large_segment),
         T(duplicates_after_a_timeout_are_no_sign_of_loss_up_to_recover),
         T(forged_duplicate_acks_inflate_cwnd_by_what_was_outstanding),
         T(retransmissions_back_off_and_give_up),

@@ -48,6 +48,7 @@ static void streams_both_ways_survive_loss_reorder_and_duplicates(void **state)
             p->e[k].role = (struct role){.source = 100000, .shut = true};
             p->e[k].tcp.cfg.timestamps = i % 2;
             p->e[k].tcp.cfg.ack_merge = i % 3;
+            p->e[k].tcp.cfg.large = i % 4 < 2;
             p->e[k].tcp.cfg.window_scale = (uint8_t)(i % 15);
             p->e[k].role.pause_ms = i % 5 == 4 ? 20 : 0;
         }
@@ -64,6 +65,18 @@ static void streams_both_ways_survive_loss_reorder_and_duplicates(void **state)
         }
         pair_free(p, true);
     }
+}
+
+static void a_stream_in_large_segments_arrives_whole(void **state)
+{
+    struct pair *p = sourced(1, 1000000);
+    p->e[A].tcp.cfg.large = true;
+    pair_run_for(p, 20000);
+    assert_int_equal(p->e[B].role.received, 1000000);
+    assert_int_equal(p->e[A].stats.c.tx_retransmits_segs, 0);
+    assert_true(p->e[A].stats.c.tx_large > 10);
+    assert_int_equal(p->e[A].stats.c.bytes_sent, 1000000);
+    finish(p, C10M_CLOSED);
 }
 
 static void an_echo_returns_every_byte_under_loss(void **state)
@@ -197,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_stream_arrives_whole_over_a_clean_link),
+        T(a_stream_in_large_segments_arrives_whole),
         T(streams_both_ways_survive_loss_reorder_and_duplicates),
         T(an_echo_returns_every_byte_under_loss),
         T(simultaneous_open_makes_one_connection),

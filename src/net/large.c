@@ -1,0 +1,115 @@
+// Large segments: several full ones that were put together, each with the same headers but for what
+// counts on. A port with PORT_TSO gets them whole, as a chain.
+#include "net/priv.h"
+
+static_assert((int)SEG_WHOLE_MAX >= (int)PORT_MTU_MAX,
+              "what is not large is one packet or refused");
+static_assert(PKT_CHAIN_MAX * PKT_ROOM >= 65535 + ETH_BYTES, "a chain holds any IP packet");
+
+static uint32_t data_bytes(const struct seg_out *s)
+{
+    return (uint32_t)s->data_len[0] + s->data_len[1];
+}
+
+// part: n bytes of s from `at` on; what is set at its end only goes with its end.
+static void part(const struct seg_out *s, uint32_t at, uint32_t n, struct seg_out *out)
+{
+    const uint32_t first = at < s->data_len[0] ? MIN(s->data_len[0] - at, n) : 0;
+    *out = *s;
+    out->seq = s->seq + at;
+    out->data[0] = s->data[0] + at;
+    out->data[1] = s->data[1];
+    out->data_len[0] = (uint16_t)first;
+    out->data_len[1] = (uint16_t)(n - first);
+    if (first == 0) {
+        out->data[0] = s->data[1] + (at - s->data_len[0]);
+        out->data_len[0] = (uint16_t)n;
+        out->data_len[1] = 0;
+    }
+    if (at + n != data_bytes(s))
+        out->flags &= (uint8_t) ~(SEG_PSH | SEG_FIN);
+}
+
+// cut: the first n segments of s, of mss bytes each, as packets.
+static void cut(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t n,
+                uint32_t hop_raw, struct arp_entry *e, struct net_tx *tx)
+{
+    const struct wire_from *from = &net->from[s->key.local_ix - net->local_ix_first];
+    const uint32_t head = wire_tcp_head_bytes(s), all = data_bytes(s);
+    struct pkt *pkts[BURST_MAX];
+    for (uint32_t at = 0, got; n != 0; n -= got) {
+        got = net_alloc_some(net, pkts, MIN(n, (uint32_t)BURST_MAX));
+        if (got == 0) {
+            net->drops[DROP_pkt_pool_empty] += n;
+            return;
+        }
+        for (uint32_t i = 0; i < got; i++, at += s->mss) {
+            struct seg_out one;
+            part(s, at, MIN((uint32_t)s->mss, all - at), &one);
+            const uint32_t len = wire_build_tcp4(pkt_data(pkts[i]), from, e != NULL ? e->word : 0,
+                                                 &one, head, wire_options_of(&one), net->tx_l4);
+            pkt_set_len(pkts[i], len);
+            if (net->tx_l4)
+                pkt_tx_offload(pkts[i], ETH_BYTES, IP4_BYTES, head);
+            net->counters.out_bytes += len;
+            net->counters.segs_out++;
+            if (e != NULL) {
+                tx->pkts[tx->n++] = pkts[i];
+                continue;
+            }
+            net->counters.arp_waited++;
+            arp_wait(net, now, hop_raw, pkts[i], tx);
+        }
+    }
+}
+
+// copy_data: s's data behind the `head` bytes that the first packet has already; returns how many
+// packets hold it.
+static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t head)
+{
+    uint32_t used = head, k = 0;
+    for (unsigned r = 0; r < 2; r++)
+        for (uint32_t at = 0, n; at < s->data_len[r]; at += n, used += n) {
+            if (used == PKT_ROOM) {
+                pkt_set_len(pkts[k++], used);
+                used = 0;
+            }
+            n = MIN(s->data_len[r] - at, PKT_ROOM - used);
+            memcpy(pkt_data(pkts[k]) + used, s->data[r] + at, n);
+        }
+    pkt_set_len(pkts[k++], used);
+    return k;
+}
+
+// whole: s as one chain that the port cuts. False: not enough packets, nothing was done.
+static bool whole(struct net *net, const struct seg_out *s, uint64_t dst_word, struct net_tx *tx)
+{
+    const struct wire_from *from = &net->from[s->key.local_ix - net->local_ix_first];
+    const uint32_t tcp_head = wire_tcp_head_bytes(s), head = TCP4_OFF + tcp_head;
+    const uint32_t k = (head + data_bytes(s) + PKT_ROOM - 1) / PKT_ROOM;
+    struct pkt *pkts[PKT_CHAIN_MAX];
+    if (k > PKT_CHAIN_MAX || !pkt_alloc_bulk(net->pool, pkts, k))
+        return false;
+    wire_build_tso4(pkt_data(pkts[0]), from, dst_word, s, tcp_head);
+    CHECK(copy_data(s, pkts, head) == k);
+    pkt_chain(pkts, k);
+    pkt_tx_tso(pkts[0], ETH_BYTES, IP4_BYTES, tcp_head, s->mss);
+    tx->pkts[tx->n++] = pkts[0];
+    return true;
+}
+
+void output_large(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t hop_raw,
+                  struct arp_entry *e, struct net_tx *tx, uint32_t left)
+{
+    const uint32_t n = (data_bytes(s) + s->mss - 1) / s->mss;
+    if (e != NULL)
+        e->used_ms = now.ms;
+    if (e != NULL && net->tso && tx->n + left < tx->room && whole(net, s, e->word, tx)) {
+        net->counters.segs_out += n;
+        net->counters.out_bytes += data_bytes(s) + n * (TCP4_OFF + wire_tcp_head_bytes(s));
+        return;
+    }
+    const uint32_t fit = MIN(n, tx->room - tx->n - MIN(left, tx->room - tx->n));
+    net->drops[DROP_reply_room] += n - fit;
+    cut(net, now, s, fit, hop_raw, e, tx);
+}
