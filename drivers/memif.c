@@ -1,5 +1,6 @@
 #include "drivers/memif.h"
 
+#include <rte_log.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,8 @@ struct port *memif_open(const struct port_params *params, struct err *err)
     snprintf(args, sizeof(args), "role=%s,id=%u,socket=%s,socket-abstract=no,rsize=%d,bsize=%d",
              params->memif_client ? "client" : "server", params->memif_id, params->device,
              __builtin_ctz(ring), PKT_ROOM);
+    // It warns where other processes cannot share its memory (hugepage = none): nobody wants to.
+    rte_log_set_level_pattern("pmd.net.memif", RTE_LOG_ERR);
     // A queue that the peer does not have as well would carry nothing.
     struct port_params one = *params;
     one.queues = 1;

@@ -92,6 +92,33 @@ conf af_xdp "device = va"
 claim "an interface that is down is refused" refused "interface va is down: ip link set va up"
 inside ip link del va
 
+# The load generator against the kernel's stack: a server that is not ours.
+cat >"$TMP/echo.py" <<'PY'
+import asyncio
+async def echo(r, w):
+    while data := await r.read(65536):
+        w.write(data)
+    w.close()
+async def main():
+    async with await asyncio.start_server(echo, "0.0.0.0", 7, backlog=512) as s:
+        await s.serve_forever()
+asyncio.run(main())
+PY
+client "driver = tap" "device = c10mload" "address = 10.99.0.2/24" "host_address = 10.99.0.1/24"
+setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" &
+PEER=$!
+for ((i = 0; i < 50; i++)); do
+    inside ss -ltn | grep -q ':7 ' && break
+    sleep 0.1
+done
+kernel_load() {
+    inside timeout 60 "$C10M" load hold -c "$TMP/client" --server 10.99.0.1 --connections 200 --payload 1000 --json \
+        --quiet >"$TMP/json" || { cat "$TMP/json"; false; }
+}
+claim "tap: c10m load asks a server on the kernel's stack" kernel_load
+claim "... opens, asks and closes each" loaded "opened == closed == 200 and answered == 600 and wrong == lost == failed == 0"
+peer_stop
+
 pair vc vd
 conf memif "device = $TMP/memif.sock" "role = server"
 claim "memif: the server starts" start_server
