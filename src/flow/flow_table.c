@@ -74,9 +74,11 @@ static inline const struct flow_key *key_at(const struct flow_key *first, size_t
 void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, size_t stride_bytes,
                      unsigned n, uint64_t *hash)
 {
+    const struct flow_table own = *t;  // what the loop writes could be the table, for all C knows
     for (unsigned i = 0; i < n; i++) {
-        hash[i] = flow_hash(t, key_at(first, i * stride_bytes));
-        prefetch0(&t->buckets[first_of(t, hash[i])]);
+        const uint64_t h = flow_hash(&own, key_at(first, i * stride_bytes));
+        hash[i] = h;
+        prefetch0(&own.buckets[first_of(&own, h)]);
     }
 }
 
@@ -93,8 +95,9 @@ void flow_find_burst(const struct flow_table *t, const uint64_t *hash, unsigned 
     const struct flow_bucket *second[BURST_MAX];
     unsigned n_second = 0;
     DCHECK(n <= BURST_MAX);
+    const struct flow_table own = *t;
     for (unsigned i = 0; i < n; i++) {
-        const struct flow_bucket *b = &t->buckets[first_of(t, hash[i])];
+        const struct flow_bucket *b = &own.buckets[first_of(&own, hash[i])];
         uint32_t m = bucket_match(b, hash_tag(hash[i]));
         cand[i] = take_first(b, m);
         at_second[n_second] = (uint8_t)i;

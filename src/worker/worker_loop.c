@@ -75,16 +75,15 @@ static inline void stage_net_input(struct worker *w)
     mark(w, STAGE_net_input);
 }
 
-// fetch: what tcp_input touches of the block that `found` names, for segment s.
-static inline void fetch(const struct worker *w, uint32_t found, const struct seg_in *s)
+// fetch: what a segment touches of the block that `found` names, but the application's line.
+static inline void fetch(const struct worker *w, uint32_t found)
 {
     const uint32_t ix = flow_index_ix(found);
     if (unlikely(flow_index_kind(found) != FLOW_BLOCK))  // FLOW_NONE is none either
         return;
     prefetch0_w(&w->tcp.blocks[ix]);
     prefetch0_w(&w->tcp.blocks[ix].snd_end);
-    if (s->data_len == 0)
-        prefetch0_w(&w->tcp.near[ix / 64]);
+    prefetch0_w(&w->tcp.near[ix / 64]);
 }
 
 // The owner of each segment, as far as the table tells; the block is compared in tcp_input. Hashes,
@@ -97,7 +96,7 @@ static NOINLINE void stage_flow_find(struct worker *w)
     flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
     flow_find_burst(ft, w->hashes, n, w->found);
     for (uint32_t i = 0; i < n; i++)
-        fetch(w, w->found[i], &w->rx.segs[i]);
+        fetch(w, w->found[i]);
     mark(w, STAGE_flow_find);
 }
 
@@ -140,7 +139,6 @@ static NOINLINE void stage_tcp_input(struct worker *w)
         if (v->events != 0) {
             w->events[events++] = (uint8_t)i;
             prefetch0_w(w->tcp.blocks[v->block].app);
-            prefetch0_w(&w->tcp.near[v->block / 64]);
         }
     }
     w->n_events = events;
