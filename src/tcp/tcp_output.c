@@ -261,7 +261,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
         return 0;
     const bool last = b->snd_nxt + len == b->snd_end;
     struct seg_out *o = &t->out[t->n_out++];
-    put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK);
+    b->flags = put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK);
     o->mss = b->mss;
     o->data[0] = found.data[0];
     o->data[1] = found.data[1];
