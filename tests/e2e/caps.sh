@@ -64,4 +64,17 @@ for row in "$both, tso;auto;port" "$both, tso;off;port" "$both;auto;software" "$
     claim "$name: every received packet is accounted for" balance_is_zero
     claim "$name: the server stops" stop_server
 done
+# Two workers, one queue: the one without has the border cut what the device would.
+two_workers() {
+    write_conf
+    sed -i "s/^device = c10mt0/&\noffloads = $both, tso\nqueues = 1/; s/^hugetlbfs/hugepage = none\n&/
+        s/^\[memory\]/[cpu]\nworkers_per_core = 2\n[tcp]\nlarge_segments = on\n&/" "$TMP/conf"
+    start_server
+}
+eight() { for _ in 1 2 3 4 5 6 7 8; do download || return 1; done; }
+claim "two workers on a queue: the server starts" two_workers
+claim "two workers on a queue: 4 MB arrive exactly, eight times" eight
+each_sent() { awk '$1 == "tx_large" { print FILENAME, $2; if ($2 > 0) n++ } END { exit n != 2 }' "$TREE"/cores/*/counters; }
+claim "two workers on a queue: each put segments together" each_sent
+claim "two workers on a queue: the server stops" stop_server
 finish

@@ -219,6 +219,52 @@ static void a_verdict_is_given_where_it_was_asked_for_and_nowhere_else(void **st
     }
 }
 
+// Frames of the kernel through a fault port around a TAP that gives verdicts.
+static void assert_verdicts(uint32_t corrupt_ppm, enum pkt_cksum expected)
+{
+    struct err e = {""};
+    struct port_params inner = params();
+    inner.has_offloads = true;
+    inner.offloads = PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM;
+    const struct port_params p = {.name = "fault",
+                                  .driver = "fault",
+                                  .queues = 1,
+                                  .node = -1,
+                                  .pools = {pool},
+                                  .wraps = &inner,
+                                  .seed = 1,
+                                  .corrupt_ppm = corrupt_ppm};
+    struct port *port = port_open(&p, &e);
+    if (port == NULL)
+        fail_msg("%s", e.text);
+    const int fd = udp_socket();
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(send(fd, "x", 1, 0), 1);
+    unsigned seen = 0;
+    for (uint64_t end = now_ms() + WAIT_MS; seen < 10 && now_ms() < end;) {
+        struct pkt *in;
+        if (port->ops->rx_burst(port, 0, &in, 1) == 0)
+            continue;
+        if (load_be16(pkt_data(in) + 12) == 0x0806)
+            answer_arp(port, pkt_data(in));
+        if (load_be16(pkt_data(in) + 12) == 0x0800) {
+            assert_int_equal(pkt_rx_ip_cksum(in), expected);
+            assert_int_equal(pkt_rx_l4_cksum(in), expected);
+            seen++;
+        }
+        pkt_free(in);
+    }
+    assert_true(seen >= 3);  // those that waited for ARP: as many as the kernel keeps
+    close(fd);
+    close_tap(port);
+}
+
+static void a_frame_that_is_corrupted_on_the_way_loses_its_verdict(void **state)
+{
+    assert_verdicts(0, PKT_CKSUM_GOOD);
+    assert_verdicts(1000000, PKT_CKSUM_UNKNOWN);
+}
+
 // Turns a received TCP frame into ours back, with these flags and numbers.
 static void tcp_reply(struct port *tap, const uint8_t *f, uint8_t flags, uint32_t seq, uint32_t ack)
 {
@@ -500,6 +546,7 @@ int main(void)
         cmocka_unit_test(the_kernel_answers_what_we_send),
         cmocka_unit_test(a_chain_leaves_as_one_frame),
         cmocka_unit_test(a_chain_leaves_as_one_frame_from_a_port_that_sends_none),
+        cmocka_unit_test(a_frame_that_is_corrupted_on_the_way_loses_its_verdict),
         cmocka_unit_test(a_verdict_is_given_where_it_was_asked_for_and_nowhere_else),
         cmocka_unit_test(with_two_queues_each_frame_arrives_on_one_of_them),
         cmocka_unit_test(it_opens_again_after_it_was_closed),
