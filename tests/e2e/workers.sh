@@ -164,6 +164,35 @@ inside ip link del va
 conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
 server "tap, 4 workers, 4 queues"
 
+# Connections that the server opens: their answers come to the worker that opened them. By one queue:
+# with several the kernel moves a flow, and what was overtaken comes when the connection is gone.
+conf 4 1 tap "device = c10mt0" "host_address = 10.99.0.1/24"
+sed -i "/^\[service web\]/,/^root/d; /^\[service discard\]/,\$d; /^udp/d" "$TMP/conf"
+cat >"$TMP/opened.py" <<'PY'
+# 40 connections with 10 bytes each, for each of which one comes back.
+import socket
+back = socket.create_server(("10.99.0.1", 5999), backlog=500)
+back.settimeout(10)
+for i in range(40):
+    socket.create_connection(("10.99.0.2", 7), 5).sendall(b"0123456789")
+for i in range(400):
+    s, _ = back.accept()
+    s.settimeout(10)
+    assert s.recv(10) == b"hello"
+    s.sendall(b"x")
+    assert s.recv(10) == b""
+    s.close()
+PY
+WHOLE=$C10M
+C10M=$(dirname "$C10M")/../tests/opener
+claim "4 workers that open connections: the server starts" start_server
+C10M=$WHOLE
+claim "... 400 are opened, answered and closed" inside python3 "$TMP/opened.py"
+claim "... by all workers" eval '[ "$(sum conns_opened_active)" = 400 ] && ! grep -hx "conns_opened_active 0" "$TREE"/cores/*/counters'
+claim "... and stay with them" [ "$(sum tcp_no_owner drops) $(sum rst_sent)" = "0 0" -a "$(sum handed_in)" -gt 0 ]
+claim "... no packet leaks" balanced
+claim "the server stops" stop_server
+
 # Limits with several workers: each has its part, and together they are never more.
 cat >"$TMP/many.py" <<'PY'
 # COUNT handshakes from the address at once; then all are reset.
