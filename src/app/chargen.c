@@ -1,7 +1,10 @@
 // chargen.c: RFC 864 over TCP: lines of 72 characters, each shifted by one, as fast as the peer
 // takes them, until it closes. What it sends is thrown away. The pattern repeats after 95 lines;
 // the image holds whole repetitions, so that each reference continues the last.
+// Over UDP: of the 0 to 512 characters that the RFC leaves to chance as many as were asked with, so
+// that nobody makes more of it in another's name than he sends himself.
 #include <stdio.h>
+#include <string.h>
 
 #include "app/apps.h"
 
@@ -12,6 +15,7 @@ enum {
     LINE_BYTES = LINE_CHARS + 2,
     REPEATS = 4,
     IMAGE_BYTES = CHARS * LINE_BYTES * REPEATS,
+    DATAGRAM_BYTES_MAX = 512,
 };
 
 struct chargen_conn {
@@ -59,6 +63,16 @@ static void chargen_end(struct c10m_conn *c)
     c10m_shutdown(c);
 }
 
+static int chargen_datagram(struct c10m_service *s, const struct c10m_datagram *d)
+{
+    uint64_t len;
+    const uint8_t *pattern = c10m_image_bytes(c10m_service_data(s), &len);
+    size_t n = d->len < d->room ? d->len : d->room;
+    n = n < DATAGRAM_BYTES_MAX ? n : DATAGRAM_BYTES_MAX;
+    memcpy(d->answer, pattern, n);
+    return (int)n;
+}
+
 const struct c10m_app app_chargen = {
     .name = "chargen",
     .init = chargen_init,
@@ -66,4 +80,5 @@ const struct c10m_app app_chargen = {
     .data = chargen_data,
     .end = chargen_end,
     .writable = chargen_send,
+    .datagram = chargen_datagram,
 };

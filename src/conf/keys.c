@@ -205,7 +205,7 @@ const struct key conf_keys[] = {
     TEXT(service, app, KEY_NAME, CONF_NAME_BYTES,
          VALUE(NULL, "Application: echo, discard, chargen, daytime, http")),
     LIST(service, port, KEY_PORTS, VALUE(NULL, "Where it listens")),
-    BOOL(service, udp, VALUE("off", "UDP on the same ports: echo, discard, daytime")),
+    BOOL(service, udp, VALUE("off", "UDP on the same ports: echo, discard, chargen, daytime")),
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
          VALUE("", "Local address on which it listens; none: all")),
     COUNT(service, limit_connections, 1, 100000000, ZERO("none"),

@@ -65,6 +65,7 @@ udp = on
 [service chargen]
 app = chargen
 port = 19
+udp = on
 [service daytime]
 app = daytime
 port = 13

@@ -84,7 +84,11 @@ def udp_services():
         raise AssertionError("discard answered")
     except TimeoutError:
         pass
-    for port in (19, 80, 65535):  # chargen and http have no UDP
+    line = bytes(range(32, 104)) + b"\r\n"
+    for n, want in ((0, b""), (1, b" "), (74, line), (1472, None)):  # no more than was sent
+        got = udp(19, b"x" * n)
+        assert got == want if want is not None else len(got) == 512 and got.startswith(line), (n, got)
+    for port in (80, 65535):  # http has no UDP
         assert refused(port), port
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The small services of inetd over a TAP: echo, discard, chargen, daytime; the first two and the last over UDP.
+# The small services of inetd over a TAP: echo, discard, chargen, daytime; over UDP as well.
 . "$(dirname "$0")/lib.sh"
 write_conf
 start_server

@@ -200,6 +200,54 @@ static void daytime_follows_the_protocol_clock(void **state)
     done(b, s);
 }
 
+// The answer to len bytes with so much room, into text; returns its length.
+static int answer_to(const struct c10m_app *app, size_t len, size_t room, char text[2001])
+{
+    char err[128];
+    struct c10m_service *s = fake_service_new(app, NULL, err, sizeof(err));
+    uint8_t *data = malloc(len), *answer = malloc(room);  // a sanitizer sees one byte too many
+    assert_true(s != NULL && answer != NULL && (data != NULL || len == 0));
+    memset(data, 'q', len);
+    const struct c10m_datagram d = {.data = data, .len = len, .answer = answer, .room = room};
+    const int n = app->datagram(s, &d);
+    assert_true(n <= (int)room && n <= 2000);
+    if (n > 0)
+        memcpy(text, answer, (size_t)n);
+    text[n > 0 ? n : 0] = '\0';
+    free(data);
+    free(answer);
+    fake_service_free(s);
+    return n;
+}
+
+static void a_datagram_has_the_answer_of_its_service(void **state)
+{
+    char text[2001];
+    assert_int_equal(answer_to(&app_echo, 3, 1472, text), 3);
+    assert_string_equal(text, "qqq");
+    assert_int_equal(answer_to(&app_echo, 0, 1472, text), 0);
+    assert_int_equal(answer_to(&app_echo, 1473, 1472, text), -1);
+    assert_int_equal(answer_to(&app_discard, 3, 1472, text), -1);
+    assert_int_equal(answer_to(&app_daytime, 0, 1472, text), 26);
+    assert_string_equal(text + 24, "\r\n");
+    assert_int_equal(answer_to(&app_daytime, 0, 25, text), -1);
+    assert_null(app_http.datagram);
+}
+
+// RFC 864: 0 to 512 characters. Whoever asks in another's name sends as much himself.
+static void chargen_answers_a_datagram_with_no_more_than_it_had(void **state)
+{
+    char text[2001];
+    static const size_t asked[] = {0, 1, 74, 511, 512, 513, 1472};
+    for (unsigned i = 0; i < 7; i++) {
+        const int n = answer_to(&app_chargen, asked[i], 1472, text);
+        assert_int_equal(n, asked[i] < 512 ? asked[i] : 512);
+        assert_int_equal(strncmp(text, " !\"#$%&'()*+,-./0123456789", n < 26 ? (size_t)n : 26), 0);
+    }
+    assert_int_equal(memcmp(text + 72, "\r\n!\"#", 5), 0);
+    assert_int_equal(answer_to(&app_chargen, 600, 300, text), 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +260,8 @@ int main(void)
         cmocka_unit_test(chargen_without_room_for_its_image_is_refused),
         cmocka_unit_test(daytime_sends_one_line_of_the_present_time_and_closes),
         cmocka_unit_test(daytime_follows_the_protocol_clock),
+        cmocka_unit_test(a_datagram_has_the_answer_of_its_service),
+        cmocka_unit_test(chargen_answers_a_datagram_with_no_more_than_it_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
