@@ -352,6 +352,9 @@ static void an_icmp_error_goes_to_the_connection_that_it_quotes(void **state)
         const uint32_t len = (uint32_t)(end_of - f);
         assert_int_equal(steer_home(&hash, 128, 4, f, len), home(t));
         assert_int_equal(steer_home(&hash, 128, 4, f, len - 1), STEER_HERE);
+        icmp[8] ^= 0x20;  // of another version
+        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+        icmp[8] ^= 0x20;
         icmp[0] = 8;
         assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
     }
@@ -488,6 +491,28 @@ static void a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied(void
     end();
 }
 
+static void a_chain_to_be_sent_crosses_whole_in_one_buffer(void **state)
+{
+    struct pkt *pkts[BURST_MAX], *head = pkt_of(pools[1], 0, FRAME);
+    open_with(2, 1, 0);
+    memset(pkt_data(head), 0x99, FRAME);
+    for (unsigned k = 0; k < 2; k++) {
+        struct pkt *more = pkt_of(pools[1], 0, 100 + k);
+        memset(pkt_data(more), (int)(0xa0 + k), 100 + k);
+        assert_int_equal(rte_pktmbuf_chain(&head->m, &more->m), 0);
+    }
+    struct port *p = steer_port(steer);
+    assert_int_equal(p->ops->tx_burst(p, 1, &head, 1), 1);
+    assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(dev.n_out[0], 1);
+    const struct pkt *sent = dev.out[0][0];
+    assert_false(pkt_is_chain(sent));
+    assert_int_equal(pkt_len(sent), FRAME + 201);
+    for (unsigned at = 0; at < FRAME + 201; at++)
+        assert_int_equal(pkt_data(sent)[at], at < FRAME ? 0x99 : at < FRAME + 100 ? 0xa0 : 0xa1);
+    end();
+}
+
 static void what_is_under_way_at_the_end_goes_home(void **state)
 {
     struct pkt *pkts[BURST_MAX];
@@ -536,6 +561,7 @@ int main(void)
         cmocka_unit_test(a_tx_offload_crosses),
         cmocka_unit_test(large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue),
         cmocka_unit_test(a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied),
+        cmocka_unit_test(a_chain_to_be_sent_crosses_whole_in_one_buffer),
         cmocka_unit_test(what_is_under_way_at_the_end_goes_home),
         cmocka_unit_test(slots_leave_three_quarters_of_the_packets),
     };
