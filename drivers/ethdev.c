@@ -227,15 +227,25 @@ static bool one_segment(struct pkt *p)
            rte_pktmbuf_linearize(&p->m) == 0;
 }
 
+// What the device cuts is shown to its driver before: some want it their own way, or not at all.
+static inline bool can_go(const struct ethdev *e, uint16_t q, struct pkt *p)
+{
+    if ((e->port.caps & PORT_MULTI_SEG) == 0)
+        return one_segment(p);
+    struct rte_mbuf *m = &p->m;
+    return likely((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) ||
+           rte_eth_tx_prepare(e->id, q, &m, 1) == 1;
+}
+
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct ethdev *e = p->priv;
-    if (p->caps & PORT_MULTI_SEG)
+    if ((p->caps & (PORT_MULTI_SEG | PORT_TSO)) == PORT_MULTI_SEG)
         return rte_eth_tx_burst(e->id, q, (struct rte_mbuf **)pkts, n);
     uint16_t taken = 0;
     while (taken < n) {
         uint16_t whole = taken;
-        while (whole < n && one_segment(pkts[whole]))
+        while (whole < n && can_go(e, q, pkts[whole]))
             whole++;
         uint16_t want = (uint16_t)(whole - taken);
         uint16_t sent =
@@ -244,7 +254,7 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
         if (sent < want || taken == n)
             break;
         pkt_free(pkts[taken++]);
-        __atomic_store_n(&e->tx_too_long[q], e->tx_too_long[q] + 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&e->tx_refused[q], e->tx_refused[q] + 1, __ATOMIC_RELAXED);
     }
     return taken;
 }
@@ -265,5 +275,5 @@ void ethdev_stats(struct port *p, struct port_stats *out)
                                .tx_errors = s.oerrors};
     for (unsigned q = 0; q < p->queues; q++)
         out->tx_errors +=
-            __atomic_load_n(&((struct ethdev *)p->priv)->tx_too_long[q], __ATOMIC_RELAXED);
+            __atomic_load_n(&((struct ethdev *)p->priv)->tx_refused[q], __ATOMIC_RELAXED);
 }

@@ -18,8 +18,8 @@ struct ethdev {
     // of m.ol_flags are kept on receipt.
     bool clear_flags;
     uint64_t keep_flags;
-    uint64_t spread;                        // RTE_ETH_RSS_*: what its queues are chosen by
-    uint64_t tx_too_long[PORT_QUEUES_MAX];  // chains that fit in no packet; written by the worker
+    uint64_t spread;                       // RTE_ETH_RSS_*: what its queues are chosen by
+    uint64_t tx_refused[PORT_QUEUES_MAX];  // by us or the driver; written by the worker
 };
 
 // ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.

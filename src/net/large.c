@@ -2,6 +2,10 @@
 // counts on. A port with PORT_TSO gets them whole, as a chain.
 #include "net/priv.h"
 
+// Smaller parts than this are cut here: the peer chooses them, and Intel's i40e and iavf take them
+// for an attack and stop the queue.
+enum { TSO_MSS_MIN = 256 };
+
 static_assert((int)SEG_WHOLE_MAX >= (int)PORT_MTU_MAX,
               "what is not large is one packet or refused");
 static_assert(PKT_CHAIN_MAX * PKT_ROOM >= 65535 + ETH_BYTES, "a chain holds any IP packet");
@@ -104,7 +108,8 @@ void output_large(struct net *net, struct clock_now now, const struct seg_out *s
     const uint32_t n = (data_bytes(s) + s->mss - 1) / s->mss;
     if (e != NULL)
         e->used_ms = now.ms;
-    if (e != NULL && net->tso && tx->n + left < tx->room && whole(net, s, e->word, tx)) {
+    const bool by_port = net->tso && s->mss >= TSO_MSS_MIN && e != NULL;
+    if (by_port && tx->n + left < tx->room && whole(net, s, e->word, tx)) {
         net->counters.segs_out += n;
         net->counters.out_bytes += data_bytes(s) + n * (TCP4_OFF + wire_tcp_head_bytes(s));
         return;

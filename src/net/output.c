@@ -43,6 +43,20 @@ static bool can_be_cut(const struct net *net, const struct seg_out *s, uint32_t 
            IP4_BYTES + head + s->mss <= net->ip_bytes_max;
 }
 
+// parts_of: segments that s is or is cut into.
+static uint32_t parts_of(const struct seg_out *s)
+{
+    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
+    return data > SEG_WHOLE_MAX && s->mss != 0 ? (data + s->mss - 1) / s->mss : 1;
+}
+
+static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struct seg_out *segs,
+                              uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        net->drops[why] += parts_of(&segs[i]);
+}
+
 // output_slow: SYNs, large segments, those that are refused, and those whose next hop the hint does
 // not know. left: segments that follow, each with its place in tx. True: p was used.
 static NOINLINE bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
@@ -57,7 +71,7 @@ static NOINLINE bool output_slow(struct net *net, struct clock_now now, const st
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
     if (refused != DROP_NONE) {
-        net->drops[refused]++;
+        net->drops[refused] += large ? parts_of(s) : 1;
         return false;
     }
     struct arp_entry *e = arp_usable(net, hop_raw);
@@ -192,7 +206,8 @@ static void output_burst(struct net *net, struct clock_now now, const struct seg
     struct pkt *pkts[BURST_MAX];
     const uint32_t got = net_alloc_some(net, pkts, n),
                    used = output_each(net, now, segs, got, pkts, tx);
-    net->drops[DROP_pkt_pool_empty] += n - got;
+    if (unlikely(got < n))
+        drop_all(net, DROP_pkt_pool_empty, segs + got, n - got);
     pkt_free_bulk(pkts + used, got - used);
     net->counters.segs_out += used;
 }
@@ -204,7 +219,7 @@ uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out 
     for (uint32_t fit; n != 0; segs += fit, n -= fit) {
         fit = MIN(MIN(n, (uint32_t)BURST_MAX), tx->room - tx->n);
         if (unlikely(fit == 0)) {
-            net->drops[DROP_reply_room] += n;
+            drop_all(net, DROP_reply_room, segs, n);
             break;
         }
         output_burst(net, now, segs, fit, tx);
