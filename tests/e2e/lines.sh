@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # No cache line is written by two threads but those of the ring port: every write of the program is
 # seen, under load and while it serves over TAP with three workers, a log and readers of the tree.
+# Neither is a locked instruction reached by these three (scripts/check-locks --run has the load).
 . "$(dirname "$0")/lib.sh"
 BUILD=$(dirname "$(dirname "$C10M")")
 LINES=$TMP/lines
@@ -25,4 +26,10 @@ claim "... with every worker" eval '! grep -hx "conns_opened_passive 0" "$TREE"/
 claim "... stops" stop_server
 claim "none of it wrote a line from two threads" "$HERE/../../scripts/check-lines" "$C10M" "$LINES_OUT"
 sed 's/^/   /' "$TMP/out"
+
+claim "each locked instruction of the data path becomes a trap" "$HERE/../../scripts/check-locks" "$BUILD/src/c10m" --traps "$LINES/trapped"
+C10M=$LINES/trapped
+claim "the program with the traps serves" start_server
+claim "... all its services" all_services
+claim "... and stops" stop_server
 finish
