@@ -491,6 +491,50 @@ static void a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied(void
     end();
 }
 
+// Three that have no queue send more than the one that has takes.
+static void each_that_sends_through_another_has_its_turn(void **state)
+{
+    enum { TURNS = 90, TAKES = 32 };
+    struct pkt *pkts[BURST_MAX];
+    unsigned sent[WORKERS] = {0};
+    open_with(4, 1, 0);
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        for (unsigned w = 1; w < 4; w++)
+            transmit(w, 0, TAKES);
+        dev.takes = TAKES;
+        assert_int_equal(receive(0, pkts), 0);
+    }
+    for (unsigned i = 0; i < dev.n_out[0]; i++)
+        sent[pkt_data(dev.out[0][i])[0]]++;
+    assert_int_equal(dev.n_out[0], TURNS * TAKES);
+    for (unsigned w = 1; w < 4; w++)
+        assert_in_range(sent[w], TURNS * TAKES / 3 - TAKES, TURNS * TAKES / 3 + TAKES);
+    end();
+}
+
+// Three hand packets over to a fourth, which takes those of two in a turn.
+static void each_that_hands_packets_over_has_its_turn(void **state)
+{
+    enum { TURNS = 60 };
+    unsigned taken[WORKERS] = {0};
+    open_with(4, 3, 0);
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        struct pkt *pkts[BURST_MAX];
+        for (unsigned q = 0; q < 3; q++) {
+            for (unsigned i = 0; i < BURST_MAX / 2; i++)
+                arrive(q, flow_of(3), q);
+            pkt_free_bulk(pkts, receive(q, pkts));
+        }
+        const uint32_t n = receive(3, pkts);
+        for (uint32_t i = 0; i < n; i++)
+            taken[number_of(pkts[i])]++;
+        pkt_free_bulk(pkts, n);
+    }
+    for (unsigned q = 0; q < 3; q++)
+        assert_true(taken[q] > TURNS * BURST_MAX / 4);
+    end();
+}
+
 static void a_chain_to_be_sent_crosses_whole_in_one_buffer(void **state)
 {
     struct pkt *pkts[BURST_MAX], *head = pkt_of(pools[1], 0, FRAME);
@@ -561,6 +605,8 @@ int main(void)
         cmocka_unit_test(a_tx_offload_crosses),
         cmocka_unit_test(large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue),
         cmocka_unit_test(a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied),
+        cmocka_unit_test(each_that_sends_through_another_has_its_turn),
+        cmocka_unit_test(each_that_hands_packets_over_has_its_turn),
         cmocka_unit_test(a_chain_to_be_sent_crosses_whole_in_one_buffer),
         cmocka_unit_test(what_is_under_way_at_the_end_goes_home),
         cmocka_unit_test(slots_leave_three_quarters_of_the_packets),
