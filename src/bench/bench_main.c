@@ -1,37 +1,9 @@
 #include "bench/bench_main.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "bench/measure.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
-
-bool bench_interrupted(void)
-{
-    return interrupted != 0;
-}
-
-// The first signal ends the measurement and gives back what was reserved, the second one at once.
-// What the caller ignores (a shell's background job) stays ignored.
-static void catch_signals(void)
-{
-    static const int caught[] = {SIGINT, SIGTERM};
-    const struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
-    for (unsigned i = 0; i < ARRAY_LEN(caught); i++) {
-        struct sigaction before;
-        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(caught[i], &act, NULL);
-    }
-}
+#include "base/interrupt.h"
 
 static const struct {
     const char *name, *help;
@@ -60,7 +32,7 @@ int bench_main(int argc, char **argv)
         return usage(stdout, 0);
     for (int i = 0; i < BENCHES; i++)
         if (strcmp(argv[1], benches[i].name) == 0) {
-            catch_signals();
+            interrupt_catch();
             return benches[i].run(argc - 1, argv + 1);
         }
     fprintf(stderr, "c10m bench: no benchmark \"%s\"\n", argv[1]);

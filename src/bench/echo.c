@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "bench/bench_main.h"
 #include "bench/measure.h"
 #include "drivers/eal.h"
@@ -157,7 +158,7 @@ static int side_open(const struct bench_options *o, struct side *side, struct po
                              .seed = o->seed,
                              .check_tcp_sum = true};
     for (uint32_t i = 0; i < connections; i++) {
-        if (bench_interrupted())
+        if (interrupted())
             return err_set(err, "interrupted");
         if (!install(&w->tcp, feed_conn_at(&fp, i)))
             return err_set(err, "connection %u found no place", i);

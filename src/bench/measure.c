@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "bench/bare.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
@@ -214,7 +215,7 @@ static int feed_for(struct feed *f, double seconds, struct bench_row *row, struc
         row->cycles += did.cycles;
         row->turns += did.turns;
         costs[n++] = (float)did.cycles / (float)did.packets;
-    } while (rc == 0 && tsc_read() < end && n < BATCHES_MAX && !bench_interrupted());
+    } while (rc == 0 && tsc_read() < end && n < BATCHES_MAX && !interrupted());
     qsort(costs, n, sizeof(costs[0]), compare);
     row->median = costs[n / 2];
     free(costs);
@@ -224,7 +225,7 @@ static int feed_for(struct feed *f, double seconds, struct bench_row *row, struc
 static int add_all(struct bare *b, const struct feed_params *fp, struct err *err)
 {
     for (uint32_t i = 0; i < fp->connections; i++) {
-        if (bench_interrupted())
+        if (interrupted())
             return err_set(err, "interrupted");
         struct feed_conn c = feed_conn_at(fp, i);
         if (!bare_add(b, i, c.remote_v4, c.remote_port))
@@ -242,7 +243,7 @@ int bench_slice(struct lockstep_server *server, struct feed *f, double seconds,
     int rc = feed_for(f, seconds, row, err);
     if (rc == 0)
         rc = feed_settle(f, err);
-    if (rc == 0 && bench_interrupted())
+    if (rc == 0 && interrupted())
         rc = err_set(err, "interrupted");
     lockstep_stop(server);
     eal_worker_join(0);

@@ -29,9 +29,6 @@ struct bench_options {
 int bench_options_parse(int argc, char **argv, const char *name, const char *help,
                         struct bench_options *o);
 
-// bench_interrupted: SIGINT or SIGTERM came: whoever works for long ends with an error.
-bool bench_interrupted(void);
-
 // bench_row: one measurement: packets received, cycles of busy turns.
 struct bench_row {
     uint32_t connections;

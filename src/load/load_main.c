@@ -1,11 +1,11 @@
 #include "load/load_main.h"
 
 #include <rte_cycles.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "load/load_liar.h"
@@ -15,27 +15,6 @@
 enum { HOP_SECONDS = 10 };  // that its next hop has to answer
 
 #define LINGER_S 0.4  // twice the shortest retransmission timeout
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
-
-// Ctrl-C and SIGTERM end the load with the report of what was done and everything given back; the
-// second one ends it at once. What the caller ignores (a shell's background job) stays ignored.
-static void catch_signals(void)
-{
-    static const int caught[] = {SIGINT, SIGTERM};
-    const struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
-    for (unsigned i = 0; i < ARRAY_LEN(caught); i++) {
-        struct sigaction before;
-        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(caught[i], &act, NULL);
-    }
-}
 
 void load_run_params(const struct load_options *o, struct load_params *p)
 {
@@ -87,7 +66,7 @@ static void linger(struct load_run *r, double now_s)
 {
     const double hz = (double)rte_get_tsc_hz();
     const uint64_t start = tsc_read();
-    for (double s = 0; s < LINGER_S && !interrupted; s = (double)(tsc_read() - start) / hz)
+    for (double s = 0; s < LINGER_S && !interrupted(); s = (double)(tsc_read() - start) / hz)
         load_turn(r->load, (uint64_t)((now_s + s) * 1e6));
 }
 
@@ -99,7 +78,7 @@ static int drive(struct load_run *r, struct err *err)
     enum load_phase phase = LOAD_OPEN;
     uint64_t second = 0;
     double began = 0, now = 0;
-    while (phase != LOAD_END && !interrupted) {
+    while (phase != LOAD_END && !interrupted()) {
         now = (double)(tsc_read() - start) / hz;
         const enum load_phase next = load_turn(r->load, (uint64_t)(now * 1e6));
         if (unlikely(!load_ready(r->load))) {
@@ -149,8 +128,8 @@ static void collect(struct load_run *r)
     out->options = &r->o;
     out->load = r->load;
     out->here = r->server != NULL;
-    out->interrupted = interrupted;
-    out->ok = !interrupted && load_all_right(r->load);
+    out->interrupted = interrupted();
+    out->ok = !interrupted() && load_all_right(r->load);
     out->tsc_hz = (double)rte_get_tsc_hz();
     if (r->server != NULL)
         collect_server(r);
@@ -213,7 +192,8 @@ int load_main(int argc, char **argv, const struct c10m_app *echo)
     if (r.o.config != NULL && load_port_read(&r.o, stderr) != 0)
         return 2;
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());
-    catch_signals();
+    // With the report of what was done and everything given back.
+    interrupt_catch();
     const bool up = (r.o.config != NULL ? load_port_set_up(&r, prefix, &err)
                                         : load_ring_set_up(&r, echo, prefix, &err)) == 0;
     if (up && drive(&r, &err) == 0) {

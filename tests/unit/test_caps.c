@@ -36,7 +36,7 @@ static int all_packets_are_back(void **state)
 // ---- borders
 
 // net_ring hands the sender's own packet to the receiver, with all that is written in it.
-static void what_the_sender_wrote_in_a_packet_is_gone_when_a_device_hands_it_on(void **state)
+static struct port *net_ring(void)
 {
     const struct port_params p = {.name = "n",
                                   .driver = "pci",
@@ -44,7 +44,12 @@ static void what_the_sender_wrote_in_a_packet_is_gone_when_a_device_hands_it_on(
                                   .queues = 1,
                                   .node = -1,
                                   .pools = {pool}};
-    struct port *port = opened(&p);
+    return opened(&p);
+}
+
+static void what_the_sender_wrote_in_a_packet_is_gone_when_a_device_hands_it_on(void **state)
+{
+    struct port *port = net_ring();
     assert_int_equal(port->caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM), 0);
     struct pkt *sent = pkt_of(pool, 7, 60), *got;
     sent->m.ol_flags = verdicts | RTE_MBUF_F_RX_RSS_HASH | RTE_MBUF_F_TX_IPV4 |
@@ -73,13 +78,7 @@ static void a_driver_prepares_large_segments_and_what_it_refuses_is_counted(void
     enum { N = 6 };
     static const uint16_t mss[N] = {0, 1460, 666, 0, 666, 0};  // 0: a plain packet
     static const int arrives[] = {0, 1, 3, 5};
-    const struct port_params p = {.name = "n",
-                                  .driver = "pci",
-                                  .device = "net_ring0",
-                                  .queues = 1,
-                                  .node = -1,
-                                  .pools = {pool}};
-    struct port *port = opened(&p);
+    struct port *port = net_ring();
     struct pkt *sent[N], *got[N];
     struct port_stats stats;
     rte_eth_fp_ops[((struct ethdev *)port->priv)->id].tx_pkt_prepare = prepare;
