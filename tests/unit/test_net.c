@@ -533,7 +533,20 @@ static void ping_is_answered_in_the_same_packet(void **state)
     assert_int_equal(pkt_len(last), len);
     assert_memory_equal(pkt_data(last), want, len);
     assert_int_equal(last->m.ol_flags, 0);
+    assert_int_equal(net_counters(net)->icmp_in, 1);
+    assert_int_equal(net_counters(net)->icmp_echo_in, 1);
     free(want);
+}
+
+static void padding_behind_a_ping_is_not_sent_back(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_PING, &len), padded[2000] = {0};
+    memcpy(padded, f, len);
+    give_frame(padded, len + 18, 0);
+    assert_int_equal(tx.n, 1);
+    assert_int_equal(pkt_len(tx.pkts[0]), len);
+    free(f);
 }
 
 static void ping_above_the_rate_is_dropped_and_the_rate_recovers(void **state)
@@ -590,6 +603,17 @@ static void icmp_that_nobody_handles_is_dropped(void **state)
     give_frame(f, len, 0);
     expect_drops(DROP_icmp_type, 1);
     free(f);
+    static const uint8_t others[] = {4, 5, 12};  // source quench, redirect, parameter problem
+    for (unsigned i = 0; i < 3; i++) {
+        f = frame_bytes(FRAME_FRAG_NEEDED, &len);
+        f[34] = others[i];
+        store_be16(f + 36, 0);
+        store_raw16(f + 36, (uint16_t)~cksum_fold(cksum_add(0, f + 34, len - 34)));
+        give_frame(f, len, 0);
+        expect_drops(DROP_icmp_type, 1);
+        assert_int_equal(rx.n_icmp, 0);
+        free(f);
+    }
     f = frame_bytes(FRAME_PING, &len);
     f[34] = 13;  // timestamp request
     store_raw16(f + 36, cksum_update(load_raw16(f + 36), 0x0008, 0x000d));
@@ -1753,6 +1777,7 @@ int main(void)
         NET_TEST(no_segment_to_or_from_broadcast_or_multicast_is_handed_to_tcp),
         NET_TEST(sources_that_cannot_be_are_dropped),
         NET_TEST(ping_is_answered_in_the_same_packet),
+        NET_TEST(padding_behind_a_ping_is_not_sent_back),
         NET_TEST(ping_above_the_rate_is_dropped_and_the_rate_recovers),
         NET_TEST(ping_without_room_for_its_reply_is_dropped),
         NET_TEST(icmp_error_about_our_segment_becomes_an_event),
