@@ -22,7 +22,7 @@ static inline void tcp_acked_sample(const struct tcp *t, struct block *b, uint32
 
 // tcp_acked_all: the common acknowledgement: of all that was sent, which was all that is queued and
 // lies in one buffer, nothing was lost, and the congestion window was not in the way. Does exactly
-// what tcp_acked_some() would. False: it does not apply, and nothing was done.
+// what tcp_acked_some() would. b is block ix. False: it does not apply, and nothing was done.
 static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack,
                                  bool has_ts, uint32_t ts_ecr)
 {

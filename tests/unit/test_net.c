@@ -1591,6 +1591,50 @@ static void burst_to_many_neighbours_comes_out_in_order(void **state)
     }
 }
 
+// Segments that have not all in common: what ends a run does not end the burst, and order stays.
+static void a_burst_of_unlike_segments_comes_out_in_order_and_right(void **state)
+{
+    enum { KINDS = 6 };  // plain, timestamp, other address, SYN, too long, to IPv6
+    static const uint8_t data[1461];
+    struct seg_out segs[BURST_MAX];
+    know(B, &mac_b);
+    for (uint32_t i = 0; i < BURST_MAX; i++) {
+        const uint32_t kind = i * 7 / 3 % KINDS;
+        segs[i] = segment_to(B);
+        segs[i].seq = i;
+        segs[i].data[0] = data;
+        segs[i].data_len[0] = (uint16_t)(kind == 4 ? 1461 : kind == 3 ? 0 : i);
+        segs[i].opts = kind == 1 ? SEG_OPT_TS : kind == 3 ? SEG_OPT_MSS : 0;
+        segs[i].mss = 1460;
+        segs[i].flags = kind == 3 ? SEG_SYN : SEG_ACK;
+        segs[i].key.local_ix += kind == 2;
+        segs[i].key.remote.b[0] = kind == 5 ? 0x20 : 0;
+    }
+    net_output(net, now, segs, BURST_MAX, &tx);
+    uint32_t out = 0, long_ones = 0, v6 = 0;
+    for (uint32_t i = 0; i < BURST_MAX; i++) {
+        const uint32_t kind = i * 7 / 3 % KINDS;
+        long_ones += kind == 4;
+        v6 += kind == 5;
+        if (kind >= 4)
+            continue;
+        assert_true(out < tx.n);
+        const uint8_t *f = pkt_data(tx.pkts[out]);
+        const uint32_t len = 54 + segs[i].data_len[0] + (kind == 1 ? 12 : kind == 3 ? 4 : 0);
+        expect_to_mac(out, &mac_b);
+        assert_int_equal(pkt_len(tx.pkts[out]), len);
+        assert_int_equal(load_be32(f + 38), i);
+        assert_int_equal(load_be32(f + 26), kind == 2 ? A2 : A);
+        assert_true(wire_ip4_verify(f + 14) && wire_tcp4_verify(f, len - 34));
+        out++;
+    }
+    assert_int_equal(tx.n, out);
+    assert_true(long_ones > 5 && v6 > 5 && out > 30);
+    assert_int_equal(drops[DROP_ip_mtu], long_ones);
+    drops[DROP_ip_mtu] = 0;
+    expect_drops(DROP_ip_no_route, v6);
+}
+
 static void more_than_a_burst_is_built_and_more_than_the_room_is_not(void **state)
 {
     struct seg_out segs[200];
@@ -1826,6 +1870,7 @@ int main(void)
         NET_TEST(segment_of_no_address_of_ours_or_to_ipv6_has_no_route),
         NET_TEST(segment_above_the_mtu_is_refused),
         NET_TEST(burst_to_many_neighbours_comes_out_in_order),
+        NET_TEST(a_burst_of_unlike_segments_comes_out_in_order_and_right),
         NET_TEST(more_than_a_burst_is_built_and_more_than_the_room_is_not),
         NET_TEST(empty_pool_drops_what_it_cannot_hold),
         NET_TEST(port_that_fills_checksums_is_told_where),
