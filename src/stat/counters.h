@@ -26,7 +26,7 @@
     X(rx_icmp, "ICMP messages received")                                                           \
     X(rx_icmp_echo, "ICMP echo requests received")                                                 \
     X(rx_udp, "UDP datagrams received for a served port")                                          \
-    X(rx_tcp, "TCP segments received, bad ones included")                                          \
+    X(rx_tcp, "well-formed TCP segments received")                                                 \
     X(tx_arp, "ARP packets sent")                                                                  \
     X(arp_learned, "neighbours entered or changed in the ARP caches by their own word")            \
     X(arp_evicted, "neighbours that went from a full ARP cache for another")                       \
@@ -70,6 +70,61 @@
     X(acks_sent, "segments without data that acknowledge")                                         \
     X(time_wait_now, "TIME-WAIT records in use")                                                   \
     X(time_wait_evicted, "TIME-WAIT records that ended early: the oldest went for a newer one")    \
+    X(established_now, "connections in ESTABLISHED or CLOSE-WAIT")                                 \
+    X(established_resets, "connections that went from those two states to CLOSED at once")         \
+    X(syn_records_reset, "half-open connections that a RST of the peer ended")                     \
+    X(syn_records_timed_out, "of conns_timed_out, half-open ones")                                 \
+    X(syn_retransmits, "SYN segments sent again")                                                  \
+    X(synack_retransmits, "of synack_sent, those sent again")                                      \
+    X(syncookies_sent, "SYN-ACKs sent that carry a SYN cookie (RFC 4987)")                         \
+    X(syncookies_received, "connections established by a SYN cookie")                              \
+    X(syncookies_failed, "ACKs for no connection whose number is no valid cookie")                 \
+    X(segs_told, "of rx_tcp, segments with something for the application")                         \
+    X(segs_slow, "of rx_tcp, segments that left the straight-line path")                           \
+    X(segs_slow_told, "of segs_slow, those with something for the application")                    \
+    X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
+    X(delayed_acks, "acknowledgements that the delayed-ACK timer sent")                            \
+    X(delayed_acks_lost, "data received again that had been acknowledged")                         \
+    X(paws_active, "answers to our SYN refused for an old timestamp")                              \
+    X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \
+    X(time_wait_recycled, "TIME-WAIT records that a new SYN of the peer ended (RFC 6191)")         \
+    X(sack_recoveries, "of fast_retransmits, those that SACK led to (RFC 6675)")                   \
+    X(recovery_failures, "recoveries that ended in a retransmission timeout")                      \
+    X(sack_recovery_failures, "of recovery_failures, those with SACK")                             \
+    X(sack_reneges, "times that the peer had thrown away what it had SACKed")                      \
+    X(sack_reorders, "times that SACK showed reordering, not loss")                                \
+    X(sack_discarded, "SACK blocks received that make no sense")                                   \
+    X(lost_retransmits, "retransmissions found lost before the timeout")                           \
+    X(fast_retransmit_segs, "of tx_retransmits_segs, those sent in a recovery")                    \
+    X(dsack_sent_old, "DSACK sent for data below rcv_nxt (RFC 2883)")                              \
+    X(dsack_sent_ooo, "DSACK sent for data that was queued out of order already")                  \
+    X(dsack_received, "DSACK received for data below what was acknowledged")                       \
+    X(dsack_received_ooo, "DSACK received for data above what was acknowledged")                   \
+    X(dsack_ignored, "DSACK received about what was never retransmitted")                          \
+    X(ooo_merged, "segments received out of order that overlap what was queued")                   \
+    X(syn_challenges, "of challenge_acks, those that answer a SYN")                                \
+    X(ack_skipped, "ACKs of segments outside the window not sent: over their rate")                \
+    X(ack_skipped_paws, "the same for segments with an old timestamp")                             \
+    X(ack_skipped_syn_received, "the same for half-open connections")                              \
+    X(ack_skipped_time_wait, "the same for TIME-WAIT records")                                     \
+    X(ack_skipped_challenge, "challenge ACKs not sent: over their rate (RFC 5961 7)")              \
+    X(window_closed, "times that the window went to zero")                                         \
+    X(window_opened, "times that a window of zero was opened again")                               \
+    X(window_probes, "probes sent into a closed window (RFC 9293 3.8.6.1)")                        \
+    X(window_zero_drops, "segments with data that a window of zero refused")                       \
+    X(keepalive_probes, "probes sent to an idle peer")                                             \
+    X(user_timeouts, "of conns_timed_out, those by the user timeout (RFC 5482)")                   \
+    X(fin_wait2_timeouts, "connections ended since the peer did not close its side")               \
+    X(aborts_by_app, "connections that the application aborted")                                   \
+    X(aborts_unread, "connections closed with received data unread: RST (RFC 2525 2.17)")          \
+    X(aborts_late_data, "connections reset since data came after the application had left")        \
+    X(mtu_probe_failed, "paths on which large segments vanish: a black hole (RFC 4821)")           \
+    X(mtu_probe_succeeded, "segment sizes that were tried and arrived")                            \
+    X(ecn_ect0_received, "IP packets received with ECT(0) (RFC 3168)")                             \
+    X(ecn_ect1_received, "IP packets received with ECT(1)")                                        \
+    X(ecn_ce_received, "IP packets received with CE: congestion experienced")                      \
+    X(ecn_echoed, "segments sent with ECE: the peer's packets were marked")                        \
+    X(ecn_echo_received, "acknowledgements with ECE that lowered the congestion window")           \
     X(timers_fired, "timers that expired and had work to do")                                      \
     X(timers_stale, "wheel entries that expired early and were set again or left")                 \
     X(timers_void, "wheel entries whose deadline had been called off")                             \

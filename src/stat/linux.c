@@ -1,15 +1,9 @@
 // linux.c: the renderers in Linux's own formats.
 #include <inttypes.h>
 
-#include "stat/render.h"
+#include "stat/columns.h"
 
-// column: one name and value of a line pair of /proc/net/snmp.
-struct column {
-    const char *name;
-    int64_t value;
-};
-
-static void pair_render(struct text *out, const char *proto, const struct column *cols, size_t n)
+void columns_render(struct text *out, const char *proto, const struct column *cols, size_t n)
 {
     text_printf(out, "%s:", proto);
     for (size_t i = 0; i < n; i++)
@@ -20,7 +14,7 @@ static void pair_render(struct text *out, const char *proto, const struct column
     text_put(out, "\n", 1);
 }
 
-static int64_t sum(const struct core_stats *s, const enum drop_reason *reasons, size_t n)
+int64_t drops_sum(const struct core_stats *s, const enum drop_reason *reasons, size_t n)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++)
@@ -28,22 +22,24 @@ static int64_t sum(const struct core_stats *s, const enum drop_reason *reasons, 
     return (int64_t)total;
 }
 
-#define SUM(s, ...)                                                                                \
-    sum(s, (const enum drop_reason[]){__VA_ARGS__},                                                \
-        sizeof((const enum drop_reason[]){__VA_ARGS__}) / sizeof(enum drop_reason))
+// TCP_BAD: segments that are none: InErrs, and part of InSegs (RFC 4022).
+#define TCP_BAD                                                                                    \
+    DROP_tcp_short, DROP_tcp_header_length, DROP_tcp_checksum, DROP_tcp_options, DROP_tcp_port_zero
 
 static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl)
 {
-    int64_t header = SUM(s, DROP_ip_short, DROP_ip_version, DROP_ip_header_length,
-                         DROP_ip_total_length, DROP_ip_checksum);
-    int64_t address = SUM(s, DROP_ip_source, DROP_ip_not_for_us);
-    int64_t protocol = SUM(s, DROP_ip_protocol), fragments = SUM(s, DROP_ip_fragment);
+    int64_t header = DROPS(s, DROP_ip_short, DROP_ip_version, DROP_ip_header_length,
+                           DROP_ip_total_length, DROP_ip_checksum);
+    int64_t address = DROPS(s, DROP_ip_source, DROP_ip_not_for_us);
+    int64_t protocol = DROPS(s, DROP_ip_protocol), fragments = DROPS(s, DROP_ip_fragment);
     int64_t no_datagram =
-        SUM(s, DROP_udp_length, DROP_udp_checksum, DROP_udp_no_port, DROP_udp_loop);
-    int64_t delivered = (int64_t)(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp) + no_datagram;
+        DROPS(s, DROP_udp_length, DROP_udp_checksum, DROP_udp_no_port, DROP_udp_loop);
+    int64_t no_segment = DROPS(s, TCP_BAD);
+    int64_t delivered =
+        (int64_t)(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp) + no_datagram + no_segment;
     int64_t sent = (int64_t)(s->c.tx_tcp + s->c.tx_icmp + s->c.tx_udp);
-    int64_t lost = SUM(s, DROP_pkt_pool_empty, DROP_reply_room, DROP_tx_full, DROP_arp_cache_full,
-                       DROP_arp_wait_replaced, DROP_arp_wait_expired);
+    int64_t lost = DROPS(s, DROP_pkt_pool_empty, DROP_reply_room, DROP_tx_full, DROP_arp_cache_full,
+                         DROP_arp_wait_replaced, DROP_arp_wait_expired);
     const struct column cols[] = {
         {"Forwarding", 2},  // 2: does not forward (RFC 4293)
         {"DefaultTTL", ttl},
@@ -56,7 +52,7 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
         {"InDelivers", delivered},
         {"OutRequests", sent},
         {"OutDiscards", lost},
-        {"OutNoRoutes", SUM(s, DROP_ip_no_route)},
+        {"OutNoRoutes", DROPS(s, DROP_ip_no_route)},
         {"ReasmTimeout", 0},
         {"ReasmReqds", fragments},
         {"ReasmOKs", 0},
@@ -66,15 +62,15 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
         {"FragCreates", 0},
         {"OutTransmits", sent},
     };
-    pair_render(out, "Ip", cols, ARRAY_LEN(cols));
+    columns_render(out, "Ip", cols, ARRAY_LEN(cols));
 }
 
 static void icmp_render(struct text *out, const struct core_stats *s)
 {
     const struct column cols[] = {
         {"InMsgs", (int64_t)s->c.rx_icmp},
-        {"InErrors", SUM(s, DROP_icmp_malformed, DROP_icmp_checksum)},
-        {"InCsumErrors", SUM(s, DROP_icmp_checksum)},
+        {"InErrors", DROPS(s, DROP_icmp_malformed, DROP_icmp_checksum)},
+        {"InCsumErrors", DROPS(s, DROP_icmp_checksum)},
         {"InDestUnreachs", 0},
         {"InTimeExcds", 0},
         {"InParmProbs", 0},
@@ -88,7 +84,7 @@ static void icmp_render(struct text *out, const struct core_stats *s)
         {"InAddrMaskReps", 0},
         {"OutMsgs", (int64_t)s->c.tx_icmp},
         {"OutErrors", 0},
-        {"OutRateLimitGlobal", SUM(s, DROP_icmp_rate) + (int64_t)s->c.icmp_errors_limited},
+        {"OutRateLimitGlobal", DROPS(s, DROP_icmp_rate) + (int64_t)s->c.icmp_errors_limited},
         {"OutRateLimitHost", 0},
         {"OutDestUnreachs", (int64_t)s->c.tx_icmp_unreachable},
         {"OutTimeExcds", 0},
@@ -102,7 +98,7 @@ static void icmp_render(struct text *out, const struct core_stats *s)
         {"OutAddrMasks", 0},
         {"OutAddrMaskReps", 0},
     };
-    pair_render(out, "Icmp", cols, ARRAY_LEN(cols));
+    columns_render(out, "Icmp", cols, ARRAY_LEN(cols));
 }
 
 static void tcp_render(struct text *out, const struct core_stats *s,
@@ -110,7 +106,7 @@ static void tcp_render(struct text *out, const struct core_stats *s,
 {
     // OutSegs leaves out segments with nothing but retransmitted bytes (RFC 4022). The two words
     // are read at different moments, so the difference is kept from going below zero.
-    int64_t first = MAX((int64_t)(s->c.tx_tcp - s->c.tx_retransmits_segs), 0);
+    const int64_t first = less(s->c.tx_tcp, s->c.tx_retransmits_segs), bad = DROPS(s, TCP_BAD);
     const struct column cols[] = {
         {"RtoAlgorithm", 1},  // as Linux prints it
         {"RtoMin", constants->rto_ms_min},
@@ -121,31 +117,30 @@ static void tcp_render(struct text *out, const struct core_stats *s,
         {"AttemptFails", (int64_t)s->c.conns_failed},
         {"EstabResets", (int64_t)(s->c.conns_reset_sent + s->c.conns_reset_received)},
         {"CurrEstab", (int64_t)s->c.connections_now},
-        {"InSegs", (int64_t)s->c.rx_tcp},
+        {"InSegs", (int64_t)s->c.rx_tcp + bad},
         {"OutSegs", first},
         {"RetransSegs", (int64_t)s->c.tx_retransmits_segs},
-        {"InErrs", SUM(s, DROP_tcp_short, DROP_tcp_header_length, DROP_tcp_checksum,
-                       DROP_tcp_options, DROP_tcp_port_zero)},
+        {"InErrs", bad},
         {"OutRsts", (int64_t)s->c.rst_sent},
-        {"InCsumErrors", SUM(s, DROP_tcp_checksum)},
+        {"InCsumErrors", DROPS(s, DROP_tcp_checksum)},
     };
-    pair_render(out, "Tcp", cols, ARRAY_LEN(cols));
+    columns_render(out, "Tcp", cols, ARRAY_LEN(cols));
 }
 
 static void udp_render(struct text *out, const struct core_stats *s)
 {
     const struct column cols[] = {
         {"InDatagrams", (int64_t)s->c.rx_udp},
-        {"NoPorts", SUM(s, DROP_udp_no_port)},
-        {"InErrors", SUM(s, DROP_udp_length, DROP_udp_checksum)},
+        {"NoPorts", DROPS(s, DROP_udp_no_port)},
+        {"InErrors", DROPS(s, DROP_udp_length, DROP_udp_checksum)},
         {"OutDatagrams", (int64_t)s->c.tx_udp},
         {"RcvbufErrors", 0},
         {"SndbufErrors", 0},
-        {"InCsumErrors", SUM(s, DROP_udp_checksum)},
+        {"InCsumErrors", DROPS(s, DROP_udp_checksum)},
         {"IgnoredMulti", 0},
         {"MemErrors", 0},
     };
-    pair_render(out, "Udp", cols, ARRAY_LEN(cols));
+    columns_render(out, "Udp", cols, ARRAY_LEN(cols));
 }
 
 void snmp_render(struct text *out, const struct core_stats *const *cores, unsigned n,

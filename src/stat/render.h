@@ -32,6 +32,10 @@ struct snmp_constants {
 void snmp_render(struct text *out, const struct core_stats *const *cores, unsigned n,
                  const struct snmp_constants *constants);
 
+// netstat_render: the TcpExt and IpExt line pairs of Linux's /proc/net/netstat, as above. A name
+// means there what it means on Linux (net/ipv4/proc.c, snmp_counter.rst of its documentation).
+void netstat_render(struct text *out, const struct core_stats *const *cores, unsigned n);
+
 // sockstat_render: Linux's /proc/net/sockstat, summed over cores[0..n). `mem` is in pages of 4 KiB
 // as in Linux: buffers_now times buffer_bytes.
 void sockstat_render(struct text *out, const struct core_stats *const *cores, unsigned n,

@@ -122,6 +122,10 @@ static NOINLINE bool take_other(struct worker *w, uint32_t i)
     const struct seg_in *s = &w->rx.segs[i];
     struct tcp_verdict *v = &w->verdicts[i];
     tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], v);
+    w->stats->c.segs_slow++;
+    w->stats->c.segs_slow_told += v->events != 0;
+    w->stats->c.pure_acks_slow +=
+        s->data_len == 0 && (s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK)) == SEG_ACK;
     if (tcp_delivered(v))
         return true;
     count_other(w, v);
@@ -142,6 +146,7 @@ static NOINLINE void stage_tcp_input(struct worker *w)
         }
     }
     w->n_events = events;
+    w->stats->c.segs_told += events;
     w->stats->c.delivered += delivered;
     mark(w, STAGE_tcp_input);
 }

@@ -10,7 +10,7 @@
 #include "stat/render.h"
 #include "unit/check.h"
 
-enum { RENDER_BYTES_MAX = 64 * 1024, WORDS_MAX = 64, WORD_BYTES = 32, LINE_BYTES = 1024 };
+enum { RENDER_BYTES_MAX = 64 * 1024, WORDS_MAX = 192, WORD_BYTES = 32, LINE_BYTES = 4096 };
 
 // ---- text
 
@@ -335,22 +335,21 @@ static const struct snmp_constants constants = {
 // has these more.
 static bool is_recent(const char *column)
 {
-    static const char *const recent[] = {"OutTransmits", "OutRateLimitGlobal", "OutRateLimitHost"};
+    static const char *const recent[] = {
+        "OutTransmits",     "OutRateLimitGlobal", "OutRateLimitHost", "BeyondWindow",
+        "TSEcrRejected",    "PAWSOldAck",         "PAWSTimewait",     "TCPPLBRehash",
+        "TCPAORequired",    "TCPAOBad",           "TCPAOKeyNotFound", "TCPAOGood",
+        "TCPAODroppedIcmps"};
     for (unsigned i = 0; i < ARRAY_LEN(recent); i++)
         if (strcmp(column, recent[i]) == 0)
             return true;
     return false;
 }
 
-static void snmp_has_the_columns_of_the_running_kernel(void **state)
+// has_columns: the line pairs of the n protocols in what was rendered have the kernel's columns.
+static void has_columns(const char *kernel, const char *const *protos, unsigned n)
 {
-    const char *kernel = file_text("/proc/net/snmp");
-    struct core_stats s = {0};
-    const struct core_stats *list[] = {&s};
-    fresh();
-    snmp_render(&rendered, list, 1, &constants);
-    static const char *const protos[] = {"Ip", "Icmp", "Tcp", "Udp"};
-    for (unsigned i = 0; i < ARRAY_LEN(protos); i++) {
+    for (unsigned i = 0; i < n; i++) {
         struct proto theirs = snmp_parse(kernel, protos[i]);
         struct proto ours = snmp_parse(text_str(&rendered), protos[i]);
         unsigned at = 0;
@@ -363,6 +362,79 @@ static void snmp_has_the_columns_of_the_running_kernel(void **state)
         }
         assert_int_equal(at, theirs.n);
     }
+}
+
+static void snmp_has_the_columns_of_the_running_kernel(void **state)
+{
+    static const char *const protos[] = {"Ip", "Icmp", "Tcp", "Udp"};
+    const char *kernel = file_text("/proc/net/snmp");
+    struct core_stats s = {0};
+    const struct core_stats *list[] = {&s};
+    fresh();
+    snmp_render(&rendered, list, 1, &constants);
+    has_columns(kernel, protos, ARRAY_LEN(protos));
+}
+
+static void netstat_has_the_columns_of_the_running_kernel(void **state)
+{
+    static const char *const protos[] = {"TcpExt", "IpExt"};
+    const char *kernel = file_text("/proc/net/netstat");
+    struct core_stats s = {0};
+    const struct core_stats *list[] = {&s};
+    fresh();
+    netstat_render(&rendered, list, 1);
+    has_columns(kernel, protos, ARRAY_LEN(protos));
+}
+
+static void netstat_counts_what_the_cores_counted_together(void **state)
+{
+    static struct core_stats a, b;
+    a.c.syncookies_sent = 3, b.c.syncookies_sent = 4;
+    a.c.rx_tcp = 100, b.c.rx_tcp = 10, a.c.segs_slow = 20, a.c.segs_told = 40;
+    a.c.segs_slow_told = 5, a.c.pure_acks_slow = 2;
+    a.c.tx_tcp = 1000, a.c.tx_retransmits_segs = 50, a.c.acks_sent = 100, a.c.rst_sent = 5;
+    a.c.synack_sent = 20, a.c.synack_retransmits = 4, b.c.conns_opened_active = 6;
+    a.c.syn_retransmits = 1, a.c.fast_retransmit_segs = 30;
+    a.c.fast_retransmits = 9, a.c.sack_recoveries = 7;
+    a.drops[DROP_tcp_old_timestamp] = 8, a.c.paws_active = 1;
+    a.drops[DROP_block_pool_empty] = 1, b.drops[DROP_syn_table_full] = 2;
+    a.c.conns_timed_out = 11, a.c.conns_shed = 3, a.c.syn_records_timed_out = 2;
+    a.c.rx_packets = 200, a.c.rx_bytes = 20000, a.c.ecn_ect0_received = 20, a.c.ecn_ce_received = 1;
+    const struct core_stats *list[] = {&a, &b};
+    fresh();
+    netstat_render(&rendered, list, 2);
+    const char *t = text_str(&rendered);
+    assert_int_equal(snmp_value(t, "TcpExt", "SyncookiesSent"), 7);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPHPHits"), 35);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPHPAcks"), 55);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPPureAcks"), 2);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPOrigDataSent"), 1000 + 4 - 50 - 100 - 5 - 20 - 6);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPSynRetrans"), 5);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPFastRetrans"), 30);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPSlowStartRetrans"), 15);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPSackRecovery"), 7);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPRenoRecovery"), 2);
+    assert_int_equal(snmp_value(t, "TcpExt", "PAWSEstab"), 7);
+    assert_int_equal(snmp_value(t, "TcpExt", "ListenOverflows"), 1);
+    assert_int_equal(snmp_value(t, "TcpExt", "ListenDrops"), 3);
+    assert_int_equal(snmp_value(t, "TcpExt", "TCPAbortOnTimeout"), 6);
+    assert_int_equal(snmp_value(t, "IpExt", "InOctets"), 20000 - 200 * 14);
+    assert_int_equal(snmp_value(t, "IpExt", "InNoECTPkts"), 179);
+    assert_int_equal(snmp_value(t, "IpExt", "InCEPkts"), 1);
+}
+
+static void a_difference_of_counters_read_at_different_moments_is_never_below_zero(void **state)
+{
+    static const struct core_stats s = {
+        .c = {
+            .segs_slow = 5, .tx_retransmits_segs = 3, .sack_recoveries = 2, .ecn_ce_received = 1}};
+    const struct core_stats *list[] = {&s};
+    fresh();
+    netstat_render(&rendered, list, 1);
+    snmp_render(&rendered, list, 1, &constants);
+    assert_null(strstr(text_str(&rendered), " -2"));
+    assert_int_equal(snmp_value(text_str(&rendered), "TcpExt", "TCPHPAcks"), 0);
+    assert_int_equal(snmp_value(text_str(&rendered), "Tcp", "OutSegs"), 0);
 }
 
 static void snmp_counts_what_the_cores_counted_together(void **state)
@@ -379,13 +451,13 @@ static void snmp_counts_what_the_cores_counted_together(void **state)
     snmp_render(&rendered, list, 2, &constants);
     const char *t = text_str(&rendered);
     assert_int_equal(snmp_value(t, "Ip", "DefaultTTL"), 64);
-    assert_int_equal(snmp_value(t, "Ip", "InDelivers"), 17);
-    assert_int_equal(snmp_value(t, "Ip", "InReceives"), 17 + 7 + 8 + 2);
+    assert_int_equal(snmp_value(t, "Ip", "InDelivers"), 19);
+    assert_int_equal(snmp_value(t, "Ip", "InReceives"), 19 + 7 + 8 + 2);
     assert_int_equal(snmp_value(t, "Ip", "InHdrErrors"), 7);
     assert_int_equal(snmp_value(t, "Ip", "InAddrErrors"), 8);
     assert_int_equal(snmp_value(t, "Ip", "ReasmFails"), 2);
     assert_int_equal(snmp_value(t, "Icmp", "InEchos"), 1);
-    assert_int_equal(snmp_value(t, "Tcp", "InSegs"), 15);
+    assert_int_equal(snmp_value(t, "Tcp", "InSegs"), 17);
     assert_int_equal(snmp_value(t, "Tcp", "OutSegs"), 16);
     assert_int_equal(snmp_value(t, "Tcp", "RetransSegs"), 4);
     assert_int_equal(snmp_value(t, "Tcp", "PassiveOpens"), 3);
@@ -496,6 +568,9 @@ int main(void)
         cmocka_unit_test(sum_adds_every_word_of_every_core),
         cmocka_unit_test(sum_of_no_core_is_zero),
         cmocka_unit_test(snmp_has_the_columns_of_the_running_kernel),
+        cmocka_unit_test(netstat_has_the_columns_of_the_running_kernel),
+        cmocka_unit_test(netstat_counts_what_the_cores_counted_together),
+        cmocka_unit_test(a_difference_of_counters_read_at_different_moments_is_never_below_zero),
         cmocka_unit_test(snmp_counts_what_the_cores_counted_together),
         cmocka_unit_test(nstat_reads_our_snmp_as_it_reads_the_kernels),
         cmocka_unit_test(sockstat_has_the_shape_of_the_running_kernels),
