@@ -96,7 +96,6 @@ static bool install(struct tcp *t, const struct feed_conn c)
     if (ix == BLOCK_NONE)
         return false;
     struct block *b = &t->blocks[ix];
-    b->iss = b->irs = FEED_ISS;
     b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = FEED_ISS + 1;
     b->rcv_nxt = FEED_ISS + 1;
     b->rcv_adv = b->rcv_nxt + 65535;

@@ -34,6 +34,14 @@ enum block_flag {
     BF_DELACK_ARMED = 1 << 15,  // delack_at_ms holds a deadline
 };
 
+// What both sides agreed to in the handshake beside BF_TS, and what follows from it.
+enum block_agreed {
+    BA_SACK = 1 << 0,  // RFC 2018
+    BA_ECN = 1 << 1,   // RFC 3168
+    BA_ECE = 1 << 2,   // every acknowledgement carries ECE, until the peer's CWR
+    BA_CWR = 1 << 3,   // the next new data carries CWR
+};
+
 struct block {
     // line 0
     struct flow_key key;
@@ -69,7 +77,7 @@ struct block {
     uint8_t backoff;              // doublings of the RTO
     uint8_t dupacks;
     uint8_t unacked_segs;  // data segments received since the last ACK left
-    uint8_t probes;        // keepalive probes without answer
+    uint8_t agreed;        // enum block_agreed
 
     // line 2
     uint32_t ssthresh;
@@ -82,12 +90,16 @@ struct block {
     uint32_t keepalive_ms;          // idle time before a probe; 0: off
     uint32_t last_rx_ms;            // last sign of life seen by the keepalive timer
     uint32_t last_rcv_nxt;          // rcv_nxt at that time
-    uint32_t iss, irs;
-    uint16_t generation;  // counts the lives of this block
-    uint8_t close_why;    // enum c10m_close, told by `close`
-    uint8_t retries;      // retransmissions of the oldest segment
-    uint32_t source;      // place in the table of sources; 0: not counted there
-    uint32_t recover;     // RFC 6582: snd_max when loss was seen last, else iss
+    // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's rcv_nxt - 1.
+    uint32_t stuck_at_ms;  // when the oldest segment was sent again first; 0: it was not
+    uint16_t oow_ms;       // low bits of when an unacceptable segment was answered last
+    uint8_t quick;         // segments to be acknowledged at once yet
+    uint8_t probes;        // keepalive probes without answer
+    uint16_t generation;   // counts the lives of this block
+    uint8_t close_why;     // enum c10m_close, told by `close`
+    uint8_t retries;       // retransmissions of the oldest segment
+    uint32_t source;       // place in the table of sources; 0: not counted there
+    uint32_t recover;      // RFC 6582: snd_max when loss was seen last, else iss
 
     // line 3
     uint8_t app[64];
@@ -97,7 +109,7 @@ static_assert(sizeof(struct block) == 256,
               "each more line costs 640 MB at ten million connections");
 static_assert(offsetof(struct block, dirty_next) == 60, "line 0: identity and in-order receive");
 static_assert(offsetof(struct block, snd_end) == 64, "line 1 begins with what a reply needs");
-static_assert(offsetof(struct block, probes) == 127, "line 1: sending and deadlines");
+static_assert(offsetof(struct block, agreed) == 127, "line 1: sending and deadlines");
 static_assert(offsetof(struct block, ssthresh) == 128, "line 2 is not touched in order");
 static_assert(offsetof(struct block, app) == 192, "line 3 is the application's");
 

@@ -199,9 +199,8 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
     if (*ix == BLOCK_NONE)
         return -ENOBUFS;
     struct block *b = &t->blocks[*ix];
-    b->iss = b->recover = tcp_isn(t, &key);
-    b->snd_una = b->snd_nxt = b->snd_max = b->iss;
-    b->snd_end = b->iss + 1;
+    b->snd_una = b->snd_nxt = b->snd_max = b->recover = tcp_isn(t, &key);
+    b->snd_end = b->snd_una + 1;
     b->mss = TCP_MSS_DEFAULT;
     tcp_set_state(b, STEP_ACTIVE_OPEN);
     tcp_dirty(t, *ix);

@@ -150,7 +150,7 @@ static void send_syn(struct tcp *t, struct block *b)
     if (o == NULL)
         return;
     const bool answer = b->state == TCP_SYN_RECEIVED;
-    *o = (struct seg_out){.key = b->key, .seq = b->iss, .mss = t->cfg.mss};
+    *o = (struct seg_out){.key = b->key, .seq = b->snd_una, .mss = t->cfg.mss};
     o->flags = answer ? SEG_SYN | SEG_ACK : SEG_SYN;
     o->opts = SEG_OPT_MSS;
     o->wnd = (uint16_t)MIN(t->services[b->service].rcv_limit, UINT16_MAX);
@@ -164,12 +164,12 @@ static void send_syn(struct tcp *t, struct block *b)
         o->ts_val = tcp_ts_now(t, &b->key);
         o->ts_ecr = answer ? b->ts_recent : 0;
     }
-    if (b->snd_max == b->iss && !answer) {
+    if (b->snd_max == b->snd_una && !answer) {
         b->flags |= BF_TIMED;
-        b->rtt_seq = b->iss + 1;
+        b->rtt_seq = b->snd_una + 1;
         b->rtt_us = (uint32_t)t->now.us;
     }
-    b->snd_nxt = b->iss + 1;
+    b->snd_nxt = b->snd_una + 1;
     if (seq_lt(b->snd_max, b->snd_nxt))
         b->snd_max = b->snd_nxt;
     b->rcv_adv = b->rcv_nxt + o->wnd;
@@ -325,10 +325,10 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT))
         return false;
     if (unlikely(b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED)) {
-        if (b->snd_nxt == b->iss)
+        if (b->snd_nxt == b->snd_una)
             send_syn(t, b);
         tcp_arm(t, ix);
-        return b->snd_nxt == b->iss;
+        return b->snd_nxt == b->snd_una;
     }
     unsigned n = 0;
     while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b)) {

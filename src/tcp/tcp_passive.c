@@ -116,8 +116,7 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
     if (ix == BLOCK_NONE)
         return ix;
     struct block *b = &t->blocks[ix];
-    b->iss = b->recover = r->iss;
-    b->irs = r->irs;
+    b->recover = r->iss;
     b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = r->iss + 1;
     b->rcv_nxt = r->irs + 1;
     b->rcv_adv = b->rcv_nxt + MIN(t->services[r->service].rcv_limit, UINT16_MAX);

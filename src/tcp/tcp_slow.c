@@ -292,7 +292,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
                      struct tcp_verdict *v)
 {
     // SND.UNA < SEG.ACK =< SND.NXT: only a SYN that has left can be acknowledged.
-    const bool ack_ok = (s->flags & SEG_ACK) && b->snd_max != b->iss && s->ack == b->snd_max;
+    const bool ack_ok = (s->flags & SEG_ACK) && b->snd_max != b->snd_una && s->ack == b->snd_max;
     if ((s->flags & SEG_ACK) && !ack_ok) {  // first: the ACK bit
         if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
             v->drop = DROP_tcp_unacceptable;
@@ -310,7 +310,6 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
         return;
     }
     // fourth: the SYN bit
-    b->irs = s->seq;
     b->rcv_nxt = s->seq + 1;
     b->rcv_adv = b->rcv_nxt;
     b->snd_wl1 = s->seq;
@@ -333,7 +332,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
         v->events |= TCP_EV_OPEN;
     } else {  // simultaneous open: the SYN-ACK goes out in place of the SYN
         tcp_set_state(b, STEP_SYN);
-        b->snd_nxt = b->iss;
+        b->snd_nxt = b->snd_una;
         b->rto_at_ms = 0;
     }
     tcp_dirty(t, ix);
@@ -366,7 +365,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         return;
     // The SYN-ACK of a simultaneous open carries the old sequence number, and is what SYN-RECEIVED
     // awaits.
-    const bool crossing = b->state == TCP_SYN_RECEIVED && s->seq == b->irs &&
+    const bool crossing = b->state == TCP_SYN_RECEIVED && s->seq == b->rcv_nxt - 1 &&
                           (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == (SEG_SYN | SEG_ACK);
     if (!crossing && !acceptable(b, s)) {  // first: the sequence number
         const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));

@@ -76,7 +76,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     }
     b->rto_at_ms = 0;
     if (syn) {
-        b->snd_nxt = b->iss;
+        b->snd_nxt = b->snd_una;
     } else {
         if (b->retries == 1)
             b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
