@@ -49,7 +49,7 @@ static struct lockstep_work turn(void *ctx)
 {
     struct worker *w = ctx;
     const uint64_t tx = w->stats->c.tx_packets;
-    worker_turn(w);
+    worker_turn_now(w);
     return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
 }
 

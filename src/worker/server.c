@@ -253,7 +253,7 @@ static void join_steers(struct server *s, struct worker *w, uint8_t *mem)
     }
 }
 
-static int init_worker(struct server *s, unsigned id, struct err *err)
+int server_init_worker(struct server *s, unsigned id, struct err *err)
 {
     uint8_t *mem[REGION_COUNT] = {NULL};
     if (carve(s, id, mem, err) != 0)
@@ -292,7 +292,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
     bool ok = start_services(s, err) == 0 && (s->arena = open_arena(s, err)) != NULL &&
               start_eal(s, err) == 0 && start_pools(s, err) == 0 && start_ports(s, err) == 0;
     for (unsigned i = 0; ok && i < p->n_workers; i++)
-        ok = init_worker(s, i, err) == 0;
+        ok = server_init_worker(s, i, err) == 0;
     if (ok)
         return s;
     server_stop(s);

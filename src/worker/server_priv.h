@@ -17,3 +17,7 @@ struct server {
     bool eal_up;
     uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
 };
+
+// server_init_worker: carves worker id's pieces out of s->arena and places it there. Wants of s:
+// params, secret, services, pools, ports and steers; nothing else has to be there.
+int server_init_worker(struct server *s, unsigned id, struct err *err);

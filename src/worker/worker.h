@@ -80,8 +80,12 @@ struct worker {
     uint32_t state CACHE_ALIGNED;  // enum worker_state
 };
 
-// worker_turn: one pass through every stage of the loop, in order. Returns whether there was work.
-bool worker_turn(struct worker *w);
+// worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was
+// work. The protocol knows no other clock: in virtual time a turn is repeated exactly. tsc is the
+// cycle at which the turn begins, for the stages' counters alone. worker_turn_now: the same at the
+// real time.
+bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc);
+bool worker_turn_now(struct worker *w);
 
 // worker_run: turns until ordered to stop; then resets what is open, and returns 0. The function
 // that runs on the worker's core.

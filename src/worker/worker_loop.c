@@ -19,8 +19,6 @@ static inline void mark(struct worker *w, enum stage stage)
 
 static inline void stage_rx(struct worker *w)
 {
-    w->marks[0] = tsc_read();
-    w->tcp.now = worker_now(&w->clock, w->marks[0]);
     struct worker_port *wp = &w->ports[w->rx_port];
     w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
     w->tcp.n_out = 0;
@@ -381,8 +379,10 @@ static inline bool account(struct worker *w)
     return true;
 }
 
-bool worker_turn(struct worker *w)
+bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
 {
+    w->marks[0] = tsc;
+    w->tcp.now = now;
     stage_rx(w);
     stage_net_input(w);
     stage_flow_find(w);
@@ -443,12 +443,18 @@ static inline bool ordered_to_run(const struct worker *w)
     return likely(__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN);
 }
 
+bool worker_turn_now(struct worker *w)
+{
+    const uint64_t tsc = tsc_read();
+    return worker_turn(w, worker_now(&w->clock, tsc), tsc);
+}
+
 int worker_run(void *worker)
 {
     struct worker *w = worker;
     begin(w);
     while (ordered_to_run(w))
-        worker_turn(w);
+        worker_turn_now(w);
     return end(w);
 }
 
@@ -457,7 +463,7 @@ int worker_run_shared(void *worker)
     struct worker *w = worker;
     begin(w);
     while (ordered_to_run(w)) {
-        worker_turn(w);
+        worker_turn_now(w);
         sched_yield();
     }
     return end(w);
