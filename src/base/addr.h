@@ -1,5 +1,7 @@
 // addr.h: network addresses and the flow key, in host form.
 #pragma once
+#include <string.h>
+
 #include "base/base.h"
 
 struct mac_addr {
@@ -22,6 +24,50 @@ static inline uint32_t ip_to_v4(const struct ip_addr *a)
 {
     return (uint32_t)a->b[12] << 24 | (uint32_t)a->b[13] << 16 | (uint32_t)a->b[14] << 8 | a->b[15];
 }
+
+// ip_is_v4: is it IPv4, in the mapped form?
+static inline bool ip_is_v4(const struct ip_addr *a)
+{
+    uint64_t high;
+    uint32_t mark;
+    memcpy(&high, a->b, sizeof(high));
+    memcpy(&mark, a->b + 8, sizeof(mark));
+    return (high == 0) & (mark == 0xffff0000);
+}
+
+static inline bool ip_equal(const struct ip_addr *a, const struct ip_addr *b)
+{
+    return memcmp(a->b, b->b, sizeof(a->b)) == 0;
+}
+
+// ip_is_zero: the unspecified address of IPv6; 0.0.0.0 is none.
+static inline bool ip_is_zero(const struct ip_addr *a)
+{
+    static const struct ip_addr zero;
+    return ip_equal(a, &zero);
+}
+
+// ip_bits: of an address of a's family, which is what a prefix can have at most.
+static inline unsigned ip_bits(const struct ip_addr *a)
+{
+    return ip_is_v4(a) ? 32 : 128;
+}
+
+// ip_in_prefix: are a and prefix of one family and the same in their first `bits` bits, at most
+// ip_bits()?
+bool ip_in_prefix(const struct ip_addr *a, const struct ip_addr *prefix, unsigned bits);
+
+// ip_first: the first address of a's prefix of `bits` bits: those behind them 0.
+struct ip_addr ip_first(const struct ip_addr *a, unsigned bits);
+
+// ip_text: writes a as text into out: IPv6 by RFC 5952, IPv4 (and the mapped form) as four numbers.
+// Returns out.
+enum { IP_TEXT_BYTES = 40 };
+const char *ip_text(const struct ip_addr *a, char out[IP_TEXT_BYTES]);
+
+// ip_parse: the address that the whole of `text` is, IPv6 (RFC 4291 2.2) or four numbers. False: it
+// is none, out is as it was. No zone, no prefix.
+bool ip_parse(const char *text, struct ip_addr *out);
 
 // flow_key: names a connection for the table. 24 bytes so that it is hashed as three words; the
 // peer's address, the index of the local address among those that the worker serves, and both ports

@@ -70,10 +70,10 @@ static void make_params(const struct bench_options *o, struct server_params *p, 
     pp->port.rx_ring = pp->port.tx_ring = bench_slots(o->batch);
     net_config_default(&pp->net);
     pp->net.n_locals = 1;
-    pp->net.locals[0] = (struct net_local){BENCH_SERVER_V4, 24};
+    pp->net.locals[0] = (struct net_local){ip_from_v4(BENCH_SERVER_V4), 24};
     pp->net.gateway = BENCH_SERVER_V4 + 253;
     pp->net.n_statics = 1;
-    pp->net.statics[0] = (struct net_static){pp->net.gateway, {{2, 0, 0, 0, 0, 9}}};
+    pp->net.statics[0] = (struct net_static){ip_from_v4(pp->net.gateway), {{2, 0, 0, 0, 0, 9}}};
     p->n_services = 1;
     p->services[0] = (struct server_service_params){
         .name = "echo",

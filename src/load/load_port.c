@@ -17,27 +17,23 @@ static struct {
     struct mac_addr hop_mac;  // all zero: unknown
 } own;
 
-static uint32_t mask_of(unsigned bits)
-{
-    return bits == 0 ? 0 : UINT32_MAX << (32 - bits);
-}
-
 // next_hop: on the link, or by the longest route, or the gateway; 0: none.
 static uint32_t next_hop(const struct net_config *n, uint32_t v4)
 {
+    const struct ip_addr to = ip_from_v4(v4);
     int best = -1;
     uint32_t hop = n->gateway;
     for (unsigned i = 0; i < n->n_locals; i++)
-        if (((v4 ^ n->locals[i].v4) & mask_of(n->locals[i].prefix_bits)) == 0 &&
+        if (ip_in_prefix(&to, &n->locals[i].addr, n->locals[i].prefix_bits) &&
             n->locals[i].prefix_bits > best) {
             best = n->locals[i].prefix_bits;
             hop = v4;
         }
     for (unsigned i = 0; i < n->n_routes; i++)
-        if (((v4 ^ n->routes[i].v4) & mask_of(n->routes[i].prefix_bits)) == 0 &&
+        if (ip_in_prefix(&to, &n->routes[i].prefix, n->routes[i].prefix_bits) &&
             n->routes[i].prefix_bits > best) {
             best = n->routes[i].prefix_bits;
-            hop = n->routes[i].via;
+            hop = ip_to_v4(&n->routes[i].via);
         }
     return hop;
 }
@@ -54,7 +50,7 @@ static int check_addresses(const struct load_options *o, const struct net_config
                            " on, and " V4_FORMAT " is not theirs: see --clients",
                            o->connections, hosts, V4_ARGS(own.first_v4), V4_ARGS(taken[i]));
     for (unsigned i = 0; i < n->n_statics; i++)
-        if (n->statics[i].v4 == own.hop_v4)
+        if (ip_is_v4(&n->statics[i].addr) && ip_to_v4(&n->statics[i].addr) == own.hop_v4)
             own.hop_mac = n->statics[i].mac;
     return 0;
 }
@@ -73,7 +69,7 @@ static int check_port(const struct load_options *o, struct err *err)
                        wire->name);
     if (n->n_locals == 0)
         return err_set(err, "port %s: an address was expected", p->ports[0].port.name);
-    own.first_v4 = o->clients_v4 != 0 ? o->clients_v4 : n->locals[0].v4;
+    own.first_v4 = o->clients_v4 != 0 ? o->clients_v4 : ip_to_v4(&n->locals[0].addr);
     own.hop_v4 = next_hop(n, o->server_v4);
     if (own.hop_v4 == 0)
         return err_set(err, "--server " V4_FORMAT ": no way there: port %s has no gateway",
@@ -135,7 +131,7 @@ int load_port_set_up(struct load_run *r, const char *prefix, struct err *err)
         .pool = r->pool,
         .hop_mac = own.hop_mac,
         .hop_v4 = own.hop_v4,
-        .link_v4 = own.params.ports[0].net.locals[0].v4,
+        .link_v4 = ip_to_v4(&own.params.ports[0].net.locals[0].addr),
         .server_v4 = r->o.server_v4,
         .first_v4 = own.first_v4,
         .server_port = r->o.server_port,

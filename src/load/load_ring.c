@@ -38,10 +38,10 @@ static void make_port(const struct load_options *o, struct server_params *p)
                                  .tx_ring = LOAD_RING_SLOTS};
     net_config_default(&pp->net);
     pp->net.n_locals = 1;
-    pp->net.locals[0] = (struct net_local){SERVER_V4, 24};
+    pp->net.locals[0] = (struct net_local){ip_from_v4(SERVER_V4), 24};
     pp->net.gateway = GATEWAY_V4;
     pp->net.n_statics = 1;
-    pp->net.statics[0] = (struct net_static){GATEWAY_V4, client_mac};
+    pp->net.statics[0] = (struct net_static){ip_from_v4(GATEWAY_V4), client_mac};
     p->n_ports = 1;
 }
 

@@ -115,7 +115,8 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
     if (!m->has_tcp || ix < 0)
         return DROP_icmp_type;
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
-    *e = (struct icmp_event){.seq = m->seq, .mtu = m->mtu, .type = m->type, .code = m->code};
+    *e = (struct icmp_event){
+        .seq = m->seq, .mtu = m->mtu, .kind = (uint8_t)wire_icmp4_kind(m->type, m->code)};
     e->key.remote = ip_from_v4(raw32(m->dst_raw));
     e->key.remote_port = m->dst_port;
     e->key.local_port = m->src_port;

@@ -33,9 +33,9 @@ static struct rate rate_init(uint32_t per_s)
     return (struct rate){0, interval_ns, interval_ns * (MAX(per_s / 10, 1u) - 1)};
 }
 
-static bool unicast_v4(uint32_t v4)
+static bool unicast(const struct ip_addr *a)
 {
-    return net_source_top_ok(raw32(v4));
+    return ip_is_v4(a) && net_source_top_ok(raw32(ip_to_v4(a)));
 }
 
 static bool unicast_mac(const struct mac_addr *mac)
@@ -46,24 +46,25 @@ static bool unicast_mac(const struct mac_addr *mac)
 static int check_local(const struct net_config *c, uint32_t k, struct err *e)
 {
     const struct net_local *l = &c->locals[k];
-    if (!unicast_v4(l->v4) || l->prefix_bits > 32)
-        return err_set(e,
-                       "address " V4_FORMAT "/%u: not a unicast address with a prefix of 0 to 32",
-                       V4_ARGS(l->v4), l->prefix_bits);
+    char text[IP_TEXT_BYTES];
+    if (!unicast(&l->addr) || l->prefix_bits > ip_bits(&l->addr))
+        return err_set(e, "address %s/%u: not a unicast address with a prefix of 0 to %u",
+                       ip_text(&l->addr, text), l->prefix_bits, ip_bits(&l->addr));
     for (uint32_t i = 0; i < k; i++)
-        if (c->locals[i].v4 == l->v4)
-            return err_set(e, "address " V4_FORMAT ": given twice", V4_ARGS(l->v4));
+        if (ip_equal(&c->locals[i].addr, &l->addr))
+            return err_set(e, "address %s: given twice", ip_text(&l->addr, text));
     return 0;
 }
 
 static int check_static(const struct net_config *c, uint32_t k, struct err *e)
 {
     const struct net_static *s = &c->statics[k];
-    if (!unicast_v4(s->v4) || !unicast_mac(&s->mac))
-        return err_set(e, "neighbor " V4_FORMAT ": address or MAC is not unicast", V4_ARGS(s->v4));
+    char text[IP_TEXT_BYTES];
+    if (!unicast(&s->addr) || !unicast_mac(&s->mac))
+        return err_set(e, "neighbor %s: address or MAC is not unicast", ip_text(&s->addr, text));
     for (uint32_t i = 0; i < k; i++)
-        if (c->statics[i].v4 == s->v4)
-            return err_set(e, "neighbor " V4_FORMAT ": given twice", V4_ARGS(s->v4));
+        if (ip_equal(&c->statics[i].addr, &s->addr))
+            return err_set(e, "neighbor %s: given twice", ip_text(&s->addr, text));
     return 0;
 }
 
@@ -93,7 +94,7 @@ static int check_config(const struct net_config *c, struct err *e)
 
 static void init_local(struct net *net, const struct net_config *c, uint32_t k)
 {
-    uint32_t v4 = c->locals[k].v4, mask = mask_of(c->locals[k].prefix_bits);
+    uint32_t v4 = ip_to_v4(&c->locals[k].addr), mask = mask_of(c->locals[k].prefix_bits);
     bool has_broadcast = c->locals[k].prefix_bits <= 30;  // RFC 3021
     net->local[k] = raw32(v4);
     net->mask[k] = raw32(mask);
@@ -106,7 +107,7 @@ static void init_local(struct net *net, const struct net_config *c, uint32_t k)
 static void init_static(struct net *net, const struct net_config *c, uint32_t k)
 {
     struct arp_entry *e = &net->arp[net->arp_slots++];
-    e->v4_raw = raw32(c->statics[k].v4);
+    e->v4_raw = raw32(ip_to_v4(&c->statics[k].addr));
     e->word = wire_mac_word(&c->statics[k].mac) | (uint64_t)NET_ARP_STATIC << 48;
 }
 

@@ -19,7 +19,7 @@
 #include "wire/seg.h"
 
 enum {
-    NET_LOCALS_MAX = 8,
+    NET_LOCALS_MAX = 16,  // of both families
     NET_STATICS_MAX = 16,
     NET_ROUTES_MAX = 16,  // looked at one by one
     NET_ARP_ENTRIES_MIN = 64,
@@ -35,20 +35,20 @@ enum {
 };
 
 struct net_local {
-    uint32_t v4;  // host order
-    uint8_t prefix_bits;
+    struct ip_addr addr;
+    uint8_t prefix_bits;  // of the address's family: 0..32 or 0..128
 };
 
 struct net_static {
-    uint32_t v4;
+    struct ip_addr addr;
     struct mac_addr mac;
 };
 
-// net_route: packets to the prefix v4/prefix_bits (1..32, no bit set behind them) go to via.
+// net_route: packets to prefix/prefix_bits (1..32 or 1..128, no bit set behind them) go to via.
 struct net_route {
-    uint32_t v4;
+    struct ip_addr prefix;
     uint8_t prefix_bits;
-    uint32_t via;  // on-link or one of statics, as the gateway
+    struct ip_addr via;  // of the same family; on-link or one of statics, as the gateway
 };
 
 // net_udp_port: a UDP port that is served.
@@ -67,7 +67,8 @@ struct net_config {
     uint8_t n_statics;
     struct net_local locals[NET_LOCALS_MAX];
     struct net_static statics[NET_STATICS_MAX];  // neighbours that are never asked, never age
-    uint32_t gateway;                            // 0: none; on-link or one of statics
+    uint32_t gateway;         // of IPv4, host order; 0: none; on-link or one of statics
+    struct ip_addr gateway6;  // of IPv6; all zero: none
     uint8_t n_routes;
     struct net_route routes[NET_ROUTES_MAX];  // the longest prefix counts, those of locals included
     uint32_t caps;                            // enum port_cap of the port
@@ -139,7 +140,7 @@ struct net_tx {
 
 // udp_in: a datagram for a served port, its checksum right or none. Its payload lies in the packet.
 struct udp_in {
-    uint32_t src_raw;
+    struct ip_addr src;
     uint16_t src_port;  // 0: no answer is wanted (RFC 768)
     uint16_t dst_port;
     uint16_t pkt_ix;

@@ -13,17 +13,12 @@ static inline uint32_t next_hop(const struct net *net, uint32_t dst_raw)
     return net->far_hop_raw;
 }
 
-static inline bool is_mapped_v4(const struct ip_addr *a)
-{
-    return (load_raw64(a->b) == 0) & (load_raw32(a->b + 8) == 0xffff0000);
-}
-
 // output_refused: why segment s cannot become a packet, or DROP_NONE.
 static inline enum drop_reason output_refused(const struct net *net, const struct seg_out *s,
                                               uint32_t ix, uint32_t head)
 {
     uint32_t total = IP4_BYTES + head + s->data_len[0] + s->data_len[1];
-    if (unlikely(ix >= net->n_locals || !is_mapped_v4(&s->key.remote)))
+    if (unlikely(ix >= net->n_locals || !ip_is_v4(&s->key.remote)))
         return DROP_ip_no_route;
     return unlikely(total > net->ip_bytes_max) ? DROP_ip_mtu : DROP_NONE;
 }
@@ -126,7 +121,7 @@ static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way
     for (; i < n; i++) {
         const struct seg_out *s = &segs[i];
         struct pkt *p = pkts[i];
-        if (unlikely(s->key.local_ix != way->local_ix || !is_mapped_v4(&s->key.remote) ||
+        if (unlikely(s->key.local_ix != way->local_ix || !ip_is_v4(&s->key.remote) ||
                      next_hop(net, load_raw32(s->key.remote.b + 12)) != way->hop_raw ||
                      (s->flags & SEG_SYN) != 0))
             break;

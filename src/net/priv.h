@@ -162,9 +162,6 @@ static inline uint32_t mask_of(uint8_t prefix_bits)
     return prefix_bits == 0 ? 0 : UINT32_MAX << (32 - prefix_bits);
 }
 
-#define V4_FORMAT  "%u.%u.%u.%u"
-#define V4_ARGS(a) (a) >> 24, (a) >> 16 & 255, (a) >> 8 & 255, (a)&255
-
 // net_local_index: the index of addr_raw among our addresses, or -1.
 static inline int net_local_index(const struct net *net, uint32_t addr_raw)
 {

@@ -37,7 +37,7 @@ static bool has_route_inside(const struct net_config *c, const struct net_local 
 {
     for (uint32_t i = 0; i < c->n_routes; i++)
         if (c->routes[i].prefix_bits > l->prefix_bits &&
-            ((c->routes[i].v4 ^ l->v4) & mask_of(l->prefix_bits)) == 0)
+            ip_in_prefix(&c->routes[i].prefix, &l->addr, l->prefix_bits))
             return true;
     return false;
 }
@@ -45,9 +45,10 @@ static bool has_route_inside(const struct net_config *c, const struct net_local 
 void routes_init(struct net *net, const struct net_config *c)
 {
     for (uint32_t k = 0; k < c->n_locals; k++)
-        insert(net, c->locals[k].v4, c->locals[k].prefix_bits, 0);
+        insert(net, ip_to_v4(&c->locals[k].addr), c->locals[k].prefix_bits, 0);
     for (uint32_t i = 0; i < c->n_routes; i++)
-        insert(net, c->routes[i].v4, c->routes[i].prefix_bits, c->routes[i].via);
+        insert(net, ip_to_v4(&c->routes[i].prefix), c->routes[i].prefix_bits,
+               ip_to_v4(&c->routes[i].via));
     if (c->gateway != 0)
         insert(net, 0, 0, c->gateway);
     net->far_hop_raw = c->n_routes == 0 ? raw32(c->gateway) : NET_ROUTED;
@@ -58,29 +59,34 @@ void routes_init(struct net *net, const struct net_config *c)
     }
 }
 
-static int check_hop(const struct net_config *c, uint32_t via, const char *what, struct err *e)
+static int check_hop(const struct net_config *c, const struct ip_addr *via, struct err *e)
 {
+    char text[IP_TEXT_BYTES];
     for (uint32_t k = 0; k < c->n_locals; k++)
-        if (((via ^ c->locals[k].v4) & mask_of(c->locals[k].prefix_bits)) == 0)
+        if (ip_in_prefix(via, &c->locals[k].addr, c->locals[k].prefix_bits))
             return 0;
     for (uint32_t k = 0; k < c->n_statics; k++)
-        if (c->statics[k].v4 == via)
+        if (ip_equal(&c->statics[k].addr, via))
             return 0;
-    return err_set(e, "%s " V4_FORMAT ": on no local prefix and no static neighbour", what,
-                   V4_ARGS(via));
+    return err_set(e, "gateway %s: on no local prefix and no static neighbour", ip_text(via, text));
 }
 
 static int check_route(const struct net_config *c, uint32_t at, struct err *e)
 {
     const struct net_route *r = &c->routes[at];
-    if (r->prefix_bits < 1 || r->prefix_bits > 32 || (r->v4 & ~mask_of(r->prefix_bits)) != 0)
-        return err_set(e, "route " V4_FORMAT "/%u: not a prefix of 1 to 32 bits", V4_ARGS(r->v4),
-                       r->prefix_bits);
+    const unsigned most = ip_bits(&r->prefix);
+    const struct ip_addr first = ip_first(&r->prefix, MIN(r->prefix_bits, most));
+    char text[IP_TEXT_BYTES];
+    ip_text(&r->prefix, text);
+    if (!ip_is_v4(&r->prefix) || ip_is_v4(&r->via) != ip_is_v4(&r->prefix))
+        return err_set(e, "route %s/%u: not of one family with its gateway", text, r->prefix_bits);
+    if (r->prefix_bits < 1 || r->prefix_bits > most || !ip_equal(&first, &r->prefix))
+        return err_set(e, "route %s/%u: not a prefix of 1 to %u bits", text, r->prefix_bits, most);
     for (uint32_t i = 0; i < at; i++)
-        if (c->routes[i].v4 == r->v4 && c->routes[i].prefix_bits == r->prefix_bits)
-            return err_set(e, "route " V4_FORMAT "/%u: given twice", V4_ARGS(r->v4),
-                           r->prefix_bits);
-    return check_hop(c, r->via, "gateway", e);
+        if (ip_equal(&c->routes[i].prefix, &r->prefix) &&
+            c->routes[i].prefix_bits == r->prefix_bits)
+            return err_set(e, "route %s/%u: given twice", text, r->prefix_bits);
+    return check_hop(c, &r->via, e);
 }
 
 int routes_check(const struct net_config *c, struct err *e)
@@ -90,5 +96,6 @@ int routes_check(const struct net_config *c, struct err *e)
     for (uint32_t i = 0; i < c->n_routes; i++)
         if (check_route(c, i, e) != 0)
             return -1;
-    return c->gateway == 0 ? 0 : check_hop(c, c->gateway, "gateway", e);
+    const struct ip_addr gateway = ip_from_v4(c->gateway);
+    return c->gateway == 0 ? 0 : check_hop(c, &gateway, e);
 }

@@ -31,7 +31,7 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
     }
     if (udp_find(net, m.src_port, local_ix) != NULL)
         return DROP_udp_loop;
-    rx->udp[rx->n_udp++] = (struct udp_in){.src_raw = ip->src_raw,
+    rx->udp[rx->n_udp++] = (struct udp_in){.src = ip_from_v4(raw32(ip->src_raw)),
                                            .src_port = m.src_port,
                                            .dst_port = m.dst_port,
                                            .pkt_ix = (uint16_t)pkt_ix,
@@ -86,7 +86,7 @@ void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *ask
                   uint32_t n, struct net_tx *tx)
 {
     const uint32_t len = wire_build_udp4(pkt_data(p), &net->from[u->local], sender_mac(asked),
-                                         u->src_raw, u->dst_port, u->src_port, n);
+                                         load_raw32(u->src.b + 12), u->dst_port, u->src_port, n);
     DCHECK(tx->n < tx->room && len <= net->ip_bytes_max + ETH_BYTES);
     pkt_set_len(p, len);
     tx->pkts[tx->n++] = p;

@@ -87,7 +87,7 @@ struct tcp_service {
     uint32_t source_max;   // connections that one address may have; 0: no limit
 };
 
-enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 64 };
+enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128 };
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,

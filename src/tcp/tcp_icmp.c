@@ -2,21 +2,6 @@
 #include "tcp/tcp_internal.h"
 #include "wire/proto.h"
 
-enum {
-    UNREACHABLE = 3,  // RFC 792
-    FRAG_NEEDED = 4,
-    // RFC 1122 4.2.3.9 calls codes 2 to 4 hard; RFC 1812 5.2.7.1's later ones as Linux has them:
-    // destination unknown, isolated, prohibited, filtered. Net, host, route and service (0, 1, 5,
-    // 11, 12) may come back.
-    HARD_CODES =
-        1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13 | 1 << 14 | 1 << 15,
-};
-
-static bool is_hard(const struct icmp_event *e)
-{
-    return e->type == UNREACHABLE && e->code < 16 && (HARD_CODES >> e->code & 1) != 0;
-}
-
 static uint32_t options_bytes(const struct block *b)
 {
     return b->flags & BF_TS ? TCP_TS_BYTES : 0;
@@ -80,13 +65,12 @@ static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct i
     }
     const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     v->block = ix;
-    if (b->state == TCP_SYN_SENT && is_hard(e)) {
+    if (b->state == TCP_SYN_SENT && e->kind == ICMP_HARD) {
         t->stats->c.icmp_opens_ended++;
         t->stats->c.conns_failed++;
         tcp_end(t, b, TCP_CLOSE_UNREACHABLE);
         v->events = TCP_EV_CLOSED;
-    } else if (!opening && e->type == UNREACHABLE && e->code == FRAG_NEEDED &&
-               lower_mss(t, b, ix, e->mtu)) {
+    } else if (!opening && e->kind == ICMP_TOO_BIG && lower_mss(t, b, ix, e->mtu)) {
         t->stats->c.icmp_mss_lowered++;
     } else {
         t->stats->c.icmp_noted++;

@@ -2,11 +2,17 @@
 #pragma once
 #include "base/addr.h"
 
+enum icmp_kind {
+    ICMP_SOFT,     // may pass: RFC 1122 4.2.3.9
+    ICMP_HARD,     // nobody there speaks with us; RFC 5927 6.1: what is open believes it not
+    ICMP_TOO_BIG,  // the packet did not fit a link
+};
+
 // icmp_event: nothing in it is proven but that an ICMP message said so (RFC 5927: TCP checks seq
 // against what is in flight before it believes it).
 struct icmp_event {
     struct flow_key key;
     uint32_t seq;  // of the quoted segment
-    uint16_t mtu;  // with type 3, code 4; 0: the router did not say (RFC 1191 5)
-    uint8_t type, code;
+    uint16_t mtu;  // with ICMP_TOO_BIG, at most; 0: the router did not say (RFC 1191 5)
+    uint8_t kind;  // enum icmp_kind
 };

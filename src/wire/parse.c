@@ -184,6 +184,22 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
     return parse_quoted(m + ICMP_BYTES, ip->l4_len - ICMP_BYTES, out);
 }
 
+enum icmp_kind wire_icmp4_kind(uint8_t type, uint8_t code)
+{
+    // RFC 1122 4.2.3.9 calls codes 2 to 4 hard; RFC 1812 5.2.7.1's later ones as Linux has them:
+    // destination unknown, isolated, prohibited, filtered. Net, host, route and service (0, 1, 5,
+    // 11, 12) may come back.
+    enum {
+        HARD_CODES = 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13 |
+                     1 << 14 | 1 << 15,
+    };
+    if (type != ICMP_UNREACHABLE || code >= 16)
+        return ICMP_SOFT;
+    if (code == ICMP_CODE_FRAG_NEEDED)
+        return ICMP_TOO_BIG;
+    return (HARD_CODES >> code & 1) != 0 ? ICMP_HARD : ICMP_SOFT;
+}
+
 enum drop_reason wire_parse_udp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
                                 struct wire_udp *out)
 {

@@ -4,6 +4,7 @@
 #include "base/addr.h"
 #include "base/drops.h"
 #include "wire/cksum.h"
+#include "wire/icmp_event.h"
 #include "wire/proto.h"
 #include "wire/seg.h"
 
@@ -53,6 +54,10 @@ struct wire_icmp {
 // always checked. ICMP_UNREACHABLE and ICMP_TIME_EXCEEDED: also what they quote.
 enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip,
                                  struct wire_icmp *out);
+
+// wire_icmp4_kind: what an ICMP error of type and code is to TCP (RFC 1122 4.2.3.9, RFC
+// 1812 5.2.7.1, as Linux has them).
+enum icmp_kind wire_icmp4_kind(uint8_t type, uint8_t code);
 
 struct wire_udp {
     uint16_t src_port, dst_port;

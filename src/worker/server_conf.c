@@ -108,15 +108,18 @@ static void fill_net(struct net_config *n, const struct conf_port *c, uint32_t i
     net_config_default(n);
     n->n_locals = (uint8_t)c->address.n;
     for (unsigned i = 0; i < c->address.n; i++)
-        n->locals[i] = (struct net_local){c->address.at[i].v4, (uint8_t)c->address.at[i].bits};
+        n->locals[i] =
+            (struct net_local){ip_from_v4(c->address.at[i].v4), (uint8_t)c->address.at[i].bits};
     n->n_statics = (uint8_t)c->neighbor.n;
     for (unsigned i = 0; i < c->neighbor.n; i++)
-        n->statics[i] = (struct net_static){c->neighbor.at[i].v4, c->neighbor.at[i].mac};
+        n->statics[i] =
+            (struct net_static){ip_from_v4(c->neighbor.at[i].v4), c->neighbor.at[i].mac};
     n->gateway = c->gateway;
     n->n_routes = (uint8_t)c->route.n;
     for (unsigned i = 0; i < c->route.n; i++)
-        n->routes[i] = (struct net_route){c->route.at[i].to.v4, (uint8_t)c->route.at[i].to.bits,
-                                          c->route.at[i].via};
+        n->routes[i] =
+            (struct net_route){ip_from_v4(c->route.at[i].to.v4), (uint8_t)c->route.at[i].to.bits,
+                               ip_from_v4(c->route.at[i].via)};
     n->arp_entries = c->arp_entries;
     n->arp_rate_per_s = c->arp_rate_per_s;
     n->icmp_rate_per_s = icmp_rate_per_s;
@@ -169,7 +172,7 @@ static uint16_t local_index(const struct server_params *p, uint32_t v4)
     uint16_t ix = 0;
     for (unsigned i = 0; i < p->n_ports; i++)
         for (unsigned k = 0; k < p->ports[i].net.n_locals; k++, ix++)
-            if (p->ports[i].net.locals[k].v4 == v4)
+            if (ip_to_v4(&p->ports[i].net.locals[k].addr) == v4)
                 return ix;
     return UINT16_MAX;
 }

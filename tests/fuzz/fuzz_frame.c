@@ -34,8 +34,8 @@ static void world_start(struct world *w, void *mem)
     net_config_default(&c);
     c.mac = own_mac;
     c.n_locals = 2;
-    c.locals[0] = (struct net_local){0x0a000001, 24};
-    c.locals[1] = (struct net_local){0xac100001, 16};
+    c.locals[0] = (struct net_local){ip_from_v4(0x0a000001), 24};
+    c.locals[1] = (struct net_local){ip_from_v4(0xac100001), 16};
     c.gateway = 0x0a0000fe;
     c.arp_entries = NET_ARP_ENTRIES_MIN;
     c.arp_rate_per_s = 0;  // no pool here: nothing may be allocated

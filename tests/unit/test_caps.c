@@ -237,9 +237,9 @@ static struct net *net_with(uint32_t caps)
     c.mac = (struct mac_addr){{2, 0, 0, 0, 0, 1}};
     c.caps = caps;
     c.n_locals = 1;
-    c.locals[0] = (struct net_local){A, 24};
+    c.locals[0] = (struct net_local){ip_from_v4(A), 24};
     c.n_statics = 1;
-    c.statics[0] = (struct net_static){B, {{2, 0, 0, 0, 0, 2}}};
+    c.statics[0] = (struct net_static){ip_from_v4(B), {{2, 0, 0, 0, 0, 2}}};
     struct net *net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, drops, &e);
     if (net == NULL)
         fail_msg("%s", e.text);

@@ -645,9 +645,22 @@ static void the_common_check_agrees_with_the_general_one_at_any_urgent_pointer(v
     }
 }
 
+// RFC 1122 4.2.3.9: protocol and port unreachable are hard; RFC 1812 5.2.7.1's as Linux has them.
+static void each_icmp_error_has_the_kind_that_linux_gives_it(void **state)
+{
+    static const char kinds[] = "sshhtshhhhhsshhh";  // by the code of destination unreachable
+    for (unsigned type = 0; type < 256; type++)
+        for (unsigned code = 0; code < 256; code++) {
+            const char want = type == 3 && code < 16 ? kinds[code] : 's';
+            const enum icmp_kind is = wire_icmp4_kind((uint8_t)type, (uint8_t)code);
+            assert_int_equal("sht"[is], want);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_icmp_error_has_the_kind_that_linux_gives_it),
         cmocka_unit_test(sum_is_that_of_rfc_1071_for_every_length_and_alignment),
         cmocka_unit_test(copy_sums_the_same_and_writes_nothing_else),
         cmocka_unit_test(fold_keeps_every_carry),
