@@ -290,6 +290,8 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
     for (uint32_t i = 0; i < n; i++)
         if (v[i].events != 0)
             sock_event(&e->sock, &v[i], data[i] + (v[i].data_off - s[i].data_off));
+    if (e->calls != NULL)
+        e->calls(e->calls_arg);
     timers(e);
     output(t);
     index_pool_turn_end(t->block_pool);

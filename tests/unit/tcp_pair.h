@@ -43,6 +43,10 @@ struct end {
     struct pair_sizes sizes;
     uint32_t v4;
     uint32_t out_room;  // of each turn
+    // calls: what else happens in a turn, after what was received and before the timers; NULL:
+    // nothing.
+    void (*calls)(void *arg);
+    void *calls_arg;
     void *mem[8];
 };
 
