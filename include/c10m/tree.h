@@ -11,6 +11,7 @@
 //     open for reading --> read() renders the whole text once: every byte the reader gets
 //     afterwards,
 //                          at any offset and in any portion, is of that one moment
+//     a text too long for that is a stream: next() renders it piece by piece while it is read
 //     write(2)         --> write() with exactly those bytes: one call is one command
 //     removal          --> the name is gone at once; release() when no reader holds it any more
 //
@@ -31,15 +32,25 @@ enum {
     TREE_LINK_BYTES_MAX = 1023,        // target of a symlink
     TREE_ENTRIES_MAX = 1 << 16,        // in the whole tree, those removed but held open too
     TREE_WRITE_BYTES_MAX = 64 * 1024,  // one write
-    TREE_SNAPSHOT_BYTES_MAX = 16 * 1024 * 1024  // one rendered text
+    TREE_SNAPSHOT_BYTES_MAX = 16 * 1024 * 1024,  // one rendered text
+    TREE_CHUNK_BYTES_MAX = 64 * 1024,            // one piece of a stream
+    TREE_CURSOR_BYTES_MAX = 256,                 // what a stream's reader remembers
 };
 
 // tree_ops: the callbacks of a file, copied when it is made. Those that are NULL: not readable, not
-// writable, nothing to release.
+// writable, nothing to release. At most one of read and next.
 struct tree_ops {
     // read: renders the present value into out. 0, or -errno: then the open fails with it. What
     // tree_printf and tree_put returned may be ignored or passed on.
     int (*read)(struct tree_out *out, void *data);
+    // next: renders the next piece of a stream, at most TREE_CHUNK_BYTES_MAX (tree_room tells how
+    // much is left); cursor is cursor_bytes of the reader's, zero at the first call, that say where
+    // he is. Everybody waits for it: a call does a millisecond's work at most, and may end with
+    // nothing appended: it is called again, after others had their turn. 1: there may be more; 0:
+    // that was the end, or -errno: then the read fails with it, and the next one begins again here.
+    // What is read is not of one moment.
+    int (*next)(struct tree_out *out, void *cursor, void *data);
+    size_t cursor_bytes;  // at most TREE_CURSOR_BYTES_MAX
     // write: n in [1, TREE_WRITE_BYTES_MAX] bytes, not terminated, valid during the call. 0, or
     // -errno, which the writer gets (-EINVAL and -ERANGE say what a shell shows); then it must have
     // changed nothing.
@@ -80,6 +91,9 @@ void tree_chown(struct tree_node *node, uint32_t uid, uint32_t gid);
 
 // tree_error: why the last failing call on the tree of `node` failed, one line; "" if none did.
 const char *tree_error(const struct tree_node *node);
+
+// tree_room: how many bytes may still be appended.
+size_t tree_room(const struct tree_out *out);
 
 // tree_printf, tree_put: append formatted text, or n bytes, to what is read. All or nothing; 0,
 // -EFBIG (over TREE_SNAPSHOT_BYTES_MAX, or over what all readers together may hold) or -ENOMEM. A

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -17,7 +18,8 @@
 struct ctl_fuse {
     struct ctl_loop *loop;
     struct ctl_mountpoint mountpoint;
-    struct tree_door door;
+    struct ctl_fuse_door door;
+    int wake_fd;  // readable while reads of streams wait for their next piece
     struct fuse_session *session;
     struct fuse_buf buf;  // libfuse allocates it at the first request
     bool serving;
@@ -56,7 +58,43 @@ static void fuse_ready(void *arg, uint32_t events)
     }
 }
 
-static struct fuse_session *session_new(struct tree_door *door, struct err *e)
+// A source of the loop like any other: its turn comes after that of those who are ready as well.
+static void wake(void *arg)
+{
+    struct ctl_fuse *f = arg;
+    eventfd_write(f->wake_fd, 1);
+}
+
+static void streams_ready(void *arg, uint32_t events)
+{
+    struct ctl_fuse *f = arg;
+    eventfd_t ignored;
+    if (!ctl_fuse_ops_resume(&f->door))
+        eventfd_read(f->wake_fd, &ignored);
+}
+
+static int streams_add(struct ctl_fuse *f, struct err *e)
+{
+    TAILQ_INIT(&f->door.put_off);
+    f->door.wake = wake;
+    f->door.arg = f;
+    f->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (f->wake_fd < 0)
+        return err_set(e, "%s: eventfd: %s", f->mountpoint.path, strerror(errno));
+    if (ctl_loop_add(f->loop, f->wake_fd, EPOLLIN, streams_ready, f, e) == 0)
+        return 0;
+    close(f->wake_fd);
+    return -1;
+}
+
+static void streams_remove(struct ctl_fuse *f)
+{
+    ctl_fuse_ops_drop(&f->door);
+    ctl_loop_remove(f->loop, f->wake_fd);
+    close(f->wake_fd);
+}
+
+static struct fuse_session *session_new(struct ctl_fuse_door *door, struct err *e)
 {
     struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
     struct fuse_session *session = NULL;
@@ -97,12 +135,14 @@ struct ctl_fuse *ctl_fuse_start(struct ctl_loop *loop, struct tree *t, const cha
         return NULL;
     }
     f->loop = loop;
-    tree_door_init(&f->door, t);
+    tree_door_init(&f->door.door, t);
     if (ctl_mountpoint_prepare(&f->mountpoint, path, e) != 0)
         goto fail_free;
+    if (streams_add(f, e) != 0)
+        goto fail_mountpoint;
     f->session = session_new(&f->door, e);
     if (f->session == NULL)
-        goto fail_mountpoint;
+        goto fail_streams;
     if (session_mount(f, e) != 0)
         goto fail_session;
     f->serving = true;
@@ -110,6 +150,8 @@ struct ctl_fuse *ctl_fuse_start(struct ctl_loop *loop, struct tree *t, const cha
 
 fail_session:
     fuse_session_destroy(f->session);
+fail_streams:
+    streams_remove(f);
 fail_mountpoint:
     ctl_mountpoint_undo(&f->mountpoint);
 fail_free:
@@ -123,10 +165,11 @@ void ctl_fuse_stop(struct ctl_fuse *f)
         return;
     if (f->serving)
         ctl_loop_remove(f->loop, fuse_session_fd(f->session));
+    streams_remove(f);
     fuse_session_unmount(f->session);
     fuse_session_destroy(f->session);
     free(f->buf.mem);
-    tree_door_close(&f->door);
+    tree_door_close(&f->door.door);
     ctl_mountpoint_undo(&f->mountpoint);
     free(f);
 }

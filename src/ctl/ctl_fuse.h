@@ -2,6 +2,7 @@
 // a thread of its own.
 //
 //     reader --> kernel --> /dev/fuse --> ctl_loop --> tree (lookup, open = snapshot, read, write)
+//                                            ^--> eventfd: the next piece of a stream that is read
 //
 // What the kernel is told: nothing is cached (attribute and entry time 0, direct_io), it checks
 // mode, owner and group itself (default_permissions) for any user (allow_other), sizes are 0 as in

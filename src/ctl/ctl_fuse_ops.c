@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "ctl/ctl_fuse.h"
-#include "tree/door.h"
 
 static_assert(FUSE_ROOT_ID == TREE_ROOT_ID, "ids go to the kernel as they are");
 
 static struct tree_door *door_of(fuse_req_t req)
 {
-    return fuse_req_userdata(req);
+    return &((struct ctl_fuse_door *)fuse_req_userdata(req))->door;
 }
 
 // node_of: the entry that the kernel means; NULL: gone, and ENOENT is answered.
@@ -138,12 +137,58 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     fuse_reply_err(req, 0);
 }
 
+// read_or_wait: answers the read, unless its stream needs more work.
+static bool read_or_wait(fuse_req_t req, struct tree_handle *h, size_t size, off_t off)
+{
+    const char *data = NULL;
+    const ssize_t n = tree_read(h, (uint64_t)off, size, &data);
+    if (n == -EAGAIN)
+        return false;
+    if (n < 0)
+        fuse_reply_err(req, (int)-n);
+    else
+        fuse_reply_buf(req, data, (size_t)n);
+    return true;
+}
+
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
                     struct fuse_file_info *fi)
 {
-    const char *data = NULL;
-    size_t n = tree_read(handle_of(fi), (uint64_t)off, size, &data);
-    fuse_reply_buf(req, data, n);
+    struct ctl_fuse_door *d = fuse_req_userdata(req);
+    if (read_or_wait(req, handle_of(fi), size, off))
+        return;
+    struct put_off *p = malloc(sizeof(*p));
+    if (p == NULL) {
+        fuse_reply_err(req, ENOMEM);
+        return;
+    }
+    *p = (struct put_off){.req = req, .handle = handle_of(fi), .size = size, .off = off};
+    TAILQ_INSERT_TAIL(&d->put_off, p, link);
+    d->wake(d->arg);
+}
+
+bool ctl_fuse_ops_resume(struct ctl_fuse_door *d)
+{
+    struct put_off *p = TAILQ_FIRST(&d->put_off);
+    if (p == NULL)
+        return false;
+    TAILQ_REMOVE(&d->put_off, p, link);
+    const bool killed = fuse_req_interrupted(p->req) != 0;
+    if (killed)
+        fuse_reply_err(p->req, EINTR);
+    if (killed || read_or_wait(p->req, p->handle, p->size, p->off))
+        free(p);
+    else
+        TAILQ_INSERT_TAIL(&d->put_off, p, link);
+    return !TAILQ_EMPTY(&d->put_off);
+}
+
+void ctl_fuse_ops_drop(struct ctl_fuse_door *d)
+{
+    for (struct put_off *p; (p = TAILQ_FIRST(&d->put_off)) != NULL; free(p)) {
+        TAILQ_REMOVE(&d->put_off, p, link);
+        fuse_reply_err(p->req, EIO);
+    }
 }
 
 // op_write: one write is one command; the offset says nothing.

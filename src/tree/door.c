@@ -8,13 +8,17 @@
 
 #include "tree/node.h"
 
-// tree_handle: text is a file's snapshot, or a directory's listing as a row of struct record.
+// tree_handle: text is a file's snapshot, or a directory's listing as a row of struct record, or a
+// stream's last piece, which begins at text_at of what was read.
 struct tree_handle {
     LIST_ENTRY(tree_handle) link;
     struct tree_node *node;
     struct tree_out out;
     size_t held_bytes;  // of text, as counted in usage.snapshot_bytes
     unsigned how;
+    bool ended;  // the stream has no more pieces
+    uint64_t text_at;
+    uint64_t cursor[TREE_CURSOR_BYTES_MAX / sizeof(uint64_t)];
 };
 
 // record: one entry of a listing, in bytes: id, kind, length of the name; name and terminator
@@ -45,6 +49,11 @@ int tree_printf(struct tree_out *out, const char *format, ...)
 int tree_put(struct tree_out *out, const void *data, size_t n)
 {
     return text_put(&out->text, data, n);
+}
+
+size_t tree_room(const struct tree_out *out)
+{
+    return out->text.error != 0 ? 0 : out->text.limit_bytes - out->text.len;
 }
 
 struct text *tree_text(struct tree_out *out)
@@ -134,7 +143,7 @@ static int open_check(const struct tree_node *node, unsigned how)
         return -ELOOP;
     if (node->kind == TREE_DIR)
         return (how & TREE_WRITE) != 0 ? -EACCES : 0;
-    bool readable = (how & TREE_READ) == 0 || node->ops.read != NULL;
+    bool readable = (how & TREE_READ) == 0 || node->ops.read != NULL || node->ops.next != NULL;
     bool writable = (how & TREE_WRITE) == 0 || node->ops.write != NULL;
     return readable && writable ? 0 : -EACCES;
 }
@@ -158,7 +167,7 @@ int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
     h->node = node;
     h->how = how;
     LIST_INSERT_HEAD(&door->handles, h, link);
-    if (node->kind == TREE_FILE && (how & TREE_READ) != 0)
+    if (node->kind == TREE_FILE && (how & TREE_READ) != 0 && node->ops.read != NULL)
         rc = snapshot(h);
     if (rc != 0) {
         tree_close(h);
@@ -179,13 +188,58 @@ void tree_close(struct tree_handle *h)
     free(h);
 }
 
-size_t tree_read(const struct tree_handle *h, uint64_t off, size_t n, const char **data)
+static void stream_rewind(struct tree_handle *h)
+{
+    memset(h->cursor, 0, sizeof(h->cursor));
+    h->text_at = 0;
+    h->ended = false;
+    text_begin(h, TREE_CHUNK_BYTES_MAX);
+    text_end(h, TREE_CHUNK_BYTES_MAX);
+}
+
+// stream_next: the piece behind the present one takes its place. Where it fails, nothing of it is
+// there.
+static ssize_t stream_next(struct tree_handle *h)
+{
+    const struct tree_ops *ops = &h->node->ops;
+    h->text_at += h->out.text.len;
+    text_begin(h, TREE_CHUNK_BYTES_MAX);
+    int rc = ops->next(&h->out, h->cursor, h->node->data);
+    const int full = text_end(h, TREE_CHUNK_BYTES_MAX);
+    h->ended = rc == 0 && full == 0;
+    if (full == 0 && (rc == 0 || rc == 1))
+        return h->out.text.len != 0 || h->ended ? 0 : -EAGAIN;
+    text_begin(h, TREE_CHUNK_BYTES_MAX);
+    text_end(h, TREE_CHUNK_BYTES_MAX);
+    return full != 0 ? full : rc > 0 ? -EIO : rc;
+}
+
+static ssize_t stream_read(struct tree_handle *h, uint64_t off)
+{
+    if (off == 0 && (h->text_at + h->out.text.len != 0 || h->ended))
+        stream_rewind(h);
+    if (off < h->text_at || off > h->text_at + h->out.text.len)
+        return -EINVAL;
+    if (off == h->text_at + h->out.text.len && !h->ended)
+        return stream_next(h);
+    return 0;
+}
+
+ssize_t tree_read(struct tree_handle *h, uint64_t off, size_t n, const char **data)
 {
     const struct text *t = &h->out.text;
-    if (h->node->kind != TREE_FILE || off >= t->len)
+    if (h->node->kind != TREE_FILE)
+        return 0;
+    if (h->node->ops.next != NULL) {
+        const ssize_t rc = stream_read(h, off);
+        if (rc != 0)
+            return rc;
+        off -= h->text_at;
+    }
+    if (off >= t->len)
         return 0;
     *data = t->data + off;
-    return MIN(n, t->len - off);
+    return (ssize_t)MIN(n, t->len - off);
 }
 
 int tree_write(struct tree_handle *h, const char *buf, size_t n)

@@ -9,6 +9,7 @@
 // who asks.
 #pragma once
 #include <sys/queue.h>
+#include <sys/types.h>
 
 #include "base/text.h"
 #include "c10m/tree.h"
@@ -85,18 +86,21 @@ void tree_door_init(struct tree_door *door, struct tree *t);
 void tree_door_close(struct tree_door *door);
 
 // tree_open: opens node for `how` (TREE_READ, TREE_WRITE or both); a file opened for reading is
-// rendered here. 0 and *handle, or: -ENOENT (removed), -EACCES (no such callback, or a directory to
-// write), -ELOOP (symlink), -ENFILE (TREE_HANDLES_MAX), -ENOBUFS (TREE_SNAPSHOTS_BYTES_MAX),
-// -EFBIG, -ENOMEM, what the read callback said.
+// rendered here, a stream is not. 0 and *handle, or: -ENOENT (removed), -EACCES (no such callback,
+// or a directory to write), -ELOOP (symlink), -ENFILE (TREE_HANDLES_MAX), -ENOBUFS
+// (TREE_SNAPSHOTS_BYTES_MAX), -EFBIG, -ENOMEM, what the read callback said.
 int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
               struct tree_handle **handle);
 
 // tree_close: the end of the handle. Releases the data of an entry removed meanwhile.
 void tree_close(struct tree_handle *h);
 
-// tree_read: *data = the snapshot from offset `off` on; returns how many bytes, at most n, are
-// there (0 at and past the end). Valid until tree_close. Of a file opened for reading.
-size_t tree_read(const struct tree_handle *h, uint64_t off, size_t n, const char **data);
+// tree_read: *data = the text from offset `off` on, valid until the next call of this handle;
+// returns how many bytes, at most n, are there (0 at and past the end), or a stream's -errno. Of a
+// file opened for reading. A stream is read in order, like Linux's seq_file: at the offset where
+// the last read ended or within its piece, or at 0, where it begins anew; elsewhere -EINVAL.
+// -EAGAIN: nothing is to hand yet, a piece of work was done towards it: ask again.
+ssize_t tree_read(struct tree_handle *h, uint64_t off, size_t n, const char **data);
 
 // tree_write: hands buf[0..n) to the write callback. 0, or -EFBIG (n over TREE_WRITE_BYTES_MAX),
 // -EBADF (not opened for writing), -EIO (removed), what the callback said. n = 0 does nothing.

@@ -203,7 +203,7 @@ static int mode_check(struct tree *t, unsigned mode, const struct tree_ops *ops,
     const char *why = NULL;
     if ((mode & ~0777u) != 0)
         why = "has other bits than 0777";
-    else if ((mode & 0444) != 0 && ops->read == NULL)
+    else if ((mode & 0444) != 0 && ops->read == NULL && ops->next == NULL)
         why = "can be read, but there is no read callback";
     else if ((mode & 0222) != 0 && ops->write == NULL)
         why = "can be written, but there is no write callback";
@@ -220,6 +220,13 @@ struct tree_node *tree_file(struct tree_node *parent, const char *path, unsigned
         return NULL;
     if (ops == NULL) {
         tree_fail(parent->tree, EINVAL, "%.64s: no callbacks given", path);
+        return NULL;
+    }
+    if ((ops->read != NULL && ops->next != NULL) || ops->cursor_bytes > TREE_CURSOR_BYTES_MAX) {
+        tree_fail(parent->tree, EINVAL,
+                  "%.64s: a stream has no read callback, and a cursor of up "
+                  "to %d bytes",
+                  path, TREE_CURSOR_BYTES_MAX);
         return NULL;
     }
     if (mode_check(parent->tree, mode, ops, path) != 0)

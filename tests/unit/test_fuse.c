@@ -90,8 +90,32 @@ static int failing_read(struct tree_out *out, void *data)
     return -ENODEV;
 }
 
+// slow_next: SLOW_LINES lines, each after SLOW_CALLS calls that had nothing.
+enum { SLOW_LINES = 200, SLOW_CALLS = 100 };
+
+static unsigned slow_calls;
+
+static int slow_next(struct tree_out *out, void *cursor, void *data)
+{
+    unsigned *at = cursor;
+    slow_calls++;
+    if (++*at % SLOW_CALLS == 0)
+        tree_printf(out, "line %u\n", *at / SLOW_CALLS);
+    return *at < SLOW_LINES * SLOW_CALLS;
+}
+
+static unsigned never_calls;
+
+static int never_next(struct tree_out *out, void *cursor, void *data)
+{
+    never_calls++;
+    return 1;
+}
+
 static void tree_fill(void)
 {
+    static const struct tree_ops ops_slow = {.next = slow_next, .cursor_bytes = sizeof(unsigned)};
+    static const struct tree_ops ops_never = {.next = never_next};
     static const struct tree_ops ops_number = {.read = number_read, .write = number_write};
     static const struct tree_ops ops_remove = {.write = remove_write};
     static const struct tree_ops ops_sink = {.write = sink_write};
@@ -101,6 +125,8 @@ static void tree_fill(void)
     assert_non_null(tree_file(root, "ctl/remove", 0200, &ops_remove, NULL));
     assert_non_null(tree_file(root, "ctl/sink", 0222, &ops_sink, NULL));
     assert_non_null(tree_file_ro(root, "long", long_read, NULL));
+    assert_non_null(tree_file(root, "slow", 0444, &ops_slow, NULL));
+    assert_non_null(tree_file(root, "never", 0444, &ops_never, NULL));
     assert_non_null(tree_file_ro(root, "failing", failing_read, NULL));
     assert_non_null(tree_file_ro(root, "ro", number_read, &number));
     assert_non_null(tree_file(root, "secret", 0600, &ops_number, &number));
@@ -297,6 +323,25 @@ static void pread_gives_what_lies_at_its_offset_and_nothing_past_the_end(void **
     in_child(pread_child);
 }
 
+// ---- streams
+
+static void cat_waits_for_the_pieces_of_a_stream(void **state)
+{
+    slow_calls = 0;
+    assert_int_equal(sh("cmp <(cat slow) <(seq -f 'line %.0f' 200)"), 0);
+    assert_int_equal(slow_calls, SLOW_LINES * SLOW_CALLS);
+    assert_int_equal(sh("dd if=slow bs=5 status=none | cmp - <(seq -f 'line %.0f' 200)"), 0);
+    assert_fails(0, "dd if=slow bs=100 skip=3 count=1 status=none", "");
+}
+
+static void who_waits_for_a_stream_holds_nobody_up(void **state)
+{
+    assert_int_equal(sh("cat never & never=$!; cat slow >/dev/null & a=$!; cat slow >/dev/null & "
+                        "b=$!; cat ctl/number; wait $a && wait $b; kill $never; wait $never"),
+                     143);
+    assert_string_equal(output, "value 42\n");
+}
+
 static int snapshot_child(void)
 {
     char buf[64] = "";
@@ -431,7 +476,7 @@ static void find_walks_the_whole_tree(void **state)
 {
     assert_int_equal(sh("find . | sort"), 0);
     assert_string_equal(output, ".\n./ctl\n./ctl/number\n./ctl/remove\n./ctl/sink\n./failing\n"
-                                "./long\n./n\n./ro\n./secret\n");
+                                "./long\n./n\n./never\n./ro\n./secret\n./slow\n");
     assert_fails(0, "ls nowhere", "No such file or directory");
     assert_fails(0, "ls ro/x", "Not a directory");
 }
@@ -493,7 +538,7 @@ static void a_file_removed_while_open_can_be_read_on_but_not_opened_or_written(v
     in_child(removal_child);
     assert_int_equal(number, 42);
     assert_int_equal(sh("ls"), 0);
-    assert_string_equal(output, "failing\nlong\nn\nsecret\n");
+    assert_string_equal(output, "failing\nlong\nn\nnever\nsecret\nslow\n");
 }
 
 // ---- starting and stopping
@@ -542,6 +587,30 @@ static void stop_does_not_wait_for_readers_and_closes_what_they_hold(void **stat
     ctl_fuse_stop(fuse);
     fuse = NULL;
     assert_int_equal(tree_usage(tree).handles, 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static int waiting_child(void)
+{
+    char buf[8];
+    int fd = open("never", O_RDONLY);
+    NEED(fd >= 0 && creat("../ready", 0600) >= 0);
+    NEED(read(fd, buf, sizeof(buf)) < 0);
+    return errno == EIO || errno == ENOTCONN || errno == ECONNABORTED ? 0 : 1;
+}
+
+static void stop_ends_a_read_that_waits_for_its_stream(void **state)
+{
+    int status;
+    pid_t child = fork_bound();
+    if (child == 0)
+        child_main(waiting_child);
+    never_calls = 0;
+    while (never_calls < 1000)
+        assert_true(ctl_loop_turn(&loop, 100) >= 0);
+    ctl_fuse_stop(fuse);
+    fuse = NULL;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 }
@@ -721,6 +790,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FUSE_TEST(cat_shows_what_the_callback_renders),
         FUSE_TEST(a_text_longer_than_one_request_is_the_same_in_any_portion),
+        FUSE_TEST(cat_waits_for_the_pieces_of_a_stream),
+        FUSE_TEST(who_waits_for_a_stream_holds_nobody_up),
+        FUSE_TEST(stop_ends_a_read_that_waits_for_its_stream),
         FUSE_TEST(pread_gives_what_lies_at_its_offset_and_nothing_past_the_end),
         FUSE_TEST(a_reader_sees_the_moment_of_its_open),
         FUSE_TEST(stat_tells_type_mode_owner_and_size_zero),

@@ -59,7 +59,8 @@ static void thing_release(void *data)
         assert_non_null(tree_dir(t->parent, "successor"));
 }
 
-static const struct tree_ops thing_ops = {thing_read, thing_write, thing_release};
+static const struct tree_ops thing_ops = {
+    .read = thing_read, .write = thing_write, .release = thing_release};
 
 static int setup(void **state)
 {
@@ -96,12 +97,12 @@ static struct tree_handle *opened(struct tree_node *node, unsigned how)
     return h;
 }
 
-static void assert_reads(const struct tree_handle *h, const char *want)
+static void assert_reads(struct tree_handle *h, const char *want)
 {
     const char *data = NULL;
-    size_t n = tree_read(h, 0, SIZE_MAX, &data);
+    const ssize_t n = tree_read(h, 0, SIZE_MAX, &data);
     assert_int_equal(n, strlen(want));
-    assert_memory_equal(data, want, n);
+    assert_memory_equal(data, want, (size_t)n);
 }
 
 // assert_refused: a creation failed with that errno, said why, and left nothing behind.
@@ -348,12 +349,11 @@ static void a_long_text_can_be_read_in_any_portion_and_at_any_offset(void **stat
 {
     static struct thing t = {.fill_bytes = 100003};
     struct tree_handle *h = opened(tree_file_ro(root, "f", thing_read, &t), TREE_READ);
-    size_t got = 0, n;
+    size_t got = 0;
     const char *data;
-    while ((n = tree_read(h, got, 17, &data)) > 0) {
-        for (size_t i = 0; i < n; i++)
+    for (ssize_t n; (n = tree_read(h, got, 17, &data)) > 0; got += (size_t)n) {
+        for (size_t i = 0; i < (size_t)n; i++)
             assert_int_equal(data[i], 'a' + (int)((got + i) / 1024 % 26));
-        got += n;
     }
     assert_int_equal(got, t.fill_bytes);
     assert_int_equal(tree_read(h, 100002, 17, &data), 1);
@@ -665,6 +665,158 @@ static void files_have_no_listing_and_directories_no_text(void **state)
     assert_int_equal(tree_open(&door, root, TREE_WRITE, &h), -EACCES);
 }
 
+// ---- streams
+
+// tale: what numbers_next below serves: the numbers from 0 to `numbers`, so many a piece, and
+// nothing in every `pause`th call.
+struct tale {
+    unsigned numbers, a_piece, pause, calls;
+    int result;  // in place of 1, if not 0
+    size_t fill_bytes;
+};
+
+struct numbers_cursor {
+    unsigned at;
+};
+
+static int numbers_next(struct tree_out *out, void *cursor, void *data)
+{
+    struct tale *t = data;
+    struct numbers_cursor *c = cursor;
+    t->calls++;
+    if (t->result != 0)
+        return t->result;
+    for (size_t i = 0; i < t->fill_bytes; i++)
+        tree_put(out, "x", 1);
+    if (t->pause != 0 && t->calls % t->pause == 0)
+        return 1;
+    for (unsigned i = 0; i < t->a_piece && c->at < t->numbers; i++)
+        tree_printf(out, "%u\n", c->at++);
+    return c->at < t->numbers;
+}
+
+static struct tree_node *tale_file(const char *path, struct tale *t)
+{
+    return tree_file(
+        root, path, 0444,
+        &(struct tree_ops){.next = numbers_next, .cursor_bytes = sizeof(struct numbers_cursor)}, t);
+}
+
+// next_piece: reads at off until there is something; how many bytes.
+static ssize_t next_piece(struct tree_handle *h, uint64_t off, const char **data)
+{
+    ssize_t n;
+    while ((n = tree_read(h, off, 7, data)) == -EAGAIN)
+        ;
+    return n;
+}
+
+static void a_stream_is_read_in_order_and_calls_nothing_before_it_is_read(void **state)
+{
+    static struct tale t = {.numbers = 1000, .a_piece = 13, .pause = 3};
+    static char got[8192], want[8192];
+    const char *data;
+    size_t n = 0, want_bytes = 0;
+    struct tree_handle *h = opened(tale_file("s", &t), TREE_READ);
+    assert_int_equal(t.calls, 0);
+    for (ssize_t r; (r = next_piece(h, n, &data)) != 0; n += (size_t)r) {
+        assert_in_range(r, 1, 7);
+        memcpy(got + n, data, (size_t)r);
+    }
+    for (unsigned i = 0; i < t.numbers; i++)
+        want_bytes += (size_t)sprintf(want + want_bytes, "%u\n", i);
+    assert_int_equal(n, want_bytes);
+    assert_memory_equal(got, want, n);
+    const unsigned calls = t.calls;
+    assert_int_equal(tree_read(h, n, 100, &data), 0);  // the end stays the end
+    assert_int_equal(t.calls, calls);
+}
+
+static void a_call_that_renders_nothing_gives_the_others_their_turn(void **state)
+{
+    static struct tale t = {.numbers = 1, .a_piece = 1, .pause = 1};
+    const char *data;
+    struct tree_handle *h = opened(tale_file("s", &t), TREE_READ);
+    for (unsigned i = 1; i < 10; i++) {
+        assert_int_equal(tree_read(h, 0, 100, &data), -EAGAIN);
+        assert_int_equal(t.calls, i);  // one read, one call
+    }
+    t.pause = 0;
+    assert_int_equal(tree_read(h, 0, 100, &data), 2);
+}
+
+static void a_stream_begins_anew_at_offset_zero_and_refuses_other_jumps(void **state)
+{
+    static struct tale t = {.numbers = 100, .a_piece = 10};
+    const char *data;
+    struct tree_handle *h = opened(tale_file("s", &t), TREE_READ);
+    assert_int_equal(tree_read(h, 5, 100, &data), -EINVAL);
+    assert_int_equal(tree_read(h, 0, 100, &data), 20);
+    assert_int_equal(tree_read(h, 18, 100, &data), 2);  // within the piece
+    assert_memory_equal(data, "9\n", 2);
+    assert_int_equal(tree_read(h, 21, 100, &data), -EINVAL);
+    assert_int_equal(tree_read(h, UINT64_MAX, 100, &data), -EINVAL);
+    assert_int_equal(tree_read(h, 20, 100, &data), 30);
+    assert_memory_equal(data, "10\n", 3);
+    assert_int_equal(tree_read(h, 19, 100, &data), -EINVAL);  // the piece before has gone
+    assert_int_equal(tree_read(h, 0, 100, &data), 20);
+    assert_memory_equal(data, "0\n1\n", 4);
+    t.numbers = 5;  // another moment
+    assert_int_equal(tree_read(h, 0, 100, &data), 10);
+    assert_int_equal(tree_read(h, 10, 100, &data), 0);
+    assert_int_equal(tree_read(h, 0, 100, &data), 10);  // also after its end
+}
+
+static void two_readers_of_a_stream_are_each_where_they_are(void **state)
+{
+    static struct tale t = {.numbers = 100, .a_piece = 10};
+    const char *data;
+    struct tree_node *node = tale_file("s", &t);
+    struct tree_handle *a = opened(node, TREE_READ), *b = opened(node, TREE_READ);
+    assert_int_equal(tree_read(a, 0, 100, &data), 20);
+    assert_int_equal(tree_read(a, 20, 100, &data), 30);
+    assert_int_equal(tree_read(b, 0, 100, &data), 20);
+    assert_int_equal(tree_read(a, 50, 100, &data), 30);
+    assert_memory_equal(data, "20\n", 3);
+}
+
+static void a_stream_holds_one_piece_and_gives_it_back(void **state)
+{
+    static struct tale t = {.numbers = 1 << 20, .a_piece = 1000};
+    const char *data;
+    struct tree_handle *h = opened(tale_file("s", &t), TREE_READ);
+    uint64_t off = 0;
+    for (ssize_t n; (n = tree_read(h, off, SIZE_MAX, &data)) != 0; off += (uint64_t)n)
+        assert_int_equal(tree_usage(tree).snapshot_bytes, n);
+    assert_int_equal(off,
+                     10 * 2 + 90 * 3 + 900 * 4 + 9000 * 5 + 90000 * 6 + 900000 * 7 + 48576 * 8);
+    tree_close(h);
+    assert_int_equal(tree_usage(tree).snapshot_bytes, 0);
+}
+
+static void what_goes_wrong_in_a_stream_is_the_error_of_the_read(void **state)
+{
+    static struct tale t = {.numbers = 10, .a_piece = 10, .result = -ENODEV};
+    const char *data;
+    struct tree_handle *h = opened(tale_file("s", &t), TREE_READ);
+    assert_int_equal(tree_read(h, 0, 100, &data), -ENODEV);
+    t.result = 2;  // neither more nor the end: the callback's mistake
+    assert_int_equal(tree_read(h, 0, 100, &data), -EIO);
+    t.result = 0;
+    t.fill_bytes = TREE_CHUNK_BYTES_MAX;
+    assert_int_equal(tree_read(h, 0, 100, &data), -EFBIG);
+    assert_int_equal(tree_usage(tree).snapshot_bytes, 0);
+}
+
+static void a_stream_has_no_read_callback_and_a_small_cursor(void **state)
+{
+    const uint64_t n = tree_usage(tree).entries;
+    const struct tree_ops both = {.read = thing_read, .next = numbers_next};
+    const struct tree_ops big = {.next = numbers_next, .cursor_bytes = TREE_CURSOR_BYTES_MAX + 1};
+    assert_refused(tree_file(root, "s", 0444, &both, NULL), EINVAL, n);
+    assert_refused(tree_file(root, "s", 0444, &big, NULL), EINVAL, n);
+}
+
 #define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -708,6 +860,13 @@ int main(void)
         TREE_TEST(a_listing_does_not_change_under_its_reader_and_the_next_one_is_new),
         TREE_TEST(a_directory_held_open_may_be_removed_and_is_then_empty),
         TREE_TEST(files_have_no_listing_and_directories_no_text),
+        TREE_TEST(a_stream_is_read_in_order_and_calls_nothing_before_it_is_read),
+        TREE_TEST(a_call_that_renders_nothing_gives_the_others_their_turn),
+        TREE_TEST(a_stream_begins_anew_at_offset_zero_and_refuses_other_jumps),
+        TREE_TEST(two_readers_of_a_stream_are_each_where_they_are),
+        TREE_TEST(a_stream_holds_one_piece_and_gives_it_back),
+        TREE_TEST(what_goes_wrong_in_a_stream_is_the_error_of_the_read),
+        TREE_TEST(a_stream_has_no_read_callback_and_a_small_cursor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
