@@ -39,7 +39,7 @@ static bool parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 
 static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 {
-    uint64_t v;
+    uint64_t v = 0;
     const bool good = parse_u64(text, min, max, &v);
     *out = (uint32_t)v;
     return good;

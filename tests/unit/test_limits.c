@@ -30,7 +30,7 @@ static void send_from(struct raw *r, uint32_t from, uint16_t port, uint8_t flags
 
 static bool open_from(struct raw *r, uint32_t from, uint16_t port)
 {
-    uint32_t ack;
+    uint32_t ack = 0;
     const unsigned opened = r->e.role.opened;
     if (!half_open(r, from, port, &ack))
         return false;
@@ -122,7 +122,7 @@ static void handshakes_that_end_above_the_limit_are_reset(void **state)
 static void half_open_connections_do_not_count(void **state)
 {
     struct raw *r = limited(16, 1);
-    uint32_t ack;
+    uint32_t ack = 0;
     for (uint16_t i = 0; i < SYNS_MAX - 1; i++)
         assert_true(half_open(r, OTHER, (uint16_t)(1000 + i), &ack));
     assert_true(open_from(r, OTHER, 999));
@@ -162,7 +162,7 @@ static void a_service_at_its_limit_answers_no_syn_and_counts(void **state)
 static void a_handshake_that_ends_above_the_services_limit_waits_for_room(void **state)
 {
     struct raw *r = limited(1, 0);
-    uint32_t a, b;
+    uint32_t a = 0, b = 0;
     assert_true(half_open(r, ATTACKER, 1000, &a));
     assert_true(half_open(r, OTHER, 1000, &b));
     send_from(r, ATTACKER, 1000, SEG_ACK, a);

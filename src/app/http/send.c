@@ -89,6 +89,7 @@ static void make_piece(struct c10m_conn *c, struct http_conn *st, const struct h
 {
     static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
     const struct http_reply *r = &s->site.replies[st->reply];
+    p->text_bytes = 0;
     p->bytes = NULL;
     p->image = NULL;
     p->last = true;
