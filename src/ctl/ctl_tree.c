@@ -5,6 +5,7 @@
 
 #include "base/toeplitz.h"
 #include "stat/render.h"
+#include "worker/conns.h"
 #include "worker/server_log.h"
 
 // shown: what the callbacks look at. One server a process has a tree; freed with it.
@@ -185,6 +186,39 @@ static int snmp_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int conns_read(struct tree_out *out, void *cursor, const void *data, enum conns_table table)
+{
+    const struct shown *s = data;
+    return conns_next(s->server, table, cursor, tree_text(out));
+}
+
+static int tcp_next(struct tree_out *out, void *cursor, void *data)
+{
+    return conns_read(out, cursor, data, CONNS_TCP4);
+}
+
+static int tcp6_next(struct tree_out *out, void *cursor, void *data)
+{
+    return conns_read(out, cursor, data, CONNS_TCP6);
+}
+
+static int tcp_info_next(struct tree_out *out, void *cursor, void *data)
+{
+    return conns_read(out, cursor, data, CONNS_INFO);
+}
+
+static int udp_read(struct tree_out *out, void *data)
+{
+    udp_render(((const struct shown *)data)->server, false, tree_text(out));
+    return 0;
+}
+
+static int udp6_read(struct tree_out *out, void *data)
+{
+    udp_render(((const struct shown *)data)->server, true, tree_text(out));
+    return 0;
+}
+
 static int netstat_read(struct tree_out *out, void *data)
 {
     const struct core_stats *cores[SERVER_WORKERS_MAX];
@@ -296,6 +330,21 @@ static int fill_services(struct tree_node *root, const struct server *s)
     return rc;
 }
 
+static int fill_conns(struct tree_node *root, struct shown *s)
+{
+    static const struct {
+        const char *path;
+        int (*next)(struct tree_out *, void *, void *);
+    } files[] = {{"net/tcp", tcp_next}, {"net/tcp6", tcp6_next}, {"net/tcp_info", tcp_info_next}};
+    int rc = add(root, "net/udp", udp_read, s) | add(root, "net/udp6", udp6_read, s);
+    for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
+        const struct tree_ops ops = {.next = files[i].next,
+                                     .cursor_bytes = sizeof(struct conns_cursor)};
+        rc |= tree_file(root, files[i].path, 0444, &ops, s) == NULL ? -1 : 0;
+    }
+    return rc;
+}
+
 int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, const char *version,
                   struct err *err)
 {
@@ -308,7 +357,7 @@ int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, 
         add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
         add(root, "net/arp", arp_read, &shown) | add(root, "net/sockstat", sockstat_read, &shown) |
         add(root, "net/snmp", snmp_read, &shown) | add(root, "net/netstat", netstat_read, &shown) |
-        add(root, "mem/ledger", ledger_read, &shown) |
+        fill_conns(root, &shown) | add(root, "mem/ledger", ledger_read, &shown) |
         add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);
     return rc == 0 ? 0 : err_set(err, "control tree: %s", tree_error(root));
 }

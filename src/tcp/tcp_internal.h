@@ -56,6 +56,15 @@ static inline void arm_near(struct tcp *t, struct block *b, uint32_t ix, uint32_
         tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
 }
 
+// record_live: a record appears or goes, for those who look on (tcp_view.h): whoever sees it live
+// sees all of it. No instruction more than the store on x86.
+static inline void record_live(uint8_t *live, bool is)
+{
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    *live = is;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
 // tcp_out_slot: the next free segment of this turn, or NULL (counted as reply_room).
 struct seg_out *tcp_out_slot(struct tcp *t);
 

@@ -32,7 +32,7 @@ static bool syn_arm(struct tcp *t, uint32_t ix)
 
 static void syn_record_free(struct tcp *t, uint32_t ix)
 {
-    t->syns[ix].live = 0;
+    record_live(&t->syns[ix].live, false);
     t->stats->c.syn_records_now--;
     index_pool_put_deferred(t->syn_pool, ix);
 }
@@ -90,11 +90,11 @@ static void listen_input(struct tcp *t, int service, const struct seg_in *s, uin
         .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
         .opts = (uint8_t)(s->opts & (SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0))),
         .service = (uint8_t)service,
-        .live = 1,
     };
+    record_live(&r->live, true);
     if (!syn_arm(t, ix)) {
         CHECK(flow_remove(t->table, hash, handle));
-        r->live = 0;
+        record_live(&r->live, false);
         index_pool_put(t->syn_pool, ix);
         return;
     }
@@ -233,7 +233,7 @@ static void time_wait_remove(struct tcp *t, uint32_t ix)
     struct time_wait *w = &t->tw[ix];
     const struct flow_key key = time_wait_key(w);
     CHECK(flow_remove(t->table, flow_hash(t->table, &key), flow_index(FLOW_TIME_WAIT, ix)));
-    w->live = 0;
+    record_live(&w->live, false);
     t->stats->c.time_wait_now--;
 }
 
@@ -268,7 +268,6 @@ void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block
         .remote_port = key->remote_port,
         .local_port = key->local_port,
         .local_ix = key->local_ix,
-        .live = 1,
         .snd_nxt = b->snd_nxt,
         .rcv_nxt = b->rcv_nxt,
         .ts_recent = b->ts_recent,
@@ -276,21 +275,24 @@ void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block
         .wnd = tcp_announce_window(t, b),
         .expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms),
     };
+    record_live(&t->tw[ix].live, true);
     CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, flow_index(FLOW_TIME_WAIT, ix)));
 }
 
 // The 2 MSL begin again (RFC 9293 3.10.7.4, eighth): the record moves to the young end of the ring.
 static void time_wait_restart(struct tcp *t, uint32_t ix)
 {
-    const struct time_wait old = t->tw[ix];
+    struct time_wait old = t->tw[ix];
     const struct flow_key key = time_wait_key(&old);
     if (t->tw_capacity == 1)
         return;
-    t->tw[ix].live = 0;
+    record_live(&t->tw[ix].live, false);
     t->stats->c.time_wait_now--;
     const uint32_t to = time_wait_push(t);
+    old.live = 0;
+    old.expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
     t->tw[to] = old;
-    t->tw[to].expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
+    record_live(&t->tw[to].live, true);
     CHECK(flow_replace(t->table, flow_hash(t->table, &key), flow_index(FLOW_TIME_WAIT, ix),
                        flow_index(FLOW_TIME_WAIT, to)));
 }

@@ -35,7 +35,9 @@ void tcp_set_state(struct block *b, enum tcp_step step)
 {
     int next = tcp_state_next(b->state, step);
     CHECK(next >= 0);
+    __atomic_thread_fence(__ATOMIC_RELEASE);  // for tcp_view_block(); no instruction on x86
     b->state = (uint8_t)next;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 const char *tcp_state_name(enum tcp_state state)

@@ -1,0 +1,79 @@
+#include "tcp/tcp_view.h"
+
+// A life of a block takes two packets at least; so many cycles each is far from it.
+enum { LIFE_CYCLES_MIN = 16, COPY_CYCLES_MAX = UINT16_MAX * LIFE_CYCLES_MIN };
+
+// words_copy: word by word, for the source changes meanwhile.
+static void words_copy(void *to, const void *from, size_t bytes)
+{
+    uint64_t *d = to;
+    const uint64_t *s = from;
+    for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+        d[i] = __atomic_load_n(&s[i], __ATOMIC_RELAXED);
+}
+
+static bool block_once(const struct block *b, struct block *copy)
+{
+    const uint64_t start = tsc_read();
+    const uint16_t generation = __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == TCP_FREE)
+        return false;
+    words_copy(copy, b, offsetof(struct block, app));
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == TCP_FREE)
+        return false;
+    return __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) == generation &&
+           tsc_read() - start < COPY_CYCLES_MAX;
+}
+
+bool tcp_view_block(const struct tcp *t, uint32_t ix, struct block *copy)
+{
+    const struct block *b = &t->blocks[ix];
+    for (int i = 0; i < TCP_VIEW_TRIES; i++) {
+        if (__atomic_load_n(&b->state, __ATOMIC_RELAXED) == TCP_FREE)
+            return false;
+        if (block_once(b, copy))
+            return true;
+    }
+    return false;
+}
+
+// record_view: two equal copies of a record that is live before, between and after them.
+static bool record_view(const void *record, const uint8_t *live, void *copy, size_t bytes)
+{
+    uint64_t again[8];
+    CHECK(bytes <= sizeof(again));
+    for (int i = 0; i < TCP_VIEW_TRIES; i++) {
+        if (!__atomic_load_n(live, __ATOMIC_ACQUIRE))
+            return false;
+        words_copy(copy, record, bytes);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (!__atomic_load_n(live, __ATOMIC_ACQUIRE))
+            return false;
+        words_copy(again, record, bytes);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(live, __ATOMIC_ACQUIRE) && __builtin_memcmp(copy, again, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool tcp_view_syn(const struct tcp *t, uint32_t ix, struct syn_record *copy)
+{
+    return record_view(&t->syns[ix], &t->syns[ix].live, copy, sizeof(*copy));
+}
+
+bool tcp_view_time_wait(const struct tcp *t, uint32_t ix, struct time_wait *copy)
+{
+    return record_view(&t->tw[ix], &t->tw[ix].live, copy, sizeof(*copy));
+}
+
+uint32_t tcp_view_tw_next(const struct tcp *t, uint32_t place)
+{
+    const uint32_t head = __atomic_load_n(&t->tw_head, __ATOMIC_RELAXED);
+    const uint32_t used = __atomic_load_n(&t->tw_used, __ATOMIC_RELAXED);
+    const uint32_t behind = place >= head ? place - head : place + (t->tw_capacity - head);
+    if (behind < used)
+        return place;
+    return place < head && used != 0 ? head : t->tw_capacity;
+}
