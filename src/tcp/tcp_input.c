@@ -77,10 +77,12 @@ static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *
 static void without_connection(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
 {
     int service = tcp_listener(t, &s->key);
-    if (service >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_SYN)
+    if (service < 0 || (s->flags & (SEG_ACK | SEG_RST)))
+        no_owner(t, s, v);
+    else if ((s->flags & (SEG_SYN | SEG_FIN)) == SEG_SYN)
         tcp_listen_input(t, service, s, v);
     else
-        no_owner(t, s, v);
+        v->drop = DROP_tcp_bad_flags;  // RFC 9293 3.10.7.2, fourth; SYN with FIN as Linux
 }
 
 // owns: tcp_owner_is() with the common case, a block, inline.

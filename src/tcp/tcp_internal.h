@@ -75,7 +75,9 @@ struct seg_out *tcp_out_slot(struct tcp *t);
 void tcp_reply_ack(struct tcp *t, struct block *b);
 void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
 
-// tcp_challenge_ack: the same, counted and limited (RFC 5961 7).
+// tcp_may_challenge: whether one more answer to what looks forged may leave; counted and limited
+// (RFC 5961 7). tcp_challenge_ack: an acknowledgement within that limit.
+bool tcp_may_challenge(struct tcp *t);
 void tcp_challenge_ack(struct tcp *t, struct block *b);
 
 // tcp_reply_reset: RST in answer to a segment without owner (RFC 9293 3.10.7.1), within the rate.

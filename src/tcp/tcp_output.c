@@ -78,17 +78,23 @@ void tcp_reply_ack(struct tcp *t, struct block *b)
     tcp_ack_at(t, b, b->snd_max);
 }
 
-void tcp_challenge_ack(struct tcp *t, struct block *b)
+bool tcp_may_challenge(struct tcp *t)
 {
     if (t->now.ms - t->challenge_refill_ms >= 1000) {
         t->challenge_refill_ms = t->now.ms;
         t->challenge_tokens = TCP_CHALLENGES_PER_S;
     }
     if (t->challenge_tokens == 0)
-        return;
+        return false;
     t->challenge_tokens--;
     t->stats->c.challenge_acks++;
-    tcp_reply_ack(t, b);
+    return true;
+}
+
+void tcp_challenge_ack(struct tcp *t, struct block *b)
+{
+    if (tcp_may_challenge(t))
+        tcp_reply_ack(t, b);
 }
 
 void tcp_send_reset(struct tcp *t, struct block *b)

@@ -154,11 +154,15 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
                    struct tcp_verdict *v)
 {
     struct syn_record *r = &t->syns[syn_ix];
-    if (s->flags & SEG_RST) {
-        if (s->seq == r->irs + 1)
+    const uint32_t wnd = MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    if (s->flags & SEG_RST) {  // RFC 5961 3.2: the SYN-ACK acknowledges as a challenge ACK does
+        if (s->seq == r->irs + 1) {
             syn_record_remove(t, syn_ix);
-        else
-            v->drop = DROP_tcp_reset_invalid;
+            return;
+        }
+        v->drop = DROP_tcp_reset_invalid;
+        if (s->seq - (r->irs + 1) < wnd && tcp_may_challenge(t))
+            send_syn_ack(t, r);
         return;
     }
     if (s->flags & SEG_SYN) {  // the SYN again, or one that RFC 5961 4.2 answers in the same way
@@ -174,7 +178,6 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
             v->drop = DROP_tcp_no_owner;
         return;
     }
-    const uint32_t wnd = MIN(t->services[r->service].rcv_limit, UINT16_MAX);
     if (s->seq - (r->irs + 1) > wnd) {
         send_syn_ack(t, r);
         v->drop = DROP_tcp_unacceptable;
@@ -322,7 +325,7 @@ void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
         v->drop = DROP_time_wait;
         return;
     }
-    if ((s->flags & (SEG_SYN | SEG_ACK)) == SEG_SYN) {
+    if ((s->flags & (SEG_SYN | SEG_FIN | SEG_ACK)) == SEG_SYN) {
         // RFC 9293 3.6.1 and RFC 6191 2: a SYN that is younger beyond doubt opens a new connection.
         const bool by_ts = w->has_ts && (s->opts & SEG_OPT_TS) && s->ts_val != w->ts_recent;
         const bool younger =

@@ -45,7 +45,9 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
 static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v)
 {
     t->stats->c.conns_reset_received++;
-    tcp_end(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET);
+    // SYN-RECEIVED of a block is that of an active open (RFC 9293 3.10.7.4, second).
+    const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+    tcp_end(t, b, opening ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET);
     v->events |= TCP_EV_CLOSED;
 }
 

@@ -95,7 +95,7 @@ void pkt_conn_use(struct pkt_machine *m, unsigned n, uint16_t local_port)
         {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}};  // RFC 3849
     struct pkt_conn *c = &m->conns[n - 1];
     m->conn = n - 1;
-    if (c->key.remote_port != 0)
+    if (c->key.remote_port != 0 && (local_port == 0 || local_port == c->key.local_port))
         return;
     const struct flow_key key = {
         .remote = m->how.family == 6 ? v6 : ip_from_v4(0x0a000002),
