@@ -16,33 +16,56 @@
 enum {
     TOEPLITZ_KEY_BYTES = 40,
     TOEPLITZ_KEY_BYTES_MAX = 64,  // of devices that want a longer one
-    TOEPLITZ_INPUT_BYTES = 12,    // IPv4
-    TOEPLITZ_ENTRIES = 128,       // of the table where the port has none
+    TOEPLITZ_V4_BYTES = 12,       // of input
+    TOEPLITZ_V6_BYTES = 36,
+    TOEPLITZ_ENTRIES = 128,  // of the table where the port has none
 };
 
 // toeplitz_key: the key of the specification's own examples, and once more behind it.
 extern const uint8_t toeplitz_key[TOEPLITZ_KEY_BYTES_MAX];
 
-// toeplitz: for each half byte of the input what its value adds to the hash: 1.5 KiB.
+// toeplitz: for each half byte of the input what its value adds to the hash: 4.5 KiB, of which
+// an IPv4 packet uses the first 1.5.
 struct toeplitz {
-    uint32_t half[2 * TOEPLITZ_INPUT_BYTES][16];
+    uint32_t half[2 * TOEPLITZ_V6_BYTES][16];
 };
 
+static_assert(TOEPLITZ_V6_BYTES + 4 <= TOEPLITZ_KEY_BYTES, "the shortest key serves both");
+
 void toeplitz_init(struct toeplitz *t, const uint8_t *key);
+
+// toeplitz_of: of n bytes of input in wire order, n at most TOEPLITZ_V6_BYTES.
+static ALWAYS_INLINE uint32_t toeplitz_of(const struct toeplitz *t, const uint8_t *in, unsigned n)
+{
+    uint32_t hash = 0;
+    for (unsigned i = 0; i < n; i++)
+        hash ^= t->half[2 * i][in[i] >> 4] ^ t->half[2 * i + 1][in[i] & 15];
+    return hash;
+}
 
 // toeplitz_v4: addresses and ports as they lie in memory in wire order.
 static inline uint32_t toeplitz_v4(const struct toeplitz *t, uint32_t src_raw, uint32_t dst_raw,
                                    uint16_t src_port_raw, uint16_t dst_port_raw)
 {
-    uint8_t in[TOEPLITZ_INPUT_BYTES];
-    uint32_t hash = 0;
+    uint8_t in[TOEPLITZ_V4_BYTES];
     memcpy(in, &src_raw, 4);
     memcpy(in + 4, &dst_raw, 4);
     memcpy(in + 8, &src_port_raw, 2);
     memcpy(in + 10, &dst_port_raw, 2);
-    for (unsigned i = 0; i < TOEPLITZ_INPUT_BYTES; i++)
-        hash ^= t->half[2 * i][in[i] >> 4] ^ t->half[2 * i + 1][in[i] & 15];
-    return hash;
+    return toeplitz_of(t, in, sizeof(in));
+}
+
+// toeplitz_v6: the same; src and dst are 16 bytes each. For "TcpIPv6" of the specification, the
+// variant without extension headers' addresses.
+static inline uint32_t toeplitz_v6(const struct toeplitz *t, const uint8_t *src, const uint8_t *dst,
+                                   uint16_t src_port_raw, uint16_t dst_port_raw)
+{
+    uint8_t in[TOEPLITZ_V6_BYTES];
+    memcpy(in, src, 16);
+    memcpy(in + 16, dst, 16);
+    memcpy(in + 32, &src_port_raw, 2);
+    memcpy(in + 34, &dst_port_raw, 2);
+    return toeplitz_of(t, in, sizeof(in));
 }
 
 // toeplitz_home: of `workers`, by a table of `entries`, a power of two.

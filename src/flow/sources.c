@@ -3,11 +3,10 @@
 #include <string.h>
 
 struct place {
-    uint32_t v4;
-    uint32_t connections;
+    uint64_t who;
+    uint32_t connections : SOURCE_COUNT_BITS;
+    uint32_t service : SOURCE_SERVICE_BITS;
     uint32_t next;  // of the chain, or of the free ones
-    uint8_t service;
-    uint8_t pad[3];
 };
 static_assert(sizeof(struct place) == 16, "with its bucket at most 24 bytes a connection");
 
@@ -35,6 +34,7 @@ static size_t head_bytes(void)
 
 size_t sources_footprint(uint32_t connections)
 {
+    CHECK(connections >= 1 && connections < 1u << SOURCE_COUNT_BITS);
     return ALIGN_UP(head_bytes() + ((size_t)connections + 1) * sizeof(struct place) +
                         (size_t)buckets_of(connections) * sizeof(uint32_t),
                     CACHE_LINE);
@@ -54,41 +54,41 @@ struct sources *sources_init(void *mem, uint32_t connections, struct siphash_key
     return s;
 }
 
-static uint32_t *chain_of(const struct sources *s, uint32_t v4, uint8_t service)
+static uint32_t *chain_of(const struct sources *s, uint64_t who, uint8_t service)
 {
-    return &s->bucket[siphash_u64x2(&s->secret, v4, service) & s->mask];
+    return &s->bucket[siphash_u64x2(&s->secret, who, service) & s->mask];
 }
 
-static uint32_t find(const struct sources *s, uint32_t v4, uint8_t service)
+static uint32_t find(const struct sources *s, uint64_t who, uint8_t service)
 {
-    uint32_t i = *chain_of(s, v4, service);
-    while (i != SOURCE_NONE && (s->place[i].v4 != v4 || s->place[i].service != service))
+    uint32_t i = *chain_of(s, who, service);
+    while (i != SOURCE_NONE && (s->place[i].who != who || s->place[i].service != service))
         i = s->place[i].next;
     return i;
 }
 
-uint32_t sources_count(const struct sources *s, uint32_t v4, uint8_t service)
+uint32_t sources_count(const struct sources *s, uint64_t who, uint8_t service)
 {
-    return s->place[find(s, v4, service)].connections;
+    return s->place[find(s, who, service)].connections;
 }
 
-static uint32_t make(struct sources *s, uint32_t v4, uint8_t service)
+static uint32_t make(struct sources *s, uint64_t who, uint8_t service)
 {
     const uint32_t i = s->free;
-    uint32_t *chain = chain_of(s, v4, service);
+    uint32_t *chain = chain_of(s, who, service);
     CHECK(i != SOURCE_NONE);
     s->free = s->place[i].next;
-    s->place[i] = (struct place){.v4 = v4, .service = service, .next = *chain};
+    s->place[i] = (struct place){.who = who, .service = service, .next = *chain};
     *chain = i;
     s->now++;
     return i;
 }
 
-uint32_t sources_enter(struct sources *s, uint32_t v4, uint8_t service)
+uint32_t sources_enter(struct sources *s, uint64_t who, uint8_t service)
 {
-    uint32_t i = find(s, v4, service);
+    uint32_t i = find(s, who, service);
     if (i == SOURCE_NONE)
-        i = make(s, v4, service);
+        i = make(s, who, service);
     s->place[i].connections++;
     return i;
 }
@@ -99,7 +99,7 @@ void sources_leave(struct sources *s, uint32_t place)
     CHECK(place != SOURCE_NONE && p->connections != 0);
     if (--p->connections != 0)
         return;
-    uint32_t *link = chain_of(s, p->v4, p->service);
+    uint32_t *link = chain_of(s, p->who, p->service);
     while (*link != place)
         link = &s->place[*link].next;
     *link = p->next;

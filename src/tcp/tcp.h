@@ -33,7 +33,8 @@ enum {
     TCP_EXPIRE_MAX = 256,    // timers handled in a turn
     TCP_CHALLENGES_PER_S = 100,  // RFC 5961 7: of one worker
     TCP_DUPACKS = 3,             // RFC 5681 3.2
-    TCP_MSS_DEFAULT = 536,       // RFC 9293 3.7.1
+    TCP_MSS_DEFAULT = 536,       // RFC 9293 3.7.1: of a peer that announces none, over IPv4
+    TCP_MSS_DEFAULT6 = 1220,     // and over IPv6
     TCP_MSS_MIN = 64,    // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
     TCP_PMTU_MIN = 552,  // bytes of a packet: ICMP does not bring it lower (Linux's min_pmtu)
     TCP_WINDOW_MAX = 1 << 30,             // RFC 7323 2.3
@@ -102,8 +103,9 @@ struct tcp_config {
     uint32_t initial_window;  // segments
     uint8_t window_scale;
     bool ack_merge, timestamps;
-    bool large;    // full segments of one connection leave as one large (SEG_WHOLE_MAX)
-    uint16_t mss;  // what we announce: MTU less 40
+    bool large;     // full segments of one connection leave as one large (SEG_WHOLE_MAX)
+    uint16_t mss;   // what we announce over IPv4: MTU less 40
+    uint16_t mss6;  // and over IPv6: MTU less 60
 };
 
 // tcp_homes: at which of several workers the packets of a connection arrive (base/toeplitz.h).
@@ -111,8 +113,8 @@ struct tcp_config {
 struct tcp_homes {
     struct toeplitz hash;
     unsigned workers, self;
-    uint32_t local_raw[TCP_LOCALS_MAX];  // by flow_key.local_ix
-    uint16_t entries[TCP_LOCALS_MAX];    // of the table of that address's port
+    struct ip_addr local[TCP_LOCALS_MAX];  // by flow_key.local_ix
+    uint16_t entries[TCP_LOCALS_MAX];      // of the table of that address's port
 };
 
 // tcp: one worker's TCP.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tcp/tcp_internal.h"
+#include "wire/raw.h"
 
 struct tcp_config tcp_config_default(void)
 {
@@ -22,6 +23,7 @@ struct tcp_config tcp_config_default(void)
         .ack_merge = true,
         .timestamps = true,
         .mss = 1460,
+        .mss6 = 1440,
     };
 }
 
@@ -64,8 +66,8 @@ uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key)
 
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss)
 {
-    uint32_t mss = peer_mss != 0 ? peer_mss : TCP_MSS_DEFAULT;
-    mss = MIN(MAX(mss, (uint32_t)TCP_MSS_MIN), (uint32_t)t->cfg.mss);
+    uint32_t mss = peer_mss != 0 ? peer_mss : tcp_default_mss(&b->key);
+    mss = MIN(MAX(mss, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_own_mss(t, &b->key));
     b->mss = (uint16_t)(mss - (b->flags & BF_TS ? 12 : 0));  // RFC 6691: options come out of it
 }
 
@@ -176,9 +178,13 @@ static bool is_home(const struct tcp_homes *h, const struct flow_key *key)
 {
     if (h == NULL)
         return true;
-    const uint32_t hash = toeplitz_v4(
-        &h->hash, __builtin_bswap32(ip_to_v4(&key->remote)), h->local_raw[key->local_ix],
-        __builtin_bswap16(key->remote_port), __builtin_bswap16(key->local_port));
+    const uint8_t *from = key->remote.b, *to = h->local[key->local_ix].b;
+    const uint16_t from_port = __builtin_bswap16(key->remote_port);
+    const uint16_t to_port = __builtin_bswap16(key->local_port);
+    const uint32_t hash =
+        ip_is_v4(&key->remote)
+            ? toeplitz_v4(&h->hash, load_raw32(from + 12), load_raw32(to + 12), from_port, to_port)
+            : toeplitz_v6(&h->hash, from, to, from_port, to_port);
     return toeplitz_home(hash, h->entries[key->local_ix], h->workers) == h->self;
 }
 
@@ -201,7 +207,7 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
     struct block *b = &t->blocks[*ix];
     b->snd_una = b->snd_nxt = b->snd_max = b->recover = tcp_isn(t, &key);
     b->snd_end = b->snd_una + 1;
-    b->mss = TCP_MSS_DEFAULT;
+    b->mss = tcp_default_mss(&key);
     tcp_set_state(b, STEP_ACTIVE_OPEN);
     tcp_dirty(t, *ix);
     t->stats->c.conns_opened_active++;

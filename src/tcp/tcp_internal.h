@@ -129,6 +129,18 @@ uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key);
 // tcp_isn: RFC 6528 3: a 4 us clock plus a keyed hash of the connection.
 uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key);
 
+// tcp_own_mss: what we announce to that peer.
+static inline uint16_t tcp_own_mss(const struct tcp *t, const struct flow_key *key)
+{
+    return ip_is_v4(&key->remote) ? t->cfg.mss : t->cfg.mss6;
+}
+
+// tcp_default_mss: the peer's, when it announces none (RFC 9293 3.7.1).
+static inline uint16_t tcp_default_mss(const struct flow_key *key)
+{
+    return ip_is_v4(&key->remote) ? TCP_MSS_DEFAULT : TCP_MSS_DEFAULT6;
+}
+
 // tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
 

@@ -156,7 +156,8 @@ static void send_syn(struct tcp *t, struct block *b)
     if (o == NULL)
         return;
     const bool answer = b->state == TCP_SYN_RECEIVED;
-    *o = (struct seg_out){.key = b->key, .seq = b->snd_una, .mss = t->cfg.mss};
+    *o = (struct seg_out){.key = b->key, .seq = b->snd_una};
+    o->mss = tcp_own_mss(t, &b->key);
     o->flags = answer ? SEG_SYN | SEG_ACK : SEG_SYN;
     o->opts = SEG_OPT_MSS;
     o->wnd = (uint16_t)MIN(t->services[b->service].rcv_limit, UINT16_MAX);

@@ -9,7 +9,7 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
     *o = (struct seg_out){.key = r->key, .seq = r->iss, .ack = r->irs + 1};
     o->flags = SEG_SYN | SEG_ACK;
     o->opts = (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS)));
-    o->mss = t->cfg.mss;
+    o->mss = tcp_own_mss(t, &r->key);
     o->wscale = t->cfg.window_scale;
     o->wnd = (uint16_t)MIN(t->services[r->service].rcv_limit, UINT16_MAX);
     if (r->opts & SEG_OPT_TS) {
@@ -53,7 +53,7 @@ static enum drop_reason refused(const struct tcp *t, int service, const struct f
     if (sv->draining || sv->connections >= sv->connections_max)
         return DROP_service_connections;
     if (sv->source_max != 0 &&
-        sources_count(t->sources, ip_to_v4(&from->remote), (uint8_t)service) >= sv->source_max)
+        sources_count(t->sources, source_of(&from->remote), (uint8_t)service) >= sv->source_max)
         return DROP_source_connections;
     return DROP_NONE;
 }
@@ -144,7 +144,7 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
         tcp_set_far(t, ix);
     t->stats->c.conns_opened_passive++;
     if (t->services[b->service].source_max != 0) {
-        b->source = sources_enter(t->sources, ip_to_v4(&b->key.remote), b->service);
+        b->source = sources_enter(t->sources, source_of(&b->key.remote), b->service);
         t->stats->c.sources_now = sources_now(t->sources);
     }
     return ix;

@@ -225,7 +225,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         nc->secret = s->secret;
         nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
         for (unsigned k = 0; k < nc->n_locals; k++) {
-            w->homes.local_raw[local] = __builtin_bswap32(ip_to_v4(&nc->locals[k].addr));
+            w->homes.local[local] = nc->locals[k].addr;
             w->homes.entries[local] =
                 wp->port->caps & PORT_RSS ? wp->port->rss_entries : TOEPLITZ_ENTRIES;
             w->port_of_local[local++] = (uint8_t)i;
@@ -241,6 +241,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
     }
     w->tcp.cfg.mss = mss;
+    w->tcp.cfg.mss6 = (uint16_t)(mss - 20);  // an IPv6 header is so much longer
     return 0;
 }
 

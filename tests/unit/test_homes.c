@@ -9,10 +9,12 @@
 
 enum { OUR = 0x0a000001, PEER = 0x0a000009, PEER_PORT = 80, OPENS = 400 };
 
+static struct ip_addr our, peer;  // of the family that is tried
+
 static struct tcp_homes homes_of(unsigned workers, unsigned self)
 {
     struct tcp_homes h = {.workers = workers, .self = self};
-    h.local_raw[0] = htonl(OUR);
+    h.local[0] = our;
     h.entries[0] = 128;
     toeplitz_init(&h.hash, toeplitz_key);
     return h;
@@ -20,8 +22,9 @@ static struct tcp_homes homes_of(unsigned workers, unsigned self)
 
 static unsigned arrives_at(const struct tcp_homes *h, const struct flow_key *k)
 {
-    const uint32_t hash =
-        toeplitz_v4(&h->hash, htonl(PEER), htonl(OUR), htons(k->remote_port), htons(k->local_port));
+    const uint16_t from = htons(k->remote_port), to = htons(k->local_port);
+    const uint32_t hash = ip_is_v4(&peer) ? toeplitz_v4(&h->hash, htonl(PEER), htonl(OUR), from, to)
+                                          : toeplitz_v6(&h->hash, peer.b, our.b, from, to);
     return toeplitz_home(hash, 128, h->workers);
 }
 
@@ -33,8 +36,7 @@ static struct raw *new_end(void)
 
 static int open_one(struct raw *r, uint32_t *ix)
 {
-    const struct ip_addr a = ip_from_v4(PEER);
-    return tcp_connect(&r->e.tcp, &a, PEER_PORT, 0, 0, ix);
+    return tcp_connect(&r->e.tcp, &peer, PEER_PORT, 0, 0, ix);
 }
 
 static void opens_of(unsigned workers)
@@ -97,6 +99,18 @@ static void a_worker_without_a_port_of_its_own_says_so(void **state)
 
 #define T(name) cmocka_unit_test(name)
 
+static int over_ip4(void **state)
+{
+    our = ip_from_v4(OUR);
+    peer = ip_from_v4(PEER);
+    return 0;
+}
+
+static int over_ip6(void **state)
+{
+    return ip_parse("2001:db8::1", &our) && ip_parse("2001:db8:1:2:3:4:5:6", &peer) ? 0 : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,5 +120,6 @@ int main(void)
         T(one_worker_takes_any_port),
         T(a_worker_without_a_port_of_its_own_says_so),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("IPv4", tests, over_ip4, NULL);
+    return failed + cmocka_run_group_tests_name("IPv6", tests, over_ip6, NULL);
 }

@@ -4,6 +4,7 @@
 #include <rte_ethdev.h>
 #include <rte_thash.h>
 
+#include "base/addr.h"
 #include "base/rng.h"
 #include "base/toeplitz.h"
 #include "drivers/ethdev.h"
@@ -36,6 +37,27 @@ static void the_vectors_of_the_specification_come_out(void **state)
     }
 }
 
+static void the_vectors_of_the_specification_come_out_over_ip6(void **state)
+{
+    static const struct {
+        const char *dst, *src;
+        uint16_t dst_port, src_port;
+        uint32_t hash;
+    } v[] = {
+        {"3ffe:2501:200:3::1", "3ffe:2501:200:1fff::7", 1766, 2794, 0x40207d3d},
+        {"ff02::1", "3ffe:501:8::260:97ff:fe40:efab", 4739, 14230, 0xdde51bbf},
+        {"fe80::200:f8ff:fe21:67cf", "3ffe:1900:4545:3:200:f8ff:fe21:67cf", 38024, 44251,
+         0x02d1feef},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(v); i++) {
+        struct ip_addr src, dst;
+        assert_true(ip_parse(v[i].src, &src) && ip_parse(v[i].dst, &dst));
+        assert_int_equal(
+            toeplitz_v6(&hash, src.b, dst.b, htons(v[i].src_port), htons(v[i].dst_port)),
+            v[i].hash);
+    }
+}
+
 static void dpdk_finds_the_same_with_any_key(void **state)
 {
     struct rng rng = {1};
@@ -52,6 +74,15 @@ static void dpdk_finds_the_same_with_any_key(void **state)
             const uint32_t got = toeplitz_v4(&t, htonl(tuple[0]), htonl(tuple[1]),
                                              htons((uint16_t)(p >> 16)), htons((uint16_t)p));
             assert_int_equal(got, rte_softrss(tuple, 3, key));
+            uint32_t wide[9], raw[8];
+            for (unsigned w = 0; w < 8; w++) {
+                wide[w] = (uint32_t)rng_u64(&rng);
+                raw[w] = htonl(wide[w]);
+            }
+            wide[8] = p;
+            assert_int_equal(toeplitz_v6(&t, (const uint8_t *)raw, (const uint8_t *)&raw[4],
+                                         htons((uint16_t)(p >> 16)), htons((uint16_t)p)),
+                             rte_softrss(wide, 9, key));
         }
     }
 }
@@ -129,6 +160,7 @@ int main(void)
     struct pkt_pool *pools[2] = {pkt_pool_create("a", 4096, -1), pkt_pool_create("b", 4096, -1)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_vectors_of_the_specification_come_out),
+        cmocka_unit_test(the_vectors_of_the_specification_come_out_over_ip6),
         cmocka_unit_test(dpdk_finds_the_same_with_any_key),
         cmocka_unit_test(consecutive_ports_spread_over_the_workers),
         cmocka_unit_test(every_worker_is_home_to_something),

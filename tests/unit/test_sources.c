@@ -44,6 +44,31 @@ static void connections_of_one_address_and_service_add_up_in_one_place(void **st
     drop(s, 10);
 }
 
+static uint64_t of(const char *text)
+{
+    struct ip_addr a;
+    assert_true(ip_parse(text, &a));
+    return source_of(&a);
+}
+
+static void an_ip6_source_is_its_upper_64_bits(void **state)
+{
+    assert_true(of("2001:db8:1:2::1") == of("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+    assert_true(of("2001:db8:1:2::1") != of("2001:db8:1:3::1"));
+    assert_true(of("2001:db8:1:2::1") != of("2001:db9:1:2::1"));
+    assert_true(of("10.0.0.1") != of("10.0.0.2"));
+    assert_true(of("10.0.0.1") == of("::ffff:10.0.0.1"));
+    struct sources *s = make(4);
+    sources_enter(s, of("2001:db8:1:2::1"), 31);
+    sources_enter(s, of("2001:db8:1:2::2"), 31);
+    sources_enter(s, of("2001:db8:1:3::2"), 31);
+    sources_enter(s, of("10.0.0.1"), 31);
+    assert_int_equal(sources_count(s, of("2001:db8:1:2::"), 31), 2);
+    assert_int_equal(sources_count(s, of("2001:db8:1:2::"), 30), 0);
+    assert_int_equal(sources_now(s), 3);
+    drop(s, 4);
+}
+
 static void a_table_of_any_size_holds_a_connection_of_as_many_addresses(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 64, 65, 1000};
@@ -109,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections_of_one_address_and_service_add_up_in_one_place),
+        cmocka_unit_test(an_ip6_source_is_its_upper_64_bits),
         cmocka_unit_test(a_table_of_any_size_holds_a_connection_of_as_many_addresses),
         cmocka_unit_test(counts_stay_right_in_random_coming_and_going),
         cmocka_unit_test(a_connection_takes_at_most_24_bytes),
