@@ -116,7 +116,7 @@ enum conf_large {
 
 struct conf_tcp {
     uint32_t rto_min_ms, rto_initial_ms, rto_max_ms;
-    uint32_t syn_retries, synack_retries, retries;
+    uint32_t syn_retries, synack_retries, retries1, retries;
     uint32_t time_wait_ms, fin_wait2_ms, delayed_ack_ms;
     uint32_t window_scale;
     uint32_t initial_window;  // segments
@@ -170,6 +170,8 @@ struct conf_service {
     uint32_t source_connections;           // of one address; 0: no limit
     uint32_t send_buffer, receive_buffer;  // bytes per connection
     uint32_t keepalive_ms;                 // 0: off
+    uint32_t keepalive_interval_ms, keepalive_probes;
+    uint32_t user_timeout_ms;  // 0: off
     bool nodelay;
     bool udp;  // on the same ports
     // http:

@@ -88,10 +88,10 @@ struct block {
     uint32_t app_timer_at_ms;       // 0: none
     uint32_t linger_at_ms;          // FIN-WAIT-2 ends here; 0: none
     uint32_t keepalive_ms;          // idle time before a probe; 0: off
-    uint32_t last_rx_ms;            // last sign of life seen by the keepalive timer
-    uint32_t last_rcv_nxt;          // rcv_nxt at that time
+    uint32_t last_rx_ms;     // last sign of life seen by the keepalive timer, or its last probe
+    uint32_t last_progress;  // tcp_progress() at that time
     // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's rcv_nxt - 1.
-    uint32_t stuck_at_ms;  // when the oldest segment was sent again first; 0: it was not
+    uint32_t stuck_at_ms;  // since when what the timer runs for has waited; 0: no timeout yet
     uint16_t oow_ms;       // low bits of when an unacceptable segment was answered last
     uint8_t quick;         // segments to be acknowledged at once yet
     uint8_t probes;        // keepalive probes without answer

@@ -204,6 +204,7 @@ int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value
             return -EINVAL;
         c->b->keepalive_ms = value;
         c->b->last_rx_ms = c->k->tcp->now.ms;
+        c->b->probes = 0;
         tcp_set_far(c->k->tcp, c->ix);
         return 0;
     default:

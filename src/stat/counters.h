@@ -47,6 +47,7 @@
     X(turns_busy, "turns that received, sent or expired something")                                \
     X(tx_retransmits_segs, "TCP segments sent again")                                              \
     X(rto_fired, "retransmission timeouts (RFC 6298)")                                             \
+    X(paths_suspected, "times that a segment stayed without answer retries1 times (R1)")           \
     X(fast_retransmits, "losses repaired before the timeout")                                      \
     X(conns_opened_passive, "connections established by a peer")                                   \
     X(conns_opened_active, "connections opened by an application")                                 \

@@ -83,6 +83,8 @@ struct tcp_service {
     uint32_t rcv_limit;     // bytes unconsumed, at most
     uint32_t snd_limit;     // bytes copied and unacknowledged, at most
     uint32_t keepalive_ms;  // 0: off
+    uint32_t keepalive_interval_ms, keepalive_probes;
+    uint32_t user_timeout_ms;  // 0: off
     uint32_t connections_max;
     uint32_t connections;  // now
     uint32_t source_max;   // connections that one address may have; 0: no limit
@@ -97,7 +99,8 @@ enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR };
 
 struct tcp_config {
     uint32_t rto_min_ms, rto_max_ms, rto_initial_ms;
-    uint32_t syn_retries, synack_retries, retries;
+    uint32_t syn_retries, synack_retries;
+    uint32_t retries1, retries;  // R1, R2 (RFC 9293 3.8.3)
     uint32_t time_wait_ms, delayed_ack_ms, fin_wait2_ms;
     uint32_t rst_per_s;
     uint32_t initial_window;  // segments

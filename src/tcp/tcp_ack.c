@@ -53,6 +53,7 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     if (unlikely(b->backoff != 0)) {
         b->backoff = 0;
         b->retries = 0;
+        b->stuck_at_ms = 0;
     }
     b->dupacks = 0;
     if (unlikely(flight + b->mss > b->cwnd) && !(b->flags & BF_TROUBLE))

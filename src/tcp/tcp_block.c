@@ -13,6 +13,7 @@ struct tcp_config tcp_config_default(void)
         .rto_initial_ms = 1000,
         .syn_retries = 6,
         .synack_retries = 5,
+        .retries1 = 3,
         .retries = 15,
         .time_wait_ms = 60000,
         .delayed_ack_ms = 40,

@@ -106,6 +106,22 @@ static inline uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
     return (uint32_t)MIN(backed, t->cfg.rto_max_ms);
 }
 
+// tcp_rto_at: when the timer that is started now runs out: not after the user timeout, once
+// something has waited for an answer for a whole RTO already.
+uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b);
+static inline uint32_t tcp_rto_at(const struct tcp *t, const struct block *b)
+{
+    if (likely(b->backoff == 0))
+        return deadline(t->now.ms, tcp_rto_ms(t, b));
+    return tcp_rto_at_backed(t, b);
+}
+
+// tcp_progress: changes with everything that the peer sends or acknowledges.
+static inline uint32_t tcp_progress(const struct block *b)
+{
+    return b->rcv_nxt + b->snd_una;
+}
+
 // tcp_rtt_sample: one measurement (RFC 6298 2.2, 2.3).
 static inline void tcp_rtt_sample(struct block *b, uint32_t rtt_us)
 {

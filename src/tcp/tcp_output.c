@@ -180,7 +180,7 @@ static void send_syn(struct tcp *t, struct block *b)
     if (seq_lt(b->snd_max, b->snd_nxt))
         b->snd_max = b->snd_nxt;
     b->rcv_adv = b->rcv_nxt + o->wnd;
-    b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+    b->rto_at_ms = tcp_rto_at(t, b);
 }
 
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
@@ -289,7 +289,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
 static void arm_persist(struct tcp *t, struct block *b)
 {
     b->flags |= BF_PROBE;
-    b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+    b->rto_at_ms = tcp_rto_at(t, b);
 }
 
 // output_all: the common answer: all that is queued lies in one buffer, fits into one segment and
@@ -347,7 +347,7 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     }
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
         b->flags &= (uint16_t)~BF_PROBE;
-        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+        b->rto_at_ms = tcp_rto_at(t, b);
     }
     if (b->flags & BF_ACK_NOW) {
         if (t->n_out >= t->out_room)
@@ -390,7 +390,7 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix)
     if (fin && got == queued && b->snd_max == b->snd_end + 1)
         o->flags |= SEG_FIN;
     b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
-    b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+    b->rto_at_ms = tcp_rto_at(t, b);
     t->stats->c.tx_retransmits_segs++;
     tcp_arm(t, ix);
 }

@@ -120,7 +120,7 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
     b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = r->iss + 1;
     b->rcv_nxt = r->irs + 1;
     b->rcv_adv = b->rcv_nxt + MIN(t->services[r->service].rcv_limit, UINT16_MAX);
-    b->last_rcv_nxt = b->rcv_nxt;
+    b->last_progress = tcp_progress(b);
     b->snd_wl1 = s->seq - 1;
     if (r->opts & SEG_OPT_TS) {
         b->flags |= BF_TS;

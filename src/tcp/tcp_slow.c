@@ -102,7 +102,7 @@ static void recovery_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t a
 static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
 {
     b->last_rx_ms = t->now.ms;
-    b->last_rcv_nxt = b->rcv_nxt;
+    b->last_progress = tcp_progress(b);
     if (b->keepalive_ms != 0)
         tcp_set_far(t, ix);
 }
@@ -112,7 +112,11 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
                      struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
-    b->probes = 0;  // a sign of life
+    if (unlikely(b->probes != 0)) {  // a sign of life
+        b->probes = 0;
+        b->last_rx_ms = t->now.ms;
+        tcp_set_far(t, ix);
+    }
     if (b->state == TCP_SYN_RECEIVED) {
         if (acked == 0 || acked > b->snd_max - b->snd_una) {
             tcp_reply_reset(t, s);
@@ -156,6 +160,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         if (b->snd_wnd != 0) {
             b->flags &= (uint16_t)~BF_PROBE;
             b->backoff = 0;
+            b->stuck_at_ms = 0;
             b->rto_at_ms = 0;
         }
     }

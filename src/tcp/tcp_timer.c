@@ -34,12 +34,19 @@ void tcp_arm(struct tcp *t, uint32_t ix)
     }
 }
 
+// When the next probe is due.
+static uint32_t keepalive_at(const struct tcp *t, const struct block *b)
+{
+    return deadline(b->last_rx_ms, b->probes == 0 ? b->keepalive_ms
+                                                  : t->services[b->service].keepalive_interval_ms);
+}
+
 void tcp_set_far(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
     uint32_t at = earlier(b->app_timer_at_ms, b->linger_at_ms);
     if (b->keepalive_ms != 0)
-        at = earlier(at, deadline(b->last_rx_ms, b->keepalive_ms));
+        at = earlier(at, keepalive_at(t, b));
     b->far_at_ms = at;
     tcp_arm(t, ix);
 }
@@ -59,19 +66,49 @@ static void probe(struct tcp *t, struct block *b)
     tcp_ack_at(t, b, b->snd_una - 1);
 }
 
+uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
+{
+    const uint32_t user_ms = t->services[b->service].user_timeout_ms;
+    uint32_t wait_ms = tcp_rto_ms(t, b);
+    if (user_ms != 0 && b->stuck_at_ms != 0) {
+        const uint32_t waited_ms = t->now.ms - b->stuck_at_ms;
+        wait_ms = MIN(wait_ms, waited_ms < user_ms ? user_ms - waited_ms : 1);
+    }
+    return deadline(t->now.ms, wait_ms);
+}
+
+// The user timeout (RFC 9293 3.9.1, RFC 5482), which stands in for R2 where it is set, as Linux's
+// TCP_USER_TIMEOUT does; or R2 (RFC 9293 3.8.3), by the number of retransmissions.
+static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
+{
+    const uint32_t user_ms = t->services[b->service].user_timeout_ms;
+    if (user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms) {
+        t->stats->c.user_timeouts++;
+        return true;
+    }
+    if (syn)
+        return b->retries >= t->cfg.syn_retries;
+    return user_ms == 0 && b->retries >= t->cfg.retries;
+}
+
 // RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false when the peer is given up (R2).
 static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 {
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     t->stats->c.rto_fired++;
-    if (b->retries >= (syn ? t->cfg.syn_retries : t->cfg.retries))
+    if (b->stuck_at_ms == 0)
+        b->stuck_at_ms = deadline(t->now.ms - tcp_rto_ms(t, b), 0);
+    if (is_given_up(t, b, syn))
         return false;
-    b->retries++;
+    b->retries = (uint8_t)MIN(b->retries + 1, UINT8_MAX);
+    if (b->retries == t->cfg.retries1 && !syn)
+        t->stats->c.paths_suspected++;
     b->backoff = (uint8_t)MIN(b->backoff + 1, UINT8_MAX);
     b->flags &= (uint16_t)~BF_TIMED;
     if (b->flags & BF_PROBE) {
         probe(t, b);
-        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+        t->stats->c.window_probes++;
+        b->rto_at_ms = tcp_rto_at(t, b);
         return true;
     }
     b->rto_at_ms = 0;
@@ -94,17 +131,32 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// RFC 9293 3.8.4. Returns false when enough probes stayed without answer.
-static bool keepalive(struct tcp *t, struct block *b, uint32_t ix)
+// Have enough keepalive probes stayed without an answer?
+static bool is_dead(const struct tcp *t, const struct block *b)
 {
-    enum { PROBES_MAX = 9 };  // Linux: tcp_keepalive_probes
-    if (b->last_rcv_nxt != b->rcv_nxt || b->snd_max != b->snd_una) {
-        b->last_rcv_nxt = b->rcv_nxt;
+    const struct tcp_service *sv = &t->services[b->service];
+    const uint64_t silent_ms = b->keepalive_ms + (uint64_t)b->probes * sv->keepalive_interval_ms;
+    if (sv->user_timeout_ms == 0)
+        return b->probes >= sv->keepalive_probes;
+    if (b->probes == 0 || silent_ms < sv->user_timeout_ms)
+        return false;
+    t->stats->c.user_timeouts++;
+    return true;
+}
+
+// RFC 9293 3.8.4: only when nothing is in flight and nothing has come. Returns false when the peer
+// is given up.
+static bool keepalive(struct tcp *t, struct block *b)
+{
+    const uint32_t progress = tcp_progress(b);
+    if (b->last_progress != progress || b->snd_max != b->snd_una) {
+        b->last_progress = progress;
         b->probes = 0;
     } else {
-        if (b->probes >= PROBES_MAX)
+        if (is_dead(t, b))
             return false;
-        b->probes++;
+        b->probes = (uint8_t)MIN(b->probes + 1, UINT8_MAX);
+        t->stats->c.keepalive_probes++;
         probe(t, b);
     }
     b->last_rx_ms = t->now.ms;
@@ -159,9 +211,8 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
         tcp_end(t, b, TCP_CLOSE_TIMED_OUT);
         return TCP_EV_CLOSED;
     }
-    if (b->keepalive_ms != 0 &&
-        deadline_reached(deadline(b->last_rx_ms, b->keepalive_ms), t->now.ms) &&
-        !keepalive(t, b, ix)) {
+    if (b->keepalive_ms != 0 && deadline_reached(keepalive_at(t, b), t->now.ms) &&
+        !keepalive(t, b)) {
         t->stats->c.conns_timed_out++;
         tcp_send_reset(t, b);
         tcp_end(t, b, TCP_CLOSE_TIMED_OUT);

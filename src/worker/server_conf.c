@@ -41,6 +41,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->rto_max_ms = c->rto_max_ms;
     t->syn_retries = c->syn_retries;
     t->synack_retries = c->synack_retries;
+    t->retries1 = c->retries1;
     t->retries = c->retries;
     t->time_wait_ms = c->time_wait_ms;
     t->fin_wait2_ms = c->fin_wait2_ms;
@@ -212,6 +213,9 @@ static int fill_service(struct server_params *p, const struct conf *c,
         .rcv_limit = cs->receive_buffer,
         .snd_limit = cs->send_buffer,
         .keepalive_ms = cs->keepalive_ms,
+        .keepalive_interval_ms = cs->keepalive_interval_ms,
+        .keepalive_probes = cs->keepalive_probes,
+        .user_timeout_ms = cs->user_timeout_ms,
         .connections_max =
             cs->limit_connections != 0 ? cs->limit_connections : c->memory.connections,
         .source_max = cs->source_connections,

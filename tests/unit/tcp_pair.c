@@ -164,6 +164,8 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
                                           .local_ix = UINT16_MAX,
                                           .rcv_limit = 65536,
                                           .snd_limit = 65536,
+                                          .keepalive_interval_ms = 75000,
+                                          .keepalive_probes = 9,
                                           .connections_max = z.blocks};
     e->services[0] = (struct c10m_service){.name = "role", .app = &app, .data = &e->role};
     e->sock.tcp = t;

@@ -77,6 +77,7 @@ static void an_idle_peer_that_answers_probes_lives(void **state)
 {
     struct raw *r = raw_new(NULL);
     r->e.tcp.services[0].keepalive_ms = 1000;
+    r->e.tcp.services[0].keepalive_interval_ms = 2000;
     raw_open(r);
     for (int i = 0; i < 40; i++) {
         assert_true(raw_wait(r, 6000) != UINT32_MAX);

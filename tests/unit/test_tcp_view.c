@@ -54,7 +54,7 @@ static void *blocks_writer(void *arg)
         struct block *b = &t->blocks[ix];
         b->rcv_nxt = b->rcv_adv = b->snd_una = b->snd_nxt = b->snd_wnd = b->ts_recent = n;
         b->snd_end = b->snd_max = b->snd_wl1 = b->cwnd = b->srtt_us = b->rtt_seq = n;
-        b->ssthresh = b->last_rcv_nxt = b->recover = n;
+        b->ssthresh = b->last_progress = b->recover = n;
         tcp_set_state(b, STEP_PASSIVE_DONE);
         tcp_set_state(b, STEP_PEER_FIN);
         tcp_set_state(b, STEP_END);
@@ -70,7 +70,7 @@ static bool block_is_whole(const struct block *b)
     const uint32_t odd = (b->rcv_nxt ^ n) | (b->rcv_adv ^ n) | (b->snd_una ^ n) | (b->snd_nxt ^ n) |
                          (b->snd_wnd ^ n) | (b->ts_recent ^ n) | (b->snd_end ^ n) |
                          (b->snd_max ^ n) | (b->snd_wl1 ^ n) | (b->cwnd ^ n) | (b->srtt_us ^ n) |
-                         (b->rtt_seq ^ n) | (b->ssthresh ^ n) | (b->last_rcv_nxt ^ n) |
+                         (b->rtt_seq ^ n) | (b->ssthresh ^ n) | (b->last_progress ^ n) |
                          (b->recover ^ n) | (ip_to_v4(&b->key.remote) ^ n);
     return odd == 0 && b->state != TCP_FREE;
 }
