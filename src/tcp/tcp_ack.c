@@ -58,9 +58,12 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     b->dupacks = 0;
     if (unlikely(flight + b->mss > b->cwnd) && !(b->flags & BF_TROUBLE))
         grow_cwnd(b, acked);
-    // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires.
+    // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
+    // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.
     if (ack != b->snd_max) {
         b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+        if (unlikely(time_before(b->rto_at_ms, b->wheel_near_ms)))
+            arm_near(t, b, (uint32_t)(b - t->blocks), b->rto_at_ms);
         return;
     }
     b->rto_at_ms = 0;

@@ -179,7 +179,9 @@ static void send_syn(struct tcp *t, struct block *b)
     b->snd_nxt = b->snd_una + 1;
     if (seq_lt(b->snd_max, b->snd_nxt))
         b->snd_max = b->snd_nxt;
-    b->rcv_adv = b->rcv_nxt + o->wnd;
+    // The SYN-ACK of a simultaneous open may leave again after an acknowledgement that told more.
+    if (b->state == TCP_SYN_SENT || seq_lt(b->rcv_adv, b->rcv_nxt + o->wnd))
+        b->rcv_adv = b->rcv_nxt + o->wnd;
     b->rto_at_ms = tcp_rto_at(t, b);
 }
 

@@ -172,7 +172,8 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->blocks = (struct block *)mem[REGION_BLOCKS];
     t->block_pool = index_pool_init(mem[REGION_FREE_BLOCKS], n);
     t->table = (struct flow_table *)spare;
-    CHECK(mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
+    CHECK(mem[REGION_FLOW_TABLE_EXTRA] == NULL ||  // the records' part fits into the first one
+          mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
     flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + syn, s->secret);
     t->wheel = wheel_init(mem[REGION_WHEEL], (uint64_t)n * WHEEL_PER_CONNECTION + syn, 0);
     t->near = (uint64_t *)mem[REGION_NEAR];
