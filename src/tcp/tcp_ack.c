@@ -49,9 +49,10 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     pop_acked(t, b, ack);
     if (b->snd_head != b->snd_tail && b->snd_cur == BUF_NONE)
         b->snd_cur = b->snd_head;
-    tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
+    const bool sampled = tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     if (unlikely(b->backoff != 0)) {
-        b->backoff = 0;
+        if (sampled)  // Karn: what was sent again does not tell which timeout is right
+            b->backoff = 0;
         b->retries = 0;
         b->stuck_at_ms = 0;
     }
@@ -61,7 +62,7 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
     // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.
     if (ack != b->snd_max) {
-        b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
+        b->rto_at_ms = tcp_rto_at(t, b);
         if (unlikely(time_before(b->rto_at_ms, b->wheel_near_ms)))
             arm_near(t, b, (uint32_t)(b - t->blocks), b->rto_at_ms);
         return;

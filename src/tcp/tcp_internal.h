@@ -96,8 +96,8 @@ uint16_t tcp_announce_window(const struct tcp *t, struct block *b);
 // tcp_rto_ms: present retransmission timeout with its backoff (RFC 6298 2, 5.5).
 static inline uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
 {
-    uint32_t ms = t->cfg.rto_initial_ms;
-    if (b->srtt_us != 0)
+    uint32_t ms = MAX(t->cfg.rto_initial_ms, b->rttvar_us / 1000);
+    if (likely(b->srtt_us != 0))
         ms = ((b->srtt_us >> 3) + b->rttvar_us) / 1000;
     ms = MAX(ms, t->cfg.rto_min_ms);
     if (likely(b->backoff == 0))
@@ -106,8 +106,8 @@ static inline uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
     return (uint32_t)MIN(backed, t->cfg.rto_max_ms);
 }
 
-// tcp_rto_at: when the timer that is started now runs out: not after the user timeout, once
-// something has waited for an answer for a whole RTO already.
+// tcp_rto_at: when the timer that is started now runs out: not after the user timeout, if the RTO
+// is backed off.
 uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b);
 static inline uint32_t tcp_rto_at(const struct tcp *t, const struct block *b)
 {
@@ -135,6 +135,14 @@ static inline void tcp_rtt_sample(struct block *b, uint32_t rtt_us)
     const uint32_t err = srtt > r ? srtt - r : r - srtt;
     b->rttvar_us = b->rttvar_us - b->rttvar_us / 4 + err;
     b->srtt_us = b->srtt_us - srtt + r;
+}
+
+// tcp_rtt_unknown: the handshake is done, but brought no measurement since its SYN was sent again:
+// the timeout of the data to come is 3 s (RFC 6298 5.7).
+static inline void tcp_rtt_unknown(struct block *b)
+{
+    b->rttvar_us = 3000 * 1000;
+    b->backoff = 0;
 }
 
 // tcp_ts_now: our timestamp clock for this connection, 1 ms a tick (RFC 7323 5.4), offset by a

@@ -1,5 +1,5 @@
 // Half-open connections (syn_record) and those that are over but for 2 MSL (time_wait).
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_ack.h"
 
 static void send_syn_ack(struct tcp *t, struct syn_record *r)
 {
@@ -134,10 +134,13 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
     tcp_set_mss(t, b, r->mss);
     b->cwnd = t->cfg.initial_window * b->mss;
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
-    if (r->retries == 0)
+    if (r->retries == 0) {
         tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
-    else
+    } else {
         b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
+        if (!tcp_acked_sample(t, b, s->ack, (r->opts & s->opts & SEG_OPT_TS) != 0, s->ts_ecr))
+            tcp_rtt_unknown(b);
+    }
     tcp_set_state(b, STEP_PASSIVE_DONE);
     syn_record_free(t, syn_ix);
     if (b->keepalive_ms != 0)

@@ -150,8 +150,10 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
                !(s->flags & (SEG_SYN | SEG_FIN)) && !(b->flags & BF_PROBE)) {
         duplicate_ack(t, b, ix);
     }
-    if ((int32_t)acked >= 0 &&
-        (acked != 0 || seq_lt(b->snd_wl1, s->seq) || (b->snd_wl1 == s->seq && wnd > b->snd_wnd))) {
+    // Of two with the same numbers nobody knows which was sent first: the larger window counts, and
+    // none at all (Linux: tcp_may_update_window).
+    if ((int32_t)acked >= 0 && (acked != 0 || seq_lt(b->snd_wl1, s->seq) ||
+                                (b->snd_wl1 == s->seq && (wnd > b->snd_wnd || wnd == 0)))) {
         b->snd_wnd = wnd;
         b->snd_wl1 = s->seq;
     }
@@ -333,6 +335,8 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     b->cwnd = t->cfg.initial_window * b->mss;
     if (ack_ok) {
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
+        if (b->srtt_us == 0)
+            tcp_rtt_unknown(b);
         tcp_set_state(b, STEP_SYN_ACK);
         start_keepalive(t, b, ix);
         b->flags |= BF_ACK_NOW;

@@ -70,8 +70,8 @@ uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
 {
     const uint32_t user_ms = t->services[b->service].user_timeout_ms;
     uint32_t wait_ms = tcp_rto_ms(t, b);
-    if (user_ms != 0 && b->stuck_at_ms != 0) {
-        const uint32_t waited_ms = t->now.ms - b->stuck_at_ms;
+    if (user_ms != 0) {
+        const uint32_t waited_ms = b->stuck_at_ms != 0 ? t->now.ms - b->stuck_at_ms : 0;
         wait_ms = MIN(wait_ms, waited_ms < user_ms ? user_ms - waited_ms : 1);
     }
     return deadline(t->now.ms, wait_ms);

@@ -15,20 +15,31 @@ struct field {
     }
 
 static const struct field config[] = {
-    FIELD(struct tcp_config, rto_min_ms),     FIELD(struct tcp_config, rto_max_ms),
-    FIELD(struct tcp_config, rto_initial_ms), FIELD(struct tcp_config, syn_retries),
-    FIELD(struct tcp_config, synack_retries), FIELD(struct tcp_config, retries),
-    FIELD(struct tcp_config, time_wait_ms),   FIELD(struct tcp_config, delayed_ack_ms),
-    FIELD(struct tcp_config, fin_wait2_ms),   FIELD(struct tcp_config, rst_per_s),
-    FIELD(struct tcp_config, initial_window), FIELD(struct tcp_config, window_scale),
-    FIELD(struct tcp_config, ack_merge),      FIELD(struct tcp_config, timestamps),
-    FIELD(struct tcp_config, large),          FIELD(struct tcp_config, mss),
+    FIELD(struct tcp_config, rto_min_ms),
+    FIELD(struct tcp_config, rto_max_ms),
+    FIELD(struct tcp_config, rto_initial_ms),
+    FIELD(struct tcp_config, syn_retries),
+    FIELD(struct tcp_config, synack_retries),
+    FIELD(struct tcp_config, retries),
+    FIELD(struct tcp_config, retries1),
+    FIELD(struct tcp_config, time_wait_ms),
+    FIELD(struct tcp_config, delayed_ack_ms),
+    FIELD(struct tcp_config, fin_wait2_ms),
+    FIELD(struct tcp_config, rst_per_s),
+    FIELD(struct tcp_config, initial_window),
+    FIELD(struct tcp_config, window_scale),
+    FIELD(struct tcp_config, ack_merge),
+    FIELD(struct tcp_config, timestamps),
+    FIELD(struct tcp_config, large),
+    FIELD(struct tcp_config, mss),
 };
 
 static const struct field service[] = {
-    FIELD(struct tcp_service, nodelay),      FIELD(struct tcp_service, draining),
-    FIELD(struct tcp_service, rcv_limit),    FIELD(struct tcp_service, snd_limit),
-    FIELD(struct tcp_service, keepalive_ms), FIELD(struct tcp_service, connections_max),
+    FIELD(struct tcp_service, nodelay),          FIELD(struct tcp_service, draining),
+    FIELD(struct tcp_service, rcv_limit),        FIELD(struct tcp_service, snd_limit),
+    FIELD(struct tcp_service, keepalive_ms),     FIELD(struct tcp_service, keepalive_interval_ms),
+    FIELD(struct tcp_service, keepalive_probes), FIELD(struct tcp_service, user_timeout_ms),
+    FIELD(struct tcp_service, connections_max),
 };
 
 static const struct field pool[] = {
