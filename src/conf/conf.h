@@ -114,6 +114,12 @@ enum conf_large {
     CONF_LARGE_OFF,
 };
 
+enum conf_ecn {
+    CONF_ECN_OFF,
+    CONF_ECN_ACCEPT,
+    CONF_ECN_ON,
+};
+
 struct conf_tcp {
     uint32_t rto_min_ms, rto_initial_ms, rto_max_ms;
     uint32_t syn_retries, synack_retries, retries1, retries;
@@ -122,6 +128,7 @@ struct conf_tcp {
     uint32_t initial_window;  // segments
     uint32_t rst_rate_per_s, icmp_rate_per_s;
     bool ack_merge, timestamps;
+    uint32_t ecn;             // enum conf_ecn
     uint32_t large_segments;  // enum conf_large
 };
 

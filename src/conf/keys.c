@@ -139,6 +139,9 @@ const struct key conf_keys[] = {
     NUMBER(tcp, initial_window, 1, 64,
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
+    WORD(tcp, ecn, "off|accept|on",
+         VALUE("accept",
+               "Explicit congestion notification (RFC 3168). accept: where the peer asks for it")),
     WORD(tcp, large_segments, "auto|on|off",
          VALUE("auto",
                "Full segments of a connection go down as one, which the port cuts (TSO), or the "

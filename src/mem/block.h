@@ -40,6 +40,8 @@ enum block_agreed {
     BA_ECN = 1 << 1,   // RFC 3168
     BA_ECE = 1 << 2,   // every acknowledgement carries ECE, until the peer's CWR
     BA_CWR = 1 << 3,   // the next new data carries CWR
+    // recover is snd_max when an ECE, not a loss, lowered the window last.
+    BA_REDUCED = 1 << 4,
 };
 
 struct block {
@@ -157,7 +159,8 @@ struct syn_record {
     uint8_t service;
     uint8_t retries;
     uint8_t live;
-    uint8_t pad[3];
+    bool ecn;  // agreed (RFC 3168)
+    uint8_t pad[2];
     uint32_t wheel_ms;  // when the wheel wakes this record; outlives the connection; 0: never
     uint32_t pad2;
 } CACHE_ALIGNED;

@@ -121,9 +121,9 @@
     X(aborts_late_data, "connections reset since data came after the application had left")        \
     X(mtu_probe_failed, "paths on which large segments vanish: a black hole (RFC 4821)")           \
     X(mtu_probe_succeeded, "segment sizes that were tried and arrived")                            \
-    X(ecn_ect0_received, "IP packets received with ECT(0) (RFC 3168)")                             \
-    X(ecn_ect1_received, "IP packets received with ECT(1)")                                        \
-    X(ecn_ce_received, "IP packets received with CE: congestion experienced")                      \
+    X(ecn_ect0_received, "segments with new data received with ECT(0) (RFC 3168)")                 \
+    X(ecn_ect1_received, "the same with ECT(1)")                                                   \
+    X(ecn_ce_received, "the same with CE: congestion experienced")                                 \
     X(ecn_echoed, "segments sent with ECE: the peer's packets were marked")                        \
     X(ecn_echo_received, "acknowledgements with ECE that lowered the congestion window")           \
     X(timers_fired, "timers that expired and had work to do")                                      \

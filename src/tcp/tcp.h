@@ -97,6 +97,9 @@ enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128 };
 // application).
 enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR };
 
+// Explicit congestion notification: never, when the peer asks for it, always asked for.
+enum tcp_ecn { TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON };
+
 struct tcp_config {
     uint32_t rto_min_ms, rto_max_ms, rto_initial_ms;
     uint32_t syn_retries, synack_retries;
@@ -105,6 +108,7 @@ struct tcp_config {
     uint32_t rst_per_s;
     uint32_t initial_window;  // segments
     uint8_t window_scale;
+    uint8_t ecn;  // enum tcp_ecn
     bool ack_merge, timestamps;
     bool large;     // full segments of one connection leave as one large (SEG_WHOLE_MAX)
     uint16_t mss;   // what we announce over IPv4: MTU less 40

@@ -21,6 +21,7 @@ struct tcp_config tcp_config_default(void)
         .rst_per_s = 1000,
         .initial_window = 10,
         .window_scale = 7,
+        .ecn = TCP_ECN_ACCEPT,
         .ack_merge = true,
         .timestamps = true,
         .mss = 1460,

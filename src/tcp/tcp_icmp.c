@@ -25,6 +25,7 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (b->snd_nxt != b->snd_una) {
         b->recover = b->snd_max;
+        b->agreed &= (uint8_t)~BA_REDUCED;
         b->snd_nxt = b->snd_una;
         b->snd_cur = b->snd_head;
         b->rto_at_ms = 0;

@@ -1,4 +1,5 @@
 #include "tcp/tcp_ack.h"
+#include "tcp/tcp_ecn.h"
 
 // The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
 // those of one burst leave as one at its end; without it, each second segment gets its own.
@@ -21,10 +22,9 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
                                    const struct seg_in *s, struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
-    const uint32_t odd =
-        (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
-        ((s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK | SEG_URG)) ^ SEG_ACK) |
-        (b->flags & (BF_TROUBLE | BF_PROBE));
+    const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
+                         ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |
+                         (b->flags & (BF_TROUBLE | BF_PROBE));
     if (odd != 0 || s->data_len > b->rcv_adv - b->rcv_nxt || acked > b->snd_max - b->snd_una)
         return false;
     if (s->data_len == 0 && acked == 0)
@@ -58,6 +58,8 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
         v->data_off = s->data_off;
         v->data_len = s->data_len;
         events |= TCP_EV_DATA;
+        if (unlikely(s->ecn != 0))
+            tcp_ecn_received(t, b, s);
         ack_policy(t, b);
         tcp_dirty_block(t, b, ix);
     }

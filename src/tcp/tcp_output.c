@@ -1,4 +1,4 @@
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_ecn.h"
 
 struct seg_out *tcp_out_slot(struct tcp *t)
 {
@@ -62,8 +62,11 @@ static inline uint16_t put(struct tcp *t, struct block *b, struct seg_out *o, ui
 static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq, uint8_t flags)
 {
     struct seg_out *o = tcp_out_slot(t);
-    if (likely(o != NULL))
-        b->flags = put(t, b, o, seq, flags);
+    if (unlikely(o == NULL))
+        return NULL;
+    b->flags = put(t, b, o, seq, flags);
+    if (unlikely(b->agreed & BA_ECN))
+        tcp_ecn_out(t, b, o);
     return o;
 }
 
@@ -159,6 +162,7 @@ static void send_syn(struct tcp *t, struct block *b)
     *o = (struct seg_out){.key = b->key, .seq = b->snd_una};
     o->mss = tcp_own_mss(t, &b->key);
     o->flags = answer ? SEG_SYN | SEG_ACK : SEG_SYN;
+    o->flags |= tcp_ecn_syn(t, b);
     o->opts = SEG_OPT_MSS;
     o->wnd = (uint16_t)MIN(t->services[b->service].rcv_limit, UINT16_MAX);
     if (answer)
@@ -231,6 +235,8 @@ static inline bool one_segment(struct tcp *t, struct block *b)
         len = got;
         if (len == unsent)
             o->flags |= SEG_PSH;
+        if (unlikely(b->agreed & BA_ECN) && b->snd_nxt == b->snd_max)
+            tcp_ecn_fresh(b, o);
     }
     if (fin)
         o->flags |= SEG_FIN;
@@ -257,7 +263,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
 {
     const uint32_t flight = b->snd_nxt - b->snd_una, window = MIN(b->cwnd, b->snd_wnd);
     if (b->snd_nxt != b->snd_max || b->dupacks != 0 || window <= flight ||
-        !seq_lt(b->snd_nxt, b->snd_end))
+        !seq_lt(b->snd_nxt, b->snd_end) || (b->agreed & BA_CWR))  // CWR: on one segment
         return 0;
     const bool many = b->snd_head != b->snd_tail;
     uint32_t n = MIN(b->snd_end - b->snd_nxt, window - flight) / b->mss;
@@ -276,6 +282,10 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
     o->data[1] = found.data[1];
     o->data_len[0] = (uint16_t)MIN(len, (uint32_t)found.data_len[0]);
     o->data_len[1] = (uint16_t)(len - o->data_len[0]);
+    if (b->agreed & BA_ECN) {
+        tcp_ecn_out(t, b, o);
+        tcp_ecn_fresh(b, o);
+    }
     if (many)
         b->snd_cur = cur;
     b->snd_nxt = b->snd_max = b->snd_nxt + len;
@@ -312,6 +322,10 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH);
     o->data[0] = f->at + (b->snd_nxt - f->seq);
     o->data_len[0] = (uint16_t)len;
+    if (unlikely(b->agreed & BA_ECN)) {
+        tcp_ecn_out(t, b, o);
+        tcp_ecn_fresh(b, o);
+    }
     b->snd_nxt = b->snd_max = b->snd_end;
     t->stats->c.bytes_sent += len;
     if (!(flags & (BF_TS | BF_TIMED))) {

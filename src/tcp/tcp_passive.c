@@ -1,5 +1,6 @@
 // Half-open connections (syn_record) and those that are over but for 2 MSL (time_wait).
 #include "tcp/tcp_ack.h"
+#include "tcp/tcp_ecn.h"
 
 static void send_syn_ack(struct tcp *t, struct syn_record *r)
 {
@@ -7,7 +8,7 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
     if (o == NULL)
         return;  // counted; the timer sends it again
     *o = (struct seg_out){.key = r->key, .seq = r->iss, .ack = r->irs + 1};
-    o->flags = SEG_SYN | SEG_ACK;
+    o->flags = r->ecn ? SEG_SYN | SEG_ACK | SEG_ECE : SEG_SYN | SEG_ACK;
     o->opts = (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS)));
     o->mss = tcp_own_mss(t, &r->key);
     o->wscale = t->cfg.window_scale;
@@ -90,6 +91,7 @@ static void listen_input(struct tcp *t, int service, const struct seg_in *s, uin
         .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
         .opts = (uint8_t)(s->opts & (SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0))),
         .service = (uint8_t)service,
+        .ecn = tcp_ecn_asked(t, s),
     };
     record_live(&r->live, true);
     if (!syn_arm(t, ix)) {
@@ -131,6 +133,8 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
         b->snd_wscale = r->wscale;
         b->rcv_wscale = t->cfg.window_scale;
     }
+    if (r->ecn)
+        b->agreed |= BA_ECN;
     tcp_set_mss(t, b, r->mss);
     b->cwnd = t->cfg.initial_window * b->mss;
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;

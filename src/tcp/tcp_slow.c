@@ -1,6 +1,7 @@
 // The slow path: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other states), step by step, with
 // the checks of RFC 7323 and RFC 5961 where those documents put them.
 #include "tcp/tcp_ack.h"
+#include "tcp/tcp_ecn.h"
 
 static uint32_t seg_length(const struct seg_in *s)
 {
@@ -57,7 +58,7 @@ static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v
 // comes by here with the chance that flight has in 2^32: then it is the timer's.)
 static bool before_recover(const struct block *b)
 {
-    return b->recover - b->snd_una <= b->snd_max - b->snd_una;
+    return b->recover - b->snd_una <= b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
 }
 
 // Fast retransmit and fast recovery, RFC 5681 3.2 and RFC 6582 3.2; limited transmit is in
@@ -75,8 +76,8 @@ static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
         if (e == NULL)
             return;  // the retransmission timer will do it
         e->in_recovery = 1;
+        b->ssthresh = tcp_ssthresh_of_loss(b);
         b->recover = b->snd_max;
-        b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
         b->cwnd = b->ssthresh + TCP_DUPACKS * b->mss;
         t->stats->c.fast_retransmits++;
         tcp_retransmit_head(t, ix);
@@ -139,6 +140,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
     }
     // Never scaled in a SYN (RFC 7323 2.2).
     const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
+    const uint32_t cwnd = b->cwnd;
     if ((int32_t)acked > 0) {
         const bool recovering = (b->flags & BF_TROUBLE) && t->exts[b->ext].in_recovery;
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
@@ -150,6 +152,8 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
                !(s->flags & (SEG_SYN | SEG_FIN)) && !(b->flags & BF_PROBE)) {
         duplicate_ack(t, b, ix);
     }
+    if (unlikely((s->flags & (SEG_ECE | SEG_SYN)) == SEG_ECE) && (int32_t)acked >= 0)
+        tcp_ecn_echoed(t, b, s->ack, cwnd);
     // Of two with the same numbers nobody knows which was sent first: the larger window counts, and
     // none at all (Linux: tcp_may_update_window).
     if ((int32_t)acked >= 0 && (acked != 0 || seq_lt(b->snd_wl1, s->seq) ||
@@ -211,6 +215,8 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
         return;
     if (b->state != TCP_ESTABLISHED && b->state != TCP_FIN_WAIT_1 && b->state != TCP_FIN_WAIT_2)
         return;  // the peer has sent its FIN before
+    if (unlikely(s->ecn != 0 || (s->flags & SEG_CWR)))
+        tcp_ecn_received(t, b, s);
     enum drop_reason drop;
     if (seq != b->rcv_nxt) {
         if (tcp_ooo_insert(t, b, seq, data + skip, len, &drop))
@@ -331,6 +337,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     }
     b->snd_wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0;
     b->rcv_wscale = s->opts & SEG_OPT_WSCALE ? t->cfg.window_scale : 0;
+    tcp_ecn_answered(t, b, s, ack_ok);
     tcp_set_mss(t, b, s->opts & SEG_OPT_MSS ? s->mss : 0);
     b->cwnd = t->cfg.initial_window * b->mss;
     if (ack_ok) {
@@ -378,7 +385,9 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
     // awaits.
     const bool crossing = b->state == TCP_SYN_RECEIVED && s->seq == b->rcv_nxt - 1 &&
                           (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == (SEG_SYN | SEG_ACK);
-    if (!crossing && !acceptable(b, s)) {  // first: the sequence number
+    if (crossing)
+        tcp_ecn_answered(t, b, s, true);
+    else if (!acceptable(b, s)) {  // first: the sequence number
         const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));
         v->drop = window ? DROP_tcp_window : DROP_tcp_duplicate;
         if (s->flags & SEG_RST) {

@@ -1,4 +1,4 @@
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_ecn.h"
 
 static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
 {
@@ -116,9 +116,10 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
         b->snd_nxt = b->snd_una;
     } else {
         if (b->retries == 1)
-            b->ssthresh = MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
+            b->ssthresh = tcp_ssthresh_of_loss(b);
         b->cwnd = b->mss;
         b->recover = b->snd_max;  // RFC 6582 3.2 step 4
+        b->agreed &= (uint8_t)~BA_REDUCED;
         b->snd_nxt = b->snd_una;
         b->snd_cur = b->snd_head;
         b->dupacks = 0;

@@ -35,6 +35,11 @@ static void fill_machine(struct server_params *p, const struct conf *c)
 
 static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
 {
+    static const enum tcp_ecn ecn[] = {
+        [CONF_ECN_OFF] = TCP_ECN_OFF,
+        [CONF_ECN_ACCEPT] = TCP_ECN_ACCEPT,
+        [CONF_ECN_ON] = TCP_ECN_ON,
+    };
     *t = tcp_config_default();
     t->rto_min_ms = c->rto_min_ms;
     t->rto_initial_ms = c->rto_initial_ms;
@@ -51,6 +56,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->rst_per_s = c->rst_rate_per_s;
     t->ack_merge = c->ack_merge;
     t->timestamps = c->timestamps;
+    t->ecn = (uint8_t)ecn[c->ecn];
     t->large = c->large_segments == CONF_LARGE_ON;
 }
 

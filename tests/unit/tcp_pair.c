@@ -362,7 +362,12 @@ static void put(struct pair *p, const struct seg_out *o, unsigned from, uint32_t
         .data_len = len,
         .flags = last ? o->flags : o->flags & (uint8_t)~SEG_PSH,
         .opts = o->opts,
-        .wscale = o->wscale};
+        .wscale = o->wscale,
+        .ecn = o->tos & 3};
+    if (at != 0)
+        k->s.flags &= (uint8_t)~SEG_CWR;  // as ports cut large segments
+    if (k->s.ecn != 0 && rng_below(&p->rng, 1000) < p->mark_pm)
+        k->s.ecn = 3;
 }
 
 static void over_the_link(struct pair *p, const struct seg_out *o, unsigned from, uint32_t at,

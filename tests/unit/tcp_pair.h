@@ -64,6 +64,7 @@ struct pair {
     struct rng rng;
     uint64_t now_us, order;
     uint32_t loss_pm, dup_pm, reorder_pm;  // per thousand
+    uint32_t mark_pm;                      // CE, of what is ECT
     uint32_t delay_us;
     uint32_t n_flight;
     struct pair_packet flight[PAIR_FLIGHT_MAX];

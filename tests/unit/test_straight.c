@@ -378,6 +378,8 @@ static struct block *make_block(struct rng *r)
     if (b->state == TCP_FIN_WAIT_1 || b->state == TCP_LAST_ACK || b->state == TCP_CLOSING)
         b->flags |= BF_FIN_QUEUED;
     b->mss = b->flags & BF_TS ? MSS - 12 : MSS;
+    if (one_in(r, 3))
+        b->agreed = BA_ECN | (rng_below(r, 8) * BA_ECE & (BA_ECE | BA_CWR | BA_REDUCED));
     put_receiving(r, b);
     if (one_in(r, 3))
         b->flags |= b->unacked_segs != 0 ? BF_ACK_DELAYED : BF_ACK_NOW;
@@ -483,7 +485,7 @@ static void make_segment(struct rng *r, const struct block *b, struct seg_in *s)
 {
     static const uint8_t flags[] = {SEG_ACK,           SEG_ACK,           SEG_ACK | SEG_PSH,
                                     SEG_ACK | SEG_FIN, SEG_ACK | SEG_URG, SEG_SYN,
-                                    SEG_RST,           SEG_ACK | SEG_ECE};
+                                    SEG_RST,           SEG_ACK | SEG_ECE, SEG_ACK | SEG_CWR};
     const uint32_t flight = b->snd_max - b->snd_una;
     memset(s, 0, sizeof(*s));
     s->key = b->key;
@@ -496,6 +498,7 @@ static void make_segment(struct rng *r, const struct block *b, struct seg_in *s)
     s->flags = one_in(r, 2) ? SEG_ACK : flags[rng_below(r, ARRAY_LEN(flags))];
     s->data_len = (uint16_t)(one_in(r, 2) ? 0 : MIN(amount(r, b->mss), 2000u));
     s->data_off = 54;
+    s->ecn = (uint8_t)(one_in(r, 3) ? rng_below(r, 4) : 0);
     s->wnd = (uint16_t)(one_in(r, 4) ? 0 : rng_u64(r));
     if (!one_in(r, 16) == ((b->flags & BF_TS) != 0)) {
         s->opts = SEG_OPT_TS;

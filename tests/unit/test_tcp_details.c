@@ -182,6 +182,299 @@ static void a_peer_that_acknowledges_is_not_probed(void **state)
     reset_and_free(r);
 }
 
+// A connection that the peer opens with `flags` beside SYN, in a packet marked `ecn`.
+static struct raw *opened_with(uint8_t flags, uint8_t ecn, uint64_t source)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = source;
+    struct seg_in *s = raw_seg(r, SEG_SYN | flags, r->seq++, 0, 0, 0);
+    s->opts |= SEG_OPT_MSS;
+    s->mss = 1460;
+    s->ecn = ecn;
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).tos, 0);
+    r->ack = OUT(r, 0).seq + 1;
+    return r;
+}
+
+static struct raw *opened_ecn(uint64_t source)
+{
+    struct raw *r = opened_with(SEG_ECE | SEG_CWR, 0, source);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK | SEG_ECE);
+    raw_send(r, SEG_ACK, 0, 0);
+    return r;
+}
+
+static void ecn_is_agreed_only_with_a_peer_that_asks_rightly(void **state)
+{
+    static const struct {
+        uint8_t mode, flags, ecn;
+        bool agreed;
+    } rows[] = {
+        {TCP_ECN_ACCEPT, SEG_ECE | SEG_CWR, 0, true},
+        {TCP_ECN_ON, SEG_ECE | SEG_CWR, 0, true},
+        {TCP_ECN_OFF, SEG_ECE | SEG_CWR, 0, false},
+        {TCP_ECN_ON, SEG_ECE, 0, false},
+        {TCP_ECN_ON, SEG_CWR, 0, false},
+        {TCP_ECN_ON, 0, 0, false},
+        {TCP_ECN_ON, SEG_ECE | SEG_CWR, 2, false},
+        {TCP_ECN_ON, SEG_ECE | SEG_CWR, 3, false},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct raw *r = raw_new(NULL);
+        r->e.tcp.cfg.ecn = rows[i].mode;
+        r->e.role.source = 100;
+        struct seg_in *s = raw_seg(r, SEG_SYN | rows[i].flags, r->seq++, 0, 0, 0);
+        s->ecn = rows[i].ecn;
+        raw_turn(r, 1);
+        assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK | (rows[i].agreed ? SEG_ECE : 0));
+        r->ack = OUT(r, 0).seq + 1;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(OUT(r, 0).data_len[0], 100);
+        assert_int_equal(OUT(r, 0).tos, rows[i].agreed ? 2 : 0);
+        assert_int_equal(OUT(r, 0).flags & (SEG_ECE | SEG_CWR), 0);
+        reset_and_free(r);
+    }
+}
+
+// RFC 3168 6.1.4 to 6.1.6: ECT on new data and on nothing else.
+static void only_new_data_is_ect(void **state)
+{
+    struct raw *r = opened_ecn(4 * 1460);
+    assert_int_equal(r->e.tcp.n_out, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(OUT(r, i).tos, 2);
+    raw_send(r, SEG_ACK, 0, 10);
+    assert_true(raw_wait(r, 100) != UINT32_MAX);  // the delayed ACK
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+    assert_int_equal(OUT(r, 0).tos, 0);
+    assert_true(raw_wait(r, 3000) != UINT32_MAX);  // again, after the timeout
+    assert_true(OUT(r, 0).data_len[0] != 0);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    assert_int_equal(OUT(r, 0).tos, 0);
+    assert_int_equal(OUT(r, 0).flags & SEG_CWR, 0);
+    tcp_abort(&r->e.tcp, (uint32_t)(raw_block(r) - r->e.tcp.blocks));
+    assert_true(OUT(r, 1).flags & SEG_RST);
+    assert_int_equal(OUT(r, 1).tos, 0);
+    raw_free(r, false);
+}
+
+// One segment of `len` new bytes, marked `ecn`, and what it is answered by at once.
+static uint8_t answer_to(struct raw *r, uint8_t flags, uint8_t ecn, uint16_t len)
+{
+    raw_seg(r, SEG_ACK | flags, r->seq, r->ack, 0, len)->ecn = ecn;
+    r->seq += len;
+    raw_turn(r, 1);
+    return r->e.tcp.n_out != 0 ? OUT(r, 0).flags : 0;
+}
+
+static void ce_is_echoed_at_once_and_until_cwr(void **state)
+{
+    struct raw *r = opened_ecn(0);
+    assert_int_equal(answer_to(r, 0, 2, 10), 0);
+    assert_int_equal(answer_to(r, 0, 3, 10), SEG_ACK | SEG_ECE);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(answer_to(r, 0, 2, 10), 0);
+        assert_int_equal(answer_to(r, 0, 2, 10), SEG_ACK | SEG_ECE);
+    }
+    // What is out of order, and the answer to a duplicate, carries it too.
+    raw_seg(r, SEG_ACK, r->seq + 10, r->ack, 0, 10)->ecn = 2;
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK | SEG_ECE);
+    raw_send(r, SEG_ACK, 0, 10);
+    r->seq += 10;
+    assert_int_equal(answer_to(r, SEG_CWR, 3, 10), SEG_ACK | SEG_ECE);  // a new one at once
+    assert_int_equal(answer_to(r, SEG_CWR, 2, 10), SEG_ACK);
+    answer_to(r, 0, 2, 10);
+    assert_int_equal(answer_to(r, 0, 2, 10), SEG_ACK);
+    assert_int_equal(r->e.stats.c.ecn_ce_received, 2);
+    assert_true(r->e.stats.c.ecn_echoed >= 7);
+    reset_and_free(r);
+}
+
+// RFC 3168 6.1.5: CE counts in data that is accepted, and in nothing else.
+static void ce_in_what_is_not_accepted_is_not_echoed(void **state)
+{
+    struct raw *r = opened_ecn(0);
+    raw_send(r, SEG_ACK, 0, 100);
+    raw_seg(r, SEG_ACK, r->seq - 100, r->ack, 0, 100)->ecn = 3;  // had that
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+    raw_seg(r, SEG_ACK, r->seq + 1000000, r->ack, 0, 100)->ecn = 3;  // out of the window
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0)->ecn = 3;  // no data
+    raw_turn(r, 1);
+    raw_send(r, SEG_ACK, 0, 100);
+    raw_send(r, SEG_ACK, 0, 100);
+    assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+    assert_int_equal(r->e.stats.c.ecn_echoed, 0);
+    reset_and_free(r);
+}
+
+// RFC 3168 6.1.2: however many acknowledgements say it, once a window of data.
+static void ece_halves_the_window_once_a_window_of_data(void **state)
+{
+    struct raw *r = opened_ecn(1 << 20);
+    struct block *b = raw_block(r);
+    assert_int_equal(r->e.tcp.n_out, 10);
+    assert_int_equal(b->cwnd, 14600);
+    const uint32_t first = r->ack, end = b->snd_max;
+    unsigned cwr = 0;
+    for (int i = 0; i < 10; i++) {
+        r->ack += 1460;
+        raw_send(r, SEG_ACK | SEG_ECE, 0, 0);
+        for (uint32_t k = 0; k < r->e.tcp.n_out; k++) {
+            assert_int_equal(OUT(r, k).tos, 2);
+            cwr += (OUT(r, k).flags & SEG_CWR) != 0;
+        }
+        assert_int_equal(b->cwnd, 7300);
+        assert_int_equal(b->ssthresh, 7300);
+    }
+    assert_int_equal(r->ack, end);
+    assert_int_equal(cwr, 1);
+    assert_int_equal(r->e.stats.c.ecn_echo_received, 1);
+    r->ack += 1460;  // data that left after the reduction
+    raw_send(r, SEG_ACK | SEG_ECE, 0, 0);
+    assert_int_equal(r->e.stats.c.ecn_echo_received, 2);
+    assert_int_equal(b->ssthresh, 3650);
+    assert_true(r->ack - first > 10 * 1460);
+    r->ack = b->snd_max;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_true(OUT(r, 0).flags & SEG_CWR);
+    reset_and_free(r);
+}
+
+static void a_loss_in_a_window_that_ece_halved_is_repaired_and_halves_no_more(void **state)
+{
+    struct raw *r = opened_ecn(1 << 20);
+    struct block *b = raw_block(r);
+    r->ack += 1460;
+    raw_send(r, SEG_ACK | SEG_ECE, 0, 0);
+    assert_int_equal(b->ssthresh, 7300);
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK | SEG_ECE, r->seq, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    assert_int_equal(OUT(r, 0).tos, 0);
+    assert_int_equal(b->ssthresh, 7300);
+    assert_int_equal(r->e.stats.c.ecn_echo_received, 1);
+    reset_and_free(r);
+}
+
+static void a_loss_is_told_to_the_peer_by_cwr(void **state)
+{
+    struct raw *r = opened_ecn(1 << 20);
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    r->ack = raw_block(r)->snd_max;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_true(OUT(r, 0).flags & SEG_CWR);
+    reset_and_free(r);
+}
+
+static void without_agreement_ecn_changes_nothing(void **state)
+{
+    struct raw *r = opened_with(0, 0, 1 << 20);
+    raw_send(r, SEG_ACK, 0, 0);
+    struct block *b = raw_block(r);
+    r->ack += 1460;
+    raw_send(r, SEG_ACK | SEG_ECE, 0, 0);
+    assert_int_equal(b->cwnd, 10 * 1460 + 1460);
+    assert_int_equal(OUT(r, 0).flags & (SEG_ECE | SEG_CWR), 0);
+    assert_int_equal(OUT(r, 0).tos, 0);
+    answer_to(r, 0, 3, 10);
+    assert_int_equal(answer_to(r, 0, 3, 10) & SEG_ECE, 0);
+    assert_int_equal(r->e.stats.c.ecn_echoed, 0);
+    reset_and_free(r);
+}
+
+// An active open's SYN, answered by `flags`; returns whether there is ECN then.
+static bool asks(uint8_t flags, uint8_t mode, bool lost)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.ecn = mode;
+    r->e.role.source = 100;
+    end_connect(&r->e, 0x0a000002, 80);
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, mode == TCP_ECN_ON ? SEG_SYN | SEG_ECE | SEG_CWR : SEG_SYN);
+    assert_int_equal(OUT(r, 0).tos, 0);
+    if (lost) {
+        assert_true(raw_wait(r, 3000) != UINT32_MAX);
+        assert_int_equal(OUT(r, 0).flags, SEG_SYN);  // RFC 3168 6.1.1.1
+    }
+    const struct flow_key key = OUT(r, 0).key;
+    raw_seg(r, SEG_SYN | SEG_ACK | flags, r->seq, OUT(r, 0).seq + 1, 0, 0)->key = key;
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).data_len[0], 100);
+    const bool agreed = OUT(r, 0).tos == 2;
+    reset_and_free(r);
+    return agreed;
+}
+
+static void an_active_open_asks_once_and_takes_the_right_answer_only(void **state)
+{
+    assert_true(asks(SEG_ECE, TCP_ECN_ON, false));
+    assert_false(asks(0, TCP_ECN_ON, false));
+    assert_false(asks(SEG_ECE | SEG_CWR, TCP_ECN_ON, false));  // an echo of our flags
+    assert_false(asks(SEG_CWR, TCP_ECN_ON, false));
+    assert_false(asks(SEG_ECE, TCP_ECN_ON, true));
+    assert_false(asks(SEG_ECE, TCP_ECN_ACCEPT, false));
+    assert_false(asks(SEG_ECE, TCP_ECN_OFF, false));
+}
+
+// Two of our stacks over a link that marks and does not lose, in segments of either kind.
+static void streams_between_ends_with_ecn_are_slowed_without_loss(void **state)
+{
+    for (int large = 0; large < 2; large++) {
+        struct pair *p = pair_new(7 + (unsigned)large);
+        p->mark_pm = 30;
+        for (int i = 0; i < 2; i++) {
+            p->e[i].tcp.cfg.ecn = TCP_ECN_ON;
+            p->e[i].tcp.cfg.large = large != 0;
+            p->e[i].role = (struct role){.source = 2000000, .shut = true};
+        }
+        end_connect(&p->e[0], p->e[1].v4, PAIR_PORT);
+        pair_run(p, 600000);
+        for (int i = 0; i < 2; i++) {
+            const struct core_counters *c = &p->e[i].stats.c;
+            assert_int_equal(p->e[i].role.received, 2000000);
+            assert_false(p->e[i].role.wrong);
+            assert_int_equal(c->tx_retransmits_segs, 0);
+            assert_true(c->ecn_ce_received > 10);
+            assert_true(c->ecn_echo_received > 5);
+            assert_true(c->ecn_echo_received <= p->e[!i].stats.c.ecn_ce_received);
+        }
+        pair_free(p, true);
+    }
+}
+
+static void a_simultaneous_open_has_ecn_if_both_ask(void **state)
+{
+    for (int both = 0; both < 2; both++) {
+        struct pair *p = pair_new(11);
+        p->e[0].tcp.cfg.ecn = TCP_ECN_ON;
+        p->e[1].tcp.cfg.ecn = both ? TCP_ECN_ON : TCP_ECN_ACCEPT;
+        for (int i = 0; i < 2; i++)
+            p->e[i].tcp.next_port = 5;
+        end_connect(&p->e[0], p->e[1].v4, 32773);
+        end_connect(&p->e[1], p->e[0].v4, 32773);
+        pair_run_for(p, 50);
+        for (int i = 0; i < 2; i++) {
+            const struct block *b = &p->e[i].tcp.blocks[0];
+            for (; b->state == TCP_FREE; b++)
+                ;
+            assert_int_equal(b->state, TCP_ESTABLISHED);
+            assert_int_equal((b->agreed & BA_ECN) != 0, both);
+        }
+        pair_free(p, false);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +487,17 @@ int main(void)
         cmocka_unit_test(an_answered_probe_begins_the_idle_time_anew),
         cmocka_unit_test(the_user_timeout_takes_the_place_of_the_number_of_probes),
         cmocka_unit_test(a_peer_that_acknowledges_is_not_probed),
+        cmocka_unit_test(ecn_is_agreed_only_with_a_peer_that_asks_rightly),
+        cmocka_unit_test(only_new_data_is_ect),
+        cmocka_unit_test(ce_is_echoed_at_once_and_until_cwr),
+        cmocka_unit_test(ce_in_what_is_not_accepted_is_not_echoed),
+        cmocka_unit_test(ece_halves_the_window_once_a_window_of_data),
+        cmocka_unit_test(a_loss_in_a_window_that_ece_halved_is_repaired_and_halves_no_more),
+        cmocka_unit_test(a_loss_is_told_to_the_peer_by_cwr),
+        cmocka_unit_test(without_agreement_ecn_changes_nothing),
+        cmocka_unit_test(an_active_open_asks_once_and_takes_the_right_answer_only),
+        cmocka_unit_test(streams_between_ends_with_ecn_are_slowed_without_loss),
+        cmocka_unit_test(a_simultaneous_open_has_ecn_if_both_ask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

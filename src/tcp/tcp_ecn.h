@@ -1,0 +1,73 @@
+// tcp_ecn.h: explicit congestion notification for hosts (RFC 3168).
+//
+//     we                                          the peer
+//     SYN, ECE CWR  ------------------------->    asked with ecn = on, once: a SYN that is sent
+//           <-------------------------  SYN-ACK, ECE        again goes without (6.1.1.1)
+//     new data, ECT(0)  -----CE in a router----->  BA_ECE: all that it sends carries ECE
+//           <------------------------------  ECE
+//     half the window, once a window of data;
+//     new data, CWR  ------------------------>    BA_ECE is over
+//
+// What is sent again, acknowledgements, probes, SYN and RST are never ECT (6.1.4 to 6.1.6).
+#pragma once
+#include "tcp/tcp_internal.h"
+
+enum { ECN_ECT1 = 1, ECN_ECT0 = 2, ECN_CE = 3 };  // the two bits of the IP header
+
+// tcp_ecn_asked: whether s, a SYN, asks for ECN, and may have it. A SYN that is marked itself has
+// met somebody who meddles with the field.
+static inline bool tcp_ecn_asked(const struct tcp *t, const struct seg_in *s)
+{
+    return t->cfg.ecn != TCP_ECN_OFF && (s->flags & (SEG_ECE | SEG_CWR)) == (SEG_ECE | SEG_CWR) &&
+           s->ecn == 0;
+}
+
+// tcp_ecn_answered: s is the first SYN (answer: SYN-ACK) that an active open gets: the connection
+// has ECN if all of ours asked for it, and this one does.
+void tcp_ecn_answered(const struct tcp *t, struct block *b, const struct seg_in *s, bool answer);
+
+// tcp_ecn_syn: the flags of the SYN or SYN-ACK that block b sends now.
+uint8_t tcp_ecn_syn(const struct tcp *t, struct block *b);
+
+// tcp_ecn_received: s brought new data, and ECT, CE or CWR.
+void tcp_ecn_received(struct tcp *t, struct block *b, const struct seg_in *s);
+
+// tcp_ecn_echoed: s, an acknowledgement of up to ack, has ECE (6.1.2). cwnd_before: the window
+// before what it acknowledges made it grow.
+void tcp_ecn_echoed(struct tcp *t, struct block *b, uint32_t ack, uint32_t cwnd_before);
+
+// tcp_ecn_out: o leaves on a connection with ECN. tcp_ecn_fresh: and carries new data.
+static inline void tcp_ecn_out(struct tcp *t, const struct block *b, struct seg_out *o)
+{
+    if ((b->agreed & BA_ECE) && !(o->flags & SEG_RST)) {
+        o->flags |= SEG_ECE;
+        t->stats->c.ecn_echoed++;
+    }
+}
+
+static inline void tcp_ecn_fresh(struct block *b, struct seg_out *o)
+{
+    o->tos = ECN_ECT0;
+    if (b->agreed & BA_CWR) {
+        o->flags |= SEG_CWR;
+        b->agreed &= (uint8_t)~BA_CWR;
+    }
+}
+
+// tcp_ecn_reduced_already: the window was halved for an ECE, and what was in flight then is not all
+// acknowledged: `recover` is of that, and says nothing of losses.
+static inline bool tcp_ecn_reduced_already(const struct block *b)
+{
+    return (b->agreed & BA_REDUCED) && b->recover - b->snd_una <= b->snd_max - b->snd_una;
+}
+
+// tcp_ssthresh_of_loss: ssthresh for a loss that was found (RFC 5681 3.1, equation 4): half of what
+// is in flight, unless an ECE has halved it in this window of data. The peer is told (CWR, RFC 3168
+// 6.1.2). To be called before `recover` is set.
+static inline uint32_t tcp_ssthresh_of_loss(struct block *b)
+{
+    const bool already = tcp_ecn_reduced_already(b);
+    if (b->agreed & BA_ECN)
+        b->agreed = (uint8_t)((b->agreed | BA_CWR) & ~BA_REDUCED);
+    return already ? b->ssthresh : MAX((b->snd_max - b->snd_una) / 2, 2u * b->mss);
+}
