@@ -196,7 +196,7 @@ static inline uint32_t next_length(const struct block *b, uint32_t unsent, bool 
 {
     const uint32_t flight = b->snd_nxt - b->snd_una;
     uint32_t cwnd = b->cwnd;
-    if (unlikely(b->dupacks != 0 && b->dupacks < TCP_DUPACKS))
+    if (unlikely(b->dupacks != 0 && b->dupacks < TCP_DUPACKS && b->snd_nxt == b->snd_max))
         cwnd += (uint32_t)b->dupacks * b->mss;
     const uint32_t window = MIN(cwnd, b->snd_wnd);
     const uint32_t usable = window > flight ? window - flight : 0;

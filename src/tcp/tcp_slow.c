@@ -76,7 +76,8 @@ static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
         if (e == NULL)
             return;  // the retransmission timer will do it
         e->in_recovery = 1;
-        b->ssthresh = tcp_ssthresh_of_loss(b);
+        // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
+        b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
         b->recover = b->snd_max;
         b->cwnd = b->ssthresh + TCP_DUPACKS * b->mss;
         t->stats->c.fast_retransmits++;
@@ -272,8 +273,13 @@ static void step_fin(struct tcp *t, struct block *b, uint32_t ix, const struct s
     }
     if (e != NULL && e->has_fin && e->fin_seq == b->rcv_nxt)
         now = true;
-    if (!now)
+    if (!now) {
+        if (unlikely(e != NULL && e->has_fin && seq_lt(e->fin_seq, b->rcv_nxt))) {
+            e->has_fin = 0;  // there was data at its number: as Linux, it never was
+            tcp_ext_release(t, b);
+        }
         return;
+    }
     switch (b->state) {
     case TCP_ESTABLISHED:
     case TCP_FIN_WAIT_1:

@@ -116,7 +116,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
         b->snd_nxt = b->snd_una;
     } else {
         if (b->retries == 1)
-            b->ssthresh = tcp_ssthresh_of_loss(b);
+            b->ssthresh = tcp_ssthresh_of_loss(b, b->snd_max - b->snd_una);
         b->cwnd = b->mss;
         b->recover = b->snd_max;  // RFC 6582 3.2 step 4
         b->agreed &= (uint8_t)~BA_REDUCED;

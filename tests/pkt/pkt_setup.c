@@ -31,7 +31,9 @@ static const struct field config[] = {
     FIELD(struct tcp_config, ack_merge),
     FIELD(struct tcp_config, timestamps),
     FIELD(struct tcp_config, large),
+    FIELD(struct tcp_config, ecn),
     FIELD(struct tcp_config, mss),
+    FIELD(struct tcp_config, mss6),
 };
 
 static const struct field service[] = {

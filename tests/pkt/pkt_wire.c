@@ -14,11 +14,6 @@ static uint32_t ms_since_start(const struct pkt_machine *m, uint64_t at_us)
     return (uint32_t)((at_us / 1000) - (m->start_us / 1000));
 }
 
-static uint32_t own_mss(const struct pkt_machine *m)
-{
-    return m->e.tcp.cfg.mss;
-}
-
 // The options as they go on the wire: relative numbers made absolute; with the variant, a
 // timestamp.
 static uint32_t put_options(struct pkt_machine *m, const struct pkt_conn *c,
@@ -38,7 +33,7 @@ static uint32_t put_options(struct pkt_machine *m, const struct pkt_conn *c,
             p->sack[k][1] += c->our_isn;
         }
     }
-    return pkt_opts_write(&o, (uint16_t)own_mss(m), out);
+    return pkt_opts_write(&o, tcp_own_mss(&m->e.tcp, &c->key), out);
 }
 
 bool pkt_in(struct pkt_machine *m)
