@@ -176,6 +176,14 @@ static int sockstat_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int sockstat6_read(struct tree_out *out, void *data)
+{
+    const struct core_stats *cores[SERVER_WORKERS_MAX];
+    const struct shown *s = data;
+    sockstat6_render(tree_text(out), cores, all_stats(s->server, cores));
+    return 0;
+}
+
 static int snmp_read(struct tree_out *out, void *data)
 {
     const struct core_stats *cores[SERVER_WORKERS_MAX];
@@ -356,6 +364,7 @@ int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, 
         add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
         add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
         add(root, "net/arp", arp_read, &shown) | add(root, "net/sockstat", sockstat_read, &shown) |
+        add(root, "net/sockstat6", sockstat6_read, &shown) |
         add(root, "net/snmp", snmp_read, &shown) | add(root, "net/netstat", netstat_read, &shown) |
         fill_conns(root, &shown) | add(root, "mem/ledger", ledger_read, &shown) |
         add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);

@@ -42,6 +42,7 @@ enum block_agreed {
     BA_CWR = 1 << 3,   // the next new data carries CWR
     // recover is snd_max when an ECE, not a loss, lowered the window last.
     BA_REDUCED = 1 << 4,
+    BA_SHUT = 1 << 5,  // the window has gone to zero, and was not opened again
 };
 
 struct block {

@@ -93,6 +93,18 @@ static void offer_queue(struct c10m_conn *c)
     tcp_window_update(c->k->tcp, c->ix);
 }
 
+// The window that was told is used up, and there is no room for another: zero is told next.
+static void note_shut(struct c10m_conn *c)
+{
+    struct block *b = c->b;
+    const uint32_t limit = c->k->tcp->services[b->service].rcv_limit;
+    if (b->rcv_nxt != b->rcv_adv || b->rcvq_bytes + MIN(limit / 2, (uint32_t)b->mss) <= limit ||
+        (b->agreed & BA_SHUT) != 0)
+        return;
+    b->agreed |= BA_SHUT;
+    c->k->tcp->stats->c.window_closed++;
+}
+
 // What the application left, or what comes while older data still waits.
 static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, uint32_t len,
                                     bool offer)
@@ -100,6 +112,7 @@ static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, ui
     queue_append(c, data, len);
     if (offer)
         offer_queue(c);
+    note_shut(c);
 }
 
 static inline void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t len)
@@ -142,6 +155,7 @@ static void deliver_chain(struct c10m_conn *c, uint32_t head)
         b->rcvq_bytes += f->len;
     }
     offer_queue(c);
+    note_shut(c);
 }
 
 static void tell_end(struct c10m_conn *c)

@@ -45,19 +45,20 @@
     X(kept, "received packets queued: out of order, or not yet consumed")                          \
     X(turns, "turns of the loop")                                                                  \
     X(turns_busy, "turns that received, sent or expired something")                                \
-    X(tx_retransmits_segs, "TCP segments sent again")                                              \
+    X(tx_retransmits_segs, "TCP segments sent again, SYN and SYN-ACK included")                    \
     X(rto_fired, "retransmission timeouts (RFC 6298)")                                             \
     X(paths_suspected, "times that a segment stayed without answer retries1 times (R1)")           \
     X(fast_retransmits, "losses repaired before the timeout")                                      \
     X(conns_opened_passive, "connections established by a peer")                                   \
     X(conns_opened_active, "connections opened by an application")                                 \
-    X(conns_failed, "opens that never became established")                                         \
+    X(conns_failed, "opens that never became established, half-open ones included")                \
     X(conns_closed, "connections closed in order")                                                 \
     X(conns_reset_sent, "connections that this side reset")                                        \
     X(conns_reset_received, "connections that the peer reset")                                     \
     X(conns_timed_out, "connections given up for lack of an answer")                               \
     X(conns_shed, "connections reset that took nothing while buffers were scarce (RFC 6429)")      \
     X(connections_now, "connections in ESTABLISHED or closing")                                    \
+    X(connections6_now, "of connections_now, those over IPv6")                                     \
     X(syn_received, "SYN segments received for a service")                                         \
     X(syn_records_now, "half-open connections")                                                    \
     X(sources_now, "addresses with connections to a service that has source_connections")          \
@@ -84,7 +85,7 @@
     X(segs_slow, "of rx_tcp, segments that left the straight-line path")                           \
     X(segs_slow_told, "of segs_slow, those with something for the application")                    \
     X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
-    X(delayed_acks, "acknowledgements that the delayed-ACK timer sent")                            \
+    X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgement")               \
     X(delayed_acks_lost, "data received again that had been acknowledged")                         \
     X(paws_active, "answers to our SYN refused for an old timestamp")                              \
     X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \
@@ -109,7 +110,7 @@
     X(ack_skipped_syn_received, "the same for half-open connections")                              \
     X(ack_skipped_time_wait, "the same for TIME-WAIT records")                                     \
     X(ack_skipped_challenge, "challenge ACKs not sent: over their rate (RFC 5961 7)")              \
-    X(window_closed, "times that the window went to zero")                                         \
+    X(window_closed, "times that the window went to zero: the application took nothing")           \
     X(window_opened, "times that a window of zero was opened again")                               \
     X(window_probes, "probes sent into a closed window (RFC 9293 3.8.6.1)")                        \
     X(window_zero_drops, "segments with data that a window of zero refused")                       \
@@ -117,8 +118,6 @@
     X(user_timeouts, "of conns_timed_out, those by the user timeout (RFC 5482)")                   \
     X(fin_wait2_timeouts, "connections ended since the peer did not close its side")               \
     X(aborts_by_app, "connections that the application aborted")                                   \
-    X(aborts_unread, "connections closed with received data unread: RST (RFC 2525 2.17)")          \
-    X(aborts_late_data, "connections reset since data came after the application had left")        \
     X(mtu_probe_failed, "paths on which large segments vanish: a black hole (RFC 4821)")           \
     X(mtu_probe_succeeded, "segment sizes that were tried and arrived")                            \
     X(ecn_ect0_received, "segments with new data received with ECT(0) (RFC 3168)")                 \

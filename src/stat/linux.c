@@ -115,8 +115,8 @@ static void tcp_render(struct text *out, const struct core_stats *s,
         {"ActiveOpens", (int64_t)s->c.conns_opened_active},
         {"PassiveOpens", (int64_t)s->c.conns_opened_passive},
         {"AttemptFails", (int64_t)s->c.conns_failed},
-        {"EstabResets", (int64_t)(s->c.conns_reset_sent + s->c.conns_reset_received)},
-        {"CurrEstab", (int64_t)s->c.connections_now},
+        {"EstabResets", (int64_t)s->c.established_resets},
+        {"CurrEstab", (int64_t)s->c.established_now},
         {"InSegs", (int64_t)s->c.rx_tcp + bad},
         {"OutSegs", first},
         {"RetransSegs", (int64_t)s->c.tx_retransmits_segs},
@@ -160,12 +160,22 @@ void sockstat_render(struct text *out, const struct core_stats *const *cores, un
     enum { LINUX_PAGE_BYTES = 4096 };
     struct core_stats s;
     stat_sum(&s, cores, n);
-    uint64_t conns = s.c.connections_now;
+    const uint64_t conns = s.c.connections_now, v4 = (uint64_t)less(conns, s.c.connections6_now);
     uint64_t mem_pages = (s.c.buffers_now * buffer_bytes + LINUX_PAGE_BYTES - 1) / LINUX_PAGE_BYTES;
     text_printf(out, "sockets: used %" PRIu64 "\n", conns);
     text_printf(
         out, "TCP: inuse %" PRIu64 " orphan 0 tw %" PRIu64 " alloc %" PRIu64 " mem %" PRIu64 "\n",
-        conns, s.c.time_wait_now, conns, mem_pages);
+        v4, s.c.time_wait_now, conns, mem_pages);
     text_printf(out,
                 "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n");
+}
+
+void sockstat6_render(struct text *out, const struct core_stats *const *cores, unsigned n)
+{
+    struct core_stats s;
+    stat_sum(&s, cores, n);
+    text_printf(out,
+                "TCP6: inuse %" PRIu64 "\nUDP6: inuse 0\nUDPLITE6: inuse 0\nRAW6: inuse 0\n"
+                "FRAG6: inuse 0 memory 0\n",
+                s.c.connections6_now);
 }

@@ -36,7 +36,10 @@ void snmp_render(struct text *out, const struct core_stats *const *cores, unsign
 // means there what it means on Linux (net/ipv4/proc.c, snmp_counter.rst of its documentation).
 void netstat_render(struct text *out, const struct core_stats *const *cores, unsigned n);
 
-// sockstat_render: Linux's /proc/net/sockstat, summed over cores[0..n). `mem` is in pages of 4 KiB
-// as in Linux: buffers_now times buffer_bytes.
+// sockstat_render, sockstat6_render: Linux's /proc/net/sockstat and sockstat6, summed over
+// cores[0..n). `inuse` counts connections of that family, `alloc` those of both, as on Linux, but
+// no listeners; there are no orphans, for an application keeps its connection to the end. `mem` is
+// in pages of 4 KiB: buffers_now times buffer_bytes.
 void sockstat_render(struct text *out, const struct core_stats *const *cores, unsigned n,
                      uint32_t buffer_bytes);
+void sockstat6_render(struct text *out, const struct core_stats *const *cores, unsigned n);

@@ -105,6 +105,7 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     struct tcp_service *sv = &t->services[service];
     sv->connections++;
     t->stats->c.connections_now++;
+    t->stats->c.connections6_now += !ip_is_v4(&key->remote);
     if (sv->nodelay)
         b->flags |= BF_NODELAY;
     b->keepalive_ms = sv->keepalive_ms;
@@ -137,6 +138,7 @@ void tcp_free(struct tcp *t, uint32_t ix)
     b->flags &= BF_DIRTY;
     t->services[b->service].connections--;
     t->stats->c.connections_now--;
+    t->stats->c.connections6_now -= !ip_is_v4(&b->key.remote);
     t->stats->c.conns_closed++;
     index_pool_put_deferred(t->block_pool, ix);
 }
@@ -151,6 +153,7 @@ void tcp_close(struct tcp *t, uint32_t ix)
     case TCP_CLOSE_WAIT:
         b->flags |= BF_FIN_QUEUED;
         tcp_set_state(b, STEP_CLOSE);
+        t->stats->c.established_now--;
         tcp_dirty(t, ix);
         break;
     case TCP_SYN_SENT:
@@ -172,6 +175,7 @@ void tcp_abort(struct tcp *t, uint32_t ix)
     }
     if (b->state != TCP_SYN_SENT && b->state != TCP_TIME_WAIT)
         tcp_send_reset(t, b);
+    t->stats->c.aborts_by_app++;
     tcp_end(t, b, TCP_CLOSE_ABORTED);
 }
 
@@ -223,6 +227,8 @@ void tcp_window_update(struct tcp *t, uint32_t ix)
     const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
     const uint32_t gain = b->rcv_nxt + room - b->rcv_adv;
     if ((int32_t)gain > 0 && gain >= MIN(limit / 2, 2u * b->mss)) {
+        t->stats->c.window_opened += (b->agreed & BA_SHUT) != 0;
+        b->agreed &= (uint8_t)~BA_SHUT;
         b->flags |= BF_ACK_NOW;
         tcp_dirty(t, ix);
     }

@@ -68,7 +68,6 @@ static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct i
     v->block = ix;
     if (b->state == TCP_SYN_SENT && e->kind == ICMP_HARD) {
         t->stats->c.icmp_opens_ended++;
-        t->stats->c.conns_failed++;
         tcp_end(t, b, TCP_CLOSE_UNREACHABLE);
         v->events = TCP_EV_CLOSED;
     } else if (!opening && e->kind == ICMP_TOO_BIG && lower_mss(t, b, ix, e->mtu)) {

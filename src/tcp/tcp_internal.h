@@ -168,6 +168,13 @@ static inline uint16_t tcp_default_mss(const struct flow_key *key)
 // tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
 
+// tcp_establish: takes the step that leads to ESTABLISHED; counted.
+static inline void tcp_establish(struct tcp *t, struct block *b, enum tcp_step step)
+{
+    tcp_set_state(b, step);
+    t->stats->c.established_now++;
+}
+
 // tcp_end: the connection is over for `why`; the event TCP_EV_CLOSED follows.
 void tcp_end(struct tcp *t, struct block *b, uint8_t why);
 

@@ -87,8 +87,10 @@ bool tcp_may_challenge(struct tcp *t)
         t->challenge_refill_ms = t->now.ms;
         t->challenge_tokens = TCP_CHALLENGES_PER_S;
     }
-    if (t->challenge_tokens == 0)
+    if (t->challenge_tokens == 0) {
+        t->stats->c.ack_skipped_challenge++;
         return false;
+    }
     t->challenge_tokens--;
     t->stats->c.challenge_acks++;
     return true;
@@ -179,6 +181,10 @@ static void send_syn(struct tcp *t, struct block *b)
         b->flags |= BF_TIMED;
         b->rtt_seq = b->snd_una + 1;
         b->rtt_us = (uint32_t)t->now.us;
+    }
+    if (b->retries != 0) {
+        t->stats->c.syn_retransmits++;
+        t->stats->c.tx_retransmits_segs++;
     }
     b->snd_nxt = b->snd_una + 1;
     if (seq_lt(b->snd_max, b->snd_nxt))

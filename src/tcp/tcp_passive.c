@@ -17,7 +17,11 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
         o->ts_val = tcp_ts_now(t, &r->key);
         o->ts_ecr = r->ts_recent;
     }
-    r->sent_us = (uint32_t)t->now.us;
+    if (r->sent_us != 0) {
+        t->stats->c.synack_retransmits++;
+        t->stats->c.tx_retransmits_segs++;
+    }
+    r->sent_us = MAX((uint32_t)t->now.us, 1u);
     t->stats->c.synack_sent++;
 }
 
@@ -145,7 +149,7 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
         if (!tcp_acked_sample(t, b, s->ack, (r->opts & s->opts & SEG_OPT_TS) != 0, s->ts_ecr))
             tcp_rtt_unknown(b);
     }
-    tcp_set_state(b, STEP_PASSIVE_DONE);
+    tcp_establish(t, b, STEP_PASSIVE_DONE);
     syn_record_free(t, syn_ix);
     if (b->keepalive_ms != 0)
         tcp_set_far(t, ix);
@@ -164,6 +168,8 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     const uint32_t wnd = MIN(t->services[r->service].rcv_limit, UINT16_MAX);
     if (s->flags & SEG_RST) {  // RFC 5961 3.2: the SYN-ACK acknowledges as a challenge ACK does
         if (s->seq == r->irs + 1) {
+            t->stats->c.syn_records_reset++;
+            t->stats->c.conns_failed++;
             syn_record_remove(t, syn_ix);
             return;
         }
@@ -221,6 +227,8 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
         t->stats->c.timers_stale++;
     } else if (r->retries >= t->cfg.synack_retries) {
         t->stats->c.conns_timed_out++;
+        t->stats->c.syn_records_timed_out++;
+        t->stats->c.conns_failed++;
         syn_record_remove(t, syn_ix);
     } else {
         r->retries++;
@@ -341,6 +349,7 @@ void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
         if (younger && service >= 0) {
             // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window.
             const uint32_t isn = tcp_isn(t, &s->key), above = w->snd_nxt + UINT16_MAX + 2;
+            t->stats->c.time_wait_recycled++;
             time_wait_remove(t, tw_ix);
             listen_input(t, service, s, seq_lt(isn, above) ? above : isn, v);
             return;
@@ -363,6 +372,7 @@ unsigned tcp_time_wait_expire(struct tcp *t, unsigned max)
         const struct time_wait *w = &t->tw[t->tw_head];
         if (w->live && !deadline_reached(w->expires_ms, t->now.ms))
             break;
+        t->stats->c.time_wait_expired += w->live;
         time_wait_pop(t);
         n++;
     }

@@ -125,7 +125,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
             v->drop = DROP_tcp_unacceptable;
             return false;
         }
-        tcp_set_state(b, STEP_ACK_OF_SYN);
+        tcp_establish(t, b, STEP_ACK_OF_SYN);
         start_keepalive(t, b, ix);
         v->events |= TCP_EV_OPEN;
     }
@@ -350,7 +350,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
         if (b->srtt_us == 0)
             tcp_rtt_unknown(b);
-        tcp_set_state(b, STEP_SYN_ACK);
+        tcp_establish(t, b, STEP_SYN_ACK);
         start_keepalive(t, b, ix);
         b->flags |= BF_ACK_NOW;
         v->events |= TCP_EV_OPEN;
@@ -371,6 +371,16 @@ static void echo_duplicate(const struct tcp *t, struct block *b, const struct se
         b->ts_recent = s->ts_val;  // not older: paws_rejects() has seen it
         b->ts_recent_ms = t->now.ms;
     }
+}
+
+// What Linux tells of these apart: data that had been acknowledged (DelayedACKLost), and data that
+// a window of zero refuses (TCPZeroWindowDrop).
+static void count_unacceptable(struct tcp *t, const struct block *b, const struct seg_in *s)
+{
+    if (seg_length(s) != 0 && seq_lt(s->seq, b->rcv_nxt))
+        t->stats->c.delayed_acks_lost++;
+    else if (s->data_len != 0 && b->rcv_adv == b->rcv_nxt)
+        t->stats->c.window_zero_drops++;
 }
 
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
@@ -400,6 +410,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             v->drop = DROP_tcp_reset_invalid;
         } else {
             echo_duplicate(t, b, s);
+            count_unacceptable(t, b, s);
             tcp_reply_ack(t, b);
         }
         // A zero window refuses the data only: the rest counts (RFC 9293 3.10.7.4, SHOULD).
@@ -421,6 +432,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         return;
     }
     if ((s->flags & SEG_SYN) && !crossing) {  // fourth: the SYN bit, RFC 5961 4.2
+        t->stats->c.syn_challenges++;
         tcp_challenge_ack(t, b);
         v->drop = DROP_tcp_bad_flags;
         return;

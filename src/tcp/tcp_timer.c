@@ -56,6 +56,12 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
     b->close_why = why;
     b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
     b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
+    if (b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT) {
+        t->stats->c.established_now--;
+        t->stats->c.established_resets++;
+    } else if (b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED) {
+        t->stats->c.conns_failed++;
+    }
     tcp_set_state(b, STEP_END);
 }
 
@@ -178,6 +184,7 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     if ((b->flags & BF_DELACK_ARMED) && deadline_reached(b->delack_at_ms, t->now.ms)) {
         b->flags &= (uint16_t)~BF_DELACK_ARMED;
         b->flags |= BF_ACK_NOW;
+        t->stats->c.delayed_acks++;
         tcp_dirty(t, ix);
     }
     if (!deadline_reached(b->rto_at_ms, t->now.ms))
@@ -208,6 +215,7 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (deadline_reached(b->linger_at_ms, t->now.ms)) {  // the peer never closed its side
         b->linger_at_ms = 0;
+        t->stats->c.fin_wait2_timeouts++;
         tcp_send_reset(t, b);
         tcp_end(t, b, TCP_CLOSE_TIMED_OUT);
         return TCP_EV_CLOSED;

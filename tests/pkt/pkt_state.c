@@ -3,6 +3,7 @@
 #define tcp_set_state tcp_set_state_unwatched
 #include "tcp/tcp_state.c"
 #undef tcp_set_state
+void tcp_set_state(struct block *b, enum tcp_step step);
 #include "pkt_exec.h"
 
 bool pkt_watching;
@@ -20,8 +21,6 @@ const char *const pkt_step_names[STEP_COUNT] = {
     [STEP_END] = "END",
     [STEP_RELEASE] = "RELEASE",
 };
-
-void tcp_set_state(struct block *b, enum tcp_step step);
 
 void tcp_set_state(struct block *b, enum tcp_step step)
 {

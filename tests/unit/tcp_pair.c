@@ -191,7 +191,8 @@ const char *end_leaks(const struct end *e)
     if (t->table->count != 0)
         return "entries of the flow table";
     if (t->services[0].connections != 0 || t->stats->c.connections_now != 0 ||
-        t->stats->c.syn_records_now != 0 || t->stats->c.ext_records_now != 0)
+        t->stats->c.syn_records_now != 0 || t->stats->c.ext_records_now != 0 ||
+        t->stats->c.established_now != 0 || t->stats->c.connections6_now != 0)
         return "gauges";
     return stat_balance(&e->stats) != 0 ? "packets" : NULL;
 }

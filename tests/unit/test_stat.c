@@ -442,8 +442,8 @@ static void snmp_counts_what_the_cores_counted_together(void **state)
     static struct core_stats a, b;
     a.c.rx_tcp = 10, b.c.rx_tcp = 5, a.c.rx_icmp = 2, a.c.rx_icmp_echo = 1;
     a.c.tx_tcp = 20, a.c.tx_retransmits_segs = 4;
-    a.c.conns_opened_passive = 3, b.c.conns_opened_active = 2, b.c.connections_now = 9;
-    a.c.conns_reset_sent = 1, b.c.conns_reset_received = 1, b.c.rst_sent = 6;
+    a.c.conns_opened_passive = 3, b.c.conns_opened_active = 2, b.c.established_now = 9;
+    a.c.established_resets = 1, b.c.established_resets = 1, b.c.rst_sent = 6;
     a.drops[DROP_ip_checksum] = 7, b.drops[DROP_ip_not_for_us] = 8, b.drops[DROP_tcp_checksum] = 1;
     b.drops[DROP_tcp_short] = 1, b.drops[DROP_ip_fragment] = 2;
     const struct core_stats *list[] = {&a, &b};
@@ -543,6 +543,22 @@ static void sockstat_has_the_shape_of_the_running_kernels(void **state)
     assert_non_null(strstr(text_str(&rendered), "TCP: inuse 7 orphan 0 tw 2 alloc 7 mem 2\n"));
 }
 
+static void
+sockstat6_has_the_shape_of_the_running_kernels_and_v4_leaves_its_connections_out(void **state)
+{
+    char ours[LINE_BYTES], theirs[LINE_BYTES];
+    shape(file_text("/proc/net/sockstat6"), theirs, sizeof(theirs));
+    static const struct core_stats a = {.c = {.connections_now = 10, .connections6_now = 3}};
+    const struct core_stats *list[] = {&a};
+    fresh();
+    sockstat6_render(&rendered, list, 1);
+    shape(text_str(&rendered), ours, sizeof(ours));
+    assert_string_equal(ours, theirs);
+    assert_non_null(strstr(text_str(&rendered), "TCP6: inuse 3\n"));
+    sockstat_render(&rendered, list, 1, 2048);
+    assert_non_null(strstr(text_str(&rendered), "TCP: inuse 7 orphan 0 tw 0 alloc 10 mem 0\n"));
+}
+
 static int free_rendered(void **state)
 {
     text_free(&rendered);
@@ -574,6 +590,8 @@ int main(void)
         cmocka_unit_test(snmp_counts_what_the_cores_counted_together),
         cmocka_unit_test(nstat_reads_our_snmp_as_it_reads_the_kernels),
         cmocka_unit_test(sockstat_has_the_shape_of_the_running_kernels),
+        cmocka_unit_test(
+            sockstat6_has_the_shape_of_the_running_kernels_and_v4_leaves_its_connections_out),
     };
     return cmocka_run_group_tests(tests, NULL, free_rendered);
 }
