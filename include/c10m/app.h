@@ -30,6 +30,7 @@ enum {
     C10M_SEND_REF_BYTES_MAX =
         1 << 30,                // of one c10m_send_ref: sequence numbers compare within 2^31
     C10M_LOG_BYTES_MAX = 2048,  // of one c10m_log
+    C10M_OTHERS_MAX = 16,       // connections that callbacks of one event reach besides their own
 };
 
 // Why a connection ended, as `close` is told.
@@ -59,7 +60,8 @@ struct c10m_app {
     // -1 with a line for the user in err[0..err_bytes). May allocate, read files, make images.
     int (*init)(struct c10m_service *s, char *err, size_t err_bytes);
     void (*fini)(struct c10m_service *s);
-    // open: the connection is established; state is all zero.
+    // open: the connection is established; state is all zero, but for what c10m_connect's caller
+    // has put there.
     void (*open)(struct c10m_conn *c);
     // data: in-order bytes of the stream, where they lie. Returns how many were consumed (0..len);
     // what is not stays queued, closes the window, and is offered again, together with what
@@ -161,10 +163,25 @@ int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value
 // c10m_peer: the peer's address (16 bytes, IPv4 mapped) and port in host order; either may be NULL.
 void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port);
 
-// c10m_connect: active open from a callback of service s's worker: the new connection runs under
-// the same service and gets `open` or `close` later. 0, or -EADDRNOTAVAIL (no port left), -ENOBUFS
-// (no block), -ENETUNREACH.
-int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port);
+// c10m_handle: a name of the connection that can be kept, in a state say, when the callback is
+// over: it means this connection for as long as that lives, and none afterwards. Never 0.
+uint64_t c10m_handle(const struct c10m_conn *c);
+
+// c10m_find: from a callback of `from`, the other connection of this worker that `handle` names (or
+// from itself): every call of this page may be made on it until the callback returns. What follows
+// for it, `data` after c10m_resume(), `close` after c10m_abort(), comes in the same turn, after the
+// callback, never inside. NULL: that connection has been told `close`, or it would be one more than
+// C10M_OTHERS_MAX for this event.
+struct c10m_conn *c10m_find(struct c10m_conn *from, uint64_t handle);
+
+// c10m_connect: active open from a callback of `from`: the new connection runs under the same
+// service, on the same worker, from from's local address (the first one of the peer's family where
+// that differs), and gets `open`, or `close` without it, in a later turn. 0, or -EADDRNOTAVAIL (no
+// port left), -ENOBUFS (no block, or more than C10M_OTHERS_MAX for this event), -ENETUNREACH (no
+// local address of that family). made, unless NULL: *made is the new connection, as c10m_find gives
+// it; its state, zero now, may be filled in at once, and is what `open` finds.
+int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port,
+                 struct c10m_conn **made);
 
 // c10m_image_create: copies len bytes into the image arena of the server; NULL when it is full
 // (size: [memory] image_bytes). Only in init. Freed when the server stops.

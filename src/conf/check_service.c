@@ -49,6 +49,14 @@ static void check_root(struct load *l, unsigned at)
         fail_key(l, k, at, "missing: expected the directory to serve");
 }
 
+static void check_upstream(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(service, upstream);
+    const struct conf_service *s = &l->c->services[at];
+    if (strcmp(s->app, "proxy") == 0 && s->upstream.port == 0 && key_good(l, k, at))
+        fail_key(l, k, at, "missing: expected where to relay to, as 10.0.0.1:80");
+}
+
 // A path of a URL; whether it is one in all else the application says.
 static void check_url_path(struct load *l, const struct key *k, unsigned at, const char *path)
 {
@@ -145,6 +153,7 @@ void check_services(struct load *l)
     for (unsigned i = 0; i < l->c->n_services; i++) {
         check_app(l, i);
         check_root(l, i);
+        check_upstream(l, i);
         check_url_path(l, KEY_AT(service, echo_path), i, l->c->services[i].echo_path);
         check_url_path(l, KEY_AT(service, headers_path), i, l->c->services[i].headers_path);
         check_buffers(l, i);

@@ -69,6 +69,12 @@ struct conf_routes {
     struct conf_route at[CONF_ROUTES_MAX];
 };
 
+// conf_endpoint: ADDRESS:PORT of either family; port 0: not given.
+struct conf_endpoint {
+    struct ip_addr addr;
+    uint16_t port;
+};
+
 struct conf_tcp_ports {
     uint32_t n;
     uint16_t at[CONF_SERVICE_PORTS_MAX];
@@ -194,6 +200,9 @@ struct conf_service {
     uint32_t access_log_format;        // 0: common, 1: combined
     uint32_t files_max;
     uint64_t bytes_max;
+    // proxy:
+    struct conf_endpoint upstream;
+    uint32_t connect_timeout_ms, idle_timeout_ms;  // idle 0: no limit
     // All keys of the service as conf_print() writes them, "key\0value\0" each; conf_load() fills
     // it in for conf_service_param().
     char param_text[CONF_PARAM_TEXT_BYTES];

@@ -63,6 +63,7 @@ const struct section conf_sections[SECTION_COUNT] = {
 
 #define FAULT      .only = "fault"
 #define HTTP       .only = "http"
+#define PROXY      .only = "proxy"
 #define ZERO(word) .zero = word
 #define OPTIONAL   .optional = true
 #define REPEAT     .repeat = true
@@ -208,7 +209,7 @@ const struct key conf_keys[] = {
     MS(port, delay_ms, 0, 10000, FAULT, VALUE("0", "Delay, each way")),
 
     TEXT(service, app, KEY_NAME, CONF_NAME_BYTES,
-         VALUE(NULL, "Application: echo, discard, chargen, daytime, http")),
+         VALUE(NULL, "Application: echo, discard, chargen, daytime, http, proxy")),
     LIST(service, port, KEY_PORTS, VALUE(NULL, "Where it listens")),
     BOOL(service, udp, VALUE("off", "UDP on the same ports: echo, discard, chargen, daytime")),
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
@@ -268,6 +269,13 @@ const struct key conf_keys[] = {
          VALUE("combined", "Its format, as Apache's. combined: with Referer and User-Agent")),
     COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files in root")),
     SIZE(service, bytes_max, 1, 1024 * G, HTTP, VALUE("1G", "Bytes of the files in root")),
+    LIST(service, upstream, KEY_ENDPOINT, OPTIONAL, PROXY,
+         VALUE("", "Where each connection is relayed to")),
+    MS(service, connect_timeout_ms, 1, 1 << 30, PROXY,
+       VALUE("10000", "Time for upstream to answer")),
+    MS(service, idle_timeout_ms, 1, 1 << 30, PROXY, ZERO("off"),
+       VALUE("300000", "Time in which neither side takes a byte before both are reset; up to a "
+                       "quarter more")),
 };
 
 const unsigned conf_n_keys = ARRAY_LEN(conf_keys);

@@ -291,6 +291,33 @@ void ports_print(const struct conf_tcp_ports *list, struct text *out)
         text_printf(out, "%s%u", i == 0 ? "" : ", ", list->at[i]);
 }
 
+// "10.0.0.1:80", "[fd00::1]:80".
+bool endpoint_parse(struct conf_endpoint *e, const char *text)
+{
+    const bool bracket = text[0] == '[';
+    const char *from = text + bracket, *to = strchr(from, bracket ? ']' : ':');
+    char host[IP_TEXT_BYTES + 6];  // RFC 4291 2.2: up to 45 characters
+    struct ip_addr addr;
+    uint32_t port;
+    if (to == NULL || (size_t)(to - from) >= sizeof(host) || (bracket && to[1] != ':'))
+        return false;
+    memcpy(host, from, (size_t)(to - from));
+    host[to - from] = '\0';
+    if (!ip_parse(host, &addr) || (bracket && strchr(host, ':') == NULL) ||
+        !small_number(to + 1 + bracket, text + strlen(text), UINT16_MAX, &port) || port == 0)
+        return false;
+    *e = (struct conf_endpoint){addr, (uint16_t)port};
+    return true;
+}
+
+void endpoint_print(const struct conf_endpoint *e, struct text *out)
+{
+    char host[IP_TEXT_BYTES];
+    if (e->port != 0)
+        text_printf(out, ip_is_v4(&e->addr) ? "%s:%u" : "[%s]:%u", ip_text(&e->addr, host),
+                    e->port);
+}
+
 bool set_parse(const struct key *k, uint32_t *set, const char *text, char got[VALUE_GOT_BYTES])
 {
     uint32_t bits = CONF_SET_GIVEN;

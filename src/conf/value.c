@@ -164,6 +164,8 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
         return routes_parse(field, text, got);
     case KEY_PORTS:
         return ports_parse(field, text, got);
+    case KEY_ENDPOINT:
+        return endpoint_parse(field, text);
     case KEY_SET:
         return set_parse(k, field, text, got);
     case KEY_DRIVER:
@@ -231,6 +233,9 @@ void value_print(const struct key *k, const void *field, struct text *out)
         return;
     case KEY_PORTS:
         ports_print(field, out);
+        return;
+    case KEY_ENDPOINT:
+        endpoint_print(field, out);
         return;
     case KEY_SET:
         set_print(k, (uint32_t)number_get(field, k->width), out);
@@ -340,6 +345,9 @@ void value_expected(const struct key *k, struct text *out)
     case KEY_PORTS:
         text_printf(out, "at most %d TCP ports from 1 to 65535, as 80, 8080",
                     CONF_SERVICE_PORTS_MAX);
+        return;
+    case KEY_ENDPOINT:
+        text_printf(out, "an address and a port, as 10.0.0.1:80 or [fd00::1]:80");
         return;
     case KEY_NAME:
         text_printf(out, "a name of 1 to %d letters, digits, - and _", CONF_NAME_BYTES - 1);

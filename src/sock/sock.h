@@ -36,11 +36,26 @@ struct c10m_service {
     uint64_t image_bytes, image_bytes_max;  // 0: no limit but memory
 };
 
+// c10m_conn: the connection as a callback sees it.
+struct c10m_conn {
+    struct sock *k;
+    struct block *b;
+    uint32_t ix;
+    uint8_t due;  // enum sock_due
+};
+
 struct sock {
     struct tcp *tcp;
     struct c10m_service *services;  // TCP_SERVICES_MAX, the same index as tcp.services
     uint8_t *scratch;               // SOCK_OFFER_MAX: unconsumed data made contiguous
     uint64_t counters[TCP_SERVICES_MAX][SOCK_COUNTERS_MAX];  // this worker's; the reader adds up
+    // Of the present event: whose it is, and what its callbacks reached beside that.
+    struct c10m_conn *root;
+    unsigned n_others;  // 0 between events
+    struct c10m_conn others[C10M_OTHERS_MAX];
+    // Local addresses by flow_key.local_ix, to open from; none: only from's.
+    const struct ip_addr *locals;
+    unsigned n_locals;
 };
 
 // sock_event: what TCP reported of one connection, handed to its application; `data` is the range

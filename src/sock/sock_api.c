@@ -170,7 +170,7 @@ void c10m_pause(struct c10m_conn *c)
 void c10m_resume(struct c10m_conn *c)
 {
     c->b->flags &= (uint16_t)~BF_PAUSED;
-    c->resume = true;
+    c->due |= DUE_RESUME;
 }
 
 void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
@@ -218,17 +218,6 @@ void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port)
         memcpy(addr, c->b->key.remote.b, 16);
     if (port != NULL)
         *port = c->b->key.remote_port;
-}
-
-int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port)
-{
-    struct ip_addr remote;
-    uint32_t ix;
-    memcpy(remote.b, addr, sizeof(remote.b));
-    int rc = tcp_connect(from->k->tcp, &remote, port, from->b->key.local_ix, from->b->service, &ix);
-    if (rc == 0)
-        from->k->tcp->blocks[ix].flags |= BF_IN_APP;
-    return rc;
 }
 
 void c10m_count(struct c10m_conn *c, int counter, uint64_t n)

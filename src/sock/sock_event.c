@@ -187,10 +187,10 @@ static void finish(struct c10m_conn *c)
 }
 
 // What may follow from any callback: data offered again, the end, an abort, the close.
-static NOINLINE void settle(struct c10m_conn *c)
+static void settle(struct c10m_conn *c)
 {
-    for (int i = 0; c->resume && i < SOCK_ROUNDS_MAX; i++) {
-        c->resume = false;
+    for (int i = 0; (c->due & DUE_RESUME) && i < SOCK_ROUNDS_MAX; i++) {
+        c->due &= (uint8_t)~DUE_RESUME;
         offer_queue(c);
     }
     tell_end(c);
@@ -198,6 +198,37 @@ static NOINLINE void settle(struct c10m_conn *c)
         tcp_abort(c->k->tcp, c->ix);
     if (unlikely(is_over(c->b)))
         finish(c);
+}
+
+static bool settle_reached(struct c10m_conn *c, bool may_resume)
+{
+    if (!(c->due & DUE_SETTLE))
+        return false;
+    c->due &= (uint8_t) ~(DUE_SETTLE | (may_resume ? 0 : DUE_RESUME));
+    if (c->b->state != TCP_FREE)
+        settle(c);
+    return true;
+}
+
+// The connections that root's callbacks reached, and those that theirs do, root among them. Without
+// resuming this ends of itself: each connection is told its end and its close but once.
+static void settle_others(struct c10m_conn *root)
+{
+    struct sock *k = root->k;
+    bool again = true;
+    for (unsigned round = 0; again; round++) {
+        again = settle_reached(root, round < SOCK_ROUNDS_MAX);
+        for (unsigned i = 0; i < k->n_others; i++)
+            again |= settle_reached(&k->others[i], round < SOCK_ROUNDS_MAX);
+    }
+    k->n_others = 0;
+}
+
+static NOINLINE void settle_all(struct c10m_conn *c)
+{
+    settle(c);
+    if (c->due & DUE_OTHERS)
+        settle_others(c);
 }
 
 // Everything that TCP may report but plain data alone.
@@ -227,7 +258,7 @@ static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict 
 
 void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data)
 {
-    struct c10m_conn c = {k, &k->tcp->blocks[v->block], v->block, false};
+    struct c10m_conn c = {k, &k->tcp->blocks[v->block], v->block, 0};
     if (unlikely(c.b->state == TCP_FREE)) {  // ended earlier in this turn
         if (v->events & TCP_EV_CHAIN)
             buf_put_chain(&k->tcp->bufs, v->chain);
@@ -237,19 +268,20 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
         deliver(&c, data, v->data_len);
     else
         other_events(&c, v, data);
-    if (unlikely(c.resume || (c.b->flags & (BF_PEER_FIN | BF_ABORT)) ||
-                 c.b->state != TCP_ESTABLISHED))
-        settle(&c);
+    if (unlikely(c.due || (c.b->flags & (BF_PEER_FIN | BF_ABORT)) || c.b->state != TCP_ESTABLISHED))
+        settle_all(&c);
 }
 
 bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max)
 {
     for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++) {
-        struct c10m_conn c = {k, &k->tcp->blocks[*cursor], *cursor, false};
+        struct c10m_conn c = {k, &k->tcp->blocks[*cursor], *cursor, 0};
         if (c.b->state == TCP_FREE)
             continue;
         tcp_abort(k->tcp, c.ix);
         finish(&c);
+        if (c.due & DUE_OTHERS)
+            settle_others(&c);
     }
     return *cursor >= block_count;
 }

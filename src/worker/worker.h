@@ -15,8 +15,9 @@ enum {
     WORKER_HOUSE_TURNS = 32,    // housekeeping every so many turns
     WORKER_TIMED_TURNS = 8,     // busy turns, of which one has its stages timed
     WORKER_TW_EXPIRE_MAX = 64,  // TIME-WAIT records ended in a turn
-    WORKER_STOP_MAX = 256,      // connections reset in a turn while stopping
-    WORKER_STOP_TRIES = 100,    // to send what that made, if the port does not take it at once
+    WORKER_STOP_MAX =
+        128,  // connections reset in a turn while stopping; each may take another along
+    WORKER_STOP_TRIES = 100,  // to send what that made, if the port does not take it at once
 };
 
 enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker

@@ -31,7 +31,7 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         c10m_shutdown(c);
     else
         for (size_t i = 0; i < len; i++)
-            if (c10m_connect(c, addr, PORT_OF_CLIENT) != 0)
+            if (c10m_connect(c, addr, PORT_OF_CLIENT, NULL) != 0)
                 c10m_abort(c);
     return len;
 }

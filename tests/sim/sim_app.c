@@ -136,7 +136,7 @@ static void open_in_turn(struct c10m_conn *c, uint32_t conn)
     k->side[0].host = (uint8_t)h->id;
     k->side[1].host = (uint8_t)((h->id + 1) % w->plan->n_hosts);
     const struct ip_addr to = sim_addr(w->plan, k->side[1].host);
-    if (c10m_connect(c, to.b, k->port) != 0) {
+    if (c10m_connect(c, to.b, k->port, NULL) != 0) {
         k->failed = true;
         return;
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTERS_MAX = 32, IMAGES_MAX = 1024 };
+enum { COUNTERS_MAX = 32, IMAGES_MAX = 1024, CONNS_MAX = 16 };
 
 struct c10m_image {
     uint8_t *bytes;
@@ -21,6 +21,13 @@ struct c10m_service {
     uint64_t counts[COUNTERS_MAX];
     struct c10m_image image[IMAGES_MAX];
     uint64_t image_bytes, image_bytes_max;
+    bool tells_aborts;
+    unsigned connects_refused;
+    int refuse_rc;
+    struct c10m_conn *connected;
+    uint64_t handles;
+    struct c10m_conn *conns[CONNS_MAX];  // that can be found
+    bool inside;                         // a callback of any of them
 };
 
 static uint64_t next_image_limit = UINT64_MAX;
@@ -98,7 +105,31 @@ uint64_t fake_counter(const struct c10m_service *s, const char *name)
 
 static bool alive(const struct c10m_conn *c)
 {
-    return !c->aborted;
+    return !c->aborted && !c->closed;
+}
+
+// All callbacks but `data` of one connection begin and end here.
+static void enter(struct c10m_conn *c)
+{
+    MUST(!c->service->inside && !c->closed);
+    c->inside = c->service->inside = true;
+}
+
+static void leave(struct c10m_conn *c)
+{
+    c->inside = c->service->inside = false;
+    for (unsigned i = 0; i < CONNS_MAX; i++)
+        if (c->service->conns[i] != NULL)
+            c->service->conns[i]->inside = false;
+}
+
+static void tell_close(struct c10m_conn *c, enum c10m_close why)
+{
+    enter(c);
+    if (c->service->app->close != NULL)
+        c->service->app->close(c, why);
+    leave(c);
+    c->closed = true;
 }
 
 // One offer of what is queued. False: nothing to offer, or not wanted.
@@ -110,10 +141,10 @@ static bool offer(struct c10m_conn *c)
     uint8_t *copy = malloc(n);
     MUST(copy != NULL);
     memcpy(copy, c->in.at, n);
-    c->inside = true;
+    enter(c);
     c->data_calls++;
     size_t used = c->service->app->data(c, copy, n);
-    c->inside = false;
+    leave(c);
     free(copy);
     MUST(used <= n);
     c->in.len -= used;
@@ -121,8 +152,8 @@ static bool offer(struct c10m_conn *c)
     return used == n;
 }
 
-// What follows a callback: data that was asked for again, and the end once nothing is left before
-// it.
+// What follows a callback for its connection: data that was asked for again, and the end once
+// nothing is left before it.
 static void settle(struct c10m_conn *c)
 {
     do {
@@ -134,23 +165,64 @@ static void settle(struct c10m_conn *c)
     if (!c->peer_ended || c->end_told || c->in.len != 0 || !alive(c))
         return;
     c->end_told = true;
-    c->inside = true;
+    enter(c);
     if (c->service->app->end != NULL)
         c->service->app->end(c);
     else
         c10m_shutdown(c);
-    c->inside = false;
+    leave(c);
+}
+
+// And for those that it reached.
+static void settle_others(struct c10m_service *s)
+{
+    bool again = true;
+    while (again) {
+        again = false;
+        for (unsigned i = 0; i < CONNS_MAX; i++) {
+            struct c10m_conn *o = s->conns[i];
+            if (o == NULL || o->closed)
+                continue;
+            if (o->aborted && s->tells_aborts) {
+                tell_close(o, C10M_ABORTED);
+                again = true;
+            } else if (o->resume) {
+                settle(o);
+                again = true;
+            }
+        }
+    }
 }
 
 static void call(struct c10m_conn *c, void (*callback)(struct c10m_conn *))
 {
     if (callback == NULL || !alive(c))
         return;
-    c->inside = true;
+    enter(c);
     callback(c);
-    c->inside = false;
+    leave(c);
     if (c->resume)
         settle(c);
+    settle_others(c->service);
+}
+
+static struct c10m_conn *conn_new(struct c10m_service *s)
+{
+    static const uint8_t peer[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 7};
+    struct c10m_conn *c = aligned_alloc(64, sizeof(*c));
+    MUST(c != NULL);
+    memset(c, 0, sizeof(*c));
+    c->service = s;
+    c->send_room = SIZE_MAX;
+    c->handle = ++s->handles;
+    memcpy(c->peer_addr, peer, sizeof(peer));
+    c->peer_port = 40000;
+    for (unsigned i = 0; i < CONNS_MAX; i++)
+        if (s->conns[i] == NULL) {
+            s->conns[i] = c;
+            return c;
+        }
+    return c;  // the tests of pairs have few
 }
 
 struct c10m_conn *fake_open(struct c10m_service *s)
@@ -165,10 +237,7 @@ struct c10m_conn *fake_open_narrow(struct c10m_service *s, size_t send_room)
 
 struct c10m_conn *fake_open_at(struct c10m_service *s, size_t send_room, uint64_t now_us)
 {
-    struct c10m_conn *c = aligned_alloc(64, sizeof(*c));
-    MUST(c != NULL);
-    memset(c, 0, sizeof(*c));
-    c->service = s;
+    struct c10m_conn *c = conn_new(s);
     c->send_room = send_room;
     c->now_us = now_us;
     call(c, s->app->open);
@@ -177,8 +246,11 @@ struct c10m_conn *fake_open_at(struct c10m_service *s, size_t send_room, uint64_
 
 void fake_close(struct c10m_conn *c)
 {
-    if (c->service->app->close != NULL)
-        c->service->app->close(c, c->aborted ? C10M_ABORTED : C10M_CLOSED);
+    if (!c->closed)
+        fake_lost(c, c->aborted ? C10M_ABORTED : C10M_CLOSED);
+    for (unsigned i = 0; i < CONNS_MAX; i++)
+        if (c->service->conns[i] == c)
+            c->service->conns[i] = NULL;
     free(c->in.at);
     free(c->out.at);
     free(c);
@@ -192,6 +264,7 @@ void fake_feed(struct c10m_conn *c, const void *bytes, size_t len, size_t piece)
         size_t n = piece == 0 || piece > len ? len : piece;
         bytes_add(&c->in, p, n);
         settle(c);
+        settle_others(c->service);
         p += n;
         len -= n;
     }
@@ -201,6 +274,75 @@ void fake_end(struct c10m_conn *c)
 {
     c->peer_ended = true;
     settle(c);
+    settle_others(c->service);
+}
+
+void fake_tells_aborts(struct c10m_service *s)
+{
+    s->tells_aborts = true;
+}
+
+void fake_refuse_connects(struct c10m_service *s, unsigned n, int rc)
+{
+    s->connects_refused = n;
+    s->refuse_rc = rc;
+}
+
+struct c10m_conn *fake_connected(struct c10m_service *s)
+{
+    struct c10m_conn *c = s->connected;
+    s->connected = NULL;
+    return c;
+}
+
+void fake_answer(struct c10m_conn *c)
+{
+    MUST(c->connecting);
+    c->connecting = false;
+    call(c, c->service->app->open);
+}
+
+void fake_lost(struct c10m_conn *c, enum c10m_close why)
+{
+    tell_close(c, why);
+    settle_others(c->service);
+}
+
+uint64_t c10m_handle(const struct c10m_conn *c)
+{
+    return c->handle;
+}
+
+struct c10m_conn *c10m_find(struct c10m_conn *from, uint64_t handle)
+{
+    MUST(from->inside && handle != 0);
+    for (unsigned i = 0; i < CONNS_MAX; i++) {
+        struct c10m_conn *c = from->service->conns[i];
+        if (c == NULL || c->handle != handle || c->closed)
+            continue;
+        c->inside = true;
+        return c;
+    }
+    return NULL;
+}
+
+int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port,
+                 struct c10m_conn **made)
+{
+    struct c10m_service *s = from->service;
+    MUST(from->inside && port != 0);
+    if (s->connects_refused != 0) {
+        s->connects_refused--;
+        return s->refuse_rc;
+    }
+    struct c10m_conn *c = s->connected = conn_new(s);
+    c->connecting = c->inside = true;
+    c->now_us = from->now_us;
+    memcpy(c->peer_addr, addr, sizeof(c->peer_addr));
+    c->peer_port = port;
+    if (made != NULL)
+        *made = c;
+    return 0;
 }
 
 size_t fake_ack(struct c10m_conn *c, size_t bytes)
@@ -280,7 +422,7 @@ size_t c10m_send_room(const struct c10m_conn *c)
 
 size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
 {
-    MUST(c->inside && !c->shut);
+    MUST(c->inside && !c->shut && !c->connecting);
     size_t room = c10m_send_room(c), n = len < room ? len : room;
     bytes_add(&c->out, data, n);
     c->cut_short |= n < len;
@@ -405,11 +547,10 @@ bool c10m_log(struct c10m_conn *c, const void *record, size_t len)
 
 void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port)
 {
-    static const uint8_t peer[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 7};
     if (addr != NULL)
-        memcpy(addr, peer, 16);
+        memcpy(addr, c->peer_addr, 16);
     if (port != NULL)
-        *port = 40000;
+        *port = c->peer_port;
 }
 
 void fake_refuse_logs(struct c10m_service *s, unsigned n)

@@ -2,7 +2,9 @@
 // keeps the contract of app.h to the letter and aborts the test when the application breaks it: it
 // offers data as a copy of exactly its length (so that a sanitizer sees one byte too many), never
 // calls back from inside a callback, and checks every argument. One service and its connections at
-// a time belong to one thread.
+// a time belong to one thread. A callback may reach other connections (c10m_find): what follows for
+// them follows after it, and an abort is told to `close` at once in a service where
+// fake_tells_aborts().
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +27,12 @@ struct c10m_conn {
     unsigned refs_refused;  // so many c10m_send_ref are refused first
     uint64_t now_us, timer_us;
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
+    bool closed;      // `close` was told: only fake_close() may follow
+    bool connecting;  // made by c10m_connect, not yet answered
     unsigned data_calls, timer_sets, worker;
+    uint64_t handle;
+    uint8_t peer_addr[16];
+    uint16_t peer_port;
 };
 
 // fake_service_new: runs the application's init with `params`: key, value, ... NULL. NULL: init
@@ -44,6 +51,15 @@ struct c10m_conn *fake_open(struct c10m_service *s);
 struct c10m_conn *fake_open_narrow(struct c10m_service *s, size_t send_room);
 struct c10m_conn *fake_open_at(struct c10m_service *s, size_t send_room, uint64_t now_us);
 void fake_close(struct c10m_conn *c);
+// fake_tells_aborts: from now on `close` follows an abort in the same call, as in the stack.
+void fake_tells_aborts(struct c10m_service *s);
+// fake_refuse_connects: the next n c10m_connect of the service return rc. fake_connected: the
+// connection that the last one made; NULL: none since this was asked. fake_answer: its peer
+// accepts. fake_lost: the connection ends with `why`, told to `close`.
+void fake_refuse_connects(struct c10m_service *s, unsigned n, int rc);
+struct c10m_conn *fake_connected(struct c10m_service *s);
+void fake_answer(struct c10m_conn *c);
+void fake_lost(struct c10m_conn *c, enum c10m_close why);
 // fake_feed: the peer sends bytes, in pieces of `piece` (0: all at once).
 void fake_feed(struct c10m_conn *c, const void *bytes, size_t len, size_t piece);
 // fake_end: the peer's FIN.

@@ -15,6 +15,7 @@ static void an_application_is_found_by_its_exact_name(void **state)
     assert_ptr_equal(app_find("chargen"), &app_chargen);
     assert_ptr_equal(app_find("daytime"), &app_daytime);
     assert_ptr_equal(app_find("http"), &app_http);
+    assert_ptr_equal(app_find("proxy"), &app_proxy);
     assert_null(app_find("Echo"));
     assert_null(app_find("ech"));
     assert_null(app_find(""));

@@ -19,7 +19,7 @@ static struct conf_host host_of(unsigned n_cpus)
 {
     struct conf_host h;
     memset(&h, 0, sizeof(h));
-    h.apps = "echo|discard|http";
+    h.apps = "echo|discard|http|proxy";
     for (unsigned i = 0; i < n_cpus; i++)
         h.cpus.id[h.cpus.n++] = (uint16_t)i;
     return h;
@@ -828,12 +828,42 @@ static void a_service_without_what_it_needs_is_told(void **state)
            "f:8: echo_path: expected a path that begins with /, got echo\n");
 }
 
+static void where_a_proxy_relays_to_is_read_printed_and_told_when_wrong(void **state)
+{
+    static const char *const good[][2] = {
+        {"10.0.0.1:80", "10.0.0.1:80"},
+        {"[FD00:0::1]:65535", "[fd00::1]:65535"},
+        {"[::ffff:10.0.0.1]:1", "10.0.0.1:1"},
+    };
+    static const char *const bad[] = {"10.0.0.1",   "10.0.0.1:0",     "10.0.0.1:65536", "a:80",
+                                      "fd00::1:80", "[10.0.0.1]:80",  "[fd00::1]80",    "[fd00::1]",
+                                      ":80",        "[fd00::1%lo]:8", "10.0.0.1:"};
+    char text[256], want[256];
+    for (unsigned i = 0; i < ARRAY_LEN(good); i++) {
+        snprintf(text, sizeof(text), PORT "[service p]\napp=proxy\nport=7\nupstream=%s\n",
+                 good[i][0]);
+        expect(text, "");
+        assert_string_equal(conf_service_param(&conf_got.services[0], "upstream"), good[i][1]);
+        assert_string_equal(conf_service_param(&conf_got.services[0], "idle_timeout_ms"), "300000");
+    }
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        snprintf(text, sizeof(text), PORT "[service p]\napp=proxy\nport=7\nupstream=%s\n", bad[i]);
+        snprintf(want, sizeof(want),
+                 "f:7: upstream: expected an address and a port, as 10.0.0.1:80 or [fd00::1]:80, "
+                 "got \"%s\"\n",
+                 bad[i]);
+        expect(text, want);
+    }
+    expect(PORT "[service p]\napp=proxy\nport=7\n",
+           "f:4: upstream: missing: expected where to relay to, as 10.0.0.1:80\n");
+}
+
 static void an_unknown_application_is_told_with_the_closest_one(void **state)
 {
     expect(PORT "[service s]\napp=htttp\nport=80\n",
-           "f:5: app: expected echo, discard or http, got \"htttp\"; did you mean http?\n");
+           "f:5: app: expected echo, discard, http or proxy, got \"htttp\"; did you mean http?\n");
     expect(PORT "[service s]\napp=dns\nport=80\n",
-           "f:5: app: expected echo, discard or http, got \"dns\"\n");
+           "f:5: app: expected echo, discard, http or proxy, got \"dns\"\n");
     struct conf_host host = host_of(2);
     struct conf_errors e;
     const char *text = PORT "[service s]\napp=dns\nport=80\n";
@@ -1067,7 +1097,7 @@ static void sections_of_default_conf_without_their_hash_have_every_default(void 
     uncomment(file);
     assert_non_null(strstr(file, "\n[port NAME]\n"));
     // What has no default comes from the command line; device, wraps and the keys of one driver
-    // are not of this one.
+    // are not of this one, those of another application not of http.
     char *const sets[] = {"port.NAME.driver=ring", "port.NAME.address=10.0.0.2/24",
                           "service.NAME.app=http", "service.NAME.port=80",
                           "service.NAME.root=/r",  NULL};
@@ -1075,6 +1105,7 @@ static void sections_of_default_conf_without_their_hash_have_every_default(void 
     load_on(2, &conf_got, file, sets, errors_got);
     for (char *line = strtok(errors_got, "\n"); line != NULL; line = strtok(NULL, "\n"))
         assert_true(strstr(line, "only, got driver = ring") != NULL ||
+                    strstr(line, "only, got app = http") != NULL ||
                     strstr(line, "driver: expected") != NULL || strstr(line, "app: expected") ||
                     strstr(line, " port: expected"));
     assert_memory_equal(&conf_got.ports[0], &least->ports[0], sizeof(least->ports[0]));
@@ -1228,6 +1259,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_fault_port_takes_percentages_and_wraps_a_port_without_address),
         cmocka_unit_test(more_queues_than_workers_are_told),
         cmocka_unit_test(a_service_without_what_it_needs_is_told),
+        cmocka_unit_test(where_a_proxy_relays_to_is_read_printed_and_told_when_wrong),
         cmocka_unit_test(an_unknown_application_is_told_with_the_closest_one),
         cmocka_unit_test(two_services_on_one_tcp_port_are_told),
         cmocka_unit_test(too_many_tcp_ports_together_are_told),

@@ -1,0 +1,93 @@
+// Calls that reach another connection than the one that has the event.
+#include <errno.h>
+#include <string.h>
+
+#include "sock/sock_internal.h"
+
+// 16 bits of the generation alone would come round in 65,536 lives of a block: the ports, which
+// hardly two of those share, stand beside it.
+static uint64_t handle_of(const struct block *b, uint32_t ix)
+{
+    const uint16_t ports = b->key.remote_port ^ b->key.local_port;
+    return (uint64_t)b->generation << 48 | (uint64_t)ports << 32 | (ix + 1);
+}
+
+uint64_t c10m_handle(const struct c10m_conn *c)
+{
+    return handle_of(c->b, c->ix);
+}
+
+// The connection of the event whose callback this is; `from` may be one that it reached itself.
+static struct c10m_conn *root_of(struct c10m_conn *from)
+{
+    struct sock *k = from->k;
+    if (k->n_others == 0)
+        k->root = from;
+    return k->root;
+}
+
+// reach: block ix as a connection, one record for each in an event; NULL: there is no room for it.
+static struct c10m_conn *reach(struct c10m_conn *from, uint32_t ix)
+{
+    struct sock *k = from->k;
+    struct c10m_conn *root = root_of(from), *c = root;
+    for (unsigned i = 0; c->ix != ix; i++) {
+        if (i == C10M_OTHERS_MAX)
+            return NULL;
+        c = &k->others[i];
+        if (i == k->n_others) {
+            *c = (struct c10m_conn){k, &k->tcp->blocks[ix], ix, 0};
+            k->n_others++;
+        }
+    }
+    root->due |= DUE_OTHERS;
+    c->due |= DUE_SETTLE;
+    return c;
+}
+
+struct c10m_conn *c10m_find(struct c10m_conn *from, uint64_t handle)
+{
+    const struct tcp *t = from->k->tcp;
+    const uint32_t ix = (uint32_t)handle - 1;
+    if (ix >= t->block_pool->count)
+        return NULL;
+    const struct block *b = &t->blocks[ix];
+    if (b->state == TCP_FREE || handle_of(b, ix) != handle)
+        return NULL;
+    return ix == from->ix ? from : reach(from, ix);
+}
+
+// The local address to open from; -1: none of the peer's family.
+static int local_for(const struct c10m_conn *from, const struct ip_addr *remote)
+{
+    const struct sock *k = from->k;
+    const unsigned own = from->b->key.local_ix;
+    if (ip_is_v4(remote) == ip_is_v4(&from->b->key.remote))
+        return (int)own;
+    for (unsigned i = 0; i < k->n_locals; i++)
+        if (ip_is_v4(remote) == ip_is_v4(&k->locals[i]))
+            return (int)i;
+    return -1;
+}
+
+int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port,
+                 struct c10m_conn **made)
+{
+    struct tcp *t = from->k->tcp;
+    struct ip_addr remote;
+    uint32_t ix;
+    memcpy(remote.b, addr, sizeof(remote.b));
+    const int local = local_for(from, &remote);
+    if (local < 0)
+        return -ENETUNREACH;
+    root_of(from);
+    if (made != NULL && from->k->n_others == C10M_OTHERS_MAX)
+        return -ENOBUFS;
+    const int rc = tcp_connect(t, &remote, port, (uint16_t)local, from->b->service, &ix);
+    if (rc != 0)
+        return rc;
+    t->blocks[ix].flags |= BF_IN_APP;
+    if (made != NULL)
+        *made = reach(from, ix);
+    return 0;
+}
