@@ -126,16 +126,23 @@ enum conf_ecn {
     CONF_ECN_ON,
 };
 
+enum conf_cookies {
+    CONF_COOKIES_OFF,
+    CONF_COOKIES_AUTO,
+    CONF_COOKIES_ALWAYS,
+};
+
 struct conf_tcp {
     uint32_t rto_min_ms, rto_initial_ms, rto_max_ms;
     uint32_t syn_retries, synack_retries, retries1, retries;
     uint32_t time_wait_ms, fin_wait2_ms, delayed_ack_ms;
     uint32_t window_scale;
     uint32_t initial_window;  // segments
-    uint32_t rst_rate_per_s, icmp_rate_per_s;
+    uint32_t rst_rate_per_s, challenge_acks_per_s, icmp_rate_per_s;
     bool ack_merge, timestamps;
     uint32_t ecn;             // enum conf_ecn
     uint32_t large_segments;  // enum conf_large
+    uint32_t syn_cookies;     // enum conf_cookies
 };
 
 // What a port may do itself; what it may not, or cannot, is done in software.

@@ -147,8 +147,16 @@ const struct key conf_keys[] = {
          VALUE("auto",
                "Full segments of a connection go down as one, which the port cuts (TSO), or the "
                "border where the port does not. auto: on where a port does")),
+    WORD(tcp, syn_cookies, "off|auto|always",
+         VALUE("auto",
+               "SYNs answered without keeping anything (RFC 4987). auto: those for which [memory] "
+               "syn_received has no room; options but MSS are then kept only with timestamps")),
     COUNT(tcp, rst_rate_per_s, 0, 100000000,
           VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
+    COUNT(tcp, challenge_acks_per_s, 0, 100000000,
+          VALUE("100",
+                "ACKs sent per worker and second in answer to what looks forged (RFC 5961), half "
+                "more or less by chance; 0: none")),
     COUNT(tcp, icmp_rate_per_s, 0, 100000000,
           VALUE("10000",
                 "Echo requests answered per worker and second, and ICMP errors sent, of which "

@@ -152,7 +152,7 @@ struct syn_record {
     uint32_t iss, irs;
     uint32_t ts_recent;
     uint32_t retry_at_ms;
-    uint32_t sent_us;  // when the last SYN-ACK left, for the first RTT
+    uint32_t sent_us;  // when the last SYN-ACK left, with sends
     uint16_t mss;      // as the peer sent it
     uint16_t wnd;      // the peer's, as sent
     uint8_t wscale;    // the peer's
@@ -160,8 +160,9 @@ struct syn_record {
     uint8_t service;
     uint8_t retries;
     uint8_t live;
-    bool ecn;  // agreed (RFC 3168)
-    uint8_t pad[2];
+    uint8_t sends;  // SYN-ACKs sent: 0, 1, or 2 for more
+    bool ecn;       // agreed (RFC 3168)
+    uint8_t pad;
     uint32_t wheel_ms;  // when the wheel wakes this record; outlives the connection; 0: never
     uint32_t pad2;
 } CACHE_ALIGNED;

@@ -31,10 +31,9 @@ enum {
     TCP_OUT_MAX = 320,       // segments a turn may send: one reply per received one, and the budget
     TCP_OUT_BLOCK_MAX = 32,  // segments of one connection a turn, so that others have theirs
     TCP_EXPIRE_MAX = 256,    // timers handled in a turn
-    TCP_CHALLENGES_PER_S = 100,  // RFC 5961 7: of one worker
-    TCP_DUPACKS = 3,             // RFC 5681 3.2
-    TCP_MSS_DEFAULT = 536,       // RFC 9293 3.7.1: of a peer that announces none, over IPv4
-    TCP_MSS_DEFAULT6 = 1220,     // and over IPv6
+    TCP_DUPACKS = 3,         // RFC 5681 3.2
+    TCP_MSS_DEFAULT = 536,   // RFC 9293 3.7.1: of a peer that announces none, over IPv4
+    TCP_MSS_DEFAULT6 = 1220,  // and over IPv6
     TCP_MSS_MIN = 64,    // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
     TCP_PMTU_MIN = 552,  // bytes of a packet: ICMP does not bring it lower (Linux's min_pmtu)
     TCP_WINDOW_MAX = 1 << 30,             // RFC 7323 2.3
@@ -100,15 +99,20 @@ enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR };
 // Explicit congestion notification: never, when the peer asks for it, always asked for.
 enum tcp_ecn { TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON };
 
+// When a SYN is answered by a cookie (RFC 4987 3.6) in place of a record: never, when there is no
+// room for a record, always.
+enum tcp_cookies { TCP_COOKIES_OFF, TCP_COOKIES_AUTO, TCP_COOKIES_ALWAYS };
+
 struct tcp_config {
     uint32_t rto_min_ms, rto_max_ms, rto_initial_ms;
     uint32_t syn_retries, synack_retries;
     uint32_t retries1, retries;  // R1, R2 (RFC 9293 3.8.3)
     uint32_t time_wait_ms, delayed_ack_ms, fin_wait2_ms;
-    uint32_t rst_per_s;
-    uint32_t initial_window;  // segments
+    uint32_t rst_per_s, challenges_per_s;  // of one worker
+    uint32_t initial_window;               // segments
     uint8_t window_scale;
-    uint8_t ecn;  // enum tcp_ecn
+    uint8_t ecn;          // enum tcp_ecn
+    uint8_t syn_cookies;  // enum tcp_cookies
     bool ack_merge, timestamps;
     bool large;     // full segments of one connection leave as one large (SEG_WHOLE_MAX)
     uint16_t mss;   // what we announce over IPv4: MTU less 40
@@ -153,9 +157,10 @@ struct tcp {
 
     uint32_t rst_tokens, rst_refill_ms;
     uint32_t challenge_tokens, challenge_refill_ms;
-    uint16_t next_port;  // active opens
-    uint64_t isn_epoch_us;
-    struct siphash_key secret;  // RFC 6528, timestamps' offset
+    uint16_t next_port;            // active opens
+    uint64_t cookies_until_us;     // until then an ACK may acknowledge a SYN cookie
+    struct siphash_key secret;     // RFC 6528, SYN cookies
+    struct siphash_key ts_secret;  // timestamps' offset; says nothing of the other
     struct tcp_config cfg;
     uint32_t n_services;
     struct tcp_service services[TCP_SERVICES_MAX];
@@ -165,6 +170,10 @@ struct tcp {
 
 // tcp_config_default: the values of config/default.conf's [tcp].
 struct tcp_config tcp_config_default(void);
+
+// tcp_set_secret: the secret of the initial sequence numbers, of the SYN cookies, and, by a one-way
+// function of it, of the timestamps.
+void tcp_set_secret(struct tcp *t, struct siphash_key secret);
 
 // tcp_listener: the service that listens on the segment's destination; -1: none.
 int tcp_listener(const struct tcp *t, const struct flow_key *key);

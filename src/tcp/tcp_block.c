@@ -19,9 +19,11 @@ struct tcp_config tcp_config_default(void)
         .delayed_ack_ms = 40,
         .fin_wait2_ms = 60000,
         .rst_per_s = 1000,
+        .challenges_per_s = 100,
         .initial_window = 10,
         .window_scale = 7,
         .ecn = TCP_ECN_ACCEPT,
+        .syn_cookies = TCP_COOKIES_AUTO,
         .ack_merge = true,
         .timestamps = true,
         .mss = 1460,
@@ -60,10 +62,23 @@ uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key)
     return handle;
 }
 
-uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key)
+void tcp_set_secret(struct tcp *t, struct siphash_key secret)
+{
+    static const char of_timestamps[2][16] = {"timestamps, k0", "timestamps, k1"};
+    t->secret = secret;
+    t->ts_secret.k0 = siphash_bytes(&secret, of_timestamps[0], sizeof(of_timestamps[0]));
+    t->ts_secret.k1 = siphash_bytes(&secret, of_timestamps[1], sizeof(of_timestamps[1]));
+}
+
+uint32_t tcp_isn_hash(const struct tcp *t, const struct flow_key *key)
 {
     const uint64_t *w = (const uint64_t *)key;
-    return (uint32_t)(t->now.us / 4) + (uint32_t)siphash_u64x3(&t->secret, w[0], w[1], w[2]);
+    return (uint32_t)siphash_u64x3(&t->secret, w[0], w[1], w[2]);
+}
+
+uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key)
+{
+    return (uint32_t)(t->now.us / 4) + tcp_isn_hash(t, key);
 }
 
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss)

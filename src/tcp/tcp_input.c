@@ -76,9 +76,13 @@ static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *
         v->drop = DROP_tcp_no_owner;
 }
 
-static void without_connection(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
+static void without_connection(struct tcp *t, const struct seg_in *s, const uint8_t *data,
+                               struct tcp_verdict *v)
 {
     int service = tcp_listener(t, &s->key);
+    if (service >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_ACK &&
+        tcp_listen_ack(t, service, s, data, v))
+        return;
     if (service < 0 || (s->flags & (SEG_ACK | SEG_RST)))
         no_owner(t, s, v);
     else if ((s->flags & (SEG_SYN | SEG_FIN)) == SEG_SYN)
@@ -123,7 +127,7 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
     if (unlikely(!owns(t, found, &s->key)))
         found = tcp_owner(t, &s->key);
     if (unlikely(found == FLOW_NONE)) {
-        without_connection(t, s, v);
+        without_connection(t, s, data, v);
         return;
     }
     const uint32_t ix = flow_index_ix(found);

@@ -147,11 +147,25 @@ static inline void tcp_rtt_unknown(struct block *b)
 
 // tcp_ts_now: our timestamp clock for this connection, 1 ms a tick (RFC 7323 5.4), offset by a
 // secret multiple of the peer's address so that it does not show the uptime. It guards nothing
-// else: a cheap mix will do, since it is made twice a packet.
+// else: a cheap mix will do, since it is made twice a packet. Who sees it from many addresses can
+// work out its secret, which is therefore none that anything else relies on.
 uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key);
 
-// tcp_isn: RFC 6528 3: a 4 us clock plus a keyed hash of the connection.
+// tcp_isn: RFC 6528 3: a 4 us clock plus a keyed hash of the connection, tcp_isn_hash().
+uint32_t tcp_isn_hash(const struct tcp *t, const struct flow_key *key);
 uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key);
+
+// tcp_cookie_make: r, made of a SYN, is not kept: sets its iss to the cookie that stands for it,
+// and takes out of it what cannot be kept. tcp_cookie_ts: the timestamp of its SYN-ACK, at or just
+// before ts_now, the present one of that connection.
+void tcp_cookie_make(struct tcp *t, struct syn_record *r);
+uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now);
+
+// tcp_cookies_awaited: whether an ACK without a connection may acknowledge a cookie.
+// tcp_cookie_read: whether s, an ACK, does: then *r is the record that was not kept, but for its
+// service.
+bool tcp_cookies_awaited(const struct tcp *t);
+bool tcp_cookie_read(const struct tcp *t, const struct seg_in *s, struct syn_record *r);
 
 // tcp_own_mss: what we announce to that peer.
 static inline uint16_t tcp_own_mss(const struct tcp *t, const struct flow_key *key)
@@ -188,12 +202,15 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
               struct tcp_verdict *v);
 
 // tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for a TIME-WAIT record.
-// Both set *v. tcp_listen_input: a SYN for service `service`.
+// Both set *v. tcp_listen_input: a SYN for service `service`. tcp_listen_ack: an ACK for it without
+// a connection, which may acknowledge a SYN cookie; false: it does not, and nothing was done.
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
                    struct tcp_verdict *v);
 void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
                          struct tcp_verdict *v);
 void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v);
+bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const uint8_t *data,
+                    struct tcp_verdict *v);
 
 // tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table.
 void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,

@@ -32,7 +32,7 @@ uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
 uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
 {
     const uint64_t *w = (const uint64_t *)key;  // the low half of the address tells peers apart
-    return t->now.ms + (uint32_t)(((w[1] ^ t->secret.k0) * (t->secret.k1 | 1)) >> 32);
+    return t->now.ms + (uint32_t)(((w[1] ^ t->ts_secret.k0) * (t->ts_secret.k1 | 1)) >> 32);
 }
 
 // put: what every segment of an established connection has in common. Returns the flags that the
@@ -81,11 +81,23 @@ void tcp_reply_ack(struct tcp *t, struct block *b)
     tcp_ack_at(t, b, b->snd_max);
 }
 
+// How many challenge ACKs this second may have: half of the limit and a part by chance. Who knew
+// how many there are could provoke some on a connection of his own, count those that are missing,
+// and so learn whether a guess about another's was right (Cao et al., "Off-path TCP exploits:
+// global rate limit considered dangerous", 2016).
+static uint32_t challenges_now(const struct tcp *t)
+{
+    const uint32_t most = t->cfg.challenges_per_s;
+    if (most == 0)
+        return 0;
+    return (most + 1) / 2 + (uint32_t)(siphash_u64x2(&t->secret, t->now.us, ~UINT64_C(0)) % most);
+}
+
 bool tcp_may_challenge(struct tcp *t)
 {
     if (t->now.ms - t->challenge_refill_ms >= 1000) {
         t->challenge_refill_ms = t->now.ms;
-        t->challenge_tokens = TCP_CHALLENGES_PER_S;
+        t->challenge_tokens = challenges_now(t);
     }
     if (t->challenge_tokens == 0) {
         t->stats->c.ack_skipped_challenge++;
@@ -113,7 +125,7 @@ bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
 {
     if (t->now.ms - t->rst_refill_ms >= 100) {  // a tenth of the rate every tenth of a second
         t->rst_refill_ms = t->now.ms;
-        t->rst_tokens = MAX(t->cfg.rst_per_s / 10, 1u);
+        t->rst_tokens = (t->cfg.rst_per_s + 9) / 10;
     }
     if (t->rst_tokens == 0 || t->n_out >= t->out_room)
         return false;

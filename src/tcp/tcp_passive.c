@@ -2,11 +2,14 @@
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
 
-static void send_syn_ack(struct tcp *t, struct syn_record *r)
+enum { SYN_ACK_EVERY_US = 1000 * 1000 };
+
+// The SYN-ACK of a record, kept or not, with our time ts. False: no room, counted.
+static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
 {
     struct seg_out *o = tcp_out_slot(t);
     if (o == NULL)
-        return;  // counted; the timer sends it again
+        return false;
     *o = (struct seg_out){.key = r->key, .seq = r->iss, .ack = r->irs + 1};
     o->flags = r->ecn ? SEG_SYN | SEG_ACK | SEG_ECE : SEG_SYN | SEG_ACK;
     o->opts = (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS)));
@@ -14,15 +17,46 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
     o->wscale = t->cfg.window_scale;
     o->wnd = (uint16_t)MIN(t->services[r->service].rcv_limit, UINT16_MAX);
     if (r->opts & SEG_OPT_TS) {
-        o->ts_val = tcp_ts_now(t, &r->key);
+        o->ts_val = ts;
         o->ts_ecr = r->ts_recent;
     }
-    if (r->sent_us != 0) {
+    t->stats->c.synack_sent++;
+    return true;
+}
+
+// Without room the timer sends it again.
+static void send_syn_ack(struct tcp *t, struct syn_record *r)
+{
+    if (!put_syn_ack(t, r, tcp_ts_now(t, &r->key)))
+        return;
+    if (r->sends != 0) {
         t->stats->c.synack_retransmits++;
         t->stats->c.tx_retransmits_segs++;
     }
-    r->sent_us = MAX((uint32_t)t->now.us, 1u);
-    t->stats->c.synack_sent++;
+    r->sent_us = (uint32_t)t->now.us;
+    r->sends = (uint8_t)MIN(r->sends + 1, 2);
+}
+
+// Again, in answer to a segment of the peer: once, and then seldom, or a flood of those would be
+// one of ours.
+static bool resend_syn_ack(struct tcp *t, struct syn_record *r)
+{
+    if (r->sends > 1 && (uint32_t)t->now.us - r->sent_us < SYN_ACK_EVERY_US) {
+        t->stats->c.ack_skipped_syn_received++;
+        return false;
+    }
+    send_syn_ack(t, r);
+    return true;
+}
+
+// The answer of one that is not kept (RFC 4987 3.6).
+static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
+{
+    tcp_cookie_make(t, r);
+    if (!put_syn_ack(t, r, tcp_cookie_ts(r, tcp_ts_now(t, &r->key))))
+        return DROP_syn_table_full;
+    t->stats->c.syncookies_sent++;
+    return DROP_NONE;
 }
 
 // The wheel wakes the record at its retry, or earlier: an entry of a former life will do.
@@ -63,62 +97,71 @@ static enum drop_reason refused(const struct tcp *t, int service, const struct f
     return DROP_NONE;
 }
 
-// RFC 9293 3.10.7.2, second: the SYN; iss is our initial sequence number.
-static void listen_input(struct tcp *t, int service, const struct seg_in *s, uint32_t iss,
-                         struct tcp_verdict *v)
+// What a SYN asks for and we agree to; iss is our initial sequence number.
+static struct syn_record record_of(const struct tcp *t, int service, const struct seg_in *s,
+                                   uint32_t iss)
+{
+    const uint8_t known = SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0);
+    return (struct syn_record){.key = s->key,
+                               .iss = iss,
+                               .irs = s->seq,
+                               .ts_recent = s->ts_val,
+                               .mss = s->opts & SEG_OPT_MSS ? s->mss : 0,
+                               .wnd = s->wnd,
+                               .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
+                               .opts = s->opts & known,
+                               .service = (uint8_t)service,
+                               .ecn = tcp_ecn_asked(t, s)};
+}
+
+// Keeps the record, with its retry timer, in the table in place of `old`, FLOW_NONE: a new entry.
+// NULL: no room.
+static struct syn_record *keep(struct tcp *t, const struct syn_record *from, uint32_t old)
+{
+    const uint32_t ix = index_pool_get(t->syn_pool);
+    if (ix == INDEX_NONE)
+        return NULL;
+    const uint32_t handle = flow_index(FLOW_SYN, ix);
+    const uint64_t hash = flow_hash(t->table, &from->key);
+    struct syn_record *r = &t->syns[ix];
+    const uint32_t wheel_ms = r->wheel_ms;
+    *r = *from;
+    r->wheel_ms = wheel_ms;
+    r->retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
+    if (!syn_arm(t, ix) || (old == FLOW_NONE && !flow_insert(t->table, hash, handle))) {
+        index_pool_put(t->syn_pool, ix);
+        return NULL;
+    }
+    if (old != FLOW_NONE)
+        CHECK(flow_replace(t->table, hash, old, handle));
+    record_live(&r->live, true);
+    t->stats->c.syn_records_now++;
+    return r;
+}
+
+// RFC 9293 3.10.7.2, second: the SYN.
+void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
 {
     t->stats->c.syn_received++;
     v->drop = refused(t, service, &s->key);
     if (v->drop != DROP_NONE)
         return;
-    v->drop = DROP_syn_table_full;
-    const uint32_t ix = index_pool_get(t->syn_pool);
-    if (ix == INDEX_NONE)
-        return;
-    const uint32_t handle = flow_index(FLOW_SYN, ix);
-    const uint64_t hash = flow_hash(t->table, &s->key);
-    if (!flow_insert(t->table, hash, handle)) {
-        index_pool_put(t->syn_pool, ix);
-        return;
-    }
-    struct syn_record *r = &t->syns[ix];
-    const uint32_t wheel_ms = r->wheel_ms;
-    *r = (struct syn_record){
-        .wheel_ms = wheel_ms,
-        .key = s->key,
-        .iss = iss,
-        .irs = s->seq,
-        .ts_recent = s->ts_val,
-        .retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms),
-        .mss = s->opts & SEG_OPT_MSS ? s->mss : 0,
-        .wnd = s->wnd,
-        .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
-        .opts = (uint8_t)(s->opts & (SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0))),
-        .service = (uint8_t)service,
-        .ecn = tcp_ecn_asked(t, s),
-    };
-    record_live(&r->live, true);
-    if (!syn_arm(t, ix)) {
-        CHECK(flow_remove(t->table, hash, handle));
-        record_live(&r->live, false);
-        index_pool_put(t->syn_pool, ix);
-        return;
-    }
-    v->drop = DROP_NONE;
-    t->stats->c.syn_records_now++;
-    send_syn_ack(t, r);
+    struct syn_record asked = record_of(t, service, s, tcp_isn(t, &s->key)), *r = NULL;
+    if (t->cfg.syn_cookies != TCP_COOKIES_ALWAYS)
+        r = keep(t, &asked, FLOW_NONE);
+    if (r != NULL)
+        send_syn_ack(t, r);
+    else
+        v->drop =
+            t->cfg.syn_cookies != TCP_COOKIES_OFF ? send_cookie(t, &asked) : DROP_syn_table_full;
 }
 
-void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
+// The third segment of the handshake: the record, known as `old`, becomes a block. FLOW_NONE: it
+// was not kept.
+static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
+                        const struct seg_in *s)
 {
-    listen_input(t, service, s, tcp_isn(t, &s->key), v);
-}
-
-// The third segment of the handshake: the record becomes a block.
-static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
-{
-    const struct syn_record *r = &t->syns[syn_ix];
-    const uint32_t ix = tcp_block_new(t, &r->key, r->service, flow_index(FLOW_SYN, syn_ix));
+    const uint32_t ix = tcp_block_new(t, &r->key, r->service, old);
     if (ix == BLOCK_NONE)
         return ix;
     struct block *b = &t->blocks[ix];
@@ -142,15 +185,14 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
     tcp_set_mss(t, b, r->mss);
     b->cwnd = t->cfg.initial_window * b->mss;
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
-    if (r->retries == 0) {
+    if (r->sends == 1) {
         tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
-    } else {
+    } else if (r->sends > 1) {
         b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
         if (!tcp_acked_sample(t, b, s->ack, (r->opts & s->opts & SEG_OPT_TS) != 0, s->ts_ecr))
             tcp_rtt_unknown(b);
     }
     tcp_establish(t, b, STEP_PASSIVE_DONE);
-    syn_record_free(t, syn_ix);
     if (b->keepalive_ms != 0)
         tcp_set_far(t, ix);
     t->stats->c.conns_opened_passive++;
@@ -159,6 +201,34 @@ static uint32_t promote(struct tcp *t, uint32_t syn_ix, const struct seg_in *s)
         t->stats->c.sources_now = sources_now(t->sources);
     }
     return ix;
+}
+
+bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const uint8_t *data,
+                    struct tcp_verdict *v)
+{
+    struct syn_record r;
+    if (!tcp_cookies_awaited(t))
+        return false;
+    if (!tcp_cookie_read(t, s, &r)) {
+        t->stats->c.syncookies_failed++;
+        return false;
+    }
+    r.service = (uint8_t)service;
+    v->drop = refused(t, service, &s->key);
+    if (v->drop == DROP_source_connections)
+        tcp_reply_reset(t, s);
+    if (v->drop != DROP_NONE)
+        return true;
+    const uint32_t ix = promote(t, &r, FLOW_NONE, s);
+    if (ix == BLOCK_NONE) {
+        v->drop = DROP_block_pool_empty;
+        return true;
+    }
+    t->stats->c.syncookies_received++;
+    v->block = ix;
+    v->events |= TCP_EV_OPEN;
+    tcp_slow(t, ix, s, data, v);
+    return true;
 }
 
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
@@ -179,7 +249,8 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         return;
     }
     if (s->flags & SEG_SYN) {  // the SYN again, or one that RFC 5961 4.2 answers in the same way
-        send_syn_ack(t, r);
+        if (!resend_syn_ack(t, r))
+            v->drop = DROP_tcp_duplicate;
         return;
     }
     if (!(s->flags & SEG_ACK)) {
@@ -192,7 +263,7 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         return;
     }
     if (s->seq - (r->irs + 1) > wnd) {
-        send_syn_ack(t, r);
+        resend_syn_ack(t, r);
         v->drop = DROP_tcp_unacceptable;
         return;
     }
@@ -207,11 +278,12 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     }
     if (v->drop != DROP_NONE)  // of the service: the handshake waits as long as the record lives
         return;
-    const uint32_t ix = promote(t, syn_ix, s);
+    const uint32_t ix = promote(t, r, flow_index(FLOW_SYN, syn_ix), s);
     if (ix == BLOCK_NONE) {
         v->drop = DROP_block_pool_empty;
         return;
     }
+    syn_record_free(t, syn_ix);
     v->block = ix;
     v->events |= TCP_EV_OPEN;
     tcp_slow(t, ix, s, data, v);
@@ -332,6 +404,29 @@ static bool time_wait_ack(struct tcp *t, const struct time_wait *w)
     return true;
 }
 
+// A new connection in place of the record, which stays if there can be none.
+static void reopen(struct tcp *t, uint32_t tw_ix, int service, const struct seg_in *s,
+                   struct tcp_verdict *v)
+{
+    // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window; a cookie may
+    // not be.
+    const uint32_t isn = tcp_isn(t, &s->key), above = t->tw[tw_ix].snd_nxt + UINT16_MAX + 2;
+    t->stats->c.syn_received++;
+    v->drop = refused(t, service, &s->key);
+    if (v->drop != DROP_NONE)
+        return;
+    const struct syn_record asked = record_of(t, service, s, seq_lt(isn, above) ? above : isn);
+    struct syn_record *r = keep(t, &asked, flow_index(FLOW_TIME_WAIT, tw_ix));
+    if (r == NULL) {
+        v->drop = DROP_syn_table_full;
+        return;
+    }
+    record_live(&t->tw[tw_ix].live, false);
+    t->stats->c.time_wait_now--;
+    t->stats->c.time_wait_recycled++;
+    send_syn_ack(t, r);
+}
+
 void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
                          struct tcp_verdict *v)
 {
@@ -347,11 +442,7 @@ void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
             by_ts ? time_before(w->ts_recent, s->ts_val) : seq_lt(w->rcv_nxt, s->seq);
         const int service = tcp_listener(t, &s->key);
         if (younger && service >= 0) {
-            // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window.
-            const uint32_t isn = tcp_isn(t, &s->key), above = w->snd_nxt + UINT16_MAX + 2;
-            t->stats->c.time_wait_recycled++;
-            time_wait_remove(t, tw_ix);
-            listen_input(t, service, s, seq_lt(isn, above) ? above : isn, v);
+            reopen(t, tw_ix, service, s, v);
             return;
         }
     }

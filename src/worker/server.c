@@ -188,7 +188,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
     t->dirty_head = t->dirty_tail = BLOCK_NONE;
     t->out = w->out;
-    t->secret = s->secret;
+    tcp_set_secret(t, s->secret);
     t->cfg = p->tcp;
     t->next_port = (uint16_t)s->secret.k0;
     t->n_services = p->n_services;

@@ -54,6 +54,11 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->window_scale = (uint8_t)c->window_scale;
     t->initial_window = c->initial_window;
     t->rst_per_s = c->rst_rate_per_s;
+    t->challenges_per_s = c->challenge_acks_per_s;
+    static const uint8_t cookies[] = {[CONF_COOKIES_OFF] = TCP_COOKIES_OFF,
+                                      [CONF_COOKIES_AUTO] = TCP_COOKIES_AUTO,
+                                      [CONF_COOKIES_ALWAYS] = TCP_COOKIES_ALWAYS};
+    t->syn_cookies = cookies[c->syn_cookies];
     t->ack_merge = c->ack_merge;
     t->timestamps = c->timestamps;
     t->ecn = (uint8_t)ecn[c->ecn];

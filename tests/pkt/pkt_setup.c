@@ -34,6 +34,8 @@ static const struct field config[] = {
     FIELD(struct tcp_config, ecn),
     FIELD(struct tcp_config, mss),
     FIELD(struct tcp_config, mss6),
+    FIELD(struct tcp_config, syn_cookies),
+    FIELD(struct tcp_config, challenges_per_s),
 };
 
 static const struct field service[] = {

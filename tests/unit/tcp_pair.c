@@ -136,7 +136,7 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     t->tw_capacity = z->tw;
     e->mem[1] = zeroed(buf_footprint(z->bufs, 64));
     buf_init(&t->bufs, e->mem[1], z->bufs, 64);
-    t->secret = secret;
+    tcp_set_secret(t, secret);
 }
 
 void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
@@ -474,14 +474,18 @@ void pair_run(struct pair *p, uint64_t ms)
     }
 }
 
+bool raw_ip6;
+
 struct raw *raw_new(const struct pair_sizes *sizes)
 {
+    const struct ip_addr ip6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 2}};
     struct raw *r = zeroed(sizeof(*r));
     end_init(&r->e, 0x0a000001, sizes);
     r->now_us = 1000 * 1000;
     r->seq = 1000;
     r->wnd = 65535;
     r->port = PAIR_RAW_PORT;
+    r->remote = raw_ip6 ? ip6 : ip_from_v4(0x0a000002);
     return r;
 }
 
@@ -496,7 +500,7 @@ struct seg_in *raw_seg(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack,
 {
     CHECK(r->n < BURST_MAX && len <= sizeof(r->data[0]));
     struct seg_in *s = &r->segs[r->n];
-    *s = (struct seg_in){.key = {ip_from_v4(0x0a000002), 0, 0, r->port, PAIR_PORT},
+    *s = (struct seg_in){.key = {r->remote, 0, 0, r->port, PAIR_PORT},
                          .seq = seq,
                          .ack = ack,
                          .wnd = r->wnd,

@@ -105,6 +105,7 @@ struct raw {
     uint64_t now_us;
     uint32_t seq, ack;  // of the next segment
     uint16_t wnd, port;
+    struct ip_addr remote;
     bool ts;
     uint32_t ts_val, ts_ecr;
     uint32_t n;  // queued for the next turn
@@ -112,8 +113,9 @@ struct raw {
     uint8_t data[BURST_MAX][2048];
 };
 
-// raw_new: no connection yet. raw_open: three-way handshake, the end is passive. raw_free as
-// end_fini.
+// raw_new: no connection yet; over IPv6 if raw_ip6. raw_open: three-way handshake, the end is
+// passive. raw_free as end_fini.
+extern bool raw_ip6;
 struct raw *raw_new(const struct pair_sizes *sizes);
 void raw_open(struct raw *r);
 void raw_free(struct raw *r, bool clean);

@@ -677,6 +677,7 @@ static void half_open_connections_retry_and_end(void **state)
 static void a_full_half_open_pool_drops_and_counts(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.syns = 2});
+    r->e.tcp.cfg.syn_cookies = TCP_COOKIES_OFF;
     for (uint16_t i = 0; i < 4; i++) {
         r->port = (uint16_t)(5000 + i);
         raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);

@@ -1,0 +1,120 @@
+// SYN cookies: RFC 4987 3.6; Bernstein, Schenk, 1996. What a record would hold goes out with the
+// SYN-ACK and comes back with its acknowledgement. The choices are Linux's (net/ipv4/syncookies.c).
+//
+//   our number = F(key) + [ period : 8 | MAC(key, the peer's number, period) + MSS index : 24 ]
+//   timestamp  = [ the clock's upper 26 bits | ECN : 1 | SACK : 1 | window scale : 4 ]
+//
+// F and the period are those of an ordinary number (tcp_isn): a cookie is one whose clock lost its
+// lower 24 bits, so that it grows as the others do. The period is 2^24 ticks of 4 us, 67 s; a
+// cookie is good in its own and the next. A guess is right once in 2^28, a flood of a million ACKs
+// a second once in four minutes.
+#include "tcp/tcp_internal.h"
+
+enum {
+    MAC_BITS = 24,
+    PERIODS = 2,
+    VALID_US = PERIODS * (4 << MAC_BITS),
+    WSCALE_NONE = 15,  // the largest is 14 (RFC 7323 2.3)
+    TS_SACK = 1 << 4,
+    TS_ECN = 1 << 5,
+    TS_MASK = 63,
+};
+
+#define MAC_MASK ((1u << MAC_BITS) - 1)
+
+// What peers announce; the largest not above it is kept, so that no segment is too long for anyone.
+static const uint16_t mss_of[2][8] = {
+    {TCP_MSS_MIN, 256, 536, 1024, 1300, 1440, 1460, 8960},   // IPv4
+    {TCP_MSS_MIN, 256, 536, 1024, 1220, 1420, 1440, 8940}};  // IPv6
+
+static uint32_t period_of(const struct tcp *t)
+{
+    return (uint32_t)(t->now.us / (4 << MAC_BITS));
+}
+
+// The secret is that of the initial numbers: the inputs differ in length, which SipHash tells
+// apart.
+static uint32_t mac(const struct tcp *t, const struct flow_key *key, uint32_t irs, uint32_t period)
+{
+    const struct {
+        struct flow_key key;
+        uint32_t irs, period;
+    } in = {*key, irs, period};
+    static_assert(sizeof(in) == 32, "no padding");
+    return (uint32_t)siphash_bytes(&t->secret, &in, sizeof(in)) & MAC_MASK;
+}
+
+static const uint16_t *table_of(const struct flow_key *key)
+{
+    return mss_of[ip_is_v4(&key->remote) ? 0 : 1];
+}
+
+static uint32_t mss_index(const struct flow_key *key, uint16_t peer_mss)
+{
+    const uint16_t *table = table_of(key), mss = peer_mss != 0 ? peer_mss : tcp_default_mss(key);
+    uint32_t i = ARRAY_LEN(mss_of[0]) - 1;
+    while (i != 0 && table[i] > mss)
+        i--;
+    return i;
+}
+
+// Without a timestamp to hold them no options are kept, so none is agreed to but the MSS.
+void tcp_cookie_make(struct tcp *t, struct syn_record *r)
+{
+    const uint32_t period = period_of(t);
+    const uint32_t low = mac(t, &r->key, r->irs, period) + mss_index(&r->key, r->mss);
+    r->iss = tcp_isn_hash(t, &r->key) + (period << MAC_BITS) + (low & MAC_MASK);
+    t->cookies_until_us = t->now.us + VALID_US;
+    if (r->opts & SEG_OPT_TS)
+        return;
+    r->opts = 0;
+    r->ecn = false;
+}
+
+// Never ahead of the clock: what is sent later may not look older (RFC 7323 5.3).
+uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now)
+{
+    uint32_t bits = r->opts & SEG_OPT_WSCALE ? r->wscale : WSCALE_NONE;
+    bits |= r->opts & SEG_OPT_SACK_PERM ? TS_SACK : 0;
+    bits |= r->ecn ? TS_ECN : 0;
+    const uint32_t ts = (ts_now & ~(uint32_t)TS_MASK) | bits;
+    return time_before(ts_now, ts) ? ts - (TS_MASK + 1) : ts;
+}
+
+bool tcp_cookies_awaited(const struct tcp *t)
+{
+    return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || t->now.us < t->cookies_until_us;
+}
+
+// The options of the SYN, out of the time that comes back.
+static void read_options(const struct tcp *t, const struct seg_in *s, struct syn_record *r)
+{
+    const uint32_t bits = s->ts_ecr & TS_MASK;
+    if (!t->cfg.timestamps || !(s->opts & SEG_OPT_TS))
+        return;
+    r->opts = SEG_OPT_TS;
+    r->ts_recent = s->ts_val;
+    r->ecn = (bits & TS_ECN) != 0 && t->cfg.ecn != TCP_ECN_OFF;
+    if (bits & TS_SACK)
+        r->opts |= SEG_OPT_SACK_PERM;
+    if ((bits & WSCALE_NONE) != WSCALE_NONE) {
+        r->opts |= SEG_OPT_WSCALE;
+        r->wscale = bits & WSCALE_NONE;
+    }
+}
+
+bool tcp_cookie_read(const struct tcp *t, const struct seg_in *s, struct syn_record *r)
+{
+    const uint32_t iss = s->ack - 1, irs = s->seq - 1;
+    const uint32_t clock = iss - tcp_isn_hash(t, &s->key), now = period_of(t);
+    const uint32_t age = (now - (clock >> MAC_BITS)) & 0xff;
+    if (age >= PERIODS)
+        return false;
+    const uint32_t index = (clock - mac(t, &s->key, irs, now - age)) & MAC_MASK;
+    if (index >= ARRAY_LEN(mss_of[0]))
+        return false;
+    *r = (struct syn_record){
+        .key = s->key, .iss = iss, .irs = irs, .mss = table_of(&s->key)[index], .wnd = s->wnd};
+    read_options(t, s, r);
+    return true;
+}
