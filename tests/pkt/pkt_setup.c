@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pkt_machine.h"
+#include "wire/proto.h"
 
 struct field {
     const char *name;
@@ -160,12 +161,17 @@ bool pkt_setup(struct pkt_machine *m)
     end_init(&m->e, 0x0a000001, &sizes);
     m->e.services[0] = (struct c10m_service){.name = pkt_app.name, .app = &pkt_app, .data = m};
     m->e.calls = pkt_calls;
+    m->e.tcp.cfg.mss6 = m->e.tcp.cfg.mss;  // as if its links had 20 bytes more
     m->e.calls_arg = m;
     pkt_conn_use(m, 1, 0);
     for (unsigned i = 0; i < s->n; i++) {
         m->line = &s->lines[i];
         if (!set_line(m, &start_us))
             return false;
+    }
+    if (m->how.timestamps) {  // full segments carry as much as without
+        m->e.tcp.cfg.mss = (uint16_t)(m->e.tcp.cfg.mss + TCP_TS_BYTES);
+        m->e.tcp.cfg.mss6 = (uint16_t)(m->e.tcp.cfg.mss6 + TCP_TS_BYTES);
     }
     begin_at(m, start_us);
     pkt_conn_key(m, &m->conns[0], &m->conns[0].key);
