@@ -12,6 +12,8 @@ static const struct {
     {"roofline", "the memory work of a TCP echo and nothing else: the limit of a server",
      bench_roofline},
     {"echo", "the server's echo beside that limit, in the same run", bench_echo},
+    {"reader", "the server's echo with and without somebody who reads net/tcp, in the same run",
+     bench_reader},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

@@ -8,5 +8,8 @@ int bench_main(int argc, char **argv);
 // bench_echo: the server's echo beside the bare loop in the same run; argv[0] is "echo".
 int bench_echo(int argc, char **argv);
 
+// bench_reader: the server's echo while net/tcp is read, beside itself; argv[0] is "reader".
+int bench_reader(int argc, char **argv);
+
 // bench_roofline: the bare loop under the measuring client; argv[0] is "roofline".
 int bench_roofline(int argc, char **argv);

@@ -1,6 +1,7 @@
 // The server's echo beside the bare loop: the same client, the same packets, the same run. The
 // server is the real one (ports, loop, TCP, application); only its handshakes are left out:
-// connections are put into its table as the third segment would have.
+// connections are put into its table as the third segment would have. And the same echo beside
+// itself while the client reads net/tcp as fast as it can.
 #include <rte_cycles.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
 #include "bench/measure.h"
+#include "bench/reader.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "drivers/ring.h"
@@ -35,6 +37,19 @@ static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
                            "  --seed N            of the random order (default 1)\n"
                            "  --cpus A,B          the client's and the server's CPU (default 0,1)\n"
                            "  --json              one JSON object instead of the table\n";
+
+static const char reader_help[] =
+    "usage: c10m bench reader [OPTIONS]\n"
+    "\n"
+    "The server's echo service, fed in lockstep, slice by slice without and with a client that "
+    "reads "
+    "net/tcp\n"
+    "while the server works, piece after piece without a pause; prints the medians of the cycles "
+    "per "
+    "packet and\n"
+    "of their ratio within a pair of slices, and what the reading itself took.\n"
+    "\n"
+    "  Options as of `c10m bench echo` (--help), but --json.\n";
 
 // The benchmark's own echo: the least that an application can do, so that the figure is the
 // stack's.
@@ -233,6 +248,45 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
     return 0;
 }
 
+// The server without and with a reader, as above: `bare` is the one without.
+static int measure_reader(const struct bench_options *o, struct side *side, struct bench_reader *r,
+                          struct result *out, struct err *err)
+{
+    double a[SLICES], b[SLICES], ratio[SLICES];
+    side->server.arg = r;
+    for (unsigned i = 0; i < SLICES; i++) {
+        struct bench_row one = {0}, two = {0};
+        side->server.meanwhile = NULL;
+        if (bench_slice(&side->server, side->feed, o->seconds / SLICES, &one, err) != 0)
+            return -1;
+        side->server.meanwhile = bench_reader_piece;
+        if (bench_slice(&side->server, side->feed, o->seconds / SLICES, &two, err) != 0)
+            return -1;
+        a[i] = cost(&one);
+        b[i] = cost(&two);
+        ratio[i] = b[i] / a[i];
+        out->packets += two.packets;
+    }
+    side->server.meanwhile = NULL;
+    out->bare = median(a, SLICES);
+    out->server = median(b, SLICES);
+    out->ratio = median(ratio, SLICES);
+    out->quiet = b[SLICES / 10] / a[SLICES / 10];
+    return 0;
+}
+
+static void print_reader(const struct result *out, const struct bench_reader *r)
+{
+    enum { LINE_BYTES = 150 };
+    const double us = (double)rte_get_tsc_hz() / 1e6;
+    const double lines = (double)MAX(r->bytes / LINE_BYTES, 1u);
+    printf("%11u  %12.1f  %11.1f  %6.3f  %13.3f  %12.0f  %9.1f  %9.1f  %6llu\n", out->connections,
+           out->bare, out->server, out->ratio, out->quiet, (double)r->cycles / us * 1e3 / lines,
+           (double)r->cycles / us / (double)MAX(r->pieces, 1u), (double)r->cycles_max / us,
+           (unsigned long long)r->passes);
+    fflush(stdout);
+}
+
 static void print_result(const struct bench_options *o, const struct result *r, bool first)
 {
     const double mhz = (double)rte_get_tsc_hz() / 1e6;
@@ -252,7 +306,7 @@ static void print_result(const struct bench_options *o, const struct result *r, 
 
 static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
                    struct port *client, struct pkt_pool *pool, uint32_t connections, bool first,
-                   struct err *err)
+                   bool read_table, struct err *err)
 {
     struct bench_row row = {.connections = connections};
     struct result result = {.connections = connections};
@@ -261,17 +315,24 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     side = (struct side){.w = server_worker(s, 0)};
     if (bench_bare_open(o, wire, &bare, &row, err) != 0)
         return -1;
+    struct bench_reader reader;
+    bench_reader_init(&reader, s);
     int rc = side_open(o, &side, client, pool, connections, err);
     if (rc == 0)
-        rc = measure(o, &bare, &side, &result, err);
+        rc = read_table ? measure_reader(o, &side, &reader, &result, err)
+                        : measure(o, &bare, &side, &result, err);
     if (side_close(o, &side, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
-    if (rc == 0)
+    if (rc == 0 && read_table)
+        print_reader(&result, &reader);
+    else if (rc == 0)
         print_result(o, &result, first);
+    bench_reader_free(&reader);
     return rc;
 }
 
-static int run_all(const struct bench_options *o, struct server *s, struct err *err)
+static int run_all(const struct bench_options *o, struct server *s, bool read_table,
+                   struct err *err)
 {
     struct bench_wire wire = {0};
     struct pkt_pool *pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
@@ -282,7 +343,7 @@ static int run_all(const struct bench_options *o, struct server *s, struct err *
     struct port *client = pool == NULL ? NULL : ring_open_far(server_port(s, 0), &far, err);
     int rc = client == NULL ? -1 : bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
-        rc = run_one(o, s, &wire, client, pool, o->counts[i], i == 0, err);
+        rc = run_one(o, s, &wire, client, pool, o->counts[i], i == 0, read_table, err);
     }
     bench_wire_close(&wire);
     port_close(client);
@@ -290,7 +351,25 @@ static int run_all(const struct bench_options *o, struct server *s, struct err *
     return rc;
 }
 
-int bench_echo(int argc, char **argv)
+static void print_head(const struct bench_options *o, bool read_table)
+{
+    if (read_table)
+        printf("echo as of `c10m bench echo`, while the client reads net/tcp; %u-byte payload, "
+               "batches of %u\n"
+               "connections  cycles alone  with reader   ratio  lower deciles  ns per line  "
+               "us a piece  at most us  passes\n",
+               o->payload, o->batch);
+    else if (o->json)
+        printf("{\"bench\":\"echo\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o->batch,
+               o->payload);
+    else
+        printf("echo, request in, reply out, pure ACK in; %u-byte payload, batches of %u\n"
+               "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio   (min to "
+               "max)    lower deciles\n",
+               o->payload, o->batch);
+}
+
+static int run(int argc, char **argv, const char *name, const char *help_text, bool read_table)
 {
     struct bench_options o = {.counts = {1000, 10000000},
                               .count_n = 2,
@@ -299,33 +378,43 @@ int bench_echo(int argc, char **argv)
                               .seconds = 3,
                               .seed = 1,
                               .server_cpu = 1};
-    int rc = bench_options_parse(argc, argv, "echo", help, &o);
+    int rc = bench_options_parse(argc, argv, name, help_text, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
+    if (read_table && o.json) {
+        fprintf(stderr, "c10m bench reader: --json: only the table is there\n");
+        return 2;
+    }
     struct err err = {""};
     struct server_params p;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
     make_params(&o, &p, prefix);
+    // The client reads between two batches, and is late on a machine that has other work.
+    if (read_table)
+        p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;
     p.extra_packet_bytes = 64u << 20;  // the client's pool and the bare loop's wire
     struct server *s = server_start(&p, &err);
     if (s == NULL) {
-        fprintf(stderr, "c10m bench echo: %s\n", err.text);
+        fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
         return 1;
     }
-    if (o.json)
-        printf("{\"bench\":\"echo\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o.batch,
-               o.payload);
-    else
-        printf("echo, request in, reply out, pure ACK in; %u-byte payload, batches of %u\n"
-               "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio   (min to "
-               "max)    lower deciles\n",
-               o.payload, o.batch);
-    rc = run_all(&o, s, &err);
-    if (o.json)
+    print_head(&o, read_table);
+    rc = run_all(&o, s, read_table, &err);
+    if (o.json && !read_table)
         printf("]}\n");
     if (rc != 0)
-        fprintf(stderr, "c10m bench echo: %s\n", err.text);
+        fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
     server_stop(s);
     return rc == 0 ? 0 : 1;
+}
+
+int bench_echo(int argc, char **argv)
+{
+    return run(argc, argv, "echo", help, false);
+}
+
+int bench_reader(int argc, char **argv)
+{
+    return run(argc, argv, "reader", reader_help, true);
 }

@@ -45,7 +45,10 @@ bool lockstep_wait(const struct lockstep_server *s, uint64_t packets, unsigned t
     while (__atomic_load_n(&s->published, __ATOMIC_ACQUIRE) < packets) {
         if (tsc_read() > end)
             return false;
-        rte_pause();
+        if (s->meanwhile != NULL)
+            s->meanwhile(s->arg);
+        else
+            rte_pause();
     }
     return true;
 }

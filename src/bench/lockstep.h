@@ -23,6 +23,9 @@ struct lockstep_sums {
 struct lockstep_server {
     struct lockstep_work (*turn)(void *ctx);
     void *ctx;
+    // What the client does while it waits, again and again; NULL: nothing. The client's own.
+    void (*meanwhile)(void *arg);
+    void *arg;
     // Written by the client.
     uint32_t stop CACHE_ALIGNED;
     // Written by the server when it turns idle, `published` last (release; the client acquires).

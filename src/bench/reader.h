@@ -1,0 +1,18 @@
+// reader.h: reads net/tcp of a server again and again, one piece a call, as the control thread does
+// for somebody who reads the file: what does it cost the worker?
+#pragma once
+#include "worker/conns.h"
+
+struct bench_reader {
+    const struct server *server;
+    struct conns_cursor at;
+    struct text text;
+    uint64_t pieces, bytes, passes;  // so far
+    uint64_t cycles, cycles_max;     // of all pieces, of the longest
+};
+
+// bench_reader_init: at the beginning of the table. bench_reader_piece: the next piece; arg is the
+// reader. bench_reader_free: its memory.
+void bench_reader_init(struct bench_reader *r, const struct server *server);
+void bench_reader_piece(void *arg);
+void bench_reader_free(struct bench_reader *r);
