@@ -10,7 +10,7 @@
 #define DROP_TABLE(X)                                                                              \
     X(eth_short, rx, "frame shorter than an Ethernet header")                                      \
     X(eth_not_for_us, rx, "unicast frame for another MAC address")                                 \
-    X(eth_type_unknown, rx, "neither ARP nor IPv4")                                                \
+    X(eth_type_unknown, rx, "neither ARP, IPv4 nor, on a port with an address of it, IPv6")        \
     X(pkt_chain, rx, "headers or payload go on in a second buffer of the packet")                  \
     X(handoff_full, rx, "packet for a worker that had not taken those handed to it before")        \
     X(arp_malformed, rx, "ARP packet too short or of another kind than IPv4 over Ethernet")        \
@@ -31,6 +31,33 @@
     X(ip_protocol, rx, "neither TCP, UDP nor ICMP")                                                \
     X(ip_no_route, tx, "no route to the destination")                                              \
     X(ip_mtu, tx, "segment to send larger than the port's MTU")                                    \
+    X(ip6_short, rx, "frame ends inside the IPv6 header")                                          \
+    X(ip6_version, rx, "version field is not 6")                                                   \
+    X(ip6_payload_length, rx, "IPv6 payload length past the frame")                                \
+    X(ip6_ext_header, rx, "IPv6 extension header or option that ends past its packet")             \
+    X(ip6_ext_limit, rx, "IPv6 extension headers or options over their number or bytes")           \
+    X(ip6_option, rx, "IPv6 option that is unknown and must not be skipped")                       \
+    X(ip6_routing, rx, "IPv6 routing header with segments left (RFC 5095 and others)")             \
+    X(ip6_fragment, rx, "IPv6 fragment: not reassembled")                                          \
+    X(ip6_no_next, rx, "IPv6 packet with nothing behind its headers")                              \
+    X(ip6_next_header, rx, "neither TCP, UDP nor ICMPv6")                                          \
+    X(ip6_source, rx, "IPv6 source is multicast, ours, unspecified, loopback or an IPv4 address")  \
+    X(ip6_not_for_us, rx, "IPv6 destination is not ours")                                          \
+    X(ip6_group, rx, "IPv6 packet to a group that we are not in, or that groups do not get")       \
+    X(ip6_link_multicast, rx, "IPv6 packet to an address of ours in a multicast frame")            \
+    X(ip6_link_local, rx, "TCP or UDP to the link-local address that the port made itself")        \
+    X(icmp6_malformed, rx, "ICMPv6 message too short")                                             \
+    X(icmp6_checksum, rx, "ICMPv6 checksum wrong")                                                 \
+    X(icmp6_type, rx, "ICMPv6 message that nobody here handles")                                   \
+    X(icmp6_mtu, rx, "ICMPv6 Packet Too Big with an MTU below 1280 (RFC 8201 4)")                  \
+    X(nd_hops, rx, "neighbour discovery from behind a router: hop limit not 255")                  \
+    X(nd_malformed, rx, "neighbour discovery message that RFC 4861 7.1 refuses")                   \
+    X(nd_not_for_us, rx, "solicitation for an address that is not ours, or from a false sender")   \
+    X(nd_unasked, rx, "neighbour advertisement that nothing waits for")                            \
+    X(nd_router, rx, "router solicitation, router advertisement or redirect: ignored")             \
+    X(nd_cache_full, tx, "packet for a neighbour that the full IPv6 cache could not take")         \
+    X(nd_wait_replaced, tx, "packet waiting for an IPv6 neighbour, replaced by a newer one")       \
+    X(nd_wait_expired, tx, "packet whose IPv6 neighbour never answered")                           \
     X(icmp_malformed, rx, "ICMP message too short")                                                \
     X(icmp_checksum, rx, "ICMP checksum wrong")                                                    \
     X(icmp_type, rx, "ICMP message that nobody here handles")                                      \
@@ -40,6 +67,7 @@
     X(answer_room, rx, "ARP, echo or UDP request without room or packet for its reply")            \
     X(udp_length, rx, "UDP length below 8 bytes or past the packet")                               \
     X(udp_checksum, rx, "UDP checksum wrong")                                                      \
+    X(udp6_no_checksum, rx, "UDP over IPv6 without a checksum (RFC 8200 8.1)")                     \
     X(udp_no_port, rx, "UDP datagram for a port without a service")                                \
     X(udp_loop, rx, "UDP datagram from a port that is served here: two services would not stop")   \
     X(tcp_short, rx, "segment shorter than a TCP header")                                          \

@@ -11,7 +11,7 @@
 //
 // A flood of addresses that never answer takes NET_ARP_PENDING_WAYS entries of each set and as many
 // packets, and replaces only its own kind; a gateway's entry is never replaced.
-#include "net/priv.h"
+#include "net/priv6.h"
 
 static const struct mac_addr mac_zero, mac_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
@@ -332,6 +332,8 @@ bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
         tick_entry(net, now, &net->arp[net->tick_slot], tx);
         net->tick_slot = (net->tick_slot + 1) & (slots - 1);
     }
+    if (net->v6 != NULL)
+        nd_tick(net, now, tx);
     return true;
 }
 
@@ -342,6 +344,8 @@ void net_drain(struct net *net)
             pkt_free(net->arp[i].waiting);
         net->arp[i].waiting = NULL;
     }
+    if (net->v6 != NULL)
+        nd_drain(net->v6);
 }
 
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
@@ -352,4 +356,6 @@ void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
     for (uint32_t i = 0; i < net->n_routes; i++)
         if (net->routes[i].via_raw != 0)
             arp_ask(net, now, net->routes[i].via_raw, tx);
+    if (net->v6 != NULL)
+        nd_announce(net, now, tx);
 }

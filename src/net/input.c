@@ -1,15 +1,7 @@
-#include "net/priv.h"
+#include "net/priv6.h"
 
 // Packets ahead of the one in hand whose headers are fetched: about one miss to the last level.
 enum { AHEAD = 8 };
-
-static inline void prefetch_headers(const struct pkt *p)
-{
-    const uint8_t *d = pkt_data(p);
-    prefetch0(d);
-    if (pkt_len(p) > CACHE_LINE)
-        prefetch0(d + CACHE_LINE);
-}
 
 // source_ok: may a packet have this source address? Not ours, not a broadcast, not multicast.
 static inline bool source_ok(const struct net *net, uint32_t src_raw)
@@ -56,12 +48,6 @@ static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p,
     seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
     return true;
 }
-
-// What became of one packet of the slow path.
-struct outcome {
-    enum drop_reason reason;
-    bool replied;  // the packet itself is in tx
-};
 
 static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const struct wire_ip4 *ip,
                                   uint32_t ix, uint32_t pkt_ix, struct net_rx *rx)
@@ -194,6 +180,10 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
         return input_arp(net, now, p, tx);
     case ETH_TYPE_IP4:
         return input_ip4(net, now, p, pkt_ix, rx, tx);
+    case ETH_TYPE_IP6:
+        if (net->v6 != NULL)
+            return input6_slow(net, now, p, pkt_ix, rx, tx);
+        return (struct outcome){DROP_eth_type_unknown, false};
     default:
         return (struct outcome){DROP_eth_type_unknown, false};
     }
@@ -203,7 +193,8 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
 static void drop_count(struct net *net, const struct pkt *p, enum drop_reason reason)
 {
     bool of_length = reason == DROP_eth_short || reason == DROP_ip_short ||
-                     reason == DROP_ip_header_length || reason == DROP_ip_total_length;
+                     reason == DROP_ip_header_length || reason == DROP_ip_total_length ||
+                     reason == DROP_ip6_short || reason == DROP_ip6_payload_length;
     net->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
 }
 
@@ -225,11 +216,26 @@ static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uin
 {
     for (; i < n; i++, seg++) {
         if (i + AHEAD < n)
-            prefetch_headers(pkts[i + AHEAD]);
+            net_prefetch_headers(pkts[i + AHEAD]);
         if (unlikely(!input_fast(net, pkts[i], seg)))
             break;
         seg->pkt_ix = (uint16_t)i;
     }
+    return i;
+}
+
+// take_others: the packets from pkts[i] on that are not the common ones of IPv4: as many as are the
+// common ones of IPv6, else one. Returns the index of the last.
+static NOINLINE uint32_t take_others(struct net *net, struct clock_now now, struct pkt **pkts,
+                                     uint32_t i, uint32_t n, struct net_rx *rx, struct net_tx *tx)
+{
+    if (net->v6 != NULL) {
+        const uint32_t end = input6_run(net, pkts, i, n, &rx->segs[rx->n_segs]);
+        rx->n_segs += end - i;
+        if (end != i)
+            return end - 1;
+    }
+    take_slow(net, now, pkts, i, rx, tx);
     return i;
 }
 
@@ -240,7 +246,7 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
     DCHECK(n <= BURST_MAX);
     rx->n_segs = rx->n_icmp = rx->n_udp = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
-        prefetch_headers(pkts[i]);
+        net_prefetch_headers(pkts[i]);
     for (uint32_t i = 0; i < n; i++)
         bytes += pkt_total_len(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {
@@ -248,7 +254,7 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
         i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs]);
         rx->n_segs += i - from;
         if (unlikely(i < n))
-            take_slow(net, now, pkts, i, rx, tx);
+            i = take_others(net, now, pkts, i, n, rx, tx);
     }
     net->counters.segs_in += rx->n_segs;
     net->counters.in_bytes += bytes;

@@ -1,6 +1,6 @@
 // Large segments: several full ones that were put together, each with the same headers but for what
 // counts on. A port with PORT_TSO gets them whole, as a chain.
-#include "net/priv.h"
+#include "net/priv6.h"
 
 // Smaller parts than this are cut here: the peer chooses them, and Intel's i40e and iavf take them
 // for an attack and stop the queue.
@@ -8,7 +8,7 @@ enum { TSO_MSS_MIN = 256 };
 
 static_assert((int)SEG_WHOLE_MAX >= (int)PORT_MTU_MAX,
               "what is not large is one packet or refused");
-static_assert(PKT_CHAIN_MAX * PKT_ROOM >= 65535 + ETH_BYTES, "a chain holds any IP packet");
+static_assert(PKT_CHAIN_MAX * PKT_ROOM >= 65535 + TCP6_OFF, "a chain holds any IP packet");
 
 static uint32_t data_bytes(const struct seg_out *s)
 {
@@ -34,11 +34,42 @@ static void part(const struct seg_out *s, uint32_t at, uint32_t n, struct seg_ou
         out->flags &= (uint8_t) ~(SEG_PSH | SEG_FIN);
 }
 
+// build: the packet of one part; its bytes.
+static uint32_t build(const struct net *net, const struct large_way *way, struct pkt *p,
+                      const struct seg_out *s, uint32_t head)
+{
+    const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
+    uint32_t len;
+    if (way->hop6 != NULL)
+        len = wire_build_tcp6(pkt_data(p), &net->v6->from[ix - net->n_locals], way->word, s, head,
+                              wire_options_of(s), net->tx_l4);
+    else
+        len = wire_build_tcp4(pkt_data(p), &net->from[ix], way->word, s, head, wire_options_of(s),
+                              net->tx_l4);
+    pkt_set_len(p, len);
+    if (net->tx_l4 && way->hop6 != NULL)
+        pkt_tx_offload6(p, ETH_BYTES, IP6_BYTES, head);
+    else if (net->tx_l4)
+        pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
+    return len;
+}
+
+static void wait_for(struct net *net, struct clock_now now, const struct large_way *way,
+                     struct pkt *p, struct net_tx *tx)
+{
+    if (way->hop6 != NULL) {
+        net->counters.nd_waited++;
+        nd_wait(net, now, way->hop6, p, tx);
+    } else {
+        net->counters.arp_waited++;
+        arp_wait(net, now, way->hop_raw, p, tx);
+    }
+}
+
 // cut: the first n segments of s, of mss bytes each, as packets.
 static void cut(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t n,
-                uint32_t hop_raw, struct arp_entry *e, struct net_tx *tx)
+                const struct large_way *way, struct net_tx *tx)
 {
-    const struct wire_from *from = &net->from[s->key.local_ix - net->local_ix_first];
     const uint32_t head = wire_tcp_head_bytes(s), all = data_bytes(s);
     struct pkt *pkts[BURST_MAX];
     for (uint32_t at = 0, got; n != 0; n -= got) {
@@ -50,19 +81,12 @@ static void cut(struct net *net, struct clock_now now, const struct seg_out *s, 
         for (uint32_t i = 0; i < got; i++, at += s->mss) {
             struct seg_out one;
             part(s, at, MIN((uint32_t)s->mss, all - at), &one);
-            const uint32_t len = wire_build_tcp4(pkt_data(pkts[i]), from, e != NULL ? e->word : 0,
-                                                 &one, head, wire_options_of(&one), net->tx_l4);
-            pkt_set_len(pkts[i], len);
-            if (net->tx_l4)
-                pkt_tx_offload(pkts[i], ETH_BYTES, IP4_BYTES, head);
-            net->counters.out_bytes += len;
+            net->counters.out_bytes += build(net, way, pkts[i], &one, head);
             net->counters.segs_out++;
-            if (e != NULL) {
+            if (way->known)
                 tx->pkts[tx->n++] = pkts[i];
-                continue;
-            }
-            net->counters.arp_waited++;
-            arp_wait(net, now, hop_raw, pkts[i], tx);
+            else
+                wait_for(net, now, way, pkts[i], tx);
         }
     }
 }
@@ -86,35 +110,43 @@ static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t h
 }
 
 // whole: s as one chain that the port cuts. False: not enough packets, nothing was done.
-static bool whole(struct net *net, const struct seg_out *s, uint64_t dst_word, struct net_tx *tx)
+static bool whole(struct net *net, const struct seg_out *s, const struct large_way *way,
+                  struct net_tx *tx)
 {
-    const struct wire_from *from = &net->from[s->key.local_ix - net->local_ix_first];
-    const uint32_t tcp_head = wire_tcp_head_bytes(s), head = TCP4_OFF + tcp_head;
+    const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
+    const uint32_t tcp_head = wire_tcp_head_bytes(s),
+                   head = (way->hop6 != NULL ? TCP6_OFF : TCP4_OFF) + tcp_head;
     const uint32_t k = (head + data_bytes(s) + PKT_ROOM - 1) / PKT_ROOM;
     struct pkt *pkts[PKT_CHAIN_MAX];
     if (k > PKT_CHAIN_MAX || !pkt_alloc_bulk(net->pool, pkts, k))
         return false;
-    wire_build_tso4(pkt_data(pkts[0]), from, dst_word, s, tcp_head);
+    if (way->hop6 != NULL)
+        wire_build_tso6(pkt_data(pkts[0]), &net->v6->from[ix - net->n_locals], way->word, s,
+                        tcp_head);
+    else
+        wire_build_tso4(pkt_data(pkts[0]), &net->from[ix], way->word, s, tcp_head);
     CHECK(copy_data(s, pkts, head) == k);
     pkt_chain(pkts, k);
-    pkt_tx_tso(pkts[0], ETH_BYTES, IP4_BYTES, tcp_head, s->mss);
+    if (way->hop6 != NULL)
+        pkt_tx_tso6(pkts[0], ETH_BYTES, IP6_BYTES, tcp_head, s->mss);
+    else
+        pkt_tx_tso(pkts[0], ETH_BYTES, IP4_BYTES, tcp_head, s->mss);
     tx->pkts[tx->n++] = pkts[0];
     return true;
 }
 
-void output_large(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t hop_raw,
-                  struct arp_entry *e, struct net_tx *tx, uint32_t left)
+void output_large(struct net *net, struct clock_now now, const struct seg_out *s,
+                  const struct large_way *way, struct net_tx *tx, uint32_t left)
 {
     const uint32_t n = (data_bytes(s) + s->mss - 1) / s->mss;
-    if (e != NULL)
-        e->used_ms = now.ms;
-    const bool by_port = net->tso && s->mss >= TSO_MSS_MIN && e != NULL;
-    if (by_port && tx->n + left < tx->room && whole(net, s, e->word, tx)) {
+    const bool by_port = net->tso && s->mss >= TSO_MSS_MIN && way->known;
+    if (by_port && tx->n + left < tx->room && whole(net, s, way, tx)) {
+        const uint32_t head = way->hop6 != NULL ? TCP6_OFF : TCP4_OFF;
         net->counters.segs_out += n;
-        net->counters.out_bytes += data_bytes(s) + n * (TCP4_OFF + wire_tcp_head_bytes(s));
+        net->counters.out_bytes += data_bytes(s) + n * (head + wire_tcp_head_bytes(s));
         return;
     }
     const uint32_t fit = MIN(n, tx->room - tx->n - MIN(left, tx->room - tx->n));
     net->drops[DROP_reply_room] += n - fit;
-    cut(net, now, s, fit, hop_raw, e, tx);
+    cut(net, now, s, fit, way, tx);
 }

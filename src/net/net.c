@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "net/priv.h"
+#include "net/priv6.h"
 
 void net_config_default(struct net_config *c)
 {
@@ -21,7 +21,8 @@ size_t net_footprint(const struct net_config *c)
     if (!arp_entries_ok(c->arp_entries))
         return 0;
     size_t slots = (size_t)c->arp_entries + NET_STATICS_MAX;
-    return ALIGN_UP(sizeof(struct net) + slots * sizeof(struct arp_entry), CACHE_LINE);
+    return ALIGN_UP(sizeof(struct net) + slots * sizeof(struct arp_entry), CACHE_LINE) +
+           ALIGN_UP(net6_footprint(c), CACHE_LINE);
 }
 
 // rate_init: per_s a second, a burst of a tenth of a second's; 0: nothing.
@@ -35,7 +36,7 @@ static struct rate rate_init(uint32_t per_s)
 
 static bool unicast(const struct ip_addr *a)
 {
-    return ip_is_v4(a) && net_source_top_ok(raw32(ip_to_v4(a)));
+    return ip_is_v4(a) ? net_source_top_ok(raw32(ip_to_v4(a))) : ip6_is_global_form(a);
 }
 
 static bool unicast_mac(const struct mac_addr *mac)
@@ -89,7 +90,7 @@ static int check_config(const struct net_config *c, struct err *e)
     for (uint32_t k = 0; k < c->n_statics; k++)
         if (check_static(c, k, e) != 0)
             return -1;
-    return routes_check(c, e);
+    return net6_check(c, e) != 0 ? -1 : routes_check(c, e);
 }
 
 static void init_local(struct net *net, const struct net_config *c, uint32_t k)
@@ -106,6 +107,8 @@ static void init_local(struct net *net, const struct net_config *c, uint32_t k)
 
 static void init_static(struct net *net, const struct net_config *c, uint32_t k)
 {
+    if (!ip_is_v4(&c->statics[k].addr))
+        return;
     struct arp_entry *e = &net->arp[net->arp_slots++];
     e->v4_raw = raw32(ip_to_v4(&c->statics[k].addr));
     e->word = wire_mac_word(&c->statics[k].mac) | (uint64_t)NET_ARP_STATIC << 48;
@@ -119,10 +122,13 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     struct net *net = mem;
     CHECK((uintptr_t)mem % CACHE_LINE == 0);
     memset(net, 0, net_footprint(c));
+    net->near_subnet[0] = 1;  // without an address: of no destination, and of no source
+    wire_common_init(&net->common[0], &c->mac, NULL);
     net->mac_word_shl16 = wire_mac_word(&c->mac) << 16;
-    for (uint32_t top = 0; top < 256; top++)
+    while (net->n_locals < c->n_locals && ip_is_v4(&c->locals[net->n_locals].addr))
+        net->n_locals++;
+    for (uint32_t top = 0; top < 256 && net->n_locals != 0; top++)
         net->source_top[top] = net_source_top_ok(top);
-    net->n_locals = c->n_locals;
     net->local_ix_first = c->local_ix_first;
     net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
     net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;
@@ -140,11 +146,14 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->n_udp = c->n_udp;
     memcpy(net->udp, c->udp, sizeof(net->udp));
     net->tick_ms = UINT32_MAX;
-    for (uint32_t k = 0; k < c->n_locals; k++)
+    for (uint32_t k = 0; k < net->n_locals; k++)
         init_local(net, c, k);
     routes_init(net, c);
     for (uint32_t k = 0; k < c->n_statics; k++)
         init_static(net, c, k);
+    const size_t v6_bytes = ALIGN_UP(net6_footprint(c), CACHE_LINE);
+    if (v6_bytes != 0)
+        net6_init(net, (uint8_t *)mem + net_footprint(c) - v6_bytes, c);
     return net;
 }
 

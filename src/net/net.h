@@ -1,12 +1,14 @@
-// net.h: the border between packets and TCP for one port queue: Ethernet, ARP, IPv4, ICMP, routes.
+// net.h: the border between packets and TCP for one port queue: Ethernet; ARP, IPv4 and ICMP;
+// neighbour discovery, IPv6 and ICMPv6; routes.
 //
 //   pkts -> net_input  -> segs (to the flow table), icmp events (to TCP), replies (to the port)
-//   segs -> net_output -> packets (to the port), or one packet waiting for ARP per neighbour
-//           net_tick   -> ARP requests that are due, waiting packets that have waited too long
+//   segs -> net_output -> packets (to the port), or one packet waiting per neighbour
+//           net_tick   -> requests to neighbours that are due, waiting packets that have waited too
+//           long
 //
 // One struct net belongs to one worker and one port queue; no function locks, logs, allocates
-// memory or makes a system call after net_init(). Only net_arp_read() and net_arp_render() may be
-// called from another thread, and counters and drops be read there.
+// memory or makes a system call after net_init(). Only net_arp_read(), net_nd_read() and what
+// renders them may be called from another thread, and counters and drops be read there.
 #pragma once
 #include "base/addr.h"
 #include "base/clock.h"
@@ -31,7 +33,7 @@ enum {
     NET_ARP_TRIES = 3,
     NET_ARP_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
-    NET_TICK_SLOTS = 64,  // ARP entries that one net_tick() looks at, once a millisecond
+    NET_TICK_SLOTS = 64,  // entries of each family that one net_tick() looks at, once a millisecond
 };
 
 struct net_local {
@@ -65,15 +67,15 @@ struct net_config {
     uint16_t local_ix_first;  // flow_key.local_ix of locals[0]; the others follow
     uint8_t n_locals;         // 1..NET_LOCALS_MAX
     uint8_t n_statics;
-    struct net_local locals[NET_LOCALS_MAX];
+    struct net_local locals[NET_LOCALS_MAX];     // those of IPv4 before those of IPv6
     struct net_static statics[NET_STATICS_MAX];  // neighbours that are never asked, never age
     uint32_t gateway;         // of IPv4, host order; 0: none; on-link or one of statics
     struct ip_addr gateway6;  // of IPv6; all zero: none
     uint8_t n_routes;
     struct net_route routes[NET_ROUTES_MAX];  // the longest prefix counts, those of locals included
     uint32_t caps;                            // enum port_cap of the port
-    uint32_t arp_entries;                     // a power of two; default 1024
-    uint32_t arp_rate_per_s;                  // ARP requests sent at most; default 1000
+    uint32_t arp_entries;        // of each family's neighbours; a power of two; default 1024
+    uint32_t arp_rate_per_s;     // requests sent at most, of each family; default 1000
     uint32_t icmp_rate_per_s;    // echo requests answered at most; default 10000; 0: none
     uint32_t icmp_errors_per_s;  // ICMP errors sent at most; default 1000 (Linux's); 0: none
     uint32_t n_udp;
@@ -89,7 +91,7 @@ void net_config_default(struct net_config *c);
 // net_counters: what went well; the ways to end otherwise are in drops. The worker writes, anyone
 // reads. For received packets, with n the sum of all net_input() calls' n:
 //   n == segs_in + icmp_events + datagrams_in + arp_replies_out + echo_replies + arp_taken
-//        + (their) drops.
+//        + echo6_replies + nd_answers_out + nd_taken + (their) drops.
 // A packet that an ICMP error answers is a drop with its reason; the error is one more packet.
 struct net_counters {
     uint64_t segs_in;          // segments handed up
@@ -111,11 +113,29 @@ struct net_counters {
     uint64_t arp_expired;       // entries that went unused or unanswered
     uint64_t echo_replies;
     uint64_t unreachables_out;  // ICMP protocol or port unreachable
-    uint64_t errors_limited;    // the same not sent: rate, room, or no packet
-    uint64_t segs_out;          // segments that became packets; those that wait for ARP included
-    uint64_t arp_waited;        // of them, packets that waited
-    uint64_t in_bytes;          // of all frames given to net_input()
-    uint64_t out_bytes;         // of the frames of segs_out
+    uint64_t errors_limited;    // errors of both families not sent: rate, room, or no packet
+    uint64_t segs_out;    // segments that became packets; those that wait for a neighbour included
+    uint64_t arp_waited;  // of them, packets that waited
+    uint64_t in_bytes;    // of all frames given to net_input()
+    uint64_t out_bytes;   // of the frames of segs_out
+    // IPv6. Of the totals above, its part:
+    uint64_t segs6_in, segs6_out, datagrams6_in;
+    uint64_t ip6_in;  // packets of type IPv6, bad ones included
+    uint64_t
+        ip6_out;  // packets made here, those that wait for a neighbour and turned round included
+    uint64_t icmp6_in;  // ICMPv6 messages to us or our groups, bad ones included
+    uint64_t icmp6_echo_in, icmp6_unreachable_in, icmp6_too_big_in;  // of them, well-formed ones
+    uint64_t icmp6_time_exceeded_in, icmp6_parameter_in;
+    uint64_t nd_solicits_in, nd_adverts_in, mld_queries_in;
+    uint64_t echo6_replies;
+    uint64_t unreachables6_out;  // port unreachable
+    uint64_t problems6_out;      // parameter problem
+    uint64_t nd_solicits_out, nd_adverts_out, mld_reports_out;
+    uint64_t nd_answers_out;  // of nd_adverts_out, solicitations turned into the answer
+    uint64_t nd_taken;  // advertisements of neighbours that were known, MLD queries; with quiet
+                        // also solicitations
+    uint64_t nd_rate_limited, nd_conflicts, nd_learned, nd_evicted, nd_expired;  // as those of ARP
+    uint64_t nd_waited;  // of segs6_out, packets that waited
 };
 
 struct net;
@@ -164,39 +184,44 @@ struct net_rx {
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx);
 
-// net_udp_begin: a packet for the answer to a datagram: *room bytes for its payload lie at
+// net_udp_begin: a packet for the answer to datagram u: *room bytes for its payload lie at
 // net_udp_payload(). NULL: tx is full or the pool empty. net_udp_send: sends p with n of them
 // (n <= *room) to the MAC, address and port that u, in packet `asked`, came from, out of the
 // address and port that it asked. A packet that is not wanted after all is freed by the caller.
-struct pkt *net_udp_begin(struct net *net, const struct net_tx *tx, uint32_t *room);
-uint8_t *net_udp_payload(struct pkt *p);
+struct pkt *net_udp_begin(struct net *net, const struct udp_in *u, const struct net_tx *tx,
+                          uint32_t *room);
+uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p);
 void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
                   uint32_t n, struct net_tx *tx);
 
 // net_output: builds one packet for each of n segments and appends it to tx. tx has room for n
 // more; what finds none, no route, no buffer or no place to wait is dropped and counted. A segment
-// whose neighbour is not known yet waits here, one per neighbour, and an ARP request goes out.
+// whose neighbour is not known yet waits here, one per neighbour, which is asked for.
 // A large segment (SEG_WHOLE_MAX) counts for n as many as it is cut into, unless the port cuts it.
 // Returns how many packets were appended. The segments' data is not needed after the return.
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx);
 
 // net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and asks
-// for the gateway and those of the routes. Needs room for n_locals + n_routes + 1.
+// for the gateways and those of the routes. For IPv6 addresses: probes (RFC 4862 5.4) and unasked
+// advertisements (RFC 4861 7.2.6), and a report of the groups (RFC 3810). Needs room for
+// 2 * n_locals + n_routes + 5.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_tick: ages NET_TICK_SLOTS ARP entries; does nothing twice in one millisecond, and returns
-// whether it did. Requests go to tx as far as there is room. Called at least every 10 ms (1024
-// entries then take 160 ms).
+// net_tick: ages NET_TICK_SLOTS entries of each family; does nothing twice in one millisecond, and
+// returns whether it did. Requests go to tx as far as there is room. Called at least every 10 ms
+// (1024 entries then take 160 ms).
 bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // net_drain: frees the packets that wait for a neighbour, uncounted. Before the pool goes.
 void net_drain(struct net *net);
 
 // net_mss: the largest TCP payload plus options of one packet (RFC 9293 3.7.1): MTU less 40.
+// net_mss6: the same over IPv6: MTU less 60.
 uint16_t net_mss(const struct net *net);
+uint16_t net_mss6(const struct net *net);
 
-enum net_arp_state {
+enum net_arp_state {  // of the neighbours of both families
     NET_ARP_FREE,
     NET_ARP_PENDING,  // asked for; mac is zero
     NET_ARP_REACHABLE,
@@ -224,3 +249,18 @@ bool net_arp_read(const struct net *net, uint32_t slot, struct net_neighbor *out
     "IP address       HW type     Flags       HW address            Mask     Device\n"
 size_t net_arp_render(const struct net *net, const char *device, uint32_t *slot, char *buf,
                       size_t size);
+
+struct net_neighbor6 {
+    struct ip_addr addr;
+    struct mac_addr mac;
+    uint8_t state;  // enum net_arp_state
+};
+
+// net_nd_slots, net_nd_read: as net_arp_slots() and net_arp_read(), for the neighbours of IPv6; no
+// slots without an IPv6 address.
+uint32_t net_nd_slots(const struct net *net);
+bool net_nd_read(const struct net *net, uint32_t slot, struct net_neighbor6 *out);
+
+// net_nd_render: them as `ip -6 neigh` prints neighbours, otherwise as net_arp_render().
+size_t net_nd_render(const struct net *net, const char *device, uint32_t *slot, char *buf,
+                     size_t size);

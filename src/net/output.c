@@ -1,4 +1,4 @@
-#include "net/priv.h"
+#include "net/priv6.h"
 
 // next_hop: where a packet to dst_raw goes first: itself when near, on a local prefix, else the
 // gateway. 0: no route. NET_ROUTED: route_find() knows.
@@ -30,48 +30,37 @@ static inline void finish(struct pkt *p, uint32_t len, uint32_t head, bool l4_of
         pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
 }
 
-// can_be_cut: is segment s a large one, a single IP packet, of parts that fit?
-static bool can_be_cut(const struct net *net, const struct seg_out *s, uint32_t head)
-{
-    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
-    return data > SEG_WHOLE_MAX && IP4_BYTES + head + data <= UINT16_MAX && s->mss != 0 &&
-           IP4_BYTES + head + s->mss <= net->ip_bytes_max;
-}
-
-// parts_of: segments that s is or is cut into.
-static uint32_t parts_of(const struct seg_out *s)
-{
-    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
-    return data > SEG_WHOLE_MAX && s->mss != 0 ? (data + s->mss - 1) / s->mss : 1;
-}
-
 static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struct seg_out *segs,
                               uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        net->drops[why] += parts_of(&segs[i]);
+        net->drops[why] += net_parts_of(&segs[i]);
 }
 
 // output_slow: SYNs, large segments, those that are refused, and those whose next hop the hint does
 // not know. left: segments that follow, each with its place in tx. True: p was used.
-static NOINLINE bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
-                                 struct pkt *p, struct net_tx *tx, uint32_t left)
+static bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
+                        struct pkt *p, struct net_tx *tx, uint32_t left)
 {
     uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first, head = wire_tcp_head_bytes(s);
     enum drop_reason refused = output_refused(net, s, ix, head);
     uint32_t hop_raw = route_find(net, load_raw32(s->key.remote.b + 12));
-    const bool large = refused == DROP_ip_mtu && can_be_cut(net, s, head);
+    const bool large =
+        refused == DROP_ip_mtu && net_can_be_cut(net, s, IP4_BYTES + head, IP4_BYTES + head);
     if (large)
         refused = DROP_NONE;
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
     if (refused != DROP_NONE) {
-        net->drops[refused] += large ? parts_of(s) : 1;
+        net->drops[refused] += large ? net_parts_of(s) : 1;
         return false;
     }
     struct arp_entry *e = arp_usable(net, hop_raw);
     if (large) {
-        output_large(net, now, s, hop_raw, e, tx, left);
+        const struct large_way way = {e != NULL ? e->word : 0, e != NULL, hop_raw, NULL};
+        if (e != NULL)
+            e->used_ms = now.ms;
+        output_large(net, now, s, &way, tx, left);
         return false;
     }
     uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
@@ -168,6 +157,19 @@ static bool way_find(struct net *net, struct clock_now now, const struct seg_out
     return true;
 }
 
+// output_others: the segments from segs[0] on that do not go the common way of IPv4: as many as go
+// one of IPv6, else one; one packet of pkts for each, as far as they are used: *used of them.
+// Returns how many are done with.
+static NOINLINE uint32_t output_others(struct net *net, struct clock_now now,
+                                       const struct seg_out *segs, uint32_t n, struct pkt **pkts,
+                                       struct net_tx *tx, uint32_t *used)
+{
+    if (net->v6 != NULL && !ip_is_v4(&segs[0].key.remote))
+        return output6(net, now, segs, n, pkts, tx, used);
+    *used = output_slow(net, now, &segs[0], pkts[0], tx, n - 1);
+    return 1;
+}
+
 // output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
 // many were used.
 static uint32_t output_each(struct net *net, struct clock_now now, const struct seg_out *segs,
@@ -186,8 +188,9 @@ static uint32_t output_each(struct net *net, struct clock_now now, const struct 
         next += ran;
         i += ran;
         if (unlikely(ran == 0)) {
-            next += output_slow(net, now, &segs[i], *next, tx, n - i - 1);
-            i++;
+            uint32_t used;
+            i += output_others(net, now, &segs[i], n - i, next, tx, &used);
+            next += used;
         }
     }
     net->counters.out_bytes += bytes;

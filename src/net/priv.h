@@ -35,6 +35,8 @@ struct route {
     uint32_t via_raw;       // 0: the destination itself, which is on the link
 };
 
+struct net6;
+
 struct net {
     // Read for every packet, written by net_init() alone.
     uint64_t mac_word_shl16;  // own MAC in the upper 48 bits
@@ -64,6 +66,7 @@ struct net {
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
     uint32_t arp_sets;   // a power of two
     uint32_t arp_slots;  // sets times ways, plus statics at the end
+    struct net6 *v6;     // NULL: no IPv6 address
     // Written by the worker.
     uint16_t
         hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
@@ -113,11 +116,58 @@ static inline uint32_t net_alloc_some(struct net *net, struct pkt **pkts, uint32
     return n;
 }
 
-// output_large: the large segment s to next hop hop_raw, whose entry is e (NULL: not known yet), as
-// one packet that the port cuts, or in as many as it needs; the last `left` places of tx are not
-// its own. What finds no place or no packet is dropped and counted.
-void output_large(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t hop_raw,
-                  struct arp_entry *e, struct net_tx *tx, uint32_t left);
+// large_way: where a large segment goes.
+struct large_way {
+    uint64_t word;  // of the next hop's entry
+    bool known;     // there is one, with a MAC
+    uint32_t hop_raw;
+    const struct ip_addr *hop6;  // instead of it, over IPv6; else NULL
+};
+
+// output_large: the large segment s, as one packet that the port cuts, or in as many as it needs;
+// the last `left` places of tx are not its own. What finds no place or no packet is dropped and
+// counted.
+void output_large(struct net *net, struct clock_now now, const struct seg_out *s,
+                  const struct large_way *way, struct net_tx *tx, uint32_t left);
+
+// net_can_be_cut: is segment s, with ip_head bytes of headers from the IP header on, a large one, a
+// single IP packet of payload_head bytes and its data, of parts that fit?
+static inline bool net_can_be_cut(const struct net *net, const struct seg_out *s, uint32_t ip_head,
+                                  uint32_t payload_head)
+{
+    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
+    return data > SEG_WHOLE_MAX && payload_head + data <= UINT16_MAX && s->mss != 0 &&
+           ip_head + s->mss <= net->ip_bytes_max;
+}
+
+// net_parts_of: segments that s is or is cut into.
+static inline uint32_t net_parts_of(const struct seg_out *s)
+{
+    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
+    return data > SEG_WHOLE_MAX && s->mss != 0 ? (data + s->mss - 1) / s->mss : 1;
+}
+
+static inline void net_prefetch_headers(const struct pkt *p)
+{
+    const uint8_t *d = pkt_data(p);
+    prefetch0(d);
+    if (pkt_len(p) > CACHE_LINE)
+        prefetch0(d + CACHE_LINE);
+}
+
+// net_sender_mac: of a received frame, as a word.
+static inline uint64_t net_sender_mac(const struct pkt *p)
+{
+    struct mac_addr mac;
+    memcpy(mac.b, pkt_data(p) + 6, 6);
+    return wire_mac_word(&mac);
+}
+
+// outcome: what became of one packet of the slow path.
+struct outcome {
+    enum drop_reason reason;
+    bool replied;  // the packet itself is in tx
+};
 
 // arp_ask: makes a pending entry for hop_raw without a packet and asks.
 void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);
@@ -131,6 +181,10 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
 enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
                            const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
                            struct net_rx *rx, struct net_tx *tx);
+
+// udp_deliver: datagram m from src to address `local` of c's locals, into rx. Else why not.
+enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const struct ip_addr *src,
+                             uint32_t local, uint32_t pkt_ix, struct net_rx *rx);
 
 // unreachable_send: ICMP destination unreachable of `code` about p's packet, which was sent to
 // local address ix and to our MAC, is whole and no ICMP (RFC 1122 3.2.2), within the rate.

@@ -1,6 +1,6 @@
 // Routes: a few prefixes, looked at one by one, the longest first. Without any the worker's way to
 // the next hop is what it was: the local prefixes, else the gateway.
-#include "net/priv.h"
+#include "net/priv6.h"
 
 uint32_t route_find(const struct net *net, uint32_t dst_raw)
 {
@@ -44,15 +44,20 @@ static bool has_route_inside(const struct net_config *c, const struct net_local 
 
 void routes_init(struct net *net, const struct net_config *c)
 {
-    for (uint32_t k = 0; k < c->n_locals; k++)
+    bool routed = false;
+    for (uint32_t k = 0; k < net->n_locals; k++)
         insert(net, ip_to_v4(&c->locals[k].addr), c->locals[k].prefix_bits, 0);
-    for (uint32_t i = 0; i < c->n_routes; i++)
-        insert(net, ip_to_v4(&c->routes[i].prefix), c->routes[i].prefix_bits,
-               ip_to_v4(&c->routes[i].via));
+    for (uint32_t i = 0; i < c->n_routes; i++) {
+        const struct net_route *r = &c->routes[i];
+        if (!ip_is_v4(&r->prefix))
+            continue;
+        insert(net, ip_to_v4(&r->prefix), r->prefix_bits, ip_to_v4(&r->via));
+        routed = true;
+    }
     if (c->gateway != 0)
         insert(net, 0, 0, c->gateway);
-    net->far_hop_raw = c->n_routes == 0 ? raw32(c->gateway) : NET_ROUTED;
-    for (uint32_t k = 0; k < c->n_locals; k++) {
+    net->far_hop_raw = routed ? NET_ROUTED : raw32(c->gateway);
+    for (uint32_t k = 0; k < net->n_locals; k++) {
         const bool near = !has_route_inside(c, &c->locals[k]);
         net->near_mask[k] = near ? net->mask[k] : 0;
         net->near_subnet[k] = near ? net->subnet[k] : 1;  // of no address
@@ -68,6 +73,8 @@ static int check_hop(const struct net_config *c, const struct ip_addr *via, stru
     for (uint32_t k = 0; k < c->n_statics; k++)
         if (ip_equal(&c->statics[k].addr, via))
             return 0;
+    if (ip6_is_link_local(via))  // what every link has
+        return 0;
     return err_set(e, "gateway %s: on no local prefix and no static neighbour", ip_text(via, text));
 }
 
@@ -78,7 +85,7 @@ static int check_route(const struct net_config *c, uint32_t at, struct err *e)
     const struct ip_addr first = ip_first(&r->prefix, MIN(r->prefix_bits, most));
     char text[IP_TEXT_BYTES];
     ip_text(&r->prefix, text);
-    if (!ip_is_v4(&r->prefix) || ip_is_v4(&r->via) != ip_is_v4(&r->prefix))
+    if (ip_is_v4(&r->via) != ip_is_v4(&r->prefix))
         return err_set(e, "route %s/%u: not of one family with its gateway", text, r->prefix_bits);
     if (r->prefix_bits < 1 || r->prefix_bits > most || !ip_equal(&first, &r->prefix))
         return err_set(e, "route %s/%u: not a prefix of 1 to %u bits", text, r->prefix_bits, most);
@@ -97,5 +104,7 @@ int routes_check(const struct net_config *c, struct err *e)
         if (check_route(c, i, e) != 0)
             return -1;
     const struct ip_addr gateway = ip_from_v4(c->gateway);
-    return c->gateway == 0 ? 0 : check_hop(c, &gateway, e);
+    if (c->gateway != 0 && check_hop(c, &gateway, e) != 0)
+        return -1;
+    return ip_is_zero(&c->gateway6) ? 0 : check_hop(c, &c->gateway6, e);
 }

@@ -1,6 +1,6 @@
 // UDP (RFC 768) and the ICMP errors that we send: for a port without a service and for a protocol
 // that nobody here speaks.
-#include "net/priv.h"
+#include "net/priv6.h"
 
 // udp_find: the served port that a datagram to `port` of local_ix is for, or NULL.
 static const struct net_udp_port *udp_find(const struct net *net, uint16_t port, uint16_t local_ix)
@@ -13,6 +13,27 @@ static const struct net_udp_port *udp_find(const struct net *net, uint16_t port,
     return NULL;
 }
 
+enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const struct ip_addr *src,
+                             uint32_t local, uint32_t pkt_ix, struct net_rx *rx)
+{
+    const uint16_t local_ix = (uint16_t)(net->local_ix_first + local);
+    const struct net_udp_port *u = udp_find(net, m->dst_port, local_ix);
+    if (u == NULL)
+        return DROP_udp_no_port;
+    if (udp_find(net, m->src_port, local_ix) != NULL)
+        return DROP_udp_loop;
+    rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
+                                           .src_port = m->src_port,
+                                           .dst_port = m->dst_port,
+                                           .pkt_ix = (uint16_t)pkt_ix,
+                                           .data_off = m->data_off,
+                                           .data_len = m->data_len,
+                                           .local = (uint8_t)local,
+                                           .service = u->service};
+    net->counters.datagrams_in++;
+    return DROP_NONE;
+}
+
 enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
                            const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
                            struct net_rx *rx, struct net_tx *tx)
@@ -23,32 +44,11 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
     const enum drop_reason reason = wire_parse_udp(pkt_data(p), ip, verify, &m);
     if (reason != DROP_NONE)
         return reason;
-    const uint16_t local_ix = (uint16_t)(net->local_ix_first + ix);
-    const struct net_udp_port *u = udp_find(net, m.dst_port, local_ix);
-    if (u == NULL) {
+    const struct ip_addr src = ip_from_v4(raw32(ip->src_raw));
+    const enum drop_reason ended = udp_deliver(net, &m, &src, ix, pkt_ix, rx);
+    if (ended == DROP_udp_no_port)
         unreachable_send(net, now, p, ip, ix, ICMP_CODE_PORT, tx);
-        return DROP_udp_no_port;
-    }
-    if (udp_find(net, m.src_port, local_ix) != NULL)
-        return DROP_udp_loop;
-    rx->udp[rx->n_udp++] = (struct udp_in){.src = ip_from_v4(raw32(ip->src_raw)),
-                                           .src_port = m.src_port,
-                                           .dst_port = m.dst_port,
-                                           .pkt_ix = (uint16_t)pkt_ix,
-                                           .data_off = m.data_off,
-                                           .data_len = m.data_len,
-                                           .local = (uint8_t)ix,
-                                           .service = u->service};
-    net->counters.datagrams_in++;
-    return DROP_NONE;
-}
-
-// sender_mac: of a received frame, as a word.
-static uint64_t sender_mac(const struct pkt *p)
-{
-    struct mac_addr mac;
-    memcpy(mac.b, pkt_data(p) + 6, 6);
-    return wire_mac_word(&mac);
+    return ended;
 }
 
 void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
@@ -61,32 +61,40 @@ void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p
         return;
     }
     const uint32_t quote = MIN((uint32_t)ip->l4_off - ETH_BYTES + ip->l4_len, ICMP_QUOTE_MAX);
-    const uint32_t len = wire_build_unreachable(pkt_data(answer), &net->from[ix], sender_mac(p),
+    const uint32_t len = wire_build_unreachable(pkt_data(answer), &net->from[ix], net_sender_mac(p),
                                                 ip->src_raw, code, pkt_data(p) + ETH_BYTES, quote);
     pkt_set_len(answer, len);
     tx->pkts[tx->n++] = answer;
     net->counters.unreachables_out++;
 }
 
-struct pkt *net_udp_begin(struct net *net, const struct net_tx *tx, uint32_t *room)
+struct pkt *net_udp_begin(struct net *net, const struct udp_in *u, const struct net_tx *tx,
+                          uint32_t *room)
 {
     struct pkt *p;
     if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
         return NULL;
-    *room = (uint32_t)net->ip_bytes_max - IP4_BYTES - UDP_BYTES;
+    *room = (uint32_t)net->ip_bytes_max - (ip_is_v4(&u->src) ? IP4_BYTES : IP6_BYTES) - UDP_BYTES;
     return p;
 }
 
-uint8_t *net_udp_payload(struct pkt *p)
+uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p)
 {
-    return pkt_data(p) + UDP4_DATA_OFF;
+    return pkt_data(p) + (ip_is_v4(&u->src) ? UDP4_DATA_OFF : UDP6_DATA_OFF);
 }
 
 void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
                   uint32_t n, struct net_tx *tx)
 {
-    const uint32_t len = wire_build_udp4(pkt_data(p), &net->from[u->local], sender_mac(asked),
-                                         load_raw32(u->src.b + 12), u->dst_port, u->src_port, n);
+    uint32_t len;
+    if (ip_is_v4(&u->src)) {
+        len = wire_build_udp4(pkt_data(p), &net->from[u->local], net_sender_mac(asked),
+                              load_raw32(u->src.b + 12), u->dst_port, u->src_port, n);
+    } else {
+        len = wire_build_udp6(pkt_data(p), &net->v6->from[u->local - net->n_locals],
+                              net_sender_mac(asked), &u->src, u->dst_port, u->src_port, n);
+        net->counters.ip6_out++;
+    }
     DCHECK(tx->n < tx->room && len <= net->ip_bytes_max + ETH_BYTES);
     pkt_set_len(p, len);
     tx->pkts[tx->n++] = p;

@@ -41,6 +41,12 @@ static inline bool pkt_is_chain(const struct pkt *p)
     return p->m.nb_segs > 1;
 }
 
+// pkt_room: bytes that fit in p's first segment from its first byte on.
+static inline uint32_t pkt_room(const struct pkt *p)
+{
+    return (uint32_t)p->m.buf_len - p->m.data_off;
+}
+
 // pkt_set_len: makes p one segment of len bytes from its first byte on. len <= PKT_ROOM.
 static inline void pkt_set_len(struct pkt *p, uint32_t len)
 {
@@ -139,6 +145,14 @@ static inline void pkt_tx_offload(struct pkt *p, unsigned l2_bytes, unsigned l3_
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, 0, 0, 0, 0);
 }
 
+// pkt_tx_offload6: the same for an IPv6 packet.
+static inline void pkt_tx_offload6(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
+                                   unsigned l4_bytes)
+{
+    p->m.ol_flags = RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM;
+    p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, 0, 0, 0, 0);
+}
+
 // pkt_tx_tso: asks the port to cut an IPv4 packet, a chain, into TCP segments of mss bytes of data
 // and to fill in what differs. Its headers lie in the first segment as wire_build_tso4() makes
 // them. For ports with PORT_TSO.
@@ -147,6 +161,14 @@ static inline void pkt_tx_tso(struct pkt *p, unsigned l2_bytes, unsigned l3_byte
 {
     p->m.ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
                     RTE_MBUF_F_TX_TCP_SEG;
+    p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, mss, 0, 0, 0);
+}
+
+// pkt_tx_tso6: the same for an IPv6 packet, with headers of wire_build_tso6().
+static inline void pkt_tx_tso6(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
+                               unsigned l4_bytes, unsigned mss)
+{
+    p->m.ol_flags = RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, mss, 0, 0, 0);
 }
 

@@ -37,6 +37,32 @@
     X(tx_icmp_echo_reply, "ICMP echo replies sent")                                                \
     X(tx_icmp_unreachable, "ICMP protocol or port unreachable sent")                               \
     X(icmp_errors_limited, "ICMP errors not sent: over their rate, or without room or packet")     \
+    X(rx_ip6, "packets of type IPv6 received")                                                     \
+    X(tx_ip6, "IPv6 packets made")                                                                 \
+    X(rx_tcp6, "of rx_tcp, those over IPv6")                                                       \
+    X(tx_tcp6, "of tx_tcp, those over IPv6")                                                       \
+    X(rx_udp6, "of rx_udp, those over IPv6")                                                       \
+    X(rx_icmp6, "ICMPv6 messages received")                                                        \
+    X(rx_icmp6_echo, "ICMPv6 echo requests received")                                              \
+    X(rx_icmp6_unreachable, "ICMPv6 destination unreachable received")                             \
+    X(rx_icmp6_too_big, "ICMPv6 packet too big received")                                          \
+    X(rx_icmp6_time_exceeded, "ICMPv6 time exceeded received")                                     \
+    X(rx_icmp6_parameter, "ICMPv6 parameter problem received")                                     \
+    X(rx_nd_solicit, "neighbour solicitations received")                                           \
+    X(rx_nd_advert, "neighbour advertisements received")                                           \
+    X(rx_mld_query, "MLD general queries received")                                                \
+    X(tx_icmp6_echo_reply, "ICMPv6 echo replies sent")                                             \
+    X(tx_icmp6_unreachable, "ICMPv6 port unreachable sent")                                        \
+    X(tx_icmp6_parameter, "ICMPv6 parameter problem sent")                                         \
+    X(tx_nd_solicit, "neighbour solicitations sent")                                               \
+    X(tx_nd_advert, "neighbour advertisements sent")                                               \
+    X(tx_mld_report, "MLD reports sent")                                                           \
+    X(nd_learned, "IPv6 neighbours entered or changed by their own word")                          \
+    X(nd_evicted, "IPv6 neighbours that went from a full cache for another")                       \
+    X(nd_expired, "IPv6 neighbours that went unused or unanswered")                                \
+    X(nd_limited,                                                                                  \
+      "solicitations and the like not sent: over their rate, or without room or packet")           \
+    X(nd_conflicts, "messages in which somebody else claims an IPv6 address of ours")              \
     X(tx_udp, "UDP datagrams sent")                                                                \
     X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
     X(tx_large, "times that several of them were put together, for the port to cut or the border") \

@@ -43,8 +43,11 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 // True: the connection's segments became smaller.
 static bool lower_mss(struct tcp *t, struct block *b, uint32_t ix, uint16_t mtu)
 {
-    const uint32_t head = IP4_BYTES + TCP_BYTES + options_bytes(b), now = head + b->mss;
-    const uint32_t to = MAX(mtu != 0 ? mtu : plateau_below(now), (uint32_t)TCP_PMTU_MIN);
+    const bool v4 = ip_is_v4(&b->key.remote);
+    const uint32_t least = v4 ? (uint32_t)TCP_PMTU_MIN : IP6_MTU_MIN;  // RFC 8201 4
+    const uint32_t head = (v4 ? IP4_BYTES : IP6_BYTES) + TCP_BYTES + options_bytes(b),
+                   now = head + b->mss;
+    const uint32_t to = MAX(mtu != 0 ? mtu : plateau_below(now), least);
     if (to >= now)
         return false;
     b->mss = (uint16_t)(to - head);

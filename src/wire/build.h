@@ -95,25 +95,13 @@ static inline enum wire_options wire_options_of(const struct seg_out *s)
     return s->flags & SEG_SYN ? WIRE_SYN : s->opts & SEG_OPT_TS ? WIRE_TS : WIRE_PLAIN;
 }
 
-// wire_build_tcp4: the whole frame of s, whose remote address is IPv4, with its payload copied in.
-// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). options:
-// wire_options_of(s). With l4_offload the TCP checksum field holds the folded pseudo header sum for
-// the port to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
-// Always inlined: the caller's constants for options and l4_offload take the branches out.
-static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
-                                              const struct wire_from *restrict from,
-                                              uint64_t dst_word, const struct seg_out *restrict s,
-                                              uint32_t head, enum wire_options options,
-                                              bool l4_offload)
+// wire_put_tcp_head: the header of s at tcp, of `head` bytes, but for its checksum; returns the sum
+// of its words.
+static ALWAYS_INLINE uint64_t wire_put_tcp_head(uint8_t *restrict tcp,
+                                                const struct seg_out *restrict s, uint32_t head,
+                                                enum wire_options options)
 {
-    uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
-    uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];
-    wire_put_eth4(frame, from, dst_word);
-    wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_TCP, s->tos,
-                 (uint16_t)(IP4_BYTES + tcp_len));
-
     // Ports to window, in the order of the wire; the data offset is byte 12.
-    uint8_t *tcp = frame + TCP4_OFF;
     wire_v16 first = wire_load16((const uint8_t *)&s->key.remote_port);
     first =
         __builtin_shufflevector(first, first, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
@@ -131,7 +119,15 @@ static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
         store_raw32(tcp + 28, ecr);
         sum = cksum_plus(sum, (uint64_t)TCP_TS_WORD_RAW + val + ecr);
     }
-    uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_TCP, (uint16_t)tcp_len);
+    return sum;
+}
+
+// wire_put_tcp_rest: payload and checksum of the segment at tcp, whose header's words make `sum`
+// and whose pseudo header's `pseudo`.
+static ALWAYS_INLINE void wire_put_tcp_rest(uint8_t *restrict tcp, const struct seg_out *restrict s,
+                                            uint32_t head, uint64_t sum, uint64_t pseudo,
+                                            bool l4_offload)
+{
     if (l4_offload) {
         store_raw32(tcp + 16, cksum_fold(pseudo));
         wire_copy_payload(tcp + head, s);
@@ -139,6 +135,29 @@ static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
         sum = cksum_plus(cksum_plus(sum, pseudo), wire_put_payload(0, tcp + head, s));
         store_raw32(tcp + 16, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
     }
+}
+
+// wire_build_tcp4: the whole frame of s, whose remote address is IPv4, with its payload copied in.
+// dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). options:
+// wire_options_of(s). With l4_offload the TCP checksum field holds the folded pseudo header sum for
+// the port to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
+// Always inlined: the caller's constants for options and l4_offload take the branches out.
+static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
+                                              const struct wire_from *restrict from,
+                                              uint64_t dst_word, const struct seg_out *restrict s,
+                                              uint32_t head, enum wire_options options,
+                                              bool l4_offload)
+{
+    uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
+    uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];
+    wire_put_eth4(frame, from, dst_word);
+    wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_TCP, s->tos,
+                 (uint16_t)(IP4_BYTES + tcp_len));
+
+    uint8_t *tcp = frame + TCP4_OFF;
+    const uint64_t sum = wire_put_tcp_head(tcp, s, head, options);
+    const uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_TCP, (uint16_t)tcp_len);
+    wire_put_tcp_rest(tcp, s, head, sum, pseudo, l4_offload);
     return TCP4_OFF + tcp_len;
 }
 

@@ -1,6 +1,7 @@
 // cksum.h: the Internet checksum (RFC 1071). Sums are of 16-bit words in memory order, which the
 // sum does not mind (RFC 1071 2 (B)): a folded sum is stored as it is.
 #pragma once
+#include "base/addr.h"
 #include "wire/raw.h"
 
 // cksum_plus: the ones' complement sum of two partial sums of 64 bits: the carry comes in again.
@@ -144,4 +145,13 @@ static inline uint64_t cksum_pseudo4(uint32_t src_raw, uint32_t dst_raw, uint8_t
 {
     return (uint64_t)src_raw + dst_raw + ((uint32_t)proto << 8) +
            (__builtin_bswap32(l4_bytes) >> 16);
+}
+
+// cksum_pseudo6: the IPv6 pseudo header (RFC 8200 8.1).
+static inline uint64_t cksum_pseudo6(const struct ip_addr *src, const struct ip_addr *dst,
+                                     uint8_t proto, uint16_t l4_bytes)
+{
+    const uint64_t sum = cksum_plus3(load_raw64(src->b), load_raw64(src->b + 8), load_raw64(dst->b),
+                                     load_raw64(dst->b + 8));
+    return cksum_plus(sum, ((uint32_t)proto << 8) + (__builtin_bswap32(l4_bytes) >> 16));
 }

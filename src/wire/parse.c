@@ -124,33 +124,44 @@ enum drop_reason wire_parse_tcp_options(const uint8_t *opt, uint32_t n, struct s
     return DROP_NONE;
 }
 
-enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
-                                struct seg_in *out)
+enum drop_reason wire_parse_tcp_at(const uint8_t *frame, uint32_t off, uint32_t len, bool verify,
+                                   uint64_t pseudo, struct seg_in *out)
 {
-    const uint8_t *tcp = frame + ip->l4_off;
-    if (ip->l4_len < TCP_BYTES)
+    const uint8_t *tcp = frame + off;
+    if (len < TCP_BYTES)
         return DROP_tcp_short;
     uint32_t head = (tcp[12] >> 4) * 4u;
-    if (head < TCP_BYTES || head > ip->l4_len)
+    if (head < TCP_BYTES || head > len)
         return DROP_tcp_header_length;
-    uint64_t pseudo = cksum_pseudo4(ip->src_raw, ip->dst_raw, IP_PROTO_TCP, ip->l4_len);
-    if (verify && cksum_fold(cksum_add(pseudo, tcp, ip->l4_len)) != 0xffff)
+    if (verify && cksum_fold(cksum_add(pseudo, tcp, len)) != 0xffff)
         return DROP_tcp_checksum;
     if (load_be16(tcp) == 0 || load_be16(tcp + 2) == 0)
         return DROP_tcp_port_zero;
-    seg_in_key(&out->key, ip->src_raw, tcp, 0);
+    out->key.local_ix = 0;
+    out->key.zero = 0;
+    out->key.remote_port = load_be16(tcp);
+    out->key.local_port = load_be16(tcp + 2);
     out->seq = load_be32(tcp + 4);
     out->ack = load_be32(tcp + 8);
     out->wnd = load_be16(tcp + 14);
-    out->data_off = (uint16_t)(ip->l4_off + head);
-    out->data_len = (uint16_t)(ip->l4_len - head);
+    out->data_off = (uint16_t)(off + head);
+    out->data_len = (uint16_t)(len - head);
     out->pkt_ix = 0;
     out->flags = tcp[13];
     out->head = tcp[12];
-    out->ecn = ip->tos & 3;
     out->urg = load_be16(tcp + 18);
-    out->tcp_off = ip->l4_off;
+    out->tcp_off = (uint16_t)off;
     return wire_parse_tcp_options(tcp + TCP_BYTES, head - TCP_BYTES, out);
+}
+
+enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
+                                struct seg_in *out)
+{
+    out->key.remote = ip_from_v4(raw32(ip->src_raw));
+    out->ecn = ip->tos & 3;
+    return wire_parse_tcp_at(frame, ip->l4_off, ip->l4_len, verify,
+                             cksum_pseudo4(ip->src_raw, ip->dst_raw, IP_PROTO_TCP, ip->l4_len),
+                             out);
 }
 
 // parse_quoted: the packet that an ICMP error quotes: its IPv4 header and the first 8 bytes behind.
@@ -200,21 +211,30 @@ enum icmp_kind wire_icmp4_kind(uint8_t type, uint8_t code)
     return (HARD_CODES >> code & 1) != 0 ? ICMP_HARD : ICMP_SOFT;
 }
 
+uint16_t wire_parse_udp_at(const uint8_t *frame, uint32_t off, uint32_t len, struct wire_udp *out)
+{
+    const uint8_t *udp = frame + off;
+    if (len < UDP_BYTES)
+        return 0;
+    const uint16_t bytes = load_be16(udp + 4);
+    if (bytes < UDP_BYTES || bytes > len)
+        return 0;
+    out->src_port = load_be16(udp);
+    out->dst_port = load_be16(udp + 2);
+    out->data_off = (uint16_t)(off + UDP_BYTES);
+    out->data_len = (uint16_t)(bytes - UDP_BYTES);
+    return bytes;
+}
+
 enum drop_reason wire_parse_udp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
                                 struct wire_udp *out)
 {
     const uint8_t *udp = frame + ip->l4_off;
-    if (ip->l4_len < UDP_BYTES)
-        return DROP_udp_length;
-    const uint16_t len = load_be16(udp + 4);
-    if (len < UDP_BYTES || len > ip->l4_len)
+    const uint16_t len = wire_parse_udp_at(frame, ip->l4_off, ip->l4_len, out);
+    if (len == 0)
         return DROP_udp_length;
     const uint64_t pseudo = cksum_pseudo4(ip->src_raw, ip->dst_raw, IP_PROTO_UDP, len);
     if (verify && load_raw16(udp + 6) != 0 && cksum_fold(cksum_add(pseudo, udp, len)) != 0xffff)
         return DROP_udp_checksum;
-    out->src_port = load_be16(udp);
-    out->dst_port = load_be16(udp + 2);
-    out->data_off = (uint16_t)(ip->l4_off + UDP_BYTES);
-    out->data_len = (uint16_t)(len - UDP_BYTES);
     return DROP_NONE;
 }

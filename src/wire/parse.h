@@ -69,6 +69,13 @@ struct wire_udp {
 enum drop_reason wire_parse_udp(const uint8_t *frame, const struct wire_ip4 *ip, bool verify,
                                 struct wire_udp *out);
 
+// wire_parse_tcp_at, wire_parse_udp_at: the parts of both families' parsers that know no address,
+// of len bytes at frame + off. TCP: pseudo is the sum of the pseudo header; key.remote and ecn are
+// the caller's. UDP: returns the datagram's bytes, 0: udp_length; no checksum is looked at.
+enum drop_reason wire_parse_tcp_at(const uint8_t *frame, uint32_t off, uint32_t len, bool verify,
+                                   uint64_t pseudo, struct seg_in *out);
+uint16_t wire_parse_udp_at(const uint8_t *frame, uint32_t off, uint32_t len, struct wire_udp *out);
+
 // wire_ip4_verify: is the checksum of an IPv4 header without options right?
 static inline bool wire_ip4_verify(const uint8_t *ip_header)
 {
@@ -107,20 +114,6 @@ static inline bool wire_ip4_tcp4_right(const uint8_t *frame, uint32_t tcp_len)
     const uint64_t both = (sum + (sum << 32 | sum >> 32)) >> 32 |
                           ((head + (head << 32 | head >> 32)) & ~0xffffffffULL);
     return (both & lows) + (both >> 16 & lows) == lows;
-}
-
-// seg_in_key: key of a segment from src_raw, whose two ports lie at ports, to local address
-// local_ix.
-static inline void seg_in_key(struct flow_key *key, uint32_t src_raw, const uint8_t *ports,
-                              uint16_t local_ix)
-{
-    // Little-endian words of struct flow_key: ::ffff:src, then index, zero, remote port, local
-    // port.
-    uint32_t p = load_be32(ports);
-    uint64_t *w = (uint64_t *)key;
-    w[0] = 0;
-    w[1] = (uint64_t)src_raw << 32 | 0xffff0000;
-    w[2] = (uint64_t)(p << 16 | p >> 16) << 32 | local_ix;
 }
 
 // wire_common: what the first 34 bytes of the common frame hold: Ethernet to our MAC, IPv4 without

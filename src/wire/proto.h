@@ -6,6 +6,7 @@ enum {
     ETH_BYTES = 14,
     ETH_TYPE_IP4 = 0x0800,
     ETH_TYPE_ARP = 0x0806,
+    ETH_TYPE_IP6 = 0x86dd,
 
     ARP_BYTES = 28,  // RFC 826, IPv4 over Ethernet
     ARP_OP_REQUEST = 1,
@@ -19,6 +20,20 @@ enum {
     IP_PROTO_TCP = 6,
     IP_PROTO_UDP = 17,
 
+    IP6_BYTES = 40,      // RFC 8200, without extension headers
+    IP6_MTU_MIN = 1280,  // of a link (RFC 8200 5), and what a path is believed to take (RFC 8201 4)
+    IP6_HOPS = 64,       // RFC 1700, and Linux's
+    IP6_HOPS_LINK = 255,  // has crossed no router (RFC 4861 3.1)
+    IP_PROTO_HOPS = 0,    // hop-by-hop options
+    IP_PROTO_ROUTING = 43,
+    IP_PROTO_FRAGMENT = 44,
+    IP_PROTO_ICMP6 = 58,
+    IP_PROTO_NONE = 59,
+    IP_PROTO_OPTIONS = 60,  // destination options
+    IP6_EXT_MAX = 8,        // extension headers of a packet that are walked
+    IP6_EXT_BYTES_MAX = 256,
+    IP6_OPTIONS_MAX = 16,  // options of one of them, padding included (RFC 8504 5.3)
+
     ICMP_BYTES = 8,
     ICMP_ECHO_REPLY = 0,
     ICMP_UNREACHABLE = 3,
@@ -30,6 +45,43 @@ enum {
 
     ICMP_QUOTE_MAX = 576 - IP4_BYTES - ICMP_BYTES,  // RFC 1812 4.3.2.3
     ICMP_TOS = 0xc0,                                // internetwork control: RFC 1812 4.3.2.5
+
+    ICMP6_BYTES = 8,  // RFC 4443
+    ICMP6_UNREACHABLE = 1,
+    ICMP6_CODE_PROHIBITED = 1,
+    ICMP6_CODE_PORT = 4,
+    ICMP6_CODE_POLICY = 5,
+    ICMP6_CODE_REJECT = 6,
+    ICMP6_TOO_BIG = 2,
+    ICMP6_TIME_EXCEEDED = 3,
+    ICMP6_PARAMETER = 4,
+    ICMP6_CODE_FIELD = 0,
+    ICMP6_CODE_NEXT_HEADER = 1,
+    ICMP6_CODE_OPTION = 2,
+    ICMP6_ECHO = 128,
+    ICMP6_ECHO_REPLY = 129,
+    ICMP6_QUOTE_MAX = IP6_MTU_MIN - IP6_BYTES - ICMP6_BYTES,  // RFC 4443 2.4 (c)
+
+    ND_BYTES = 24,  // of a solicitation or an advertisement without options (RFC 4861 4.3, 4.4)
+    ND_LLA_BYTES = 8,
+    ND_ROUTER_SOLICIT = 133,
+    ND_ROUTER_ADVERT = 134,
+    ND_SOLICIT = 135,
+    ND_ADVERT = 136,
+    ND_REDIRECT = 137,
+    ND_OPT_SOURCE = 1,  // link-layer address of the sender
+    ND_OPT_TARGET = 2,  // of the target
+    ND_OPTIONS_MAX = 16,
+    ND_ROUTER = 0x80,  // flags of an advertisement
+    ND_SOLICITED = 0x40,
+    ND_OVERRIDE = 0x20,
+
+    MLD_QUERY = 130,  // RFC 2710, RFC 3810
+    MLD_QUERY_BYTES = 24,
+    MLD_REPORT = 143,
+    MLD_IS_EXCLUDE = 2,  // kinds of record: what is listened to; what is from now on
+    MLD_TO_EXCLUDE = 4,
+    MLD_RECORD_BYTES = 20,
 
     UDP_BYTES = 8,
 
@@ -48,6 +100,11 @@ enum {
     TCP4_OFF = ETH_BYTES + IP4_BYTES,  // of TCP in a frame without IP options
     UDP4_DATA_OFF = TCP4_OFF + UDP_BYTES,
     TCP4_DATA_OFF = TCP4_OFF + TCP_BYTES,  // of the payload without TCP options
+
+    TCP6_OFF = ETH_BYTES + IP6_BYTES,  // the same in a frame without extension headers
+    UDP6_DATA_OFF = TCP6_OFF + UDP_BYTES,
+    TCP6_DATA_OFF = TCP6_OFF + TCP_BYTES,
+    ND_FRAME_BYTES = TCP6_OFF + ND_BYTES + ND_LLA_BYTES,
 };
 
 // The aligned timestamp option's first word, as it lies in memory: NOP NOP 8 10.

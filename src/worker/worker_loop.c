@@ -30,6 +30,39 @@ static inline void stage_rx(struct worker *w)
     mark(w, STAGE_rx);
 }
 
+static void fold_net6(struct core_counters *c, const struct net_counters *n,
+                      const struct net_counters *seen)
+{
+    c->rx_ip6 += n->ip6_in - seen->ip6_in;
+    c->tx_ip6 += n->ip6_out - seen->ip6_out;
+    c->rx_tcp6 += n->segs6_in - seen->segs6_in;
+    c->tx_tcp6 += n->segs6_out - seen->segs6_out;
+    c->rx_udp6 += n->datagrams6_in - seen->datagrams6_in;
+    c->rx_icmp6 += n->icmp6_in - seen->icmp6_in;
+    c->rx_icmp6_echo += n->icmp6_echo_in - seen->icmp6_echo_in;
+    c->rx_icmp6_unreachable += n->icmp6_unreachable_in - seen->icmp6_unreachable_in;
+    c->rx_icmp6_too_big += n->icmp6_too_big_in - seen->icmp6_too_big_in;
+    c->rx_icmp6_time_exceeded += n->icmp6_time_exceeded_in - seen->icmp6_time_exceeded_in;
+    c->rx_icmp6_parameter += n->icmp6_parameter_in - seen->icmp6_parameter_in;
+    c->rx_nd_solicit += n->nd_solicits_in - seen->nd_solicits_in;
+    c->rx_nd_advert += n->nd_adverts_in - seen->nd_adverts_in;
+    c->rx_mld_query += n->mld_queries_in - seen->mld_queries_in;
+    c->tx_icmp6_echo_reply += n->echo6_replies - seen->echo6_replies;
+    c->tx_icmp6_unreachable += n->unreachables6_out - seen->unreachables6_out;
+    c->tx_icmp6_parameter += n->problems6_out - seen->problems6_out;
+    c->tx_nd_solicit += n->nd_solicits_out - seen->nd_solicits_out;
+    c->tx_nd_advert += n->nd_adverts_out - seen->nd_adverts_out;
+    c->tx_mld_report += n->mld_reports_out - seen->mld_reports_out;
+    c->nd_learned += n->nd_learned - seen->nd_learned;
+    c->nd_evicted += n->nd_evicted - seen->nd_evicted;
+    c->nd_expired += n->nd_expired - seen->nd_expired;
+    c->nd_limited += n->nd_rate_limited - seen->nd_rate_limited;
+    c->nd_conflicts += n->nd_conflicts - seen->nd_conflicts;
+    c->answered +=
+        n->nd_answers_out - seen->nd_answers_out + n->echo6_replies - seen->echo6_replies;
+    c->delivered += n->nd_taken - seen->nd_taken;
+}
+
 // What net did with packets that are not TCP, into the worker's counters.
 static void fold_net(struct worker *w, struct worker_port *wp)
 {
@@ -54,6 +87,7 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     c->answered +=
         n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
     c->delivered += n->arp_taken - seen->arp_taken;
+    fold_net6(c, n, seen);
     wp->folded = *n;
 }
 
@@ -171,13 +205,13 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
     struct core_counters *c = &w->stats->c;
     struct c10m_service *s = &w->sock.services[u->service];
     uint32_t room = 0;
-    struct pkt *asked = w->pkts[u->pkt_ix], *p = net_udp_begin(wp->net, &wp->tx, &room);
+    struct pkt *asked = w->pkts[u->pkt_ix], *p = net_udp_begin(wp->net, u, &wp->tx, &room);
     if (p == NULL) {
         w->stats->drops[DROP_answer_room]++;
         return;
     }
-    const struct c10m_datagram d = {pkt_data(asked) + u->data_off, u->data_len, net_udp_payload(p),
-                                    room, w->tcp.now.us};
+    const struct c10m_datagram d = {pkt_data(asked) + u->data_off, u->data_len,
+                                    net_udp_payload(u, p), room, w->tcp.now.us};
     const int n = s->app->datagram(s, &d);
     CHECK(n <= (int)room);
     if (n < 0 || u->src_port == 0) {

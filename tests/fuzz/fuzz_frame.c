@@ -2,7 +2,7 @@
 // two bytes of length (little-endian, cut at 2,000 and at the end), the frame. Flags: bits 0-1 and
 // 2-3 the port's verdicts on the IPv4 and the TCP checksum; bit 4 puts the frame's first 6 bytes
 // right (our MAC); bit 5 ends the burst behind this frame; bit 6 lets a minute pass and net_tick()
-// run.
+// run; bit 7 leaves room behind the frame, which the answer to a solicitation may need.
 //
 // Checked: each packet ends in exactly one way, a payload lies in its frame, and where the fast
 // parser accepts, the slow one says the same.
@@ -10,11 +10,11 @@
 
 #include "net/net.h"
 #include "wire/build.h"
-#include "wire/parse.h"
+#include "wire/parse6.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { FRAME_MAX = 2000, TX_ROOM = BURST_MAX };
+enum { FRAME_MAX = 2000, TX_ROOM = BURST_MAX, NET_BYTES = 32768 };
 
 static const struct mac_addr own_mac = {{2, 0, 0, 0, 0, 1}};
 
@@ -33,15 +33,19 @@ static void world_start(struct world *w, void *mem)
     struct err e = {""};
     net_config_default(&c);
     c.mac = own_mac;
-    c.n_locals = 2;
+    c.n_locals = 4;
     c.locals[0] = (struct net_local){ip_from_v4(0x0a000001), 24};
     c.locals[1] = (struct net_local){ip_from_v4(0xac100001), 16};
+    CHECK(ip_parse("2001:db8::1", &c.locals[2].addr) &&
+          ip_parse("2001:db8:5::1", &c.locals[3].addr));
+    c.locals[2].prefix_bits = c.locals[3].prefix_bits = 64;
     c.gateway = 0x0a0000fe;
     c.arp_entries = NET_ARP_ENTRIES_MIN;
     c.arp_rate_per_s = 0;  // no pool here: nothing may be allocated
     c.icmp_errors_per_s = 0;
     c.n_udp = 1;
     c.udp[0] = (struct net_udp_port){7, UINT16_MAX, 3};
+    CHECK(net_footprint(&c) <= NET_BYTES);
     w->net = net_init(mem, &c, NULL, w->drops, &e);
     CHECK(w->net != NULL);
     w->now = clock_at_us(1000000);
@@ -56,44 +60,63 @@ static const uint64_t l4_verdict[4] = {0, RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_
 static void world_add(struct world *w, uint8_t flags, const uint8_t *frame, uint32_t len)
 {
     struct pkt *p = &w->store[w->n++];
-    uint8_t *bytes = malloc(len != 0 ? len : 1);
+    const uint32_t room = len + (flags & 0x80 ? ND_LLA_BYTES : 0);
+    uint8_t *bytes = malloc(room != 0 ? room : 1);
     memcpy(bytes, frame, len);
     if (flags & 0x10)
         memcpy(bytes, own_mac.b, MIN(len, 6u));
     memset(p, 0, sizeof(*p));
     p->m.buf_addr = bytes;
+    p->m.buf_len = (uint16_t)room;
     p->m.nb_segs = 1;
     p->m.refcnt = 1;
     p->m.ol_flags = ip_verdict[flags & 3] | l4_verdict[flags >> 2 & 3];
     pkt_set_len(p, len);
 }
 
-static void check_segment(const struct seg_in *s, const struct pkt *p)
+// parse_slowly: the segment of a frame that was taken, by the parsers that know every form.
+static void parse_slowly(const struct pkt *p, struct seg_in *slow)
 {
     const uint8_t *frame = pkt_data(p);
-    uint32_t len = pkt_len(p);
+    const uint32_t len = pkt_len(p);
+    const bool verify = pkt_rx_l4_cksum(p) == PKT_CKSUM_UNKNOWN;
     struct wire_ip4 ip;
-    struct seg_in slow;
-    CHECK(p != NULL && (uint32_t)s->data_off + s->data_len <= len);
+    struct wire_ip6 ip6;
+    if (load_be16(frame + 12) == ETH_TYPE_IP6) {
+        CHECK(wire_parse_ip6(frame, len, &ip6) == DROP_NONE);
+        CHECK(wire_parse_tcp6(frame, &ip6, verify, slow) == DROP_NONE);
+        CHECK(!ip_is_v4(&slow->key.remote));
+        return;
+    }
     CHECK(wire_parse_ip4(frame, len, pkt_rx_ip_cksum(p) == PKT_CKSUM_UNKNOWN, &ip) == DROP_NONE);
-    CHECK(wire_parse_tcp(frame, &ip, pkt_rx_l4_cksum(p) == PKT_CKSUM_UNKNOWN, &slow) == DROP_NONE);
+    CHECK(wire_parse_tcp(frame, &ip, verify, slow) == DROP_NONE);
+    CHECK(ip_is_v4(&slow->key.remote));
+}
+
+static void check_segment(const struct seg_in *s, const struct pkt *p)
+{
+    struct seg_in slow;
+    CHECK(p != NULL && (uint32_t)s->data_off + s->data_len <= pkt_len(p));
+    parse_slowly(p, &slow);
+    CHECK(ip_is_v4(&s->key.remote) == (s->key.local_ix < 2));
     slow.key.local_ix = s->key.local_ix;
     slow.pkt_ix = s->pkt_ix;
     CHECK(memcmp(s, &slow, offsetof(struct seg_in, sack_count) + 1) == 0);
-    CHECK(s->key.local_ix < 2 && s->key.local_port != 0 && s->key.remote_port != 0);
+    CHECK(s->key.local_ix < 4 && s->key.local_port != 0 && s->key.remote_port != 0);
 }
 
 static void check_datagram(const struct udp_in *u, const struct pkt *p)
 {
     CHECK(p != NULL && (uint32_t)u->data_off + u->data_len <= pkt_len(p));
-    CHECK(u->dst_port == 7 && u->src_port != 7 && u->service == 3 && u->local < 2);
+    CHECK(u->dst_port == 7 && u->src_port != 7 && u->service == 3 && u->local < 4);
 }
 
 static uint64_t world_ended(const struct world *w)
 {
     const struct net_counters *c = net_counters(w->net);
     uint64_t ended = c->segs_in + c->icmp_events + c->datagrams_in + c->arp_replies_out +
-                     c->echo_replies + c->arp_taken;
+                     c->echo_replies + c->arp_taken + c->echo6_replies + c->nd_answers_out +
+                     c->nd_taken;
     for (unsigned i = 0; i < DROP_COUNT; i++)
         ended += w->drops[i];
     return ended;
@@ -125,7 +148,7 @@ static void world_run(struct world *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static uint8_t mem[16384] CACHE_ALIGNED;
+    static uint8_t mem[NET_BYTES] CACHE_ALIGNED;
     struct world w = {0};
     world_start(&w, mem);
     while (n >= 3) {

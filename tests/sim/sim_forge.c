@@ -12,15 +12,13 @@ struct view {  // the places of a TCP segment in a frame
     bool v6;
 };
 
-enum { IP6_BYTES = 40, ETH_TYPE_IPV6 = 0x86dd };
-
 static bool look(struct pkt *p, struct view *v)
 {
     uint8_t *f = pkt_data(p);
     const uint32_t type = load_be16(f + 12);
     uint32_t l4;
     v->ip = f + ETH_BYTES;
-    v->v6 = type == ETH_TYPE_IPV6;
+    v->v6 = type == ETH_TYPE_IP6;
     if (type == ETH_TYPE_IP4 && v->ip[9] == IP_PROTO_TCP) {
         v->tcp = v->ip + (v->ip[0] & 15) * 4;
         l4 = load_be16(v->ip + 2) - (uint32_t)(v->tcp - v->ip);

@@ -841,10 +841,10 @@ static void a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round(voi
         assert_int_equal(u->data_len, 11);
         assert_int_equal(u->local, i);
         uint32_t room;
-        struct pkt *answer = net_udp_begin(net, &tx, &room);
+        struct pkt *answer = net_udp_begin(net, u, &tx, &room);
         assert_non_null(answer);
         assert_int_equal(room, 1472);
-        memcpy(net_udp_payload(answer), "hello", 5);
+        memcpy(net_udp_payload(u, answer), "hello", 5);
         net_udp_send(net, u, p, answer, 5, &tx);
         assert_int_equal(tx.n, 1);
         const uint8_t *r = pkt_data(tx.pkts[0]);
@@ -970,12 +970,12 @@ static void an_answer_without_room_or_packet_is_none(void **state)
 {
     uint32_t room, n = 0;
     tx.room = 0;
-    assert_null(net_udp_begin(net, &tx, &room));
+    assert_null(net_udp_begin(net, &rx.udp[0], &tx, &room));
     tx.room = TX_ROOM;
     static struct pkt *all[POOL_PKTS + 1];
     while (n < ARRAY_LEN(all) && pkt_alloc_bulk(pool, &all[n], 1))
         n++;
-    assert_null(net_udp_begin(net, &tx, &room));
+    assert_null(net_udp_begin(net, &rx.udp[0], &tx, &room));
     pkt_free_bulk(all, n);
 }
 

@@ -1,0 +1,244 @@
+// What arrives of IPv6.
+#include "net/priv6.h"
+
+enum {
+    AHEAD = 8,                // as in input.c
+    TO_GROUP = NET6_OWN_MAX,  // instead of the index of an address of ours
+};
+
+// source_ok: may a packet have this source address? Not a multicast one, no IPv4 in disguise, not
+// ours.
+static inline bool source_ok(const struct net6 *v6, const struct ip_addr *src)
+{
+    if (unlikely(!ip6_is_global_form(src)))
+        return false;
+    uint32_t k = 0;
+    do {
+        if (unlikely(ip6_same(src, &v6->local[k])))
+            return false;
+    } while (unlikely(++k < v6->n_own));
+    return true;
+}
+
+// common_ix: which of our addresses but the first the frame is the common one for; n: none.
+static NOINLINE uint32_t common_ix(const struct net6 *v6, const uint8_t *frame)
+{
+    uint32_t ix = 1;
+    while (ix < v6->n && !wire_is_common6(frame, &v6->common[ix]))
+        ix++;
+    return ix;
+}
+
+// input6_fast: as input_fast().
+static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p,
+                                      struct seg_in *seg)
+{
+    const uint8_t *frame = pkt_data(p);
+    const uint32_t len = pkt_len(p);
+    if (unlikely(len < TCP6_DATA_OFF))
+        return false;
+    uint32_t ix = 0;
+    if (unlikely(!wire_is_common6(frame, &v6->common[0]))) {
+        ix = common_ix(v6, frame);
+        if (ix >= v6->n)
+            return false;
+    }
+    if (unlikely(!wire_fast_tcp6(frame, len, seg) || !source_ok(v6, &seg->key.remote)))
+        return false;
+    const enum pkt_cksum verdict = pkt_rx_l4_cksum(p);
+    const uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP6_OFF;
+    if (unlikely(verdict != PKT_CKSUM_GOOD &&
+                 (verdict == PKT_CKSUM_BAD || !wire_tcp6_right(frame, tcp_len))))
+        return false;
+    seg->key.local_ix = (uint16_t)(v6->local_ix_first + ix);
+    return true;
+}
+
+uint32_t input6_run(struct net *net, struct pkt **pkts, uint32_t i, uint32_t n, struct seg_in *seg)
+{
+    const struct net6 *v6 = net->v6;
+    const uint32_t first = i;
+    for (; i < n; i++, seg++) {
+        if (i + AHEAD < n)
+            net_prefetch_headers(pkts[i + AHEAD]);
+        if (unlikely(!input6_fast(v6, pkts[i], seg)))
+            break;
+        seg->pkt_ix = (uint16_t)i;
+    }
+    net->counters.ip6_in += i - first;
+    net->counters.segs6_in += i - first;
+    return i;
+}
+
+static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const struct wire_ip6 *ip,
+                                  uint32_t ix, uint32_t pkt_ix, struct net_rx *rx)
+{
+    const enum pkt_cksum verdict = pkt_rx_l4_cksum(p);
+    if (verdict == PKT_CKSUM_BAD)
+        return DROP_tcp_checksum;
+    struct seg_in *seg = &rx->segs[rx->n_segs];
+    const enum drop_reason reason =
+        wire_parse_tcp6(pkt_data(p), ip, verdict == PKT_CKSUM_UNKNOWN, seg);
+    if (reason != DROP_NONE)
+        return reason;
+    seg->key.local_ix = (uint16_t)(net->v6->local_ix_first + ix);
+    seg->pkt_ix = (uint16_t)pkt_ix;
+    rx->n_segs++;
+    net->counters.segs6_in++;
+    return DROP_NONE;
+}
+
+// in_group: all nodes of the node or link, and the solicited-node groups of our addresses.
+static bool in_group(const struct net6 *v6, const struct ip_addr *dst)
+{
+    struct ip_addr group = ip6_all_nodes();
+    if (ip6_same(dst, &group))
+        return true;
+    for (uint32_t k = 0; k < v6->n_own; k++) {
+        group = ip6_solicited_node(&v6->local[k]);
+        if (ip6_same(dst, &group))
+            return true;
+    }
+    return false;
+}
+
+// is_discovery: neighbour discovery says by itself what its source may be: none, or one of ours
+// that somebody else claims.
+static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
+{
+    const uint8_t type = ip->proto == IP_PROTO_ICMP6 && ip->l4_len != 0 ? frame[ip->l4_off] : 0;
+    return (type == ND_SOLICIT && !ip6_is_multicast(&ip->src)) ||
+           (type == ND_ADVERT && ip6_is_global_form(&ip->src));
+}
+
+// address_check: are the addresses ones that a packet to us may have? *ix: index of ours, TO_GROUP.
+static enum drop_reason address_check(const struct net6 *v6, const uint8_t *frame,
+                                      const struct wire_ip6 *ip, uint32_t *ix)
+{
+    if (!source_ok(v6, &ip->src) && !is_discovery(frame, ip))
+        return DROP_ip6_source;
+    *ix = TO_GROUP;
+    if (ip6_is_multicast(&ip->dst))
+        return in_group(v6, &ip->dst) ? DROP_NONE : DROP_ip6_group;
+    const int found = net6_own(v6, &ip->dst);
+    *ix = (uint32_t)found;
+    if (found < 0)
+        return DROP_ip6_not_for_us;
+    return (frame[0] & 1) != 0 ? DROP_ip6_link_multicast : DROP_NONE;
+}
+
+static enum drop_reason input_echo(struct net *net, struct clock_now now, struct pkt *p,
+                                   const struct wire_ip6 *ip, uint32_t ix, struct net_tx *tx)
+{
+    if (pkt_is_chain(p))
+        return DROP_pkt_chain;
+    if (tx->n == tx->room)
+        return DROP_answer_room;
+    if (!rate_allow(&net->icmp_rate, now.us))
+        return DROP_icmp_rate;
+    const uint32_t len = wire_build_echo_reply6(pkt_data(p), &net->v6->from[ix], ip);
+    pkt_turn_round(p);
+    pkt_set_len(p, len);
+    tx->pkts[tx->n++] = p;
+    net->counters.echo6_replies++;
+    net->counters.ip6_out++;
+    return DROP_NONE;
+}
+
+static void count_error(struct net_counters *c, uint8_t type)
+{
+    c->icmp6_unreachable_in += type == ICMP6_UNREACHABLE;
+    c->icmp6_too_big_in += type == ICMP6_TOO_BIG;
+    c->icmp6_time_exceeded_in += type == ICMP6_TIME_EXCEEDED;
+    c->icmp6_parameter_in += type == ICMP6_PARAMETER;
+}
+
+static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m, struct net_rx *rx)
+{
+    const int ix = net6_own(net->v6, &m->src);
+    count_error(&net->counters, m->type);
+    if (m->type < ICMP6_UNREACHABLE || m->type > ICMP6_PARAMETER || !m->has_tcp || ix < 0 ||
+        (uint32_t)ix >= net->v6->n)
+        return DROP_icmp6_type;
+    if (m->type == ICMP6_TOO_BIG && m->mtu < IP6_MTU_MIN)
+        return DROP_icmp6_mtu;
+    struct icmp_event *e = &rx->icmp[rx->n_icmp++];
+    *e = (struct icmp_event){.seq = m->seq, .kind = (uint8_t)wire_icmp6_kind(m->type, m->code)};
+    e->mtu = (uint16_t)(m->type == ICMP6_TOO_BIG ? MIN(m->mtu, (uint32_t)UINT16_MAX) : 0);
+    e->key.remote = m->dst;
+    e->key.remote_port = m->dst_port;
+    e->key.local_port = m->src_port;
+    e->key.local_ix = (uint16_t)(net->v6->local_ix_first + (uint32_t)ix);
+    net->counters.icmp_events++;
+    return DROP_NONE;
+}
+
+// input_link: neighbour discovery and the like, of which all comes from the link.
+static struct outcome input_link(struct net *net, struct clock_now now, struct pkt *p,
+                                 const struct wire_ip6 *ip, uint8_t type, struct net_tx *tx)
+{
+    struct outcome o = {DROP_nd_router, false};
+    if (pkt_is_chain(p)) {
+        o.reason = DROP_pkt_chain;
+    } else if (type == MLD_QUERY) {
+        o.reason = mld_input(net, now, p, ip, tx);
+    } else if (type == ND_SOLICIT || type == ND_ADVERT) {
+        net->counters.nd_solicits_in += type == ND_SOLICIT;
+        net->counters.nd_adverts_in += type == ND_ADVERT;
+        o.reason = nd_input(net, now, p, ip, &o.replied, tx);
+    }
+    return o;
+}
+
+static struct outcome input_icmp(struct net *net, struct clock_now now, struct pkt *p,
+                                 const struct wire_ip6 *ip, uint32_t ix, struct net_rx *rx,
+                                 struct net_tx *tx)
+{
+    struct wire_icmp6 m;
+    net->counters.icmp6_in++;
+    enum drop_reason reason = wire_parse_icmp6(pkt_data(p), ip, &m);
+    if (reason != DROP_NONE)
+        return (struct outcome){reason, false};
+    if (m.type == MLD_QUERY || (m.type >= ND_ROUTER_SOLICIT && m.type <= ND_REDIRECT))
+        return input_link(net, now, p, ip, m.type, tx);
+    if (ix == TO_GROUP)
+        return (struct outcome){DROP_ip6_group, false};
+    if (m.type == ICMP6_ECHO) {
+        net->counters.icmp6_echo_in++;
+        reason = input_echo(net, now, p, ip, ix, tx);
+        return (struct outcome){reason, reason == DROP_NONE};
+    }
+    return (struct outcome){m.type < ICMP6_ECHO ? input_error(net, &m, rx) : DROP_icmp6_type,
+                            false};
+}
+
+struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p, uint32_t pkt_ix,
+                           struct net_rx *rx, struct net_tx *tx)
+{
+    struct wire_ip6 ip;
+    uint32_t ix = 0;
+    const uint8_t *frame = pkt_data(p);
+    net->counters.ip6_in++;
+    enum drop_reason reason = wire_parse_ip6(frame, pkt_len(p), &ip);
+    if (reason == DROP_ip6_short || reason == DROP_ip6_version || reason == DROP_ip6_payload_length)
+        return (struct outcome){reason, false};
+    if (reason != DROP_NONE) {
+        ip.proto = IP_PROTO_NONE;
+        if (ip.problem_code != WIRE_NO_PROBLEM &&
+            address_check(net->v6, frame, &ip, &ix) == DROP_NONE && ix != TO_GROUP)
+            error6_send(net, now, p, &ip, ix, ICMP6_PARAMETER, ip.problem_code, ip.problem_at, tx);
+        return (struct outcome){reason, false};
+    }
+    reason = address_check(net->v6, frame, &ip, &ix);
+    if (reason != DROP_NONE)
+        return (struct outcome){reason, false};
+    if (ip.proto == IP_PROTO_ICMP6)
+        return input_icmp(net, now, p, &ip, ix, rx, tx);
+    if (ix == TO_GROUP)
+        return (struct outcome){DROP_ip6_group, false};
+    if (ix >= net->v6->n)
+        return (struct outcome){DROP_ip6_link_local, false};
+    if (ip.proto == IP_PROTO_TCP)
+        return (struct outcome){input_tcp(net, p, &ip, ix, pkt_ix, rx), false};
+    return (struct outcome){udp6_input(net, now, p, &ip, ix, pkt_ix, rx, tx), false};
+}

@@ -1,0 +1,187 @@
+// The IPv6 half of struct net: what it is made of, and its routes.
+#include <string.h>
+
+#include "net/priv6.h"
+
+static const struct ip_addr link_prefix = {{0xfe, 0x80}};
+enum { LINK_PREFIX_BITS = 64 };  // RFC 4291 2.5.6
+
+static uint32_t first_v6(const struct net_config *c)
+{
+    uint32_t k = 0;
+    while (k < MIN(c->n_locals, (uint32_t)NET_LOCALS_MAX) && ip_is_v4(&c->locals[k].addr))
+        k++;
+    return k;
+}
+
+size_t net6_footprint(const struct net_config *c)
+{
+    if (first_v6(c) == MIN(c->n_locals, (uint32_t)NET_LOCALS_MAX))
+        return 0;
+    const size_t slots = (size_t)c->arp_entries + NET_STATICS_MAX;
+    return sizeof(struct net6) + slots * sizeof(struct nd_entry);
+}
+
+// The routes: as route.c has them.
+bool route6_find(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop)
+{
+    const wire_v16 v = v16_of(dst);
+    for (uint32_t i = 0; i < v6->n_routes; i++) {
+        const struct route6 *r = &v6->routes[i];
+        if (v16_is_zero((v & r->mask) ^ r->prefix)) {
+            *hop = ip_is_zero(&r->via) ? *dst : r->via;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool route6_is_via(const struct net6 *v6, const struct ip_addr *a)
+{
+    for (uint32_t i = 0; i < v6->n_routes; i++)
+        if (ip6_same(&v6->routes[i].via, a))
+            return !ip_is_zero(a);
+    return false;
+}
+
+static wire_v16 mask6(unsigned bits)
+{
+    struct ip_addr all;
+    memset(all.b, 0xff, sizeof(all.b));
+    all = ip_first(&all, bits);
+    return v16_of(&all);
+}
+
+static unsigned bits_of(const struct route6 *r)
+{
+    const uint64_t *half = (const uint64_t *)&r->mask;
+    return (unsigned)(__builtin_popcountll(half[0]) + __builtin_popcountll(half[1]));
+}
+
+// Behind those of prefixes as long or longer: given first, it counts.
+static void insert(struct net6 *v6, const struct ip_addr *addr, unsigned bits,
+                   const struct ip_addr *via)
+{
+    const wire_v16 mask = mask6(bits);
+    uint32_t at = v6->n_routes++;
+    while (at > 0 && bits_of(&v6->routes[at - 1]) < bits) {
+        v6->routes[at] = v6->routes[at - 1];
+        at--;
+    }
+    v6->routes[at] = (struct route6){mask, v16_of(addr) & mask, *via};
+}
+
+// Does a route begin inside the prefix? Then not all of it is on the link.
+static bool has_route_inside(const struct net_config *c, const struct ip_addr *addr, unsigned bits)
+{
+    for (uint32_t i = 0; i < c->n_routes; i++)
+        if (!ip_is_v4(&c->routes[i].prefix) && c->routes[i].prefix_bits > bits &&
+            ip_in_prefix(&c->routes[i].prefix, addr, bits))
+            return true;
+    return false;
+}
+
+static void add_prefix(struct net6 *v6, const struct net_config *c, const struct ip_addr *addr,
+                       unsigned bits)
+{
+    static const struct ip_addr on_link;
+    insert(v6, addr, bits, &on_link);
+    if (has_route_inside(c, addr, bits))
+        return;
+    v6->near_mask[v6->n_near] = mask6(bits);
+    v6->near_prefix[v6->n_near++] = v16_of(addr) & mask6(bits);
+}
+
+void routes6_init(struct net6 *v6, const struct net_config *c)
+{
+    static const struct ip_addr all;
+    for (uint32_t k = first_v6(c); k < c->n_locals; k++)
+        add_prefix(v6, c, &c->locals[k].addr, c->locals[k].prefix_bits);
+    add_prefix(v6, c, &link_prefix, LINK_PREFIX_BITS);
+    for (uint32_t i = 0; i < c->n_routes; i++) {
+        const struct net_route *r = &c->routes[i];
+        if (ip_is_v4(&r->prefix))
+            continue;
+        insert(v6, &r->prefix, r->prefix_bits, &r->via);
+        v6->far = FAR_ROUTED;
+    }
+    if (ip_is_zero(&c->gateway6))
+        return;
+    insert(v6, &all, 0, &c->gateway6);
+    if (v6->far == FAR_ROUTED)
+        return;
+    v6->far = FAR_GATEWAY;
+    v6->far_hop = c->gateway6;
+}
+
+// link_local_of: of a port with this MAC (RFC 4291 2.5.6 and appendix A).
+static struct ip_addr link_local_of(const struct mac_addr *mac)
+{
+    const uint8_t *m = mac->b;
+    return (struct ip_addr){{0xfe, 0x80, 0, 0, 0, 0, 0, 0, (uint8_t)(m[0] ^ 2), m[1], m[2], 0xff,
+                             0xfe, m[3], m[4], m[5]}};
+}
+
+static void add_own(struct net *net, struct net6 *v6, const struct ip_addr *addr)
+{
+    v6->local[v6->n_own] = *addr;
+    wire_from6_init(&v6->from[v6->n_own++], &net->mac, addr);
+}
+
+static void add_static(struct net6 *v6, const struct net_static *s)
+{
+    struct nd_entry *e = &v6->nd[v6->slots++];
+    memcpy(e->addr, s->addr.b, sizeof(e->addr));
+    e->word = wire_mac_word(&s->mac) | (uint64_t)NET_ARP_STATIC << 48;
+}
+
+void net6_init(struct net *net, void *mem, const struct net_config *c)
+{
+    struct net6 *v6 = mem;
+    const uint32_t first = first_v6(c);
+    net->v6 = v6;
+    v6->n = c->n_locals - first;
+    v6->local_ix_first = (uint16_t)(c->local_ix_first + first);
+    v6->link_local = v6->n;
+    for (uint32_t k = 0; k < v6->n; k++) {
+        const struct ip_addr *addr = &c->locals[first + k].addr;
+        wire_common6_init(&v6->common[k], &c->mac, addr);
+        if (ip6_is_link_local(addr) && v6->link_local == v6->n)
+            v6->link_local = k;
+        add_own(net, v6, addr);
+    }
+    if (v6->link_local == v6->n) {
+        const struct ip_addr own = link_local_of(&c->mac);
+        add_own(net, v6, &own);
+    }
+    routes6_init(v6, c);
+    v6->rate = net->arp_rate;
+    v6->sets = c->arp_entries / NET_ARP_WAYS;
+    v6->slots = c->arp_entries;
+    for (uint32_t k = 0; k < c->n_statics; k++)
+        if (!ip_is_v4(&c->statics[k].addr))
+            add_static(v6, &c->statics[k]);
+}
+
+int net6_check(const struct net_config *c, struct err *e)
+{
+    char text[IP_TEXT_BYTES];
+    const uint32_t first = first_v6(c);
+    for (uint32_t k = first; k < c->n_locals; k++)
+        if (ip_is_v4(&c->locals[k].addr))
+            return err_set(e, "address %s: behind one of IPv6; those of IPv4 come first",
+                           ip_text(&c->locals[k].addr, text));
+    if (first != c->n_locals && c->mtu < IP6_MTU_MIN)
+        return err_set(e, "MTU %u: below %d, which IPv6 needs (address %s)", c->mtu, IP6_MTU_MIN,
+                       ip_text(&c->locals[first].addr, text));
+    if (ip_is_zero(&c->gateway6))
+        return 0;
+    if (ip_is_v4(&c->gateway6) || !ip6_is_global_form(&c->gateway6))
+        return err_set(e, "gateway %s: not a unicast IPv6 address", ip_text(&c->gateway6, text));
+    return 0;
+}
+
+uint16_t net_mss6(const struct net *net)
+{
+    return (uint16_t)(net->ip_bytes_max - IP6_BYTES - TCP_BYTES);
+}

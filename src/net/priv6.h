@@ -1,0 +1,168 @@
+// priv6.h: the IPv6 half of struct net, for the files of this folder. It is there only where the
+// port has an IPv6 address.
+#pragma once
+#include "net/priv.h"
+#include "wire/build6.h"
+#include "wire/parse6.h"
+
+// nd_entry: a neighbour. The worker writes; seq, addr and word are read by any thread under seq.
+struct nd_entry {
+    uint64_t addr[2];     // as struct ip_addr lies in memory
+    uint64_t word;        // as arp_entry's
+    uint32_t seq;         // odd while the three before it change
+    uint32_t due_ms;      // when net_tick() acts on it; not with NET_ARP_STATIC
+    uint32_t used_ms;     // last packet sent to it; with NET_ARP_PENDING when it was made
+    struct pkt *waiting;  // with NET_ARP_PENDING; NULL: none
+} CACHE_ALIGNED;
+static_assert(sizeof(struct nd_entry) == CACHE_LINE, "one miss a neighbour");
+
+enum {
+    NET6_OWN_MAX = NET_LOCALS_MAX + 1,  // with the link-local one that the port makes itself
+    ROUTES6_ALL = NET_LOCALS_MAX + 1 + NET_ROUTES_MAX + 1,
+};
+
+enum net6_far { FAR_NONE, FAR_GATEWAY, FAR_ROUTED };
+
+struct route6 {
+    wire_v16 mask, prefix;
+    struct ip_addr via;  // all zero: the destination itself, which is on the link
+};
+
+struct net6 {
+    // Written by net6_init() alone.
+    uint32_t n;      // configured addresses
+    uint32_t n_own;  // of local[]: with the port's own one, if it made one
+    uint32_t n_near;
+    uint32_t link_local;               // of local[]: the source of solicitations and reports
+    uint16_t local_ix_first;           // flow_key.local_ix of local[0]
+    uint8_t far;                       // enum net6_far: where what is not near goes
+    struct ip_addr far_hop;            // with FAR_GATEWAY
+    wire_v16 near_mask[NET6_OWN_MAX];  // prefixes without a route inside
+    wire_v16 near_prefix[NET6_OWN_MAX];
+    struct wire_common6 common[NET_LOCALS_MAX];
+    struct wire_from6 from[NET6_OWN_MAX];
+    struct ip_addr local[NET6_OWN_MAX];
+    uint32_t n_routes;
+    struct route6 routes[ROUTES6_ALL];  // the longest prefixes first
+    uint32_t sets;                      // of eight entries; a power of two
+    uint32_t slots;                     // sets times ways, plus statics at the end
+    // Written by the worker.
+    uint16_t hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last
+    struct rate rate;                        // of solicitations
+    uint64_t defend_at_us[NET6_OWN_MAX];
+    uint32_t tick_slot;
+    struct nd_entry nd[] CACHE_ALIGNED;
+};
+
+// net6_footprint: bytes for the IPv6 half, 0 if c has no IPv6 address. net6_check: -1 and *e: what
+// of c cannot be. net6_init: places it in mem, of which the bytes are 0.
+size_t net6_footprint(const struct net_config *c);
+int net6_check(const struct net_config *c, struct err *e);
+void net6_init(struct net *net, void *mem, const struct net_config *c);
+
+static inline wire_v16 v16_of(const struct ip_addr *a)
+{
+    return wire_load16(a->b);
+}
+
+static inline bool v16_is_zero(wire_v16 v)
+{
+    const uint64_t *half = (const uint64_t *)&v;
+    return (half[0] | half[1]) == 0;
+}
+
+static inline bool ip6_same(const struct ip_addr *a, const struct ip_addr *b)
+{
+    return v16_is_zero(v16_of(a) ^ v16_of(b));
+}
+
+// net6_own: the index of a among our addresses, or -1.
+static inline int net6_own(const struct net6 *v6, const struct ip_addr *a)
+{
+    for (uint32_t k = 0; k < v6->n_own; k++)
+        if (ip6_same(a, &v6->local[k]))
+            return (int)k;
+    return -1;
+}
+
+// net6_near: is the address on the link for sure?
+static inline bool net6_near(const struct net6 *v6, const struct ip_addr *a)
+{
+    const wire_v16 v = v16_of(a);
+#pragma GCC unroll 1  // one prefix is the rule
+    for (uint32_t k = 0; k < v6->n_near; k++)
+        if (v16_is_zero((v & v6->near_mask[k]) ^ v6->near_prefix[k]))
+            return true;
+    return false;
+}
+
+// route6_find: the next hop to dst by the longest prefix. False: none. route6_is_via: whether a
+// route, or the gateway's, goes there.
+bool route6_find(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop);
+bool route6_is_via(const struct net6 *v6, const struct ip_addr *a);
+void routes6_init(struct net6 *v6, const struct net_config *c);
+
+static inline uint8_t nd_state(const struct nd_entry *e)
+{
+    return (uint8_t)(e->word >> 48);
+}
+
+static inline bool nd_is(const struct nd_entry *e, const struct ip_addr *a)
+{
+    return ((e->addr[0] ^ load_raw64(a->b)) | (e->addr[1] ^ load_raw64(a->b + 8))) == 0;
+}
+
+static inline uint32_t nd_hint_of(const struct ip_addr *hop)
+{
+    return hop->b[15] % NET_HINTS;
+}
+
+// nd_hot: the entry of next hop `hop` if the hint knows it and its MAC is usable, else NULL.
+static inline struct nd_entry *nd_hot(struct net6 *v6, const struct ip_addr *hop)
+{
+    struct nd_entry *e = &v6->nd[v6->hint[nd_hint_of(hop)]];
+    return likely(nd_is(e, hop) && nd_state(e) >= NET_ARP_REACHABLE) ? e : NULL;
+}
+
+// nd_usable: the same without the hint, which it sets.
+struct nd_entry *nd_usable(struct net *net, const struct ip_addr *hop);
+
+// nd_wait, nd_ask, nd_tick, nd_drain, nd_announce: as arp_wait(), arp_ask(), net_tick(),
+// net_drain() and net_announce() for the other family.
+void nd_wait(struct net *net, struct clock_now now, const struct ip_addr *hop, struct pkt *p,
+             struct net_tx *tx);
+void nd_ask(struct net *net, struct clock_now now, const struct ip_addr *hop, struct net_tx *tx);
+void nd_tick(struct net *net, struct clock_now now, struct net_tx *tx);
+void nd_drain(struct net6 *v6);
+void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx);
+
+// nd_input: p is a neighbour solicitation or advertisement, its checksum right. DROP_NONE: taken;
+// *replied: p itself was turned into a reply, to be sent.
+enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,
+                          const struct wire_ip6 *ip, bool *replied, struct net_tx *tx);
+
+// mld_input: the ICMPv6 message, of type MLD_QUERY, is answered with a report.
+enum drop_reason mld_input(struct net *net, struct clock_now now, const struct pkt *p,
+                           const struct wire_ip6 *ip, struct net_tx *tx);
+
+// input6_run: as input_run(), for the common packets of IPv6 from pkts[i] on.
+uint32_t input6_run(struct net *net, struct pkt **pkts, uint32_t i, uint32_t n, struct seg_in *seg);
+
+// input6_slow: every other packet of type ETH_TYPE_IP6 and to our MAC or a group's.
+struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p, uint32_t pkt_ix,
+                           struct net_rx *rx, struct net_tx *tx);
+
+// output6: packets for the first ones of n segments, of which the first is to an IPv6 address; one
+// of pkts for each, as far as they are used: *used of them. Returns how many segments are done
+// with, at least one. left: places of tx that the segments behind n have.
+uint32_t output6(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
+                 struct pkt **pkts, struct net_tx *tx, uint32_t *used);
+
+// udp6_input: as udp_input(). error6_send: an ICMPv6 error about p's packet, which was sent to our
+// address ix and to our MAC and is no ICMPv6 error, within the rate.
+enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct pkt *p,
+                            const struct wire_ip6 *ip, uint32_t ix, uint32_t pkt_ix,
+                            struct net_rx *rx, struct net_tx *tx);
+void error6_send(struct net *net, struct clock_now now, const struct pkt *p,
+                 const struct wire_ip6 *ip, uint32_t ix, uint8_t type, uint8_t code, uint32_t value,
+                 struct net_tx *tx);

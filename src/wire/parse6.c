@@ -1,0 +1,234 @@
+#include "wire/parse6.h"
+
+void wire_common6_init(struct wire_common6 *c, const struct mac_addr *mac,
+                       const struct ip_addr *addr)
+{
+    *c = (struct wire_common6){
+        .head = {[12] = ETH_TYPE_IP6 >> 8, [13] = ETH_TYPE_IP6 & 255, [14] = 0x60},
+        .head_mask = {255, 255, 255, 255, 255, 255, [12] = 255, [13] = 255, [14] = 0xf0},
+    };
+    memcpy(c->head, mac->b, sizeof(mac->b));
+    memcpy(c->dst, addr->b, sizeof(addr->b));
+}
+
+static enum drop_reason problem(struct wire_ip6 *out, uint8_t code, uint32_t at,
+                                enum drop_reason reason)
+{
+    out->problem_code = code;
+    out->problem_at = (uint16_t)at;
+    return reason;
+}
+
+// The options of a hop-by-hop or destination options header of n bytes at ip + at (RFC 8200 4.2).
+// Those that may be skipped are.
+static enum drop_reason walk_options(const uint8_t *ip, uint32_t at, uint32_t n,
+                                     struct wire_ip6 *out)
+{
+    enum { PAD1 = 0, ROUTER_ALERT = 5 };
+    const uint32_t end = at + n;
+    unsigned count = 0;
+    for (uint32_t i = at + 2; i < end; count++) {
+        const uint8_t type = ip[i];
+        if (count == IP6_OPTIONS_MAX)
+            return DROP_ip6_ext_limit;
+        if (type == PAD1) {
+            i++;
+            continue;
+        }
+        if (end - i < 2 || ip[i + 1] + 2u > end - i)
+            return problem(out, ICMP6_CODE_FIELD, i + 1, DROP_ip6_ext_header);
+        if (type >> 6 != 0)
+            return problem(out, type >> 6 == 1 ? WIRE_NO_PROBLEM : ICMP6_CODE_OPTION, i,
+                           DROP_ip6_option);
+        i += ip[i + 1] + 2u;
+    }
+    return DROP_NONE;
+}
+
+// One extension header of n bytes at ip + at.
+static enum drop_reason walk_header(const uint8_t *ip, uint8_t kind, uint32_t at, uint32_t n,
+                                    struct wire_ip6 *out)
+{
+    switch (kind) {
+    case IP_PROTO_ROUTING:
+        return ip[at + 3] == 0 ? DROP_NONE
+                               : problem(out, ICMP6_CODE_FIELD, at + 2, DROP_ip6_routing);
+    case IP_PROTO_FRAGMENT:
+        return (load_be16(ip + at + 2) & 0xfff9) == 0 ? DROP_NONE : DROP_ip6_fragment;
+    default:
+        return walk_options(ip, at, n, out);
+    }
+}
+
+static bool is_extension(uint8_t kind, bool first)
+{
+    return kind == IP_PROTO_ROUTING || kind == IP_PROTO_FRAGMENT || kind == IP_PROTO_OPTIONS ||
+           (kind == IP_PROTO_HOPS && first);
+}
+
+// walk: the headers from the end of the IPv6 header at ip, whose packet has total bytes.
+static enum drop_reason walk(const uint8_t *ip, uint32_t total, struct wire_ip6 *out)
+{
+    uint32_t at = IP6_BYTES, named_at = 6;
+    uint8_t kind = ip[named_at];
+    for (unsigned count = 0; is_extension(kind, at == IP6_BYTES); count++) {
+        if (total - at < 8)
+            return DROP_ip6_ext_header;
+        const uint32_t n = kind == IP_PROTO_FRAGMENT ? 8 : (ip[at + 1] + 1u) * 8;
+        if (n > total - at)
+            return DROP_ip6_ext_header;
+        if (count == IP6_EXT_MAX || at + n - IP6_BYTES > IP6_EXT_BYTES_MAX)
+            return DROP_ip6_ext_limit;
+        const enum drop_reason reason = walk_header(ip, kind, at, n, out);
+        if (reason != DROP_NONE)
+            return reason;
+        named_at = at;
+        kind = ip[at];
+        at += n;
+    }
+    out->proto = kind;
+    out->l4_off = (uint16_t)(ETH_BYTES + at);
+    out->l4_len = (uint16_t)(total - at);
+    if (kind == IP_PROTO_TCP || kind == IP_PROTO_UDP || kind == IP_PROTO_ICMP6)
+        return DROP_NONE;
+    if (kind == IP_PROTO_NONE)
+        return DROP_ip6_no_next;
+    return problem(out, ICMP6_CODE_NEXT_HEADER, named_at, DROP_ip6_next_header);
+}
+
+enum drop_reason wire_parse_ip6(const uint8_t *frame, uint32_t len, struct wire_ip6 *out)
+{
+    const uint8_t *ip = frame + ETH_BYTES;
+    if (len < ETH_BYTES + IP6_BYTES)
+        return DROP_ip6_short;
+    if (ip[0] >> 4 != 6)
+        return DROP_ip6_version;
+    memcpy(out->src.b, ip + 8, sizeof(out->src.b));
+    memcpy(out->dst.b, ip + 24, sizeof(out->dst.b));
+    out->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    out->hops = ip[7];
+    out->problem_code = WIRE_NO_PROBLEM;
+    out->problem_at = 0;
+    const uint32_t total = (uint32_t)IP6_BYTES + load_be16(ip + 4);
+    if (ETH_BYTES + total > len)
+        return DROP_ip6_payload_length;
+    return walk(ip, total, out);
+}
+
+enum drop_reason wire_parse_tcp6(const uint8_t *frame, const struct wire_ip6 *ip, bool verify,
+                                 struct seg_in *out)
+{
+    out->key.remote = ip->src;
+    out->ecn = ip->tos & 3;
+    return wire_parse_tcp_at(frame, ip->l4_off, ip->l4_len, verify,
+                             cksum_pseudo6(&ip->src, &ip->dst, IP_PROTO_TCP, ip->l4_len), out);
+}
+
+enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip, bool verify,
+                                 struct wire_udp *out)
+{
+    const uint8_t *udp = frame + ip->l4_off;
+    const uint16_t len = wire_parse_udp_at(frame, ip->l4_off, ip->l4_len, out);
+    if (len == 0)
+        return DROP_udp_length;
+    if (load_raw16(udp + 6) == 0)
+        return DROP_udp6_no_checksum;
+    const uint64_t pseudo = cksum_pseudo6(&ip->src, &ip->dst, IP_PROTO_UDP, len);
+    if (verify && cksum_fold(cksum_add(pseudo, udp, len)) != 0xffff)
+        return DROP_udp_checksum;
+    return DROP_NONE;
+}
+
+// The packet that an error quotes: its IPv6 header and the first 8 bytes behind.
+static enum drop_reason parse_quoted(const uint8_t *ip, uint32_t len, struct wire_icmp6 *out)
+{
+    if (len < IP6_BYTES + 8 || ip[0] >> 4 != 6)
+        return DROP_icmp6_malformed;
+    out->has_tcp = ip[6] == IP_PROTO_TCP;
+    memcpy(out->src.b, ip + 8, sizeof(out->src.b));
+    memcpy(out->dst.b, ip + 24, sizeof(out->dst.b));
+    out->src_port = load_be16(ip + IP6_BYTES);
+    out->dst_port = load_be16(ip + IP6_BYTES + 2);
+    out->seq = load_be32(ip + IP6_BYTES + 4);
+    return DROP_NONE;
+}
+
+enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *ip,
+                                  struct wire_icmp6 *out)
+{
+    enum { INFORMATIONAL = 128 };
+    const uint8_t *m = frame + ip->l4_off;
+    if (ip->l4_len < ICMP6_BYTES)
+        return DROP_icmp6_malformed;
+    const uint64_t pseudo = cksum_pseudo6(&ip->src, &ip->dst, IP_PROTO_ICMP6, ip->l4_len);
+    if (cksum_fold(cksum_add(pseudo, m, ip->l4_len)) != 0xffff)
+        return DROP_icmp6_checksum;
+    *out = (struct wire_icmp6){.type = m[0], .code = m[1]};
+    if (m[0] >= INFORMATIONAL)
+        return DROP_NONE;
+    out->mtu = load_be32(m + 4);
+    return parse_quoted(m + ICMP6_BYTES, ip->l4_len - ICMP6_BYTES, out);
+}
+
+enum icmp_kind wire_icmp6_kind(uint8_t type, uint8_t code)
+{
+    const bool hard_code = code == ICMP6_CODE_PROHIBITED || code == ICMP6_CODE_PORT ||
+                           code == ICMP6_CODE_POLICY || code == ICMP6_CODE_REJECT;
+    if (type == ICMP6_TOO_BIG)
+        return ICMP_TOO_BIG;
+    if (type == ICMP6_PARAMETER || (type == ICMP6_UNREACHABLE && hard_code))
+        return ICMP_HARD;
+    return ICMP_SOFT;
+}
+
+// The options of a neighbour discovery message: the link-layer address among them. False: one that
+// lies.
+static bool parse_nd_options(const uint8_t *o, uint32_t n, uint8_t wanted, struct wire_nd *out)
+{
+    for (unsigned count = 0; n != 0; count++) {
+        const uint32_t len = n >= 8 ? o[1] * 8u : 0;
+        if (len == 0 || len > n || count == ND_OPTIONS_MAX)
+            return false;
+        if (o[0] == wanted && !out->has_lla) {
+            if (len != ND_LLA_BYTES)  // of another link than Ethernet
+                return false;
+            out->has_lla = true;
+            memcpy(out->lla.b, o + 2, sizeof(out->lla.b));
+        }
+        o += len;
+        n -= len;
+    }
+    return true;
+}
+
+enum drop_reason wire_parse_nd(const uint8_t *frame, const struct wire_ip6 *ip, struct wire_nd *out)
+{
+    const uint8_t *m = frame + ip->l4_off;
+    if (ip->hops != IP6_HOPS_LINK)
+        return DROP_nd_hops;
+    if (ip->l4_len < ND_BYTES || m[1] != 0)
+        return DROP_nd_malformed;
+    *out = (struct wire_nd){.type = m[0], .flags = m[0] == ND_ADVERT ? m[4] : 0};
+    memcpy(out->target.b, m + 8, sizeof(out->target.b));
+    const bool solicit = m[0] == ND_SOLICIT;
+    if (!ip6_is_global_form(&out->target) ||
+        !parse_nd_options(m + ND_BYTES, ip->l4_len - ND_BYTES,
+                          solicit ? ND_OPT_SOURCE : ND_OPT_TARGET, out))
+        return DROP_nd_malformed;
+    const struct ip_addr group = ip6_solicited_node(&out->target);
+    if (solicit && ip_is_zero(&ip->src) && (out->has_lla || !ip_equal(&ip->dst, &group)))
+        return DROP_nd_malformed;
+    if (!solicit && ip6_is_multicast(&ip->dst) && (out->flags & ND_SOLICITED) != 0)
+        return DROP_nd_malformed;
+    return DROP_NONE;
+}
+
+bool wire_is_mld_query(const uint8_t *frame, const struct wire_ip6 *ip)
+{
+    const uint8_t *m = frame + ip->l4_off;
+    struct ip_addr group;
+    if (ip->l4_len < MLD_QUERY_BYTES || ip->hops != 1 || !ip6_is_link_local(&ip->src))
+        return false;
+    memcpy(group.b, m + 8, sizeof(group.b));
+    return ip_is_zero(&group);
+}

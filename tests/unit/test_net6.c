@@ -1,0 +1,1531 @@
+// The IPv6 half of the border: what arrives, what leaves, neighbours in virtual time.
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "frames.h"
+#include "frames6.h"
+#include "net/net.h"
+#include "pkt_env.h"
+#include "wire/build6.h"
+#include "wire/parse6.h"
+
+enum {
+    POOL_PKTS = 2047,
+    TX_ROOM = 256,
+    LOCAL_IX = 100,  // of the IPv4 address; IPv6's follow
+};
+
+static const struct mac_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0, 0, 2}},
+                             mac_c = {{2, 0, 0, 0, 0, 3}};
+static struct ip_addr A, A2, B, LINK, GATEWAY, FAR;
+
+static struct pkt_pool *pool;
+static unsigned pool_free;
+static uint64_t drops[DROP_COUNT], given;
+static struct net *net;
+static struct pkt *tx_pkts[TX_ROOM];
+static struct net_tx tx;
+static struct net_rx rx;
+static struct clock_now now;
+
+static struct ip_addr ip(const char *text)
+{
+    struct ip_addr a;
+    if (!ip_parse(text, &a))
+        fail_msg("%s is no address", text);
+    return a;
+}
+
+static struct net_config config(void)
+{
+    struct net_config c;
+    net_config_default(&c);
+    c.mac = mac_a;
+    c.local_ix_first = LOCAL_IX;
+    c.n_locals = 3;
+    c.locals[0] = (struct net_local){ip_from_v4(0x0a000001), 24};
+    c.locals[1] = (struct net_local){A, 64};
+    c.locals[2] = (struct net_local){A2, 48};
+    c.gateway6 = GATEWAY;
+    c.secret = (struct siphash_key){1, 2};
+    c.n_udp = 1;
+    c.udp[0] = (struct net_udp_port){7, UINT16_MAX, 4};
+    return c;
+}
+
+static void start(const struct net_config *c)
+{
+    struct err e = {""};
+    void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
+    memset(drops, 0, sizeof(drops));
+    given = 0;
+    memset(mem, 0xee, net_footprint(c));  // init must not rely on zeroed memory
+    net = net_init(mem, c, pool, drops, &e);
+    if (net == NULL)
+        fail_msg("%s", e.text);
+    tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
+    now = clock_at_us(1000000);
+}
+
+static int setup(void **state)
+{
+    A = ip("2001:db8::1");
+    A2 = ip("2001:db8:5::1");
+    B = ip("2001:db8::2");
+    LINK = ip("fe80::ff:fe00:1");
+    GATEWAY = ip("2001:db8::fe");
+    FAR = ip("2001:db8:9::9");
+    const struct net_config c = config();
+    start(&c);
+    return 0;
+}
+
+static void tx_clear(void)
+{
+    for (uint32_t i = 0; i < tx.n; i++)
+        pkt_free(tx.pkts[i]);
+    tx.n = 0;
+}
+
+// balance: every packet given ended in one way. Drops of the tx side are none here.
+static void expect_balance(void)
+{
+    const struct net_counters *c = net_counters(net);
+    uint64_t ended = c->segs_in + c->icmp_events + c->datagrams_in + c->arp_replies_out +
+                     c->echo_replies + c->arp_taken + c->echo6_replies + c->nd_answers_out +
+                     c->nd_taken;
+#define RX_rx(name) ended += drops[DROP_##name];
+#define RX_tx(name)
+#define RX(name, side, help) RX_##side(name)
+    DROP_TABLE(RX)
+#undef RX
+    assert_int_equal(ended, given);
+}
+
+static void forget_drops(void)
+{
+    given = 0;
+    memset(drops, 0, sizeof(drops));
+}
+
+// teardown: every packet has come back to the pool.
+static int teardown(void **state)
+{
+    tx_clear();
+    net_drain(net);
+    free(net);
+    assert_int_equal(pkt_pool_free_count(pool), pool_free);
+    return 0;
+}
+
+static void restart(const struct net_config *c)
+{
+    teardown(NULL);
+    start(c);
+}
+
+// expect_drops: `count` packets ended for `reason`, none for another since the last call.
+static void expect_drops(enum drop_reason reason, uint64_t count)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        sum += drops[i];
+    if (drops[reason] != count || sum != count) {
+        for (unsigned i = 0; i < DROP_COUNT; i++)
+            if (drops[i] != 0)
+                print_message("drop reason %u: %lu\n", i, drops[i]);
+        fail_msg("expected reason %d, %lu times", reason, count);
+    }
+    memset(drops, 0, sizeof(drops));
+}
+
+static void after_ms(uint64_t ms)
+{
+    now = clock_at_us(now.us + ms * 1000);
+}
+
+// tick_all: the whole cache is looked at, at one time each millisecond from now on.
+static void tick_all(void)
+{
+    for (unsigned i = 0; i < 1024 / NET_TICK_SLOTS; i++) {
+        after_ms(1);
+        net_tick(net, now, &tx);
+    }
+}
+
+static struct pkt *give_frame(const uint8_t *frame, uint32_t len, uint64_t rx_flags)
+{
+    struct pkt *p = pkt_of(pool, 0xcc, 2000);
+    pkt_set_len(p, len);
+    memcpy(pkt_data(p), frame, len);
+    p->m.ol_flags = rx_flags;
+    given++;
+    net_input(net, now, &p, 1, &rx, &tx);
+    struct pkt *left = p;
+    if (p != NULL)
+        pkt_free(p);
+    return left;
+}
+
+static struct pkt *give(const char *hex)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(hex, &len);
+    struct pkt *p = give_frame(f, len, 0);
+    free(f);
+    return p;
+}
+
+static void put_sum(uint8_t *f, uint32_t off, uint32_t n, uint8_t proto, uint32_t at)
+{
+    struct ip_addr src, dst;
+    memcpy(src.b, f + 22, 16);
+    memcpy(dst.b, f + 38, 16);
+    store_be16(f + off + at, 0);
+    store_raw16(f + off + at, (uint16_t)~cksum_fold(cksum_add(
+                                  cksum_pseudo6(&src, &dst, proto, (uint16_t)n), f + off, n)));
+}
+
+// give_changed: the frame with bytes at `at` set, its ICMPv6, TCP or UDP checksum right again.
+static struct pkt *give_changed(const char *hex, uint32_t at, const void *bytes, uint32_t n)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(hex, &len);
+    memcpy(f + at, bytes, n);
+    if (f[20] == IP_PROTO_ICMP6)
+        put_sum(f, 54, len - 54, IP_PROTO_ICMP6, 2);
+    else if (f[20] == IP_PROTO_TCP)
+        put_sum(f, 54, len - 54, IP_PROTO_TCP, 16);
+    else if (f[20] == IP_PROTO_UDP)
+        put_sum(f, 54, len - 54, IP_PROTO_UDP, 6);
+    struct pkt *p = give_frame(f, len, 0);
+    free(f);
+    return p;
+}
+
+// expect_frame: tx's packet i is, byte for byte, that frame.
+static void expect_frame(uint32_t i, const char *hex)
+{
+    uint32_t len;
+    assert_true(i < tx.n);
+    uint8_t *want = frame_bytes(hex, &len);
+    assert_int_equal(pkt_len(tx.pkts[i]), len);
+    assert_memory_equal(pkt_data(tx.pkts[i]), want, len);
+    assert_int_equal(tx.pkts[i]->m.ol_flags, 0);
+    free(want);
+}
+
+static struct seg_out segment_to(const struct ip_addr *a)
+{
+    struct seg_out s = {.seq = 1, .ack = 2, .flags = SEG_ACK};
+    s.key = (struct flow_key){*a, LOCAL_IX + 1, 0, 40000, 80};
+    return s;
+}
+
+static uint32_t send_to(const struct ip_addr *a)
+{
+    const struct seg_out s = segment_to(a);
+    return net_output(net, now, &s, 1, &tx);
+}
+
+static void give_advert(const struct ip_addr *target, const struct mac_addr *mac, uint8_t flags)
+{
+    uint8_t f[ND_FRAME_BYTES];
+    struct wire_from6 from;
+    wire_from6_init(&from, mac, target);
+    wire_build_advert(f, &from, mac, &LINK, &mac_a, flags);
+    give_frame(f, sizeof(f), 0);
+}
+
+// solicit: the neighbour asks for A.
+static void give_solicit(const struct ip_addr *src, const struct mac_addr *mac)
+{
+    uint8_t f[ND_FRAME_BYTES];
+    struct wire_from6 from;
+    wire_from6_init(&from, mac, src);
+    give_frame(f, wire_build_solicit(f, &from, mac, &A, NULL, false), 0);
+}
+
+// know: the neighbour is asked for and answers.
+static void know(const struct ip_addr *a, const struct mac_addr *mac)
+{
+    send_to(a);
+    give_advert(a, mac, ND_SOLICITED | ND_OVERRIDE);
+    tx_clear();
+}
+
+// expect_ask: tx's packet i asks for `target`, at MAC `to` (NULL: its group).
+static void expect_ask(uint32_t i, const struct ip_addr *target, const struct mac_addr *to)
+{
+    uint8_t want[ND_FRAME_BYTES];
+    struct wire_from6 from;
+    assert_true(i < tx.n);
+    wire_from6_init(&from, &mac_a, &LINK);
+    const uint32_t len = wire_build_solicit(want, &from, &mac_a, target, to, false);
+    assert_int_equal(pkt_len(tx.pkts[i]), len);
+    assert_memory_equal(pkt_data(tx.pkts[i]), want, len);
+}
+
+static void expect_to_mac(uint32_t i, const struct mac_addr *mac)
+{
+    assert_true(i < tx.n);
+    assert_memory_equal(pkt_data(tx.pkts[i]), mac->b, 6);
+    assert_int_equal(load_be16(pkt_data(tx.pkts[i]) + 12), ETH_TYPE_IP6);
+}
+
+static bool neighbor(const struct ip_addr *a, struct net_neighbor6 *out)
+{
+    for (uint32_t i = 0; i < net_nd_slots(net); i++)
+        if (net_nd_read(net, i, out) && ip_equal(&out->addr, a))
+            return true;
+    return false;
+}
+
+// ---- input
+
+static void segments_of_both_families_in_one_burst_keep_their_order(void **state)
+{
+    static const char *const frames[] = {FRAME6_GET,    FRAME_GET,   FRAME6_ACK, FRAME6_ACK,
+                                         FRAME6_SYN,    FRAME6_SACK, FRAME6_EXT, FRAME_ACK,
+                                         FRAME6_ATOMIC, FRAME6_GET};
+    struct pkt *pkts[ARRAY_LEN(frames)];
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(frames[i], &len);
+        pkts[i] = pkt_of(pool, 0, len);
+        memcpy(pkt_data(pkts[i]), f, len);
+        free(f);
+    }
+    net_input(net, now, pkts, ARRAY_LEN(frames), &rx, &tx);
+    assert_int_equal(rx.n_segs, ARRAY_LEN(frames));
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++) {
+        const struct flow_key *k = &rx.segs[i].key;
+        const bool v4 = i == 1 || i == 7;
+        const struct ip_addr b4 = ip_from_v4(0x0a000002);
+        assert_int_equal(rx.segs[i].pkt_ix, i);
+        assert_int_equal(k->local_ix, v4 ? LOCAL_IX : LOCAL_IX + 1);
+        assert_true(ip_equal(&k->remote, v4 ? &b4 : &B));
+        assert_int_equal(k->remote_port, 40000);
+        assert_int_equal(k->local_port, 80);
+        pkt_free(pkts[i]);
+    }
+    assert_int_equal(net_counters(net)->segs_in, 10);
+    assert_int_equal(net_counters(net)->segs6_in, 8);
+    assert_int_equal(net_counters(net)->ip6_in, 8);
+}
+
+static void each_address_has_its_index(void **state)
+{
+    give_changed(FRAME6_GET, 38, A2.b, 16);
+    assert_int_equal(rx.n_segs, 1);
+    assert_int_equal(rx.segs[0].key.local_ix, LOCAL_IX + 2);
+    give_changed(FRAME6_SYN, 38, A2.b, 16);
+    assert_int_equal(rx.segs[0].key.local_ix, LOCAL_IX + 2);
+    give_changed(FRAME6_GET, 38, LINK.b, 16);  // of the port's own making: no index
+    expect_drops(DROP_ip6_link_local, 1);
+    give_changed(FRAME6_GET, 38, FAR.b, 16);
+    expect_drops(DROP_ip6_not_for_us, 1);
+}
+
+static void a_port_verdict_stands_for_the_checksum(void **state)
+{
+    uint32_t len;
+    static const char *const frames[] = {FRAME6_GET, FRAME6_SYN};
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *f = frame_bytes(frames[i], &len);
+        give_frame(f, len, RTE_MBUF_F_RX_L4_CKSUM_BAD);
+        expect_drops(DROP_tcp_checksum, 1);
+        f[58] ^= 1;
+        give_frame(f, len, 0);
+        expect_drops(DROP_tcp_checksum, 1);
+        give_frame(f, len, RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+        assert_int_equal(rx.n_segs, 1);
+        free(f);
+    }
+}
+
+static void a_source_that_no_peer_has_is_refused(void **state)
+{
+    static const char *const bad[] = {"ff02::1",
+                                      "::1",
+                                      "::",
+                                      "::ffff:10.0.0.2",
+                                      "::10.0.0.2",
+                                      "2001:db8::1",
+                                      "2001:db8:5::1",
+                                      "fe80::ff:fe00:1"};
+    static const char *const frames[] = {FRAME6_GET, FRAME6_SYN, FRAME6_PING, FRAME6_UDP,
+                                         FRAME6_TOO_BIG};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+        for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+            const struct ip_addr a = ip(bad[i]);
+            give_changed(frames[k], 22, a.b, 16);
+            expect_drops(DROP_ip6_source, 1);
+            assert_int_equal(rx.n_segs + rx.n_udp + rx.n_icmp + tx.n, 0);
+        }
+}
+
+static void a_group_gets_no_tcp_udp_or_echo(void **state)
+{
+    const struct ip_addr all = ip("ff02::1"), own = ip("ff02::1:ff00:1"),
+                         other = ip("ff02::1:ff00:77"), service = ip("ff02::2");
+    static const char *const frames[] = {FRAME6_GET, FRAME6_SYN, FRAME6_PING, FRAME6_UDP,
+                                         FRAME6_TOO_BIG};
+    const struct ip_addr *groups[] = {&all, &own, &other, &service};
+    for (unsigned i = 0; i < ARRAY_LEN(groups); i++)
+        for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+            give_changed(frames[k], 38, groups[i]->b, 16);
+            expect_drops(DROP_ip6_group, 1);
+            assert_int_equal(tx.n, 0);
+        }
+    give_changed(FRAME6_SOLICIT, 38, other.b, 16);
+    expect_drops(DROP_ip6_group, 1);
+}
+
+static void an_address_of_ours_in_a_multicast_frame_is_refused(void **state)
+{
+    static const char *const frames[] = {FRAME6_GET, FRAME6_SYN,  FRAME6_PING,
+                                         FRAME6_UDP, FRAME6_SCTP, FRAME6_SOLICIT_BARE};
+    const struct mac_addr group = {{0x33, 0x33, 0xff, 0, 0, 1}};
+    for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+        give_changed(frames[k], 0, group.b, 6);
+        expect_drops(k == 4 ? DROP_ip6_next_header : DROP_ip6_link_multicast, 1);
+        assert_int_equal(tx.n, 0);
+    }
+}
+
+static void a_port_without_an_ipv6_address_knows_none(void **state)
+{
+    struct net_config c = config();
+    c.n_locals = 1;
+    c.gateway6 = (struct ip_addr){{0}};
+    restart(&c);
+    static const char *const frames[] = {FRAME6_GET, FRAME6_PING, FRAME6_SOLICIT};
+    for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+        give(frames[k]);
+        expect_drops(DROP_eth_type_unknown, 1);
+    }
+    assert_int_equal(net_nd_slots(net), 0);
+    assert_int_equal(send_to(&B), 0);
+    expect_drops(DROP_ip_no_route, 1);
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 1);
+    give(FRAME_GET);
+    assert_int_equal(rx.n_segs, 1);
+}
+
+static void a_port_without_an_ipv4_address_knows_none(void **state)
+{
+    struct net_config c = config();
+    c.n_locals = 2;
+    c.locals[0] = c.locals[1];
+    c.locals[1] = c.locals[2];
+    restart(&c);
+    give(FRAME6_GET);
+    assert_int_equal(rx.n_segs, 1);
+    assert_int_equal(rx.segs[0].key.local_ix, LOCAL_IX);
+    static const char *const frames[] = {FRAME_GET, FRAME_SYN, FRAME_PING, FRAME_UDP};
+    for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+        give(frames[k]);
+        expect_drops(DROP_ip_source, 1);
+    }
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME_GET, &len);
+    memset(f + 30, 0, 4);  // to 0.0.0.0, which an empty list must not hold
+    give_frame(f, len, RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+    free(f);
+    expect_drops(DROP_ip_source, 1);
+    give(FRAME_ARP_REQUEST);
+    expect_drops(DROP_arp_not_for_us, 1);
+    struct seg_out s = segment_to(&B);
+    s.key.remote = ip_from_v4(0x0a000002);
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    s.key.local_ix = LOCAL_IX;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    expect_drops(DROP_ip_no_route, 2);
+}
+
+static void cut_frames_are_dropped_at_every_length(void **state)
+{
+    static const char *const frames[] = {FRAME6_GET, FRAME6_EXT, FRAME6_PING, FRAME6_SOLICIT};
+    for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(frames[k], &len);
+        for (uint32_t n = 0; n < len; n++) {
+            give_frame(f, n, 0);
+            expect_drops(n < 14   ? DROP_eth_short
+                         : n < 54 ? DROP_ip6_short
+                                  : DROP_ip6_payload_length,
+                         1);
+        }
+        free(f);
+    }
+}
+
+static void padding_behind_the_packet_is_no_payload(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME6_ACK, &len), padded[100] = {0};
+    memcpy(padded, f, len);
+    memset(padded + len, 0xaa, sizeof(padded) - len);
+    give_frame(padded, sizeof(padded), 0);
+    assert_int_equal(rx.n_segs, 1);
+    assert_int_equal(rx.segs[0].data_len, 0);
+    free(f);
+}
+
+// ---- ICMPv6
+
+static void ping_is_answered_in_place(void **state)
+{
+    assert_null(give(FRAME6_PING));
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_PONG);
+    assert_int_equal(net_counters(net)->echo6_replies, 1);
+    assert_int_equal(net_counters(net)->icmp6_echo_in, 1);
+    expect_balance();
+}
+
+static void ping_to_the_link_local_address_is_answered_from_it(void **state)
+{
+    give_changed(FRAME6_PING, 38, LINK.b, 16);
+    assert_int_equal(tx.n, 1);
+    assert_memory_equal(pkt_data(tx.pkts[0]) + 22, LINK.b, 16);
+}
+
+static void pings_over_the_rate_are_dropped_and_without_room_too(void **state)
+{
+    struct net_config c = config();
+    c.icmp_rate_per_s = 100;  // a burst of ten
+    restart(&c);
+    for (unsigned i = 0; i < 15; i++)
+        give(FRAME6_PING);
+    assert_int_equal(tx.n, 10);
+    expect_drops(DROP_icmp_rate, 5);
+    tx.room = tx.n;
+    give(FRAME6_PING);
+    give(FRAME6_SOLICIT);
+    expect_drops(DROP_answer_room, 2);
+}
+
+static void errors_about_our_segments_become_events(void **state)
+{
+    static const struct {
+        const char *hex;
+        enum icmp_kind kind;
+        uint16_t mtu;
+    } rows[] = {{FRAME6_TOO_BIG, ICMP_TOO_BIG, 1400},
+                {FRAME6_UNREACHABLE, ICMP_HARD, 0},
+                {FRAME6_TIME, ICMP_SOFT, 0},
+                {FRAME6_PARAMETER, ICMP_HARD, 0}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        give(rows[i].hex);
+        assert_int_equal(rx.n_icmp, 1);
+        const struct icmp_event *e = &rx.icmp[0];
+        const struct flow_key want = {FAR, LOCAL_IX + 1, 0, 40001, 80};
+        assert_true(flow_key_equal(&e->key, &want));
+        assert_int_equal(e->seq, 0xdeadbeef);
+        assert_int_equal(e->kind, rows[i].kind);
+        assert_int_equal(e->mtu, rows[i].mtu);
+    }
+    const struct net_counters *c = net_counters(net);
+    assert_int_equal(c->icmp6_too_big_in, 1);
+    assert_int_equal(c->icmp6_unreachable_in, 1);
+    assert_int_equal(c->icmp6_time_exceeded_in, 1);
+    assert_int_equal(c->icmp6_parameter_in, 1);
+    expect_balance();
+}
+
+static void an_mtu_is_believed_from_1280_on(void **state)
+{
+    static const struct {
+        uint32_t said;
+        uint16_t heard;  // 0: dropped
+    } rows[] = {{0, 0},       {68, 0},        {1279, 0},      {1280, 1280},
+                {1499, 1499}, {65535, 65535}, {65536, 65535}, {UINT32_MAX, 65535}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        uint8_t mtu[4];
+        store_be32(mtu, rows[i].said);
+        give_changed(FRAME6_TOO_BIG, 58, mtu, 4);
+        assert_int_equal(rx.n_icmp, rows[i].heard != 0);
+        if (rows[i].heard != 0)
+            assert_int_equal(rx.icmp[0].mtu, rows[i].heard);
+        expect_drops(DROP_icmp6_mtu, rows[i].heard == 0);
+    }
+}
+
+static void errors_about_other_packets_and_other_messages_are_dropped(void **state)
+{
+    give_changed(FRAME6_TIME, 70, FAR.b, 16);  // quotes a packet that is not ours
+    expect_drops(DROP_icmp6_type, 1);
+    give_changed(FRAME6_TIME, 70, LINK.b, 16);  // from an address without an index
+    expect_drops(DROP_icmp6_type, 1);
+    give_changed(FRAME6_TIME, 68, "\x11", 1);  // UDP
+    expect_drops(DROP_icmp6_type, 1);
+    static const uint8_t others[] = {0, 5, 100, 127, 129, 131, 132, 138, 143, 160, 255};
+    for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+        give_changed(FRAME6_TIME, 54, &others[i], 1);
+        expect_drops(DROP_icmp6_type, 1);
+        assert_int_equal(rx.n_icmp + tx.n, 0);
+    }
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME6_PING, &len);
+    f[60] ^= 1;
+    give_frame(f, len, 0);
+    expect_drops(DROP_icmp6_checksum, 1);
+    free(f);
+}
+
+static void a_datagram_for_nobody_is_answered_by_port_unreachable(void **state)
+{
+    struct net_config c = config();
+    c.n_udp = 0;
+    restart(&c);
+    give(FRAME6_UDP);
+    expect_drops(DROP_udp_no_port, 1);
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_UDP_NO_PORT);
+    assert_int_equal(net_counters(net)->unreachables6_out, 1);
+}
+
+static void an_unknown_protocol_is_answered_by_parameter_problem(void **state)
+{
+    give(FRAME6_SCTP);
+    expect_drops(DROP_ip6_next_header, 1);
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_SCTP_ANSWER);
+    tx_clear();
+    give(FRAME6_RH0);  // code 0, at the type of the routing header
+    expect_drops(DROP_ip6_routing, 1);
+    assert_int_equal(tx.n, 1);
+    const uint8_t *m = pkt_data(tx.pkts[0]) + 54;
+    assert_int_equal(m[0], 4);
+    assert_int_equal(m[1], 0);
+    assert_int_equal(load_be32(m + 4), 42);
+    assert_int_equal(net_counters(net)->problems6_out, 2);
+}
+
+static void no_error_about_what_is_not_ours_or_of_no_peer(void **state)
+{
+    const struct ip_addr all = ip("ff02::1"), none = ip("::");
+    static const char *const frames[] = {FRAME6_SCTP, FRAME6_RH0};
+    for (unsigned k = 0; k < 2; k++) {
+        give_changed(frames[k], 38, FAR.b, 16);
+        give_changed(frames[k], 38, all.b, 16);
+        give_changed(frames[k], 22, none.b, 16);
+        give_changed(frames[k], 22, all.b, 16);
+        assert_int_equal(tx.n, 0);
+    }
+    given = 8;
+    expect_balance();
+}
+
+static void errors_keep_to_their_rate_and_size(void **state)
+{
+    struct net_config c = config();
+    c.icmp_errors_per_s = 50;  // a burst of five
+    c.n_udp = 0;
+    restart(&c);
+    static uint8_t f[1514];
+    struct wire_from6 from;
+    wire_from6_init(&from, &mac_b, &B);
+    const uint32_t len = wire_build_udp6(f, &from, wire_mac_word(&mac_a), &A, 5000, 7, 1452);
+    for (unsigned i = 0; i < 8; i++)
+        give_frame(f, len, 0);
+    assert_int_equal(tx.n, 5);
+    assert_int_equal(pkt_len(tx.pkts[0]), 14 + 1280);
+    assert_memory_equal(pkt_data(tx.pkts[0]) + 62, f + 14, 1232);
+    struct wire_ip6 parsed;
+    struct wire_icmp6 m;
+    assert_int_equal(wire_parse_ip6(pkt_data(tx.pkts[0]), 14 + 1280, &parsed), DROP_NONE);
+    assert_int_equal(wire_parse_icmp6(pkt_data(tx.pkts[0]), &parsed, &m), DROP_NONE);
+    assert_int_equal(net_counters(net)->errors_limited, 3);
+    expect_drops(DROP_udp_no_port, 8);
+}
+
+// ---- UDP
+
+static void a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round(void **state)
+{
+    uint32_t len, room;
+    uint8_t *f = frame_bytes(FRAME6_UDP, &len);
+    struct pkt *p = pkt_of(pool, 0, len), *in = p;
+    memcpy(pkt_data(p), f, len);
+    given++;
+    net_input(net, now, &in, 1, &rx, &tx);
+    assert_int_equal(rx.n_udp, 1);
+    const struct udp_in *u = &rx.udp[0];
+    assert_true(ip_equal(&u->src, &B));
+    assert_int_equal(u->src_port, 5000);
+    assert_int_equal(u->service, 4);
+    assert_int_equal(u->local, 1);
+    assert_int_equal(u->data_len, 5);
+    assert_memory_equal(pkt_data(p) + u->data_off, "hello", 5);
+    struct pkt *answer = net_udp_begin(net, u, &tx, &room);
+    assert_int_equal(room, 1452);
+    memcpy(net_udp_payload(u, answer), "world!", 6);
+    net_udp_send(net, u, p, answer, 6, &tx);
+    expect_frame(0, FRAME6_UDP_ANSWER);
+    pkt_free(p);
+    free(f);
+    assert_int_equal(net_counters(net)->datagrams6_in, 1);
+    expect_balance();
+}
+
+static void a_service_of_one_address_is_none_on_the_other(void **state)
+{
+    struct net_config c = config();
+    c.udp[0].local_ix = LOCAL_IX + 2;
+    restart(&c);
+    give(FRAME6_UDP);
+    expect_drops(DROP_udp_no_port, 1);
+    give_changed(FRAME6_UDP, 38, A2.b, 16);
+    assert_int_equal(rx.n_udp, 1);
+    assert_int_equal(rx.udp[0].local, 2);
+    give_changed(FRAME6_UDP, 38, LINK.b, 16);
+    expect_drops(DROP_ip6_link_local, 1);
+}
+
+// ---- neighbour discovery: who asks for us
+
+static void a_solicitation_is_answered_and_the_asker_learned(void **state)
+{
+    struct net_neighbor6 n;
+    assert_null(give(FRAME6_SOLICIT));
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_ADVERT);
+    assert_true(neighbor(&B, &n));
+    assert_memory_equal(n.mac.b, mac_b.b, 6);
+    send_to(&B);  // used as it is, while it is asked
+    expect_to_mac(1, &mac_b);
+    tx_clear();
+    tick_all();
+    expect_ask(0, &B, &mac_b);
+    give(FRAME6_TOLD);
+    assert_true(neighbor(&B, &n));
+    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    expect_balance();
+}
+
+static void a_unicast_solicitation_without_an_address_is_answered_too(void **state)
+{
+    struct net_neighbor6 n;
+    assert_null(give(FRAME6_SOLICIT_BARE));
+    expect_frame(0, FRAME6_ADVERT);
+    assert_false(neighbor(&B, &n));
+}
+
+static void a_probe_for_our_address_is_answered_to_all_nodes(void **state)
+{
+    assert_null(give(FRAME6_PROBE));
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_PROBE_ANSWER);
+    expect_balance();
+}
+
+static void the_link_local_address_is_answered_for(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME6_SOLICIT, &len);
+    memcpy(f + 62, LINK.b, 16);  // its group is the same
+    put_sum(f, 54, len - 54, IP_PROTO_ICMP6, 2);
+    assert_null(give_frame(f, len, 0));
+    assert_memory_equal(pkt_data(tx.pkts[0]) + 62, LINK.b, 16);
+    assert_memory_equal(pkt_data(tx.pkts[0]) + 22, LINK.b, 16);
+    memcpy(f + 62, ip("2001:db8:77::1").b, 16);  // and so is that of one that is not ours
+    put_sum(f, 54, len - 54, IP_PROTO_ICMP6, 2);
+    give_frame(f, len, 0);
+    expect_drops(DROP_nd_not_for_us, 1);
+    free(f);
+}
+
+static void a_configured_link_local_address_stands_for_the_ports_own(void **state)
+{
+    struct net_config c = config();
+    const struct ip_addr mine = ip("fe80::77");
+    c.n_locals = 4;
+    c.locals[3] = (struct net_local){mine, 64};
+    restart(&c);
+    send_to(&B);
+    assert_memory_equal(pkt_data(tx.pkts[0]) + 22, mine.b, 16);
+    give_changed(FRAME6_GET, 38, mine.b, 16);
+    assert_int_equal(rx.segs[0].key.local_ix, LOCAL_IX + 3);
+    give_changed(FRAME6_PING, 38, LINK.b, 16);
+    expect_drops(DROP_ip6_not_for_us, 1);
+}
+
+static void an_asker_off_the_link_is_answered_and_not_learned(void **state)
+{
+    struct net_neighbor6 n;
+    give_solicit(&FAR, &mac_b);
+    assert_int_equal(tx.n, 1);
+    assert_false(neighbor(&FAR, &n));
+    const struct ip_addr there = ip("fe80::9");
+    give_solicit(&there, &mac_b);
+    assert_true(neighbor(&there, &n));
+}
+
+static void a_quiet_net_learns_and_says_nothing(void **state)
+{
+    struct net_config c = config();
+    struct net_neighbor6 n;
+    c.quiet = true;
+    restart(&c);
+    assert_non_null(give(FRAME6_SOLICIT));
+    give(FRAME6_MLD_QUERY);
+    give(FRAME6_PROBE_ANSWER);
+    assert_int_equal(tx.n, 0);
+    assert_true(neighbor(&B, &n));
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 1);  // who the gateway is, it asks for itself
+    expect_ask(0, &GATEWAY, NULL);
+    forget_drops();
+}
+
+static void a_solicitation_with_a_false_sender_is_dropped(void **state)
+{
+    struct net_neighbor6 n;
+    const struct mac_addr group = {{3, 0, 0, 0, 0, 2}}, zero = {{0}};
+    const struct mac_addr *macs[] = {&group, &zero, &mac_a};
+    for (unsigned i = 0; i < 3; i++) {
+        give_changed(FRAME6_SOLICIT, 80, macs[i]->b, 6);
+        expect_drops(DROP_nd_not_for_us, 1);
+        give_changed(FRAME6_SOLICIT, 6, macs[i]->b, 6);
+        expect_drops(DROP_nd_not_for_us, 1);
+    }
+    assert_false(neighbor(&B, &n));
+    assert_int_equal(tx.n, 0);
+    give_changed(FRAME6_SOLICIT, 21, "\xfe", 1);  // has crossed a router
+    expect_drops(DROP_nd_hops, 1);
+}
+
+static void routers_are_not_listened_to(void **state)
+{
+    give(FRAME6_ADVERT_ROUTER);
+    expect_drops(DROP_nd_router, 1);
+    static const uint8_t types[] = {133, 134, 137};
+    for (unsigned i = 0; i < 3; i++) {
+        give_changed(FRAME6_SOLICIT_BARE, 54, &types[i], 1);
+        expect_drops(DROP_nd_router, 1);
+    }
+    assert_int_equal(tx.n, 0);
+}
+
+static void a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds(void **state)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        give_advert(&A, &mac_b, ND_OVERRIDE);
+        expect_drops(DROP_nd_not_for_us, 1);
+    }
+    give_solicit(&A, &mac_b);  // asks out of our address
+    expect_drops(DROP_nd_not_for_us, 1);
+    assert_int_equal(net_counters(net)->nd_conflicts, 4);
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_PROBE_ANSWER);
+    after_ms(NET_ARP_DEFEND_MS);
+    give_advert(&A, &mac_b, ND_OVERRIDE);
+    assert_int_equal(tx.n, 2);
+}
+
+// ---- neighbour discovery: whom we ask for
+
+static void a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it(void **state)
+{
+    struct net_neighbor6 n;
+    assert_int_equal(send_to(&B), 1);
+    assert_int_equal(tx.n, 1);
+    expect_frame(0, FRAME6_ASK);
+    assert_true(neighbor(&B, &n));
+    assert_int_equal(n.state, NET_ARP_PENDING);
+    give(FRAME6_TOLD);
+    assert_int_equal(tx.n, 2);
+    expect_to_mac(1, &mac_b);
+    assert_memory_equal(pkt_data(tx.pkts[1]) + 38, B.b, 16);
+    assert_true(neighbor(&B, &n));
+    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(net_counters(net)->nd_waited, 1);
+    assert_int_equal(net_counters(net)->segs6_out, 1);
+    expect_balance();
+}
+
+static void one_packet_waits_per_neighbour_and_it_is_asked_for_once_a_second(void **state)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        send_to(&B);
+        tick_all();
+    }
+    assert_int_equal(tx.n, 1);
+    expect_drops(DROP_nd_wait_replaced, 9);
+    after_ms(1000);
+    tick_all();
+    after_ms(1000);
+    tick_all();
+    assert_int_equal(tx.n, 3);
+    expect_ask(1, &B, NULL);
+    expect_ask(2, &B, NULL);
+    after_ms(1000);
+    tick_all();
+    struct net_neighbor6 n;
+    assert_int_equal(tx.n, 3);
+    assert_false(neighbor(&B, &n));
+    expect_drops(DROP_nd_wait_expired, 1);
+    assert_int_equal(net_counters(net)->nd_expired, 1);
+}
+
+static void an_advertisement_that_nobody_asked_for_is_dropped(void **state)
+{
+    struct net_neighbor6 n;
+    give(FRAME6_TOLD);
+    expect_drops(DROP_nd_unasked, 1);
+    assert_false(neighbor(&B, &n));
+    send_to(&B);
+    give_changed(FRAME6_TOLD, 78, "\x0e", 1);  // the answer does not say where
+    expect_drops(DROP_nd_unasked, 1);
+    assert_true(neighbor(&B, &n));
+    assert_int_equal(n.state, NET_ARP_PENDING);
+}
+
+// RFC 4861 7.2.5 and its appendix C: state, flags of the advertisement, whether it brings another
+// MAC; what the MAC and state are then.
+static void flags_of_an_advertisement_do_what_rfc_4861_says(void **state)
+{
+    static const struct {
+        uint8_t flags;
+        bool other;
+        bool takes;  // the other MAC
+        enum net_arp_state then;
+    } rows[] = {
+        {0, false, false, NET_ARP_REACHABLE},
+        {ND_OVERRIDE, false, false, NET_ARP_REACHABLE},
+        {ND_SOLICITED, false, false, NET_ARP_REACHABLE},
+        {0, true, false, NET_ARP_PROBE},
+        {ND_SOLICITED, true, false, NET_ARP_PROBE},
+        {ND_OVERRIDE, true, true, NET_ARP_PROBE},
+        {ND_SOLICITED | ND_OVERRIDE, true, true, NET_ARP_REACHABLE},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct net_neighbor6 n;
+        const struct net_config c = config();
+        restart(&c);
+        know(&B, &mac_b);
+        give_advert(&B, rows[i].other ? &mac_c : &mac_b, rows[i].flags);
+        assert_true(neighbor(&B, &n));
+        assert_memory_equal(n.mac.b, (rows[i].takes ? &mac_c : &mac_b)->b, 6);
+        assert_int_equal(n.state, rows[i].then);
+    }
+    const struct net_config c = config();
+    restart(&c);
+    for (unsigned flags = 0; flags < 4; flags++) {  // not known yet: taken with any
+        struct net_neighbor6 n;
+        const struct ip_addr a = ip("2001:db8::30");
+        struct ip_addr at = a;
+        at.b[14] = (uint8_t)flags;
+        send_to(&at);
+        give_advert(&at, &mac_c, (uint8_t)(flags << 5));
+        assert_true(neighbor(&at, &n));
+        assert_int_equal(n.state, flags & 2 ? NET_ARP_REACHABLE : NET_ARP_PROBE);
+    }
+}
+
+static void a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group(void **state)
+{
+    know(&B, &mac_b);
+    after_ms(NET_ARP_REACHABLE_MS - 100);
+    send_to(&B);
+    expect_to_mac(0, &mac_b);
+    tx_clear();
+    after_ms(200);
+    tick_all();
+    expect_ask(0, &B, &mac_b);
+    send_to(&B);  // meanwhile it is used
+    expect_to_mac(1, &mac_b);
+    after_ms(1000);
+    tick_all();
+    after_ms(1000);
+    tick_all();
+    assert_int_equal(tx.n, 4);
+    expect_ask(2, &B, &mac_b);
+    expect_ask(3, &B, NULL);
+    after_ms(1000);
+    tick_all();
+    struct net_neighbor6 n;
+    assert_false(neighbor(&B, &n));
+    assert_int_equal(tx.n, 4);
+}
+
+static void a_neighbour_that_nobody_uses_is_forgotten(void **state)
+{
+    know(&B, &mac_b);
+    struct net_neighbor6 n;
+    after_ms(NET_ARP_REACHABLE_MS + 1000);
+    tick_all();
+    assert_int_equal(tx.n, 0);
+    assert_false(neighbor(&B, &n));
+}
+
+static void a_gateway_is_kept_and_asked_for_at_start(void **state)
+{
+    net_announce(net, now, &tx);
+    expect_ask(tx.n - 1, &GATEWAY, NULL);
+    give_advert(&GATEWAY, &mac_c, ND_SOLICITED | ND_OVERRIDE);
+    for (unsigned i = 0; i < 5; i++) {
+        tx_clear();
+        after_ms(NET_ARP_REACHABLE_MS);
+        tick_all();
+        assert_int_equal(tx.n, 1);  // probed, although nothing was sent
+        give_advert(&GATEWAY, &mac_c, ND_SOLICITED);
+    }
+    struct net_neighbor6 n;
+    assert_true(neighbor(&GATEWAY, &n));
+    assert_int_equal(n.state, NET_ARP_REACHABLE);
+}
+
+static void what_is_announced_is_probe_advertisement_and_report(void **state)
+{
+    struct net_config c = config();
+    c.n_locals = 2;
+    c.gateway6 = (struct ip_addr){{0}};
+    restart(&c);
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 1 + 1 + 2 * 2);  // ARP; MLD; A and the link-local address
+    const uint8_t *f = pkt_data(tx.pkts[1]);
+    assert_int_equal(f[62], MLD_REPORT);
+    assert_int_equal(load_be32(f + 66), 1);  // both have the same group
+    expect_frame(2, FRAME6_OWN_PROBE);
+    expect_frame(3, FRAME6_PROBE_ANSWER);
+    assert_memory_equal(pkt_data(tx.pkts[4]) + 62, LINK.b, 16);
+    assert_memory_equal(pkt_data(tx.pkts[5]) + 62, LINK.b, 16);
+    const struct net_counters *n = net_counters(net);
+    assert_int_equal(n->nd_solicits_out, 2);
+    assert_int_equal(n->nd_adverts_out, 2);
+    assert_int_equal(n->mld_reports_out, 1);
+}
+
+static void an_announcement_fits_in_the_room_that_the_header_names(void **state)
+{
+    struct net_config c = config();
+    c.n_locals = NET_LOCALS_MAX;
+    for (unsigned i = 1; i < NET_LOCALS_MAX; i++) {
+        c.locals[i] = (struct net_local){A, 64};
+        c.locals[i].addr.b[15] = (uint8_t)i;
+    }
+    c.n_routes = NET_ROUTES_MAX;
+    for (unsigned i = 0; i < NET_ROUTES_MAX; i++) {
+        c.routes[i] = (struct net_route){ip("2001:db8:100::"), 48, B};
+        c.routes[i].prefix.b[5] = (uint8_t)i;
+        c.routes[i].via.b[14] = (uint8_t)(i + 1);
+    }
+    restart(&c);
+    tx.room = 2 * c.n_locals + c.n_routes + 5;
+    net_announce(net, now, &tx);
+    assert_int_equal(net_counters(net)->nd_rate_limited, 0);
+    assert_int_equal(drops[DROP_pkt_pool_empty], 0);
+}
+
+static void a_query_of_the_switch_is_answered_by_a_report(void **state)
+{
+    assert_non_null(give(FRAME6_MLD_QUERY));
+    assert_int_equal(tx.n, 1);
+    const uint8_t *f = pkt_data(tx.pkts[0]);
+    assert_int_equal(f[62], MLD_REPORT);
+    assert_int_equal(f[70], MLD_IS_EXCLUDE);
+    assert_int_equal(net_counters(net)->mld_queries_in, 1);
+    expect_balance();
+    give_changed(FRAME6_MLD_QUERY, 21, "\x02", 1);
+    expect_drops(DROP_icmp6_type, 1);
+}
+
+static void solicitations_keep_to_their_rate(void **state)
+{
+    struct net_config c = config();
+    c.arp_rate_per_s = 100;  // a burst of ten
+    restart(&c);
+    for (unsigned i = 0; i < 50; i++) {
+        struct ip_addr a = B;
+        a.b[13] = (uint8_t)i;
+        send_to(&a);
+    }
+    assert_int_equal(tx.n, 10);
+    assert_int_equal(net_counters(net)->nd_rate_limited, 40);
+}
+
+static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour(void **state)
+{
+    struct net_config c = config();
+    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    restart(&c);
+    know(&GATEWAY, &mac_c);
+    know(&B, &mac_b);
+    for (uint32_t i = 0; i < 20000; i++) {
+        struct ip_addr a = ip("2001:db8::1:0:0:0");
+        store_be32(a.b + 12, i + 1);
+        send_to(&a);
+        tx_clear();
+        if (i % 100 == 0)
+            after_ms(1);
+    }
+    struct net_neighbor6 n;
+    unsigned pending = 0;
+    for (uint32_t i = 0; i < net_nd_slots(net); i++)
+        pending += net_nd_read(net, i, &n) && n.state == NET_ARP_PENDING;
+    assert_in_range(pending, 16, NET_ARP_ENTRIES_MIN / 2);
+    assert_true(neighbor(&GATEWAY, &n) && n.state == NET_ARP_REACHABLE);
+    assert_true(neighbor(&B, &n) && n.state == NET_ARP_REACHABLE);
+    assert_int_equal(drops[DROP_nd_cache_full] + pending, 20000);
+}
+
+static void static_neighbours_are_never_asked_nor_changed(void **state)
+{
+    struct net_config c = config();
+    c.n_statics = 2;
+    c.statics[0] = (struct net_static){ip_from_v4(0x0a000009), mac_c};
+    c.statics[1] = (struct net_static){B, mac_b};
+    restart(&c);
+    send_to(&B);
+    assert_int_equal(tx.n, 1);
+    expect_to_mac(0, &mac_b);
+    give_advert(&B, &mac_c, ND_SOLICITED | ND_OVERRIDE);
+    expect_drops(DROP_nd_unasked, 1);
+    give_solicit(&B, &mac_c);
+    tx_clear();
+    after_ms(10 * NET_ARP_REACHABLE_MS);
+    tick_all();
+    assert_int_equal(tx.n, 0);
+    send_to(&B);
+    expect_to_mac(0, &mac_b);
+    char text[400];
+    uint32_t slot = 0;
+    text[net_nd_render(net, "wan", &slot, text, sizeof(text))] = '\0';
+    assert_string_equal(text, "2001:db8::2 dev wan lladdr 02:00:00:00:00:02 PERMANENT\n");
+}
+
+static void the_cache_is_rendered_as_linux_prints_neighbours(void **state)
+{
+    char text[400], whole[400] = "";
+    know(&B, &mac_b);
+    send_to(&GATEWAY);
+    uint32_t slot = 0;
+    unsigned lines = 0;
+    while (slot < net_nd_slots(net)) {  // one line at a time
+        const size_t n = net_nd_render(net, "wan", &slot, text, 60);
+        text[n] = '\0';
+        lines += n != 0;
+        strcat(whole, text);
+    }
+    assert_int_equal(lines, 2);
+    assert_non_null(strstr(whole, "2001:db8::2 dev wan lladdr 02:00:00:00:00:02 REACHABLE\n"));
+    assert_non_null(strstr(whole, "2001:db8::fe dev wan INCOMPLETE\n"));
+}
+
+static _Atomic bool reader_stop;
+static _Atomic uint64_t reader_saw, reader_torn;
+
+static void *reader(void *arg)
+{
+    while (!reader_stop)
+        for (uint32_t i = 0; i < net_nd_slots(net); i++) {
+            struct net_neighbor6 n;
+            if (!net_nd_read(net, i, &n) || n.state == NET_ARP_PENDING)
+                continue;
+            reader_saw++;
+            if (memcmp(n.mac.b + 2, n.addr.b + 12, 4) != 0 ||
+                memcmp(n.mac.b + 2, n.addr.b + 4, 4) != 0)
+                reader_torn++;
+        }
+    return NULL;
+}
+
+static void reader_on_another_thread_never_sees_half_an_entry(void **state)
+{
+    struct net_config c = config();
+    pthread_t t;
+    c.locals[1].prefix_bits = 32;
+    c.locals[2].addr.b[2] = 0x77;
+    c.gateway6 = (struct ip_addr){{0}};
+    c.arp_entries = 64;
+    restart(&c);
+    reader_stop = false;
+    pthread_create(&t, NULL, reader, NULL);
+    for (uint32_t i = 0; i < 150000; i++) {
+        struct ip_addr a = ip("2001:db8::");
+        struct mac_addr mac = {{2, 0}};
+        store_be32(a.b + 4, i + 5);
+        store_be32(a.b + 12, i + 5);
+        store_be32(mac.b + 2, i + 5);
+        give_solicit(&a, &mac);
+        tx_clear();
+    }
+    for (unsigned i = 0; reader_saw < 1000 && i < 10000; i++)
+        usleep(100);
+    reader_stop = true;
+    pthread_join(t, NULL);
+    assert_true(reader_saw >= 1000);
+    assert_int_equal(reader_torn, 0);
+}
+
+// ---- routes and output
+
+static void the_longest_prefix_says_where_a_packet_goes(void **state)
+{
+    struct net_config c = config();
+    const struct ip_addr hops[] = {ip("2001:db8::11"), ip("2001:db8::12"), ip("fe80::13"), GATEWAY};
+    c.n_routes = 3;
+    c.routes[0] = (struct net_route){ip("2001:db8:100::"), 40, hops[0]};
+    c.routes[1] = (struct net_route){ip("2001:db8:101::"), 48, hops[1]};
+    c.routes[2] = (struct net_route){ip("2001:db8:0:0:8000::"), 65, hops[2]};  // inside A's prefix
+    for (unsigned turned = 0; turned < 2; turned++) {
+        restart(&c);
+        for (unsigned i = 0; i < 4; i++) {
+            const struct mac_addr mac = {{2, 0, 0, 0, 1, (uint8_t)i}};
+            net_announce(net, now, &tx);
+            give_advert(&hops[i], &mac, ND_SOLICITED | ND_OVERRIDE);
+        }
+        tx_clear();
+        static const struct {
+            const char *to;
+            uint8_t hop;
+        } rows[] = {{"2001:db8:100::1", 0},
+                    {"2001:db8:1ff::1", 0},
+                    {"2001:db8:101::1", 1},
+                    {"2001:db8:101:ffff::1", 1},
+                    {"2001:db8::8000:0:0:1", 2},
+                    {"2001:db8:200::1", 3},
+                    {"fd00::1", 3}};
+        for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+            const struct ip_addr to = ip(rows[i].to);
+            send_to(&to);
+            expect_to_mac(i, &(struct mac_addr){{2, 0, 0, 0, 1, rows[i].hop}});
+        }
+        tx_clear();
+        know(&B, &mac_b);
+        send_to(&B);
+        expect_to_mac(0, &mac_b);
+        const struct net_route r = c.routes[0];  // the order in which they are given is nothing
+        c.routes[0] = c.routes[2];
+        c.routes[2] = r;
+    }
+}
+
+static void without_a_route_nothing_leaves(void **state)
+{
+    struct net_config c = config();
+    c.gateway6 = (struct ip_addr){{0}};
+    restart(&c);
+    assert_int_equal(send_to(&FAR), 0);
+    static const char *const nowhere[] = {"::", "::1", "ff02::1", "::ffff:10.0.0.2"};
+    for (unsigned i = 0; i < ARRAY_LEN(nowhere); i++) {
+        const struct ip_addr a = ip(nowhere[i]);
+        assert_int_equal(send_to(&a), 0);
+    }
+    struct seg_out s = segment_to(&B);
+    s.key.local_ix = LOCAL_IX + 3;  // past the addresses: the link-local one has no index
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    s.key.local_ix = LOCAL_IX;  // IPv4's
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    expect_drops(DROP_ip_no_route, 7);
+}
+
+// Whatever the mixture, packets come out in the order of the segments and as they are one by one.
+static void a_burst_of_unlike_segments_comes_out_in_order_and_right(void **state)
+{
+    struct net_config c = config();
+    c.gateway = 0x0a000002;
+    c.n_statics = 2;
+    c.statics[0] = (struct net_static){ip_from_v4(0x0a000002), mac_c};
+    c.statics[1] = (struct net_static){GATEWAY, mac_b};
+    static const uint8_t data[1500] = {1, 2, 3};
+    for (unsigned offload = 0; offload < 2; offload++) {
+        c.caps = offload ? PORT_TX_L4_CKSUM : 0;
+        restart(&c);
+        know(&B, &mac_c);
+        struct seg_out segs[60];
+        uint32_t n = 0;
+        for (unsigned i = 0; i < 60; i++) {
+            const struct ip_addr v4 = ip_from_v4(0xc0000200 + i);
+            segs[i] = segment_to(i % 5 == 0 ? &v4 : i % 7 == 0 ? &B : &FAR);
+            segs[i].seq = i;
+            if (i % 5 == 0)
+                segs[i].key.local_ix = LOCAL_IX;
+            else if (i % 3 == 0)
+                segs[i].key.local_ix = LOCAL_IX + 2;
+            segs[i].opts = i % 4 == 1 ? SEG_OPT_TS : 0;
+            segs[i].flags = i % 11 == 0 ? SEG_SYN : SEG_ACK;
+            segs[i].tos = i % 13 == 0 ? 2 : 0;
+            segs[i].data[0] = data;
+            segs[i].data_len[0] = i % 11 == 0 ? 0 : (uint16_t)(i * 20);
+        }
+        assert_int_equal(net_output(net, now, segs, 60, &tx), 60);
+        uint64_t bytes = 0;
+        for (unsigned i = 0; i < 60; i++) {
+            uint8_t want[2048];
+            struct pkt *p = tx.pkts[i];
+            const struct seg_out *s = &segs[i];
+            bytes += pkt_len(p);
+            if (ip_is_v4(&s->key.remote)) {
+                assert_int_equal(load_be16(pkt_data(p) + 12), ETH_TYPE_IP4);
+                n++;
+                continue;
+            }
+            struct wire_from6 from;
+            wire_from6_init(&from, &mac_a, s->key.local_ix == LOCAL_IX + 2 ? &A2 : &A);
+            const struct mac_addr *to = ip_equal(&s->key.remote, &B) ? &mac_c : &mac_b;
+            const uint32_t len =
+                wire_build_tcp6(want, &from, wire_mac_word(to), s, wire_tcp_head_bytes(s),
+                                wire_options_of(s), offload);
+            assert_int_equal(pkt_len(p), len);
+            assert_memory_equal(pkt_data(p), want, len);
+            assert_int_equal(p->m.ol_flags,
+                             offload ? RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM : 0);
+            if (offload) {
+                assert_int_equal(p->m.l2_len, 14);
+                assert_int_equal(p->m.l3_len, 40);
+                assert_int_equal(p->m.l4_len, wire_tcp_head_bytes(s));
+            }
+        }
+        assert_int_equal(n, 12);
+        assert_int_equal(net_counters(net)->segs_out, 61);  // with the one of know()
+        assert_int_equal(net_counters(net)->segs6_out, 49);
+        assert_int_equal(net_counters(net)->out_bytes, bytes + 74);
+    }
+}
+
+static void a_segment_fills_the_mtu_and_not_a_byte_more(void **state)
+{
+    static const uint8_t data[1500];
+    know(&B, &mac_b);
+    assert_int_equal(net_mss6(net), 1440);
+    assert_int_equal(net_mss(net), 1460);
+    struct seg_out s = segment_to(&B);
+    s.data[0] = data;
+    s.data_len[0] = 1440;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 1);
+    assert_int_equal(pkt_len(tx.pkts[0]), 1514);
+    s.data_len[0] = 1441;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    s.data_len[0] = 1440;
+    s.opts = SEG_OPT_TS;
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
+    expect_drops(DROP_ip_mtu, 2);
+}
+
+// large: a segment of n bytes, in two ranges, cut at 1440.
+static struct seg_out large(const uint8_t *data, uint32_t n)
+{
+    struct seg_out s = segment_to(&B);
+    s.flags = SEG_ACK | SEG_PSH | SEG_FIN;
+    s.mss = 1440;
+    s.data[0] = data;
+    s.data_len[0] = (uint16_t)(n / 3);
+    s.data[1] = data + n / 3;
+    s.data_len[1] = (uint16_t)(n - n / 3);
+    return s;
+}
+
+static void a_large_segment_is_cut_into_parts_that_make_it_up(void **state)
+{
+    static uint8_t data[20000];
+    for (unsigned i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)(i * 7 + i / 256);
+    know(&B, &mac_b);
+    const struct seg_out s = large(data, 20000);
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 14);
+    uint32_t at = 0;
+    for (unsigned i = 0; i < 14; i++) {
+        struct wire_ip6 ip6;
+        struct seg_in in;
+        const uint8_t *f = pkt_data(tx.pkts[i]);
+        assert_int_equal(wire_parse_ip6(f, pkt_len(tx.pkts[i]), &ip6), DROP_NONE);
+        assert_int_equal(wire_parse_tcp6(f, &ip6, true, &in), DROP_NONE);
+        assert_int_equal(in.seq, 1 + at);
+        assert_int_equal(in.data_len, MIN(1440, 20000 - at));
+        assert_memory_equal(f + in.data_off, data + at, in.data_len);
+        assert_int_equal(in.flags, i == 13 ? SEG_ACK | SEG_PSH | SEG_FIN : SEG_ACK);
+        at += in.data_len;
+    }
+    assert_int_equal(at, 20000);
+    assert_int_equal(net_counters(net)->segs6_out, 15);
+    tx_clear();
+    tx.room = 5;  // the rest finds no place
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 5);
+    expect_drops(DROP_reply_room, 9);
+    tx_clear();
+    tx.room = TX_ROOM;
+    struct seg_out unknown = s;
+    unknown.key.remote.b[15] = 0x55;
+    net_output(net, now, &unknown, 1, &tx);
+    assert_int_equal(tx.n, 1);  // the question; one part waits
+    expect_drops(DROP_nd_wait_replaced, 13);
+}
+
+static void a_port_that_cuts_gets_a_large_segment_whole(void **state)
+{
+    static uint8_t data[20000];
+    struct net_config c = config();
+    c.caps = PORT_TX_L4_CKSUM | PORT_TX_IP_CKSUM | PORT_MULTI_SEG | PORT_TSO;
+    restart(&c);
+    for (unsigned i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)(i * 7 + i / 256);
+    know(&B, &mac_b);
+    const struct seg_out s = large(data, 20000);
+    assert_int_equal(net_output(net, now, &s, 1, &tx), 1);
+    struct pkt *p = tx.pkts[0];
+    static uint8_t all[21000];
+    uint32_t n = 0;
+    for (struct rte_mbuf *m = &p->m; m != NULL; m = m->next) {
+        memcpy(all + n, rte_pktmbuf_mtod(m, uint8_t *), m->data_len);
+        n += m->data_len;
+    }
+    assert_int_equal(n, 74 + 20000);
+    assert_int_equal(pkt_total_len(p), n);
+    assert_memory_equal(all + 74, data, 20000);
+    assert_int_equal(load_be16(all + 18), 20020);
+    assert_int_equal(p->m.ol_flags,
+                     RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG);
+    assert_int_equal(p->m.tso_segsz, 1440);
+    assert_int_equal(p->m.l3_len, 40);
+    assert_int_equal(net_counters(net)->segs6_out, 15);
+    assert_int_equal(net_counters(net)->out_bytes, 74 + 20000 + 14 * 74);
+}
+
+static void without_packets_nothing_leaves_and_everything_is_counted(void **state)
+{
+    static struct pkt *all[POOL_PKTS + 1];
+    uint32_t n = 0;
+    know(&B, &mac_b);
+    while (n < ARRAY_LEN(all) && pkt_alloc_bulk(pool, &all[n], 1))
+        n++;
+    assert_int_equal(send_to(&B), 0);
+    expect_drops(DROP_pkt_pool_empty, 1);
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(net_counters(net)->nd_rate_limited, 1 + 2 * 3 + 1);
+    pkt_free_bulk(all, n);
+}
+
+// ---- configuration
+
+static void expect_refused(const struct net_config *c, const char *why)
+{
+    struct err e = {""};
+    void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
+    assert_null(net_init(mem, c, pool, drops, &e));
+    if (strstr(e.text, why) == NULL)
+        fail_msg("'%s' does not say '%s'", e.text, why);
+    free(mem);
+}
+
+static void configurations_that_cannot_work_are_refused_with_the_reason(void **state)
+{
+    struct net_config c = config();
+    c.mtu = 1279;
+    expect_refused(&c, "MTU 1279: below 1280, which IPv6 needs (address 2001:db8::1)");
+    c = config();
+    c.locals[2] = (struct net_local){ip_from_v4(0x0a000101), 24};
+    expect_refused(&c, "address 10.0.1.1: behind one of IPv6");
+    c = config();
+    c.locals[2].addr = A;
+    expect_refused(&c, "address 2001:db8::1: given twice");
+    c = config();
+    c.locals[2].prefix_bits = 129;
+    expect_refused(&c, "2001:db8:5::1/129: not a unicast address with a prefix of 0 to 128");
+    static const char *const bad[] = {"ff02::1", "::1", "::"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        c = config();
+        c.locals[2].addr = ip(bad[i]);
+        expect_refused(&c, "not a unicast address");
+    }
+    c = config();
+    c.gateway6 = FAR;
+    expect_refused(&c, "gateway 2001:db8:9::9: on no local prefix");
+    c.gateway6 = ip_from_v4(0x0a000002);
+    expect_refused(&c, "gateway 10.0.0.2: not a unicast IPv6 address");
+    c = config();
+    c.n_routes = 1;
+    c.routes[0] = (struct net_route){ip("2001:db8:100::"), 40, ip_from_v4(0x0a000002)};
+    expect_refused(&c, "not of one family");
+    c.routes[0] = (struct net_route){ip("2001:db8:100::1"), 40, B};
+    expect_refused(&c, "not a prefix of 1 to 128 bits");
+    c.routes[0] = (struct net_route){ip("2001:db8:100::"), 40, FAR};
+    expect_refused(&c, "gateway 2001:db8:9::9");
+}
+
+static void a_link_local_gateway_needs_no_prefix_of_its_own(void **state)
+{
+    struct net_config c = config();
+    c.gateway6 = ip("fe80::fe");
+    restart(&c);
+    send_to(&FAR);
+    expect_ask(0, &c.gateway6, NULL);
+    give_advert(&c.gateway6, &mac_c, ND_SOLICITED | ND_OVERRIDE);
+    expect_to_mac(1, &mac_c);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    pkt_env_start(0);
+    pool = pkt_pool_create("net6", POOL_PKTS, -1);
+    if (pool == NULL)
+        return 1;
+    pool_free = pkt_pool_free_count(pool);
+    const struct CMUnitTest tests[] = {
+        T(segments_of_both_families_in_one_burst_keep_their_order),
+        T(each_address_has_its_index),
+        T(a_port_verdict_stands_for_the_checksum),
+        T(a_source_that_no_peer_has_is_refused),
+        T(a_group_gets_no_tcp_udp_or_echo),
+        T(an_address_of_ours_in_a_multicast_frame_is_refused),
+        T(a_port_without_an_ipv6_address_knows_none),
+        T(a_port_without_an_ipv4_address_knows_none),
+        T(cut_frames_are_dropped_at_every_length),
+        T(padding_behind_the_packet_is_no_payload),
+        T(ping_is_answered_in_place),
+        T(ping_to_the_link_local_address_is_answered_from_it),
+        T(pings_over_the_rate_are_dropped_and_without_room_too),
+        T(errors_about_our_segments_become_events),
+        T(an_mtu_is_believed_from_1280_on),
+        T(errors_about_other_packets_and_other_messages_are_dropped),
+        T(a_datagram_for_nobody_is_answered_by_port_unreachable),
+        T(an_unknown_protocol_is_answered_by_parameter_problem),
+        T(no_error_about_what_is_not_ours_or_of_no_peer),
+        T(errors_keep_to_their_rate_and_size),
+        T(a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round),
+        T(a_service_of_one_address_is_none_on_the_other),
+        T(a_solicitation_is_answered_and_the_asker_learned),
+        T(a_unicast_solicitation_without_an_address_is_answered_too),
+        T(a_probe_for_our_address_is_answered_to_all_nodes),
+        T(the_link_local_address_is_answered_for),
+        T(a_configured_link_local_address_stands_for_the_ports_own),
+        T(an_asker_off_the_link_is_answered_and_not_learned),
+        T(a_quiet_net_learns_and_says_nothing),
+        T(a_solicitation_with_a_false_sender_is_dropped),
+        T(routers_are_not_listened_to),
+        T(a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds),
+        T(a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it),
+        T(one_packet_waits_per_neighbour_and_it_is_asked_for_once_a_second),
+        T(an_advertisement_that_nobody_asked_for_is_dropped),
+        T(flags_of_an_advertisement_do_what_rfc_4861_says),
+        T(a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group),
+        T(a_neighbour_that_nobody_uses_is_forgotten),
+        T(a_gateway_is_kept_and_asked_for_at_start),
+        T(what_is_announced_is_probe_advertisement_and_report),
+        T(an_announcement_fits_in_the_room_that_the_header_names),
+        T(a_query_of_the_switch_is_answered_by_a_report),
+        T(solicitations_keep_to_their_rate),
+        T(a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour),
+        T(static_neighbours_are_never_asked_nor_changed),
+        T(the_cache_is_rendered_as_linux_prints_neighbours),
+        T(reader_on_another_thread_never_sees_half_an_entry),
+        T(the_longest_prefix_says_where_a_packet_goes),
+        T(without_a_route_nothing_leaves),
+        T(a_burst_of_unlike_segments_comes_out_in_order_and_right),
+        T(a_segment_fills_the_mtu_and_not_a_byte_more),
+        T(a_large_segment_is_cut_into_parts_that_make_it_up),
+        T(a_port_that_cuts_gets_a_large_segment_whole),
+        T(without_packets_nothing_leaves_and_everything_is_counted),
+        T(configurations_that_cannot_work_are_refused_with_the_reason),
+        T(a_link_local_gateway_needs_no_prefix_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
