@@ -173,11 +173,13 @@ static bool timestamp(struct lex *x, struct pkt_opt *o)
     o->kind = PKT_TS;
     if (!is_word(x, "val"))
         return wrong(x, "expected 'val', got: %s", rest(x));
-    if (!number32(x, &o->a))
+    o->any_a = is_word(x, "any");
+    if (!o->any_a && !number32(x, &o->a))
         return false;
     if (!is_word(x, "ecr"))
         return wrong(x, "expected 'ecr', got: %s", rest(x));
-    return number32(x, &o->b);
+    o->any_b = is_word(x, "any") || is_word(x, "last");
+    return o->any_b || number32(x, &o->b);
 }
 
 static bool option(struct lex *x, struct pkt_opt *o)

@@ -50,7 +50,8 @@ static void print_opt(const struct pkt_opt *o, char *text)
             add(text, " %lld:%lld", signed_seq(o->sack[i][0]), signed_seq(o->sack[i][1]));
         break;
     case PKT_TS:
-        add(text, "TS val %u ecr %u", o->a, o->b);
+        add(text, o->any_a ? "TS val any" : "TS val %u", o->a);
+        add(text, o->any_b ? " ecr any" : " ecr %u", o->b);
         break;
     case PKT_BYTE:
         add(text, "byte %u", o->a);
@@ -213,13 +214,18 @@ struct pkt_opt *pkt_opts_find(struct pkt_opts *o, enum pkt_opt_kind kind)
     return NULL;
 }
 
-static bool opts_match(const struct pkt_opts *a, const struct pkt_opts *b, uint16_t own_mss)
+static bool opts_match(const struct pkt_opts *expected, const struct pkt_opts *b, uint16_t own_mss)
 {
     uint8_t x[40], y[40];
-    if (a->any)
+    struct pkt_opts a = *expected;
+    if (a.any)
         return true;
-    const uint32_t n = pkt_opts_write(a, own_mss, x);
-    return a->n == b->n && n == pkt_opts_write(b, own_mss, y) && n != UINT32_MAX &&
+    for (unsigned i = 0; i < MIN(a.n, b->n); i++) {
+        a.o[i].a = a.o[i].any_a ? b->o[i].a : a.o[i].a;
+        a.o[i].b = a.o[i].any_b ? b->o[i].b : a.o[i].b;
+    }
+    const uint32_t n = pkt_opts_write(&a, own_mss, x);
+    return a.n == b->n && n == pkt_opts_write(b, own_mss, y) && n != UINT32_MAX &&
            memcmp(x, y, n) == 0;
 }
 

@@ -23,7 +23,8 @@ enum pkt_opt_kind {
 struct pkt_opt {
     enum pkt_opt_kind kind;
     uint32_t a, b;
-    bool own;  // the MSS that this stack announces by itself
+    bool own;           // the MSS that this stack announces by itself
+    bool any_a, any_b;  // TS, expected: whatever there is; any_b, received: the last that was sent
     unsigned n_sacks;
     uint32_t sack[PKT_SACKS_MAX][2];
 };

@@ -28,6 +28,8 @@ static uint32_t put_options(struct pkt_machine *m, const struct pkt_conn *c,
         struct pkt_opt *p = &o.o[i];
         if (p->kind == PKT_MSS && m->how.timestamps && !p->own)
             p->a += TCP_TS_BYTES;
+        if (p->any_b)
+            p->b = c->ts_seen;
         if (p->kind == PKT_TS && (g->flags & SEG_ACK))  // without ACK it says nothing
             p->b += c->ts_base;
         for (unsigned k = 0; k < p->n_sacks && p->kind == PKT_SACK; k++) {
