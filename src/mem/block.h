@@ -71,7 +71,8 @@ struct block {
     uint32_t cwnd;                // bytes
     uint32_t srtt_us;             // smoothed RTT times 8 (RFC 6298); 0: none yet
     uint32_t rttvar_us;           // RTT variation times 4
-    uint32_t rtt_seq, rtt_us;     // the timed segment and when it left, without timestamps
+    uint32_t rtt_seq, rtt_us;     // the timed segment and when it left; with timestamps: when the
+                                  // last burst left
     uint32_t rto_at_ms;           // deadline of retransmission or persist; 0: none
     uint32_t wheel_near_ms;       // when the wheel wakes this block for a near deadline; 0: never
     uint32_t wheel_far_ms;        // the same for keepalive, FIN-WAIT-2, application

@@ -125,6 +125,7 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
         b->flags |= BF_NODELAY;
     b->keepalive_ms = sv->keepalive_ms;
     b->last_rx_ms = t->now.ms;
+    b->rtt_us = (uint32_t)t->now.us;
     return ix;
 }
 

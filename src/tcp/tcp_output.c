@@ -360,6 +360,18 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
+// restart: RFC 5681 4.1: who has sent nothing for an RTO begins anew with the initial window: no
+// ACKs are on their way to pace more than that. The time is that of the segment timed last, or with
+// timestamps, where none is timed, of the last burst: lone segments do not say that the path still
+// takes bursts (RFC 7661 3). It counts 71 minutes round: one moment of them is taken for another.
+static NOINLINE void restart(struct tcp *t, struct block *b)
+{
+    const uint32_t initial = t->cfg.initial_window * b->mss;
+    const uint32_t idle_us = (uint32_t)t->now.us - b->rtt_us;
+    if (b->cwnd > initial && idle_us / 1000 > tcp_rto_ms(t, b))
+        b->cwnd = initial;
+}
+
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
 static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 {
@@ -372,6 +384,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         return b->snd_nxt == b->snd_una;
     }
     unsigned n = 0;
+    if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
+        restart(t, b);
     while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b)) {
         n++;
         if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
@@ -379,6 +393,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         if (unlikely(t->cfg.large))
             n += large_segment(t, b, TCP_OUT_BLOCK_MAX - n);
     }
+    if (n > 1 && (b->flags & BF_TS))
+        b->rtt_us = (uint32_t)t->now.us;
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
         b->flags &= (uint16_t)~BF_PROBE;
         b->rto_at_ms = tcp_rto_at(t, b);
