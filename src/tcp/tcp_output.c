@@ -436,6 +436,8 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix)
         uint32_t cur = b->snd_head;
         got = gather(t, o, &cur, b->snd_una,
                      MIN(MIN(queued, (uint32_t)b->mss), b->snd_max - b->snd_una));
+        if (got == queued)
+            o->flags |= SEG_PSH;
     }
     if (fin && got == queued && b->snd_max == b->snd_end + 1)
         o->flags |= SEG_FIN;

@@ -134,8 +134,10 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         v->drop = DROP_tcp_unacceptable;
         return false;
     }
-    if ((int32_t)acked < 0 && -(int32_t)acked > TCP_WINDOW_MAX / 2) {
-        tcp_challenge_ack(t, b);  // RFC 5961 5.2
+    if ((int32_t)acked < 0 && -acked > (uint32_t)UINT16_MAX << b->snd_wscale) {
+        // RFC 5961 5.2; the largest window that the peer can have told stands for the largest it
+        // did.
+        tcp_challenge_ack(t, b);
         v->drop = DROP_tcp_unacceptable;
         return false;
     }
