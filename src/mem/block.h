@@ -42,7 +42,9 @@ enum block_agreed {
     BA_CWR = 1 << 3,   // the next new data carries CWR
     // recover is snd_max when an ECE, not a loss, lowered the window last.
     BA_REDUCED = 1 << 4,
-    BA_SHUT = 1 << 5,  // the window has gone to zero, and was not opened again
+    BA_SHUT = 1 << 5,    // the window has gone to zero, and was not opened again
+    BA_WSCALE = 1 << 6,  // the peer's SYN offered window scaling: our SYN-ACK does, even by 0
+    BA_RESEND = 1 << 7,  // the oldest segment leaves again when the turn's output comes
 };
 
 struct block {

@@ -87,7 +87,10 @@ bool tcp_reply_reset(struct tcp *t, const struct seg_in *s);
 // tcp_send_reset: RST of a connection that ends here (RFC 9293 3.10.5).
 void tcp_send_reset(struct tcp *t, struct block *b);
 
-// tcp_retransmit_head: the oldest unacknowledged segment again, at once.
+// tcp_retransmit_head: the oldest unacknowledged segment again, first in this turn's tcp_output():
+// until then an acknowledgement or a reset of the same burst may give the data's buffers to
+// somebody else, and a segment in t->out would carry his bytes. For recoveries: from TCP_DUPACKS
+// on.
 void tcp_retransmit_head(struct tcp *t, uint32_t ix);
 
 // tcp_announce_window: the window field for the next segment; moves rcv_adv. Never shrinks it.

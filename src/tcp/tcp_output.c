@@ -181,7 +181,7 @@ static void send_syn(struct tcp *t, struct block *b)
     o->wnd = (uint16_t)MIN(t->services[b->service].rcv_limit, UINT16_MAX);
     if (answer)
         o->ack = b->rcv_nxt;
-    if (!answer || b->rcv_wscale != 0)
+    if (!answer || (b->agreed & BA_WSCALE))
         o->opts |= SEG_OPT_WSCALE;
     o->wscale = t->cfg.window_scale;
     if (answer ? (b->flags & BF_TS) != 0 : t->cfg.timestamps) {
@@ -372,6 +372,34 @@ static NOINLINE void restart(struct tcp *t, struct block *b)
         b->cwnd = initial;
 }
 
+// The oldest segment again, unless what was in flight has been acknowledged meanwhile, or
+// everything leaves again after a timeout. False: there is no room in this turn.
+static NOINLINE bool resend_head(struct tcp *t, struct block *b)
+{
+    const uint32_t queued = b->snd_end - b->snd_una;
+    const bool fin = (b->flags & BF_FIN_QUEUED) && queued <= b->mss;
+    if (b->dupacks >= TCP_DUPACKS && b->snd_una != b->snd_max) {
+        struct seg_out *o = fill(t, b, b->snd_una, SEG_ACK);
+        if (o == NULL)
+            return false;
+        uint32_t got = 0;
+        if (queued != 0) {
+            uint32_t cur = b->snd_head;
+            got = gather(t, o, &cur, b->snd_una,
+                         MIN(MIN(queued, (uint32_t)b->mss), b->snd_max - b->snd_una));
+            if (got == queued)
+                o->flags |= SEG_PSH;
+        }
+        if (fin && got == queued && b->snd_max == b->snd_end + 1)
+            o->flags |= SEG_FIN;
+        b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
+        b->rto_at_ms = tcp_rto_at(t, b);
+        t->stats->c.tx_retransmits_segs++;
+    }
+    b->agreed &= (uint8_t)~BA_RESEND;
+    return true;
+}
+
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
 static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 {
@@ -383,6 +411,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         tcp_arm(t, ix);
         return b->snd_nxt == b->snd_una;
     }
+    if (unlikely(b->agreed & BA_RESEND) && (t->n_out >= t->out_room || !resend_head(t, b)))
+        return true;
     unsigned n = 0;
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
         restart(t, b);
@@ -426,23 +456,7 @@ bool tcp_output(struct tcp *t, uint32_t ix)
 void tcp_retransmit_head(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    const uint32_t queued = b->snd_end - b->snd_una;
-    const bool fin = (b->flags & BF_FIN_QUEUED) && queued <= b->mss;
-    struct seg_out *o = fill(t, b, b->snd_una, SEG_ACK);
-    if (o == NULL)
-        return;
-    uint32_t got = 0;
-    if (queued != 0) {
-        uint32_t cur = b->snd_head;
-        got = gather(t, o, &cur, b->snd_una,
-                     MIN(MIN(queued, (uint32_t)b->mss), b->snd_max - b->snd_una));
-        if (got == queued)
-            o->flags |= SEG_PSH;
-    }
-    if (fin && got == queued && b->snd_max == b->snd_end + 1)
-        o->flags |= SEG_FIN;
-    b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
-    b->rto_at_ms = tcp_rto_at(t, b);
-    t->stats->c.tx_retransmits_segs++;
-    tcp_arm(t, ix);
+    b->agreed |= BA_RESEND;
+    b->dupacks = MAX(b->dupacks, (uint8_t)TCP_DUPACKS);  // keeps output_all() away
+    tcp_dirty(t, ix);
 }

@@ -343,6 +343,8 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
     }
+    if (s->opts & SEG_OPT_WSCALE)
+        b->agreed |= BA_WSCALE;
     b->snd_wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0;
     b->rcv_wscale = s->opts & SEG_OPT_WSCALE ? t->cfg.window_scale : 0;
     tcp_ecn_answered(t, b, s, ack_ok);

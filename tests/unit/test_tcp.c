@@ -464,6 +464,58 @@ static void three_duplicate_acks_retransmit_and_partial_acks_go_on(void **state)
     reset_and_free(r);
 }
 
+// The buffers are somebody else's by the time that packets are built: a segment that was put out
+// when the duplicates came would carry his bytes.
+static void nothing_is_retransmitted_of_what_a_reset_of_the_same_burst_freed(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 14600;
+    raw_open(r);
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.role.closed, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_free(r, true);
+}
+
+static void what_was_acknowledged_in_the_same_burst_is_not_retransmitted(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = 14600;
+    raw_open(r);
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    r->ack += 14600;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.stats.c.fast_retransmits, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(r->e.stats.c.ext_records_now, 0);
+    reset_and_free(r);
+}
+
+// Simultaneous open with a scale of 0: without the option in its SYN-ACK the peer, which got no
+// SYN, would not scale, and we would take its windows for larger ones than they are.
+static void a_syn_ack_of_an_active_open_answers_a_scale_with_a_scale_of_0(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.window_scale = 0;
+    const uint32_t ix = end_connect(&r->e, 0x0a000002, 80);
+    raw_turn(r, 1);
+    struct seg_in *s = raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+    s->key = r->e.tcp.blocks[ix].key;
+    s->opts = SEG_OPT_WSCALE;
+    s->wscale = 4;
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK);
+    assert_true(OUT(r, 0).opts & SEG_OPT_WSCALE);
+    assert_int_equal(OUT(r, 0).wscale, 0);
+    raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0)->key = r->e.tcp.blocks[ix].key;
+    raw_turn(r, 1);
+    raw_free(r, true);
+}
+
 // ---- large segments
 
 enum { IMAGE = 200000 };
@@ -1063,6 +1115,9 @@ int main(void)
         T(overlaps_with_other_content_never_mix_up_the_length),
         T(an_mss_of_0_or_1_is_taken_as_a_sane_one),
         T(three_duplicate_acks_retransmit_and_partial_acks_go_on),
+        T(nothing_is_retransmitted_of_what_a_reset_of_the_same_burst_freed),
+        T(what_was_acknowledged_in_the_same_burst_is_not_retransmitted),
+        T(a_syn_ack_of_an_active_open_answers_a_scale_with_a_scale_of_0),
         T(full_segments_leave_as_large_ones_as_the_window_lets),
         T(a_large_segment_counts_as_many_in_a_turn_as_it_is_cut_into),
         T(a_peer_with_a_small_mss_gets_large_segments_of_its_size),
