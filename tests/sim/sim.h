@@ -175,6 +175,7 @@ struct sim_host_plan {
 
 struct sim_plan {
     const char *shape;
+    bool forged;  // a link forges
     bool gentle;  // nothing that could end a connection before its application does
     unsigned n_hosts;
     struct sim_host_plan hosts[SIM_HOSTS_MAX];
@@ -307,6 +308,9 @@ void sim_app_finish(const struct sim_world *w);
 void sim_check_turn(struct sim_host *h);
 void sim_check_all(struct sim_host *h);
 void sim_check_end(struct sim_host *h);
+// sim_peer_block: the block at the other end of the connection of host h's block b, as long as both
+// know each other; NULL: it is not there (yet, or any more).
+const struct block *sim_peer_block(const struct sim_host *h, const struct block *b);
 // sim_check_leaks: NULL, or the name of what is not back yet.
 const char *sim_check_leaks(const struct sim_host *h);
 

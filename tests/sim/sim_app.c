@@ -288,7 +288,8 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         size_t at = 0;
         while (data[at] == sim_pattern[base + at])
             at++;
-        sim_fail("connection %u, side %d: byte %llu is wrong", number_of(c), !s->active,
+        sim_fail("connection %u, side %d, port %u from %u: byte %llu is wrong", number_of(c),
+                 (int)(s - conn_of(c)->side), c->b->key.local_port, c->b->key.remote_port,
                  (unsigned long long)(s->received + at));
     }
     if (s->take_max != 0 && len > s->take_max) {
@@ -405,6 +406,20 @@ const struct c10m_app sim_app = {.name = "sim",
                                  .writable = on_writable,
                                  .timer = on_timer,
                                  .close = on_close};
+
+const struct block *sim_peer_block(const struct sim_host *h, const struct block *b)
+{
+    const struct state *st = (const struct state *)b->app;
+    if (st->conn_1 == 0)
+        return NULL;
+    const struct sim_conn *k = &h->world->plan->conns[st->conn_1 - 1];
+    const struct sim_side *peer = &k->side[!st->side];
+    if (!peer->opened || peer->closed)
+        return NULL;
+    const struct block *other = &h->world->hosts[peer->host]->w->tcp.blocks[peer->block];
+    return memcmp(other->app, &(struct state){st->conn_1, !st->side}, sizeof(*st)) == 0 ? other
+                                                                                        : NULL;
+}
 
 void sim_app_begin(struct sim_world *w)
 {

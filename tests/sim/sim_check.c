@@ -26,6 +26,24 @@ static void check_shadow(struct sim_host *h, uint32_t ix, const struct block *b)
                              b->rcv_nxt,    b->rcv_adv, h->turns};
 }
 
+// Both ends, as nobody but us sees them: nothing is received that was not sent, nothing
+// acknowledged that was not received, nothing sent for which there was no window.
+static void check_pair(const struct sim_host *h, uint32_t ix, const struct block *b)
+{
+    const struct block *p = sim_peer_block(h, b);
+    if (p == NULL || p->state == TCP_FREE || p->state == TCP_CLOSED || p->state == TCP_SYN_SENT)
+        return;
+    SIM_CHECK(seq_leq(b->rcv_nxt, p->snd_max), "host %u block %u: received what was not sent",
+              h->id, ix);
+    if (h->world->plan->forged)  // who sees the connection may tell either end anything
+        return;
+    SIM_CHECK(seq_leq(b->snd_una, p->rcv_nxt), "host %u block %u: acknowledged, but not received",
+              h->id, ix);
+    SIM_CHECK(seq_leq(b->snd_max, p->rcv_adv + ((b->flags & BF_FIN_QUEUED) != 0)),
+              "host %u block %u %s: %u bytes sent beyond the window; the peer is in %s", h->id, ix,
+              tcp_state_name(b->state), b->snd_max - p->rcv_adv, tcp_state_name(p->state));
+}
+
 static void check_block(struct sim_host *h, uint32_t ix)
 {
     const struct tcp *t = &h->w->tcp;
@@ -50,6 +68,7 @@ static void check_block(struct sim_host *h, uint32_t ix)
     SIM_CHECK(b->rcv_adv - b->rcv_nxt <= most,
               "host %u block %u %s: a window of %u bytes, at most %u", h->id, ix, state,
               b->rcv_adv - b->rcv_nxt, most);
+    check_pair(h, ix, b);
     if (b->state == TCP_TIME_WAIT || (b->flags & BF_DIRTY))
         return;
     SIM_CHECK(b->snd_una == b->snd_max || b->rto_at_ms != 0,

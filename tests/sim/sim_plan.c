@@ -61,6 +61,7 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
     c->time_wait_ms = ONE_OF(d, 100, 1000, 10000, 60000);
     c->fin_wait2_ms = ONE_OF(d, 500, 5000, 60000);
     c->large = percent(d, 30);
+    c->ecn = (uint8_t)ONE_OF(d, TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON, TCP_ECN_ON);
     if (d->p->gentle)
         return;
     c->syn_retries = ONE_OF(d, 1, 3, 6);
@@ -146,7 +147,8 @@ static void draw_heavy(struct draw *d, struct sim_link_plan *l, uint16_t mtu)
     draw_ppm(d, l, FAULT_DUPLICATE, 60, 1000, 7);
     draw_ppm(d, l, FAULT_CORRUPT, 50, 500, 6);
     draw_ppm(d, l, FAULT_SPLIT, 50, 1000, 7);
-    draw_ppm(d, l, FAULT_FORGE, 60, 1000, 8);
+    if (d->p->forged)
+        draw_ppm(d, l, FAULT_FORGE, 80, 1000, 8);
     draw_ppm(d, l, FAULT_ECN, 40, 1000, 8);
     if (percent(d, 40)) {
         l->burst_enter_ppm = (uint32_t)sized(d, 500, 5);
@@ -335,6 +337,7 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
     memset(p, 0, sizeof(*p));
     p->shape = shape_names[d->shape];
     p->gentle = d->shape == SHAPE_BULK || d->shape == SHAPE_MIXED;
+    p->forged = !p->gentle && percent(d, 60);
     p->n_hosts = d->shape == SHAPE_BULK || percent(d, 60) ? 2 : between(d, 3, SIM_HOSTS_MAX);
     const uint16_t mtu = (uint16_t)ONE_OF(d, 1500, 1500, 1500, 576, 640, 1000, 2034);
     for (unsigned i = 0; i < p->n_hosts; i++) {

@@ -279,6 +279,9 @@ static void run_all(struct runner *r)
                 pids[j] = 0;
                 running--;
                 const bool ok = status == 0 && r->shared[j].done;
+                if (!ok && r->shared[j].message[0] == '\0')
+                    snprintf(r->shared[j].message, sizeof(r->shared[j].message),
+                             "ended with status 0x%x: see above", (unsigned)status);
                 report(r, seeds[j], &r->shared[j], ok);
                 if (!ok && n_failed < FAILED_MAX) {
                     memcpy(messages[n_failed], r->shared[j].message, sizeof(messages[0]));
@@ -286,7 +289,8 @@ static void run_all(struct runner *r)
                 }
             }
     }
-    for (unsigned i = 0; i < MIN(n_failed, 2u); i++) {
+    // One that is watched already is not shrunk.
+    for (unsigned i = 0; r->o.trace == NULL && i < MIN(n_failed, 2u); i++) {
         struct sim_options o = r->o;
         o.seed = failed[i];
         shrink(r, o, messages[i]);
@@ -365,7 +369,7 @@ static unsigned print_cover(const struct sim_cover *c)
     printf("faults:");
     for (unsigned f = 0; f < FAULT_COUNT; f++) {
         printf(" %s %llu", sim_fault_names[f], (unsigned long long)c->fault[f]);
-        missing += c->fault[f] == 0 && f != FAULT_ECN;  // nobody is ECN-capable yet
+        missing += c->fault[f] == 0;
     }
     printf("\nends:");
     for (unsigned i = 0; i < ARRAY_LEN(whys); i++) {
