@@ -140,6 +140,7 @@ const struct key conf_keys[] = {
     NUMBER(tcp, initial_window, 1, 64,
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
+    BOOL(tcp, sack, VALUE("on", "Selective acknowledgements (RFC 2018): offered and accepted")),
     WORD(tcp, ecn, "off|accept|on",
          VALUE("accept",
                "Explicit congestion notification (RFC 3168). accept: where the peer asks for it")),

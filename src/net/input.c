@@ -61,6 +61,8 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
         return reason;
     seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
     seg->pkt_ix = (uint16_t)pkt_ix;
+    if (seg->opts & SEG_OPT_SACK)
+        wire_read_sack(pkt_data(p), seg, rx->sacks[pkt_ix]);
     rx->n_segs++;
     return DROP_NONE;
 }

@@ -171,6 +171,7 @@ struct udp_in {
 
 struct net_rx {
     struct seg_in segs[BURST_MAX];
+    struct seq_range sacks[BURST_MAX][SEG_SACK_MAX];  // by segs[].pkt_ix; with SEG_OPT_SACK
     struct icmp_event icmp[BURST_MAX];
     struct udp_in udp[BURST_MAX];
     uint32_t n_segs, n_icmp, n_udp;

@@ -25,7 +25,7 @@ static bool next_hop(const struct net6 *v6, const struct ip_addr *dst, struct wa
 
 static inline bool goes(const struct net6 *v6, const struct way6 *way, const struct seg_out *s)
 {
-    if (unlikely(s->key.local_ix != way->local_ix || (s->flags & SEG_SYN) != 0))
+    if (unlikely(s->key.local_ix != way->local_ix || wire_has_other_options(s)))
         return false;
     if (ip6_same(&s->key.remote, &way->hop))  // a neighbour, once more
         return !way->far;

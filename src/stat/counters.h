@@ -122,6 +122,7 @@
     X(sack_reneges, "times that the peer had thrown away what it had SACKed")                      \
     X(sack_reorders, "times that SACK showed reordering, not loss")                                \
     X(sack_discarded, "SACK blocks received that make no sense")                                   \
+    X(sack_forgotten, "SACKed ranges forgotten: more gaps than an extension record holds")         \
     X(lost_retransmits, "retransmissions found lost before the timeout")                           \
     X(fast_retransmit_segs, "of tx_retransmits_segs, those sent in a recovery")                    \
     X(dsack_sent_old, "DSACK sent for data below rcv_nxt (RFC 2883)")                              \

@@ -113,7 +113,7 @@ struct tcp_config {
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies
-    bool ack_merge, timestamps;
+    bool ack_merge, timestamps, sack;
     bool large;     // full segments of one connection leave as one large (SEG_WHOLE_MAX)
     uint16_t mss;   // what we announce over IPv4: MTU less 40
     uint16_t mss6;  // and over IPv6: MTU less 60
@@ -139,6 +139,9 @@ struct tcp {
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn
+    // The SACK blocks of segments: received, by seg_in.pkt_ix; to be sent, by the place in `out`.
+    const struct seq_range (*sacks_in)[SEG_SACK_MAX];
+    struct seq_range (*sacks_out)[SEG_SACK_MAX];
 
     // One bit a block: a near deadline (retransmission, delayed ACK) is running. It lets the
     // wheel's entries of deadlines that were called off, one a request, end without touching the
@@ -183,8 +186,9 @@ int tcp_listener(const struct tcp *t, const struct flow_key *key);
 uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key);
 bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *key);
 
-// tcp_input: one segment, its payload at `data`, whose owner is `found` (FLOW_NONE: none; a handle
-// that was right when the burst was looked up is checked again here). Sets *v; replies due at once
+// tcp_input: one segment, its payload at `data`, its SACK blocks in t->sacks_in, whose owner is
+// `found` (FLOW_NONE: none; a handle that was right when the burst was looked up is checked again
+// here). Sets *v; replies due at once
 // are appended to t->out. Follows RFC 9293 3.10.7.
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v);

@@ -38,6 +38,19 @@ static void grow_cwnd(struct block *b, uint32_t acked)
     b->cwnd = MIN(b->cwnd, (uint32_t)TCP_WINDOW_MAX);
 }
 
+// was_limited: cwnd held something back: what was in flight filled it, or would have, had the other
+// acknowledgements of this burst not come before the next segments leave.
+static bool was_limited(const struct block *b, uint32_t flight)
+{
+    return unlikely(flight + b->mss > b->cwnd) ||
+           (seq_lt(b->snd_max, b->snd_end) && b->cwnd < b->snd_wnd);
+}
+
+static bool is_recovering(const struct tcp *t, const struct block *b)
+{
+    return (b->flags & BF_TROUBLE) && t->exts[b->ext].recovery != RECOVERY_NONE;
+}
+
 void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
 {
     const uint32_t acked = ack - b->snd_una, flight = b->snd_max - b->snd_una;
@@ -57,7 +70,7 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
         b->stuck_at_ms = 0;
     }
     b->dupacks = 0;
-    if (unlikely(flight + b->mss > b->cwnd) && !(b->flags & BF_TROUBLE))
+    if (was_limited(b, flight) && !is_recovering(t, b))
         grow_cwnd(b, acked);
     // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
     // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.

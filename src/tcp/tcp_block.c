@@ -26,6 +26,7 @@ struct tcp_config tcp_config_default(void)
         .syn_cookies = TCP_COOKIES_AUTO,
         .ack_merge = true,
         .timestamps = true,
+        .sack = true,
         .mss = 1460,
         .mss6 = 1440,
     };

@@ -32,7 +32,7 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
         b->dupacks = 0;
         b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
         if (b->flags & BF_TROUBLE) {
-            t->exts[b->ext].in_recovery = 0;
+            t->exts[b->ext].recovery = RECOVERY_NONE;  // what the peer has it has
             tcp_ext_release(t, b);
         }
     }

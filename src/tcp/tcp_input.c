@@ -16,15 +16,20 @@ static inline void ack_policy(struct tcp *t, struct block *b)
         tcp_reply_ack(t, b);
 }
 
+// One mask finds the timestamp missing or not agreed on, SACK blocks, and an extension record.
+static_assert((int)SEG_OPT_TS == (int)BF_TS, "a segment has it if the connection has");
+static_assert((int)SEG_OPT_SACK == (int)BF_FIN_QUEUED, "which is never set in ESTABLISHED");
+
 // tcp_fast: header prediction (Jacobson 1990): reasons to leave, then the in-order segment of an
 // established connection. Nothing is written before the last reason.
 static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
                                    const struct seg_in *s, struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
-    const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
-                         ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |
-                         (b->flags & (BF_TROUBLE | BF_PROBE));
+    const uint32_t odd =
+        (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
+        ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |
+        ((b->flags ^ s->opts) & (BF_TROUBLE | BF_PROBE | SEG_OPT_SACK | SEG_OPT_TS));
     if (odd != 0 || s->data_len > b->rcv_adv - b->rcv_nxt || acked > b->snd_max - b->snd_una)
         return false;
     if (s->data_len == 0 && acked == 0)
@@ -32,7 +37,7 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
     if (s->data_len != 0 && t->bufs.n_free_data < TCP_BUFS_RESERVE)
         return false;
     if (b->flags & BF_TS) {
-        if (!(s->opts & SEG_OPT_TS) || time_before(s->ts_val, b->ts_recent))
+        if (time_before(s->ts_val, b->ts_recent))
             return false;
         if (b->unacked_segs == 0) {  // RFC 7323 4.3: the segment at Last.ACK.sent
             b->ts_recent = s->ts_val;
@@ -41,8 +46,6 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
     }
 
     uint16_t events = 0;
-    b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
-    b->snd_wl1 = s->seq;
     if (acked != 0) {
         const bool has_ts = (b->flags & BF_TS) != 0;
         if (unlikely(b->flags & BF_WANT_WRITE))
@@ -53,6 +56,8 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
                 tcp_dirty_block(t, b, ix);
         }
     }
+    b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
+    b->snd_wl1 = s->seq;
     if (s->data_len != 0) {
         b->rcv_nxt += s->data_len;
         v->data_off = s->data_off;

@@ -80,6 +80,10 @@ void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
 bool tcp_may_challenge(struct tcp *t);
 void tcp_challenge_ack(struct tcp *t, struct block *b);
 
+// tcp_reply_dsack: the acknowledgement at once that reports `dup`, which came twice, with SACK
+// (RFC 2883 4).
+void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup);
+
 // tcp_reply_reset: RST in answer to a segment without owner (RFC 9293 3.10.7.1), within the rate.
 // Returns whether it was sent.
 bool tcp_reply_reset(struct tcp *t, const struct seg_in *s);
@@ -92,6 +96,17 @@ void tcp_send_reset(struct tcp *t, struct block *b);
 // somebody else, and a segment in t->out would carry his bytes. For recoveries: from TCP_DUPACKS
 // on.
 void tcp_retransmit_head(struct tcp *t, uint32_t ix);
+
+// tcp_resend: one segment again, from seq on and not beyond `end`, both within what was sent.
+// Returns how many numbers it has (a FIN counts), 0: there was no room.
+uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end);
+
+// tcp_send_next: the segment at snd_nxt, as far as the windows and Nagle let it; cwnd counts as
+// `extra` larger: what is believed to have left the network. False: nothing to send.
+bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra);
+
+// tcp_duplicate_ack: fast retransmit and fast recovery without SACK, RFC 5681 3.2 and RFC 6582 3.2.
+void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix);
 
 // tcp_announce_window: the window field for the next segment; moves rcv_adv. Never shrinks it.
 uint16_t tcp_announce_window(const struct tcp *t, struct block *b);
@@ -219,9 +234,10 @@ bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const ui
 void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
                          uint32_t handle);
 
-// tcp_ooo_insert: keeps len bytes from seq on; false: nothing kept (*drop says why).
+// tcp_ooo_insert: keeps len bytes from seq on; false: nothing kept (*drop says why). *dup: what of
+// them was there already, the first such run.
 bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
-                    enum drop_reason *drop);
+                    enum drop_reason *drop, struct seq_range *dup);
 
 // tcp_ooo_merge: takes what has come in order out of the queue, moves rcv_nxt past it; the head of
 // the chain or BUF_NONE.

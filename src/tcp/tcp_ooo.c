@@ -2,7 +2,7 @@
 // extension record.
 #include <string.h>
 
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_sack.h"
 
 struct ext *tcp_ext_get(struct tcp *t, struct block *b)
 {
@@ -23,7 +23,7 @@ struct ext *tcp_ext_get(struct tcp *t, struct block *b)
 void tcp_ext_release(struct tcp *t, struct block *b)
 {
     struct ext *e = &t->exts[b->ext];
-    if (e->in_recovery || e->has_fin || e->ooo_head != BUF_NONE)
+    if (e->recovery != RECOVERY_NONE || e->n_sacked != 0 || e->has_fin || e->ooo_head != BUF_NONE)
         return;
     index_pool_put(t->ext_pool, b->ext);
     t->stats->c.ext_records_now--;
@@ -32,10 +32,11 @@ void tcp_ext_release(struct tcp *t, struct block *b)
 }
 
 bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
-                    enum drop_reason *drop)
+                    enum drop_reason *drop, struct seq_range *dup)
 {
     struct buf_pool *p = &t->bufs;
     struct ext *e = tcp_ext_get(t, b);
+    *dup = (struct seq_range){seq, seq};
     *drop = DROP_ext_pool_empty;
     if (e == NULL)
         return false;
@@ -48,15 +49,23 @@ bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t 
     if (before != BUF_NONE) {  // the front is there already
         const uint32_t end = p->bufs[before].seq + p->bufs[before].len;
         const uint32_t skip = seq_lt(seq, end) ? MIN(end - seq, len) : 0;
+        dup->end = seq + skip;
         seq += skip;
         data += skip;
         len -= skip;
     }
-    if (after != BUF_NONE)  // what begins in the next buffer will come again
-        len = MIN(len, p->bufs[after].seq - seq);
+    if (after != BUF_NONE && seq_lt(p->bufs[after].seq, seq + len)) {
+        // What begins in the next buffer is there, what lies behind it will come again.
+        const struct buf *f = &p->bufs[after];
+        if (dup->start == dup->end)
+            *dup = (struct seq_range){f->seq, f->seq + MIN(seq + len - f->seq, f->len)};
+        else if (f->seq == dup->end)
+            dup->end += MIN(seq + len - f->seq, f->len);
+        len = f->seq - seq;
+    }
     if (len == 0) {
         *drop = DROP_tcp_duplicate;
-        tcp_ext_release(t, b);
+        tcp_sack_held(t, e, dup->start);
         return false;
     }
     const uint32_t need = (len + BUF_BYTES - 1) / BUF_BYTES;
@@ -64,6 +73,7 @@ bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t 
         tcp_ext_release(t, b);
         return false;
     }
+    const uint32_t first = seq;
     while (len != 0) {
         const uint32_t ix = buf_get(p), n = MIN(len, (uint32_t)BUF_BYTES);
         struct buf *f = &p->bufs[ix];
@@ -82,6 +92,8 @@ bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t 
         len -= n;
     }
     t->stats->c.out_of_order_queued++;
+    t->stats->c.ooo_merged += dup->start != dup->end;
+    tcp_sack_held(t, e, first);
     return true;
 }
 
@@ -111,6 +123,7 @@ uint32_t tcp_ooo_merge(struct tcp *t, struct block *b)
             p->bufs[tail].next = ix;
         tail = ix;
     }
+    tcp_sack_merged(e, b->rcv_nxt);
     tcp_ext_release(t, b);
     return head;
 }

@@ -1,4 +1,6 @@
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_sack.h"
+#include "wire/proto.h"
 
 struct seg_out *tcp_out_slot(struct tcp *t)
 {
@@ -72,8 +74,30 @@ static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq,
 
 void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq)
 {
-    if (fill(t, b, seq, SEG_ACK) != NULL)
-        t->stats->c.acks_sent++;
+    struct seg_out *o = fill(t, b, seq, SEG_ACK);
+    if (o == NULL)
+        return;
+    t->stats->c.acks_sent++;
+    if (unlikely(b->flags & BF_TROUBLE))
+        tcp_sack_put(t, b, o, (struct seq_range){0, 0}, TCP_OPTIONS_MAX);
+}
+
+void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup)
+{
+    struct seg_out *o = fill(t, b, b->snd_max, SEG_ACK);
+    if (o == NULL)
+        return;
+    t->stats->c.acks_sent++;
+    tcp_sack_put(t, b, o, dup, TCP_OPTIONS_MAX);
+}
+
+// A segment with data reports what is held in the room that it leaves (RFC 6691 2): a full one
+// nothing, for what came out of order has been answered at once by a bare acknowledgement.
+static inline void report_beside(const struct tcp *t, const struct block *b, struct seg_out *o,
+                                 uint32_t len)
+{
+    if (unlikely(b->flags & BF_TROUBLE))
+        tcp_sack_put(t, b, o, (struct seq_range){0, 0}, b->mss - len);
 }
 
 void tcp_reply_ack(struct tcp *t, struct block *b)
@@ -183,6 +207,8 @@ static void send_syn(struct tcp *t, struct block *b)
         o->ack = b->rcv_nxt;
     if (!answer || (b->agreed & BA_WSCALE))
         o->opts |= SEG_OPT_WSCALE;
+    if (answer ? (b->agreed & BA_SACK) != 0 : t->cfg.sack)
+        o->opts |= SEG_OPT_SACK_PERM;
     o->wscale = t->cfg.window_scale;
     if (answer ? (b->flags & BF_TS) != 0 : t->cfg.timestamps) {
         o->opts |= SEG_OPT_TS;
@@ -208,15 +234,12 @@ static void send_syn(struct tcp *t, struct block *b)
 }
 
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
-// RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle), RFC 3042 (limited transmit).
-static inline uint32_t next_length(const struct block *b, uint32_t unsent, bool fin_queued,
-                                   bool *fin)
+// RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
+static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint32_t extra,
+                                   bool fin_queued, bool *fin)
 {
     const uint32_t flight = b->snd_nxt - b->snd_una;
-    uint32_t cwnd = b->cwnd;
-    if (unlikely(b->dupacks != 0 && b->dupacks < TCP_DUPACKS && b->snd_nxt == b->snd_max))
-        cwnd += (uint32_t)b->dupacks * b->mss;
-    const uint32_t window = MIN(cwnd, b->snd_wnd);
+    const uint32_t window = MIN(b->cwnd + extra, b->snd_wnd);
     const uint32_t usable = window > flight ? window - flight : 0;
     const uint32_t len = MIN(MIN(unsent, usable), (uint32_t)b->mss);
     *fin = fin_queued && len == unsent;
@@ -229,13 +252,14 @@ static inline uint32_t next_length(const struct block *b, uint32_t unsent, bool 
     return len;
 }
 
-// one_segment: builds the next segment of block ix; false: nothing (more) to send.
-static inline bool one_segment(struct tcp *t, struct block *b)
+// one_segment: builds the next segment of b with cwnd larger by `extra`; false: nothing (more) to
+// send.
+static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
 {
     const bool fin_sent = (b->flags & BF_FIN_QUEUED) && b->snd_nxt == b->snd_end + 1;
     const uint32_t unsent = fin_sent ? 0 : b->snd_end - b->snd_nxt;
     bool fin;
-    uint32_t len = next_length(b, unsent, (b->flags & BF_FIN_QUEUED) && !fin_sent, &fin);
+    uint32_t len = next_length(b, unsent, extra, (b->flags & BF_FIN_QUEUED) && !fin_sent, &fin);
     if (len == 0 && !fin)
         return false;
     struct seg_out *o = fill(t, b, b->snd_nxt, SEG_ACK);
@@ -258,7 +282,9 @@ static inline bool one_segment(struct tcp *t, struct block *b)
     }
     if (fin)
         o->flags |= SEG_FIN;
-    if (!(b->flags & (BF_TS | BF_TIMED)) && b->snd_nxt == b->snd_max) {
+    report_beside(t, b, o, len);
+    // With a loss before it, the wait for that would be measured.
+    if (!(b->flags & (BF_TS | BF_TIMED | BF_TROUBLE)) && b->snd_nxt == b->snd_max) {
         b->flags |= BF_TIMED;
         b->rtt_seq = b->snd_nxt + len + fin;
         b->rtt_us = (uint32_t)t->now.us;
@@ -270,6 +296,11 @@ static inline bool one_segment(struct tcp *t, struct block *b)
         b->snd_max = b->snd_nxt;
     t->stats->c.bytes_sent += len;
     return true;
+}
+
+bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra)
+{
+    return one_segment(t, b, extra);
 }
 
 static_assert(TCP_OUT_BLOCK_MAX * SEG_WHOLE_MAX <= 65536,
@@ -330,7 +361,7 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
     const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (b->snd_nxt ^ b->snd_max) |
                          (b->snd_head ^ b->snd_tail) | b->dupacks |
-                         (b->flags & (BF_FIN_QUEUED | BF_PROBE | BF_WANT_WRITE));
+                         (b->flags & (BF_FIN_QUEUED | BF_PROBE | BF_WANT_WRITE | BF_TROUBLE));
     if (unlikely(odd != 0 || len - 1 >= b->mss || flight + len > MIN(b->cwnd, b->snd_wnd)))
         return false;
     if (flight != 0 && !(b->flags & BF_NODELAY) && len != b->mss)
@@ -376,28 +407,36 @@ static NOINLINE void restart(struct tcp *t, struct block *b)
 // everything leaves again after a timeout. False: there is no room in this turn.
 static NOINLINE bool resend_head(struct tcp *t, struct block *b)
 {
-    const uint32_t queued = b->snd_end - b->snd_una;
-    const bool fin = (b->flags & BF_FIN_QUEUED) && queued <= b->mss;
     if (b->dupacks >= TCP_DUPACKS && b->snd_una != b->snd_max) {
-        struct seg_out *o = fill(t, b, b->snd_una, SEG_ACK);
-        if (o == NULL)
+        if (tcp_resend(t, b, b->snd_una, b->snd_max) == 0)
             return false;
-        uint32_t got = 0;
-        if (queued != 0) {
-            uint32_t cur = b->snd_head;
-            got = gather(t, o, &cur, b->snd_una,
-                         MIN(MIN(queued, (uint32_t)b->mss), b->snd_max - b->snd_una));
-            if (got == queued)
-                o->flags |= SEG_PSH;
-        }
-        if (fin && got == queued && b->snd_max == b->snd_end + 1)
-            o->flags |= SEG_FIN;
-        b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
         b->rto_at_ms = tcp_rto_at(t, b);
-        t->stats->c.tx_retransmits_segs++;
+        t->stats->c.fast_retransmit_segs++;
     }
     b->agreed &= (uint8_t)~BA_RESEND;
     return true;
+}
+
+// limited: RFC 3042, limited transmit: how much cwnd counts as larger.
+static inline uint32_t limited(const struct block *b)
+{
+    if (likely(b->dupacks == 0) || b->dupacks >= TCP_DUPACKS || b->snd_nxt != b->snd_max)
+        return 0;
+    return (uint32_t)b->dupacks * b->mss;
+}
+
+// segments: as many as may leave. Returns how many.
+static inline unsigned segments(struct tcp *t, struct block *b)
+{
+    unsigned n = 0;
+    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b, limited(b))) {
+        n++;
+        if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
+            break;  // all that there is has left
+        if (unlikely(t->cfg.large))
+            n += large_segment(t, b, TCP_OUT_BLOCK_MAX - n);
+    }
+    return n;
 }
 
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
@@ -413,16 +452,9 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     }
     if (unlikely(b->agreed & BA_RESEND) && (t->n_out >= t->out_room || !resend_head(t, b)))
         return true;
-    unsigned n = 0;
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
         restart(t, b);
-    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b)) {
-        n++;
-        if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
-            break;  // all that there is has left
-        if (unlikely(t->cfg.large))
-            n += large_segment(t, b, TCP_OUT_BLOCK_MAX - n);
-    }
+    const unsigned n = unlikely(tcp_sack_governs(t, b)) ? tcp_sack_output(t, b) : segments(t, b);
     if (n > 1 && (b->flags & BF_TS))
         b->rtt_us = (uint32_t)t->now.us;
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
@@ -451,6 +483,29 @@ bool tcp_output(struct tcp *t, uint32_t ix)
         return false;
     b->flags &= (uint16_t)~BF_DIRTY;
     return output_some(t, b, ix);
+}
+
+uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
+{
+    struct seg_out *o = fill(t, b, seq, SEG_ACK);
+    if (o == NULL)
+        return 0;
+    const bool fin = end == b->snd_end + 1;  // it had left, and may again
+    const uint32_t bytes = MIN(end - fin - seq, (uint32_t)b->mss);
+    uint32_t got = 0;
+    if (bytes != 0) {
+        uint32_t cur = b->snd_head;
+        got = gather(t, o, &cur, seq, bytes);
+        if (seq + got == b->snd_end)
+            o->flags |= SEG_PSH;
+    }
+    const bool with_fin = fin && seq + got == b->snd_end;
+    if (with_fin)
+        o->flags |= SEG_FIN;
+    report_beside(t, b, o, got);
+    b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
+    t->stats->c.tx_retransmits_segs++;
+    return got + with_fin;
 }
 
 void tcp_retransmit_head(struct tcp *t, uint32_t ix)

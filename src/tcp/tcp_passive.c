@@ -12,7 +12,8 @@ static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
         return false;
     *o = (struct seg_out){.key = r->key, .seq = r->iss, .ack = r->irs + 1};
     o->flags = r->ecn ? SEG_SYN | SEG_ACK | SEG_ECE : SEG_SYN | SEG_ACK;
-    o->opts = (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS)));
+    o->opts =
+        (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS | SEG_OPT_SACK_PERM)));
     o->mss = tcp_own_mss(t, &r->key);
     o->wscale = t->cfg.window_scale;
     o->wnd = (uint16_t)MIN(t->services[r->service].rcv_limit, UINT16_MAX);
@@ -101,7 +102,8 @@ static enum drop_reason refused(const struct tcp *t, int service, const struct f
 static struct syn_record record_of(const struct tcp *t, int service, const struct seg_in *s,
                                    uint32_t iss)
 {
-    const uint8_t known = SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0);
+    const uint8_t known = SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0) |
+                          (t->cfg.sack ? SEG_OPT_SACK_PERM : 0);
     return (struct syn_record){.key = s->key,
                                .iss = iss,
                                .irs = s->seq,
@@ -176,6 +178,8 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
         b->ts_recent = r->ts_recent;
         b->ts_recent_ms = t->now.ms;
     }
+    if (r->opts & SEG_OPT_SACK_PERM)
+        b->agreed |= BA_SACK;
     if (r->opts & SEG_OPT_WSCALE) {
         b->snd_wscale = r->wscale;
         b->rcv_wscale = t->cfg.window_scale;

@@ -2,6 +2,7 @@
 // the checks of RFC 7323 and RFC 5961 where those documents put them.
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_sack.h"
 
 static uint32_t seg_length(const struct seg_in *s)
 {
@@ -12,6 +13,18 @@ static uint32_t seg_length(const struct seg_in *s)
 static bool timestamp_is_old(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     return time_before(s->ts_val, b->ts_recent) && t->now.ms - b->ts_recent_ms <= TCP_PAWS_MS;
+}
+
+// reply_unacceptable: RFC 9293 3.10.7.4, first; with SACK it says what came twice (RFC 2883 4).
+static void reply_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    const uint32_t end = s->seq + seg_length(s);
+    if (!(b->agreed & BA_SACK) || seg_length(s) == 0 || !seq_lt(s->seq, b->rcv_nxt)) {
+        tcp_reply_ack(t, b);
+        return;
+    }
+    t->stats->c.dsack_sent_old++;
+    tcp_reply_dsack(t, b, (struct seq_range){s->seq, seq_lt(end, b->rcv_nxt) ? end : b->rcv_nxt});
 }
 
 // RFC 7323 5.3 R1. True: drop the segment.
@@ -26,7 +39,7 @@ static bool paws_rejects(struct tcp *t, struct block *b, const struct seg_in *s,
     }
     if (!timestamp_is_old(t, b, s))
         return false;
-    tcp_reply_ack(t, b);
+    reply_unacceptable(t, b, s);
     v->drop = DROP_tcp_old_timestamp;
     return true;
 }
@@ -61,27 +74,33 @@ static bool before_recover(const struct block *b)
     return b->recover - b->snd_una <= b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
 }
 
-// Fast retransmit and fast recovery, RFC 5681 3.2 and RFC 6582 3.2; limited transmit is in
-// tcp_output (RFC 3042).
-static void duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
+// Without a record the one segment leaves again, and what more was lost is the timer's. With SACK a
+// recovery needs a scoreboard.
+static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
+{
+    struct ext *e = b->agreed & BA_SACK ? NULL : tcp_ext_get(t, b);
+    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
+    b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
+    b->recover = b->snd_max;
+    b->cwnd = b->ssthresh;
+    if (e != NULL) {
+        e->recovery = RECOVERY_NEWRENO;
+        b->cwnd += TCP_DUPACKS * b->mss;
+    }
+    t->stats->c.fast_retransmits++;
+    tcp_retransmit_head(t, ix);
+}
+
+void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (b->dupacks < UINT8_MAX)
         b->dupacks++;
-    struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
-    if (e != NULL && e->in_recovery) {
+    const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    if (e != NULL && e->recovery == RECOVERY_NEWRENO) {
         // No more than was outstanding can have left the network, whatever a peer claims.
         b->cwnd = MIN(b->cwnd + b->mss, b->ssthresh + (b->recover - b->snd_una));
     } else if (b->dupacks == TCP_DUPACKS && !before_recover(b)) {
-        e = tcp_ext_get(t, b);
-        if (e == NULL)
-            return;  // the retransmission timer will do it
-        e->in_recovery = 1;
-        // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
-        b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
-        b->recover = b->snd_max;
-        b->cwnd = b->ssthresh + TCP_DUPACKS * b->mss;
-        t->stats->c.fast_retransmits++;
-        tcp_retransmit_head(t, ix);
+        begin_recovery(t, b, ix);
     }
     tcp_dirty(t, ix);
 }
@@ -92,7 +111,7 @@ static void recovery_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t a
     struct ext *e = &t->exts[b->ext];
     if (!seq_lt(ack, b->recover)) {
         b->cwnd = MIN(b->ssthresh, MAX(tcp_flight(b), (uint32_t)b->mss) + b->mss);
-        e->in_recovery = 0;
+        e->recovery = RECOVERY_NONE;
         tcp_ext_release(t, b);
         return;
     }
@@ -145,15 +164,17 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
     const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
     const uint32_t cwnd = b->cwnd;
     if ((int32_t)acked > 0) {
-        const bool recovering = (b->flags & BF_TROUBLE) && t->exts[b->ext].in_recovery;
+        const bool recovering =
+            (b->flags & BF_TROUBLE) && t->exts[b->ext].recovery == RECOVERY_NEWRENO;
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
         v->events |= TCP_EV_SENT;
         if (recovering)
             recovery_ack(t, b, ix, s->ack, acked);
         tcp_dirty(t, ix);
     } else if (acked == 0 && s->data_len == 0 && b->snd_max != b->snd_una && wnd == b->snd_wnd &&
-               !(s->flags & (SEG_SYN | SEG_FIN)) && !(b->flags & BF_PROBE)) {
-        duplicate_ack(t, b, ix);
+               !(s->flags & (SEG_SYN | SEG_FIN)) && !(b->flags & BF_PROBE) &&
+               !(b->agreed & BA_SACK)) {
+        tcp_duplicate_ack(t, b, ix);
     }
     if (unlikely((s->flags & (SEG_ECE | SEG_SYN)) == SEG_ECE) && (int32_t)acked >= 0)
         tcp_ecn_echoed(t, b, s->ack, cwnd);
@@ -164,6 +185,8 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         b->snd_wnd = wnd;
         b->snd_wl1 = s->seq;
     }
+    if ((int32_t)acked >= 0 && (b->agreed & BA_SACK))
+        tcp_sack_ack(t, b, ix, s);
     if (b->flags & BF_PROBE) {
         b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
         if (b->snd_wnd != 0) {
@@ -200,6 +223,24 @@ static bool fin_acknowledged(struct tcp *t, struct block *b, uint32_t ix)
     }
 }
 
+// Payload beyond a gap. Answered at once (RFC 5681 4.2).
+static void step_out_of_order(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data,
+                              uint32_t len, struct tcp_verdict *v)
+{
+    enum drop_reason drop;
+    struct seq_range dup;
+    if (tcp_ooo_insert(t, b, seq, data, len, &drop, &dup))
+        v->events |= TCP_EV_KEPT;
+    else
+        v->drop = (uint16_t)drop;
+    if (dup.start == dup.end || !(b->agreed & BA_SACK)) {
+        tcp_reply_ack(t, b);
+        return;
+    }
+    t->stats->c.dsack_sent_ooo++;
+    tcp_reply_dsack(t, b, dup);
+}
+
 // Seventh step: the payload. Sets *fin_in_order if a FIN of this segment, or one that was kept, is
 // next.
 static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
@@ -220,13 +261,8 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
         return;  // the peer has sent its FIN before
     if (unlikely(s->ecn != 0 || (s->flags & SEG_CWR)))
         tcp_ecn_received(t, b, s);
-    enum drop_reason drop;
     if (seq != b->rcv_nxt) {
-        if (tcp_ooo_insert(t, b, seq, data + skip, len, &drop))
-            v->events |= TCP_EV_KEPT;
-        else
-            v->drop = (uint16_t)drop;
-        tcp_reply_ack(t, b);  // RFC 5681 4.2: at once
+        step_out_of_order(t, b, seq, data + skip, len, v);
         return;
     }
     if (t->bufs.n_free_data < TCP_BUFS_RESERVE) {
@@ -245,6 +281,10 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
         v->chain = tcp_ooo_merge(t, b);
         if (v->chain != BUF_NONE)
             v->events |= TCP_EV_CHAIN;
+    }
+    if (skip != 0 && (b->agreed & BA_SACK)) {
+        t->stats->c.dsack_sent_old++;
+        tcp_reply_dsack(t, b, (struct seq_range){seq - skip, seq});
     }
     if (b->linger_at_ms != 0) {
         b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
@@ -337,6 +377,8 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     b->rcv_adv = b->rcv_nxt;
     b->snd_wl1 = s->seq;
     b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)
+    if (t->cfg.sack && (s->opts & SEG_OPT_SACK_PERM))
+        b->agreed |= BA_SACK;
     b->flags &= (uint16_t)~BF_TS;
     if (t->cfg.timestamps && (s->opts & SEG_OPT_TS)) {
         b->flags |= BF_TS;
@@ -415,7 +457,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         } else {
             echo_duplicate(t, b, s);
             count_unacceptable(t, b, s);
-            tcp_reply_ack(t, b);
+            reply_unacceptable(t, b, s);
         }
         // A zero window refuses the data only: the rest counts (RFC 9293 3.10.7.4, SHOULD).
         if (b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt &&

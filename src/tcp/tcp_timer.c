@@ -1,4 +1,5 @@
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_sack.h"
 
 static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
 {
@@ -129,10 +130,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
         b->snd_nxt = b->snd_una;
         b->snd_cur = b->snd_head;
         b->dupacks = 0;
-        if (b->flags & BF_TROUBLE) {
-            t->exts[b->ext].in_recovery = 0;
-            tcp_ext_release(t, b);
-        }
+        tcp_recovery_timeout(t, b);
     }
     tcp_dirty(t, ix);
     return true;

@@ -41,13 +41,28 @@ static uint8_t *put_syn_options(uint8_t *o, const struct seg_out *s)
     return o;
 }
 
+// RFC 2018 3, aligned as Linux has it.
+static uint8_t *put_sack(uint8_t *o, const struct seg_out *s)
+{
+    memcpy(o, (uint8_t[]){TCP_OPT_NOP, TCP_OPT_NOP, TCP_OPT_SACK, (uint8_t)(2 + 8 * s->n_sack)}, 4);
+    o += 4;
+    for (uint32_t i = 0; i < s->n_sack; i++, o += 8) {
+        store_be32(o, s->sack[i].start);
+        store_be32(o + 4, s->sack[i].end);
+    }
+    return o;
+}
+
 uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s)
 {
+    uint8_t *o = opt;
     if (s->flags & SEG_SYN)
-        return (uint32_t)(put_syn_options(opt, s) - opt);
-    if (s->opts & SEG_OPT_TS)
-        return (uint32_t)(put_ts(opt, s, TCP_OPT_NOP, TCP_OPT_NOP) - opt);
-    return 0;
+        o = put_syn_options(o, s);
+    else if (s->opts & SEG_OPT_TS)
+        o = put_ts(o, s, TCP_OPT_NOP, TCP_OPT_NOP);
+    if (s->opts & SEG_OPT_SACK)
+        o = put_sack(o, s);
+    return (uint32_t)(o - opt);
 }
 
 uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s)

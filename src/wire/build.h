@@ -49,23 +49,32 @@ static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw,
 }
 
 // wire_put_tcp_options: the options that s asks for in Linux's order, padded to 4 bytes: with SYN
-// MSS, SACK-permitted, TS, window scale, as far as asked; else TS only. Returns their bytes, at
-// most 20.
+// MSS, SACK-permitted, TS, window scale, else TS; then SACK blocks; as far as asked. Returns their
+// bytes, at most TCP_OPTIONS_MAX.
 uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s);
+
+// wire_has_other_options: options besides the timestamp: a SYN's, SACK blocks.
+static inline bool wire_has_other_options(const struct seg_out *s)
+{
+    return (s->opts & ~SEG_OPT_TS) != 0;
+}
 
 // wire_tcp_head_bytes: bytes of the TCP header with its options.
 static inline uint32_t wire_tcp_head_bytes(const struct seg_out *s)
 {
-    if (likely(!(s->flags & SEG_SYN)))
-        return s->opts & SEG_OPT_TS ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
+    if (likely(!wire_has_other_options(s)))
+        return s->opts != 0 ? TCP_BYTES + TCP_TS_BYTES : TCP_BYTES;
+    const uint8_t of_syn = s->flags & SEG_SYN ? s->opts : 0;
     uint32_t n = TCP_BYTES;
-    if (s->opts & SEG_OPT_MSS)
+    if (of_syn & SEG_OPT_MSS)
         n += 4;
     if (s->opts & SEG_OPT_TS)
         n += TCP_TS_BYTES;
-    else if (s->opts & SEG_OPT_SACK_PERM)
+    else if (of_syn & SEG_OPT_SACK_PERM)
         n += 4;
-    return s->opts & SEG_OPT_WSCALE ? n + 4 : n;
+    if (of_syn & SEG_OPT_WSCALE)
+        n += 4;
+    return s->opts & SEG_OPT_SACK ? n + 4 + 8u * s->n_sack : n;
 }
 
 // wire_put_payload: copies s's data to `to` and returns sum plus its words. Out of line because the
@@ -88,11 +97,11 @@ static inline void wire_copy_payload(uint8_t *to, const struct seg_out *s)
         memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
 }
 
-enum wire_options { WIRE_PLAIN, WIRE_TS, WIRE_SYN };  // none; the timestamp; those of a SYN
+enum wire_options { WIRE_PLAIN, WIRE_TS, WIRE_ANY };  // none; the timestamp; whatever s asks for
 
 static inline enum wire_options wire_options_of(const struct seg_out *s)
 {
-    return s->flags & SEG_SYN ? WIRE_SYN : s->opts & SEG_OPT_TS ? WIRE_TS : WIRE_PLAIN;
+    return wire_has_other_options(s) ? WIRE_ANY : s->opts != 0 ? WIRE_TS : WIRE_PLAIN;
 }
 
 // wire_put_tcp_head: the header of s at tcp, of `head` bytes, but for its checksum; returns the sum
@@ -110,7 +119,7 @@ static ALWAYS_INLINE uint64_t wire_put_tcp_head(uint8_t *restrict tcp,
     memcpy(tcp, &first, sizeof(first));
     memcpy(word, &first, sizeof(word));
     uint64_t sum = cksum_plus(word[0], word[1]);
-    if (options == WIRE_SYN) {
+    if (options == WIRE_ANY) {
         sum = cksum_add(sum, tcp + TCP_BYTES, wire_put_tcp_options(tcp + TCP_BYTES, s));
     } else if (options == WIRE_TS) {
         uint32_t val = raw32(s->ts_val), ecr = raw32(s->ts_ecr);

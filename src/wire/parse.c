@@ -124,6 +124,13 @@ enum drop_reason wire_parse_tcp_options(const uint8_t *opt, uint32_t n, struct s
     return DROP_NONE;
 }
 
+void wire_read_sack(const uint8_t *frame, const struct seg_in *s, struct seq_range *out)
+{
+    const uint8_t *block = frame + s->tcp_off + s->sack_off;
+    for (uint32_t i = 0; i < s->sack_count; i++, block += 8)
+        out[i] = (struct seq_range){load_be32(block), load_be32(block + 4)};
+}
+
 enum drop_reason wire_parse_tcp_at(const uint8_t *frame, uint32_t off, uint32_t len, bool verify,
                                    uint64_t pseudo, struct seg_in *out)
 {

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/addr.h"
 #include "base/base.h"
+#include "base/seq.h"
 
 enum seg_flag {  // RFC 9293 3.1, the flag byte as on the wire
     SEG_FIN = 0x01,
@@ -15,13 +16,15 @@ enum seg_flag {  // RFC 9293 3.1, the flag byte as on the wire
     SEG_CWR = 0x80,
 };
 
-enum seg_opt {  // which options are present
-    SEG_OPT_MSS = 0x01,
+enum seg_opt {          // which options are present
+    SEG_OPT_TS = 0x01,  // RFC 7323
     SEG_OPT_WSCALE = 0x02,
-    SEG_OPT_TS = 0x04,         // RFC 7323
+    SEG_OPT_MSS = 0x04,
     SEG_OPT_SACK_PERM = 0x08,  // RFC 2018
     SEG_OPT_SACK = 0x10,
 };
+
+enum { SEG_SACK_MAX = 4 };  // SACK blocks of one segment: what 40 bytes of options hold
 
 // seg_in: one received segment whose lengths, checksum and options have been checked.
 struct seg_in {
@@ -42,7 +45,7 @@ struct seg_in {
     uint16_t mss;             // valid with SEG_OPT_MSS
     uint8_t wscale;           // valid with SEG_OPT_WSCALE, at most 14 (RFC 7323 2.3)
     uint8_t sack_off;    // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
-    uint8_t sack_count;  // 0..4
+    uint8_t sack_count;  // 0..SEG_SACK_MAX; wire_read_sack() reads them
     uint8_t pad[3];
 } CACHE_ALIGNED;
 
@@ -64,7 +67,7 @@ static_assert(offsetof(struct seg_in, opts) - offsetof(struct seg_in, pkt_ix) ==
 enum { SEG_WHOLE_MAX = 2048 };
 
 // seg_out: one segment to send. data[] names up to two ranges of readable memory that are copied
-// behind the headers; they need to stay valid until net_output() returns.
+// behind the headers; they and sack need to stay valid until net_output() returns.
 struct seg_out {
     struct flow_key key;
     uint32_t seq;
@@ -79,6 +82,8 @@ struct seg_out {
     uint8_t opts;  // options to write, in Linux's order
     uint8_t wscale;
     uint8_t tos;
+    uint8_t n_sack;  // with SEG_OPT_SACK: 1..SEG_SACK_MAX, one less with SEG_OPT_TS
+    const struct seq_range *sack;
 };
 
 static_assert(SEG_IS_VECTOR(seg_out), "16 bytes of the TCP header, shuffled (wire_build_tcp4)");

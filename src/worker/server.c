@@ -188,6 +188,8 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
     t->dirty_head = t->dirty_tail = BLOCK_NONE;
     t->out = w->out;
+    t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])w->rx.sacks;
+    t->sacks_out = w->sacks_out;
     tcp_set_secret(t, s->secret);
     t->cfg = p->tcp;
     t->next_port = (uint16_t)s->secret.k0;

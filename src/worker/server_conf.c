@@ -61,6 +61,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->syn_cookies = cookies[c->syn_cookies];
     t->ack_merge = c->ack_merge;
     t->timestamps = c->timestamps;
+    t->sack = c->sack;
     t->ecn = (uint8_t)ecn[c->ecn];
     t->large = c->large_segments == CONF_LARGE_ON;
 }

@@ -69,6 +69,7 @@ struct worker {
     uint8_t events[BURST_MAX];  // the segments with something for the application
     uint32_t expired[TCP_EXPIRE_MAX];
     struct seg_out out[TCP_OUT_MAX];
+    struct seq_range sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
     uint64_t marks[STAGE_COUNT + 1];
     bool timed;               // the stages of this turn are timed
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was

@@ -31,6 +31,7 @@ static const struct field config[] = {
     FIELD(struct tcp_config, window_scale),
     FIELD(struct tcp_config, ack_merge),
     FIELD(struct tcp_config, timestamps),
+    FIELD(struct tcp_config, sack),
     FIELD(struct tcp_config, large),
     FIELD(struct tcp_config, ecn),
     FIELD(struct tcp_config, mss),

@@ -83,6 +83,8 @@ bool pkt_in(struct pkt_machine *m)
     }
     s->key = c->key;
     s->pkt_ix = (uint16_t)m->n_in;
+    if (s->opts & SEG_OPT_SACK)
+        wire_read_sack(frame, s, m->e.sacks_in[m->n_in]);
     m->frames[m->n_in] = frame;
     m->data[m->n_in++] = frame + s->data_off;
     return true;

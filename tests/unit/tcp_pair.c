@@ -157,6 +157,8 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     t->stats = &e->stats;
     t->dirty_head = t->dirty_tail = BLOCK_NONE;
     t->out = e->out;
+    t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])e->sacks_in;
+    t->sacks_out = e->sacks_out;
     t->cfg = tcp_config_default();
     t->n_services = 1;
     t->services[0] = (struct tcp_service){.ports = {PAIR_PORT},
@@ -363,12 +365,15 @@ static void put(struct pair *p, const struct seg_out *o, unsigned from, uint32_t
         .data_len = len,
         .flags = last ? o->flags : o->flags & (uint8_t)~SEG_PSH,
         .opts = o->opts,
+        .sack_count = o->opts & SEG_OPT_SACK ? o->n_sack : 0,
         .wscale = o->wscale,
         .ecn = o->tos & 3};
     if (at != 0)
         k->s.flags &= (uint8_t)~SEG_CWR;  // as ports cut large segments
     if (k->s.ecn != 0 && rng_below(&p->rng, 1000) < p->mark_pm)
         k->s.ecn = 3;
+    for (uint32_t i = 0; i < k->s.sack_count; i++)
+        k->sacks[i] = o->sack[i];
 }
 
 static void over_the_link(struct pair *p, const struct seg_out *o, unsigned from, uint32_t at,
@@ -423,6 +428,7 @@ static void side(struct pair *p, unsigned to)
     while (n < BURST_MAX && take(p, to, &k[n])) {
         s[n] = k[n].s;
         s[n].pkt_ix = (uint16_t)n;
+        memcpy(p->e[to].sacks_in[n], k[n].sacks, sizeof(k[n].sacks));
         data[n] = k[n].data;
         n++;
     }
@@ -519,6 +525,14 @@ struct seg_in *raw_seg(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack,
     return s;
 }
 
+void raw_sack(struct raw *r, uint32_t start, uint32_t end)
+{
+    struct seg_in *s = &r->segs[r->n - 1];
+    CHECK(r->n != 0 && s->sack_count < SEG_SACK_MAX);
+    r->e.sacks_in[s->pkt_ix][s->sack_count++] = (struct seq_range){start, end};
+    s->opts |= SEG_OPT_SACK;
+}
+
 void raw_turn(struct raw *r, uint32_t ms)
 {
     const uint8_t *data[BURST_MAX];
@@ -539,7 +553,7 @@ void raw_send(struct raw *r, uint8_t flags, uint64_t first, uint16_t len)
 void raw_open(struct raw *r)
 {
     struct seg_in *s = raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
-    s->opts |= SEG_OPT_MSS;
+    s->opts |= SEG_OPT_MSS | (r->sack ? SEG_OPT_SACK_PERM : 0);
     s->mss = 1460;
     r->seq++;
     raw_turn(r, 1);

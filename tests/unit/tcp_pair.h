@@ -40,6 +40,7 @@ struct end {
     struct c10m_service services[TCP_SERVICES_MAX];
     struct role role;
     struct seg_out out[TCP_OUT_MAX];
+    struct seq_range sacks_in[BURST_MAX][SEG_SACK_MAX], sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
     struct pair_sizes sizes;
     uint32_t v4;
     uint32_t out_room;  // of each turn
@@ -54,6 +55,7 @@ struct pair_packet {
     uint64_t at_us, order;
     unsigned to;
     struct seg_in s;
+    struct seq_range sacks[SEG_SACK_MAX];
     uint8_t *data;
 };
 
@@ -106,7 +108,7 @@ struct raw {
     uint32_t seq, ack;  // of the next segment
     uint16_t wnd, port;
     struct ip_addr remote;
-    bool ts;
+    bool ts, sack;
     uint32_t ts_val, ts_ecr;
     uint32_t n;  // queued for the next turn
     struct seg_in segs[BURST_MAX];
@@ -127,6 +129,9 @@ struct seg_in *raw_seg(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack,
                        uint16_t len);
 void raw_turn(struct raw *r, uint32_t ms);
 void raw_send(struct raw *r, uint8_t flags, uint64_t first, uint16_t len);
+
+// raw_sack: gives the segment that was queued last one more SACK block.
+void raw_sack(struct raw *r, uint32_t start, uint32_t end);
 
 // raw_wait: empty turns, one a millisecond, until one sends something; returns the milliseconds, or
 // UINT32_MAX after `max`.

@@ -393,7 +393,7 @@ static struct block *make_block(struct rng *r)
     if (one_in(r, 8)) {
         b->flags |= BF_TROUBLE;
         b->ext = 2;
-        w.exts[2] = (struct ext){.ooo_head = BUF_NONE, .in_recovery = 1};
+        w.exts[2] = (struct ext){.ooo_head = BUF_NONE, .recovery = RECOVERY_NEWRENO};
         b->recover = b->snd_max;
     }
     // An acknowledgement that is due, or whose delay does not run yet, has a turn to come.

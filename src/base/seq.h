@@ -1,0 +1,10 @@
+// seq.h: ranges of TCP sequence numbers.
+#pragma once
+#include "base/base.h"
+
+// seq_range: the numbers from start on, without end (RFC 2018 3's block). Empty: start == end.
+struct seq_range {
+    uint32_t start, end;
+};
+
+static_assert(sizeof(struct seq_range) == 8, "two words: four of them are half a line");

@@ -1,0 +1,280 @@
+// The sender: what SACK blocks say (RFC 2018 5, RFC 2883 5), and loss recovery by them (RFC 6675).
+#include "tcp/tcp_sack.h"
+
+#include "tcp/tcp_ecn.h"
+
+// is_dsack: the first block says what came twice (RFC 2883 4.1, 4.2): it lies below the
+// acknowledgement, or in the second block.
+static bool is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r)
+{
+    if (!seq_lt(r[0].start, r[0].end))
+        return false;
+    if (seq_leq(r[0].end, s->ack)) {
+        t->stats->c.dsack_received++;
+        return true;
+    }
+    if (s->sack_count < 2 || seq_lt(r[0].start, r[1].start) || seq_lt(r[1].end, r[0].end) ||
+        !seq_lt(s->ack, r[1].start))
+        return false;
+    t->stats->c.dsack_received_ooo++;
+    return true;
+}
+
+// is_valid: a block of what was sent and is not acknowledged; not at snd_una, for the peer that has
+// what is there acknowledges it.
+static bool is_valid(const struct block *b, struct seq_range r)
+{
+    const uint32_t from = r.start - b->snd_una, to = r.end - b->snd_una;
+    return from != 0 && from < to && to <= b->snd_max - b->snd_una;
+}
+
+// Data below what the peer has, never sent again, came late: it was not lost.
+static bool is_reordered(const struct block *b, const struct ext *e, struct seq_range r)
+{
+    if (e->n_sacked == 0 || b->snd_nxt != b->snd_max)
+        return false;
+    return seq_leq(r.end, e->sacked[e->n_sacked - 1].start) &&
+           (e->recovery == RECOVERY_NONE || seq_leq(e->high_rxt, r.start));
+}
+
+// take_blocks: the segment's blocks into the scoreboard. Returns how much is new.
+static uint32_t take_blocks(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    struct core_counters *c = &t->stats->c;
+    const struct seq_range *r = t->sacks_in[s->pkt_ix];
+    uint32_t fresh = 0;
+    bool reordered = false;
+    for (unsigned i = is_dsack(t, s, r); i < s->sack_count; i++) {
+        if (!is_valid(b, r[i])) {
+            c->sack_discarded++;
+            continue;
+        }
+        struct ext *e = tcp_ext_get(t, b);
+        if (e == NULL)
+            return 1;
+        bool forgot;
+        const bool late = is_reordered(b, e, r[i]);
+        const uint32_t added = sack_add(e, r[i], &forgot);
+        fresh += added;
+        reordered |= late && added != 0;
+        c->sack_forgotten += forgot;
+    }
+    c->sack_reorders += reordered;
+    return fresh;
+}
+
+static void forget(struct tcp *t, struct block *b)
+{
+    struct ext *e = &t->exts[b->ext];
+    e->recovery = RECOVERY_NONE;
+    e->n_sacked = 0;
+    tcp_ext_release(t, b);
+}
+
+void tcp_recovery_timeout(struct tcp *t, struct block *b)
+{
+    if (!(b->flags & BF_TROUBLE))
+        return;
+    const enum recovery was = t->exts[b->ext].recovery;
+    t->stats->c.recovery_failures += was != RECOVERY_NONE;
+    t->stats->c.sack_recovery_failures += was == RECOVERY_SACK;
+    forget(t, b);
+}
+
+// The peer threw away what it had SACKed: as at a timeout, all that is not acknowledged leaves
+// again from a window of one segment on, or forged reports would make us send it many times.
+static void reneged(struct tcp *t, struct block *b)
+{
+    t->stats->c.sack_reneges++;
+    if (t->exts[b->ext].recovery == RECOVERY_NONE)
+        b->ssthresh = tcp_ssthresh_of_loss(b, b->snd_max - b->snd_una);
+    b->cwnd = b->mss;
+    b->recover = b->snd_max;
+    b->snd_nxt = b->snd_una;
+    b->snd_cur = b->snd_head;
+    b->dupacks = 0;
+    b->flags &= (uint16_t)~BF_TIMED;
+    forget(t, b);
+}
+
+// RFC 6675 5 (4.1) to (4.3).
+static void begin_recovery(struct tcp *t, struct block *b, struct ext *e)
+{
+    e->recovery = RECOVERY_SACK;
+    e->resend_head = 1;
+    e->high_rxt = e->rescue_rxt = b->snd_una;
+    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
+    b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
+    b->recover = b->snd_max;
+    b->cwnd = b->ssthresh;
+    t->stats->c.fast_retransmits++;
+    t->stats->c.sack_recoveries++;
+}
+
+// Is what was in flight when loss was seen last all acknowledged? (RFC 6675 5.1: no new recovery
+// before.) As before_recover() of tcp_slow.c, but for the one number: duplicates of what left again
+// bring no new blocks.
+static bool before_recover(const struct block *b)
+{
+    return b->recover - b->snd_una - 1 < b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
+}
+
+// RFC 6675 5, (1) and (2).
+static bool is_time(const struct block *b, const struct ext *e)
+{
+    struct seq_range gap;
+    bool lost;
+    if (e->n_sacked == 0 || before_recover(b) || b->snd_nxt != b->snd_max || (b->flags & BF_PROBE))
+        return false;
+    return b->dupacks >= TCP_DUPACKS ||
+           (sack_gap(e, b->snd_una, b->snd_una, b->mss, &gap, &lost) && lost);
+}
+
+void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
+{
+    if ((b->flags & BF_TROUBLE) && sack_pop(&t->exts[b->ext], b->snd_una)) {
+        reneged(t, b);
+        tcp_dirty(t, ix);
+    }
+    const uint32_t fresh = s->opts & SEG_OPT_SACK ? take_blocks(t, b, s) : 0;
+    if (!(b->flags & BF_TROUBLE)) {
+        if (fresh != 0)
+            tcp_duplicate_ack(t, b, ix);  // no record for a scoreboard
+        return;
+    }
+    struct ext *e = &t->exts[b->ext];
+    if (e->recovery == RECOVERY_SACK) {
+        if (seq_lt(e->high_rxt, b->snd_una))
+            e->high_rxt = b->snd_una;
+        if (!seq_lt(b->snd_una, b->recover))
+            e->recovery = RECOVERY_NONE;
+    }
+    if (e->recovery == RECOVERY_NONE) {
+        if (fresh != 0 && b->dupacks < UINT8_MAX)
+            b->dupacks++;  // RFC 6675 2: a report of something new is a duplicate acknowledgement
+        if (is_time(b, e))
+            begin_recovery(t, b, e);
+    }
+    if (e->recovery != RECOVERY_NONE || fresh != 0)
+        tcp_dirty(t, ix);
+    tcp_ext_release(t, b);
+}
+
+// resend: one segment from the front of r, as far as the peer's window goes. Returns how many
+// numbers it has, 0: none left.
+static uint32_t resend(struct tcp *t, struct block *b, struct seq_range r)
+{
+    const uint32_t edge = b->snd_una + b->snd_wnd;
+    if (seq_lt(edge, r.end))  // it was taken back
+        r.end = edge;
+    return seq_lt(r.start, r.end) ? tcp_resend(t, b, r.start, r.end) : 0;
+}
+
+// RFC 6675 5 (4.3): whatever pipe says.
+static bool resend_head(struct tcp *t, struct block *b, struct ext *e)
+{
+    const struct seq_range all = {b->snd_una, e->n_sacked != 0 ? e->sacked[0].start : b->snd_max};
+    const uint32_t n = resend(t, b, all);
+    if (n == 0)
+        return false;
+    e->resend_head = 0;
+    e->high_rxt = e->rescue_rxt = b->snd_una + n;
+    b->rto_at_ms = tcp_rto_at(t, b);
+    t->stats->c.fast_retransmit_segs++;
+    return true;
+}
+
+static bool resend_gap(struct tcp *t, struct block *b, struct ext *e, struct seq_range gap)
+{
+    const uint32_t n = resend(t, b, gap);
+    if (n == 0)
+        return false;
+    e->high_rxt = gap.start + n;
+    t->stats->c.fast_retransmit_segs++;
+    return true;
+}
+
+// NextSeg() (4): once a recovery, the end of what is outstanding.
+static bool rescue(struct tcp *t, struct block *b, struct ext *e)
+{
+    struct seq_range gap = sack_last_gap(e, b->snd_una, b->snd_max);
+    if (!seq_lt(e->rescue_rxt, b->snd_una) || gap.start == gap.end)
+        return false;
+    if (gap.end - gap.start > b->mss)
+        gap.start = gap.end - b->mss;
+    if (resend(t, b, gap) == 0)
+        return false;
+    e->rescue_rxt = b->recover;
+    t->stats->c.fast_retransmit_segs++;
+    return true;
+}
+
+// recover_next: one segment by RFC 6675 5 (C) and NextSeg(). False: none may leave.
+static bool recover_next(struct tcp *t, struct block *b, struct ext *e)
+{
+    if (e->resend_head)
+        return resend_head(t, b, e);
+    const uint32_t pipe = sack_pipe(e, b->snd_una, b->snd_max, b->mss);
+    if (b->cwnd < pipe + b->mss)
+        return false;
+    struct seq_range gap;
+    bool lost;
+    const bool known = sack_gap(e, b->snd_una, e->high_rxt, b->mss, &gap, &lost);
+    if (known && lost)
+        return resend_gap(t, b, e, gap);  // (1)
+    if (tcp_send_next(t, b, b->snd_nxt - b->snd_una - pipe))
+        return true;  // (2)
+    if (known)
+        return resend_gap(t, b, e, gap);  // (3)
+    return rescue(t, b, e);
+}
+
+// gap_from: the first gap at or after seq, the one behind all ranges included.
+static struct seq_range gap_from(const struct ext *e, uint32_t seq, uint32_t max)
+{
+    struct seq_range gap = {seq, max};
+    for (unsigned i = 0; i < e->n_sacked; i++) {
+        if (seq_lt(gap.start, e->sacked[i].start)) {
+            gap.end = e->sacked[i].start;
+            break;
+        }
+        if (seq_lt(gap.start, e->sacked[i].end))
+            gap.start = e->sacked[i].end;
+    }
+    return gap;
+}
+
+// again_next: all leaves again, after a timeout or in a smaller size: but what the peer has by now.
+static bool again_next(struct tcp *t, struct block *b, const struct ext *e)
+{
+    const struct seq_range gap = gap_from(e, b->snd_nxt, b->snd_max);
+    b->snd_nxt = gap.start;
+    if (gap.start == b->snd_max)
+        return tcp_send_next(t, b, sack_below(e, gap.start));
+    const uint32_t out = gap.start - b->snd_una - sack_below(e, gap.start);
+    const uint32_t n = MIN(gap.end - gap.start, (uint32_t)b->mss);
+    if (out != 0 && out + n > b->cwnd)
+        return false;
+    const uint32_t sent = resend(t, b, gap);
+    b->snd_nxt += sent;
+    return sent != 0;
+}
+
+unsigned tcp_sack_output(struct tcp *t, struct block *b)
+{
+    struct ext *e = &t->exts[b->ext];
+    for (unsigned n = 0; n < TCP_OUT_BLOCK_MAX; n++) {
+        bool sent;
+        if (t->n_out >= t->out_room)
+            return n;
+        if (b->snd_nxt != b->snd_max)
+            sent = again_next(t, b, e);
+        else if (e->recovery == RECOVERY_SACK)
+            sent = recover_next(t, b, e);
+        else  // RFC 3042, and new data beside it: what the peer has is not in the network
+            sent = tcp_send_next(t, b, sack_below(e, b->snd_nxt));
+        if (!sent)
+            return n;
+    }
+    return TCP_OUT_BLOCK_MAX;
+}
