@@ -160,6 +160,24 @@ static int arp_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int ndisc_read(struct tree_out *out, void *data)
+{
+    const struct shown *s = data;
+    char lines[4096];
+    for (unsigned w = 0; w < server_workers(s->server); w++) {
+        const struct worker *worker = server_worker(s->server, w);
+        for (unsigned p = 0; p < worker->n_ports; p++) {
+            const struct worker_port *wp = &worker->ports[p];
+            for (uint32_t slot = 0; slot < net_nd_slots(wp->net);) {
+                const size_t n =
+                    net_nd_render(wp->net, wp->port->name, &slot, lines, sizeof(lines));
+                tree_put(out, lines, n);
+            }
+        }
+    }
+    return 0;
+}
+
 static unsigned all_stats(const struct server *s, const struct core_stats **cores)
 {
     const unsigned n = server_workers(s);
@@ -360,13 +378,14 @@ int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, 
     shown = (struct shown){.server = s, .conf = c, .version = version, .root = tree_root(t)};
     clock_gettime(CLOCK_MONOTONIC, &shown.started);
     struct tree_node *root = shown.root;
-    int rc =
-        add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
-        add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
-        add(root, "net/arp", arp_read, &shown) | add(root, "net/sockstat", sockstat_read, &shown) |
-        add(root, "net/sockstat6", sockstat6_read, &shown) |
-        add(root, "net/snmp", snmp_read, &shown) | add(root, "net/netstat", netstat_read, &shown) |
-        fill_conns(root, &shown) | add(root, "mem/ledger", ledger_read, &shown) |
-        add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);
+    int rc = add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
+             add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
+             add(root, "net/arp", arp_read, &shown) | add(root, "net/ndisc", ndisc_read, &shown) |
+             add(root, "net/sockstat", sockstat_read, &shown) |
+             add(root, "net/sockstat6", sockstat6_read, &shown) |
+             add(root, "net/snmp", snmp_read, &shown) |
+             add(root, "net/netstat", netstat_read, &shown) | fill_conns(root, &shown) |
+             add(root, "mem/ledger", ledger_read, &shown) |
+             add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);
     return rc == 0 ? 0 : err_set(err, "control tree: %s", tree_error(root));
 }

@@ -214,7 +214,7 @@ static void init_homes(struct server *s, struct worker *w)
 
 static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct err *err)
 {
-    uint16_t local = 0, mss = UINT16_MAX;
+    uint16_t local = 0, mss = UINT16_MAX, mss6 = UINT16_MAX;
     w->n_ports = s->params.n_ports;
     for (unsigned i = 0; i < w->n_ports; i++) {
         struct worker_port *wp = &w->ports[i];
@@ -241,10 +241,11 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         wp->tx.room = WORKER_TX_MAX;
         mem += WORKER_TX_MAX * sizeof(struct pkt *);
         mss = MIN(mss, net_mss(wp->net));
+        mss6 = MIN(mss6, net_mss6(wp->net));
         w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
     }
     w->tcp.cfg.mss = mss;
-    w->tcp.cfg.mss6 = (uint16_t)(mss - 20);  // an IPv6 header is so much longer
+    w->tcp.cfg.mss6 = mss6;
     return 0;
 }
 

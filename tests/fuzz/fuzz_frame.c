@@ -1,8 +1,9 @@
 // fuzz_frame: bursts of frames through net_input(). The input is a row of records: a byte of flags,
 // two bytes of length (little-endian, cut at 2,000 and at the end), the frame. Flags: bits 0-1 and
-// 2-3 the port's verdicts on the IPv4 and the TCP checksum; bit 4 puts the frame's first 6 bytes
-// right (our MAC); bit 5 ends the burst behind this frame; bit 6 lets a minute pass and net_tick()
-// run; bit 7 leaves room behind the frame, which the answer to a solicitation may need.
+// 2-3 the port's verdicts on the IPv4 and the TCP checksum; 2 in bits 0-1 is as 1, and puts an
+// ICMPv6 checksum right; bit 4 puts the frame's first 6 bytes right (our MAC); bit 5 ends the burst
+// behind this frame; bit 6 lets a minute pass and net_tick() run; bit 7 leaves room behind the
+// frame, which the answer to a solicitation may need.
 //
 // Checked: each packet ends in exactly one way, a payload lies in its frame, and where the fast
 // parser accepts, the slow one says the same.
@@ -56,6 +57,22 @@ static const uint64_t ip_verdict[4] = {0, RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_
 static const uint64_t l4_verdict[4] = {0, RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_GOOD,
                                        RTE_MBUF_F_RX_L4_CKSUM_BAD};
 
+// put_sum6: the checksum of ICMPv6 right behind the IPv6 header, if that is what the frame holds.
+static void put_sum6(uint8_t *f, uint32_t len)
+{
+    struct ip_addr src, dst;
+    if (len < TCP6_OFF + 4 || load_be16(f + 12) != ETH_TYPE_IP6 || f[20] != IP_PROTO_ICMP6)
+        return;
+    const uint16_t n = (uint16_t)MIN((uint32_t)load_be16(f + 18), len - TCP6_OFF);
+    if (n < 4)
+        return;
+    memcpy(src.b, f + 22, 16);
+    memcpy(dst.b, f + 38, 16);
+    store_be16(f + TCP6_OFF + 2, 0);
+    const uint64_t pseudo = cksum_pseudo6(&src, &dst, IP_PROTO_ICMP6, n);
+    store_raw16(f + TCP6_OFF + 2, (uint16_t)~cksum_fold(cksum_add(pseudo, f + TCP6_OFF, n)));
+}
+
 // world_add: the frame as a packet in memory of exactly its size.
 static void world_add(struct world *w, uint8_t flags, const uint8_t *frame, uint32_t len)
 {
@@ -65,6 +82,8 @@ static void world_add(struct world *w, uint8_t flags, const uint8_t *frame, uint
     memcpy(bytes, frame, len);
     if (flags & 0x10)
         memcpy(bytes, own_mac.b, MIN(len, 6u));
+    if ((flags & 3) == 2)
+        put_sum6(bytes, len);
     memset(p, 0, sizeof(*p));
     p->m.buf_addr = bytes;
     p->m.buf_len = (uint16_t)room;

@@ -238,6 +238,30 @@ static void the_segment_size_stays_within_its_bounds(void **state)
     end(r);
 }
 
+static void over_ipv6_no_size_below_1280_is_believed(void **state)
+{
+    static const struct {
+        uint16_t said, packet;
+    } rows[] = {{1, 1280}, {1279, 1280}, {1280, 1280}, {1281, 1281}, {1400, 1400}, {1499, 1499}};
+    raw_ip6 = true;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        for (unsigned ts = 0; ts < 2; ts++) {
+            struct raw *r = sending(ts != 0);
+            const uint16_t before = raw_block(r)->mss;
+            const struct icmp_event e = too_big(r, rows[i].said);
+            assert_int_equal(hear(r, &e).drop, DROP_NONE);
+            assert_int_equal(raw_block(r)->mss,
+                             MIN(rows[i].packet - 40 - 20 - (ts ? 12 : 0), before));
+            end(r);
+        }
+    struct raw *r = sending(false);
+    const struct icmp_event e = too_big(r, 1500);
+    assert_int_equal(hear(r, &e).drop, DROP_NONE);
+    assert_int_equal(r->e.stats.c.icmp_mss_lowered, 0);
+    end(r);
+    raw_ip6 = false;
+}
+
 static void a_router_that_does_not_say_its_mtu_gets_the_next_plateau(void **state)
 {
     struct raw *r = sending(false);
@@ -323,6 +347,7 @@ int main(void)
         T(a_half_open_connection_outlives_errors),
         T(a_packet_too_big_sends_the_flight_again_in_smaller_segments),
         T(the_segment_size_stays_within_its_bounds),
+        T(over_ipv6_no_size_below_1280_is_believed),
         T(a_router_that_does_not_say_its_mtu_gets_the_next_plateau),
         T(an_mss_below_the_bound_is_not_raised),
         T(a_packet_too_big_during_recovery_loses_no_byte),
