@@ -254,6 +254,8 @@ static bool nothing_unsaid(struct pkt_machine *m)
         const struct pkt_conn *c = &m->conns[i];
         if (c->closed != 0)
             return pkt_fail(m, "expected no close of connection %u, got one", i + 1);
+        if (c->writable != 0)
+            return pkt_fail(m, "expected no writable of connection %u, got one", i + 1);
         if (c->ended != 0)
             return pkt_fail(m, "expected no end of connection %u, got one", i + 1);
         for (size_t k = c->n_expected; k < c->n_read; k++)
