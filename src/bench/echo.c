@@ -18,7 +18,7 @@
 
 // Of each measurement: odd, so that the median is one of them; short, because what a shared machine
 // does changes within a second.
-enum { SLICES = 101 };
+enum { SLICES = 101, READER_SLICES = 31 };
 
 static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
                            "\n"
@@ -252,15 +252,15 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
 static int measure_reader(const struct bench_options *o, struct side *side, struct bench_reader *r,
                           struct result *out, struct err *err)
 {
-    double a[SLICES], b[SLICES], ratio[SLICES];
+    double a[READER_SLICES], b[READER_SLICES], ratio[READER_SLICES];
     side->server.arg = r;
-    for (unsigned i = 0; i < SLICES; i++) {
+    for (unsigned i = 0; i < READER_SLICES; i++) {
         struct bench_row one = {0}, two = {0};
         side->server.meanwhile = NULL;
-        if (bench_slice(&side->server, side->feed, o->seconds / SLICES, &one, err) != 0)
+        if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &one, err) != 0)
             return -1;
         side->server.meanwhile = bench_reader_piece;
-        if (bench_slice(&side->server, side->feed, o->seconds / SLICES, &two, err) != 0)
+        if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &two, err) != 0)
             return -1;
         a[i] = cost(&one);
         b[i] = cost(&two);
@@ -268,10 +268,10 @@ static int measure_reader(const struct bench_options *o, struct side *side, stru
         out->packets += two.packets;
     }
     side->server.meanwhile = NULL;
-    out->bare = median(a, SLICES);
-    out->server = median(b, SLICES);
-    out->ratio = median(ratio, SLICES);
-    out->quiet = b[SLICES / 10] / a[SLICES / 10];
+    out->bare = median(a, READER_SLICES);
+    out->server = median(b, READER_SLICES);
+    out->ratio = median(ratio, READER_SLICES);
+    out->quiet = b[READER_SLICES / 10] / a[READER_SLICES / 10];
     return 0;
 }
 

@@ -202,6 +202,14 @@ static int sockstat6_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int snmp6_read(struct tree_out *out, void *data)
+{
+    const struct core_stats *cores[SERVER_WORKERS_MAX];
+    const struct shown *s = data;
+    snmp6_render(tree_text(out), cores, all_stats(s->server, cores));
+    return 0;
+}
+
 static int snmp_read(struct tree_out *out, void *data)
 {
     const struct core_stats *cores[SERVER_WORKERS_MAX];
@@ -383,7 +391,7 @@ int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, 
              add(root, "net/arp", arp_read, &shown) | add(root, "net/ndisc", ndisc_read, &shown) |
              add(root, "net/sockstat", sockstat_read, &shown) |
              add(root, "net/sockstat6", sockstat6_read, &shown) |
-             add(root, "net/snmp", snmp_read, &shown) |
+             add(root, "net/snmp", snmp_read, &shown) | add(root, "net/snmp6", snmp6_read, &shown) |
              add(root, "net/netstat", netstat_read, &shown) | fill_conns(root, &shown) |
              add(root, "mem/ledger", ledger_read, &shown) |
              add(root, "mem/arenas", arenas_read, &shown) | fill_services(root, s);

@@ -35,9 +35,14 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
     int64_t no_datagram =
         DROPS(s, DROP_udp_length, DROP_udp_checksum, DROP_udp_no_port, DROP_udp_loop);
     int64_t no_segment = DROPS(s, TCP_BAD);
+    // Segments and datagrams that are none are not told apart by family: they are all here.
     int64_t delivered =
-        (int64_t)(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp) + no_datagram + no_segment;
-    int64_t sent = (int64_t)(s->c.tx_tcp + s->c.tx_icmp + s->c.tx_udp);
+        less(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp, s->c.rx_tcp6 + s->c.rx_udp6) + no_datagram +
+        no_segment;
+    const uint64_t icmp6 = s->c.tx_icmp6_echo_reply + s->c.tx_icmp6_unreachable +
+                           s->c.tx_icmp6_parameter + s->c.tx_nd_solicit + s->c.tx_nd_advert +
+                           s->c.tx_mld_report;
+    int64_t sent = less(s->c.tx_tcp + s->c.tx_icmp + s->c.tx_udp + icmp6, s->c.tx_ip6);
     int64_t lost = DROPS(s, DROP_pkt_pool_empty, DROP_reply_room, DROP_tx_full, DROP_arp_cache_full,
                          DROP_arp_wait_replaced, DROP_arp_wait_expired);
     const struct column cols[] = {
@@ -130,7 +135,7 @@ static void tcp_render(struct text *out, const struct core_stats *s,
 static void udp_render(struct text *out, const struct core_stats *s)
 {
     const struct column cols[] = {
-        {"InDatagrams", (int64_t)s->c.rx_udp},
+        {"InDatagrams", less(s->c.rx_udp, s->c.rx_udp6)},
         {"NoPorts", DROPS(s, DROP_udp_no_port)},
         {"InErrors", DROPS(s, DROP_udp_length, DROP_udp_checksum)},
         {"OutDatagrams", (int64_t)s->c.tx_udp},

@@ -167,11 +167,11 @@ static int64_t octets(uint64_t bytes, uint64_t frames)
     return less(bytes, frames * ETHERNET_BYTES);
 }
 
-// ARP and what Ethernet padded are in the octets as well; Linux counts neither.
+// ARP, IPv6 and what Ethernet padded are in the octets as well; Linux counts none of them here.
 static void ip_ext_render(struct text *out, const struct core_stats *s)
 {
     const uint64_t marked = s->c.ecn_ect0_received + s->c.ecn_ect1_received + s->c.ecn_ce_received;
-    const uint64_t packets = s->c.rx_packets - MIN(s->c.rx_arp, s->c.rx_packets);
+    const uint64_t packets = (uint64_t)less(s->c.rx_packets, s->c.rx_arp + s->c.rx_ip6);
     const struct column cols[] = {
         {"InNoRoutes", 0},
         {"InTruncatedPkts", 0},

@@ -32,6 +32,9 @@ struct snmp_constants {
 void snmp_render(struct text *out, const struct core_stats *const *cores, unsigned n,
                  const struct snmp_constants *constants);
 
+// snmp6_render: the lines of Linux's /proc/net/snmp6, as above: a name and a value each.
+void snmp6_render(struct text *out, const struct core_stats *const *cores, unsigned n);
+
 // netstat_render: the TcpExt and IpExt line pairs of Linux's /proc/net/netstat, as above. A name
 // means there what it means on Linux (net/ipv4/proc.c, snmp_counter.rst of its documentation).
 void netstat_render(struct text *out, const struct core_stats *const *cores, unsigned n);

@@ -366,9 +366,13 @@ static NOINLINE void stage_tx(struct worker *w)
 
 static void tick(struct worker *w)
 {
-    for (unsigned p = 0; p < w->n_ports; p++)
-        if (net_tick(w->ports[p].net, w->tcp.now, &w->ports[p].tx))
-            fold_net(w, &w->ports[p]);  // what was sent beside received packets
+    for (unsigned p = 0; p < w->n_ports; p++) {
+        struct worker_port *wp = &w->ports[p];
+        const bool sent = net_tick(wp->net, w->tcp.now, &wp->tx);  // beside received packets
+        if (sent || net_counters(wp->net)->ip6_out != wp->folded.ip6_out ||
+            net_counters(wp->net)->ip6_in != wp->folded.ip6_in)
+            fold_net(w, wp);
+    }
     tcp_sweep(&w->tcp);
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }

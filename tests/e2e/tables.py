@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tables.py TREE/net: opens connections to the server at 10.99.0.2 and compares its net/tcp with the
-kernel's, which has the other end of each."""
+kernel's, which has the other end of each. tables.py TREE/net --while PID: reads it again and again
+while that process opens and closes connections to port 80."""
 import os
 import socket
 import struct
@@ -70,6 +71,21 @@ def syn_from_nowhere():
     raw.sendto(ip + tcp, (SERVER, 0))
 
 
+def read_while(pid):
+    """Every line is whole, and of a connection that somebody could have: nothing else is known."""
+    readings, seen = 0, set()
+    while os.path.exists(f"/proc/{pid}") and open(f"/proc/{pid}/stat").read().split()[2] != "Z":
+        for r in rows(f"{NET}/tcp"):
+            peer, port = r["remote"].split(":")
+            known = {"00000000": {LISTEN}, "0100630A": set(range(1, 12)) - {LISTEN},
+                     "4D00630A": {SYN_RECEIVED}}
+            assert r["state"] in known[peer], r["line"]
+            assert (port == "0000") == (r["state"] == LISTEN), r["line"]
+            seen.add(r["state"])
+        readings += 1
+    assert readings >= 3 and {LISTEN, ESTABLISHED} <= seen, (readings, seen)
+
+
 def main():
     table = rows(f"{NET}/tcp")
     assert {int(r["local"].split(":")[1], 16) for r in table if r["state"] == LISTEN} == \
@@ -116,4 +132,7 @@ def main():
     os._exit(0)  # as if the peer vanished, for the server's end of the test
 
 
-main()
+if len(sys.argv) == 2:
+    main()
+else:
+    read_while(sys.argv[3])

@@ -6,6 +6,12 @@ write_conf
 start_server
 claim "net/tcp says of each connection what the kernel says at its other end" inside python3 "$HERE/tables.py" "$TREE/net"
 
+whole_meanwhile() {
+    inside ab -q -n 12000 -c 50 http://10.99.0.2/ >"$TMP/ab" 2>&1 &
+    inside python3 "$HERE/tables.py" "$TREE/net" --while $!
+}
+claim "net/tcp has only whole lines while connections come and go" whole_meanwhile
+
 ss_reads() {  # ss takes the file in place of netlink's answer
     PROC_NET_TCP=$TREE/net/tcp ss -tan4 >"$TMP/ss" 2>/dev/null
     grep -Eq '^LISTEN +0 +0 +0\.0\.0\.0:80 +0\.0\.0\.0:\*' "$TMP/ss" && grep -q '^TIME-WAIT .*10.99.0.2:13 ' "$TMP/ss"

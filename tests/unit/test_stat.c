@@ -386,6 +386,63 @@ static void netstat_has_the_columns_of_the_running_kernel(void **state)
     has_columns(kernel, protos, ARRAY_LEN(protos));
 }
 
+static void snmp6_has_the_lines_of_the_running_kernel(void **state)
+{
+    const struct core_stats s = {.c = {.rx_ip6 = 100,
+                                       .rx_tcp6 = 40,
+                                       .tx_ip6 = 50,
+                                       .tx_tcp6 = 30,
+                                       .tx_nd_advert = 4,
+                                       .rx_nd_solicit = 5}};
+    const struct core_stats *list[] = {&s};
+    char name[64], other[64];
+    fresh();
+    snmp6_render(&rendered, list, 1);
+    const char *at = text_str(&rendered);
+    for (const char *k = file_text("/proc/net/snmp6"); sscanf(k, "%63s", name) == 1;
+         k = strchr(k, '\n') + 1) {
+        if (strstr(name, "Type") != NULL)
+            continue;
+        if (sscanf(at, "%63s", other) != 1)
+            other[0] = '\0';
+        if (strcmp(name, other) != 0 && strcmp(other, "Ip6OutTransmits") == 0) {  // since 6.5
+            at = strchr(at, '\n') + 1;
+            sscanf(at, "%63s", other);
+        }
+        assert_string_equal(other, name);
+        assert_memory_equal(strchr(at, '\t') - 32, other, strlen(other));
+        at = strchr(at, '\n') + 1;
+    }
+    assert_string_equal(at, "");
+    assert_string_equal(value_of("Ip6InReceives"), "100");
+    assert_string_equal(value_of("Ip6InDelivers"), "100");
+    assert_string_equal(value_of("Icmp6InNeighborSolicits"), "5");
+    assert_string_equal(value_of("Icmp6OutMsgs"), "4");
+    assert_string_equal(value_of("Udp6OutDatagrams"), "16");
+}
+
+static void what_went_over_ipv6_is_not_in_ipv4s_lines(void **state)
+{
+    const struct core_stats s = {.c = {.rx_tcp = 100,
+                                       .rx_tcp6 = 60,
+                                       .rx_udp = 10,
+                                       .rx_udp6 = 7,
+                                       .tx_tcp = 50,
+                                       .tx_udp = 9,
+                                       .tx_nd_solicit = 3,
+                                       .tx_ip6 = 40 + 2 + 3,
+                                       .tx_tcp6 = 40}};
+    const struct core_stats *list[] = {&s};
+    fresh();
+    snmp_render(&rendered, list, 1, &constants);
+    const char *t = text_str(&rendered);
+    assert_int_equal(snmp_value(t, "Ip", "InReceives"), 43);
+    assert_int_equal(snmp_value(t, "Ip", "InDelivers"), 43);
+    assert_int_equal(snmp_value(t, "Ip", "OutRequests"), 17);
+    assert_int_equal(snmp_value(t, "Udp", "InDatagrams"), 3);
+    assert_int_equal(snmp_value(t, "Tcp", "InSegs"), 100);  // Linux has both families there
+}
+
 static void netstat_counts_what_the_cores_counted_together(void **state)
 {
     static struct core_stats a, b;
@@ -584,6 +641,8 @@ int main(void)
         cmocka_unit_test(sum_adds_every_word_of_every_core),
         cmocka_unit_test(sum_of_no_core_is_zero),
         cmocka_unit_test(snmp_has_the_columns_of_the_running_kernel),
+        cmocka_unit_test(snmp6_has_the_lines_of_the_running_kernel),
+        cmocka_unit_test(what_went_over_ipv6_is_not_in_ipv4s_lines),
         cmocka_unit_test(netstat_has_the_columns_of_the_running_kernel),
         cmocka_unit_test(netstat_counts_what_the_cores_counted_together),
         cmocka_unit_test(a_difference_of_counters_read_at_different_moments_is_never_below_zero),
