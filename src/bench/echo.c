@@ -41,13 +41,14 @@ static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
 static const char reader_help[] =
     "usage: c10m bench reader [OPTIONS]\n"
     "\n"
-    "The server's echo service, fed in lockstep, slice by slice without and with a client that "
-    "reads "
-    "net/tcp\n"
-    "while the server works, piece after piece without a pause; prints the medians of the cycles "
-    "per "
-    "packet and\n"
-    "of their ratio within a pair of slices, and what the reading itself took.\n"
+    "The server's echo service, fed in lockstep, slice by slice: while the client waits it does "
+    "nothing (alone),\n"
+    "renders lines of memory of its own (busy), or reads net/tcp, piece after piece without a "
+    "pause "
+    "(reading).\n"
+    "Prints the server's cycles per packet, medians of the slices and of their ratios, and what "
+    "the "
+    "reading took.\n"
     "\n"
     "  Options as of `c10m bench echo` (--help), but --json.\n";
 
@@ -224,6 +225,13 @@ struct result {
     double quiet;  // ratio of the two lower deciles: the machine when nobody disturbs it
 };
 
+enum { ALONE, BUSY, READING, MANNERS };  // what the client does while it waits
+
+struct reader_result {
+    double cycles[MANNERS];    // of the server, per packet
+    double to_alone, to_busy;  // READING's cycles to those
+};
+
 // Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
 static int measure(const struct bench_options *o, struct bench_bare *bare, struct side *side,
                    struct result *out, struct err *err)
@@ -248,40 +256,42 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
     return 0;
 }
 
-// The server without and with a reader, as above: `bare` is the one without.
+// The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
+// of their ratios within one round.
 static int measure_reader(const struct bench_options *o, struct side *side, struct bench_reader *r,
-                          struct result *out, struct err *err)
+                          struct reader_result *out, struct err *err)
 {
-    double a[READER_SLICES], b[READER_SLICES], ratio[READER_SLICES];
+    static void (*const meanwhile[MANNERS])(void *) = {NULL, bench_reader_busy, bench_reader_piece};
+    double v[MANNERS][READER_SLICES], to_alone[READER_SLICES], to_busy[READER_SLICES];
     side->server.arg = r;
     for (unsigned i = 0; i < READER_SLICES; i++) {
-        struct bench_row one = {0}, two = {0};
-        side->server.meanwhile = NULL;
-        if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &one, err) != 0)
-            return -1;
-        side->server.meanwhile = bench_reader_piece;
-        if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &two, err) != 0)
-            return -1;
-        a[i] = cost(&one);
-        b[i] = cost(&two);
-        ratio[i] = b[i] / a[i];
-        out->packets += two.packets;
+        for (unsigned m = 0; m < MANNERS; m++) {
+            struct bench_row one = {0};
+            side->server.meanwhile = meanwhile[m];
+            if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &one, err) != 0)
+                return -1;
+            v[m][i] = cost(&one);
+        }
+        to_alone[i] = v[READING][i] / v[ALONE][i];
+        to_busy[i] = v[READING][i] / v[BUSY][i];
     }
     side->server.meanwhile = NULL;
-    out->bare = median(a, READER_SLICES);
-    out->server = median(b, READER_SLICES);
-    out->ratio = median(ratio, READER_SLICES);
-    out->quiet = b[READER_SLICES / 10] / a[READER_SLICES / 10];
+    for (unsigned m = 0; m < MANNERS; m++)
+        out->cycles[m] = median(v[m], READER_SLICES);
+    out->to_alone = median(to_alone, READER_SLICES);
+    out->to_busy = median(to_busy, READER_SLICES);
     return 0;
 }
 
-static void print_reader(const struct result *out, const struct bench_reader *r)
+static void print_reader(const struct reader_result *out, uint32_t connections,
+                         const struct bench_reader *r)
 {
     enum { LINE_BYTES = 150 };
     const double us = (double)rte_get_tsc_hz() / 1e6;
     const double lines = (double)MAX(r->bytes / LINE_BYTES, 1u);
-    printf("%11u  %12.1f  %11.1f  %6.3f  %13.3f  %12.0f  %9.1f  %9.1f  %6llu\n", out->connections,
-           out->bare, out->server, out->ratio, out->quiet, (double)r->cycles / us * 1e3 / lines,
+    printf("%11u  %5.1f  %5.1f  %7.1f  %8.3f  %7.3f  %11.0f  %10.1f  %10.1f  %6llu\n", connections,
+           out->cycles[ALONE], out->cycles[BUSY], out->cycles[READING], out->to_alone, out->to_busy,
+           (double)r->cycles / us * 1e3 / lines,
            (double)r->cycles / us / (double)MAX(r->pieces, 1u), (double)r->cycles_max / us,
            (unsigned long long)r->passes);
     fflush(stdout);
@@ -316,15 +326,16 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     if (bench_bare_open(o, wire, &bare, &row, err) != 0)
         return -1;
     struct bench_reader reader;
+    struct reader_result read = {.to_busy = 0};
     bench_reader_init(&reader, s);
     int rc = side_open(o, &side, client, pool, connections, err);
     if (rc == 0)
-        rc = read_table ? measure_reader(o, &side, &reader, &result, err)
+        rc = read_table ? measure_reader(o, &side, &reader, &read, err)
                         : measure(o, &bare, &side, &result, err);
     if (side_close(o, &side, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
     if (rc == 0 && read_table)
-        print_reader(&result, &reader);
+        print_reader(&read, connections, &reader);
     else if (rc == 0)
         print_result(o, &result, first);
     bench_reader_free(&reader);
@@ -356,8 +367,8 @@ static void print_head(const struct bench_options *o, bool read_table)
     if (read_table)
         printf("echo as of `c10m bench echo`, while the client reads net/tcp; %u-byte payload, "
                "batches of %u\n"
-               "connections  cycles alone  with reader   ratio  lower deciles  ns per line  "
-               "us a piece  at most us  passes\n",
+               "connections  alone   busy  reading  to alone  to busy  ns per line  us a piece  "
+               "at most us  passes\n",
                o->payload, o->batch);
     else if (o->json)
         printf("{\"bench\":\"echo\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o->batch,

@@ -12,7 +12,10 @@ struct bench_reader {
 };
 
 // bench_reader_init: at the beginning of the table. bench_reader_piece: the next piece; arg is the
-// reader. bench_reader_free: its memory.
+// reader. bench_reader_busy: a piece of the same work on a block of its own: what it costs the
+// worker that the other core is busy at all (they may be threads of one, or share a cache's or the
+// memory's bandwidth). bench_reader_free: its memory.
 void bench_reader_init(struct bench_reader *r, const struct server *server);
 void bench_reader_piece(void *arg);
+void bench_reader_busy(void *arg);
 void bench_reader_free(struct bench_reader *r);

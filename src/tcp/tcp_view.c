@@ -12,6 +12,13 @@ static void words_copy(void *to, const void *from, size_t bytes)
         d[i] = __atomic_load_n(&s[i], __ATOMIC_RELAXED);
 }
 
+static_assert(sizeof(struct tcp) % sizeof(uint64_t) == 0, "copied by words");
+
+void tcp_view_begin(struct tcp *view, const struct tcp *t)
+{
+    words_copy(view, t, sizeof(*t));
+}
+
 static bool block_once(const struct block *b, struct block *copy)
 {
     const uint64_t start = tsc_read();
@@ -70,8 +77,7 @@ bool tcp_view_time_wait(const struct tcp *t, uint32_t ix, struct time_wait *copy
 
 uint32_t tcp_view_tw_next(const struct tcp *t, uint32_t place)
 {
-    const uint32_t head = __atomic_load_n(&t->tw_head, __ATOMIC_RELAXED);
-    const uint32_t used = __atomic_load_n(&t->tw_used, __ATOMIC_RELAXED);
+    const uint32_t head = t->tw_head, used = t->tw_used;
     const uint32_t behind = place >= head ? place - head : place + (t->tw_capacity - head);
     if (behind < used)
         return place;

@@ -106,7 +106,7 @@ static bool listeners(struct walk *w)
 static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_shown *shown,
                  uint16_t *local_ix)
 {
-    const uint32_t now_ms = tcp_view_now_ms(t);
+    const uint32_t now_ms = t->now.ms;
     struct block b;
     struct syn_record r;
     struct time_wait tw;
@@ -132,23 +132,22 @@ static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_sho
     }
 }
 
-// next_place: the first place from `place` on that may hold something; false: none does.
-static bool next_place(const struct tcp *t, unsigned kind, uint32_t *place)
+// places: how many places of one kind may hold something. next_place: the first of them from
+// `place` on.
+static uint32_t places(const struct tcp *t, unsigned kind)
 {
-    switch (kind) {
-    case OF_SYNS:
-        return *place < tcp_view_used(t->syn_pool);
-    case OF_BLOCKS:
-        return *place < tcp_view_used(t->block_pool);
-    default:
-        *place = tcp_view_tw_next(t, *place);
-        return *place < t->tw_capacity;
-    }
+    if (kind == OF_TIME_WAIT)
+        return t->tw_capacity;
+    return tcp_view_used(kind == OF_SYNS ? t->syn_pool : t->block_pool);
 }
 
-static void fetch(const struct tcp *t, uint32_t ix)
+static uint32_t next_place(const struct tcp *t, unsigned kind, uint32_t place)
 {
-    const uint32_t end = t->block_pool->count;
+    return kind == OF_TIME_WAIT ? tcp_view_tw_next(t, place) : place;
+}
+
+static void fetch(const struct tcp *t, uint32_t ix, uint32_t end)
+{
     if (ix + FETCH_AHEAD < end)
         tcp_view_fetch(t, ix + FETCH_AHEAD);
     if (ix + FETCH_REST_AHEAD < end)
@@ -158,16 +157,18 @@ static void fetch(const struct tcp *t, uint32_t ix)
 // places_shown: the places of one kind of one worker; false: not to the end.
 static bool places_shown(struct walk *w, unsigned worker, unsigned kind)
 {
-    const struct tcp *t = &server_worker(w->s, worker)->tcp;
+    struct tcp t;
+    tcp_view_begin(&t, &server_worker(w->s, worker)->tcp);
+    const uint32_t end = places(&t, kind);
     struct tcp_shown shown;
     uint16_t local_ix;
-    for (; next_place(t, kind, &w->at->place); w->at->place++) {
+    for (uint32_t *at = &w->at->place; (*at = next_place(&t, kind, *at)) < end; (*at)++) {
         if (w->looks == 0 || !has_room(w))
             return false;
         w->looks--;
         if (kind == OF_BLOCKS)
-            fetch(t, w->at->place);
-        if (!look(t, kind, w->at->place, &shown, &local_ix))
+            fetch(&t, *at, end);
+        if (!look(&t, kind, *at, &shown, &local_ix))
             continue;
         shown.worker = worker;
         shown.local = w->locals[MIN(local_ix, TCP_LOCALS_MAX - 1)];

@@ -8,7 +8,8 @@ claim "net/tcp says of each connection what the kernel says at its other end" in
 
 whole_meanwhile() {
     inside ab -q -n 12000 -c 50 http://10.99.0.2/ >"$TMP/ab" 2>&1 &
-    inside python3 "$HERE/tables.py" "$TREE/net" --while $!
+    local ab=$!
+    inside python3 "$HERE/tables.py" "$TREE/net" --while $ab && wait $ab
 }
 claim "net/tcp has only whole lines while connections come and go" whole_meanwhile
 
