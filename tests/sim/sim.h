@@ -90,6 +90,7 @@ struct sim_cover {
     uint64_t fault[FAULT_COUNT];
     uint64_t closes[6];  // by enum c10m_close
     uint64_t drops[DROP_COUNT];
+    uint64_t ghosts;  // connections made of old ACKs by SYN cookies
 };
 
 // sim_result: of one seed, in memory that the runner shares with its children.
@@ -310,6 +311,7 @@ void sim_check_all(struct sim_host *h);
 void sim_check_end(struct sim_host *h);
 // sim_peer_block: the block at the other end of the connection of host h's block b, as long as both
 // know each other; NULL: it is not there (yet, or any more).
+const struct sim_side *sim_peer_side(const struct sim_host *h, const struct block *b);
 const struct block *sim_peer_block(const struct sim_host *h, const struct block *b);
 // sim_check_leaks: NULL, or the name of what is not back yet.
 const char *sim_check_leaks(const struct sim_host *h);

@@ -12,6 +12,14 @@ struct state {
     uint32_t side;
 };
 
+// A connection that nobody opens: an old ACK, repeated by the network, still proves a SYN cookie.
+enum { GHOST = UINT32_MAX };
+
+static bool is_ghost(const struct c10m_conn *c)
+{
+    return ((const struct state *)c->b->app)->conn_1 == GHOST;
+}
+
 static struct sim_host *host_of(struct c10m_conn *c)
 {
     return c10m_service_data(c10m_service_of(c));
@@ -237,6 +245,13 @@ static void meet(struct c10m_conn *c)
     const struct block *b = c->b;
     const unsigned from = b->key.remote.b[15] - 1u, to = host_of(c)->id;
     const uint32_t conn = *place(key_of(from, b->key.remote_port, to, b->key.local_port));
+    if (host_of(c)->plan->tcp.syn_cookies != TCP_COOKIES_OFF &&
+        (conn == UINT32_MAX || w->plan->conns[conn].side[1].opened)) {
+        ((struct state *)c->b->app)->conn_1 = GHOST;
+        sim_cover.ghosts++;
+        c10m_abort(c);
+        return;
+    }
     if (conn == UINT32_MAX)
         sim_fail("host %u was opened by port %u of host %u, which has not done it", to,
                  b->key.remote_port, from);
@@ -251,6 +266,8 @@ static void on_open(struct c10m_conn *c)
     struct sim_world *w = sim_world;
     if (((const struct state *)c->b->app)->conn_1 == 0)
         meet(c);
+    if (is_ghost(c))
+        return;
     struct sim_side *s = side_of(c, NULL);
     SIM_CHECK(!s->opened && !s->closed, "connection %u: told `open` twice", number_of(c));
     s->opened = true;
@@ -276,6 +293,7 @@ static void on_open(struct c10m_conn *c)
 
 static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
 {
+    SIM_CHECK(!is_ghost(c), "data for a connection that was aborted at once");
     struct sim_side *peer, *s = side_of(c, &peer);
     SIM_CHECK(s->opened && !s->closed, "connection %u: data before `open`", number_of(c));
     SIM_CHECK(!s->ended, "connection %u: data after `end`", number_of(c));
@@ -380,6 +398,8 @@ static bool wrong_end(const struct sim_world *w, const struct sim_conn *k, const
 
 static void on_close(struct c10m_conn *c, enum c10m_close why)
 {
+    if (is_ghost(c))
+        return;
     struct sim_world *w = sim_world;
     struct sim_side *peer, *s = side_of(c, &peer);
     const struct sim_conn *k = conn_of(c);
@@ -407,18 +427,23 @@ const struct c10m_app sim_app = {.name = "sim",
                                  .timer = on_timer,
                                  .close = on_close};
 
+const struct sim_side *sim_peer_side(const struct sim_host *h, const struct block *b)
+{
+    const struct state *st = (const struct state *)b->app;
+    if (st->conn_1 == 0 || st->conn_1 == GHOST)
+        return NULL;
+    return &h->world->plan->conns[st->conn_1 - 1].side[!st->side];
+}
+
 const struct block *sim_peer_block(const struct sim_host *h, const struct block *b)
 {
     const struct state *st = (const struct state *)b->app;
-    if (st->conn_1 == 0)
-        return NULL;
-    const struct sim_conn *k = &h->world->plan->conns[st->conn_1 - 1];
-    const struct sim_side *peer = &k->side[!st->side];
-    if (!peer->opened || peer->closed)
+    const struct sim_side *peer = sim_peer_side(h, b);
+    if (peer == NULL || !peer->opened || peer->closed)
         return NULL;
     const struct block *other = &h->world->hosts[peer->host]->w->tcp.blocks[peer->block];
-    return memcmp(other->app, &(struct state){st->conn_1, !st->side}, sizeof(*st)) == 0 ? other
-                                                                                        : NULL;
+    const struct state is = {st->conn_1, !st->side};
+    return memcmp(other->app, &is, sizeof(is)) == 0 ? other : NULL;
 }
 
 void sim_app_begin(struct sim_world *w)

@@ -26,11 +26,49 @@ static void check_shadow(struct sim_host *h, uint32_t ix, const struct block *b)
                              b->rcv_nxt,    b->rcv_adv, h->turns};
 }
 
+// Does p hold the bytes from start to end, in order or not?
+static bool has_range(const struct tcp *t, const struct block *p, struct seq_range r)
+{
+    uint32_t at = seq_lt(r.start, p->rcv_nxt) ? p->rcv_nxt : r.start;
+    if (p->ext != EXT_NONE)
+        for (uint32_t i = t->exts[p->ext].ooo_head; i != BUF_NONE; i = t->bufs.bufs[i].next) {
+            const struct buf *f = &t->bufs.bufs[i];
+            if (seq_leq(f->seq, at) && seq_lt(at, f->seq + f->len))
+                at = f->seq + f->len;
+        }
+    // A FIN beyond a gap counts as one.
+    const bool fin = p->ext != EXT_NONE && t->exts[p->ext].has_fin && at == t->exts[p->ext].fin_seq;
+    return !seq_lt(at + fin, r.end);
+}
+
+// The scoreboard: in order, between what is acknowledged and what was sent, and true.
+static void check_sacked(const struct sim_host *h, uint32_t ix, const struct block *b,
+                         const struct block *p)
+{
+    if (b->ext == EXT_NONE)
+        return;
+    const struct ext *e = &h->w->tcp.exts[b->ext];
+    const struct sim_side *peer = sim_peer_side(h, b);
+    uint32_t at = b->snd_una;
+    for (unsigned i = 0; i < e->n_sacked; i++) {
+        const struct seq_range r = e->sacked[i];
+        SIM_CHECK(seq_lt(at, r.start) && seq_lt(r.start, r.end) && seq_leq(r.end, b->snd_max),
+                  "host %u block %u: scoreboard %u: %u to %u; una %u, max %u", h->id, ix, i,
+                  r.start, r.end, b->snd_una, b->snd_max);
+        at = r.end;
+        if (p != NULL && !h->world->plan->forged)
+            SIM_CHECK(has_range(&h->world->hosts[peer->host]->w->tcp, p, r),
+                      "host %u block %u: SACK of %u bytes that the peer does not have", h->id, ix,
+                      r.end - r.start);
+    }
+}
+
 // Both ends, as nobody but us sees them: nothing is received that was not sent, nothing
 // acknowledged that was not received, nothing sent for which there was no window.
 static void check_pair(const struct sim_host *h, uint32_t ix, const struct block *b)
 {
     const struct block *p = sim_peer_block(h, b);
+    check_sacked(h, ix, b, p);
     if (p == NULL || p->state == TCP_FREE || p->state == TCP_CLOSED || p->state == TCP_SYN_SENT)
         return;
     SIM_CHECK(seq_leq(b->rcv_nxt, p->snd_max), "host %u block %u: received what was not sent",

@@ -51,6 +51,7 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
 {
     *c = tcp_config_default();
     c->timestamps = percent(d, 60);
+    c->sack = percent(d, 75);
     c->window_scale = (uint8_t)ONE_OF(d, 0, 2, 4, 7, 7, 9, 14);
     c->ack_merge = percent(d, 70);
     c->delayed_ack_ms = ONE_OF(d, 1, 10, 40, 40, 200, 500);
@@ -61,6 +62,8 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
     c->time_wait_ms = ONE_OF(d, 100, 1000, 10000, 60000);
     c->fin_wait2_ms = ONE_OF(d, 500, 5000, 60000);
     c->large = percent(d, 30);
+    c->syn_cookies =
+        (uint8_t)ONE_OF(d, TCP_COOKIES_OFF, TCP_COOKIES_AUTO, TCP_COOKIES_AUTO, TCP_COOKIES_ALWAYS);
     c->ecn = (uint8_t)ONE_OF(d, TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON, TCP_ECN_ON);
     if (d->p->gentle)
         return;
