@@ -3,7 +3,8 @@
 //   pkt_run [--verbose] [--coverage] [--self-test] [--family 4|6] FILE|FOLDER...
 //
 // A folder stands for all scripts in it and below it but those of folders named use and fail.
-// --coverage: every way of the state table has to be taken by some script. --self-test: every
+// --coverage: every way of the state table has to be taken by some script, and every RFC that the
+// stack follows has to be named by one. --self-test: every
 // script has to fail, with the text that its first line gives behind "fails:".
 #include <dirent.h>
 #include <signal.h>
@@ -95,16 +96,24 @@ static unsigned run_all_ways(const struct pkt_script *s, const struct options *o
     return runs;
 }
 
+// The claim: the first line, into claim[PKT_TEXT_MAX].
+static void read_claim(const char *path, char *claim)
+{
+    FILE *f = fopen(path, "r");
+    claim[0] = 0;
+    if (f == NULL)
+        return;
+    if (fgets(claim, PKT_TEXT_MAX, f) == NULL)
+        claim[0] = 0;
+    fclose(f);
+    claim[strcspn(claim, "\n")] = 0;
+}
+
 // The text behind "fails:" in the first line.
 static bool fails_as_it_says(const char *path, const char *error)
 {
-    char first[PKT_TEXT_MAX] = "";
-    FILE *f = fopen(path, "r");
-    CHECK(f != NULL);
-    if (fgets(first, sizeof(first), f) == NULL)
-        first[0] = 0;
-    fclose(f);
-    first[strcspn(first, "\n")] = 0;
+    char first[PKT_TEXT_MAX];
+    read_claim(path, first);
     const char *text = strstr(first, "fails: ");
     return text != NULL && error[0] != 0 && strstr(error, text + strlen("fails: ")) != NULL;
 }
@@ -147,6 +156,28 @@ static bool print_coverage(void)
     return taken == all;
 }
 
+// The RFCs of docs/tcp.md with the number of scripts whose claims name them. False: one has none.
+static bool print_rfcs(const struct files *files)
+{
+    static const unsigned rfcs[] = {1122, 1191, 1337, 2018, 2883, 3042, 3168, 3465, 4987,
+                                    5482, 5681, 5927, 5961, 6093, 6191, 6298, 6429, 6528,
+                                    6582, 6675, 6691, 6928, 7323, 7661, 8961, 9293};
+    unsigned count[ARRAY_LEN(rfcs)] = {0}, missing = 0;
+    for (unsigned i = 0; i < files->n; i++) {
+        char claim[PKT_TEXT_MAX], name[16];
+        read_claim(files->path[i], claim);
+        for (unsigned k = 0; k < ARRAY_LEN(rfcs); k++) {
+            snprintf(name, sizeof(name), "RFC %u", rfcs[k]);
+            count[k] += strstr(claim, name) != NULL;
+        }
+    }
+    for (unsigned k = 0; k < ARRAY_LEN(rfcs); k++) {
+        printf("  RFC %-4u %u scripts\n", rfcs[k], count[k]);
+        missing += count[k] == 0;
+    }
+    return missing == 0;
+}
+
 static int usage(void)
 {
     fprintf(stderr,
@@ -178,8 +209,8 @@ int main(int argc, char **argv)
     signal(SIGABRT, on_abort);
     for (unsigned i = 0; i < files.n; i++)
         failed += !one_file(files.path[i], &o, &runs);
-    if (o.coverage && !print_coverage())
-        failed++;
+    if (o.coverage)
+        failed += !print_coverage() + !print_rfcs(&files);
     printf("%u scripts, %u runs, %u failed\n", files.n, runs, failed);
     for (unsigned i = 0; i < files.n; i++)
         free(files.path[i]);
