@@ -6,7 +6,7 @@
 void conf_host_read(struct conf_host *h)
 {
     memset(h, 0, sizeof(*h));
-    h->apps = "echo|discard|chargen|daytime|http";
+    h->apps = "echo|discard|chargen|daytime|http|proxy";
     cpu_set_t set;
     // Linux gives the cores that are allowed and online. It refuses on a machine that could have
     // more than CPU_SETSIZE of them.
