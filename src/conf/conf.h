@@ -139,6 +139,7 @@ struct conf_tcp {
     uint32_t window_scale;
     uint32_t initial_window;  // segments
     uint32_t rst_rate_per_s, challenge_acks_per_s, icmp_rate_per_s;
+    uint32_t invalid_ack_ms;
     bool ack_merge, timestamps, sack;
     uint32_t ecn;             // enum conf_ecn
     uint32_t large_segments;  // enum conf_large

@@ -152,6 +152,10 @@ const struct key conf_keys[] = {
          VALUE("auto",
                "SYNs answered without keeping anything (RFC 4987). auto: those for which [memory] "
                "syn_received has no room; options but MSS are then kept only with timestamps")),
+    MS(tcp, invalid_ack_ms, 0, 60000,
+       VALUE("500",
+             "Least time between two answers of a connection to segments without data that are "
+             "outside its window, old, or challenged (RFC 5961); 0: none")),
     COUNT(tcp, rst_rate_per_s, 0, 100000000,
           VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
     COUNT(tcp, challenge_acks_per_s, 0, 100000000,

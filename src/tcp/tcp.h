@@ -109,6 +109,7 @@ struct tcp_config {
     uint32_t retries1, retries;  // R1, R2 (RFC 9293 3.8.3)
     uint32_t time_wait_ms, delayed_ack_ms, fin_wait2_ms;
     uint32_t rst_per_s, challenges_per_s;  // of one worker
+    uint32_t invalid_ack_ms;               // least time between two answers of tcp_answer_rested()
     uint32_t initial_window;               // segments
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn

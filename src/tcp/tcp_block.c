@@ -20,6 +20,7 @@ struct tcp_config tcp_config_default(void)
         .fin_wait2_ms = 60000,
         .rst_per_s = 1000,
         .challenges_per_s = 100,
+        .invalid_ack_ms = 500,
         .initial_window = 10,
         .window_scale = 7,
         .ecn = TCP_ECN_ACCEPT,
@@ -127,6 +128,7 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     b->keepalive_ms = sv->keepalive_ms;
     b->last_rx_ms = t->now.ms;
     b->rtt_us = (uint32_t)t->now.us;
+    b->oow_16ms = (uint16_t)((t->now.ms - t->cfg.invalid_ack_ms) / 16 - 1);
     return ix;
 }
 

@@ -75,8 +75,15 @@ struct seg_out *tcp_out_slot(struct tcp *t);
 void tcp_reply_ack(struct tcp *t, struct block *b);
 void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
 
+// tcp_answer_rested: whether block b may answer a segment now that it takes nothing from: not
+// within cfg.invalid_ack_ms of the last time. Else two ends that have lost track of each other's
+// numbers would answer each other's answers for ever (Linux's tcp_invalid_ratelimit). What carries
+// data or a FIN does not ask: its sender waits for the acknowledgement, which may have been lost.
+bool tcp_answer_rested(const struct tcp *t, struct block *b);
+
 // tcp_may_challenge: whether one more answer to what looks forged may leave; counted and limited
-// (RFC 5961 7). tcp_challenge_ack: an acknowledgement within that limit.
+// (RFC 5961 7). tcp_challenge_ack: an acknowledgement within that limit, and
+// that of the connection.
 bool tcp_may_challenge(struct tcp *t);
 void tcp_challenge_ack(struct tcp *t, struct block *b);
 

@@ -132,9 +132,21 @@ bool tcp_may_challenge(struct tcp *t)
     return true;
 }
 
+bool tcp_answer_rested(const struct tcp *t, struct block *b)
+{
+    // 16 bits of 16 ms: once in 17 minutes of silence the time since looks short.
+    const uint16_t now = (uint16_t)(t->now.ms / 16), rested = (uint16_t)(now - b->oow_16ms);
+    if (rested * 16u < t->cfg.invalid_ack_ms)
+        return false;
+    b->oow_16ms = now;
+    return true;
+}
+
 void tcp_challenge_ack(struct tcp *t, struct block *b)
 {
-    if (tcp_may_challenge(t))
+    if (!tcp_answer_rested(t, b))
+        t->stats->c.ack_skipped_challenge++;
+    else if (tcp_may_challenge(t))
         tcp_reply_ack(t, b);
 }
 

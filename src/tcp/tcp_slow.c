@@ -9,6 +9,12 @@ static uint32_t seg_length(const struct seg_in *s)
     return s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
 }
 
+// It has what its sender keeps until it is acknowledged, and is no SYN.
+static bool is_data(const struct seg_in *s)
+{
+    return (s->data_len != 0 || (s->flags & SEG_FIN)) && !(s->flags & SEG_SYN);
+}
+
 // ts_recent is void after 24 days (RFC 7323 5.5).
 static bool timestamp_is_old(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
@@ -39,8 +45,11 @@ static bool paws_rejects(struct tcp *t, struct block *b, const struct seg_in *s,
     }
     if (!timestamp_is_old(t, b, s))
         return false;
-    reply_unacceptable(t, b, s);
     v->drop = DROP_tcp_old_timestamp;
+    if (is_data(s) || tcp_answer_rested(t, b))
+        reply_unacceptable(t, b, s);
+    else
+        t->stats->c.ack_skipped_paws++;
     return true;
 }
 
@@ -429,6 +438,20 @@ static void count_unacceptable(struct tcp *t, const struct block *b, const struc
         t->stats->c.window_zero_drops++;
 }
 
+// RFC 9293 3.10.7.4, first: an acknowledgement for what is outside of the window; a SYN there is
+// challenged like another one (RFC 5961 4.2).
+static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    echo_duplicate(t, b, s);
+    count_unacceptable(t, b, s);
+    if (s->flags & SEG_SYN)
+        tcp_challenge_ack(t, b);
+    else if (is_data(s) || tcp_answer_rested(t, b))
+        reply_unacceptable(t, b, s);
+    else
+        t->stats->c.ack_skipped++;
+}
+
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
               struct tcp_verdict *v)
 {
@@ -452,13 +475,10 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
     else if (!acceptable(b, s)) {  // first: the sequence number
         const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));
         v->drop = window ? DROP_tcp_window : DROP_tcp_duplicate;
-        if (s->flags & SEG_RST) {
+        if (s->flags & SEG_RST)
             v->drop = DROP_tcp_reset_invalid;
-        } else {
-            echo_duplicate(t, b, s);
-            count_unacceptable(t, b, s);
-            reply_unacceptable(t, b, s);
-        }
+        else
+            answer_unacceptable(t, b, s);
         // A zero window refuses the data only: the rest counts (RFC 9293 3.10.7.4, SHOULD).
         if (b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt &&
             (s->flags & (SEG_ACK | SEG_RST | SEG_SYN)) == SEG_ACK && step_ack(t, b, ix, s, v) &&

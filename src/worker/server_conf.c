@@ -59,6 +59,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
                                       [CONF_COOKIES_AUTO] = TCP_COOKIES_AUTO,
                                       [CONF_COOKIES_ALWAYS] = TCP_COOKIES_ALWAYS};
     t->syn_cookies = cookies[c->syn_cookies];
+    t->invalid_ack_ms = c->invalid_ack_ms;
     t->ack_merge = c->ack_merge;
     t->timestamps = c->timestamps;
     t->sack = c->sack;

@@ -122,7 +122,7 @@ static const struct field {
     FIELD(delack_at_ms),  FIELD(snd_cur),      FIELD(rcvq_head),
     FIELD(rcvq_tail),     FIELD(ext),          FIELD(app_timer_at_ms),
     FIELD(linger_at_ms),  FIELD(keepalive_ms), FIELD(last_rx_ms),
-    FIELD(last_progress), FIELD(stuck_at_ms),  FIELD(oow_ms),
+    FIELD(last_progress), FIELD(stuck_at_ms),  FIELD(oow_16ms),
     FIELD(quick),         FIELD(generation),   FIELD(close_why),
     FIELD(retries),       FIELD(source),       FIELD(app),
     FIELD(recover),

@@ -475,6 +475,121 @@ static void a_simultaneous_open_has_ecn_if_both_ask(void **state)
     }
 }
 
+// Tells how many segments answer `flags` and `len` bytes, `n` times, at seq.
+static unsigned answers(struct raw *r, uint8_t flags, uint32_t seq, uint16_t len, unsigned n)
+{
+    unsigned answered = 0;
+    for (unsigned i = 0; i < n; i++) {
+        raw_seg(r, flags, seq, r->ack, 0, len);
+        raw_turn(r, 1);
+        answered += r->e.tcp.n_out;
+    }
+    return answered;
+}
+
+static void silence(struct raw *r, uint32_t ms)
+{
+    for (uint32_t i = 0; i < ms; i++)
+        raw_turn(r, 1);
+}
+
+static void empty_segments_outside_the_window_are_answered_once_in_half_a_second(void **state)
+{
+    struct raw *r = opened_with(0, 0, 0);
+    raw_send(r, SEG_ACK, 0, 100);
+    silence(r, 100);
+    assert_int_equal(answers(r, SEG_ACK, r->seq + 1000000, 0, 100), 1);
+    assert_int_equal(r->e.stats.c.ack_skipped, 99);
+    assert_int_equal(answers(r, SEG_ACK, r->seq - 50, 0, 100), 0);
+    silence(r, 350);
+    assert_int_equal(answers(r, SEG_ACK, r->seq - 50, 0, 10), 1);
+    // A SYN, a RST and an acknowledgement that are challenged share the limit.
+    const uint64_t before = r->e.stats.c.challenge_acks;
+    assert_int_equal(answers(r, SEG_SYN, r->seq + 1000000, 0, 10), 0);
+    assert_int_equal(answers(r, SEG_RST, r->seq + 10, 0, 10), 0);
+    silence(r, 500);
+    assert_int_equal(answers(r, SEG_SYN, r->seq + 1000000, 0, 10), 1);
+    assert_int_equal(answers(r, SEG_RST, r->seq + 10, 0, 10), 0);
+    assert_int_equal(r->e.stats.c.challenge_acks - before, 1);
+    assert_int_equal(r->e.stats.c.ack_skipped_challenge, 39);
+    reset_and_free(r);
+}
+
+// The acknowledgement of data may have been lost, and its sender waits for it.
+static void data_and_fin_outside_the_window_are_each_answered(void **state)
+{
+    struct raw *r = opened_with(0, 0, 0);
+    raw_send(r, SEG_ACK, 0, 100);
+    silence(r, 100);
+    assert_int_equal(answers(r, SEG_ACK, r->seq - 100, 100, 20), 20);
+    assert_int_equal(answers(r, SEG_ACK, r->seq + 1000000, 1, 20), 20);
+    assert_int_equal(answers(r, SEG_ACK | SEG_FIN, r->seq + 1000000, 0, 20), 20);
+    assert_int_equal(r->e.stats.c.ack_skipped, 0);
+    reset_and_free(r);
+}
+
+static void empty_segments_with_an_old_timestamp_are_answered_once_in_half_a_second(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->ts = true;
+    r->ts_val = 100000;
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 100);
+    silence(r, 100);
+    r->ts_val -= 1000;
+    assert_int_equal(answers(r, SEG_ACK, r->seq, 0, 100), 1);
+    assert_int_equal(answers(r, SEG_ACK, r->seq, 10, 20), 20);
+    assert_int_equal(r->e.stats.c.ack_skipped_paws, 99);
+    assert_int_equal(r->e.role.received, 100);
+    r->ts_val += 1000;
+    reset_and_free(r);
+}
+
+static void a_limit_of_0_answers_everything(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.invalid_ack_ms = 0;
+    raw_open(r);
+    assert_int_equal(answers(r, SEG_ACK, r->seq + 1000000, 0, 100), 100);
+    reset_and_free(r);
+}
+
+// Also the first one of a connection that is opened whenever the clock's low bits are few.
+static void the_first_answer_is_never_skipped(void **state)
+{
+    for (uint64_t ms = 1048000; ms < 1049600; ms += 100) {
+        struct raw *r = raw_new(NULL);
+        r->now_us = ms * 1000;
+        wheel_expire(r->e.tcp.wheel, (uint32_t)ms, &(uint32_t){0}, 1);
+        raw_open(r);
+        assert_int_equal(answers(r, SEG_ACK, r->seq + 1000000, 0, 2), 1);
+        reset_and_free(r);
+    }
+}
+
+// Each end finds the other's numbers outside of its window and says so.
+static void an_ack_storm_between_two_ends_ends(void **state)
+{
+    struct pair *p = pair_new(5);
+    end_connect(&p->e[0], p->e[1].v4, PAIR_PORT);
+    pair_run_for(p, 100);
+    for (int i = 0; i < 2; i++) {
+        struct block *b = &p->e[i].tcp.blocks[0];
+        for (; b->state == TCP_FREE; b++)
+            ;
+        b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = b->snd_una + (1 << 24);
+        if (i == 0)
+            b->flags |= BF_ACK_NOW;
+        tcp_dirty(&p->e[i].tcp, (uint32_t)(b - p->e[i].tcp.blocks));
+    }
+    const uint64_t before = p->e[0].stats.c.acks_sent + p->e[1].stats.c.acks_sent;
+    pair_run_for(p, 60000);
+    const uint64_t acks = p->e[0].stats.c.acks_sent + p->e[1].stats.c.acks_sent - before;
+    assert_in_range(acks, 3, 4);
+    assert_true(p->e[0].stats.c.ack_skipped + p->e[1].stats.c.ack_skipped >= 1);
+    pair_free(p, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +613,12 @@ int main(void)
         cmocka_unit_test(an_active_open_asks_once_and_takes_the_right_answer_only),
         cmocka_unit_test(streams_between_ends_with_ecn_are_slowed_without_loss),
         cmocka_unit_test(a_simultaneous_open_has_ecn_if_both_ask),
+        cmocka_unit_test(empty_segments_outside_the_window_are_answered_once_in_half_a_second),
+        cmocka_unit_test(data_and_fin_outside_the_window_are_each_answered),
+        cmocka_unit_test(empty_segments_with_an_old_timestamp_are_answered_once_in_half_a_second),
+        cmocka_unit_test(a_limit_of_0_answers_everything),
+        cmocka_unit_test(the_first_answer_is_never_skipped),
+        cmocka_unit_test(an_ack_storm_between_two_ends_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
