@@ -245,6 +245,15 @@ static void send_syn(struct tcp *t, struct block *b)
     b->rto_at_ms = tcp_rto_at(t, b);
 }
 
+// may_cut: nothing is in flight, and the peer's window has no room for a full segment: whether what
+// it has room for leaves. At once to a small host, whose window may never be larger: one that does
+// not scale it. To others after the override timeout, which runs as the persist timer and has just
+// run out (RFC 9293 3.8.6.2.1 (4); Linux waits as long).
+static inline bool may_cut(const struct block *b)
+{
+    return b->snd_wscale == 0 || ((b->flags & BF_PROBE) && b->rto_at_ms == 0);
+}
+
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
 // RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
 static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint32_t extra,
@@ -257,8 +266,8 @@ static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint3
     *fin = fin_queued && len == unsent;
     if (len == b->mss || len == 0 || *fin)
         return len;
-    if (len < unsent)  // the window cuts the segment: wait, unless nothing else would open it
-        return flight == 0 ? len : 0;
+    if (len < unsent)  // the window cuts the segment
+        return flight == 0 && may_cut(b) ? len : 0;
     if (flight != 0 && !(b->flags & BF_NODELAY))
         return 0;
     return len;

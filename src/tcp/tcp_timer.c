@@ -102,6 +102,11 @@ static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
 static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 {
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+    if ((b->flags & BF_PROBE) && b->snd_wnd != 0) {  // the override timeout: see tcp_output.c
+        b->rto_at_ms = 0;
+        tcp_dirty(t, ix);
+        return true;
+    }
     t->stats->c.rto_fired++;
     if (b->stuck_at_ms == 0)
         b->stuck_at_ms = deadline(t->now.ms - tcp_rto_ms(t, b), 0);
