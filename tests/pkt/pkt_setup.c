@@ -27,6 +27,7 @@ static const struct field config[] = {
     FIELD(struct tcp_config, delayed_ack_ms),
     FIELD(struct tcp_config, fin_wait2_ms),
     FIELD(struct tcp_config, rst_per_s),
+    FIELD(struct tcp_config, invalid_ack_ms),
     FIELD(struct tcp_config, initial_window),
     FIELD(struct tcp_config, window_scale),
     FIELD(struct tcp_config, ack_merge),
