@@ -113,7 +113,6 @@
     X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
     X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgement")               \
     X(delayed_acks_lost, "data received again that had been acknowledged")                         \
-    X(paws_active, "answers to our SYN refused for an old timestamp")                              \
     X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \
     X(time_wait_recycled, "TIME-WAIT records that a new SYN of the peer ended (RFC 6191)")         \
     X(sack_recoveries, "of fast_retransmits, those that SACK led to (RFC 6675)")                   \
@@ -123,13 +122,11 @@
     X(sack_reorders, "times that SACK showed reordering, not loss")                                \
     X(sack_discarded, "SACK blocks received that make no sense")                                   \
     X(sack_forgotten, "SACKed ranges forgotten: more gaps than an extension record holds")         \
-    X(lost_retransmits, "retransmissions found lost before the timeout")                           \
     X(fast_retransmit_segs, "of tx_retransmits_segs, those sent in a recovery")                    \
     X(dsack_sent_old, "DSACK sent for data below rcv_nxt (RFC 2883)")                              \
     X(dsack_sent_ooo, "DSACK sent for data that was queued out of order already")                  \
     X(dsack_received, "DSACK received for data below what was acknowledged")                       \
     X(dsack_received_ooo, "DSACK received for data above what was acknowledged")                   \
-    X(dsack_ignored, "DSACK received about what was never retransmitted")                          \
     X(ooo_merged, "segments received out of order that overlap what was queued")                   \
     X(syn_challenges, "of challenge_acks, those that answer a SYN")                                \
     X(ack_skipped, "ACKs of segments outside the window not sent: over their rate")                \

@@ -175,11 +175,14 @@ static void check_pools(const struct sim_host *h)
     const struct tcp *t = &h->w->tcp;
     const struct core_stats *st = h->w->stats;
     uint32_t bufs = 0, refs = 0, exts = 0, live = 0, of[TCP_SERVICES_MAX] = {0};
+    uint32_t established = 0, v6 = 0;
     for (uint32_t ix = 0; ix < h->w->block_count; ix++) {
         const struct block *b = &t->blocks[ix];
         if (b->state == TCP_FREE)
             continue;
         live++;
+        established += b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT;
+        v6 += !ip_is_v4(&b->key.remote);
         of[b->service]++;
         exts += b->ext != EXT_NONE;
         bufs += block_bufs(h, ix, &refs);
@@ -195,6 +198,10 @@ static void check_pools(const struct sim_host *h)
     SIM_CHECK(live == index_pool_in_use(t->block_pool) && live == st->c.connections_now,
               "host %u: %u blocks, %u in use, %llu counted", h->id, live,
               index_pool_in_use(t->block_pool), (unsigned long long)st->c.connections_now);
+    SIM_CHECK(established == st->c.established_now && v6 == st->c.connections6_now,
+              "host %u: %u established, %u over IPv6, %llu and %llu counted", h->id, established,
+              v6, (unsigned long long)st->c.established_now,
+              (unsigned long long)st->c.connections6_now);
     for (uint32_t i = 0; i < t->n_services; i++)
         SIM_CHECK(of[i] == t->services[i].connections, "host %u: service %u has %u, not %u", h->id,
                   i, of[i], t->services[i].connections);
