@@ -39,6 +39,9 @@ nstat_reads() {
         grep -Eq '^IpExtInOctets +[1-9]' "$TMP/out1"
 }
 claim "nstat reads both" nstat_reads
+for file in tcp6 udp6 snmp6 sockstat6; do
+    claim "net/$file has the kernel's columns" diff <(awk 'NR == 1 { print NF }' "$TREE/net/$file") <(awk 'NR == 1 { print NF }' "/proc/net/$file")
+done
 claim "every received packet is accounted for" balance_is_zero
 claim "the server stops" stop_server
 finish
