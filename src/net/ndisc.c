@@ -132,12 +132,11 @@ static struct nd_entry *nd_place(struct net *net, const struct ip_addr *a, bool 
     return victim;
 }
 
-// packet: one to send, or NULL: no room, none left, or over the rate.
-static struct pkt *packet(struct net *net, struct clock_now now, const struct net_tx *tx)
+// packet: one to send, or NULL: no room, none left, or, with `allowed` false, over the rate.
+static struct pkt *packet(struct net *net, bool allowed, const struct net_tx *tx)
 {
     struct pkt *p;
-    if (tx->n == tx->room || !rate_allow(&net->v6->rate, now.us) ||
-        !pkt_alloc_bulk(net->pool, &p, 1)) {
+    if (!allowed || tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1)) {
         net->counters.nd_rate_limited++;
         return NULL;
     }
@@ -161,7 +160,7 @@ static void nd_request(struct net *net, struct clock_now now, struct nd_entry *e
     const struct mac_addr to = wire_mac_from_word(nd_mac_word(e));
     word_set(e, e->word + ((uint64_t)1 << 56));
     e->due_ms = now.ms + NET_ARP_RETRY_MS;
-    struct pkt *p = packet(net, now, tx);
+    struct pkt *p = packet(net, tx->n != tx->room && rate_allow(&net->v6->rate, now.us), tx);
     if (p == NULL)
         return;
     const struct wire_from6 *from = &net->v6->from[net->v6->link_local];
@@ -258,11 +257,11 @@ static void nd_learn(struct net *net, struct clock_now now, const struct ip_addr
 }
 
 // advert: what own address k is at, unasked (RFC 4861 7.2.6). False: no room or packet.
-static bool advert(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
+static bool advert(struct net *net, bool allowed, uint32_t k, struct net_tx *tx)
 {
     const struct ip_addr all = ip6_all_nodes();
     const struct mac_addr to = ip6_group_mac(&all);
-    struct pkt *p = packet(net, now, tx);
+    struct pkt *p = packet(net, allowed, tx);
     if (p == NULL)
         return false;
     wire_build_advert(pkt_data(p), &net->v6->from[k], &net->mac, &all, &to, ND_OVERRIDE);
@@ -275,7 +274,8 @@ static bool advert(struct net *net, struct clock_now now, uint32_t k, struct net
 static void conflict(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->counters.nd_conflicts++;
-    if (!net->quiet && now.us >= net->v6->defend_at_us[k] && advert(net, now, k, tx))
+    if (!net->quiet && now.us >= net->v6->defend_at_us[k] &&
+        advert(net, rate_allow(&net->v6->rate, now.us), k, tx))
         net->v6->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
 }
 
@@ -376,10 +376,10 @@ enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,
     return DROP_nd_not_for_us;
 }
 
-static bool report(struct net *net, struct clock_now now, uint8_t kind, struct net_tx *tx)
+static bool report(struct net *net, bool allowed, uint8_t kind, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;
-    struct pkt *p = packet(net, now, tx);
+    struct pkt *p = packet(net, allowed, tx);
     if (p == NULL)
         return false;
     send(net, p,
@@ -395,7 +395,7 @@ enum drop_reason mld_input(struct net *net, struct clock_now now, const struct p
     if (!wire_is_mld_query(pkt_data(p), ip))
         return DROP_icmp6_type;
     net->counters.mld_queries_in++;
-    if (!net->quiet && !report(net, now, MLD_IS_EXCLUDE, tx))
+    if (!net->quiet && !report(net, rate_allow(&net->v6->rate, now.us), MLD_IS_EXCLUDE, tx))
         return DROP_answer_room;
     net->counters.nd_taken++;
     return DROP_NONE;
@@ -441,10 +441,10 @@ void nd_drain(struct net6 *v6)
 
 // probe: does anybody else have own address k (RFC 4862 5.4)? It is used meanwhile, as RFC 4429
 // lets optimistic nodes do.
-static void probe(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
+static void probe(struct net *net, uint32_t k, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;
-    struct pkt *p = packet(net, now, tx);
+    struct pkt *p = packet(net, true, tx);
     if (p == NULL)
         return;
     send(net, p,
@@ -456,10 +456,10 @@ void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;
     if (!net->quiet) {
-        report(net, now, MLD_TO_EXCLUDE, tx);
+        report(net, true, MLD_TO_EXCLUDE, tx);
         for (uint32_t k = 0; k < v6->n_own; k++) {
-            probe(net, now, k, tx);
-            advert(net, now, k, tx);
+            probe(net, k, tx);
+            advert(net, true, k, tx);
         }
     }
     for (uint32_t i = 0; i < v6->n_routes; i++)

@@ -985,6 +985,7 @@ static void what_is_announced_is_probe_advertisement_and_report(void **state)
     struct net_config c = config();
     c.n_locals = 2;
     c.gateway6 = (struct ip_addr){{0}};
+    c.arp_rate_per_s = 1;  // which is of what others cause
     restart(&c);
     net_announce(net, now, &tx);
     assert_int_equal(tx.n, 1 + 1 + 2 * 2);  // ARP; MLD; A and the link-local address
