@@ -109,8 +109,8 @@ static bool in_group(const struct net6 *v6, const struct ip_addr *dst)
 static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
 {
     const uint8_t type = ip->proto == IP_PROTO_ICMP6 && ip->l4_len != 0 ? frame[ip->l4_off] : 0;
-    return (type == ND_SOLICIT && !ip6_is_multicast(&ip->src)) ||
-           (type == ND_ADVERT && ip6_is_global_form(&ip->src));
+    return (type == ND_SOLICIT && ip_is_zero(&ip->src)) ||
+           ((type == ND_SOLICIT || type == ND_ADVERT) && ip6_is_global_form(&ip->src));
 }
 
 // address_check: are the addresses ones that a packet to us may have? *ix: index of ours, TO_GROUP.

@@ -27,8 +27,8 @@ static inline bool goes(const struct net6 *v6, const struct way6 *way, const str
 {
     if (unlikely(s->key.local_ix != way->local_ix || wire_has_other_options(s)))
         return false;
-    if (ip6_same(&s->key.remote, &way->hop))  // a neighbour, once more
-        return !way->far;
+    if (ip6_same(&s->key.remote, &way->hop))  // the neighbour itself
+        return true;
     return way->far && ip6_is_global_form(&s->key.remote) && !net6_near(v6, &s->key.remote);
 }
 

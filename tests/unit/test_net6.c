@@ -363,6 +363,15 @@ static void a_source_that_no_peer_has_is_refused(void **state)
             expect_drops(DROP_ip6_source, 1);
             assert_int_equal(rx.n_segs + rx.n_udp + rx.n_icmp + tx.n, 0);
         }
+    // Discovery may have no source yet, and one of ours is a conflict.
+    static const char *const discovery[] = {FRAME6_SOLICIT, FRAME6_SOLICIT_BARE, FRAME6_TOLD};
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned k = 0; k < ARRAY_LEN(discovery); k++) {
+            const struct ip_addr a = ip(bad[i]);
+            give_changed(discovery[k], 22, a.b, 16);
+            expect_drops(i == 2 && k < 2 ? DROP_nd_malformed : DROP_ip6_source, 1);
+            assert_int_equal(tx.n, 0);
+        }
 }
 
 static void a_group_gets_no_tcp_udp_or_echo(void **state)
@@ -721,6 +730,28 @@ static void a_probe_for_our_address_is_answered_to_all_nodes(void **state)
     assert_int_equal(tx.n, 1);
     expect_frame(0, FRAME6_PROBE_ANSWER);
     expect_balance();
+}
+
+static void an_answer_that_does_not_fit_in_its_packet_is_none(void **state)
+{
+    static const char *const frames[] = {FRAME6_PROBE, FRAME6_SOLICIT_BARE};
+    for (unsigned i = 0; i < 2; i++)
+        for (uint32_t room = 0; room <= ND_LLA_BYTES; room++) {
+            uint32_t len;
+            uint8_t *f = frame_bytes(frames[i], &len);
+            struct pkt *p = pkt_of(pool, 0, len), *in = p;
+            const uint16_t whole = p->m.buf_len;
+            memcpy(pkt_data(p), f, len);
+            p->m.buf_len = (uint16_t)(p->m.data_off + len + room);
+            net_input(net, now, &in, 1, &rx, &tx);
+            p->m.buf_len = whole;
+            assert_int_equal(tx.n, room == ND_LLA_BYTES);
+            expect_drops(DROP_answer_room, room != ND_LLA_BYTES);
+            tx_clear();
+            if (in != NULL)
+                pkt_free(in);
+            free(f);
+        }
 }
 
 static void the_link_local_address_is_answered_for(void **state)
@@ -1290,6 +1321,60 @@ static void a_burst_of_unlike_segments_comes_out_in_order_and_right(void **state
     }
 }
 
+// expect_way: packet i is segment i's, and its next hop's MAC ends in `mac`.
+static void expect_way(uint32_t i, const struct ip_addr *to, uint8_t mac)
+{
+    assert_true(i < tx.n);
+    assert_memory_equal(pkt_data(tx.pkts[i]) + 38, to->b, 16);
+    assert_int_equal(pkt_data(tx.pkts[i])[5], mac);
+}
+
+static void each_segment_of_a_burst_goes_its_own_way(void **state)
+{
+    static const struct {
+        const char *to;
+        uint8_t mac;  // 0: nowhere
+    } rows[] = {{"2001:db8:9::9", 9},  {"2001:db8:9::a", 9},
+                {"2001:db8::2", 2},    {"2001:db8::fe", 9},
+                {"2001:db8:9::9", 9},  {"::ffff:192.0.2.1", 0},
+                {"2001:db8:9::9", 9},  {"ff02::1", 0},
+                {"2001:db8:9::9", 9},  {"::", 0},
+                {"2001:db8::3", 3},    {"2001:db8::3", 3},
+                {"2001:db8::2", 2},    {"fd00::1", 9},
+                {"2001:db8:5::7", 7},  {"2001:db8:100::1", 3},
+                {"2001:db8:9::9", 9},  {"2001:db8:100::1", 3},
+                {"2001:db8:100::1", 3}};
+    struct net_config c = config();
+    c.n_statics = 4;
+    c.statics[0] = (struct net_static){GATEWAY, {{2, 0, 0, 0, 0, 9}}};
+    c.statics[1] = (struct net_static){B, {{2, 0, 0, 0, 0, 2}}};
+    c.statics[2] = (struct net_static){ip("2001:db8::3"), {{2, 0, 0, 0, 0, 3}}};
+    c.statics[3] = (struct net_static){ip("2001:db8:5::7"), {{2, 0, 0, 0, 0, 7}}};
+    c.routes[0] = (struct net_route){ip("2001:db8:100::"), 48, c.statics[2].addr};
+    for (unsigned routes = 0; routes < 2; routes++) {
+        struct seg_out segs[ARRAY_LEN(rows)];
+        const uint32_t n = ARRAY_LEN(rows) - (routes == 0 ? 4 : 0);
+        uint32_t out = 0, nowhere = 0;
+        c.n_routes = (uint8_t)routes;
+        restart(&c);
+        for (unsigned i = 0; i < n; i++) {
+            const struct ip_addr to = ip(rows[i].to);
+            segs[i] = segment_to(&to);
+            net_output(net, now, &segs[i], rows[i].mac != 0, &tx);  // its neighbour is known now
+        }
+        tx_clear();
+        net_output(net, now, segs, n, &tx);
+        for (unsigned i = 0; i < n; i++) {
+            if (rows[i].mac == 0)
+                nowhere++;
+            else
+                expect_way(out++, &segs[i].key.remote, rows[i].mac);
+        }
+        assert_int_equal(tx.n, out);
+        expect_drops(DROP_ip_no_route, nowhere);
+    }
+}
+
 static void a_segment_fills_the_mtu_and_not_a_byte_more(void **state)
 {
     static const uint8_t data[1500];
@@ -1337,6 +1422,7 @@ static void a_large_segment_is_cut_into_parts_that_make_it_up(void **state)
         const uint8_t *f = pkt_data(tx.pkts[i]);
         assert_int_equal(wire_parse_ip6(f, pkt_len(tx.pkts[i]), &ip6), DROP_NONE);
         assert_int_equal(wire_parse_tcp6(f, &ip6, true, &in), DROP_NONE);
+        assert_true(ip_equal(&ip6.src, &A));
         assert_int_equal(in.seq, 1 + at);
         assert_int_equal(in.data_len, MIN(1440, 20000 - at));
         assert_memory_equal(f + in.data_off, data + at, in.data_len);
@@ -1378,6 +1464,7 @@ static void a_port_that_cuts_gets_a_large_segment_whole(void **state)
     }
     assert_int_equal(n, 74 + 20000);
     assert_int_equal(pkt_total_len(p), n);
+    assert_memory_equal(all + 22, A.b, 16);
     assert_memory_equal(all + 74, data, 20000);
     assert_int_equal(load_be16(all + 18), 20020);
     assert_int_equal(p->m.ol_flags,
@@ -1496,6 +1583,7 @@ int main(void)
         T(a_solicitation_is_answered_and_the_asker_learned),
         T(a_unicast_solicitation_without_an_address_is_answered_too),
         T(a_probe_for_our_address_is_answered_to_all_nodes),
+        T(an_answer_that_does_not_fit_in_its_packet_is_none),
         T(the_link_local_address_is_answered_for),
         T(a_configured_link_local_address_stands_for_the_ports_own),
         T(an_asker_off_the_link_is_answered_and_not_learned),
@@ -1521,6 +1609,7 @@ int main(void)
         T(the_longest_prefix_says_where_a_packet_goes),
         T(without_a_route_nothing_leaves),
         T(a_burst_of_unlike_segments_comes_out_in_order_and_right),
+        T(each_segment_of_a_burst_goes_its_own_way),
         T(a_segment_fills_the_mtu_and_not_a_byte_more),
         T(a_large_segment_is_cut_into_parts_that_make_it_up),
         T(a_port_that_cuts_gets_a_large_segment_whole),
