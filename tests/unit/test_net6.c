@@ -1031,6 +1031,9 @@ static void what_is_announced_is_probe_advertisement_and_report(void **state)
     assert_int_equal(n->nd_solicits_out, 2);
     assert_int_equal(n->nd_adverts_out, 2);
     assert_int_equal(n->mld_reports_out, 1);
+    tx_clear();
+    net_announce(net, now, &tx);
+    assert_int_equal(tx.n, 1 + 1 + 2 * 2);
 }
 
 static void an_announcement_fits_in_the_room_that_the_header_names(void **state)
@@ -1104,6 +1107,26 @@ static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour(vo
     assert_true(neighbor(&GATEWAY, &n) && n.state == NET_ARP_REACHABLE);
     assert_true(neighbor(&B, &n) && n.state == NET_ARP_REACHABLE);
     assert_int_equal(drops[DROP_nd_cache_full] + pending, 20000);
+}
+
+static void askers_from_everywhere_do_not_replace_a_gateway(void **state)
+{
+    struct net_config c = config();
+    struct net_neighbor6 n;
+    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    restart(&c);
+    know(&GATEWAY, &mac_c);
+    for (uint32_t i = 0; i < 3000; i++) {
+        struct ip_addr a = ip("2001:db8::2:0:0:0");
+        store_be32(a.b + 12, i);
+        after_ms(1);
+        give_solicit(&a, &mac_b);
+        assert_true(neighbor(&a, &n));
+        tx_clear();
+    }
+    assert_true(neighbor(&GATEWAY, &n));
+    assert_memory_equal(n.mac.b, mac_c.b, 6);
+    assert_in_range(net_counters(net)->nd_evicted, 2900, 3000);
 }
 
 static void static_neighbours_are_never_asked_nor_changed(void **state)
@@ -1603,6 +1626,7 @@ int main(void)
         T(a_query_of_the_switch_is_answered_by_a_report),
         T(solicitations_keep_to_their_rate),
         T(a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour),
+        T(askers_from_everywhere_do_not_replace_a_gateway),
         T(static_neighbours_are_never_asked_nor_changed),
         T(the_cache_is_rendered_as_linux_prints_neighbours),
         T(reader_on_another_thread_never_sees_half_an_entry),
