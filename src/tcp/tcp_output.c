@@ -268,7 +268,7 @@ static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint3
         return len;
     if (len < unsent)  // the window cuts the segment
         return flight == 0 && may_cut(b) ? len : 0;
-    if (flight != 0 && !(b->flags & BF_NODELAY))
+    if (flight != 0 && !(b->flags & BF_NODELAY) && b->snd_nxt == b->snd_max)
         return 0;
     return len;
 }
