@@ -102,7 +102,8 @@ static void begin_recovery(struct tcp *t, struct block *b, struct ext *e)
 {
     e->recovery = RECOVERY_SACK;
     e->resend_head = 1;
-    e->high_rxt = e->rescue_rxt = b->snd_una;
+    e->high_rxt = b->snd_una;
+    e->rescue_rxt = b->snd_una + MIN(e->sacked[0].start - b->snd_una, (uint32_t)b->mss);
     // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
     b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
@@ -130,7 +131,22 @@ static bool is_time(const struct block *b, const struct ext *e)
            (sack_gap(e, b->snd_una, b->snd_una, b->mss, &gap, &lost) && lost);
 }
 
-void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
+// go_on: an acknowledgement in recovery. One that ends at a gap that did not leave again says that
+// it was lost, as in RFC 6582 3.2, step 3 (and as Linux has it): in a window of a few segments
+// there may be nothing left beyond it to be reported.
+static void go_on(struct block *b, struct ext *e, bool acked)
+{
+    if (!seq_lt(b->snd_una, b->recover)) {
+        e->recovery = RECOVERY_NONE;
+        return;
+    }
+    if (!acked || seq_lt(b->snd_una, e->high_rxt))
+        return;
+    e->high_rxt = b->snd_una;
+    e->resend_head = 1;
+}
+
+void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s, bool acked)
 {
     if ((b->flags & BF_TROUBLE) && sack_pop(&t->exts[b->ext], b->snd_una)) {
         reneged(t, b);
@@ -143,12 +159,8 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
         return;
     }
     struct ext *e = &t->exts[b->ext];
-    if (e->recovery == RECOVERY_SACK) {
-        if (seq_lt(e->high_rxt, b->snd_una))
-            e->high_rxt = b->snd_una;
-        if (!seq_lt(b->snd_una, b->recover))
-            e->recovery = RECOVERY_NONE;
-    }
+    if (e->recovery == RECOVERY_SACK)
+        go_on(b, e, acked);
     if (e->recovery == RECOVERY_NONE) {
         if (fresh != 0 && b->dupacks < UINT8_MAX)
             b->dupacks++;  // RFC 6675 2: a report of something new is a duplicate acknowledgement
@@ -178,7 +190,7 @@ static bool resend_head(struct tcp *t, struct block *b, struct ext *e)
     if (n == 0)
         return false;
     e->resend_head = 0;
-    e->high_rxt = e->rescue_rxt = b->snd_una + n;
+    e->high_rxt = b->snd_una + n;
     b->rto_at_ms = tcp_rto_at(t, b);
     t->stats->c.fast_retransmit_segs++;
     return true;
@@ -198,7 +210,8 @@ static bool resend_gap(struct tcp *t, struct block *b, struct ext *e, struct seq
 static bool rescue(struct tcp *t, struct block *b, struct ext *e)
 {
     struct seq_range gap = sack_last_gap(e, b->snd_una, b->snd_max);
-    if (!seq_lt(e->rescue_rxt, b->snd_una) || gap.start == gap.end)
+    // Not if it has left again just now.
+    if (!seq_lt(e->rescue_rxt, b->snd_una) || gap.start == gap.end || seq_leq(gap.end, e->high_rxt))
         return false;
     if (gap.end - gap.start > b->mss)
         gap.start = gap.end - b->mss;

@@ -50,9 +50,9 @@ struct seq_range sack_last_gap(const struct ext *e, uint32_t una, uint32_t max);
 
 // ---- the sender
 
-// tcp_sack_ack: an acceptable acknowledgement on a connection with SACK, after snd_una has moved:
-// takes its blocks in, begins and ends recovery.
-void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s);
+// tcp_sack_ack: an acceptable acknowledgement on a connection with SACK, after snd_una has moved
+// (acked) or not: takes its blocks in, begins and ends recovery.
+void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s, bool acked);
 
 // tcp_sack_governs: the scoreboard decides what the block sends.
 static inline bool tcp_sack_governs(const struct tcp *t, const struct block *b)

@@ -195,7 +195,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         b->snd_wl1 = s->seq;
     }
     if ((int32_t)acked >= 0 && (b->agreed & BA_SACK))
-        tcp_sack_ack(t, b, ix, s);
+        tcp_sack_ack(t, b, ix, s, acked != 0);
     if (b->flags & BF_PROBE) {
         b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
         if (b->snd_wnd != 0) {
