@@ -7,14 +7,15 @@
 // acknowledgement, or in the second block.
 static bool is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r)
 {
-    if (!seq_lt(r[0].start, r[0].end))
+    const uint32_t len = r[0].end - r[0].start, below = s->ack - r[0].start;
+    if (len == 0)
         return false;
-    if (seq_leq(r[0].end, s->ack)) {
+    if (len <= below && below <= TCP_WINDOW_MAX) {
         t->stats->c.dsack_received++;
         return true;
     }
-    if (s->sack_count < 2 || seq_lt(r[0].start, r[1].start) || seq_lt(r[1].end, r[0].end) ||
-        !seq_lt(s->ack, r[1].start))
+    if (s->sack_count < 2 || !seq_lt(r[0].start, r[0].end) || seq_lt(r[0].start, r[1].start) ||
+        seq_lt(r[1].end, r[0].end) || !seq_lt(s->ack, r[1].start))
         return false;
     t->stats->c.dsack_received_ooo++;
     return true;
