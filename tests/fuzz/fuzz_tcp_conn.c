@@ -44,6 +44,16 @@ static uint32_t near(struct input *in, uint32_t base, uint32_t edge)
     }
 }
 
+// blocks: up to four SACK blocks near full segments of what was sent.
+static void blocks(struct raw *r, struct input *in, uint32_t una, uint32_t max)
+{
+    for (unsigned n = byte(in) % (SEG_SACK_MAX + 1); n != 0; n--) {
+        const uint8_t at = byte(in);
+        const uint32_t start = near(in, una + (at & 15) * 1460u, max);
+        raw_sack(r, start, near(in, start + (at >> 4) * 1460u, max));
+    }
+}
+
 static void segment(struct raw *r, struct input *in)
 {
     static const uint8_t flags[8] = {SEG_ACK, SEG_ACK, SEG_ACK | SEG_PSH, SEG_ACK | SEG_FIN,
@@ -70,7 +80,11 @@ static void segment(struct raw *r, struct input *in)
     if (s->flags & SEG_SYN) {
         s->opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
         s->mss = (uint16_t)(byte(in) * 8);
-        s->wscale = byte(in) % 15;
+        const uint8_t scale = byte(in);
+        s->wscale = scale % 15;
+        s->opts |= scale & 128 ? SEG_OPT_SACK_PERM : 0;
+    } else if (b != NULL && (b->agreed & BA_SACK)) {
+        blocks(r, in, una, max);
     }
 }
 
@@ -117,6 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     r->e.tcp.cfg.ack_merge = mode & 4;
     r->e.tcp.services[0].rcv_limit = mode & 8 ? 2000 : 65536;
     r->e.tcp.services[0].keepalive_ms = mode & 16 ? 1000 : 0;
+    r->sack = mode & 64;
+    r->e.role.source = mode & 128 ? 60000 : 0;
     if (mode & 32)
         raw_open(r);
     while (in.left != 0) {

@@ -505,6 +505,7 @@ static void make_segment(struct rng *r, const struct block *b, struct seg_in *s)
         s->ts_val = b->ts_recent + rng_below(r, 8) - (one_in(r, 4) ? 4 : 0);
         s->ts_ecr = one_in(r, 8) ? 0 : tcp_ts_now(&w.tcp, &b->key) - rng_below(r, 130000);
     }
+    s->opts |= one_in(r, 16) ? SEG_OPT_SACK : 0;
 }
 
 static const uint8_t payload[2048];
@@ -572,6 +573,7 @@ static void header_prediction_equals_the_steps_of_the_rfc(void **state)
         if (!tcp_fast(&w.tcp, b, 1, &s, &w.v))
             continue;
         taken++;
+        assert_false(s.opts & SEG_OPT_SACK);
         const bool fast_dirty = b->flags & BF_DIRTY;
         turn_end(b);
         save(&after);

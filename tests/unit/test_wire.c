@@ -518,6 +518,36 @@ static void syn_ack_is_linux_s_byte_for_byte(void **state)
     expect_frame(&s, FRAME_SYNACK_TS);
 }
 
+static void sack_blocks_are_linux_s_byte_for_byte_and_read_back(void **state)
+{
+    static const struct seq_range blocks[SEG_SACK_MAX] = {
+        {1, 0x01020304}, {0xfffffff0, 16}, {3, 4}, {5, 0x80000000}};
+    static const uint8_t want[] = {1,    1,    5,    34,   0, 0, 0, 1,  1,    2, 3, 4,
+                                   0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 16, 0,    0, 0, 3,
+                                   0,    0,    0,    4,    0, 0, 0, 5,  0x80, 0, 0, 0};
+    for (unsigned ts = 0; ts < 2; ts++) {
+        for (uint8_t n = 1; n <= SEG_SACK_MAX - ts; n++) {
+            struct seg_out s =
+                out_seg(SEG_ACK, ts ? SEG_OPT_SACK | SEG_OPT_TS : SEG_OPT_SACK, 9, 10);
+            s.sack = blocks;
+            s.n_sack = n;
+            uint8_t frame[128];
+            const uint32_t len = build(frame, &s, false), off = TCP4_DATA_OFF + ts * TCP_TS_BYTES;
+            assert_int_equal(len, off + 4 + 8 * n);
+            assert_int_equal(frame[off + 3], 2 + 8 * n);
+            assert_memory_equal(frame + off, want, 3);
+            assert_memory_equal(frame + off + 4, want + 4, 8 * n);
+            struct seg_in in;
+            struct seq_range got[SEG_SACK_MAX];
+            assert_int_equal(parse_all(frame, len, true, &in), DROP_NONE);
+            assert_int_equal(in.opts, s.opts);
+            assert_int_equal(in.sack_count, n);
+            wire_read_sack(frame, &in, got);
+            assert_memory_equal(got, blocks, n * sizeof(got[0]));
+        }
+    }
+}
+
 static void data_split_anywhere_makes_the_same_frame(void **state)
 {
     static const uint8_t text[] = "hello, world!";
@@ -667,6 +697,7 @@ int main(void)
         cmocka_unit_test(update_equals_a_new_sum),
         cmocka_unit_test(syn_with_every_option_is_read),
         cmocka_unit_test(sack_blocks_are_found),
+        cmocka_unit_test(sack_blocks_are_linux_s_byte_for_byte_and_read_back),
         cmocka_unit_test(ip_options_are_skipped),
         cmocka_unit_test(fast_parser_agrees_with_the_slow_one),
         cmocka_unit_test(frame_cut_at_any_byte_is_refused_by_both_parsers),
