@@ -27,6 +27,7 @@ static const char usage[] =
     "  --cover          prints what was reached, and fails if a cell of the state table or a kind\n"
     "                   of fault was not\n"
     "  --twice          runs each seed twice: both have to send the same frames\n"
+    "  --no-shrink      a failing seed is only named\n"
     "  --verbose        a line a seed\n"
     "What is left of a seed (a failing one is shrunk, and says which of these repeat it):\n"
     "  --without LIST   faults that do not happen, by name, with commas\n"
@@ -38,7 +39,7 @@ struct runner {
     uint64_t first, last;
     uint64_t seconds, segments;
     unsigned jobs;
-    bool cover, twice, verbose;
+    bool cover, twice, verbose, no_shrink;
     struct sim_options o;
     struct pkt_pool *pool;
     struct sim_result *shared;  // one a job
@@ -290,7 +291,7 @@ static void run_all(struct runner *r)
             }
     }
     // One that is watched already is not shrunk.
-    for (unsigned i = 0; r->o.trace == NULL && i < MIN(n_failed, 2u); i++) {
+    for (unsigned i = 0; r->o.trace == NULL && !r->no_shrink && i < MIN(n_failed, 2u); i++) {
         struct sim_options o = r->o;
         o.seed = failed[i];
         shrink(r, o, messages[i]);
@@ -433,6 +434,7 @@ enum {
     OPT_COVER,
     OPT_TWICE,
     OPT_VERBOSE,
+    OPT_NO_SHRINK,
     OPT_WITHOUT,
     OPT_CONNS,
     OPT_UNTIL,
@@ -440,19 +442,14 @@ enum {
     OPT_HELP
 };
 
-static const struct option options[] = {{"seeds", 1, NULL, OPT_SEEDS},
-                                        {"seconds", 1, NULL, OPT_SECONDS},
-                                        {"jobs", 1, NULL, OPT_JOBS},
-                                        {"segments", 1, NULL, OPT_SEGMENTS},
-                                        {"cover", 0, NULL, OPT_COVER},
-                                        {"twice", 0, NULL, OPT_TWICE},
-                                        {"verbose", 0, NULL, OPT_VERBOSE},
-                                        {"without", 1, NULL, OPT_WITHOUT},
-                                        {"conns", 1, NULL, OPT_CONNS},
-                                        {"until", 1, NULL, OPT_UNTIL},
-                                        {"trace", 1, NULL, OPT_TRACE},
-                                        {"help", 0, NULL, OPT_HELP},
-                                        {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"seeds", 1, NULL, OPT_SEEDS},     {"seconds", 1, NULL, OPT_SECONDS},
+    {"jobs", 1, NULL, OPT_JOBS},       {"segments", 1, NULL, OPT_SEGMENTS},
+    {"cover", 0, NULL, OPT_COVER},     {"twice", 0, NULL, OPT_TWICE},
+    {"verbose", 0, NULL, OPT_VERBOSE}, {"no-shrink", 0, NULL, OPT_NO_SHRINK},
+    {"without", 1, NULL, OPT_WITHOUT}, {"conns", 1, NULL, OPT_CONNS},
+    {"until", 1, NULL, OPT_UNTIL},     {"trace", 1, NULL, OPT_TRACE},
+    {"help", 0, NULL, OPT_HELP},       {NULL, 0, NULL, 0}};
 
 static bool parse_one(struct runner *r, int which)
 {
@@ -474,6 +471,8 @@ static bool parse_one(struct runner *r, int which)
         return r->twice = true;
     case OPT_VERBOSE:
         return r->verbose = true;
+    case OPT_NO_SHRINK:
+        return r->no_shrink = true;
     case OPT_WITHOUT:
         return parse_faults(optarg, &r->o.faults_off);
     case OPT_CONNS:
