@@ -177,6 +177,7 @@ struct sim_host_plan {
 struct sim_plan {
     const char *shape;
     bool forged;  // a link forges
+    bool v6;      // all of it over IPv6
     bool gentle;  // nothing that could end a connection before its application does
     unsigned n_hosts;
     struct sim_host_plan hosts[SIM_HOSTS_MAX];
@@ -189,7 +190,10 @@ struct sim_plan {
 // sim_addr: the address of a host; its last byte is the number plus one.
 static inline struct ip_addr sim_addr(const struct sim_plan *p, unsigned host)
 {
-    return ip_from_v4(0x0a000001 + host);
+    const struct ip_addr v6 = {{0xfd, 0, 0x0c, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+    struct ip_addr a = p->v6 ? v6 : ip_from_v4(0x0a000001);
+    a.b[15] = (uint8_t)(host + 1);
+    return a;
 }
 
 // sim_plan_make: everything that is drawn before the first frame.

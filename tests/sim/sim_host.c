@@ -85,7 +85,7 @@ static void set_params(struct sim_host *h, const struct sim_plan *plan)
     struct net_config *nc = &p->ports[0].net;
     net_config_default(nc);
     nc->n_locals = 1;
-    nc->locals[0] = (struct net_local){sim_addr(plan, h->id), 24};
+    nc->locals[0] = (struct net_local){sim_addr(plan, h->id), plan->v6 ? 64 : 24};
     nc->arp_entries = 64;
     for (unsigned i = 0; pl->statics && i < plan->n_hosts; i++)
         if (i != h->id)

@@ -8,6 +8,8 @@ const char *const sim_fault_names[FAULT_COUNT] = {
     "blackhole", "ecn",   "blackout", "split",     "forge",   "stall", "tx_full",
 };
 
+enum { SHARE_V6 = 35 };  // percent of the seeds
+
 enum shape { SHAPE_BULK, SHAPE_MIXED, SHAPE_CHURN, SHAPE_SCARCE, SHAPE_STORM };
 
 static const char *const shape_names[] = {"bulk", "mixed", "churn", "scarce", "storm"};
@@ -143,6 +145,11 @@ static void draw_outages(struct draw *d, struct sim_link_plan *l)
     }
 }
 
+static uint16_t mtu_min(const struct draw *d)
+{
+    return d->p->v6 ? 1280 : 576;  // RFC 8200 5; RFC 791: what every host takes whole
+}
+
 static void draw_heavy(struct draw *d, struct sim_link_plan *l, uint16_t mtu)
 {
     draw_ppm(d, l, FAULT_LOSS, 70, 1000, 7);
@@ -158,7 +165,7 @@ static void draw_heavy(struct draw *d, struct sim_link_plan *l, uint16_t mtu)
         l->burst_leave_ppm = (uint32_t)sized(d, 20000, 4);
     }
     if (percent(d, 25)) {
-        l->mtu = (uint16_t)between(d, 576, mtu);
+        l->mtu = (uint16_t)between(d, mtu_min(d), mtu);
         l->mtu_from_ms = percent(d, 50) ? 0 : between(d, 1, 2000);
         l->ppm[FAULT_BLACKHOLE] = percent(d, 30);
     }
@@ -342,9 +349,11 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
     p->gentle = d->shape == SHAPE_BULK || d->shape == SHAPE_MIXED;
     p->forged = !p->gentle && percent(d, 60);
     p->n_hosts = d->shape == SHAPE_BULK || percent(d, 60) ? 2 : between(d, 3, SIM_HOSTS_MAX);
-    const uint16_t mtu = (uint16_t)ONE_OF(d, 1500, 1500, 1500, 576, 640, 1000, 2034);
+    p->v6 = percent(d, SHARE_V6);
+    const uint16_t mtu = p->v6 ? (uint16_t)ONE_OF(d, 1500, 1500, 1280, 2034)
+                               : (uint16_t)ONE_OF(d, 1500, 1500, 1500, 576, 640, 1000, 2034);
     for (unsigned i = 0; i < p->n_hosts; i++) {
-        draw_host(d, &p->hosts[i], percent(d, 80) ? mtu : (uint16_t)between(d, 576, mtu));
+        draw_host(d, &p->hosts[i], percent(d, 80) ? mtu : (uint16_t)between(d, mtu_min(d), mtu));
         for (unsigned k = 0; k < p->n_hosts; k++)
             draw_link(d, &p->links[i][k], mtu);
     }
