@@ -141,6 +141,10 @@ const struct key conf_keys[] = {
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
     BOOL(tcp, sack, VALUE("on", "Selective acknowledgements (RFC 2018): offered and accepted")),
+    BOOL(tcp, black_hole_detection,
+         VALUE("on",
+               "Smaller segments when large ones stay without answer retries1 times: the path may "
+               "drop them without a word (RFC 2923)")),
     WORD(tcp, ecn, "off|accept|on",
          VALUE("accept",
                "Explicit congestion notification (RFC 3168). accept: where the peer asks for it")),

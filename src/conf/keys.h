@@ -62,7 +62,7 @@ struct key {
     bool repeat;    // several lines of one section add up
 };
 
-enum { KEY_ROWS_MAX = 96 };
+enum { KEY_ROWS_MAX = 160 };
 
 extern const struct key conf_keys[];
 extern const unsigned conf_n_keys;

@@ -24,6 +24,7 @@ struct tcp_config tcp_config_default(void)
         .initial_window = 10,
         .window_scale = 7,
         .ecn = TCP_ECN_ACCEPT,
+        .black_hole_detection = true,
         .syn_cookies = TCP_COOKIES_AUTO,
         .ack_merge = true,
         .timestamps = true,

@@ -55,6 +55,17 @@ static bool lower_mss(struct tcp *t, struct block *b, uint32_t ix, uint16_t mtu)
     return true;
 }
 
+void tcp_black_hole(struct tcp *t, struct block *b)
+{
+    const uint32_t options = options_bytes(b), v4 = b->mss + options > 1024 ? 1024 : 512;
+    const uint32_t most =
+        (ip_is_v4(&b->key.remote) ? v4 : IP6_MTU_MIN - IP6_BYTES - TCP_BYTES) - options;
+    if (MIN(MIN(b->snd_max - b->snd_una, b->snd_wnd), (uint32_t)b->mss) <= most)
+        return;
+    b->mss = (uint16_t)most;
+    t->stats->c.mtu_probe_failed++;
+}
+
 // The block's own: its data and window are known.
 static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct icmp_event *e,
                      struct tcp_verdict *v)

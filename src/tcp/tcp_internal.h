@@ -75,6 +75,13 @@ struct seg_out *tcp_out_slot(struct tcp *t);
 void tcp_reply_ack(struct tcp *t, struct block *b);
 void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
 
+// tcp_black_hole: what is in flight has stayed without an answer cfg.retries1 times at least. If it
+// is large, such segments may vanish on the path without an ICMP error that says so (RFC 2923 2.1):
+// the block's segments get smaller, to 1,024 bytes, at the next timeout to 512 (Linux's
+// tcp_base_mss and half of it); over IPv6 to what each link carries (RFC 8200 5). They stay so for
+// the life of the connection: nothing probes for more (RFC 4821 leaves it open).
+void tcp_black_hole(struct tcp *t, struct block *b);
+
 // tcp_answer_rested: whether block b may answer a segment now that it takes nothing from: not
 // within cfg.invalid_ack_ms of the last time. Else two ends that have lost track of each other's
 // numbers would answer each other's answers for ever (Linux's tcp_invalid_ratelimit). What carries

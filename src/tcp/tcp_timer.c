@@ -129,6 +129,8 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     } else {
         if (b->retries == 1)
             b->ssthresh = tcp_ssthresh_of_loss(b, b->snd_max - b->snd_una);
+        if (b->retries >= t->cfg.retries1 && t->cfg.black_hole_detection)
+            tcp_black_hole(t, b);
         b->cwnd = b->mss;
         b->recover = b->snd_max;  // RFC 6582 3.2 step 4
         b->agreed &= (uint8_t)~BA_REDUCED;

@@ -590,6 +590,87 @@ static void an_ack_storm_between_two_ends_ends(void **state)
     pair_free(p, false);
 }
 
+// One connection whose peer takes segments of at most `most` bytes and never says so; returns how
+// many bytes it takes.
+static uint64_t through_a_black_hole(struct raw *r, uint32_t most, uint32_t source)
+{
+    r->e.role.source = source;
+    raw_open(r);
+    const uint32_t first = r->ack;
+    for (uint32_t ms = 0; ms < 60000 && r->ack - first < source; ms++) {
+        for (uint32_t i = 0; i < r->e.tcp.n_out; i++) {
+            const struct seg_out *o = &OUT(r, i);
+            const uint32_t len = (uint32_t)o->data_len[0] + o->data_len[1];
+            if (o->seq == r->ack && len <= most)
+                r->ack += len;
+        }
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        raw_turn(r, 1);
+    }
+    return r->ack - first;
+}
+
+// RFC 2923 2.1, as Linux's tcp_mtu_probing = 1.
+static void a_path_that_swallows_large_segments_gets_smaller_ones(void **state)
+{
+    static const struct {
+        uint32_t most, mss;
+    } rows[] = {{1400, 1024}, {1024, 1024}, {1023, 512}, {512, 512}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct raw *r = raw_new(NULL);
+        assert_int_equal(through_a_black_hole(r, rows[i].most, 20000), 20000);
+        assert_int_equal(raw_block(r)->mss, rows[i].mss);
+        assert_int_equal(r->e.stats.c.mtu_probe_failed, rows[i].mss == 1024 ? 1 : 2);
+        assert_int_equal(r->e.stats.c.paths_suspected, 1);
+        reset_and_free(r);
+    }
+}
+
+static void small_segments_do_not_look_like_a_black_hole(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    assert_int_equal(through_a_black_hole(r, 0, 1024), 0);
+    assert_int_equal(r->e.stats.c.paths_suspected, 1);
+    assert_int_equal(r->e.stats.c.mtu_probe_failed, 0);
+    assert_int_equal(raw_block(r)->mss, 1460);
+    reset_and_free(r);
+}
+
+static void black_hole_detection_can_be_off(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.cfg.black_hole_detection = false;
+    assert_int_equal(through_a_black_hole(r, 1400, 20000), 0);
+    assert_int_equal(raw_block(r)->mss, 1460);
+    reset_and_free(r);
+}
+
+// RFC 6093: urgent data is data like other data, whatever its pointer says; none is ever sent.
+static void urgent_data_is_delivered_in_line(void **state)
+{
+    static const uint16_t pointers[] = {0, 1, 49, 50, 51, 1000, 65535};
+    struct raw *r = raw_new(NULL);
+    r->e.role.echo = true;
+    raw_open(r);
+    for (unsigned i = 0; i < ARRAY_LEN(pointers); i++) {
+        struct seg_in *s = raw_seg(r, SEG_ACK | SEG_URG, r->seq, r->ack, i * 50, 50);
+        s->urg = pointers[i];
+        r->seq += 50;
+        raw_turn(r, 1);
+        assert_int_equal(OUT(r, 0).data_len[0], 50);
+        assert_false(OUT(r, 0).flags & SEG_URG);
+        r->ack += 50;
+        // Empty, and out of the window.
+        raw_seg(r, SEG_ACK | SEG_URG, r->seq, r->ack, 0, 0)->urg = pointers[i];
+        raw_seg(r, SEG_ACK | SEG_URG, r->seq + 1000000, r->ack, 0, 10)->urg = pointers[i];
+        raw_turn(r, 1);
+    }
+    assert_int_equal(r->e.role.received, 50 * ARRAY_LEN(pointers));
+    assert_false(r->e.role.wrong);
+    assert_int_equal(raw_block(r)->state, TCP_ESTABLISHED);
+    reset_and_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -619,6 +700,10 @@ int main(void)
         cmocka_unit_test(a_limit_of_0_answers_everything),
         cmocka_unit_test(the_first_answer_is_never_skipped),
         cmocka_unit_test(an_ack_storm_between_two_ends_ends),
+        cmocka_unit_test(a_path_that_swallows_large_segments_gets_smaller_ones),
+        cmocka_unit_test(small_segments_do_not_look_like_a_black_hole),
+        cmocka_unit_test(black_hole_detection_can_be_off),
+        cmocka_unit_test(urgent_data_is_delivered_in_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
