@@ -159,9 +159,9 @@ static bool print_coverage(void)
 // The RFCs of docs/tcp.md with the number of scripts whose claims name them. False: one has none.
 static bool print_rfcs(const struct files *files)
 {
-    static const unsigned rfcs[] = {1122, 1191, 1337, 2018, 2883, 3042, 3168, 3465, 4987,
-                                    5482, 5681, 5927, 5961, 6093, 6191, 6298, 6429, 6528,
-                                    6582, 6675, 6691, 6928, 7323, 7661, 8961, 9293};
+    static const unsigned rfcs[] = {1122, 1191, 1337, 2018, 2883, 2923, 3042, 3168, 3465, 4987,
+                                    5482, 5681, 5927, 5961, 6093, 6191, 6298, 6429, 6528, 6582,
+                                    6675, 6691, 6928, 7323, 7661, 8201, 8961, 9293, 4821};
     unsigned count[ARRAY_LEN(rfcs)] = {0}, missing = 0;
     for (unsigned i = 0; i < files->n; i++) {
         char claim[PKT_TEXT_MAX], name[16];

@@ -34,6 +34,7 @@ static const struct field config[] = {
     FIELD(struct tcp_config, timestamps),
     FIELD(struct tcp_config, sack),
     FIELD(struct tcp_config, large),
+    FIELD(struct tcp_config, black_hole_detection),
     FIELD(struct tcp_config, ecn),
     FIELD(struct tcp_config, mss),
     FIELD(struct tcp_config, mss6),
