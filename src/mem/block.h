@@ -98,15 +98,16 @@ struct block {
     uint32_t last_rx_ms;     // last sign of life seen by the keepalive timer, or its last probe
     uint32_t last_progress;  // tcp_progress() at that time
     // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's rcv_nxt - 1.
-    uint32_t stuck_at_ms;  // since when what the timer runs for has waited; 0: no timeout yet
-    uint16_t oow_16ms;     // when an unacceptable segment was answered last, in 16 ms
-    uint8_t quick;         // segments to be acknowledged at once yet
-    uint8_t probes;        // keepalive probes without answer
-    uint16_t generation;   // counts the lives of this block
-    uint8_t close_why;     // enum c10m_close, told by `close`
-    uint8_t retries;       // retransmissions of the oldest segment
-    uint32_t source;       // place in the table of sources; 0: not counted there
-    uint32_t recover;      // RFC 6582: snd_max when loss was seen last, else iss
+    uint32_t stuck_at_ms;     // since when what the timer runs for has waited; 0: no timeout yet
+    uint16_t oow_16ms;        // when an unacceptable segment was answered last, in 16 ms
+    uint8_t quick;            // segments to be acknowledged at once yet
+    uint8_t probes;           // keepalive probes without answer
+    uint16_t generation;      // counts the lives of this block
+    uint8_t close_why : 3;    // enum c10m_close, told by `close`
+    uint8_t wnd_max_log : 5;  // of the largest window of the peer that was seen, rounded down
+    uint8_t retries;          // retransmissions of the oldest segment
+    uint32_t source;          // place in the table of sources; 0: not counted there
+    uint32_t recover;         // RFC 6582: snd_max when loss was seen last, else iss
 
     // line 3
     uint8_t app[64];

@@ -148,6 +148,13 @@ static inline uint32_t tcp_rto_at(const struct tcp *t, const struct block *b)
     return tcp_rto_at_backed(t, b);
 }
 
+// tcp_note_window: the peer's window is new, or matters.
+static inline void tcp_note_window(struct block *b)
+{
+    if (unlikely(b->snd_wnd >> b->wnd_max_log > 1))
+        b->wnd_max_log = (31 - __builtin_clz(b->snd_wnd)) & 31;
+}
+
 // tcp_progress: changes with everything that the peer sends or acknowledges.
 static inline uint32_t tcp_progress(const struct block *b)
 {

@@ -245,13 +245,14 @@ static void send_syn(struct tcp *t, struct block *b)
     b->rto_at_ms = tcp_rto_at(t, b);
 }
 
-// may_cut: nothing is in flight, and the peer's window has no room for a full segment: whether what
-// it has room for leaves. At once to a small host, whose window may never be larger: one that does
-// not scale it. To others after the override timeout, which runs as the persist timer and has just
-// run out (RFC 9293 3.8.6.2.1 (4); Linux waits as long).
-static inline bool may_cut(const struct block *b)
+// may_cut: nothing is in flight, and the peer's window has room for `len` bytes only of what would
+// be more: whether these leave. At once if they are a good part of the largest window that was seen
+// (RFC 9293 3.8.6.2.1 (3), its fraction between a quarter and a half): a small host never has room
+// for more. Else after the override timeout, which runs as the persist timer and has just run out
+// (3.8.6.2.1 (4); Linux waits as long).
+static inline bool may_cut(const struct block *b, uint32_t len)
 {
-    return b->snd_wscale == 0 || ((b->flags & BF_PROBE) && b->rto_at_ms == 0);
+    return len >= 1u << b->wnd_max_log >> 1 || ((b->flags & BF_PROBE) && b->rto_at_ms == 0);
 }
 
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
@@ -267,7 +268,7 @@ static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint3
     if (len == b->mss || len == 0 || *fin)
         return len;
     if (len < unsent)  // the window cuts the segment
-        return flight == 0 && may_cut(b) ? len : 0;
+        return flight == 0 && may_cut(b, len) ? len : 0;
     if (flight != 0 && !(b->flags & BF_NODELAY) && b->snd_nxt == b->snd_max)
         return 0;
     return len;

@@ -189,6 +189,7 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     tcp_set_mss(t, b, r->mss);
     b->cwnd = t->cfg.initial_window * b->mss;
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
+    tcp_note_window(b);
     if (r->sends == 1) {
         tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
     } else if (r->sends > 1) {

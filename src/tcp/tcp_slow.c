@@ -172,6 +172,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
     // Never scaled in a SYN (RFC 7323 2.2).
     const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
     const uint32_t cwnd = b->cwnd;
+    const bool closed = b->snd_wnd == 0;
     if ((int32_t)acked > 0) {
         const bool recovering =
             (b->flags & BF_TROUBLE) && t->exts[b->ext].recovery == RECOVERY_NEWRENO;
@@ -192,13 +193,14 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
     if ((int32_t)acked >= 0 && (acked != 0 || seq_lt(b->snd_wl1, s->seq) ||
                                 (b->snd_wl1 == s->seq && (wnd > b->snd_wnd || wnd == 0)))) {
         b->snd_wnd = wnd;
+        tcp_note_window(b);
         b->snd_wl1 = s->seq;
     }
     if ((int32_t)acked >= 0 && (b->agreed & BA_SACK))
         tcp_sack_ack(t, b, ix, s, acked != 0);
     if (b->flags & BF_PROBE) {
         b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
-        if (b->snd_wnd != 0) {
+        if (b->snd_wnd != 0 && closed) {  // else the override timeout goes on: see tcp_output.c
             b->flags &= (uint16_t)~BF_PROBE;
             b->backoff = 0;
             b->stuck_at_ms = 0;
@@ -386,6 +388,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     b->rcv_adv = b->rcv_nxt;
     b->snd_wl1 = s->seq;
     b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)
+    tcp_note_window(b);
     if (t->cfg.sack && (s->opts & SEG_OPT_SACK_PERM))
         b->agreed |= BA_SACK;
     b->flags &= (uint16_t)~BF_TS;

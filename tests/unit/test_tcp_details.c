@@ -671,6 +671,109 @@ static void urgent_data_is_delivered_in_line(void **state)
     reset_and_free(r);
 }
 
+// Opens with an MSS and a window; the end sends `source` bytes.
+static struct raw *opened_window(uint16_t mss, uint16_t wnd, uint64_t source)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.source = source;
+    r->wnd = wnd;
+    struct seg_in *s = raw_seg(r, SEG_SYN, r->seq++, 0, 0, 0);
+    s->opts |= SEG_OPT_MSS;
+    s->mss = mss;
+    raw_turn(r, 1);
+    r->ack = OUT(r, 0).seq + 1;
+    raw_send(r, SEG_ACK, 0, 0);
+    return r;
+}
+
+// Bytes of data that left in this turn.
+static uint32_t sent_bytes(const struct raw *r)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->e.tcp.n_out; i++)
+        n += (uint32_t)OUT(r, i).data_len[0] + OUT(r, i).data_len[1];
+    return n;
+}
+
+// RFC 9293 3.8.6.2.1 (3): who never has room for a whole segment is sent to at once all the same.
+static void a_peer_whose_window_is_always_below_its_mss_never_waits(void **state)
+{
+    for (uint16_t wnd = 1; wnd <= 66; wnd++) {
+        struct raw *r = opened_window(64, wnd, 1000);
+        uint32_t left = 1000;
+        while (left != 0) {
+            assert_true(r->e.tcp.n_out != 0);
+            const uint32_t got = sent_bytes(r);
+            assert_in_range(got, 1, wnd);
+            left -= got;
+            r->ack += got;
+            raw_send(r, SEG_ACK, 0, 0);
+        }
+        assert_int_equal(r->e.stats.c.rto_fired, 0);
+        reset_and_free(r);
+    }
+}
+
+// The silly window syndrome: a crumb of a window that was large is left alone until the override
+// timeout, and taken at once when it has grown.
+static void a_crumb_of_a_large_window_waits_for_the_override_timeout(void **state)
+{
+    struct raw *r = opened_window(1460, 20000, 100000);
+    r->ack = raw_block(r)->snd_max;
+    r->wnd = 100;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    for (int i = 0; i < 15; i++) {  // a peer that talks does not put it off
+        raw_send(r, SEG_ACK, 0, 1);
+        assert_int_equal(sent_bytes(r), 0);
+        silence(r, 10);
+    }
+    for (uint32_t ms = 0; ms < 100 && sent_bytes(r) == 0; ms++)
+        raw_turn(r, 1);
+    assert_int_equal(sent_bytes(r), 100);
+    assert_int_equal(r->e.stats.c.window_probes, 0);
+    r->ack += 100;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    r->wnd = 1460;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(sent_bytes(r), 1460);
+    reset_and_free(r);
+}
+
+// RFC 9293 3.8.6: a window that the peer takes back: nothing new leaves, what is in flight is kept,
+// and goes again as far as the window lets it.
+static void a_window_taken_back_keeps_what_is_in_flight(void **state)
+{
+    struct raw *r = opened_window(1460, 20000, 14600);
+    assert_int_equal(r->e.tcp.n_out, 10);
+    r->ack += 1460;
+    r->wnd = 2000;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_in_range(raw_wait(r, 3000), 190, 1100);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    assert_int_equal(sent_bytes(r), 1460);
+    r->wnd = 0;
+    raw_send(r, SEG_ACK | SEG_PSH, 0, 1);
+    for (int i = 0; i < 20; i++) {  // probed as any closed window, for ever
+        assert_true(raw_wait(r, 130000) != UINT32_MAX);
+        assert_int_equal(sent_bytes(r), 0);
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    r->wnd = 20000;
+    const uint32_t end = raw_block(r)->snd_end;
+    for (int i = 0; i < 20 && r->ack != end; i++) {
+        raw_send(r, SEG_ACK, 0, 0);
+        for (uint32_t k = 0; k < r->e.tcp.n_out; k++)
+            if (OUT(r, k).seq == r->ack)
+                r->ack += OUT(r, k).data_len[0] + OUT(r, k).data_len[1];
+    }
+    assert_int_equal(r->ack, end);
+    assert_int_equal(r->e.role.closed, 0);
+    reset_and_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -704,6 +807,9 @@ int main(void)
         cmocka_unit_test(small_segments_do_not_look_like_a_black_hole),
         cmocka_unit_test(black_hole_detection_can_be_off),
         cmocka_unit_test(urgent_data_is_delivered_in_line),
+        cmocka_unit_test(a_peer_whose_window_is_always_below_its_mss_never_waits),
+        cmocka_unit_test(a_crumb_of_a_large_window_waits_for_the_override_timeout),
+        cmocka_unit_test(a_window_taken_back_keeps_what_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
