@@ -553,9 +553,8 @@ static void turn_end(struct block *b)
 // Header prediction against the RFC's steps, both followed by what the connection then sends. The
 // steps differ in what nobody can see: they mark more blocks dirty, say SENT to an application that
 // does not wait, count a probe of the keepalive timer as answered earlier, and keep ACK_DELAYED
-// beside ACK_NOW. And they do not take a smaller window from a
-// segment with the number of the last update (RFC 9293 3.10.7.4: either will do, the peer may not
-// shrink it).
+// beside ACK_NOW. And they do not take a smaller window from a segment with the number of the last
+// update (RFC 9293 3.10.7.4: either will do, the peer may not shrink it).
 static void header_prediction_equals_the_steps_of_the_rfc(void **state)
 {
     struct rng rng = test_rng(__func__);

@@ -774,6 +774,24 @@ static void a_window_taken_back_keeps_what_is_in_flight(void **state)
     reset_and_free(r);
 }
 
+// RFC 8200 5: each link carries 1,280 bytes.
+static void over_ipv6_a_black_hole_is_no_deeper_than_1280_bytes(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    struct block b = {.mss = 1440, .snd_wnd = 65535, .snd_max = 1440};
+    b.key.remote.b[0] = 0x20;
+    tcp_black_hole(&r->e.tcp, &b);
+    assert_int_equal(b.mss, 1220);
+    tcp_black_hole(&r->e.tcp, &b);
+    assert_int_equal(b.mss, 1220);
+    b = (struct block){.flags = BF_TS, .mss = 1428, .snd_wnd = 65535, .snd_max = 1440};
+    b.key.remote.b[0] = 0x20;
+    tcp_black_hole(&r->e.tcp, &b);
+    assert_int_equal(b.mss, 1208);
+    assert_int_equal(r->e.stats.c.mtu_probe_failed, 2);
+    raw_free(r, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -810,6 +828,7 @@ int main(void)
         cmocka_unit_test(a_peer_whose_window_is_always_below_its_mss_never_waits),
         cmocka_unit_test(a_crumb_of_a_large_window_waits_for_the_override_timeout),
         cmocka_unit_test(a_window_taken_back_keeps_what_is_in_flight),
+        cmocka_unit_test(over_ipv6_a_black_hole_is_no_deeper_than_1280_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
