@@ -127,7 +127,7 @@ struct sim_side {
     bool by_ref, nodelay, pause_early;
     // What happened.
     uint8_t host;
-    bool active, opened, ended, shut, closed, aborting, paused;
+    bool active, opened, ended, shut, closed, aborting, paused, dead;
     uint8_t why;
     uint32_t block;
     uint32_t base;  // of its bytes in the pattern
@@ -183,6 +183,7 @@ struct sim_plan {
     struct sim_host_plan hosts[SIM_HOSTS_MAX];
     struct sim_link_plan links[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
     uint64_t heal_ns;  // faults end
+    uint64_t dead_ns;  // from here on the last host has no turn any more; UINT64_MAX: it lives
     uint32_t n_conns;
     struct sim_conn conns[SIM_CONNS_MAX];
 };
@@ -251,6 +252,7 @@ struct sim_world {
     uint64_t last_event_ns;  // something opened or closed
     uint32_t order[SIM_CONNS_MAX];
     uint32_t map[SIM_MAP];  // of keys to connections; UINT32_MAX: none
+    bool died;
     struct sim_trace *trace;
     struct sim_host *hosts[SIM_HOSTS_MAX];
     struct sim_link links[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
@@ -307,7 +309,12 @@ bool sim_mark_ce(struct pkt *p);
 extern const struct c10m_app sim_app;
 void sim_app_begin(struct sim_world *w);
 bool sim_app_start(struct sim_world *w, uint32_t conn);
+void sim_app_die(struct sim_world *w, unsigned host);
 void sim_app_finish(const struct sim_world *w);
+static inline bool sim_is_dead(const struct sim_world *w, unsigned host)
+{
+    return host + 1 == w->plan->n_hosts && w->now_ns >= w->plan->dead_ns;
+}
 
 // sim_check.c: after a turn; of everything; at the end, when nothing may be left.
 void sim_check_turn(struct sim_host *h);

@@ -122,6 +122,8 @@ static bool start_both(struct sim_world *w, uint32_t conn)
 bool sim_app_start(struct sim_world *w, uint32_t conn)
 {
     struct sim_conn *k = &w->plan->conns[conn];
+    if (sim_is_dead(w, k->side[0].host) || (k->simultaneous && sim_is_dead(w, k->side[1].host)))
+        return false;
     if (k->simultaneous)
         return start_both(w, conn);
     if (!connect_from(w, conn, 0, k->port)) {
@@ -449,6 +451,22 @@ const struct block *sim_peer_block(const struct sim_host *h, const struct block 
 void sim_app_begin(struct sim_world *w)
 {
     memset(w->map, 0xff, sizeof(w->map));
+}
+
+// Its sides never hear of anything again, and nobody hears of them.
+void sim_app_die(struct sim_world *w, unsigned host)
+{
+    for (uint32_t i = 0; i < w->plan->n_conns; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            struct sim_side *s = &w->plan->conns[i].side[k];
+            const bool there = s->opened || (w->plan->conns[i].started && s->active);
+            if (s->host != host || s->closed || !there)
+                continue;
+            s->closed = s->dead = true;
+            w->open_sides--;
+        }
+    w->died = true;
+    w->last_event_ns = w->now_ns;
 }
 
 // Nobody is left who waits for anything.

@@ -64,8 +64,9 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
     c->time_wait_ms = ONE_OF(d, 100, 1000, 10000, 60000);
     c->fin_wait2_ms = ONE_OF(d, 500, 5000, 60000);
     c->large = percent(d, 30);
-    c->syn_cookies =
-        (uint8_t)ONE_OF(d, TCP_COOKIES_OFF, TCP_COOKIES_AUTO, TCP_COOKIES_AUTO, TCP_COOKIES_ALWAYS);
+    // With cookies, data that overtakes the handshake's last ACK is answered by a RST: as in Linux.
+    c->syn_cookies = (uint8_t)ONE_OF(d, TCP_COOKIES_OFF, TCP_COOKIES_AUTO, TCP_COOKIES_AUTO,
+                                     d->p->gentle ? TCP_COOKIES_AUTO : TCP_COOKIES_ALWAYS);
     c->ecn = (uint8_t)ONE_OF(d, TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON, TCP_ECN_ON);
     if (d->p->gentle)
         return;
@@ -73,6 +74,8 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
     c->synack_retries = ONE_OF(d, 0, 2, 5);
     c->retries = ONE_OF(d, 2, 5, 15);
     c->retries1 = ONE_OF(d, 1, 3, 3);
+    c->black_hole_detection = percent(d, 70);
+    c->challenges_per_s = ONE_OF(d, 10, 1000, 1000);
     c->rst_per_s = ONE_OF(d, 10, 1000, 1000, 100000);
 }
 
@@ -341,6 +344,21 @@ static void draw_conns(struct draw *d)
     p->heal_ns = span_ns + sized(d, 1000000000, 5);
 }
 
+// Who spoke to a host that is dead has only the stack's timeouts, for some of its connections.
+static void draw_death(struct draw *d)
+{
+    struct sim_plan *p = d->p;
+    p->dead_ns = sized(d, 50000000, 8);
+    for (uint32_t i = 0; i < p->n_conns; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            struct sim_side *s = &p->conns[i].side[k];
+            if (p->conns[i].side[!k].host + 1u != p->n_hosts || percent(d, 50))
+                continue;
+            s->life_ms = 0;
+            s->keepalive_ms = ONE_OF(d, 200, 1000, 5000);
+        }
+}
+
 void sim_plan_make(struct sim_plan *p, uint64_t seed)
 {
     struct draw draw = {{seed * 0x9e3779b97f4a7c15ULL + 1}, p, shape_of[seed % 8]}, *d = &draw;
@@ -358,4 +376,7 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
             draw_link(d, &p->links[i][k], mtu);
     }
     draw_conns(d);
+    p->dead_ns = UINT64_MAX;
+    if (!p->gentle && percent(d, 20))
+        draw_death(d);
 }

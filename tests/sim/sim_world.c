@@ -102,7 +102,7 @@ static struct sim_host *next_turn(const struct sim_world *w, uint64_t *at)
     struct sim_host *first = NULL;
     *at = UINT64_MAX;
     for (unsigned i = 0; i < w->plan->n_hosts; i++) {
-        const uint64_t t = sim_host_next(w->hosts[i]);
+        const uint64_t t = sim_is_dead(w, i) ? UINT64_MAX : sim_host_next(w->hosts[i]);
         if (t < *at) {
             *at = t;
             first = w->hosts[i];
@@ -159,7 +159,8 @@ static void check_patience(const struct sim_world *w, uint64_t patience)
                          (unsigned long long)side->sent, (unsigned long long)side->received);
         }
     for (unsigned i = 0; i < w->plan->n_hosts; i++)
-        sim_check_end(w->hosts[i]);
+        if (!sim_is_dead(w, i))
+            sim_check_end(w->hosts[i]);
 }
 
 static bool is_over(const struct sim_world *w)
@@ -167,7 +168,8 @@ static bool is_over(const struct sim_world *w)
     if (w->open_sides != 0 || w->next_start < w->to_start)
         return false;
     for (unsigned i = 0; i < w->plan->n_hosts; i++)
-        if (sim_check_leaks(w->hosts[i]) != NULL || sim_wire_next(w, i) != UINT64_MAX)
+        if (!sim_is_dead(w, i) &&
+            (sim_check_leaks(w->hosts[i]) != NULL || sim_wire_next(w, i) != UINT64_MAX))
             return false;
     return true;
 }
@@ -179,8 +181,12 @@ static void run(struct sim_world *w)
         uint64_t at;
         struct sim_host *h = next_turn(w, &at);
         w->now_ns = MAX(w->now_ns, at);
+        if (!w->died && w->now_ns >= w->plan->dead_ns)
+            sim_app_die(w, w->plan->n_hosts - 1);
         if (h == NULL)
             start_due(w);
+        else if (sim_is_dead(w, h->id))
+            continue;
         else
             sim_host_turn(h);
         if (turns % 64 != 0)
@@ -197,7 +203,8 @@ static void finish(struct sim_world *w)
     if (whole) {
         sim_app_finish(w);
         for (unsigned i = 0; i < w->plan->n_hosts; i++)
-            sim_check_end(w->hosts[i]);
+            if (!sim_is_dead(w, i))
+                sim_check_end(w->hosts[i]);
     }
     sim_wire_drain(w);
     for (unsigned i = 0; i < w->plan->n_hosts; i++) {
