@@ -9,7 +9,9 @@
 
 enum { RING_DEFAULT = 1024, RETA_MAX = RTE_ETH_RSS_RETA_SIZE_512 };
 
-#define RSS_FIELDS (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP)
+#define RSS_FIELDS                                                                                 \
+    (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |              \
+     RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
 static const struct {
     bool rx;
@@ -126,7 +128,8 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     return 0;
 }
 
-// Has the device our key, and does it hash TCP by addresses and ports?
+// Has the device our key, and does it hash TCP by addresses and ports? If that of IPv6 not, its
+// packets go home by software.
 static bool hashes_as_we_do(const struct ethdev *e)
 {
     uint8_t key[TOEPLITZ_KEY_BYTES_MAX] = {0};
@@ -172,6 +175,9 @@ static int start(struct ethdev *e, const struct port_params *p, struct err *err)
         return fail(err, p, "mtu", rc);
     if ((rc = rte_eth_dev_start(e->id)) != 0)
         return fail(err, p, "start", rc);
+    // Neighbour discovery comes by multicast. A device that cannot be told so takes all of it, or
+    // its interface has to be told (docs/ports.md).
+    rte_eth_allmulticast_enable(e->id);
     set_rss(e);
     struct rte_ether_addr mac;
     if ((rc = rte_eth_macaddr_get(e->id, &mac)) != 0)

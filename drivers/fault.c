@@ -95,21 +95,30 @@ static bool alone(const struct pkt *p)
     return p->m.nb_segs == 1 && rte_mbuf_refcnt_read(&p->m) == 1 && RTE_MBUF_DIRECT(&p->m);
 }
 
-static bool is_ipv4(const struct pkt *p)
+// covered: the bytes of the frame that checksums cover, [*from, return value); 0: none. Of an IPv6
+// packet not the first eight: nothing notices another flow label or hop limit. The padding behind a
+// packet has none either.
+static uint32_t covered(const struct pkt *p, uint32_t *from)
 {
-    return pkt_len(p) >= AT_IP + 20 && load_be16(pkt_data(p) + 12) == 0x0800;
-}
-
-static uint32_t ip_bytes(const struct pkt *p)
-{
-    uint32_t total = load_be16(pkt_data(p) + AT_IP + 2);
-    return MAX(20u, MIN(total, pkt_total_len(p) - AT_IP));  // the padding behind it has no checksum
+    enum { IP4 = 20, IP6 = 40, IP6_UNCOVERED = 8 };
+    const uint8_t *ip = pkt_data(p) + AT_IP;
+    const uint32_t type = pkt_len(p) < AT_IP + IP4 ? 0 : load_be16(ip - 2);
+    *from = AT_IP;
+    if (type == 0x0800)
+        return MAX((uint32_t)AT_IP + IP4,
+                   MIN((uint32_t)AT_IP + load_be16(ip + 2), pkt_total_len(p)));
+    if (type != 0x86dd || pkt_len(p) < AT_IP + IP6)
+        return 0;
+    *from += IP6_UNCOVERED;
+    return MIN((uint32_t)AT_IP + IP6 + load_be16(ip + 4), pkt_total_len(p));
 }
 
 // Returns the frame to go on with: p, or a private copy of it.
 static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, struct pkt *p)
 {
-    if (!is_ipv4(p))
+    uint32_t from;
+    const uint32_t to = covered(p, &from);
+    if (to == 0)
         return p;
     struct pkt *own = alone(p) ? p : copy_of(f->pools[q], p);
     if (own == NULL) {
@@ -118,8 +127,8 @@ static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, st
     }
     if (own != p)
         pkt_free(p);
-    uint32_t bit = rng_below(&l->rng, ip_bytes(own) * 8);
-    pkt_data(own)[AT_IP + bit / 8] ^= (uint8_t)(1u << bit % 8);
+    const uint32_t bit = rng_below(&l->rng, (to - from) * 8);
+    pkt_data(own)[from + bit / 8] ^= (uint8_t)(1u << bit % 8);
     own->m.ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
     count(&l->counts.corrupted);
     return own;

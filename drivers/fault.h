@@ -5,7 +5,8 @@
 //   inner tx <-- delay <- reorder <- duplicate <- corrupt <- loss <-- the stack
 //
 // Each direction of each queue draws its own numbers. A corrupted frame has one bit flipped in its
-// IPv4 packet, which a checksum always notices; other frames (ARP) carry none and are left alone.
+// IPv4 or IPv6 packet where a checksum always notices; other frames (ARP) carry none and are left
+// alone.
 // Its checksum verdict is gone, and a frame that somebody else holds too is copied first. A
 // reordered frame lets 1 to REORDER_MAX later ones pass, or waits REORDER_WAIT_US. What is held is
 // bounded: nothing is taken from the inner port or the stack that would not fit.

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <rte_dev.h>
@@ -105,6 +106,38 @@ static int set_up(int fd, struct ifreq *req)
     return ioctl(fd, SIOCSIFFLAGS, req);
 }
 
+// set_address6: of the interface, usable at once: nobody else is on this link whom duplicate
+// address detection could find. There is no ioctl that says so.
+static int set_address6(const char *device, const struct ip_addr *addr, uint8_t bits)
+{
+    struct {
+        struct nlmsghdr head;
+        struct ifaddrmsg body;
+        struct rtattr attr;
+        uint8_t addr[16];
+    } ask = {
+        .head = {sizeof(ask), RTM_NEWADDR, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1, 0},
+        .body = {AF_INET6, bits, IFA_F_NODAD, RT_SCOPE_UNIVERSE, if_nametoindex(device)},
+        .attr = {RTA_LENGTH(sizeof(ask.addr)), IFA_LOCAL},
+    };
+    struct {
+        struct nlmsghdr head;
+        struct nlmsgerr error;
+        uint8_t rest[256];
+    } said = {.error.error = -EIO};
+    memcpy(ask.addr, addr->b, sizeof(ask.addr));
+    const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int rc = -errno;
+    if (fd < 0)
+        return rc;
+    if (send(fd, &ask, sizeof(ask), 0) < 0 || recv(fd, &said, sizeof(said), 0) < 0)
+        rc = -errno;
+    else
+        rc = said.error.error;
+    close(fd);
+    return rc;
+}
+
 static int host_side(const struct port_params *p, struct err *err)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -121,7 +154,12 @@ static int host_side(const struct port_params *p, struct err *err)
     else if (set_up(fd, &req) != 0)
         rc = err_set(err, "port %s: interface %s up: %s", p->name, p->device, strerror(errno));
     close(fd);
-    return rc;
+    int why = 0;
+    if (rc == 0 && p->host6_prefix != 0)
+        why = set_address6(p->device, &p->host6, p->host6_prefix);
+    return why == 0 ? rc
+                    : err_set(err, "port %s: IPv6 address of interface %s: %s", p->name, p->device,
+                              strerror(-why));
 }
 
 static int check_params(const struct port_params *p, struct err *err)

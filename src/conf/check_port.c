@@ -9,20 +9,16 @@ enum {
     SOCKET_PATH_CHARS_MAX = 107,
 };
 
-// dotted: an address as text for a message.
-struct dotted {
-    char text[16];
+// written: an address as text for a message.
+struct written {
+    char text[IP_TEXT_BYTES];
 };
 
-static struct dotted dotted(uint32_t v4)
+static struct written written(const struct ip_addr *a)
 {
-    struct dotted d;
-    struct text t;
-    text_init(&t, sizeof(d.text) - 1);
-    address_print(&v4, &t);
-    memcpy(d.text, text_str(&t), t.len + 1);
-    text_free(&t);
-    return d;
+    struct written w;
+    ip_text(a, w.text);
+    return w;
 }
 
 static bool driver_in(const struct conf_port *p, const char *list)
@@ -39,37 +35,53 @@ int port_wrapper(const struct conf *c, unsigned at)
     return -1;
 }
 
-static bool has_address(const struct conf_port *p, uint32_t v4)
+static bool has_address(const struct conf_port *p, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < p->address.n; i++)
-        if (p->address.at[i].v4 == v4)
+        if (ip_equal(&p->address.at[i].addr, a))
             return true;
     return false;
 }
 
-static bool on_link(const struct conf_port *p, uint32_t v4)
+static bool has_v6(const struct conf_port *p)
 {
     for (unsigned i = 0; i < p->address.n; i++)
-        if (prefix_has(&p->address.at[i], v4))
+        if (!ip_is_v4(&p->address.at[i].addr))
             return true;
     return false;
+}
+
+// Link-local ones of IPv6 are, as soon as the port has any address of it (RFC 4291 2.8).
+static bool on_link(const struct conf_port *p, const struct ip_addr *a)
+{
+    static const struct conf_prefix link_local = {{{0xfe, 0x80}}, 64};
+    for (unsigned i = 0; i < p->address.n; i++)
+        if (prefix_has(&p->address.at[i], a))
+            return true;
+    return has_v6(p) && prefix_has(&link_local, a);
 }
 
 // A host's own address: RFC 1122 3.2.1.3; in prefixes of 31 and 32 bits every address is a host's
-// (RFC 3021).
+// (RFC 3021). Of IPv6: no multicast, not the loopback, not that of all routers (RFC 4291 2.6.1, but
+// RFC 6164).
 static bool host_address_ok(const struct conf_prefix *p)
 {
-    uint32_t first = p->v4 >> 24, host = p->v4 & ~prefix_mask(p);
+    static const struct ip_addr loopback = {{[15] = 1}};
+    const struct ip_addr at0 = ip_first(&p->addr, p->bits);
+    const bool zero = ip_equal(&at0, &p->addr);
+    if (!ip_is_v4(&p->addr))
+        return p->addr.b[0] != 0xff && !ip_equal(&p->addr, &loopback) && (p->bits >= 127 || !zero);
+    const uint32_t v4 = ip_to_v4(&p->addr), first = v4 >> 24, ones = UINT32_MAX >> p->bits % 32;
     if (first == 0 || first == 127 || first >= 224)
         return false;
-    return p->bits >= 31 || (host != 0 && host != ~prefix_mask(p));
+    return p->bits >= 31 || (!zero && (v4 & ones) != ones);
 }
 
 static void check_prefix(struct load *l, const struct key *k, unsigned at,
                          const struct conf_prefix *p)
 {
     if (key_good(l, k, at) && p->bits != 0 && !host_address_ok(p))
-        fail_key(l, k, at, "expected the address of a host, got %s/%u", dotted(p->v4).text,
+        fail_key(l, k, at, "expected the address of a host, got %s/%u", written(&p->addr).text,
                  p->bits);
 }
 
@@ -141,13 +153,13 @@ static void check_device(struct load *l, unsigned at)
 }
 
 // taken_by: the port before `at`, or this one before its address `n`, that has the address; NULL.
-static const char *taken_by(const struct conf *c, unsigned at, unsigned n, uint32_t v4)
+static const char *taken_by(const struct conf *c, unsigned at, unsigned n, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < at; i++)
-        if (has_address(&c->ports[i], v4))
+        if (has_address(&c->ports[i], a))
             return c->ports[i].name;
     for (unsigned i = 0; i < n; i++)
-        if (c->ports[at].address.at[i].v4 == v4)
+        if (ip_equal(&c->ports[at].address.at[i].addr, a))
             return c->ports[at].name;
     return NULL;
 }
@@ -158,49 +170,52 @@ static void check_addresses(struct load *l, unsigned at)
     const struct conf_port *p = &l->c->ports[at];
     if (p->address.n == 0 && key_good(l, k, at))
         fail_key(l, k, at,
-                 "missing: expected at least one IPv4 address and prefix, as 10.0.0.2/24");
+                 "missing: expected at least one address and prefix, as 10.0.0.2/24 or fd00::2/64");
     for (unsigned i = 0; i < p->address.n; i++) {
         const struct conf_prefix *a = &p->address.at[i];
-        const char *other = taken_by(l->c, at, i, a->v4);
+        const char *other = taken_by(l->c, at, i, &a->addr);
         check_prefix(l, k, at, a);
         if (other != NULL && key_good(l, k, at))
             fail_key(l, k, at, "expected each address once, got %s on port %s already",
-                     dotted(a->v4).text, other);
+                     written(&a->addr).text, other);
     }
 }
 
-static bool is_neighbor(const struct conf_port *p, uint32_t v4)
+static bool is_neighbor(const struct conf_port *p, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < p->neighbor.n; i++)
-        if (p->neighbor.at[i].v4 == v4)
+        if (ip_equal(&p->neighbor.at[i].addr, a))
             return true;
     return false;
 }
 
 // A next hop: another host, that can be asked for its MAC or is known.
-static void check_hop(struct load *l, const struct key *k, unsigned at, uint32_t v4)
+static void check_hop(struct load *l, const struct key *k, unsigned at, const struct ip_addr *a)
 {
     const struct conf_port *p = &l->c->ports[at];
     if (!key_good(l, k, at))
         return;
-    if (has_address(p, v4)) {
-        fail_key(l, k, at, "expected another host, got the port's own address %s", dotted(v4).text);
+    if (has_address(p, a)) {
+        fail_key(l, k, at, "expected another host, got the port's own address %s", written(a).text);
         return;
     }
-    if (on_link(p, v4) || is_neighbor(p, v4))
+    if (on_link(p, a) || is_neighbor(p, a))
         return;
     struct text t;
     text_init(&t, CONF_LINE_BYTES);
     prefixes_print(&p->address, &t);
     fail_key(l, k, at, "expected a host in a prefix of address = %s, or a neighbor, got %s",
-             text_str(&t), dotted(v4).text);
+             text_str(&t), written(a).text);
     text_free(&t);
 }
 
-static void check_gateway(struct load *l, unsigned at)
+static void check_gateways(struct load *l, unsigned at)
 {
-    if (l->c->ports[at].gateway != 0)
-        check_hop(l, KEY_AT(port, gateway), at, l->c->ports[at].gateway);
+    const struct conf_port *p = &l->c->ports[at];
+    if (!ip_is_zero(&p->gateway))
+        check_hop(l, KEY_AT(port, gateway), at, &p->gateway);
+    if (!ip_is_zero(&p->gateway6))
+        check_hop(l, KEY_AT(port, gateway6), at, &p->gateway6);
 }
 
 static void check_route(struct load *l, unsigned at, unsigned n)
@@ -208,15 +223,18 @@ static void check_route(struct load *l, unsigned at, unsigned n)
     const struct key *k = KEY_AT(port, route);
     const struct conf_routes *list = &l->c->ports[at].route;
     const struct conf_prefix *to = &list->at[n].to;
-    const uint32_t first = to->v4 & prefix_mask(to);
-    if (to->v4 != first)
+    const struct ip_addr first = ip_first(&to->addr, to->bits), *via = &list->at[n].via;
+    if (!ip_equal(&to->addr, &first))
         fail_key(l, k, at, "expected the first address of the prefix, %s/%u, got %s",
-                 dotted(first).text, to->bits, dotted(to->v4).text);
+                 written(&first).text, to->bits, written(&to->addr).text);
+    if (ip_is_v4(&to->addr) != ip_is_v4(via) && key_good(l, k, at))
+        fail_key(l, k, at, "expected a next hop of the family of %s/%u, got %s",
+                 written(&to->addr).text, to->bits, written(via).text);
     for (unsigned i = 0; i < n && key_good(l, k, at); i++)
-        if (list->at[i].to.v4 == to->v4 && list->at[i].to.bits == to->bits)
-            fail_key(l, k, at, "expected each prefix once, got %s/%u twice", dotted(to->v4).text,
-                     to->bits);
-    check_hop(l, k, at, list->at[n].via);
+        if (ip_equal(&list->at[i].to.addr, &to->addr) && list->at[i].to.bits == to->bits)
+            fail_key(l, k, at, "expected each prefix once, got %s/%u twice",
+                     written(&to->addr).text, to->bits);
+    check_hop(l, k, at, via);
 }
 
 static void check_routes(struct load *l, unsigned at)
@@ -230,41 +248,67 @@ static void check_neighbors(struct load *l, unsigned at)
     const struct key *k = KEY_AT(port, neighbor);
     const struct conf_port *p = &l->c->ports[at];
     for (unsigned i = 0; i < p->neighbor.n && key_good(l, k, at); i++) {
-        uint32_t v4 = p->neighbor.at[i].v4;
-        if (has_address(p, v4))
+        const struct ip_addr *a = &p->neighbor.at[i].addr;
+        if (has_address(p, a))
             fail_key(l, k, at, "expected another host, got the port's own address %s",
-                     dotted(v4).text);
+                     written(a).text);
         for (unsigned j = 0; j < i && key_good(l, k, at); j++)
-            if (p->neighbor.at[j].v4 == v4)
-                fail_key(l, k, at, "expected each address once, got %s twice", dotted(v4).text);
+            if (ip_equal(&p->neighbor.at[j].addr, a))
+                fail_key(l, k, at, "expected each address once, got %s twice", written(a).text);
     }
 }
 
 // The kernel's side has to reach an address of the port directly, and the port it.
-static void check_host_address(struct load *l, unsigned at)
+static void check_host_address(struct load *l, unsigned at, const struct conf_prefix *h)
 {
     const struct key *k = KEY_AT(port, host_address);
     const struct conf_port *p = &l->c->ports[at];
-    const struct conf_prefix *h = &p->host_address;
     int wrapper = port_wrapper(l->c, at);
     const struct conf_port *outer = wrapper < 0 ? p : &l->c->ports[wrapper];
     check_prefix(l, k, at, h);
-    if (h->bits == 0 || outer->address.n == 0 || !key_good(l, k, at))
+    if (outer->address.n == 0 || !key_good(l, k, at))
         return;
-    if (has_address(outer, h->v4)) {
+    if (has_address(outer, &h->addr)) {
         fail_key(l, k, at, "expected another host, got the port's own address %s",
-                 dotted(h->v4).text);
+                 written(&h->addr).text);
         return;
     }
     for (unsigned i = 0; i < outer->address.n; i++)
-        if (prefix_has(h, outer->address.at[i].v4) && prefix_has(&outer->address.at[i], h->v4))
+        if (prefix_has(h, &outer->address.at[i].addr) &&
+            prefix_has(&outer->address.at[i], &h->addr))
             return;
     struct text t;
     text_init(&t, CONF_LINE_BYTES);
     prefixes_print(&outer->address, &t);
     fail_key(l, k, at, "expected the same prefix as one of address = %s, got %s/%u", text_str(&t),
-             dotted(h->v4).text, h->bits);
+             written(&h->addr).text, h->bits);
     text_free(&t);
+}
+
+static void check_host_addresses(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, host_address);
+    const struct conf_prefixes *list = &l->c->ports[at].host_address;
+    for (unsigned i = 0; i < list->n; i++) {
+        for (unsigned j = 0; j < i && key_good(l, k, at); j++)
+            if (ip_is_v4(&list->at[i].addr) == ip_is_v4(&list->at[j].addr))
+                fail_key(l, k, at, "expected one address of each family, got %s and %s",
+                         written(&list->at[j].addr).text, written(&list->at[i].addr).text);
+        check_host_address(l, at, &list->at[i]);
+    }
+}
+
+// RFC 8200 5: what every link of IPv6 carries. The port around, if there is one, has the addresses.
+static void check_mtu(struct load *l, unsigned at)
+{
+    enum { IP6_MTU_MIN = 1280 };
+    const struct key *k = KEY_AT(port, mtu);
+    const int wrapper = port_wrapper(l->c, at);
+    const struct conf_port *p = &l->c->ports[at];
+    if ((has_v6(p) || (wrapper >= 0 && has_v6(&l->c->ports[wrapper]))) && p->mtu < IP6_MTU_MIN &&
+        key_good(l, k, at))
+        fail_key(l, k, at, "expected at least %d with an IPv6 address, got %u", IP6_MTU_MIN,
+                 p->mtu);
 }
 
 static int port_find(const struct conf *c, const char *name)
@@ -309,7 +353,8 @@ static void check_wraps(struct load *l, unsigned at)
 // A wrapped port has no network of its own: what belongs to the stack is given around it.
 static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
 {
-    const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway), KEY_AT(port, route),
+    const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway),
+                                KEY_AT(port, gateway6), KEY_AT(port, route),
                                 KEY_AT(port, neighbor)};
     for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
         if (key_given(l, keys[i], at) && key_good(l, keys[i], at))
@@ -337,10 +382,11 @@ void check_ports(struct load *l)
             check_wrapped(l, i, l->c->ports[wrapper].name);
         else
             check_addresses(l, i);
-        check_host_address(l, i);
+        check_host_addresses(l, i);
         if (!key_good(l, KEY_AT(port, address), i))
             continue;
-        check_gateway(l, i);
+        check_gateways(l, i);
+        check_mtu(l, i);
         check_routes(l, i);
         check_neighbors(l, i);
     }

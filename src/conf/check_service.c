@@ -98,11 +98,11 @@ static void check_limits(struct load *l, unsigned at)
                      limits[i]);
 }
 
-static bool is_local(const struct conf *c, uint32_t v4)
+static bool is_local(const struct conf *c, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
         for (unsigned j = 0; j < c->ports[i].address.n; j++)
-            if (c->ports[i].address.at[j].v4 == v4)
+            if (ip_equal(&c->ports[i].address.at[j].addr, a))
                 return true;
     return false;
 }
@@ -110,15 +110,15 @@ static bool is_local(const struct conf *c, uint32_t v4)
 static void check_address(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(service, address);
-    uint32_t v4 = l->c->services[at].address;
+    const struct ip_addr *a = &l->c->services[at].address;
     for (unsigned i = 0; i < l->c->n_ports; i++)
         if (!key_good(l, KEY_AT(port, address), i))
             return;
-    if (v4 == 0 || is_local(l->c, v4) || !key_good(l, k, at))
+    if (ip_is_zero(a) || is_local(l->c, a) || !key_good(l, k, at))
         return;
     struct text t;
     text_init(&t, CONF_LINE_BYTES);
-    address_print(&v4, &t);
+    address_print(a, &t);
     fail_key(l, k, at, "expected an address of a [port NAME], got %s", text_str(&t));
     text_free(&t);
 }
@@ -138,7 +138,8 @@ static void check_listens(struct load *l, unsigned at)
     const struct conf_service *s = &l->c->services[at];
     for (unsigned i = 0; i < at; i++) {
         const struct conf_service *other = &l->c->services[i];
-        bool apart = s->address != 0 && other->address != 0 && s->address != other->address;
+        bool apart = !ip_is_zero(&s->address) && !ip_is_zero(&other->address) &&
+                     !ip_equal(&s->address, &other->address);
         for (unsigned j = 0; j < s->port.n && !apart; j++)
             if (listens(other, s->port.at[j]) && key_good(l, k, at))
                 fail_key(l, k, at,

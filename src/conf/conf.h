@@ -24,7 +24,7 @@ enum {
     CONF_SERVICES_MAX = 32,
     CONF_LISTENS_MAX = 32,  // TCP ports of all services together
     CONF_SERVICE_PORTS_MAX = 8,
-    CONF_ADDRESSES_MAX = 8,
+    CONF_ADDRESSES_MAX = 16,  // of both families
     CONF_NEIGHBORS_MAX = 16,
     CONF_ROUTES_MAX = 16,
     CONF_QUEUES_MAX = 16,
@@ -38,9 +38,9 @@ struct conf_cpus {
     uint16_t id[CONF_CPUS_MAX];
 };
 
-// conf_prefix: ADDRESS/BITS, host order; bits 1..32, 0: not given.
+// conf_prefix: ADDRESS/BITS of either family; bits 1..32 or 1..128, 0: not given.
 struct conf_prefix {
-    uint32_t v4;
+    struct ip_addr addr;
     uint32_t bits;
 };
 
@@ -50,7 +50,7 @@ struct conf_prefixes {
 };
 
 struct conf_neighbor {
-    uint32_t v4;  // host order
+    struct ip_addr addr;
     struct mac_addr mac;
 };
 
@@ -61,7 +61,7 @@ struct conf_neighbors {
 
 struct conf_route {
     struct conf_prefix to;
-    uint32_t via;  // host order
+    struct ip_addr via;  // of the same family
 };
 
 struct conf_routes {
@@ -167,8 +167,8 @@ struct conf_port {
     uint32_t role;                  // memif: 0: server, 1: client
     uint32_t id;                    // memif
     struct conf_prefixes address;
-    struct conf_prefix host_address;  // tap: of the kernel's side
-    uint32_t gateway;                 // host order, 0: none
+    struct conf_prefixes host_address;  // tap: of the kernel's side, one of each family
+    struct ip_addr gateway, gateway6;   // all zero: none
     struct conf_routes route;
     struct conf_neighbors neighbor;
     struct mac_addr mac;  // all zero: the driver's choice
@@ -187,7 +187,7 @@ struct conf_service {
     char name[CONF_NAME_BYTES];
     char app[CONF_NAME_BYTES];
     struct conf_tcp_ports port;
-    uint32_t address;                      // host order, 0: all local addresses
+    struct ip_addr address;                // all zero: all local addresses
     uint32_t limit_connections;            // 0: no limit but [memory] connections
     uint32_t source_connections;           // of one address; 0: no limit
     uint32_t send_buffer, receive_buffer;  // bytes per connection

@@ -33,8 +33,9 @@ enum key_type {
     KEY_SET,        // some of `words`, bit i for word i, and CONF_SET_GIVEN
     KEY_DRIVER,     // one of `words`, kept as text
     KEY_CPUS,       // struct conf_cpus
-    KEY_ADDRESS,    // IPv4, host order
-    KEY_PREFIX,     // struct conf_prefix
+    KEY_ADDRESS,    // struct ip_addr, of either family
+    KEY_ADDRESS4,   // of IPv4
+    KEY_ADDRESS6,   // of IPv6
     KEY_PREFIXES,   // struct conf_prefixes
     KEY_MAC,        // struct mac_addr
     KEY_NEIGHBORS,  // struct conf_neighbors

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { ITEM_BYTES = 64 };  // the longest item is a route: 18 + 3 + 15 and blanks
+enum { ITEM_BYTES = 128 };  // the longest item is a route: 43 + 3 + 39 and blanks
 
 static const char blanks[] = " \t";
 
@@ -101,47 +101,48 @@ bool cpus_has(const struct conf_cpus *cpus, unsigned id)
     return false;
 }
 
-bool address_parse(uint32_t *v4, const char *text)
+// 0.0.0.0 and :: are nobody's.
+bool address_parse(struct ip_addr *a, const char *text)
 {
-    struct in_addr a;
-    if (inet_pton(AF_INET, text, &a) != 1 || a.s_addr == 0)
+    static const struct ip_addr none4 = {{[10] = 0xff, [11] = 0xff}};
+    struct ip_addr got;
+    if (!ip_parse(text, &got) || ip_is_zero(&got) || ip_equal(&got, &none4))
         return false;
-    *v4 = ntohl(a.s_addr);
+    *a = got;
     return true;
 }
 
-static void put_address(uint32_t v4, struct text *out)
+static void put_address(const struct ip_addr *a, struct text *out)
 {
-    text_printf(out, "%u.%u.%u.%u", v4 >> 24, v4 >> 16 & 255, v4 >> 8 & 255, v4 & 255);
+    char host[IP_TEXT_BYTES];
+    text_printf(out, "%s", ip_text(a, host));
 }
 
-void address_print(const uint32_t *v4, struct text *out)
+void address_print(const struct ip_addr *a, struct text *out)
 {
-    if (*v4 != 0)
-        put_address(*v4, out);
+    if (!ip_is_zero(a))
+        put_address(a, out);
 }
 
-bool prefix_parse(struct conf_prefix *prefix, const char *text)
+static bool prefix_parse(struct conf_prefix *prefix, const char *text)
 {
     const char *slash = strchr(text, '/');
-    char address[INET_ADDRSTRLEN];
+    char address[INET6_ADDRSTRLEN];
     struct conf_prefix p;
     if (slash == NULL || slash - text >= (ptrdiff_t)sizeof(address))
         return false;
     memcpy(address, text, (size_t)(slash - text));
     address[slash - text] = '\0';
-    if (!address_parse(&p.v4, address) ||
-        !small_number(slash + 1, text + strlen(text), 32, &p.bits) || p.bits == 0)
+    if (!address_parse(&p.addr, address) ||
+        !small_number(slash + 1, text + strlen(text), ip_bits(&p.addr), &p.bits) || p.bits == 0)
         return false;
     *prefix = p;
     return true;
 }
 
-void prefix_print(const struct conf_prefix *prefix, struct text *out)
+static void prefix_print(const struct conf_prefix *prefix, struct text *out)
 {
-    if (prefix->bits == 0)
-        return;
-    put_address(prefix->v4, out);
+    put_address(&prefix->addr, out);
     text_printf(out, "/%u", prefix->bits);
 }
 
@@ -203,7 +204,7 @@ static bool neighbor_parse(struct conf_neighbor *n, char *item)
         return false;
     item[len] = '\0';
     const char *mac = item + len + 1;
-    return address_parse(&n->v4, item) && mac_parse(&n->mac, mac + strspn(mac, blanks));
+    return address_parse(&n->addr, item) && mac_parse(&n->mac, mac + strspn(mac, blanks));
 }
 
 bool neighbors_parse(struct conf_neighbors *list, const char *text, char got[VALUE_GOT_BYTES])
@@ -223,7 +224,7 @@ void neighbors_print(const struct conf_neighbors *list, struct text *out)
 {
     for (unsigned i = 0; i < list->n; i++) {
         text_printf(out, "%s", i == 0 ? "" : ", ");
-        put_address(list->at[i].v4, out);
+        put_address(&list->at[i].addr, out);
         text_printf(out, " ");
         mac_print(&list->at[i].mac, out);
     }
@@ -256,7 +257,7 @@ void routes_print(const struct conf_routes *list, struct text *out)
         text_printf(out, "%s", i == 0 ? "" : ", ");
         prefix_print(&list->at[i].to, out);
         text_printf(out, " via ");
-        put_address(list->at[i].via, out);
+        put_address(&list->at[i].via, out);
     }
 }
 

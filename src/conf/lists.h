@@ -1,5 +1,6 @@
 // lists.h: the values that are more than a number or a text: cores, addresses, neighbours, ports.
 #pragma once
+#include "base/addr.h"
 #include "conf/value.h"
 
 // is_name: 1 to CONF_NAME_BYTES - 1 letters, digits, '-' and '_'.
@@ -8,8 +9,7 @@ bool is_name(const char *text);
 // X_parse: as value_parse(). `zero` is the word for an empty list.
 bool cpus_parse(struct conf_cpus *cpus, const char *zero, const char *text,
                 char got[VALUE_GOT_BYTES]);
-bool address_parse(uint32_t *v4, const char *text);
-bool prefix_parse(struct conf_prefix *prefix, const char *text);
+bool address_parse(struct ip_addr *a, const char *text);
 bool prefixes_parse(struct conf_prefixes *list, const char *text, char got[VALUE_GOT_BYTES]);
 bool mac_parse(struct mac_addr *mac, const char *text);
 bool neighbors_parse(struct conf_neighbors *list, const char *text, char got[VALUE_GOT_BYTES]);
@@ -20,8 +20,7 @@ bool endpoint_parse(struct conf_endpoint *e, const char *text);
 
 // X_print: as value_print().
 void cpus_print(const struct conf_cpus *cpus, const char *zero, struct text *out);
-void address_print(const uint32_t *v4, struct text *out);
-void prefix_print(const struct conf_prefix *prefix, struct text *out);
+void address_print(const struct ip_addr *a, struct text *out);
 void prefixes_print(const struct conf_prefixes *list, struct text *out);
 void mac_print(const struct mac_addr *mac, struct text *out);
 void neighbors_print(const struct conf_neighbors *list, struct text *out);
@@ -33,15 +32,9 @@ void endpoint_print(const struct conf_endpoint *e, struct text *out);
 // cpus_has: whether the core is one of them.
 bool cpus_has(const struct conf_cpus *cpus, unsigned id);
 
-// prefix_mask: its bits as a mask in host order. bits 1..32.
-static inline uint32_t prefix_mask(const struct conf_prefix *p)
+static inline bool prefix_has(const struct conf_prefix *p, const struct ip_addr *a)
 {
-    return UINT32_MAX << (32 - p->bits);
-}
-
-static inline bool prefix_has(const struct conf_prefix *p, uint32_t v4)
-{
-    return ((p->v4 ^ v4) & prefix_mask(p)) == 0;
+    return ip_in_prefix(a, &p->addr, p->bits);
 }
 
 static inline bool mac_is_zero(const struct mac_addr *m)

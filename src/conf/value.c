@@ -142,6 +142,16 @@ static bool parse_text(const struct key *k, char *field, const char *text)
     return true;
 }
 
+// Of the one family that the key is for.
+static bool address_of(const struct key *k, struct ip_addr *field, const char *text)
+{
+    struct ip_addr a;
+    if (!address_parse(&a, text) || ip_is_v4(&a) != (k->type == KEY_ADDRESS4))
+        return false;
+    *field = a;
+    return true;
+}
+
 bool value_parse(const struct key *k, void *field, const char *text, char got[VALUE_GOT_BYTES])
 {
     got_copy(got, text, strlen(text));
@@ -152,8 +162,9 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
         return cpus_parse(field, k->zero, text, got);
     case KEY_ADDRESS:
         return address_parse(field, text);
-    case KEY_PREFIX:
-        return prefix_parse(field, text);
+    case KEY_ADDRESS4:
+    case KEY_ADDRESS6:
+        return address_of(k, field, text);
     case KEY_PREFIXES:
         return prefixes_parse(field, text, got);
     case KEY_MAC:
@@ -214,10 +225,9 @@ void value_print(const struct key *k, const void *field, struct text *out)
         cpus_print(field, k->zero, out);
         return;
     case KEY_ADDRESS:
+    case KEY_ADDRESS4:
+    case KEY_ADDRESS6:
         address_print(field, out);
-        return;
-    case KEY_PREFIX:
-        prefix_print(field, out);
         return;
     case KEY_PREFIXES:
         prefixes_print(field, out);
@@ -322,13 +332,16 @@ void value_expected(const struct key *k, struct text *out)
         text_printf(out, "%s or a list of core numbers, as 0-1,4", k->zero);
         return;
     case KEY_ADDRESS:
+        text_printf(out, "an address, as 10.0.0.1 or fd00::1");
+        return;
+    case KEY_ADDRESS4:
         text_printf(out, "an IPv4 address, as 10.0.0.1");
         return;
-    case KEY_PREFIX:
-        text_printf(out, "an IPv4 address and prefix, as 10.0.0.1/24");
+    case KEY_ADDRESS6:
+        text_printf(out, "an IPv6 address, as fd00::1");
         return;
     case KEY_PREFIXES:
-        text_printf(out, "at most %d IPv4 addresses and prefixes, as 10.0.0.2/24, 10.1.0.2/16",
+        text_printf(out, "at most %d addresses and prefixes, as 10.0.0.2/24, fd00::2/64",
                     CONF_ADDRESSES_MAX);
         return;
     case KEY_MAC:

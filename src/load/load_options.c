@@ -187,6 +187,16 @@ static bool parse_set(const char *text, struct load_options *o)
     return true;
 }
 
+// The generator speaks IPv4 alone.
+static bool parse_v4(uint32_t *v4, const char *text)
+{
+    struct ip_addr a;
+    if (!address_parse(&a, text) || !ip_is_v4(&a))
+        return false;
+    *v4 = ip_to_v4(&a);
+    return true;
+}
+
 static bool parse_server(const char *text, struct load_options *o)
 {
     char copy[32];
@@ -201,12 +211,12 @@ static bool parse_server(const char *text, struct load_options *o)
             return false;
     }
     o->server_port = (uint16_t)port;
-    return address_parse(&o->server_v4, copy);
+    return parse_v4(&o->server_v4, copy);
 }
 
 static bool parse_clients(const char *text, struct load_options *o)
 {
-    return address_parse(&o->clients_v4, text);
+    return parse_v4(&o->clients_v4, text);
 }
 
 static bool parse_json(const char *text, struct load_options *o)

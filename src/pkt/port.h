@@ -87,6 +87,8 @@ struct port_params {
     bool has_host;                            // tap: give the kernel side an address
     uint32_t host_v4;                         // host order
     uint8_t host_prefix;                      // bits, 1..32
+    struct ip_addr host6;
+    uint8_t host6_prefix;  // bits, 1..128; 0: it gets no address of IPv6
     // fault:
     const struct port_params *wraps;  // the port inside; name, pools and queues are the outer ones
     uint64_t seed;

@@ -246,6 +246,8 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     }
     w->tcp.cfg.mss = mss;
     w->tcp.cfg.mss6 = mss6;
+    w->sock.locals = w->homes.local;
+    w->sock.n_locals = local;
     return 0;
 }
 

@@ -106,9 +106,6 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
         .rx_ring = c->rx_ring,
         .tx_ring = c->tx_ring,
         .node = -1,
-        .has_host = c->host_address.bits != 0,
-        .host_v4 = c->host_address.v4,
-        .host_prefix = (uint8_t)c->host_address.bits,
         .seed = c->seed,
         .loss_ppm = c->loss_ppm,
         .reorder_ppm = c->reorder_ppm,
@@ -116,25 +113,43 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
         .corrupt_ppm = c->corrupt_ppm,
         .delay_ms = c->delay_ms,
     };
+    for (unsigned i = 0; i < c->host_address.n; i++) {
+        const struct conf_prefix *h = &c->host_address.at[i];
+        if (ip_is_v4(&h->addr)) {
+            p->has_host = true;
+            p->host_v4 = ip_to_v4(&h->addr);
+            p->host_prefix = (uint8_t)h->bits;
+        } else {
+            p->host6 = h->addr;
+            p->host6_prefix = (uint8_t)h->bits;
+        }
+    }
+}
+
+// Those of IPv4 first.
+static void fill_locals(struct net_config *n, const struct conf_prefixes *list)
+{
+    for (unsigned family = 0; family < 2; family++)
+        for (unsigned i = 0; i < list->n; i++)
+            if (ip_is_v4(&list->at[i].addr) == (family == 0))
+                n->locals[n->n_locals++] =
+                    (struct net_local){list->at[i].addr, (uint8_t)list->at[i].bits};
 }
 
 static void fill_net(struct net_config *n, const struct conf_port *c, uint32_t icmp_rate_per_s)
 {
     net_config_default(n);
-    n->n_locals = (uint8_t)c->address.n;
-    for (unsigned i = 0; i < c->address.n; i++)
-        n->locals[i] =
-            (struct net_local){ip_from_v4(c->address.at[i].v4), (uint8_t)c->address.at[i].bits};
+    n->n_locals = 0;
+    fill_locals(n, &c->address);
     n->n_statics = (uint8_t)c->neighbor.n;
     for (unsigned i = 0; i < c->neighbor.n; i++)
-        n->statics[i] =
-            (struct net_static){ip_from_v4(c->neighbor.at[i].v4), c->neighbor.at[i].mac};
-    n->gateway = c->gateway;
+        n->statics[i] = (struct net_static){c->neighbor.at[i].addr, c->neighbor.at[i].mac};
+    n->gateway = ip_is_zero(&c->gateway) ? 0 : ip_to_v4(&c->gateway);
+    n->gateway6 = c->gateway6;
     n->n_routes = (uint8_t)c->route.n;
     for (unsigned i = 0; i < c->route.n; i++)
-        n->routes[i] =
-            (struct net_route){ip_from_v4(c->route.at[i].to.v4), (uint8_t)c->route.at[i].to.bits,
-                               ip_from_v4(c->route.at[i].via)};
+        n->routes[i] = (struct net_route){c->route.at[i].to.addr, (uint8_t)c->route.at[i].to.bits,
+                                          c->route.at[i].via};
     n->arp_entries = c->arp_entries;
     n->arp_rate_per_s = c->arp_rate_per_s;
     n->icmp_rate_per_s = icmp_rate_per_s;
@@ -182,12 +197,12 @@ static int fill_ports(struct server_params *p, const struct conf *c, struct err 
     return 0;
 }
 
-static uint16_t local_index(const struct server_params *p, uint32_t v4)
+static uint16_t local_index(const struct server_params *p, const struct ip_addr *a)
 {
     uint16_t ix = 0;
     for (unsigned i = 0; i < p->n_ports; i++)
         for (unsigned k = 0; k < p->ports[i].net.n_locals; k++, ix++)
-            if (ip_to_v4(&p->ports[i].net.locals[k].addr) == v4)
+            if (ip_equal(&p->ports[i].net.locals[k].addr, a))
                 return ix;
     return UINT16_MAX;
 }
@@ -222,7 +237,7 @@ static int fill_service(struct server_params *p, const struct conf *c,
         .name = cs->name, .app = *apps, .param = service_param, .conf = cs};
     sp->tcp = (struct tcp_service){
         .n_ports = (uint8_t)cs->port.n,
-        .local_ix = cs->address == 0 ? UINT16_MAX : local_index(p, cs->address),
+        .local_ix = ip_is_zero(&cs->address) ? UINT16_MAX : local_index(p, &cs->address),
         .nodelay = cs->nodelay,
         .rcv_limit = cs->receive_buffer,
         .snd_limit = cs->send_buffer,
@@ -234,7 +249,7 @@ static int fill_service(struct server_params *p, const struct conf *c,
             cs->limit_connections != 0 ? cs->limit_connections : c->memory.connections,
         .source_max = cs->source_connections,
     };
-    if (cs->address != 0 && sp->tcp.local_ix == UINT16_MAX)
+    if (!ip_is_zero(&cs->address) && sp->tcp.local_ix == UINT16_MAX)
         return err_set(err, "service %s: its address is on no port", cs->name);
     for (unsigned k = 0; k < cs->port.n; k++)
         sp->tcp.ports[k] = cs->port.at[k];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/copy.h"
+#include "wire/parse6.h"
 #include "wire/proto.h"
 #include "wire/raw.h"
 
@@ -98,14 +99,58 @@ static int home_of_error(const struct toeplitz *t, unsigned entries, unsigned wo
     return home_of(t, entries, workers, ip + 16, ip + 12, ports + 2, ports);
 }
 
+static int home_of6(const struct toeplitz *t, unsigned entries, unsigned workers,
+                    const uint8_t *src, const uint8_t *dst, const uint8_t *src_port,
+                    const uint8_t *dst_port)
+{
+    const uint32_t hash = toeplitz_v6(t, src, dst, load_raw16(src_port), load_raw16(dst_port));
+    return (int)toeplitz_home(hash, entries, workers);
+}
+
+// What speaks of neighbours and groups goes to all, as ARP does. An error quotes what we sent,
+// without extension headers.
+static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned workers,
+                         const uint8_t *icmp, const uint8_t *end)
+{
+    const uint8_t type = icmp[0], *ip = icmp + ICMP6_BYTES, *ports = ip + IP6_BYTES;
+    if ((type >= ND_ROUTER_SOLICIT && type <= ND_REDIRECT) || type == MLD_QUERY)
+        return STEER_ALL;
+    if (type < ICMP6_UNREACHABLE || type > ICMP6_PARAMETER || end < ports + 4 || ip[0] >> 4 != 6 ||
+        !has_ports(ip[6]))
+        return STEER_HERE;
+    return home_of6(t, entries, workers, ip + 24, ip + 8, ports + 2, ports);
+}
+
+static int home_of_ip6(const struct toeplitz *t, unsigned entries, unsigned workers,
+                       const uint8_t *frame, uint32_t len)
+{
+    const uint8_t *src = frame + ETH_BYTES + 8, *dst = frame + ETH_BYTES + 24, *l4;
+    struct wire_ip6 ip;
+    if (wire_parse_ip6(frame, len, &ip) != DROP_NONE || ip.l4_len < 4)
+        return STEER_HERE;
+    l4 = frame + ip.l4_off;
+    if (likely(has_ports(ip.proto)))
+        return home_of6(t, entries, workers, src, dst, l4, l4 + 2);
+    return ip.proto == IP_PROTO_ICMP6 ? home_of_icmp6(t, entries, workers, l4, l4 + ip.l4_len)
+                                      : STEER_HERE;
+}
+
+static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, unsigned workers,
+                                  const uint8_t *frame, uint32_t len)
+{
+    const uint16_t type = load_be16(frame + 12);
+    if (type == ETH_TYPE_IP6)
+        return home_of_ip6(t, entries, workers, frame, len);
+    return type == ETH_TYPE_ARP ? STEER_ALL : STEER_HERE;
+}
+
 int steer_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
                uint32_t len)
 {
     if (unlikely(len < ETH_BYTES + IP4_BYTES + 4))
         return STEER_HERE;
-    const uint16_t type = load_be16(frame + 12);
-    if (unlikely(type != ETH_TYPE_IP4))
-        return type == ETH_TYPE_ARP ? STEER_ALL : STEER_HERE;
+    if (unlikely(load_be16(frame + 12) != ETH_TYPE_IP4))
+        return home_of_other(t, entries, workers, frame, len);
     const uint8_t *ip = frame + ETH_BYTES, *l4 = ip + 4 * (ip[0] & 15u);
     const bool fragment = (load_be16(ip + 6) & 0x3fff) != 0;
     if (unlikely(ip[0] >> 4 != 4 || l4 < ip + IP4_BYTES || frame + len < l4 + 4 || fragment))

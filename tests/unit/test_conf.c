@@ -196,8 +196,8 @@ static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **stat
         "device=a b\nqueues=17\n",
         "f:2: driver: expected ring, tap, af_packet, af_xdp, memif, pci, pcap or fault, got "
         "\"rnig\"\n"
-        "f:3: address: expected at most 8 IPv4 addresses and prefixes, as 10.0.0.2/24, "
-        "10.1.0.2/16, got \"10.0.0/8\"\n"
+        "f:3: address: expected at most 16 addresses and prefixes, as 10.0.0.2/24, "
+        "fd00::2/64, got \"10.0.0/8\"\n"
         "f:4: gateway: expected an IPv4 address, as 10.0.0.1, got \"10.0.0.256\"\n"
         "f:5: neighbor: expected at most 16 neighbours, ADDRESS MAC, as 10.0.0.1 "
         "02:00:00:00:00:01, got \"10.0.0.1\"\n"
@@ -211,8 +211,8 @@ static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **stat
         "\"100.1\"\n"
         "f:11: corrupt: expected a percentage from 0 to 100, as 0.5 (at most four decimals), got "
         "\"0.00001\"\n"
-        "f:12: host_address: expected an IPv4 address and prefix, as 10.0.0.1/24, got "
-        "\"10.0.0.1/33\"\n"
+        "f:12: host_address: expected at most 16 addresses and prefixes, as "
+        "10.0.0.2/24, fd00::2/64, got \"10.0.0.1/33\"\n"
         "f:13: device: expected at most 255 characters without blanks, got \"a b\"\n"
         "f:14: queues: expected auto or a whole number from 1 to 16, got \"17\"\n");
     expect(
@@ -398,7 +398,20 @@ static void addresses_and_macs_are_refused_when_wrong(void **state)
         {KEY_AT(port, host_address), "1.2.3.4/0"},
         {KEY_AT(port, host_address), "1.2.3.4/+8"},
         {KEY_AT(port, host_address), "/24"},
-        {KEY_AT(port, host_address), "1.2.3.4/24, 1.2.3.5/24"},
+        {KEY_AT(port, gateway), "fd00::1"},
+        {KEY_AT(port, gateway6), "10.0.0.1"},
+        {KEY_AT(port, gateway6), "::"},
+        {KEY_AT(port, gateway6), "fd00::1::2"},
+        {KEY_AT(port, gateway6), "fd00::1%lo"},
+        {KEY_AT(port, gateway6), "[fd00::1]"},
+        {KEY_AT(port, gateway6), "::ffff:10.0.0.1"},
+        {KEY_AT(port, address), "fd00::1"},
+        {KEY_AT(port, address), "fd00::1/0"},
+        {KEY_AT(port, address), "fd00::1/129"},
+        {KEY_AT(port, address), "fd00::12345/64"},
+        {KEY_AT(port, address), "0:0:0:0:0:0:0:0:1/64"},
+        {KEY_AT(port, route), "fd00::/64 via"},
+        {KEY_AT(port, neighbor), "fd00::1"},
         {KEY_AT(port, host_address), "111111111111111111111111111.2.3.4/24"},
         {KEY_AT(port, mac), "00:00:00:00:00:00"},
         {KEY_AT(port, mac), "ff:ff:ff:ff:ff:ff"},
@@ -442,13 +455,15 @@ static void lists_of_addresses_and_neighbors_add_up_over_lines(void **state)
            "10.0.0.9  02:00:00:00:00:0A\n",
            "");
     assert_int_equal(conf_got.ports[0].address.n, 3);
-    assert_int_equal(conf_got.ports[0].address.at[2].v4, 0x0a000202);
+    assert_int_equal(ip_to_v4(&conf_got.ports[0].address.at[2].addr), 0x0a000202);
     assert_int_equal(conf_got.ports[0].neighbor.n, 3);
     assert_int_equal(conf_got.ports[0].neighbor.at[2].mac.b[5], 10);
     expect("[port p]\ndriver=ring\naddress=10.0.0.2/24,10.0.1.2/24,10.0.2.2/24,10.0.3.2/24\n"
-           "address=10.0.4.2/24,10.0.5.2/24,10.0.6.2/24,10.0.7.2/24\naddress=10.0.8.2/24\n",
-           "f:5: address: expected at most 8 IPv4 addresses and prefixes, as 10.0.0.2/24, "
-           "10.1.0.2/16, got \"10.0.8.2/24\"\n");
+           "address=10.0.4.2/24,10.0.5.2/24,10.0.6.2/24,10.0.7.2/24\n"
+           "address=fd00::1/64,fd00::2/64,fd00::3/64,fd00::4/64\n"
+           "address=fd00::5/64,fd00::6/64,fd00::7/64,fd00::8/64\naddress=10.0.8.2/24\n",
+           "f:7: address: expected at most 16 addresses and prefixes, as 10.0.0.2/24, "
+           "fd00::2/64, got \"10.0.8.2/24\"\n");
 }
 
 // ---- overrides
@@ -461,7 +476,7 @@ static void an_override_replaces_what_the_file_gave(void **state)
                 "");
     assert_int_equal(conf_got.tcp.retries, 5);
     assert_int_equal(conf_got.ports[0].address.n, 1);
-    assert_int_equal(conf_got.ports[0].address.at[0].v4, 0x0a080002);
+    assert_int_equal(ip_to_v4(&conf_got.ports[0].address.at[0].addr), 0x0a080002);
 }
 
 static void overrides_make_ports_and_services_without_a_file(void **state)
@@ -476,8 +491,8 @@ static void overrides_make_ports_and_services_without_a_file(void **state)
         "", SETS("port.a.mtu=1000"),
         "port.a.driver: missing: expected ring, tap, af_packet, af_xdp, memif, pci, pcap or "
         "fault\n"
-        "port.a.address: missing: expected at least one IPv4 address and prefix, as "
-        "10.0.0.2/24\n");
+        "port.a.address: missing: expected at least one address and prefix, as "
+        "10.0.0.2/24 or fd00::2/64\n");
 }
 
 static void a_wrong_override_is_told_with_its_name(void **state)
@@ -648,8 +663,8 @@ static void a_port_without_what_it_needs_is_told(void **state)
 {
     expect("[port p]\n", "f:1: driver: missing: expected ring, tap, af_packet, af_xdp, memif, pci, "
                          "pcap or fault\n"
-                         "f:1: address: missing: expected at least one IPv4 address and prefix, as "
-                         "10.0.0.2/24\n");
+                         "f:1: address: missing: expected at least one address and prefix, as "
+                         "10.0.0.2/24 or fd00::2/64\n");
     expect("[port t]\ndriver=tap\naddress=10.0.0.2/24\n",
            "f:1: device: missing: expected an interface name of 1 to 15 characters, as eth0\n");
     expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\n",
@@ -686,6 +701,84 @@ static void an_address_that_no_host_can_have_is_told(void **state)
     expect("[port p]\ndriver=ring\naddress=10.0.0.0/31,10.0.1.0/32,10.0.2.255/31\n", "");
 }
 
+#define PORT6 "[port p]\ndriver=ring\naddress=10.0.0.2/24, fd00::2/64\n"
+
+static void addresses_of_both_families_are_read_and_printed_as_rfc_5952_says(void **state)
+{
+    expect("[port p]\ndriver=tap\ndevice=c0\n"
+           "address=FD00:0000::0002/64, 10.0.0.2/24, 2001:db8:0:0:1:0:0:1/128\n"
+           "host_address=10.0.0.1/24\nhost_address=fd00:0:0::1/64\ngateway=10.0.0.9\n"
+           "gateway6=FE80::9\nroute=fd01::/16 via fd00::00fe\nneighbor=fd00::7 02:00:00:00:00:07\n"
+           "[service e]\napp=echo\nport=7\naddress=fd00::0:2\n",
+           "");
+    struct text t;
+    text_init(&t, 1 << 16);
+    assert_int_equal(conf_print(&conf_got, &t), 0);
+    static const char *const lines[] = {
+        "address = fd00::2/64, 10.0.0.2/24, 2001:db8::1:0:0:1/128\n",
+        "host_address = 10.0.0.1/24, fd00::1/64\n",
+        "gateway6 = fe80::9\n",
+        "route = fd01::/16 via fd00::fe\n",
+        "neighbor = fd00::7 02:00:00:00:00:07\n",
+        "address = fd00::2\n",
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(lines); i++)
+        assert_non_null(strstr(text_str(&t), lines[i]));
+    text_free(&t);
+}
+
+static void an_ipv6_address_that_no_host_can_have_is_told(void **state)
+{
+    static const char *const bad[] = {"ff02::1/64", "::1/128", "fd00::/64", "fd00:0:0:1::/64"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        char text[128], error[128];
+        sprintf(text, "[port p]\ndriver=ring\naddress=%s\n", bad[i]);
+        sprintf(error, "f:3: address: expected the address of a host, got %s\n", bad[i]);
+        expect(text, error);
+    }
+    expect("[port p]\ndriver=ring\naddress=fd00::/127,fd01::/128,fe80::5/64\n", "");
+    expect(PORT6 "address=fd00:0::2/48\n",
+           "f:4: address: expected each address once, got fd00::2 on port p already\n");
+}
+
+static void next_hops_of_ipv6_off_the_link_or_of_the_other_family_are_told(void **state)
+{
+    expect(PORT "gateway6=fe80::1\n", "f:4: gateway6: expected a host in a prefix of address = "
+                                      "10.0.0.2/24, or a neighbor, got fe80::1\n");
+    expect(PORT6 "gateway6=fe80::1\n", "");
+    expect(PORT6 "gateway6=fd00::2\n",
+           "f:4: gateway6: expected another host, got the port's own address fd00::2\n");
+    expect(PORT6 "gateway6=fd01::1\n",
+           "f:4: gateway6: expected a host in a prefix of address = 10.0.0.2/24, fd00::2/64, or a "
+           "neighbor, got fd01::1\n");
+    expect(PORT6 "gateway6=fd01::1\nneighbor=fd01::1 02:00:00:00:00:01\n", "");
+    expect(PORT6 "route=fd01::/16 via 10.0.0.1\n",
+           "f:4: route: expected a next hop of the family of fd01::/16, got 10.0.0.1\n");
+    expect(PORT6 "route=fd01::1/16 via fd00::1\n",
+           "f:4: route: expected the first address of the prefix, fd01::/16, got fd01::1\n");
+    expect(PORT6 "route=fd01::/16 via fd00::1, fd01::/16 via fd00::3\n",
+           "f:4: route: expected each prefix once, got fd01::/16 twice\n");
+}
+
+static void an_mtu_below_what_ipv6_needs_is_told(void **state)
+{
+    expect(PORT6 "mtu=1279\n", "f:4: mtu: expected at least 1280 with an IPv6 address, got 1279\n");
+    expect(PORT6 "mtu=1280\n", "");
+    expect(PORT "mtu=1279\n", "");
+    expect("[port t]\ndriver=ring\nmtu=1000\n[port f]\ndriver=fault\nwraps=t\n"
+           "address=fd00::2/64\n",
+           "f:3: mtu: expected at least 1280 with an IPv6 address, got 1000\n");
+}
+
+static void two_host_addresses_of_one_family_are_told(void **state)
+{
+    expect(TAP "host_address=10.0.0.1/24, 10.0.0.3/24\n",
+           "f:5: host_address: expected one address of each family, got 10.0.0.1 and 10.0.0.3\n");
+    expect(TAP "host_address=fd00::1/64\n",
+           "f:5: host_address: expected the same prefix as one of address = 10.0.0.2/24, got "
+           "fd00::1/64\n");
+}
+
 static void an_address_given_twice_is_told(void **state)
 {
     expect(PORT "address=10.0.0.2/8\n",
@@ -703,8 +796,8 @@ static void a_gateway_off_the_link_is_told_unless_it_is_a_neighbor(void **state)
     expect(PORT "gateway=10.0.1.1\nneighbor=10.0.1.1 02:00:00:00:00:01\n", "");
     expect(PORT "gateway=10.0.0.254\n", "");
     expect("[port p]\ndriver=ring\naddress=x\ngateway=10.0.1.1\n",
-           "f:3: address: expected at most 8 IPv4 addresses and prefixes, as 10.0.0.2/24, "
-           "10.1.0.2/16, got \"x\"\n");
+           "f:3: address: expected at most 16 addresses and prefixes, as 10.0.0.2/24, "
+           "fd00::2/64, got \"x\"\n");
 }
 
 static void routes_add_up_and_print_as_they_were_given(void **state)
@@ -714,9 +807,9 @@ static void routes_add_up_and_print_as_they_were_given(void **state)
            "");
     const struct conf_routes *r = &conf_got.ports[0].route;
     assert_int_equal(r->n, 3);
-    assert_int_equal(r->at[1].to.v4, 0x0a020000);
+    assert_int_equal(ip_to_v4(&r->at[1].to.addr), 0x0a020000);
     assert_int_equal(r->at[1].to.bits, 16);
-    assert_int_equal(r->at[1].via, 0x0a000008);
+    assert_int_equal(ip_to_v4(&r->at[1].via), 0x0a000008);
     assert_int_equal(r->at[2].to.bits, 32);
 }
 
@@ -984,15 +1077,15 @@ static void the_longest_service_fits_its_parameter_text(void **state)
 
 static void all_errors_are_told_in_one_run(void **state)
 {
-    expect_on(
-        2, "[tcp]\nretries=x\n[port p]\ndriver=tap\nmtu=1\n" ECHO_ "root=/x\n",
-        SETS("tcp.nothing=1"),
-        "f:2: retries: expected a whole number from 1 to 30, got \"x\"\n"
-        "f:5: mtu: expected a whole number from 576 to 2034, got \"1\"\n"
-        "--set tcp.nothing: expected a key of [tcp]\n"
-        "f:3: device: missing: expected an interface name of 1 to 15 characters, as eth0\n"
-        "f:3: address: missing: expected at least one IPv4 address and prefix, as 10.0.0.2/24\n"
-        "f:9: root: expected with app = http only, got app = echo\n");
+    expect_on(2, "[tcp]\nretries=x\n[port p]\ndriver=tap\nmtu=1\n" ECHO_ "root=/x\n",
+              SETS("tcp.nothing=1"),
+              "f:2: retries: expected a whole number from 1 to 30, got \"x\"\n"
+              "f:5: mtu: expected a whole number from 576 to 2034, got \"1\"\n"
+              "--set tcp.nothing: expected a key of [tcp]\n"
+              "f:3: device: missing: expected an interface name of 1 to 15 characters, as eth0\n"
+              "f:3: address: missing: expected at least one address and prefix, as 10.0.0.2/24 or "
+              "fd00::2/64\n"
+              "f:9: root: expected with app = http only, got app = echo\n");
 }
 
 static void more_errors_than_are_shown_are_counted(void **state)
@@ -1123,7 +1216,8 @@ static void quickstart_conf_is_good(void **state)
     expect_sets(file, SETS("service.web.root=/srv"), "");  // scripts/quickstart does
     assert_string_equal(conf_got.services[0].root, "/srv");
     assert_string_equal(conf_got.ports[0].device, "c10m0");
-    assert_int_equal(conf_got.ports[0].host_address.v4, 0x0a630001);
+    assert_int_equal(ip_to_v4(&conf_got.ports[0].host_address.at[0].addr), 0x0a630001);
+    assert_int_equal(conf_got.ports[0].address.n, 2);
     assert_int_equal(conf_got.n_services, 3);
     free(file);
 }
@@ -1249,6 +1343,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_port_without_what_it_needs_is_told),
         cmocka_unit_test(a_device_that_is_none_is_told),
         cmocka_unit_test(an_address_that_no_host_can_have_is_told),
+        cmocka_unit_test(addresses_of_both_families_are_read_and_printed_as_rfc_5952_says),
+        cmocka_unit_test(an_ipv6_address_that_no_host_can_have_is_told),
+        cmocka_unit_test(next_hops_of_ipv6_off_the_link_or_of_the_other_family_are_told),
+        cmocka_unit_test(an_mtu_below_what_ipv6_needs_is_told),
+        cmocka_unit_test(two_host_addresses_of_one_family_are_told),
         cmocka_unit_test(an_address_given_twice_is_told),
         cmocka_unit_test(a_gateway_off_the_link_is_told_unless_it_is_a_neighbor),
         cmocka_unit_test(routes_add_up_and_print_as_they_were_given),

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "base/rng.h"
+#include "unit/frames6.h"
 #include "unit/pkt_env.h"
 #include "worker/steer.h"
 
@@ -361,6 +362,107 @@ static void an_icmp_error_goes_to_the_connection_that_it_quotes(void **state)
     end();
 }
 
+// A frame of frames6.h.
+static uint32_t bytes_of(const char *hex, uint8_t *f)
+{
+    uint32_t n = 0;
+    for (unsigned byte; sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
+        f[n] = (uint8_t)byte;
+    return n;
+}
+
+static int home6(const char *hex)
+{
+    uint8_t f[2048];
+    const uint32_t len = bytes_of(hex, f);
+    return steer_home(&hash, 128, 4, f, len);
+}
+
+// Of 2001:db8::2 with `port` to 2001:db8::1 with `to`.
+static int home_v6(uint16_t port, uint16_t to)
+{
+    static const uint8_t src[16] = {0x20, 1, 0x0d, 0xb8, [15] = 2},
+                         dst[16] = {0x20, 1, 0x0d, 0xb8, [15] = 1};
+    return (int)toeplitz_home(toeplitz_v6(&hash, src, dst, htons(port), htons(to)), 128, 4);
+}
+
+static void segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers(void **state)
+{
+    open_with(4, 1, 0);
+    static const char *const segments[] = {FRAME6_SYN,  FRAME6_GET, FRAME6_ACK,
+                                           FRAME6_SACK, FRAME6_EXT, FRAME6_ATOMIC};
+    for (unsigned i = 0; i < ARRAY_LEN(segments); i++)
+        assert_int_equal(home6(segments[i]), home_v6(40000, 80));
+    assert_int_equal(home6(FRAME6_UDP), home_v6(5000, 7));
+    // All four are somebody's home, and only the ports tell.
+    unsigned seen = 0;
+    uint8_t f[256];
+    const uint32_t len = bytes_of(FRAME6_ACK, f);
+    for (uint16_t port = 1024; port < 1124; port++) {
+        put16(f + 14 + 40, port);
+        const int to = steer_home(&hash, 128, 4, f, len);
+        assert_int_equal(to, home_v6(port, 80));
+        seen |= 1u << to;
+    }
+    assert_int_equal(seen, 15);
+    end();
+}
+
+static void what_speaks_of_neighbours_and_groups_goes_to_all(void **state)
+{
+    static const char *const frames[] = {FRAME6_SOLICIT,      FRAME6_ADVERT,    FRAME6_PROBE,
+                                         FRAME6_SOLICIT_BARE, FRAME6_MLD_QUERY, FRAME6_TOLD,
+                                         FRAME6_ADVERT_ROUTER};
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++)
+        assert_int_equal(home6(frames[i]), STEER_ALL);
+    end();
+}
+
+static void an_icmpv6_error_goes_to_the_connection_that_it_quotes(void **state)
+{
+    static const char *const frames[] = {FRAME6_TOO_BIG, FRAME6_UNREACHABLE, FRAME6_TIME,
+                                         FRAME6_PARAMETER};
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++) {
+        uint8_t f[2048];
+        const uint32_t len = bytes_of(frames[i], f);
+        const uint8_t *quoted = f + 14 + 40 + 8, *ports = quoted + 40;
+        assert_true(len > 14 + 40 + 8 + 40 + 4);
+        uint16_t from, to;
+        memcpy(&from, ports, 2);
+        memcpy(&to, ports + 2, 2);
+        const int want =
+            (int)toeplitz_home(toeplitz_v6(&hash, quoted + 24, quoted + 8, to, from), 128, 4);
+        assert_int_equal(steer_home(&hash, 128, 4, f, len), want);
+        f[14 + 40 + 8] ^= 0x20;  // of another version
+        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+    }
+    end();
+}
+
+static void what_of_ipv6_has_no_ports_stays(void **state)
+{
+    static const char *const frames[] = {FRAME6_FRAGMENT, FRAME6_RH0, FRAME6_SCTP, FRAME6_PING,
+                                         FRAME6_PONG};
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++)
+        assert_int_equal(home6(frames[i]), STEER_HERE);
+    // Cut anywhere: nothing is read behind the end (each in a buffer of its own, for a sanitizer).
+    static const char *const whole[] = {FRAME6_EXT, FRAME6_UDP, FRAME6_TOO_BIG, FRAME6_SOLICIT};
+    for (unsigned i = 0; i < ARRAY_LEN(whole); i++) {
+        uint8_t f[2048];
+        const uint32_t all = bytes_of(whole[i], f);
+        for (uint32_t len = 0; len < all; len++) {
+            uint8_t *cut = malloc(len + 1);
+            memcpy(cut, f, len);
+            assert_int_equal(steer_home(&hash, 128, 4, cut, len), STEER_HERE);
+            free(cut);
+        }
+    }
+    end();
+}
+
 static void what_has_no_ports_stays(void **state)
 {
     uint8_t f[64] = {0};
@@ -599,6 +701,10 @@ int main(void)
         cmocka_unit_test(arp_reaches_every_worker),
         cmocka_unit_test(a_flood_of_arp_leaves_room_for_segments),
         cmocka_unit_test(an_icmp_error_goes_to_the_connection_that_it_quotes),
+        cmocka_unit_test(segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers),
+        cmocka_unit_test(what_speaks_of_neighbours_and_groups_goes_to_all),
+        cmocka_unit_test(an_icmpv6_error_goes_to_the_connection_that_it_quotes),
+        cmocka_unit_test(what_of_ipv6_has_no_ports_stays),
         cmocka_unit_test(what_has_no_ports_stays),
         cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
         cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),
