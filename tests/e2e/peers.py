@@ -1,8 +1,8 @@
 """The Linux kernel's TCP against c10m's: every byte of every connection is compared.
 
-  peers.py listen ADDRESS PORT              a server that converse() speaks with
-  peers.py direct ADDRESS COUNT SEED        COUNT clients of echo (7), discard (9) and chargen (19)
-  peers.py relayed ADDRESS PORT COUNT SEED  COUNT clients of a relay to `listen`
+  peers.py listen PORT                       a server of both families that converse() speaks with
+  peers.py direct COUNT SEED ADDRESS...      COUNT clients of echo (7), discard (9), chargen (19)
+  peers.py relayed COUNT SEED ADDRESS=PORT.. COUNT clients of relays to `listen`
 
 All connections of a run are open at once before the first byte goes. Sizes, who ends first and who
 aborts are drawn from SEED.
@@ -87,7 +87,7 @@ async def serve_one(reader, writer):
     await writer.wait_closed()
 
 
-async def listen(address, port):
+async def listen(port):
     served = failed = 0
 
     async def one(reader, writer):
@@ -104,8 +104,8 @@ async def listen(address, port):
         writer.write(f"{served} {failed}\n".encode())
         writer.close()
 
-    servers = [await asyncio.start_server(one, address, int(port), backlog=4096),
-               await asyncio.start_server(tell, address, int(port) + 1)]
+    servers = [await asyncio.start_server(one, None, port, backlog=4096),
+               await asyncio.start_server(tell, None, port + 1)]
     print("listening", flush=True)
     await asyncio.gather(*(s.serve_forever() for s in servers))
 
@@ -201,17 +201,17 @@ async def run(targets, seed):
 
 
 def main():
-    what, address, *rest = sys.argv[1:]
+    what, number, *rest = sys.argv[1:]
     if what == "listen":
-        asyncio.run(listen(address, rest[0]))
+        asyncio.run(listen(int(number)))
         return 0
+    count, seed, to = int(number), int(rest[0]), rest[1:]
     if what == "direct":
-        count, seed = map(int, rest)
         kinds = ((7, echo), (7, echo), (7, echo), (9, discard), (19, chargen))
-        targets = [(address, *kinds[i % len(kinds)]) for i in range(count)]
+        targets = [(to[i % len(to)], *kinds[i % len(kinds)]) for i in range(count)]
     else:
-        port, count, seed = map(int, rest)
-        targets = [(address, port, converse)] * count
+        pairs = [t.split("=") for t in to]
+        targets = [(a, int(p), converse) for a, p in (pairs[i % len(pairs)] for i in range(count))]
     return asyncio.run(run(targets, seed)) != 0
 
 
