@@ -137,6 +137,14 @@ static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
         tcp_set_far(t, ix);
 }
 
+// is_known_ack: of what was sent, and not older than RFC 5961 5.2 allows; the largest window that
+// the peer can have told stands for the largest it did.
+static bool is_known_ack(const struct block *b, uint32_t ack)
+{
+    const uint32_t oldest = (uint32_t)UINT16_MAX << b->snd_wscale;
+    return ack - b->snd_una + oldest <= b->snd_max - b->snd_una + oldest;
+}
+
 // Fifth step: the ACK field. False: the segment ends here.
 static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                      struct tcp_verdict *v)
@@ -157,14 +165,7 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         start_keepalive(t, b, ix);
         v->events |= TCP_EV_OPEN;
     }
-    if ((int32_t)acked > 0 && acked > b->snd_max - b->snd_una) {
-        tcp_challenge_ack(t, b);  // acknowledges what was never sent
-        v->drop = DROP_tcp_unacceptable;
-        return false;
-    }
-    if ((int32_t)acked < 0 && -acked > (uint32_t)UINT16_MAX << b->snd_wscale) {
-        // RFC 5961 5.2; the largest window that the peer can have told stands for the largest it
-        // did.
+    if (!is_known_ack(b, s->ack)) {
         tcp_challenge_ack(t, b);
         v->drop = DROP_tcp_unacceptable;
         return false;
@@ -403,7 +404,8 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     b->rcv_wscale = s->opts & SEG_OPT_WSCALE ? t->cfg.window_scale : 0;
     tcp_ecn_answered(t, b, s, ack_ok);
     tcp_set_mss(t, b, s->opts & SEG_OPT_MSS ? s->mss : 0);
-    b->cwnd = t->cfg.initial_window * b->mss;
+    // RFC 5681 3.1: one segment if our SYN was lost.
+    b->cwnd = (b->retries == 0 ? t->cfg.initial_window : 1) * b->mss;
     if (ack_ok) {
         tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
         if (b->srtt_us == 0)
@@ -422,10 +424,14 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
 
 // Data again that we have, sent later than what we had last: its acknowledgement was lost. The new
 // one echoes the time of this copy (RFC 7323 4.3: SEG.SEQ <= Last.ACK.sent), or the peer would take
-// the whole wait for its round trip, and its timeout would grow with it.
+// the whole wait for its round trip, and its timeout would grow with it. What is no such copy, by
+// either number, may come from anybody: with a time far ahead it would make all that the peer sends
+// look old (RFC 7323 5.3).
 static void echo_duplicate(const struct tcp *t, struct block *b, const struct seg_in *s)
 {
-    if ((b->flags & BF_TS) && seq_lt(s->seq, b->rcv_nxt) && seg_length(s) != 0) {
+    const uint32_t behind = b->rcv_nxt - s->seq;
+    if ((b->flags & BF_TS) && is_data(s) && (s->flags & SEG_ACK) && is_known_ack(b, s->ack) &&
+        behind - 1 < (uint32_t)UINT16_MAX << b->rcv_wscale) {
         b->ts_recent = s->ts_val;  // not older: paws_rejects() has seen it
         b->ts_recent_ms = t->now.ms;
     }
@@ -510,14 +516,14 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         v->drop = DROP_tcp_bad_flags;
         return;
     }
+    if (!step_ack(t, b, ix, s, v))
+        return;
     if ((b->flags & BF_TS) && (s->opts & SEG_OPT_TS) &&
         seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0)) &&
-        !timestamp_is_old(t, b, s)) {  // RFC 7323 4.3
+        !timestamp_is_old(t, b, s)) {  // RFC 7323 4.3, of one whose ACK is good: as Linux
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
     }
-    if (!step_ack(t, b, ix, s, v))
-        return;
     if (fin_acknowledged(t, b, ix)) {
         v->events |= TCP_EV_CLOSED;
         return;

@@ -67,10 +67,15 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
 }
 
 // A probe of a closed window or of an idle peer: an old sequence number asks for an ACK and brings
-// nothing new (RFC 9293 3.8.4).
+// nothing new (RFC 9293 3.8.4). Not an acknowledgement either: the peer answers, and looks no
+// further. One that is due still is.
 static void probe(struct tcp *t, struct block *b)
 {
+    const uint16_t due = b->flags & (BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
+    const uint8_t unacked_segs = b->unacked_segs;
     tcp_ack_at(t, b, b->snd_una - 1);
+    b->flags |= due;
+    b->unacked_segs = unacked_segs;
 }
 
 uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
