@@ -37,6 +37,8 @@ claim "the quickstart comes up" ready
 claim "it says what it changes, first" grep -q "hugepages: .* more until the end" "$TMP/log"
 page() { inside curl -si -m 5 http://10.99.0.2/ >"$TMP/page" && grep -q '^HTTP/1.1 200' "$TMP/page" && grep -q 'It works' "$TMP/page"; }
 claim "curl fetches the welcome page" page
+page6() { inside curl -gsi -m 5 "http://[fd99::2]/" | grep -q 'It works'; }
+claim "... over IPv6, too" page6
 claim "ping is answered" inside ping -c 2 -i 0.2 -W 1 10.99.0.2
 claim "its counters can be read" grep -q '^balance 0' "$TREE"/cores/*/counters
 echo >&7
