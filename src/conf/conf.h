@@ -98,6 +98,7 @@ struct conf_memory {
     uint32_t hugepage;  // enum conf_hugepage
     uint32_t connections;
     uint32_t time_wait;
+    uint32_t time_wait6;  // 0: as time_wait if a port has an IPv6 address, else none
     uint32_t syn_received;
     uint32_t extension_records;
     uint32_t packets;      // per worker

@@ -93,6 +93,11 @@ const struct key conf_keys[] = {
           VALUE("auto",
                 "TIME-WAIT records, 32 bytes; when full the oldest goes. auto: as connections, "
                 "1024 to 1000000")),
+    COUNT(
+        memory, time_wait6, 1, 1000000000, ZERO("auto"),
+        VALUE("auto",
+              "TIME-WAIT records over IPv6, 64 bytes. auto: as many as time_wait if a port has an "
+              "IPv6 address, else none")),
     COUNT(memory, syn_received, 1, 100000000, ZERO("auto"),
           VALUE("auto", "Half-open connections, 64 bytes. auto: as connections, 1024 to 262144")),
     COUNT(memory, extension_records, 1, 100000000, ZERO("auto"),

@@ -36,7 +36,8 @@ enum {
 };
 
 // flow_kind: the top two bits of an index say which kind of record the lower 30 name.
-enum flow_kind { FLOW_BLOCK, FLOW_SYN, FLOW_TIME_WAIT };
+// FLOW_NONE is the last index of the last kind: no record has it.
+enum flow_kind { FLOW_BLOCK, FLOW_SYN, FLOW_TIME_WAIT, FLOW_TIME_WAIT6 };
 
 static inline uint32_t flow_index(enum flow_kind kind, uint32_t ix)
 {
@@ -46,6 +47,12 @@ static inline uint32_t flow_index(enum flow_kind kind, uint32_t ix)
 static inline enum flow_kind flow_index_kind(uint32_t index)
 {
     return (enum flow_kind)(index >> 30);
+}
+
+// flow_is_time_wait: of one family or the other; false for FLOW_NONE.
+static inline bool flow_is_time_wait(uint32_t index)
+{
+    return index >> 31 != 0 && index != FLOW_NONE;
 }
 
 static inline uint32_t flow_index_ix(uint32_t index)

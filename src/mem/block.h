@@ -160,23 +160,37 @@ struct ext {
 
 static_assert(sizeof(struct ext) == 128, "two lines of trouble");
 
-// time_wait: what is left of an IPv4 connection for 2 MSL. Capacity is [memory] time_wait; 1 M
+// time_wait: what is left of a connection for 2 MSL. Capacity is [memory] time_wait; 1 M
 // closes a second for 60 s are 1.9 GB of these.
 struct time_wait {
-    uint32_t remote_v4;
+    uint32_t remote_v4;  // unless is_v6
     uint16_t remote_port, local_port;
     uint16_t local_ix;
     uint8_t live;
-    uint8_t snd_wscale;
+    uint8_t has_ts : 1, is_v6 : 1;
     uint32_t snd_nxt, rcv_nxt;
     uint32_t ts_recent;  // with has_ts
     uint32_t expires_ms;
-    uint16_t wnd;  // as it goes out
-    uint8_t has_ts;
-    uint8_t pad;
+    uint16_t wnd;          // as it goes out
+    uint16_t answered_ms;  // low bits of when an empty segment or a SYN was answered last
 };
 
 static_assert(sizeof(struct time_wait) == 32, "two a line: the oldest lie in order");
+
+// time_wait6: of a connection over IPv6, in a ring of its own ([memory] time_wait6).
+struct time_wait6 {
+    struct time_wait w;
+    struct ip_addr remote;
+    uint8_t pad[16];
+} CACHE_ALIGNED;
+
+static_assert(sizeof(struct time_wait6) == 64, "one line");
+
+static inline struct ip_addr time_wait_remote(const struct time_wait *w)
+{
+    return w->is_v6 ? ((const struct time_wait6 *)(const void *)w)->remote
+                    : ip_from_v4(w->remote_v4);
+}
 
 // syn_record: a half-open connection (RFC 4987: no block before the handshake is done).
 struct syn_record {

@@ -130,6 +130,13 @@ struct tcp_homes {
     uint16_t entries[TCP_LOCALS_MAX];      // of the table of that address's port
 };
 
+// time_wait_ring: TIME-WAIT records, the oldest at `head`.
+struct time_wait_ring {
+    uint8_t *records;  // struct time_wait, or struct time_wait6
+    uint32_t record_bytes;
+    uint32_t capacity, head, used;
+};
+
 // tcp: one worker's TCP.
 struct tcp {
     struct block *blocks;
@@ -155,8 +162,7 @@ struct tcp {
     struct index_pool *ext_pool;
     struct syn_record *syns;
     struct ext *exts;
-    struct time_wait *tw;  // ring: the oldest at tw_head
-    uint32_t tw_capacity, tw_head, tw_used;
+    struct time_wait_ring tw4, tw6;  // over IPv4, IPv6
 
     uint32_t sweep_ix, sweep_ms;  // the next block to be swept; when the last was
 
@@ -225,8 +231,16 @@ static inline bool tcp_near_runs(const struct tcp *t, uint32_t ix)
 // tcp_syn_timer: the same for a half-open connection: the SYN-ACK again, or the end.
 void tcp_syn_timer(struct tcp *t, uint32_t syn_ix);
 
-// tcp_time_wait_expire: ends TIME-WAIT records whose time has come, at most max; returns how many.
+// tcp_time_wait_init: places for n4 records over IPv4 at mem4, a struct time_wait each, and for n6
+// over IPv6 at mem6, a struct time_wait6 each; all zero.
+void tcp_time_wait_init(struct tcp *t, void *mem4, uint32_t n4, void *mem6, uint32_t n6);
+
+// tcp_time_wait_expire: ends TIME-WAIT records whose time has come, at most max of each family;
+// returns how many.
 unsigned tcp_time_wait_expire(struct tcp *t, unsigned max);
+
+// tcp_time_wait_next_ms: when the next one ends; 0: there is none.
+uint32_t tcp_time_wait_next_ms(const struct tcp *t);
 
 // tcp_sweep: forgets times of blocks before they are 2^31 ms old and look like times to come: an
 // idle connection may live longer than the millisecond clock goes round. Call it at least once in

@@ -36,9 +36,9 @@ struct tcp_config tcp_config_default(void)
 
 static bool time_wait_is(const struct time_wait *w, const struct flow_key *key)
 {
-    return w->live && w->remote_v4 == ip_to_v4(&key->remote) &&
-           w->remote_port == key->remote_port && w->local_port == key->local_port &&
-           w->local_ix == key->local_ix;
+    const struct ip_addr remote = time_wait_remote(w);
+    return w->live && ip_equal(&remote, &key->remote) && w->remote_port == key->remote_port &&
+           w->local_port == key->local_port && w->local_ix == key->local_ix;
 }
 
 bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *key)
@@ -49,8 +49,10 @@ bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *k
         return t->blocks[ix].state != TCP_FREE && flow_key_equal(&t->blocks[ix].key, key);
     case FLOW_SYN:
         return t->syns[ix].live && flow_key_equal(&t->syns[ix].key, key);
+    case FLOW_TIME_WAIT:
+        return time_wait_is(time_wait_at(&t->tw4, ix), key);
     default:
-        return time_wait_is(&t->tw[ix], key);
+        return time_wait_is(time_wait_at(&t->tw6, ix), key);
     }
 }
 

@@ -95,7 +95,7 @@ static void read_options(const struct tcp *t, const struct seg_in *s, struct syn
     r->opts = SEG_OPT_TS;
     r->ts_recent = s->ts_val;
     r->ecn = (bits & TS_ECN) != 0 && t->cfg.ecn != TCP_ECN_OFF;
-    if (bits & TS_SACK)
+    if ((bits & TS_SACK) && t->cfg.sack)
         r->opts |= SEG_OPT_SACK_PERM;
     if ((bits & WSCALE_NONE) != WSCALE_NONE) {
         r->opts |= SEG_OPT_WSCALE;

@@ -95,7 +95,7 @@ void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v)
 {
     *v = (struct tcp_verdict){.block = BLOCK_NONE, .chain = BUF_NONE};
     const uint32_t found = tcp_owner(t, &e->key), ix = flow_index_ix(found);
-    if (found == FLOW_NONE || flow_index_kind(found) == FLOW_TIME_WAIT)
+    if (found == FLOW_NONE || flow_is_time_wait(found))
         v->drop = DROP_icmp_no_owner;
     else if (flow_index_kind(found) == FLOW_BLOCK)
         to_block(t, &t->blocks[ix], ix, e, v);

@@ -146,7 +146,7 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
         tcp_syn_input(t, ix, s, data, v);
         break;
     default:
-        tcp_time_wait_input(t, ix, s, v);
+        tcp_time_wait_input(t, found, s, v);
         break;
     }
 }

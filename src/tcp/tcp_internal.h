@@ -240,18 +240,32 @@ void tcp_ext_release(struct tcp *t, struct block *b);
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
               struct tcp_verdict *v);
 
-// tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for a TIME-WAIT record.
-// Both set *v. tcp_listen_input: a SYN for service `service`. tcp_listen_ack: an ACK for it without
-// a connection, which may acknowledge a SYN cookie; false: it does not, and nothing was done.
+// time_wait_at: place ix of the ring.
+static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uint32_t ix)
+{
+    return (struct time_wait *)(void *)(g->records + (size_t)ix * g->record_bytes);
+}
+
+// tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for the TIME-WAIT
+// record known as `handle`. Both set *v. tcp_listen_input: a SYN for service `service`.
+// tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN cookie; false: it
+// does not, and nothing was done.
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
                    struct tcp_verdict *v);
-void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
+void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
                          struct tcp_verdict *v);
 void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v);
 bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const uint8_t *data,
                     struct tcp_verdict *v);
 
-// tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table.
+// tcp_listen_again: a SYN for a connection that is over but for its TIME-WAIT record, known as
+// `old`: a half-open one takes its place in the table, and begins above snd_nxt, where the old one
+// ended. False: there can be none (*v says why), and the record stays.
+bool tcp_listen_again(struct tcp *t, int service, const struct seg_in *s, uint32_t snd_nxt,
+                      uint32_t old, struct tcp_verdict *v);
+
+// tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table;
+// none if there is no place for records of its family.
 void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
                          uint32_t handle);
 

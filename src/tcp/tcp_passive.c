@@ -1,4 +1,4 @@
-// Half-open connections (syn_record) and those that are over but for 2 MSL (time_wait).
+// Half-open connections (syn_record), and those of which nothing is kept until they are open.
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
 
@@ -158,6 +158,26 @@ void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct
             t->cfg.syn_cookies != TCP_COOKIES_OFF ? send_cookie(t, &asked) : DROP_syn_table_full;
 }
 
+bool tcp_listen_again(struct tcp *t, int service, const struct seg_in *s, uint32_t snd_nxt,
+                      uint32_t old, struct tcp_verdict *v)
+{
+    // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window. A cookie might
+    // not be.
+    const uint32_t isn = tcp_isn(t, &s->key), above = snd_nxt + UINT16_MAX + 2;
+    t->stats->c.syn_received++;
+    v->drop = refused(t, service, &s->key);
+    if (v->drop != DROP_NONE)
+        return false;
+    const struct syn_record asked = record_of(t, service, s, seq_lt(isn, above) ? above : isn);
+    struct syn_record *r = keep(t, &asked, old);
+    if (r == NULL) {
+        v->drop = DROP_syn_table_full;
+        return false;
+    }
+    send_syn_ack(t, r);
+    return true;
+}
+
 // The third segment of the handshake: the record, known as `old`, becomes a block. FLOW_NONE: it
 // was not kept.
 static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
@@ -315,162 +335,4 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
     }
     if (r->live && !syn_arm(t, syn_ix))
         syn_record_remove(t, syn_ix);  // without a timer it would stay for ever
-}
-
-static struct flow_key time_wait_key(const struct time_wait *w)
-{
-    return (struct flow_key){ip_from_v4(w->remote_v4), w->local_ix, 0, w->remote_port,
-                             w->local_port};
-}
-
-static void time_wait_remove(struct tcp *t, uint32_t ix)
-{
-    struct time_wait *w = &t->tw[ix];
-    const struct flow_key key = time_wait_key(w);
-    CHECK(flow_remove(t->table, flow_hash(t->table, &key), flow_index(FLOW_TIME_WAIT, ix)));
-    record_live(&w->live, false);
-    t->stats->c.time_wait_now--;
-}
-
-// Takes the oldest place of the ring, live or not, off it.
-static void time_wait_pop(struct tcp *t)
-{
-    if (t->tw[t->tw_head].live)
-        time_wait_remove(t, t->tw_head);
-    t->tw_head = t->tw_head + 1 == t->tw_capacity ? 0 : t->tw_head + 1;
-    t->tw_used--;
-}
-
-// A fresh place at the young end; when the ring is full the oldest goes, counted.
-static uint32_t time_wait_push(struct tcp *t)
-{
-    if (t->tw_used == t->tw_capacity) {
-        if (t->tw[t->tw_head].live)
-            t->stats->c.time_wait_evicted++;
-        time_wait_pop(t);
-    }
-    uint64_t at = (uint64_t)t->tw_head + t->tw_used++;
-    t->stats->c.time_wait_now++;
-    return (uint32_t)(at >= t->tw_capacity ? at - t->tw_capacity : at);
-}
-
-void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
-                         uint32_t handle)
-{
-    const uint32_t ix = time_wait_push(t);
-    t->tw[ix] = (struct time_wait){
-        .remote_v4 = ip_to_v4(&key->remote),
-        .remote_port = key->remote_port,
-        .local_port = key->local_port,
-        .local_ix = key->local_ix,
-        .snd_nxt = b->snd_nxt,
-        .rcv_nxt = b->rcv_nxt,
-        .ts_recent = b->ts_recent,
-        .has_ts = (b->flags & BF_TS) != 0,
-        .wnd = tcp_announce_window(t, b),
-        .expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms),
-    };
-    record_live(&t->tw[ix].live, true);
-    CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, flow_index(FLOW_TIME_WAIT, ix)));
-}
-
-// The 2 MSL begin again (RFC 9293 3.10.7.4, eighth): the record moves to the young end of the ring.
-static void time_wait_restart(struct tcp *t, uint32_t ix)
-{
-    struct time_wait old = t->tw[ix];
-    const struct flow_key key = time_wait_key(&old);
-    if (t->tw_capacity == 1)
-        return;
-    record_live(&t->tw[ix].live, false);
-    t->stats->c.time_wait_now--;
-    const uint32_t to = time_wait_push(t);
-    old.live = 0;
-    old.expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
-    t->tw[to] = old;
-    record_live(&t->tw[to].live, true);
-    CHECK(flow_replace(t->table, flow_hash(t->table, &key), flow_index(FLOW_TIME_WAIT, ix),
-                       flow_index(FLOW_TIME_WAIT, to)));
-}
-
-static bool time_wait_ack(struct tcp *t, const struct time_wait *w)
-{
-    struct seg_out *o = tcp_out_slot(t);
-    if (o == NULL)
-        return false;
-    *o = (struct seg_out){.key = time_wait_key(w), .seq = w->snd_nxt, .ack = w->rcv_nxt};
-    o->wnd = w->wnd;
-    o->flags = SEG_ACK;
-    if (w->has_ts) {
-        o->opts = SEG_OPT_TS;
-        o->ts_val = tcp_ts_now(t, &o->key);
-        o->ts_ecr = w->ts_recent;
-    }
-    t->stats->c.acks_sent++;
-    return true;
-}
-
-// A new connection in place of the record, which stays if there can be none.
-static void reopen(struct tcp *t, uint32_t tw_ix, int service, const struct seg_in *s,
-                   struct tcp_verdict *v)
-{
-    // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window; a cookie may
-    // not be.
-    const uint32_t isn = tcp_isn(t, &s->key), above = t->tw[tw_ix].snd_nxt + UINT16_MAX + 2;
-    t->stats->c.syn_received++;
-    v->drop = refused(t, service, &s->key);
-    if (v->drop != DROP_NONE)
-        return;
-    const struct syn_record asked = record_of(t, service, s, seq_lt(isn, above) ? above : isn);
-    struct syn_record *r = keep(t, &asked, flow_index(FLOW_TIME_WAIT, tw_ix));
-    if (r == NULL) {
-        v->drop = DROP_syn_table_full;
-        return;
-    }
-    record_live(&t->tw[tw_ix].live, false);
-    t->stats->c.time_wait_now--;
-    t->stats->c.time_wait_recycled++;
-    send_syn_ack(t, r);
-}
-
-void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
-                         struct tcp_verdict *v)
-{
-    const struct time_wait *w = &t->tw[tw_ix];
-    if (s->flags & SEG_RST) {  // RFC 1337 3, fix F1: TIME-WAIT does not listen to RST
-        v->drop = DROP_time_wait;
-        return;
-    }
-    if ((s->flags & (SEG_SYN | SEG_FIN | SEG_ACK)) == SEG_SYN) {
-        // RFC 9293 3.6.1 and RFC 6191 2: a SYN that is younger beyond doubt opens a new connection.
-        const bool by_ts = w->has_ts && (s->opts & SEG_OPT_TS) && s->ts_val != w->ts_recent;
-        const bool younger =
-            by_ts ? time_before(w->ts_recent, s->ts_val) : seq_lt(w->rcv_nxt, s->seq);
-        const int service = tcp_listener(t, &s->key);
-        if (younger && service >= 0) {
-            reopen(t, tw_ix, service, s, v);
-            return;
-        }
-    }
-    if (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN)) && s->seq == w->rcv_nxt) {
-        v->drop = DROP_time_wait;  // nothing to answer: two TIME-WAITs would talk for ever
-        return;
-    }
-    if (!time_wait_ack(t, w))
-        v->drop = DROP_time_wait;
-    if (s->flags & SEG_FIN)
-        time_wait_restart(t, tw_ix);
-}
-
-unsigned tcp_time_wait_expire(struct tcp *t, unsigned max)
-{
-    unsigned n = 0;
-    while (n < max && t->tw_used != 0) {
-        const struct time_wait *w = &t->tw[t->tw_head];
-        if (w->live && !deadline_reached(w->expires_ms, t->now.ms))
-            break;
-        t->stats->c.time_wait_expired += w->live;
-        time_wait_pop(t);
-        n++;
-    }
-    return n;
 }

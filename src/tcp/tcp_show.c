@@ -105,11 +105,12 @@ void tcp_show_syn(struct tcp_shown *s, const struct tcp *t, const struct syn_rec
     };
 }
 
-void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct time_wait *w,
+void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct time_wait6 *w6,
                         uint32_t ix, uint32_t now_ms)
 {
+    const struct time_wait *w = &w6->w;
     *s = (struct tcp_shown){
-        .remote = ip_from_v4(w->remote_v4),
+        .remote = time_wait_remote(w),
         .local_port = w->local_port,
         .remote_port = w->remote_port,
         .state = TCP_TIME_WAIT,
@@ -119,7 +120,7 @@ void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct t
         .ssthresh = TCP_WINDOW_MAX,
         .rcv_wnd = w->wnd,
         .opts = w->has_ts ? SHOW_TS : 0,
-        .id = flow_index(FLOW_TIME_WAIT, ix),
+        .id = flow_index(w->is_v6 ? FLOW_TIME_WAIT6 : FLOW_TIME_WAIT, ix),
     };
 }
 

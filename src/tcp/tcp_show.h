@@ -52,7 +52,7 @@ void tcp_show_block(struct tcp_shown *s, const struct tcp *t, const struct block
                     uint32_t now_ms);
 void tcp_show_syn(struct tcp_shown *s, const struct tcp *t, const struct syn_record *r, uint32_t ix,
                   uint32_t now_ms);
-void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct time_wait *w,
+void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct time_wait6 *w6,
                         uint32_t ix, uint32_t now_ms);
 
 // tcp_show_line4, tcp_show_line6: line number sl of net/tcp and net/tcp6; tcp_show_info: a line of

@@ -1,5 +1,7 @@
 #include "tcp/tcp_view.h"
 
+#include "tcp/tcp_internal.h"
+
 // A life of a block takes two packets at least; so many cycles each is far from it.
 enum { LIFE_CYCLES_MIN = 16, COPY_CYCLES_MAX = UINT16_MAX * LIFE_CYCLES_MIN };
 
@@ -70,16 +72,17 @@ bool tcp_view_syn(const struct tcp *t, uint32_t ix, struct syn_record *copy)
     return record_view(&t->syns[ix], &t->syns[ix].live, copy, sizeof(*copy));
 }
 
-bool tcp_view_time_wait(const struct tcp *t, uint32_t ix, struct time_wait *copy)
+bool tcp_view_time_wait(const struct time_wait_ring *g, uint32_t ix, struct time_wait6 *copy)
 {
-    return record_view(&t->tw[ix], &t->tw[ix].live, copy, sizeof(*copy));
+    const struct time_wait *w = time_wait_at(g, ix);
+    return record_view(w, &w->live, copy, g->record_bytes);
 }
 
-uint32_t tcp_view_tw_next(const struct tcp *t, uint32_t place)
+uint32_t tcp_view_tw_next(const struct time_wait_ring *g, uint32_t place)
 {
-    const uint32_t head = t->tw_head, used = t->tw_used;
-    const uint32_t behind = place >= head ? place - head : place + (t->tw_capacity - head);
+    const uint32_t head = g->head, used = g->used;
+    const uint32_t behind = place >= head ? place - head : place + (g->capacity - head);
     if (behind < used)
         return place;
-    return place < head && used != 0 ? head : t->tw_capacity;
+    return place < head && used != 0 ? head : g->capacity;
 }

@@ -30,11 +30,11 @@ enum { TCP_VIEW_TRIES = 4 };  // copies of one place; who changes hands so fast 
 void tcp_view_begin(struct tcp *view, const struct tcp *t);
 
 // tcp_view_block: *copy = the first three lines of block ix; false: it is free, or changes hands.
-// tcp_view_syn, tcp_view_time_wait: half-open connection ix, place ix of the TIME-WAIT ring. Any
-// thread, while the memory of t stands.
+// tcp_view_syn, tcp_view_time_wait: half-open connection ix, place ix of a TIME-WAIT ring of t, of
+// which *copy is all of one over IPv6, else w. Any thread, while the memory of t stands.
 bool tcp_view_block(const struct tcp *t, uint32_t ix, struct block *copy);
 bool tcp_view_syn(const struct tcp *t, uint32_t ix, struct syn_record *copy);
-bool tcp_view_time_wait(const struct tcp *t, uint32_t ix, struct time_wait *copy);
+bool tcp_view_time_wait(const struct time_wait_ring *g, uint32_t ix, struct time_wait6 *copy);
 
 // tcp_view_fetch: block ix is looked at soon. tcp_view_fetch_rest: rather soon; its other lines,
 // unless it is free.
@@ -59,5 +59,5 @@ static inline uint32_t tcp_view_used(const struct index_pool *p)
 }
 
 // tcp_view_tw_next: the first place of the TIME-WAIT ring from `place` on that may hold a record;
-// tw_capacity: none.
-uint32_t tcp_view_tw_next(const struct tcp *t, uint32_t place);
+// its capacity: none.
+uint32_t tcp_view_tw_next(const struct time_wait_ring *g, uint32_t place);

@@ -7,7 +7,7 @@
 #include "tcp/tcp_view.h"
 
 enum { STEP_HEAD, STEP_LISTENERS, STEP_WORKERS };  // then, of each worker:
-enum { OF_SYNS, OF_BLOCKS, OF_TIME_WAIT, OF_COUNT };
+enum { OF_SYNS, OF_BLOCKS, OF_TIME_WAIT, OF_TIME_WAIT6, OF_COUNT };
 
 enum { FETCH_AHEAD = 16, FETCH_REST_AHEAD = 6 };  // blocks
 
@@ -102,6 +102,11 @@ static bool listeners(struct walk *w)
     return true;
 }
 
+static const struct time_wait_ring *ring(const struct tcp *t, unsigned kind)
+{
+    return kind == OF_TIME_WAIT6 ? &t->tw6 : &t->tw4;
+}
+
 // look: what lies at a place of one kind; false: nothing.
 static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_shown *shown,
                  uint16_t *local_ix)
@@ -109,7 +114,7 @@ static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_sho
     const uint32_t now_ms = t->now.ms;
     struct block b;
     struct syn_record r;
-    struct time_wait tw;
+    struct time_wait6 tw;
     switch (kind) {
     case OF_SYNS:
         if (!tcp_view_syn(t, ix, &r))
@@ -124,10 +129,10 @@ static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_sho
         *local_ix = b.key.local_ix;
         return true;
     default:
-        if (!tcp_view_time_wait(t, ix, &tw))
+        if (!tcp_view_time_wait(ring(t, kind), ix, &tw))
             return false;
         tcp_show_time_wait(shown, t, &tw, ix, now_ms);
-        *local_ix = tw.local_ix;
+        *local_ix = tw.w.local_ix;
         return true;
     }
 }
@@ -136,14 +141,14 @@ static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_sho
 // `place` on.
 static uint32_t places(const struct tcp *t, unsigned kind)
 {
-    if (kind == OF_TIME_WAIT)
-        return t->tw_capacity;
+    if (kind >= OF_TIME_WAIT)
+        return ring(t, kind)->capacity;
     return tcp_view_used(kind == OF_SYNS ? t->syn_pool : t->block_pool);
 }
 
 static uint32_t next_place(const struct tcp *t, unsigned kind, uint32_t place)
 {
-    return kind == OF_TIME_WAIT ? tcp_view_tw_next(t, place) : place;
+    return kind >= OF_TIME_WAIT ? tcp_view_tw_next(ring(t, kind), place) : place;
 }
 
 static void fetch(const struct tcp *t, uint32_t ix, uint32_t end)

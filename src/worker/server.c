@@ -174,13 +174,12 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->table = (struct flow_table *)spare;
     CHECK(mem[REGION_FLOW_TABLE_EXTRA] == NULL ||  // the records' part fits into the first one
           mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
-    flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + syn, s->secret);
+    flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn, s->secret);
     t->wheel = wheel_init(mem[REGION_WHEEL], (uint64_t)n * WHEEL_PER_CONNECTION + syn, 0);
     t->near = (uint64_t *)mem[REGION_NEAR];
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
     t->syn_pool = index_pool_init(&t->syns[syn], syn);
-    t->tw = (struct time_wait *)mem[REGION_TIME_WAIT];
-    t->tw_capacity = tw;
+    tcp_time_wait_init(t, mem[REGION_TIME_WAIT], tw, mem[REGION_TIME_WAIT6], server_time_wait6(p));
     t->exts = (struct ext *)mem[REGION_EXTENSIONS];
     t->ext_pool = index_pool_init(&t->exts[ext], ext);
     if (mem[REGION_SOURCES] != NULL)

@@ -40,6 +40,7 @@ struct server_params {
                                   // each turn yields
     uint32_t connections;         // of all workers
     uint32_t time_wait;           // records, of all workers
+    uint32_t time_wait6;          // over IPv6; 0: as many if a port has such an address, else none
     uint32_t syn_received;        // half-open connections, of all workers
     uint32_t extensions;          // extension records, of all workers
     uint32_t packets;             // a worker

@@ -26,6 +26,7 @@ static void fill_machine(struct server_params *p, const struct conf *c)
         p->worker_cpu[i] = c->cpu.workers.id[i % c->cpu.workers.n];
     p->connections = c->memory.connections;
     p->time_wait = c->memory.time_wait;
+    p->time_wait6 = c->memory.time_wait6;
     p->syn_received = c->memory.syn_received;
     p->extensions = c->memory.extension_records;
     p->packets = c->memory.packets;

@@ -41,10 +41,27 @@ static bool limits_sources(const struct server_params *p)
     return false;
 }
 
+static bool has_ip6(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            if (!ip_is_v4(&p->ports[i].net.locals[k].addr))
+                return true;
+    return false;
+}
+
+uint32_t server_time_wait6(const struct server_params *p)
+{
+    if (p->time_wait6 != 0)
+        return server_share(p, p->time_wait6);
+    return has_ip6(p) ? server_share(p, p->time_wait) : 0;
+}
+
 void server_regions(const struct server_params *p, struct region *regions)
 {
     const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
     const uint32_t syn = server_share(p, p->syn_received), ext = server_share(p, p->extensions);
+    const uint32_t tw6 = server_time_wait6(p);
     const uint64_t table = flow_footprint(n);
     const struct region list[REGION_COUNT] = {
         [REGION_BLOCKS] = {"blocks", "connection blocks [TCB | socket | app]", n,
@@ -55,8 +72,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_WHEEL] = {"wheel", "timer entries", (uint64_t)n * WHEEL_PER_CONNECTION + syn,
                           wheel_footprint((uint64_t)n * WHEEL_PER_CONNECTION + syn), true},
         [REGION_FLOW_TABLE_EXTRA] = {"flow_table_extra", "flow table, the records' part",
-                                     (uint64_t)tw + syn, flow_footprint(n + tw + syn) - table,
-                                     false},
+                                     (uint64_t)tw + tw6 + syn,
+                                     flow_footprint(n + tw + tw6 + syn) - table, false},
         [REGION_NEAR] = {"near", "bits: a near deadline runs", n, near_bytes(n), true},
         [REGION_SYN_RECORDS] = {"syn_records", "half-open connections", syn,
                                 (uint64_t)syn * sizeof(struct syn_record) +
@@ -64,6 +81,8 @@ void server_regions(const struct server_params *p, struct region *regions)
                                 false},
         [REGION_TIME_WAIT] = {"time_wait", "TIME-WAIT records", tw,
                               ALIGN_UP((uint64_t)tw * sizeof(struct time_wait), CACHE_LINE), false},
+        [REGION_TIME_WAIT6] = {"time_wait6", "TIME-WAIT records over IPv6", tw6,
+                               (uint64_t)tw6 * sizeof(struct time_wait6), false},
         [REGION_EXTENSIONS] = {"extensions", "extension records: recovery, out of order", ext,
                                (uint64_t)ext * sizeof(struct ext) + index_pool_footprint(ext),
                                false},

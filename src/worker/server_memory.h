@@ -12,6 +12,7 @@ enum region_id {
     REGION_NEAR,
     REGION_SYN_RECORDS,
     REGION_TIME_WAIT,
+    REGION_TIME_WAIT6,  // no bytes: no port has an IPv6 address
     REGION_EXTENSIONS,
     REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
@@ -41,6 +42,9 @@ uint32_t server_share(const struct server_params *p, uint32_t total);
 
 // server_part: worker w's part of a limit: those of all workers add up to it exactly.
 uint32_t server_part(const struct server_params *p, uint32_t limit, unsigned w);
+
+// server_time_wait6: TIME-WAIT records over IPv6 of one worker.
+uint32_t server_time_wait6(const struct server_params *p);
 
 // server_regions: fills regions[REGION_COUNT] for one worker.
 void server_regions(const struct server_params *p, struct region *regions);

@@ -273,7 +273,7 @@ static inline void stage_timers(struct worker *w)
             sock_event(&w->sock, &v, NULL);
         }
     }
-    if (t->tw_used != 0)
+    if ((t->tw4.used | t->tw6.used) != 0)
         tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
     mark(w, STAGE_timers);
 }

@@ -66,8 +66,8 @@ static void segment(struct raw *r, struct input *in)
         rcv = b->rcv_nxt, adv = b->rcv_adv, una = b->snd_una, max = b->snd_max;
     } else if (syn->live) {
         rcv = adv = syn->irs + 1, una = max = syn->iss + 1;
-    } else if (r->e.tcp.tw[0].live) {
-        rcv = adv = r->e.tcp.tw[0].rcv_nxt, una = max = r->e.tcp.tw[0].snd_nxt;
+    } else if (raw_time_wait(r)->live) {
+        rcv = adv = raw_time_wait(r)->rcv_nxt, una = max = raw_time_wait(r)->snd_nxt;
     }
     const uint32_t seq = near(in, rcv, adv), ack = near(in, max, una);
     const uint16_t len = what & 8 ? (uint16_t)(byte(in) * 8) : 0;

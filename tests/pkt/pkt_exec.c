@@ -60,8 +60,8 @@ uint64_t pkt_next(const struct pkt_machine *m)
         next = m->now_us + 1000;
     if (t->wheel->entries != 0)
         next = MIN(next, at_us(m, wheel_next_ms(t->wheel)));
-    if (t->tw_used != 0)
-        next = MIN(next, at_us(m, t->tw[t->tw_head].expires_ms));
+    if (tcp_time_wait_next_ms(t) != 0)
+        next = MIN(next, at_us(m, tcp_time_wait_next_ms(t)));
     return next;
 }
 

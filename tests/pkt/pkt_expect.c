@@ -55,9 +55,10 @@ static bool expect_state(struct pkt_machine *m, const struct pkt_conn *c)
     const char *got = "NONE";
     if (handle != FLOW_NONE) {
         const uint32_t kind = flow_index_kind(handle);
-        got = kind == FLOW_SYN         ? "SYN_RECEIVED"
-              : kind == FLOW_TIME_WAIT ? "TIME_WAIT"
-                                       : tcp_state_name(t->blocks[flow_index_ix(handle)].state);
+        got = kind == FLOW_SYN ? "SYN_RECEIVED"
+              : kind == FLOW_TIME_WAIT || kind == FLOW_TIME_WAIT6
+                  ? "TIME_WAIT"
+                  : tcp_state_name(t->blocks[flow_index_ix(handle)].state);
     }
     return strcmp(got, m->line->word[1]) == 0 ||
            pkt_fail(m, "expected state %s, got state %s", m->line->word[1], got);

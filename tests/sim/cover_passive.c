@@ -1,10 +1,8 @@
 // tcp_passive.c as it is, with the kinds of segments counted for listeners and records.
-#define tcp_syn_input       stack_syn_input
-#define tcp_time_wait_input stack_time_wait_input
-#define tcp_listen_input    stack_listen_input
+#define tcp_syn_input    stack_syn_input
+#define tcp_listen_input stack_listen_input
 #include "tcp/tcp_passive.c"
 #undef tcp_syn_input
-#undef tcp_time_wait_input
 #undef tcp_listen_input
 #include "cover.h"
 
@@ -17,17 +15,6 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     const struct cover_view view = {r->irs + 1, r->irs + 1 + 65535, r->iss, r->iss + 1};
     sim_cover.kind[COVER_SYN_RECORD][cover_kind(&view, s)]++;
     stack_syn_input(t, syn_ix, s, data, v);
-}
-
-void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
-                         struct tcp_verdict *v);
-void tcp_time_wait_input(struct tcp *t, uint32_t tw_ix, const struct seg_in *s,
-                         struct tcp_verdict *v)
-{
-    const struct time_wait *w = &t->tw[tw_ix];
-    const struct cover_view view = {w->rcv_nxt, w->rcv_nxt + w->wnd, w->snd_nxt, w->snd_nxt};
-    sim_cover.kind[COVER_TW_RECORD][cover_kind(&view, s)]++;
-    stack_time_wait_input(t, tw_ix, s, v);
 }
 
 void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v);

@@ -182,8 +182,8 @@ uint64_t sim_host_next(const struct sim_host *h)
         at = 0;
     else if (t->wheel->entries != 0)
         at = MIN(at, ns_of_ms(h, wheel_next_ms(t->wheel)));
-    if (t->tw_used != 0)
-        at = MIN(at, ns_of_ms(h, t->tw[t->tw_head].live ? t->tw[t->tw_head].expires_ms : 0));
+    if (tcp_time_wait_next_ms(t) != 0)
+        at = MIN(at, ns_of_ms(h, tcp_time_wait_next_ms(t)));
     at = MIN(at, h->house_ns + IDLE_NS);
     return MAX(at, h->last_ns + h->plan->gap_ns);
 }

@@ -121,9 +121,9 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
 {
     struct tcp *t = &e->tcp;
     const struct siphash_key secret = {0x0706050403020100 + e->v4, 0x0f0e0d0c0b0a0908};
-    e->mem[0] = zeroed(flow_footprint(z->blocks + z->syns + z->tw) + 4096);
+    e->mem[0] = zeroed(flow_footprint(z->blocks + z->syns + 2 * z->tw) + 4096);
     t->table = zeroed(sizeof(*t->table));
-    flow_init(t->table, e->mem[0], z->blocks + z->syns + z->tw, secret);
+    flow_init(t->table, e->mem[0], z->blocks + z->syns + 2 * z->tw, secret);
     t->blocks = zeroed(z->blocks * sizeof(struct block));
     t->block_pool = index_pool_init(zeroed(index_pool_footprint(z->blocks)), z->blocks);
     t->wheel = wheel_init(zeroed(wheel_footprint(z->wheel)), z->wheel, 0);
@@ -132,8 +132,8 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     t->syn_pool = index_pool_init(zeroed(index_pool_footprint(z->syns)), z->syns);
     t->exts = zeroed(z->exts * sizeof(struct ext));
     t->ext_pool = index_pool_init(zeroed(index_pool_footprint(z->exts)), z->exts);
-    t->tw = zeroed(z->tw * sizeof(struct time_wait));
-    t->tw_capacity = z->tw;
+    tcp_time_wait_init(t, zeroed(z->tw * sizeof(struct time_wait)), z->tw,
+                       zeroed(z->tw * sizeof(struct time_wait6)), z->tw);
     e->mem[1] = zeroed(buf_footprint(z->bufs, 64));
     buf_init(&t->bufs, e->mem[1], z->bufs, 64);
     tcp_set_secret(t, secret);
@@ -205,9 +205,9 @@ void end_fini(struct end *e, bool clean)
     const char *leak = end_leaks(e);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],   e->mem[1], t->table,       t->blocks,   t->block_pool,
-                   t->wheel,    t->near,   t->syns,        t->syn_pool, t->exts,
-                   t->ext_pool, t->tw,     e->sock.scratch};
+    void *all[] = {e->mem[0],   e->mem[1],      t->table,       t->blocks,      t->block_pool,
+                   t->wheel,    t->near,        t->syns,        t->syn_pool,    t->exts,
+                   t->ext_pool, t->tw4.records, t->tw6.records, e->sock.scratch};
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
 }
@@ -456,7 +456,7 @@ static void step(struct pair *p, uint64_t end_us)
         const uint64_t at = (uint64_t)wheel_next_ms(p->e[i].tcp.wheel) * 1000;
         if (p->e[i].tcp.wheel->entries != 0 && at < to)
             to = at;
-        if (p->e[i].tcp.tw_used != 0)
+        if (tcp_time_wait_next_ms(&p->e[i].tcp) != 0)
             to = MIN(to, p->now_us + 50000);
     }
     if (to > p->now_us + 200)
@@ -480,7 +480,7 @@ void pair_run(struct pair *p, uint64_t ms)
     }
 }
 
-bool raw_ip6;
+bool raw_ip6, raw_one_mss;
 
 struct raw *raw_new(const struct pair_sizes *sizes)
 {
@@ -492,6 +492,8 @@ struct raw *raw_new(const struct pair_sizes *sizes)
     r->wnd = 65535;
     r->port = PAIR_RAW_PORT;
     r->remote = raw_ip6 ? ip6 : ip_from_v4(0x0a000002);
+    if (raw_one_mss)
+        r->e.tcp.cfg.mss6 = r->e.tcp.cfg.mss;
     return r;
 }
 
@@ -581,4 +583,9 @@ struct block *raw_block(struct raw *r)
         if (r->e.tcp.blocks[i].state != TCP_FREE)
             return &r->e.tcp.blocks[i];
     return NULL;
+}
+
+struct time_wait *raw_time_wait(const struct raw *r)
+{
+    return time_wait_at(ip_is_v4(&r->remote) ? &r->e.tcp.tw4 : &r->e.tcp.tw6, 0);
 }

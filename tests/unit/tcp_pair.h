@@ -10,7 +10,7 @@ enum { PAIR_PORT = 7, PAIR_RAW_PORT = 40000, PAIR_OUT_MAX = TCP_OUT_MAX };
 
 // pair_sizes: of one end's pools.
 struct pair_sizes {
-    uint32_t blocks, syns, exts, tw, bufs, wheel;
+    uint32_t blocks, syns, exts, tw, bufs, wheel;  // tw: of each family
 };
 
 // role: what the applications of one end do, and what they saw. Byte number i of a stream is
@@ -115,9 +115,10 @@ struct raw {
     uint8_t data[BURST_MAX][2048];
 };
 
-// raw_new: no connection yet; over IPv6 if raw_ip6. raw_open: three-way handshake, the end is
+// raw_new: no connection yet; over IPv6 if raw_ip6, in segments of IPv4's
+// size if raw_one_mss. raw_open: three-way handshake, the end is
 // passive. raw_free as end_fini.
-extern bool raw_ip6;
+extern bool raw_ip6, raw_one_mss;
 struct raw *raw_new(const struct pair_sizes *sizes);
 void raw_open(struct raw *r);
 void raw_free(struct raw *r, bool clean);
@@ -136,6 +137,9 @@ void raw_sack(struct raw *r, uint32_t start, uint32_t end);
 // raw_wait: empty turns, one a millisecond, until one sends something; returns the milliseconds, or
 // UINT32_MAX after `max`.
 uint32_t raw_wait(struct raw *r, uint32_t max);
+
+// raw_time_wait: the first TIME-WAIT place of its family.
+struct time_wait *raw_time_wait(const struct raw *r);
 
 // raw_block: the one connection's block, NULL: none.
 struct block *raw_block(struct raw *r);

@@ -529,7 +529,7 @@ static struct raw *with_an_image(uint16_t mss, uint32_t cwnd_segs, uint32_t out_
         bytes[i] = role_byte(i);
     struct raw *r = raw_new(NULL);
     r->e.tcp.cfg.large = true;
-    r->e.tcp.cfg.mss = mss;
+    r->e.tcp.cfg.mss = r->e.tcp.cfg.mss6 = mss;
     raw_open(r);
     struct block *b = raw_block(r);
     struct c10m_conn c = {&r->e.sock, b, (uint32_t)(b - r->e.tcp.blocks), false};
@@ -984,7 +984,7 @@ static void a_reopened_connection_begins_above_the_old_numbers(void **state)
 {
     struct raw *r = raw_new(NULL);
     into_time_wait(r);
-    const uint32_t old = r->e.tcp.tw[0].snd_nxt += 1u << 28;
+    const uint32_t old = raw_time_wait(r)->snd_nxt += 1u << 28;
     r->seq += 5000;
     raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
     raw_turn(r, 1);
@@ -1147,5 +1147,11 @@ int main(void)
         T(a_retransmitted_segment_is_not_measured),
         T(the_state_table_has_the_steps_of_the_rfc_and_no_other),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    raw_one_mss = true;
+    for (int ip6 = 0; ip6 < 2; ip6++) {
+        raw_ip6 = ip6 != 0;
+        failed += cmocka_run_group_tests_name(ip6 ? "IPv6" : "IPv4", tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -183,6 +183,7 @@ static void the_mss_announced_is_that_of_the_family(void **state)
 {
     struct raw *r = raw_new(NULL);
     const uint16_t want = raw_ip6 ? 1440 : 1460;
+    r->e.tcp.cfg = tcp_config_default();
     raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
     raw_turn(r, 1);
     assert_int_equal(OUT(r, 0).mss, want);

@@ -196,12 +196,12 @@ static void a_half_open_connection_is_linuxs_request_socket(void **state)
 
 static void a_time_wait_record_is_linuxs_timewait_socket(void **state)
 {
-    const struct time_wait w = {.remote_v4 = 0x0a000001,
-                                .remote_port = 50000,
-                                .local_port = 80,
-                                .live = 1,
-                                .expires_ms = 65000,
-                                .wnd = 500};
+    const struct time_wait6 w = {.w = {.remote_v4 = 0x0a000001,
+                                       .remote_port = 50000,
+                                       .local_port = 80,
+                                       .live = 1,
+                                       .expires_ms = 65000,
+                                       .wnd = 500}};
     struct tcp_shown s;
     tcp_show_time_wait(&s, &tcp, &w, 9, 5000);
     s.local = ip_from_v4(0x0a630002);

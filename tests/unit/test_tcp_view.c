@@ -136,12 +136,14 @@ static void *tw_writer(void *arg)
 
 static int view_tw(void)
 {
-    struct time_wait w;
-    if (!tcp_view_time_wait(&end.tcp, 0, &w))
+    struct time_wait6 copy;
+    const struct time_wait *w = &copy.w;
+    if (!tcp_view_time_wait(&end.tcp.tw4, 0, &copy))
         return 0;
-    const uint32_t n = number_of(w.remote_port);
-    return w.snd_nxt == n && w.rcv_nxt == n && w.ts_recent == n && w.remote_v4 == n && w.live ? 1
-                                                                                              : -1;
+    const uint32_t n = number_of(w->remote_port);
+    return w->snd_nxt == n && w->rcv_nxt == n && w->ts_recent == n && w->remote_v4 == n && w->live
+               ? 1
+               : -1;
 }
 
 // ----
@@ -198,11 +200,12 @@ static void a_free_place_is_nothing(void **state)
 {
     struct block b;
     struct syn_record r;
-    struct time_wait w;
+    struct time_wait6 w;
     end_init(&end, 1, NULL);
     assert_false(tcp_view_block(&end.tcp, 0, &b));
     assert_false(tcp_view_syn(&end.tcp, 0, &r));
-    assert_false(tcp_view_time_wait(&end.tcp, 0, &w));
+    assert_false(tcp_view_time_wait(&end.tcp.tw4, 0, &w));
+    assert_false(tcp_view_time_wait(&end.tcp.tw6, 0, &w));
     end_fini(&end, true);
 }
 
@@ -230,19 +233,19 @@ static void what_was_never_used_is_known(void **state)
 
 static void the_time_wait_ring_is_walked_where_it_has_records(void **state)
 {
-    struct tcp t = {.tw_capacity = 10, .tw_head = 7, .tw_used = 5};  // 7, 8, 9, 0, 1
+    struct time_wait_ring g = {.capacity = 10, .head = 7, .used = 5};  // 7, 8, 9, 0, 1
     static const uint32_t next[] = {0, 1, 7, 7, 7, 7, 7, 7, 8, 9};
     for (uint32_t i = 0; i < 10; i++)
-        assert_int_equal(tcp_view_tw_next(&t, i), next[i]);
-    t.tw_head = 2;  // 2..6
+        assert_int_equal(tcp_view_tw_next(&g, i), next[i]);
+    g.head = 2;  // 2..6
     static const uint32_t whole[] = {2, 2, 2, 3, 4, 5, 6, 10, 10, 10};
     for (uint32_t i = 0; i < 10; i++)
-        assert_int_equal(tcp_view_tw_next(&t, i), whole[i]);
-    t.tw_used = 0;
-    assert_int_equal(tcp_view_tw_next(&t, 0), 10);
-    t.tw_used = 10;
+        assert_int_equal(tcp_view_tw_next(&g, i), whole[i]);
+    g.used = 0;
+    assert_int_equal(tcp_view_tw_next(&g, 0), 10);
+    g.used = 10;
     for (uint32_t i = 0; i < 10; i++)
-        assert_int_equal(tcp_view_tw_next(&t, i), i);
+        assert_int_equal(tcp_view_tw_next(&g, i), i);
 }
 
 int main(void)

@@ -1,0 +1,224 @@
+// What is left of a connection for 2 MSL (RFC 9293 3.6): records of two sizes, one for each family,
+// in rings whose oldest is the first to end.
+#include <string.h>
+
+#include "tcp/tcp_internal.h"
+
+enum { ANSWER_EVERY_MS = 500 };  // Linux: tcp_invalid_ratelimit
+
+void tcp_time_wait_init(struct tcp *t, void *mem4, uint32_t n4, void *mem6, uint32_t n6)
+{
+    t->tw4 = (struct time_wait_ring){mem4, sizeof(struct time_wait), n4, 0, 0};
+    t->tw6 = (struct time_wait_ring){mem6, sizeof(struct time_wait6), n6, 0, 0};
+}
+
+static struct flow_key key_of(const struct time_wait *w)
+{
+    return (struct flow_key){time_wait_remote(w), w->local_ix, 0, w->remote_port, w->local_port};
+}
+
+static struct time_wait_ring *ring_of(struct tcp *t, uint32_t handle)
+{
+    return flow_index_kind(handle) == FLOW_TIME_WAIT ? &t->tw4 : &t->tw6;
+}
+
+static uint32_t handle_of(const struct time_wait *w, uint32_t ix)
+{
+    return flow_index(w->is_v6 ? FLOW_TIME_WAIT6 : FLOW_TIME_WAIT, ix);
+}
+
+static void end_record(struct tcp *t, struct time_wait *w)
+{
+    record_live(&w->live, false);
+    t->stats->c.time_wait_now--;
+}
+
+// Takes the oldest place of the ring, live or not, off it.
+static void pop(struct tcp *t, struct time_wait_ring *g)
+{
+    struct time_wait *w = time_wait_at(g, g->head);
+    if (w->live) {
+        const struct flow_key key = key_of(w);
+        CHECK(flow_remove(t->table, flow_hash(t->table, &key), handle_of(w, g->head)));
+        end_record(t, w);
+    }
+    g->head = g->head + 1 == g->capacity ? 0 : g->head + 1;
+    g->used--;
+}
+
+// A fresh place at the young end; when the ring is full the oldest goes, counted.
+static uint32_t push(struct tcp *t, struct time_wait_ring *g)
+{
+    if (g->used == g->capacity) {
+        t->stats->c.time_wait_evicted += time_wait_at(g, g->head)->live;
+        pop(t, g);
+    }
+    const uint64_t at = (uint64_t)g->head + g->used++;
+    t->stats->c.time_wait_now++;
+    return (uint32_t)(at >= g->capacity ? at - g->capacity : at);
+}
+
+void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
+                         uint32_t handle)
+{
+    const bool v6 = !ip_is_v4(&key->remote);
+    struct time_wait_ring *g = v6 ? &t->tw6 : &t->tw4;
+    if (g->capacity == 0) {
+        t->stats->c.time_wait_evicted++;
+        CHECK(flow_remove(t->table, flow_hash(t->table, key), handle));
+        return;
+    }
+    const uint32_t ix = push(t, g);
+    struct time_wait *w = time_wait_at(g, ix);
+    *w = (struct time_wait){
+        .remote_v4 = v6 ? 0 : ip_to_v4(&key->remote),
+        .remote_port = key->remote_port,
+        .local_port = key->local_port,
+        .local_ix = key->local_ix,
+        .snd_nxt = b->snd_nxt,
+        .rcv_nxt = b->rcv_nxt,
+        .ts_recent = b->ts_recent,
+        .has_ts = (b->flags & BF_TS) != 0,
+        .is_v6 = v6,
+        .wnd = tcp_announce_window(t, b),
+        .expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms),
+        .answered_ms = (uint16_t)(t->now.ms - ANSWER_EVERY_MS),
+    };
+    if (v6)
+        ((struct time_wait6 *)w)->remote = key->remote;
+    record_live(&w->live, true);
+    CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, handle_of(w, ix)));
+}
+
+// The 2 MSL begin again (RFC 9293 3.10.7.4, eighth): the record moves to the young end of the ring.
+static void restart(struct tcp *t, uint32_t handle)
+{
+    struct time_wait_ring *g = ring_of(t, handle);
+    struct time_wait *w = time_wait_at(g, flow_index_ix(handle));
+    struct time_wait6 old;
+    if (g->capacity == 1)
+        return;
+    end_record(t, w);
+    memcpy(&old, w, g->record_bytes);
+    const struct flow_key key = key_of(&old.w);
+    const uint32_t ix = push(t, g);
+    struct time_wait *to = time_wait_at(g, ix);
+    old.w.expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
+    memcpy(to, &old, g->record_bytes);
+    record_live(&to->live, true);
+    CHECK(flow_replace(t->table, flow_hash(t->table, &key), handle, handle_of(to, ix)));
+}
+
+static bool send_ack(struct tcp *t, const struct time_wait *w)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    if (o == NULL)
+        return false;
+    *o = (struct seg_out){.key = key_of(w), .seq = w->snd_nxt, .ack = w->rcv_nxt};
+    o->wnd = w->wnd;
+    o->flags = SEG_ACK;
+    if (w->has_ts) {
+        o->opts = SEG_OPT_TS;
+        o->ts_val = tcp_ts_now(t, &o->key);
+        o->ts_ecr = w->ts_recent;
+    }
+    t->stats->c.acks_sent++;
+    return true;
+}
+
+// RFC 9293 3.6.1 and RFC 6191 2: a SYN that is younger beyond doubt opens a new connection. By its
+// timestamp, or, if that says nothing, by its number. One with a timestamp after a connection that
+// had none is younger: old segments of that one will not pass for new ones, which have timestamps.
+static bool is_younger(const struct tcp *t, const struct time_wait *w, const struct seg_in *s)
+{
+    const bool has_ts = t->cfg.timestamps && (s->opts & SEG_OPT_TS);
+    if (w->has_ts && (s->opts & SEG_OPT_TS) && s->ts_val != w->ts_recent)
+        return time_before(w->ts_recent, s->ts_val);
+    return (!w->has_ts && has_ts) || seq_lt(w->rcv_nxt, s->seq);
+}
+
+// The peer's FIN again, as it was: our acknowledgement was lost. Nothing else makes 2 MSL longer,
+// or who guesses could for ever.
+static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
+{
+    if (!(s->flags & SEG_FIN) || s->seq + s->data_len + 1 != w->rcv_nxt || s->ack != w->snd_nxt)
+        return false;
+    return !w->has_ts || ((s->opts & SEG_OPT_TS) && !time_before(s->ts_val, w->ts_recent));
+}
+
+// Segments with data or a FIN are answered each; others seldom: two TIME-WAITs would talk for ever
+// (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited).
+static bool is_answered_too_often(struct tcp *t, struct time_wait *w, const struct seg_in *s)
+{
+    if (!(s->flags & SEG_SYN) && (s->data_len != 0 || (s->flags & SEG_FIN)))
+        return false;
+    if ((uint16_t)(t->now.ms - w->answered_ms) < ANSWER_EVERY_MS) {
+        t->stats->c.ack_skipped_time_wait++;
+        return true;
+    }
+    w->answered_ms = (uint16_t)t->now.ms;
+    return false;
+}
+
+void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
+                         struct tcp_verdict *v)
+{
+    struct time_wait *w = time_wait_at(ring_of(t, handle), flow_index_ix(handle));
+    v->drop = DROP_time_wait;
+    if (s->flags & SEG_RST)  // RFC 1337 3, fix F1: TIME-WAIT does not listen to RST
+        return;
+    if ((s->flags & (SEG_SYN | SEG_FIN | SEG_ACK)) == SEG_SYN) {
+        const int service = tcp_listener(t, &s->key);
+        if (service >= 0 && is_younger(t, w, s)) {
+            if (tcp_listen_again(t, service, s, w->snd_nxt, handle, v)) {
+                end_record(t, w);
+                t->stats->c.time_wait_recycled++;
+            }
+            return;
+        }
+    }
+    // In order and empty: nothing to answer.
+    if (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN)) && s->seq == w->rcv_nxt)
+        return;
+    if (is_answered_too_often(t, w, s))
+        return;
+    const bool again = is_the_fin(w, s);
+    if (again && w->has_ts)
+        w->ts_recent = s->ts_val;
+    if (send_ack(t, w))
+        v->drop = DROP_NONE;
+    if (again)
+        restart(t, handle);
+}
+
+static unsigned expire(struct tcp *t, struct time_wait_ring *g, unsigned max)
+{
+    unsigned n = 0;
+    for (; n < max && g->used != 0; n++) {
+        const struct time_wait *w = time_wait_at(g, g->head);
+        if (w->live && !deadline_reached(w->expires_ms, t->now.ms))
+            break;
+        t->stats->c.time_wait_expired += w->live;
+        pop(t, g);
+    }
+    return n;
+}
+
+unsigned tcp_time_wait_expire(struct tcp *t, unsigned max)
+{
+    return expire(t, &t->tw4, max) + expire(t, &t->tw6, max);
+}
+
+static uint32_t next_of(const struct tcp *t, const struct time_wait_ring *g)
+{
+    if (g->used == 0)
+        return 0;
+    const struct time_wait *w = time_wait_at(g, g->head);
+    return w->live ? w->expires_ms : deadline(t->now.ms, 0);
+}
+
+uint32_t tcp_time_wait_next_ms(const struct tcp *t)
+{
+    const uint32_t a = next_of(t, &t->tw4), b = next_of(t, &t->tw6);
+    return a == 0 || (b != 0 && time_before(b, a)) ? b : a;
+}
