@@ -141,7 +141,7 @@ struct conf_tcp {
     uint32_t initial_window;  // segments
     uint32_t rst_rate_per_s, challenge_acks_per_s, icmp_rate_per_s;
     uint32_t invalid_ack_ms;
-    bool ack_merge, timestamps, sack;
+    bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
     uint32_t ecn;             // enum conf_ecn
     uint32_t large_segments;  // enum conf_large

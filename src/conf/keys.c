@@ -141,6 +141,10 @@ const struct key conf_keys[] = {
     MS(tcp, delayed_ack_ms, 0, 500, VALUE("40", "Longest delay of an acknowledgement; 0: none")),
     BOOL(tcp, ack_merge,
          VALUE("on", "One ACK a burst for in-order data; off: every second segment exactly")),
+    BOOL(tcp, quick_ack,
+         VALUE("on",
+               "Lone segments at the begin of a connection and after an idle time, 16 at most, are "
+               "acknowledged at once")),
     NUMBER(tcp, window_scale, 0, 14, VALUE("7", "Shift count offered (RFC 7323)")),
     NUMBER(tcp, initial_window, 1, 64,
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),

@@ -100,7 +100,7 @@ struct block {
     // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's rcv_nxt - 1.
     uint32_t stuck_at_ms;     // since when what the timer runs for has waited; 0: no timeout yet
     uint16_t oow_16ms;        // when an unacceptable segment was answered last, in 16 ms
-    uint8_t quick;            // segments to be acknowledged at once yet
+    uint8_t quick;            // segments to be acknowledged at once yet (tcp_quick.c)
     uint8_t probes;           // keepalive probes without answer
     uint16_t generation;      // counts the lives of this block
     uint8_t close_why : 3;    // enum c10m_close, told by `close`

@@ -114,7 +114,7 @@ struct tcp_config {
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies
-    bool ack_merge, timestamps, sack;
+    bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
     bool large;     // full segments of one connection leave as one large (SEG_WHOLE_MAX)
     uint16_t mss;   // what we announce over IPv4: MTU less 40

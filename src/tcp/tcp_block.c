@@ -27,6 +27,7 @@ struct tcp_config tcp_config_default(void)
         .black_hole_detection = true,
         .syn_cookies = TCP_COOKIES_AUTO,
         .ack_merge = true,
+        .quick_ack = true,
         .timestamps = true,
         .sack = true,
         .mss = 1460,

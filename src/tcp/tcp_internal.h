@@ -221,11 +221,19 @@ static inline uint16_t tcp_default_mss(const struct flow_key *key)
 // tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
 
+// tcp_quick_credit: of a connection that begins, or was idle: so many lone segments are
+// acknowledged at once. tcp_quick_ack: an acknowledgement would be delayed: whether it leaves at
+// once instead, out of that credit. tcp_quick_late: one had to be sent by the timer.
+uint8_t tcp_quick_credit(const struct tcp *t, const struct block *b);
+bool tcp_quick_ack(const struct tcp *t, struct block *b);
+void tcp_quick_late(struct block *b);
+
 // tcp_establish: takes the step that leads to ESTABLISHED; counted.
 static inline void tcp_establish(struct tcp *t, struct block *b, enum tcp_step step)
 {
     tcp_set_state(b, step);
     t->stats->c.established_now++;
+    b->quick = tcp_quick_credit(t, b);
 }
 
 // tcp_end: the connection is over for `why`; the event TCP_EV_CLOSED follows.

@@ -487,7 +487,11 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         if (t->n_out >= t->out_room)
             return true;
         tcp_reply_ack(t, b);
-    } else if ((b->flags & (BF_ACK_DELAYED | BF_DELACK_ARMED)) == BF_ACK_DELAYED) {
+    } else if ((b->flags & (BF_ACK_DELAYED | BF_DELACK_ARMED)) != BF_ACK_DELAYED) {
+        // nothing is due, or it is timed already
+    } else if (t->n_out < t->out_room && tcp_quick_ack(t, b)) {
+        tcp_reply_ack(t, b);
+    } else {
         b->flags |= BF_DELACK_ARMED;
         b->delack_at_ms = deadline(t->now.ms, t->cfg.delayed_ack_ms);
     }

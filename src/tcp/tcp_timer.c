@@ -195,6 +195,7 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
         b->flags &= (uint16_t)~BF_DELACK_ARMED;
         b->flags |= BF_ACK_NOW;
         t->stats->c.delayed_acks++;
+        tcp_quick_late(b);
         tcp_dirty(t, ix);
     }
     if (!deadline_reached(b->rto_at_ms, t->now.ms))

@@ -62,6 +62,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->syn_cookies = cookies[c->syn_cookies];
     t->invalid_ack_ms = c->invalid_ack_ms;
     t->ack_merge = c->ack_merge;
+    t->quick_ack = c->quick_ack;
     t->timestamps = c->timestamps;
     t->sack = c->sack;
     t->ecn = (uint8_t)ecn[c->ecn];

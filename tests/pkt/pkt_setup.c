@@ -39,6 +39,7 @@ static const struct field config[] = {
     FIELD(struct tcp_config, mss),
     FIELD(struct tcp_config, mss6),
     FIELD(struct tcp_config, syn_cookies),
+    FIELD(struct tcp_config, quick_ack),
     FIELD(struct tcp_config, challenges_per_s),
 };
 

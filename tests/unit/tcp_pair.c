@@ -160,6 +160,7 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])e->sacks_in;
     t->sacks_out = e->sacks_out;
     t->cfg = tcp_config_default();
+    t->cfg.quick_ack = false;  // unless a test is about it
     t->n_services = 1;
     t->services[0] = (struct tcp_service){.ports = {PAIR_PORT},
                                           .n_ports = 1,
