@@ -8,6 +8,9 @@ enum {
     // application has seen it: a burst of jumbo frames takes 64 x 5 buffers, kept free by everybody
     // else.
     TCP_BUFS_RESERVE = BURST_MAX * 5,
+    // RFC 6298 2.3's G. On a steady path RTTVAR decays to nothing, and an acknowledgement that the
+    // peer delays (40 ms, Linux's) would come behind a timeout that equals the round trip.
+    TCP_RTO_SLACK_US = 50 * 1000,
     TCP_STARVED_MS = 10,  // a send that found no buffer is tried again after this
     // With fewer than the reserve and an eighth of the buffers free, who has taken nothing through
     // so many timeouts (3 s, at the shortest) is reset, so that others can be sent to.
@@ -130,7 +133,7 @@ static inline uint32_t tcp_rto_ms(const struct tcp *t, const struct block *b)
 {
     uint32_t ms = MAX(t->cfg.rto_initial_ms, b->rttvar_us / 1000);
     if (likely(b->srtt_us != 0))
-        ms = ((b->srtt_us >> 3) + b->rttvar_us) / 1000;
+        ms = ((b->srtt_us >> 3) + MAX(b->rttvar_us, (uint32_t)TCP_RTO_SLACK_US)) / 1000;
     ms = MAX(ms, t->cfg.rto_min_ms);
     if (likely(b->backoff == 0))
         return MIN(ms, t->cfg.rto_max_ms);
