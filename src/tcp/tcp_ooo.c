@@ -31,6 +31,14 @@ void tcp_ext_release(struct tcp *t, struct block *b)
     b->flags &= (uint16_t)~BF_TROUBLE;
 }
 
+// has_room: for `need` more buffers. The last eighth of them all is for others: what waits for a
+// gap may wait for ever, and who opens many gaps would leave nobody a buffer to send from.
+static bool has_room(const struct buf_pool *p, const struct ext *e, uint32_t need)
+{
+    const uint32_t scarce = TCP_BUFS_RESERVE + p->data_count / TCP_SCARCE_SHARE;
+    return e->ooo_count + need <= TCP_OOO_BUFS_MAX && p->n_free_data >= scarce + need;
+}
+
 bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
                     enum drop_reason *drop, struct seq_range *dup)
 {
@@ -69,7 +77,7 @@ bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t 
         return false;
     }
     const uint32_t need = (len + BUF_BYTES - 1) / BUF_BYTES;
-    if (e->ooo_count + need > TCP_OOO_BUFS_MAX || p->n_free_data < TCP_BUFS_RESERVE + need) {
+    if (!has_room(p, e, need)) {
         tcp_ext_release(t, b);
         return false;
     }
