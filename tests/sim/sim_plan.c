@@ -355,7 +355,9 @@ static void draw_death(struct draw *d)
             if (p->conns[i].side[!k].host + 1u != p->n_hosts || percent(d, 50))
                 continue;
             s->life_ms = 0;
-            s->keepalive_ms = ONE_OF(d, 200, 1000, 5000);
+            // Who closes has R2 and FIN-WAIT-2's end; who waits has keepalive.
+            const bool closes = s->close == CLOSE_SENT && s->send == SEND_ALL;
+            s->keepalive_ms = closes ? 0 : ONE_OF(d, 200, 1000, 5000);
         }
 }
 
