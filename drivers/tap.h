@@ -1,7 +1,7 @@
 // tap.h: a port on a kernel TAP interface that it creates (DPDK's net_tap): the first run on any
-// Linux machine. The kernel is the host at the other end of the wire: it gets params->host_v4 and
-// its own MAC address, which differs from the port's; it sends whole checksums and no frame above
-// the MTU.
+// Linux machine. The kernel is the host at the other end of the wire: it gets params->host_v4,
+// host6 and its own MAC address, which differs from the port's; it sends whole checksums and no
+// frame above the MTU.
 //
 // net_tap learns of arriving frames by a real-time signal. Its handler runs in a thread that this
 // driver keeps for it; the control thread gets those signals blocked when the port is opened, EAL's

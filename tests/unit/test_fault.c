@@ -366,6 +366,37 @@ static void an_arp_frame_is_never_corrupted(void **state)
     close_rig(&r);
 }
 
+// Not in the first eight bytes of the header, nor in the padding: there nothing would notice it.
+static void one_bit_of_an_ipv6_packet_is_flipped_where_a_checksum_sees_it(void **state)
+{
+    enum { BYTES = 100, PAYLOAD = 30, FIRST = 14 + 8, END = 14 + 40 + PAYLOAD };
+    struct port_params p = base();
+    p.corrupt_ppm = FAULT_PPM;
+    struct rig r = open_rig(&p);
+    unsigned in_addresses = 0, in_payload = 0;
+    for (unsigned i = 0; i < 500; i++) {
+        struct pkt *out = pkt_of(pool_b, 0, BYTES), *in, *none;
+        memset(pkt_data(out), 0x5a, BYTES);
+        store_be16(pkt_data(out) + 12, 0x86dd);
+        store_be16(pkt_data(out) + 18, PAYLOAD);
+        assert_int_equal(r.far->ops->tx_burst(r.far, 0, &out, 1), 1);
+        assert_int_equal(r.fault->ops->rx_burst(r.fault, 0, &in, 1), 1);
+        unsigned bits = 0;
+        for (unsigned k = 20; k < BYTES; k++) {
+            const unsigned flipped = (unsigned)__builtin_popcount(pkt_data(in)[k] ^ 0x5a);
+            assert_true(flipped == 0 || (k >= FIRST && k < END));
+            bits += flipped;
+            in_addresses += flipped != 0 && k < 54;
+            in_payload += flipped != 0 && k >= 54;
+        }
+        assert_int_equal(bits, 1);
+        pkt_free(in);
+        r.far->ops->rx_burst(r.far, 0, &none, 1);
+    }
+    assert_true(in_addresses > 150 && in_payload > 150);
+    close_rig(&r);
+}
+
 static void frames_of_any_length_and_lying_ip_lengths_do_no_harm(void **state)
 {
     struct port_params p = base();
@@ -375,8 +406,8 @@ static void frames_of_any_length_and_lying_ip_lengths_do_no_harm(void **state)
     struct rng rng = {3};
     for (unsigned i = 0; i < 5000; i++) {
         struct pkt *out = pkt_of(pool_a, (uint8_t)rng_u64(&rng), rng_below(&rng, PKT_ROOM + 1));
-        store_be16(pkt_data(out) + 12, 0x0800);
-        store_be16(pkt_data(out) + 16, (uint16_t)rng_u64(&rng));
+        store_be16(pkt_data(out) + 12, i % 2 == 0 ? 0x0800 : 0x86dd);
+        store_be16(pkt_data(out) + (i % 2 == 0 ? 16 : 18), (uint16_t)rng_u64(&rng));
         uint32_t len = pkt_len(out);
         assert_int_equal(r.fault->ops->tx_burst(r.fault, 0, &out, 1), 1);
         struct pkt *in[4];
@@ -492,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_the_stack_keeps_is_corrupted_in_a_copy),
         cmocka_unit_test(a_chain_is_corrupted_and_duplicated_whole),
         cmocka_unit_test(an_arp_frame_is_never_corrupted),
+        cmocka_unit_test(one_bit_of_an_ipv6_packet_is_flipped_where_a_checksum_sees_it),
         cmocka_unit_test(frames_of_any_length_and_lying_ip_lengths_do_no_harm),
         cmocka_unit_test(an_empty_pool_means_no_copies_but_no_loss),
         cmocka_unit_test(stats_tell_what_was_taken_and_added_on_purpose),
