@@ -8,7 +8,7 @@ const char *const sim_fault_names[FAULT_COUNT] = {
     "blackhole", "ecn",   "blackout", "split",     "forge",   "stall", "tx_full",
 };
 
-enum { SHARE_V6 = 0 };  // percent of the seeds
+enum { SHARE_V6 = 35 };  // percent of the seeds
 
 enum shape { SHAPE_BULK, SHAPE_MIXED, SHAPE_CHURN, SHAPE_SCARCE, SHAPE_STORM };
 
