@@ -386,7 +386,9 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     }
     // fourth: the SYN bit
     b->rcv_nxt = s->seq + 1;
-    b->rcv_adv = b->rcv_nxt;
+    // What our SYN told. Where the SYN-ACK is to leave yet it tells anew.
+    const uint32_t told = MIN(t->services[b->service].rcv_limit, UINT16_MAX);
+    b->rcv_adv = b->rcv_nxt + (ack_ok ? told : 0);
     b->snd_wl1 = s->seq;
     b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)
     tcp_note_window(b);
