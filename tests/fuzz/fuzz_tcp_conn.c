@@ -122,6 +122,8 @@ static void wind_up(struct raw *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct input in = {data, MIN(n, (size_t)4096)};
+    const uint8_t more = n != 0 ? data[n - 1] : 0;  // the last byte: what this target learned later
+    raw_ip6 = more & 1;
     struct raw *r = raw_new(
         &(struct pair_sizes){.blocks = 4, .syns = 2, .exts = 2, .tw = 2, .bufs = 340, .wheel = 64});
     const uint8_t mode = byte(&in);
@@ -133,6 +135,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     r->e.tcp.services[0].keepalive_ms = mode & 16 ? 1000 : 0;
     r->sack = mode & 64;
     r->e.role.source = mode & 128 ? 60000 : 0;
+    if (more & 2)
+        r->e.tcp.cfg.syn_cookies = TCP_COOKIES_ALWAYS;
+    r->e.tcp.cfg.quick_ack = more & 4;
     if (mode & 32)
         raw_open(r);
     while (in.left != 0) {
