@@ -97,7 +97,7 @@ void tcp_show_syn(struct tcp_shown *s, const struct tcp *t, const struct syn_rec
         .ssthresh = TCP_WINDOW_MAX,
         .rto_ms = (uint32_t)MIN(rto_ms, t->cfg.rto_max_ms),
         .snd_wnd = r->wnd,
-        .mss = r->mss != 0 ? r->mss : TCP_MSS_DEFAULT,
+        .mss = r->mss != 0 ? r->mss : tcp_default_mss(&r->key),
         .opts = (uint16_t)((r->opts & SEG_OPT_TS ? SHOW_TS : 0) |
                            (r->opts & SEG_OPT_SACK_PERM ? SHOW_SACK : 0) |
                            (r->opts & SEG_OPT_WSCALE ? SHOW_WSCALE : 0)),

@@ -192,6 +192,12 @@ static void a_half_open_connection_is_linuxs_request_socket(void **state)
             "   0 0 1 0000000040000005");
     info_is(&s, "0 0 SYN_RECEIVED 10.99.0.2:80 10.0.0.1:50000 0 -1 0 0 2000 1460 64240 0 0 0 0 1 1 "
                 "ts,wscale\n");
+    struct syn_record no_mss = {.key = key_v4()};
+    tcp_show_syn(&s, &tcp, &no_mss, 5, 5000);
+    assert_int_equal(s.mss, 536);  // RFC 9293 3.7.1
+    no_mss.key.remote = v6_remote;
+    tcp_show_syn(&s, &tcp, &no_mss, 5, 5000);
+    assert_int_equal(s.mss, 1220);
 }
 
 static void a_time_wait_record_is_linuxs_timewait_socket(void **state)
