@@ -283,6 +283,14 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         return;
     }
     if (s->ack != r->iss + 1) {
+        struct syn_record cookie;
+        // The SYN before this record's was answered by a cookie, and that answer came first.
+        if (tcp_cookies_awaited(t) && tcp_cookie_read(t, s, &cookie)) {
+            const int service = r->service;
+            syn_record_remove(t, syn_ix);
+            tcp_listen_ack(t, service, s, data, v);
+            return;
+        }
         if (!tcp_reply_reset(t, s))
             v->drop = DROP_tcp_no_owner;
         return;

@@ -297,6 +297,37 @@ static void without_a_record_left_the_handshake_goes_by_cookie(void **state)
     reset_and_free(r);
 }
 
+// The SYN again found a record; the answer to the first one was on its way.
+static void a_cookie_is_good_beside_a_record_that_came_later(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.syns = 1});
+    const uint16_t port = r->port;
+    send_syn(r, &whole);  // the record
+    const uint32_t seq = r->seq;
+    r->port++;
+    r->seq = 5000;
+    send_syn(r, &whole);
+    assert_int_equal(r->e.stats.c.syncookies_sent, 1);
+    const uint32_t ack = r->ack, ts_ecr = r->ts_ecr;
+    raw_seg(r, SEG_RST, seq, 0, 0, 0)->key.remote_port = port;
+    raw_turn(r, 1);
+    r->seq = 5000;
+    send_syn(r, &whole);
+    assert_int_equal(r->e.stats.c.syn_records_now, 1);
+    assert_true(r->ack != ack);
+    raw_seg(r, SEG_ACK, r->seq, ack + 100, 0, 0);  // neither the one nor the other
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_RST);
+    assert_int_equal(r->e.stats.c.syn_records_now, 1);
+    r->ack = ack;
+    r->ts_ecr = ts_ecr;
+    raw_send(r, SEG_ACK, 0, 10);
+    assert_int_equal(raw_block(r)->state, TCP_ESTABLISHED);
+    assert_int_equal(r->e.role.received, 10);
+    assert_int_equal(r->e.stats.c.syn_records_now, 0);
+    reset_and_free(r);
+}
+
 static void without_cookies_a_syn_without_a_record_is_dropped(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.syns = 1});
@@ -423,6 +454,7 @@ int main(void)
         T(nothing_but_an_ack_completes_a_handshake),
         T(in_auto_an_ack_counts_only_while_a_cookie_may_be_out),
         T(without_a_record_left_the_handshake_goes_by_cookie),
+        T(a_cookie_is_good_beside_a_record_that_came_later),
         T(without_cookies_a_syn_without_a_record_is_dropped),
         T(the_first_ack_may_carry_data_and_a_fin),
         T(a_cookie_measures_no_round_trip),
