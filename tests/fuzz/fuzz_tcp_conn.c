@@ -1,7 +1,7 @@
 // One TCP with its socket layer against segments, times and application calls made of the input's
-// bytes: fields lie near the valid ones, so that most of them reach the state machine. end_turn()
-// checks the invariants of each block after each turn; at the end every connection is aborted and
-// every pool must be full again.
+// bytes: fields lie near the valid ones, so that most of them reach the state machine. after each
+// turn the simulator's invariants are checked (tcp_check.h); at the end every connection is aborted
+// and every pool must be full again.
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,14 +108,20 @@ static void call(struct raw *r, struct input *in)
         tcp_close(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks));
 }
 
+static void turn(struct raw *r, uint32_t ms)
+{
+    raw_turn(r, ms);
+    end_check_pools(&r->e);
+}
+
 static void wind_up(struct raw *r)
 {
     uint32_t cursor = 0;
-    raw_turn(r, 1);
+    turn(r, 1);
     sock_abort_all(&r->e.sock, &cursor, r->e.sizes.blocks, UINT32_MAX);
     r->e.out_room = TCP_OUT_MAX;
     for (int i = 0; i < 2000 && end_leaks(&r->e) != NULL; i++)
-        raw_turn(r, 500);
+        turn(r, 500);
     raw_free(r, true);
 }
 
@@ -147,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         else if (what < 200)
             call(r, &in);
         else if (what < 250)
-            raw_turn(r, what < 240 ? what - 200u : (what - 239u) * 1000);
+            turn(r, what < 240 ? what - 200u : (what - 239u) * 1000);
         else
             r->e.out_room = what & 1 ? TCP_OUT_MAX : what - 250u;
     }

@@ -10,6 +10,7 @@
 // What is found wrong ends the process by sim_fail(); the runner (sim_run.c) forks one per seed.
 #pragma once
 #include "base/rng.h"
+#include "tcp_check.h"
 #include "worker/server_priv.h"
 
 enum {
@@ -214,11 +215,9 @@ struct sim_link {
     struct sim_frame fifo[SIM_FIFO];
 };
 
-// What a block was when it was looked at last: numbers that never go back.
+// What a block was when it was looked at last, and in which turn that was.
 struct sim_shadow {
-    uint16_t generation;
-    bool live;
-    uint32_t snd_una, snd_max, rcv_nxt, rcv_adv;
+    struct tcp_check_shadow numbers;
     uint64_t seen;
 };
 
@@ -324,8 +323,6 @@ void sim_check_end(struct sim_host *h);
 // know each other; NULL: it is not there (yet, or any more).
 const struct sim_side *sim_peer_side(const struct sim_host *h, const struct block *b);
 const struct block *sim_peer_block(const struct sim_host *h, const struct block *b);
-// sim_check_leaks: NULL, or the name of what is not back yet.
-const char *sim_check_leaks(const struct sim_host *h);
 
 // sim_trace.c: pcapng, an interface a host; each frame as it was sent, with what became of it as a
 // comment (NULL: nothing special), and as it was received.

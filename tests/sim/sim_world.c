@@ -169,7 +169,7 @@ static bool is_over(const struct sim_world *w)
         return false;
     for (unsigned i = 0; i < w->plan->n_hosts; i++)
         if (!sim_is_dead(w, i) &&
-            (sim_check_leaks(w->hosts[i]) != NULL || sim_wire_next(w, i) != UINT64_MAX))
+            (tcp_check_leaks(&w->hosts[i]->w->tcp) != NULL || sim_wire_next(w, i) != UINT64_MAX))
             return false;
     return true;
 }

@@ -174,25 +174,15 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     e->sock.tcp = t;
     e->sock.services = e->services;
     e->sock.scratch = zeroed(SOCK_OFFER_MAX);
+    e->shadows = zeroed(z.blocks * sizeof(e->shadows[0]));
 }
 
 const char *end_leaks(const struct end *e)
 {
     const struct tcp *t = &e->tcp;
-    if (index_pool_in_use(t->block_pool) != 0)
-        return "blocks";
-    if (index_pool_in_use(t->syn_pool) != 0)
-        return "syn records";
-    if (index_pool_in_use(t->ext_pool) != 0)
-        return "extension records";
-    if (t->bufs.n_free_data != t->bufs.data_count)
-        return "data buffers";
-    if (t->bufs.n_free_refs != t->bufs.count - t->bufs.data_count)
-        return "references";
-    if (t->stats->c.time_wait_now != 0)
-        return "TIME-WAIT records";
-    if (t->table->count != 0)
-        return "entries of the flow table";
+    const char *leak = tcp_check_leaks(t);
+    if (leak != NULL)
+        return leak;
     if (t->services[0].connections != 0 || t->stats->c.connections_now != 0 ||
         t->stats->c.syn_records_now != 0 || t->stats->c.ext_records_now != 0 ||
         t->stats->c.established_now != 0 || t->stats->c.connections6_now != 0)
@@ -206,9 +196,9 @@ void end_fini(struct end *e, bool clean)
     const char *leak = end_leaks(e);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],   e->mem[1],      t->table,       t->blocks,      t->block_pool,
-                   t->wheel,    t->near,        t->syns,        t->syn_pool,    t->exts,
-                   t->ext_pool, t->tw4.records, t->tw6.records, e->sock.scratch};
+    void *all[] = {e->mem[0],   e->mem[1],      t->table,       t->blocks,       t->block_pool,
+                   t->wheel,    t->near,        t->syns,        t->syn_pool,     t->exts,
+                   t->ext_pool, t->tw4.records, t->tw6.records, e->sock.scratch, e->shadows};
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
 }
@@ -264,15 +254,19 @@ static void output(struct tcp *t)
     }
 }
 
-static void check_block(const struct tcp *t, const struct block *b)
+static void check_blocks(struct end *e)
 {
-    if (b->state == TCP_FREE)
-        return;
-    CHECK(seq_leq(b->snd_una, b->snd_nxt) && seq_leq(b->snd_nxt, b->snd_max));
-    if (b->state != TCP_SYN_SENT)
-        CHECK(seq_leq(b->rcv_nxt, b->rcv_adv));
-    CHECK(seq_leq(b->snd_max, b->snd_end + 1));
-    CHECK((b->flags & BF_TROUBLE) != 0 ? b->ext < t->ext_pool->count : b->ext == EXT_NONE);
+    char what[TCP_CHECK_BYTES];
+    for (uint32_t ix = 0; ix < e->sizes.blocks; ix++)
+        if (!tcp_check_block(&e->tcp, ix, &e->shadows[ix], what))
+            check_failed(__FILE__, __LINE__, what);
+}
+
+void end_check_pools(const struct end *e)
+{
+    char what[TCP_CHECK_BYTES];
+    if (!tcp_check_pools(&e->tcp, e->sizes.blocks, what))
+        check_failed(__FILE__, __LINE__, what);
 }
 
 void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint8_t *const *data,
@@ -302,8 +296,7 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
     output(t);
     index_pool_turn_end(t->block_pool);
     index_pool_turn_end(t->syn_pool);
-    for (uint32_t i = 0; i < e->sizes.blocks; i++)
-        check_block(t, &t->blocks[i]);
+    check_blocks(e);
 }
 
 uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port)
@@ -434,6 +427,7 @@ static void side(struct pair *p, unsigned to)
         n++;
     }
     end_turn(&p->e[to], p->now_us, s, data, n);
+    end_check_pools(&p->e[to]);
     send_out(p, to);
     for (uint32_t i = 0; i < n; i++)
         free(k[i].data);

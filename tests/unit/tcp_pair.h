@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "sock/sock.h"
 #include "tcp/tcp_internal.h"
+#include "tcp_check.h"
 
 enum { PAIR_PORT = 7, PAIR_RAW_PORT = 40000, PAIR_OUT_MAX = TCP_OUT_MAX };
 
@@ -42,6 +43,7 @@ struct end {
     struct seg_out out[TCP_OUT_MAX];
     struct seq_range sacks_in[BURST_MAX][SEG_SACK_MAX], sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
     struct pair_sizes sizes;
+    struct tcp_check_shadow *shadows;
     uint32_t v4;
     uint32_t out_room;  // of each turn
     // calls: what else happens in a turn, after what was received and before the timers; NULL:
@@ -89,6 +91,10 @@ const char *end_leaks(const struct end *e);
 // e->out[0..e->tcp.n_out).
 void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint8_t *const *data,
               uint32_t n);
+
+// end_check_pools: CHECKs that blocks, pools, table and gauges agree; for tests that take nothing
+// out of a pool themselves.
+void end_check_pools(const struct end *e);
 
 // end_connect: active open to v4:port; CHECKs that it works.
 uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port);
