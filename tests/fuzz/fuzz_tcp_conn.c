@@ -1,5 +1,5 @@
 // One TCP with its socket layer against segments, times and application calls made of the input's
-// bytes: fields lie near the valid ones, so that most of them reach the state machine. after each
+// bytes: fields lie near the valid ones, so that most of them reach the state machine. After each
 // turn the simulator's invariants are checked (tcp_check.h); at the end every connection is aborted
 // and every pool must be full again.
 #include <stdlib.h>
