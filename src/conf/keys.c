@@ -136,7 +136,8 @@ const struct key conf_keys[] = {
     NUMBER(tcp, retries, 1, 30,
            VALUE("15", "Retransmissions before a connection is given up (R2)")),
     MS(tcp, time_wait_ms, 1, 600000, VALUE("60000", "Time in TIME-WAIT")),
-    MS(tcp, fin_wait2_ms, 1, 3600000, VALUE("60000", "Time in FIN-WAIT-2 without an application")),
+    MS(tcp, fin_wait2_ms, 1, 3600000,
+       VALUE("60000", "Time in FIN-WAIT-2 without data from the peer")),
     // 500: RFC 1122 4.2.3.2.
     MS(tcp, delayed_ack_ms, 0, 500, VALUE("40", "Longest delay of an acknowledgement; 0: none")),
     BOOL(tcp, ack_merge,

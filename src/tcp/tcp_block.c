@@ -166,6 +166,13 @@ void tcp_free(struct tcp *t, uint32_t ix)
     index_pool_put_deferred(t->block_pool, ix);
 }
 
+void tcp_begin_close(struct tcp *t, struct block *b, uint32_t ix)
+{
+    tcp_set_state(b, STEP_CLOSE);
+    t->stats->c.established_now--;
+    tcp_dirty(t, ix);
+}
+
 void tcp_close(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
@@ -175,12 +182,12 @@ void tcp_close(struct tcp *t, uint32_t ix)
     case TCP_ESTABLISHED:
     case TCP_CLOSE_WAIT:
         b->flags |= BF_FIN_QUEUED;
-        tcp_set_state(b, STEP_CLOSE);
-        t->stats->c.established_now--;
-        tcp_dirty(t, ix);
+        tcp_begin_close(t, b, ix);
+        break;
+    case TCP_SYN_RECEIVED:  // done when it is established (RFC 9293 3.10.4)
+        b->flags |= BF_FIN_QUEUED;
         break;
     case TCP_SYN_SENT:
-    case TCP_SYN_RECEIVED:
         tcp_abort(t, ix);
         break;
     default:

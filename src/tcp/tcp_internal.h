@@ -239,6 +239,9 @@ static inline void tcp_establish(struct tcp *t, struct block *b, enum tcp_step s
     b->quick = tcp_quick_credit(t, b);
 }
 
+// tcp_begin_close: the FIN that is queued takes the established connection a step on.
+void tcp_begin_close(struct tcp *t, struct block *b, uint32_t ix);
+
 // tcp_end: the connection is over for `why`; the event TCP_EV_CLOSED follows.
 void tcp_end(struct tcp *t, struct block *b, uint8_t why);
 

@@ -162,6 +162,8 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
             return false;
         }
         tcp_establish(t, b, STEP_ACK_OF_SYN);
+        if (b->flags & BF_FIN_QUEUED)
+            tcp_begin_close(t, b, ix);
         start_keepalive(t, b, ix);
         v->events |= TCP_EV_OPEN;
     }
