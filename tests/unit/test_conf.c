@@ -382,7 +382,7 @@ static void lists_of_cores_are_read_sorted_and_refused_when_wrong(void **state)
 static void addresses_and_macs_are_refused_when_wrong(void **state)
 {
     char got[VALUE_GOT_BYTES];
-    uint64_t field[32] = {0};
+    uint64_t field[sizeof(struct conf_port) / sizeof(uint64_t)] = {0};  // more than any field
     const struct {
         const struct key *k;
         const char *text;
