@@ -10,9 +10,10 @@
 #include "unit/check.h"
 
 enum {
-    RUN_MS = 1500,      // of each race
-    SEEN_MIN = 1000,    // copies that a race must have had, or it proves nothing
-    LIVES_MIN = 10000,  // connections that the place must have had meanwhile
+    RUN_MS = 1500,       // of each race, at least
+    RUN_MAX_MS = 30000,  // on a machine that has no time for both threads
+    SEEN_MIN = 1000,     // copies that a race must have had, or it proves nothing
+    LIVES_MIN = 10000,   // connections that the place must have had meanwhile
 };
 
 static struct end end;
@@ -165,7 +166,10 @@ static void race(void *(*writer)(void *), int (*view)(void))
     lives = 0;
     stop = false;
     assert_int_equal(pthread_create(&thread, NULL, writer, NULL), 0);
-    for (const uint64_t until = now_ms() + RUN_MS; now_ms() < until;)
+    const uint64_t from = now_ms();
+    while (now_ms() - from < RUN_MS ||
+           (now_ms() - from < RUN_MAX_MS &&
+            (seen < SEEN_MIN || __atomic_load_n(&lives, __ATOMIC_RELAXED) < LIVES_MIN)))
         for (unsigned i = 0; i < 1000; i++) {
             const int got = view();
             seen += got == 1;
