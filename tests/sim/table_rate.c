@@ -1,0 +1,184 @@
+// Rows about rates: a path filled, shared, with losses, with reordering, with marks.
+#include <math.h>
+#include <stdio.h>
+
+#include "table.h"
+
+enum { S = 1000000000, MS = 1000000 };
+
+static const struct table_path gigabit = {
+    .mbit_per_s = 1000, .queue_bytes = 6250000, .rtt_ns = 50 * MS};
+
+// ---- fill ----
+
+static void fill(const char *name)
+{
+    enum { START_S = 5, END_S = 25 };
+    const struct tcp_config tcp = tcp_config_default();
+    struct table_world *t = table_begin(&gigabit, &tcp);
+    const struct table_flow *f = table_add(t, 0, UINT64_MAX);
+    char what[64];
+    table_run(t, (uint64_t)START_S * S);
+    const uint64_t received = f->received, dropped = f->dropped_segs;
+    const uint64_t rtos = table_stats(t)->rto_fired;
+    snprintf(what, sizeof(what), "%s: the first 5 s (slow start)", name);
+    table_say(TABLE_PLAIN, true, what, "overshoot up to one window: 4,300 lost",
+              "%.0f Mb/s, %llu lost, %llu timeouts", table_mbit(received, (uint64_t)START_S * S),
+              (unsigned long long)dropped, (unsigned long long)rtos);
+    table_run(t, (uint64_t)END_S * S);
+    const double mbit = table_mbit(f->received - received, (uint64_t)(END_S - START_S) * S);
+    const double share = 100 * mbit / table_full_mbit(1000);
+    snprintf(what, sizeof(what), "%s: 5 s to 25 s", name);
+    table_say(TABLE_SOFT, share >= 90, what, ">= 90 % of 941 Mb/s",
+              "%.0f Mb/s, %.1f %%, %llu lost, %llu timeouts", mbit, share,
+              (unsigned long long)(f->dropped_segs - dropped),
+              (unsigned long long)(table_stats(t)->rto_fired - rtos));
+    table_end(t);
+}
+
+static void row_fill(void)
+{
+    fill("NewReno");
+}
+
+// ---- share ----
+
+static double jain(const double *x, unsigned n)
+{
+    double sum = 0, squares = 0;
+    for (unsigned i = 0; i < n; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    return sum * sum / ((double)n * squares);
+}
+
+// n flows, each begun gap_ns after the one before, measured from from_s to to_s: rates in Mb/s.
+static void share(const struct table_path *path, unsigned n, uint64_t gap_ns, unsigned from_s,
+                  unsigned to_s, double *rates)
+{
+    const struct tcp_config tcp = tcp_config_default();
+    struct table_world *t = table_begin(path, &tcp);
+    uint64_t before[TABLE_FLOWS_MAX];
+    for (unsigned i = 0; i < n; i++)
+        table_add(t, i * gap_ns, UINT64_MAX);
+    table_run(t, (uint64_t)from_s * S);
+    for (unsigned i = 0; i < n; i++)
+        before[i] = t->flows[i].received;
+    table_run(t, (uint64_t)to_s * S);
+    for (unsigned i = 0; i < n; i++)
+        rates[i] = table_mbit(t->flows[i].received - before[i], (uint64_t)(to_s - from_s) * S);
+    table_end(t);
+}
+
+static void row_share(void)
+{
+    const struct table_path path = {.mbit_per_s = 100, .queue_bytes = 250000, .rtt_ns = 20 * MS};
+    double r[4];
+    share(&path, 2, 2ull * S, 10, 70, r);
+    table_say(TABLE_SOFT, fabs(r[0] - r[1]) <= 0.2 * fmax(r[0], r[1]),
+              "two, 100 Mb/s, 20 ms, begun 2 s apart", "within 20 % of each other (10 s to 70 s)",
+              "%.1f and %.1f Mb/s", r[0], r[1]);
+    share(&path, 4, 1ull * S, 10, 70, r);
+    table_say(TABLE_SOFT, jain(r, 4) >= 0.9, "four, begun 1 s apart", "Jain's index >= 0.9",
+              "%.1f %.1f %.1f %.1f Mb/s: %.3f", r[0], r[1], r[2], r[3], jain(r, 4));
+    struct table_path unlike = path;
+    unlike.more_ns[1] = 60 * MS;
+    share(&unlike, 2, 0, 10, 70, r);
+    table_say(TABLE_PLAIN, true, "two, of 20 ms and of 80 ms",
+              "NewReno: 4^2 : 1, CUBIC: at most 4 : 1", "%.1f and %.1f Mb/s, %.1f : 1", r[0], r[1],
+              r[0] / r[1]);
+}
+
+// ---- loss ----
+
+struct lossy {
+    double mbit;
+    uint64_t timeouts, lost, again;
+};
+
+static struct lossy lossy(const struct table_path *path, bool sack, unsigned until_s)
+{
+    struct tcp_config tcp = tcp_config_default();
+    tcp.sack = sack;
+    struct table_world *t = table_begin(path, &tcp);
+    const struct table_flow *f = table_add(t, 0, UINT64_MAX);
+    table_run(t, (uint64_t)until_s * S);
+    const struct lossy l = {table_mbit(f->received, (uint64_t)until_s * S),
+                            table_stats(t)->rto_fired, f->dropped_segs, f->again_segs};
+    table_end(t);
+    return l;
+}
+
+static void row_loss(void)
+{
+    enum { UNTIL_S = 300 };
+    const struct table_path path = {.rtt_ns = 20 * MS, .loss_ppm = 10000};
+    const double p = 0.01, rtt_s = 0.02;
+    // RFC 9438 5.1, table 1: of segments in flight; RFC 5681's flows: Mathis et al., with delayed
+    // acknowledgements of two segments sqrt(3/4), without sqrt(3/2).
+    const double mathis = sqrt(1.5 / p), cubic = 1.054 * pow(rtt_s / p, 0.75);
+    const double one_mbit = TABLE_MSS * 8 / rtt_s / 1e6;
+    char expected[96];
+    const struct lossy reno = lossy(&path, false, UNTIL_S), l = lossy(&path, true, UNTIL_S);
+    table_say(TABLE_PLAIN, true, "NewReno without SACK, 1 %, 20 ms, 300 s", "",
+              "%.2f Mb/s, %llu lost, %llu again, %llu timeouts", reno.mbit,
+              (unsigned long long)reno.lost, (unsigned long long)reno.again,
+              (unsigned long long)reno.timeouts);
+    // As many segments as both sent, or the faster one would have more chances.
+    const double ratio = ((double)l.timeouts / (double)MAX(l.lost, 1u)) /
+                         ((double)MAX(reno.timeouts, 1u) / (double)MAX(reno.lost, 1u));
+    table_say(TABLE_SOFT, ratio <= 0.1, "default: timeouts per loss",
+              "<= 10 % of NewReno's without SACK", "%llu timeouts, %llu lost: %.1f %%",
+              (unsigned long long)l.timeouts, (unsigned long long)l.lost, 100 * ratio);
+    snprintf(expected, sizeof(expected), "Mathis %.2f to %.2f, CUBIC alone %.2f Mb/s",
+             mathis * one_mbit / sqrt(2), mathis * one_mbit, cubic * one_mbit);
+    table_say(TABLE_SOFT, l.mbit >= mathis * one_mbit / sqrt(2), "default: rate", expected,
+              "%.2f Mb/s, %llu sent again", l.mbit, (unsigned long long)l.again);
+}
+
+// ---- reordering ----
+
+static double ordered(uint32_t late_ppm, uint64_t *needless, uint64_t *segs, uint64_t *timeouts)
+{
+    enum { UNTIL_S = 30 };
+    const struct tcp_config tcp = tcp_config_default();
+    const struct table_path path = {.mbit_per_s = 100,
+                                    .queue_bytes = 250000,
+                                    .rtt_ns = 20 * MS,
+                                    .late_ppm = late_ppm,
+                                    .late_ns = 10 * MS};
+    struct table_world *t = table_begin(&path, &tcp);
+    const struct table_flow *f = table_add(t, 0, UINT64_MAX);
+    table_run(t, (uint64_t)UNTIL_S * S);
+    const double mbit = table_mbit(f->received, (uint64_t)UNTIL_S * S);
+    *needless = f->again_segs > f->dropped_segs ? f->again_segs - f->dropped_segs : 0;
+    *segs = f->segs;
+    *timeouts = table_stats(t)->rto_fired;
+    table_end(t);
+    return mbit;
+}
+
+static void row_reorder(void)
+{
+    uint64_t needless, segs, timeouts;
+    const double clean = ordered(0, &needless, &segs, &timeouts);
+    table_say(TABLE_PLAIN, true, "in order: 100 Mb/s, 20 ms, 30 s", "94 Mb/s",
+              "%.1f Mb/s, %llu needless of %llu, %llu timeouts", clean,
+              (unsigned long long)needless, (unsigned long long)segs, (unsigned long long)timeouts);
+    const double mixed = ordered(50000, &needless, &segs, &timeouts);
+    table_say(TABLE_SOFT, mixed >= 0.8 * clean, "5 % late by up to 10 ms",
+              ">= 80 % of the rate in order", "%.1f Mb/s: %.0f %%", mixed, 100 * mixed / clean);
+    table_say(TABLE_SOFT, (double)needless <= 0.01 * (double)segs, "... sent again needlessly",
+              "<= 1 % of the segments (RFC 8985 6.2: the window grows)",
+              "%llu of %llu, %llu timeouts", (unsigned long long)needless, (unsigned long long)segs,
+              (unsigned long long)timeouts);
+}
+
+const struct table_row table_rate_rows[] = {
+    {"fill", "1 Gb/s, 50 ms, a queue of one BDP (6.25 MB), one flow", row_fill},
+    {"share", "flows that share a bottleneck with a queue of one BDP", row_share},
+    {"loss", "random loss", row_loss},
+    {"reorder", "reordering", row_reorder},
+    {NULL, NULL, NULL},
+};
