@@ -132,10 +132,20 @@ enum {
     EXT_SACKED_MAX = 8,  // gaps of one flight that are known
 };
 
-// ext: the extension record of a connection in trouble; given back as soon as that is over. Two
-// lines: 12 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8 x 8 of scoreboard. Only
-// connections in trouble have one: the 65,536 of a large server are 8 MB, 0.8 bytes for each of ten
-// million connections.
+// ext_cc: what congestion control knows of a connection beyond cwnd and ssthresh (tcp/tcp_cc.h).
+struct ext_cc {
+    // Before the last congestion event, which may turn out to have been none. 0: nothing to undo.
+    uint32_t prior_cwnd;
+    uint32_t prior_ssthresh;
+    uint32_t pad[8];
+};
+
+static_assert(sizeof(struct ext_cc) == 40, "its part of the extension record");
+
+// ext: the extension record of a connection in trouble; given back as soon as that is over. Four
+// lines: 12 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8 x 8 of scoreboard, 40 of
+// congestion control. Only connections in trouble have one: the 65,536 of a large server are 16 MB,
+// 1.7 bytes for each of ten million connections.
 struct ext {
     // The data that came out of order.
     uint32_t ooo_head;   // by sequence number; BUF_NONE
@@ -155,10 +165,11 @@ struct ext {
     // The scoreboard: what the peer has beyond snd_una, by sequence number, without one that
     // touches the next.
     struct seq_range sacked[EXT_SACKED_MAX];
-    uint32_t pad2[2];
+
+    struct ext_cc cc;
 } CACHE_ALIGNED;
 
-static_assert(sizeof(struct ext) == 128, "two lines of trouble");
+static_assert(sizeof(struct ext) == 192, "lines of trouble");
 
 // time_wait: what is left of a connection for 2 MSL. Capacity is [memory] time_wait; 1 M
 // closes a second for 60 s are 1.9 GB of these.

@@ -90,6 +90,7 @@
     X(sources_now, "addresses with connections to a service that has source_connections")          \
     X(challenge_acks, "ACKs in answer to what looks forged (RFC 5961)")                            \
     X(ext_records_missed, "times that no extension record was left")                               \
+    X(cc_records_missed, "times that congestion control went without an extension record")         \
     X(icmp_opens_ended, "active opens that a hard ICMP error ended")                               \
     X(icmp_mss_lowered, "times that ICMP lowered a connection's segment size (RFC 1191)")          \
     X(icmp_noted, "ICMP errors about connections that changed nothing")                            \

@@ -1,6 +1,8 @@
 // What a new acknowledgement does: the send queue, the RTT, the congestion window, the timer.
 #include "tcp/tcp_ack.h"
 
+#include "tcp/tcp_cc.h"
+
 static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
 {
     struct buf_pool *p = &t->bufs;
@@ -27,28 +29,12 @@ static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
     }
 }
 
-// RFC 5681 3.1: slow start and congestion avoidance, by bytes (RFC 3465, L = 2), only while the
-// window was used (RFC 7661 4.3).
-static void grow_cwnd(struct block *b, uint32_t acked)
-{
-    if (b->cwnd < b->ssthresh)
-        b->cwnd += MIN(acked, 2u * b->mss);
-    else
-        b->cwnd += MAX((uint32_t)((uint64_t)b->mss * MIN(acked, (uint32_t)b->mss) / b->cwnd), 1u);
-    b->cwnd = MIN(b->cwnd, (uint32_t)TCP_WINDOW_MAX);
-}
-
 // was_limited: cwnd held something back: what was in flight filled it, or would have, had the other
 // acknowledgements of this burst not come before the next segments leave.
 static bool was_limited(const struct block *b, uint32_t flight)
 {
     return unlikely(flight + b->mss > b->cwnd) ||
            (seq_lt(b->snd_max, b->snd_end) && b->cwnd < b->snd_wnd);
-}
-
-static bool is_recovering(const struct tcp *t, const struct block *b)
-{
-    return (b->flags & BF_TROUBLE) && t->exts[b->ext].recovery != RECOVERY_NONE;
 }
 
 void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
@@ -70,8 +56,8 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
         b->stuck_at_ms = 0;
     }
     b->dupacks = 0;
-    if (was_limited(b, flight) && !is_recovering(t, b))
-        grow_cwnd(b, acked);
+    if (was_limited(b, flight) && !tcp_recovering(t, b))
+        tcp_cc_acked(t, b, acked, 0);
     // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
     // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.
     if (ack != b->snd_max) {
@@ -81,6 +67,7 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
         return;
     }
     b->rto_at_ms = 0;
+    tcp_cc_rested(t, b);
     if (!(b->flags & BF_DELACK_ARMED))
         near_clear(t, (uint32_t)(b - t->blocks));
 }

@@ -48,6 +48,7 @@ static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ix, ui
 static inline void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
                              uint32_t ts_ecr)
 {
-    if (!tcp_acked_all(t, b, (uint32_t)(b - t->blocks), ack, has_ts, ts_ecr))
+    if ((b->flags & BF_TROUBLE) ||
+        !tcp_acked_all(t, b, (uint32_t)(b - t->blocks), ack, has_ts, ts_ecr))
         tcp_acked_some(t, b, ack, has_ts, ts_ecr);
 }

@@ -1,5 +1,7 @@
 #include "tcp/tcp_ecn.h"
 
+#include "tcp/tcp_cc.h"
+
 void tcp_ecn_answered(const struct tcp *t, struct block *b, const struct seg_in *s, bool answer)
 {
     const uint8_t flags = s->flags & (SEG_ECE | SEG_CWR);
@@ -41,12 +43,11 @@ void tcp_ecn_echoed(struct tcp *t, struct block *b, uint32_t ack, uint32_t cwnd_
 {
     if (!(b->agreed & BA_ECN))
         return;
-    if (!(b->flags & BF_TROUBLE))
+    if (!tcp_recovering(t, b))
         b->cwnd = MIN(b->cwnd, cwnd_before);
     if (b->recover - ack <= b->snd_max - ack)
         return;  // the window was lowered for this flight, by this or by a loss
-    b->ssthresh = MAX(b->cwnd / 2, 2u * b->mss);
-    b->cwnd = MIN(b->cwnd, b->ssthresh);
+    tcp_cc_ecn(t, b);
     b->recover = b->snd_max;
     b->agreed |= BA_CWR | BA_REDUCED;
     t->stats->c.ecn_echo_received++;

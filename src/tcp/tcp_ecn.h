@@ -60,14 +60,3 @@ static inline bool tcp_ecn_reduced_already(const struct block *b)
 {
     return (b->agreed & BA_REDUCED) && b->recover - b->snd_una <= b->snd_max - b->snd_una;
 }
-
-// tcp_ssthresh_of_loss: ssthresh for a loss that was found (RFC 5681 3.1, equation 4): half of the
-// bytes in flight, unless an ECE has halved it in this window of data. The peer is told (CWR, RFC
-// 3168 6.1.2). To be called before `recover` is set.
-static inline uint32_t tcp_ssthresh_of_loss(struct block *b, uint32_t flight)
-{
-    const bool already = tcp_ecn_reduced_already(b);
-    if (b->agreed & BA_ECN)
-        b->agreed = (uint8_t)((b->agreed | BA_CWR) & ~BA_REDUCED);
-    return already ? b->ssthresh : MAX(flight / 2, 2u * b->mss);
-}

@@ -250,6 +250,12 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why);
 struct ext *tcp_ext_get(struct tcp *t, struct block *b);
 void tcp_ext_release(struct tcp *t, struct block *b);
 
+// tcp_recovering: between a loss and the acknowledgement of all that was in flight then.
+static inline bool tcp_recovering(const struct tcp *t, const struct block *b)
+{
+    return unlikely(b->flags & BF_TROUBLE) && t->exts[b->ext].recovery != RECOVERY_NONE;
+}
+
 // tcp_slow: RFC 9293 3.10.7.3 and 3.10.7.4 for a block.
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
               struct tcp_verdict *v);

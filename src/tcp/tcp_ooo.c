@@ -23,7 +23,8 @@ struct ext *tcp_ext_get(struct tcp *t, struct block *b)
 void tcp_ext_release(struct tcp *t, struct block *b)
 {
     struct ext *e = &t->exts[b->ext];
-    if (e->recovery != RECOVERY_NONE || e->n_sacked != 0 || e->has_fin || e->ooo_head != BUF_NONE)
+    if (e->recovery != RECOVERY_NONE || e->n_sacked != 0 || e->has_fin || e->ooo_head != BUF_NONE ||
+        e->cc.prior_cwnd != 0)
         return;
     index_pool_put(t->ext_pool, b->ext);
     t->stats->c.ext_records_now--;

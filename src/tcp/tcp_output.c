@@ -1,3 +1,4 @@
+#include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_sack.h"
 #include "wire/proto.h"
@@ -413,18 +414,6 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// restart: RFC 5681 4.1: who has sent nothing for an RTO begins anew with the initial window: no
-// ACKs are on their way to pace more than that. The time is that of the segment timed last, or with
-// timestamps, where none is timed, of the last burst: lone segments do not say that the path still
-// takes bursts (RFC 7661 3). It counts 71 minutes round: one moment of them is taken for another.
-static NOINLINE void restart(struct tcp *t, struct block *b)
-{
-    const uint32_t initial = t->cfg.initial_window * b->mss;
-    const uint32_t idle_us = (uint32_t)t->now.us - b->rtt_us;
-    if (b->cwnd > initial && idle_us / 1000 > tcp_rto_ms(t, b))
-        b->cwnd = initial;
-}
-
 // The oldest segment again, unless what was in flight has been acknowledged meanwhile, or
 // everything leaves again after a timeout. False: there is no room in this turn.
 static NOINLINE bool resend_head(struct tcp *t, struct block *b)
@@ -475,7 +464,7 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     if (unlikely(b->agreed & BA_RESEND) && (t->n_out >= t->out_room || !resend_head(t, b)))
         return true;
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
-        restart(t, b);
+        tcp_cc_restart(t, b);
     const unsigned n = unlikely(tcp_sack_governs(t, b)) ? tcp_sack_output(t, b) : segments(t, b);
     if (n > 1 && (b->flags & BF_TS))
         b->rtt_us = (uint32_t)t->now.us;

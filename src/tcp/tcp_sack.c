@@ -1,6 +1,7 @@
 // The sender: what SACK blocks say (RFC 2018 5, RFC 2883 5), and loss recovery by them (RFC 6675).
 #include "tcp/tcp_sack.h"
 
+#include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
 
 // is_dsack: the first block says what came twice (RFC 2883 4.1, 4.2): it lies below the
@@ -87,9 +88,7 @@ void tcp_recovery_timeout(struct tcp *t, struct block *b)
 static void reneged(struct tcp *t, struct block *b)
 {
     t->stats->c.sack_reneges++;
-    if (t->exts[b->ext].recovery == RECOVERY_NONE)
-        b->ssthresh = tcp_ssthresh_of_loss(b, b->snd_max - b->snd_una);
-    b->cwnd = b->mss;
+    tcp_cc_timeout(t, b, t->exts[b->ext].recovery == RECOVERY_NONE);
     b->recover = b->snd_max;
     b->snd_nxt = b->snd_una;
     b->snd_cur = b->snd_head;
@@ -106,9 +105,8 @@ static void begin_recovery(struct tcp *t, struct block *b, struct ext *e)
     e->high_rxt = b->snd_una;
     e->rescue_rxt = b->snd_una + MIN(e->sacked[0].start - b->snd_una, (uint32_t)b->mss);
     // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
-    b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
+    b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
-    b->cwnd = b->ssthresh;
     t->stats->c.fast_retransmits++;
     t->stats->c.sack_recoveries++;
 }

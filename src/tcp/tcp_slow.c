@@ -1,6 +1,7 @@
 // The slow path: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other states), step by step, with
 // the checks of RFC 7323 and RFC 5961 where those documents put them.
 #include "tcp/tcp_ack.h"
+#include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_sack.h"
 
@@ -89,9 +90,8 @@ static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct ext *e = b->agreed & BA_SACK ? NULL : tcp_ext_get(t, b);
     // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
-    b->ssthresh = tcp_ssthresh_of_loss(b, MIN(b->snd_max - b->snd_una, b->cwnd));
+    b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
-    b->cwnd = b->ssthresh;
     if (e != NULL) {
         e->recovery = RECOVERY_NEWRENO;
         b->cwnd += TCP_DUPACKS * b->mss;
@@ -255,6 +255,15 @@ static void step_out_of_order(struct tcp *t, struct block *b, uint32_t seq, cons
     tcp_reply_dsack(t, b, dup);
 }
 
+// What lies beyond a gap is kept: what fills it is acknowledged at once (RFC 5681 4.2).
+static bool has_gap(const struct tcp *t, const struct block *b)
+{
+    if (!(b->flags & BF_TROUBLE))
+        return false;
+    const struct ext *e = &t->exts[b->ext];
+    return e->ooo_head != BUF_NONE || e->has_fin;
+}
+
 // Seventh step: the payload. Sets *fin_in_order if a FIN of this segment, or one that was kept, is
 // next.
 static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
@@ -289,7 +298,7 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
     v->events |= TCP_EV_DATA;
     b->unacked_segs++;
     b->flags |= BF_ACK_DELAYED;
-    if (b->unacked_segs >= 2 || (b->flags & BF_TROUBLE) || skip != 0)
+    if (b->unacked_segs >= 2 || has_gap(t, b) || skip != 0)
         b->flags |= BF_ACK_NOW;
     if (b->flags & BF_TROUBLE) {
         v->chain = tcp_ooo_merge(t, b);

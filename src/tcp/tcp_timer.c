@@ -1,4 +1,4 @@
-#include "tcp/tcp_ecn.h"
+#include "tcp/tcp_cc.h"
 #include "tcp/tcp_sack.h"
 
 static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
@@ -132,11 +132,9 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     if (syn) {
         b->snd_nxt = b->snd_una;
     } else {
-        if (b->retries == 1)
-            b->ssthresh = tcp_ssthresh_of_loss(b, b->snd_max - b->snd_una);
         if (b->retries >= t->cfg.retries1 && t->cfg.black_hole_detection)
             tcp_black_hole(t, b);
-        b->cwnd = b->mss;
+        tcp_cc_timeout(t, b, b->retries == 1);
         b->recover = b->snd_max;  // RFC 6582 3.2 step 4
         b->agreed &= (uint8_t)~BA_REDUCED;
         b->snd_nxt = b->snd_una;
