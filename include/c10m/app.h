@@ -11,13 +11,14 @@
 //
 // Threads: all callbacks of a connection run on the one worker that owns it for life. Only `init`,
 // `fini` and `log` run on the control thread: before the workers start, after they have stopped,
-// and beside them.
+// and beside them; `thread` is a thread of its own beside them (c10m/thread.h).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct c10m_conn;     // one connection, valid during the callback that gets it
+struct c10m_core;     // one worker, as a callback without a connection sees it (c10m/thread.h)
 struct c10m_service;  // one [service NAME] of the configuration that runs this application
 struct c10m_image;  // immutable bytes in hugepages, shared by all workers, to be sent by reference
 
@@ -85,6 +86,11 @@ struct c10m_app {
     // order; record NULL, len 0: the last one for now, to be written out. May write files and
     // allocate, but all control waits for it. Returns how many records could not be written.
     unsigned (*log)(struct c10m_service *s, const void *record, size_t len);
+    // thread: once per service, on a thread of its own on the Linux cores, from when the workers
+    // run; returns soon after c10m_thread_stopping() says so. message: on the worker, one that the
+    // thread posted to it. Both: c10m/thread.h.
+    void (*thread)(struct c10m_service *s);
+    void (*message)(struct c10m_core *w, struct c10m_service *s, void *msg);
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/err.h"
 #include "c10m/app.h"
+#include "c10m/thread.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -44,6 +45,12 @@ struct c10m_conn {
     uint8_t due;  // enum sock_due
 };
 
+// c10m_core: the worker as a callback without a connection sees it; `root` stands for the
+// connection that its event has not.
+struct c10m_core {
+    struct c10m_conn root;
+};
+
 struct sock {
     struct tcp *tcp;
     struct c10m_service *services;  // TCP_SERVICES_MAX, the same index as tcp.services
@@ -56,11 +63,23 @@ struct sock {
     // Local addresses by flow_key.local_ix, to open from; none: only from's.
     const struct ip_addr *locals;
     unsigned n_locals;
+    struct c10m_core core;
 };
+
+static inline struct sock *sock_of(const struct c10m_core *w)
+{
+    return (struct sock *)((char *)(uintptr_t)w - offsetof(struct sock, core));
+}
 
 // sock_event: what TCP reported of one connection, handed to its application; `data` is the range
 // of the verdict. Afterwards the block may be gone.
 void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data);
+
+// sock_begin, sock_settle: around a callback that gets &k->core: the connections that it reaches
+// are settled afterwards. sock_message: `message` of s with msg, in between.
+void sock_begin(struct sock *k);
+void sock_settle(struct sock *k);
+void sock_message(struct sock *k, struct c10m_service *s, void *msg);
 
 // sock_service_init: runs the application's init; -1 and *err. sock_service_fini: its fini, and
 // frees the images. Control thread, before and after the workers run.

@@ -272,6 +272,25 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
         settle_all(&c);
 }
 
+void sock_begin(struct sock *k)
+{
+    k->core.root = (struct c10m_conn){k, NULL, BLOCK_NONE, 0};
+    k->root = &k->core.root;
+}
+
+void sock_settle(struct sock *k)
+{
+    if (k->core.root.due & DUE_OTHERS)
+        settle_others(&k->core.root);
+}
+
+void sock_message(struct sock *k, struct c10m_service *s, void *msg)
+{
+    sock_begin(k);
+    s->app->message(&k->core, s, msg);
+    sock_settle(k);
+}
+
 bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max)
 {
     for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++) {

@@ -27,10 +27,9 @@ static struct c10m_conn *root_of(struct c10m_conn *from)
 }
 
 // reach: block ix as a connection, one record for each in an event; NULL: there is no room for it.
-static struct c10m_conn *reach(struct c10m_conn *from, uint32_t ix)
+static struct c10m_conn *reach(struct sock *k, uint32_t ix)
 {
-    struct sock *k = from->k;
-    struct c10m_conn *root = root_of(from), *c = root;
+    struct c10m_conn *root = k->root, *c = root;
     for (unsigned i = 0; c->ix != ix; i++) {
         if (i == C10M_OTHERS_MAX)
             return NULL;
@@ -45,16 +44,47 @@ static struct c10m_conn *reach(struct c10m_conn *from, uint32_t ix)
     return c;
 }
 
-struct c10m_conn *c10m_find(struct c10m_conn *from, uint64_t handle)
+// The block that the handle names, or BLOCK_NONE.
+static uint32_t named(const struct tcp *t, uint64_t handle)
 {
-    const struct tcp *t = from->k->tcp;
     const uint32_t ix = (uint32_t)handle - 1;
     if (ix >= t->block_pool->count)
-        return NULL;
+        return BLOCK_NONE;
     const struct block *b = &t->blocks[ix];
-    if (b->state == TCP_FREE || handle_of(b, ix) != handle)
-        return NULL;
-    return ix == from->ix ? from : reach(from, ix);
+    return b->state == TCP_FREE || handle_of(b, ix) != handle ? BLOCK_NONE : ix;
+}
+
+struct c10m_conn *c10m_find(struct c10m_conn *from, uint64_t handle)
+{
+    const uint32_t ix = named(from->k->tcp, handle);
+    if (ix == BLOCK_NONE || ix == from->ix)
+        return ix == BLOCK_NONE ? NULL : from;
+    root_of(from);
+    return reach(from->k, ix);
+}
+
+struct c10m_conn *c10m_at(struct c10m_core *w, uint64_t handle)
+{
+    struct sock *k = sock_of(w);
+    const uint32_t ix = named(k->tcp, handle);
+    return ix == BLOCK_NONE ? NULL : reach(k, ix);
+}
+
+struct c10m_core *c10m_core_of(struct c10m_conn *c)
+{
+    root_of(c);
+    return &c->k->core;
+}
+
+uint64_t c10m_core_now_us(const struct c10m_core *w)
+{
+    return sock_of(w)->tcp->now.us;
+}
+
+void c10m_core_count(struct c10m_core *w, const struct c10m_service *s, int counter, uint64_t n)
+{
+    if (counter >= 0 && counter < SOCK_COUNTERS_MAX)
+        sock_of(w)->counters[s->ix][counter] += n;
 }
 
 // The local address to open from; -1: none of the peer's family.
@@ -88,6 +118,6 @@ int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port,
         return rc;
     t->blocks[ix].flags |= BF_IN_APP;
     if (made != NULL)
-        *made = reach(from, ix);
+        *made = reach(from->k, ix);
     return 0;
 }

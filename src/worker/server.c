@@ -14,6 +14,7 @@
 #include "worker/server_log.h"
 #include "worker/server_memory.h"
 #include "worker/server_priv.h"
+#include "worker/server_thread.h"
 
 void server_params_default(struct server_params *p)
 {
@@ -275,6 +276,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     w->clock.start_tsc = tsc_read();
     w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
     w->log = mem[REGION_LOG] == NULL ? NULL : server_log_init(mem[REGION_LOG]);
+    server_thread_init(&s->params, w, mem[REGION_MESSAGES]);
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
     init_tcp(s, w, mem, at);
@@ -311,11 +313,12 @@ int server_run(struct server *s, struct err *err)
         if (eal_worker_launch(s->n_launched, s->params.cpus_shared ? worker_run_shared : worker_run,
                               s->workers[s->n_launched], err) != 0)
             return -1;
-    return 0;
+    return server_threads_start(s, err);
 }
 
 void server_stop_workers(struct server *s)
 {
+    server_threads_stop(s);
     // From the last to the first: those with queues send the others' farewells.
     const bool ran = s->n_launched != 0;
     while (s->n_launched > 0) {

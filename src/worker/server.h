@@ -34,6 +34,8 @@ struct server_params {
     enum pages_kind pages;
     bool telemetry;  // DPDK telemetry socket
     unsigned linux_cpu;
+    unsigned n_linux_cpus;  // of the threads of applications; 0: linux_cpu
+    unsigned linux_cpus[SERVER_WORKERS_MAX];
     unsigned n_workers;
     unsigned worker_cpu[SERVER_WORKERS_MAX];
     bool cpus_shared;             // several workers on a core, or one beside the control thread:

@@ -20,6 +20,9 @@ static void fill_machine(struct server_params *p, const struct conf *c)
     p->telemetry = c->control.telemetry;
     p->pages = pages[c->memory.hugepage];
     p->linux_cpu = c->cpu.linux_cpus.id[0];
+    p->n_linux_cpus = MIN(c->cpu.linux_cpus.n, (uint32_t)SERVER_WORKERS_MAX);
+    for (unsigned i = 0; i < p->n_linux_cpus; i++)
+        p->linux_cpus[i] = c->cpu.linux_cpus.id[i];
     p->n_workers = conf_workers(c);
     p->cpus_shared = c->cpu.workers_per_core > 1;
     for (unsigned i = 0; i < p->n_workers; i++)

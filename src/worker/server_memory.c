@@ -1,6 +1,7 @@
 #include "worker/server_memory.h"
 
 #include "worker/server_log.h"
+#include "worker/server_thread.h"
 #include "worker/steer.h"
 
 uint32_t server_share(const struct server_params *p, uint32_t total)
@@ -95,6 +96,9 @@ void server_regions(const struct server_params *p, struct region *regions)
                           steer_slots(p->packets, p->n_workers), steer_bytes(p), false},
         [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,
                         server_logs(p) ? server_log_footprint() : 0, false},
+        [REGION_MESSAGES] = {"messages", "between threads of applications and the worker",
+                             (uint64_t)server_threads(p) * 2 * C10M_MESSAGES_MAX,
+                             server_thread_footprint(p), false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
                            ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
                                SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),

@@ -1,5 +1,7 @@
 // server_priv.h: what the files of the server share.
 #pragma once
+#include <pthread.h>
+
 #include "worker/server.h"
 #include "worker/steer.h"
 
@@ -15,8 +17,18 @@ struct server {
     struct worker *workers[SERVER_WORKERS_MAX];
     unsigned n_launched;
     bool eal_up;
+    pthread_t threads[TCP_SERVICES_MAX];  // of the services below n_threads that have one
+    unsigned n_threads;
+    bool threads_stop;  // control thread to those
     uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
 };
+
+// server_of: a service lies in its server's array.
+static inline struct server *server_of(const struct c10m_service *s)
+{
+    char *first = (char *)(uintptr_t)(s - s->ix);
+    return (struct server *)(first - offsetof(struct server, services));
+}
 
 // server_init_worker: carves worker id's pieces out of s->arena and places it there. Wants of s:
 // params, secret, services, pools, ports and steers; nothing else has to be there.

@@ -36,6 +36,11 @@ struct worker_port {
     struct net_tx tx;            // replies, then segments: what the port has not taken yet
 };
 
+// worker_box: messages between this worker and the thread of a service; NULL: it has none.
+struct worker_box {
+    struct rte_ring *in, *out;
+};
+
 // worker_clock: TSC to microseconds: us = ticks * mul >> 32.
 struct worker_clock {
     uint64_t start_tsc;
@@ -75,6 +80,9 @@ struct worker {
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
 
     struct tcp_homes homes;  // for active opens
+    unsigned n_boxed;        // services with a thread, and which
+    uint8_t boxed[TCP_SERVICES_MAX];
+    struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 
     // Written by the control thread.
     uint32_t order CACHE_ALIGNED;  // enum worker_order

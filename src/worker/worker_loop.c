@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "worker/server_thread.h"
 #include "worker/worker.h"
 
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
@@ -229,6 +230,7 @@ static NOINLINE void take_others(struct worker *w)
     take_icmp(w);
     for (uint32_t i = 0; i < w->rx.n_udp; i++)
         take_datagram(w, &w->rx.udp[i]);
+    server_thread_messages(w);
 }
 
 static NOINLINE void stage_app(struct worker *w)
@@ -238,7 +240,7 @@ static NOINLINE void stage_app(struct worker *w)
         const struct tcp_verdict *v = &w->verdicts[i];
         sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
-    if (unlikely((w->rx.n_icmp | w->rx.n_udp) != 0))
+    if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed) != 0))
         take_others(w);
     mark(w, STAGE_app);
 }

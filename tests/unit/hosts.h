@@ -1,0 +1,41 @@
+// hosts.h: two servers of one worker each, placed by the server's own code, in virtual time: each
+// worker_turn() sends its frames to the other over a wire without loss or delay. Wrong use aborts
+// by CHECK. Wants pkt_env_start() before.
+#pragma once
+#include "worker/server_memory.h"
+#include "worker/server_priv.h"
+
+enum { HOSTS_QUEUE_MAX = 4096, HOSTS_PORT = 80, HOSTS_V4 = 0x0a000001 };
+
+struct hosts_end {
+    struct server server;
+    struct worker *w;
+    struct port port;
+    struct pkt *queue[HOSTS_QUEUE_MAX];  // arrived and not yet received
+    unsigned n_queue;
+    bool deaf;         // what comes is lost
+    uint64_t dropped;  // frames lost so
+    struct hosts_end *peer;
+};
+
+// hosts: end i has the addresses 10.0.0.(i + 1)/24 and fd00::(i + 1)/64.
+struct hosts {
+    struct hosts_end e[2];
+    uint64_t now_us;
+};
+
+// hosts_new: end i's services are apps[i][0..], up to NULL; the first listens on HOSTS_PORT, the
+// others on the ports after it. set, unless NULL, changes the parameters before anything is placed.
+struct hosts *hosts_new(const struct c10m_app *const apps[2][3],
+                        void (*set)(struct server_params *p, unsigned end));
+void hosts_free(struct hosts *h);
+
+// hosts_turn: one turn of end i, now. hosts_run: turns of both every 200 us for that long.
+void hosts_turn(struct hosts *h, unsigned i);
+void hosts_run(struct hosts *h, uint64_t ms);
+
+// hosts_addr: end i's address.
+struct ip_addr hosts_addr(unsigned i, bool v6);
+
+// hosts_connect: active open from end i to the other's `port`, under service 0.
+uint32_t hosts_connect(struct hosts *h, unsigned i, uint16_t port);
