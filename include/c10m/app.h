@@ -53,8 +53,8 @@ struct c10m_datagram {
     uint64_t now_us;  // as c10m_now_us()
 };
 
-// c10m_app: one application. Every callback but `data` may be NULL. `s` is where the result of
-// c10m_service_data() for its service can be found.
+// c10m_app: one application. Every callback may be NULL; without `data` it pulls (c10m/socket.h).
+// `s` is where the result of c10m_service_data() for its service can be found.
 struct c10m_app {
     const char *name;
     // init: once per service that names this application, before the workers start. Returns 0, or
@@ -68,8 +68,14 @@ struct c10m_app {
     // what is not stays queued, closes the window, and is offered again, together with what
     // follows, when more arrives or after c10m_resume(). The bytes are valid during the call only.
     size_t (*data)(struct c10m_conn *c, const uint8_t *data, size_t len);
+    // readable: of an application without `data` (c10m/socket.h): bytes were added to what is
+    // unread, the peer's FIN came, or the connection ended with bytes unread (c10m_error). Once a
+    // turn, after all else of it. drained: after c10m_shutdown: the peer has acknowledged all that
+    // was sent, FIN included; perhaps more than once.
+    void (*readable)(struct c10m_conn *c);
+    void (*drained)(struct c10m_conn *c);
     // end: the peer has sent FIN and every byte before it was consumed. NULL: the stack closes this
-    // direction too.
+    // direction too, unless the application pulls.
     void (*end)(struct c10m_conn *c);
     // writable: a send that was cut short may be continued.
     void (*writable)(struct c10m_conn *c);

@@ -27,7 +27,7 @@ enum block_flag {
     BF_PAUSED = 1 << 7,         // the application takes no data for now
     BF_WANT_WRITE = 1 << 8,     // a send was cut short: the application is owed `writable`
     BF_TIMED = 1 << 9,          // rtt_seq, rtt_us hold a running measurement (no timestamps)
-    BF_IN_APP = 1 << 10,        // the application has seen `open` and must see `close`
+    BF_IN_APP = 1 << 10,        // the application has seen `open` and must see `close`; is_orphan()
     BF_PEER_FIN = 1 << 11,      // the peer's FIN, and all before it, was passed on
     BF_END_TOLD = 1 << 12,      // ... and the application was told
     BF_PROBE = 1 << 13,         // rto_at_ms is the persist timer (RFC 9293 3.8.6.1)
@@ -98,10 +98,13 @@ struct block {
     uint32_t last_rx_ms;     // last sign of life seen by the keepalive timer, or its last probe
     uint32_t last_progress;  // tcp_progress() at that time
     // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's rcv_nxt - 1.
-    uint32_t stuck_at_ms;     // since when what the timer runs for has waited; 0: no timeout yet
-    uint16_t oow_16ms;        // when an unacceptable segment was answered last, in 16 ms
-    uint8_t quick;            // segments to be acknowledged at once yet (tcp_quick.c)
-    uint8_t probes;           // keepalive probes without answer
+    uint32_t stuck_at_ms;  // since when what the timer runs for has waited; 0: no timeout yet
+    uint16_t oow_16ms;     // when an unacceptable segment was answered last, in 16 ms
+    uint8_t quick;         // segments to be acknowledged at once yet (tcp_quick.c)
+    union {
+        uint8_t probes;  // keepalive probes without answer
+        uint8_t error;   // in CLOSED: errno of its end, 0: none
+    };
     uint16_t generation;      // counts the lives of this block
     uint8_t close_why : 3;    // enum c10m_close, told by `close`
     uint8_t wnd_max_log : 5;  // of the largest window of the peer that was seen, rounded down
@@ -112,6 +115,12 @@ struct block {
     // line 3
     uint8_t app[64];
 } CACHE_ALIGNED;
+
+// is_orphan: the application is done with it (c10m_close), and TCP brings it to its end alone.
+static inline bool is_orphan(const struct block *b)
+{
+    return (b->flags & (BF_IN_APP | BF_FIN_QUEUED)) == BF_FIN_QUEUED;
+}
 
 static_assert(sizeof(struct block) == 256,
               "each more line costs 640 MB at ten million connections");

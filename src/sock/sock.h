@@ -9,7 +9,9 @@
 enum {
     SOCK_COUNTERS_MAX = 32,  // per service
     SOCK_OFFER_MAX =
-        16384,             // unconsumed bytes that `data` gets as one range: C10M_DATA_CONTIG_BYTES
+        16384,  // unconsumed bytes that `data` gets as one range: C10M_DATA_CONTIG_BYTES
+    // That are told at the end of a turn; one a segment and one a timer at most.
+    SOCK_READABLE_MAX = BURST_MAX + TCP_EXPIRE_MAX,
     SOCK_ROUNDS_MAX = 64,  // times that one event may resume the same connection
 };
 
@@ -60,6 +62,9 @@ struct sock {
     struct c10m_conn *root;
     unsigned n_others;  // 0 between events
     struct c10m_conn others[C10M_OTHERS_MAX];
+    // Connections of applications that pull, which sock_tell() tells of what is new to read.
+    unsigned n_readable;
+    uint32_t readable[SOCK_READABLE_MAX];
     // Local addresses by flow_key.local_ix, to open from; none: only from's.
     const struct ip_addr *locals;
     unsigned n_locals;
@@ -80,6 +85,10 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
 void sock_begin(struct sock *k);
 void sock_settle(struct sock *k);
 void sock_message(struct sock *k, struct c10m_service *s, void *msg);
+
+// sock_tell: after the last sock_event() of a turn, if n_readable is not 0: `readable`, once for
+// each connection of an application that pulls to which something came.
+void sock_tell(struct sock *k);
 
 // sock_service_init: runs the application's init; -1 and *err. sock_service_fini: its fini, and
 // frees the images. Control thread, before and after the workers run.

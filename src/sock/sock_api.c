@@ -169,6 +169,8 @@ void c10m_pause(struct c10m_conn *c)
 
 void c10m_resume(struct c10m_conn *c)
 {
+    if (sock_pulls(c))
+        return;
     c->b->flags &= (uint16_t)~BF_PAUSED;
     c->due |= DUE_RESUME;
 }

@@ -35,7 +35,7 @@ static void queue_append(struct c10m_conn *c, const uint8_t *data, uint32_t len)
     }
 }
 
-static void queue_consume(struct c10m_conn *c, uint32_t n)
+void sock_consume(struct c10m_conn *c, uint32_t n)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
     struct block *b = c->b;
@@ -86,7 +86,7 @@ static void offer_queue(struct c10m_conn *c)
         const bool all = len == c->b->rcvq_bytes;
         const size_t n = app_of(c)->data(c, front, len);
         CHECK(n <= len);
-        queue_consume(c, (uint32_t)n);
+        sock_consume(c, (uint32_t)n);
         if (n == 0 || (n < len && all))
             break;
     }
@@ -109,10 +109,15 @@ static void note_shut(struct c10m_conn *c)
 static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, uint32_t len,
                                     bool offer)
 {
+    if (unlikely(is_orphan(c->b))) {  // came in the burst in which the application closed
+        c->b->flags |= BF_ABORT;
+        return;
+    }
     queue_append(c, data, len);
     if (offer)
         offer_queue(c);
     note_shut(c);
+    sock_note_readable(c);
 }
 
 static inline void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t len)
@@ -154,8 +159,14 @@ static void deliver_chain(struct c10m_conn *c, uint32_t head)
         b->rcvq_tail = ix;
         b->rcvq_bytes += f->len;
     }
+    if (unlikely(is_orphan(b))) {
+        sock_drop_unread(c);
+        b->flags |= BF_ABORT;
+        return;
+    }
     offer_queue(c);
     note_shut(c);
+    sock_note_readable(c);
 }
 
 static void tell_end(struct c10m_conn *c)
@@ -164,15 +175,21 @@ static void tell_end(struct c10m_conn *c)
     if ((b->flags & (BF_PEER_FIN | BF_END_TOLD | BF_ABORT)) != BF_PEER_FIN || b->rcvq_bytes != 0)
         return;
     b->flags |= BF_END_TOLD;
+    if (unlikely(is_orphan(b)))
+        return;
     if (app_of(c)->end != NULL)
         app_of(c)->end(c);
-    else
+    else if (!sock_pulls(c))
         tcp_close(c->k->tcp, c->ix);
 }
 
-static bool is_over(const struct block *b)
+static bool is_over(const struct c10m_conn *c)
 {
+    const struct block *b = c->b;
     if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
+        return false;
+    // What came before an error can still be read, by who reads by itself (Linux).
+    if (b->rcvq_bytes != 0 && b->close_why != C10M_ABORTED && sock_pulls(c))
         return false;
     // An orderly end waits until the application has read everything: TCP is ahead of it by what
     // else came in the same burst.
@@ -196,7 +213,7 @@ static void settle(struct c10m_conn *c)
     tell_end(c);
     if (unlikely(c->b->flags & BF_ABORT))
         tcp_abort(c->k->tcp, c->ix);
-    if (unlikely(is_over(c->b)))
+    if (unlikely(is_over(c)))
         finish(c);
 }
 
@@ -231,12 +248,19 @@ static NOINLINE void settle_all(struct c10m_conn *c)
         settle_others(c);
 }
 
+// The peer has acknowledged all that was sent and our FIN, and the application cares.
+static bool all_taken(const struct block *b)
+{
+    const uint16_t both = BF_IN_APP | BF_FIN_QUEUED;
+    return (b->flags & both) == both && b->snd_una == b->snd_end + 1;
+}
+
 // Everything that TCP may report but plain data alone.
 static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict *v,
                                   const uint8_t *data)
 {
     const uint16_t events = v->events;
-    if (events & TCP_EV_OPEN) {
+    if ((events & TCP_EV_OPEN) && !is_orphan(c->b)) {
         c->b->flags |= BF_IN_APP;
         if (app_of(c)->open != NULL)
             app_of(c)->open(c);
@@ -247,12 +271,16 @@ static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict 
         deliver_chain(c, v->chain);
     if (events & TCP_EV_PEER_FIN)
         c->b->flags |= BF_PEER_FIN;
+    if (events & (TCP_EV_PEER_FIN | TCP_EV_CLOSED))
+        sock_note_readable(c);
     if ((events & TCP_EV_SENT) && (c->b->flags & BF_WANT_WRITE)) {
         c->b->flags &= (uint16_t)~BF_WANT_WRITE;
         if (app_of(c)->writable != NULL)
             app_of(c)->writable(c);
     }
-    if ((events & TCP_EV_APP_TIMER) && app_of(c)->timer != NULL)
+    if ((events & TCP_EV_SENT) && app_of(c)->drained != NULL && all_taken(c->b))
+        app_of(c)->drained(c);
+    if ((events & TCP_EV_APP_TIMER) && app_of(c)->timer != NULL && (c->b->flags & BF_IN_APP))
         app_of(c)->timer(c);
 }
 
@@ -289,6 +317,20 @@ void sock_message(struct sock *k, struct c10m_service *s, void *msg)
     sock_begin(k);
     s->app->message(&k->core, s, msg);
     sock_settle(k);
+}
+
+void sock_tell(struct sock *k)
+{
+    for (unsigned i = 0; i < k->n_readable; i++) {
+        const uint32_t ix = k->readable[i];
+        struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
+        if (c.b->state == TCP_FREE || !(c.b->flags & BF_IN_APP))
+            continue;
+        if (app_of(&c)->readable != NULL && !(c.b->flags & BF_ABORT))
+            app_of(&c)->readable(&c);
+        settle_all(&c);
+    }
+    k->n_readable = 0;
 }
 
 bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max)

@@ -142,7 +142,9 @@
     X(keepalive_probes, "probes sent to an idle peer")                                             \
     X(user_timeouts, "of conns_timed_out, those by the user timeout (RFC 5482)")                   \
     X(fin_wait2_timeouts, "connections ended since the peer did not close its side")               \
-    X(aborts_by_app, "connections that the application aborted")                                   \
+    X(aborts_by_app, "connections that the application aborted, or closed before all had come")    \
+    X(aborts_on_close, "of aborts_by_app, those closed with bytes unread (RFC 2525 2.17)")         \
+    X(orphans_now, "connections that the application closed and TCP has yet to end")               \
     X(mtu_probe_failed, "paths on which large segments vanish: a black hole (RFC 4821)")           \
     X(mtu_probe_succeeded, "segment sizes that were tried and arrived")                            \
     X(ecn_ect0_received, "segments with new data received with ECT(0) (RFC 3168)")                 \

@@ -168,9 +168,10 @@ void sockstat_render(struct text *out, const struct core_stats *const *cores, un
     const uint64_t conns = s.c.connections_now, v4 = (uint64_t)less(conns, s.c.connections6_now);
     uint64_t mem_pages = (s.c.buffers_now * buffer_bytes + LINUX_PAGE_BYTES - 1) / LINUX_PAGE_BYTES;
     text_printf(out, "sockets: used %" PRIu64 "\n", conns);
-    text_printf(
-        out, "TCP: inuse %" PRIu64 " orphan 0 tw %" PRIu64 " alloc %" PRIu64 " mem %" PRIu64 "\n",
-        v4, s.c.time_wait_now, conns, mem_pages);
+    text_printf(out,
+                "TCP: inuse %" PRIu64 " orphan %" PRIu64 " tw %" PRIu64 " alloc %" PRIu64
+                " mem %" PRIu64 "\n",
+                v4, s.c.orphans_now, s.c.time_wait_now, conns, mem_pages);
     text_printf(out,
                 "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n");
 }

@@ -32,6 +32,7 @@ enum {
     TCP_OUT_BLOCK_MAX = 32,  // segments of one connection a turn, so that others have theirs
     TCP_EXPIRE_MAX = 256,    // timers handled in a turn
     TCP_DUPACKS = 3,         // RFC 5681 3.2
+    TCP_ORPHAN_RETRIES = 8,  // R2 of what the application has closed (Linux's tcp_orphan_retries)
     TCP_MSS_DEFAULT = 536,   // RFC 9293 3.7.1: of a peer that announces none, over IPv4
     TCP_MSS_DEFAULT6 = 1220,  // and over IPv6
     TCP_MSS_MIN = 64,    // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
@@ -79,8 +80,9 @@ struct tcp_service {
     uint16_t local_ix;  // on this local address; UINT16_MAX: on all
     bool nodelay;
     bool draining;
-    uint32_t rcv_limit;     // bytes unconsumed, at most
-    uint32_t snd_limit;     // bytes copied and unacknowledged, at most
+    bool pulls;          // its application reads by itself: data waits, and a half-closed one lasts
+    uint32_t rcv_limit;  // bytes unconsumed, at most
+    uint32_t snd_limit;  // bytes copied and unacknowledged, at most
     uint32_t keepalive_ms;  // 0: off
     uint32_t keepalive_interval_ms, keepalive_probes;
     uint32_t user_timeout_ms;  // 0: off
@@ -276,6 +278,12 @@ static inline void tcp_dirty(struct tcp *t, uint32_t ix)
 // block goes to CLOSED; the caller frees it.
 void tcp_close(struct tcp *t, uint32_t ix);
 void tcp_abort(struct tcp *t, uint32_t ix);
+
+// tcp_orphan: the application is done with the connection, and hears of it no more; unread says
+// that bytes are left that it never took: then, and if more come later, it ends in RST (RFC 2525
+// 2.17), else in FIN after what is queued. In FIN-WAIT-2 it ends without a word after
+// cfg.fin_wait2_ms. Linux's tcp_close().
+void tcp_orphan(struct tcp *t, uint32_t ix, bool unread);
 
 // tcp_connect: active open from local_ix to remote, of a port whose answers arrive at this worker:
 // a block in SYN-SENT, or a negative errno (EADDRNOTAVAIL: no such port found, ENOBUFS: no block or

@@ -129,6 +129,8 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     t->stats->c.connections6_now += !ip_is_v4(&key->remote);
     if (sv->nodelay)
         b->flags |= BF_NODELAY;
+    if (sv->pulls)
+        b->flags |= BF_PAUSED;
     b->keepalive_ms = sv->keepalive_ms;
     b->last_rx_ms = t->now.ms;
     b->rtt_us = (uint32_t)t->now.us;
@@ -158,6 +160,7 @@ void tcp_free(struct tcp *t, uint32_t ix)
         t->stats->c.sources_now = sources_now(t->sources);
     }
     tcp_set_state(b, STEP_RELEASE);
+    t->stats->c.orphans_now -= is_orphan(b);
     b->flags &= BF_DIRTY;
     t->services[b->service].connections--;
     t->stats->c.connections_now--;

@@ -242,8 +242,21 @@ static inline void tcp_establish(struct tcp *t, struct block *b, enum tcp_step s
 // tcp_begin_close: the FIN that is queued takes the established connection a step on.
 void tcp_begin_close(struct tcp *t, struct block *b, uint32_t ix);
 
-// tcp_end: the connection is over for `why`; the event TCP_EV_CLOSED follows.
+// tcp_end: the connection is over for `why`; the event TCP_EV_CLOSED follows. tcp_end_error: and
+// the application is told that errno.
 void tcp_end(struct tcp *t, struct block *b, uint8_t why);
+void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error);
+
+// tcp_in_fin_wait_2: the peer may take its time: for how long is decided here.
+void tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix);
+
+// tcp_orphan_input: s came for an orphan whose peer has not closed: whether it brought bytes that
+// nobody will ever read. Then it has been answered by RST, and the connection is over.
+bool tcp_orphan_input(struct tcp *t, struct block *b, const struct seg_in *s);
+
+// tcp_orphan_given_up: a timeout of an orphan: whether its peer is waited for no longer. One whose
+// window is closed, and which says so, is, until the timeout has grown to its most.
+bool tcp_orphan_given_up(const struct tcp *t, const struct block *b);
 
 // tcp_ext_get: the block's extension record, NULL if none is left (counted). tcp_ext_release: gives
 // it back once nothing needs it.

@@ -1,5 +1,7 @@
 // The slow path: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other states), step by step, with
 // the checks of RFC 7323 and RFC 5961 where those documents put them.
+#include <errno.h>
+
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
@@ -71,7 +73,10 @@ static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v
     t->stats->c.conns_reset_received++;
     // SYN-RECEIVED of a block is that of an active open (RFC 9293 3.10.7.4, second).
     const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
-    tcp_end(t, b, opening ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET);
+    const int error = b->state == TCP_SYN_SENT     ? ECONNREFUSED  // Linux's tcp_reset()
+                      : b->state == TCP_CLOSE_WAIT ? EPIPE
+                                                   : ECONNRESET;
+    tcp_end_error(t, b, opening ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET, error);
     v->events |= TCP_EV_CLOSED;
 }
 
@@ -224,8 +229,7 @@ static bool fin_acknowledged(struct tcp *t, struct block *b, uint32_t ix)
     switch (b->state) {
     case TCP_FIN_WAIT_1:
         tcp_set_state(b, STEP_ACK_OF_FIN);
-        b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
-        tcp_set_far(t, ix);
+        tcp_in_fin_wait_2(t, b, ix);
         return false;
     case TCP_CLOSING:
     case TCP_LAST_ACK:
@@ -478,8 +482,9 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
               struct tcp_verdict *v)
 {
     struct block *b = &t->blocks[ix];
-    if (b->state == TCP_CLOSED) {  // over; only the application does not know yet
-        v->drop = DROP_tcp_after_close;
+    if (b->state == TCP_CLOSED) {  // over; only the application has yet to know, or to read
+        if ((s->flags & SEG_RST) || !t->services[b->service].pulls || !tcp_reply_reset(t, s))
+            v->drop = DROP_tcp_after_close;
         return;
     }
     if (b->state == TCP_SYN_SENT) {
@@ -546,6 +551,11 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             tcp_reply_ack(t, b);
         else
             v->drop = DROP_time_wait;
+        return;
+    }
+    if (unlikely(is_orphan(b)) && tcp_orphan_input(t, b, s)) {
+        v->drop = DROP_tcp_after_close;
+        v->events |= TCP_EV_CLOSED;
         return;
     }
     step_data(t, b, ix, s, data, v);  // sixth (URG) is data like other data: RFC 6093 6

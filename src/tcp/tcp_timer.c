@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_sack.h"
 
@@ -54,7 +56,18 @@ void tcp_set_far(struct tcp *t, uint32_t ix)
 
 void tcp_end(struct tcp *t, struct block *b, uint8_t why)
 {
+    static const uint8_t errors[] = {[TCP_CLOSE_RESET] = ECONNRESET,
+                                     [TCP_CLOSE_TIMED_OUT] = ETIMEDOUT,
+                                     [TCP_CLOSE_ABORTED] = 0,
+                                     [TCP_CLOSE_UNREACHABLE] = ETIMEDOUT,
+                                     [TCP_CLOSE_REFUSED] = ECONNREFUSED};
+    tcp_end_error(t, b, why, errors[why]);
+}
+
+void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
+{
     b->close_why = why;
+    b->error = (uint8_t)error;
     b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
     b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
     if (b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT) {
@@ -100,6 +113,8 @@ static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
     }
     if (syn)
         return b->retries >= t->cfg.syn_retries;
+    if (unlikely(is_orphan(b)) && tcp_orphan_given_up(t, b))
+        return true;
     return user_ms == 0 && b->retries >= t->cfg.retries;
 }
 
@@ -225,7 +240,8 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     if (deadline_reached(b->linger_at_ms, t->now.ms)) {  // the peer never closed its side
         b->linger_at_ms = 0;
         t->stats->c.fin_wait2_timeouts++;
-        tcp_send_reset(t, b);
+        if (!is_orphan(b))
+            tcp_send_reset(t, b);
         tcp_end(t, b, TCP_CLOSE_TIMED_OUT);
         return TCP_EV_CLOSED;
     }

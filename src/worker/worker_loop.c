@@ -275,6 +275,8 @@ static inline void stage_timers(struct worker *w)
             sock_event(&w->sock, &v, NULL);
         }
     }
+    if (unlikely(w->sock.n_readable != 0))
+        sock_tell(&w->sock);
     if ((t->tw4.used | t->tw6.used) != 0)
         tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
     mark(w, STAGE_timers);

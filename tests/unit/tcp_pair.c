@@ -293,6 +293,7 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
     if (e->calls != NULL)
         e->calls(e->calls_arg);
     timers(e);
+    sock_tell(&e->sock);
     output(t);
     index_pool_turn_end(t->block_pool);
     index_pool_turn_end(t->syn_pool);

@@ -1,0 +1,64 @@
+// Connections that their application has closed: what is queued still leaves, and the rest is TCP's
+// alone. The choices are Linux's: tcp_close(), tcp_rcv_state_process(), tcp_orphan_retries().
+#include "tcp/tcp_internal.h"
+
+void tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
+{
+    // RFC 1122 4.2.2.13: who has closed one direction only may wait for the other for ever.
+    if (t->services[b->service].pulls && !is_orphan(b))
+        return;
+    b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
+    tcp_set_far(t, ix);
+}
+
+void tcp_orphan(struct tcp *t, uint32_t ix, bool unread)
+{
+    struct block *b = &t->blocks[ix];
+    const bool over = b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT;
+    b->flags &= (uint16_t) ~(BF_IN_APP | BF_WANT_WRITE);
+    b->flags |= BF_PAUSED;
+    b->app_timer_at_ms = 0;
+    if (unread && !over && !(b->flags & BF_ABORT)) {
+        t->stats->c.aborts_on_close++;
+        b->flags |= BF_ABORT;
+    }
+    if (!over && !(b->flags & BF_ABORT))
+        tcp_close(t, ix);
+    if (is_orphan(b))
+        t->stats->c.orphans_now++;
+    if (b->state == TCP_FIN_WAIT_2)
+        tcp_in_fin_wait_2(t, b, ix);
+    else
+        tcp_set_far(t, ix);
+}
+
+// The answer to a segment after the close, numbered as to one without a connection (RFC 9293
+// 3.10.7.1).
+static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    struct seg_out *o = tcp_out_slot(t);
+    t->stats->c.conns_reset_sent++;
+    if (o == NULL)
+        return;
+    *o = (struct seg_out){.key = b->key, .seq = s->ack, .flags = SEG_RST};
+    t->stats->c.rst_sent++;
+}
+
+bool tcp_orphan_input(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    const bool open = b->state == TCP_FIN_WAIT_1 || b->state == TCP_FIN_WAIT_2;
+    if (!open || s->data_len == 0 || !seq_lt(b->rcv_nxt, s->seq + s->data_len))
+        return false;
+    t->stats->c.aborts_by_app++;
+    answer_reset(t, b, s);
+    tcp_end(t, b, TCP_CLOSE_ABORTED);
+    return true;
+}
+
+bool tcp_orphan_given_up(const struct tcp *t, const struct block *b)
+{
+    if (b->retries >= TCP_ORPHAN_RETRIES)
+        return true;
+    return (b->flags & BF_PROBE) && b->backoff >= TCP_ORPHAN_RETRIES &&
+           tcp_rto_ms(t, b) >= t->cfg.rto_max_ms;
+}

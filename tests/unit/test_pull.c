@@ -1,0 +1,716 @@
+// Claims about applications that read by themselves and close without waiting (c10m/socket.h): a
+// peer played by hand.
+#include <errno.h>
+#include <string.h>
+
+#include "c10m/socket.h"
+#include "check.h"
+#include "sock/sock_internal.h"
+#include "tcp_pair.h"
+
+#define OUT(r, i)        ((r)->e.out[i])
+#define COUNTED(r, name) ((r)->e.stats.c.name)
+
+// What the application does, and what it was told.
+static struct {
+    void (*readable)(struct c10m_conn *c);
+    void (*timer)(struct c10m_conn *c);
+    unsigned readables, ends, closes, writables, drained, timers;
+    uint32_t unread;  // when `readable` came last
+    int error;        // ... and in `close`
+    enum c10m_close why;
+    bool peer_closed;
+} app;
+
+static void on_readable(struct c10m_conn *c)
+{
+    app.readables++;
+    app.unread = c10m_receive_queued(c);
+    app.error = c10m_error(c);
+    app.peer_closed = c10m_peer_closed(c);
+    if (app.readable != NULL)
+        app.readable(c);
+}
+
+static void on_end(struct c10m_conn *c)
+{
+    (void)c;
+    app.ends++;
+}
+
+static void on_close(struct c10m_conn *c, enum c10m_close why)
+{
+    app.closes++;
+    app.why = why;
+    app.error = c10m_error(c);
+}
+
+static void on_writable(struct c10m_conn *c)
+{
+    (void)c;
+    app.writables++;
+}
+
+static void on_drained(struct c10m_conn *c)
+{
+    (void)c;
+    app.drained++;
+}
+
+static void on_timer(struct c10m_conn *c)
+{
+    app.timers++;
+    if (app.timer != NULL)
+        app.timer(c);
+}
+
+static const struct c10m_app puller = {.name = "puller",
+                                       .readable = on_readable,
+                                       .drained = on_drained,
+                                       .end = on_end,
+                                       .writable = on_writable,
+                                       .timer = on_timer,
+                                       .close = on_close};
+
+static struct raw *pulling(void)
+{
+    memset(&app, 0, sizeof(app));
+    struct raw *r = raw_new(NULL);
+    r->e.services[0].app = &puller;
+    r->e.tcp.services[0].pulls = true;
+    raw_open(r);
+    return r;
+}
+
+// The application acts in a turn of its own.
+static void in_turn(void *arg)
+{
+    struct raw *r = arg;
+    const struct block *b = raw_block(r);
+    const struct tcp_verdict v = {
+        .block = (uint32_t)(b - r->e.tcp.blocks), .chain = BUF_NONE, .events = TCP_EV_APP_TIMER};
+    r->e.calls = NULL;
+    sock_event(&r->e.sock, &v, NULL);
+}
+
+static void act(struct raw *r, void (*what)(struct c10m_conn *c))
+{
+    app.timer = what;
+    r->e.calls = in_turn;
+    r->e.calls_arg = r;
+    raw_turn(r, 1);
+}
+
+// Nothing may be left: no block, buffer or count.
+static void gone(struct raw *r)
+{
+    assert_null(raw_block(r));
+    assert_int_equal(COUNTED(r, orphans_now), 0);
+    for (int i = 0; i < 3000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 50);
+    raw_free(r, true);
+}
+
+static void reset_and_free(struct raw *r)
+{
+    const struct block *b = raw_block(r);
+    raw_seg(r, SEG_RST, b->rcv_nxt, 0, 0, 0);
+    app.readable = NULL;
+    raw_turn(r, 0);
+    if (raw_block(r) != NULL)
+        act(r, c10m_close);
+    gone(r);
+}
+
+static uint8_t taken[65536];
+static size_t n_taken;
+
+static void read_all(struct c10m_conn *c)
+{
+    n_taken = c10m_read(c, taken, sizeof(taken));
+}
+
+static void read_100(struct c10m_conn *c)
+{
+    n_taken = c10m_read(c, taken, 100);
+}
+
+static void check_bytes(uint64_t from, size_t n)
+{
+    assert_int_equal(n_taken, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(taken[i], role_byte(from + i));
+}
+
+// ---- reading
+
+static void bytes_wait_until_they_are_read_and_readable_comes_once_a_turn(void **state)
+{
+    struct raw *r = pulling();
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 1000, r->ack, 1000, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 2000, r->ack, 2000, 7);
+    r->seq += 2007;
+    raw_turn(r, 0);
+    assert_int_equal(app.readables, 1);
+    assert_int_equal(app.unread, 2007);
+    act(r, read_100);
+    check_bytes(0, 100);
+    assert_int_equal(app.readables, 1);  // nothing new came
+    act(r, read_all);
+    check_bytes(100, 1907);
+    act(r, read_all);
+    check_bytes(0, 0);
+    reset_and_free(r);
+}
+
+static void peek_some(struct c10m_conn *c)
+{
+    memset(taken, 0, sizeof(taken));
+    assert_int_equal(c10m_peek(c, 0, taken, 10), 10);
+    assert_int_equal(taken[9], role_byte(9));
+    assert_int_equal(c10m_peek(c, 2995, taken, 100), 5);  // across buffers, to the end
+    assert_int_equal(taken[4], role_byte(2999));
+    assert_int_equal(c10m_peek(c, 1990, taken, 1000), 1000);
+    assert_int_equal(taken[0], role_byte(1990));
+    assert_int_equal(taken[999], role_byte(2989));
+    assert_int_equal(c10m_peek(c, 3000, taken, 1), 0);
+    assert_int_equal(c10m_peek(c, SIZE_MAX, taken, SIZE_MAX), 0);
+    assert_int_equal(c10m_peek(c, 0, taken, 0), 0);
+    assert_int_equal(c10m_receive_queued(c), 3000);
+}
+
+static void peeking_leaves_the_bytes_where_they_are(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 1400);
+    raw_send(r, SEG_ACK, 1400, 1600);
+    act(r, peek_some);
+    act(r, read_all);
+    check_bytes(0, 3000);
+    reset_and_free(r);
+}
+
+static void discard_50(struct c10m_conn *c)
+{
+    n_taken = c10m_read(c, NULL, 50);
+}
+
+static void reading_into_nothing_discards(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 120);
+    act(r, discard_50);
+    assert_int_equal(n_taken, 50);
+    act(r, read_all);
+    check_bytes(50, 70);
+    act(r, discard_50);
+    assert_int_equal(n_taken, 0);
+    reset_and_free(r);
+}
+
+static void the_window_closes_with_what_is_unread_and_opens_when_it_is_read(void **state)
+{
+    struct raw *r = pulling();
+    r->e.tcp.services[0].rcv_limit = 65536;
+    uint64_t sent = 0;
+    while (sent + 1000 <= 65000) {
+        raw_send(r, SEG_ACK, sent, 1000);
+        sent += 1000;
+    }
+    raw_wait(r, 100);
+    assert_int_equal(raw_block(r)->rcv_adv - raw_block(r)->rcv_nxt, 65535 - sent);
+    raw_send(r, SEG_ACK, sent, (uint16_t)(65535 - sent));
+    raw_wait(r, 100);
+    assert_int_equal(raw_block(r)->rcv_adv, raw_block(r)->rcv_nxt);
+    assert_int_equal(OUT(r, 0).wnd, 0);
+    act(r, read_all);
+    check_bytes(0, 65535);
+    assert_int_equal(r->e.tcp.n_out, 1);  // the window update, unasked
+    assert_int_equal(OUT(r, 0).wnd, 65535);
+    reset_and_free(r);
+}
+
+static void out_of_order_bytes_are_read_in_order(void **state)
+{
+    struct raw *r = pulling();
+    raw_seg(r, SEG_ACK, r->seq + 500, r->ack, 500, 500);
+    raw_turn(r, 0);
+    assert_int_equal(app.readables, 0);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 500);
+    r->seq += 1000;
+    raw_turn(r, 0);
+    assert_int_equal(app.readables, 1);
+    assert_int_equal(app.unread, 1000);
+    act(r, read_all);
+    check_bytes(0, 1000);
+    reset_and_free(r);
+}
+
+static void the_fin_makes_readable_and_closes_nothing(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 10);
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+    assert_int_equal(app.readables, 2);
+    assert_true(app.peer_closed);
+    assert_int_equal(app.unread, 10);
+    assert_int_equal(app.ends, 0);  // a byte is unread
+    act(r, read_all);
+    assert_int_equal(app.ends, 1);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSE_WAIT);
+    act(r, c10m_close);
+    assert_int_equal(raw_block(r)->state, TCP_LAST_ACK);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(app.closes, 0);
+    gone(r);
+}
+
+static void resuming_what_pulls_does_nothing(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 10);
+    act(r, c10m_resume);
+    raw_send(r, SEG_ACK, 10, 10);
+    act(r, c10m_pause);
+    raw_send(r, SEG_ACK, 20, 10);
+    assert_int_equal(app.readables, 3);
+    act(r, read_all);
+    check_bytes(0, 30);
+    reset_and_free(r);
+}
+
+static void both_ends_closed_with_bytes_unread_wait_for_the_reader(void **state)
+{
+    struct raw *r = pulling();
+    act(r, c10m_shutdown);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(app.drained, 1);
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 33);
+    assert_int_equal(raw_block(r)->state, TCP_TIME_WAIT);
+    assert_int_equal(app.closes, 0);
+    act(r, read_all);
+    check_bytes(0, 33);
+    assert_int_equal(app.closes, 1);
+    assert_int_equal(app.why, C10M_CLOSED);
+    assert_int_equal(app.error, 0);
+    gone(r);
+}
+
+// ---- half-closed
+
+static void a_half_closed_connection_of_a_reader_lasts(void **state)
+{
+    struct raw *r = pulling();
+    act(r, c10m_shutdown);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_2);
+    r->now_us += 100ull * 60000 * 1000;
+    raw_turn(r, 1);
+    raw_send(r, SEG_ACK, 0, 5);
+    assert_int_equal(app.unread, 5);
+    reset_and_free(r);
+}
+
+static void a_service_that_takes_its_bytes_does_not_wait_for_ever(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role.shut = true;
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    raw_turn(r, r->e.tcp.cfg.fin_wait2_ms + 1);
+    assert_null(raw_block(r));
+    raw_free(r, true);
+}
+
+// ---- close
+
+static void closing_with_bytes_unread_resets(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 1);
+    act(r, c10m_close);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_RST | SEG_ACK);
+    assert_int_equal(COUNTED(r, aborts_on_close), 1);
+    assert_int_equal(app.closes, 0);
+    gone(r);
+}
+
+static void send_9(struct c10m_conn *c)
+{
+    assert_int_equal(c10m_send(c, "123456789", 9), 9);
+    c10m_close(c);
+    c10m_close(c);  // and again
+    assert_int_equal(c10m_send(c, "x", 1), 0);
+}
+
+static void an_orphan_sends_what_is_queued_and_ends_without_a_word(void **state)
+{
+    struct raw *r = pulling();
+    act(r, send_9);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).data_len[0], 9);
+    assert_true(OUT(r, 0).flags & SEG_FIN);
+    assert_int_equal(COUNTED(r, orphans_now), 1);
+    r->ack += 10;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_2);
+    assert_int_equal(COUNTED(r, orphans_now), 1);
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+    assert_int_equal(app.closes + app.readables + app.drained + app.ends, 0);
+    gone(r);
+}
+
+static void data_for_an_orphan_is_answered_by_a_reset(void **state)
+{
+    for (unsigned acked = 0; acked < 2; acked++) {
+        struct raw *r = pulling();
+        act(r, c10m_close);
+        r->ack += acked;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(raw_block(r)->state, acked ? TCP_FIN_WAIT_2 : TCP_FIN_WAIT_1);
+        const uint32_t numbered = r->ack;
+        raw_send(r, SEG_ACK, 0, 1);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(OUT(r, 0).flags, SEG_RST);
+        assert_int_equal(OUT(r, 0).seq, numbered);
+        assert_int_equal(app.closes + app.readables, 0);
+        gone(r);
+    }
+}
+
+static void old_data_for_an_orphan_is_acknowledged_as_ever(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 100);
+    act(r, read_all);
+    act(r, c10m_close);
+    raw_seg(r, SEG_ACK, r->seq - 100, r->ack, 0, 100);
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).flags & (SEG_RST | SEG_ACK), SEG_ACK);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_1);
+    reset_and_free(r);
+}
+
+static void close_first(struct c10m_conn *c)
+{
+    c10m_read(c, NULL, 100);
+    c10m_close(c);
+}
+
+static void data_of_the_burst_in_which_the_application_closes_resets(void **state)
+{
+    struct raw *r = pulling();
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 100);
+    r->e.calls = in_turn;  // after the burst, before `readable`
+    r->e.calls_arg = r;
+    app.timer = c10m_close;
+    raw_turn(r, 0);
+    assert_int_equal(app.readables, 0);
+    assert_int_equal(OUT(r, 0).flags, SEG_RST | SEG_ACK);
+    gone(r);
+}
+
+static void an_orphan_in_fin_wait_2_ends_silently(void **state)
+{
+    struct raw *r = pulling();
+    app.readable = close_first;
+    raw_send(r, SEG_ACK, 0, 100);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_2);
+    raw_turn(r, r->e.tcp.cfg.fin_wait2_ms - 1);
+    assert_non_null(raw_block(r));
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(COUNTED(r, fin_wait2_timeouts), 1);
+    gone(r);
+}
+
+static void closing_after_the_shutdown_starts_the_wait_for_the_peer(void **state)
+{
+    struct raw *r = pulling();
+    act(r, c10m_shutdown);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    raw_turn(r, 10 * 60000);
+    act(r, c10m_close);
+    assert_int_equal(COUNTED(r, orphans_now), 1);
+    raw_turn(r, r->e.tcp.cfg.fin_wait2_ms - 1);
+    assert_non_null(raw_block(r));
+    raw_turn(r, 1);
+    gone(r);
+}
+
+static void an_orphan_is_given_up_after_eight_retransmissions(void **state)
+{
+    struct raw *r = pulling();
+    unsigned again = 0;
+    act(r, send_9);
+    for (int i = 0; i < 3000 && raw_block(r) != NULL; i++) {
+        raw_turn(r, 50);
+        again += r->e.tcp.n_out != 0 && !(OUT(r, 0).flags & SEG_RST);
+    }
+    assert_int_equal(again, 8);
+    gone(r);
+}
+
+static void an_orphan_whose_peer_takes_nothing_is_given_up_at_the_longest_timeout(void **state)
+{
+    struct raw *r = pulling();
+    r->wnd = 0;
+    raw_send(r, SEG_ACK, 0, 0);
+    act(r, send_9);
+    uint32_t s = 0;
+    for (; s < 2000 && raw_block(r) != NULL; s++) {
+        raw_turn(r, 1000);
+        if (r->e.tcp.n_out != 0 && !(OUT(r, 0).flags & SEG_RST))
+            raw_send(r, SEG_ACK, 0, 0);
+    }
+    assert_in_range(s, 60, 600);
+    gone(r);
+}
+
+static void both_ends_closed_and_unread_closing_leaves_time_wait(void **state)
+{
+    struct raw *r = pulling();
+    act(r, c10m_shutdown);
+    r->ack++;
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 33);
+    assert_int_equal(raw_block(r)->state, TCP_TIME_WAIT);
+    act(r, c10m_close);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_null(raw_block(r));
+    assert_int_equal(COUNTED(r, time_wait_now), 1);
+    gone(r);
+}
+
+static void set_timer_and_close(struct c10m_conn *c)
+{
+    c10m_set_timer(c, 10);
+    c10m_close(c);
+}
+
+static void no_timer_comes_after_the_close(void **state)
+{
+    struct raw *r = pulling();
+    act(r, set_timer_and_close);
+    const unsigned before = app.timers;
+    for (int i = 0; i < 100; i++)
+        raw_turn(r, 1);
+    assert_int_equal(app.timers, before);
+    reset_and_free(r);
+}
+
+static size_t push_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    (void)data;
+    c10m_close(c);
+    return len;
+}
+
+static void an_application_that_is_pushed_may_close_like_that_too(void **state)
+{
+    static const struct c10m_app pusher = {
+        .name = "pusher", .data = push_data, .end = on_end, .close = on_close};
+    memset(&app, 0, sizeof(app));
+    struct raw *r = raw_new(NULL);
+    r->e.services[0].app = &pusher;
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 10);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_1);
+    raw_send(r, SEG_ACK, 10, 10);
+    assert_int_equal(OUT(r, 0).flags, SEG_RST);
+    assert_int_equal(app.closes + app.ends, 0);
+    gone(r);
+}
+
+// ---- active opens
+
+static uint32_t opening(struct raw *r)
+{
+    const uint32_t ix = end_connect(&r->e, 0x0a000002, 80);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).flags & SEG_SYN, SEG_SYN);
+    r->ack = OUT(r, 0).seq + 1;
+    return ix;
+}
+
+static struct raw *not_open(void)
+{
+    memset(&app, 0, sizeof(app));
+    struct raw *r = raw_new(NULL);
+    r->e.services[0].app = &puller;
+    r->e.tcp.services[0].pulls = true;
+    opening(r);
+    return r;
+}
+
+static void closing_in_syn_sent_leaves_nothing(void **state)
+{
+    struct raw *r = not_open();
+    act(r, c10m_close);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(app.closes, 0);
+    gone(r);
+}
+
+static void closing_in_syn_received_sends_fin_when_it_is_established(void **state)
+{
+    struct raw *r = not_open();
+    struct seg_in *s = raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
+    s->key = raw_block(r)->key;
+    raw_turn(r, 1);
+    assert_int_equal(raw_block(r)->state, TCP_SYN_RECEIVED);
+    act(r, c10m_close);
+    s = raw_seg(r, SEG_ACK, r->seq + 1, r->ack, 0, 0);
+    s->key = raw_block(r)->key;
+    raw_turn(r, 1);
+    assert_int_equal(raw_block(r)->state, TCP_FIN_WAIT_1);
+    assert_true(OUT(r, 0).flags & SEG_FIN);
+    s = raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0);
+    s->key = raw_block(r)->key;
+    raw_turn(r, 1);
+    assert_int_equal(app.closes, 0);
+    gone(r);
+}
+
+static void a_refused_open_is_econnrefused(void **state)
+{
+    struct raw *r = not_open();
+    struct seg_in *s = raw_seg(r, SEG_RST | SEG_ACK, 0, r->ack, 0, 0);
+    s->key = raw_block(r)->key;
+    raw_turn(r, 1);
+    assert_int_equal(app.closes, 1);
+    assert_int_equal(app.error, ECONNREFUSED);
+    gone(r);
+}
+
+static void an_open_without_an_answer_is_etimedout(void **state)
+{
+    struct raw *r = not_open();
+    for (int i = 0; i < 3000 && raw_block(r) != NULL; i++)
+        raw_turn(r, 100);
+    assert_int_equal(app.error, ETIMEDOUT);
+    gone(r);
+}
+
+// ---- errors
+
+static void a_reset_is_econnreset_and_after_the_fin_epipe(void **state)
+{
+    for (unsigned fin = 0; fin < 2; fin++) {
+        struct raw *r = pulling();
+        if (fin)
+            raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+        raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+        raw_turn(r, 1);
+        assert_int_equal(app.closes, 1);
+        assert_int_equal(app.why, C10M_RESET);
+        assert_int_equal(app.error, fin ? EPIPE : ECONNRESET);
+        gone(r);
+    }
+}
+
+static void what_came_before_a_reset_can_be_read_and_then_the_end_is_told(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 77);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(app.readables, 2);
+    assert_int_equal(app.error, ECONNRESET);
+    assert_int_equal(app.closes, 0);
+    raw_send(r, SEG_ACK, 77, 1);  // what follows finds nobody
+    assert_int_equal(OUT(r, 0).flags, SEG_RST);
+    act(r, read_all);
+    check_bytes(0, 77);
+    assert_int_equal(app.closes, 1);
+    assert_int_equal(app.why, C10M_RESET);
+    assert_int_equal(app.error, ECONNRESET);
+    gone(r);
+}
+
+static void what_came_before_a_reset_may_be_left(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 77);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    act(r, c10m_close);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(app.closes, 0);
+    gone(r);
+}
+
+static void send_1(struct c10m_conn *c)
+{
+    assert_int_equal(c10m_send(c, "1", 1), 1);
+}
+
+static void a_peer_that_is_gone_is_etimedout(void **state)
+{
+    struct raw *r = pulling();
+    r->e.tcp.cfg.retries = 3;
+    act(r, send_1);
+    for (int i = 0; i < 3000 && raw_block(r) != NULL; i++)
+        raw_turn(r, 50);
+    assert_int_equal(app.why, C10M_TIMED_OUT);
+    assert_int_equal(app.error, ETIMEDOUT);
+    gone(r);
+}
+
+static void aborting_with_bytes_unread_is_told_at_once(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 77);
+    act(r, c10m_abort);
+    assert_int_equal(app.closes, 1);
+    assert_int_equal(app.why, C10M_ABORTED);
+    assert_int_equal(app.error, 0);
+    gone(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_wait_until_they_are_read_and_readable_comes_once_a_turn),
+        cmocka_unit_test(peeking_leaves_the_bytes_where_they_are),
+        cmocka_unit_test(reading_into_nothing_discards),
+        cmocka_unit_test(the_window_closes_with_what_is_unread_and_opens_when_it_is_read),
+        cmocka_unit_test(out_of_order_bytes_are_read_in_order),
+        cmocka_unit_test(the_fin_makes_readable_and_closes_nothing),
+        cmocka_unit_test(resuming_what_pulls_does_nothing),
+        cmocka_unit_test(both_ends_closed_with_bytes_unread_wait_for_the_reader),
+        cmocka_unit_test(a_half_closed_connection_of_a_reader_lasts),
+        cmocka_unit_test(a_service_that_takes_its_bytes_does_not_wait_for_ever),
+        cmocka_unit_test(closing_with_bytes_unread_resets),
+        cmocka_unit_test(an_orphan_sends_what_is_queued_and_ends_without_a_word),
+        cmocka_unit_test(data_for_an_orphan_is_answered_by_a_reset),
+        cmocka_unit_test(old_data_for_an_orphan_is_acknowledged_as_ever),
+        cmocka_unit_test(data_of_the_burst_in_which_the_application_closes_resets),
+        cmocka_unit_test(an_orphan_in_fin_wait_2_ends_silently),
+        cmocka_unit_test(closing_after_the_shutdown_starts_the_wait_for_the_peer),
+        cmocka_unit_test(an_orphan_is_given_up_after_eight_retransmissions),
+        cmocka_unit_test(an_orphan_whose_peer_takes_nothing_is_given_up_at_the_longest_timeout),
+        cmocka_unit_test(both_ends_closed_and_unread_closing_leaves_time_wait),
+        cmocka_unit_test(no_timer_comes_after_the_close),
+        cmocka_unit_test(an_application_that_is_pushed_may_close_like_that_too),
+        cmocka_unit_test(closing_in_syn_sent_leaves_nothing),
+        cmocka_unit_test(closing_in_syn_received_sends_fin_when_it_is_established),
+        cmocka_unit_test(a_refused_open_is_econnrefused),
+        cmocka_unit_test(an_open_without_an_answer_is_etimedout),
+        cmocka_unit_test(a_reset_is_econnreset_and_after_the_fin_epipe),
+        cmocka_unit_test(what_came_before_a_reset_can_be_read_and_then_the_end_is_told),
+        cmocka_unit_test(what_came_before_a_reset_may_be_left),
+        cmocka_unit_test(a_peer_that_is_gone_is_etimedout),
+        cmocka_unit_test(aborting_with_bytes_unread_is_told_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
