@@ -152,7 +152,7 @@ struct ext_cc {
 static_assert(sizeof(struct ext_cc) == 40, "its part of the extension record");
 
 // ext: the extension record of a connection in trouble; given back as soon as that is over. Four
-// lines: 12 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8 x 8 of scoreboard, 40 of
+// lines: 20 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8 x 8 of scoreboard, 40 of
 // congestion control. Only connections in trouble have one: the 65,536 of a large server are 16 MB,
 // 1.7 bytes for each of ten million connections.
 struct ext {
@@ -162,6 +162,8 @@ struct ext {
     uint8_t has_fin;     // a FIN that arrived beyond a gap sits at fin_seq
     uint8_t n_held;
     uint32_t fin_seq;
+    uint32_t ooo_tail;  // of the queue; ooo_last: what was put in last, BUF_NONE: it is gone.
+    uint32_t ooo_last;  // Both only if there is a head
     struct seq_range held[EXT_HELD_MAX];  // runs of it, the most recently changed one first
 
     // What was sent and is not acknowledged.

@@ -3,7 +3,10 @@
 #include "tcp/tcp.h"
 
 enum {
-    TCP_OOO_BUFS_MAX = 128,  // buffers of one connection's out-of-order queue
+    // Buffers of one connection's out-of-order queue: as many as a window of segments of half a
+    // buffer takes, or a small window of any.
+    TCP_OOO_BUFS_MIN = 128,
+    TCP_OOO_WINDOWS = 2,
     // In-order data must always find room, for its acknowledgement is decided before the
     // application has seen it: a burst of jumbo frames takes 64 x 5 buffers, kept free by everybody
     // else.

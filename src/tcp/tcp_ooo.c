@@ -34,10 +34,42 @@ void tcp_ext_release(struct tcp *t, struct block *b)
 
 // has_room: for `need` more buffers. The last eighth of them all is for others: what waits for a
 // gap may wait for ever, and who opens many gaps would leave nobody a buffer to send from.
-static bool has_room(const struct buf_pool *p, const struct ext *e, uint32_t need)
+static bool has_room(const struct tcp *t, const struct block *b, const struct ext *e, uint32_t need)
 {
+    const struct buf_pool *p = &t->bufs;
+    const uint32_t window = t->services[b->service].rcv_limit / BUF_BYTES * TCP_OOO_WINDOWS;
+    const uint32_t most = MIN(MAX(window, (uint32_t)TCP_OOO_BUFS_MIN), (uint32_t)UINT16_MAX);
     const uint32_t scarce = TCP_BUFS_RESERVE + p->data_count / TCP_SCARCE_SHARE;
-    return e->ooo_count + need <= TCP_OOO_BUFS_MAX && p->n_free_data >= scarce + need;
+    return e->ooo_count + need <= most && p->n_free_data >= scarce + need;
+}
+
+// The last buffer that does not begin behind seq; BUF_NONE: there is none. What is in order among
+// itself, new data or what fills gaps, is found at once.
+static uint32_t last_before(const struct buf *bufs, const struct ext *e, uint32_t seq)
+{
+    if (e->ooo_head == BUF_NONE || seq_lt(seq, bufs[e->ooo_head].seq))
+        return BUF_NONE;
+    if (!seq_lt(seq, bufs[e->ooo_tail].seq))
+        return e->ooo_tail;
+    const uint32_t last = e->ooo_last;
+    uint32_t ix = last != BUF_NONE && !seq_lt(seq, bufs[last].seq) ? last : e->ooo_head;
+    while (!seq_lt(seq, bufs[bufs[ix].next].seq))  // the tail is behind seq
+        ix = bufs[ix].next;
+    return ix;
+}
+
+// Puts buffer ix behind `before`, BUF_NONE: first.
+static void link_behind(struct buf *bufs, struct ext *e, uint32_t before, uint32_t ix)
+{
+    bufs[ix].next = before == BUF_NONE ? e->ooo_head : bufs[before].next;
+    if (bufs[ix].next == BUF_NONE)
+        e->ooo_tail = ix;
+    if (before == BUF_NONE)
+        e->ooo_head = ix;
+    else
+        bufs[before].next = ix;
+    e->ooo_last = ix;
+    e->ooo_count++;
 }
 
 bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
@@ -50,11 +82,8 @@ bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t 
     if (e == NULL)
         return false;
     *drop = DROP_tcp_ooo_limit;
-    uint32_t before = BUF_NONE, after = e->ooo_head;
-    while (after != BUF_NONE && !seq_lt(seq, p->bufs[after].seq)) {
-        before = after;
-        after = p->bufs[after].next;
-    }
+    uint32_t before = last_before(p->bufs, e, seq);
+    const uint32_t after = before == BUF_NONE ? e->ooo_head : p->bufs[before].next;
     if (before != BUF_NONE) {  // the front is there already
         const uint32_t end = p->bufs[before].seq + p->bufs[before].len;
         const uint32_t skip = seq_lt(seq, end) ? MIN(end - seq, len) : 0;
@@ -74,35 +103,31 @@ bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t 
     }
     if (len == 0) {
         *drop = DROP_tcp_duplicate;
-        tcp_sack_held(t, e, dup->start);
+        tcp_sack_held(t, e, before, true);
         return false;
     }
     const uint32_t need = (len + BUF_BYTES - 1) / BUF_BYTES;
-    if (!has_room(p, e, need)) {
+    if (!has_room(t, b, e, need)) {
         tcp_ext_release(t, b);
         return false;
     }
-    const uint32_t first = seq;
+    const bool joins = before != BUF_NONE && p->bufs[before].seq + p->bufs[before].len == seq;
+    uint32_t first = BUF_NONE;
     while (len != 0) {
         const uint32_t ix = buf_get(p), n = MIN(len, (uint32_t)BUF_BYTES);
-        struct buf *f = &p->bufs[ix];
         memcpy(buf_room(p, ix), data, n);
-        f->seq = seq;
-        f->len = n;
-        f->next = after;
-        if (before == BUF_NONE)
-            e->ooo_head = ix;
-        else
-            p->bufs[before].next = ix;
+        p->bufs[ix].seq = seq;
+        p->bufs[ix].len = n;
+        link_behind(p->bufs, e, before, ix);
+        first = first == BUF_NONE ? ix : first;
         before = ix;
-        e->ooo_count++;
         seq += n;
         data += n;
         len -= n;
     }
     t->stats->c.out_of_order_queued++;
     t->stats->c.ooo_merged += dup->start != dup->end;
-    tcp_sack_held(t, e, first);
+    tcp_sack_held(t, e, first, joins);
     return true;
 }
 
@@ -116,6 +141,7 @@ uint32_t tcp_ooo_merge(struct tcp *t, struct block *b)
         struct buf *f = &p->bufs[ix];
         const uint32_t old = b->rcv_nxt - f->seq;
         e->ooo_head = f->next;
+        e->ooo_last = ix == e->ooo_last ? BUF_NONE : e->ooo_last;
         e->ooo_count--;
         if (old >= f->len) {
             buf_put(p, ix);

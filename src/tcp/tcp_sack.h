@@ -11,9 +11,11 @@
 
 // ---- the receiver
 
-// tcp_sack_held: out-of-order data at seq was queued, or had been before: the run of data that it
-// lies in is the first to be reported (RFC 2018 4).
-void tcp_sack_held(const struct tcp *t, struct ext *e, uint32_t seq);
+// tcp_sack_held: buffer ix of the out-of-order queue came, or came again: the run of data that it
+// lies in is the first to be reported (RFC 2018 4). joins: the buffer before it may end where it
+// begins. Runs that are reported already are not walked through: a queue of thousands of buffers
+// would be, with every segment.
+void tcp_sack_held(const struct tcp *t, struct ext *e, uint32_t ix, bool joins);
 
 // tcp_sack_merged: what lies before rcv_nxt needs no report.
 void tcp_sack_merged(struct ext *e, uint32_t rcv_nxt);

@@ -135,6 +135,38 @@ static bool count_chain(const struct tcp *t, uint32_t head, struct held *h, char
     return true;
 }
 
+// Is r a whole run of the queue that begins at buffer ix: no more and no less?
+static bool is_run(const struct buf *bufs, uint32_t ix, struct seq_range r)
+{
+    uint32_t end = bufs[ix].seq;
+    if (end != r.start)
+        return false;
+    for (; ix != BUF_NONE && bufs[ix].seq == end; ix = bufs[ix].next)
+        end = bufs[ix].seq + bufs[ix].len;
+    return end == r.end;
+}
+
+// The out-of-order queue, and what is reported of it.
+static bool check_ooo(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
+{
+    const struct ext *e = &t->exts[b->ext];
+    const struct buf *bufs = t->bufs.bufs;
+    uint32_t at = b->rcv_nxt, last = BUF_NONE;
+    unsigned runs = 0;
+    for (uint32_t i = e->ooo_head; i != BUF_NONE; last = i, i = bufs[i].next) {
+        HOLDS(seq_leq(at, bufs[i].seq) && bufs[i].len != 0,
+              "block %u: out-of-order data out of order", ix);
+        for (unsigned k = 0; k < e->n_held && (last == BUF_NONE || at != bufs[i].seq); k++)
+            runs += is_run(bufs, i, e->held[k]);
+        at = bufs[i].seq + bufs[i].len;
+        HOLDS(seq_leq(at, b->rcv_adv), "block %u: data kept beyond the window", ix);
+    }
+    HOLDS(last == BUF_NONE || last == e->ooo_tail, "block %u: the queue's tail is another", ix);
+    HOLDS(runs == e->n_held, "block %u: %u of %u reported runs are whole ones", ix, runs,
+          e->n_held);
+    return true;
+}
+
 // The buffers of a block are in order, and hold what its numbers say.
 static bool check_queues(const struct tcp *t, uint32_t ix, struct held *all, char *what)
 {
@@ -150,13 +182,8 @@ static bool check_queues(const struct tcp *t, uint32_t ix, struct held *all, cha
               "block %u: the send queue ends at %u, not at %u", ix,
               bufs[b->snd_head].seq + (uint32_t)sent.bytes, b->snd_end);
     if (b->ext != EXT_NONE) {
-        uint32_t at = b->rcv_nxt;
-        for (uint32_t i = t->exts[b->ext].ooo_head; i != BUF_NONE; i = bufs[i].next) {
-            HOLDS(seq_leq(at, bufs[i].seq) && bufs[i].len != 0,
-                  "block %u: out-of-order data out of order", ix);
-            at = bufs[i].seq + bufs[i].len;
-            HOLDS(seq_leq(at, b->rcv_adv), "block %u: data kept beyond the window", ix);
-        }
+        if (!check_ooo(t, b, ix, what))
+            return false;
         if (!count_chain(t, t->exts[b->ext].ooo_head, &ooo, what))
             return false;
     }
