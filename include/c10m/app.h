@@ -17,8 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct c10m_conn;     // one connection, valid during the callback that gets it
-struct c10m_core;     // one worker, as a callback without a connection sees it (c10m/thread.h)
+struct c10m_conn;    // one connection, valid during the callback that gets it
+struct c10m_core;    // one worker, as a callback without a connection sees it (c10m/thread.h)
+struct c10m_packet;  // a UDP datagram, and what an ICMP error says of one (c10m/socket.h)
+struct c10m_packet_error;
 struct c10m_service;  // one [service NAME] of the configuration that runs this application
 struct c10m_image;  // immutable bytes in hugepages, shared by all workers, to be sent by reference
 
@@ -97,6 +99,13 @@ struct c10m_app {
     // thread posted to it. Both: c10m/thread.h.
     void (*thread)(struct c10m_service *s);
     void (*message)(struct c10m_core *w, struct c10m_service *s, void *msg);
+    // packet: a UDP datagram to a port that c10m_udp_open() opened, its bytes where they lie, valid
+    // during the call. Returns whether it was taken; false: there was no room for it, counted so.
+    // packet_error: an ICMP error about one that was sent from such a port: p->from is our side,
+    // p->to its receiver, the bytes those that the error quotes. Both: c10m/socket.h.
+    bool (*packet)(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p);
+    void (*packet_error)(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p,
+                         const struct c10m_packet_error *e);
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.

@@ -9,6 +9,13 @@
 #pragma once
 #include "c10m/app.h"
 
+// c10m_name: an address, IPv4 in the mapped form, and a port in host order. Where it says so, the
+// address :: means any of both families, ::ffff:0.0.0.0 any of IPv4.
+struct c10m_name {
+    uint8_t addr[16];
+    uint16_t port;
+};
+
 // c10m_peek: copies up to n received bytes to buf, from the off-th unread one on; returns how many.
 // They stay unread. c10m_receive_queued() says how many there are.
 size_t c10m_peek(const struct c10m_conn *c, size_t off, void *buf, size_t n);
@@ -32,3 +39,63 @@ void c10m_close(struct c10m_conn *c);
 // asked in `close`, and in `readable`: an application that pulls may read what came before an
 // error, and gets `close` when it has.
 int c10m_error(const struct c10m_conn *c);
+
+// UDP. A port is opened on one worker; where there are several, a datagram arrives at the worker of
+// its addresses and ports: who wants all of them opens the port on each. A worker holds
+// C10M_UDP_PORTS_MAX open ports. Ports of services with udp = on are looked up first: what they
+// serve cannot be opened. A datagram to a port that is neither is answered by ICMP port
+// unreachable.
+//
+// To a broadcast address of the port's (255.255.255.255 included), to 224.0.0.1, ff02::1 and the
+// solicited-node groups of our IPv6 addresses: to the port that is open for that address itself, or
+// for any, once, and without ICMP where there is none. Other groups are not joined: their datagrams
+// are dropped. Of what is sent to a group nothing comes back to the sender's own ports.
+
+enum { C10M_UDP_PORTS_MAX = 4096 };
+
+// c10m_packet: a datagram: of len bytes at data, 0 among them. ttl is the hop limit over IPv6, tos
+// the traffic class; df, over IPv4: no router may cut it. port: received ones, as c10m_udp_open
+// gave it.
+struct c10m_packet {
+    struct c10m_name from, to;
+    uint8_t ttl, tos;
+    bool df;
+    const uint8_t *data;
+    size_t len;
+    int port;
+};
+
+// c10m_packet_error: an ICMP or ICMPv6 error about a datagram that was sent. error: as Linux's
+// errno has it. hard: one that Linux tells a connected socket; the others may pass, and Linux tells
+// them only to who asks (IP_RECVERR). mtu: of the path from now on (c10m_udp_mtu), with EMSGSIZE.
+struct c10m_packet_error {
+    int error;
+    bool hard;
+    uint8_t type, code;  // of the message
+    uint16_t mtu;
+};
+
+// c10m_udp_open: datagrams to `at`, port not 0, come to `packet` of s from now on, to the address
+// itself before all addresses of its family (::ffff:0.0.0.0, or :: for IPv6), before those of both
+// (::, unless v6only). Returns the number of the port, 0..C10M_UDP_PORTS_MAX - 1, or -EADDRINUSE:
+// this very address and port are open, or configured; -EADDRNOTAVAIL: the address is none of ours,
+// no group and not "any"; -ENOBUFS: C10M_UDP_PORTS_MAX are open; -EINVAL: port 0, or an application
+// without `packet`.
+int c10m_udp_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
+                  bool v6only);
+
+// c10m_udp_close: of one that is open. No callback of it follows, and its number is given out anew.
+void c10m_udp_close(struct c10m_core *w, int port);
+
+// c10m_udp_send: sends p to p->to, from any address and port of ours, open or not; from.addr "any":
+// the one that the route to p->to asks for. ttl 0: 64, to a multicast group 1. The bytes are
+// copied. Where the neighbour is not known yet one datagram waits for it, as a segment does. 0;
+// -EINVAL: a port is 0; -ENETUNREACH: no route, or an address of ours, or of the other family;
+// -EADDRNOTAVAIL: from is not ours; -EMSGSIZE: more than the link or, as far as routers told, the
+// path takes whole: nothing is cut here, df or not; -ENOBUFS: no packet left or no room in this
+// turn, of which TCP keeps a part: another turn may have it.
+int c10m_udp_send(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p);
+
+// c10m_udp_mtu: bytes of an IP packet to `to` that arrive whole as far as is known; 0: no way
+// there.
+uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to);

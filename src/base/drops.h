@@ -69,6 +69,7 @@
     X(udp_checksum, rx, "UDP checksum wrong")                                                      \
     X(udp6_no_checksum, rx, "UDP over IPv6 without a checksum (RFC 8200 8.1)")                     \
     X(udp_no_port, rx, "UDP datagram for a port without a service")                                \
+    X(udp_refused, rx, "UDP datagram that its application had no room for")                        \
     X(udp_loop, rx, "UDP datagram from a port that is served here: two services would not stop")   \
     X(tcp_short, rx, "segment shorter than a TCP header")                                          \
     X(tcp_header_length, rx, "data offset below 20 bytes or past the segment")                     \

@@ -96,10 +96,31 @@ static enum drop_reason input_echo(struct net *net, struct clock_now now, struct
     return DROP_NONE;
 }
 
+// udp_error4: the message is about a datagram of our address ix.
+static enum drop_reason udp_error4(struct net *net, const struct wire_icmp *m, int ix,
+                                   uint32_t pkt_ix, struct net_rx *rx)
+{
+    const bool sized = m->type == ICMP_UNREACHABLE && m->code == ICMP_CODE_FRAG_NEEDED;
+    const struct ip_addr ours = ip_from_v4(raw32(m->src_raw));
+    const struct udp_in e = {.src = ip_from_v4(raw32(m->dst_raw)),
+                             .src_port = m->dst_port,
+                             .dst_port = m->src_port,
+                             .pkt_ix = (uint16_t)pkt_ix,
+                             .data_off = m->data_off,
+                             .data_len = m->data_len,
+                             .local = (uint8_t)ix,
+                             .type = m->type,
+                             .code = m->code,
+                             .mtu = sized ? m->mtu : 0};
+    return udp_error(net, &e, &ours, rx);
+}
+
 static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp *m,
-                                         struct net_rx *rx)
+                                         uint32_t pkt_ix, struct net_rx *rx)
 {
     int ix = net_local_index(net, m->src_raw);
+    if (m->has_udp && ix >= 0)
+        return udp_error4(net, m, ix, pkt_ix, rx);
     if (!m->has_tcp || ix < 0)
         return DROP_icmp_type;
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
@@ -114,8 +135,8 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
 }
 
 static struct outcome input_icmp(struct net *net, struct clock_now now, struct pkt *p,
-                                 const struct wire_ip4 *ip, uint32_t ix, struct net_rx *rx,
-                                 struct net_tx *tx)
+                                 const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
+                                 struct net_rx *rx, struct net_tx *tx)
 {
     struct wire_icmp m;
     net->counters.icmp_in++;
@@ -127,9 +148,24 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
         reason = input_echo(net, now, p, ip, ix, tx);
         return (struct outcome){reason, reason == DROP_NONE};
     }
-    if (m.type == ICMP_UNREACHABLE || m.type == ICMP_TIME_EXCEEDED)
-        return (struct outcome){input_icmp_error(net, &m, rx), false};
+    if (m.type == ICMP_UNREACHABLE || m.type == ICMP_TIME_EXCEEDED ||
+        (m.type == ICMP_PARAMETER && m.has_udp))
+        return (struct outcome){input_icmp_error(net, &m, pkt_ix, rx), false};
     return (struct outcome){DROP_icmp_type, false};
+}
+
+// input_group: UDP to a broadcast address or to the group of all systems, which every host is in
+// (RFC 1112 4). Nobody is told that there is no such port.
+static enum drop_reason input_group(struct net *net, struct clock_now now, const struct pkt *p,
+                                    const struct wire_ip4 *ip, uint32_t pkt_ix, struct net_rx *rx,
+                                    struct net_tx *tx)
+{
+    const uint32_t all_systems = raw32(0xe0000001);
+    if (net->open == NULL || ip->proto != IP_PROTO_UDP ||
+        (ip->dst_raw != all_systems && !is_broadcast(net, ip->dst_raw)))
+        return DROP_ip_not_for_us;
+    const enum drop_reason reason = udp_input(net, now, p, ip, NET_TO_GROUP, pkt_ix, rx, tx);
+    return reason == DROP_udp_no_port ? DROP_ip_not_for_us : reason;
 }
 
 static struct outcome input_ip4(struct net *net, struct clock_now now, struct pkt *p,
@@ -144,6 +180,8 @@ static struct outcome input_ip4(struct net *net, struct clock_now now, struct pk
         reason = DROP_ip_checksum;
     if (reason == DROP_NONE)
         reason = address_check(net, &ip, &ix);
+    if (reason == DROP_ip_not_for_us)
+        return (struct outcome){input_group(net, now, p, &ip, pkt_ix, rx, tx), false};
     if (reason == DROP_NONE && (pkt_data(p)[0] & 1) != 0)  // RFC 1122 3.3.6
         reason = DROP_ip_link_broadcast;
     if (reason != DROP_NONE)
@@ -151,7 +189,7 @@ static struct outcome input_ip4(struct net *net, struct clock_now now, struct pk
     if (ip.proto == IP_PROTO_TCP)
         return (struct outcome){input_tcp(net, p, &ip, ix, pkt_ix, rx), false};
     if (ip.proto == IP_PROTO_ICMP)
-        return input_icmp(net, now, p, &ip, ix, rx, tx);
+        return input_icmp(net, now, p, &ip, ix, pkt_ix, rx, tx);
     if (ip.proto == IP_PROTO_UDP)
         return (struct outcome){udp_input(net, now, p, &ip, ix, pkt_ix, rx, tx), false};
     unreachable_send(net, now, p, &ip, ix, ICMP_CODE_PROTOCOL, tx);

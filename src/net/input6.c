@@ -155,18 +155,43 @@ static void count_error(struct net_counters *c, uint8_t type)
     c->icmp6_parameter_in += type == ICMP6_PARAMETER;
 }
 
-static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m, struct net_rx *rx)
+static uint16_t mtu_of(const struct wire_icmp6 *m)
+{
+    return (uint16_t)(m->type == ICMP6_TOO_BIG ? MIN(m->mtu, (uint32_t)UINT16_MAX) : 0);
+}
+
+// udp_error6: the message is about a datagram of our address ix.
+static enum drop_reason udp_error6(struct net *net, const struct wire_icmp6 *m, int ix,
+                                   uint32_t pkt_ix, struct net_rx *rx)
+{
+    const struct udp_in e = {.src = m->dst,
+                             .src_port = m->dst_port,
+                             .dst_port = m->src_port,
+                             .pkt_ix = (uint16_t)pkt_ix,
+                             .data_off = m->data_off,
+                             .data_len = m->data_len,
+                             .local = (uint8_t)(net->n_locals + (uint32_t)ix),
+                             .type = m->type,
+                             .code = m->code,
+                             .mtu = mtu_of(m)};
+    return udp_error(net, &e, &m->src, rx);
+}
+
+static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m, uint32_t pkt_ix,
+                                    struct net_rx *rx)
 {
     const int ix = net6_own(net->v6, &m->src);
     count_error(&net->counters, m->type);
-    if (m->type < ICMP6_UNREACHABLE || m->type > ICMP6_PARAMETER || !m->has_tcp || ix < 0 ||
-        (uint32_t)ix >= net->v6->n)
+    if (m->type < ICMP6_UNREACHABLE || m->type > ICMP6_PARAMETER || !(m->has_tcp || m->has_udp) ||
+        ix < 0 || (uint32_t)ix >= net->v6->n)
         return DROP_icmp6_type;
     if (m->type == ICMP6_TOO_BIG && m->mtu < IP6_MTU_MIN)
         return DROP_icmp6_mtu;
+    if (m->has_udp)
+        return udp_error6(net, m, ix, pkt_ix, rx);
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
     *e = (struct icmp_event){.seq = m->seq, .kind = (uint8_t)wire_icmp6_kind(m->type, m->code)};
-    e->mtu = (uint16_t)(m->type == ICMP6_TOO_BIG ? MIN(m->mtu, (uint32_t)UINT16_MAX) : 0);
+    e->mtu = mtu_of(m);
     e->key.remote = m->dst;
     e->key.remote_port = m->dst_port;
     e->key.local_port = m->src_port;
@@ -193,8 +218,8 @@ static struct outcome input_link(struct net *net, struct clock_now now, struct p
 }
 
 static struct outcome input_icmp(struct net *net, struct clock_now now, struct pkt *p,
-                                 const struct wire_ip6 *ip, uint32_t ix, struct net_rx *rx,
-                                 struct net_tx *tx)
+                                 const struct wire_ip6 *ip, uint32_t ix, uint32_t pkt_ix,
+                                 struct net_rx *rx, struct net_tx *tx)
 {
     struct wire_icmp6 m;
     net->counters.icmp6_in++;
@@ -210,8 +235,20 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
         reason = input_echo(net, now, p, ip, ix, tx);
         return (struct outcome){reason, reason == DROP_NONE};
     }
-    return (struct outcome){m.type < ICMP6_ECHO ? input_error(net, &m, rx) : DROP_icmp6_type,
-                            false};
+    return (struct outcome){
+        m.type < ICMP6_ECHO ? input_error(net, &m, pkt_ix, rx) : DROP_icmp6_type, false};
+}
+
+// input_group: what is not ICMPv6 to a group that we are in: UDP, if a port is open for it. Nobody
+// is told that there is none.
+static enum drop_reason input_group(struct net *net, struct clock_now now, const struct pkt *p,
+                                    const struct wire_ip6 *ip, uint32_t pkt_ix, struct net_rx *rx,
+                                    struct net_tx *tx)
+{
+    if (net->open == NULL || ip->proto != IP_PROTO_UDP)
+        return DROP_ip6_group;
+    const enum drop_reason reason = udp6_input(net, now, p, ip, NET_TO_GROUP, pkt_ix, rx, tx);
+    return reason == DROP_udp_no_port ? DROP_ip6_group : reason;
 }
 
 struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p, uint32_t pkt_ix,
@@ -235,9 +272,9 @@ struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p,
     if (reason != DROP_NONE)
         return (struct outcome){reason, false};
     if (ip.proto == IP_PROTO_ICMP6)
-        return input_icmp(net, now, p, &ip, ix, rx, tx);
+        return input_icmp(net, now, p, &ip, ix, pkt_ix, rx, tx);
     if (ix == TO_GROUP)
-        return (struct outcome){DROP_ip6_group, false};
+        return (struct outcome){input_group(net, now, p, &ip, pkt_ix, rx, tx), false};
     if (ix >= net->v6->n)
         return (struct outcome){DROP_ip6_link_local, false};
     if (ip.proto == IP_PROTO_TCP)

@@ -145,6 +145,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->error_rate = rate_init(c->icmp_errors_per_s);
     net->n_udp = c->n_udp;
     memcpy(net->udp, c->udp, sizeof(net->udp));
+    net->open = c->open;
     net->tick_ms = UINT32_MAX;
     for (uint32_t k = 0; k < net->n_locals; k++)
         init_local(net, c, k);
@@ -155,6 +156,12 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     if (v6_bytes != 0)
         net6_init(net, (uint8_t *)mem + net_footprint(c) - v6_bytes, c);
     return net;
+}
+
+struct ip_addr net_local_addr(const struct net *net, uint8_t local)
+{
+    return local < net->n_locals ? ip_from_v4(raw32(net->local[local]))
+                                 : net->v6->local[local - net->n_locals];
 }
 
 const struct net_counters *net_counters(const struct net *net)

@@ -15,6 +15,7 @@
 #include "base/drops.h"
 #include "base/err.h"
 #include "base/siphash.h"
+#include "net/udp_table.h"
 #include "pkt/pkt.h"
 #include "pkt/port.h"
 #include "wire/icmp_event.h"
@@ -80,6 +81,7 @@ struct net_config {
     uint32_t icmp_errors_per_s;  // ICMP errors sent at most; default 1000 (Linux's); 0: none
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
+    struct udp_table *open;     // ports opened while running; NULL: no application does that
     struct siphash_key secret;  // where an address falls in the ARP cache
     // Another net with these addresses hears the same ARP and answers, defends and announces: this
     // one learns only, and asks for what it needs.
@@ -97,6 +99,7 @@ struct net_counters {
     uint64_t segs_in;          // segments handed up
     uint64_t icmp_events;      // ICMP errors handed up
     uint64_t datagrams_in;     // UDP datagrams handed up
+    uint64_t no_ports6;        // of the drops udp_no_port, those over IPv6
     uint64_t arp_in;           // ARP frames, bad ones included
     uint64_t icmp_in;          // ICMP messages to us, bad ones included
     uint64_t icmp_echo_in;     // of them, well-formed echo requests
@@ -158,16 +161,30 @@ struct net_tx {
     uint32_t n, room;
 };
 
+enum udp_kind {
+    UDP_SERVED,   // to a configured port
+    UDP_TO_OPEN,  // to one that was opened while running
+    UDP_ERROR,    // an ICMP error about a datagram of one of those
+};
+
 // udp_in: a datagram for a served port, its checksum right or none. Its payload lies in the packet.
+// With UDP_ERROR the one that an ICMP error quotes: src and src_port are those it was sent to,
+// dst_port and local those it came from, and as much of its payload as is quoted.
 struct udp_in {
     struct ip_addr src;
     uint16_t src_port;  // 0: no answer is wanted (RFC 768)
     uint16_t dst_port;
     uint16_t pkt_ix;
     uint16_t data_off, data_len;
-    uint8_t local;    // of locals[]: which address was asked
-    uint8_t service;  // of struct net_udp_port
+    uint8_t local;       // of locals[]: which address was asked; NET_TO_GROUP
+    uint8_t service;     // of struct net_udp_port, of struct udp_open
+    uint8_t kind;        // enum udp_kind
+    uint8_t type, code;  // of the ICMP error
+    uint16_t open;       // index of the open port
+    uint16_t mtu;        // an error's: what the router said that fits; 0: nothing
 };
+
+enum { NET_TO_GROUP = 255 };  // sent to a broadcast address or a group
 
 struct net_rx {
     struct seg_in segs[BURST_MAX];
@@ -194,6 +211,42 @@ struct pkt *net_udp_begin(struct net *net, const struct udp_in *u, const struct 
 uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p);
 void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
                   uint32_t n, struct net_tx *tx);
+
+// net_datagram: a datagram of an application. Addresses of one family, `from` one of locals; ports
+// are not 0; a group of receivers as a broadcast address of ours, 255.255.255.255, or multicast.
+struct net_datagram {
+    struct ip_addr from, to;
+    uint16_t from_port, to_port;
+    uint8_t ttl, tos;  // ttl 0: 64, to a multicast group 1 (Linux's defaults)
+    bool df;           // IPv4: not to be cut on its way
+    const uint8_t *data;
+    size_t len;
+};
+
+// net_way: has a datagram to `to` a way out of here? -1: no, else the bits of the prefix that leads
+// there, 0 the gateway's; *from is the address of ours to send from: on the next hop's prefix, of
+// to's scope, the one most like it (RFC 6724 5, rules 2 and 8), the first of them.
+int net_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
+
+// net_send: builds datagram d's packet and appends it to tx, or lets it wait for its neighbour,
+// whom it asks for. 0; -EADDRNOTAVAIL: d->from is not ours; -ENETUNREACH: no way to d->to, an
+// address of ours among those; -EMSGSIZE: longer than the link, or the path (udp_path_mtu), takes
+// whole; -ENOBUFS: tx is full or the pool empty.
+int net_send(struct net *net, struct clock_now now, const struct net_datagram *d,
+             struct net_tx *tx);
+
+// net_mtu: of packets to `to`, as far as it is known.
+uint16_t net_mtu(const struct net *net, struct clock_now now, const struct ip_addr *to);
+
+// net_is_group: does a datagram to this address go to all who listen on the link: a broadcast
+// address of ours, 255.255.255.255, any multicast one?
+bool net_is_group(const struct net *net, const struct ip_addr *a);
+
+// net_local_addr: locals[local].
+struct ip_addr net_local_addr(const struct net *net, uint8_t local);
+
+// net_serves: is UDP port `port` of address local_ix (UINT16_MAX: of all) configured?
+bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix);
 
 // net_output: builds one packet for each of n segments and appends it to tx. tx has room for n
 // more; what finds none, no route, no buffer or no place to wait is dropped and counted. A segment

@@ -23,17 +23,23 @@ size_t net6_footprint(const struct net_config *c)
 }
 
 // The routes: as route.c has them.
-bool route6_find(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop)
+static const struct route6 *route6_to(const struct net6 *v6, const struct ip_addr *dst,
+                                      struct ip_addr *hop)
 {
     const wire_v16 v = v16_of(dst);
     for (uint32_t i = 0; i < v6->n_routes; i++) {
         const struct route6 *r = &v6->routes[i];
         if (v16_is_zero((v & r->mask) ^ r->prefix)) {
             *hop = ip_is_zero(&r->via) ? *dst : r->via;
-            return true;
+            return r;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool route6_find(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop)
+{
+    return route6_to(v6, dst, hop) != NULL;
 }
 
 bool route6_is_via(const struct net6 *v6, const struct ip_addr *a)
@@ -56,6 +62,12 @@ static unsigned bits_of(const struct route6 *r)
 {
     const uint64_t *half = (const uint64_t *)&r->mask;
     return (unsigned)(__builtin_popcountll(half[0]) + __builtin_popcountll(half[1]));
+}
+
+int route6_way(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop)
+{
+    const struct route6 *r = route6_to(v6, dst, hop);
+    return r != NULL ? (int)bits_of(r) : -1;
 }
 
 // Behind those of prefixes as long or longer: given first, it counts.

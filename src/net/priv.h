@@ -64,6 +64,7 @@ struct net {
     bool quiet;
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
+    struct udp_table *open;
     uint32_t arp_sets;   // a power of two
     uint32_t arp_slots;  // sets times ways, plus statics at the end
     struct net6 *v6;     // NULL: no IPv6 address
@@ -73,7 +74,8 @@ struct net {
     struct rate arp_rate, icmp_rate, error_rate;
     uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
     uint32_t tick_slot;
-    uint32_t tick_ms;  // of the last net_tick()
+    uint32_t tick_ms;        // of the last net_tick()
+    uint16_t datagrams_cut;  // sent that may be
     struct net_counters counters CACHE_ALIGNED;
     struct arp_entry arp[] CACHE_ALIGNED;
 };
@@ -177,14 +179,26 @@ void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net
 enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,
                            struct net_tx *tx);
 
-// udp_input: the UDP datagram of p, to local address ix. DROP_NONE: it is in rx.
+// udp_input: the UDP datagram of p, to local address ix, or NET_TO_GROUP. DROP_NONE: it is in rx.
 enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
                            const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
                            struct net_rx *rx, struct net_tx *tx);
 
-// udp_deliver: datagram m from src to address `local` of c's locals, into rx. Else why not.
+// udp_deliver: datagram m from src to dst, which is address `local` of c's locals or with
+// NET_TO_GROUP none, into rx. Else why not.
 enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const struct ip_addr *src,
-                             uint32_t local, uint32_t pkt_ix, struct net_rx *rx);
+                             const struct ip_addr *dst, uint32_t local, uint32_t pkt_ix,
+                             struct net_rx *rx);
+
+// udp_error: an ICMP error about the datagram that e says (src, src_port, dst_port, local,
+// data_off, data_len, type, code, mtu), which came from `ours`, into rx. Else why not.
+enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
+                           struct net_rx *rx);
+
+// net6_send: net_send() to an IPv6 address. net6_way: net_way().
+int net6_send(struct net *net, struct clock_now now, const struct net_datagram *d,
+              struct net_tx *tx);
+int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
 
 // unreachable_send: ICMP destination unreachable of `code` about p's packet, which was sent to
 // local address ix and to our MAC, is whole and no ICMP (RFC 1122 3.2.2), within the rate.
@@ -206,6 +220,9 @@ static inline int net_on_link(const struct net *net, uint32_t addr_raw)
 uint32_t route_find(const struct net *net, uint32_t dst_raw);
 bool route_is_via(const struct net *net, uint32_t v4_raw);
 
+// route_way: the bits of that prefix, and the next hop; -1: none.
+int route_way(const struct net *net, uint32_t dst_raw, uint32_t *hop_raw);
+
 // routes_init: from c, whose locals are in net. routes_check: -1 and *e: what of c cannot be.
 void routes_init(struct net *net, const struct net_config *c);
 int routes_check(const struct net_config *c, struct err *e);
@@ -223,6 +240,15 @@ static inline int net_local_index(const struct net *net, uint32_t addr_raw)
         if (addr_raw == net->local[k])
             return (int)k;
     return -1;
+}
+
+// is_broadcast: the limited broadcast address, or one of ours.
+static inline bool is_broadcast(const struct net *net, uint32_t addr_raw)
+{
+    bool is = addr_raw == UINT32_MAX;
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        is |= addr_raw == net->bcast[k];
+    return is && net->n_locals != 0;
 }
 
 // net_source_top_ok: the first byte of a source address: not 0/8, loopback, multicast, 255/8. The

@@ -96,9 +96,11 @@ static inline bool net6_near(const struct net6 *v6, const struct ip_addr *a)
     return false;
 }
 
-// route6_find: the next hop to dst by the longest prefix. False: none. route6_is_via: whether a
+// route6_find: the next hop to dst by the longest prefix. False: none. route6_way: the bits of that
+// prefix as well; -1: none. route6_is_via: whether a
 // route, or the gateway's, goes there.
 bool route6_find(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop);
+int route6_way(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr *hop);
 bool route6_is_via(const struct net6 *v6, const struct ip_addr *a);
 void routes6_init(struct net6 *v6, const struct net_config *c);
 

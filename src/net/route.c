@@ -12,6 +12,18 @@ uint32_t route_find(const struct net *net, uint32_t dst_raw)
     return 0;
 }
 
+int route_way(const struct net *net, uint32_t dst_raw, uint32_t *hop_raw)
+{
+    for (uint32_t i = 0; i < net->n_routes; i++) {
+        const struct route *r = &net->routes[i];
+        if ((dst_raw & r->mask) == r->subnet) {
+            *hop_raw = r->via_raw != 0 ? r->via_raw : dst_raw;
+            return __builtin_popcount(r->mask);
+        }
+    }
+    return -1;
+}
+
 bool route_is_via(const struct net *net, uint32_t v4_raw)
 {
     for (uint32_t i = 0; i < net->n_routes; i++)

@@ -13,13 +13,43 @@ static const struct net_udp_port *udp_find(const struct net *net, uint16_t port,
     return NULL;
 }
 
+bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix)
+{
+    return udp_find(net, port, local_ix) != NULL;
+}
+
+// deliver_open: the same to a port that was opened while running.
+static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
+                                     const struct ip_addr *src, const struct ip_addr *dst,
+                                     uint32_t local, uint32_t pkt_ix, struct net_rx *rx)
+{
+    const uint16_t ix =
+        net->open != NULL ? udp_table_find(net->open, dst, m->dst_port) : (uint16_t)UDP_NONE;
+    if (ix == UDP_NONE)
+        return DROP_udp_no_port;
+    rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
+                                           .src_port = m->src_port,
+                                           .dst_port = m->dst_port,
+                                           .pkt_ix = (uint16_t)pkt_ix,
+                                           .data_off = m->data_off,
+                                           .data_len = m->data_len,
+                                           .local = (uint8_t)local,
+                                           .service = net->open->open[ix].service,
+                                           .kind = UDP_TO_OPEN,
+                                           .open = ix};
+    net->counters.datagrams_in++;
+    return DROP_NONE;
+}
+
 enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const struct ip_addr *src,
-                             uint32_t local, uint32_t pkt_ix, struct net_rx *rx)
+                             const struct ip_addr *dst, uint32_t local, uint32_t pkt_ix,
+                             struct net_rx *rx)
 {
     const uint16_t local_ix = (uint16_t)(net->local_ix_first + local);
-    const struct net_udp_port *u = udp_find(net, m->dst_port, local_ix);
+    const struct net_udp_port *u =
+        local != NET_TO_GROUP ? udp_find(net, m->dst_port, local_ix) : NULL;
     if (u == NULL)
-        return DROP_udp_no_port;
+        return deliver_open(net, m, src, dst, local, pkt_ix, rx);
     if (udp_find(net, m->src_port, local_ix) != NULL)
         return DROP_udp_loop;
     rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
@@ -44,11 +74,28 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
     const enum drop_reason reason = wire_parse_udp(pkt_data(p), ip, verify, &m);
     if (reason != DROP_NONE)
         return reason;
-    const struct ip_addr src = ip_from_v4(raw32(ip->src_raw));
-    const enum drop_reason ended = udp_deliver(net, &m, &src, ix, pkt_ix, rx);
-    if (ended == DROP_udp_no_port)
+    const struct ip_addr src = ip_from_v4(raw32(ip->src_raw)), dst = ip_from_v4(raw32(ip->dst_raw));
+    const enum drop_reason ended = udp_deliver(net, &m, &src, &dst, ix, pkt_ix, rx);
+    if (ended == DROP_udp_no_port && ix != NET_TO_GROUP)
         unreachable_send(net, now, p, ip, ix, ICMP_CODE_PORT, tx);
     return ended;
+}
+
+enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
+                           struct net_rx *rx)
+{
+    if (net->open == NULL)
+        return ip_is_v4(ours) ? DROP_icmp_type : DROP_icmp6_type;
+    const uint16_t ix = udp_table_find(net->open, ours, e->dst_port);
+    if (ix == UDP_NONE)
+        return DROP_icmp_no_owner;
+    struct udp_in *u = &rx->udp[rx->n_udp++];
+    *u = *e;
+    u->service = net->open->open[ix].service;
+    u->kind = UDP_ERROR;
+    u->open = ix;
+    net->counters.icmp_events++;
+    return DROP_NONE;
 }
 
 void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,

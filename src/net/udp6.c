@@ -11,9 +11,12 @@ enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct 
     enum drop_reason reason = wire_parse_udp6(pkt_data(p), ip, verify, &m);
     if (reason != DROP_NONE)
         return reason;
-    reason = udp_deliver(net, &m, &ip->src, net->n_locals + ix, pkt_ix, rx);
-    if (reason == DROP_udp_no_port)
+    const bool group = ix == NET_TO_GROUP;
+    reason = udp_deliver(net, &m, &ip->src, &ip->dst, group ? ix : net->n_locals + ix, pkt_ix, rx);
+    if (reason == DROP_udp_no_port && !group) {
+        net->counters.no_ports6++;
         error6_send(net, now, p, ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT, 0, tx);
+    }
     net->counters.datagrams6_in += reason == DROP_NONE;
     return reason;
 }

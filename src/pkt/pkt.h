@@ -153,6 +153,14 @@ static inline void pkt_tx_offload6(struct pkt *p, unsigned l2_bytes, unsigned l3
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, 0, 0, 0, 0);
 }
 
+// pkt_tx_offload_udp: the same for the checksum of a UDP datagram, of either family.
+static inline void pkt_tx_offload_udp(struct pkt *p, bool v4, unsigned l2_bytes, unsigned l3_bytes)
+{
+    enum { UDP_HEAD_BYTES = 8 };
+    p->m.ol_flags = (v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6) | RTE_MBUF_F_TX_UDP_CKSUM;
+    p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, UDP_HEAD_BYTES, 0, 0, 0, 0);
+}
+
 // pkt_tx_tso: asks the port to cut an IPv4 packet, a chain, into TCP segments of mss bytes of data
 // and to fill in what differs. Its headers lie in the first segment as wire_build_tso4() makes
 // them. For ports with PORT_TSO.

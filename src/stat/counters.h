@@ -42,6 +42,7 @@
     X(rx_tcp6, "of rx_tcp, those over IPv6")                                                       \
     X(tx_tcp6, "of tx_tcp, those over IPv6")                                                       \
     X(rx_udp6, "of rx_udp, those over IPv6")                                                       \
+    X(rx_udp6_no_port, "UDP datagrams over IPv6 for a port without a service")                     \
     X(rx_icmp6, "ICMPv6 messages received")                                                        \
     X(rx_icmp6_echo, "ICMPv6 echo requests received")                                              \
     X(rx_icmp6_unreachable, "ICMPv6 destination unreachable received")                             \
@@ -64,6 +65,11 @@
       "solicitations and the like not sent: over their rate, or without room or packet")           \
     X(nd_conflicts, "messages in which somebody else claims an IPv6 address of ours")              \
     X(tx_udp, "UDP datagrams sent")                                                                \
+    X(tx_udp6, "of tx_udp, those over IPv6")                                                       \
+    X(udp_unsent, "UDP datagrams of applications without room or packet in their turn")            \
+    X(udp_unsent6, "of udp_unsent, those over IPv6")                                               \
+    X(udp_refused6, "UDP datagrams over IPv6 that their application had no room for")              \
+    X(udp_ports_now, "UDP ports opened by applications")                                           \
     X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
     X(tx_large, "times that several of them were put together, for the port to cut or the border") \
     X(delivered, "received packets whose content reached a connection, a record or a cache")       \

@@ -132,15 +132,17 @@ static void tcp_render(struct text *out, const struct core_stats *s,
     columns_render(out, "Tcp", cols, ARRAY_LEN(cols));
 }
 
+// Linux counts what a full receive buffer refuses as an error, and not as received.
 static void udp_render(struct text *out, const struct core_stats *s)
 {
+    const uint64_t refused = (uint64_t)less(s->drops[DROP_udp_refused], s->c.udp_refused6);
     const struct column cols[] = {
-        {"InDatagrams", less(s->c.rx_udp, s->c.rx_udp6)},
-        {"NoPorts", DROPS(s, DROP_udp_no_port)},
-        {"InErrors", DROPS(s, DROP_udp_length, DROP_udp_checksum)},
-        {"OutDatagrams", (int64_t)s->c.tx_udp},
-        {"RcvbufErrors", 0},
-        {"SndbufErrors", 0},
+        {"InDatagrams", less(s->c.rx_udp, s->c.rx_udp6 + refused)},
+        {"NoPorts", less(s->drops[DROP_udp_no_port], s->c.rx_udp6_no_port)},
+        {"InErrors", DROPS(s, DROP_udp_length, DROP_udp_checksum) + (int64_t)refused},
+        {"OutDatagrams", less(s->c.tx_udp, s->c.tx_udp6)},
+        {"RcvbufErrors", (int64_t)refused},
+        {"SndbufErrors", less(s->c.udp_unsent, s->c.udp_unsent6)},
         {"InCsumErrors", DROPS(s, DROP_udp_checksum)},
         {"IgnoredMulti", 0},
         {"MemErrors", 0},

@@ -171,20 +171,34 @@ enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip,
                              out);
 }
 
-// parse_quoted: the packet that an ICMP error quotes: its IPv4 header and the first 8 bytes behind.
-static enum drop_reason parse_quoted(const uint8_t *ip, uint32_t len, struct wire_icmp *out)
+void wire_quoted_udp(const uint8_t *frame, uint32_t off, uint32_t len, uint16_t *data_off,
+                     uint16_t *data_len)
 {
+    const uint32_t said = load_be16(frame + off + 4), bytes = MIN(said, len);
+    *data_off = (uint16_t)(off + UDP_BYTES);
+    *data_len = (uint16_t)(bytes > UDP_BYTES ? bytes - UDP_BYTES : 0);
+}
+
+// parse_quoted: the packet that an ICMP error quotes at frame + off: its IPv4 header and the first
+// 8 bytes behind.
+static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_t len,
+                                     struct wire_icmp *out)
+{
+    const uint8_t *ip = frame + off;
     if (len < IP4_BYTES || ip[0] >> 4 != 4)
         return DROP_icmp_malformed;
     uint32_t head = (ip[0] & 15) * 4u;
     if (head < IP4_BYTES || head + 8 > len || (load_be16(ip + 6) & 0x1fff) != 0)
         return DROP_icmp_malformed;
     out->has_tcp = ip[9] == IP_PROTO_TCP;
+    out->has_udp = ip[9] == IP_PROTO_UDP;
     out->src_raw = load_raw32(ip + 12);
     out->dst_raw = load_raw32(ip + 16);
     out->src_port = load_be16(ip + head);
     out->dst_port = load_be16(ip + head + 2);
     out->seq = load_be32(ip + head + 4);
+    if (out->has_udp)
+        wire_quoted_udp(frame, off + head, len - head, &out->data_off, &out->data_len);
     return DROP_NONE;
 }
 
@@ -197,9 +211,9 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
     if (cksum_fold(cksum_add(0, m, ip->l4_len)) != 0xffff)
         return DROP_icmp_checksum;
     *out = (struct wire_icmp){.type = m[0], .code = m[1], .mtu = load_be16(m + 6)};
-    if (m[0] != ICMP_UNREACHABLE && m[0] != ICMP_TIME_EXCEEDED)
+    if (m[0] != ICMP_UNREACHABLE && m[0] != ICMP_TIME_EXCEEDED && m[0] != ICMP_PARAMETER)
         return DROP_NONE;
-    return parse_quoted(m + ICMP_BYTES, ip->l4_len - ICMP_BYTES, out);
+    return parse_quoted(frame, (uint32_t)ip->l4_off + ICMP_BYTES, ip->l4_len - ICMP_BYTES, out);
 }
 
 enum icmp_kind wire_icmp4_kind(uint8_t type, uint8_t code)

@@ -47,17 +47,23 @@ void wire_read_sack(const uint8_t *frame, const struct seg_in *s, struct seq_ran
 
 struct wire_icmp {
     uint8_t type, code;
-    uint16_t mtu;               // of the next hop; with ICMP_UNREACHABLE, ICMP_CODE_FRAG_NEEDED
-    bool has_tcp;               // an error message that quotes a TCP segment: the fields below
+    uint16_t mtu;           // of the next hop; with ICMP_UNREACHABLE, ICMP_CODE_FRAG_NEEDED
+    bool has_tcp, has_udp;  // an error message that quotes a segment, a datagram: the fields below
     uint32_t src_raw, dst_raw;  // of the quoted packet
     uint16_t src_port, dst_port;
-    uint32_t seq;
+    uint32_t seq;                 // of a segment
+    uint16_t data_off, data_len;  // of a datagram: as much of its payload as is quoted
 };
 
 // wire_parse_icmp: the message that ip says where to find (RFC 792, RFC 1191); its checksum is
-// always checked. ICMP_UNREACHABLE and ICMP_TIME_EXCEEDED: also what they quote.
+// always checked. ICMP_UNREACHABLE, ICMP_TIME_EXCEEDED and ICMP_PARAMETER: also what they quote.
 enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip,
                                  struct wire_icmp *out);
+
+// wire_quoted_udp: of a datagram quoted in a frame, with its header at off and `len` bytes of it
+// there, at least UDP_BYTES: where its payload lies and how much of it is there.
+void wire_quoted_udp(const uint8_t *frame, uint32_t off, uint32_t len, uint16_t *data_off,
+                     uint16_t *data_len);
 
 // wire_icmp4_kind: what an ICMP error of type and code is to TCP (RFC 1122 4.2.3.9, RFC
 // 1812 5.2.7.1, as Linux has them).

@@ -140,16 +140,21 @@ enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip
 }
 
 // The packet that an error quotes: its IPv6 header and the first 8 bytes behind.
-static enum drop_reason parse_quoted(const uint8_t *ip, uint32_t len, struct wire_icmp6 *out)
+static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_t len,
+                                     struct wire_icmp6 *out)
 {
+    const uint8_t *ip = frame + off;
     if (len < IP6_BYTES + 8 || ip[0] >> 4 != 6)
         return DROP_icmp6_malformed;
     out->has_tcp = ip[6] == IP_PROTO_TCP;
+    out->has_udp = ip[6] == IP_PROTO_UDP;
     memcpy(out->src.b, ip + 8, sizeof(out->src.b));
     memcpy(out->dst.b, ip + 24, sizeof(out->dst.b));
     out->src_port = load_be16(ip + IP6_BYTES);
     out->dst_port = load_be16(ip + IP6_BYTES + 2);
     out->seq = load_be32(ip + IP6_BYTES + 4);
+    if (out->has_udp)
+        wire_quoted_udp(frame, off + IP6_BYTES, len - IP6_BYTES, &out->data_off, &out->data_len);
     return DROP_NONE;
 }
 
@@ -167,7 +172,7 @@ enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *i
     if (m[0] >= INFORMATIONAL)
         return DROP_NONE;
     out->mtu = load_be32(m + 4);
-    return parse_quoted(m + ICMP6_BYTES, ip->l4_len - ICMP6_BYTES, out);
+    return parse_quoted(frame, (uint32_t)ip->l4_off + ICMP6_BYTES, ip->l4_len - ICMP6_BYTES, out);
 }
 
 enum icmp_kind wire_icmp6_kind(uint8_t type, uint8_t code)

@@ -34,15 +34,16 @@ enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip
 struct wire_icmp6 {
     uint8_t type, code;
     uint32_t mtu;             // with ICMP6_TOO_BIG
-    bool has_tcp;             // an error that quotes a TCP segment: the fields below
+    bool has_tcp, has_udp;    // an error that quotes a segment, a datagram: the fields below
     struct ip_addr src, dst;  // of the quoted packet
     uint16_t src_port, dst_port;
-    uint32_t seq;
+    uint32_t seq;                 // of a segment
+    uint16_t data_off, data_len;  // of a datagram: as much of its payload as is quoted
 };
 
 // wire_parse_icmp6: the message that ip says where to find; its checksum is always checked. An
-// error (type below 128): also what it quotes, which is TCP only right behind the IPv6 header, as
-// we send it.
+// error (type below 128): also what it quotes, which is TCP or UDP only right behind the IPv6
+// header, as we send it.
 enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *ip,
                                   struct wire_icmp6 *out);
 

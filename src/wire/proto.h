@@ -42,6 +42,7 @@ enum {
     ICMP_CODE_FRAG_NEEDED = 4,
     ICMP_ECHO = 8,
     ICMP_TIME_EXCEEDED = 11,
+    ICMP_PARAMETER = 12,
 
     ICMP_QUOTE_MAX = 576 - IP4_BYTES - ICMP_BYTES,  // RFC 1812 4.3.2.3
     ICMP_TOS = 0xc0,                                // internetwork control: RFC 1812 4.3.2.5

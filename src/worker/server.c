@@ -226,6 +226,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         nc->mtu = wp->port->mtu;
         nc->local_ix_first = local;
         nc->secret = s->secret;
+        nc->open = w->udp;
         nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
         for (unsigned k = 0; k < nc->n_locals; k++) {
             w->homes.local[local] = nc->locals[k].addr;
@@ -281,6 +282,9 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     w->sock.services = s->services;
     init_tcp(s, w, mem, at);
     init_homes(s, w);
+    w->udp = (struct udp_table *)mem[REGION_UDP];
+    if (w->udp != NULL)
+        udp_table_init(w->udp, s->secret);
     join_steers(s, w, mem[REGION_STEER]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;

@@ -3,6 +3,7 @@
 #include "worker/server_log.h"
 #include "worker/server_thread.h"
 #include "worker/steer.h"
+#include "worker/udp.h"
 
 uint32_t server_share(const struct server_params *p, uint32_t total)
 {
@@ -99,6 +100,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_MESSAGES] = {"messages", "between threads of applications and the worker",
                              (uint64_t)server_threads(p) * 2 * C10M_MESSAGES_MAX,
                              server_thread_footprint(p), false},
+        [REGION_UDP] = {"udp_ports", "UDP ports opened while running, paths", UDP_PORTS_MAX,
+                        worker_udp_footprint(p), false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
                            ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
                                SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),

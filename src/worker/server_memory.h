@@ -20,6 +20,7 @@ enum region_id {
     REGION_STEER,     // no bytes: one worker
     REGION_LOG,       // no bytes: there is no log
     REGION_MESSAGES,  // no bytes: no service has a thread
+    REGION_UDP,       // no bytes: no application opens UDP ports
     REGION_WORKER,
     REGION_COUNT,
 };

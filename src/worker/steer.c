@@ -12,7 +12,6 @@
 enum {
     WORKERS_MAX = 64,    // a bit each
     FLUSH_TRIES = 1000,  // for a port that takes nothing
-    ICMP_PARAMETER = 12,
 };
 
 // pair: one way for packets, and the way home for those that were copied.

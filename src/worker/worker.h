@@ -80,6 +80,7 @@ struct worker {
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
 
     struct tcp_homes homes;  // for active opens
+    struct udp_table *udp;   // ports opened while running; NULL: no application opens any
     unsigned n_boxed;        // services with a thread, and which
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service

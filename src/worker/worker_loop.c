@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "worker/server_thread.h"
+#include "worker/udp.h"
 #include "worker/worker.h"
 
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
@@ -39,6 +40,7 @@ static void fold_net6(struct core_counters *c, const struct net_counters *n,
     c->rx_tcp6 += n->segs6_in - seen->segs6_in;
     c->tx_tcp6 += n->segs6_out - seen->segs6_out;
     c->rx_udp6 += n->datagrams6_in - seen->datagrams6_in;
+    c->rx_udp6_no_port += n->no_ports6 - seen->no_ports6;
     c->rx_icmp6 += n->icmp6_in - seen->icmp6_in;
     c->rx_icmp6_echo += n->icmp6_echo_in - seen->icmp6_echo_in;
     c->rx_icmp6_unreachable += n->icmp6_unreachable_in - seen->icmp6_unreachable_in;
@@ -222,14 +224,20 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
     }
     net_udp_send(wp->net, u, asked, p, (uint32_t)n, &wp->tx);
     c->tx_udp++;
+    c->tx_udp6 += !ip_is_v4(&u->src);
     c->answered++;
 }
 
 static NOINLINE void take_others(struct worker *w)
 {
     take_icmp(w);
-    for (uint32_t i = 0; i < w->rx.n_udp; i++)
-        take_datagram(w, &w->rx.udp[i]);
+    for (uint32_t i = 0; i < w->rx.n_udp; i++) {
+        const struct udp_in *u = &w->rx.udp[i];
+        if (u->kind == UDP_SERVED)
+            take_datagram(w, u);
+        else
+            worker_udp_take(w, u);
+    }
     server_thread_messages(w);
 }
 

@@ -393,7 +393,16 @@ static void snmp6_has_the_lines_of_the_running_kernel(void **state)
                                        .tx_ip6 = 50,
                                        .tx_tcp6 = 30,
                                        .tx_nd_advert = 4,
-                                       .rx_nd_solicit = 5}};
+                                       .tx_udp = 20,
+                                       .tx_udp6 = 16,
+                                       .udp_unsent = 5,
+                                       .udp_unsent6 = 3,
+                                       .rx_udp = 30,
+                                       .rx_udp6 = 10,
+                                       .rx_udp6_no_port = 2,
+                                       .udp_refused6 = 4,
+                                       .rx_nd_solicit = 5},
+                                 .drops = {[DROP_udp_refused] = 9, [DROP_udp_no_port] = 8}};
     const struct core_stats *list[] = {&s};
     char name[64], other[64];
     fresh();
@@ -419,6 +428,20 @@ static void snmp6_has_the_lines_of_the_running_kernel(void **state)
     assert_string_equal(value_of("Icmp6InNeighborSolicits"), "5");
     assert_string_equal(value_of("Icmp6OutMsgs"), "4");
     assert_string_equal(value_of("Udp6OutDatagrams"), "16");
+    assert_string_equal(value_of("Udp6InDatagrams"), "6");  // a full buffer's are not received
+    assert_string_equal(value_of("Udp6InErrors"), "4");
+    assert_string_equal(value_of("Udp6RcvbufErrors"), "4");
+    assert_string_equal(value_of("Udp6SndbufErrors"), "3");
+    assert_string_equal(value_of("Udp6NoPorts"), "2");
+    fresh();
+    snmp_render(&rendered, list, 1, &constants);
+    const char *t = text_str(&rendered);
+    assert_int_equal(snmp_value(t, "Udp", "OutDatagrams"), 4);
+    assert_int_equal(snmp_value(t, "Udp", "InDatagrams"), 15);
+    assert_int_equal(snmp_value(t, "Udp", "InErrors"), 5);
+    assert_int_equal(snmp_value(t, "Udp", "RcvbufErrors"), 5);
+    assert_int_equal(snmp_value(t, "Udp", "SndbufErrors"), 2);
+    assert_int_equal(snmp_value(t, "Udp", "NoPorts"), 6);
 }
 
 static void what_went_over_ipv6_is_not_in_ipv4s_lines(void **state)

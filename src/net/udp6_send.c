@@ -1,0 +1,93 @@
+// Datagrams of applications on their way out over IPv6: as udp_send.c has it.
+#include <errno.h>
+
+#include "net/priv6.h"
+#include "wire/datagram.h"
+
+// alike: bits at the beginning that two addresses share, at most those of a prefix (RFC 6724 2.2).
+static unsigned alike(const struct ip_addr *a, const struct ip_addr *b)
+{
+    const uint64_t x = __builtin_bswap64(load_raw64(a->b) ^ load_raw64(b->b));
+    return x == 0 ? 64 : (unsigned)__builtin_clzll(x);
+}
+
+// link_scoped: an address, or a group, of the link alone.
+static bool link_scoped(const struct ip_addr *a)
+{
+    return ip6_is_link_local(a) || (ip6_is_multicast(a) && (a->b[1] & 15) <= 2);
+}
+
+// source_for: RFC 6724 5, rules 2 and 8, among the configured addresses.
+static uint32_t source_for(const struct net6 *v6, const struct ip_addr *to)
+{
+    uint32_t best = 0;
+    unsigned most = 0;
+    for (uint32_t k = 0; k < v6->n; k++) {
+        const bool fits = ip6_is_link_local(&v6->local[k]) == link_scoped(to);
+        const unsigned score = 1 + alike(&v6->local[k], to) + (fits ? 256u : 0);
+        if (score > most) {
+            most = score;
+            best = k;
+        }
+    }
+    return best;
+}
+
+static bool is_peer(const struct net6 *v6, const struct ip_addr *a)
+{
+    return ip6_is_global_form(a) && net6_own(v6, a) < 0;
+}
+
+int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from)
+{
+    const struct net6 *v6 = net->v6;
+    struct ip_addr hop;
+    int bits = 0;
+    if (!ip6_is_multicast(to))
+        bits = is_peer(v6, to) ? route6_way(v6, to, &hop) : -1;
+    *from = v6->local[source_for(v6, to)];
+    return bits;
+}
+
+int net6_send(struct net *net, struct clock_now now, const struct net_datagram *d,
+              struct net_tx *tx)
+{
+    struct net6 *v6 = net->v6;
+    const int ix = net6_own(v6, &d->from);
+    const bool group = ip6_is_multicast(&d->to);
+    struct ip_addr hop;
+    struct pkt *p;
+    if (ix < 0 || (uint32_t)ix >= v6->n)
+        return -EADDRNOTAVAIL;
+    if (!group && (!is_peer(v6, &d->to) || route6_way(v6, &d->to, &hop) < 0))
+        return -ENETUNREACH;
+    if (d->len > (size_t)net_mtu(net, now, &d->to) - IP6_BYTES - UDP_BYTES)
+        return -EMSGSIZE;
+    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
+        return -ENOBUFS;
+    const struct mac_addr group_mac = ip6_group_mac(&d->to);
+    struct nd_entry *e = group ? NULL : nd_usable(net, &hop);
+    const uint64_t word = group ? wire_mac_word(&group_mac) : e != NULL ? e->word : 0;
+    const struct wire_datagram w = {
+        .src_port = d->from_port,
+        .dst_port = d->to_port,
+        .ttl = d->ttl != 0 ? d->ttl
+               : group     ? 1
+                           : IP6_HOPS,
+        .tos = d->tos,
+        .data = d->data,
+        .len = (uint32_t)d->len,
+    };
+    pkt_set_len(p, wire_build_datagram6(pkt_data(p), &v6->from[ix], word, &d->to, &w, net->tx_l4));
+    if (net->tx_l4)
+        pkt_tx_offload_udp(p, false, ETH_BYTES, IP6_BYTES);
+    net->counters.ip6_out++;
+    if (!group && e == NULL) {
+        nd_wait(net, now, &hop, p, tx);
+        return 0;
+    }
+    if (e != NULL)
+        e->used_ms = now.ms;
+    tx->pkts[tx->n++] = p;
+    return 0;
+}

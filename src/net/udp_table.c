@@ -1,0 +1,140 @@
+#include "net/udp_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "wire/proto.h"
+#include "wire/raw.h"
+
+enum { VIEW_TRIES = 64 };
+
+void udp_table_init(struct udp_table *t, struct siphash_key secret)
+{
+    memset(t, 0, sizeof(*t));
+    memset(t->first, 0xff, sizeof(t->first));
+    t->secret = secret;
+    for (uint16_t i = 0; i < UDP_PORTS_MAX; i++)
+        t->open[i].next = i + 1 < UDP_PORTS_MAX ? (uint16_t)(i + 1) : (uint16_t)UDP_NONE;
+}
+
+// entry_set: the one writer of what other threads read; the fence and the last store pair with the
+// two loads of seq in udp_table_view().
+static void entry_set(struct udp_open *o, const struct udp_open *to)
+{
+    const uint32_t seq = o->seq;
+    __atomic_store_n(&o->seq, seq + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    o->at = to->at;
+    o->port = to->port;
+    o->service = to->service;
+    o->v6only = to->v6only;
+    o->open = to->open;
+    __atomic_store_n(&o->seq, seq + 2, __ATOMIC_RELEASE);
+}
+
+bool udp_table_view(const struct udp_table *t, uint16_t ix, struct udp_open *out)
+{
+    const struct udp_open *o = &t->open[ix];
+    for (unsigned i = 0; i < VIEW_TRIES; i++) {
+        const uint32_t seq = __atomic_load_n(&o->seq, __ATOMIC_ACQUIRE);
+        memcpy(out, o, sizeof(*out));
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&o->seq, __ATOMIC_RELAXED) == seq && seq % 2 == 0)
+            return out->open;
+    }
+    return false;
+}
+
+int udp_table_open(struct udp_table *t, const struct udp_open *e)
+{
+    for (uint16_t i = t->first[e->port]; i != UDP_NONE; i = t->open[i].next)
+        if (ip_equal(&t->open[i].at, &e->at))
+            return -EADDRINUSE;
+    if (t->n_open == UDP_PORTS_MAX)
+        return -ENOBUFS;
+    const uint16_t ix = t->free;
+    struct udp_open *o = &t->open[ix], to = *e;
+    to.open = true;
+    t->free = o->next;
+    t->n_open++;
+    entry_set(o, &to);
+    o->next = t->first[e->port];
+    t->first[e->port] = ix;
+    return ix;
+}
+
+void udp_table_close(struct udp_table *t, uint16_t ix)
+{
+    struct udp_open *o = &t->open[ix], closed = *o;
+    uint16_t *at = &t->first[o->port];
+    while (*at != ix)
+        at = &t->open[*at].next;
+    *at = o->next;
+    closed.open = false;
+    entry_set(o, &closed);
+    o->next = t->free;
+    t->free = ix;
+    t->n_open--;
+}
+
+// rank: how well the entry fits; 0: it does not.
+static unsigned rank(const struct udp_open *o, const struct ip_addr *dst)
+{
+    enum { NO, OF_BOTH, OF_FAMILY, EXACT };
+    const bool v4 = ip_is_v4(dst);
+    if (ip_equal(&o->at, dst))
+        return EXACT;
+    if (ip_is_zero(&o->at))
+        return !v4 ? OF_FAMILY : o->v6only ? NO : OF_BOTH;
+    return v4 && ip_is_v4(&o->at) && ip_to_v4(&o->at) == 0 ? OF_FAMILY : NO;
+}
+
+uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port)
+{
+    unsigned best = 0;
+    uint16_t found = UDP_NONE;
+    for (uint16_t i = t->first[port]; i != UDP_NONE; i = t->open[i].next) {
+        const unsigned r = rank(&t->open[i], dst);
+        if (r > best) {
+            best = r;
+            found = i;
+        }
+    }
+    return found;
+}
+
+static uint32_t set_of(const struct udp_table *t, const struct ip_addr *to)
+{
+    const uint64_t h = siphash_u64x2(&t->secret, load_raw64(to->b), load_raw64(to->b + 8));
+    return (uint32_t)h % (UDP_PATHS / UDP_PATH_WAYS) * UDP_PATH_WAYS;
+}
+
+void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu, uint64_t now_ms)
+{
+    struct udp_path *set = &t->paths[set_of(t, to)], *p = set;
+    for (unsigned w = 0; w < UDP_PATH_WAYS; w++) {
+        if (set[w].until_ms != 0 && ip_equal(&set[w].to, to)) {
+            p = &set[w];
+            break;
+        }
+        if (set[w].until_ms < p->until_ms)
+            p = &set[w];
+    }
+    const uint16_t least = ip_is_v4(to) ? UDP_PMTU_MIN4 : IP6_MTU_MIN;
+    *p = (struct udp_path){*to, now_ms + UDP_PATH_MS, MAX(mtu, least)};
+}
+
+uint16_t udp_path_mtu(const struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
+                      uint64_t now_ms)
+{
+    const struct udp_path *set = &t->paths[set_of(t, to)];
+    for (unsigned w = 0; w < UDP_PATH_WAYS; w++)
+        if (set[w].until_ms > now_ms && ip_equal(&set[w].to, to))
+            return MIN(mtu, set[w].mtu);
+    return mtu;
+}
+
+void udp_paths_forget(struct udp_table *t)
+{
+    memset(t->paths, 0, sizeof(t->paths));
+}

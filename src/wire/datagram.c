@@ -1,0 +1,118 @@
+#include "wire/datagram.h"
+
+#include <errno.h>
+
+// put_udp: header and payload at udp, with a checksum that goes on from the pseudo header's sum.
+static void put_udp(uint8_t *udp, const struct wire_datagram *d, uint64_t pseudo, bool l4_offload)
+{
+    store_be16(udp, d->src_port);
+    store_be16(udp + 2, d->dst_port);
+    store_be16(udp + 4, (uint16_t)(UDP_BYTES + d->len));
+    store_be16(udp + 6, 0);
+    if (l4_offload) {
+        if (d->len != 0)
+            memcpy(udp + UDP_BYTES, d->data, d->len);
+        store_raw16(udp + 6, cksum_fold(pseudo));
+        return;
+    }
+    const uint64_t sum = cksum_plus(pseudo, load_raw64(udp));
+    const uint16_t cksum =
+        (uint16_t)~cksum_fold(cksum_plus(sum, cksum_copy(0, udp + UDP_BYTES, d->data, d->len)));
+    store_raw16(udp + 6, cksum != 0 ? cksum : 0xffff);
+}
+
+static void put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw, const struct wire_datagram *d)
+{
+    enum { DF = 0x4000 };
+    ip[0] = 0x45;
+    ip[1] = d->tos;
+    store_be16(ip + 2, (uint16_t)(IP4_BYTES + UDP_BYTES + d->len));
+    store_be16(ip + 4, d->df ? 0 : d->id);
+    store_be16(ip + 6, d->df ? DF : 0);
+    ip[8] = d->ttl;
+    ip[9] = IP_PROTO_UDP;
+    store_be16(ip + 10, 0);
+    store_raw32(ip + 12, src_raw);
+    store_raw32(ip + 16, dst_raw);
+    store_raw16(ip + 10, (uint16_t)~cksum_fold(cksum_add(0, ip, IP4_BYTES)));
+}
+
+uint32_t wire_build_datagram4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                              uint32_t dst_raw, const struct wire_datagram *d, bool l4_offload)
+{
+    const uint16_t len = (uint16_t)(UDP_BYTES + d->len);
+    wire_put_eth4(frame, from, dst_word);
+    put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, d);
+    put_udp(frame + TCP4_OFF, d, cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_UDP, len),
+            l4_offload);
+    return TCP4_OFF + (uint32_t)len;
+}
+
+uint32_t wire_build_datagram6(uint8_t *frame, const struct wire_from6 *from, uint64_t dst_word,
+                              const struct ip_addr *dst, const struct wire_datagram *d,
+                              bool l4_offload)
+{
+    const uint16_t len = (uint16_t)(UDP_BYTES + d->len);
+    wire_put_eth_ip6(frame, from, dst_word, dst, IP_PROTO_UDP, d->tos, d->ttl, len);
+    put_udp(frame + TCP6_OFF, d, cksum_pseudo6(&from->addr, dst, IP_PROTO_UDP, len), l4_offload);
+    return TCP6_OFF + (uint32_t)len;
+}
+
+struct meaning {
+    int error;
+    bool hard;
+};
+
+static int tell(struct meaning m, bool *hard)
+{
+    *hard = m.hard;
+    return m.error;
+}
+
+// net/ipv4/icmp.c and net/ipv4/udp.c of Linux 6.18; a source quench is none (RFC 6633).
+int wire_icmp4_errno(uint8_t type, uint8_t code, bool *hard)
+{
+    static const struct meaning unreachable[] = {
+        {ENETUNREACH, false},                         // net
+        {EHOSTUNREACH, false}, {ENOPROTOOPT, true},   // protocol
+        {ECONNREFUSED, true},  {EMSGSIZE, true},      // did not fit
+        {EOPNOTSUPP, false},                          // source route failed
+        {ENETUNREACH, true},                          // net, host unknown
+        {EHOSTDOWN, true},     {ENONET, true},        // isolated
+        {ENETUNREACH, true},                          // net, host prohibited
+        {EHOSTUNREACH, true},  {ENETUNREACH, false},  // net, host for the type of service
+        {EHOSTUNREACH, false}, {EHOSTUNREACH, true},  // filtered, precedence
+        {EHOSTUNREACH, true},  {EHOSTUNREACH, true},
+    };
+    if (type == ICMP_UNREACHABLE && code < ARRAY_LEN(unreachable))
+        return tell(unreachable[code], hard);
+    if (type == ICMP_TIME_EXCEEDED)
+        return tell((struct meaning){EHOSTUNREACH, false}, hard);
+    if (type == ICMP_PARAMETER)
+        return tell((struct meaning){EPROTO, true}, hard);
+    return tell((struct meaning){0, false}, hard);
+}
+
+// net/ipv6/icmp.c and net/ipv6/udp.c of Linux 6.18.
+int wire_icmp6_errno(uint8_t type, uint8_t code, bool *hard)
+{
+    static const struct meaning unreachable[] = {
+        {ENETUNREACH, false},                   // no route
+        {EACCES, true},                         // prohibited
+        {EHOSTUNREACH, false},                  // beyond the source's scope
+        {EHOSTUNREACH, false},                  // address
+        {ECONNREFUSED, true},  {EACCES, true},  // policy, route
+        {EACCES, true},
+    };
+    if (type == ICMP6_UNREACHABLE)
+        return tell(code < ARRAY_LEN(unreachable) ? unreachable[code]
+                                                  : (struct meaning){EPROTO, true},
+                    hard);
+    if (type == ICMP6_TOO_BIG)
+        return tell((struct meaning){EMSGSIZE, true}, hard);
+    if (type == ICMP6_TIME_EXCEEDED)
+        return tell((struct meaning){EHOSTUNREACH, false}, hard);
+    if (type == ICMP6_PARAMETER)
+        return tell((struct meaning){EPROTO, true}, hard);
+    return tell((struct meaning){0, false}, hard);
+}

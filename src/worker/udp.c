@@ -1,0 +1,247 @@
+#include "worker/udp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "c10m/socket.h"
+#include "wire/datagram.h"
+
+enum {
+    // Places in a turn's packets that datagrams leave to TCP: an answer to each segment received,
+    // and as many again.
+    KEPT_FOR_TCP = 2 * BURST_MAX,
+};
+
+static_assert((int)C10M_UDP_PORTS_MAX == (int)UDP_PORTS_MAX, "the number is the index");
+
+uint64_t worker_udp_footprint(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (p->services[i].app->packet != NULL)
+            return ALIGN_UP(sizeof(struct udp_table), CACHE_LINE);
+    return 0;
+}
+
+static struct worker *worker_of(const struct c10m_core *w)
+{
+    return (struct worker *)((char *)sock_of(w) - offsetof(struct worker, sock));
+}
+
+static struct ip_addr addr_of(const struct c10m_name *n)
+{
+    struct ip_addr a;
+    memcpy(a.b, n->addr, sizeof(a.b));
+    return a;
+}
+
+static void set_name(struct c10m_name *n, const struct ip_addr *a, uint16_t port)
+{
+    memcpy(n->addr, a->b, sizeof(n->addr));
+    n->port = port;
+}
+
+static bool is_any4(const struct ip_addr *a)
+{
+    return ip_is_v4(a) && ip_to_v4(a) == 0;
+}
+
+static bool is_any(const struct ip_addr *a)
+{
+    return ip_is_zero(a) || is_any4(a);
+}
+
+// local_of: the index of an address of ours; UINT16_MAX: it is none.
+static uint16_t local_of(const struct worker *w, const struct ip_addr *a)
+{
+    for (unsigned i = 0; i < w->sock.n_locals; i++)
+        if (ip_equal(&w->sock.locals[i], a))
+            return (uint16_t)i;
+    return UINT16_MAX;
+}
+
+static bool is_group(const struct worker *w, const struct ip_addr *a)
+{
+    for (unsigned i = 0; i < w->n_ports; i++)
+        if (net_is_group(w->ports[i].net, a))
+            return true;
+    return false;
+}
+
+int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_name *at,
+                  bool v6only)
+{
+    struct worker *w = worker_of(core);
+    const struct udp_open e = {
+        .at = addr_of(at), .port = at->port, .service = s->ix, .v6only = v6only};
+    const uint16_t local = local_of(w, &e.at);
+    if (at->port == 0 || s->app->packet == NULL)
+        return -EINVAL;
+    if (local == UINT16_MAX && !is_any(&e.at) && !is_group(w, &e.at))
+        return -EADDRNOTAVAIL;
+    for (unsigned i = 0; i < w->n_ports; i++)
+        if (net_serves(w->ports[i].net, at->port, local))
+            return -EADDRINUSE;
+    const int ix = udp_table_open(w->udp, &e);
+    if (ix >= 0)
+        w->stats->c.udp_ports_now++;
+    return ix;
+}
+
+void c10m_udp_close(struct c10m_core *core, int port)
+{
+    struct worker *w = worker_of(core);
+    CHECK(port >= 0 && port < UDP_PORTS_MAX && w->udp->open[port].open);
+    udp_table_close(w->udp, (uint16_t)port);
+    w->stats->c.udp_ports_now--;
+}
+
+// way_to: the port by which `to` is reached and the address there to send from; NULL: none.
+static struct worker_port *way_to(struct worker *w, const struct ip_addr *to, struct ip_addr *from)
+{
+    struct worker_port *best = NULL;
+    int most = -1;
+    for (unsigned i = 0; i < w->n_ports; i++) {
+        struct ip_addr source;
+        const int bits = net_way(w->ports[i].net, to, &source);
+        if (bits > most) {
+            most = bits;
+            best = &w->ports[i];
+            *from = source;
+        }
+    }
+    return best;
+}
+
+// port_for: the port that d leaves by, with its source chosen where that is any; or *error.
+static struct worker_port *port_for(struct worker *w, struct net_datagram *d, int *error)
+{
+    *error = -ENETUNREACH;
+    if (local_of(w, &d->to) != UINT16_MAX)
+        return NULL;
+    if (is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
+        return way_to(w, &d->to, &d->from);
+    if (ip_is_v4(&d->from) != ip_is_v4(&d->to))
+        return NULL;
+    const uint16_t local = local_of(w, &d->from);
+    *error = -EADDRNOTAVAIL;
+    return local != UINT16_MAX ? &w->ports[w->port_of_local[local]] : NULL;
+}
+
+static int send(struct worker *w, struct net_datagram *d)
+{
+    int error;
+    struct worker_port *wp = port_for(w, d, &error);
+    if (wp == NULL)
+        return error;
+    if (w->tcp.out_room < w->tcp.n_out + KEPT_FOR_TCP)
+        return -ENOBUFS;
+    error = net_send(wp->net, w->tcp.now, d, &wp->tx);
+    if (error == 0)
+        w->tcp.out_room--;  // its place is one of those that TCP counts on
+    return error;
+}
+
+int c10m_udp_send(struct c10m_core *core, struct c10m_service *s, const struct c10m_packet *p)
+{
+    struct worker *w = worker_of(core);
+    struct core_counters *c = &w->stats->c;
+    struct net_datagram d = {.from = addr_of(&p->from),
+                             .to = addr_of(&p->to),
+                             .from_port = p->from.port,
+                             .to_port = p->to.port,
+                             .ttl = p->ttl,
+                             .tos = p->tos,
+                             .df = p->df,
+                             .data = p->data,
+                             .len = p->len};
+    if (p->from.port == 0 || p->to.port == 0)
+        return -EINVAL;
+    const int error = send(w, &d);
+    const bool v6 = !ip_is_v4(&d.to);
+    c->tx_udp += error == 0;
+    c->tx_udp6 += error == 0 && v6;
+    c->udp_unsent += error == -ENOBUFS;
+    c->udp_unsent6 += error == -ENOBUFS && v6;
+    return error;
+}
+
+uint16_t c10m_udp_mtu(struct c10m_core *core, const struct c10m_name *to)
+{
+    struct worker *w = worker_of(core);
+    struct ip_addr from;
+    const struct ip_addr a = addr_of(to);
+    const struct worker_port *wp = way_to(w, &a, &from);
+    return wp != NULL ? net_mtu(wp->net, w->tcp.now, &a) : 0;
+}
+
+// fill: what both families' headers say of the received datagram.
+static void fill(struct c10m_packet *p, const struct udp_in *u, const uint8_t *frame)
+{
+    const uint8_t *ip = frame + ETH_BYTES;
+    struct ip_addr dst;
+    if (ip_is_v4(&u->src)) {
+        dst = ip_from_v4(load_be32(ip + 16));
+        p->tos = ip[1];
+        p->ttl = ip[8];
+        p->df = (ip[6] & 0x40) != 0;
+    } else {
+        memcpy(dst.b, ip + 24, sizeof(dst.b));
+        p->tos = (uint8_t)(load_be16(ip) >> 4);
+        p->ttl = ip[7];
+    }
+    set_name(&p->from, &u->src, u->src_port);
+    set_name(&p->to, &dst, u->dst_port);
+}
+
+static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
+{
+    struct c10m_service *s = &w->sock.services[u->service];
+    fill(p, u, pkt_data(w->pkts[u->pkt_ix]));
+    sock_begin(&w->sock);
+    const bool taken = s->app->packet(&w->sock.core, s, p);
+    sock_settle(&w->sock);
+    if (taken) {
+        w->stats->c.delivered++;
+        return;
+    }
+    w->stats->drops[DROP_udp_refused]++;
+    w->stats->c.udp_refused6 += !ip_is_v4(&u->src);
+}
+
+// take_error: p->from is our side: it was the sender.
+static void take_error(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
+{
+    struct c10m_service *s = &w->sock.services[u->service];
+    const bool v4 = ip_is_v4(&u->src);
+    const struct ip_addr ours = net_local_addr(w->ports[w->rx_port].net, u->local);
+    struct c10m_packet_error e = {.type = u->type, .code = u->code};
+    e.error = (v4 ? wire_icmp4_errno : wire_icmp6_errno)(u->type, u->code, &e.hard);
+    set_name(&p->from, &ours, u->dst_port);
+    set_name(&p->to, &u->src, u->src_port);
+    w->stats->c.delivered++;
+    if (e.error == EMSGSIZE) {
+        udp_path_lower(w->udp, &u->src, u->mtu, w->tcp.now.us / 1000);
+        e.mtu = net_mtu(w->ports[w->rx_port].net, w->tcp.now, &u->src);
+    }
+    if (s->app->packet_error == NULL || e.error == 0)
+        return;
+    sock_begin(&w->sock);
+    s->app->packet_error(&w->sock.core, s, p, &e);
+    sock_settle(&w->sock);
+}
+
+void worker_udp_take(struct worker *w, const struct udp_in *u)
+{
+    const struct udp_open *o = &w->udp->open[u->open];
+    struct c10m_packet p = {
+        .data = pkt_data(w->pkts[u->pkt_ix]) + u->data_off, .len = u->data_len, .port = u->open};
+    // A callback before this one may have closed it.
+    if (!o->open || o->port != u->dst_port || o->service != u->service) {
+        w->stats->drops[u->kind == UDP_ERROR ? DROP_icmp_no_owner : DROP_udp_no_port]++;
+        return;
+    }
+    if (u->kind == UDP_ERROR)
+        take_error(w, u, &p);
+    else
+        take_packet(w, u, &p);
+}
