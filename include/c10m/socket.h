@@ -1,13 +1,13 @@
 // c10m/socket.h: what an application needs that works as programs with BSD sockets expect: it reads
 // when it wants, closes without waiting for the end, and learns errors as errno values. Same
-// threads as c10m/app.h: all calls from callbacks, on the worker.
+// threads as c10m/app.h: all calls from callbacks, on the worker, unless they say otherwise.
 //
 // An application whose c10m_app has no `data` pulls: bytes stay queued, and the window closes as
 // they fill the limit, until c10m_read takes them. Connections of such an application that are
 // closed in one direction only (c10m_shutdown) last as long as their peer wants (RFC
 // 1122 4.2.2.13); those of others end after [tcp] fin_wait2_ms.
 #pragma once
-#include "c10m/app.h"
+#include "c10m/thread.h"
 
 // c10m_name: an address, IPv4 in the mapped form, and a port in host order. Where it says so, the
 // address :: means any of both families, ::ffff:0.0.0.0 any of IPv4.
@@ -39,6 +39,48 @@ void c10m_close(struct c10m_conn *c);
 // asked in `close`, and in `readable`: an application that pulls may read what came before an
 // error, and gets `close` when it has.
 int c10m_error(const struct c10m_conn *c);
+
+// ---- Listening while running: on this worker alone. Connections arrive at all workers, so that a
+// thread posts to each. A service needs no `port` in its section then.
+
+enum { C10M_LISTENING_MAX = 1024 };  // of one worker
+
+// c10m_listening: what is listened on. at.addr all zero (::): all local addresses of both families,
+// with v6only those of IPv6; ::ffff:0.0.0.0: all of IPv4; else that one. Where several fit a
+// connection, the exact address goes before all of its family, and those before all of both.
+struct c10m_listening {
+    struct c10m_name at;
+    bool v6only;
+    uint8_t syn_retries;  // of the SYN-ACK; 0: [tcp] synack_retries
+    uint32_t backlog;     // as Linux's listen(): so many and one more may wait for c10m_accepted()
+    uint32_t defer_s;     // as Linux's TCP_DEFER_ACCEPT; 0: off
+};
+
+// c10m_listen: connections to l->at are opened for s from now on. Returns an id (0 or more) that is
+// this worker's own, or -EINVAL (port 0), -EADDRNOTAVAIL (no local address), -EADDRINUSE (the same
+// is listened on, or a configured service has that port), -ENOBUFS (C10M_LISTENING_MAX, or no
+// service of the server has a thread).
+//
+// With more than `backlog` waiting, SYNs are dropped, and so are last ACKs of handshakes: the
+// half-open connection stays, and its SYN-ACK is sent again (ListenOverflows, ListenDrops). With
+// more than `backlog` half-open, a SYN is answered by a cookie, or dropped where those are off.
+int c10m_listen(struct c10m_core *w, struct c10m_service *s, const struct c10m_listening *l);
+
+// c10m_listen_set: backlog, defer_s and syn_retries anew, for half-open connections too. 0, or
+// -EBADF: there is no such id any more.
+int c10m_listen_set(struct c10m_core *w, int id, const struct c10m_listening *l);
+
+// c10m_unlisten: no connection comes by it any more. Half-open ones go without a word, and what
+// their peers send is answered by RST; those that are open stay. An id that is gone: nothing.
+void c10m_unlisten(struct c10m_core *w, int id);
+
+// c10m_listener: in `open` of c: the id by which it came; -1: it was opened from here, or came to a
+// configured port.
+int c10m_listener(const struct c10m_conn *c);
+
+// c10m_accepted: one connection that came by listener `id` waits no more: once for each, whether it
+// still lives or not (one that was reset in the queue counts until it is taken, as in Linux).
+void c10m_accepted(struct c10m_core *w, int id);
 
 // UDP. A port is opened on one worker; where there are several, a datagram arrives at the worker of
 // its addresses and ports: who wants all of them opens the port on each. A worker holds

@@ -87,6 +87,8 @@
     X(tcp_ooo_limit, rx, "out-of-order data over its limit or without a buffer")                   \
     X(tcp_buffer, rx, "in-order data that found no buffer: not acknowledged")                      \
     X(syn_table_full, rx, "SYN without room for a SYN-RECEIVED record or in the flow table")       \
+    X(listen_overflow, rx, "opening of a connection to a listener whose accept queue is full")     \
+    X(syn_deferred, rx, "bare ACK of a handshake whose listener waits for data")                   \
     X(service_connections, rx, "opening of a connection to a service at limit_connections")        \
     X(source_connections, rx, "opening of a connection by an address at source_connections")       \
     X(block_pool_empty, rx, "handshake completed but no connection block left")                    \

@@ -228,11 +228,12 @@ struct syn_record {
     uint8_t service;
     uint8_t retries;
     uint8_t live;
-    uint8_t sends;  // SYN-ACKs sent: 0, 1, or 2 for more
-    bool ecn;       // agreed (RFC 3168)
-    uint8_t pad;
+    uint8_t sends;      // SYN-ACKs sent: 0, 1, or 2 for more
+    bool ecn;           // agreed (RFC 3168)
+    uint8_t acked;      // the handshake's last ACK came, and was not taken
     uint32_t wheel_ms;  // when the wheel wakes this record; outlives the connection; 0: never
-    uint32_t pad2;
+    // Of a listener that was opened while running (tcp_listen.h): its place plus one, its life.
+    uint16_t listen, listen_life;
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct syn_record) == 64, "one line for a half-open connection");

@@ -2,8 +2,7 @@
 // application did not consume, and implements the calls of c10m/app.h. One per worker.
 #pragma once
 #include "base/err.h"
-#include "c10m/app.h"
-#include "c10m/thread.h"
+#include "c10m/socket.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -69,6 +68,9 @@ struct sock {
     const struct ip_addr *locals;
     unsigned n_locals;
     struct c10m_core core;
+    // While `open` runs, with listeners: whose, and by which it came.
+    uint32_t opened;
+    int opened_by;
 };
 
 static inline struct sock *sock_of(const struct c10m_core *w)

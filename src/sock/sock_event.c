@@ -255,16 +255,37 @@ static bool all_taken(const struct block *b)
     return (b->flags & both) == both && b->snd_una == b->snd_end + 1;
 }
 
+// By which listener a connection came: its mark in the state, which is zero from now on.
+static NOINLINE void take_listener(struct c10m_conn *c)
+{
+    uint32_t mark = 0;
+    if (!(c->b->flags & BF_IN_APP)) {  // not one that was opened from here
+        memcpy(&mark, c->b->app, sizeof(mark));
+        memset(c->b->app, 0, sizeof(mark));
+    }
+    c->k->opened = c->ix;
+    c->k->opened_by = (int)mark - 1;
+}
+
+static void tell_open(struct c10m_conn *c)
+{
+    const bool listens = c->k->tcp->listens != NULL;
+    if (unlikely(listens))
+        take_listener(c);
+    c->b->flags |= BF_IN_APP;
+    if (app_of(c)->open != NULL)
+        app_of(c)->open(c);
+    if (unlikely(listens))
+        c->k->opened = BLOCK_NONE;
+}
+
 // Everything that TCP may report but plain data alone.
 static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict *v,
                                   const uint8_t *data)
 {
     const uint16_t events = v->events;
-    if ((events & TCP_EV_OPEN) && !is_orphan(c->b)) {
-        c->b->flags |= BF_IN_APP;
-        if (app_of(c)->open != NULL)
-            app_of(c)->open(c);
-    }
+    if ((events & TCP_EV_OPEN) && !is_orphan(c->b))
+        tell_open(c);
     if (events & TCP_EV_DATA)
         deliver(c, data, v->data_len);
     if (events & TCP_EV_CHAIN)

@@ -22,6 +22,7 @@
 #include "mem/buf.h"
 #include "mem/index_pool.h"
 #include "stat/counters.h"
+#include "tcp/tcp_listen.h"
 #include "tcp/tcp_state.h"
 #include "wire/icmp_event.h"
 #include "wire/seg.h"
@@ -178,6 +179,7 @@ struct tcp {
     uint32_t n_services;
     struct tcp_service services[TCP_SERVICES_MAX];
     struct sources *sources;        // NULL: no service has a source_max
+    struct listen_table *listens;   // NULL: no service listens while running
     const struct tcp_homes *homes;  // NULL: one worker
 };
 
@@ -188,8 +190,19 @@ struct tcp_config tcp_config_default(void);
 // function of it, of the timestamps.
 void tcp_set_secret(struct tcp *t, struct siphash_key secret);
 
-// tcp_listener: the service that listens on the segment's destination; -1: none.
+// tcp_listener: who listens on the segment's destination, as one number (a door): its service, and
+// the place plus one in `listens`, or TCP_LISTEN_NONE for a configured port. -1: nobody.
 int tcp_listener(const struct tcp *t, const struct flow_key *key);
+
+static inline uint8_t door_service(int door)
+{
+    return (uint8_t)door;
+}
+
+static inline uint16_t door_listen(int door)
+{
+    return (uint16_t)(door >> 8);
+}
 
 // tcp_owner: the handle of the table that owns `key` now, FLOW_NONE: none. The slow look-up:
 // compares in block or record. tcp_owner_is: whether `handle` owns key.

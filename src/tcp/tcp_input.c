@@ -84,14 +84,14 @@ static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *
 static void without_connection(struct tcp *t, const struct seg_in *s, const uint8_t *data,
                                struct tcp_verdict *v)
 {
-    int service = tcp_listener(t, &s->key);
-    if (service >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_ACK &&
-        tcp_listen_ack(t, service, s, data, v))
+    const int door = tcp_listener(t, &s->key);
+    if (door >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_ACK &&
+        tcp_listen_ack(t, door, s, data, v))
         return;
-    if (service < 0 || (s->flags & (SEG_ACK | SEG_RST)))
+    if (door < 0 || (s->flags & (SEG_ACK | SEG_RST)))
         no_owner(t, s, v);
     else if ((s->flags & (SEG_SYN | SEG_FIN)) == SEG_SYN)
-        tcp_listen_input(t, service, s, v);
+        tcp_listen_input(t, door, s, v);
     else
         v->drop = DROP_tcp_bad_flags;  // RFC 9293 3.10.7.2, fourth; SYN with FIN as Linux
 }
@@ -143,7 +143,10 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
             tcp_slow(t, ix, s, data, v);
         break;
     case FLOW_SYN:
-        tcp_syn_input(t, ix, s, data, v);
+        if (unlikely(tcp_syn_gone(t, ix)))
+            without_connection(t, s, data, v);
+        else
+            tcp_syn_input(t, ix, s, data, v);
         break;
     default:
         tcp_time_wait_input(t, found, s, v);
@@ -161,5 +164,9 @@ int tcp_listener(const struct tcp *t, const struct flow_key *key)
             if (sv->ports[k] == key->local_port)
                 return (int)i;
     }
-    return -1;
+    if (likely(t->listens == NULL || t->listens->used == 0))
+        return -1;
+    const uint16_t at =
+        tcp_listen_find(t->listens, key->local_port, key->local_ix, ip_is_v4(&key->remote));
+    return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
 }

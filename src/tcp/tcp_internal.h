@@ -283,21 +283,23 @@ static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uin
 }
 
 // tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for the TIME-WAIT
-// record known as `handle`. Both set *v. tcp_listen_input: a SYN for service `service`.
-// tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN cookie; false: it
-// does not, and nothing was done.
+// record known as `handle`. Both set *v. tcp_listen_input: a SYN for `door`
+// (tcp_listener()). tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN
+// cookie; false: it does not, and nothing was done. tcp_syn_gone: whether the record's listener is
+// gone: then the record is, too, from now on.
+bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix);
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
                    struct tcp_verdict *v);
 void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
                          struct tcp_verdict *v);
-void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v);
-bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const uint8_t *data,
+void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tcp_verdict *v);
+bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8_t *data,
                     struct tcp_verdict *v);
 
 // tcp_listen_again: a SYN for a connection that is over but for its TIME-WAIT record, known as
 // `old`: a half-open one takes its place in the table, and begins above snd_nxt, where the old one
 // ended. False: there can be none (*v says why), and the record stays.
-bool tcp_listen_again(struct tcp *t, int service, const struct seg_in *s, uint32_t snd_nxt,
+bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t snd_nxt,
                       uint32_t old, struct tcp_verdict *v);
 
 // tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table;

@@ -1,4 +1,6 @@
 // Half-open connections (syn_record), and those of which nothing is kept until they are open.
+#include <string.h>
+
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
 
@@ -72,6 +74,9 @@ static bool syn_arm(struct tcp *t, uint32_t ix)
 
 static void syn_record_free(struct tcp *t, uint32_t ix)
 {
+    struct listening *g = listening_of(t, &t->syns[ix]);
+    if (unlikely(g != NULL))
+        g->half_open--;
     record_live(&t->syns[ix].live, false);
     t->stats->c.syn_records_now--;
     index_pool_put_deferred(t->syn_pool, ix);
@@ -84,24 +89,40 @@ static void syn_record_remove(struct tcp *t, uint32_t ix)
     syn_record_free(t, ix);
 }
 
-// Why no connection to the service may be opened from `from` now, or DROP_NONE. Asked at the SYN,
-// and again when the handshake is done: half-open ones do not count, for anyone can make those in
-// another's name.
-static enum drop_reason refused(const struct tcp *t, int service, const struct flow_key *from)
+bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix)
 {
+    if (likely(!listening_gone(t, &t->syns[syn_ix])))
+        return false;
+    syn_record_remove(t, syn_ix);
+    return true;
+}
+
+static struct listening *listening_at(const struct tcp *t, int door)
+{
+    return door_listen(door) == TCP_LISTEN_NONE ? NULL : &t->listens->at[door_listen(door) - 1];
+}
+
+// Why no connection may be opened from `from` now, or DROP_NONE. Asked at the SYN, and again when
+// the handshake is done: half-open ones do not count, for anyone can make those in another's name.
+static enum drop_reason refused(const struct tcp *t, int door, const struct flow_key *from)
+{
+    const uint8_t service = door_service(door);
     const struct tcp_service *sv = &t->services[service];
+    if (listening_full(listening_at(t, door)))
+        return DROP_listen_overflow;
     if (sv->draining || sv->connections >= sv->connections_max)
         return DROP_service_connections;
     if (sv->source_max != 0 &&
-        sources_count(t->sources, source_of(&from->remote), (uint8_t)service) >= sv->source_max)
+        sources_count(t->sources, source_of(&from->remote), service) >= sv->source_max)
         return DROP_source_connections;
     return DROP_NONE;
 }
 
 // What a SYN asks for and we agree to; iss is our initial sequence number.
-static struct syn_record record_of(const struct tcp *t, int service, const struct seg_in *s,
+static struct syn_record record_of(const struct tcp *t, int door, const struct seg_in *s,
                                    uint32_t iss)
 {
+    const struct listening *g = listening_at(t, door);
     const uint8_t known = SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0) |
                           (t->cfg.sack ? SEG_OPT_SACK_PERM : 0);
     return (struct syn_record){.key = s->key,
@@ -112,8 +133,10 @@ static struct syn_record record_of(const struct tcp *t, int service, const struc
                                .wnd = s->wnd,
                                .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
                                .opts = s->opts & known,
-                               .service = (uint8_t)service,
-                               .ecn = tcp_ecn_asked(t, s)};
+                               .service = door_service(door),
+                               .ecn = tcp_ecn_asked(t, s),
+                               .listen = door_listen(door),
+                               .listen_life = g != NULL ? g->life : 0};
 }
 
 // Keeps the record, with its retry timer, in the table in place of `old`, FLOW_NONE: a new entry.
@@ -138,18 +161,29 @@ static struct syn_record *keep(struct tcp *t, const struct syn_record *from, uin
         CHECK(flow_replace(t->table, hash, old, handle));
     record_live(&r->live, true);
     t->stats->c.syn_records_now++;
+    struct listening *g = listening_of(t, r);
+    if (unlikely(g != NULL))
+        g->half_open++;
     return r;
 }
 
+// Whether no record is made for another SYN: cookies are asked for, or the listener has more of
+// them than its backlog already (Linux's inet_csk_reqsk_queue_is_full()).
+static bool keeps_none(const struct tcp *t, int door)
+{
+    const struct listening *g = listening_at(t, door);
+    return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || (g != NULL && g->half_open > g->backlog);
+}
+
 // RFC 9293 3.10.7.2, second: the SYN.
-void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
+void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tcp_verdict *v)
 {
     t->stats->c.syn_received++;
-    v->drop = refused(t, service, &s->key);
+    v->drop = refused(t, door, &s->key);
     if (v->drop != DROP_NONE)
         return;
-    struct syn_record asked = record_of(t, service, s, tcp_isn(t, &s->key)), *r = NULL;
-    if (t->cfg.syn_cookies != TCP_COOKIES_ALWAYS)
+    struct syn_record asked = record_of(t, door, s, tcp_isn(t, &s->key)), *r = NULL;
+    if (!keeps_none(t, door))
         r = keep(t, &asked, FLOW_NONE);
     if (r != NULL)
         send_syn_ack(t, r);
@@ -158,17 +192,17 @@ void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct
             t->cfg.syn_cookies != TCP_COOKIES_OFF ? send_cookie(t, &asked) : DROP_syn_table_full;
 }
 
-bool tcp_listen_again(struct tcp *t, int service, const struct seg_in *s, uint32_t snd_nxt,
+bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t snd_nxt,
                       uint32_t old, struct tcp_verdict *v)
 {
     // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window. A cookie might
     // not be.
     const uint32_t isn = tcp_isn(t, &s->key), above = snd_nxt + UINT16_MAX + 2;
     t->stats->c.syn_received++;
-    v->drop = refused(t, service, &s->key);
+    v->drop = refused(t, door, &s->key);
     if (v->drop != DROP_NONE)
         return false;
-    const struct syn_record asked = record_of(t, service, s, seq_lt(isn, above) ? above : isn);
+    const struct syn_record asked = record_of(t, door, s, seq_lt(isn, above) ? above : isn);
     struct syn_record *r = keep(t, &asked, old);
     if (r == NULL) {
         v->drop = DROP_syn_table_full;
@@ -176,6 +210,17 @@ bool tcp_listen_again(struct tcp *t, int service, const struct seg_in *s, uint32
     }
     send_syn_ack(t, r);
     return true;
+}
+
+// The connection waits to be accepted. Until `open` its state says by which listener it came.
+static void join_listener(struct tcp *t, const struct syn_record *r, struct block *b)
+{
+    struct listening *g = listening_of(t, r);
+    if (g == NULL)
+        return;
+    const uint32_t mark = (uint32_t)tcp_listen_id(t->listens, r->listen) + 1;
+    g->waiting++;
+    memcpy(b->app, &mark, sizeof(mark));
 }
 
 // The third segment of the handshake: the record, known as `old`, becomes a block. FLOW_NONE: it
@@ -221,6 +266,8 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     if (b->keepalive_ms != 0)
         tcp_set_far(t, ix);
     t->stats->c.conns_opened_passive++;
+    if (unlikely(r->listen != TCP_LISTEN_NONE))
+        join_listener(t, r, b);
     if (t->services[b->service].source_max != 0) {
         b->source = sources_enter(t->sources, source_of(&b->key.remote), b->service);
         t->stats->c.sources_now = sources_now(t->sources);
@@ -228,7 +275,7 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     return ix;
 }
 
-bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const uint8_t *data,
+bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8_t *data,
                     struct tcp_verdict *v)
 {
     struct syn_record r;
@@ -238,8 +285,11 @@ bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const ui
         t->stats->c.syncookies_failed++;
         return false;
     }
-    r.service = (uint8_t)service;
-    v->drop = refused(t, service, &s->key);
+    const struct listening *g = listening_at(t, door);
+    r.service = door_service(door);
+    r.listen = door_listen(door);
+    r.listen_life = g != NULL ? g->life : 0;
+    v->drop = refused(t, door, &s->key);
     if (v->drop == DROP_source_connections)
         tcp_reply_reset(t, s);
     if (v->drop != DROP_NONE)
@@ -254,6 +304,19 @@ bool tcp_listen_ack(struct tcp *t, int service, const struct seg_in *s, const ui
     v->events |= TCP_EV_OPEN;
     tcp_slow(t, ix, s, data, v);
     return true;
+}
+
+static int door_of(const struct syn_record *r)
+{
+    return r->service | (int)r->listen << 8;
+}
+
+// TCP_DEFER_ACCEPT: nothing but the acknowledgement does not open the connection yet (Linux's
+// tcp_check_req()).
+static bool is_deferred(const struct tcp *t, const struct syn_record *r, const struct seg_in *s)
+{
+    const struct listening *g = listening_of(t, r);
+    return g != NULL && r->retries < g->defer && s->data_len == 0 && !(s->flags & SEG_FIN);
 }
 
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
@@ -286,9 +349,9 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         struct syn_record cookie;
         // The SYN before this record's was answered by a cookie, and that answer came first.
         if (tcp_cookies_awaited(t) && tcp_cookie_read(t, s, &cookie)) {
-            const int service = r->service;
+            const int door = door_of(r);
             syn_record_remove(t, syn_ix);
-            tcp_listen_ack(t, service, s, data, v);
+            tcp_listen_ack(t, door, s, data, v);
             return;
         }
         if (!tcp_reply_reset(t, s))
@@ -304,7 +367,13 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         v->drop = DROP_tcp_old_timestamp;
         return;
     }
-    v->drop = refused(t, r->service, &r->key);
+    if (unlikely(is_deferred(t, r, s))) {
+        r->acked = 1;
+        v->drop = DROP_syn_deferred;
+        return;
+    }
+    v->drop = refused(t, door_of(r), &r->key);
+    r->acked |= v->drop == DROP_listen_overflow;
     if (v->drop == DROP_source_connections) {  // whoever has too many holds no record either
         tcp_reply_reset(t, s);
         syn_record_remove(t, syn_ix);
@@ -322,6 +391,22 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     tcp_slow(t, ix, s, data, v);
 }
 
+// Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT, a peer that has acknowledged is let wait: no
+// SYN-ACK but the last one of that time, whose answer opens the connection even if it is bare.
+static bool has_expired(const struct tcp *t, const struct syn_record *r)
+{
+    const struct listening *g = listening_of(t, r);
+    const uint8_t defer = g != NULL ? g->defer : 0;
+    return r->retries >= (g != NULL && g->retries != 0 ? g->retries : t->cfg.synack_retries) &&
+           (!r->acked || r->retries >= defer);
+}
+
+static bool may_resend(const struct tcp *t, const struct syn_record *r)
+{
+    const struct listening *g = listening_of(t, r);
+    return g == NULL || !r->acked || r->retries + 1 >= g->defer;
+}
+
 void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
 {
     struct syn_record *r = &t->syns[syn_ix];
@@ -330,16 +415,19 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
         r->wheel_ms = 0;
     if (!r->live || !deadline_reached(r->retry_at_ms, t->now.ms)) {
         t->stats->c.timers_stale++;
-    } else if (r->retries >= t->cfg.synack_retries) {
+    } else if (tcp_syn_gone(t, syn_ix)) {
+        return;
+    } else if (has_expired(t, r)) {
         t->stats->c.conns_timed_out++;
         t->stats->c.syn_records_timed_out++;
         t->stats->c.conns_failed++;
         syn_record_remove(t, syn_ix);
     } else {
+        if (may_resend(t, r))
+            send_syn_ack(t, r);
         r->retries++;
         const uint64_t wait = (uint64_t)t->cfg.rto_initial_ms << MIN(r->retries, 20);
         r->retry_at_ms = deadline(t->now.ms, (uint32_t)MIN(wait, t->cfg.rto_max_ms));
-        send_syn_ack(t, r);
     }
     if (r->live && !syn_arm(t, syn_ix))
         syn_record_remove(t, syn_ix);  // without a timer it would stay for ever

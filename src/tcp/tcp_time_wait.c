@@ -168,9 +168,9 @@ void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
     if (s->flags & SEG_RST)  // RFC 1337 3, fix F1: TIME-WAIT does not listen to RST
         return;
     if ((s->flags & (SEG_SYN | SEG_FIN | SEG_ACK)) == SEG_SYN) {
-        const int service = tcp_listener(t, &s->key);
-        if (service >= 0 && is_younger(t, w, s)) {
-            if (tcp_listen_again(t, service, s, w->snd_nxt, handle, v)) {
+        const int door = tcp_listener(t, &s->key);
+        if (door >= 0 && is_younger(t, w, s)) {
+            if (tcp_listen_again(t, door, s, w->snd_nxt, handle, v)) {
                 end_record(t, w);
                 t->stats->c.time_wait_recycled++;
             }

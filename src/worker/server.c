@@ -181,6 +181,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
     t->syn_pool = index_pool_init(&t->syns[syn], syn);
     tcp_time_wait_init(t, mem[REGION_TIME_WAIT], tw, mem[REGION_TIME_WAIT6], server_time_wait6(p));
+    t->listens = (struct listen_table *)mem[REGION_LISTENERS];
     t->exts = (struct ext *)mem[REGION_EXTENSIONS];
     t->ext_pool = index_pool_init(&t->exts[ext], ext);
     if (mem[REGION_SOURCES] != NULL)

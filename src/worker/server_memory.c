@@ -102,6 +102,8 @@ void server_regions(const struct server_params *p, struct region *regions)
                              server_thread_footprint(p), false},
         [REGION_UDP] = {"udp_ports", "UDP ports opened while running, paths", UDP_PORTS_MAX,
                         worker_udp_footprint(p), false},
+        [REGION_LISTENERS] = {"listeners", "opened while running", TCP_LISTENINGS_MAX,
+                              server_threads(p) != 0 ? sizeof(struct listen_table) : 0, false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
                            ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
                                SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),

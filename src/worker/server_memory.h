@@ -17,10 +17,11 @@ enum region_id {
     REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
     REGION_NET,
-    REGION_STEER,     // no bytes: one worker
-    REGION_LOG,       // no bytes: there is no log
-    REGION_MESSAGES,  // no bytes: no service has a thread
-    REGION_UDP,       // no bytes: no application opens UDP ports
+    REGION_STEER,      // no bytes: one worker
+    REGION_LOG,        // no bytes: there is no log
+    REGION_MESSAGES,   // no bytes: no service has a thread
+    REGION_LISTENERS,  // the same
+    REGION_UDP,        // no bytes: no application opens UDP ports
     REGION_WORKER,
     REGION_COUNT,
 };

@@ -76,6 +76,7 @@ static void set_services(struct server *s, const struct c10m_app *const apps[3])
                                        .n_ports = 1,
                                        .local_ix = UINT16_MAX,
                                        .nodelay = true,
+                                       .pulls = apps[i]->data == NULL,
                                        .rcv_limit = 65536,
                                        .snd_limit = 65536,
                                        .keepalive_interval_ms = 75000,
