@@ -38,7 +38,8 @@ void table_say(enum table_weight weight, bool holds, const char *what, const cha
     fflush(stdout);
 }
 
-static const struct table_row *const parts[] = {table_rate_rows, table_repair_rows};
+static const struct table_row *const parts[] = {table_start_rows, table_rate_rows,
+                                                table_repair_rows};
 
 static bool wanted(const struct table_row *r, char **names, int n)
 {

@@ -48,6 +48,12 @@ struct table_path {
     bool (*drop)(struct table_world *t, const struct table_seg *s);  // NULL: none
 };
 
+// table_setup: of both hosts.
+struct table_setup {
+    struct tcp_config tcp;
+    uint32_t rcv_limit, snd_limit;
+};
+
 // table_flow: the plan of a connection, and what was seen of it.
 struct table_flow {
     uint64_t start_ns;
@@ -92,15 +98,20 @@ struct table_world {
     uint64_t busy_ns;  // of the bottleneck
     uint64_t queue_max_bytes;
     uint64_t queue_drops;
-    uint64_t arrived_ns;  // the last data segment at the bottleneck
-    uint32_t burst, burst_max;
+    uint64_t queue_sum_bytes, queue_seen;  // what each data segment found there
+    uint64_t arrived_ns;                   // the last data segment at the bottleneck
+    uint32_t burst, burst_max;             // segments that came there at once
     uint64_t spiked_ns[2];
     struct table_heap heap[2];  // on their way to a host
 };
 
-// table_begin: a world on *path with *tcp at both hosts. flows are filled in by the caller, then
-// table_run() goes on until then. table_end gives all back.
-struct table_world *table_begin(const struct table_path *path, const struct tcp_config *tcp);
+// table_default: as the configuration's defaults are, with limits that are not in the way.
+struct table_setup table_default(void);
+
+// table_begin: a world on *path, with *setup at both hosts. table_add gives it a flow that begins
+// at start_ns and sends so many bytes, or without end. table_run lets time pass until then.
+// table_end gives all back.
+struct table_world *table_begin(const struct table_path *path, const struct table_setup *setup);
 struct table_flow *table_add(struct table_world *t, uint64_t start_ns, uint64_t bytes);
 void table_run(struct table_world *t, uint64_t until_ns);
 // table_run_until: ... or until done() says so; it is asked after every turn.
@@ -137,7 +148,7 @@ struct table_row {
 };
 
 // In the order of the table; a name of NULL ends them.
-extern const struct table_row table_rate_rows[], table_repair_rows[];
+extern const struct table_row table_rate_rows[], table_repair_rows[], table_start_rows[];
 
 // table_mbit: bytes in ns as Mb/s. table_full_mbit: what the payload of full segments can have of a
 // link of mbit.
@@ -150,3 +161,10 @@ static inline double table_full_mbit(uint32_t mbit)
 {
     return mbit * (double)TABLE_MSS / (TABLE_FRAME + TABLE_WIRE_EXTRA);
 }
+
+enum { TABLE_S = 1000000000, TABLE_MS = 1000000 };
+
+// table_gigabit: 1 Gb/s, 50 ms, a queue of one BDP.
+extern const struct table_path table_gigabit;
+// table_hundred: 100 Mb/s, 20 ms, a queue of one BDP.
+extern const struct table_path table_hundred;

@@ -4,18 +4,15 @@
 
 #include "table.h"
 
-enum { S = 1000000000, MS = 1000000 };
-
-static const struct table_path gigabit = {
-    .mbit_per_s = 1000, .queue_bytes = 6250000, .rtt_ns = 50 * MS};
+enum { S = TABLE_S, MS = TABLE_MS };
 
 // ---- fill ----
 
 static void fill(const char *name)
 {
     enum { START_S = 5, END_S = 25 };
-    const struct tcp_config tcp = tcp_config_default();
-    struct table_world *t = table_begin(&gigabit, &tcp);
+    const struct table_setup setup = table_default();
+    struct table_world *t = table_begin(&table_gigabit, &setup);
     const struct table_flow *f = table_add(t, 0, UINT64_MAX);
     char what[64];
     table_run(t, (uint64_t)START_S * S);
@@ -57,8 +54,8 @@ static double jain(const double *x, unsigned n)
 static void share(const struct table_path *path, unsigned n, uint64_t gap_ns, unsigned from_s,
                   unsigned to_s, double *rates)
 {
-    const struct tcp_config tcp = tcp_config_default();
-    struct table_world *t = table_begin(path, &tcp);
+    const struct table_setup setup = table_default();
+    struct table_world *t = table_begin(path, &setup);
     uint64_t before[TABLE_FLOWS_MAX];
     for (unsigned i = 0; i < n; i++)
         table_add(t, i * gap_ns, UINT64_MAX);
@@ -73,16 +70,15 @@ static void share(const struct table_path *path, unsigned n, uint64_t gap_ns, un
 
 static void row_share(void)
 {
-    const struct table_path path = {.mbit_per_s = 100, .queue_bytes = 250000, .rtt_ns = 20 * MS};
     double r[4];
-    share(&path, 2, 2ull * S, 10, 70, r);
+    share(&table_hundred, 2, 2ull * S, 10, 70, r);
     table_say(TABLE_SOFT, fabs(r[0] - r[1]) <= 0.2 * fmax(r[0], r[1]),
               "two, 100 Mb/s, 20 ms, begun 2 s apart", "within 20 % of each other (10 s to 70 s)",
               "%.1f and %.1f Mb/s", r[0], r[1]);
-    share(&path, 4, 1ull * S, 10, 70, r);
+    share(&table_hundred, 4, 1ull * S, 10, 70, r);
     table_say(TABLE_SOFT, jain(r, 4) >= 0.9, "four, begun 1 s apart", "Jain's index >= 0.9",
               "%.1f %.1f %.1f %.1f Mb/s: %.3f", r[0], r[1], r[2], r[3], jain(r, 4));
-    struct table_path unlike = path;
+    struct table_path unlike = table_hundred;
     unlike.more_ns[1] = 60 * MS;
     share(&unlike, 2, 0, 10, 70, r);
     table_say(TABLE_PLAIN, true, "two, of 20 ms and of 80 ms",
@@ -99,9 +95,9 @@ struct lossy {
 
 static struct lossy lossy(const struct table_path *path, bool sack, unsigned until_s)
 {
-    struct tcp_config tcp = tcp_config_default();
-    tcp.sack = sack;
-    struct table_world *t = table_begin(path, &tcp);
+    struct table_setup setup = table_default();
+    setup.tcp.sack = sack;
+    struct table_world *t = table_begin(path, &setup);
     const struct table_flow *f = table_add(t, 0, UINT64_MAX);
     table_run(t, (uint64_t)until_s * S);
     const struct lossy l = {table_mbit(f->received, (uint64_t)until_s * S),
@@ -142,13 +138,11 @@ static void row_loss(void)
 static double ordered(uint32_t late_ppm, uint64_t *needless, uint64_t *segs, uint64_t *timeouts)
 {
     enum { UNTIL_S = 30 };
-    const struct tcp_config tcp = tcp_config_default();
-    const struct table_path path = {.mbit_per_s = 100,
-                                    .queue_bytes = 250000,
-                                    .rtt_ns = 20 * MS,
-                                    .late_ppm = late_ppm,
-                                    .late_ns = 10 * MS};
-    struct table_world *t = table_begin(&path, &tcp);
+    const struct table_setup setup = table_default();
+    struct table_path path = table_hundred;
+    path.late_ppm = late_ppm;
+    path.late_ns = 10 * MS;
+    struct table_world *t = table_begin(&path, &setup);
     const struct table_flow *f = table_add(t, 0, UINT64_MAX);
     table_run(t, (uint64_t)UNTIL_S * S);
     const double mbit = table_mbit(f->received, (uint64_t)UNTIL_S * S);
@@ -175,10 +169,37 @@ static void row_reorder(void)
               (unsigned long long)timeouts);
 }
 
+// ---- marks ----
+
+static void row_ecn(void)
+{
+    enum { START_S = 5, END_S = 35 };
+    struct table_setup setup = table_default();
+    struct table_path path = table_hundred;
+    setup.tcp.ecn = TCP_ECN_ON;
+    path.mark_bytes = 60000;
+    struct table_world *t = table_begin(&path, &setup);
+    const struct table_flow *f = table_add(t, 0, UINT64_MAX);
+    table_run(t, (uint64_t)START_S * S);
+    const uint64_t received = f->received, dropped = f->dropped_segs, marked = f->marked;
+    t->queue_sum_bytes = t->queue_seen = 0;
+    table_run(t, (uint64_t)END_S * S);
+    const double mbit = table_mbit(f->received - received, (uint64_t)(END_S - START_S) * S);
+    const uint64_t lost = f->dropped_segs - dropped;
+    table_say(TABLE_SOFT, lost == 0 && mbit >= 0.7 * table_full_mbit(100),
+              "marks from 60 KB of queue on, 5 s to 35 s",
+              "nothing lost, >= 70 % (a BDP is 250 KB)",
+              "%.1f Mb/s, %llu marks, %llu lost, %llu KB queued", mbit,
+              (unsigned long long)(f->marked - marked), (unsigned long long)lost,
+              (unsigned long long)(t->queue_sum_bytes / MAX(t->queue_seen, 1u) / 1000));
+    table_end(t);
+}
+
 const struct table_row table_rate_rows[] = {
     {"fill", "1 Gb/s, 50 ms, a queue of one BDP (6.25 MB), one flow", row_fill},
     {"share", "flows that share a bottleneck with a queue of one BDP", row_share},
     {"loss", "random loss", row_loss},
-    {"reorder", "reordering", row_reorder},
+    {"reorder", "reordering, 100 Mb/s, 20 ms", row_reorder},
+    {"ecn", "a queue that marks (RFC 3168), 100 Mb/s, 20 ms", row_ecn},
     {NULL, NULL, NULL},
 };

@@ -83,8 +83,11 @@ static uint64_t departure(struct table_world *t, const struct view *v, struct pk
     const uint64_t wire_ns = (uint64_t)(pkt_len(p) + TABLE_WIRE_EXTRA) * 8000 / path->mbit_per_s;
     const uint64_t from = MAX(t->busy_ns, t->w.now_ns);
     const uint64_t queued = (from - t->w.now_ns) * path->mbit_per_s / 8000;
-    if (v->len != 0)
+    if (v->len != 0) {
         note_burst(t, wire_ns);
+        t->queue_sum_bytes += queued;
+        t->queue_seen++;
+    }
     if (queued + pkt_len(p) > path->queue_bytes) {
         t->queue_drops++;
         return 0;

@@ -50,7 +50,20 @@ static void fill_pattern(void)
         sim_pattern[i] = sim_pattern[i - SIM_PATTERN];
 }
 
-struct table_world *table_begin(const struct table_path *path, const struct tcp_config *tcp)
+const struct table_path table_gigabit = {
+    .mbit_per_s = 1000, .queue_bytes = 6250000, .rtt_ns = 50 * TABLE_MS};
+const struct table_path table_hundred = {
+    .mbit_per_s = 100, .queue_bytes = 250000, .rtt_ns = 20 * TABLE_MS};
+
+struct table_setup table_default(void)
+{
+    struct table_setup s = {
+        .tcp = tcp_config_default(), .rcv_limit = TABLE_RCV_LIMIT, .snd_limit = TABLE_RCV_LIMIT};
+    s.tcp.window_scale = 10;  // the limit fits
+    return s;
+}
+
+struct table_world *table_begin(const struct table_path *path, const struct table_setup *setup)
 {
     struct table_world *t = calloc(1, sizeof(*t));
     CHECK(t != NULL);
@@ -70,22 +83,21 @@ struct table_world *table_begin(const struct table_path *path, const struct tcp_
     w->plan->n_hosts = 2;
     w->plan->dead_ns = UINT64_MAX;
     for (unsigned i = 0; i < 2; i++) {
-        w->plan->hosts[i] = (struct sim_host_plan){.tcp = *tcp,
+        w->plan->hosts[i] = (struct sim_host_plan){.tcp = setup->tcp,
                                                    .mtu = 1500,
                                                    .connections = 16,
                                                    .buffers = TABLE_BUFFERS,
                                                    .extensions = 16,
                                                    .syn_received = 16,
                                                    .time_wait = 16,
-                                                   .rcv_limit = TABLE_RCV_LIMIT,
-                                                   .snd_limit = TABLE_RCV_LIMIT,
+                                                   .rcv_limit = setup->rcv_limit,
+                                                   .snd_limit = setup->snd_limit,
                                                    .keepalive_probes = 9,
                                                    .keepalive_interval_ms = 75000,
                                                    .gap_ns = 5000,
                                                    .clock_us = 1000000,
                                                    .statics = true,
                                                    .few_max = 1};
-        w->plan->hosts[i].tcp.window_scale = 10;  // the limit fits
         w->hosts[i] = sim_host_new(w, i, &seeds);
     }
     return t;
