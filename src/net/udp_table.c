@@ -45,6 +45,18 @@ bool udp_table_view(const struct udp_table *t, uint16_t ix, struct udp_open *out
     return false;
 }
 
+bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16_t port)
+{
+    struct udp_open o;
+    uint16_t ix = __atomic_load_n(&t->first[port], __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < UDP_PORTS_MAX && ix != UDP_NONE; i++) {
+        if (udp_table_view(t, ix, &o) && o.port == port && ip_equal(&o.at, at))
+            return true;
+        ix = __atomic_load_n(&t->open[ix].next, __ATOMIC_RELAXED);
+    }
+    return false;
+}
+
 int udp_table_open(struct udp_table *t, const struct udp_open *e)
 {
     for (uint16_t i = t->first[e->port]; i != UDP_NONE; i = t->open[i].next)

@@ -62,6 +62,10 @@ uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, ui
 // tries).
 bool udp_table_view(const struct udp_table *t, uint16_t ix, struct udp_open *out);
 
+// udp_table_shows: is this very address and port open? Any thread; may be wrong while the worker
+// opens or closes some.
+bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16_t port);
+
 // udp_path_lower: a router said that the path to `to` takes packets of mtu bytes, at most: believed
 // down to UDP_PMTU_MIN4 or IP6_MTU_MIN, for UDP_PATH_MS. udp_path_mtu: what is known of the path;
 // `mtu`, the link's, if nothing is. udp_paths_forget: nothing is known any more.

@@ -69,7 +69,8 @@
     X(udp_unsent, "UDP datagrams of applications without room or packet in their turn")            \
     X(udp_unsent6, "of udp_unsent, those over IPv6")                                               \
     X(udp_refused6, "UDP datagrams over IPv6 that their application had no room for")              \
-    X(udp_ports_now, "UDP ports opened by applications")                                           \
+    X(udp_ports_now, "UDP ports opened by applications, those of IPv6 apart")                      \
+    X(udp6_ports_now, "the same at an IPv6 address, or at any of both families")                   \
     X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
     X(tx_large, "times that several of them were put together, for the port to cut or the border") \
     X(delivered, "received packets whose content reached a connection, a record or a cache")       \

@@ -161,6 +161,17 @@ void snmp_render(struct text *out, const struct core_stats *const *cores, unsign
     udp_render(out, &s);
 }
 
+// most: of a gauge of the cores: applications open a UDP port on each.
+static uint64_t most(const struct core_stats *const *cores, unsigned n, size_t counter)
+{
+    uint64_t max = 0;
+    for (unsigned i = 0; i < n; i++)
+        max = MAX(max, stat_load((const uint64_t *)&cores[i]->c + counter / sizeof(uint64_t)));
+    return max;
+}
+
+#define MOST(counter) most(cores, n, offsetof(struct core_counters, counter))
+
 void sockstat_render(struct text *out, const struct core_stats *const *cores, unsigned n,
                      uint32_t buffer_bytes)
 {
@@ -168,14 +179,17 @@ void sockstat_render(struct text *out, const struct core_stats *const *cores, un
     struct core_stats s;
     stat_sum(&s, cores, n);
     const uint64_t conns = s.c.connections_now, v4 = (uint64_t)less(conns, s.c.connections6_now);
+    const uint64_t udp = MOST(udp_ports_now);
     uint64_t mem_pages = (s.c.buffers_now * buffer_bytes + LINUX_PAGE_BYTES - 1) / LINUX_PAGE_BYTES;
-    text_printf(out, "sockets: used %" PRIu64 "\n", conns);
+    text_printf(out, "sockets: used %" PRIu64 "\n", conns + udp + MOST(udp6_ports_now));
     text_printf(out,
                 "TCP: inuse %" PRIu64 " orphan %" PRIu64 " tw %" PRIu64 " alloc %" PRIu64
                 " mem %" PRIu64 "\n",
                 v4, s.c.orphans_now, s.c.time_wait_now, conns, mem_pages);
     text_printf(out,
-                "UDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n");
+                "UDP: inuse %" PRIu64 " mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\n"
+                "FRAG: inuse 0 memory 0\n",
+                udp);
 }
 
 void sockstat6_render(struct text *out, const struct core_stats *const *cores, unsigned n)
@@ -183,7 +197,8 @@ void sockstat6_render(struct text *out, const struct core_stats *const *cores, u
     struct core_stats s;
     stat_sum(&s, cores, n);
     text_printf(out,
-                "TCP6: inuse %" PRIu64 "\nUDP6: inuse 0\nUDPLITE6: inuse 0\nRAW6: inuse 0\n"
+                "TCP6: inuse %" PRIu64 "\nUDP6: inuse %" PRIu64
+                "\nUDPLITE6: inuse 0\nRAW6: inuse 0\n"
                 "FRAG6: inuse 0 memory 0\n",
-                s.c.connections6_now);
+                s.c.connections6_now, MOST(udp6_ports_now));
 }

@@ -245,6 +245,26 @@ static bool is_first(const struct server_params *p, unsigned port, const struct 
     return true;
 }
 
+// is_shown: a worker before this one has the port open as well.
+static bool is_shown(const struct server *s, unsigned worker, const struct udp_open *o)
+{
+    for (unsigned i = 0; i < worker; i++)
+        if (udp_table_shows(server_worker(s, i)->udp, &o->at, o->port))
+            return true;
+    return false;
+}
+
+static void open_ports(const struct walk *w, bool v6, unsigned *sl)
+{
+    struct udp_open o;
+    for (unsigned i = 0; i < server_workers(w->s); i++) {
+        const struct udp_table *t = server_worker(w->s, i)->udp;
+        for (uint16_t ix = 0; t != NULL && ix < UDP_PORTS_MAX; ix++)
+            if (udp_table_view(t, ix, &o) && ip_is_v4(&o.at) != v6 && !is_shown(w->s, i, &o))
+                udp_line(w->out, &o.at, o.port, (*sl)++);
+    }
+}
+
 void udp_render(const struct server *s, bool v6, struct text *out)
 {
     const struct server_params *p = server_params_of(s);
@@ -261,4 +281,5 @@ void udp_render(const struct server *s, bool v6, struct text *out)
         for (unsigned k = 0; k < p->ports[i].net.n_udp; k++)
             if (is_first(p, i, &p->ports[i].net.udp[k]))
                 udp_port(&w, &p->ports[i].net.udp[k], v6, &sl);
+    open_ports(&w, v6, &sl);
 }

@@ -27,5 +27,6 @@ struct conns_cursor {
 bool conns_next(const struct server *s, enum conns_table table, struct conns_cursor *at,
                 struct text *out);
 
-// udp_render: net/udp, or net/udp6: a line for each UDP port that is served.
+// udp_render: net/udp, or net/udp6: a line for each UDP port that is served, those that are open
+// behind those of the configuration; one that several workers opened once.
 void udp_render(const struct server *s, bool v6, struct text *out);

@@ -67,6 +67,11 @@ static bool is_group(const struct worker *w, const struct ip_addr *a)
     return false;
 }
 
+static uint64_t *count_of(struct worker *w, const struct ip_addr *at)
+{
+    return ip_is_v4(at) ? &w->stats->c.udp_ports_now : &w->stats->c.udp6_ports_now;
+}
+
 int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only)
 {
@@ -83,7 +88,7 @@ int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c
             return -EADDRINUSE;
     const int ix = udp_table_open(w->udp, &e);
     if (ix >= 0)
-        w->stats->c.udp_ports_now++;
+        (*count_of(w, &e.at))++;
     return ix;
 }
 
@@ -91,8 +96,8 @@ void c10m_udp_close(struct c10m_core *core, int port)
 {
     struct worker *w = worker_of(core);
     CHECK(port >= 0 && port < UDP_PORTS_MAX && w->udp->open[port].open);
+    (*count_of(w, &w->udp->open[port].at))--;
     udp_table_close(w->udp, (uint16_t)port);
-    w->stats->c.udp_ports_now--;
 }
 
 // way_to: the port by which `to` is reached and the address there to send from; NULL: none.

@@ -21,12 +21,27 @@ static const struct mac_addr own_mac = {{2, 0, 0, 0, 0, 1}};
 
 struct world {
     struct net *net;
+    struct udp_table *open;
     struct clock_now now;
     uint64_t drops[DROP_COUNT];
     struct pkt store[BURST_MAX];
     uint32_t n;
     uint64_t given;
 };
+
+// open_ports: as applications do it: 5000 of one address, 5001 of all, each of one family.
+static void open_ports(struct udp_table *t)
+{
+    udp_table_init(t, (struct siphash_key){1, 2});
+    const struct udp_open ports[] = {{.at = ip_from_v4(0x0a000001), .port = 5000},
+                                     {.at = ip_from_v4(0), .port = 5001},
+                                     {.at = {{0}}, .port = 5001, .v6only = true}};
+    for (unsigned i = 0; i < ARRAY_LEN(ports); i++) {
+        struct udp_open o = ports[i];
+        o.service = 5;
+        CHECK(udp_table_open(t, &o) >= 0);
+    }
+}
 
 static void world_start(struct world *w, void *mem)
 {
@@ -46,6 +61,7 @@ static void world_start(struct world *w, void *mem)
     c.icmp_errors_per_s = 0;
     c.n_udp = 1;
     c.udp[0] = (struct net_udp_port){7, UINT16_MAX, 3};
+    c.open = w->open;
     CHECK(net_footprint(&c) <= NET_BYTES);
     w->net = net_init(mem, &c, NULL, w->drops, &e);
     CHECK(w->net != NULL);
@@ -124,10 +140,15 @@ static void check_segment(const struct seg_in *s, const struct pkt *p)
     CHECK(s->key.local_ix < 4 && s->key.local_port != 0 && s->key.remote_port != 0);
 }
 
-static void check_datagram(const struct udp_in *u, const struct pkt *p)
+static void check_datagram(const struct world *w, const struct udp_in *u, const struct pkt *p)
 {
     CHECK(p != NULL && (uint32_t)u->data_off + u->data_len <= pkt_len(p));
-    CHECK(u->dst_port == 7 && u->src_port != 7 && u->service == 3 && u->local < 4);
+    if (u->kind == UDP_SERVED) {
+        CHECK(u->dst_port == 7 && u->src_port != 7 && u->service == 3 && u->local < 4);
+        return;
+    }
+    CHECK(u->open < UDP_PORTS_MAX && w->open->open[u->open].port == u->dst_port);
+    CHECK(u->service == 5 && (u->local < 4 || (u->local == NET_TO_GROUP && u->kind != UDP_ERROR)));
 }
 
 static uint64_t world_ended(const struct world *w)
@@ -154,7 +175,7 @@ static void world_run(struct world *w)
     for (uint32_t i = 0; i < rx.n_segs; i++)
         check_segment(&rx.segs[i], pkts[rx.segs[i].pkt_ix]);
     for (uint32_t i = 0; i < rx.n_udp; i++)
-        check_datagram(&rx.udp[i], pkts[rx.udp[i].pkt_ix]);
+        check_datagram(w, &rx.udp[i], pkts[rx.udp[i].pkt_ix]);
     uint32_t taken = 0;
     for (uint32_t i = 0; i < w->n; i++) {
         taken += pkts[i] == NULL;
@@ -168,7 +189,10 @@ static void world_run(struct world *w)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static uint8_t mem[NET_BYTES] CACHE_ALIGNED;
-    struct world w = {0};
+    static struct udp_table open;  // net only looks
+    struct world w = {.open = &open};
+    if (open.n_open == 0)
+        open_ports(&open);
     world_start(&w, mem);
     while (n >= 3) {
         uint8_t flags = data[0];

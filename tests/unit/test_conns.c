@@ -247,6 +247,42 @@ static void served_udp_ports_are_listed_once(void **state)
     stop();
 }
 
+static void open_port(unsigned worker, struct ip_addr at, uint16_t port, bool v6only)
+{
+    const struct udp_open e = {.at = at, .port = port, .v6only = v6only};
+    assert_true(udp_table_open(server.workers[worker]->udp, &e) >= 0);
+}
+
+static void udp_ports_that_several_workers_opened_are_listed_once(void **state)
+{
+    const struct ip_addr any4 = ip_from_v4(0), any = {{0}}, one = ip_from_v4(0x0a000001);
+    struct udp_table *tables[WORKERS];
+    start(16);
+    for (unsigned w = 0; w < WORKERS; w++) {
+        server.workers[w]->udp = tables[w] = malloc(sizeof(struct udp_table));
+        assert_non_null(tables[w]);
+        udp_table_init(tables[w], (struct siphash_key){1, 2});
+        open_port(w, any4, 5000, false);
+        open_port(w, one, 5000, false);
+        open_port(w, any, 5000, w == 0);
+    }
+    open_port(1, one, 5001, false);  // on that one alone
+    udp_table_close(tables[1], 0);   // and gone from it
+    udp_render(&server, false, &all);
+    assert_int_equal(lines_with(text_str(&all), "\n"), 4);
+    assert_int_equal(lines_with(text_str(&all), ": 00000000:1388 "), 1);
+    assert_int_equal(lines_with(text_str(&all), ": 0100000A:1388 "), 1);
+    assert_int_equal(lines_with(text_str(&all), "    2: 0100000A:1389 00000000:0000 07 "), 1);
+    text_free(&all);
+    udp_render(&server, true, &all);
+    assert_int_equal(lines_with(text_str(&all), "\n"), 2);
+    assert_int_equal(lines_with(text_str(&all), "    0: 00000000000000000000000000000000:1388 "),
+                     1);
+    for (unsigned w = 0; w < WORKERS; w++)
+        free(tables[w]);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_table_that_is_free_again_is_passed_in_bounded_steps),
         cmocka_unit_test(a_local_address_out_of_range_does_no_harm),
         cmocka_unit_test(served_udp_ports_are_listed_once),
+        cmocka_unit_test(udp_ports_that_several_workers_opened_are_listed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -614,13 +614,18 @@ static void sockstat_has_the_shape_of_the_running_kernels(void **state)
     static struct core_stats a, b;
     a.c.connections_now = 4, b.c.connections_now = 3, b.c.time_wait_now = 2;
     a.c.buffers_now = 3;
+    a.c.udp_ports_now = 5, b.c.udp_ports_now = 6, b.c.udp6_ports_now = 2;
     const struct core_stats *list[] = {&a, &b};
     fresh();
     sockstat_render(&rendered, list, 2, 2048);
     shape(text_str(&rendered), ours, sizeof(ours));
     assert_string_equal(ours, theirs);
-    assert_non_null(strstr(text_str(&rendered), "sockets: used 7\n"));
+    assert_non_null(strstr(text_str(&rendered), "sockets: used 15\n"));
     assert_non_null(strstr(text_str(&rendered), "TCP: inuse 7 orphan 0 tw 2 alloc 7 mem 2\n"));
+    assert_non_null(strstr(text_str(&rendered), "UDP: inuse 6 mem 0\n"));  // each core has them
+    fresh();
+    sockstat6_render(&rendered, list, 2);
+    assert_non_null(strstr(text_str(&rendered), "UDP6: inuse 2\n"));
 }
 
 static void

@@ -371,6 +371,33 @@ static uint32_t bytes_of(const char *hex, uint8_t *f)
     return n;
 }
 
+static void a_datagram_a_broadcast_and_an_error_about_one_go_home_by_their_ports(void **state)
+{
+    unsigned seen = 0;
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < 400; i++) {
+        uint8_t f[128] = {0};
+        struct tuple t = flow(i);
+        if (i % 2)
+            t.dst = 0xffffffff;
+        put16(f + 12, 0x0800);
+        put16(put16(put_ip(f + 14, t, 17, i % 3), t.src_port), t.dst_port);
+        assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 20 + 4 * (i % 3) + 8), home(t));
+        seen |= 1u << home(t);
+        // We sent one from dst to src, and somebody says that it did not get there.
+        const struct tuple router = {0x0a000099, 0x0a000001, 0, 0},
+                           quoted = {t.dst, t.src, t.dst_port, t.src_port};
+        memset(f, 0, sizeof(f));
+        put16(f + 12, 0x0800);
+        uint8_t *icmp = put_ip(f + 14, router, 1, 0);
+        icmp[0] = i % 3 == 0 ? 3 : i % 3 == 1 ? 11 : 12;
+        put16(put16(put_ip(icmp + 8, quoted, 17, 0), quoted.src_port), quoted.dst_port);
+        assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 20 + 8 + 20 + 8), home(t));
+    }
+    assert_int_equal(seen, 15);
+    end();
+}
+
 static int home6(const char *hex)
 {
     uint8_t f[2048];
@@ -701,6 +728,7 @@ int main(void)
         cmocka_unit_test(arp_reaches_every_worker),
         cmocka_unit_test(a_flood_of_arp_leaves_room_for_segments),
         cmocka_unit_test(an_icmp_error_goes_to_the_connection_that_it_quotes),
+        cmocka_unit_test(a_datagram_a_broadcast_and_an_error_about_one_go_home_by_their_ports),
         cmocka_unit_test(segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers),
         cmocka_unit_test(what_speaks_of_neighbours_and_groups_goes_to_all),
         cmocka_unit_test(an_icmpv6_error_goes_to_the_connection_that_it_quotes),

@@ -447,7 +447,7 @@ static void so_many_ports_are_open_at_a_time_and_no_more(void **state)
 {
     begin();
     on(US, job_open_all);
-    assert_int_equal(h->e[US].w->stats->c.udp_ports_now, C10M_UDP_PORTS_MAX);
+    assert_int_equal(h->e[US].w->stats->c.udp6_ports_now, C10M_UDP_PORTS_MAX);
     finish();
 }
 
