@@ -60,11 +60,11 @@ static void check_cpu(struct load *l)
 static void check_shares(struct load *l)
 {
     const struct conf_memory *m = &l->c->memory;
-    const struct key *keys[] = {KEY_AT(memory, connections), KEY_AT(memory, time_wait),
-                                KEY_AT(memory, time_wait6), KEY_AT(memory, syn_received),
-                                KEY_AT(memory, extension_records)};
-    const uint32_t totals[] = {m->connections, m->time_wait, m->time_wait6, m->syn_received,
-                               m->extension_records};
+    const struct key *keys[] = {KEY_AT(memory, connections),       KEY_AT(memory, time_wait),
+                                KEY_AT(memory, time_wait6),        KEY_AT(memory, syn_received),
+                                KEY_AT(memory, extension_records), KEY_AT(memory, flight_logs)};
+    const uint32_t totals[] = {m->connections,  m->time_wait,         m->time_wait6,
+                               m->syn_received, m->extension_records, m->flight_logs};
     uint32_t workers = conf_workers(l->c);
     for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
         if (totals[i] != 0 && totals[i] < workers && key_good(l, keys[i], 0) &&

@@ -101,6 +101,7 @@ struct conf_memory {
     uint32_t time_wait6;  // 0: as time_wait if a port has an IPv6 address, else none
     uint32_t syn_received;
     uint32_t extension_records;
+    uint32_t flight_logs;
     uint32_t packets;      // per worker
     uint32_t buffers;      // per worker, of 2 KiB
     uint64_t image_bytes;  // 0: what the services need

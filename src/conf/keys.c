@@ -102,8 +102,11 @@ const struct key conf_keys[] = {
           VALUE("auto", "Half-open connections, 64 bytes. auto: as connections, 1024 to 262144")),
     COUNT(memory, extension_records, 1, 100000000, ZERO("auto"),
           VALUE("auto",
-                "Connections with more than one segment in flight. auto: 1/64 of connections, "
-                "at least 16384 or all")),
+                "Connections in trouble, 256 bytes. auto: 1/64 of connections, at least 16384 or "
+                "all")),
+    COUNT(memory, flight_logs, 1, 100000000, ZERO("auto"),
+          VALUE("auto", "Connections with more than one segment in flight, 640 bytes. auto: as "
+                        "extension_records")),
     COUNT(memory, packets, 512, 10000000, VALUE("16384", "Packets per worker, of about 2.3 KiB")),
     COUNT(memory, buffers, 64, 100000000,
           VALUE("8192", "Buffers of 2 KiB per worker, for data to send and data not consumed yet")),

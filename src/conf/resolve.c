@@ -61,6 +61,8 @@ static void resolve_memory(struct conf_memory *m)
         m->syn_received = clamp(n, 1024, 262144);
     if (m->extension_records == 0)
         m->extension_records = MIN(n, MAX(n / 64, 16384));
+    if (m->flight_logs == 0)
+        m->flight_logs = m->extension_records;
 }
 
 // Half of a worker's buffers stay for answers, and for what is read at once.

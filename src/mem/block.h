@@ -74,15 +74,24 @@ struct block {
     uint32_t cwnd;                // bytes
     uint32_t srtt_us;             // smoothed RTT times 8 (RFC 6298); 0: none yet
     uint32_t rttvar_us;           // RTT variation times 4
-    uint32_t rtt_seq, rtt_us;     // the timed segment and when it left; with timestamps: when the
-                                  // last burst left
-    uint32_t rto_at_ms;           // deadline of retransmission or persist; 0: none
-    uint32_t wheel_near_ms;       // when the wheel wakes this block for a near deadline; 0: never
-    uint32_t wheel_far_ms;        // the same for keepalive, FIN-WAIT-2, application
-    uint32_t far_at_ms;           // earliest of those deadlines; 0: none
-    uint32_t rcvq_bytes;          // bytes received in order and not consumed
-    uint8_t backoff;              // doublings of the RTO
-    uint8_t dupacks;
+    union {
+        uint32_t rtt_seq;  // the timed segment
+        uint32_t flight;   // with has_flight: the log of what is in flight (mem/flight.h)
+    };
+    uint32_t rtt_us;     // when the timed segment left; with timestamps or a log: the last burst
+    uint32_t rto_at_ms;  // deadline of retransmission or persist; 0: none
+    uint32_t wheel_near_ms;  // when the wheel wakes this block for a near deadline; 0: never
+    uint32_t wheel_far_ms;   // the same for keepalive, FIN-WAIT-2, application
+    uint32_t far_at_ms;      // earliest of those deadlines; 0: none
+    uint32_t rcvq_bytes;     // bytes received in order and not consumed
+    uint8_t backoff;         // doublings of the RTO
+    union {
+        struct {
+            uint8_t dupacks : 7;
+            uint8_t has_flight : 1;
+        };
+        uint8_t unusual;  // both: one test finds that there is neither
+    };
     uint8_t unacked_segs;  // data segments received since the last ACK left
     uint8_t agreed;        // enum block_agreed
 
@@ -137,6 +146,7 @@ enum recovery {
 };
 
 enum {
+    DUPACKS_MAX = 127,   // and no more are counted
     EXT_HELD_MAX = 4,    // what one segment can report (RFC 2018 3)
     EXT_SACKED_MAX = 8,  // gaps of one flight that are known
 };

@@ -129,7 +129,7 @@
     X(sack_reneges, "times that the peer had thrown away what it had SACKed")                      \
     X(sack_reorders, "times that SACK showed reordering, not loss")                                \
     X(sack_discarded, "SACK blocks received that make no sense")                                   \
-    X(sack_forgotten, "SACKed ranges forgotten: more gaps than an extension record holds")         \
+    X(sack_forgotten, "SACKed ranges forgotten: more gaps than a record holds")                    \
     X(fast_retransmit_segs, "of tx_retransmits_segs, those sent in a recovery")                    \
     X(dsack_sent_old, "DSACK sent for data below rcv_nxt (RFC 2883)")                              \
     X(dsack_sent_ooo, "DSACK sent for data that was queued out of order already")                  \
@@ -159,6 +159,19 @@
     X(ecn_ce_received, "the same with CE: congestion experienced")                                 \
     X(ecn_echoed, "segments sent with ECE: the peer's packets were marked")                        \
     X(ecn_echo_received, "acknowledgements with ECE that lowered the congestion window")           \
+    X(flight_logs_now, "logs of what is in flight, in use: small ones")                            \
+    X(flight_logs_large_now, "the same, large ones")                                               \
+    X(flight_logs_missed,                                                                          \
+      "times that no log was left: losses are found by their number (RFC 6675)")                   \
+    X(flight_logs_large_missed, "times that no large log was left for one that was full")          \
+    X(rack_timeouts, "times that the wait for what may be late only was over (RFC 8985 6.3)")      \
+    X(loss_probes, "tail loss probes sent (RFC 8985 7)")                                           \
+    X(loss_probe_recoveries, "losses that such a probe mended")                                    \
+    X(spurious_rtos, "of rto_fired, those for what had not been lost (RFC 3522, 5682)")            \
+    X(full_undos, "recoveries of nothing lost, found at their end: the window is as before")       \
+    X(partial_undos, "the same, found before")                                                     \
+    X(dsack_undos, "the same, by reports that all came twice (RFC 3708)")                          \
+    X(loss_undos, "the same, after a timeout")                                                     \
     X(timers_fired, "timers that expired and had work to do")                                      \
     X(timers_stale, "wheel entries that expired early and were set again or left")                 \
     X(timers_void, "wheel entries whose deadline had been called off")                             \

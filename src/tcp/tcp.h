@@ -20,6 +20,7 @@
 #include "flow/wheel.h"
 #include "mem/block.h"
 #include "mem/buf.h"
+#include "mem/flight.h"
 #include "mem/index_pool.h"
 #include "stat/counters.h"
 #include "tcp/tcp_listen.h"
@@ -163,6 +164,7 @@ struct tcp {
     struct index_pool *block_pool;
     struct index_pool *syn_pool;
     struct index_pool *ext_pool;
+    struct flight_pool flights;
     struct syn_record *syns;
     struct ext *exts;
     struct time_wait_ring tw4, tw6;  // over IPv4, IPv6

@@ -2,6 +2,7 @@
 #include "tcp/tcp_ack.h"
 
 #include "tcp/tcp_cc.h"
+#include "tcp/tcp_flight.h"
 
 static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
 {
@@ -48,7 +49,8 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     pop_acked(t, b, ack);
     if (b->snd_head != b->snd_tail && b->snd_cur == BUF_NONE)
         b->snd_cur = b->snd_head;
-    const bool sampled = tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
+    const bool sampled = (unlikely(b->has_flight) && tcp_flight_acked(t, b, has_ts, ts_ecr)) ||
+                         tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     if (unlikely(b->backoff != 0)) {
         if (sampled)  // Karn: what was sent again does not tell which timeout is right
             b->backoff = 0;
@@ -61,13 +63,16 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
     // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.
     if (ack != b->snd_max) {
+        if (b->has_flight)
+            return;  // tcp_flight_judge() does it
         b->rto_at_ms = tcp_rto_at(t, b);
         if (unlikely(time_before(b->rto_at_ms, b->wheel_near_ms)))
             arm_near(t, b, (uint32_t)(b - t->blocks), b->rto_at_ms);
         return;
     }
     b->rto_at_ms = 0;
-    tcp_cc_rested(t, b);
+    if (!b->has_flight)
+        tcp_cc_rested(t, b);
     if (!(b->flags & BF_DELACK_ARMED))
         near_clear(t, (uint32_t)(b - t->blocks));
 }

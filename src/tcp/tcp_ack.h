@@ -31,7 +31,7 @@ static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ix, ui
                                  bool has_ts, uint32_t ts_ecr)
 {
     const uint32_t odd = (ack ^ b->snd_max) | (ack ^ b->snd_end) | (ack ^ b->snd_nxt) |
-                         (b->snd_head ^ b->snd_tail) | b->backoff | b->dupacks |
+                         (b->snd_head ^ b->snd_tail) | b->backoff | b->unusual |
                          (b->flags & BF_DELACK_ARMED);
     if (unlikely(odd != 0 || b->snd_head == BUF_NONE || ack - b->snd_una + b->mss > b->cwnd))
         return false;

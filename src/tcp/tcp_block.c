@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_flight.h"
 #include "wire/raw.h"
 
 struct tcp_config tcp_config_default(void)
@@ -154,6 +154,7 @@ void tcp_free(struct tcp *t, uint32_t ix)
         *e = (struct ext){.ooo_head = BUF_NONE};
         tcp_ext_release(t, b);
     }
+    tcp_flight_close(t, b);
     if (unlikely(b->source != SOURCE_NONE)) {
         sources_leave(t->sources, b->source);
         b->source = SOURCE_NONE;

@@ -1,5 +1,5 @@
 // ICMP errors about our segments: who may believe them, and what they change.
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_flight.h"
 #include "wire/proto.h"
 
 static uint32_t options_bytes(const struct block *b)
@@ -23,7 +23,11 @@ static uint32_t plateau_below(uint32_t packet_bytes)
 // errors about the others find the size lowered already.
 static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 {
-    if (b->snd_nxt != b->snd_una) {
+    if (b->has_flight) {
+        tcp_flight_resize(t, b);
+        b->agreed &= (uint8_t)~BA_REDUCED;
+        b->rto_at_ms = 0;
+    } else if (b->snd_nxt != b->snd_una) {
         b->recover = b->snd_max;
         b->agreed &= (uint8_t)~BA_REDUCED;
         b->snd_nxt = b->snd_una;

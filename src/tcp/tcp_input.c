@@ -1,5 +1,6 @@
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_flight.h"
 
 // The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
 // those of one burst leave as one at its end; without it, each second segment gets its own.
@@ -52,6 +53,8 @@ static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
             events = TCP_EV_SENT;
         if (unlikely(!tcp_acked_all(t, b, ix, s->ack, has_ts, s->ts_ecr))) {
             tcp_acked_some(t, b, s->ack, has_ts, s->ts_ecr);
+            if (b->has_flight)
+                tcp_flight_judge(t, b, ix);
             if (b->snd_nxt != b->snd_end)
                 tcp_dirty_block(t, b, ix);
         }

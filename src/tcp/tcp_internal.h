@@ -269,6 +269,8 @@ void tcp_ext_release(struct tcp *t, struct block *b);
 // tcp_recovering: between a loss and the acknowledgement of all that was in flight then.
 static inline bool tcp_recovering(const struct tcp *t, const struct block *b)
 {
+    if (unlikely(b->has_flight))
+        return flight_at(&t->flights, b->flight)->state == FLIGHT_RECOVERY;
     return unlikely(b->flags & BF_TROUBLE) && t->exts[b->ext].recovery != RECOVERY_NONE;
 }
 

@@ -1,5 +1,6 @@
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_flight.h"
 #include "tcp/tcp_sack.h"
 #include "wire/proto.h"
 
@@ -307,7 +308,8 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
         o->flags |= SEG_FIN;
     report_beside(t, b, o, len);
     // With a loss before it, the wait for that would be measured.
-    if (!(b->flags & (BF_TS | BF_TIMED | BF_TROUBLE)) && b->snd_nxt == b->snd_max) {
+    if (!(b->flags & (BF_TS | BF_TIMED | BF_TROUBLE)) && !b->has_flight &&
+        b->snd_nxt == b->snd_max) {
         b->flags |= BF_TIMED;
         b->rtt_seq = b->snd_nxt + len + fin;
         b->rtt_us = (uint32_t)t->now.us;
@@ -383,11 +385,11 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
     const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (b->snd_nxt ^ b->snd_max) |
-                         (b->snd_head ^ b->snd_tail) | b->dupacks |
+                         (b->snd_head ^ b->snd_tail) | b->unusual |
                          (b->flags & (BF_FIN_QUEUED | BF_PROBE | BF_WANT_WRITE | BF_TROUBLE));
-    if (unlikely(odd != 0 || len - 1 >= b->mss || flight + len > MIN(b->cwnd, b->snd_wnd)))
+    if (unlikely(odd != 0 || len - 1 >= b->mss || len > MIN(b->cwnd, b->snd_wnd)))
         return false;
-    if (flight != 0 && !(b->flags & BF_NODELAY) && len != b->mss)
+    if (flight != 0)  // the second one is to be written down (tcp_flight.h)
         return false;
     const struct buf *f = &t->bufs.bufs[b->snd_head];
     struct seg_out *o = &t->out[t->n_out++];
@@ -450,6 +452,13 @@ static inline unsigned segments(struct tcp *t, struct block *b)
     return n;
 }
 
+static inline unsigned as_many(struct tcp *t, struct block *b)
+{
+    if (unlikely(tcp_flight_governs(t, b)))
+        return tcp_flight_output(t, b);
+    return unlikely(tcp_sack_governs(t, b)) ? tcp_sack_output(t, b) : segments(t, b);
+}
+
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
 static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 {
@@ -465,13 +474,16 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         return true;
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
         tcp_cc_restart(t, b);
-    const unsigned n = unlikely(tcp_sack_governs(t, b)) ? tcp_sack_output(t, b) : segments(t, b);
+    const uint32_t from = b->snd_nxt;
+    const unsigned n = as_many(t, b);
     if (n > 1 && (b->flags & BF_TS))
         b->rtt_us = (uint32_t)t->now.us;
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
         b->flags &= (uint16_t)~BF_PROBE;
         b->rto_at_ms = tcp_rto_at(t, b);
     }
+    if (n != 0)
+        tcp_flight_sent(t, b, from, n);
     if (b->flags & BF_ACK_NOW) {
         if (t->n_out >= t->out_room)
             return true;
@@ -527,6 +539,7 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
     b->agreed |= BA_RESEND;
-    b->dupacks = MAX(b->dupacks, (uint8_t)TCP_DUPACKS);  // keeps output_all() away
+    b->dupacks =
+        MAX((uint8_t)b->dupacks, (uint8_t)TCP_DUPACKS) & DUPACKS_MAX;  // keeps output_all() away
     tcp_dirty(t, ix);
 }

@@ -3,10 +3,11 @@
 
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_flight.h"
 
-// is_dsack: the first block says what came twice (RFC 2883 4.1, 4.2): it lies below the
+// sack_is_dsack: the first block says what came twice (RFC 2883 4.1, 4.2): it lies below the
 // acknowledgement, or in the second block.
-static bool is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r)
+bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r)
 {
     const uint32_t len = r[0].end - r[0].start, below = s->ack - r[0].start;
     if (len == 0)
@@ -22,9 +23,9 @@ static bool is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_ran
     return true;
 }
 
-// is_valid: a block of what was sent and is not acknowledged; not at snd_una, for the peer that has
-// what is there acknowledges it.
-static bool is_valid(const struct block *b, struct seq_range r)
+// sack_is_valid: a block of what was sent and is not acknowledged; not at snd_una, for the peer
+// that has what is there acknowledges it.
+bool sack_is_valid(const struct block *b, struct seq_range r)
 {
     const uint32_t from = r.start - b->snd_una, to = r.end - b->snd_una;
     return from != 0 && from < to && to <= b->snd_max - b->snd_una;
@@ -46,8 +47,8 @@ static uint32_t take_blocks(struct tcp *t, struct block *b, const struct seg_in 
     const struct seq_range *r = t->sacks_in[s->pkt_ix];
     uint32_t fresh = 0;
     bool reordered = false;
-    for (unsigned i = is_dsack(t, s, r); i < s->sack_count; i++) {
-        if (!is_valid(b, r[i])) {
+    for (unsigned i = sack_is_dsack(t, s, r); i < s->sack_count; i++) {
+        if (!sack_is_valid(b, r[i])) {
             c->sack_discarded++;
             continue;
         }
@@ -147,6 +148,10 @@ static void go_on(struct block *b, struct ext *e, bool acked)
 
 void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s, bool acked)
 {
+    if (b->has_flight) {
+        tcp_flight_sack(t, b, ix, s);
+        return;
+    }
     if ((b->flags & BF_TROUBLE) && sack_pop(&t->exts[b->ext], b->snd_una)) {
         reneged(t, b);
         tcp_dirty(t, ix);
@@ -161,7 +166,7 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
     if (e->recovery == RECOVERY_SACK)
         go_on(b, e, acked);
     if (e->recovery == RECOVERY_NONE) {
-        if (fresh != 0 && b->dupacks < UINT8_MAX)
+        if (fresh != 0 && b->dupacks < DUPACKS_MAX)
             b->dupacks++;  // RFC 6675 2: a report of something new is a duplicate acknowledgement
         if (is_time(b, e))
             begin_recovery(t, b, e);

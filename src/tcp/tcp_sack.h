@@ -52,6 +52,11 @@ struct seq_range sack_last_gap(const struct ext *e, uint32_t una, uint32_t max);
 
 // ---- the sender
 
+// sack_is_dsack: r, the first block of s, says what came twice (RFC 2883 4.1, 4.2); counted.
+// sack_is_valid: a block of what was sent and is not acknowledged.
+bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r);
+bool sack_is_valid(const struct block *b, struct seq_range r);
+
 // tcp_sack_ack: an acceptable acknowledgement on a connection with SACK, after snd_una has moved
 // (acked) or not: takes its blocks in, begins and ends recovery.
 void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s, bool acked);

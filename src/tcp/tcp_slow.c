@@ -107,7 +107,7 @@ static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
 
 void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
 {
-    if (b->dupacks < UINT8_MAX)
+    if (b->dupacks < DUPACKS_MAX)
         b->dupacks++;
     const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
     if (e != NULL && e->recovery == RECOVERY_NEWRENO) {

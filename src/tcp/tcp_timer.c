@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "tcp/tcp_cc.h"
+#include "tcp/tcp_flight.h"
 #include "tcp/tcp_sack.h"
 
 static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
@@ -149,9 +150,14 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     } else {
         if (b->retries >= t->cfg.retries1 && t->cfg.black_hole_detection)
             tcp_black_hole(t, b);
-        tcp_cc_timeout(t, b, b->retries == 1);
+        const bool fresh = b->retries == 1 && !(b->has_flight && tcp_recovering(t, b));
+        tcp_cc_timeout(t, b, fresh);
         b->recover = b->snd_max;  // RFC 6582 3.2 step 4
         b->agreed &= (uint8_t)~BA_REDUCED;
+        if ((b->agreed & BA_SACK) && tcp_flight_timeout(t, b, fresh)) {
+            tcp_dirty(t, ix);
+            return true;
+        }
         b->snd_nxt = b->snd_una;
         b->snd_cur = b->snd_head;
         b->dupacks = 0;
@@ -212,6 +218,8 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
         tcp_dirty(t, ix);
     }
     if (!deadline_reached(b->rto_at_ms, t->now.ms))
+        return 0;
+    if (b->has_flight && tcp_flight_timer(t, b, ix))
         return 0;
     if (is_to_shed(t, b))
         t->stats->c.conns_shed++;

@@ -27,6 +27,7 @@ void server_params_default(struct server_params *p)
         .time_wait = 65536,
         .syn_received = 16384,
         .extensions = 16384,
+        .flight_logs = 16384,
         .packets = 16384,
         .buffers = 8192,
         .tcp = tcp_config_default(),
@@ -184,6 +185,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->listens = (struct listen_table *)mem[REGION_LISTENERS];
     t->exts = (struct ext *)mem[REGION_EXTENSIONS];
     t->ext_pool = index_pool_init(&t->exts[ext], ext);
+    flight_pool_init(&t->flights, mem[REGION_FLIGHTS], server_share(p, p->flight_logs));
     if (mem[REGION_SOURCES] != NULL)
         t->sources = sources_init(mem[REGION_SOURCES], n, s->secret);
     buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);

@@ -45,6 +45,7 @@ struct server_params {
     uint32_t time_wait6;          // over IPv6; 0: as many if a port has such an address, else none
     uint32_t syn_received;        // half-open connections, of all workers
     uint32_t extensions;          // extension records, of all workers
+    uint32_t flight_logs;         // logs of what is in flight, of all workers
     uint32_t packets;             // a worker
     uint32_t buffers;             // 2 KiB data buffers, a worker
     uint64_t extra_packet_bytes;  // DPDK memory for pools that the caller makes

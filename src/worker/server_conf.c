@@ -32,6 +32,7 @@ static void fill_machine(struct server_params *p, const struct conf *c)
     p->time_wait6 = c->memory.time_wait6;
     p->syn_received = c->memory.syn_received;
     p->extensions = c->memory.extension_records;
+    p->flight_logs = c->memory.flight_logs;
     p->packets = c->memory.packets;
     p->buffers = c->memory.buffers;
     p->image_bytes_max = c->memory.image_bytes;

@@ -63,6 +63,7 @@ void server_regions(const struct server_params *p, struct region *regions)
 {
     const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
     const uint32_t syn = server_share(p, p->syn_received), ext = server_share(p, p->extensions);
+    const uint32_t flights = server_share(p, p->flight_logs);
     const uint32_t tw6 = server_time_wait6(p);
     const uint64_t table = flow_footprint(n);
     const struct region list[REGION_COUNT] = {
@@ -88,6 +89,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_EXTENSIONS] = {"extensions", "extension records: recovery, out of order", ext,
                                (uint64_t)ext * sizeof(struct ext) + index_pool_footprint(ext),
                                false},
+        [REGION_FLIGHTS] = {"flights", "logs of what is in flight", flights,
+                            flight_footprint(flights), false},
         [REGION_SOURCES] = {"sources", "connections of each address", n,
                             limits_sources(p) ? sources_footprint(n) : 0, true},
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,

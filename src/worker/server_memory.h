@@ -14,6 +14,7 @@ enum region_id {
     REGION_TIME_WAIT,
     REGION_TIME_WAIT6,  // no bytes: no port has an IPv6 address
     REGION_EXTENSIONS,
+    REGION_FLIGHTS,
     REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
     REGION_NET,

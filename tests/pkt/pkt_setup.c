@@ -52,9 +52,10 @@ static const struct field service[] = {
 };
 
 static const struct field pool[] = {
-    FIELD(struct pair_sizes, blocks), FIELD(struct pair_sizes, syns),
-    FIELD(struct pair_sizes, exts),   FIELD(struct pair_sizes, tw),
-    FIELD(struct pair_sizes, bufs),   FIELD(struct pair_sizes, wheel),
+    FIELD(struct pair_sizes, blocks),  FIELD(struct pair_sizes, syns),
+    FIELD(struct pair_sizes, exts),    FIELD(struct pair_sizes, tw),
+    FIELD(struct pair_sizes, bufs),    FIELD(struct pair_sizes, wheel),
+    FIELD(struct pair_sizes, flights), FIELD(struct pair_sizes, no_flights),
 };
 
 static bool set(struct pkt_machine *m, const struct field *fields, size_t n, void *base)

@@ -79,6 +79,7 @@ static void set_params(struct sim_host *h, const struct sim_plan *plan)
     p->time_wait = pl->time_wait;
     p->syn_received = pl->syn_received;
     p->extensions = pl->extensions;
+    p->flight_logs = pl->flight_logs;
     p->buffers = pl->buffers;
     p->tcp = pl->tcp;
     p->n_ports = 1;

@@ -91,6 +91,7 @@ static void draw_scarce(struct draw *d, struct sim_host_plan *h)
     h->connections = (uint32_t)sized(d, 2, 5);
     h->buffers = 324 + (uint32_t)sized(d, 4, 6);
     h->extensions = (uint32_t)sized(d, 1, 4);
+    h->flight_logs = (uint32_t)sized(d, 1, 4);
     h->syn_received = (uint32_t)sized(d, 1, 4);
     h->time_wait = (uint32_t)sized(d, 1, 4);
     h->rcv_limit = (uint32_t)sized(d, 1024, 5);
@@ -103,6 +104,7 @@ static void draw_host(struct draw *d, struct sim_host_plan *h, uint16_t mtu)
                                 .connections = 1024,
                                 .buffers = 4096,
                                 .extensions = 1024,
+                                .flight_logs = 1024,
                                 .syn_received = 512,
                                 .time_wait = 4096,
                                 .nodelay = percent(d, 50),

@@ -80,6 +80,38 @@ static bool check_sacked(const struct tcp *t, const struct block *b, uint32_t ix
     return true;
 }
 
+// The log: runs without gaps from what is acknowledged to what was sent; its sums; the first one is
+// never SACKed, for who has it acknowledges it.
+static bool check_flight(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
+{
+    if (!b->has_flight)
+        return true;
+    const struct flight *f = flight_at(&t->flights, b->flight);
+    uint32_t at = b->snd_una, sacked = 0, lost = 0;
+    HOLDS(b->snd_nxt == b->snd_max && b->snd_una != b->snd_max && (b->agreed & BA_SACK),
+          "block %u: a log of %u bytes, %u of them to be sent again", ix, b->snd_max - b->snd_una,
+          b->snd_max - b->snd_nxt);
+    HOLDS(f->una == b->snd_una && f->n != 0 && f->first + f->n <= f->cap,
+          "block %u: the log begins at %u, una is %u; %u runs", ix, f->una, b->snd_una, f->n);
+    HOLDS(!(b->flags & BF_TIMED), "block %u: timed, and has a log", ix);
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct flight_run *r = &f->run[f->first + i];
+        HOLDS(seq_lt(at, r->end), "block %u: run %u is empty", ix, i);
+        HOLDS((r->flags & (FLIGHT_SACKED | FLIGHT_LOST)) != (FLIGHT_SACKED | FLIGHT_LOST),
+              "block %u: run %u is SACKed and lost", ix, i);
+        HOLDS(!time_before((uint32_t)t->now.us, r->sent_us), "block %u: run %u is of the future",
+              ix, i);
+        sacked += r->flags & FLIGHT_SACKED ? r->end - at : 0;
+        lost += r->flags & FLIGHT_LOST ? r->end - at : 0;
+        at = r->end;
+    }
+    HOLDS(at == b->snd_max, "block %u: the log ends at %u, not at %u", ix, at, b->snd_max);
+    HOLDS(sacked == f->sacked && lost == f->lost, "block %u: %u SACKed and %u lost, counted %u, %u",
+          ix, sacked, lost, f->sacked, f->lost);
+    HOLDS(!(f->run[f->first].flags & FLIGHT_SACKED), "block %u: the first run is SACKed", ix);
+    return true;
+}
+
 static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
 {
     const char *state = tcp_state_name(b->state);
@@ -111,7 +143,7 @@ bool tcp_check_block(const struct tcp *t, uint32_t ix, struct tcp_check_shadow *
     if (b->state == TCP_SYN_SENT || b->state == TCP_CLOSED)
         return true;
     return check_window(t, b, ix, what) && check_sacked(t, b, ix, what) &&
-           check_timers(t, b, ix, what);
+           check_flight(t, b, ix, what) && check_timers(t, b, ix, what);
 }
 
 // held: buffers, references and bytes of a chain.
@@ -196,7 +228,8 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
 {
     const struct core_counters *c = &t->stats->c;
     struct held all = {0};
-    uint32_t exts = 0, live = 0, established = 0, v6 = 0, of[TCP_SERVICES_MAX] = {0};
+    uint32_t exts = 0, small = 0, large = 0, live = 0, established = 0, v6 = 0,
+             of[TCP_SERVICES_MAX] = {0};
     for (uint32_t ix = 0; ix < count; ix++) {
         const struct block *b = &t->blocks[ix];
         if (b->state == TCP_FREE)
@@ -206,6 +239,8 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
         v6 += !ip_is_v4(&b->key.remote);
         of[b->service]++;
         exts += b->ext != EXT_NONE;
+        small += b->has_flight && !(b->flight & FLIGHT_LARGE);
+        large += b->has_flight && (b->flight & FLIGHT_LARGE);
         if (!check_queues(t, ix, &all, what))
             return false;
     }
@@ -217,6 +252,11 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
     HOLDS(exts == index_pool_in_use(t->ext_pool) && exts == c->ext_records_now,
           "%u records, %u in use, %llu counted", exts, index_pool_in_use(t->ext_pool),
           (unsigned long long)c->ext_records_now);
+    HOLDS(small == index_pool_in_use(t->flights.small_free) && small == c->flight_logs_now &&
+              large == index_pool_in_use(t->flights.large_free) &&
+              large == c->flight_logs_large_now,
+          "%u logs, %u large, %u and %u in use", small, large,
+          index_pool_in_use(t->flights.small_free), index_pool_in_use(t->flights.large_free));
     HOLDS(live == index_pool_in_use(t->block_pool) && live == c->connections_now,
           "%u blocks, %u in use, %llu counted", live, index_pool_in_use(t->block_pool),
           (unsigned long long)c->connections_now);
@@ -243,6 +283,8 @@ const char *tcp_check_leaks(const struct tcp *t)
         return "half-open records";
     if (index_pool_in_use(t->ext_pool) != 0)
         return "extension records";
+    if (index_pool_in_use(t->flights.small_free) + index_pool_in_use(t->flights.large_free) != 0)
+        return "logs of what is in flight";
     if (t->bufs.n_free_data != t->bufs.data_count)
         return "data buffers";
     if (t->bufs.n_free_refs != t->bufs.count - t->bufs.data_count)

@@ -134,6 +134,9 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     t->ext_pool = index_pool_init(zeroed(index_pool_footprint(z->exts)), z->exts);
     tcp_time_wait_init(t, zeroed(z->tw * sizeof(struct time_wait)), z->tw,
                        zeroed(z->tw * sizeof(struct time_wait6)), z->tw);
+    const uint32_t flights = z->no_flights != 0 ? 0 : z->flights;
+    e->mem[2] = zeroed(flight_footprint(flights));
+    flight_pool_init(&t->flights, e->mem[2], flights);
     e->mem[1] = zeroed(buf_footprint(z->bufs, 64));
     buf_init(&t->bufs, e->mem[1], z->bufs, 64);
     tcp_set_secret(t, secret);
@@ -146,6 +149,7 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     z.blocks = z.blocks != 0 ? z.blocks : 16;
     z.syns = z.syns != 0 ? z.syns : 16;
     z.exts = z.exts != 0 ? z.exts : 16;
+    z.flights = z.flights != 0 ? z.flights : 16;
     z.tw = z.tw != 0 ? z.tw : 16;
     z.bufs = z.bufs != 0 ? z.bufs : 2048;
     z.wheel = z.wheel != 0 ? z.wheel : 1024;
@@ -185,6 +189,7 @@ const char *end_leaks(const struct end *e)
         return leak;
     if (t->services[0].connections != 0 || t->stats->c.connections_now != 0 ||
         t->stats->c.syn_records_now != 0 || t->stats->c.ext_records_now != 0 ||
+        t->stats->c.flight_logs_now != 0 || t->stats->c.flight_logs_large_now != 0 ||
         t->stats->c.established_now != 0 || t->stats->c.connections6_now != 0)
         return "gauges";
     return stat_balance(&e->stats) != 0 ? "packets" : NULL;
@@ -196,9 +201,10 @@ void end_fini(struct end *e, bool clean)
     const char *leak = end_leaks(e);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],   e->mem[1],      t->table,       t->blocks,       t->block_pool,
-                   t->wheel,    t->near,        t->syns,        t->syn_pool,     t->exts,
-                   t->ext_pool, t->tw4.records, t->tw6.records, e->sock.scratch, e->shadows};
+    void *all[] = {e->mem[0],      e->mem[1],      e->mem[2],       t->table,
+                   t->blocks,      t->block_pool,  t->wheel,        t->near,
+                   t->syns,        t->syn_pool,    t->exts,         t->ext_pool,
+                   t->tw4.records, t->tw6.records, e->sock.scratch, e->shadows};
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
 }

@@ -12,6 +12,7 @@ enum { PAIR_PORT = 7, PAIR_RAW_PORT = 40000, PAIR_OUT_MAX = TCP_OUT_MAX };
 // pair_sizes: of one end's pools.
 struct pair_sizes {
     uint32_t blocks, syns, exts, tw, bufs, wheel;  // tw: of each family
+    uint32_t flights, no_flights;                  // no_flights: not one log
 };
 
 // role: what the applications of one end do, and what they saw. Byte number i of a stream is
@@ -50,7 +51,7 @@ struct end {
     // nothing.
     void (*calls)(void *arg);
     void *calls_arg;
-    void *mem[8];
+    void *mem[8];  // table, buffers, logs
 };
 
 struct pair_packet {

@@ -117,7 +117,7 @@ static const struct field {
     FIELD(srtt_us),       FIELD(rttvar_us),    FIELD(rtt_seq),
     FIELD(rtt_us),        FIELD(rto_at_ms),    FIELD(wheel_near_ms),
     FIELD(wheel_far_ms),  FIELD(far_at_ms),    FIELD(rcvq_bytes),
-    FIELD(backoff),       FIELD(dupacks),      FIELD(unacked_segs),
+    FIELD(backoff),       FIELD(unusual),      FIELD(unacked_segs),
     FIELD(probes),        FIELD(agreed),       FIELD(ssthresh),
     FIELD(delack_at_ms),  FIELD(snd_cur),      FIELD(rcvq_head),
     FIELD(rcvq_tail),     FIELD(ext),          FIELD(app_timer_at_ms),
@@ -304,7 +304,7 @@ static void put_sending(struct rng *r, struct block *b)
     b->rttvar_us = one_in(r, 3) ? 0 : rng_below(r, 1u << 20);
     b->backoff = !plain && one_in(r, 3) ? (uint8_t)rng_below(r, 22) : 0;
     b->retries = b->backoff;
-    b->dupacks = !plain && one_in(r, 3) ? (uint8_t)rng_below(r, 5) : 0;
+    b->dupacks = (!plain && one_in(r, 3) ? rng_below(r, 5) : 0) & DUPACKS_MAX;
 }
 
 // some_ms: a deadline near now, seldom one that has passed; never 0.

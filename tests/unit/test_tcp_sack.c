@@ -27,9 +27,10 @@ static void reset_and_free(struct raw *r)
 }
 
 // A connection with SACK whose peer's first number is seq and whose end sends `source` bytes.
+// Without a log of what is in flight (test_tcp_rack): the scoreboard repairs what is lost.
 static struct raw *opened_at(uint32_t seq, uint64_t source)
 {
-    struct raw *r = raw_new(NULL);
+    struct raw *r = raw_new(&(struct pair_sizes){.no_flights = 1});
     r->sack = true;
     r->seq = seq;
     r->e.role.source = source;
@@ -585,7 +586,7 @@ static void dsacks_are_counted_and_are_no_duplicates(void **state)
 
 static void without_a_record_one_segment_leaves_again_and_the_timer_does_the_rest(void **state)
 {
-    struct raw *r = raw_new(&(struct pair_sizes){.exts = 1});
+    struct raw *r = raw_new(&(struct pair_sizes){.exts = 1, .no_flights = 1});
     r->sack = true;
     raw_open(r);
     data_at(r, 1000, 100);  // the only record
@@ -653,7 +654,7 @@ static void what_a_shrunken_window_excludes_is_not_sent_again(void **state)
 
 static void a_fin_that_was_lost_leaves_again_in_recovery(void **state)
 {
-    struct raw *r = raw_new(NULL);
+    struct raw *r = raw_new(&(struct pair_sizes){.no_flights = 1});
     r->sack = true;
     r->e.role = (struct role){.source = 5 * MSS, .shut = true};
     raw_open(r);

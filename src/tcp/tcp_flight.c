@@ -1,0 +1,316 @@
+// The log of what is in flight: runs.
+#include "tcp/tcp_flight.h"
+
+#include <string.h>
+
+static uint32_t length(const struct flight *f, unsigned i)
+{
+    return flight_run_start(f, i + 1) - flight_run_start(f, i);
+}
+
+static uint32_t later(uint32_t a_us, uint32_t b_us)
+{
+    return time_before(a_us, b_us) ? b_us : a_us;
+}
+
+struct flight *flight_open(struct tcp *t, struct block *b, uint32_t sent_us)
+{
+    const uint32_t ix = index_pool_get(t->flights.small_free);
+    if (ix == INDEX_NONE) {
+        t->stats->c.flight_logs_missed++;
+        return NULL;
+    }
+    struct flight *f = flight_at(&t->flights, ix);
+    *f = (struct flight){.cap = (FLIGHT_BYTES - sizeof(*f)) / sizeof(f->run[0])};
+    f->una = f->fack = b->snd_una;
+    f->reo_mult = 1;
+    f->rto_at_ms = b->rto_at_ms;
+    if (b->snd_max != b->snd_una) {
+        f->run[0] = (struct flight_run){b->snd_max, sent_us, FLIGHT_GUESS};
+        f->n = 1;
+    }
+    b->flight = ix;
+    b->has_flight = 1;
+    b->flags &= (uint16_t)~BF_TIMED;
+    t->stats->c.flight_logs_now++;
+    return f;
+}
+
+static void give_back(struct tcp *t, uint32_t ix)
+{
+    if (ix & FLIGHT_LARGE) {
+        index_pool_put(t->flights.large_free, ix & ~FLIGHT_LARGE);
+        t->stats->c.flight_logs_large_now--;
+    } else {
+        index_pool_put(t->flights.small_free, ix);
+        t->stats->c.flight_logs_now--;
+    }
+}
+
+void tcp_flight_close(struct tcp *t, struct block *b)
+{
+    if (!b->has_flight)
+        return;
+    give_back(t, b->flight);
+    b->has_flight = 0;
+}
+
+// grow: the log in a large record. NULL: there is none, or it is one.
+static struct flight *grow(struct tcp *t, struct block *b)
+{
+    if (b->flight & FLIGHT_LARGE)
+        return NULL;
+    const uint32_t ix = index_pool_get(t->flights.large_free);
+    if (ix == INDEX_NONE) {
+        t->stats->c.flight_logs_large_missed++;
+        return NULL;
+    }
+    const struct flight *from = flight_of(t, b);
+    struct flight *f = flight_at(&t->flights, ix | FLIGHT_LARGE);
+    memcpy(f, from, FLIGHT_BYTES);
+    f->cap = (FLIGHT_LARGE_BYTES - sizeof(*f)) / sizeof(f->run[0]);
+    give_back(t, b->flight);
+    b->flight = ix | FLIGHT_LARGE;
+    t->stats->c.flight_logs_large_now++;
+    return f;
+}
+
+// remove: `count` runs from i on, whose numbers are the others' by now.
+static void erase(struct flight *f, unsigned i, unsigned count)
+{
+    struct flight_run *r = &f->run[f->first];
+    memmove(&r[i], &r[i + count], (f->n - i - count) * sizeof(*r));
+    f->n = (uint16_t)(f->n - count);
+}
+
+// split: run i ends at `at`, and what is behind that is a run of its own. With room for it.
+static void split(struct flight *f, unsigned i, uint32_t at)
+{
+    struct flight_run *r = &f->run[f->first];
+    DCHECK(f->first + f->n < f->cap);
+    memmove(&r[i + 1], &r[i], (f->n - i) * sizeof(*r));
+    r[i].end = at;
+    f->n++;
+}
+
+// are_one: nobody needs to tell the neighbours i and i + 1 apart: of what has arrived, or will
+// leave again, the time does not matter.
+static bool are_one(const struct flight_run *a, const struct flight_run *b)
+{
+    return a->flags == b->flags &&
+           ((a->flags & (FLIGHT_SACKED | FLIGHT_LOST)) || a->sent_us == b->sent_us);
+}
+
+// join: the runs [from, to] become as few as they can be without loss.
+static void join(struct flight *f, unsigned from, unsigned to)
+{
+    struct flight_run *r = &f->run[f->first];
+    unsigned at = from;
+    for (unsigned i = from + 1; i <= to && i < f->n; i++) {
+        if (are_one(&r[at], &r[i]))
+            r[at].end = r[i].end;
+        else
+            r[++at] = r[i];
+    }
+    const unsigned last = MIN(to, f->n - 1u);
+    if (at < last)
+        erase(f, at + 1, last - at);
+}
+
+// merge: run i takes its neighbour i + 1 in, whatever becomes of it: what is lost stays lost, the
+// time is the later one.
+static void merge(struct flight *f, unsigned i)
+{
+    struct flight_run *a = flight_run(f, i), *c = flight_run(f, i + 1);
+    const uint32_t flags =
+        ((a->flags | c->flags) & ~(uint32_t)FLIGHT_SACKED) | (a->flags & c->flags & FLIGHT_SACKED);
+    for (unsigned k = i; k < i + 2; k++) {
+        const uint32_t had = flight_run(f, k)->flags;
+        if ((had & FLIGHT_SACKED) && !(flags & FLIGHT_SACKED))
+            f->sacked -= length(f, k);
+        if (!(had & FLIGHT_LOST) && (flags & FLIGHT_LOST))
+            f->lost += length(f, k);
+    }
+    *a = (struct flight_run){c->end, later(a->sent_us, c->sent_us), flags};
+    erase(f, i + 1, 1);
+}
+
+// coarsen: of neighbours that only the time tells apart, two become one.
+static void coarsen(struct flight *f)
+{
+    struct flight_run *r = &f->run[f->first];
+    unsigned at = 0;
+    for (unsigned i = 0; i < f->n; i++, at++) {
+        r[at] = r[i];
+        if (i + 1 == f->n || r[i].flags != r[i + 1].flags)
+            continue;
+        r[at].end = r[i + 1].end;
+        r[at].sent_us = later(r[i].sent_us, r[i + 1].sent_us);
+        i++;
+    }
+    f->n = (uint16_t)at;
+}
+
+// forget: the highest run that is SACKED, since it is repaired last, and reported again as it
+// grows.
+static void forget(struct tcp *t, struct flight *f)
+{
+    for (unsigned i = f->n - 1; i > 0; i--)
+        if (flight_run(f, i)->flags & FLIGHT_SACKED) {
+            t->stats->c.sack_forgotten++;
+            merge(f, i - 1);
+            return;
+        }
+    merge(f, f->n - 2u);
+}
+
+// NOINLINE: the log is full.
+static NOINLINE struct flight *make_room(struct tcp *t, struct block *b, struct flight *f)
+{
+    memmove(&f->run[0], &f->run[f->first], f->n * sizeof(f->run[0]));
+    f->first = 0;
+    if (f->n > 1)
+        join(f, 0, f->n - 1u);
+    if (f->n + f->n / 4 + 2u <= f->cap)
+        return f;
+    struct flight *larger = f->sacked | f->lost ? grow(t, b) : NULL;
+    if (larger != NULL)
+        return larger;
+    if (f->n + 2u > f->cap)
+        coarsen(f);
+    while (f->n + 2u > f->cap)
+        forget(t, f);
+    return f;
+}
+
+struct flight *flight_room(struct tcp *t, struct block *b)
+{
+    struct flight *f = flight_of(t, b);
+    if (likely(f->first + f->n + 2u <= f->cap))
+        return f;
+    return make_room(t, b, f);
+}
+
+void flight_append(struct flight *f, uint32_t end, uint32_t now_us)
+{
+    if (f->n != 0) {
+        struct flight_run *last = flight_run(f, f->n - 1u);
+        if (last->flags == 0 && last->sent_us == now_us) {
+            last->end = end;
+            return;
+        }
+    }
+    *flight_run(f, f->n++) = (struct flight_run){end, now_us, 0};
+}
+
+void flight_again(struct flight *f, unsigned i, uint32_t n, uint32_t now_us)
+{
+    if (length(f, i) != n)
+        split(f, i, flight_run_start(f, i) + n);
+    struct flight_run *r = flight_run(f, i);
+    r->flags = FLIGHT_AGAIN;
+    r->sent_us = now_us;
+    f->lost -= n;
+    if (i > 0)
+        join(f, i - 1, i);
+}
+
+void flight_last_again(struct flight *f, uint32_t from, uint32_t now_us)
+{
+    unsigned i = f->n - 1u;
+    if (flight_run_start(f, i) != from)
+        split(f, i++, from);
+    *flight_run(f, i) = (struct flight_run){flight_run(f, i)->end, now_us, FLIGHT_AGAIN};
+}
+
+void flight_lose(struct flight *f, unsigned i, uint32_t most)
+{
+    if (length(f, i) > most)
+        split(f, i, flight_run_start(f, i) + most);
+    flight_run(f, i)->flags |= FLIGHT_LOST;
+    f->lost += length(f, i);
+}
+
+unsigned flight_find_lost(const struct flight *f, unsigned i)
+{
+    while (i < f->n && !(f->run[f->first + i].flags & FLIGHT_LOST))
+        i++;
+    return i;
+}
+
+// leave: `bytes` of run r are no longer what they were: they have arrived.
+static uint32_t leave(struct flight *f, const struct flight_run *r, uint32_t bytes)
+{
+    if (r->flags & FLIGHT_LOST)
+        f->lost -= bytes;
+    if (r->flags & FLIGHT_SACKED)
+        f->sacked -= bytes;
+    return r->flags & FLIGHT_SACKED ? 0 : bytes;
+}
+
+uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t una)
+{
+    uint32_t fresh = 0;
+    bool again = false;
+    while (f->n != 0 && seq_lt(f->una, una)) {
+        const struct flight_run r = *flight_run(f, 0);
+        const uint32_t end = seq_lt(una, r.end) ? una : r.end, bytes = end - f->una;
+        if (!(r.flags & FLIGHT_SACKED))
+            rack_delivered(t, b, f, &r, end);
+        fresh += leave(f, &r, bytes);
+        again |= (r.flags & (FLIGHT_AGAIN | FLIGHT_SACKED)) == FLIGHT_AGAIN;
+        f->una = end;
+        if (end != r.end)
+            break;
+        f->first++;
+        f->n--;
+    }
+    if (f->n == 0)
+        f->first = 0;
+    if (again)  // Karn's rule, RFC 6298 3
+        f->rtt_us = 0;
+    return fresh;
+}
+
+uint32_t flight_sack(struct tcp *t, struct block *b, struct flight *f, struct seq_range r)
+{
+    uint32_t fresh = 0;
+    unsigned i = 0;
+    while (i < f->n && seq_leq(flight_run(f, i)->end, r.start))
+        i++;
+    const unsigned from = i;
+    for (; i < f->n && seq_lt(flight_run_start(f, i), r.end); i++) {
+        if (flight_run(f, i)->flags & FLIGHT_SACKED)
+            continue;
+        if (seq_lt(flight_run_start(f, i), r.start))
+            split(f, i++, r.start);
+        if (seq_lt(r.end, flight_run(f, i)->end))
+            split(f, i, r.end);
+        struct flight_run *is = flight_run(f, i);
+        const uint32_t bytes = length(f, i);
+        rack_delivered(t, b, f, is, is->end);
+        fresh += leave(f, is, bytes);
+        f->sacked += bytes;
+        is->flags = FLIGHT_SACKED;
+    }
+    if (fresh != 0)
+        join(f, from == 0 ? 0 : from - 1, i);
+    return fresh;
+}
+
+void flight_forgive(struct flight *f)
+{
+    for (unsigned i = 0; i < f->n; i++)
+        flight_run(f, i)->flags &= ~(uint32_t)FLIGHT_LOST;
+    f->lost = 0;
+}
+
+void flight_renege(struct flight *f)
+{
+    for (unsigned i = 0; i < f->n; i++)
+        flight_run(f, i)->flags = (flight_run(f, i)->flags & FLIGHT_AGAIN) | FLIGHT_LOST;
+    f->sacked = 0;
+    f->lost = flight_run_start(f, f->n) - f->una;
+    if (f->n > 1)
+        join(f, 0, f->n - 1u);
+}

@@ -1,0 +1,123 @@
+// RACK (RFC 8985 6): what was sent before something that has arrived, and has not arrived since, is
+// lost.
+#include "tcp/tcp_flight.h"
+
+// sent_ms: when run r left, by the clock of our timestamps.
+static uint32_t sent_ms(const struct tcp *t, uint32_t sent_us)
+{
+    return (uint32_t)((t->now.us - (uint32_t)((uint32_t)t->now.us - sent_us)) / 1000);
+}
+
+void rack_echo(const struct tcp *t, const struct block *b, struct flight *f, bool has_ts,
+               uint32_t ts_ecr)
+{
+    f->has_echo = has_ts && ts_ecr != 0;
+    if (f->has_echo)
+        f->echo_ms = t->now.ms - (tcp_ts_now(t, &b->key) - ts_ecr);
+}
+
+// sent_after: RFC 8985 6.1, RACK_sent_after().
+static bool sent_after(uint32_t a_us, uint32_t a_end, uint32_t b_us, uint32_t b_end)
+{
+    return time_before(b_us, a_us) || (a_us == b_us && seq_lt(b_end, a_end));
+}
+
+// is_doubtful: RFC 8985 6.2, step 2: it left more than once, and what has arrived may be the one
+// before.
+static bool is_doubtful(const struct tcp *t, const struct flight *f, const struct flight_run *r,
+                        uint32_t rtt_us)
+{
+    if (!(r->flags & FLIGHT_AGAIN))
+        return false;
+    return (f->has_echo && time_before(f->echo_ms, sent_ms(t, r->sent_us))) ||
+           rtt_us < f->min_rtt_us;
+}
+
+void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f,
+                    const struct flight_run *r, uint32_t end)
+{
+    const uint32_t rtt_us = MAX((uint32_t)t->now.us - r->sent_us, 1u);
+    const bool again = (r->flags & FLIGHT_AGAIN) != 0;
+    if (!again && seq_leq(end, b->recover))
+        f->orig_acked = 1;
+    // Step 3: what was never sent again, and arrives behind what left later.
+    if (seq_lt(f->fack, end))
+        f->fack = end;
+    else if (!again && seq_lt(end, f->fack) && !f->reordering) {
+        f->reordering = 1;
+        t->stats->c.sack_reorders++;
+    }
+    if (is_doubtful(t, f, r, rtt_us))
+        return;
+    if (!(r->flags & (FLIGHT_AGAIN | FLIGHT_GUESS))) {  // step 1
+        if (f->min_rtt_us == 0 || rtt_us < f->min_rtt_us)
+            f->min_rtt_us = rtt_us;
+        if (f->rtt_us == 0)
+            f->rtt_us = rtt_us;
+    }
+    if (f->has_rack && !sent_after(r->sent_us, end, f->rack_sent_us, f->rack_end))
+        return;
+    f->has_rack = 1;
+    f->rack_sent_us = r->sent_us;
+    f->rack_end = end;
+    f->rack_rtt_us = rtt_us;
+}
+
+// has_dupacks: as much is SACKed as three duplicate acknowledgements tell (RFC 6675 4, IsLost()).
+static bool has_dupacks(const struct block *b, const struct flight *f)
+{
+    unsigned ranges = 0;
+    if (f->sacked > (TCP_DUPACKS - 1) * (uint32_t)b->mss)
+        return true;
+    for (unsigned i = 0; i < f->n; i++)
+        ranges += (f->run[f->first + i].flags & FLIGHT_SACKED) != 0;
+    return ranges >= TCP_DUPACKS;
+}
+
+uint32_t rack_window(const struct block *b, const struct flight *f)
+{
+    if (!f->reordering && (f->state != FLIGHT_OPEN || has_dupacks(b, f)))
+        return 0;
+    const uint32_t srtt_us = MAX(b->srtt_us / 8, 1u);
+    return (uint32_t)MIN((uint64_t)f->reo_mult * f->min_rtt_us / 4, srtt_us);
+}
+
+void rack_dsack(const struct block *b, struct flight *f, bool dsack)
+{
+    if (f->in_dsack_round && !seq_lt(b->snd_una, f->dsack_round))
+        f->in_dsack_round = 0;
+    if (f->in_dsack_round || !dsack)
+        return;
+    f->in_dsack_round = 1;
+    f->dsack_round = b->snd_nxt;
+    f->reo_mult = (uint8_t)MIN(f->reo_mult + 1, UINT8_MAX);
+    f->reo_persist = FLIGHT_REO_PERSIST;
+}
+
+void rack_calm(struct flight *f)
+{
+    if (f->reo_persist != 0 && --f->reo_persist == 0)
+        f->reo_mult = 1;
+}
+
+uint32_t rack_detect(struct tcp *t, struct block *b)
+{
+    struct flight *f = flight_of(t, b);
+    const uint32_t now_us = (uint32_t)t->now.us, had = f->lost;
+    f->reorder_us = 0;
+    if (!f->has_rack)
+        return 0;
+    const uint32_t late_us = f->rack_rtt_us + rack_window(b, f);
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct flight_run *r = flight_run(f, i);
+        if ((r->flags & (FLIGHT_SACKED | FLIGHT_LOST)) ||
+            !sent_after(f->rack_sent_us, f->rack_end, r->sent_us, r->end))
+            continue;
+        const int32_t left_us = (int32_t)(r->sent_us + late_us - now_us);
+        if (left_us > 0)
+            f->reorder_us = MAX(f->reorder_us, (uint32_t)left_us);
+        else
+            flight_lose(f, i, UINT32_MAX);
+    }
+    return f->lost - had;
+}

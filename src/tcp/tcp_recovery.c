@@ -1,0 +1,469 @@
+// Loss recovery by the log of what is in flight: begin and end, what leaves, timers.
+#include "tcp/tcp_cc.h"
+#include "tcp/tcp_flight.h"
+#include "tcp/tcp_sack.h"
+
+// deadline_us: in us microseconds, not earlier.
+static uint32_t deadline_us(const struct tcp *t, uint32_t us)
+{
+    return deadline(t->now.ms, (uint32_t)((t->now.us % 1000 + us + 999) / 1000));
+}
+
+// probe_us: RFC 8985 7.2, TLP_calc_PTO().
+static uint32_t probe_us(const struct block *b)
+{
+    uint32_t us = 1000 * 1000;
+    if (b->srtt_us != 0)
+        us = MAX(b->srtt_us / 4, FLIGHT_PROBE_MIN_MS * 1000u);
+    if (b->snd_max - b->snd_una <= b->mss)
+        us += FLIGHT_MAX_ACK_DELAY_MS * 1000;
+    return us;
+}
+
+// may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on.
+static bool may_probe(const struct block *b, const struct flight *f)
+{
+    return f->state == FLIGHT_OPEN && (f->sacked | f->lost) == 0 && !f->probe_out &&
+           !f->probe_due && b->snd_wnd != 0 && b->backoff == 0;
+}
+
+void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew)
+{
+    struct flight *f = flight_of(t, b);
+    if (anew || f->rto_at_ms == 0)
+        f->rto_at_ms = tcp_rto_at(t, b);
+    uint32_t at = f->rto_at_ms;
+    f->timer = FLIGHT_RTO;
+    if (f->reorder_us != 0) {
+        const uint32_t soon = deadline_us(t, f->reorder_us);
+        if (time_before(soon, at)) {
+            f->timer = FLIGHT_REORDER;
+            at = soon;
+        }
+    } else if (may_probe(b, f)) {  // not after the timeout, but in its place
+        const uint32_t soon = deadline_us(t, probe_us(b));
+        f->timer = FLIGHT_PROBE;
+        if (time_before(soon, at))
+            at = soon;
+    }
+    b->rto_at_ms = at;
+    arm_near(t, b, (uint32_t)(b - t->blocks), at);
+}
+
+void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)
+{
+    const uint32_t now_us = (uint32_t)t->now.us;
+    if (!b->has_flight) {
+        // What the older recovery takes care of it keeps; what leaves again has no log yet.
+        if (b->snd_nxt != b->snd_max || b->dupacks != 0 || tcp_sack_governs(t, b))
+            return;
+        uint32_t sent_us = now_us;
+        if (b->flags & BF_TIMED)
+            sent_us = b->rtt_us;
+        else if (b->rto_at_ms != 0)
+            sent_us = now_us - (t->now.ms - (b->rto_at_ms - tcp_rto_ms(t, b))) * 1000;
+        const uint32_t max = b->snd_max;
+        b->snd_max = from;
+        struct flight *f = flight_open(t, b, time_before(now_us, sent_us) ? now_us : sent_us);
+        b->snd_max = max;
+        if (f == NULL)
+            return;
+    }
+    b->rtt_us = now_us;
+    struct flight *f = flight_room(t, b);
+    if (seq_lt(from, b->snd_nxt))
+        flight_append(f, b->snd_nxt, now_us);
+    tcp_flight_rearm(t, b, false);
+}
+
+bool tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr)
+{
+    struct flight *f = flight_of(t, b);
+    rack_echo(t, b, f, has_ts, ts_ecr);
+    f->rtt_us = 0;
+    f->delivered += flight_pop(t, b, f, b->snd_una);
+    f->advanced = 1;
+    if (f->rtt_us == 0)
+        return false;
+    tcp_rtt_sample(b, f->rtt_us);
+    return true;
+}
+
+// ---- proportional rate reduction
+
+// RFC 9937 6.2, at the begin of a recovery.
+static void prr_begin(const struct block *b, struct flight *f)
+{
+    f->prr_delivered = f->prr_out = 0;
+    f->recover_fs = MAX(b->snd_max - b->snd_una - f->sacked + f->delivered, 1u);
+}
+
+// RFC 9937 6.2, at each acknowledgement of it.
+static void prr_acked(struct block *b, struct flight *f)
+{
+    const uint32_t pipe = flight_pipe(b, f), ssthresh = b->ssthresh;
+    int64_t count;
+    f->prr_delivered += f->delivered;
+    if (pipe > ssthresh) {
+        count =
+            (int64_t)(((uint64_t)f->prr_delivered * ssthresh + f->recover_fs - 1) / f->recover_fs) -
+            f->prr_out;
+    } else {
+        count = MAX((int64_t)f->prr_delivered - f->prr_out, (int64_t)f->delivered);
+        if (f->advanced && !f->newly_lost)  // it goes well: PRR-SSRB
+            count += b->mss;
+        count = MIN((int64_t)(ssthresh - pipe), count);
+    }
+    if (f->prr_out == 0)  // the first retransmission leaves whatever happens
+        count = MAX(count, (int64_t)b->mss);
+    b->cwnd = pipe + (uint32_t)MAX(count, 0);
+}
+
+// ---- begin and end
+
+static void begin_recovery(struct tcp *t, struct block *b, struct flight *f)
+{
+    undo_begin(b, f);
+    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
+    tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
+    b->recover = b->snd_max;
+    f->state = FLIGHT_RECOVERY;
+    f->probe_out = f->probe_due = 0;
+    prr_begin(b, f);
+    t->stats->c.fast_retransmits++;
+    t->stats->c.sack_recoveries++;
+}
+
+static void end_recovery(struct block *b, struct flight *f)
+{
+    if (f->state == FLIGHT_RECOVERY)
+        b->cwnd = b->ssthresh;
+    f->state = FLIGHT_OPEN;
+    f->frto = FRTO_OFF;
+    rack_calm(f);
+}
+
+// probe_judge: RFC 8985 7.4.2, TLP_process_ack(). A loss that the probe mended is a loss; whether
+// it did is known at once by the timestamp, or by the time: nothing is kept to wait for the report
+// of a duplicate.
+static void probe_judge(struct tcp *t, struct block *b, struct flight *f)
+{
+    if (!f->probe_out || seq_lt(b->snd_una, f->probe_end))
+        return;
+    f->probe_out = 0;
+    if (!f->probe_again || f->dsack)
+        return;
+    const bool early = f->has_echo ? time_before(f->echo_ms, f->probe_ms)
+                                   : (t->now.ms - f->probe_ms) * 1000 < f->min_rtt_us;
+    if (early)
+        return;
+    t->stats->c.loss_probe_recoveries++;
+    b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una + f->delivered, b->cwnd));
+    b->recover = b->snd_max;
+}
+
+static void judge_loss(struct tcp *t, struct block *b, struct flight *f)
+{
+    if (f->state == FLIGHT_OPEN && f->lost != 0)
+        begin_recovery(t, b, f);
+    if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
+        prr_acked(b, f);
+}
+
+// frto_judge: RFC 5682 3.1: the first acknowledgement after a timeout tells to send new data, the
+// second whether what was in flight arrives.
+static void frto_judge(struct block *b, struct flight *f)
+{
+    if (f->frto == FRTO_FIRST && f->advanced) {
+        f->frto = FRTO_NEW;
+        b->cwnd = flight_pipe(b, f) + 2 * (uint32_t)b->mss;
+    } else if (f->frto == FRTO_WAIT) {
+        f->frto = FRTO_OFF;
+        b->cwnd = MIN(b->cwnd, flight_pipe(b, f) + 3 * (uint32_t)b->mss);
+    }
+}
+
+// The peer threw away what it had SACKed (RFC 2018 8): as at a timeout, all that is not
+// acknowledged leaves again from a window of one segment on, or forged reports would make us send
+// it many times.
+static void reneged(struct tcp *t, struct block *b, struct flight *f)
+{
+    t->stats->c.sack_reneges++;
+    tcp_cc_timeout(t, b, f->state == FLIGHT_OPEN);
+    flight_renege(f);
+    f->state = FLIGHT_LOSS;
+    f->frto = FRTO_OFF;
+    f->can_undo = f->probe_out = f->probe_due = 0;
+    b->recover = b->snd_max;
+}
+
+static void rest(struct tcp *t, struct block *b)
+{
+    tcp_flight_close(t, b);
+    tcp_cc_rested(t, b);
+}
+
+void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
+{
+    struct flight *f = flight_of(t, b);
+    if (likely((f->sacked | f->lost | f->state | f->probe_out | f->dsack | f->can_undo) == 0)) {
+        f->delivered = 0;
+        f->advanced = f->orig_acked = 0;
+        if (b->snd_una == b->snd_max)
+            rest(t, b);
+        else
+            tcp_flight_rearm(t, b, true);
+        return;
+    }
+    const bool advanced = f->advanced;
+    if (f->n != 0 && (flight_run(f, 0)->flags & FLIGHT_SACKED))
+        reneged(t, b, f);
+    rack_dsack(b, f, f->dsack);
+    probe_judge(t, b, f);
+    if (!undo_judge(t, b, f))
+        frto_judge(b, f);
+    if (f->state != FLIGHT_OPEN && !seq_lt(b->snd_una, b->recover))
+        end_recovery(b, f);
+    f->newly_lost = rack_detect(t, b) != 0;
+    judge_loss(t, b, f);
+    f->delivered = 0;
+    f->advanced = f->orig_acked = f->newly_lost = f->dsack = 0;
+    if (b->snd_una == b->snd_max) {
+        rest(t, b);
+        return;
+    }
+    tcp_flight_rearm(t, b, advanced);
+    tcp_dirty(t, ix);
+}
+
+// ---- timers
+
+bool tcp_flight_timer(struct tcp *t, struct block *b, uint32_t ix)
+{
+    struct flight *f = flight_of(t, b);
+    if (f->timer == FLIGHT_RTO)
+        return false;
+    b->rto_at_ms = 0;
+    if (f->timer == FLIGHT_PROBE) {
+        f->timer = FLIGHT_RTO;
+        f->probe_due = 1;
+    } else {
+        t->stats->c.rack_timeouts++;
+        if (rack_detect(t, b) != 0 && f->state == FLIGHT_OPEN) {
+            begin_recovery(t, b, f);
+            b->cwnd = flight_pipe(b, f) + b->mss;  // the first retransmission
+        }
+        tcp_flight_rearm(t, b, false);
+    }
+    tcp_dirty(t, ix);
+    return true;
+}
+
+// lose_old: RFC 8985 6.3: at a timeout the first segment is lost, and what is older than a round
+// trip.
+static void lose_old(struct tcp *t, struct block *b)
+{
+    struct flight *f = flight_room(t, b);
+    const uint32_t now_us = (uint32_t)t->now.us;
+    const uint32_t late_us = f->has_rack ? f->rack_rtt_us + rack_window(b, f) : 0;
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct flight_run *r = flight_run(f, i);
+        if (r->flags & (FLIGHT_SACKED | FLIGHT_LOST))
+            continue;
+        if (time_before(r->sent_us + late_us, now_us) || r->sent_us + late_us == now_us)
+            flight_lose(f, i, UINT32_MAX);
+        else if (i == 0)
+            flight_lose(f, i, b->mss);
+    }
+}
+
+bool tcp_flight_timeout(struct tcp *t, struct block *b, bool fresh)
+{
+    struct flight *f = b->has_flight ? flight_of(t, b) : NULL;
+    if (f == NULL && b->snd_nxt == b->snd_max)
+        f = flight_open(t, b, (uint32_t)t->now.us - tcp_rto_ms(t, b) * 1000);
+    if (f == NULL)
+        return false;
+    if (b->snd_wnd == 0) {  // taken back: what is in flight is for the probes of the window
+        tcp_flight_close(t, b);
+        return false;
+    }
+    tcp_recovery_timeout(t, b);
+    t->stats->c.recovery_failures += f->state == FLIGHT_RECOVERY;
+    t->stats->c.sack_recovery_failures += f->state == FLIGHT_RECOVERY;
+    lose_old(t, b);
+    f = flight_of(t, b);
+    f->frto = fresh ? FRTO_FIRST : FRTO_OFF;
+    f->state = FLIGHT_LOSS;
+    f->probe_out = f->probe_due = 0;
+    f->reorder_us = f->rto_at_ms = 0;
+    if (fresh)
+        undo_begin(b, f);
+    b->recover = b->snd_max;
+    b->cwnd = flight_pipe(b, f) + b->mss;
+    return true;
+}
+
+void tcp_flight_resize(struct tcp *t, struct block *b)
+{
+    struct flight *f = flight_of(t, b);
+    for (unsigned i = 0; i < f->n; i++)
+        if (!(flight_run(f, i)->flags & (FLIGHT_SACKED | FLIGHT_LOST)))
+            flight_lose(f, i, UINT32_MAX);
+    f->state = FLIGHT_LOSS;
+    f->frto = FRTO_OFF;
+    f->can_undo = 0;
+    f->reorder_us = f->rto_at_ms = 0;
+    b->recover = b->snd_max;
+}
+
+// ---- output
+
+static void sent(struct flight *f, uint32_t bytes)
+{
+    if (f->state == FLIGHT_RECOVERY)
+        f->prr_out += bytes;
+}
+
+// send_new: one segment of new data, `beyond` what the window of congestion lets leave.
+static bool send_new(struct tcp *t, struct block *b, uint32_t beyond)
+{
+    struct flight *f = flight_room(t, b);
+    const uint32_t from = b->snd_nxt;
+    if (!tcp_send_next(t, b, f->sacked + f->lost + beyond))
+        return false;
+    flight_append(f, b->snd_nxt, (uint32_t)t->now.us);
+    b->rtt_us = (uint32_t)t->now.us;
+    sent(f, b->snd_nxt - from);
+    return true;
+}
+
+// resend: the first segment of run i again, as far as the peer's window goes. False: none.
+static bool resend(struct tcp *t, struct block *b, unsigned i)
+{
+    struct flight *f = flight_of(t, b);
+    const uint32_t from = flight_run_start(f, i), edge = b->snd_una + b->snd_wnd;
+    uint32_t end = flight_run(f, i)->end;
+    if (seq_lt(edge, end))  // it was taken back
+        end = edge;
+    const uint32_t n = seq_lt(from, end) ? tcp_resend(t, b, from, end) : 0;
+    if (n == 0)
+        return false;
+    if (i == 0)
+        f->rto_at_ms = 0;  // RFC 6298 5.1: for the oldest it runs anew
+    flight_again(f, i, n, (uint32_t)t->now.us);
+    undo_resent(t, f, n);
+    sent(f, n);
+    t->stats->c.fast_retransmit_segs += f->state == FLIGHT_RECOVERY;
+    return true;
+}
+
+// next: one segment, lost or new. False: none may leave. *i: no run before it is lost.
+static bool next(struct tcp *t, struct block *b, unsigned *i)
+{
+    const unsigned had = flight_of(t, b)->n;
+    struct flight *f = flight_room(t, b);
+    if (f->n != had)
+        *i = 0;
+    if (f->frto == FRTO_NEW || f->frto == FRTO_WAIT) {
+        if (send_new(t, b, 0)) {
+            f->frto = FRTO_WAIT;
+            return true;
+        }
+        if (f->frto == FRTO_WAIT)
+            return false;
+        f->frto = FRTO_OFF;  // RFC 5682 3.1, step 2b: there is none, or no room for it
+    }
+    *i = flight_find_lost(f, *i);
+    if (*i < f->n) {
+        const uint32_t bytes = flight_run_start(f, *i + 1) - flight_run_start(f, *i);
+        if (flight_pipe(b, f) + MIN(bytes, (uint32_t)b->mss) > b->cwnd)
+            return false;
+        if (resend(t, b, *i))
+            return true;
+    }
+    return send_new(t, b, 0);
+}
+
+// resend_last: the last segment again.
+static void resend_last(struct tcp *t, struct block *b, struct flight *f)
+{
+    const bool fin = (b->flags & BF_FIN_QUEUED) && b->snd_max == b->snd_end + 1;
+    const uint32_t start = flight_run_start(f, f->n - 1u), bytes = b->snd_max - start - fin;
+    const uint32_t from = start + (bytes == 0 ? 0 : (bytes - 1) / b->mss * b->mss);
+    if (tcp_resend(t, b, from, b->snd_max) != 0)
+        flight_last_again(f, from, (uint32_t)t->now.us);
+}
+
+// probe: RFC 8985 7.3, TLP_send_probe(): a new segment, beyond cwnd and Nagle's rule, or the last
+// one again.
+static void probe(struct tcp *t, struct block *b)
+{
+    const uint16_t nodelay = b->flags & BF_NODELAY;
+    b->flags |= BF_NODELAY;
+    const bool fresh = send_new(t, b, b->snd_max - b->snd_una + b->mss);
+    b->flags = (uint16_t)((b->flags & ~BF_NODELAY) | nodelay);
+    struct flight *f = flight_room(t, b);
+    if (!fresh)
+        resend_last(t, b, f);
+    f->probe_due = 0;
+    f->probe_out = 1;
+    f->probe_again = !fresh;
+    f->probe_end = b->snd_nxt;
+    f->probe_ms = t->now.ms;
+    f->rto_at_ms = 0;  // RFC 8985 7.3: the timeout runs anew
+    t->stats->c.loss_probes++;
+}
+
+unsigned tcp_flight_output(struct tcp *t, struct block *b)
+{
+    unsigned n = 0, i = 0;
+    if (flight_of(t, b)->probe_due && t->n_out < t->out_room) {
+        probe(t, b);
+        n = 1;
+    }
+    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && next(t, b, &i))
+        n++;
+    tcp_flight_rearm(t, b, false);
+    return n;
+}
+
+// ---- SACK blocks
+
+// sort: blocks come in the order in which they changed; what is delivered is judged by its numbers.
+static void sort(struct seq_range *r, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        for (unsigned k = i; k > 0 && seq_lt(r[k].start, r[k - 1].start); k--) {
+            const struct seq_range swap = r[k];
+            r[k] = r[k - 1];
+            r[k - 1] = swap;
+        }
+}
+
+void tcp_flight_sack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
+{
+    struct flight *f = flight_of(t, b);
+    rack_echo(t, b, f, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
+    if (s->opts & SEG_OPT_SACK) {
+        const struct seq_range *in = t->sacks_in[s->pkt_ix];
+        struct seq_range r[SEG_SACK_MAX];
+        unsigned n = 0, i = 0;
+        if (sack_is_dsack(t, s, in)) {
+            f->dsack = 1;
+            undo_dsack(f, in[i++]);
+        }
+        for (; i < s->sack_count; i++) {
+            if (sack_is_valid(b, in[i]))
+                r[n++] = in[i];
+            else
+                t->stats->c.sack_discarded++;
+        }
+        sort(r, n);
+        for (i = 0; i < n; i++) {
+            f = flight_room(t, b);
+            f->delivered += flight_sack(t, b, f, r[i]);
+        }
+    }
+    tcp_flight_judge(t, b, ix);
+}
