@@ -120,9 +120,9 @@ struct c10m_packet_error {
 // c10m_udp_open: datagrams to `at`, port not 0, come to `packet` of s from now on, to the address
 // itself before all addresses of its family (::ffff:0.0.0.0, or :: for IPv6), before those of both
 // (::, unless v6only). Returns the number of the port, 0..C10M_UDP_PORTS_MAX - 1, or -EADDRINUSE:
-// this very address and port are open, or configured; -EADDRNOTAVAIL: the address is none of ours,
-// no group and not "any"; -ENOBUFS: C10M_UDP_PORTS_MAX are open; -EINVAL: port 0, or an application
-// without `packet`.
+// this very address and port are open, or configured (:: v6only and :: of both are two);
+// -EADDRNOTAVAIL: the address is none of ours, no group and not "any"; -ENOBUFS: C10M_UDP_PORTS_MAX
+// are open; -EINVAL: port 0, or an application without `packet`.
 int c10m_udp_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only);
 
@@ -137,6 +137,10 @@ void c10m_udp_close(struct c10m_core *w, int port);
 // path takes whole: nothing is cut here, df or not; -ENOBUFS: no packet left or no room in this
 // turn, of which TCP keeps a part: another turn may have it.
 int c10m_udp_send(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p);
+
+// c10m_udp_source: the address that a datagram to `to` leaves from if its sender leaves that open;
+// from->port is not set. 0, or -ENETUNREACH: no way there.
+int c10m_udp_source(struct c10m_core *w, const struct c10m_name *to, struct c10m_name *from);
 
 // c10m_udp_mtu: bytes of an IP packet to `to` that arrive whole as far as is known; 0: no way
 // there.

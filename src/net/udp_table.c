@@ -60,7 +60,7 @@ bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16
 int udp_table_open(struct udp_table *t, const struct udp_open *e)
 {
     for (uint16_t i = t->first[e->port]; i != UDP_NONE; i = t->open[i].next)
-        if (ip_equal(&t->open[i].at, &e->at))
+        if (ip_equal(&t->open[i].at, &e->at) && t->open[i].v6only == e->v6only)
             return -EADDRINUSE;
     if (t->n_open == UDP_PORTS_MAX)
         return -ENOBUFS;

@@ -49,8 +49,8 @@ struct udp_table {
 void udp_table_init(struct udp_table *t, struct siphash_key secret);
 
 // udp_table_open: an entry for what e says (at, port, service, v6only); its index, or -EADDRINUSE:
-// the very same address and port are open; -ENOBUFS: UDP_PORTS_MAX are. udp_table_close: index of
-// an open one.
+// the very same address and port are open, :: of one family and of both told apart; -ENOBUFS:
+// UDP_PORTS_MAX are. udp_table_close: index of an open one.
 int udp_table_open(struct udp_table *t, const struct udp_open *e);
 void udp_table_close(struct udp_table *t, uint16_t ix);
 

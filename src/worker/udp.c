@@ -5,6 +5,7 @@
 
 #include "c10m/socket.h"
 #include "wire/datagram.h"
+#include "worker/way.h"
 
 enum {
     // Places in a turn's packets that datagrams leave to TCP: an answer to each segment received,
@@ -20,43 +21,6 @@ uint64_t worker_udp_footprint(const struct server_params *p)
         if (p->services[i].app->packet != NULL)
             return ALIGN_UP(sizeof(struct udp_table), CACHE_LINE);
     return 0;
-}
-
-static struct worker *worker_of(const struct c10m_core *w)
-{
-    return (struct worker *)((char *)sock_of(w) - offsetof(struct worker, sock));
-}
-
-static struct ip_addr addr_of(const struct c10m_name *n)
-{
-    struct ip_addr a;
-    memcpy(a.b, n->addr, sizeof(a.b));
-    return a;
-}
-
-static void set_name(struct c10m_name *n, const struct ip_addr *a, uint16_t port)
-{
-    memcpy(n->addr, a->b, sizeof(n->addr));
-    n->port = port;
-}
-
-static bool is_any4(const struct ip_addr *a)
-{
-    return ip_is_v4(a) && ip_to_v4(a) == 0;
-}
-
-static bool is_any(const struct ip_addr *a)
-{
-    return ip_is_zero(a) || is_any4(a);
-}
-
-// local_of: the index of an address of ours; UINT16_MAX: it is none.
-static uint16_t local_of(const struct worker *w, const struct ip_addr *a)
-{
-    for (unsigned i = 0; i < w->sock.n_locals; i++)
-        if (ip_equal(&w->sock.locals[i], a))
-            return (uint16_t)i;
-    return UINT16_MAX;
 }
 
 static bool is_group(const struct worker *w, const struct ip_addr *a)
@@ -75,13 +39,14 @@ static uint64_t *count_of(struct worker *w, const struct ip_addr *at)
 int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only)
 {
-    struct worker *w = worker_of(core);
+    struct worker *w = worker_of_core(core);
+    const struct ip_addr a = name_addr(at);
     const struct udp_open e = {
-        .at = addr_of(at), .port = at->port, .service = s->ix, .v6only = v6only};
-    const uint16_t local = local_of(w, &e.at);
+        .at = a, .port = at->port, .service = s->ix, .v6only = v6only && ip_is_zero(&a)};
+    const uint16_t local = worker_local(w, &e.at);
     if (at->port == 0 || s->app->packet == NULL)
         return -EINVAL;
-    if (local == UINT16_MAX && !is_any(&e.at) && !is_group(w, &e.at))
+    if (local == UINT16_MAX && !name_is_any(&e.at) && !is_group(w, &e.at))
         return -EADDRNOTAVAIL;
     for (unsigned i = 0; i < w->n_ports; i++)
         if (net_serves(w->ports[i].net, at->port, local))
@@ -94,40 +59,23 @@ int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c
 
 void c10m_udp_close(struct c10m_core *core, int port)
 {
-    struct worker *w = worker_of(core);
+    struct worker *w = worker_of_core(core);
     CHECK(port >= 0 && port < UDP_PORTS_MAX && w->udp->open[port].open);
     (*count_of(w, &w->udp->open[port].at))--;
     udp_table_close(w->udp, (uint16_t)port);
-}
-
-// way_to: the port by which `to` is reached and the address there to send from; NULL: none.
-static struct worker_port *way_to(struct worker *w, const struct ip_addr *to, struct ip_addr *from)
-{
-    struct worker_port *best = NULL;
-    int most = -1;
-    for (unsigned i = 0; i < w->n_ports; i++) {
-        struct ip_addr source;
-        const int bits = net_way(w->ports[i].net, to, &source);
-        if (bits > most) {
-            most = bits;
-            best = &w->ports[i];
-            *from = source;
-        }
-    }
-    return best;
 }
 
 // port_for: the port that d leaves by, with its source chosen where that is any; or *error.
 static struct worker_port *port_for(struct worker *w, struct net_datagram *d, int *error)
 {
     *error = -ENETUNREACH;
-    if (local_of(w, &d->to) != UINT16_MAX)
+    if (worker_local(w, &d->to) != UINT16_MAX)
         return NULL;
-    if (is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
-        return way_to(w, &d->to, &d->from);
+    if (name_is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
+        return worker_way(w, &d->to, &d->from);
     if (ip_is_v4(&d->from) != ip_is_v4(&d->to))
         return NULL;
-    const uint16_t local = local_of(w, &d->from);
+    const uint16_t local = worker_local(w, &d->from);
     *error = -EADDRNOTAVAIL;
     return local != UINT16_MAX ? &w->ports[w->port_of_local[local]] : NULL;
 }
@@ -148,10 +96,10 @@ static int send(struct worker *w, struct net_datagram *d)
 
 int c10m_udp_send(struct c10m_core *core, struct c10m_service *s, const struct c10m_packet *p)
 {
-    struct worker *w = worker_of(core);
+    struct worker *w = worker_of_core(core);
     struct core_counters *c = &w->stats->c;
-    struct net_datagram d = {.from = addr_of(&p->from),
-                             .to = addr_of(&p->to),
+    struct net_datagram d = {.from = name_addr(&p->from),
+                             .to = name_addr(&p->to),
                              .from_port = p->from.port,
                              .to_port = p->to.port,
                              .ttl = p->ttl,
@@ -170,12 +118,23 @@ int c10m_udp_send(struct c10m_core *core, struct c10m_service *s, const struct c
     return error;
 }
 
+int c10m_udp_source(struct c10m_core *core, const struct c10m_name *to, struct c10m_name *from)
+{
+    struct worker *w = worker_of_core(core);
+    const struct ip_addr a = name_addr(to);
+    struct ip_addr source;
+    if (worker_local(w, &a) != UINT16_MAX || worker_way(w, &a, &source) == NULL)
+        return -ENETUNREACH;
+    name_set(from, &source, from->port);
+    return 0;
+}
+
 uint16_t c10m_udp_mtu(struct c10m_core *core, const struct c10m_name *to)
 {
-    struct worker *w = worker_of(core);
+    struct worker *w = worker_of_core(core);
     struct ip_addr from;
-    const struct ip_addr a = addr_of(to);
-    const struct worker_port *wp = way_to(w, &a, &from);
+    const struct ip_addr a = name_addr(to);
+    const struct worker_port *wp = worker_way(w, &a, &from);
     return wp != NULL ? net_mtu(wp->net, w->tcp.now, &a) : 0;
 }
 
@@ -194,8 +153,8 @@ static void fill(struct c10m_packet *p, const struct udp_in *u, const uint8_t *f
         p->tos = (uint8_t)(load_be16(ip) >> 4);
         p->ttl = ip[7];
     }
-    set_name(&p->from, &u->src, u->src_port);
-    set_name(&p->to, &dst, u->dst_port);
+    name_set(&p->from, &u->src, u->src_port);
+    name_set(&p->to, &dst, u->dst_port);
 }
 
 static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
@@ -221,8 +180,8 @@ static void take_error(struct worker *w, const struct udp_in *u, struct c10m_pac
     const struct ip_addr ours = net_local_addr(w->ports[w->rx_port].net, u->local);
     struct c10m_packet_error e = {.type = u->type, .code = u->code};
     e.error = (v4 ? wire_icmp4_errno : wire_icmp6_errno)(u->type, u->code, &e.hard);
-    set_name(&p->from, &ours, u->dst_port);
-    set_name(&p->to, &u->src, u->src_port);
+    name_set(&p->from, &ours, u->dst_port);
+    name_set(&p->to, &u->src, u->src_port);
     w->stats->c.delivered++;
     if (e.error == EMSGSIZE) {
         udp_path_lower(w->udp, &u->src, u->mtu, w->tcp.now.us / 1000);

@@ -167,6 +167,20 @@ static void job_mtu(struct c10m_core *w, struct c10m_service *s)
     rc = c10m_udp_mtu(w, &at);
 }
 
+static void job_source(struct c10m_core *w, struct c10m_service *s)
+{
+    struct c10m_name from = {.port = 77};
+    rc = c10m_udp_source(w, &at, &from);
+    at = from;
+}
+
+static int source_for(unsigned end, struct ip_addr to)
+{
+    at = name(to, 0);
+    on(end, job_source);
+    return rc;
+}
+
 static int open_at(unsigned end, struct ip_addr a, uint16_t port, bool v6only)
 {
     at = name(a, port);
@@ -304,6 +318,21 @@ static void the_address_itself_comes_before_all_of_its_family_and_those_before_b
         }
         finish();
     }
+}
+
+static void all_of_ipv6_and_all_of_both_may_be_open_beside_each_other(void **state)
+{
+    begin();
+    assert_int_equal(open_at(PEER, any6, OTHER, true), 0);
+    assert_int_equal(open_at(PEER, any6, OTHER, true), -EADDRINUSE);
+    assert_int_equal(open_at(PEER, any6, OTHER, false), 1);
+    assert_int_equal(open_at(PEER, any6, OTHER, false), -EADDRINUSE);
+    send_from(US, any6, hosts_addr(PEER, false), "x", 1);
+    send_from(US, any6, hosts_addr(PEER, true), "x", 1);
+    hosts_run(h, 1);
+    assert_int_equal(seen.n_packets, 2);
+    assert_int_equal(seen.packets[0].p.port, 1);
+    finish();
 }
 
 static void v6only_leaves_ipv4_alone_and_0000_leaves_ipv6(void **state)
@@ -492,6 +521,9 @@ static void a_source_that_is_left_open_is_chosen_for_the_destination(void **stat
         expect_name(&seen.packets[0].p.from, hosts_addr(US, v6), PORT);
         assert_int_equal(seen.packets[0].p.ttl, 64);
         assert_int_equal(seen.packets[0].p.tos, 0);
+        assert_int_equal(source_for(US, hosts_addr(PEER, v6)), 0);
+        expect_name(&at, hosts_addr(US, v6), 77);
+        assert_int_equal(source_for(US, hosts_addr(US, v6)), -ENETUNREACH);
         finish();
     }
 }
@@ -947,6 +979,7 @@ int main(void)
         cmocka_unit_test(an_empty_datagram_is_one),
         cmocka_unit_test(every_length_up_to_the_mtu_arrives_whole_and_one_more_is_refused),
         cmocka_unit_test(the_address_itself_comes_before_all_of_its_family_and_those_before_both),
+        cmocka_unit_test(all_of_ipv6_and_all_of_both_may_be_open_beside_each_other),
         cmocka_unit_test(v6only_leaves_ipv4_alone_and_0000_leaves_ipv6),
         cmocka_unit_test(without_a_port_the_answer_is_port_unreachable_and_it_is_told_who_sent),
         cmocka_unit_test(a_port_that_is_closed_answers_no_more_and_can_be_opened_again),
