@@ -173,12 +173,32 @@ void c10m_set_timer(struct c10m_conn *c, uint32_t ms);
 // c10m_now_us: the protocol clock of this turn, microseconds since start.
 uint64_t c10m_now_us(const struct c10m_conn *c);
 
+// c10m_option: of one connection; 0 is the service's value unless told otherwise. From
+// C10M_OPT_KEEPALIVE_INTERVAL_MS on each takes an extension record while it differs from the
+// service's, of which a worker has a limited number, and such a connection takes the longer path.
 enum c10m_option {
-    C10M_OPT_NODELAY,       // 1: send small segments at once (RFC 1122 4.2.3.4 off)
-    C10M_OPT_KEEPALIVE_MS,  // idle time before the first probe, 0: off
+    C10M_OPT_NODELAY,                // 1: send small segments at once (RFC 1122 4.2.3.4 off)
+    C10M_OPT_KEEPALIVE_MS,           // idle time before the first probe, 0: off
+    C10M_OPT_QUICKACK,               // 1: acknowledge at once for a while, 0: not; passes
+    C10M_OPT_KEEPALIVE_INTERVAL_MS,  // between two probes
+    C10M_OPT_KEEPALIVE_PROBES,       // without answer, 1..127
+    C10M_OPT_USER_TIMEOUT_MS,        // RFC 5482
+    C10M_OPT_RCV_LIMIT,              // bytes unread, at most; at least 2,048 are granted
+    C10M_OPT_SND_LIMIT,              // bytes sent and not acknowledged, at most
+    C10M_OPT_WINDOW_CLAMP,           // bytes of the window that the peer is told, at most
+    C10M_OPT_MAXSEG,                 // 64..65535; counts until the SYN has left; later: is read
+    C10M_OPT_SYN_RETRIES,            // of the SYN, 1..127
+    C10M_OPT_LINGER2_MS,             // of FIN-WAIT-2 after c10m_close; UINT32_MAX: none at all
+    C10M_OPT_TTL,                    // hop limit
+    C10M_OPT_TOS,                    // traffic class, but for ECN's two bits; 0 is 0
+    C10M_OPT_DF,  // 1, as a rule: paths' MTUs are discovered; 0: packets may be split, and ICMP is
+                  // not asked for their size; 2: they may not, and it is not
+    C10M_OPT_CORK,        // 1: what does not fill a segment waits, at most a timeout's time
+    C10M_OPT_MORE,        // the same, for what is sent next (MSG_MORE)
+    C10M_OPT_CONGESTION,  // enum c10m_congestion; 0 is C10M_CUBIC
 };
 
-// c10m_set_option: 0, or -EINVAL.
+// c10m_set_option: 0, -EINVAL, or -ENOBUFS: there is no extension record for it.
 int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value);
 
 // c10m_peer: the peer's address (16 bytes, IPv4 mapped) and port in host order; either may be NULL.

@@ -40,6 +40,53 @@ void c10m_close(struct c10m_conn *c);
 // error, and gets `close` when it has.
 int c10m_error(const struct c10m_conn *c);
 
+// c10m_get_option: the option's present value: the connection's own, or the service's. 0: there is
+// no such option.
+uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option);
+
+enum c10m_congestion { C10M_CUBIC, C10M_NEWRENO };  // RFC 9438, RFC 5681 and 6582
+
+enum c10m_info_option {  // Linux's TCPI_OPT_...
+    C10M_INFO_TIMESTAMPS = 1,
+    C10M_INFO_SACK = 2,
+    C10M_INFO_WSCALE = 4,
+    C10M_INFO_ECN = 8,
+};
+
+enum c10m_ca_state {  // Linux's TCP_CA_...
+    C10M_CA_OPEN,
+    C10M_CA_DISORDER,  // duplicate acknowledgements, SACKed data
+    C10M_CA_CWR,       // the window was lowered for an ECE
+    C10M_CA_RECOVERY,
+    C10M_CA_LOSS,  // after a timeout
+};
+
+// c10m_info: what Linux's TCP_INFO tells and this stack knows. Segments are bytes by snd_mss,
+// rounded up. Not known here, as it would take room in each connection: what it sent and received
+// in all (an application counts that itself: see c10m_send_taken), when data came or left last, the
+// largest segment received, the round trip as the receiver sees it, the smallest one, and how much
+// of the path's reordering there was.
+struct c10m_info {
+    uint8_t state;  // Linux's numbers: 1 ESTABLISHED...
+    uint8_t ca_state;
+    uint8_t retransmits, probes, backoff;  // of the oldest segment; without answer; of the timeout
+    uint8_t options;                       // enum c10m_info_option
+    uint8_t snd_wscale, rcv_wscale;
+    uint32_t rto_us, ato_us;
+    uint32_t snd_mss, advmss;
+    uint32_t unacked, sacked;  // segments
+    uint32_t pmtu;             // bytes of a full packet
+    uint32_t rtt_us, rttvar_us;
+    uint32_t snd_ssthresh;      // segments; UINT32_MAX: no loss yet
+    uint32_t snd_cwnd;          // segments
+    uint32_t rcv_space;         // bytes that may be unread
+    uint32_t rcv_wnd, snd_wnd;  // bytes that each side may still send
+    uint32_t total_retrans;     // segments, since the connection has options of its own or a loss
+    uint32_t notsent_bytes, unacked_bytes, unread_bytes;
+};
+
+void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info);
+
 // ---- Listening while running: on this worker alone. Connections arrive at all workers, so that a
 // thread posts to each. A service needs no `port` in its section then.
 

@@ -161,10 +161,52 @@ struct ext_cc {
 
 static_assert(sizeof(struct ext_cc) == 40, "its part of the extension record");
 
-// ext: the extension record of a connection in trouble; given back as soon as that is over. Four
-// lines: 20 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8 x 8 of scoreboard, 40 of
-// congestion control. Only connections in trouble have one: the 65,536 of a large server are 16 MB,
-// 1.7 bytes for each of ten million connections.
+enum own_option {  // bits of ext_own.set
+    OWN_RCV_LIMIT,
+    OWN_SND_LIMIT,
+    OWN_USER_TIMEOUT,
+    OWN_KEEPALIVE_INTERVAL,
+    OWN_KEEPALIVE_PROBES,
+    OWN_LINGER2,
+    OWN_WINDOW_CLAMP,
+    OWN_MSS,
+    OWN_SYN_RETRIES,
+    OWN_TTL,
+    OWN_TOS,
+    OWN_DF,
+    OWN_CORK,
+    OWN_MORE,
+    OWN_CONGESTION,
+    OWN_COUNT,
+};
+
+enum own_df { OWN_DF_OFF, OWN_DF_ON, OWN_DF_PROBE };  // as C10M_OPT_DF
+
+// ext_own: what of a connection differs from its service (tcp/tcp_own.h); the record is kept while
+// anything does.
+struct ext_own {
+    uint16_t set;  // 1 << enum own_option: these count, the others are the service's
+    uint16_t mss;  // of what we announce, and send, at most
+    uint32_t rcv_limit, snd_limit;
+    uint32_t user_timeout_ms;
+    uint32_t keepalive_interval_ms;
+    uint32_t linger2_ms;  // UINT32_MAX: FIN-WAIT-2 ends as it begins
+    uint32_t window_clamp;
+    uint8_t keepalive_probes, syn_retries;
+    uint8_t ttl, tos;
+    uint8_t df;          // enum own_df
+    uint8_t congestion;  // enum c10m_congestion
+    uint8_t soft_error;  // errno of an ICMP error about what is in flight; 0: none
+    uint8_t pad;
+    uint32_t total_retrans;  // segments sent again since there is the record
+};
+
+static_assert(sizeof(struct ext_own) == 40, "its part of the extension record");
+
+// ext: the extension record of a connection in trouble, or with options of its own; given back as
+// soon as that is over. Four lines: 20 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8
+// x 8 of scoreboard, 40 of congestion control, 40 of options. The 65,536 of a large server are 16
+// MB, 1.7 bytes for each of ten million connections.
 struct ext {
     // The data that came out of order.
     uint32_t ooo_head;   // by sequence number; BUF_NONE
@@ -188,9 +230,10 @@ struct ext {
     struct seq_range sacked[EXT_SACKED_MAX];
 
     struct ext_cc cc;
+    struct ext_own own;
 } CACHE_ALIGNED;
 
-static_assert(sizeof(struct ext) == 192, "lines of trouble");
+static_assert(sizeof(struct ext) == 256, "lines of trouble");
 
 // time_wait: what is left of a connection for 2 MSL. Capacity is [memory] time_wait; 1 M
 // closes a second for 60 s are 1.9 GB of these.

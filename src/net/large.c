@@ -34,8 +34,18 @@ static void part(const struct seg_out *s, uint32_t at, uint32_t n, struct seg_ou
         out->flags &= (uint8_t) ~(SEG_PSH | SEG_FIN);
 }
 
+static void own_ip(struct net *net, const struct large_way *way, uint8_t *frame,
+                   const struct seg_out *s, bool with_sum)
+{
+    if (way->hop6 != NULL)
+        wire_own_ip6(frame, s);
+    else
+        wire_own_ip4(frame, s, s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + 12)) : 0,
+                     with_sum);
+}
+
 // build: the packet of one part; its bytes.
-static uint32_t build(const struct net *net, const struct large_way *way, struct pkt *p,
+static uint32_t build(struct net *net, const struct large_way *way, struct pkt *p,
                       const struct seg_out *s, uint32_t head)
 {
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
@@ -46,6 +56,8 @@ static uint32_t build(const struct net *net, const struct large_way *way, struct
     else
         len = wire_build_tcp4(pkt_data(p), &net->from[ix], way->word, s, head, wire_options_of(s),
                               net->tx_l4);
+    if (s->opts & SEG_OPT_IP)
+        own_ip(net, way, pkt_data(p), s, true);
     pkt_set_len(p, len);
     if (net->tx_l4 && way->hop6 != NULL)
         pkt_tx_offload6(p, ETH_BYTES, IP6_BYTES, head);
@@ -125,6 +137,8 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_w
                         tcp_head);
     else
         wire_build_tso4(pkt_data(pkts[0]), &net->from[ix], way->word, s, tcp_head);
+    if (s->opts & SEG_OPT_IP)
+        own_ip(net, way, pkt_data(pkts[0]), s, false);
     CHECK(copy_data(s, pkts, head) == k);
     pkt_chain(pkts, k);
     if (way->hop6 != NULL)

@@ -66,6 +66,9 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
     }
     uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
                                    wire_options_of(s), net->tx_l4);
+    if (unlikely(s->opts & SEG_OPT_IP))
+        wire_own_ip4(pkt_data(p), s,
+                     s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + 12)) : 0, true);
     finish(p, len, head, net->tx_l4);
     net->counters.out_bytes += len;
     if (e == NULL) {

@@ -126,6 +126,8 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     }
     const uint32_t len =
         wire_build_tcp6(pkt_data(p), &v6->from[ix], word, s, head, wire_options_of(s), net->tx_l4);
+    if (unlikely(s->opts & SEG_OPT_IP))
+        wire_own_ip6(pkt_data(p), s);
     finish(p, len, head, net->tx_l4);
     net->counters.out_bytes += len;
     net->counters.segs6_out++;

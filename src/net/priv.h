@@ -74,11 +74,18 @@ struct net {
     struct rate arp_rate, icmp_rate, error_rate;
     uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
     uint32_t tick_slot;
-    uint32_t tick_ms;        // of the last net_tick()
-    uint16_t datagrams_cut;  // sent that may be
+    uint32_t tick_ms;  // of the last net_tick()
+    uint16_t ip_id;    // of the last packet that may be cut on its way
     struct net_counters counters CACHE_ALIGNED;
     struct arp_entry arp[] CACHE_ALIGNED;
 };
+
+// net_ip_id: the identification of a packet that may be cut on its way: those to one address follow
+// each other from where a secret says (RFC 7739).
+static inline uint16_t net_ip_id(struct net *net, uint32_t dst_raw)
+{
+    return (uint16_t)(siphash_u64x2(&net->secret, dst_raw, UINT32_MAX) + net->ip_id++);
+}
 
 static inline bool rate_allow(struct rate *r, uint64_t now_us)
 {

@@ -66,13 +66,6 @@ uint16_t net_mtu(const struct net *net, struct clock_now now, const struct ip_ad
     return udp_path_mtu(net->open, to, net->ip_bytes_max, now.us / 1000);
 }
 
-// datagram_id: of one that may be cut: those to one address follow each other from where a secret
-// says (RFC 7739).
-static uint16_t datagram_id(struct net *net, uint32_t dst_raw)
-{
-    return (uint16_t)(siphash_u64x2(&net->secret, dst_raw, UINT32_MAX) + net->datagrams_cut++);
-}
-
 static int send4(struct net *net, struct clock_now now, const struct net_datagram *d,
                  struct net_tx *tx)
 {
@@ -99,7 +92,7 @@ static int send4(struct net *net, struct clock_now now, const struct net_datagra
                                         : IP4_TTL,
         .tos = d->tos,
         .df = d->df,
-        .id = d->df ? 0 : datagram_id(net, dst_raw),
+        .id = d->df ? 0 : net_ip_id(net, dst_raw),
         .data = d->data,
         .len = (uint32_t)d->len,
     };

@@ -32,7 +32,7 @@ size_t c10m_send_room(const struct c10m_conn *c)
 {
     const struct tcp *t = c->k->tcp;
     const struct block *b = c->b;
-    const uint32_t limit = t->services[b->service].snd_limit, used = b->snd_end - b->snd_una;
+    const uint32_t limit = tcp_snd_limit(t, b), used = b->snd_end - b->snd_una;
     if (!may_send(b) || used >= limit || t->bufs.n_free_data <= SEND_RESERVE)
         return 0;
     const size_t free_bytes = (size_t)(t->bufs.n_free_data - SEND_RESERVE) * BUF_BYTES;
@@ -60,8 +60,8 @@ static inline bool send_first(struct c10m_conn *c, const uint8_t *data, size_t l
     struct tcp *t = c->k->tcp;
     struct block *b = c->b;
     if (b->snd_head != BUF_NONE || b->state != TCP_ESTABLISHED || len - 1 >= BUF_BYTES ||
-        len > t->services[b->service].snd_limit || (b->flags & (BF_FIN_QUEUED | BF_ABORT)) ||
-        t->bufs.n_free_data <= SEND_RESERVE)
+        len > t->services[b->service].snd_limit ||
+        (b->flags & (BF_FIN_QUEUED | BF_ABORT | BF_TROUBLE)) || t->bufs.n_free_data <= SEND_RESERVE)
         return false;
     const uint32_t ix = buf_get(&t->bufs);
     struct buf *f = &t->bufs.bufs[ix];
@@ -119,8 +119,7 @@ bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t
     CHECK(off <= image->len && len <= image->len - off);
     if (len == 0)
         return true;
-    if (!may_send(b) || b->snd_end - b->snd_una >= t->services[b->service].snd_limit ||
-        len > REF_MAX) {
+    if (!may_send(b) || b->snd_end - b->snd_una >= tcp_snd_limit(t, b) || len > REF_MAX) {
         b->flags |= BF_WANT_WRITE;
         return false;
     }
@@ -189,29 +188,6 @@ void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->k->tcp->now.us;
-}
-
-int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value)
-{
-    switch (option) {
-    case C10M_OPT_NODELAY:
-        if (value)
-            c->b->flags |= BF_NODELAY;
-        else
-            c->b->flags &= (uint16_t)~BF_NODELAY;
-        tcp_dirty(c->k->tcp, c->ix);
-        return 0;
-    case C10M_OPT_KEEPALIVE_MS:
-        if (value > 1u << 30)
-            return -EINVAL;
-        c->b->keepalive_ms = value;
-        c->b->last_rx_ms = c->k->tcp->now.ms;
-        c->b->probes = 0;
-        tcp_set_far(c->k->tcp, c->ix);
-        return 0;
-    default:
-        return -EINVAL;
-    }
 }
 
 void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port)

@@ -97,7 +97,7 @@ static void offer_queue(struct c10m_conn *c)
 static void note_shut(struct c10m_conn *c)
 {
     struct block *b = c->b;
-    const uint32_t limit = c->k->tcp->services[b->service].rcv_limit;
+    const uint32_t limit = tcp_rcv_limit(c->k->tcp, b);
     if (b->rcv_nxt != b->rcv_adv || b->rcvq_bytes + MIN(limit / 2, (uint32_t)b->mss) <= limit ||
         (b->agreed & BA_SHUT) != 0)
         return;

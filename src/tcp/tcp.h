@@ -318,6 +318,51 @@ void tcp_free(struct tcp *t, uint32_t ix);
 // to be worth a segment (RFC 9293 3.8.6.2.2).
 void tcp_window_update(struct tcp *t, uint32_t ix);
 
+// tcp_own: the options of block b alone, NULL: it has none.
+static inline struct ext_own *tcp_own(const struct tcp *t, const struct block *b)
+{
+    if (likely(!(b->flags & BF_TROUBLE)))
+        return NULL;
+    struct ext_own *o = &t->exts[b->ext].own;
+    return o->set != 0 ? o : NULL;
+}
+
+// tcp_own_value: option o of block b: its own, or the service's. tcp_own_set: gives it a value of
+// its own, or takes that away: 0, -EINVAL (out of range), or -ENOBUFS: there is no extension record
+// for it. 0 means the service's, but for OWN_TOS, OWN_DF, OWN_CORK, OWN_MORE and OWN_CONGESTION.
+uint32_t tcp_own_value(const struct tcp *t, const struct block *b, enum own_option o);
+int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option o, uint32_t value);
+
+// tcp_own_forget: o is the service's again.
+void tcp_own_forget(struct tcp *t, uint32_t ix, enum own_option o);
+
+// tcp_timeout_ms: the retransmission timeout of block b, with its backoff.
+uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b);
+
+// tcp_packet_bytes: of a packet with a full segment of block b. tcp_announced_mss: what its SYN
+// told.
+uint32_t tcp_packet_bytes(const struct block *b);
+uint16_t tcp_announced_mss(const struct tcp *t, const struct block *b);
+
+// tcp_quick_now: acknowledgements are not delayed for a while, and one that is leaves; or none is
+// spared.
+void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick);
+
+// tcp_rcv_limit, tcp_snd_limit: bytes unconsumed, or copied and unacknowledged, at most.
+static inline uint32_t tcp_rcv_limit(const struct tcp *t, const struct block *b)
+{
+    if (likely(!(b->flags & BF_TROUBLE)))
+        return t->services[b->service].rcv_limit;
+    return MIN(tcp_own_value(t, b, OWN_RCV_LIMIT), tcp_own_value(t, b, OWN_WINDOW_CLAMP));
+}
+
+static inline uint32_t tcp_snd_limit(const struct tcp *t, const struct block *b)
+{
+    if (likely(!(b->flags & BF_TROUBLE)))
+        return t->services[b->service].snd_limit;
+    return tcp_own_value(t, b, OWN_SND_LIMIT);
+}
+
 // tcp_flight: bytes sent and not acknowledged.
 static inline uint32_t tcp_flight(const struct block *b)
 {

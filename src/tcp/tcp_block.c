@@ -90,7 +90,7 @@ uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key)
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss)
 {
     uint32_t mss = peer_mss != 0 ? peer_mss : tcp_default_mss(&b->key);
-    mss = MIN(MAX(mss, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_own_mss(t, &b->key));
+    mss = MIN(MAX(mss, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_block_mss(t, b));
     b->mss = (uint16_t)(mss - (b->flags & BF_TS ? 12 : 0));  // RFC 6691: options come out of it
 }
 
@@ -257,7 +257,7 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
 void tcp_window_update(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    const uint32_t limit = t->services[b->service].rcv_limit;
+    const uint32_t limit = tcp_rcv_limit(t, b);
     const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
     const uint32_t gain = b->rcv_nxt + room - b->rcv_adv;
     if ((int32_t)gain > 0 && gain >= MIN(limit / 2, 2u * b->mss)) {

@@ -47,7 +47,7 @@ static inline void tcp_ecn_out(struct tcp *t, const struct block *b, struct seg_
 
 static inline void tcp_ecn_fresh(struct block *b, struct seg_out *o)
 {
-    o->tos = ECN_ECT0;
+    o->tos |= ECN_ECT0;
     if (b->agreed & BA_CWR) {
         o->flags |= SEG_CWR;
         b->agreed &= (uint8_t)~BA_CWR;

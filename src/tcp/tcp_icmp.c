@@ -44,6 +44,14 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
     tcp_dirty(t, ix);
 }
 
+// Paths' MTUs are not discovered by a connection that wants none of it, unless nobody but it could
+// split its packets: over IPv6.
+static bool believes_size(const struct tcp *t, const struct block *b)
+{
+    const uint32_t df = tcp_own_value(t, b, OWN_DF);
+    return df == OWN_DF_ON || (df == OWN_DF_OFF && !ip_is_v4(&b->key.remote));
+}
+
 // True: the connection's segments became smaller.
 static bool lower_mss(struct tcp *t, struct block *b, uint32_t ix, uint16_t mtu)
 {
@@ -88,7 +96,8 @@ static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct i
         t->stats->c.icmp_opens_ended++;
         tcp_end(t, b, TCP_CLOSE_UNREACHABLE);
         v->events = TCP_EV_CLOSED;
-    } else if (!opening && e->kind == ICMP_TOO_BIG && lower_mss(t, b, ix, e->mtu)) {
+    } else if (!opening && e->kind == ICMP_TOO_BIG && believes_size(t, b) &&
+               lower_mss(t, b, ix, e->mtu)) {
         t->stats->c.icmp_mss_lowered++;
     } else {
         t->stats->c.icmp_noted++;

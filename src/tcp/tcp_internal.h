@@ -212,10 +212,18 @@ uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now);
 bool tcp_cookies_awaited(const struct tcp *t);
 bool tcp_cookie_read(const struct tcp *t, const struct seg_in *s, struct syn_record *r);
 
-// tcp_own_mss: what we announce to that peer.
+// tcp_own_mss: what we announce to that peer. tcp_block_mss: on that connection.
 static inline uint16_t tcp_own_mss(const struct tcp *t, const struct flow_key *key)
 {
     return ip_is_v4(&key->remote) ? t->cfg.mss : t->cfg.mss6;
+}
+
+static inline uint16_t tcp_block_mss(const struct tcp *t, const struct block *b)
+{
+    const uint16_t most = tcp_own_mss(t, &b->key);
+    if (likely(!(b->flags & BF_TROUBLE)))
+        return most;
+    return (uint16_t)MIN((uint32_t)most, tcp_own_value(t, b, OWN_MSS));
 }
 
 // tcp_default_mss: the peer's, when it announces none (RFC 9293 3.7.1).
@@ -250,8 +258,24 @@ void tcp_begin_close(struct tcp *t, struct block *b, uint32_t ix);
 void tcp_end(struct tcp *t, struct block *b, uint8_t why);
 void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error);
 
-// tcp_in_fin_wait_2: the peer may take its time: for how long is decided here.
-void tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix);
+// tcp_own_ip: what the segment o of block b, which has an extension record, has of its own in the
+// IP header.
+void tcp_own_ip(const struct tcp *t, const struct block *b, struct seg_out *o);
+
+// tcp_is_corked: what does not fill a segment waits for more.
+static inline bool tcp_is_corked(const struct tcp *t, const struct block *b)
+{
+    return unlikely(b->flags & BF_TROUBLE) &&
+           (t->exts[b->ext].own.set & (1u << OWN_CORK | 1u << OWN_MORE)) != 0;
+}
+
+// tcp_timeout_error: with what errno a timeout ends the block: ETIMEDOUT, or why the network said
+// that nobody could be reached (Linux's tcp_write_err()).
+int tcp_timeout_error(const struct tcp *t, const struct block *b);
+
+// tcp_in_fin_wait_2: the peer may take its time: for how long is decided here. True: for none, and
+// the connection is over.
+bool tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix);
 
 // tcp_orphan_input: s came for an orphan whose peer has not closed: whether it brought bytes that
 // nobody will ever read. Then it has been answered by RST, and the connection is over.

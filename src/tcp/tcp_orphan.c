@@ -2,13 +2,21 @@
 // alone. The choices are Linux's: tcp_close(), tcp_rcv_state_process(), tcp_orphan_retries().
 #include "tcp/tcp_internal.h"
 
-void tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
+bool tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
 {
+    const uint32_t ms = tcp_own_value(t, b, OWN_LINGER2);
     // RFC 1122 4.2.2.13: who has closed one direction only may wait for the other for ever.
     if (t->services[b->service].pulls && !is_orphan(b))
-        return;
-    b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
+        return false;
+    if (ms == UINT32_MAX) {
+        t->stats->c.fin_wait2_timeouts++;
+        tcp_send_reset(t, b);
+        tcp_end(t, b, TCP_CLOSE_ABORTED);
+        return true;
+    }
+    b->linger_at_ms = deadline(t->now.ms, ms);
     tcp_set_far(t, ix);
+    return false;
 }
 
 void tcp_orphan(struct tcp *t, uint32_t ix, bool unread)
@@ -41,6 +49,8 @@ static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
     if (o == NULL)
         return;
     *o = (struct seg_out){.key = b->key, .seq = s->ack, .flags = SEG_RST};
+    if (b->flags & BF_TROUBLE)
+        tcp_own_ip(t, b, o);
     t->stats->c.rst_sent++;
 }
 

@@ -13,9 +13,9 @@ struct seg_out *tcp_out_slot(struct tcp *t)
     return &t->out[t->n_out++];
 }
 
-uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
+// announce: tcp_announce_window() of a connection that may have `limit` bytes unconsumed.
+static inline uint16_t announce(struct block *b, uint32_t limit)
 {
-    const uint32_t limit = t->services[b->service].rcv_limit;
     uint32_t wnd = b->rcv_adv - b->rcv_nxt;
     // Over its limit (rounding up lets single bytes push the edge on): what is told rounds down,
     // what was told before is honoured (RFC 7323 2.4).
@@ -33,23 +33,28 @@ uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
     return (uint16_t)field;
 }
 
+uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
+{
+    return announce(b, tcp_rcv_limit(t, b));
+}
+
 uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
 {
     const uint64_t *w = (const uint64_t *)key;  // the low half of the address tells peers apart
     return t->now.ms + (uint32_t)(((w[1] ^ t->ts_secret.k0) * (t->ts_secret.k1 | 1)) >> 32);
 }
 
-// put: what every segment of an established connection has in common. Returns the flags that the
-// block has then.
+// put: what every segment of an established connection has in common; rcv_limit: tcp_rcv_limit().
+// Returns the flags that the block has then.
 static inline uint16_t put(struct tcp *t, struct block *b, struct seg_out *o, uint32_t seq,
-                           uint8_t flags)
+                           uint8_t flags, uint32_t rcv_limit)
 {
     const uint16_t has = b->flags;
     o->key = b->key;
     o->seq = seq;
     o->ack = b->rcv_nxt;
     o->data_len[0] = o->data_len[1] = 0;
-    o->wnd = tcp_announce_window(t, b);
+    o->wnd = announce(b, rcv_limit);
     o->flags = flags;
     o->head = 0;
     o->opts = 0;
@@ -68,7 +73,9 @@ static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq,
     struct seg_out *o = tcp_out_slot(t);
     if (unlikely(o == NULL))
         return NULL;
-    b->flags = put(t, b, o, seq, flags);
+    b->flags = put(t, b, o, seq, flags, tcp_rcv_limit(t, b));
+    if (unlikely(b->flags & BF_TROUBLE))
+        tcp_own_ip(t, b, o);
     if (unlikely(b->agreed & BA_ECN))
         tcp_ecn_out(t, b, o);
     return o;
@@ -205,6 +212,13 @@ static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, ui
     return got;
 }
 
+static void sent_again(struct tcp *t, const struct block *b)
+{
+    t->stats->c.tx_retransmits_segs++;
+    if (b->flags & BF_TROUBLE)
+        t->exts[b->ext].own.total_retrans++;
+}
+
 static void send_syn(struct tcp *t, struct block *b)
 {
     struct seg_out *o = tcp_out_slot(t);
@@ -212,11 +226,13 @@ static void send_syn(struct tcp *t, struct block *b)
         return;
     const bool answer = b->state == TCP_SYN_RECEIVED;
     *o = (struct seg_out){.key = b->key, .seq = b->snd_una};
-    o->mss = tcp_own_mss(t, &b->key);
+    o->mss = tcp_block_mss(t, b);
     o->flags = answer ? SEG_SYN | SEG_ACK : SEG_SYN;
     o->flags |= tcp_ecn_syn(t, b);
-    o->opts = SEG_OPT_MSS;
-    o->wnd = (uint16_t)MIN(t->services[b->service].rcv_limit, UINT16_MAX);
+    o->opts |= SEG_OPT_MSS;
+    o->wnd = (uint16_t)MIN(tcp_rcv_limit(t, b), UINT16_MAX);
+    if (b->flags & BF_TROUBLE)
+        tcp_own_ip(t, b, o);
     if (answer)
         o->ack = b->rcv_nxt;
     if (!answer || (b->agreed & BA_WSCALE))
@@ -236,7 +252,7 @@ static void send_syn(struct tcp *t, struct block *b)
     }
     if (b->retries != 0) {
         t->stats->c.syn_retransmits++;
-        t->stats->c.tx_retransmits_segs++;
+        sent_again(t, b);
     }
     b->snd_nxt = b->snd_una + 1;
     if (seq_lt(b->snd_max, b->snd_nxt))
@@ -247,6 +263,12 @@ static void send_syn(struct tcp *t, struct block *b)
     b->rto_at_ms = tcp_rto_at(t, b);
 }
 
+// is_overdue: the override timeout has just run out.
+static inline bool is_overdue(const struct block *b)
+{
+    return (b->flags & BF_PROBE) && b->rto_at_ms == 0;
+}
+
 // may_cut: nothing is in flight, and the peer's window has room for `len` bytes only of what would
 // be more: whether these leave. At once if they are a good part of the largest window that was seen
 // (RFC 9293 3.8.6.2.1 (3), its fraction between a quarter and a half): a small host never has room
@@ -254,13 +276,13 @@ static void send_syn(struct tcp *t, struct block *b)
 // (3.8.6.2.1 (4); Linux waits as long).
 static inline bool may_cut(const struct block *b, uint32_t len)
 {
-    return len >= 1u << b->wnd_max_log >> 1 || ((b->flags & BF_PROBE) && b->rto_at_ms == 0);
+    return len >= 1u << b->wnd_max_log >> 1 || is_overdue(b);
 }
 
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
 // RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
-static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint32_t extra,
-                                   bool fin_queued, bool *fin)
+static inline uint32_t next_length(const struct tcp *t, const struct block *b, uint32_t unsent,
+                                   uint32_t extra, bool fin_queued, bool *fin)
 {
     const uint32_t flight = b->snd_nxt - b->snd_una;
     const uint32_t window = MIN(b->cwnd + extra, b->snd_wnd);
@@ -273,6 +295,8 @@ static inline uint32_t next_length(const struct block *b, uint32_t unsent, uint3
         return flight == 0 && may_cut(b, len) ? len : 0;
     if (flight != 0 && !(b->flags & BF_NODELAY) && b->snd_nxt == b->snd_max)
         return 0;
+    if (unlikely(tcp_is_corked(t, b)))  // not for longer than a timeout of nothing in flight
+        return flight == 0 && is_overdue(b) ? len : 0;
     return len;
 }
 
@@ -283,7 +307,7 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
     const bool fin_sent = (b->flags & BF_FIN_QUEUED) && b->snd_nxt == b->snd_end + 1;
     const uint32_t unsent = fin_sent ? 0 : b->snd_end - b->snd_nxt;
     bool fin;
-    uint32_t len = next_length(b, unsent, extra, (b->flags & BF_FIN_QUEUED) && !fin_sent, &fin);
+    uint32_t len = next_length(t, b, unsent, extra, (b->flags & BF_FIN_QUEUED) && !fin_sent, &fin);
     if (len == 0 && !fin)
         return false;
     struct seg_out *o = fill(t, b, b->snd_nxt, SEG_ACK);
@@ -308,14 +332,14 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
         o->flags |= SEG_FIN;
     report_beside(t, b, o, len);
     // With a loss before it, the wait for that would be measured.
-    if (!(b->flags & (BF_TS | BF_TIMED | BF_TROUBLE)) && !b->has_flight &&
-        b->snd_nxt == b->snd_max) {
+    if (!(b->flags & (BF_TS | BF_TIMED)) && !b->has_flight && b->snd_nxt == b->snd_max &&
+        !tcp_sack_governs(t, b) && !tcp_recovering(t, b)) {
         b->flags |= BF_TIMED;
         b->rtt_seq = b->snd_nxt + len + fin;
         b->rtt_us = (uint32_t)t->now.us;
     }
     if (unlikely(seq_lt(b->snd_nxt, b->snd_max)))
-        t->stats->c.tx_retransmits_segs++;
+        sent_again(t, b);
     b->snd_nxt += len + fin;
     if (seq_lt(b->snd_max, b->snd_nxt))
         b->snd_max = b->snd_nxt;
@@ -350,7 +374,9 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
         return 0;
     const bool last = b->snd_nxt + len == b->snd_end;
     struct seg_out *o = &t->out[t->n_out++];
-    b->flags = put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK);
+    b->flags = put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK, tcp_rcv_limit(t, b));
+    if (unlikely(b->flags & BF_TROUBLE))
+        tcp_own_ip(t, b, o);
     o->mss = b->mss;
     o->data[0] = found.data[0];
     o->data[1] = found.data[1];
@@ -393,7 +419,7 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
         return false;
     const struct buf *f = &t->bufs.bufs[b->snd_head];
     struct seg_out *o = &t->out[t->n_out++];
-    uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH);
+    uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH, t->services[b->service].rcv_limit);
     o->data[0] = f->at + (b->snd_nxt - f->seq);
     o->data_len[0] = (uint16_t)len;
     if (unlikely(b->agreed & BA_ECN)) {
@@ -531,7 +557,7 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
         o->flags |= SEG_FIN;
     report_beside(t, b, o, got);
     b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
-    t->stats->c.tx_retransmits_segs++;
+    sent_again(t, b);
     return got + with_fin;
 }
 

@@ -19,6 +19,20 @@ uint8_t tcp_quick_credit(const struct tcp *t, const struct block *b)
                         (uint32_t)QUICK_MAX);
 }
 
+void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick)
+{
+    struct block *b = &t->blocks[ix];
+    b->quick = quick ? QUICK_LATE | QUICK_MAX : 0;  // also of one that answers with data
+    if (!quick)
+        return;
+    if (b->flags & BF_ACK_DELAYED) {
+        b->flags |= BF_ACK_NOW;
+        tcp_dirty(t, ix);
+    }
+    b->flags &= (uint16_t)~BF_DELACK_ARMED;
+    b->delack_at_ms = deadline(t->now.ms, 0);
+}
+
 void tcp_quick_late(struct block *b)
 {
     b->quick |= QUICK_LATE;

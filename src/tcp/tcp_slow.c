@@ -229,8 +229,7 @@ static bool fin_acknowledged(struct tcp *t, struct block *b, uint32_t ix)
     switch (b->state) {
     case TCP_FIN_WAIT_1:
         tcp_set_state(b, STEP_ACK_OF_FIN);
-        tcp_in_fin_wait_2(t, b, ix);
-        return false;
+        return tcp_in_fin_wait_2(t, b, ix);
     case TCP_CLOSING:
     case TCP_LAST_ACK:
         tcp_set_state(b, STEP_ACK_OF_FIN);
@@ -314,7 +313,7 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
         tcp_reply_dsack(t, b, (struct seq_range){seq - skip, seq});
     }
     if (b->linger_at_ms != 0) {
-        b->linger_at_ms = deadline(t->now.ms, t->cfg.fin_wait2_ms);
+        b->linger_at_ms = deadline(t->now.ms, tcp_own_value(t, b, OWN_LINGER2));
         tcp_set_far(t, ix);
     }
     tcp_dirty(t, ix);
@@ -402,7 +401,7 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     // fourth: the SYN bit
     b->rcv_nxt = s->seq + 1;
     // What our SYN told. Where the SYN-ACK is to leave yet it tells anew.
-    const uint32_t told = MIN(t->services[b->service].rcv_limit, UINT16_MAX);
+    const uint32_t told = MIN(tcp_rcv_limit(t, b), UINT16_MAX);
     b->rcv_adv = b->rcv_nxt + (ack_ok ? told : 0);
     b->snd_wl1 = s->seq;
     b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)

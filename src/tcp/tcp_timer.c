@@ -41,8 +41,8 @@ void tcp_arm(struct tcp *t, uint32_t ix)
 // When the next probe is due.
 static uint32_t keepalive_at(const struct tcp *t, const struct block *b)
 {
-    return deadline(b->last_rx_ms, b->probes == 0 ? b->keepalive_ms
-                                                  : t->services[b->service].keepalive_interval_ms);
+    return deadline(b->last_rx_ms,
+                    b->probes == 0 ? b->keepalive_ms : tcp_own_value(t, b, OWN_KEEPALIVE_INTERVAL));
 }
 
 void tcp_set_far(struct tcp *t, uint32_t ix)
@@ -53,6 +53,11 @@ void tcp_set_far(struct tcp *t, uint32_t ix)
         at = earlier(at, keepalive_at(t, b));
     b->far_at_ms = at;
     tcp_arm(t, ix);
+}
+
+uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b)
+{
+    return tcp_rto_ms(t, b);
 }
 
 void tcp_end(struct tcp *t, struct block *b, uint8_t why)
@@ -94,7 +99,7 @@ static void probe(struct tcp *t, struct block *b)
 
 uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
 {
-    const uint32_t user_ms = t->services[b->service].user_timeout_ms;
+    const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
     uint32_t wait_ms = tcp_rto_ms(t, b);
     if (user_ms != 0) {
         const uint32_t waited_ms = b->stuck_at_ms != 0 ? t->now.ms - b->stuck_at_ms : 0;
@@ -107,13 +112,13 @@ uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
 // TCP_USER_TIMEOUT does; or R2 (RFC 9293 3.8.3), by the number of retransmissions.
 static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
 {
-    const uint32_t user_ms = t->services[b->service].user_timeout_ms;
+    const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
     if (user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms) {
         t->stats->c.user_timeouts++;
         return true;
     }
     if (syn)
-        return b->retries >= t->cfg.syn_retries;
+        return b->retries >= tcp_own_value(t, b, OWN_SYN_RETRIES);
     if (unlikely(is_orphan(b)) && tcp_orphan_given_up(t, b))
         return true;
     return user_ms == 0 && b->retries >= t->cfg.retries;
@@ -170,11 +175,12 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 // Have enough keepalive probes stayed without an answer?
 static bool is_dead(const struct tcp *t, const struct block *b)
 {
-    const struct tcp_service *sv = &t->services[b->service];
-    const uint64_t silent_ms = b->keepalive_ms + (uint64_t)b->probes * sv->keepalive_interval_ms;
-    if (sv->user_timeout_ms == 0)
-        return b->probes >= sv->keepalive_probes;
-    if (b->probes == 0 || silent_ms < sv->user_timeout_ms)
+    const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
+    const uint64_t silent_ms =
+        b->keepalive_ms + (uint64_t)b->probes * tcp_own_value(t, b, OWN_KEEPALIVE_INTERVAL);
+    if (user_ms == 0)
+        return b->probes >= tcp_own_value(t, b, OWN_KEEPALIVE_PROBES);
+    if (b->probes == 0 || silent_ms < user_ms)
         return false;
     t->stats->c.user_timeouts++;
     return true;
@@ -228,7 +234,8 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     t->stats->c.conns_timed_out++;
     if (b->state != TCP_SYN_SENT)
         tcp_send_reset(t, b);
-    tcp_end(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_UNREACHABLE : TCP_CLOSE_TIMED_OUT);
+    tcp_end_error(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_UNREACHABLE : TCP_CLOSE_TIMED_OUT,
+                  tcp_timeout_error(t, b));
     return TCP_EV_CLOSED;
 }
 
@@ -257,7 +264,7 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
         !keepalive(t, b)) {
         t->stats->c.conns_timed_out++;
         tcp_send_reset(t, b);
-        tcp_end(t, b, TCP_CLOSE_TIMED_OUT);
+        tcp_end_error(t, b, TCP_CLOSE_TIMED_OUT, tcp_timeout_error(t, b));
         return TCP_EV_CLOSED;
     }
     return app_timer(t, b, ix);

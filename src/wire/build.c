@@ -72,6 +72,21 @@ uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s)
     return cksum_plus(sum, s->data_len[0] & 1 ? cksum_odd(second) : second);
 }
 
+void wire_own_ip4(uint8_t *frame, const struct seg_out *s, uint16_t id, bool with_sum)
+{
+    uint8_t *ip = frame + ETH_BYTES;
+    if (s->ttl != 0)
+        ip[8] = s->ttl;
+    if (s->may_split) {
+        store_be16(ip + 4, id);
+        store_be16(ip + 6, 0);
+    }
+    if (!with_sum)
+        return;
+    store_raw16(ip + 10, 0);
+    store_raw16(ip + 10, (uint16_t)~cksum_fold(cksum_add(0, ip, IP4_BYTES)));
+}
+
 void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                      const struct seg_out *s, uint32_t head)
 {

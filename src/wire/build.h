@@ -170,6 +170,11 @@ static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
     return TCP4_OFF + tcp_len;
 }
 
+// wire_own_ip4: what the segment s, which has SEG_OPT_IP, has of its own in the IP header of its
+// frame, built as above; id: of a packet that may be split (RFC 6864 4.2). with_sum: the header's
+// checksum is ours to make anew.
+void wire_own_ip4(uint8_t *frame, const struct seg_out *s, uint16_t id, bool with_sum);
+
 // wire_build_tso4: the headers of the large segment s, TCP4_OFF + head bytes, for a port that cuts
 // it: the length is the whole one's, the IP checksum 0, the TCP checksum the folded pseudo header
 // sum without a length, as DPDK wants it.

@@ -48,6 +48,13 @@ static ALWAYS_INLINE uint32_t wire_build_tcp6(uint8_t *restrict frame,
     return TCP6_OFF + tcp_len;
 }
 
+// wire_own_ip6: as wire_own_ip4().
+static inline void wire_own_ip6(uint8_t *frame, const struct seg_out *s)
+{
+    if (s->ttl != 0)
+        frame[ETH_BYTES + 7] = s->ttl;
+}
+
 // wire_build_tso6: as wire_build_tso4().
 void wire_build_tso6(uint8_t *frame, const struct wire_from6 *from, uint64_t dst_word,
                      const struct seg_out *s, uint32_t head);

@@ -22,6 +22,7 @@ enum seg_opt {          // which options are present
     SEG_OPT_MSS = 0x04,
     SEG_OPT_SACK_PERM = 0x08,  // RFC 2018
     SEG_OPT_SACK = 0x10,
+    SEG_OPT_IP = 0x20,  // none of TCP: seg_out's ttl and may_split count
 };
 
 enum { SEG_SACK_MAX = 4 };  // SACK blocks of one segment: what 40 bytes of options hold
@@ -83,6 +84,9 @@ struct seg_out {
     uint8_t wscale;
     uint8_t tos;
     uint8_t n_sack;  // with SEG_OPT_SACK: 1..SEG_SACK_MAX, one less with SEG_OPT_TS
+    // With SEG_OPT_IP:
+    uint8_t ttl;     // 0: as ever
+    bool may_split;  // IPv4: DF is clear
     const struct seq_range *sack;
 };
 

@@ -1506,6 +1506,52 @@ static void a_burst_over_several_routes_finds_each_segments_hop(void **state)
     }
 }
 
+// The IPv4 header of packet i is whole.
+static const uint8_t *header_of(uint32_t i)
+{
+    const uint8_t *ip = pkt_data(tx.pkts[i]) + ETH_BYTES;
+    assert_int_equal(cksum_fold(cksum_add(0, ip, IP4_BYTES)), 0xffff);
+    return ip;
+}
+
+static void segments_with_an_ip_header_of_their_own_have_it_and_those_beside_them_not(void **state)
+{
+    static uint8_t data[9000];
+    struct seg_out segs[6];
+    know(B, &mac_b);
+    for (unsigned i = 0; i < 6; i++)
+        segs[i] = segment_to(B);
+    segs[1].opts = segs[3].opts = segs[4].opts = segs[5].opts = SEG_OPT_IP;
+    segs[1].ttl = 3;
+    segs[3].may_split = segs[4].may_split = segs[5].may_split = true;
+    segs[3].opts |= SEG_OPT_TS;
+    segs[4].tos = 0xb8;
+    segs[4].ttl = 255;
+    segs[5].ttl = 9;  // a large one, cut here
+    segs[5].mss = 1460;
+    segs[5].data[0] = data;
+    segs[5].data_len[0] = 2920;
+    assert_int_equal(net_output(net, now, segs, 6, &tx), 7);
+    const uint8_t ttls[] = {64, 3, 64, 64, 255, 9, 9};
+    const uint8_t tos[] = {0, 0, 0, 0, 0xb8, 0, 0};
+    const bool split[] = {false, false, false, true, true, true, true};
+    uint16_t id = 0;
+    for (unsigned i = 0; i < 7; i++) {
+        struct wire_ip4 parsed;
+        struct seg_in in;
+        const uint8_t *ip = header_of(i);
+        assert_int_equal(ip[8], ttls[i]);
+        assert_int_equal(ip[1], tos[i]);
+        assert_int_equal(load_be16(ip + 6), split[i] ? 0 : 0x4000);
+        if (i == 3)
+            id = load_be16(ip + 4);  // they follow each other from there
+        assert_int_equal(load_be16(ip + 4), split[i] ? id++ : 0);
+        const uint8_t *f = pkt_data(tx.pkts[i]);
+        assert_int_equal(wire_parse_ip4(f, pkt_len(tx.pkts[i]), false, &parsed), DROP_NONE);
+        assert_int_equal(wire_parse_tcp(f, &parsed, true, &in), DROP_NONE);
+    }
+}
+
 static void without_a_gateway_what_no_route_holds_has_none(void **state)
 {
     struct net_config c = routed();
@@ -1866,6 +1912,7 @@ int main(void)
         NET_TEST(route_is_the_local_prefix_else_the_gateway_else_none),
         NET_TEST(the_longest_prefix_counts),
         NET_TEST(a_burst_over_several_routes_finds_each_segments_hop),
+        NET_TEST(segments_with_an_ip_header_of_their_own_have_it_and_those_beside_them_not),
         NET_TEST(without_a_gateway_what_no_route_holds_has_none),
         NET_TEST(every_routes_hop_is_asked_for_at_start_and_kept_known),
         NET_TEST(segment_of_no_address_of_ours_or_to_ipv6_has_no_route),

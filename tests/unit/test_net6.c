@@ -454,6 +454,22 @@ static void a_port_without_an_ipv4_address_knows_none(void **state)
     expect_drops(DROP_ip_no_route, 2);
 }
 
+static void a_segment_with_a_hop_limit_of_its_own_has_it_and_those_beside_it_not(void **state)
+{
+    know(&B, &mac_b);
+    struct seg_out segs[3] = {segment_to(&B), segment_to(&B), segment_to(&B)};
+    segs[1].opts = SEG_OPT_IP;
+    segs[1].ttl = 7;
+    segs[1].tos = 0xb8;
+    segs[1].may_split = true;  // means nothing here
+    assert_int_equal(net_output(net, now, segs, 3, &tx), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        const uint8_t *ip = pkt_data(tx.pkts[i]) + ETH_BYTES;
+        assert_int_equal(ip[7], i == 1 ? 7 : 64);
+        assert_int_equal(load_be16(ip) >> 4 & 255, i == 1 ? 0xb8 : 0);
+    }
+}
+
 static void cut_frames_are_dropped_at_every_length(void **state)
 {
     static const char *const frames[] = {FRAME6_GET, FRAME6_EXT, FRAME6_PING, FRAME6_SOLICIT};
@@ -1589,6 +1605,7 @@ int main(void)
         T(an_address_of_ours_in_a_multicast_frame_is_refused),
         T(a_port_without_an_ipv6_address_knows_none),
         T(a_port_without_an_ipv4_address_knows_none),
+        T(a_segment_with_a_hop_limit_of_its_own_has_it_and_those_beside_it_not),
         T(cut_frames_are_dropped_at_every_length),
         T(padding_behind_the_packet_is_no_payload),
         T(ping_is_answered_in_place),

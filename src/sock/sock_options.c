@@ -1,0 +1,183 @@
+// Options of one connection, and what there is to know of it.
+#include <errno.h>
+
+#include "c10m/socket.h"
+#include "sock/sock_internal.h"
+
+// TCP's name of an option; OWN_COUNT: it is not of those that a connection keeps apart.
+static enum own_option own_of(enum c10m_option option)
+{
+    switch (option) {
+    case C10M_OPT_KEEPALIVE_INTERVAL_MS:
+        return OWN_KEEPALIVE_INTERVAL;
+    case C10M_OPT_KEEPALIVE_PROBES:
+        return OWN_KEEPALIVE_PROBES;
+    case C10M_OPT_USER_TIMEOUT_MS:
+        return OWN_USER_TIMEOUT;
+    case C10M_OPT_RCV_LIMIT:
+        return OWN_RCV_LIMIT;
+    case C10M_OPT_SND_LIMIT:
+        return OWN_SND_LIMIT;
+    case C10M_OPT_WINDOW_CLAMP:
+        return OWN_WINDOW_CLAMP;
+    case C10M_OPT_MAXSEG:
+        return OWN_MSS;
+    case C10M_OPT_SYN_RETRIES:
+        return OWN_SYN_RETRIES;
+    case C10M_OPT_LINGER2_MS:
+        return OWN_LINGER2;
+    case C10M_OPT_TTL:
+        return OWN_TTL;
+    case C10M_OPT_TOS:
+        return OWN_TOS;
+    case C10M_OPT_DF:
+        return OWN_DF;
+    case C10M_OPT_CORK:
+        return OWN_CORK;
+    case C10M_OPT_MORE:
+        return OWN_MORE;
+    case C10M_OPT_CONGESTION:
+        return OWN_CONGESTION;
+    default:
+        return OWN_COUNT;
+    }
+}
+
+static int set_nodelay(struct c10m_conn *c, bool nodelay)
+{
+    if (nodelay)
+        c->b->flags |= BF_NODELAY;
+    else
+        c->b->flags &= (uint16_t)~BF_NODELAY;
+    tcp_dirty(c->k->tcp, c->ix);
+    return 0;
+}
+
+static int set_keepalive(struct c10m_conn *c, uint32_t ms)
+{
+    if (ms > 1u << 30)
+        return -EINVAL;
+    c->b->keepalive_ms = ms;
+    c->b->last_rx_ms = c->k->tcp->now.ms;
+    c->b->probes = 0;
+    tcp_set_far(c->k->tcp, c->ix);
+    return 0;
+}
+
+static bool is_over(const struct block *b)
+{
+    return b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT;
+}
+
+int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value)
+{
+    const enum own_option own = own_of(option);
+    const bool over = is_over(c->b);
+    switch (option) {
+    case C10M_OPT_NODELAY:
+        return over ? 0 : set_nodelay(c, value != 0);
+    case C10M_OPT_KEEPALIVE_MS:
+        return over ? 0 : set_keepalive(c, value);
+    case C10M_OPT_QUICKACK:
+        if (!over)
+            tcp_quick_now(c->k->tcp, c->ix, value != 0);
+        return 0;
+    case C10M_OPT_CONGESTION:
+        if (value > C10M_NEWRENO)
+            return -EINVAL;
+        break;
+    default:
+        break;
+    }
+    return own == OWN_COUNT ? -EINVAL : tcp_own_set(c->k->tcp, c->ix, own, value);
+}
+
+uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option)
+{
+    const struct block *b = c->b;
+    const enum own_option own = own_of(option);
+    switch (option) {
+    case C10M_OPT_NODELAY:
+        return (b->flags & BF_NODELAY) != 0;
+    case C10M_OPT_KEEPALIVE_MS:
+        return b->keepalive_ms;
+    case C10M_OPT_QUICKACK:
+        return b->quick != 0;
+    case C10M_OPT_MAXSEG:
+        if (b->state != TCP_SYN_SENT)
+            return b->mss;
+        break;
+    default:
+        break;
+    }
+    return own == OWN_COUNT ? 0 : tcp_own_value(c->k->tcp, b, own);
+}
+
+static uint8_t options_of(const struct block *b)
+{
+    return (uint8_t)((b->flags & BF_TS ? C10M_INFO_TIMESTAMPS : 0) |
+                     (b->agreed & BA_SACK ? C10M_INFO_SACK : 0) |
+                     (b->agreed & BA_WSCALE ? C10M_INFO_WSCALE : 0) |
+                     (b->agreed & BA_ECN ? C10M_INFO_ECN : 0));
+}
+
+static uint32_t sacked_bytes(const struct ext *e)
+{
+    uint32_t bytes = 0;
+    for (unsigned i = 0; e != NULL && i < e->n_sacked; i++)
+        bytes += e->sacked[i].end - e->sacked[i].start;
+    return bytes;
+}
+
+static uint8_t ca_state_of(const struct block *b, const struct ext *e)
+{
+    if (b->backoff != 0 && !(b->flags & BF_PROBE))
+        return C10M_CA_LOSS;
+    if (e != NULL && e->recovery != RECOVERY_NONE)
+        return C10M_CA_RECOVERY;
+    if (b->agreed & BA_REDUCED && b->recover - b->snd_una <= b->snd_max - b->snd_una)
+        return C10M_CA_CWR;
+    return b->dupacks != 0 || (e != NULL && e->n_sacked != 0) ? C10M_CA_DISORDER : C10M_CA_OPEN;
+}
+
+static uint32_t segments(uint32_t bytes, uint32_t mss)
+{
+    return (bytes + mss - 1) / mss;
+}
+
+void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
+{
+    const struct tcp *t = c->k->tcp;
+    const struct block *b = c->b;
+    const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+    const uint32_t mss = MAX(b->mss, (uint16_t)1), flight = b->snd_nxt - b->snd_una;
+    *info = (struct c10m_info){
+        .state = b->state,
+        .ca_state = ca_state_of(b, e),
+        .retransmits = b->retries,
+        .probes = b->state == TCP_CLOSED ? 0 : b->probes,
+        .backoff = b->backoff,
+        .options = syn ? 0 : options_of(b),
+        .snd_wscale = b->snd_wscale,
+        .rcv_wscale = b->rcv_wscale,
+        .rto_us = tcp_timeout_ms(t, b) * 1000,
+        .ato_us = t->cfg.delayed_ack_ms * 1000,
+        .snd_mss = b->mss,
+        .advmss = tcp_announced_mss(t, b),
+        .unacked = segments(flight, mss),
+        .sacked = segments(sacked_bytes(e), mss),
+        .pmtu = tcp_packet_bytes(b),
+        .rtt_us = b->srtt_us / 8,
+        .rttvar_us = b->rttvar_us / 4,
+        .snd_ssthresh = b->ssthresh == TCP_WINDOW_MAX ? UINT32_MAX : b->ssthresh / mss,
+        .snd_cwnd = b->cwnd / mss,
+        .rcv_space = tcp_rcv_limit(t, b),
+        .rcv_wnd = b->rcv_adv - b->rcv_nxt,
+        .snd_wnd = b->snd_wnd,
+        .total_retrans = e != NULL ? e->own.total_retrans : 0,
+        .notsent_bytes = seq_lt(b->snd_nxt, b->snd_end) ? b->snd_end - b->snd_nxt : 0,
+        .unacked_bytes = flight,
+        .unread_bytes = b->rcvq_bytes,
+    };
+}
