@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The socket agent against the kernel: the same cases (tests/agent) on Linux's sockets and through the agent, with
+# Linux in another network namespace as the peer; every difference is listed in tests/agent/differences.txt.
+# SELF=1: on the kernel twice, without a server. CASES="close.* udp.*": only those.
+. "$(dirname "$0")/lib.sh"
+FAR=c10mfar$$
+trap 'ip netns del $FAR 2>/dev/null; cleanup' EXIT
+AGENT=$HERE/../agent
+set -f
+CASES=(${CASES:-})
+set +f
+compare() {
+    setpriv --pdeathsig KILL timeout 250 python3 -B "$AGENT/compare.py" --a /run/netns/"$NS" --b /run/netns/$FAR \
+        --save "$TMP/$1" "${@:2}" "${CASES[@]}"
+}
+
+ip netns add $FAR
+far() { nsenter --net=/run/netns/$FAR "$@"; }
+inside ip link add caseA address 02:c1:0a:00:00:01 type veth peer name caseB address 02:c1:0a:00:00:02
+inside ethtool -K caseA tx off rx off tso off gso off gro off >/dev/null 2>&1
+inside ethtool -K caseB tx off rx off tso off gso off gro off >/dev/null 2>&1
+inside ip link set caseB netns /run/netns/$FAR
+far ip link set lo up
+for side in inside far; do
+    $side sysctl -qw net.ipv4.ip_local_port_range="40000 60999" net.ipv4.tcp_congestion_control=reno \
+        net.ipv4.tcp_no_metrics_save=1 net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0 \
+        net.ipv4.tcp_syncookies=0 net.ipv4.tcp_syn_linear_timeouts=0 net.ipv6.conf.all.accept_ra=0
+done
+far ip addr add 10.98.0.2/16 dev caseB
+far ip addr add fd98::2/64 dev caseB nodad
+far ip link set caseB up
+for a in 10.98.0.1/16 10.98.0.3/16; do inside ip addr add $a dev caseA; done
+for a in fd98::3/64 fd98::1/64; do inside ip addr add $a dev caseA nodad; done
+inside ip link set caseA up
+
+if [ -n "${SELF:-}" ]; then
+    compare kernel --self ${VERBOSE:+-v} || exit 1
+    exit
+fi
+claim "the cases run on the kernel" compare kernel --sut kernel ${VERBOSE:+-v}
+cat "$TMP/out"
+finish
