@@ -87,6 +87,12 @@ struct c10m_info {
 
 void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info);
 
+// c10m_local: the connection's own side (getsockname): address, and port.
+void c10m_local(const struct c10m_conn *c, struct c10m_name *name);
+
+// c10m_is_local: whether addr is an address of this server's ports. Any thread, from init on.
+bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16]);
+
 // ---- Listening while running: on this worker alone. Connections arrive at all workers, so that a
 // thread posts to each. A service needs no `port` in its section then.
 
@@ -129,8 +135,44 @@ int c10m_listener(const struct c10m_conn *c);
 // still lives or not (one that was reset in the queue counts until it is taken, as in Linux).
 void c10m_accepted(struct c10m_core *w, int id);
 
-// UDP. A port is opened on one worker; where there are several, a datagram arrives at the worker of
-// its addresses and ports: who wants all of them opens the port on each. A worker holds
+// ---- Opening connections, from any callback.
+
+// c10m_opening: to whom, and from where. from.addr all zero, or ::ffff:0.0.0.0 with an IPv4 peer:
+// as the route asks for; from.port 0: one that is chosen.
+struct c10m_opening {
+    struct c10m_name from, to;
+};
+
+// c10m_open: an active open under s. 0, and *made, unless NULL, is the connection, as c10m_at()
+// gives it: its state, zero now, may be filled in, options set, bytes sent. It gets `open`, or
+// `close` without it, in a later turn. Else: -EINVAL (to.port 0), -ENETUNREACH (no way there, a
+// group, the other family than from), -EADDRNOTAVAIL (from is not ours; no port is left; the very
+// connection exists or has been within 2 MSL, or belongs to another worker: c10m_home), -ENOBUFS
+// (no block, or more than C10M_OTHERS_MAX for this event).
+int c10m_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_opening *o,
+              struct c10m_conn **made);
+
+// c10m_home: the worker at which the packets of a connection arrive that is `from` here and `to`
+// there: from where alone it can be opened, if from.port is not to be chosen. Any thread, while the
+// workers run.
+unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
+                   const struct c10m_name *to);
+
+// ---- The end of many.
+
+// c10m_abort_all: every connection of s on this worker, those c10m_close() has let go included, is
+// reset, some a turn, from this callback's end on; `close` is told as always. True: there is none.
+// Call it again, in a later message, to know.
+bool c10m_abort_all(struct c10m_core *w, struct c10m_service *s);
+
+// c10m_forget: this worker's stack as if it had just begun: no connection in TIME-WAIT or
+// half-open, no SYN cookie awaited, all limits of rates as at the start, no path MTU known. Open
+// connections, listeners, neighbours and counters stay. It forgets a bounded number of things a
+// call; false: call it again.
+bool c10m_forget(struct c10m_core *w);
+
+// ---- UDP. A port is opened on one worker; where there are several, a datagram arrives at the
+// worker of its addresses and ports: who wants all of them opens the port on each. A worker holds
 // C10M_UDP_PORTS_MAX open ports. Ports of services with udp = on are looked up first: what they
 // serve cannot be opened. A datagram to a port that is neither is answered by ICMP port
 // unreachable.

@@ -164,6 +164,13 @@ struct ip_addr net_local_addr(const struct net *net, uint8_t local)
                                  : net->v6->local[local - net->n_locals];
 }
 
+void net_forget(struct net *net)
+{
+    net->arp_rate.next_ns = net->icmp_rate.next_ns = net->error_rate.next_ns = 0;
+    if (net->v6 != NULL)
+        net->v6->rate.next_ns = 0;
+}
+
 const struct net_counters *net_counters(const struct net *net)
 {
     return &net->counters;

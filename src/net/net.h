@@ -256,6 +256,9 @@ bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix);
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx);
 
+// net_forget: the limits of rates are as at the start.
+void net_forget(struct net *net);
+
 // net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and asks
 // for the gateways and those of the routes. For IPv6 addresses: probes (RFC 4862 5.4) and unasked
 // advertisements (RFC 4861 7.2.6), and a report of the groups (RFC 3810). Needs room for

@@ -11,7 +11,9 @@ enum {
         16384,  // unconsumed bytes that `data` gets as one range: C10M_DATA_CONTIG_BYTES
     // That are told at the end of a turn; one a segment and one a timer at most.
     SOCK_READABLE_MAX = BURST_MAX + TCP_EXPIRE_MAX,
-    SOCK_ROUNDS_MAX = 64,  // times that one event may resume the same connection
+    SOCK_RESETS_TURN_MAX = 64,
+    SOCK_RESET_LOOKS = 4096,  // blocks looked at for them
+    SOCK_ROUNDS_MAX = 64,     // times that one event may resume the same connection
 };
 
 struct c10m_image {
@@ -68,6 +70,8 @@ struct sock {
     const struct ip_addr *locals;
     unsigned n_locals;
     struct c10m_core core;
+    // Services whose connections are all being reset, a bit each; the next block to look at.
+    uint32_t resets, reset_at;
     // While `open` runs, with listeners: whose, and by which it came.
     uint32_t opened;
     int opened_by;
@@ -91,6 +95,17 @@ void sock_message(struct sock *k, struct c10m_service *s, void *msg);
 // sock_tell: after the last sock_event() of a turn, if n_readable is not 0: `readable`, once for
 // each connection of an application that pulls to which something came.
 void sock_tell(struct sock *k);
+
+// sock_open: an active open under s; *made as c10m_open() gives it. 0, or -EADDRNOTAVAIL, -ENOBUFS.
+int sock_open(struct sock *k, struct c10m_service *s, const struct flow_key *key,
+              struct c10m_conn **made);
+
+// sock_local: the index of a local address, -1: it is none.
+int sock_local(const struct sock *k, const uint8_t addr[16]);
+
+// sock_reset_some: while `resets` is not 0, once a turn: at most SOCK_RESETS_TURN_MAX connections
+// of those services are reset, as far as there is room to say so.
+void sock_reset_some(struct sock *k);
 
 // sock_service_init: runs the application's init; -1 and *err. sock_service_fini: its fini, and
 // frees the images. Control thread, before and after the workers run.

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "sock/sock_internal.h"
+#include "tcp/tcp_view.h"
 
 static inline const struct c10m_app *app_of(const struct c10m_conn *c)
 {
@@ -354,16 +355,45 @@ void sock_tell(struct sock *k)
     k->n_readable = 0;
 }
 
+static void reset(struct sock *k, uint32_t ix)
+{
+    struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
+    tcp_abort(k->tcp, ix);
+    finish(&c);
+    if (c.due & DUE_OTHERS)
+        settle_others(&c);
+}
+
+static uint32_t with_connections(const struct sock *k, uint32_t services)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < k->tcp->n_services; i++)
+        if ((services >> i & 1) != 0 && k->tcp->services[i].connections != 0)
+            left |= 1u << i;
+    return left;
+}
+
+void sock_reset_some(struct sock *k)
+{
+    struct tcp *t = k->tcp;
+    const uint32_t used = tcp_view_used(t->block_pool);
+    uint32_t most = MIN(t->out_room - MIN(t->n_out, t->out_room), (uint32_t)SOCK_RESETS_TURN_MAX);
+    for (uint32_t n = MIN(used, (uint32_t)SOCK_RESET_LOOKS); n != 0 && most != 0; n--) {
+        const uint32_t ix = k->reset_at < used ? k->reset_at : 0;
+        const struct block *b = &t->blocks[ix];
+        k->reset_at = ix + 1;
+        if (b->state == TCP_FREE || (k->resets >> b->service & 1) == 0)
+            continue;
+        reset(k, ix);
+        most--;
+    }
+    k->resets = with_connections(k, k->resets);
+}
+
 bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max)
 {
-    for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++) {
-        struct c10m_conn c = {k, &k->tcp->blocks[*cursor], *cursor, 0};
-        if (c.b->state == TCP_FREE)
-            continue;
-        tcp_abort(k->tcp, c.ix);
-        finish(&c);
-        if (c.due & DUE_OTHERS)
-            settle_others(&c);
-    }
+    for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++)
+        if (k->tcp->blocks[*cursor].state != TCP_FREE)
+            reset(k, *cursor);
     return *cursor >= block_count;
 }

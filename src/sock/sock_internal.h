@@ -22,6 +22,3 @@ void sock_drop_unread(struct c10m_conn *c);
 
 // sock_note_readable: if the application pulls, it is told in this turn, once.
 void sock_note_readable(struct c10m_conn *c);
-
-// sock_local: the index of a local address, -1: it is none.
-int sock_local(const struct sock *k, const uint8_t addr[16]);

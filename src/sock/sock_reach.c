@@ -103,21 +103,44 @@ static int local_for(const struct c10m_conn *from, const struct ip_addr *remote)
 int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port,
                  struct c10m_conn **made)
 {
-    struct tcp *t = from->k->tcp;
     struct ip_addr remote;
-    uint32_t ix;
     memcpy(remote.b, addr, sizeof(remote.b));
     const int local = local_for(from, &remote);
     if (local < 0)
         return -ENETUNREACH;
     root_of(from);
-    if (made != NULL && from->k->n_others == C10M_OTHERS_MAX)
+    const struct flow_key key = {remote, (uint16_t)local, 0, port, 0};
+    return sock_open(from->k, c10m_service_of(from), &key, made);
+}
+
+int sock_open(struct sock *k, struct c10m_service *s, const struct flow_key *key,
+              struct c10m_conn **made)
+{
+    uint32_t ix;
+    if (made != NULL && k->n_others == C10M_OTHERS_MAX)
         return -ENOBUFS;
-    const int rc = tcp_connect(t, &remote, port, (uint16_t)local, from->b->service, &ix);
+    const int rc = tcp_open(k->tcp, key, s->ix, &ix);
     if (rc != 0)
         return rc;
-    t->blocks[ix].flags |= BF_IN_APP;
+    k->tcp->blocks[ix].flags |= BF_IN_APP;
     if (made != NULL)
-        *made = reach(from->k, ix);
+        *made = reach(k, ix);
     return 0;
+}
+
+void c10m_local(const struct c10m_conn *c, struct c10m_name *name)
+{
+    const uint16_t ix = c->b->key.local_ix;
+    *name = (struct c10m_name){.port = c->b->key.local_port};
+    if (ix < c->k->n_locals)
+        memcpy(name->addr, c->k->locals[ix].b, sizeof(name->addr));
+}
+
+bool c10m_abort_all(struct c10m_core *w, struct c10m_service *s)
+{
+    struct sock *k = sock_of(w);
+    if (k->tcp->services[s->ix].connections == 0)
+        return true;
+    k->resets |= 1u << s->ix;
+    return false;
 }

@@ -170,6 +170,7 @@ struct tcp {
     struct time_wait_ring tw4, tw6;  // over IPv4, IPv6
 
     uint32_t sweep_ix, sweep_ms;  // the next block to be swept; when the last was
+    uint32_t forget_ix;           // the next half-open record that tcp_forget() looks at
 
     uint32_t rst_tokens, rst_refill_ms;
     uint32_t challenge_tokens, challenge_refill_ms;
@@ -305,6 +306,20 @@ void tcp_orphan(struct tcp *t, uint32_t ix, bool unread);
 // table entry).
 int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
                 uint16_t local_ix, uint8_t service, uint32_t *ix);
+
+// tcp_open: the same for `key`, from key->local_port unless that is 0: -EADDRNOTAVAIL then too
+// where the answers arrive at another worker, or where the four are taken, by a connection or by
+// what TIME-WAIT keeps of one (as Linux, whose net.ipv4.tcp_tw_reuse lets only connections to
+// itself have those).
+int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t *ix);
+
+// tcp_home: of h->workers, the one at which the packets of `key` arrive. h NULL: the only one.
+unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key);
+
+// tcp_forget: as if this TCP had just begun, but for its connections, listeners and counters: no
+// TIME-WAIT, no half-open connection, no cookie awaited, all limits rested. At most max records a
+// call; false: there are more.
+bool tcp_forget(struct tcp *t, unsigned max);
 
 // tcp_block_new: a block for `key`, in the table under `hash` in place of `old` (FLOW_NONE: a new
 // entry). BLOCK_NONE without room.

@@ -213,11 +213,10 @@ void tcp_abort(struct tcp *t, uint32_t ix)
     tcp_end(t, b, TCP_CLOSE_ABORTED);
 }
 
-// Do the answers to this connection arrive at this worker?
-static bool is_home(const struct tcp_homes *h, const struct flow_key *key)
+unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key)
 {
     if (h == NULL)
-        return true;
+        return 0;
     const uint8_t *from = key->remote.b, *to = h->local[key->local_ix].b;
     const uint16_t from_port = __builtin_bswap16(key->remote_port);
     const uint16_t to_port = __builtin_bswap16(key->local_port);
@@ -225,33 +224,53 @@ static bool is_home(const struct tcp_homes *h, const struct flow_key *key)
         ip_is_v4(&key->remote)
             ? toeplitz_v4(&h->hash, load_raw32(from + 12), load_raw32(to + 12), from_port, to_port)
             : toeplitz_v6(&h->hash, from, to, from_port, to_port);
-    return toeplitz_home(hash, h->entries[key->local_ix], h->workers) == h->self;
+    return toeplitz_home(hash, h->entries[key->local_ix], h->workers);
 }
 
-int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
-                uint16_t local_ix, uint8_t service, uint32_t *ix)
+// Do the answers to this connection arrive at this worker, and belong to no other?
+static bool is_usable(const struct tcp *t, const struct flow_key *key)
+{
+    return (t->homes == NULL || tcp_home(t->homes, key) == t->homes->self) &&
+           tcp_owner(t, key) == FLOW_NONE;
+}
+
+static bool choose_port(struct tcp *t, struct flow_key *key)
 {
     enum { PORT_FIRST = 32768, PORT_COUNT = 28232, TRIES_MAX = 64 };  // Linux's range
-    struct flow_key key = {*remote, local_ix, 0, remote_port, 0};
     // One port in `workers` is ours.
     const unsigned most = TRIES_MAX * (t->homes == NULL ? 1 : t->homes->workers);
     unsigned tries = 0;
     do {
         if (++tries > most)
-            return -EADDRNOTAVAIL;
-        key.local_port = (uint16_t)(PORT_FIRST + t->next_port++ % PORT_COUNT);
-    } while (!is_home(t->homes, &key) || tcp_owner(t, &key) != FLOW_NONE);
-    *ix = tcp_block_new(t, &key, service, FLOW_NONE);
+            return false;
+        key->local_port = (uint16_t)(PORT_FIRST + t->next_port++ % PORT_COUNT);
+    } while (!is_usable(t, key));
+    return true;
+}
+
+int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t *ix)
+{
+    struct flow_key k = *key;
+    if (k.local_port != 0 ? !is_usable(t, &k) : !choose_port(t, &k))
+        return -EADDRNOTAVAIL;
+    *ix = tcp_block_new(t, &k, service, FLOW_NONE);
     if (*ix == BLOCK_NONE)
         return -ENOBUFS;
     struct block *b = &t->blocks[*ix];
-    b->snd_una = b->snd_nxt = b->snd_max = b->recover = tcp_isn(t, &key);
+    b->snd_una = b->snd_nxt = b->snd_max = b->recover = tcp_isn(t, &k);
     b->snd_end = b->snd_una + 1;
-    b->mss = tcp_default_mss(&key);
+    b->mss = tcp_default_mss(&k);
     tcp_set_state(b, STEP_ACTIVE_OPEN);
     tcp_dirty(t, *ix);
     t->stats->c.conns_opened_active++;
     return 0;
+}
+
+int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_port,
+                uint16_t local_ix, uint8_t service, uint32_t *ix)
+{
+    const struct flow_key key = {*remote, local_ix, 0, remote_port, 0};
+    return tcp_open(t, &key, service, ix);
 }
 
 void tcp_window_update(struct tcp *t, uint32_t ix)

@@ -313,7 +313,9 @@ static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uin
 // (tcp_listener()). tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN
 // cookie; false: it does not, and nothing was done. tcp_syn_gone: whether the record's listener is
 // gone: then the record is, too, from now on.
+// tcp_syn_forget: the record, if it lives, goes without a word.
 bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix);
+void tcp_syn_forget(struct tcp *t, uint32_t syn_ix);
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
                    struct tcp_verdict *v);
 void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
@@ -327,6 +329,10 @@ bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8
 // ended. False: there can be none (*v says why), and the record stays.
 bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t snd_nxt,
                       uint32_t old, struct tcp_verdict *v);
+
+// tcp_time_wait_forget: ends the oldest records of each family, whatever their time, at most max in
+// all; how many there were.
+unsigned tcp_time_wait_forget(struct tcp *t, unsigned max);
 
 // tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table;
 // none if there is no place for records of its family.

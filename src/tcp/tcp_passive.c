@@ -97,6 +97,12 @@ bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix)
     return true;
 }
 
+void tcp_syn_forget(struct tcp *t, uint32_t syn_ix)
+{
+    if (t->syns[syn_ix].live)
+        syn_record_remove(t, syn_ix);
+}
+
 static struct listening *listening_at(const struct tcp *t, int door)
 {
     return door_listen(door) == TCP_LISTEN_NONE ? NULL : &t->listens->at[door_listen(door) - 1];

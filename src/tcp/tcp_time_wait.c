@@ -209,6 +209,16 @@ unsigned tcp_time_wait_expire(struct tcp *t, unsigned max)
     return expire(t, &t->tw4, max) + expire(t, &t->tw6, max);
 }
 
+unsigned tcp_time_wait_forget(struct tcp *t, unsigned max)
+{
+    unsigned n = 0;
+    for (; n < max && t->tw4.used != 0; n++)
+        pop(t, &t->tw4);
+    for (; n < max && t->tw6.used != 0; n++)
+        pop(t, &t->tw6);
+    return n;
+}
+
 static uint32_t next_of(const struct tcp *t, const struct time_wait_ring *g)
 {
     if (g->used == 0)

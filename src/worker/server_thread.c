@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "worker/server_priv.h"
+#include "worker/way.h"
 
 static uint64_t ring_bytes(void)
 {
@@ -57,21 +58,18 @@ void server_thread_messages(struct worker *w)
         for (unsigned k = 0; k < n; k++)
             sock_message(&w->sock, s, msgs[k]);
     }
-}
-
-static const struct worker *worker_of(const struct c10m_core *w)
-{
-    return (const struct worker *)((const char *)sock_of(w) - offsetof(struct worker, sock));
+    if (w->sock.resets != 0)
+        sock_reset_some(&w->sock);
 }
 
 unsigned c10m_core_id(const struct c10m_core *w)
 {
-    return worker_of(w)->id;
+    return worker_of_core(w)->id;
 }
 
 bool c10m_answer(struct c10m_core *w, struct c10m_service *s, void *msg)
 {
-    struct rte_ring *out = worker_of(w)->boxes[s->ix].out;
+    struct rte_ring *out = worker_of_core(w)->boxes[s->ix].out;
     return out != NULL && rte_ring_sp_enqueue(out, msg) == 0;
 }
 

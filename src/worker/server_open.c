@@ -1,0 +1,79 @@
+// Active opens, and the other calls of c10m/socket.h that need the worker's ports.
+#include <errno.h>
+#include <string.h>
+
+#include "worker/server_priv.h"
+#include "worker/way.h"
+
+enum { FORGET_MAX = 1024 };  // records at a time: some 100 us
+
+static bool is_group(const struct worker *w, const struct ip_addr *a)
+{
+    for (unsigned i = 0; i < w->n_ports; i++)
+        if (net_is_group(w->ports[i].net, a))
+            return true;
+    return false;
+}
+
+// The index of the address to open from, or a negative errno.
+static int local_for(struct worker *w, const struct ip_addr *from, const struct ip_addr *to)
+{
+    struct ip_addr source;
+    if (is_group(w, to) || (!ip_is_zero(from) && ip_is_v4(from) != ip_is_v4(to)))
+        return -ENETUNREACH;
+    if (name_is_any(from)) {
+        const int local = worker_way(w, to, &source) == NULL ? -1 : sock_local(&w->sock, source.b);
+        return local < 0 ? -ENETUNREACH : local;
+    }
+    // What has an address of a port leaves by that port.
+    const int local = sock_local(&w->sock, from->b);
+    if (local < 0)
+        return -EADDRNOTAVAIL;
+    const struct net *net = w->ports[w->port_of_local[local]].net;
+    return net_way(net, to, &source) < 0 ? -ENETUNREACH : local;
+}
+
+int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_opening *o,
+              struct c10m_conn **made)
+{
+    struct worker *w = worker_of_core(core);
+    const struct ip_addr from = name_addr(&o->from), to = name_addr(&o->to);
+    if (o->to.port == 0)
+        return -EINVAL;
+    const int local = local_for(w, &from, &to);
+    if (local < 0)
+        return local;
+    const struct flow_key key = {to, (uint16_t)local, 0, o->to.port, o->from.port};
+    return sock_open(&w->sock, s, &key, made);
+}
+
+bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
+{
+    const struct server_params *p = &server_of(s)->params;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            if (memcmp(p->ports[i].net.locals[k].addr.b, addr, 16) == 0)
+                return true;
+    return false;
+}
+
+unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
+                   const struct c10m_name *to)
+{
+    const struct worker *w = server_of(s)->workers[0];
+    const int local = sock_local(&w->sock, from->addr);
+    if (local < 0)
+        return 0;
+    const struct flow_key key = {name_addr(to), (uint16_t)local, 0, to->port, from->port};
+    return tcp_home(w->tcp.homes, &key);
+}
+
+bool c10m_forget(struct c10m_core *core)
+{
+    struct worker *w = worker_of_core(core);
+    for (unsigned i = 0; i < w->n_ports; i++)
+        net_forget(w->ports[i].net);
+    if (w->udp != NULL)
+        udp_paths_forget(w->udp);
+    return tcp_forget(&w->tcp, FORGET_MAX);
+}
