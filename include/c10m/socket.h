@@ -40,6 +40,12 @@ void c10m_close(struct c10m_conn *c);
 // error, and gets `close` when it has.
 int c10m_error(const struct c10m_conn *c);
 
+// c10m_soft_error: errno of the last ICMP error about what is in flight, which did not end the
+// connection; 0: none, or something was acknowledged since. If nothing is any more, c10m_error()
+// will be this in place of ETIMEDOUT. Of applications that pull; an active open of such a one ends
+// by any ICMP error at once. (Both as Linux; services of other applications: by a hard one only.)
+int c10m_soft_error(const struct c10m_conn *c);
+
 // c10m_get_option: the option's present value: the connection's own, or the service's. 0: there is
 // no such option.
 uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option);

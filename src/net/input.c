@@ -1,4 +1,5 @@
 #include "net/priv6.h"
+#include "wire/datagram.h"
 
 // Packets ahead of the one in hand whose headers are fetched: about one miss to the last level.
 enum { AHEAD = 8 };
@@ -124,8 +125,11 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
     if (!m->has_tcp || ix < 0)
         return DROP_icmp_type;
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
-    *e = (struct icmp_event){
-        .seq = m->seq, .mtu = m->mtu, .kind = (uint8_t)wire_icmp4_kind(m->type, m->code)};
+    bool hard;
+    *e = (struct icmp_event){.seq = m->seq,
+                             .mtu = m->mtu,
+                             .kind = (uint8_t)wire_icmp4_kind(m->type, m->code),
+                             .error = (uint8_t)wire_icmp4_errno(m->type, m->code, &hard)};
     e->key.remote = ip_from_v4(raw32(m->dst_raw));
     e->key.remote_port = m->dst_port;
     e->key.local_port = m->src_port;
@@ -148,8 +152,7 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
         reason = input_echo(net, now, p, ip, ix, tx);
         return (struct outcome){reason, reason == DROP_NONE};
     }
-    if (m.type == ICMP_UNREACHABLE || m.type == ICMP_TIME_EXCEEDED ||
-        (m.type == ICMP_PARAMETER && m.has_udp))
+    if (m.type == ICMP_UNREACHABLE || m.type == ICMP_TIME_EXCEEDED || m.type == ICMP_PARAMETER)
         return (struct outcome){input_icmp_error(net, &m, pkt_ix, rx), false};
     return (struct outcome){DROP_icmp_type, false};
 }

@@ -1,5 +1,6 @@
 // What arrives of IPv6.
 #include "net/priv6.h"
+#include "wire/datagram.h"
 
 enum {
     AHEAD = 8,                // as in input.c
@@ -190,7 +191,10 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
     if (m->has_udp)
         return udp_error6(net, m, ix, pkt_ix, rx);
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
-    *e = (struct icmp_event){.seq = m->seq, .kind = (uint8_t)wire_icmp6_kind(m->type, m->code)};
+    bool hard;
+    *e = (struct icmp_event){.seq = m->seq,
+                             .kind = (uint8_t)wire_icmp6_kind(m->type, m->code),
+                             .error = (uint8_t)wire_icmp6_errno(m->type, m->code, &hard)};
     e->mtu = mtu_of(m);
     e->key.remote = m->dst;
     e->key.remote_port = m->dst_port;

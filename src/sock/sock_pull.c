@@ -71,6 +71,11 @@ void c10m_close(struct c10m_conn *c)
     tcp_orphan(c->k->tcp, c->ix, unread);
 }
 
+int c10m_soft_error(const struct c10m_conn *c)
+{
+    return tcp_soft_error(c->k->tcp, c->b);
+}
+
 int c10m_error(const struct c10m_conn *c)
 {
     const struct block *b = c->b;

@@ -224,11 +224,16 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
 bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, struct tcp_verdict *v);
 
 // tcp_icmp: an ICMP error about a segment of ours. It counts only if the quoted sequence number is
-// in flight (RFC 5927 4.1). A hard one ends an open in SYN-SENT and nothing else (RFC 5927 5.2);
+// in flight (RFC 5927 4.1). A hard one ends an open in SYN-SENT and nothing else (RFC 5927 5.2); of
+// an application that pulls any does, and later it is kept for tcp_soft_error();
 // "fragmentation needed" lowers the connection's MSS, never raises it, never below TCP_PMTU_MIN,
 // and what is in flight leaves again in smaller segments (RFC 1191 6.4); all others are counted.
 // *v: the block that it reached, or why it was dropped; TCP_EV_CLOSED as with tcp_timer().
 void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v);
+
+// tcp_soft_error: errno of the last ICMP error about what is in flight; 0: none, or something was
+// acknowledged since.
+int tcp_soft_error(const struct tcp *t, const struct block *b);
 
 // tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
 // within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.

@@ -1,4 +1,6 @@
 // ICMP errors about our segments: who may believe them, and what they change.
+#include <errno.h>
+
 #include "tcp/tcp_flight.h"
 #include "wire/proto.h"
 
@@ -78,6 +80,42 @@ void tcp_black_hole(struct tcp *t, struct block *b)
     t->stats->c.mtu_probe_failed++;
 }
 
+static bool is_opening(const struct block *b)
+{
+    return b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+}
+
+// A hard error ends an active open (RFC 1122 4.2.3.9); of an application that reads by itself any
+// one does, as Linux's connect() fails by it.
+static bool ends_open(const struct tcp *t, const struct block *b, const struct icmp_event *e)
+{
+    if (t->services[b->service].pulls)
+        return is_opening(b) && e->kind != ICMP_TOO_BIG;
+    return b->state == TCP_SYN_SENT && e->kind == ICMP_HARD;
+}
+
+// It may pass (RFC 1122 4.2.3.9); if nothing is acknowledged until the peer is given up, it was why
+// (Linux's sk_err_soft).
+static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e)
+{
+    if (!t->services[b->service].pulls || is_opening(b) || e->kind == ICMP_TOO_BIG || e->error == 0)
+        return;
+    struct ext *x = tcp_ext_get(t, b);
+    if (x != NULL)
+        x->own.soft_error = e->error;
+}
+
+int tcp_soft_error(const struct tcp *t, const struct block *b)
+{
+    return b->flags & BF_TROUBLE ? t->exts[b->ext].own.soft_error : 0;
+}
+
+void tcp_forget_soft(struct tcp *t, struct block *b)
+{
+    t->exts[b->ext].own.soft_error = 0;
+    tcp_ext_release(t, b);
+}
+
 // The block's own: its data and window are known.
 static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct icmp_event *e,
                      struct tcp_verdict *v)
@@ -90,16 +128,16 @@ static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct i
         v->drop = DROP_icmp_sequence;
         return;
     }
-    const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     v->block = ix;
-    if (b->state == TCP_SYN_SENT && e->kind == ICMP_HARD) {
+    if (ends_open(t, b, e)) {
         t->stats->c.icmp_opens_ended++;
-        tcp_end(t, b, TCP_CLOSE_UNREACHABLE);
+        tcp_end_error(t, b, TCP_CLOSE_UNREACHABLE, e->error != 0 ? e->error : EHOSTUNREACH);
         v->events = TCP_EV_CLOSED;
-    } else if (!opening && e->kind == ICMP_TOO_BIG && believes_size(t, b) &&
+    } else if (!is_opening(b) && e->kind == ICMP_TOO_BIG && believes_size(t, b) &&
                lower_mss(t, b, ix, e->mtu)) {
         t->stats->c.icmp_mss_lowered++;
     } else {
+        note_soft(t, b, e);
         t->stats->c.icmp_noted++;
     }
 }

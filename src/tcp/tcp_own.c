@@ -252,6 +252,6 @@ void tcp_own_ip(const struct tcp *t, const struct block *b, struct seg_out *o)
 
 int tcp_timeout_error(const struct tcp *t, const struct block *b)
 {
-    const uint8_t soft = b->flags & BF_TROUBLE ? t->exts[b->ext].own.soft_error : 0;
+    const int soft = tcp_soft_error(t, b);
     return soft != 0 ? soft : ETIMEDOUT;
 }

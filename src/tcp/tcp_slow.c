@@ -177,6 +177,8 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         v->drop = DROP_tcp_unacceptable;
         return false;
     }
+    if (unlikely(tcp_soft_error(t, b) != 0))
+        tcp_forget_soft(t, b);
     // Never scaled in a SYN (RFC 7323 2.2).
     const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
     const uint32_t cwnd = b->cwnd;

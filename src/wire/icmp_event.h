@@ -12,7 +12,8 @@ enum icmp_kind {
 // against what is in flight before it believes it).
 struct icmp_event {
     struct flow_key key;
-    uint32_t seq;  // of the quoted segment
-    uint16_t mtu;  // with ICMP_TOO_BIG, at most; 0: the router did not say (RFC 1191 5)
-    uint8_t kind;  // enum icmp_kind
+    uint32_t seq;   // of the quoted segment
+    uint16_t mtu;   // with ICMP_TOO_BIG, at most; 0: the router did not say (RFC 1191 5)
+    uint8_t kind;   // enum icmp_kind
+    uint8_t error;  // as Linux's errno has it; 0: none
 };

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -592,6 +593,32 @@ static void icmp_error_about_our_segment_becomes_an_event(void **state)
     assert_int_equal(drops_sum(), 0);
 }
 
+// Linux's icmp_err_convert, and tcp_v4_err().
+static void icmp_about_a_segment_brings_linuxs_errno(void **state)
+{
+    static const struct {
+        uint8_t type, code;
+        int error;
+    } all[] = {
+        {3, 0, ENETUNREACH},   {3, 1, EHOSTUNREACH},  {3, 2, ENOPROTOOPT},   {3, 3, ECONNREFUSED},
+        {3, 4, EMSGSIZE},      {3, 5, EOPNOTSUPP},    {3, 6, ENETUNREACH},   {3, 7, EHOSTDOWN},
+        {3, 8, ENONET},        {3, 9, ENETUNREACH},   {3, 10, EHOSTUNREACH}, {3, 11, ENETUNREACH},
+        {3, 12, EHOSTUNREACH}, {3, 13, EHOSTUNREACH}, {3, 15, EHOSTUNREACH}, {3, 16, 0},
+        {11, 0, EHOSTUNREACH}, {12, 0, EPROTO}};
+    for (unsigned i = 0; i < ARRAY_LEN(all); i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(FRAME_FRAG_NEEDED, &len);
+        f[34] = all[i].type;
+        f[35] = all[i].code;
+        store_be16(f + 36, 0);
+        store_raw16(f + 36, (uint16_t)~cksum_fold(cksum_add(0, f + 34, len - 34)));
+        give_frame(f, len, 0);
+        assert_int_equal(rx.n_icmp, 1);
+        assert_int_equal(rx.icmp[0].error, all[i].error);
+        free(f);
+    }
+}
+
 static void icmp_that_nobody_handles_is_dropped(void **state)
 {
     uint32_t len;
@@ -602,8 +629,8 @@ static void icmp_that_nobody_handles_is_dropped(void **state)
     give_frame(f, len, 0);
     expect_drops(DROP_icmp_type, 1);
     free(f);
-    static const uint8_t others[] = {4, 5, 12};  // source quench, redirect, parameter problem
-    for (unsigned i = 0; i < 3; i++) {
+    static const uint8_t others[] = {4, 5};  // source quench, redirect
+    for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
         f = frame_bytes(FRAME_FRAG_NEEDED, &len);
         f[34] = others[i];
         store_be16(f + 36, 0);
@@ -1872,6 +1899,7 @@ int main(void)
         NET_TEST(ping_above_the_rate_is_dropped_and_the_rate_recovers),
         NET_TEST(ping_without_room_for_its_reply_is_dropped),
         NET_TEST(icmp_error_about_our_segment_becomes_an_event),
+        NET_TEST(icmp_about_a_segment_brings_linuxs_errno),
         NET_TEST(icmp_that_nobody_handles_is_dropped),
         NET_TEST(udp_without_a_service_is_answered_by_port_unreachable),
         NET_TEST(every_other_protocol_is_answered_by_protocol_unreachable),

@@ -552,6 +552,7 @@ static void errors_about_our_segments_become_events(void **state)
         assert_int_equal(e->seq, 0xdeadbeef);
         assert_int_equal(e->kind, rows[i].kind);
         assert_int_equal(e->mtu, rows[i].mtu);
+        assert_int_not_equal(e->error, 0);
     }
     const struct net_counters *c = net_counters(net);
     assert_int_equal(c->icmp6_too_big_in, 1);

@@ -526,6 +526,93 @@ static void a_peer_that_is_gone_is_etimedout(void **state)
     gone(r);
 }
 
+// ---- ICMP
+
+static void hear(struct raw *r, enum icmp_kind kind, int error)
+{
+    const struct icmp_event e = {.key = raw_block(r)->key,
+                                 .seq = raw_block(r)->snd_una,
+                                 .kind = (uint8_t)kind,
+                                 .error = (uint8_t)error};
+    struct tcp_verdict v;
+    tcp_icmp(&r->e.tcp, &e, &v);
+    if (v.events != 0)
+        sock_event(&r->e.sock, &v, NULL);
+}
+
+static void an_open_ends_by_any_icmp_error_with_its_errno(void **state)
+{
+    static const struct {
+        enum icmp_kind kind;
+        int error;
+    } all[] = {{ICMP_SOFT, EHOSTUNREACH},
+               {ICMP_SOFT, ENETUNREACH},
+               {ICMP_HARD, ECONNREFUSED},
+               {ICMP_HARD, ENOPROTOOPT},
+               {ICMP_SOFT, EPROTO}};
+    for (unsigned i = 0; i < ARRAY_LEN(all); i++) {
+        struct raw *r = not_open();
+        hear(r, ICMP_TOO_BIG, EMSGSIZE);
+        assert_int_equal(app.closes, 0);
+        hear(r, all[i].kind, all[i].error);
+        assert_int_equal(app.closes, 1);
+        assert_int_equal(app.why, C10M_UNREACHABLE);
+        assert_int_equal(app.error, all[i].error);
+        gone(r);
+    }
+}
+
+static int soft_error_of(struct raw *r)
+{
+    struct c10m_conn c = {&r->e.sock, raw_block(r), (uint32_t)(raw_block(r) - r->e.tcp.blocks), 0};
+    return c10m_soft_error(&c);
+}
+
+static void an_icmp_error_later_is_soft_until_something_is_acknowledged(void **state)
+{
+    struct raw *r = pulling();
+    act(r, send_1);
+    hear(r, ICMP_HARD, ECONNREFUSED);
+    assert_int_equal(app.closes, 0);
+    assert_int_equal(soft_error_of(r), ECONNREFUSED);
+    hear(r, ICMP_SOFT, EHOSTUNREACH);
+    assert_int_equal(soft_error_of(r), EHOSTUNREACH);
+    assert_int_equal(COUNTED(r, ext_records_now), 1);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(soft_error_of(r), 0);
+    assert_int_equal(COUNTED(r, ext_records_now), 0);
+    reset_and_free(r);
+}
+
+static void what_was_given_up_after_an_icmp_error_ends_with_its_errno(void **state)
+{
+    struct raw *r = pulling();
+    r->e.tcp.cfg.retries = 3;
+    act(r, send_1);
+    hear(r, ICMP_SOFT, EHOSTUNREACH);
+    for (int i = 0; i < 3000 && raw_block(r) != NULL; i++)
+        raw_turn(r, 50);
+    assert_int_equal(app.why, C10M_TIMED_OUT);
+    assert_int_equal(app.error, EHOSTUNREACH);
+    gone(r);
+}
+
+static void without_a_record_an_icmp_error_is_forgotten(void **state)
+{
+    struct raw *r = pulling();
+    uint32_t held[16], n = 0;
+    while (r->e.tcp.ext_pool->n_free != 0)
+        held[n++] = index_pool_get(r->e.tcp.ext_pool);
+    act(r, send_1);
+    hear(r, ICMP_SOFT, EHOSTUNREACH);
+    assert_int_equal(soft_error_of(r), 0);
+    assert_int_equal(COUNTED(r, ext_records_missed), 1);
+    while (n != 0)
+        index_pool_put(r->e.tcp.ext_pool, held[--n]);
+    reset_and_free(r);
+}
+
 static void aborting_with_bytes_unread_is_told_at_once(void **state)
 {
     struct raw *r = pulling();
@@ -570,6 +657,10 @@ int main(void)
         cmocka_unit_test(what_came_before_a_reset_can_be_read_and_then_the_end_is_told),
         cmocka_unit_test(what_came_before_a_reset_may_be_left),
         cmocka_unit_test(a_peer_that_is_gone_is_etimedout),
+        cmocka_unit_test(an_open_ends_by_any_icmp_error_with_its_errno),
+        cmocka_unit_test(an_icmp_error_later_is_soft_until_something_is_acknowledged),
+        cmocka_unit_test(what_was_given_up_after_an_icmp_error_ends_with_its_errno),
+        cmocka_unit_test(without_a_record_an_icmp_error_is_forgotten),
         cmocka_unit_test(aborting_with_bytes_unread_is_told_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
