@@ -221,6 +221,11 @@ struct c10m_packet_error {
 int c10m_udp_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only);
 
+// c10m_udp_peer: only what `peer` sends comes to the open port from now on, before it comes to any
+// other; datagrams of others find the next best port or none, which is told them. NULL: those of
+// all come again. Returns 0, or -EINVAL: port 0.
+int c10m_udp_peer(struct c10m_core *w, int port, const struct c10m_name *peer);
+
 // c10m_udp_close: of one that is open. No callback of it follows, and its number is given out anew.
 void c10m_udp_close(struct c10m_core *w, int port);
 
@@ -236,6 +241,9 @@ int c10m_udp_send(struct c10m_core *w, struct c10m_service *s, const struct c10m
 // c10m_udp_source: the address that a datagram to `to` leaves from if its sender leaves that open;
 // from->port is not set. 0, or -ENETUNREACH: no way there.
 int c10m_udp_source(struct c10m_core *w, const struct c10m_name *to, struct c10m_name *from);
+
+// c10m_is_broadcast: 255.255.255.255, or the broadcast address of a prefix of ours. Any thread.
+bool c10m_is_broadcast(const struct c10m_service *s, const uint8_t addr[16]);
 
 // c10m_udp_mtu: bytes of an IP packet to `to` that arrive whole as far as is known; 0: no way
 // there.

@@ -23,8 +23,9 @@ static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
                                      const struct ip_addr *src, const struct ip_addr *dst,
                                      uint32_t local, uint32_t pkt_ix, struct net_rx *rx)
 {
-    const uint16_t ix =
-        net->open != NULL ? udp_table_find(net->open, dst, m->dst_port) : (uint16_t)UDP_NONE;
+    const uint16_t ix = net->open != NULL
+                            ? udp_table_find(net->open, dst, m->dst_port, src, m->src_port)
+                            : (uint16_t)UDP_NONE;
     if (ix == UDP_NONE)
         return DROP_udp_no_port;
     rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
@@ -86,7 +87,7 @@ enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct
 {
     if (net->open == NULL)
         return ip_is_v4(ours) ? DROP_icmp_type : DROP_icmp6_type;
-    const uint16_t ix = udp_table_find(net->open, ours, e->dst_port);
+    const uint16_t ix = udp_table_find(net->open, ours, e->dst_port, &e->src, e->src_port);
     if (ix == UDP_NONE)
         return DROP_icmp_no_owner;
     struct udp_in *u = &rx->udp[rx->n_udp++];

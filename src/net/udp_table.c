@@ -25,7 +25,9 @@ static void entry_set(struct udp_open *o, const struct udp_open *to)
     __atomic_store_n(&o->seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     o->at = to->at;
+    o->peer = to->peer;
     o->port = to->port;
+    o->peer_port = to->peer_port;
     o->service = to->service;
     o->v6only = to->v6only;
     o->open = to->open;
@@ -75,6 +77,14 @@ int udp_table_open(struct udp_table *t, const struct udp_open *e)
     return ix;
 }
 
+void udp_table_filter(struct udp_table *t, uint16_t ix, const struct ip_addr *peer, uint16_t port)
+{
+    struct udp_open to = t->open[ix];
+    to.peer = *peer;
+    to.peer_port = port;
+    entry_set(&t->open[ix], &to);
+}
+
 void udp_table_close(struct udp_table *t, uint16_t ix)
 {
     struct udp_open *o = &t->open[ix], closed = *o;
@@ -89,8 +99,8 @@ void udp_table_close(struct udp_table *t, uint16_t ix)
     t->n_open--;
 }
 
-// rank: how well the entry fits; 0: it does not.
-static unsigned rank(const struct udp_open *o, const struct ip_addr *dst)
+// fit: how well the entry's own address is that of the datagram; 0: it is not.
+static unsigned fit(const struct udp_open *o, const struct ip_addr *dst)
 {
     enum { NO, OF_BOTH, OF_FAMILY, EXACT };
     const bool v4 = ip_is_v4(dst);
@@ -101,14 +111,19 @@ static unsigned rank(const struct udp_open *o, const struct ip_addr *dst)
     return v4 && ip_is_v4(&o->at) && ip_to_v4(&o->at) == 0 ? OF_FAMILY : NO;
 }
 
-uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port)
+uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port,
+                        const struct ip_addr *src, uint16_t src_port)
 {
+    enum { OF_THIS_PEER = 4 };  // more than any fit
     unsigned best = 0;
     uint16_t found = UDP_NONE;
     for (uint16_t i = t->first[port]; i != UDP_NONE; i = t->open[i].next) {
-        const unsigned r = rank(&t->open[i], dst);
-        if (r > best) {
-            best = r;
+        const struct udp_open *o = &t->open[i];
+        unsigned rank = fit(o, dst);
+        if (rank != 0 && o->peer_port != 0)
+            rank = o->peer_port == src_port && ip_equal(&o->peer, src) ? rank + OF_THIS_PEER : 0;
+        if (rank > best) {
+            best = rank;
             found = i;
         }
     }

@@ -20,14 +20,14 @@ enum {
 };
 
 // udp_open: an open port. at: an address; :: is all, of IPv4 as well unless v6only; ::ffff:0.0.0.0
-// all of IPv4.
+// all of IPv4. With a peer_port only what that peer sends is for it.
 struct udp_open {
-    struct ip_addr at;
-    uint16_t port;
+    struct ip_addr at, peer;
+    uint16_t port, peer_port;
     uint8_t service;  // the caller's own
     bool v6only;
     bool open;
-    uint32_t seq;   // odd while the five before it change
+    uint32_t seq;   // odd while what is before it changes
     uint16_t next;  // of the same port, or free
 };
 
@@ -54,9 +54,14 @@ void udp_table_init(struct udp_table *t, struct siphash_key secret);
 int udp_table_open(struct udp_table *t, const struct udp_open *e);
 void udp_table_close(struct udp_table *t, uint16_t ix);
 
-// udp_table_find: the entry that a datagram to dst and port is for, or UDP_NONE: the address itself
-// before all addresses of its family, those before all of both.
-uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port);
+// udp_table_filter: entry ix, open, takes what peer sends from that port; 0: what anybody sends.
+void udp_table_filter(struct udp_table *t, uint16_t ix, const struct ip_addr *peer, uint16_t port);
+
+// udp_table_find: the entry that a datagram from src and src_port to dst and port is for, or
+// UDP_NONE: those of this peer first; then the address itself before all addresses of its family,
+// those before all of both.
+uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port,
+                        const struct ip_addr *src, uint16_t src_port);
 
 // udp_table_view: copies entry ix, false if it is not open (or being rewritten at every one of some
 // tries).

@@ -207,22 +207,24 @@ bool conns_next(const struct server *s, enum conns_table table, struct conns_cur
     return at->step < end;
 }
 
-// udp_line: as net/ipv4/udp.c and net/ipv6/datagram.c of Linux 6.18 have it. State 07: it is not
-// connected to anybody.
-static void udp_line(struct text *out, const struct ip_addr *local, uint16_t port, unsigned sl)
+// udp_line: as net/ipv4/udp.c and net/ipv6/datagram.c of Linux 6.18 have it. State 07: it takes
+// datagrams of anybody, 01: of its peer.
+static void udp_line(struct text *out, const struct udp_open *o, unsigned sl)
 {
     enum { LINE4_CHARS = 127, NUMBERS_BYTES = 160 };
     char rest[NUMBERS_BYTES];
-    uint32_t words[4];
-    memcpy(words, local->b, sizeof(words));
+    uint32_t at[4], peer[4];
+    memcpy(at, o->at.b, sizeof(at));
+    memcpy(peer, o->peer.b, sizeof(peer));
     snprintf(rest, sizeof(rest),
-             ":0000 07 00000000:00000000 00:00000000 00000000     0        0 0 1 %016X 0", sl + 1);
-    if (ip_is_v4(local))
-        text_printf(out, "%5u: %08X:%04X 00000000%-*s\n", sl, words[3], port,
+             ":%04X %s 00000000:00000000 00:00000000 00000000     0        0 0 1 %016X 0",
+             o->peer_port, o->peer_port != 0 ? "01" : "07", sl + 1);
+    if (ip_is_v4(&o->at))
+        text_printf(out, "%5u: %08X:%04X %08X%-*s\n", sl, at[3], o->port, peer[3],
                     LINE4_CHARS - 7 - 13 - 1 - 8, rest);
     else
-        text_printf(out, "%5u: %08X%08X%08X%08X:%04X %032X%s\n", sl, words[0], words[1], words[2],
-                    words[3], port, 0, rest);
+        text_printf(out, "%5u: %08X%08X%08X%08X:%04X %08X%08X%08X%08X%s\n", sl, at[0], at[1], at[2],
+                    at[3], o->port, peer[0], peer[1], peer[2], peer[3], rest);
 }
 
 static void udp_port(const struct walk *w, const struct net_udp_port *u, bool v6, unsigned *sl)
@@ -231,7 +233,7 @@ static void udp_port(const struct walk *w, const struct net_udp_port *u, bool v6
     const bool all = u->local_ix >= TCP_LOCALS_MAX;
     const struct ip_addr *local = all ? &any : &w->locals[u->local_ix];
     if (ip_is_v4(local) != v6 && (w->has_v6 || !v6))
-        udp_line(w->out, local, u->port, (*sl)++);
+        udp_line(w->out, &(struct udp_open){.at = *local, .port = u->port}, (*sl)++);
 }
 
 // is_first: no port before this one has the same entry: those of all addresses are in each.
@@ -261,7 +263,7 @@ static void open_ports(const struct walk *w, bool v6, unsigned *sl)
         const struct udp_table *t = server_worker(w->s, i)->udp;
         for (uint16_t ix = 0; t != NULL && ix < UDP_PORTS_MAX; ix++)
             if (udp_table_view(t, ix, &o) && ip_is_v4(&o.at) != v6 && !is_shown(w->s, i, &o))
-                udp_line(w->out, &o.at, o.port, (*sl)++);
+                udp_line(w->out, &o, (*sl)++);
     }
 }
 

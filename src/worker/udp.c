@@ -57,6 +57,17 @@ int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c
     return ix;
 }
 
+int c10m_udp_peer(struct c10m_core *core, int port, const struct c10m_name *peer)
+{
+    struct worker *w = worker_of_core(core);
+    const struct ip_addr from = peer != NULL ? name_addr(peer) : (struct ip_addr){{0}};
+    CHECK(port >= 0 && port < UDP_PORTS_MAX && w->udp->open[port].open);
+    if (peer != NULL && peer->port == 0)
+        return -EINVAL;
+    udp_table_filter(w->udp, (uint16_t)port, &from, peer != NULL ? peer->port : 0);
+    return 0;
+}
+
 void c10m_udp_close(struct c10m_core *core, int port)
 {
     struct worker *w = worker_of_core(core);

@@ -181,6 +181,21 @@ static int source_for(unsigned end, struct ip_addr to)
     return rc;
 }
 
+static const struct c10m_name *peer_name;
+
+static void job_peer(struct c10m_core *w, struct c10m_service *s)
+{
+    rc = c10m_udp_peer(w, want_port, peer_name);
+}
+
+static int take_only(unsigned end, int port, const struct c10m_name *peer)
+{
+    want_port = port;
+    peer_name = peer;
+    on(end, job_peer);
+    return rc;
+}
+
 static int open_at(unsigned end, struct ip_addr a, uint16_t port, bool v6only)
 {
     at = name(a, port);
@@ -318,6 +333,68 @@ static void the_address_itself_comes_before_all_of_its_family_and_those_before_b
         }
         finish();
     }
+}
+
+static void a_port_with_a_peer_takes_its_datagrams_before_others_and_no_others(void **state)
+{
+    for (unsigned v6 = 0; v6 < 2; v6++) {
+        begin();
+        const struct c10m_name us = name(hosts_addr(US, v6), PORT),
+                               other = name(hosts_addr(US, v6), PORT + 1),
+                               nobody = name(hosts_addr(US, v6), 0);
+        const struct ip_addr peer = hosts_addr(PEER, v6);
+        open_at(US, any6, PORT, false);
+        const int exact = open_at(PEER, peer, OTHER, false),
+                  wide = open_at(PEER, any6, OTHER, false);
+        assert_int_equal(take_only(PEER, wide, &nobody), -EINVAL);
+        assert_int_equal(take_only(PEER, wide, &us), 0);
+        send_from(US, hosts_addr(US, v6), peer, "1", 1);
+        hosts_run(h, 1);
+        assert_int_equal(seen.packets[0].p.port, wide);  // of its peer, before the better address
+        take_only(PEER, wide, &other);
+        send_from(US, hosts_addr(US, v6), peer, "2", 1);
+        hosts_run(h, 1);
+        assert_int_equal(seen.packets[1].p.port, exact);
+        close_at(PEER, exact);
+        send_from(US, hosts_addr(US, v6), peer, "3", 1);
+        hosts_run(h, 1);
+        assert_int_equal(seen.n_packets, 2);
+        assert_int_equal(seen.n_errors, 1);  // nobody is there for us
+        assert_int_equal(seen.errors[0].e.error, ECONNREFUSED);
+        take_only(PEER, wide, NULL);
+        send_from(US, hosts_addr(US, v6), peer, "4", 1);
+        hosts_run(h, 1);
+        assert_int_equal(seen.n_packets, 3);
+        finish();
+    }
+}
+
+static void an_error_about_a_datagram_to_another_is_not_for_a_port_with_a_peer(void **state)
+{
+    begin();
+    const struct c10m_name other = name(hosts_addr(PEER, false), OTHER + 1);
+    const int port = open_at(US, any6, PORT, false);
+    take_only(US, port, &other);
+    send_from(US, any6, hosts_addr(PEER, false), "x", 1);
+    hosts_run(h, 1);
+    assert_int_equal(seen.n_errors, 0);
+    assert_int_equal(dropped(US, DROP_icmp_no_owner), 1);
+    finish();
+}
+
+static void broadcast_addresses_are_known(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {{"255.255.255.255", true}, {"10.0.0.255", true}, {"10.0.0.254", false},
+                {"10.0.1.255", false},     {"10.0.0.1", false},  {"224.0.0.1", false},
+                {"ff02::1", false},        {"fd00::ff", false},  {"::", false}};
+    begin();
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(c10m_is_broadcast(&h->e[US].server.services[0], ip(rows[i].text).b),
+                         rows[i].is);
+    finish();
 }
 
 static void all_of_ipv6_and_all_of_both_may_be_open_beside_each_other(void **state)
@@ -979,6 +1056,9 @@ int main(void)
         cmocka_unit_test(an_empty_datagram_is_one),
         cmocka_unit_test(every_length_up_to_the_mtu_arrives_whole_and_one_more_is_refused),
         cmocka_unit_test(the_address_itself_comes_before_all_of_its_family_and_those_before_both),
+        cmocka_unit_test(a_port_with_a_peer_takes_its_datagrams_before_others_and_no_others),
+        cmocka_unit_test(an_error_about_a_datagram_to_another_is_not_for_a_port_with_a_peer),
+        cmocka_unit_test(broadcast_addresses_are_known),
         cmocka_unit_test(all_of_ipv6_and_all_of_both_may_be_open_beside_each_other),
         cmocka_unit_test(v6only_leaves_ipv4_alone_and_0000_leaves_ipv6),
         cmocka_unit_test(without_a_port_the_answer_is_port_unreachable_and_it_is_told_who_sent),
