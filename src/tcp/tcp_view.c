@@ -72,6 +72,11 @@ bool tcp_view_syn(const struct tcp *t, uint32_t ix, struct syn_record *copy)
     return record_view(&t->syns[ix], &t->syns[ix].live, copy, sizeof(*copy));
 }
 
+bool tcp_view_listening(const struct listen_table *l, uint32_t ix, struct listening *copy)
+{
+    return record_view(&l->at[ix], &l->at[ix].live, copy, sizeof(*copy));
+}
+
 bool tcp_view_time_wait(const struct time_wait_ring *g, uint32_t ix, struct time_wait6 *copy)
 {
     const struct time_wait *w = time_wait_at(g, ix);

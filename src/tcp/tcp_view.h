@@ -36,6 +36,9 @@ bool tcp_view_block(const struct tcp *t, uint32_t ix, struct block *copy);
 bool tcp_view_syn(const struct tcp *t, uint32_t ix, struct syn_record *copy);
 bool tcp_view_time_wait(const struct time_wait_ring *g, uint32_t ix, struct time_wait6 *copy);
 
+// tcp_view_listening: the same of place ix of the listeners that were opened while running.
+bool tcp_view_listening(const struct listen_table *l, uint32_t ix, struct listening *copy);
+
 // tcp_view_fetch: block ix is looked at soon. tcp_view_fetch_rest: rather soon; its other lines,
 // unless it is free.
 static inline void tcp_view_fetch(const struct tcp *t, uint32_t ix)

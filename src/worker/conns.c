@@ -6,7 +6,7 @@
 #include "tcp/tcp_show.h"
 #include "tcp/tcp_view.h"
 
-enum { STEP_HEAD, STEP_LISTENERS, STEP_WORKERS };  // then, of each worker:
+enum { STEP_HEAD, STEP_LISTENERS, STEP_OPENED, STEP_WORKERS };  // then, of each worker:
 enum { OF_SYNS, OF_BLOCKS, OF_TIME_WAIT, OF_TIME_WAIT6, OF_COUNT };
 
 enum { FETCH_AHEAD = 16, FETCH_REST_AHEAD = 6 };  // blocks
@@ -63,7 +63,8 @@ static void put_head(struct walk *w)
     text_printf(w->out, "%s", heads[w->table]);
 }
 
-static void put_listener(struct walk *w, const struct ip_addr *local, uint16_t port)
+static void put_listener(struct walk *w, const struct ip_addr *local, uint16_t port,
+                         uint32_t waiting)
 {
     const struct tcp_config *cfg = &server_params_of(w->s)->tcp;
     const struct tcp_shown shown = {
@@ -71,6 +72,7 @@ static void put_listener(struct walk *w, const struct ip_addr *local, uint16_t p
         .remote = ip_is_v4(local) ? ip_from_v4(0) : any6,
         .local_port = port,
         .state = TCP_LISTENS,
+        .rcvq = waiting,
         .rto_ms = cfg->rto_initial_ms,
         .mss = 1,
         .cwnd = cfg->initial_window,
@@ -92,12 +94,32 @@ static bool listeners(struct walk *w)
             continue;
         const struct ip_addr any4 = ip_from_v4(0);
         if (sv->local_ix < TCP_LOCALS_MAX) {
-            put_listener(w, &w->locals[sv->local_ix], sv->ports[k]);
+            put_listener(w, &w->locals[sv->local_ix], sv->ports[k], 0);
             continue;
         }
-        put_listener(w, &any4, sv->ports[k]);
+        put_listener(w, &any4, sv->ports[k], 0);
         if (w->has_v6)
-            put_listener(w, &any6, sv->ports[k]);
+            put_listener(w, &any6, sv->ports[k], 0);
+    }
+    return true;
+}
+
+// Those opened while running: of the first worker, as they are on each.
+static bool opened_listeners(struct walk *w)
+{
+    const struct listen_table *l = server_worker(w->s, 0)->tcp.listens;
+    const uint32_t end = l == NULL || w->table == CONNS_INFO ? 0 : TCP_LISTENINGS_MAX;
+    for (; w->at->place < end; w->at->place++) {
+        struct listening g;
+        if (!has_room(w))
+            return false;
+        if (!tcp_view_listening(l, w->at->place, &g))
+            continue;
+        const struct ip_addr any4 = ip_from_v4(0);
+        const struct ip_addr *local = g.scope == TCP_LISTEN_V4   ? &any4
+                                      : g.scope < TCP_LOCALS_MAX ? &w->locals[g.scope]
+                                                                 : &any6;
+        put_listener(w, local, g.port, g.waiting);
     }
     return true;
 }
@@ -190,6 +212,8 @@ static bool step(struct walk *w)
     }
     if (w->at->step == STEP_LISTENERS)
         return listeners(w);
+    if (w->at->step == STEP_OPENED)
+        return opened_listeners(w);
     const unsigned n = w->at->step - STEP_WORKERS;
     return places_shown(w, n / OF_COUNT, n % OF_COUNT);
 }

@@ -65,6 +65,7 @@ struct worker {
 
     // One turn's arrays.
     uint32_t n_rx, n_expired;
+    uint32_t n_boxed;  // services with a thread
     struct pkt *pkts[BURST_MAX];
     struct net_rx rx;
     uint64_t hashes[BURST_MAX];
@@ -81,7 +82,6 @@ struct worker {
 
     struct tcp_homes homes;  // for active opens
     struct udp_table *udp;   // ports opened while running; NULL: no application opens any
-    unsigned n_boxed;        // services with a thread, and which
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 

@@ -284,11 +284,42 @@ static void udp_ports_that_several_workers_opened_are_listed_once(void **state)
     stop();
 }
 
+static void listeners_of_now_are_shown_once_with_who_waits(void **state)
+{
+    static const uint16_t scopes[] = {TCP_LISTEN_ANY, TCP_LISTEN_V4, TCP_LISTEN_V6, 0, 2};
+    int gone = 0;
+    start(16);
+    for (unsigned w = 0; w < WORKERS; w++) {
+        tcp_of(w)->listens = calloc(1, sizeof(struct listen_table));
+        for (uint16_t i = 0; i < ARRAY_LEN(scopes); i++) {
+            const struct tcp_listen_ask ask = {.port = (uint16_t)(0x1000 + i), .scope = scopes[i]};
+            assert_true(tcp_listen(tcp_of(w), &ask) >= 0);
+        }
+        gone = tcp_listen(tcp_of(w), &(struct tcp_listen_ask){.port = 0x2000, .scope = 1});
+        tcp_unlisten(tcp_of(w), gone);
+    }
+    tcp_of(0)->listens->at[1].waiting = 3;
+    const char *text = read_all(CONNS_TCP4, CHUNK_BYTES);
+    assert_int_equal(lines_with(text, " 0A 00000000:"), 2);
+    assert_int_equal(lines_with(text, "00000000:1001 00000000:0000 0A 00000000:00000003"), 1);
+    assert_int_equal(lines_with(text, "0100000A:1003 00000000:0000 0A 00000000:00000000"), 1);
+    text = read_all(CONNS_TCP6, CHUNK_BYTES);
+    assert_int_equal(lines_with(text, " 0A 00000000:"), 3);
+    assert_int_equal(lines_with(text, "00000000000000000000000000000000:1000 "), 1);
+    assert_int_equal(lines_with(text, "00000000000000000000000000000000:1002 "), 1);
+    assert_int_equal(lines_with(text, "B80D0120000000000000000002000000:1004 "), 1);
+    assert_int_equal(lines_with(read_all(CONNS_INFO, CHUNK_BYTES), "\n"), 1);
+    for (unsigned w = 0; w < WORKERS; w++)
+        free(tcp_of(w)->listens);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kinds_of_all_workers_are_there_once_and_are_numbered),
         cmocka_unit_test(a_server_without_ipv6_addresses_listens_on_none),
+        cmocka_unit_test(listeners_of_now_are_shown_once_with_who_waits),
         cmocka_unit_test(many_lines_come_in_pieces_and_none_twice),
         cmocka_unit_test(what_was_never_used_is_not_looked_at),
         cmocka_unit_test(a_table_that_is_free_again_is_passed_in_bounded_steps),
