@@ -55,7 +55,7 @@ def play(case, args, run, pipe):
     try:
         bench.finish()
     except Exception as e:
-        bench.transcript.append(["at the end", f"{type(e).__name__}: {e}"])
+        bench.transcript.append(["cleaning up", f"{type(e).__name__}: {e}"])
     pipe.send(bench.transcript)
     pipe.close()
     os._exit(0)  # threads may still be in a call
@@ -144,7 +144,7 @@ def main():
             show(name, transcript)
     if args.save:
         pathlib.Path(args.save).write_text(json.dumps(first))
-    stopped = [n for n, t in first.items() if args.sut == "kernel" and any(label in ("stopped", "at the end") for label, _ in t)]
+    stopped = [n for n, t in first.items() if args.sut == "kernel" and any(label in ("stopped", "cleaning up") for label, _ in t)]
     for name in stopped:
         show(f"FAILED on the kernel: {name}", first[name][-2:])
     if args.self:
