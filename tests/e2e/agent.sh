@@ -38,5 +38,36 @@ if [ -n "${SELF:-}" ]; then
     exit
 fi
 claim "the cases run on the kernel" compare kernel --sut kernel ${VERBOSE:+-v}
+head -n 3 "$TMP/out"
+
+# The kernel gives the addresses to the server.
+inside ip addr flush dev caseA
+inside sysctl -qw net.ipv6.conf.caseA.disable_ipv6=1
+cat >"$TMP/conf" <<CONF
+[control]
+name = e2e$$
+run_dir = $TMP/run
+mount = $TREE
+[memory]
+hugepage = none
+hugetlbfs = $TMP/huge
+connections = 16384
+[tcp]
+syn_cookies = off
+${TCP_CONF:-}
+[agent]
+socket = $TMP/agent.sock
+[port p0]
+driver = af_packet
+device = caseA
+mac = 02:c1:0a:00:00:01
+address = 10.98.0.1/16, 10.98.0.3/16, fd98::1/64, fd98::3/64
+CONF
+claim "the server with the agent starts" start_server
+claim "every difference is listed, and every listed one is there" \
+    compare agent --sut agent --socket "$TMP/agent.sock" --against "$TMP/kernel" --run 1 ${VERBOSE:+-v}
 cat "$TMP/out"
+claim "the server still lives" kill -0 "$SERVER"
+claim "no packet leaks" balance_is_zero
+claim "the server stops" stop_server
 finish
