@@ -169,6 +169,28 @@ static void row_reorder(void)
               (unsigned long long)timeouts);
 }
 
+// ---- acknowledgements lost ----
+
+static void row_acks(void)
+{
+    enum { START_S = 5, END_S = 35 };
+    double mbit[2];
+    for (unsigned lossy = 0; lossy < 2; lossy++) {
+        const struct table_setup setup = table_default();
+        struct table_path path = table_hundred;
+        path.ack_loss_ppm = lossy ? 200000 : 0;
+        struct table_world *t = table_begin(&path, &setup);
+        const struct table_flow *f = table_add(t, 0, UINT64_MAX);
+        table_run(t, (uint64_t)START_S * S);
+        const uint64_t received = f->received;
+        table_run(t, (uint64_t)END_S * S);
+        mbit[lossy] = table_mbit(f->received - received, (uint64_t)(END_S - START_S) * S);
+        table_end(t);
+    }
+    table_say(TABLE_SOFT, mbit[1] >= 0.9 * mbit[0], "every fifth acknowledgement lost, 5 s to 35 s",
+              ">= 90 % of the rate without", "%.1f Mb/s of %.1f", mbit[1], mbit[0]);
+}
+
 // ---- marks ----
 
 static void row_ecn(void)
@@ -200,6 +222,7 @@ const struct table_row table_rate_rows[] = {
     {"share", "flows that share a bottleneck with a queue of one BDP", row_share},
     {"loss", "random loss", row_loss},
     {"reorder", "reordering, 100 Mb/s, 20 ms", row_reorder},
+    {"acks", "lost acknowledgements, 100 Mb/s, 20 ms", row_acks},
     {"ecn", "a queue that marks (RFC 3168), 100 Mb/s, 20 ms", row_ecn},
     {NULL, NULL, NULL},
 };
