@@ -126,8 +126,10 @@ static void merge(struct flight *f, unsigned i)
         ((a->flags | c->flags) & ~(uint32_t)FLIGHT_SACKED) | (a->flags & c->flags & FLIGHT_SACKED);
     for (unsigned k = i; k < i + 2; k++) {
         const uint32_t had = flight_run(f, k)->flags;
-        if ((had & FLIGHT_SACKED) && !(flags & FLIGHT_SACKED))
+        if ((had & FLIGHT_SACKED) && !(flags & FLIGHT_SACKED)) {
             f->sacked -= length(f, k);
+            f->forgotten += length(f, k);
+        }
         if (!(had & FLIGHT_LOST) && (flags & FLIGHT_LOST))
             f->lost += length(f, k);
     }
@@ -238,14 +240,20 @@ unsigned flight_find_lost(const struct flight *f, unsigned i)
     return i;
 }
 
-// leave: `bytes` of run r are no longer what they were: they have arrived.
+// leave: `bytes` of run r are no longer what they were: they have arrived. Returns how many had not
+// before: those that were forgotten will be reported again, and whoever counts what is delivered
+// (PRR) would send as much beyond any window.
 static uint32_t leave(struct flight *f, const struct flight_run *r, uint32_t bytes)
 {
     if (r->flags & FLIGHT_LOST)
         f->lost -= bytes;
     if (r->flags & FLIGHT_SACKED)
         f->sacked -= bytes;
-    return r->flags & FLIGHT_SACKED ? 0 : bytes;
+    if (r->flags & FLIGHT_SACKED)
+        return 0;
+    const uint32_t before = MIN(bytes, f->forgotten);
+    f->forgotten -= before;
+    return bytes - before;
 }
 
 uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t una)
@@ -275,6 +283,7 @@ uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t u
 uint32_t flight_sack(struct tcp *t, struct block *b, struct flight *f, struct seq_range r)
 {
     uint32_t fresh = 0;
+    bool changed = false;
     unsigned i = 0;
     while (i < f->n && seq_leq(flight_run(f, i)->end, r.start))
         i++;
@@ -292,8 +301,9 @@ uint32_t flight_sack(struct tcp *t, struct block *b, struct flight *f, struct se
         fresh += leave(f, is, bytes);
         f->sacked += bytes;
         is->flags = FLIGHT_SACKED;
+        changed = true;
     }
-    if (fresh != 0)
+    if (changed)
         join(f, from == 0 ? 0 : from - 1, i);
     return fresh;
 }

@@ -44,7 +44,7 @@ struct table_path {
     uint32_t loss_ppm;                  // of data segments
     uint32_t ack_loss_ppm;              // of the others
     uint32_t late_ppm, late_ns;         // held back by up to late_ns, overtaken meanwhile
-    uint64_t spike_at_ns, spike_ns;     // what leaves from then on for spike_ns arrives after it
+    uint64_t spike_at_ns, spike_ns;     // the bottleneck stands still for so long
     bool (*drop)(struct table_world *t, const struct table_seg *s);  // NULL: none
 };
 
@@ -101,8 +101,7 @@ struct table_world {
     uint64_t queue_sum_bytes, queue_seen;  // what each data segment found there
     uint64_t arrived_ns;                   // the last data segment at the bottleneck
     uint32_t burst, burst_max;             // segments that came there at once
-    uint64_t spiked_ns[2];
-    struct table_heap heap[2];  // on their way to a host
+    struct table_heap heap[2];             // on their way to a host
 };
 
 // table_default: as the configuration's defaults are, with limits that are not in the way.

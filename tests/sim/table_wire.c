@@ -81,7 +81,9 @@ static uint64_t departure(struct table_world *t, const struct view *v, struct pk
     if (path->mbit_per_s == 0)
         return t->w.now_ns;
     const uint64_t wire_ns = (uint64_t)(pkt_len(p) + TABLE_WIRE_EXTRA) * 8000 / path->mbit_per_s;
-    const uint64_t from = MAX(t->busy_ns, t->w.now_ns);
+    uint64_t from = MAX(t->busy_ns, t->w.now_ns);
+    if (from >= path->spike_at_ns && from < path->spike_at_ns + path->spike_ns)
+        from = path->spike_at_ns + path->spike_ns;
     const uint64_t queued = (from - t->w.now_ns) * path->mbit_per_s / 8000;
     if (v->len != 0) {
         note_burst(t, wire_ns);
@@ -130,12 +132,6 @@ static void drop(const struct view *v, struct pkt *p)
     pkt_free(p);
 }
 
-static bool in_spike(const struct table_path *path, uint64_t now_ns)
-{
-    return path->spike_ns != 0 && now_ns >= path->spike_at_ns &&
-           now_ns < path->spike_at_ns + path->spike_ns;
-}
-
 static void forward(struct table_world *t, struct view *v, struct pkt *p)
 {
     const struct table_path *path = &t->path;
@@ -157,8 +153,6 @@ static void forward(struct table_world *t, struct view *v, struct pkt *p)
     at += (path->rtt_ns + path->more_ns[v->flow - t->flows]) / 2;
     if (v->len != 0 && sim_chance(&t->rng, path->late_ppm))
         at += rng_below(&t->rng, (uint32_t)path->late_ns + 1);
-    if (in_spike(path, t->w.now_ns))
-        at += path->spike_at_ns + path->spike_ns - t->w.now_ns;
     put(t, 1, p, at);
 }
 

@@ -88,6 +88,7 @@ struct table_world *table_begin(const struct table_path *path, const struct tabl
                                                    .connections = 16,
                                                    .buffers = TABLE_BUFFERS,
                                                    .extensions = 16,
+                                                   .flight_logs = 16,
                                                    .syn_received = 16,
                                                    .time_wait = 16,
                                                    .rcv_limit = setup->rcv_limit,
