@@ -128,6 +128,12 @@ enum conf_ecn {
     CONF_ECN_ON,
 };
 
+enum conf_congestion {
+    CONF_CUBIC,
+    CONF_NEWRENO,
+    CONF_CONGESTION_AUTO,
+};
+
 enum conf_cookies {
     CONF_COOKIES_OFF,
     CONF_COOKIES_AUTO,
@@ -140,6 +146,8 @@ struct conf_tcp {
     uint32_t time_wait_ms, fin_wait2_ms, delayed_ack_ms;
     uint32_t window_scale;
     uint32_t initial_window;  // segments
+    uint32_t congestion;      // enum conf_congestion: CUBIC or NEWRENO
+    uint32_t pacing_rtt_ms;   // 0: never
     uint32_t rst_rate_per_s, challenge_acks_per_s, icmp_rate_per_s;
     uint32_t invalid_ack_ms;
     bool ack_merge, quick_ack, timestamps, sack;
@@ -192,6 +200,7 @@ struct conf_service {
     struct ip_addr address;                // all zero: all local addresses
     uint32_t limit_connections;            // 0: no limit but [memory] connections
     uint32_t source_connections;           // of one address; 0: no limit
+    uint32_t congestion;                   // enum conf_congestion; AUTO: as in conf_tcp
     uint32_t send_buffer, receive_buffer;  // bytes per connection
     uint32_t keepalive_ms;                 // 0: off
     uint32_t keepalive_interval_ms, keepalive_probes;

@@ -152,6 +152,12 @@ const struct key conf_keys[] = {
     NUMBER(tcp, window_scale, 0, 14, VALUE("7", "Shift count offered (RFC 7323)")),
     NUMBER(tcp, initial_window, 1, 64,
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
+    WORD(tcp, congestion, "cubic|newreno",
+         VALUE("cubic", "Congestion control: CUBIC (RFC 9438) or NewReno (RFC 5681)")),
+    MS(tcp, pacing_rtt_ms, 0, 60000,
+       VALUE("5",
+             "Shortest round trip whose windows leave in parts, a millisecond's worth at a time; "
+             "0: bursts leave whole")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
     BOOL(tcp, sack, VALUE("on", "Selective acknowledgements (RFC 2018): offered and accepted")),
     BOOL(tcp, black_hole_detection,
@@ -254,6 +260,8 @@ const struct key conf_keys[] = {
           VALUE("none",
                 "Connections of one source address to this service at once; each worker has "
                 "an equal part of the limit. none: no limit")),
+    WORD(service, congestion, "cubic|newreno|auto",
+         VALUE("auto", "Congestion control. auto: [tcp] congestion")),
     SIZE(service, send_buffer, 2048, G, VALUE("65536", "Unacknowledged bytes of a connection")),
     SIZE(service, receive_buffer, 2048, G,
          VALUE("65536", "Bytes of a connection not consumed yet")),

@@ -151,15 +151,48 @@ enum {
     EXT_SACKED_MAX = 8,  // gaps of one flight that are known
 };
 
-// ext_cc: what congestion control knows of a connection beyond cwnd and ssthresh (tcp/tcp_cc.h).
-struct ext_cc {
-    // Before the last congestion event, which may turn out to have been none. 0: nothing to undo.
-    uint32_t prior_cwnd;
-    uint32_t prior_ssthresh;
-    uint32_t pad[8];
+enum cc_flag {
+    CC_LIVE = 1 << 0,     // the rest of the struct means something, and keeps the record
+    CC_HYSTART = 1 << 1,  // in the first slow start: `hystart`; else `cubic`
+    CC_CSS = 1 << 2,      // ... in its conservative part
+    CC_UNDO = 1 << 3,     // the last congestion event may turn out to have been none
+    CC_PACED = 1 << 4,    // the wheel wakes the block when the next segments may leave
 };
 
-static_assert(sizeof(struct ext_cc) == 40, "its part of the extension record");
+// cubic: RFC 9438 4.1; bytes and milliseconds.
+struct cubic {
+    uint32_t w_max;        // of the last congestion event; 0: none since the last timeout
+    uint32_t prior_w_max;  // the one before
+    uint32_t epoch_ms;     // begin of this congestion avoidance; 0: it has not begun
+    uint32_t k_ms;
+    uint32_t w_est;
+    uint16_t cwnd_frac, w_est_frac;  // of a byte, in 2^-16
+};
+
+// hystart: RFC 9406 4.2.
+struct hystart {
+    uint32_t round_end;        // windowEnd
+    uint32_t last_us, now_us;  // lastRoundMinRTT, currentRoundMinRTT; UINT32_MAX: infinity
+    uint32_t baseline_us;      // cssBaselineMinRtt
+    uint8_t samples, css_rounds;
+};
+
+// ext_cc: what congestion control knows of a connection beyond cwnd and ssthresh (tcp/tcp_cc.h).
+struct ext_cc {
+    // Before the last congestion event, or at the end of the first slow start; 0: none yet.
+    uint32_t prior_cwnd;
+    uint32_t prior_ssthresh;
+    uint32_t used_ms;     // when cwnd held something back last
+    uint32_t idle_at_ms;  // when the wheel asks whether that was long ago; 0: it does not
+    uint32_t pace_us;     // low half of the clock: the next segment may leave then
+    uint32_t flags;       // enum cc_flag
+    union {
+        struct cubic cubic;
+        struct hystart hystart;
+    };
+};
+
+static_assert(sizeof(struct ext_cc) == 48, "its part of the extension record");
 
 enum own_option {  // bits of ext_own.set
     OWN_RCV_LIMIT,
@@ -205,7 +238,7 @@ static_assert(sizeof(struct ext_own) == 40, "its part of the extension record");
 
 // ext: the extension record of a connection in trouble, or with options of its own; given back as
 // soon as that is over. Four lines: 20 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8
-// x 8 of scoreboard, 40 of congestion control, 40 of options. The 65,536 of a large server are 16
+// x 8 of scoreboard, 48 of congestion control, 40 of options. The 65,536 of a large server are 16
 // MB, 1.7 bytes for each of ten million connections.
 struct ext {
     // The data that came out of order.

@@ -82,6 +82,7 @@ struct tcp_service {
     uint16_t local_ix;  // on this local address; UINT16_MAX: on all
     bool nodelay;
     bool draining;
+    uint8_t congestion;  // enum tcp_congestion
     bool pulls;          // its application reads by itself: data waits, and a half-closed one lasts
     uint32_t rcv_limit;  // bytes unconsumed, at most
     uint32_t snd_limit;  // bytes copied and unacknowledged, at most
@@ -97,11 +98,17 @@ enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128 };
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
-// application).
-enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR };
+// application), a block for its congestion control (pacing, idle time).
+enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR, WAKE_CC };
 
 // Explicit congestion notification: never, when the peer asks for it, always asked for.
 enum tcp_ecn { TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON };
+
+// How cwnd grows and shrinks.
+enum tcp_congestion {
+    TCP_CUBIC,    // RFC 9438
+    TCP_NEWRENO,  // RFC 5681
+};
 
 // When a SYN is answered by a cookie (RFC 4987 3.6) in place of a record: never, when there is no
 // room for a record, always.
@@ -115,6 +122,7 @@ struct tcp_config {
     uint32_t rst_per_s, challenges_per_s;  // of one worker
     uint32_t invalid_ack_ms;               // least time between two answers of tcp_answer_rested()
     uint32_t initial_window;               // segments
+    uint32_t pacing_rtt_ms;                // the shortest round trip that is paced; 0: none is
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies

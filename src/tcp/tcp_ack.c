@@ -49,17 +49,18 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     pop_acked(t, b, ack);
     if (b->snd_head != b->snd_tail && b->snd_cur == BUF_NONE)
         b->snd_cur = b->snd_head;
-    const bool sampled = (unlikely(b->has_flight) && tcp_flight_acked(t, b, has_ts, ts_ecr)) ||
-                         tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
+    uint32_t rtt_us = unlikely(b->has_flight) ? tcp_flight_acked(t, b, has_ts, ts_ecr) : 0;
+    if (rtt_us == 0)
+        rtt_us = tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     if (unlikely(b->backoff != 0)) {
-        if (sampled)  // Karn: what was sent again does not tell which timeout is right
+        if (rtt_us != 0)  // Karn: what was sent again does not tell which timeout is right
             b->backoff = 0;
         b->retries = 0;
         b->stuck_at_ms = 0;
     }
     b->dupacks = 0;
     if (was_limited(b, flight) && !tcp_recovering(t, b))
-        tcp_cc_acked(t, b, acked, 0);
+        tcp_cc_acked(t, b, acked, rtt_us);
     // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
     // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.
     if (ack != b->snd_max) {
@@ -71,8 +72,6 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
         return;
     }
     b->rto_at_ms = 0;
-    if (!b->has_flight)
-        tcp_cc_rested(t, b);
     if (!(b->flags & BF_DELACK_ARMED))
         near_clear(t, (uint32_t)(b - t->blocks));
 }

@@ -6,22 +6,23 @@
 // tcp_acked_some: the peer acknowledged up to `ack`, new; any case.
 void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
 
-// tcp_acked_sample: the measurement of the RTT that it brings; false: it brings none.
-static inline bool tcp_acked_sample(const struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
-                                    uint32_t ts_ecr)
+// tcp_acked_sample: the measurement of the RTT that it brings, in microseconds; 0: it brings none.
+static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, uint32_t ack,
+                                        bool has_ts, uint32_t ts_ecr)
 {
     if (has_ts && ts_ecr != 0) {
         const uint32_t ms = tcp_ts_now(t, &b->key) - ts_ecr;
         if (ms < 120 * 1000) {
             tcp_rtt_sample(b, ms * 1000);
-            return true;
+            return MAX(ms * 1000, 1u);
         }
     } else if ((b->flags & BF_TIMED) && !seq_lt(ack, b->rtt_seq)) {
-        tcp_rtt_sample(b, (uint32_t)t->now.us - b->rtt_us);
+        const uint32_t us = (uint32_t)t->now.us - b->rtt_us;
+        tcp_rtt_sample(b, us);
         b->flags &= (uint16_t)~BF_TIMED;
-        return true;
+        return MAX(us, 1u);
     }
-    return false;
+    return 0;
 }
 
 // tcp_acked_all: the common acknowledgement: of all that was sent, which was all that is queued and

@@ -22,6 +22,7 @@ struct tcp_config tcp_config_default(void)
         .challenges_per_s = 100,
         .invalid_ack_ms = 500,
         .initial_window = 10,
+        .pacing_rtt_ms = 5,
         .window_scale = 7,
         .ecn = TCP_ECN_ACCEPT,
         .black_hole_detection = true,

@@ -1,40 +1,154 @@
 #include "tcp/tcp_cc.h"
 
+#include "tcp/tcp_cubic.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_hystart.h"
+#include "tcp/tcp_pace.h"
 
-// RFC 5681 3.1: slow start and congestion avoidance, by bytes (RFC 3465, L = 2).
-void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_us)
+static enum tcp_congestion kind_of(const struct tcp *t, const struct block *b)
 {
-    (void)t;
-    (void)rtt_us;
-    if (b->cwnd < b->ssthresh)
-        b->cwnd += MIN(acked, 2u * b->mss);
-    else
-        b->cwnd += MAX((uint32_t)((uint64_t)b->mss * MIN(acked, (uint32_t)b->mss) / b->cwnd), 1u);
-    b->cwnd = MIN(b->cwnd, (uint32_t)TCP_WINDOW_MAX);
+    return (enum tcp_congestion)tcp_own_value(t, b, OWN_CONGESTION);
+}
+
+// What the connection knows already; NULL: nothing.
+static struct ext_cc *known(const struct tcp *t, const struct block *b)
+{
+    if (!(b->flags & BF_TROUBLE))
+        return NULL;
+    struct ext_cc *c = &t->exts[b->ext].cc;
+    return c->flags & CC_LIVE ? c : NULL;
+}
+
+// The wheel has one entry of it, at idle_at_ms, or none, and the next use tries again.
+static void await_idle(struct tcp *t, const struct block *b, struct ext_cc *c)
+{
+    const uint32_t ix = (uint32_t)(b - t->blocks);
+    c->idle_at_ms = wheel_add(t->wheel, deadline(c->used_ms, tcp_rto_ms(t, b)),
+                              flow_index((enum flow_kind)WAKE_CC, ix));
+}
+
+static void begin(struct tcp *t, struct block *b, struct ext_cc *c)
+{
+    *c = (struct ext_cc){.flags = CC_LIVE, .used_ms = t->now.ms, .pace_us = (uint32_t)t->now.us};
+    if (b->ssthresh >= TCP_WINDOW_MAX) {
+        c->flags |= CC_HYSTART;
+        hystart_begin(&c->hystart, b->snd_nxt);
+    }
+    await_idle(t, b, c);
 }
 
 // The connection's record, or one that it gets. NULL: what is left of them is for losses, which
 // need one more.
 static struct ext_cc *record(struct tcp *t, struct block *b)
 {
-    if (b->flags & BF_TROUBLE)
-        return &t->exts[b->ext].cc;
-    if (t->ext_pool->n_free <= t->ext_pool->count / TCP_CC_SPARED_SHARE) {
+    if (!(b->flags & BF_TROUBLE) &&
+        t->ext_pool->n_free <= t->ext_pool->count / TCP_CC_SPARED_SHARE) {
         t->stats->c.cc_records_missed++;
         return NULL;
     }
-    return &tcp_ext_get(t, b)->cc;
+    struct ext_cc *c = &tcp_ext_get(t, b)->cc;
+    if (!(c->flags & CC_LIVE))
+        begin(t, b, c);
+    return c;
 }
 
-// What was before a congestion event.
-static void keep_prior(struct tcp *t, struct block *b)
+// The first slow start is over: CUBIC begins.
+static void leave_hystart(struct ext_cc *c)
+{
+    if (!(c->flags & CC_HYSTART))
+        return;
+    c->flags &= ~(uint32_t)(CC_HYSTART | CC_CSS);
+    c->cubic = (struct cubic){.w_max = 0};
+}
+
+static void grow(struct block *b, uint32_t bytes)
+{
+    b->cwnd = (uint32_t)MIN((uint64_t)b->cwnd + bytes, (uint64_t)TCP_WINDOW_MAX);
+}
+
+// RFC 5681 3.1, by bytes (RFC 3465).
+static void grow_newreno(struct block *b, uint32_t acked)
+{
+    grow(b, MAX((uint32_t)((uint64_t)b->mss * MIN(acked, (uint32_t)b->mss) / b->cwnd), 1u));
+}
+
+// RFC 3465, L = 2: an acknowledgement of many segments lets as many leave at once, and more. Paced
+// they do not, and count all (RFC 9406 4.2).
+static uint32_t counted(const struct tcp *t, const struct block *b, uint32_t acked)
+{
+    return tcp_is_paced(t, b) ? acked : MIN(acked, 2u * b->mss);
+}
+
+static void slow_start(const struct tcp *t, struct block *b, struct ext_cc *c, uint32_t acked,
+                       uint32_t rtt_us)
+{
+    bool css = (c->flags & CC_CSS) != 0;
+    enum hystart_says says = HYSTART_GROW;
+    if (c->flags & CC_HYSTART) {
+        says = hystart_acked(&c->hystart, &css, b->snd_una, b->snd_nxt, rtt_us);
+        c->flags = (c->flags & ~(uint32_t)CC_CSS) | (css ? CC_CSS : 0);
+    }
+    const uint32_t bytes = counted(t, b, acked);
+    grow(b, says == HYSTART_GROW ? bytes : bytes / 4);
+    if (says == HYSTART_LEAVE) {
+        b->ssthresh = c->prior_cwnd = b->cwnd;
+        leave_hystart(c);
+    }
+}
+
+// note_use: the window is in use, and was not for some time: more than a round trip, or that time
+// is how long an acknowledgement takes.
+static void note_use(struct tcp *t, struct block *b, struct ext_cc *c)
+{
+    const uint32_t rest_ms = t->now.ms - c->used_ms, rtt_ms = (b->srtt_us >> 3) / 1000 + 1;
+    c->used_ms = t->now.ms;
+    if (rest_ms > 2 * rtt_ms && !(c->flags & CC_HYSTART))
+        cubic_rest(&c->cubic, rest_ms - rtt_ms);
+    if (unlikely(c->idle_at_ms == 0))
+        await_idle(t, b, c);
+}
+
+// c: NULL: no record.
+static void avoid_congestion(const struct tcp *t, struct block *b, struct ext_cc *c, uint32_t acked)
+{
+    if (c == NULL || kind_of(t, b) == TCP_NEWRENO) {
+        grow_newreno(b, acked);
+        return;
+    }
+    leave_hystart(c);
+    b->cwnd = cubic_acked(&c->cubic, b->cwnd, b->mss, acked, t->now.ms, (b->srtt_us >> 3) / 1000,
+                          c->prior_cwnd);
+}
+
+void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_us)
+{
+    const bool slow = b->cwnd < b->ssthresh;
+    struct ext_cc *c = known(t, b);
+    if (c == NULL && !(slow && b->cwnd < (uint32_t)TCP_CC_SMALL * b->mss))
+        c = record(t, b);
+    if (c != NULL)
+        note_use(t, b, c);
+    if (slow && c != NULL)
+        slow_start(t, b, c, acked, rtt_us);
+    else if (slow)
+        grow(b, MIN(acked, 2u * b->mss));
+    else
+        avoid_congestion(t, b, c, acked);
+}
+
+// A congestion event: what was before is kept. Returns whether CUBIC has the word.
+static bool note_event(struct tcp *t, struct block *b)
 {
     struct ext_cc *c = record(t, b);
     if (c == NULL)
-        return;
+        return false;
+    c->used_ms = t->now.ms;
     c->prior_cwnd = b->cwnd;
     c->prior_ssthresh = b->ssthresh;
+    c->flags |= CC_UNDO;
+    leave_hystart(c);
+    cubic_event(&c->cubic, b->cwnd);
+    return kind_of(t, b) == TCP_CUBIC;
 }
 
 uint32_t tcp_cc_ssthresh(struct tcp *t, struct block *b, uint32_t flight)
@@ -42,17 +156,24 @@ uint32_t tcp_cc_ssthresh(struct tcp *t, struct block *b, uint32_t flight)
     const bool already = tcp_ecn_reduced_already(b);
     if (b->agreed & BA_ECN)
         b->agreed = (uint8_t)((b->agreed | BA_CWR) & ~BA_REDUCED);
-    if (already)
+    if (already) {
+        struct ext_cc *c = known(t, b);
+        if (c != NULL)
+            c->flags &= ~(uint32_t)CC_UNDO;  // there was congestion
         return b->ssthresh;
-    keep_prior(t, b);
-    b->ssthresh = MAX(flight / 2, 2u * b->mss);
+    }
+    const uint32_t left = note_event(t, b) ? cubic_beta(flight) : flight / 2;
+    b->ssthresh = MAX(left, 2u * b->mss);
     return b->ssthresh;
 }
 
 void tcp_cc_ecn(struct tcp *t, struct block *b)
 {
-    (void)t;
-    b->ssthresh = MAX(b->cwnd / 2, 2u * b->mss);
+    const bool cubic = note_event(t, b);
+    struct ext_cc *c = known(t, b);
+    if (c != NULL)
+        c->flags &= ~(uint32_t)CC_UNDO;
+    b->ssthresh = MAX(cubic ? cubic_beta_ecn(b->cwnd) : b->cwnd / 2, 2u * b->mss);
     b->cwnd = MIN(b->cwnd, b->ssthresh);
 }
 
@@ -60,36 +181,76 @@ void tcp_cc_timeout(struct tcp *t, struct block *b, bool fresh)
 {
     if (fresh)
         tcp_cc_ssthresh(t, b, b->snd_max - b->snd_una);
+    struct ext_cc *c = known(t, b);
+    if (c != NULL) {
+        leave_hystart(c);
+        cubic_timeout(&c->cubic);
+    }
     b->cwnd = b->mss;
 }
 
 bool tcp_cc_undo(struct tcp *t, struct block *b)
 {
-    struct ext_cc *c = b->flags & BF_TROUBLE ? &t->exts[b->ext].cc : NULL;
-    if (c == NULL || c->prior_cwnd == 0)
+    struct ext_cc *c = known(t, b);
+    if (c == NULL || !(c->flags & CC_UNDO))
         return false;
     b->cwnd = MAX(b->cwnd, c->prior_cwnd);
     b->ssthresh = MAX(b->ssthresh, c->prior_ssthresh);
-    c->prior_cwnd = 0;
+    c->flags &= ~(uint32_t)CC_UNDO;
+    cubic_undo(&c->cubic);
     return true;
 }
 
-// RFC 5681 4.1: who has sent nothing for an RTO begins anew with the initial window: no
-// ACKs are on their way to pace more than that. The time is that of the segment timed last, or with
-// timestamps, where none is timed, of the last burst: lone segments do not say that the path still
-// takes bursts (RFC 7661 3). It counts 71 minutes round: one moment of them is taken for another.
-void tcp_cc_restart(const struct tcp *t, struct block *b)
+// RFC 2861 3.1, as Linux: who has sent nothing for an RTO has half of its window yet, after each
+// further RTO half of that, and not less than the initial one (RFC 5681 4.1's restart window):
+// what was known of the path grows old, and no ACKs are on their way to pace more. Three quarters
+// of the old window are where slow start ends. What is left of it leaves paced.
+// The time is that of the segment timed last, or with timestamps, where none is timed, of the last
+// burst: lone segments do not say that the path still takes bursts (RFC 7661 3). It counts 71
+// minutes round: one moment of them is taken for another.
+void tcp_cc_restart(struct tcp *t, struct block *b)
 {
-    const uint32_t initial = t->cfg.initial_window * b->mss;
-    const uint32_t idle_us = (uint32_t)t->now.us - b->rtt_us;
-    if (b->cwnd > initial && idle_us / 1000 > tcp_rto_ms(t, b))
-        b->cwnd = initial;
+    const uint32_t initial = t->cfg.initial_window * b->mss, rto_ms = tcp_rto_ms(t, b);
+    const uint32_t idle_ms = ((uint32_t)t->now.us - b->rtt_us) / 1000;
+    if (b->cwnd <= initial || idle_ms <= rto_ms)
+        return;
+    b->ssthresh = MAX(b->ssthresh, (uint32_t)((uint64_t)b->cwnd * 3 / 4));
+    b->cwnd = MAX(b->cwnd >> MIN(idle_ms / rto_ms, 31u), initial);
+    struct ext_cc *c = known(t, b);
+    if (c != NULL && !(c->flags & CC_HYSTART))
+        c->cubic.epoch_ms = 0;
+    if (b->cwnd > initial)
+        record(t, b);  // to be paced
 }
 
-void tcp_cc_rested(struct tcp *t, struct block *b)
+// Whether the record may be of use yet.
+static bool is_wanted(const struct tcp *t, const struct block *b, const struct ext_cc *c)
 {
-    if (b->flags & BF_TROUBLE) {
-        t->exts[b->ext].cc.prior_cwnd = 0;
+    if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))) || b->backoff != 0)
+        return true;
+    if (tcp_recovering(t, b))
+        return true;
+    return (c->flags & CC_UNDO) && b->snd_una != b->snd_max && seq_lt(b->snd_una, b->recover);
+}
+
+void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
+{
+    struct ext_cc *c = known(t, b);
+    if (c == NULL)
+        return;
+    if ((c->flags & CC_PACED) && tcp_pace_room(t, b) != 0) {
+        c->flags &= ~(uint32_t)CC_PACED;
+        tcp_dirty(t, ix);
+    }
+    if (c->idle_at_ms == 0 || time_before(t->now.ms, c->idle_at_ms))
+        return;
+    if (!is_wanted(t, b, c)) {
+        c->flags = 0;
         tcp_ext_release(t, b);
+    } else if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b)))) {
+        await_idle(t, b, c);
+    } else {
+        c->idle_at_ms = wheel_add(t->wheel, deadline(t->now.ms, tcp_rto_ms(t, b)),
+                                  flow_index((enum flow_kind)WAKE_CC, ix));
     }
 }

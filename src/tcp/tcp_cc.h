@@ -9,22 +9,27 @@
 //   a burst after an idle time                       -> tcp_cc_restart()
 //
 // cwnd and ssthresh lie in the block; what more there is to know of a connection whose window is in
-// use lies in its extension record (struct ext_cc).
+// use lies in its extension record (struct ext_cc): it gets one with TCP_CC_SMALL segments in
+// flight or with the first congestion, and keeps it until it has not used its window for an RTO.
+// Then CUBIC forgets its epoch, which a restart would have ended; what the path takes, ssthresh
+// tells. Without a record left it is NewReno by cwnd and ssthresh alone, counted
+// (cc_records_missed).
 #pragma once
 #include "tcp/tcp_internal.h"
 
 enum {
     TCP_CC_SPARED_SHARE = 8,  // of the extension records an eighth is for losses only
+    TCP_CC_SMALL = 16,        // segments: slow start below needs no record, and no HyStart
 };
 
 // tcp_cc_acked: `acked` new bytes were acknowledged outside of recovery, while cwnd held something
 // back (RFC 7661 4.3). rtt_us: the round trip of what was acknowledged last; 0: not known.
 void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_us);
 
-// tcp_cc_ssthresh: a loss was found with so many bytes in flight: ssthresh is lowered (RFC 5681
-// 3.1, equation 4), unless an ECE has done so in this window of data; with ECN the peer is told
-// (CWR, RFC 3168 6.1.2). Returns the new ssthresh; cwnd is the caller's. What was before is kept
-// for tcp_cc_undo(). To be called before `recover` is set.
+// tcp_cc_ssthresh: a loss was found with so many bytes in flight: ssthresh is lowered (RFC 9438
+// 4.6; RFC 5681 3.1, equation 4), unless an ECE has done so in this window of data; with ECN the
+// peer is told (CWR, RFC 3168 6.1.2). Returns the new ssthresh; cwnd is the caller's. What was
+// before is kept for tcp_cc_undo(). To be called before `recover` is set.
 uint32_t tcp_cc_ssthresh(struct tcp *t, struct block *b, uint32_t flight);
 
 // tcp_cc_ecn: the first ECE of a window of data: ssthresh is lowered, and cwnd to it.
@@ -40,7 +45,7 @@ void tcp_cc_timeout(struct tcp *t, struct block *b, bool fresh);
 bool tcp_cc_undo(struct tcp *t, struct block *b);
 
 // tcp_cc_restart: nothing is in flight, and a burst is about to leave.
-void tcp_cc_restart(const struct tcp *t, struct block *b);
+void tcp_cc_restart(struct tcp *t, struct block *b);
 
-// tcp_cc_rested: nothing is in flight any more.
-void tcp_cc_rested(struct tcp *t, struct block *b);
+// tcp_cc_timer: a wheel entry of block b, which has an extension record, may have come for it.
+void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix);

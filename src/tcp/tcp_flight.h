@@ -111,9 +111,10 @@ static inline void tcp_flight_sent(struct tcp *t, struct block *b, uint32_t from
         tcp_flight_log(t, b, from);
 }
 
-// tcp_flight_acked: up to ack, new, is acknowledged; b->snd_una is that already. True: it brought a
-// measurement of the RTT. tcp_flight_judge() has to follow.
-bool tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr);
+// tcp_flight_acked: up to ack, new, is acknowledged; b->snd_una is that already. Returns
+// the measurement of the RTT that it brought, in microseconds; 0: none. tcp_flight_judge() has to
+// follow.
+uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr);
 
 // tcp_flight_sack: an acceptable acknowledgement with or without SACK blocks, by the slow path;
 // judged.

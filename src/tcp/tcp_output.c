@@ -1,6 +1,7 @@
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_flight.h"
+#include "tcp/tcp_pace.h"
 #include "tcp/tcp_sack.h"
 #include "wire/proto.h"
 
@@ -464,25 +465,39 @@ static inline uint32_t limited(const struct block *b)
     return (uint32_t)b->dupacks * b->mss;
 }
 
-// segments: as many as may leave. Returns how many.
-static inline unsigned segments(struct tcp *t, struct block *b)
+// segments: as many as may leave, at most `most`. Returns how many.
+static inline unsigned segments(struct tcp *t, struct block *b, unsigned most)
 {
     unsigned n = 0;
-    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && one_segment(t, b, limited(b))) {
+    while (n < most && t->n_out < t->out_room && one_segment(t, b, limited(b))) {
         n++;
         if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
             break;  // all that there is has left
         if (unlikely(t->cfg.large))
-            n += large_segment(t, b, TCP_OUT_BLOCK_MAX - n);
+            n += large_segment(t, b, most - n);
     }
     return n;
 }
 
-static inline unsigned as_many(struct tcp *t, struct block *b)
+// paced_segments: those that pacing lets leave. *wait: more may, but not yet.
+static NOINLINE unsigned paced_segments(struct tcp *t, struct block *b, bool *wait)
+{
+    const unsigned most = tcp_pace_room(t, b), n = segments(t, b, most);
+    *wait = n == most && most < TCP_OUT_BLOCK_MAX && seq_lt(b->snd_nxt, b->snd_end);
+    tcp_paced(t, b, n, *wait);
+    return n;
+}
+
+// as_many: as many segments as may leave. Returns how many. *wait: pacing holds others back.
+static inline unsigned as_many(struct tcp *t, struct block *b, bool *wait)
 {
     if (unlikely(tcp_flight_governs(t, b)))
         return tcp_flight_output(t, b);
-    return unlikely(tcp_sack_governs(t, b)) ? tcp_sack_output(t, b) : segments(t, b);
+    if (unlikely(tcp_sack_governs(t, b)))
+        return tcp_sack_output(t, b);
+    if (tcp_is_paced(t, b) && b->snd_nxt == b->snd_max)
+        return paced_segments(t, b, wait);
+    return segments(t, b, TCP_OUT_BLOCK_MAX);
 }
 
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
@@ -501,7 +516,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
         tcp_cc_restart(t, b);
     const uint32_t from = b->snd_nxt;
-    const unsigned n = as_many(t, b);
+    bool wait = false;
+    const unsigned n = as_many(t, b, &wait);
     if (n > 1 && (b->flags & BF_TS))
         b->rtt_us = (uint32_t)t->now.us;
     if (n != 0 && (b->rto_at_ms == 0 || (b->flags & BF_PROBE))) {
@@ -523,7 +539,7 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         b->delack_at_ms = deadline(t->now.ms, t->cfg.delayed_ack_ms);
     }
     if (unlikely(b->snd_nxt == b->snd_una && seq_lt(b->snd_nxt, b->snd_end) && n == 0 &&
-                 b->rto_at_ms == 0))
+                 b->rto_at_ms == 0 && !wait))
         arm_persist(t, b);
     tcp_arm(t, ix);
     return n == TCP_OUT_BLOCK_MAX || t->n_out >= t->out_room;

@@ -41,6 +41,8 @@ static uint32_t common_value(const struct tcp *t, const struct block *b, enum ow
         return ip_is_v4(&b->key.remote) ? IP4_TTL : IP6_HOPS;
     case OWN_DF:
         return OWN_DF_ON;
+    case OWN_CONGESTION:
+        return sv->congestion;
     default:
         return 0;
     }
@@ -114,7 +116,7 @@ static bool in_range(enum own_option option, uint32_t *value)
     case OWN_MORE:
         return *value <= 1;
     case OWN_CONGESTION:
-        return *value <= UINT8_MAX;
+        return *value <= TCP_NEWRENO;
     default:
         return false;
     }

@@ -76,17 +76,16 @@ void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)
     tcp_flight_rearm(t, b, false);
 }
 
-bool tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr)
+uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr)
 {
     struct flight *f = flight_of(t, b);
     rack_echo(t, b, f, has_ts, ts_ecr);
     f->rtt_us = 0;
     f->delivered += flight_pop(t, b, f, b->snd_una);
     f->advanced = 1;
-    if (f->rtt_us == 0)
-        return false;
-    tcp_rtt_sample(b, f->rtt_us);
-    return true;
+    if (f->rtt_us != 0)
+        tcp_rtt_sample(b, f->rtt_us);
+    return f->rtt_us;
 }
 
 // ---- proportional rate reduction
@@ -197,12 +196,6 @@ static void reneged(struct tcp *t, struct block *b, struct flight *f)
     b->recover = b->snd_max;
 }
 
-static void rest(struct tcp *t, struct block *b)
-{
-    tcp_flight_close(t, b);
-    tcp_cc_rested(t, b);
-}
-
 void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct flight *f = flight_of(t, b);
@@ -210,7 +203,7 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
         f->delivered = 0;
         f->advanced = f->orig_acked = 0;
         if (b->snd_una == b->snd_max)
-            rest(t, b);
+            tcp_flight_close(t, b);
         else
             tcp_flight_rearm(t, b, true);
         return;
@@ -229,7 +222,7 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
     f->delivered = 0;
     f->advanced = f->orig_acked = f->newly_lost = f->dsack = 0;
     if (b->snd_una == b->snd_max) {
-        rest(t, b);
+        tcp_flight_close(t, b);
         return;
     }
     tcp_flight_rearm(t, b, advanced);

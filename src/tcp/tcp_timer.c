@@ -315,6 +315,8 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix)
         b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
         return app_timer(t, b, ix);
     }
+    if (unlikely(b->flags & BF_TROUBLE))
+        tcp_cc_timer(t, b, ix);
     uint16_t events = near_deadlines(t, b, ix);
     if (events == 0 && tcp_starved(b))
         events = TCP_EV_SENT;

@@ -177,7 +177,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     CHECK(mem[REGION_FLOW_TABLE_EXTRA] == NULL ||  // the records' part fits into the first one
           mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
     flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn, s->secret);
-    t->wheel = wheel_init(mem[REGION_WHEEL], (uint64_t)n * WHEEL_PER_CONNECTION + syn, 0);
+    t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn, ext), 0);
     t->near = (uint64_t *)mem[REGION_NEAR];
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
     t->syn_pool = index_pool_init(&t->syns[syn], syn);

@@ -58,6 +58,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->delayed_ack_ms = c->delayed_ack_ms;
     t->window_scale = (uint8_t)c->window_scale;
     t->initial_window = c->initial_window;
+    t->pacing_rtt_ms = c->pacing_rtt_ms;
     t->rst_per_s = c->rst_rate_per_s;
     t->challenges_per_s = c->challenge_acks_per_s;
     static const uint8_t cookies[] = {[CONF_COOKIES_OFF] = TCP_COOKIES_OFF,
@@ -230,6 +231,11 @@ static int fill_udp(struct server_params *p, const struct server_service_params 
     return 0;
 }
 
+static uint8_t congestion_of(uint32_t c)
+{
+    return c == CONF_NEWRENO ? TCP_NEWRENO : TCP_CUBIC;
+}
+
 static int fill_service(struct server_params *p, const struct conf *c,
                         const struct conf_service *cs, const struct c10m_app *const *apps,
                         struct err *err)
@@ -246,6 +252,8 @@ static int fill_service(struct server_params *p, const struct conf *c,
         .local_ix = ip_is_zero(&cs->address) ? UINT16_MAX : local_index(p, &cs->address),
         .nodelay = cs->nodelay,
         .pulls = (*apps)->data == NULL,
+        .congestion = congestion_of(cs->congestion == CONF_CONGESTION_AUTO ? c->tcp.congestion
+                                                                           : cs->congestion),
         .rcv_limit = cs->receive_buffer,
         .snd_limit = cs->send_buffer,
         .keepalive_ms = cs->keepalive_ms,

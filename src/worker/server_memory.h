@@ -38,8 +38,16 @@ struct region {
 
 enum {
     REFS_PER_BUFFER = 4,       // references to images for each data buffer
+    WHEEL_PER_EXTENSION = 2,   // congestion control's: idle time, pacing
     WHEEL_PER_CONNECTION = 3,  // a far entry, a near one, and one that was overtaken by a nearer
 };
+
+// server_timers: entries of the wheel, at most, of n connections, half-open ones and extension
+// records.
+static inline uint64_t server_timers(uint32_t n, uint32_t syn, uint32_t ext)
+{
+    return (uint64_t)n * WHEEL_PER_CONNECTION + syn + (uint64_t)ext * WHEEL_PER_EXTENSION;
+}
 
 // server_share: worker's part of a number that all workers share, rounded up, at least 1.
 uint32_t server_share(const struct server_params *p, uint32_t total);

@@ -30,6 +30,7 @@ static const struct field config[] = {
     FIELD(struct tcp_config, invalid_ack_ms),
     FIELD(struct tcp_config, initial_window),
     FIELD(struct tcp_config, window_scale),
+    FIELD(struct tcp_config, pacing_rtt_ms),
     FIELD(struct tcp_config, ack_merge),
     FIELD(struct tcp_config, timestamps),
     FIELD(struct tcp_config, sack),
@@ -48,7 +49,7 @@ static const struct field service[] = {
     FIELD(struct tcp_service, rcv_limit),        FIELD(struct tcp_service, snd_limit),
     FIELD(struct tcp_service, keepalive_ms),     FIELD(struct tcp_service, keepalive_interval_ms),
     FIELD(struct tcp_service, keepalive_probes), FIELD(struct tcp_service, user_timeout_ms),
-    FIELD(struct tcp_service, connections_max),
+    FIELD(struct tcp_service, connections_max),  FIELD(struct tcp_service, congestion),
 };
 
 static const struct field pool[] = {

@@ -166,6 +166,7 @@ struct sim_host_plan {
     uint32_t caps;
     uint32_t connections, buffers, extensions, flight_logs, syn_received, time_wait;
     uint32_t rcv_limit, snd_limit;
+    uint8_t congestion;
     uint32_t keepalive_ms, keepalive_interval_ms, keepalive_probes, user_timeout_ms;
     uint32_t gap_ns;  // of two turns
     uint32_t stall_ppm, stall_ns;

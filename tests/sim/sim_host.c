@@ -58,6 +58,7 @@ static void set_service(struct sim_host *h, unsigned i, const char *name, uint16
                                    .n_ports = 1,
                                    .local_ix = UINT16_MAX,
                                    .nodelay = pl->nodelay,
+                                   .congestion = pl->congestion,
                                    .rcv_limit = pl->rcv_limit,
                                    .snd_limit = pl->snd_limit,
                                    .keepalive_ms = pl->keepalive_ms,
@@ -106,7 +107,7 @@ static void start_clock(struct sim_host *h)
     struct tcp *t = &h->w->tcp;
     const uint32_t ms = (uint32_t)(h->plan->clock_us / 1000);
     const uint64_t entries =
-        (uint64_t)h->plan->connections * WHEEL_PER_CONNECTION + h->plan->syn_received;
+        server_timers(h->plan->connections, h->plan->syn_received, h->plan->extensions);
     t->wheel = wheel_init(t->wheel, entries, ms);
     t->now = clock_at_us(h->plan->clock_us);
     t->sweep_ms = ms;

@@ -61,6 +61,7 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
     c->rto_max_ms = ONE_OF(d, 2000, 10000, 60000, 120000);
     c->rto_initial_ms = ONE_OF(d, 200, 1000, 1000, 3000);
     c->initial_window = ONE_OF(d, 1, 2, 4, 10, 10, 32);
+    c->pacing_rtt_ms = ONE_OF(d, 0, 1, 5, 5, 50);
     c->time_wait_ms = ONE_OF(d, 100, 1000, 10000, 60000);
     c->fin_wait2_ms = ONE_OF(d, 500, 5000, 60000);
     c->large = percent(d, 30);
@@ -114,6 +115,7 @@ static void draw_host(struct draw *d, struct sim_host_plan *h, uint16_t mtu)
     draw_clock(d, h);
     h->rcv_limit = (uint32_t)sized(d, 4096, 6);
     h->snd_limit = (uint32_t)sized(d, 4096, 6);
+    h->congestion = (uint8_t)ONE_OF(d, TCP_CUBIC, TCP_CUBIC, TCP_NEWRENO);
     h->keepalive_ms = percent(d, 20) ? ONE_OF(d, 50, 1000, 20000) : 0;
     h->keepalive_interval_ms = ONE_OF(d, 200, 1000, 75000);
     h->keepalive_probes = d->p->gentle ? 9 : between(d, 1, 9);

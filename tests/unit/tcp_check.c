@@ -125,7 +125,8 @@ static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix
           "%d ms",
           ix, state, (int)(b->rto_at_ms - t->now.ms),
           tcp_near_runs(t, ix) ? "running" : "not running", (int)(b->wheel_near_ms - t->now.ms));
-    HOLDS(b->snd_una != b->snd_nxt || !seq_lt(b->snd_nxt, b->snd_end) || b->rto_at_ms != 0,
+    HOLDS(b->snd_una != b->snd_nxt || !seq_lt(b->snd_nxt, b->snd_end) || b->rto_at_ms != 0 ||
+              (b->ext != EXT_NONE && (t->exts[b->ext].cc.flags & CC_PACED)),
           "block %u %s: bytes to send, nothing in flight and no timer", ix, state);
     return true;
 }

@@ -165,10 +165,12 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     t->sacks_out = e->sacks_out;
     t->cfg = tcp_config_default();
     t->cfg.quick_ack = false;  // unless a test is about it
+    t->cfg.pacing_rtt_ms = 0;  // the same
     t->n_services = 1;
     t->services[0] = (struct tcp_service){.ports = {PAIR_PORT},
                                           .n_ports = 1,
                                           .local_ix = UINT16_MAX,
+                                          .congestion = TCP_NEWRENO,  // the same
                                           .rcv_limit = 65536,
                                           .snd_limit = 65536,
                                           .keepalive_interval_ms = 75000,

@@ -42,6 +42,7 @@ static struct world {
 static uint8_t *pool_mem, *image;
 static size_t pool_bytes;
 static bool wheel_refuses;
+static struct index_pool no_exts;  // but those that a block has
 static struct wheel empty_wheel = {.recent = WHEEL_EMPTY};
 
 // The wheel of this program has no deadline added last and takes notes. The same deadline of the
@@ -206,6 +207,7 @@ static void make_world(struct rng *r)
         t->bufs.free_data[i] = i;
     t->blocks = w.blocks;
     t->exts = w.exts;
+    t->ext_pool = &no_exts;
     t->near = w.near;
     t->wheel = &empty_wheel;
     t->stats = &w.stats;

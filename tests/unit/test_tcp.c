@@ -460,6 +460,7 @@ static void three_duplicate_acks_retransmit_and_partial_acks_go_on(void **state)
     assert_int_equal(OUT(r, 0).seq, r->ack);
     r->ack += 6 * 1460;
     raw_send(r, SEG_ACK, 0, 0);
+    raw_wait(r, 1000);
     assert_int_equal(r->e.stats.c.ext_records_now, 0);
     reset_and_free(r);
 }
@@ -491,6 +492,7 @@ static void what_was_acknowledged_in_the_same_burst_is_not_retransmitted(void **
     raw_send(r, SEG_ACK, 0, 0);
     assert_int_equal(r->e.stats.c.fast_retransmits, 1);
     assert_int_equal(r->e.tcp.n_out, 0);
+    raw_wait(r, 1000);
     assert_int_equal(r->e.stats.c.ext_records_now, 0);
     reset_and_free(r);
 }

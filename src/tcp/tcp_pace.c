@@ -1,0 +1,60 @@
+#include "tcp/tcp_pace.h"
+
+enum {
+    TICK_US = 1000,  // of the wheel
+    LEAST = 2,       // segments
+};
+
+// cost_us: how long n bytes take at the rate of the block.
+static uint32_t cost_us(const struct block *b, uint32_t n)
+{
+    const uint64_t rtt_us = b->srtt_us >> 3;
+    return (uint32_t)(b->cwnd < b->ssthresh ? rtt_us * n / (2ull * b->cwnd)
+                                            : rtt_us * n * 5 / (6ull * b->cwnd));
+}
+
+// worth: bytes that leave in so many microseconds.
+static uint64_t worth(const struct block *b, uint32_t us)
+{
+    const uint64_t rtt_us = b->srtt_us >> 3;
+    return b->cwnd < b->ssthresh ? 2ull * b->cwnd * us / rtt_us
+                                 : 6ull * b->cwnd * us / (5 * rtt_us);
+}
+
+uint32_t tcp_pace_room(const struct tcp *t, const struct block *b)
+{
+    const int32_t ahead_us = (int32_t)(t->exts[b->ext].cc.pace_us - (uint32_t)t->now.us);
+    if (ahead_us >= TICK_US)
+        return 0;
+    // What a tick that comes late left over is made up for, one tick's worth.
+    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -(int32_t)TICK_US)));
+    return (uint32_t)MIN(MAX(bytes / b->mss, (uint64_t)LEAST), (uint64_t)TCP_OUT_BLOCK_MAX);
+}
+
+static void await_tick(struct tcp *t, struct block *b, struct ext_cc *c)
+{
+    if (c->flags & CC_PACED)
+        return;
+    const uint32_t ix = (uint32_t)(b - t->blocks);
+    const int32_t ahead_us = (int32_t)(c->pace_us - (uint32_t)t->now.us);
+    const uint32_t wait_us = (uint32_t)MAX(ahead_us, (int32_t)TICK_US) - TICK_US + 1;
+    const uint32_t into_us = (uint32_t)(t->now.us % TICK_US);
+    const uint32_t at_ms = t->now.ms + (into_us + wait_us + TICK_US - 1) / TICK_US;
+    if (wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_CC, ix)) == 0)
+        tcp_dirty(t, ix);  // out of wheel chunks (counted there): the next turn asks again
+    else
+        c->flags |= CC_PACED;
+}
+
+void tcp_paced(struct tcp *t, struct block *b, uint32_t n, bool more)
+{
+    struct ext_cc *c = &t->exts[b->ext].cc;
+    const uint32_t now_us = (uint32_t)t->now.us;
+    if (n != 0) {
+        if ((int32_t)(now_us - c->pace_us) > TICK_US)
+            c->pace_us = now_us - TICK_US;
+        c->pace_us += cost_us(b, n * b->mss);
+    }
+    if (more)
+        await_tick(t, b, c);
+}

@@ -1,0 +1,309 @@
+// Congestion control on connections: records, events, undo, idle times, pacing.
+#include "check.h"
+#include "tcp/tcp_cc.h"
+#include "tcp_pair.h"
+
+#define OUT(r, i) ((r)->e.out[i])
+
+enum { MSS = 1448, HORIZON_MS = 4096 };  // MSS: without the timestamp
+
+// path: the other end of a connection with a round trip of so many ms. It acknowledges all that it
+// gets, once a millisecond.
+struct path {
+    struct raw *r;
+    uint32_t rtt_ms, now_ms;
+    uint32_t acks[HORIZON_MS];  // of each ms to come; 0: none
+    uint32_t echo[HORIZON_MS];  // their timestamps
+    uint32_t sent;              // segments, in the last turn
+    bool lose;                  // what leaves now does not arrive
+};
+
+static struct path path;
+
+static void pass_ms(uint32_t ms)
+{
+    struct raw *r = path.r;
+    for (; ms != 0; ms--) {
+        uint32_t *due = &path.acks[++path.now_ms % HORIZON_MS];
+        if (*due != 0) {
+            r->ack = *due;
+            r->ts_ecr = path.echo[path.now_ms % HORIZON_MS];
+            raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+            *due = 0;
+        }
+        raw_turn(r, 1);
+        path.sent = 0;
+        const uint32_t then = (path.now_ms + path.rtt_ms) % HORIZON_MS;
+        for (unsigned turns = 0; turns < 20; turns++) {
+            for (uint32_t i = 0; i < r->e.tcp.n_out && !path.lose; i++)
+                path.acks[then] = OUT(r, i).seq + OUT(r, i).data_len[0] + OUT(r, i).data_len[1];
+            path.echo[then] = OUT(r, 0).ts_val;
+            path.sent += r->e.tcp.n_out;
+            if (r->e.tcp.n_out < TCP_OUT_BLOCK_MAX)
+                break;
+            raw_turn(r, 0);
+        }
+    }
+}
+
+// A connection over such a path that sends without end, and may have that much in flight.
+static struct raw *opened(uint32_t rtt_ms, uint8_t congestion, uint32_t pacing_rtt_ms,
+                          const struct pair_sizes *sizes)
+{
+    struct raw *r = raw_new(sizes);
+    r->wnd = UINT16_MAX;
+    r->ts = true;
+    r->e.tcp.services[0].congestion = congestion;
+    r->e.tcp.services[0].snd_limit = 1 << 20;
+    r->e.tcp.cfg.pacing_rtt_ms = pacing_rtt_ms;
+    r->e.role.source = 1ull << 40;
+    path = (struct path){.r = r, .rtt_ms = rtt_ms};
+    raw_open(r);
+    struct block *b = raw_block(r);
+    b->snd_wscale = 6;
+    b->srtt_us = rtt_ms * 1000 * 8;
+    b->rttvar_us = rtt_ms * 1000;
+    path.acks[rtt_ms] = b->snd_max;
+    path.echo[rtt_ms] = OUT(r, 0).ts_val;
+    return r;
+}
+
+static void closed(struct raw *r)
+{
+    r->n = 0;
+    raw_turn(r, 1);
+    raw_seg(r, SEG_RST, raw_block(r)->rcv_nxt, 0, 0, 0);
+    raw_turn(r, 0);
+    for (int i = 0; i < 3000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 50);
+    raw_free(r, true);
+}
+
+static uint32_t records(const struct raw *r)
+{
+    return (uint32_t)r->e.stats.c.ext_records_now;
+}
+
+static void a_record_comes_with_sixteen_segments_and_goes_with_an_rto_of_rest(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct block *b = raw_block(r);
+    while (b->cwnd < 16u * MSS) {
+        assert_int_equal(records(r), 0);
+        pass_ms(1);
+    }
+    pass_ms(40);
+    assert_int_equal(records(r), 1);
+    pass_ms(1000);
+    assert_int_equal(records(r), 1);
+    r->e.role.source = r->e.role.sent;  // it has no more to say
+    pass_ms(100 + tcp_rto_ms(&r->e.tcp, b));
+    assert_int_equal(b->snd_una, b->snd_max);
+    pass_ms(tcp_rto_ms(&r->e.tcp, b) + 10);
+    assert_int_equal(records(r), 0);
+    closed(r);
+}
+
+static void small_answers_give_the_record_back_though_they_go_on(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    pass_ms(300);
+    assert_int_equal(records(r), 1);
+    const uint32_t ix = (uint32_t)(raw_block(r) - r->e.tcp.blocks);
+    r->e.role.source = r->e.role.sent;
+    pass_ms(100);
+    for (int i = 0; i < 40; i++) {
+        struct c10m_conn c = {.k = &r->e.sock, .b = raw_block(r), .ix = ix};
+        assert_int_equal(c10m_send(&c, "x", 1), 1);
+        r->e.tcp.now = clock_at_us(r->now_us);
+        pass_ms(21);
+    }
+    assert_int_equal(records(r), 0);
+    closed(r);
+}
+
+static void without_a_record_it_is_newreno_and_counted(void **state)
+{
+    const struct pair_sizes one = {.exts = 8};
+    struct raw *r = opened(20, TCP_CUBIC, 0, &one);
+    while (r->e.tcp.ext_pool->n_free > 1)
+        index_pool_get(r->e.tcp.ext_pool);
+    pass_ms(300);
+    struct block *b = raw_block(r);
+    assert_true(b->cwnd > 20u * MSS);
+    assert_true(r->e.stats.c.cc_records_missed > 0);
+    assert_int_equal(records(r), 0);  // the last eighth is for losses
+    b->cwnd = 100 * MSS;
+    assert_int_equal(tcp_cc_ssthresh(&r->e.tcp, b, 100 * MSS), 50 * MSS);
+    b->ssthresh = b->cwnd = 50 * MSS;
+    tcp_cc_acked(&r->e.tcp, b, MSS, 0);
+    assert_int_equal(b->cwnd, 50 * MSS + MSS / 50);
+    assert_false(tcp_cc_undo(&r->e.tcp, b));
+    r->e.tcp.ext_pool->n_free = 8;
+    closed(r);
+}
+
+static void an_event_leaves_each_its_part_of_the_window(void **state)
+{
+    static const struct {
+        uint8_t congestion;
+        uint32_t loss, ecn;
+    } rows[] = {{TCP_CUBIC, 70 * MSS, 85 * MSS}, {TCP_NEWRENO, 50 * MSS, 50 * MSS}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct raw *r = opened(20, rows[i].congestion, 0, NULL);
+        struct tcp *t = &r->e.tcp;
+        struct block *b = raw_block(r);
+        b->cwnd = 100 * MSS;
+        assert_int_equal(tcp_cc_ssthresh(t, b, 100 * MSS), rows[i].loss);
+        assert_true(tcp_cc_undo(t, b));
+        assert_int_equal(b->cwnd, 100 * MSS);
+        assert_int_equal(b->ssthresh, TCP_WINDOW_MAX);
+        assert_false(tcp_cc_undo(t, b));  // once
+        tcp_cc_ecn(t, b);
+        assert_int_equal(b->cwnd, rows[i].ecn);
+        assert_int_equal(b->ssthresh, rows[i].ecn);
+        assert_false(tcp_cc_undo(t, b));  // a mark is no mistake
+        b->cwnd = 100 * MSS;
+        tcp_cc_timeout(t, b, true);
+        assert_int_equal(b->cwnd, MSS);
+        tcp_cc_timeout(t, b, false);
+        assert_true(tcp_cc_undo(t, b));
+        assert_int_equal(b->cwnd, 100 * MSS);
+        assert_int_equal(tcp_cc_ssthresh(t, b, MSS), 2 * MSS);
+        closed(r);
+    }
+}
+
+static void what_was_before_is_known_until_the_timeout_is_repaired(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct block *b = raw_block(r);
+    pass_ms(100);
+    const uint32_t cwnd = b->cwnd;
+    path.lose = true;
+    memset(path.acks, 0, sizeof(path.acks));
+    pass_ms(2000);  // some timeouts
+    assert_true(b->backoff >= 2);
+    assert_int_equal(records(r), 1);
+    assert_true(tcp_cc_undo(&r->e.tcp, b));
+    assert_true(b->cwnd >= cwnd);
+    closed(r);
+}
+
+static void each_rto_of_rest_halves_the_window_down_to_the_initial_one(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct block *b = raw_block(r);
+    const uint32_t rto_us = tcp_rto_ms(&r->e.tcp, b) * 1000;
+    static const uint32_t left[] = {100, 50, 25, 12, 10, 10};
+    for (uint32_t i = 0; i < ARRAY_LEN(left); i++) {
+        b->cwnd = 100 * MSS;
+        b->ssthresh = 40 * MSS;
+        b->rtt_us = (uint32_t)r->e.tcp.now.us - i * rto_us - (i == 0 ? 0 : 1000);
+        tcp_cc_restart(&r->e.tcp, b);
+        assert_int_equal(b->cwnd, left[i] * MSS + (i == 3 ? MSS / 2 : 0));
+        assert_int_equal(b->ssthresh, (i == 0 ? 40 : 75) * MSS);
+    }
+    b->cwnd = 3 * MSS;
+    b->rtt_us -= 1000000000;
+    tcp_cc_restart(&r->e.tcp, b);
+    assert_int_equal(b->cwnd, 3 * MSS);
+    closed(r);
+}
+
+static void a_paced_window_leaves_a_millisecond_at_a_time(void **state)
+{
+    struct raw *r = opened(50, TCP_CUBIC, 5, NULL);
+    struct block *b = raw_block(r);
+    pass_ms(400);
+    assert_true(b->cwnd > 200u * MSS);
+    uint32_t most = 0, all = 0;
+    const uint32_t cwnd = b->cwnd, from = b->snd_max;
+    for (int i = 0; i < 50; i++) {
+        pass_ms(1);
+        most = MAX(most, path.sent);
+        all += path.sent;
+    }
+    // Twice the window a round trip at most, of it a tick and what one tick may be late.
+    assert_true(most <= 2 * 2 * b->cwnd / MSS / 50 + 2);
+    assert_true(all >= cwnd / MSS && all <= 2 * b->cwnd / MSS);
+    assert_int_equal(b->snd_max - from, all * MSS);
+    closed(r);
+}
+
+static void a_slow_paced_window_leaves_two_segments_at_a_time(void **state)
+{
+    struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
+    struct block *b = raw_block(r);
+    b->cwnd = 20 * MSS;
+    b->ssthresh = 20 * MSS;  // 1.2 windows a round trip: a segment in 8.3 ms
+    pass_ms(600);
+    assert_int_equal(records(r), 1);
+    uint32_t all = 0;
+    for (int i = 0; i < 200; i++) {
+        pass_ms(1);
+        assert_true(path.sent <= 2);
+        all += path.sent;
+    }
+    assert_in_range(all, 15, 26);
+    closed(r);
+}
+
+static void a_short_round_trip_is_not_paced(void **state)
+{
+    struct raw *r = opened(4, TCP_CUBIC, 5, NULL);
+    pass_ms(400);
+    assert_true(records(r) == 1 && raw_block(r)->cwnd > 100u * MSS);
+    for (int i = 0; i < 40; i++) {
+        pass_ms(1);
+        assert_false(r->e.tcp.exts[raw_block(r)->ext].cc.flags & CC_PACED);
+    }
+    closed(r);
+}
+
+static void without_wheel_chunks_what_is_paced_leaves_all_the_same(void **state)
+{
+    struct raw *r = opened(50, TCP_CUBIC, 5, NULL);
+    pass_ms(200);
+    struct wheel *w = r->e.tcp.wheel;
+    const uint32_t was = w->free, una = raw_block(r)->snd_una;
+    for (int i = 0; i < 200; i++) {
+        w->free = WHEEL_EMPTY;  // not even what has come out
+        pass_ms(1);
+    }
+    w->free = was;
+    assert_true(w->refused > 0);
+    assert_true(raw_block(r)->snd_una - una > 100u * MSS);
+    closed(r);
+}
+
+static void a_growing_round_trip_ends_the_first_slow_start_without_a_loss(void **state)
+{
+    struct raw *r = opened(50, TCP_CUBIC, 5, NULL);
+    struct block *b = raw_block(r);
+    for (int i = 0; i < 100 && b->ssthresh >= TCP_WINDOW_MAX; i++) {
+        pass_ms(20);
+        path.rtt_ms += b->cwnd > 100u * MSS ? 4 : 0;
+    }
+    assert_true(b->ssthresh < TCP_WINDOW_MAX);
+    assert_int_equal(r->e.stats.c.tx_retransmits_segs, 0);
+    closed(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_comes_with_sixteen_segments_and_goes_with_an_rto_of_rest),
+        cmocka_unit_test(small_answers_give_the_record_back_though_they_go_on),
+        cmocka_unit_test(without_a_record_it_is_newreno_and_counted),
+        cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
+        cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),
+        cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
+        cmocka_unit_test(a_paced_window_leaves_a_millisecond_at_a_time),
+        cmocka_unit_test(a_slow_paced_window_leaves_two_segments_at_a_time),
+        cmocka_unit_test(a_short_round_trip_is_not_paced),
+        cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),
+        cmocka_unit_test(a_growing_round_trip_ends_the_first_slow_start_without_a_loss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
