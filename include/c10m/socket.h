@@ -24,6 +24,10 @@ size_t c10m_peek(const struct c10m_conn *c, size_t off, void *buf, size_t n);
 // many. The window may open.
 size_t c10m_read(struct c10m_conn *c, void *buf, size_t n);
 
+// c10m_want_writable: `writable` follows when there may be more room, as after a send that was cut
+// short.
+void c10m_want_writable(struct c10m_conn *c);
+
 // c10m_peer_closed: the peer's FIN has come; bytes before it may still be unread.
 bool c10m_peer_closed(const struct c10m_conn *c);
 

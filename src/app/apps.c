@@ -3,7 +3,7 @@
 #include <string.h>
 
 const struct c10m_app *const apps[] = {
-    &app_echo, &app_discard, &app_chargen, &app_daytime, &app_http, &app_proxy, NULL,
+    &app_echo, &app_discard, &app_chargen, &app_daytime, &app_http, &app_proxy, &app_agent, NULL,
 };
 
 const struct c10m_app *app_find(const char *name)

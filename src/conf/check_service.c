@@ -148,6 +148,23 @@ static void check_listens(struct load *l, unsigned at)
     }
 }
 
+// The agent shows itself in the tree, and counts, as a service of this name.
+static void check_agent(struct load *l)
+{
+    const struct key *k = KEY_AT(agent, socket);
+    const struct conf *c = l->c;
+    if (c->agent.socket[0] == '\0' || !key_good(l, k, 0))
+        return;
+    for (unsigned i = 0; i < c->n_services; i++)
+        if (strcmp(c->services[i].name, "agent") == 0)
+            fail_key(l, k, 0, "expected no [service agent] beside it, got one");
+    if (c->n_services == CONF_SERVICES_MAX)
+        fail_key(l, k, 0, "expected at most %d services beside it, got %d", CONF_SERVICES_MAX - 1,
+                 CONF_SERVICES_MAX);
+    if (c->n_ports == 0)
+        fail_key(l, k, 0, "expected a [port NAME] for its connections, got none");
+}
+
 void check_services(struct load *l)
 {
     unsigned n_listens = 0;
@@ -168,6 +185,7 @@ void check_services(struct load *l)
                      "expected at most %d TCP ports of all services together, got more",
                      CONF_LISTENS_MAX);
     }
+    check_agent(l);
     if (l->c->n_ports == 0 && l->c->n_services > 0)
         fail_key(l, KEY_AT(service, port), 0, "expected a [port NAME] to listen on, got none");
 }

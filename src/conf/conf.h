@@ -228,11 +228,21 @@ struct conf_service {
     char param_text[CONF_PARAM_TEXT_BYTES];
 };
 
+// conf_agent: the application `agent`, which is no [service NAME]: it listens where its clients
+// say.
+struct conf_agent {
+    char socket[CONF_PATH_BYTES];  // empty: there is no agent
+    uint32_t sockets_max;
+    uint32_t send_buffer, receive_buffer;    // bytes per connection
+    char param_text[CONF_PATH_BYTES + 128];  // as conf_service.param_text
+};
+
 struct conf {
     struct conf_cpu cpu;
     struct conf_memory memory;
     struct conf_control control;
     struct conf_tcp tcp;
+    struct conf_agent agent;
     uint32_t n_ports, n_services;  // in the order of the file, then of the overrides
     struct conf_port ports[CONF_PORTS_MAX];
     struct conf_service services[CONF_SERVICES_MAX];
@@ -288,3 +298,6 @@ int conf_help(struct text *out);
 // conf_service_param: the value of a key of the service as conf_print() writes it (numbers as plain
 // digits), be it from the file or the default; NULL: unknown key, or it has no value.
 const char *conf_service_param(const struct conf_service *s, const char *key);
+
+// conf_agent_param: the same of a key of [agent].
+const char *conf_agent_param(const struct conf_agent *a, const char *key);

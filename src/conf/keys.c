@@ -7,6 +7,7 @@ const struct section conf_sections[SECTION_COUNT] = {
     [SECTION_memory] = {"memory", "What is reserved at start, and never more.", false},
     [SECTION_control] = {"control", "The control side: names, files, messages.", false},
     [SECTION_tcp] = {"tcp", "TCP and ICMP of all services.", false},
+    [SECTION_agent] = {"agent", "BSD socket calls on this stack for other processes.", false},
     [SECTION_port] = {"port", "A network port; as many sections as ports.", true},
     [SECTION_service] = {"service", "An application and where it listens.", true},
 };
@@ -190,6 +191,16 @@ const struct key conf_keys[] = {
                 "Echo requests answered per worker and second, and ICMP errors sent, of which "
                 "1000 at most; 0: none")),
 
+    // 108: of a socket's path.
+    TEXT(agent, socket, KEY_PATH, 108, OPTIONAL,
+         VALUE("",
+               "Unix socket where the agent takes calls (c10m/agent.h); none: there is no agent")),
+    COUNT(agent, sockets_max, 1, 65536, VALUE("1024", "Descriptors that it gives out")),
+    SIZE(agent, send_buffer, 2048, G,
+         VALUE("65536", "Unacknowledged bytes of a connection; SO_SNDBUF changes it")),
+    SIZE(agent, receive_buffer, 2048, G,
+         VALUE("65536", "Bytes of a connection not read yet; SO_RCVBUF changes it")),
+
     {.name = "driver",
      .type = KEY_DRIVER,
      FIELD(port, driver),
@@ -343,8 +354,10 @@ const struct key *key_at(enum conf_section section, size_t offset)
 const void *key_field_const(const struct key *k, const struct conf *c, unsigned at)
 {
     const void *base[SECTION_COUNT] = {
-        [SECTION_cpu] = &c->cpu, [SECTION_memory] = &c->memory, [SECTION_control] = &c->control,
-        [SECTION_tcp] = &c->tcp, [SECTION_port] = c->ports,     [SECTION_service] = c->services,
+        [SECTION_cpu] = &c->cpu,         [SECTION_memory] = &c->memory,
+        [SECTION_control] = &c->control, [SECTION_tcp] = &c->tcp,
+        [SECTION_agent] = &c->agent,     [SECTION_port] = c->ports,
+        [SECTION_service] = c->services,
     };
     size_t skip = k->section == SECTION_port      ? at * sizeof(c->ports[0])
                   : k->section == SECTION_service ? at * sizeof(c->services[0])

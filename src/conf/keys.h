@@ -7,6 +7,7 @@ enum conf_section {
     SECTION_memory,
     SECTION_control,
     SECTION_tcp,
+    SECTION_agent,
     SECTION_port,
     SECTION_service,
     SECTION_COUNT,

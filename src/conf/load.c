@@ -183,15 +183,16 @@ void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, co
         fail_value(l, k, at, got);
 }
 
-// render_params: what conf_service_param() looks up: "key\0value\0" for each key with a value.
-static void render_params(struct conf *c, unsigned at)
+// render_params: what conf_service_param() looks up: "key\0value\0" for each key with a value, in
+// `to` of room bytes.
+static void render_params(const struct conf *c, enum conf_section section, unsigned at, char *to,
+                          size_t room)
 {
-    struct conf_service *s = &c->services[at];
     struct text t;
-    text_init(&t, CONF_PARAM_TEXT_BYTES - 1);  // the last byte stays 0: an empty key ends the list
+    text_init(&t, room - 1);  // the last byte stays 0: an empty key ends the list
     for (unsigned i = 0; i < conf_n_keys; i++) {
         const struct key *k = &conf_keys[i];
-        if (k->section != SECTION_service || !key_printed(k, c, at))
+        if (k->section != section || !key_printed(k, c, at))
             continue;
         text_printf(&t, "%s", k->name);
         text_put(&t, "", 1);
@@ -199,13 +200,20 @@ static void render_params(struct conf *c, unsigned at)
         text_put(&t, "", 1);
     }
     CHECK(t.error == 0);
-    memcpy(s->param_text, text_str(&t), t.len);
+    memcpy(to, text_str(&t), t.len);
     text_free(&t);
 }
 
-const char *conf_service_param(const struct conf_service *s, const char *key)
+static void render_all(struct conf *c)
 {
-    for (const char *p = s->param_text; *p != '\0';) {
+    render_params(c, SECTION_agent, 0, c->agent.param_text, sizeof(c->agent.param_text));
+    for (unsigned i = 0; i < c->n_services; i++)
+        render_params(c, SECTION_service, i, c->services[i].param_text, CONF_PARAM_TEXT_BYTES);
+}
+
+static const char *find_param(const char *p, const char *key)
+{
+    while (*p != '\0') {
         const char *value = p + strlen(p) + 1;
         if (strcmp(p, key) == 0)
             return value;
@@ -214,13 +222,23 @@ const char *conf_service_param(const struct conf_service *s, const char *key)
     return NULL;
 }
 
+const char *conf_service_param(const struct conf_service *s, const char *key)
+{
+    return find_param(s->param_text, key);
+}
+
+const char *conf_agent_param(const struct conf_agent *a, const char *key)
+{
+    return find_param(a->param_text, key);
+}
+
 static int load_end(struct load *l)
 {
     struct conf_errors *e = l->errs;
     resolve_auto(l);
     check_all(l);
-    for (unsigned i = 0; e->n == 0 && i < l->c->n_services; i++)
-        render_params(l->c, i);
+    if (e->n == 0)
+        render_all(l->c);
     if (e->n > CONF_ERRORS_SHOWN)
         text_printf(&e->lines, "... and %u more\n", e->n - CONF_ERRORS_SHOWN);
     return e->n == 0 ? 0 : -1;

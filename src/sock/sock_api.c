@@ -106,6 +106,12 @@ static NOINLINE size_t send_some(struct c10m_conn *c, const void *data, size_t l
     return len;
 }
 
+void c10m_want_writable(struct c10m_conn *c)
+{
+    c->b->flags |= BF_WANT_WRITE;
+    tcp_dirty(c->k->tcp, c->ix);  // arms the retry if nothing is in flight
+}
+
 size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
 {
     return likely(send_first(c, data, len)) ? len : send_some(c, data, len);

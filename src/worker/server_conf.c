@@ -271,6 +271,36 @@ static int fill_service(struct server_params *p, const struct conf *c,
     return cs->udp ? fill_udp(p, sp, (uint8_t)(p->n_services - 1), err) : 0;
 }
 
+static const char *agent_param(const void *conf, const char *key)
+{
+    return conf_agent_param(conf, key);
+}
+
+// The agent is a service without a port: it listens where its clients say, with Linux's defaults.
+static int fill_agent(struct server_params *p, const struct conf *c,
+                      const struct c10m_app *const *apps, struct err *err)
+{
+    const struct conf_agent *ca = &c->agent;
+    for (; *apps != NULL && strcmp((*apps)->name, "agent") != 0; apps++)
+        ;
+    if (*apps == NULL || p->n_services == TCP_SERVICES_MAX)
+        return err_set(err, *apps == NULL ? "no application agent" : "too many services");
+    p->services[p->n_services++] = (struct server_service_params){
+        .name = "agent",
+        .app = *apps,
+        .param = agent_param,
+        .conf = ca,
+        .tcp = {.local_ix = UINT16_MAX,
+                .pulls = true,
+                .rcv_limit = ca->receive_buffer,
+                .snd_limit = ca->send_buffer,
+                .keepalive_interval_ms = 75000,
+                .keepalive_probes = 9,
+                .connections_max = c->memory.connections},
+    };
+    return 0;
+}
+
 int server_machine_from(struct server_params *p, const struct conf *c, struct err *err)
 {
     memset(p, 0, sizeof(*p));
@@ -288,5 +318,5 @@ int server_params_from(struct server_params *p, const struct conf *c,
     for (unsigned i = 0; i < c->n_services; i++)
         if (fill_service(p, c, &c->services[i], apps, err) != 0)
             return -1;
-    return 0;
+    return c->agent.socket[0] == '\0' ? 0 : fill_agent(p, c, apps, err);
 }

@@ -1,0 +1,104 @@
+// Datagrams on the worker: in a buffer of its own pool each goes to the thread, which knows whose
+// it is; those to send come from the thread.
+#include <errno.h>
+#include <string.h>
+
+#include "app/agent/agent_worker.h"
+
+static struct datagram *new_datagram(struct agent_worker *g, const struct c10m_packet *p)
+{
+    struct datagram *d = g->free_datagrams;
+    if (p->len > AGENT_DATAGRAM_BYTES || d == NULL) {
+        count(g, d == NULL ? COUNT_datagrams_full : COUNT_datagrams_long);
+        return NULL;
+    }
+    g->free_datagrams = d->next;
+    d->msg = (struct agent_msg){.verb = VERB_DATAGRAM, .worker = (uint8_t)g->id, .owner = d};
+    d->from = p->from;
+    d->to = p->to;
+    d->ttl = p->ttl;
+    d->tos = p->tos;
+    d->error = 0;
+    d->bytes = (uint32_t)p->len;
+    if (p->len != 0)
+        memcpy(d->data, p->data, p->len);
+    return d;
+}
+
+bool agent_packet(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p)
+{
+    struct agent_worker *g = worker_of(w, s);
+    struct datagram *d = new_datagram(g, p);
+    if (d != NULL)
+        answer(g, &d->msg);
+    return d != NULL;
+}
+
+void agent_packet_error(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p,
+                        const struct c10m_packet_error *error)
+{
+    struct agent_worker *g = worker_of(w, s);
+    const struct c10m_packet names = {.from = p->from, .to = p->to};
+    struct datagram *d = error->hard ? new_datagram(g, &names) : NULL;
+    if (d == NULL)
+        return;
+    d->error = error->error;
+    answer(g, &d->msg);
+}
+
+// Not answered: it begins at the worker.
+void verb_datagram_back(struct agent_worker *g, struct agent_msg *m)
+{
+    struct datagram *d = m->owner;
+    d->next = g->free_datagrams;
+    g->free_datagrams = d;
+}
+
+static int *id_place(struct agent_worker *g, int id)
+{
+    for (unsigned i = 0; i < AGENT_UDP_MAX; i++)
+        if (g->udp_ids[i] == id)
+            return &g->udp_ids[i];
+    return NULL;
+}
+
+void verb_udp_open(struct agent_worker *g, struct agent_msg *m)
+{
+    int *place = id_place(g, -1);
+    m->ret = place == NULL ? -ENOBUFS : c10m_udp_open(g->w, g->s, &m->udp.at, m->udp.v6only);
+    if (m->ret >= 0)
+        *place = (int)m->ret;
+    answer(g, m);
+}
+
+void verb_udp_close(struct agent_worker *g, struct agent_msg *m)
+{
+    int *place = m->udp.id < 0 ? NULL : id_place(g, m->udp.id);
+    if (place != NULL) {
+        c10m_udp_close(g->w, *place);
+        *place = -1;
+    }
+    m->ret = 0;
+    answer(g, m);
+}
+
+void verb_udp_send(struct agent_worker *g, struct agent_msg *m)
+{
+    m->ret = c10m_udp_send(g->w, g->s, &m->packet);
+    answer(g, m);
+}
+
+void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m)
+{
+    m->ret = c10m_udp_mtu(g->w, &m->udp.at);
+    answer(g, m);
+}
+
+void udp_end(struct agent_worker *g)
+{
+    for (unsigned i = 0; i < AGENT_UDP_MAX; i++) {
+        if (g->udp_ids[i] >= 0)
+            c10m_udp_close(g->w, g->udp_ids[i]);
+        g->udp_ids[i] = -1;
+    }
+}

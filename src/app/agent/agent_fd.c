@@ -1,0 +1,123 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "app/agent/agent.h"
+
+int fd_new(struct agent *a, struct file *f)
+{
+    for (unsigned fd = 0; fd < a->sockets_max; fd++) {
+        if (a->fds[fd] != NULL)
+            continue;
+        a->fds[fd] = f;
+        return (int)fd;
+    }
+    return -EMFILE;
+}
+
+struct file *fd_get(const struct agent *a, int fd)
+{
+    return fd < 0 || (unsigned)fd >= a->sockets_max ? NULL : a->fds[fd];
+}
+
+void file_init(struct agent *a, struct file *f, enum file_kind kind)
+{
+    f->kind = kind;
+    f->users = 1;
+    f->all_next = a->all;
+    f->all_link = &a->all;
+    if (a->all != NULL)
+        a->all->all_link = &f->all_next;
+    a->all = f;
+}
+
+void file_free(struct agent *a, struct file *f)
+{
+    (void)a;
+    *f->all_link = f->all_next;
+    if (f->all_next != NULL)
+        f->all_next->all_link = f->all_link;
+    if (f->kind != FILE_EPOLL) {
+        each_free(socket_of(f)->listener);
+    }
+    free(f);
+}
+
+void file_drop(struct agent *a, struct file *f)
+{
+    epoll_forget(a, f);
+    if (f->kind == FILE_EPOLL) {
+        epoll_release(a, f);
+    } else {
+        udp_queue_free(socket_of(f));
+        free(socket_of(f)->bye);
+    }
+    file_free(a, f);
+}
+
+void file_use(struct file *f)
+{
+    f->users++;
+}
+
+static void end_of_use(struct agent *a, struct file *f, struct call *c)
+{
+    f->released = true;
+    epoll_forget(a, f);
+    if (f->kind == FILE_EPOLL)
+        epoll_release(a, f);
+    else
+        socket_release(a, socket_of(f), c);
+    if (f->lent == 0)
+        file_free(a, f);
+}
+
+void file_unuse(struct agent *a, struct file *f)
+{
+    if (--f->users == 0)
+        end_of_use(a, f, NULL);
+}
+
+void file_back(struct agent *a, struct file *f)
+{
+    if (--f->lent == 0 && f->released)
+        file_free(a, f);
+}
+
+// The last use ends it, and waits for that (SO_LINGER); else whoever blocks on it has it on.
+void op_close(struct agent *a, struct call *c)
+{
+    struct file *f = c->file;
+    a->fds[c->r->fd] = NULL;
+    c->file = NULL;
+    f->users--;  // the descriptor's
+    if (f->users > 1) {
+        f->users--;
+        call_return(a, c, 0);
+        return;
+    }
+    f->users = 0;
+    f->lent++;  // until the call is over
+    c->lent++;
+    end_of_use(a, f, c);
+    c->lent--;
+    if (c->lent == 0)
+        call_return(a, c, 0);
+    file_back(a, f);
+}
+
+void op_fcntl(struct agent *a, struct call *c)
+{
+    struct file *f = c->file;
+    switch (c->r->a[0]) {
+    case F_GETFL:
+        call_return(a, c, O_RDWR | (f->nonblock ? O_NONBLOCK : 0));
+        return;
+    case F_SETFL:
+        f->nonblock = (c->r->a[1] & O_NONBLOCK) != 0;
+        call_return(a, c, 0);
+        return;
+    default:
+        call_return(a, c, -EINVAL);
+    }
+}

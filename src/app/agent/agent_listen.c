@@ -1,0 +1,67 @@
+// Listeners on the worker: each of the thread's listens on every one.
+#include <errno.h>
+
+#include "app/agent/agent_worker.h"
+
+struct agent_listener *listener_of(struct agent_worker *g, int id)
+{
+    for (unsigned i = 0; id >= 0 && i < AGENT_LISTENERS_MAX; i++)
+        if (g->listeners[i].used && g->listeners[i].id == id)
+            return &g->listeners[i];
+    return NULL;
+}
+
+static struct agent_listener *free_listener(struct agent_worker *g)
+{
+    for (unsigned i = 0; i < AGENT_LISTENERS_MAX; i++)
+        if (!g->listeners[i].used)
+            return &g->listeners[i];
+    return NULL;
+}
+
+void verb_listen(struct agent_worker *g, struct agent_msg *m)
+{
+    struct agent_listener *l = free_listener(g);
+    m->ret = l == NULL ? -ENOBUFS : c10m_listen(g->w, g->s, &m->listen.at);
+    if (m->ret >= 0)
+        *l = (struct agent_listener){.used = true,
+                                     .id = (int)m->ret,
+                                     .socket = m->listen.socket,
+                                     .options = m->listen.options};
+    answer(g, m);
+}
+
+void verb_relisten(struct agent_worker *g, struct agent_msg *m)
+{
+    struct agent_listener *l = listener_of(g, m->listen.id);
+    m->ret = l == NULL ? -EINVAL : c10m_listen_set(g->w, l->id, &m->listen.at);
+    if (l != NULL)
+        l->options = m->listen.options;
+    answer(g, m);
+}
+
+void verb_unlisten(struct agent_worker *g, struct agent_msg *m)
+{
+    struct agent_listener *l = listener_of(g, m->listen.id);
+    if (l != NULL) {
+        c10m_unlisten(g->w, l->id);
+        l->used = false;
+    }
+    m->ret = 0;
+    answer(g, m);
+}
+
+void verb_accepted(struct agent_worker *g, struct agent_msg *m)
+{
+    c10m_accepted(g->w, m->end->listener);
+    end_answer(g, m, 0);
+}
+
+void listeners_end(struct agent_worker *g)
+{
+    for (unsigned i = 0; i < AGENT_LISTENERS_MAX; i++) {
+        if (g->listeners[i].used)
+            c10m_unlisten(g->w, g->listeners[i].id);
+        g->listeners[i].used = false;
+    }
+}

@@ -1,0 +1,232 @@
+// Addresses of requests and replies, and who has which local port.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "app/agent/agent.h"
+
+enum { SIN6_BYTES_MIN = 24 };  // RFC 2133's, without the scope: what Linux takes
+
+static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
+static const uint8_t zeros[16];
+
+bool name_is_v4(const struct c10m_name *n)
+{
+    return memcmp(n->addr, v4_prefix, sizeof(v4_prefix)) == 0;
+}
+
+bool name_is_any(const struct c10m_name *n)
+{
+    return memcmp(n->addr, zeros, 16) == 0 ||
+           (name_is_v4(n) && memcmp(n->addr + 12, zeros, 4) == 0);
+}
+
+static void from_sin(struct c10m_name *name, const struct sockaddr_in *sin)
+{
+    memcpy(name->addr, v4_prefix, sizeof(v4_prefix));
+    memcpy(name->addr + 12, &sin->sin_addr, 4);
+    name->port = ntohs(sin->sin_port);
+}
+
+sa_family_t name_family(const struct call *c)
+{
+    sa_family_t family = AF_UNSPEC;
+    if (c->r->addr_bytes >= sizeof(family))
+        memcpy(&family, c->r->addr, sizeof(family));
+    return family;
+}
+
+static int read4(const struct call *c, struct c10m_name *name)
+{
+    struct sockaddr_in sin;
+    if (c->r->addr_bytes < sizeof(sin))
+        return -EINVAL;
+    memcpy(&sin, c->r->addr, sizeof(sin));
+    from_sin(name, &sin);
+    return sin.sin_family == AF_INET ? 0 : -EAFNOSUPPORT;
+}
+
+static int read6(const struct call *c, struct c10m_name *name)
+{
+    struct sockaddr_in6 sin6 = {0};
+    const uint32_t n = c->r->addr_bytes;
+    if (n < SIN6_BYTES_MIN)
+        return -EINVAL;
+    memcpy(&sin6, c->r->addr, n < sizeof(sin6) ? n : sizeof(sin6));
+    memcpy(name->addr, &sin6.sin6_addr, 16);
+    name->port = ntohs(sin6.sin6_port);
+    return sin6.sin6_family == AF_INET6 ? 0 : -EAFNOSUPPORT;
+}
+
+int name_read(const struct call *c, const struct socket *k, struct c10m_name *name)
+{
+    return k->domain == AF_INET ? read4(c, name) : read6(c, name);
+}
+
+void name_write(struct call *c, const struct socket *k, const struct c10m_name *name)
+{
+    struct agent_reply *r = c->reply;
+    if (k->domain == AF_INET) {
+        struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(name->port)};
+        memcpy(&sin.sin_addr, name->addr + 12, 4);
+        memcpy(r->addr, &sin, sizeof(sin));
+        r->addr_bytes = sizeof(sin);
+        return;
+    }
+    struct sockaddr_in6 sin6 = {.sin6_family = AF_INET6, .sin6_port = htons(name->port)};
+    memcpy(&sin6.sin6_addr, name->addr, 16);
+    memcpy(r->addr, &sin6, sizeof(sin6));
+    r->addr_bytes = sizeof(sin6);
+}
+
+// ---- ports
+
+// Whether a datagram or a connection to the address of one may be meant for the other.
+static bool overlap(const struct socket *a, const struct socket *b)
+{
+    const struct c10m_name *x = &a->local, *y = &b->local;
+    const bool x6_any = memcmp(x->addr, zeros, 16) == 0, y6_any = memcmp(y->addr, zeros, 16) == 0;
+    const bool same_family = name_is_v4(x) == name_is_v4(y);
+    if (x6_any || y6_any)
+        return same_family || (x6_any && !a->o.v6only) || (y6_any && !b->o.v6only);
+    return same_family && (name_is_any(x) || name_is_any(y) || memcmp(x->addr, y->addr, 16) == 0);
+}
+
+// Linux's inet_bind_conflict, and udp's: SO_REUSEADDR of both, unless the other one listens, or
+// SO_REUSEPORT of both.
+static bool conflict(const struct socket *k, const struct socket *other)
+{
+    if (other == k || other->f.kind != k->f.kind || other->local.port != k->local.port ||
+        !overlap(k, other))
+        return false;
+    if (k->o.reuse_addr && other->o.reuse_addr && other->state != TCP_LISTENING)
+        return false;
+    return !(k->o.reuse_port && other->o.reuse_port);
+}
+
+bool port_listens(const struct agent *a, const struct socket *k)
+{
+    for (const struct socket *o = a->bound; o != NULL; o = o->next_bound)
+        if (conflict(k, o))
+            return true;
+    return false;
+}
+
+static bool is_used(const struct agent *a, const struct socket *k)
+{
+    for (const struct socket *o = a->bound; o != NULL; o = o->next_bound)
+        if (o != k && o->f.kind == k->f.kind && o->local.port == k->local.port && overlap(k, o))
+            return true;
+    return false;
+}
+
+static uint64_t chance(struct agent *a)
+{
+    a->chance ^= a->chance << 13;
+    a->chance ^= a->chance >> 7;
+    a->chance ^= a->chance << 17;
+    return a->chance;
+}
+
+static bool choose_port(struct agent *a, struct socket *k)
+{
+    enum { PORTS = EPHEMERAL_LAST - EPHEMERAL_FIRST + 1 };
+    const unsigned start = (unsigned)(chance(a) % PORTS);
+    for (unsigned i = 0; i < PORTS; i++) {
+        k->local.port = (uint16_t)(EPHEMERAL_FIRST + (start + i) % PORTS);
+        if (!is_used(a, k))
+            return true;
+    }
+    return false;
+}
+
+int port_bind(struct agent *a, struct socket *k, const struct c10m_name *name)
+{
+    k->local = *name;
+    k->addr_given = !name_is_any(name);
+    k->port_chosen = name->port != 0;
+    if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k)) {
+        k->local.port = 0;
+        return -EADDRINUSE;
+    }
+    port_take(a, k);
+    return 0;
+}
+
+void port_take(struct agent *a, struct socket *k)
+{
+    k->bound = true;
+    k->next_bound = a->bound;
+    a->bound = k;
+}
+
+void port_free(struct agent *a, struct socket *k)
+{
+    if (!k->bound)
+        return;
+    struct socket **at = &a->bound;
+    while (*at != k)
+        at = &(*at)->next_bound;
+    *at = k->next_bound;
+    k->bound = false;
+    k->local.port = 0;
+}
+
+void name_any(const struct socket *k, struct c10m_name *name)
+{
+    *name = (struct c10m_name){.port = 0};
+    if (k->domain == AF_INET)
+        memcpy(name->addr, v4_prefix, sizeof(v4_prefix));
+}
+
+// ---- bind
+
+bool name_is_group(const struct c10m_name *n)
+{
+    return name_is_v4(n) ? (n->addr[12] & 0xf0) == 0xe0 || n->addr[12] == 0xff : n->addr[0] == 0xff;
+}
+
+static bool may_bind(const struct agent *a, const struct c10m_name *n)
+{
+    return name_is_any(n) || name_is_group(n) || c10m_is_local(a->s, n->addr);
+}
+
+// inet_bind, inet6_bind.
+static int read_local(const struct agent *a, const struct call *c, const struct socket *k,
+                      struct c10m_name *n)
+{
+    const bool v6 = k->domain == AF_INET6;
+    int rc = name_read(c, k, n);
+    // Old programs: AF_UNSPEC with 0.0.0.0 is AF_INET's.
+    if (rc == -EAFNOSUPPORT && !v6 && name_family(c) == AF_UNSPEC && name_is_any(n))
+        rc = 0;
+    if (rc != 0)
+        return rc;
+    if (v6 && name_is_group(n) && !name_is_v4(n) && k->f.kind == FILE_TCP)
+        return -EINVAL;
+    if (v6 && (k->bound || k->state != TCP_IDLE))
+        return -EINVAL;
+    if (v6 && name_is_v4(n) && k->o.v6only)
+        return -EINVAL;
+    if (!may_bind(a, n))
+        return -EADDRNOTAVAIL;
+    return k->bound || k->state != TCP_IDLE ? -EINVAL : 0;
+}
+
+static void call_return_int(struct agent *a, struct call *c, int rc)
+{
+    call_return(a, c, rc);
+}
+
+void op_bind(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    struct c10m_name n;
+    int rc = read_local(a, c, k, &n);
+    if (rc == 0)
+        rc = port_bind(a, k, &n);
+    if (rc == 0 && k->f.kind == FILE_UDP)
+        udp_open(a, c, call_return_int);
+    else
+        call_return(a, c, rc);
+}

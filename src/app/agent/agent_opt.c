@@ -1,0 +1,200 @@
+// getsockopt and setsockopt: one row an option, with Linux's ranges. What is in no row is
+// ENOPROTOOPT; what an option comes to at the stack is in agent_optval.c.
+#include "app/agent/agent_opt.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// ---- rows of plain numbers
+
+enum row_type { ROW_BOOL, ROW_INT, ROW_CONST };
+
+// row: where the value lies; with min..max or EINVAL.
+struct row {
+    int level, name;
+    enum row_type type;
+    size_t offset;
+    int min, max;
+    bool apply;  // a connection is told
+};
+
+#define AT(field) offsetof(struct socket, o.field)
+
+static const struct row rows[] = {
+    {SOL_SOCKET, SO_KEEPALIVE, ROW_BOOL, AT(keepalive), 0, 0, true},
+    {SOL_SOCKET, SO_REUSEADDR, ROW_BOOL, AT(reuse_addr), 0, 0, false},
+    {SOL_SOCKET, SO_REUSEPORT, ROW_BOOL, AT(reuse_port), 0, 0, false},
+    {SOL_TCP, TCP_NODELAY, ROW_BOOL, AT(nodelay), 0, 0, true},
+    {SOL_TCP, TCP_CORK, ROW_BOOL, AT(cork), 0, 0, true},
+    {SOL_TCP, TCP_KEEPIDLE, ROW_INT, AT(keep_idle_s), 1, 32767, true},
+    {SOL_TCP, TCP_KEEPINTVL, ROW_INT, AT(keep_interval_s), 1, 32767, true},
+    {SOL_TCP, TCP_KEEPCNT, ROW_INT, AT(keep_count), 1, 127, true},
+    {SOL_TCP, TCP_SYNCNT, ROW_INT, AT(syn_count), 1, 127, false},
+    {SOL_TCP, TCP_USER_TIMEOUT, ROW_INT, AT(user_timeout_ms), 0, INT_MAX, true},
+    {SOL_TCP, TCP_NOTSENT_LOWAT, ROW_INT, AT(notsent_lowat), INT_MIN, INT_MAX, true},
+    {IPPROTO_IP, IP_MTU_DISCOVER, ROW_INT, AT(mtu_discover), IP_PMTUDISC_DONT, IP_PMTUDISC_OMIT,
+     true},
+    {IPPROTO_IPV6, IPV6_MTU_DISCOVER, ROW_INT, AT(mtu_discover6), IPV6_PMTUDISC_DONT,
+     IPV6_PMTUDISC_OMIT, true},
+};
+
+static const struct row *row_find(const struct call *c)
+{
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].level == c->r->a[0] && rows[i].name == c->r->a[1])
+            return &rows[i];
+    return NULL;
+}
+
+// A level that the socket has: TCP's only for TCP, IPv6's only for AF_INET6.
+static bool level_good(const struct call *c)
+{
+    const struct socket *k = c->socket;
+    switch (c->r->a[0]) {
+    case SOL_SOCKET:
+    case IPPROTO_IP:
+        return true;
+    case SOL_TCP:
+        return k->f.kind == FILE_TCP;
+    case IPPROTO_IPV6:
+        return k->domain == AF_INET6;
+    default:
+        return false;
+    }
+}
+
+// ---- setsockopt
+
+static void applied(struct agent *a, struct agent_msg *m)
+{
+    struct call *c = m->owner;
+    c->lent--;
+    socket_note(c->socket, m);
+    call_return(a, c, m->ret);
+}
+
+// set_end: the option is stored; who has the socket at the workers is told.
+static void set_end(struct agent *a, struct call *c, int rc, bool apply)
+{
+    struct socket *k = c->socket;
+    if (rc == 0 && apply && k->state == TCP_ATTACHED) {
+        options_of(a, k, &c->msg.options);
+        call_post(a, c, VERB_OPTIONS, applied);
+    } else if (rc == 0 && apply && k->state == TCP_LISTENING) {
+        listener_renew(a, c);
+    } else {
+        call_return(a, c, rc);
+    }
+}
+
+static int set_row(const struct row *row, struct socket *k, int value)
+{
+    char *field = (char *)k + row->offset;
+    if (row->type == ROW_BOOL) {
+        *(bool *)field = value != 0;
+        return 0;
+    }
+    if (value < row->min || value > row->max)
+        return -EINVAL;
+    *(int *)field = value;
+    return 0;
+}
+
+static int row_value(const struct row *row, const struct socket *k)
+{
+    const char *field = (const char *)k + row->offset;
+    return row->type == ROW_BOOL ? *(const bool *)field : *(const int *)field;
+}
+
+// An int; options of IP take a single byte as well.
+static int read_int(const struct call *c, int *value)
+{
+    if (c->r->data_bytes >= sizeof(*value)) {
+        memcpy(value, c->r->data, sizeof(*value));
+        return 0;
+    }
+    if (c->r->a[0] != IPPROTO_IP || c->r->data_bytes == 0)
+        return -EINVAL;
+    *value = c->r->data[0];
+    return 0;
+}
+
+void op_setsockopt(struct agent *a, struct call *c)
+{
+    const struct row *row = row_find(c);
+    int value, rc;
+    bool apply = false;
+    if (!level_good(c)) {
+        call_return(a, c, -ENOPROTOOPT);
+        return;
+    }
+    if (c->r->a[0] == SOL_TCP && c->r->a[1] == TCP_CONGESTION) {
+        rc = set_congestion(c);
+        set_end(a, c, rc, true);
+        return;
+    }
+    rc = read_int(c, &value);
+    if (rc == 0 && row != NULL) {
+        rc = set_row(row, c->socket, value);
+        apply = row->apply;
+    } else if (rc == 0) {
+        rc = set_special(c, value, &apply);
+    }
+    set_end(a, c, rc, apply);
+}
+
+// ---- getsockopt
+
+// At most the room that there is, as Linux truncates.
+void option_return(struct agent *a, struct call *c, const void *value, uint32_t bytes)
+{
+    const uint32_t n = c->r->a[2] < bytes ? (uint32_t)c->r->a[2] : bytes;
+    memcpy(c->reply->data, value, n);
+    call_return_data(a, c, 0, n);
+}
+
+// IP's options fit into one byte where there is no room for more.
+void option_return_int(struct agent *a, struct call *c, int value)
+{
+    const uint8_t small = (uint8_t)value;
+    const bool narrow = c->r->a[0] == IPPROTO_IP && c->r->a[2] > 0 && c->r->a[2] < 4 &&
+                        value >= 0 && value <= UINT8_MAX;
+    if (narrow)
+        option_return(a, c, &small, sizeof(small));
+    else
+        option_return(a, c, &value, sizeof(value));
+}
+
+static void error_done(struct agent *a, struct agent_msg *m)
+{
+    struct call *c = m->owner;
+    c->lent--;
+    socket_note(c->socket, m);
+    option_return_int(a, c, (int)m->ret);
+}
+
+static void get_error(struct agent *a, struct call *c)
+{
+    if (c->socket->state == TCP_ATTACHED)
+        call_post(a, c, VERB_ERROR, error_done);
+    else
+        option_return_int(a, c, socket_error(c->socket));
+}
+
+void op_getsockopt(struct agent *a, struct call *c)
+{
+    const struct row *row = row_find(c);
+    if (!level_good(c))
+        call_return(a, c, -ENOPROTOOPT);
+    else if (c->r->a[2] < 0)
+        call_return(a, c, -EINVAL);
+    else if (c->r->a[0] == SOL_SOCKET && c->r->a[1] == SO_ERROR)
+        get_error(a, c);
+    else if (row != NULL)
+        option_return_int(a, c, row_value(row, c->socket));
+    else
+        get_special(a, c);
+}

@@ -1,0 +1,483 @@
+// Sockets of UDP: the thread has their queues; a worker sends.
+#include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "app/agent/agent.h"
+
+enum {
+    UDP_BYTES_MAX = 65535 - 8,
+    DATAGRAM_COST = 576,  // of each, besides its bytes: what Linux counts against SO_RCVBUF
+    SEND_TRIES = 64,      // while the worker has no room
+    ALL_BITS = POLLIN | POLLRDNORM,
+};
+
+// received: a datagram in a socket's queue.
+struct received {
+    struct received *next;
+    struct c10m_name from;
+    uint32_t bytes;
+    uint8_t data[];
+};
+
+// udp_port: an address and port that the workers have open, for all sockets with that name.
+struct udp_port {
+    struct udp_port *next;
+    struct c10m_name at;
+    bool v6only;
+    unsigned users;
+    struct each *each;
+};
+
+// ---- ports at the workers
+
+static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m)
+{
+    const struct udp_port *p = e->owner;
+    m->udp.at = p->at;
+    m->udp.v6only = p->v6only;
+    m->udp.id = e->ids[worker];
+}
+
+static void port_closed(struct agent *a, struct each *e)
+{
+    (void)a;
+    free(e->owner);
+    each_free(e);
+}
+
+static void unuse_port(struct agent *a, struct udp_port *p)
+{
+    if (--p->users != 0)
+        return;
+    struct udp_port **at = &a->udp_ports;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    each_post(a, p->each, VERB_UDP_CLOSE, fill_port, port_closed);
+}
+
+static struct udp_port *find_port(struct agent *a, const struct socket *k)
+{
+    struct udp_port *p = a->udp_ports;
+    while (p != NULL && (memcmp(p->at.addr, k->local.addr, 16) != 0 ||
+                         p->at.port != k->local.port || p->v6only != k->o.v6only))
+        p = p->next;
+    return p;
+}
+
+static struct udp_port *new_port(struct agent *a, const struct socket *k)
+{
+    struct udp_port *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return NULL;
+    p->each = each_new(a, p);
+    if (p->each == NULL) {
+        free(p);
+        return NULL;
+    }
+    p->at = k->local;
+    p->v6only = k->o.v6only;
+    p->users = 1;
+    p->next = a->udp_ports;
+    a->udp_ports = p;
+    return p;
+}
+
+static void port_opened(struct agent *a, struct each *e)
+{
+    struct udp_port *p = e->owner;
+    struct call *c = e->call;
+    struct socket *k = c->socket;
+    const int error = e->error;
+    c->lent--;
+    k->f.busy = false;
+    if (error != 0) {
+        k->port = NULL;
+        port_free(a, k);
+        unuse_port(a, p);
+    }
+    file_wake(a, &k->f, EDGE_ALL);
+    c->opened(a, c, -error);
+}
+
+void udp_open(struct agent *a, struct call *c,
+              void (*then)(struct agent *a, struct call *c, int rc))
+{
+    struct socket *k = c->socket;
+    k->port = find_port(a, k);
+    if (k->port != NULL) {
+        k->port->users++;
+        then(a, c, 0);
+        return;
+    }
+    k->port = new_port(a, k);
+    if (k->port == NULL) {
+        port_free(a, k);
+        then(a, c, -ENOBUFS);
+        return;
+    }
+    c->opened = then;
+    c->lent++;
+    k->f.busy = true;
+    k->port->each->call = c;
+    each_post(a, k->port->each, VERB_UDP_OPEN, fill_port, port_opened);
+}
+
+// A socket that sends or connects has a port from then on.
+static void with_port(struct agent *a, struct call *c,
+                      void (*then)(struct agent *a, struct call *c, int rc))
+{
+    struct socket *k = c->socket;
+    const struct c10m_name any = k->local;
+    const int rc = k->bound ? 0 : port_bind(a, k, &any);
+    if (k->port != NULL || rc != 0)
+        then(a, c, rc == 0 ? 0 : -EAGAIN);
+    else
+        udp_open(a, c, then);
+}
+
+// ---- receiving
+
+static bool is_same(const struct c10m_name *x, const struct c10m_name *y)
+{
+    return x->port == y->port && memcmp(x->addr, y->addr, 16) == 0;
+}
+
+// Linux's compute_score: the more of its name a socket has given, the better; -1: not for it.
+static int score(const struct socket *k, const struct c10m_name *here, const struct c10m_name *peer)
+{
+    int n = k->domain == AF_INET;
+    if (k->f.kind != FILE_UDP || k->local.port != here->port ||
+        (name_is_v4(here) ? k->domain == AF_INET6 && k->o.v6only : k->domain == AF_INET))
+        return -1;
+    if (!name_is_any(&k->local)) {
+        if (memcmp(k->local.addr, here->addr, 16) != 0)
+            return -1;
+        n += 4;
+    }
+    if (k->is_connected) {
+        if (!is_same(&k->peer, peer))
+            return -1;
+        n += 8;
+    }
+    return n;
+}
+
+static uint32_t hash_of(const struct c10m_name *peer)
+{
+    uint32_t h = peer->port;
+    for (int i = 0; i < 16; i++)
+        h = h * 31 + peer->addr[i];
+    return h ^ h >> 15;
+}
+
+// Of several that are alike: one by the peer's name where they share by SO_REUSEPORT, else the last
+// that was bound.
+static struct socket *whose(struct agent *a, const struct c10m_name *here,
+                            const struct c10m_name *peer)
+{
+    struct socket *best = NULL;
+    int most = -1;
+    unsigned alike = 0;
+    for (struct socket *k = a->bound; k != NULL; k = k->next_bound) {
+        const int n = score(k, here, peer);
+        if (n < 0 || n < most)
+            continue;
+        alike = n > most ? 1 : alike + 1;
+        if (n > most || (k->o.reuse_port && hash_of(peer) % alike == 0))
+            best = k;
+        most = n;
+    }
+    return best;
+}
+
+static void queue(struct agent *a, struct socket *k, const struct datagram *d)
+{
+    const uint32_t cost = d->bytes + DATAGRAM_COST;
+    struct received *r = NULL;
+    if (k->received_bytes + cost <= (uint32_t)k->o.rcvbuf)
+        r = malloc(sizeof(*r) + d->bytes);
+    if (r == NULL) {
+        a->datagrams_over++;
+        return;
+    }
+    r->next = NULL;
+    r->from = d->from;
+    r->bytes = d->bytes;
+    memcpy(r->data, d->data, d->bytes);
+    if (k->first_received == NULL)
+        k->first_received = r;
+    else
+        k->last_received->next = r;
+    k->last_received = r;
+    k->received_bytes += cost;
+    file_wake(a, &k->f, ALL_BITS);
+}
+
+void udp_arrived(struct agent *a, struct agent_msg *m)
+{
+    const struct datagram *d = m->owner;
+    struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to) : whose(a, &d->to, &d->from);
+    if (k != NULL && d->error == 0) {
+        queue(a, k, d);
+    } else if (k != NULL && k->is_connected) {
+        k->error = d->error;
+        file_wake(a, &k->f, EDGE_ALL);
+    }
+    post(a, m->worker, m, VERB_DATAGRAM_BACK, NULL, m->owner);
+}
+
+static void drop_first(struct socket *k)
+{
+    struct received *r = k->first_received;
+    k->first_received = r->next;
+    k->received_bytes -= r->bytes + DATAGRAM_COST;
+    free(r);
+}
+
+static void give(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    const struct received *r = k->first_received;
+    const uint32_t all = r->bytes, n = all < c->want ? all : (uint32_t)c->want;
+    memcpy(c->reply->data, r->data, n);
+    name_write(c, k, &r->from);
+    if (!(c->flags & MSG_PEEK))
+        drop_first(k);
+    call_return_data(a, c, c->flags & MSG_TRUNC ? all : n, n);
+}
+
+// __skb_recv_udp: the error, a datagram, would block, shut down.
+static void receive_step(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    const int error = socket_error(k);
+    if (error != 0)
+        call_return(a, c, -error);
+    else if (k->first_received != NULL && !c->gone)
+        give(a, c);
+    else if (!c->fenced)
+        call_fence(a, c, receive_step);
+    else if (c->nonblock || c->timed_out)
+        call_return(a, c, -EAGAIN);
+    else if (k->shut_in)
+        call_return(a, c, 0);
+    else
+        call_block(a, c, &k->f, receive_step);
+}
+
+void udp_receive(struct agent *a, struct call *c)
+{
+    if (c->flags & MSG_OOB)
+        call_return(a, c, -EOPNOTSUPP);
+    else
+        receive_step(a, c);
+}
+
+// ---- sending
+
+static void send_step(struct agent *a, struct call *c);
+
+static void send_done(struct agent *a, struct agent_msg *m)
+{
+    struct call *c = m->owner;
+    c->lent--;
+    if (m->ret == -ENOBUFS && ++c->tries < SEND_TRIES)
+        send_step(a, c);
+    else
+        call_return(a, c, m->ret == 0 ? c->want : m->ret);
+}
+
+static void send_step(struct agent *a, struct call *c)
+{
+    const struct socket *k = c->socket;
+    struct agent_options o;
+    options_of(a, k, &o);
+    c->msg.packet = (struct c10m_packet){
+        .from = k->local,
+        .to = c->name,
+        .ttl = o.ttl,
+        .tos = o.tos,
+        .df = o.df != 0,
+        .data = c->r->data,
+        .len = c->r->data_bytes,
+    };
+    c->lent++;
+    post(a, k->local.port % a->n_workers, &c->msg, VERB_UDP_SEND, send_done, c);
+}
+
+static bool is_broadcast(const struct c10m_name *n)
+{
+    return name_is_v4(n) && memcmp(n->addr + 12, "\xff\xff\xff\xff", 4) == 0;
+}
+
+// udp_sendmsg, udpv6_sendmsg: whereto; 0 or -errno.
+static int read_target(const struct call *c, const struct socket *k, struct c10m_name *to)
+{
+    const bool is_unspec = name_family(c) == AF_UNSPEC;
+    *to = k->peer;
+    if (c->r->op != AGENT_SENDTO || c->r->addr_bytes == 0 || (k->domain == AF_INET6 && is_unspec))
+        return k->is_connected ? 0 : -EDESTADDRREQ;
+    struct socket as = *k;
+    if (k->domain == AF_INET6 && name_family(c) == AF_INET)
+        as.domain = AF_INET;
+    int rc = name_read(c, &as, to);
+    if (rc == -EAFNOSUPPORT && k->domain == AF_INET && is_unspec)
+        rc = 0;
+    if (rc == -EAFNOSUPPORT && k->domain == AF_INET6)
+        rc = -EINVAL;
+    if (rc != 0)
+        return rc;
+    if (k->domain == AF_INET6 && k->o.v6only && name_is_v4(to))
+        return -ENETUNREACH;
+    return to->port == 0 ? -EINVAL : 0;
+}
+
+static void send_bound(struct agent *a, struct call *c, int rc)
+{
+    struct socket *k = c->socket;
+    if (rc == 0 && c->want > UDP_BYTES_MAX)
+        rc = -EMSGSIZE;
+    if (rc == 0)
+        rc = read_target(c, k, &c->name);
+    if (rc == 0 && is_broadcast(&c->name))
+        rc = -EACCES;
+    if (rc == 0)
+        rc = -socket_error(k);
+    if (rc == 0 && k->shut_out)
+        rc = -EPIPE;
+    c->tries = 0;
+    if (rc == 0)
+        send_step(a, c);
+    else
+        call_return(a, c, rc);
+}
+
+void udp_send(struct agent *a, struct call *c)
+{
+    with_port(a, c, send_bound);
+}
+
+// ---- connect
+
+static void way_found(struct agent *a, struct agent_msg *m)
+{
+    struct call *c = m->owner;
+    struct socket *k = c->socket;
+    c->lent--;
+    if (m->ret > 0) {
+        k->is_connected = true;
+        k->connect = CONNECTED;
+        k->peer = c->name;
+    }
+    call_return(a, c, m->ret > 0 ? 0 : -ENETUNREACH);
+}
+
+static void connect_bound(struct agent *a, struct call *c, int rc)
+{
+    struct socket *k = c->socket;
+    if (rc == 0)
+        rc = name_read(c, k, &c->name);
+    if (rc == 0 && is_broadcast(&c->name))
+        rc = -EACCES;
+    if (rc == 0 && k->domain == AF_INET6 && k->o.v6only && name_is_v4(&c->name))
+        rc = -ENETUNREACH;
+    if (rc != 0) {
+        call_return(a, c, rc);
+        return;
+    }
+    c->msg.udp.at = c->name;
+    c->lent++;
+    post(a, 0, &c->msg, VERB_UDP_MTU, way_found, c);
+}
+
+static void disconnect(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    k->is_connected = false;
+    k->connect = UNCONNECTED;
+    k->peer = (struct c10m_name){.port = 0};
+    if (!k->port_chosen && k->port != NULL) {
+        unuse_port(a, k->port);
+        k->port = NULL;
+        port_free(a, k);
+    }
+    call_return(a, c, 0);
+}
+
+// inet_dgram_connect: a second one replaces the first.
+void udp_connect(struct agent *a, struct call *c)
+{
+    if (c->r->addr_bytes < sizeof(sa_family_t))
+        call_return(a, c, -EINVAL);
+    else if (name_family(c) == AF_UNSPEC)
+        disconnect(a, c);
+    else
+        with_port(a, c, connect_bound);
+}
+
+// ---- the rest
+
+uint32_t udp_mask(const struct socket *k)
+{
+    uint32_t mask = POLLOUT | POLLWRNORM | POLLWRBAND;
+    if (k->error != 0)
+        mask |= POLLERR;
+    if (k->shut_in)
+        mask |= POLLRDHUP | POLLIN | POLLRDNORM;
+    if (k->shut_in && k->shut_out)
+        mask |= POLLHUP;
+    if (k->first_received != NULL)
+        mask |= POLLIN | POLLRDNORM;
+    return mask;
+}
+
+void udp_shutdown(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    const int64_t how = c->r->a[0] + 1;
+    k->shut_in |= (how & 1) != 0;
+    k->shut_out |= (how & 2) != 0;
+    file_wake(a, &k->f, EDGE_ALL);
+    call_return(a, c, k->is_connected ? 0 : -ENOTCONN);
+}
+
+// SIOCINQ: of the next datagram.
+void udp_ioctl(struct agent *a, struct call *c)
+{
+    const struct socket *k = c->socket;
+    const bool in = c->r->a[0] == SIOCINQ && k->first_received != NULL;
+    const int value = in ? (int)k->first_received->bytes : 0;
+    memcpy(c->reply->data, &value, sizeof(value));
+    call_return_data(a, c, 0, sizeof(value));
+}
+
+void udp_queue_free(struct socket *k)
+{
+    while (k->first_received != NULL)
+        drop_first(k);
+}
+
+void udp_ports_free(struct agent *a)
+{
+    while (a->udp_ports != NULL) {
+        struct udp_port *p = a->udp_ports;
+        a->udp_ports = p->next;
+        each_free(p->each);
+        free(p);
+    }
+}
+
+void udp_release(struct agent *a, struct socket *k)
+{
+    udp_queue_free(k);
+    a->n_listening--;
+    if (k->port != NULL)
+        unuse_port(a, k->port);
+    k->port = NULL;
+}
