@@ -74,6 +74,8 @@ static void arp_forget(struct net *net, struct arp_entry *e, enum drop_reason re
 {
     if (e->waiting != NULL) {
         net->drops[reason]++;
+        if (reason == DROP_arp_wait_expired)
+            lost_note(net, e->waiting);
         pkt_free(e->waiting);
         e->waiting = NULL;
     }

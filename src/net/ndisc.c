@@ -91,6 +91,8 @@ static void nd_forget(struct net *net, struct nd_entry *e, enum drop_reason reas
     static const struct ip_addr none;
     if (e->waiting != NULL) {
         net->drops[reason]++;
+        if (reason == DROP_nd_wait_expired)
+            lost_note(net, e->waiting);
         pkt_free(e->waiting);
         e->waiting = NULL;
     }

@@ -169,6 +169,8 @@ void net_forget(struct net *net)
     net->arp_rate.next_ns = net->icmp_rate.next_ns = net->error_rate.next_ns = 0;
     if (net->v6 != NULL)
         net->v6->rate.next_ns = 0;
+    if (net->open != NULL)
+        udp_paths_forget(net->open);
 }
 
 const struct net_counters *net_counters(const struct net *net)

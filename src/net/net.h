@@ -34,6 +34,7 @@ enum {
     NET_ARP_TRIES = 3,
     NET_ARP_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
+    NET_LOST_MAX = 16,    // segments that net_lost() tells at a time
     NET_TICK_SLOTS = 64,  // entries of each family that one net_tick() looks at, once a millisecond
 };
 
@@ -256,7 +257,7 @@ bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix);
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx);
 
-// net_forget: the limits of rates are as at the start.
+// net_forget: nothing is known of paths (udp_path_mtu), the limits of rates are as at the start.
 void net_forget(struct net *net);
 
 // net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and asks
@@ -269,6 +270,11 @@ void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 // returns whether it did. Requests go to tx as far as there is room. Called at least every 10 ms
 // (1024 entries then take 160 ms).
 bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
+
+// net_lost: since the last call, the segments that waited for a neighbour who never answered (and
+// ended so): as errors about them, EHOSTUNREACH, into events[NET_LOST_MAX]; returns how many. Of
+// more than NET_LOST_MAX the first ones.
+uint32_t net_lost(struct net *net, struct icmp_event *events);
 
 // net_drain: frees the packets that wait for a neighbour, uncounted. Before the pool goes.
 void net_drain(struct net *net);

@@ -76,6 +76,8 @@ struct net {
     uint32_t tick_slot;
     uint32_t tick_ms;  // of the last net_tick()
     uint16_t ip_id;    // of the last packet that may be cut on its way
+    uint32_t n_lost;
+    struct icmp_event lost[NET_LOST_MAX];  // for net_lost()
     struct net_counters counters CACHE_ALIGNED;
     struct arp_entry arp[] CACHE_ALIGNED;
 };
@@ -177,6 +179,9 @@ struct outcome {
     enum drop_reason reason;
     bool replied;  // the packet itself is in tx
 };
+
+// lost_note: p waited for a neighbour that never answered: net_lost() will say so of its segment.
+void lost_note(struct net *net, const struct pkt *p);
 
 // arp_ask: makes a pending entry for hop_raw without a packet and asks.
 void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);

@@ -71,6 +71,8 @@ struct worker {
     uint64_t hashes[BURST_MAX];
     uint32_t found[BURST_MAX];
     struct tcp_verdict verdicts[BURST_MAX];
+    struct icmp_event lost[NET_LOST_MAX];  // of a port's net, told in the next turn
+    uint32_t n_lost;
     uint32_t n_events;
     uint8_t events[BURST_MAX];  // the segments with something for the application
     uint32_t expired[TCP_EXPIRE_MAX];

@@ -228,9 +228,22 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
     c->answered++;
 }
 
+// The segments that waited for a neighbour in vain: nothing was received for them.
+static void take_lost(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->n_lost; i++) {
+        struct tcp_verdict v;
+        tcp_icmp(&w->tcp, &w->lost[i], &v);
+        if (v.events != 0)
+            sock_event(&w->sock, &v, NULL);
+    }
+    w->n_lost = 0;
+}
+
 static NOINLINE void take_others(struct worker *w)
 {
     take_icmp(w);
+    take_lost(w);
     for (uint32_t i = 0; i < w->rx.n_udp; i++) {
         const struct udp_in *u = &w->rx.udp[i];
         if (u->kind == UDP_SERVED)
@@ -248,7 +261,7 @@ static NOINLINE void stage_app(struct worker *w)
         const struct tcp_verdict *v = &w->verdicts[i];
         sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
-    if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed) != 0))
+    if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost) != 0))
         take_others(w);
     mark(w, STAGE_app);
 }
@@ -381,6 +394,8 @@ static void tick(struct worker *w)
     for (unsigned p = 0; p < w->n_ports; p++) {
         struct worker_port *wp = &w->ports[p];
         const bool sent = net_tick(wp->net, w->tcp.now, &wp->tx);  // beside received packets
+        if (w->n_lost == 0)
+            w->n_lost = net_lost(wp->net, w->lost);
         if (sent || net_counters(wp->net)->ip6_out != wp->folded.ip6_out ||
             net_counters(wp->net)->ip6_in != wp->folded.ip6_in)
             fold_net(w, wp);

@@ -1178,6 +1178,14 @@ static void neighbour_that_never_answers_is_asked_three_times(void **state)
     assert_int_equal(tx.n, NET_ARP_TRIES);
     expect_drops(DROP_arp_wait_expired, 1);
     assert_false(neighbor(B, &n));
+    struct icmp_event lost[NET_LOST_MAX];
+    assert_int_equal(net_lost(net, lost), 1);
+    const struct ip_addr b = ip_from_v4(B);
+    assert_memory_equal(&lost[0].key.remote, &b, sizeof(b));
+    assert_int_equal(lost[0].key.local_ix, LOCAL_IX);
+    assert_int_equal(lost[0].kind, ICMP_SOFT);
+    assert_int_equal(lost[0].error, EHOSTUNREACH);
+    assert_int_equal(net_lost(net, lost), 0);
 }
 
 static void used_neighbour_is_asked_again_and_used_meanwhile(void **state)

@@ -1,0 +1,44 @@
+// Segments whose next hop never answered: what a router would have told of them by ICMP.
+#include <errno.h>
+#include <string.h>
+
+#include "net/priv6.h"
+
+// key_of: the connection of the packet, which was built here. False: it is no segment.
+static bool key_of(const struct net *net, const uint8_t *frame, struct flow_key *key,
+                   const uint8_t **tcp)
+{
+    const uint8_t *ip = frame + ETH_BYTES;
+    if (load_be16(frame + 12) == ETH_TYPE_IP4) {
+        key->remote = ip_from_v4(load_be32(ip + 16));
+        key->local_ix = (uint16_t)(net->local_ix_first + net_local_index(net, load_raw32(ip + 12)));
+        *tcp = frame + TCP4_OFF;
+        return ip[9] == IP_PROTO_TCP;
+    }
+    struct ip_addr ours;
+    memcpy(ours.b, ip + 8, sizeof(ours.b));
+    memcpy(key->remote.b, ip + 24, sizeof(key->remote.b));
+    key->local_ix = (uint16_t)(net->v6->local_ix_first + net6_own(net->v6, &ours));
+    *tcp = frame + TCP6_OFF;
+    return ip[6] == IP_PROTO_TCP;
+}
+
+void lost_note(struct net *net, const struct pkt *p)
+{
+    struct icmp_event e = {.kind = ICMP_SOFT, .error = EHOSTUNREACH};
+    const uint8_t *tcp;
+    if (net->n_lost == NET_LOST_MAX || !key_of(net, pkt_data(p), &e.key, &tcp))
+        return;
+    e.key.local_port = load_be16(tcp);
+    e.key.remote_port = load_be16(tcp + 2);
+    e.seq = load_be32(tcp + 4);
+    net->lost[net->n_lost++] = e;
+}
+
+uint32_t net_lost(struct net *net, struct icmp_event *events)
+{
+    const uint32_t n = net->n_lost;
+    memcpy(events, net->lost, n * sizeof(events[0]));
+    net->n_lost = 0;
+    return n;
+}
