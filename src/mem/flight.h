@@ -27,9 +27,10 @@ enum {
 
 enum flight_flag {
     FLIGHT_SACKED = 1 << 0,
-    FLIGHT_LOST = 1 << 1,   // and not sent again since
-    FLIGHT_AGAIN = 1 << 2,  // sent more than once
-    FLIGHT_GUESS = 1 << 3,  // left before the log was: sent_us is good to a millisecond
+    FLIGHT_LOST = 1 << 1,    // and not sent again since
+    FLIGHT_AGAIN = 1 << 2,   // sent more than once
+    FLIGHT_COARSE = 1 << 4,  // several times became one: the last part left at sent_us
+    FLIGHT_GUESS = 1 << 3,   // left before the log was: sent_us is good to a millisecond
 };
 
 // flight_run: from the end of the one before, or una, to `end`.
@@ -74,6 +75,8 @@ struct flight {
     uint8_t advanced : 1, orig_acked : 1, newly_lost : 1, dsack : 1;
     uint8_t pad[3];
     uint32_t delivered;  // bytes, acknowledged or SACKed
+    uint32_t burst;      // the same of all since the last output
+    uint32_t acked;      // up to here
     uint32_t echo_ms;    // when what it echoes was sent, with has_echo
     uint32_t rtt_us;     // measured; 0: not
 

@@ -93,12 +93,26 @@ static void split(struct flight *f, unsigned i, uint32_t at)
     f->n++;
 }
 
-// are_one: nobody needs to tell the neighbours i and i + 1 apart: of what has arrived, or will
-// leave again, the time does not matter.
-static bool are_one(const struct flight_run *a, const struct flight_run *b)
+// alike: what is to be done with the neighbours a and c is the same.
+static bool alike(const struct flight_run *a, const struct flight_run *c)
 {
-    return a->flags == b->flags &&
-           ((a->flags & (FLIGHT_SACKED | FLIGHT_LOST)) || a->sent_us == b->sent_us);
+    const uint32_t inexact = FLIGHT_GUESS | FLIGHT_COARSE;
+    return ((a->flags ^ c->flags) & ~inexact) == 0;
+}
+
+// are_one: nobody needs to tell them apart: of what has arrived, or will leave again, the time does
+// not matter.
+static bool are_one(const struct flight_run *a, const struct flight_run *c)
+{
+    return alike(a, c) && ((a->flags & (FLIGHT_SACKED | FLIGHT_LOST)) || a->sent_us == c->sent_us);
+}
+
+// take_in: run a takes c in, which is behind it.
+static void take_in(struct flight_run *a, const struct flight_run *c)
+{
+    a->flags |= c->flags | (a->sent_us != c->sent_us ? FLIGHT_COARSE : 0);
+    a->end = c->end;
+    a->sent_us = later(a->sent_us, c->sent_us);
 }
 
 // join: the runs [from, to] become as few as they can be without loss.
@@ -108,7 +122,7 @@ static void join(struct flight *f, unsigned from, unsigned to)
     unsigned at = from;
     for (unsigned i = from + 1; i <= to && i < f->n; i++) {
         if (are_one(&r[at], &r[i]))
-            r[at].end = r[i].end;
+            take_in(&r[at], &r[i]);
         else
             r[++at] = r[i];
     }
@@ -133,24 +147,40 @@ static void merge(struct flight *f, unsigned i)
         if (!(had & FLIGHT_LOST) && (flags & FLIGHT_LOST))
             f->lost += length(f, k);
     }
-    *a = (struct flight_run){c->end, later(a->sent_us, c->sent_us), flags};
+    *a = (struct flight_run){c->end, later(a->sent_us, c->sent_us), flags | FLIGHT_COARSE};
     erase(f, i + 1, 1);
 }
 
-// coarsen: of neighbours that only the time tells apart, two become one.
+// age: from the first run that left to the last.
+static uint32_t age(const struct flight *f)
+{
+    const struct flight_run *r = &f->run[f->first];
+    uint32_t least = r[0].sent_us, most = r[0].sent_us;
+    for (unsigned i = 1; i < f->n; i++) {
+        least = time_before(r[i].sent_us, least) ? r[i].sent_us : least;
+        most = later(most, r[i].sent_us);
+    }
+    return most - least;
+}
+
+// coarsen: neighbours that only the time tells apart become one, as long as that stands for less
+// than a part of the time that the log covers. Two runs that remain cover more than that, so that
+// half of the places are free then: but for holes.
 static void coarsen(struct flight *f)
 {
     struct flight_run *r = &f->run[f->first];
+    const uint32_t most_us = (uint32_t)((uint64_t)age(f) * 4 / f->cap);
     unsigned at = 0;
-    for (unsigned i = 0; i < f->n; i++, at++) {
-        r[at] = r[i];
-        if (i + 1 == f->n || r[i].flags != r[i + 1].flags)
+    uint32_t since_us = r[0].sent_us;  // what is in run `at` left from then on
+    for (unsigned i = 1; i < f->n; i++) {
+        if (alike(&r[at], &r[i]) && r[i].sent_us - since_us <= most_us) {
+            take_in(&r[at], &r[i]);
             continue;
-        r[at].end = r[i + 1].end;
-        r[at].sent_us = later(r[i].sent_us, r[i + 1].sent_us);
-        i++;
+        }
+        since_us = alike(&r[at], &r[i]) ? r[at].sent_us : r[i].sent_us;
+        r[++at] = r[i];
     }
-    f->n = (uint16_t)at;
+    f->n = (uint16_t)(at + 1);
 }
 
 // forget: the highest run that is SACKED, since it is repaired last, and reported again as it
@@ -175,7 +205,10 @@ static NOINLINE struct flight *make_room(struct tcp *t, struct block *b, struct 
         join(f, 0, f->n - 1u);
     if (f->n + f->n / 4 + 2u <= f->cap)
         return f;
-    struct flight *larger = f->sacked | f->lost ? grow(t, b) : NULL;
+    // Who has no holes takes one only where there are many.
+    const struct index_pool *p = t->flights.large_free;
+    const bool grows = (f->sacked | f->lost) != 0 || p->n_free > p->count / 2;
+    struct flight *larger = grows ? grow(t, b) : NULL;
     if (larger != NULL)
         return larger;
     if (f->n + 2u > f->cap)
@@ -264,7 +297,7 @@ uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t u
         const struct flight_run r = *flight_run(f, 0);
         const uint32_t end = seq_lt(una, r.end) ? una : r.end, bytes = end - f->una;
         if (!(r.flags & FLIGHT_SACKED))
-            rack_delivered(t, b, f, &r, end);
+            rack_delivered(t, b, f, &r, end, end == r.end);
         fresh += leave(f, &r, bytes);
         again |= (r.flags & (FLIGHT_AGAIN | FLIGHT_SACKED)) == FLIGHT_AGAIN;
         f->una = end;
@@ -293,11 +326,12 @@ uint32_t flight_sack(struct tcp *t, struct block *b, struct flight *f, struct se
             continue;
         if (seq_lt(flight_run_start(f, i), r.start))
             split(f, i++, r.start);
-        if (seq_lt(r.end, flight_run(f, i)->end))
+        const bool whole = !seq_lt(r.end, flight_run(f, i)->end);
+        if (!whole)
             split(f, i, r.end);
         struct flight_run *is = flight_run(f, i);
         const uint32_t bytes = length(f, i);
-        rack_delivered(t, b, f, is, is->end);
+        rack_delivered(t, b, f, is, is->end, whole);
         fresh += leave(f, is, bytes);
         f->sacked += bytes;
         is->flags = FLIGHT_SACKED;

@@ -19,7 +19,6 @@
 enum {
     FLIGHT_REO_PERSIST = 16,   // recoveries that a wider reordering window outlives (RFC 8985 6.2)
     FLIGHT_PROBE_MIN_MS = 10,  // a shorter probe timeout meets delayed acknowledgements only
-    FLIGHT_MAX_ACK_DELAY_MS = 200,  // RFC 8985 7.2, TLP.max_ack_delay
 };
 
 // flight_of: the log of block b, which has one.
@@ -84,10 +83,10 @@ void flight_renege(struct flight *f);
 void rack_echo(const struct tcp *t, const struct block *b, struct flight *f, bool has_ts,
                uint32_t ts_ecr);
 
-// rack_delivered: what began at `start` and ends at `end`, sent as run r says, has arrived: RFC
+// rack_delivered: of run r of the log what ends at `end` has arrived; whole: that is its end. RFC
 // 8985 6.2, steps 1 to 3.
 void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f,
-                    const struct flight_run *r, uint32_t end);
+                    const struct flight_run *r, uint32_t end, bool whole);
 
 // rack_window: how much later than another one a segment may arrive, step 4.
 uint32_t rack_window(const struct block *b, const struct flight *f);

@@ -11,6 +11,7 @@ static uint32_t sent_ms(const struct tcp *t, uint32_t sent_us)
 void rack_echo(const struct tcp *t, const struct block *b, struct flight *f, bool has_ts,
                uint32_t ts_ecr)
 {
+    f->acked = b->snd_una;
     f->has_echo = has_ts && ts_ecr != 0;
     if (f->has_echo)
         f->echo_ms = t->now.ms - (tcp_ts_now(t, &b->key) - ts_ecr);
@@ -23,18 +24,21 @@ static bool sent_after(uint32_t a_us, uint32_t a_end, uint32_t b_us, uint32_t b_
 }
 
 // is_doubtful: RFC 8985 6.2, step 2: it left more than once, and what has arrived may be the one
-// before.
+// before. What a timestamp echoes says which, if all before it has arrived as well; of what lies
+// behind a gap it is older than that (RFC 7323 4.3). min_RTT is that of this log only, which may
+// have seen bursts alone: an eighth is taken off.
 static bool is_doubtful(const struct tcp *t, const struct flight *f, const struct flight_run *r,
-                        uint32_t rtt_us)
+                        uint32_t end, uint32_t rtt_us)
 {
     if (!(r->flags & FLIGHT_AGAIN))
         return false;
-    return (f->has_echo && time_before(f->echo_ms, sent_ms(t, r->sent_us))) ||
-           rtt_us < f->min_rtt_us;
+    if (f->has_echo && seq_leq(end, f->acked))
+        return time_before(f->echo_ms, sent_ms(t, r->sent_us));
+    return rtt_us < f->min_rtt_us - f->min_rtt_us / 8;
 }
 
 void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f,
-                    const struct flight_run *r, uint32_t end)
+                    const struct flight_run *r, uint32_t end, bool whole)
 {
     const uint32_t rtt_us = MAX((uint32_t)t->now.us - r->sent_us, 1u);
     const bool again = (r->flags & FLIGHT_AGAIN) != 0;
@@ -47,9 +51,10 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
         f->reordering = 1;
         t->stats->c.sack_reorders++;
     }
-    if (is_doubtful(t, f, r, rtt_us))
+    if (is_doubtful(t, f, r, end, rtt_us))
         return;
-    if (!(r->flags & (FLIGHT_AGAIN | FLIGHT_GUESS))) {  // step 1
+    // Step 1. Of a run of several times only the last part left then.
+    if (!(r->flags & (FLIGHT_AGAIN | FLIGHT_GUESS)) && (whole || !(r->flags & FLIGHT_COARSE))) {
         if (f->min_rtt_us == 0 || rtt_us < f->min_rtt_us)
             f->min_rtt_us = rtt_us;
         if (f->rtt_us == 0)

@@ -9,15 +9,19 @@ static uint32_t deadline_us(const struct tcp *t, uint32_t us)
     return deadline(t->now.ms, (uint32_t)((t->now.us % 1000 + us + 999) / 1000));
 }
 
-// probe_us: RFC 8985 7.2, TLP_calc_PTO().
-static uint32_t probe_us(const struct block *b)
+// probe_us: RFC 8985 7.2, TLP_calc_PTO(): two round trips after the last segment left, but not
+// before one after now, an acknowledgement: the next is on its way then. A lone one may be
+// acknowledged late.
+static uint32_t probe_us(const struct tcp *t, const struct block *b, const struct flight *f)
 {
-    uint32_t us = 1000 * 1000;
-    if (b->srtt_us != 0)
-        us = MAX(b->srtt_us / 4, FLIGHT_PROBE_MIN_MS * 1000u);
+    const uint32_t srtt_us = b->srtt_us / 8, least_us = FLIGHT_PROBE_MIN_MS * 1000u;
+    const uint32_t since_us = (uint32_t)t->now.us - f->run[f->first + f->n - 1].sent_us;
+    if (srtt_us == 0)
+        return 1000 * 1000;
+    uint32_t us = MAX(2 * srtt_us, least_us);
     if (b->snd_max - b->snd_una <= b->mss)
-        us += FLIGHT_MAX_ACK_DELAY_MS * 1000;
-    return us;
+        us = MAX(us, srtt_us + t->cfg.delayed_ack_ms * 1000 + least_us);
+    return MAX(us > since_us ? us - since_us : 1, srtt_us);
 }
 
 // may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on.
@@ -41,7 +45,7 @@ void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew)
             at = soon;
         }
     } else if (may_probe(b, f)) {  // not after the timeout, but in its place
-        const uint32_t soon = deadline_us(t, probe_us(b));
+        const uint32_t soon = deadline_us(t, probe_us(t, b, f));
         f->timer = FLIGHT_PROBE;
         if (time_before(soon, at))
             at = soon;
@@ -71,7 +75,7 @@ void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)
     }
     b->rtt_us = now_us;
     struct flight *f = flight_room(t, b);
-    if (seq_lt(from, b->snd_nxt))
+    if (seq_lt(flight_run_start(f, f->n), b->snd_nxt))  // else tcp_flight_output() has done it
         flight_append(f, b->snd_nxt, now_us);
     tcp_flight_rearm(t, b, false);
 }
@@ -90,11 +94,14 @@ uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t 
 
 // ---- proportional rate reduction
 
-// RFC 9937 6.2, at the begin of a recovery.
+// RFC 9937 6.2, at the begin of a recovery: with what else this burst of acknowledgements brought,
+// as if they were one. Else it would begin with the last one's segment in hand, where one by one
+// they would have let new ones leave (RFC 3042).
 static void prr_begin(const struct block *b, struct flight *f)
 {
-    f->prr_delivered = f->prr_out = 0;
-    f->recover_fs = MAX(b->snd_max - b->snd_una - f->sacked + f->delivered, 1u);
+    f->prr_delivered = f->burst - f->delivered;
+    f->prr_out = 0;
+    f->recover_fs = MAX(b->snd_max - b->snd_una - f->sacked + f->burst, 1u);
 }
 
 // RFC 9937 6.2, at each acknowledgement of it.
@@ -108,7 +115,7 @@ static void prr_acked(struct block *b, struct flight *f)
             (int64_t)(((uint64_t)f->prr_delivered * ssthresh + f->recover_fs - 1) / f->recover_fs) -
             f->prr_out;
     } else {
-        count = MAX((int64_t)f->prr_delivered - f->prr_out, (int64_t)f->delivered);
+        count = MAX((int64_t)f->prr_delivered - f->prr_out, (int64_t)f->burst);
         if (f->advanced && !f->newly_lost)  // it goes well: PRR-SSRB
             count += b->mss;
         count = MIN((int64_t)(ssthresh - pipe), count);
@@ -200,7 +207,7 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct flight *f = flight_of(t, b);
     if (likely((f->sacked | f->lost | f->state | f->probe_out | f->dsack | f->can_undo) == 0)) {
-        f->delivered = 0;
+        f->delivered = f->burst = 0;
         f->advanced = f->orig_acked = 0;
         if (b->snd_una == b->snd_max)
             tcp_flight_close(t, b);
@@ -209,6 +216,7 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
         return;
     }
     const bool advanced = f->advanced;
+    f->burst += f->delivered;
     if (f->n != 0 && (flight_run(f, 0)->flags & FLIGHT_SACKED))
         reneged(t, b, f);
     rack_dsack(b, f, f->dsack);
@@ -411,6 +419,7 @@ static void probe(struct tcp *t, struct block *b)
 unsigned tcp_flight_output(struct tcp *t, struct block *b)
 {
     unsigned n = 0, i = 0;
+    flight_of(t, b)->burst = 0;
     if (flight_of(t, b)->probe_due && t->n_out < t->out_room) {
         probe(t, b);
         n = 1;
