@@ -24,11 +24,12 @@ static uint32_t probe_us(const struct tcp *t, const struct block *b, const struc
     return MAX(us > since_us ? us - since_us : 1, srtt_us);
 }
 
-// may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on.
+// may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on. Nor did the
+// peer take the window back, from under what would leave again.
 static bool may_probe(const struct block *b, const struct flight *f)
 {
     return f->state == FLIGHT_OPEN && (f->sacked | f->lost) == 0 && !f->probe_out &&
-           !f->probe_due && b->snd_wnd != 0 && b->backoff == 0;
+           !f->probe_due && b->snd_max - b->snd_una <= b->snd_wnd && b->backoff == 0;
 }
 
 void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew)
@@ -407,7 +408,6 @@ static void probe(struct tcp *t, struct block *b)
     struct flight *f = flight_room(t, b);
     if (!fresh)
         resend_last(t, b, f);
-    f->probe_due = 0;
     f->probe_out = 1;
     f->probe_again = !fresh;
     f->probe_end = b->snd_nxt;
@@ -419,10 +419,13 @@ static void probe(struct tcp *t, struct block *b)
 unsigned tcp_flight_output(struct tcp *t, struct block *b)
 {
     unsigned n = 0, i = 0;
-    flight_of(t, b)->burst = 0;
-    if (flight_of(t, b)->probe_due && t->n_out < t->out_room) {
-        probe(t, b);
-        n = 1;
+    struct flight *f = flight_of(t, b);
+    f->burst = 0;
+    if (f->probe_due && t->n_out < t->out_room) {
+        f->probe_due = 0;
+        n = may_probe(b, f);
+        if (n != 0)
+            probe(t, b);
     }
     while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && next(t, b, &i))
         n++;
