@@ -10,8 +10,9 @@ static uint32_t deadline_us(const struct tcp *t, uint32_t us)
 }
 
 // probe_us: RFC 8985 7.2, TLP_calc_PTO(): two round trips after the last segment left, but not
-// before one after now, an acknowledgement: the next is on its way then. A lone one may be
-// acknowledged late.
+// while acknowledgements come in: a quarter of one after each. (By the letter it would be two after
+// each: a receiver that delays the last of them would delay the probe as well.) One segment's worth
+// may be acknowledged late, as we do.
 static uint32_t probe_us(const struct tcp *t, const struct block *b, const struct flight *f)
 {
     const uint32_t srtt_us = b->srtt_us / 8, least_us = FLIGHT_PROBE_MIN_MS * 1000u;
@@ -21,11 +22,11 @@ static uint32_t probe_us(const struct tcp *t, const struct block *b, const struc
     uint32_t us = MAX(2 * srtt_us, least_us);
     if (b->snd_max - b->snd_una <= b->mss)
         us = MAX(us, srtt_us + t->cfg.delayed_ack_ms * 1000 + least_us);
-    return MAX(us > since_us ? us - since_us : 1, srtt_us);
+    return MAX(us > since_us ? us - since_us : 1, srtt_us / 4);
 }
 
-// may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on. Nor did the
-// peer take the window back, from under what would leave again.
+// may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on. Nor did
+// the peer take the window back, from under what would leave again.
 static bool may_probe(const struct block *b, const struct flight *f)
 {
     return f->state == FLIGHT_OPEN && (f->sacked | f->lost) == 0 && !f->probe_out &&
