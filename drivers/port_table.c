@@ -5,6 +5,7 @@
 #include "drivers/af_packet.h"
 #include "drivers/af_xdp.h"
 #include "drivers/fault.h"
+#include "drivers/loop.h"
 #include "drivers/memif.h"
 #include "drivers/pcap.h"
 #include "drivers/pci.h"
@@ -12,7 +13,8 @@
 #include "drivers/tap.h"
 
 // The drivers: NAME has a function NAME_open.
-#define DRIVER_TABLE(X) X(ring) X(tap) X(af_packet) X(af_xdp) X(memif) X(pci) X(pcap) X(fault)
+#define DRIVER_TABLE(X)                                                                            \
+    X(ring) X(tap) X(af_packet) X(af_xdp) X(memif) X(pci) X(pcap) X(fault) X(loop)
 
 static const struct {
     const char *name;

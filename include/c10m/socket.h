@@ -153,6 +153,9 @@ struct c10m_opening {
     struct c10m_name from, to;
 };
 
+// To an address of ours, to 127.0.0.1 or ::1, or to any (::, ::ffff:0.0.0.0): with ourselves, if a
+// service of the server has a thread; elsewhere -ENETUNREACH.
+//
 // c10m_open: an active open under s. 0, and *made, unless NULL, is the connection, as c10m_at()
 // gives it: its state, zero now, may be filled in, options set, bytes sent. It gets `open`, or
 // `close` without it, in a later turn. Else: -EINVAL (to.port 0), -ENETUNREACH (no way there, a
@@ -236,7 +239,7 @@ void c10m_udp_close(struct c10m_core *w, int port);
 // c10m_udp_send: sends p to p->to, from any address and port of ours, open or not; from.addr "any":
 // the one that the route to p->to asks for. ttl 0: 64, to a multicast group 1. The bytes are
 // copied. Where the neighbour is not known yet one datagram waits for it, as a segment does. 0;
-// -EINVAL: a port is 0; -ENETUNREACH: no route, or an address of ours, or of the other family;
+// -EINVAL: a port is 0; -ENETUNREACH: no route, or an address of the other family;
 // -EADDRNOTAVAIL: from is not ours; -EMSGSIZE: more than the link or, as far as routers told, the
 // path takes whole: nothing is cut here, df or not; -ENOBUFS: no packet left or no room in this
 // turn, of which TCP keeps a part: another turn may have it.

@@ -42,7 +42,7 @@ void ctl_doubts(const struct server_params *p, struct text *out)
             text_printf(out,
                         "port %s: a ring has both ends in this process: no host can reach it\n",
                         pp->port.name);
-        if (!is_served(p, ix, ix + pp->net.n_locals))
+        if (!pp->net.loops && !is_served(p, ix, ix + pp->net.n_locals))
             text_printf(out,
                         "port %s: no [service NAME] listens here: it answers ping and refuses "
                         "all else\n",

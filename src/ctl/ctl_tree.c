@@ -141,6 +141,12 @@ static int arenas_read(struct tree_out *out, void *data)
     return 0;
 }
 
+// Nobody is asked for on the way to ourselves, and Linux shows nobody there.
+static bool has_neighbors(const struct server *s, unsigned port)
+{
+    return !server_params_of(s)->ports[port].net.loops;
+}
+
 static int arp_read(struct tree_out *out, void *data)
 {
     const struct shown *s = data;
@@ -150,7 +156,7 @@ static int arp_read(struct tree_out *out, void *data)
         const struct worker *worker = server_worker(s->server, w);
         for (unsigned p = 0; p < worker->n_ports; p++) {
             const struct worker_port *wp = &worker->ports[p];
-            for (uint32_t slot = 0; slot < net_arp_slots(wp->net);) {
+            for (uint32_t slot = 0; has_neighbors(s->server, p) && slot < net_arp_slots(wp->net);) {
                 const size_t n =
                     net_arp_render(wp->net, wp->port->name, &slot, lines, sizeof(lines));
                 tree_put(out, lines, n);
@@ -168,7 +174,7 @@ static int ndisc_read(struct tree_out *out, void *data)
         const struct worker *worker = server_worker(s->server, w);
         for (unsigned p = 0; p < worker->n_ports; p++) {
             const struct worker_port *wp = &worker->ports[p];
-            for (uint32_t slot = 0; slot < net_nd_slots(wp->net);) {
+            for (uint32_t slot = 0; has_neighbors(s->server, p) && slot < net_nd_slots(wp->net);) {
                 const size_t n =
                     net_nd_render(wp->net, wp->port->name, &slot, lines, sizeof(lines));
                 tree_put(out, lines, n);

@@ -352,6 +352,8 @@ void net_drain(struct net *net)
 
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
+    if (net->loops)
+        return;
     for (uint32_t k = 0; k < net->n_locals && !net->quiet; k++)
         if (!announce(net, k, tx))
             net->drops[DROP_pkt_pool_empty]++;

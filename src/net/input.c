@@ -73,7 +73,7 @@ static enum drop_reason address_check(const struct net *net, const struct wire_i
                                       uint32_t *ix)
 {
     const int found = net_local_index(net, ip->dst_raw);
-    if (!source_ok(net, ip->src_raw))
+    if (!source_ok(net, ip->src_raw) && !net->loops)
         return DROP_ip_source;
     *ix = (uint32_t)found;
     return found < 0 ? DROP_ip_not_for_us : DROP_NONE;

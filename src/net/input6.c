@@ -118,7 +118,7 @@ static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
 static enum drop_reason address_check(const struct net6 *v6, const uint8_t *frame,
                                       const struct wire_ip6 *ip, uint32_t *ix)
 {
-    if (!source_ok(v6, &ip->src) && !is_discovery(frame, ip))
+    if (!source_ok(v6, &ip->src) && !v6->loops && !is_discovery(frame, ip))
         return DROP_ip6_source;
     *ix = TO_GROUP;
     if (ip6_is_multicast(&ip->dst))

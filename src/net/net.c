@@ -48,7 +48,7 @@ static int check_local(const struct net_config *c, uint32_t k, struct err *e)
 {
     const struct net_local *l = &c->locals[k];
     char text[IP_TEXT_BYTES];
-    if (!unicast(&l->addr) || l->prefix_bits > ip_bits(&l->addr))
+    if ((!unicast(&l->addr) && !c->loops) || l->prefix_bits > ip_bits(&l->addr))
         return err_set(e, "address %s/%u: not a unicast address with a prefix of 0 to %u",
                        ip_text(&l->addr, text), l->prefix_bits, ip_bits(&l->addr));
     for (uint32_t i = 0; i < k; i++)
@@ -61,7 +61,7 @@ static int check_static(const struct net_config *c, uint32_t k, struct err *e)
 {
     const struct net_static *s = &c->statics[k];
     char text[IP_TEXT_BYTES];
-    if (!unicast(&s->addr) || !unicast_mac(&s->mac))
+    if ((!unicast(&s->addr) && !c->loops) || !unicast_mac(&s->mac))
         return err_set(e, "neighbor %s: address or MAC is not unicast", ip_text(&s->addr, text));
     for (uint32_t i = 0; i < k; i++)
         if (ip_equal(&c->statics[i].addr, &s->addr))
@@ -138,6 +138,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->secret = c->secret;
     net->mac = c->mac;
     net->quiet = c->quiet;
+    net->loops = c->loops;
     net->arp_sets = c->arp_entries / NET_ARP_WAYS;
     net->arp_slots = c->arp_entries;
     net->arp_rate = rate_init(c->arp_rate_per_s);

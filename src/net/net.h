@@ -87,6 +87,9 @@ struct net_config {
     // Another net with these addresses hears the same ARP and answers, defends and announces: this
     // one learns only, and asks for what it needs.
     bool quiet;
+    // What is sent comes back: the addresses, those of loopback among them, are their own
+    // neighbours, by statics, and may be a source. Nothing is announced.
+    bool loops;
 };
 
 void net_config_default(struct net_config *c);

@@ -155,6 +155,7 @@ void net6_init(struct net *net, void *mem, const struct net_config *c)
     v6->n = c->n_locals - first;
     v6->local_ix_first = (uint16_t)(c->local_ix_first + first);
     v6->link_local = v6->n;
+    v6->loops = c->loops;
     for (uint32_t k = 0; k < v6->n; k++) {
         const struct ip_addr *addr = &c->locals[first + k].addr;
         wire_common6_init(&v6->common[k], &c->mac, addr);

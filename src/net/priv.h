@@ -62,6 +62,7 @@ struct net {
     bool source_top[256];             // may a source address begin with this byte?
     struct mac_addr mac;
     bool quiet;
+    bool loops;
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
     struct udp_table *open;

@@ -33,8 +33,9 @@ struct net6 {
     uint32_t n;      // configured addresses
     uint32_t n_own;  // of local[]: with the port's own one, if it made one
     uint32_t n_near;
-    uint32_t link_local;               // of local[]: the source of solicitations and reports
-    uint16_t local_ix_first;           // flow_key.local_ix of local[0]
+    uint32_t link_local;      // of local[]: the source of solicitations and reports
+    uint16_t local_ix_first;  // flow_key.local_ix of local[0]
+    bool loops;
     uint8_t far;                       // enum net6_far: where what is not near goes
     struct ip_addr far_hop;            // with FAR_GATEWAY
     wire_v16 near_mask[NET6_OWN_MAX];  // prefixes without a route inside

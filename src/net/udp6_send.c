@@ -35,6 +35,8 @@ static uint32_t source_for(const struct net6 *v6, const struct ip_addr *to)
 
 static bool is_peer(const struct net6 *v6, const struct ip_addr *a)
 {
+    if (v6->loops)
+        return net6_own(v6, a) >= 0;
     return ip6_is_global_form(a) && net6_own(v6, a) < 0;
 }
 
@@ -43,7 +45,7 @@ int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *fr
     const struct net6 *v6 = net->v6;
     struct ip_addr hop;
     int bits = 0;
-    if (!ip6_is_multicast(to))
+    if (!ip6_is_multicast(to) || v6->loops)
         bits = is_peer(v6, to) ? route6_way(v6, to, &hop) : -1;
     *from = v6->local[source_for(v6, to)];
     return bits;

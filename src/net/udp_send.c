@@ -28,9 +28,11 @@ bool net_is_group(const struct net *net, const struct ip_addr *a)
     return is_multicast4(raw) || is_broadcast(net, raw);
 }
 
-// Is it an address that somebody else can have?
+// Is it an address that somebody else can have, or, where all comes back, ourselves?
 static bool is_peer4(const struct net *net, uint32_t raw)
 {
+    if (net->loops)
+        return net_local_index(net, raw) >= 0;
     return net_source_top_ok(raw) && net_local_index(net, raw) < 0;
 }
 
@@ -38,7 +40,7 @@ static int way4(const struct net *net, uint32_t dst_raw, struct ip_addr *from)
 {
     uint32_t hop_raw = 0;
     int bits = 0, k = 0;
-    if (net->n_locals == 0)
+    if (net->n_locals == 0 || (net->loops && net_local_index(net, dst_raw) < 0))
         return -1;
     if (is_broadcast(net, dst_raw) || is_multicast4(dst_raw)) {
         for (uint32_t i = net->n_locals; i-- > 0;)

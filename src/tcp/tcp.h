@@ -192,6 +192,8 @@ struct tcp {
     struct sources *sources;        // NULL: no service has a source_max
     struct listen_table *listens;   // NULL: no service listens while running
     const struct tcp_homes *homes;  // NULL: one worker
+    // By local_ix: the one by which listeners know its address; NULL: each address is there once.
+    const uint16_t *same;
 };
 
 // tcp_config_default: the values of config/default.conf's [tcp].

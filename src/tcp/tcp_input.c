@@ -159,9 +159,10 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
 
 int tcp_listener(const struct tcp *t, const struct flow_key *key)
 {
+    const uint16_t local = unlikely(t->same != NULL) ? t->same[key->local_ix] : key->local_ix;
     for (uint32_t i = 0; i < t->n_services; i++) {
         const struct tcp_service *sv = &t->services[i];
-        if (sv->local_ix != UINT16_MAX && sv->local_ix != key->local_ix)
+        if (sv->local_ix != UINT16_MAX && sv->local_ix != local)
             continue;
         for (unsigned k = 0; k < sv->n_ports; k++)
             if (sv->ports[k] == key->local_port)
@@ -169,7 +170,6 @@ int tcp_listener(const struct tcp *t, const struct flow_key *key)
     }
     if (likely(t->listens == NULL || t->listens->used == 0))
         return -1;
-    const uint16_t at =
-        tcp_listen_find(t->listens, key->local_port, key->local_ix, ip_is_v4(&key->remote));
+    const uint16_t at = tcp_listen_find(t->listens, key->local_port, local, ip_is_v4(&key->remote));
     return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
+#include "worker/loop.h"
 #include "worker/server_log.h"
 #include "worker/server_memory.h"
 #include "worker/server_priv.h"
@@ -231,6 +232,8 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         nc->secret = s->secret;
         nc->open = w->udp;
         nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
+        for (unsigned k = 0; nc->loops && k < nc->n_statics; k++)
+            nc->statics[k].mac = nc->mac;
         for (unsigned k = 0; k < nc->n_locals; k++) {
             w->homes.local[local] = nc->locals[k].addr;
             w->homes.entries[local] =
@@ -252,6 +255,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     w->tcp.cfg.mss6 = mss6;
     w->sock.locals = w->homes.local;
     w->sock.n_locals = local;
+    w->tcp.same = server_loop_same(&s->params, w);
     return 0;
 }
 

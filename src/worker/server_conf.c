@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "worker/loop.h"
+
 static const char *service_param(const void *conf, const char *key)
 {
     return conf_service_param(conf, key);
@@ -318,5 +320,8 @@ int server_params_from(struct server_params *p, const struct conf *c,
     for (unsigned i = 0; i < c->n_services; i++)
         if (fill_service(p, c, &c->services[i], apps, err) != 0)
             return -1;
-    return c->agent.socket[0] == '\0' ? 0 : fill_agent(p, c, apps, err);
+    if (c->agent.socket[0] != '\0' && fill_agent(p, c, apps, err) != 0)
+        return -1;
+    server_loop_add(p);
+    return 0;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "worker/loop.h"
 #include "worker/server_priv.h"
 #include "worker/way.h"
 
@@ -19,16 +20,22 @@ static bool is_group(const struct worker *w, const struct ip_addr *a)
 static int local_for(struct worker *w, const struct ip_addr *from, const struct ip_addr *to)
 {
     struct ip_addr source;
+    const bool any = name_is_any(from), to_us = sock_local(&w->sock, to->b) >= 0;
     if (is_group(w, to) || (!ip_is_zero(from) && ip_is_v4(from) != ip_is_v4(to)))
         return -ENETUNREACH;
-    if (name_is_any(from)) {
-        const int local = worker_way(w, to, &source) == NULL ? -1 : sock_local(&w->sock, source.b);
+    if (!any && sock_local(&w->sock, from->b) < 0)
+        return -EADDRNOTAVAIL;
+    if (any || to_us) {
+        const struct worker_port *wp = worker_way(w, to, &source);
+        if (wp == NULL)
+            return -ENETUNREACH;
+        if (!any)
+            source = *from;
+        const int local = to_us ? worker_loop_local(w, &source) : sock_local(&w->sock, source.b);
         return local < 0 ? -ENETUNREACH : local;
     }
     // What has an address of a port leaves by that port.
     const int local = sock_local(&w->sock, from->b);
-    if (local < 0)
-        return -EADDRNOTAVAIL;
     const struct net *net = w->ports[w->port_of_local[local]].net;
     return net_way(net, to, &source) < 0 ? -ENETUNREACH : local;
 }
@@ -37,9 +44,12 @@ int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_
               struct c10m_conn **made)
 {
     struct worker *w = worker_of_core(core);
-    const struct ip_addr from = name_addr(&o->from), to = name_addr(&o->to);
+    const struct ip_addr from = name_addr(&o->from);
+    struct ip_addr to = name_addr(&o->to);
     if (o->to.port == 0)
         return -EINVAL;
+    if (name_is_any(&to))  // as Linux: ourselves
+        to = server_loopback(!ip_is_v4(&to));
     const int local = local_for(w, &from, &to);
     if (local < 0)
         return local;
@@ -61,7 +71,9 @@ unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
                    const struct c10m_name *to)
 {
     const struct worker *w = server_of(s)->workers[0];
-    const int local = sock_local(&w->sock, from->addr);
+    const struct ip_addr here = name_addr(from);
+    const bool to_us = sock_local(&w->sock, to->addr) >= 0;
+    const int local = to_us ? worker_loop_local(w, &here) : sock_local(&w->sock, from->addr);
     if (local < 0)
         return 0;
     const struct flow_key key = {name_addr(to), (uint16_t)local, 0, to->port, from->port};

@@ -80,15 +80,18 @@ void c10m_udp_close(struct c10m_core *core, int port)
 static struct worker_port *port_for(struct worker *w, struct net_datagram *d, int *error)
 {
     *error = -ENETUNREACH;
-    if (worker_local(w, &d->to) != UINT16_MAX)
-        return NULL;
     if (name_is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
         return worker_way(w, &d->to, &d->from);
     if (ip_is_v4(&d->from) != ip_is_v4(&d->to))
         return NULL;
     const uint16_t local = worker_local(w, &d->from);
     *error = -EADDRNOTAVAIL;
-    return local != UINT16_MAX ? &w->ports[w->port_of_local[local]] : NULL;
+    if (local == UINT16_MAX)
+        return NULL;
+    *error = -ENETUNREACH;
+    if (worker_local(w, &d->to) != UINT16_MAX)
+        return w->loop_port < w->n_ports ? &w->ports[w->loop_port] : NULL;
+    return &w->ports[w->port_of_local[local]];
 }
 
 static int send(struct worker *w, struct net_datagram *d)
@@ -134,7 +137,7 @@ int c10m_udp_source(struct c10m_core *core, const struct c10m_name *to, struct c
     struct worker *w = worker_of_core(core);
     const struct ip_addr a = name_addr(to);
     struct ip_addr source;
-    if (worker_local(w, &a) != UINT16_MAX || worker_way(w, &a, &source) == NULL)
+    if (worker_way(w, &a, &source) == NULL)
         return -ENETUNREACH;
     name_set(from, &source, from->port);
     return 0;

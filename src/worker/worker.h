@@ -82,8 +82,10 @@ struct worker {
     bool timed;               // the stages of this turn are timed
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
 
-    struct tcp_homes homes;  // for active opens
-    struct udp_table *udp;   // ports opened while running; NULL: no application opens any
+    struct tcp_homes homes;         // for active opens
+    struct udp_table *udp;          // ports opened while running; NULL: no application opens any
+    unsigned loop_port;             // WORKER_PORTS_MAX: there is none
+    uint16_t same[TCP_LOCALS_MAX];  // server_loop_same()
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 

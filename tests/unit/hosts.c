@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/port_table.h"
+
 static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct hosts_end *e = p->priv;
@@ -102,6 +104,7 @@ static void place(struct hosts *h, unsigned i, const struct c10m_app *const apps
     p->extensions = 64;
     p->buffers = 1024;
     p->n_ports = 1;
+    p->ports[0].port.name = "wire";
     set_net(&p->ports[0].net, i);
     set_services(s, apps);
     if (set != NULL)
@@ -111,6 +114,11 @@ static void place(struct hosts *h, unsigned i, const struct c10m_app *const apps
     e->port = (struct port){
         .ops = &ops, .name = "wire", .mac = mac_of(i), .mtu = 1500, .queues = 1, .priv = e};
     s->ports[0] = &e->port;
+    if (p->n_ports == 2) {  // set has added the way to itself
+        p->ports[1].port.queues = 1;
+        s->ports[1] = port_open(&p->ports[1].port, &err);
+        CHECK(s->ports[1] != NULL);
+    }
     s->pools[0] = pkt_pool_create(i == 0 ? "end0" : "end1", 2048, -1);
     CHECK(s->pools[0] != NULL);
     struct region r[REGION_COUNT];
@@ -139,8 +147,11 @@ void hosts_free(struct hosts *h)
     for (unsigned i = 0; i < 2; i++) {
         struct hosts_end *e = &h->e[i];
         pkt_free_bulk(e->queue, e->n_queue);
-        pkt_free_bulk(e->w->ports[0].tx.pkts, e->w->ports[0].tx.n);
-        net_drain(e->w->ports[0].net);
+        port_close(e->server.ports[1]);
+        for (unsigned p = 0; p < e->w->n_ports; p++) {
+            pkt_free_bulk(e->w->ports[p].tx.pkts, e->w->ports[p].tx.n);
+            net_drain(e->w->ports[p].net);
+        }
     }
     for (unsigned i = 0; i < 2; i++) {
         CHECK(pkt_pool_free_count(h->e[i].server.pools[0]) == 2048);
