@@ -75,6 +75,8 @@ static void agent_free(struct agent *a)
     for (unsigned w = 0; a->workers != NULL && w < a->n_workers; w++)
         agent_worker_free(a->workers[w]);
     udp_ports_free(a);
+    tcp_ports_free(a);
+    ghosts_free(a);
     free(a->fds);
     free(a->workers);
     free(a->unsent_first);

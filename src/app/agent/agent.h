@@ -23,6 +23,8 @@ enum {
     AGENT_CLIENTS_MAX = 256,  // connected at once; more wait to be accepted
     AGENT_SOCKETS_DEFAULT = 1024,
     AGENT_SOCKETS_MAX = 65536,
+    AGENT_GHOSTS_MAX = 4096,
+    TIME_WAIT_US = 60000000,
     AGENT_SOMAXCONN = 4096,     // net.core.somaxconn
     AGENT_EPOLL_DEPTH_MAX = 5,  // epolls in epolls: Linux's limit
     AGENT_TAKE_MAX = 64,        // answers of a worker in a turn
@@ -67,9 +69,21 @@ struct each {
     struct call *call;  // that waits for it, or NULL
 };
 
+// tcp_port: a name on which the workers listen, for all sockets that do.
+struct tcp_port {
+    struct tcp_port *next;
+    int domain;
+    struct c10m_listening at;
+    struct agent_options options;
+    unsigned users;
+    int error;  // why it is closed again
+    struct each *each;
+};
+
 // socket_options: as setsockopt got them.
 struct socket_options {
-    bool reuse_addr, reuse_port, keepalive, nodelay, cork, quickack, linger, v6only;
+    bool reuse_addr, reuse_port, broadcast, oob_inline, keepalive, nodelay, cork, quickack, linger,
+        v6only;
     bool rcvbuf_set, sndbuf_set;
     int linger_s, lowat, rcvbuf, sndbuf;
     int maxseg, keep_idle_s, keep_interval_s, keep_count, syn_count, defer_s, linger2_s;
@@ -87,6 +101,7 @@ struct socket {
     bool bound, port_chosen;  // bound: has a local port; port_chosen: by a bind
     bool addr_given;          // by bind
     struct c10m_name local, peer;
+    struct c10m_name was;  // local, when its connection was given up
     struct socket *next_bound;
 
     // TCP
@@ -99,10 +114,8 @@ struct socket {
     uint32_t mask;             // poll's, as the worker said last
     enum end_state end_state;  // likewise
     struct agent_msg watch;
-    struct agent_msg *bye;  // for its VERB_CLOSE
-    struct each *listener;  // of one that has listened
-    struct agent_options listens_with;
-    int error_kept;  // why it does not, while the workers that did stop again
+    struct agent_msg *bye;     // for its VERB_CLOSE
+    struct tcp_port *listens;  // or NULL
     unsigned backlog, n_arrived;
     struct socket *first_arrived, *last_arrived, *next_arrived;
 
@@ -157,6 +170,9 @@ struct agent {
     struct file *all;
     struct socket *bound;  // all sockets with a port
     struct udp_port *udp_ports;
+    struct tcp_port *tcp_ports;
+    struct ghost_name *ghosts;
+    unsigned n_ghosts;
     struct agent_msg **unsent_first, **unsent_last;  // for each worker whose ring was full
     struct agent_msg nudge;  // VERB_FENCE, so that a worker tries its refused answers again
     unsigned n_lent;         // that come back at once: all but watches and lingering closes
@@ -270,8 +286,15 @@ void port_free(struct agent *a, struct socket *k);
 // name_any: any address of the socket's family, port 0. name_family: of the request's sockaddr.
 void name_any(const struct socket *k, struct c10m_name *name);
 sa_family_t name_family(const struct call *c);
+// name_needs_scope: a link-local one without its interface.
+bool name_needs_scope(const struct call *c, const struct socket *k, const struct c10m_name *n);
 // name_is_group: multicast or broadcast.
 bool name_is_group(const struct c10m_name *n);
+// ghost_add: k->was, which is in TIME-WAIT at its worker. ghosts_free: all go.
+void ghost_add(struct agent *a, const struct socket *k);
+void ghosts_free(struct agent *a);
+// name_hash: to choose by.
+uint32_t name_hash(const struct c10m_name *n);
 void op_bind(struct agent *a, struct call *c);
 
 // ---- agent_socket.c: sockets of TCP
@@ -302,6 +325,7 @@ void op_accept(struct agent *a, struct call *c);
 void listener_arrived(struct agent *a, struct agent_msg *m);
 // listener_end: it listens no more, and who was not accepted is reset; c as in socket_release.
 void listener_end(struct agent *a, struct socket *k, struct call *c);
+void tcp_ports_free(struct agent *a);
 // listener_renew: its options changed.
 void listener_renew(struct agent *a, struct call *c);
 
@@ -321,7 +345,7 @@ void udp_connect(struct agent *a, struct call *c);
 void udp_receive(struct agent *a, struct call *c);
 void udp_send(struct agent *a, struct call *c);
 void udp_arrived(struct agent *a, struct agent_msg *m);
-void udp_release(struct agent *a, struct socket *k);
+void udp_release(struct agent *a, struct socket *k, struct call *c);
 uint32_t udp_mask(const struct socket *k);
 void udp_shutdown(struct agent *a, struct call *c);
 void udp_ioctl(struct agent *a, struct call *c);

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/agent/agent.h"
 
@@ -32,12 +33,15 @@ static void refuse(struct agent *a, struct socket *young)
     file_unuse(a, &young->f);
 }
 
-static struct socket *young_of(struct agent *a, struct socket *k, struct agent_msg *m)
+// k: its listener; NULL: that is gone.
+static struct socket *young_of(struct agent *a, const struct tcp_port *p, const struct socket *k,
+                               struct agent_msg *m)
 {
-    struct socket *young = socket_new(a, FILE_TCP, k->domain);
+    struct socket *young = socket_new(a, FILE_TCP, p->domain);
     if (young == NULL)
         return NULL;
-    young->o = k->o;
+    if (k != NULL)
+        young->o = k->o;
     if (!socket_ready(young)) {
         file_unuse(a, &young->f);
         return NULL;
@@ -49,14 +53,27 @@ static struct socket *young_of(struct agent *a, struct socket *k, struct agent_m
     return young;
 }
 
+// Of the sockets that share the port one by the peer's name, as SO_REUSEPORT has it.
+static struct socket *listener_for(const struct agent *a, const struct tcp_port *p,
+                                   const struct c10m_name *peer)
+{
+    struct socket *best = NULL;
+    unsigned n = 0;
+    for (struct socket *k = a->bound; k != NULL; k = k->next_bound)
+        if (k->listens == p && k->state == TCP_LISTENING && name_hash(peer) % ++n == 0)
+            best = k;
+    return best;
+}
+
 // Without memory the connection stays at the worker until the next reset, unseen.
 void listener_arrived(struct agent *a, struct agent_msg *m)
 {
-    struct socket *k = m->owner;
-    struct socket *young = a->resetter == NULL ? young_of(a, k, m) : NULL;
+    const struct tcp_port *p = m->owner;
+    struct socket *k = a->resetter == NULL ? listener_for(a, p, &m->end->peer) : NULL;
+    struct socket *young = a->resetter == NULL ? young_of(a, p, k, m) : NULL;
     if (young == NULL)
         return;
-    if (k->state != TCP_LISTENING) {
+    if (k == NULL) {
         refuse(a, young);
         return;
     }
@@ -112,65 +129,155 @@ void op_accept(struct agent *a, struct call *c)
         accept_step(a, c);
 }
 
-// ---- listen
+// ---- ports at the workers: one for all sockets that listen on the same name
 
-static void fill_listen(const struct each *e, unsigned worker, struct agent_msg *m)
+static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m)
 {
-    const struct socket *k = e->owner;
-    m->listen.at = (struct c10m_listening){
-        .at = k->local,
-        .v6only = k->o.v6only,
-        .backlog = k->backlog,
-        .defer_s = (uint32_t)k->o.defer_s,
-    };
-    m->listen.options = k->listens_with;
-    m->listen.socket = e->owner;
+    struct tcp_port *p = e->owner;
+    m->listen.at = p->at;
+    m->listen.options = p->options;
+    m->listen.socket = p;
     m->listen.id = e->ids[worker];
 }
 
-// The socket is as it was before: what some workers did is undone.
-static void not_listening(struct agent *a, struct each *e)
+static struct tcp_port *find_port(struct agent *a, const struct socket *k)
 {
-    struct socket *k = e->owner;
-    struct call *c = e->call;
-    e->call = NULL;
-    k->f.busy = false;
-    file_wake(a, &k->f, EDGE_ALL);
-    c->lent--;
-    call_return(a, c, -k->error_kept);
+    struct tcp_port *p = a->tcp_ports;
+    while (p != NULL &&
+           (memcmp(p->at.at.addr, k->local.addr, 16) != 0 || p->at.at.port != k->local.port ||
+            p->at.v6only != k->o.v6only || p->domain != k->domain))
+        p = p->next;
+    return p;
 }
 
+static struct tcp_port *new_port(struct agent *a, const struct socket *k)
+{
+    struct tcp_port *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return NULL;
+    p->each = each_new(a, p);
+    if (p->each == NULL) {
+        free(p);
+        return NULL;
+    }
+    p->domain = k->domain;
+    p->at.at = k->local;
+    p->at.v6only = k->o.v6only;
+    p->next = a->tcp_ports;
+    a->tcp_ports = p;
+    return p;
+}
+
+// What the sockets that listen on it ask for together.
+static void settle_port(const struct agent *a, struct tcp_port *p)
+{
+    uint64_t backlog = 0;
+    for (const struct socket *k = a->bound; k != NULL; k = k->next_bound) {
+        if (k->listens != p)
+            continue;
+        backlog += k->backlog;
+        p->at.defer_s = (uint32_t)k->o.defer_s;
+        options_of(a, k, &p->options);
+    }
+    p->at.backlog = backlog < AGENT_SOMAXCONN ? (uint32_t)backlog : AGENT_SOMAXCONN;
+}
+
+static void port_closed(struct agent *a, struct each *e)
+{
+    struct tcp_port *p = e->owner;
+    struct call *c = e->call;
+    (void)a;
+    if (c != NULL && --c->lent == 0)
+        call_return(a, c, -p->error);
+    each_free(e);
+    free(p);
+}
+
+// c: the call that waits until it is closed; or NULL.
+static void close_port(struct agent *a, struct tcp_port *p, struct call *c)
+{
+    struct tcp_port **at = &a->tcp_ports;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    p->each->call = c;
+    if (c != NULL)
+        c->lent++;
+    each_post(a, p->each, VERB_UNLISTEN, fill_port, port_closed);
+}
+
+void tcp_ports_free(struct agent *a)
+{
+    while (a->tcp_ports != NULL) {
+        struct tcp_port *p = a->tcp_ports;
+        a->tcp_ports = p->next;
+        each_free(p->each);
+        free(p);
+    }
+}
+
+// ---- listen
+
+// Sockets that wanted to share it find out when their turn comes.
+static void leave_port(const struct agent *a, const struct tcp_port *p)
+{
+    for (struct socket *k = a->bound; k != NULL; k = k->next_bound)
+        if (k->listens == p)
+            k->listens = NULL;
+}
+
+// All workers have answered. Where one could not, the others stop listening again.
 static void listening(struct agent *a, struct each *e)
 {
-    struct socket *k = e->owner;
+    struct tcp_port *p = e->owner;
     struct call *c = e->call;
-    if (e->error != 0 && k->state != TCP_LISTENING) {
-        k->error_kept = e->error;
-        each_post(a, e, VERB_UNLISTEN, fill_listen, not_listening);
-        return;
-    }
+    struct socket *k = c->socket;
     e->call = NULL;
-    a->n_listening += k->state != TCP_LISTENING;
-    k->state = TCP_LISTENING;
-    k->f.busy = false;
-    file_wake(a, &k->f, EDGE_ALL);
     c->lent--;
-    call_return(a, c, 0);
+    k->f.busy = false;
+    if (e->error != 0 && k->state != TCP_LISTENING) {
+        leave_port(a, p);
+        p->error = e->error;
+        close_port(a, p, c);
+    } else {
+        a->n_listening += k->state != TCP_LISTENING;
+        k->state = TCP_LISTENING;
+    }
+    file_wake(a, &k->f, EDGE_ALL);
+    if (c->lent == 0)
+        call_return(a, c, 0);
 }
 
-static void listen_all(struct agent *a, struct call *c, enum agent_verb verb)
+static void listen_step(struct agent *a, struct call *c);
+
+// Two calls about one port go one after the other.
+static void listen_all(struct agent *a, struct call *c, bool is_new)
 {
     struct socket *k = c->socket;
-    k->listener->call = c;
+    struct tcp_port *p = k->listens;
+    if (p->each->left != 0) {
+        c->deadline_us = a->now_us + 1000;
+        call_block(a, c, NULL, listen_step);
+        return;
+    }
+    p->each->call = c;
     k->f.busy = true;
     c->lent++;
-    options_of(a, k, &k->listens_with);
-    each_post(a, k->listener, verb, fill_listen, listening);
+    settle_port(a, p);
+    each_post(a, p->each, is_new ? VERB_LISTEN : VERB_RELISTEN, fill_port, listening);
+}
+
+static void listen_step(struct agent *a, struct call *c)
+{
+    if (c->socket->listens == NULL)  // it ended meanwhile
+        call_return(a, c, -EADDRINUSE);
+    else
+        listen_all(a, c, false);
 }
 
 void listener_renew(struct agent *a, struct call *c)
 {
-    listen_all(a, c, VERB_RELISTEN);
+    listen_all(a, c, false);
 }
 
 // A listener without a port gets one, as any bind to port 0.
@@ -180,10 +287,6 @@ static int prepare(struct agent *a, struct socket *k)
         return -EOPNOTSUPP;
     if (k->connect != UNCONNECTED || k->state == TCP_ATTACHED)
         return -EINVAL;
-    if (k->listener == NULL)
-        k->listener = each_new(a, k);
-    if (k->listener == NULL)
-        return -ENOBUFS;
     if (k->state == TCP_LISTENING)
         return 0;
     const struct c10m_name any = k->local;
@@ -196,39 +299,33 @@ void op_listen(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
     const int64_t backlog = c->r->a[0];
-    const int rc = prepare(a, k);
+    int rc = prepare(a, k);
+    struct tcp_port *p = rc != 0 ? NULL : find_port(a, k);
+    const bool is_new = rc == 0 && p == NULL;
+    if (is_new)
+        p = new_port(a, k);
+    if (rc == 0 && p == NULL)
+        rc = -ENOBUFS;
     if (rc != 0) {
         call_return(a, c, rc);
         return;
     }
+    p->users += k->listens == NULL;
+    k->listens = p;
     k->backlog = backlog < 0 || backlog > AGENT_SOMAXCONN ? AGENT_SOMAXCONN : (unsigned)backlog;
-    listen_all(a, c, k->state == TCP_LISTENING ? VERB_RELISTEN : VERB_LISTEN);
+    listen_all(a, c, is_new);
 }
 
 // ---- the end
 
-static void unlistened(struct agent *a, struct each *e)
-{
-    struct socket *k = e->owner;
-    struct call *c = e->call;
-    e->call = NULL;
-    k->f.busy = false;
-    if (c != NULL && --c->lent == 0)
-        call_return(a, c, 0);
-    file_wake(a, &k->f, EDGE_ALL);
-    file_back(a, &k->f);
-}
-
 void listener_end(struct agent *a, struct socket *k, struct call *c)
 {
+    struct tcp_port *p = k->listens;
+    k->listens = NULL;
     k->state = TCP_IDLE;
     a->n_listening--;
     while (k->first_arrived != NULL)
         refuse(a, take_arrived(k));
-    k->f.lent++;
-    k->f.busy = true;
-    k->listener->call = c;
-    if (c != NULL)
-        c->lent++;
-    each_post(a, k->listener, VERB_UNLISTEN, fill_listen, unlistened);
+    if (--p->users == 0)
+        close_port(a, p, c);
 }

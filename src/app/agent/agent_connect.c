@@ -10,6 +10,10 @@ static int read_peer(const struct call *c, const struct socket *k, struct c10m_n
     const int rc = name_read(c, k, to);
     if (rc != 0)
         return rc;
+    if (name_needs_scope(c, k, to))
+        return -EINVAL;
+    if (k->addr_given && name_is_v4(&k->local) != name_is_v4(to))
+        return name_is_v4(to) ? -ENETUNREACH : -EAFNOSUPPORT;
     if (name_is_group(to) || (k->domain == AF_INET6 && name_is_v4(to) && k->o.v6only))
         return -ENETUNREACH;
     return 0;
@@ -52,6 +56,8 @@ static void opened(struct agent *a, struct agent_msg *m)
     struct socket *k = c->socket;
     c->lent--;
     k->f.busy = false;
+    if (m->ret == -EINVAL)  // port 0: nobody can be there
+        m->ret = -ECONNREFUSED;
     if (a->resetter != NULL)  // which ends the connection, too
         m->ret = -EBADF;
     if (m->ret == 0) {

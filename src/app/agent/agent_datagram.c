@@ -88,6 +88,13 @@ void verb_udp_send(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
+void verb_udp_peer(struct agent_worker *g, struct agent_msg *m)
+{
+    m->ret = m->udp.id < 0 ? -EBADF
+                           : c10m_udp_peer(g->w, m->udp.id, m->udp.has_peer ? &m->udp.peer : NULL);
+    answer(g, m);
+}
+
 void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = c10m_udp_mtu(g->w, &m->udp.at);

@@ -153,6 +153,7 @@ static void established(struct end *e, const struct c10m_conn *c)
 {
     e->up = true;
     e->taken_first = c10m_send_taken(c);
+    e->sent_us = e->received_us = e->acked_us = c10m_now_us(c);
 }
 
 static void arrive(struct agent_worker *g, struct c10m_conn *c)
@@ -193,6 +194,7 @@ static void note_end(struct end *e, const struct c10m_conn *c)
         return;
     e->error = c10m_error(c);
     e->over = true;
+    e->queued_at_end = e->up ? (uint32_t)c10m_send_queued(c) : 0;
 }
 
 void agent_readable(struct c10m_conn *c)
@@ -202,6 +204,7 @@ void agent_readable(struct c10m_conn *c)
         return;
     struct agent_worker *g = worker_of_conn(c);
     note_end(e, c);
+    e->received_us = c10m_now_us(c);
     // A FIN or an error wakes everybody (sk_state_change), bytes those who read.
     end_event(g, e, e->done || e->over ? EDGE_ALL : IN_BITS);
 }
@@ -213,8 +216,15 @@ void agent_writable(struct c10m_conn *c)
     if (e == NULL)
         return;
     struct agent_worker *g = worker_of_conn(c);
+    e->acked_us = c10m_now_us(c);
     if (end_mask(g, e) & POLLOUT)
         end_event(g, e, OUT_BITS);
+}
+
+// Whether it will stay in TIME-WAIT: this side closes first, in order.
+static bool waits_after(const struct end *e, const struct agent_msg *m, const struct c10m_conn *c)
+{
+    return e->up && !e->over && !m->close.abort && !e->done && c10m_receive_queued(c) == 0;
 }
 
 // finish_lingering: the thread's VERB_CLOSE that waited is answered, and the end is free.
@@ -222,13 +232,14 @@ static void finish_lingering(struct agent_worker *g, struct end *e)
 {
     struct agent_msg *m = e->lingering;
     struct c10m_conn *c = end_conn(g, e);
+    const bool waits = c != NULL && waits_after(e, m, c);
     if (c != NULL) {
         unbind_end(e, c);
         c10m_close(c);
     }
     e->lingering = NULL;
     end_event(g, e, EDGE_ALL);
-    m->ret = 0;
+    m->ret = waits;
     end_free(g, e);
     answer(g, m);
 }
@@ -239,6 +250,8 @@ void agent_drained(struct c10m_conn *c)
     if (e == NULL)
         return;
     struct agent_worker *g = worker_of_conn(c);
+    e->acked_us = c10m_now_us(c);
+    e->drained |= e->shut_out;
     if (e->lingering != NULL)
         finish_lingering(g, e);
     else
@@ -284,6 +297,7 @@ void verb_close(struct agent_worker *g, struct agent_msg *m)
         return;
     }
     if (c != NULL) {
+        m->ret = waits_after(e, m, c);
         unbind_end(e, c);
         if (m->close.abort || !e->up)
             c10m_abort(c);

@@ -37,9 +37,6 @@ void file_free(struct agent *a, struct file *f)
     *f->all_link = f->all_next;
     if (f->all_next != NULL)
         f->all_next->all_link = f->all_link;
-    if (f->kind != FILE_EPOLL) {
-        each_free(socket_of(f)->listener);
-    }
     free(f);
 }
 

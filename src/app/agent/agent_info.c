@@ -6,7 +6,12 @@
 
 #include "app/agent/agent_opt.h"
 
-enum { NO_SSTHRESH = 0x7fffffff, LINUX_LISTEN = 10, LINUX_CLOSE = 7 };
+enum {
+    NO_SSTHRESH = 0x7fffffff,
+    LINUX_LISTEN = 10,
+    LINUX_CLOSE = 7,
+    FIRST_REORDERING = 3,  // duplicate ACKs: what Linux begins with
+};
 
 // info: what Linux has now, behind what the headers here know.
 struct info {
@@ -46,6 +51,10 @@ static void fill(struct info *info, const struct agent_msg *m)
     t->tcpi_notsent_bytes = i->notsent_bytes;
     t->tcpi_snd_wnd = i->snd_wnd;
     info->rcv_wnd = i->rcv_wnd;
+    t->tcpi_reordering = FIRST_REORDERING;
+    t->tcpi_last_data_sent = m->info.sent_ms;
+    t->tcpi_last_data_recv = m->info.received_ms;
+    t->tcpi_last_ack_recv = m->info.acked_ms;
     t->tcpi_bytes_acked = m->info.bytes_acked;
     t->tcpi_bytes_received = m->info.bytes_received;
 }
@@ -76,7 +85,7 @@ static void info_done(struct agent *a, struct agent_msg *m)
     struct call *c = m->owner;
     c->lent--;
     socket_note(c->socket, m);
-    if (c->r->a[0] == IPPROTO_IP)
+    if (c->r->a[0] != IPPROTO_TCP)
         option_return_int(a, c, (int)m->info.stack.pmtu);
     else if (c->r->a[1] == TCP_MAXSEG)
         option_return_int(a, c, (int)m->info.stack.snd_mss);
@@ -99,7 +108,7 @@ void get_info(struct agent *a, struct call *c)
     const struct socket *k = c->socket;
     if (k->state == TCP_ATTACHED) {
         call_post(a, c, VERB_INFO, info_done);
-    } else if (c->r->a[0] != IPPROTO_IP) {
+    } else if (c->r->a[0] == IPPROTO_TCP) {
         return_info(a, c, NULL);
     } else if (k->is_connected) {
         c->msg.udp.at = k->peer;

@@ -79,11 +79,13 @@ static void receive(struct agent *a, struct call *c, int64_t want, int64_t flags
     const int64_t most =
         flags & MSG_TRUNC && k->f.kind == FILE_TCP ? INT32_MAX : AGENT_DATA_BYTES_MAX;
     c->flags = (int)flags;
-    c->want = want < 0 || want > most ? most : want;
+    c->want = want > most ? most : want;
     c->nonblock = k->f.nonblock || (flags & MSG_DONTWAIT);
     c->target = c->flags & MSG_WAITALL || k->o.lowat > c->want ? c->want : k->o.lowat;
     call_deadline(a, c, k->o.rcv_timeout_us);
-    if (flags & MSG_ERRQUEUE)  // nothing is ever queued there
+    if (want < 0)  // more than there is memory
+        call_return(a, c, -EFAULT);
+    else if (flags & MSG_ERRQUEUE)  // nothing is ever queued there
         call_return(a, c, -EAGAIN);
     else if (k->f.kind == FILE_UDP)
         udp_receive(a, c);

@@ -36,7 +36,8 @@ enum agent_verb {
     VERB_UDP_OPEN,  // ret: its id
     VERB_UDP_CLOSE,
     VERB_UDP_SEND,
-    VERB_UDP_MTU,  // ret: bytes of a packet to udp.at that arrive whole, 0: no way there
+    VERB_UDP_PEER,  // only what udp.peer sends comes to the port; without one all
+    VERB_UDP_MTU,   // ret: bytes of a packet to udp.at that arrive whole, 0: no way there
     VERB_DATAGRAM_BACK,
     VERB_FORGET,    // all connections, listeners, ports end; ret -EAGAIN: more to do
     VERB_ARRIVED,   // from the worker: a listener's connection is established
@@ -112,13 +113,14 @@ struct agent_msg {
         struct {
             struct c10m_info stack;
             uint64_t bytes_acked, bytes_received;
+            uint32_t sent_ms, received_ms, acked_ms;  // ago
         } info;
         struct {
             uint32_t in, out, unsent;
         } queued;
         struct {
-            struct c10m_name at;
-            bool v6only;
+            struct c10m_name at, peer;
+            bool v6only, has_peer;
             int id;
         } udp;
         struct c10m_packet packet;  // VERB_UDP_SEND
@@ -142,9 +144,12 @@ struct end {
     int listener;          // at this worker, by which it came; -1: opened from here
     uint32_t taken_first;  // c10m_send_taken when it was established
     uint64_t bytes_read;
-    bool used, up;  // up: established
-    bool over;      // it ended, with bytes that may still be read
-    bool done;      // the peer's FIN came: SOCK_DONE
+    uint64_t sent_us, received_us, acked_us;  // when data left, came, was acknowledged last
+    uint32_t queued_at_end;                   // bytes that the peer had not acknowledged
+    bool drained;                             // the peer has acknowledged all, FIN included
+    bool used, up;                            // up: established
+    bool over;                                // it ended, with bytes that may still be read
+    bool done;                                // the peer's FIN came: SOCK_DONE
     bool shut_in, shut_out;
     bool more;  // the last send said MSG_MORE
 };

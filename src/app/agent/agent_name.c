@@ -1,6 +1,7 @@
 // Addresses of requests and replies, and who has which local port.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/agent/agent.h"
@@ -58,6 +59,23 @@ static int read6(const struct call *c, struct c10m_name *name)
     return sin6.sin6_family == AF_INET6 ? 0 : -EAFNOSUPPORT;
 }
 
+uint32_t name_hash(const struct c10m_name *n)
+{
+    uint32_t h = n->port;
+    for (int i = 0; i < 16; i++)
+        h = h * 31 + n->addr[i];
+    return h ^ h >> 15;
+}
+
+bool name_needs_scope(const struct call *c, const struct socket *k, const struct c10m_name *n)
+{
+    struct sockaddr_in6 sin6 = {0};
+    if (k->domain != AF_INET6 || n->addr[0] != 0xfe || (n->addr[1] & 0xc0) != 0x80)
+        return false;
+    memcpy(&sin6, c->r->addr, c->r->addr_bytes < sizeof(sin6) ? c->r->addr_bytes : sizeof(sin6));
+    return sin6.sin6_scope_id == 0;
+}
+
 int name_read(const struct call *c, const struct socket *k, struct c10m_name *name)
 {
     return k->domain == AF_INET ? read4(c, name) : read6(c, name);
@@ -104,6 +122,69 @@ static bool conflict(const struct socket *k, const struct socket *other)
     return !(k->o.reuse_port && other->o.reuse_port);
 }
 
+// A connection in TIME-WAIT is no socket any more, but has its port until its time is over; when
+// there are too many the oldest goes.
+struct ghost_name {
+    struct ghost_name *next;
+    struct c10m_name local;
+    bool reuse_addr, reuse_port, v6only;
+    uint64_t until_us;
+};
+
+static void ghosts_expire(struct agent *a)
+{
+    for (struct ghost_name **at = &a->ghosts; *at != NULL;) {
+        struct ghost_name *g = *at;
+        if (g->until_us > a->now_us && (g->next != NULL || a->n_ghosts <= AGENT_GHOSTS_MAX)) {
+            at = &g->next;
+            continue;
+        }
+        *at = g->next;
+        a->n_ghosts--;
+        free(g);
+    }
+}
+
+void ghost_add(struct agent *a, const struct socket *k)
+{
+    struct ghost_name *g = calloc(1, sizeof(*g));
+    if (g == NULL)
+        return;
+    *g = (struct ghost_name){.next = a->ghosts,
+                             .local = k->was,
+                             .reuse_addr = k->o.reuse_addr,
+                             .reuse_port = k->o.reuse_port,
+                             .v6only = k->o.v6only,
+                             .until_us = a->now_us + TIME_WAIT_US};
+    a->ghosts = g;
+    a->n_ghosts++;
+    ghosts_expire(a);
+}
+
+void ghosts_free(struct agent *a)
+{
+    while (a->ghosts != NULL) {
+        struct ghost_name *g = a->ghosts;
+        a->ghosts = g->next;
+        free(g);
+    }
+    a->n_ghosts = 0;
+}
+
+static bool ghost_conflict(struct agent *a, const struct socket *k)
+{
+    ghosts_expire(a);
+    for (const struct ghost_name *g = a->ghosts; g != NULL; g = g->next) {
+        const struct socket as = {
+            .f.kind = FILE_TCP,
+            .local = g->local,
+            .o = {.reuse_addr = g->reuse_addr, .reuse_port = g->reuse_port, .v6only = g->v6only}};
+        if (conflict(k, &as))
+            return true;
+    }
+    return false;
+}
+
 bool port_listens(const struct agent *a, const struct socket *k)
 {
     for (const struct socket *o = a->bound; o != NULL; o = o->next_bound)
@@ -145,7 +226,7 @@ int port_bind(struct agent *a, struct socket *k, const struct c10m_name *name)
     k->local = *name;
     k->addr_given = !name_is_any(name);
     k->port_chosen = name->port != 0;
-    if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k)) {
+    if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k) || ghost_conflict(a, k)) {
         k->local.port = 0;
         return -EADDRINUSE;
     }
@@ -206,7 +287,7 @@ static int read_local(const struct agent *a, const struct call *c, const struct 
         return -EINVAL;
     if (v6 && (k->bound || k->state != TCP_IDLE))
         return -EINVAL;
-    if (v6 && name_is_v4(n) && k->o.v6only)
+    if (v6 && ((name_is_v4(n) && k->o.v6only) || name_needs_scope(c, k, n)))
         return -EINVAL;
     if (!may_bind(a, n))
         return -EADDRNOTAVAIL;

@@ -10,7 +10,7 @@
 
 // ---- rows of plain numbers
 
-enum row_type { ROW_BOOL, ROW_INT, ROW_CONST };
+enum row_type { ROW_BOOL, ROW_INT };
 
 // row: where the value lies; with min..max or EINVAL.
 struct row {
@@ -27,6 +27,8 @@ static const struct row rows[] = {
     {SOL_SOCKET, SO_KEEPALIVE, ROW_BOOL, AT(keepalive), 0, 0, true},
     {SOL_SOCKET, SO_REUSEADDR, ROW_BOOL, AT(reuse_addr), 0, 0, false},
     {SOL_SOCKET, SO_REUSEPORT, ROW_BOOL, AT(reuse_port), 0, 0, false},
+    {SOL_SOCKET, SO_BROADCAST, ROW_BOOL, AT(broadcast), 0, 0, false},
+    {SOL_SOCKET, SO_OOBINLINE, ROW_BOOL, AT(oob_inline), 0, 0, false},  // what is urgent always is
     {SOL_TCP, TCP_NODELAY, ROW_BOOL, AT(nodelay), 0, 0, true},
     {SOL_TCP, TCP_CORK, ROW_BOOL, AT(cork), 0, 0, true},
     {SOL_TCP, TCP_KEEPIDLE, ROW_INT, AT(keep_idle_s), 1, 32767, true},
@@ -109,16 +111,16 @@ static int row_value(const struct row *row, const struct socket *k)
     return row->type == ROW_BOOL ? *(const bool *)field : *(const int *)field;
 }
 
-// An int; options of IP take a single byte as well.
+// An int; options of IP take a single byte as well, and nothing for 0 but for IP_TTL.
 static int read_int(const struct call *c, int *value)
 {
     if (c->r->data_bytes >= sizeof(*value)) {
         memcpy(value, c->r->data, sizeof(*value));
         return 0;
     }
-    if (c->r->a[0] != IPPROTO_IP || c->r->data_bytes == 0)
+    if (c->r->a[0] != IPPROTO_IP || (c->r->data_bytes == 0 && c->r->a[1] == IP_TTL))
         return -EINVAL;
-    *value = c->r->data[0];
+    *value = c->r->data_bytes == 0 ? 0 : c->r->data[0];
     return 0;
 }
 
@@ -184,11 +186,19 @@ static void get_error(struct agent *a, struct call *c)
         option_return_int(a, c, socket_error(c->socket));
 }
 
+// ip_getsockopt's answer differs from setsockopt's, and from that of other levels.
+static int no_such_level(const struct call *c)
+{
+    const struct socket *k = c->socket;
+    const bool own = k->f.kind == FILE_UDP && c->r->a[0] == IPPROTO_UDP;
+    return k->domain == AF_INET && !own ? -EOPNOTSUPP : -ENOPROTOOPT;
+}
+
 void op_getsockopt(struct agent *a, struct call *c)
 {
     const struct row *row = row_find(c);
     if (!level_good(c))
-        call_return(a, c, -ENOPROTOOPT);
+        call_return(a, c, no_such_level(c));
     else if (c->r->a[2] < 0)
         call_return(a, c, -EINVAL);
     else if (c->r->a[0] == SOL_SOCKET && c->r->a[1] == SO_ERROR)

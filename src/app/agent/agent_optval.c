@@ -8,11 +8,11 @@
 #include "app/agent/agent_opt.h"
 
 enum {
-    BUFFER_MAX = 212992,  // net.core.rmem_max, wmem_max
+    BUFFER_MAX = 4194304,  // net.core.rmem_max, wmem_max
     RCVBUF_MIN = 2304,
     SNDBUF_MIN = 4608,
     UDP_BUFFER = 212992,      // net.core.rmem_default
-    RMEM_MAX = 6291456,       // net.ipv4.tcp_rmem[2]
+    RMEM_MAX = 33554432,      // net.ipv4.tcp_rmem[2]
     STACK_BUFFER_MIN = 2048,  // of a connection here
     JIFFY_US = 4000,          // timeouts are kept in units of it (HZ = 250)
     RTO_FIRST_S = 1,
@@ -31,6 +31,7 @@ enum {
     ECN_BITS = 3,
     TIMEO_NEW_RCV = 66,  // SO_RCVTIMEO_NEW, SO_SNDTIMEO_NEW
     TIMEO_NEW_SND = 67,
+    OVER_AT_ONCE = 1,  // us: a timeout of less than no time
 };
 
 static const char *const congestions[] = {[C10M_CUBIC] = "cubic", [C10M_NEWRENO] = "reno"};
@@ -72,12 +73,11 @@ static uint32_t linger2_ms(int seconds)
     return (uint32_t)(seconds == 0 ? FIN_WAIT2_S : seconds) * 1000;
 }
 
-// C10M_OPT_DF; of datagrams: whether DF is set.
-static uint8_t df_of(int discover, bool tcp)
+// C10M_OPT_DF; of datagrams: not 0: DF is set.
+static uint8_t df_of(int discover)
 {
     switch (discover) {
     case IP_PMTUDISC_WANT:
-        return tcp;
     case IP_PMTUDISC_DO:
         return 1;
     case IP_PMTUDISC_PROBE:
@@ -114,7 +114,7 @@ void options_of(const struct agent *a, const struct socket *k, struct agent_opti
         .congestion = s->congestion,
         .ttl = (uint8_t)(hops < 0 ? HOPS : hops),
         .tos = (uint8_t)(over_v6(k) ? s->tclass : s->tos),
-        .df = df_of(discover, k->f.kind == FILE_TCP),
+        .df = df_of(discover),
     };
 }
 
@@ -155,7 +155,7 @@ static int set_timeout(const struct call *c, uint64_t *us)
         return -EDOM;
     *us = 0;
     if (t.tv_sec < 0)
-        *us = 1;  // over at once
+        *us = OVER_AT_ONCE;
     else if (t.tv_sec < INT_MAX)
         *us = (uint64_t)t.tv_sec * 1000000 +
               ((uint64_t)t.tv_usec + JIFFY_US - 1) / JIFFY_US * JIFFY_US;
@@ -246,7 +246,7 @@ static int set_tcp(struct call *c, int value, bool *apply)
         k->o.maxseg = value;
         return 0;
     case TCP_QUICKACK:
-        k->o.quickack = (value & 1) != 0;
+        k->o.quickack = value != 0;
         k->o.quickack_turn++;
         return 0;
     case TCP_LINGER2:
@@ -332,7 +332,7 @@ int set_special(struct call *c, int value, bool *apply)
 static void get_timeout(struct agent *a, struct call *c, uint64_t us)
 {
     const struct timeval t = {.tv_sec = (time_t)(us / 1000000),
-                              .tv_usec = (suseconds_t)(us % 1000000)};
+                              .tv_usec = (suseconds_t)(us == OVER_AT_ONCE ? 0 : us % 1000000)};
     option_return(a, c, &t, sizeof(t));
 }
 
@@ -367,6 +367,9 @@ static void get_socket(struct agent *a, struct call *c)
         return;
     case SO_RCVLOWAT:
         option_return_int(a, c, k->o.lowat);
+        return;
+    case SO_SNDLOWAT:
+        option_return_int(a, c, 1);
         return;
     case SO_TYPE:
         option_return_int(a, c, tcp ? SOCK_STREAM : SOCK_DGRAM);
@@ -462,6 +465,9 @@ static void get_ipv6(struct agent *a, struct call *c)
         return;
     case IPV6_TCLASS:
         option_return_int(a, c, o->tclass);
+        return;
+    case IPV6_MTU:
+        get_info(a, c);
         return;
     default:
         call_return(a, c, -ENOPROTOOPT);

@@ -5,46 +5,27 @@
 
 #include "app/agent/agent.h"
 
-// What the workers have is forgotten here first: they end it by themselves.
-static void forget_file(struct agent *a, struct file *f)
-{
-    f->busy = false;
-    if (f->kind == FILE_EPOLL)
-        return;
-    struct socket *k = socket_of(f);
-    if (k->state == TCP_LISTENING)
-        a->n_listening--;
-    k->state = TCP_IDLE;
-    k->connect = UNCONNECTED;
-    k->end = NULL;
-    k->error = 0;
-    k->shut_in = k->shut_out = true;
-}
-
-// Those that nobody accepted have no other use than that of their listener.
-static void drop_arrived(struct agent *a, struct socket *k)
-{
-    while (k->first_arrived != NULL) {
-        struct socket *young = k->first_arrived;
-        k->first_arrived = young->next_arrived;
-        k->n_arrived--;
-        file_unuse(a, &young->f);
-    }
-}
-
-static void forget_files(struct agent *a)
+// The first that has something at the workers, those that nobody accepted among them.
+static struct socket *first_alive(const struct agent *a)
 {
     for (struct file *f = a->all; f != NULL; f = f->all_next)
-        forget_file(a, f);
-    for (struct file *f = a->all; f != NULL; f = f->all_next)
-        if (f->kind == FILE_TCP)
-            drop_arrived(a, socket_of(f));
+        if (f->kind == FILE_TCP && socket_of(f)->state != TCP_IDLE)
+            return socket_of(f);
+    return NULL;
+}
+
+static void end_files(struct agent *a)
+{
+    struct socket *k;
+    while ((k = first_alive(a)) != NULL)
+        socket_disconnect(a, k);
     for (unsigned fd = 0; fd < a->sockets_max; fd++) {
         struct file *f = a->fds[fd];
         a->fds[fd] = NULL;
         if (f != NULL)
             file_unuse(a, f);
     }
+    ghosts_free(a);
 }
 
 // A close that lingers has a message out: it ends with its connection.
@@ -85,12 +66,12 @@ static void forget_workers(struct agent *a, struct call *c)
         post(a, w, &c->fences[w], VERB_FORGET, forgotten, c);
 }
 
-// Calls whose messages are out end when those are back, at a socket that is over: the fence is
-// behind them.
+// What was on its way to the workers is back: the fence was behind it. What ends here is told them
+// before they forget.
 static void reset_step(struct agent *a, struct call *c)
 {
     end_blocked(a);
-    forget_files(a);
+    end_files(a);
     forget_workers(a, c);
 }
 

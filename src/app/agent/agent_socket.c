@@ -138,6 +138,8 @@ void socket_watch(struct agent *a, struct socket *k)
 static void bye_done(struct agent *a, struct agent_msg *m)
 {
     struct socket *k = m->owner;
+    if (m->ret > 0)
+        ghost_add(a, k);
     free(m);
     file_back(a, &k->f);
 }
@@ -148,6 +150,7 @@ static struct agent_msg *detach(struct socket *k)
     struct agent_msg *m = k->bye;
     m->end = k->end;
     k->bye = NULL;
+    k->was = k->local;
     k->end = NULL;
     k->state = TCP_IDLE;
     k->f.lent++;
@@ -186,6 +189,8 @@ static void close_done(struct agent *a, struct agent_msg *m)
     struct socket *k = c->socket;
     if (c->blocked)
         call_unblock(a, c);
+    if (m->ret > 0)
+        ghost_add(a, k);
     free(m);
     if (--c->lent == 0)
         call_return(a, c, 0);
@@ -209,9 +214,8 @@ static void close_with_call(struct agent *a, struct socket *k, struct call *c, b
 void socket_release(struct agent *a, struct socket *k, struct call *c)
 {
     const bool abort = k->o.linger && k->o.linger_s == 0;
-    port_free(a, k);
     if (k->f.kind == FILE_UDP)
-        udp_release(a, k);
+        udp_release(a, k, c);
     else if (k->state == TCP_LISTENING)
         listener_end(a, k, c);
     else if (k->state == TCP_ATTACHED && c != NULL)
@@ -220,6 +224,7 @@ void socket_release(struct agent *a, struct socket *k, struct call *c)
         close_connection(a, k, abort);
     free(k->bye);
     k->bye = NULL;
+    port_free(a, k);
 }
 
 void socket_disconnect(struct agent *a, struct socket *k)

@@ -70,6 +70,8 @@ void verb_write(struct agent_worker *g, struct agent_msg *m)
     }
     say_more(e, c, m->io.more);
     const size_t n = m->io.bytes == 0 ? 0 : c10m_send(c, m->io.buf, m->io.bytes);
+    if (n != 0)
+        e->sent_us = c10m_core_now_us(g->w);
     end_answer(g, m, n == 0 && m->io.bytes != 0 ? -EAGAIN : (int64_t)n);
 }
 
@@ -91,9 +93,15 @@ void verb_shutdown(struct agent_worker *g, struct agent_msg *m)
     end_answer(g, m, 0);
 }
 
+// What ICMP said last of a connection that goes on is told where no error is.
 void verb_error(struct agent_worker *g, struct agent_msg *m)
 {
-    end_answer(g, m, take_error(m->end));
+    struct end *e = m->end;
+    const struct c10m_conn *c = end_conn(g, e);
+    int error = take_error(e);
+    if (error == 0 && c != NULL && !e->over)
+        error = c10m_soft_error(c);
+    end_answer(g, m, error);
 }
 
 void verb_options(struct agent_worker *g, struct agent_msg *m)
@@ -105,6 +113,11 @@ void verb_options(struct agent_worker *g, struct agent_msg *m)
     else
         rc = end_apply(m->end, c, &m->options);
     end_answer(g, m, rc);
+}
+
+static uint32_t ago_ms(const struct agent_worker *g, uint64_t then_us)
+{
+    return (uint32_t)((c10m_core_now_us(g->w) - then_us) / 1000);
 }
 
 void verb_info(struct agent_worker *g, struct agent_msg *m)
@@ -120,18 +133,24 @@ void verb_info(struct agent_worker *g, struct agent_msg *m)
         m->info.bytes_received += c10m_receive_queued(c);
         m->info.bytes_acked = c10m_send_taken(c) - e->taken_first;
     }
+    m->info.sent_ms = ago_ms(g, e->sent_us);
+    m->info.received_ms = ago_ms(g, e->received_us);
+    m->info.acked_ms = ago_ms(g, e->acked_us);
     end_answer(g, m, 0);
 }
 
 void verb_queued(struct agent_worker *g, struct agent_msg *m)
 {
+    const struct end *e = m->end;
     const struct c10m_conn *c = end_conn(g, m->end);
     struct c10m_info info = {0};
-    const bool queues = has_queue(m->end, c);
+    const bool queues = has_queue(e, c);
     if (queues)
         c10m_get_info(c, &info);
     m->queued.in = queues ? c10m_receive_queued(c) : 0;
-    m->queued.out = queues ? (uint32_t)c10m_send_queued(c) : 0;
+    m->queued.out = e->queued_at_end;
+    if (queues && !e->over)  // a FIN counts as a byte
+        m->queued.out = (uint32_t)c10m_send_queued(c) + (e->shut_out && !e->drained);
     m->queued.unsent = queues ? info.notsent_bytes : 0;
     end_answer(g, m, 0);
 }

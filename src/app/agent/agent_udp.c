@@ -30,10 +30,17 @@ struct udp_port {
     struct c10m_name at;
     bool v6only;
     unsigned users;
+    bool closing, has_peer;
+    struct c10m_name peer;  // what the workers know
     struct each *each;
 };
 
 // ---- ports at the workers
+
+static bool is_same(const struct c10m_name *x, const struct c10m_name *y)
+{
+    return x->port == y->port && memcmp(x->addr, y->addr, 16) == 0;
+}
 
 static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m)
 {
@@ -41,24 +48,69 @@ static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m
     m->udp.at = p->at;
     m->udp.v6only = p->v6only;
     m->udp.id = e->ids[worker];
+    m->udp.peer = p->peer;
+    m->udp.has_peer = p->has_peer;
 }
 
 static void port_closed(struct agent *a, struct each *e)
 {
-    (void)a;
+    struct call *c = e->call;
+    if (c != NULL && --c->lent == 0)
+        call_return(a, c, 0);
     free(e->owner);
     each_free(e);
 }
 
-static void unuse_port(struct agent *a, struct udp_port *p)
+static void settle_port(struct agent *a, struct each *e);
+
+// The last socket closes the port; c, unless NULL, is the close() that waits for it.
+static void unuse_port(struct agent *a, struct udp_port *p, struct call *c)
 {
-    if (--p->users != 0)
+    if (--p->users != 0) {
+        settle_port(a, p->each);
         return;
+    }
     struct udp_port **at = &a->udp_ports;
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    each_post(a, p->each, VERB_UDP_CLOSE, fill_port, port_closed);
+    p->each->call = c;
+    if (c != NULL)
+        c->lent++;
+    p->closing = true;
+    if (p->each->left == 0)
+        each_post(a, p->each, VERB_UDP_CLOSE, fill_port, port_closed);
+}
+
+// The one socket of the port, if it is connected.
+static const struct socket *only_user(const struct agent *a, const struct udp_port *p)
+{
+    const struct socket *k = a->bound;
+    if (p->users != 1)
+        return NULL;
+    while (k != NULL && k->port != p)
+        k = k->next_bound;
+    return k != NULL && k->is_connected ? k : NULL;
+}
+
+// The port of a connected socket that shares it with no other takes its peer's datagrams alone: who
+// else sends there hears of it. What changed while the workers were asked is asked for next.
+static void settle_port(struct agent *a, struct each *e)
+{
+    struct udp_port *p = e->owner;
+    if (e->left != 0)
+        return;
+    if (p->closing) {
+        each_post(a, e, VERB_UDP_CLOSE, fill_port, port_closed);
+        return;
+    }
+    const struct socket *k = only_user(a, p);
+    if ((k != NULL) == p->has_peer && (k == NULL || is_same(&k->peer, &p->peer)))
+        return;
+    p->has_peer = k != NULL;
+    if (k != NULL)
+        p->peer = k->peer;
+    each_post(a, e, VERB_UDP_PEER, fill_port, settle_port);
 }
 
 static struct udp_port *find_port(struct agent *a, const struct socket *k)
@@ -94,12 +146,13 @@ static void port_opened(struct agent *a, struct each *e)
     struct call *c = e->call;
     struct socket *k = c->socket;
     const int error = e->error;
+    e->call = NULL;
     c->lent--;
     k->f.busy = false;
     if (error != 0) {
         k->port = NULL;
         port_free(a, k);
-        unuse_port(a, p);
+        unuse_port(a, p, NULL);
     }
     file_wake(a, &k->f, EDGE_ALL);
     c->opened(a, c, -error);
@@ -112,6 +165,7 @@ void udp_open(struct agent *a, struct call *c,
     k->port = find_port(a, k);
     if (k->port != NULL) {
         k->port->users++;
+        settle_port(a, k->port->each);
         then(a, c, 0);
         return;
     }
@@ -143,11 +197,6 @@ static void with_port(struct agent *a, struct call *c,
 
 // ---- receiving
 
-static bool is_same(const struct c10m_name *x, const struct c10m_name *y)
-{
-    return x->port == y->port && memcmp(x->addr, y->addr, 16) == 0;
-}
-
 // Linux's compute_score: the more of its name a socket has given, the better; -1: not for it.
 static int score(const struct socket *k, const struct c10m_name *here, const struct c10m_name *peer)
 {
@@ -168,14 +217,6 @@ static int score(const struct socket *k, const struct c10m_name *here, const str
     return n;
 }
 
-static uint32_t hash_of(const struct c10m_name *peer)
-{
-    uint32_t h = peer->port;
-    for (int i = 0; i < 16; i++)
-        h = h * 31 + peer->addr[i];
-    return h ^ h >> 15;
-}
-
 // Of several that are alike: one by the peer's name where they share by SO_REUSEPORT, else the last
 // that was bound.
 static struct socket *whose(struct agent *a, const struct c10m_name *here,
@@ -189,7 +230,7 @@ static struct socket *whose(struct agent *a, const struct c10m_name *here,
         if (n < 0 || n < most)
             continue;
         alike = n > most ? 1 : alike + 1;
-        if (n > most || (k->o.reuse_port && hash_of(peer) % alike == 0))
+        if (n > most || (k->o.reuse_port && name_hash(peer) % alike == 0))
             best = k;
         most = n;
     }
@@ -311,9 +352,9 @@ static void send_step(struct agent *a, struct call *c)
     post(a, k->local.port % a->n_workers, &c->msg, VERB_UDP_SEND, send_done, c);
 }
 
-static bool is_broadcast(const struct c10m_name *n)
+static bool may_not_send(const struct agent *a, const struct socket *k, const struct c10m_name *to)
 {
-    return name_is_v4(n) && memcmp(n->addr + 12, "\xff\xff\xff\xff", 4) == 0;
+    return !k->o.broadcast && c10m_is_broadcast(a->s, to->addr);
 }
 
 // udp_sendmsg, udpv6_sendmsg: whereto; 0 or -errno.
@@ -345,7 +386,7 @@ static void send_bound(struct agent *a, struct call *c, int rc)
         rc = -EMSGSIZE;
     if (rc == 0)
         rc = read_target(c, k, &c->name);
-    if (rc == 0 && is_broadcast(&c->name))
+    if (rc == 0 && may_not_send(a, k, &c->name))
         rc = -EACCES;
     if (rc == 0)
         rc = -socket_error(k);
@@ -374,6 +415,7 @@ static void way_found(struct agent *a, struct agent_msg *m)
         k->is_connected = true;
         k->connect = CONNECTED;
         k->peer = c->name;
+        settle_port(a, k->port->each);
     }
     call_return(a, c, m->ret > 0 ? 0 : -ENETUNREACH);
 }
@@ -383,7 +425,7 @@ static void connect_bound(struct agent *a, struct call *c, int rc)
     struct socket *k = c->socket;
     if (rc == 0)
         rc = name_read(c, k, &c->name);
-    if (rc == 0 && is_broadcast(&c->name))
+    if (rc == 0 && may_not_send(a, k, &c->name))
         rc = -EACCES;
     if (rc == 0 && k->domain == AF_INET6 && k->o.v6only && name_is_v4(&c->name))
         rc = -ENETUNREACH;
@@ -403,9 +445,12 @@ static void disconnect(struct agent *a, struct call *c)
     k->connect = UNCONNECTED;
     k->peer = (struct c10m_name){.port = 0};
     if (!k->port_chosen && k->port != NULL) {
-        unuse_port(a, k->port);
+        struct udp_port *p = k->port;
         k->port = NULL;
         port_free(a, k);
+        unuse_port(a, p, NULL);
+    } else if (k->port != NULL) {
+        settle_port(a, k->port->each);
     }
     call_return(a, c, 0);
 }
@@ -473,11 +518,12 @@ void udp_ports_free(struct agent *a)
     }
 }
 
-void udp_release(struct agent *a, struct socket *k)
+void udp_release(struct agent *a, struct socket *k, struct call *c)
 {
+    struct udp_port *p = k->port;
     udp_queue_free(k);
     a->n_listening--;
-    if (k->port != NULL)
-        unuse_port(a, k->port);
     k->port = NULL;
+    if (p != NULL)
+        unuse_port(a, p, c);
 }

@@ -144,12 +144,15 @@ static struct pollfd *polled_at(struct call *c)
     return (struct pollfd *)(uintptr_t)c->reply->data;
 }
 
+// A descriptor that was closed meanwhile is none any more, though its file lives until poll ends.
 static int poll_look(struct agent *a, struct call *c)
 {
     struct pollfd *p = polled_at(c);
     int n = 0;
     for (unsigned i = 0; i < c->n_polled; i++) {
-        if (c->polled[i] != NULL)
+        if (c->polled[i] != NULL && fd_get(a, p[i].fd) == NULL)
+            p[i].revents = POLLNVAL;
+        else if (c->polled[i] != NULL)
             p[i].revents = (short)(file_mask(a, c->polled[i]) &
                                    ((uint32_t)(uint16_t)p[i].events | POLLERR | POLLHUP));
         n += p[i].revents != 0;

@@ -81,6 +81,7 @@ void verb_unlisten(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_open(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_close(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_send(struct agent_worker *g, struct agent_msg *m);
+void verb_udp_peer(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m);
 void verb_datagram_back(struct agent_worker *g, struct agent_msg *m);
 void verb_forget(struct agent_worker *g, struct agent_msg *m);
