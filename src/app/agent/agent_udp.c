@@ -406,18 +406,26 @@ void udp_send(struct agent *a, struct call *c)
 
 // ---- connect
 
+static void connected(struct agent *a, struct call *c)
+{
+    call_return(a, c, 0);
+}
+
+// The workers know the peer before the call returns: from then on others hear that nobody listens.
 static void way_found(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     struct socket *k = c->socket;
     c->lent--;
-    if (m->ret > 0) {
-        k->is_connected = true;
-        k->connect = CONNECTED;
-        k->peer = c->name;
-        settle_port(a, k->port->each);
+    if (m->ret <= 0) {
+        call_return(a, c, -ENETUNREACH);
+        return;
     }
-    call_return(a, c, m->ret > 0 ? 0 : -ENETUNREACH);
+    k->is_connected = true;
+    k->connect = CONNECTED;
+    k->peer = c->name;
+    settle_port(a, k->port->each);
+    call_fence(a, c, connected);
 }
 
 static void connect_bound(struct agent *a, struct call *c, int rc)
