@@ -59,6 +59,7 @@ struct flight {
     uint32_t una;
     uint32_t sacked, lost;  // bytes of the runs that are
     uint32_t forgotten;     // bytes that were SACKed, and were not told as delivered again since
+    uint32_t since_us;      // what is in the first run left from then on
     uint32_t rto_at_ms;     // when the retransmission timeout is, whatever the timer runs for
 
     // RACK (RFC 8985 5.2)

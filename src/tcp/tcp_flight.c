@@ -24,6 +24,7 @@ struct flight *flight_open(struct tcp *t, struct block *b, uint32_t sent_us)
     *f = (struct flight){.cap = (FLIGHT_BYTES - sizeof(*f)) / sizeof(f->run[0])};
     f->una = f->fack = b->snd_una;
     f->reo_mult = 1;
+    f->since_us = sent_us;
     f->rto_at_ms = b->rto_at_ms;
     if (b->snd_max != b->snd_una) {
         f->run[0] = (struct flight_run){b->snd_max, sent_us, FLIGHT_GUESS};
@@ -171,7 +172,7 @@ static void coarsen(struct flight *f)
     struct flight_run *r = &f->run[f->first];
     const uint32_t most_us = (uint32_t)((uint64_t)age(f) * 4 / f->cap);
     unsigned at = 0;
-    uint32_t since_us = r[0].sent_us;  // what is in run `at` left from then on
+    uint32_t since_us = f->since_us;  // what is in run `at` left from then on
     for (unsigned i = 1; i < f->n; i++) {
         if (alike(&r[at], &r[i]) && r[i].sent_us - since_us <= most_us) {
             take_in(&r[at], &r[i]);
@@ -235,6 +236,8 @@ void flight_append(struct flight *f, uint32_t end, uint32_t now_us)
             return;
         }
     }
+    if (f->n == 0)
+        f->since_us = now_us;
     *flight_run(f, f->n++) = (struct flight_run){end, now_us, 0};
 }
 
@@ -303,6 +306,7 @@ uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t u
         f->una = end;
         if (end != r.end)
             break;
+        f->since_us = r.sent_us;
         f->first++;
         f->n--;
     }

@@ -25,16 +25,19 @@ static bool sent_after(uint32_t a_us, uint32_t a_end, uint32_t b_us, uint32_t b_
 
 // is_doubtful: RFC 8985 6.2, step 2: it left more than once, and what has arrived may be the one
 // before. What a timestamp echoes says which, if all before it has arrived as well; of what lies
-// behind a gap it is older than that (RFC 7323 4.3). min_RTT is that of this log only, which may
-// have seen bursts alone: an eighth is taken off.
-static bool is_doubtful(const struct tcp *t, const struct flight *f, const struct flight_run *r,
-                        uint32_t end, uint32_t rtt_us)
+// behind a gap it is older than that (RFC 7323 4.3). Else the time does. min_RTT is that of this
+// log only, which may have seen bursts alone: an eighth is taken off; before it is known, SRTT,
+// which has queues in it, by half.
+static bool is_doubtful(const struct tcp *t, const struct block *b, const struct flight *f,
+                        const struct flight_run *r, uint32_t end, uint32_t rtt_us)
 {
+    const uint32_t least_us =
+        f->min_rtt_us != 0 ? f->min_rtt_us - f->min_rtt_us / 8 : b->srtt_us / 16;
     if (!(r->flags & FLIGHT_AGAIN))
         return false;
     if (f->has_echo && seq_leq(end, f->acked))
         return time_before(f->echo_ms, sent_ms(t, r->sent_us));
-    return rtt_us < f->min_rtt_us - f->min_rtt_us / 8;
+    return rtt_us < least_us;
 }
 
 void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f,
@@ -51,7 +54,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
         f->reordering = 1;
         t->stats->c.sack_reorders++;
     }
-    if (is_doubtful(t, f, r, end, rtt_us))
+    if (is_doubtful(t, b, f, r, end, rtt_us))
         return;
     // Step 1. Of a run of several times only the last part left then.
     if (!(r->flags & (FLIGHT_AGAIN | FLIGHT_GUESS)) && (whole || !(r->flags & FLIGHT_COARSE))) {

@@ -1,0 +1,418 @@
+// The log of what is in flight, against one that knows every byte; and what recovery by it does
+// that no single packet script shows.
+#include <string.h>
+
+#include "check.h"
+#include "seed.h"
+#include "sock/sock_internal.h"
+#include "tcp/tcp_flight.h"
+#include "tcp_pair.h"
+
+#define OUT(r, i) ((r)->e.out[i])
+
+enum { MSS = 1460, BYTES_MAX = 1 << 16 };
+
+// ---- the log
+
+// The log of a block that lies in no connection, and what is known of each of its bytes.
+static struct log {
+    struct raw *r;
+    struct block b;
+    uint32_t first;  // sequence number of byte 0
+    uint32_t n;
+    uint32_t sent_us[BYTES_MAX];
+    uint8_t flags[BYTES_MAX];
+} g;
+
+static struct flight *log_of(void)
+{
+    return flight_of(&g.r->e.tcp, &g.b);
+}
+
+static void log_new(struct rng *rng)
+{
+    g.r = raw_new(NULL);
+    g.first = (uint32_t)0 - rng_below(rng, 20000);
+    g.n = 0;
+    g.b = (struct block){.snd_una = g.first, .snd_nxt = g.first, .snd_max = g.first, .mss = 100};
+    g.r->e.tcp.now = clock_at_us((1ull << 32) - 5000000);
+    assert_non_null(flight_open(&g.r->e.tcp, &g.b, 0));
+}
+
+static void log_free(void)
+{
+    tcp_flight_close(&g.r->e.tcp, &g.b);
+    raw_free(g.r, true);
+}
+
+static void append(uint32_t bytes)
+{
+    if (g.n + bytes > BYTES_MAX)
+        return;
+    const uint32_t now_us = (uint32_t)g.r->e.tcp.now.us;
+    for (uint32_t i = 0; i < bytes; i++) {
+        g.sent_us[g.n] = now_us;
+        g.flags[g.n++] = 0;
+    }
+    g.b.snd_nxt = g.b.snd_max = g.first + g.n;
+    flight_append(flight_room(&g.r->e.tcp, &g.b), g.b.snd_max, now_us);
+}
+
+static uint32_t una_at(void)
+{
+    return g.b.snd_una - g.first;
+}
+
+static void sack(uint32_t from, uint32_t to)
+{
+    struct flight *f = flight_room(&g.r->e.tcp, &g.b);
+    flight_sack(&g.r->e.tcp, &g.b, f, (struct seq_range){g.first + from, g.first + to});
+    memset(&g.flags[from], FLIGHT_SACKED, to - from);
+}
+
+static void ack(uint32_t to)
+{
+    while (to < g.n && (g.flags[to] & FLIGHT_SACKED))
+        to++;
+    g.b.snd_una = g.first + to;
+    flight_pop(&g.r->e.tcp, &g.b, log_of(), g.b.snd_una);
+}
+
+static void lose(uint32_t pick, uint32_t most)
+{
+    struct flight *f = flight_room(&g.r->e.tcp, &g.b);
+    const unsigned i = pick % f->n;
+    if (flight_run(f, i)->flags & (FLIGHT_SACKED | FLIGHT_LOST))
+        return;
+    const uint32_t from = flight_run_start(f, i);
+    const uint32_t bytes = MIN(flight_run(f, i)->end - from, most);
+    flight_lose(f, i, most);
+    for (uint32_t k = 0; k < bytes; k++)
+        g.flags[from - g.first + k] |= FLIGHT_LOST;
+}
+
+static void again(uint32_t most)
+{
+    struct flight *f = flight_room(&g.r->e.tcp, &g.b);
+    const unsigned i = flight_find_lost(f, 0);
+    if (i == f->n)
+        return;
+    const uint32_t from = flight_run_start(f, i), bytes = MIN(flight_run(f, i)->end - from, most);
+    flight_again(f, i, bytes, (uint32_t)g.r->e.tcp.now.us);
+    for (uint32_t k = from - g.first; k < from - g.first + bytes; k++) {
+        g.flags[k] = FLIGHT_AGAIN;
+        g.sent_us[k] = (uint32_t)g.r->e.tcp.now.us;
+    }
+}
+
+// The log is in order, and says nothing that is not so. exact: it also says all that is.
+static void compare(bool exact)
+{
+    const struct flight *f = log_of();
+    uint32_t at = g.b.snd_una, sacked = 0, lost = 0;
+    assert_int_equal(f->una, at);
+    assert_true(f->first + f->n <= f->cap);
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct flight_run *r = &f->run[f->first + i];
+        assert_true(seq_lt(at, r->end));
+        for (uint32_t k = at - g.first; k < r->end - g.first; k++) {
+            const uint32_t is = r->flags & (FLIGHT_SACKED | FLIGHT_LOST);
+            assert_true(is != FLIGHT_SACKED || (g.flags[k] & FLIGHT_SACKED));
+            if (exact)
+                assert_int_equal(is, g.flags[k] & (FLIGHT_SACKED | FLIGHT_LOST));
+            if (exact && is == 0) {
+                assert_int_equal(r->flags & FLIGHT_AGAIN, g.flags[k] & FLIGHT_AGAIN);
+                assert_int_equal(r->sent_us, g.sent_us[k]);
+            }
+            if (is == 0 && !(g.flags[k] & FLIGHT_SACKED))
+                assert_false(time_before(r->sent_us, g.sent_us[k]));  // later, or the same
+        }
+        sacked += r->flags & FLIGHT_SACKED ? r->end - at : 0;
+        lost += r->flags & FLIGHT_LOST ? r->end - at : 0;
+        at = r->end;
+    }
+    assert_int_equal(at, g.b.snd_max);
+    assert_int_equal(sacked, f->sacked);
+    assert_int_equal(lost, f->lost);
+}
+
+static void step(struct rng *rng, uint32_t most)
+{
+    const uint32_t una = una_at(), flight = g.n - una;
+    struct tcp *t = &g.r->e.tcp;
+    t->now = clock_at_us(t->now.us + rng_below(rng, 3) * rng_below(rng, 2000));
+    switch (rng_below(rng, 6)) {
+    case 0:
+    case 1:
+        append(1 + rng_below(rng, 300));
+        break;
+    case 2:
+        if (flight > 2) {
+            const uint32_t from = una + 1 + rng_below(rng, flight - 2);
+            sack(from, from + 1 + rng_below(rng, MIN(g.n - from - 1, most)));
+        }
+        break;
+    case 3:
+        if (flight > 1 && rng_below(rng, 4) == 0)
+            ack(una + 1 + rng_below(rng, MIN(flight - 1, 2 * most)));
+        break;
+    case 4:
+        if (flight != 0)
+            lose(rng_below(rng, 1000), 1 + rng_below(rng, 400));
+        break;
+    default:
+        again(1 + rng_below(rng, 300));
+        break;
+    }
+}
+
+static void a_log_with_room_is_exact(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    for (int round = 0; round < 400; round++) {
+        log_new(&rng);
+        append(5000);
+        for (int i = 0; i < 14 && una_at() < g.n; i++) {  // not as many runs as it holds
+            step(&rng, 500);
+            compare(true);
+        }
+        assert_int_equal(g.b.flight & FLIGHT_LARGE, 0);
+        log_free();
+    }
+}
+
+static void a_full_log_claims_nothing_that_is_not_so(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    unsigned large = 0;
+    for (int round = 0; round < 16; round++) {
+        log_new(&rng);
+        // Half of them find no large record.
+        if (round % 2 != 0)
+            while (index_pool_get(g.r->e.tcp.flights.large_free) != INDEX_NONE)
+                ;
+        for (int i = 0; i < 700; i++) {
+            step(&rng, 200);
+            compare(false);
+        }
+        large += (g.b.flight & FLIGHT_LARGE) != 0;
+        assert_true((g.b.flight & FLIGHT_LARGE) == 0 || round % 2 == 0);
+        const uint32_t n = g.r->e.tcp.flights.large_free->count;
+        if (round % 2 != 0)
+            for (uint32_t i = 0; i < n; i++)
+                index_pool_put(g.r->e.tcp.flights.large_free, i);
+        log_free();
+    }
+    assert_true(large > 4);
+}
+
+// A stream of so many turns, none of it acknowledged: no time is wrong by more than an eighth of
+// what the log covers.
+static void a_long_flight_keeps_its_times_to_an_eighth(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    log_new(&rng);
+    while (index_pool_get(g.r->e.tcp.flights.large_free) != INDEX_NONE)
+        ;
+    const uint32_t begin_us = (uint32_t)g.r->e.tcp.now.us;
+    tcp_flight_close(&g.r->e.tcp, &g.b);
+    assert_non_null(flight_open(&g.r->e.tcp, &g.b, begin_us));
+    for (int i = 0; i < 5000; i++) {
+        g.r->e.tcp.now = clock_at_us(g.r->e.tcp.now.us + 10);
+        append(10);
+    }
+    compare(false);
+    const struct flight *f = log_of();
+    const uint32_t age_us = (uint32_t)g.r->e.tcp.now.us - begin_us;
+    for (unsigned i = 0; i < f->n; i++) {
+        const uint32_t at = flight_run_start(f, i) - g.first;
+        assert_true(f->run[f->first + i].sent_us - g.sent_us[at] <= age_us / 8);
+    }
+    for (uint32_t i = 0; i < g.r->e.tcp.flights.large_free->count; i++)
+        index_pool_put(g.r->e.tcp.flights.large_free, i);
+    log_free();
+}
+
+// ---- recovery
+
+static struct raw *opened(uint64_t source)
+{
+    struct raw *r = raw_new(NULL);
+    r->sack = true;
+    r->e.role.source = source;
+    raw_open(r);
+    return r;
+}
+
+static struct flight *log_in(struct raw *r)
+{
+    assert_true(raw_block(r)->has_flight);
+    return flight_of(&r->e.tcp, raw_block(r));
+}
+
+static void reset_and_free(struct raw *r)
+{
+    r->n = 0;
+    raw_turn(r, 1);
+    struct block *b = raw_block(r);
+    if (b != NULL) {
+        raw_seg(r, SEG_RST, b->rcv_nxt, 0, 0, 0);
+        raw_turn(r, 0);
+    }
+    for (int i = 0; i < 3000 && end_leaks(&r->e) != NULL; i++)
+        raw_turn(r, 50);
+    raw_free(r, true);
+}
+
+// Acknowledges nothing new, with a block at segments [from, to) of what was sent.
+static void sacked(struct raw *r, uint32_t from, uint32_t to, uint32_t ms)
+{
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_sack(r, r->ack + from * MSS, r->ack + to * MSS);
+    raw_turn(r, ms);
+}
+
+static void a_dsack_widens_the_window_of_reordering_once_a_round_trip(void **state)
+{
+    struct raw *r = opened(200000);
+    const struct block *b = raw_block(r);
+    struct flight *f = log_in(r);
+    assert_int_equal(f->reo_mult, 1);
+    r->ack += MSS;
+    raw_send(r, SEG_ACK, 0, 0);
+    for (int i = 0; i < 3; i++) {  // all in one round trip
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        raw_sack(r, r->ack - MSS, r->ack);
+        raw_turn(r, 0);
+    }
+    assert_int_equal(f->reo_mult, 2);
+    assert_int_equal(f->reo_persist, FLIGHT_REO_PERSIST);
+    r->ack = b->snd_max;  // the next
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 1);
+    r->ack += MSS;
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_sack(r, r->ack - MSS, r->ack);
+    raw_turn(r, 1);
+    assert_true(b->has_flight);
+    assert_true(log_in(r)->reo_mult >= 2);
+    reset_and_free(r);
+}
+
+static void sixteen_recoveries_without_dsack_make_it_narrow_again(void **state)
+{
+    struct flight f = {.reo_mult = 5, .reo_persist = FLIGHT_REO_PERSIST};
+    for (int i = 1; i < FLIGHT_REO_PERSIST; i++)
+        rack_calm(&f);
+    assert_int_equal(f.reo_mult, 5);
+    rack_calm(&f);
+    assert_int_equal(f.reo_mult, 1);
+    rack_calm(&f);
+    assert_int_equal(f.reo_mult, 1);
+}
+
+static void the_window_of_reordering_is_never_longer_than_a_round_trip(void **state)
+{
+    const struct block b = {.srtt_us = 8 * 10000, .mss = MSS};
+    struct flight f = {.reo_mult = UINT8_MAX, .min_rtt_us = 9000, .reordering = 1};
+    assert_int_equal(rack_window(&b, &f), 10000);
+    f.reo_mult = 2;
+    assert_int_equal(rack_window(&b, &f), 4500);
+    f.reordering = 0;
+    assert_int_equal(rack_window(&b, &f), 4500);  // nothing SACKed: it may be late only
+    f.sacked = 2 * MSS + 1;
+    assert_int_equal(rack_window(&b, &f), 0);
+    f.sacked = 0;
+    f.state = FLIGHT_LOSS;
+    assert_int_equal(rack_window(&b, &f), 0);
+}
+
+static void a_smaller_segment_size_keeps_what_the_peer_has(void **state)
+{
+    struct raw *r = opened(100000);
+    sacked(r, 1, 3, 0);
+    const struct icmp_event e = {
+        .key = raw_block(r)->key, .seq = r->ack, .mtu = 1040, .kind = ICMP_TOO_BIG};
+    struct tcp_verdict v;
+    tcp_icmp(&r->e.tcp, &e, &v);
+    assert_int_equal(raw_block(r)->mss, 1000);
+    raw_turn(r, 1);
+    const uint32_t want[][2] = {{0, 1000}, {1000, 460}, {3 * MSS, 1000}};
+    for (uint32_t i = 0; i < ARRAY_LEN(want); i++) {
+        assert_int_equal(OUT(r, i).seq - r->ack, want[i][0]);
+        assert_int_equal(OUT(r, i).data_len[0] + OUT(r, i).data_len[1], want[i][1]);
+    }
+    reset_and_free(r);
+}
+
+static void reports_out_of_order_in_one_acknowledgement_are_no_reordering(void **state)
+{
+    struct raw *r = opened(100000);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);  // the latest first, as RFC 2018 4 has it
+    raw_sack(r, r->ack + 6 * MSS, r->ack + 7 * MSS);
+    raw_sack(r, r->ack + 4 * MSS, r->ack + 5 * MSS);
+    raw_sack(r, r->ack + 2 * MSS, r->ack + 3 * MSS);
+    raw_turn(r, 1);
+    assert_int_equal(log_in(r)->reordering, 0);
+    assert_int_equal(r->e.stats.c.sack_reorders, 0);
+    reset_and_free(r);
+}
+
+static void forged_reports_of_single_bytes_fill_a_large_log_and_no_more(void **state)
+{
+    struct raw *r = opened(400000);
+    r->e.tcp.services[0].snd_limit = 400000;
+    for (uint32_t i = 0; i < 4000 && raw_block(r)->has_flight; i++) {
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        for (uint32_t k = 0; k < 3; k++) {
+            const uint32_t at = r->ack + 2 + (3 * i + k) * 2 % (uint32_t)(10 * MSS - 4);
+            raw_sack(r, at, at + 1);
+        }
+        raw_turn(r, 0);
+    }
+    assert_int_equal(r->e.stats.c.flight_logs_large_now, 1);
+    assert_true(r->e.stats.c.sack_forgotten > 100);
+    reset_and_free(r);
+}
+
+static void with_a_log_a_lossy_stream_has_few_timeouts(void **state)
+{
+    uint64_t timeouts[2] = {0, 0};
+    for (int with = 0; with < 2; with++)
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct pair *p = pair_new(seed);
+            p->loss_pm = 20;
+            p->delay_us = 10000;
+            for (int k = 0; k < 2; k++)
+                p->e[k].tcp.cfg.sack = with;
+            p->e[0].role = (struct role){.source = 300000, .shut = true};
+            p->e[1].role.shut_on_end = true;
+            end_connect(&p->e[0], p->e[1].v4, PAIR_PORT);
+            pair_run(p, 4000 * 1000);
+            assert_int_equal(p->e[1].role.received, 300000);
+            timeouts[with] += p->e[0].stats.c.rto_fired;
+            pair_free(p, true);
+        }
+    printf("timeouts: %u without SACK, %u with a log\n", (unsigned)timeouts[0],
+           (unsigned)timeouts[1]);
+    assert_true(timeouts[1] * 3 < timeouts[0]);
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_log_with_room_is_exact),
+        T(a_full_log_claims_nothing_that_is_not_so),
+        T(a_long_flight_keeps_its_times_to_an_eighth),
+        T(a_dsack_widens_the_window_of_reordering_once_a_round_trip),
+        T(sixteen_recoveries_without_dsack_make_it_narrow_again),
+        T(the_window_of_reordering_is_never_longer_than_a_round_trip),
+        T(a_smaller_segment_size_keeps_what_the_peer_has),
+        T(reports_out_of_order_in_one_acknowledgement_are_no_reordering),
+        T(forged_reports_of_single_bytes_fill_a_large_log_and_no_more),
+        T(with_a_log_a_lossy_stream_has_few_timeouts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
