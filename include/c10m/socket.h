@@ -74,8 +74,7 @@ enum c10m_ca_state {  // Linux's TCP_CA_...
 // c10m_info: what Linux's TCP_INFO tells and this stack knows. Segments are bytes by snd_mss,
 // rounded up. Not known here, as it would take room in each connection: what it sent and received
 // in all (an application counts that itself: see c10m_send_taken), when data came or left last, the
-// largest segment received, the round trip as the receiver sees it, the smallest one, and how much
-// of the path's reordering there was.
+// largest segment received, the round trip as the receiver sees it, and how much the path reorders.
 struct c10m_info {
     uint8_t state;  // Linux's numbers: 1 ESTABLISHED...
     uint8_t ca_state;
@@ -84,9 +83,10 @@ struct c10m_info {
     uint8_t snd_wscale, rcv_wscale;
     uint32_t rto_us, ato_us;
     uint32_t snd_mss, advmss;
-    uint32_t unacked, sacked;  // segments
-    uint32_t pmtu;             // bytes of a full packet
+    uint32_t unacked, sacked, lost, retrans;  // segments: in flight, and of those
+    uint32_t pmtu;                            // bytes of a full packet
     uint32_t rtt_us, rttvar_us;
+    uint32_t min_rtt_us;        // of what is in flight; 0: not known
     uint32_t snd_ssthresh;      // segments; UINT32_MAX: no loss yet
     uint32_t snd_cwnd;          // segments
     uint32_t rcv_space;         // bytes that may be unread

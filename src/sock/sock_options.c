@@ -121,23 +121,16 @@ static uint8_t options_of(const struct block *b)
                      (b->agreed & BA_ECN ? C10M_INFO_ECN : 0));
 }
 
-static uint32_t sacked_bytes(const struct ext *e)
+static uint8_t ca_state_of(const struct block *b, const struct ext *e, const struct flight *f)
 {
-    uint32_t bytes = 0;
-    for (unsigned i = 0; e != NULL && i < e->n_sacked; i++)
-        bytes += e->sacked[i].end - e->sacked[i].start;
-    return bytes;
-}
-
-static uint8_t ca_state_of(const struct block *b, const struct ext *e)
-{
-    if (b->backoff != 0 && !(b->flags & BF_PROBE))
+    if ((b->backoff != 0 && !(b->flags & BF_PROBE)) || (f != NULL && f->state == FLIGHT_LOSS))
         return C10M_CA_LOSS;
-    if (e != NULL && e->recovery != RECOVERY_NONE)
+    if ((e != NULL && e->recovery != RECOVERY_NONE) || (f != NULL && f->state == FLIGHT_RECOVERY))
         return C10M_CA_RECOVERY;
-    if (b->agreed & BA_REDUCED && b->recover - b->snd_una <= b->snd_max - b->snd_una)
+    if ((b->agreed & BA_REDUCED) && b->recover - b->snd_una <= b->snd_max - b->snd_una)
         return C10M_CA_CWR;
-    return b->dupacks != 0 || (e != NULL && e->n_sacked != 0) ? C10M_CA_DISORDER : C10M_CA_OPEN;
+    const bool sacked = (e != NULL && e->n_sacked != 0) || (f != NULL && f->sacked != 0);
+    return b->dupacks != 0 || sacked ? C10M_CA_DISORDER : C10M_CA_OPEN;
 }
 
 static uint32_t segments(uint32_t bytes, uint32_t mss)
@@ -145,16 +138,37 @@ static uint32_t segments(uint32_t bytes, uint32_t mss)
     return (bytes + mss - 1) / mss;
 }
 
+// What became of the segments in flight: from the log of them, or the scoreboard.
+static void tell_flight(struct c10m_info *info, const struct ext *e, const struct flight *f,
+                        uint32_t mss)
+{
+    uint32_t sacked = 0, again = 0;
+    for (unsigned i = 0; f == NULL && e != NULL && i < e->n_sacked; i++)
+        sacked += e->sacked[i].end - e->sacked[i].start;
+    uint32_t at = f != NULL ? f->una : 0;
+    for (unsigned i = 0; f != NULL && i < f->n; i++) {
+        const struct flight_run *r = &f->run[f->first + i];
+        if ((r->flags & (FLIGHT_AGAIN | FLIGHT_LOST | FLIGHT_SACKED)) == FLIGHT_AGAIN)
+            again += r->end - at;
+        at = r->end;
+    }
+    info->sacked = segments(f != NULL ? f->sacked : sacked, mss);
+    info->lost = f != NULL ? segments(f->lost, mss) : 0;
+    info->retrans = segments(again, mss);
+    info->min_rtt_us = f != NULL ? f->min_rtt_us : 0;
+}
+
 void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
 {
     const struct tcp *t = c->k->tcp;
     const struct block *b = c->b;
     const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    const struct flight *f = b->has_flight ? flight_at(&t->flights, b->flight) : NULL;
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     const uint32_t mss = MAX(b->mss, (uint16_t)1), flight = b->snd_nxt - b->snd_una;
     *info = (struct c10m_info){
         .state = b->state,
-        .ca_state = ca_state_of(b, e),
+        .ca_state = ca_state_of(b, e, f),
         .retransmits = b->retries,
         .probes = b->state == TCP_CLOSED ? 0 : b->probes,
         .backoff = b->backoff,
@@ -166,7 +180,6 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
         .snd_mss = b->mss,
         .advmss = tcp_announced_mss(t, b),
         .unacked = segments(flight, mss),
-        .sacked = segments(sacked_bytes(e), mss),
         .pmtu = tcp_packet_bytes(b),
         .rtt_us = b->srtt_us / 8,
         .rttvar_us = b->rttvar_us / 4,
@@ -180,4 +193,5 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
         .unacked_bytes = flight,
         .unread_bytes = b->rcvq_bytes,
     };
+    tell_flight(info, e, f, mss);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c10m/socket.h"
 #include "pkt_machine.h"
 #include "sock/sock_internal.h"
 
@@ -26,11 +27,8 @@ static void on_open(struct c10m_conn *c)
     conn_of(c)->opened++;
 }
 
-static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+static void keep(struct pkt_conn *p, const uint8_t *data, size_t len)
 {
-    struct pkt_conn *p = conn_of(c);
-    if (p->hold)
-        len = MIN(len, p->credit);
     if (p->n_read + len > p->n_room) {
         p->n_room = (p->n_read + len) * 2;
         p->read = realloc(p->read, p->n_room);
@@ -40,7 +38,29 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         memcpy(p->read + p->n_read, data, len);
     p->n_read += len;
     p->credit -= p->hold ? len : 0;
+}
+
+static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
+{
+    struct pkt_conn *p = conn_of(c);
+    if (p->hold)
+        len = MIN(len, p->credit);
+    keep(p, data, len);
     return len;
+}
+
+// By itself: in two pieces, the first of which is looked at before.
+static void on_readable(struct c10m_conn *c)
+{
+    struct pkt_conn *p = conn_of(c);
+    uint8_t bytes[1000], again[sizeof(bytes)];
+    p->error = c10m_error(c);
+    for (size_t n = 1; n != 0;) {
+        n = p->hold ? MIN(sizeof(bytes), p->credit) : sizeof(bytes);
+        n = c10m_peek(c, 0, bytes, n);
+        CHECK(c10m_read(c, again, n) == n && memcmp(bytes, again, n) == 0);
+        keep(p, bytes, n);
+    }
 }
 
 static void on_end(struct c10m_conn *c)
@@ -58,6 +78,7 @@ static void on_close(struct c10m_conn *c, enum c10m_close why)
     struct pkt_conn *p = conn_of(c);
     p->closed++;
     p->why = why;
+    p->error = c10m_error(c);
 }
 
 static void do_write(struct pkt_machine *m, struct pkt_conn *p, struct c10m_conn *c)
@@ -79,7 +100,37 @@ static void take(struct pkt_conn *p, struct c10m_conn *c, bool hold, uint64_t cr
 {
     p->hold = hold;
     p->credit = credit;
-    c10m_resume(c);
+    if (c10m_service_of(c)->app == &pkt_puller)
+        on_readable(c);
+    else
+        c10m_resume(c);
+}
+
+static void set_option(struct pkt_machine *m, struct c10m_conn *c)
+{
+    static const struct {
+        const char *name;
+        enum c10m_option option;
+    } all[] = {{"keepalive_interval_ms", C10M_OPT_KEEPALIVE_INTERVAL_MS},
+               {"keepalive_probes", C10M_OPT_KEEPALIVE_PROBES},
+               {"user_timeout_ms", C10M_OPT_USER_TIMEOUT_MS},
+               {"rcv_limit", C10M_OPT_RCV_LIMIT},
+               {"snd_limit", C10M_OPT_SND_LIMIT},
+               {"window_clamp", C10M_OPT_WINDOW_CLAMP},
+               {"maxseg", C10M_OPT_MAXSEG},
+               {"syn_retries", C10M_OPT_SYN_RETRIES},
+               {"linger2_ms", C10M_OPT_LINGER2_MS},
+               {"cork", C10M_OPT_CORK},
+               {"more", C10M_OPT_MORE},
+               {"quickack", C10M_OPT_QUICKACK},
+               {"df", C10M_OPT_DF}};
+    for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+        if (strcmp(all[i].name, m->call->word[1]) == 0) {
+            if (c10m_set_option(c, all[i].option, (uint32_t)m->call->n[0]) != 0)
+                pkt_fail(m, "expected option %s to be set", all[i].name);
+            return;
+        }
+    pkt_fail(m, "no option is called '%s'", m->call->word[1]);
 }
 
 // The call that the script makes now.
@@ -108,6 +159,10 @@ static void on_timer(struct c10m_conn *c)
         c10m_set_option(c, C10M_OPT_NODELAY, (uint32_t)m->call->n[0]);
     else if (strcmp(what, "keepalive_ms") == 0)
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, (uint32_t)m->call->n[0]);
+    else if (strcmp(what, "close") == 0)
+        c10m_close(c);
+    else if (strcmp(what, "option") == 0)
+        set_option(m, c);
     else
         CHECK(false);
 }
@@ -116,6 +171,16 @@ const struct c10m_app pkt_app = {
     .name = "script",
     .open = on_open,
     .data = on_data,
+    .end = on_end,
+    .writable = on_writable,
+    .timer = on_timer,
+    .close = on_close,
+};
+
+const struct c10m_app pkt_puller = {
+    .name = "script that reads",
+    .open = on_open,
+    .readable = on_readable,
     .end = on_end,
     .writable = on_writable,
     .timer = on_timer,

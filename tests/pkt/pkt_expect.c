@@ -1,4 +1,5 @@
 // What an `expect` line may ask.
+#include <errno.h>
 #include <string.h>
 
 #include "pkt_machine.h"
@@ -46,6 +47,32 @@ static bool expect_close(struct pkt_machine *m, struct pkt_conn *c)
     const char *got = c->why < ARRAY_LEN(reasons) ? reasons[c->why] : "?";
     return strcmp(got, m->line->word[1]) == 0 ||
            pkt_fail(m, "expected close %s, got close %s", m->line->word[1], got);
+}
+
+static const struct {
+    const char *name;
+    int error;
+} errors[] = {{"ECONNRESET", ECONNRESET},     {"EPIPE", EPIPE},
+              {"ETIMEDOUT", ETIMEDOUT},       {"ECONNREFUSED", ECONNREFUSED},
+              {"EHOSTUNREACH", EHOSTUNREACH}, {"ENETUNREACH", ENETUNREACH},
+              {"ENOPROTOOPT", ENOPROTOOPT},   {"EPROTO", EPROTO}};
+
+int pkt_errno(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(errors); i++)
+        if (strcmp(errors[i].name, name) == 0)
+            return errors[i].error;
+    return 0;
+}
+
+static bool expect_error(struct pkt_machine *m, const struct pkt_conn *c)
+{
+    const char *got = "none";
+    for (unsigned i = 0; i < ARRAY_LEN(errors); i++)
+        if (errors[i].error == c->error)
+            got = errors[i].name;
+    return strcmp(got, m->line->word[1]) == 0 ||
+           pkt_fail(m, "expected error %s, got error %s", m->line->word[1], got);
 }
 
 static bool expect_state(struct pkt_machine *m, const struct pkt_conn *c)
@@ -147,6 +174,8 @@ bool pkt_expect(struct pkt_machine *m)
         return expect_counter(m);
     if (strcmp(what, "drop") == 0)
         return expect_drop(m);
+    if (strcmp(what, "error") == 0)
+        return expect_error(m, c);
     if (strcmp(what, "block") == 0)
         return expect_block(m, c);
     return expect_bytes(m);

@@ -21,6 +21,7 @@ struct pkt_conn {
     size_t n_read, n_room;  // bytes of it
     size_t n_expected;      // ... that the script has looked at
     unsigned opened, ended, writable, closed;
+    int error;  // as c10m_error() said last
     enum c10m_close why;
 };
 
@@ -88,9 +89,13 @@ bool pkt_turn(struct pkt_machine *m, uint64_t at_us);
 bool pkt_run_to(struct pkt_machine *m, uint64_t at_us, bool inclusive);
 uint64_t pkt_next(const struct pkt_machine *m);
 
-// pkt_call: makes the calls of the turn; struct end's hook. pkt_app: the application.
+// pkt_call: makes the calls of the turn; struct end's hook. pkt_app: the application; pkt_puller:
+// with `service pulls 1`.
 void pkt_calls(void *machine);
-extern const struct c10m_app pkt_app;
+extern const struct c10m_app pkt_app, pkt_puller;
+
+// pkt_errno: the number of an error's name; 0: nothing is called like that.
+int pkt_errno(const char *name);
 
 // pkt_expect: checks an `expect` line.
 bool pkt_expect(struct pkt_machine *m);

@@ -294,7 +294,7 @@ static bool expectation(struct lex *x, struct pkt_line *l)
         const char *name, *args;
     } all[] = {{"data", "n"},   {"open", ""},    {"end", ""},       {"writable", ""},
                {"close", "w"},  {"state", "w"},  {"counter", "wn"}, {"drop", "wn"},
-               {"block", "wn"}, {"unread", "n"}, {"queued", "n"}};
+               {"block", "wn"}, {"unread", "n"}, {"queued", "n"},   {"error", "w"}};
     if (!need_word(x, l->word[0], "what to expect"))
         return false;
     unsigned i = 0;
@@ -314,7 +314,10 @@ static bool call(struct lex *x, struct pkt_line *l)
     l->n[1] = -1;
     const bool numbered = strcmp(l->word[0], "write") == 0 || strcmp(l->word[0], "read") == 0 ||
                           strcmp(l->word[0], "nodelay") == 0 ||
-                          strcmp(l->word[0], "keepalive_ms") == 0;
+                          strcmp(l->word[0], "keepalive_ms") == 0 ||
+                          strcmp(l->word[0], "option") == 0;
+    if (strcmp(l->word[0], "option") == 0 && !need_word(x, l->word[1], "an option's name"))
+        return false;
     if (numbered && !number(x, &l->n[0], 0, UINT32_MAX))
         return false;
     return !punct(x, '=') || number(x, &l->n[1], 0, UINT32_MAX);
@@ -325,6 +328,8 @@ static bool icmp(struct lex *x, struct pkt_line *l)
     if (!need_word(x, l->word[0], "a kind of ICMP error"))
         return false;
     if (is_word(x, "mtu") && !number(x, &l->n[1], 0, UINT16_MAX))
+        return false;
+    if (is_word(x, "error") && !need_word(x, l->word[1], "an error's name"))
         return false;
     if (!is_word(x, "seq"))
         return wrong(x, "expected 'seq', got: %s", rest(x));
@@ -337,16 +342,20 @@ static bool setup_or_verb(struct lex *x, struct pkt_line *l)
         const char *name;
         enum pkt_verb verb;
         const char *args;  // w word, n number
-    } all[] = {
-        {"config", PKT_CONFIG, "wn"},    {"service", PKT_SERVICE, "wn"},  {"pool", PKT_POOL, "wn"},
-        {"family", PKT_FAMILY, "n"},     {"variants", PKT_VARIANTS, "w"}, {"isn", PKT_ISN, "n"},
-        {"peer_isn", PKT_PEER_ISN, "n"}, {"clock_ms", PKT_CLOCK_MS, "n"}, {"conn", PKT_CONN, "n"},
-        {"reuse", PKT_REUSE, "n"},       {"out_room", PKT_OUT_ROOM, "n"}, {"wait", PKT_WAIT, ""},
-        {"expect", PKT_EXPECT, ""},      {"icmp", PKT_ICMP, ""},          {"connect", PKT_CALL, ""},
-        {"write", PKT_CALL, ""},         {"read", PKT_CALL, ""},          {"drain", PKT_CALL, ""},
-        {"hold", PKT_CALL, ""},          {"pause", PKT_CALL, ""},         {"resume", PKT_CALL, ""},
-        {"shutdown", PKT_CALL, ""},      {"abort", PKT_CALL, ""},         {"nodelay", PKT_CALL, ""},
-        {"keepalive_ms", PKT_CALL, ""},  {"tolerance", PKT_TOLERANCE, ""}};
+    } all[] = {{"config", PKT_CONFIG, "wn"},    {"service", PKT_SERVICE, "wn"},
+               {"pool", PKT_POOL, "wn"},        {"family", PKT_FAMILY, "n"},
+               {"variants", PKT_VARIANTS, "w"}, {"isn", PKT_ISN, "n"},
+               {"peer_isn", PKT_PEER_ISN, "n"}, {"clock_ms", PKT_CLOCK_MS, "n"},
+               {"conn", PKT_CONN, "n"},         {"reuse", PKT_REUSE, "n"},
+               {"out_room", PKT_OUT_ROOM, "n"}, {"wait", PKT_WAIT, ""},
+               {"expect", PKT_EXPECT, ""},      {"icmp", PKT_ICMP, ""},
+               {"connect", PKT_CALL, ""},       {"write", PKT_CALL, ""},
+               {"read", PKT_CALL, ""},          {"drain", PKT_CALL, ""},
+               {"hold", PKT_CALL, ""},          {"pause", PKT_CALL, ""},
+               {"resume", PKT_CALL, ""},        {"shutdown", PKT_CALL, ""},
+               {"abort", PKT_CALL, ""},         {"nodelay", PKT_CALL, ""},
+               {"keepalive_ms", PKT_CALL, ""},  {"tolerance", PKT_TOLERANCE, ""},
+               {"close", PKT_CALL, ""},         {"option", PKT_CALL, ""}};
     char name[32];
     if (!need_word(x, name, "something to do"))
         return false;

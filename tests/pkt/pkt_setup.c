@@ -50,6 +50,7 @@ static const struct field service[] = {
     FIELD(struct tcp_service, keepalive_ms),     FIELD(struct tcp_service, keepalive_interval_ms),
     FIELD(struct tcp_service, keepalive_probes), FIELD(struct tcp_service, user_timeout_ms),
     FIELD(struct tcp_service, connections_max),  FIELD(struct tcp_service, congestion),
+    FIELD(struct tcp_service, pulls),
 };
 
 static const struct field pool[] = {
@@ -175,6 +176,8 @@ bool pkt_setup(struct pkt_machine *m)
         if (!set_line(m, &start_us))
             return false;
     }
+    if (m->e.tcp.services[0].pulls)
+        m->e.services[0].app = &pkt_puller;
     if (m->how.timestamps) {  // full segments carry as much as without
         m->e.tcp.cfg.mss = (uint16_t)(m->e.tcp.cfg.mss + TCP_TS_BYTES);
         m->e.tcp.cfg.mss6 = (uint16_t)(m->e.tcp.cfg.mss6 + TCP_TS_BYTES);

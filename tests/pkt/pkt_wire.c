@@ -100,10 +100,14 @@ bool pkt_icmp(struct pkt_machine *m)
         i++;
     if (i == ARRAY_LEN(kinds))
         return pkt_fail(m, "no ICMP error is called '%s'", m->line->word[0]);
+    const int error = m->line->word[1][0] != 0 ? pkt_errno(m->line->word[1]) : 0;
+    if (m->line->word[1][0] != 0 && error == 0)
+        return pkt_fail(m, "no error is called '%s'", m->line->word[1]);
     const struct icmp_event e = {.key = c->key,
                                  .seq = (uint32_t)m->line->n[0] + c->our_isn,
                                  .mtu = (uint16_t)m->line->n[1],
-                                 .kind = (uint8_t)i};
+                                 .kind = (uint8_t)i,
+                                 .error = (uint8_t)error};
     struct tcp_verdict v;
     m->e.tcp.now = clock_at_us(m->now_us);
     tcp_icmp(&m->e.tcp, &e, &v);

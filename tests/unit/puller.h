@@ -73,12 +73,18 @@ static const struct c10m_app puller = {.name = "puller",
                                        .timer = on_timer,
                                        .close = on_close};
 
-static inline struct raw *pulling(void)
+static inline struct raw *not_pulling_yet(void)
 {
     memset(&app, 0, sizeof(app));
     struct raw *r = raw_new(NULL);
     r->e.services[0].app = &puller;
     r->e.tcp.services[0].pulls = true;
+    return r;
+}
+
+static inline struct raw *pulling(void)
+{
+    struct raw *r = not_pulling_yet();
     raw_open(r);
     return r;
 }

@@ -412,10 +412,7 @@ static void a_connection_that_discovers_no_mtu_lets_its_packets_be_split(void **
 
 static struct raw *to_open(void)
 {
-    memset(&app, 0, sizeof(app));
-    struct raw *r = raw_new(NULL);
-    r->e.services[0].app = &puller;
-    r->e.tcp.services[0].pulls = true;
+    struct raw *r = not_pulling_yet();
     end_connect(&r->e, 0x0a000002, 80);
     return r;
 }
@@ -495,6 +492,32 @@ static void the_info_agrees_with_what_happened(void **state)
     reset_and_free(r);
 }
 
+static void the_info_of_a_loss_counts_what_arrived_and_what_did_not(void **state)
+{
+    struct raw *r = not_pulling_yet();
+    struct c10m_info i;
+    r->sack = true;
+    raw_open(r);
+    struct c10m_conn c = conn_of(r);
+    send_n(r, 6 * 1460);
+    raw_turn(r, 0);
+    r->now_us += 20000;
+    for (uint32_t k = 3; k < 7; k++) {
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        raw_sack(r, r->ack + 2 * 1460, r->ack + MIN(k, 6u) * 1460);
+    }
+    raw_turn(r, 0);
+    c10m_get_info(&c, &i);
+    assert_int_equal(i.unacked, 6);
+    assert_int_equal(i.sacked, 4);
+    assert_int_equal(i.ca_state, C10M_CA_RECOVERY);
+    assert_int_equal(i.lost + i.retrans, 2);
+    assert_true(i.total_retrans >= 1);
+    assert_in_range(i.min_rtt_us, 1, 25000);
+    assert_int_equal(i.options, C10M_INFO_SACK);
+    reset_and_free(r);
+}
+
 static void the_info_of_an_open_is_of_syn_sent(void **state)
 {
     struct raw *r = to_open();
@@ -535,6 +558,7 @@ int main(void)
         cmocka_unit_test(the_syn_has_what_was_set_before_it_left),
         cmocka_unit_test(an_open_gives_up_after_its_own_retries),
         cmocka_unit_test(the_info_agrees_with_what_happened),
+        cmocka_unit_test(the_info_of_a_loss_counts_what_arrived_and_what_did_not),
         cmocka_unit_test(the_info_of_an_open_is_of_syn_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -404,10 +404,7 @@ static uint32_t opening(struct raw *r)
 
 static struct raw *not_open(void)
 {
-    memset(&app, 0, sizeof(app));
-    struct raw *r = raw_new(NULL);
-    r->e.services[0].app = &puller;
-    r->e.tcp.services[0].pulls = true;
+    struct raw *r = not_pulling_yet();
     opening(r);
     return r;
 }
