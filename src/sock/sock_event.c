@@ -190,7 +190,8 @@ static bool is_over(const struct c10m_conn *c)
     if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
         return false;
     // What came before an error can still be read, by who reads by itself (Linux).
-    if (b->rcvq_bytes != 0 && b->close_why != C10M_ABORTED && sock_pulls(c))
+    if (b->rcvq_bytes != 0 && b->close_why != C10M_ABORTED && !(b->flags & BF_ABORT) &&
+        sock_pulls(c))
         return false;
     // An orderly end waits until the application has read everything: TCP is ahead of it by what
     // else came in the same burst.

@@ -45,11 +45,16 @@ static const struct field config[] = {
 };
 
 static const struct field service[] = {
-    FIELD(struct tcp_service, nodelay),          FIELD(struct tcp_service, draining),
-    FIELD(struct tcp_service, rcv_limit),        FIELD(struct tcp_service, snd_limit),
-    FIELD(struct tcp_service, keepalive_ms),     FIELD(struct tcp_service, keepalive_interval_ms),
-    FIELD(struct tcp_service, keepalive_probes), FIELD(struct tcp_service, user_timeout_ms),
-    FIELD(struct tcp_service, connections_max),  FIELD(struct tcp_service, congestion),
+    FIELD(struct tcp_service, nodelay),
+    FIELD(struct tcp_service, draining),
+    FIELD(struct tcp_service, rcv_limit),
+    FIELD(struct tcp_service, snd_limit),
+    FIELD(struct tcp_service, keepalive_ms),
+    FIELD(struct tcp_service, keepalive_interval_ms),
+    FIELD(struct tcp_service, keepalive_probes),
+    FIELD(struct tcp_service, user_timeout_ms),
+    FIELD(struct tcp_service, connections_max),
+    FIELD(struct tcp_service, congestion),
     FIELD(struct tcp_service, pulls),
 };
 

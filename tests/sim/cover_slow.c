@@ -14,7 +14,9 @@ static void check_slow(const struct block *b, enum tcp_state was, enum sim_kind 
         return;
     SIM_CHECK(!((s->flags & SEG_RST) && b->state == TCP_CLOSED) || kind == KIND_RST_EXACT,
               "a RST that is not at rcv_nxt ended a connection (RFC 5961 3.2)");
-    SIM_CHECK((s->flags & SEG_RST) || b->state != TCP_CLOSED || b->close_why == C10M_CLOSED,
+    const bool nobody_reads = is_orphan(b) && seq_lt(view->rcv_nxt, s->seq + s->data_len);
+    SIM_CHECK((s->flags & SEG_RST) || b->state != TCP_CLOSED || b->close_why == C10M_CLOSED ||
+                  nobody_reads,
               "a segment without RST ended a connection (RFC 5961 4.2)");
     SIM_CHECK(b->rcv_nxt == view->rcv_nxt ||
                   (seq_leq(s->seq, view->rcv_nxt) && !(s->flags & (SEG_RST | SEG_SYN))),

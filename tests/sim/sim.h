@@ -91,7 +91,8 @@ struct sim_cover {
     uint64_t fault[FAULT_COUNT];
     uint64_t closes[6];  // by enum c10m_close
     uint64_t drops[DROP_COUNT];
-    uint64_t ghosts;  // connections made of old ACKs by SYN cookies
+    uint64_t orphans;  // connections that their application closed and heard of no more
+    uint64_t ghosts;   // connections made of old ACKs by SYN cookies
 };
 
 // sim_result: of one seed, in memory that the runner shares with its children.
@@ -173,6 +174,7 @@ struct sim_host_plan {
     uint32_t tx_full_ppm;
     uint64_t clock_us;  // its clock at the start: around a wrap, often
     bool nodelay, statics, large;
+    bool pulls;  // its application reads by itself
     uint32_t few_max;
 };
 
@@ -306,7 +308,8 @@ struct pkt *sim_copy(struct sim_world *w, const struct pkt *p);
 bool sim_mark_ce(struct pkt *p);
 
 // sim_app.c
-extern const struct c10m_app sim_app;
+// sim_app_of: what runs on a host.
+const struct c10m_app *sim_app_of(const struct sim_host_plan *h);
 void sim_app_begin(struct sim_world *w);
 bool sim_app_start(struct sim_world *w, uint32_t conn);
 void sim_app_die(struct sim_world *w, unsigned host);

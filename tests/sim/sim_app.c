@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "c10m/socket.h"
 #include "sim.h"
 #include "sock/sock_internal.h"
 
@@ -224,6 +225,23 @@ static bool send_some(struct c10m_conn *c, struct sim_side *s, uint64_t want)
     return took == n;
 }
 
+// Who reads by itself may be done with a connection before TCP is, and hears no more of it.
+static bool lets_go(struct c10m_conn *c, struct sim_side *s)
+{
+    struct sim_world *w = sim_world;
+    const bool early = number_of(c) % 8 == 0;  // whatever may still come
+    if (!host_of(c)->plan->pulls || number_of(c) % 2 != 0 || !(s->ended || early) ||
+        s->close == CLOSE_HOLD)
+        return false;
+    s->shut = s->closed = true;
+    s->why = C10M_CLOSED;
+    sim_cover.orphans++;
+    w->open_sides--;
+    w->last_event_ns = w->now_ns;
+    c10m_close(c);
+    return true;
+}
+
 static void pump(struct c10m_conn *c, struct sim_side *s)
 {
     if (!s->opened || s->shut || s->aborting || s->closed || may_abort(c, s))
@@ -232,6 +250,8 @@ static void pump(struct c10m_conn *c, struct sim_side *s)
         if (!send_some(c, s, allowance(s) - s->sent))
             return;  // `writable` follows
     const bool all = s->sent == s->to_send;
+    if (all && lets_go(c, s))
+        return;
     if ((s->close == CLOSE_SENT && all) || (s->close == CLOSE_END && s->ended)) {
         s->shut = true;
         c10m_shutdown(c);
@@ -281,6 +301,8 @@ static void on_open(struct c10m_conn *c)
         c10m_set_option(c, C10M_OPT_NODELAY, 1);
     if (s->keepalive_ms != 0)
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, s->keepalive_ms);
+    else if (host_of(c)->plan->pulls)  // half closed, it would wait for a dead peer for ever
+        c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, 20000);
     if (s->pause_early && s->pause_ms != 0) {
         s->paused = true;
         c10m_pause(c);
@@ -331,6 +353,23 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     return len;
 }
 
+// In pieces, the front of which may be taken only.
+static void on_readable(struct c10m_conn *c)
+{
+    uint8_t bytes[4096];
+    const struct sim_side *s = side_of(c, NULL);
+    SIM_CHECK(!is_ghost(c), "data for a connection that was aborted at once");
+    while (!s->paused && !s->closed && !s->aborting) {
+        const size_t n = c10m_peek(c, 0, bytes, sizeof(bytes));
+        const size_t took = n != 0 ? on_data(c, bytes, n) : 0;
+        if (s->closed)
+            return;
+        SIM_CHECK(c10m_read(c, NULL, took) == took, "c10m_read: not what c10m_peek showed");
+        if (took < n || n == 0)
+            return;
+    }
+}
+
 static void on_end(struct c10m_conn *c)
 {
     struct sim_side *peer, *s = side_of(c, &peer);
@@ -363,7 +402,10 @@ static void on_timer(struct c10m_conn *c)
         s->wake_us = 0;
         s->ticks++;
         s->paused = false;
-        c10m_resume(c);
+        if (host_of(c)->plan->pulls)
+            on_readable(c);
+        else
+            c10m_resume(c);
         pump(c, s);
     }
     set_timer(c, s);
@@ -421,13 +463,26 @@ static void on_close(struct c10m_conn *c, enum c10m_close why)
     w->last_event_ns = w->now_ns;
 }
 
-const struct c10m_app sim_app = {.name = "sim",
-                                 .open = on_open,
-                                 .data = on_data,
-                                 .end = on_end,
-                                 .writable = on_writable,
-                                 .timer = on_timer,
-                                 .close = on_close};
+static const struct c10m_app pushed = {.name = "sim",
+                                       .open = on_open,
+                                       .data = on_data,
+                                       .end = on_end,
+                                       .writable = on_writable,
+                                       .timer = on_timer,
+                                       .close = on_close};
+
+static const struct c10m_app puller = {.name = "sim puller",
+                                       .open = on_open,
+                                       .readable = on_readable,
+                                       .end = on_end,
+                                       .writable = on_writable,
+                                       .timer = on_timer,
+                                       .close = on_close};
+
+const struct c10m_app *sim_app_of(const struct sim_host_plan *h)
+{
+    return h->pulls ? &puller : &pushed;
+}
 
 const struct sim_side *sim_peer_side(const struct sim_host *h, const struct block *b)
 {

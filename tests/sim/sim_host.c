@@ -53,12 +53,13 @@ static void set_service(struct sim_host *h, unsigned i, const char *name, uint16
     const struct sim_host_plan *pl = h->plan;
     struct server_service_params *sp = &h->server.params.services[i];
     sp->name = name;
-    sp->app = &sim_app;
+    sp->app = sim_app_of(pl);
     sp->tcp = (struct tcp_service){.ports = {port},
                                    .n_ports = 1,
                                    .local_ix = UINT16_MAX,
                                    .nodelay = pl->nodelay,
                                    .congestion = pl->congestion,
+                                   .pulls = pl->pulls,
                                    .rcv_limit = pl->rcv_limit,
                                    .snd_limit = pl->snd_limit,
                                    .keepalive_ms = pl->keepalive_ms,
@@ -67,7 +68,7 @@ static void set_service(struct sim_host *h, unsigned i, const char *name, uint16
                                    .user_timeout_ms = pl->user_timeout_ms,
                                    .connections_max = pl->connections};
     h->server.services[i] =
-        (struct c10m_service){.name = name, .app = &sim_app, .data = h, .ix = (uint8_t)i};
+        (struct c10m_service){.name = name, .app = sp->app, .data = h, .ix = (uint8_t)i};
 }
 
 static void set_params(struct sim_host *h, const struct sim_plan *plan)

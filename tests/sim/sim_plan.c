@@ -378,6 +378,7 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
                                : (uint16_t)ONE_OF(d, 1500, 1500, 1500, 576, 640, 1000, 2034);
     for (unsigned i = 0; i < p->n_hosts; i++) {
         draw_host(d, &p->hosts[i], percent(d, 80) ? mtu : (uint16_t)between(d, mtu_min(d), mtu));
+        p->hosts[i].pulls = (seed + i) % 3 == 1;
         for (unsigned k = 0; k < p->n_hosts; k++)
             draw_link(d, &p->links[i][k], mtu);
     }

@@ -377,6 +377,8 @@ static unsigned print_cover(const struct sim_cover *c)
         printf(" %s %llu", whys[i], (unsigned long long)c->closes[i]);
         missing += c->closes[i] == 0;
     }
+    printf(" let go %llu", (unsigned long long)c->orphans);
+    missing += c->orphans == 0;
     printf("\ndrops:");
     for (unsigned i = 1; i < DROP_COUNT; i++)
         if (c->drops[i] != 0)

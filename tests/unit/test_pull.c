@@ -506,6 +506,19 @@ static void what_came_before_a_reset_may_be_left(void **state)
     gone(r);
 }
 
+static void aborting_what_was_reset_with_bytes_unread_tells_the_reset(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 77);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    act(r, c10m_abort);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(app.closes, 1);
+    assert_int_equal(app.why, C10M_RESET);
+    gone(r);
+}
+
 static void send_1(struct c10m_conn *c)
 {
     assert_int_equal(c10m_send(c, "1", 1), 1);
@@ -653,6 +666,7 @@ int main(void)
         cmocka_unit_test(a_reset_is_econnreset_and_after_the_fin_epipe),
         cmocka_unit_test(what_came_before_a_reset_can_be_read_and_then_the_end_is_told),
         cmocka_unit_test(what_came_before_a_reset_may_be_left),
+        cmocka_unit_test(aborting_what_was_reset_with_bytes_unread_tells_the_reset),
         cmocka_unit_test(a_peer_that_is_gone_is_etimedout),
         cmocka_unit_test(an_open_ends_by_any_icmp_error_with_its_errno),
         cmocka_unit_test(an_icmp_error_later_is_soft_until_something_is_acknowledged),
