@@ -52,6 +52,7 @@ struct table_path {
 struct table_setup {
     struct tcp_config tcp;
     uint32_t rcv_limit, snd_limit;
+    uint8_t congestion;  // enum tcp_congestion
 };
 
 // table_flow: the plan of a connection, and what was seen of it.

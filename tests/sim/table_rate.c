@@ -8,10 +8,11 @@ enum { S = TABLE_S, MS = TABLE_MS };
 
 // ---- fill ----
 
-static void fill(const char *name)
+static void fill(enum tcp_congestion congestion, const char *name)
 {
     enum { START_S = 5, END_S = 25 };
-    const struct table_setup setup = table_default();
+    struct table_setup setup = table_default();
+    setup.congestion = (uint8_t)congestion;
     struct table_world *t = table_begin(&table_gigabit, &setup);
     const struct table_flow *f = table_add(t, 0, UINT64_MAX);
     char what[64];
@@ -35,7 +36,8 @@ static void fill(const char *name)
 
 static void row_fill(void)
 {
-    fill("NewReno");
+    fill(TCP_CUBIC, "CUBIC");
+    fill(TCP_NEWRENO, "NewReno");
 }
 
 // ---- share ----
@@ -51,10 +53,11 @@ static double jain(const double *x, unsigned n)
 }
 
 // n flows, each begun gap_ns after the one before, measured from from_s to to_s: rates in Mb/s.
-static void share(const struct table_path *path, unsigned n, uint64_t gap_ns, unsigned from_s,
-                  unsigned to_s, double *rates)
+static void share(const struct table_path *path, enum tcp_congestion congestion, unsigned n,
+                  uint64_t gap_ns, unsigned from_s, unsigned to_s, double *rates)
 {
-    const struct table_setup setup = table_default();
+    struct table_setup setup = table_default();
+    setup.congestion = (uint8_t)congestion;
     struct table_world *t = table_begin(path, &setup);
     uint64_t before[TABLE_FLOWS_MAX];
     for (unsigned i = 0; i < n; i++)
@@ -68,22 +71,32 @@ static void share(const struct table_path *path, unsigned n, uint64_t gap_ns, un
     table_end(t);
 }
 
-static void row_share(void)
+static void shares(enum tcp_congestion congestion, const char *name)
 {
+    char what[64];
     double r[4];
-    share(&table_hundred, 2, 2ull * S, 10, 70, r);
-    table_say(TABLE_SOFT, fabs(r[0] - r[1]) <= 0.2 * fmax(r[0], r[1]),
-              "two, 100 Mb/s, 20 ms, begun 2 s apart", "within 20 % of each other (10 s to 70 s)",
-              "%.1f and %.1f Mb/s", r[0], r[1]);
-    share(&table_hundred, 4, 1ull * S, 10, 70, r);
-    table_say(TABLE_SOFT, jain(r, 4) >= 0.9, "four, begun 1 s apart", "Jain's index >= 0.9",
-              "%.1f %.1f %.1f %.1f Mb/s: %.3f", r[0], r[1], r[2], r[3], jain(r, 4));
+    share(&table_hundred, congestion, 2, 2ull * S, 10, 70, r);
+    snprintf(what, sizeof(what), "%s: two, begun 2 s apart", name);
+    table_say(congestion == TCP_CUBIC ? TABLE_SOFT : TABLE_PLAIN,
+              fabs(r[0] - r[1]) <= 0.2 * fmax(r[0], r[1]), what,
+              "within 20 % of each other (10 s to 70 s)", "%.1f and %.1f Mb/s", r[0], r[1]);
+    share(&table_hundred, congestion, 4, 1ull * S, 10, 70, r);
+    snprintf(what, sizeof(what), "%s: four, begun 1 s apart", name);
+    table_say(congestion == TCP_CUBIC ? TABLE_SOFT : TABLE_PLAIN, jain(r, 4) >= 0.9, what,
+              "Jain's index >= 0.9", "%.1f %.1f %.1f %.1f Mb/s: %.3f", r[0], r[1], r[2], r[3],
+              jain(r, 4));
     struct table_path unlike = table_hundred;
     unlike.more_ns[1] = 60 * MS;
-    share(&unlike, 2, 0, 10, 70, r);
-    table_say(TABLE_PLAIN, true, "two, of 20 ms and of 80 ms",
-              "NewReno: 4^2 : 1, CUBIC: at most 4 : 1", "%.1f and %.1f Mb/s, %.1f : 1", r[0], r[1],
-              r[0] / r[1]);
+    share(&unlike, congestion, 2, 0, 10, 70, r);
+    snprintf(what, sizeof(what), "%s: two, of 20 ms and of 80 ms", name);
+    table_say(TABLE_PLAIN, true, what, "Reno: (RTT ratio)^2, CUBIC: less (RFC 9438 5.2)",
+              "%.1f and %.1f Mb/s, %.1f : 1", r[0], r[1], r[0] / r[1]);
+}
+
+static void row_share(void)
+{
+    shares(TCP_CUBIC, "CUBIC");
+    shares(TCP_NEWRENO, "NewReno");
 }
 
 // ---- loss ----
@@ -128,6 +141,7 @@ static void row_loss(void)
     const double one_mbit = TABLE_MSS * 8 / rtt_s / 1e6;
     struct table_setup old = table_default();
     old.tcp.sack = false;
+    old.congestion = TCP_NEWRENO;
     char expected[96];
     const struct table_setup setup = table_default();
     const struct lossy reno = lossy(&path, &old, UNTIL_S), l = lossy(&path, &setup, UNTIL_S);

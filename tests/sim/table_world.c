@@ -91,6 +91,7 @@ struct table_world *table_begin(const struct table_path *path, const struct tabl
                                                    .flight_logs = 16,
                                                    .syn_received = 16,
                                                    .time_wait = 16,
+                                                   .congestion = setup->congestion,
                                                    .rcv_limit = setup->rcv_limit,
                                                    .snd_limit = setup->snd_limit,
                                                    .keepalive_probes = 9,
