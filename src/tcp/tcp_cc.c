@@ -238,10 +238,8 @@ void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
     struct ext_cc *c = known(t, b);
     if (c == NULL)
         return;
-    if ((c->flags & CC_PACED) && tcp_pace_room(t, b) != 0) {
-        c->flags &= ~(uint32_t)CC_PACED;
+    if (tcp_pace_timer(t, c))
         tcp_dirty(t, ix);
-    }
     if (c->idle_at_ms == 0 || time_before(t->now.ms, c->idle_at_ms))
         return;
     if (!is_wanted(t, b, c)) {

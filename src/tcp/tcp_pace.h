@@ -21,3 +21,7 @@ uint32_t tcp_pace_room(const struct tcp *t, const struct block *b);
 
 // tcp_paced: n segments of it left, or none could; more: and others wait for the next tick.
 void tcp_paced(struct tcp *t, struct block *b, uint32_t n, bool more);
+
+// tcp_pace_timer: the wheel woke the block, whatever for. True: what pacing held back may leave, or
+// asks for its tick anew: acknowledgements may have let segments leave since it did.
+bool tcp_pace_timer(const struct tcp *t, struct ext_cc *c);

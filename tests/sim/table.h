@@ -43,6 +43,7 @@ struct table_path {
     uint64_t more_ns[TABLE_FLOWS_MAX];  // of a flow's round trip
     uint32_t loss_ppm;                  // of data segments
     uint32_t ack_loss_ppm;              // of the others
+    uint32_t jitter_ns;                 // acknowledgements are late by up to that, in order
     uint32_t late_ppm, late_ns;         // held back by up to late_ns, overtaken meanwhile
     uint64_t spike_at_ns, spike_ns;     // the bottleneck stands still for so long
     bool (*drop)(struct table_world *t, const struct table_seg *s);  // NULL: none
@@ -53,6 +54,7 @@ struct table_setup {
     struct tcp_config tcp;
     uint32_t rcv_limit, snd_limit;
     uint8_t congestion;  // enum tcp_congestion
+    bool no_hystart;     // of CUBIC or NewReno: slow start until a loss
 };
 
 // table_flow: the plan of a connection, and what was seen of it.
@@ -77,6 +79,7 @@ struct table_flow {
     uint64_t marked;
     uint64_t first_again_ns, last_first_ns;  // first retransmission; last new segment
     uint64_t last_ack_ns;                    // the last ACK arrived at the sender
+    uint64_t ack_at_ns;                      // when the last one on its way will
 };
 
 // table_heap: frames by the time of their arrival.
@@ -91,6 +94,7 @@ struct table_world {
     struct sim_options options;
     struct sim_result result;
     struct table_path path;
+    bool no_hystart;
     struct rng rng;
     struct table_flow flows[TABLE_FLOWS_MAX];
     unsigned n_flows;

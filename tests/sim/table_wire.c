@@ -163,7 +163,10 @@ static void backward(struct table_world *t, const struct view *v, struct pkt *p)
         pkt_free(p);
         return;
     }
-    put(t, 0, p, t->w.now_ns + (path->rtt_ns + path->more_ns[v->flow - t->flows]) / 2);
+    const uint64_t late_ns = path->jitter_ns != 0 ? rng_below(&t->rng, path->jitter_ns) : 0;
+    const uint64_t way_ns = (path->rtt_ns + path->more_ns[v->flow - t->flows]) / 2;
+    v->flow->ack_at_ns = MAX(v->flow->ack_at_ns, t->w.now_ns + way_ns + late_ns);
+    put(t, 0, p, v->flow->ack_at_ns);
 }
 
 void sim_wire_send(struct sim_world *w, unsigned from, struct pkt *p)

@@ -78,6 +78,7 @@ struct table_world *table_begin(const struct table_path *path, const struct tabl
     w->result = &t->result;
     w->pool = table_pool;
     t->path = *path;
+    t->no_hystart = setup->no_hystart;
     t->rng.state = table_seed;
     struct rng seeds = {table_seed ^ 0x5851f42d4c957f2dULL};
     w->plan->n_hosts = 2;
@@ -126,6 +127,20 @@ static uint64_t next_start(const struct table_world *t, unsigned *which)
     return at;
 }
 
+// There is no key for it: the record is told that its first slow start has none.
+static void end_hystart(const struct table_world *t)
+{
+    for (unsigned i = 0; i < t->n_flows; i++) {
+        const struct block *b = table_sender(t, i);
+        struct ext_cc *c =
+            b != NULL && b->ext != EXT_NONE ? &t->w.hosts[0]->w->tcp.exts[b->ext].cc : NULL;
+        if (c == NULL || !(c->flags & CC_HYSTART))
+            continue;
+        c->flags &= (uint16_t) ~(CC_HYSTART | CC_CSS);
+        c->cubic = (struct cubic){0};
+    }
+}
+
 bool table_run_until(struct table_world *t, uint64_t until_ns,
                      bool (*done)(const struct table_world *t))
 {
@@ -144,6 +159,8 @@ bool table_run_until(struct table_world *t, uint64_t until_ns,
             table_connect(t, start);
         else
             sim_host_turn(w->hosts[b < a]);
+        if (t->no_hystart)
+            end_hystart(t);
         if (done != NULL && done(t))
             return true;
     }

@@ -5,6 +5,8 @@
 
 #include "tcp/tcp_internal.h"
 
+enum { PACE_LATE_MS = 5000 };  // so much the wheel may be behind after a stall
+
 static bool wrong(char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static bool wrong(char *what, const char *format, ...)
@@ -128,6 +130,10 @@ static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix
     HOLDS(b->snd_una != b->snd_nxt || !seq_lt(b->snd_nxt, b->snd_end) || b->rto_at_ms != 0 ||
               (b->ext != EXT_NONE && (t->exts[b->ext].cc.flags & CC_PACED)),
           "block %u %s: bytes to send, nothing in flight and no timer", ix, state);
+    const struct ext_cc *c = b->ext != EXT_NONE ? &t->exts[b->ext].cc : NULL;
+    HOLDS(c == NULL || !(c->flags & CC_PACED) ||
+              (int16_t)(c->pace_at_ms - (uint16_t)t->now.ms) > -PACE_LATE_MS,
+          "block %u %s: paced, and not woken", ix, state);
     return true;
 }
 
