@@ -117,6 +117,11 @@ struct c10m_listening {
     uint8_t syn_retries;  // of the SYN-ACK; 0: [tcp] synack_retries
     uint32_t backlog;     // as Linux's listen(): so many and one more may wait for c10m_accepted()
     uint32_t defer_s;     // as Linux's TCP_DEFER_ACCEPT; 0: off
+    // As the options of these names, in the SYN-ACK and in what is opened by it; 0: as the
+    // service's other connections.
+    uint32_t rcv_limit;
+    uint16_t maxseg;
+    uint8_t ttl, tos;
 };
 
 // c10m_listen: connections to l->at are opened for s from now on. Returns an id (0 or more) that is
@@ -129,8 +134,8 @@ struct c10m_listening {
 // more than `backlog` half-open, a SYN is answered by a cookie, or dropped where those are off.
 int c10m_listen(struct c10m_core *w, struct c10m_service *s, const struct c10m_listening *l);
 
-// c10m_listen_set: backlog, defer_s and syn_retries anew, for half-open connections too. 0, or
-// -EBADF: there is no such id any more.
+// c10m_listen_set: all but the address anew, for half-open connections too. 0, or -EBADF: there is
+// no such id any more.
 int c10m_listen_set(struct c10m_core *w, int id, const struct c10m_listening *l);
 
 // c10m_unlisten: no connection comes by it any more. Half-open ones go without a word, and what

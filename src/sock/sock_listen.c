@@ -29,7 +29,11 @@ static struct tcp_listen_ask ask_of(const struct c10m_listening *l)
     return (struct tcp_listen_ask){.port = l->at.port,
                                    .retries = l->syn_retries,
                                    .backlog = l->backlog,
-                                   .defer_s = l->defer_s};
+                                   .defer_s = l->defer_s,
+                                   .rcv_limit = l->rcv_limit,
+                                   .mss_max = l->maxseg,
+                                   .ttl = l->ttl,
+                                   .tos = l->tos};
 }
 
 int c10m_listen(struct c10m_core *w, struct c10m_service *s, const struct c10m_listening *l)

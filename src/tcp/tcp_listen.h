@@ -24,7 +24,7 @@ enum {
     TCP_LISTEN_NONE = 0,  // where a place plus one is expected: a configured port
 };
 
-// listening: 24 bytes.
+// listening: 32 bytes.
 struct listening {
     uint16_t port;
     uint16_t scope;  // a local_ix, or TCP_LISTEN_...
@@ -37,6 +37,10 @@ struct listening {
     uint32_t backlog;
     uint32_t waiting;    // established and not accepted
     uint32_t half_open;  // records
+    // Of the SYN-ACK and what comes of it; 0: the service's, the port's, the default.
+    uint32_t rcv_limit;
+    uint16_t mss_max;
+    uint8_t ttl, tos;
 };
 
 struct listen_table {
@@ -52,6 +56,9 @@ struct tcp_listen_ask {
     uint8_t service;
     uint8_t retries;  // of the SYN-ACK; 0: [tcp] synack_retries
     uint32_t backlog, defer_s;
+    uint32_t rcv_limit;
+    uint16_t mss_max;
+    uint8_t ttl, tos;
 };
 
 // tcp_listen: opens a port of a scope: its id (0 or more), or -EADDRINUSE (the same pair is open,

@@ -174,8 +174,8 @@ static void put(struct ext_own *o, enum own_option option, uint32_t value)
 static void changed(struct tcp *t, uint32_t ix, enum own_option option)
 {
     struct block *b = &t->blocks[ix];
-    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)
-        return;
+    if (b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)
+        return;  // not begun yet, or over
     switch (option) {
     case OWN_RCV_LIMIT:
     case OWN_WINDOW_CLAMP:

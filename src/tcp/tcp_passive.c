@@ -6,6 +6,38 @@
 
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 
+// What the record's listener wants of its own.
+static uint32_t rcv_limit_of(const struct tcp *t, const struct syn_record *r)
+{
+    const struct listening *g = listening_of(t, r);
+    const uint32_t own = g != NULL ? g->rcv_limit : 0;
+    return own != 0 ? own : t->services[r->service].rcv_limit;
+}
+
+static void put_own(const struct listening *g, struct seg_out *o)
+{
+    if (g->mss_max != 0)
+        o->mss = MIN(o->mss, g->mss_max);
+    if ((g->ttl | g->tos) == 0)
+        return;
+    o->opts |= SEG_OPT_IP;
+    o->ttl = g->ttl;
+    o->may_split = false;
+    o->tos |= g->tos & (uint8_t)~3u;  // those two bits are ECN's
+}
+
+static void inherit(struct tcp *t, const struct listening *g, uint32_t ix)
+{
+    const struct {
+        enum own_option option;
+        uint32_t value;
+    } own[] = {
+        {OWN_RCV_LIMIT, g->rcv_limit}, {OWN_MSS, g->mss_max}, {OWN_TTL, g->ttl}, {OWN_TOS, g->tos}};
+    for (unsigned i = 0; i < ARRAY_LEN(own); i++)
+        if (own[i].value != 0)
+            tcp_own_set(t, ix, own[i].option, own[i].value);
+}
+
 // The SYN-ACK of a record, kept or not, with our time ts. False: no room, counted.
 static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
 {
@@ -18,7 +50,9 @@ static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
         (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS | SEG_OPT_SACK_PERM)));
     o->mss = tcp_own_mss(t, &r->key);
     o->wscale = t->cfg.window_scale;
-    o->wnd = (uint16_t)MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    o->wnd = (uint16_t)MIN(rcv_limit_of(t, r), UINT16_MAX);
+    if (unlikely(r->listen != TCP_LISTEN_NONE))
+        put_own(&t->listens->at[r->listen - 1], o);
     if (r->opts & SEG_OPT_TS) {
         o->ts_val = ts;
         o->ts_ecr = r->ts_recent;
@@ -241,7 +275,7 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     b->recover = r->iss;
     b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = r->iss + 1;
     b->rcv_nxt = r->irs + 1;
-    b->rcv_adv = b->rcv_nxt + MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    b->rcv_adv = b->rcv_nxt + MIN(rcv_limit_of(t, r), UINT16_MAX);
     b->last_progress = tcp_progress(b);
     b->snd_wl1 = s->seq - 1;
     if (r->opts & SEG_OPT_TS) {
@@ -257,6 +291,8 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     }
     if (r->ecn)
         b->agreed |= BA_ECN;
+    if (unlikely(r->listen != TCP_LISTEN_NONE))
+        inherit(t, &t->listens->at[r->listen - 1], ix);
     tcp_set_mss(t, b, r->mss);
     b->cwnd = t->cfg.initial_window * b->mss;
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
@@ -329,7 +365,7 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
                    struct tcp_verdict *v)
 {
     struct syn_record *r = &t->syns[syn_ix];
-    const uint32_t wnd = MIN(t->services[r->service].rcv_limit, UINT16_MAX);
+    const uint32_t wnd = MIN(rcv_limit_of(t, r), UINT16_MAX);
     if (s->flags & SEG_RST) {  // RFC 5961 3.2: the SYN-ACK acknowledges as a challenge ACK does
         if (s->seq == r->irs + 1) {
             t->stats->c.syn_records_reset++;

@@ -354,6 +354,7 @@ def listeners_by_address(t):
         end.nonblocking()
     peer = t.peer()
     peer.connect((t.SUT2, t.port()))
+    one.events(POLLIN, 1000)
     t.note("to its address", one.accept()[0])
     t.note("to another", t.attempt(t.peer().connect, (t.SUT, t.port())))
     peer2 = t.peer()

@@ -400,6 +400,60 @@ static void a_listener_may_ask_for_its_own_number_of_syn_acks(void **state)
     done(r);
 }
 
+static void its_options_are_those_of_the_syn_ack_and_of_what_it_opens(void **state)
+{
+    for (uint16_t local_ix = 0; local_ix < 4; local_ix += 2) {
+        struct raw *r = begin();
+        struct c10m_listening l = at(NULL, PORT);
+        l.rcv_limit = 3000;
+        l.maxseg = 600;
+        l.ttl = 33;
+        l.tos = 0x23;
+        l.backlog = local_ix != 0 ? 128 : 0;  // a cookie, the second time
+        const int id = listen_at(r, &l);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(syn(r, PORT, local_ix), SEG_SYN | SEG_ACK);
+            const struct seg_out *o = &r->e.out[0];
+            assert_int_equal(o->mss, 600);
+            assert_int_equal(o->wnd, 3000);
+            assert_true(o->opts & SEG_OPT_IP);
+            assert_int_equal(o->ttl, 33);
+            assert_int_equal(o->tos, 0x20);
+        }
+        ack(r, PORT, local_ix);
+        assert_int_equal(r->e.tcp.n_out, 0);
+        assert_int_equal(seen.by[0], id);
+        const struct block *b = raw_block(r);
+        assert_int_equal(b->mss, local_ix != 0 ? 600 : 536);  // the peer says nothing
+        assert_int_equal(b->rcv_adv - b->rcv_nxt, 3000);
+        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_RCV_LIMIT), 3000);
+        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_TTL), 33);
+        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_TOS), 0x20);
+        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_MSS), 600);
+        done(r);
+    }
+}
+
+static void a_segment_size_below_what_any_peer_takes_is_raised(void **state)
+{
+    struct raw *r = begin();
+    struct c10m_listening l = at(NULL, PORT);
+    l.maxseg = 1;
+    assert_true(listen_at(r, &l) >= 0);
+    assert_int_equal(syn(r, PORT, 0), SEG_SYN | SEG_ACK);
+    assert_int_equal(r->e.out[0].mss, TCP_MSS_MIN);
+    l.maxseg = UINT16_MAX;
+    l.rcv_limit = 1 << 20;
+    assert_int_equal(c10m_listen_set(&r->e.sock.core, 1 << 10, &l), 0);
+    assert_int_equal(syn(r, PORT, 0), SEG_SYN | SEG_ACK);
+    assert_int_equal(r->e.out[0].mss, r->e.tcp.cfg.mss);
+    assert_int_equal(r->e.out[0].wnd, UINT16_MAX);
+    ack(r, PORT, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(seen.opened, 1);
+    done(r);
+}
+
 // ---- TCP_DEFER_ACCEPT
 
 static void a_deferred_listener_waits_for_data(void **state)
@@ -605,6 +659,8 @@ int main(void)
         cmocka_unit_test(with_more_half_open_than_the_backlog_syns_get_cookies),
         cmocka_unit_test(without_cookies_those_syns_are_dropped),
         cmocka_unit_test(a_listener_may_ask_for_its_own_number_of_syn_acks),
+        cmocka_unit_test(its_options_are_those_of_the_syn_ack_and_of_what_it_opens),
+        cmocka_unit_test(a_segment_size_below_what_any_peer_takes_is_raised),
         cmocka_unit_test(a_deferred_listener_waits_for_data),
         cmocka_unit_test(a_fin_opens_a_deferred_connection_too),
         cmocka_unit_test(after_its_time_a_bare_ack_will_do),

@@ -168,6 +168,17 @@ static struct tcp_port *new_port(struct agent *a, const struct socket *k)
     return p;
 }
 
+// What the SYN-ACKs say and keep to; the rest of the options can wait for `open`.
+static void settle_syn_acks(const struct agent *a, struct tcp_port *p)
+{
+    const struct agent_options *o = &p->options, *usual = &a->defaults;
+    p->at.rcv_limit = o->rcv_limit != usual->rcv_limit ? o->rcv_limit : 0;
+    p->at.syn_retries = o->syn_retries != usual->syn_retries ? o->syn_retries : 0;
+    p->at.ttl = o->ttl != usual->ttl ? o->ttl : 0;
+    p->at.maxseg = o->maxseg;
+    p->at.tos = o->tos;
+}
+
 // What the sockets that listen on it ask for together.
 static void settle_port(const struct agent *a, struct tcp_port *p)
 {
@@ -179,6 +190,7 @@ static void settle_port(const struct agent *a, struct tcp_port *p)
         p->at.defer_s = (uint32_t)k->o.defer_s;
         options_of(a, k, &p->options);
     }
+    settle_syn_acks(a, p);
     p->at.backlog = backlog < AGENT_SOMAXCONN ? (uint32_t)backlog : AGENT_SOMAXCONN;
 }
 
