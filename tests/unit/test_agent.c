@@ -1,90 +1,82 @@
-// The agent's thread without workers: requests, descriptors, names, options. What needs a worker is
-// in tests/agent, beside the kernel.
+// The agent on two workers that the test plays: requests, descriptors, names, options, who waits
+// for what, and how calls end. What a connection does is in tests/agent, beside the kernel.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "app/agent/agent_server.h"
+#include "app/apps.h"
 #include "check.h"
+#include "unit/fake_socket.h"
 
-enum { SOCKETS = 8 };
+enum { SOCKETS = 16, WORKERS = 2, CLIENTS = 3, TURNS = 50 };
 
-// rig: an agent whose only client is the test.
+// rig: an agent whose clients are the test; replies are looked at where they lie.
 struct rig {
-    struct agent a;
-    struct file *fds[SOCKETS];
-    struct client k;
-    int theirs;
-    int64_t ret;
-    int error;
+    struct agent *a;
+    struct client *k[CLIENTS];
     uint32_t bytes;
     uint8_t data[256];
 };
 
-static void rig_open(struct rig *r)
+static void turn(struct rig *r)
 {
-    int pair[2];
-    memset(r, 0, sizeof(*r));
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
-    r->theirs = pair[1];
-    r->a.fds = r->fds;
-    r->a.sockets_max = SOCKETS;
-    r->a.epoll = epoll_create1(0);
-    r->a.chance = 12345;
-    r->a.rcvbuf = r->a.sndbuf = 131072;
-    r->k.fd = pair[0];
-    r->k.in = calloc(1, REQUEST_BYTES_MAX);
-    r->k.out = calloc(1, REPLY_BYTES_MAX);
-    r->k.call.client = &r->k;
-    r->k.call.reply = r->k.out;
-    r->k.call.r = r->k.in;
+    for (int i = 0; i < TURNS; i++) {
+        flush_posts(r->a);
+        fake_turn();
+        if (!take_answers(r->a) && fake_posted() == 0)
+            break;
+    }
+    run_deadlines(r->a);
 }
 
-static void rig_close(struct rig *r)
+// begin: client `who` asks; it may be answered at once, later, or never.
+static void begin(struct rig *r, int who, uint32_t op, int fd, int64_t a0, int64_t a1, int64_t a2,
+                  const void *data, uint32_t bytes)
 {
-    while (r->a.all != NULL)
-        file_drop(&r->a, r->a.all);
-    close(r->k.fd);
-    close(r->theirs);
-    close(r->a.epoll);
-    free(r->k.in);
-    free(r->k.out);
+    struct client *k = r->k[who];
+    assert_null(k->call.r);
+    k->in->op = op;
+    k->in->fd = fd;
+    k->in->a[0] = a0;
+    k->in->a[1] = a1;
+    k->in->a[2] = a2;
+    k->in->data_bytes = bytes;
+    if (bytes != 0)
+        memcpy(k->in->data, data, bytes);
+    k->call.r = k->in;
+    call_start(r->a, &k->call);
+    turn(r);
 }
 
-// ask: the call's value, or -errno; what else the reply says is in r.
+static bool is_answered(const struct rig *r, int who)
+{
+    return r->k[who]->call.r == NULL;
+}
+
+// answered: the value, or -errno; what else the reply says is in r.
+static int64_t answered(struct rig *r, int who)
+{
+    const struct agent_reply *back = r->k[who]->out;
+    assert_true(is_answered(r, who));
+    r->k[who]->in->addr_bytes = 0;
+    r->bytes = back->data_bytes;
+    memcpy(r->data, back->data, r->bytes < sizeof(r->data) ? r->bytes : sizeof(r->data));
+    assert_true(back->ret >= 0 || back->ret == -1);
+    assert_int_equal(back->error != 0, back->ret < 0);
+    return back->ret < 0 ? -back->error : back->ret;
+}
+
 static int64_t ask(struct rig *r, uint32_t op, int fd, int64_t a0, int64_t a1, int64_t a2,
                    const void *data, uint32_t bytes)
 {
-    struct agent_request *q = r->k.in;
-    q->op = op;
-    q->fd = fd;
-    q->a[0] = a0;
-    q->a[1] = a1;
-    q->a[2] = a2;
-    q->data_bytes = bytes;
-    if (bytes != 0)
-        memcpy(q->data, data, bytes);
-    r->k.call.r = q;
-    call_start(&r->a, &r->k.call);
-    struct {
-        struct agent_reply reply;
-        uint8_t data[sizeof(r->data)];
-    } back;
-    const ssize_t n = recv(r->theirs, &back, sizeof(back), 0);
-    assert_true(n >= (ssize_t)sizeof(struct agent_reply));
-    r->bytes = back.reply.data_bytes;
-    assert_int_equal(n, sizeof(struct agent_reply) + r->bytes);
-    memcpy(r->data, back.data, r->bytes);
-    assert_true(back.reply.ret >= 0 || back.reply.ret == -1);
-    assert_int_equal(back.reply.error != 0, back.reply.ret < 0);
-    assert_true(call_over(&r->k.call));
-    q->addr_bytes = 0;
-    return back.reply.ret < 0 ? -back.reply.error : back.reply.ret;
+    begin(r, 0, op, fd, a0, a1, a2, data, bytes);
+    return answered(r, 0);
 }
 
 static int64_t open_socket(struct rig *r, int domain, int type)
@@ -95,16 +87,16 @@ static int64_t open_socket(struct rig *r, int domain, int type)
 static int64_t bind_port(struct rig *r, int fd, uint16_t port)
 {
     const struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
-    memcpy(r->k.in->addr, &sin, sizeof(sin));
-    r->k.in->addr_bytes = sizeof(sin);
+    memcpy(r->k[0]->in->addr, &sin, sizeof(sin));
+    r->k[0]->in->addr_bytes = sizeof(sin);
     return ask(r, AGENT_BIND, fd, 0, 0, 0, NULL, 0);
 }
 
 static int64_t bind6_port(struct rig *r, int fd, uint16_t port)
 {
     const struct sockaddr_in6 sin6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    memcpy(r->k.in->addr, &sin6, sizeof(sin6));
-    r->k.in->addr_bytes = sizeof(sin6);
+    memcpy(r->k[0]->in->addr, &sin6, sizeof(sin6));
+    r->k[0]->in->addr_bytes = sizeof(sin6);
     return ask(r, AGENT_BIND, fd, 0, 0, 0, NULL, 0);
 }
 
@@ -207,7 +199,7 @@ static void a_port_is_bound_twice_only_where_both_allow_it(void **state)
     set(r, 2, SOL_SOCKET, SO_REUSEPORT, 1);
     assert_int_equal(bind_port(r, 2, 80), -EADDRINUSE);
     assert_int_equal(bind_port(r, 2, 0), 0);
-    const uint16_t port = socket_of(r->fds[2])->local.port;
+    const uint16_t port = socket_of(r->a->fds[2])->local.port;
     assert_in_range(port, EPHEMERAL_FIRST, EPHEMERAL_LAST);
     assert_int_equal(bind_port(r, 3, port), -EADDRINUSE);
     assert_int_equal(ask(r, AGENT_CLOSE, 2, 0, 0, 0, NULL, 0), 0);
@@ -333,18 +325,240 @@ static void epolls_do_not_watch_each_other_in_a_circle(void **state)
     assert_int_equal(control(r, e[5], EPOLL_CTL_ADD, e[6], EPOLLIN), 0);
 }
 
+// ---- calls that wait
+
+static int64_t listener(struct rig *r, uint16_t port)
+{
+    const int64_t fd = open_socket(r, AF_INET, SOCK_STREAM);
+    assert_int_equal(bind_port(r, (int)fd, port), 0);
+    assert_int_equal(ask(r, AGENT_LISTEN, (int)fd, 5, 0, 0, NULL, 0), 0);
+    assert_int_equal(fake_listeners(), WORKERS);
+    return fd;
+}
+
+static int accepted(struct rig *r, struct c10m_conn **conn, unsigned worker)
+{
+    const int64_t l = listener(r, 80);
+    *conn = fake_arrive(worker, 80);
+    const int64_t fd = ask(r, AGENT_ACCEPT, (int)l, 0, 0, 0, NULL, 0);
+    assert_int_equal(fd, l + 1);
+    return (int)fd;
+}
+
+static void accept_waits_for_a_connection_at_any_worker(void **state)
+{
+    struct rig *r = *state;
+    const int l = (int)listener(r, 80);
+    for (unsigned w = 0; w < WORKERS; w++) {
+        begin(r, 1, AGENT_ACCEPT, l, 0, 0, 0, NULL, 0);
+        assert_false(is_answered(r, 1));
+        fake_arrive(w, 80);
+        turn(r);
+        assert_int_equal(answered(r, 1), l + 1 + (int)w);
+        assert_int_equal(r->k[1]->out->addr_bytes, sizeof(struct sockaddr_in));
+    }
+}
+
+static void a_port_that_one_worker_refuses_is_listened_on_by_none(void **state)
+{
+    struct rig *r = *state;
+    const int fd = (int)open_socket(r, AF_INET, SOCK_STREAM);
+    assert_int_equal(bind_port(r, fd, 666), 0);
+    assert_int_equal(ask(r, AGENT_LISTEN, fd, 5, 0, 0, NULL, 0), -EADDRINUSE);
+    assert_int_equal(fake_listeners(), 0);
+    assert_int_equal(ask(r, AGENT_ACCEPT, fd, 0, 0, 0, NULL, 0), -EINVAL);
+    const int udp = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    assert_int_equal(bind_port(r, udp, 666), -EADDRINUSE);
+    turn(r);
+    assert_int_equal(fake_udp_ports(), 0);
+}
+
+static void a_blocked_read_returns_what_comes(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    begin(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    turn(r);
+    assert_false(is_answered(r, 1));
+    fake_data(conn, "abc", 3);
+    turn(r);
+    assert_int_equal(answered(r, 1), 3);
+    assert_memory_equal(r->data, "abc", 3);
+    assert_int_equal(ask(r, AGENT_RECV, fd, 10, MSG_DONTWAIT, 0, NULL, 0), -EAGAIN);
+    begin(r, 1, AGENT_RECV, fd, 5, MSG_WAITALL, 0, NULL, 0);
+    fake_data(conn, "12", 2);
+    turn(r);
+    assert_false(is_answered(r, 1));
+    fake_data(conn, "34567", 5);
+    turn(r);
+    assert_int_equal(answered(r, 1), 5);
+    assert_memory_equal(r->data, "12345", 5);
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), 2);
+}
+
+static void a_reset_is_told_once_behind_what_came(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 0);
+    fake_data(conn, "abc", 3);
+    fake_lost_by(conn, ECONNRESET);
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), 3);
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), -ECONNRESET);
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), 0);
+    assert_int_equal(ask(r, AGENT_WRITE, fd, 0, 0, 0, "x", 1), -EPIPE);
+}
+
+static void a_client_that_vanishes_takes_its_call_along(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 0);
+    begin(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    call_cancel(r->a, &r->k[1]->call);
+    turn(r);
+    assert_true(call_over(&r->k[1]->call));
+    fake_data(conn, "abc", 3);
+    turn(r);
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), 3);
+}
+
+static void a_descriptor_closed_under_a_blocked_call_ends_behind_it(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 0);
+    begin(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    assert_int_equal(ask(r, AGENT_CLOSE, fd, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), -EBADF);
+    assert_false(is_answered(r, 1));
+    assert_true(conn->used);
+    fake_data(conn, "abc", 3);
+    turn(r);
+    assert_int_equal(answered(r, 1), 3);
+    assert_false(conn->used);
+}
+
+static void a_lingering_close_ends_with_the_last_ack_or_its_time(void **state)
+{
+    struct rig *r = *state;
+    const struct linger two_s = {.l_onoff = 1, .l_linger = 2};
+    struct c10m_conn *conn[2];
+    int fd[2] = {accepted(r, &conn[0], 0)};
+    conn[1] = fake_arrive(1, 80);
+    fd[1] = (int)ask(r, AGENT_ACCEPT, 0, 0, 0, 0, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        ask(r, AGENT_SETSOCKOPT, fd[i], SOL_SOCKET, SO_LINGER, 0, &two_s, sizeof(two_s));
+        assert_int_equal(ask(r, AGENT_WRITE, fd[i], 0, 0, 0, "bye", 3), 3);
+        begin(r, 1 + i, AGENT_CLOSE, fd[i], 0, 0, 0, NULL, 0);
+        assert_false(is_answered(r, 1 + i));
+    }
+    fake_ack(conn[0]);
+    turn(r);
+    assert_int_equal(answered(r, 1), 0);
+    r->a->now_us += 1999999;
+    turn(r);
+    assert_false(is_answered(r, 2));
+    r->a->now_us += 1;
+    turn(r);
+    turn(r);
+    assert_int_equal(answered(r, 2), 0);
+}
+
+static void poll_waits_for_any_and_ends_at_its_time(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    const struct pollfd all[] = {{.fd = 0, .events = POLLIN},
+                                 {.fd = fd, .events = POLLIN},
+                                 {.fd = -1, .events = POLLIN},
+                                 {.fd = 9, .events = POLLIN}};
+    struct pollfd got[4];
+    assert_int_equal(ask(r, AGENT_POLL, -1, 4, -1, 0, all, sizeof(all)), 1);
+    memcpy(got, r->data, sizeof(got));
+    assert_int_equal(got[3].revents, POLLNVAL);
+    begin(r, 1, AGENT_POLL, -1, 3, 500, 0, all, 3 * sizeof(all[0]));
+    assert_false(is_answered(r, 1));
+    fake_data(conn, "x", 1);
+    turn(r);
+    assert_int_equal(answered(r, 1), 1);
+    memcpy(got, r->data, sizeof(got));
+    assert_int_equal(got[1].revents, POLLIN);
+    begin(r, 1, AGENT_POLL, -1, 1, 500, 0, all, sizeof(all[0]));
+    r->a->now_us += 499999;
+    turn(r);
+    assert_false(is_answered(r, 1));
+    r->a->now_us++;
+    turn(r);
+    assert_int_equal(answered(r, 1), 0);
+}
+
+static void a_reset_ends_every_call_and_every_worker_forgets(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    fake_arrive(0, 80);  // accepted by nobody
+    begin(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    begin(r, 2, AGENT_ACCEPT, 0, 0, 0, 0, NULL, 0);
+    assert_int_equal(answered(r, 2), fd + 1);
+    begin(r, 2, AGENT_ACCEPT, 0, 0, 0, 0, NULL, 0);
+    assert_int_equal(ask(r, AGENT_RESET, -1, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(answered(r, 1), -EBADF);
+    assert_int_equal(answered(r, 2), -EBADF);
+    assert_int_equal(fake_listeners(), 0);
+    assert_int_equal(fake_forgotten(), WORKERS);
+    for (unsigned i = 0; i < FAKE_CONNS_MAX; i++)
+        assert_null(fake_conn(i));
+    assert_null(r->a->all);
+    assert_int_equal(open_socket(r, AF_INET, SOCK_STREAM), 0);
+}
+
+static void rings_that_are_full_hold_nobody_up(void **state)
+{
+    struct rig *r = *state;
+    const int l = (int)listener(r, 80);
+    struct c10m_conn *conn[10];
+    for (int i = 0; i < 10; i++)  // more than a ring takes
+        assert_non_null(conn[i] = fake_arrive(0, 80));
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(ask(r, AGENT_ACCEPT, l, 0, 0, 0, NULL, 0), l + 1 + i);
+    const int64_t e = ask(r, AGENT_EPOLL_CREATE, -1, 0, 0, 0, NULL, 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(control(r, e, EPOLL_CTL_ADD, l + 1 + i, EPOLLIN), 0);
+    begin(r, 1, AGENT_EPOLL_WAIT, (int)e, 16, -1, 0, NULL, 0);
+    assert_false(is_answered(r, 1));
+    for (int i = 0; i < 10; i++)
+        fake_data(conn[i], "x", 1);
+    turn(r);
+    assert_true(answered(r, 1) >= 1);
+    assert_int_equal(ask(r, AGENT_EPOLL_WAIT, (int)e, 16, 0, 0, NULL, 0), 10);
+}
+
 static int setup(void **state)
 {
-    struct rig *r = malloc(sizeof(*r));
-    rig_open(r);
+    char err[128];
+    struct rig *r = calloc(1, sizeof(*r));
+    struct c10m_service *s = fake_start(&app_agent, WORKERS, 8);
+    r->a = agent_new(s, err, sizeof(err));
+    assert_non_null(r->a);
+    c10m_service_set_data(s, r->a);
+    for (int i = 0; i < CLIENTS; i++)
+        assert_non_null(r->k[i] = client_new(r->a, -1));
     *state = r;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    rig_close(*state);
-    free(*state);
+    struct rig *r = *state;
+    for (int i = 0; i < CLIENTS; i++)
+        client_free(r->k[i]);
+    agent_free(r->a);
+    fake_end();
+    free(r);
     return 0;
 }
 
@@ -364,6 +578,16 @@ int main(void)
         RIGGED(a_socket_without_a_connection_says_so),
         RIGGED(epoll_refuses_what_linux_refuses),
         RIGGED(epolls_do_not_watch_each_other_in_a_circle),
+        RIGGED(accept_waits_for_a_connection_at_any_worker),
+        RIGGED(a_port_that_one_worker_refuses_is_listened_on_by_none),
+        RIGGED(a_blocked_read_returns_what_comes),
+        RIGGED(a_reset_is_told_once_behind_what_came),
+        RIGGED(a_client_that_vanishes_takes_its_call_along),
+        RIGGED(a_descriptor_closed_under_a_blocked_call_ends_behind_it),
+        RIGGED(a_lingering_close_ends_with_the_last_ack_or_its_time),
+        RIGGED(poll_waits_for_any_and_ends_at_its_time),
+        RIGGED(a_reset_ends_every_call_and_every_worker_forgets),
+        RIGGED(rings_that_are_full_hold_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

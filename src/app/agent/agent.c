@@ -67,7 +67,7 @@ static const char *make_workers(struct c10m_service *s, struct agent *a)
     return NULL;
 }
 
-static void agent_free(struct agent *a)
+void agent_free(struct agent *a)
 {
     agent_clients_free(a);
     while (a->all != NULL)
@@ -96,22 +96,31 @@ static const char *prepare(struct c10m_service *s, struct agent *a)
     if (wrong != NULL)
         return wrong;
     connection_defaults(a, &a->defaults);
-    if (!make_tables(a))
-        return "no memory";
-    wrong = make_workers(s, a);
-    return wrong != NULL ? wrong : agent_door_open(a);
+    return make_tables(a) ? make_workers(s, a) : "no memory";
+}
+
+struct agent *agent_new(struct c10m_service *s, char *err, size_t err_bytes)
+{
+    struct agent *a = calloc(1, sizeof(*a));
+    const char *wrong = a == NULL ? "no memory" : prepare(s, a);
+    if (wrong == NULL)
+        return a;
+    snprintf(err, err_bytes, "%s", wrong);
+    if (a != NULL)
+        agent_free(a);
+    return NULL;
 }
 
 static int agent_init(struct c10m_service *s, char *err, size_t err_bytes)
 {
-    struct agent *a = calloc(1, sizeof(*a));
-    const char *wrong = a == NULL ? "no memory" : prepare(s, a);
-    if (wrong == NULL) {
+    struct agent *a = agent_new(s, err, err_bytes);
+    const char *wrong = a == NULL ? NULL : agent_door_open(a);
+    if (a != NULL && wrong == NULL) {
         c10m_service_set_data(s, a);
         return 0;
     }
-    snprintf(err, err_bytes, "%s: %s", a == NULL || a->path[0] == '\0' ? "agent" : a->path, wrong);
     if (a != NULL) {
+        snprintf(err, err_bytes, "socket: %s: %s", a->path, wrong);
         agent_door_close(a);
         agent_free(a);
     }

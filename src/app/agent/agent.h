@@ -135,7 +135,7 @@ struct call {
     struct file *waits_for;
     struct call *prev_waiting, *next_waiting;
     struct call *prev_blocked, *next_blocked;
-    bool blocked, timed_out, fenced, gone;
+    bool blocked, due, timed_out, fenced, gone;
     uint64_t deadline_us;
     unsigned lent;  // messages of it at workers
     struct agent_msg msg;
@@ -174,7 +174,7 @@ struct agent {
     struct ghost_name *ghosts;
     unsigned n_ghosts;
     struct agent_msg **unsent_first, **unsent_last;  // for each worker whose ring was full
-    struct agent_msg nudge;  // VERB_FENCE, so that a worker tries its refused answers again
+    struct agent_msg nudge;  // VERB_NUDGE: never changes, and may be on its way several times
     unsigned n_lent;         // that come back at once: all but watches and lingering closes
     unsigned n_listening;    // sockets to which something may come unasked
     struct call *first_blocked;
@@ -187,6 +187,11 @@ struct agent {
 
 // agent_of: what init made.
 struct agent *agent_of(const struct c10m_service *s);
+
+// agent_new: by the service's parameters, without a door to it; NULL: err says why. agent_free:
+// when the workers have stopped.
+struct agent *agent_new(struct c10m_service *s, char *err, size_t err_bytes);
+void agent_free(struct agent *a);
 
 // ---- agent_server.c: the thread, the clients
 void agent_thread(struct c10m_service *s);

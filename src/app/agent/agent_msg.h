@@ -18,6 +18,7 @@ struct agent_msg;
 struct end;
 
 enum agent_verb {
+    VERB_NUDGE,     // not answered: the worker tries again to send what a full ring refused
     VERB_FENCE,     // nothing: what the worker had to say before it comes before the answer
     VERB_OPEN,      // active open
     VERB_LISTEN,    // this worker listens; ret: its id

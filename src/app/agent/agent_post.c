@@ -30,12 +30,6 @@ void post(struct agent *a, unsigned worker, struct agent_msg *m, enum agent_verb
     a->unsent_last[worker] = m;
 }
 
-static void nudge_done(struct agent *a, struct agent_msg *m)
-{
-    (void)a;
-    (void)m;
-}
-
 void flush_posts(struct agent *a)
 {
     for (unsigned w = 0; w < a->n_workers; w++) {
@@ -45,8 +39,8 @@ void flush_posts(struct agent *a)
                 break;
             a->unsent_first[w] = next;
         }
-        if (!a->nudge.out && __atomic_load_n(&a->workers[w]->refused, __ATOMIC_RELAXED))
-            post(a, w, &a->nudge, VERB_FENCE, nudge_done, NULL);
+        if (__atomic_load_n(&a->workers[w]->refused, __ATOMIC_RELAXED))
+            c10m_post(a->s, w, &a->nudge);
     }
 }
 

@@ -93,7 +93,7 @@ static void listen_for(struct agent *a, struct client *k, uint32_t events)
     epoll_ctl(a->epoll, EPOLL_CTL_MOD, k->fd, &e);
 }
 
-static void client_free(struct client *k)
+void client_free(struct client *k)
 {
     free(k->call.fences);
     free(k->in);
@@ -101,7 +101,7 @@ static void client_free(struct client *k)
     free(k);
 }
 
-static struct client *client_new(const struct agent *a, int fd)
+struct client *client_new(const struct agent *a, int fd)
 {
     struct client *k = calloc(1, sizeof(*k));
     if (k == NULL)

@@ -19,6 +19,10 @@ struct client {
     struct agent_reply *out;
 };
 
+// client_new: of the connection fd; -1: none, replies stay where they are. NULL: no memory.
+struct client *client_new(const struct agent *a, int fd);
+void client_free(struct client *k);
+
 // request_good: whether n bytes are a request: whole, and of the lengths that it says.
 bool request_good(const struct agent_request *r, size_t n);
 

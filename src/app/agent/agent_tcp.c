@@ -127,8 +127,10 @@ void verb_info(struct agent_worker *g, struct agent_msg *m)
     m->info.stack = (struct c10m_info){.state = TCP_CLOSE};
     m->info.bytes_acked = 0;
     m->info.bytes_received = e->bytes_read;
-    if (c != NULL)
+    if (c != NULL) {
         c10m_get_info(c, &m->info.stack);
+        m->info.stack.pmtu = c10m_udp_mtu(g->w, &e->peer);  // of the path, whatever the segments
+    }
     if (has_queue(e, c)) {
         m->info.bytes_received += c10m_receive_queued(c);
         m->info.bytes_acked = c10m_send_taken(c) - e->taken_first;

@@ -62,7 +62,7 @@ void call_unblock(struct agent *a, struct call *c)
         a->first_blocked = c->next_blocked;
     if (c->next_blocked != NULL)
         c->next_blocked->prev_blocked = c->prev_blocked;
-    c->blocked = false;
+    c->blocked = c->due = false;
 }
 
 void call_deadline(const struct agent *a, struct call *c, uint64_t timeout_us)
@@ -76,26 +76,39 @@ static void wake_call(struct agent *a, struct call *c)
     c->step(a, c);
 }
 
-// Those that wait for it, in their order; steps that block again do so behind the others.
-static void wake_waiting(struct agent *a, struct file *f)
+// A step may end other calls, or block again: who is due is marked first, and each is stepped once.
+static void wake_due(struct agent *a)
 {
-    struct call *last = f->last_waiting;
-    for (struct call *c = f->first_waiting; c != NULL; c = f->first_waiting) {
-        const bool was_last = c == last;
+    for (struct call *c = a->first_blocked; c != NULL;) {
+        if (!c->due) {
+            c = c->next_blocked;
+            continue;
+        }
         wake_call(a, c);
-        if (was_last)
-            return;
+        c = a->first_blocked;
     }
 }
 
-// Those that wait for anything: steps that block again come in front of the others.
+// Those that wait for it, in their order: the first one has the first turn.
+static void wake_waiting(struct agent *a, struct file *f)
+{
+    for (struct call *c = f->first_waiting; c != NULL; c = c->next_waiting)
+        c->due = true;
+    for (struct call *c = f->first_waiting; c != NULL;) {
+        if (!c->due) {
+            c = c->next_waiting;
+            continue;
+        }
+        wake_call(a, c);
+        c = f->first_waiting;
+    }
+}
+
 static void wake_pollers(struct agent *a)
 {
-    for (struct call *c = a->first_blocked, *next; c != NULL; c = next) {
-        next = c->next_blocked;
-        if (c->to_epoll && c->waits_for == NULL)
-            wake_call(a, c);
-    }
+    for (struct call *c = a->first_blocked; c != NULL; c = c->next_blocked)
+        c->due |= c->to_epoll && c->waits_for == NULL;
+    wake_due(a);
 }
 
 void file_wake(struct agent *a, struct file *f, uint32_t edges)
@@ -125,15 +138,14 @@ void file_watch(struct agent *a, struct file *f)
 uint64_t run_deadlines(struct agent *a)
 {
     uint64_t next_us = NEVER;
-    for (struct call *c = a->first_blocked, *next; c != NULL; c = next) {
-        next = c->next_blocked;
-        if (c->deadline_us <= a->now_us) {
-            c->timed_out = true;
-            wake_call(a, c);
-        } else if (c->deadline_us < next_us) {
-            next_us = c->deadline_us;
-        }
+    for (struct call *c = a->first_blocked; c != NULL; c = c->next_blocked) {
+        c->due |= c->deadline_us <= a->now_us;
+        c->timed_out |= c->due;
     }
+    wake_due(a);
+    for (const struct call *c = a->first_blocked; c != NULL; c = c->next_blocked)
+        if (c->deadline_us < next_us)
+            next_us = c->deadline_us;
     return next_us;
 }
 

@@ -150,30 +150,27 @@ void verb_forget(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
+// agent_message sends what was refused behind every message.
+static void verb_nudge(struct agent_worker *g, struct agent_msg *m)
+{
+    (void)g;
+    (void)m;
+}
+
 typedef void verb_fn(struct agent_worker *g, struct agent_msg *m);
 
 static verb_fn *const verbs[VERB_COUNT] = {
-    [VERB_FENCE] = verb_fence,
-    [VERB_OPEN] = verb_open,
-    [VERB_LISTEN] = verb_listen,
-    [VERB_RELISTEN] = verb_relisten,
-    [VERB_UNLISTEN] = verb_unlisten,
-    [VERB_ACCEPTED] = verb_accepted,
-    [VERB_READ] = verb_read,
-    [VERB_WRITE] = verb_write,
-    [VERB_SHUTDOWN] = verb_shutdown,
-    [VERB_CLOSE] = verb_close,
-    [VERB_WATCH] = verb_watch,
-    [VERB_ERROR] = verb_error,
-    [VERB_OPTIONS] = verb_options,
-    [VERB_INFO] = verb_info,
-    [VERB_QUEUED] = verb_queued,
-    [VERB_UDP_OPEN] = verb_udp_open,
-    [VERB_UDP_CLOSE] = verb_udp_close,
-    [VERB_UDP_SEND] = verb_udp_send,
-    [VERB_UDP_PEER] = verb_udp_peer,
-    [VERB_UDP_MTU] = verb_udp_mtu,
-    [VERB_DATAGRAM_BACK] = verb_datagram_back,
+    [VERB_NUDGE] = verb_nudge,       [VERB_FENCE] = verb_fence,
+    [VERB_OPEN] = verb_open,         [VERB_LISTEN] = verb_listen,
+    [VERB_RELISTEN] = verb_relisten, [VERB_UNLISTEN] = verb_unlisten,
+    [VERB_ACCEPTED] = verb_accepted, [VERB_READ] = verb_read,
+    [VERB_WRITE] = verb_write,       [VERB_SHUTDOWN] = verb_shutdown,
+    [VERB_CLOSE] = verb_close,       [VERB_WATCH] = verb_watch,
+    [VERB_ERROR] = verb_error,       [VERB_OPTIONS] = verb_options,
+    [VERB_INFO] = verb_info,         [VERB_QUEUED] = verb_queued,
+    [VERB_UDP_OPEN] = verb_udp_open, [VERB_UDP_CLOSE] = verb_udp_close,
+    [VERB_UDP_SEND] = verb_udp_send, [VERB_UDP_PEER] = verb_udp_peer,
+    [VERB_UDP_MTU] = verb_udp_mtu,   [VERB_DATAGRAM_BACK] = verb_datagram_back,
     [VERB_FORGET] = verb_forget,
 };
 
