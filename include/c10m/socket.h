@@ -243,7 +243,7 @@ void c10m_udp_close(struct c10m_core *w, int port);
 
 // c10m_udp_send: sends p to p->to, from any address and port of ours, open or not; from.addr "any":
 // the one that the route to p->to asks for. ttl 0: 64, to a multicast group 1. The bytes are
-// copied. Where the neighbour is not known yet one datagram waits for it, as a segment does. 0;
+// copied. Where the neighbour is not known yet some datagrams wait for it, as segments do. 0;
 // -EINVAL: a port is 0; -ENETUNREACH: no route, or an address of the other family;
 // -EADDRNOTAVAIL: from is not ours; -EMSGSIZE: more than the link or, as far as routers told, the
 // path takes whole: nothing is cut here, df or not; -ENOBUFS: no packet left or no room in this

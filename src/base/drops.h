@@ -17,7 +17,7 @@
     X(arp_not_for_us, rx, "ARP request for an address that is not ours, or from a false sender")   \
     X(arp_reply_unasked, rx, "ARP reply that nothing waits for")                                   \
     X(arp_cache_full, tx, "packet for a neighbour that the full ARP cache could not take")         \
-    X(arp_wait_replaced, tx, "packet waiting for a neighbour, replaced by a newer one")            \
+    X(arp_wait_replaced, tx, "packet waiting for a neighbour, gone for a newer one: too many")     \
     X(arp_wait_expired, tx, "packet whose neighbour never answered")                               \
     X(ip_short, rx, "frame ends inside the IPv4 header")                                           \
     X(ip_version, rx, "version field is not 4")                                                    \
@@ -56,7 +56,8 @@
     X(nd_unasked, rx, "neighbour advertisement that nothing waits for")                            \
     X(nd_router, rx, "router solicitation, router advertisement or redirect: ignored")             \
     X(nd_cache_full, tx, "packet for a neighbour that the full IPv6 cache could not take")         \
-    X(nd_wait_replaced, tx, "packet waiting for an IPv6 neighbour, replaced by a newer one")       \
+    X(nd_wait_replaced, tx,                                                                        \
+      "packet waiting for an IPv6 neighbour, gone for a newer one: too many")                      \
     X(nd_wait_expired, tx, "packet whose IPv6 neighbour never answered")                           \
     X(icmp_malformed, rx, "ICMP message too short")                                                \
     X(icmp_checksum, rx, "ICMP checksum wrong")                                                    \

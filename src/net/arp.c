@@ -69,16 +69,10 @@ struct arp_entry *arp_usable(struct net *net, uint32_t hop_raw)
     return e;
 }
 
-// arp_forget: frees the entry; a packet that waits there ends for `reason`.
+// arp_forget: frees the entry; packets that wait there end for `reason`.
 static void arp_forget(struct net *net, struct arp_entry *e, enum drop_reason reason)
 {
-    if (e->waiting != NULL) {
-        net->drops[reason]++;
-        if (reason == DROP_arp_wait_expired)
-            lost_note(net, e->waiting);
-        pkt_free(e->waiting);
-        e->waiting = NULL;
-    }
+    wait_end(net, &e->waiting, reason, reason == DROP_arp_wait_expired);
     entry_set(e, 0, arp_word(0, NET_ARP_FREE, 0));
 }
 
@@ -162,11 +156,7 @@ void arp_wait(struct net *net, struct clock_now now, uint32_t hop_raw, struct pk
         }
         return;
     }
-    if (e->waiting != NULL) {
-        net->drops[DROP_arp_wait_replaced]++;
-        pkt_free(e->waiting);
-    }
-    e->waiting = p;
+    wait_add(net, &e->waiting, p, DROP_arp_wait_replaced);
 }
 
 void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx)
@@ -185,17 +175,7 @@ static void arp_resolve(struct net *net, struct clock_now now, struct arp_entry 
         net->counters.arp_learned++;
     entry_set(e, v4_raw, arp_word(mac_word, NET_ARP_REACHABLE, 0));
     e->due_ms = now.ms + NET_ARP_REACHABLE_MS;
-    struct pkt *p = e->waiting;
-    if (p == NULL)
-        return;
-    e->waiting = NULL;
-    if (tx->n == tx->room) {
-        net->drops[DROP_reply_room]++;
-        pkt_free(p);
-        return;
-    }
-    memcpy(pkt_data(p), mac->b, 6);
-    tx->pkts[tx->n++] = p;
+    wait_leave(net, &e->waiting, mac_word, tx);
 }
 
 // arp_learn: a neighbour that spoke to us, whom we shall want to answer.
@@ -342,12 +322,10 @@ bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
 void net_drain(struct net *net)
 {
     for (uint32_t i = 0; i < net->arp_slots; i++) {
-        if (net->arp[i].waiting != NULL)
-            pkt_free(net->arp[i].waiting);
-        net->arp[i].waiting = NULL;
+        wait_drain(net, &net->arp[i].waiting);
     }
     if (net->v6 != NULL)
-        nd_drain(net->v6);
+        nd_drain(net);
 }
 
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)

@@ -85,17 +85,11 @@ struct nd_entry *nd_usable(struct net *net, const struct ip_addr *hop)
     return e;
 }
 
-// nd_forget: frees the entry; a packet that waits there ends for `reason`.
+// nd_forget: frees the entry; packets that wait there end for `reason`.
 static void nd_forget(struct net *net, struct nd_entry *e, enum drop_reason reason)
 {
     static const struct ip_addr none;
-    if (e->waiting != NULL) {
-        net->drops[reason]++;
-        if (reason == DROP_nd_wait_expired)
-            lost_note(net, e->waiting);
-        pkt_free(e->waiting);
-        e->waiting = NULL;
-    }
+    wait_end(net, &e->waiting, reason, reason == DROP_nd_wait_expired);
     entry_set(e, &none, nd_word(0, NET_ARP_FREE, 0));
 }
 
@@ -196,11 +190,7 @@ void nd_wait(struct net *net, struct clock_now now, const struct ip_addr *hop, s
         }
         return;
     }
-    if (e->waiting != NULL) {
-        net->drops[DROP_nd_wait_replaced]++;
-        pkt_free(e->waiting);
-    }
-    e->waiting = p;
+    wait_add(net, &e->waiting, p, DROP_nd_wait_replaced);
 }
 
 void nd_ask(struct net *net, struct clock_now now, const struct ip_addr *hop, struct net_tx *tx)
@@ -218,18 +208,7 @@ static void nd_resolve(struct net *net, struct clock_now now, struct nd_entry *e
         net->counters.nd_learned++;
     word_set(e, nd_word(mac_word, confirmed ? NET_ARP_REACHABLE : NET_ARP_PROBE, 0));
     e->due_ms = confirmed ? now.ms + NET_ARP_REACHABLE_MS : now.ms;
-    struct pkt *p = e->waiting;
-    if (p == NULL)
-        return;
-    e->waiting = NULL;
-    if (tx->n == tx->room) {
-        net->drops[DROP_reply_room]++;
-        pkt_free(p);
-        return;
-    }
-    const struct mac_addr mac = wire_mac_from_word(mac_word);
-    memcpy(pkt_data(p), mac.b, sizeof(mac.b));
-    tx->pkts[tx->n++] = p;
+    wait_leave(net, &e->waiting, mac_word, tx);
 }
 
 // may_learn: is the sender of a solicitation one that we would reach on the link?
@@ -432,13 +411,10 @@ void nd_tick(struct net *net, struct clock_now now, struct net_tx *tx)
     }
 }
 
-void nd_drain(struct net6 *v6)
+void nd_drain(struct net *net)
 {
-    for (uint32_t i = 0; i < v6->slots; i++) {
-        if (v6->nd[i].waiting != NULL)
-            pkt_free(v6->nd[i].waiting);
-        v6->nd[i].waiting = NULL;
-    }
+    for (uint32_t i = 0; i < net->v6->slots; i++)
+        wait_drain(net, &net->v6->nd[i].waiting);
 }
 
 // probe: does anybody else have own address k (RFC 4862 5.4)? It is used meanwhile, as RFC 4429

@@ -2,7 +2,7 @@
 // neighbour discovery, IPv6 and ICMPv6; routes.
 //
 //   pkts -> net_input  -> segs (to the flow table), icmp events (to TCP), replies (to the port)
-//   segs -> net_output -> packets (to the port), or one packet waiting per neighbour
+//   segs -> net_output -> packets (to the port), or a few waiting per neighbour
 //           net_tick   -> requests to neighbours that are due, waiting packets that have waited too
 //           long
 //
@@ -34,7 +34,9 @@ enum {
     NET_ARP_TRIES = 3,
     NET_ARP_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
-    NET_LOST_MAX = 16,    // segments that net_lost() tells at a time
+    NET_WAIT_MAX = 16,        // packets that wait for one neighbour; Linux keeps some hundred
+    NET_WAIT_MORE_MAX = 256,  // of them in all, the first of each neighbour apart
+    NET_LOST_MAX = 16,        // segments that net_lost() tells at a time
     NET_TICK_SLOTS = 64,  // entries of each family that one net_tick() looks at, once a millisecond
 };
 

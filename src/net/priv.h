@@ -11,7 +11,7 @@ struct arp_entry {
     uint64_t word;  // MAC in the low 48 bits, then 8 bits enum net_arp_state, 8 bits requests made
     uint32_t due_ms;      // when net_tick() acts on it; not with NET_ARP_STATIC
     uint32_t used_ms;     // last packet sent to it; with NET_ARP_PENDING when it was made
-    struct pkt *waiting;  // with NET_ARP_PENDING; NULL: none
+    struct pkt *waiting;  // with NET_ARP_PENDING: the first of them (wait_add); NULL: none
 };
 static_assert(sizeof(struct arp_entry) == 32, "a set of eight is four cache lines");
 
@@ -75,8 +75,9 @@ struct net {
     struct rate arp_rate, icmp_rate, error_rate;
     uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
     uint32_t tick_slot;
-    uint32_t tick_ms;  // of the last net_tick()
-    uint16_t ip_id;    // of the last packet that may be cut on its way
+    uint32_t tick_ms;         // of the last net_tick()
+    uint16_t ip_id;           // of the last packet that may be cut on its way
+    uint32_t n_waiting_more;  // packets that wait for a neighbour behind another
     uint32_t n_lost;
     struct icmp_event lost[NET_LOST_MAX];  // for net_lost()
     struct net_counters counters CACHE_ALIGNED;
@@ -183,6 +184,17 @@ struct outcome {
 
 // lost_note: p waited for a neighbour that never answered: net_lost() will say so of its segment.
 void lost_note(struct net *net, const struct pkt *p);
+
+// The packets of one neighbour, from the one that waits longest: at *first, NULL: none.
+// wait_add: p waits behind them; where NET_WAIT_MAX do already, or NET_WAIT_MORE_MAX behind others
+// in all, the first of them ends for `replaced`. wait_take: the first, which waits no more; NULL.
+// wait_leave: all of them leave for this MAC, as far as there is room. wait_end: all end for
+// `reason`; lost: and TCP hears of it. wait_drain: all are freed, uncounted.
+void wait_add(struct net *net, struct pkt **first, struct pkt *p, enum drop_reason replaced);
+struct pkt *wait_take(struct net *net, struct pkt **first);
+void wait_leave(struct net *net, struct pkt **first, uint64_t mac_word, struct net_tx *tx);
+void wait_end(struct net *net, struct pkt **first, enum drop_reason reason, bool lost);
+void wait_drain(struct net *net, struct pkt **first);
 
 // arp_ask: makes a pending entry for hop_raw without a packet and asks.
 void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);

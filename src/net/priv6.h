@@ -12,7 +12,7 @@ struct nd_entry {
     uint32_t seq;         // odd while the three before it change
     uint32_t due_ms;      // when net_tick() acts on it; not with NET_ARP_STATIC
     uint32_t used_ms;     // last packet sent to it; with NET_ARP_PENDING when it was made
-    struct pkt *waiting;  // with NET_ARP_PENDING; NULL: none
+    struct pkt *waiting;  // with NET_ARP_PENDING: the first of them (wait_add); NULL: none
 } CACHE_ALIGNED;
 static_assert(sizeof(struct nd_entry) == CACHE_LINE, "one miss a neighbour");
 
@@ -136,7 +136,7 @@ void nd_wait(struct net *net, struct clock_now now, const struct ip_addr *hop, s
              struct net_tx *tx);
 void nd_ask(struct net *net, struct clock_now now, const struct ip_addr *hop, struct net_tx *tx);
 void nd_tick(struct net *net, struct clock_now now, struct net_tx *tx);
-void nd_drain(struct net6 *v6);
+void nd_drain(struct net *net);
 void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // nd_input: p is a neighbour solicitation or advertisement, its checksum right. DROP_NONE: taken;

@@ -101,7 +101,8 @@ static void an_application_that_takes_what_comes_hears_of_it_when_the_open_times
     call(&taker, 1, false);
     hosts_run(h, 5000);
     assert_int_equal(seen.closed, 0);  // the next SYN may find it (RFC 1122 4.2.3.9)
-    assert_int_equal(h->e[US].w->stats->c.icmp_noted, 1);
+    assert_in_range(h->e[US].w->stats->c.icmp_noted, 1,
+                    3);  // a SYN that was sent again waited, too
     finish();
 }
 
