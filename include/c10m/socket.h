@@ -171,8 +171,8 @@ int c10m_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_ope
               struct c10m_conn **made);
 
 // c10m_home: the worker at which the packets of a connection arrive that is `from` here and `to`
-// there: from where alone it can be opened, if from.port is not to be chosen. Any thread, while the
-// workers run.
+// there, names as c10m_open() takes them: from where alone it can be opened, if from.port is not to
+// be chosen. 0 where it cannot be opened at all. Any thread, while the workers run.
 unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
                    const struct c10m_name *to);
 

@@ -40,16 +40,20 @@ static int local_for(struct worker *w, const struct ip_addr *from, const struct 
     return net_way(net, to, &source) < 0 ? -ENETUNREACH : local;
 }
 
+// Any address is, as a peer, ourselves (Linux).
+static struct ip_addr name_peer(const struct c10m_name *n)
+{
+    const struct ip_addr a = name_addr(n);
+    return name_is_any(&a) ? server_loopback(!ip_is_v4(&a)) : a;
+}
+
 int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_opening *o,
               struct c10m_conn **made)
 {
     struct worker *w = worker_of_core(core);
-    const struct ip_addr from = name_addr(&o->from);
-    struct ip_addr to = name_addr(&o->to);
+    const struct ip_addr from = name_addr(&o->from), to = name_peer(&o->to);
     if (o->to.port == 0)
         return -EINVAL;
-    if (name_is_any(&to))  // as Linux: ourselves
-        to = server_loopback(!ip_is_v4(&to));
     const int local = local_for(w, &from, &to);
     if (local < 0)
         return local;
@@ -67,16 +71,16 @@ bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
     return false;
 }
 
+// The first worker's addresses and routes are everybody's, and do not change.
 unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
                    const struct c10m_name *to)
 {
-    const struct worker *w = server_of(s)->workers[0];
-    const struct ip_addr here = name_addr(from);
-    const bool to_us = sock_local(&w->sock, to->addr) >= 0;
-    const int local = to_us ? worker_loop_local(w, &here) : sock_local(&w->sock, from->addr);
+    struct worker *w = server_of(s)->workers[0];
+    const struct ip_addr here = name_addr(from), there = name_peer(to);
+    const int local = local_for(w, &here, &there);
     if (local < 0)
         return 0;
-    const struct flow_key key = {name_addr(to), (uint16_t)local, 0, to->port, from->port};
+    const struct flow_key key = {there, (uint16_t)local, 0, to->port, from->port};
     return tcp_home(w->tcp.homes, &key);
 }
 

@@ -279,6 +279,8 @@ static void a_port_of_another_worker_is_refused_and_home_says_whose_it_is(void *
         w->homes.self = (home + 1) % WORKERS;
         assert_int_equal(opening(h, from, to), -EADDRNOTAVAIL);
         w->homes.self = home;
+        const struct c10m_name any = name(NULL, (uint16_t)(4000 + i));
+        assert_int_equal(c10m_home(s, &any, &to), home);  // as the route says
         assert_int_equal(opening(h, from, to), 0);
         opened += home == 0;
     }
