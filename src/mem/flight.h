@@ -8,8 +8,8 @@
 //
 // With more runs than a record holds, it becomes a large one; without one left, neighbours become
 // one and take the later time: what is lost is found later, by the part of the round trip that one
-// run covers. Where that does not do, for there is a hole between any two, the highest of what the
-// peer reported is forgotten, and may leave again.
+// run covers. Where that does not do, for there is a hole between any two, what the peer reports
+// is not taken down, and may leave again.
 #pragma once
 #include "base/base.h"
 #include "mem/index_pool.h"

@@ -227,6 +227,34 @@ struct flight *flight_room(struct tcp *t, struct block *b)
     return make_room(t, b, f);
 }
 
+// begins_run: what the peer reports touches nothing that it has reported.
+static bool begins_run(const struct flight *f, struct seq_range r)
+{
+    const struct flight_run *run = &f->run[f->first];
+    unsigned i = 0;
+    while (i < f->n && seq_leq(run[i].end, r.start))
+        i++;
+    const bool before = i > 0 && run[i - 1].end == r.start && (run[i - 1].flags & FLIGHT_SACKED);
+    const bool behind =
+        i + 1u < f->n && seq_leq(run[i].end, r.end) && (run[i + 1].flags & FLIGHT_SACKED);
+    return i < f->n && !before && !behind && !(run[i].flags & FLIGHT_SACKED);
+}
+
+struct flight *flight_room_for(struct tcp *t, struct block *b, struct seq_range r)
+{
+    struct flight *f = flight_room(t, b);
+    if (likely(f->n <= f->cap - f->cap / FLIGHT_SPARED_SHARE) || !begins_run(f, r))
+        return f;
+    struct flight *larger = grow(t, b);
+    if (larger != NULL)
+        return larger;
+    coarsen(f);
+    if (f->n <= f->cap - f->cap / FLIGHT_SPARED_SHARE)
+        return f;
+    t->stats->c.sack_forgotten++;
+    return NULL;
+}
+
 void flight_append(struct flight *f, uint32_t end, uint32_t now_us)
 {
     if (f->n != 0) {

@@ -18,6 +18,7 @@
 
 enum {
     FLIGHT_REO_PERSIST = 16,   // recoveries that a wider reordering window outlives (RFC 8985 6.2)
+    FLIGHT_SPARED_SHARE = 8,   // of a log an eighth is not for reports of the peer
     FLIGHT_PROBE_MIN_MS = 10,  // a shorter probe timeout meets delayed acknowledgements only
 };
 
@@ -42,6 +43,11 @@ void tcp_flight_close(struct tcp *t, struct block *b);
 
 // flight_room: two runs more fit. Returns the log, which may have moved.
 struct flight *flight_room(struct tcp *t, struct block *b);
+
+// flight_room_for: the same for the report of r, within what is in flight. NULL: the log is nearly
+// full, and r would begin a run of its own: it is not taken down (counted), but acknowledged some
+// time. To forget another for it would tell of the same bytes as delivered again and again.
+struct flight *flight_room_for(struct tcp *t, struct block *b, struct seq_range r);
 
 // flight_run_start: the first number of run i of the log; i in [0, n].
 static inline uint32_t flight_run_start(const struct flight *f, unsigned i)

@@ -170,10 +170,17 @@ static void probe_judge(struct tcp *t, struct block *b, struct flight *f)
     b->recover = b->snd_max;
 }
 
-static void judge_loss(struct tcp *t, struct block *b, struct flight *f)
+// judge_loss: `bytes` were marked as lost just now. In a recovery what may leave follows from what
+// is delivered (RFC 9937 5), not from what is found lost: the pipe is shorter by that, and cwnd
+// too.
+static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_t bytes)
 {
-    if (f->state == FLIGHT_OPEN && f->lost != 0)
+    if (f->state == FLIGHT_OPEN && f->lost != 0) {
         begin_recovery(t, b, f);
+        b->cwnd = flight_pipe(b, f) + b->mss;  // the first retransmission
+    } else if (f->state == FLIGHT_RECOVERY) {
+        b->cwnd -= MIN(b->cwnd, bytes);
+    }
     if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
         prr_acked(b, f);
 }
@@ -227,8 +234,9 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
         frto_judge(b, f);
     if (f->state != FLIGHT_OPEN && !seq_lt(b->snd_una, b->recover))
         end_recovery(b, f);
-    f->newly_lost = rack_detect(t, b) != 0;
-    judge_loss(t, b, f);
+    const uint32_t bytes = rack_detect(t, b);
+    f->newly_lost = bytes != 0;
+    judge_loss(t, b, f, bytes);
     f->delivered = 0;
     f->advanced = f->orig_acked = f->newly_lost = f->dsack = 0;
     if (b->snd_una == b->snd_max) {
@@ -252,10 +260,7 @@ bool tcp_flight_timer(struct tcp *t, struct block *b, uint32_t ix)
         f->probe_due = 1;
     } else {
         t->stats->c.rack_timeouts++;
-        if (rack_detect(t, b) != 0 && f->state == FLIGHT_OPEN) {
-            begin_recovery(t, b, f);
-            b->cwnd = flight_pipe(b, f) + b->mss;  // the first retransmission
-        }
+        judge_loss(t, b, f, rack_detect(t, b));
         tcp_flight_rearm(t, b, false);
     }
     tcp_dirty(t, ix);
@@ -467,8 +472,9 @@ void tcp_flight_sack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         }
         sort(r, n);
         for (i = 0; i < n; i++) {
-            f = flight_room(t, b);
-            f->delivered += flight_sack(t, b, f, r[i]);
+            f = flight_room_for(t, b, r[i]);
+            if (f != NULL)
+                f->delivered += flight_sack(t, b, f, r[i]);
         }
     }
     tcp_flight_judge(t, b, ix);

@@ -41,12 +41,12 @@ static void start(const struct table_path *path, unsigned queue_bdps, const char
     const uint64_t lost = overshoot(&with, false, &ssthresh, &burst);
     char name[64];
     snprintf(name, sizeof(name), "%s, queue of %u BDP: HyStart++", what, queue_bdps);
-    table_say(TABLE_SOFT, lost <= without / 2, name, "at most half of what is lost without",
+    table_say(TABLE_HARD, lost <= without, name, "no more lost than without (RFC 9406 4)",
               "%llu lost, ends at %.2f BDP; without %llu, %.2f", (unsigned long long)lost,
               (double)ssthresh / (double)bdp_bytes, (unsigned long long)without,
               (double)without_ssthresh / (double)bdp_bytes);
     // In slow start a tick lets two of its shares of the round trip leave.
-    table_say(TABLE_SOFT, burst <= 2 * path->mbit_per_s / 8 * 1000 / TABLE_MSS + 2,
+    table_say(TABLE_HARD, burst <= 2 * path->mbit_per_s / 8 * 1000 / TABLE_MSS + 2,
               "... largest burst at the bottleneck", "a millisecond at twice the rate, or less",
               "%u segments", burst);
 }
