@@ -288,6 +288,7 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     if (r->opts & SEG_OPT_WSCALE) {
         b->snd_wscale = r->wscale;
         b->rcv_wscale = t->cfg.window_scale;
+        b->agreed |= BA_WSCALE;
     }
     if (r->ecn)
         b->agreed |= BA_ECN;

@@ -147,7 +147,7 @@ struct call {
     int64_t got, want, target;  // bytes: so far, in all, enough to return
     struct c10m_name name;
     void (*opened)(struct agent *a, struct call *c, int rc);
-    unsigned tries;        // of a datagram for which there was no room
+    unsigned tries;        // of a datagram that found no room, of workers for a connection
     struct file **polled;  // poll: used by it
     unsigned n_polled;
     struct agent_reply *reply;

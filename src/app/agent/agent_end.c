@@ -152,6 +152,9 @@ void verb_open(struct agent_worker *g, struct agent_msg *m)
 static void established(struct end *e, const struct c10m_conn *c)
 {
     e->up = true;
+    struct c10m_info info;
+    c10m_get_info(c, &info);
+    e->packet_first = info.pmtu;
     e->taken_first = c10m_send_taken(c);
     e->sent_us = e->received_us = e->acked_us = c10m_now_us(c);
 }

@@ -142,8 +142,9 @@ struct end {
     int error;                    // sk_err
     struct agent_options options;
     struct c10m_name local, peer;
-    int listener;          // at this worker, by which it came; -1: opened from here
-    uint32_t taken_first;  // c10m_send_taken when it was established
+    int listener;           // at this worker, by which it came; -1: opened from here
+    uint32_t packet_first;  // bytes of a full packet when it was established
+    uint32_t taken_first;   // c10m_send_taken when it was established
     uint64_t bytes_read;
     uint64_t sent_us, received_us, acked_us;  // when data left, came, was acknowledged last
     uint32_t queued_at_end;                   // bytes that the peer had not acknowledged

@@ -120,6 +120,13 @@ static uint32_t ago_ms(const struct agent_worker *g, uint64_t then_us)
     return (uint32_t)((c10m_core_now_us(g->w) - then_us) / 1000);
 }
 
+// Segments that became smaller say what the path takes; until then the link says it.
+static uint32_t path_mtu(struct agent_worker *g, const struct end *e, uint32_t packet)
+{
+    const uint32_t link = c10m_udp_mtu(g->w, &e->peer);
+    return e->up && packet < e->packet_first ? packet : link;
+}
+
 void verb_info(struct agent_worker *g, struct agent_msg *m)
 {
     const struct end *e = m->end;
@@ -129,7 +136,7 @@ void verb_info(struct agent_worker *g, struct agent_msg *m)
     m->info.bytes_received = e->bytes_read;
     if (c != NULL) {
         c10m_get_info(c, &m->info.stack);
-        m->info.stack.pmtu = c10m_udp_mtu(g->w, &e->peer);  // of the path, whatever the segments
+        m->info.stack.pmtu = path_mtu(g, e, m->info.stack.pmtu);
     }
     if (has_queue(e, c)) {
         m->info.bytes_received += c10m_receive_queued(c);
