@@ -991,6 +991,30 @@ static void too_many_tcp_ports_together_are_told(void **state)
     text_free(&t);
 }
 
+static void the_agent_is_there_where_it_has_a_socket(void **state)
+{
+    expect(PORT, "");
+    assert_string_equal(conf_got.agent.socket, "");
+    assert_null(conf_agent_param(&conf_got.agent, "socket"));
+    expect(PORT "[agent]\nsocket=/run/x.sock\nsend_buffer=8K\n", "");
+    assert_string_equal(conf_agent_param(&conf_got.agent, "socket"), "/run/x.sock");
+    assert_string_equal(conf_agent_param(&conf_got.agent, "send_buffer"), "8192");
+    assert_string_equal(conf_agent_param(&conf_got.agent, "sockets_max"), "1024");
+    assert_null(conf_agent_param(&conf_got.agent, "upstream"));
+    assert_int_equal(conf_got.n_services, 0);
+}
+
+static void an_agent_that_cannot_be_is_told(void **state)
+{
+    expect("[agent]\nsocket=/run/x.sock\n",
+           "f:2: socket: expected a [port NAME] for its connections, got none\n");
+    expect(PORT "[agent]\nsocket=/run/x.sock\n[service agent]\napp=echo\nport=7\n",
+           "f:5: socket: expected no [service agent] beside it, got one\n");
+    expect(PORT "[agent]\nsockets_max=0\n",
+           "f:5: sockets_max: expected a whole number from 1 to 65536 (k: thousands, M: "
+           "millions), got \"0\"\n");
+}
+
 static void a_service_on_an_address_of_no_port_is_told(void **state)
 {
     expect(PORT ECHO_ "address=10.0.0.3\n",
@@ -1362,6 +1386,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_unknown_application_is_told_with_the_closest_one),
         cmocka_unit_test(two_services_on_one_tcp_port_are_told),
         cmocka_unit_test(too_many_tcp_ports_together_are_told),
+        cmocka_unit_test(the_agent_is_there_where_it_has_a_socket),
+        cmocka_unit_test(an_agent_that_cannot_be_is_told),
         cmocka_unit_test(a_service_on_an_address_of_no_port_is_told),
         cmocka_unit_test(buffers_that_cannot_hold_what_is_asked_are_told),
         cmocka_unit_test(applications_read_every_key_as_plain_text),

@@ -181,8 +181,7 @@ struct agent {
     struct call *resetter;
     uint64_t now_us;
     uint64_t chance;
-    uint64_t datagrams_over;  // that a full queue of a socket dropped
-    unsigned turn;            // which worker opens the next connection
+    unsigned turn;  // which worker opens the next connection
 };
 
 // agent_of: what init made.

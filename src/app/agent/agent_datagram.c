@@ -50,6 +50,8 @@ void agent_packet_error(struct c10m_core *w, struct c10m_service *s, const struc
 void verb_datagram_back(struct agent_worker *g, struct agent_msg *m)
 {
     struct datagram *d = m->owner;
+    if (m->ret == -ENOBUFS || m->ret == -ENOENT)
+        count(g, m->ret == -ENOBUFS ? COUNT_datagrams_over : COUNT_datagrams_nobody);
     d->next = g->free_datagrams;
     g->free_datagrams = d;
 }

@@ -237,16 +237,14 @@ static struct socket *whose(struct agent *a, const struct c10m_name *here,
     return best;
 }
 
-static void queue(struct agent *a, struct socket *k, const struct datagram *d)
+static int queue(struct agent *a, struct socket *k, const struct datagram *d)
 {
     const uint32_t cost = d->bytes + DATAGRAM_COST;
     struct received *r = NULL;
     if (k->received_bytes + cost <= (uint32_t)k->o.rcvbuf)
         r = malloc(sizeof(*r) + d->bytes);
-    if (r == NULL) {
-        a->datagrams_over++;
-        return;
-    }
+    if (r == NULL)
+        return -ENOBUFS;
     r->next = NULL;
     r->from = d->from;
     r->bytes = d->bytes;
@@ -258,14 +256,16 @@ static void queue(struct agent *a, struct socket *k, const struct datagram *d)
     k->last_received = r;
     k->received_bytes += cost;
     file_wake(a, &k->f, ALL_BITS);
+    return 0;
 }
 
 void udp_arrived(struct agent *a, struct agent_msg *m)
 {
     const struct datagram *d = m->owner;
     struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to) : whose(a, &d->to, &d->from);
-    if (k != NULL && d->error == 0) {
-        queue(a, k, d);
+    m->ret = 0;
+    if (d->error == 0) {
+        m->ret = k == NULL ? -ENOENT : queue(a, k, d);
     } else if (k != NULL && k->is_connected) {
         k->error = d->error;
         file_wake(a, &k->f, EDGE_ALL);

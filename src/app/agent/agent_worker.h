@@ -21,7 +21,9 @@ struct agent_listener {
 #define AGENT_COUNTERS(X)                                                                          \
     X(ends_full, "connections reset or not opened since sockets_max of the worker were in use")    \
     X(datagrams_full, "datagrams, and errors about some, that found no buffer")                    \
-    X(datagrams_long, "datagrams dropped since they were longer than a buffer")
+    X(datagrams_long, "datagrams dropped since they were longer than a buffer")                    \
+    X(datagrams_over, "datagrams dropped since their socket had as many as SO_RCVBUF allows")      \
+    X(datagrams_nobody, "datagrams dropped that came when their socket had just gone")
 
 enum agent_worker_count {
 #define AGENT_COUNTER_ENUM(name, help) COUNT_##name,
