@@ -20,7 +20,7 @@
 #include "c10m/agent.h"
 
 enum {
-    AGENT_CLIENTS_MAX = 256,  // connected at once; more wait to be accepted
+    AGENT_CLIENTS_MAX = 512,  // connected at once; more wait to be accepted
     AGENT_SOCKETS_DEFAULT = 1024,
     AGENT_SOCKETS_MAX = 65536,
     AGENT_GHOSTS_MAX = 4096,
@@ -147,7 +147,7 @@ struct call {
     int64_t got, want, target;  // bytes: so far, in all, enough to return
     struct c10m_name name;
     void (*opened)(struct agent *a, struct call *c, int rc);
-    unsigned tries;        // of a datagram that found no room, of workers for a connection
+    unsigned tries;        // of a datagram for which there was no room
     struct file **polled;  // poll: used by it
     unsigned n_polled;
     struct agent_reply *reply;

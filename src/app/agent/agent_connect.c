@@ -50,17 +50,11 @@ static void wait_step(struct agent *a, struct call *c)
     }
 }
 
-static void open_at(struct agent *a, struct call *c, unsigned worker);
-
 static void opened(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     struct socket *k = c->socket;
     c->lent--;
-    if (m->ret == -EADDRNOTAVAIL && k->bound && ++c->tries < a->n_workers && a->resetter == NULL) {
-        open_at(a, c, (m->worker + 1) % a->n_workers);  // the source, chosen there, is another's
-        return;
-    }
     k->f.busy = false;
     if (m->ret == -EINVAL)  // port 0: nobody can be there
         m->ret = -ECONNREFUSED;
@@ -98,14 +92,8 @@ static void open_connection(struct agent *a, struct call *c, const struct c10m_n
     m->open.socket = k;
     k->f.busy = true;
     k->shut_in = k->shut_out = false;
-    c->tries = 0;
-    open_at(a, c, worker_for(a, k, to));
-}
-
-static void open_at(struct agent *a, struct call *c, unsigned worker)
-{
     c->lent++;
-    post(a, worker, &c->msg, VERB_OPEN, opened, c);
+    post(a, worker_for(a, k, to), m, VERB_OPEN, opened, c);
 }
 
 static void first_connect(struct agent *a, struct call *c)
