@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "seed.h"
 #include "tcp_pair.h"
 
 enum { PORT = 8000 };
@@ -256,6 +257,67 @@ static void there_are_so_many_and_a_place_given_back_has_another_id(void **state
     assert_int_equal(r->e.tcp.listens->used, 0);
     for (unsigned i = 0; i < ARRAY_LEN(r->e.tcp.listens->heads); i++)
         assert_int_equal(r->e.tcp.listens->heads[i], 0);
+    done(r);
+}
+
+// What a list of them says.
+struct model {
+    uint16_t port, scope;
+    int id;
+};
+
+static int best_of(const struct model *m, unsigned n, uint16_t port, uint16_t local_ix)
+{
+    const bool v4 = ip_is_v4(&locals[local_ix]);
+    const uint16_t scopes[] = {local_ix, v4 ? TCP_LISTEN_V4 : TCP_LISTEN_V6, TCP_LISTEN_ANY};
+    for (unsigned k = 0; k < ARRAY_LEN(scopes); k++)
+        for (unsigned i = 0; i < n; i++)
+            if (m[i].port == port && m[i].scope == scopes[k])
+                return m[i].id;
+    return -1;
+}
+
+static int found_for(const struct tcp *t, uint16_t port, uint16_t local_ix)
+{
+    const uint16_t at = tcp_listen_find(t->listens, port, local_ix, ip_is_v4(&locals[local_ix]));
+    return at == TCP_LISTEN_NONE ? -1 : tcp_listen_id(t->listens, at);
+}
+
+static void what_is_opened_and_closed_at_random_is_found_as_in_a_list(void **state)
+{
+    enum { STEPS = 30000, PORTS = 12 };
+    static const uint16_t scopes[] = {0, 1, 2, 3, TCP_LISTEN_V4, TCP_LISTEN_V6, TCP_LISTEN_ANY};
+    static struct model model[PORTS * ARRAY_LEN(scopes)];
+    struct rng rng = test_rng(__func__);
+    struct raw *r = begin();
+    struct tcp *t = &r->e.tcp;
+    int gone = -1;
+    unsigned n = 0;
+    for (int step = 0; step < STEPS; step++) {
+        if (rng_below(&rng, 100) < 55) {
+            const struct tcp_listen_ask ask = {.port = (uint16_t)(PORT + rng_below(&rng, PORTS)),
+                                               .scope = scopes[rng_below(&rng, ARRAY_LEN(scopes))]};
+            bool there = false;
+            for (unsigned i = 0; i < n; i++)
+                there |= model[i].port == ask.port && model[i].scope == ask.scope;
+            const int id = tcp_listen(t, &ask);
+            assert_true(there ? id == -EADDRINUSE : id >= 0);
+            if (id >= 0)
+                model[n++] = (struct model){ask.port, ask.scope, id};
+        } else if (n != 0) {
+            const unsigned i = rng_below(&rng, n);
+            gone = model[i].id;
+            assert_true(tcp_unlisten(t, gone));
+            model[i] = model[--n];
+        }
+        if (gone >= 0)
+            assert_false(tcp_unlisten(t, gone));
+        const uint16_t port = (uint16_t)(PORT + rng_below(&rng, PORTS));
+        for (uint16_t ix = 0; ix < ARRAY_LEN(locals); ix++)
+            assert_int_equal(found_for(t, port, ix), best_of(model, n, port, ix));
+        assert_int_equal(t->listens->used, n);
+    }
+    assert_true(t->listens->unused <= ARRAY_LEN(model));  // places are used again
     done(r);
 }
 
@@ -532,6 +594,99 @@ static void listen_set_changes_what_waits_already(void **state)
     done(r);
 }
 
+// SYNs, ACKs, RSTs, data, accepts, other limits, and ends of listeners at random: the two numbers
+// of each are what can be counted.
+static void both_queues_are_what_can_be_counted_whatever_comes(void **state)
+{
+    enum { STEPS = 20000, PEERS = 8, PORTS = 3 };
+    struct rng rng = test_rng(__func__);
+    struct raw *r = begin();
+    struct tcp *t = &r->e.tcp;
+    uint32_t waits[C10M_LISTENING_MAX] = {0};
+    uint32_t acks[PEERS * PORTS] = {0};
+    t->cfg.syn_cookies = TCP_COOKIES_OFF;  // whose ACKs open what has no record
+    for (int step = 0; step < STEPS; step++) {
+        const uint16_t port = (uint16_t)(PORT + rng_below(&rng, PORTS));
+        const unsigned peer = rng_below(&rng, PEERS);
+        uint32_t *ack_of = &acks[peer * PORTS + port - PORT];
+        struct c10m_listening l = at(NULL, port);
+        l.backlog = rng_below(&rng, 6);
+        l.defer_s = rng_below(&rng, 4) == 0 ? 3 : 0;
+        const int id = found_for(t, port, 0);
+        r->port = (uint16_t)(30000 + peer);
+        r->seq = 1000 * peer;
+        seen.opened = 0;
+        switch (rng_below(&rng, 12)) {
+        case 0:
+            if (id < 0 || rng_below(&rng, 2) == 0)
+                listen_at(r, &l);
+            else
+                c10m_listen_set(&r->e.sock.core, id, &l);
+            break;
+        case 1:
+            if (rng_below(&rng, 4) == 0 && id >= 0) {
+                waits[id & (C10M_LISTENING_MAX - 1)] = 0;
+                c10m_unlisten(&r->e.sock.core, id);
+            }
+            break;
+        case 2:
+        case 3:
+            if (id >= 0) {
+                uint32_t *waiting = &waits[id & (C10M_LISTENING_MAX - 1)];
+                c10m_accepted(&r->e.sock.core, id);
+                *waiting -= *waiting != 0;
+            }
+            break;
+        case 4:
+            raw_turn(r, rng_below(&rng, 3000));
+            break;
+        case 5:
+            r->seq++;
+            r->ack = 0;
+            seg(r, SEG_RST, port, 0);
+            break;
+        case 6:
+        case 7:
+        case 8:
+            seg(r, SEG_SYN, port, 0);
+            break;
+        default:
+            r->seq++;
+            r->ack = *ack_of;
+            raw_seg(r, SEG_ACK, r->seq, r->ack, 0, rng_below(&rng, 2) != 0 ? 10 : 0)
+                ->key.local_port = port;
+            break;
+        }
+        raw_turn(r, 1);
+        for (uint32_t i = 0; i < t->n_out; i++)
+            if (r->e.out[i].flags == (SEG_SYN | SEG_ACK))
+                acks[(r->e.out[i].key.remote_port - 30000u) * PORTS + r->e.out[i].key.local_port -
+                     PORT] = r->e.out[i].seq + 1;
+        for (unsigned i = 0; i < seen.opened; i++)
+            waits[seen.by[i] & (C10M_LISTENING_MAX - 1)]++;
+        for (uint32_t at_ix = 0; at_ix < t->listens->unused; at_ix++) {
+            const struct listening *g = &t->listens->at[at_ix];
+            uint32_t records = 0;
+            if (!g->live)
+                continue;
+            for (uint32_t i = 0; i < r->e.sizes.syns; i++)
+                records += t->syns[i].live && listening_of(t, &t->syns[i]) == g;
+            assert_int_equal(g->half_open, records);
+            assert_int_equal(g->waiting, waits[at_ix]);
+        }
+        struct block *b = raw_block(r);
+        if (b != NULL && rng_below(&rng, 4) == 0) {  // room for more
+            b->flags |= BF_ABORT;
+            const struct tcp_verdict v = {.block = (uint32_t)(b - t->blocks), .chain = BUF_NONE};
+            sock_event(&r->e.sock, &v, NULL);
+        }
+    }
+    assert_true(DROPPED(r, listen_overflow) > 50);
+    assert_true(DROPPED(r, syn_deferred) > 10);
+    assert_true(DROPPED(r, syn_table_full) > 100);
+    done(r);
+}
+
 // ---- the end of a listener
 
 static void half_open_ones_go_with_their_listener_without_a_word(void **state)
@@ -651,6 +806,7 @@ int main(void)
         cmocka_unit_test(other_ports_are_reset_and_configured_ones_go_on),
         cmocka_unit_test(a_listener_that_cannot_be_is_refused_by_an_error),
         cmocka_unit_test(there_are_so_many_and_a_place_given_back_has_another_id),
+        cmocka_unit_test(what_is_opened_and_closed_at_random_is_found_as_in_a_list),
         cmocka_unit_test(one_more_than_the_backlog_waits_and_further_syns_are_dropped),
         cmocka_unit_test(more_is_accepted_than_waits_without_harm),
         cmocka_unit_test(who_accepts_in_open_has_no_queue),
@@ -666,6 +822,7 @@ int main(void)
         cmocka_unit_test(after_its_time_a_bare_ack_will_do),
         cmocka_unit_test(a_long_time_outlives_the_retries_for_those_who_acknowledged),
         cmocka_unit_test(listen_set_changes_what_waits_already),
+        cmocka_unit_test(both_queues_are_what_can_be_counted_whatever_comes),
         cmocka_unit_test(half_open_ones_go_with_their_listener_without_a_word),
         cmocka_unit_test(an_ack_for_such_a_one_is_answered_by_a_reset),
         cmocka_unit_test(the_next_listener_of_the_port_takes_the_syn_again),
