@@ -120,16 +120,19 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
                                          uint32_t pkt_ix, struct net_rx *rx)
 {
     int ix = net_local_index(net, m->src_raw);
+    bool hard;
+    const int error = wire_icmp4_errno(m->type, m->code, &hard);
+    if (error == 0)  // of no meaning to a sender
+        return DROP_icmp_type;
     if (m->has_udp && ix >= 0)
         return udp_error4(net, m, ix, pkt_ix, rx);
     if (!m->has_tcp || ix < 0)
         return DROP_icmp_type;
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
-    bool hard;
     *e = (struct icmp_event){.seq = m->seq,
                              .mtu = m->mtu,
                              .kind = (uint8_t)wire_icmp4_kind(m->type, m->code),
-                             .error = (uint8_t)wire_icmp4_errno(m->type, m->code, &hard)};
+                             .error = (uint8_t)error};
     e->key.remote = ip_from_v4(raw32(m->dst_raw));
     e->key.remote_port = m->dst_port;
     e->key.local_port = m->src_port;

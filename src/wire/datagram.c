@@ -86,7 +86,7 @@ int wire_icmp4_errno(uint8_t type, uint8_t code, bool *hard)
     };
     if (type == ICMP_UNREACHABLE && code < ARRAY_LEN(unreachable))
         return tell(unreachable[code], hard);
-    if (type == ICMP_TIME_EXCEEDED)
+    if (type == ICMP_TIME_EXCEEDED && code == 0)  // 1: of putting fragments together
         return tell((struct meaning){EHOSTUNREACH, false}, hard);
     if (type == ICMP_PARAMETER)
         return tell((struct meaning){EPROTO, true}, hard);
