@@ -78,10 +78,12 @@ static void check_buffers(struct load *l, unsigned at)
     if (s->receive_buffer > room && key_good(l, recv, at))
         fail_key(l, recv, at, "expected at most %llu bytes ([memory] buffers = %u of %d), got %u",
                  (unsigned long long)room, l->c->memory.buffers, BUFFER_BYTES, s->receive_buffer);
-    if (key_applies(header, s->app) && s->header_bytes_max > s->receive_buffer &&
-        key_good(l, header, at) && key_good(l, recv, at))
-        fail_key(l, header, at, "expected at most receive_buffer = %u bytes, got %u",
-                 s->receive_buffer, s->header_bytes_max);
+    const uint32_t window = MIN(s->receive_buffer, s->receive_buffer_initial);
+    if (key_applies(header, s->app) && s->header_bytes_max > window && key_good(l, header, at) &&
+        key_good(l, recv, at))
+        fail_key(l, header, at, "expected at most %s = %u bytes, got %u",
+                 window == s->receive_buffer ? "receive_buffer" : "receive_buffer_initial", window,
+                 s->header_bytes_max);
 }
 
 // Each worker has its part of a limit: one without any would refuse all who come to it.

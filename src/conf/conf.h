@@ -201,8 +201,9 @@ struct conf_service {
     uint32_t limit_connections;            // 0: no limit but [memory] connections
     uint32_t source_connections;           // of one address; 0: no limit
     uint32_t congestion;                   // enum conf_congestion; AUTO: as in conf_tcp
-    uint32_t send_buffer, receive_buffer;  // bytes per connection
-    uint32_t keepalive_ms;                 // 0: off
+    uint32_t send_buffer, receive_buffer;  // bytes per connection, at most
+    uint32_t send_buffer_initial, receive_buffer_initial;
+    uint32_t keepalive_ms;  // 0: off
     uint32_t keepalive_interval_ms, keepalive_probes;
     uint32_t user_timeout_ms;  // 0: off
     bool nodelay;

@@ -273,9 +273,19 @@ const struct key conf_keys[] = {
                 "an equal part of the limit. none: no limit")),
     WORD(service, congestion, "cubic|newreno|auto",
          VALUE("auto", "Congestion control. auto: [tcp] congestion")),
-    SIZE(service, send_buffer, 2048, G, VALUE("65536", "Unacknowledged bytes of a connection")),
-    SIZE(service, receive_buffer, 2048, G,
-         VALUE("65536", "Bytes of a connection not consumed yet")),
+    SIZE(service, send_buffer, 2048, G, ZERO("auto"),
+         VALUE("auto",
+               "Unacknowledged bytes of a connection, at most. auto: an eighth of the buffers, "
+               "64 KiB to 4 MiB")),
+    SIZE(service, send_buffer_initial, 2048, G,
+         VALUE("65536", "The same as long as its window of congestion is not half as large")),
+    SIZE(service, receive_buffer, 2048, G, ZERO("auto"),
+         VALUE("auto",
+               "Bytes of a connection not consumed yet, at most. auto: an eighth of the buffers, "
+               "64 KiB to 4 MiB")),
+    SIZE(
+        service, receive_buffer_initial, 2048, G,
+        VALUE("65536", "The same at its begin: it is doubled as more is consumed in a round trip")),
     BOOL(service, nodelay, VALUE("on", "Small segments leave at once (no Nagle)")),
     MS(service, keepalive_ms, 1000, 86400000, ZERO("off"),
        VALUE("off", "Idle time before a connection is probed")),

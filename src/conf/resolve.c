@@ -77,11 +77,27 @@ static void resolve_held(struct conf *c)
             c->services[i].header_bytes_held = MAX(half / n, (uint64_t)HELD_MIN);
 }
 
+// A connection on a long path needs megabytes; what one may have must not be all that a worker has.
+static void resolve_buffers(struct conf *c)
+{
+    enum { BUFFER_BYTES = 2048, LEAST = 64 << 10, MOST = 4 << 20 };
+    const uint64_t room = (uint64_t)c->memory.buffers * BUFFER_BYTES;
+    const uint32_t each = (uint32_t)MIN(MIN(MAX(room / 8, (uint64_t)LEAST), (uint64_t)MOST), room);
+    for (unsigned i = 0; i < c->n_services; i++) {
+        struct conf_service *s = &c->services[i];
+        if (s->send_buffer == 0)
+            s->send_buffer = each;
+        if (s->receive_buffer == 0)
+            s->receive_buffer = each;
+    }
+}
+
 void resolve_auto(struct load *l)
 {
     resolve_cpu(l);
     resolve_memory(&l->c->memory);
     resolve_held(l->c);
+    resolve_buffers(l->c);
     for (unsigned i = 0; i < l->c->n_ports; i++)
         if (l->c->ports[i].queues == 0)
             l->c->ports[i].queues = clamp(conf_workers(l->c), 1, CONF_QUEUES_MAX);

@@ -60,7 +60,13 @@ struct block {
     uint32_t ts_recent_ms;  // when it was set: it is void after 24 days (RFC 7323 5.5)
     uint16_t flags;         // enum block_flag
     uint8_t state;          // enum tcp_state; written by tcp_set_state() alone
-    uint8_t service;        // index of the service
+    union {
+        struct {
+            uint8_t service : 5;    // index of the service
+            uint8_t rcv_grown : 3;  // how often the receive window's limit was doubled
+        };
+        uint8_t window_class;  // both: the place in tcp.rcv_limits
+    };
     uint8_t snd_wscale;
     uint8_t rcv_wscale;
     uint16_t mss;         // payload bytes of a full segment, options taken off

@@ -86,7 +86,8 @@ struct tcp_service {
     bool pulls;          // its application reads by itself: data waits, and a half-closed one lasts
     uint32_t rcv_limit;  // bytes unconsumed, at most
     uint32_t snd_limit;  // bytes copied and unacknowledged, at most
-    uint32_t keepalive_ms;  // 0: off
+    uint32_t rcv_initial, snd_initial;  // as long as the path does not take more; 0: the same
+    uint32_t keepalive_ms;              // 0: off
     uint32_t keepalive_interval_ms, keepalive_probes;
     uint32_t user_timeout_ms;  // 0: off
     uint32_t connections_max;
@@ -94,7 +95,7 @@ struct tcp_service {
     uint32_t source_max;   // connections that one address may have; 0: no limit
 };
 
-enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128 };
+enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7 };
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
@@ -189,6 +190,7 @@ struct tcp {
     struct tcp_config cfg;
     uint32_t n_services;
     struct tcp_service services[TCP_SERVICES_MAX];
+    uint32_t rcv_limits[TCP_SERVICES_MAX * (TCP_GROWN_MAX + 1)];  // by window_class
     struct sources *sources;        // NULL: no service has a source_max
     struct listen_table *listens;   // NULL: no service listens while running
     const struct tcp_homes *homes;  // NULL: one worker
@@ -378,20 +380,23 @@ uint16_t tcp_announced_mss(const struct tcp *t, const struct block *b);
 // spared.
 void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick);
 
-// tcp_rcv_limit, tcp_snd_limit: bytes unconsumed, or copied and unacknowledged, at most.
+// tcp_rcv_limit, tcp_snd_limit: bytes unconsumed, or copied and unacknowledged, at most, at present
+// (tcp/tcp_tune.h).
 static inline uint32_t tcp_rcv_limit(const struct tcp *t, const struct block *b)
 {
-    if (likely(!(b->flags & BF_TROUBLE)))
-        return t->services[b->service].rcv_limit;
+    if (likely(tcp_own(t, b) == NULL))
+        return t->rcv_limits[b->window_class];
     return MIN(tcp_own_value(t, b, OWN_RCV_LIMIT), tcp_own_value(t, b, OWN_WINDOW_CLAMP));
 }
 
+uint32_t tcp_snd_tuned(const struct tcp *t, const struct block *b);
 static inline uint32_t tcp_snd_limit(const struct tcp *t, const struct block *b)
 {
-    if (likely(!(b->flags & BF_TROUBLE)))
-        return t->services[b->service].snd_limit;
-    return tcp_own_value(t, b, OWN_SND_LIMIT);
+    return tcp_own(t, b) == NULL ? tcp_snd_tuned(t, b) : tcp_own_value(t, b, OWN_SND_LIMIT);
 }
+
+// tcp_set_limits: the services are known, or changed.
+void tcp_set_limits(struct tcp *t);
 
 // tcp_flight: bytes sent and not acknowledged.
 static inline uint32_t tcp_flight(const struct block *b)

@@ -243,6 +243,8 @@ void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
     if (c->idle_at_ms == 0 || time_before(t->now.ms, c->idle_at_ms))
         return;
     if (!is_wanted(t, b, c)) {
+        if (c->flags & CC_PACED)
+            tcp_dirty(t, ix);
         c->flags = 0;
         tcp_ext_release(t, b);
     } else if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b)))) {

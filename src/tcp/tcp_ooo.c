@@ -37,7 +37,7 @@ void tcp_ext_release(struct tcp *t, struct block *b)
 static bool has_room(const struct tcp *t, const struct block *b, const struct ext *e, uint32_t need)
 {
     const struct buf_pool *p = &t->bufs;
-    const uint32_t window = t->services[b->service].rcv_limit / BUF_BYTES * TCP_OOO_WINDOWS;
+    const uint32_t window = tcp_rcv_limit(t, b) / BUF_BYTES * TCP_OOO_WINDOWS;
     const uint32_t most = MIN(MAX(window, (uint32_t)TCP_OOO_BUFS_MIN), (uint32_t)UINT16_MAX);
     const uint32_t scarce = TCP_BUFS_RESERVE + p->data_count / TCP_SCARCE_SHARE;
     return e->ooo_count + need <= most && p->n_free_data >= scarce + need;

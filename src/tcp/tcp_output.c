@@ -3,6 +3,7 @@
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_pace.h"
 #include "tcp/tcp_sack.h"
+#include "tcp/tcp_tune.h"
 #include "wire/proto.h"
 
 struct seg_out *tcp_out_slot(struct tcp *t)
@@ -420,7 +421,7 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
         return false;
     const struct buf *f = &t->bufs.bufs[b->snd_head];
     struct seg_out *o = &t->out[t->n_out++];
-    uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH, t->services[b->service].rcv_limit);
+    uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH, t->rcv_limits[b->window_class]);
     o->data[0] = f->at + (b->snd_nxt - f->seq);
     o->data_len[0] = (uint16_t)len;
     if (unlikely(b->agreed & BA_ECN)) {
@@ -515,6 +516,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         return true;
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
         tcp_cc_restart(t, b);
+    if (b->unacked_segs >= 2)
+        tcp_tune_receive(t, b);
     const uint32_t from = b->snd_nxt;
     bool wait = false;
     const unsigned n = as_many(t, b, &wait);

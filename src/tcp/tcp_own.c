@@ -20,9 +20,9 @@ static uint32_t common_value(const struct tcp *t, const struct block *b, enum ow
     const struct tcp_service *sv = &t->services[b->service];
     switch (option) {
     case OWN_RCV_LIMIT:
-        return sv->rcv_limit;
+        return t->rcv_limits[b->window_class];
     case OWN_SND_LIMIT:
-        return sv->snd_limit;
+        return tcp_snd_tuned(t, b);
     case OWN_USER_TIMEOUT:
         return sv->user_timeout_ms;
     case OWN_KEEPALIVE_INTERVAL:

@@ -11,7 +11,7 @@ static uint32_t rcv_limit_of(const struct tcp *t, const struct syn_record *r)
 {
     const struct listening *g = listening_of(t, r);
     const uint32_t own = g != NULL ? g->rcv_limit : 0;
-    return own != 0 ? own : t->services[r->service].rcv_limit;
+    return own != 0 ? own : t->rcv_limits[r->service];
 }
 
 static void put_own(const struct listening *g, struct seg_out *o)

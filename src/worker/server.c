@@ -204,6 +204,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
         sv->connections_max = server_part(p, sv->connections_max, w->id);
         sv->source_max = server_part(p, sv->source_max, w->id);
     }
+    tcp_set_limits(t);
     w->block_count = n;
 }
 

@@ -49,6 +49,8 @@ static const struct field service[] = {
     FIELD(struct tcp_service, draining),
     FIELD(struct tcp_service, rcv_limit),
     FIELD(struct tcp_service, snd_limit),
+    FIELD(struct tcp_service, rcv_initial),
+    FIELD(struct tcp_service, snd_initial),
     FIELD(struct tcp_service, keepalive_ms),
     FIELD(struct tcp_service, keepalive_interval_ms),
     FIELD(struct tcp_service, keepalive_probes),

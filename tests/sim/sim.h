@@ -167,6 +167,7 @@ struct sim_host_plan {
     uint32_t caps;
     uint32_t connections, buffers, extensions, flight_logs, syn_received, time_wait;
     uint32_t rcv_limit, snd_limit;
+    uint32_t rcv_initial, snd_initial;
     uint8_t congestion;
     uint32_t keepalive_ms, keepalive_interval_ms, keepalive_probes, user_timeout_ms;
     uint32_t gap_ns;  // of two turns

@@ -62,6 +62,8 @@ static void set_service(struct sim_host *h, unsigned i, const char *name, uint16
                                    .pulls = pl->pulls,
                                    .rcv_limit = pl->rcv_limit,
                                    .snd_limit = pl->snd_limit,
+                                   .rcv_initial = pl->rcv_initial,
+                                   .snd_initial = pl->snd_initial,
                                    .keepalive_ms = pl->keepalive_ms,
                                    .keepalive_interval_ms = pl->keepalive_interval_ms,
                                    .keepalive_probes = pl->keepalive_probes,

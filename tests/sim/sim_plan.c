@@ -115,6 +115,8 @@ static void draw_host(struct draw *d, struct sim_host_plan *h, uint16_t mtu)
     draw_clock(d, h);
     h->rcv_limit = (uint32_t)sized(d, 4096, 6);
     h->snd_limit = (uint32_t)sized(d, 4096, 6);
+    h->rcv_initial = percent(d, 50) ? 0 : (uint32_t)sized(d, 2048, 5);
+    h->snd_initial = percent(d, 50) ? 0 : (uint32_t)sized(d, 2048, 5);
     h->congestion = (uint8_t)ONE_OF(d, TCP_CUBIC, TCP_CUBIC, TCP_NEWRENO);
     h->keepalive_ms = percent(d, 20) ? ONE_OF(d, 50, 1000, 20000) : 0;
     h->keepalive_interval_ms = ONE_OF(d, 200, 1000, 75000);

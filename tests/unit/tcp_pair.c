@@ -285,6 +285,7 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
     uint32_t found[BURST_MAX];
     CHECK(n <= BURST_MAX);
     t->now = clock_at_us(now_us);
+    tcp_set_limits(t);  // tests change them
     t->n_out = 0;
     t->out_room = e->out_room;
     for (uint32_t i = 0; i < n; i++) {

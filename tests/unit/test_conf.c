@@ -215,12 +215,12 @@ static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **stat
         "10.0.0.2/24, fd00::2/64, got \"10.0.0.1/33\"\n"
         "f:13: device: expected at most 255 characters without blanks, got \"a b\"\n"
         "f:14: queues: expected auto or a whole number from 1 to 16, got \"17\"\n");
-    expect(
-        PORT "[service e]\napp=echo\nport=7,65536\nkeepalive_ms=999\nsend_buffer=2G\n",
-        "f:6: port: expected at most 8 TCP ports from 1 to 65535, as 80, 8080, got \"65536\"\n"
-        "f:7: keepalive_ms: expected off or milliseconds from 1000 to 86400000 (or seconds, as "
-        "2s), got \"999\"\n"
-        "f:8: send_buffer: expected bytes from 2K to 1G (K, M, G: powers of 1024), got \"2G\"\n");
+    expect(PORT "[service e]\napp=echo\nport=7,65536\nkeepalive_ms=999\nsend_buffer=2G\n",
+           "f:6: port: expected at most 8 TCP ports from 1 to 65535, as 80, 8080, got \"65536\"\n"
+           "f:7: keepalive_ms: expected off or milliseconds from 1000 to 86400000 (or seconds, as "
+           "2s), got \"999\"\n"
+           "f:8: send_buffer: expected auto or bytes from 2K to 1G (K, M, G: powers of 1024), got "
+           "\"2G\"\n");
 }
 
 static void numbers_are_refused_at_both_ends_of_every_range(void **state)

@@ -111,7 +111,7 @@ static const struct field {
     FIELD(key),           FIELD(rcv_nxt),      FIELD(rcv_adv),
     FIELD(snd_una),       FIELD(snd_nxt),      FIELD(snd_wnd),
     FIELD(ts_recent),     FIELD(ts_recent_ms), FIELD(flags),
-    FIELD(state),         FIELD(service),      FIELD(snd_wscale),
+    FIELD(state),         FIELD(window_class), FIELD(snd_wscale),
     FIELD(rcv_wscale),    FIELD(mss),          FIELD(dirty_next),
     FIELD(snd_end),       FIELD(snd_max),      FIELD(snd_head),
     FIELD(snd_tail),      FIELD(snd_wl1),      FIELD(cwnd),
@@ -222,6 +222,7 @@ static void make_world(struct rng *r)
     t->n_services = 1;
     t->services[0].rcv_limit = one_in(r, 3) ? rng_below(r, 5000) : 65536;
     t->services[0].snd_limit = one_in(r, 3) ? 1 + rng_below(r, 5000) : 65536;
+    tcp_set_limits(t);
     t->n_out = rng_below(r, 3);
     t->out_room = t->n_out + (one_in(r, 4) ? 1 : TCP_OUT_BLOCK_MAX);
     w.sock.tcp = t;

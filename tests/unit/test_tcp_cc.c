@@ -290,6 +290,120 @@ static void a_growing_round_trip_ends_the_first_slow_start_without_a_loss(void *
     closed(r);
 }
 
+// A peer that fills the window it was told, each round trip of 20 ms, but with `most` bytes at
+// most.
+static void received(struct raw *r, uint32_t rounds, uint32_t most)
+{
+    for (uint32_t i = 0; i < rounds; i++) {
+        struct block *b = raw_block(r);
+        uint32_t left = MIN(b->rcv_adv - b->rcv_nxt, most);
+        while (left >= MSS) {
+            for (int k = 0; k < 32 && left >= MSS; k++, left -= MSS, r->seq += MSS)
+                raw_seg(r, SEG_ACK, r->seq, r->ack, r->e.role.received + (uint64_t)k * MSS, MSS);
+            raw_turn(r, 0);
+        }
+        raw_turn(r, 20);
+    }
+}
+
+static struct raw *receiving(uint32_t initial, uint32_t limit)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.tcp.services[0].rcv_initial = initial;
+    r->e.tcp.services[0].rcv_limit = limit;
+    r->ts = true;
+    struct seg_in *s = raw_seg(r, SEG_SYN, r->seq++, 0, 0, 0);
+    s->opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
+    s->mss = 1460;
+    raw_turn(r, 1);
+    r->ack = OUT(r, 0).seq + 1;
+    raw_turn(r, 20);
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_in_range(raw_block(r)->srtt_us >> 3, 20000, 21000);
+    return r;
+}
+
+static uint32_t window(struct raw *r)
+{
+    return raw_block(r)->rcv_adv - raw_block(r)->rcv_nxt;
+}
+
+static void the_window_grows_to_its_limit_with_what_a_round_trip_brings(void **state)
+{
+    struct raw *r = receiving(65536, 1000000);
+    uint32_t before = window(r);
+    assert_true(before <= 65536);
+    for (int i = 0; i < 12; i++) {
+        received(r, 1, UINT32_MAX);
+        assert_true(window(r) + 128 + MSS >= before);
+        before = window(r);
+    }
+    assert_in_range(before, 1000000 - MSS, 1000000 + 127);
+    assert_false(r->e.role.wrong);
+    closed(r);
+}
+
+static void a_window_that_is_not_filled_stays(void **state)
+{
+    struct raw *r = receiving(65536, 1 << 20);
+    received(r, 100, 20000);  // a third of it
+    assert_true(window(r) <= 65536 + 127);
+    closed(r);
+}
+
+static void a_window_grows_to_between_three_and_six_times_what_comes(void **state)
+{
+    struct raw *r = receiving(65536, 1 << 20);
+    received(r, 100, 50000);
+    assert_in_range(window(r), 4 * 65536 - MSS, 4 * 65536 + 127);
+    received(r, 100, 100000);
+    assert_in_range(window(r), 8 * 65536 - MSS, 8 * 65536 + 127);
+    closed(r);
+}
+
+static void an_application_that_does_not_read_gets_no_larger_window(void **state)
+{
+    struct raw *r = receiving(65536, 1 << 20);
+    r->e.role.hold = true;
+    received(r, 20, UINT32_MAX);
+    assert_true(raw_block(r)->rcvq_bytes <= 65536);
+    assert_true(window(r) < 2 * MSS);
+    closed(r);
+}
+
+static void no_window_grows_while_half_of_the_buffers_are_in_use(void **state)
+{
+    struct raw *r = receiving(65536, 1 << 20);
+    struct buf_pool *p = &r->e.tcp.bufs;
+    const uint32_t n_free = p->n_free_data;
+    p->n_free_data = p->data_count / 2 - 1;
+    received(r, 20, UINT32_MAX);
+    assert_true(window(r) <= 65536 + 127);
+    p->n_free_data = n_free;
+    closed(r);
+}
+
+static void what_may_be_queued_grows_with_the_window_of_congestion(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    t->services[0].snd_initial = 65536;
+    t->services[0].snd_limit = 500000;
+    b->cwnd = 10 * MSS;
+    assert_int_equal(tcp_snd_limit(t, b), 65536);
+    b->cwnd = 100000;
+    assert_int_equal(tcp_snd_limit(t, b), 200000);
+    b->cwnd = TCP_WINDOW_MAX;
+    assert_int_equal(tcp_snd_limit(t, b), 500000);
+    const uint32_t n_free = t->bufs.n_free_data;
+    t->bufs.n_free_data = t->bufs.data_count / 2 - 1;
+    assert_int_equal(tcp_snd_limit(t, b), 65536);
+    t->bufs.n_free_data = n_free;
+    b->cwnd = 10 * MSS;
+    closed(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +418,12 @@ int main(void)
         cmocka_unit_test(a_short_round_trip_is_not_paced),
         cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),
         cmocka_unit_test(a_growing_round_trip_ends_the_first_slow_start_without_a_loss),
+        cmocka_unit_test(the_window_grows_to_its_limit_with_what_a_round_trip_brings),
+        cmocka_unit_test(a_window_that_is_not_filled_stays),
+        cmocka_unit_test(a_window_grows_to_between_three_and_six_times_what_comes),
+        cmocka_unit_test(an_application_that_does_not_read_gets_no_larger_window),
+        cmocka_unit_test(no_window_grows_while_half_of_the_buffers_are_in_use),
+        cmocka_unit_test(what_may_be_queued_grows_with_the_window_of_congestion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
