@@ -243,10 +243,24 @@ struct ext_own {
 
 static_assert(sizeof(struct ext_own) == 40, "its part of the extension record");
 
+enum undo_step {
+    UNDO_NONE,
+    UNDO_FAST,   // the oldest segment left again for duplicate acknowledgements
+    UNDO_FIRST,  // or for a timeout (RFC 5682 2.1, step 1)
+    UNDO_NEW,    // and new ones after its acknowledgement (step 2b)
+};
+
+// ext_undo: of a connection without a log of what is in flight (tcp/tcp_undo_plain.c).
+struct ext_undo {
+    uint32_t again_ms;  // when it left again
+    uint8_t step;       // enum undo_step
+    uint8_t pad[3];
+};
+
 // ext: the extension record of a connection in trouble, or with options of its own; given back as
 // soon as that is over. Four lines: 20 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8
-// x 8 of scoreboard, 48 of congestion control, 40 of options. The 65,536 of a large server are 16
-// MB, 1.7 bytes for each of ten million connections.
+// x 8 of scoreboard, 48 of congestion control, 40 of options, 8 of undo. The 65,536 of a large
+// server are 16 MB, 1.7 bytes for each of ten million connections.
 struct ext {
     // The data that came out of order.
     uint32_t ooo_head;   // by sequence number; BUF_NONE
@@ -271,6 +285,7 @@ struct ext {
 
     struct ext_cc cc;
     struct ext_own own;
+    struct ext_undo undo;
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct ext) == 256, "lines of trouble");

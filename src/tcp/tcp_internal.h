@@ -111,6 +111,15 @@ bool tcp_reply_reset(struct tcp *t, const struct seg_in *s);
 // tcp_send_reset: RST of a connection that ends here (RFC 9293 3.10.5).
 void tcp_send_reset(struct tcp *t, struct block *b);
 
+// tcp_undo_begin: the oldest segment leaves again, for a timeout or for duplicate acknowledgements,
+// on a connection without a log of what is in flight, and cwnd was lowered for it. tcp_undo_acked:
+// something new is acknowledged since; true: nothing had been lost, and all is as before. Without
+// timestamps two acknowledgements after a timeout decide (RFC 5682 2.1): tcp_undo_duplicate: this one
+// acknowledges nothing; true: it decided, and all leaves again.
+void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout);
+bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr);
+bool tcp_undo_duplicate(struct tcp *t, struct block *b);
+
 // tcp_retransmit_head: the oldest unacknowledged segment again, first in this turn's tcp_output():
 // until then an acknowledgement or a reset of the same burst may give the data's buffers to
 // somebody else, and a segment in t->out would carry his bytes. For recoveries: from TCP_DUPACKS

@@ -101,12 +101,17 @@ static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
         e->recovery = RECOVERY_NEWRENO;
         b->cwnd += TCP_DUPACKS * b->mss;
     }
+    tcp_undo_begin(t, b, false);
     t->stats->c.fast_retransmits++;
     tcp_retransmit_head(t, ix);
 }
 
 void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
 {
+    if (tcp_undo_duplicate(t, b)) {
+        tcp_dirty(t, ix);
+        return;
+    }
     if (b->dupacks < DUPACKS_MAX)
         b->dupacks++;
     const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
@@ -186,9 +191,12 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
     if ((int32_t)acked > 0) {
         const bool recovering =
             (b->flags & BF_TROUBLE) && t->exts[b->ext].recovery == RECOVERY_NEWRENO;
-        tcp_acked(t, b, s->ack, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
+        const bool has_ts = (b->flags & BF_TS) && (s->opts & SEG_OPT_TS);
+        tcp_acked(t, b, s->ack, has_ts, s->ts_ecr);
         v->events |= TCP_EV_SENT;
-        if (recovering)
+        if (tcp_undo_acked(t, b, has_ts, s->ts_ecr))
+            tcp_ext_release(t, b);
+        else if (recovering)
             recovery_ack(t, b, ix, s->ack, acked);
         tcp_dirty(t, ix);
     } else if (acked == 0 && s->data_len == 0 && b->snd_max != b->snd_una && wnd == b->snd_wnd &&

@@ -167,6 +167,8 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
         b->snd_cur = b->snd_head;
         b->dupacks = 0;
         tcp_recovery_timeout(t, b);
+        if (fresh)
+            tcp_undo_begin(t, b, true);
     }
     tcp_dirty(t, ix);
     return true;

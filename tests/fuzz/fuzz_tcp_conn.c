@@ -130,8 +130,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct input in = {data, MIN(n, (size_t)4096)};
     const uint8_t more = n != 0 ? data[n - 1] : 0;  // the last byte: what this target learned later
     raw_ip6 = more & 1;
-    struct raw *r = raw_new(
-        &(struct pair_sizes){.blocks = 4, .syns = 2, .exts = 2, .tw = 2, .bufs = 340, .wheel = 64});
+    struct raw *r = raw_new(&(struct pair_sizes){
+        .blocks = 4, .syns = 2, .exts = 2, .tw = 2, .bufs = 340, .wheel = 64, .flights = 3});
     const uint8_t mode = byte(&in);
     r->seq = mode & 1 ? 0xfffffff0 : 1000;
     r->ts = mode & 2;

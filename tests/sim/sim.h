@@ -85,6 +85,28 @@ enum sim_kind {
 // Beside the states of a block: a listener, half-open and TIME-WAIT records.
 enum { COVER_LISTEN = TCP_STATE_COUNT, COVER_SYN_RECORD, COVER_TW_RECORD, COVER_STATES };
 
+// What recovery from losses came to, by the counters of the stacks: all of it has to happen.
+#define COVER_RECOVERY(X)                                                                          \
+    X(fast_retransmits)                                                                            \
+    X(sack_recoveries)                                                                             \
+    X(recovery_failures)                                                                           \
+    X(sack_reorders)                                                                               \
+    X(flight_logs_missed)                                                                          \
+    X(rack_timeouts)                                                                               \
+    X(loss_probes)                                                                                 \
+    X(loss_probe_recoveries)                                                                       \
+    X(spurious_rtos)                                                                               \
+    X(partial_undos)                                                                               \
+    X(dsack_undos)                                                                                 \
+    X(loss_undos)
+
+enum {
+#define X(name) COVER_##name,
+    COVER_RECOVERY(X)
+#undef X
+        COVER_RECOVERY_COUNT
+};
+
 struct sim_cover {
     uint64_t step[TCP_STATE_COUNT][STEP_COUNT];
     uint64_t kind[COVER_STATES][KIND_COUNT];
@@ -93,6 +115,7 @@ struct sim_cover {
     uint64_t drops[DROP_COUNT];
     uint64_t orphans;  // connections that their application closed and heard of no more
     uint64_t ghosts;   // connections made of old ACKs by SYN cookies
+    uint64_t recovery[COVER_RECOVERY_COUNT];
 };
 
 // sim_result: of one seed, in memory that the runner shares with its children.

@@ -157,6 +157,9 @@ void sim_host_free(struct sim_host *h)
 {
     for (unsigned i = 0; i < DROP_COUNT; i++)
         sim_cover.drops[i] += h->w->stats->drops[i];
+#define X(name) sim_cover.recovery[COVER_##name] += h->w->stats->c.name;
+    COVER_RECOVERY(X)
+#undef X
     pkt_free_bulk(h->w->ports[0].tx.pkts, h->w->ports[0].tx.n);
     net_drain(h->w->ports[0].net);
     arena_close(h->server.arena);

@@ -379,6 +379,12 @@ static unsigned print_cover(const struct sim_cover *c)
     }
     printf(" let go %llu", (unsigned long long)c->orphans);
     missing += c->orphans == 0;
+    printf("\nrecovery:");
+#define X(name)                                                                                    \
+    printf(" " #name " %llu", (unsigned long long)c->recovery[COVER_##name]);                      \
+    missing += c->recovery[COVER_##name] == 0;
+    COVER_RECOVERY(X)
+#undef X
     printf("\ndrops:");
     for (unsigned i = 1; i < DROP_COUNT; i++)
         if (c->drops[i] != 0)
