@@ -38,6 +38,12 @@ bool c10m_peer_closed(const struct c10m_conn *c);
 // callback returns; the other calls may still be made and mean nothing.
 void c10m_close(struct c10m_conn *c);
 
+// c10m_shut_read: the application reads no more, though it goes on to listen to what becomes of the
+// connection. Bytes that come before c10m_shutdown stay queued as ever, and those that were there
+// can still be read; after both calls new bytes reset it: `close` comes with ECONNRESET (Linux's
+// shutdown of both directions). 0, or -ENOBUFS: there is no extension record, and all is as before.
+int c10m_shut_read(struct c10m_conn *c);
+
 // c10m_error: why the connection ended, as Linux's errno: ECONNRESET, EPIPE (a reset after the
 // peer's FIN), ETIMEDOUT, ECONNREFUSED...; 0: it lives, or ended in order, or by c10m_abort. To be
 // asked in `close`, and in `readable`: an application that pulls may read what came before an

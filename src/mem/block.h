@@ -217,6 +217,7 @@ enum own_option {  // bits of ext_own.set
     OWN_CORK,
     OWN_MORE,
     OWN_CONGESTION,
+    OWN_DEAF,  // nothing is read any more: c10m_shut_read()
     OWN_COUNT,
 };
 
@@ -241,6 +242,7 @@ struct ext_own {
     uint32_t total_retrans;  // segments sent again since there is the record
 };
 
+static_assert(OWN_COUNT <= 16, "bits of ext_own.set");
 static_assert(sizeof(struct ext_own) == 40, "its part of the extension record");
 
 enum undo_step {

@@ -62,6 +62,11 @@ bool c10m_peer_closed(const struct c10m_conn *c)
     return (c->b->flags & BF_PEER_FIN) != 0;
 }
 
+int c10m_shut_read(struct c10m_conn *c)
+{
+    return tcp_own_set(c->k->tcp, c->ix, OWN_DEAF, 1);
+}
+
 void c10m_close(struct c10m_conn *c)
 {
     if (!(c->b->flags & BF_IN_APP))

@@ -290,9 +290,19 @@ int tcp_timeout_error(const struct tcp *t, const struct block *b);
 // the connection is over.
 bool tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix);
 
-// tcp_orphan_input: s came for an orphan whose peer has not closed: whether it brought bytes that
-// nobody will ever read. Then it has been answered by RST, and the connection is over.
-bool tcp_orphan_input(struct tcp *t, struct block *b, const struct seg_in *s);
+// tcp_nobody_reads: what comes now will never be read: of an orphan, or where the application has
+// shut down both directions.
+static inline bool tcp_nobody_reads(const struct tcp *t, const struct block *b)
+{
+    if (is_orphan(b))
+        return true;
+    return unlikely(b->flags & BF_TROUBLE) && (b->flags & BF_FIN_QUEUED) &&
+           (t->exts[b->ext].own.set >> OWN_DEAF & 1) != 0;
+}
+
+// tcp_unread_input: s came where nobody reads, from a peer that has not closed: whether it brought
+// new bytes. Then it has been answered by RST, and the connection is over.
+bool tcp_unread_input(struct tcp *t, struct block *b, const struct seg_in *s);
 
 // tcp_orphan_given_up: a timeout of an orphan: whether its peer is waited for no longer. One whose
 // window is closed, and which says so, is, until the timeout has grown to its most.

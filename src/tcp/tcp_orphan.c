@@ -54,14 +54,15 @@ static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
     t->stats->c.rst_sent++;
 }
 
-bool tcp_orphan_input(struct tcp *t, struct block *b, const struct seg_in *s)
+bool tcp_unread_input(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     const bool open = b->state == TCP_FIN_WAIT_1 || b->state == TCP_FIN_WAIT_2;
     if (!open || s->data_len == 0 || !seq_lt(b->rcv_nxt, s->seq + s->data_len))
         return false;
     t->stats->c.aborts_by_app++;
     answer_reset(t, b, s);
-    tcp_end(t, b, TCP_CLOSE_ABORTED);
+    // Who has not let go of it is told what Linux tells.
+    tcp_end(t, b, is_orphan(b) ? TCP_CLOSE_ABORTED : TCP_CLOSE_RESET);
     return true;
 }
 

@@ -114,6 +114,7 @@ static bool in_range(enum own_option option, uint32_t *value)
         return *value <= OWN_DF_PROBE;
     case OWN_CORK:
     case OWN_MORE:
+    case OWN_DEAF:
         return *value <= 1;
     case OWN_CONGESTION:
         return *value <= TCP_NEWRENO;

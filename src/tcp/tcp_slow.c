@@ -562,7 +562,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             v->drop = DROP_time_wait;
         return;
     }
-    if (unlikely(is_orphan(b)) && tcp_orphan_input(t, b, s)) {
+    if (unlikely(tcp_nobody_reads(t, b)) && tcp_unread_input(t, b, s)) {
         v->drop = DROP_tcp_after_close;
         v->events |= TCP_EV_CLOSED;
         return;

@@ -89,6 +89,23 @@ def both(t):
 
 
 @case()
+def both_then_data(t):
+    """SHUT_RDWR, and data comes: a reset, which is told."""
+    for acked in (False, True):
+        end, conn = t.raw_accepted()
+        end.shutdown(RDWR)
+        conn.expect("FA")
+        if acked:
+            conn.ack()
+        conn.send("PA", b"late")
+        t.note("the peer gets", conn.told(conn.expect("R")))
+        pause(0.1)
+        t.note("poll", end.events(ALL))
+        t.note("read", end.read(10))
+        t.note("again", end.read(10))
+
+
+@case()
 def ends_blocked_read(t):
     """SHUT_RD and SHUT_RDWR end a blocked read with 0."""
     for how in (RD, RDWR):

@@ -283,6 +283,21 @@ static void meet(struct c10m_conn *c)
     w->open_sides++;
 }
 
+// Of who reads by himself some have options of their own, as programs with sockets set them.
+static void set_options(struct c10m_conn *c)
+{
+    const unsigned n = number_of(c);
+    if (!host_of(c)->plan->pulls || n % 3 == 0)
+        return;
+    int rc = c10m_set_option(c, C10M_OPT_TTL, 1 + n % 200);
+    if (n % 3 == 1)
+        rc |= c10m_set_option(c, C10M_OPT_SND_LIMIT, 4000 + n % 5000) |
+              c10m_set_option(c, C10M_OPT_RCV_LIMIT, 3000 + n % 7000);
+    if (n % 5 == 0)
+        rc |= c10m_set_option(c, C10M_OPT_CORK, 1);
+    SIM_CHECK(rc == 0 || rc < 0, "connection %u: options: %d", n, rc);
+}
+
 static void on_open(struct c10m_conn *c)
 {
     struct sim_world *w = sim_world;
@@ -303,6 +318,7 @@ static void on_open(struct c10m_conn *c)
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, s->keepalive_ms);
     else if (host_of(c)->plan->pulls)  // half closed, it would wait for a dead peer for ever
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, 20000);
+    set_options(c);
     if (s->pause_early && s->pause_ms != 0) {
         s->paused = true;
         c10m_pause(c);

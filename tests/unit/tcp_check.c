@@ -57,6 +57,9 @@ static bool check_numbers(const struct block *b, uint32_t ix, char *what)
 
 static bool check_window(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
 {
+    const struct ext_own *own = tcp_own(t, b);
+    if (own != NULL && (own->set & (1u << OWN_RCV_LIMIT | 1u << OWN_WINDOW_CLAMP)) != 0)
+        return true;  // which may have been another one when the window was told
     const uint32_t limit = t->services[b->service].rcv_limit;
     // Rounded up by the scale; the first one is given whole.
     const uint32_t most = MAX(limit + (1u << b->rcv_wscale), 65535u);
@@ -235,7 +238,7 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
 {
     const struct core_counters *c = &t->stats->c;
     struct held all = {0};
-    uint32_t exts = 0, small = 0, large = 0, live = 0, established = 0, v6 = 0,
+    uint32_t exts = 0, orphans = 0, small = 0, large = 0, live = 0, established = 0, v6 = 0,
              of[TCP_SERVICES_MAX] = {0};
     for (uint32_t ix = 0; ix < count; ix++) {
         const struct block *b = &t->blocks[ix];
@@ -246,6 +249,7 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
         v6 += !ip_is_v4(&b->key.remote);
         of[b->service]++;
         exts += b->ext != EXT_NONE;
+        orphans += is_orphan(b);
         small += b->has_flight && !(b->flight & FLIGHT_LARGE);
         large += b->has_flight && (b->flight & FLIGHT_LARGE);
         if (!check_queues(t, ix, &all, what))
@@ -273,6 +277,8 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
     for (uint32_t i = 0; i < t->n_services; i++)
         HOLDS(of[i] == t->services[i].connections, "service %u has %u, not %u", i, of[i],
               t->services[i].connections);
+    HOLDS(orphans == c->orphans_now, "%u orphans, %llu counted", orphans,
+          (unsigned long long)c->orphans_now);
     const uint64_t syns = index_pool_in_use(t->syn_pool), tws = c->time_wait_now;
     HOLDS(syns == c->syn_records_now, "half-open records");
     HOLDS(t->table->count == live + syns + tws,

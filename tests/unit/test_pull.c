@@ -350,6 +350,51 @@ static void both_ends_closed_and_unread_closing_leaves_time_wait(void **state)
     gone(r);
 }
 
+static void shut_both(struct c10m_conn *c)
+{
+    assert_int_equal(c10m_shut_read(c), 0);
+    c10m_shutdown(c);
+}
+
+static void data_after_both_directions_were_shut_down_resets_and_is_told(void **state)
+{
+    for (unsigned acked = 0; acked < 2; acked++) {
+        struct raw *r = pulling();
+        act(r, shut_both);
+        r->ack += acked;
+        raw_send(r, SEG_ACK, 0, 0);
+        raw_send(r, SEG_ACK, 0, 1);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(OUT(r, 0).flags, SEG_RST);
+        assert_int_equal(app.readables, 0);
+        assert_int_equal(app.closes, 1);
+        assert_int_equal(app.why, C10M_RESET);
+        assert_int_equal(app.error, ECONNRESET);
+        gone(r);
+    }
+}
+
+static void shut_read(struct c10m_conn *c)
+{
+    assert_int_equal(c10m_shut_read(c), 0);
+}
+
+static void data_after_reading_alone_was_shut_down_stays_queued(void **state)
+{
+    struct raw *r = pulling();
+    act(r, shut_read);
+    raw_send(r, SEG_ACK, 0, 10);
+    assert_int_equal(app.unread, 10);
+    act(r, c10m_shutdown);
+    act(r, read_all);
+    check_bytes(0, 10);
+    r->ack++;
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);  // a FIN is no data
+    assert_int_equal(app.closes, 1);
+    assert_int_equal(app.why, C10M_CLOSED);
+    gone(r);
+}
+
 static void set_timer_and_close(struct c10m_conn *c)
 {
     c10m_set_timer(c, 10);
@@ -657,6 +702,8 @@ int main(void)
         cmocka_unit_test(an_orphan_is_given_up_after_eight_retransmissions),
         cmocka_unit_test(an_orphan_whose_peer_takes_nothing_is_given_up_at_the_longest_timeout),
         cmocka_unit_test(both_ends_closed_and_unread_closing_leaves_time_wait),
+        cmocka_unit_test(data_after_both_directions_were_shut_down_resets_and_is_told),
+        cmocka_unit_test(data_after_reading_alone_was_shut_down_stays_queued),
         cmocka_unit_test(no_timer_comes_after_the_close),
         cmocka_unit_test(an_application_that_is_pushed_may_close_like_that_too),
         cmocka_unit_test(closing_in_syn_sent_leaves_nothing),

@@ -85,6 +85,8 @@ void verb_shutdown(struct agent_worker *g, struct agent_msg *m)
         return;
     }
     e->shut_in |= (m->shutdown.how & 1) != 0;
+    if (e->shut_in)
+        c10m_shut_read(c);
     if ((m->shutdown.how & 2) && !e->shut_out) {
         e->shut_out = true;
         c10m_shutdown(c);
