@@ -228,7 +228,7 @@ static bool is_wanted(const struct tcp *t, const struct block *b, const struct e
 {
     if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))) || b->backoff != 0)
         return true;
-    if (tcp_recovering(t, b))
+    if (tcp_recovering(t, b) || (c->flags & CC_PACED))  // segments wait for a tick of it
         return true;
     return (c->flags & CC_UNDO) && b->snd_una != b->snd_max && seq_lt(b->snd_una, b->recover);
 }
