@@ -114,8 +114,8 @@ void tcp_send_reset(struct tcp *t, struct block *b);
 // tcp_undo_begin: the oldest segment leaves again, for a timeout or for duplicate acknowledgements,
 // on a connection without a log of what is in flight, and cwnd was lowered for it. tcp_undo_acked:
 // something new is acknowledged since; true: nothing had been lost, and all is as before. Without
-// timestamps two acknowledgements after a timeout decide (RFC 5682 2.1): tcp_undo_duplicate: this one
-// acknowledges nothing; true: it decided, and all leaves again.
+// timestamps two acknowledgements after a timeout decide (RFC 5682 2.1): tcp_undo_duplicate: this
+// one acknowledges nothing; true: it decided, and all leaves again.
 void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout);
 bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr);
 bool tcp_undo_duplicate(struct tcp *t, struct block *b);
