@@ -104,7 +104,8 @@ static void each_combination_of_options_is_kept_with_timestamps(void **state)
                 const struct block *b = raw_block(r);
                 assert_non_null(b);
                 assert_true(b->flags & BF_TS);
-                assert_int_equal(b->agreed, (sack ? BA_SACK : 0) | (ecn ? BA_ECN : 0));
+                assert_int_equal(b->agreed, (sack ? BA_SACK : 0) | (ecn ? BA_ECN : 0) |
+                                                (wscale >= 0 ? BA_WSCALE : 0));
                 assert_int_equal(b->ts_recent, 5003);
                 assert_int_equal(b->snd_wscale, wscale < 0 ? 0 : wscale);
                 assert_int_equal(b->rcv_wscale, wscale < 0 ? 0 : 7);
