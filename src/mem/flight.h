@@ -90,6 +90,7 @@ struct flight {
 
     // Undo (RFC 3522, 4015, 5682, DSACK)
     uint8_t can_undo : 1, sent_again : 1;
+    uint32_t undo_end;  // when that is acknowledged there will be no more reports of the last one
     uint32_t again_from, again_bytes,
         again_ms;  // what left again, not reported as a duplicate; when first
     struct flight_run run[];

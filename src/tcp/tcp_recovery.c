@@ -148,6 +148,7 @@ static void end_recovery(struct block *b, struct flight *f)
         b->cwnd = b->ssthresh;
     f->state = FLIGHT_OPEN;
     f->frto = FRTO_OFF;
+    f->undo_end = b->snd_max;
     rack_calm(f);
 }
 
@@ -180,6 +181,8 @@ static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_
         b->cwnd = flight_pipe(b, f) + b->mss;  // the first retransmission
     } else if (f->state == FLIGHT_RECOVERY) {
         b->cwnd -= MIN(b->cwnd, bytes);
+        if (flight_pipe(b, f) == 0)  // no acknowledgement will come that could open it
+            b->cwnd = MAX(b->cwnd, (uint32_t)b->mss);
     }
     if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
         prr_acked(b, f);
@@ -234,6 +237,8 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
         frto_judge(b, f);
     if (f->state != FLIGHT_OPEN && !seq_lt(b->snd_una, b->recover))
         end_recovery(b, f);
+    if (f->state == FLIGHT_OPEN && f->can_undo && !seq_lt(b->snd_una, f->undo_end))
+        f->can_undo = 0;
     const uint32_t bytes = rack_detect(t, b);
     f->newly_lost = bytes != 0;
     judge_loss(t, b, f, bytes);

@@ -398,6 +398,42 @@ static void with_a_log_a_lossy_stream_has_few_timeouts(void **state)
     assert_true(timeouts[1] * 3 < timeouts[0]);
 }
 
+// A timeout that is called needless sent again what had arrived: the peer has seen it twice. With
+// and without SACK, and timestamps.
+static void each_timeout_that_is_undone_was_needless(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    unsigned undone = 0, timeouts = 0;
+    for (unsigned i = 0; i < 160; i++) {
+        struct pair *p = pair_new(rng_u64(&rng));
+        p->delay_us = 10000;
+        for (int k = 0; k < 2; k++) {
+            p->e[k].tcp.cfg.sack = i & 1;
+            p->e[k].tcp.cfg.timestamps = (i & 2) != 0;
+        }
+        p->e[0].role = (struct role){.source = 300000};
+        end_connect(&p->e[0], p->e[1].v4, PAIR_PORT);
+        pair_run_for(p, 60);
+        p->loss_pm = i & 4 ? 100 : 0;
+        p->reorder_pm = 20;
+        for (int k = 0; k < 6; k++) {
+            p->delay_us = k % 2 != 0 ? 10000 : 350000;  // the path stands still for a while
+            pair_run_for(p, 300);
+        }
+        pair_run_for(p, 60000);
+        assert_int_equal(p->e[1].role.received, 300000);
+        const uint64_t spurious = p->e[0].stats.c.spurious_rtos;
+        const struct core_stats *peer = &p->e[1].stats;
+        assert_true(spurious <= peer->c.delayed_acks_lost + peer->c.dsack_sent_ooo +
+                                    peer->c.ooo_merged + peer->drops[DROP_tcp_old_timestamp]);
+        undone += (unsigned)spurious;
+        timeouts += (unsigned)p->e[0].stats.c.rto_fired;
+        pair_free(p, false);
+    }
+    printf("%u timeouts, %u undone\n", timeouts, undone);
+    assert_true(undone > 20);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -413,6 +449,7 @@ int main(void)
         T(reports_out_of_order_in_one_acknowledgement_are_no_reordering),
         T(forged_reports_of_single_bytes_fill_a_large_log_and_no_more),
         T(with_a_log_a_lossy_stream_has_few_timeouts),
+        T(each_timeout_that_is_undone_was_needless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
