@@ -53,8 +53,9 @@ struct table_path {
 struct table_setup {
     struct tcp_config tcp;
     uint32_t rcv_limit, snd_limit;
-    uint8_t congestion;  // enum tcp_congestion
-    bool no_hystart;     // of CUBIC or NewReno: slow start until a loss
+    uint32_t rcv_initial, snd_initial;  // 0: the limits
+    uint8_t congestion;                 // enum tcp_congestion
+    bool no_hystart;                    // of CUBIC or NewReno: slow start until a loss
 };
 
 // table_flow: the plan of a connection, and what was seen of it.

@@ -95,6 +95,8 @@ struct table_world *table_begin(const struct table_path *path, const struct tabl
                                                    .congestion = setup->congestion,
                                                    .rcv_limit = setup->rcv_limit,
                                                    .snd_limit = setup->snd_limit,
+                                                   .rcv_initial = setup->rcv_initial,
+                                                   .snd_initial = setup->snd_initial,
                                                    .keepalive_probes = 9,
                                                    .keepalive_interval_ms = 75000,
                                                    .gap_ns = 5000,
