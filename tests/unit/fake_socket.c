@@ -520,8 +520,8 @@ int c10m_udp_peer(struct c10m_core *w, int port, const struct c10m_name *peer)
 
 int c10m_udp_send(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p)
 {
-    MUST(s == &f.s && w->id < f.workers && p->from.port != 0);
-    if (p->to.port == 0)
+    MUST(s == &f.s && w->id < f.workers);
+    if (p->from.port == 0 || p->to.port == 0)
         return -EINVAL;
     return p->len > 1472 ? -EMSGSIZE : 0;
 }

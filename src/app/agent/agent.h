@@ -353,6 +353,8 @@ void udp_release(struct agent *a, struct socket *k, struct call *c);
 uint32_t udp_mask(const struct socket *k);
 void udp_shutdown(struct agent *a, struct call *c);
 void udp_ioctl(struct agent *a, struct call *c);
+// udp_let_go: its port at the workers; c, unless NULL, is the close() that waits for it.
+void udp_let_go(struct agent *a, struct socket *k, struct call *c);
 // udp_queue_free: what was not received. udp_ports_free: when the workers have stopped.
 void udp_queue_free(struct socket *k);
 void udp_ports_free(struct agent *a);

@@ -19,6 +19,9 @@ static void end_files(struct agent *a)
     struct socket *k;
     while ((k = first_alive(a)) != NULL)
         socket_disconnect(a, k);
+    for (struct file *f = a->all; f != NULL; f = f->all_next)
+        if (f->kind == FILE_UDP)
+            udp_let_go(a, socket_of(f), NULL);
     for (unsigned fd = 0; fd < a->sockets_max; fd++) {
         struct file *f = a->fds[fd];
         a->fds[fd] = NULL;
@@ -55,6 +58,7 @@ static void forgotten(struct agent *a, struct agent_msg *m)
     }
     if (--c->lent != 0)
         return;
+    end_blocked(a);  // those whose messages were on their way
     a->resetter = NULL;
     call_return(a, c, 0);
 }

@@ -424,7 +424,8 @@ static void way_found(struct agent *a, struct agent_msg *m)
     k->is_connected = true;
     k->connect = CONNECTED;
     k->peer = c->name;
-    settle_port(a, k->port->each);
+    if (k->port != NULL)  // disconnected meanwhile
+        settle_port(a, k->port->each);
     call_fence(a, c, connected);
 }
 
@@ -453,10 +454,7 @@ static void disconnect(struct agent *a, struct call *c)
     k->connect = UNCONNECTED;
     k->peer = (struct c10m_name){.port = 0};
     if (!k->port_chosen && k->port != NULL) {
-        struct udp_port *p = k->port;
-        k->port = NULL;
-        port_free(a, k);
-        unuse_port(a, p, NULL);
+        udp_let_go(a, k, NULL);
     } else if (k->port != NULL) {
         settle_port(a, k->port->each);
     }
@@ -526,12 +524,18 @@ void udp_ports_free(struct agent *a)
     }
 }
 
-void udp_release(struct agent *a, struct socket *k, struct call *c)
+void udp_let_go(struct agent *a, struct socket *k, struct call *c)
 {
     struct udp_port *p = k->port;
-    udp_queue_free(k);
-    a->n_listening--;
     k->port = NULL;
+    port_free(a, k);
     if (p != NULL)
         unuse_port(a, p, c);
+}
+
+void udp_release(struct agent *a, struct socket *k, struct call *c)
+{
+    udp_queue_free(k);
+    a->n_listening--;
+    udp_let_go(a, k, c);
 }
