@@ -209,7 +209,9 @@ def time_wait(t, reuse):
 def bind_time_wait(t):
     """A port with a connection in TIME-WAIT can be bound if both had SO_REUSEADDR."""
     time_wait(t, 1)
-    t.note("without", t.stream().bind((t.SUT, t.port())))
+    without = t.stream()
+    t.note("without", without.bind((t.SUT, t.port())))
+    without.close()
     again = t.stream()
     again.setsockopt(SOL, socket.SO_REUSEADDR, 1)
     t.note("with", again.bind((t.SUT, t.port())))

@@ -400,6 +400,7 @@ def push_at_end(t):
     end, conn = t.raw_accepted(options=b"\x02\x04\x01\xf4")
     end.write(pattern(1300))
     got = [p for p in conn.all(0.12) if p.data]
+    t.note("lengths", [len(p.data) for p in got])
     t.note("last", "P" in got[-1].flags)
 
 

@@ -7,7 +7,7 @@
     compare.py --list                         the cases with their claims
 
 Every run has ports of its own (--run N, 0 to 3), since a connection's end outlives a case. agent.sh makes the
-network namespaces and calls this. Each case runs in a process of its own, which is killed at its time limit.
+network namespaces and calls this. Each case runs in a process of its own, which is killed if it does not end at its time limit.
 """
 import argparse
 import fnmatch
@@ -17,6 +17,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import pathlib
+import signal
 import sys
 import time
 import traceback
@@ -36,6 +37,10 @@ def load_cases():
         case.number = number
 
 
+def too_long(*_):
+    raise RuntimeError("time limit")
+
+
 def play(case, args, run, pipe):
     """The child: runs the case in the peer's namespace and sends the transcript."""
     home = world.enter(args.b)
@@ -44,14 +49,17 @@ def play(case, args, run, pipe):
     else:
         sut = Agent(args.socket)
     bench = Bench(sut, case, run)
+    signal.signal(signal.SIGALRM, too_long)
+    signal.setitimer(signal.ITIMER_REAL, case.timeout_s)
     try:
         case.function(bench)
     except Exception as e:
-        where = traceback.extract_tb(e.__traceback__)[-1]
+        where = next(f for f in reversed(traceback.extract_tb(e.__traceback__)) if "/cases_" in f.filename)
         bench.transcript.append(["stopped", f"{type(e).__name__}: {e}"])
         print(f"{case.name}: stopped at {where.filename.rsplit('/', 1)[1]}:{where.lineno}: {e}", file=sys.stderr)
         if args.verbose:
             traceback.print_exc()
+    signal.setitimer(signal.ITIMER_REAL, 0)
     try:
         bench.finish()
     except Exception as e:
@@ -72,12 +80,12 @@ class Playing:
         theirs.close()
 
     def left(self):
-        return self.begin + self.case.timeout_s - time.monotonic()
+        return self.begin + self.case.timeout_s + 3 - time.monotonic()
 
     def end(self):
         """The transcript."""
         try:
-            transcript = self.pipe.recv() if self.pipe.poll(0) else [["stopped", "time limit"]]
+            transcript = self.pipe.recv() if self.pipe.poll(0) else [["stopped", "time limit, and deaf"]]
         except EOFError:
             transcript = [["stopped", "died"]]
         self.process.kill()
