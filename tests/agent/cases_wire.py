@@ -265,7 +265,7 @@ def window_update(t):
     conn = t.raw.connect(t.SUT, 30000, t.port())
     end = listener.accept()[0]
     window = 1
-    for _ in range(60):
+    for _ in range(150):
         conn.send("PA", pattern(min(window, 1000)) if window else b"x")
         p = conn.expect("A", 0.3)
         if p is None:
