@@ -56,6 +56,9 @@ int c10m_error(const struct c10m_conn *c);
 // by any ICMP error at once. (Both as Linux; services of other applications: by a hard one only.)
 int c10m_soft_error(const struct c10m_conn *c);
 
+// c10m_take_soft_error: the same, and it is forgotten, as by Linux's getsockopt(SO_ERROR).
+int c10m_take_soft_error(struct c10m_conn *c);
+
 // c10m_get_option: the option's present value: the connection's own, or the service's. 0: there is
 // no such option.
 uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option);

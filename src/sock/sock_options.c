@@ -117,7 +117,7 @@ static uint8_t options_of(const struct block *b)
 {
     return (uint8_t)((b->flags & BF_TS ? C10M_INFO_TIMESTAMPS : 0) |
                      (b->agreed & BA_SACK ? C10M_INFO_SACK : 0) |
-                     (b->agreed & BA_WSCALE ? C10M_INFO_WSCALE : 0) |
+                     (b->agreed & BA_WSCALE || b->rcv_wscale != 0 ? C10M_INFO_WSCALE : 0) |
                      (b->agreed & BA_ECN ? C10M_INFO_ECN : 0));
 }
 
@@ -169,8 +169,10 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
     *info = (struct c10m_info){
         .state = b->state,
         .ca_state = ca_state_of(b, e, f),
-        .retransmits = b->retries,
-        .probes = b->state == TCP_CLOSED ? 0 : b->probes,
+        .retransmits = b->flags & BF_PROBE ? 0 : b->retries,
+        .probes = b->state == TCP_CLOSED ? 0
+                  : b->flags & BF_PROBE  ? b->retries
+                                         : b->probes,
         .backoff = b->backoff,
         .options = syn ? 0 : options_of(b),
         .snd_wscale = b->snd_wscale,

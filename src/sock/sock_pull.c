@@ -81,6 +81,14 @@ int c10m_soft_error(const struct c10m_conn *c)
     return tcp_soft_error(c->k->tcp, c->b);
 }
 
+int c10m_take_soft_error(struct c10m_conn *c)
+{
+    const int error = c10m_soft_error(c);
+    if (error != 0)
+        tcp_forget_soft(c->k->tcp, c->b);
+    return error;
+}
+
 int c10m_error(const struct c10m_conn *c)
 {
     const struct block *b = c->b;

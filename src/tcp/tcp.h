@@ -247,6 +247,10 @@ void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v);
 // acknowledged since.
 int tcp_soft_error(const struct tcp *t, const struct block *b);
 
+// tcp_forget_soft: the peer acknowledged something, or the application was told: block b, which has
+// an extension record, has no soft error any more.
+void tcp_forget_soft(struct tcp *t, struct block *b);
+
 // tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
 // within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.
 // The block is not dirty then, whose place in the list the caller has taken it out of; true: more

@@ -86,11 +86,11 @@ static bool is_opening(const struct block *b)
 }
 
 // A hard error ends an active open (RFC 1122 4.2.3.9); of an application that reads by itself any
-// one does, as Linux's connect() fails by it.
+// one does that Linux's connect() fails by.
 static bool ends_open(const struct tcp *t, const struct block *b, const struct icmp_event *e)
 {
     if (t->services[b->service].pulls)
-        return is_opening(b) && e->kind != ICMP_TOO_BIG;
+        return is_opening(b) && e->kind != ICMP_TOO_BIG && e->error != 0;
     return b->state == TCP_SYN_SENT && e->kind == ICMP_HARD;
 }
 

@@ -278,10 +278,6 @@ static inline bool tcp_is_corked(const struct tcp *t, const struct block *b)
            (t->exts[b->ext].own.set & (1u << OWN_CORK | 1u << OWN_MORE)) != 0;
 }
 
-// tcp_forget_soft: the peer acknowledged something: block b, which has an extension record, has no
-// soft error any more.
-void tcp_forget_soft(struct tcp *t, struct block *b);
-
 // tcp_timeout_error: with what errno a timeout ends the block: ETIMEDOUT, or why the network said
 // that nobody could be reached (Linux's tcp_write_err()).
 int tcp_timeout_error(const struct tcp *t, const struct block *b);

@@ -235,10 +235,10 @@ def low_water_nonblocking(t):
 
 @case()
 def low_water_values(t):
-    """SO_RCVLOWAT of 0 is 1, a negative one the largest."""
+    """SO_RCVLOWAT of 0 is 1; the largest is a setting of the machine."""
     end = t.stream()
     t.note("at first", end.get(SOL, socket.SO_RCVLOWAT))
-    for value in (0, 7, -1, 1):
+    for value in (0, 7, 1):
         t.note(f"set {value}", end.setsockopt(SOL, socket.SO_RCVLOWAT, value))
         t.note(f"get {value}", end.get(SOL, socket.SO_RCVLOWAT))
 

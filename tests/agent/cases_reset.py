@@ -111,12 +111,14 @@ def client_vanishes(t):
 @case((4,), only="agent")
 def wrong_requests(t):
     """Requests that are short, unknown or lie about lengths are answered with an errno or the end of that client."""
+    end, conn = t.raw_accepted()
+    end.nonblocking()
     for name, message in (("empty", b"x"), ("short", bytes(40)), ("operation 0", Agent.REQUEST.pack(0, -1, 0, 0, 0, 0, 0, 0, 0, b"")),
                           ("operation 99", Agent.REQUEST.pack(99, -1, 0, 0, 0, 0, 0, 0, 0, b"")),
                           ("address length", Agent.REQUEST.pack(Op.BIND, 0, 0, 0, 0, 0, 0, 999, 0, b"")),
                           ("data length", Agent.REQUEST.pack(Op.WRITE, 0, 0, 0, 0, 0, 0, 0, 5000, b"") + b"ab"),
                           ("poll count", Agent.REQUEST.pack(Op.POLL, -1, 1 << 40, 0, 0, 0, 0, 0, 0, b"")),
-                          ("read count", Agent.REQUEST.pack(Op.READ, 0, -1, 0, 0, 0, 0, 0, 0, b""))):
+                          ("read count", Agent.REQUEST.pack(Op.READ, end.fd, -1, 0, 0, 0, 0, 0, 0, b""))):
         client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         client.settimeout(3)
         client.connect(t.sut.path)
@@ -130,8 +132,8 @@ def wrong_requests(t):
             reply = b""
         if reply and struct.unpack_from("=q", reply)[0] != -1:
             t.note(name, reply[:12])
-    end, conn = t.raw_accepted()
     conn.send("PA", b"abc")
+    end.events(POLLIN, 1000)
     if (got := end.read(10)) != b"abc":
         t.note("afterwards", got)
     t.note("ok", True)

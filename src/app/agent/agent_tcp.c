@@ -99,10 +99,10 @@ void verb_shutdown(struct agent_worker *g, struct agent_msg *m)
 void verb_error(struct agent_worker *g, struct agent_msg *m)
 {
     struct end *e = m->end;
-    const struct c10m_conn *c = end_conn(g, e);
+    struct c10m_conn *c = end_conn(g, e);
     int error = take_error(e);
     if (error == 0 && c != NULL && !e->over)
-        error = c10m_soft_error(c);
+        error = c10m_take_soft_error(c);
     end_answer(g, m, error);
 }
 
