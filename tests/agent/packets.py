@@ -101,6 +101,7 @@ class Packet:
     window: int = 0
     options: dict = field(default_factory=dict)
     data: bytes = b""
+    fresh: int = 0  # see Conn.next
 
     def has(self, letters):
         """Exactly these flags, P aside."""

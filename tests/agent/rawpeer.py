@@ -179,9 +179,15 @@ class Conn:
             p = self.inbox.get(timeout=max(wait_s, 0.0001))
         except queue.Empty:
             return None
-        if p.seq == self.rcv_nxt and "S" not in p.flags:
-            self.rcv_nxt = (p.seq + len(p.data) + ("F" in p.flags)) & 0xFFFFFFFF
+        p.fresh = self.fresh(p)
+        self.rcv_nxt = (self.rcv_nxt + p.fresh) & 0xFFFFFFFF
         return p
+
+    def fresh(self, p):
+        """How much a segment moves rcv_nxt, its FIN counted; what was sent again may have more behind it."""
+        old = (self.rcv_nxt - p.seq) & 0xFFFFFFFF
+        length = len(p.data) + ("F" in p.flags)
+        return max(0, length - old) if old < 1 << 31 and "S" not in p.flags else 0
 
     def expect(self, flags=None, wait_s=WAIT_S, data=None):
         """The next segment with exactly these flags (P aside), and with data or without if that is asked for;
@@ -206,10 +212,9 @@ class Conn:
         """n bytes in order, each segment acknowledged; what came of them in time."""
         got, end = b"", time.monotonic() + wait_s
         while len(got) < n and (left := end - time.monotonic()) > 0:
-            before = self.rcv_nxt
             p = self.next(left)
-            if p and p.data and p.seq == before:
-                got += p.data
+            if p and p.data and p.fresh:
+                got += p.data[-(p.fresh - ("F" in p.flags)):] if p.fresh > ("F" in p.flags) else b""
             if p and (p.data or "F" in p.flags):
                 self.ack()
         return got

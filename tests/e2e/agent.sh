@@ -6,6 +6,7 @@
 FAR=c10mfar$$
 trap 'ip netns del $FAR 2>/dev/null; cleanup' EXIT
 AGENT=$HERE/../agent
+renice -n -10 $$ >/dev/null  # cases look at times: a busy machine is no difference
 set -f
 CASES=(${CASES:-})
 set +f
@@ -67,6 +68,7 @@ claim "the server with the agent starts" start_server
 claim "every difference is listed, and every listed one is there" \
     compare agent --sut agent --socket "$TMP/agent.sock" --against "$TMP/kernel" --run 1 ${VERBOSE:+-v}
 cat "$TMP/out"
+[ -z "${VERBOSE:-}" ] || awk '$2 != 0' "$TREE"/cores/*/counters "$TREE"/cores/*/drops "$TREE"/ports/*/counters 2>/dev/null
 claim "the server still lives" kill -0 "$SERVER"
 claim "no packet leaks" balance_is_zero
 claim "the server stops" stop_server
