@@ -43,12 +43,16 @@ static enum own_option own_of(enum c10m_option option)
     }
 }
 
+// What a cork holds back leaves when NODELAY is set, as if its time were over (Linux's
+// TCP_NAGLE_PUSH).
 static int set_nodelay(struct c10m_conn *c, bool nodelay)
 {
     if (nodelay)
         c->b->flags |= BF_NODELAY;
     else
         c->b->flags &= (uint16_t)~BF_NODELAY;
+    if (nodelay && (c->b->flags & BF_PROBE) && c->b->snd_wnd != 0)
+        c->b->rto_at_ms = 0;
     tcp_dirty(c->k->tcp, c->ix);
     return 0;
 }
@@ -138,6 +142,14 @@ static uint32_t segments(uint32_t bytes, uint32_t mss)
     return (bytes + mss - 1) / mss;
 }
 
+// After a timeout of a connection without a log all that was in flight counts as lost, and what
+// left since as sent again.
+static void tell_timeout(struct c10m_info *info, const struct block *b, uint32_t mss)
+{
+    info->retrans = info->unacked;
+    info->unacked = info->lost = segments(b->snd_max - b->snd_una, mss);
+}
+
 // What became of the segments in flight: from the log of them, or the scoreboard.
 static void tell_flight(struct c10m_info *info, const struct ext *e, const struct flight *f,
                         uint32_t mss)
@@ -196,4 +208,6 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
         .unread_bytes = b->rcvq_bytes,
     };
     tell_flight(info, e, f, mss);
+    if (f == NULL && b->backoff != 0 && !(b->flags & BF_PROBE) && !syn)
+        tell_timeout(info, b, mss);
 }

@@ -1,9 +1,16 @@
 """The list of differences between the kernel and the agent, and its comparison with those found.
 
-A line of the list is CASE: LABEL: REASON, a continuation is indented, # begins a comment. CASE is a name without its family; LABEL one of its transcript's, or * for
-all that follows a difference which makes the rest meaningless.
+    differences.py PAGE           PAGE says what the list says, between its two marks
+    differences.py --write PAGE   it does from now on
+
+A line of the list is CASE: LABEL: REASON, a continuation is indented, # begins a comment. CASE is a
+name without its family; LABEL one of its transcript's, or * for all of them.
 """
 import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BEGIN, END = "<!-- from tests/agent/differences.txt -->", "<!-- to here -->"
 
 
 def read(path):
@@ -61,3 +68,28 @@ def judge(first, second, path, titles, part=False):
             print(f"LISTED but the same: {key[0]}: {key[1]}")
     print(f"{len(second)} compared, {known} differences as listed, {bad} wrong")
     return bad != 0
+
+
+def told(listed):
+    """The list for a page: one item a reason, with its cases."""
+    by_reason = {}
+    for (case, label), reason in listed.items():
+        by_reason.setdefault(reason, {}).setdefault(case, []).append(label)
+    return "".join(f"- {reason} ({', '.join(f'`{c}`' for c in cases)})\n" for reason, cases in by_reason.items())
+
+
+def page(arguments):
+    """Whether the page is as the list has it."""
+    path = pathlib.Path(arguments[-1])
+    text = path.read_text()
+    before, rest = text.split(BEGIN + "\n", 1)
+    after = rest.split(END, 1)[1]
+    new = before + BEGIN + "\n" + told(read(HERE / "differences.txt")) + END + after
+    if "--write" in arguments:
+        path.write_text(new)
+        return True
+    return text == new
+
+
+if __name__ == "__main__":
+    sys.exit(0 if page(sys.argv[1:]) else f"{sys.argv[-1]} differs from the list: differences.py --write")

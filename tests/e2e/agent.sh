@@ -58,6 +58,7 @@ syn_cookies = off
 ${TCP_CONF:-}
 [agent]
 socket = $TMP/agent.sock
+sockets_max = 4096
 [port p0]
 driver = af_packet
 device = caseA
@@ -69,6 +70,7 @@ claim "every difference is listed, and every listed one is there" \
     compare agent --sut agent --socket "$TMP/agent.sock" --against "$TMP/kernel" --run 1 ${VERBOSE:+-v}
 cat "$TMP/out"
 [ -z "${VERBOSE:-}" ] || awk '$2 != 0' "$TREE"/cores/*/counters "$TREE"/cores/*/drops "$TREE"/ports/*/counters 2>/dev/null
+claim "docs/agent.md has the list" python3 -B "$AGENT/differences.py" "$HERE/../../docs/agent.md"
 claim "the server still lives" kill -0 "$SERVER"
 claim "no packet leaks" balance_is_zero
 claim "the server stops" stop_server

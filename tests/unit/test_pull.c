@@ -640,6 +640,18 @@ static void an_icmp_error_later_is_soft_until_something_is_acknowledged(void **s
     reset_and_free(r);
 }
 
+static void a_soft_error_that_is_taken_is_forgotten(void **state)
+{
+    struct raw *r = pulling();
+    act(r, send_1);
+    hear(r, ICMP_SOFT, EHOSTUNREACH);
+    struct c10m_conn c = {&r->e.sock, raw_block(r), (uint32_t)(raw_block(r) - r->e.tcp.blocks), 0};
+    assert_int_equal(c10m_take_soft_error(&c), EHOSTUNREACH);
+    assert_int_equal(c10m_take_soft_error(&c), 0);
+    assert_int_equal(COUNTED(r, ext_records_now), 0);
+    reset_and_free(r);
+}
+
 static void what_was_given_up_after_an_icmp_error_ends_with_its_errno(void **state)
 {
     struct raw *r = pulling();
@@ -717,6 +729,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_is_gone_is_etimedout),
         cmocka_unit_test(an_open_ends_by_any_icmp_error_with_its_errno),
         cmocka_unit_test(an_icmp_error_later_is_soft_until_something_is_acknowledged),
+        cmocka_unit_test(a_soft_error_that_is_taken_is_forgotten),
         cmocka_unit_test(what_was_given_up_after_an_icmp_error_ends_with_its_errno),
         cmocka_unit_test(without_a_record_an_icmp_error_is_forgotten),
         cmocka_unit_test(aborting_with_bytes_unread_is_told_at_once),

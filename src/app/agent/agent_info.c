@@ -41,6 +41,8 @@ static void fill(struct info *info, const struct agent_msg *m)
     t->tcpi_advmss = i->advmss;
     t->tcpi_unacked = i->unacked;
     t->tcpi_sacked = i->sacked;
+    t->tcpi_lost = i->lost;
+    t->tcpi_retrans = i->retrans;
     t->tcpi_pmtu = i->pmtu;
     t->tcpi_rtt = i->rtt_us;
     t->tcpi_rttvar = i->rttvar_us;
