@@ -90,7 +90,7 @@ struct socket_options {
     int window_clamp, ttl, tos, hops, tclass, mtu_discover, mtu_discover6, recverr;
     uint32_t user_timeout_ms, notsent_lowat;
     uint8_t congestion;
-    uint32_t quickack_turn;                   // times that it was set
+    uint32_t quickack_turn, nodelay_turn;     // times that it was set
     uint64_t rcv_timeout_us, snd_timeout_us;  // 0: none
 };
 

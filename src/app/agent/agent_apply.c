@@ -14,7 +14,6 @@ int end_apply(struct end *e, struct c10m_conn *c, const struct agent_options *to
         {C10M_OPT_SND_LIMIT, from->snd_limit, to->snd_limit},
         {C10M_OPT_WINDOW_CLAMP, from->window_clamp, to->window_clamp},
         {C10M_OPT_MAXSEG, from->maxseg, to->maxseg},
-        {C10M_OPT_NODELAY, from->nodelay, to->nodelay},
         {C10M_OPT_CORK, from->cork, to->cork},
         {C10M_OPT_SYN_RETRIES, from->syn_retries, to->syn_retries},
         {C10M_OPT_KEEPALIVE_INTERVAL_MS, from->keepalive_interval_ms, to->keepalive_interval_ms},
@@ -34,6 +33,8 @@ int end_apply(struct end *e, struct c10m_conn *c, const struct agent_options *to
                             : c10m_set_option(c, changes[i].option, changes[i].to);
         rc = rc != 0 ? rc : one;
     }
+    if (from->nodelay_turn != to->nodelay_turn)
+        c10m_set_option(c, C10M_OPT_NODELAY, to->nodelay);
     if (from->quickack_turn != to->quickack_turn)
         c10m_set_option(c, C10M_OPT_QUICKACK, to->quickack);
     e->options = *to;

@@ -68,6 +68,7 @@ struct agent_options {
     uint8_t nodelay, cork, congestion, ttl, tos, df;
     uint8_t quickack;  // 0 or 1; told once for each change of quickack_turn
     uint32_t quickack_turn;
+    uint32_t nodelay_turn;  // likewise: each pulls what a cork holds
 };
 
 typedef void agent_done_fn(struct agent *a, struct agent_msg *m);

@@ -97,6 +97,7 @@ static int set_row(const struct row *row, struct socket *k, int value)
     char *field = (char *)k + row->offset;
     if (row->type == ROW_BOOL) {
         *(bool *)field = value != 0;
+        k->o.nodelay_turn += row->level == SOL_TCP && row->name == TCP_NODELAY;
         return 0;
     }
     if (value < row->min || value > row->max)

@@ -110,6 +110,7 @@ void options_of(const struct agent *a, const struct socket *k, struct agent_opti
         .cork = s->cork,
         .quickack = s->quickack,
         .quickack_turn = s->quickack_turn,
+        .nodelay_turn = s->nodelay_turn,
         .syn_retries = (uint8_t)s->syn_count,
         .congestion = s->congestion,
         .ttl = (uint8_t)(hops < 0 ? HOPS : hops),
