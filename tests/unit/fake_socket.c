@@ -371,12 +371,6 @@ int c10m_error(const struct c10m_conn *c)
     return c->error;
 }
 
-uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option)
-{
-    live(c);
-    return option == C10M_OPT_MAXSEG ? 1460 : 0;
-}
-
 int c10m_take_soft_error(struct c10m_conn *c)
 {
     live(c);
