@@ -383,12 +383,6 @@ void c10m_close(struct c10m_conn *c)
     c->closed = true;
 }
 
-int c10m_shut_read(struct c10m_conn *c)
-{
-    live(c);
-    return 0;
-}
-
 void c10m_shutdown(struct c10m_conn *c)
 {
     live(c);
