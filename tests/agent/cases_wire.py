@@ -1,6 +1,7 @@
 """What options and calls do to the segments that the hand-driven peer sees, and TCP_INFO beside them."""
 import socket
 import struct
+import time
 
 from bench import case, pattern, pause
 from names import TCP_STATES
@@ -195,10 +196,15 @@ def delayed_ack(t):
 
 @case()
 def quick_ack(t):
-    """At the begin of a connection a lone segment is acknowledged at once."""
-    end, conn = t.raw_accepted()
-    conn.send("PA", b"lone")
-    t.note("at once", conn.expect("A", 0.03) is not None)
+    """At the begin of a connection a lone segment is acknowledged at once: in less than the 40 ms of a delay,
+    of three tries at least once."""
+    times = []
+    for i in range(3):
+        end, conn = t.raw_accepted(i)
+        begin = time.monotonic()
+        conn.send("PA", b"lone")
+        times.append(conn.expect("A", 1).at - begin)
+    t.note("at once", min(times) < 0.03)
 
 
 @case()
@@ -267,7 +273,7 @@ def window_update(t):
     window = 1
     for _ in range(150):
         conn.send("PA", pattern(min(window, 1000)) if window else b"x")
-        p = conn.expect("A", 0.3)
+        p = conn.expect("A", 1)
         if p is None:
             break
         window = p.window
@@ -355,13 +361,15 @@ def info_probes(t):
 def info_times(t):
     """TCP_INFO's times since data was sent and received are milliseconds."""
     end, conn = t.raw_accepted()
+    begin = time.monotonic()
     end.write(b"a")
     conn.take(1)
     conn.send("PA", b"b")
     pause(0.5)
     got = info_of(end)
+    passed_ms = (time.monotonic() - begin) * 1000
     for name in ("last_data_sent", "last_data_recv", "last_ack_recv"):
-        t.note(name, 350 <= got[name] <= 800)
+        t.note(name, 350 <= got[name] <= passed_ms + 20)
     t.note("rto", 200000 <= got["rto"] <= 400000)
     t.note("rtt", 0 < got["rtt"] < 100000)
 

@@ -45,6 +45,13 @@ def differing(one, other):
             if a.get(label) != b.get(label)]
 
 
+def unlisted(first, second, listed):
+    """The names of the cases that differ in what is not listed."""
+    return [name for name, other in second.items() if name in first and
+            any(not {(name.split("/")[0], label), (name.split("/")[0], "*")} & listed.keys()
+                for label, _, _ in differing(first[name], other))]
+
+
 def judge(first, second, path, titles, part=False):
     """Prints what differs and is not listed, and what is listed and does not differ; whether there is any.
     path None: nothing is listed. part: not all cases ran, so a listed one may be missing."""

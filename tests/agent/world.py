@@ -16,8 +16,7 @@ NOT_OURS = {4: "10.98.0.77", 6: "fd98::77"}
 ANY = {4: "0.0.0.0", 6: "::"}
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 
-PORTS_A_CASE, FIRST_PORT, PORTS_A_RUN = 16, 2000, 9000  # below the ephemeral ports, of which 40000 is the first
-RUNS = 4
+PORTS_A_CASE, FIRST_PORT, PORTS_A_RUN = 12, 2000, 12000  # below the ephemeral ports, of which 40000 is the first
 
 
 def raw_addresses(case, run):
