@@ -22,15 +22,15 @@ static_assert((int)SEG_OPT_TS == (int)BF_TS, "a segment has it if the connection
 static_assert((int)SEG_OPT_SACK == (int)BF_FIN_QUEUED, "which is never set in ESTABLISHED");
 
 // tcp_fast: header prediction (Jacobson 1990): reasons to leave, then the in-order segment of an
-// established connection. Nothing is written before the last reason.
+// established connection. Nothing is written before the last reason. trouble: BF_TROUBLE, or 0: the
+// record that there may be is no reason.
 static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
-                                   const struct seg_in *s, struct tcp_verdict *v)
+                                   const struct seg_in *s, struct tcp_verdict *v, uint16_t trouble)
 {
     const uint32_t acked = s->ack - b->snd_una;
-    const uint32_t odd =
-        (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
-        ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |
-        ((b->flags ^ s->opts) & (BF_TROUBLE | BF_PROBE | SEG_OPT_SACK | SEG_OPT_TS));
+    const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
+                         ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |
+                         ((b->flags ^ s->opts) & (trouble | BF_PROBE | SEG_OPT_SACK | SEG_OPT_TS));
     if (odd != 0 || s->data_len > b->rcv_adv - b->rcv_nxt || acked > b->snd_max - b->snd_una)
         return false;
     if (s->data_len == 0 && acked == 0)
@@ -115,14 +115,25 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
     struct block *b = &t->blocks[ix];
     if (unlikely(flow_index_kind(found) != FLOW_BLOCK || !flow_key_equal(&b->key, &s->key)))
         return false;
-    return tcp_fast(t, b, ix, s, v);
+    return tcp_fast(t, b, ix, s, v, BF_TROUBLE);
 }
 
-// tcp_again: tcp_fast() where another segment of the burst was first; seldom worth its place.
+// is_calm: the record is there for options, or for the congestion control of one that sends a lot,
+// and not for anything that a segment in order would meet.
+static inline bool is_calm(const struct ext *e)
+{
+    return e->recovery == RECOVERY_NONE && e->n_sacked == 0 && e->ooo_head == BUF_NONE &&
+           !e->has_fin && e->own.soft_error == 0;
+}
+
+// tcp_again: tcp_fast() where another segment of the burst was first, or with a record that is
+// calm; seldom worth its place.
 static NOINLINE bool tcp_again(struct tcp *t, uint32_t ix, const struct seg_in *s,
                                struct tcp_verdict *v)
 {
-    return tcp_fast(t, &t->blocks[ix], ix, s, v);
+    struct block *b = &t->blocks[ix];
+    const bool trouble = (b->flags & BF_TROUBLE) && !is_calm(&t->exts[b->ext]);
+    return !trouble && tcp_fast(t, b, ix, s, v, 0);
 }
 
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,

@@ -249,6 +249,33 @@ static void a_slow_paced_window_leaves_two_segments_at_a_time(void **state)
     closed(r);
 }
 
+// The application's last bytes come when the window has not been in use for long, while a tick is
+// awaited: with the record goes its wake-up.
+static void what_pacing_holds_back_leaves_though_the_record_goes(void **state)
+{
+    struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
+    struct block *b = raw_block(r);
+    const uint32_t ix = (uint32_t)(b - r->e.tcp.blocks);
+    pass_ms(900);
+    assert_int_equal(records(r), 1);
+    r->e.role.source = r->e.role.sent;
+    for (int i = 0; i < 60000 && b->snd_una != b->snd_end; i++)
+        pass_ms(1);
+    assert_int_equal(b->snd_una, b->snd_end);
+    assert_int_equal(records(r), 1);
+    struct ext_cc *c = &r->e.tcp.exts[b->ext].cc;
+    struct c10m_conn conn = {.k = &r->e.sock, .b = b, .ix = ix};
+    assert_int_equal(c10m_send(&conn, path.acks, 4 * MSS), 4 * MSS);
+    c->pace_us = (uint32_t)r->e.tcp.now.us + 20 * 1000 * 1000;  // not for long
+    pass_ms(1);
+    assert_int_equal(path.sent, 0);
+    assert_true(c->flags & CC_PACED);
+    for (int i = 0; i < 3000 && b->snd_max != b->snd_end; i++)
+        pass_ms(1);
+    assert_int_equal(b->snd_max, b->snd_end);
+    closed(r);
+}
+
 static void a_short_round_trip_is_not_paced(void **state)
 {
     struct raw *r = opened(4, TCP_CUBIC, 5, NULL);
@@ -415,6 +442,7 @@ int main(void)
         cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
         cmocka_unit_test(a_paced_window_leaves_a_millisecond_at_a_time),
         cmocka_unit_test(a_slow_paced_window_leaves_two_segments_at_a_time),
+        cmocka_unit_test(what_pacing_holds_back_leaves_though_the_record_goes),
         cmocka_unit_test(a_short_round_trip_is_not_paced),
         cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),
         cmocka_unit_test(a_growing_round_trip_ends_the_first_slow_start_without_a_loss),
