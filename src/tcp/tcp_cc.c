@@ -136,12 +136,17 @@ void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_u
         avoid_congestion(t, b, c, acked);
 }
 
-// A congestion event: what was before is kept. Returns whether CUBIC has the word.
-static bool note_event(struct tcp *t, struct block *b)
+// A congestion event: what was before is kept. Returns whether CUBIC has the word. *window: what it
+// is to lower: cwnd instead of what is in flight, if that was in use within the last round trip or
+// two (RFC 9438 4.6): a small window is rarely full to the last byte, nor is a paced one.
+static bool note_event(struct tcp *t, struct block *b, uint32_t *window)
 {
+    const bool known_before = known(t, b) != NULL;
     struct ext_cc *c = record(t, b);
     if (c == NULL)
         return false;
+    if (known_before && t->now.ms - c->used_ms <= 2 * ((b->srtt_us >> 3) / 1000 + 1))
+        *window = MAX(*window, b->cwnd);
     c->used_ms = t->now.ms;
     c->prior_cwnd = b->cwnd;
     c->prior_ssthresh = b->ssthresh;
@@ -162,14 +167,16 @@ uint32_t tcp_cc_ssthresh(struct tcp *t, struct block *b, uint32_t flight)
             c->flags &= ~(uint32_t)CC_UNDO;  // there was congestion
         return b->ssthresh;
     }
-    const uint32_t left = note_event(t, b) ? cubic_beta(flight) : flight / 2;
+    uint32_t window = flight;
+    const uint32_t left = note_event(t, b, &window) ? cubic_beta(window) : flight / 2;
     b->ssthresh = MAX(left, 2u * b->mss);
     return b->ssthresh;
 }
 
 void tcp_cc_ecn(struct tcp *t, struct block *b)
 {
-    const bool cubic = note_event(t, b);
+    uint32_t window = b->cwnd;
+    const bool cubic = note_event(t, b, &window);
     struct ext_cc *c = known(t, b);
     if (c != NULL)
         c->flags &= ~(uint32_t)CC_UNDO;
@@ -243,8 +250,6 @@ void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
     if (c->idle_at_ms == 0 || time_before(t->now.ms, c->idle_at_ms))
         return;
     if (!is_wanted(t, b, c)) {
-        if (c->flags & CC_PACED)
-            tcp_dirty(t, ix);
         c->flags = 0;
         tcp_ext_release(t, b);
     } else if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b)))) {

@@ -123,7 +123,7 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
 static inline bool is_calm(const struct ext *e)
 {
     return e->recovery == RECOVERY_NONE && e->n_sacked == 0 && e->ooo_head == BUF_NONE &&
-           !e->has_fin && e->own.soft_error == 0;
+           !e->has_fin && e->own.soft_error == 0 && e->undo.step == UNDO_NONE;
 }
 
 // tcp_again: tcp_fast() where another segment of the burst was first, or with a record that is

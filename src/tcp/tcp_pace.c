@@ -3,14 +3,17 @@
 enum {
     TICK_US = 1000,  // of the wheel
     LEAST = 2,       // segments
+    // What time passed unused is made up for, so many segments of it, or a tick: bursts that small
+    // harm nobody, and a tick that comes late would cost as much as it is late.
+    CREDIT = 4,
 };
 
 // cost_us: how long n bytes take at the rate of the block.
 static uint32_t cost_us(const struct block *b, uint32_t n)
 {
-    const uint64_t rtt_us = b->srtt_us >> 3;
-    return (uint32_t)(b->cwnd < b->ssthresh ? rtt_us * n / (2ull * b->cwnd)
-                                            : rtt_us * n * 5 / (6ull * b->cwnd));
+    const uint64_t rtt_us = b->srtt_us >> 3, cwnd = MAX(b->cwnd, (uint32_t)b->mss);
+    return (uint32_t)(b->cwnd < b->ssthresh ? rtt_us * n / (2 * cwnd)
+                                            : rtt_us * n * 5 / (6 * cwnd));
 }
 
 // worth: bytes that leave in so many microseconds.
@@ -21,13 +24,18 @@ static uint64_t worth(const struct block *b, uint32_t us)
                                  : 6ull * b->cwnd * us / (5 * rtt_us);
 }
 
+// credit_us: how far pace_us may lie behind.
+static int32_t credit_us(const struct block *b)
+{
+    return (int32_t)MAX(cost_us(b, (uint32_t)CREDIT * b->mss), (uint32_t)TICK_US);
+}
+
 uint32_t tcp_pace_room(const struct tcp *t, const struct block *b)
 {
     const int32_t ahead_us = (int32_t)(t->exts[b->ext].cc.pace_us - (uint32_t)t->now.us);
     if (ahead_us >= TICK_US)
         return 0;
-    // What a tick that comes late left over is made up for, one tick's worth.
-    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -(int32_t)TICK_US)));
+    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -credit_us(b))));
     return (uint32_t)MIN(MAX(bytes / b->mss, (uint64_t)LEAST), (uint64_t)TCP_OUT_BLOCK_MAX);
 }
 
@@ -62,8 +70,9 @@ void tcp_paced(struct tcp *t, struct block *b, uint32_t n, bool more)
     struct ext_cc *c = &t->exts[b->ext].cc;
     const uint32_t now_us = (uint32_t)t->now.us;
     if (n != 0) {
-        if ((int32_t)(now_us - c->pace_us) > TICK_US)
-            c->pace_us = now_us - TICK_US;
+        const int32_t credit = credit_us(b);
+        if ((int32_t)(now_us - c->pace_us) > credit)
+            c->pace_us = now_us - (uint32_t)credit;
         c->pace_us += cost_us(b, n * b->mss);
     }
     if (more)

@@ -169,9 +169,29 @@ static void an_event_leaves_each_its_part_of_the_window(void **state)
         tcp_cc_timeout(t, b, false);
         assert_true(tcp_cc_undo(t, b));
         assert_int_equal(b->cwnd, 100 * MSS);
+        b->cwnd = MSS;
         assert_int_equal(tcp_cc_ssthresh(t, b, MSS), 2 * MSS);
         closed(r);
     }
+}
+
+// RFC 9438 4.6: flight_size, or cwnd where that was in use.
+static void a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    b->cwnd = 100 * MSS;
+    assert_int_equal(tcp_cc_ssthresh(t, b, 50 * MSS), 35 * MSS);  // nobody knows
+    struct ext_cc *c = &t->exts[b->ext].cc;
+    c->used_ms = t->now.ms - 30;
+    assert_int_equal(tcp_cc_ssthresh(t, b, 50 * MSS), 70 * MSS);
+    c->used_ms = t->now.ms - 50;
+    assert_int_equal(tcp_cc_ssthresh(t, b, 50 * MSS), 35 * MSS);
+    t->services[0].congestion = TCP_NEWRENO;
+    c->used_ms = t->now.ms;
+    assert_int_equal(tcp_cc_ssthresh(t, b, 50 * MSS), 25 * MSS);  // RFC 5681 3.1
+    closed(r);
 }
 
 static void what_was_before_is_known_until_the_timeout_is_repaired(void **state)
@@ -231,7 +251,7 @@ static void a_paced_window_leaves_a_millisecond_at_a_time(void **state)
     closed(r);
 }
 
-static void a_slow_paced_window_leaves_two_segments_at_a_time(void **state)
+static void a_slow_paced_window_leaves_a_few_segments_at_a_time(void **state)
 {
     struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
     struct block *b = raw_block(r);
@@ -242,16 +262,15 @@ static void a_slow_paced_window_leaves_two_segments_at_a_time(void **state)
     uint32_t all = 0;
     for (int i = 0; i < 200; i++) {
         pass_ms(1);
-        assert_true(path.sent <= 2);
+        assert_true(path.sent <= 4);
         all += path.sent;
     }
     assert_in_range(all, 15, 26);
     closed(r);
 }
 
-// The application's last bytes come when the window has not been in use for long, while a tick is
-// awaited: with the record goes its wake-up.
-static void what_pacing_holds_back_leaves_though_the_record_goes(void **state)
+// The next tick may be further away than the time after which an unused record goes.
+static void what_pacing_holds_back_keeps_the_record_that_wakes_it(void **state)
 {
     struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
     struct block *b = raw_block(r);
@@ -270,7 +289,7 @@ static void what_pacing_holds_back_leaves_though_the_record_goes(void **state)
     pass_ms(1);
     assert_int_equal(path.sent, 0);
     assert_true(c->flags & CC_PACED);
-    for (int i = 0; i < 3000 && b->snd_max != b->snd_end; i++)
+    for (int i = 0; i < 30000 && b->snd_max != b->snd_end; i++)
         pass_ms(1);
     assert_int_equal(b->snd_max, b->snd_end);
     closed(r);
@@ -438,11 +457,12 @@ int main(void)
         cmocka_unit_test(small_answers_give_the_record_back_though_they_go_on),
         cmocka_unit_test(without_a_record_it_is_newreno_and_counted),
         cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
+        cmocka_unit_test(a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use),
         cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),
         cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
         cmocka_unit_test(a_paced_window_leaves_a_millisecond_at_a_time),
-        cmocka_unit_test(a_slow_paced_window_leaves_two_segments_at_a_time),
-        cmocka_unit_test(what_pacing_holds_back_leaves_though_the_record_goes),
+        cmocka_unit_test(a_slow_paced_window_leaves_a_few_segments_at_a_time),
+        cmocka_unit_test(what_pacing_holds_back_keeps_the_record_that_wakes_it),
         cmocka_unit_test(a_short_round_trip_is_not_paced),
         cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),
         cmocka_unit_test(a_growing_round_trip_ends_the_first_slow_start_without_a_loss),
