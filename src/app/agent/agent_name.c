@@ -110,12 +110,18 @@ static bool overlap(const struct socket *a, const struct socket *b)
     return same_family && (name_is_any(x) || name_is_any(y) || memcmp(x->addr, y->addr, 16) == 0);
 }
 
+// A connection that is over gives its port back, unless bind() chose that.
+static bool has_port(const struct socket *k)
+{
+    return k->state != TCP_ATTACHED || k->end_state != END_OVER || k->port_chosen;
+}
+
 // Linux's inet_bind_conflict, and udp's: SO_REUSEADDR of both, unless the other one listens, or
 // SO_REUSEPORT of both.
 static bool conflict(const struct socket *k, const struct socket *other)
 {
     if (other == k || other->f.kind != k->f.kind || other->local.port != k->local.port ||
-        !overlap(k, other))
+        !overlap(k, other) || !has_port(other))
         return false;
     if (k->o.reuse_addr && other->o.reuse_addr && other->state != TCP_LISTENING)
         return false;
@@ -223,13 +229,14 @@ static bool choose_port(struct agent *a, struct socket *k)
 
 int port_bind(struct agent *a, struct socket *k, const struct c10m_name *name)
 {
+    const struct c10m_name before = k->local;
     k->local = *name;
-    k->addr_given = !name_is_any(name);
-    k->port_chosen = name->port != 0;
     if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k) || ghost_conflict(a, k)) {
-        k->local.port = 0;
+        k->local = before;
         return -EADDRINUSE;
     }
+    k->addr_given = !name_is_any(name);
+    k->port_chosen = name->port != 0;
     port_take(a, k);
     return 0;
 }
@@ -299,6 +306,15 @@ static void call_return_int(struct agent *a, struct call *c, int rc)
     call_return(a, c, rc);
 }
 
+// Whether connections that have the port still do, their workers know.
+static void ask_owners(struct agent *a, struct call *c, uint16_t port)
+{
+    for (struct socket *o = a->bound; o != NULL; o = o->next_bound)
+        if (o->state == TCP_ATTACHED && o->local.port == port)
+            file_watch(a, &o->f);
+    call_fence(a, c, op_bind);
+}
+
 void op_bind(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
@@ -306,7 +322,9 @@ void op_bind(struct agent *a, struct call *c)
     int rc = read_local(a, c, k, &n);
     if (rc == 0)
         rc = port_bind(a, k, &n);
-    if (rc == 0 && k->f.kind == FILE_UDP)
+    if (rc == -EADDRINUSE && !c->fenced)
+        ask_owners(a, c, n.port);
+    else if (rc == 0 && k->f.kind == FILE_UDP)
         udp_open(a, c, call_return_int);
     else
         call_return(a, c, rc);
