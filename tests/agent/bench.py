@@ -279,8 +279,9 @@ class Bench:
         listener = self.stream()
         if prepare:
             prepare(listener)
-        listener.bind((self.SUT, self.port(i)))
-        listener.listen(16)
+        for value in (listener.bind((self.SUT, self.port(i))), listener.listen(16)):
+            if value != 0:
+                raise RuntimeError(f"listener: {value}")
         conn = self.raw.connect(self.SUT, 30000, self.port(i), **how)
         if conn is None:
             raise RuntimeError("no SYN-ACK")

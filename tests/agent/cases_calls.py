@@ -240,6 +240,15 @@ def bind_connected(t):
 
 
 @case()
+def bind_reset(t):
+    """A port of an accepted connection that was reset is free, though its descriptor is open."""
+    end, conn = t.raw_accepted()
+    conn.rst()
+    t.note("poll", end.events(POLLIN, 2000))
+    t.note("bind", t.stream().bind((t.SUT, t.port())))
+
+
+@case()
 def bind_not_local(t):
     """An address that is not this host's: EADDRNOTAVAIL."""
     t.note("TCP", t.stream().bind((t.NOT_OURS, t.port())))

@@ -9,7 +9,8 @@ SOL, TCP = socket.SOL_SOCKET, socket.IPPROTO_TCP
 
 
 def told(conn, seconds=0.3):
-    return [conn.told(p) for p in conn.all(seconds)]
+    """What comes in so many seconds, without what only comes again."""
+    return [conn.told(p) for p in conn.all(seconds) if p.fresh or not (p.data or "F" in p.flags)]
 
 
 @case()

@@ -92,7 +92,7 @@ def both(t):
 def both_then_data(t):
     """SHUT_RDWR, and data comes: a reset, which is told."""
     for acked in (False, True):
-        end, conn = t.raw_accepted()
+        end, conn = t.raw_accepted(int(acked))
         end.shutdown(RDWR)
         conn.expect("FA")
         if acked:
