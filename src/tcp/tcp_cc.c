@@ -233,7 +233,9 @@ void tcp_cc_restart(struct tcp *t, struct block *b)
 // Whether the record may be of use yet.
 static bool is_wanted(const struct tcp *t, const struct block *b, const struct ext_cc *c)
 {
-    if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))) || b->backoff != 0)
+    if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))))
+        return true;
+    if (b->backoff != 0 && !(b->flags & BF_PROBE))  // a window may stay closed for ever
         return true;
     if (tcp_recovering(t, b) || (c->flags & CC_PACED))  // segments wait for a tick of it
         return true;
@@ -247,7 +249,7 @@ void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
         return;
     if (tcp_pace_timer(t, c))
         tcp_dirty(t, ix);
-    if (c->idle_at_ms == 0 || time_before(t->now.ms, c->idle_at_ms))
+    if (c->idle_at_ms != 0 && time_before(t->now.ms, c->idle_at_ms))
         return;
     if (!is_wanted(t, b, c)) {
         c->flags = 0;

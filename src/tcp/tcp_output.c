@@ -484,7 +484,8 @@ static inline unsigned segments(struct tcp *t, struct block *b, unsigned most)
 static NOINLINE unsigned paced_segments(struct tcp *t, struct block *b, bool *wait)
 {
     const unsigned most = tcp_pace_room(t, b), n = segments(t, b, most);
-    *wait = n == most && most < TCP_OUT_BLOCK_MAX && seq_lt(b->snd_nxt, b->snd_end);
+    const bool fin = (b->flags & BF_FIN_QUEUED) != 0;
+    *wait = n == most && most < TCP_OUT_BLOCK_MAX && seq_lt(b->snd_nxt, b->snd_end + fin);
     tcp_paced(t, b, n, *wait);
     return n;
 }

@@ -30,9 +30,22 @@ static int32_t credit_us(const struct block *b)
     return (int32_t)MAX(cost_us(b, (uint32_t)CREDIT * b->mss), (uint32_t)TICK_US);
 }
 
+// The clock goes round in 71 minutes, and pace_us stands still while the round trip is too short to
+// be paced: no window lets anything wait for longer than a round trip, so that what lies further
+// ahead is of long ago.
+static bool is_stale(const struct block *b, int32_t ahead_us)
+{
+    return ahead_us > (int32_t)(b->srtt_us >> 3) + 2 * TICK_US;
+}
+
 uint32_t tcp_pace_room(const struct tcp *t, const struct block *b)
 {
-    const int32_t ahead_us = (int32_t)(t->exts[b->ext].cc.pace_us - (uint32_t)t->now.us);
+    struct ext_cc *c = &t->exts[b->ext].cc;
+    int32_t ahead_us = (int32_t)(c->pace_us - (uint32_t)t->now.us);
+    if (unlikely(is_stale(b, ahead_us))) {
+        c->pace_us = (uint32_t)t->now.us;
+        ahead_us = 0;
+    }
     if (ahead_us >= TICK_US)
         return 0;
     const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -credit_us(b))));

@@ -1,6 +1,7 @@
 // Congestion control on connections: records, events, undo, idle times, pacing.
 #include "check.h"
 #include "tcp/tcp_cc.h"
+#include "tcp/tcp_pace.h"
 #include "tcp_pair.h"
 
 #define OUT(r, i) ((r)->e.out[i])
@@ -269,7 +270,7 @@ static void a_slow_paced_window_leaves_a_few_segments_at_a_time(void **state)
     closed(r);
 }
 
-// The next tick may be further away than the time after which an unused record goes.
+// The next tick may be further away than the end of the time after which an unused record goes.
 static void what_pacing_holds_back_keeps_the_record_that_wakes_it(void **state)
 {
     struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
@@ -285,11 +286,15 @@ static void what_pacing_holds_back_keeps_the_record_that_wakes_it(void **state)
     struct ext_cc *c = &r->e.tcp.exts[b->ext].cc;
     struct c10m_conn conn = {.k = &r->e.sock, .b = b, .ix = ix};
     assert_int_equal(c10m_send(&conn, path.acks, 4 * MSS), 4 * MSS);
-    c->pace_us = (uint32_t)r->e.tcp.now.us + 20 * 1000 * 1000;  // not for long
+    c->pace_us = (uint32_t)r->e.tcp.now.us + (b->srtt_us >> 3);
     pass_ms(1);
     assert_int_equal(path.sent, 0);
     assert_true(c->flags & CC_PACED);
-    for (int i = 0; i < 30000 && b->snd_max != b->snd_end; i++)
+    c->used_ms -= 60 * 1000;
+    c->idle_at_ms = r->e.tcp.now.ms;
+    tcp_timer(&r->e.tcp, ix);
+    assert_int_equal(records(r), 1);
+    for (int i = 0; i < 1000 && b->snd_max != b->snd_end; i++)
         pass_ms(1);
     assert_int_equal(b->snd_max, b->snd_end);
     closed(r);
@@ -320,6 +325,90 @@ static void without_wheel_chunks_what_is_paced_leaves_all_the_same(void **state)
     w->free = was;
     assert_true(w->refused > 0);
     assert_true(raw_block(r)->snd_una - una > 100u * MSS);
+    closed(r);
+}
+
+// The clock of pacing goes round in 71 minutes: a time of long ago looks like one to come.
+static void what_was_not_paced_for_40_minutes_is_paced_by_the_present(void **state)
+{
+    for (uint32_t minutes = 10; minutes < 71; minutes += 10) {
+        struct raw *r = opened(4, TCP_CUBIC, 5, NULL);
+        struct block *b = raw_block(r);
+        pass_ms(400);
+        assert_int_equal(records(r), 1);
+        r->e.tcp.exts[b->ext].cc.pace_us = (uint32_t)r->now_us - minutes * 60000000;
+        path.rtt_ms = 50;  // the queue on the path has grown
+        b->srtt_us = 50 * 1000 * 8;
+        const uint32_t una = b->snd_una;
+        pass_ms(500);
+        assert_true(b->snd_una - una > 100u * MSS);
+        closed(r);
+    }
+}
+
+static void a_window_closed_for_40_minutes_holds_no_record_and_opens_at_once(void **state)
+{
+    struct raw *r = opened(50, TCP_CUBIC, 5, NULL);
+    struct block *b = raw_block(r);
+    pass_ms(300);
+    assert_int_equal(records(r), 1);
+    const uint16_t wnd = r->wnd;
+    r->wnd = 0;
+    pass_ms(500);
+    r->ack = b->snd_una;
+    for (uint32_t s = 0; s < 40 * 60; s++) {
+        raw_turn(r, 1000);
+        if (r->e.tcp.n_out != 0)  // a probe
+            raw_send(r, SEG_ACK, 0, 0);
+    }
+    assert_true(b->flags & BF_PROBE);
+    assert_int_equal(records(r), 0);
+    r->wnd = wnd;
+    const uint32_t una = b->snd_una;
+    raw_send(r, SEG_ACK, 0, 0);
+    path.now_ms = 0;
+    for (uint32_t i = 0; i < r->e.tcp.n_out; i++)
+        path.acks[50] = OUT(r, i).seq + OUT(r, i).data_len[0] + OUT(r, i).data_len[1];
+    path.echo[50] = OUT(r, 0).ts_val;
+    pass_ms(500);
+    assert_true(b->snd_una - una > 20u * MSS);
+    closed(r);
+}
+
+static void a_fin_waits_for_its_tick_and_not_for_an_acknowledgement(void **state)
+{
+    struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
+    struct block *b = raw_block(r);
+    b->cwnd = b->ssthresh = 20 * MSS;
+    pass_ms(600);
+    r->e.role.source = r->e.role.sent;
+    while (b->snd_nxt != b->snd_end)
+        pass_ms(1);
+    r->e.tcp.exts[b->ext].cc.pace_us = (uint32_t)r->e.tcp.now.us + 20000;
+    tcp_close(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks));
+    for (uint32_t i = 0; i < ARRAY_LEN(path.acks); i++)
+        path.acks[i] = 0;
+    pass_ms(1);
+    assert_int_equal(b->snd_max, b->snd_end);
+    pass_ms(25);
+    assert_int_equal(b->snd_max, b->snd_end + 1);
+    closed(r);
+}
+
+static void without_a_place_in_the_wheel_a_record_still_goes_with_the_next_wake(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct block *b = raw_block(r);
+    pass_ms(300);
+    r->e.role.source = r->e.role.sent;
+    while (b->snd_una != b->snd_end)
+        pass_ms(1);
+    assert_int_equal(records(r), 1);
+    r->e.tcp.exts[b->ext].cc.idle_at_ms = 0;  // refused
+    pass_ms(1000);
+    const uint32_t ix = (uint32_t)(b - r->e.tcp.blocks);
+    tcp_timer(&r->e.tcp, ix);  // for whatever
+    assert_int_equal(records(r), 0);
     closed(r);
 }
 
@@ -465,6 +554,10 @@ int main(void)
         cmocka_unit_test(what_pacing_holds_back_keeps_the_record_that_wakes_it),
         cmocka_unit_test(a_short_round_trip_is_not_paced),
         cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),
+        cmocka_unit_test(what_was_not_paced_for_40_minutes_is_paced_by_the_present),
+        cmocka_unit_test(a_window_closed_for_40_minutes_holds_no_record_and_opens_at_once),
+        cmocka_unit_test(a_fin_waits_for_its_tick_and_not_for_an_acknowledgement),
+        cmocka_unit_test(without_a_place_in_the_wheel_a_record_still_goes_with_the_next_wake),
         cmocka_unit_test(a_growing_round_trip_ends_the_first_slow_start_without_a_loss),
         cmocka_unit_test(the_window_grows_to_its_limit_with_what_a_round_trip_brings),
         cmocka_unit_test(a_window_that_is_not_filled_stays),
