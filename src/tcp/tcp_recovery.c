@@ -181,11 +181,12 @@ static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_
         b->cwnd = flight_pipe(b, f) + b->mss;  // the first retransmission
     } else if (f->state == FLIGHT_RECOVERY) {
         b->cwnd -= MIN(b->cwnd, bytes);
-        if (flight_pipe(b, f) == 0)  // no acknowledgement will come that could open it
-            b->cwnd = MAX(b->cwnd, (uint32_t)b->mss);
     }
     if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
         prr_acked(b, f);
+    // No acknowledgement will come that could open it.
+    if (f->state == FLIGHT_RECOVERY && flight_pipe(b, f) == 0)
+        b->cwnd = MAX(b->cwnd, (uint32_t)b->mss);
 }
 
 // frto_judge: RFC 5682 3.1: the first acknowledgement after a timeout tells to send new data, the
@@ -325,7 +326,7 @@ void tcp_flight_resize(struct tcp *t, struct block *b)
             flight_lose(f, i, UINT32_MAX);
     f->state = FLIGHT_LOSS;
     f->frto = FRTO_OFF;
-    f->can_undo = 0;
+    f->can_undo = f->probe_out = f->probe_due = 0;
     f->reorder_us = f->rto_at_ms = 0;
     b->recover = b->snd_max;
 }

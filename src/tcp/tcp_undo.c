@@ -74,5 +74,6 @@ bool undo_judge(struct tcp *t, struct block *b, struct flight *f)
     f->frto = FRTO_OFF;
     b->backoff = 0;
     b->retries = 0;
+    b->stuck_at_ms = 0;
     return true;
 }

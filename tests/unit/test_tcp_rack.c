@@ -375,6 +375,68 @@ static void forged_reports_of_single_bytes_fill_a_large_log_and_no_more(void **s
     reset_and_free(r);
 }
 
+// What left again is lost again, as a report of one byte shows: nothing is in flight whose
+// acknowledgement could let more leave.
+static void a_recovery_with_nothing_in_flight_goes_on_by_a_segment(void **state)
+{
+    struct raw *r = opened(400000);
+    raw_turn(r, 50);
+    sacked(r, 7, 10, 0);
+    const struct flight *f = log_in(r);
+    assert_int_equal(f->state, FLIGHT_RECOVERY);
+    r->ack += MSS;
+    raw_turn(r, 50);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 0);
+    assert_true(r->e.tcp.n_out > 0);
+    const struct seg_out *last = &OUT(r, r->e.tcp.n_out - 1);
+    const uint32_t end = last->seq + last->data_len[0] + last->data_len[1];
+    raw_turn(r, 50);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_sack(r, end - 1, end);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    assert_int_equal(r->e.stats.c.rto_fired, 0);
+    reset_and_free(r);
+}
+
+static void a_probe_that_was_too_large_says_nothing_of_a_loss(void **state)
+{
+    struct raw *r = opened(5 * MSS);
+    assert_true(raw_wait(r, 1000) != UINT32_MAX);
+    assert_int_equal(r->e.stats.c.loss_probes, 1);
+    const struct icmp_event e = {
+        .key = raw_block(r)->key, .seq = r->ack, .mtu = 1040, .kind = ICMP_TOO_BIG};
+    struct tcp_verdict v;
+    tcp_icmp(&r->e.tcp, &e, &v);
+    assert_int_equal(log_in(r)->probe_out, 0);
+    raw_turn(r, 100);
+    r->ack = raw_block(r)->snd_max;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.stats.c.loss_probe_recoveries, 0);
+    reset_and_free(r);
+}
+
+static void with_a_timeout_undone_the_user_timeout_begins_anew(void **state)
+{
+    struct raw *r = opened(4 * MSS);
+    struct block *b = raw_block(r);
+    for (int i = 0; i < 5000 && r->e.stats.c.rto_fired == 0; i++)
+        raw_turn(r, 1);
+    assert_true(b->stuck_at_ms != 0 && b->backoff != 0);
+    const uint32_t again = log_in(r)->again_bytes;
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_sack(r, r->ack + MSS, r->ack + MSS + again);
+    raw_sack(r, r->ack + MSS, r->ack + 3 * MSS);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.loss_undos, 1);
+    assert_int_equal(b->backoff, 0);
+    assert_int_equal(b->stuck_at_ms, 0);
+    reset_and_free(r);
+}
+
 static void with_a_log_a_lossy_stream_has_few_timeouts(void **state)
 {
     uint64_t timeouts[2] = {0, 0};
@@ -448,6 +510,9 @@ int main(void)
         T(a_smaller_segment_size_keeps_what_the_peer_has),
         T(reports_out_of_order_in_one_acknowledgement_are_no_reordering),
         T(forged_reports_of_single_bytes_fill_a_large_log_and_no_more),
+        T(a_recovery_with_nothing_in_flight_goes_on_by_a_segment),
+        T(a_probe_that_was_too_large_says_nothing_of_a_loss),
+        T(with_a_timeout_undone_the_user_timeout_begins_anew),
         T(with_a_log_a_lossy_stream_has_few_timeouts),
         T(each_timeout_that_is_undone_was_needless),
     };
