@@ -16,8 +16,8 @@ struct c10m_name {
     uint16_t port;
 };
 
-// c10m_peek: copies up to n received bytes to buf, from the off-th unread one on; returns how many.
-// They stay unread. c10m_receive_queued() says how many there are.
+// c10m_peek: copies up to n received bytes to buf, unless that is NULL, from the off-th unread one
+// on; returns how many. They stay unread. c10m_receive_queued() says how many there are.
 size_t c10m_peek(const struct c10m_conn *c, size_t off, void *buf, size_t n);
 
 // c10m_read: takes up to n unread bytes out of the queue, into buf unless that is NULL; returns how

@@ -31,6 +31,8 @@ size_t c10m_peek(const struct c10m_conn *c, size_t off, void *buf, size_t n)
     if (off >= c->b->rcvq_bytes)
         return 0;
     n = MIN(n, c->b->rcvq_bytes - off);
+    if (buf == NULL)
+        return n;
     for (uint32_t ix = c->b->rcvq_head; got < n; ix = bufs[ix].next) {
         if (off >= bufs[ix].len) {
             off -= bufs[ix].len;
@@ -49,8 +51,7 @@ size_t c10m_read(struct c10m_conn *c, void *buf, size_t n)
     n = MIN(n, (size_t)c->b->rcvq_bytes);
     if (n == 0)
         return 0;
-    if (buf != NULL)
-        c10m_peek(c, 0, buf, n);
+    c10m_peek(c, 0, buf, n);
     sock_consume(c, (uint32_t)n);
     if (c->b->state != TCP_CLOSED && c->b->state != TCP_TIME_WAIT)
         tcp_window_update(c->k->tcp, c->ix);

@@ -37,6 +37,7 @@ static void peek_some(struct c10m_conn *c)
     assert_int_equal(c10m_peek(c, 3000, taken, 1), 0);
     assert_int_equal(c10m_peek(c, SIZE_MAX, taken, SIZE_MAX), 0);
     assert_int_equal(c10m_peek(c, 0, taken, 0), 0);
+    assert_int_equal(c10m_peek(c, 1990, NULL, SIZE_MAX), 1010);  // counted only
     assert_int_equal(c10m_receive_queued(c), 3000);
 }
 
