@@ -35,9 +35,9 @@ static void turn(struct rig *r)
     run_deadlines(r->a);
 }
 
-// begin: client `who` asks; it may be answered at once, later, or never.
-static void begin(struct rig *r, int who, uint32_t op, int fd, int64_t a0, int64_t a1, int64_t a2,
-                  const void *data, uint32_t bytes)
+// request: client `who` asks; no worker has heard of it yet.
+static void request(struct rig *r, int who, uint32_t op, int fd, int64_t a0, int64_t a1, int64_t a2,
+                    const void *data, uint32_t bytes)
 {
     struct client *k = r->k[who];
     assert_null(k->call.r);
@@ -51,6 +51,13 @@ static void begin(struct rig *r, int who, uint32_t op, int fd, int64_t a0, int64
         memcpy(k->in->data, data, bytes);
     k->call.r = k->in;
     call_start(r->a, &k->call);
+}
+
+// begin: the same; it may be answered at once, later, or never.
+static void begin(struct rig *r, int who, uint32_t op, int fd, int64_t a0, int64_t a1, int64_t a2,
+                  const void *data, uint32_t bytes)
+{
+    request(r, who, op, fd, a0, a1, a2, data, bytes);
     turn(r);
 }
 
@@ -440,6 +447,22 @@ static void a_descriptor_closed_under_a_blocked_call_ends_behind_it(void **state
     assert_false(conn->used);
 }
 
+static void a_descriptor_closed_twice_while_its_socket_is_busy_is_closed_once(void **state)
+{
+    struct rig *r = *state;
+    const int fd = (int)open_socket(r, AF_INET, SOCK_STREAM);
+    assert_int_equal(bind_port(r, fd, 80), 0);
+    request(r, 0, AGENT_LISTEN, fd, 5, 0, 0, NULL, 0);
+    request(r, 1, AGENT_CLOSE, fd, 0, 0, 0, NULL, 0);
+    request(r, 2, AGENT_CLOSE, fd, 0, 0, 0, NULL, 0);
+    turn(r);
+    assert_int_equal(answered(r, 0), 0);
+    const int64_t one = answered(r, 1), other = answered(r, 2);
+    assert_int_equal(one + other, -EBADF);
+    assert_null(r->a->all);
+    assert_int_equal(fake_listeners(), 0);
+}
+
 static void a_lingering_close_ends_with_the_last_ack_or_its_time(void **state)
 {
     struct rig *r = *state;
@@ -584,6 +607,7 @@ int main(void)
         RIGGED(a_reset_is_told_once_behind_what_came),
         RIGGED(a_client_that_vanishes_takes_its_call_along),
         RIGGED(a_descriptor_closed_under_a_blocked_call_ends_behind_it),
+        RIGGED(a_descriptor_closed_twice_while_its_socket_is_busy_is_closed_once),
         RIGGED(a_lingering_close_ends_with_the_last_ack_or_its_time),
         RIGGED(poll_waits_for_any_and_ends_at_its_time),
         RIGGED(a_reset_ends_every_call_and_every_worker_forgets),

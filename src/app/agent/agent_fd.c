@@ -81,10 +81,15 @@ void file_back(struct agent *a, struct file *f)
         file_free(a, f);
 }
 
-// The last use ends it, and waits for that (SO_LINGER); else whoever blocks on it has it on.
+// The last use ends it, and waits for that (SO_LINGER); else whoever blocks on it has it on. While
+// the call waited for a busy socket another one may have closed the descriptor.
 void op_close(struct agent *a, struct call *c)
 {
     struct file *f = c->file;
+    if (fd_get(a, c->r->fd) != f) {
+        call_return(a, c, -EBADF);
+        return;
+    }
     a->fds[c->r->fd] = NULL;
     c->file = NULL;
     f->users--;  // the descriptor's
