@@ -320,7 +320,7 @@ def keepalive_gives_up(t):
     t.note("probes", sum(p.has("A") for p in seen))
     t.note("RST", [str(p) for p in seen if "R" in p.flags])
     t.note("read", later.result(1))
-    t.note_time("after", later.seconds, 2.7, 3.6)
+    t.note_time("after", later.seconds, 2.5, 4.5)
     t.note("again", end.read(1))
 
 

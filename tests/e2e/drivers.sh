@@ -23,7 +23,7 @@ load_refused() { # TEXT ARGUMENTS...
     cat "$TMP/refusal"
     [ $status = 2 ] && grep -qF -- "$want" "$TMP/refusal"
 }
-trap 'peer_stop; rm -rf /var/run/dpdk/c10mpeer$$; cleanup' EXIT
+cleanup_first() { peer_stop; rm -rf /var/run/dpdk/c10mpeer$$; }
 
 # conf DRIVER LINE...: one port.
 conf() {

@@ -9,10 +9,14 @@ TREE=$TMP/run/proc
 SERVER=
 FAILED=0
 
+# cleanup_first: what a test has to undo itself before the rest goes; it defines that anew. (Not by a trap of
+# its own: the status of what that does first would be the test's.)
+cleanup_first() { :; }
 cleanup() {
     local status=$?
     trap - EXIT
     set +e  # a killed server's status is no reason to leave the rest
+    cleanup_first
     [ -n "$SERVER" ] && kill -9 "$SERVER" 2>/dev/null && wait "$SERVER" 2>/dev/null
     mountpoint -q "$TREE" 2>/dev/null && umount -l "$TREE"
     awk -v d="$TMP/" 'index($2, d) == 1 { print $2 }' /proc/mounts | while read -r m; do umount -l "$m"; done

@@ -3,7 +3,7 @@
 # never answer ARP, ICMP errors sent and received. Over a veth pair; a second namespace is a router.
 . "$(dirname "$0")/lib.sh"
 FAR=c10mfar$$
-trap 'ip netns del $FAR 2>/dev/null; cleanup' EXIT
+cleanup_first() { ip netns del $FAR 2>/dev/null; }
 write_conf
 python3 - "$TMP/conf" <<'PY'
 import re, sys

@@ -7,7 +7,7 @@ SEED=${SEED:-1}
 COUNT=${COUNT:-1000}
 PEER=
 peer_stop() { [ -z "$PEER" ] || { kill -9 "$PEER"; wait "$PEER" || true; } 2>/dev/null; PEER=; }
-trap 'peer_stop; cleanup' EXIT
+cleanup_first() { peer_stop; }
 
 # conf DRIVER LINE...: port p0 in a fault port; the small services, and relays to the kernel's side.
 conf() {

@@ -14,7 +14,7 @@ NSB=${NS}b
 BRIDGE_PID=
 SOURCE_PID=
 stop() { [ -z "$1" ] || { kill -9 "$1"; wait "$1" || true; } 2>/dev/null; }
-trap 'stop "$SOURCE_PID"; stop "$BRIDGE_PID"; ip netns del "$NSB" 2>/dev/null; cleanup' EXIT
+cleanup_first() { stop "$SOURCE_PID"; stop "$BRIDGE_PID"; ip netns del "$NSB" 2>/dev/null; }
 ip netns add "$NSB"
 inside_b() { nsenter --net=/run/netns/"$NSB" "$@"; }
 # Every connection begins as if it were the first: nothing is remembered of the path.

@@ -120,10 +120,6 @@ static bool has_port(const struct socket *k)
 // SO_REUSEPORT of both.
 static bool conflict(const struct socket *k, const struct socket *other)
 {
-    // The port of a connection that is over is free, unless a bind chose it (Linux's
-    // tcp_set_state).
-    if (other->state == TCP_ATTACHED && other->end_state == END_OVER && !other->port_chosen)
-        return false;
     if (other == k || other->f.kind != k->f.kind || other->local.port != k->local.port ||
         !overlap(k, other) || !has_port(other))
         return false;
