@@ -206,6 +206,7 @@ struct conf_service {
     uint32_t keepalive_ms;  // 0: off
     uint32_t keepalive_interval_ms, keepalive_probes;
     uint32_t user_timeout_ms;  // 0: off
+    uint32_t fast_open;        // 0: off
     bool nodelay;
     bool udp;  // on the same ports
     // http:

@@ -287,6 +287,10 @@ const struct key conf_keys[] = {
         service, receive_buffer_initial, 2048, G,
         VALUE("65536", "The same at its begin: it is doubled as more is consumed in a round trip")),
     BOOL(service, nodelay, VALUE("on", "Small segments leave at once (no Nagle)")),
+    COUNT(service, fast_open, 1, 1000000, ZERO("off"),
+          VALUE("off",
+                "Connections of a worker that TCP Fast Open (RFC 7413) has begun and nobody has "
+                "confirmed, at most; data of a SYN that comes again may arrive twice")),
     MS(service, keepalive_ms, 1000, 86400000, ZERO("off"),
        VALUE("off", "Idle time before a connection is probed")),
     MS(service, keepalive_interval_ms, 1000, 32767000,

@@ -112,7 +112,8 @@ struct block {
     uint32_t keepalive_ms;          // idle time before a probe; 0: off
     uint32_t last_rx_ms;     // last sign of life seen by the keepalive timer, or its last probe
     uint32_t last_progress;  // tcp_progress() at that time
-    // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's rcv_nxt - 1.
+    // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's snd_wl1, and rcv_nxt -
+    // 1 but for Fast Open.
     uint32_t stuck_at_ms;  // since when what the timer runs for has waited; 0: no timeout yet
     uint16_t oow_16ms;     // when an unacceptable segment was answered last, in 16 ms
     uint8_t quick;         // segments to be acknowledged at once yet (tcp_quick.c)

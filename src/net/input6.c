@@ -84,7 +84,7 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
         return reason;
     seg->key.local_ix = (uint16_t)(net->v6->local_ix_first + ix);
     seg->pkt_ix = (uint16_t)pkt_ix;
-    if (seg->opts & SEG_OPT_SACK)
+    if (seg->opts & (SEG_OPT_SACK | SEG_OPT_FAST_OPEN))
         wire_read_sack(pkt_data(p), seg, rx->sacks[pkt_ix]);
     rx->n_segs++;
     net->counters.segs6_in++;

@@ -194,7 +194,7 @@ enum { NET_TO_GROUP = 255 };  // sent to a broadcast address or a group
 
 struct net_rx {
     struct seg_in segs[BURST_MAX];
-    struct seq_range sacks[BURST_MAX][SEG_SACK_MAX];  // by segs[].pkt_ix; with SEG_OPT_SACK
+    struct seq_range sacks[BURST_MAX][SEG_SACK_MAX];  // by segs[].pkt_ix; wire_read_sack()
     struct icmp_event icmp[BURST_MAX];
     struct udp_in udp[BURST_MAX];
     uint32_t n_segs, n_icmp, n_udp;

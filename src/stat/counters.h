@@ -115,6 +115,10 @@
     X(syncookies_sent, "SYN-ACKs sent that carry a SYN cookie (RFC 4987)")                         \
     X(syncookies_received, "connections established by a SYN cookie")                              \
     X(syncookies_failed, "ACKs for no connection whose number is no valid cookie")                 \
+    X(fast_opens, "connections that began by data in the SYN (RFC 7413)")                          \
+    X(fast_opens_failed, "SYNs whose Fast Open cookie is not valid")                               \
+    X(fast_open_overflows, "SYNs of Fast Open while fast_open are pending")                        \
+    X(fast_open_requests, "SYNs that ask for a Fast Open cookie")                                  \
     X(segs_told, "of rx_tcp, segments with something for the application")                         \
     X(segs_slow, "of rx_tcp, segments that left the straight-line path")                           \
     X(segs_slow_told, "of segs_slow, those with something for the application")                    \

@@ -93,6 +93,10 @@ struct tcp_service {
     uint32_t connections_max;
     uint32_t connections;  // now
     uint32_t source_max;   // connections that one address may have; 0: no limit
+    // RFC 7413 5.1: blocks in SYN-RECEIVED by Fast Open, at most (0: off), and now. Who was reset
+    // counts on for 60 to 120 s: by the turn of 60 s, which began at reset_ms, and the one before.
+    uint32_t fast_open, fast_open_now;
+    uint32_t fast_open_reset[2], fast_open_reset_ms;
 };
 
 enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7 };

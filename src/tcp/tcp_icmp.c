@@ -1,6 +1,7 @@
 // ICMP errors about our segments: who may believe them, and what they change.
 #include <errno.h>
 
+#include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_flight.h"
 #include "wire/proto.h"
 
@@ -90,7 +91,7 @@ static bool is_opening(const struct block *b)
 static bool ends_open(const struct tcp *t, const struct block *b, const struct icmp_event *e)
 {
     if (t->services[b->service].pulls)
-        return is_opening(b) && e->kind != ICMP_TOO_BIG && e->error != 0;
+        return is_opening(b) && !tcp_is_pending(b) && e->kind != ICMP_TOO_BIG && e->error != 0;
     return b->state == TCP_SYN_SENT && e->kind == ICMP_HARD;
 }
 

@@ -1,5 +1,6 @@
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_pace.h"
 #include "tcp/tcp_sack.h"
@@ -232,11 +233,14 @@ static void send_syn(struct tcp *t, struct block *b)
     o->flags = answer ? SEG_SYN | SEG_ACK : SEG_SYN;
     o->flags |= tcp_ecn_syn(t, b);
     o->opts |= SEG_OPT_MSS;
-    o->wnd = (uint16_t)MIN(tcp_rcv_limit(t, b), UINT16_MAX);
+    const uint32_t limit = tcp_rcv_limit(t, b);
+    o->wnd = (uint16_t)MIN(limit - MIN(b->rcvq_bytes, limit), UINT16_MAX);
     if (b->flags & BF_TROUBLE)
         tcp_own_ip(t, b, o);
-    if (answer)
+    if (answer) {
         o->ack = b->rcv_nxt;
+        b->flags &= (uint16_t)~BF_ACK_NOW;
+    }
     if (!answer || (b->agreed & BA_WSCALE))
         o->opts |= SEG_OPT_WSCALE;
     if (answer ? (b->agreed & BA_SACK) != 0 : t->cfg.sack)
@@ -247,13 +251,16 @@ static void send_syn(struct tcp *t, struct block *b)
         o->ts_val = tcp_ts_now(t, &b->key);
         o->ts_ecr = answer ? b->ts_recent : 0;
     }
-    if (b->snd_max == b->snd_una && !answer) {
+    if (b->snd_max == b->snd_una) {
         b->flags |= BF_TIMED;
         b->rtt_seq = b->snd_una + 1;
         b->rtt_us = (uint32_t)t->now.us;
     }
-    if (b->retries != 0) {
-        t->stats->c.syn_retransmits++;
+    const bool pending = tcp_is_pending(b);
+    t->stats->c.synack_sent += pending;
+    if (b->retries != 0 || (pending && b->snd_max != b->snd_una)) {
+        t->stats->c.synack_retransmits += pending;
+        t->stats->c.syn_retransmits += !pending;
         sent_again(t, b);
     }
     b->snd_nxt = b->snd_una + 1;
@@ -502,6 +509,19 @@ static inline unsigned as_many(struct tcp *t, struct block *b, bool *wait)
     return segments(t, b, TCP_OUT_BLOCK_MAX);
 }
 
+// RFC 7413 4.2.2: the answer to the data of the SYN may leave before the handshake is over, as far
+// as Nagle lets it, but no FIN, nor anything once the SYN-ACK seems lost.
+static NOINLINE void send_early(struct tcp *t, struct block *b)
+{
+    const uint16_t fin = b->flags & BF_FIN_QUEUED;
+    if (b->retries != 0 || b->snd_nxt == b->snd_una)
+        return;
+    b->flags &= (uint16_t)~fin;
+    b->snd_nxt = b->snd_max;  // the SYN-ACK alone may have left again
+    segments(t, b, TCP_OUT_BLOCK_MAX);
+    b->flags |= fin;
+}
+
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
 static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 {
@@ -510,6 +530,8 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     if (unlikely(b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED)) {
         if (b->snd_nxt == b->snd_una)
             send_syn(t, b);
+        if (tcp_is_pending(b))
+            send_early(t, b);
         tcp_arm(t, ix);
         return b->snd_nxt == b->snd_una;
     }

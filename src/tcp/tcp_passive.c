@@ -3,6 +3,7 @@
 
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_fast_open.h"
 
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 
@@ -215,6 +216,66 @@ static bool keeps_none(const struct tcp *t, int door)
     return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || (g != NULL && g->half_open > g->backlog);
 }
 
+// A block for the record, known as `old`, with what was agreed to, and counted; its numbers and its
+// state are the caller's. FLOW_NONE: it was not kept.
+static uint32_t block_of(struct tcp *t, const struct syn_record *r, uint32_t old)
+{
+    const uint32_t ix = tcp_block_new(t, &r->key, r->service, old);
+    if (ix == BLOCK_NONE)
+        return ix;
+    struct block *b = &t->blocks[ix];
+    b->recover = r->iss;
+    if (r->opts & SEG_OPT_TS) {
+        b->flags |= BF_TS;
+        b->ts_recent = r->ts_recent;
+        b->ts_recent_ms = t->now.ms;
+    }
+    if (r->opts & SEG_OPT_SACK_PERM)
+        b->agreed |= BA_SACK;
+    if (r->opts & SEG_OPT_WSCALE) {
+        b->snd_wscale = r->wscale;
+        b->rcv_wscale = t->cfg.window_scale;
+        b->agreed |= BA_WSCALE;
+    }
+    if (r->ecn)
+        b->agreed |= BA_ECN;
+    t->stats->c.conns_opened_passive++;
+    if (t->services[b->service].source_max != 0) {
+        b->source = sources_enter(t->sources, source_of(&b->key.remote), b->service);
+        t->stats->c.sources_now = sources_now(t->sources);
+    }
+    return ix;
+}
+
+// RFC 7413 4.2.2: the SYN's data is delivered now, and acknowledged by the SYN-ACK, which leaves
+// with the turn's output. False: there is no block.
+static bool open_fast(struct tcp *t, const struct syn_record *r, const struct seg_in *s,
+                      struct tcp_verdict *v)
+{
+    const uint32_t wnd = MIN(rcv_limit_of(t, r), UINT16_MAX), len = MIN(s->data_len, wnd);
+    const uint32_t ix = block_of(t, r, FLOW_NONE);
+    if (ix == BLOCK_NONE)
+        return false;
+    struct block *b = &t->blocks[ix];
+    b->snd_una = b->snd_nxt = b->snd_max = r->iss;
+    b->snd_end = r->iss + 1;
+    b->snd_wl1 = r->irs;
+    b->rcv_nxt = r->irs + 1 + len;
+    b->rcv_adv = b->rcv_nxt + wnd - len;
+    tcp_set_mss(t, b, r->mss);
+    b->cwnd = t->cfg.initial_window * b->mss;
+    b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)
+    tcp_note_window(b);
+    tcp_set_state(b, STEP_FAST_OPEN);
+    tcp_fast_open_begun(t, b);
+    v->block = ix;
+    v->data_off = s->data_off;
+    v->data_len = (uint16_t)len;
+    v->events |= TCP_EV_OPEN | TCP_EV_DATA;
+    tcp_dirty(t, ix);
+    return true;
+}
+
 // RFC 9293 3.10.7.2, second: the SYN.
 void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tcp_verdict *v)
 {
@@ -223,11 +284,19 @@ void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tc
     if (v->drop != DROP_NONE)
         return;
     struct syn_record asked = record_of(t, door, s, tcp_isn(t, &s->key)), *r = NULL;
+    enum fast_open fast = FAST_OPEN_NONE;
+    if (unlikely(s->opts & SEG_OPT_FAST_OPEN))
+        fast = tcp_fast_open_judge(t, door, s);
+    if (fast == FAST_OPEN_TAKE && open_fast(t, &asked, s, v))
+        return;
     if (!keeps_none(t, door))
         r = keep(t, &asked, FLOW_NONE);
+    const uint32_t n_out = t->n_out;
     if (r != NULL)
         send_syn_ack(t, r);
-    else
+    if (unlikely(fast == FAST_OPEN_OFFER) && r != NULL && t->n_out != n_out)
+        tcp_fast_open_offer(t, &t->out[n_out]);
+    if (r == NULL)
         v->drop =
             t->cfg.syn_cookies != TCP_COOKIES_OFF ? send_cookie(t, &asked) : DROP_syn_table_full;
 }
@@ -268,30 +337,15 @@ static void join_listener(struct tcp *t, const struct syn_record *r, struct bloc
 static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
                         const struct seg_in *s)
 {
-    const uint32_t ix = tcp_block_new(t, &r->key, r->service, old);
+    const uint32_t ix = block_of(t, r, old);
     if (ix == BLOCK_NONE)
         return ix;
     struct block *b = &t->blocks[ix];
-    b->recover = r->iss;
     b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = r->iss + 1;
     b->rcv_nxt = r->irs + 1;
     b->rcv_adv = b->rcv_nxt + MIN(rcv_limit_of(t, r), UINT16_MAX);
     b->last_progress = tcp_progress(b);
     b->snd_wl1 = s->seq - 1;
-    if (r->opts & SEG_OPT_TS) {
-        b->flags |= BF_TS;
-        b->ts_recent = r->ts_recent;
-        b->ts_recent_ms = t->now.ms;
-    }
-    if (r->opts & SEG_OPT_SACK_PERM)
-        b->agreed |= BA_SACK;
-    if (r->opts & SEG_OPT_WSCALE) {
-        b->snd_wscale = r->wscale;
-        b->rcv_wscale = t->cfg.window_scale;
-        b->agreed |= BA_WSCALE;
-    }
-    if (r->ecn)
-        b->agreed |= BA_ECN;
     if (unlikely(r->listen != TCP_LISTEN_NONE))
         inherit(t, &t->listens->at[r->listen - 1], ix);
     tcp_set_mss(t, b, r->mss);
@@ -308,13 +362,8 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
     tcp_establish(t, b, STEP_PASSIVE_DONE);
     if (b->keepalive_ms != 0)
         tcp_set_far(t, ix);
-    t->stats->c.conns_opened_passive++;
     if (unlikely(r->listen != TCP_LISTEN_NONE))
         join_listener(t, r, b);
-    if (t->services[b->service].source_max != 0) {
-        b->source = sources_enter(t->sources, source_of(&b->key.remote), b->service);
-        t->stats->c.sources_now = sources_now(t->sources);
-    }
     return ix;
 }
 

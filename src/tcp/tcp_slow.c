@@ -5,6 +5,7 @@
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
+#include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_sack.h"
 
 static uint32_t seg_length(const struct seg_in *s)
@@ -71,12 +72,14 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
 static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v)
 {
     t->stats->c.conns_reset_received++;
-    // SYN-RECEIVED of a block is that of an active open (RFC 9293 3.10.7.4, second).
+    // SYN-RECEIVED of a block is that of an active open (RFC 9293 3.10.7.4, second), or the
+    // application has it by Fast Open.
+    const bool pending = tcp_is_pending(b);
     const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     const int error = b->state == TCP_SYN_SENT     ? ECONNREFUSED  // Linux's tcp_reset()
                       : b->state == TCP_CLOSE_WAIT ? EPIPE
                                                    : ECONNRESET;
-    tcp_end_error(t, b, opening ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET, error);
+    tcp_end_error(t, b, opening && !pending ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET, error);
     v->events |= TCP_EV_CLOSED;
 }
 
@@ -147,6 +150,31 @@ static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
         tcp_set_far(t, ix);
 }
 
+// The handshake of a connection that Fast Open began is over: the application has it already.
+static void fast_open_done(struct tcp *t, struct block *b)
+{
+    tcp_fast_open_ended(t, b, false);
+    if (b->retries == 0)
+        return;
+    b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
+    b->retries = 0;
+    b->stuck_at_ms = 0;
+    tcp_rtt_unknown(b);
+}
+
+// The SYN of a pending one again: it is answered in the same way, seldom.
+static void fast_open_again(struct tcp *t, struct block *b, uint32_t ix, struct tcp_verdict *v)
+{
+    v->drop = DROP_tcp_duplicate;
+    if (!tcp_answer_rested(t, b)) {
+        t->stats->c.ack_skipped_syn_received++;
+        return;
+    }
+    b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
+    b->snd_nxt = b->snd_una;
+    tcp_dirty(t, ix);
+}
+
 // is_known_ack: of what was sent, and not older than RFC 5961 5.2 allows; the largest window that
 // the peer can have told stands for the largest it did.
 static bool is_known_ack(const struct block *b, uint32_t ack)
@@ -171,11 +199,14 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
             v->drop = DROP_tcp_unacceptable;
             return false;
         }
+        if (tcp_is_pending(b))
+            fast_open_done(t, b);
+        else
+            v->events |= TCP_EV_OPEN;
         tcp_establish(t, b, STEP_ACK_OF_SYN);
         if (b->flags & BF_FIN_QUEUED)
             tcp_begin_close(t, b, ix);
         start_keepalive(t, b, ix);
-        v->events |= TCP_EV_OPEN;
     }
     if (!is_known_ack(b, s->ack)) {
         tcp_challenge_ack(t, b);
@@ -504,7 +535,12 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         return;
     // The SYN-ACK of a simultaneous open carries the old sequence number, and is what SYN-RECEIVED
     // awaits.
-    const bool crossing = b->state == TCP_SYN_RECEIVED && s->seq == b->rcv_nxt - 1 &&
+    const bool pending = unlikely(b->state == TCP_SYN_RECEIVED) && tcp_is_pending(b);
+    if (pending && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_SYN && s->seq == b->snd_wl1) {
+        fast_open_again(t, b, ix, v);
+        return;
+    }
+    const bool crossing = b->state == TCP_SYN_RECEIVED && !pending && s->seq == b->rcv_nxt - 1 &&
                           (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == (SEG_SYN | SEG_ACK);
     if (crossing)
         tcp_ecn_answered(t, b, s, true);

@@ -6,7 +6,9 @@
 #define TO(state) ((uint8_t)((state) + 1))
 
 static const uint8_t next_state[TCP_STATE_COUNT][STEP_COUNT] = {
-    [TCP_FREE] = {[STEP_ACTIVE_OPEN] = TO(TCP_SYN_SENT), [STEP_PASSIVE_DONE] = TO(TCP_ESTABLISHED)},
+    [TCP_FREE] = {[STEP_ACTIVE_OPEN] = TO(TCP_SYN_SENT),
+                  [STEP_PASSIVE_DONE] = TO(TCP_ESTABLISHED),
+                  [STEP_FAST_OPEN] = TO(TCP_SYN_RECEIVED)},
     [TCP_SYN_SENT] = {[STEP_SYN_ACK] = TO(TCP_ESTABLISHED),
                       [STEP_SYN] = TO(TCP_SYN_RECEIVED),
                       [STEP_END] = TO(TCP_CLOSED)},

@@ -4,7 +4,7 @@
 //   FREE --active open--> SYN_SENT --SYN+ACK--> ESTABLISHED <--handshake of a syn_record-- FREE
 //                            |  SYN                ^   |
 //                            v                     |   | our FIN        peer's FIN
-//                        SYN_RECEIVED ----ACK------+   v                    v
+// FREE --Fast Open--->   SYN_RECEIVED ----ACK------+   v                    v
 //                                              FIN_WAIT_1 --FIN--> CLOSING  CLOSE_WAIT
 //                                                  | ACK             | ACK     | our FIN
 //                                                  v                 v         v
@@ -36,6 +36,7 @@ enum tcp_state {  // Linux's numbers, as net/tcp shows them; 0: the block is fre
 enum tcp_step {
     STEP_ACTIVE_OPEN,
     STEP_PASSIVE_DONE,  // a syn_record's handshake was completed
+    STEP_FAST_OPEN,     // a SYN with data was taken before its handshake (RFC 7413)
     STEP_SYN_ACK,       // SYN and the acknowledgement of ours
     STEP_SYN,           // SYN alone: simultaneous open
     STEP_ACK_OF_SYN,

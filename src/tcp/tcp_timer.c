@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "tcp/tcp_cc.h"
+#include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_sack.h"
 
@@ -81,6 +82,8 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
         t->stats->c.established_resets++;
     } else if (b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED) {
         t->stats->c.conns_failed++;
+        if (tcp_is_pending(b))
+            tcp_fast_open_ended(t, b, why == TCP_CLOSE_RESET);
     }
     tcp_set_state(b, STEP_END);
 }
@@ -118,7 +121,8 @@ static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
         return true;
     }
     if (syn)
-        return b->retries >= tcp_own_value(t, b, OWN_SYN_RETRIES);
+        return b->retries >=
+               (tcp_is_pending(b) ? t->cfg.synack_retries : tcp_own_value(t, b, OWN_SYN_RETRIES));
     if (unlikely(is_orphan(b)) && tcp_orphan_given_up(t, b))
         return true;
     return user_ms == 0 && b->retries >= t->cfg.retries;
@@ -152,6 +156,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     b->rto_at_ms = 0;
     if (syn) {
         b->snd_nxt = b->snd_una;
+        b->snd_cur = b->snd_head;
     } else {
         if (b->retries >= t->cfg.retries1 && t->cfg.black_hole_detection)
             tcp_black_hole(t, b);

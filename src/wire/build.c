@@ -38,6 +38,13 @@ static uint8_t *put_syn_options(uint8_t *o, const struct seg_out *s)
         memcpy(o, (uint8_t[]){TCP_OPT_NOP, TCP_OPT_WSCALE, 3, s->wscale}, 4);
         o += 4;
     }
+    if (s->opts & SEG_OPT_FAST_OPEN) {
+        memcpy(o, (uint8_t[]){TCP_OPT_FAST_OPEN, 10}, 2);
+        store_be32(o + 2, s->sack->start);
+        store_be32(o + 6, s->sack->end);
+        memcpy(o + 10, (uint8_t[]){TCP_OPT_NOP, TCP_OPT_NOP}, 2);
+        o += 12;
+    }
     return o;
 }
 

@@ -74,6 +74,8 @@ static inline uint32_t wire_tcp_head_bytes(const struct seg_out *s)
         n += 4;
     if (of_syn & SEG_OPT_WSCALE)
         n += 4;
+    if (of_syn & SEG_OPT_FAST_OPEN)
+        n += 12;
     return s->opts & SEG_OPT_SACK ? n + 4 + 8u * s->n_sack : n;
 }
 

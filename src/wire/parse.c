@@ -61,6 +61,13 @@ enum drop_reason wire_parse_ip4(const uint8_t *frame, uint32_t len, bool verify,
     return DROP_NONE;
 }
 
+static void fast_open(uint32_t at, uint32_t len, struct seg_in *out)
+{
+    out->opts |= SEG_OPT_FAST_OPEN;
+    out->sack_off = len == 2 ? 0 : (uint8_t)(TCP_BYTES + at + 2);
+    out->sack_count = len == 10;
+}
+
 // parse_option: one option of len bytes in all (kind and length included) at opt[at].
 static void parse_option(const uint8_t *opt, uint32_t at, uint32_t len, struct seg_in *out)
 {
@@ -96,6 +103,10 @@ static void parse_option(const uint8_t *opt, uint32_t at, uint32_t len, struct s
             out->ts_ecr = load_be32(o + 6);
             out->opts |= SEG_OPT_TS;
         }
+        break;
+    case TCP_OPT_FAST_OPEN:  // RFC 7413 4.1.1: 4 to 16 bytes, or none, in an even number
+        if (syn && !(out->flags & SEG_ACK) && (len == 2 || (len >= 6 && len <= 18 && len % 2 == 0)))
+            fast_open(at, len, out);
         break;
     default:
         break;

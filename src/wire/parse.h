@@ -41,8 +41,8 @@ enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip,
 // several of a kind the last counts.
 enum drop_reason wire_parse_tcp_options(const uint8_t *opt, uint32_t n, struct seg_in *out);
 
-// wire_read_sack: the s->sack_count blocks of a parsed segment, which has SEG_OPT_SACK, as they
-// were sent: any number may stand there.
+// wire_read_sack: the s->sack_count blocks of a parsed segment, which has SEG_OPT_SACK or
+// SEG_OPT_FAST_OPEN, as they were sent: any number may stand there.
 void wire_read_sack(const uint8_t *frame, const struct seg_in *s, struct seq_range *out);
 
 struct wire_icmp {

@@ -96,7 +96,8 @@ enum {
     TCP_OPT_SACK_PERM = 4,
     TCP_OPT_SACK = 5,
     TCP_OPT_TS = 8,
-    TCP_WSCALE_MAX = 14,  // RFC 7323 2.3
+    TCP_OPT_FAST_OPEN = 34,  // RFC 7413
+    TCP_WSCALE_MAX = 14,     // RFC 7323 2.3
 
     TCP4_OFF = ETH_BYTES + IP4_BYTES,  // of TCP in a frame without IP options
     UDP4_DATA_OFF = TCP4_OFF + UDP_BYTES,

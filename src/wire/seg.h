@@ -22,7 +22,8 @@ enum seg_opt {          // which options are present
     SEG_OPT_MSS = 0x04,
     SEG_OPT_SACK_PERM = 0x08,  // RFC 2018
     SEG_OPT_SACK = 0x10,
-    SEG_OPT_IP = 0x20,  // none of TCP: seg_out's ttl and may_split count
+    SEG_OPT_IP = 0x20,         // none of TCP: seg_out's ttl and may_split count
+    SEG_OPT_FAST_OPEN = 0x40,  // RFC 7413; of a SYN, which has no SACK blocks: their fields hold it
 };
 
 enum { SEG_SACK_MAX = 4 };  // SACK blocks of one segment: what 40 bytes of options hold
@@ -47,6 +48,8 @@ struct seg_in {
     uint8_t wscale;           // valid with SEG_OPT_WSCALE, at most 14 (RFC 7323 2.3)
     uint8_t sack_off;    // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
     uint8_t sack_count;  // 0..SEG_SACK_MAX; wire_read_sack() reads them
+    // With SEG_OPT_FAST_OPEN: sack_off of the cookie, 0: one is asked for; sack_count 1: it has 8
+    // bytes, and is read as a block.
     uint8_t pad[3];
 } CACHE_ALIGNED;
 
@@ -85,9 +88,9 @@ struct seg_out {
     uint8_t tos;
     uint8_t n_sack;  // with SEG_OPT_SACK: 1..SEG_SACK_MAX, one less with SEG_OPT_TS
     // With SEG_OPT_IP:
-    uint8_t ttl;     // 0: as ever
-    bool may_split;  // IPv4: DF is clear
-    const struct seq_range *sack;
+    uint8_t ttl;                   // 0: as ever
+    bool may_split;                // IPv4: DF is clear
+    const struct seq_range *sack;  // with SEG_OPT_FAST_OPEN: the cookie, as one block
 };
 
 static_assert(SEG_IS_VECTOR(seg_out), "16 bytes of the TCP header, shuffled (wire_build_tcp4)");

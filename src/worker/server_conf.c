@@ -253,6 +253,7 @@ static int fill_service(struct server_params *p, const struct conf *c,
         .n_ports = (uint8_t)cs->port.n,
         .local_ix = ip_is_zero(&cs->address) ? UINT16_MAX : local_index(p, &cs->address),
         .nodelay = cs->nodelay,
+        .fast_open = cs->fast_open,
         .pulls = (*apps)->data == NULL,
         .congestion = congestion_of(cs->congestion == CONF_CONGESTION_AUTO ? c->tcp.congestion
                                                                            : cs->congestion),

@@ -207,6 +207,12 @@ static bool option(struct lex *x, struct pkt_opt *o)
     } else if (strcmp(name, "wscale") == 0) {
         o->kind = PKT_WSCALE;
         ok = number(x, &n, 0, UINT8_MAX);
+    } else if (strcmp(name, "fast_open") == 0) {
+        o->kind = PKT_FAST_OPEN;
+        o->own = is_word(x, "own");
+        spaces(x);
+        o->n_sacks = o->own || isdigit((unsigned char)*x->at);
+        ok = o->own || o->n_sacks == 0 || number32(x, &o->sack[0][0]);
     } else if (strcmp(name, "byte") == 0) {
         o->kind = PKT_BYTE;
         ok = number(x, &n, 0, UINT8_MAX);

@@ -53,6 +53,13 @@ static void print_opt(const struct pkt_opt *o, char *text)
         add(text, o->any_a ? "TS val any" : "TS val %u", o->a);
         add(text, o->any_b ? " ecr any" : " ecr %u", o->b);
         break;
+    case PKT_FAST_OPEN:
+        add(text,
+            o->own            ? "fast_open own"
+            : o->n_sacks != 0 ? "fast_open %u"
+                              : "fast_open",
+            o->sack[0][0]);
+        break;
     case PKT_BYTE:
         add(text, "byte %u", o->a);
         break;
@@ -130,6 +137,12 @@ static uint32_t write_opt(const struct pkt_opt *o, uint16_t own_mss, uint8_t *to
         store_be32(to + 2, o->a);
         store_be32(to + 6, o->b);
         return 10;
+    case PKT_FAST_OPEN:
+        to[0] = TCP_OPT_FAST_OPEN;
+        to[1] = o->n_sacks != 0 ? 10 : 2;
+        store_be32(to + 2, o->sack[0][0]);
+        store_be32(to + 6, o->sack[0][1]);
+        return to[1];
     default:
         to[0] = (uint8_t)o->a;
         return 1;
@@ -174,6 +187,11 @@ static bool read_opt(const uint8_t *opt, uint32_t bytes, struct pkt_opt *o)
             o->sack[i][1] = load_be32(opt + 6 + 8 * i);
         }
         return bytes % 8 == 2 && o->n_sacks <= PKT_SACKS_MAX;
+    case TCP_OPT_FAST_OPEN:
+        *o = (struct pkt_opt){.kind = PKT_FAST_OPEN, .n_sacks = bytes == 10};
+        for (unsigned i = 0; i < 2 * o->n_sacks; i++)
+            o->sack[0][i] = load_be32(opt + 2 + 4 * i);
+        return bytes == 10 || bytes == 2;
     default:
         return false;
     }

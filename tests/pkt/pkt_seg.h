@@ -16,6 +16,7 @@ enum pkt_opt_kind {
     PKT_SACK_OK,
     PKT_SACK,
     PKT_TS,
+    PKT_FAST_OPEN,
     PKT_BYTE
 };
 
@@ -23,7 +24,9 @@ enum pkt_opt_kind {
 struct pkt_opt {
     enum pkt_opt_kind kind;
     uint32_t a, b;
-    bool own;           // the MSS that this stack announces by itself
+    // The MSS that this stack announces by itself, its cookie of FAST_OPEN for this peer; else that
+    // is sack[0], and none without n_sacks.
+    bool own;
     bool any_a, any_b;  // TS, expected: whatever there is; any_b, received: the last that was sent
     unsigned n_sacks;
     uint32_t sack[PKT_SACKS_MAX][2];

@@ -58,6 +58,7 @@ static const struct field service[] = {
     FIELD(struct tcp_service, connections_max),
     FIELD(struct tcp_service, congestion),
     FIELD(struct tcp_service, pulls),
+    FIELD(struct tcp_service, fast_open),
 };
 
 static const struct field pool[] = {

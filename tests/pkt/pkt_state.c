@@ -12,6 +12,7 @@ uint64_t pkt_steps[TCP_STATE_COUNT][STEP_COUNT];
 const char *const pkt_step_names[STEP_COUNT] = {
     [STEP_ACTIVE_OPEN] = "ACTIVE_OPEN",
     [STEP_PASSIVE_DONE] = "PASSIVE_DONE",
+    [STEP_FAST_OPEN] = "FAST_OPEN",
     [STEP_SYN_ACK] = "SYN_ACK",
     [STEP_SYN] = "SYN",
     [STEP_ACK_OF_SYN] = "ACK_OF_SYN",

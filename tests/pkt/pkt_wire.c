@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "pkt_machine.h"
+#include "tcp/tcp_fast_open.h"
 #include "wire/build.h"
 #include "wire/parse.h"
 
@@ -12,6 +13,13 @@ enum { TCP_OFF = ETH_BYTES + IP4_BYTES };
 static uint32_t ms_since_start(const struct pkt_machine *m, uint64_t at_us)
 {
     return (uint32_t)((at_us / 1000) - (m->start_us / 1000));
+}
+
+static void own_cookie(const struct pkt_machine *m, const struct pkt_conn *c, uint32_t cookie[2])
+{
+    const struct seq_range own = tcp_fast_open_cookie(&m->e.tcp, &c->key.remote);
+    cookie[0] = own.start;
+    cookie[1] = own.end;
 }
 
 // The options as they go on the wire: relative numbers made absolute; with the variant, a
@@ -30,6 +38,8 @@ static uint32_t put_options(struct pkt_machine *m, const struct pkt_conn *c,
             p->a += TCP_TS_BYTES;
         if (p->any_b)
             p->b = c->ts_seen;
+        if (p->kind == PKT_FAST_OPEN && p->own)
+            own_cookie(m, c, p->sack[0]);
         if (p->kind == PKT_TS && (g->flags & SEG_ACK))  // without ACK it says nothing
             p->b += c->ts_base;
         for (unsigned k = 0; k < p->n_sacks && p->kind == PKT_SACK; k++) {
@@ -83,7 +93,7 @@ bool pkt_in(struct pkt_machine *m)
     }
     s->key = c->key;
     s->pkt_ix = (uint16_t)m->n_in;
-    if (s->opts & SEG_OPT_SACK)
+    if (s->opts & (SEG_OPT_SACK | SEG_OPT_FAST_OPEN))
         wire_read_sack(frame, s, m->e.sacks_in[m->n_in]);
     m->frames[m->n_in] = frame;
     m->data[m->n_in++] = frame + s->data_off;
@@ -139,7 +149,18 @@ static bool data_is_right(const struct seg_out *o, uint32_t first)
     return true;
 }
 
-static void relative_options(struct pkt_conn *c, const struct seg_out *o, struct pkt_opts *to)
+// A cookie that is ours for this peer is called so.
+static void name_cookie(const struct pkt_machine *m, const struct pkt_conn *c, struct pkt_opt *p)
+{
+    uint32_t own[2];
+    own_cookie(m, c, own);
+    p->own = p->n_sacks == 1 && memcmp(own, p->sack[0], sizeof(own)) == 0;
+    if (p->own)
+        p->sack[0][0] = p->sack[0][1] = 0;
+}
+
+static void relative_options(const struct pkt_machine *m, struct pkt_conn *c,
+                             const struct seg_out *o, struct pkt_opts *to)
 {
     uint8_t bytes[40];
     pkt_opts_read(bytes, wire_put_tcp_options(bytes, o), to);
@@ -147,6 +168,8 @@ static void relative_options(struct pkt_conn *c, const struct seg_out *o, struct
         struct pkt_opt *p = &to->o[i];
         if (p->kind == PKT_TS)
             c->ts_seen = p->a -= c->ts_base;
+        if (p->kind == PKT_FAST_OPEN)
+            name_cookie(m, c, p);
         for (unsigned k = 0; k < p->n_sacks && p->kind == PKT_SACK; k++) {
             p->sack[k][0] -= c->peer_isn;
             p->sack[k][1] -= c->peer_isn;
@@ -181,6 +204,6 @@ void pkt_capture(struct pkt_machine *m)
         l->seg.ack = o->ack - c->peer_isn;
         l->seg.len = (uint32_t)o->data_len[0] + o->data_len[1];
         l->wrong_data = !data_is_right(o, l->seg.seq - 1);
-        relative_options(c, o, &l->seg.opts);
+        relative_options(m, c, o, &l->seg.opts);
     }
 }

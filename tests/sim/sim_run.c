@@ -298,8 +298,9 @@ static void run_all(struct runner *r)
     }
 }
 
-static const char *const step_names[STEP_COUNT] = {
-    "active", "passive", "syn_ack", "syn", "ack_syn", "close", "fin", "ack_fin", "end", "release"};
+static const char *const step_names[STEP_COUNT] = {"active",  "passive", "fast",   "syn_ack",
+                                                   "syn",     "ack_syn", "close",  "fin",
+                                                   "ack_fin", "end",     "release"};
 static const char *const kind_names[KIND_COUNT] = {
     "syn",  "synack", "rst!", "rst~", "rst-", "noack",  "ackold", "acksame", "acknew",
     "ack+", "old",    "over", "next", "gap",  "beyond", "fin",    "fingap",  "finold"};
@@ -320,7 +321,8 @@ static void print_count(uint64_t n, bool hole)
         printf("%8.1fM", (double)n / 1e6);
 }
 
-// Returns how many cells of the table were not reached.
+// Returns how many cells of the table were not reached, but for Fast Open: both ends are this
+// stack, whose client has none (tests/pkt/open/fast_open_* take that step).
 static unsigned print_steps(const struct sim_cover *c)
 {
     unsigned missing = 0, cells = 0;
@@ -334,7 +336,7 @@ static unsigned print_steps(const struct sim_cover *c)
         for (unsigned k = 0; k < STEP_COUNT; k++) {
             const bool hole = tcp_state_next(s, k) < 0;
             cells += !hole;
-            missing += !hole && c->step[s][k] == 0;
+            missing += !hole && k != STEP_FAST_OPEN && c->step[s][k] == 0;
             print_count(c->step[s][k], hole);
         }
     }

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "tcp/tcp_internal.h"
+#include "tcp/tcp_fast_open.h"
 
 enum { PACE_LATE_MS = 5000 };  // so much the wheel may be behind after a stall
 
@@ -239,7 +239,7 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
     const struct core_counters *c = &t->stats->c;
     struct held all = {0};
     uint32_t exts = 0, orphans = 0, small = 0, large = 0, live = 0, established = 0, v6 = 0,
-             of[TCP_SERVICES_MAX] = {0};
+             of[TCP_SERVICES_MAX] = {0}, pending[TCP_SERVICES_MAX] = {0};
     for (uint32_t ix = 0; ix < count; ix++) {
         const struct block *b = &t->blocks[ix];
         if (b->state == TCP_FREE)
@@ -248,6 +248,7 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
         established += b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT;
         v6 += !ip_is_v4(&b->key.remote);
         of[b->service]++;
+        pending[b->service] += tcp_is_pending(b);
         exts += b->ext != EXT_NONE;
         orphans += is_orphan(b);
         small += b->has_flight && !(b->flight & FLIGHT_LARGE);
@@ -274,9 +275,13 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
     HOLDS(established == c->established_now && v6 == c->connections6_now,
           "%u established, %u over IPv6, %llu and %llu counted", established, v6,
           (unsigned long long)c->established_now, (unsigned long long)c->connections6_now);
-    for (uint32_t i = 0; i < t->n_services; i++)
+    for (uint32_t i = 0; i < t->n_services; i++) {
+        HOLDS(pending[i] == t->services[i].fast_open_now && pending[i] <= t->services[i].fast_open,
+              "service %u has %u pending, %u counted, at most %u", i, pending[i],
+              t->services[i].fast_open_now, t->services[i].fast_open);
         HOLDS(of[i] == t->services[i].connections, "service %u has %u, not %u", i, of[i],
               t->services[i].connections);
+    }
     HOLDS(orphans == c->orphans_now, "%u orphans, %llu counted", orphans,
           (unsigned long long)c->orphans_now);
     const uint64_t syns = index_pool_in_use(t->syn_pool), tws = c->time_wait_now;
