@@ -193,7 +193,8 @@ struct ext_cc {
     uint32_t idle_at_ms;  // when the wheel asks whether that was long ago; 0: it does not
     uint32_t pace_us;     // low half of the clock: the next segment may leave then
     uint16_t flags;       // enum cc_flag
-    uint16_t pace_at_ms;  // low half of when the wheel wakes the block for them, with CC_PACED
+    uint16_t pace_at_ms;  // with CC_PACED: low half of when the wheel wakes the block for them;
+                          // else how late it did
     union {
         struct cubic cubic;
         struct hystart hystart;

@@ -24,10 +24,13 @@ static uint64_t worth(const struct block *b, uint32_t us)
                                  : 6ull * b->cwnd * us / (5 * rtt_us);
 }
 
-// credit_us: how far pace_us may lie behind.
-static int32_t credit_us(const struct block *b)
+// credit_us: how far pace_us may lie behind: also by as much as the tick came late, for the worker
+// was, up to a quarter of the round trip.
+static int32_t credit_us(const struct block *b, const struct ext_cc *c)
 {
-    return (int32_t)MAX(cost_us(b, (uint32_t)CREDIT * b->mss), (uint32_t)TICK_US);
+    const uint32_t late_us = c->flags & CC_PACED ? 0 : c->pace_at_ms * 1000u;
+    return (int32_t)(MAX(cost_us(b, (uint32_t)CREDIT * b->mss), (uint32_t)TICK_US) +
+                     MIN(late_us, b->srtt_us >> 5));
 }
 
 // The clock goes round in 71 minutes, and pace_us stands still while the round trip is too short to
@@ -48,7 +51,7 @@ uint32_t tcp_pace_room(const struct tcp *t, const struct block *b)
     }
     if (ahead_us >= TICK_US)
         return 0;
-    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -credit_us(b))));
+    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -credit_us(b, c))));
     return (uint32_t)MIN(MAX(bytes / b->mss, (uint64_t)LEAST), (uint64_t)TCP_OUT_BLOCK_MAX);
 }
 
@@ -75,6 +78,7 @@ bool tcp_pace_timer(const struct tcp *t, struct ext_cc *c)
     if (!(c->flags & CC_PACED) || (int16_t)((uint16_t)t->now.ms - c->pace_at_ms) < 0)
         return false;
     c->flags &= (uint16_t)~CC_PACED;
+    c->pace_at_ms = (uint16_t)(t->now.ms - c->pace_at_ms);
     return true;
 }
 
@@ -83,10 +87,12 @@ void tcp_paced(struct tcp *t, struct block *b, uint32_t n, bool more)
     struct ext_cc *c = &t->exts[b->ext].cc;
     const uint32_t now_us = (uint32_t)t->now.us;
     if (n != 0) {
-        const int32_t credit = credit_us(b);
+        const int32_t credit = credit_us(b, c);
         if ((int32_t)(now_us - c->pace_us) > credit)
             c->pace_us = now_us - (uint32_t)credit;
         c->pace_us += cost_us(b, n * b->mss);
+        if (!(c->flags & CC_PACED))
+            c->pace_at_ms = 0;
     }
     if (more)
         await_tick(t, b, c);

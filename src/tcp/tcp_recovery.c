@@ -79,6 +79,7 @@ void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)
     struct flight *f = flight_room(t, b);
     if (seq_lt(flight_run_start(f, f->n), b->snd_nxt))  // else tcp_flight_output() has done it
         flight_append(f, b->snd_nxt, now_us);
+    f->burst = 0;
     tcp_flight_rearm(t, b, false);
 }
 
@@ -132,8 +133,10 @@ static void prr_acked(struct block *b, struct flight *f)
 static void begin_recovery(struct tcp *t, struct block *b, struct flight *f)
 {
     undo_begin(b, f);
-    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
-    tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
+    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window; but with what the
+    // acknowledgements of this burst took from it, for which nothing could leave yet.
+    const uint32_t flight = b->snd_max - b->snd_una;
+    tcp_cc_ssthresh(t, b, MIN(MAX(flight, flight - f->sacked + f->burst), b->cwnd));
     b->recover = b->snd_max;
     f->state = FLIGHT_RECOVERY;
     f->probe_out = f->probe_due = 0;
@@ -220,7 +223,8 @@ void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct flight *f = flight_of(t, b);
     if (likely((f->sacked | f->lost | f->state | f->probe_out | f->dsack | f->can_undo) == 0)) {
-        f->delivered = f->burst = 0;
+        f->burst += f->delivered;
+        f->delivered = 0;
         f->advanced = f->orig_acked = 0;
         if (b->snd_una == b->snd_max)
             tcp_flight_close(t, b);

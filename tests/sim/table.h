@@ -55,6 +55,7 @@ struct table_setup {
     uint32_t rcv_limit, snd_limit;
     uint32_t rcv_initial, snd_initial;  // 0: the limits
     uint8_t congestion;                 // enum tcp_congestion
+    uint32_t gap_ns;                    // of two turns of the sender; 0: 5 us
     bool no_hystart;                    // of CUBIC or NewReno: slow start until a loss
 };
 

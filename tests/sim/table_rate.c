@@ -160,6 +160,12 @@ static void row_loss(void)
              mathis * one_mbit / sqrt(2), mathis * one_mbit, cubic * one_mbit);
     table_say(TABLE_HARD, l.mbit >= mathis * one_mbit / sqrt(2), "default: rate", expected,
               "%.2f Mb/s, %llu sent again", l.mbit, (unsigned long long)l.again);
+    struct table_setup late = setup;
+    late.gap_ns = 5 * MS;
+    const struct lossy slow = lossy(&path, &late, UNTIL_S);
+    table_say(TABLE_HARD, slow.mbit >= 0.8 * l.mbit, "... a worker that turns every 5 ms only",
+              "as a round trip of 25 ms: 80 % of that", "%.2f Mb/s, %llu timeouts", slow.mbit,
+              (unsigned long long)slow.timeouts);
 }
 
 // ---- reordering ----

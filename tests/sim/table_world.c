@@ -84,25 +84,26 @@ struct table_world *table_begin(const struct table_path *path, const struct tabl
     w->plan->n_hosts = 2;
     w->plan->dead_ns = UINT64_MAX;
     for (unsigned i = 0; i < 2; i++) {
-        w->plan->hosts[i] = (struct sim_host_plan){.tcp = setup->tcp,
-                                                   .mtu = 1500,
-                                                   .connections = 16,
-                                                   .buffers = TABLE_BUFFERS,
-                                                   .extensions = 16,
-                                                   .flight_logs = 16,
-                                                   .syn_received = 16,
-                                                   .time_wait = 16,
-                                                   .congestion = setup->congestion,
-                                                   .rcv_limit = setup->rcv_limit,
-                                                   .snd_limit = setup->snd_limit,
-                                                   .rcv_initial = setup->rcv_initial,
-                                                   .snd_initial = setup->snd_initial,
-                                                   .keepalive_probes = 9,
-                                                   .keepalive_interval_ms = 75000,
-                                                   .gap_ns = 5000,
-                                                   .clock_us = 1000000,
-                                                   .statics = true,
-                                                   .few_max = 1};
+        w->plan->hosts[i] =
+            (struct sim_host_plan){.tcp = setup->tcp,
+                                   .mtu = 1500,
+                                   .connections = 16,
+                                   .buffers = TABLE_BUFFERS,
+                                   .extensions = 16,
+                                   .flight_logs = 16,
+                                   .syn_received = 16,
+                                   .time_wait = 16,
+                                   .congestion = setup->congestion,
+                                   .rcv_limit = setup->rcv_limit,
+                                   .snd_limit = setup->snd_limit,
+                                   .rcv_initial = setup->rcv_initial,
+                                   .snd_initial = setup->snd_initial,
+                                   .keepalive_probes = 9,
+                                   .keepalive_interval_ms = 75000,
+                                   .gap_ns = i == 0 && setup->gap_ns != 0 ? setup->gap_ns : 5000,
+                                   .clock_us = 1000000,
+                                   .statics = true,
+                                   .few_max = 1};
         w->hosts[i] = sim_host_new(w, i, &seeds);
     }
     return t;
