@@ -85,6 +85,7 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
         if (tcp_is_pending(b))
             tcp_fast_open_ended(t, b, why == TCP_CLOSE_RESET);
     }
+    tcp_flight_close(t, b);  // the block may wait long for what is unread to be read
     tcp_set_state(b, STEP_END);
 }
 

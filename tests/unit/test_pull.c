@@ -277,6 +277,30 @@ static void data_of_the_burst_in_which_the_application_closes_resets(void **stat
     gone(r);
 }
 
+static void send_20000(struct c10m_conn *c)
+{
+    assert_int_equal(c10m_send(c, taken, 20000), 20000);
+}
+
+static void what_is_over_and_not_read_yet_keeps_no_log_of_what_was_in_flight(void **state)
+{
+    struct raw *r = not_pulling_yet();
+    r->sack = true;
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 100);
+    act(r, send_20000);
+    assert_int_equal(COUNTED(r, flight_logs_now), 1);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSED);
+    assert_int_equal(COUNTED(r, flight_logs_now), 0);
+    act(r, read_all);
+    check_bytes(0, 100);
+    if (raw_block(r) != NULL)
+        act(r, c10m_close);
+    gone(r);
+}
+
 static void an_orphan_in_fin_wait_2_ends_silently(void **state)
 {
     struct raw *r = pulling();
@@ -710,6 +734,7 @@ int main(void)
         cmocka_unit_test(data_for_an_orphan_is_answered_by_a_reset),
         cmocka_unit_test(old_data_for_an_orphan_is_acknowledged_as_ever),
         cmocka_unit_test(data_of_the_burst_in_which_the_application_closes_resets),
+        cmocka_unit_test(what_is_over_and_not_read_yet_keeps_no_log_of_what_was_in_flight),
         cmocka_unit_test(an_orphan_in_fin_wait_2_ends_silently),
         cmocka_unit_test(closing_after_the_shutdown_starts_the_wait_for_the_peer),
         cmocka_unit_test(an_orphan_is_given_up_after_eight_retransmissions),
