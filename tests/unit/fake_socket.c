@@ -32,6 +32,7 @@ static struct {
         bool used;
         unsigned worker;
         struct c10m_listening at;
+        unsigned waiting;  // that nobody accepted
     } listeners[FAKE_LISTENERS_MAX];
     struct {
         bool used;
@@ -448,6 +449,7 @@ int c10m_listen(struct c10m_core *w, struct c10m_service *s, const struct c10m_l
         if (f.listeners[i].used)
             continue;
         f.listeners[i].used = true;
+        f.listeners[i].waiting = 0;
         f.listeners[i].worker = w->id;
         f.listeners[i].at = *l;
         return i;
@@ -477,6 +479,8 @@ int c10m_listener(const struct c10m_conn *c)
 void c10m_accepted(struct c10m_core *w, int id)
 {
     MUST(w->id < f.workers && id >= 0 && id < FAKE_LISTENERS_MAX);
+    MUST(f.listeners[id].waiting != 0);
+    f.listeners[id].waiting--;
 }
 
 // ---- datagrams
@@ -541,6 +545,14 @@ unsigned fake_posted(void)
     return n;
 }
 
+unsigned fake_waiting(void)
+{
+    unsigned n = 0;
+    for (int i = 0; i < FAKE_LISTENERS_MAX; i++)
+        n += f.listeners[i].used ? f.listeners[i].waiting : 0;
+    return n;
+}
+
 unsigned fake_listeners(void)
 {
     unsigned n = 0;
@@ -578,6 +590,7 @@ struct c10m_conn *fake_arrive(unsigned worker, uint16_t port)
         if (c == NULL)
             return NULL;
         c->listener = i;
+        f.listeners[i].waiting++;
         c->local = f.listeners[i].at.at;
         c->peer = c->local;
         c->peer.port = (uint16_t)(50000 + c->handle % 10000);

@@ -34,6 +34,7 @@ void fake_turn(void);
 struct c10m_conn *fake_conn(unsigned i);
 unsigned fake_posted(void);  // messages at the workers that were not answered: none after a turn
 unsigned fake_listeners(void);
+unsigned fake_waiting(void);  // connections in their queues
 unsigned fake_udp_ports(void);
 unsigned fake_forgotten(void);  // workers that forgot
 uint16_t fake_listening_port(unsigned i);

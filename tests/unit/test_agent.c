@@ -343,6 +343,44 @@ static int64_t listener(struct rig *r, uint16_t port)
     return fd;
 }
 
+static int64_t sharing_listener(struct rig *r)
+{
+    const int64_t fd = open_socket(r, AF_INET, SOCK_STREAM);
+    assert_int_equal(set(r, (int)fd, SOL_SOCKET, SO_REUSEPORT, 1), 0);
+    assert_int_equal(bind_port(r, (int)fd, 80), 0);
+    assert_int_equal(ask(r, AGENT_LISTEN, (int)fd, 5, 0, 0, NULL, 0), 0);
+    return fd;
+}
+
+static void who_is_reset_in_a_queue_makes_room_in_it(void **state)
+{
+    struct rig *r = *state;
+    const int fd[2] = {(int)sharing_listener(r), (int)sharing_listener(r)};
+    for (int i = 0; i < 8; i++)
+        assert_non_null(fake_arrive(0, 80));
+    turn(r);
+    assert_int_equal(fake_waiting(), 8);
+    assert_int_equal(ask(r, AGENT_CLOSE, fd[0], 0, 0, 0, NULL, 0), 0);
+    unsigned left = 0;
+    assert_int_equal(ask(r, AGENT_FCNTL, fd[1], F_SETFL, O_NONBLOCK, 0, NULL, 0), 0);
+    const unsigned waiting = fake_waiting();
+    while (ask(r, AGENT_ACCEPT, fd[1], 0, 0, 0, NULL, 0) >= 0)
+        left++;
+    assert_true(left > 0 && left < 8);
+    assert_int_equal(waiting, left);
+    assert_int_equal(fake_waiting(), 0);
+}
+
+static void who_finds_no_room_at_the_worker_waits_in_no_queue(void **state)
+{
+    struct rig *r = *state;
+    listener(r, 80);
+    for (int i = 0; i < 2 * SOCKETS; i++)
+        assert_non_null(fake_arrive(0, 80));
+    assert_null(fake_arrive(0, 80));
+    assert_int_equal(fake_waiting(), 2 * SOCKETS);
+}
+
 static int accepted(struct rig *r, struct c10m_conn **conn, unsigned worker)
 {
     const int64_t l = listener(r, 80);
@@ -447,6 +485,20 @@ static void a_descriptor_closed_under_a_blocked_call_ends_behind_it(void **state
     assert_false(conn->used);
 }
 
+static void what_comes_as_a_client_vanishes_is_left_to_the_next_reader(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    begin(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    fake_data(conn, "late", 4);
+    call_cancel(r->a, &r->k[1]->call);
+    turn(r);
+    assert_true(call_over(&r->k[1]->call));
+    assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), 4);
+    assert_memory_equal(r->data, "late", 4);
+}
+
 static void a_descriptor_closed_twice_while_its_socket_is_busy_is_closed_once(void **state)
 {
     struct rig *r = *state;
@@ -539,6 +591,23 @@ static void a_reset_ends_every_call_and_every_worker_forgets(void **state)
     assert_int_equal(open_socket(r, AF_INET, SOCK_STREAM), 0);
 }
 
+static void a_reset_ends_a_port_that_another_socket_was_about_to_share(void **state)
+{
+    struct rig *r = *state;
+    const int one = (int)sharing_listener(r), other = (int)open_socket(r, AF_INET, SOCK_STREAM);
+    assert_int_equal(set(r, other, SOL_SOCKET, SO_REUSEPORT, 1), 0);
+    assert_int_equal(bind_port(r, other, 80), 0);
+    request(r, 0, AGENT_LISTEN, one, 9, 0, 0, NULL, 0);
+    request(r, 1, AGENT_LISTEN, other, 9, 0, 0, NULL, 0);
+    request(r, 2, AGENT_RESET, -1, 0, 0, 0, NULL, 0);
+    turn(r);
+    assert_int_equal(answered(r, 2), 0);
+    assert_int_equal(answered(r, 1), -EBADF);
+    assert_null(r->a->tcp_ports);
+    assert_int_equal(fake_listeners(), 0);
+    listener(r, 80);
+}
+
 static void rings_that_are_full_hold_nobody_up(void **state)
 {
     struct rig *r = *state;
@@ -607,6 +676,10 @@ int main(void)
         RIGGED(a_reset_is_told_once_behind_what_came),
         RIGGED(a_client_that_vanishes_takes_its_call_along),
         RIGGED(a_descriptor_closed_under_a_blocked_call_ends_behind_it),
+        RIGGED(who_is_reset_in_a_queue_makes_room_in_it),
+        RIGGED(who_finds_no_room_at_the_worker_waits_in_no_queue),
+        RIGGED(what_comes_as_a_client_vanishes_is_left_to_the_next_reader),
+        RIGGED(a_reset_ends_a_port_that_another_socket_was_about_to_share),
         RIGGED(a_descriptor_closed_twice_while_its_socket_is_busy_is_closed_once),
         RIGGED(a_lingering_close_ends_with_the_last_ack_or_its_time),
         RIGGED(poll_waits_for_any_and_ends_at_its_time),

@@ -327,7 +327,8 @@ void op_connect(struct agent *a, struct call *c);
 void op_listen(struct agent *a, struct call *c);
 void op_accept(struct agent *a, struct call *c);
 void listener_arrived(struct agent *a, struct agent_msg *m);
-// listener_end: it listens no more, and who was not accepted is reset; c as in socket_release.
+// listener_end: it has a port and listens no more, or will not; who was not accepted is reset; c as
+// in socket_release.
 void listener_end(struct agent *a, struct socket *k, struct call *c);
 void tcp_ports_free(struct agent *a);
 // listener_renew: its options changed.

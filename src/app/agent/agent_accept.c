@@ -334,8 +334,8 @@ void listener_end(struct agent *a, struct socket *k, struct call *c)
 {
     struct tcp_port *p = k->listens;
     k->listens = NULL;
+    a->n_listening -= k->state == TCP_LISTENING;
     k->state = TCP_IDLE;
-    a->n_listening--;
     while (k->first_arrived != NULL)
         refuse(a, take_arrived(k));
     if (--p->users == 0)

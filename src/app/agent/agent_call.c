@@ -51,10 +51,11 @@ static int take_file(struct agent *a, struct call *c)
     return 0;
 }
 
-// A call on a socket that another call is about to change waits for that.
+// A call on a socket that another call is about to change waits for that, and is not made if its
+// client went meanwhile.
 static void begin(struct agent *a, struct call *c)
 {
-    if (a->resetter != NULL && a->resetter != c)
+    if (c->gone || (a->resetter != NULL && a->resetter != c))
         call_return(a, c, -EBADF);
     else if (c->file != NULL && c->file->busy)
         call_block(a, c, c->file, begin);

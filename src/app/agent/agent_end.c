@@ -32,6 +32,13 @@ void end_free(struct agent_worker *g, struct end *e)
     g->free_ends = e;
 }
 
+void end_leave_queue(struct agent_worker *g, struct end *e)
+{
+    if (e->listener >= 0)
+        c10m_accepted(g->w, e->listener);
+    e->listener = -1;
+}
+
 static struct end *end_of(struct c10m_conn *c)
 {
     return ((const struct state *)c10m_state(c))->end;
@@ -161,13 +168,15 @@ static void established(struct end *e, const struct c10m_conn *c)
 
 static void arrive(struct agent_worker *g, struct c10m_conn *c)
 {
-    const struct agent_listener *l = listener_of(g, c10m_listener(c));
+    const int id = c10m_listener(c);
+    const struct agent_listener *l = listener_of(g, id);
     struct end *e = l == NULL ? NULL : end_new(g);
     if (e == NULL) {
+        c10m_accepted(g->w, id);
         c10m_abort(c);
         return;
     }
-    e->listener = l->id;
+    e->listener = id;
     bind_end(e, c);
     established(e, c);
     end_apply(e, c, &l->options);
@@ -184,7 +193,6 @@ void agent_open(struct c10m_conn *c)
         arrive(g, c);
         return;
     }
-    c10m_local(c, &e->local);
     established(e, c);
     end_event(g, e, EDGE_ALL);
 }
@@ -293,6 +301,7 @@ void verb_close(struct agent_worker *g, struct agent_msg *m)
         answer(g, m);
         return;
     }
+    end_leave_queue(g, e);  // nobody accepted it
     struct c10m_conn *c = end_conn(g, e);
     if (c != NULL && !m->close.abort && lingers(e, m, c)) {
         e->lingering = m;

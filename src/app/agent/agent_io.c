@@ -19,7 +19,7 @@ static void read_over(struct agent *a, struct call *c, int64_t ret)
 
 static void read_again(struct agent *a, struct call *c)
 {
-    if (c->nonblock || c->timed_out)
+    if (c->nonblock || c->timed_out || c->gone)
         read_over(a, c, c->got != 0 ? c->got : -EAGAIN);
     else
         call_block(a, c, c->file, read_step);
@@ -64,6 +64,10 @@ static void read_step(struct agent *a, struct call *c)
     const bool peek = (c->flags & MSG_PEEK) != 0;
     if (c->socket->state != TCP_ATTACHED) {
         read_idle(a, c);
+        return;
+    }
+    if (c->gone) {  // the bytes are for who asks next
+        read_over(a, c, c->got);
         return;
     }
     c->msg.io.buf = c->flags & MSG_TRUNC ? NULL : c->reply->data + (peek ? 0 : c->got);
@@ -117,7 +121,7 @@ static void write_step(struct agent *a, struct call *c);
 
 static void write_again(struct agent *a, struct call *c)
 {
-    if (c->nonblock || c->timed_out)
+    if (c->nonblock || c->timed_out || c->gone)
         call_return(a, c, c->got != 0 ? c->got : -EAGAIN);
     else
         call_block(a, c, c->file, write_step);

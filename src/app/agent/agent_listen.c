@@ -53,7 +53,7 @@ void verb_unlisten(struct agent_worker *g, struct agent_msg *m)
 
 void verb_accepted(struct agent_worker *g, struct agent_msg *m)
 {
-    c10m_accepted(g->w, m->end->listener);
+    end_leave_queue(g, m->end);
     end_answer(g, m, 0);
 }
 

@@ -143,7 +143,7 @@ struct end {
     int error;                    // sk_err
     struct agent_options options;
     struct c10m_name local, peer;
-    int listener;           // at this worker, by which it came; -1: opened from here
+    int listener;           // in whose queue it is, at this worker; -1: in none (any more)
     uint32_t packet_first;  // bytes of a full packet when it was established
     uint32_t taken_first;   // c10m_send_taken when it was established
     uint64_t bytes_read;

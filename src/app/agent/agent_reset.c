@@ -5,20 +5,22 @@
 
 #include "app/agent/agent.h"
 
-// The first that has something at the workers, those that nobody accepted among them.
-static struct socket *first_alive(const struct agent *a)
+// What the sockets have at the workers, those that nobody accepted among them.
+static void end_connections(struct agent *a)
 {
-    for (struct file *f = a->all; f != NULL; f = f->all_next)
-        if (f->kind == FILE_TCP && socket_of(f)->state != TCP_IDLE)
-            return socket_of(f);
-    return NULL;
+    for (struct file *f = a->all, *next; f != NULL; f = next) {
+        f->lent++;  // others may go meanwhile, this one stays in the list
+        if (f->kind == FILE_TCP &&
+            (socket_of(f)->state != TCP_IDLE || socket_of(f)->listens != NULL))
+            socket_disconnect(a, socket_of(f));
+        next = f->all_next;
+        file_back(a, f);
+    }
 }
 
 static void end_files(struct agent *a)
 {
-    struct socket *k;
-    while ((k = first_alive(a)) != NULL)
-        socket_disconnect(a, k);
+    end_connections(a);
     for (struct file *f = a->all; f != NULL; f = f->all_next)
         if (f->kind == FILE_UDP)
             udp_let_go(a, socket_of(f), NULL);
@@ -81,10 +83,6 @@ static void reset_step(struct agent *a, struct call *c)
 
 void op_reset(struct agent *a, struct call *c)
 {
-    if (a->resetter != NULL) {  // two at once: the other's does for both
-        call_return(a, c, 0);
-        return;
-    }
     a->resetter = c;
     end_blocked(a);
     call_fence(a, c, reset_step);

@@ -96,6 +96,7 @@ static void listen_for(struct agent *a, struct client *k, uint32_t events)
 void client_free(struct client *k)
 {
     free(k->call.fences);
+    free(k->call.polled);
     free(k->in);
     free(k->out);
     free(k);

@@ -216,7 +216,7 @@ void socket_release(struct agent *a, struct socket *k, struct call *c)
     const bool abort = k->o.linger && k->o.linger_s == 0;
     if (k->f.kind == FILE_UDP)
         udp_release(a, k, c);
-    else if (k->state == TCP_LISTENING)
+    else if (k->listens != NULL)
         listener_end(a, k, c);
     else if (k->state == TCP_ATTACHED && c != NULL)
         close_with_call(a, k, c, abort);
@@ -229,7 +229,7 @@ void socket_release(struct agent *a, struct socket *k, struct call *c)
 
 void socket_disconnect(struct agent *a, struct socket *k)
 {
-    if (k->state == TCP_LISTENING) {
+    if (k->listens != NULL) {
         listener_end(a, k, NULL);
     } else if (k->state == TCP_ATTACHED) {
         if (k->end_state != END_OVER)

@@ -106,6 +106,9 @@ struct end *end_new(struct agent_worker *g);
 void end_free(struct agent_worker *g, struct end *e);
 struct c10m_conn *end_conn(struct agent_worker *g, struct end *e);
 
+// end_leave_queue: a listener's, if it waits in one to be accepted.
+void end_leave_queue(struct agent_worker *g, struct end *e);
+
 // end_event: something happened: answers the watch, or keeps the edges (poll's bits) for it.
 void end_event(struct agent_worker *g, struct end *e, uint32_t edges);
 
