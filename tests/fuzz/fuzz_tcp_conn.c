@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tcp/tcp_fast_open.h"
 #include "tcp_pair.h"
+#include "wire/proto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -54,6 +56,15 @@ static void blocks(struct raw *r, struct input *in, uint32_t una, uint32_t max)
     }
 }
 
+// Asks for a cookie, or has the right one (RFC 7413).
+static void fast_open(struct raw *r, struct seg_in *s, bool has)
+{
+    s->opts |= SEG_OPT_FAST_OPEN;
+    s->sack_count = has;
+    s->sack_off = has ? TCP_BYTES + 2 : 0;
+    r->e.sacks_in[s->pkt_ix][0] = tcp_fast_open_cookie(&r->e.tcp, &s->key.remote);
+}
+
 static void segment(struct raw *r, struct input *in)
 {
     static const uint8_t flags[8] = {SEG_ACK, SEG_ACK, SEG_ACK | SEG_PSH, SEG_ACK | SEG_FIN,
@@ -83,6 +94,8 @@ static void segment(struct raw *r, struct input *in)
         const uint8_t scale = byte(in);
         s->wscale = scale % 15;
         s->opts |= scale & 128 ? SEG_OPT_SACK_PERM : 0;
+        if ((scale & 64) && !(s->flags & SEG_ACK))
+            fast_open(r, s, scale & 32);
     } else if (b != NULL && (b->agreed & BA_SACK)) {
         blocks(r, in, una, max);
     }
@@ -144,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (more & 2)
         r->e.tcp.cfg.syn_cookies = TCP_COOKIES_ALWAYS;
     r->e.tcp.cfg.quick_ack = more & 4;
+    r->e.tcp.services[0].fast_open = more & 8 ? 2 : 0;
     if (mode & 32)
         raw_open(r);
     while (in.left != 0) {

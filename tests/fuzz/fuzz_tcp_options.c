@@ -17,6 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     CHECK(s.wscale <= TCP_WSCALE_MAX);
     CHECK(!(s.opts & SEG_OPT_MSS) || s.mss != 0);
+    if (s.opts & SEG_OPT_FAST_OPEN)
+        CHECK(s.sack_count <= 1 && (s.sack_count == 0 || s.sack_off >= TCP_BYTES + 2) &&
+              s.sack_off + s.sack_count * 8u <= TCP_BYTES + len);
     if (s.opts & SEG_OPT_SACK)
         CHECK(s.sack_count >= 1 && s.sack_count <= 4 && s.sack_off >= TCP_BYTES + 2 &&
               s.sack_off + s.sack_count * 8u <= TCP_BYTES + len);
