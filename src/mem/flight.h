@@ -74,6 +74,7 @@ struct flight {
 
     // What the acknowledgement at hand brought.
     uint8_t advanced : 1, orig_acked : 1, newly_lost : 1, dsack : 1;
+    uint8_t full : 1;  // no new run of reports fits, until something is acknowledged
     uint8_t pad[3];
     uint32_t delivered;  // bytes, acknowledged or SACKed
     uint32_t burst;      // the same of all since the last output

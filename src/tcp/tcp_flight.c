@@ -245,12 +245,14 @@ struct flight *flight_room_for(struct tcp *t, struct block *b, struct seq_range 
     struct flight *f = flight_room(t, b);
     if (likely(f->n <= f->cap - f->cap / FLIGHT_SPARED_SHARE) || !begins_run(f, r))
         return f;
-    struct flight *larger = grow(t, b);
+    struct flight *larger = f->full ? NULL : grow(t, b);
     if (larger != NULL)
         return larger;
-    coarsen(f);
+    if (!f->full)  // once: who reports single bytes would have it done with each of them
+        coarsen(f);
     if (f->n <= f->cap - f->cap / FLIGHT_SPARED_SHARE)
         return f;
+    f->full = 1;
     t->stats->c.sack_forgotten++;
     return NULL;
 }
@@ -324,6 +326,7 @@ uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t u
 {
     uint32_t fresh = 0;
     bool again = false;
+    f->full = 0;
     while (f->n != 0 && seq_lt(f->una, una)) {
         const struct flight_run r = *flight_run(f, 0);
         const uint32_t end = seq_lt(una, r.end) ? una : r.end, bytes = end - f->una;

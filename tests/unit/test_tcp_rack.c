@@ -372,6 +372,10 @@ static void forged_reports_of_single_bytes_fill_a_large_log_and_no_more(void **s
     }
     assert_int_equal(r->e.stats.c.flight_logs_large_now, 1);
     assert_true(r->e.stats.c.sack_forgotten > 100);
+    assert_int_equal(log_in(r)->full, 1);  // and the times of its runs are not weighed again
+    r->ack += MSS;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(log_in(r)->full, 0);
     reset_and_free(r);
 }
 
