@@ -33,25 +33,22 @@ static int32_t credit_us(const struct block *b, const struct ext_cc *c)
                      MIN(late_us, b->srtt_us >> 5));
 }
 
-// The clock goes round in 71 minutes, and pace_us stands still while the round trip is too short to
-// be paced: no window lets anything wait for longer than a round trip, so that what lies further
-// ahead is of long ago.
-static bool is_stale(const struct block *b, int32_t ahead_us)
+// ahead_us: how far pace_us lies ahead of now. The clock goes round in 71 minutes, and pace_us
+// stands still while the round trip is too short to be paced: no window lets anything wait for
+// longer than a round trip, so that what lies further ahead is of long ago.
+static int32_t ahead_us(const struct tcp *t, const struct block *b, const struct ext_cc *c)
 {
-    return ahead_us > (int32_t)(b->srtt_us >> 3) + 2 * TICK_US;
+    const int32_t us = (int32_t)(c->pace_us - (uint32_t)t->now.us);
+    return likely(us <= (int32_t)(b->srtt_us >> 3) + 2 * TICK_US) ? us : 0;
 }
 
 uint32_t tcp_pace_room(const struct tcp *t, const struct block *b)
 {
-    struct ext_cc *c = &t->exts[b->ext].cc;
-    int32_t ahead_us = (int32_t)(c->pace_us - (uint32_t)t->now.us);
-    if (unlikely(is_stale(b, ahead_us))) {
-        c->pace_us = (uint32_t)t->now.us;
-        ahead_us = 0;
-    }
-    if (ahead_us >= TICK_US)
+    const struct ext_cc *c = &t->exts[b->ext].cc;
+    const int32_t ahead = ahead_us(t, b, c);
+    if (ahead >= TICK_US)
         return 0;
-    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead_us, -credit_us(b, c))));
+    const uint64_t bytes = worth(b, (uint32_t)(TICK_US - MAX(ahead, -credit_us(b, c))));
     return (uint32_t)MIN(MAX(bytes / b->mss, (uint64_t)LEAST), (uint64_t)TCP_OUT_BLOCK_MAX);
 }
 
@@ -60,8 +57,7 @@ static void await_tick(struct tcp *t, struct block *b, struct ext_cc *c)
     if (c->flags & CC_PACED)
         return;
     const uint32_t ix = (uint32_t)(b - t->blocks);
-    const int32_t ahead_us = (int32_t)(c->pace_us - (uint32_t)t->now.us);
-    const uint32_t wait_us = (uint32_t)MAX(ahead_us, (int32_t)TICK_US) - TICK_US + 1;
+    const uint32_t wait_us = (uint32_t)MAX(ahead_us(t, b, c), (int32_t)TICK_US) - TICK_US + 1;
     const uint32_t into_us = (uint32_t)(t->now.us % TICK_US);
     const uint32_t at_ms = t->now.ms + (into_us + wait_us + TICK_US - 1) / TICK_US;
     const uint32_t wakes_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_CC, ix));
@@ -85,12 +81,9 @@ bool tcp_pace_timer(const struct tcp *t, struct ext_cc *c)
 void tcp_paced(struct tcp *t, struct block *b, uint32_t n, bool more)
 {
     struct ext_cc *c = &t->exts[b->ext].cc;
-    const uint32_t now_us = (uint32_t)t->now.us;
     if (n != 0) {
-        const int32_t credit = credit_us(b, c);
-        if ((int32_t)(now_us - c->pace_us) > credit)
-            c->pace_us = now_us - (uint32_t)credit;
-        c->pace_us += cost_us(b, n * b->mss);
+        const int32_t from_us = MAX(ahead_us(t, b, c), -credit_us(b, c));
+        c->pace_us = (uint32_t)t->now.us + (uint32_t)from_us + cost_us(b, n * b->mss);
         if (!(c->flags & CC_PACED))
             c->pace_at_ms = 0;
     }
