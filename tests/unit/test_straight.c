@@ -31,6 +31,7 @@ static struct world {
     uint64_t near[1];
     struct core_stats stats;
     struct seg_out out[TCP_OUT_BLOCK_MAX + 4];
+    struct seq_range sacks_out[TCP_OUT_BLOCK_MAX + 4][SEG_SACK_MAX];
     unsigned n_wheel;
     struct wheel_call {
         uint32_t deadline_ms, handle;
@@ -212,6 +213,7 @@ static void make_world(struct rng *r)
     t->wheel = &empty_wheel;
     t->stats = &w.stats;
     t->out = w.out;
+    t->sacks_out = w.sacks_out;
     t->secret = (struct siphash_key){rng_u64(r), rng_u64(r)};
     t->now.ms = at_edge(r);
     t->now.us = ((uint64_t)rng_below(r, 1000) << 32 | t->now.ms) * 1000 + rng_below(r, 1000);
