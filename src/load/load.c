@@ -198,23 +198,24 @@ static void next_phase(struct load *l)
     l->phase = l->phase == LOAD_ASK && !l->p.close ? LOAD_END : l->phase + 1;
 }
 
-static void set_clock(struct load *l, uint64_t now_us)
+static void set_clock(struct load *l, uint64_t now_ns)
 {
-    uint64_t step = l->turned ? now_us - l->real_us : 0;
-    if (unlikely(step > LOAD_STALL_US)) {
+    uint64_t step = l->turned ? now_ns - l->real_ns : 0;
+    if (unlikely(step > LOAD_STALL_US * UINT64_C(1000))) {
         l->c.client_stalls++;
-        l->c.client_stalled_us += step;
+        l->c.client_stalled_us += step / 1000;
         step = 0;
     }
     l->turned = true;
-    l->real_us = now_us;
-    l->now_us += step;
+    l->real_ns = now_ns;
+    l->now_ns += step;
+    l->now_us = l->now_ns / 1000;
     l->now_ms = (uint32_t)(l->now_us / 1000) + 1;
 }
 
-enum load_phase load_turn(struct load *l, uint64_t now_us)
+enum load_phase load_turn(struct load *l, uint64_t now_ns)
 {
-    set_clock(l, now_us);
+    set_clock(l, now_ns);
     receive(l);
     load_wait_expire(l);
     if (unlikely(!load_ready(l)))

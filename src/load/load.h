@@ -24,6 +24,7 @@
 #pragma once
 #include "base/clock.h"
 #include "base/err.h"
+#include "load/load_hdr.h"
 #include "pkt/port.h"
 
 enum {
@@ -42,9 +43,10 @@ enum {
     LOAD_TRIES_MAX = 12,   // at the shortest RTO 29 s
     LOAD_AGAIN_MAX = 256,  // sent again in a turn
     LOAD_STALL_US = 20000,
-    LOAD_ARP_US = 200000,    // between two questions for the next hop
-    LOAD_BUCKETS = 64 * 16,  // of the latency histogram: 16 a power of two
+    LOAD_ARP_US = 200000,  // between two questions for the next hop
 };
+
+#define LOAD_NS_MASK ((UINT64_C(1) << 48) - 1)  // of load_conn.sent_ns
 
 static_assert(LOAD_PORT_FIRST + LOAD_PORTS <= 65536, "a port has 16 bits");
 
@@ -62,14 +64,14 @@ struct load_conn {
     uint32_t snd_nxt;  // behind what the peer has acknowledged: where a request begins
     uint32_t rcv_nxt;
     uint32_t ts_recent;
-    uint32_t sent_ms;  // of the last try; names its entry in the ring of those that wait
-    uint32_t sent_us;  // of the first try
+    uint32_t sent_ms;       // of the last try; names its entry in the ring of those that wait
+    uint64_t sent_ns : 48;  // of the first try; wraps after three days
+    uint64_t got : 16;      // bytes of the answer so far
     uint32_t round;
-    uint16_t got;  // bytes of the answer so far
     uint8_t state;
     uint8_t tries;
     bool wrong;  // the answer so far has bytes that were not expected
-    uint8_t spare[3];
+    uint8_t spare;
 };
 
 static_assert(sizeof(struct load_conn) == 32, "ten million are 320 MB, two a line");
@@ -124,8 +126,9 @@ bool load_ready(const struct load *l);
 enum load_phase { LOAD_OPEN, LOAD_ASK, LOAD_CLOSE, LOAD_END };
 
 // load_turn: takes what has come, sends what may be sent; goes through the phases by itself.
-// now_us: any clock that does not go back. Returns the present phase.
-enum load_phase load_turn(struct load *l, uint64_t now_us);
+// now_ns: any clock that does not go back; what is sent or comes in a turn counts with its time.
+// Returns the present phase.
+enum load_phase load_turn(struct load *l, uint64_t now_ns);
 
 // load_stop_asking: no request after those under way.
 void load_stop_asking(struct load *l);
@@ -139,9 +142,8 @@ uint64_t load_lost(const struct load *l);
 // if the connections were to be closed.
 bool load_all_right(const struct load *l);
 
-// load_percentile_us: latency of an answer below which `part` (0..1) of the answers lie; 6 %
-// resolution.
-double load_percentile_us(const struct load *l, double part);
+// load_latency: of all answers, each from the first try of its request on.
+const struct load_hdr *load_latency(const struct load *l);
 
 // load_permute: a number of [0, n) for each i of [0, n), each once: a Feistel network on the next
 // power of four, walked until it falls below n (Black, Rogaway, "Ciphers with arbitrary finite

@@ -111,7 +111,7 @@ void load_start(struct load *l, uint32_t i, enum load_state state)
     c->tries = 1;
     c->got = 0;
     c->wrong = false;
-    c->sent_us = (uint32_t)l->now_us;
+    c->sent_ns = l->now_ns & LOAD_NS_MASK;
     l->c.asked += state == LOAD_ASKED;
     l->in_flight++;
     load_ask(l, i);
@@ -126,13 +126,14 @@ static void note_timestamp(struct load_conn *c, const struct seg_in *s)
         c->ts_recent = s->ts_val;
 }
 
-static uint32_t answered(struct load *l, struct load_conn *c, enum load_state state)
+// Returns how long it took, in ns.
+static uint64_t answered(struct load *l, struct load_conn *c, enum load_state state)
 {
-    const uint32_t us = (uint32_t)l->now_us - c->sent_us;
-    load_wait_answered(l, c, us);
+    const uint64_t ns = (l->now_ns - c->sent_ns) & LOAD_NS_MASK;
+    load_wait_answered(l, c, (uint32_t)(ns / 1000));
     c->state = (uint8_t)state;
     l->in_flight--;
-    return us;
+    return ns;
 }
 
 void load_fail(struct load *l, uint32_t i)
@@ -208,7 +209,7 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
     l->c.wrong += c->wrong || s->ack != c->snd_nxt;
     c->round++;
     l->c.answered++;
-    load_count_latency(l, answered(l, c, LOAD_IDLE));
+    load_hdr_add(&l->latency, answered(l, c, LOAD_IDLE));
     send_ack(l, i);
 }
 

@@ -19,22 +19,7 @@ bool load_all_right(const struct load *l)
            (!l->p.close || c->closed == l->p.connections);
 }
 
-void load_count_latency(struct load *l, uint32_t us)
+const struct load_hdr *load_latency(const struct load *l)
 {
-    const uint32_t v = us + 16, top = 31 - (uint32_t)__builtin_clz(v);
-    const uint32_t bucket = (top - 4) * 16 + (v >> (top - 4) & 15);
-    l->histogram[MIN(bucket, (uint32_t)LOAD_BUCKETS - 1)]++;
-}
-
-double load_percentile_us(const struct load *l, double part)
-{
-    uint64_t all = 0, sum = 0;
-    for (uint32_t b = 0; b < LOAD_BUCKETS; b++)
-        all += l->histogram[b];
-    for (uint32_t b = 0; b < LOAD_BUCKETS; b++) {
-        sum += l->histogram[b];
-        if (sum != 0 && (double)sum >= part * (double)all)
-            return (double)((16ULL + b % 16) << (b / 16)) - 16;
-    }
-    return 0;
+    return &l->latency;
 }

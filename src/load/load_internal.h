@@ -40,12 +40,13 @@ struct load {
     uint32_t srtt_us, rttvar_us;  // RFC 6298; srtt_us 0: nothing measured yet
     uint32_t rto_ms;
     bool turned;       // there was a turn
-    uint64_t real_us;  // the caller's clock in the last turn
-    uint64_t now_us;   // the same without the client's stalls
+    uint64_t real_ns;  // the caller's clock in the last turn
+    uint64_t now_ns;   // the same without the client's stalls
+    uint64_t now_us;
     uint32_t now_ms;
     uint32_t n_out;
     struct pkt *out[LOAD_OUT_MAX];
-    uint64_t histogram[LOAD_BUCKETS];
+    struct load_hdr latency;
     uint8_t payload[LOAD_PAYLOAD_MAX + 8];
 };
 
@@ -95,6 +96,3 @@ void load_wait_answered(struct load *l, const struct load_conn *c, uint32_t us);
 // load_wait_expire: sends again what has waited for too long, and gives up what was tried
 // LOAD_TRIES_MAX times.
 void load_wait_expire(struct load *l);
-
-// load_count_latency: one answer.
-void load_count_latency(struct load *l, uint32_t us);

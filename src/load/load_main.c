@@ -67,7 +67,7 @@ static void linger(struct load_run *r, double now_s)
     const double hz = (double)rte_get_tsc_hz();
     const uint64_t start = tsc_read();
     for (double s = 0; s < LINGER_S && !interrupted(); s = (double)(tsc_read() - start) / hz)
-        load_turn(r->load, (uint64_t)((now_s + s) * 1e6));
+        load_turn(r->load, (uint64_t)((now_s + s) * 1e9));
 }
 
 // 0, or -1: nobody answers.
@@ -80,7 +80,7 @@ static int drive(struct load_run *r, struct err *err)
     double began = 0, now = 0;
     while (phase != LOAD_END && !interrupted()) {
         now = (double)(tsc_read() - start) / hz;
-        const enum load_phase next = load_turn(r->load, (uint64_t)(now * 1e6));
+        const enum load_phase next = load_turn(r->load, (uint64_t)(now * 1e9));
         if (unlikely(!load_ready(r->load))) {
             began = now;
             if (now >= HOP_SECONDS)

@@ -39,6 +39,33 @@ static void put_faults(struct text *out, const char *name, const struct fault_co
                 (unsigned long long)f->corrupted);
 }
 
+// What is told of a histogram, as the JSON object and the table name it.
+static const struct {
+    const char *name, *shown;
+    double part;
+} parts[] = {
+    {"p50_us", "p50", 0.5},      {"p90_us", "p90", 0.9},         {"p99_us", "p99", 0.99},
+    {"p999_us", "p99.9", 0.999}, {"p9999_us", "p99.99", 0.9999}, {"max_us", "max", 1},
+};
+
+// The names get `before` in front, and the microseconds three decimals.
+static void put_latency(struct text *out, const char *before, const struct load_hdr *h)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+        text_printf(out, ",\"%s%s\":%.3f", before, parts[i].name,
+                    (double)load_hdr_ns(h, parts[i].part) / 1e3);
+    text_printf(out, ",\"%smean_us\":%.3f", before, load_hdr_mean_ns(h) / 1e3);
+}
+
+static void table_latency(struct text *out, const char *name, const struct load_hdr *h)
+{
+    text_printf(out, "%-13s", name);
+    for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+        text_printf(out, "%s %s %.1f", i == 0 ? "" : ",", parts[i].shown,
+                    (double)load_hdr_ns(h, parts[i].part) / 1e3);
+    text_printf(out, ", mean %.1f us\n", load_hdr_mean_ns(h) / 1e3);
+}
+
 // What shows that each connection stayed with its worker: nobody got a segment without an owner.
 static void put_workers(struct text *out, const struct load_result *r)
 {
@@ -102,10 +129,7 @@ void load_report_json(const struct load_result *r, struct text *out)
     put_real(out, "close_s", r->close_s, 3);
     put_real(out, "opens_per_s", per((double)c->opened, r->open_s), 0);
     put_real(out, "answers_per_s", per((double)c->answered, r->ask_s), 0);
-    put_real(out, "p50_us", load_percentile_us(r->load, 0.5), 0);
-    put_real(out, "p99_us", load_percentile_us(r->load, 0.99), 0);
-    put_real(out, "p999_us", load_percentile_us(r->load, 0.999), 0);
-    put_real(out, "max_us", load_percentile_us(r->load, 1), 0);
+    put_latency(out, "", load_latency(r->load));
     text_printf(out, "}\n");
 }
 
@@ -142,9 +166,7 @@ void load_report_table(const struct load_result *r, struct text *out)
         text_printf(out, "closed        %llu in %.2f s: %.0f a second\n",
                     (unsigned long long)c->closed, r->close_s, per((double)c->closed, r->close_s));
     text_printf(out, "failed        %llu connections\n", (unsigned long long)c->failed);
-    text_printf(out, "latency       p50 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us\n",
-                load_percentile_us(r->load, 0.5), load_percentile_us(r->load, 0.99),
-                load_percentile_us(r->load, 0.999), load_percentile_us(r->load, 1));
+    table_latency(out, "latency", load_latency(r->load));
     text_printf(out, "retransmitted %llu by the client", (unsigned long long)c->retransmitted);
     if (r->here)
         text_printf(out, ", %llu by the server", (unsigned long long)r->server_retransmitted);
