@@ -288,6 +288,18 @@ static inline bool may_cut(const struct block *b, uint32_t len)
     return len >= 1u << b->wnd_max_log >> 1 || is_overdue(b);
 }
 
+// nagle_holds: what does not fill a segment waits for the acknowledgement of another such one
+// (Minshall's variant of RFC 9293 3.7.4, Linux's), not of full ones: the end of a large write
+// leaves behind them, and the peer that delays its acknowledgement of an odd one does not delay
+// that. Small is what is in flight if it is no number of full segments; the SYN of RFC 7413 is
+// none.
+static inline bool nagle_holds(const struct block *b, uint32_t flight)
+{
+    if (flight == 0 || (b->flags & BF_NODELAY) || b->snd_nxt != b->snd_max)
+        return false;
+    return (flight - tcp_is_pending(b)) % b->mss != 0;
+}
+
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
 // RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
 static inline uint32_t next_length(const struct tcp *t, const struct block *b, uint32_t unsent,
@@ -302,7 +314,7 @@ static inline uint32_t next_length(const struct tcp *t, const struct block *b, u
         return len;
     if (len < unsent)  // the window cuts the segment
         return flight == 0 && may_cut(b, len) ? len : 0;
-    if (flight != 0 && !(b->flags & BF_NODELAY) && b->snd_nxt == b->snd_max)
+    if (nagle_holds(b, flight))
         return 0;
     if (unlikely(tcp_is_corked(t, b)))  // not for longer than a timeout of nothing in flight
         return flight == 0 && is_overdue(b) ? len : 0;
