@@ -14,6 +14,8 @@ static const struct {
     {"echo", "the server's echo beside that limit, in the same run", bench_echo},
     {"reader", "the server's echo with and without somebody who reads net/tcp, in the same run",
      bench_reader},
+    {"machine", "what caches, memory, pages, system calls and the other core cost; the budget",
+     bench_machine},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

@@ -1,12 +1,15 @@
 // bench_main.h: `c10m bench`: micro-benchmarks. Each prints its limit beside what it measures.
 #pragma once
 
-// bench_main: argv[0] is "bench", argv[1] the benchmark (roofline). Returns the exit status: 0
+// bench_main: argv[0] is "bench", argv[1] the benchmark. Returns the exit status: 0
 // done, 1 failed, 2 bad usage. Starts EAL: once in a process.
 int bench_main(int argc, char **argv);
 
 // bench_echo: the server's echo beside the bare loop in the same run; argv[0] is "echo".
 int bench_echo(int argc, char **argv);
+
+// bench_machine: this machine's latency numbers, without EAL; argv[0] is "machine".
+int bench_machine(int argc, char **argv);
 
 // bench_reader: the server's echo while net/tcp is read, beside itself; argv[0] is "reader".
 int bench_reader(int argc, char **argv);

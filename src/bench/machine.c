@@ -1,0 +1,441 @@
+// The latency numbers of this machine, and the budget of a packet drawn from them.
+#include <getopt.h>
+#include <numa.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/interrupt.h"
+#include "base/topology.h"
+#include "bench/bench_main.h"
+#include "bench/chase.h"
+#include "bench/costs.h"
+#include "bench/map.h"
+
+enum {
+    CURVE_MAX = 32,
+    COPIES_MAX = 4,
+    NOTE_BYTES = 96,
+    NODES_MAX = 1 << 21,   // 128 MiB of lines
+    TLB_PAGES_MAX = 4096,  // more than any second-level TLB of today holds
+};
+
+#define MIB ((size_t)1 << 20)
+
+static const char help[] =
+    "usage: c10m bench machine [OPTIONS]\n"
+    "\n"
+    "What this machine's caches, memory, pages, branches, system calls and other core cost, and "
+    "how many of each fit\n"
+    "into a packet at 1 and at 10 million packets a second. Each figure is the lowest of some "
+    "rounds.\n"
+    "\n"
+    "  --memory MIB   memory to walk through (default 1024)\n"
+    "  --cpus A,B     measured on B, with A as the other core (default 0,1)\n"
+    "  --quick        shorter, in 32 MiB\n"
+    "  --json         one JSON object instead of the tables\n"
+    "\n"
+    "Pages of 2 MiB and 1 GiB are measured where so much is free (sysctl vm.nr_hugepages).\n";
+
+struct options {
+    size_t bytes;
+    unsigned other, cpu;
+    bool quick, json;
+};
+
+struct curve_point {
+    size_t bytes;
+    double ns;
+};
+
+// page_cost: of one page size: random lines of all the memory; and one line a page, less the same
+// lines side by side: what finding the page's address costs.
+struct page_cost {
+    const char *name;
+    size_t page_bytes;
+    bool there;          // so many of them were free
+    bool transparent;    // and given by the kernel on its own
+    double random_ns;    // one after the other, in `bytes`
+    uint32_t pages;      // walked through for the miss
+    double tlb_miss_ns;  // of a walk through so many
+};
+
+struct copy_cost {
+    size_t bytes;
+    double gb_s;
+};
+
+struct machine {
+    struct options o;
+    struct cpu_place place;
+    unsigned nodes;
+    struct machine_costs costs;
+    char notes[COST_COUNT][NOTE_BYTES];
+    struct bench_map map;  // of o.bytes
+    struct rng rng;
+    unsigned n_curve;
+    struct curve_point curve[CURVE_MAX];
+    struct page_cost pages[3];
+    unsigned n_copies;
+    struct copy_cost copies[COPIES_MAX];
+};
+
+static double ns_of(const struct machine *m, double cycles)
+{
+    return cycles < 0 ? 0 : cycles / m->costs.tsc_hz * 1e9;
+}
+
+static unsigned rounds(const struct machine *m)
+{
+    return m->o.quick ? 2 : 5;
+}
+
+// The lowest of some walks of the chain, in ns an access. The first walk brings in what fits.
+static double walk_ns(const struct machine *m, struct chase *c)
+{
+    const uint32_t loads = m->o.quick ? 50000 : 300000;
+    double best = chase_cycles(c, MIN(c->n * 2, loads));
+    for (unsigned r = 0; r < rounds(m) && !interrupted(); r++) {
+        const double now = chase_cycles(c, loads);
+        best = MIN(best, now);
+    }
+    return ns_of(m, best);
+}
+
+// Lines all over `bytes`: all of them, or as many as are far more than the caches hold.
+static void lines_of(struct machine *m, struct chase *c, void *mem, size_t bytes)
+{
+    const size_t lines = bytes / CACHE_LINE, most = m->o.quick ? NODES_MAX / 8 : NODES_MAX;
+    const size_t stride = (lines + most - 1) / most * CACHE_LINE;
+    chase_init(c, mem, (uint32_t)(bytes / stride), stride, &m->rng);
+}
+
+static double chain_ns(struct machine *m, void *mem, size_t bytes)
+{
+    struct chase c;
+    lines_of(m, &c, mem, bytes);
+    return walk_ns(m, &c);
+}
+
+static const char *page_name(size_t bytes)
+{
+    return bytes >= (size_t)1 << 30 ? "1 GiB" : bytes >= 2 * MIB ? "2 MiB" : "4 KiB";
+}
+
+// Of each level a size that the level before cannot hold, and that leaves room for others: a
+// last-level cache is rarely one machine's alone.
+static void measure_caches(struct machine *m)
+{
+    const uint64_t size[] = {topology_cache_bytes(&m->place, 1), topology_cache_bytes(&m->place, 2),
+                             topology_cache_bytes(&m->place, 3)};
+    const uint64_t walked[] = {size[0] / 2, MAX(size[1] / 4, size[0] * 2),
+                               MIN(size[2] / 2, size[1] * 4)};
+    for (unsigned i = 0; i < ARRAY_LEN(size); i++) {
+        const enum machine_cost what = COST_L1 + i;
+        if (size[i] == 0 || walked[i] < CACHE_LINE) {
+            snprintf(m->notes[what], NOTE_BYTES, "the kernel names no such cache");
+            continue;
+        }
+        m->costs.ns[what] = chain_ns(m, m->map.at, MIN((size_t)walked[i], m->map.bytes));
+        snprintf(m->notes[what], NOTE_BYTES, "%llu KiB, walked through %llu KiB",
+                 (unsigned long long)size[i] >> 10, (unsigned long long)walked[i] >> 10);
+    }
+}
+
+// The part of the last-level cache that is ours: the longest walk that is nearer to its latency
+// than to memory's.
+static void note_ours(struct machine *m)
+{
+    const double l3 = m->costs.ns[COST_L3], half = (l3 + m->costs.ns[COST_DRAM]) / 2;
+    size_t ours = 0;
+    for (unsigned i = 0; i < m->n_curve && m->curve[i].ns < half; i++)
+        ours = m->curve[i].bytes;
+    const size_t len = strlen(m->notes[COST_L3]);
+    if (l3 > 0 && ours != 0)
+        snprintf(m->notes[COST_L3] + len, NOTE_BYTES - len, "; %zu KiB of it are ours", ours >> 10);
+}
+
+static void measure_memory(struct machine *m)
+{
+    struct chase c;
+    lines_of(m, &c, m->map.at, m->o.bytes);
+    m->costs.ns[COST_DRAM] = walk_ns(m, &c);
+    snprintf(m->notes[COST_DRAM], NOTE_BYTES, "%zu MiB in %s pages%s", m->o.bytes >> 20,
+             page_name(m->map.page_bytes), m->map.page_bytes == 4096 ? " or transparent ones" : "");
+    double best = chase_batch_cycles(&c, 10000, &m->rng);
+    for (unsigned r = 0; r < rounds(m); r++) {
+        const double now = chase_batch_cycles(&c, m->o.quick ? 50000 : 500000, &m->rng);
+        best = MIN(best, now);
+    }
+    m->costs.ns[COST_BATCH] = ns_of(m, best);
+    snprintf(m->notes[COST_BATCH], NOTE_BYTES, "the same memory");
+    for (size_t bytes = 4096; bytes <= m->o.bytes && m->n_curve < CURVE_MAX; bytes *= 2)
+        m->curve[m->n_curve++] = (struct curve_point){bytes, chain_ns(m, m->map.at, bytes)};
+    note_ours(m);
+}
+
+// The first node that is not ours and has memory; -1: there is none.
+static int other_node(const struct machine *m)
+{
+    if (numa_available() < 0)
+        return -1;
+    for (int i = 0; i <= numa_max_node(); i++)
+        if (i != m->place.node && numa_node_size64(i, NULL) > 0)
+            return i;
+    return -1;
+}
+
+static void measure_remote(struct machine *m)
+{
+    struct bench_map map;
+    const int node = m->nodes > 1 ? other_node(m) : -1;
+    if (node < 0) {
+        snprintf(m->notes[COST_REMOTE], NOTE_BYTES, "this machine has one node");
+        return;
+    }
+    numa_set_preferred(node);
+    if (bench_map(&map, m->o.bytes)) {
+        m->costs.ns[COST_REMOTE] = chain_ns(m, map.at, m->o.bytes);
+        snprintf(m->notes[COST_REMOTE], NOTE_BYTES, "node %d from node %d", node, m->place.node);
+        bench_unmap(&map);
+    } else {
+        snprintf(m->notes[COST_REMOTE], NOTE_BYTES, "node %d has no memory free", node);
+    }
+    numa_set_localalloc();
+}
+
+// One line in each of n pages, against n lines side by side.
+static double tlb_ns(struct machine *m, void *mem, uint32_t n, size_t page_bytes)
+{
+    struct chase far, near;
+    chase_init(&near, m->map.at, n, CACHE_LINE, &m->rng);
+    const double base = walk_ns(m, &near);
+    chase_init(&far, mem, n, page_bytes, &m->rng);
+    const double apart = walk_ns(m, &far);
+    return MAX(apart - base, 0);
+}
+
+static void measure_pages(struct machine *m)
+{
+    static const size_t sizes[] = {4096, (size_t)2 << 20, (size_t)1 << 30};
+    for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+        struct page_cost *p = &m->pages[i];
+        struct bench_map map;
+        *p = (struct page_cost){.name = page_name(sizes[i]), .page_bytes = sizes[i]};
+        if (interrupted() || (sizes[i] > m->o.bytes && m->o.quick) ||
+            !bench_map_of(&map, m->o.bytes, sizes[i]))
+            continue;
+        p->there = true;
+        p->transparent = map.transparent;
+        p->random_ns = chain_ns(m, map.at, m->o.bytes);
+        p->pages = (uint32_t)MIN(map.bytes / sizes[i], (size_t)TLB_PAGES_MAX);
+        p->tlb_miss_ns = tlb_ns(m, map.at, p->pages, sizes[i]);
+        bench_unmap(&map);
+    }
+}
+
+static void measure_core(struct machine *m)
+{
+    const bool quick = m->o.quick;
+    m->costs.ns[COST_BRANCH] = ns_of(m, cost_branch_cycles(quick));
+    m->costs.ns[COST_SYSCALL] = ns_of(m, cost_syscall_cycles(quick));
+    m->costs.ns[COST_SWITCH] = ns_of(m, cost_switch_cycles(m->o.cpu, quick));
+    m->costs.ns[COST_ATOMIC] = ns_of(m, cost_atomic_cycles(quick));
+    m->costs.ns[COST_TSC] = ns_of(m, cost_tsc_cycles(quick));
+    const size_t sizes[COPIES_MAX] = {
+        1460, 16 << 10, (size_t)topology_cache_bytes(&m->place, 2) / 4, m->map.bytes / 2};
+    for (unsigned i = 0; i < COPIES_MAX; i++) {
+        if (sizes[i] == 0)
+            continue;
+        const double cycles =
+            cost_copy_cycles(m->map.at, (uint8_t *)m->map.at + m->map.bytes / 2, sizes[i], quick);
+        m->copies[m->n_copies++] =
+            (struct copy_cost){sizes[i], (double)sizes[i] / ns_of(m, cycles)};
+    }
+}
+
+static void measure_other_core(struct machine *m)
+{
+    m->costs.ns[COST_HOP] = ns_of(m, cost_hop_cycles(m->o.cpu, m->o.other, m->o.quick));
+    m->costs.ns[COST_ATOMIC_SHARED] =
+        ns_of(m, cost_atomic_shared_cycles(m->o.cpu, m->o.other, m->o.quick));
+    if (m->costs.ns[COST_HOP] == 0)
+        snprintf(m->notes[COST_HOP], NOTE_BYTES, "CPU %u cannot be used", m->o.other);
+    else
+        snprintf(m->notes[COST_HOP], NOTE_BYTES, "CPU %u to CPU %u, there and back halved",
+                 m->o.cpu, m->o.other);
+}
+
+static void print_table(const struct machine *m)
+{
+    const double hz = m->costs.tsc_hz;
+    printf("machine: measured on CPU %u, TSC %.0f MHz, NUMA nodes: %u%s\n", m->o.cpu, hz / 1e6,
+           m->nodes, m->o.quick ? "; quick: rough" : "");
+    printf("%-40s %9s %9s\n", "what", "ns", "cycles");
+    for (unsigned i = 0; i < COST_COUNT; i++) {
+        if (m->costs.ns[i] > 0)
+            printf("%-40s %9.2f %9.1f  %s\n", cost_infos[i].label, m->costs.ns[i],
+                   m->costs.ns[i] * hz / 1e9, m->notes[i]);
+        else
+            printf("%-40s %9s %9s  %s\n", cost_infos[i].label, "-", "-", m->notes[i]);
+    }
+    printf("\n%-10s %24s %22s\n", "pages", "random line of all, ns", "TLB miss, ns");
+    for (unsigned i = 0; i < ARRAY_LEN(m->pages); i++) {
+        const struct page_cost *p = &m->pages[i];
+        if (p->there)
+            printf("%-10s %24.1f %22.1f  one line in each of %u%s\n", p->name, p->random_ns,
+                   p->tlb_miss_ns, p->pages, p->transparent ? " (transparent)" : "");
+        else
+            printf("%-10s %24s %22s  not so much is free\n", p->name, "-", "-");
+    }
+    printf("\n%-10s", "memcpy");
+    for (unsigned i = 0; i < m->n_copies; i++)
+        printf("  %zu B: %.1f GB/s", m->copies[i].bytes, m->copies[i].gb_s);
+    printf("\n\n%-10s  ns of an access that waits for the one before\n", "memory");
+    for (unsigned i = 0; i < m->n_curve; i++)
+        printf("%6zu KiB  %7.2f\n", m->curve[i].bytes >> 10, m->curve[i].ns);
+    putchar('\n');
+    struct text budget;
+    text_init(&budget, 1 << 16);
+    costs_budget(&m->costs, &budget);
+    fputs(text_str(&budget), stdout);
+    text_free(&budget);
+}
+
+static void print_json(const struct machine *m)
+{
+    struct utsname u;
+    uname(&u);
+    printf("{\"bench\":\"machine\",\"cpu\":%u,\"other_cpu\":%u,\"nodes\":%u,\"tsc_hz\":%.0f,"
+           "\"kernel\":\"%s\",\"memory_bytes\":%zu,\"page_bytes\":%zu,\"quick\":%s,\"ns\":{",
+           m->o.cpu, m->o.other, m->nodes, m->costs.tsc_hz, u.release, m->o.bytes,
+           m->map.page_bytes, m->o.quick ? "true" : "false");
+    const char *comma = "";
+    for (unsigned i = 0; i < COST_COUNT; i++) {
+        if (m->costs.ns[i] > 0)
+            printf("%s\"%s\":%.3f", comma, cost_infos[i].name, m->costs.ns[i]);
+        else
+            printf("%s\"%s\":null", comma, cost_infos[i].name);
+        comma = ",";
+    }
+    printf("},\"pages\":[");
+    comma = "";
+    for (unsigned i = 0; i < ARRAY_LEN(m->pages); i++) {
+        const struct page_cost *p = &m->pages[i];
+        if (!p->there)
+            continue;
+        printf("%s{\"page_bytes\":%zu,\"transparent\":%s,\"random_ns\":%.2f,\"tlb_miss_ns\":%.2f,"
+               "\"tlb_pages\":%u}",
+               comma, p->page_bytes, p->transparent ? "true" : "false", p->random_ns,
+               p->tlb_miss_ns, p->pages);
+        comma = ",";
+    }
+    printf("],\"memcpy\":[");
+    for (unsigned i = 0; i < m->n_copies; i++)
+        printf("%s{\"bytes\":%zu,\"gb_per_s\":%.2f}", i == 0 ? "" : ",", m->copies[i].bytes,
+               m->copies[i].gb_s);
+    printf("],\"curve\":[");
+    for (unsigned i = 0; i < m->n_curve; i++)
+        printf("%s{\"bytes\":%zu,\"ns\":%.3f}", i == 0 ? "" : ",", m->curve[i].bytes,
+               m->curve[i].ns);
+    struct text budget;
+    text_init(&budget, 1 << 16);
+    costs_budget_json(&m->costs, &budget);
+    printf("],\"budget\":%s}\n", text_str(&budget));
+    text_free(&budget);
+}
+
+static int pin(unsigned cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int run(const struct options *o)
+{
+    static struct machine m;
+    m = (struct machine){.o = *o, .rng = {1}, .nodes = topology_nodes("/sys")};
+    if (!topology_read("/sys", o->cpu, &m.place) || pin(o->cpu) != 0) {
+        fprintf(stderr, "c10m bench machine: CPU %u cannot be used\n", o->cpu);
+        return 1;
+    }
+    if (!bench_map(&m.map, o->bytes)) {
+        fprintf(stderr, "c10m bench machine: no memory for %zu MiB\n", o->bytes >> 20);
+        return 1;
+    }
+    m.costs.tsc_hz = costs_tsc_hz();
+    void (*const parts[])(struct machine *) = {measure_caches, measure_memory, measure_core,
+                                               measure_other_core};
+    for (unsigned i = 0; i < ARRAY_LEN(parts) && !interrupted(); i++)
+        parts[i](&m);
+    if (!interrupted())
+        measure_pages(&m);  // these two take memory of their own
+    if (!interrupted())
+        measure_remote(&m);
+    if (interrupted())
+        fprintf(stderr, "c10m bench machine: interrupted\n");
+    else if (o->json)
+        print_json(&m);
+    else
+        print_table(&m);
+    bench_unmap(&m.map);
+    return interrupted() ? 1 : 0;
+}
+
+static bool parse_mib(const char *text, size_t *bytes)
+{
+    char *end;
+    const unsigned long long v = strtoull(text, &end, 10);
+    *bytes = (size_t)v << 20;
+    return end != text && *end == '\0' && v >= 16 && v <= 1 << 20;
+}
+
+// -1: go on; else the exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+    static const struct option table[] = {
+        {"memory", required_argument, NULL, 'm'}, {"cpus", required_argument, NULL, 'u'},
+        {"quick", no_argument, NULL, 'q'},        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    int c;
+    bool memory = false;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return 0;
+        }
+        const char *wrong = NULL;
+        if (c == 'm' && !(memory = parse_mib(optarg, &o->bytes)))
+            wrong = "--memory: expected MiB from 16 to 1048576";
+        else if (c == 'u' && (sscanf(optarg, "%u,%u", &o->other, &o->cpu) != 2 ||
+                              o->other == o->cpu || MAX(o->other, o->cpu) >= CPU_SETSIZE))
+            wrong = "--cpus: expected two different CPUs, as 0,1";
+        else if (c == '?')
+            return 2;
+        o->quick |= c == 'q';
+        o->json |= c == 'j';
+        if (wrong != NULL) {
+            fprintf(stderr, "c10m bench machine: %s, got \"%s\"\n", wrong, optarg);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "c10m bench machine: %s: no such argument\n", argv[optind]);
+        return 2;
+    }
+    if (!memory)
+        o->bytes = (o->quick ? 32 : 1024) * MIB;
+    return -1;
+}
+
+int bench_machine(int argc, char **argv)
+{
+    struct options o = {.other = 0, .cpu = 1};
+    const int rc = parse(argc, argv, &o);
+    return rc < 0 ? run(&o) : rc;
+}
