@@ -74,6 +74,19 @@ static int cycles_read(struct tree_out *out, void *data)
     return 0;
 }
 
+// What packets waited for their turn's end, then the turns without work.
+static int latency_read(struct tree_out *out, void *data)
+{
+    static struct latency copy;
+    const struct worker *w = data;
+    const uint64_t hz = worker_tsc_hz(w);
+    latency_snapshot(&copy, &w->busy);
+    latency_render(tree_text(out), &copy, "", "packets", hz);
+    latency_snapshot(&copy, &w->idle);
+    latency_render(tree_text(out), &copy, "idle_", "turns", hz);
+    return 0;
+}
+
 static int driver_read(struct tree_out *out, void *data)
 {
     return tree_printf(out, "%s\n", ((const struct port *)data)->ops->driver);
@@ -321,7 +334,8 @@ static int fill_cores(struct tree_node *root, const struct server *s)
     } files[] = {{"state", state_read},
                  {"counters", counters_read},
                  {"drops", drops_read},
-                 {"cycles", cycles_read}};
+                 {"cycles", cycles_read},
+                 {"latency", latency_read}};
     int rc = 0;
     for (unsigned w = 0; w < server_workers(s); w++)
         for (unsigned i = 0; i < ARRAY_LEN(files); i++) {

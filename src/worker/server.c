@@ -284,6 +284,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     at += SOCK_OFFER_MAX;
     w->clock.start_tsc = tsc_read();
     w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
+    w->stall_cycles = WORKER_STALL_US * rte_get_tsc_hz() / 1000000;
     w->log = mem[REGION_LOG] == NULL ? NULL : server_log_init(mem[REGION_LOG]);
     server_thread_init(&s->params, w, mem[REGION_MESSAGES]);
     w->sock.tcp = &w->tcp;

@@ -6,6 +6,7 @@
 #include "pkt/port.h"
 #include "sock/sock.h"
 #include "stat/counters.h"
+#include "stat/latency.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
     WORKER_STOP_MAX =
         128,  // connections reset in a turn while stopping; each may take another along
     WORKER_STOP_TRIES = 100,  // to send what that made, if the port does not take it at once
+    WORKER_STALL_US = 100,    // a turn that is longer is a stall
 };
 
 enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker
@@ -81,6 +83,10 @@ struct worker {
     uint64_t marks[STAGE_COUNT + 1];
     bool timed;               // the stages of this turn are timed
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
+    uint64_t tsc_end;         // of this turn
+    uint64_t stall_cycles;    // WORKER_STALL_US
+    struct latency busy;      // lengths of turns, by the packets that they received
+    struct latency idle;      // of turns without work, each once
 
     struct tcp_homes homes;         // for active opens
     struct udp_table *udp;          // ports opened while running; NULL: no application opens any
@@ -102,8 +108,12 @@ struct worker {
 bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc);
 bool worker_turn_now(struct worker *w);
 
+// worker_tsc_hz: cycles a second, of worker_clock.
+uint64_t worker_tsc_hz(const struct worker *w);
+
 // worker_run: turns until ordered to stop; then resets what is open, and returns 0. The function
-// that runs on the worker's core.
+// that runs on the worker's core. A turn begins where the one before ended, so that no time is
+// nobody's.
 int worker_run(void *worker);
 
 // worker_run_shared: the same on a core that it shares: each turn yields (a system call), so that

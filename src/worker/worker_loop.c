@@ -13,6 +13,11 @@ struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
     return clock_at_us((uint64_t)(us >> 32));
 }
 
+uint64_t worker_tsc_hz(const struct worker *w)
+{
+    return (uint64_t)(((unsigned __int128)1000000 << 32) / w->clock.us_per_tick_q32);
+}
+
 static inline void mark(struct worker *w, enum stage stage)
 {
     if (w->timed)
@@ -425,17 +430,37 @@ static inline void split(struct worker *w, uint64_t cycles)
     w->unsplit_cycles = 0;
 }
 
+// A turn that is longer than all before it, or a stall.
+static NOINLINE void notice(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
+{
+    if (n != 0 && cycles > l->max_cycles)
+        l->max_cycles = cycles;
+    l->notice_cycles = MIN(l->max_cycles, w->stall_cycles);
+    if (cycles > w->stall_cycles)
+        w->stats->c.turns_over_100us++;
+}
+
+static inline void note_latency(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
+{
+    latency_add(l, cycles, n);
+    if (unlikely(cycles > l->notice_cycles))
+        notice(w, l, cycles, n);
+}
+
 // Turns without any work are idle time, whole. A reading of the TSC costs as much as a tenth of a
 // packet's work a stage, so that of the others one in WORKER_TIMED_TURNS is timed.
 static inline bool account(struct worker *w)
 {
     struct core_stats *st = w->stats;
-    const uint64_t cycles = tsc_read() - w->marks[0];
+    w->tsc_end = tsc_read();
+    const uint64_t cycles = w->tsc_end - w->marks[0];
     st->c.turns++;
     if (w->n_rx == 0 && w->tcp.n_out == 0 && w->n_expired == 0) {
         st->cycles[STAGE_idle] += cycles;
+        note_latency(w, &w->idle, cycles, 1);
         return false;
     }
+    note_latency(w, &w->busy, cycles, w->n_rx);
     if (w->timed)
         split(w, cycles);
     else
@@ -518,8 +543,8 @@ int worker_run(void *worker)
 {
     struct worker *w = worker;
     begin(w);
-    while (ordered_to_run(w))
-        worker_turn_now(w);
+    for (w->tsc_end = tsc_read(); ordered_to_run(w);)
+        worker_turn(w, worker_now(&w->clock, w->tsc_end), w->tsc_end);
     return end(w);
 }
 
