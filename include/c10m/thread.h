@@ -42,7 +42,8 @@ bool c10m_answer(struct c10m_core *w, struct c10m_service *s, void *msg);
 // only, also where the same pointer comes again.
 struct c10m_core *c10m_core_of(struct c10m_conn *c);
 
-// c10m_core_id: which worker it is, as c10m_worker(). c10m_core_now_us: as c10m_now_us().
+// c10m_core_id: which worker it is, as c10m_worker(). c10m_core_now_us: as c10m_now_us():
+// all workers of a server count from the same moment.
 unsigned c10m_core_id(const struct c10m_core *w);
 uint64_t c10m_core_now_us(const struct c10m_core *w);
 

@@ -282,7 +282,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     at += sizeof(struct core_stats);
     w->sock.scratch = at;
     at += SOCK_OFFER_MAX;
-    w->clock.start_tsc = tsc_read();
+    w->clock.start_tsc = s->workers[0] == NULL ? tsc_read() : s->workers[0]->clock.start_tsc;
     w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
     w->stall_cycles = WORKER_STALL_US * rte_get_tsc_hz() / 1000000;
     w->log = mem[REGION_LOG] == NULL ? NULL : server_log_init(mem[REGION_LOG]);

@@ -24,6 +24,7 @@ struct ring {
 static struct {
     struct c10m_service s;
     unsigned workers, counters, forgotten;
+    uint64_t now_us;  // how much has arrived
     struct c10m_core cores[WORKERS_MAX];
     struct ring down[WORKERS_MAX], up[WORKERS_MAX];
     struct c10m_conn conns[FAKE_CONNS_MAX];
@@ -191,13 +192,13 @@ unsigned c10m_core_id(const struct c10m_core *w)
 uint64_t c10m_core_now_us(const struct c10m_core *w)
 {
     (void)w;
-    return 0;
+    return f.now_us;
 }
 
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     (void)c;
-    return 0;
+    return f.now_us;
 }
 
 bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
@@ -581,6 +582,7 @@ unsigned fake_forgotten(void)
 
 struct c10m_conn *fake_arrive(unsigned worker, uint16_t port)
 {
+    f.now_us++;
     for (int i = 0; i < FAKE_LISTENERS_MAX; i++) {
         if (!f.listeners[i].used || f.listeners[i].worker != worker ||
             f.listeners[i].at.at.port != port)
@@ -657,6 +659,7 @@ void fake_ack(struct c10m_conn *c)
 
 bool fake_datagram(unsigned worker, uint16_t to_port, const void *data, size_t n)
 {
+    f.now_us++;
     for (int i = 0; i < UDP_MAX; i++) {
         if (!f.udp[i].used || f.udp[i].worker != worker || f.udp[i].at.port != to_port)
             continue;

@@ -404,6 +404,27 @@ static void accept_waits_for_a_connection_at_any_worker(void **state)
     }
 }
 
+static void what_arrives_at_several_workers_has_the_order_in_which_it_did(void **state)
+{
+    struct rig *r = *state;
+    const unsigned order[] = {1, 1, 0, 1, 0};
+    const int l = (int)listener(r, 80), udp = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    uint16_t ports[5];
+    assert_int_equal(bind_port(r, udp, 53), 0);
+    for (unsigned i = 0; i < 5; i++) {
+        ports[i] = htons(fake_arrive(order[i], 80)->peer.port);
+        assert_true(fake_datagram(order[i], 53, &i, 1));
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        struct sockaddr_in sin;
+        assert_true(ask(r, AGENT_ACCEPT, l, 0, 0, 0, NULL, 0) > 0);
+        memcpy(&sin, r->k[0]->out->addr, sizeof(sin));
+        assert_int_equal(sin.sin_port, ports[i]);
+        assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), 1);
+        assert_int_equal(r->data[0], i);
+    }
+}
+
 static void a_port_that_one_worker_refuses_is_listened_on_by_none(void **state)
 {
     struct rig *r = *state;
@@ -671,6 +692,7 @@ int main(void)
         RIGGED(epoll_refuses_what_linux_refuses),
         RIGGED(epolls_do_not_watch_each_other_in_a_circle),
         RIGGED(accept_waits_for_a_connection_at_any_worker),
+        RIGGED(what_arrives_at_several_workers_has_the_order_in_which_it_did),
         RIGGED(a_port_that_one_worker_refuses_is_listened_on_by_none),
         RIGGED(a_blocked_read_returns_what_comes),
         RIGGED(a_reset_is_told_once_behind_what_came),

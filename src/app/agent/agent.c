@@ -40,8 +40,9 @@ static bool make_tables(struct agent *a)
     a->workers = calloc(a->n_workers, sizeof(struct agent_worker *));
     a->unsent_first = calloc(a->n_workers, sizeof(struct agent_msg *));
     a->unsent_last = calloc(a->n_workers, sizeof(struct agent_msg *));
+    a->taken = calloc(a->n_workers, sizeof(*a->taken));
     return a->fds != NULL && a->workers != NULL && a->unsent_first != NULL &&
-           a->unsent_last != NULL;
+           a->unsent_last != NULL && a->taken != NULL;
 }
 
 static const char *make_workers(struct c10m_service *s, struct agent *a)
@@ -81,6 +82,7 @@ void agent_free(struct agent *a)
     free(a->workers);
     free(a->unsent_first);
     free(a->unsent_last);
+    free(a->taken);
     free(a);
 }
 

@@ -154,6 +154,12 @@ struct call {
     bool to_epoll;  // wants every change: poll, epoll_wait
 };
 
+// taken: answers of one worker, in their order; those from `next` on are still to be looked at.
+struct taken {
+    void *msgs[AGENT_TAKE_MAX];
+    unsigned n, next;
+};
+
 struct agent {
     struct c10m_service *s;
     unsigned n_workers;
@@ -174,6 +180,7 @@ struct agent {
     struct ghost_name *ghosts;
     unsigned n_ghosts;
     struct agent_msg **unsent_first, **unsent_last;  // for each worker whose ring was full
+    struct taken *taken;                             // for each worker
     struct agent_msg nudge;  // VERB_NUDGE: never changes, and may be on its way several times
     unsigned n_lent;         // that come back at once: all but watches and lingering closes
     unsigned n_listening;    // sockets to which something may come unasked

@@ -13,7 +13,10 @@ static struct datagram *new_datagram(struct agent_worker *g, const struct c10m_p
         return NULL;
     }
     g->free_datagrams = d->next;
-    d->msg = (struct agent_msg){.verb = VERB_DATAGRAM, .worker = (uint8_t)g->id, .owner = d};
+    d->msg = (struct agent_msg){.verb = VERB_DATAGRAM,
+                                .worker = (uint8_t)g->id,
+                                .owner = d,
+                                .begun_us = c10m_core_now_us(g->w)};
     d->from = p->from;
     d->to = p->to;
     d->ttl = p->ttl;

@@ -180,8 +180,11 @@ static void arrive(struct agent_worker *g, struct c10m_conn *c)
     bind_end(e, c);
     established(e, c);
     end_apply(e, c, &l->options);
-    e->arrived = (struct agent_msg){
-        .verb = VERB_ARRIVED, .worker = (uint8_t)g->id, .end = e, .owner = l->socket};
+    e->arrived = (struct agent_msg){.verb = VERB_ARRIVED,
+                                    .worker = (uint8_t)g->id,
+                                    .end = e,
+                                    .owner = l->socket,
+                                    .begun_us = c10m_now_us(c)};
     end_answer(g, &e->arrived, 0);
 }
 

@@ -84,6 +84,7 @@ struct agent_msg {
     uint32_t mask;         // poll's of the connection, after the verb
     enum end_state state;  // likewise
     uint32_t edges;        // VERB_WATCH
+    uint64_t begun_us;     // VERB_ARRIVED, VERB_DATAGRAM: when; of all workers' one clock
     union {
         struct {
             struct c10m_opening to;

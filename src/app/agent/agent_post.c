@@ -57,16 +57,37 @@ static void one_answer(struct agent *a, struct agent_msg *m)
     }
 }
 
+// What began at the workers comes in the order in which it did, all else before it.
+static struct taken *first_of(struct agent *a)
+{
+    struct taken *first = NULL;
+    uint64_t first_us = UINT64_MAX;
+    for (struct taken *t = a->taken; t < a->taken + a->n_workers; t++) {
+        if (t->next == t->n)
+            continue;
+        const struct agent_msg *m = t->msgs[t->next];
+        const bool began = m->verb == VERB_ARRIVED || m->verb == VERB_DATAGRAM;
+        if (!began)
+            return t;
+        if (first == NULL || m->begun_us < first_us) {
+            first = t;
+            first_us = m->begun_us;
+        }
+    }
+    return first;
+}
+
 bool take_answers(struct agent *a)
 {
-    void *msgs[AGENT_TAKE_MAX];
     bool any = false;
     for (unsigned w = 0; w < a->n_workers; w++) {
-        const unsigned n = c10m_take(a->s, w, msgs, AGENT_TAKE_MAX);
-        any |= n != 0;
-        for (unsigned i = 0; i < n; i++)
-            one_answer(a, msgs[i]);
+        struct taken *t = &a->taken[w];
+        t->next = 0;
+        t->n = c10m_take(a->s, w, t->msgs, AGENT_TAKE_MAX);
+        any |= t->n != 0;
     }
+    for (struct taken *t; (t = first_of(a)) != NULL;)
+        one_answer(a, t->msgs[t->next++]);
     return any;
 }
 
