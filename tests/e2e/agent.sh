@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The socket agent against the kernel: the same cases (tests/agent) on Linux's sockets and through the agent, with
 # Linux in another network namespace as the peer; every difference is listed in tests/agent/differences.txt.
-# SELF=1: on the kernel twice, without a server. CASES="close.* udp.*": only those.
+# Then those where several workers may matter with two of them, on one core. SELF=1: on the kernel twice,
+# without a server. CASES="close.* udp.*": only those. WORKERS=2: all with two workers, or more.
 . "$(dirname "$0")/lib.sh"
 FAR=c10mfar$$
 cleanup_first() { ip netns del $FAR 2>/dev/null; }
@@ -9,6 +10,7 @@ AGENT=$HERE/../agent
 renice -n -10 $$ >/dev/null  # cases look at times: a busy machine is no difference
 set -f
 CASES=(${CASES:-})
+SEVERAL=(accept.[!bl]* calls.bind_reuse* connect.nonblocking* connect.in_progress epoll.edge* epoll.two_* storm.* udp.* reset.* recv.two_readers)
 set +f
 compare() {
     setpriv --pdeathsig KILL timeout 250 python3 -B "$AGENT/compare.py" --a /run/netns/"$NS" --b /run/netns/$FAR \
@@ -44,11 +46,17 @@ head -n 3 "$TMP/out"
 # The kernel gives the addresses to the server.
 inside ip addr flush dev caseA
 inside sysctl -qw net.ipv6.conf.caseA.disable_ipv6=1
-cat >"$TMP/conf" <<CONF
+# agent_conf WORKERS: the server's.
+agent_conf() {
+    cat >"$TMP/conf" <<CONF
 [control]
 name = e2e$$
 run_dir = $TMP/run
 mount = $TREE
+[cpu]
+linux = 0
+workers = 1
+workers_per_core = $1
 [memory]
 hugepage = none
 hugetlbfs = $TMP/huge
@@ -65,13 +73,23 @@ device = caseA
 mac = 02:c1:0a:00:00:01
 address = 10.98.0.1/16, 10.98.0.3/16, fd98::1/64, fd98::3/64
 CONF
-claim "the server with the agent starts" start_server
-claim "every difference is listed, and every listed one is there" \
-    compare agent --sut agent --socket "$TMP/agent.sock" --against "$TMP/kernel" --run 1 ${VERBOSE:+-v}
-cat "$TMP/out"
-[ -z "${VERBOSE:-}" ] || awk '$2 != 0' "$TREE"/cores/*/counters "$TREE"/cores/*/drops "$TREE"/ports/*/counters 2>/dev/null
+}
+# beside_kernel WORKERS RUN: the cases by the agent.
+beside_kernel() {
+    agent_conf "$1"
+    claim "$1 worker(s): the server with the agent starts" start_server
+    claim "$1 worker(s): every difference is listed, and every listed one is there" \
+        compare agent --sut agent --socket "$TMP/agent.sock" --against "$TMP/kernel" --run "$2" ${VERBOSE:+-v}
+    cat "$TMP/out"
+    [ -z "${VERBOSE:-}" ] || awk '$2 != 0' "$TREE"/cores/*/counters "$TREE"/cores/*/drops "$TREE"/ports/*/counters 2>/dev/null
+    claim "$1 worker(s): the server still lives" kill -0 "$SERVER"
+    claim "$1 worker(s): no packet leaks" balance_is_zero
+    claim "$1 worker(s): the server stops" stop_server
+}
+beside_kernel "${WORKERS:-1}" 1
 claim "docs/agent.md has the list" python3 -B "$AGENT/differences.py" "$HERE/../../docs/agent.md"
-claim "the server still lives" kill -0 "$SERVER"
-claim "no packet leaks" balance_is_zero
-claim "the server stops" stop_server
+if [ -z "${WORKERS:-}" ]; then
+    [ ${#CASES[@]} != 0 ] || CASES=("${SEVERAL[@]}")
+    beside_kernel 2 2
+fi
 finish

@@ -112,7 +112,8 @@ claim() {
 
 finish() { [ "$FAILED" = 0 ]; }
 
-# counter NAME: of the one worker.
+# counter NAME: of the one worker; of several, a line each.
 counter() { awk -v n="$1" '$1 == n { print $2 }' "$TREE"/cores/*/counters; }
 drops() { awk '{ s += $2 } END { print s }' "$TREE"/cores/*/drops; }
-balance_is_zero() { sleep 0.2; [ "$(counter balance)" = 0 ] || { cat "$TREE"/cores/*/counters; false; }; }
+# balance_is_zero: of every worker.
+balance_is_zero() { sleep 0.2; [ "$(counter balance | sort -u)" = 0 ] || { cat "$TREE"/cores/*/counters; false; }; }

@@ -117,16 +117,14 @@ for i in range(200):  # of as many ports
     assert s.recv(100) == b"%d" % i
 PY
 sum() { awk -v n="$1" '$1 == n { s += $2 } END { print s + 0 }' "$TREE"/cores/*/"${2:-counters}"; }
-each() { awk -v n="$1" '$1 == n { print $2 }' "$TREE"/cores/*/counters; }
 echoes() { timeout 50 nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" "$@"; }
 # stays N: N connections so far, spread over all workers, none of them anywhere else.
 stays() {
     sleep 0.3
     [ "$(sum conns_opened_passive)" = "$1" ] && [ "$(sum tcp_no_owner drops)" = 0 ] && [ "$(sum handoff_full drops)" = 0 ] &&
-        [ "$(sum rst_sent)" = 0 ] && ! each conns_opened_passive | grep -qx 0 || { cat "$TREE"/cores/*/counters; false; }
+        [ "$(sum rst_sent)" = 0 ] && ! counter conns_opened_passive | grep -qx 0 || { cat "$TREE"/cores/*/counters; false; }
 }
-balanced() { sleep 0.3; ! each balance | grep -vx 0; }
-neighbours() { ! each arp_learned | grep -qx 0; }
+neighbours() { ! counter arp_learned | grep -qx 0; }
 pings() { inside ping -c 5 -i 0.2 -W 2 -q 10.99.0.2; }
 handed() { [ "$(sum handed_out)" -gt 100 ] && [ $(($(sum handed_out) + $(sum handed_copies))) = "$(sum handed_in)" ]; }
 server() { # NAME: the claims about a server that is set up by conf
@@ -138,7 +136,7 @@ server() { # NAME: the claims about a server that is set up by conf
     claim "$1: HTTP" eval 'inside curl -sf -m 5 http://10.99.0.2/ | grep -q hello'
     claim "$1: ping" pings
     claim "$1: every worker learned the neighbour" neighbours
-    claim "$1: no packet leaks on any worker" balanced
+    claim "$1: no packet leaks on any worker" balance_is_zero
     claim "$1: the server stops" stop_server
 }
 inside ip link add va type veth peer name vb
@@ -155,7 +153,7 @@ claim "fault over af_packet, 4 workers: the server starts" start_server
 claim "... 50 connections at once, and a stream, through loss" echoes 50 2
 claim "... each stays with its worker" stays 50
 claim "... segments were sent again" eval '[ "$(sum tx_retransmits_segs)" -gt 0 ]'
-claim "... no packet leaks on any worker" balanced
+claim "... no packet leaks on any worker" balance_is_zero
 claim "... the server stops" stop_server
 conf 2 2 af_xdp "device = va"
 server "af_xdp, 2 workers on the interface's only queue"
@@ -190,7 +188,7 @@ C10M=$WHOLE
 claim "... 400 are opened, answered and closed" inside python3 "$TMP/opened.py"
 claim "... by all workers" eval '[ "$(sum conns_opened_active)" = 400 ] && ! grep -hx "conns_opened_active 0" "$TREE"/cores/*/counters'
 claim "... and stay with them" [ "$(sum tcp_no_owner drops) $(sum rst_sent)" = "0 0" -a "$(sum handed_in)" -gt 0 ]
-claim "... no packet leaks" balanced
+claim "... no packet leaks" balance_is_zero
 claim "the server stops" stop_server
 
 # Limits with several workers: each has its part, and together they are never more.
@@ -218,7 +216,7 @@ let_go() { eval "exec {$1_fd}>&-; wait \$$1"; }
 open_are() {
     for _ in $(seq 30); do [ "$(sum connections_now)" = "$1" ] && break; sleep 0.1; done
     sleep 1
-    [ "$(sum connections_now)" = "$1" ] || { each connections_now; false; }
+    [ "$(sum connections_now)" = "$1" ] || { counter connections_now; false; }
 }
 conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
 claim "tap, 4 workers, with limits: the server starts" start_server --set service.echo.source_connections=6 --set service.echo.limit_connections=10
