@@ -8,9 +8,10 @@
 enum {
     SOCK_COUNTERS_MAX = 32,  // per service
     SOCK_OFFER_MAX =
-        16384,  // unconsumed bytes that `data` gets as one range: C10M_DATA_CONTIG_BYTES
-    // That are told at the end of a turn; one a segment and one a timer at most.
-    SOCK_READABLE_MAX = BURST_MAX + TCP_EXPIRE_MAX,
+        16384,             // unconsumed bytes that `data` gets as one range: C10M_DATA_CONTIG_BYTES
+    SOCK_ERRORS_MAX = 16,  // ICMP errors of a turn that it did not receive (net_lost())
+    // That are told at the end of a turn; one a segment, an error and a timer at most.
+    SOCK_READABLE_MAX = BURST_MAX + SOCK_ERRORS_MAX + TCP_EXPIRE_MAX,
     SOCK_RESETS_TURN_MAX = 64,
     SOCK_RESET_LOOKS = 4096,  // blocks looked at for them
     SOCK_ROUNDS_MAX = 64,     // times that one event may resume the same connection

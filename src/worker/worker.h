@@ -28,6 +28,7 @@ enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to
 struct rte_ring;
 
 static_assert(WORKER_PORTS_MAX * NET_LOCALS_MAX <= TCP_LOCALS_MAX, "local_ix names an address");
+static_assert((int)NET_LOST_MAX <= (int)SOCK_ERRORS_MAX, "each may end a connection that is told");
 
 // worker_port: a port as this worker sees it: its queue and its net.
 struct worker_port {
