@@ -41,15 +41,12 @@ static void begin(struct tcp *t, struct block *b, struct ext_cc *c)
 // need one more.
 static struct ext_cc *record(struct tcp *t, struct block *b)
 {
-    if (!(b->flags & BF_TROUBLE) &&
-        t->ext_pool->n_free <= t->ext_pool->count / TCP_CC_SPARED_SHARE) {
-        t->stats->c.cc_records_missed++;
+    struct ext *e = tcp_ext_get_spared(t, b, &t->stats->c.cc_records_missed);
+    if (e == NULL)
         return NULL;
-    }
-    struct ext_cc *c = &tcp_ext_get(t, b)->cc;
-    if (!(c->flags & CC_LIVE))
-        begin(t, b, c);
-    return c;
+    if (!(e->cc.flags & CC_LIVE))
+        begin(t, b, &e->cc);
+    return &e->cc;
 }
 
 // The first slow start is over: CUBIC begins.

@@ -18,8 +18,7 @@
 #include "tcp/tcp_internal.h"
 
 enum {
-    TCP_CC_SPARED_SHARE = 8,  // of the extension records an eighth is for losses only
-    TCP_CC_SMALL = 16,        // segments: slow start below needs no record, and no HyStart
+    TCP_CC_SMALL = 16,  // segments: slow start below needs no record, and no HyStart
 };
 
 // tcp_cc_acked: `acked` new bytes were acknowledged outside of recovery, while cwnd held something

@@ -101,7 +101,7 @@ static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e
 {
     if (!t->services[b->service].pulls || is_opening(b) || e->kind == ICMP_TOO_BIG || e->error == 0)
         return;
-    struct ext *x = tcp_ext_get(t, b);
+    struct ext *x = tcp_ext_get_spared(t, b, &t->stats->c.ext_records_missed);
     if (x != NULL)
         x->own.soft_error = e->error;
 }

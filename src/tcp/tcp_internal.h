@@ -18,6 +18,7 @@ enum {
     // With fewer than the reserve and an eighth of the buffers free, who has taken nothing through
     // so many timeouts (3 s, at the shortest) is reset, so that others can be sent to.
     TCP_SCARCE_SHARE = 8,
+    TCP_EXT_SPARED_SHARE = 8,  // of the extension records an eighth is for losses only
     TCP_SHED_BACKOFF = 3,
     TCP_CLOSE_CLOSED = 0,  // enum c10m_close, in the block's close_why
     TCP_CLOSE_RESET = 1,
@@ -304,9 +305,11 @@ bool tcp_unread_input(struct tcp *t, struct block *b, const struct seg_in *s);
 // window is closed, and which says so, is, until the timeout has grown to its most.
 bool tcp_orphan_given_up(const struct tcp *t, const struct block *b);
 
-// tcp_ext_get: the block's extension record, NULL if none is left (counted). tcp_ext_release: gives
-// it back once nothing needs it.
+// tcp_ext_get: the block's extension record, NULL if none is left (counted). tcp_ext_get_spared:
+// for what can do without: the last eighth of the records is for losses (NULL; *missed counts).
+// tcp_ext_release: gives it back once nothing needs it.
 struct ext *tcp_ext_get(struct tcp *t, struct block *b);
+struct ext *tcp_ext_get_spared(struct tcp *t, struct block *b, uint64_t *missed);
 void tcp_ext_release(struct tcp *t, struct block *b);
 
 // tcp_recovering: between a loss and the acknowledgement of all that was in flight then.

@@ -20,6 +20,15 @@ struct ext *tcp_ext_get(struct tcp *t, struct block *b)
     return &t->exts[ix];
 }
 
+struct ext *tcp_ext_get_spared(struct tcp *t, struct block *b, uint64_t *missed)
+{
+    const struct index_pool *p = t->ext_pool;
+    if ((b->flags & BF_TROUBLE) || p->n_free > p->count / TCP_EXT_SPARED_SHARE)
+        return tcp_ext_get(t, b);
+    ++*missed;
+    return NULL;
+}
+
 void tcp_ext_release(struct tcp *t, struct block *b)
 {
     struct ext *e = &t->exts[b->ext];

@@ -6,7 +6,6 @@
 
 enum {
     OWN_LIMIT_MIN = 2048,  // of a queue: smaller values are taken as this (Linux's SOCK_MIN_RCVBUF)
-    OWN_SPARED_SHARE = 8,  // of the extension records an eighth is for losses only
 };
 
 static bool has(const struct ext_own *o, enum own_option option)
@@ -207,6 +206,23 @@ void tcp_own_forget(struct tcp *t, uint32_t ix, enum own_option option)
     changed(t, ix, option);
 }
 
+// may_change: the service's value of the option is another one later (tcp_tune.h): to have chosen
+// the present one is a choice.
+static bool may_change(const struct tcp *t, const struct block *b, enum own_option option)
+{
+    const struct tcp_service *sv = &t->services[b->service];
+    switch (option) {
+    case OWN_CONGESTION:
+        return true;
+    case OWN_RCV_LIMIT:
+        return t->rcv_limits[b->window_class] != sv->rcv_limit;
+    case OWN_SND_LIMIT:
+        return sv->snd_initial != 0 && sv->snd_initial < sv->snd_limit;
+    default:
+        return false;
+    }
+}
+
 int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option option, uint32_t value)
 {
     struct block *b = &t->blocks[ix];
@@ -217,15 +233,14 @@ int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option option, uint32_t val
     }
     if (!in_range(option, &value))
         return -EINVAL;
-    if (value == common_value(t, b, option) && option != OWN_CONGESTION) {
+    if (value == common_value(t, b, option) && !may_change(t, b, option)) {
         tcp_own_forget(t, ix, option);
         return 0;
     }
-    if (!(b->flags & BF_TROUBLE) && t->ext_pool->n_free <= t->ext_pool->count / OWN_SPARED_SHARE) {
-        t->stats->c.ext_records_missed++;
+    struct ext *e = tcp_ext_get_spared(t, b, &t->stats->c.ext_records_missed);
+    if (e == NULL)
         return -ENOBUFS;
-    }
-    put(&tcp_ext_get(t, b)->own, option, value);
+    put(&e->own, option, value);
     changed(t, ix, option);
     return 0;
 }

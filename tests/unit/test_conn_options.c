@@ -168,6 +168,30 @@ static void the_send_limit_holds(void **state)
     reset_and_free(r);
 }
 
+// What the service has now it may not have later: its limits grow with what the path takes.
+static void a_limit_that_is_the_tuned_one_stays(void **state)
+{
+    struct raw *r = pulling();
+    struct tcp *t = &r->e.tcp;
+    struct tcp_service *sv = &t->services[raw_block(r)->service];
+    sv->rcv_initial = sv->rcv_limit / 2;
+    sv->snd_initial = sv->snd_limit / 2;
+    tcp_set_limits(t);
+    const uint32_t rcv = get(r, C10M_OPT_RCV_LIMIT), snd = get(r, C10M_OPT_SND_LIMIT);
+    assert_true(rcv == sv->rcv_initial && snd == sv->snd_initial);
+    assert_int_equal(set(r, C10M_OPT_RCV_LIMIT, rcv), 0);
+    assert_int_equal(set(r, C10M_OPT_SND_LIMIT, snd), 0);
+    raw_block(r)->rcv_grown = 1;
+    raw_block(r)->cwnd = sv->snd_limit;
+    assert_int_equal(get(r, C10M_OPT_RCV_LIMIT), rcv);
+    assert_int_equal(get(r, C10M_OPT_SND_LIMIT), snd);
+    assert_int_equal(set(r, C10M_OPT_RCV_LIMIT, 0), 0);
+    assert_int_equal(set(r, C10M_OPT_SND_LIMIT, 0), 0);
+    assert_int_equal(get(r, C10M_OPT_RCV_LIMIT), 2 * rcv);
+    assert_int_equal(records(r), 0);
+    reset_and_free(r);
+}
+
 static void a_limit_below_the_least_is_the_least(void **state)
 {
     struct raw *r = pulling();
@@ -543,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_connection_with_options_delays_acknowledgements_like_any_other),
         cmocka_unit_test(a_connection_with_options_measures_its_round_trips),
         cmocka_unit_test(the_send_limit_holds),
+        cmocka_unit_test(a_limit_that_is_the_tuned_one_stays),
         cmocka_unit_test(a_limit_below_the_least_is_the_least),
         cmocka_unit_test(
             a_larger_receive_limit_opens_the_window_and_a_smaller_one_takes_nothing_back),

@@ -690,11 +690,11 @@ static void what_was_given_up_after_an_icmp_error_ends_with_its_errno(void **sta
     gone(r);
 }
 
-static void without_a_record_an_icmp_error_is_forgotten(void **state)
+static void without_a_record_to_spare_an_icmp_error_is_forgotten(void **state)
 {
     struct raw *r = pulling();
     uint32_t held[16], n = 0;
-    while (r->e.tcp.ext_pool->n_free != 0)
+    while (r->e.tcp.ext_pool->n_free > r->e.tcp.ext_pool->count / 8)  // they are for losses
         held[n++] = index_pool_get(r->e.tcp.ext_pool);
     act(r, send_1);
     hear(r, ICMP_SOFT, EHOSTUNREACH);
@@ -757,7 +757,7 @@ int main(void)
         cmocka_unit_test(an_icmp_error_later_is_soft_until_something_is_acknowledged),
         cmocka_unit_test(a_soft_error_that_is_taken_is_forgotten),
         cmocka_unit_test(what_was_given_up_after_an_icmp_error_ends_with_its_errno),
-        cmocka_unit_test(without_a_record_an_icmp_error_is_forgotten),
+        cmocka_unit_test(without_a_record_to_spare_an_icmp_error_is_forgotten),
         cmocka_unit_test(aborting_with_bytes_unread_is_told_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
