@@ -2,9 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/bytes.h"
 #include "load/load_internal.h"
-#include "wire/parse.h"
 
 uint32_t load_permute(uint32_t i, uint32_t n, uint64_t key)
 {
@@ -52,7 +50,10 @@ struct load *load_new(const struct load_params *p, struct err *err)
         return NULL;
     }
     l->p = *p;
-    wire_from_init(&l->from, &p->port->mac, p->first_v4);
+    l->v6 = !ip_is_v4(&p->server);
+    l->first_low = ip_to_v4(&p->first);
+    wire_from_init(&l->from, &p->port->mac, l->first_low);
+    wire_from6_init(&l->from6, &p->port->mac, &p->first);
     l->hop_mac_word = wire_mac_word(&p->hop_mac);
     wire_common_init(&l->common, &p->port->mac, NULL);
     return l;
@@ -73,54 +74,6 @@ void load_stop_asking(struct load *l)
     l->stop_asking = true;
 }
 
-// A frame that the fast parser does not know, with every check. DROP_NONE: *s is valid.
-static enum drop_reason parse_slow(const uint8_t *frame, uint32_t len, struct seg_in *s)
-{
-    struct wire_ip4 ip;
-    const enum drop_reason why = wire_parse_ip4(frame, len, true, &ip);
-    return why != DROP_NONE ? why : wire_parse_tcp(frame, &ip, true, s);
-}
-
-static bool parse(struct load *l, const struct pkt *p, struct seg_in *s)
-{
-    const uint8_t *frame = pkt_data(p);
-    bool whole;
-    if (likely(pkt_len(p) >= TCP4_DATA_OFF && wire_is_common(frame, &l->common) &&
-               wire_fast_tcp4(frame, pkt_len(p), s)))
-        whole = wire_ip4_verify(frame + ETH_BYTES) &&
-                wire_tcp4_verify(frame, (uint32_t)s->data_off + s->data_len - TCP4_OFF);
-    else
-        whole = parse_slow(frame, pkt_len(p), s) == DROP_NONE;
-    l->c.damaged += !whole;
-    return whole;
-}
-
-static void other_input(struct load *l, const uint8_t *frame, uint32_t len, uint32_t type)
-{
-    if (type == ETH_TYPE_ARP)
-        load_arp_input(l, frame, len);
-    else
-        l->c.strangers++;
-}
-
-// Whose frame it is; UINT32_MAX: nobody's, counted unless it was ARP.
-static uint32_t frame_input(struct load *l, const struct pkt *p, struct seg_in *s)
-{
-    const uint8_t *frame = pkt_data(p);
-    const uint32_t type = pkt_len(p) < ETH_BYTES ? 0 : load_be16(frame + 12);
-    if (unlikely(type != ETH_TYPE_IP4)) {
-        other_input(l, frame, pkt_len(p), type);
-        return UINT32_MAX;
-    }
-    if (unlikely(!parse(l, p, s)))
-        return UINT32_MAX;
-    uint32_t i = UINT32_MAX;
-    if (s->key.remote_port == l->p.server_port && ip_to_v4(&s->key.remote) == l->p.server_v4)
-        i = load_index(load_be32(frame + 30) - l->p.first_v4, s->key.local_port, l->p.connections);
-    l->c.strangers += i == UINT32_MAX;
-    return i;
-}
-
 static void receive(struct load *l)
 {
     struct pkt *in[BURST_MAX];
@@ -132,7 +85,7 @@ static void receive(struct load *l)
     for (uint16_t i = 0; i < n; i++)
         prefetch0(pkt_data(in[i]));
     for (uint16_t i = 0; i < n; i++) {
-        conn[i] = frame_input(l, in[i], &segs[i]);
+        conn[i] = load_frame_input(l, in[i], &segs[i]);
         if (conn[i] != UINT32_MAX)
             prefetch0_w(&l->conns[conn[i]]);
     }

@@ -1,7 +1,7 @@
 // load.h: a compact TCP client for very many connections: 32 bytes each, found by arithmetic from
 // the address and port of an incoming segment, no table, no list.
 //
-//   connection i  =  client address first_v4 + i / LOAD_PORTS,
+//   connection i  =  client address first + i / LOAD_PORTS (the last 32 bits of it),
 //                    port LOAD_PORT_FIRST + i % LOAD_PORTS
 //
 //   CLOSED --SYN--> OPENING --SYN-ACK / ACK--> IDLE --request--> ASKED --answer / pure ACK--> IDLE
@@ -9,8 +9,8 @@
 //                                               +--FIN--> CLOSING --FIN / ACK--> DONE
 //   RST, FIN or data that nobody asked for, LOAD_TRIES_MAX tries without answer: FAILED
 //
-// Nothing is opened before the MAC of the next hop is known. Requests for the client's own
-// addresses are answered; nothing else of ARP is kept.
+// Nothing is opened before the MAC of the next hop is known, by ARP or neighbour discovery.
+// Requests for the client's own addresses are answered; nothing else of either is kept.
 //
 // One thread drives it with load_turn(). Every answer is compared byte for byte. What is lost is
 // sent again: at most `window` connections wait for something at a time; each try has an entry in a
@@ -43,7 +43,7 @@ enum {
     LOAD_TRIES_MAX = 12,   // at the shortest RTO 29 s
     LOAD_AGAIN_MAX = 256,  // sent again in a turn
     LOAD_STALL_US = 20000,
-    LOAD_ARP_US = 200000,  // between two questions for the next hop
+    LOAD_HOP_US = 200000,  // between two questions for the next hop
 };
 
 #define LOAD_NS_MASK ((UINT64_C(1) << 48) - 1)  // of load_conn.sent_ns
@@ -81,9 +81,9 @@ enum load_order { LOAD_RANDOM, LOAD_IN_TURN };
 struct load_params {
     struct port *port;  // queue 0
     struct pkt_pool *pool;
-    struct mac_addr hop_mac;       // where everything goes first; all zero: asked for by ARP
-    uint32_t hop_v4, link_v4;      // the next hop's address, and ours on the link: for ARP
-    uint32_t server_v4, first_v4;  // all four in host order
+    struct mac_addr hop_mac;       // where everything goes first; all zero: asked for
+    struct ip_addr hop, link;      // the next hop's address, and ours on the link: to ask for it
+    struct ip_addr server, first;  // all of one family
     uint16_t server_port;
     uint32_t connections;
     uint32_t window;   // connections that wait for an answer at a time

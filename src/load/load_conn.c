@@ -57,7 +57,7 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
     if (p == NULL)
         return;
     struct seg_out s = {
-        .key = {ip_from_v4(l->p.server_v4), 0, 0, l->p.server_port, load_port(i)},
+        .key = {l->p.server, 0, 0, l->p.server_port, load_port(i)},
         .seq = c->snd_nxt,
         .ack = c->rcv_nxt,
         .ts_val = l->now_ms,
@@ -65,23 +65,18 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
         .data = {l->payload},
         .data_len = {(uint16_t)payload},
         .wnd = 65535,
-        .mss = 1460,
+        .mss = l->v6 ? 1440 : 1460,
         .flags = flags,
         .opts = l->p.timestamps ? SEG_OPT_TS : 0,
     };
-    l->from.v4_raw = raw32(l->p.first_v4 + load_host(i));
-    const bool syn = flags & SEG_SYN;
-    if (syn) {
+    if (flags & SEG_SYN) {
         s.opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
         s.seq--;
         s.ack = 0;
     }
     if (payload != 0)
         fill(l->payload, payload, mark_of(i, c->round));
-    const uint32_t head = wire_tcp_head_bytes(&s);
-    const uint32_t len = wire_build_tcp4(pkt_data(p), &l->from, l->hop_mac_word, &s, head,
-                                         wire_options_of(&s), false);
-    pkt_set_len(p, len);
+    load_build(l, p, i, &s);
 }
 
 static void send_ack(struct load *l, uint32_t i)

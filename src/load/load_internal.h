@@ -1,9 +1,10 @@
 // load_internal.h: the client's inside: load.c (phases), load_conn.c (one connection's segments),
-// load_wait.c (what waits for an answer), load_arp.c (the next hop).
+// load_wire.c (frames of both families), load_wait.c (what waits for an answer), load_hop.c (the
+// next hop).
 #pragma once
 #include "load/load.h"
-#include "wire/build.h"
-#include "wire/parse.h"
+#include "wire/build6.h"
+#include "wire/parse6.h"
 #include "wire/seg.h"
 
 enum {
@@ -27,7 +28,10 @@ struct load {
     struct load_params p;
     struct load_counters c;
     struct load_conn *conns;
-    struct wire_from from;  // v4_raw is set for each packet
+    bool v6;
+    uint32_t first_low;     // the last 32 bits of the first client's address, in host order
+    struct wire_from from;  // of a client; the address is set for each packet
+    struct wire_from6 from6;
     uint64_t hop_mac_word;  // 0: not known yet
     uint64_t ask_hop_us;    // when to ask for it again
     struct wire_common common;
@@ -62,8 +66,22 @@ struct pkt *load_packet(struct load *l);
 // load_ask_hop: asks for the next hop when it is time.
 void load_ask_hop(struct load *l);
 
-// load_arp_input: a frame of len bytes with ARP's type.
+// load_arp_input: a frame of len bytes with ARP's type. load_nd_input: a checked packet of ICMPv6.
 void load_arp_input(struct load *l, const uint8_t *frame, uint32_t len);
+void load_nd_input(struct load *l, const uint8_t *frame, const struct wire_ip6 *ip);
+
+// load_frame_input: whose segment a frame is, with all its checks: *s is valid. UINT32_MAX:
+// nobody's, counted unless it spoke of neighbours, which is dealt with.
+uint32_t load_frame_input(struct load *l, const struct pkt *p, struct seg_in *s);
+
+// load_build: the frame of s, whose ports are set, from connection i's address to the server.
+void load_build(struct load *l, struct pkt *p, uint32_t i, struct seg_out *s);
+
+// load_has_host: the last 32 bits of an address as a number: are they those of a client?
+static inline bool load_has_host(const struct load *l, uint32_t low)
+{
+    return low - l->first_low <= load_host(l->p.connections - 1);
+}
 
 // load_flush: gives what was made to the port; what it does not take waits.
 void load_flush(struct load *l);

@@ -84,7 +84,8 @@ static int drive(struct load_run *r, struct err *err)
         if (unlikely(!load_ready(r->load))) {
             began = now;
             if (now >= HOP_SECONDS)
-                return err_set(err, "no answer to ARP for %d s from the next hop", HOP_SECONDS);
+                return err_set(err, "no answer for %d s from the next hop, by %s", HOP_SECONDS,
+                               r->o.v6 ? "neighbour discovery" : "ARP");
         }
         if (next != phase) {
             note_phase(r, phase, next, now - began);

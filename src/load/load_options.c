@@ -187,36 +187,37 @@ static bool parse_set(const char *text, struct load_options *o)
     return true;
 }
 
-// The generator speaks IPv4 alone.
-static bool parse_v4(uint32_t *v4, const char *text)
-{
-    struct ip_addr a;
-    if (!address_parse(&a, text) || !ip_is_v4(&a))
-        return false;
-    *v4 = ip_to_v4(&a);
-    return true;
-}
-
+// A, A:PORT, [A6] or [A6]:PORT.
 static bool parse_server(const char *text, struct load_options *o)
 {
-    char copy[32];
-    uint32_t port = LOAD_SERVER_PORT;
-    if (strlen(text) >= sizeof(copy))
-        return false;
-    strcpy(copy, text);
-    char *colon = strchr(copy, ':');
-    if (colon != NULL) {
-        *colon = '\0';
-        if (!parse_u32(colon + 1, 1, 65535, &port))
+    struct conf_endpoint e;
+    char copy[IP_TEXT_BYTES + 2];
+    const size_t len = strlen(text);
+    const bool bracket = text[0] == '[' && text[len - 1] == ']';
+    if (!endpoint_parse(&e, text)) {
+        if (len >= sizeof(copy))
+            return false;
+        memcpy(copy, text + bracket, len - bracket + 1);
+        copy[len - (bracket ? 2 : 0)] = '\0';
+        e.port = LOAD_SERVER_PORT;
+        if (!address_parse(&e.addr, copy))
             return false;
     }
-    o->server_port = (uint16_t)port;
-    return parse_v4(&o->server_v4, copy);
+    o->server = e.addr;
+    o->server_port = e.port;
+    o->v6 = !ip_is_v4(&o->server);
+    return !ip_is_zero(&o->server) && (o->v6 || ip_to_v4(&o->server) != 0);
 }
 
 static bool parse_clients(const char *text, struct load_options *o)
 {
-    return parse_v4(&o->clients_v4, text);
+    return address_parse(&o->clients, text);
+}
+
+static bool parse_family(const char *text, struct load_options *o)
+{
+    o->v6 = strcmp(text, "6") == 0;
+    return o->v6 || strcmp(text, "4") == 0;
 }
 
 static bool parse_json(const char *text, struct load_options *o)
@@ -271,6 +272,7 @@ static const struct row {
      parse_pages},
     {"cpus", "A,B", ON_ALL, HERE, "the client's and the server's CPU (default 0,1)",
      "two different CPUs of this machine, as in 0,1,", parse_cpus},
+    {"family", "N", ON_ALL, HERE, "over IPv4 (4, default) or IPv6 (6)", "4 or 6", parse_family},
     {"workers", "N", ON_ALL, HERE, "of the server, all on its CPU (default 1)", "1 to 8",
      parse_workers},
     {"config", "FILE", ON_ALL, ELSEWHERE, "configuration with the client's [port]; also -c",
@@ -278,9 +280,9 @@ static const struct row {
     {"set", "S.KEY=V", ON_ALL, ELSEWHERE, "overrides one key of it; may be repeated; also -s",
      "64 times at most", parse_set},
     {"server", "A[:PORT]", ON_ALL, ELSEWHERE, "where the echo service is (default port 7)",
-     "an IPv4 address, with a port of 1 to 65535 as in 10.0.0.1:7,", parse_server},
+     "an address, with a port of 1 to 65535 as in 10.0.0.1:7 or [fd99::1]:7,", parse_server},
     {"clients", "ADDRESS", ON_ALL, ELSEWHERE,
-     "the first client's; 60000 connections each (default: the port's own)", "an IPv4 address",
+     "the first client's; 60000 connections each (default: the port's own)", "an address",
      parse_clients},
 };
 
@@ -343,7 +345,11 @@ static int check_place(uint64_t given, struct load_options *o, struct err *err)
     o->close = true;  // nobody else ends what is left open there
     if ((given >> row_of("connections") & 1) == 0)
         o->connections = LOAD_ELSEWHERE_DEFAULT;
-    return o->server_v4 != 0 ? 0 : err_set(err, "--config: --server ADDRESS was expected with it");
+    if (ip_is_zero(&o->server))
+        return err_set(err, "--config: --server ADDRESS was expected with it");
+    if (!ip_is_zero(&o->clients) && ip_is_v4(&o->clients) == o->v6)
+        return err_set(err, "--clients: an address of the server's family was expected");
+    return 0;
 }
 
 int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err)
@@ -419,8 +425,9 @@ void load_options_help(struct text *out)
     help_rows(out, HERE);
     text_printf(
         out, "\nWith it the client has a port of its own, on the first core of [cpu] workers, and\n"
-             "the server is another process, host or stack. The client answers ARP for its\n"
-             "addresses; those that are not on the link want a route at the server:\n\n");
+             "the server is another process, host or stack. The client answers ARP and\n"
+             "neighbour solicitations for its addresses; those that are not on the link want a "
+             "route at the server:\n\n");
     help_rows(out, ELSEWHERE);
     text_printf(out,
                 "\nNumbers may end in k or M. LIST of --fault: NAME=PERCENT, separated by commas;\n"

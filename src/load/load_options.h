@@ -32,12 +32,13 @@ struct load_options {
     uint32_t workers;  // of the server; more than one share server_cpu
     enum pages_kind pages;
     struct load_faults faults;
+    bool v6;  // over IPv6; with a port of its own: as the server's address says
     bool timestamps, close, json, quiet;
     // With a port of its own; else the server runs in the same process:
     const char *config;  // the file; NULL: none
     char *sets[LOAD_SETS_MAX];
     unsigned n_sets;
-    uint32_t server_v4, clients_v4;  // host order; clients_v4 0: the port's own first address
+    struct ip_addr server, clients;  // clients all zero: the port's own first address
     uint16_t server_port;
 };
 

@@ -6,51 +6,66 @@
 #include "drivers/port_table.h"
 #include "worker/server_conf.h"
 
-#define V4_FORMAT   "%u.%u.%u.%u"
-#define V4_ARGS(v4) (v4) >> 24, (v4) >> 16 & 255, (v4) >> 8 & 255, (v4)&255
-
 // What the file says; strings of `params` point into `conf`.
 static struct {
     struct conf conf;
     struct server_params params;
-    uint32_t first_v4, hop_v4;
+    struct ip_addr first, hop, link;
     struct mac_addr hop_mac;  // all zero: unknown
 } own;
 
-// next_hop: on the link, or by the longest route, or the gateway; 0: none.
-static uint32_t next_hop(const struct net_config *n, uint32_t v4)
+// next_hop: on the link, or by the longest route, or the gateway; all zero: none.
+static struct ip_addr next_hop(const struct net_config *n, const struct ip_addr *to)
 {
-    const struct ip_addr to = ip_from_v4(v4);
     int best = -1;
-    uint32_t hop = n->gateway;
+    struct ip_addr hop = n->gateway6;
+    if (ip_is_v4(to))
+        hop = n->gateway == 0 ? (struct ip_addr){{0}} : ip_from_v4(n->gateway);
     for (unsigned i = 0; i < n->n_locals; i++)
-        if (ip_in_prefix(&to, &n->locals[i].addr, n->locals[i].prefix_bits) &&
+        if (ip_in_prefix(to, &n->locals[i].addr, n->locals[i].prefix_bits) &&
             n->locals[i].prefix_bits > best) {
             best = n->locals[i].prefix_bits;
-            hop = v4;
+            hop = *to;
         }
     for (unsigned i = 0; i < n->n_routes; i++)
-        if (ip_in_prefix(&to, &n->routes[i].prefix, n->routes[i].prefix_bits) &&
+        if (ip_in_prefix(to, &n->routes[i].prefix, n->routes[i].prefix_bits) &&
             n->routes[i].prefix_bits > best) {
             best = n->routes[i].prefix_bits;
-            hop = ip_to_v4(&n->routes[i].via);
+            hop = n->routes[i].via;
         }
     return hop;
+}
+
+// The port's first address of the server's family; NULL: it has none.
+static const struct ip_addr *own_address(const struct load_options *o, const struct net_config *n)
+{
+    for (unsigned i = 0; i < n->n_locals; i++)
+        if (ip_is_v4(&n->locals[i].addr) != o->v6)
+            return &n->locals[i].addr;
+    return NULL;
+}
+
+// Is `a` one of the clients' addresses?
+static bool is_clients(const struct ip_addr *a, uint32_t hosts)
+{
+    return memcmp(a->b, own.first.b, 12) == 0 && ip_to_v4(a) - ip_to_v4(&own.first) < hosts;
 }
 
 static int check_addresses(const struct load_options *o, const struct net_config *n,
                            struct err *err)
 {
     const uint32_t hosts = load_host(o->connections - 1) + 1;
-    const uint32_t taken[] = {o->server_v4, own.hop_v4};
+    const struct ip_addr *const taken[] = {&o->server, &own.hop};
+    char from[IP_TEXT_BYTES], other[IP_TEXT_BYTES];
     for (unsigned i = 0; i < ARRAY_LEN(taken); i++)
-        if (taken[i] - own.first_v4 < hosts)
+        if (is_clients(taken[i], hosts))
             return err_set(err,
-                           "--connections %u: the clients need %u addresses from " V4_FORMAT
-                           " on, and " V4_FORMAT " is not theirs: see --clients",
-                           o->connections, hosts, V4_ARGS(own.first_v4), V4_ARGS(taken[i]));
+                           "--connections %u: the clients need %u addresses from %s on, and %s is "
+                           "not theirs: see --clients",
+                           o->connections, hosts, ip_text(&own.first, from),
+                           ip_text(taken[i], other));
     for (unsigned i = 0; i < n->n_statics; i++)
-        if (ip_is_v4(&n->statics[i].addr) && ip_to_v4(&n->statics[i].addr) == own.hop_v4)
+        if (ip_equal(&n->statics[i].addr, &own.hop))
             own.hop_mac = n->statics[i].mac;
     return 0;
 }
@@ -67,13 +82,18 @@ static int check_port(const struct load_options *o, struct err *err)
     if (strcmp(wire->driver, "ring") == 0)
         return err_set(err, "port %s: a ring ends in this process: leave --config and --server out",
                        wire->name);
-    if (n->n_locals == 0)
-        return err_set(err, "port %s: an address was expected", p->ports[0].port.name);
-    own.first_v4 = o->clients_v4 != 0 ? o->clients_v4 : ip_to_v4(&n->locals[0].addr);
-    own.hop_v4 = next_hop(n, o->server_v4);
-    if (own.hop_v4 == 0)
-        return err_set(err, "--server " V4_FORMAT ": no way there: port %s has no gateway",
-                       V4_ARGS(o->server_v4), p->ports[0].port.name);
+    const struct ip_addr *link = own_address(o, n);
+    if (link == NULL)
+        return err_set(err, "port %s: an address of IPv%d was expected", p->ports[0].port.name,
+                       o->v6 ? 6 : 4);
+    own.link = *link;
+    own.first = ip_is_zero(&o->clients) ? *link : o->clients;
+    own.hop = next_hop(n, &o->server);
+    if (ip_is_zero(&own.hop)) {
+        char text[IP_TEXT_BYTES];
+        return err_set(err, "--server %s: no way there: port %s has no gateway",
+                       ip_text(&o->server, text), p->ports[0].port.name);
+    }
     return check_addresses(o, n, err);
 }
 
@@ -130,10 +150,10 @@ int load_port_set_up(struct load_run *r, const char *prefix, struct err *err)
         .port = r->port,
         .pool = r->pool,
         .hop_mac = own.hop_mac,
-        .hop_v4 = own.hop_v4,
-        .link_v4 = ip_to_v4(&own.params.ports[0].net.locals[0].addr),
-        .server_v4 = r->o.server_v4,
-        .first_v4 = own.first_v4,
+        .hop = own.hop,
+        .link = own.link,
+        .server = r->o.server,
+        .first = own.first,
         .server_port = r->o.server_port,
         .shared = true,
     };

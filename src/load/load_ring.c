@@ -9,7 +9,27 @@ enum {
     ECHO_PORT = 7,
 };
 
+// The same over IPv6.
+static const struct ip_addr server_v6 = {{0xfd, 0x99, [15] = 1}};
+static const struct ip_addr gateway_v6 = {{0xfd, 0x99, [14] = 0xff, [15] = 0xfe}};
+static const struct ip_addr client_v6 = {{0xfd, 0x99, [7] = 1}};  // fd99:0:0:1:: and up
+
 static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}};
+
+static void make_net(bool v6, struct net_config *n)
+{
+    const struct ip_addr gateway = v6 ? gateway_v6 : ip_from_v4(GATEWAY_V4);
+    net_config_default(n);
+    n->n_locals = 1;
+    n->locals[0] =
+        v6 ? (struct net_local){server_v6, 64} : (struct net_local){ip_from_v4(SERVER_V4), 24};
+    if (v6)
+        n->gateway6 = gateway;
+    else
+        n->gateway = GATEWAY_V4;
+    n->n_statics = 1;
+    n->statics[0] = (struct net_static){gateway, client_mac};
+}
 
 // The server's end of the wire, with a port around it that makes trouble if there is to be any.
 static void make_port(const struct load_options *o, struct server_params *p)
@@ -36,12 +56,7 @@ static void make_port(const struct load_options *o, struct server_params *p)
                                  .node = -1,
                                  .rx_ring = LOAD_RING_SLOTS,
                                  .tx_ring = LOAD_RING_SLOTS};
-    net_config_default(&pp->net);
-    pp->net.n_locals = 1;
-    pp->net.locals[0] = (struct net_local){ip_from_v4(SERVER_V4), 24};
-    pp->net.gateway = GATEWAY_V4;
-    pp->net.n_statics = 1;
-    pp->net.statics[0] = (struct net_static){ip_from_v4(GATEWAY_V4), client_mac};
+    make_net(o->v6, &pp->net);
     p->n_ports = 1;
 }
 
@@ -95,8 +110,8 @@ static int far_end(struct load_run *r, struct err *err)
         .port = r->port,
         .pool = r->pool,
         .hop_mac = server_end->mac,
-        .server_v4 = SERVER_V4,
-        .first_v4 = CLIENT_V4,
+        .server = r->o.v6 ? server_v6 : ip_from_v4(SERVER_V4),
+        .first = r->o.v6 ? client_v6 : ip_from_v4(CLIENT_V4),
         .server_port = ECHO_PORT,
     };
     load_run_params(&r->o, &lp);

@@ -2,7 +2,7 @@
 # Each driver carries HTTP and echo: a veth pair by AF_PACKET and AF_XDP, a second process (testpmd)
 # over memif; captures are replayed and written; what cannot work is refused with the reason.
 . "$(dirname "$0")/lib.sh"
-HERE_ADDRESS="address = 10.99.0.2/24"
+HERE_ADDRESS="address = 10.99.0.2/24, fd99::2/64"
 PEER=
 peer_stop() { [ -z "$PEER" ] || { kill -9 "$PEER"; wait "$PEER" || true; } 2>/dev/null; PEER=; }
 # client LINE...: the configuration of a load generator in a process of its own, on the other core.
@@ -11,7 +11,7 @@ client() {
 }
 # load ARGUMENTS...: against the server, its JSON in $TMP/json.
 load() {
-    inside timeout 60 "$C10M" load "$@" -c "$TMP/client" --server 10.99.0.2 --json --quiet >"$TMP/json" || { cat "$TMP/json"; false; }
+    inside timeout 60 "$C10M" load "$@" -c "$TMP/client" --server "${SERVER_AT:-10.99.0.2}" --json --quiet >"$TMP/json" || { cat "$TMP/json"; false; }
 }
 loaded() { # CONDITION: of the JSON's members
     python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert eval(sys.argv[2], {}, d), d' "$TMP/json" "$1"
@@ -82,6 +82,9 @@ for driver in af_packet af_xdp; do
     client "driver = af_packet" "device = vb" "address = 10.99.0.3/24"
     claim "$driver: c10m load in a process of its own, over AF_PACKET" load hold --connections 1k
     claim "... opens, asks and closes each" loaded "opened == closed == 1000 and answered == 3000"
+    client "driver = af_packet" "device = vb" "address = fd99::3/64"
+    SERVER_AT=fd99::2 claim "$driver: the same over IPv6, neighbours found by multicast" load hold --connections 1k
+    claim "... opens, asks and closes each" loaded "opened == closed == 1000 and answered == 3000 and failed == 0"
     claim "$driver: no packet leaks" balance_is_zero
     claim "$driver: the server stops" stop_server
 done
@@ -91,6 +94,7 @@ inside ip link set va down
 conf af_xdp "device = va"
 claim "an interface that is down is refused" refused "interface va is down: ip link set va up"
 inside ip link del va
+HERE_ADDRESS="address = 10.99.0.2/24"
 
 # The load generator against the kernel's stack: a server that is not ours.
 cat >"$TMP/echo.py" <<'PY'

@@ -81,6 +81,10 @@ claim "... large answers too, in turn, without timestamps" \
     load 0 hold --connections 1k --payload 1400 --order turn --no-timestamps --fault loss=2,reorder=5 --seed 2
 claim "... none lost, none wrong" holds "ok and answered == 3000" "$NONE" "retransmitted > 20"
 
+claim "ten thousand over IPv6, through a bad wire" \
+    load 0 hold --family 6 --connections 10k --close --fault loss=1,reorder=1,duplicate=1,corrupt=1
+claim "... none lost, none wrong" holds "$ALL" "$NONE" "retransmitted > 200" "damaged > 0"
+
 claim "a thousand connections without hugepages" load 0 hold --connections 1k --hugepage none
 
 claim "requests for two seconds" load 0 request --seconds 2

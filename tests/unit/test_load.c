@@ -3,8 +3,7 @@
 #include "load/load.h"
 #include "tests/unit/pkt_env.h"
 #include "tests/unit/seed.h"
-#include "wire/build.h"
-#include "wire/parse.h"
+#include "wire/build6.h"
 
 enum {
     POOL = 4095,
@@ -16,8 +15,11 @@ enum {
     PAYLOAD = 64,
 };
 
+static const struct ip_addr server_v6 = {{0xfd, 0x99, [15] = 1}};
+static const struct ip_addr client_v6 = {{0xfd, 0x99, [7] = 1, [12] = 0xff, [15] = 0xfe}};
 static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}}, server_mac = {{2, 0, 0, 0, 0, 1}};
 static struct pkt_pool *pool;
+static bool v6;  // the family of the present test
 
 // What the client sent: the segment as the server's border reads it, and its bytes.
 struct sent {
@@ -37,6 +39,10 @@ struct wire_end {
     struct wire_arp arp[8];
     struct mac_addr arp_to[8];
     uint32_t n_arp;
+    struct wire_nd nd[8];  // the same over IPv6
+    struct wire_ip6 nd_ip[8];
+    struct mac_addr nd_to[8];
+    uint32_t n_nd;
     uint64_t now_us;
     bool full;  // takes nothing
 };
@@ -53,10 +59,59 @@ static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
+static struct ip_addr server_addr(void)
+{
+    return v6 ? server_v6 : ip_from_v4(SERVER_V4);
+}
+
+static uint32_t client_low(void)
+{
+    return v6 ? ip_to_v4(&client_v6) : (uint32_t)CLIENT_V4;
+}
+
+static struct ip_addr client_addr(uint32_t host)
+{
+    struct ip_addr a = v6 ? client_v6 : ip_from_v4(CLIENT_V4);
+    store_be32(a.b + 12, client_low() + host);
+    return a;
+}
+
+static void keep_nd(const uint8_t *frame, const struct wire_ip6 *ip)
+{
+    struct wire_icmp6 m;
+    assert_true(end.n_nd < ARRAY_LEN(end.nd));
+    assert_int_equal(wire_parse_icmp6(frame, ip, &m), DROP_NONE);
+    end.nd_ip[end.n_nd] = *ip;
+    memcpy(end.nd_to[end.n_nd].b, frame, 6);
+    assert_int_equal(wire_parse_nd(frame, ip, &end.nd[end.n_nd++]), DROP_NONE);
+}
+
+static void parse4(const uint8_t *frame, uint32_t len, struct seg_in *s)
+{
+    struct wire_ip4 ip;
+    assert_int_equal(wire_parse_ip4(frame, len, true, &ip), DROP_NONE);
+    assert_int_equal(ip.dst_raw, raw32(SERVER_V4));
+    assert_int_equal(wire_parse_tcp(frame, &ip, true, s), DROP_NONE);
+}
+
+// False: it was no segment, and is dealt with.
+static bool parse6(const uint8_t *frame, uint32_t len, struct seg_in *s)
+{
+    struct wire_ip6 ip;
+    assert_int_equal(wire_parse_ip6(frame, len, &ip), DROP_NONE);
+    if (ip.proto == IP_PROTO_ICMP6) {
+        keep_nd(frame, &ip);
+        return false;
+    }
+    assert_true(ip_equal(&ip.dst, &server_v6));
+    assert_memory_equal(&ip.src, &client_v6, 12);
+    assert_int_equal(wire_parse_tcp6(frame, &ip, true, s), DROP_NONE);
+    return true;
+}
+
 static void keep(const struct pkt *p)
 {
     const uint8_t *frame = pkt_data(p);
-    struct wire_ip4 ip;
     assert_memory_equal(frame + 6, client_mac.b, 6);
     if (load_be16(frame + 12) == ETH_TYPE_ARP) {
         assert_true(end.n_arp < ARRAY_LEN(end.arp));
@@ -64,13 +119,16 @@ static void keep(const struct pkt *p)
         assert_int_equal(wire_parse_arp(frame, pkt_len(p), &end.arp[end.n_arp++]), DROP_NONE);
         return;
     }
-    struct sent *s = &end.sent[end.n_sent++ % QUEUE];
+    struct sent *s = &end.sent[end.n_sent % QUEUE];
+    assert_int_equal(load_be16(frame + 12), v6 ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
+    if (!v6)
+        parse4(frame, pkt_len(p), &s->seg);
+    else if (!parse6(frame, pkt_len(p), &s->seg))
+        return;
+    end.n_sent++;
     assert_memory_equal(frame, server_mac.b, 6);
-    assert_int_equal(wire_parse_ip4(frame, pkt_len(p), true, &ip), DROP_NONE);
-    assert_int_equal(ip.dst_raw, raw32(SERVER_V4));
-    assert_int_equal(wire_parse_tcp(frame, &ip, true, &s->seg), DROP_NONE);
     assert_int_equal(s->seg.key.local_port, SERVER_PORT);
-    s->conn = load_index(ip_to_v4(&s->seg.key.remote) - CLIENT_V4, s->seg.key.remote_port,
+    s->conn = load_index(ip_to_v4(&s->seg.key.remote) - client_low(), s->seg.key.remote_port,
                          LOAD_CONNECTIONS_MAX);
     s->at_us = end.now_us;
     memcpy(s->data, frame + s->seg.data_off, s->seg.data_len);
@@ -95,8 +153,8 @@ static struct load_params params(uint32_t connections)
         .port = &end.port,
         .pool = pool,
         .hop_mac = server_mac,
-        .server_v4 = SERVER_V4,
-        .first_v4 = CLIENT_V4,
+        .server = server_addr(),
+        .first = client_addr(0),
         .server_port = SERVER_PORT,
         .connections = connections,
         .window = 256,
@@ -126,6 +184,7 @@ static int teardown(void **state)
         pkt_free(end.in[end.in_head++ % QUEUE]);
     load_free(load);
     load = NULL;
+    v6 = false;
     assert_int_equal(pkt_pool_free_count(pool), POOL);
     return 0;
 }
@@ -160,8 +219,9 @@ static struct pkt *frame_of(uint32_t conn, uint8_t flags, uint32_t seq, uint32_t
                             const uint8_t *data, uint32_t len)
 {
     struct wire_from from;
+    struct wire_from6 from6;
     const struct seg_out s = {
-        .key = {ip_from_v4(CLIENT_V4 + load_host(conn)), 0, 0, load_port(conn), SERVER_PORT},
+        .key = {client_addr(load_host(conn)), 0, 0, load_port(conn), SERVER_PORT},
         .seq = seq,
         .ack = ack,
         .ts_val = (uint32_t)(end.now_us / 1000),
@@ -175,8 +235,12 @@ static struct pkt *frame_of(uint32_t conn, uint8_t flags, uint32_t seq, uint32_t
     struct pkt *p;
     assert_true(pkt_alloc_bulk(pool, &p, 1));
     wire_from_init(&from, &server_mac, SERVER_V4);
-    pkt_set_len(p, wire_build_tcp4(pkt_data(p), &from, wire_mac_word(&client_mac), &s,
-                                   wire_tcp_head_bytes(&s), wire_options_of(&s), false));
+    wire_from6_init(&from6, &server_mac, &server_v6);
+    const uint64_t to = wire_mac_word(&client_mac);
+    const uint32_t head = wire_tcp_head_bytes(&s);
+    const enum wire_options options = wire_options_of(&s);
+    pkt_set_len(p, v6 ? wire_build_tcp6(pkt_data(p), &from6, to, &s, head, options, false)
+                      : wire_build_tcp4(pkt_data(p), &from, to, &s, head, options, false));
     return p;
 }
 
@@ -773,8 +837,8 @@ static void nothing_is_opened_before_the_next_hop_has_answered(void **state)
     static const struct mac_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
     struct load_params p = params(1);
     p.hop_mac = (struct mac_addr){{0}};
-    p.hop_v4 = HOP_V4;
-    p.link_v4 = LINK_V4;
+    p.hop = ip_from_v4(HOP_V4);
+    p.link = ip_from_v4(LINK_V4);
     begin(&p);
     turn();
     assert_false(load_ready(load));
@@ -783,7 +847,7 @@ static void nothing_is_opened_before_the_next_hop_has_answered(void **state)
     assert_int_equal(end.arp[0].op, ARP_OP_REQUEST);
     assert_int_equal(end.arp[0].sender_raw, raw32(LINK_V4));
     assert_int_equal(end.arp[0].target_raw, raw32(HOP_V4));
-    pass_ms(LOAD_ARP_US / 1000 + 1);  // asked once more
+    pass_ms(LOAD_HOP_US / 1000 + 1);  // asked once more
     assert_int_equal(end.n_arp, 2);
     arp(ARP_OP_REPLY, &client_mac, HOP_V4 + 1, LINK_V4);  // somebody else
     assert_false(load_ready(load));
@@ -791,7 +855,7 @@ static void nothing_is_opened_before_the_next_hop_has_answered(void **state)
     arp(ARP_OP_REPLY, &server_mac, HOP_V4, LINK_V4);
     assert_true(load_ready(load));
     shake_hands(0);  // to its MAC: keep() looks
-    pass_ms(2 * LOAD_ARP_US / 1000);
+    pass_ms(2 * LOAD_HOP_US / 1000);
     assert_int_equal(end.n_arp, 2);
 }
 
@@ -800,7 +864,7 @@ static void a_known_next_hop_is_neither_asked_for_nor_replaced(void **state)
     (void)state;
     struct load_params p = params(1);
     static const struct mac_addr other = {{2, 0, 0, 0, 0, 0x66}};
-    p.hop_v4 = HOP_V4;
+    p.hop = ip_from_v4(HOP_V4);
     begin(&p);
     arp(ARP_OP_REPLY, &other, HOP_V4, LINK_V4);
     assert_int_equal(end.n_arp, 0);
@@ -811,7 +875,7 @@ static void arp_is_answered_for_each_address_of_the_clients_and_for_no_other(voi
 {
     (void)state;
     struct load_params p = params(2 * LOAD_PORTS + 1);  // three addresses
-    p.link_v4 = LINK_V4;
+    p.link = ip_from_v4(LINK_V4);
     p.window = 1;
     begin(&p);
     static const uint32_t ours[] = {LINK_V4, CLIENT_V4, CLIENT_V4 + 1, CLIENT_V4 + 2};
@@ -829,6 +893,133 @@ static void arp_is_answered_for_each_address_of_the_clients_and_for_no_other(voi
     arp(ARP_OP_REPLY, &server_mac, SERVER_V4, CLIENT_V4);
     assert_int_equal(end.n_arp, ARRAY_LEN(ours));
     assert_int_equal(load_counters(load)->strangers, 0);
+}
+
+static const struct ip_addr link_v6 = {{0xfd, 0x99, [15] = 9}},
+                            hop_v6 = {{0xfe, 0x80, [15] = 0xfe}};
+
+static void solicit(const struct ip_addr *from_addr, const struct ip_addr *target, bool probe)
+{
+    struct wire_from6 from;
+    struct pkt *p;
+    assert_true(pkt_alloc_bulk(pool, &p, 1));
+    wire_from6_init(&from, &server_mac, from_addr);
+    pkt_set_len(p, wire_build_solicit(pkt_data(p), &from, &server_mac, target, NULL, probe));
+    deliver(p);
+    turn();
+}
+
+static void advertise(const struct ip_addr *addr, const struct mac_addr *mac, uint32_t flip)
+{
+    struct wire_from6 from;
+    struct pkt *p;
+    assert_true(pkt_alloc_bulk(pool, &p, 1));
+    wire_from6_init(&from, mac, addr);
+    wire_build_advert(pkt_data(p), &from, mac, &link_v6, &client_mac, ND_SOLICITED);
+    pkt_data(p)[TCP6_OFF + 5] ^= (uint8_t)flip;
+    pkt_set_len(p, ND_FRAME_BYTES);
+    deliver(p);
+    turn();
+}
+
+static void over_ipv6_nothing_is_opened_before_the_next_hop_has_advertised_itself(void **state)
+{
+    (void)state;
+    v6 = true;
+    struct load_params p = params(1);
+    p.hop_mac = (struct mac_addr){{0}};
+    p.hop = hop_v6;
+    p.link = link_v6;
+    begin(&p);
+    turn();
+    assert_false(load_ready(load));
+    const struct ip_addr group = ip6_solicited_node(&hop_v6);
+    const struct mac_addr group_mac = ip6_group_mac(&group);
+    assert_int_equal(end.n_nd, 1);
+    assert_int_equal(end.nd[0].type, ND_SOLICIT);
+    assert_true(ip_equal(&end.nd[0].target, &hop_v6));
+    assert_true(ip_equal(&end.nd_ip[0].src, &link_v6));
+    assert_true(ip_equal(&end.nd_ip[0].dst, &group));
+    assert_memory_equal(&end.nd_to[0], &group_mac, 6);
+    assert_memory_equal(&end.nd[0].lla, &client_mac, 6);
+    pass_ms(LOAD_HOP_US / 1000 + 1);
+    assert_int_equal(end.n_nd, 2);
+    advertise(&server_v6, &client_mac, 0);  // somebody else
+    assert_false(load_ready(load));
+    advertise(&hop_v6, &server_mac, 1);  // damaged
+    assert_false(load_ready(load));
+    assert_int_equal(load_counters(load)->damaged, 1);
+    advertise(&hop_v6, &server_mac, 0);
+    assert_true(load_ready(load));
+    shake_hands(0);
+    pass_ms(2 * LOAD_HOP_US / 1000);
+    assert_int_equal(end.n_nd, 2);
+}
+
+static void
+solicitations_are_answered_for_each_address_of_the_clients_and_for_no_other(void **state)
+{
+    (void)state;
+    v6 = true;
+    struct load_params p = params(2 * LOAD_PORTS + 1);  // three addresses
+    p.link = link_v6;
+    p.window = 1;
+    begin(&p);
+    const struct ip_addr ours[] = {link_v6, client_addr(0), client_addr(1), client_addr(2)};
+    for (uint32_t i = 0; i < ARRAY_LEN(ours); i++) {
+        solicit(&server_v6, &ours[i], false);
+        assert_int_equal(end.n_nd, i + 1);
+        assert_int_equal(end.nd[i].type, ND_ADVERT);
+        assert_int_equal(end.nd[i].flags, ND_SOLICITED | ND_OVERRIDE);
+        assert_true(ip_equal(&end.nd[i].target, &ours[i]));
+        assert_true(ip_equal(&end.nd_ip[i].dst, &server_v6));
+        assert_memory_equal(&end.nd[i].lla, &client_mac, 6);
+        assert_memory_equal(&end.nd_to[i], &server_mac, 6);
+    }
+    struct ip_addr near = client_addr(1);
+    near.b[11] ^= 1;
+    const struct ip_addr others[] = {client_addr(3), client_addr(UINT32_MAX), server_v6, near};
+    for (uint32_t i = 0; i < ARRAY_LEN(others); i++)
+        solicit(&server_v6, &others[i], false);
+    assert_int_equal(end.n_nd, ARRAY_LEN(ours));
+    solicit(&server_v6, &ours[1], true);  // of one who has no address yet: to all
+    const struct ip_addr all = ip6_all_nodes();
+    assert_int_equal(end.n_nd, ARRAY_LEN(ours) + 1);
+    assert_true(ip_equal(&end.nd_ip[ARRAY_LEN(ours)].dst, &all));
+    assert_int_equal(end.nd[ARRAY_LEN(ours)].flags, ND_OVERRIDE);
+    assert_int_equal(load_counters(load)->strangers, 0);
+}
+
+static void over_ipv6_damaged_frames_and_those_of_others_are_counted_apart(void **state)
+{
+    (void)state;
+    v6 = true;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    const struct load_counters *c = load_counters(load);
+    const uint32_t ack = request.seg.seq + PAYLOAD;
+    for (uint32_t bit = TCP6_OFF * 8; bit < (86 + PAYLOAD) * 8; bit++) {
+        struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
+        pkt_data(f)[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        deliver(f);
+        turn();
+    }
+    assert_int_equal(c->damaged, (32 + PAYLOAD) * 8);
+    assert_int_equal(c->strangers + c->answered + c->wrong + c->duplicates, 0);
+    say(LOAD_PORTS, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);  // another address
+    assert_int_equal(c->strangers, 1);
+    struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
+    pkt_data(f)[13] = 0;  // of IPv4, says the type
+    deliver(f);
+    turn();
+    assert_int_equal(c->strangers, 2);
+    f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
+    pkt_set_len(f, TCP6_OFF + 10);
+    deliver(f);
+    turn();
+    assert_int_equal(c->damaged, (32 + PAYLOAD) * 8 + 1);
+    answer(&request);
+    assert_int_equal(c->answered, 1);
 }
 
 // RFC 9293 3.10.7.3, RFC 5961 4: the server challenges a SYN on what it takes for a connection.
@@ -945,6 +1136,26 @@ static void a_clean_wire_needs_no_retransmission(void **state)
     assert_int_equal(c->retransmitted, 0);
     assert_int_equal(c->duplicates, 0);
     assert_int_equal(c->answered, 2 * (LOAD_PORTS + 10));
+    assert_true(load_all_right(load));
+}
+
+static void over_ipv6_every_answer_comes_as_well(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng("load6");
+    v6 = true;
+    struct load_params p = params(3 * LOAD_PORTS + 10);  // four addresses, past a carry of bytes
+    p.window = 1000;
+    p.close = true;
+    run_all(&p, &rng, 0, 0);
+    assert_int_equal(load_counters(load)->retransmitted, 0);
+    assert_int_equal(load_counters(load)->closed, 3 * LOAD_PORTS + 10);
+    assert_true(load_all_right(load));
+    load_free(load);
+    p = params(500);
+    p.close = true;
+    run_all(&p, &rng, 10, 10);
+    assert_true(load_counters(load)->retransmitted > 50);
     assert_true(load_all_right(load));
 }
 
@@ -1114,10 +1325,14 @@ int main(void)
         T(nothing_is_opened_before_the_next_hop_has_answered),
         T(a_known_next_hop_is_neither_asked_for_nor_replaced),
         T(arp_is_answered_for_each_address_of_the_clients_and_for_no_other),
+        T(over_ipv6_nothing_is_opened_before_the_next_hop_has_advertised_itself),
+        T(solicitations_are_answered_for_each_address_of_the_clients_and_for_no_other),
+        T(over_ipv6_damaged_frames_and_those_of_others_are_counted_apart),
         T(a_connection_of_an_earlier_run_is_reset_and_opened_anew),
         T(strangers_are_no_fault_on_a_shared_link),
         T(every_answer_comes_through_a_wire_that_loses_and_doubles),
         T(a_clean_wire_needs_no_retransmission),
+        T(over_ipv6_every_answer_comes_as_well),
         T(at_most_the_window_waits_at_a_time),
         T(requests_of_the_smallest_and_the_largest_size_are_answered),
         T(asking_until_told_to_stop_waits_for_what_is_under_way),

@@ -168,14 +168,40 @@ static void a_server_elsewhere_is_named_with_a_configuration(void **state)
     assert_int_equal(o.n_sets, 2);
     assert_string_equal(o.sets[0], "cpu.workers=0");
     assert_string_equal(o.sets[1], "port.m.id=3");
-    assert_int_equal(o.server_v4, 0x0a000001);
+    assert_true(ip_is_v4(&o.server));
+    assert_int_equal(ip_to_v4(&o.server), 0x0a000001);
+    assert_false(o.v6);
     assert_int_equal(o.server_port, 70);
-    assert_int_equal(o.clients_v4, 0x0a400001);
+    assert_int_equal(ip_to_v4(&o.clients), 0x0a400001);
     assert_true(o.close);  // nothing is left open there
     assert_int_equal(o.connections, 1000);
     o = good("request --config=f --server 10.0.0.1");
     assert_int_equal(o.server_port, 7);
-    assert_int_equal(o.clients_v4, 0);
+    assert_true(ip_is_zero(&o.clients));
+}
+
+static void a_server_over_ipv6_is_named_with_or_without_its_port(void **state)
+{
+    (void)state;
+    static const struct ip_addr want = {{0xfd, 0x99, [15] = 1}};
+    static const struct {
+        const char *line;
+        uint16_t port;
+    } good_ones[] = {{"hold -c f --server [fd99::1]:70", 70},
+                     {"hold -c f --server fd99::1", 7},
+                     {"hold -c f --server [fd99::1] --clients fd99::2", 7}};
+    for (size_t i = 0; i < ARRAY_LEN(good_ones); i++) {
+        const struct load_options o = good(good_ones[i].line);
+        assert_true(o.v6);
+        assert_true(ip_equal(&o.server, &want));
+        assert_int_equal(o.server_port, good_ones[i].port);
+    }
+    refused("hold -c f --server fd99::1 --clients 10.0.0.1",
+            "--clients: an address of the server's family was expected");
+    refused("hold -c f --server fd99::1 --family 6", "--family: not with --config");
+    refused("hold --family 5", "--family 5: 4 or 6 was expected");
+    assert_true(good("hold --family 6").v6);
+    assert_false(good("hold --family 4").v6);
 }
 
 static void what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other(void **state)
@@ -190,18 +216,20 @@ static void what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other
     refused("hold -c f --server 10.0.0.1 --workers 1", "--workers: not with --config");
     refused("hold -c f --server 10.0.0.1 --hugepage none", "--hugepage: not with --config");
     static const char *const bad[] = {
-        "10.0.0", "10.0.0.1:", "10.0.0.1:0",   "10.0.0.1:65536",
-        ":7",     "0.0.0.0",   "10.0.0.1:7:7", "255.255.255.255:65535:65535:65535"};
+        "10.0.0",   "10.0.0.1:",   "10.0.0.1:0",   "10.0.0.1:65536",
+        ":7",       "0.0.0.0",     "10.0.0.1:7:7", "255.255.255.255:65535:65535:65535",
+        "[]",       "[",           "::",           "[::]:7",
+        "[fd99::1", "[fd99::1]:0", "0.0.0.0:7",    "fd99:1:2:3:4:5:6:7:8"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         char line[128], why[256];
         snprintf(line, sizeof(line), "hold -c f --server %s", bad[i]);
         snprintf(why, sizeof(why),
-                 "--server %s: an IPv4 address, with a port of 1 to 65535 as in 10.0.0.1:7, was "
-                 "expected",
+                 "--server %s: an address, with a port of 1 to 65535 as in 10.0.0.1:7 or "
+                 "[fd99::1]:7, was expected",
                  bad[i]);
         refused(line, why);
     }
-    refused("hold -c f --clients x", "--clients x: an IPv4 address was expected");
+    refused("hold -c f --clients x", "--clients x: an address was expected");
     refused("hold -c", "-c: a value was expected");
 }
 
@@ -272,6 +300,7 @@ int main(void)
         cmocka_unit_test(two_different_cpus_of_the_machine_are_wanted),
         cmocka_unit_test(an_option_of_the_other_load_is_refused),
         cmocka_unit_test(a_server_elsewhere_is_named_with_a_configuration),
+        cmocka_unit_test(a_server_over_ipv6_is_named_with_or_without_its_port),
         cmocka_unit_test(what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other),
         cmocka_unit_test(what_is_no_load_or_no_option_is_named),
         cmocka_unit_test(help_is_found_and_lists_every_option_and_load),
