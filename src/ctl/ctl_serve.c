@@ -103,13 +103,25 @@ static void on_log(void *arg, uint64_t periods)
     server_log_drain(arg);
 }
 
+static void on_stalls(void *arg, uint64_t periods)
+{
+    (void)periods;
+    stalls_poll(arg);
+}
+
 static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, const char *version,
                  struct err *err)
 {
     struct tree *tree = tree_create();
-    if (tree == NULL)
+    struct stalls *stalls = stalls_new(s);
+    if (tree == NULL || stalls == NULL) {
+        tree_destroy(tree);
+        stalls_free(stalls);
         return err_set(err, "no memory for the tree");
-    int rc = ctl_tree_fill(tree, s, c, version, err);
+    }
+    int rc = ctl_tree_fill(tree, s, c, stalls, version, err);
+    if (rc == 0)
+        rc = ctl_loop_timer(loop, STALLS_POLL_MS, on_stalls, stalls, err) < 0 ? -1 : 0;
     if (rc == 0 && server_logs(server_params_of(s)))
         rc = ctl_loop_timer(loop, LOG_PERIOD_MS, on_log, s, err) < 0 ? -1 : 0;
     if (rc == 0)
@@ -122,6 +134,7 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
         ctl_fuse_stop(fuse);
     }
     tree_destroy(tree);
+    stalls_free(stalls);
     return rc;
 }
 

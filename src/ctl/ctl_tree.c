@@ -326,6 +326,41 @@ static void core_name(const struct server *s, unsigned w, char *out, size_t byte
         snprintf(out, bytes, "%u.%u", cpu, before);
 }
 
+struct stalls_of {
+    const struct stalls *stalls;
+    unsigned worker;
+};
+
+static int stalls_read(struct tree_out *out, void *data)
+{
+    const struct stalls_of *of = data;
+    stalls_render(of->stalls, of->worker, tree_text(out));
+    return 0;
+}
+
+static int stall_causes_read(struct tree_out *out, void *data)
+{
+    const struct stalls_of *of = data;
+    stalls_causes_render(of->stalls, of->worker, tree_text(out));
+    return 0;
+}
+
+static int fill_stalls(struct tree_node *root, const struct server *s, const struct stalls *stalls)
+{
+    static struct stalls_of of[SERVER_WORKERS_MAX];
+    int rc = 0;
+    for (unsigned w = 0; w < server_workers(s); w++) {
+        char path[64], core[24];
+        of[w] = (struct stalls_of){stalls, w};
+        core_name(s, w, core, sizeof(core));
+        snprintf(path, sizeof(path), "cores/%s/stalls", core);
+        rc |= add(root, path, stalls_read, &of[w]);
+        snprintf(path, sizeof(path), "cores/%s/stall_causes", core);
+        rc |= add(root, path, stall_causes_read, &of[w]);
+    }
+    return rc;
+}
+
 static int fill_cores(struct tree_node *root, const struct server *s)
 {
     static const struct {
@@ -399,15 +434,16 @@ static int fill_conns(struct tree_node *root, struct shown *s)
     return rc;
 }
 
-int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c, const char *version,
-                  struct err *err)
+int ctl_tree_fill(struct tree *t, const struct server *s, const struct conf *c,
+                  const struct stalls *stalls, const char *version, struct err *err)
 {
     static struct shown shown;
     shown = (struct shown){.server = s, .conf = c, .version = version, .root = tree_root(t)};
     clock_gettime(CLOCK_MONOTONIC, &shown.started);
     struct tree_node *root = shown.root;
     int rc = add(root, "version", version_read, &shown) | add(root, "uptime", uptime_read, &shown) |
-             add(root, "config", config_read, &shown) | fill_cores(root, s) | fill_ports(root, s) |
+             add(root, "config", config_read, &shown) | fill_cores(root, s) |
+             fill_stalls(root, s, stalls) | fill_ports(root, s) |
              add(root, "net/arp", arp_read, &shown) | add(root, "net/ndisc", ndisc_read, &shown) |
              add(root, "net/sockstat", sockstat_read, &shown) |
              add(root, "net/sockstat6", sockstat6_read, &shown) |

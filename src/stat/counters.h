@@ -78,7 +78,7 @@
     X(kept, "received packets queued: out of order, or not yet consumed")                          \
     X(turns, "turns of the loop")                                                                  \
     X(turns_busy, "turns that received, sent or expired something")                                \
-    X(turns_over_100us, "turns longer than 100 us, with work or without")                          \
+    X(turns_over_100us, "turns longer than 100 us: cores/N/stalls names them")                     \
     X(tx_retransmits_segs, "TCP segments sent again, SYN and SYN-ACK included")                    \
     X(rto_fired, "retransmission timeouts (RFC 6298)")                                             \
     X(paths_suspected, "times that a segment stayed without answer retries1 times (R1)")           \

@@ -7,6 +7,7 @@
 #include "sock/sock.h"
 #include "stat/counters.h"
 #include "stat/latency.h"
+#include "stat/stall.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -14,7 +15,7 @@ enum {
     WORKER_TX_MAX = 1024,       // packets built and not yet taken by a port
     WORKER_TX_BURST = 64,       // given to a port at once
     WORKER_HOUSE_TURNS = 32,    // housekeeping every so many turns
-    WORKER_TIMED_TURNS = 8,     // busy turns, of which one has its stages timed
+    WORKER_TIMED_TURNS = 8,     // busy turns, of which one has its stages timed; a power of two
     WORKER_TW_EXPIRE_MAX = 64,  // TIME-WAIT records ended in a turn
     WORKER_STOP_MAX =
         128,  // connections reset in a turn while stopping; each may take another along
@@ -88,6 +89,9 @@ struct worker {
     uint64_t stall_cycles;    // WORKER_STALL_US
     struct latency busy;      // lengths of turns, by the packets that they received
     struct latency idle;      // of turns without work, each once
+    struct stall_ring stalls;
+    uint32_t tid;         // of its thread; 0: it does not run yet
+    uint32_t timed_mask;  // busy turns are timed whose number has none of these bits
 
     struct tcp_homes homes;         // for active opens
     struct udp_table *udp;          // ports opened while running; NULL: no application opens any
@@ -98,6 +102,7 @@ struct worker {
 
     // Written by the control thread.
     uint32_t order CACHE_ALIGNED;  // enum worker_order
+    uint32_t watched;              // every busy turn is timed: a stall looks for its stage
     // Written by the worker.
     uint32_t state CACHE_ALIGNED;  // enum worker_state
 };

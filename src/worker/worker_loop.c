@@ -2,6 +2,7 @@
 // worker's arrays, and prefetches what the next one touches.
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "worker/server_thread.h"
 #include "worker/udp.h"
@@ -406,6 +407,8 @@ static void tick(struct worker *w)
             fold_net(w, wp);
     }
     tcp_sweep(&w->tcp);
+    w->timed_mask =
+        unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }
 
@@ -430,6 +433,35 @@ static inline void split(struct worker *w, uint64_t cycles)
     w->unsplit_cycles = 0;
 }
 
+static_assert((WORKER_TIMED_TURNS & (WORKER_TIMED_TURNS - 1)) == 0, "a mask of bits");
+
+// The longest stage of a turn with work, as far as it was timed.
+static void find_stage(const struct worker *w, struct stall *s)
+{
+    s->stage = STAGE_COUNT;
+    for (unsigned i = 0; w->timed && i <= STAGE_housekeeping; i++)
+        if (w->marks[i + 1] - w->marks[i] >= s->stage_cycles) {
+            s->stage = (uint8_t)i;
+            s->stage_cycles = w->marks[i + 1] - w->marks[i];
+        }
+}
+
+static void note_stall(struct worker *w, uint64_t cycles, bool worked)
+{
+    struct stall s = {.end_tsc = w->tsc_end,
+                      .cycles = cycles,
+                      .stage_cycles = 0,
+                      .packets = (uint16_t)w->n_rx,
+                      .events = (uint16_t)w->n_events,
+                      .timers = (uint16_t)w->n_expired,
+                      .segments = (uint16_t)w->tcp.n_out,
+                      .stage = STAGE_idle};
+    if (worked)
+        find_stage(w, &s);
+    stall_put(&w->stalls, &s);
+    w->stats->c.turns_over_100us++;
+}
+
 // A turn that is longer than all before it, or a stall.
 static NOINLINE void notice(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
 {
@@ -437,7 +469,7 @@ static NOINLINE void notice(struct worker *w, struct latency *l, uint64_t cycles
         l->max_cycles = cycles;
     l->notice_cycles = MIN(l->max_cycles, w->stall_cycles);
     if (cycles > w->stall_cycles)
-        w->stats->c.turns_over_100us++;
+        note_stall(w, cycles, l == &w->busy);
 }
 
 static inline void note_latency(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
@@ -465,7 +497,7 @@ static inline bool account(struct worker *w)
         split(w, cycles);
     else
         w->unsplit_cycles += cycles;
-    w->timed = st->c.turns_busy++ % WORKER_TIMED_TURNS == 0;
+    w->timed = (st->c.turns_busy++ & w->timed_mask) == 0;
     return true;
 }
 
@@ -518,6 +550,7 @@ static void begin(struct worker *w)
 {
     for (unsigned p = 0; p < w->n_ports; p++)
         net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
+    __atomic_store_n(&w->tid, (uint32_t)gettid(), __ATOMIC_RELAXED);
     __atomic_store_n(&w->state, WORKER_RUNNING, __ATOMIC_RELEASE);
 }
 

@@ -35,7 +35,8 @@ claim "1 MB of header is 431" header_1mb
 slow_loris() { inside python3 "$HERE/slow_loris.py" 10.99.0.2; }
 claim "a header that never ends is answered by 408 and closed" slow_loris
 for file in version uptime config mem/ledger mem/arenas net/arp net/sockstat net/snmp ports/tap0/driver \
-    ports/tap0/mac ports/tap0/counters cores/1/state cores/1/counters cores/1/drops cores/1/cycles cores/1/latency; do
+    ports/tap0/mac ports/tap0/counters cores/1/state cores/1/counters cores/1/drops cores/1/cycles cores/1/latency \
+    cores/1/stalls cores/1/stall_causes; do
     claim "the tree has $file" bash -c "cat $TREE/${file/cores\/1/cores/*} | grep -q ."
 done
 claim "every received packet is accounted for" balance_is_zero

@@ -1,0 +1,31 @@
+#include "stat/stall.h"
+
+// While number n is being written, number n - STALL_RING is no longer whole.
+static bool is_whole(uint64_t i, uint64_t n)
+{
+    return n - i < STALL_RING;
+}
+
+unsigned stall_take(const struct stall_ring *r, uint64_t *taken, struct stall *out, unsigned max,
+                    uint64_t *missed)
+{
+    const uint64_t n = __atomic_load_n(&r->n, __ATOMIC_ACQUIRE);
+    const uint64_t first = is_whole(*taken, n) ? *taken : n - (STALL_RING - 1);
+    unsigned got = 0, torn = 0;
+    for (; got < max && first + got != n; got++)
+        out[got] = r->at[(first + got) % STALL_RING];
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const uint64_t now = __atomic_load_n(&r->n, __ATOMIC_RELAXED);
+    while (torn < got && !is_whole(first + torn, now))
+        torn++;
+    for (unsigned i = torn; i < got; i++)
+        out[i - torn] = out[i];
+    *missed += first + torn - *taken;
+    *taken = first + got;
+    return got - torn;
+}
+
+const char *stall_stage_name(const struct stall *s)
+{
+    return s->stage < STAGE_COUNT ? stat_stage_names[s->stage].name : "untimed";
+}
