@@ -28,6 +28,10 @@ size_t c10m_read(struct c10m_conn *c, void *buf, size_t n);
 // short.
 void c10m_want_writable(struct c10m_conn *c);
 
+// c10m_end_record: what was sent so far and what is sent from now on share no segment (MSG_EOR).
+// The bytes up to here take a buffer of their own (2 KiB) until they are acknowledged.
+void c10m_end_record(struct c10m_conn *c);
+
 // c10m_peer_closed: the peer's FIN has come; bytes before it may still be unread.
 bool c10m_peer_closed(const struct c10m_conn *c);
 

@@ -13,11 +13,11 @@
 enum { BUF_BYTES = 2048, BUF_STRIDE = BUF_BYTES + CACHE_LINE };
 
 struct buf {
-    const uint8_t *at;  // first valid byte
-    uint32_t next;      // BUF_NONE: last of its queue
-    uint32_t seq;       // sequence number of the first byte
-    uint32_t len;       // valid bytes
-    uint32_t pad;
+    const uint8_t *at;     // first valid byte
+    uint32_t next;         // BUF_NONE: last of its queue
+    uint32_t seq;          // sequence number of the first byte
+    uint32_t len;          // valid bytes
+    uint32_t ends_record;  // to be sent: 1: what follows is in another segment
 };
 
 static_assert(sizeof(struct buf) == 24, "a descriptor");
@@ -52,7 +52,7 @@ static inline uint32_t buf_get(struct buf_pool *p)
     struct buf *b = &p->bufs[ix];
     b->at = buf_room(p, ix);
     b->next = BUF_NONE;
-    b->len = 0;
+    b->len = b->ends_record = 0;  // one store
     return ix;
 }
 

@@ -87,7 +87,9 @@ static NOINLINE size_t send_some(struct c10m_conn *c, const void *data, size_t l
     }
     for (size_t left = len; left != 0;) {
         uint32_t space = 0;
-        uint8_t *tail = b->snd_tail == BUF_NONE ? NULL : buf_tail(p, b->snd_tail, &space);
+        uint8_t *tail = NULL;
+        if (b->snd_tail != BUF_NONE && !p->bufs[b->snd_tail].ends_record)
+            tail = buf_tail(p, b->snd_tail, &space);
         if (space == 0) {
             const uint32_t ix = buf_get(p);
             CHECK(ix != BUF_NONE);

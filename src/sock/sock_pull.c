@@ -1,4 +1,4 @@
-// The calls of c10m/socket.h on what was received, and the end of a connection.
+// The calls of c10m/socket.h on what was received or sent, and the end of a connection.
 #include <string.h>
 
 #include "c10m/socket.h"
@@ -56,6 +56,12 @@ size_t c10m_read(struct c10m_conn *c, void *buf, size_t n)
     if (c->b->state != TCP_CLOSED && c->b->state != TCP_TIME_WAIT)
         tcp_window_update(c->k->tcp, c->ix);
     return n;
+}
+
+void c10m_end_record(struct c10m_conn *c)
+{
+    if (c->b->snd_tail != BUF_NONE)
+        c->k->tcp->bufs.bufs[c->b->snd_tail].ends_record = 1;
 }
 
 bool c10m_peer_closed(const struct c10m_conn *c)

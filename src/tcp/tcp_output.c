@@ -191,8 +191,9 @@ bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
     return true;
 }
 
-// gather: points o->data at up to len bytes of the send queue from seq on; two ranges at most.
-// Returns how many bytes they hold. *cur is a buffer at or before seq, and is moved on.
+// gather: points o->data at up to len bytes of the send queue from seq on; two ranges at most, and
+// of one record: what is cut short at its end is pushed. Returns how many bytes they hold. *cur is
+// a buffer at or before seq, and is moved on.
 static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, uint32_t seq,
                        uint32_t len)
 {
@@ -203,7 +204,7 @@ static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, ui
         CHECK(ix != BUF_NONE);
     }
     *cur = ix;
-    for (unsigned i = 0; i < 2 && got < len && ix != BUF_NONE; i++) {
+    for (unsigned i = 0; i < 2 && ix != BUF_NONE; i++) {
         const struct buf *f = &bufs[ix];
         const uint32_t off = seq + got - f->seq;
         const uint32_t n = MIN(len - got, f->len - off);
@@ -211,6 +212,12 @@ static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, ui
         o->data_len[i] = (uint16_t)n;
         got += n;
         ix = f->next;
+        if (got == len)
+            break;
+        if (unlikely(f->ends_record)) {
+            o->flags |= SEG_PSH;
+            break;
+        }
     }
     return got;
 }
@@ -300,6 +307,23 @@ static inline bool nagle_holds(const struct block *b, uint32_t flight)
     return (flight - tcp_is_pending(b)) % b->mss != 0;
 }
 
+// record_ends: one does in the next len bytes, and others follow in the queue: they never fill its
+// segment, which therefore waits for nothing (as Linux's, of MSG_EOR).
+static NOINLINE bool record_ends(const struct tcp *t, const struct block *b, uint32_t len)
+{
+    const struct buf *bufs = t->bufs.bufs;
+    if (b->snd_head == b->snd_tail)
+        return false;
+    for (uint32_t ix = b->snd_cur; ix != b->snd_tail; ix = bufs[ix].next) {
+        const uint32_t end = bufs[ix].seq + bufs[ix].len;
+        if (seq_lt(b->snd_nxt + len, end))
+            return false;
+        if (bufs[ix].ends_record && seq_lt(b->snd_nxt, end))
+            return true;
+    }
+    return false;
+}
+
 // next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
 // RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
 static inline uint32_t next_length(const struct tcp *t, const struct block *b, uint32_t unsent,
@@ -312,13 +336,12 @@ static inline uint32_t next_length(const struct tcp *t, const struct block *b, u
     *fin = fin_queued && len == unsent;
     if (len == b->mss || len == 0 || *fin)
         return len;
+    bool may = !nagle_holds(b, flight);
     if (len < unsent)  // the window cuts the segment
-        return flight == 0 && may_cut(b, len) ? len : 0;
-    if (nagle_holds(b, flight))
-        return 0;
-    if (unlikely(tcp_is_corked(t, b)))  // not for longer than a timeout of nothing in flight
-        return flight == 0 && is_overdue(b) ? len : 0;
-    return len;
+        may = flight == 0 && may_cut(b, len);
+    else if (unlikely(tcp_is_corked(t, b)))  // not for longer than a timeout of nothing in flight
+        may = flight == 0 && is_overdue(b);
+    return may || record_ends(t, b, len) ? len : 0;
 }
 
 // one_segment: builds the next segment of b with cwnd larger by `extra`; false: nothing (more) to

@@ -161,6 +161,8 @@ static void on_timer(struct c10m_conn *c)
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, (uint32_t)m->call->n[0]);
     else if (strcmp(what, "close") == 0)
         c10m_close(c);
+    else if (strcmp(what, "record") == 0)
+        c10m_end_record(c);
     else if (strcmp(what, "option") == 0)
         set_option(m, c);
     else

@@ -361,7 +361,8 @@ static bool setup_or_verb(struct lex *x, struct pkt_line *l)
                {"resume", PKT_CALL, ""},        {"shutdown", PKT_CALL, ""},
                {"abort", PKT_CALL, ""},         {"nodelay", PKT_CALL, ""},
                {"keepalive_ms", PKT_CALL, ""},  {"tolerance", PKT_TOLERANCE, ""},
-               {"close", PKT_CALL, ""},         {"option", PKT_CALL, ""}};
+               {"close", PKT_CALL, ""},         {"option", PKT_CALL, ""},
+               {"record", PKT_CALL, ""}};
     char name[32];
     if (!need_word(x, name, "something to do"))
         return false;

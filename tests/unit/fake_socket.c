@@ -331,6 +331,12 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
     return n;
 }
 
+void c10m_end_record(struct c10m_conn *c)
+{
+    live(c);
+    c->record = c->out;
+}
+
 void c10m_want_writable(struct c10m_conn *c)
 {
     live(c);

@@ -22,6 +22,7 @@ struct c10m_conn {
     uint32_t n_in;
     uint32_t out, acked;  // bytes sent in all, and acknowledged
     uint32_t room_max;    // that may be on their way
+    uint32_t record;      // bytes sent when a record ended last
 };
 
 // fake_start: a server of so many workers; NULL params: none. fake_end: it is gone.

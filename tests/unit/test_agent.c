@@ -463,6 +463,25 @@ static void a_blocked_read_returns_what_comes(void **state)
     assert_int_equal(ask(r, AGENT_READ, fd, 10, 0, 0, NULL, 0), 2);
 }
 
+static void a_record_ends_behind_the_last_byte_of_its_send(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    conn->room_max = 4;
+    begin(r, 1, AGENT_SEND, fd, 0, MSG_EOR, 0, "abcdef", 6);
+    assert_false(is_answered(r, 1));
+    assert_int_equal(conn->record, 0);  // two bytes are missing
+    fake_ack(conn);
+    turn(r);
+    assert_int_equal(answered(r, 1), 6);
+    assert_int_equal(conn->record, 6);
+    fake_ack(conn);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, 0, 0, "g", 1), 1);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_EOR, 0, NULL, 0), 0);
+    assert_int_equal(conn->record, 6);  // of nothing there is no end
+}
+
 static void a_reset_is_told_once_behind_what_came(void **state)
 {
     struct rig *r = *state;
@@ -695,6 +714,7 @@ int main(void)
         RIGGED(what_arrives_at_several_workers_has_the_order_in_which_it_did),
         RIGGED(a_port_that_one_worker_refuses_is_listened_on_by_none),
         RIGGED(a_blocked_read_returns_what_comes),
+        RIGGED(a_record_ends_behind_the_last_byte_of_its_send),
         RIGGED(a_reset_is_told_once_behind_what_came),
         RIGGED(a_client_that_vanishes_takes_its_call_along),
         RIGGED(a_descriptor_closed_under_a_blocked_call_ends_behind_it),

@@ -158,6 +158,7 @@ static void write_step(struct agent *a, struct call *c)
     c->msg.io.buf = (uint8_t *)(uintptr_t)c->r->data + c->got;
     c->msg.io.bytes = (uint32_t)(c->want - c->got);
     c->msg.io.more = (c->flags & MSG_MORE) != 0;
+    c->msg.io.record = (c->flags & MSG_EOR) != 0;
     c->msg.io.begun = c->got != 0;
     call_post(a, c, VERB_WRITE, write_done);
 }

@@ -101,8 +101,9 @@ struct agent_msg {
             uint8_t *buf;  // NULL: bytes are thrown away
             uint32_t bytes;
             bool peek, more;
-            bool begun;  // bytes went already: an error stays for the next call
-            bool last;   // of a read: nothing follows what it got
+            bool record;  // the last byte ends one (MSG_EOR)
+            bool begun;   // bytes went already: an error stays for the next call
+            bool last;    // of a read: nothing follows what it got
         } io;
         struct {
             int how;  // bit 0: receiving, bit 1: sending

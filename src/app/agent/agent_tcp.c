@@ -72,6 +72,8 @@ void verb_write(struct agent_worker *g, struct agent_msg *m)
     const size_t n = m->io.bytes == 0 ? 0 : c10m_send(c, m->io.buf, m->io.bytes);
     if (n != 0)
         e->sent_us = c10m_core_now_us(g->w);
+    if (m->io.record && n != 0 && n == m->io.bytes)
+        c10m_end_record(c);
     end_answer(g, m, n == 0 && m->io.bytes != 0 ? -EAGAIN : (int64_t)n);
 }
 
