@@ -152,6 +152,7 @@ struct conf_tcp {
     uint32_t invalid_ack_ms;
     bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
+    bool rfc1337;
     uint32_t ecn;             // enum conf_ecn
     uint32_t large_segments;  // enum conf_large
     uint32_t syn_cookies;     // enum conf_cookies

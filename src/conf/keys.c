@@ -165,6 +165,9 @@ const struct key conf_keys[] = {
          VALUE("on",
                "Smaller segments when large ones stay without answer retries1 times: the path may "
                "drop them without a word (RFC 2923)")),
+    BOOL(tcp, rfc1337,
+         VALUE("off", "TIME-WAIT does not end by a reset, not even one with the right number (RFC "
+                      "1337)")),
     WORD(tcp, ecn, "off|accept|on",
          VALUE("accept",
                "Explicit congestion notification (RFC 3168). accept: where the peer asks for it")),

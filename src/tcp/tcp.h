@@ -133,6 +133,7 @@ struct tcp_config {
     uint8_t syn_cookies;  // enum tcp_cookies
     bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
+    bool rfc1337;   // a RST does not end TIME-WAIT
     bool large;     // full segments of one connection leave as one large (SEG_WHOLE_MAX)
     uint16_t mss;   // what we announce over IPv4: MTU less 40
     uint16_t mss6;  // and over IPv6: MTU less 60

@@ -83,6 +83,19 @@ static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v
     v->events |= TCP_EV_CLOSED;
 }
 
+// In TIME-WAIT, but not all is read: that is kept, and what comes then finds nobody; or nothing
+// happens (RFC 1337 3, fix F1). As tcp_time_wait.c.
+static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in *s,
+                            struct tcp_verdict *v)
+{
+    if (t->cfg.rfc1337 || s->seq != b->rcv_nxt) {
+        v->drop = DROP_time_wait;
+        return;
+    }
+    tcp_end(t, b, TCP_CLOSE_CLOSED);
+    t->stats->c.time_wait_reset++;
+}
+
 // RFC 6582 3.2 step 2: what was in flight when loss was seen last is not all acknowledged, or just
 // so. After a timeout all of it leaves again, and what the peer had already is answered by
 // duplicates that are no sign of another loss. (A number that grew old, 2^31 bytes ago and more,
@@ -558,9 +571,9 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
             v->events |= TCP_EV_CLOSED;
         return;
     }
-    if (s->flags & SEG_RST) {             // second: the RST bit, RFC 5961 3.2
-        if (b->state == TCP_TIME_WAIT) {  // RFC 1337 3, fix F1: there is unread data to keep
-            v->drop = DROP_time_wait;
+    if (s->flags & SEG_RST) {  // second: the RST bit, RFC 5961 3.2
+        if (b->state == TCP_TIME_WAIT) {
+            time_wait_reset(t, b, s, v);
         } else if (s->seq == b->rcv_nxt) {
             reset_received(t, b, v);
         } else {

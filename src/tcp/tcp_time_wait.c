@@ -160,13 +160,35 @@ static bool is_answered_too_often(struct tcp *t, struct time_wait *w, const stru
     return false;
 }
 
+// Linux's tcp_timewait_state_process(): only the number that is awaited counts, and no RST from
+// before what came last.
+static bool is_ended_by(const struct tcp *t, const struct time_wait *w, const struct seg_in *s)
+{
+    if (t->cfg.rfc1337 || s->seq != w->rcv_nxt)
+        return false;
+    return !w->has_ts || !(s->opts & SEG_OPT_TS) || !time_before(s->ts_val, w->ts_recent);
+}
+
+static void reset_received(struct tcp *t, uint32_t handle, struct time_wait *w)
+{
+    const struct flow_key key = key_of(w);
+    CHECK(flow_remove(t->table, flow_hash(t->table, &key), handle));
+    end_record(t, w);
+    t->stats->c.time_wait_reset++;
+}
+
 void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
                          struct tcp_verdict *v)
 {
     struct time_wait *w = time_wait_at(ring_of(t, handle), flow_index_ix(handle));
     v->drop = DROP_time_wait;
-    if (s->flags & SEG_RST)  // RFC 1337 3, fix F1: TIME-WAIT does not listen to RST
+    if (s->flags & SEG_RST) {
+        if (is_ended_by(t, w, s)) {
+            reset_received(t, handle, w);
+            v->drop = DROP_NONE;
+        }
         return;
+    }
     if ((s->flags & (SEG_SYN | SEG_FIN | SEG_ACK)) == SEG_SYN) {
         const int door = tcp_listener(t, &s->key);
         if (door >= 0 && is_younger(t, w, s)) {

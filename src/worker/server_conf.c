@@ -74,6 +74,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->sack = c->sack;
     t->ecn = (uint8_t)ecn[c->ecn];
     t->black_hole_detection = c->black_hole_detection;
+    t->rfc1337 = c->rfc1337;
     t->large = c->large_segments == CONF_LARGE_ON;
 }
 

@@ -36,6 +36,7 @@ static const struct field config[] = {
     FIELD(struct tcp_config, sack),
     FIELD(struct tcp_config, large),
     FIELD(struct tcp_config, black_hole_detection),
+    FIELD(struct tcp_config, rfc1337),
     FIELD(struct tcp_config, ecn),
     FIELD(struct tcp_config, mss),
     FIELD(struct tcp_config, mss6),

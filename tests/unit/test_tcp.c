@@ -893,7 +893,7 @@ static void time_wait_answers_a_fin_again_and_expires(void **state)
     assert_int_equal(r->e.tcp.n_out, 1);
     raw_turn(r, 59000);  // began again
     assert_int_equal(r->e.stats.c.time_wait_now, 1);
-    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_seg(r, SEG_RST, r->seq + 1, 0, 0, 0);  // not the number that is awaited
     raw_turn(r, 1);
     assert_int_equal(r->e.stats.c.time_wait_now, 1);
     raw_turn(r, 1100);
@@ -920,11 +920,35 @@ static void a_reset_in_time_wait_takes_no_unread_data(void **state)
     raw_seg(r, SEG_RST, raw_block(r)->rcv_nxt, 0, 0, 0);
     raw_turn(r, 1);
     assert_int_equal(r->e.role.closed, 0);
-    assert_int_equal(r->e.stats.drops[DROP_time_wait], 1);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSED);
     raw_turn(r, 600);
     assert_int_equal(r->e.role.received, 100);
     assert_int_equal(r->e.role.why, C10M_CLOSED);
+    assert_int_equal(r->e.stats.c.time_wait_now, 0);
     reset_and_free(r);
+}
+
+// What is behind the record in the ring ends in its time all the same.
+static void a_reset_ends_one_time_wait_and_leaves_the_others(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    for (int i = 0; i < 3; i++) {
+        r->port++;
+        r->e.role.shut = true;
+        raw_open(r);
+        r->ack++;
+        raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+        if (i == 1) {
+            raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+            raw_turn(r, 1000);
+        }
+    }
+    assert_int_equal(r->e.stats.c.time_wait_reset, 1);
+    assert_int_equal(r->e.stats.c.time_wait_now, 2);
+    raw_turn(r, 60000);
+    assert_int_equal(r->e.stats.c.time_wait_expired, 2);
+    assert_int_equal(r->e.stats.c.time_wait_now, 0);
+    raw_free(r, true);
 }
 
 // Two ends that both wait with unread data would answer each other for ever.
@@ -1139,6 +1163,7 @@ int main(void)
         T(no_reply_room_delays_and_loses_nothing),
         T(time_wait_answers_a_fin_again_and_expires),
         T(a_reset_in_time_wait_takes_no_unread_data),
+        T(a_reset_ends_one_time_wait_and_leaves_the_others),
         T(a_bare_ack_in_time_wait_is_not_answered),
         T(a_full_time_wait_loses_its_oldest),
         T(a_younger_syn_reopens_time_wait),
