@@ -6,9 +6,12 @@
 #include "app/apps.h"
 #include "base/log.h"
 #include "bench/bench_main.h"
+#include "bench/costs.h"
+#include "ctl/ctl_plan.h"
 #include "ctl/ctl_serve.h"
 #include "load/load_main.h"
 #include "worker/server_conf.h"
+#include "worker/server_fit.h"
 
 enum { SETS_MAX = 256 };
 
@@ -16,6 +19,7 @@ struct conf_options {
     const char *file;
     char *sets[SETS_MAX];
     unsigned n_sets;
+    bool measure;  // plan
 };
 
 static const char conf_usage[] =
@@ -29,7 +33,9 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
     static const struct option table[] = {{"config", required_argument, NULL, 'c'},
                                           {"set", required_argument, NULL, 's'},
                                           {"help", no_argument, NULL, 'h'},
+                                          {"measure", no_argument, NULL, 'm'},
                                           {NULL, 0, NULL, 0}};
+    const bool plan = strcmp(argv[0], "plan") == 0;
     int c;
     optind = 1;
     while ((c = getopt_long(argc, argv, "c:s:h", table, NULL)) != -1) {
@@ -37,6 +43,8 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
             o->file = optarg;
         else if (c == 's' && o->n_sets < SETS_MAX)
             o->sets[o->n_sets++] = optarg;
+        else if (c == 'm' && plan)
+            o->measure = true;
         else
             return c == 'h' ? 1 : 2;
     }
@@ -55,25 +63,37 @@ static void print_keys(void)
     text_free(&text);
 }
 
-// Reads options and configuration; *c is what was asked for. -1: go on; else the exit status.
-static int load_conf(int argc, char **argv, const char *what, struct conf *c)
+// 0, or -1 with every error on stderr.
+static int read_conf(struct conf *c, struct conf_options *o)
 {
-    struct conf_options o = {0};
-    const int rc = parse_conf_options(argc, argv, &o);
+    struct conf_errors errors;
+    conf_errors_init(&errors);
+    const int bad = conf_load(c, o->file, o->sets, o->n_sets, &errors);
+    if (bad != 0)
+        fputs(text_str(&errors.lines), stderr);
+    conf_errors_free(&errors);
+    return bad != 0 ? -1 : 0;
+}
+
+// Reads options and configuration; *c is what was asked for. -1: go on; else the exit status.
+// `o` keeps the options.
+static int load_conf(int argc, char **argv, const char *what, struct conf *c,
+                     struct conf_options *o)
+{
+    const int rc = parse_conf_options(argc, argv, o);
     if (rc != 0) {
         fprintf(rc == 1 ? stdout : stderr, "usage: c10m %s [OPTIONS]   %s\n\n%s", argv[0], what,
                 conf_usage);
+        if (strcmp(argv[0], "plan") == 0)
+            fputs(
+                "      --measure             the budget from costs measured on the first worker's "
+                "CPU (seconds)\n",
+                rc == 1 ? stdout : stderr);
         if (rc == 1 && strcmp(argv[0], "check") == 0)
             print_keys();
         return rc == 1 ? 0 : 2;
     }
-    struct conf_errors errors;
-    conf_errors_init(&errors);
-    const int bad = conf_load(c, o.file, o.sets, o.n_sets, &errors);
-    if (bad != 0)
-        fputs(text_str(&errors.lines), stderr);
-    conf_errors_free(&errors);
-    return bad != 0 ? 2 : -1;
+    return read_conf(c, o) != 0 ? 2 : -1;
 }
 
 static int params_of(const struct conf *c, struct server_params *p)
@@ -89,7 +109,8 @@ static int check_main(int argc, char **argv)
 {
     static struct conf c;
     static struct server_params p;
-    const int rc = load_conf(argc, argv, "checks a configuration, reports every error", &c);
+    struct conf_options o = {0};
+    const int rc = load_conf(argc, argv, "checks a configuration, reports every error", &c, &o);
     if (rc >= 0)
         return rc;
     if (params_of(&c, &p) != 0)
@@ -98,29 +119,81 @@ static int check_main(int argc, char **argv)
     return 0;
 }
 
+// As `connections = max` would have it, whatever the configuration says.
+static int plan_capacity(struct conf_options *o, struct text *text)
+{
+    static struct conf c;
+    static struct server_params p;
+    char max[] = "memory.connections=max";
+    if (o->n_sets == SETS_MAX)
+        return 0;
+    o->sets[o->n_sets++] = max;
+    if (read_conf(&c, o) != 0 || params_of(&c, &p) != 0)
+        return -1;
+    ctl_plan_capacity(&p, "/sys", "/proc", text);
+    return 0;
+}
+
+// The budget of a packet: 0, or -1 with the reason on stderr.
+static int plan_budget(const struct server_params *p, bool measure, struct text *text)
+{
+    struct machine_costs costs;
+    struct err err;
+    if (!measure)
+        costs = costs_typical();
+    else if (machine_costs_measure(p->worker_cpu[0], p->linux_cpu, &costs, &err) != 0) {
+        fprintf(stderr, "c10m plan: --measure: %s\n", err.text);
+        return -1;
+    }
+    costs_budget(&costs, text);
+    text_printf(text,
+                measure ? "Costs measured now, on CPU %u.\n"
+                        : "Costs are typical of server CPUs, the TSC is this machine's; "
+                          "--measure measures them on CPU %u.\n",
+                p->worker_cpu[0]);
+    text_printf(text, "Promised: 200 cycles of packet handling, 1,400 left to the application at 1 "
+                      "M/s.\n");
+    return 0;
+}
+
 static int plan_main(int argc, char **argv)
 {
     static struct conf c;
     static struct server_params p;
+    struct conf_options o = {0};
+    struct err err;
     const int rc =
-        load_conf(argc, argv, "core map and memory of a configuration; needs no root", &c);
+        load_conf(argc, argv, "cores, memory and budget of a configuration; needs no root", &c, &o);
     if (rc >= 0)
         return rc;
     if (params_of(&c, &p) != 0)
         return 2;
     struct text text;
     text_init(&text, 1 << 20);
-    ctl_plan(&p, &text);
+    const int fit = server_fit_max(&p, &err);
+    ctl_plan_cores(&p, "/sys", &text);
+    text_printf(&text, "\n");
+    if (fit == 0) {
+        ctl_plan(&p, &text);
+        text_printf(&text, "\n");
+    }
+    const int capacity = plan_capacity(&o, &text);
+    text_printf(&text, "\n");
+    const int budget = plan_budget(&p, o.measure, &text);
     fputs(text_str(&text), stdout);
     text_free(&text);
-    return 0;
+    if (fit != 0)
+        fprintf(stderr, "c10m plan: %s\n", err.text);
+    return fit != 0 || capacity != 0 || budget != 0 ? 1 : 0;
 }
 
 static int serve_main(int argc, char **argv)
 {
     static struct conf c;
     static struct server_params p;
-    const int rc = load_conf(argc, argv, "runs the server", &c);
+    struct conf_options o = {0};
+    struct err err;
+    const int rc = load_conf(argc, argv, "runs the server", &c, &o);
     if (rc >= 0)
         return rc;
     log_set_level(c.control.log_level);
@@ -130,6 +203,10 @@ static int serve_main(int argc, char **argv)
         fprintf(stderr, "c10m serve: no [port NAME] is configured: begin with -c "
                         "config/quickstart.conf\n");
         return 2;
+    }
+    if (server_fit_max(&p, &err) != 0) {
+        fprintf(stderr, "c10m serve: %s\n", err.text);
+        return 1;
     }
     return ctl_serve(&c, &p, C10M_VERSION);
 }
@@ -153,7 +230,7 @@ static const struct {
 } commands[] = {
     {"serve", "run the server", serve_main},
     {"load", "generate load: hold, request", load_with_echo},
-    {"plan", "core map and memory ledger of a configuration", plan_main},
+    {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},
     {"version", "print the version", version_main},

@@ -1,6 +1,7 @@
 // costs.h: what the elementary acts of this machine cost, by name; and the budget of a packet drawn
 // from them.
 #pragma once
+#include "base/err.h"
 #include "base/text.h"
 
 enum machine_cost {
@@ -38,6 +39,10 @@ struct machine_costs {
 
 // costs_typical: the typical ones, and this machine's TSC.
 struct machine_costs costs_typical(void);
+
+// machine_costs_measure: this machine's, on `cpu`, as `c10m bench machine` measures them; `other`
+// is the other core (cpu: there is none). Takes some seconds and 256 MiB. -1: *err.
+int machine_costs_measure(unsigned cpu, unsigned other, struct machine_costs *out, struct err *err);
 
 // costs_budget: cycles of a packet at 1 and at 10 million a second, and how many of each act fit
 // into them, as a table. costs_budget_json: the same as the value of one JSON member.

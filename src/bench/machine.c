@@ -386,6 +386,31 @@ static int run(const struct options *o)
     return interrupted() ? 1 : 0;
 }
 
+int machine_costs_measure(unsigned cpu, unsigned other, struct machine_costs *out, struct err *err)
+{
+    static struct machine m;
+    m = (struct machine){.o = {.bytes = 256 * MIB, .cpu = cpu, .other = other}, .rng = {1}};
+    m.nodes = topology_nodes("/sys");
+    cpu_set_t before;
+    sched_getaffinity(0, sizeof(before), &before);
+    if (!topology_read("/sys", cpu, &m.place) || pin(cpu) != 0)
+        return err_set(err, "CPU %u cannot be used", cpu);
+    if (!bench_map(&m.map, m.o.bytes)) {
+        sched_setaffinity(0, sizeof(before), &before);
+        return err_set(err, "no memory for %zu MiB", m.o.bytes >> 20);
+    }
+    m.costs.tsc_hz = costs_tsc_hz();
+    measure_caches(&m);
+    measure_memory(&m);
+    measure_core(&m);
+    if (other != cpu)
+        measure_other_core(&m);
+    bench_unmap(&m.map);
+    sched_setaffinity(0, sizeof(before), &before);
+    *out = m.costs;
+    return 0;
+}
+
 static bool parse_mib(const char *text, size_t *bytes)
 {
     char *end;

@@ -93,7 +93,8 @@ enum conf_hugepage {
     CONF_HUGEPAGE_NONE,
 };
 
-// conf_memory: connections and the records are totals over all workers.
+// conf_memory: connections and the records are totals over all workers. connections 0: as many as
+// fit; extension_records and flight_logs are then 0, too, where they follow them.
 struct conf_memory {
     uint32_t hugepage;  // enum conf_hugepage
     uint32_t connections;

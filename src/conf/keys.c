@@ -88,8 +88,9 @@ const struct key conf_keys[] = {
     WORD(memory, hugepage, "auto|1G|2M|none",
          VALUE("auto",
                "Pages to use. auto: 1G where there are enough, else 2M; none: ordinary memory")),
-    COUNT(memory, connections, 1, 100000000,
-          VALUE("65536", "Connections that can be open at once, over all workers")),
+    COUNT(memory, connections, 1, 100000000, ZERO("max"),
+          VALUE("65536", "Connections that can be open at once, over all workers. max: as many as "
+                         "the free pages hold at start (c10m plan)")),
     COUNT(memory, time_wait, 1, 1000000000, ZERO("auto"),
           VALUE("auto",
                 "TIME-WAIT records, 32 bytes; when full the oldest goes. auto: as connections, "

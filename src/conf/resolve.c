@@ -52,14 +52,15 @@ static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
     return MIN(MAX(value, least), most);
 }
 
+// How many connections `max` are is found out later, by those who know the memory.
 static void resolve_memory(struct conf_memory *m)
 {
-    uint32_t n = m->connections;
+    const uint32_t n = m->connections == 0 ? UINT32_MAX : m->connections;
     if (m->time_wait == 0)
         m->time_wait = clamp(n, 1024, 1000000);
     if (m->syn_received == 0)
         m->syn_received = clamp(n, 1024, 262144);
-    if (m->extension_records == 0)
+    if (m->extension_records == 0 && m->connections != 0)
         m->extension_records = MIN(n, MAX(n / 64, 16384));
     if (m->flight_logs == 0)
         m->flight_logs = m->extension_records;

@@ -8,19 +8,9 @@
 #include "base/log.h"
 #include "ctl/ctl_fuse.h"
 #include "ctl/ctl_loop.h"
+#include "ctl/ctl_plan.h"
 #include "ctl/ctl_tree.h"
 #include "worker/server_log.h"
-
-void ctl_plan(const struct server_params *p, struct text *out)
-{
-    struct ledger l = {0};
-    text_printf(out, "linux core %u\n", p->linux_cpu);
-    for (unsigned i = 0; i < p->n_workers; i++)
-        text_printf(out, "worker %u on core %u, %u connections\n", i, p->worker_cpu[i],
-                    (p->connections + p->n_workers - 1) / p->n_workers);
-    server_ledger(p, &l);
-    ledger_render(&l, p->connections, out);
-}
 
 static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
 {

@@ -11,6 +11,3 @@ int ctl_serve(const struct conf *c, const struct server_params *p, const char *v
 // ctl_doubts: what is allowed and nobody can want, a line each: a port that no service listens on,
 // one whose far end nobody can have.
 void ctl_doubts(const struct server_params *p, struct text *out);
-
-// ctl_plan: what the server would take, as text: cores, then the ledger.
-void ctl_plan(const struct server_params *p, struct text *out);

@@ -53,15 +53,12 @@ void server_ledger(const struct server_params *p, struct ledger *out)
 static struct arena *open_arena(const struct server *s, struct err *err)
 {
     const struct server_params *p = &s->params;
-    struct region r[REGION_COUNT];
-    server_regions(p, r);
     struct arena_params ap = {.dir = p->huge_dir,
                               .name = p->prefix,
                               .pages = p->pages,
+                              .bytes = server_arena_bytes(p),
                               .leave_bytes = server_packet_bytes(p),
                               .node = -1};
-    for (unsigned i = 0; i < REGION_COUNT; i++)
-        ap.bytes += ALIGN_UP(r[i].bytes, CACHE_LINE) * p->n_workers;
     return arena_open(&ap, err);
 }
 

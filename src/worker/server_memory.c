@@ -116,6 +116,16 @@ void server_regions(const struct server_params *p, struct region *regions)
         regions[i] = list[i];
 }
 
+uint64_t server_arena_bytes(const struct server_params *p)
+{
+    struct region r[REGION_COUNT];
+    uint64_t bytes = 0;
+    server_regions(p, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        bytes += ALIGN_UP(r[i].bytes, CACHE_LINE) * p->n_workers;
+    return bytes;
+}
+
 uint64_t server_packet_bytes(const struct server_params *p)
 {
     // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.

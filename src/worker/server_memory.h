@@ -61,5 +61,8 @@ uint32_t server_time_wait6(const struct server_params *p);
 // server_regions: fills regions[REGION_COUNT] for one worker.
 void server_regions(const struct server_params *p, struct region *regions);
 
+// server_arena_bytes: of the regions of all workers, each at a line of its own.
+uint64_t server_arena_bytes(const struct server_params *p);
+
 // server_packet_bytes: bytes of DPDK memory that the packet pools of all workers take.
 uint64_t server_packet_bytes(const struct server_params *p);

@@ -36,6 +36,7 @@ struct worker_port {
     struct port *port;
     struct net *net;
     uint16_t queue;
+    bool stuck;                  // while stopping: took nothing when it was last waited for
     struct net_counters folded;  // as far as they are in the worker's counters
     struct net_tx tx;            // replies, then segments: what the port has not taken yet
 };

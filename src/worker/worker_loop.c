@@ -518,13 +518,17 @@ bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
     return account(w);
 }
 
-// A port that is full for a moment is waited for; one that takes nothing more does not hold us.
+// A port that is full for a moment is waited for; one that took nothing in that time is not waited
+// for again before it takes something: with millions of connections each wait would count.
 static void send_last(struct worker *w, struct worker_port *wp)
 {
-    for (unsigned tries = 0; wp->tx.n != 0 && tries < WORKER_STOP_TRIES; tries++) {
+    const uint32_t due = wp->tx.n;
+    unsigned tries = wp->stuck ? WORKER_STOP_TRIES : 0;
+    for (; wp->tx.n != 0 && tries < WORKER_STOP_TRIES; tries++) {
         sched_yield();
         send_all(w, wp);
     }
+    wp->stuck = due != 0 && wp->tx.n == due;
     pkt_free_bulk(wp->tx.pkts, wp->tx.n);
     wp->tx.n = 0;
 }

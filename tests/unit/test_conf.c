@@ -175,7 +175,7 @@ static void a_bad_value_tells_what_was_expected_for_every_type(void **state)
         "f:5: rst_rate_per_s: expected a whole number from 0 to 100000000 (k: thousands, M: "
         "millions), got \"-1\"\n"
         "f:7: hugepage: expected auto, 1G, 2M or none, got \"4K\"\n"
-        "f:8: connections: expected a whole number from 1 to 100000000 (k: thousands, M: "
+        "f:8: connections: expected max or a whole number from 1 to 100000000 (k: thousands, M: "
         "millions), got \"100000001\"\n"
         "f:9: image_bytes: expected auto or bytes from 1 to 1024G (K, M, G: powers of 1024), got "
         "\"5T\"\n"
@@ -601,6 +601,7 @@ static void records_default_by_the_number_of_connections(void **state)
         {"", 65536, 65536, 16384},
         {"[memory]\nconnections=10M\n", 1000000, 262144, 156250},
         {"[memory]\nconnections=100M\n", 1000000, 262144, 1562500},
+        {"[memory]\nconnections=max\n", 1000000, 262144, 0},  // when the memory is known
         {"[memory]\ntime_wait=7\nsyn_received=8\nextension_records=9\n", 7, 8, 9},
     };
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
