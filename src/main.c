@@ -213,7 +213,7 @@ static int serve_main(int argc, char **argv)
 
 static int load_with_echo(int argc, char **argv)
 {
-    return load_main(argc, argv, &app_echo);
+    return load_main(argc, argv, apps);
 }
 
 static int version_main(int argc, char **argv)

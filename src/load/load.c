@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "load/load_internal.h"
+#include "load/load_stream.h"
 
 uint32_t load_permute(uint32_t i, uint32_t n, uint64_t key)
 {
@@ -50,6 +50,11 @@ struct load *load_new(const struct load_params *p, struct err *err)
         return NULL;
     }
     l->p = *p;
+    if (p->stream != LOAD_NO_STREAM && (l->streams = load_streams_new(l)) == NULL) {
+        err_set(err, "no memory for %u streams", p->connections);
+        load_free(l);
+        return NULL;
+    }
     l->v6 = !ip_is_v4(&p->server);
     l->first_low = ip_to_v4(&p->first);
     wire_from_init(&l->from, &p->port->mac, l->first_low);
@@ -65,6 +70,7 @@ void load_free(struct load *l)
         return;
     pkt_free_bulk(l->out, l->n_out);
     load_wait_free(l);
+    load_streams_free(l->streams);
     free(l->conns);
     free(l);
 }
@@ -74,7 +80,8 @@ void load_stop_asking(struct load *l)
     l->stop_asking = true;
 }
 
-static void receive(struct load *l)
+// Returns how many packets came.
+static uint32_t receive(struct load *l)
 {
     struct pkt *in[BURST_MAX];
     struct seg_in segs[BURST_MAX];
@@ -95,6 +102,7 @@ static void receive(struct load *l)
     l->c.rx_packets += n;
     if (n != 0)
         pkt_free_bulk(in, n);
+    return n;
 }
 
 static uint32_t choose(const struct load *l, uint32_t at)
@@ -169,11 +177,14 @@ static void set_clock(struct load *l, uint64_t now_ns)
 enum load_phase load_turn(struct load *l, uint64_t now_ns)
 {
     set_clock(l, now_ns);
-    receive(l);
+    const uint32_t n = receive(l);
     load_wait_expire(l);
+    if (l->streams != NULL)
+        load_stream_turn(l, n, l->phase == LOAD_ASK && !l->stop_asking);
     if (unlikely(!load_ready(l)))
         load_ask_hop(l);
-    else if (l->phase != LOAD_END && !(l->phase == LOAD_ASK && l->stop_asking))
+    else if (l->phase != LOAD_END &&
+             !(l->phase == LOAD_ASK && (l->stop_asking || l->streams != NULL)))
         start_some(l);
     if (l->n_out != 0)
         load_flush(l);

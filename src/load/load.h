@@ -78,6 +78,9 @@ static_assert(sizeof(struct load_conn) == 32, "ten million are 320 MB, two a lin
 
 enum load_order { LOAD_RANDOM, LOAD_IN_TURN };
 
+// Which way the bulk goes in place of requests and answers (load_stream.h).
+enum load_direction { LOAD_NO_STREAM, LOAD_DOWN, LOAD_UP };
+
 struct load_params {
     struct port *port;  // queue 0
     struct pkt_pool *pool;
@@ -91,6 +94,8 @@ struct load_params {
     uint32_t rounds;   // requests of each connection; 0: until load_stop_asking()
     enum load_order order;
     uint64_t seed;
+    enum load_direction stream;
+    uint32_t stream_window;  // bytes that the client offers a connection, with `stream`
     bool timestamps;
     bool close;   // close every connection in the end
     bool shared;  // others may speak on this link: strangers are no fault
@@ -107,6 +112,9 @@ struct load_counters {
     uint64_t damaged;        // frames with a wrong checksum or a length that lies
     uint64_t strangers;      // packets for no connection of ours
     uint64_t rx_packets, tx_packets;
+    // Of bulk: bytes that came in order, or that the server acknowledged; segments with data that
+    // came or left; of those that came, behind a hole; segments of ours that only acknowledge.
+    uint64_t stream_bytes, stream_segs, stream_early, stream_acks;
     // What the client could not do; never charged to the server.
     uint64_t client_pool_empty;  // segments not made
     uint64_t client_tx_full;     // times that the wire did not take everything at once

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "load/load_internal.h"
+#include "load/load_stream.h"
 
 // What connection `conn` asks in its round: no two requests are alike.
 static uint64_t mark_of(uint32_t conn, uint32_t round)
@@ -64,13 +64,17 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
         .ts_ecr = c->ts_recent,
         .data = {l->payload},
         .data_len = {(uint16_t)payload},
-        .wnd = 65535,
-        .mss = l->v6 ? 1440 : 1460,
+        .wnd = flags & SEG_SYN ? 65535 : load_wnd(l),
+        .mss = load_mss(l),
         .flags = flags,
         .opts = l->p.timestamps ? SEG_OPT_TS : 0,
     };
     if (flags & SEG_SYN) {
         s.opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
+        if (l->streams != NULL) {
+            s.opts |= SEG_OPT_SACK_PERM;
+            s.wscale = LOAD_WSCALE;
+        }
         s.seq--;
         s.ack = 0;
     }
@@ -188,6 +192,8 @@ static void opening_input(struct load *l, uint32_t i, struct load_conn *c, const
     c->ts_recent = s->ts_val;
     answered(l, c, LOAD_IDLE);
     l->c.opened++;
+    if (l->streams != NULL)
+        load_stream_opened(l, i, s);
     send_ack(l, i);
 }
 
@@ -273,7 +279,11 @@ void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, cons
         send_ack(l, i);
     } else {
         note_timestamp(c, s);
-        const bool go_on = s->data_len == 0 || data_input(l, i, c, s, data);
+        bool go_on = true;
+        if (l->streams != NULL)
+            load_stream_input(l, i, s, data);
+        else if (s->data_len != 0)
+            go_on = data_input(l, i, c, s, data);
         if (go_on && s->flags & SEG_FIN)
             fin_input(l, i, c, s);
     }

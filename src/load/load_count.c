@@ -14,9 +14,9 @@ uint64_t load_lost(const struct load *l)
 bool load_all_right(const struct load *l)
 {
     const struct load_counters *c = &l->c;
-    return c->opened == l->p.connections && c->answered != 0 && load_lost(l) == 0 &&
-           c->wrong == 0 && c->failed == 0 && (l->p.shared || c->strangers == 0) &&
-           (!l->p.close || c->closed == l->p.connections);
+    return c->opened == l->p.connections && (c->answered | c->stream_bytes) != 0 &&
+           load_lost(l) == 0 && c->wrong == 0 && c->failed == 0 &&
+           (l->p.shared || c->strangers == 0) && (!l->p.close || c->closed == l->p.connections);
 }
 
 const struct load_hdr *load_latency(const struct load *l)

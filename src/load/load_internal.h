@@ -8,6 +8,7 @@
 #include "wire/seg.h"
 
 enum {
+    LOAD_WSCALE = 7,     // of bulk; requests and answers have none
     LOAD_OUT_MAX = 256,  // packets made and not yet taken by the port
 };
 
@@ -28,6 +29,7 @@ struct load {
     struct load_params p;
     struct load_counters c;
     struct load_conn *conns;
+    struct load_streams *streams;  // NULL: requests and answers
     bool v6;
     uint32_t first_low;     // the last 32 bits of the first client's address, in host order
     struct wire_from from;  // of a client; the address is set for each packet
@@ -53,6 +55,17 @@ struct load {
     struct load_hdr latency;
     uint8_t payload[LOAD_PAYLOAD_MAX + 8];
 };
+
+// load_mss: what the client announces. load_wnd: its window, as it goes out, of all but a SYN.
+static inline uint16_t load_mss(const struct load *l)
+{
+    return l->v6 ? 1440 : 1460;
+}
+
+static inline uint16_t load_wnd(const struct load *l)
+{
+    return l->streams != NULL ? (uint16_t)MIN(l->p.stream_window >> LOAD_WSCALE, 65535u) : 65535;
+}
 
 static inline bool load_waits(const struct load_conn *c)
 {

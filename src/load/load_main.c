@@ -11,6 +11,8 @@
 #include "load/load_liar.h"
 #include "load/load_port.h"
 #include "load/load_ring.h"
+#include "load/load_service.h"
+#include "load/load_sink.h"
 
 enum { HOP_SECONDS = 10 };  // that its next hop has to answer
 
@@ -26,13 +28,17 @@ void load_run_params(const struct load_options *o, struct load_params *p)
     p->seed = o->seed;
     p->timestamps = o->timestamps;
     p->close = o->close;
+    if (o->kind == LOAD_STREAM) {
+        p->stream = o->direction;
+        p->stream_window = load_stream_window(o);
+    }
 }
 
-static void progress(const struct load_run *r, uint64_t second)
+static void progress(struct load_run *r, uint64_t second)
 {
     struct text line;
     text_init(&line, 1 << 10);
-    load_report_progress(r->load, second, &line);
+    load_report_progress(r->load, &r->shown, second, &line);
     fputs(text_str(&line), stderr);
     text_free(&line);
 }
@@ -55,10 +61,14 @@ static void note_phase(struct load_run *r, enum load_phase ended, enum load_phas
     struct load_result *out = &r->result;
     double *const took[] = {&out->open_s, &out->ask_s, &out->close_s};
     *took[ended] = seconds;
-    if (next == LOAD_ASK)
+    if (next == LOAD_ASK) {
         snapshot(r, &out->asked_from);
-    if (ended == LOAD_ASK)
+        out->counted_from = *load_counters(r->load);
+    }
+    if (ended == LOAD_ASK) {
         snapshot(r, &out->asked_to);
+        out->counted_to = *load_counters(r->load);
+    }
 }
 
 // A server elsewhere whose FIN's acknowledgement was lost asks once more.
@@ -92,7 +102,7 @@ static int drive(struct load_run *r, struct err *err)
             began = now;
             phase = next;
         }
-        if (r->o.kind == LOAD_REQUEST && phase == LOAD_ASK && now - began >= r->o.seconds)
+        if (r->o.kind != LOAD_HOLD && phase == LOAD_ASK && now - began >= r->o.seconds)
             load_stop_asking(r->load);
         if ((uint64_t)now != second) {
             second = (uint64_t)now;
@@ -119,6 +129,11 @@ static void collect_server(struct load_run *r)
     out->server_retransmitted = end.c.tx_retransmits_segs;
     if (fault_inner(server_end) != NULL)
         fault_read(server_end, &out->to_server, &out->to_client);
+    if (r->o.kind == LOAD_STREAM && r->o.direction == LOAD_UP) {
+        out->sink_bytes = load_sink_bytes();
+        out->sink_wrong = load_sink_wrong();
+        out->ok = out->ok && out->sink_wrong == 0;
+    }
     if (r->o.faults.falsify_ppm != 0)
         out->falsified = load_liar_lies();
 }
@@ -176,7 +191,7 @@ static int show_help(void)
     return 0;
 }
 
-int load_main(int argc, char **argv, const struct c10m_app *echo)
+int load_main(int argc, char **argv, const struct c10m_app *const *apps)
 {
     static struct load_run r;
     struct err err = {""};
@@ -188,15 +203,16 @@ int load_main(int argc, char **argv, const struct c10m_app *echo)
         fprintf(stderr, "c10m load: %s\n", err.text);
         return 2;
     }
+    const struct c10m_app *app = load_service_app(&r.o, apps);
     if (r.o.faults.falsify_ppm != 0)
-        echo = load_liar(echo, r.o.faults.falsify_ppm, r.o.seed);
+        app = load_liar(app, r.o.faults.falsify_ppm, r.o.seed);
     if (r.o.config != NULL && load_port_read(&r.o, stderr) != 0)
         return 2;
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());
     // With the report of what was done and everything given back.
     interrupt_catch();
     const bool up = (r.o.config != NULL ? load_port_set_up(&r, prefix, &err)
-                                        : load_ring_set_up(&r, echo, prefix, &err)) == 0;
+                                        : load_ring_set_up(&r, app, prefix, &err)) == 0;
     if (up && drive(&r, &err) == 0) {
         collect(&r);
         report(&r);

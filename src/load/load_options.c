@@ -10,15 +10,25 @@
 #include "conf/lists.h"
 #include "drivers/fault.h"
 
-enum { ON_HOLD = 1 << LOAD_HOLD, ON_REQUEST = 1 << LOAD_REQUEST, ON_ALL = ON_HOLD | ON_REQUEST };
+enum { DISCARD_PORT = 9 };
+
+enum {
+    ON_HOLD = 1 << LOAD_HOLD,
+    ON_REQUEST = 1 << LOAD_REQUEST,
+    ON_STREAM = 1 << LOAD_STREAM,
+    ON_ASKING = ON_HOLD | ON_REQUEST,
+    ON_ALL = ON_ASKING | ON_STREAM,
+};
 
 static const struct {
     const char *name, *help;
     uint32_t connections;  // default
+    uint16_t port;         // the same, of the service
 } kinds[] = {
-    [LOAD_HOLD] = {"hold", "opens connections, then asks each of them, round by round", 1000000},
+    [LOAD_HOLD] = {"hold", "opens connections, then asks each of them, round by round", 1000000, 7},
     [LOAD_REQUEST] = {"request", "asks again as soon as the answer has come, for some seconds",
-                      1000},
+                      1000, 7},
+    [LOAD_STREAM] = {"stream", "bulk, one way, for some seconds", 8, 19},
 };
 
 // A number with k or M behind it, nothing else.
@@ -199,7 +209,7 @@ static bool parse_server(const char *text, struct load_options *o)
             return false;
         memcpy(copy, text + bracket, len - bracket + 1);
         copy[len - (bracket ? 2 : 0)] = '\0';
-        e.port = LOAD_SERVER_PORT;
+        e.port = 0;  // as the load has it
         if (!address_parse(&e.addr, copy))
             return false;
     }
@@ -218,6 +228,17 @@ static bool parse_family(const char *text, struct load_options *o)
 {
     o->v6 = strcmp(text, "6") == 0;
     return o->v6 || strcmp(text, "4") == 0;
+}
+
+static bool parse_direction(const char *text, struct load_options *o)
+{
+    o->direction = strcmp(text, "up") == 0 ? LOAD_UP : LOAD_DOWN;
+    return o->direction == LOAD_UP || strcmp(text, "down") == 0;
+}
+
+static bool parse_receive_window(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 2920, 8000000, &o->receive_window);
 }
 
 static bool parse_json(const char *text, struct load_options *o)
@@ -244,15 +265,15 @@ static const struct row {
     const char *expected;
     bool (*parse)(const char *text, struct load_options *o);
 } rows[] = {
-    {"connections", "N", ON_ALL, ANYWHERE, "default 1M (hold), 1k (request, --config)", "1 to 200M",
-     parse_connections},
+    {"connections", "N", ON_ALL, ANYWHERE, "default 1M (hold), 1k (request, --config), 8 (stream)",
+     "1 to 200M", parse_connections},
     {"rounds", "N", ON_HOLD, ANYWHERE, "requests of each connection (default 3)", "1 to 1M",
      parse_rounds},
-    {"seconds", "S", ON_REQUEST, ANYWHERE, "for how long (default 5)", "more than 0, at most 86400",
-     parse_seconds},
-    {"order", "ORDER", ON_ALL, ANYWHERE, "connections at `random` (default) or in `turn`",
+    {"seconds", "S", ON_REQUEST | ON_STREAM, ANYWHERE, "for how long (default 5)",
+     "more than 0, at most 86400", parse_seconds},
+    {"order", "ORDER", ON_ASKING, ANYWHERE, "connections at `random` (default) or in `turn`",
      "random or turn", parse_order},
-    {"payload", "BYTES", ON_ALL, ANYWHERE, "of a request, 8 to 1400 (default 64)", "8 to 1400",
+    {"payload", "BYTES", ON_ASKING, ANYWHERE, "of a request, 8 to 1400 (default 64)", "8 to 1400",
      parse_payload},
     {"window", "N", ON_ALL, ANYWHERE, "connections that wait at a time, 1 to 2048 (default 1024)",
      "1 to 2048", parse_window},
@@ -262,6 +283,11 @@ static const struct row {
      parse_no_timestamps},
     {"seed", "N", ON_ALL, ANYWHERE, "of the order and of faults (default 1)", "a number",
      parse_seed},
+    {"direction", "WAY", ON_STREAM, ANYWHERE, "the server sends: `down` (default); `up`",
+     "down or up", parse_direction},
+    {"receive-window", "BYTES", ON_STREAM, ANYWHERE,
+     "that each side offers a connection (default 16k to 512k, 1 MiB for all)", "2920 to 8M",
+     parse_receive_window},
     {"json", NULL, ON_ALL, ANYWHERE, "one JSON object instead of the table", NULL, parse_json},
     {"quiet", NULL, ON_ALL, ANYWHERE, "no line per second", NULL, parse_quiet},
     {"fault", "LIST", ON_ALL, HERE, "trouble on the wire, as below",
@@ -304,14 +330,14 @@ bool load_faults_on(const struct load_faults *f)
 static int find_kind(int argc, char **argv, struct load_options *o, struct err *err)
 {
     if (argc < 2)
-        return err_set(err, "which load? hold or request was expected; see --help");
+        return err_set(err, "which load? hold, request or stream was expected; see --help");
     for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(argv[1], kinds[i].name) == 0) {
             o->kind = (enum load_kind)i;
             o->connections = kinds[i].connections;
             return 0;
         }
-    return err_set(err, "%s: hold or request was expected; see --help", argv[1]);
+    return err_set(err, "%s: hold, request or stream was expected; see --help", argv[1]);
 }
 
 static int take(const struct row *r, const char *value, struct load_options *o, struct err *err)
@@ -344,7 +370,7 @@ static int check_place(uint64_t given, struct load_options *o, struct err *err)
         return 0;
     o->close = true;  // nobody else ends what is left open there
     if ((given >> row_of("connections") & 1) == 0)
-        o->connections = LOAD_ELSEWHERE_DEFAULT;
+        o->connections = MIN(o->connections, (uint32_t)LOAD_ELSEWHERE_DEFAULT);
     if (ip_is_zero(&o->server))
         return err_set(err, "--config: --server ADDRESS was expected with it");
     if (!ip_is_zero(&o->clients) && ip_is_v4(&o->clients) == o->v6)
@@ -365,6 +391,7 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
                                .seed = 1,
                                .server_cpu = 1,
                                .workers = 1,
+                               .direction = LOAD_DOWN,
                                .timestamps = true};
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return 1;
@@ -390,12 +417,21 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     }
     if (optind < argc)
         return err_set(err, "%s: no such argument; see --help", argv[optind]);
+    if (o->server_port == 0)
+        o->server_port = o->direction == LOAD_UP ? DISCARD_PORT : kinds[o->kind].port;
     return check_place(given, o, err);
 }
 
-static const char *only(unsigned loads)
+// Which loads know an option, unless all do.
+static void put_only(struct text *out, unsigned loads)
 {
-    return loads == ON_HOLD ? "hold: " : loads == ON_REQUEST ? "request: " : "";
+    const char *before = "";
+    for (unsigned i = 0; i < ARRAY_LEN(kinds) && loads != ON_ALL; i++)
+        if (loads >> i & 1) {
+            text_printf(out, "%s%s", before, kinds[i].name);
+            before = ", ";
+        }
+    text_printf(out, loads == ON_ALL ? "" : ": ");
 }
 
 static void help_rows(struct text *out, enum place place)
@@ -406,7 +442,9 @@ static void help_rows(struct text *out, enum place place)
             continue;
         snprintf(left, sizeof(left), "--%s %s", rows[i].name,
                  rows[i].value != NULL ? rows[i].value : "");
-        text_printf(out, "  %-18s %s%s\n", left, only(rows[i].loads), rows[i].help);
+        text_printf(out, "  %-18s ", left);
+        put_only(out, rows[i].loads);
+        text_printf(out, "%s\n", rows[i].help);
     }
 }
 

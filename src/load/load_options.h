@@ -5,7 +5,7 @@
 #include "load/load.h"
 #include "mem/page_supply.h"
 
-enum load_kind { LOAD_HOLD, LOAD_REQUEST };
+enum load_kind { LOAD_HOLD, LOAD_REQUEST, LOAD_STREAM };
 
 enum {
     LOAD_WORKERS_MAX = 8,
@@ -28,6 +28,8 @@ struct load_options {
     double seconds;
     enum load_order order;
     uint64_t seed;
+    enum load_direction direction;  // of `stream`
+    uint32_t receive_window;        // bytes a connection; 0: as many as are good for all
     unsigned client_cpu, server_cpu;
     uint32_t workers;  // of the server; more than one share server_cpu
     enum pages_kind pages;

@@ -1,32 +1,10 @@
 #include "load/load_report.h"
 
-static double per(double value, double by)
-{
-    return by > 0 ? value / by : 0;
-}
-
-static uint64_t busy_cycles(const struct load_result *r)
-{
-    uint64_t sum = 0;
-    for (unsigned s = 0; s < STAGE_idle; s++)
-        sum += r->asked_to.cycles[s] - r->asked_from.cycles[s];
-    return sum;
-}
+#include "load/load_report_put.h"
 
 static double asked_packets(const struct load_result *r)
 {
     return (double)(r->asked_to.c.rx_packets - r->asked_from.c.rx_packets);
-}
-
-// One figure of the JSON object: name and value; the comma stands in front of all but the first.
-static void put(struct text *out, const char *name, uint64_t value)
-{
-    text_printf(out, ",\"%s\":%llu", name, (unsigned long long)value);
-}
-
-static void put_real(struct text *out, const char *name, double value, int places)
-{
-    text_printf(out, ",\"%s\":%.*f", name, places, value);
 }
 
 static void put_faults(struct text *out, const char *name, const struct fault_counts *f)
@@ -74,14 +52,14 @@ static void put_workers(struct text *out, const struct load_result *r)
         const struct core_stats *s = &r->end[i];
         text_printf(out, "%s{\"opened\":%llu", i == 0 ? "" : ",",
                     (unsigned long long)s->c.conns_opened_passive);
-        put(out, "rx_packets", s->c.rx_packets);
-        put(out, "handed_out", s->c.handed_out);
-        put(out, "handed_in", s->c.handed_in);
-        put(out, "rss_wrong", s->c.rss_wrong);
-        put(out, "tx_handed", s->c.tx_handed);
-        put(out, "handoff_full", s->drops[DROP_handoff_full]);
-        put(out, "no_owner", s->drops[DROP_tcp_no_owner]);
-        put(out, "rst_sent", s->c.rst_sent);
+        load_put(out, "rx_packets", s->c.rx_packets);
+        load_put(out, "handed_out", s->c.handed_out);
+        load_put(out, "handed_in", s->c.handed_in);
+        load_put(out, "rss_wrong", s->c.rss_wrong);
+        load_put(out, "tx_handed", s->c.tx_handed);
+        load_put(out, "handoff_full", s->drops[DROP_handoff_full]);
+        load_put(out, "no_owner", s->drops[DROP_tcp_no_owner]);
+        load_put(out, "rst_sent", s->c.rst_sent);
         text_printf(out, "}");
     }
     text_printf(out, "]");
@@ -89,12 +67,12 @@ static void put_workers(struct text *out, const struct load_result *r)
 
 static void put_server(struct text *out, const struct load_result *r)
 {
-    const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
-    put(out, "server_retransmitted", r->server_retransmitted);
-    put(out, "falsified", r->falsified);
+    const double cycles = load_busy_cycles(r), packets = asked_packets(r);
+    load_put(out, "server_retransmitted", r->server_retransmitted);
+    load_put(out, "falsified", r->falsified);
     put_workers(out, r);
-    put_real(out, "server_cycles_per_packet", per(cycles, packets), 1);
-    put_real(out, "server_busy_mpps", per(r->tsc_hz * packets, cycles) / 1e6, 3);
+    load_put_real(out, "server_cycles_per_packet", load_per(cycles, packets), 1);
+    load_put_real(out, "server_busy_mpps", load_per(r->tsc_hz * packets, cycles) / 1e6, 3);
 }
 
 void load_report_json(const struct load_result *r, struct text *out)
@@ -103,32 +81,35 @@ void load_report_json(const struct load_result *r, struct text *out)
     text_printf(out, "{\"load\":\"%s\",\"ok\":%s,\"interrupted\":%s",
                 load_kind_name(r->options->kind), r->ok ? "true" : "false",
                 r->interrupted ? "true" : "false");
-    put(out, "connections", r->options->connections);
-    put(out, "opened", c->opened);
-    put(out, "asked", c->asked);
-    put(out, "answered", c->answered);
-    put(out, "closed", c->closed);
-    put(out, "lost", load_lost(r->load));
-    put(out, "wrong", c->wrong);
-    put(out, "failed", c->failed);
-    put(out, "retransmitted", c->retransmitted);
-    put(out, "duplicates", c->duplicates);
-    put(out, "damaged", c->damaged);
-    put(out, "strangers", c->strangers);
-    put(out, "client_pool_empty", c->client_pool_empty);
-    put(out, "client_tx_full", c->client_tx_full);
-    put(out, "client_tx_lost", c->client_tx_lost);
-    put(out, "client_stalls", c->client_stalls);
-    put(out, "client_stalled_us", c->client_stalled_us);
+    load_put(out, "connections", r->options->connections);
+    load_put(out, "opened", c->opened);
+    load_put(out, "asked", c->asked);
+    load_put(out, "answered", c->answered);
+    load_put(out, "closed", c->closed);
+    load_put(out, "lost", load_lost(r->load));
+    load_put(out, "wrong", c->wrong);
+    load_put(out, "failed", c->failed);
+    load_put(out, "retransmitted", c->retransmitted);
+    load_put(out, "duplicates", c->duplicates);
+    load_put(out, "damaged", c->damaged);
+    load_put(out, "strangers", c->strangers);
+    load_put(out, "client_pool_empty", c->client_pool_empty);
+    load_put(out, "client_tx_full", c->client_tx_full);
+    load_put(out, "client_tx_lost", c->client_tx_lost);
+    load_put(out, "client_stalls", c->client_stalls);
+    load_put(out, "client_stalled_us", c->client_stalled_us);
     put_faults(out, "faults_to_server", &r->to_server);
     put_faults(out, "faults_to_client", &r->to_client);
     if (r->here)
         put_server(out, r);
-    put_real(out, "open_s", r->open_s, 3);
-    put_real(out, "ask_s", r->ask_s, 3);
-    put_real(out, "close_s", r->close_s, 3);
-    put_real(out, "opens_per_s", per((double)c->opened, r->open_s), 0);
-    put_real(out, "answers_per_s", per((double)c->answered, r->ask_s), 0);
+    load_put_real(out, "open_s", r->open_s, 3);
+    load_put_real(out, "ask_s", r->ask_s, 3);
+    load_put_real(out, "close_s", r->close_s, 3);
+    load_put_real(out, "opens_per_s", load_per((double)c->opened, r->open_s), 0);
+    load_put_stages(out, r, "server_stage_cycles_per_packet", asked_packets(r));
+    if (r->options->kind == LOAD_STREAM)
+        load_stream_json(r, out);
+    load_put_real(out, "answers_per_s", load_per((double)c->answered, r->ask_s), 0);
     put_latency(out, "", load_latency(r->load));
     text_printf(out, "}\n");
 }
@@ -144,13 +125,22 @@ static void table_faults(struct text *out, const char *name, const struct fault_
 
 static void table_server(const struct load_result *r, struct text *out)
 {
-    const double cycles = (double)busy_cycles(r), packets = asked_packets(r);
+    const double cycles = load_busy_cycles(r), packets = asked_packets(r);
     text_printf(out,
                 "server        %.1f cycles a received packet while asked%s, %.2f Mpps of busy "
                 "time\n",
-                per(cycles, packets),
+                load_per(cycles, packets),
                 load_faults_on(&r->options->faults) ? ", faults included" : "",
-                per(r->tsc_hz * packets, cycles) / 1e6);
+                load_per(r->tsc_hz * packets, cycles) / 1e6);
+}
+
+static void table_answers(const struct load_result *r, struct text *out)
+{
+    const struct load_counters *c = load_counters(r->load);
+    text_printf(out, "answers       %llu in %.2f s: %.0f a second; lost %llu, wrong %llu\n",
+                (unsigned long long)c->answered, r->ask_s, load_per((double)c->answered, r->ask_s),
+                (unsigned long long)load_lost(r->load), (unsigned long long)c->wrong);
+    table_latency(out, "latency", load_latency(r->load));
 }
 
 void load_report_table(const struct load_result *r, struct text *out)
@@ -158,15 +148,14 @@ void load_report_table(const struct load_result *r, struct text *out)
     const struct load_counters *c = load_counters(r->load);
     text_printf(out, "connections   %u opened %llu in %.2f s: %.0f a second\n",
                 r->options->connections, (unsigned long long)c->opened, r->open_s,
-                per((double)c->opened, r->open_s));
-    text_printf(out, "answers       %llu in %.2f s: %.0f a second; lost %llu, wrong %llu\n",
-                (unsigned long long)c->answered, r->ask_s, per((double)c->answered, r->ask_s),
-                (unsigned long long)load_lost(r->load), (unsigned long long)c->wrong);
+                load_per((double)c->opened, r->open_s));
+    if (r->options->kind != LOAD_STREAM)
+        table_answers(r, out);
     if (r->options->close)
         text_printf(out, "closed        %llu in %.2f s: %.0f a second\n",
-                    (unsigned long long)c->closed, r->close_s, per((double)c->closed, r->close_s));
+                    (unsigned long long)c->closed, r->close_s,
+                    load_per((double)c->closed, r->close_s));
     text_printf(out, "failed        %llu connections\n", (unsigned long long)c->failed);
-    table_latency(out, "latency", load_latency(r->load));
     text_printf(out, "retransmitted %llu by the client", (unsigned long long)c->retransmitted);
     if (r->here)
         text_printf(out, ", %llu by the server", (unsigned long long)r->server_retransmitted);
@@ -185,7 +174,9 @@ void load_report_table(const struct load_result *r, struct text *out)
     }
     if (r->options->faults.falsify_ppm != 0)
         text_printf(out, "falsified     %llu answers\n", (unsigned long long)r->falsified);
-    if (r->here)
+    if (r->options->kind == LOAD_STREAM)
+        load_stream_table(r, out);
+    if (r->here && r->options->kind != LOAD_STREAM)
         table_server(r, out);
     text_printf(out, "verdict       %s\n",
                 r->ok            ? "every answer came and was right"
@@ -193,14 +184,18 @@ void load_report_table(const struct load_result *r, struct text *out)
                                  : "FAILED: not every answer came and was right");
 }
 
-void load_report_progress(const struct load *l, uint64_t second, struct text *out)
+void load_report_progress(const struct load *l, struct load_counters *before, uint64_t second,
+                          struct text *out)
 {
     const struct load_counters *c = load_counters(l);
-    text_printf(out,
-                "%4llu s  opened %llu  answered %llu  closed %llu  wrong %llu  failed %llu  "
-                "retransmitted %llu\n",
-                (unsigned long long)second, (unsigned long long)c->opened,
-                (unsigned long long)c->answered, (unsigned long long)c->closed,
-                (unsigned long long)c->wrong, (unsigned long long)c->failed,
-                (unsigned long long)c->retransmitted);
+    text_printf(out, "%4llu s  opened %llu", (unsigned long long)second,
+                (unsigned long long)c->opened);
+    if (c->stream_bytes != 0)
+        text_printf(out, "  %.2f Gb/s", (double)(c->stream_bytes - before->stream_bytes) * 8e-9);
+    else
+        text_printf(out, "  answered %llu", (unsigned long long)c->answered);
+    text_printf(out, "  closed %llu  wrong %llu  failed %llu  retransmitted %llu\n",
+                (unsigned long long)c->closed, (unsigned long long)c->wrong,
+                (unsigned long long)c->failed, (unsigned long long)c->retransmitted);
+    *before = *c;
 }

@@ -16,7 +16,9 @@ struct load_result {
     double open_s, ask_s, close_s;
     double tsc_hz;
     struct core_stats asked_from, asked_to;  // the server's counters around the phase of asking
-    uint64_t server_retransmitted;           // segments, from the start on
+    struct load_counters counted_from, counted_to;  // the client's, at the same times
+    uint64_t sink_bytes, sink_wrong;                // of stream up: what the server's service took
+    uint64_t server_retransmitted;                  // segments, from the start on
     struct fault_counts to_server, to_client;
     uint64_t falsified;
     unsigned workers;
@@ -29,5 +31,7 @@ void load_report_json(const struct load_result *r, struct text *out);
 // load_report_table: the same for people.
 void load_report_table(const struct load_result *r, struct text *out);
 
-// load_report_progress: one line of what was done up to this second.
-void load_report_progress(const struct load *l, uint64_t second, struct text *out);
+// load_report_progress: one line of what was done up to this second; of bulk: in this second, since
+// *before, which becomes the present state.
+void load_report_progress(const struct load *l, struct load_counters *before, uint64_t second,
+                          struct text *out);

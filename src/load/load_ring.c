@@ -1,12 +1,12 @@
 #include "load/load_ring.h"
 
 #include "drivers/ring.h"
+#include "load/load_service.h"
 
 enum {
     SERVER_V4 = 0x0a000001,   // 10.0.0.1
     GATEWAY_V4 = 0x0a0000fe,  // 10.0.0.254: us
     CLIENT_V4 = 0x0a400000,   // 10.64.0.0 and up
-    ECHO_PORT = 7,
 };
 
 // The same over IPv6.
@@ -54,8 +54,8 @@ static void make_port(const struct load_options *o, struct server_params *p)
                                  .driver = "ring",
                                  .queues = 1,
                                  .node = -1,
-                                 .rx_ring = LOAD_RING_SLOTS,
-                                 .tx_ring = LOAD_RING_SLOTS};
+                                 .rx_ring = load_ring_slots(o),
+                                 .tx_ring = load_ring_slots(o)};
     make_net(o->v6, &pp->net);
     p->n_ports = 1;
 }
@@ -74,20 +74,12 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
     // A hash does not spread evenly: an eighth more, and some for the few.
     p->connections = o->connections + (o->workers > 1 ? o->connections / 8 + 1024 : 0);
     p->time_wait = MIN(o->connections, 65536u);
-    p->packets = 4 * LOAD_RING_SLOTS;
+    p->packets = 4 * load_ring_slots(o);
     // The client's packets: of ordinary pages each takes one.
     p->extra_packet_bytes =
-        4ull * LOAD_RING_SLOTS * (o->pages == PAGES_NONE ? 4352 : 2560) + (2 << 20);
+        4ull * load_ring_slots(o) * (o->pages == PAGES_NONE ? 4352 : 2560) + (2 << 20);
     make_port(o, p);
-    p->n_services = 1;
-    p->services[0] = (struct server_service_params){.name = "echo", .app = app};
-    p->services[0].tcp = (struct tcp_service){.ports = {ECHO_PORT},
-                                              .n_ports = 1,
-                                              .local_ix = UINT16_MAX,
-                                              .nodelay = true,
-                                              .rcv_limit = 65536,
-                                              .snd_limit = 65536,
-                                              .connections_max = p->connections};
+    load_service(o, app, p);
 }
 
 static int far_end(struct load_run *r, struct err *err)
@@ -99,7 +91,7 @@ static int far_end(struct load_run *r, struct err *err)
                               .node = -1,
                               .has_mac = true,
                               .mac = client_mac};
-    r->pool = pkt_pool_create("load_client", 4 * LOAD_RING_SLOTS, -1);
+    r->pool = pkt_pool_create("load_client", 4 * load_ring_slots(&r->o), -1);
     if (r->pool == NULL)
         return err_set(err, "no memory for the client's packets");
     far.pools[0] = r->pool;
@@ -112,18 +104,18 @@ static int far_end(struct load_run *r, struct err *err)
         .hop_mac = server_end->mac,
         .server = r->o.v6 ? server_v6 : ip_from_v4(SERVER_V4),
         .first = r->o.v6 ? client_v6 : ip_from_v4(CLIENT_V4),
-        .server_port = ECHO_PORT,
+        .server_port = r->o.server_port,
     };
     load_run_params(&r->o, &lp);
     r->load = load_new(&lp, err);
     return r->load == NULL ? -1 : server_run(r->server, err);
 }
 
-int load_ring_set_up(struct load_run *r, const struct c10m_app *echo, const char *prefix,
+int load_ring_set_up(struct load_run *r, const struct c10m_app *app, const char *prefix,
                      struct err *err)
 {
     static struct server_params p;
-    make_params(&r->o, echo, prefix, &p);
+    make_params(&r->o, app, prefix, &p);
     r->server = server_start(&p, err);
     return r->server == NULL ? -1 : far_end(r, err);
 }

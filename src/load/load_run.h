@@ -11,6 +11,7 @@ struct load_run {
     struct load *load;
     struct pkt_pool *pool;
     struct port *port;
+    struct load_counters shown;  // by the last line of progress
     struct load_result result;
 };
 

@@ -91,6 +91,18 @@ claim "requests for two seconds" load 0 request --seconds 2
 claim "... all answered" holds "ok and load == 'request' and connections == 1000" "$NONE" \
     "asked == answered > 10000" "ask_s >= 2"
 
+claim "bulk from the server for a second, each byte compared" load 0 stream --seconds 1 --connections 4 --no-timestamps --close
+claim "... in segments of 1460 bytes" holds "ok and load == 'stream' and direction == 'down'" "$NONE" "closed == 4" \
+    "bytes_per_segment == 1460" "goodput_gbps > 1" "server_cycles_per_segment > 0"
+claim "bulk to the server for a second" load 0 stream --direction up --seconds 1 --connections 64 --close
+claim "... which takes every byte that it acknowledged" holds "ok and direction == 'up'" "$NONE" "closed == 64" \
+    "bytes_per_segment == 1448" "goodput_gbps > 1" "server_bytes >= bytes" "server_wrong == 0"
+for way in down up; do
+    claim "bulk $way through a bad wire" load 0 stream --direction $way --seconds 1 --fault loss=1,reorder=1,duplicate=1,corrupt=0.1
+    claim "... all right, because much is sent again" holds ok "$NONE" "goodput_gbps > 0.01" \
+        "retransmitted + server_retransmitted > 100" "damaged > 0"
+done
+
 claim "a server that answers something else: exit 1" load 1 hold --connections 10k --fault falsify=1
 claim "... each lie is a wrong answer, nothing else is" holds "not ok" "wrong == falsified > 100" \
     "answered == 30000 and lost == failed == 0"
@@ -99,7 +111,7 @@ claim "... and counted" holds "0 < wrong == falsified < 50"
 
 claim "no connections are refused" refused "--connections 0: 1 to 200M was expected" hold --connections 0
 claim "a word for a number is refused" refused "--rounds x: 1 to 1M was expected" hold --rounds x
-claim "an unknown load is refused" refused "flood: hold or request was expected" flood
+claim "an unknown load is refused" refused "flood: hold, request or stream was expected" flood
 claim "no load is refused" refused "which load?"
 claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hold --fault los=2
 help() { "$C10M" load --help | grep -q '^  --fault LIST' && "$C10M" load hold --help | grep -q '^usage: c10m load'; }

@@ -139,6 +139,29 @@ static void a_number_out_of_range_or_with_a_tail_is_refused_with_the_range(void 
     refused("hold --hugepage 4K", "--hugepage 4K: auto, 2M, 1G or none was expected");
 }
 
+static void a_stream_has_a_direction_a_window_and_the_ports_of_inetd(void **state)
+{
+    (void)state;
+    struct load_options o = good("stream");
+    assert_int_equal(o.kind, LOAD_STREAM);
+    assert_int_equal(o.connections, 8);
+    assert_int_equal(o.direction, LOAD_DOWN);
+    assert_int_equal(o.receive_window, 0);
+    assert_int_equal(o.server_port, 19);
+    o = good("stream --direction up --receive-window 64k --seconds 2 --connections 64");
+    assert_int_equal(o.direction, LOAD_UP);
+    assert_int_equal(o.receive_window, 64000);
+    assert_int_equal(o.server_port, 9);
+    assert_int_equal(good("stream -c f --server 10.0.0.1:80").server_port, 80);
+    assert_int_equal(good("stream -c f --server 10.0.0.1").server_port, 19);
+    refused("stream --direction sideways", "--direction sideways: down or up was expected");
+    refused("stream --receive-window 2919", "--receive-window 2919: 2920 to 8M was expected");
+    refused("stream --receive-window 9M", "--receive-window 9M: 2920 to 8M was expected");
+    refused("stream --payload 64", "--payload: not with stream");
+    refused("stream --rounds 3", "--rounds: not with stream");
+    refused("request --direction up", "--direction: not with request");
+}
+
 static void two_different_cpus_of_the_machine_are_wanted(void **state)
 {
     (void)state;
@@ -236,8 +259,8 @@ static void what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other
 static void what_is_no_load_or_no_option_is_named(void **state)
 {
     (void)state;
-    refused("", "which load? hold or request was expected; see --help");
-    refused("held", "held: hold or request was expected; see --help");
+    refused("", "which load? hold, request or stream was expected; see --help");
+    refused("held", "held: hold, request or stream was expected; see --help");
     refused("hold --conections 3", "--conections: no such option; see --help");
     refused("hold -x", "-x: no such option; see --help");
     refused("hold 10k", "10k: no such argument; see --help");
@@ -297,6 +320,7 @@ int main(void)
         cmocka_unit_test(faults_are_percentages_in_any_order),
         cmocka_unit_test(faults_that_make_no_sense_are_refused),
         cmocka_unit_test(a_number_out_of_range_or_with_a_tail_is_refused_with_the_range),
+        cmocka_unit_test(a_stream_has_a_direction_a_window_and_the_ports_of_inetd),
         cmocka_unit_test(two_different_cpus_of_the_machine_are_wanted),
         cmocka_unit_test(an_option_of_the_other_load_is_refused),
         cmocka_unit_test(a_server_elsewhere_is_named_with_a_configuration),

@@ -1,0 +1,51 @@
+#include "load/load_service.h"
+
+#include <string.h>
+
+#include "load/load_sink.h"
+
+// A ring fills its packets in turn: those of one for bulk stay in the caches of both sides (at 8192
+// slots, 20 MB, the copies take three times as long). The windows of all together fit in it.
+enum { SLOTS = 1024, ALL_WINDOWS = 1 << 20, WINDOW_MIN = 16384, WINDOW_MAX = 512 << 10 };
+
+uint32_t load_ring_slots(const struct load_options *o)
+{
+    return o->kind == LOAD_STREAM ? SLOTS : LOAD_RING_SLOTS;
+}
+
+uint32_t load_stream_window(const struct load_options *o)
+{
+    const uint32_t fair = ALL_WINDOWS / o->connections;
+    if (o->receive_window != 0)
+        return o->receive_window;
+    return MIN(MAX(fair, (uint32_t)WINDOW_MIN), (uint32_t)WINDOW_MAX);
+}
+
+const struct c10m_app *load_service_app(const struct load_options *o,
+                                        const struct c10m_app *const *apps)
+{
+    const char *name = o->kind == LOAD_STREAM ? "chargen" : "echo";
+    if (o->direction == LOAD_UP)
+        return &load_sink;
+    while (strcmp((*apps)->name, name) != 0)
+        apps++;
+    return *apps;
+}
+
+void load_service(const struct load_options *o, const struct c10m_app *app, struct server_params *p)
+{
+    struct server_service_params *s = &p->services[0];
+    const bool stream = o->kind == LOAD_STREAM;
+    p->n_services = 1;
+    s->app = app;
+    s->name = s->app->name;
+    s->tcp = (struct tcp_service){.ports = {o->server_port},
+                                  .n_ports = 1,
+                                  .local_ix = UINT16_MAX,
+                                  .nodelay = true,
+                                  .rcv_limit = 65536,
+                                  .snd_limit = 65536,
+                                  .connections_max = p->connections};
+    if (stream)
+        s->tcp.rcv_limit = s->tcp.snd_limit = load_stream_window(o);
+}
