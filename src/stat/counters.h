@@ -133,6 +133,7 @@
     X(recovery_failures, "recoveries that ended in a retransmission timeout")                      \
     X(sack_recovery_failures, "of recovery_failures, those with SACK")                             \
     X(sack_reneges, "times that the peer had thrown away what it had SACKed")                      \
+    X(lost_retransmits, "segments sent again that were lost again")                                \
     X(sack_reorders, "times that SACK showed reordering, not loss")                                \
     X(sack_discarded, "SACK blocks received that make no sense")                                   \
     X(sack_forgotten, "SACKed ranges forgotten: more gaps than a record holds")                    \

@@ -55,7 +55,7 @@ static void tcp_ext_render(struct text *out, const struct core_stats *s)
         {"TCPPartialUndo", C(partial_undos)},
         {"TCPDSACKUndo", C(dsack_undos)},
         {"TCPLossUndo", C(loss_undos)},
-        {"TCPLostRetransmit", 0},
+        {"TCPLostRetransmit", C(lost_retransmits)},
         {"TCPRenoFailures", 0},
         {"TCPSackFailures", 0},
         {"TCPLossFailures", 0},

@@ -105,6 +105,9 @@ void rack_calm(struct flight *f);
 // bytes were marked.
 uint32_t rack_detect(struct tcp *t, struct block *b);
 
+// rack_lose: as flight_lose(); what had left again already is counted (Linux's LostRetransmit).
+void rack_lose(struct tcp *t, const struct block *b, struct flight *f, unsigned i, uint32_t most);
+
 // ---- recovery (tcp_recovery.c)
 
 // tcp_flight_sent: n segments from `from` on left now. Inline for the one that is alone: it has no

@@ -108,6 +108,14 @@ void rack_calm(struct flight *f)
         f->reo_mult = 1;
 }
 
+void rack_lose(struct tcp *t, const struct block *b, struct flight *f, unsigned i, uint32_t most)
+{
+    flight_lose(f, i, most);
+    const uint32_t bytes = flight_run_start(f, i + 1) - flight_run_start(f, i);
+    if (flight_run(f, i)->flags & FLIGHT_AGAIN)
+        t->stats->c.lost_retransmits += (bytes + b->mss - 1) / b->mss;
+}
+
 uint32_t rack_detect(struct tcp *t, struct block *b)
 {
     struct flight *f = flight_of(t, b);
@@ -125,7 +133,7 @@ uint32_t rack_detect(struct tcp *t, struct block *b)
         if (left_us > 0)
             f->reorder_us = MAX(f->reorder_us, (uint32_t)left_us);
         else
-            flight_lose(f, i, UINT32_MAX);
+            rack_lose(t, b, f, i, UINT32_MAX);
     }
     return f->lost - had;
 }

@@ -289,9 +289,9 @@ static void lose_old(struct tcp *t, struct block *b)
         if (r->flags & (FLIGHT_SACKED | FLIGHT_LOST))
             continue;
         if (time_before(r->sent_us + late_us, now_us) || r->sent_us + late_us == now_us)
-            flight_lose(f, i, UINT32_MAX);
+            rack_lose(t, b, f, i, UINT32_MAX);
         else if (i == 0)
-            flight_lose(f, i, b->mss);
+            rack_lose(t, b, f, i, b->mss);
     }
 }
 
