@@ -31,11 +31,14 @@ static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
 }
 
 // was_limited: cwnd held something back: what was in flight filled it, or would have, had the other
-// acknowledgements of this burst not come before the next segments leave.
+// acknowledgements of this burst not come before the next segments leave: with what there is to
+// send. What Nagle or a cork holds, in a window that has room, does not make it larger (RFC 7661
+// 4.3; Linux's tcp_is_cwnd_limited()).
 static bool was_limited(const struct block *b, uint32_t flight)
 {
-    return unlikely(flight + b->mss > b->cwnd) ||
-           (seq_lt(b->snd_max, b->snd_end) && b->cwnd < b->snd_wnd);
+    if (seq_lt(b->snd_max, b->snd_end) && b->cwnd < b->snd_wnd)
+        flight += b->snd_end - b->snd_max;
+    return unlikely(flight + b->mss > b->cwnd);
 }
 
 void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)

@@ -63,10 +63,17 @@ static void grow(struct block *b, uint32_t bytes)
     b->cwnd = (uint32_t)MIN((uint64_t)b->cwnd + bytes, (uint64_t)TCP_WINDOW_MAX);
 }
 
-// RFC 5681 3.1, by bytes (RFC 3465).
+// RFC 5681 3.1, by bytes (RFC 3465). Acknowledgements that are each worth less than a byte are
+// worth one together: that which passes a number that so many bytes divide as one stands for.
+// Rounded up, a peer that acknowledges byte after byte would have his window grow by all of them
+// ("ACK division", Savage et al., 1999).
 static void grow_newreno(struct block *b, uint32_t acked)
 {
-    grow(b, MAX((uint32_t)((uint64_t)b->mss * MIN(acked, (uint32_t)b->mss) / b->cwnd), 1u));
+    const uint32_t some = MIN(acked, (uint32_t)b->mss), per_byte = b->cwnd / b->mss;
+    uint32_t bytes = (uint32_t)((uint64_t)b->mss * some / b->cwnd);
+    if (bytes == 0)
+        bytes = b->snd_una / per_byte != (b->snd_una - some) / per_byte;
+    grow(b, bytes);
 }
 
 // RFC 3465, L = 2: an acknowledgement of many segments lets as many leave at once, and more. Paced

@@ -144,6 +144,49 @@ static void without_a_record_it_is_newreno_and_counted(void **state)
     closed(r);
 }
 
+// RFC 3465 2.1: byte after byte is no more than the same bytes at once.
+static void acknowledgements_of_single_bytes_grow_newreno_as_whole_ones(void **state)
+{
+    static const uint32_t windows[] = {2, 10, 50, 3000};  // segments
+    struct raw *r = opened(20, TCP_NEWRENO, 0, NULL);
+    struct block *b = raw_block(r);
+    const uint32_t una = b->snd_una;
+    b->ssthresh = 2 * MSS;
+    for (unsigned i = 0; i < ARRAY_LEN(windows); i++) {
+        const uint32_t before = b->cwnd = windows[i] * MSS, bytes = 10 * MSS;
+        for (uint32_t k = 0; k < bytes; k++) {
+            b->snd_una++;
+            tcp_cc_acked(&r->e.tcp, b, 1, 0);
+        }
+        const uint32_t whole = bytes / windows[i];
+        assert_in_range(b->cwnd - before, whole / 2, whole + 1);
+    }
+    b->snd_una = una;
+    closed(r);
+}
+
+// RFC 7661 4.3: what Nagle held was not held by the window.
+static void a_window_that_nagle_leaves_empty_does_not_grow(void **state)
+{
+    static const uint8_t few[100];
+    struct raw *r = raw_new(NULL);
+    raw_open(r);
+    struct block *b = raw_block(r);
+    const uint32_t before = b->cwnd;
+    struct c10m_conn c = {&r->e.sock, b, (uint32_t)(b - r->e.tcp.blocks), 0};
+    for (int i = 0; i < 20; i++) {
+        c10m_send(&c, few, sizeof(few));
+        raw_turn(r, 1);
+        c10m_send(&c, few, sizeof(few));
+        raw_turn(r, 1);
+        assert_true(seq_lt(b->snd_max, b->snd_end));
+        r->ack = b->snd_max;
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    assert_int_equal(b->cwnd, before);
+    closed(r);
+}
+
 static void an_event_leaves_each_its_part_of_the_window(void **state)
 {
     static const struct {
@@ -418,7 +461,7 @@ static void a_growing_round_trip_ends_the_first_slow_start_without_a_loss(void *
     struct block *b = raw_block(r);
     for (int i = 0; i < 100 && b->ssthresh >= TCP_WINDOW_MAX; i++) {
         pass_ms(20);
-        path.rtt_ms += b->cwnd > 100u * MSS ? 4 : 0;
+        path.rtt_ms += b->cwnd > 40u * MSS ? 4 : 0;
     }
     assert_true(b->ssthresh < TCP_WINDOW_MAX);
     assert_int_equal(r->e.stats.c.tx_retransmits_segs, 0);
@@ -545,6 +588,8 @@ int main(void)
         cmocka_unit_test(a_record_comes_with_sixteen_segments_and_goes_with_an_rto_of_rest),
         cmocka_unit_test(small_answers_give_the_record_back_though_they_go_on),
         cmocka_unit_test(without_a_record_it_is_newreno_and_counted),
+        cmocka_unit_test(acknowledgements_of_single_bytes_grow_newreno_as_whole_ones),
+        cmocka_unit_test(a_window_that_nagle_leaves_empty_does_not_grow),
         cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
         cmocka_unit_test(a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use),
         cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),
