@@ -63,6 +63,13 @@ static void grow(struct block *b, uint32_t bytes)
     b->cwnd = (uint32_t)MIN((uint64_t)b->cwnd + bytes, (uint64_t)TCP_WINDOW_MAX);
 }
 
+// Slow start ends at ssthresh, however much one acknowledgement brings: that of a gap brings all
+// that had arrived behind it.
+static void grow_slowly(struct block *b, uint32_t bytes)
+{
+    grow(b, MIN(bytes, b->ssthresh - b->cwnd));
+}
+
 // RFC 5681 3.1, by bytes (RFC 3465). Acknowledgements that are each worth less than a byte are
 // worth one together: that which passes a number that so many bytes divide as one stands for.
 // Rounded up, a peer that acknowledges byte after byte would have his window grow by all of them
@@ -76,10 +83,13 @@ static void grow_newreno(struct block *b, uint32_t acked)
     grow(b, bytes);
 }
 
-// RFC 3465, L = 2: an acknowledgement of many segments lets as many leave at once, and more. Paced
-// they do not, and count all (RFC 9406 4.2).
+// RFC 3465 2.2, L = 2: an acknowledgement of many segments lets as many leave at once, and more.
+// Paced they do not, and count all (RFC 9406 4.2). After a timeout L = 1 (RFC 3465 2.3): what is
+// acknowledged may have arrived long before it.
 static uint32_t counted(const struct tcp *t, const struct block *b, uint32_t acked)
 {
+    if (tcp_before_recover(b))
+        return MIN(acked, (uint32_t)b->mss);
     return tcp_is_paced(t, b) ? acked : MIN(acked, 2u * b->mss);
 }
 
@@ -93,7 +103,7 @@ static void slow_start(const struct tcp *t, struct block *b, struct ext_cc *c, u
         c->flags = (c->flags & ~(uint32_t)CC_CSS) | (css ? CC_CSS : 0);
     }
     const uint32_t bytes = counted(t, b, acked);
-    grow(b, says == HYSTART_GROW ? bytes : bytes / 4);
+    grow_slowly(b, says == HYSTART_GROW ? bytes : bytes / 4);
     if (says == HYSTART_LEAVE) {
         b->ssthresh = c->prior_cwnd = b->cwnd;
         leave_hystart(c);
@@ -135,7 +145,7 @@ void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_u
     if (slow && c != NULL)
         slow_start(t, b, c, acked, rtt_us);
     else if (slow)
-        grow(b, MIN(acked, 2u * b->mss));
+        grow_slowly(b, counted(t, b, acked));
     else
         avoid_congestion(t, b, c, acked);
 }

@@ -320,6 +320,15 @@ static inline bool tcp_recovering(const struct tcp *t, const struct block *b)
     return unlikely(b->flags & BF_TROUBLE) && t->exts[b->ext].recovery != RECOVERY_NONE;
 }
 
+// tcp_before_recover: RFC 6582 3.2 step 2: what was in flight when loss was seen last is not all
+// acknowledged, or just so. After a timeout all of it leaves again, and what the peer had already
+// is answered by duplicates that are no sign of another loss. (A number that grew old, 2^31 bytes
+// ago and more, comes by here with the chance that flight has in 2^32: then it is the timer's.)
+static inline bool tcp_before_recover(const struct block *b)
+{
+    return b->recover - b->snd_una <= b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
+}
+
 // tcp_slow: RFC 9293 3.10.7.3 and 3.10.7.4 for a block.
 void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
               struct tcp_verdict *v);

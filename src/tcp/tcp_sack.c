@@ -113,7 +113,7 @@ static void begin_recovery(struct tcp *t, struct block *b, struct ext *e)
 }
 
 // Is what was in flight when loss was seen last all acknowledged? (RFC 6675 5.1: no new recovery
-// before.) As before_recover() of tcp_slow.c, but for the one number: duplicates of what left again
+// before.) As tcp_before_recover(), but for the one number: duplicates of what left again
 // bring no new blocks.
 static bool before_recover(const struct block *b)
 {

@@ -96,15 +96,6 @@ static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in 
     t->stats->c.time_wait_reset++;
 }
 
-// RFC 6582 3.2 step 2: what was in flight when loss was seen last is not all acknowledged, or just
-// so. After a timeout all of it leaves again, and what the peer had already is answered by
-// duplicates that are no sign of another loss. (A number that grew old, 2^31 bytes ago and more,
-// comes by here with the chance that flight has in 2^32: then it is the timer's.)
-static bool before_recover(const struct block *b)
-{
-    return b->recover - b->snd_una <= b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
-}
-
 // Without a record the one segment leaves again, and what more was lost is the timer's. With SACK a
 // recovery needs a scoreboard.
 static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
@@ -134,7 +125,7 @@ void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
     if (e != NULL && e->recovery == RECOVERY_NEWRENO) {
         // No more than was outstanding can have left the network, whatever a peer claims.
         b->cwnd = MIN(b->cwnd + b->mss, b->ssthresh + (b->recover - b->snd_una));
-    } else if (b->dupacks == TCP_DUPACKS && !before_recover(b)) {
+    } else if (b->dupacks == TCP_DUPACKS && !tcp_before_recover(b)) {
         begin_recovery(t, b, ix);
     }
     tcp_dirty(t, ix);

@@ -254,6 +254,43 @@ static void what_was_before_is_known_until_the_timeout_is_repaired(void **state)
     closed(r);
 }
 
+// What is acknowledged then may have arrived before the timeout (RFC 3465 2.3). Paced, all that one
+// acknowledgement brings counts.
+static void an_acknowledgement_of_a_whole_window_after_a_timeout_adds_one_segment(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 5, NULL);
+    struct block *b = raw_block(r);
+    pass_ms(100);
+    assert_true(b->snd_max - b->snd_una > 20u * MSS);
+    path.lose = true;
+    memset(path.acks, 0, sizeof(path.acks));
+    while (r->e.stats.c.rto_fired == 0)
+        pass_ms(1);
+    assert_int_equal(b->cwnd, MSS);
+    r->ack = b->snd_max;
+    r->ts_ecr = tcp_ts_now(&r->e.tcp, &b->key);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(b->cwnd, 2 * MSS);
+    assert_true(b->ssthresh > 10u * MSS);
+    closed(r);
+}
+
+static void slow_start_stops_at_ssthresh(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 5, NULL);
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    pass_ms(100);
+    assert_int_equal(records(r), 1);
+    assert_true(tcp_is_paced(t, b));
+    b->cwnd = 10 * MSS;
+    b->ssthresh = 12 * MSS;
+    tcp_cc_acked(t, b, 30 * MSS, 20000);
+    assert_int_equal(b->cwnd, 12 * MSS);
+    closed(r);
+}
+
 static void each_rto_of_rest_halves_the_window_down_to_the_initial_one(void **state)
 {
     struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
@@ -593,6 +630,8 @@ int main(void)
         cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
         cmocka_unit_test(a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use),
         cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),
+        cmocka_unit_test(an_acknowledgement_of_a_whole_window_after_a_timeout_adds_one_segment),
+        cmocka_unit_test(slow_start_stops_at_ssthresh),
         cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
         cmocka_unit_test(a_paced_window_leaves_a_millisecond_at_a_time),
         cmocka_unit_test(a_slow_paced_window_leaves_a_few_segments_at_a_time),
