@@ -72,6 +72,7 @@ bool undo_judge(struct tcp *t, struct block *b, struct flight *f)
         rack_calm(f);
     f->state = FLIGHT_OPEN;
     f->frto = FRTO_OFF;
+    b->recover = b->snd_una - 1;  // no loss was seen
     b->backoff = 0;
     b->retries = 0;
     b->stuck_at_ms = 0;

@@ -44,6 +44,7 @@ static bool undo(struct tcp *t, struct block *b, struct ext_undo *u)
         t->stats->c.full_undos++;
     }
     e->recovery = RECOVERY_NONE;
+    b->recover = b->snd_una - 1;  // no loss was seen: duplicates tell of one again
     from(b, b->snd_max);
     b->dupacks = 0;
     b->backoff = 0;
