@@ -175,12 +175,8 @@ uint32_t tcp_cc_ssthresh(struct tcp *t, struct block *b, uint32_t flight)
     const bool already = tcp_ecn_reduced_already(b);
     if (b->agreed & BA_ECN)
         b->agreed = (uint8_t)((b->agreed | BA_CWR) & ~BA_REDUCED);
-    if (already) {
-        struct ext_cc *c = known(t, b);
-        if (c != NULL)
-            c->flags &= ~(uint32_t)CC_UNDO;  // there was congestion
+    if (already)  // there was congestion: tcp_cc_ecn() has left nothing to be undone
         return b->ssthresh;
-    }
     uint32_t window = flight;
     const uint32_t left = note_event(t, b, &window) ? cubic_beta(window) : flight / 2;
     b->ssthresh = MAX(left, 2u * b->mss);

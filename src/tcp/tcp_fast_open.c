@@ -50,7 +50,7 @@ static void turn(struct tcp *t, struct tcp_service *sv)
         return;
     sv->fast_open_reset[1] = ago_ms < 2 * RESET_TURN_MS ? sv->fast_open_reset[0] : 0;
     sv->fast_open_reset[0] = 0;
-    sv->fast_open_reset_ms = t->now.ms;
+    sv->fast_open_reset_ms = t->now.ms - ago_ms % RESET_TURN_MS;
 }
 
 static bool is_full(struct tcp *t, struct tcp_service *sv)

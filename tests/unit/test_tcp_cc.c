@@ -219,6 +219,70 @@ static void an_event_leaves_each_its_part_of_the_window(void **state)
     }
 }
 
+static struct ext_cc *cc_of(struct raw *r)
+{
+    struct block *b = raw_block(r);
+    assert_true(b->flags & BF_TROUBLE);
+    return &r->e.tcp.exts[b->ext].cc;
+}
+
+static void what_was_before_an_event_comes_back_whole(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    b->cwnd = 100 * MSS;
+    b->ssthresh = 90 * MSS;
+    tcp_cc_ssthresh(t, b, 100 * MSS);
+    cc_of(r)->cubic.w_max = 100 * MSS;
+    cc_of(r)->used_ms = t->now.ms - 5000;
+    tcp_cc_ssthresh(t, b, 100 * MSS);
+    assert_int_equal(cc_of(r)->used_ms, t->now.ms);  // an event is a use: it keeps the record
+    tcp_cc_timeout(t, b, false);
+    assert_int_equal(cc_of(r)->cubic.w_max,
+                     0);  // RFC 9438 4.8: no curve but from where slow start ends
+    assert_true(tcp_cc_undo(t, b));
+    assert_int_equal(cc_of(r)->cubic.w_max, 100 * MSS);
+    assert_int_equal(b->ssthresh, 70 * MSS);
+    closed(r);
+}
+
+static void a_rest_moves_the_epoch_and_a_restart_ends_it(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 5, NULL);
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    b->cwnd = 100 * MSS;
+    b->ssthresh = tcp_cc_ssthresh(t, b, 100 * MSS);
+    t->now = clock_at_us(t->now.us + 3000000);
+    struct ext_cc *c = cc_of(r);
+    c->cubic.epoch_ms = t->now.ms - 2000;
+    c->used_ms = t->now.ms - 500;
+    tcp_cc_acked(t, b, MSS, 20000);
+    assert_int_equal(c->cubic.epoch_ms, t->now.ms - 2000 + 500 - 21);  // a round trip is no rest
+    b->rtt_us = (uint32_t)t->now.us - (tcp_rto_ms(t, b) + 1) * 1000;
+    tcp_cc_restart(t, b);
+    assert_int_equal(c->cubic.epoch_ms, 0);
+    closed(r);
+}
+
+static void what_is_left_of_a_window_after_a_rest_is_paced(void **state)
+{
+    struct raw *r = opened(20, TCP_CUBIC, 5, NULL);
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    assert_int_equal(records(r), 0);
+    b->cwnd = 15 * MSS;
+    b->rtt_us = (uint32_t)t->now.us - (tcp_rto_ms(t, b) + 1) * 1000;
+    tcp_cc_restart(t, b);
+    assert_int_equal(records(r), 0);  // the initial window: as at the begin
+    b->cwnd = 100 * MSS;
+    tcp_cc_restart(t, b);
+    assert_int_equal(records(r), 1);
+    assert_true(tcp_is_paced(t, b));
+    closed(r);
+}
+
 // RFC 9438 4.6: flight_size, or cwnd where that was in use.
 static void a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use(void **state)
 {
@@ -628,6 +692,9 @@ int main(void)
         cmocka_unit_test(acknowledgements_of_single_bytes_grow_newreno_as_whole_ones),
         cmocka_unit_test(a_window_that_nagle_leaves_empty_does_not_grow),
         cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
+        cmocka_unit_test(what_was_before_an_event_comes_back_whole),
+        cmocka_unit_test(a_rest_moves_the_epoch_and_a_restart_ends_it),
+        cmocka_unit_test(what_is_left_of_a_window_after_a_rest_is_paced),
         cmocka_unit_test(a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use),
         cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),
         cmocka_unit_test(an_acknowledgement_of_a_whole_window_after_a_timeout_adds_one_segment),
