@@ -222,7 +222,8 @@ static void reneged(struct tcp *t, struct block *b, struct flight *f)
 void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct flight *f = flight_of(t, b);
-    if (likely((f->sacked | f->lost | f->state | f->probe_out | f->dsack | f->can_undo) == 0)) {
+    if (likely((f->sacked | f->lost | f->state | f->probe_out | f->dsack | f->can_undo |
+                f->reorder_us) == 0)) {
         f->burst += f->delivered;
         f->delivered = 0;
         f->advanced = f->orig_acked = 0;
