@@ -126,7 +126,7 @@ struct block {
     uint8_t wnd_max_log : 5;  // of the largest window of the peer that was seen, rounded down
     uint8_t retries;          // retransmissions of the oldest segment
     uint32_t source;          // place in the table of sources; 0: not counted there
-    uint32_t recover;         // RFC 6582: snd_max when loss was seen last, else iss
+    uint32_t recover;         // RFC 6582: snd_max when loss was seen last, else below snd_una
 
     // line 3
     uint8_t app[64];
