@@ -241,7 +241,9 @@ static void what_was_before_an_event_comes_back_whole(void **state)
     tcp_cc_timeout(t, b, false);
     assert_int_equal(cc_of(r)->cubic.w_max,
                      0);  // RFC 9438 4.8: no curve but from where slow start ends
+    b->cwnd = 150 * MSS;
     assert_true(tcp_cc_undo(t, b));
+    assert_int_equal(b->cwnd, 150 * MSS);  // which has grown since
     assert_int_equal(cc_of(r)->cubic.w_max, 100 * MSS);
     assert_int_equal(b->ssthresh, 70 * MSS);
     closed(r);
@@ -411,6 +413,24 @@ static void a_slow_paced_window_leaves_a_few_segments_at_a_time(void **state)
         all += path.sent;
     }
     assert_in_range(all, 15, 26);
+    closed(r);
+}
+
+static void after_slow_start_the_pace_is_six_fifths_of_the_window_a_round_trip(void **state)
+{
+    struct raw *r = opened(100, TCP_NEWRENO, 5, NULL);
+    struct block *b = raw_block(r);
+    tcp_cc_ssthresh(&r->e.tcp, b, 100 * MSS);  // a record
+    b->cwnd = 200 * MSS;
+    b->ssthresh = 100 * MSS;
+    uint32_t all = 0;
+    while (path.sent == 0)  // until the first window is acknowledged
+        pass_ms(1);
+    for (int i = 0; i < 50; i++) {
+        pass_ms(1);
+        all += path.sent;
+    }
+    assert_in_range(all, 116, 130);
     closed(r);
 }
 
@@ -702,6 +722,7 @@ int main(void)
         cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
         cmocka_unit_test(a_paced_window_leaves_a_millisecond_at_a_time),
         cmocka_unit_test(a_slow_paced_window_leaves_a_few_segments_at_a_time),
+        cmocka_unit_test(after_slow_start_the_pace_is_six_fifths_of_the_window_a_round_trip),
         cmocka_unit_test(what_pacing_holds_back_keeps_the_record_that_wakes_it),
         cmocka_unit_test(a_short_round_trip_is_not_paced),
         cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),

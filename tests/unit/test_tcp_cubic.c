@@ -127,6 +127,16 @@ static void in_small_windows_it_is_as_fast_as_reno(void **state)
     assert_in_range(cwnd, 21 * 1000, 24 * 1000);
 }
 
+// RFC 9438 4.3: beside the first flow that had the whole window before, alpha is Reno's 1 again.
+static void from_the_window_before_the_event_on_it_grows_by_a_segment_a_round_trip(void **state)
+{
+    struct cubic q = {.w_max = 0};
+    uint32_t cwnd = 20 * 1000;
+    for (int i = 0; i < 20; i++)
+        cwnd = cubic_acked(&q, cwnd, 1000, 1000, 1, 10, 20 * 1000);
+    assert_in_range(cwnd, 20960, 21000);
+}
+
 static void after_a_timeout_the_curve_begins_at_the_window_that_slow_start_left(void **state)
 {
     struct cubic q = {.w_max = 0};
@@ -242,6 +252,24 @@ static void jitter_lets_it_resume(void **state)
     assert_false(css);
 }
 
+static void it_resumes_by_eight_measurements_and_counts_its_rounds_anew(void **state)
+{
+    struct hystart h;
+    uint32_t at = 0;
+    bool css = false;
+    hystart_begin(&h, 10000);
+    rounds(&h, &css, &at, 10, 50000);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(rounds(&h, &css, &at, 10, 60000), HYSTART_SLOW);
+    for (int i = 1; i <= 10; i++) {
+        at += 1000;
+        hystart_acked(&h, &css, at, at + 10000, 50000);
+        assert_int_equal(css, i < 8);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(rounds(&h, &css, &at, 10, 60000), HYSTART_SLOW);
+}
+
 static void fewer_than_eight_measurements_say_nothing(void **state)
 {
     struct hystart h;
@@ -264,6 +292,7 @@ int main(void)
         cmocka_unit_test(an_epoch_follows_the_equations),
         cmocka_unit_test(fast_convergence_gives_way_to_others),
         cmocka_unit_test(in_small_windows_it_is_as_fast_as_reno),
+        cmocka_unit_test(from_the_window_before_the_event_on_it_grows_by_a_segment_a_round_trip),
         cmocka_unit_test(after_a_timeout_the_curve_begins_at_the_window_that_slow_start_left),
         cmocka_unit_test(time_in_which_the_application_was_the_limit_does_not_count),
         cmocka_unit_test(one_acknowledgement_adds_no_more_than_half_of_itself),
@@ -271,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_round_trip_longer_by_an_eighth_slows_it_and_five_rounds_end_it),
         cmocka_unit_test(the_threshold_lies_between_4_and_16_ms),
         cmocka_unit_test(jitter_lets_it_resume),
+        cmocka_unit_test(it_resumes_by_eight_measurements_and_counts_its_rounds_anew),
         cmocka_unit_test(fewer_than_eight_measurements_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
