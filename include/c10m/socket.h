@@ -113,6 +113,9 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info);
 // c10m_local: the connection's own side (getsockname): address, and port.
 void c10m_local(const struct c10m_conn *c, struct c10m_name *name);
 
+// c10m_time_wait_ms: how long connections stay in TIME-WAIT ([tcp] time_wait_ms). Any thread.
+uint32_t c10m_time_wait_ms(const struct c10m_service *s);
+
 // c10m_is_local: whether addr is an address of this server's ports. Any thread, from init on.
 bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16]);
 

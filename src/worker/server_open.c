@@ -61,6 +61,11 @@ int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_
     return sock_open(&w->sock, s, &key, made);
 }
 
+uint32_t c10m_time_wait_ms(const struct c10m_service *s)
+{
+    return server_of(s)->workers[0]->tcp.cfg.time_wait_ms;
+}
+
 bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
 {
     const struct server_params *p = &server_of(s)->params;

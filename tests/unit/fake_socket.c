@@ -201,6 +201,12 @@ uint64_t c10m_now_us(const struct c10m_conn *c)
     return f.now_us;
 }
 
+uint32_t c10m_time_wait_ms(const struct c10m_service *s)
+{
+    (void)s;
+    return FAKE_TIME_WAIT_MS;
+}
+
 bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
 {
     (void)s;
@@ -400,7 +406,7 @@ void c10m_shutdown(struct c10m_conn *c)
 int c10m_shut_read(struct c10m_conn *c)
 {
     live(c);
-    return 0;
+    return c->no_record ? -ENOBUFS : 0;
 }
 
 void c10m_abort(struct c10m_conn *c)
@@ -565,6 +571,14 @@ unsigned fake_listeners(void)
     for (unsigned i = 0; i < FAKE_LISTENERS_MAX; i++)
         n += f.listeners[i].used;
     return n;
+}
+
+uint32_t fake_backlog(void)
+{
+    for (unsigned i = 0; i < FAKE_LISTENERS_MAX; i++)
+        if (f.listeners[i].used)
+            return f.listeners[i].at.backlog;
+    return 0;
 }
 
 uint16_t fake_listening_port(unsigned i)

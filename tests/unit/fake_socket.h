@@ -9,11 +9,17 @@
 #include "c10m/socket.h"
 #include "c10m/thread.h"
 
-enum { FAKE_CONNS_MAX = 64, FAKE_LISTENERS_MAX = 32, FAKE_QUEUE_BYTES = 1 << 12 };
+enum {
+    FAKE_CONNS_MAX = 64,
+    FAKE_LISTENERS_MAX = 32,
+    FAKE_QUEUE_BYTES = 1 << 12,
+    FAKE_TIME_WAIT_MS = 500
+};
 
 struct c10m_conn {
     _Alignas(64) uint8_t state[C10M_STATE_BYTES];
     bool used, up, peer_fin, shut, closed, aborted, want_write;
+    bool no_record;  // none is left for what it does not read
     uint64_t handle;
     unsigned worker;
     int listener, error;
@@ -39,6 +45,7 @@ unsigned fake_waiting(void);  // connections in their queues
 unsigned fake_udp_ports(void);
 unsigned fake_forgotten(void);  // workers that forgot
 uint16_t fake_listening_port(unsigned i);
+uint32_t fake_backlog(void);  // of the first listener
 
 // What the network does. fake_arrive: a peer's handshake with whoever listens on the port; NULL:
 // nobody. fake_established: of an active open. fake_data: the peer sends n bytes; returns those

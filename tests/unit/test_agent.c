@@ -371,6 +371,29 @@ static void who_is_reset_in_a_queue_makes_room_in_it(void **state)
     assert_int_equal(fake_waiting(), 0);
 }
 
+static void a_socket_that_shared_a_port_takes_its_backlog_along(void **state)
+{
+    struct rig *r = *state;
+    const int fd[3] = {(int)sharing_listener(r), (int)sharing_listener(r),
+                       (int)sharing_listener(r)};
+    assert_int_equal(fake_backlog(), 15);
+    assert_int_equal(ask(r, AGENT_CLOSE, fd[1], 0, 0, 0, NULL, 0), 0);
+    turn(r);
+    assert_int_equal(fake_backlog(), 10);
+    // The next call comes before the workers know, and so does the last close.
+    request(r, 0, AGENT_CLOSE, fd[0], 0, 0, 0, NULL, 0);
+    assert_int_equal(answered(r, 0), 0);
+    assert_int_equal(ask(r, AGENT_LISTEN, fd[2], 7, 0, 0, NULL, 0), 0);
+    assert_int_equal(fake_backlog(), 7);
+    const int more = (int)sharing_listener(r);
+    request(r, 0, AGENT_CLOSE, fd[2], 0, 0, 0, NULL, 0);
+    request(r, 1, AGENT_CLOSE, more, 0, 0, 0, NULL, 0);
+    turn(r);
+    assert_int_equal(fake_listeners(), 0);
+    assert_int_equal(answered(r, 0), 0);
+    assert_int_equal(answered(r, 1), 0);
+}
+
 static void who_finds_no_room_at_the_worker_waits_in_no_queue(void **state)
 {
     struct rig *r = *state;
@@ -480,6 +503,38 @@ static void a_record_ends_behind_the_last_byte_of_its_send(void **state)
     assert_int_equal(ask(r, AGENT_SEND, fd, 0, 0, 0, "g", 1), 1);
     assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_EOR, 0, NULL, 0), 0);
     assert_int_equal(conn->record, 6);  // of nothing there is no end
+}
+
+static void a_connection_without_a_record_for_it_is_not_shut(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 0);
+    conn->no_record = true;
+    assert_int_equal(ask(r, AGENT_SHUTDOWN, fd, SHUT_RDWR, 0, 0, NULL, 0), -ENOBUFS);
+    assert_false(conn->shut);
+    assert_int_equal(ask(r, AGENT_RECV, fd, 1, MSG_DONTWAIT, 0, NULL, 0), -EAGAIN);
+    conn->no_record = false;
+    assert_int_equal(ask(r, AGENT_SHUTDOWN, fd, SHUT_RD, 0, 0, NULL, 0), 0);
+    conn->no_record = true;  // it has one now
+    assert_int_equal(ask(r, AGENT_SHUTDOWN, fd, SHUT_RDWR, 0, 0, NULL, 0), 0);
+    assert_true(conn->shut);
+}
+
+static void a_port_is_taken_as_long_as_its_connection_is_in_time_wait(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 0), l = fd - 1;
+    r->a->now_us = 1000000;
+    assert_int_equal(ask(r, AGENT_CLOSE, fd, 0, 0, 0, NULL, 0), 0);
+    turn(r);
+    assert_int_equal(ask(r, AGENT_CLOSE, l, 0, 0, 0, NULL, 0), 0);
+    const int again = (int)open_socket(r, AF_INET, SOCK_STREAM);
+    r->a->now_us += FAKE_TIME_WAIT_MS * 1000 - 1;
+    assert_int_equal(bind_port(r, again, 80), -EADDRINUSE);
+    r->a->now_us++;
+    assert_int_equal(bind_port(r, again, 80), 0);
 }
 
 static void a_reset_is_told_once_behind_what_came(void **state)
@@ -715,6 +770,9 @@ int main(void)
         RIGGED(a_port_that_one_worker_refuses_is_listened_on_by_none),
         RIGGED(a_blocked_read_returns_what_comes),
         RIGGED(a_record_ends_behind_the_last_byte_of_its_send),
+        RIGGED(a_socket_that_shared_a_port_takes_its_backlog_along),
+        RIGGED(a_connection_without_a_record_for_it_is_not_shut),
+        RIGGED(a_port_is_taken_as_long_as_its_connection_is_in_time_wait),
         RIGGED(a_reset_is_told_once_behind_what_came),
         RIGGED(a_client_that_vanishes_takes_its_call_along),
         RIGGED(a_descriptor_closed_under_a_blocked_call_ends_behind_it),

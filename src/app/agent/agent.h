@@ -24,7 +24,6 @@ enum {
     AGENT_SOCKETS_DEFAULT = 1024,
     AGENT_SOCKETS_MAX = 65536,
     AGENT_GHOSTS_MAX = 4096,
-    TIME_WAIT_US = 60000000,
     AGENT_SOMAXCONN = 4096,     // net.core.somaxconn
     AGENT_EPOLL_DEPTH_MAX = 5,  // epolls in epolls: Linux's limit
     AGENT_TAKE_MAX = 64,        // answers of a worker in a turn
@@ -78,6 +77,8 @@ struct tcp_port {
     unsigned users;
     int error;  // why it is closed again
     struct each *each;
+    struct each *renewal;  // what the sockets that are left ask for, when one has gone
+    bool stale;            // one more went before all workers knew that
 };
 
 // socket_options: as setsockopt got them.

@@ -150,14 +150,22 @@ static struct tcp_port *find_port(struct agent *a, const struct socket *k)
     return p;
 }
 
+static void free_port(struct tcp_port *p)
+{
+    each_free(p->each);
+    each_free(p->renewal);
+    free(p);
+}
+
 static struct tcp_port *new_port(struct agent *a, const struct socket *k)
 {
     struct tcp_port *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return NULL;
     p->each = each_new(a, p);
-    if (p->each == NULL) {
-        free(p);
+    p->renewal = each_new(a, p);
+    if (p->each == NULL || p->renewal == NULL) {
+        free_port(p);
         return NULL;
     }
     p->domain = k->domain;
@@ -201,8 +209,35 @@ static void port_closed(struct agent *a, struct each *e)
     (void)a;
     if (c != NULL && --c->lent == 0)
         call_return(a, c, -p->error);
-    each_free(e);
-    free(p);
+    free_port(p);
+}
+
+static void fill_renewal(const struct each *e, unsigned worker, struct agent_msg *m)
+{
+    const struct tcp_port *p = e->owner;
+    m->listen.at = p->at;
+    m->listen.options = p->options;
+    m->listen.id = p->each->ids[worker];
+}
+
+static void renew_port(struct agent *a, struct tcp_port *p);
+
+static void renewed(struct agent *a, struct each *e)
+{
+    struct tcp_port *p = e->owner;
+    if (p->stale && p->users != 0)
+        renew_port(a, p);
+}
+
+// A socket that shared it has gone. Nobody waits for it: what is posted later overtakes nothing, so
+// that what the workers were told last holds, and a port that is closed meanwhile is closed last.
+static void renew_port(struct agent *a, struct tcp_port *p)
+{
+    p->stale = p->renewal->left != 0 || p->each->left != 0;
+    if (p->stale)
+        return;
+    settle_port(a, p);
+    each_post(a, p->renewal, VERB_RELISTEN, fill_renewal, renewed);
 }
 
 // c: the call that waits until it is closed; or NULL.
@@ -223,8 +258,7 @@ void tcp_ports_free(struct agent *a)
     while (a->tcp_ports != NULL) {
         struct tcp_port *p = a->tcp_ports;
         a->tcp_ports = p->next;
-        each_free(p->each);
-        free(p);
+        free_port(p);
     }
 }
 
@@ -254,6 +288,8 @@ static void listening(struct agent *a, struct each *e)
     } else {
         a->n_listening += k->state != TCP_LISTENING;
         k->state = TCP_LISTENING;
+        if (p->stale)
+            renew_port(a, p);
     }
     file_wake(a, &k->f, EDGE_ALL);
     if (c->lent == 0)
@@ -340,4 +376,6 @@ void listener_end(struct agent *a, struct socket *k, struct call *c)
         refuse(a, take_arrived(k));
     if (--p->users == 0)
         close_port(a, p, c);
+    else
+        renew_port(a, p);
 }

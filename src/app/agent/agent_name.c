@@ -161,7 +161,7 @@ void ghost_add(struct agent *a, const struct socket *k)
                              .reuse_addr = k->o.reuse_addr,
                              .reuse_port = k->o.reuse_port,
                              .v6only = k->o.v6only,
-                             .until_us = a->now_us + TIME_WAIT_US};
+                             .until_us = a->now_us + (uint64_t)c10m_time_wait_ms(a->s) * 1000};
     a->ghosts = g;
     a->n_ghosts++;
     ghosts_expire(a);

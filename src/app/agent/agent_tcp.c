@@ -86,9 +86,12 @@ void verb_shutdown(struct agent_worker *g, struct agent_msg *m)
         end_answer(g, m, c == NULL || e->over ? -ENOTCONN : -EALREADY);
         return;
     }
+    const int rc = m->shutdown.how & 1 && !e->shut_in ? c10m_shut_read(c) : 0;
+    if (rc != 0) {  // nothing is shut
+        end_answer(g, m, rc);
+        return;
+    }
     e->shut_in |= (m->shutdown.how & 1) != 0;
-    if (e->shut_in)
-        c10m_shut_read(c);
     if ((m->shutdown.how & 2) && !e->shut_out) {
         e->shut_out = true;
         c10m_shutdown(c);
