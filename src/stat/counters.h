@@ -128,7 +128,7 @@
     X(delayed_acks_lost, "data received again that had been acknowledged")                         \
     X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \
     X(time_wait_reset, "TIME-WAIT that a reset of the peer ended")                                 \
-    X(time_wait_recycled, "TIME-WAIT records that a new SYN of the peer ended (RFC 6191)")         \
+    X(time_wait_recycled, "TIME-WAIT records whose place a new connection took (RFC 6191)")        \
     X(sack_recoveries, "of fast_retransmits, those that SACK led to (RFC 6675)")                   \
     X(recovery_failures, "recoveries that ended in a retransmission timeout")                      \
     X(sack_recovery_failures, "of recovery_failures, those with SACK")                             \

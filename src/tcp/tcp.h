@@ -335,8 +335,8 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
 
 // tcp_open: the same for `key`, from key->local_port unless that is 0: -EADDRNOTAVAIL then too
 // where the answers arrive at another worker, or where the four are taken, by a connection or by
-// what TIME-WAIT keeps of one (as Linux, whose net.ipv4.tcp_tw_reuse lets only connections to
-// itself have those).
+// what TIME-WAIT keeps of one without timestamps; one with them gives way to who names its port
+// (as Linux, whose net.ipv4.tcp_tw_reuse is about ports that the stack chooses).
 int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t *ix);
 
 // tcp_home: of h->workers, the one at which the packets of `key` arrive. h NULL: the only one.

@@ -228,11 +228,16 @@ unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key)
     return toeplitz_home(hash, h->entries[key->local_ix], h->workers);
 }
 
-// Do the answers to this connection arrive at this worker, and belong to no other?
+// Do the answers to this connection arrive at this worker?
+static bool is_home(const struct tcp *t, const struct flow_key *key)
+{
+    return t->homes == NULL || tcp_home(t->homes, key) == t->homes->self;
+}
+
+// ... and belong to no other?
 static bool is_usable(const struct tcp *t, const struct flow_key *key)
 {
-    return (t->homes == NULL || tcp_home(t->homes, key) == t->homes->self) &&
-           tcp_owner(t, key) == FLOW_NONE;
+    return is_home(t, key) && tcp_owner(t, key) == FLOW_NONE;
 }
 
 static bool choose_port(struct tcp *t, struct flow_key *key)
@@ -252,13 +257,19 @@ static bool choose_port(struct tcp *t, struct flow_key *key)
 int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t *ix)
 {
     struct flow_key k = *key;
-    if (k.local_port != 0 ? !is_usable(t, &k) : !choose_port(t, &k))
+    if (k.local_port != 0 ? !is_home(t, &k) : !choose_port(t, &k))
         return -EADDRNOTAVAIL;
-    *ix = tcp_block_new(t, &k, service, FLOW_NONE);
+    const uint32_t old = k.local_port == key->local_port ? tcp_owner(t, &k) : FLOW_NONE;
+    uint32_t isn = tcp_isn(t, &k);
+    if (old != FLOW_NONE && !tcp_time_wait_yields(t, old, &isn))
+        return -EADDRNOTAVAIL;
+    *ix = tcp_block_new(t, &k, service, old);
     if (*ix == BLOCK_NONE)
         return -ENOBUFS;
+    if (old != FLOW_NONE)
+        tcp_time_wait_yield(t, old);
     struct block *b = &t->blocks[*ix];
-    b->snd_una = b->snd_nxt = b->snd_max = b->recover = tcp_isn(t, &k);
+    b->snd_una = b->snd_nxt = b->snd_max = b->recover = isn;
     b->snd_end = b->snd_una + 1;
     b->mss = tcp_default_mss(&k);
     tcp_set_state(b, STEP_ACTIVE_OPEN);

@@ -361,6 +361,12 @@ bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8
 bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t snd_nxt,
                       uint32_t old, struct tcp_verdict *v);
 
+// tcp_time_wait_yields: may a connection that is opened have the place of what `handle` names? Of a
+// TIME-WAIT record whose connection had timestamps: old segments are known by them (RFC 6191 2, as
+// the opener); *isn is beyond its numbers then. tcp_time_wait_yield: the record that gave it ends.
+bool tcp_time_wait_yields(struct tcp *t, uint32_t handle, uint32_t *isn);
+void tcp_time_wait_yield(struct tcp *t, uint32_t handle);
+
 // tcp_time_wait_forget: ends the oldest records of each family, whatever their time, at most max in
 // all; how many there were.
 unsigned tcp_time_wait_forget(struct tcp *t, unsigned max);

@@ -213,6 +213,23 @@ void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
         restart(t, handle);
 }
 
+bool tcp_time_wait_yields(struct tcp *t, uint32_t handle, uint32_t *isn)
+{
+    const uint32_t kind = flow_index_kind(handle);
+    if (kind != FLOW_TIME_WAIT && kind != FLOW_TIME_WAIT6)
+        return false;
+    const struct time_wait *w = time_wait_at(ring_of(t, handle), flow_index_ix(handle));
+    const uint32_t above = w->snd_nxt + UINT16_MAX + 2;
+    *isn = seq_lt(*isn, above) ? above : *isn;
+    return w->has_ts && t->cfg.timestamps;
+}
+
+void tcp_time_wait_yield(struct tcp *t, uint32_t handle)
+{
+    end_record(t, time_wait_at(ring_of(t, handle), flow_index_ix(handle)));
+    t->stats->c.time_wait_recycled++;
+}
+
 static unsigned expire(struct tcp *t, struct time_wait_ring *g, unsigned max)
 {
     unsigned n = 0;
