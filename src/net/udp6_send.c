@@ -17,14 +17,15 @@ static bool link_scoped(const struct ip_addr *a)
     return ip6_is_link_local(a) || (ip6_is_multicast(a) && (a->b[1] & 15) <= 2);
 }
 
-// source_for: RFC 6724 5, rules 2 and 8, among the configured addresses.
+// source_for: RFC 6724 5, rules 1, 2 and 8, among the configured addresses.
 static uint32_t source_for(const struct net6 *v6, const struct ip_addr *to)
 {
     uint32_t best = 0;
     unsigned most = 0;
     for (uint32_t k = 0; k < v6->n; k++) {
         const bool fits = ip6_is_link_local(&v6->local[k]) == link_scoped(to);
-        const unsigned score = 1 + alike(&v6->local[k], to) + (fits ? 256u : 0);
+        const bool same = ip_equal(&v6->local[k], to);
+        const unsigned score = 1 + alike(&v6->local[k], to) + (fits ? 256u : 0) + (same ? 512u : 0);
         if (score > most) {
             most = score;
             best = k;
