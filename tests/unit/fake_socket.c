@@ -542,6 +542,14 @@ uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to)
     return to->addr[15] == 9 ? 0 : 1500;
 }
 
+int c10m_udp_source(struct c10m_core *w, const struct c10m_name *to, struct c10m_name *from)
+{
+    MUST(w->id < f.workers);
+    memcpy(from->addr, to->addr, sizeof(from->addr));
+    from->addr[15] = 1;
+    return 0;
+}
+
 // ---- the network
 
 struct c10m_conn *fake_conn(unsigned i)

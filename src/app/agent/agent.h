@@ -35,6 +35,7 @@ enum {
 
 struct call;
 struct client;
+struct corked;
 
 enum file_kind { FILE_TCP, FILE_UDP, FILE_EPOLL };
 
@@ -88,7 +89,7 @@ struct socket_options {
     bool rcvbuf_set, sndbuf_set;
     int linger_s, lowat, rcvbuf, sndbuf;
     int maxseg, keep_idle_s, keep_interval_s, keep_count, syn_count, defer_s, linger2_s;
-    int window_clamp, ttl, tos, hops, tclass, mtu_discover, mtu_discover6, recverr;
+    int window_clamp, ttl, tos, hops, tclass, mtu_discover, mtu_discover6;
     uint32_t user_timeout_ms, notsent_lowat;
     uint8_t congestion;
     uint32_t quickack_turn, nodelay_turn;     // times that it was set
@@ -110,6 +111,7 @@ struct socket {
     enum connect_state connect;
     int error;               // sk_err while no worker has the socket
     bool shut_in, shut_out;  // likewise
+    unsigned disconnects;    // times that its connection was given up
     struct end *end;
     unsigned worker;
     uint32_t mask;             // poll's, as the worker said last
@@ -125,6 +127,8 @@ struct socket {
     uint32_t received_bytes;  // with what each costs besides
     struct udp_port *port;
     bool is_connected;
+    bool told;              // of a datagram for several
+    struct corked *corked;  // the datagram that MSG_MORE began, or NULL
 };
 
 // call: a request in work, one a client at most.
@@ -143,13 +147,15 @@ struct call {
     struct agent_msg *fences;   // one for each worker
     struct socket *socket;      // of its descriptor, or NULL
     struct agent_msg *waiting;  // close: that of the lingering connection
+    unsigned disconnects;       // of the socket when the call began
     bool nonblock;
     int flags;                  // MSG_*
     int64_t got, want, target;  // bytes: so far, in all, enough to return
     struct c10m_name name;
     void (*opened)(struct agent *a, struct call *c, int rc);
-    unsigned tries;        // of a datagram for which there was no room
-    struct file **polled;  // poll: used by it
+    unsigned tries;         // of a datagram for which there was no room
+    struct corked *corked;  // that it sends
+    struct file **polled;   // poll: used by it
     unsigned n_polled;
     struct agent_reply *reply;
     bool to_epoll;  // wants every change: poll, epoll_wait
@@ -295,9 +301,13 @@ bool port_listens(const struct agent *a, const struct socket *k);
 // port_take: k->local is its name; port_free: it has none.
 void port_take(struct agent *a, struct socket *k);
 void port_free(struct agent *a, struct socket *k);
-// name_any: any address of the socket's family, port 0. name_family: of the request's sockaddr.
+// name_any: any address of the socket's family, port 0. name_any_addr: k's, its port stays.
+// name_family: of the request's sockaddr.
 void name_any(const struct socket *k, struct c10m_name *name);
+void name_any_addr(struct socket *k);
 sa_family_t name_family(const struct call *c);
+// name_peer: any address is, as a peer, ourselves.
+void name_peer(struct c10m_name *name);
 // name_needs_scope: a link-local one without its interface.
 bool name_needs_scope(const struct call *c, const struct socket *k, const struct c10m_name *n);
 // name_is_group: multicast or broadcast.
@@ -366,6 +376,8 @@ void udp_ioctl(struct agent *a, struct call *c);
 void udp_let_go(struct agent *a, struct socket *k, struct call *c);
 // udp_queue_free: what was not received. udp_ports_free: when the workers have stopped.
 void udp_queue_free(struct socket *k);
+// udp_cork_free: what MSG_MORE holds back.
+void udp_cork_free(struct socket *k);
 void udp_ports_free(struct agent *a);
 
 // ---- agent_opt.c

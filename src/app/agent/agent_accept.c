@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ void listener_arrived(struct agent *a, struct agent_msg *m)
         return;
     }
     queue_arrived(k, young);
-    file_wake(a, &k->f, EDGE_ALL);
+    file_wake(a, &k->f, POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND);  // sock_def_readable
 }
 
 // ---- accept

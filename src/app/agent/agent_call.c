@@ -48,6 +48,7 @@ static int take_file(struct agent *a, struct call *c)
     file_use(f);
     c->file = f;
     c->socket = f->kind == FILE_EPOLL ? NULL : socket_of(f);
+    c->disconnects = c->socket == NULL ? 0 : c->socket->disconnects;
     return 0;
 }
 

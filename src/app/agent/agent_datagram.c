@@ -103,6 +103,8 @@ void verb_udp_peer(struct agent_worker *g, struct agent_msg *m)
 void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = c10m_udp_mtu(g->w, &m->udp.at);
+    if (m->ret > 0)
+        c10m_udp_source(g->w, &m->udp.at, &m->udp.peer);
     answer(g, m);
 }
 

@@ -93,6 +93,22 @@ void epoll_watch(struct agent *a, struct file *f)
         file_watch(a, i->file);
 }
 
+static bool has_waiter(const struct agent *a, const struct epoll *e)
+{
+    const struct call *c = a->first_blocked;
+    while (c != NULL && c->file != &e->f)
+        c = c->next_blocked;
+    return c != NULL;
+}
+
+// Whether no other exclusive item has to hear of it, since this one wakes somebody
+// (ep_poll_callback).
+static bool is_enough(const struct agent *a, const struct epoll_item *i, uint32_t edges)
+{
+    const uint32_t both = EPOLLIN | EPOLLOUT;
+    return (i->events & EPOLLEXCLUSIVE) && (edges & both) != both && has_waiter(a, i->of);
+}
+
 // Epolls that watch an epoll hear of it in turn; the depth is bounded when they are added.
 void epoll_changed(struct agent *a, struct file *f, uint32_t edges)
 {
@@ -101,6 +117,8 @@ void epoll_changed(struct agent *a, struct file *f, uint32_t edges)
             continue;
         set_ready(i);
         epoll_changed(a, &i->of->f, EPOLLIN | EPOLLRDNORM);
+        if (is_enough(a, i, edges))
+            return;
     }
 }
 
@@ -183,9 +201,12 @@ static int add(struct epoll *e, struct file *f, int fd, const struct epoll_event
                              .fd = fd,
                              .events = event->events | EPOLLERR | EPOLLHUP,
                              .data = event->data.u64,
-                             .next = e->items,
-                             .next_of_file = f->items};
-    e->items = f->items = i;
+                             .next = e->items};
+    struct epoll_item **at = &f->items;  // exclusive ones are asked last, the first one first
+    while (*at != NULL && (event->events & EPOLLEXCLUSIVE))
+        at = &(*at)->next_of_file;
+    i->next_of_file = *at;
+    e->items = *at = i;
     set_ready(i);
     return 0;
 }

@@ -47,6 +47,7 @@ void file_drop(struct agent *a, struct file *f)
         epoll_release(a, f);
     } else {
         udp_queue_free(socket_of(f));
+        udp_cork_free(socket_of(f));
         free(socket_of(f)->bye);
     }
     file_free(a, f);

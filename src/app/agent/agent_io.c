@@ -7,6 +7,17 @@
 
 #include "app/agent/agent.h"
 
+// Its connection was given up under the call (sk_wait_event).
+static bool disconnected(const struct call *c)
+{
+    return c->disconnects != c->socket->disconnects;
+}
+
+static bool has_connection(const struct call *c)
+{
+    return c->socket->state == TCP_ATTACHED && !disconnected(c);
+}
+
 // ---- receiving
 
 static void read_step(struct agent *a, struct call *c);
@@ -21,6 +32,8 @@ static void read_again(struct agent *a, struct call *c)
 {
     if (c->nonblock || c->timed_out || c->gone)
         read_over(a, c, c->got != 0 ? c->got : -EAGAIN);
+    else if (!has_connection(c))
+        read_step(a, c);
     else
         call_block(a, c, c->file, read_step);
 }
@@ -50,9 +63,12 @@ static void read_done(struct agent *a, struct agent_msg *m)
 static void read_idle(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
-    const int error = k->state == TCP_LISTENING ? 0 : socket_error(k);
+    const bool told = c->got != 0 || k->state == TCP_LISTENING || disconnected(c);
+    const int error = told ? 0 : socket_error(k);
     if (c->got != 0)
         read_over(a, c, c->got);
+    else if (disconnected(c))
+        read_over(a, c, -EPIPE);
     else if (error != 0)
         read_over(a, c, -error);
     else
@@ -62,7 +78,7 @@ static void read_idle(struct agent *a, struct call *c)
 static void read_step(struct agent *a, struct call *c)
 {
     const bool peek = (c->flags & MSG_PEEK) != 0;
-    if (c->socket->state != TCP_ATTACHED) {
+    if (!has_connection(c)) {
         read_idle(a, c);
         return;
     }
@@ -123,6 +139,8 @@ static void write_again(struct agent *a, struct call *c)
 {
     if (c->nonblock || c->timed_out || c->gone)
         call_return(a, c, c->got != 0 ? c->got : -EAGAIN);
+    else if (!has_connection(c))
+        write_step(a, c);
     else
         call_block(a, c, c->file, write_step);
 }
@@ -150,8 +168,9 @@ static void write_done(struct agent *a, struct agent_msg *m)
 static void write_step(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
-    if (k->state != TCP_ATTACHED) {
-        const int error = k->state == TCP_IDLE ? socket_error(k) : 0;
+    if (!has_connection(c)) {
+        const bool told = c->got != 0 || k->state != TCP_IDLE || disconnected(c);
+        const int error = told ? 0 : socket_error(k);
         call_return(a, c, c->got != 0 ? c->got : error != 0 ? -error : -EPIPE);
         return;
     }
@@ -171,10 +190,10 @@ static void send_bytes(struct agent *a, struct call *c, int64_t flags)
     c->want = c->r->data_bytes;
     c->nonblock = k->f.nonblock || (flags & MSG_DONTWAIT);
     call_deadline(a, c, k->o.snd_timeout_us);
-    if (flags & (MSG_OOB | MSG_FASTOPEN))
-        call_return(a, c, -EOPNOTSUPP);
-    else if (k->f.kind == FILE_UDP)
+    if (k->f.kind == FILE_UDP)
         udp_send(a, c);
+    else if (flags & (MSG_OOB | MSG_FASTOPEN))
+        call_return(a, c, -EOPNOTSUPP);
     else
         write_step(a, c);
 }

@@ -38,7 +38,8 @@ enum agent_verb {
     VERB_UDP_CLOSE,
     VERB_UDP_SEND,
     VERB_UDP_PEER,  // only what udp.peer sends comes to the port; without one all
-    VERB_UDP_MTU,   // ret: bytes of a packet to udp.at that arrive whole, 0: no way there
+    VERB_UDP_MTU,  // ret: bytes of a packet to udp.at that arrive whole, 0: no way there; udp.peer:
+                   // the address that it leaves from
     VERB_DATAGRAM_BACK,
     VERB_FORGET,    // all connections, listeners, ports end; ret -EAGAIN: more to do
     VERB_ARRIVED,   // from the worker: a listener's connection is established

@@ -260,11 +260,28 @@ void port_free(struct agent *a, struct socket *k)
     k->local.port = 0;
 }
 
+void name_peer(struct c10m_name *name)
+{
+    if (!name_is_any(name))
+        return;
+    const bool v4 = name_is_v4(name);
+    if (v4)
+        name->addr[12] = 127;
+    name->addr[15] = 1;
+}
+
 void name_any(const struct socket *k, struct c10m_name *name)
 {
     *name = (struct c10m_name){.port = 0};
     if (k->domain == AF_INET)
         memcpy(name->addr, v4_prefix, sizeof(v4_prefix));
+}
+
+void name_any_addr(struct socket *k)
+{
+    const uint16_t port = k->local.port;
+    name_any(k, &k->local);
+    k->local.port = port;
 }
 
 // ---- bind
@@ -277,6 +294,13 @@ bool name_is_group(const struct c10m_name *n)
 static bool may_bind(const struct agent *a, const struct c10m_name *n)
 {
     return name_is_any(n) || name_is_group(n) || c10m_is_local(a->s, n->addr);
+}
+
+// A socket that can be bound has no port, or its connection was over and had not got it from
+// bind().
+static bool has_name(const struct socket *k)
+{
+    return k->bound ? has_port(k) : k->state != TCP_IDLE;
 }
 
 // inet_bind, inet6_bind.
@@ -292,13 +316,13 @@ static int read_local(const struct agent *a, const struct call *c, const struct 
         return rc;
     if (v6 && name_is_group(n) && !name_is_v4(n) && k->f.kind == FILE_TCP)
         return -EINVAL;
-    if (v6 && (k->bound || k->state != TCP_IDLE))
+    if (v6 && has_name(k))
         return -EINVAL;
     if (v6 && ((name_is_v4(n) && k->o.v6only) || name_needs_scope(c, k, n)))
         return -EINVAL;
     if (!may_bind(a, n))
         return -EADDRNOTAVAIL;
-    return k->bound || k->state != TCP_IDLE ? -EINVAL : 0;
+    return has_name(k) ? -EINVAL : 0;
 }
 
 static void call_return_int(struct agent *a, struct call *c, int rc)
@@ -306,11 +330,11 @@ static void call_return_int(struct agent *a, struct call *c, int rc)
     call_return(a, c, rc);
 }
 
-// Whether connections that have the port still do, their workers know.
+// Whether connections that have the port, or the socket, still do, their workers know.
 static void ask_owners(struct agent *a, struct call *c, uint16_t port)
 {
     for (struct socket *o = a->bound; o != NULL; o = o->next_bound)
-        if (o->state == TCP_ATTACHED && o->local.port == port)
+        if (o->state == TCP_ATTACHED && (o->local.port == port || o == c->socket))
             file_watch(a, &o->f);
     call_fence(a, c, op_bind);
 }
@@ -318,11 +342,13 @@ static void ask_owners(struct agent *a, struct call *c, uint16_t port)
 void op_bind(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
-    struct c10m_name n;
+    struct c10m_name n = {.port = 0};
     int rc = read_local(a, c, k, &n);
     if (rc == 0)
+        port_free(a, k);
+    if (rc == 0)
         rc = port_bind(a, k, &n);
-    if (rc == -EADDRINUSE && !c->fenced)
+    if ((rc == -EADDRINUSE || (rc == -EINVAL && k->state == TCP_ATTACHED)) && !c->fenced)
         ask_owners(a, c, n.port);
     else if (rc == 0 && k->f.kind == FILE_UDP)
         udp_open(a, c, call_return_int);

@@ -97,6 +97,7 @@ void client_free(struct client *k)
 {
     free(k->call.fences);
     free(k->call.polled);
+    free(k->call.corked);
     free(k->in);
     free(k->out);
     free(k);

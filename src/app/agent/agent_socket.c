@@ -238,14 +238,12 @@ void socket_disconnect(struct agent *a, struct socket *k)
     }
     k->state = TCP_IDLE;
     k->connect = UNCONNECTED;
+    k->disconnects++;
     k->shut_in = k->shut_out = false;
     if (!k->port_chosen)
         port_free(a, k);
-    if (!k->addr_given) {
-        const uint16_t port = k->local.port;
-        name_any(k, &k->local);
-        k->local.port = port;
-    }
+    if (!k->addr_given)
+        name_any_addr(k);
     file_wake(a, &k->f, EDGE_ALL);
 }
 

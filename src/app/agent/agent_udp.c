@@ -237,7 +237,7 @@ static struct socket *whose(struct agent *a, const struct c10m_name *here,
     return best;
 }
 
-static int queue(struct agent *a, struct socket *k, const struct datagram *d)
+static int queue(struct socket *k, const struct datagram *d)
 {
     const uint32_t cost = d->bytes + DATAGRAM_COST;
     struct received *r = NULL;
@@ -255,17 +255,52 @@ static int queue(struct agent *a, struct socket *k, const struct datagram *d)
         k->last_received->next = r;
     k->last_received = r;
     k->received_bytes += cost;
-    file_wake(a, &k->f, ALL_BITS);
     return 0;
+}
+
+static int give_one(struct agent *a, const struct datagram *d)
+{
+    struct socket *k = whose(a, &d->to, &d->from);
+    const int rc = k == NULL ? -ENOENT : queue(k, d);
+    if (rc == 0)
+        file_wake(a, &k->f, ALL_BITS);
+    return rc;
+}
+
+static struct socket *first_told(const struct agent *a)
+{
+    struct socket *k = a->bound;
+    while (k != NULL && !k->told)
+        k = k->next_bound;
+    return k;
+}
+
+// Broadcasts and what is sent to groups are for each socket whose name allows it.
+static int give_all(struct agent *a, const struct datagram *d)
+{
+    int rc = -ENOENT;
+    for (struct socket *k = a->bound; k != NULL; k = k->next_bound) {
+        if (score(k, &d->to, &d->from) < 0)
+            continue;
+        const int one = queue(k, d);
+        k->told = one == 0;
+        rc = rc == 0 ? 0 : one;
+    }
+    for (struct socket *k; (k = first_told(a)) != NULL;) {
+        k->told = false;
+        file_wake(a, &k->f, ALL_BITS);  // who is woken may close others
+    }
+    return rc;
 }
 
 void udp_arrived(struct agent *a, struct agent_msg *m)
 {
     const struct datagram *d = m->owner;
-    struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to) : whose(a, &d->to, &d->from);
+    struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to) : NULL;
     m->ret = 0;
     if (d->error == 0) {
-        m->ret = k == NULL ? -ENOENT : queue(a, k, d);
+        const bool many = name_is_group(&d->to) || c10m_is_broadcast(a->s, d->to.addr);
+        m->ret = many ? give_all(a, d) : give_one(a, d);
     } else if (k != NULL && k->is_connected) {
         k->error = d->error;
         file_wake(a, &k->f, EDGE_ALL);
@@ -314,13 +349,42 @@ static void receive_step(struct agent *a, struct call *c)
 
 void udp_receive(struct agent *a, struct call *c)
 {
-    if (c->flags & MSG_OOB)
-        call_return(a, c, -EOPNOTSUPP);
-    else
-        receive_step(a, c);
+    receive_step(a, c);
 }
 
 // ---- sending
+
+// corked: what MSG_MORE holds back of a datagram to the first one's address.
+struct corked {
+    struct c10m_name to;
+    uint32_t bytes;
+    uint8_t data[UDP_BYTES_MAX];
+};
+
+// ip_append_data: what does not fit ends all of it.
+static int cork(struct call *c)
+{
+    struct socket *k = c->socket;
+    struct corked *more = k->corked != NULL ? k->corked : calloc(1, sizeof(*more));
+    if (more == NULL)
+        return -ENOBUFS;
+    if (k->corked == NULL)
+        more->to = c->name;
+    k->corked = more;
+    if (more->bytes + c->r->data_bytes > UDP_BYTES_MAX) {
+        udp_cork_free(k);
+        return -EMSGSIZE;
+    }
+    memcpy(more->data + more->bytes, c->r->data, c->r->data_bytes);
+    more->bytes += c->r->data_bytes;
+    return 0;
+}
+
+void udp_cork_free(struct socket *k)
+{
+    free(k->corked);
+    k->corked = NULL;
+}
 
 static void send_step(struct agent *a, struct call *c);
 
@@ -328,10 +392,13 @@ static void send_done(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    if (m->ret == -ENOBUFS && ++c->tries < SEND_TRIES)
+    if (m->ret == -ENOBUFS && ++c->tries < SEND_TRIES) {
         send_step(a, c);
-    else
-        call_return(a, c, m->ret == 0 ? c->want : m->ret);
+        return;
+    }
+    free(c->corked);
+    c->corked = NULL;
+    call_return(a, c, m->ret == 0 ? c->want : m->ret);
 }
 
 static void send_step(struct agent *a, struct call *c)
@@ -345,8 +412,8 @@ static void send_step(struct agent *a, struct call *c)
         .ttl = o.ttl,
         .tos = o.tos,
         .df = o.df != 0,
-        .data = c->r->data,
-        .len = c->r->data_bytes,
+        .data = c->corked != NULL ? c->corked->data : c->r->data,
+        .len = c->corked != NULL ? c->corked->bytes : c->r->data_bytes,
     };
     c->lent++;
     post(a, k->local.port % a->n_workers, &c->msg, VERB_UDP_SEND, send_done, c);
@@ -374,29 +441,48 @@ static int read_target(const struct call *c, const struct socket *k, struct c10m
         rc = -EINVAL;
     if (rc != 0)
         return rc;
+    name_peer(to);
     if (k->domain == AF_INET6 && k->o.v6only && name_is_v4(to))
         return -ENETUNREACH;
     return to->port == 0 ? -EINVAL : 0;
 }
 
+// What can be wrong with where a datagram goes; that of a corked one is settled.
+static int check_target(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    if (k->corked != NULL) {
+        c->name = k->corked->to;
+        return 0;
+    }
+    const int rc = read_target(c, k, &c->name);
+    return rc == 0 && may_not_send(a, k, &c->name) ? -EACCES : rc;
+}
+
 static void send_bound(struct agent *a, struct call *c, int rc)
 {
     struct socket *k = c->socket;
+    const bool more = (c->flags & MSG_MORE) != 0;
     if (rc == 0 && c->want > UDP_BYTES_MAX)
         rc = -EMSGSIZE;
     if (rc == 0)
-        rc = read_target(c, k, &c->name);
-    if (rc == 0 && may_not_send(a, k, &c->name))
-        rc = -EACCES;
+        rc = check_target(a, c);
+    if (rc == 0 && (c->flags & MSG_OOB) && name_is_v4(&c->name))
+        rc = -EOPNOTSUPP;
     if (rc == 0)
         rc = -socket_error(k);
     if (rc == 0 && k->shut_out)
         rc = -EPIPE;
+    if (rc == 0 && (more || k->corked != NULL))
+        rc = cork(c);
+    if (rc != 0 || more) {
+        call_return(a, c, rc != 0 ? rc : c->want);
+        return;
+    }
     c->tries = 0;
-    if (rc == 0)
-        send_step(a, c);
-    else
-        call_return(a, c, rc);
+    c->corked = k->corked;
+    k->corked = NULL;
+    send_step(a, c);
 }
 
 void udp_send(struct agent *a, struct call *c)
@@ -424,6 +510,8 @@ static void way_found(struct agent *a, struct agent_msg *m)
     k->is_connected = true;
     k->connect = CONNECTED;
     k->peer = c->name;
+    if (name_is_any(&k->local))  // from now on it has this one (inet_rcv_saddr)
+        memcpy(k->local.addr, m->udp.peer.addr, sizeof(k->local.addr));
     if (k->port != NULL)  // disconnected meanwhile
         settle_port(a, k->port->each);
     call_fence(a, c, connected);
@@ -434,6 +522,8 @@ static void connect_bound(struct agent *a, struct call *c, int rc)
     struct socket *k = c->socket;
     if (rc == 0)
         rc = name_read(c, k, &c->name);
+    if (rc == 0)
+        name_peer(&c->name);
     if (rc == 0 && may_not_send(a, k, &c->name))
         rc = -EACCES;
     if (rc == 0 && k->domain == AF_INET6 && k->o.v6only && name_is_v4(&c->name))
@@ -453,6 +543,8 @@ static void disconnect(struct agent *a, struct call *c)
     k->is_connected = false;
     k->connect = UNCONNECTED;
     k->peer = (struct c10m_name){.port = 0};
+    if (!k->addr_given)
+        name_any_addr(k);
     if (!k->port_chosen && k->port != NULL) {
         udp_let_go(a, k, NULL);
     } else if (k->port != NULL) {
@@ -536,6 +628,7 @@ void udp_let_go(struct agent *a, struct socket *k, struct call *c)
 void udp_release(struct agent *a, struct socket *k, struct call *c)
 {
     udp_queue_free(k);
+    udp_cork_free(k);
     a->n_listening--;
     udp_let_go(a, k, c);
 }
