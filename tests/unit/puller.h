@@ -16,7 +16,7 @@
 static struct {
     void (*readable)(struct c10m_conn *c);
     void (*timer)(struct c10m_conn *c);
-    unsigned readables, ends, closes, writables, drained, timers;
+    unsigned readables, ends, closes, writables, drained, timers, pushed;
     uint32_t unread;  // when `readable` came last
     int error;        // ... and in `close`
     enum c10m_close why;

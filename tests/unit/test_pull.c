@@ -440,6 +440,7 @@ static void no_timer_comes_after_the_close(void **state)
 static size_t push_data(struct c10m_conn *c, const uint8_t *data, size_t len)
 {
     (void)data;
+    app.pushed++;
     c10m_close(c);
     return len;
 }
@@ -457,6 +458,15 @@ static void an_application_that_is_pushed_may_close_like_that_too(void **state)
     raw_send(r, SEG_ACK, 10, 10);
     assert_int_equal(OUT(r, 0).flags, SEG_RST);
     assert_int_equal(app.closes + app.ends, 0);
+    gone(r);
+    r = raw_new(NULL);  // and nothing of the same burst is pushed after it
+    r->e.services[0].app = &pusher;
+    raw_open(r);
+    raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 10);
+    raw_seg(r, SEG_ACK, r->seq + 10, r->ack, 10, 10);
+    const unsigned pushed = app.pushed;
+    raw_turn(r, 0);
+    assert_int_equal(app.pushed - pushed, 1);
     gone(r);
 }
 

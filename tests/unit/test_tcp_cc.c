@@ -378,6 +378,29 @@ static void each_rto_of_rest_halves_the_window_down_to_the_initial_one(void **st
     closed(r);
 }
 
+// RFC 7661 3: they do not say that the path still takes bursts.
+static void lone_segments_do_not_keep_a_window_that_is_not_used(void **state)
+{
+    static const uint8_t bytes[4 * MSS];
+    struct raw *r = opened(20, TCP_CUBIC, 0, NULL);
+    struct block *b = raw_block(r);
+    const uint32_t ix = (uint32_t)(b - r->e.tcp.blocks);
+    struct c10m_conn c = {.k = &r->e.sock, .b = b, .ix = ix};
+    r->e.role.source = r->e.role.sent;
+    while (b->snd_una != b->snd_end)
+        pass_ms(1);
+    b->cwnd = 100 * MSS;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(c10m_send(&c, "x", 1), 1);
+        pass_ms(100);
+    }
+    assert_int_equal(b->cwnd, 100 * MSS);
+    assert_int_equal(c10m_send(&c, bytes, sizeof(bytes)), sizeof(bytes));
+    pass_ms(1);
+    assert_int_equal(b->cwnd, 10 * MSS);
+    closed(r);
+}
+
 static void a_paced_window_leaves_a_millisecond_at_a_time(void **state)
 {
     struct raw *r = opened(50, TCP_CUBIC, 5, NULL);
@@ -720,6 +743,7 @@ int main(void)
         cmocka_unit_test(an_acknowledgement_of_a_whole_window_after_a_timeout_adds_one_segment),
         cmocka_unit_test(slow_start_stops_at_ssthresh),
         cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
+        cmocka_unit_test(lone_segments_do_not_keep_a_window_that_is_not_used),
         cmocka_unit_test(a_paced_window_leaves_a_millisecond_at_a_time),
         cmocka_unit_test(a_slow_paced_window_leaves_a_few_segments_at_a_time),
         cmocka_unit_test(after_slow_start_the_pace_is_six_fifths_of_the_window_a_round_trip),
