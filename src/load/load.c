@@ -30,6 +30,9 @@ static int check_params(const struct load_params *p, struct err *err)
                        LOAD_CONNECTIONS_MAX);
     if (p->window == 0 || p->window > LOAD_WINDOW_MAX)
         return err_set(err, "window %u: 1 to %d was expected", p->window, LOAD_WINDOW_MAX);
+    if (p->tuples > p->connections || p->rate > LOAD_RATE_MAX)
+        return err_set(err, "tuples %u, rate %u: at most %u and %d were expected", p->tuples,
+                       p->rate, p->connections, LOAD_RATE_MAX);
     if (p->payload < LOAD_PAYLOAD_MIN || p->payload > LOAD_PAYLOAD_MAX)
         return err_set(err, "payload %u: %d to %d was expected", p->payload, LOAD_PAYLOAD_MIN,
                        LOAD_PAYLOAD_MAX);
@@ -55,6 +58,9 @@ struct load *load_new(const struct load_params *p, struct err *err)
         load_free(l);
         return NULL;
     }
+    l->held = p->connections - p->tuples;
+    l->full.next = l->held;
+    l->full.rng = p->seed;
     l->v6 = !ip_is_v4(&p->server);
     l->first_low = ip_to_v4(&p->first);
     wire_from_init(&l->from, &p->port->mac, l->first_low);
@@ -77,6 +83,8 @@ void load_free(struct load *l)
 
 void load_stop_asking(struct load *l)
 {
+    if (l->phase == LOAD_FULL && !l->stop_asking)
+        load_full_stop(l);
     l->stop_asking = true;
 }
 
@@ -109,7 +117,7 @@ static uint32_t choose(const struct load *l, uint32_t at)
 {
     if (l->p.order == LOAD_IN_TURN)
         return at;
-    return load_permute(at, l->p.connections, l->p.seed + l->round);
+    return load_permute(at, l->held, l->p.seed + l->round);
 }
 
 // Starts connections of this phase, a burst at a time, with their records fetched in the pass
@@ -117,11 +125,13 @@ static uint32_t choose(const struct load *l, uint32_t at)
 static void start_some(struct load *l)
 {
     enum { AT_ONCE = 64 };
-    static const enum load_state from[] = {LOAD_CLOSED, LOAD_IDLE, LOAD_IDLE};
-    static const enum load_state to[] = {LOAD_OPENING, LOAD_ASKED, LOAD_CLOSING};
+    static const enum load_state from[] = {
+        [LOAD_OPEN] = LOAD_CLOSED, [LOAD_ASK] = LOAD_IDLE, [LOAD_CLOSE] = LOAD_IDLE};
+    static const enum load_state to[] = {
+        [LOAD_OPEN] = LOAD_OPENING, [LOAD_ASK] = LOAD_ASKED, [LOAD_CLOSE] = LOAD_FIN_WAIT};
     uint32_t pick[AT_ONCE];
     uint32_t n = MIN(l->p.window - MIN(l->in_flight, l->p.window), (uint32_t)AT_ONCE);
-    n = MIN(n, l->p.connections - l->cursor);
+    n = MIN(n, l->held - l->cursor);
     n = MIN(n, load_wait_room(l));
     n = MIN(n, LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
     for (uint32_t k = 0; k < n; k++) {
@@ -135,28 +145,56 @@ static void start_some(struct load *l)
         l->cursor++;
         if (c->state != from[l->phase])
             continue;
-        load_start(l, pick[k], to[l->phase]);
+        load_start(l, pick[k], to[l->phase], l->now_ns);
+    }
+}
+
+// The phase after this one, and what it begins with.
+static void enter(struct load *l, enum load_phase phase)
+{
+    l->phase = phase;
+    l->cursor = 0;
+    if (phase == LOAD_FULL)
+        l->full.from_ns = l->now_ns;
+}
+
+static enum load_phase after(const struct load *l)
+{
+    switch (l->phase) {
+    case LOAD_OPEN:
+        return l->p.tuples != 0 ? LOAD_FULL : LOAD_ASK;
+    case LOAD_FULL:
+        return l->held != 0 ? LOAD_ASK : LOAD_END;
+    case LOAD_ASK:
+        return l->p.close ? LOAD_CLOSE : LOAD_END;
+    default:
+        return LOAD_END;
     }
 }
 
 static void next_phase(struct load *l)
 {
-    if (l->phase == LOAD_ASK && l->stop_asking && l->in_flight == 0) {
-        l->phase = l->p.close ? LOAD_CLOSE : LOAD_END;
-        l->cursor = 0;
+    if (l->phase == LOAD_FULL) {
+        if (!l->stop_asking || !load_full_ended(l))
+            return;
+        l->stop_asking = false;
+        l->p.rounds = 1;
+        enter(l, after(l));
         return;
     }
-    if (l->cursor < l->p.connections)
+    if (l->phase == LOAD_ASK && l->stop_asking && l->in_flight == 0) {
+        enter(l, after(l));
+        return;
+    }
+    if (l->cursor < l->held)
         return;
     if (l->phase == LOAD_ASK && (l->p.rounds == 0 || l->round + 1 < l->p.rounds)) {
         l->cursor = 0;  // the next round follows without a pause
         l->round++;
         return;
     }
-    if (l->in_flight != 0)
-        return;
-    l->cursor = 0;
-    l->phase = l->phase == LOAD_ASK && !l->p.close ? LOAD_END : l->phase + 1;
+    if (l->in_flight == 0)
+        enter(l, after(l));
 }
 
 static void set_clock(struct load *l, uint64_t now_ns)
@@ -167,6 +205,8 @@ static void set_clock(struct load *l, uint64_t now_ns)
         l->c.client_stalled_us += step / 1000;
         step = 0;
     }
+    if (l->busy)
+        l->c.client_busy_ns += step;
     l->turned = true;
     l->real_ns = now_ns;
     l->now_ns += step;
@@ -177,17 +217,21 @@ static void set_clock(struct load *l, uint64_t now_ns)
 enum load_phase load_turn(struct load *l, uint64_t now_ns)
 {
     set_clock(l, now_ns);
+    const uint64_t sent = l->c.tx_packets;
     const uint32_t n = receive(l);
     load_wait_expire(l);
     if (l->streams != NULL)
         load_stream_turn(l, n, l->phase == LOAD_ASK && !l->stop_asking);
     if (unlikely(!load_ready(l)))
         load_ask_hop(l);
+    else if (l->phase == LOAD_FULL)
+        load_full_turn(l);
     else if (l->phase != LOAD_END &&
              !(l->phase == LOAD_ASK && (l->stop_asking || l->streams != NULL)))
         start_some(l);
     if (l->n_out != 0)
         load_flush(l);
+    l->busy = n != 0 || l->c.tx_packets != sent;
     if (l->phase != LOAD_END && load_ready(l))
         next_phase(l);
     return l->phase;

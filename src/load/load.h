@@ -5,9 +5,19 @@
 //                    port LOAD_PORT_FIRST + i % LOAD_PORTS
 //
 //   CLOSED --SYN--> OPENING --SYN-ACK / ACK--> IDLE --request--> ASKED --answer / pure ACK--> IDLE
-//                                               |                                (next round)
-//                                               +--FIN--> CLOSING --FIN / ACK--> DONE
+//                                                |                               (next round)
+//             FIN_WAIT <--FIN---------------------+
+//                | FIN and ACK / ACK: TIME_WAIT;  ACK: FIN_WAIT2 --FIN / ACK--> TIME_WAIT
+//                | FIN / ACK: CLOSING --ACK--> TIME_WAIT
 //   RST, FIN or data that nobody asked for, LOAD_TRIES_MAX tries without answer: FAILED
+//
+// Of these, the last `tuples` do not stay: each is opened, asked once and closed, and after that
+// its address and port are used again. It sends its request with the handshake's end, and closes
+// at once, or waits for the server to:
+//
+//   ... ASKED --answer / FIN--> FIN_WAIT --...--> TIME_WAIT, which is ours: time_wait_ms
+//   ... ASKED --answer--> ENDING --FIN / FIN--> LAST_ACK --ACK--> DONE: the server has TIME-WAIT,
+//                                and takes a younger SYN in it (RFC 6191, RFC 1122 4.2.2.13)
 //
 // Nothing is opened before the MAC of the next hop is known, by ARP or neighbour discovery.
 // Requests for the client's own addresses are answered; nothing else of either is kept.
@@ -44,6 +54,9 @@ enum {
     LOAD_AGAIN_MAX = 256,  // sent again in a turn
     LOAD_STALL_US = 20000,
     LOAD_HOP_US = 200000,  // between two questions for the next hop
+    LOAD_RATE_MAX = 10000000,
+    LOAD_LATE_US = 1000000,      // what is due for longer and not begun never will be, counted
+    LOAD_FLOOD_HOSTS = 1 << 16,  // addresses of the flood, behind the clients'
 };
 
 #define LOAD_NS_MASK ((UINT64_C(1) << 48) - 1)  // of load_conn.sent_ns
@@ -55,7 +68,12 @@ enum load_state {
     LOAD_OPENING,
     LOAD_IDLE,
     LOAD_ASKED,
+    LOAD_ENDING,  // answered; the server is to close
+    LOAD_FIN_WAIT,
+    LOAD_FIN_WAIT2,
     LOAD_CLOSING,
+    LOAD_LAST_ACK,
+    LOAD_TIME_WAIT,  // from sent_ms on
     LOAD_DONE,
     LOAD_FAILED
 };
@@ -81,6 +99,9 @@ enum load_order { LOAD_RANDOM, LOAD_IN_TURN };
 // Which way the bulk goes in place of requests and answers (load_stream.h).
 enum load_direction { LOAD_NO_STREAM, LOAD_DOWN, LOAD_UP };
 
+// Who ends a full connection.
+enum load_closer { LOAD_BY_CLIENT, LOAD_BY_SERVER };
+
 struct load_params {
     struct port *port;  // queue 0
     struct pkt_pool *pool;
@@ -89,9 +110,15 @@ struct load_params {
     struct ip_addr server, first;  // all of one family
     uint16_t server_port;
     uint32_t connections;
-    uint32_t window;   // connections that wait for an answer at a time
-    uint32_t payload;  // bytes of a request
-    uint32_t rounds;   // requests of each connection; 0: until load_stop_asking()
+    uint32_t window;        // connections that wait for an answer at a time
+    uint32_t payload;       // bytes of a request
+    uint32_t rounds;        // requests of each connection; 0: until load_stop_asking()
+    uint32_t tuples;        // of the connections, the last ones: those that come and go; 0: none
+    uint32_t rate;          // full connections begun a second; 0: as many as `window` lets
+    uint32_t asks;          // requests a second to the others meanwhile
+    uint32_t flood;         // SYNs a second from addresses of nobody meanwhile
+    uint32_t time_wait_ms;  // ours
+    enum load_closer closer;
     enum load_order order;
     uint64_t seed;
     enum load_direction stream;
@@ -115,7 +142,14 @@ struct load_counters {
     // Of bulk: bytes that came in order, or that the server acknowledged; segments with data that
     // came or left; of those that came, behind a hole; segments of ours that only acknowledge.
     uint64_t stream_bytes, stream_segs, stream_early, stream_acks;
+    uint64_t probes;  // of the server's keepalive, answered
+    // Of full connections: begun, open, and ended as they should; SYNs of the flood, answers to it.
+    uint64_t full_begun, full_opened, full_done;
+    uint64_t flood_syns, flood_answers;
     // What the client could not do; never charged to the server.
+    uint64_t client_busy_ns;     // in turns that received or sent
+    uint64_t client_late;        // full connections that were due and not begun
+    uint64_t client_no_tuple;    // turns in which each address and port was in use or in TIME-WAIT
     uint64_t client_pool_empty;  // segments not made
     uint64_t client_tx_full;     // times that the wire did not take everything at once
     uint64_t client_tx_lost;     // segments given up because of that
@@ -131,14 +165,15 @@ void load_free(struct load *l);
 // load_ready: is the next hop known? Until then load_turn() only asks for it.
 bool load_ready(const struct load *l);
 
-enum load_phase { LOAD_OPEN, LOAD_ASK, LOAD_CLOSE, LOAD_END };
+enum load_phase { LOAD_OPEN, LOAD_FULL, LOAD_ASK, LOAD_CLOSE, LOAD_END };
 
 // load_turn: takes what has come, sends what may be sent; goes through the phases by itself.
 // now_ns: any clock that does not go back; what is sent or comes in a turn counts with its time.
 // Returns the present phase.
 enum load_phase load_turn(struct load *l, uint64_t now_ns);
 
-// load_stop_asking: no request after those under way.
+// load_stop_asking: no request after those under way; in LOAD_FULL no connection that is not due
+// yet: those that stayed open are all asked once more.
 void load_stop_asking(struct load *l);
 
 const struct load_counters *load_counters(const struct load *l);
@@ -152,6 +187,9 @@ bool load_all_right(const struct load *l);
 
 // load_latency: of all answers, each from the first try of its request on.
 const struct load_hdr *load_latency(const struct load *l);
+
+// load_full_time: of each full connection, from when it was due (`rate` 0: begun) to its end.
+const struct load_hdr *load_full_time(const struct load *l);
 
 // load_permute: a number of [0, n) for each i of [0, n), each once: a Feistel network on the next
 // power of four, walked until it falls below n (Black, Rogaway, "Ciphers with arbitrary finite

@@ -50,6 +50,23 @@ struct pkt *load_packet(struct load *l)
     return p;
 }
 
+void load_flood_syn(struct load *l, uint32_t host, uint16_t port, uint32_t seq)
+{
+    struct pkt *p = load_packet(l);
+    if (p == NULL)
+        return;
+    struct seg_out s = {
+        .key = {l->p.server, 0, 0, l->p.server_port, port},
+        .seq = seq,
+        .ts_val = l->now_ms,
+        .wnd = 65535,
+        .mss = load_mss(l),
+        .flags = SEG_SYN,
+        .opts = SEG_OPT_MSS | SEG_OPT_WSCALE | (l->p.timestamps ? SEG_OPT_TS : 0),
+    };
+    load_build(l, p, host, &s);
+}
+
 static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
 {
     const struct load_conn *c = &l->conns[i];
@@ -58,7 +75,7 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
         return;
     struct seg_out s = {
         .key = {l->p.server, 0, 0, l->p.server_port, load_port(i)},
-        .seq = c->snd_nxt,
+        .seq = flags & (SEG_SYN | SEG_FIN | SEG_RST) ? c->snd_nxt : load_snd_end(c),
         .ack = c->rcv_nxt,
         .ts_val = l->now_ms,
         .ts_ecr = c->ts_recent,
@@ -76,11 +93,11 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
             s.wscale = LOAD_WSCALE;
         }
         s.seq--;
-        s.ack = 0;
+        s.ack = s.ts_ecr = 0;
     }
     if (payload != 0)
         fill(l->payload, payload, mark_of(i, c->round));
-    load_build(l, p, i, &s);
+    load_build(l, p, load_host(i), &s);
 }
 
 static void send_ack(struct load *l, uint32_t i)
@@ -88,32 +105,62 @@ static void send_ack(struct load *l, uint32_t i)
     send_segment(l, i, SEG_ACK, 0);
 }
 
-void load_ask(struct load *l, uint32_t i)
+// True: there is something that this state sends until it is answered.
+static bool sends(uint8_t state)
+{
+    return load_waits(state) && state != LOAD_ENDING && state != LOAD_FIN_WAIT2;
+}
+
+bool load_ask(struct load *l, uint32_t i)
 {
     struct load_conn *c = &l->conns[i];
     if (c->state == LOAD_OPENING)
         send_segment(l, i, SEG_SYN, 0);
     else if (c->state == LOAD_ASKED)
         send_segment(l, i, SEG_ACK | SEG_PSH, l->p.payload);
-    else
+    else if (c->state == LOAD_CLOSING && c->tries == 1)
+        send_ack(l, i);  // our FIN is under way already
+    else if (sends(c->state))
         send_segment(l, i, SEG_ACK | SEG_FIN, 0);
     c->sent_ms = l->now_ms;
     load_wait_add(l, i);
+    return sends(c->state);
 }
 
-void load_start(struct load *l, uint32_t i, enum load_state state)
+// The one who sets a state: how many connections wait follows from it.
+static void set_state(struct load *l, struct load_conn *c, enum load_state state)
+{
+    l->in_flight += (uint32_t)load_waits(state) - (uint32_t)load_waits(c->state);
+    c->state = (uint8_t)state;
+}
+
+// Connection i goes to a state that waits, and sends what belongs to it, for the first time.
+static void step(struct load *l, uint32_t i, enum load_state state)
 {
     struct load_conn *c = &l->conns[i];
-    if (state == LOAD_OPENING)
-        c->snd_nxt = (uint32_t)mark_of(i, UINT32_MAX - 1) + 1;
-    c->state = (uint8_t)state;
+    set_state(l, c, state);
     c->tries = 1;
     c->got = 0;
     c->wrong = false;
-    c->sent_ns = l->now_ns & LOAD_NS_MASK;
     l->c.asked += state == LOAD_ASKED;
-    l->in_flight++;
     load_ask(l, i);
+}
+
+// A first life begins at a number of its own, a later one far above the one before (RFC 1122
+// 4.2.2.13; by timestamps, RFC 6191, whoever has them knows it anyway).
+static uint32_t first_number(const struct load_conn *c, uint32_t i)
+{
+    enum { ABOVE = 1 << 17 };
+    return c->state == LOAD_CLOSED ? (uint32_t)mark_of(i, UINT32_MAX - 1) + 1 : c->snd_nxt + ABOVE;
+}
+
+void load_start(struct load *l, uint32_t i, enum load_state state, uint64_t since_ns)
+{
+    struct load_conn *c = &l->conns[i];
+    if (state == LOAD_OPENING)
+        c->snd_nxt = first_number(c, i);
+    c->sent_ns = since_ns & LOAD_NS_MASK;
+    step(l, i, state);
 }
 
 // RFC 7323 4.3: what is sent next echoes the youngest timestamp that is not ahead of what was
@@ -125,22 +172,35 @@ static void note_timestamp(struct load_conn *c, const struct seg_in *s)
         c->ts_recent = s->ts_val;
 }
 
-// Returns how long it took, in ns.
-static uint64_t answered(struct load *l, struct load_conn *c, enum load_state state)
+static uint64_t took_ns(const struct load *l, const struct load_conn *c)
 {
-    const uint64_t ns = (l->now_ns - c->sent_ns) & LOAD_NS_MASK;
-    load_wait_answered(l, c, (uint32_t)(ns / 1000));
-    c->state = (uint8_t)state;
-    l->in_flight--;
-    return ns;
+    return (l->now_ns - c->sent_ns) & LOAD_NS_MASK;
+}
+
+// What was sent for the first time at sent_ns is answered.
+static void measure(struct load *l, const struct load_conn *c)
+{
+    load_wait_answered(l, c, (uint32_t)(took_ns(l, c) / 1000));
 }
 
 void load_fail(struct load *l, uint32_t i)
 {
-    struct load_conn *c = &l->conns[i];
-    l->in_flight -= load_waits(c);
-    c->state = LOAD_FAILED;
+    set_state(l, &l->conns[i], LOAD_FAILED);
     l->c.failed++;
+}
+
+// The connection is over, in order: LOAD_TIME_WAIT is ours, in LOAD_DONE the server has it.
+static void over(struct load *l, uint32_t i, enum load_state state)
+{
+    struct load_conn *c = &l->conns[i];
+    set_state(l, c, state);
+    c->sent_ms = l->now_ms;
+    if (!load_is_full(l, i)) {
+        l->c.closed++;
+        return;
+    }
+    l->c.full_done++;
+    load_hdr_add(&l->full_time, took_ns(l, c));
 }
 
 // RST to a server that still takes the connection for open (RFC 9293 3.10.7.1: SEQ = SEG.ACK).
@@ -155,13 +215,14 @@ static void reset_peer(struct load *l, uint32_t i, const struct seg_in *s)
 static void reset_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     const bool opening = c->state == LOAD_OPENING;
-    if (c->state == LOAD_CLOSED || c->state == LOAD_DONE || c->state == LOAD_FAILED ||
-        (opening && (!(s->flags & SEG_ACK) || s->ack != c->snd_nxt))) {
-        l->c.duplicates++;
+    if (load_is_over(c->state) || (opening && (!(s->flags & SEG_ACK) || s->ack != c->snd_nxt))) {
+        l->c.duplicates++;  // RFC 1337: nor does TIME-WAIT end by it
     } else if (!opening && s->seq != c->rcv_nxt) {
         l->c.duplicates++;
         if (!time_before(s->seq, c->rcv_nxt))
             send_ack(l, i);
+    } else if (c->state == LOAD_LAST_ACK || c->state == LOAD_CLOSING) {
+        over(l, i, LOAD_DONE);  // both sides had said all (RFC 9293 3.10.7.4, second)
     } else {
         load_fail(l, i);
     }
@@ -190,11 +251,17 @@ static void opening_input(struct load *l, uint32_t i, struct load_conn *c, const
     }
     c->rcv_nxt = s->seq + 1;
     c->ts_recent = s->ts_val;
-    answered(l, c, LOAD_IDLE);
-    l->c.opened++;
+    measure(l, c);
+    set_state(l, c, LOAD_IDLE);
     if (l->streams != NULL)
         load_stream_opened(l, i, s);
     send_ack(l, i);
+    if (!load_is_full(l, i)) {
+        l->c.opened++;
+        return;
+    }
+    l->c.full_opened++;
+    step(l, i, LOAD_ASKED);
 }
 
 // What no request asked for, or the end of a connection that nobody wanted to end.
@@ -204,13 +271,31 @@ static void unasked_input(struct load *l, uint32_t i, const struct seg_in *s)
     reset_peer(l, i, s);
 }
 
+// The end of a full connection begins: ours acknowledges the answer as well.
+static void answered_full(struct load *l, uint32_t i, const struct seg_in *s)
+{
+    if (l->p.closer == LOAD_BY_CLIENT) {
+        step(l, i, LOAD_FIN_WAIT);
+        return;
+    }
+    if (!(s->flags & SEG_FIN))
+        send_ack(l, i);
+    step(l, i, LOAD_ENDING);
+}
+
 static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     c->snd_nxt += l->p.payload;
     l->c.wrong += c->wrong || s->ack != c->snd_nxt;
     c->round++;
     l->c.answered++;
-    load_hdr_add(&l->latency, answered(l, c, LOAD_IDLE));
+    if (load_is_full(l, i)) {
+        answered_full(l, i, s);
+        return;
+    }
+    measure(l, c);
+    load_hdr_add(&l->latency, took_ns(l, c));
+    set_state(l, c, LOAD_IDLE);
     send_ack(l, i);
 }
 
@@ -242,23 +327,85 @@ static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const st
     return true;
 }
 
+// Our FIN is acknowledged (RFC 9293 3.10.7.4, fifth): by theirs, mostly.
+static void fin_acked(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    c->snd_nxt++;
+    if (c->state == LOAD_LAST_ACK || c->state == LOAD_CLOSING)
+        over(l, i, c->state == LOAD_CLOSING ? LOAD_TIME_WAIT : LOAD_DONE);
+    else if (s->flags & SEG_FIN && s->data_len == 0 && s->seq == c->rcv_nxt)
+        set_state(l, c, LOAD_FIN_WAIT2);
+    else
+        step(l, i, LOAD_FIN_WAIT2);
+}
+
 static void fin_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     if (s->seq + s->data_len != c->rcv_nxt) {
         l->c.duplicates++;
+        if (c->state != LOAD_DONE && s->seq + s->data_len + 1 == c->rcv_nxt)
+            send_ack(l, i);  // the FIN again
         return;
     }
-    if (c->state != LOAD_CLOSING) {
+    if (c->state == LOAD_CLOSING || c->state == LOAD_LAST_ACK) {  // two FINs
+        l->c.wrong++;
+    } else if (c->state == LOAD_ENDING) {
+        c->rcv_nxt++;
+        step(l, i, LOAD_LAST_ACK);
+    } else if (c->state == LOAD_FIN_WAIT) {  // both at once
+        c->rcv_nxt++;
+        step(l, i, LOAD_CLOSING);
+    } else if (c->state == LOAD_FIN_WAIT2) {
+        c->rcv_nxt++;
+        over(l, i, LOAD_TIME_WAIT);
+        send_ack(l, i);
+    } else {
         unasked_input(l, i, s);
+    }
+}
+
+// A segment of a connection that is over: an acknowledgement was lost. In LOAD_DONE nothing was,
+// for the server had sent all that it had to.
+static void over_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    l->c.duplicates++;
+    if (c->state == LOAD_DONE || (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN))))
+        return;
+    note_timestamp(c, s);
+    c->sent_ms = l->now_ms;  // 2 MSL begin anew
+    send_ack(l, i);
+}
+
+// Nothing new, and not where the server was told to be: a keepalive probe (RFC 1122 4.2.3.6), or an
+// acknowledgement that something has overtaken.
+static void odd_input(struct load *l, uint32_t i, const struct load_conn *c, const struct seg_in *s)
+{
+    if (s->seq + 1 != c->rcv_nxt) {
+        l->c.duplicates++;
         return;
     }
-    if (s->ack != c->snd_nxt + 1)
-        return;  // it will come again with the acknowledgement of ours
-    c->rcv_nxt++;
-    c->snd_nxt++;
-    answered(l, c, LOAD_DONE);
-    l->c.closed++;
+    l->c.probes++;
     send_ack(l, i);
+}
+
+// Acknowledgement, data and FIN of an open connection.
+static void open_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s,
+                       const uint8_t *data)
+{
+    bool go_on = true;
+    note_timestamp(c, s);
+    if (load_fin_out(c->state) && s->flags & SEG_ACK && s->ack == c->snd_nxt + 1)
+        fin_acked(l, i, c, s);
+    if (load_is_over(c->state))
+        return;
+    if (l->streams != NULL)
+        load_stream_input(l, i, s, data);
+    else if (s->data_len != 0)
+        go_on = data_input(l, i, c, s, data);
+    else if (unlikely(s->seq != c->rcv_nxt && !(s->flags & SEG_FIN)))
+        odd_input(l, i, c, s);
+    if (go_on && s->flags & SEG_FIN)
+        fin_input(l, i, c, s);
 }
 
 void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data)
@@ -273,18 +420,13 @@ void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, cons
     } else if (unlikely(c->state == LOAD_FAILED)) {
         if (s->data_len != 0 || s->flags & (SEG_SYN | SEG_FIN))
             reset_peer(l, i, s);
-    } else if (unlikely(s->flags & SEG_SYN || c->state == LOAD_DONE)) {
+    } else if (unlikely(c->state == LOAD_TIME_WAIT || c->state == LOAD_DONE)) {
+        over_input(l, i, c, s);
+    } else if (unlikely(s->flags & SEG_SYN)) {
         l->c.duplicates++;  // our ACK was lost
         note_timestamp(c, s);
         send_ack(l, i);
     } else {
-        note_timestamp(c, s);
-        bool go_on = true;
-        if (l->streams != NULL)
-            load_stream_input(l, i, s, data);
-        else if (s->data_len != 0)
-            go_on = data_input(l, i, c, s, data);
-        if (go_on && s->flags & SEG_FIN)
-            fin_input(l, i, c, s);
+        open_input(l, i, c, s, data);
     }
 }

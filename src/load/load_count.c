@@ -8,15 +8,27 @@ const struct load_counters *load_counters(const struct load *l)
 uint64_t load_lost(const struct load *l)
 {
     const uint64_t all = (uint64_t)l->p.connections * l->p.rounds;
-    return (l->p.rounds != 0 ? all : l->c.asked) - l->c.answered;
+    const bool known = l->p.rounds != 0 && l->p.tuples == 0;
+    return (known ? all : l->c.asked) - l->c.answered;
+}
+
+static bool full_all_right(const struct load *l)
+{
+    const struct load_counters *c = &l->c;
+    return l->p.tuples == 0 || (c->full_done != 0 && c->full_done == c->full_begun);
 }
 
 bool load_all_right(const struct load *l)
 {
     const struct load_counters *c = &l->c;
-    return c->opened == l->p.connections && (c->answered | c->stream_bytes) != 0 &&
-           load_lost(l) == 0 && c->wrong == 0 && c->failed == 0 &&
-           (l->p.shared || c->strangers == 0) && (!l->p.close || c->closed == l->p.connections);
+    return c->opened == l->held && (c->answered | c->stream_bytes) != 0 && load_lost(l) == 0 &&
+           c->wrong == 0 && c->failed == 0 && full_all_right(l) &&
+           (l->p.shared || c->strangers == 0) && (!l->p.close || c->closed == l->held);
+}
+
+const struct load_hdr *load_full_time(const struct load *l)
+{
+    return &l->full_time;
 }
 
 const struct load_hdr *load_latency(const struct load *l)

@@ -1,6 +1,6 @@
 // load_internal.h: the client's inside: load.c (phases), load_conn.c (one connection's segments),
 // load_wire.c (frames of both families), load_wait.c (what waits for an answer), load_hop.c (the
-// next hop).
+// next hop), load_full.c (connections that come and go).
 #pragma once
 #include "load/load.h"
 #include "wire/build6.h"
@@ -8,6 +8,9 @@
 #include "wire/seg.h"
 
 enum {
+    LOAD_WAITS = 1 << LOAD_OPENING | 1 << LOAD_ASKED | 1 << LOAD_ENDING | 1 << LOAD_FIN_WAIT |
+                 1 << LOAD_FIN_WAIT2 | 1 << LOAD_CLOSING | 1 << LOAD_LAST_ACK,
+    LOAD_OVER = 1 << LOAD_CLOSED | 1 << LOAD_TIME_WAIT | 1 << LOAD_DONE | 1 << LOAD_FAILED,
     LOAD_WSCALE = 7,     // of bulk; requests and answers have none
     LOAD_OUT_MAX = 256,  // packets made and not yet taken by the port
 };
@@ -23,6 +26,17 @@ struct load_try {
 struct load_level {
     struct load_try *tries;
     uint32_t head, tail, slots;
+};
+
+// load_full: what connections that come and go need (load_full.c).
+struct load_full {
+    uint64_t from_ns;            // when the first was due
+    uint64_t slots;              // of those due: begun, or given up
+    uint64_t last;               // with stop_asking: how many there are
+    uint64_t asks, asks_in_row;  // of held ones: all, and of this pass over them
+    uint64_t floods;             // SYNs of nobody
+    uint32_t next;               // the tuple that is tried next
+    uint64_t rng;
 };
 
 struct load {
@@ -42,10 +56,14 @@ struct load {
     uint32_t cursor;  // connections of this phase or round that have been started
     uint32_t round;
     uint32_t in_flight;
+    uint32_t held;  // connections [0, held) stay open, the others come and go (load_full.c)
+    struct load_full full;
+    struct load_hdr full_time;
     struct load_level levels[LOAD_LEVELS];
     uint32_t srtt_us, rttvar_us;  // RFC 6298; srtt_us 0: nothing measured yet
     uint32_t rto_ms;
     bool turned;       // there was a turn
+    bool busy;         // in which something came or left
     uint64_t real_ns;  // the caller's clock in the last turn
     uint64_t now_ns;   // the same without the client's stalls
     uint64_t now_us;
@@ -67,9 +85,33 @@ static inline uint16_t load_wnd(const struct load *l)
     return l->streams != NULL ? (uint16_t)MIN(l->p.stream_window >> LOAD_WSCALE, 65535u) : 65535;
 }
 
-static inline bool load_waits(const struct load_conn *c)
+// load_waits: does a connection in this state wait for something? load_is_over: it is none any
+// more, or none yet. load_fin_out: our FIN is not acknowledged yet.
+static inline bool load_waits(uint8_t state)
 {
-    return c->state == LOAD_OPENING || c->state == LOAD_ASKED || c->state == LOAD_CLOSING;
+    return (LOAD_WAITS >> state & 1) != 0;
+}
+
+static inline bool load_is_over(uint8_t state)
+{
+    return (LOAD_OVER >> state & 1) != 0;
+}
+
+static inline bool load_fin_out(uint8_t state)
+{
+    return state == LOAD_FIN_WAIT || state == LOAD_CLOSING || state == LOAD_LAST_ACK;
+}
+
+// load_snd_end: behind all that was sent, but for a request.
+static inline uint32_t load_snd_end(const struct load_conn *c)
+{
+    return c->snd_nxt + load_fin_out(c->state);
+}
+
+// load_is_full: is connection i one of those that come and go, and not held?
+static inline bool load_is_full(const struct load *l, uint32_t i)
+{
+    return i >= l->held;
 }
 
 // load_packet: an empty packet that is put behind those to be sent; NULL: no room or none left,
@@ -87,8 +129,9 @@ void load_nd_input(struct load *l, const uint8_t *frame, const struct wire_ip6 *
 // nobody's, counted unless it spoke of neighbours, which is dealt with.
 uint32_t load_frame_input(struct load *l, const struct pkt *p, struct seg_in *s);
 
-// load_build: the frame of s, whose ports are set, from connection i's address to the server.
-void load_build(struct load *l, struct pkt *p, uint32_t i, struct seg_out *s);
+// load_build: the frame of s, whose ports are set, to the server, from the address that lies `host`
+// behind the first client's.
+void load_build(struct load *l, struct pkt *p, uint32_t host, const struct seg_out *s);
 
 // load_has_host: the last 32 bits of an address as a number: are they those of a client?
 static inline bool load_has_host(const struct load *l, uint32_t low)
@@ -99,17 +142,30 @@ static inline bool load_has_host(const struct load *l, uint32_t low)
 // load_flush: gives what was made to the port; what it does not take waits.
 void load_flush(struct load *l);
 
-// load_start: connection i goes to OPENING, ASKED or CLOSING, which sends its first try.
-void load_start(struct load *l, uint32_t i, enum load_state state);
+// load_start: connection i goes to OPENING, ASKED or FIN_WAIT, which sends its first try; its time
+// counts from since_ns on.
+void load_start(struct load *l, uint32_t i, enum load_state state, uint64_t since_ns);
 
-// load_ask: sends the segment that connection i's state calls for.
-void load_ask(struct load *l, uint32_t i);
+// load_ask: sends the segment that connection i's state calls for. False: it waits without one.
+bool load_ask(struct load *l, uint32_t i);
 
 // load_fail: gives connection i up.
 void load_fail(struct load *l, uint32_t i);
 
 // load_segment_input: one checked segment of connection i; data are its s->data_len bytes.
 void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data);
+
+// load_full_turn: begins full connections that are due, asks held ones, floods. load_full_stop:
+// none that was not due yet. load_full_ended: all have ended.
+void load_full_turn(struct load *l);
+void load_full_stop(struct load *l);
+bool load_full_ended(const struct load *l);
+
+// load_is_flood: the last 32 bits of an address as a number: are they of a sender of the flood?
+bool load_is_flood(const struct load *l, uint32_t low);
+
+// load_flood_syn: a SYN from `host` addresses behind the first client's, from that port.
+void load_flood_syn(struct load *l, uint32_t host, uint16_t port, uint32_t seq);
 
 // load_wait_init: 0, or -1 without memory. load_wait_free: also after a failed init.
 int load_wait_init(struct load *l);

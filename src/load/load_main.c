@@ -9,6 +9,7 @@
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "load/load_liar.h"
+#include "load/load_once.h"
 #include "load/load_port.h"
 #include "load/load_ring.h"
 #include "load/load_service.h"
@@ -20,14 +21,22 @@ enum { HOP_SECONDS = 10 };  // that its next hop has to answer
 
 void load_run_params(const struct load_options *o, struct load_params *p)
 {
-    p->connections = o->connections;
-    p->window = MIN(o->window, o->connections);
+    p->connections = load_all(o);
+    p->window = MIN(o->window, p->connections);
     p->payload = o->payload;
     p->rounds = o->kind == LOAD_HOLD ? o->rounds : 0;
     p->order = o->order;
     p->seed = o->seed;
     p->timestamps = o->timestamps;
     p->close = o->close;
+    if (load_has_full(o)) {
+        p->tuples = o->connections;
+        p->rate = o->rate;
+        p->asks = o->asks;
+        p->flood = o->flood;
+        p->time_wait_ms = o->time_wait_s * 1000;
+        p->closer = o->closer;
+    }
     if (o->kind == LOAD_STREAM) {
         p->stream = o->direction;
         p->stream_window = load_stream_window(o);
@@ -59,13 +68,17 @@ static void note_phase(struct load_run *r, enum load_phase ended, enum load_phas
                        double seconds)
 {
     struct load_result *out = &r->result;
-    double *const took[] = {&out->open_s, &out->ask_s, &out->close_s};
-    *took[ended] = seconds;
-    if (next == LOAD_ASK) {
+    double *const took[] = {[LOAD_OPEN] = &out->open_s, [LOAD_CLOSE] = &out->close_s};
+    const enum load_phase asked = load_has_full(&r->o) ? LOAD_FULL : LOAD_ASK;
+    if (ended == asked)
+        out->ask_s = seconds;
+    else if (took[ended] != NULL)
+        *took[ended] = seconds;
+    if (next == asked) {
         snapshot(r, &out->asked_from);
         out->counted_from = *load_counters(r->load);
     }
-    if (ended == LOAD_ASK) {
+    if (ended == asked) {
         snapshot(r, &out->asked_to);
         out->counted_to = *load_counters(r->load);
     }
@@ -102,7 +115,8 @@ static int drive(struct load_run *r, struct err *err)
             began = now;
             phase = next;
         }
-        if (r->o.kind != LOAD_HOLD && phase == LOAD_ASK && now - began >= r->o.seconds)
+        if (r->o.kind != LOAD_HOLD && now - began >= r->o.seconds &&
+            phase == (load_has_full(&r->o) ? LOAD_FULL : LOAD_ASK))
             load_stop_asking(r->load);
         if ((uint64_t)now != second) {
             second = (uint64_t)now;
@@ -206,6 +220,8 @@ int load_main(int argc, char **argv, const struct c10m_app *const *apps)
     const struct c10m_app *app = load_service_app(&r.o, apps);
     if (r.o.faults.falsify_ppm != 0)
         app = load_liar(app, r.o.faults.falsify_ppm, r.o.seed);
+    if (r.o.closer == LOAD_BY_SERVER)
+        app = load_once(app);
     if (r.o.config != NULL && load_port_read(&r.o, stderr) != 0)
         return 2;
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());

@@ -17,7 +17,10 @@ enum {
     ON_REQUEST = 1 << LOAD_REQUEST,
     ON_STREAM = 1 << LOAD_STREAM,
     ON_ASKING = ON_HOLD | ON_REQUEST,
-    ON_ALL = ON_ASKING | ON_STREAM,
+    ON_RATE = 1 << LOAD_RATE,
+    ON_SYN = 1 << LOAD_SYN,
+    ON_FULL = ON_RATE | ON_SYN,
+    ON_ALL = ON_ASKING | ON_STREAM | ON_FULL,
 };
 
 static const struct {
@@ -29,6 +32,8 @@ static const struct {
     [LOAD_REQUEST] = {"request", "asks again as soon as the answer has come, for some seconds",
                       1000, 7},
     [LOAD_STREAM] = {"stream", "bulk, one way, for some seconds", 8, 19},
+    [LOAD_RATE] = {"rate", "opens, asks once and closes, again and again, for some seconds", 0, 7},
+    [LOAD_SYN] = {"syn", "the same beside a flood of SYNs from addresses of nobody", 0, 7},
 };
 
 // A number with k or M behind it, nothing else.
@@ -230,6 +235,42 @@ static bool parse_family(const char *text, struct load_options *o)
     return o->v6 || strcmp(text, "4") == 0;
 }
 
+static bool parse_rate(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_RATE_MAX, &o->rate);
+}
+
+static bool parse_hold(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_CONNECTIONS_MAX, &o->hold);
+}
+
+static bool parse_asks(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 0, LOAD_RATE_MAX, &o->asks);
+}
+
+static bool parse_closer(const char *text, struct load_options *o)
+{
+    o->closer = strcmp(text, "server") == 0 ? LOAD_BY_SERVER : LOAD_BY_CLIENT;
+    return o->closer == LOAD_BY_SERVER || strcmp(text, "client") == 0;
+}
+
+static bool parse_time_wait(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 0, 3600, &o->time_wait_s);
+}
+
+static bool parse_flood(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_RATE_MAX, &o->flood);
+}
+
+static bool parse_keepalive(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, 86400, &o->keepalive_s);
+}
+
 static bool parse_direction(const char *text, struct load_options *o)
 {
     o->direction = strcmp(text, "up") == 0 ? LOAD_UP : LOAD_DOWN;
@@ -265,16 +306,18 @@ static const struct row {
     const char *expected;
     bool (*parse)(const char *text, struct load_options *o);
 } rows[] = {
-    {"connections", "N", ON_ALL, ANYWHERE, "default 1M (hold), 1k (request, --config), 8 (stream)",
+    {"connections", "N", ON_ALL, ANYWHERE,
+     "default 1M (hold), 1k (request, --config), 8 (stream); rate, syn: "
+     "addresses and ports used in turn (default: as many as TIME-WAIT wants)",
      "1 to 200M", parse_connections},
     {"rounds", "N", ON_HOLD, ANYWHERE, "requests of each connection (default 3)", "1 to 1M",
      parse_rounds},
-    {"seconds", "S", ON_REQUEST | ON_STREAM, ANYWHERE, "for how long (default 5)",
+    {"seconds", "S", ON_REQUEST | ON_STREAM | ON_FULL, ANYWHERE, "for how long (default 5)",
      "more than 0, at most 86400", parse_seconds},
     {"order", "ORDER", ON_ASKING, ANYWHERE, "connections at `random` (default) or in `turn`",
      "random or turn", parse_order},
-    {"payload", "BYTES", ON_ASKING, ANYWHERE, "of a request, 8 to 1400 (default 64)", "8 to 1400",
-     parse_payload},
+    {"payload", "BYTES", ON_ASKING | ON_FULL, ANYWHERE, "of a request, 8 to 1400 (default 64)",
+     "8 to 1400", parse_payload},
     {"window", "N", ON_ALL, ANYWHERE, "connections that wait at a time, 1 to 2048 (default 1024)",
      "1 to 2048", parse_window},
     {"close", NULL, ON_ALL, ANYWHERE, "close every connection in the end (--config: always)", NULL,
@@ -288,6 +331,17 @@ static const struct row {
     {"receive-window", "BYTES", ON_STREAM, ANYWHERE,
      "that each side offers a connection (default 16k to 512k, 1 MiB for all)", "2920 to 8M",
      parse_receive_window},
+    {"rate", "N", ON_FULL, ANYWHERE, "begun a second (default: as many as go; syn: 1k)", "1 to 10M",
+     parse_rate},
+    {"hold", "N", ON_FULL, ANYWHERE, "connections open all the time, asked at random", "1 to 200M",
+     parse_hold},
+    {"asks", "N", ON_FULL, ANYWHERE, "requests a second to those (default: a hundredth of them)",
+     "0 to 10M", parse_asks},
+    {"closed-by", "WHO", ON_FULL, ANYWHERE, "the `client` (default) or the `server` closes first",
+     "client or server", parse_closer},
+    {"time-wait", "S", ON_FULL, ANYWHERE, "of the one that closes first (default 60)", "0 to 3600",
+     parse_time_wait},
+    {"flood", "N", ON_SYN, ANYWHERE, "SYNs a second (default 500k)", "1 to 10M", parse_flood},
     {"json", NULL, ON_ALL, ANYWHERE, "one JSON object instead of the table", NULL, parse_json},
     {"quiet", NULL, ON_ALL, ANYWHERE, "no line per second", NULL, parse_quiet},
     {"fault", "LIST", ON_ALL, HERE, "trouble on the wire, as below",
@@ -299,6 +353,8 @@ static const struct row {
     {"cpus", "A,B", ON_ALL, HERE, "the client's and the server's CPU (default 0,1)",
      "two different CPUs of this machine, as in 0,1,", parse_cpus},
     {"family", "N", ON_ALL, HERE, "over IPv4 (4, default) or IPv6 (6)", "4 or 6", parse_family},
+    {"keepalive", "S", ON_ALL, HERE, "the server's, on every connection (default: none)",
+     "1 to 86400", parse_keepalive},
     {"workers", "N", ON_ALL, HERE, "of the server, all on its CPU (default 1)", "1 to 8",
      parse_workers},
     {"config", "FILE", ON_ALL, ELSEWHERE, "configuration with the client's [port]; also -c",
@@ -330,14 +386,15 @@ bool load_faults_on(const struct load_faults *f)
 static int find_kind(int argc, char **argv, struct load_options *o, struct err *err)
 {
     if (argc < 2)
-        return err_set(err, "which load? hold, request or stream was expected; see --help");
+        return err_set(err,
+                       "which load? hold, request, stream, rate or syn was expected; see --help");
     for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(argv[1], kinds[i].name) == 0) {
             o->kind = (enum load_kind)i;
             o->connections = kinds[i].connections;
             return 0;
         }
-    return err_set(err, "%s: hold, request or stream was expected; see --help", argv[1]);
+    return err_set(err, "%s: hold, request, stream, rate or syn was expected; see --help", argv[1]);
 }
 
 static int take(const struct row *r, const char *value, struct load_options *o, struct err *err)
@@ -378,6 +435,31 @@ static int check_place(uint64_t given, struct load_options *o, struct err *err)
     return 0;
 }
 
+// Enough addresses and ports that none is wanted before its TIME-WAIT is over.
+static uint32_t tuples(const struct load_options *o)
+{
+    enum { FASTEST = 1500000, MOST = 120000000, ELSEWHERE_TUPLES = LOAD_PORTS };
+    const double seconds = MIN(o->seconds, (double)o->time_wait_s) + 1;
+    const double n = seconds * (o->rate != 0 ? o->rate : FASTEST) + o->window;
+    return o->config != NULL ? ELSEWHERE_TUPLES : (uint32_t)MIN(n, (double)MOST);
+}
+
+static int complete_full(struct load_options *o, struct err *err)
+{
+    if (o->kind == LOAD_SYN) {
+        o->rate = o->rate != 0 ? o->rate : 1000;
+        o->flood = o->flood != 0 ? o->flood : 500000;
+    }
+    if (o->connections == 0)
+        o->connections = tuples(o);
+    if (o->asks == UINT32_MAX)
+        o->asks = o->hold / 100;
+    if ((uint64_t)o->hold + o->connections > LOAD_CONNECTIONS_MAX)
+        return err_set(err, "--hold %u: at most %u was expected, with --connections %u", o->hold,
+                       LOAD_CONNECTIONS_MAX - o->connections, o->connections);
+    return 0;
+}
+
 int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err)
 {
     enum { VALUE = 256 };  // of the first row's option
@@ -392,6 +474,8 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
                                .server_cpu = 1,
                                .workers = 1,
                                .direction = LOAD_DOWN,
+                               .time_wait_s = 60,
+                               .asks = UINT32_MAX,
                                .timestamps = true};
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return 1;
@@ -419,7 +503,9 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
         return err_set(err, "%s: no such argument; see --help", argv[optind]);
     if (o->server_port == 0)
         o->server_port = o->direction == LOAD_UP ? DISCARD_PORT : kinds[o->kind].port;
-    return check_place(given, o, err);
+    if (check_place(given, o, err) != 0)
+        return -1;
+    return load_has_full(o) ? complete_full(o, err) : 0;
 }
 
 // Which loads know an option, unless all do.

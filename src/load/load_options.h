@@ -5,7 +5,7 @@
 #include "load/load.h"
 #include "mem/page_supply.h"
 
-enum load_kind { LOAD_HOLD, LOAD_REQUEST, LOAD_STREAM };
+enum load_kind { LOAD_HOLD, LOAD_REQUEST, LOAD_STREAM, LOAD_RATE, LOAD_SYN };
 
 enum {
     LOAD_WORKERS_MAX = 8,
@@ -25,6 +25,11 @@ struct load_faults {
 struct load_options {
     enum load_kind kind;
     uint32_t connections, rounds, window, payload;
+    // Of full connections, which use addresses and ports of `connections` in turn:
+    uint32_t hold, rate, asks, flood;
+    uint32_t time_wait_s;
+    enum load_closer closer;
+    uint32_t keepalive_s;  // of the server; 0: none
     double seconds;
     enum load_order order;
     uint64_t seed;
@@ -46,6 +51,17 @@ struct load_options {
 
 // load_kind_name: as on the command line.
 const char *load_kind_name(enum load_kind kind);
+
+// load_has_full: does it open connections that come and go? load_all: addresses and ports in all.
+static inline bool load_has_full(const struct load_options *o)
+{
+    return o->kind == LOAD_RATE || o->kind == LOAD_SYN;
+}
+
+static inline uint32_t load_all(const struct load_options *o)
+{
+    return o->hold + o->connections;
+}
 
 // load_faults_on: is there a fault port to be put in between?
 bool load_faults_on(const struct load_faults *f);

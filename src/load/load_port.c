@@ -54,7 +54,7 @@ static bool is_clients(const struct ip_addr *a, uint32_t hosts)
 static int check_addresses(const struct load_options *o, const struct net_config *n,
                            struct err *err)
 {
-    const uint32_t hosts = load_host(o->connections - 1) + 1;
+    const uint32_t hosts = load_host(load_all(o) - 1) + 1 + (o->flood != 0 ? LOAD_FLOOD_HOSTS : 0);
     const struct ip_addr *const taken[] = {&o->server, &own.hop};
     char from[IP_TEXT_BYTES], other[IP_TEXT_BYTES];
     for (unsigned i = 0; i < ARRAY_LEN(taken); i++)

@@ -27,7 +27,7 @@ static const struct {
 };
 
 // The names get `before` in front, and the microseconds three decimals.
-static void put_latency(struct text *out, const char *before, const struct load_hdr *h)
+void load_put_latency(struct text *out, const char *before, const struct load_hdr *h)
 {
     for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
         text_printf(out, ",\"%s%s\":%.3f", before, parts[i].name,
@@ -35,7 +35,7 @@ static void put_latency(struct text *out, const char *before, const struct load_
     text_printf(out, ",\"%smean_us\":%.3f", before, load_hdr_mean_ns(h) / 1e3);
 }
 
-static void table_latency(struct text *out, const char *name, const struct load_hdr *h)
+void load_table_latency(struct text *out, const char *name, const struct load_hdr *h)
 {
     text_printf(out, "%-13s", name);
     for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
@@ -109,8 +109,10 @@ void load_report_json(const struct load_result *r, struct text *out)
     load_put_stages(out, r, "server_stage_cycles_per_packet", asked_packets(r));
     if (r->options->kind == LOAD_STREAM)
         load_stream_json(r, out);
+    if (load_has_full(r->options))
+        load_full_json(r, out);
     load_put_real(out, "answers_per_s", load_per((double)c->answered, r->ask_s), 0);
-    put_latency(out, "", load_latency(r->load));
+    load_put_latency(out, "", load_latency(r->load));
     text_printf(out, "}\n");
 }
 
@@ -137,18 +139,27 @@ static void table_server(const struct load_result *r, struct text *out)
 static void table_answers(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
+    const uint64_t meanwhile = r->counted_to.answered - r->counted_from.answered;
     text_printf(out, "answers       %llu in %.2f s: %.0f a second; lost %llu, wrong %llu\n",
-                (unsigned long long)c->answered, r->ask_s, load_per((double)c->answered, r->ask_s),
+                (unsigned long long)c->answered, r->ask_s, load_per((double)meanwhile, r->ask_s),
                 (unsigned long long)load_lost(r->load), (unsigned long long)c->wrong);
-    table_latency(out, "latency", load_latency(r->load));
+    if (load_latency(r->load)->n != 0)
+        load_table_latency(out, "latency", load_latency(r->load));
+}
+
+// Connections that are opened once and stay.
+static uint32_t held(const struct load_result *r)
+{
+    return load_has_full(r->options) ? r->options->hold : r->options->connections;
 }
 
 void load_report_table(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
-    text_printf(out, "connections   %u opened %llu in %.2f s: %.0f a second\n",
-                r->options->connections, (unsigned long long)c->opened, r->open_s,
-                load_per((double)c->opened, r->open_s));
+    if (!load_has_full(r->options) || r->options->hold != 0)
+        text_printf(out, "connections   %u opened %llu in %.2f s: %.0f a second\n", held(r),
+                    (unsigned long long)c->opened, r->open_s,
+                    load_per((double)c->opened, r->open_s));
     if (r->options->kind != LOAD_STREAM)
         table_answers(r, out);
     if (r->options->close)
@@ -176,7 +187,9 @@ void load_report_table(const struct load_result *r, struct text *out)
         text_printf(out, "falsified     %llu answers\n", (unsigned long long)r->falsified);
     if (r->options->kind == LOAD_STREAM)
         load_stream_table(r, out);
-    if (r->here && r->options->kind != LOAD_STREAM)
+    if (load_has_full(r->options))
+        load_full_table(r, out);
+    if (r->here && r->options->kind != LOAD_STREAM && !load_has_full(r->options))
         table_server(r, out);
     text_printf(out, "verdict       %s\n",
                 r->ok            ? "every answer came and was right"
@@ -190,6 +203,9 @@ void load_report_progress(const struct load *l, struct load_counters *before, ui
     const struct load_counters *c = load_counters(l);
     text_printf(out, "%4llu s  opened %llu", (unsigned long long)second,
                 (unsigned long long)c->opened);
+    if (c->full_begun != 0)
+        text_printf(out, "  full %llu: %llu a second", (unsigned long long)c->full_done,
+                    (unsigned long long)(c->full_done - before->full_done));
     if (c->stream_bytes != 0)
         text_printf(out, "  %.2f Gb/s", (double)(c->stream_bytes - before->stream_bytes) * 8e-9);
     else

@@ -20,6 +20,15 @@ void load_table_stages(struct text *out, const struct load_result *r, const char
 // load_busy_cycles: of the server while asked, all stages but idle.
 double load_busy_cycles(const struct load_result *r);
 
+// load_put_latency: percentiles in microseconds, their names behind `before`. load_table_latency:
+// the same as one line.
+void load_put_latency(struct text *out, const char *before, const struct load_hdr *h);
+void load_table_latency(struct text *out, const char *name, const struct load_hdr *h);
+
+// load_full_json, load_full_table: what is only of `rate` and `syn`.
+void load_full_json(const struct load_result *r, struct text *out);
+void load_full_table(const struct load_result *r, struct text *out);
+
 // load_stream_json, load_stream_table: what is only of `stream`.
 void load_stream_json(const struct load_result *r, struct text *out);
 void load_stream_table(const struct load_result *r, struct text *out);

@@ -60,6 +60,20 @@ static void make_port(const struct load_options *o, struct server_params *p)
     p->n_ports = 1;
 }
 
+// Connections of the server at a time: of those that come and go the window's, and what is left of
+// as many while their last acknowledgement is under way again.
+static uint32_t open_at_once(const struct load_options *o)
+{
+    return load_has_full(o) ? o->hold + MAX(8 * o->window, 16384u) : o->connections;
+}
+
+// Whoever closes first has them: one for each address and port.
+static uint32_t time_waits(const struct load_options *o)
+{
+    const bool servers = load_has_full(o) && o->closer == LOAD_BY_SERVER;
+    return servers ? o->connections : MIN(load_all(o), 65536u);
+}
+
 static void make_params(const struct load_options *o, const struct c10m_app *app,
                         const char *prefix, struct server_params *p)
 {
@@ -72,8 +86,10 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
     for (unsigned i = 0; i < o->workers; i++)
         p->worker_cpu[i] = o->server_cpu;
     // A hash does not spread evenly: an eighth more, and some for the few.
-    p->connections = o->connections + (o->workers > 1 ? o->connections / 8 + 1024 : 0);
-    p->time_wait = MIN(o->connections, 65536u);
+    const uint32_t open = open_at_once(o);
+    p->connections = open + (o->workers > 1 ? open / 8 + 1024 : 0);
+    p->time_wait = time_waits(o);
+    p->tcp.time_wait_ms = o->time_wait_s * 1000;
     p->packets = 4 * load_ring_slots(o);
     // The client's packets: of ordinary pages each takes one.
     p->extra_packet_bytes =

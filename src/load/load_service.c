@@ -46,6 +46,9 @@ void load_service(const struct load_options *o, const struct c10m_app *app, stru
                                   .rcv_limit = 65536,
                                   .snd_limit = 65536,
                                   .connections_max = p->connections};
+    s->tcp.keepalive_ms = o->keepalive_s * 1000;
+    s->tcp.keepalive_interval_ms = 75000;  // Linux's
+    s->tcp.keepalive_probes = 9;
     if (stream)
         s->tcp.rcv_limit = s->tcp.snd_limit = load_stream_window(o);
 }

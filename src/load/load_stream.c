@@ -70,14 +70,14 @@ static void send_one(struct load *l, uint32_t i, uint32_t seq, uint32_t at, uint
         s.opts |= SEG_OPT_SACK;
         s.sack = sack;
     }
-    load_build(l, p, i, &s);
+    load_build(l, p, load_host(i), &s);
 }
 
 static void acknowledge(struct load *l, uint32_t i)
 {
     const struct load_conn *c = &l->conns[i];
     l->streams->each[i].unacked = 0;
-    send_one(l, i, c->snd_nxt + (c->state == LOAD_CLOSING), 0, 0);  // behind our FIN
+    send_one(l, i, load_snd_end(c), 0, 0);  // behind our FIN
     l->c.stream_acks++;
 }
 
@@ -277,7 +277,7 @@ void load_stream_input(struct load *l, uint32_t i, const struct seg_in *s, const
     } else if (s->data_len != 0) {
         l->c.wrong++;
         load_fail(l, i);
-    } else if (l->conns[i].state != LOAD_CLOSING) {
+    } else if (l->conns[i].state == LOAD_IDLE || l->conns[i].state == LOAD_ASKED) {
         ack_input(l, i, s);
     }
 }

@@ -68,7 +68,7 @@ static bool expire_one(struct load *l, unsigned n)
         return false;
     const struct load_try t = v->tries[v->head % v->slots];
     struct load_conn *c = &l->conns[t.conn];
-    const bool mine = load_waits(c) && c->sent_ms == t.sent_ms && level_of(c->tries) == n;
+    const bool mine = load_waits(c->state) && c->sent_ms == t.sent_ms && level_of(c->tries) == n;
     if (mine) {
         const uint32_t timeout = MIN(l->rto_ms << n, (uint32_t)LOAD_RTO_MAX_MS);
         const unsigned next = level_of(c->tries + 1u);
@@ -83,8 +83,7 @@ static bool expire_one(struct load *l, unsigned n)
         return true;
     }
     c->tries++;
-    l->c.retransmitted++;
-    load_ask(l, t.conn);
+    l->c.retransmitted += load_ask(l, t.conn);
     return true;
 }
 

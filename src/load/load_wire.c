@@ -25,7 +25,11 @@ static uint32_t index_of(struct load *l, const struct seg_in *s, uint32_t low)
     uint32_t i = UINT32_MAX;
     if (s->key.remote_port == l->p.server_port && ip_equal(&s->key.remote, &l->p.server))
         i = load_index(low - l->first_low, s->key.local_port, l->p.connections);
-    l->c.strangers += i == UINT32_MAX;
+    if (unlikely(i == UINT32_MAX)) {
+        const bool flood = load_is_flood(l, low);
+        l->c.flood_answers += flood;
+        l->c.strangers += !flood;
+    }
     return i;
 }
 
@@ -94,9 +98,9 @@ uint32_t load_frame_input(struct load *l, const struct pkt *p, struct seg_in *s)
     return UINT32_MAX;
 }
 
-void load_build(struct load *l, struct pkt *p, uint32_t i, struct seg_out *s)
+void load_build(struct load *l, struct pkt *p, uint32_t host, const struct seg_out *s)
 {
-    const uint32_t low_raw = raw32(l->first_low + load_host(i));
+    const uint32_t low_raw = raw32(l->first_low + host);
     const uint32_t head = wire_tcp_head_bytes(s);
     uint32_t len;
     if (l->v6) {

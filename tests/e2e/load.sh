@@ -103,6 +103,31 @@ for way in down up; do
         "retransmitted + server_retransmitted > 100" "damaged > 0"
 done
 
+EACH="ok and full_done == full_begun and lost == wrong == failed == strangers == client_late == 0"
+# The client's clock, and its rate, stand still while it does.
+AT_RATE="19900 - client_stalled_us / 50 <= full_begun <= 20010"
+for who in client server; do
+    claim "twenty thousand connections come and go, closed by the $who" load 0 rate --rate 20k --seconds 1 \
+        --connections 5k --time-wait $([ $who = client ] && echo 0 || echo 60) --closed-by $who
+    claim "... each ended in order, at the rate" holds "$EACH" "$AT_RATE" "retransmitted == 0"
+    claim "... with its times" holds "0 < full_p50_us <= full_p99_us <= full_p9999_us <= full_max_us"
+done
+claim "... whose server kept TIME-WAIT and let younger ones have it" holds \
+    "server_time_wait_recycled == full_begun - 5000 > 1000" "server_time_wait_evicted == 0"
+for who in client server; do
+    claim "through a bad wire, over IPv6, closed by the $who" load 0 rate --family 6 --rate 10k --seconds 1 \
+        --connections 8k --time-wait 0 --closed-by $who --fault loss=1,reorder=1,duplicate=1,corrupt=1
+    claim "... each ended in order" holds "$EACH" "retransmitted > 100"
+done
+claim "ports that wait longer than they last: the client says so" load 0 rate --rate 10k --seconds 1.5 --connections 2k --hugepage none
+claim "... and charges nobody" holds "full_done == full_begun == 2000 and failed == 0" "client_late > 10000" "client_no_tuple > 0"
+claim "beside ten thousand held ones with keepalive, asked meanwhile and in the end" \
+    load 0 rate --rate 10k --seconds 2 --time-wait 1 --hold 10k --asks 5k --keepalive 1
+claim "... none is lost" holds "$EACH" "opened == 10000 and held_asked >= 19000" "probes > 5000"
+claim "good connections through a flood of SYNs" load 0 syn --seconds 1 --rate 1k --flood 100k
+claim "... all, by cookies" holds "$EACH" "full_begun > 300 and flood_syns > 30000" "flood_answers > 30000" \
+    "server_syncookies_sent > 5000 and server_syncookies_received > 0"
+
 claim "a server that answers something else: exit 1" load 1 hold --connections 10k --fault falsify=1
 claim "... each lie is a wrong answer, nothing else is" holds "not ok" "wrong == falsified > 100" \
     "answered == 30000 and lost == failed == 0"
@@ -111,7 +136,7 @@ claim "... and counted" holds "0 < wrong == falsified < 50"
 
 claim "no connections are refused" refused "--connections 0: 1 to 200M was expected" hold --connections 0
 claim "a word for a number is refused" refused "--rounds x: 1 to 1M was expected" hold --rounds x
-claim "an unknown load is refused" refused "flood: hold, request or stream was expected" flood
+claim "an unknown load is refused" refused "flood: hold, request, stream, rate or syn was expected" flood
 claim "no load is refused" refused "which load?"
 claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hold --fault los=2
 help() { "$C10M" load --help | grep -q '^  --fault LIST' && "$C10M" load hold --help | grep -q '^usage: c10m load'; }

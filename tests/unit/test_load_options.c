@@ -259,8 +259,8 @@ static void what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other
 static void what_is_no_load_or_no_option_is_named(void **state)
 {
     (void)state;
-    refused("", "which load? hold, request or stream was expected; see --help");
-    refused("held", "held: hold, request or stream was expected; see --help");
+    refused("", "which load? hold, request, stream, rate or syn was expected; see --help");
+    refused("held", "held: hold, request, stream, rate or syn was expected; see --help");
     refused("hold --conections 3", "--conections: no such option; see --help");
     refused("hold -x", "-x: no such option; see --help");
     refused("hold 10k", "10k: no such argument; see --help");
