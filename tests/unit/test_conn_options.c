@@ -255,6 +255,26 @@ static void corked_bytes_wait_for_a_full_segment_or_the_end_of_the_cork(void **s
     reset_and_free(r);
 }
 
+// Linux's TCP_NAGLE_PUSH: TCP_NODELAY, set again or not, pushes what is there once.
+static void nodelay_lets_leave_what_a_cork_holds_and_the_cork_stays(void **state)
+{
+    struct raw *r = pulling();
+    assert_int_equal(set(r, C10M_OPT_CORK, 1), 0);
+    send_n(r, 100);
+    raw_turn(r, 10);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(set(r, C10M_OPT_NODELAY, 1), 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(out_bytes(r, 0), 100);
+    r->ack += 100;
+    raw_send(r, SEG_ACK, 0, 0);
+    send_n(r, 100);
+    raw_turn(r, 10);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    reset_and_free(r);
+}
+
 static void a_cork_does_not_hold_for_longer_than_a_timeout(void **state)
 {
     struct raw *r = pulling();
@@ -572,6 +592,7 @@ int main(void)
         cmocka_unit_test(
             a_larger_receive_limit_opens_the_window_and_a_smaller_one_takes_nothing_back),
         cmocka_unit_test(corked_bytes_wait_for_a_full_segment_or_the_end_of_the_cork),
+        cmocka_unit_test(nodelay_lets_leave_what_a_cork_holds_and_the_cork_stays),
         cmocka_unit_test(a_cork_does_not_hold_for_longer_than_a_timeout),
         cmocka_unit_test(closing_pulls_the_cork),
         cmocka_unit_test(quick_acknowledgements_can_be_asked_for),
