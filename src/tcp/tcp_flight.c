@@ -76,7 +76,7 @@ static struct flight *grow(struct tcp *t, struct block *b)
     return f;
 }
 
-// remove: `count` runs from i on, whose numbers are the others' by now.
+// erase: `count` runs from i on, whose numbers are the others' by now.
 static void erase(struct flight *f, unsigned i, unsigned count)
 {
     struct flight_run *r = &f->run[f->first];

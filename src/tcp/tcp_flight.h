@@ -74,7 +74,7 @@ void flight_lose(struct flight *f, unsigned i, uint32_t most);
 unsigned flight_find_lost(const struct flight *f, unsigned i);
 
 // flight_pop: up to una is acknowledged. flight_sack: r, within what is in flight, is SACKed; with
-// room for two runs. Both tell tcp_rack_delivered() what was not delivered before, and return how
+// room for two runs. Both tell rack_delivered() what was not delivered before, and return how
 // many bytes that is.
 uint32_t flight_pop(struct tcp *t, struct block *b, struct flight *f, uint32_t una);
 uint32_t flight_sack(struct tcp *t, struct block *b, struct flight *f, struct seq_range r);
