@@ -71,6 +71,18 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
     tcp_end_error(t, b, why, errors[why]);
 }
 
+// The connection is over, but the block may wait long for what is unread to be read: what it has in
+// its extension record but options is of no use to it.
+static void forget_trouble(struct tcp *t, struct block *b)
+{
+    if (!(b->flags & BF_TROUBLE))
+        return;
+    struct ext *e = &t->exts[b->ext];
+    buf_put_chain(&t->bufs, e->ooo_head);
+    *e = (struct ext){.ooo_head = BUF_NONE, .own = e->own};
+    tcp_ext_release(t, b);
+}
+
 void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
 {
     b->close_why = why;
@@ -85,7 +97,8 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
         if (tcp_is_pending(b))
             tcp_fast_open_ended(t, b, why == TCP_CLOSE_RESET);
     }
-    tcp_flight_close(t, b);  // the block may wait long for what is unread to be read
+    tcp_flight_close(t, b);
+    forget_trouble(t, b);
     tcp_set_state(b, STEP_END);
 }
 
@@ -321,6 +334,7 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix)
     if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT) {  // the application has yet to read
         b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
         b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
+        forget_trouble(t, b);
         return app_timer(t, b, ix);
     }
     if (unlikely(b->flags & BF_TROUBLE))

@@ -1,6 +1,7 @@
 // Claims about applications that read by themselves and close without waiting (c10m/socket.h): a
 // peer played by hand.
 #include "puller.h"
+#include "tcp/tcp_cc.h"
 
 // ---- reading
 
@@ -298,6 +299,42 @@ static void what_is_over_and_not_read_yet_keeps_no_log_of_what_was_in_flight(voi
     check_bytes(0, 100);
     if (raw_block(r) != NULL)
         act(r, c10m_close);
+    gone(r);
+}
+
+static void what_is_over_and_not_read_yet_keeps_nothing_that_came_out_of_order(void **state)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 10);
+    const uint32_t free = r->e.tcp.bufs.n_free_data;
+    raw_seg(r, SEG_ACK, r->seq + 100, r->ack, 100, 1000);
+    raw_turn(r, 0);
+    assert_int_equal(COUNTED(r, ext_records_now), 1);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSED);
+    assert_int_equal(raw_block(r)->rcvq_bytes, 10);
+    assert_int_equal(COUNTED(r, ext_records_now), 0);
+    assert_int_equal(r->e.tcp.bufs.n_free_data, free);
+    act(r, read_all);
+    gone(r);
+}
+
+static void what_is_over_and_not_read_yet_gives_the_record_of_its_window_back(void **state)
+{
+    struct raw *r = pulling();
+    tcp_cc_ssthresh(&r->e.tcp, raw_block(r), 20000);
+    assert_int_equal(COUNTED(r, ext_records_now), 1);
+    act(r, c10m_shutdown);
+    r->ack++;
+    raw_send(r, SEG_ACK, 0, 0);
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 33);
+    assert_int_equal(raw_block(r)->state, TCP_TIME_WAIT);
+    for (int i = 0; i < 100; i++)
+        raw_turn(r, 50);
+    assert_int_equal(COUNTED(r, ext_records_now), 0);
+    act(r, read_all);
+    check_bytes(0, 33);
     gone(r);
 }
 
@@ -745,6 +782,8 @@ int main(void)
         cmocka_unit_test(old_data_for_an_orphan_is_acknowledged_as_ever),
         cmocka_unit_test(data_of_the_burst_in_which_the_application_closes_resets),
         cmocka_unit_test(what_is_over_and_not_read_yet_keeps_no_log_of_what_was_in_flight),
+        cmocka_unit_test(what_is_over_and_not_read_yet_keeps_nothing_that_came_out_of_order),
+        cmocka_unit_test(what_is_over_and_not_read_yet_gives_the_record_of_its_window_back),
         cmocka_unit_test(an_orphan_in_fin_wait_2_ends_silently),
         cmocka_unit_test(closing_after_the_shutdown_starts_the_wait_for_the_peer),
         cmocka_unit_test(an_orphan_is_given_up_after_eight_retransmissions),
