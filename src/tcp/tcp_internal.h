@@ -131,6 +131,10 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix);
 // Returns how many numbers it has (a FIN counts), 0: there was no room.
 uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end);
 
+// tcp_last_part: of what was sent from `from` to `end`, a segment's worth at most, where that
+// begins which leaves in the last segment: records and more than two ranges make several of it.
+uint32_t tcp_last_part(const struct tcp *t, const struct block *b, uint32_t from, uint32_t end);
+
 // tcp_send_next: the segment at snd_nxt, as far as the windows and Nagle let it; cwnd counts as
 // `extra` larger: what is believed to have left the network. False: nothing to send.
 bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra);

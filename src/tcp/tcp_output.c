@@ -638,6 +638,20 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
     return got + with_fin;
 }
 
+uint32_t tcp_last_part(const struct tcp *t, const struct block *b, uint32_t from, uint32_t end)
+{
+    struct seg_out part = {.flags = 0};
+    uint32_t cur = b->snd_head;
+    if (from == end || seq_leq(t->bufs.bufs[b->snd_tail].seq, from))
+        return from;
+    for (;;) {
+        const uint32_t got = gather(t, &part, &cur, from, end - from);
+        if (got == end - from)
+            return from;
+        from += got;
+    }
+}
+
 void tcp_retransmit_head(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];

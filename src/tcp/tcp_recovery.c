@@ -409,7 +409,8 @@ static void resend_last(struct tcp *t, struct block *b, struct flight *f)
 {
     const bool fin = (b->flags & BF_FIN_QUEUED) && b->snd_max == b->snd_end + 1;
     const uint32_t start = flight_run_start(f, f->n - 1u), bytes = b->snd_max - start - fin;
-    const uint32_t from = start + (bytes == 0 ? 0 : (bytes - 1) / b->mss * b->mss);
+    const uint32_t full = bytes == 0 ? 0 : (bytes - 1) / b->mss * b->mss;
+    const uint32_t from = tcp_last_part(t, b, start + full, b->snd_max - fin);
     if (tcp_resend(t, b, from, b->snd_max) != 0)
         flight_last_again(f, from, (uint32_t)t->now.us);
 }
