@@ -1,5 +1,6 @@
 """Calls in states and with flags that programs seldom combine."""
 import socket
+import time
 
 import packets
 from bench import case, pattern, pause
@@ -428,6 +429,20 @@ def epoll_exclusive_wakes_one(t):
     t.peer().connect((t.SUT, t.port()))
     got = [x.result(3) for x in later]
     t.note("woken", sum(x != [] for x in got))
+
+
+@case((4,), only="agent")
+def epoll_many_ways(t):
+    """Epolls that watch each other in ever more ways are refused (EINVAL) before an event would take long."""
+    rows = [[t.epoll() for _ in range(40)] for _ in range(4)]
+    end, conn = t.raw_accepted()
+    for ep in rows[3]:
+        ep.epoll_ctl(1, end.fd, POLLIN, 0)
+    refused = sum(a.epoll_ctl(1, b.fd, POLLIN, 0) == "EINVAL" for i in (0, 2, 1) for a in rows[i] for b in rows[i + 1])
+    begin = time.monotonic()
+    conn.send("PA", b"a")
+    end.read(1)
+    t.note("ok", refused > 500 and time.monotonic() - begin < 1)
 
 
 @case()

@@ -24,10 +24,11 @@ enum {
     AGENT_SOCKETS_DEFAULT = 1024,
     AGENT_SOCKETS_MAX = 65536,
     AGENT_GHOSTS_MAX = 4096,
-    AGENT_SOMAXCONN = 4096,     // net.core.somaxconn
-    AGENT_EPOLL_DEPTH_MAX = 5,  // epolls in epolls: Linux's limit
-    AGENT_TAKE_MAX = 64,        // answers of a worker in a turn
-    EPHEMERAL_FIRST = 32768,    // net.ipv4.ip_local_port_range
+    AGENT_SOMAXCONN = 4096,       // net.core.somaxconn
+    AGENT_EPOLL_DEPTH_MAX = 5,    // epolls in epolls: Linux's limit
+    AGENT_EPOLL_WAYS_MAX = 1000,  // from one to another by one that is added
+    AGENT_TAKE_MAX = 64,          // answers of a worker in a turn
+    EPHEMERAL_FIRST = 32768,      // net.ipv4.ip_local_port_range
     EPHEMERAL_LAST = 60999,
 };
 
@@ -370,6 +371,8 @@ void udp_send(struct agent *a, struct call *c);
 void udp_arrived(struct agent *a, struct agent_msg *m);
 void udp_release(struct agent *a, struct socket *k, struct call *c);
 uint32_t udp_mask(const struct socket *k);
+// udp_worker: to whom errors about what k sends to the peer come: who knows the path.
+unsigned udp_worker(const struct agent *a, const struct socket *k, const struct c10m_name *peer);
 void udp_shutdown(struct agent *a, struct call *c);
 void udp_ioctl(struct agent *a, struct call *c);
 // udp_let_go: its port at the workers; c, unless NULL, is the close() that waits for it.

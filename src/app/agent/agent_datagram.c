@@ -59,30 +59,25 @@ void verb_datagram_back(struct agent_worker *g, struct agent_msg *m)
     g->free_datagrams = d;
 }
 
-static int *id_place(struct agent_worker *g, int id)
-{
-    for (unsigned i = 0; i < AGENT_UDP_MAX; i++)
-        if (g->udp_ids[i] == id)
-            return &g->udp_ids[i];
-    return NULL;
-}
-
 void verb_udp_open(struct agent_worker *g, struct agent_msg *m)
 {
-    int *place = id_place(g, -1);
-    m->ret = place == NULL ? -ENOBUFS : c10m_udp_open(g->w, g->s, &m->udp.at, m->udp.v6only);
+    m->ret = c10m_udp_open(g->w, g->s, &m->udp.at, m->udp.v6only);
     if (m->ret >= 0)
-        *place = (int)m->ret;
+        g->udp_open[m->ret] = true;
     answer(g, m);
+}
+
+static void close_port(struct agent_worker *g, int id)
+{
+    if (id < 0 || !g->udp_open[id])
+        return;
+    c10m_udp_close(g->w, id);
+    g->udp_open[id] = false;
 }
 
 void verb_udp_close(struct agent_worker *g, struct agent_msg *m)
 {
-    int *place = m->udp.id < 0 ? NULL : id_place(g, m->udp.id);
-    if (place != NULL) {
-        c10m_udp_close(g->w, *place);
-        *place = -1;
-    }
+    close_port(g, m->udp.id);
     m->ret = 0;
     answer(g, m);
 }
@@ -110,9 +105,6 @@ void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m)
 
 void udp_end(struct agent_worker *g)
 {
-    for (unsigned i = 0; i < AGENT_UDP_MAX; i++) {
-        if (g->udp_ids[i] >= 0)
-            c10m_udp_close(g->w, g->udp_ids[i]);
-        g->udp_ids[i] = -1;
-    }
+    for (int i = 0; i < C10M_UDP_PORTS_MAX; i++)
+        close_port(g, i);
 }

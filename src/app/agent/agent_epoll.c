@@ -159,16 +159,17 @@ static struct epoll_item *item_find(struct epoll *e, const struct file *f, int f
     return i;
 }
 
-// How many epolls stand on each other from f downwards; over the limit, or round to `top`: -1.
-static int depth(const struct epoll *top, struct file *f, int left)
+// How many epolls stand on each other from f downwards; over the limit, or round to `top`: -1. Each
+// way down is counted, up to the limit.
+static int depth(const struct epoll *top, struct file *f, int left, unsigned *ways)
 {
     int most = 0;
-    if (f->kind != FILE_EPOLL)
+    if (f->kind != FILE_EPOLL || ++*ways > AGENT_EPOLL_WAYS_MAX)
         return 0;
     if (f == &top->f || left == 0)
         return -1;
     for (struct epoll_item *i = epoll_of(f)->items; i != NULL; i = i->next) {
-        const int n = depth(top, i->file, left - 1);
+        const int n = depth(top, i->file, left - 1, ways);
         if (n < 0)
             return -1;
         most = n > most ? n : most;
@@ -176,23 +177,36 @@ static int depth(const struct epoll *top, struct file *f, int left)
     return most + 1;
 }
 
-// Epolls above this one: none watches it, 0.
-static int height(const struct file *f, int left)
+// Epolls above this one: none watches it, 0. Likewise.
+static int height(const struct file *f, int left, unsigned *ways)
 {
     int most = 0;
+    if (++*ways > AGENT_EPOLL_WAYS_MAX)
+        return 0;
     for (struct epoll_item *i = f->items; left != 0 && i != NULL; i = i->next_of_file) {
-        const int n = 1 + height(&i->of->f, left - 1);
+        const int n = 1 + height(&i->of->f, left - 1, ways);
         most = n > most ? n : most;
     }
     return most;
 }
 
+// Linux's ep_loop_check and, against those who nest so many that every event would have to go a
+// million ways, a limit in the spirit of its reverse_path_check.
+static int check_nesting(const struct epoll *e, struct file *f)
+{
+    unsigned down = 0, up = 0;
+    const int below = depth(e, f, AGENT_EPOLL_DEPTH_MAX, &down);
+    const int above = below > 0 ? height(&e->f, AGENT_EPOLL_DEPTH_MAX, &up) : 0;
+    if (below < 0 || (below > 0 && below + above >= AGENT_EPOLL_DEPTH_MAX))
+        return -ELOOP;
+    return (uint64_t)down * up > AGENT_EPOLL_WAYS_MAX ? -EINVAL : 0;
+}
+
 static int add(struct epoll *e, struct file *f, int fd, const struct epoll_event *event)
 {
-    const int below = depth(e, f, AGENT_EPOLL_DEPTH_MAX);
-    if (below < 0 ||
-        (below > 0 && below + height(&e->f, AGENT_EPOLL_DEPTH_MAX) >= AGENT_EPOLL_DEPTH_MAX))
-        return -ELOOP;
+    const int rc = check_nesting(e, f);
+    if (rc != 0)
+        return rc;
     struct epoll_item *i = calloc(1, sizeof(*i));
     if (i == NULL)
         return -ENOMEM;

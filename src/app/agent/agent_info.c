@@ -115,7 +115,7 @@ void get_info(struct agent *a, struct call *c)
     } else if (k->is_connected) {
         c->msg.udp.at = k->peer;
         c->lent++;
-        post(a, 0, &c->msg, VERB_UDP_MTU, mtu_done, c);
+        post(a, udp_worker(a, k, &k->peer), &c->msg, VERB_UDP_MTU, mtu_done, c);
     } else {
         call_return(a, c, -ENOTCONN);
     }

@@ -3,31 +3,36 @@
 
 #include "app/agent/agent_worker.h"
 
+// From where an id would lie if nobody were in its way.
+static struct agent_listener *place(struct agent_worker *g, int id, unsigned i)
+{
+    return &g->listeners[((unsigned)id + i) % AGENT_LISTENERS_MAX];
+}
+
 struct agent_listener *listener_of(struct agent_worker *g, int id)
 {
     for (unsigned i = 0; id >= 0 && i < AGENT_LISTENERS_MAX; i++)
-        if (g->listeners[i].used && g->listeners[i].id == id)
-            return &g->listeners[i];
+        if (place(g, id, i)->used && place(g, id, i)->id == id)
+            return place(g, id, i);
     return NULL;
 }
 
-static struct agent_listener *free_listener(struct agent_worker *g)
+static struct agent_listener *free_listener(struct agent_worker *g, int id)
 {
     for (unsigned i = 0; i < AGENT_LISTENERS_MAX; i++)
-        if (!g->listeners[i].used)
-            return &g->listeners[i];
+        if (!place(g, id, i)->used)
+            return place(g, id, i);
     return NULL;
 }
 
 void verb_listen(struct agent_worker *g, struct agent_msg *m)
 {
-    struct agent_listener *l = free_listener(g);
-    m->ret = l == NULL ? -ENOBUFS : c10m_listen(g->w, g->s, &m->listen.at);
-    if (m->ret >= 0)
-        *l = (struct agent_listener){.used = true,
-                                     .id = (int)m->ret,
-                                     .socket = m->listen.socket,
-                                     .options = m->listen.options};
+    m->ret = c10m_listen(g->w, g->s, &m->listen.at);
+    if (m->ret >= 0)  // there are as many places
+        *free_listener(g, (int)m->ret) = (struct agent_listener){.used = true,
+                                                                 .id = (int)m->ret,
+                                                                 .socket = m->listen.socket,
+                                                                 .options = m->listen.options};
     answer(g, m);
 }
 

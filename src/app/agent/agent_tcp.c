@@ -2,6 +2,7 @@
 // and the thread sends it again when the watch has told of a change.
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 #include "app/agent/agent_worker.h"
 
@@ -114,11 +115,14 @@ void verb_error(struct agent_worker *g, struct agent_msg *m)
 void verb_options(struct agent_worker *g, struct agent_msg *m)
 {
     struct c10m_conn *c = end_conn(g, m->end);
+    const uint32_t before = m->end->options.lowat;
     int rc = 0;
     if (c == NULL)
         m->end->options = m->options;
     else
         rc = end_apply(m->end, c, &m->options);
+    if (m->end->options.lowat != before && (end_mask(g, m->end) & POLLIN))
+        end_event(g, m->end, POLLIN | POLLRDNORM);  // tcp_set_rcvlowat
     end_answer(g, m, rc);
 }
 

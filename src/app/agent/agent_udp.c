@@ -386,6 +386,11 @@ void udp_cork_free(struct socket *k)
     k->corked = NULL;
 }
 
+unsigned udp_worker(const struct agent *a, const struct socket *k, const struct c10m_name *peer)
+{
+    return c10m_home(a->s, &k->local, peer);
+}
+
 static void send_step(struct agent *a, struct call *c);
 
 static void send_done(struct agent *a, struct agent_msg *m)
@@ -416,7 +421,7 @@ static void send_step(struct agent *a, struct call *c)
         .len = c->corked != NULL ? c->corked->bytes : c->r->data_bytes,
     };
     c->lent++;
-    post(a, k->local.port % a->n_workers, &c->msg, VERB_UDP_SEND, send_done, c);
+    post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_SEND, send_done, c);
 }
 
 static bool may_not_send(const struct agent *a, const struct socket *k, const struct c10m_name *to)
@@ -534,7 +539,7 @@ static void connect_bound(struct agent *a, struct call *c, int rc)
     }
     c->msg.udp.at = c->name;
     c->lent++;
-    post(a, 0, &c->msg, VERB_UDP_MTU, way_found, c);
+    post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_MTU, way_found, c);
 }
 
 static void disconnect(struct agent *a, struct call *c)

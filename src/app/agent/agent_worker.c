@@ -21,8 +21,6 @@ static void pool_rest(struct agent_worker *g)
         g->datagrams[i].next = g->free_datagrams;
         g->free_datagrams = &g->datagrams[i];
     }
-    for (unsigned i = 0; i < AGENT_UDP_MAX; i++)
-        g->udp_ids[i] = -1;
 }
 
 struct agent_worker *agent_worker_new(struct c10m_service *s, unsigned id, unsigned n_ends,

@@ -4,10 +4,9 @@
 #include "app/agent/agent_msg.h"
 
 enum {
-    AGENT_LISTENERS_MAX = 256,  // on a worker
-    AGENT_UDP_MAX = 256,        // ports on a worker
-    AGENT_DATAGRAMS = 512,      // at the thread, or on their way to it
-    FORGET_ROUNDS = 4,          // of work in one VERB_FORGET
+    AGENT_LISTENERS_MAX = C10M_LISTENING_MAX,
+    AGENT_DATAGRAMS = 512,  // at the thread, or on their way to it
+    FORGET_ROUNDS = 4,      // of work in one VERB_FORGET
 };
 
 struct agent_listener {
@@ -41,7 +40,7 @@ struct agent_worker {
     struct datagram *free_datagrams;
     struct datagram *datagrams;
     struct agent_listener listeners[AGENT_LISTENERS_MAX];
-    int udp_ids[AGENT_UDP_MAX];      // -1: free
+    bool udp_open[C10M_UDP_PORTS_MAX];
     struct agent_msg *first, *last;  // answers that the full ring refused
     int counters[WORKER_COUNTS_N];   // numbers of c10m_counter
     // Written by the worker, read by the thread: whether `first` waits for the ring.
