@@ -594,6 +594,134 @@ static void what_comes_as_a_client_vanishes_is_left_to_the_next_reader(void **st
     assert_memory_equal(r->data, "late", 4);
 }
 
+// What came to a worker before a call that may not wait began is found by it.
+static void who_may_not_wait_misses_nothing_that_was_there(void **state)
+{
+    struct rig *r = *state;
+    const int l = (int)listener(r, 80), udp = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    assert_int_equal(bind_port(r, udp, 53), 0);
+    for (int fd = l; fd <= udp; fd++)
+        assert_int_equal(ask(r, AGENT_FCNTL, fd, F_SETFL, O_NONBLOCK, 0, NULL, 0), 0);
+    assert_int_equal(ask(r, AGENT_ACCEPT, l, 0, 0, 0, NULL, 0), -EAGAIN);
+    assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), -EAGAIN);
+    assert_non_null(fake_arrive(1, 80));
+    assert_true(fake_datagram(1, 53, "d", 1));
+    assert_int_equal(ask(r, AGENT_ACCEPT, l, 0, 0, 0, NULL, 0), udp + 1);
+    assert_non_null(fake_arrive(0, 80));
+    assert_true(fake_datagram(0, 53, "e", 1));
+    assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), 1);
+    assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), 1);
+}
+
+static void what_comes_before_the_watch_wakes_as_well(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    request(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    flush_posts(r->a);
+    fake_turn();  // there is nothing
+    fake_data(conn, "now", 3);
+    turn(r);
+    assert_int_equal(answered(r, 1), 3);
+}
+
+static void connect_to(struct rig *r, int who, int fd, sa_family_t family, uint16_t port)
+{
+    const struct sockaddr_in sin = {
+        .sin_family = family, .sin_port = htons(port), .sin_addr.s_addr = htonl(0x0a000002)};
+    memcpy(r->k[who]->in->addr, &sin, sizeof(sin));
+    r->k[who]->in->addr_bytes = sizeof(sin);
+    request(r, who, AGENT_CONNECT, fd, 0, 0, 0, NULL, 0);
+}
+
+// The answer to the read and the end of its connection cross.
+static void a_read_ends_as_its_connection_is_given_up(void **state)
+{
+    struct rig *r = *state;
+    struct c10m_conn *conn;
+    const int fd = accepted(r, &conn, 1);
+    request(r, 1, AGENT_READ, fd, 10, 0, 0, NULL, 0);
+    connect_to(r, 2, fd, AF_UNSPEC, 0);
+    turn(r);
+    assert_int_equal(answered(r, 2), 0);
+    assert_int_equal(answered(r, 1), -EPIPE);
+    assert_int_equal(get(r, fd, SOL_SOCKET, SO_ERROR), ECONNRESET);
+}
+
+static void two_connects_of_a_datagram_socket_leave_it_with_one_peer(void **state)
+{
+    struct rig *r = *state;
+    const int fd = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    assert_int_equal(bind_port(r, fd, 53), 0);
+    connect_to(r, 1, fd, AF_INET, 5353);
+    connect_to(r, 2, fd, AF_INET, 5354);
+    turn(r);
+    assert_int_equal(answered(r, 1), 0);
+    assert_int_equal(answered(r, 2), 0);
+    assert_int_equal(ask(r, AGENT_CLOSE, fd, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(fake_udp_ports(), 0);
+    assert_int_equal(r->a->n_lent, 0);
+}
+
+static void a_connect_whose_client_vanishes_ends_though_nobody_answers(void **state)
+{
+    struct rig *r = *state;
+    const int fd = (int)open_socket(r, AF_INET, SOCK_STREAM);
+    connect_to(r, 1, fd, AF_INET, 80);
+    call_cancel(r->a, &r->k[1]->call);
+    turn(r);
+    assert_true(call_over(&r->k[1]->call));
+}
+
+// MSG_MORE: what is held back goes with the socket, or with the call that sends it.
+static void a_datagram_that_is_held_back_is_sent_or_goes(void **state)
+{
+    struct rig *r = *state;
+    static const uint8_t half[800];
+    const int fd = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    connect_to(r, 0, fd, AF_INET, 53);
+    turn(r);
+    assert_int_equal(answered(r, 0), 0);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_MORE, 0, half, 100), 100);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, 0, 0, half, 100), 100);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_MORE, 0, half, 800), 800);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, 0, 0, half, 800), -EMSGSIZE);  // both are one
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, 0, 0, half, 800), 800);
+    for (unsigned i = 0; i < 81; i++)
+        assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_MORE, 0, half, 800), 800);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_MORE, 0, half, 800), -EMSGSIZE);
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, 0, 0, half, 800), 800);  // that of before has gone
+    assert_int_equal(ask(r, AGENT_SEND, fd, 0, MSG_MORE, 0, half, 100), 100);
+    assert_int_equal(ask(r, AGENT_CLOSE, fd, 0, 0, 0, NULL, 0), 0);
+}
+
+// Nobody posts anything after it.
+static void what_a_full_ring_refused_comes_without_another_message(void **state)
+{
+    struct rig *r = *state;
+    const int l = (int)listener(r, 80);
+    for (unsigned i = 0; i < 20; i++)
+        assert_non_null(fake_arrive(1, 80));
+    turn(r);
+    assert_int_equal(socket_of(fd_get(r->a, l))->n_arrived, 20);
+}
+
+static void what_a_client_accepts_as_it_vanishes_is_closed(void **state)
+{
+    struct rig *r = *state;
+    const int l = (int)listener(r, 80);
+    struct c10m_conn *conn = fake_arrive(0, 80);
+    turn(r);
+    request(r, 1, AGENT_ACCEPT, l, 0, 0, 0, NULL, 0);
+    assert_false(is_answered(r, 1));
+    call_cancel(r->a, &r->k[1]->call);
+    turn(r);
+    assert_true(call_over(&r->k[1]->call));
+    assert_null(fd_get(r->a, l + 1));
+    assert_true(conn->closed || !conn->used);
+}
+
 static void a_descriptor_closed_twice_while_its_socket_is_busy_is_closed_once(void **state)
 {
     struct rig *r = *state;
@@ -779,6 +907,14 @@ int main(void)
         RIGGED(who_is_reset_in_a_queue_makes_room_in_it),
         RIGGED(who_finds_no_room_at_the_worker_waits_in_no_queue),
         RIGGED(what_comes_as_a_client_vanishes_is_left_to_the_next_reader),
+        RIGGED(who_may_not_wait_misses_nothing_that_was_there),
+        RIGGED(what_comes_before_the_watch_wakes_as_well),
+        RIGGED(a_read_ends_as_its_connection_is_given_up),
+        RIGGED(two_connects_of_a_datagram_socket_leave_it_with_one_peer),
+        RIGGED(a_connect_whose_client_vanishes_ends_though_nobody_answers),
+        RIGGED(a_datagram_that_is_held_back_is_sent_or_goes),
+        RIGGED(what_a_full_ring_refused_comes_without_another_message),
+        RIGGED(what_a_client_accepts_as_it_vanishes_is_closed),
         RIGGED(a_reset_ends_a_port_that_another_socket_was_about_to_share),
         RIGGED(a_descriptor_closed_twice_while_its_socket_is_busy_is_closed_once),
         RIGGED(a_lingering_close_ends_with_the_last_ack_or_its_time),

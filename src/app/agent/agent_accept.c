@@ -84,11 +84,17 @@ void listener_arrived(struct agent *a, struct agent_msg *m)
 
 // ---- accept
 
+// Whose client has gone will not be told of the descriptor: it is closed.
 static void accepted(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
+    struct file *young = &c->socket->f;
     c->lent--;
     socket_note(c->socket, m);
+    if (c->gone && fd_get(a, (int)c->got) == young) {
+        a->fds[c->got] = NULL;
+        file_unuse(a, young);
+    }
     call_return(a, c, c->got);
 }
 

@@ -103,22 +103,8 @@ static void verb_fence(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
-// Accepted connections that the thread has not heard of yet end with the others.
-static void forget_arrivals(struct agent_worker *g)
-{
-    struct agent_msg **at = &g->first;
-    g->last = NULL;
-    while (*at != NULL) {
-        struct agent_msg *m = *at;
-        if (m->verb == VERB_ARRIVED) {
-            *at = m->next;
-            continue;
-        }
-        g->last = m;
-        at = &m->next;
-    }
-}
-
+// Accepted connections that the thread has not heard of yet end with the others: it hears of them
+// before the answer, and forgets them.
 static void forget_ends(struct agent_worker *g)
 {
     for (unsigned i = 0; i < g->n_ends; i++) {
@@ -130,7 +116,6 @@ static void forget_ends(struct agent_worker *g)
             end_answer(g, e->lingering, 0);
         e->used = false;
     }
-    forget_arrivals(g);
     pool_ends(g);
 }
 
