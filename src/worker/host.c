@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FILE_BYTES_MAX = 1 << 20 };  // /proc/interrupts of 400 CPUs
@@ -39,11 +40,30 @@ static uint64_t number_after(const char *text, const char *name)
     return 0;
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    if (clock_gettime(clock, &t) != 0)
+        return 0;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+// The CPU time of a thread of this process, up to this moment: /proc tells that of the last tick
+// (Linux's include/linux/posix-timers.h).
+static clockid_t thread_clock(int tid)
+{
+    enum { PER_THREAD = 4, SCHED = 2, SHIFT = 3 };
+    return (clockid_t)(~(unsigned)tid << SHIFT | PER_THREAD | SCHED);
+}
+
 static void read_thread(struct host_counts *out, const char *proc, int tid)
 {
     char name[64];
     snprintf(name, sizeof(name), "self/task/%d/schedstat", tid);
-    sscanf(contents(proc, name), "%" SCNu64 " %" SCNu64, &out->run_ns, &out->wait_ns);
+    sscanf(contents(proc, name), "%*u %" SCNu64, &out->wait_ns);
+    const int64_t ran = clock_ns(thread_clock(tid));
+    if (ran != 0)
+        out->lost_ns = clock_ns(CLOCK_MONOTONIC) - ran - (int64_t)out->wait_ns;
     snprintf(name, sizeof(name), "self/task/%d/status", tid);
     const char *status = contents(proc, name);
     out->slept = number_after(status, "voluntary_ctxt_switches:");
@@ -140,7 +160,7 @@ static uint64_t count_before(const struct host_counts *before, const char *name,
 
 void host_since(struct host_counts *now, const struct host_counts *before)
 {
-    now->run_ns -= before->run_ns;
+    now->lost_ns -= before->lost_ns;
     now->wait_ns -= before->wait_ns;
     now->forced -= before->forced;
     now->slept -= before->slept;

@@ -37,13 +37,6 @@ static uint64_t to_ns(uint64_t cycles, uint64_t tsc_hz)
     return (uint64_t)((unsigned __int128)cycles * 1000000000 / tsc_hz);
 }
 
-static bool use(uint64_t *of, uint64_t wanted)
-{
-    const bool any = *of != 0;
-    *of -= MIN(*of, wanted);
-    return any;
-}
-
 // The one that grew most, but the timer's, which always does; NULL: none did.
 static const struct host_interrupt *interrupt_of(const struct host_counts *grown)
 {
@@ -57,8 +50,8 @@ static const struct host_interrupt *interrupt_of(const struct host_counts *grown
     return most;
 }
 
-// Stages whose work is bounded by the burst take microseconds; in the others a port's driver, an
-// application or a heap of timers may take its time.
+// Where a port's driver, an application or a heap of timers may take its time; the work of the
+// other stages is bounded, and takes microseconds.
 static bool may_be_own_work(const struct stall *s)
 {
     switch (s->stage) {
@@ -66,9 +59,6 @@ static bool may_be_own_work(const struct stall *s)
         return s->packets + s->timers != 0;  // datagrams and messages are no events
     case STAGE_timers:
         return s->timers != 0;
-    case STAGE_tcp_output:
-    case STAGE_net_output:
-        return s->segments != 0;
     case STAGE_rx:
     case STAGE_tx:
         return s->packets + s->segments != 0;
@@ -79,19 +69,36 @@ static bool may_be_own_work(const struct stall *s)
     }
 }
 
-static enum stall_cause cause_of(const struct stall_named *it, const struct host_counts *grown,
+// Whether half of a stall's time, or more, is there; it is used up then.
+static bool explains(uint64_t *of_ns, uint64_t ns)
+{
+    if (*of_ns == 0 || *of_ns < ns / 2)
+        return false;
+    *of_ns -= MIN(*of_ns, ns);
+    return true;
+}
+
+static bool use_one(uint64_t *of)
+{
+    const bool any = *of != 0;
+    *of -= any;
+    return any;
+}
+
+static enum stall_cause cause_of(const struct stall_named *it,
                                  const struct host_interrupt *interrupt,
                                  struct stall_evidence *left, uint64_t ns)
 {
-    if (left->wait_ns >= ns / 2 && use(&left->wait_ns, ns))
+    if (explains(&left->wait_ns, ns))
         return STALL_preempted;
-    if (use(&left->slept, 1))
+    if (use_one(&left->slept))
         return STALL_slept;
-    if (use(&left->faults, 1))
-        return STALL_page_fault;
-    if (use(&left->steal_ns, ns))
+    if (explains(&left->steal_ns, ns))
         return STALL_steal;
-    if (may_be_own_work(&it->s))
+    if (use_one(&left->faults))
+        return STALL_page_fault;
+    const bool usual = it->s.cycles <= it->usual_cycles * STALLS_UNUSUAL;
+    if (may_be_own_work(&it->s) && (usual || interrupt == NULL))
         return STALL_own_work;
     return interrupt != NULL ? STALL_interrupt : STALL_unknown;
 }
@@ -103,23 +110,36 @@ static int longer_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+// What the hypervisor took: to the nanosecond where Linux takes it off a thread's time, else in
+// ticks. A thread that slept has lost that time too. What was lost while it was ready and is not
+// counted as wait yet comes back as a loss below zero.
+static uint64_t add_steal(uint64_t left_ns, const struct host_counts *grown)
+{
+    if (grown->slept != 0)
+        return left_ns;
+    if (grown->lost_ns >= 0)
+        return left_ns + MAX((uint64_t)grown->lost_ns, grown->steal_ticks * HOST_TICK_NS);
+    return left_ns - MIN(left_ns, (uint64_t)-grown->lost_ns);
+}
+
 void stalls_name(struct stall_named *named, unsigned n, const struct host_counts *grown,
                  struct stall_evidence *left, uint64_t tsc_hz)
 {
     struct stall_named *order[STALL_RING];
-    const struct stall_evidence now = {grown->wait_ns, grown->slept,
-                                       grown->faults_minor + grown->faults_major,
-                                       grown->steal_ticks * HOST_TICK_NS};
+    const struct stall_evidence now = {.wait_ns = grown->wait_ns,
+                                       .slept = grown->slept,
+                                       .faults = grown->faults_minor + grown->faults_major,
+                                       .steal_ns = add_steal(0, grown)};
     const struct host_interrupt *interrupt = interrupt_of(grown);
     CHECK(n <= STALL_RING);
     *left = (struct stall_evidence){left->wait_ns + now.wait_ns, left->slept + now.slept,
-                                    left->faults + now.faults, left->steal_ns + now.steal_ns};
+                                    left->faults + now.faults, add_steal(left->steal_ns, grown)};
     for (unsigned i = 0; i < n; i++)
         order[i] = &named[i];
     qsort(order, n, sizeof(order[0]), longer_first);
     for (unsigned i = 0; i < n; i++) {
         struct stall_named *it = order[i];
-        it->cause = cause_of(it, grown, interrupt, left, to_ns(it->s.cycles, tsc_hz));
+        it->cause = cause_of(it, interrupt, left, to_ns(it->s.cycles, tsc_hz));
         snprintf(it->detail, sizeof(it->detail), "%s",
                  it->cause == STALL_interrupt ? interrupt->name : "-");
     }
@@ -156,17 +176,17 @@ static void keep(struct core *c, const struct stall_named *it)
         c->longest = *it;
 }
 
-// Steal is counted in ticks of 10 ms, and a tick ends with the last of several short ones: those
+// Where steal is counted in ticks of 10 ms, a tick ends with the last of several short ones: those
 // of the last second without another cause are laid to it as well.
 static void steal_afterwards(struct core *c, uint64_t now)
 {
-    for (uint64_t i = c->n; i > 0 && c->n - i < STALLS_KEPT && c->left.steal_ns != 0; i--) {
+    for (uint64_t i = c->n; i > 0 && c->n - i < STALLS_KEPT; i--) {
         struct stall_named *it = &c->kept[(i - 1) % STALLS_KEPT];
         if (now - it->s.end_tsc > c->tsc_hz)
             return;
-        if (it->cause != STALL_unknown)
+        if (it->cause != STALL_unknown ||
+            !explains(&c->left.steal_ns, to_ns(it->s.cycles, c->tsc_hz)))
             continue;
-        use(&c->left.steal_ns, to_ns(it->s.cycles, c->tsc_hz));
         it->cause = STALL_steal;
         c->counts[STALL_unknown]--;
         c->counts[STALL_steal]++;
@@ -183,6 +203,16 @@ static bool wants_watch(const struct stall_named *it)
            (it->cause == STALL_own_work || it->cause == STALL_unknown);
 }
 
+// By the mean of all packets so far; of turns whose stages were not timed, of all stages.
+static uint64_t usual_cycles(const struct core_stats *st, const struct stall *s)
+{
+    uint64_t cycles = 0;
+    for (unsigned i = 0; i < STAGE_idle; i++)
+        if (s->stage == i || s->stage == STAGE_COUNT)
+            cycles += stat_load(&st->cycles[i]);
+    return cycles / MAX(stat_load(&st->c.rx_packets), 1u) * s->packets;
+}
+
 static void poll_core(struct core *c)
 {
     static struct stall got[STALL_RING];
@@ -196,12 +226,11 @@ static void poll_core(struct core *c)
     host_read(&counts, "/proc", (int)__atomic_load_n(&c->w->tid, __ATOMIC_RELAXED), c->w->cpu);
     grown = counts;
     host_since(&grown, &c->before);
-    const bool first = c->next_read_tsc == 0;
+    if (c->next_read_tsc == 0)  // of the time before there is no reading
+        memset(&grown, 0, sizeof(grown));
     c->before = counts;
     for (unsigned i = 0; i < n; i++)
-        named[i] = (struct stall_named){.s = got[i]};
-    if (first)  // of the time before there is no reading
-        memset(&grown, 0, sizeof(grown));
+        named[i] = (struct stall_named){got[i], usual_cycles(c->w->stats, &got[i]), 0, ""};
     stalls_name(named, n, &grown, &c->left, c->tsc_hz);
     bool watch = false;
     for (unsigned i = 0; i < n; i++) {
@@ -220,6 +249,14 @@ void stalls_poll(struct stalls *st)
 {
     for (unsigned i = 0; i < st->n; i++)
         poll_core(&st->cores[i]);
+}
+
+void stalls_restart(struct stalls *st)
+{
+    for (unsigned i = 0; i < st->n; i++) {
+        st->cores[i].next_read_tsc = 0;
+        st->cores[i].left = (struct stall_evidence){0};
+    }
 }
 
 static double to_us(const struct core *c, uint64_t cycles)

@@ -18,6 +18,7 @@ enum {
     STALLS_CALM_MS = 1000,  // between two readings of /proc while nothing happens
     STALLS_ALERT_S = 10,    // after a stall, every look reads
     STALLS_DETAIL_BYTES = 32,
+    STALLS_UNUSUAL = 20,  // so many times the usual is own work only where no interrupt came
 };
 
 // X(name, help): in the order in which they are thought of.
@@ -39,6 +40,7 @@ enum stall_cause {
 
 struct stall_named {
     struct stall s;
+    uint64_t usual_cycles;  // of that stage for so many packets, by the worker's mean
     enum stall_cause cause;
     char detail[STALLS_DETAIL_BYTES];  // one word: the interrupt; "-"
 };
@@ -48,9 +50,9 @@ struct stall_evidence {
     uint64_t wait_ns, slept, faults, steal_ns;
 };
 
-// stalls_name: finds the causes of named[0..n), of which the stalls are given, from what grew since
-// the reading before (host_since) and what was left then. *left gets what is left now: at most what
-// has grown since, for a stall may be written down a moment after it was counted.
+// stalls_name: finds the causes of named[0..n), of which the first two fields are given, from what
+// grew since the reading before (host_since) and what was left then. *left gets what is left now:
+// at most what has grown since, for a stall may be written down a moment after it was counted.
 void stalls_name(struct stall_named *named, unsigned n, const struct host_counts *grown,
                  struct stall_evidence *left, uint64_t tsc_hz);
 
@@ -61,8 +63,10 @@ struct stalls;
 struct stalls *stalls_new(const struct server *s);
 void stalls_free(struct stalls *st);
 
-// stalls_poll: every STALLS_POLL_MS or so, once the workers run.
+// stalls_poll: every STALLS_POLL_MS or so, once the workers run. stalls_restart: the next one only
+// takes a reading: the workers had stood still.
 void stalls_poll(struct stalls *st);
+void stalls_restart(struct stalls *st);
 
 // stalls_render: of one worker: the head line `time_s length_us stage cause detail packets events
 // timers segments`, then a line for each of the last STALLS_KEPT, oldest first. time_s counts from

@@ -83,7 +83,6 @@ static void each_count_is_read_from_its_place(void **state)
     struct host_counts c;
     temp_tree_make(root, proc, ARRAY_LEN(proc));
     host_read(&c, root, TID, 1);
-    assert_int_equal(c.run_ns, 123456789012);
     assert_int_equal(c.wait_ns, 987654321);
     assert_int_equal(c.slept, 17);
     assert_int_equal(c.forced, 23);
@@ -109,10 +108,10 @@ static void what_is_not_there_is_zero(void **state)
     struct host_counts c;
     temp_tree_make(root, proc, ARRAY_LEN(proc));
     host_read(&c, root, TID + 1, 2);
-    assert_int_equal(c.run_ns | c.wait_ns | c.slept | c.faults_minor | c.steal_ticks, 0);
+    assert_int_equal(c.wait_ns | c.slept | c.faults_minor | c.steal_ticks, 0);
     assert_int_equal(c.n_interrupts, 0);
     host_read(&c, "/nowhere", TID, 1);
-    assert_int_equal(c.run_ns | c.steal_ticks | c.n_interrupts, 0);
+    assert_int_equal(c.steal_ticks | c.n_interrupts, 0);
     temp_tree_remove(root);
 }
 
@@ -137,7 +136,8 @@ static void this_threads_own_counts_are_there(void **state)
 {
     struct host_counts c;
     host_read(&c, "/proc", gettid(), 0);
-    assert_true(c.run_ns != 0 && c.faults_minor != 0 && c.n_interrupts != 0);
+    assert_true(c.faults_minor != 0 && c.n_interrupts != 0);
+    assert_true(c.lost_ns > 0);  // since the machine's start it slept or was not there
 }
 
 static void growth_of_an_interrupt_is_found_by_its_name(void **state)
@@ -153,11 +153,13 @@ static void growth_of_an_interrupt_is_found_by_its_name(void **state)
 // ---- the cause
 
 static struct stall_evidence left;
+static uint64_t usual;
 
 // cause: of one stall of that stage with some work.
 static enum stall_cause cause(enum stage stage, uint64_t cycles, struct host_counts grown)
 {
-    struct stall_named it = {.s = {.cycles = cycles, .stage = (uint8_t)stage}};
+    struct stall_named it = {.s = {.cycles = cycles, .stage = (uint8_t)stage},
+                             .usual_cycles = usual};
     if (stage != STAGE_idle)
         it.s.packets = it.s.events = it.s.timers = it.s.segments = 1;
     left = (struct stall_evidence){0};
@@ -167,8 +169,7 @@ static enum stall_cause cause(enum stage stage, uint64_t cycles, struct host_cou
 
 static void each_cause_is_found_by_its_evidence(void **state)
 {
-    const struct host_counts nothing = {.run_ns = 20 * MS},
-                             irq = {.n_interrupts = 1, .interrupts = {{"TLB", 1}}},
+    const struct host_counts nothing = {0}, irq = {.n_interrupts = 1, .interrupts = {{"TLB", 1}}},
                              timer = {.n_interrupts = 1, .interrupts = {{"LOC", 9}}};
     assert_int_equal(cause(STAGE_idle, MS, (struct host_counts){.wait_ns = MS}), STALL_preempted);
     assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.wait_ns = MS}), STALL_preempted);
@@ -178,8 +179,15 @@ static void each_cause_is_found_by_its_evidence(void **state)
     assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.faults_major = 1}),
                      STALL_page_fault);
     assert_int_equal(cause(STAGE_idle, MS, (struct host_counts){.steal_ticks = 1}), STALL_steal);
+    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.lost_ns = MS}), STALL_steal);
+    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.lost_ns = MS / 4}), STALL_own_work);
+    assert_int_equal(cause(STAGE_net_output, MS, nothing), STALL_unknown);
     assert_int_equal(cause(STAGE_app, MS, nothing), STALL_own_work);
+    usual = MS / STALLS_UNUSUAL;
     assert_int_equal(cause(STAGE_timers, MS, irq), STALL_own_work);
+    usual--;  // not so usual
+    assert_int_equal(cause(STAGE_timers, MS, irq), STALL_interrupt);
+    assert_int_equal(cause(STAGE_timers, MS, timer), STALL_own_work);
     assert_int_equal(cause(STAGE_COUNT, MS, nothing), STALL_own_work);
     assert_int_equal(cause(STAGE_idle, MS, irq), STALL_interrupt);
     assert_int_equal(cause(STAGE_flow_find, MS, irq), STALL_interrupt);
@@ -218,6 +226,27 @@ static void a_wait_that_was_counted_just_before_its_stall_explains_it_once(void 
     stalls_name(NULL, 0, &nothing, &left, HZ);
     stalls_name(&it, 1, &nothing, &left, HZ);  // that wait is too long ago
     assert_int_equal(it.cause, STALL_unknown);
+}
+
+static void a_wait_that_is_not_over_at_a_reading_is_no_steal(void **state)
+{
+    struct stall_named it = {.s = {.cycles = 4 * MS, .stage = STAGE_idle}};
+    left = (struct stall_evidence){0};
+    stalls_name(NULL, 0, &(struct host_counts){.lost_ns = 3 * MS}, &left, HZ);
+    stalls_name(NULL, 0, &(struct host_counts){.wait_ns = 4 * MS, .lost_ns = -3 * MS}, &left, HZ);
+    assert_int_equal(left.steal_ns, 0);
+    stalls_name(&it, 1, &(struct host_counts){.n_interrupts = 0}, &left, HZ);
+    assert_int_equal(it.cause, STALL_preempted);
+}
+
+static void time_that_a_thread_slept_is_no_steal(void **state)
+{
+    struct stall_named two[] = {{.s = {.cycles = 4 * MS, .stage = STAGE_tx}},
+                                {.s = {.cycles = MS, .stage = STAGE_idle}}};
+    left = (struct stall_evidence){0};
+    stalls_name(two, 2, &(struct host_counts){.slept = 1, .lost_ns = 9 * MS}, &left, HZ);
+    assert_int_equal(two[0].cause, STALL_slept);
+    assert_int_equal(two[1].cause, STALL_unknown);
 }
 
 static void the_most_frequent_interrupt_is_named(void **state)
@@ -350,6 +379,8 @@ int main(void)
         cmocka_unit_test(a_short_wait_does_not_explain_a_long_stall),
         cmocka_unit_test(a_wait_explains_the_long_stall_and_not_the_short_one_before_it),
         cmocka_unit_test(a_wait_that_was_counted_just_before_its_stall_explains_it_once),
+        cmocka_unit_test(a_wait_that_is_not_over_at_a_reading_is_no_steal),
+        cmocka_unit_test(time_that_a_thread_slept_is_no_steal),
         cmocka_unit_test(the_most_frequent_interrupt_is_named),
         cmocka_unit_test(a_long_turn_without_work_is_written_down_as_idle),
         cmocka_unit_test(the_stage_of_a_slow_application_is_app_when_every_turn_is_watched),
