@@ -16,6 +16,9 @@ static const struct {
      bench_reader},
     {"machine", "what caches, memory, pages, system calls and the other core cost; the budget",
      bench_machine},
+    {"latency", "latency at half of the maximum rate beside an idle loop; stalls and their causes",
+     bench_latency},
+    {"budget", "the cycles that are left to an application at a rate", bench_budget},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

@@ -16,3 +16,9 @@ int bench_reader(int argc, char **argv);
 
 // bench_roofline: the bare loop under the measuring client; argv[0] is "roofline".
 int bench_roofline(int argc, char **argv);
+
+// bench_latency: latency at half of the maximum rate beside an idle loop; argv[0] is "latency".
+int bench_latency(int argc, char **argv);
+
+// bench_budget: the cycles that are left to an application; argv[0] is "budget".
+int bench_budget(int argc, char **argv);

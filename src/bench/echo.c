@@ -11,10 +11,9 @@
 #include "bench/bench_main.h"
 #include "bench/measure.h"
 #include "bench/reader.h"
+#include "bench/stand.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
-#include "drivers/ring.h"
-#include "worker/server.h"
 
 // Of each measurement: odd, so that the median is one of them; short, because what a shared machine
 // does changes within a second.
@@ -52,88 +51,12 @@ static const char reader_help[] =
     "\n"
     "  Options as of `c10m bench echo` (--help), but --json.\n";
 
-// The benchmark's own echo: the least that an application can do, so that the figure is the
-// stack's.
-static size_t echo_data(struct c10m_conn *c, const uint8_t *data, size_t len)
-{
-    return c10m_send(c, data, len);
-}
-
-static const struct c10m_app echo = {.name = "bench-echo", .data = echo_data};
-
 static struct lockstep_work turn(void *ctx)
 {
     struct worker *w = ctx;
     const uint64_t tx = w->stats->c.tx_packets;
     worker_turn_now(w);
     return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
-}
-
-static void make_params(const struct bench_options *o, struct server_params *p, const char *prefix)
-{
-    uint32_t most = 0;
-    for (unsigned i = 0; i < o->count_n; i++)
-        most = MAX(most, o->counts[i]);
-    server_params_default(p);
-    p->prefix = prefix;
-    p->linux_cpu = o->client_cpu;
-    p->worker_cpu[0] = o->server_cpu;
-    p->connections = most;
-    p->packets = bench_pool_packets(o->batch);
-    p->n_ports = 1;
-    struct server_port_params *pp = &p->ports[0];
-    pp->port = (struct port_params){.name = "wire", .driver = "ring", .node = -1};
-    pp->port.rx_ring = pp->port.tx_ring = bench_slots(o->batch);
-    net_config_default(&pp->net);
-    pp->net.n_locals = 1;
-    pp->net.locals[0] = (struct net_local){ip_from_v4(BENCH_SERVER_V4), 24};
-    pp->net.gateway = BENCH_SERVER_V4 + 253;
-    pp->net.n_statics = 1;
-    pp->net.statics[0] = (struct net_static){ip_from_v4(pp->net.gateway), {{2, 0, 0, 0, 0, 9}}};
-    p->n_services = 1;
-    p->services[0] = (struct server_service_params){
-        .name = "echo",
-        .app = &echo,
-        .tcp = {.ports = {BENCH_SERVER_PORT},
-                .n_ports = 1,
-                .local_ix = UINT16_MAX,
-                .nodelay = true,
-                .rcv_limit = 65536,
-                .snd_limit = 65536,
-                .connections_max = most},
-    };
-}
-
-// What tcp_listen_input and the third segment would have made, at the feed's sequence numbers.
-static bool install(struct tcp *t, const struct feed_conn c)
-{
-    const struct flow_key key = {ip_from_v4(c.remote_v4), 0, 0, c.remote_port, BENCH_SERVER_PORT};
-    const uint32_t ix = tcp_block_new(t, &key, 0, FLOW_NONE);
-    if (ix == BLOCK_NONE)
-        return false;
-    struct block *b = &t->blocks[ix];
-    b->snd_una = b->snd_nxt = b->snd_max = b->snd_end = FEED_ISS + 1;
-    b->rcv_nxt = FEED_ISS + 1;
-    b->rcv_adv = b->rcv_nxt + 65535;
-    b->snd_wl1 = FEED_ISS;
-    b->snd_wnd = 65535;
-    b->mss = 1460;
-    b->cwnd = 10 * 1460;
-    b->flags |= BF_IN_APP;
-    tcp_set_state(b, STEP_PASSIVE_DONE);
-    return true;
-}
-
-static void uninstall_all(struct worker *w)
-{
-    for (uint32_t i = 0; i < w->block_count; i++) {
-        struct block *b = &w->tcp.blocks[i];
-        if (b->state == TCP_FREE)
-            continue;
-        tcp_set_state(b, STEP_END);
-        tcp_free(&w->tcp, i);
-    }
-    index_pool_turn_end(w->tcp.block_pool);
 }
 
 static void print_stages(const struct core_stats *before, const struct core_stats *now,
@@ -175,7 +98,7 @@ static int side_open(const struct bench_options *o, struct side *side, struct po
     for (uint32_t i = 0; i < connections; i++) {
         if (interrupted())
             return err_set(err, "interrupted");
-        if (!install(&w->tcp, feed_conn_at(&fp, i)))
+        if (!bench_install(&w->tcp, feed_conn_at(&fp, i)))
             return err_set(err, "connection %u found no place", i);
     }
     stat_snapshot(&side->before, w->stats);
@@ -194,7 +117,7 @@ static int side_close(const struct bench_options *o, struct side *side, struct e
         rc = err_set(err, "the server dropped %llu packets",
                      (unsigned long long)(stat_dropped_rx(&now) + stat_dropped_tx(&now)));
     feed_free(side->feed);
-    uninstall_all(side->w);
+    bench_uninstall_all(side->w);
     return rc;
 }
 
@@ -347,11 +270,7 @@ static int run_all(const struct bench_options *o, struct server *s, bool read_ta
 {
     struct bench_wire wire = {0};
     struct pkt_pool *pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
-    struct port_params far = {.name = "client", .driver = "ring", .queues = 1, .node = -1};
-    far.pools[0] = pool;
-    far.has_mac = true;
-    far.mac = server_params_of(s)->ports[0].net.statics[0].mac;
-    struct port *client = pool == NULL ? NULL : ring_open_far(server_port(s, 0), &far, err);
+    struct port *client = bench_client_open(s, pool, err);
     int rc = client == NULL ? -1 : bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
         rc = run_one(o, s, &wire, client, pool, o->counts[i], i == 0, read_table, err);
@@ -400,7 +319,10 @@ static int run(int argc, char **argv, const char *name, const char *help_text, b
     struct server_params p;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
-    make_params(&o, &p, prefix);
+    uint32_t most = 0;
+    for (unsigned i = 0; i < o.count_n; i++)
+        most = MAX(most, o.counts[i]);
+    bench_server_params(&p, prefix, &bench_echo_app, most, o.batch, o.client_cpu, o.server_cpu);
     // The client reads between two batches, and is late on a machine that has other work.
     if (read_table)
         p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;

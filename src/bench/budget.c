@@ -1,0 +1,219 @@
+// What is left to an application: a server whose application works for so many cycles on each
+// request, fed in an open loop; what the server does not take in time is lost.
+#include <rte_cycles.h>
+#include <stdio.h>
+
+#include "bench/bench_main.h"
+#include "bench/paced_stand.h"
+
+enum {
+    TRIALS = 10,       // of a search: each halves what is not known
+    CALM_MIN = 3,      // undisturbed slices that a verdict wants
+    AGAIN = 4,         // trials for so many
+    VERIFY_STEPS = 8,  // of a twentieth each
+};
+
+static const char help[] =
+    "usage: c10m bench budget [OPTIONS]\n"
+    "\n"
+    "The application's budget: requests (each packet in is one) at a fixed rate to an application "
+    "that works\n"
+    "for so many cycles on each: how many the server did not take in time. Then the largest budget "
+    "without\n"
+    "loss at each rate: searched for where the client can make the rate, else computed from the "
+    "cycles of a\n"
+    "request and verified by the server's busy time. The verdict is of the slices of 5 ms in which "
+    "the machine\n"
+    "took neither core away.\n"
+    "\n"
+    "  --cycles N       of the application a request (default 1400)\n"
+    "  --rates LIST     packets a second for this worker (default 1M,10M); the first one's for "
+    "--cycles\n"
+    "  --connections N  connections (default 10k)\n"
+    "  --seconds S      for each rate (default 5)\n"
+    "  --cpus A,B       the client's and the server's CPU (default 0,1)\n"
+    "  --json           one JSON object instead of the table\n";
+
+static struct paced_result one;
+
+// With that budget; a turn's own work is then no stall. Again, if the machine did not let it be.
+static int try_budget(struct paced_stand *st, double rate, uint64_t cycles, double seconds,
+                      struct err *err)
+{
+    const uint64_t stall_cycles = st->w->stall_cycles;
+    bench_busy_cycles = cycles;
+    st->w->stall_cycles = MAX(stall_cycles, 2 * BURST_MAX * (cycles + 2000));
+    int rc = 0;
+    for (unsigned i = 0; i < AGAIN && rc == 0; i++) {
+        rc = paced_run(st->paced, rate, seconds, &one, err);
+        if (one.calm.slices >= CALM_MIN)
+            break;
+    }
+    st->w->stall_cycles = stall_cycles;
+    return rc;
+}
+
+static double useful(uint64_t cycles)
+{
+    return one.busy_share * (double)cycles / one.cycles;
+}
+
+static const char *verdict(void)
+{
+    return one.calm.slices < CALM_MIN ? "disturbed" : one.calm.lost == 0 ? "held" : "lost";
+}
+
+static void print_trial(const struct stand_options *o, double rate, uint64_t cycles, bool first)
+{
+    if (o->json)
+        printf("%s{\"rate\":%.0f,\"cycles\":%llu,\"sent_per_s\":%.0f,\"requests\":%llu,"
+               "\"lost\":%llu,\"calm_slices\":%llu,\"slices\":%llu,\"calm_requests\":%llu,"
+               "\"calm_lost\":%llu,\"busy_share\":%.3f,\"useful_share\":%.3f,\"verdict\":\"%s\"}",
+               first ? "" : ",", rate, (unsigned long long)cycles, one.rate,
+               (unsigned long long)one.all.sent, (unsigned long long)one.all.lost,
+               (unsigned long long)one.calm.slices, (unsigned long long)one.all.slices,
+               (unsigned long long)one.calm.sent, (unsigned long long)one.calm.lost, one.busy_share,
+               useful(cycles), verdict());
+    else
+        printf("%7.2f M/s  %6llu cycles  sent %6.2f M/s  lost %llu of %llu, undisturbed %llu of "
+               "%llu (%llu of %llu slices)  busy %3.0f %%  application %3.0f %%  %s\n",
+               rate / 1e6, (unsigned long long)cycles, one.rate / 1e6,
+               (unsigned long long)one.all.lost, (unsigned long long)(one.all.sent + one.all.lost),
+               (unsigned long long)one.calm.lost,
+               (unsigned long long)(one.calm.sent + one.calm.lost),
+               (unsigned long long)one.calm.slices, (unsigned long long)one.all.slices,
+               100 * one.busy_share, 100 * useful(cycles), verdict());
+    fflush(stdout);
+}
+
+// found: the largest budget at a rate.
+struct found {
+    uint64_t cycles;
+    bool disturbed;  // the machine let no verdict be
+    bool searched;   // in an open loop at that rate; else by the server's busy time
+    double useful;
+    double alone;  // cycles a packet without application, of full bursts
+    double most;   // packets a second without application
+};
+
+static int search(struct paced_stand *st, double rate, double seconds, struct found *f,
+                  struct err *err)
+{
+    uint64_t low = 0, high = (uint64_t)((double)rte_get_tsc_hz() / rate);
+    for (unsigned i = 0; i < TRIALS && high - low > high / 100; i++) {
+        const uint64_t cycles = (low + high) / 2;
+        if (try_budget(st, rate, cycles, seconds / TRIALS, err) != 0)
+            return -1;
+        f->disturbed = one.calm.slices < CALM_MIN;
+        if (f->disturbed)
+            return 0;
+        if (one.calm.lost == 0) {
+            low = cycles;
+            f->useful = useful(cycles);
+        } else {
+            high = cycles;
+        }
+    }
+    f->cycles = low;
+    return 0;
+}
+
+// As fast as the client asks: what the server's turns with work take tells how many it could.
+static int compute(struct paced_stand *st, double rate, double seconds, struct found *f,
+                   struct err *err)
+{
+    const double room = (double)rte_get_tsc_hz() / rate;
+    double budget = room - f->alone;
+    for (unsigned i = 0; i < VERIFY_STEPS && budget > 0; i++, budget -= room / 20) {
+        if (try_budget(st, 0, (uint64_t)budget, seconds / VERIFY_STEPS, err) != 0)
+            return -1;
+        if (one.cycles > room)
+            continue;
+        f->cycles = (uint64_t)budget;
+        f->useful = (double)f->cycles / room;
+        return 0;
+    }
+    return 0;
+}
+
+static int find(struct paced_stand *st, double rate, double seconds, struct found *f,
+                struct err *err)
+{
+    *f = (struct found){0};
+    if (try_budget(st, 0, 0, seconds / TRIALS, err) != 0)
+        return -1;
+    f->alone = one.cycles;
+    f->most = (double)rte_get_tsc_hz() / one.cycles;
+    f->searched = one.rate > 1.2 * rate;  // the client can make it, with room
+    return f->searched ? search(st, rate, seconds, f, err) : compute(st, rate, seconds, f, err);
+}
+
+static void print_found(const struct stand_options *o, double rate, const struct found *f)
+{
+    const char *how = f->searched ? "searched" : "computed";
+    if (o->json)
+        printf("{\"rate\":%.0f,\"disturbed\":%s,\"largest_cycles\":%llu,\"how\":\"%s\",\"useful_"
+               "share\":%.3f,"
+               "\"cycles_without\":%.1f,\"packets_per_s_without\":%.0f}",
+               rate, f->disturbed ? "true" : "false", (unsigned long long)f->cycles, how, f->useful,
+               f->alone, f->most);
+    else if (f->disturbed)
+        printf("%7.2f M/s  not known: the machine took a core away in nearly every slice\n",
+               rate / 1e6);
+    else if (f->cycles == 0 && f->most < rate)
+        printf("%7.2f M/s  no budget: without an application a packet takes %.0f cycles, %.2f M/s "
+               "at most\n",
+               rate / 1e6, f->alone, f->most / 1e6);
+    else
+        printf("%7.2f M/s  at most %llu cycles a packet (%s), %.0f %% of the core; without an "
+               "application %.0f cycles\n",
+               rate / 1e6, (unsigned long long)f->cycles, how, 100 * f->useful, f->alone);
+    fflush(stdout);
+}
+
+static int run(const struct stand_options *o, struct paced_stand *st, struct err *err)
+{
+    if (o->json)
+        printf("{\"bench\":\"budget\",\"tsc_hz\":%llu,\"trials\":[",
+               (unsigned long long)rte_get_tsc_hz());
+    int rc = try_budget(st, o->rates[0], o->cycles, o->seconds, err);
+    if (rc == 0)
+        print_trial(o, o->rates[0], o->cycles, true);
+    if (o->json)
+        printf("],\"largest\":[");
+    for (unsigned i = 0; i < o->rate_n && rc == 0; i++) {
+        struct found f;
+        rc = find(st, o->rates[i], o->seconds, &f, err);
+        if (o->json && i != 0)
+            printf(",");
+        if (rc == 0)
+            print_found(o, o->rates[i], &f);
+    }
+    if (o->json)
+        printf("]}\n");
+    return rc;
+}
+
+int bench_budget(int argc, char **argv)
+{
+    struct stand_options o = {.name = "budget",
+                              .connections = 10000,
+                              .seconds = 5,
+                              .server_cpu = 1,
+                              .takes = "rc",
+                              .cycles = 1400,
+                              .rates = {1e6, 10e6},
+                              .rate_n = 2};
+    struct paced_stand st = {NULL};
+    struct err err = {""};
+    int rc = stand_options_parse(argc, argv, help, &o);
+    if (rc != 0)
+        return rc == 1 ? 0 : 2;
+    rc = paced_stand_open(&o, &bench_busy_app, &st, &err);
+    if (rc == 0)
+        rc = run(&o, &st, &err);
+    if (rc != 0)
+        fprintf(stderr, "c10m bench budget: %s\n", err.text);
+    paced_stand_close(&st);
+    return rc == 0 ? 0 : 1;
+}
