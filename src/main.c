@@ -229,7 +229,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"serve", "run the server", serve_main},
-    {"load", "generate load: hold, request", load_with_echo},
+    {"load", "generate load: hold, request, stream, rate, syn, udp", load_with_echo},
     {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "load/load_stream.h"
+#include "load/load_udp.h"
 
 uint32_t load_permute(uint32_t i, uint32_t n, uint64_t key)
 {
@@ -39,6 +40,20 @@ static int check_params(const struct load_params *p, struct err *err)
     return 0;
 }
 
+// What only some loads have. -1: no memory.
+static int make_ways(struct load *l)
+{
+    const struct load_params *p = &l->p;
+    if (p->stream != LOAD_NO_STREAM && (l->streams = load_streams_new(l)) == NULL)
+        return -1;
+    if (p->udp && (l->udp = load_udp_new()) == NULL)
+        return -1;
+    if (!p->udp && p->tuples == 0 && p->rate != 0 &&
+        (l->from_ns = calloc(p->connections, sizeof(l->from_ns[0]))) == NULL)
+        return -1;
+    return 0;
+}
+
 struct load *load_new(const struct load_params *p, struct err *err)
 {
     if (check_params(p, err) != 0)
@@ -53,8 +68,8 @@ struct load *load_new(const struct load_params *p, struct err *err)
         return NULL;
     }
     l->p = *p;
-    if (p->stream != LOAD_NO_STREAM && (l->streams = load_streams_new(l)) == NULL) {
-        err_set(err, "no memory for %u streams", p->connections);
+    if (make_ways(l) != 0) {
+        err_set(err, "no memory for the load of %u connections", p->connections);
         load_free(l);
         return NULL;
     }
@@ -77,6 +92,8 @@ void load_free(struct load *l)
     pkt_free_bulk(l->out, l->n_out);
     load_wait_free(l);
     load_streams_free(l->streams);
+    load_udp_free(l->udp);
+    free(l->from_ns);
     free(l->conns);
     free(l);
 }
@@ -113,7 +130,7 @@ static uint32_t receive(struct load *l)
     return n;
 }
 
-static uint32_t choose(const struct load *l, uint32_t at)
+uint32_t load_choose(const struct load *l, uint32_t at)
 {
     if (l->p.order == LOAD_IN_TURN)
         return at;
@@ -135,7 +152,7 @@ static void start_some(struct load *l)
     n = MIN(n, load_wait_room(l));
     n = MIN(n, LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
     for (uint32_t k = 0; k < n; k++) {
-        pick[k] = l->phase == LOAD_ASK ? choose(l, l->cursor + k) : l->cursor + k;
+        pick[k] = l->phase == LOAD_ASK ? load_choose(l, l->cursor + k) : l->cursor + k;
         prefetch0_w(&l->conns[pick[k]]);
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -217,6 +234,8 @@ static void set_clock(struct load *l, uint64_t now_ns)
 enum load_phase load_turn(struct load *l, uint64_t now_ns)
 {
     set_clock(l, now_ns);
+    if (l->udp != NULL)
+        return load_udp_turn(l);
     const uint64_t sent = l->c.tx_packets;
     const uint32_t n = receive(l);
     load_wait_expire(l);
@@ -226,6 +245,8 @@ enum load_phase load_turn(struct load *l, uint64_t now_ns)
         load_ask_hop(l);
     else if (l->phase == LOAD_FULL)
         load_full_turn(l);
+    else if (l->phase == LOAD_ASK && l->from_ns != NULL && !l->stop_asking)
+        load_ask_due(l);
     else if (l->phase != LOAD_END &&
              !(l->phase == LOAD_ASK && (l->stop_asking || l->streams != NULL)))
         start_some(l);

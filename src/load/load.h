@@ -34,6 +34,7 @@
 #pragma once
 #include "base/clock.h"
 #include "base/err.h"
+#include "load/load_due.h"
 #include "load/load_hdr.h"
 #include "pkt/port.h"
 
@@ -110,11 +111,13 @@ struct load_params {
     struct ip_addr server, first;  // all of one family
     uint16_t server_port;
     uint32_t connections;
-    uint32_t window;        // connections that wait for an answer at a time
-    uint32_t payload;       // bytes of a request
-    uint32_t rounds;        // requests of each connection; 0: until load_stop_asking()
-    uint32_t tuples;        // of the connections, the last ones: those that come and go; 0: none
-    uint32_t rate;          // full connections begun a second; 0: as many as `window` lets
+    uint32_t window;   // connections that wait for an answer at a time
+    uint32_t payload;  // bytes of a request
+    uint32_t rounds;   // requests of each connection; 0: until load_stop_asking()
+    uint32_t tuples;   // of the connections, the last ones: those that come and go; 0: none
+    // Full connections begun a second; without any: requests or datagrams. 0: as many as `window`
+    // lets.
+    uint32_t rate;
     uint32_t asks;          // requests a second to the others meanwhile
     uint32_t flood;         // SYNs a second from addresses of nobody meanwhile
     uint32_t time_wait_ms;  // ours
@@ -122,6 +125,7 @@ struct load_params {
     enum load_order order;
     uint64_t seed;
     enum load_direction stream;
+    bool udp;                // datagrams, and no connections (load_udp.h)
     uint32_t stream_window;  // bytes that the client offers a connection, with `stream`
     bool timestamps;
     bool close;   // close every connection in the end
@@ -142,7 +146,8 @@ struct load_counters {
     // Of bulk: bytes that came in order, or that the server acknowledged; segments with data that
     // came or left; of those that came, behind a hole; segments of ours that only acknowledge.
     uint64_t stream_bytes, stream_segs, stream_early, stream_acks;
-    uint64_t probes;  // of the server's keepalive, answered
+    uint64_t datagrams_lost, late_answers;  // given up; of those, that came back after all
+    uint64_t probes;                        // of the server's keepalive, answered
     // Of full connections: begun, open, and ended as they should; SYNs of the flood, answers to it.
     uint64_t full_begun, full_opened, full_done;
     uint64_t flood_syns, flood_answers;
@@ -187,6 +192,11 @@ bool load_all_right(const struct load *l);
 
 // load_latency: of all answers, each from the first try of its request on.
 const struct load_hdr *load_latency(const struct load *l);
+
+// load_corrected: the same of an open loop of requests or datagrams, each from when it was due;
+// NULL: it is none. load_due_of: what was due.
+const struct load_hdr *load_corrected(const struct load *l);
+const struct load_due *load_due_of(const struct load *l);
 
 // load_full_time: of each full connection, from when it was due (`rate` 0: begun) to its end.
 const struct load_hdr *load_full_time(const struct load *l);

@@ -295,6 +295,8 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
     }
     measure(l, c);
     load_hdr_add(&l->latency, took_ns(l, c));
+    if (unlikely(l->from_ns != NULL))
+        load_hdr_add(&l->corrected, l->now_ns - l->from_ns[i]);
     set_state(l, c, LOAD_IDLE);
     send_ack(l, i);
 }

@@ -7,6 +7,8 @@ const struct load_counters *load_counters(const struct load *l)
 
 uint64_t load_lost(const struct load *l)
 {
+    if (l->udp != NULL)
+        return l->c.datagrams_lost + l->in_flight;
     const uint64_t all = (uint64_t)l->p.connections * l->p.rounds;
     const bool known = l->p.rounds != 0 && l->p.tuples == 0;
     return (known ? all : l->c.asked) - l->c.answered;
@@ -21,9 +23,10 @@ static bool full_all_right(const struct load *l)
 bool load_all_right(const struct load *l)
 {
     const struct load_counters *c = &l->c;
-    return c->opened == l->held && (c->answered | c->stream_bytes) != 0 && load_lost(l) == 0 &&
-           c->wrong == 0 && c->failed == 0 && full_all_right(l) &&
-           (l->p.shared || c->strangers == 0) && (!l->p.close || c->closed == l->held);
+    return (c->opened == l->held || l->udp != NULL) && (c->answered | c->stream_bytes) != 0 &&
+           load_lost(l) == 0 && c->wrong == 0 && c->failed == 0 && full_all_right(l) &&
+           (l->p.shared || c->strangers == 0) &&
+           (!l->p.close || c->closed == l->held || l->udp != NULL);
 }
 
 const struct load_hdr *load_full_time(const struct load *l)
@@ -34,4 +37,14 @@ const struct load_hdr *load_full_time(const struct load *l)
 const struct load_hdr *load_latency(const struct load *l)
 {
     return &l->latency;
+}
+
+const struct load_hdr *load_corrected(const struct load *l)
+{
+    return l->due.rate != 0 ? &l->corrected : NULL;
+}
+
+const struct load_due *load_due_of(const struct load *l)
+{
+    return &l->due;
 }

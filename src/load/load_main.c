@@ -37,6 +37,9 @@ void load_run_params(const struct load_options *o, struct load_params *p)
         p->time_wait_ms = o->time_wait_s * 1000;
         p->closer = o->closer;
     }
+    p->udp = o->kind == LOAD_UDP;
+    if (p->udp || o->kind == LOAD_REQUEST)
+        p->rate = o->rate;
     if (o->kind == LOAD_STREAM) {
         p->stream = o->direction;
         p->stream_window = load_stream_window(o);
@@ -81,6 +84,10 @@ static void note_phase(struct load_run *r, enum load_phase ended, enum load_phas
     if (ended == asked) {
         snapshot(r, &out->asked_to);
         out->counted_to = *load_counters(r->load);
+        if (out->stop_s <= 0) {
+            out->stop_s = seconds;
+            out->counted_stop = out->counted_to;
+        }
     }
 }
 
@@ -91,6 +98,17 @@ static void linger(struct load_run *r, double now_s)
     const uint64_t start = tsc_read();
     for (double s = 0; s < LINGER_S && !interrupted(); s = (double)(tsc_read() - start) / hz)
         load_turn(r->load, (uint64_t)((now_s + s) * 1e9));
+}
+
+// What follows is only the rest of what was under way.
+static void stop_asking(struct load_run *r, double seconds)
+{
+    struct load_result *out = &r->result;
+    load_stop_asking(r->load);
+    if (out->stop_s > 0)
+        return;
+    out->stop_s = seconds;
+    out->counted_stop = *load_counters(r->load);
 }
 
 // 0, or -1: nobody answers.
@@ -117,7 +135,7 @@ static int drive(struct load_run *r, struct err *err)
         }
         if (r->o.kind != LOAD_HOLD && now - began >= r->o.seconds &&
             phase == (load_has_full(&r->o) ? LOAD_FULL : LOAD_ASK))
-            load_stop_asking(r->load);
+            stop_asking(r, now - began);
         if ((uint64_t)now != second) {
             second = (uint64_t)now;
             if (!r->o.quiet)

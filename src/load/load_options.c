@@ -20,7 +20,9 @@ enum {
     ON_RATE = 1 << LOAD_RATE,
     ON_SYN = 1 << LOAD_SYN,
     ON_FULL = ON_RATE | ON_SYN,
-    ON_ALL = ON_ASKING | ON_STREAM | ON_FULL,
+    ON_TCP = ON_ASKING | ON_STREAM | ON_FULL,
+    ON_UDP = 1 << LOAD_UDP,
+    ON_ALL = ON_TCP | ON_UDP,
 };
 
 static const struct {
@@ -34,6 +36,7 @@ static const struct {
     [LOAD_STREAM] = {"stream", "bulk, one way, for some seconds", 8, 19},
     [LOAD_RATE] = {"rate", "opens, asks once and closes, again and again, for some seconds", 0, 7},
     [LOAD_SYN] = {"syn", "the same beside a flood of SYNs from addresses of nobody", 0, 7},
+    [LOAD_UDP] = {"udp", "datagrams and their echoes, for some seconds", 1000, 7},
 };
 
 // A number with k or M behind it, nothing else.
@@ -312,17 +315,17 @@ static const struct row {
      "1 to 200M", parse_connections},
     {"rounds", "N", ON_HOLD, ANYWHERE, "requests of each connection (default 3)", "1 to 1M",
      parse_rounds},
-    {"seconds", "S", ON_REQUEST | ON_STREAM | ON_FULL, ANYWHERE, "for how long (default 5)",
+    {"seconds", "S", ON_ALL & ~ON_HOLD, ANYWHERE, "for how long (default 5)",
      "more than 0, at most 86400", parse_seconds},
     {"order", "ORDER", ON_ASKING, ANYWHERE, "connections at `random` (default) or in `turn`",
      "random or turn", parse_order},
-    {"payload", "BYTES", ON_ASKING | ON_FULL, ANYWHERE, "of a request, 8 to 1400 (default 64)",
-     "8 to 1400", parse_payload},
+    {"payload", "BYTES", ON_ALL & ~ON_STREAM, ANYWHERE,
+     "of a request, 8 to 1400 (default 64; udp: 18, frames of 64)", "8 to 1400", parse_payload},
     {"window", "N", ON_ALL, ANYWHERE, "connections that wait at a time, 1 to 2048 (default 1024)",
      "1 to 2048", parse_window},
-    {"close", NULL, ON_ALL, ANYWHERE, "close every connection in the end (--config: always)", NULL,
+    {"close", NULL, ON_TCP, ANYWHERE, "close every connection in the end (--config: always)", NULL,
      parse_close},
-    {"no-timestamps", NULL, ON_ALL, ANYWHERE, "do not offer the timestamp option", NULL,
+    {"no-timestamps", NULL, ON_TCP, ANYWHERE, "do not offer the timestamp option", NULL,
      parse_no_timestamps},
     {"seed", "N", ON_ALL, ANYWHERE, "of the order and of faults (default 1)", "a number",
      parse_seed},
@@ -331,8 +334,8 @@ static const struct row {
     {"receive-window", "BYTES", ON_STREAM, ANYWHERE,
      "that each side offers a connection (default 16k to 512k, 1 MiB for all)", "2920 to 8M",
      parse_receive_window},
-    {"rate", "N", ON_FULL, ANYWHERE, "begun a second (default: as many as go; syn: 1k)", "1 to 10M",
-     parse_rate},
+    {"rate", "N", ON_FULL | ON_REQUEST | ON_UDP, ANYWHERE,
+     "begun a second (default: as many as go; syn: 1k)", "1 to 10M", parse_rate},
     {"hold", "N", ON_FULL, ANYWHERE, "connections open all the time, asked at random", "1 to 200M",
      parse_hold},
     {"asks", "N", ON_FULL, ANYWHERE, "requests a second to those (default: a hundredth of them)",
@@ -353,7 +356,7 @@ static const struct row {
     {"cpus", "A,B", ON_ALL, HERE, "the client's and the server's CPU (default 0,1)",
      "two different CPUs of this machine, as in 0,1,", parse_cpus},
     {"family", "N", ON_ALL, HERE, "over IPv4 (4, default) or IPv6 (6)", "4 or 6", parse_family},
-    {"keepalive", "S", ON_ALL, HERE, "the server's, on every connection (default: none)",
+    {"keepalive", "S", ON_TCP, HERE, "the server's, on every connection (default: none)",
      "1 to 86400", parse_keepalive},
     {"workers", "N", ON_ALL, HERE, "of the server, all on its CPU (default 1)", "1 to 8",
      parse_workers},
@@ -386,15 +389,16 @@ bool load_faults_on(const struct load_faults *f)
 static int find_kind(int argc, char **argv, struct load_options *o, struct err *err)
 {
     if (argc < 2)
-        return err_set(err,
-                       "which load? hold, request, stream, rate or syn was expected; see --help");
+        return err_set(
+            err, "which load? hold, request, stream, rate, syn or udp was expected; see --help");
     for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(argv[1], kinds[i].name) == 0) {
             o->kind = (enum load_kind)i;
             o->connections = kinds[i].connections;
             return 0;
         }
-    return err_set(err, "%s: hold, request, stream, rate or syn was expected; see --help", argv[1]);
+    return err_set(err, "%s: hold, request, stream, rate, syn or udp was expected; see --help",
+                   argv[1]);
 }
 
 static int take(const struct row *r, const char *value, struct load_options *o, struct err *err)
@@ -481,6 +485,8 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
         return 1;
     if (find_kind(argc, argv, o, err) != 0)
         return -1;
+    if (o->kind == LOAD_UDP)
+        o->payload = 18;  // over IPv4 frames of 64 bytes, the check sequence with them
     argc--, argv++;
     optind = 0;  // anew, also after a scan that stopped within an argument
     opterr = 0;

@@ -5,7 +5,7 @@
 #include "load/load.h"
 #include "mem/page_supply.h"
 
-enum load_kind { LOAD_HOLD, LOAD_REQUEST, LOAD_STREAM, LOAD_RATE, LOAD_SYN };
+enum load_kind { LOAD_HOLD, LOAD_REQUEST, LOAD_STREAM, LOAD_RATE, LOAD_SYN, LOAD_UDP };
 
 enum {
     LOAD_WORKERS_MAX = 8,

@@ -75,6 +75,20 @@ static void put_server(struct text *out, const struct load_result *r)
     load_put_real(out, "server_busy_mpps", load_per(r->tsc_hz * packets, cycles) / 1e6, 3);
 }
 
+// From when it was due, where there is such a time.
+static const struct load_hdr *latency(const struct load_result *r)
+{
+    const struct load_hdr *corrected = load_corrected(r->load);
+    return corrected != NULL ? corrected : load_latency(r->load);
+}
+
+// Until no more was asked: what follows takes as long as what was lost.
+static double answers_per_s(const struct load_result *r)
+{
+    const uint64_t n = r->counted_stop.answered - r->counted_from.answered;
+    return load_per((double)n, r->stop_s);
+}
+
 void load_report_json(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
@@ -111,8 +125,12 @@ void load_report_json(const struct load_result *r, struct text *out)
         load_stream_json(r, out);
     if (load_has_full(r->options))
         load_full_json(r, out);
-    load_put_real(out, "answers_per_s", load_per((double)c->answered, r->ask_s), 0);
-    load_put_latency(out, "", load_latency(r->load));
+    load_put_real(out, "answers_per_s", answers_per_s(r), 0);
+    load_put_latency(out, "", latency(r));
+    if (load_corrected(r->load) != NULL)
+        load_due_json(r, out);
+    if (r->options->kind == LOAD_UDP)
+        load_udp_json(r, out);
     text_printf(out, "}\n");
 }
 
@@ -139,12 +157,13 @@ static void table_server(const struct load_result *r, struct text *out)
 static void table_answers(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
-    const uint64_t meanwhile = r->counted_to.answered - r->counted_from.answered;
     text_printf(out, "answers       %llu in %.2f s: %.0f a second; lost %llu, wrong %llu\n",
-                (unsigned long long)c->answered, r->ask_s, load_per((double)meanwhile, r->ask_s),
+                (unsigned long long)c->answered, r->ask_s, answers_per_s(r),
                 (unsigned long long)load_lost(r->load), (unsigned long long)c->wrong);
-    if (load_latency(r->load)->n != 0)
-        load_table_latency(out, "latency", load_latency(r->load));
+    if (latency(r)->n != 0)
+        load_table_latency(out, "latency", latency(r));
+    if (load_corrected(r->load) != NULL)
+        load_due_table(r, out);
 }
 
 // Connections that are opened once and stay.
@@ -156,13 +175,13 @@ static uint32_t held(const struct load_result *r)
 void load_report_table(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
-    if (!load_has_full(r->options) || r->options->hold != 0)
+    if (r->options->kind != LOAD_UDP && (!load_has_full(r->options) || r->options->hold != 0))
         text_printf(out, "connections   %u opened %llu in %.2f s: %.0f a second\n", held(r),
                     (unsigned long long)c->opened, r->open_s,
                     load_per((double)c->opened, r->open_s));
     if (r->options->kind != LOAD_STREAM)
         table_answers(r, out);
-    if (r->options->close)
+    if (r->options->close && r->options->kind != LOAD_UDP)
         text_printf(out, "closed        %llu in %.2f s: %.0f a second\n",
                     (unsigned long long)c->closed, r->close_s,
                     load_per((double)c->closed, r->close_s));
@@ -189,7 +208,9 @@ void load_report_table(const struct load_result *r, struct text *out)
         load_stream_table(r, out);
     if (load_has_full(r->options))
         load_full_table(r, out);
-    if (r->here && r->options->kind != LOAD_STREAM && !load_has_full(r->options))
+    if (r->options->kind == LOAD_UDP)
+        load_udp_table(r, out);
+    else if (r->here && r->options->kind != LOAD_STREAM && !load_has_full(r->options))
         table_server(r, out);
     text_printf(out, "verdict       %s\n",
                 r->ok            ? "every answer came and was right"

@@ -17,8 +17,11 @@ struct load_result {
     double tsc_hz;
     struct core_stats asked_from, asked_to;  // the server's counters around the phase of asking
     struct load_counters counted_from, counted_to;  // the client's, at the same times
-    uint64_t sink_bytes, sink_wrong;                // of stream up: what the server's service took
-    uint64_t server_retransmitted;                  // segments, from the start on
+    // When no more was asked: the seconds from the first to then, and the client's counters.
+    double stop_s;
+    struct load_counters counted_stop;
+    uint64_t sink_bytes, sink_wrong;  // of stream up: what the server's service took
+    uint64_t server_retransmitted;    // segments, from the start on
     struct fault_counts to_server, to_client;
     uint64_t falsified;
     unsigned workers;

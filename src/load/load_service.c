@@ -49,6 +49,10 @@ void load_service(const struct load_options *o, const struct c10m_app *app, stru
     s->tcp.keepalive_ms = o->keepalive_s * 1000;
     s->tcp.keepalive_interval_ms = 75000;  // Linux's
     s->tcp.keepalive_probes = 9;
+    if (o->kind == LOAD_UDP) {
+        struct net_config *n = &p->ports[0].net;
+        n->udp[n->n_udp++] = (struct net_udp_port){o->server_port, UINT16_MAX, 0};
+    }
     if (stream)
         s->tcp.rcv_limit = s->tcp.snd_limit = load_stream_window(o);
 }

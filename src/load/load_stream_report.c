@@ -11,9 +11,11 @@ static uint64_t segments(const struct load_result *r)
     return r->counted_to.stream_segs - r->counted_from.stream_segs;
 }
 
+// The rest that drains when nothing new is sent is slower, with loss.
 static double goodput_gbps(const struct load_result *r)
 {
-    return load_per((double)bytes(r) * 8, r->ask_s) / 1e9;
+    const uint64_t n = r->counted_stop.stream_bytes - r->counted_from.stream_bytes;
+    return load_per((double)n * 8, r->stop_s) / 1e9;
 }
 
 // What the server could do if it had no time to idle.

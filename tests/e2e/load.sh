@@ -91,6 +91,23 @@ claim "requests for two seconds" load 0 request --seconds 2
 claim "... all answered" holds "ok and load == 'request' and connections == 1000" "$NONE" \
     "asked == answered > 10000" "ask_s >= 2"
 
+claim "requests at a fixed rate for a second" load 0 request --seconds 1 --rate 20k
+claim "... each when it was due" holds "ok and rate == 20000" "$NONE" "19000 < due <= 20100" "not_started < 2000" \
+    "answered == due - not_started" "0 < uncorrected_p50_us <= p50_us" "client_late_starts <= due"
+claim "more than anybody answers: what was not started is told" load 0 request --seconds 1 --rate 10M
+claim "... and the time it waited counts" holds "ok and not_started > 1000000" "p50_us > 10 * uncorrected_p50_us" "$NONE"
+
+claim "datagrams for a second" load 0 udp --seconds 1
+claim "... all echoed" holds "ok and load == 'udp' and payload == 18" "$NONE" "asked == answered > 10000" \
+    "duplicates == damaged == late_answers == 0" "server_cycles_per_datagram > 0" "0 < p50_us <= max_us"
+claim "large ones over IPv6 at a rate" load 0 udp --seconds 1 --rate 5k --payload 1400 --family 6
+claim "... all echoed" holds "ok and rate == 5000" "$NONE" "4500 < answered <= 5100"
+claim "through a bad wire datagrams are lost: exit 1" load 1 udp --seconds 1 --rate 20k --fault loss=2,duplicate=2,corrupt=1
+claim "... each is counted as what became of it" holds "not ok and wrong == 0" "lost > 100" "duplicates > 100" "damaged > 20" \
+    "asked == answered + lost"
+claim "wrong echoes: exit 1" load 1 udp --seconds 1 --rate 20k --fault falsify=1
+claim "... each is found" holds "not ok and wrong == falsified > 50" "lost == 0"
+
 claim "bulk from the server for a second, each byte compared" load 0 stream --seconds 1 --connections 4 --no-timestamps --close
 claim "... in segments of 1460 bytes" holds "ok and load == 'stream' and direction == 'down'" "$NONE" "closed == 4" \
     "bytes_per_segment == 1460" "goodput_gbps > 1" "server_cycles_per_segment > 0"
@@ -136,7 +153,7 @@ claim "... and counted" holds "0 < wrong == falsified < 50"
 
 claim "no connections are refused" refused "--connections 0: 1 to 200M was expected" hold --connections 0
 claim "a word for a number is refused" refused "--rounds x: 1 to 1M was expected" hold --rounds x
-claim "an unknown load is refused" refused "flood: hold, request, stream, rate or syn was expected" flood
+claim "an unknown load is refused" refused "flood: hold, request, stream, rate, syn or udp was expected" flood
 claim "no load is refused" refused "which load?"
 claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hold --fault los=2
 help() { "$C10M" load --help | grep -q '^  --fault LIST' && "$C10M" load hold --help | grep -q '^usage: c10m load'; }

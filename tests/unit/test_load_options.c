@@ -162,6 +162,27 @@ static void a_stream_has_a_direction_a_window_and_the_ports_of_inetd(void **stat
     refused("request --direction up", "--direction: not with request");
 }
 
+static void datagrams_have_frames_of_64_bytes_and_a_rate(void **state)
+{
+    (void)state;
+    struct load_options o = good("udp");
+    assert_int_equal(o.kind, LOAD_UDP);
+    assert_int_equal(o.payload, 18);
+    assert_int_equal(o.connections, 1000);
+    assert_int_equal(o.rate, 0);
+    assert_int_equal(o.server_port, 7);
+    o = good("udp --rate 2M --payload 1400 --seconds 2 --connections 64 --window 256");
+    assert_int_equal(o.rate, 2000000);
+    assert_int_equal(o.payload, 1400);
+    assert_int_equal(good("request --rate 100k").rate, 100000);
+    refused("udp --close", "--close: not with udp");
+    refused("udp --no-timestamps", "--no-timestamps: not with udp");
+    refused("udp --rounds 3", "--rounds: not with udp");
+    refused("request --rate 0", "--rate 0: 1 to 10M was expected");
+    refused("hold --rate 5", "--rate: not with hold");
+    refused("stream --rate 5", "--rate: not with stream");
+}
+
 static void two_different_cpus_of_the_machine_are_wanted(void **state)
 {
     (void)state;
@@ -259,8 +280,8 @@ static void what_belongs_to_a_server_elsewhere_or_here_is_refused_with_the_other
 static void what_is_no_load_or_no_option_is_named(void **state)
 {
     (void)state;
-    refused("", "which load? hold, request, stream, rate or syn was expected; see --help");
-    refused("held", "held: hold, request, stream, rate or syn was expected; see --help");
+    refused("", "which load? hold, request, stream, rate, syn or udp was expected; see --help");
+    refused("held", "held: hold, request, stream, rate, syn or udp was expected; see --help");
     refused("hold --conections 3", "--conections: no such option; see --help");
     refused("hold -x", "-x: no such option; see --help");
     refused("hold 10k", "10k: no such argument; see --help");
@@ -321,6 +342,7 @@ int main(void)
         cmocka_unit_test(faults_that_make_no_sense_are_refused),
         cmocka_unit_test(a_number_out_of_range_or_with_a_tail_is_refused_with_the_range),
         cmocka_unit_test(a_stream_has_a_direction_a_window_and_the_ports_of_inetd),
+        cmocka_unit_test(datagrams_have_frames_of_64_bytes_and_a_rate),
         cmocka_unit_test(two_different_cpus_of_the_machine_are_wanted),
         cmocka_unit_test(an_option_of_the_other_load_is_refused),
         cmocka_unit_test(a_server_elsewhere_is_named_with_a_configuration),
