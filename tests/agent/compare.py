@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--against")
     parser.add_argument("--listed", default=str(HERE / "differences.txt"))
     parser.add_argument("--run", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=12)
+    parser.add_argument("--jobs", type=int, default=20)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("patterns", nargs="*", help="names of cases, as close.*")

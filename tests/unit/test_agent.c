@@ -611,6 +611,9 @@ static void who_may_not_wait_misses_nothing_that_was_there(void **state)
     assert_true(fake_datagram(0, 53, "e", 1));
     assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), 1);
     assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), 1);
+    assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), -EAGAIN);
+    assert_true(fake_datagram(1, 53, "f", 1));
+    assert_int_equal(ask(r, AGENT_READ, udp, 1, 0, 0, NULL, 0), 1);
 }
 
 static void what_comes_before_the_watch_wakes_as_well(void **state)
