@@ -14,7 +14,7 @@ struct host_interrupt {
 struct host_counts {
     uint64_t wait_ns;  // ready, while others were on the CPU
     int64_t lost_ns;   // neither on the CPU nor ready: asleep, or the hypervisor's, where Linux
-                      // knows of it (it takes it off a thread's time); may go back a little
+                       // knows of it (it takes it off a thread's time); may go back a little
     uint64_t forced, slept;  // times that it left the CPU: for another; to wait
     uint64_t faults_minor, faults_major;
     uint64_t steal_ticks;  // of 10 ms, of the CPU: the hypervisor ran somebody else
