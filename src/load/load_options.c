@@ -27,16 +27,18 @@ enum {
 
 static const struct {
     const char *name, *help;
-    uint32_t connections;  // default
-    uint16_t port;         // the same, of the service
+    uint32_t connections, window;  // default
+    uint16_t port;                 // the same, of the service
 } kinds[] = {
-    [LOAD_HOLD] = {"hold", "opens connections, then asks each of them, round by round", 1000000, 7},
+    [LOAD_HOLD] = {"hold", "opens connections, then asks each of them, round by round", 1000000,
+                   1024, 7},
     [LOAD_REQUEST] = {"request", "asks again as soon as the answer has come, for some seconds",
-                      1000, 7},
-    [LOAD_STREAM] = {"stream", "bulk, one way, for some seconds", 8, 19},
-    [LOAD_RATE] = {"rate", "opens, asks once and closes, again and again, for some seconds", 0, 7},
-    [LOAD_SYN] = {"syn", "the same beside a flood of SYNs from addresses of nobody", 0, 7},
-    [LOAD_UDP] = {"udp", "datagrams and their echoes, for some seconds", 1000, 7},
+                      1000, 1024, 7},
+    [LOAD_STREAM] = {"stream", "bulk, one way, for some seconds", 8, 1024, 19},
+    [LOAD_RATE] = {"rate", "opens, asks once and closes, again and again, for some seconds", 0, 256,
+                   7},
+    [LOAD_SYN] = {"syn", "the same beside a flood of SYNs from addresses of nobody", 0, 256, 7},
+    [LOAD_UDP] = {"udp", "datagrams and their echoes, for some seconds", 1000, 1024, 7},
 };
 
 // A number with k or M behind it, nothing else.
@@ -321,8 +323,9 @@ static const struct row {
      "random or turn", parse_order},
     {"payload", "BYTES", ON_ALL & ~ON_STREAM, ANYWHERE,
      "of a request, 8 to 1400 (default 64; udp: 18, frames of 64)", "8 to 1400", parse_payload},
-    {"window", "N", ON_ALL, ANYWHERE, "connections that wait at a time, 1 to 2048 (default 1024)",
-     "1 to 2048", parse_window},
+    {"window", "N", ON_ALL, ANYWHERE,
+     "connections that wait at a time, 1 to 2048 (default 1024; rate, syn: 256)", "1 to 2048",
+     parse_window},
     {"close", NULL, ON_TCP, ANYWHERE, "close every connection in the end (--config: always)", NULL,
      parse_close},
     {"no-timestamps", NULL, ON_TCP, ANYWHERE, "do not offer the timestamp option", NULL,
@@ -395,6 +398,7 @@ static int find_kind(int argc, char **argv, struct load_options *o, struct err *
         if (strcmp(argv[1], kinds[i].name) == 0) {
             o->kind = (enum load_kind)i;
             o->connections = kinds[i].connections;
+            o->window = kinds[i].window;
             return 0;
         }
     return err_set(err, "%s: hold, request, stream, rate, syn or udp was expected; see --help",
@@ -471,7 +475,6 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         table[i + 1] = (struct option){rows[i].name, rows[i].value != NULL, NULL, VALUE + (int)i};
     *o = (struct load_options){.rounds = 3,
-                               .window = 1024,
                                .payload = 64,
                                .seconds = 5,
                                .seed = 1,

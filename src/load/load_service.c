@@ -5,12 +5,20 @@
 #include "load/load_sink.h"
 
 // A ring fills its packets in turn: those of one for bulk stay in the caches of both sides (at 8192
-// slots, 20 MB, the copies take three times as long). The windows of all together fit in it.
+// slots, 20 MB, the copies take three times as long). The windows of all together fit in it. So do
+// twice as many packets as full connections are under way.
 enum { SLOTS = 1024, ALL_WINDOWS = 1 << 20, WINDOW_MIN = 16384, WINDOW_MAX = 512 << 10 };
 
 uint32_t load_ring_slots(const struct load_options *o)
 {
-    return o->kind == LOAD_STREAM ? SLOTS : LOAD_RING_SLOTS;
+    if (o->kind == LOAD_STREAM)
+        return SLOTS;
+    if (!load_has_full(o))
+        return LOAD_RING_SLOTS;
+    uint32_t slots = SLOTS;
+    while (slots < 2 * o->window)
+        slots *= 2;
+    return slots;
 }
 
 uint32_t load_stream_window(const struct load_options *o)
