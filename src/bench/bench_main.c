@@ -19,6 +19,8 @@ static const struct {
     {"latency", "latency at half of the maximum rate beside an idle loop; stalls and their causes",
      bench_latency},
     {"budget", "the cycles that are left to an application at a rate", bench_budget},
+    {"micro", "parse, flow table, timers, checksum, TCP input, turn: one at a time, beside DPDK's",
+     bench_micro},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

@@ -11,6 +11,9 @@ int bench_echo(int argc, char **argv);
 // bench_machine: this machine's latency numbers, without EAL; argv[0] is "machine".
 int bench_machine(int argc, char **argv);
 
+// bench_micro: micro-benchmarks, each in a process of its own; argv[0] is "micro".
+int bench_micro(int argc, char **argv);
+
 // bench_reader: the server's echo while net/tcp is read, beside itself; argv[0] is "reader".
 int bench_reader(int argc, char **argv);
 

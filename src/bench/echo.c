@@ -4,16 +4,12 @@
 // itself while the client reads net/tcp as fast as it can.
 #include <rte_cycles.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/interrupt.h"
 #include "bench/bench_main.h"
 #include "bench/measure.h"
 #include "bench/reader.h"
-#include "bench/stand.h"
-#include "drivers/eal.h"
-#include "drivers/port_table.h"
+#include "bench/side.h"
 
 // Of each measurement: odd, so that the median is one of them; short, because what a shared machine
 // does changes within a second.
@@ -51,14 +47,6 @@ static const char reader_help[] =
     "\n"
     "  Options as of `c10m bench echo` (--help), but --json.\n";
 
-static struct lockstep_work turn(void *ctx)
-{
-    struct worker *w = ctx;
-    const uint64_t tx = w->stats->c.tx_packets;
-    worker_turn_now(w);
-    return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
-}
-
 static void print_stages(const struct core_stats *before, const struct core_stats *now,
                          uint64_t packets)
 {
@@ -69,73 +57,18 @@ static void print_stages(const struct core_stats *before, const struct core_stat
     fputc('\n', stderr);
 }
 
-// side: the server under measurement, with its client.
-struct side {
-    struct worker *w;
-    struct lockstep_server server;
-    struct feed *feed;
-    struct core_stats before;
-};
-
-static int side_open(const struct bench_options *o, struct side *side, struct port *client,
-                     struct pkt_pool *pool, uint32_t connections, struct err *err)
-{
-    struct worker *w = side->w;
-    side->server = (struct lockstep_server){.turn = turn, .ctx = w};
-    struct feed_params fp = {.port = client,
-                             .pool = pool,
-                             .server = &side->server,
-                             .server_mac = w->ports[0].port->mac,
-                             .server_v4 = BENCH_SERVER_V4,
-                             .client_v4 = BENCH_CLIENT_V4,
-                             .server_port = BENCH_SERVER_PORT,
-                             .connections = connections,
-                             .batch = MIN(o->batch, connections & ~1u),
-                             .payload = o->payload,
-                             .order = o->order,
-                             .seed = o->seed,
-                             .check_tcp_sum = true};
-    for (uint32_t i = 0; i < connections; i++) {
-        if (interrupted())
-            return err_set(err, "interrupted");
-        if (!bench_install(&w->tcp, feed_conn_at(&fp, i)))
-            return err_set(err, "connection %u found no place", i);
-    }
-    stat_snapshot(&side->before, w->stats);
-    side->feed = feed_new(&fp, err);
-    return side->feed == NULL ? -1 : 0;
-}
-
-static int side_close(const struct bench_options *o, struct side *side, struct err *err)
+static int side_close(const struct bench_options *o, struct bench_side *side, struct err *err)
 {
     static struct core_stats now;
-    int rc = 0;
-    stat_snapshot(&now, side->w->stats);
+    const int rc = bench_side_close(side, &now, err);
     if (!o->json && now.c.rx_packets != side->before.c.rx_packets)
         print_stages(&side->before, &now, now.c.rx_packets - side->before.c.rx_packets);
-    if (stat_dropped_rx(&now) + stat_dropped_tx(&now) != 0)
-        rc = err_set(err, "the server dropped %llu packets",
-                     (unsigned long long)(stat_dropped_rx(&now) + stat_dropped_tx(&now)));
-    feed_free(side->feed);
-    bench_uninstall_all(side->w);
     return rc;
 }
 
 static double cost(const struct bench_row *r)
 {
     return (double)r->cycles / (double)r->packets;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, unsigned n)
-{
-    qsort(v, n, sizeof(v[0]), by_size);
-    return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 // result: of one number of connections; each figure is the median over the slices.
@@ -156,7 +89,7 @@ struct reader_result {
 };
 
 // Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
-static int measure(const struct bench_options *o, struct bench_bare *bare, struct side *side,
+static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_side *side,
                    struct result *out, struct err *err)
 {
     double a[SLICES], b[SLICES], ratio[SLICES];
@@ -170,9 +103,9 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
         ratio[i] = a[i] / b[i];
         out->packets += two.packets;
     }
-    out->bare = median(a, SLICES);
-    out->server = median(b, SLICES);
-    out->ratio = median(ratio, SLICES);  // sorts
+    out->bare = bench_median(a, SLICES);
+    out->server = bench_median(b, SLICES);
+    out->ratio = bench_median(ratio, SLICES);  // sorts
     out->ratio_min = ratio[0];
     out->ratio_max = ratio[SLICES - 1];
     out->quiet = a[SLICES / 10] / b[SLICES / 10];  // sorted by now
@@ -181,8 +114,8 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
 
 // The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
 // of their ratios within one round.
-static int measure_reader(const struct bench_options *o, struct side *side, struct bench_reader *r,
-                          struct reader_result *out, struct err *err)
+static int measure_reader(const struct bench_options *o, struct bench_side *side,
+                          struct bench_reader *r, struct reader_result *out, struct err *err)
 {
     static void (*const meanwhile[MANNERS])(void *) = {NULL, bench_reader_busy, bench_reader_piece};
     double v[MANNERS][READER_SLICES], to_alone[READER_SLICES], to_busy[READER_SLICES];
@@ -200,9 +133,9 @@ static int measure_reader(const struct bench_options *o, struct side *side, stru
     }
     side->server.meanwhile = NULL;
     for (unsigned m = 0; m < MANNERS; m++)
-        out->cycles[m] = median(v[m], READER_SLICES);
-    out->to_alone = median(to_alone, READER_SLICES);
-    out->to_busy = median(to_busy, READER_SLICES);
+        out->cycles[m] = bench_median(v[m], READER_SLICES);
+    out->to_alone = bench_median(to_alone, READER_SLICES);
+    out->to_busy = bench_median(to_busy, READER_SLICES);
     return 0;
 }
 
@@ -238,24 +171,22 @@ static void print_result(const struct bench_options *o, const struct result *r, 
 }
 
 static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
-                   struct port *client, struct pkt_pool *pool, uint32_t connections, bool first,
-                   bool read_table, struct err *err)
+                   struct bench_side *side, uint32_t connections, bool first, bool read_table,
+                   struct err *err)
 {
     struct bench_row row = {.connections = connections};
     struct result result = {.connections = connections};
     struct bench_bare bare;
-    static struct side side;
-    side = (struct side){.w = server_worker(s, 0)};
     if (bench_bare_open(o, wire, &bare, &row, err) != 0)
         return -1;
     struct bench_reader reader;
     struct reader_result read = {.to_busy = 0};
     bench_reader_init(&reader, s);
-    int rc = side_open(o, &side, client, pool, connections, err);
+    int rc = bench_side_open(o, side, connections, err);
     if (rc == 0)
-        rc = read_table ? measure_reader(o, &side, &reader, &read, err)
-                        : measure(o, &bare, &side, &result, err);
-    if (side_close(o, &side, err) != 0 || bench_bare_close(&bare, err) != 0)
+        rc = read_table ? measure_reader(o, side, &reader, &read, err)
+                        : measure(o, &bare, side, &result, err);
+    if (side_close(o, side, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
     if (rc == 0 && read_table)
         print_reader(&read, connections, &reader);
@@ -269,15 +200,15 @@ static int run_all(const struct bench_options *o, struct server *s, bool read_ta
                    struct err *err)
 {
     struct bench_wire wire = {0};
-    struct pkt_pool *pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
-    struct port *client = bench_client_open(s, pool, err);
-    int rc = client == NULL ? -1 : bench_wire_open(o->batch, &wire, err);
+    static struct bench_side side;
+    int rc = bench_side_wire(o, s, &side, err);
+    if (rc == 0)
+        rc = bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
-        rc = run_one(o, s, &wire, client, pool, o->counts[i], i == 0, read_table, err);
+        rc = run_one(o, s, &wire, &side, o->counts[i], i == 0, read_table, err);
     }
     bench_wire_close(&wire);
-    port_close(client);
-    pkt_pool_destroy(pool);
+    bench_side_unwire(&side);
     return rc;
 }
 
@@ -319,10 +250,7 @@ static int run(int argc, char **argv, const char *name, const char *help_text, b
     struct server_params p;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
-    uint32_t most = 0;
-    for (unsigned i = 0; i < o.count_n; i++)
-        most = MAX(most, o.counts[i]);
-    bench_server_params(&p, prefix, &bench_echo_app, most, o.batch, o.client_cpu, o.server_cpu);
+    bench_side_params(&o, &p, prefix);
     // The client reads between two batches, and is late on a machine that has other work.
     if (read_table)
         p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;

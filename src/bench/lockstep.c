@@ -34,6 +34,21 @@ int lockstep_run(void *arg)
     return 0;
 }
 
+void lockstep_turn(struct lockstep_server *s, struct lockstep_sums *sums, bool *unpublished)
+{
+    const uint64_t start = tsc_read();
+    const struct lockstep_work w = s->turn(s->ctx);
+    if (w.rx != 0 || w.tx != 0) {
+        sums->cycles += tsc_read() - start;
+        sums->packets += w.rx;
+        sums->turns++;
+        *unpublished = true;
+    } else if (*unpublished) {
+        publish(s, sums);
+        *unpublished = false;
+    }
+}
+
 void lockstep_stop(struct lockstep_server *s)
 {
     __atomic_store_n(&s->stop, 1, __ATOMIC_RELAXED);

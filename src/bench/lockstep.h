@@ -37,6 +37,10 @@ struct lockstep_server {
 // lockstep_server. On the server core.
 int lockstep_run(void *arg);
 
+// lockstep_turn: one turn: a busy one is added to *sums, the first idle one after it publishes
+// them. For a server that has no core of its own. Both start zeroed and are the caller's.
+void lockstep_turn(struct lockstep_server *s, struct lockstep_sums *sums, bool *unpublished);
+
 void lockstep_stop(struct lockstep_server *s);
 
 // lockstep_wait: on the client core: until the server has received `packets` in all and is idle.

@@ -1,9 +1,12 @@
 // The parts of the benchmarks whose answers are known beforehand.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/apart.h"
 #include "bench/chase.h"
 #include "bench/costs.h"
+#include "bench/micro_print.h"
 #include "tests/unit/check.h"
 
 // Follows the chain once around; how many different nodes it met, each once.
@@ -85,12 +88,97 @@ static void threads_on_a_cpu_that_is_not_there_are_no_measurement(void **state)
     assert_true(cost_switch_cycles(1023, true) < 0);
 }
 
+static void gos_text_has_what_benchstat_reads(void **state)
+{
+    (void)state;
+    static const struct micro flow = {.name = "FlowFind"},
+                              sum = {.name = "Checksum", .bytes = true};
+    static struct micro_result r = {.m = &flow, .size = 10000000, .counted = true};
+    const struct micro_row row = {.ops = 640000, .ns = 31.4159, .bytes = 24, .allocations = 2};
+    char line[256], fields[5][32];
+    micro_go_line(line, sizeof(line), &r, &row);
+    assert_string_equal(line, "BenchmarkFlowFind/10M-1 \t   640000\t      31.416 ns/op\t"
+                              "      24 B/op\t       2 allocs/op");
+    r = (struct micro_result){.m = &sum, .size = 1460};
+    micro_go_line(line, sizeof(line), &r, &row);  // nobody counted: nothing is claimed
+    assert_int_equal(sscanf(line, "%31s %31s %31s %31s %31s", fields[0], fields[1], fields[2],
+                            fields[3], fields[4]),
+                     4);
+    assert_string_equal(fields[0], "BenchmarkChecksum/1460B-1");
+    assert_string_equal(fields[3], "ns/op");
+}
+
+static void sizes_are_named_shortly(void **state)
+{
+    (void)state;
+    static const struct micro m = {.name = "X"};
+    const struct {
+        uint32_t size;
+        const char *label;
+    } rows[] = {{1, "X/1"}, {999, "X/999"}, {1000, "X/1k"}, {1500, "X/1500"}, {2000000, "X/2M"}};
+    char label[MICRO_LABEL_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        micro_label(label, &m, rows[i].size);
+        assert_string_equal(label, rows[i].label);
+    }
+}
+
+static void an_allocation_is_counted(void **state)
+{
+    (void)state;
+    if (bench_allocations == NULL)
+        skip();
+    uint64_t calls[2], bytes[2];
+    bench_allocations(&calls[0], &bytes[0]);
+    void *volatile p = malloc(1000);
+    p = realloc(p, 3000);
+    free(p);
+    p = aligned_alloc(64, 640);
+    free(p);
+    bench_allocations(&calls[1], &bytes[1]);
+    assert_int_equal(calls[1] - calls[0], 3);
+    assert_int_equal(bytes[1] - bytes[0], 4640);
+}
+
+struct child_task {
+    int what;
+};
+
+static int in_child(const void *arg, void *result, struct err *err)
+{
+    const struct child_task *t = arg;
+    *(uint32_t *)result = 0xc10a;
+    if (t->what == 2)
+        abort();
+    return t->what == 1 ? err_set(err, "no such thing") : 0;
+}
+
+static void a_child_gives_its_result_or_its_reason(void **state)
+{
+    (void)state;
+    uint32_t result = 0;
+    struct err err;
+    struct child_task t = {0};
+    assert_int_equal(bench_apart(in_child, &t, &result, sizeof(result), &err), 0);
+    assert_int_equal(result, 0xc10a);
+    t.what = 1;
+    assert_int_equal(bench_apart(in_child, &t, &result, sizeof(result), &err), -1);
+    assert_string_equal(err.text, "no such thing");
+    t.what = 2;
+    assert_int_equal(bench_apart(in_child, &t, &result, sizeof(result), &err), -1);
+    assert_string_equal(err.text, "ended by signal 6");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_is_one_cycle_through_every_node),
         cmocka_unit_test(a_walk_goes_on_where_the_last_one_ended),
         cmocka_unit_test(the_budget_is_time_over_cost),
+        cmocka_unit_test(gos_text_has_what_benchstat_reads),
+        cmocka_unit_test(sizes_are_named_shortly),
+        cmocka_unit_test(an_allocation_is_counted),
+        cmocka_unit_test(a_child_gives_its_result_or_its_reason),
         cmocka_unit_test(threads_on_a_cpu_that_is_not_there_are_no_measurement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,110 @@
+// The whole turn of a worker, and TCP's part of it, by the worker's own stage counters: requests
+// in, replies out, ACKs in, as `c10m bench echo`; client and server take turns on one core.
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/micro.h"
+#include "bench/side.h"
+#include "bench/stand.h"
+
+struct turn_ctx {
+    struct bench_options o;
+    struct server_params params;
+    struct server *server;
+    struct bench_side side;
+    struct lockstep_sums sums;
+    bool unpublished;
+    char prefix[32];
+};
+
+// While the client waits, the server's core is this one.
+static void one_turn(void *arg)
+{
+    struct turn_ctx *c = arg;
+    lockstep_turn(&c->side.server, &c->sums, &c->unpublished);
+}
+
+static void *turn_open(uint32_t connections, struct err *err)
+{
+    struct turn_ctx *c = aligned_alloc(CACHE_LINE, ALIGN_UP(sizeof(*c), CACHE_LINE));
+    CHECK(c != NULL);
+    *c = (struct turn_ctx){.o = {.counts = {connections},
+                                 .count_n = 1,
+                                 .batch = 512,
+                                 .payload = 64,
+                                 .seed = 1,
+                                 .client_cpu = 0,
+                                 .server_cpu = 1}};
+    snprintf(c->prefix, sizeof(c->prefix), "c10mmicro%d", (int)getpid());
+    bench_side_params(&c->o, &c->params, c->prefix);
+    c->params.extra_packet_bytes = 32u << 20;
+    bench_pages(&c->params, "micro");
+    if ((c->server = server_start(&c->params, err)) == NULL)
+        return NULL;
+    if (bench_side_wire(&c->o, c->server, &c->side, err) == 0 &&
+        bench_side_open(&c->o, &c->side, connections, err) == 0) {
+        c->side.server.meanwhile = one_turn;
+        c->side.server.arg = c;
+        one_turn(c);  // posts packets for the client's first
+        return c;
+    }
+    server_stop(c->server);
+    return NULL;
+}
+
+static void turn_close(void *ctx)
+{
+    struct turn_ctx *c = ctx;
+    static struct core_stats now;
+    struct err err;
+    if (bench_side_close(&c->side, &now, &err) != 0)
+        fprintf(stderr, "c10m bench micro: %s\n", err.text);
+    server_stop_workers(c->server);
+    bench_side_unwire(&c->side);
+    server_stop(c->server);
+    free(c);
+}
+
+static void batches(struct turn_ctx *c, struct micro_run *r)
+{
+    struct lockstep_sums did;
+    struct err err;
+    for (unsigned i = 0; i < 16; i++) {
+        if (feed_batch(c->side.feed, &did, &err) != 0) {
+            fprintf(stderr, "c10m bench micro: %s\n", err.text);
+            CHECK(!"the server's replies are right");
+        }
+        r->ops += did.packets;
+        r->cycles += did.cycles;
+    }
+}
+
+static void turn_run(void *ctx, struct micro_run *r)
+{
+    batches(ctx, r);
+}
+
+static void input_run(void *ctx, struct micro_run *r)
+{
+    struct turn_ctx *c = ctx;
+    static struct core_stats before, after;
+    struct micro_run all = {0};
+    stat_snapshot(&before, c->side.w->stats);
+    batches(c, &all);
+    stat_snapshot(&after, c->side.w->stats);
+    r->ops += all.ops;
+    r->cycles += after.cycles[STAGE_tcp_input] - before.cycles[STAGE_tcp_input];
+}
+
+#define TURN(n, h, f)                                                                              \
+    {                                                                                              \
+        .name = n, .help = h, .sizes = {1000, 100000, 1000000}, .open = turn_open, .run = f,       \
+        .close = turn_close                                                                        \
+    }
+
+const struct micro micro_turn[] = {
+    TURN("TcpInput", "a segment through tcp_input, by the stage's counter", input_run),
+    TURN("Turn", "a packet through a whole turn: receive, TCP, echo, send", turn_run),
+    {.name = NULL},
+};
