@@ -18,6 +18,8 @@ static const struct {
      bench_machine},
     {"latency", "latency at half of the maximum rate beside an idle loop; stalls and their causes",
      bench_latency},
+    {"scale", "the cost of a packet with 1, 2, 4, 8 workers at a fixed number of connections",
+     bench_scale},
     {"budget", "the cycles that are left to an application at a rate", bench_budget},
     {"micro", "parse, flow table, timers, checksum, TCP input, turn: one at a time, beside DPDK's",
      bench_micro},

@@ -25,3 +25,6 @@ int bench_latency(int argc, char **argv);
 
 // bench_budget: the cycles that are left to an application; argv[0] is "budget".
 int bench_budget(int argc, char **argv);
+
+// bench_scale: the cost of a packet with 1, 2, 4, 8 workers; argv[0] is "scale".
+int bench_scale(int argc, char **argv);

@@ -151,7 +151,7 @@ static int publish(struct feed *f, uint32_t n, struct err *err)
     uint64_t end = tsc_read() + FEED_TIMEOUT_S * rte_get_tsc_hz();
     uint32_t took = 0;
     while (took < n && tsc_read() < end)
-        took += p->ops->tx_burst(p, 0, f->out + took, (uint16_t)(n - took));
+        took += p->ops->tx_burst(p, f->p.queue, f->out + took, (uint16_t)(n - took));
     f->sent += took;
     if (took == n)
         return 0;
@@ -195,7 +195,7 @@ static int take_replies(struct feed *f, uint32_t expected, struct err *err)
     uint32_t got = 0;
     int rc = 0;
     struct pkt *in[BURST_MAX];
-    for (uint16_t n; (n = p->ops->rx_burst(p, 0, in, BURST_MAX)) != 0; got += n) {
+    for (uint16_t n; (n = p->ops->rx_burst(p, f->p.queue, in, BURST_MAX)) != 0; got += n) {
         for (uint16_t i = 0; i < n && rc == 0; i++)
             rc = f->due_count < f->p.batch / 2 ? check_reply(f, in[i], err)
                                                : err_set(err, "more replies than requests");
@@ -206,23 +206,31 @@ static int take_replies(struct feed *f, uint32_t expected, struct err *err)
     return rc;
 }
 
-int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err)
+int feed_begin(struct feed *f, struct err *err)
 {
-    uint32_t requests = f->p.batch / 2, n = requests + f->due_count;
+    const uint32_t n = f->p.batch / 2 + f->due_count;
     if (!pkt_alloc_bulk(f->p.pool, f->out, n))
         return err_set(err, "the client's pool has no %u packets", n);
     build(f);
-    if (publish(f, n, err) != 0)
-        return -1;
+    return publish(f, n, err);
+}
+
+int feed_end(struct feed *f, struct lockstep_sums *did, struct err *err)
+{
     if (!lockstep_wait(f->p.server, f->sent, FEED_TIMEOUT_S))
-        return err_set(err, "the server did not receive all of %u packets within %d s", n,
+        return err_set(err, "the server did not receive all of a batch within %d s",
                        FEED_TIMEOUT_S);
     const struct lockstep_sums *now = &f->p.server->sums;
     did->packets = now->packets - f->before.packets;
     did->cycles = now->cycles - f->before.cycles;
     did->turns = now->turns - f->before.turns;
     f->before = *now;
-    return take_replies(f, requests, err);
+    return take_replies(f, f->p.batch / 2, err);
+}
+
+int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err)
+{
+    return feed_begin(f, err) != 0 ? -1 : feed_end(f, did, err);
 }
 
 int feed_settle(struct feed *f, struct err *err)
@@ -268,7 +276,7 @@ struct feed *feed_new(const struct feed_params *params, struct err *err)
     make_header(f);
     // Posts packets for the first replies.
     struct pkt *early;
-    if (f->p.port->ops->rx_burst(f->p.port, 0, &early, 1) != 0)
+    if (f->p.port->ops->rx_burst(f->p.port, f->p.queue, &early, 1) != 0)
         pkt_free(early);
     return f;
 }

@@ -23,7 +23,8 @@ enum {
 enum feed_order { FEED_RANDOM, FEED_IN_TURN };
 
 struct feed_params {
-    struct port *port;  // the client's end; its queue 0
+    struct port *port;  // the client's end
+    uint16_t queue;     // of it
     struct pkt_pool *pool;
     struct lockstep_server *server;
     struct mac_addr server_mac;
@@ -60,6 +61,10 @@ void feed_free(struct feed *f);
 // feed_batch: one batch in lockstep. 0, or -1 with what was wrong with a reply. `did` gets the
 // packets, cycles and turns of the server for this batch.
 int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err);
+
+// feed_begin, feed_end: its halves: publishes it; waits for the server and checks the replies.
+int feed_begin(struct feed *f, struct err *err);
+int feed_end(struct feed *f, struct lockstep_sums *did, struct err *err);
 
 // feed_settle: acknowledges the last replies, so that the server has nothing in flight when it
 // stands still. 0, or -1 and *err.

@@ -17,6 +17,10 @@ int lockstep_run(void *arg)
     struct lockstep_sums sums = s->sums;
     bool unpublished = false;
     while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+        if (s->hold != NULL && __atomic_load_n(s->hold, __ATOMIC_ACQUIRE) != 0) {
+            rte_pause();
+            continue;
+        }
         uint64_t start = tsc_read();
         struct lockstep_work w = s->turn(s->ctx);
         if (w.rx != 0 || w.tx != 0) {

@@ -26,6 +26,7 @@ struct lockstep_server {
     // What the client does while it waits, again and again; NULL: nothing. The client's own.
     void (*meanwhile)(void *arg);
     void *arg;
+    const uint32_t *hold;  // while it is not 0 the server stands still; NULL: it never does
     // Written by the client.
     uint32_t stop CACHE_ALIGNED;
     // Written by the server when it turns idle, `published` last (release; the client acquires).

@@ -6,14 +6,6 @@
 #include "bench/stand.h"
 #include "drivers/port_table.h"
 
-static struct lockstep_work turn(void *ctx)
-{
-    struct worker *w = ctx;
-    const uint64_t tx = w->stats->c.tx_packets;
-    worker_turn_now(w);
-    return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
-}
-
 void bench_side_params(const struct bench_options *o, struct server_params *p, const char *prefix)
 {
     uint32_t most = 0;
@@ -43,7 +35,7 @@ int bench_side_open(const struct bench_options *o, struct bench_side *side, uint
                     struct err *err)
 {
     struct worker *w = side->w;
-    side->server = (struct lockstep_server){.turn = turn, .ctx = w};
+    side->server = (struct lockstep_server){.turn = bench_turn, .ctx = w};
     struct feed_params fp = {.port = side->client,
                              .pool = side->pool,
                              .server = &side->server,

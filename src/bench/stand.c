@@ -78,13 +78,22 @@ void bench_pages(struct server_params *p, const char *name)
 struct port *bench_client_open(const struct server *s, struct pkt_pool *pool, struct err *err)
 {
     struct port_params far = {.name = "client", .driver = "ring", .queues = 1, .node = -1};
-    far.pools[0] = pool;
+    for (unsigned q = 0; q < PORT_QUEUES_MAX; q++)
+        far.pools[q] = pool;
     far.has_mac = true;
     far.mac = server_params_of(s)->ports[0].net.statics[0].mac;
     if (pool != NULL)
         return ring_open_far(server_port(s, 0), &far, err);
     err_set(err, "no memory for the client's packets");
     return NULL;
+}
+
+struct lockstep_work bench_turn(void *ctx)
+{
+    struct worker *w = ctx;
+    const uint64_t tx = w->stats->c.tx_packets;
+    worker_turn_now(w);
+    return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
 }
 
 // What tcp_listen_input and the third segment would have made, at the feed's sequence numbers.

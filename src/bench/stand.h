@@ -20,8 +20,12 @@ void bench_server_params(struct server_params *p, const char *prefix, const stru
 // parameters are complete.
 void bench_pages(struct server_params *p, const char *name);
 
-// bench_client_open: the far end of the server's port, with packets of `pool`. NULL: *err.
+// bench_client_open: the far end of the server's port, all its queues with packets of `pool`. NULL:
+// *err.
 struct port *bench_client_open(const struct server *s, struct pkt_pool *pool, struct err *err);
+
+// bench_turn: a turn of the worker ctx, for struct lockstep_server.
+struct lockstep_work bench_turn(void *ctx);
 
 // bench_install: an established connection at the feed's sequence numbers. False: no place for it.
 // bench_uninstall_all: ends all of them.

@@ -68,6 +68,9 @@ static bool parse_option(int c, struct stand_options *o)
         for (unsigned i = 0; i < o->worker_n; i++)
             o->workers[i] = (uint32_t)many[i];
         return o->worker_n != 0;
+    case 'x':
+        o->share = true;
+        return true;
     default:
         o->json = true;
         return true;
@@ -103,6 +106,7 @@ static const struct option table[] = {{"connections", required_argument, NULL, '
                                       {"rates", required_argument, NULL, 'r'},
                                       {"cycles", required_argument, NULL, 'c'},
                                       {"workers", required_argument, NULL, 'w'},
+                                      {"share", no_argument, NULL, 'x'},
                                       {NULL, 0, NULL, 0}};
 
 int stand_options_parse(int argc, char **argv, const char *help, struct stand_options *o)
@@ -116,7 +120,7 @@ int stand_options_parse(int argc, char **argv, const char *help, struct stand_op
         }
         if (c == '?')
             return 2;
-        if (strchr("rcw", c) != NULL && strchr(o->takes, c) == NULL) {
+        if (strchr("rcwx", c) != NULL && strchr(o->takes, c) == NULL) {
             fprintf(stderr, "c10m bench %s: --%s: no such option\n", o->name, table[index].name);
             return 2;
         }

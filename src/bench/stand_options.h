@@ -10,13 +10,14 @@ struct stand_options {
     double seconds;
     unsigned client_cpu, server_cpu;
     bool json;
-    // What only some take; `takes` names them by their letter: r, c, w.
+    // What only some take; `takes` names them by their letter: r, c, w, x.
     const char *takes;
     double rates[STAND_LIST_MAX];  // --rates: packets a second
     unsigned rate_n;
     uint32_t cycles;                   // --cycles
     uint32_t workers[STAND_LIST_MAX];  // --workers
     unsigned worker_n;
+    bool share;  // --share
 };
 
 // stand_options_parse: fills *o, whose name and defaults are set. 0: go on; 1: help was printed; 2:
