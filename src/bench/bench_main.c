@@ -23,6 +23,10 @@ static const struct {
     {"budget", "the cycles that are left to an application at a rate", bench_budget},
     {"micro", "parse, flow table, timers, checksum, TCP input, turn: one at a time, beside DPDK's",
      bench_micro},
+    {"growth", "cycles a packet and a stage from 1 k to 10 M connections, by page size; a plot",
+     bench_growth},
+    {"pipeline", "parse and look-up on one core and the rest on another, against one core for all",
+     bench_pipeline},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

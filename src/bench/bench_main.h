@@ -8,6 +8,13 @@ int bench_main(int argc, char **argv);
 // bench_echo: the server's echo beside the bare loop in the same run; argv[0] is "echo".
 int bench_echo(int argc, char **argv);
 
+// bench_growth: the server's stages by number of connections and size of pages, each in a process
+// of its own; argv[0] is "growth".
+int bench_growth(int argc, char **argv);
+
+// bench_pipeline: run to completion against two cores in a row, without EAL; argv[0] is "pipeline".
+int bench_pipeline(int argc, char **argv);
+
 // bench_machine: this machine's latency numbers, without EAL; argv[0] is "machine".
 int bench_machine(int argc, char **argv);
 

@@ -7,6 +7,7 @@
 #include "bench/chase.h"
 #include "bench/costs.h"
 #include "bench/micro_print.h"
+#include "bench/svg.h"
 #include "tests/unit/check.h"
 
 // Follows the chain once around; how many different nodes it met, each once.
@@ -169,6 +170,54 @@ static void a_child_gives_its_result_or_its_reason(void **state)
     assert_string_equal(err.text, "ended by signal 6");
 }
 
+static unsigned times(const char *text, const char *what)
+{
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+static void a_plot_has_a_line_and_a_name_for_each_series(void **state)
+{
+    (void)state;
+    static struct svg_plot p = {
+        .title = "a < b & c", .x_label = "connections", .y_label = "cycles", .n = 2};
+    struct text t;
+    p.series[0] =
+        (struct svg_series){.name = "one", .n = 3, .x = {1000, 1e5, 1e7}, .y = {100, 150, 300}};
+    p.series[1] = (struct svg_series){.name = "none"};
+    text_init(&t, 1 << 20);
+    svg_render(&p, &t);
+    const char *s = text_str(&t);
+    assert_int_equal(times(s, "<svg "), 1);
+    assert_int_equal(times(s, "</svg>"), 1);
+    assert_int_equal(times(s, "<polyline "), 1);  // no points, no line
+    assert_int_equal(times(s, "<circle "), 3);
+    assert_int_equal(times(s, ">one</text>"), 1);
+    assert_int_equal(times(s, ">none</text>"), 1);
+    assert_non_null(strstr(s, "a &lt; b &amp; c"));
+    assert_non_null(strstr(s, ">1k</text>"));
+    assert_non_null(strstr(s, ">10M</text>"));
+    assert_non_null(strstr(s, ">300</text>"));
+    // The first point at the lower left, at a third of the height; the last one at the upper right.
+    assert_non_null(strstr(s, "points=\"70.0,293.3 370.0,230.0 670.0,40.0\""));
+    text_free(&t);
+}
+
+static void a_plot_of_nothing_has_its_axes(void **state)
+{
+    (void)state;
+    static const struct svg_plot p = {.title = "t", .x_label = "x", .y_label = "y"};
+    struct text t;
+    text_init(&t, 1 << 20);
+    svg_render(&p, &t);
+    assert_non_null(strstr(text_str(&t), "</svg>"));
+    assert_null(strstr(text_str(&t), "nan"));
+    assert_null(strstr(text_str(&t), "inf"));
+    text_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +228,8 @@ int main(void)
         cmocka_unit_test(sizes_are_named_shortly),
         cmocka_unit_test(an_allocation_is_counted),
         cmocka_unit_test(a_child_gives_its_result_or_its_reason),
+        cmocka_unit_test(a_plot_has_a_line_and_a_name_for_each_series),
+        cmocka_unit_test(a_plot_of_nothing_has_its_axes),
         cmocka_unit_test(threads_on_a_cpu_that_is_not_there_are_no_measurement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

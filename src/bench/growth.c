@@ -1,0 +1,306 @@
+// Cycles a packet and a stage as connections become more, and with pages of every size. Each number
+// and size is a server of its own, in a process of its own, with tables made for that number.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/interrupt.h"
+#include "bench/apart.h"
+#include "bench/bench_main.h"
+#include "bench/costs.h"
+#include "bench/side.h"
+#include "bench/stand.h"
+#include "bench/svg.h"
+#include "mem/page_supply.h"
+
+enum { SLICES = 21, ROWS_MAX = 4 * BENCH_COUNTS_MAX };
+
+static const char help[] =
+    "usage: c10m bench growth [OPTIONS]\n"
+    "\n"
+    "The server's echo, fed in lockstep as in `c10m bench echo`: cycles of a received packet, "
+    "whole "
+    "and stage by stage,\n"
+    "at several numbers of connections and with several page sizes. The stages are those of the "
+    "slice at the lower\n"
+    "decile, which nobody disturbed.\n"
+    "\n"
+    "  --pages LIST        of auto, none, 2M, 1G (default auto), as none,2M,1G\n"
+    "  --svg FILE          the plot\n"
+    "  --connections LIST  (default 1k,10k,100k,1M,10M)\n"
+    "  --seconds S         for each (default 2)\n"
+    "  --batch N, --payload BYTES, --order ORDER, --seed N, --cpus A,B, --json: as of echo\n";
+
+struct task {
+    struct bench_options o;  // one number of connections
+    enum pages_kind pages;
+};
+
+struct row {
+    enum pages_kind pages;
+    uint32_t connections;
+    double median, low;         // cycles of a packet: of all slices, of the one at the lower decile
+    double stages[STAGE_idle];  // of that one
+    double mpps;                // at the median
+    double tsc_hz;
+};
+
+struct slice {
+    double cycles;
+    double stages[STAGE_idle];
+};
+
+static const struct {
+    const char *name;
+    enum pages_kind pages;
+} kinds[] = {{"auto", PAGES_AUTO}, {"none", PAGES_NONE}, {"2M", PAGES_2M}, {"1G", PAGES_1G}};
+
+static const char *kind_name(enum pages_kind pages)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
+        if (kinds[i].pages == pages)
+            return kinds[i].name;
+    return "";
+}
+
+static int by_cycles(const void *a, const void *b)
+{
+    const double x = ((const struct slice *)a)->cycles, y = ((const struct slice *)b)->cycles;
+    return (x > y) - (x < y);
+}
+
+static int one_slice(const struct bench_options *o, struct bench_side *side, struct slice *out,
+                     struct err *err)
+{
+    static struct core_stats before, after;
+    struct bench_row row = {0};
+    stat_snapshot(&before, side->w->stats);
+    if (bench_slice(&side->server, side->feed, o->seconds / SLICES, &row, err) != 0)
+        return -1;
+    stat_snapshot(&after, side->w->stats);
+    const double packets = (double)(after.c.rx_packets - before.c.rx_packets);
+    out->cycles = (double)row.cycles / (double)row.packets;
+    for (unsigned s = 0; s < STAGE_idle; s++)
+        out->stages[s] = (double)(after.cycles[s] - before.cycles[s]) / packets;
+    return 0;
+}
+
+static int measure_side(const struct bench_options *o, struct bench_side *side, struct row *out,
+                        struct err *err)
+{
+    static struct slice slices[SLICES];
+    for (unsigned i = 0; i < SLICES; i++)
+        if (one_slice(o, side, &slices[i], err) != 0)
+            return -1;
+    qsort(slices, SLICES, sizeof(slices[0]), by_cycles);
+    out->median = slices[SLICES / 2].cycles;
+    out->low = slices[SLICES / 10].cycles;
+    memcpy(out->stages, slices[SLICES / 10].stages, sizeof(out->stages));
+    return 0;
+}
+
+static int measure(const void *arg, void *result, struct err *err)
+{
+    const struct task *t = arg;
+    struct row *out = result;
+    static struct server_params p;
+    static struct bench_side side;
+    static struct core_stats now;
+    char prefix[32];
+    snprintf(prefix, sizeof(prefix), "c10mgrowth%d", (int)getpid());
+    *out = (struct row){.pages = t->pages, .connections = t->o.counts[0], .tsc_hz = costs_tsc_hz()};
+    bench_side_params(&t->o, &p, prefix);
+    p.pages = t->pages;
+    p.extra_packet_bytes = 32u << 20;
+    if (t->pages == PAGES_AUTO)
+        bench_pages(&p, "growth");
+    struct server *s = server_start(&p, err);
+    if (s == NULL)
+        return -1;
+    int rc = bench_side_wire(&t->o, s, &side, err);
+    if (rc == 0) {
+        rc = bench_side_open(&t->o, &side, t->o.counts[0], err);
+        if (rc == 0)
+            rc = measure_side(&t->o, &side, out, err);
+        struct err closing;
+        if (bench_side_close(&side, &now, &closing) != 0 && rc == 0)
+            rc = err_set(err, "%s", closing.text);
+    }
+    server_stop_workers(s);
+    bench_side_unwire(&side);
+    server_stop(s);
+    out->mpps = out->tsc_hz / out->median / 1e6;
+    return rc;
+}
+
+static void print_head(const struct bench_options *o)
+{
+    if (o->json) {
+        printf("{\"bench\":\"growth\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o->batch,
+               o->payload);
+        return;
+    }
+    printf(
+        "growth: request in, reply out, pure ACK in; %u-byte payload, batches of %u; cycles of a "
+        "received packet\n%-5s %11s %7s %7s %7s ",
+        o->payload, o->batch, "pages", "connections", "Mpps", "median", "decile");
+    for (unsigned s = 0; s < STAGE_idle; s++)
+        printf(" %*s", (int)MAX(strlen(stat_stage_names[s].name), (size_t)5),
+               stat_stage_names[s].name);
+    printf("\n");
+}
+
+static void print_row(const struct bench_options *o, const struct row *r, bool first)
+{
+    if (o->json) {
+        printf("%s{\"pages\":\"%s\",\"connections\":%u,\"mpps\":%.3f,\"cycles_per_packet\":%.1f,"
+               "\"lower_decile_cycles\":%.1f,\"stages\":{",
+               first ? "" : ",", kind_name(r->pages), r->connections, r->mpps, r->median, r->low);
+        for (unsigned s = 0; s < STAGE_idle; s++)
+            printf("%s\"%s\":%.2f", s == 0 ? "" : ",", stat_stage_names[s].name, r->stages[s]);
+        printf("}}");
+    } else {
+        printf("%-5s %11u %7.2f %7.1f %7.1f ", kind_name(r->pages), r->connections, r->mpps,
+               r->median, r->low);
+        for (unsigned s = 0; s < STAGE_idle; s++)
+            printf(" %*.1f", (int)MAX(strlen(stat_stage_names[s].name), (size_t)5), r->stages[s]);
+        printf("\n");
+    }
+    fflush(stdout);
+}
+
+static void add_point(struct svg_series *s, double x, double y)
+{
+    if (s->n == SVG_POINTS_MAX)
+        return;
+    s->x[s->n] = x;
+    s->y[s->n++] = y;
+}
+
+// The whole packet for each page size, and the stages for the first of them.
+static void make_plot(const struct row *rows, unsigned n, struct svg_plot *p)
+{
+    static char names[ARRAY_LEN(kinds)][32];
+    *p = (struct svg_plot){.title = "c10m: cycles of a received packet",
+                           .x_label = "connections, asked at random",
+                           .y_label = "cycles of the TSC"};
+    for (unsigned i = 0; i < n; i++) {
+        if (i == 0 || rows[i].pages != rows[i - 1].pages) {
+            snprintf(names[p->n], sizeof(names[0]), "whole, pages %s", kind_name(rows[i].pages));
+            p->series[p->n] = (struct svg_series){.name = names[p->n], .heavy = true};
+            p->n++;
+        }
+        add_point(&p->series[p->n - 1], rows[i].connections, rows[i].low);
+    }
+    for (unsigned s = 0; s < STAGE_idle && p->n < SVG_SERIES_MAX; s++, p->n++) {
+        p->series[p->n] = (struct svg_series){.name = stat_stage_names[s].name};
+        for (unsigned i = 0; i < n && rows[i].pages == rows[0].pages; i++)
+            add_point(&p->series[p->n], rows[i].connections, rows[i].stages[s]);
+    }
+}
+
+static int write_plot(const char *path, const struct row *rows, unsigned n)
+{
+    static struct svg_plot plot;
+    struct text text;
+    make_plot(rows, n, &plot);
+    text_init(&text, 1 << 20);
+    svg_render(&plot, &text);
+    FILE *f = fopen(path, "we");
+    bool ok = f != NULL && fputs(text_str(&text), f) >= 0;
+    if (f != NULL)
+        ok = fclose(f) == 0 && ok;
+    text_free(&text);
+    if (!ok)
+        fprintf(stderr, "c10m bench growth: %s: %m\n", path);
+    return ok ? 0 : -1;
+}
+
+// own: the options that bench_options_parse() does not know.
+struct own {
+    const char *svg;
+    unsigned n_pages;
+    enum pages_kind pages[ARRAY_LEN(kinds)];
+};
+
+static bool parse_pages(char *list, struct own *own)
+{
+    own->n_pages = 0;
+    for (char *word; (word = strsep(&list, ",")) != NULL;) {
+        unsigned i = 0;
+        while (i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, word) != 0)
+            i++;
+        if (i == ARRAY_LEN(kinds) || own->n_pages == ARRAY_LEN(own->pages))
+            return false;
+        own->pages[own->n_pages++] = kinds[i].pages;
+    }
+    return true;
+}
+
+// Takes our own options out of argv; *argc is what is left. False: bad usage, said.
+static bool take_own(int *argc, char **argv, struct own *own)
+{
+    int left = 0;
+    for (int i = 0; i < *argc; i++) {
+        const bool svg = strcmp(argv[i], "--svg") == 0, pages = strcmp(argv[i], "--pages") == 0;
+        if (!svg && !pages) {
+            argv[left++] = argv[i];
+            continue;
+        }
+        if (++i == *argc || (pages && !parse_pages(argv[i], own))) {
+            fprintf(stderr, "c10m bench growth: %s: expected %s\n", svg ? "--svg" : "--pages",
+                    svg ? "a file" : "of auto, none, 2M, 1G, as none,2M");
+            return false;
+        }
+        if (svg)
+            own->svg = argv[i];
+    }
+    *argc = left;
+    argv[left] = NULL;
+    return true;
+}
+
+static int run(const struct bench_options *o, const struct own *own)
+{
+    static struct row rows[ROWS_MAX];
+    unsigned n = 0;
+    int rc = 0;
+    print_head(o);
+    for (unsigned k = 0; k < own->n_pages; k++)
+        for (unsigned i = 0; i < o->count_n && !interrupted(); i++) {
+            struct task t = {.o = *o, .pages = own->pages[k]};
+            struct err err = {""};
+            t.o.counts[0] = o->counts[i];
+            t.o.count_n = 1;
+            if (bench_apart(measure, &t, &rows[n], sizeof(rows[n]), &err) != 0) {
+                fprintf(stderr, "c10m bench growth: pages %s, %u connections: %s\n",
+                        kind_name(t.pages), t.o.counts[0], err.text);
+                rc = -1;
+                continue;
+            }
+            print_row(o, &rows[n], n == 0);
+            n++;
+        }
+    if (o->json)
+        printf("]}\n");
+    if (own->svg != NULL && write_plot(own->svg, rows, n) != 0)
+        rc = -1;
+    return rc == 0 && !interrupted() ? 0 : 1;
+}
+
+int bench_growth(int argc, char **argv)
+{
+    struct own own = {.n_pages = 1, .pages = {PAGES_AUTO}};
+    struct bench_options o = {.counts = {1000, 10000, 100000, 1000000, 10000000},
+                              .count_n = 5,
+                              .batch = 1024,
+                              .payload = 64,
+                              .seconds = 2,
+                              .seed = 1,
+                              .server_cpu = 1};
+    if (!take_own(&argc, argv, &own))
+        return 2;
+    const int rc = bench_options_parse(argc, argv, "growth", help, &o);
+    return rc == 0 ? run(&o, &own) : rc == 1 ? 0 : 2;
+}

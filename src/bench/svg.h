@@ -1,0 +1,23 @@
+// svg.h: a plot of lines over a logarithmic x axis as one self-contained SVG file.
+#pragma once
+#include "base/text.h"
+
+enum { SVG_SERIES_MAX = 16, SVG_POINTS_MAX = 16 };
+
+// svg_series: n points, x rising and above 0, y from 0. heavy: drawn thicker.
+struct svg_series {
+    const char *name;
+    bool heavy;
+    unsigned n;
+    double x[SVG_POINTS_MAX], y[SVG_POINTS_MAX];
+};
+
+struct svg_plot {
+    const char *title, *x_label, *y_label;
+    unsigned n;
+    struct svg_series series[SVG_SERIES_MAX];
+};
+
+// svg_render: the file. Ticks of x at powers of ten, of y at 1, 2 or 5 times such. Names may have
+// any characters. A plot without a point has axes only.
+void svg_render(const struct svg_plot *p, struct text *out);
