@@ -50,6 +50,8 @@ static int make_ways(struct load *l)
     const struct load_params *p = &l->p;
     if (p->stream != LOAD_NO_STREAM && (l->streams = load_streams_new(l)) == NULL)
         return -1;
+    if (p->http_path != NULL && (l->http = load_http_new(p->http_path)) == NULL)
+        return -1;
     if (p->udp && (l->udp = load_udp_new()) == NULL)
         return -1;
     if (!p->udp && p->tuples == 0 && p->rate != 0 &&
@@ -110,6 +112,7 @@ void load_free(struct load *l)
     load_wait_free(l);
     load_streams_free(l->streams);
     load_udp_free(l->udp);
+    free(l->http);
     free(l->from_ns);
     free(l->conns);
     free(l);
@@ -164,7 +167,7 @@ static void start_some(struct load *l)
     static const enum load_state to[] = {
         [LOAD_OPEN] = LOAD_OPENING, [LOAD_ASK] = LOAD_ASKED, [LOAD_CLOSE] = LOAD_FIN_WAIT};
     uint32_t pick[AT_ONCE];
-    uint32_t n = MIN(l->p.window - MIN(l->in_flight, l->p.window), (uint32_t)AT_ONCE);
+    uint32_t n = MIN(load_asks_more(l), (uint32_t)AT_ONCE);
     n = MIN(n, l->held - l->cursor);
     n = MIN(n, load_wait_room(l));
     n = MIN(n, LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first

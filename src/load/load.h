@@ -111,10 +111,11 @@ struct load_params {
     struct ip_addr server, first;  // all of one family
     uint16_t server_port;
     uint32_t connections;
-    uint32_t window;   // connections that wait for an answer at a time
-    uint32_t payload;  // bytes of a request
-    uint32_t rounds;   // requests of each connection; 0: until load_stop_asking()
-    uint32_t tuples;   // of the connections, the last ones: those that come and go; 0: none
+    uint32_t window;        // connections that wait for an answer at a time
+    uint32_t payload;       // bytes of a request
+    const char *http_path;  // asked for in place of echoes (load_http.h); NULL: echoes
+    uint32_t rounds;        // requests of each connection; 0: until load_stop_asking()
+    uint32_t tuples;        // of the connections, the last ones: those that come and go; 0: none
     // Full connections begun a second; without any: requests or datagrams. 0: as many as `window`
     // lets.
     uint32_t rate;
@@ -192,6 +193,9 @@ bool load_all_right(const struct load *l);
 
 // load_latency: of all answers, each from the first try of its request on.
 const struct load_hdr *load_latency(const struct load *l);
+
+// load_answer_bytes: of each answer; 0: of HTTP, not known yet.
+uint32_t load_answer_bytes(const struct load *l);
 
 // load_corrected: the same of an open loop of requests or datagrams, each from when it was due;
 // NULL: it is none. load_due_of: what was due.

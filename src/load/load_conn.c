@@ -67,6 +67,19 @@ void load_flood_syn(struct load *l, uint32_t host, uint16_t port, uint32_t seq)
     load_build(l, p, host, &s);
 }
 
+static uint32_t ask_bytes(const struct load *l)
+{
+    return l->http != NULL ? l->http->request_bytes : l->p.payload;
+}
+
+// Of a segment that only acknowledges: behind a request that is being answered, or the server would
+// not look at it (RFC 9293 3.10.7.4, first).
+static uint32_t ack_number(const struct load *l, const struct load_conn *c)
+{
+    const bool taken = l->http != NULL && c->state == LOAD_ASKED && c->got != 0;
+    return load_snd_end(c) + (taken ? l->http->request_bytes : 0);
+}
+
 static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
 {
     const struct load_conn *c = &l->conns[i];
@@ -75,11 +88,13 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
         return;
     struct seg_out s = {
         .key = {l->p.server, 0, 0, l->p.server_port, load_port(i)},
-        .seq = flags & (SEG_SYN | SEG_FIN | SEG_RST) ? c->snd_nxt : load_snd_end(c),
+        .seq = flags & (SEG_SYN | SEG_FIN | SEG_RST) ? c->snd_nxt
+               : payload != 0                        ? load_snd_end(c)
+                                                     : ack_number(l, c),
         .ack = c->rcv_nxt,
         .ts_val = l->now_ms,
         .ts_ecr = c->ts_recent,
-        .data = {l->payload},
+        .data = {l->http != NULL ? (const uint8_t *)l->http->request : l->payload},
         .data_len = {(uint16_t)payload},
         .wnd = flags & SEG_SYN ? 65535 : load_wnd(l),
         .mss = load_mss(l),
@@ -95,7 +110,7 @@ static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t pay
         s.seq--;
         s.ack = s.ts_ecr = 0;
     }
-    if (payload != 0)
+    if (payload != 0 && l->http == NULL)
         fill(l->payload, payload, mark_of(i, c->round));
     load_build(l, p, load_host(i), &s);
 }
@@ -117,7 +132,7 @@ bool load_ask(struct load *l, uint32_t i)
     if (c->state == LOAD_OPENING)
         send_segment(l, i, SEG_SYN, 0);
     else if (c->state == LOAD_ASKED)
-        send_segment(l, i, SEG_ACK | SEG_PSH, l->p.payload);
+        send_segment(l, i, SEG_ACK | SEG_PSH, ask_bytes(l));
     else if (c->state == LOAD_CLOSING && c->tries == 1)
         send_ack(l, i);  // our FIN is under way already
     else if (sends(c->state))
@@ -285,7 +300,7 @@ static void answered_full(struct load *l, uint32_t i, const struct seg_in *s)
 
 static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
-    c->snd_nxt += l->p.payload;
+    c->snd_nxt += ask_bytes(l);
     l->c.wrong += c->wrong || s->ack != c->snd_nxt;
     c->round++;
     l->c.answered++;
@@ -301,6 +316,24 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
     send_ack(l, i);
 }
 
+// n bytes more of the answer to connection i. False: more than there are, or no answer at all.
+static bool compare(struct load *l, uint32_t i, struct load_conn *c, const uint8_t *data,
+                    uint32_t n)
+{
+    if (l->http != NULL && !l->http->learned)
+        return load_http_learn(l->http, c->got, data, n);
+    if (c->got + n > load_answer_bytes(l))
+        return false;
+    if (l->http != NULL) {
+        c->wrong |= !load_http_same(l->http, c->got, data, n);
+        return true;
+    }
+    uint8_t expected[LOAD_PAYLOAD_MAX + 8];
+    fill(expected, l->p.payload, mark_of(i, c->round));
+    c->wrong |= memcmp(expected + c->got, data, n) != 0;
+    return true;
+}
+
 // The answer, in one or several segments, in order; what comes again is acknowledged again. False:
 // nothing behind this data counts.
 static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s,
@@ -313,19 +346,17 @@ static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const st
         return old == s->data_len;
     }
     const uint32_t fresh = s->data_len - old;
-    if (c->state != LOAD_ASKED || c->got + fresh > l->p.payload) {
+    if (c->state != LOAD_ASKED || !compare(l, i, c, data + old, fresh)) {
         l->c.wrong++;
         unasked_input(l, i, s);
         return false;
     }
-    uint8_t expected[LOAD_PAYLOAD_MAX + 8];
-    fill(expected, l->p.payload, mark_of(i, c->round));
-    if (memcmp(expected + c->got, data + old, fresh) != 0)
-        c->wrong = true;
     c->got = (uint16_t)(c->got + fresh);
     c->rcv_nxt += fresh;
-    if (c->got == l->p.payload)
+    if (c->got == load_answer_bytes(l))
         answer_complete(l, i, c, s);
+    else if (l->http != NULL)
+        send_ack(l, i);  // it is long: more than the server sends unacknowledged
     return true;
 }
 

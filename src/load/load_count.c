@@ -48,3 +48,10 @@ const struct load_due *load_due_of(const struct load *l)
 {
     return &l->due;
 }
+
+uint32_t load_answer_bytes(const struct load *l)
+{
+    if (l->http == NULL)
+        return l->p.payload;
+    return l->http->learned ? l->http->answer_bytes : 0;
+}

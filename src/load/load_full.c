@@ -91,7 +91,7 @@ static uint32_t room(const struct load *l)
 static void begin_full(struct load *l)
 {
     const uint64_t n_due = full_due(l);
-    uint32_t n = MIN(l->p.window - MIN(l->in_flight, l->p.window), (uint32_t)AT_ONCE);
+    uint32_t n = MIN(load_asks_more(l), (uint32_t)AT_ONCE);
     n = MIN(n, room(l));
     for (uint32_t k = 0; k < n && l->full.slots < n_due; k++) {
         const uint32_t i = next_tuple(l);
@@ -113,7 +113,7 @@ static void ask_held(struct load *l)
     const uint64_t n_due = due(l, l->p.asks);
     uint32_t pick[ASKS_AT_ONCE];
     uint32_t n = (uint32_t)MIN(n_due - l->full.asks, (uint64_t)ASKS_AT_ONCE);
-    n = MIN(n, MIN(room(l), l->p.window - MIN(l->in_flight, l->p.window)));
+    n = MIN(n, MIN(room(l), load_asks_more(l)));
     for (uint32_t k = 0; k < n; k++) {
         pick[k] = load_permute((uint32_t)((l->full.asks + k) % l->held), l->held,
                                l->p.seed + (l->full.asks + k) / l->held);

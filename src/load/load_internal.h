@@ -3,6 +3,7 @@
 // next hop), load_full.c (connections that come and go).
 #pragma once
 #include "load/load.h"
+#include "load/load_http.h"
 #include "wire/build6.h"
 #include "wire/parse6.h"
 #include "wire/seg.h"
@@ -43,8 +44,9 @@ struct load {
     struct load_params p;
     struct load_counters c;
     struct load_conn *conns;
-    struct load_udp *udp;  // NULL: connections
-    uint64_t *from_ns;     // of each: its request counts from; NULL: no open loop of requests
+    struct load_udp *udp;    // NULL: connections
+    struct load_http *http;  // NULL: echoes
+    uint64_t *from_ns;       // of each: its request counts from; NULL: no open loop of requests
     struct load_due due;
     struct load_hdr corrected;
     struct load_streams *streams;  // NULL: requests and answers
@@ -116,6 +118,14 @@ static inline uint32_t load_snd_end(const struct load_conn *c)
 static inline bool load_is_full(const struct load *l, uint32_t i)
 {
     return i >= l->held;
+}
+
+// load_asks_more: connections that may be asked for something more at a time.
+static inline uint32_t load_asks_more(const struct load *l)
+{
+    const bool learning = unlikely(l->http != NULL) && !l->http->learned && l->phase != LOAD_OPEN;
+    const uint32_t window = learning ? 1 : l->p.window;
+    return window - MIN(l->in_flight, window);
 }
 
 // load_packet: an empty packet that is put behind those to be sent; NULL: no room or none left,

@@ -25,6 +25,7 @@ void load_run_params(const struct load_options *o, struct load_params *p)
     p->window = MIN(o->window, p->connections);
     p->payload = o->payload;
     p->rounds = o->kind == LOAD_HOLD ? o->rounds : 0;
+    p->http_path = o->http ? o->path : NULL;
     p->order = o->order;
     p->seed = o->seed;
     p->timestamps = o->timestamps;

@@ -8,7 +8,7 @@ void load_ask_due(struct load *l)
     if (l->due.rate == 0)
         load_due_begin(&l->due, l->p.rate, l->now_ns);
     uint64_t n = load_due_backlog(&l->due, l->now_ns);
-    n = MIN(n, l->p.window - MIN(l->in_flight, l->p.window));
+    n = MIN(n, (uint64_t)load_asks_more(l));
     n = MIN(n, (uint64_t)load_wait_room(l));
     n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
     n = MIN(n, (uint64_t)AT_ONCE);

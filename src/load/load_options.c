@@ -9,8 +9,9 @@
 
 #include "conf/lists.h"
 #include "drivers/fault.h"
+#include "load/load_http.h"
 
-enum { DISCARD_PORT = 9 };
+enum { DISCARD_PORT = 9, HTTP_PORT = 80 };
 
 enum {
     ON_HOLD = 1 << LOAD_HOLD,
@@ -287,6 +288,30 @@ static bool parse_receive_window(const char *text, struct load_options *o)
     return parse_u32(text, 2920, 8000000, &o->receive_window);
 }
 
+static bool parse_protocol(const char *text, struct load_options *o)
+{
+    o->http = strcmp(text, "http") == 0;
+    return o->http || strcmp(text, "echo") == 0;
+}
+
+// As it goes into the request line.
+static bool parse_path(const char *text, struct load_options *o)
+{
+    o->path = text;
+    if (text[0] != '/' || strlen(text) > LOAD_HTTP_PATH_MAX)
+        return false;
+    for (; *text != '\0'; text++)
+        if (*text <= ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+static bool parse_root(const char *text, struct load_options *o)
+{
+    o->root = text;
+    return *text != '\0';
+}
+
 static bool parse_json(const char *text, struct load_options *o)
 {
     (void)text;
@@ -332,6 +357,10 @@ static const struct row {
      parse_no_timestamps},
     {"seed", "N", ON_ALL, ANYWHERE, "of the order and of faults (default 1)", "a number",
      parse_seed},
+    {"protocol", "NAME", ON_ASKING | ON_FULL, ANYWHERE, "`echo` (default) or `http`",
+     "echo or http", parse_protocol},
+    {"path", "/PATH", ON_ASKING | ON_FULL, ANYWHERE, "what http asks for (default /)",
+     "a slash and at most 399 printable characters", parse_path},
     {"direction", "WAY", ON_STREAM, ANYWHERE, "the server sends: `down` (default); `up`",
      "down or up", parse_direction},
     {"receive-window", "BYTES", ON_STREAM, ANYWHERE,
@@ -354,6 +383,8 @@ static const struct row {
      "loss, reorder, duplicate, corrupt, falsify (percent, 0 to 100) or delay (ms, 0 to 10000), "
      "each as NAME=NUMBER, separated by commas,",
      parse_faults},
+    {"root", "DIR", ON_ASKING | ON_FULL, HERE, "files of the server, with http", "a folder",
+     parse_root},
     {"hugepage", "KIND", ON_ALL, HERE, "auto (default), 2M, 1G or none", "auto, 2M, 1G or none",
      parse_pages},
     {"cpus", "A,B", ON_ALL, HERE, "the client's and the server's CPU (default 0,1)",
@@ -468,6 +499,21 @@ static int complete_full(struct load_options *o, struct err *err)
     return 0;
 }
 
+static int check_http(uint64_t given, const struct load_options *o, struct err *err)
+{
+    static const char *const only[] = {"path", "root"};
+    for (unsigned i = 0; i < ARRAY_LEN(only) && !o->http; i++)
+        if ((given >> row_of(only[i]) & 1) != 0)
+            return err_set(err, "--%s: only with --protocol http", only[i]);
+    if (!o->http)
+        return 0;
+    if ((given >> row_of("payload") & 1) != 0 || o->faults.falsify_ppm != 0)
+        return err_set(err, "--protocol http: no --payload and no falsify go with it");
+    if (o->config == NULL && o->root == NULL)
+        return err_set(err, "--protocol http: --root DIR was expected with it");
+    return 0;
+}
+
 int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err)
 {
     enum { VALUE = 256 };  // of the first row's option
@@ -481,6 +527,7 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
                                .server_cpu = 1,
                                .workers = 1,
                                .direction = LOAD_DOWN,
+                               .path = "/",
                                .time_wait_s = 60,
                                .asks = UINT32_MAX,
                                .timestamps = true};
@@ -510,8 +557,12 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     }
     if (optind < argc)
         return err_set(err, "%s: no such argument; see --help", argv[optind]);
+    if (check_http(given, o, err) != 0)
+        return -1;
     if (o->server_port == 0)
-        o->server_port = o->direction == LOAD_UP ? DISCARD_PORT : kinds[o->kind].port;
+        o->server_port = o->http                   ? HTTP_PORT
+                         : o->direction == LOAD_UP ? DISCARD_PORT
+                                                   : kinds[o->kind].port;
     if (check_place(given, o, err) != 0)
         return -1;
     return load_has_full(o) ? complete_full(o, err) : 0;

@@ -29,6 +29,9 @@ struct load_options {
     uint32_t hold, rate, asks, flood;
     uint32_t time_wait_s;
     enum load_closer closer;
+    bool http;             // in place of echoes
+    const char *path;      // with http
+    const char *root;      // of the server in this process, with http
     uint32_t keepalive_s;  // of the server; 0: none
     double seconds;
     enum load_order order;

@@ -95,7 +95,9 @@ void load_report_json(const struct load_result *r, struct text *out)
     text_printf(out, "{\"load\":\"%s\",\"ok\":%s,\"interrupted\":%s",
                 load_kind_name(r->options->kind), r->ok ? "true" : "false",
                 r->interrupted ? "true" : "false");
+    text_printf(out, ",\"protocol\":\"%s\"", r->options->http ? "http" : "echo");
     load_put(out, "connections", r->options->connections);
+    load_put(out, "answer_bytes", load_answer_bytes(r->load));
     load_put(out, "opened", c->opened);
     load_put(out, "asked", c->asked);
     load_put(out, "answered", c->answered);

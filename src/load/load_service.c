@@ -32,12 +32,21 @@ uint32_t load_stream_window(const struct load_options *o)
 const struct c10m_app *load_service_app(const struct load_options *o,
                                         const struct c10m_app *const *apps)
 {
-    const char *name = o->kind == LOAD_STREAM ? "chargen" : "echo";
+    const char *name = o->http ? "http" : o->kind == LOAD_STREAM ? "chargen" : "echo";
     if (o->direction == LOAD_UP)
         return &load_sink;
     while (strcmp((*apps)->name, name) != 0)
         apps++;
     return *apps;
+}
+
+// Of [service http]: nobody closes what is only held.
+static const char *http_param(const void *options, const char *key)
+{
+    const struct load_options *o = options;
+    if (strcmp(key, "root") == 0)
+        return o->root;
+    return strcmp(key, "keepalive_timeout_ms") == 0 ? "1073741824" : NULL;
 }
 
 void load_service(const struct load_options *o, const struct c10m_app *app, struct server_params *p)
@@ -46,6 +55,8 @@ void load_service(const struct load_options *o, const struct c10m_app *app, stru
     const bool stream = o->kind == LOAD_STREAM;
     p->n_services = 1;
     s->app = app;
+    s->param = o->http ? http_param : NULL;
+    s->conf = o;
     s->name = s->app->name;
     s->tcp = (struct tcp_service){.ports = {o->server_port},
                                   .n_ports = 1,

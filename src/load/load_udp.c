@@ -144,7 +144,10 @@ static void datagram_input(struct load *l, const uint8_t *data, uint32_t len, ui
     struct load_udp_slot *s = slot_of(u, k);
     uint8_t expected[LOAD_PAYLOAD_MAX + 8];
     fill(expected, l->p.payload, k);
-    answered(l, s, flow == s->flow && len == l->p.payload && memcmp(data, expected, len) == 0);
+    if (flow != s->flow)
+        l->c.wrong++;  // whose number this is nobody knows
+    else
+        answered(l, s, len == l->p.payload && memcmp(data, expected, len) == 0);
 }
 
 static void frame_input(struct load *l, const struct pkt *p)

@@ -183,6 +183,29 @@ static void datagrams_have_frames_of_64_bytes_and_a_rate(void **state)
     refused("stream --rate 5", "--rate: not with stream");
 }
 
+static void http_has_a_path_a_root_here_and_a_port_of_its_own(void **state)
+{
+    (void)state;
+    struct load_options o = good("request --protocol http --path /x --root /srv");
+    assert_true(o.http);
+    assert_string_equal(o.path, "/x");
+    assert_string_equal(o.root, "/srv");
+    assert_int_equal(o.server_port, 80);
+    o = good("hold --protocol http -c f --server 10.0.0.1:8080");
+    assert_string_equal(o.path, "/");
+    assert_int_equal(o.server_port, 8080);
+    assert_false(good("hold --protocol echo").http);
+    refused("hold --protocol gopher", "--protocol gopher: echo or http was expected");
+    refused("hold --protocol http", "--protocol http: --root DIR was expected with it");
+    refused("hold --path /x", "--path: only with --protocol http");
+    refused("hold --root /x", "--root: only with --protocol http");
+    refused("hold --protocol http --root / --path x",
+            "--path x: a slash and at most 399 printable characters was expected");
+    refused("hold --protocol http --root / --payload 9",
+            "--protocol http: no --payload and no falsify go with it");
+    refused("stream --protocol http", "--protocol: not with stream");
+}
+
 static void two_different_cpus_of_the_machine_are_wanted(void **state)
 {
     (void)state;
@@ -343,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_number_out_of_range_or_with_a_tail_is_refused_with_the_range),
         cmocka_unit_test(a_stream_has_a_direction_a_window_and_the_ports_of_inetd),
         cmocka_unit_test(datagrams_have_frames_of_64_bytes_and_a_rate),
+        cmocka_unit_test(http_has_a_path_a_root_here_and_a_port_of_its_own),
         cmocka_unit_test(two_different_cpus_of_the_machine_are_wanted),
         cmocka_unit_test(an_option_of_the_other_load_is_refused),
         cmocka_unit_test(a_server_elsewhere_is_named_with_a_configuration),
