@@ -80,7 +80,7 @@ latency_slice() {
 }
 
 latency_table() {
-    python3 - "$LAB/latency" <<'PY'
+    python3 - "$LAB/latency" ${BENCH_RESULTS:+"$BENCH_RESULTS"} <<'PY'
 import statistics, sys
 seen = {}
 for line in open(sys.argv[1]):
@@ -93,6 +93,10 @@ for n in sorted({k[0] for k in seen}):
     p50, rate = ([median(n, w, i) for w in ("c10m", "nginx_pinned", "nginx")] for i in (0, 2))
     print("%11d %6.0f %6.0f %11.0f         | %5.2f %11.2f       | %6.0f  %6.0f %6.0f" %
           (n, *p50, p50[0] / p50[1], p50[0] / p50[2], *rate))
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "a") as out:
+            for who, us in zip(("c10m", "nginx", "free"), p50):
+                out.write("latency/%d/%s_us\t%s\n" % (n, who, us))
 PY
 }
 

@@ -186,18 +186,20 @@ static void collect(struct load_run *r)
         fault_read(r->port, &out->to_client, &out->to_server);
 }
 
-static void report(const struct load_run *r)
+static void report(struct load_run *r)
 {
-    struct text out;
+    struct text out, arenas;
     text_init(&out, 1 << 16);
-    if (r->o.json) {
+    text_init(&arenas, 1 << 12);
+    if (r->server != NULL)
+        server_arenas(r->server, &arenas);
+    r->result.arenas = text_str(&arenas);
+    if (r->o.json)
         load_report_json(&r->result, &out);
-    } else {
+    else
         load_report_table(&r->result, &out);
-        if (r->server != NULL)
-            server_arenas(r->server, &out);
-    }
     fputs(text_str(&out), stdout);
+    text_free(&arenas);
     text_free(&out);
 }
 

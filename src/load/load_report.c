@@ -1,5 +1,7 @@
 #include "load/load_report.h"
 
+#include <string.h>
+
 #include "load/load_report_put.h"
 
 static double asked_packets(const struct load_result *r)
@@ -89,6 +91,18 @@ static double answers_per_s(const struct load_result *r)
     return load_per((double)n, r->stop_s);
 }
 
+// Lines `name value` as an object.
+static void put_lines(struct text *out, const char *name, const char *lines)
+{
+    text_printf(out, ",\"%s\":{", name);
+    for (const char *at = lines, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        const int name_len = (int)strcspn(at, " ");
+        text_printf(out, "%s\"%.*s\":%.*s", at == lines ? "" : ",", name_len, at,
+                    (int)(end - at) - name_len - 1, at + name_len + 1);
+    }
+    text_printf(out, "}");
+}
+
 void load_report_json(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
@@ -133,6 +147,8 @@ void load_report_json(const struct load_result *r, struct text *out)
         load_due_json(r, out);
     if (r->options->kind == LOAD_UDP)
         load_udp_json(r, out);
+    if (r->here)
+        put_lines(out, "server", r->arenas);
     text_printf(out, "}\n");
 }
 
@@ -218,6 +234,7 @@ void load_report_table(const struct load_result *r, struct text *out)
                 r->ok            ? "every answer came and was right"
                 : r->interrupted ? "FAILED: interrupted"
                                  : "FAILED: not every answer came and was right");
+    text_printf(out, "%s", r->arenas);
 }
 
 void load_report_progress(const struct load *l, struct load_counters *before, uint64_t second,

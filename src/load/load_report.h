@@ -26,6 +26,7 @@ struct load_result {
     uint64_t falsified;
     unsigned workers;
     struct core_stats end[LOAD_WORKERS_MAX];  // of each, from the start on
+    const char *arenas;  // lines `name value`: what the server reserved; none of another process's
 };
 
 // load_report_json: one object in one line.
