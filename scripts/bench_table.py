@@ -38,6 +38,8 @@ def flatten(value, name):
     elif isinstance(value, list):
         for i, inner in enumerate(value):
             by = [inner[key] for key in BY if isinstance(inner, dict) and key in inner]
+            if by and "workers" in inner:
+                by = [inner["workers"]]
             yield from flatten(inner, "%s/%s" % (name, count(by[0]) if by else i))
     elif value is not None:
         yield name, value
@@ -158,6 +160,24 @@ def time_rows():
                   lambda c, u, w: "%.0f cycles a packet" % c, lambda c, u, w: "without: %.0f cycles" % w)
 
 
+def part_rows():
+    for name, peer in (("Checksum/64B", "rte_raw_cksum"), ("Checksum/1460B", "rte_raw_cksum"), ("FlowFind/1M", "rte_hash"), ("TimerArm/1M", "rte_timer")):
+        base = "micro/rows/%s/" % name
+        yield Row("parts", name, [base + "ns_per_op", base + "times_peer"], lambda v, t: "%.1f ns" % v,
+                  lambda v, t, peer=peer: "%s %.1f ns" % (peer, v * t), lambda v, t: t)
+    for n in ("1k", "1M"):
+        base = "pipeline/rows/%s/" % n
+        yield Row("parts", "run to completion beside a two-core pipeline, %s connections" % n,
+                  [base + k for k in ("one_core_pps", "two_cores_pps", "per_core_ratio")], lambda a, b, r: rate(a) + " a core",
+                  lambda a, b, r: "pipeline %s on two cores" % rate(b), lambda a, b, r: 1 / r, lambda a, b, r: r < 1)
+    for n in ("10k", "100k", "1M", "10M"):
+        yield Row("parts", "a packet at %s connections" % n, ["growth/rows/%s/cycles_per_packet" % n, "growth/rows/1k/cycles_per_packet"],
+                  lambda v, one: "%.0f cycles" % v, lambda v, one: "at 1 k: %.0f cycles" % one, lambda v, one: v / one)
+    for n in (2, 4, 8):
+        yield Row("parts", "cost of a packet with %d workers within 5 %% of one's" % n,
+                  ["scale/rows/%d/to_first" % n], lambda v: "%.3f of it" % v, None, lambda v: v, lambda v: v <= 1.05)
+
+
 def machine_rows():
     for name, what in (("l2", "L2"), ("l3", "L3"), ("dram", "DRAM"), ("batch", "one of 32 fetched together"), ("syscall", "system call"),
                        ("hop", "ring, one way to the other core")):
@@ -171,10 +191,17 @@ def peer_rows():
                   [base + "c10m_us", base + "nginx_us", base + "free_us"],
                   lambda c, x, f: us(c), lambda c, x, f: "nginx %s, on its own choice of core %s" % (us(x), us(f)),
                   lambda c, x, f: c / x, lambda c, x, f: c <= x)
+    for what, name, more in (("requests/s on 1 k connections", "requests_1k", rate), ("full connections/s", "connections", rate),
+                             ("bytes an idle connection", "idle", lambda v: "%.0f bytes" % v)):
+        for peer in ("epoll", "threads", "nginx"):
+            yield Row("peers", "%s beside %s on the kernel" % (what, peer), ["peers_c10m_" + name, "peers_%s_%s" % (peer, name)],
+                      lambda c, x, more=more: more(c), lambda c, x, more=more: more(x), lambda c, x: c / x)
+    yield Row("peers", "datagrams of 64 bytes answered beside recvmmsg on the kernel", ["peers_c10m_udp_answered", "peers_udp_udp_answered"],
+              lambda c, x: rate(c), lambda c, x: rate(x), lambda c, x: c / x)
 
 
 def rows():
-    for some in (echo_rows, connection_rows, byte_rows, time_rows, peer_rows, machine_rows):
+    for some in (echo_rows, connection_rows, byte_rows, time_rows, part_rows, peer_rows, machine_rows):
         yield from some()
 
 
