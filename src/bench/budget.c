@@ -1,5 +1,6 @@
 // What is left to an application: a server whose application works for so many cycles on each
 // request, fed in an open loop; what the server does not take in time is lost.
+#include <math.h>
 #include <rte_cycles.h>
 #include <stdio.h>
 
@@ -162,8 +163,8 @@ static void print_found(const struct stand_options *o, double rate, const struct
                rate / 1e6);
     else if (f->cycles == 0 && f->most < rate)
         printf("%7.2f M/s  no budget: without an application a packet takes %.0f cycles, %.2f M/s "
-               "at most\n",
-               rate / 1e6, f->alone, f->most / 1e6);
+               "at most: it wants %.0f workers\n",
+               rate / 1e6, f->alone, f->most / 1e6, ceil(rate / f->most));
     else
         printf("%7.2f M/s  at most %llu cycles a packet (%s), %.0f %% of the core; without an "
                "application %.0f cycles\n",

@@ -85,6 +85,11 @@ static bool use_one(uint64_t *of)
     return any;
 }
 
+static bool is_usual(const struct stall_named *it)
+{
+    return it->s.cycles <= it->usual_cycles * STALLS_UNUSUAL;
+}
+
 static enum stall_cause cause_of(const struct stall_named *it,
                                  const struct host_interrupt *interrupt,
                                  struct stall_evidence *left, uint64_t ns)
@@ -97,8 +102,7 @@ static enum stall_cause cause_of(const struct stall_named *it,
         return STALL_steal;
     if (use_one(&left->faults))
         return STALL_page_fault;
-    const bool usual = it->s.cycles <= it->usual_cycles * STALLS_UNUSUAL;
-    if (may_be_own_work(&it->s) && (usual || interrupt == NULL))
+    if (may_be_own_work(&it->s) && (is_usual(it) || interrupt == NULL))
         return STALL_own_work;
     return interrupt != NULL ? STALL_interrupt : STALL_unknown;
 }
@@ -122,6 +126,24 @@ static uint64_t add_steal(uint64_t left_ns, const struct host_counts *grown)
     return left_ns - MIN(left_ns, (uint64_t)-grown->lost_ns);
 }
 
+// A machine that stops the core untold, as idle turns and those of bounded work show, does so in
+// the others too: what is not usual there is then no own work.
+static void doubt_own_work(struct stall_named *named, unsigned n, struct stall_evidence *left,
+                           uint64_t tsc_hz)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct stall_named *it = &named[i];
+        if ((it->cause == STALL_unknown || it->cause == STALL_steal) && !may_be_own_work(&it->s))
+            left->untold_tsc = MAX(left->untold_tsc, it->s.end_tsc);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        struct stall_named *it = &named[i];
+        if (it->cause == STALL_own_work && !is_usual(it) && left->untold_tsc != 0 &&
+            it->s.end_tsc < left->untold_tsc + STALLS_ALERT_S * tsc_hz)
+            it->cause = STALL_unknown;
+    }
+}
+
 void stalls_name(struct stall_named *named, unsigned n, const struct host_counts *grown,
                  struct stall_evidence *left, uint64_t tsc_hz)
 {
@@ -132,8 +154,10 @@ void stalls_name(struct stall_named *named, unsigned n, const struct host_counts
                                        .steal_ns = add_steal(0, grown)};
     const struct host_interrupt *interrupt = interrupt_of(grown);
     CHECK(n <= STALL_RING);
-    *left = (struct stall_evidence){left->wait_ns + now.wait_ns, left->slept + now.slept,
-                                    left->faults + now.faults, add_steal(left->steal_ns, grown)};
+    left->wait_ns += now.wait_ns;
+    left->slept += now.slept;
+    left->faults += now.faults;
+    left->steal_ns = add_steal(left->steal_ns, grown);
     for (unsigned i = 0; i < n; i++)
         order[i] = &named[i];
     qsort(order, n, sizeof(order[0]), longer_first);
@@ -143,9 +167,11 @@ void stalls_name(struct stall_named *named, unsigned n, const struct host_counts
         snprintf(it->detail, sizeof(it->detail), "%s",
                  it->cause == STALL_interrupt ? interrupt->name : "-");
     }
-    *left =
-        (struct stall_evidence){MIN(left->wait_ns, now.wait_ns), MIN(left->slept, now.slept),
-                                MIN(left->faults, now.faults), MIN(left->steal_ns, now.steal_ns)};
+    doubt_own_work(named, n, left, tsc_hz);
+    left->wait_ns = MIN(left->wait_ns, now.wait_ns);
+    left->slept = MIN(left->slept, now.slept);
+    left->faults = MIN(left->faults, now.faults);
+    left->steal_ns = MIN(left->steal_ns, now.steal_ns);
 }
 
 struct stalls *stalls_new(const struct server *s)

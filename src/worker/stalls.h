@@ -18,7 +18,8 @@ enum {
     STALLS_CALM_MS = 1000,  // between two readings of /proc while nothing happens
     STALLS_ALERT_S = 10,    // after a stall, every look reads
     STALLS_DETAIL_BYTES = 32,
-    STALLS_UNUSUAL = 20,  // so many times the usual is own work only where no interrupt came
+    STALLS_UNUSUAL = 20,  // so many times the usual is own work only where no interrupt came, and
+                          // where the machine did not stop the core untold for STALLS_ALERT_S
 };
 
 // X(name, help): in the order in which they are thought of.
@@ -48,6 +49,8 @@ struct stall_named {
 // stall_evidence: what was counted and has not explained a stall yet.
 struct stall_evidence {
     uint64_t wait_ns, slept, faults, steal_ns;
+    uint64_t untold_tsc;  // when the machine last stopped a turn whose work cannot take so long,
+                          // and Linux counted nothing or steal; 0: never
 };
 
 // stalls_name: finds the causes of named[0..n), of which the first two fields are given, from what

@@ -249,6 +249,28 @@ static void time_that_a_thread_slept_is_no_steal(void **state)
     assert_int_equal(two[1].cause, STALL_unknown);
 }
 
+static void where_the_machine_stops_the_core_untold_the_unusual_is_no_own_work(void **state)
+{
+    const struct host_counts nothing = {0};
+    struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_app, .packets = 1}};
+    struct stall_named untold = {.s = {.cycles = MS, .stage = STAGE_idle, .end_tsc = HZ}};
+    struct stall_named usually = it;
+    usually.usual_cycles = MS;
+    left = (struct stall_evidence){0};
+    stalls_name(&it, 1, &nothing, &left, HZ);
+    assert_int_equal(it.cause, STALL_own_work);
+    stalls_name(&untold, 1, &nothing, &left, HZ);
+    assert_int_equal(untold.cause, STALL_unknown);
+    usually.s.end_tsc = it.s.end_tsc = 2ull * HZ;
+    stalls_name(&it, 1, &nothing, &left, HZ);
+    assert_int_equal(it.cause, STALL_unknown);
+    stalls_name(&usually, 1, &nothing, &left, HZ);
+    assert_int_equal(usually.cause, STALL_own_work);
+    it.s.end_tsc = (1ull + STALLS_ALERT_S) * HZ;  // long ago by then
+    stalls_name(&it, 1, &nothing, &left, HZ);
+    assert_int_equal(it.cause, STALL_own_work);
+}
+
 static void the_most_frequent_interrupt_is_named(void **state)
 {
     struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_idle}};
@@ -381,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_wait_that_was_counted_just_before_its_stall_explains_it_once),
         cmocka_unit_test(a_wait_that_is_not_over_at_a_reading_is_no_steal),
         cmocka_unit_test(time_that_a_thread_slept_is_no_steal),
+        cmocka_unit_test(where_the_machine_stops_the_core_untold_the_unusual_is_no_own_work),
         cmocka_unit_test(the_most_frequent_interrupt_is_named),
         cmocka_unit_test(a_long_turn_without_work_is_written_down_as_idle),
         cmocka_unit_test(the_stage_of_a_slow_application_is_app_when_every_turn_is_watched),
