@@ -56,11 +56,11 @@ ports_once() {
         }' "$LAB/from" "$LAB/to" >>"$LAB/ports"
 }
 
-# flood SIDE VDEV [PORT]: testpmd at namespace SIDE (s or c), on core 0, to PORT or the discard service. 64 MB of its own hugepages, in no file.
+# flood SIDE VDEV: testpmd at namespace SIDE (s or c), on core 0. 64 MB of its own hugepages, in no file.
 flood() {
     start_sender "$1" dpdk-testpmd --lcores "0@$CLIENT_CORE,1@$CLIENT_CORE" --in-memory --no-pci --no-telemetry -m 64 \
         --file-prefix c10mbench$$ --vdev "$2" -- --forward-mode=txonly --txpkts=64 --eth-peer=0,$SERVER_MAC \
-        --tx-ip=$CLIENT_IP,$SERVER_IP --tx-udp=9009,"${3:-9}" --total-num-mbufs=4096 --no-mlockall --auto-start \
+        --tx-ip=$CLIENT_IP,$SERVER_IP --tx-udp=9009,9 --total-num-mbufs=4096 --no-mlockall --auto-start \
         --stats-period 3600
 }
 something_arrives() { awk '$1 == "rx_packets" { n += $2 } END { exit n < 10000 }' "$LAB"/run/proc/cores/*/counters; }
