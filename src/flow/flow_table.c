@@ -89,6 +89,11 @@ static inline uint32_t take_first(const struct flow_bucket *b, uint32_t m)
     return m != 0 ? index : FLOW_NONE;
 }
 
+void flow_prefetch(const struct flow_table *t, uint64_t hash)
+{
+    prefetch0_w(&t->buckets[first_of(t, hash)]);
+}
+
 void flow_find_burst(const struct flow_table *t, const uint64_t *hash, unsigned n, uint32_t *cand)
 {
     uint8_t at_second[BURST_MAX];

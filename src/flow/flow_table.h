@@ -100,6 +100,9 @@ static inline uint64_t flow_hash(const struct flow_table *t, const struct flow_k
 void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, size_t stride_bytes,
                      unsigned n, uint64_t *hash);
 
+// flow_prefetch: fetches the first bucket of a hash, to be written.
+void flow_prefetch(const struct flow_table *t, uint64_t hash);
+
 // flow_find_burst: for i in [0,n), n <= BURST_MAX, sets cand[i] to the first index stored under
 // hash[i]'s buckets and tag, or FLOW_NONE: then the key is not in the table. Once in several
 // thousand times a candidate is another connection's: compare the key, then use flow_next().

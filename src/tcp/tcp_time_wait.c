@@ -230,14 +230,28 @@ void tcp_time_wait_yield(struct tcp *t, uint32_t handle)
     t->stats->c.time_wait_recycled++;
 }
 
-static unsigned expire(struct tcp *t, struct time_wait_ring *g, unsigned max)
+// Fetches the bucket of each of the oldest records whose time has come, at most max; returns how
+// many those are. They were entered 2 MSL ago, and no cache has them any more.
+static unsigned fetch_expired(const struct tcp *t, const struct time_wait_ring *g, unsigned max)
 {
     unsigned n = 0;
-    for (; n < max && g->used != 0; n++) {
-        const struct time_wait *w = time_wait_at(g, g->head);
+    uint32_t at = g->head;
+    for (; n < max && n < g->used; n++) {
+        const struct time_wait *w = time_wait_at(g, at);
         if (w->live && !deadline_reached(w->expires_ms, t->now.ms))
             break;
-        t->stats->c.time_wait_expired += w->live;
+        const struct flow_key key = key_of(w);
+        flow_prefetch(t->table, flow_hash(t->table, &key));
+        at = at + 1 == g->capacity ? 0 : at + 1;
+    }
+    return n;
+}
+
+static unsigned expire(struct tcp *t, struct time_wait_ring *g, unsigned max)
+{
+    const unsigned n = fetch_expired(t, g, max);
+    for (unsigned i = 0; i < n; i++) {
+        t->stats->c.time_wait_expired += time_wait_at(g, g->head)->live;
         pop(t, g);
     }
     return n;
