@@ -205,7 +205,7 @@ int bench_budget(int argc, char **argv)
                               .cycles = 1400,
                               .rates = {1e6, 10e6},
                               .rate_n = 2};
-    struct paced_stand st = {NULL};
+    struct paced_stand st = {.w = NULL};
     struct err err = {""};
     int rc = stand_options_parse(argc, argv, help, &o);
     if (rc != 0)

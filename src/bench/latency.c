@@ -175,7 +175,7 @@ int bench_latency(int argc, char **argv)
     static struct result r;
     struct stand_options o = {
         .name = "latency", .connections = 10000, .seconds = 10, .server_cpu = 1, .takes = ""};
-    struct paced_stand st = {NULL};
+    struct paced_stand st = {.w = NULL};
     struct err err = {""};
     int rc = stand_options_parse(argc, argv, help, &o);
     if (rc != 0)
