@@ -3,6 +3,8 @@
 
 ALL=(machine micro echo growth pipeline scale hold rate stream udp jitter budget latency peers ports)
 
+QUICK_ROWS=(echo hold rate stream udp jitter budget latency)  # of --quick, if none is named
+
 # bench_sizes: what is measured, as QUICK says.
 bench_sizes() {
     if [ -n "$QUICK" ]; then
