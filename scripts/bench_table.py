@@ -95,17 +95,18 @@ def us(v):
     return "%.0f us" % v if v >= 10 else "%.1f us" % v
 
 
-# connections of a run of `c10m bench echo`: least share of the bare loop's rate, in percent
-ECHO = {"1k": 55, "10k": 50, "100k": 50, "1M": 60, "10M": 65}
+# What is promised of `c10m bench echo`: connections, least share of the bare loop's rate in percent. Other
+# numbers of connections are reported.
+ECHO = {"1k": 55, "10k": None, "100k": None, "1M": None, "10M": 65}
 
 
 def echo_rows():
     for n, least in ECHO.items():
         base = "echo/rows/%s/" % n
-        yield Row("packets", "%s connections at random: %d %% of the bare loop" % (n, least),
+        yield Row("packets", "%s connections at random%s" % (n, ": %d %% of the bare loop" % least if least else ""),
                   [base + "server_mpps", base + "bare_mpps", base + "ratio"],
                   lambda s, b, r: "%.2f Mpps" % s, lambda s, b, r: "bare loop %.2f Mpps" % b,
-                  lambda s, b, r: r, lambda s, b, r, least=least: 100 * r >= least)
+                  lambda s, b, r: r, least and (lambda s, b, r, least=least: 100 * r >= least))
     yield Row("packets", "datagrams of 60 bytes, echoed", ["udp/ok", "udp/answers_per_s", "udp/server_datagram_mpps", "udp/lost"],
               lambda ok, a, busy, lost: "%s, %.0f lost" % (rate(a), lost), lambda ok, a, busy, lost: "worker: %s" % rate(busy * 1e6),
               None, lambda ok, a, busy, lost: ok == 1)
