@@ -73,11 +73,20 @@ static struct load_conn *records(uint32_t n)
     return c;
 }
 
+// Zeroed, and aligned as its parts want it, which is more than calloc() gives.
+static struct load *load_zeroed(void)
+{
+    struct load *l = aligned_alloc(_Alignof(struct load), sizeof(*l));
+    if (l != NULL)
+        memset(l, 0, sizeof(*l));
+    return l;
+}
+
 struct load *load_new(const struct load_params *p, struct err *err)
 {
     if (check_params(p, err) != 0)
         return NULL;
-    struct load *l = calloc(1, sizeof(*l));
+    struct load *l = load_zeroed();
     if (l != NULL)
         l->conns = records(p->connections);
     if (l == NULL || l->conns == NULL || load_wait_init(l) != 0) {

@@ -34,7 +34,8 @@ static void start(uint32_t blocks)
     p->ports[1].net.locals[1].addr = v6_local;
     for (unsigned i = 0; i < WORKERS; i++) {
         end_init(&ends[i], i, &sizes);
-        server.workers[i] = calloc(1, ALIGN_UP(sizeof(struct worker), CACHE_LINE));
+        server.workers[i] = aligned_alloc(CACHE_LINE, sizeof(struct worker));
+        memset(server.workers[i], 0, sizeof(struct worker));
         assert_non_null(server.workers[i]);
         server.workers[i]->tcp = ends[i].tcp;
     }
