@@ -99,17 +99,30 @@ static void on_stalls(void *arg, uint64_t periods)
     stalls_poll(arg);
 }
 
+static void on_pulse(void *arg, uint64_t periods)
+{
+    (void)periods;
+    pulse_poll(arg, pulse_clock_ns());
+}
+
 static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, const char *version,
                  struct err *err)
 {
     struct tree *tree = tree_create();
     struct stalls *stalls = stalls_new(s);
-    if (tree == NULL || stalls == NULL) {
+    struct pulse *pulse = pulse_new(s, pulse_clock_ns());
+    if (tree == NULL || stalls == NULL || pulse == NULL) {
         tree_destroy(tree);
         stalls_free(stalls);
+        pulse_free(pulse);
         return err_set(err, "no memory for the tree");
     }
-    int rc = ctl_tree_fill(tree, s, c, stalls, version, err);
+    struct ctl_shown shown = {
+        .server = s, .conf = c, .stalls = stalls, .pulse = pulse, .version = version, .tree = tree};
+    clock_gettime(CLOCK_MONOTONIC, &shown.started);
+    int rc = ctl_tree_fill(&shown, err);
+    if (rc == 0)
+        rc = ctl_loop_timer(loop, PULSE_POLL_MS, on_pulse, pulse, err) < 0 ? -1 : 0;
     if (rc == 0)
         rc = ctl_loop_timer(loop, STALLS_POLL_MS, on_stalls, stalls, err) < 0 ? -1 : 0;
     if (rc == 0 && server_logs(server_params_of(s)))
@@ -125,6 +138,7 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     }
     tree_destroy(tree);
     stalls_free(stalls);
+    pulse_free(pulse);
     return rc;
 }
 

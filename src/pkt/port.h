@@ -39,6 +39,32 @@ struct port_stats {
 
 struct port;
 
+// port_link: what the device says of its link. speed_mbps 0: it does not know, or has none.
+struct port_link {
+    bool up, full_duplex;
+    uint32_t speed_mbps;
+};
+
+enum { PORT_XSTAT_NAME_BYTES = 64 };
+
+struct port_xstat {
+    char name[PORT_XSTAT_NAME_BYTES];
+    uint64_t value;
+};
+
+// port_view: what can be asked of a port beside its counters, at any time, by the control thread
+// alone. A function that is NULL: the driver knows nothing of it.
+struct port_view {
+    void (*link)(struct port *p, struct port_link *out);
+    // xstats: the device's own counters, at most max of them; returns how many it has.
+    unsigned (*xstats)(struct port *p, struct port_xstat *out, unsigned max);
+    // rx_waiting: packets that wait in queue q to be received, -1: the device does not tell.
+    int (*rx_waiting)(struct port *p, uint16_t q);
+    // rss_table: the queue of each entry of the device's table, at most max; returns how many.
+    unsigned (*rss_table)(struct port *p, uint16_t *queues, unsigned max);
+    struct port *(*inner)(struct port *p);  // what this port wraps
+};
+
 // port_ops: rx_burst and tx_burst are called by the one worker that owns queue q; the others by the
 // control thread, before the workers start or after they have stopped (stats: at any time).
 struct port_ops {
@@ -51,6 +77,7 @@ struct port_ops {
     uint16_t (*tx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
     void (*stats)(struct port *p, struct port_stats *out);
     void (*close)(struct port *p);
+    const struct port_view *view;  // NULL: nothing more is known of it
 };
 
 struct port {

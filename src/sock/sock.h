@@ -15,6 +15,7 @@ enum {
     SOCK_RESETS_TURN_MAX = 64,
     SOCK_RESET_LOOKS = 4096,  // blocks looked at for them
     SOCK_ROUNDS_MAX = 64,     // times that one event may resume the same connection
+    SOCK_SERVING_NONE = UINT8_MAX,
 };
 
 struct c10m_image {
@@ -60,6 +61,9 @@ struct sock {
     struct c10m_service *services;  // TCP_SERVICES_MAX, the same index as tcp.services
     uint8_t *scratch;               // SOCK_OFFER_MAX: unconsumed data made contiguous
     uint64_t counters[TCP_SERVICES_MAX][SOCK_COUNTERS_MAX];  // this worker's; the reader adds up
+    // The service whose callback runs, or ran last in this stage, or SOCK_SERVING_NONE: the control
+    // thread names it when the turn does not end.
+    uint8_t serving;
     // Of the present event: whose it is, and what its callbacks reached beside that.
     struct c10m_conn *root;
     unsigned n_others;  // 0 between events

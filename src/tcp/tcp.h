@@ -164,6 +164,7 @@ struct tcp {
     struct core_stats *stats;
     struct clock_now now;
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
+    uint32_t n_dirty;                 // blocks in it
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn
     // The SACK blocks of segments: received, by seg_in.pkt_ix; to be sent, by the place in `out`.
@@ -309,6 +310,7 @@ static inline void tcp_dirty_block(struct tcp *t, struct block *b, uint32_t ix)
     else
         t->blocks[t->dirty_tail].dirty_next = ix;
     t->dirty_tail = ix;
+    t->n_dirty++;
 }
 
 static inline void tcp_dirty(struct tcp *t, uint32_t ix)

@@ -286,6 +286,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     server_thread_init(&s->params, w, mem[REGION_MESSAGES]);
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
+    w->sock.serving = SOCK_SERVING_NONE;
     init_tcp(s, w, mem, at);
     init_homes(s, w);
     w->udp = (struct udp_table *)mem[REGION_UDP];

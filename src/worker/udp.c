@@ -175,6 +175,7 @@ static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_pa
 {
     struct c10m_service *s = &w->sock.services[u->service];
     fill(p, u, pkt_data(w->pkts[u->pkt_ix]));
+    w->sock.serving = s->ix;
     sock_begin(&w->sock);
     const bool taken = s->app->packet(&w->sock.core, s, p);
     sock_settle(&w->sock);
@@ -203,6 +204,7 @@ static void take_error(struct worker *w, const struct udp_in *u, struct c10m_pac
     }
     if (s->app->packet_error == NULL || e.error == 0)
         return;
+    w->sock.serving = s->ix;
     sock_begin(&w->sock);
     s->app->packet_error(&w->sock.core, s, p, &e);
     sock_settle(&w->sock);

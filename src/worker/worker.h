@@ -52,6 +52,12 @@ struct worker_clock {
     uint64_t us_per_tick_q32;
 };
 
+// worker_highest: the most that was there, of what keeps no such mark itself; looked at every
+// WORKER_HOUSE_TURNS turns. tx: of any one port.
+struct worker_highest {
+    uint32_t time_wait, time_wait6, timers, flow_entries, dirty, tx;
+};
+
 struct worker {
     struct tcp tcp;
     struct sock sock;
@@ -93,6 +99,7 @@ struct worker {
     struct stall_ring stalls;
     uint32_t tid;         // of its thread; 0: it does not run yet
     uint32_t timed_mask;  // busy turns are timed whose number has none of these bits
+    struct worker_highest highest;
 
     struct tcp_homes homes;         // for active opens
     struct udp_table *udp;          // ports opened while running; NULL: no application opens any
@@ -106,6 +113,7 @@ struct worker {
     uint32_t watched;              // every busy turn is timed: a stall looks for its stage
     // Written by the worker.
     uint32_t state CACHE_ALIGNED;  // enum worker_state
+    uint32_t at;                   // enum stage: where the turn is
 };
 
 // worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was

@@ -19,8 +19,10 @@ uint64_t worker_tsc_hz(const struct worker *w)
     return (uint64_t)(((unsigned __int128)1000000 << 32) / w->clock.us_per_tick_q32);
 }
 
+// The stage is over: the next one begins.
 static inline void mark(struct worker *w, enum stage stage)
 {
+    __atomic_store_n(&w->at, stage + 1, __ATOMIC_RELAXED);
     if (w->timed)
         w->marks[stage + 1] = tsc_read();
 }
@@ -221,6 +223,7 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
     }
     const struct c10m_datagram d = {pkt_data(asked) + u->data_off, u->data_len,
                                     net_udp_payload(u, p), room, w->tcp.now.us};
+    w->sock.serving = u->service;
     const int n = s->app->datagram(s, &d);
     CHECK(n <= (int)room);
     if (n < 0 || u->src_port == 0) {
@@ -269,6 +272,7 @@ static NOINLINE void stage_app(struct worker *w)
     }
     if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost) != 0))
         take_others(w);
+    w->sock.serving = SOCK_SERVING_NONE;
     mark(w, STAGE_app);
 }
 
@@ -306,6 +310,7 @@ static inline void stage_timers(struct worker *w)
         sock_tell(&w->sock);
     if ((t->tw4.used | t->tw6.used) != 0)
         tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
+    w->sock.serving = SOCK_SERVING_NONE;
     mark(w, STAGE_timers);
 }
 
@@ -319,6 +324,7 @@ static NOINLINE void stage_tcp_output(struct worker *w)
         t->dirty_head = b->dirty_next;
         if (t->dirty_head == BLOCK_NONE)
             t->dirty_tail = BLOCK_NONE;
+        t->n_dirty--;
         if (tcp_output(t, ix))
             tcp_dirty(t, ix);
         if (ix == last)
@@ -395,8 +401,26 @@ static NOINLINE void stage_tx(struct worker *w)
     mark(w, STAGE_tx);
 }
 
+static inline void raise(uint32_t *highest, uint32_t now)
+{
+    *highest = MAX(*highest, now);
+}
+
+static void note_highest(struct worker *w)
+{
+    struct worker_highest *h = &w->highest;
+    raise(&h->time_wait, w->tcp.tw4.used);
+    raise(&h->time_wait6, w->tcp.tw6.used);
+    raise(&h->timers, w->tcp.wheel->entries);
+    raise(&h->flow_entries, w->tcp.table->count);
+    raise(&h->dirty, w->tcp.n_dirty);
+    for (unsigned p = 0; p < w->n_ports; p++)
+        raise(&h->tx, w->ports[p].tx.n);
+}
+
 static void tick(struct worker *w)
 {
+    note_highest(w);
     for (unsigned p = 0; p < w->n_ports; p++) {
         struct worker_port *wp = &w->ports[p];
         const bool sent = net_tick(wp->net, w->tcp.now, &wp->tx);  // beside received packets
@@ -505,6 +529,7 @@ bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
 {
     w->marks[0] = tsc;
     w->tcp.now = now;
+    __atomic_store_n(&w->at, STAGE_rx, __ATOMIC_RELAXED);
     stage_rx(w);
     stage_net_input(w);
     stage_flow_find(w);

@@ -1,0 +1,23 @@
+// mem/: what was reserved, and what of it is in use.
+#include "ctl/ctl_tree_priv.h"
+
+static int ledger_read(struct tree_out *out, void *data)
+{
+    const struct ctl_shown *s = data;
+    struct ledger l = {0};
+    server_ledger(server_params_of(s->server), &l);
+    ledger_render(&l, server_params_of(s->server)->connections, tree_text(out));
+    return 0;
+}
+
+static int arenas_read(struct tree_out *out, void *data)
+{
+    server_arenas(((const struct ctl_shown *)data)->server, tree_text(out));
+    return 0;
+}
+
+int ctl_tree_mem(const struct ctl_shown *s)
+{
+    return ctl_tree_add(s, "mem/ledger", ledger_read, s) |
+           ctl_tree_add(s, "mem/arenas", arenas_read, s);
+}

@@ -1,0 +1,22 @@
+// ctl_tree_priv.h: what the files that fill the tree share.
+#pragma once
+#include "ctl/ctl_tree.h"
+
+enum { CORE_NAME_BYTES = 24 };
+
+// One each for a directory: its entries. 0, or -1: tree_error() says why.
+int ctl_tree_cores(const struct ctl_shown *s);
+int ctl_tree_ports(const struct ctl_shown *s);
+int ctl_tree_net(const struct ctl_shown *s);
+int ctl_tree_mem(const struct ctl_shown *s);
+
+// ctl_tree_core_name: N of cores/N, of worker w: its CPU, and the others' on the same CPU N.1, N.2
+// and so on.
+void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES]);
+
+// ctl_tree_add: a read-only file. 0 or -1.
+static inline int ctl_tree_add(const struct ctl_shown *s, const char *path,
+                               int (*read)(struct tree_out *, void *), const void *data)
+{
+    return tree_file_ro(tree_root(s->tree), path, read, (void *)(uintptr_t)data) == NULL ? -1 : 0;
+}
