@@ -135,6 +135,31 @@ static void check_mount(struct load *l)
                      hidden[i].key, hidden[i].path, dir);
 }
 
+static bool is_loopback(const struct ip_addr *a)
+{
+    const struct ip_addr one = {.b[15] = 1};
+    return ip_is_v4(a) ? ip_to_v4(a) >> 24 == 127 : ip_equal(a, &one);
+}
+
+// What listens beyond this host shows everything to whoever reaches it.
+static void check_http(struct load *l)
+{
+    const struct key *http = KEY_AT(control, http), *file = KEY_AT(control, http_token_file);
+    const struct conf_control *c = &l->c->control;
+    char token[CONF_TOKEN_BYTES_MAX + 1], addr[IP_TEXT_BYTES];
+    struct err e;
+    if (!key_good(l, http, 0) || !key_good(l, file, 0) || c->http.port == 0)
+        return;
+    if (c->http_token_file[0] != '\0' && conf_token_read(c->http_token_file, token, &e) != 0)
+        fail_key(l, file, 0, "%s", e.text);
+    else if (c->http_token_file[0] == '\0' && !is_loopback(&c->http.addr))
+        fail_key(l, http, 0,
+                 "expected an address of this host alone (127.0.0.0/8 or ::1) without "
+                 "http_token_file, got %s",
+                 ip_text(&c->http.addr, addr));
+    explicit_bzero(token, sizeof(token));
+}
+
 // check_rows: keys that have to be given, and keys of another driver or application.
 static void check_rows(struct load *l, enum conf_section section, unsigned at, const char *kind,
                        const char *kind_key)
@@ -163,6 +188,7 @@ void check_all(struct load *l)
     check_shares(l);
     check_packets(l);
     check_mount(l);
+    check_http(l);
     check_tcp(l);
     for (unsigned i = 0; i < l->c->n_ports; i++)
         check_rows(l, SECTION_port, i, l->c->ports[i].driver, "driver");

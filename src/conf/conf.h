@@ -10,6 +10,7 @@
 // at the start of a line or after a blank. One line has at most CONF_LINE_BYTES bytes.
 #pragma once
 #include "base/addr.h"
+#include "base/err.h"
 #include "base/text.h"
 
 enum {
@@ -29,6 +30,8 @@ enum {
     CONF_ROUTES_MAX = 16,
     CONF_QUEUES_MAX = 16,
     CONF_PARAM_TEXT_BYTES = 2816,  // 34 keys of 40 bytes, 4 paths of 255, name and app
+    CONF_TOKEN_BYTES_MIN = 16,     // of the token of http_token_file
+    CONF_TOKEN_BYTES_MAX = 256,
     CONF_ERRORS_SHOWN = 100,
 };
 
@@ -113,7 +116,9 @@ struct conf_control {
     char name[CONF_NAME_BYTES];
     char run_dir[CONF_PATH_BYTES];
     char mount[CONF_PATH_BYTES];  // empty: none
-    uint32_t log_level;           // enum log_level
+    struct conf_endpoint http;    // port 0: none
+    char http_token_file[CONF_PATH_BYTES];
+    uint32_t log_level;  // enum log_level
     bool telemetry;
 };
 
@@ -298,6 +303,11 @@ int conf_print(const struct conf *c, struct text *out);
 // conf_help: every key with its help, what is expected and its default. config/default.conf is this
 // text. 0, or out->error.
 int conf_help(struct text *out);
+
+// conf_token_read: *token = the first and only line of the file at `path`: CONF_TOKEN_BYTES_MIN to
+// CONF_TOKEN_BYTES_MAX printable characters, no blanks, in a file that not everybody may read. 0,
+// or -1 with *e and an empty token.
+int conf_token_read(const char *path, char token[CONF_TOKEN_BYTES_MAX + 1], struct err *e);
 
 // conf_service_param: the value of a key of the service as conf_print() writes it (numbers as plain
 // digits), be it from the file or the default; NULL: unknown key, or it has no value.

@@ -125,6 +125,14 @@ const struct key conf_keys[] = {
          VALUE("/run/c10m", "Directory made for the tree; removed at the end if it is empty")),
     TEXT(control, mount, KEY_DIR, CONF_PATH_BYTES, OPTIONAL,
          VALUE("/run/c10m/proc", "Where the tree is mounted; empty: nowhere")),
+    LIST(control, http, KEY_ENDPOINT, OPTIONAL,
+         VALUE("127.0.0.1:9910",
+               "Where HTTP shows the tree and /metrics; empty: nowhere. Beyond this host "
+               "(127.0.0.0/8, ::1) with http_token_file only")),
+    TEXT(control, http_token_file, KEY_PATH, CONF_PATH_BYTES, OPTIONAL,
+         VALUE("",
+               "File with the token that requests then have to bring (Authorization: Bearer): 16 "
+               "to 256 printable characters; not for everybody to read")),
     WORD(control, log_level, "error|warn|info|debug",
          VALUE("info", "Least urgent message written")),
     BOOL(control, telemetry, VALUE("on", "DPDK's telemetry socket")),

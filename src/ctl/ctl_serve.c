@@ -7,9 +7,11 @@
 
 #include "base/log.h"
 #include "ctl/ctl_fuse.h"
+#include "ctl/ctl_http.h"
 #include "ctl/ctl_loop.h"
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_tree.h"
+#include "ctl/web_static.h"
 #include "worker/server_log.h"
 
 static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
@@ -87,6 +89,33 @@ static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, con
     return fuse;
 }
 
+// open_http: *http = the HTTP door; NULL: it is off, or its address is not to be had: the server
+// goes on without it. -1: the token that it would ask for is not to be had.
+static int open_http(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
+                     struct ctl_http **http, struct err *err)
+{
+    char token[CONF_TOKEN_BYTES_MAX + 1] = "", at[IP_TEXT_BYTES];
+    const struct conf_control *k = &c->control;
+    *http = NULL;
+    if (k->http.port == 0)
+        return 0;
+    if (k->http_token_file[0] != '\0' && conf_token_read(k->http_token_file, token, err) != 0)
+        return -1;
+    const struct ctl_http_params p = {.at = k->http,
+                                      .name = k->name,
+                                      .token = token,
+                                      .statics = web_statics,
+                                      .n_statics = web_n_statics};
+    *http = ctl_http_start(loop, tree, &p, err);
+    explicit_bzero(token, sizeof(token));
+    if (*http == NULL)
+        log_line(LOG_WARN, "no HTTP: %s", err->text);
+    else
+        log_line(LOG_INFO, ip_is_v4(&k->http.addr) ? "http://%s:%u/" : "http://[%s]:%u/",
+                 ip_text(&k->http.addr, at), k->http.port);
+    return 0;
+}
+
 static void on_log(void *arg, uint64_t periods)
 {
     (void)periods;
@@ -132,8 +161,13 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (rc == 0) {
         mkdir(c->control.run_dir, 0755);  // without it the tree cannot be mounted, and that is said
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
-        log_line(LOG_INFO, "serving");
-        rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
+        struct ctl_http *http;
+        rc = open_http(loop, tree, c, &http, err);
+        if (rc == 0) {
+            log_line(LOG_INFO, "serving");
+            rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
+        }
+        ctl_http_stop(http);
         ctl_fuse_stop(fuse);
     }
     tree_destroy(tree);

@@ -188,6 +188,11 @@ void tree_close(struct tree_handle *h)
     free(h);
 }
 
+bool tree_streams(const struct tree_node *node)
+{
+    return node->ops.next != NULL;
+}
+
 static void stream_rewind(struct tree_handle *h)
 {
     memset(h->cursor, 0, sizeof(h->cursor));

@@ -78,6 +78,9 @@ struct tree_node *tree_lookup(struct tree_node *dir, const char *name);
 struct tree_stat tree_stat(const struct tree_node *node);
 const char *tree_target(const struct tree_node *node);
 
+// tree_streams: is it a stream, whose length nobody knows before its end?
+bool tree_streams(const struct tree_node *node);
+
 // tree_text: the text behind `out`, for renderers that know base/text.h only.
 struct text *tree_text(struct tree_out *out);
 

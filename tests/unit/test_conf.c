@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -637,6 +638,72 @@ static void a_mount_that_hides_a_directory_in_use_is_told(void **state)
     expect("[control]\nmount=/run/c10\n", "");
     expect("[control]\nmount=\n", "");
     assert_string_equal(conf_got.control.mount, "");
+}
+
+static void http_beyond_this_host_needs_a_token(void **state)
+{
+    expect("[control]\nhttp=0.0.0.0:9910\n",
+           "f:2: http: expected an address of this host alone (127.0.0.0/8 or ::1) without "
+           "http_token_file, got 0.0.0.0\n");
+    expect("[control]\nhttp=[fd00::1]:9910\n",
+           "f:2: http: expected an address of this host alone (127.0.0.0/8 or ::1) without "
+           "http_token_file, got fd00::1\n");
+    expect("[control]\nhttp=[::1]:9910\n", "");
+    expect("[control]\nhttp=127.1.2.3:80\n", "");
+    expect("[control]\nhttp=\n", "");
+    assert_int_equal(conf_got.control.http.port, 0);
+    expect("[control]\nhttp_token_file=/none\nhttp=0.0.0.0:9910\n",
+           "f:2: http_token_file: expected a file that can be read, /none: No such file or "
+           "directory\n");
+    expect("[control]\nhttp_token_file=/dev/null\n",
+           "f:2: http_token_file: expected an ordinary file, /dev/null is none\n");
+}
+
+// token_error: what conf_token_read says of a file with n bytes of `bytes` and this mode; the name
+// of the file is cut out.
+static const char *token_error(const char *bytes, size_t n, unsigned mode, char *token)
+{
+    static struct err e;
+    char path[] = "/tmp/c10m-token-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_int_equal(write(fd, bytes, n), n);
+    assert_int_equal(fchmod(fd, mode), 0);
+    e.text[0] = '\0';
+    const int rc = conf_token_read(path, token, &e);
+    assert_int_equal(rc, e.text[0] == '\0' ? 0 : -1);
+    close(fd);
+    unlink(path);
+    char *name = strstr(e.text, path);
+    if (name != NULL)
+        strcpy(name, "F");
+    return e.text;
+}
+
+static void a_token_is_one_line_that_not_everybody_reads(void **state)
+{
+    char token[CONF_TOKEN_BYTES_MAX + 1], full[300];
+    memset(full, 'x', sizeof(full));
+    assert_string_equal(token_error("0123456789abcdef\n", 17, 0600, token), "");
+    assert_string_equal(token, "0123456789abcdef");
+    assert_string_equal(token_error("0123456789abcde~", 16, 0640, token), "");
+    assert_string_equal(token, "0123456789abcde~");
+    assert_string_equal(token_error(full, CONF_TOKEN_BYTES_MAX, 0600, token), "");
+    assert_int_equal(strlen(token), CONF_TOKEN_BYTES_MAX);
+    assert_string_equal(token_error("0123456789abcdef\n", 17, 0604, token),
+                        "expected a file that not everybody may read (chmod o-r), got F");
+    assert_string_equal(token, "");
+    assert_string_equal(token_error("0123456789abcde\n", 16, 0600, token),
+                        "expected a file with 16 to 256 characters, got 15 in F");
+    assert_string_equal(token_error("", 0, 0600, token),
+                        "expected a file with 16 to 256 characters, got 0 in F");
+    assert_string_equal(token_error(full, sizeof(full), 0600, token),
+                        "expected a file with 16 to 256 characters, got more than 256 in F");
+    const char *line = "expected one line of printable characters without blanks in F";
+    assert_string_equal(token_error("0123456789 abcdef\n", 18, 0600, token), line);
+    assert_string_equal(token_error("0123456789\nabcdef\n", 18, 0600, token), line);
+    assert_string_equal(token_error("0123456789\0abcdef\n", 18, 0600, token), line);
+    assert_string_equal(token_error("0123456789abcdef\n\n", 18, 0600, token), line);
+    assert_string_equal(token_error("0123456789abcde\xc3\xa4", 17, 0600, token), line);
 }
 
 static void timeouts_out_of_order_are_told(void **state)
@@ -1363,6 +1430,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(records_default_by_the_number_of_connections),
         cmocka_unit_test(memory_that_cannot_work_is_told_with_the_arithmetic),
         cmocka_unit_test(a_mount_that_hides_a_directory_in_use_is_told),
+        cmocka_unit_test(http_beyond_this_host_needs_a_token),
+        cmocka_unit_test(a_token_is_one_line_that_not_everybody_reads),
         cmocka_unit_test(timeouts_out_of_order_are_told),
         cmocka_unit_test(keys_of_another_driver_or_application_are_told),
         cmocka_unit_test(a_port_without_what_it_needs_is_told),
