@@ -106,6 +106,10 @@ struct c10m_app {
     bool (*packet)(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p);
     void (*packet_error)(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p,
                          const struct c10m_packet_error *e);
+    // drain: the service takes no new connections any more, and this one should end as soon as what
+    // is under way is done: an idle one at once (c10m_shutdown), one at work after that
+    // (c10m_draining). NULL: it ends when its peer closes it, or is reset when time is up.
+    void (*drain)(struct c10m_conn *c);
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.
@@ -169,6 +173,9 @@ void c10m_resume(struct c10m_conn *c);
 // c10m_set_timer: `timer` after ms milliseconds (granularity 1 ms; at most 2^30); 0 cancels. One
 // timer a connection; setting it again moves it.
 void c10m_set_timer(struct c10m_conn *c, uint32_t ms);
+
+// c10m_draining: does the service end its connections (see `drain`)?
+bool c10m_draining(const struct c10m_conn *c);
 
 // c10m_now_us: the protocol clock of this turn, microseconds since start.
 uint64_t c10m_now_us(const struct c10m_conn *c);

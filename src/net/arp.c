@@ -9,8 +9,13 @@
 //     ^                     tick_entry                           |  tick_entry           |
 //     +--- 60 s, unused (REACHABLE)                              +-----------------------+
 //
+// STATIC: from the configuration, behind the sets, or by order (arp_add), in them, but never so
+// many that a set has no room for others.
+//
 // A flood of addresses that never answer takes NET_ARP_PENDING_WAYS entries of each set and as many
 // packets, and replaces only its own kind; a gateway's entry is never replaced.
+#include <errno.h>
+
 #include "net/priv6.h"
 
 static const struct mac_addr mac_zero, mac_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
@@ -92,7 +97,7 @@ static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pendin
         struct arp_entry *e = &set[w];
         if (arp_state(e) == NET_ARP_FREE) {
             vacant = e;
-        } else if (route_is_via(net, e->v4_raw)) {
+        } else if (arp_state(e) == NET_ARP_STATIC || route_is_via(net, e->v4_raw)) {
             continue;
         } else if (arp_state(e) == NET_ARP_PENDING) {
             n_pending++;
@@ -288,7 +293,7 @@ static void tick_entry(struct net *net, struct clock_now now, struct arp_entry *
                        struct net_tx *tx)
 {
     enum net_arp_state state = arp_state(e);
-    if (state == NET_ARP_FREE || time_before(now.ms, e->due_ms))
+    if (state == NET_ARP_FREE || state == NET_ARP_STATIC || time_before(now.ms, e->due_ms))
         return;
     bool wanted = now.ms - e->used_ms < NET_ARP_REACHABLE_MS || route_is_via(net, e->v4_raw);
     if (state == NET_ARP_REACHABLE && wanted) {
@@ -340,4 +345,59 @@ void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
             arp_ask(net, now, net->routes[i].via_raw, tx);
     if (net->v6 != NULL)
         nd_announce(net, now, tx);
+}
+
+static unsigned statics_in(const struct arp_entry *set)
+{
+    unsigned n = 0;
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
+        n += arp_state(&set[w]) == NET_ARP_STATIC;
+    return n;
+}
+
+static bool is_configured(const struct net *net, const struct arp_entry *e)
+{
+    return e >= &net->arp[net->arp_sets * NET_ARP_WAYS];
+}
+
+int arp_add(struct net *net, struct clock_now now, uint32_t v4_raw, const struct mac_addr *mac,
+            bool permanent, struct net_tx *tx)
+{
+    struct arp_entry *e = arp_find(net, v4_raw);
+    if (e != NULL && is_configured(net, e))
+        return -EPERM;
+    const bool one_more = permanent && (e == NULL || arp_state(e) != NET_ARP_STATIC);
+    if (one_more && statics_in(arp_set(net, v4_raw)) >= NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS)
+        return -ENOSPC;
+    if (e == NULL)
+        e = arp_place(net, v4_raw, false);
+    if (e == NULL)
+        return -ENOBUFS;
+    e->used_ms = now.ms;
+    arp_resolve(net, now, e, v4_raw, mac, tx);
+    if (permanent)
+        entry_set(e, v4_raw, arp_word(wire_mac_word(mac), NET_ARP_STATIC, 0));
+    return 0;
+}
+
+int arp_del(struct net *net, uint32_t v4_raw)
+{
+    struct arp_entry *e = arp_find(net, v4_raw);
+    if (e == NULL || is_configured(net, e))
+        return e == NULL ? -ENOENT : -EPERM;
+    arp_forget(net, e, DROP_arp_wait_expired);
+    return 0;
+}
+
+unsigned arp_flush(struct net *net)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < net->arp_sets * NET_ARP_WAYS; i++) {
+        struct arp_entry *e = &net->arp[i];
+        if (arp_state(e) == NET_ARP_FREE || arp_state(e) == NET_ARP_STATIC)
+            continue;
+        arp_forget(net, e, DROP_arp_wait_expired);
+        n++;
+    }
+    return n;
 }

@@ -12,6 +12,7 @@
 //     ^                                                          ^  |                 |
 //     |                    its own solicitation, or an override  |  +-----------------+
 //     +--- 60 s, unused (REACHABLE)                              |
+#include <errno.h>
 #include <string.h>
 
 #include "net/priv6.h"
@@ -109,7 +110,7 @@ static struct nd_entry *nd_place(struct net *net, const struct ip_addr *a, bool 
         const struct ip_addr addr = nd_addr(e);
         if (nd_state(e) == NET_ARP_FREE) {
             vacant = e;
-        } else if (route6_is_via(net->v6, &addr)) {
+        } else if (nd_state(e) == NET_ARP_STATIC || route6_is_via(net->v6, &addr)) {
             continue;
         } else if (nd_state(e) == NET_ARP_PENDING) {
             n_pending++;
@@ -387,7 +388,7 @@ static void tick_entry(struct net *net, struct clock_now now, struct nd_entry *e
 {
     const enum net_arp_state state = nd_state(e);
     const struct ip_addr addr = nd_addr(e);
-    if (state == NET_ARP_FREE || time_before(now.ms, e->due_ms))
+    if (state == NET_ARP_FREE || state == NET_ARP_STATIC || time_before(now.ms, e->due_ms))
         return;
     const bool wanted = now.ms - e->used_ms < NET_ARP_REACHABLE_MS || route6_is_via(net->v6, &addr);
     if (state == NET_ARP_REACHABLE && wanted) {
@@ -443,4 +444,62 @@ void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx)
     for (uint32_t i = 0; i < v6->n_routes; i++)
         if (!ip_is_zero(&v6->routes[i].via))
             nd_ask(net, now, &v6->routes[i].via, tx);
+}
+
+static unsigned statics_in(const struct nd_entry *set)
+{
+    unsigned n = 0;
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
+        n += nd_state(&set[w]) == NET_ARP_STATIC;
+    return n;
+}
+
+static bool is_configured(const struct net6 *v6, const struct nd_entry *e)
+{
+    return e >= &v6->nd[v6->sets * NET_ARP_WAYS];
+}
+
+int nd_add(struct net *net, struct clock_now now, const struct ip_addr *a,
+           const struct mac_addr *mac, bool permanent, struct net_tx *tx)
+{
+    struct nd_entry *e = nd_find(net, a);
+    if (e != NULL && is_configured(net->v6, e))
+        return -EPERM;
+    const bool one_more = permanent && (e == NULL || nd_state(e) != NET_ARP_STATIC);
+    if (one_more && statics_in(nd_set(net, a)) >= NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS)
+        return -ENOSPC;
+    if (e == NULL)
+        e = nd_place(net, a, false);
+    if (e == NULL)
+        return -ENOBUFS;
+    if (nd_state(e) == NET_ARP_FREE)
+        entry_set(e, a, nd_word(0, NET_ARP_PENDING, 0));
+    e->used_ms = now.ms;
+    nd_resolve(net, now, e, wire_mac_word(mac), true, tx);
+    if (permanent)
+        word_set(e, nd_word(wire_mac_word(mac), NET_ARP_STATIC, 0));
+    return 0;
+}
+
+int nd_del(struct net *net, const struct ip_addr *a)
+{
+    struct nd_entry *e = nd_find(net, a);
+    if (e == NULL || is_configured(net->v6, e))
+        return e == NULL ? -ENOENT : -EPERM;
+    nd_forget(net, e, DROP_nd_wait_expired);
+    return 0;
+}
+
+unsigned nd_flush(struct net *net)
+{
+    struct net6 *v6 = net->v6;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < v6->sets * NET_ARP_WAYS; i++) {
+        struct nd_entry *e = &v6->nd[i];
+        if (nd_state(e) == NET_ARP_FREE || nd_state(e) == NET_ARP_STATIC)
+            continue;
+        nd_forget(net, e, DROP_nd_wait_expired);
+        n++;
+    }
+    return n;
 }

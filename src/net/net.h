@@ -29,6 +29,7 @@ enum {
     NET_ARP_ENTRIES_MAX = 32768,
     NET_ARP_WAYS = 8,              // entries of a set: two cache lines of 32-byte entries times two
     NET_ARP_PENDING_WAYS = 4,      // of them at most that wait for an answer: half the cache
+    NET_ARP_DYNAMIC_WAYS = 2,      // of them at least that permanent neighbours leave to others
     NET_ARP_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
     NET_ARP_RETRY_MS = 1000,       // RFC 1122 2.3.2.1: at most one request a second for an address
     NET_ARP_TRIES = 3,
@@ -280,6 +281,16 @@ bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 // ended so): as errors about them, EHOSTUNREACH, into events[NET_LOST_MAX]; returns how many. Of
 // more than NET_LOST_MAX the first ones.
 uint32_t net_lost(struct net *net, struct icmp_event *events);
+
+// net_neighbor_add: neighbour a is at mac: as if it had said so itself, or for good (permanent);
+// packets that wait for it leave. 0; -EAFNOSUPPORT: no address of that family here; -EPERM: it is
+// one of the configuration; -ENOSPC: no room for another permanent one in its set; -ENOBUFS: none.
+// net_neighbor_del: it is forgotten; -ENOENT: it is not known. net_neighbors_flush: all are, but
+// permanent ones and those of the configuration; returns how many. Of the worker.
+int net_neighbor_add(struct net *net, struct clock_now now, const struct ip_addr *a,
+                     const struct mac_addr *mac, bool permanent, struct net_tx *tx);
+int net_neighbor_del(struct net *net, const struct ip_addr *a);
+unsigned net_neighbors_flush(struct net *net);
 
 // net_drain: frees the packets that wait for a neighbour, uncounted. Before the pool goes.
 void net_drain(struct net *net);

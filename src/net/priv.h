@@ -199,6 +199,12 @@ void wait_drain(struct net *net, struct pkt **first);
 // arp_ask: makes a pending entry for hop_raw without a packet and asks.
 void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);
 
+// arp_add, arp_del, arp_flush: net_neighbor_add() and so on, of one family.
+int arp_add(struct net *net, struct clock_now now, uint32_t v4_raw, const struct mac_addr *mac,
+            bool permanent, struct net_tx *tx);
+int arp_del(struct net *net, uint32_t v4_raw);
+unsigned arp_flush(struct net *net);
+
 // arp_input: a received ARP frame of len bytes in p. DROP_NONE: taken; *replied says whether p
 // itself was turned into a reply, to be sent.
 enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,

@@ -139,6 +139,12 @@ void nd_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 void nd_drain(struct net *net);
 void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
+// nd_add, nd_del, nd_flush: net_neighbor_add() and so on, of IPv6. There is one.
+int nd_add(struct net *net, struct clock_now now, const struct ip_addr *a,
+           const struct mac_addr *mac, bool permanent, struct net_tx *tx);
+int nd_del(struct net *net, const struct ip_addr *a);
+unsigned nd_flush(struct net *net);
+
 // nd_input: p is a neighbour solicitation or advertisement, its checksum right. DROP_NONE: taken;
 // *replied: p itself was turned into a reply, to be sent.
 enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,

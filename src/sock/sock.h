@@ -112,6 +112,12 @@ int sock_local(const struct sock *k, const uint8_t addr[16]);
 // of those services are reset, as far as there is room to say so.
 void sock_reset_some(struct sock *k);
 
+// sock_reset: connection ix, which is not FREE, is reset and its application told, as it is those
+// of others that its callbacks reach. sock_drain: its application is told that the service drains.
+// Both between two events; afterwards the block may be gone.
+void sock_reset(struct sock *k, uint32_t ix);
+void sock_drain(struct sock *k, uint32_t ix);
+
 // sock_service_init: runs the application's init; -1 and *err. sock_service_fini: its fini, and
 // frees the images. Control thread, before and after the workers run.
 int sock_service_init(struct c10m_service *s, struct err *err);

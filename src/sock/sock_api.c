@@ -193,6 +193,11 @@ void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
     tcp_set_far(c->k->tcp, c->ix);
 }
 
+bool c10m_draining(const struct c10m_conn *c)
+{
+    return c->k->tcp->services[c->b->service].state == TCP_SERVICE_DRAINING;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->k->tcp->now.us;

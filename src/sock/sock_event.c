@@ -359,7 +359,7 @@ void sock_tell(struct sock *k)
     k->n_readable = 0;
 }
 
-static void reset(struct sock *k, uint32_t ix)
+void sock_reset(struct sock *k, uint32_t ix)
 {
     struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
     k->serving = c.b->service;
@@ -367,6 +367,15 @@ static void reset(struct sock *k, uint32_t ix)
     finish(&c);
     if (c.due & DUE_OTHERS)
         settle_others(&c);
+}
+
+void sock_drain(struct sock *k, uint32_t ix)
+{
+    struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
+    if (!(c.b->flags & BF_IN_APP) || (c.b->flags & BF_ABORT) || app_of(&c)->drain == NULL)
+        return;
+    app_of(&c)->drain(&c);
+    settle_all(&c);
 }
 
 static uint32_t with_connections(const struct sock *k, uint32_t services)
@@ -389,7 +398,7 @@ void sock_reset_some(struct sock *k)
         k->reset_at = ix + 1;
         if (b->state == TCP_FREE || (k->resets >> b->service & 1) == 0)
             continue;
-        reset(k, ix);
+        sock_reset(k, ix);
         most--;
     }
     k->resets = with_connections(k, k->resets);
@@ -399,6 +408,6 @@ bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint
 {
     for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++)
         if (k->tcp->blocks[*cursor].state != TCP_FREE)
-            reset(k, *cursor);
+            sock_reset(k, *cursor);
     return *cursor >= block_count;
 }

@@ -96,6 +96,8 @@
     X(syn_received, "SYN segments received for a service")                                         \
     X(syn_records_now, "half-open connections")                                                    \
     X(sources_now, "addresses with connections to a service that has source_connections")          \
+    X(service_refused, "segments for a service that is closed or drains: as if nobody listened")   \
+    X(conns_killed, "connections reset by order: ctl/conn/kill, ctl/drain")                        \
     X(challenge_acks, "ACKs in answer to what looks forged (RFC 5961)")                            \
     X(ext_records_missed, "times that no extension record was left")                               \
     X(cc_records_missed, "times that congestion control went without an extension record")         \

@@ -75,13 +75,18 @@ static inline bool tcp_delivered(const struct tcp_verdict *v)
     return (v->drop | (v->events & TCP_EV_KEPT)) == 0 && v->block != BLOCK_NONE;
 }
 
-// tcp_service: what a service's connections share. Written before the workers start.
+// Who opens a connection to a service that is not open gets a RST, as where nobody listens; those
+// that are there, half-open ones among them, go on.
+enum tcp_service_state { TCP_SERVICE_OPEN, TCP_SERVICE_DRAINING, TCP_SERVICE_CLOSED };
+
+// tcp_service: what a service's connections share. Written before the workers start; later by the
+// worker itself, as it is ordered (worker/order.h).
 struct tcp_service {
     uint16_t ports[TCP_LISTENS_MAX];  // listens on these; n_ports 0: not listening
     uint8_t n_ports;
     uint16_t local_ix;  // on this local address; UINT16_MAX: on all
     bool nodelay;
-    bool draining;
+    uint8_t state;       // enum tcp_service_state
     uint8_t congestion;  // enum tcp_congestion
     bool pulls;          // its application reads by itself: data waits, and a half-closed one lasts
     uint32_t rcv_limit;  // bytes unconsumed, at most
@@ -212,7 +217,8 @@ struct tcp_config tcp_config_default(void);
 void tcp_set_secret(struct tcp *t, struct siphash_key secret);
 
 // tcp_listener: who listens on the segment's destination, as one number (a door): its service, and
-// the place plus one in `listens`, or TCP_LISTEN_NONE for a configured port. -1: nobody.
+// the place plus one in `listens`, or TCP_LISTEN_NONE for a configured port. -1: nobody, or a
+// service that is not open, which is counted.
 int tcp_listener(const struct tcp *t, const struct flow_key *key);
 
 static inline uint8_t door_service(int door)
@@ -286,6 +292,11 @@ unsigned tcp_time_wait_expire(struct tcp *t, unsigned max);
 
 // tcp_time_wait_next_ms: when the next one ends; 0: there is none.
 uint32_t tcp_time_wait_next_ms(const struct tcp *t);
+
+// tcp_idle_ms: for how long at least the peer has neither sent nor acknowledged anything new; what
+// it answers to keepalive probes is nothing new. Of a connection without timestamps that moved
+// since it was noted last it is not known: 0, and it is noted now.
+uint32_t tcp_idle_ms(const struct tcp *t, struct block *b);
 
 // tcp_sweep: forgets times of blocks before they are 2^31 ms old and look like times to come: an
 // idle connection may live longer than the millisecond clock goes round. Call it at least once in

@@ -168,7 +168,8 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
     }
 }
 
-int tcp_listener(const struct tcp *t, const struct flow_key *key)
+// The door, whatever its service's state.
+static int door_at(const struct tcp *t, const struct flow_key *key)
 {
     const uint16_t local = unlikely(t->same != NULL) ? t->same[key->local_ix] : key->local_ix;
     for (uint32_t i = 0; i < t->n_services; i++) {
@@ -183,4 +184,13 @@ int tcp_listener(const struct tcp *t, const struct flow_key *key)
         return -1;
     const uint16_t at = tcp_listen_find(t->listens, key->local_port, local, ip_is_v4(&key->remote));
     return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
+}
+
+int tcp_listener(const struct tcp *t, const struct flow_key *key)
+{
+    const int door = door_at(t, key);
+    if (likely(door < 0 || t->services[door_service(door)].state == TCP_SERVICE_OPEN))
+        return door;
+    t->stats->c.service_refused++;
+    return -1;
 }

@@ -151,7 +151,7 @@ static enum drop_reason refused(const struct tcp *t, int door, const struct flow
     const struct tcp_service *sv = &t->services[service];
     if (listening_full(listening_at(t, door)))
         return DROP_listen_overflow;
-    if (sv->draining || sv->connections >= sv->connections_max)
+    if (sv->connections >= sv->connections_max)
         return DROP_service_connections;
     if (sv->source_max != 0 &&
         sources_count(t->sources, source_of(&from->remote), service) >= sv->source_max)

@@ -9,6 +9,7 @@
 #include "stat/latency.h"
 #include "stat/stall.h"
 #include "tcp/tcp.h"
+#include "worker/order.h"
 
 enum {
     WORKER_PORTS_MAX = 8,
@@ -77,6 +78,7 @@ struct worker {
     // One turn's arrays.
     uint32_t n_rx, n_expired;
     uint32_t n_boxed;  // services with a thread
+    uint32_t ordered;  // 1: the order in the slot is the worker's
     struct pkt *pkts[BURST_MAX];
     struct net_rx rx;
     uint64_t hashes[BURST_MAX];
@@ -114,6 +116,7 @@ struct worker {
     // Written by the worker.
     uint32_t state CACHE_ALIGNED;  // enum worker_state
     uint32_t at;                   // enum stage: where the turn is
+    struct order_box box;          // of orders while it runs
 };
 
 // worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was

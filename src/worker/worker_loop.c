@@ -261,6 +261,8 @@ static NOINLINE void take_others(struct worker *w)
             worker_udp_take(w, u);
     }
     server_thread_messages(w);
+    if (w->ordered != 0)
+        worker_order(w);
 }
 
 static NOINLINE void stage_app(struct worker *w)
@@ -270,7 +272,7 @@ static NOINLINE void stage_app(struct worker *w)
         const struct tcp_verdict *v = &w->verdicts[i];
         sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
-    if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost) != 0))
+    if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
         take_others(w);
     w->sock.serving = SOCK_SERVING_NONE;
     mark(w, STAGE_app);
@@ -433,6 +435,8 @@ static void tick(struct worker *w)
     tcp_sweep(&w->tcp);
     w->timed_mask =
         unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
+    // Acquire: pairs with the release of orders.c, behind which the order lies.
+    w->ordered = __atomic_load_n(&w->box.asked, __ATOMIC_ACQUIRE) != w->box.done;
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }
 
@@ -511,7 +515,7 @@ static inline bool account(struct worker *w)
     w->tsc_end = tsc_read();
     const uint64_t cycles = w->tsc_end - w->marks[0];
     st->c.turns++;
-    if (w->n_rx == 0 && w->tcp.n_out == 0 && w->n_expired == 0) {
+    if ((w->n_rx | w->tcp.n_out | w->n_expired | w->ordered) == 0) {
         st->cycles[STAGE_idle] += cycles;
         note_latency(w, &w->idle, cycles, 1);
         return false;

@@ -490,6 +490,12 @@ void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
     c->timer_sets++;
 }
 
+bool c10m_draining(const struct c10m_conn *c)
+{
+    MUST(c->inside);
+    return c->draining;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->now_us;

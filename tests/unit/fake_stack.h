@@ -29,6 +29,7 @@ struct c10m_conn {
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
     bool closed;      // `close` was told: only fake_close() may follow
     bool connecting;  // made by c10m_connect, not yet answered
+    bool draining;    // what c10m_draining() says; fake_drain() sets it
     unsigned data_calls, timer_sets, worker;
     uint64_t handle;
     uint8_t peer_addr[16];
