@@ -92,6 +92,14 @@ void tree_chown(struct tree_node *node, uint32_t uid, uint32_t gid);
 // tree_error: why the last failing call on the tree of `node` failed, one line; "" if none did.
 const char *tree_error(const struct tree_node *node);
 
+// tree_refuse: from a read, next or write callback that fails: says why in one line, and returns
+// -code for it to return. Whoever asked through the socket or HTTP sees the words beside the
+// error's own; through the mount the kernel passes on the number alone.
+//
+//     if (value > 100)
+//         return tree_refuse(ERANGE, "expected 0 to 100, got %ld", value);
+int tree_refuse(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 // tree_room: how many bytes may still be appended.
 size_t tree_room(const struct tree_out *out);
 

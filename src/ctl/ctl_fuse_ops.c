@@ -106,7 +106,7 @@ static void open_as(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, u
     struct tree_node *node = node_of(req, ino);
     if (node == NULL)
         return;
-    int rc = tree_open(door_of(req), node, how, &h);
+    int rc = tree_open_as(door_of(req), node, how, fuse_req_ctx(req)->uid, &h);
     if (rc != 0) {
         fuse_reply_err(req, -rc);
         return;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct tree_handle {
     LIST_ENTRY(tree_handle) link;
     struct tree_node *node;
+    uint32_t uid;  // who has it open
     struct tree_out out;
     size_t held_bytes;  // of text, as counted in usage.snapshot_bytes
     unsigned how;
@@ -54,6 +56,29 @@ int tree_put(struct tree_out *out, const void *data, size_t n)
 size_t tree_room(const struct tree_out *out)
 {
     return out->text.error != 0 ? 0 : out->text.limit_bytes - out->text.len;
+}
+
+// reason: the words of the callback that failed last. A callback has no handle to put them into,
+// and all of them run on the one control thread.
+static struct err reason;
+
+int tree_refuse(int code, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(reason.text, sizeof(reason.text), format, ap);
+    va_end(ap);
+    return -code;
+}
+
+const char *tree_reason(void)
+{
+    return reason.text;
+}
+
+void tree_reason_clear(void)
+{
+    reason.text[0] = '\0';
 }
 
 struct text *tree_text(struct tree_out *out)
@@ -148,23 +173,66 @@ static int open_check(const struct tree_node *node, unsigned how)
     return readable && writable ? 0 : -EACCES;
 }
 
+// user_at: the place of uid, or the free one where it would go. There always is one.
+static struct tree_user *user_at(struct tree *t, uint32_t uid)
+{
+    uint32_t i = uid * 2654435761u % USERS_MAX;
+    while (t->users[i].handles != 0 && t->users[i].uid != uid)
+        i = (i + 1) % USERS_MAX;
+    return &t->users[i];
+}
+
+// user_drop: one handle less; a place that gets free is filled from behind, so that whoever went
+// past it is found still.
+static void user_drop(struct tree *t, uint32_t uid)
+{
+    struct tree_user *u = user_at(t, uid);
+    CHECK(u->handles > 0);
+    if (--u->handles > 0)
+        return;
+    for (uint32_t i = (uint32_t)(u - t->users + 1) % USERS_MAX; t->users[i].handles != 0;
+         i = (i + 1) % USERS_MAX) {
+        const struct tree_user moved = t->users[i];
+        t->users[i].handles = 0;
+        *user_at(t, moved.uid) = moved;
+    }
+}
+
+// handles_check: whether uid may have one more. 0 or -errno.
+static int handles_check(struct tree *t, uint32_t uid)
+{
+    struct tree_usage *u = &t->usage;
+    const bool full = u->handles >= TREE_HANDLES_MAX - (uid == 0 ? 0 : TREE_HANDLES_ROOT);
+    const bool greedy = uid != 0 && user_at(t, uid)->handles >= TREE_HANDLES_USER_MAX;
+    u->handles_refused += full || greedy;
+    return greedy ? -EMFILE : full ? -ENFILE : 0;
+}
+
 int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
               struct tree_handle **handle)
 {
-    struct tree_usage *u = &node->tree->usage;
+    return tree_open_as(door, node, how, 0, handle);
+}
+
+int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, uint32_t uid,
+                 struct tree_handle **handle)
+{
+    struct tree *t = node->tree;
     int rc = open_check(node, how);
+    if (rc == 0)
+        rc = handles_check(t, uid);
     if (rc != 0)
         return rc;
-    if (u->handles == TREE_HANDLES_MAX) {
-        u->handles_refused++;
-        return -ENFILE;
-    }
     struct tree_handle *h = calloc(1, sizeof(*h));
     if (h == NULL)
         return -ENOMEM;
-    u->handles++;
+    struct tree_user *user = user_at(t, uid);
+    user->uid = uid;
+    user->handles++;
+    t->usage.handles++;
     node->refs++;
     h->node = node;
+    h->uid = uid;
     h->how = how;
     LIST_INSERT_HEAD(&door->handles, h, link);
     if (node->kind == TREE_FILE && (how & TREE_READ) != 0 && node->ops.read != NULL)
@@ -181,6 +249,7 @@ void tree_close(struct tree_handle *h)
 {
     struct tree_usage *u = &h->node->tree->usage;
     u->handles--;
+    user_drop(h->node->tree, h->uid);
     u->snapshot_bytes -= h->held_bytes;
     LIST_REMOVE(h, link);
     text_free(&h->out.text);

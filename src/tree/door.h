@@ -23,6 +23,8 @@ enum { TREE_READ = 1, TREE_WRITE = 2 };  // what a handle is for
 
 enum {
     TREE_HANDLES_MAX = 1024,                       // open at a time, all doors together
+    TREE_HANDLES_USER_MAX = 256,                   // of one user; root: any number
+    TREE_HANDLES_ROOT = 64,                        // of all, only root's
     TREE_SNAPSHOTS_BYTES_MAX = 256 * 1024 * 1024,  // that they hold together
     TREE_ROOT_ID = 1,                              // FUSE's number for the root
 };
@@ -94,6 +96,17 @@ void tree_door_close(struct tree_door *door);
 // (TREE_SNAPSHOTS_BYTES_MAX), -EFBIG, -ENOMEM, what the read callback said.
 int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
               struct tree_handle **handle);
+
+// tree_open_as: the same on behalf of user uid, whose handles are counted: nobody but root has more
+// than TREE_HANDLES_USER_MAX (-EMFILE) or one of the last TREE_HANDLES_ROOT (-ENFILE). tree_open is
+// root's.
+int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, uint32_t uid,
+                 struct tree_handle **handle);
+
+// tree_reason: what a callback said of its failure with tree_refuse since tree_reason_clear, ""
+// if nothing. One line; a door shows it beside the error's own words.
+const char *tree_reason(void);
+void tree_reason_clear(void);
 
 // tree_close: the end of the handle. Releases the data of an entry removed meanwhile.
 void tree_close(struct tree_handle *h);

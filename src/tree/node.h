@@ -35,7 +35,15 @@ struct tree_slot {
     uint32_t next_free;  // slot number, SLOT_NONE: last
 };
 
-enum { SLOT_NONE = UINT32_MAX };
+enum {
+    SLOT_NONE = UINT32_MAX,
+    USERS_MAX = 2 * TREE_HANDLES_MAX,  // places: half of them free, so that a search ends soon
+};
+
+// tree_user: how many handles a user has open; 0: the place is free.
+struct tree_user {
+    uint32_t uid, handles;
+};
 
 struct tree {
     struct tree_node *root;
@@ -43,6 +51,7 @@ struct tree {
     uint32_t slot_count, slot_room, slot_free;
     struct tree_usage usage;
     struct err error;
+    struct tree_user users[USERS_MAX];  // by uid, open addressing
 };
 
 struct tree_out {
