@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bench/bench_main.h"
 #include "bench/costs.h"
+#include "ctl/ctl_cmd.h"
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_serve.h"
 #include "load/load_main.h"
@@ -233,6 +234,10 @@ static const struct {
     {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},
+    {"cat", "print entries of a running server's tree", ctl_cat_main},
+    {"ls", "list a running server's tree", ctl_ls_main},
+    {"write", "write to an entry of a running server's tree", ctl_write_main},
+    {"watch", "print entries again and again", ctl_watch_main},
     {"version", "print the version", version_main},
 };
 

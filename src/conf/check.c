@@ -126,9 +126,13 @@ static void check_mount(struct load *l)
 {
     const struct key *mount = KEY_AT(control, mount);
     const char *dir = l->c->control.mount;
+    char socket[2 * CONF_PATH_BYTES];
+    conf_socket_path(l->c, socket, sizeof(socket));
     const struct {
         const char *key, *path;
-    } hidden[] = {{"run_dir", l->c->control.run_dir}, {"hugetlbfs", l->c->memory.hugetlbfs}};
+    } hidden[] = {{"run_dir", l->c->control.run_dir},
+                  {"hugetlbfs", l->c->memory.hugetlbfs},
+                  {"socket", socket}};
     for (unsigned i = 0; i < ARRAY_LEN(hidden) && dir[0] != '\0'; i++)
         if (holds_path(dir, hidden[i].path) && key_good(l, mount, 0))
             fail_key(l, mount, 0, "expected a directory that does not hide %s = %s, got \"%s\"",
@@ -160,6 +164,17 @@ static void check_http(struct load *l)
     explicit_bzero(token, sizeof(token));
 }
 
+// The socket's path, run_dir before it, is within Linux's limit.
+static void check_socket(struct load *l)
+{
+    const struct key *socket = KEY_AT(control, socket);
+    char path[2 * CONF_PATH_BYTES];
+    conf_socket_path(l->c, path, sizeof(path));
+    if (strlen(path) >= CONF_SOCKET_BYTES && key_good(l, socket, 0))
+        fail_key(l, socket, 0, "expected a path of at most %d characters, with run_dir, got \"%s\"",
+                 CONF_SOCKET_BYTES - 1, path);
+}
+
 // check_rows: keys that have to be given, and keys of another driver or application.
 static void check_rows(struct load *l, enum conf_section section, unsigned at, const char *kind,
                        const char *kind_key)
@@ -189,6 +204,7 @@ void check_all(struct load *l)
     check_packets(l);
     check_mount(l);
     check_http(l);
+    check_socket(l);
     check_tcp(l);
     for (unsigned i = 0; i < l->c->n_ports; i++)
         check_rows(l, SECTION_port, i, l->c->ports[i].driver, "driver");

@@ -16,6 +16,7 @@
 enum {
     CONF_NAME_BYTES = 32,  // of a port, a service or an application; terminator included
     CONF_PATH_BYTES = 256,
+    CONF_SOCKET_BYTES = 108,  // Linux's limit of a unix socket's path
     CONF_LINE_BYTES = 4096,
     CONF_FILE_BYTES_MAX = 1 << 20,
     CONF_CPU_ID_MAX = 1023,  // Linux's CPU_SETSIZE - 1
@@ -115,8 +116,9 @@ struct conf_memory {
 struct conf_control {
     char name[CONF_NAME_BYTES];
     char run_dir[CONF_PATH_BYTES];
-    char mount[CONF_PATH_BYTES];  // empty: none
-    struct conf_endpoint http;    // port 0: none
+    char mount[CONF_PATH_BYTES];     // empty: none
+    char socket[CONF_SOCKET_BYTES];  // relative: below run_dir; empty: none
+    struct conf_endpoint http;       // port 0: none
     char http_token_file[CONF_PATH_BYTES];
     uint32_t log_level;  // enum log_level
     bool telemetry;
@@ -312,6 +314,10 @@ int conf_token_read(const char *path, char token[CONF_TOKEN_BYTES_MAX + 1], stru
 // conf_service_param: the value of a key of the service as conf_print() writes it (numbers as plain
 // digits), be it from the file or the default; NULL: unknown key, or it has no value.
 const char *conf_service_param(const struct conf_service *s, const char *key);
+
+// conf_socket_path: where [control] socket is, with run_dir before it unless it begins with /; ""
+// if there is none.
+void conf_socket_path(const struct conf *c, char *out, size_t bytes);
 
 // conf_agent_param: the same of a key of [agent].
 const char *conf_agent_param(const struct conf_agent *a, const char *key);

@@ -133,6 +133,11 @@ const struct key conf_keys[] = {
          VALUE("",
                "File with the token that requests then have to bring (Authorization: Bearer): 16 "
                "to 256 printable characters; not for everybody to read")),
+    TEXT(control, socket, KEY_PATH, CONF_SOCKET_BYTES, OPTIONAL,
+         VALUE(
+             "control.sock",
+             "Unix socket of the tree (c10m cat, ls, write, watch), below run_dir unless it begins "
+             "with /; empty: none")),
     WORD(control, log_level, "error|warn|info|debug",
          VALUE("info", "Least urgent message written")),
     BOOL(control, telemetry, VALUE("on", "DPDK's telemetry socket")),

@@ -1,5 +1,6 @@
 #include "conf/print.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "conf/value.h"
@@ -85,4 +86,11 @@ int conf_help(struct text *out)
                 help_key(&conf_keys[i], out);
     }
     return out->error;
+}
+
+void conf_socket_path(const struct conf *c, char *out, size_t bytes)
+{
+    const char *socket = c->control.socket;
+    const bool is_whole = socket[0] == '/' || socket[0] == '\0';
+    snprintf(out, bytes, "%s%s%s", is_whole ? "" : c->control.run_dir, is_whole ? "" : "/", socket);
 }

@@ -92,6 +92,18 @@ int ctl_loop_add(struct ctl_loop *loop, int fd, uint32_t events, ctl_on_fd *on, 
     return 0;
 }
 
+int ctl_loop_change(struct ctl_loop *loop, int fd, uint32_t events)
+{
+    const struct ctl_source *s = fd < 0 ? NULL : source_of(loop, fd);
+    if (s == NULL) {
+        errno = EBADF;
+        return -1;
+    }
+    const uint64_t slot = (uint64_t)(s - loop->sources);
+    struct epoll_event ev = {.events = events, .data.u64 = (uint64_t)s->generation << 32 | slot};
+    return epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
+}
+
 static void timer_ready(struct ctl_loop *loop, struct ctl_source *s, uint32_t events)
 {
     uint64_t periods;

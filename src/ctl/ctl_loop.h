@@ -12,7 +12,7 @@
 #include "base/err.h"
 
 enum {
-    CTL_SOURCES_MAX = 64,    // fds, timers and the signal source together
+    CTL_SOURCES_MAX = 96,    // fds, timers and the signal source together
     CTL_EVENTS_A_WAKE = 16,  // callbacks between two epoll_waits
     CTL_SIGNALS_A_WAKE = 8,
 };
@@ -58,6 +58,9 @@ void ctl_loop_fini(struct ctl_loop *loop);
 // hang-ups always). The caller keeps fd, and removes it before closing it. 0, or -1 with *e.
 int ctl_loop_add(struct ctl_loop *loop, int fd, uint32_t events, ctl_on_fd *on, void *arg,
                  struct err *e);
+
+// ctl_loop_change: from now on other events of an fd that was added. 0, or -1 with errno.
+int ctl_loop_change(struct ctl_loop *loop, int fd, uint32_t events);
 
 // ctl_loop_timer: calls on(arg, periods) every period_ms (1 or more) on the monotonic clock.
 // Returns the timer's fd, which ctl_loop_remove takes, or -1 with *e.

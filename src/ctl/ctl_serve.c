@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "ctl/ctl_doors.h"
 #include "ctl/ctl_fuse.h"
 #include "ctl/ctl_http.h"
 #include "ctl/ctl_loop.h"
 #include "ctl/ctl_plan.h"
+#include "ctl/ctl_sock.h"
 #include "ctl/ctl_tree.h"
 #include "ctl/web_static.h"
 #include "worker/server_log.h"
@@ -116,6 +118,27 @@ static int open_http(struct ctl_loop *loop, struct tree *tree, const struct conf
     return 0;
 }
 
+// open_socket: 0 and *sock, NULL where there is none to be, or it cannot be; -1: another server
+// answers there.
+static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
+                       struct ctl_sock **sock, struct err *err)
+{
+    char path[2 * CONF_PATH_BYTES];
+    bool taken;
+    *sock = NULL;
+    conf_socket_path(c, path, sizeof(path));
+    if (path[0] == '\0')
+        return 0;
+    *sock = ctl_sock_start(loop, tree, path, &taken, err);
+    if (*sock == NULL && taken)
+        return -1;
+    if (*sock == NULL)
+        log_line(LOG_WARN, "no control socket: %s", err->text);
+    else
+        log_line(LOG_INFO, "control socket at %s", path);
+    return 0;
+}
+
 static void on_log(void *arg, uint64_t periods)
 {
     (void)periods;
@@ -134,14 +157,41 @@ static void on_pulse(void *arg, uint64_t periods)
     pulse_poll(arg, pulse_clock_ns());
 }
 
-static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, const char *version,
-                 struct err *err)
+// doors: the tree, and the socket that shows it, open before the server starts: a second server
+// with the same one is refused before it has touched anything.
+struct doors {
+    struct tree *tree;
+    struct ctl_sock *sock;
+};
+
+static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf *c, struct err *err)
 {
-    struct tree *tree = tree_create();
+    mkdir(c->control.run_dir, 0755);  // without it no door can be opened, and that is said
+    *d = (struct doors){.tree = tree_create()};
+    if (d->tree == NULL)
+        return err_set(err, "no memory for the tree");
+    if (open_socket(loop, d->tree, c, &d->sock, err) != 0)
+        return -1;
+    if (ctl_doors_add(d->tree, d->sock) != 0)
+        return err_set(err, "control tree: %s", tree_error(tree_root(d->tree)));
+    return 0;
+}
+
+// Before the server goes, at which the entries look. More than once does nothing.
+static void doors_close(struct doors *d)
+{
+    ctl_sock_stop(d->sock);
+    tree_destroy(d->tree);
+    *d = (struct doors){NULL, NULL};
+}
+
+static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, struct doors *doors,
+                 const char *version, struct err *err)
+{
+    struct tree *tree = doors->tree;
     struct stalls *stalls = stalls_new(s);
     struct pulse *pulse = pulse_new(s, pulse_clock_ns());
-    if (tree == NULL || stalls == NULL || pulse == NULL) {
-        tree_destroy(tree);
+    if (stalls == NULL || pulse == NULL) {
         stalls_free(stalls);
         pulse_free(pulse);
         return err_set(err, "no memory for the tree");
@@ -159,7 +209,6 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (rc == 0)
         rc = server_run(s, err);
     if (rc == 0) {
-        mkdir(c->control.run_dir, 0755);  // without it the tree cannot be mounted, and that is said
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         struct ctl_http *http;
         rc = open_http(loop, tree, c, &http, err);
@@ -170,7 +219,7 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
         ctl_http_stop(http);
         ctl_fuse_stop(fuse);
     }
-    tree_destroy(tree);
+    doors_close(doors);
     stalls_free(stalls);
     pulse_free(pulse);
     return rc;
@@ -179,22 +228,25 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
 int ctl_serve(const struct conf *c, const struct server_params *p, const char *version)
 {
     static struct ctl_loop loop;
+    struct doors doors = {NULL, NULL};
     struct err err = {""};
     signal(SIGPIPE, SIG_IGN);  // an access log may be a pipe whose reader goes away
     int rc = ctl_loop_init(&loop, &err);
     if (rc == 0)
         rc = ctl_loop_signals(&loop, on_signal, &loop, &err);
+    if (rc == 0)
+        rc = doors_open(&doors, &loop, c, &err);
     if (rc == 0) {
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
         struct server *s = server_start(p, &err);
-        rc = s == NULL ? -1 : serve(&loop, s, c, version, &err);
+        rc = s == NULL ? -1 : serve(&loop, s, c, &doors, version, &err);
         second_signal_kills();
-        if (s != NULL) {
+        if (s != NULL)
             server_stop(s);
-            rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
-        }
     }
+    doors_close(&doors);
+    rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
     ctl_loop_fini(&loop);
     if (rc != 0)
         log_line(LOG_ERROR, "%s", err.text);

@@ -627,6 +627,30 @@ static void memory_that_cannot_work_is_told_with_the_arithmetic(void **state)
            "of port p), got 16384\n");
 }
 
+static void the_socket_lies_below_run_dir_unless_it_says_where(void **state)
+{
+    char path[2 * CONF_PATH_BYTES];
+    expect("[control]\nrun_dir=/a\n", "");
+    conf_socket_path(&conf_got, path, sizeof(path));
+    assert_string_equal(path, "/a/control.sock");
+    expect("[control]\nsocket=/b/c\n", "");
+    conf_socket_path(&conf_got, path, sizeof(path));
+    assert_string_equal(path, "/b/c");
+    expect("[control]\nsocket=\n", "");
+    conf_socket_path(&conf_got, path, sizeof(path));
+    assert_string_equal(path, "");
+    const char *half = "/23456789012345678901234567890123456789012345678901234";  // 54 characters
+    char text[256], want[512];
+    snprintf(text, sizeof(text), "[control]\nrun_dir=%s\nsocket=%s\n", half, half + 2);
+    expect(text, "");  // 54 + 1 + 52 is the limit
+    snprintf(text, sizeof(text), "[control]\nrun_dir=%s\nsocket=%s\n", half, half + 1);
+    snprintf(want, sizeof(want),
+             "f:3: socket: expected a path of at most 107 characters, with run_dir, got \"%s%s\"\n",
+             half, half);
+    want[strlen(want)] = '\0';
+    expect(text, want);
+}
+
 static void a_mount_that_hides_a_directory_in_use_is_told(void **state)
 {
     expect("[control]\nmount=/run/c10m/\n",
@@ -635,6 +659,8 @@ static void a_mount_that_hides_a_directory_in_use_is_told(void **state)
     expect("[control]\nmount=/run/c10m/huge\n",
            "f:2: mount: expected a directory that does not hide hugetlbfs = /run/c10m/huge, got "
            "\"/run/c10m/huge\"\n");
+    expect("[control]\nmount=/a\nsocket=/a/s\n",
+           "f:2: mount: expected a directory that does not hide socket = /a/s, got \"/a\"\n");
     expect("[control]\nmount=/run/c10\n", "");
     expect("[control]\nmount=\n", "");
     assert_string_equal(conf_got.control.mount, "");
@@ -1429,6 +1455,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(workers_that_share_cores_are_counted_each),
         cmocka_unit_test(records_default_by_the_number_of_connections),
         cmocka_unit_test(memory_that_cannot_work_is_told_with_the_arithmetic),
+        cmocka_unit_test(the_socket_lies_below_run_dir_unless_it_says_where),
         cmocka_unit_test(a_mount_that_hides_a_directory_in_use_is_told),
         cmocka_unit_test(http_beyond_this_host_needs_a_token),
         cmocka_unit_test(a_token_is_one_line_that_not_everybody_reads),
