@@ -1,4 +1,7 @@
-// main.c: the command. Exit 0 done, 1 failed, 2 bad usage or configuration.
+// main.c: the command, also of programs with applications of their own (c10m/main.h). Exit 0 done,
+// 1 failed, 2 bad usage or configuration.
+#include "c10m/main.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +10,7 @@
 #include "base/log.h"
 #include "bench/bench_main.h"
 #include "bench/costs.h"
+#include "conf/host.h"
 #include "ctl/ctl_cmd.h"
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_serve.h"
@@ -14,7 +18,10 @@
 #include "worker/server_conf.h"
 #include "worker/server_fit.h"
 
-enum { SETS_MAX = 256 };
+enum { SETS_MAX = 256, APPS_MAX = 16 };
+
+// The built-in applications and those of the program, ended by NULL.
+static const struct c10m_app *all_apps[APPS_MAX + C10M_OWN_APPS_MAX + 1];
 
 struct conf_options {
     const char *file;
@@ -100,7 +107,7 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
 static int params_of(const struct conf *c, struct server_params *p)
 {
     struct err err;
-    if (server_params_from(p, c, apps, &err) == 0)
+    if (server_params_from(p, c, all_apps, &err) == 0)
         return 0;
     fprintf(stderr, "c10m: %s\n", err.text);
     return -1;
@@ -214,7 +221,7 @@ static int serve_main(int argc, char **argv)
 
 static int load_with_echo(int argc, char **argv)
 {
-    return load_main(argc, argv, apps);
+    return load_main(argc, argv, all_apps);
 }
 
 static int version_main(int argc, char **argv)
@@ -249,8 +256,27 @@ static int usage(FILE *to, int status)
     return status;
 }
 
-int main(int argc, char **argv)
+// 0, or -1 with the reason on stderr.
+static int gather_apps(const struct c10m_app *const *own)
 {
+    unsigned n = 0;
+    for (unsigned i = 0; apps[i] != NULL && n < APPS_MAX; i++)
+        all_apps[n++] = apps[i];
+    for (const unsigned built_in = n; *own != NULL; own++) {
+        if (n == built_in + C10M_OWN_APPS_MAX || !conf_apps_add((*own)->name)) {
+            fprintf(stderr, "c10m: application \"%s\": at most %d, each with a name of its own\n",
+                    (*own)->name, C10M_OWN_APPS_MAX);
+            return -1;
+        }
+        all_apps[n++] = *own;
+    }
+    return 0;
+}
+
+int c10m_main(int argc, char **argv, const struct c10m_app *const *own)
+{
+    if (gather_apps(own) != 0)
+        return 2;
     if (argc < 2)
         return usage(stderr, 2);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -1,12 +1,28 @@
+#include "conf/host.h"
+
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "conf/conf.h"
+#include "conf/keys.h"
+#include "conf/lists.h"
+
+static char apps[1024] = "echo|discard|chargen|daytime|http|proxy";
+
+bool conf_apps_add(const char *name)
+{
+    const size_t n = strlen(apps);
+    if (!is_name(name) || word_index(apps, name) >= 0 || strcmp(name, "agent") == 0 ||
+        n + strlen(name) + 2 > sizeof(apps))
+        return false;
+    snprintf(apps + n, sizeof(apps) - n, "|%s", name);
+    return true;
+}
 
 void conf_host_read(struct conf_host *h)
 {
     memset(h, 0, sizeof(*h));
-    h->apps = "echo|discard|chargen|daytime|http|proxy";
+    h->apps = apps;
     cpu_set_t set;
     // Linux gives the cores that are allowed and online. It refuses on a machine that could have
     // more than CPU_SETSIZE of them.

@@ -1,0 +1,21 @@
+// c10m/main.h: the command c10m with applications beside the built-in ones, for programs that are
+// built out of tree against the installed headers and libc10m.a:
+//
+//     int main(int argc, char **argv)
+//     {
+//         static const struct c10m_app *const own[] = {&app_shout, NULL};
+//         return c10m_main(argc, argv, own);
+//     }
+//
+//     cc shout.c $(pkg-config --cflags --libs c10m) -o shout
+//     ./shout serve -c c10m.conf --set service.s.app=shout --set service.s.port=7
+#pragma once
+#include "c10m/app.h"
+
+enum { C10M_OWN_APPS_MAX = 16 };
+
+// c10m_main: runs the command and returns its exit status. `own` ends with NULL and has at most
+// C10M_OWN_APPS_MAX applications, whose names are those of no other: else it says so and returns 2.
+// Such an application has the keys of [service NAME] that belong to no application alone. To be
+// called once, before the process has threads.
+int c10m_main(int argc, char **argv, const struct c10m_app *const *own);
