@@ -16,6 +16,7 @@
 #include "worker/server_memory.h"
 #include "worker/server_priv.h"
 #include "worker/server_thread.h"
+#include "worker/tap.h"
 
 void server_params_default(struct server_params *p)
 {
@@ -344,6 +345,7 @@ void server_stop(struct server *s)
 {
     server_stop_workers(s);
     server_log_drain(s);
+    taps_stop(s);
     for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
         for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
             net_drain(s->workers[i]->ports[p].net);

@@ -5,6 +5,8 @@
 #include "worker/server.h"
 #include "worker/steer.h"
 
+struct taps;
+
 struct server {
     struct server_params params;
     struct siphash_key secret;
@@ -20,6 +22,7 @@ struct server {
     pthread_t threads[TCP_SERVICES_MAX];  // of the services below n_threads that have one
     unsigned n_threads;
     bool threads_stop;  // control thread to those
+    struct taps *taps;  // dumps (tap.h); NULL: there was none
     uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
 };
 

@@ -28,6 +28,7 @@ enum worker_order { WORKER_RUN, WORKER_STOP };                      // control t
 enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to control thread
 
 struct rte_ring;
+struct tap_list;
 
 static_assert(WORKER_PORTS_MAX * NET_LOCALS_MAX <= TCP_LOCALS_MAX, "local_ix names an address");
 static_assert((int)NET_LOST_MAX <= (int)SOCK_ERRORS_MAX, "each may end a connection that is told");
@@ -38,6 +39,7 @@ struct worker_port {
     struct net *net;
     uint16_t queue;
     bool stuck;                  // while stopping: took nothing when it was last waited for
+    uint32_t tapped;             // the first so many of tx are copied already
     struct net_counters folded;  // as far as they are in the worker's counters
     struct net_tx tx;            // replies, then segments: what the port has not taken yet
 };
@@ -65,7 +67,8 @@ struct worker {
     struct core_stats *stats;
     struct worker_clock clock;
     unsigned n_ports;
-    unsigned rx_port;  // whose turn it is to be polled
+    unsigned rx_port;             // whose turn it is to be polled
+    const struct tap_list *taps;  // who gets copies of frames (tap.h); NULL: nobody
     struct worker_port ports[WORKER_PORTS_MAX];
     uint8_t port_of_local[WORKER_PORTS_MAX * NET_LOCALS_MAX];  // local_ix to port
     unsigned id, cpu;
@@ -111,12 +114,14 @@ struct worker {
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 
     // Written by the control thread.
-    uint32_t order CACHE_ALIGNED;  // enum worker_order
-    uint32_t watched;              // every busy turn is timed: a stall looks for its stage
+    uint32_t order CACHE_ALIGNED;         // enum worker_order
+    uint32_t watched;                     // every busy turn is timed: a stall looks for its stage
+    const struct tap_list *taps_ordered;  // what `taps` is to be
     // Written by the worker.
-    uint32_t state CACHE_ALIGNED;  // enum worker_state
-    uint32_t at;                   // enum stage: where the turn is
-    struct order_box box;          // of orders while it runs
+    uint32_t state CACHE_ALIGNED;      // enum worker_state
+    uint32_t at;                       // enum stage: where the turn is
+    struct order_box box;              // of orders while it runs
+    const struct tap_list *taps_seen;  // `taps`: no other list is looked at any more
 };
 
 // worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was

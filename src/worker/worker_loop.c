@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "worker/server_thread.h"
+#include "worker/tap.h"
 #include "worker/udp.h"
 #include "worker/worker.h"
 
@@ -31,6 +32,8 @@ static inline void stage_rx(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
+    if (unlikely(w->taps != NULL))
+        tap_burst(w->taps, w->rx_port, TAP_IN, w->pkts, w->n_rx);
     w->tcp.n_out = 0;
     uint32_t room = TCP_OUT_MAX;
     for (unsigned p = 0; p < w->n_ports; p++)
@@ -361,8 +364,18 @@ static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
     return bytes;
 }
 
+// What is offered to the port for the first time.
+static NOINLINE void tap_tx(const struct worker *w, struct worker_port *wp)
+{
+    const uint32_t from = MIN(wp->tapped, wp->tx.n);
+    tap_burst(w->taps, (unsigned)(wp - w->ports), TAP_OUT, wp->tx.pkts + from, wp->tx.n - from);
+    wp->tapped = 0;
+}
+
 static inline void send_all(struct worker *w, struct worker_port *wp)
 {
+    if (unlikely(w->taps != NULL))
+        tap_tx(w, wp);
     uint32_t sent = 0;
     uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours
     while (sent < wp->tx.n) {
@@ -377,6 +390,7 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     if (unlikely(wp->tx.n != 0)) {  // the port is full: the rest goes first next time
         memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
         bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
+        wp->tapped = wp->tx.n;
     }
     w->stats->c.tx_bytes += bytes;
 }
@@ -420,6 +434,16 @@ static void note_highest(struct worker *w)
         raise(&h->tx, w->ports[p].tx.n);
 }
 
+// tap_list and what hangs on it may be freed once it is not the one seen (release: after the last
+// use).
+static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
+{
+    w->taps = to;
+    for (unsigned p = 0; p < w->n_ports; p++)
+        w->ports[p].tapped = 0;
+    __atomic_store_n(&w->taps_seen, to, __ATOMIC_RELEASE);  // with taps_acked()
+}
+
 static void tick(struct worker *w)
 {
     note_highest(w);
@@ -433,6 +457,9 @@ static void tick(struct worker *w)
             fold_net(w, wp);
     }
     tcp_sweep(&w->tcp);
+    const struct tap_list *taps = __atomic_load_n(&w->taps_ordered, __ATOMIC_ACQUIRE);  // publish()
+    if (unlikely(taps != w->taps))
+        change_taps(w, taps);
     w->timed_mask =
         unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
     // Acquire: pairs with the release of orders.c, behind which the order lies.
