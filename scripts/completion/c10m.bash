@@ -78,7 +78,7 @@ _c10m() {
         case ${words[i]} in
             -c | --config) file=${words[i + 1]} ;;
             --config=*) file=${words[i]#--config=} ;;
-            --socket | --run-dir | --dir) tree=("${words[i]}" "${words[i + 1]}") ;;
+            -s | --socket) tree=(-s "${words[i + 1]}") ;;
         esac
     done
     case $command in
@@ -93,6 +93,10 @@ _c10m() {
         esac
     fi
 
+    case $command:$previous in
+        cat:-s | ls:-s | write:-s | watch:-s | *:--socket) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
+        watch:-n | watch:-c) return 0 ;;
+    esac
     case $previous in
         -c | --config | --svg | -w | --write) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         --root) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;
