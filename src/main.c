@@ -15,6 +15,7 @@
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_serve.h"
 #include "load/load_main.h"
+#include "top/top_main.h"
 #include "worker/server_conf.h"
 #include "worker/server_fit.h"
 
@@ -238,6 +239,7 @@ static const struct {
 } commands[] = {
     {"serve", "run the server", serve_main},
     {"load", "generate load: hold, request, stream, rate, syn, udp", load_with_echo},
+    {"top", "live view of a running server, core by core", top_main},
     {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
     {"check", "check a configuration", check_main},
     {"bench", "micro-benchmarks: roofline, echo", bench_main},

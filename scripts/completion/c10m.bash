@@ -96,6 +96,9 @@ _c10m() {
     case $command:$previous in
         cat:-s | ls:-s | write:-s | watch:-s | *:--socket) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         watch:-n | watch:-c) return 0 ;;
+        top:-s) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
+        top:-m | top:--mount) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;
+        top:-[dnw]) return 0 ;;
     esac
     case $previous in
         -c | --config | --svg | -w | --write) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;

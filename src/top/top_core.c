@@ -1,0 +1,130 @@
+// top_core.c: one core in full: its stages as bars, why it dropped packets, its queues.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "top/top_view.h"
+
+enum { FIRST = TOP_HEAD_ROWS - 2, STAGES_AT = FIRST + 4, LEFT_MIN = 40, DROP_COLS = 36 };
+
+// Three lines: what the worker does, and its figures.
+static void draw_about(struct top_grid *g, const struct top_row *row)
+{
+    const bool stalled = strcmp(row->now->state, "stalled") == 0;
+    static const char *const told[] = {"for_ms", "cpu", "node", "connections_max"};
+    char s[TOP_COLUMNS][TOP_SHORT_BYTES];
+    uint64_t value;
+    for (unsigned c = TOP_rx_pps; c < TOP_COLUMNS; c++)
+        top_cell(s[c], row, c);
+    unsigned at = top_put(g, FIRST, 0, TOP_BOLD, "core %s  ", row->now->name);
+    at = top_put(g, FIRST, at, stalled ? TOP_ALARM : TOP_BOLD, "%s", row->now->state);
+    if (row->now->stalled[0] != '\0')
+        top_put(g, FIRST, at, TOP_ALARM, "%s", row->now->stalled + strlen("stalled"));
+    for (unsigned i = 0; i < ARRAY_LEN(told) && row->now->stalled[0] == '\0'; i++)
+        if (top_list_find(&row->now->status, told[i], &value))
+            at = top_put(g, FIRST, at, TOP_PLAIN, "  %s %lu", told[i], (unsigned long)value);
+    top_put(g, FIRST + 1, 0, TOP_PLAIN,
+            "packets/s %s in %s out  bits/s %s in %s out  p50 %s  p99.9 %s", s[TOP_rx_pps],
+            s[TOP_tx_pps], s[TOP_rx_bps], s[TOP_tx_bps], s[TOP_p50], s[TOP_p99_9]);
+    top_put(g, FIRST + 2, 0, TOP_PLAIN,
+            "open %s  new/s %s  half-open %s  time-wait %s  resent/s %s  busy %s %%", s[TOP_conns],
+            s[TOP_cps], s[TOP_syns], s[TOP_waits], s[TOP_retrans], s[TOP_busy]);
+}
+
+// Stages in columns [0, end): name, share, cycles a packet, bar. Returns the row behind.
+static unsigned draw_stages(struct top_grid *g, const struct top_row *row, unsigned end)
+{
+    uint64_t cycles[STAGE_COUNT];
+    char text[TOP_SHORT_BYTES];
+    const double total = (double)top_stages(row, cycles);
+    const double packets = (double)top_grown_name(
+        &row->now->counters, row->before == NULL ? NULL : &row->before->counters, "rx_packets");
+    unsigned y = STAGES_AT;
+    top_paint(g, y, 0, end, TOP_HEAD);
+    top_put(g, y++, 0, TOP_HEAD, "%-13s %6s %6s", "stage", "share", "cyc/p");
+    for (unsigned i = 0; i < STAGE_COUNT; i++, y++) {
+        const double share = total > 0 ? (double)cycles[i] / total : 0;
+        const unsigned from = 28, room = end > from ? end - from : 0;
+        const unsigned bar = (unsigned)lround(share * room);
+        top_put(g, y, 0, TOP_PLAIN, "%-13s %5.1f%% %6s", stat_stage_names[i].name, 100 * share,
+                top_short(text, packets > 0 ? (double)cycles[i] / packets : NAN));
+        for (unsigned k = 0; k < bar; k++)
+            top_put(g, y, from + k, i == STAGE_idle ? TOP_DIM : TOP_BAR, "#");
+    }
+    return y;
+}
+
+// drop: a reason, its rate and its sum since the start.
+struct drop {
+    const char *name;
+    uint64_t grown, total;
+};
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct drop *x = a, *y = b;
+    if (x->grown != y->grown)
+        return x->grown < y->grown ? 1 : -1;
+    return (x->total < y->total) - (x->total > y->total);
+}
+
+static unsigned draw_drops(struct top_grid *g, const struct top_row *row, double seconds,
+                           unsigned y, unsigned x, unsigned rows)
+{
+    const struct top_list *now = &row->now->drops;
+    struct drop *drops = malloc((now->n + 1) * sizeof(*drops));
+    char rate[TOP_SHORT_BYTES], total[TOP_SHORT_BYTES];
+    unsigned n = 0;
+    if (drops == NULL)
+        return y;
+    for (unsigned i = 0; i < now->n; i++)
+        if (now->pairs[i].value > 0)
+            drops[n++] =
+                (struct drop){now->pairs[i].name,
+                              top_grown(now, row->before == NULL ? NULL : &row->before->drops, i),
+                              now->pairs[i].value};
+    qsort(drops, n, sizeof(*drops), by_rate);
+    top_paint(g, y, x, g->cols, TOP_HEAD);
+    top_put(g, y++, x, TOP_HEAD, "%-22s %6s %6s", "dropped because", "/s", "sum");
+    for (unsigned i = 0; i < n && i < rows; i++, y++) {
+        if (i + 1 == rows && n > rows) {
+            top_put(g, y, x, TOP_DIM, "and %u more reasons", n - i);
+            continue;
+        }
+        top_put(g, y, x, drops[i].grown > 0 ? TOP_ALARM : TOP_PLAIN, "%-22.22s %6s %6s",
+                drops[i].name,
+                top_short(rate, seconds > 0 ? (double)drops[i].grown / seconds : NAN),
+                top_short(total, (double)drops[i].total));
+    }
+    if (n == 0)
+        top_put(g, y++, x, TOP_PLAIN, "nothing dropped");
+    free(drops);
+    return y;
+}
+
+// The lines of cores/N/queues, below what else stands in those columns.
+static void draw_queues(struct top_grid *g, const struct top_row *row, unsigned y, unsigned x)
+{
+    const struct top_list *q = &row->now->queues;
+    const unsigned end = g->rows > TOP_FOOT_ROWS ? g->rows - TOP_FOOT_ROWS : 0;
+    char value[TOP_SHORT_BYTES];
+    if (y + 1 >= end || !q->present)
+        return;
+    top_paint(g, y, x, g->cols, TOP_HEAD);
+    top_put(g, y++, x, TOP_HEAD, "queues");
+    for (unsigned i = 0; i < q->n && y < end; i++, y++)
+        top_put(g, y, x, TOP_PLAIN, "%-29.29s %6s", q->pairs[i].name,
+                top_short(value, (double)q->pairs[i].value));
+}
+
+void top_draw_core(struct top_grid *g, const struct top_figures *f, const struct top_row *row)
+{
+    const bool beside = g->cols >= LEFT_MIN + DROP_COLS;
+    const unsigned x = beside ? g->cols - DROP_COLS : 0;
+    draw_about(g, row);
+    unsigned y = draw_stages(g, row, beside ? x - 2 : g->cols);
+    y = draw_drops(g, row, f->seconds, beside ? STAGES_AT : y, x,
+                   row->now->queues.present ? STAGE_COUNT / 2 : STAGE_COUNT);
+    draw_queues(g, row, y, x);
+}

@@ -1,0 +1,157 @@
+// top_sample.c: a reading of the tree.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "top/top_model.h"
+
+// Reads a file into `text`, emptied first.
+static int read_file(struct top_source *s, const char *path, struct text *text)
+{
+    text->len = 0;
+    text->error = 0;
+    if (text->data != NULL)
+        text->data[0] = '\0';
+    return s->read(s, path, text);
+}
+
+// A file that this server does not have, or not now, is no failure: its figures are unknown.
+static int read_list(struct top_source *s, const char *path, struct text *text, struct top_list *l)
+{
+    top_list_clear(l);
+    const int rc = read_file(s, path, text);
+    if (rc == -ENOENT || rc == -EACCES)
+        return 0;
+    return rc != 0 ? rc : top_list_parse(l, text_str(text));
+}
+
+// The word behind `state `, as far as it is a plain one.
+static void parse_state(const char *text, char state[TOP_STATE_BYTES])
+{
+    static const char head[] = "state ";
+    size_t n = 0;
+    if (strncmp(text, head, sizeof(head) - 1) == 0)
+        for (const char *at = text + sizeof(head) - 1;
+             n + 1 < TOP_STATE_BYTES && *at >= 'a' && *at <= 'z'; at++)
+            state[n++] = *at;
+    if (n == 0)
+        state[n++] = '-';
+    state[n] = '\0';
+}
+
+// The line in which the server says where a worker is caught.
+static void parse_stalled(const char *text, char stalled[TOP_STALLED_BYTES])
+{
+    const char *line = strstr(text, "\nstalled for ");
+    const int n = line == NULL ? 0 : (int)strcspn(line + 1, "\n");
+    snprintf(stalled, TOP_STALLED_BYTES, "%.*s", n, line == NULL ? "" : line + 1);
+}
+
+static int read_core(struct top_source *s, struct top_core *c, struct text *text)
+{
+    char path[64];
+    const struct {
+        const char *file;
+        struct top_list *list;
+    } files[] = {{"state", &c->status},  {"counters", &c->counters}, {"drops", &c->drops},
+                 {"cycles", &c->cycles}, {"latency", &c->latency},   {"queues", &c->queues}};
+    for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
+        snprintf(path, sizeof(path), "cores/%s/%s", c->name, files[i].file);
+        const int rc = read_list(s, path, text, files[i].list);
+        if (rc != 0)
+            return rc;
+        if (i == 0) {
+            parse_state(files[i].list->present ? text_str(text) : "", c->state);
+            parse_stalled(files[i].list->present ? text_str(text) : "", c->stalled);
+        }
+    }
+    return 0;
+}
+
+static struct top_core *next_core(struct top_sample *sample)
+{
+    if (sample->n_cores == sample->room) {
+        const unsigned room = sample->room == 0 ? 8 : sample->room * 2;
+        struct top_core *cores = realloc(sample->cores, room * sizeof(*cores));
+        if (cores == NULL)
+            return NULL;
+        memset(cores + sample->room, 0, (room - sample->room) * sizeof(*cores));
+        sample->cores = cores;
+        sample->room = room;
+    }
+    return &sample->cores[sample->n_cores];
+}
+
+// Names are numbers with a point, and sort as such: 2 before 10, 2.1 behind 2.
+static int by_name(const void *a, const void *b)
+{
+    return strverscmp(((const struct top_core *)a)->name, ((const struct top_core *)b)->name);
+}
+
+static int read_cores(struct top_source *s, struct top_sample *sample, struct text *text)
+{
+    struct text names;
+    text_init(&names, TOP_FILE_BYTES_MAX);
+    int rc = s->list(s, "cores", &names);
+    char *rest = names.data;
+    sample->n_cores = 0;
+    for (char *name; rc == 0 && (name = strsep(&rest, "\n")) != NULL;) {
+        if (name[0] == '\0' || strlen(name) >= TOP_CORE_BYTES || sample->n_cores == TOP_CORES_MAX)
+            continue;
+        struct top_core *c = next_core(sample);
+        if (c == NULL) {
+            rc = -ENOMEM;
+            break;
+        }
+        strcpy(c->name, name);
+        rc = read_core(s, c, text);
+        sample->n_cores += c->counters.present;
+    }
+    text_free(&names);
+    if (rc == 0 && sample->n_cores > 1)
+        qsort(sample->cores, sample->n_cores, sizeof(sample->cores[0]), by_name);
+    return rc == -ENOENT ? -EPROTO : rc;
+}
+
+static int read_head(struct top_source *s, struct top_sample *sample, struct text *text)
+{
+    int rc = read_file(s, "version", text);
+    if (rc != 0)
+        return rc;
+    snprintf(sample->version, sizeof(sample->version), "%.*s", (int)strcspn(text_str(text), "\n"),
+             text_str(text));
+    rc = read_file(s, "uptime", text);
+    if (rc != 0)
+        return rc == -ENOENT ? -EPROTO : rc;
+    char *end;
+    sample->uptime_s = strtod(text_str(text), &end);
+    return end == text_str(text) || !(sample->uptime_s >= 0) ? -EPROTO : 0;
+}
+
+int top_sample_take(struct top_sample *sample, struct top_source *s)
+{
+    struct text text;
+    text_init(&text, TOP_FILE_BYTES_MAX);
+    int rc = read_head(s, sample, &text);
+    if (rc == 0)
+        rc = read_cores(s, sample, &text);
+    if (rc == 0)
+        rc = read_list(s, "mem/arenas", &text, &sample->arenas);
+    text_free(&text);
+    return rc;
+}
+
+void top_sample_free(struct top_sample *sample)
+{
+    for (unsigned i = 0; i < sample->room; i++) {
+        struct top_core *c = &sample->cores[i];
+        struct top_list *lists[] = {&c->status, &c->counters, &c->drops,
+                                    &c->cycles, &c->latency,  &c->queues};
+        for (unsigned k = 0; k < ARRAY_LEN(lists); k++)
+            top_list_free(lists[k]);
+    }
+    free(sample->cores);
+    top_list_free(&sample->arenas);
+    *sample = (struct top_sample){0};
+}
