@@ -32,8 +32,8 @@ struct ctl_http_params {
     const char *name, *token;
     const struct web_static *statics;
     unsigned n_statics;
-    int (*metrics)(struct text *out, void *arg);
-    void *metrics_arg;
+    int (*metrics)(const struct ctl_shown *s, struct text *out);
+    const struct ctl_shown *metrics_arg;
 };
 
 struct ctl_http;

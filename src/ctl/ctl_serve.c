@@ -13,6 +13,7 @@
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_sock.h"
 #include "ctl/ctl_tree.h"
+#include "ctl/metrics.h"
 #include "ctl/web_static.h"
 #include "worker/server_log.h"
 
@@ -93,11 +94,11 @@ static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, con
 
 // open_http: *http = the HTTP door; NULL: it is off, or its address is not to be had: the server
 // goes on without it. -1: the token that it would ask for is not to be had.
-static int open_http(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
-                     struct ctl_http **http, struct err *err)
+static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ctl_http **http,
+                     struct err *err)
 {
     char token[CONF_TOKEN_BYTES_MAX + 1] = "", at[IP_TEXT_BYTES];
-    const struct conf_control *k = &c->control;
+    const struct conf_control *k = &s->conf->control;
     *http = NULL;
     if (k->http.port == 0)
         return 0;
@@ -107,8 +108,10 @@ static int open_http(struct ctl_loop *loop, struct tree *tree, const struct conf
                                       .name = k->name,
                                       .token = token,
                                       .statics = web_statics,
-                                      .n_statics = web_n_statics};
-    *http = ctl_http_start(loop, tree, &p, err);
+                                      .n_statics = web_n_statics,
+                                      .metrics = metrics_text,
+                                      .metrics_arg = s};
+    *http = ctl_http_start(loop, s->tree, &p, err);
     explicit_bzero(token, sizeof(token));
     if (*http == NULL)
         log_line(LOG_WARN, "no HTTP: %s", err->text);
@@ -211,7 +214,7 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (rc == 0) {
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         struct ctl_http *http;
-        rc = open_http(loop, tree, c, &http, err);
+        rc = open_http(loop, &shown, &http, err);
         if (rc == 0) {
             log_line(LOG_INFO, "serving");
             rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");

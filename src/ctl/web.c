@@ -124,7 +124,7 @@ bool web_early(struct web *w, const struct web_request *r, struct web_answer *a)
 static void metrics(struct web *w, struct web_answer *a)
 {
     a->type = "text/plain; version=0.0.4; charset=utf-8";
-    if (w->metrics(&a->text, w->metrics_arg) == 0 && a->text.error == 0)
+    if (w->metrics(w->metrics_arg, &a->text) == 0 && a->text.error == 0)
         return;
     w->counts.failed++;
     web_error(a, 503, "the metrics do not fit: %s", strerror(ENOBUFS));

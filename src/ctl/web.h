@@ -58,6 +58,7 @@ struct web_counts {
 };
 
 struct web_static;
+struct ctl_shown;
 
 // web: the routes and what they look at. `token` is empty where none is needed.
 struct web {
@@ -67,8 +68,8 @@ struct web {
     const struct web_static *statics;
     unsigned n_statics;
     // metrics: renders the text of /metrics; NULL: there is none.
-    int (*metrics)(struct text *out, void *arg);
-    void *metrics_arg;
+    int (*metrics)(const struct ctl_shown *s, struct text *out);
+    const struct ctl_shown *metrics_arg;
     struct web_counts counts;
 };
 

@@ -316,3 +316,11 @@ void stalls_causes_render(const struct stalls *st, unsigned worker, struct text 
                 to_us(c, c->longest.s.cycles), any ? stall_stage_name(&c->longest.s) : "-",
                 any ? cause_names[c->longest.cause] : "-", c->missed);
 }
+
+uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_cause cause,
+                         uint64_t *ns)
+{
+    const struct core *c = &st->cores[worker];
+    *ns = to_ns(c->cycles[cause], c->tsc_hz);
+    return c->counts[cause];
+}

@@ -78,3 +78,7 @@ void stalls_restart(struct stalls *st);
 // longest_stage, longest_cause ("-": there was none) and missed_stalls: more than the ring takes.
 void stalls_render(const struct stalls *st, unsigned worker, struct text *out);
 void stalls_causes_render(const struct stalls *st, unsigned worker, struct text *out);
+
+// stalls_by_cause: how many there were of one worker; *ns: their sum.
+uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_cause cause,
+                         uint64_t *ns);
