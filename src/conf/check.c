@@ -175,6 +175,18 @@ static void check_socket(struct load *l)
                  CONF_SOCKET_BYTES - 1, path);
 }
 
+static void check_statsd(struct load *l)
+{
+    const struct key *prefix = KEY_AT(statsd, prefix), *rate = KEY_AT(statsd, sample_rate_ppm);
+    const char *p = l->c->statsd.prefix;
+    const size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    if (key_good(l, prefix, 0) && (n == 0 || p[n] != '\0' || p[0] == '.' || p[n - 1] == '.'))
+        fail_key(l, prefix, 0, "expected letters, digits, . - and _, no . at the ends, got \"%s\"",
+                 p);
+    if (key_good(l, rate, 0) && l->c->statsd.sample_rate_ppm == 0)
+        fail_key(l, rate, 0, "expected more than 0 percent");
+}
+
 // check_rows: keys that have to be given, and keys of another driver or application.
 static void check_rows(struct load *l, enum conf_section section, unsigned at, const char *kind,
                        const char *kind_key)
@@ -205,6 +217,7 @@ void check_all(struct load *l)
     check_mount(l);
     check_http(l);
     check_socket(l);
+    check_statsd(l);
     check_tcp(l);
     for (unsigned i = 0; i < l->c->n_ports; i++)
         check_rows(l, SECTION_port, i, l->c->ports[i].driver, "driver");

@@ -31,6 +31,7 @@ enum {
     CONF_ROUTES_MAX = 16,
     CONF_QUEUES_MAX = 16,
     CONF_PARAM_TEXT_BYTES = 2816,  // 34 keys of 40 bytes, 4 paths of 255, name and app
+    CONF_PREFIX_BYTES = 64,        // of statsd's names
     CONF_TOKEN_BYTES_MIN = 16,     // of the token of http_token_file
     CONF_TOKEN_BYTES_MAX = 256,
     CONF_ERRORS_SHOWN = 100,
@@ -248,12 +249,21 @@ struct conf_agent {
     char param_text[CONF_PATH_BYTES + 128];  // as conf_service.param_text
 };
 
+// conf_statsd: where the metrics are pushed to; address.port 0: nowhere.
+struct conf_statsd {
+    struct conf_endpoint address;
+    uint32_t interval_ms;
+    uint32_t sample_rate_ppm;
+    char prefix[CONF_PREFIX_BYTES];
+};
+
 struct conf {
     struct conf_cpu cpu;
     struct conf_memory memory;
     struct conf_control control;
     struct conf_tcp tcp;
     struct conf_agent agent;
+    struct conf_statsd statsd;
     uint32_t n_ports, n_services;  // in the order of the file, then of the overrides
     struct conf_port ports[CONF_PORTS_MAX];
     struct conf_service services[CONF_SERVICES_MAX];

@@ -8,6 +8,7 @@ const struct section conf_sections[SECTION_COUNT] = {
     [SECTION_control] = {"control", "The control side: names, files, messages.", false},
     [SECTION_tcp] = {"tcp", "TCP and ICMP of all services.", false},
     [SECTION_agent] = {"agent", "BSD socket calls on this stack for other processes.", false},
+    [SECTION_statsd] = {"statsd", "Metrics pushed to a StatsD server over UDP.", false},
     [SECTION_port] = {"port", "A network port; as many sections as ports.", true},
     [SECTION_service] = {"service", "An application and where it listens.", true},
 };
@@ -218,6 +219,13 @@ const struct key conf_keys[] = {
     SIZE(agent, receive_buffer, 2048, G,
          VALUE("65536", "Bytes of a connection not read yet; SO_RCVBUF changes it")),
 
+    LIST(statsd, address, KEY_ENDPOINT, OPTIONAL, VALUE("", "Where to; none: nothing is pushed")),
+    MS(statsd, interval_ms, 100, 3600000, VALUE("10000", "Time between two pushes")),
+    TEXT(statsd, prefix, KEY_TEXT, CONF_PREFIX_BYTES,
+         VALUE("c10m", "First part of every name: letters, digits, . - and _")),
+    PERCENT(statsd, sample_rate,
+            VALUE("100", "Counters sent each time, chosen by chance, marked so (|@RATE)")),
+
     {.name = "driver",
      .type = KEY_DRIVER,
      FIELD(port, driver),
@@ -385,10 +393,9 @@ const struct key *key_at(enum conf_section section, size_t offset)
 const void *key_field_const(const struct key *k, const struct conf *c, unsigned at)
 {
     const void *base[SECTION_COUNT] = {
-        [SECTION_cpu] = &c->cpu,         [SECTION_memory] = &c->memory,
-        [SECTION_control] = &c->control, [SECTION_tcp] = &c->tcp,
-        [SECTION_agent] = &c->agent,     [SECTION_port] = c->ports,
-        [SECTION_service] = c->services,
+        [SECTION_cpu] = &c->cpu,   [SECTION_memory] = &c->memory,   [SECTION_control] = &c->control,
+        [SECTION_tcp] = &c->tcp,   [SECTION_agent] = &c->agent,     [SECTION_statsd] = &c->statsd,
+        [SECTION_port] = c->ports, [SECTION_service] = c->services,
     };
     size_t skip = k->section == SECTION_port      ? at * sizeof(c->ports[0])
                   : k->section == SECTION_service ? at * sizeof(c->services[0])

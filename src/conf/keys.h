@@ -8,6 +8,7 @@ enum conf_section {
     SECTION_control,
     SECTION_tcp,
     SECTION_agent,
+    SECTION_statsd,
     SECTION_port,
     SECTION_service,
     SECTION_COUNT,

@@ -14,6 +14,7 @@
 #include "ctl/ctl_sock.h"
 #include "ctl/ctl_tree.h"
 #include "ctl/metrics.h"
+#include "ctl/statsd.h"
 #include "ctl/web_static.h"
 #include "worker/server_log.h"
 
@@ -142,6 +143,33 @@ static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct co
     return 0;
 }
 
+static int statsd_read(struct tree_out *out, void *data)
+{
+    return statsd_render(data, tree_text(out));
+}
+
+// push_metrics: NULL: it is off, or cannot be, and the server goes on without it.
+static struct statsd *push_metrics(struct ctl_loop *loop, const struct ctl_shown *s)
+{
+    const struct conf_statsd *k = &s->conf->statsd;
+    const struct statsd_params p = {.to = k->address,
+                                    .prefix = k->prefix,
+                                    .interval_ms = k->interval_ms,
+                                    .rate_ppm = k->sample_rate_ppm,
+                                    .seed = pulse_clock_ns(),
+                                    .visit = metrics_visit,
+                                    .shown = s};
+    struct err err;
+    if (k->address.port == 0)
+        return NULL;
+    struct statsd *statsd = statsd_start(loop, &p, &err);
+    if (statsd == NULL)
+        log_line(LOG_WARN, "no metrics are pushed: %s", err.text);
+    else
+        tree_file_ro(tree_root(s->tree), "control/statsd", statsd_read, statsd);
+    return statsd;
+}
+
 static void on_log(void *arg, uint64_t periods)
 {
     (void)periods;
@@ -214,6 +242,7 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
     if (rc == 0) {
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         struct ctl_http *http;
+        struct statsd *statsd = push_metrics(loop, &shown);
         rc = open_http(loop, &shown, &http, err);
         if (rc == 0) {
             log_line(LOG_INFO, "serving");
@@ -221,6 +250,7 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
         }
         ctl_http_stop(http);
         ctl_fuse_stop(fuse);
+        statsd_stop(statsd);
     }
     doors_close(doors);
     stalls_free(stalls);

@@ -348,6 +348,8 @@ static const struct row rows[] = {
 #undef ROW
 };
 
+const unsigned metrics_own = ARRAY_LEN(rows);
+
 // core_metric: the family of a line of CORE_COUNTER_TABLE.
 static const struct metric *core_metric(unsigned i)
 {

@@ -58,6 +58,10 @@ void metrics_visit(const struct ctl_shown *s, struct metric_sink *to);
 // metrics_family: the i-th family, NULL behind the last one. Needs no server.
 const struct metric *metrics_family(unsigned i);
 
+// metrics_own: how many families come first that are no counters of a core: those follow, in the
+// order of their table, as c10m_core_NAME_total, and a NAME_now as c10m_core_NAME.
+extern const unsigned metrics_own;
+
 // metrics_bounds: upper ends of the buckets, seconds.
 extern const double metrics_bounds[METRIC_BOUNDS];
 

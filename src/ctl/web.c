@@ -59,7 +59,9 @@ void web_errno(struct web *w, struct web_answer *a, int code, bool writing, cons
     for (unsigned i = 0; i < ARRAY_LEN(statuses); i++)
         if (statuses[i].code == -code)
             status = writing ? statuses[i].writing : statuses[i].reading;
-    web_error(a, status, "/%s: %s", path, strerror(-code));
+    const char *reason = tree_reason();
+    web_error(a, status, "/%s: %s%s%s", path, strerror(-code), reason[0] == '\0' ? "" : ": ",
+              reason);
     if (status == 405)
         a->allow = "GET, HEAD";
     count_status(&w->counts, status);

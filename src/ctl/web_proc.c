@@ -91,6 +91,7 @@ void web_proc(struct web *w, const struct web_request *r, const char *raw, bool 
     char path[WEB_PATH_BYTES_MAX];
     struct tree_node *node = NULL;
     const bool writes = r->method == WEB_PUT || r->method == WEB_POST;
+    tree_reason_clear();
     int rc = web_path_decode(raw, path, sizeof(path));
     if (rc == -EINVAL) {
         w->counts.bad_paths++;

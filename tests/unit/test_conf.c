@@ -732,6 +732,27 @@ static void a_token_is_one_line_that_not_everybody_reads(void **state)
     assert_string_equal(token_error("0123456789abcde\xc3\xa4", 17, 0600, token), line);
 }
 
+static void what_statsd_cannot_take_is_told(void **state)
+{
+    expect("[statsd]\naddress=127.0.0.1:8125\ninterval_ms=1s\nprefix=prod.c10m-1_a\n"
+           "sample_rate=12.5%\n",
+           "");
+    assert_int_equal(conf_got.statsd.address.port, 8125);
+    assert_int_equal(conf_got.statsd.interval_ms, 1000);
+    assert_int_equal(conf_got.statsd.sample_rate_ppm, 125000);
+    expect("[statsd]\nprefix=a:b\nsample_rate=0\n",
+           "f:2: prefix: expected letters, digits, . - and _, no . at the ends, got \"a:b\"\n"
+           "f:3: sample_rate: expected more than 0 percent\n");
+    expect("[statsd]\nprefix=a.\n",
+           "f:2: prefix: expected letters, digits, . - and _, no . at the ends, got \"a.\"\n");
+    expect("[statsd]\naddress=localhost:8125\n",
+           "f:2: address: expected an address and a port, as 10.0.0.1:80 or [fd00::1]:80, got "
+           "\"localhost:8125\"\n");
+    expect("[statsd]\ninterval_ms=50\n",
+           "f:2: interval_ms: expected milliseconds from 100 to 3600000 (or seconds, as 2s), got "
+           "\"50\"\n");
+}
+
 static void timeouts_out_of_order_are_told(void **state)
 {
     expect("[tcp]\nrto_min_ms=3000\nrto_max_ms=2000\n",
@@ -1459,6 +1480,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_mount_that_hides_a_directory_in_use_is_told),
         cmocka_unit_test(http_beyond_this_host_needs_a_token),
         cmocka_unit_test(a_token_is_one_line_that_not_everybody_reads),
+        cmocka_unit_test(what_statsd_cannot_take_is_told),
         cmocka_unit_test(timeouts_out_of_order_are_told),
         cmocka_unit_test(keys_of_another_driver_or_application_are_told),
         cmocka_unit_test(a_port_without_what_it_needs_is_told),

@@ -49,7 +49,7 @@ static int number_write(const char *buf, size_t n, void *data)
     memcpy(text, buf, MIN(n, sizeof(text) - 1));
     const int value = atoi(text);
     if (value < 0 || value > 100)
-        return -ERANGE;
+        return tree_refuse(ERANGE, "expected 0 to 100, got %d", value);
     *(int *)data = value;
     return 0;
 }
@@ -582,7 +582,8 @@ static void a_write_that_is_refused_says_why(void **state)
 {
     ask("PUT /proc/ctl/open HTTP/1.1\r\n" WRITE "Content-Length: 3\r\n\r\n101");
     assert_int_equal(status(), 400);
-    assert_non_null(strstr(content(), "/ctl/open: Numerical result out of range"));
+    assert_non_null(strstr(
+        content(), "/ctl/open: Numerical result out of range: expected 0 to 100, got 101\n"));
     ask("PUT /proc/ctl/busy HTTP/1.1\r\n" WRITE "Content-Length: 1\r\n\r\n1");
     assert_int_equal(status(), 409);
     ask("PUT /proc/ctl/number HTTP/1.1\r\n" WRITE "Content-Length: 1\r\n\r\n1");
