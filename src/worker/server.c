@@ -300,6 +300,9 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     return 0;
 }
 
+// For debuggers (scripts/gdb), which find everything from here; nothing else looks at it.
+static struct server *server_started __attribute__((used));
+
 struct server *server_start(const struct server_params *p, struct err *err)
 {
     struct server *s = calloc(1, sizeof(*s));
@@ -307,6 +310,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
         err_set(err, "no memory");
         return NULL;
     }
+    server_started = s;
     s->params = *p;
     CHECK(getrandom(&s->secret, sizeof(s->secret), 0) == sizeof(s->secret));
     bool ok = start_services(s, err) == 0 && (s->arena = open_arena(s, err)) != NULL &&

@@ -11,9 +11,9 @@ claim "meson install" installed
 PREFIX=$(find "$DEST" -name c10m -path '*/bin/c10m' -printf '%h\n')
 PREFIX=${PREFIX%/bin}
 one() { [ "$(find "$DEST" "$@" | wc -l)" = 1 ]; }
-claim "the command, its pages, completions, examples, unit" eval \
+claim "the command, its pages, completions, examples, unit, the debugger's script" eval \
     '[ -x "$PREFIX/bin/c10m" ] && one -name c10m.conf.5 && one -name c10m.1 && one -name c10m-serve.1 && one -name _c10m &&
-     one -path "*/bash-completion/completions/c10m" && one -path "*etc/c10m/quickstart.conf" && one -name "c10m@.service"'
+     one -path "*/bash-completion/completions/c10m" && one -path "*etc/c10m/quickstart.conf" && one -name "c10m@.service" && one -name c10m_gdb.py'
 same_headers() { diff -r "$SOURCE/include/c10m" "$PREFIX/include/c10m"; }
 claim "every header of include/c10m is installed" same_headers
 CONFIGS=$(dirname "$(find "$DEST" -name quickstart.conf)")
