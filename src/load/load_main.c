@@ -15,7 +15,11 @@
 #include "load/load_service.h"
 #include "load/load_sink.h"
 
-enum { HOP_SECONDS = 10 };  // that its next hop has to answer
+enum {
+    HOP_SECONDS = 10,  // that its next hop has to answer
+    LOCKSTEP_TURNS =
+        2 * LOAD_WINDOW_MAX / BURST_MAX,  // of the server, for all that the client sent
+};
 
 #define LINGER_S 0.4  // twice the shortest retransmission timeout
 
@@ -112,6 +116,16 @@ static void stop_asking(struct load_run *r, double seconds)
     out->counted_stop = *load_counters(r->load);
 }
 
+// The server's turns on the client's core, until it has nothing to do.
+static void server_turns(const struct load_run *r)
+{
+    struct worker *w = server_worker(r->server, 0);
+    unsigned n = 0;
+    do
+        worker_turn_now(w);
+    while (w->n_rx != 0 && ++n < LOCKSTEP_TURNS);
+}
+
 // 0, or -1: nobody answers.
 static int drive(struct load_run *r, struct err *err)
 {
@@ -123,6 +137,8 @@ static int drive(struct load_run *r, struct err *err)
     while (phase != LOAD_END && !interrupted()) {
         now = (double)(tsc_read() - start) / hz;
         const enum load_phase next = load_turn(r->load, (uint64_t)(now * 1e9));
+        if (r->o.lockstep)
+            server_turns(r);
         if (unlikely(!load_ready(r->load))) {
             began = now;
             if (now >= HOP_SECONDS)

@@ -134,6 +134,12 @@ static bool parse_cpus(const char *text, struct load_options *o)
            o->client_cpu != o->server_cpu;
 }
 
+static bool parse_lockstep(const char *text, struct load_options *o)
+{
+    (void)text;
+    return o->lockstep = true;
+}
+
 static bool parse_workers(const char *text, struct load_options *o)
 {
     return parse_u32(text, 1, LOAD_WORKERS_MAX, &o->workers);
@@ -392,6 +398,9 @@ static const struct row {
     {"family", "N", ON_ALL, HERE, "over IPv4 (4, default) or IPv6 (6)", "4 or 6", parse_family},
     {"keepalive", "S", ON_TCP, HERE, "the server's, on every connection (default: none)",
      "1 to 86400", parse_keepalive},
+    {"lockstep", NULL, ON_ALL, HERE,
+     "client and server take turns on the client's CPU: the server's cycles without another core",
+     NULL, parse_lockstep},
     {"workers", "N", ON_ALL, HERE, "of the server, all on its CPU (default 1)", "1 to 8",
      parse_workers},
     {"config", "FILE", ON_ALL, ELSEWHERE, "configuration with the client's [port]; also -c",
@@ -457,6 +466,8 @@ static int row_of(const char *name)
 // What is for the other place, and what a server elsewhere needs. given: a bit for each row.
 static int check_place(uint64_t given, struct load_options *o, struct err *err)
 {
+    if (o->lockstep && o->workers > 1)
+        return err_set(err, "--lockstep: one worker was expected");
     const enum place wrong = o->config != NULL ? HERE : ELSEWHERE;
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         if (rows[i].place == wrong && (given >> i & 1) != 0)

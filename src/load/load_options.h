@@ -40,6 +40,7 @@ struct load_options {
     uint32_t receive_window;        // bytes a connection; 0: as many as are good for all
     unsigned client_cpu, server_cpu;
     uint32_t workers;  // of the server; more than one share server_cpu
+    bool lockstep;     // one core for both: the one worker has its turns between the client's
     enum pages_kind pages;
     struct load_faults faults;
     bool v6;  // over IPv6; with a port of its own: as the server's address says

@@ -124,7 +124,9 @@ static int far_end(struct load_run *r, struct err *err)
     };
     load_run_params(&r->o, &lp);
     r->load = load_new(&lp, err);
-    return r->load == NULL ? -1 : server_run(r->server, err);
+    if (r->load == NULL)
+        return -1;
+    return r->o.lockstep ? 0 : server_run(r->server, err);
 }
 
 int load_ring_set_up(struct load_run *r, const struct c10m_app *app, const char *prefix,
