@@ -329,7 +329,11 @@ static inline struct ip_addr time_wait_remote(const struct time_wait *w)
 // syn_record: a half-open connection (RFC 4987: no block before the handshake is done).
 struct syn_record {
     struct flow_key key;
-    uint32_t iss, irs;
+    union {
+        uint32_t iss;
+        uint32_t heir;  // not live: the block that it became in this turn; BLOCK_NONE: none
+    };
+    uint32_t irs;
     uint32_t ts_recent;
     uint32_t retry_at_ms;
     uint32_t sent_us;  // when the last SYN-ACK left, with sends

@@ -126,6 +126,9 @@
     X(segs_slow, "of rx_tcp, segments that left the straight-line path")                           \
     X(segs_slow_told, "of segs_slow, those with something for the application")                    \
     X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
+    X(segs_opening, "of segs_slow, those that opened a connection by the straight way")            \
+    X(segs_closing, "of segs_slow, those that closed one, or a half, by the straight way")         \
+    X(owners_again, "of segs_slow, those whose connection was looked up again")                    \
     X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgement")               \
     X(delayed_acks_lost, "data received again that had been acknowledged")                         \
     X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \

@@ -104,7 +104,7 @@ struct tcp_service {
     uint32_t fast_open_reset[2], fast_open_reset_ms;
 };
 
-enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7 };
+enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7, TCP_BORN_WORDS = 32 };
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
@@ -170,6 +170,8 @@ struct tcp {
     struct clock_now now;
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_dirty;                 // blocks in it
+    // A filter of what was entered in the table since tcp_burst(): no bit, no entry (tcp_born.h).
+    uint64_t born[TCP_BORN_WORDS];
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn
     // The SACK blocks of segments: received, by seg_in.pkt_ix; to be sent, by the place in `out`.
@@ -242,6 +244,16 @@ bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *k
 // are appended to t->out. Follows RFC 9293 3.10.7.
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v);
+
+// tcp_input_hashed: the same; hash: flow_hash() of the segment's key.
+void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, const uint8_t *data,
+                      uint32_t found, struct tcp_verdict *v);
+
+// tcp_burst: the owners of another burst are about to be looked up.
+static inline void tcp_burst(struct tcp *t)
+{
+    memset(t->born, 0, sizeof(t->born));
+}
 
 // tcp_input_common: the same for the common case, an in-order segment of an established connection.
 // False: it is another, and nothing was done: ask tcp_input().

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tcp/tcp_born.h"
 #include "tcp/tcp_flight.h"
 #include "wire/raw.h"
 
@@ -108,6 +109,8 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     } else if (!flow_insert(t->table, hash, handle)) {
         index_pool_put(t->block_pool, ix);
         return BLOCK_NONE;
+    } else {
+        born_add(t, hash);
     }
     // What outlives a connection: the wheel's entries, a place on the dirty list, the generation.
     const uint32_t near = b->wheel_near_ms, far = b->wheel_far_ms, dirty_next = b->dirty_next;

@@ -1,4 +1,6 @@
 #include "tcp/tcp_ack.h"
+#include "tcp/tcp_born.h"
+#include "tcp/tcp_closing.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_flight.h"
 
@@ -84,8 +86,8 @@ static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *
         v->drop = DROP_tcp_no_owner;
 }
 
-static void without_connection(struct tcp *t, const struct seg_in *s, const uint8_t *data,
-                               struct tcp_verdict *v)
+static void without_connection(struct tcp *t, const struct seg_in *s, uint64_t hash,
+                               const uint8_t *data, struct tcp_verdict *v)
 {
     const int door = tcp_listener(t, &s->key);
     if (door >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_ACK &&
@@ -94,19 +96,50 @@ static void without_connection(struct tcp *t, const struct seg_in *s, const uint
     if (door < 0 || (s->flags & (SEG_ACK | SEG_RST)))
         no_owner(t, s, v);
     else if ((s->flags & (SEG_SYN | SEG_FIN)) == SEG_SYN)
-        tcp_listen_input(t, door, s, v);
+        tcp_listen_input(t, door, s, hash, v);
     else
         v->drop = DROP_tcp_bad_flags;  // RFC 9293 3.10.7.2, fourth; SYN with FIN as Linux
 }
 
-// owns: tcp_owner_is() with the common case, a block, inline.
+// owns: tcp_owner_is() with the common cases inline.
 static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_key *key)
 {
+    const uint32_t ix = flow_index_ix(found);
     if (likely(flow_index_kind(found) == FLOW_BLOCK)) {
-        const struct block *b = &t->blocks[flow_index_ix(found)];
+        const struct block *b = &t->blocks[ix];
         return flow_key_equal(&b->key, key) & (b->state != TCP_FREE);
     }
-    return found != FLOW_NONE && tcp_owner_is(t, found, key);
+    if (flow_index_kind(found) == FLOW_SYN)
+        return (t->syns[ix].live != 0) & flow_key_equal(&t->syns[ix].key, key);
+    return tcp_owner_is(t, found, key);
+}
+
+// heir_of: the block that a half-open connection became in this burst. BLOCK_NONE: it did not, or
+// that is over.
+static uint32_t heir_of(const struct tcp *t, uint32_t found, const struct flow_key *key)
+{
+    const struct syn_record *r = &t->syns[flow_index_ix(found)];
+    if (flow_index_kind(found) != FLOW_SYN || r->live || !flow_key_equal(&r->key, key) ||
+        r->heir == BLOCK_NONE)
+        return BLOCK_NONE;
+    return owns(t, flow_index(FLOW_BLOCK, r->heir), key) ? r->heir : BLOCK_NONE;
+}
+
+// owner_now: who owns the key, after an earlier segment of this burst may have opened, replaced or
+// closed what was found.
+static uint32_t owner_now(struct tcp *t, const struct flow_key *key, uint64_t hash, uint32_t found)
+{
+    if (likely(found != FLOW_NONE)) {
+        if (likely(owns(t, found, key)))
+            return found;
+        const uint32_t heir = heir_of(t, found, key);
+        if (heir != BLOCK_NONE)
+            return flow_index(FLOW_BLOCK, heir);
+    } else if (likely(!born_may(t, hash))) {
+        return FLOW_NONE;
+    }
+    t->stats->c.owners_again++;
+    return tcp_owner(t, key);
 }
 
 bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, struct tcp_verdict *v)
@@ -136,29 +169,43 @@ static NOINLINE bool tcp_again(struct tcp *t, uint32_t ix, const struct seg_in *
     return !trouble && tcp_fast(t, b, ix, s, v, 0);
 }
 
+// A segment of a connection: the straight ways for one in order, then the general one.
+static inline void of_block(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+                            struct tcp_verdict *v)
+{
+    v->block = ix;
+    const bool closing = t->blocks[ix].state != TCP_ESTABLISHED || (s->flags & SEG_FIN);
+    if (closing ? !tcp_closing(t, ix, s, v) : !tcp_again(t, ix, s, v))
+        tcp_slow(t, ix, s, data, v);
+}
+
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
                struct tcp_verdict *v)
+{
+    tcp_input_hashed(t, s, flow_hash(t->table, &s->key), data, found, v);
+}
+
+void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, const uint8_t *data,
+                      uint32_t found, struct tcp_verdict *v)
 {
     v->block = BLOCK_NONE;
     v->events = 0;
     v->drop = DROP_NONE;
-    // An earlier segment of this burst may have opened, replaced or closed what was found.
-    if (unlikely(!owns(t, found, &s->key)))
-        found = tcp_owner(t, &s->key);
-    if (unlikely(found == FLOW_NONE)) {
-        without_connection(t, s, data, v);
+    found = owner_now(t, &s->key, hash, found);
+    if (found == FLOW_NONE) {
+        without_connection(t, s, hash, data, v);
         return;
     }
     const uint32_t ix = flow_index_ix(found);
     switch (flow_index_kind(found)) {
     case FLOW_BLOCK:
-        v->block = ix;
-        if (!tcp_again(t, ix, s, v))
-            tcp_slow(t, ix, s, data, v);
+        of_block(t, ix, s, data, v);
         break;
     case FLOW_SYN:
+        if (likely(tcp_opened(t, ix, s, hash, v)))
+            break;
         if (unlikely(tcp_syn_gone(t, ix)))
-            without_connection(t, s, data, v);
+            without_connection(t, s, hash, data, v);
         else
             tcp_syn_input(t, ix, s, data, v);
         break;

@@ -348,14 +348,30 @@ static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uin
 // (tcp_listener()). tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN
 // cookie; false: it does not, and nothing was done. tcp_syn_gone: whether the record's listener is
 // gone: then the record is, too, from now on.
-// tcp_syn_forget: the record, if it lives, goes without a word.
+// tcp_syn_forget: the record, if it lives, goes without a word. tcp_opened: s is the common third
+// segment of the handshake: all is done as tcp_syn_input() would; false: it is another, and nothing
+// was done. hash: flow_hash() of the segment's key.
 bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix);
 void tcp_syn_forget(struct tcp *t, uint32_t syn_ix);
+bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                struct tcp_verdict *v);
+
+// tcp_syn_became: the record, live until now and out of the table, is block `heir` from now on;
+// BLOCK_NONE: it is nothing.
+static inline void tcp_syn_became(struct tcp *t, uint32_t syn_ix, uint32_t heir)
+{
+    record_live(&t->syns[syn_ix].live, false);
+    t->syns[syn_ix].heir = heir;
+    t->stats->c.syn_records_now--;
+    index_pool_put_deferred(t->syn_pool, syn_ix);
+}
+
 void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
                    struct tcp_verdict *v);
 void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
                          struct tcp_verdict *v);
-void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tcp_verdict *v);
+void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+                      struct tcp_verdict *v);
 bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8_t *data,
                     struct tcp_verdict *v);
 

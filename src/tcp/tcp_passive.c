@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tcp/tcp_ack.h"
+#include "tcp/tcp_born.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_fast_open.h"
 
@@ -107,21 +108,19 @@ static bool syn_arm(struct tcp *t, uint32_t ix)
     return r->wheel_ms != 0;
 }
 
-static void syn_record_free(struct tcp *t, uint32_t ix)
+static void syn_record_free(struct tcp *t, uint32_t ix, uint32_t heir)
 {
     struct listening *g = listening_of(t, &t->syns[ix]);
     if (unlikely(g != NULL))
         g->half_open--;
-    record_live(&t->syns[ix].live, false);
-    t->stats->c.syn_records_now--;
-    index_pool_put_deferred(t->syn_pool, ix);
+    tcp_syn_became(t, ix, heir);
 }
 
 static void syn_record_remove(struct tcp *t, uint32_t ix)
 {
     const struct flow_key *key = &t->syns[ix].key;
     CHECK(flow_remove(t->table, flow_hash(t->table, key), flow_index(FLOW_SYN, ix)));
-    syn_record_free(t, ix);
+    syn_record_free(t, ix, BLOCK_NONE);
 }
 
 bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix)
@@ -182,23 +181,26 @@ static struct syn_record record_of(const struct tcp *t, int door, const struct s
 
 // Keeps the record, with its retry timer, in the table in place of `old`, FLOW_NONE: a new entry.
 // NULL: no room.
-static struct syn_record *keep(struct tcp *t, const struct syn_record *from, uint32_t old)
+static struct syn_record *keep(struct tcp *t, const struct syn_record *from, uint64_t hash,
+                               uint32_t old)
 {
     const uint32_t ix = index_pool_get(t->syn_pool);
     if (ix == INDEX_NONE)
         return NULL;
     const uint32_t handle = flow_index(FLOW_SYN, ix);
-    const uint64_t hash = flow_hash(t->table, &from->key);
     struct syn_record *r = &t->syns[ix];
     const uint32_t wheel_ms = r->wheel_ms;
     *r = *from;
     r->wheel_ms = wheel_ms;
     r->retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
     if (!syn_arm(t, ix) || (old == FLOW_NONE && !flow_insert(t->table, hash, handle))) {
+        r->heir = BLOCK_NONE;
         index_pool_put(t->syn_pool, ix);
         return NULL;
     }
-    if (old != FLOW_NONE)
+    if (old == FLOW_NONE)
+        born_add(t, hash);
+    else
         CHECK(flow_replace(t->table, hash, old, handle));
     record_live(&r->live, true);
     t->stats->c.syn_records_now++;
@@ -277,7 +279,8 @@ static bool open_fast(struct tcp *t, const struct syn_record *r, const struct se
 }
 
 // RFC 9293 3.10.7.2, second: the SYN.
-void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tcp_verdict *v)
+void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+                      struct tcp_verdict *v)
 {
     t->stats->c.syn_received++;
     v->drop = refused(t, door, &s->key);
@@ -290,7 +293,7 @@ void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, struct tc
     if (fast == FAST_OPEN_TAKE && open_fast(t, &asked, s, v))
         return;
     if (!keeps_none(t, door))
-        r = keep(t, &asked, FLOW_NONE);
+        r = keep(t, &asked, hash, FLOW_NONE);
     const uint32_t n_out = t->n_out;
     if (r != NULL)
         send_syn_ack(t, r);
@@ -312,7 +315,7 @@ bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t 
     if (v->drop != DROP_NONE)
         return false;
     const struct syn_record asked = record_of(t, door, s, seq_lt(isn, above) ? above : isn);
-    struct syn_record *r = keep(t, &asked, old);
+    struct syn_record *r = keep(t, &asked, flow_hash(t->table, &asked.key), old);
     if (r == NULL) {
         v->drop = DROP_syn_table_full;
         return false;
@@ -477,7 +480,7 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
         v->drop = DROP_block_pool_empty;
         return;
     }
-    syn_record_free(t, syn_ix);
+    syn_record_free(t, syn_ix, ix);
     v->block = ix;
     v->events |= TCP_EV_OPEN;
     tcp_slow(t, ix, s, data, v);

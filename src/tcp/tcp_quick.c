@@ -15,8 +15,10 @@ uint8_t tcp_quick_credit(const struct tcp *t, const struct block *b)
 {
     if (!t->cfg.quick_ack)
         return 0;
-    return (uint8_t)MIN(MAX((b->rcv_adv - b->rcv_nxt) / (2u * b->mss), (uint32_t)QUICK_MIN),
-                        (uint32_t)QUICK_MAX);
+    const uint32_t wnd = b->rcv_adv - b->rcv_nxt;
+    if (likely(wnd >= QUICK_MAX * 2u * b->mss))
+        return QUICK_MAX;
+    return (uint8_t)MAX(wnd / (2u * b->mss), (uint32_t)QUICK_MIN);
 }
 
 void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick)

@@ -139,6 +139,7 @@ static NOINLINE void stage_flow_find(struct worker *w)
     const uint32_t n = w->rx.n_segs;
     const struct flow_table *ft = w->tcp.table;
     w->stats->c.rx_tcp += n;
+    tcp_burst(&w->tcp);
     flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
     flow_find_burst(ft, w->hashes, n, w->found);
     for (uint32_t i = 0; i < n; i++)
@@ -167,7 +168,7 @@ static NOINLINE bool take_other(struct worker *w, uint32_t i)
 {
     const struct seg_in *s = &w->rx.segs[i];
     struct tcp_verdict *v = &w->verdicts[i];
-    tcp_input(&w->tcp, s, frame(w, s) + s->data_off, w->found[i], v);
+    tcp_input_hashed(&w->tcp, s, w->hashes[i], frame(w, s) + s->data_off, w->found[i], v);
     w->stats->c.segs_slow++;
     w->stats->c.segs_slow_told += v->events != 0;
     w->stats->c.pure_acks_slow +=

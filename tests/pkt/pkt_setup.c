@@ -47,7 +47,7 @@ static const struct field config[] = {
 
 static const struct field service[] = {
     FIELD(struct tcp_service, nodelay),
-    FIELD(struct tcp_service, draining),
+    FIELD(struct tcp_service, state),
     FIELD(struct tcp_service, rcv_limit),
     FIELD(struct tcp_service, snd_limit),
     FIELD(struct tcp_service, rcv_initial),

@@ -17,9 +17,11 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     stack_syn_input(t, syn_ix, s, data, v);
 }
 
-void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v);
-void tcp_listen_input(struct tcp *t, int service, const struct seg_in *s, struct tcp_verdict *v)
+void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+                      struct tcp_verdict *v);
+void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+                      struct tcp_verdict *v)
 {
     sim_cover.kind[COVER_LISTEN][KIND_SYN]++;
-    stack_listen_input(t, service, s, v);
+    stack_listen_input(t, door, s, hash, v);
 }

@@ -288,6 +288,7 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
     tcp_set_limits(t);  // tests change them
     t->n_out = 0;
     t->out_room = e->out_room;
+    tcp_burst(t);
     for (uint32_t i = 0; i < n; i++) {
         unsigned at = 0;
         found[i] = flow_next(t->table, flow_hash(t->table, &s[i].key), &at);

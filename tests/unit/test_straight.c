@@ -8,6 +8,7 @@
 
 // The steps are static: their files are part of this one.
 #include "sock/sock_api.c"
+#include "tcp/tcp_closing.h"
 #include "tcp/tcp_input.c"
 #include "tcp/tcp_output.c"
 
@@ -541,7 +542,7 @@ static void common_input_equals_the_general_one(void **state)
         taken++;
         save(&after);
         restore(&before);
-        tcp_input(&w.tcp, &s, payload, found, &w.v);
+        tcp_input_hashed(&w.tcp, &s, 0, payload, found, &w.v);
         SAME(i, &after);
         assert_int_equal(w.v.block, after.w.v.block);
         assert_int_equal(w.v.events, after.w.v.events);
@@ -621,6 +622,165 @@ static void header_prediction_equals_the_steps_of_the_rfc(void **state)
     enough("tcp_again, with a record that is calm", 4 * with_record);
 }
 
+// make_closing: the block as its end finds it: all has left, and our FIN with it if it is queued.
+static void make_closing(struct rng *r, struct block *b)
+{
+    static const uint8_t states[] = {TCP_ESTABLISHED, TCP_FIN_WAIT_1, TCP_FIN_WAIT_2, TCP_CLOSING,
+                                     TCP_LAST_ACK};
+    b->state = states[rng_below(r, ARRAY_LEN(states))];
+    const bool fin = b->state != TCP_ESTABLISHED, over = b->state == TCP_FIN_WAIT_2;
+    b->flags &= (uint16_t) ~(BF_PROBE | BF_FIN_QUEUED);
+    if (fin)
+        b->flags |= BF_FIN_QUEUED;
+    buf_put_chain(&w.tcp.bufs, b->snd_head);
+    b->snd_una = at_edge(r);
+    b->snd_end = b->snd_una + (over || one_in(r, 2) ? 0 : 1 + rng_below(r, b->mss));
+    put_queue(r, b);
+    b->snd_nxt = b->snd_max = b->snd_end + fin;
+    if (over)
+        b->snd_una = b->snd_max;
+    const uint32_t flight = b->snd_max - b->snd_una;
+    b->cwnd = one_in(r, 4) ? flight + b->mss + rng_below(r, 3) - 1 : 10u * b->mss;
+    b->rto_at_ms = flight != 0 ? some_ms(r) : 0;
+    if (flight != 0)
+        near_set(&w.tcp, 1);
+    b->backoff = b->retries = one_in(r, 16);
+    b->unusual = one_in(r, 16);
+    b->probes = one_in(r, 16);
+    w.tcp.services[0].pulls = one_in(r, 4);
+}
+
+// The segment of an end in order, or one that misses it by one thing.
+static void make_end(struct rng *r, const struct block *b, struct seg_in *s)
+{
+    make_segment(r, b, s);
+    s->key = b->key;
+    if (one_in(r, 4))
+        return;
+    s->seq = b->rcv_nxt;
+    s->ack = b->snd_max;
+    s->data_len = 0;
+    s->flags = one_in(r, 2) ? SEG_ACK : SEG_ACK | SEG_FIN;
+    s->opts &= SEG_OPT_TS;
+    switch (rng_below(r, 16)) {
+    case 0:
+        s->seq += one_in(r, 2) ? 1 : -1u;
+        break;
+    case 1:
+        s->ack += one_in(r, 2) ? 1 : -1u;
+        break;
+    case 2:
+        s->data_len = 1;
+        break;
+    case 3:
+        s->flags |= (uint8_t)(1u << rng_below(r, 8));
+        break;
+    case 4:
+        s->opts ^= one_in(r, 2) ? SEG_OPT_TS : SEG_OPT_SACK;
+        break;
+    case 5:
+        s->ts_val = b->ts_recent - 1;
+        break;
+    default:
+        break;
+    }
+}
+
+// misses: why a segment may not go the straight way, in words of its own. NULL: it may.
+static const char *misses(const struct block *b, const struct seg_in *s)
+{
+    if (s->seq != b->rcv_nxt)
+        return "out of order";
+    if (s->ack != b->snd_max)
+        return "an old ACK, or one of nothing that was sent";
+    if (s->data_len != 0)
+        return "data";
+    if (s->flags & (SEG_SYN | SEG_RST))
+        return "SYN or RST";
+    if (s->flags & (SEG_URG | SEG_ECE | SEG_CWR))
+        return "URG or ECN";
+    if (s->opts & SEG_OPT_SACK)
+        return "SACK";
+    if (((s->opts & SEG_OPT_TS) != 0) != ((b->flags & BF_TS) != 0))
+        return "timestamp missing or unasked for";
+    if ((b->flags & BF_TS) && time_before(s->ts_val, b->ts_recent))
+        return "PAWS";
+    return b->flags & BF_TROUBLE ? "a record" : NULL;
+}
+
+// What the steps leave behind and nobody can see any more: that FIN-WAIT-2 began on the way to
+// TIME-WAIT, a look at the timers of a block that nothing waits for, and a congestion window after
+// idle time for data that can never come behind our FIN.
+static void forget_the_way(struct block *b, const struct block *as)
+{
+    b->cwnd = as->cwnd;
+    b->ssthresh = as->ssthresh;
+    b->linger_at_ms = as->linger_at_ms;
+    b->far_at_ms = as->far_at_ms;
+    b->wheel_far_ms = as->wheel_far_ms;
+    b->wheel_near_ms = as->wheel_near_ms;
+    b->probes = as->probes;
+    w.n_wheel = after.w.n_wheel;
+    memcpy(w.wheel_calls, after.w.wheel_calls, sizeof(w.wheel_calls));
+}
+
+static void same_lists(struct block *b)
+{
+    b->flags = (uint16_t)((b->flags & ~BF_DIRTY) | (after.w.blocks[1].flags & BF_DIRTY));
+    for (unsigned i = 0; i < BLOCKS; i++)
+        w.blocks[i].dirty_next = after.w.blocks[i].dirty_next;
+    w.tcp.dirty_head = after.w.tcp.dirty_head;
+    w.tcp.dirty_tail = after.w.tcp.dirty_tail;
+    w.tcp.n_dirty = after.w.tcp.n_dirty;
+}
+
+static void a_straight_end_equals_the_steps_of_the_rfc(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    uint32_t taken[TCP_STATE_COUNT] = {0};
+    for (uint32_t i = 0; i < CASES; i++) {
+        struct block *b = make_block(&rng);
+        if (!one_in(&rng, 8))
+            make_closing(&rng, b);
+        struct seg_in s;
+        make_end(&rng, b, &s);
+        const enum tcp_state was = b->state;
+        const uint32_t wnd = (uint32_t)s.wnd << b->snd_wscale;
+        const bool shrinks = s.ack == b->snd_una && b->snd_wl1 == s.seq && wnd < b->snd_wnd;
+        w.v = (struct tcp_verdict){.block = 1, .chain = BUF_NONE};
+        save(&before);
+        const char *why = misses(b, &s);
+        if (!tcp_closing(&w.tcp, 1, &s, &w.v)) {
+            SAME(i, &before);
+            continue;
+        }
+        if (why != NULL)
+            fail_msg("case %u went the straight way: %s", i, why);
+        if (shrinks)
+            continue;
+        taken[was]++;
+        assert_int_equal(w.stats.c.segs_closing, 1);
+        w.stats.c.segs_closing = 0;
+        turn_end(b);
+        save(&after);
+        restore(&before);
+        tcp_slow(&w.tcp, 1, &s, payload, &w.v);
+        assert_int_equal(w.v.block, after.w.v.block);
+        assert_int_equal(w.v.events, after.w.v.events);
+        assert_int_equal(w.v.drop, after.w.v.drop);
+        turn_end(b);
+        if (was != TCP_ESTABLISHED)
+            forget_the_way(b, &after.w.blocks[1]);
+        same_lists(b);
+        SAME(i, &after);
+    }
+    enough("tcp_closing in ESTABLISHED", taken[TCP_ESTABLISHED]);
+    enough("tcp_closing in FIN-WAIT-1", taken[TCP_FIN_WAIT_1]);
+    enough("tcp_closing in FIN-WAIT-2", taken[TCP_FIN_WAIT_2]);
+    enough("tcp_closing in CLOSING", taken[TCP_CLOSING]);
+    enough("tcp_closing in LAST-ACK", taken[TCP_LAST_ACK]);
+}
+
 static void the_first_send_equals_the_general_one(void **state)
 {
     struct rng rng = test_rng(__func__);
@@ -674,6 +834,7 @@ int main(void)
         T(an_acknowledgement_of_everything_equals_the_general_one),
         T(common_input_equals_the_general_one),
         T(header_prediction_equals_the_steps_of_the_rfc),
+        T(a_straight_end_equals_the_steps_of_the_rfc),
         T(the_first_send_equals_the_general_one),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

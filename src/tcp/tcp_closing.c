@@ -1,0 +1,102 @@
+// The closing segments of a connection in order, straight: what RFC 9293 3.10.7.4 comes to when
+// nothing is lost, nothing is left to send, and nothing else is said beside.
+//
+//   ESTABLISHED         FIN, and all is acknowledged             CLOSE_WAIT
+//   FIN_WAIT_1          acknowledges our FIN                     FIN_WAIT_2
+//   FIN_WAIT_1          acknowledges our FIN, and FIN            TIME_WAIT
+//   FIN_WAIT_2          FIN                                      TIME_WAIT
+//   CLOSING, LAST_ACK   acknowledges our FIN                     TIME_WAIT, CLOSED
+#include "tcp/tcp_closing.h"
+
+#include "tcp/tcp_ack.h"
+
+enum {
+    WITH_FIN = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT_1 | 1 << TCP_FIN_WAIT_2,
+    WITHOUT_FIN = 1 << TCP_FIN_WAIT_1 | 1 << TCP_CLOSING | 1 << TCP_LAST_ACK,
+};
+
+static_assert((int)SEG_OPT_TS == (int)BF_TS, "a segment has it if the connection has");
+
+// is_plain: no reason to leave: in order, without data, with the options agreed on and no others,
+// and it acknowledges all that was queued, our FIN with it if there is one, which had left in the
+// congestion window with room to spare. Nothing was lost, held or probed.
+static inline bool is_plain(const struct tcp *t, const struct block *b, const struct seg_in *s)
+{
+    const bool fin = (s->flags & SEG_FIN) != 0;
+    const uint32_t end = b->snd_end + ((b->flags & BF_FIN_QUEUED) != 0);
+    const uint32_t odd =
+        (s->seq ^ b->rcv_nxt) | (s->ack ^ end) | (b->snd_nxt ^ end) | (b->snd_max ^ end) |
+        (b->snd_head ^ b->snd_tail) | ((s->flags & (uint8_t) ~(SEG_PSH | SEG_FIN)) ^ SEG_ACK) |
+        s->data_len | b->backoff | b->unusual | b->probes | (b->flags & (BF_TROUBLE | BF_PROBE)) |
+        ((b->flags ^ s->opts) & BF_TS) | (s->opts & SEG_OPT_SACK);
+    if (odd != 0 || ((fin ? WITH_FIN : WITHOUT_FIN) >> b->state & 1) == 0)
+        return false;
+    if ((b->flags & BF_TS) && time_before(s->ts_val, b->ts_recent))
+        return false;
+    return s->ack - b->snd_una + b->mss <= b->cwnd && t->cfg.fin_wait2_ms != UINT32_MAX;
+}
+
+// Everything is acknowledged: tcp_acked_some() without what cannot be.
+static inline void take_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
+{
+    if (b->snd_head != BUF_NONE) {
+        buf_put(&t->bufs, b->snd_head);
+        b->snd_head = b->snd_tail = BUF_NONE;
+    }
+    b->snd_una = s->ack;
+    tcp_acked_sample(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
+    b->rto_at_ms = 0;
+    if (!(b->flags & BF_DELACK_ARMED))
+        near_clear(t, ix);
+}
+
+// The eighth step. In FIN_WAIT_2 what is left of the connection is 2 MSL.
+static inline uint16_t take_fin(struct tcp *t, struct block *b, uint32_t ix)
+{
+    const bool over = b->state == TCP_FIN_WAIT_2;
+    b->rcv_nxt++;
+    if (seq_lt(b->rcv_adv, b->rcv_nxt))
+        b->rcv_adv = b->rcv_nxt;
+    tcp_set_state(b, STEP_PEER_FIN);
+    b->flags |= BF_ACK_NOW;
+    if (!over) {
+        tcp_dirty_block(t, b, ix);
+        return TCP_EV_PEER_FIN;
+    }
+    tcp_reply_ack(t, b);
+    b->close_why = TCP_CLOSE_CLOSED;
+    return TCP_EV_PEER_FIN | TCP_EV_CLOSED;
+}
+
+bool tcp_closing(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_verdict *v)
+{
+    struct block *b = &t->blocks[ix];
+    if (unlikely(!is_plain(t, b, s)))
+        return false;
+    t->stats->c.segs_closing++;
+    v->block = ix;
+    if (s->ack != b->snd_una) {
+        take_ack(t, b, ix, s);
+        v->events |= TCP_EV_SENT;
+    }
+    b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
+    b->snd_wl1 = s->seq;
+    if ((b->flags & BF_TS) && b->unacked_segs == 0) {  // RFC 7323 4.3
+        b->ts_recent = s->ts_val;
+        b->ts_recent_ms = t->now.ms;
+    }
+    const bool fin = (s->flags & SEG_FIN) != 0;
+    if (b->flags & BF_FIN_QUEUED && b->state != TCP_FIN_WAIT_2) {
+        tcp_set_state(b, STEP_ACK_OF_FIN);
+        if (b->state != TCP_FIN_WAIT_2) {
+            b->close_why = TCP_CLOSE_CLOSED;
+            v->events |= TCP_EV_CLOSED;
+            return true;
+        }
+        if (!fin && tcp_in_fin_wait_2(t, b, ix))
+            v->events |= TCP_EV_CLOSED;
+    }
+    if (fin)
+        v->events |= take_fin(t, b, ix);
+    return true;
+}

@@ -1,0 +1,121 @@
+// The common third segment of a handshake, straight: the half-open connection becomes a block in
+// one go, and the first data go to the application with it. What tcp_syn_input() and tcp_slow()
+// come to of a segment in order, for a configured port without limits by source, whose SYN-ACK left
+// once.
+#include "tcp/tcp_internal.h"
+
+// is_plain: no reason to leave. wnd: that the SYN-ACK told.
+static inline bool is_plain(const struct tcp *t, const struct syn_record *r, const struct seg_in *s,
+                            uint32_t wnd)
+{
+    const struct tcp_service *sv = &t->services[r->service];
+    const uint32_t odd = ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) | (s->seq ^ (r->irs + 1)) |
+                         (s->ack ^ (r->iss + 1)) | ((r->opts ^ s->opts) & SEG_OPT_TS) |
+                         (s->opts & SEG_OPT_SACK) | s->ecn | r->ecn | (r->sends ^ 1u) |
+                         (r->listen ^ TCP_LISTEN_NONE) | sv->source_max;
+    if (odd != 0 || s->data_len > wnd || sv->connections >= sv->connections_max)
+        return false;
+    if ((s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent))
+        return false;
+    return s->data_len == 0 || t->bufs.n_free_data >= TCP_BUFS_RESERVE;
+}
+
+static inline uint16_t mss_of(const struct tcp *t, const struct syn_record *r)
+{
+    const uint32_t peer = r->mss != 0 ? r->mss : tcp_default_mss(&r->key);
+    const uint32_t mss = MIN(MAX(peer, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_own_mss(t, &r->key));
+    return (uint16_t)(mss - (r->opts & SEG_OPT_TS ? 12 : 0));  // RFC 6691
+}
+
+// The block as tcp_block_new() and the handshake leave it; what outlives a connection stays.
+static inline void fill(const struct tcp *t, struct block *b, const struct syn_record *r,
+                        const struct seg_in *s, uint32_t wnd)
+{
+    const struct tcp_service *sv = &t->services[r->service];
+    const bool scales = (r->opts & SEG_OPT_WSCALE) != 0, ts = (r->opts & SEG_OPT_TS) != 0;
+    const uint32_t us = (uint32_t)t->now.us, rtt_us = MIN(MAX(us - r->sent_us, 1u), 60000000u);
+    const uint16_t mss = mss_of(t, r);
+    const uint32_t una = r->iss + 1, next = r->irs + 1;
+    *b = (struct block){
+        .key = r->key,
+        .rcv_nxt = next,
+        .rcv_adv = next + wnd,
+        .snd_una = una,
+        .snd_nxt = una,
+        .snd_wnd = (uint32_t)s->wnd << (scales ? r->wscale : 0),
+        .ts_recent = ts ? s->ts_val : 0,
+        .ts_recent_ms = ts ? t->now.ms : 0,
+        .flags = (uint16_t)((b->flags & BF_DIRTY) | (ts ? BF_TS : 0) |
+                            (sv->nodelay ? BF_NODELAY : 0) | (sv->pulls ? BF_PAUSED : 0)),
+        .service = r->service & 31,
+        .snd_wscale = scales ? r->wscale : 0,
+        .rcv_wscale = scales ? t->cfg.window_scale : 0,
+        .mss = mss,
+        .dirty_next = b->dirty_next,
+        .snd_end = una,
+        .snd_max = una,
+        .snd_head = BUF_NONE,
+        .snd_tail = BUF_NONE,
+        .snd_wl1 = s->seq,
+        .cwnd = t->cfg.initial_window * mss,
+        .srtt_us = rtt_us * 8,
+        .rttvar_us = rtt_us * 2,
+        .rtt_us = us,
+        .wheel_near_ms = b->wheel_near_ms,
+        .wheel_far_ms = b->wheel_far_ms,
+        .agreed = (uint8_t)((r->opts & SEG_OPT_SACK_PERM ? BA_SACK : 0) | (scales ? BA_WSCALE : 0)),
+        .ssthresh = TCP_WINDOW_MAX,
+        .snd_cur = BUF_NONE,
+        .rcvq_head = BUF_NONE,
+        .rcvq_tail = BUF_NONE,
+        .ext = EXT_NONE,
+        .keepalive_ms = sv->keepalive_ms,
+        .last_rx_ms = t->now.ms,
+        .last_progress = next + una,
+        .oow_16ms = (uint16_t)((t->now.ms - t->cfg.invalid_ack_ms) / 16 - 1),
+        .generation = (uint16_t)(b->generation + 1),
+        .recover = r->iss,
+    };
+    tcp_note_window(b);
+}
+
+static inline void take_data(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                             struct tcp_verdict *v)
+{
+    b->rcv_nxt += s->data_len;
+    b->unacked_segs = 1;
+    b->flags |= BF_ACK_DELAYED;
+    v->data_off = s->data_off;
+    v->data_len = s->data_len;
+    v->events |= TCP_EV_DATA;
+    tcp_dirty_block(t, b, ix);
+}
+
+bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                struct tcp_verdict *v)
+{
+    const struct syn_record *r = &t->syns[syn_ix];
+    const uint32_t wnd = MIN(t->rcv_limits[r->service], UINT16_MAX);
+    if (unlikely(!is_plain(t, r, s, wnd)))
+        return false;
+    const uint32_t ix = index_pool_get(t->block_pool);
+    if (unlikely(ix == INDEX_NONE))
+        return false;
+    struct block *b = &t->blocks[ix];
+    CHECK(flow_replace(t->table, hash, flow_index(FLOW_SYN, syn_ix), flow_index(FLOW_BLOCK, ix)));
+    fill(t, b, r, s, wnd);
+    t->services[r->service].connections++;
+    t->stats->c.connections_now++;
+    t->stats->c.connections6_now += !ip_is_v4(&r->key.remote);
+    t->stats->c.conns_opened_passive++;
+    t->stats->c.segs_opening++;
+    tcp_establish(t, b, STEP_PASSIVE_DONE);
+    if (unlikely(b->keepalive_ms != 0))
+        tcp_set_far(t, ix);
+    tcp_syn_became(t, syn_ix, ix);
+    v->block = ix;
+    v->events |= TCP_EV_OPEN;
+    if (s->data_len != 0)
+        take_data(t, b, ix, s, v);
+    return true;
+}

@@ -1,0 +1,21 @@
+// tcp_closing.c as it is, with the kind of every segment counted that goes the straight way.
+#define tcp_closing stack_closing
+#include "tcp/tcp_closing.c"
+#undef tcp_closing
+#include "cover.h"
+
+bool tcp_closing(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_verdict *v);
+bool tcp_closing(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_verdict *v)
+{
+    const struct block *b = &t->blocks[ix];
+    const struct cover_view view = {b->rcv_nxt, b->rcv_adv, b->snd_una, b->snd_max};
+    const enum sim_kind kind = cover_kind(&view, s);
+    const enum tcp_state state = b->state;
+    if (!stack_closing(t, ix, s, v))
+        return false;
+    sim_cover.kind[state][kind]++;
+    SIM_CHECK(b->snd_una == s->ack, "a straight end left snd_una at %u", b->snd_una);
+    SIM_CHECK(b->rcv_nxt - view.rcv_nxt == ((s->flags & SEG_FIN) != 0),
+              "a straight end moved rcv_nxt by %u", b->rcv_nxt - view.rcv_nxt);
+    return true;
+}

@@ -1,0 +1,18 @@
+// tcp_opened.c as it is, with the kinds of segments counted that open a connection straight.
+#define tcp_opened stack_opened
+#include "tcp/tcp_opened.c"
+#undef tcp_opened
+#include "cover.h"
+
+bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                struct tcp_verdict *v);
+bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                struct tcp_verdict *v)
+{
+    const struct syn_record *r = &t->syns[syn_ix];
+    const struct cover_view view = {r->irs + 1, r->irs + 1 + 65535, r->iss, r->iss + 1};
+    if (!stack_opened(t, syn_ix, s, hash, v))
+        return false;
+    sim_cover.kind[COVER_SYN_RECORD][cover_kind(&view, s)]++;
+    return true;
+}
