@@ -217,7 +217,8 @@ static int serve_main(int argc, char **argv)
         fprintf(stderr, "c10m serve: %s\n", err.text);
         return 1;
     }
-    return ctl_serve(&c, &p, C10M_VERSION);
+    const struct ctl_conf from = {&c, o.file, o.sets, o.n_sets};
+    return ctl_serve(&from, &p, C10M_VERSION);
 }
 
 static int load_with_echo(int argc, char **argv)

@@ -4,17 +4,48 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static enum log_level level_max = LOG_INFO;
+static enum log_level levels[LOG_MODULES] = {
+#define LOG_MODULE_LEVEL(name, help) LOG_INFO,
+    LOG_MODULE_TABLE(LOG_MODULE_LEVEL)
+#undef LOG_MODULE_LEVEL
+};
+
+const char *log_module_name(enum log_module module)
+{
+    static const char *const names[] = {
+#define LOG_MODULE_NAME(name, help) #name,
+        LOG_MODULE_TABLE(LOG_MODULE_NAME)
+#undef LOG_MODULE_NAME
+    };
+    return names[module];
+}
+
+const char *log_level_name(enum log_level level)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    return names[level];
+}
 
 void log_set_level(enum log_level level)
 {
-    level_max = level;
+    for (unsigned i = 0; i < LOG_MODULES; i++)
+        levels[i] = level;
 }
 
-void log_line(enum log_level level, const char *format, ...)
+void log_set_module(enum log_module module, enum log_level level)
+{
+    levels[module] = level;
+}
+
+enum log_level log_level_of(enum log_module module)
+{
+    return levels[module];
+}
+
+void log_say(enum log_module module, enum log_level level, const char *format, ...)
 {
     static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
-    if (level > level_max)
+    if (level > levels[module])
         return;
     char line[2048];
     int n = snprintf(line, sizeof(line), "c10m: %s", names[level]);

@@ -122,6 +122,7 @@ struct conf_control {
     struct conf_endpoint http;       // port 0: none
     char http_token_file[CONF_PATH_BYTES];
     uint32_t log_level;  // enum log_level
+    uint32_t drain_s;
     bool telemetry;
 };
 
@@ -295,6 +296,9 @@ struct conf_host {
 // conf_host_read: this machine, and the built-in applications. To be called before the calling
 // thread is pinned.
 void conf_host_read(struct conf_host *h);
+
+// conf_host_here: the same, as it was at the first call.
+const struct conf_host *conf_host_here(void);
 
 // conf_load: sets *c from the defaults, the file (path NULL: none) and the overrides
 // "SECTION.KEY=VALUE" ("port.NAME.KEY=VALUE", "service.NAME.KEY=VALUE"), of which the last one for

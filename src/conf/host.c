@@ -33,3 +33,11 @@ void conf_host_read(struct conf_host *h)
     if (h->cpus.n == 0)
         h->cpus.n = 1;  // core 0
 }
+
+const struct conf_host *conf_host_here(void)
+{
+    static struct conf_host host;
+    if (host.cpus.n == 0)
+        conf_host_read(&host);
+    return &host;
+}

@@ -69,6 +69,7 @@ const struct section conf_sections[SECTION_COUNT] = {
 #define ZERO(word) .zero = word
 #define OPTIONAL   .optional = true
 #define REPEAT     .repeat = true
+#define LIVE       .live = true
 
 #define DRIVERS    "ring|tap|af_packet|af_xdp|memif|pci|pcap|fault"
 #define G          (UINT64_C(1) << 30)
@@ -139,48 +140,52 @@ const struct key conf_keys[] = {
              "control.sock",
              "Unix socket of the tree (c10m cat, ls, write, watch), below run_dir unless it begins "
              "with /; empty: none")),
-    WORD(control, log_level, "error|warn|info|debug",
+    NUMBER(control, drain_s, 0, 86400, LIVE,
+           VALUE("5", "Seconds that connections get to finish at SIGTERM; 0: none")),
+    WORD(control, log_level, "error|warn|info|debug", LIVE,
          VALUE("info", "Least urgent message written")),
     BOOL(control, telemetry, VALUE("on", "DPDK's telemetry socket")),
 
-    MS(tcp, rto_min_ms, 1, 60000, VALUE("200", "Shortest retransmission timeout")),
-    MS(tcp, rto_initial_ms, 1, 60000,
+    MS(tcp, rto_min_ms, 1, 60000, LIVE, VALUE("200", "Shortest retransmission timeout")),
+    MS(tcp, rto_initial_ms, 1, 60000, LIVE,
        VALUE("1000", "Before the first round trip is measured (RFC 6298)")),
-    MS(tcp, rto_max_ms, 1000, 3600000, VALUE("120000", "Longest retransmission timeout")),
-    NUMBER(tcp, syn_retries, 0, 15, VALUE("6", "SYNs sent again before an active open fails")),
-    NUMBER(tcp, synack_retries, 0, 15,
+    MS(tcp, rto_max_ms, 1000, 3600000, LIVE, VALUE("120000", "Longest retransmission timeout")),
+    NUMBER(tcp, syn_retries, 0, 15, LIVE,
+           VALUE("6", "SYNs sent again before an active open fails")),
+    NUMBER(tcp, synack_retries, 0, 15, LIVE,
            VALUE("5", "SYN-ACKs sent again before a half-open one is dropped")),
-    NUMBER(tcp, retries1, 3, 30,
+    NUMBER(tcp, retries1, 3, 30, LIVE,
            VALUE("3", "Retransmissions after which the path is suspected (R1)")),
-    NUMBER(tcp, retries, 1, 30,
+    NUMBER(tcp, retries, 1, 30, LIVE,
            VALUE("15", "Retransmissions before a connection is given up (R2)")),
-    MS(tcp, time_wait_ms, 1, 600000, VALUE("60000", "Time in TIME-WAIT")),
-    MS(tcp, fin_wait2_ms, 1, 3600000,
+    MS(tcp, time_wait_ms, 1, 600000, LIVE, VALUE("60000", "Time in TIME-WAIT")),
+    MS(tcp, fin_wait2_ms, 1, 3600000, LIVE,
        VALUE("60000", "Time in FIN-WAIT-2 without data from the peer")),
     // 500: RFC 1122 4.2.3.2.
-    MS(tcp, delayed_ack_ms, 0, 500, VALUE("40", "Longest delay of an acknowledgement; 0: none")),
-    BOOL(tcp, ack_merge,
+    MS(tcp, delayed_ack_ms, 0, 500, LIVE,
+       VALUE("40", "Longest delay of an acknowledgement; 0: none")),
+    BOOL(tcp, ack_merge, LIVE,
          VALUE("on", "One ACK a burst for in-order data; off: every second segment exactly")),
-    BOOL(tcp, quick_ack,
+    BOOL(tcp, quick_ack, LIVE,
          VALUE("on",
                "Lone segments at the begin of a connection and after an idle time, 16 at most, are "
                "acknowledged at once")),
     NUMBER(tcp, window_scale, 0, 14, VALUE("7", "Shift count offered (RFC 7323)")),
-    NUMBER(tcp, initial_window, 1, 64,
+    NUMBER(tcp, initial_window, 1, 64, LIVE,
            VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
     WORD(tcp, congestion, "cubic|newreno",
          VALUE("cubic", "Congestion control: CUBIC (RFC 9438) or NewReno (RFC 5681)")),
-    MS(tcp, pacing_rtt_ms, 0, 60000,
+    MS(tcp, pacing_rtt_ms, 0, 60000, LIVE,
        VALUE("5",
              "Shortest round trip whose windows leave in parts, a millisecond's worth at a time; "
              "0: bursts leave whole")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
     BOOL(tcp, sack, VALUE("on", "Selective acknowledgements (RFC 2018): offered and accepted")),
-    BOOL(tcp, black_hole_detection,
+    BOOL(tcp, black_hole_detection, LIVE,
          VALUE("on",
                "Smaller segments when large ones stay without answer retries1 times: the path may "
                "drop them without a word (RFC 2923)")),
-    BOOL(tcp, rfc1337,
+    BOOL(tcp, rfc1337, LIVE,
          VALUE("off", "TIME-WAIT does not end by a reset, not even one with the right number (RFC "
                       "1337)")),
     WORD(tcp, ecn, "off|accept|on",
@@ -190,17 +195,17 @@ const struct key conf_keys[] = {
          VALUE("auto",
                "Full segments of a connection go down as one, which the port cuts (TSO), or the "
                "border where the port does not. auto: on where a port does")),
-    WORD(tcp, syn_cookies, "off|auto|always",
+    WORD(tcp, syn_cookies, "off|auto|always", LIVE,
          VALUE("auto",
                "SYNs answered without keeping anything (RFC 4987). auto: those for which [memory] "
                "syn_received has no room; options but MSS are then kept only with timestamps")),
-    MS(tcp, invalid_ack_ms, 0, 60000,
+    MS(tcp, invalid_ack_ms, 0, 60000, LIVE,
        VALUE("500",
              "Least time between two answers of a connection to segments without data that are "
              "outside its window, old, or challenged (RFC 5961); 0: none")),
-    COUNT(tcp, rst_rate_per_s, 0, 100000000,
+    COUNT(tcp, rst_rate_per_s, 0, 100000000, LIVE,
           VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
-    COUNT(tcp, challenge_acks_per_s, 0, 100000000,
+    COUNT(tcp, challenge_acks_per_s, 0, 100000000, LIVE,
           VALUE("100",
                 "ACKs sent per worker and second in answer to what looks forged (RFC 5961), half "
                 "more or less by chance; 0: none")),
@@ -289,7 +294,7 @@ const struct key conf_keys[] = {
     BOOL(service, udp, VALUE("off", "UDP on the same ports: echo, discard, chargen, daytime")),
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
          VALUE("", "Local address on which it listens; none: all")),
-    COUNT(service, limit_connections, 1, 100000000, ZERO("none"),
+    COUNT(service, limit_connections, 1, 100000000, ZERO("none"), LIVE,
           VALUE("none", "Connections of this service at once; each worker has an equal part of the "
                         "limit. none: as memory allows")),
     COUNT(service, source_connections, 1, 100000000, ZERO("none"),
@@ -316,13 +321,13 @@ const struct key conf_keys[] = {
           VALUE("off",
                 "Connections of a worker that TCP Fast Open (RFC 7413) has begun and nobody has "
                 "confirmed, at most; data of a SYN that comes again may arrive twice")),
-    MS(service, keepalive_ms, 1000, 86400000, ZERO("off"),
+    MS(service, keepalive_ms, 1000, 86400000, ZERO("off"), LIVE,
        VALUE("off", "Idle time before a connection is probed")),
-    MS(service, keepalive_interval_ms, 1000, 32767000,
+    MS(service, keepalive_interval_ms, 1000, 32767000, LIVE,
        VALUE("75000", "Time between two probes of an idle connection")),
-    NUMBER(service, keepalive_probes, 1, 127,
+    NUMBER(service, keepalive_probes, 1, 127, LIVE,
            VALUE("9", "Probes without an answer after which an idle connection ends")),
-    MS(service, user_timeout_ms, 1000, 86400000, ZERO("off"),
+    MS(service, user_timeout_ms, 1000, 86400000, ZERO("off"), LIVE,
        VALUE("off",
              "Time that data, or a probe of a closed window or an idle peer, may stay without an "
              "acknowledgement (RFC 5482). off: as long as retries and keepalive_probes last")),

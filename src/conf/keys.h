@@ -63,6 +63,7 @@ struct key {
     const char *help;
     bool optional;  // `key =` is good and means: no value
     bool repeat;    // several lines of one section add up
+    bool live;      // may change while the server runs (conf/live.h)
 };
 
 enum { KEY_ROWS_MAX = 160 };

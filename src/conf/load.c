@@ -244,18 +244,24 @@ static int load_end(struct load *l)
     return e->n == 0 ? 0 : -1;
 }
 
+static int load_text(struct load *l, const char *text, size_t len, char *const *sets,
+                     unsigned n_sets)
+{
+    memset(l->c, 0, sizeof(*l->c));
+    for (enum conf_section s = 0; s < SECTION_port; s++)
+        section_defaults(l->c, s, 0);
+    read_file_text(l, text, len);
+    read_overrides(l, sets, n_sets);
+    return load_end(l);
+}
+
 int conf_load_text(struct conf *c, const struct conf_host *host, const char *name, const char *text,
                    size_t len, char *const *sets, unsigned n_sets, struct conf_errors *errs)
 {
-    memset(c, 0, sizeof(*c));
     struct load *l = calloc(1, sizeof(*l));
     CHECK(l != NULL);
     *l = (struct load){.c = c, .host = host, .file = name, .errs = errs};
-    for (enum conf_section s = 0; s < SECTION_port; s++)
-        section_defaults(c, s, 0);
-    read_file_text(l, text, len);
-    read_overrides(l, sets, n_sets);
-    int rc = load_end(l);
+    int rc = load_text(l, text, len, sets, n_sets);
     free(l);
     return rc;
 }
@@ -280,13 +286,14 @@ static char *read_whole(const char *path, size_t *len)
     return bytes;
 }
 
-int conf_load(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+int load_file(struct load *l, struct conf *c, const char *path, char *const *sets, unsigned n_sets,
               struct conf_errors *errs)
 {
-    struct conf_host host;
-    conf_host_read(&host);
-    if (path == NULL)
-        return conf_load_text(c, &host, "", "", 0, sets, n_sets, errs);
+    *l = (struct load){.c = c, .host = conf_host_here(), .file = path, .errs = errs};
+    if (path == NULL) {
+        l->file = "";
+        return load_text(l, "", 0, sets, n_sets);
+    }
     size_t len = 0;
     char *bytes = read_whole(path, &len);
     if (bytes == NULL) {
@@ -296,7 +303,29 @@ int conf_load(struct conf *c, const char *path, char *const *sets, unsigned n_se
                     CONF_FILE_BYTES_MAX, strerror(errno));
         return -1;
     }
-    int rc = conf_load_text(c, &host, path, bytes, len, sets, n_sets, errs);
+    int rc = load_text(l, bytes, len, sets, n_sets);
     free(bytes);
     return rc;
+}
+
+int conf_load(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+              struct conf_errors *errs)
+{
+    struct load *l = calloc(1, sizeof(*l));
+    CHECK(l != NULL);
+    const int rc = load_file(l, c, path, sets, n_sets, errs);
+    free(l);
+    return rc;
+}
+
+void load_mark_given(struct load *l)
+{
+    for (unsigned i = 0; i < conf_n_keys; i++) {
+        const struct key *k = &conf_keys[i];
+        const unsigned n = k->section == SECTION_port      ? l->c->n_ports
+                           : k->section == SECTION_service ? l->c->n_services
+                                                           : 1;
+        for (unsigned at = 0; at < n && k->initial == NULL; at++)
+            load_section_of(l, k->section, at)->key_line[i] = 1;
+    }
 }

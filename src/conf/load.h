@@ -52,6 +52,13 @@ void section_defaults(struct conf *c, enum conf_section section, unsigned at);
 // key_set: one value, from a line of the file (line > 0) or from an override (line 0).
 void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, const char *value);
 
+// load_file: conf_load(), with the places of the values left in *l, which begins here.
+int load_file(struct load *l, struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+              struct conf_errors *errs);
+
+// load_mark_given: keys that have to be given were, if not by this run.
+void load_mark_given(struct load *l);
+
 // resolve_auto: replaces `auto` by what it stands for on this machine.
 void resolve_auto(struct load *l);
 

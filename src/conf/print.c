@@ -51,6 +51,8 @@ static void help_notes(const struct key *k, struct text *out)
         words_list(k->only, out);
         text_printf(out, " only");
     }
+    if (k->live)
+        text_printf(out, "; live");
     if (k->repeat)
         text_printf(out, "; may be repeated");
     if (k->initial == NULL)
@@ -76,7 +78,8 @@ int conf_help(struct text *out)
                 "# Every key of c10m with its default, made from the table in "
                 "src/conf/keys.c.\n"
                 "# A comment begins with # or ; at the start of a line or behind a blank.\n"
-                "# --set SECTION.KEY=VALUE or --set SECTION.NAME.KEY=VALUE replaces a value.\n");
+                "# --set SECTION.KEY=VALUE or --set SECTION.NAME.KEY=VALUE replaces a value.\n"
+                "# live: changes while the server runs, by ctl/set/SECTION.KEY or by SIGHUP.\n");
     for (enum conf_section s = 0; s < SECTION_COUNT; s++) {
         const struct section *section = &conf_sections[s];
         text_printf(out, "\n# %s\n%s[%s%s]\n", section->help, section->named ? "#" : "",

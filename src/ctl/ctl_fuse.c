@@ -39,8 +39,8 @@ static void fuse_lost(struct ctl_fuse *f, int rc)
 {
     ctl_loop_remove(f->loop, fuse_session_fd(f->session));
     f->serving = false;
-    log_line(LOG_WARN, "the mount %s is gone (%s): the tree is not to be seen there",
-             f->mountpoint.path, rc < 0 ? strerror(-rc) : "unmounted");
+    log_say(LOG_door, LOG_WARN, "the mount %s is gone (%s): the tree is not to be seen there",
+            f->mountpoint.path, rc < 0 ? strerror(-rc) : "unmounted");
 }
 
 static void fuse_ready(void *arg, uint32_t events)

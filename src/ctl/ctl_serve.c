@@ -12,6 +12,8 @@
 #include "ctl/ctl_loop.h"
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_sock.h"
+#include "ctl/ctl_steer.h"
+#include "ctl/ctl_stop.h"
 #include "ctl/ctl_tree.h"
 #include "ctl/metrics.h"
 #include "ctl/statsd.h"
@@ -47,12 +49,25 @@ void ctl_doubts(const struct server_params *p, struct text *out)
     }
 }
 
+// signaled: who hears of signals; steer NULL: the server does not run yet.
+struct signaled {
+    struct ctl_loop *loop;
+    struct steer *steer;
+};
+
 static void on_signal(void *arg, int signal_number)
 {
-    if (signal_number == SIGHUP)
-        return;  // nothing can be changed by rereading yet
+    const struct signaled *to = arg;
+    if (signal_number == SIGHUP) {
+        if (to->steer != NULL)
+            steer_reload(to->steer);
+        return;
+    }
     log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
-    ctl_loop_stop(arg);
+    if (to->steer != NULL)
+        steer_stop(to->steer);
+    else
+        ctl_loop_stop(to->loop);
 }
 
 // From here on the kernel acts on the next signal itself: the process ends at once.
@@ -216,21 +231,28 @@ static void doors_close(struct doors *d)
     *d = (struct doors){NULL, NULL};
 }
 
-static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, struct doors *doors,
-                 const char *version, struct err *err)
+static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
+                 struct doors *doors, const char *version, struct err *err)
 {
+    struct ctl_loop *loop = to->loop;
+    const struct conf *c = from->conf;
     struct tree *tree = doors->tree;
     struct stalls *stalls = stalls_new(s);
     struct pulse *pulse = pulse_new(s, pulse_clock_ns());
-    if (stalls == NULL || pulse == NULL) {
+    const struct steer_params sp = {loop, s, from->conf, from->file, from->sets, from->n_sets};
+    struct steer *steer = steer_new(&sp, err);
+    if (stalls == NULL || pulse == NULL || steer == NULL) {
         stalls_free(stalls);
         pulse_free(pulse);
+        steer_free(steer);
         return err_set(err, "no memory for the tree");
     }
     struct ctl_shown shown = {
         .server = s, .conf = c, .stalls = stalls, .pulse = pulse, .version = version, .tree = tree};
     clock_gettime(CLOCK_MONOTONIC, &shown.started);
     int rc = ctl_tree_fill(&shown, err);
+    if (rc == 0 && steer_fill(steer, tree_root(tree)) != 0)
+        rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
     if (rc == 0)
         rc = ctl_loop_timer(loop, PULSE_POLL_MS, on_pulse, pulse, err) < 0 ? -1 : 0;
     if (rc == 0)
@@ -246,37 +268,44 @@ static int serve(struct ctl_loop *loop, struct server *s, const struct conf *c, 
         rc = open_http(loop, &shown, &http, err);
         if (rc == 0) {
             log_line(LOG_INFO, "serving");
+            to->steer = steer;
             rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
         }
         ctl_http_stop(http);
         ctl_fuse_stop(fuse);
         statsd_stop(statsd);
     }
+    to->steer = NULL;
     doors_close(doors);
+    steer_free(steer);
     stalls_free(stalls);
     pulse_free(pulse);
     return rc;
 }
 
-int ctl_serve(const struct conf *c, const struct server_params *p, const char *version)
+int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version)
 {
     static struct ctl_loop loop;
+    struct signaled to = {&loop, NULL};
+    const struct conf *c = from->conf;
     struct doors doors = {NULL, NULL};
     struct err err = {""};
     signal(SIGPIPE, SIG_IGN);  // an access log may be a pipe whose reader goes away
     int rc = ctl_loop_init(&loop, &err);
     if (rc == 0)
-        rc = ctl_loop_signals(&loop, on_signal, &loop, &err);
+        rc = ctl_loop_signals(&loop, on_signal, &to, &err);
     if (rc == 0)
         rc = doors_open(&doors, &loop, c, &err);
     if (rc == 0) {
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
         struct server *s = server_start(p, &err);
-        rc = s == NULL ? -1 : serve(&loop, s, c, &doors, version, &err);
+        rc = s == NULL ? -1 : serve(&to, s, from, &doors, version, &err);
         second_signal_kills();
-        if (s != NULL)
+        if (s != NULL) {
+            ctl_stop_workers(s);
             server_stop(s);
+        }
     }
     doors_close(&doors);
     rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it

@@ -3,10 +3,19 @@
 #include "conf/conf.h"
 #include "worker/server.h"
 
+// ctl_conf: the configuration, which changes while the server runs, and where it came from; file
+// NULL: from the defaults and the sets.
+struct ctl_conf {
+    struct conf *conf;
+    const char *file;
+    char *const *sets;
+    unsigned n_sets;
+};
+
 // ctl_serve: starts the server, mounts the tree, serves until SIGTERM or SIGINT, stops. A second
 // signal while it stops ends the process at once. Returns the exit status: 0, or 1 with the reason
 // logged.
-int ctl_serve(const struct conf *c, const struct server_params *p, const char *version);
+int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version);
 
 // ctl_doubts: what is allowed and nobody can want, a line each: a port that no service listens on,
 // one whose far end nobody can have.

@@ -374,6 +374,7 @@ void sock_drain(struct sock *k, uint32_t ix)
     struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
     if (!(c.b->flags & BF_IN_APP) || (c.b->flags & BF_ABORT) || app_of(&c)->drain == NULL)
         return;
+    k->serving = c.b->service;
     app_of(&c)->drain(&c);
     settle_all(&c);
 }

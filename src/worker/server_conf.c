@@ -329,3 +329,18 @@ int server_params_from(struct server_params *p, const struct conf *c,
     server_loop_add(p);
     return 0;
 }
+
+void server_settings_from(struct order_settings *o, const struct conf *c)
+{
+    fill_tcp(&o->cfg, &c->tcp);
+    for (unsigned i = 0; i < c->n_services && i < TCP_SERVICES_MAX; i++) {
+        const struct conf_service *s = &c->services[i];
+        o->services[i].connections_max =
+            s->limit_connections != 0 ? s->limit_connections : c->memory.connections;
+        o->services[i].source_max = s->source_connections;
+        o->services[i].keepalive_ms = s->keepalive_ms;
+        o->services[i].keepalive_interval_ms = s->keepalive_interval_ms;
+        o->services[i].keepalive_probes = s->keepalive_probes;
+        o->services[i].user_timeout_ms = s->user_timeout_ms;
+    }
+}

@@ -45,6 +45,7 @@ $addresses"; addresses=""; }
 name = e2e$$
 run_dir = $TMP/run
 mount = $TREE
+drain_s = 0
 [memory]
 hugetlbfs = $TMP/huge
 connections = 16384

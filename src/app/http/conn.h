@@ -22,6 +22,7 @@ enum http_conn_flag {
     HTTP_INTERIM = 1 << 4,    // 100 goes first, then the content is read
     HTTP_CUT = 1 << 5,        // what waits behind this response is thrown away
     HTTP_RESTED = 1 << 6,     // idle for answered_ms: the deadline is for the rest
+    HTTP_DRAINED = 1 << 7,    // the service began to drain: no request after this response
 };
 
 struct http_conn {

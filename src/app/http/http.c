@@ -153,7 +153,7 @@ static void finish(struct c10m_conn *c, struct http_conn *st, struct http_servic
     }
     count_answer(c, st, s);
     give_hold(c, st, s);
-    if (__builtin_expect(st->flags & (HTTP_LAST | HTTP_ENDED | HTTP_CUT), 0)) {
+    if (__builtin_expect(st->flags & (HTTP_LAST | HTTP_ENDED | HTTP_CUT | HTTP_DRAINED), 0)) {
         start_linger(c, st, now_us);
         return;
     }
@@ -324,7 +324,7 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
 {
     const struct http_request *r = &st->request;
     count(c, s, HTTP_N_REQUESTS, 1);
-    st->flags = (uint16_t)((http_keep_alive(r) ? 0 : HTTP_LAST) |
+    st->flags = (uint16_t)((http_keep_alive(r) && !c10m_draining(c) ? 0 : HTTP_LAST) |
                            (r->method == HTTP_HEAD ? HTTP_HEAD_ONLY : 0) |
                            (r->flags & HTTP_MINOR_0 ? HTTP_KEEP_1_0 : 0));
     if (__builtin_expect(r->method <= HTTP_HEAD && !(r->flags & HTTP_LESS_COMMON), 1)) {
@@ -529,6 +529,17 @@ static void http_timer(struct c10m_conn *c)
         set_timer(c, st, s, now_us);
 }
 
+// An idle connection ends now, one at work after the reply; one that is new has a request coming,
+// whose reply is the last.
+static void http_drain(struct c10m_conn *c)
+{
+    struct http_conn *st = c10m_state(c);
+    if (st->phase == HTTP_IDLE)
+        start_linger(c, st, c10m_now_us(c));
+    else if (st->phase == HTTP_SENDING || st->phase == HTTP_READING)
+        st->flags |= HTTP_DRAINED;
+}
+
 static void http_close(struct c10m_conn *c, enum c10m_close why)
 {
     (void)why;
@@ -547,4 +558,5 @@ const struct c10m_app app_http = {
     .timer = http_timer,
     .close = http_close,
     .log = http_log,
+    .drain = http_drain,
 };

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# The files of ctl/ on the real server: orders by echo, their ends by cat; SIGHUP, SIGTERM.
+. "$(dirname "$0")/lib.sh"
+
+CTL=$TREE/ctl
+head -c 6000000 /dev/urandom >"$TMP/site/big"
+
+# within COMMAND: until it succeeds, 10 s at most.
+within() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.1
+    done
+    "$@"
+}
+# says FILE PATTERN: a line of the file matches.
+says() { grep -qE "$2" "$1"; }
+logged() { grep -qE "$1" "$TMP/log"; }
+# refused ERROR FILE LINE: the write fails with these words and the file says what it said before.
+refused() {
+    local before after
+    before=$(cat "$2")
+    ! bash -c 'echo "$1" >"$2"' - "$3" "$2" 2>"$TMP/err" || { echo "taken: $3"; return 1; }
+    grep -q "$1" "$TMP/err" || { cat "$TMP/err"; return 1; }
+    after=$(cat "$2")
+    [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
+}
+# hold N PORT: a connection on descriptor N of this shell's background cat; its end is told in $TMP/held.N
+hold() {
+    inside bash -c 'exec 3<>/dev/tcp/10.99.0.2/'"$2"'; echo up >&3; cat <&3; echo over' >"$TMP/held.$1" 2>/dev/null &
+}
+is_held() { grep -q up "$TMP/held.$1"; }
+is_over() { grep -q over "$TMP/held.$1"; }
+
+every_file_says_how() {
+    local f
+    while read -r f; do
+        head -1 "$f" | grep -q '^# ' || { echo "$f has no help"; return 1; }
+    done < <(find "$CTL" -type f)
+}
+
+bad_orders_change_nothing() {
+    refused "Invalid argument" "$CTL/conn/kill" "everything" &&
+        refused "Invalid argument" "$CTL/conn/kill" "local 10.99.0.2:80 remote" &&
+        refused "out of range" "$CTL/conn/kill" "remote 10.0.0.0/33" &&
+        refused "Invalid argument" "$CTL/drain" "begin" &&
+        refused "out of range" "$CTL/drain" "start 100000" &&
+        refused "Invalid argument" "$CTL/services/web/state" "ajar" &&
+        refused "Invalid argument" "$CTL/arp" "add 10.99.0.9 01:00:00:00:00:01" &&
+        refused "Invalid argument" "$CTL/log" "door loud" &&
+        refused "Invalid argument" "$CTL/set/tcp.time_wait_ms" "soon" &&
+        refused "out of range" "$CTL/set/tcp.time_wait_ms" "700000" &&
+        refused "out of range" "$CTL/set/tcp.rto_min_ms" "60000"
+}
+
+one_is_killed_and_the_other_is_not() {
+    hold a 7
+    hold b 7
+    within is_held a && within is_held b || return 1
+    local ends
+    ends=$(awk '/:0007 / && $4 == "01" { print $3; exit }' "$TREE/net/tcp")
+    local port=$((16#${ends#*:}))
+    echo "10.99.0.1:$port 10.99.0.2:7" >"$CTL/conn/kill"
+    within says "$CTL/conn/kill" 'last: connections killed: 1 on 1 worker' || return 1
+    within bash -c "[ \$(cat $TMP/held.a $TMP/held.b | grep -c over) = 1 ]"
+}
+
+a_filter_kills_the_rest() {
+    echo "service echo state established remote 10.99.0.0/24" >"$CTL/conn/kill"
+    within says "$CTL/conn/kill" 'connections killed: 1 on' && within is_over a && within is_over b &&
+        [ "$(counter conns_killed)" = 2 ]
+}
+
+a_closed_service_is_refused_and_opens_again() {
+    echo closed >"$CTL/services/web/state"
+    within says "$CTL/services/web/state" 'state closed'
+    within bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 http://10.99.0.2/" || return 1
+    inside curl -s -m 5 http://10.99.0.2/
+    [ $? = 7 ] || return 1  # refused, not timed out
+    echo open >"$CTL/services/web/state"
+    within inside curl -sf -m 5 http://10.99.0.2/
+}
+
+neighbours_come_and_go() {
+    echo "add 10.99.0.77 02:00:00:00:00:77 permanent" >"$CTL/arp"
+    within says "$TREE/net/arp" '^10.99.0.77 .* 0x6 .*02:00:00:00:00:77' || return 1
+    echo "del 10.99.0.77" >"$CTL/arp"
+    within bash -c "! grep -q 10.99.0.77 $TREE/net/arp" || return 1
+    echo "del 10.99.0.77" >"$CTL/arp"
+    within says "$CTL/arp" 'last: .*ENOENT'
+}
+
+a_key_is_set_and_seen() {
+    echo 31s >"$CTL/set/tcp.time_wait_ms"
+    says "$TREE/config" '^time_wait_ms = 31000$' && within says "$CTL/set/tcp.time_wait_ms" '= 31000$' &&
+        echo 1 >"$CTL/set/service.echo.limit_connections" && says "$TREE/config" '^limit_connections = 1$' &&
+        echo none >"$CTL/set/service.echo.limit_connections"
+}
+
+modules_have_levels() {
+    echo "ctl error" >"$CTL/log"
+    says "$CTL/log" '^ctl error$' && says "$CTL/log" '^door info$' && echo info >"$CTL/log" && says "$CTL/log" '^ctl info$'
+}
+
+hup_applies_what_it_can_and_names_the_rest() {
+    sed -i 's/^connections = .*/connections = 8192/' "$TMP/conf"
+    printf '[tcp]\ntime_wait_ms = 7s\n' >>"$TMP/conf"
+    kill -HUP "$SERVER"
+    within logged "conf:[0-9]+: tcp.time_wait_ms: 31000 -> 7000" &&
+        within logged "conf:[0-9]+: memory.connections: wants a restart" &&
+        within says "$TREE/config" '^time_wait_ms = 7000$'
+}
+
+hup_with_an_invalid_file_changes_nothing() {
+    printf 'retries = many\n' >>"$TMP/conf"
+    sed -i 's/^time_wait_ms = .*/time_wait_ms = 9s/' "$TMP/conf"
+    kill -HUP "$SERVER"
+    within logged "conf:[0-9]+: retries: expected" && within logged "nothing has changed" &&
+        says "$TREE/config" '^time_wait_ms = 7000$'
+}
+
+# A download of 6 MB at 2 MB/s is under way while the server drains; it has its time.
+a_slow_download_finishes_while_draining() {
+    inside curl -s -m 60 --limit-rate 2M -o "$TMP/got" http://10.99.0.2/big &
+    local download=$!
+    within test -s "$TMP/got" || return 1
+    echo "start 60" >"$CTL/drain"
+    within says "$CTL/drain" '^state draining$' || return 1
+    within bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 -o /dev/null http://10.99.0.2/" || return 1
+    says "$CTL/drain" '^connections 1$' || return 1
+    refused "busy" "$CTL/services/web/state" open || return 1
+    wait $download && cmp "$TMP/got" "$TMP/site/big" && within says "$CTL/drain" '^state drained$'
+}
+
+who_stays_is_reset_when_time_is_up() {
+    echo stop >"$CTL/drain"
+    within inside curl -sf -m 5 http://10.99.0.2/ || return 1
+    hold c 7
+    within is_held c || return 1
+    echo now >"$CTL/drain"
+    within is_over c && within says "$CTL/drain" '^state drained$' && echo stop >"$CTL/drain"
+}
+
+term_drains_and_stops() {
+    echo 60 >"$CTL/set/control.drain_s"
+    hold d 7
+    within is_held d || return 1
+    kill -TERM "$SERVER"
+    within says "$CTL/drain" '^state draining$' && says "$CTL/drain" '^connections 1$' || return 1
+    kill -0 "$SERVER" && echo "service echo" >"$CTL/conn/kill" && wait "$SERVER" && SERVER= && is_over d
+}
+
+a_second_term_stops_at_once() {
+    sed -i '/^retries = many/d' "$TMP/conf"
+    start_server --set control.drain_s=600 || return 1
+    hold e 7
+    within is_held e || return 1
+    kill -TERM "$SERVER"
+    within says "$CTL/drain" '^state draining$' || return 1
+    kill -TERM "$SERVER"
+    wait "$SERVER" && SERVER= && within is_over e
+}
+
+write_conf
+start_server
+claim "every file of ctl/ says how it is used" every_file_says_how
+claim "bad orders are refused at the writer's shell and change nothing" bad_orders_change_nothing
+claim "a connection named by its ends is reset, the one beside it is not" one_is_killed_and_the_other_is_not
+claim "a filter takes all that match" a_filter_kills_the_rest
+claim "a closed service refuses, and serves again when opened" a_closed_service_is_refused_and_opens_again
+claim "neighbours are added and deleted" neighbours_come_and_go
+claim "a key is set while running, and config shows it" a_key_is_set_and_seen
+claim "each module of the log has its level" modules_have_levels
+claim "SIGHUP applies what can change and names what cannot" hup_applies_what_it_can_and_names_the_rest
+claim "SIGHUP with an invalid file says why and changes nothing" hup_with_an_invalid_file_changes_nothing
+claim "a slow download finishes while the server drains" a_slow_download_finishes_while_draining
+claim "drain now resets who is left" who_stays_is_reset_when_time_is_up
+claim "no packet is unaccounted for" balance_is_zero
+claim "SIGTERM drains, and stops when the last connection has gone" term_drains_and_stops
+claim "a second SIGTERM stops at once" a_second_term_stops_at_once
+finish
