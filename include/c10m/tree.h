@@ -23,8 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tree_node;  // an entry: valid until it, or a directory above it, is removed
-struct tree_out;   // where a read callback writes
+struct tree_node;   // an entry: valid until it, or a directory above it, is removed
+struct tree_out;    // where a read callback writes
+struct tree_owner;  // who has made entries, and is counted
 
 enum {
     TREE_NAME_BYTES_MAX = 255,         // one name
@@ -88,6 +89,36 @@ void tree_remove_node(struct tree_node *node);
 // owner and group. tree_chmod: 0, or -1 with errno EINVAL. Readers that have it open keep it.
 int tree_chmod(struct tree_node *node, unsigned mode);
 void tree_chown(struct tree_node *node, uint32_t uid, uint32_t gid);
+
+// tree_owner_new: an owner of entries in the tree of `node`, what THIS_MODULE is to Linux's procfs:
+// whose entries are in use cannot leave, for their callbacks and data are his. `name` is for
+// messages. NULL: ENOMEM. It lives until it leaves, or with the tree.
+//
+//     me = tree_owner_new(dir, "my application");
+//     tree_own(dir, me);                     what is made below dir from now on is owned as well
+//     ...
+//     if (tree_leave(me) != 0)               EBUSY: somebody has one open: ask again later; or
+//         tree_leave_later(me, unload, x);   no new reader from now on; unload(x) after the last
+struct tree_owner *tree_owner_new(struct tree_node *node, const char *name);
+
+// tree_own: the entry belongs to `owner`, and all below it that belong to nobody, and what is made
+// below it later. An entry has one owner. 0, or -1 with errno EINVAL (the root), EBUSY: it is
+// another's.
+int tree_own(struct tree_node *node, struct tree_owner *owner);
+
+// tree_owner_entries, tree_owner_open: how many entries belong to it, those that are removed but
+// held open too; how many times they are open.
+uint64_t tree_owner_entries(const struct tree_owner *owner);
+uint64_t tree_owner_open(const struct tree_owner *owner);
+
+// tree_leave: removes all entries of the owner, wherever they lie, what others made below them too,
+// and frees it. 0, or -1 with errno EBUSY: one of them is open, removed or not; then nothing
+// happened. In a callback of its own entries: EBUSY.
+int tree_leave(struct tree_owner *owner);
+
+// tree_leave_later: the same without the refusal: the names go now, readers read on in what they
+// hold, and after the last release callback gone(arg) is called, perhaps before this returns.
+void tree_leave_later(struct tree_owner *owner, void (*gone)(void *arg), void *arg);
 
 // tree_error: why the last failing call on the tree of `node` failed, one line; "" if none did.
 const char *tree_error(const struct tree_node *node);

@@ -20,6 +20,7 @@ struct ctl_fuse {
     struct ctl_mountpoint mountpoint;
     struct ctl_fuse_door door;
     int wake_fd;  // readable while reads of streams wait for their next piece
+    int rest_fd;  // timer while some have nothing to wait for; -1: none
     struct fuse_session *session;
     struct fuse_buf buf;  // libfuse allocates it at the first request
     bool serving;
@@ -65,6 +66,25 @@ static void wake(void *arg)
     eventfd_write(f->wake_fd, 1);
 }
 
+static void on_rest(void *arg, uint64_t periods)
+{
+    struct ctl_fuse *f = arg;
+    (void)periods;
+    ctl_loop_remove(f->loop, f->rest_fd);
+    f->rest_fd = -1;
+    ctl_fuse_ops_rested(&f->door);
+}
+
+// Where no timer is to be had they go on at once.
+static void rest(void *arg)
+{
+    struct ctl_fuse *f = arg;
+    if (f->rest_fd < 0)
+        f->rest_fd = ctl_loop_timer(f->loop, TREE_IDLE_MS, on_rest, f, NULL);
+    if (f->rest_fd < 0)
+        ctl_fuse_ops_rested(&f->door);
+}
+
 static void streams_ready(void *arg, uint32_t events)
 {
     struct ctl_fuse *f = arg;
@@ -76,7 +96,10 @@ static void streams_ready(void *arg, uint32_t events)
 static int streams_add(struct ctl_fuse *f, struct err *e)
 {
     TAILQ_INIT(&f->door.put_off);
+    TAILQ_INIT(&f->door.resting);
+    f->rest_fd = -1;
     f->door.wake = wake;
+    f->door.rest = rest;
     f->door.arg = f;
     f->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (f->wake_fd < 0)
@@ -90,6 +113,7 @@ static int streams_add(struct ctl_fuse *f, struct err *e)
 static void streams_remove(struct ctl_fuse *f)
 {
     ctl_fuse_ops_drop(&f->door);
+    ctl_loop_remove(f->loop, f->rest_fd);
     ctl_loop_remove(f->loop, f->wake_fd);
     close(f->wake_fd);
 }

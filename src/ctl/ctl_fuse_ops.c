@@ -176,15 +176,27 @@ bool ctl_fuse_ops_resume(struct ctl_fuse_door *d)
     const bool killed = fuse_req_interrupted(p->req) != 0;
     if (killed)
         fuse_reply_err(p->req, EINTR);
-    if (killed || read_or_wait(p->req, p->handle, p->size, p->off))
+    if (killed || read_or_wait(p->req, p->handle, p->size, p->off)) {
         free(p);
-    else
+    } else if (tree_idle(p->handle)) {
+        TAILQ_INSERT_TAIL(&d->resting, p, link);
+        d->rest(d->arg);
+    } else {
         TAILQ_INSERT_TAIL(&d->put_off, p, link);
+    }
     return !TAILQ_EMPTY(&d->put_off);
+}
+
+void ctl_fuse_ops_rested(struct ctl_fuse_door *d)
+{
+    TAILQ_CONCAT(&d->put_off, &d->resting, link);
+    if (!TAILQ_EMPTY(&d->put_off))
+        d->wake(d->arg);
 }
 
 void ctl_fuse_ops_drop(struct ctl_fuse_door *d)
 {
+    TAILQ_CONCAT(&d->put_off, &d->resting, link);
     for (struct put_off *p; (p = TAILQ_FIRST(&d->put_off)) != NULL; free(p)) {
         TAILQ_REMOVE(&d->put_off, p, link);
         fuse_reply_err(p->req, EIO);

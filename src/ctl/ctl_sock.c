@@ -19,6 +19,7 @@ struct client {
     int fd;
     uint32_t events;
     uint64_t active_ms;  // when it last sent or took something
+    bool resting;        // its stream has nothing: on_rest works on
     struct ctl_who who;
     struct talk talk;
 };
@@ -26,8 +27,8 @@ struct client {
 struct ctl_sock {
     struct ctl_loop *loop;
     struct tree *tree;
-    int fd, timer;
-    dev_t dev;  // of the file that we made
+    int fd, timer, rest;  // rest: the timer while somebody is resting; -1: nobody is
+    dev_t dev;            // of the file that we made
     ino_t ino;
     uint64_t idle_ms;
     struct sock_counts counts;
@@ -96,6 +97,30 @@ static void client_listen(struct client *c, uint32_t events)
         c->events = events;
 }
 
+// on_rest: the streams of those who rest are asked again.
+static void on_rest(void *arg, uint64_t periods)
+{
+    struct ctl_sock *s = arg;
+    (void)periods;
+    ctl_loop_remove(s->loop, s->rest);
+    s->rest = -1;
+    for (struct client *c = LIST_FIRST(&s->clients), *next; c != NULL; c = next) {
+        next = LIST_NEXT(c, link);
+        if (c->resting)
+            client_ready(c, 0);
+    }
+}
+
+// client_rest: nothing to do for it before on_rest. Where no timer is to be had it goes on.
+static void client_rest(struct client *c)
+{
+    struct ctl_sock *s = c->sock;
+    if (s->rest < 0)
+        s->rest = ctl_loop_timer(s->loop, TREE_IDLE_MS, on_rest, s, NULL);
+    c->resting = s->rest >= 0;
+    client_listen(c, c->resting ? 0 : EPOLLOUT);
+}
+
 // client_ready: one piece of work. A client that has said all and is owed nothing is gone; an
 // answer under way is given to the end, also to one that has shut down its side.
 static void client_ready(void *arg, uint32_t events)
@@ -115,7 +140,11 @@ static void client_ready(void *arg, uint32_t events)
     }
     if (later)
         c->active_ms = clock_ms();  // it waits for us
-    client_listen(c, more || talk_busy(k) ? EPOLLOUT : EPOLLIN);
+    c->resting = false;
+    if (later && talk_idle(k))
+        client_rest(c);
+    else
+        client_listen(c, more || talk_busy(k) ? EPOLLOUT : EPOLLIN);
 }
 
 // ---- who it is
@@ -185,6 +214,7 @@ static int client_add(struct ctl_sock *s, int fd, struct ctl_who *who)
     c->fd = fd;
     c->events = EPOLLIN;
     c->active_ms = clock_ms();
+    c->resting = false;
     c->who = *who;
     talk_init(&c->talk, s->tree, &c->who, &s->counts.talk);
     if (ctl_loop_add(s->loop, fd, c->events, client_ready, c, &e) != 0) {
@@ -311,6 +341,7 @@ struct ctl_sock *ctl_sock_start(struct ctl_loop *loop, struct tree *t, const cha
     s->loop = loop;
     s->tree = t;
     s->idle_ms = SOCK_IDLE_MS;
+    s->rest = -1;
     s->at.sun_family = AF_UNIX;
     snprintf(s->at.sun_path, sizeof(s->at.sun_path), "%s", path);
     LIST_INIT(&s->clients);
@@ -344,6 +375,7 @@ void ctl_sock_stop(struct ctl_sock *s)
     while (!LIST_EMPTY(&s->clients))
         client_drop(LIST_FIRST(&s->clients));
     ctl_loop_remove(s->loop, s->timer);
+    ctl_loop_remove(s->loop, s->rest);
     ctl_loop_remove(s->loop, s->fd);
     file_remove(s);
     close(s->fd);

@@ -34,6 +34,11 @@ void talk_take(struct talk *k, size_t n)
     k->in_n += n;
 }
 
+bool talk_idle(const struct talk *k)
+{
+    return k->state == TALK_READ && tree_idle(k->handle);
+}
+
 bool talk_busy(const struct talk *k)
 {
     return k->out_at < k->out_n || k->state == TALK_READ || k->state == TALK_LIST;

@@ -53,5 +53,9 @@ void talk_take(struct talk *k, size_t n);
 // *later: a stream has nothing to hand yet; true as well, and others should have their turn.
 bool talk_work(struct talk *k, bool *later);
 
+// talk_idle: the stream that is read has had nothing for a while: it is enough to work on it every
+// TREE_IDLE_MS.
+bool talk_idle(const struct talk *k);
+
 // talk_busy: an answer is being made or sent: it is not the client that everybody waits for.
 bool talk_busy(const struct talk *k);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tree/node.h"
 
@@ -18,7 +19,8 @@ struct tree_handle {
     struct tree_out out;
     size_t held_bytes;  // of text, as counted in usage.snapshot_bytes
     unsigned how;
-    bool ended;  // the stream has no more pieces
+    bool ended;           // the stream has no more pieces
+    uint32_t idle_calls;  // of next() in a row that had nothing and did nothing
     uint64_t text_at;
     uint64_t cursor[TREE_CURSOR_BYTES_MAX / sizeof(uint64_t)];
 };
@@ -231,6 +233,8 @@ int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, u
     user->handles++;
     t->usage.handles++;
     node->refs++;
+    if (node->owner != NULL)
+        node->owner->open++;
     h->node = node;
     h->uid = uid;
     h->how = how;
@@ -253,6 +257,8 @@ void tree_close(struct tree_handle *h)
     u->snapshot_bytes -= h->held_bytes;
     LIST_REMOVE(h, link);
     text_free(&h->out.text);
+    if (h->node->owner != NULL)
+        h->node->owner->open--;
     node_unref(h->node);
     free(h);
 }
@@ -271,14 +277,37 @@ static void stream_rewind(struct tree_handle *h)
     text_end(h, TREE_CHUNK_BYTES_MAX);
 }
 
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+// stream_call: calls next(), and notes whether it had or did anything.
+static int stream_call(struct tree_handle *h)
+{
+    const uint64_t begin_ns = clock_ns();
+    const int rc = h->node->ops.next(&h->out, h->cursor, h->node->data);
+    if (rc != 1 || h->out.text.len != 0 || clock_ns() - begin_ns > TREE_WORK_NS)
+        h->idle_calls = 0;
+    else if (h->idle_calls < TREE_IDLE_CALLS)
+        h->idle_calls++;
+    return rc;
+}
+
+bool tree_idle(const struct tree_handle *h)
+{
+    return h->idle_calls == TREE_IDLE_CALLS;
+}
+
 // stream_next: the piece behind the present one takes its place. Where it fails, nothing of it is
 // there.
 static ssize_t stream_next(struct tree_handle *h)
 {
-    const struct tree_ops *ops = &h->node->ops;
     h->text_at += h->out.text.len;
     text_begin(h, TREE_CHUNK_BYTES_MAX);
-    int rc = ops->next(&h->out, h->cursor, h->node->data);
+    int rc = stream_call(h);
     const int full = text_end(h, TREE_CHUNK_BYTES_MAX);
     h->ended = rc == 0 && full == 0;
     if (full == 0 && (rc == 0 || rc == 1))

@@ -27,6 +27,9 @@ enum {
     TREE_HANDLES_ROOT = 64,                        // of all, only root's
     TREE_SNAPSHOTS_BYTES_MAX = 256 * 1024 * 1024,  // that they hold together
     TREE_ROOT_ID = 1,                              // FUSE's number for the root
+    TREE_IDLE_CALLS = 256,
+    TREE_IDLE_MS = 10,
+    TREE_WORK_NS = 20000,  // a call that takes longer did something
 };
 
 // tree_stat: the attributes of an entry. id is never used again for another entry; links is 0 for
@@ -117,6 +120,11 @@ void tree_close(struct tree_handle *h);
 // the last read ended or within its piece, or at 0, where it begins anew; elsewhere -EINVAL.
 // -EAGAIN: nothing is to hand yet, a piece of work was done towards it: ask again.
 ssize_t tree_read(struct tree_handle *h, uint64_t off, size_t n, const char **data);
+
+// tree_idle: the last TREE_IDLE_CALLS reads of this stream all gave -EAGAIN and took no time worth
+// the name: nothing comes until something happens. A door then asks again after TREE_IDLE_MS, in
+// place of its next turn.
+bool tree_idle(const struct tree_handle *h);
 
 // tree_write: hands buf[0..n) to the write callback. 0, or -EFBIG (n over TREE_WRITE_BYTES_MAX),
 // -EBADF (not opened for writing), -EIO (removed), what the callback said. n = 0 does nothing.

@@ -84,9 +84,12 @@ void node_unref(struct tree_node *node)
     if (--node->refs > 0)
         return;
     CHECK(node->child_count == 0);
+    struct tree_owner *owner = node->owner;
     slot_give(node->tree, node);
     if (node->ops.release != NULL)
         node->ops.release(node->data);
+    if (owner != NULL)
+        owner_drop(owner, node);
     free(node->children);
     free(node->target);
     free(node);
@@ -138,20 +141,29 @@ int node_attach(struct tree_node *dir, struct tree_node *node, uint32_t at)
     node->parent = dir;
     node->uid = dir->uid;
     node->gid = dir->gid;
+    owner_take(dir->owner, node);
     return 0;
 }
 
-// dead_push: marks node and all below it removed and puts them on the list *dead. Recursion is
-// bounded by TREE_DEPTH_MAX.
-static void dead_push(struct tree_node *node, struct tree_node **dead)
+// Recursion is bounded by TREE_DEPTH_MAX.
+void node_kill(struct tree_node *node, struct tree_node **dead)
 {
     for (uint32_t i = 0; i < node->child_count; i++)
-        dead_push(node->children[i], dead);
+        node_kill(node->children[i], dead);
     node->child_count = node->dir_count = 0;
     node->parent = NULL;
     node->removed = true;
     node->next_dead = *dead;
     *dead = node;
+}
+
+void node_bury(struct tree_node *dead)
+{
+    while (dead != NULL) {
+        struct tree_node *next = dead->next_dead;
+        node_unref(dead);
+        dead = next;
+    }
 }
 
 void node_detach(struct tree_node *node)
@@ -165,10 +177,6 @@ void node_detach(struct tree_node *node)
         memmove(&dir->children[at], &dir->children[at + 1],
                 (dir->child_count - at) * sizeof(struct tree_node *));
     }
-    dead_push(node, &dead);
-    while (dead != NULL) {
-        struct tree_node *next = dead->next_dead;
-        node_unref(dead);
-        dead = next;
-    }
+    node_kill(node, &dead);
+    node_bury(dead);
 }

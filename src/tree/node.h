@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "tree/door.h"
 
+enum { TREE_OWNER_NAME_BYTES = 64 };  // in messages; what is longer is cut
+
 // node: refs = 1 while in the tree + one a handle. parent is NULL for the root and once removed.
 struct tree_node {
     struct tree *tree;
@@ -26,7 +28,21 @@ struct tree_node {
     // symlink; owned
     char *target;
     struct tree_node *next_dead;
+    struct tree_owner *owner;     // NULL: nobody
+    LIST_ENTRY(tree_node) owned;  // of owner
     char name[];
+};
+
+// tree_owner: nodes are all that belong to it, those too that are removed and held open.
+struct tree_owner {
+    LIST_ENTRY(tree_owner) link;
+    struct tree *tree;
+    LIST_HEAD(tree_owned_list, tree_node) nodes;
+    uint64_t entries, open;
+    bool leaving;
+    void (*gone)(void *arg);
+    void *arg;
+    char name[TREE_OWNER_NAME_BYTES];
 };
 
 struct tree_slot {
@@ -51,6 +67,7 @@ struct tree {
     uint32_t slot_count, slot_room, slot_free;
     struct tree_usage usage;
     struct err error;
+    LIST_HEAD(tree_owner_list, tree_owner) owners;
     struct tree_user users[USERS_MAX];  // by uid, open addressing
 };
 
@@ -77,6 +94,18 @@ struct tree_node *node_find(const struct tree_node *dir, const char *name, size_
 // node_attach: puts node into dir at place `at` and gives it dir's owner; takes over the reference.
 // 0, or -1 with errno ENOMEM.
 int node_attach(struct tree_node *dir, struct tree_node *node, uint32_t at);
+
+// node_bury: drops the tree's reference of each node of the list `dead`, linked by next_dead.
+void node_bury(struct tree_node *dead);
+
+// node_kill: marks node and all below it removed, and puts them on the list *dead. The directory
+// above is the caller's to change.
+void node_kill(struct tree_node *node, struct tree_node **dead);
+
+// owner_take: node belongs to owner (NULL: nobody). owner_drop: no more; a leaving owner ends with
+// its last.
+void owner_take(struct tree_owner *owner, struct tree_node *node);
+void owner_drop(struct tree_owner *owner, struct tree_node *node);
 
 // node_detach: takes node, and if it is a directory all below it, out of the tree and drops the
 // tree's references. The tree is whole again before the first release callback runs.

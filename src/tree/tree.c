@@ -28,6 +28,7 @@ struct tree *tree_create(void)
     if (t == NULL)
         return NULL;
     t->slot_free = SLOT_NONE;
+    LIST_INIT(&t->owners);
     t->root = node_create(t, "", 0, TREE_DIR, 0555);
     if (t->root == NULL) {
         free(t->slots);
@@ -48,6 +49,10 @@ void tree_destroy(struct tree *t)
     while (t->root->child_count > 0)  // the root stands until the last release callback has run
         node_detach(t->root->children[t->root->child_count - 1]);
     node_detach(t->root);
+    for (struct tree_owner *o; (o = LIST_FIRST(&t->owners)) != NULL; free(o)) {
+        CHECK(o->entries == 0);
+        LIST_REMOVE(o, link);
+    }
     free(t->slots);
     free(t);
 }

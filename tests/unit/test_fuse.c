@@ -607,7 +607,7 @@ static void stop_ends_a_read_that_waits_for_its_stream(void **state)
     if (child == 0)
         child_main(waiting_child);
     never_calls = 0;
-    while (never_calls < 1000)
+    while (never_calls < TREE_IDLE_CALLS)
         assert_true(ctl_loop_turn(&loop, 100) >= 0);
     ctl_fuse_stop(fuse);
     fuse = NULL;

@@ -88,9 +88,15 @@ static int stream_next(struct tree_out *out, void *cursor, void *data)
     return *at < STREAM_LINES * 3;
 }
 
+static unsigned endless_calls;
+static bool endless_speaks;
+
 static int endless_next(struct tree_out *out, void *cursor, void *data)
 {
-    return 1;
+    endless_calls++;
+    if (endless_speaks)
+        tree_printf(out, "word\n");
+    return !endless_speaks;
 }
 
 static const struct tree_ops number_ops = {.read = number_read, .write = number_write};
@@ -101,6 +107,7 @@ static void tree_fill(void)
     static const struct tree_ops stream = {.next = stream_next, .cursor_bytes = sizeof(unsigned)};
     static const struct tree_ops endless = {.next = endless_next};
     number = 42;
+    endless_speaks = false;
     assert_non_null(tree_file(root, "ctl/number", 0644, &number_ops, &number));
     assert_non_null(tree_file(root, "ctl/sink", 0222, &sink_ops, NULL));
     assert_non_null(tree_file_ro(root, "long", long_read, NULL));
@@ -802,6 +809,28 @@ static void who_waits_for_a_stream_holds_nobody_up(void **state)
     turn_until_clients(0);
 }
 
+// Spinning on it would be many thousand calls; a slow machine makes them fewer.
+static void a_stream_that_has_nothing_rests_and_is_heard_when_it_speaks(void **state)
+{
+    const int fd = connected();
+    send_request(fd, WIRE_READ, "endless");
+    endless_calls = 0;
+    for (int i = 0; i < TURNS_MAX && endless_calls < TREE_IDLE_CALLS; i++)
+        turn(1);
+    const time_t end = time(NULL) + 2;
+    endless_calls = 0;
+    while (time(NULL) < end)
+        assert_true(ctl_loop_turn(&loop, 100) >= 0);
+    assert_in_range(endless_calls, 1, 2000 / TREE_IDLE_MS + 2);
+    endless_speaks = true;
+    receive_answer(fd);
+    skip_hello();
+    assert_int_equal(understood(), 0);
+    assert_got("word\n");
+    close(fd);
+    turn_until_clients(0);
+}
+
 static void who_leaves_in_the_middle_leaves_nothing(void **state)
 {
     for (int i = 0; i < 50; i++) {
@@ -1137,6 +1166,7 @@ int main(void)
         TALK(an_entry_that_goes_while_it_is_read_is_read_to_its_end),
         SOCK(a_client_that_reads_byte_by_byte_gets_all_and_holds_nobody_up),
         SOCK(who_waits_for_a_stream_holds_nobody_up),
+        SOCK(a_stream_that_has_nothing_rests_and_is_heard_when_it_speaks),
         SOCK(who_leaves_in_the_middle_leaves_nothing),
         SOCK(who_has_said_all_is_answered_still),
         SOCK(idle_clients_are_left_after_a_while_and_those_that_wait_for_us_are_not),
