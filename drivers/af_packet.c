@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
 enum {
@@ -18,6 +19,7 @@ static const struct port_ops ops = {
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = vdev_close,
+    .view = &ethdev_view,
 };
 
 // No MULTI_SEGS: chains are made one segment in ethdev.c.

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
 static const struct port_ops ops = {
@@ -17,6 +18,7 @@ static const struct port_ops ops = {
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = vdev_close,
+    .view = &ethdev_view,
 };
 
 // It has no MULTI_SEGS.

@@ -1,6 +1,7 @@
 #include "drivers/fault.h"
 
 #include <rte_cycles.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,6 +277,52 @@ static void fault_stats(struct port *p, struct port_stats *out)
     out->tx_added += tx.duplicated;
 }
 
+static void add_xstats(struct port_xstat *out, unsigned max, unsigned *n, const char *side,
+                       const struct fault_counts *c)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"seen", c->seen},           {"lost", c->lost},
+                {"corrupted", c->corrupted}, {"duplicated", c->duplicated},
+                {"reordered", c->reordered}, {"not_copied", c->no_packet},
+                {"held_now", c->held}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++, (*n)++)
+        if (*n < max) {
+            snprintf(out[*n].name, sizeof(out[*n].name), "%s_%s", side, rows[i].name);
+            out[*n].value = rows[i].value;
+        }
+}
+
+static unsigned fault_xstats(struct port *p, struct port_xstat *out, unsigned max)
+{
+    struct fault_counts rx, tx;
+    unsigned n = 0;
+    fault_read(p, &rx, &tx);
+    add_xstats(out, max, &n, "rx", &rx);
+    add_xstats(out, max, &n, "tx", &tx);
+    return n;
+}
+
+static void fault_link(struct port *p, struct port_link *out)
+{
+    struct port *inner = fault_inner(p);
+    memset(out, 0, sizeof(*out));
+    if (inner->ops->view != NULL && inner->ops->view->link != NULL)
+        inner->ops->view->link(inner, out);
+}
+
+static void fault_describe(struct port *p, struct text *out)
+{
+    const struct fault *f = p->priv;
+    text_printf(out, "loss_ppm %u\nreorder_ppm %u\nduplicate_ppm %u\ncorrupt_ppm %u\n", f->loss_ppm,
+                f->reorder_ppm, f->duplicate_ppm, f->corrupt_ppm);
+    text_printf(out, "delay_us %llu\n", (unsigned long long)f->delay_us);
+}
+
+static const struct port_view fault_view = {
+    .link = fault_link, .xstats = fault_xstats, .describe = fault_describe, .inner = fault_inner};
+
 static void free_lane(struct lane *l)
 {
     for (; l->head != l->tail; l->head++)
@@ -371,4 +418,5 @@ static const struct port_ops fault_ops = {
     .tx_burst = fault_tx_burst,
     .stats = fault_stats,
     .close = fault_close,
+    .view = &fault_view,
 };

@@ -58,6 +58,21 @@ static void stats(struct port *p, struct port_stats *out)
     out->tx_bytes = out->rx_bytes;
 }
 
+static void view_link(struct port *p, struct port_link *out)
+{
+    (void)p;
+    *out = (struct port_link){.up = true, .full_duplex = true};
+}
+
+static int rx_waiting(struct port *p, uint16_t q)
+{
+    const struct loop_queue *l = queue(p, q);
+    const uint32_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
+    return (int)MIN(__atomic_load_n(&l->tail, __ATOMIC_RELAXED) - head, (uint32_t)LOOP_SLOTS);
+}
+
+static const struct port_view view = {.link = view_link, .rx_waiting = rx_waiting};
+
 static void close_loop(struct port *p)
 {
     for (uint16_t q = 0; q < p->queues; q++)
@@ -70,7 +85,8 @@ static const struct port_ops ops = {.driver = "loop",
                                     .rx_burst = rx_burst,
                                     .tx_burst = tx_burst,
                                     .stats = stats,
-                                    .close = close_loop};
+                                    .close = close_loop,
+                                    .view = &view};
 
 struct port *loop_open(const struct port_params *params, struct err *err)
 {

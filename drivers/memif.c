@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
 enum {
@@ -19,6 +20,7 @@ static const struct port_ops ops = {
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = vdev_close,
+    .view = &ethdev_view,
 };
 
 // No MULTI_SEGS: a frame then lies in one buffer of the peer, as one packet.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
 enum { PATH_CHARS_MAX = 255 };
@@ -15,6 +16,7 @@ static const struct port_ops ops = {
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = vdev_close,
+    .view = &ethdev_view,
 };
 
 static const struct ethdev_profile profile = {.ops = &ops};

@@ -231,6 +231,32 @@ static void ring_stats(struct port *p, struct port_stats *out)
     }
 }
 
+static bool far_is_open(const struct ring_end *end)
+{
+    return end->cable->end[end == &end->cable->end[0]].open;
+}
+
+static void ring_link(struct port *p, struct port_link *out)
+{
+    *out = (struct port_link){.up = far_is_open(p->priv), .full_duplex = true};
+}
+
+static int ring_waiting(struct port *p, uint16_t q)
+{
+    const struct wire *w = ((const struct ring_end *)p->priv)->rx[q];
+    const uint32_t taken = __atomic_load_n(&w->rx.taken, __ATOMIC_RELAXED);
+    return (int)MIN(__atomic_load_n(&w->filled, __ATOMIC_RELAXED) - taken, w->mask + 1);
+}
+
+static void ring_describe(struct port *p, struct text *out)
+{
+    const struct ring_end *end = p->priv;
+    text_printf(out, "rx_ring %u\ntx_ring %u\n", end->rx[0]->mask + 1, end->tx[0]->mask + 1);
+}
+
+static const struct port_view ring_view = {
+    .link = ring_link, .rx_waiting = ring_waiting, .describe = ring_describe};
+
 static void wire_free(struct wire *w)
 {
     if (w == NULL)
@@ -382,4 +408,5 @@ static const struct port_ops ring_ops = {
     .tx_burst = ring_tx_burst,
     .stats = ring_stats,
     .close = ring_close,
+    .view = &ring_view,
 };

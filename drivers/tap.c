@@ -20,6 +20,7 @@
 
 #include "base/siphash.h"
 #include "drivers/ethdev.h"
+#include "drivers/ethdev_view.h"
 
 // The thread that takes net_tap's signals, shared by all tap ports of the process.
 static struct {
@@ -228,6 +229,7 @@ static const struct port_ops tap_ops = {
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = tap_close,
+    .view = &ethdev_view,
 };
 
 static const struct ethdev_profile tap_profile = {

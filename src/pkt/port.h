@@ -3,6 +3,7 @@
 #pragma once
 #include "base/addr.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "pkt/pkt.h"
 
 enum port_cap {
@@ -62,6 +63,8 @@ struct port_view {
     int (*rx_waiting)(struct port *p, uint16_t q);
     // rss_table: the queue of each entry of the device's table, at most max; returns how many.
     unsigned (*rss_table)(struct port *p, uint16_t *queues, unsigned max);
+    // describe: more `name value` lines of what the device is.
+    void (*describe)(struct port *p, struct text *out);
     struct port *(*inner)(struct port *p);  // what this port wraps
 };
 

@@ -387,6 +387,11 @@ struct port *server_port(const struct server *s, unsigned i)
     return s->ports[i];
 }
 
+const struct steer *server_steer(const struct server *s, unsigned port)
+{
+    return s->steers[port];
+}
+
 const struct c10m_service *server_service(const struct server *s, unsigned i)
 {
     return &s->services[i];

@@ -59,6 +59,7 @@ struct server_params {
 };
 
 struct server;
+struct steer;
 
 // server_params_default: the values of config/default.conf, no port, no service, one worker.
 void server_params_default(struct server_params *p);
@@ -89,6 +90,7 @@ const struct server_params *server_params_of(const struct server *s);
 unsigned server_workers(const struct server *s);
 struct worker *server_worker(const struct server *s, unsigned i);
 struct port *server_port(const struct server *s, unsigned i);
+const struct steer *server_steer(const struct server *s, unsigned port);  // NULL: one worker
 const struct c10m_service *server_service(const struct server *s, unsigned i);
 
 // server_arenas: `name value` lines of mem/arenas: bytes carved by name, bytes reserved, bytes per

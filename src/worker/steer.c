@@ -37,6 +37,7 @@ struct lane {
     struct pair *in;      // [worker] packets from each
     uint32_t *away;       // [worker] packets out with each
     struct batch *batch;  // [worker] packets of this burst for each
+    struct steer_counts counts;
 };
 
 struct steer {
@@ -228,7 +229,9 @@ static void hand_over(struct steer *s, struct lane *l, unsigned to)
     struct batch *b = &l->batch[to];
     const uint32_t given = give(s, &s->lanes[to]->in[l->id], &l->away[to], b->pkts, b->n);
     l->stats->c.handed_out += given;
+    l->counts.wrong_core += b->n;
     if (unlikely(given < b->n)) {
+        l->counts.lost += b->n - given;
         l->stats->c.rx_packets += b->n - given;
         l->stats->drops[DROP_handoff_full] += b->n - given;
         pkt_free_bulk(b->pkts + given, b->n - given);
@@ -244,9 +247,11 @@ static NOINLINE void hand_copies(struct steer *s, struct lane *l, const struct p
         if (to == l->id)
             continue;
         l->stats->c.handed_copies++;
+        l->counts.copies++;
         if (l->away[to] >= s->away_max / 2 || !pkt_alloc_bulk(l->pool, &copy, 1)) {
             l->stats->c.rx_packets++;
             l->stats->drops[DROP_handoff_full]++;
+            l->counts.lost++;
             continue;
         }
         copy_packet(copy, p);
@@ -293,6 +298,7 @@ static uint32_t take_over(struct steer *s, struct lane *l, struct pkt **pkts, ui
         from = from + 1 < s->queues ? from + 1 : 0;
     }
     l->stats->c.handed_in += got;
+    l->counts.taken_over += got;
     return got;
 }
 
@@ -348,6 +354,7 @@ static uint16_t steer_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, ui
     collect(l->tx.back, &l->tx_away);
     const uint32_t given = give(s, &l->tx, &l->tx_away, pkts, n);
     l->stats->c.tx_handed += given;
+    l->counts.tx_handed += given;
     return (uint16_t)given;
 }
 
@@ -427,6 +434,29 @@ void steer_join(struct steer *s, unsigned w, void *mem, struct pkt_pool *pool,
 struct port *steer_port(struct steer *s)
 {
     return &s->port;
+}
+
+unsigned steer_queues(const struct steer *s)
+{
+    return s->queues;
+}
+
+void steer_read(const struct steer *s, unsigned w, struct steer_counts *out)
+{
+    const struct lane *l = s->lanes[w];
+    const struct steer_counts *c = &l->counts;
+    *out = (struct steer_counts){.wrong_core = stat_load(&c->wrong_core),
+                                 .lost = stat_load(&c->lost),
+                                 .copies = stat_load(&c->copies),
+                                 .taken_over = stat_load(&c->taken_over),
+                                 .tx_handed = stat_load(&c->tx_handed),
+                                 .room = s->away_max};
+    for (unsigned from = 0; from < s->workers; from++)
+        out->waiting += rte_ring_count(l->in[from].go);
+    for (unsigned of = 0; of < s->workers; of++)
+        if (of >= s->queues && of % s->queues == w)
+            out->tx_waiting += rte_ring_count(s->lanes[of]->tx.go);
+    out->tx_waiting += __atomic_load_n(&l->n_held, __ATOMIC_RELAXED);
 }
 
 void steer_flush(struct steer *s)

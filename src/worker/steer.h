@@ -46,6 +46,24 @@ void steer_join(struct steer *s, unsigned w, void *mem, struct pkt_pool *pool,
 // steer_port: what the workers use.
 struct port *steer_port(struct steer *s);
 
+// steer_counts: what worker w did with this port's packets of others, since the start, and what
+// waits now. The balance over all workers: wrong_core + copies = taken_over + lost + waiting.
+struct steer_counts {
+    uint64_t wrong_core;  // received on its queue, another worker's
+    uint64_t lost;        // of those and of the copies, dropped: their worker's ring was full
+    uint64_t copies;      // of what all workers have to see, made for another
+    uint64_t taken_over;  // of its own, received by others
+    uint64_t tx_handed;   // given to the worker that transmits for it
+    uint32_t waiting;     // for it, with all others
+    uint32_t tx_waiting;  // given to it to be sent
+    uint32_t room;        // of each ring
+};
+
+// steer_read: any thread that joined the workers up to now, while they run. steer_queues: those of
+// the device.
+void steer_read(const struct steer *s, unsigned w, struct steer_counts *out);
+unsigned steer_queues(const struct steer *s);
+
 // steer_flush: sends what workers that have stopped still had to send, as far as the port takes it.
 void steer_flush(struct steer *s);
 
