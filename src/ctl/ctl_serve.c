@@ -191,16 +191,10 @@ static void on_log(void *arg, uint64_t periods)
     server_log_drain(arg);
 }
 
-static void on_stalls(void *arg, uint64_t periods)
+static void on_look(void *arg, uint64_t periods)
 {
     (void)periods;
-    stalls_poll(arg);
-}
-
-static void on_pulse(void *arg, uint64_t periods)
-{
-    (void)periods;
-    pulse_poll(arg, pulse_clock_ns());
+    ctl_tree_look(arg);
 }
 
 // doors: the tree, and the socket that shows it, open before the server starts: a second server
@@ -237,26 +231,16 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     struct ctl_loop *loop = to->loop;
     const struct conf *c = from->conf;
     struct tree *tree = doors->tree;
-    struct stalls *stalls = stalls_new(s);
-    struct pulse *pulse = pulse_new(s, pulse_clock_ns());
     const struct steer_params sp = {loop, s, from->conf, from->file, from->sets, from->n_sets};
+    struct ctl_shown shown = {.server = s, .conf = c, .version = version, .tree = tree};
     struct steer *steer = steer_new(&sp, err);
-    if (stalls == NULL || pulse == NULL || steer == NULL) {
-        stalls_free(stalls);
-        pulse_free(pulse);
-        steer_free(steer);
-        return err_set(err, "no memory for the tree");
-    }
-    struct ctl_shown shown = {
-        .server = s, .conf = c, .stalls = stalls, .pulse = pulse, .version = version, .tree = tree};
-    clock_gettime(CLOCK_MONOTONIC, &shown.started);
-    int rc = ctl_tree_fill(&shown, err);
+    if (steer == NULL)
+        return -1;
+    int rc = ctl_tree_open(&shown, err);
     if (rc == 0 && steer_fill(steer, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
     if (rc == 0)
-        rc = ctl_loop_timer(loop, PULSE_POLL_MS, on_pulse, pulse, err) < 0 ? -1 : 0;
-    if (rc == 0)
-        rc = ctl_loop_timer(loop, STALLS_POLL_MS, on_stalls, stalls, err) < 0 ? -1 : 0;
+        rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &shown, err) < 0 ? -1 : 0;
     if (rc == 0 && server_logs(server_params_of(s)))
         rc = ctl_loop_timer(loop, LOG_PERIOD_MS, on_log, s, err) < 0 ? -1 : 0;
     if (rc == 0)
@@ -278,8 +262,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     to->steer = NULL;
     doors_close(doors);
     steer_free(steer);
-    stalls_free(stalls);
-    pulse_free(pulse);
+    ctl_tree_close(&shown);
     return rc;
 }
 

@@ -5,20 +5,33 @@
 
 #include "conf/conf.h"
 #include "tree/door.h"
+#include "worker/depth.h"
+#include "worker/host.h"
 #include "worker/pulse.h"
 #include "worker/server.h"
 #include "worker/stalls.h"
 
-// ctl_shown: what the callbacks look at: it and all that it names outlives the tree.
+enum { CTL_LOOK_MS = 20 };  // between two ctl_tree_look()
+
+// ctl_shown: what the callbacks look at: it and all that it names outlives the tree. The first four
+// are the caller's.
 struct ctl_shown {
     const struct server *server;
     const struct conf *conf;
-    const struct stalls *stalls;
-    struct pulse *pulse;
     const char *version;
-    struct timespec started;  // of CLOCK_MONOTONIC
     struct tree *tree;
+    struct timespec started;  // of CLOCK_MONOTONIC
+    struct stalls *stalls;
+    struct pulse *pulse;
+    struct depth *depth;
+    struct host_counts *interrupts_before, *softirqs_before;  // [worker] when it was opened
 };
 
-// ctl_tree_fill: makes the entries of *s in s->tree. -1: *err.
-int ctl_tree_fill(const struct ctl_shown *s, struct err *err);
+// ctl_tree_open: begins to watch s->server, and makes the entries in s->tree. -1: *err, and
+// ctl_tree_close is still due. ctl_tree_close: once the tree is gone; of what was never opened, all
+// zero but for the first four, too.
+int ctl_tree_open(struct ctl_shown *s, struct err *err);
+void ctl_tree_close(struct ctl_shown *s);
+
+// ctl_tree_look: what is watched and not only read: every CTL_LOOK_MS.
+void ctl_tree_look(struct ctl_shown *s);

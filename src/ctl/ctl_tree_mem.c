@@ -1,4 +1,5 @@
 // mem/: what was reserved, and what of it is in use.
+#include "ctl/ctl_hugepages.h"
 #include "ctl/ctl_tree_priv.h"
 
 static int ledger_read(struct tree_out *out, void *data)
@@ -16,8 +17,23 @@ static int arenas_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int pools_read(struct tree_out *out, void *data)
+{
+    depth_pools_render(((const struct ctl_shown *)data)->depth, tree_text(out));
+    return 0;
+}
+
+static int hugepages_read(struct tree_out *out, void *data)
+{
+    (void)data;
+    ctl_hugepages_render("/sys", "/proc", tree_text(out));
+    return 0;
+}
+
 int ctl_tree_mem(const struct ctl_shown *s)
 {
     return ctl_tree_add(s, "mem/ledger", ledger_read, s) |
-           ctl_tree_add(s, "mem/arenas", arenas_read, s);
+           ctl_tree_add(s, "mem/arenas", arenas_read, s) |
+           ctl_tree_add(s, "mem/pools", pools_read, s) |
+           ctl_tree_add(s, "mem/hugepages", hugepages_read, s);
 }

@@ -127,9 +127,10 @@ static void read_interrupt(struct host_counts *out, const char *line, const char
     name_of(line, colon, end, row->name);
 }
 
-static void read_interrupts(struct host_counts *out, const char *proc, unsigned cpu)
+static void read_interrupts(struct host_counts *out, const char *proc, const char *file,
+                            unsigned cpu)
 {
-    const char *line = contents(proc, "interrupts");
+    const char *line = contents(proc, file);
     const int column = column_of(line, cpu);
     while (column >= 0 && (line = strchr(line, '\n')) != NULL &&
            out->n_interrupts < HOST_INTERRUPTS_MAX) {
@@ -145,7 +146,13 @@ void host_read(struct host_counts *out, const char *proc, int tid, unsigned cpu)
     if (tid != 0)
         read_thread(out, proc, tid);
     read_steal(out, proc, cpu);
-    read_interrupts(out, proc, cpu);
+    read_interrupts(out, proc, "interrupts", cpu);
+}
+
+void host_softirqs(struct host_counts *out, const char *proc, unsigned cpu)
+{
+    memset(out, 0, sizeof(*out));
+    read_interrupts(out, proc, "softirqs", cpu);
 }
 
 static uint64_t count_before(const struct host_counts *before, const char *name, unsigned hint)

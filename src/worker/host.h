@@ -25,5 +25,8 @@ struct host_counts {
 // host_read: of thread `tid` of this process on `cpu`; proc is "/proc". What cannot be read is 0.
 void host_read(struct host_counts *out, const char *proc, int tid, unsigned cpu);
 
+// host_softirqs: of that CPU, into out->interrupts; all else is 0.
+void host_softirqs(struct host_counts *out, const char *proc, unsigned cpu);
+
 // host_since: what *now has more than *before; a line that *before lacks began at 0.
 void host_since(struct host_counts *now, const struct host_counts *before);

@@ -58,7 +58,7 @@ struct worker_clock {
 // worker_highest: the most that was there, of what keeps no such mark itself; looked at every
 // WORKER_HOUSE_TURNS turns. tx: of any one port.
 struct worker_highest {
-    uint32_t time_wait, time_wait6, timers, flow_entries, dirty, tx;
+    uint32_t time_wait, time_wait6, timers, flow_entries, references, dirty, tx;
 };
 
 struct worker {

@@ -431,6 +431,8 @@ static void note_highest(struct worker *w)
     raise(&h->timers, w->tcp.wheel->entries);
     raise(&h->flow_entries, w->tcp.table->count);
     raise(&h->dirty, w->tcp.n_dirty);
+    const struct buf_pool *b = &w->tcp.bufs;
+    raise(&h->references, b->count - b->data_count - b->n_free_refs);
     for (unsigned p = 0; p < w->n_ports; p++)
         raise(&h->tx, w->ports[p].tx.n);
 }
