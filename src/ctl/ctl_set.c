@@ -23,10 +23,13 @@ static const struct key *key_of(const struct steer_entry *e, unsigned *at)
     return &conf_keys[e->at % KEY_ROWS_MAX];
 }
 
-static void apply(struct steer *st)
+// ctl/log may have given modules other levels: a key that is not this one leaves them.
+static void apply(struct steer *st, enum log_level level_before)
 {
+    const enum log_level level = (enum log_level)st->p.conf->control.log_level;
     steer_settings(st);
-    log_set_level(st->p.conf->control.log_level);
+    if (level != level_before)
+        log_set_level(level);
 }
 
 static int set_write(struct steer_entry *e, char *line)
@@ -35,10 +38,13 @@ static int set_write(struct steer_entry *e, char *line)
     const struct key *k = key_of(e, &at);
     struct conf *c = e->st->p.conf;
     char name[KEY_NAME_BYTES];
+    const enum log_level level = (enum log_level)c->control.log_level;
     const int rc = conf_set_live(c, k, at, line, &e->st->next);
     if (rc != 0)
         return rc;
-    apply(e->st);
+    apply(e->st, level);
+    if (k == KEY_AT(control, log_level))
+        log_set_level((enum log_level)c->control.log_level);
     log_say(LOG_ctl, LOG_INFO, "%s = %s", conf_key_name(c, k, at, name), line);
     return 0;
 }
@@ -111,9 +117,7 @@ void steer_reload(struct steer *st)
         say(LOG_INFO, &changed);
         say(LOG_WARN, &restart);
         log_say(LOG_conf, LOG_INFO, "configuration read again");
-        steer_settings(st);
-        if (level != st->p.conf->control.log_level)
-            log_set_level(st->p.conf->control.log_level);
+        apply(st, level);
     }
     conf_errors_free(&errs);
     text_free(&changed);
