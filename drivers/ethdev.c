@@ -1,5 +1,6 @@
 #include "drivers/ethdev.h"
 
+#include <pthread.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <stdlib.h>
@@ -265,11 +266,22 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return taken;
 }
 
+// Two threads ask, the control thread and DPDK's telemetry; drivers add up registers that reading
+// clears.
+static int stats_get(uint16_t id, struct rte_eth_stats *s)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    const int rc = rte_eth_stats_get(id, s);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
 void ethdev_stats(struct port *p, struct port_stats *out)
 {
     struct rte_eth_stats s;
     memset(out, 0, sizeof(*out));
-    if (rte_eth_stats_get(((struct ethdev *)p->priv)->id, &s) != 0)
+    if (stats_get(((struct ethdev *)p->priv)->id, &s) != 0)
         return;
     *out = (struct port_stats){.rx_packets = s.ipackets,
                                .rx_bytes = s.ibytes,

@@ -14,6 +14,7 @@
 #include "ctl/ctl_sock.h"
 #include "ctl/ctl_steer.h"
 #include "ctl/ctl_stop.h"
+#include "ctl/ctl_telemetry.h"
 #include "ctl/ctl_tree.h"
 #include "ctl/metrics.h"
 #include "ctl/statsd.h"
@@ -249,6 +250,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         struct ctl_http *http;
         struct statsd *statsd = push_metrics(loop, &shown);
+        ctl_telemetry_start(&shown);
         rc = open_http(loop, &shown, &http, err);
         if (rc == 0) {
             log_line(LOG_INFO, "serving");
@@ -258,6 +260,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         ctl_http_stop(http);
         ctl_fuse_stop(fuse);
         statsd_stop(statsd);
+        ctl_telemetry_stop();
     }
     to->steer = NULL;
     doors_close(doors);
