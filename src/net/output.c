@@ -37,9 +37,9 @@ static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struc
         net->drops[why] += net_parts_of(&segs[i]);
 }
 
-// output_slow: SYNs, segments with SACK blocks, large ones, those that are refused, and those whose
-// next hop the hint does not know. left: segments that follow, each with its place in tx. True: p
-// was used.
+// output_slow: segments with something of their own in the IP header, large ones, those that are
+// refused, and those whose next hop the hint does not know. left: segments that follow, each with
+// its place in tx. True: p was used.
 static bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
                         struct pkt *p, struct net_tx *tx, uint32_t left)
 {
@@ -102,8 +102,15 @@ static ALWAYS_INLINE uint32_t build(const struct way *way, struct pkt *p, const 
     return len;
 }
 
-// output_run: packets for the segments of n as far as they go `way` and have no option but the
-// timestamp; returns how many. Their bytes are added to *bytes. l4_offload is net->tx_l4, as a
+// build_other: the same with any options of TCP: a SYN-ACK, or SACK blocks.
+static NOINLINE uint32_t build_other(const struct way *way, struct pkt *p, const struct seg_out *s,
+                                     bool l4_offload)
+{
+    return build(way, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
+}
+
+// output_run: packets for the segments of n as far as they go `way` and ask for nothing in the IP
+// header; returns how many. Their bytes are added to *bytes. l4_offload is net->tx_l4, as a
 // constant.
 static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way *way,
                                          const struct seg_out *segs, uint32_t n,
@@ -117,11 +124,15 @@ static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way
         struct pkt *p = pkts[i];
         if (unlikely(s->key.local_ix != way->local_ix || !ip_is_v4(&s->key.remote) ||
                      next_hop(net, load_raw32(s->key.remote.b + 12)) != way->hop_raw ||
-                     wire_has_other_options(s)))
+                     (s->opts & SEG_OPT_IP)))
             break;
-        const bool ts = s->opts & SEG_OPT_TS;
-        const uint32_t len = ts ? build(way, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload)
-                                : build(way, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
+        uint32_t len;
+        if (unlikely(wire_has_other_options(s)))
+            len = build_other(way, p, s, l4_offload);
+        else if (s->opts & SEG_OPT_TS)
+            len = build(way, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
+        else
+            len = build(way, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
         if (unlikely(len == 0))
             break;
         to[i] = p;

@@ -147,10 +147,33 @@ static inline bool wire_is_common(const uint8_t *frame, const struct wire_common
     return (half[0] | half[1]) == 0;
 }
 
+// wire_usual_syn: the options at `opt`, of a header of `words`, if they are those of a SYN in the
+// order in which Linux and others send them: MSS, SACK-permitted or two NOPs, timestamp, NOP,
+// window scale. False: they are others.
+static inline bool wire_usual_syn(const uint8_t *opt, uint32_t words, struct seg_in *out)
+{
+    if (words != 10 || (out->flags & SEG_SYN) == 0)
+        return false;
+    const uint32_t mss = load_be16(opt + 2), second = load_raw32(opt + 4);
+    const bool sack = second == TCP_SACK_TS_WORD_RAW;
+    const uint32_t odd = ((load_raw32(opt) & 0xffff) ^ TCP_MSS_HALF_RAW) |
+                         ((load_raw32(opt + 16) & 0xffffff) ^ TCP_WSCALE_THIRDS_RAW);
+    if (odd != 0 || mss == 0 || (!sack && second != TCP_TS_WORD_RAW))
+        return false;
+    out->mss = (uint16_t)mss;
+    out->ts_val = load_be32(opt + 8);
+    out->ts_ecr = load_be32(opt + 12);
+    out->wscale = MIN(opt[19], TCP_WSCALE_MAX);
+    out->opts =
+        (uint8_t)(SEG_OPT_MSS | SEG_OPT_TS | SEG_OPT_WSCALE | (sack ? SEG_OPT_SACK_PERM : 0));
+    return true;
+}
+
 // wire_fast_tcp4: the common TCP segment, in a frame for which wire_is_common() holds and which has
-// at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option, all lengths
-// right. True: every field of out is filled but key.local_ix and pkt_ix (0). False: nothing is
-// known; the other parsers find out. No checksum and no source address is checked.
+// at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option, or those of
+// a usual SYN, all lengths right. True: every field of out is filled but key.local_ix and pkt_ix
+// (0). False: nothing is known; the other parsers find out. No checksum and no source address is
+// checked.
 static inline bool wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
                                   struct seg_in *restrict out)
 {
@@ -184,7 +207,7 @@ static inline bool wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
     memset(&out->mss, 0, sizeof(*out) - offsetof(struct seg_in, mss));
     if (words != 5) {
         if (unlikely(words != 8 || load_raw32(frame + TCP4_DATA_OFF) != TCP_TS_WORD_RAW))
-            return false;
+            return wire_usual_syn(frame + TCP4_DATA_OFF, words, out);
         out->ts_val = load_be32(frame + TCP4_DATA_OFF + 4);
         out->ts_ecr = load_be32(frame + TCP4_DATA_OFF + 8);
         out->opts = SEG_OPT_TS;

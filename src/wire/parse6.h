@@ -171,7 +171,7 @@ static inline bool wire_fast_tcp6(const uint8_t *restrict frame, uint32_t len,
     memset(&out->mss, 0, sizeof(*out) - offsetof(struct seg_in, mss));
     if (words != 5) {
         if (unlikely(words != 8 || load_raw32(frame + TCP6_DATA_OFF) != TCP_TS_WORD_RAW))
-            return false;
+            return wire_usual_syn(frame + TCP6_DATA_OFF, words, out);
         out->ts_val = load_be32(frame + TCP6_DATA_OFF + 4);
         out->ts_ecr = load_be32(frame + TCP6_DATA_OFF + 8);
         out->opts = SEG_OPT_TS;

@@ -111,3 +111,8 @@ enum {
 
 // The aligned timestamp option's first word, as it lies in memory: NOP NOP 8 10.
 #define TCP_TS_WORD_RAW 0x0a080101u
+// The same with SACK-permitted in place of the NOPs: 4 2 8 10. The first half of the MSS option's:
+// 2 4. The window scale option's but for the scale: NOP 3 3.
+#define TCP_SACK_TS_WORD_RAW  0x0a080204u
+#define TCP_MSS_HALF_RAW      0x0402u
+#define TCP_WSCALE_THIRDS_RAW 0x030301u

@@ -33,6 +33,11 @@ static void make_out(struct rng *r, struct seg_out *s, const uint8_t *data)
     s->wnd = (uint16_t)rng_u64(r);
     s->flags = one_in(r, 4) ? (uint8_t)rng_u64(r) : SEG_ACK;
     s->opts = (uint8_t)(one_in(r, 4) ? rng_u64(r) & 15 : one_in(r, 2) ? SEG_OPT_TS : 0);
+    if (one_in(r, 8)) {  // a usual SYN
+        s->flags = one_in(r, 4) ? SEG_SYN | SEG_ACK : SEG_SYN;
+        s->opts =
+            SEG_OPT_MSS | SEG_OPT_TS | SEG_OPT_WSCALE | (one_in(r, 2) ? SEG_OPT_SACK_PERM : 0);
+    }
     s->ts_val = one_in(r, 4) ? UINT32_MAX : (uint32_t)rng_u64(r);
     s->ts_ecr = one_in(r, 4) ? 0 : (uint32_t)rng_u64(r);
     s->mss = (uint16_t)rng_u64(r);

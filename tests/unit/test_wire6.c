@@ -260,7 +260,7 @@ static void the_fast_parser_takes_the_common_segment_and_says_the_same(void **st
     static const struct {
         const char *hex;
         bool taken;
-    } rows[] = {{FRAME6_GET, true},   {FRAME6_ACK, true},     {FRAME6_SYN, false},
+    } rows[] = {{FRAME6_GET, true},   {FRAME6_ACK, true},     {FRAME6_SYN, true},
                 {FRAME6_SACK, false}, {FRAME6_EXT, false},    {FRAME6_UDP, false},
                 {FRAME6_PING, false}, {FRAME6_ATOMIC, false}, {FRAME6_DATA, false}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
@@ -301,7 +301,8 @@ static void where_the_fast_parser_takes_a_mutation_the_slow_one_agrees(void **st
     unsigned taken = 0;
     for (unsigned i = 0; i < 100000; i++) {
         uint32_t len;
-        uint8_t *f = frame_bytes(i % 2 ? FRAME6_GET : FRAME6_ACK, &len);
+        static const char *const frames[] = {FRAME6_GET, FRAME6_ACK, FRAME6_SYN};
+        uint8_t *f = frame_bytes(frames[i % 3], &len);
         const unsigned flips = 1 + (unsigned)(rng_u64(&r) % 3);
         for (unsigned k = 0; k < flips; k++) {
             const uint64_t at = rng_u64(&r);
