@@ -295,8 +295,12 @@ static inline void stage_timers(struct worker *w)
         const bool near = flow_index_kind(handle) == (enum flow_kind)WAKE_NEAR;
         if (near && !tcp_near_runs(t, ix))
             continue;
-        if (flow_index_kind(handle) != (enum flow_kind)WAKE_SYN)
+        if (flow_index_kind(handle) != (enum flow_kind)WAKE_SYN) {
+            prefetch0_w(&t->blocks[ix]);
             prefetch0_w(&t->blocks[ix].snd_end);
+            if (!near)  // keepalive, lingering, the application's: line 2
+                prefetch0_w(&t->blocks[ix].ssthresh);
+        }
         w->expired[n++] = handle;
     }
     t->stats->c.timers_void += w->n_expired - n;
