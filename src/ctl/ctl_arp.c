@@ -98,7 +98,7 @@ static int parse_flush(const struct server_params *p, struct order_neighbor *n, 
 static int parse(const struct server_params *p, struct order_neighbor *n, char *line)
 {
     char *words[STEER_WORDS_MAX];
-    int left = steer_words(line, words);
+    int left = ctl_steer_words(line, words);
     if (left < 1)
         return -EINVAL;
     if (strcmp(words[0], "flush") == 0)
@@ -118,7 +118,7 @@ static int parse(const struct server_params *p, struct order_neighbor *n, char *
     return 0;
 }
 
-static int arp_write(struct steer_entry *e, char *line)
+static int arp_write(struct ctl_steer_entry *e, char *line)
 {
     static const char *const verbs[] = {[NEIGHBOR_ADD] = "added:",
                                         [NEIGHBOR_PERMANENT] = "added for good:",
@@ -126,10 +126,10 @@ static int arp_write(struct steer_entry *e, char *line)
                                         [NEIGHBOR_FLUSH] = "flushed:"};
     struct order o = {.kind = ORDER_NEIGHBOR};
     const int rc = parse(server_params_of(e->st->p.server), &o.neighbor, line);
-    return rc != 0 ? rc : steer_order(e, &o, verbs[o.neighbor.act]);
+    return rc != 0 ? rc : ctl_steer_order(e, &o, verbs[o.neighbor.act]);
 }
 
-static const struct steer_file arp_file = {
+static const struct ctl_steer_file arp_file = {
     .help = "# Neighbours, IPv4 and IPv6, in the caches of all workers (net/arp and net/ndisc show "
             "them):\n"
             "#   add ADDR MAC [permanent] [dev PORT]   as if it had said so itself; permanent: for "
@@ -140,7 +140,7 @@ static const struct steer_file arp_file = {
     .write = arp_write,
 };
 
-int steer_arp_fill(struct steer *st, struct tree_node *root)
+int ctl_steer_arp_fill(struct ctl_steer *st, struct tree_node *root)
 {
-    return steer_add(st, root, "ctl/arp", &arp_file, 0);
+    return ctl_steer_add(st, root, "ctl/arp", &arp_file, 0);
 }

@@ -18,35 +18,35 @@ static const char *const state_names[] = {[TCP_SERVICE_OPEN] = "open",
                                           [TCP_SERVICE_DRAINING] = "draining",
                                           [TCP_SERVICE_CLOSED] = "closed"};
 
-static void tell_applications(struct steer *st, uint32_t services)
+static void tell_applications(struct ctl_steer *st, uint32_t services)
 {
     const struct order o = {.kind = ORDER_DRAIN, .services = services};
     if (orders_post(st->orders, &o, NULL, NULL) != 0)
         log_say(LOG_ctl, LOG_WARN, "drain: too many orders are under way: idle connections stay");
 }
 
-static void begin(struct steer *st, uint64_t seconds)
+static void begin(struct ctl_steer *st, uint64_t seconds)
 {
     st->drain.state = DRAIN_UNDER_WAY;
     st->drain.reset = false;
-    st->drain.until_ms = steer_now_ms() + seconds * 1000;
-    steer_states(st);
+    st->drain.until_ms = ctl_steer_now_ms() + seconds * 1000;
+    ctl_steer_states(st);
     tell_applications(st, UINT32_MAX);
     log_say(LOG_ctl, LOG_INFO, "draining: %llu connections have %llu s",
-            (unsigned long long)steer_connections(st, UINT_MAX), (unsigned long long)seconds);
+            (unsigned long long)ctl_steer_connections(st, UINT_MAX), (unsigned long long)seconds);
 }
 
-static void reset_rest(struct steer *st)
+static void reset_rest(struct ctl_steer *st)
 {
     const struct order o = {.kind = ORDER_KILL};
     st->drain.reset = true;
     log_say(LOG_ctl, LOG_INFO, "drain: time is up: %llu connections are reset",
-            (unsigned long long)steer_connections(st, UINT_MAX));
+            (unsigned long long)ctl_steer_connections(st, UINT_MAX));
     if (orders_post(st->orders, &o, NULL, NULL) != 0)
         st->drain.reset = false;  // again at the next tick
 }
 
-static void end(struct steer *st)
+static void end(struct ctl_steer *st)
 {
     st->drain.state = DRAIN_DONE;
     log_say(LOG_ctl, LOG_INFO, "drained");
@@ -54,13 +54,13 @@ static void end(struct steer *st)
         ctl_loop_stop(st->p.loop);
 }
 
-bool steer_drain_tick(struct steer *st, uint64_t now_ms)
+bool ctl_steer_drain_tick(struct ctl_steer *st, uint64_t now_ms)
 {
-    struct steer_drain *d = &st->drain;
+    struct ctl_steer_drain *d = &st->drain;
     if (d->state != DRAIN_UNDER_WAY)
         return false;
     // Half-open ones are let in until the workers have the word.
-    if (steer_connections(st, UINT_MAX) == 0 && (orders_lagging(st->orders) < 0 || d->stops)) {
+    if (ctl_steer_connections(st, UINT_MAX) == 0 && (orders_lagging(st->orders) < 0 || d->stops)) {
         end(st);
         return false;
     }
@@ -68,7 +68,7 @@ bool steer_drain_tick(struct steer *st, uint64_t now_ms)
         return true;
     if (d->stops) {
         log_say(LOG_ctl, LOG_WARN, "drain: time is up with %llu connections left",
-                (unsigned long long)steer_connections(st, UINT_MAX));
+                (unsigned long long)ctl_steer_connections(st, UINT_MAX));
         ctl_loop_stop(st->p.loop);
         return false;
     }
@@ -76,7 +76,7 @@ bool steer_drain_tick(struct steer *st, uint64_t now_ms)
     return true;
 }
 
-void steer_stop(struct steer *st)
+void ctl_steer_stop(struct ctl_steer *st)
 {
     if (st->drain.stops || st->p.conf->control.drain_s == 0) {
         ctl_loop_stop(st->p.loop);
@@ -86,20 +86,20 @@ void steer_stop(struct steer *st)
     st->drain.stops = true;
 }
 
-static int start(struct steer *st, const char *text)
+static int start(struct ctl_steer *st, const char *text)
 {
     uint64_t seconds = st->p.conf->control.drain_s;
-    const int rc = text == NULL ? 0 : steer_number(text, 0, STEER_DRAIN_S_MAX, &seconds);
+    const int rc = text == NULL ? 0 : ctl_steer_number(text, 0, STEER_DRAIN_S_MAX, &seconds);
     if (rc == 0)
         begin(st, seconds);
     return rc;
 }
 
-static int drain_write(struct steer_entry *e, char *line)
+static int drain_write(struct ctl_steer_entry *e, char *line)
 {
     char *words[STEER_WORDS_MAX];
-    const int n = steer_words(line, words);
-    struct steer *st = e->st;
+    const int n = ctl_steer_words(line, words);
+    struct ctl_steer *st = e->st;
     if (n < 1 || n > 2)
         return -EINVAL;
     if (st->drain.stops)
@@ -113,24 +113,24 @@ static int drain_write(struct steer_entry *e, char *line)
     if (st->drain.state != DRAIN_NONE)
         log_say(LOG_ctl, LOG_INFO, "drain: called off");
     st->drain.state = DRAIN_NONE;
-    steer_states(st);
+    ctl_steer_states(st);
     return 0;
 }
 
-static void drain_show(struct steer_entry *e, struct text *out)
+static void drain_show(struct ctl_steer_entry *e, struct text *out)
 {
     static const char *const names[] = {
         [DRAIN_NONE] = "serving", [DRAIN_UNDER_WAY] = "draining", [DRAIN_DONE] = "drained"};
-    const struct steer_drain *d = &e->st->drain;
-    const uint64_t now_ms = steer_now_ms();
+    const struct ctl_steer_drain *d = &e->st->drain;
+    const uint64_t now_ms = ctl_steer_now_ms();
     const uint64_t left_ms = d->until_ms > now_ms ? d->until_ms - now_ms : 0;
     text_printf(out, "state %s\nconnections %llu\n", names[d->state],
-                (unsigned long long)steer_connections(e->st, UINT_MAX));
+                (unsigned long long)ctl_steer_connections(e->st, UINT_MAX));
     if (d->state == DRAIN_UNDER_WAY)
         text_printf(out, "seconds_left %llu\n", (unsigned long long)(left_ms + 999) / 1000);
 }
 
-static const struct steer_file drain_file = {
+static const struct ctl_steer_file drain_file = {
     .help =
         "# Lets the server run empty: new connections are refused (RST), HTTP closes after the\n"
         "# present reply, idle connections end; what is left when time is up is reset.\n"
@@ -142,16 +142,16 @@ static const struct steer_file drain_file = {
     .show = drain_show,
 };
 
-static int state_write(struct steer_entry *e, char *line)
+static int state_write(struct ctl_steer_entry *e, char *line)
 {
-    struct steer *st = e->st;
+    struct ctl_steer *st = e->st;
     for (unsigned s = 0; s < ARRAY_LEN(state_names); s++) {
         if (strcmp(line, state_names[s]) != 0)
             continue;
         if (st->drain.state != DRAIN_NONE)
             return -EBUSY;
         st->wanted[e->at] = (uint8_t)s;
-        steer_states(st);
+        ctl_steer_states(st);
         if (s == TCP_SERVICE_DRAINING)
             tell_applications(st, 1u << e->at);
         log_say(LOG_ctl, LOG_INFO, "service %s: %s", server_service(st->p.server, e->at)->name,
@@ -161,14 +161,14 @@ static int state_write(struct steer_entry *e, char *line)
     return -EINVAL;
 }
 
-static void state_show(struct steer_entry *e, struct text *out)
+static void state_show(struct ctl_steer_entry *e, struct text *out)
 {
     const struct order_settings *s = orders_settings(e->st->orders);
     text_printf(out, "state %s\nconnections %llu\n", state_names[s->services[e->at].state],
-                (unsigned long long)steer_connections(e->st, e->at));
+                (unsigned long long)ctl_steer_connections(e->st, e->at));
 }
 
-static const struct steer_file state_file = {
+static const struct ctl_steer_file state_file = {
     .help =
         "# open: takes connections. closed: refuses new ones (RST), those that are there go on.\n"
         "# draining: the same, and they end as soon as they can: HTTP after the present reply.\n"
@@ -177,14 +177,14 @@ static const struct steer_file state_file = {
     .show = state_show,
 };
 
-int steer_drain_fill(struct steer *st, struct tree_node *root)
+int ctl_steer_drain_fill(struct ctl_steer *st, struct tree_node *root)
 {
-    int rc = steer_add(st, root, "ctl/drain", &drain_file, 0);
+    int rc = ctl_steer_add(st, root, "ctl/drain", &drain_file, 0);
     for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++) {
         char path[96];
         snprintf(path, sizeof(path), "ctl/services/%s/state",
                  server_service(st->p.server, i)->name);
-        rc |= steer_add(st, root, path, &state_file, i);
+        rc |= ctl_steer_add(st, root, path, &state_file, i);
     }
     return rc;
 }

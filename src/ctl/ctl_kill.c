@@ -14,7 +14,7 @@ enum { IDLE_S_MAX = 2000000 };  // 23 days: of a clock of milliseconds that come
 static int port_of(const char *text, uint16_t *port)
 {
     uint64_t n;
-    const int rc = steer_number(text, 1, UINT16_MAX, &n);
+    const int rc = ctl_steer_number(text, 1, UINT16_MAX, &n);
     if (rc == 0)
         *port = (uint16_t)n;
     return rc;
@@ -32,7 +32,7 @@ static int prefix_of(char *text, struct ip_addr *addr, unsigned *bits)
     *bits = ip_bits(addr);
     if (slash == NULL)
         return 0;
-    const int rc = steer_number(slash + 1, 0, *bits, &n);
+    const int rc = ctl_steer_number(slash + 1, 0, *bits, &n);
     if (rc == 0)
         *bits = (unsigned)n;
     return rc;
@@ -108,7 +108,7 @@ static int take_state(struct kill_filter *f, const char *text)
 static int take_idle(struct kill_filter *f, const char *text)
 {
     uint64_t s;
-    const int rc = steer_number(text, 1, IDLE_S_MAX, &s);
+    const int rc = ctl_steer_number(text, 1, IDLE_S_MAX, &s);
     if (rc != 0 || (f->by & KILL_IDLE))
         return rc != 0 ? rc : -EINVAL;
     f->by |= KILL_IDLE;
@@ -116,9 +116,9 @@ static int take_idle(struct kill_filter *f, const char *text)
     return 0;
 }
 
-static int take_service(const struct steer *st, struct kill_filter *f, const char *name)
+static int take_service(const struct ctl_steer *st, struct kill_filter *f, const char *name)
 {
-    const int ix = steer_service(st, name);
+    const int ix = ctl_steer_service(st, name);
     if (ix < 0 || (f->by & KILL_SERVICE))
         return -EINVAL;
     f->by |= KILL_SERVICE;
@@ -126,7 +126,8 @@ static int take_service(const struct steer *st, struct kill_filter *f, const cha
     return 0;
 }
 
-static int take_term(const struct steer *st, struct kill_filter *f, const char *what, char *value)
+static int take_term(const struct ctl_steer *st, struct kill_filter *f, const char *what,
+                     char *value)
 {
     if (strcmp(what, "local") == 0)
         return take_local(f, value);
@@ -139,7 +140,7 @@ static int take_term(const struct steer *st, struct kill_filter *f, const char *
     return strcmp(what, "service") == 0 ? take_service(st, f, value) : -EINVAL;
 }
 
-static bool is_ours(const struct steer *st, const struct ip_addr *a)
+static bool is_ours(const struct ctl_steer *st, const struct ip_addr *a)
 {
     const struct server_params *p = server_params_of(st->p.server);
     for (unsigned i = 0; i < p->n_ports; i++)
@@ -150,7 +151,7 @@ static bool is_ours(const struct steer *st, const struct ip_addr *a)
 }
 
 // Both ends of one connection, in either order.
-static int take_tuple(const struct steer *st, struct kill_filter *f, char *a, char *b)
+static int take_tuple(const struct ctl_steer *st, struct kill_filter *f, char *a, char *b)
 {
     struct kill_place ends[2];
     char *const texts[] = {a, b};
@@ -173,10 +174,10 @@ static int take_tuple(const struct steer *st, struct kill_filter *f, char *a, ch
     return 0;
 }
 
-static int parse(const struct steer *st, struct kill_filter *f, char *line)
+static int parse(const struct ctl_steer *st, struct kill_filter *f, char *line)
 {
     char *words[STEER_WORDS_MAX];
-    const int n = steer_words(line, words);
+    const int n = ctl_steer_words(line, words);
     *f = (struct kill_filter){0};
     if (n == 1 && strcmp(words[0], "all") == 0)
         return 0;
@@ -192,14 +193,14 @@ static int parse(const struct steer *st, struct kill_filter *f, char *line)
     return 0;
 }
 
-static int kill_write(struct steer_entry *e, char *line)
+static int kill_write(struct ctl_steer_entry *e, char *line)
 {
     struct order o = {.kind = ORDER_KILL};
     const int rc = parse(e->st, &o.kill, line);
-    return rc != 0 ? rc : steer_order(e, &o, "connections killed:");
+    return rc != 0 ? rc : ctl_steer_order(e, &o, "connections killed:");
 }
 
-static const struct steer_file kill_file = {
+static const struct ctl_steer_file kill_file = {
     .help =
         "# Resets connections: the peer gets a RST, the application is told. One order a write:\n"
         "#   10.0.0.1:1234 10.0.0.2:80     the one with these ends, as net/tcp and ss have them\n"
@@ -214,7 +215,7 @@ static const struct steer_file kill_file = {
     .write = kill_write,
 };
 
-int steer_kill_fill(struct steer *st, struct tree_node *root)
+int ctl_steer_kill_fill(struct ctl_steer *st, struct tree_node *root)
 {
-    return steer_add(st, root, "ctl/conn/kill", &kill_file, 0);
+    return ctl_steer_add(st, root, "ctl/conn/kill", &kill_file, 0);
 }

@@ -53,7 +53,7 @@ void ctl_doubts(const struct server_params *p, struct text *out)
 // signaled: who hears of signals; steer NULL: the server does not run yet.
 struct signaled {
     struct ctl_loop *loop;
-    struct steer *steer;
+    struct ctl_steer *steer;
 };
 
 static void on_signal(void *arg, int signal_number)
@@ -61,12 +61,12 @@ static void on_signal(void *arg, int signal_number)
     const struct signaled *to = arg;
     if (signal_number == SIGHUP) {
         if (to->steer != NULL)
-            steer_reload(to->steer);
+            ctl_steer_reload(to->steer);
         return;
     }
     log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
     if (to->steer != NULL)
-        steer_stop(to->steer);
+        ctl_steer_stop(to->steer);
     else
         ctl_loop_stop(to->loop);
 }
@@ -232,13 +232,16 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     struct ctl_loop *loop = to->loop;
     const struct conf *c = from->conf;
     struct tree *tree = doors->tree;
-    const struct steer_params sp = {loop, s, from->conf, from->file, from->sets, from->n_sets};
+
     struct ctl_shown shown = {.server = s, .conf = c, .version = version, .tree = tree};
-    struct steer *steer = steer_new(&sp, err);
+    const struct ctl_steer_params sp = {loop,       s,          &shown,      from->conf,
+                                        from->file, from->sets, from->n_sets};
+    struct ctl_steer *steer = ctl_steer_new(&sp, err);
     if (steer == NULL)
         return -1;
+    shown.baseline = ctl_steer_baseline(steer);
     int rc = ctl_tree_open(&shown, err);
-    if (rc == 0 && steer_fill(steer, tree_root(tree)) != 0)
+    if (rc == 0 && ctl_steer_fill(steer, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
     if (rc == 0)
         rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &shown, err) < 0 ? -1 : 0;
@@ -264,7 +267,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     }
     to->steer = NULL;
     doors_close(doors);
-    steer_free(steer);
+    ctl_steer_free(steer);
     ctl_tree_close(&shown);
     return rc;
 }

@@ -17,22 +17,22 @@ static unsigned set_at(const struct key *k, unsigned at)
     return at * KEY_ROWS_MAX + (unsigned)(k - conf_keys);
 }
 
-static const struct key *key_of(const struct steer_entry *e, unsigned *at)
+static const struct key *key_of(const struct ctl_steer_entry *e, unsigned *at)
 {
     *at = e->at / KEY_ROWS_MAX;
     return &conf_keys[e->at % KEY_ROWS_MAX];
 }
 
 // ctl/log may have given modules other levels: a key that is not this one leaves them.
-static void apply(struct steer *st, enum log_level level_before)
+static void apply(struct ctl_steer *st, enum log_level level_before)
 {
     const enum log_level level = (enum log_level)st->p.conf->control.log_level;
-    steer_settings(st);
+    ctl_steer_settings(st);
     if (level != level_before)
         log_set_level(level);
 }
 
-static int set_write(struct steer_entry *e, char *line)
+static int set_write(struct ctl_steer_entry *e, char *line)
 {
     unsigned at;
     const struct key *k = key_of(e, &at);
@@ -49,7 +49,7 @@ static int set_write(struct steer_entry *e, char *line)
     return 0;
 }
 
-static void set_show(struct steer_entry *e, struct text *out)
+static void set_show(struct ctl_steer_entry *e, struct text *out)
 {
     unsigned at;
     const struct key *k = key_of(e, &at);
@@ -64,9 +64,9 @@ static void set_show(struct steer_entry *e, struct text *out)
         text_printf(out, "# worker %d does not have it yet\n", lagging);
 }
 
-static const struct steer_file set_file = {.write = set_write, .show = set_show};
+static const struct ctl_steer_file set_file = {.write = set_write, .show = set_show};
 
-static int fill_section(struct steer *st, struct tree_node *root, enum conf_section section,
+static int fill_section(struct ctl_steer *st, struct tree_node *root, enum conf_section section,
                         unsigned at)
 {
     const struct conf *c = st->p.conf;
@@ -78,12 +78,12 @@ static int fill_section(struct steer *st, struct tree_node *root, enum conf_sect
             (section == SECTION_service && !key_applies(k, c->services[at].app)))
             continue;
         snprintf(path, sizeof(path), "ctl/set/%s", conf_key_name(c, k, at, name));
-        rc |= steer_add(st, root, path, &set_file, set_at(k, at));
+        rc |= ctl_steer_add(st, root, path, &set_file, set_at(k, at));
     }
     return rc;
 }
 
-int steer_set_fill(struct steer *st, struct tree_node *root)
+int ctl_steer_set_fill(struct ctl_steer *st, struct tree_node *root)
 {
     int rc = 0;
     for (enum conf_section s = 0; s < SECTION_port; s++)
@@ -101,7 +101,7 @@ static void say(enum log_level level, struct text *text)
         log_say(LOG_conf, level, "%s", line);
 }
 
-void steer_reload(struct steer *st)
+void ctl_steer_reload(struct ctl_steer *st)
 {
     struct text changed, restart;
     struct conf_errors errs;
@@ -144,10 +144,10 @@ static const char *level_name(unsigned i)
     return log_level_name((enum log_level)i);
 }
 
-static int log_write_order(struct steer_entry *e, char *line)
+static int log_write_order(struct ctl_steer_entry *e, char *line)
 {
     char *words[STEER_WORDS_MAX];
-    const int n = steer_words(line, words);
+    const int n = ctl_steer_words(line, words);
     (void)e;
     if (n != 1 && n != 2)
         return -EINVAL;
@@ -162,7 +162,7 @@ static int log_write_order(struct steer_entry *e, char *line)
     return 0;
 }
 
-static void log_show(struct steer_entry *e, struct text *out)
+static void log_show(struct ctl_steer_entry *e, struct text *out)
 {
     (void)e;
     for (unsigned i = 0; i < LOG_MODULES; i++)
@@ -170,7 +170,7 @@ static void log_show(struct steer_entry *e, struct text *out)
                     log_level_name(log_level_of((enum log_module)i)));
 }
 
-static const struct steer_file log_file = {
+static const struct ctl_steer_file log_file = {
     .help = "# How much is said on stderr: LEVEL or MODULE LEVEL; levels: error warn info debug.\n"
 #define LOG_MODULE_HELP(name, help) "#   " #name ": " help "\n"
     LOG_MODULE_TABLE(LOG_MODULE_HELP)
@@ -180,7 +180,7 @@ static const struct steer_file log_file = {
     .show = log_show,
 };
 
-int steer_log_fill(struct steer *st, struct tree_node *root)
+int ctl_steer_log_fill(struct ctl_steer *st, struct tree_node *root)
 {
-    return steer_add(st, root, "ctl/log", &log_file, 0);
+    return ctl_steer_add(st, root, "ctl/log", &log_file, 0);
 }

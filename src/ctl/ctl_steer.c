@@ -12,17 +12,25 @@
 #include "ctl/ctl_tree_priv.h"
 #include "worker/server_conf.h"
 
-uint64_t steer_now_ms(void)
+uint64_t ctl_steer_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-struct steer *steer_new(const struct steer_params *p, struct err *err)
+struct ctl_steer *ctl_steer_new(const struct ctl_steer_params *p, struct err *err)
 {
-    struct steer *st = calloc(1, sizeof(*st));
-    if (st == NULL || (st->orders = orders_new(p->server)) == NULL) {
+    struct ctl_steer *st = calloc(1, sizeof(*st));
+    if (st != NULL) {
+        st->orders = orders_new(p->server);
+        st->baseline = ctl_baseline_new(p->server);
+    }
+    if (st == NULL || st->orders == NULL || st->baseline == NULL) {
+        if (st != NULL) {
+            orders_free(st->orders);
+            ctl_baseline_free(st->baseline);
+        }
         free(st);
         err_set(err, "no memory for the files of ctl/");
         return NULL;
@@ -32,34 +40,40 @@ struct steer *steer_new(const struct steer_params *p, struct err *err)
     return st;
 }
 
-void steer_free(struct steer *st)
+void ctl_steer_free(struct ctl_steer *st)
 {
     if (st == NULL)
         return;
     if (st->timer_fd >= 0)
         ctl_loop_remove(st->p.loop, st->timer_fd);
     orders_free(st->orders);
-    for (struct steer_entry *e = st->entries, *next; e != NULL; e = next) {
+    ctl_baseline_free(st->baseline);
+    for (struct ctl_steer_entry *e = st->entries, *next; e != NULL; e = next) {
         next = e->next;
         free(e);
     }
     free(st);
 }
 
+const struct ctl_baseline *ctl_steer_baseline(const struct ctl_steer *st)
+{
+    return st->baseline;
+}
+
 static void on_tick(void *arg, uint64_t periods)
 {
-    struct steer *st = arg;
+    struct ctl_steer *st = arg;
     (void)periods;
-    const uint64_t now_ms = steer_now_ms();
+    const uint64_t now_ms = ctl_steer_now_ms();
     bool more = orders_poll(st->orders, now_ms);
-    more |= steer_drain_tick(st, now_ms);
+    more |= ctl_steer_drain_tick(st, now_ms);
     if (more || st->timer_fd < 0)
         return;
     ctl_loop_remove(st->p.loop, st->timer_fd);
     st->timer_fd = -1;
 }
 
-void steer_kick(struct steer *st)
+void ctl_steer_kick(struct ctl_steer *st)
 {
     struct err err;
     if (st->timer_fd >= 0 || st->p.loop == NULL)
@@ -73,7 +87,7 @@ void steer_kick(struct steer *st)
 
 // pending: whose order it is, and how its end is told.
 struct pending {
-    struct steer_entry *e;
+    struct ctl_steer_entry *e;
     const char *verb;
 };
 
@@ -95,7 +109,7 @@ static const char *reason(int error)
 
 static void tell(struct pending *p, const struct order_answer *a)
 {
-    struct steer_entry *e = p->e;
+    struct ctl_steer_entry *e = p->e;
     char core[CORE_NAME_BYTES], count[64], of[32] = "";
     snprintf(count, sizeof(count), "%llu", (unsigned long long)a->count);
     if (a->done != a->workers)
@@ -120,7 +134,7 @@ static void on_done(void *arg, const struct order_answer *a)
     free(p);
 }
 
-int steer_order(struct steer_entry *e, const struct order *o, const char *verb)
+int ctl_steer_order(struct ctl_steer_entry *e, const struct order *o, const char *verb)
 {
     struct pending *p = e->busy ? NULL : malloc(sizeof(*p));
     if (p == NULL)
@@ -132,29 +146,29 @@ int steer_order(struct steer_entry *e, const struct order *o, const char *verb)
         return rc;
     }
     e->busy = true;
-    steer_kick(e->st);
+    ctl_steer_kick(e->st);
     return 0;
 }
 
-void steer_states(struct steer *st)
+void ctl_steer_states(struct ctl_steer *st)
 {
     struct order_settings *s = orders_settings(st->orders);
     const bool drains = st->drain.state != DRAIN_NONE;
     for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++)
         s->services[i].state = drains ? (uint8_t)TCP_SERVICE_DRAINING : st->wanted[i];
     orders_set(st->orders);
-    steer_kick(st);
+    ctl_steer_kick(st);
 }
 
-void steer_settings(struct steer *st)
+void ctl_steer_settings(struct ctl_steer *st)
 {
     struct order_settings *s = orders_settings(st->orders);
     server_settings_from(s, st->p.conf);
     orders_set(st->orders);
-    steer_kick(st);
+    ctl_steer_kick(st);
 }
 
-uint64_t steer_connections(const struct steer *st, unsigned service)
+uint64_t ctl_steer_connections(const struct ctl_steer *st, unsigned service)
 {
     uint64_t n = 0;
     for (unsigned w = 0; w < server_workers(st->p.server); w++) {
@@ -168,7 +182,7 @@ uint64_t steer_connections(const struct steer *st, unsigned service)
 
 // ---- lines
 
-int steer_words(char *line, char *words[STEER_WORDS_MAX])
+int ctl_steer_words(char *line, char *words[STEER_WORDS_MAX])
 {
     int n = 0;
     char *save = NULL;
@@ -180,7 +194,7 @@ int steer_words(char *line, char *words[STEER_WORDS_MAX])
     return n;
 }
 
-int steer_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
+int ctl_steer_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
 {
     uint64_t n = 0;
     bool over = false;
@@ -198,7 +212,7 @@ int steer_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
     return 0;
 }
 
-int steer_service(const struct steer *st, const char *name)
+int ctl_steer_service(const struct ctl_steer *st, const char *name)
 {
     const struct server_params *p = server_params_of(st->p.server);
     for (unsigned i = 0; i < p->n_services; i++)
@@ -232,7 +246,7 @@ static bool line_of(const char *buf, size_t n, char line[STEER_LINE_BYTES])
 
 static int entry_write(const char *buf, size_t n, void *data)
 {
-    struct steer_entry *e = data;
+    struct ctl_steer_entry *e = data;
     char line[STEER_LINE_BYTES];
     if (!line_of(buf, n, line))
         return -EINVAL;
@@ -241,7 +255,7 @@ static int entry_write(const char *buf, size_t n, void *data)
 
 static int entry_read(struct tree_out *out, void *data)
 {
-    struct steer_entry *e = data;
+    struct ctl_steer_entry *e = data;
     struct text *text = tree_text(out);
     if (e->file->help != NULL)
         text_printf(text, "%s", e->file->help);
@@ -254,20 +268,21 @@ static int entry_read(struct tree_out *out, void *data)
     return 0;
 }
 
-int steer_add(struct steer *st, struct tree_node *root, const char *path,
-              const struct steer_file *file, unsigned at)
+int ctl_steer_add(struct ctl_steer *st, struct tree_node *root, const char *path,
+                  const struct ctl_steer_file *file, unsigned at)
 {
     static const struct tree_ops ops = {.read = entry_read, .write = entry_write};
-    struct steer_entry *e = calloc(1, sizeof(*e));
+    struct ctl_steer_entry *e = calloc(1, sizeof(*e));
     if (e == NULL)
         return -1;
-    *e = (struct steer_entry){.st = st, .file = file, .at = at, .next = st->entries};
+    *e = (struct ctl_steer_entry){.st = st, .file = file, .at = at, .next = st->entries};
     st->entries = e;
     return tree_file(root, path, 0644, &ops, e) == NULL ? -1 : 0;
 }
 
-int steer_fill(struct steer *st, struct tree_node *root)
+int ctl_steer_fill(struct ctl_steer *st, struct tree_node *root)
 {
-    return steer_kill_fill(st, root) | steer_drain_fill(st, root) | steer_arp_fill(st, root) |
-           steer_set_fill(st, root) | steer_log_fill(st, root);
+    return ctl_steer_kill_fill(st, root) | ctl_steer_drain_fill(st, root) |
+           ctl_steer_arp_fill(st, root) | ctl_steer_set_fill(st, root) |
+           ctl_steer_log_fill(st, root) | ctl_steer_reset_fill(st, root);
 }

@@ -9,36 +9,42 @@
 // Control thread only.
 #pragma once
 #include "conf/conf.h"
+#include "ctl/ctl_baseline.h"
 #include "ctl/ctl_loop.h"
+#include "ctl/ctl_tree.h"
 #include "tree/door.h"
 #include "worker/orders.h"
 #include "worker/server.h"
 
 enum { STEER_LINE_BYTES = 512 };  // of one order
 
-// steer_params: all of it outlives the steer. conf is changed as keys are; file and sets are where
-// it came from, for SIGHUP: file NULL: from nowhere.
-struct steer_params {
+// ctl_steer_params: all of it outlives the steer. conf is changed as keys are; file and sets are
+// where it came from, for SIGHUP: file NULL: from nowhere.
+struct ctl_steer_params {
     struct ctl_loop *loop;
     const struct server *server;
+    const struct ctl_shown *shown;  // whose stalls are reset; NULL: none
     struct conf *conf;
     const char *file;
     char *const *sets;
     unsigned n_sets;
 };
 
-struct steer;
+struct ctl_steer;
 
-// steer_new: NULL: *err. steer_free: drops what is under way; the tree is destroyed before.
-struct steer *steer_new(const struct steer_params *p, struct err *err);
-void steer_free(struct steer *st);
+// ctl_steer_new: NULL: *err. ctl_steer_free: drops what is under way; the tree is destroyed before.
+struct ctl_steer *ctl_steer_new(const struct ctl_steer_params *p, struct err *err);
+void ctl_steer_free(struct ctl_steer *st);
 
-// steer_fill: makes the files below root. 0 or -1: tree_error() says why.
-int steer_fill(struct steer *st, struct tree_node *root);
+// ctl_steer_fill: makes the files below root. 0 or -1: tree_error() says why.
+int ctl_steer_fill(struct ctl_steer *st, struct tree_node *root);
 
-// steer_reload: reads the configuration again, and applies what may change while running; says in
-// the log what changed, what wants a restart, and what is wrong: then nothing changes.
-void steer_reload(struct steer *st);
+// ctl_steer_baseline: what ctl/reset has reset.
+const struct ctl_baseline *ctl_steer_baseline(const struct ctl_steer *st);
 
-// steer_stop: drains for [control] drain_s, then stops the loop; at once if asked again.
-void steer_stop(struct steer *st);
+// ctl_steer_reload: reads the configuration again, and applies what may change while running; says
+// in the log what changed, what wants a restart, and what is wrong: then nothing changes.
+void ctl_steer_reload(struct ctl_steer *st);
+
+// ctl_steer_stop: drains for [control] drain_s, then stops the loop; at once if asked again.
+void ctl_steer_stop(struct ctl_steer *st);

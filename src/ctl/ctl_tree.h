@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "conf/conf.h"
+#include "ctl/ctl_baseline.h"
 #include "tree/door.h"
 #include "worker/depth.h"
 #include "worker/host.h"
@@ -13,14 +14,15 @@
 
 enum { CTL_LOOK_MS = 20 };  // between two ctl_tree_look()
 
-// ctl_shown: what the callbacks look at: it and all that it names outlives the tree. The first four
+// ctl_shown: what the callbacks look at: it and all that it names outlives the tree. The first five
 // are the caller's.
 struct ctl_shown {
     const struct server *server;
     const struct conf *conf;
     const char *version;
     struct tree *tree;
-    struct timespec started;  // of CLOCK_MONOTONIC
+    const struct ctl_baseline *baseline;  // what was reset; NULL: nothing
+    struct timespec started;              // of CLOCK_MONOTONIC
     struct stalls *stalls;
     struct pulse *pulse;
     struct depth *depth;
@@ -29,7 +31,7 @@ struct ctl_shown {
 
 // ctl_tree_open: begins to watch s->server, and makes the entries in s->tree. -1: *err, and
 // ctl_tree_close is still due. ctl_tree_close: once the tree is gone; of what was never opened, all
-// zero but for the first four, too.
+// zero but for the first five, too.
 int ctl_tree_open(struct ctl_shown *s, struct err *err);
 void ctl_tree_close(struct ctl_shown *s);
 

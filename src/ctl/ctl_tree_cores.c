@@ -26,11 +26,18 @@ static int state_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static void snapshot(struct core_stats *copy, const void *data)
+{
+    const struct core_of *of = data;
+    stat_snapshot(copy, worker_of(data)->stats);
+    ctl_baseline_core(of->shown->baseline, of->worker, copy);
+}
+
 // Each of these renders a copy, so that lines of one reading belong together.
 static int counters_read(struct tree_out *out, void *data)
 {
     static struct core_stats copy;
-    stat_snapshot(&copy, worker_of(data)->stats);
+    snapshot(&copy, data);
     counters_render(tree_text(out), &copy);
     return 0;
 }
@@ -38,7 +45,7 @@ static int counters_read(struct tree_out *out, void *data)
 static int drops_read(struct tree_out *out, void *data)
 {
     static struct core_stats copy;
-    stat_snapshot(&copy, worker_of(data)->stats);
+    snapshot(&copy, data);
     drops_render(tree_text(out), &copy);
     return 0;
 }
@@ -47,7 +54,7 @@ static int cycles_read(struct tree_out *out, void *data)
 {
     static struct core_stats copy;
     const struct core_of *of = data;
-    stat_snapshot(&copy, worker_of(data)->stats);
+    snapshot(&copy, data);
     cycles_render(tree_text(out), &copy);
     struct pulse_now now;
     pulse_look(of->shown->pulse, of->worker, pulse_clock_ns(), &now);
@@ -62,11 +69,14 @@ static int cycles_read(struct tree_out *out, void *data)
 static int latency_read(struct tree_out *out, void *data)
 {
     static struct latency copy;
+    const struct core_of *of = data;
     const struct worker *w = worker_of(data);
     const uint64_t hz = worker_tsc_hz(w);
     latency_snapshot(&copy, &w->busy);
+    ctl_baseline_latency(of->shown->baseline, of->worker, false, &copy);
     latency_render(tree_text(out), &copy, "", "packets", hz);
     latency_snapshot(&copy, &w->idle);
+    ctl_baseline_latency(of->shown->baseline, of->worker, true, &copy);
     latency_render(tree_text(out), &copy, "idle_", "turns", hz);
     return 0;
 }

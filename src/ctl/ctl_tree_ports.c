@@ -123,6 +123,9 @@ static int counters_read(struct tree_out *out, void *data)
     struct port *p = port_at(data);
     struct port_stats s = {0};
     p->ops->stats(p, &s);
+    const struct port_of *of = data;
+    if (p == server_port(of->shown->server, of->ix))  // not the one in it
+        ctl_baseline_port(of->shown->baseline, of->ix, &s);
     lines(out, &s);
     return 0;
 }

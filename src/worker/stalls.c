@@ -25,6 +25,8 @@ struct core {
     struct stall_named kept[STALLS_KEPT];
     struct stall_named longest;
     uint64_t counts[STALL_CAUSES], cycles[STALL_CAUSES];
+    // At the reset, after which this was shown: `longest` begins anew there.
+    uint64_t n_reset, missed_reset, counts_reset[STALL_CAUSES], cycles_reset[STALL_CAUSES];
 };
 
 struct stalls {
@@ -285,16 +287,35 @@ void stalls_restart(struct stalls *st)
     }
 }
 
+void stalls_reset(struct stalls *st)
+{
+    for (unsigned i = 0; i < st->n; i++) {
+        struct core *c = &st->cores[i];
+        c->n_reset = c->n;
+        c->missed_reset = c->missed;
+        c->longest = (struct stall_named){0};
+        memcpy(c->counts_reset, c->counts, sizeof(c->counts));
+        memcpy(c->cycles_reset, c->cycles, sizeof(c->cycles));
+    }
+}
+
 static double to_us(const struct core *c, uint64_t cycles)
 {
     return (double)cycles * 1e6 / (double)c->tsc_hz;
+}
+
+// A stall of before the reset may have got another cause after it.
+static uint64_t since(uint64_t now, uint64_t reset)
+{
+    return now > reset ? now - reset : 0;
 }
 
 void stalls_render(const struct stalls *st, unsigned worker, struct text *out)
 {
     const struct core *c = &st->cores[worker];
     text_printf(out, "time_s length_us stage cause detail packets events timers segments\n");
-    for (uint64_t i = c->n - MIN(c->n, (uint64_t)STALLS_KEPT); i < c->n; i++) {
+    const uint64_t oldest = c->n - MIN(c->n, (uint64_t)STALLS_KEPT);
+    for (uint64_t i = MAX(oldest, c->n_reset); i < c->n; i++) {
         const struct stall_named *it = &c->kept[i % STALLS_KEPT];
         const struct stall *s = &it->s;
         text_printf(out, "%.6f %.1f %s %s %s %u %u %u %u\n",
@@ -307,14 +328,15 @@ void stalls_render(const struct stalls *st, unsigned worker, struct text *out)
 void stalls_causes_render(const struct stalls *st, unsigned worker, struct text *out)
 {
     const struct core *c = &st->cores[worker];
-    const bool any = c->n != 0;
+    const bool any = c->n != c->n_reset;
     for (unsigned i = 0; i < STALL_CAUSES; i++)
-        text_printf(out, "%s_stalls %" PRIu64 "\n%s_us %.0f\n", cause_names[i], c->counts[i],
-                    cause_names[i], to_us(c, c->cycles[i]));
+        text_printf(out, "%s_stalls %" PRIu64 "\n%s_us %.0f\n", cause_names[i],
+                    since(c->counts[i], c->counts_reset[i]), cause_names[i],
+                    to_us(c, since(c->cycles[i], c->cycles_reset[i])));
     text_printf(out,
                 "longest_us %.1f\nlongest_stage %s\nlongest_cause %s\nmissed_stalls %" PRIu64 "\n",
                 to_us(c, c->longest.s.cycles), any ? stall_stage_name(&c->longest.s) : "-",
-                any ? cause_names[c->longest.cause] : "-", c->missed);
+                any ? cause_names[c->longest.cause] : "-", c->missed - c->missed_reset);
 }
 
 uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_cause cause,

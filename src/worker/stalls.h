@@ -71,6 +71,9 @@ void stalls_free(struct stalls *st);
 void stalls_poll(struct stalls *st);
 void stalls_restart(struct stalls *st);
 
+// stalls_reset: the two below begin at zero again; stalls_by_cause() does not.
+void stalls_reset(struct stalls *st);
+
 // stalls_render: of one worker: the head line `time_s length_us stage cause detail packets events
 // timers segments`, then a line for each of the last STALLS_KEPT, oldest first. time_s counts from
 // the worker's start; the last four are what the turn had to do.

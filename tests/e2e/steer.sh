@@ -162,6 +162,16 @@ a_second_term_stops_at_once() {
     wait "$SERVER" && SERVER= && within is_over e
 }
 
+a_reset_is_for_readers_of_the_tree() {
+    local rx total
+    rx=$(counter rx_packets)
+    echo all >"$CTL/reset"
+    [ "$(counter rx_packets)" -lt "$rx" ] && within balance_is_zero || return 1
+    total=$(awk '/^Tcp:/ && $2 ~ /[0-9]/ { print $11 }' "$TREE/net/snmp")
+    [ "$total" -gt 10 ] && inside curl -sf -m 5 -o /dev/null http://10.99.0.2/ &&
+        within bash -c "awk '\$1 == \"conns_opened_passive\" { exit \$2 != 1 }' $TREE/cores/*/counters"
+}
+
 write_conf
 start_server
 claim "every file of ctl/ says how it is used" every_file_says_how
@@ -177,6 +187,7 @@ claim "SIGHUP with an invalid file says why and changes nothing" hup_with_an_inv
 claim "a slow download finishes while the server drains" a_slow_download_finishes_while_draining
 claim "drain now resets who is left" who_stays_is_reset_when_time_is_up
 claim "no packet is unaccounted for" balance_is_zero
+claim "a reset is for readers of the tree, and net/ counts on" a_reset_is_for_readers_of_the_tree
 claim "SIGTERM drains, and stops when the last connection has gone" term_drains_and_stops
 claim "a second SIGTERM stops at once" a_second_term_stops_at_once
 finish

@@ -363,6 +363,12 @@ void fake_drain(struct c10m_conn *c)
         ;
 }
 
+void fake_service_drains(struct c10m_conn *c)
+{
+    c->draining = true;
+    call(c, c->service->app->drain);
+}
+
 void fake_advance(struct c10m_conn *c, uint64_t ms)
 {
     uint64_t until_us = c->now_us + ms * 1000;

@@ -29,7 +29,7 @@ struct c10m_conn {
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
     bool closed;      // `close` was told: only fake_close() may follow
     bool connecting;  // made by c10m_connect, not yet answered
-    bool draining;    // what c10m_draining() says; fake_drain() sets it
+    bool draining;    // what c10m_draining() says
     unsigned data_calls, timer_sets, worker;
     uint64_t handle;
     uint8_t peer_addr[16];
@@ -78,3 +78,5 @@ unsigned fake_log_end(struct c10m_service *s);
 void fake_drain(struct c10m_conn *c);
 // fake_advance: time passes, timers fire.
 void fake_advance(struct c10m_conn *c, uint64_t ms);
+// fake_service_drains: c10m_draining() says so from now on, and `drain` is told.
+void fake_service_drains(struct c10m_conn *c);

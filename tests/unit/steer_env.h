@@ -21,7 +21,7 @@ struct steer_env {
     struct ctl_loop loop;
     struct tree *tree;
     struct tree_door door;
-    struct steer *steer;
+    struct ctl_steer *steer;
 };
 
 static inline void steer_env_params(struct steer_env *e)
@@ -56,17 +56,17 @@ static inline struct steer_env *steer_env_new(const char *file)
     CHECK(ctl_loop_init(&e->loop, &err) == 0);
     e->tree = tree_create();
     tree_door_init(&e->door, e->tree);
-    const struct steer_params p = {
+    const struct ctl_steer_params p = {
         .loop = &e->loop, .server = &e->server, .conf = &e->conf, .file = file};
-    e->steer = steer_new(&p, &err);
-    CHECK(e->steer != NULL && steer_fill(e->steer, tree_root(e->tree)) == 0);
+    e->steer = ctl_steer_new(&p, &err);
+    CHECK(e->steer != NULL && ctl_steer_fill(e->steer, tree_root(e->tree)) == 0);
     return e;
 }
 
 static inline void steer_env_free(struct steer_env *e)
 {
     tree_destroy(e->tree);
-    steer_free(e->steer);
+    ctl_steer_free(e->steer);
     ctl_loop_fini(&e->loop);
     free(e);
 }

@@ -502,6 +502,51 @@ static void the_date_follows_the_protocol_clock(void **state)
     fake_service_free(s);
 }
 
+static void an_idle_connection_of_a_service_that_drains_ends(void **state)
+{
+    struct c10m_service *s = serve();
+    struct c10m_conn *c = fake_open(s);
+    fake_feed(c, GET_ROOT, strlen(GET_ROOT), 0);
+    fake_drain(c);
+    assert_false(c->shut);
+    fake_service_drains(c);
+    assert_true(c->shut);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void a_request_to_a_service_that_drains_is_answered_and_is_the_last(void **state)
+{
+    struct c10m_service *s = serve();
+    struct c10m_conn *c = fake_open(s);
+    fake_feed(c, "GET / HT", 8, 0);
+    fake_service_drains(c);
+    assert_false(c->shut);
+    fake_feed(c, GET_ROOT + 8, strlen(GET_ROOT) - 8, 0);
+    struct answer a = only_answer(c, false);
+    assert_int_equal(a.status, 200);
+    assert_field(&a, "Connection", "close");
+    assert_true(c->shut);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void a_response_that_has_begun_is_sent_whole_before_the_end(void **state)
+{
+    static const char request[] = "GET /big.bin HTTP/1.1\r\n" HOST "\r\n";
+    struct c10m_service *s = serve();
+    struct c10m_conn *c = fake_open_narrow(s, 100);
+    fake_feed(c, request, sizeof(request) - 1, 0);
+    fake_service_drains(c);
+    assert_false(c->shut);
+    fake_drain(c);
+    struct answer a = only_answer(c, false);
+    assert_body(&a, big, BIG_BYTES);
+    assert_true(c->shut);
+    fake_close(c);
+    fake_service_free(s);
+}
+
 static void bad_parameters_are_refused_with_what_was_expected(void **state)
 {
     static const char *const rows[][3] = {
@@ -547,6 +592,9 @@ int main(void)
         cmocka_unit_test(a_peer_that_takes_nothing_is_reset),
         cmocka_unit_test(after_the_last_answer_what_comes_is_thrown_away_and_then_reset),
         cmocka_unit_test(the_date_follows_the_protocol_clock),
+        cmocka_unit_test(an_idle_connection_of_a_service_that_drains_ends),
+        cmocka_unit_test(a_request_to_a_service_that_drains_is_answered_and_is_the_last),
+        cmocka_unit_test(a_response_that_has_begun_is_sent_whole_before_the_end),
         cmocka_unit_test(bad_parameters_are_refused_with_what_was_expected),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);

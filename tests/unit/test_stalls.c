@@ -383,6 +383,19 @@ static void a_poll_names_what_the_worker_wrote_down(void **state)
     assert_non_null(strstr(text_str(&text), " 0 0 0 0\n"));
     assert_non_null(strstr(text_str(&text), " idle "));
     text_free(&text);
+    uint64_t ns, n = 0;
+    for (unsigned c = 0; c < STALL_CAUSES; c++)
+        n += stalls_by_cause(st, 0, (enum stall_cause)c, &ns);
+    assert_true(n != 0);
+    stalls_reset(st);
+    stalls_render(st, 0, &text);
+    assert_null(strstr(text_str(&text), " idle "));
+    stalls_causes_render(st, 0, &text);
+    assert_non_null(strstr(text_str(&text), "\nlongest_us 0.0\nlongest_stage -\n"));
+    text_free(&text);
+    for (unsigned c = 0; c < STALL_CAUSES; c++)  // totals go on
+        n -= stalls_by_cause(st, 0, (enum stall_cause)c, &ns);
+    assert_int_equal(n, 0);
     stalls_free(st);
     hosts_free(h);
 }

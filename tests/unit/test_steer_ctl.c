@@ -228,7 +228,7 @@ static void a_service_keeps_its_state_over_a_drain(void **state)
 
 static void a_term_that_is_under_way_is_not_called_off(void **state)
 {
-    steer_stop(env->steer);
+    ctl_steer_stop(env->steer);
     assert_true(shows("ctl/drain", "state draining\n"));
     assert_int_equal(put("ctl/drain", "stop"), -EBUSY);
     assert_false(env->loop.stop);
@@ -238,16 +238,16 @@ static void a_term_that_is_under_way_is_not_called_off(void **state)
 
 static void the_second_term_stops_at_once(void **state)
 {
-    steer_stop(env->steer);
+    ctl_steer_stop(env->steer);
     assert_false(env->loop.stop);
-    steer_stop(env->steer);
+    ctl_steer_stop(env->steer);
     assert_true(env->loop.stop);
 }
 
 static void without_time_to_drain_the_first_one_does(void **state)
 {
     assert_int_equal(put("ctl/set/control.drain_s", "0"), 0);
-    steer_stop(env->steer);
+    ctl_steer_stop(env->steer);
     assert_true(env->loop.stop);
 }
 
@@ -308,6 +308,18 @@ static void levels_are_of_all_modules_or_of_one(void **state)
     assert_true(shows("ctl/log", "port warn\n"));
 }
 
+static void reset_takes_names_of_what_there_is(void **state)
+{
+    static const char *const good[] = {"all", "cores", "latency", "ports", "stalls"};
+    for (unsigned i = 0; i < ARRAY_LEN(good); i++)
+        assert_int_equal(put("ctl/reset", good[i]), 0);
+    assert_true(shows("ctl/reset", "last: reset: stalls\n"));
+    assert_int_equal(put("ctl/reset", "cores/0"), -EINVAL);
+    assert_int_equal(put("ctl/reset", "ports/"), -EINVAL);
+    assert_int_equal(put("ctl/reset", "ports/c"), -EINVAL);
+    assert_int_equal(put("ctl/reset", "all all"), -EINVAL);
+}
+
 static void keys_are_set_within_their_range(void **state)
 {
     assert_int_equal(put("ctl/set/tcp.time_wait_ms", "30s\n"), 0);
@@ -361,6 +373,7 @@ int main(void)
         WITH(without_time_to_drain_the_first_one_does),
         WITH(arp_takes_neighbours_and_nothing_else),
         WITH(levels_are_of_all_modules_or_of_one),
+        WITH(reset_takes_names_of_what_there_is),
         WITH(keys_are_set_within_their_range),
         WITH(keys_agree_with_each_other),
         WITH(only_what_may_change_is_there),
