@@ -203,15 +203,24 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
             *socket_context = &h->conns[i];
 }
 
+// has_ended: the client sends nothing more. libmicrohttpd, which waits for edges, does not see the
+// end that came together with a request.
+static bool has_ended(const struct http_conn *c)
+{
+    char byte;
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void on_second(void *arg, uint64_t periods)
 {
     struct ctl_http *h = arg;
     const uint64_t now = http_now_ms();
     for (unsigned i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
         struct http_conn *c = &h->conns[i];
-        if (c->fd < 0 || now < c->due_ms)
+        const bool is_late = c->fd >= 0 && now >= c->due_ms;
+        if (!is_late && (c->fd < 0 || c->due_ms == UINT64_MAX || !has_ended(c)))
             continue;
-        h->limits.timeouts++;
+        h->limits.timeouts += is_late;
         c->due_ms = UINT64_MAX;
         shutdown(c->fd, SHUT_RDWR);
     }

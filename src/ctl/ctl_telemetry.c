@@ -113,10 +113,12 @@ static int port(struct tele_out *out, const char *params, const void *arg)
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"rx_packets", s.rx_packets}, {"rx_bytes", s.rx_bytes},
-                {"tx_packets", s.tx_packets}, {"tx_bytes", s.tx_bytes},
-                {"rx_missed", s.rx_missed},   {"rx_nombuf", s.rx_nombuf},
-                {"rx_errors", s.rx_errors},   {"tx_errors", s.tx_errors}};
+    } rows[] = {{"rx_packets", s.rx_packets},       {"rx_bytes", s.rx_bytes},
+                {"tx_packets", s.tx_packets},       {"tx_bytes", s.tx_bytes},
+                {"rx_missed", s.rx_missed},         {"rx_nombuf", s.rx_nombuf},
+                {"rx_errors", s.rx_errors},         {"tx_errors", s.tx_errors},
+                {"rx_taken_away", s.rx_taken_away}, {"rx_added", s.rx_added},
+                {"tx_taken_away", s.tx_taken_away}, {"tx_added", s.tx_added}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         tele_u64(out, rows[i].name, rows[i].value);
     return 0;

@@ -329,7 +329,7 @@ static void put_service_values(const struct now *now)
     X(c10m_core_stall_seconds_total, COUNTER, "Time in turns over 100 us by their cause.",         \
       put_stall_seconds)                                                                           \
     X(c10m_memory_bytes, GAUGE, "Memory reserved at start, by what it is for.", put_memory)        \
-    X(c10m_service_counter_total, COUNTER, "What the application of a service counts.",            \
+    X(c10m_service_events_total, COUNTER, "What the application of a service counts.",             \
       put_service_counters)                                                                        \
     X(c10m_service_value, GAUGE, "Present values that the application of a service shows.",        \
       put_service_values)

@@ -812,6 +812,20 @@ static void a_request_has_to_be_there_in_time(void **state)
     assert_int_equal(http->limits.timeouts, 1);
 }
 
+// libmicrohttpd itself misses an end that comes together with the request.
+static void a_client_that_has_ended_is_not_waited_for(void **state)
+{
+    static const char request[] = "GET /proc/n HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const int fd = client();
+    assert_int_equal(send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL), sizeof(request) - 1);
+    shutdown(fd, SHUT_WR);
+    const uint64_t begin_ms = now_ms();
+    receive_all(fd);
+    assert_string_equal(content(), "value 42\n");
+    assert_true(now_ms() - begin_ms < HTTP_TIMEOUT_S * 1000 / 3);
+    assert_int_equal(http->limits.timeouts, 0);
+}
+
 static void clients_that_go_in_the_middle_leave_nothing_behind(void **state)
 {
     static const char *const begun[] = {"",
@@ -908,6 +922,7 @@ int main(void)
         T(headers_have_a_limit),
         T(what_is_no_http_is_refused_and_counted),
         T(a_request_has_to_be_there_in_time),
+        T(a_client_that_has_ended_is_not_waited_for),
         T(clients_that_go_in_the_middle_leave_nothing_behind),
         T(a_file_may_go_while_it_is_sent),
         T(an_address_in_use_is_told),
