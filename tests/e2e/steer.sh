@@ -103,6 +103,11 @@ modules_have_levels() {
     says "$CTL/log" '^ctl error$' && says "$CTL/log" '^door info$' && echo info >"$CTL/log" && says "$CTL/log" '^ctl info$'
 }
 
+the_socket_takes_orders_too() {
+    "$C10M" write -s "$TMP/run/control.sock" ctl/log "door debug" && says "$CTL/log" '^door debug$' &&
+        ! "$C10M" write -s "$TMP/run/control.sock" ctl/log "door loud"
+}
+
 hup_applies_what_it_can_and_names_the_rest() {
     sed -i 's/^connections = .*/connections = 8192/' "$TMP/conf"
     printf '[tcp]\ntime_wait_ms = 7s\n' >>"$TMP/conf"
@@ -162,6 +167,40 @@ a_second_term_stops_at_once() {
     wait "$SERVER" && SERVER= && within is_over e
 }
 
+# freeze: the worker stands still until thaw.
+freeze() {
+    "$HERE/freeze.py" "$SERVER" "$(worker_name)" >"$TMP/freezer" &
+    FREEZER=$!
+    within grep -q frozen "$TMP/freezer"
+}
+thaw() { kill "$FREEZER" && wait "$FREEZER"; FREEZER=; }
+worker_name() { cat /proc/"$SERVER"/task/*/comm | grep -m1 -E '^(lcore|rte)-worker'; }
+FREEZER=
+cleanup_first() { [ -z "$FREEZER" ] || kill "$FREEZER" 2>/dev/null; }
+
+a_worker_that_hangs_keeps_no_writer() {
+    freeze || return 1
+    echo all >"$CTL/conn/kill"
+    echo 3s >"$CTL/set/tcp.time_wait_ms"
+    within says "$CTL/conn/kill" 'does not answer \(ETIMEDOUT\)' || return 1
+    says "$CTL/set/tcp.time_wait_ms" 'does not have it yet' || return 1
+    thaw
+    within bash -c "! grep -q 'does not have it yet' $CTL/set/tcp.time_wait_ms"
+}
+
+a_worker_that_hangs_does_not_keep_the_process() {
+    local status=0
+    start_server --set control.drain_s=1 || return 1
+    hold f 7
+    within is_held f && freeze || return 1
+    kill -TERM "$SERVER"
+    wait "$SERVER" || status=$?
+    SERVER=
+    wait "$FREEZER"
+    FREEZER=
+    [ "$status" = 1 ] && logged 'the worker on CPU [0-9]+ hangs in stage [a-z_]+'
+}
+
 a_reset_is_for_readers_of_the_tree() {
     local rx total
     rx=$(counter rx_packets)
@@ -182,12 +221,15 @@ claim "a closed service refuses, and serves again when opened" a_closed_service_
 claim "neighbours are added and deleted" neighbours_come_and_go
 claim "a key is set while running, and config shows it" a_key_is_set_and_seen
 claim "each module of the log has its level" modules_have_levels
+claim "the control socket takes orders too" the_socket_takes_orders_too
 claim "SIGHUP applies what can change and names what cannot" hup_applies_what_it_can_and_names_the_rest
 claim "SIGHUP with an invalid file says why and changes nothing" hup_with_an_invalid_file_changes_nothing
 claim "a slow download finishes while the server drains" a_slow_download_finishes_while_draining
 claim "drain now resets who is left" who_stays_is_reset_when_time_is_up
 claim "no packet is unaccounted for" balance_is_zero
 claim "a reset is for readers of the tree, and net/ counts on" a_reset_is_for_readers_of_the_tree
+claim "an order to a worker that hangs ends, and settings reach it later" a_worker_that_hangs_keeps_no_writer
 claim "SIGTERM drains, and stops when the last connection has gone" term_drains_and_stops
 claim "a second SIGTERM stops at once" a_second_term_stops_at_once
+claim "a worker that hangs does not keep the process from its end" a_worker_that_hangs_does_not_keep_the_process
 finish
