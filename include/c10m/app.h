@@ -22,6 +22,7 @@ struct c10m_core;    // one worker, as a callback without a connection sees it (
 struct c10m_packet;  // a UDP datagram, and what an ICMP error says of one (c10m/socket.h)
 struct c10m_packet_error;
 struct c10m_service;  // one [service NAME] of the configuration that runs this application
+struct tree_node;     // a directory of the control tree (c10m/tree.h)
 struct c10m_image;  // immutable bytes in hugepages, shared by all workers, to be sent by reference
 
 enum {
@@ -94,6 +95,11 @@ struct c10m_app {
     // order; record NULL, len 0: the last one for now, to be written out. May write files and
     // allocate, but all control waits for it. Returns how many records could not be written.
     unsigned (*log)(struct c10m_service *s, const void *record, size_t len);
+    // tree: on the control thread, once per service before the workers run: makes the service's own
+    // entries below dir, which is apps/SERVICE of the tree (c10m/tree.h; `counters`, `state` and
+    // `log` are taken). They go with the server, before fini. 0, or -1 with tree_error: it does not
+    // start.
+    int (*tree)(const struct c10m_service *s, struct tree_node *dir);
     // thread: once per service, on a thread of its own on the Linux cores, from when the workers
     // run; returns soon after c10m_thread_stopping() says so. message: on the worker, one that the
     // thread posted to it. Both: c10m/thread.h.

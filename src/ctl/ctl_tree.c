@@ -96,6 +96,16 @@ static int service_log_read(struct tree_out *out, void *data)
                        (unsigned long long)(handed - lost), (unsigned long long)lost);
 }
 
+// What the application shows itself; what it makes there, then or later, is its own.
+static int fill_app(const struct ctl_shown *shown, const struct c10m_service *sv)
+{
+    struct tree_node *dir = tree_lookup(tree_lookup(tree_root(shown->tree), "apps"), sv->name);
+    struct tree_owner *owner = tree_owner_new(dir, sv->name);
+    if (owner == NULL || tree_own(dir, owner) != 0)
+        return -1;
+    return sv->app->tree(sv, dir);
+}
+
 static int fill_services(const struct ctl_shown *shown)
 {
     static struct service_of of[TCP_SERVICES_MAX];
@@ -108,10 +118,12 @@ static int fill_services(const struct ctl_shown *shown)
         rc |= ctl_tree_add(shown, path, service_counters_read, &of[i]);
         snprintf(path, sizeof(path), "apps/%s/state", server_service(s, i)->name);
         rc |= ctl_tree_add(shown, path, service_state_read, &of[i]);
-        if (server_service(s, i)->app->log == NULL)
-            continue;
-        snprintf(path, sizeof(path), "apps/%s/log", server_service(s, i)->name);
-        rc |= ctl_tree_add(shown, path, service_log_read, &of[i]);
+        if (server_service(s, i)->app->log != NULL) {
+            snprintf(path, sizeof(path), "apps/%s/log", server_service(s, i)->name);
+            rc |= ctl_tree_add(shown, path, service_log_read, &of[i]);
+        }
+        if (rc == 0 && server_service(s, i)->app->tree != NULL)
+            rc = fill_app(shown, server_service(s, i));
     }
     return rc;
 }

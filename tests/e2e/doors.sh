@@ -26,6 +26,10 @@ address = 10.0.0.1/24
 [service echo]
 app = echo
 port = 7
+[service web]
+app = http
+port = 80
+root = $TMP/site
 CONF
 
 # A door is a name here, a function read_NAME PATH, and refused_read_NAME PATH, refused_write_NAME PATH: it refuses
@@ -83,7 +87,7 @@ says() {  # says STATUS TEXT COMMAND...
 }
 
 claim "the server starts" start_server
-for path in version config mem/ledger ports/lone/driver ports/lone/mac; do
+for path in version config mem/ledger ports/lone/driver ports/lone/mac apps/web/files; do
     claim "$path: the same bytes from $DOORS" same "$path"
 done
 claim "the same names in every directory" same_lists

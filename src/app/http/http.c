@@ -13,6 +13,7 @@
 #include "app/http/choose.h"
 #include "app/http/conn.h"
 #include "app/http/fields.h"
+#include "app/http/show.h"
 
 // After the last response the peer's bytes are read on this long, so that no reset overtakes the
 // response (RFC 9112 section 9.6).
@@ -559,4 +560,5 @@ const struct c10m_app app_http = {
     .close = http_close,
     .log = http_log,
     .drain = http_drain,
+    .tree = http_tree,
 };

@@ -1,0 +1,116 @@
+// What the http application shows in the tree: apps/NAME/files and limits.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/apps.h"
+#include "tree/door.h"
+#include "unit/check.h"
+#include "unit/fake_stack.h"
+#include "unit/temp_tree.h"
+
+enum { MANY = 1000 };
+
+static char root[TEMP_PATH_BYTES], err[512];
+static struct c10m_service *service;
+static struct tree *tree;
+static struct tree_node *dir;
+static struct tree_door door;
+
+static const struct temp_entry entries[] = {
+    {.path = "index.html", .text = "<h1>hello</h1>"},
+    {.path = "a b.txt", .text = "four"},
+    {.path = "sub/"},
+    {.path = "sub/index.html", .text = "x"},
+    {.path = ".hidden", .text = "no"},
+};
+
+static int setup(void **state)
+{
+    temp_tree_make(root, entries, ARRAY_LEN(entries));
+    for (int i = 0; i < MANY; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "sub/%04d.txt", i);
+        temp_tree_file(root, name, "1234567", 7);
+    }
+    const char *params[] = {"root", root, "body_bytes_max", "1234", NULL};
+    service = fake_service_new(&app_http, params, err, sizeof(err));
+    tree = tree_create();
+    dir = tree_dir(tree_root(tree), "apps/web");
+    tree_door_init(&door, tree);
+    return service == NULL || app_http.tree(service, dir) != 0;
+}
+
+static int teardown(void **state)
+{
+    tree_door_close(&door);
+    tree_destroy(tree);
+    fake_service_free(service);
+    temp_tree_remove(root);
+    return 0;
+}
+
+// shown: all of an entry's text, from memory that the next call uses again.
+static const char *shown(const char *name)
+{
+    static char text[1 << 20];
+    struct tree_handle *h;
+    const char *data;
+    size_t n = 0;
+    ssize_t got;
+    assert_int_equal(tree_open(&door, tree_lookup(dir, name), TREE_READ, &h), 0);
+    while ((got = tree_read(h, n, 4096, &data)) > 0 || got == -EAGAIN) {
+        if (got < 0)
+            continue;
+        memcpy(text + n, data, (size_t)got);
+        n += (size_t)got;
+    }
+    assert_int_equal(got, 0);
+    tree_close(h);
+    text[n] = '\0';
+    return text;
+}
+
+static void files_are_the_files_that_are_served_each_once(void **state)
+{
+    const char *text = shown("files");
+    unsigned lines = 0;
+    for (const char *p = text; *p != '\0'; p++)
+        lines += *p == '\n';
+    assert_non_null(strstr(text, "/a%20b.txt 4 "));
+    assert_non_null(strstr(text, "/sub/0999.txt 7 "));
+    assert_null(strstr(text, "hidden"));
+    for (int i = 0; i < MANY; i++) {
+        char line[32];
+        snprintf(line, sizeof(line), "/sub/%04d.txt 7 ", i);
+        const char *first = strstr(text, line);
+        assert_non_null(first);
+        assert_null(strstr(first + 1, line));
+    }
+    assert_in_range(lines, MANY + 3, MANY + 5);  // a directory's index under two names
+}
+
+static void limits_are_those_in_force(void **state)
+{
+    const char *text = shown("limits");
+    assert_non_null(strstr(text, "body_bytes_max 1234\n"));
+    assert_non_null(strstr(text, "keepalive_timeout_ms 60000\n"));
+}
+
+static void a_name_that_is_taken_is_an_error(void **state)
+{
+    assert_int_equal(app_http.tree(service, dir), -1);
+    assert_string_equal(tree_error(dir), "files: exists already");
+}
+
+int main(void)
+{
+#define SHOW(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        SHOW(files_are_the_files_that_are_served_each_once),
+        SHOW(limits_are_those_in_force),
+        SHOW(a_name_that_is_taken_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
