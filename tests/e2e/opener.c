@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     conf_errors_init(&errors);
     if (argc == 4 && conf_load(&c, argv[3], NULL, 0, &errors) == 0 &&
         server_params_from(&p, &c, apps, &err) == 0)
-        return ctl_serve(&c, &p, "opener");
+        return ctl_serve(&(struct ctl_conf){.conf = &c, .file = argv[3]}, &p, "opener");
     fprintf(stderr, "%s%s\n", text_str(&errors.lines), err.text);
     return 2;
 }

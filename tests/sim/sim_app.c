@@ -447,11 +447,11 @@ static bool wrong_end(const struct sim_world *w, const struct sim_conn *k, const
     case C10M_TIMED_OUT:  // also FIN-WAIT-2, with a peer that does not close
         return !peer_gone && !faults_end && !s->shut;
     case C10M_UNREACHABLE:
-        return s->opened || !s->active ||
-               (!faults_end && k->port != SIM_PORT_FEW && k->port != SIM_PORT_DRAINING);
+        return s->opened || !s->active || (!faults_end && k->port != SIM_PORT_FEW);
     case C10M_REFUSED:
         return s->opened || !s->active ||
-               (!faults_end && k->port != SIM_PORT_CLOSED && !k->simultaneous);
+               (!faults_end && k->port != SIM_PORT_CLOSED && k->port != SIM_PORT_DRAINING &&
+                !k->simultaneous);
     }
     return true;
 }

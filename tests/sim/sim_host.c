@@ -101,7 +101,7 @@ static void set_params(struct sim_host *h, const struct sim_plan *plan)
     set_service(h, 1, "few", SIM_PORT_FEW);
     set_service(h, 2, "draining", SIM_PORT_DRAINING);
     p->services[1].tcp.connections_max = pl->few_max;
-    p->services[2].tcp.draining = true;
+    p->services[2].tcp.state = TCP_SERVICE_DRAINING;
 }
 
 // Its clock begins where the plan says: the wheel's too.

@@ -373,31 +373,48 @@ static void a_cookie_measures_no_round_trip(void **state)
     }
 }
 
-static void a_service_that_takes_no_connection_sends_no_cookie(void **state)
+static void a_service_that_is_full_sends_no_cookie(void **state)
 {
-    for (int draining = 0; draining < 2; draining++) {
-        struct raw *r = new_end(TCP_COOKIES_ALWAYS);
-        struct tcp_service *sv = &r->e.tcp.services[0];
-        send_syn(r, &plain);
-        if (draining)
-            sv->draining = true;
-        else
-            sv->connections_max = 0;
-        raw_send(r, SEG_ACK, 0, 0);  // it came in time, but the service is full now
-        assert_null(raw_block(r));
-        assert_int_equal(r->e.stats.drops[DROP_service_connections], 1);
-        r->port++;
-        raw_seg(r, SEG_SYN, 7, 0, 0, 0);
-        raw_turn(r, 1);
-        assert_int_equal(r->e.tcp.n_out, 0);
-        assert_int_equal(r->e.stats.c.syncookies_sent, 1);
-        sv->draining = false;
-        sv->connections_max = 16;
-        r->port--;
-        raw_send(r, SEG_ACK, 0, 0);
-        assert_non_null(raw_block(r));
-        reset_and_free(r);
-    }
+    struct raw *r = new_end(TCP_COOKIES_ALWAYS);
+    struct tcp_service *sv = &r->e.tcp.services[0];
+    send_syn(r, &plain);
+    sv->connections_max = 0;
+    raw_send(r, SEG_ACK, 0, 0);  // it came in time, but the service is full now
+    assert_null(raw_block(r));
+    assert_int_equal(r->e.stats.drops[DROP_service_connections], 1);
+    r->port++;
+    raw_seg(r, SEG_SYN, 7, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(r->e.stats.c.syncookies_sent, 1);
+    sv->connections_max = 16;
+    r->port--;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_non_null(raw_block(r));
+    reset_and_free(r);
+}
+
+static void a_service_that_drains_refuses_cookies_and_syns(void **state)
+{
+    struct raw *r = new_end(TCP_COOKIES_ALWAYS);
+    struct tcp_service *sv = &r->e.tcp.services[0];
+    send_syn(r, &plain);
+    sv->state = TCP_SERVICE_DRAINING;
+    raw_send(r, SEG_ACK, 0, 0);  // nothing remembers that its SYN came before
+    assert_null(raw_block(r));
+    assert_int_equal(r->e.stats.c.service_refused, 1);
+    r->port++;
+    raw_seg(r, SEG_SYN, 7, 0, 0, 0);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_RST | SEG_ACK);
+    assert_int_equal(r->e.stats.c.service_refused, 2);
+    assert_int_equal(r->e.stats.c.syncookies_sent, 1);
+    sv->state = TCP_SERVICE_OPEN;
+    r->port--;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_non_null(raw_block(r));
+    reset_and_free(r);
 }
 
 static void without_a_block_the_acknowledgement_is_dropped_and_may_come_again(void **state)
@@ -459,7 +476,8 @@ int main(void)
         T(without_cookies_a_syn_without_a_record_is_dropped),
         T(the_first_ack_may_carry_data_and_a_fin),
         T(a_cookie_measures_no_round_trip),
-        T(a_service_that_takes_no_connection_sends_no_cookie),
+        T(a_service_that_is_full_sends_no_cookie),
+        T(a_service_that_drains_refuses_cookies_and_syns),
         T(without_a_block_the_acknowledgement_is_dropped_and_may_come_again),
         T(cookies_of_one_connection_grow_with_time_as_other_numbers_do),
     };
