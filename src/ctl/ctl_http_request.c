@@ -126,8 +126,8 @@ static void add_headers(struct MHD_Response *m, const struct web_answer *a)
     MHD_add_response_header(m, "Cache-Control", "no-store");
     MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(m, "Content-Security-Policy",
-                            "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src "
-                            "'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+                            "default-src 'none'; script-src 'self'; style-src 'self'; "
+                            "img-src 'self' data:; connect-src 'self'; "
                             "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
     if (a->status != 204)
         MHD_add_response_header(m, "Content-Type", a->type);

@@ -67,6 +67,14 @@ void web_errno(struct web *w, struct web_answer *a, int code, bool writing, cons
     count_status(&w->counts, status);
 }
 
+static const struct web_static *page_of(const struct web *w, const char *path)
+{
+    for (unsigned i = 0; path != NULL && i < w->n_statics; i++)
+        if (strcmp(w->statics[i].path, path) == 0)
+            return &w->statics[i];
+    return NULL;
+}
+
 static bool refuse_method(struct web_answer *a, const char *allow)
 {
     web_error(a, 405, "expected %s", allow);
@@ -98,6 +106,9 @@ static bool who(struct web *w, const struct web_request *r, struct web_answer *a
         return refuse(&c->refused_host, a, 421,
                       "expected an address, localhost or the server's name as Host");
     if (w->token[0] == '\0' || web_token_good(r->authorization, w->token))
+        return true;
+    // A browser gets the page, which asks for the token, before it has one.
+    if ((r->method == WEB_GET || r->method == WEB_HEAD) && page_of(w, r->path) != NULL)
         return true;
     refuse(&c->refused_token, a, 401, "expected Authorization: Bearer TOKEN");
     a->challenge = true;
@@ -134,14 +145,13 @@ static void metrics(struct web *w, struct web_answer *a)
 
 static bool static_page(const struct web *w, const char *path, struct web_answer *a)
 {
-    for (unsigned i = 0; i < w->n_statics; i++)
-        if (strcmp(w->statics[i].path, path) == 0) {
-            a->type = w->statics[i].type;
-            a->bytes = w->statics[i].bytes;
-            a->n_bytes = w->statics[i].n;
-            return true;
-        }
-    return false;
+    const struct web_static *page = page_of(w, path);
+    if (page == NULL)
+        return false;
+    a->type = page->type;
+    a->bytes = page->bytes;
+    a->n_bytes = page->n;
+    return true;
 }
 
 void web_serve(struct web *w, const struct web_request *r, struct web_answer *a)

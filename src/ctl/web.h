@@ -5,9 +5,10 @@
 //     answer  <-- status, headers, and a body: text of its own, or an open file of the tree
 //
 // Whoever brings the token has the rights of root, everybody else those of "other"; a server with a
-// token answers nobody else at all. Reading with rights of others is what any user of the host
-// could do at the mount; so is writing, and a page of another origin cannot send it: it needs the
-// header `X-C10M: 1`, which a browser sends only after asking, and is not answered then.
+// token tells nobody else anything: of the answers only the pages of the program need none. Reading
+// with rights of others is what any user of the host could do at the mount; so is writing, and a
+// page of another origin cannot send it: it needs the header `X-C10M: 1`, which a browser sends
+// only after asking, and is not answered then.
 #pragma once
 #include "base/text.h"
 #include "conf/conf.h"

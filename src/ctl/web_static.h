@@ -1,5 +1,5 @@
-// web_static.h: pages that are part of the program. A page is one line of the table in
-// web_static.c.
+// web_static.h: pages that are part of the program: the files of src/ctl/web that
+// src/ctl/meson.build lists, made into C by embed.py. They tell nothing of the server.
 #pragma once
 #include <stddef.h>
 

@@ -1,7 +1,6 @@
 """top.py PART C10M SOCKET [SERVER_PID]: `c10m top` on a pseudo-terminal of 80x24 that pyte reads, against a server
 that serves a page at http://10.99.0.2/. PART is a function below. Needs Debian's python3-pyte."""
 import fcntl
-import http.client
 import os
 import pty
 import re
@@ -10,10 +9,11 @@ import signal
 import struct
 import sys
 import termios
-import threading
 import time
 
 import pyte
+
+from gentle import Load
 
 PART, C10M, SOCKET = sys.argv[1:4]
 LIMIT_S = 30
@@ -94,33 +94,6 @@ def row(lines, core="1"):
 
 def number(text):
     return float(text.rstrip("kMG")) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
-
-
-class Load:
-    """Requests, one after the other, on a connection that stays and one each that does not."""
-
-    def __enter__(self):
-        self.on = True
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
-
-    def __exit__(self, *_):
-        self.on = False
-        self.thread.join()
-
-    def run(self):
-        stays = http.client.HTTPConnection("10.99.0.2", 80, timeout=10)
-        while self.on:
-            try:
-                for c in (stays, http.client.HTTPConnection("10.99.0.2", 80, timeout=10)):
-                    c.request("GET", "/")
-                    c.getresponse().read()
-                    if c is not stays:
-                        c.close()
-            except OSError:
-                stays.close()
-                time.sleep(0.1)
-            time.sleep(0.002)
 
 
 def figures():

@@ -1,0 +1,192 @@
+"""page.py PART URL DIR [TOKEN]: the page of the control port in headless Chromium, driven through its DevTools pipe.
+PART is a function below; DIR is for Chromium's files."""
+import ctypes
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from gentle import Load
+
+PART, URL, DIR = sys.argv[1:4]
+LIMIT_S = 60
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--window-size=1200,900"]
+
+
+class Browser:
+    """One page. Events that matter are kept: requests, and what was complained of."""
+
+    def __init__(self):
+        theirs, self.to = os.pipe()
+        self.back, theirs_out = os.pipe()
+
+        def wire():  # Chromium's ends are 3 and 4; copies first, for one of ours may have such a number
+            a, b = fcntl.fcntl(theirs, fcntl.F_DUPFD, 10), fcntl.fcntl(theirs_out, fcntl.F_DUPFD, 10)
+            os.dup2(a, 3)
+            os.dup2(b, 4)
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it goes with us
+
+        self.process = subprocess.Popen(["chromium", *FLAGS, "--user-data-dir=" + DIR, "about:blank"], preexec_fn=wire, close_fds=False,
+                                        stdout=subprocess.DEVNULL, stderr=open(DIR + ".log", "w"), start_new_session=True)
+        os.close(theirs)
+        os.close(theirs_out)
+        self.buffer, self.number, self.session = b"", 0, None
+        self.requests, self.complaints = [], []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Runtime", "Log", "Network", "Page"):
+            self.call(domain + ".enable")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def message(self, seconds):
+        end = time.time() + seconds
+        while b"\0" not in self.buffer:
+            if not select.select([self.back], [], [], max(0, end - time.time()))[0]:
+                return None
+            piece = os.read(self.back, 1 << 16)
+            if not piece:
+                sys.exit("chromium is gone: " + open(DIR + ".log").read()[-2000:])
+            self.buffer += piece
+        one, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(one)
+
+    def note(self, event):
+        method, p = event.get("method"), event.get("params", {})
+        if method == "Network.requestWillBeSent":
+            self.requests.append(p["request"]["url"])
+        elif method == "Runtime.consoleAPICalled" and p["type"] in ("error", "warning", "assert"):
+            self.complaints.append("console: %s" % p["args"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append("exception: %s" % p["exceptionDetails"])
+        elif method == "Log.entryAdded" and p["entry"]["level"] in ("error", "warning"):
+            self.complaints.append("log: %s %s" % (p["entry"]["text"], p["entry"].get("url")))
+
+    def call(self, method, **params):
+        self.number += 1
+        said = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            said["sessionId"] = self.session
+        os.write(self.to, json.dumps(said).encode() + b"\0")
+        end = time.time() + LIMIT_S
+        while time.time() < end:
+            got = self.message(end - time.time())
+            if got is not None and got.get("id") == self.number:
+                if "error" in got:
+                    sys.exit("%s: %s" % (method, got["error"]))
+                return got["result"]
+            if got is not None:
+                self.note(got)
+        sys.exit("%s: no answer" % method)
+
+    def value(self, expression):
+        got = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in got:
+            sys.exit("%s: %s" % (expression, got["exceptionDetails"]))
+        return got["result"].get("value")
+
+    def until(self, what, expression, holds=bool):
+        end = time.time() + LIMIT_S
+        while not holds(said := self.value(expression)):
+            if time.time() > end:
+                sys.exit("%s: not within %d s: %r; complaints: %s; page: %s" % (
+                    what, LIMIT_S, said, self.complaints, self.value("document.body.innerText")))
+            time.sleep(0.3)
+        return said
+
+    def open(self):
+        self.call("Page.navigate", url=URL)
+        self.until("a page", "document.readyState === 'complete' && location.href !== 'about:blank'")
+
+
+POINTS = "import('/page/plots.js').then((plots) => plots.pointCounts())"
+ROW = "[...document.querySelectorAll('#cores tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
+
+
+def plain():
+    """Plots and table of a loaded server."""
+    with Browser() as page, Load():
+        page.open()
+        page.until("eight plots with points", POINTS, lambda plots: len(plots) == 8 and all(p["points"] >= 2 for p in plots))
+        first = page.value(POINTS)
+        page.until("more points", POINTS, lambda plots: all(p["points"] >= f["points"] + 2 for p, f in zip(plots, first)))
+        page.until("packets in the plot", POINTS, lambda plots: plots[0]["lines"] == "rxPps,txPps" and all((y or 0) > 20 for y in plots[0]["last"]))
+        page.until("connections opened", POINTS, lambda plots: plots[3]["last"][0] > 2)
+        page.until("the table's row", ROW, lambda rows: len(rows) == 1 and rows[0][:2] == ["1", "running"] and "-" not in rows[0][2:])
+        drawn = "[...document.querySelectorAll('#plots canvas')].map((c) => new Set(new Uint32Array(c.getContext('2d')" \
+                ".getImageData(0, 0, c.width, c.height).data.buffer)).size)"
+        page.until("something drawn", drawn, lambda colours: len(colours) == 8 and all(n > 5 for n in colours))
+        about = page.value("document.getElementById('about').textContent")
+        if "up 0" not in about or "16.4k connections" not in about:
+            sys.exit("about: " + about)
+
+        back = "getComputedStyle(document.body).backgroundColor"
+        light = page.value(back)
+        page.value("document.getElementById('theme').click()")
+        if page.value(back) == light:
+            sys.exit("dark is as light")
+        page.value("document.querySelector('#cores tbody tr').click()")
+        page.until("the core hidden", "document.querySelector('#cores tbody tr').className", lambda name: name == "hidden")
+        page.value("document.querySelector('#cores tbody tr').click()")
+        page.value("document.getElementById('pause').click()")
+        page.value("new Promise((done) => setTimeout(done, 1500))")  # what was asked for arrives
+        stopped = page.value(POINTS)
+        page.value("new Promise((done) => setTimeout(done, 1500))")
+        if page.value(POINTS) != stopped:
+            sys.exit("goes on while paused")
+        page.value("document.getElementById('pause').click()")
+        page.until("points after the pause", POINTS, lambda plots: plots[0]["points"] > stopped[0]["points"])
+
+        if page.complaints:
+            sys.exit("complaints: %s" % page.complaints)
+        away = [url for url in page.requests if not url.startswith((URL, "data:"))]
+        if away or len(page.requests) < 10:
+            sys.exit("requests: %s" % (away or page.requests))
+        asked = [url for url in page.requests if "/page/" not in url and url not in (URL, URL + "metrics") and not url.startswith("data:")]
+        if asked:
+            sys.exit("asked for more than /metrics: %s" % asked)
+        read_s = page.value("performance.now()") / 1000
+        if page.requests.count(URL + "metrics") > read_s + 3:
+            sys.exit("more than one request a second")
+
+        print("READY", flush=True)  # the caller stops the server
+        page.until("that the server is gone", "document.getElementById('trouble').textContent", lambda text: "does not answer" in text)
+        print("GONE", flush=True)  # and starts another one
+        page.until("the other one", "document.getElementById('trouble').textContent", lambda text: text == "")
+        now = page.value(POINTS)
+        page.until("points of the other one", POINTS, lambda plots: plots[0]["points"] >= now[0]["points"] + 2)
+
+
+def token():
+    """A server with a token: the page asks for it, and keeps it nowhere."""
+    with Browser() as page:
+        page.open()
+        page.until("a box for the token", "!document.getElementById('ask').hidden")
+        enter = "document.getElementById('token').value = %r; document.querySelector('#ask button').click()"
+        page.value(enter % "0123456789abcdefWRONG")
+        page.until("a refusal", "document.getElementById('trouble').textContent", lambda text: "does not take this token" in text)
+        page.value(enter % sys.argv[4])
+        page.until("points", POINTS, lambda plots: len(plots) == 8 and plots[0]["points"] >= 2)
+        kept = page.value("JSON.stringify([localStorage.length, sessionStorage.length, document.cookie, document.getElementById('token').value,"
+                          " document.getElementById('ask').hidden])")
+        if kept != '[0,0,"","",true]':
+            sys.exit("kept: " + kept)
+        others = [c for c in page.complaints if "401" not in c]
+        if others:
+            sys.exit("complaints: %s" % others)
+        page.call("Page.reload")
+        page.until("a box for the token, again", "document.readyState === 'complete' && document.getElementById('ask') && "
+                   "!document.getElementById('ask').hidden")
+
+
+globals()[PART]()
