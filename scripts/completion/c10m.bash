@@ -94,7 +94,7 @@ _c10m() {
     fi
 
     case $command:$previous in
-        cat:-s | ls:-s | write:-s | watch:-s | top:-s | top:-m | *:--socket | *:--mount) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
+        cat:-s | ls:-s | write:-s | watch:-s | *:--socket) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         watch:-n | watch:-c) return 0 ;;
         top:-s) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         top:-m | top:--mount) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;
