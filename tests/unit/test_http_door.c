@@ -550,6 +550,28 @@ static void two_streams_take_turns(void **state)
     close(b);
 }
 
+// A piece may take a millisecond: one a run, and a turn of the loop has three at most.
+static void a_turn_makes_few_pieces_however_many_ask(void **state)
+{
+    static const char request[] = "GET /proc/slow HTTP/1.1\r\n" CLOSE "\r\n";
+    int fds[HTTP_ADDRESS_CONNECTIONS_MAX];
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+        fds[i] = client();
+        assert_int_equal(send(fds[i], request, sizeof(request) - 1, MSG_NOSIGNAL),
+                         sizeof(request) - 1);
+    }
+    slow_calls = 0;
+    const uint64_t end_ms = now_ms() + WAIT_MS_MAX;
+    while (slow_calls < ARRAY_LEN(fds) * SLOW_LINES * SLOW_CALLS) {
+        const unsigned before = slow_calls;
+        turn();
+        assert_in_range(slow_calls - before, 0, 3);
+        assert_true(now_ms() < end_ms);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        receive_all(fds[i]);
+}
+
 // ---- writing
 
 #define WRITE CLOSE "X-C10M: 1\r\n"
@@ -686,6 +708,7 @@ static void only_the_token_is_the_token(void **state)
     assert_true(web_token_good("Bearer " TOKEN, TOKEN));
     assert_true(web_token_good("bearer " TOKEN, TOKEN));
     assert_false(web_token_good("Bearer " TOKEN "x", TOKEN));
+    assert_false(web_token_good("Bearer " TOKEN "0", TOKEN));  // its first character
     assert_false(web_token_good("Bearer 0123456789abcdefXYZ", TOKEN));
     assert_false(web_token_good("Bearer 0123456789abcdefXYZ_", TOKEN));
     assert_false(web_token_good("Bearer ", TOKEN));
@@ -915,6 +938,7 @@ int main(void)
         T(an_idle_stream_neither_spins_nor_outlives_its_client),
         T(a_slow_reader_waits_for_nobody_but_himself),
         T(two_streams_take_turns),
+        T(a_turn_makes_few_pieces_however_many_ask),
         T(a_body_is_one_write),
         T(a_write_without_the_header_is_403),
         T(a_write_that_is_refused_says_why),
