@@ -65,7 +65,10 @@ extern const unsigned metrics_own;
 // metrics_bounds: upper ends of the buckets, seconds.
 extern const double metrics_bounds[METRIC_BOUNDS];
 
-// metrics_text: all as Prometheus reads it (text format 0.0.4). 0, or out->error.
+// metrics_text: all as Prometheus reads it (text format 0.0.4). 0, or out->error. Asked again
+// within METRICS_SHARED_MS it gives the same text once more: rendering takes a millisecond a core
+// or so, and a flood of requests must not take the control thread from the others.
+enum { METRICS_SHARED_MS = 100 };
 int metrics_text(const struct ctl_shown *s, struct text *out);
 
 // metrics_text_sink: the sink behind it, for samples of other origin.
