@@ -10,6 +10,7 @@
 Names of states and flags are those of the program's own enums. What a damaged block holds is shown as it is:
 a number that has no name is printed as a number, memory that the dump lacks as such."""
 import itertools
+import re
 import struct
 
 import gdb
@@ -303,10 +304,23 @@ def service_name(worker, i):
         return "?"
 
 
+def server_pointer():
+    """server_started. Of a program linked with LTO the debug information does not say where it lies, the linker's
+    symbol does."""
+    at = gdb.parse_and_eval("server_started")
+    if not at.is_optimized_out:
+        return at
+    symbols = gdb.execute("maint print msymbols", to_string=True)
+    found = re.search(r"(0x[0-9a-f]+) server_started\b", symbols)
+    if found is None:
+        raise gdb.error("there is no symbol server_started")
+    return gdb.Value(int(found[1], 16)).cast(at.type.pointer()).dereference()
+
+
 def the_server():
     """The server of this process."""
     try:
-        at = gdb.parse_and_eval("server_started")
+        at = server_pointer()
         if int(at) != 0 and int(at["params"]["n_workers"]) >= 0:
             return at.dereference()
         why = "none was started"

@@ -364,6 +364,8 @@ void server_stop(struct server *s)
     arena_close(s->arena);
     while (s->n_inited-- > 0)
         sock_service_fini(&s->services[s->n_inited]);
+    if (server_started == s)
+        server_started = NULL;
     free(s);
 }
 

@@ -63,7 +63,9 @@ PY
 
 EX=()
 ask() { EX+=(-ex "python print('=== $1', flush=True)" -ex "$2"); }
-W='server_started->workers[0]'
+# The worker and, of its blocks, the first one in use.
+W='$w'
+EX+=(-ex 'python gdb.set_convenience_variable("w", next(workers()).address)')
 ask workers 'c10m workers'
 ask conns 'c10m conns'
 ask three 'c10m conns -n 3 established'
