@@ -448,33 +448,42 @@ static void arm_persist(struct tcp *t, struct block *b)
     b->rto_at_ms = tcp_rto_at(t, b);
 }
 
+enum { FIN_LEAVES_IN = 1 << TCP_FIN_WAIT_1 | 1 << TCP_LAST_ACK };
+
 // output_all: the common answer: all that is queued lies in one buffer, fits into one segment and
-// the windows, and nothing was lost. Does exactly what output_some() would. False: it does not
-// apply, and nothing was done.
+// the windows, and nothing was lost; or our FIN, with that or alone. Does exactly what
+// output_some() would. False: it does not apply, and nothing was done.
 static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
-    const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (b->snd_nxt ^ b->snd_max) |
+    const uint32_t fin = (b->flags & BF_FIN_QUEUED) != 0;
+    const uint32_t states = fin ? FIN_LEAVES_IN : 1 << TCP_ESTABLISHED;
+    const uint32_t odd = ((states >> b->state & 1) ^ 1) | (b->snd_nxt ^ b->snd_max) |
                          (b->snd_head ^ b->snd_tail) | b->unusual |
-                         (b->flags & (BF_FIN_QUEUED | BF_PROBE | BF_WANT_WRITE | BF_TROUBLE));
-    if (unlikely(odd != 0 || len - 1 >= b->mss || len > MIN(b->cwnd, b->snd_wnd)))
+                         (b->flags & (BF_PROBE | BF_WANT_WRITE | BF_TROUBLE));
+    if (unlikely(odd != 0 || len + fin - 1 >= b->mss || len > MIN(b->cwnd, b->snd_wnd)))
         return false;
     if (flight != 0)  // the second one is to be written down (tcp_flight.h)
         return false;
-    const struct buf *f = &t->bufs.bufs[b->snd_head];
     struct seg_out *o = &t->out[t->n_out++];
-    uint16_t flags = put(t, b, o, b->snd_nxt, SEG_ACK | SEG_PSH, t->rcv_limits[b->window_class]);
-    o->data[0] = f->at + (b->snd_nxt - f->seq);
-    o->data_len[0] = (uint16_t)len;
+    uint16_t flags =
+        put(t, b, o, b->snd_nxt, fin ? SEG_ACK | SEG_FIN : SEG_ACK, t->rcv_limits[b->window_class]);
+    if (likely(len != 0)) {
+        const struct buf *f = &t->bufs.bufs[b->snd_head];
+        o->data[0] = f->at + (b->snd_nxt - f->seq);
+        o->data_len[0] = (uint16_t)len;
+        o->flags |= SEG_PSH;
+    }
     if (unlikely(b->agreed & BA_ECN)) {
         tcp_ecn_out(t, b, o);
-        tcp_ecn_fresh(b, o);
+        if (len != 0)
+            tcp_ecn_fresh(b, o);
     }
-    b->snd_nxt = b->snd_max = b->snd_end;
+    b->snd_nxt = b->snd_max = b->snd_end + fin;
     t->stats->c.bytes_sent += len;
     if (!(flags & (BF_TS | BF_TIMED))) {
         flags |= BF_TIMED;
-        b->rtt_seq = b->snd_end;
+        b->rtt_seq = b->snd_max;
         b->rtt_us = (uint32_t)t->now.us;
     }
     b->flags = flags & (uint16_t)~BF_DIRTY;

@@ -446,7 +446,7 @@ static void enough(const char *what, uint32_t taken)
 static void a_send_of_all_that_waits_equals_the_general_one(void **state)
 {
     struct rng rng = test_rng(__func__);
-    uint32_t taken = 0;
+    uint32_t taken = 0, with_fin = 0, bare_fin = 0;
     for (uint32_t i = 0; i < CASES; i++) {
         make_block(&rng);
         save(&before);
@@ -455,6 +455,9 @@ static void a_send_of_all_that_waits_equals_the_general_one(void **state)
             continue;
         }
         taken++;
+        const struct seg_out *o = &w.out[w.tcp.n_out - 1];
+        with_fin += (o->flags & SEG_FIN) != 0;
+        bare_fin += (o->flags & SEG_FIN) && o->data_len[0] == 0;
         save(&after);
         restore(&before);
         w.blocks[1].flags &= (uint16_t)~BF_DIRTY;  // as tcp_output() does
@@ -465,6 +468,8 @@ static void a_send_of_all_that_waits_equals_the_general_one(void **state)
         SAME(i, &after);
     }
     enough("output_all", taken);
+    enough("output_all with a FIN", 4 * with_fin);
+    enough("output_all with a bare FIN", 40 * bare_fin);
 }
 
 static void an_acknowledgement_of_everything_equals_the_general_one(void **state)
