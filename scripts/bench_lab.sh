@@ -11,6 +11,8 @@ LOAD_IP=10.99.0.3  # not the kernel's, which would reset its connections
 LAB=      # folder of its files
 SERVER=   # process
 SENDER=
+SLICE=    # shell that has them
+STOP_TRIES=100  # of 0.1 s, before SIGKILL
 
 lab_open() {
     [ "$SERVER_CORE" -gt 0 ] || { echo "this row needs two cores" >&2; return 1; }
@@ -27,11 +29,16 @@ lab_open() {
 }
 
 lab_close() {
-    stop_sender
-    stop_server
+    local at
+    stop_process "$SLICE"
+    stop_process "$(cat "$LAB/sender.pid" 2>/dev/null)"  # of a slice that had no time for it
+    stop_process "$(cat "$LAB/server.pid" 2>/dev/null)"
     ip netns del c10mbench$$s 2>/dev/null
     ip netns del c10mbench$$c 2>/dev/null
-    rm -rf "$LAB" /var/run/dpdk/c10mbench$$  # the latter testpmd's
+    # What a killed server leaves mounted, the innermost first.
+    awk -v lab="$LAB/" 'index($2, lab) == 1 { print $2 }' /proc/self/mounts | sort -r |
+        while read -r at; do umount -l "$at" 2>/dev/null; done
+    rm -rf --one-file-system "$LAB" /var/run/dpdk/c10mbench$$  # the latter testpmd's
 }
 
 at_server() { nsenter --net=/run/netns/c10mbench$$s "$@"; }
@@ -43,13 +50,58 @@ start_server() { # COMMAND...
     : >"$LAB/server.log"
     setsid nsenter --net=/run/netns/c10mbench$$s "$@" >"$LAB/server.log" 2>&1 &
     SERVER=$!
+    echo $SERVER >"$LAB/server.pid"
 }
 start_sender() { # COMMAND...
     setsid nsenter --net=/run/netns/c10mbench$$"$1" "${@:2}" >"$LAB/sender.log" 2>&1 &
     SENDER=$!
+    echo $SENDER >"$LAB/sender.pid"
 }
-stop_server() { [ -z "$SERVER" ] || { kill -TERM "$SERVER" || true; wait "$SERVER" || true; } 2>/dev/null; SERVER=; }
-stop_sender() { [ -z "$SENDER" ] || { kill -TERM "$SENDER" || true; wait "$SENDER" || true; } 2>/dev/null; SENDER=; }
+
+is_alive() { grep -q '^State:[[:space:]][^ZX]' "/proc/$1/status" 2>/dev/null; }
+# stop_process [PID]: by SIGTERM; by SIGKILL what is still there after 10 s. It may be gone already.
+stop_process() {
+    local i
+    [ -n "${1:-}" ] && is_alive "$1" || return 0
+    kill -TERM "$1" 2>/dev/null || return 0
+    for ((i = 0; i < STOP_TRIES; i++)); do
+        is_alive "$1" || break
+        sleep 0.1
+    done
+    ! is_alive "$1" || { echo "process $1 did not end by itself" >&2; kill -KILL "$1" 2>/dev/null; } || true
+    wait "$1" 2>/dev/null || true  # if it is ours
+}
+stop_server() { stop_process "$SERVER"; SERVER=; rm -f "$LAB/server.pid"; }
+stop_sender() { stop_process "$SENDER"; SENDER=; rm -f "$LAB/sender.pid"; }
+
+# slice NAME COMMAND...: one server and what it is asked for, in a shell of its own, at most three times: what one
+# try lost ends neither the row nor the run. The results of a failed try are taken out; after the third the row goes
+# on without this slice, and the table says so.
+slice() {
+    local try name=$1
+    shift
+    for try in 1 2 3; do
+        keep_results
+        (
+            set -e
+            trap 'stop_sender; stop_server' EXIT
+            trap 'exit 143' TERM INT HUP
+            "$@"
+        ) &
+        SLICE=$!
+        if wait $SLICE; then
+            SLICE=
+            return 0
+        fi
+        SLICE=
+        drop_results
+        echo "$name: try $try of 3 failed" >&2
+    done
+    [ -z "${BENCH_RESULTS:-}" ] || printf 'failed/%s\t1\n' "$name" >>"$BENCH_RESULTS"
+}
+result_files() { ls "$LAB"/latency "$LAB"/peers "$LAB"/ports ${BENCH_RESULTS:+"$BENCH_RESULTS"} 2>/dev/null; }
+keep_results() { result_files | while read -r file; do cp "$file" "$LAB/kept.${file##*/}"; done; }
+drop_results() { result_files | while read -r file; do cat "$LAB/kept.${file##*/}" >"$file"; done; }
 
 # wait_for WHAT COMMAND...: up to 10 s; what the server wrote is shown if it does not come.
 wait_for() {

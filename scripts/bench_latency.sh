@@ -11,7 +11,8 @@ unpack_nginx() {
     say "fetching Debian's nginx into build/nginx (not installed)"
     apt-get update -qq
     mkdir -p build/nginx
-    (cd build/nginx && apt-get download -qq nginx 2>/dev/null && dpkg -x nginx_*.deb .)
+    # Of several, downloads of other days among them, the newest.
+    (cd build/nginx && apt-get download -qq nginx 2>/dev/null && dpkg -x "$(ls -t nginx_*.deb | head -n 1)" .)
 }
 
 # nginx_conf [AFFINITY]: one worker, as for production.
@@ -100,8 +101,17 @@ for n in sorted({k[0] for k in seen}):
 PY
 }
 
+latency_of() { # WHO
+    local n
+    latency_$1
+    wait_for "the page from $1" page_is_there
+    for n in 1 2 8 64; do
+        latency_slice $1 $n
+    done
+}
+
 bench_latency() { # ROUNDS
-    local round who n
+    local round who
     lab_open
     unpack_nginx
     say "latency: a page of 1 KiB over veth, wrk on core $CLIENT_CORE, one server at a time on core $SERVER_CORE (af_packet:" \
@@ -109,12 +119,7 @@ bench_latency() { # ROUNDS
     : >"$LAB/latency"
     for ((round = 0; round < $1; round++)); do
         for who in c10m nginx_pinned nginx; do
-            latency_$who
-            wait_for "the page from $who" page_is_there
-            for n in 1 2 8 64; do
-                latency_slice $who $n
-            done
-            stop_server
+            slice "latency_$who" latency_of $who
         done
     done
     latency_table

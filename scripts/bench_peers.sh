@@ -95,7 +95,7 @@ peer_value() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[
 # its process and the interrupts there, in which the kernel receives for it.
 core_us() { # WHO
     if is_c10m "$1"; then
-        ports_sample | awk -v hz="$(tsc_hz)" '{ v[$1] = $2 } END { printf "%.0f\n", (v["total_cycles"] - v["idle_cycles"]) / hz * 1e6 }'
+        ports_sample | awk -v hz="$TSC_HZ" '{ v[$1] = $2 } END { printf "%.0f\n", (v["total_cycles"] - v["idle_cycles"]) / hz * 1e6 }'
     else
         cat "/proc/$SERVER/stat" /proc/stat | awk -v c="cpu$SERVER_CORE" -v hz="$(getconf CLK_TCK)" '
             NR == 1 { s = $14 + $15 }
@@ -103,7 +103,8 @@ core_us() { # WHO
             END { printf "%.0f\n", s / hz * 1e6 }'
     fi
 }
-tsc_hz() { awk -F': ' '/^cpu MHz/ { printf "%.0f", $2 * 1e6; exit }' /proc/cpuinfo; }
+# The TSC's, as measured against the kernel's clock: /proc/cpuinfo tells what the core runs at just now.
+tsc_hz() { build/src/c10m bench hop --json | python3 -c 'import json, sys; print("%.0f" % json.load(sys.stdin)["tsc_hz"])'; }
 
 # peer_cycles WHO WHAT: of a packet that c10m received since $LAB/from: the driver's (its rx_burst and tx_burst, the
 # kernel's part included), and all the rest.
@@ -232,9 +233,10 @@ for (what, unit), seen in rows.items():
 PY
 }
 
-# peers_of WHO: all that it is asked for.
+# peers_of WHO: its server, and all that it is asked for.
 peers_of() {
     local n
+    peer_start "$1"
     case $1 in
     udp*) wait_for "the datagrams of $1" datagram_is_there ;;
     nginx) wait_for "the page from $1" page_is_there ;;
@@ -263,10 +265,9 @@ bench_peers() { # SECONDS COUNTS SERVER...
     for size in 64 1024; do head -c $size /dev/zero | tr '\0' x >"$LAB/site/$size"; done
     say "peers: echo of 64 B, pages and datagrams over veth, client on core $CLIENT_CORE, one server at a time on core $SERVER_CORE, $seconds s each"
     : >"$LAB/peers"
+    TSC_HZ=$(tsc_hz)
     for who; do
-        peer_start "$who"
-        peers_of "$who"
-        stop_server
+        slice "peers_$who" peers_of "$who"
     done
     peers_table
 }

@@ -79,16 +79,25 @@ ports_driver() {
     local lines
     lines=$(cat)
     for load in flood asked; do
-        $BEFORE
-        c10m_conf <<<"$lines"
-        c10m_start
-        $AFTER
-        if [ $load = flood ]; then flood "$2" "$3"; else asked "$2" "$4"; fi
-        wait_for "packets of the $load for $1" something_arrives
-        ports_measure "$1" $load "$5"
-        stop_sender
-        stop_server
+        slice "ports_$1_$load" ports_load "$1" "$2" "$3" "$4" "$5" $load "$lines"
     done
+}
+ports_load() { # WHO SIDE VDEV LOAD_PORT SECONDS LOAD PORT_LINES
+    $BEFORE
+    c10m_conf <<<"$7"
+    c10m_start
+    $AFTER
+    if [ "$6" = flood ]; then flood "$2" "$3"; else asked "$2" "$4"; fi
+    wait_for "packets of the $6 for $1" something_arrives
+    ports_measure "$1" "$6" "$5"
+}
+ports_replay() { # SECONDS
+    c10m_start
+    ports_once pcap "$1"
+}
+ports_null() { # WHO SECONDS
+    c10m_start
+    ports_measure "$1" null "$2"
 }
 
 # Both ends are in one process: the lockstep benchmark, whose rate is packets over busy time.
@@ -159,9 +168,7 @@ driver = pcap
 device = $LAB/in.pcap
 $ours"
     ports_capture 1000000
-    c10m_start
-    ports_once pcap "$1"
-    stop_server
+    slice ports_pcap ports_replay "$1"
     for wrap in "" fault; do
         c10m_conf <<<"[port x]
 driver = pci
@@ -170,10 +177,8 @@ ${wrap:+[port f]
 driver = fault
 wraps = x}
 $ours"
-        c10m_start
-        ports_measure "${wrap:+fault,}pci,net_null" null "$1"
-        stop_server
+        slice "ports_${wrap:+fault_}null" ports_null "${wrap:+fault,}pci,net_null" "$1"
     done
-    ports_ring "$1"
+    slice ports_ring ports_ring "$1"
     ports_table
 }
