@@ -25,6 +25,7 @@ static const struct {
      bench_micro},
     {"growth", "cycles a packet and a stage from 1 k to 10 M connections, by page size; a plot",
      bench_growth},
+    {"hop", "the round trip of a cache line between two CPUs", bench_hop},
     {"pipeline", "parse and look-up on one core and the rest on another, against one core for all",
      bench_pipeline},
 };

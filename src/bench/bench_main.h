@@ -12,6 +12,9 @@ int bench_echo(int argc, char **argv);
 // of its own; argv[0] is "growth".
 int bench_growth(int argc, char **argv);
 
+// bench_hop: how far apart two CPUs are, without EAL; argv[0] is "hop".
+int bench_hop(int argc, char **argv);
+
 // bench_pipeline: run to completion against two cores in a row, without EAL; argv[0] is "pipeline".
 int bench_pipeline(int argc, char **argv);
 

@@ -72,3 +72,7 @@ double cost_switch_cycles(unsigned cpu, bool quick);
 // both increment. Negative: threads could not be made there.
 double cost_hop_cycles(unsigned cpu_a, unsigned cpu_b, bool quick);
 double cost_atomic_shared_cycles(unsigned cpu_a, unsigned cpu_b, bool quick);
+
+// cost_line_trips: a word in a line that cpu_a writes and cpu_b waits for, and back in another
+// line: the round trip of each of n rounds of 2,000. False: threads could not be made there.
+bool cost_line_trips(unsigned cpu_a, unsigned cpu_b, double *cycles, unsigned n);

@@ -41,6 +41,8 @@ struct pair {
     uint32_t arrived CACHE_ALIGNED;
     uint32_t failed;
     uint64_t shared CACHE_ALIGNED;
+    uint32_t ping CACHE_ALIGNED;  // written by the first
+    uint32_t pong CACHE_ALIGNED;  // written by the second
 };
 
 // Both begin together; one that can never come is told by `failed`.
@@ -224,4 +226,37 @@ double cost_atomic_shared_cycles(unsigned cpu_a, unsigned cpu_b, bool quick)
 {
     struct pair p = {.first = add, .second = add, .trips = trips(quick)};
     return lowest(&p, cpu_a, cpu_b, quick);
+}
+
+static void see(const uint32_t *word, uint32_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+        rte_pause();
+}
+
+static void line_first(struct pair *p)
+{
+    for (uint32_t i = 1; i <= p->trips; i++) {
+        __atomic_store_n(&p->ping, i, __ATOMIC_RELEASE);
+        see(&p->pong, i);
+    }
+}
+
+static void line_second(struct pair *p)
+{
+    for (uint32_t i = 1; i <= p->trips; i++) {
+        see(&p->ping, i);
+        __atomic_store_n(&p->pong, i, __ATOMIC_RELEASE);
+    }
+}
+
+bool cost_line_trips(unsigned cpu_a, unsigned cpu_b, double *cycles, unsigned n)
+{
+    struct pair p = {.first = line_first, .second = line_second, .trips = TRIPS_QUICK};
+    for (unsigned i = 0; i < n; i++) {
+        p.ping = p.pong = 0;
+        if ((cycles[i] = run_pair(&p, cpu_a, cpu_b)) < 0)
+            return false;
+    }
+    return true;
 }

@@ -86,6 +86,8 @@ static void threads_on_a_cpu_that_is_not_there_are_no_measurement(void **state)
     (void)state;
     assert_true(cost_hop_cycles(0, 1023, true) < 0);
     assert_true(cost_hop_cycles(1023, 0, true) < 0);
+    double trip;
+    assert_false(cost_line_trips(0, 1023, &trip, 1));
     assert_true(cost_switch_cycles(1023, true) < 0);
 }
 
