@@ -163,7 +163,7 @@ void ctl_steer_states(struct ctl_steer *st)
 void ctl_steer_settings(struct ctl_steer *st)
 {
     struct order_settings *s = orders_settings(st->orders);
-    server_settings_from(s, st->p.conf);
+    server_settings_from(s, st->p.conf, server_params_of(st->p.server)->connections);
     orders_set(st->orders);
     ctl_steer_kick(st);
 }

@@ -330,13 +330,13 @@ int server_params_from(struct server_params *p, const struct conf *c,
     return 0;
 }
 
-void server_settings_from(struct order_settings *o, const struct conf *c)
+void server_settings_from(struct order_settings *o, const struct conf *c, uint32_t connections)
 {
     fill_tcp(&o->cfg, &c->tcp);
     for (unsigned i = 0; i < c->n_services && i < TCP_SERVICES_MAX; i++) {
         const struct conf_service *s = &c->services[i];
         o->services[i].connections_max =
-            s->limit_connections != 0 ? s->limit_connections : c->memory.connections;
+            s->limit_connections != 0 ? s->limit_connections : connections;
         o->services[i].source_max = s->source_connections;
         o->services[i].keepalive_ms = s->keepalive_ms;
         o->services[i].keepalive_interval_ms = s->keepalive_interval_ms;

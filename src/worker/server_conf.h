@@ -12,5 +12,6 @@ int server_params_from(struct server_params *p, const struct conf *c,
                        const struct c10m_app *const *apps, struct err *err);
 
 // server_settings_from: what of c may change while the workers run; the services' states stay. The
-// services of c are the first ones of the server, in its order.
-void server_settings_from(struct order_settings *o, const struct conf *c);
+// services of c are the first ones of the server, in its order; connections: that the server has
+// room for, where c has `max`.
+void server_settings_from(struct order_settings *o, const struct conf *c, uint32_t connections);

@@ -24,7 +24,7 @@ enum {
     SIM_PATTERN_MORE = 1 << 20,   // that many bytes of it can be named at once
     SIM_PORT = 7,                 // a service that takes all
     SIM_PORT_FEW = 11,            // one with limit_connections
-    SIM_PORT_DRAINING = 13,       // one that refuses
+    SIM_PORT_DRAINING = 13,       // one that drains: it refuses
     SIM_PORT_CLOSED = 99,         // none
     SIM_MAP = 4 * SIM_CONNS_MAX,  // a power of two
 };

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "conf/live.h"
 #include "ctl/ctl_kill.h"
+#include "ctl/ctl_steer_priv.h"
 #include "steer_env.h"
 
 enum { TEXT_BYTES = 8192 };
@@ -357,9 +358,157 @@ static void only_what_may_change_is_there(void **state)
     assert_int_equal(conf_set_live(&env->conf, k, 0, "10", &scratch), -EINVAL);
 }
 
+// `connections = max` is 0 in the configuration: the server knows what it came to.
+static void what_is_set_leaves_the_other_settings_as_they_are(void **state)
+{
+    struct order_settings *s = orders_settings(env->steer->orders);
+    env->conf.memory.connections = 0;
+    env->server.params.connections = 5000;
+    assert_int_equal(put("ctl/services/echo/state", "closed"), 0);
+    assert_int_equal(put("ctl/set/service.web.limit_connections", "20"), 0);
+    assert_int_equal(s->services[0].connections_max, 20);
+    assert_int_equal(s->services[1].connections_max, 5000);
+    assert_int_equal(s->services[1].state, TCP_SERVICE_CLOSED);
+    assert_int_equal(s->services[1].keepalive_probes, 9);
+    assert_int_equal(s->cfg.retries, 15);
+}
+
+// ---- the file again
+
+static char path[] = "/tmp/c10m-reload.XXXXXX";
+
+static void write_file(const char *more, const char *without)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    const char *cut = without == NULL ? NULL : strstr(steer_env_conf, without);
+    const size_t n = cut == NULL ? sizeof(steer_env_conf) - 1 : (size_t)(cut - steer_env_conf);
+    fwrite(steer_env_conf, 1, n, f);
+    fputs(more, f);
+    fclose(f);
+}
+
+static struct text changed, restart;
+static struct conf_errors errs;
+
+static int reload(char *const *sets, unsigned n_sets)
+{
+    static struct conf scratch;
+    text_free(&changed);
+    text_free(&restart);
+    conf_errors_free(&errs);
+    conf_errors_init(&errs);
+    return conf_reload(&env->conf, path, sets, n_sets, &scratch, &changed, &restart, &errs);
+}
+
+// The cores of this machine may be others than those of the environment.
+static bool wants(const char *what)
+{
+    char line[256];
+    snprintf(line, sizeof(line), "%s:%s: wants a restart\n", path, what);
+    return strstr(text_str(&restart), line) != NULL;
+}
+
+static int begin_file(void **state)
+{
+    strcpy(path + sizeof(path) - 7, "XXXXXX");
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    text_init(&changed, 1 << 16);
+    text_init(&restart, 1 << 16);
+    conf_errors_init(&errs);
+    return begin(state);
+}
+
+static int end_file(void **state)
+{
+    unlink(path);
+    text_free(&changed);
+    text_free(&restart);
+    conf_errors_free(&errs);
+    return end(state);
+}
+
+static void the_same_file_changes_nothing(void **state)
+{
+    write_file("", NULL);
+    assert_int_equal(reload(NULL, 0), 0);
+    assert_string_equal(text_str(&changed), "");
+    assert_null(strstr(text_str(&restart), "service"));
+    assert_null(strstr(text_str(&restart), "port"));
+}
+
+static void live_keys_are_taken_with_their_line_and_the_rest_is_named(void **state)
+{
+    char line[256];
+    write_file("limit_connections = 77\n[tcp]\nretries = 7\nwindow_scale = 3\n", NULL);
+    assert_int_equal(reload(NULL, 0), 0);
+    snprintf(line, sizeof(line),
+             "%s:18: tcp.retries: 15 -> 7\n%s:16: "
+             "service.echo.limit_connections: none -> 77\n",
+             path, path);
+    assert_string_equal(text_str(&changed), line);
+    assert_true(wants("19: tcp.window_scale"));
+    assert_int_equal(env->conf.tcp.retries, 7);
+    assert_int_equal(env->conf.tcp.window_scale, 7);
+    assert_int_equal(env->conf.services[1].limit_connections, 77);
+    write_file("", NULL);
+    assert_int_equal(reload(NULL, 0), 0);
+    assert_int_equal(env->conf.tcp.retries, 15);
+}
+
+static void an_override_stands_and_an_error_changes_nothing(void **state)
+{
+    char set[] = "tcp.retries=9";
+    char *sets[] = {set};
+    write_file("[tcp]\nretries = 7\n", NULL);
+    assert_int_equal(reload(sets, 1), 0);
+    assert_int_equal(env->conf.tcp.retries, 9);
+    assert_non_null(strstr(text_str(&changed), "--set: tcp.retries: 15 -> 9\n"));
+    write_file("[tcp]\nretries = 7\nretries1 = two\n", NULL);
+    assert_int_equal(reload(NULL, 0), -1);
+    assert_non_null(strstr(text_str(&errs.lines), ":18: retries1: expected"));
+    assert_int_equal(env->conf.tcp.retries, 9);
+}
+
+static void services_that_come_or_go_want_a_restart(void **state)
+{
+    write_file("[service dns]\napp = echo\nport = 8\n", "[service echo]");
+    assert_int_equal(reload(NULL, 0), 0);
+    char line[256];
+    snprintf(line, sizeof(line),
+             "%s: [service echo] is gone: wants a restart\n%s:13: [service "
+             "dns] is new: wants a restart\n",
+             path, path);
+    assert_non_null(strstr(text_str(&restart), line));
+    assert_int_equal(env->conf.n_services, 2);
+    assert_string_equal(env->conf.services[1].name, "echo");
+}
+
+static void more_changes_than_anybody_makes_are_all_taken(void **state)
+{
+    static char all[65536];
+    unsigned n = 0, lines = 0;
+    for (unsigned i = 0; i < conf_n_keys; i++) {
+        const struct key *k = &conf_keys[i];
+        if (k->section != SECTION_service || !k->live)
+            continue;
+        n += (unsigned)snprintf(all + n, sizeof(all) - n, "%s = %llu\n", k->name,
+                                (unsigned long long)k->min + 1);
+        lines++;
+    }
+    write_file(all, NULL);
+    assert_int_equal(reload(NULL, 0), 0);
+    for (const char *at = text_str(&changed); (at = strchr(at, '\n')) != NULL; at++)
+        lines--;
+    assert_int_equal(lines, 0);
+}
+
 int main(void)
 {
-#define WITH(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define FILED(test) cmocka_unit_test_setup_teardown(test, begin_file, end_file)
+#define WITH(test)  cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         WITH(every_file_can_be_written_and_shows_its_help),
         WITH(no_file_takes_nonsense_or_changes_by_it),
@@ -377,6 +526,12 @@ int main(void)
         WITH(keys_are_set_within_their_range),
         WITH(keys_agree_with_each_other),
         WITH(only_what_may_change_is_there),
+        WITH(what_is_set_leaves_the_other_settings_as_they_are),
+        FILED(the_same_file_changes_nothing),
+        FILED(live_keys_are_taken_with_their_line_and_the_rest_is_named),
+        FILED(an_override_stands_and_an_error_changes_nothing),
+        FILED(services_that_come_or_go_want_a_restart),
+        FILED(more_changes_than_anybody_makes_are_all_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
