@@ -32,6 +32,17 @@ static void apply(struct ctl_steer *st, enum log_level level_before)
         log_set_level(level);
 }
 
+// refused: in the words of the table of keys.
+static int refused(const struct key *k, const char *line, int rc)
+{
+    struct text want;
+    text_init(&want, STEER_LINE_BYTES);
+    value_expected(k, &want);
+    tree_refuse(-rc, "expected %s, got \"%.64s\"", text_str(&want), line);
+    text_free(&want);
+    return rc;
+}
+
 static int set_write(struct ctl_steer_entry *e, char *line)
 {
     unsigned at;
@@ -41,7 +52,7 @@ static int set_write(struct ctl_steer_entry *e, char *line)
     const enum log_level level = (enum log_level)c->control.log_level;
     const int rc = conf_set_live(c, k, at, line, &e->st->next);
     if (rc != 0)
-        return rc;
+        return refused(k, line, rc);
     apply(e->st, level);
     if (k == KEY_AT(control, log_level))
         log_set_level((enum log_level)c->control.log_level);

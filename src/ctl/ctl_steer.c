@@ -248,9 +248,10 @@ static int entry_write(const char *buf, size_t n, void *data)
 {
     struct ctl_steer_entry *e = data;
     char line[STEER_LINE_BYTES];
-    if (!line_of(buf, n, line))
-        return -EINVAL;
-    return e->file->write(e, line);
+    const int rc = line_of(buf, n, line) ? e->file->write(e, line) : -EINVAL;
+    if ((rc == -EINVAL || rc == -ERANGE) && tree_reason()[0] == '\0')
+        return tree_refuse(-rc, "reading it shows what it takes");
+    return rc;
 }
 
 static int entry_read(struct tree_out *out, void *data)

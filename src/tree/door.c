@@ -155,6 +155,7 @@ static int text_end(struct tree_handle *h, size_t limit_bytes)
 static int snapshot(struct tree_handle *h)
 {
     text_begin(h, TREE_SNAPSHOT_BYTES_MAX);
+    tree_reason_clear();
     int rc = h->node->ops.read(&h->out, h->node->data);
     int full = text_end(h, TREE_SNAPSHOT_BYTES_MAX);
     if (full != 0)
@@ -288,6 +289,7 @@ static uint64_t clock_ns(void)
 static int stream_call(struct tree_handle *h)
 {
     const uint64_t begin_ns = clock_ns();
+    tree_reason_clear();
     const int rc = h->node->ops.next(&h->out, h->cursor, h->node->data);
     if (rc != 1 || h->out.text.len != 0 || clock_ns() - begin_ns > TREE_WORK_NS)
         h->idle_calls = 0;
@@ -357,6 +359,7 @@ int tree_write(struct tree_handle *h, const char *buf, size_t n)
         node->tree->usage.writes_refused++;
         return -EFBIG;
     }
+    tree_reason_clear();
     if (n > 0)
         rc = node->ops.write(buf, n, node->data);
     return rc > 0 ? -EIO : rc;

@@ -106,8 +106,8 @@ int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
 int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, uint32_t uid,
                  struct tree_handle **handle);
 
-// tree_reason: what a callback said of its failure with tree_refuse since tree_reason_clear, ""
-// if nothing. One line; a door shows it beside the error's own words.
+// tree_reason: what the last callback said of its failure with tree_refuse, "" if nothing, or if
+// tree_reason_clear was called since. One line; a door shows it beside the error's own words.
 const char *tree_reason(void);
 void tree_reason_clear(void);
 

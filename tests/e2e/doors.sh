@@ -98,6 +98,11 @@ claim "nobody reads what all may, through the mount" nobody grep -q c10m "$TREE/
 claim "... and through the socket" says 0 c10m nobody "$LOOK" cat version
 claim "root too cannot write what has no writer" says 1 "version: Permission denied" "$LOOK" write version 1
 
+claim "a refusal comes with the entry's own words" says 1 'tcp.rto_min_ms: Numerical result out of range: expected milliseconds' \
+    "$LOOK" write ctl/set/tcp.rto_min_ms 0
+claim "... and changes nothing" grep -qx 'rto_min_ms = 200' "$TREE/config"
+claim "a value is taken" "$LOOK" write ctl/set/tcp.rto_min_ms 300
+claim "... and seen through the mount" grep -qx 'rto_min_ms = 300' "$TREE/config"
 claim "cat prints several, says what is missing, and goes on" says 1 "missing: No such file or directory" \
     "$LOOK" cat version missing uptime
 claim "... uptime came" grep -qE '^[0-9]+\.[0-9]+$' "$TMP/said"
