@@ -105,7 +105,7 @@ claim "a value is taken" "$LOOK" write ctl/set/tcp.rto_min_ms 300
 claim "... and seen through the mount" grep -qx 'rto_min_ms = 300' "$TREE/config"
 claim "cat prints several, says what is missing, and goes on" says 1 "missing: No such file or directory" \
     "$LOOK" cat version missing uptime
-claim "... uptime came" grep -qE '^[0-9]+\.[0-9]+$' "$TMP/said"
+claim "... uptime came" grep -qE '^[0-9]+\.[0-9]+ ' "$TMP/said"
 claim "nothing leads out of the tree" says 1 "Invalid cross-device link" "$LOOK" cat ../../../../etc/passwd
 claim "a directory is none to print" says 1 "Is a directory" "$LOOK" cat cores
 claim "bad usage is 2" says 2 "no PATH given" "$LOOK" cat
