@@ -16,7 +16,6 @@
 
 enum {
     WEB_PATH_BYTES_MAX = 4096,             // of a request's path, decoded or not
-    WEB_LINKS_MAX = 8,                     // symlinks on the way to one entry
     WEB_TEXT_BYTES_MAX = 8 * 1024 * 1024,  // of an answer that no file of the tree holds
 };
 

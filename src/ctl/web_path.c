@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ctl/ctl_walk.h"
 #include "ctl/web.h"
 
 static int hex(char c)
@@ -65,86 +66,23 @@ int web_path_decode(const char *raw, char *out, size_t room)
     return 0;
 }
 
+// Who asks by HTTP is nobody that owns anything, but for whoever brings the token.
+static struct ctl_who asking(bool root)
+{
+    return (struct ctl_who){.uid = root ? 0 : UINT32_MAX, .gid = UINT32_MAX};
+}
+
 bool web_may(const struct tree_node *node, unsigned how, bool root)
 {
     const unsigned want =
-        ((how & TREE_READ) != 0 ? 04u : 0u) | ((how & TREE_WRITE) != 0 ? 02u : 0u);
-    return root || (tree_stat(node).mode & want) == want;
-}
-
-// way: where the walk is: the directories from the root down, and the names still to go.
-struct way {
-    struct tree_node *at[TREE_DEPTH_MAX + 1];
-    unsigned depth, links;
-    bool root;
-    char rest[WEB_PATH_BYTES_MAX];
-};
-
-// take_name: the first name of the rest, which loses it. False: none is left.
-static bool take_name(struct way *w, char name[TREE_NAME_BYTES_MAX + 1], int *rc)
-{
-    const size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
-    *rc = n > TREE_NAME_BYTES_MAX ? -ENAMETOOLONG : 0;
-    if (n == 0 || *rc != 0)
-        return false;
-    memcpy(name, w->rest + skip, n);
-    name[n] = '\0';
-    memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
-    return true;
-}
-
-// follow: what a link's target says comes before the rest.
-static int follow(struct way *w, const char *target)
-{
-    const size_t n = strlen(target), rest = strlen(w->rest);
-    if (target[0] == '/')
-        return -EXDEV;
-    if (++w->links > WEB_LINKS_MAX)
-        return -ELOOP;
-    if (n + 1 + rest >= sizeof(w->rest))
-        return -ENAMETOOLONG;
-    memmove(w->rest + n + 1, w->rest, rest + 1);
-    memcpy(w->rest, target, n);
-    w->rest[n] = '/';
-    return 0;
-}
-
-static int step(struct way *w, const char *name)
-{
-    struct tree_node *dir = w->at[w->depth];
-    if (tree_stat(dir).kind != TREE_DIR)
-        return -ENOTDIR;
-    if (!w->root && (tree_stat(dir).mode & 01) == 0)
-        return -EACCES;
-    if (strcmp(name, ".") == 0)
-        return 0;
-    if (strcmp(name, "..") == 0) {
-        if (w->depth == 0)
-            return -EXDEV;
-        w->depth--;
-        return 0;
-    }
-    struct tree_node *node = tree_lookup(dir, name);
-    if (node == NULL)
-        return -errno;
-    if (tree_target(node) != NULL)
-        return follow(w, tree_target(node));
-    if (w->depth == TREE_DEPTH_MAX)
-        return -ENAMETOOLONG;
-    w->at[++w->depth] = node;
-    return 0;
+        ((how & TREE_READ) != 0 ? MAY_READ : 0u) | ((how & TREE_WRITE) != 0 ? MAY_WRITE : 0u);
+    const struct ctl_who who = asking(root);
+    const struct tree_stat s = tree_stat(node);
+    return ctl_may(&who, &s, want);
 }
 
 int web_path_walk(struct tree *t, const char *path, bool root, struct tree_node **node)
 {
-    struct way w = {.at = {tree_root(t)}, .root = root};
-    char name[TREE_NAME_BYTES_MAX + 1];
-    const size_t n = strlen(path);
-    int rc = n < sizeof(w.rest) ? 0 : -ENAMETOOLONG;
-    if (rc == 0)
-        memcpy(w.rest, path, n + 1);
-    while (rc == 0 && take_name(&w, name, &rc))
-        rc = step(&w, name);
-    *node = w.at[w.depth];
-    return rc;
+    const struct ctl_who who = asking(root);
+    return ctl_walk(t, &who, path, strlen(path), true, node);
 }

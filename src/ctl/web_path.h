@@ -7,10 +7,8 @@
 // or of /; a name that is empty, "." or ".."; -ENAMETOOLONG: over room.
 int web_path_decode(const char *raw, char *out, size_t room);
 
-// web_path_walk: *node = the entry at `path` (decoded), symlinks on the way and at its end
-// followed. root: every directory may be searched, else those that others may. 0, or -ENOENT,
-// -ENOTDIR, -EACCES, -ENAMETOOLONG, -ELOOP (over WEB_LINKS_MAX links), -EXDEV: a link leads out of
-// the tree.
+// web_path_walk: ctl_walk of `path` (decoded). root: every directory may be searched, else those
+// that others may.
 int web_path_walk(struct tree *t, const char *path, bool root, struct tree_node **node);
 
 // web_may: do these rights (TREE_READ, TREE_WRITE) hold for everybody, or for root?
