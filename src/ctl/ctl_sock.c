@@ -31,6 +31,7 @@ struct ctl_sock {
     dev_t dev;            // of the file that we made
     ino_t ino;
     uint64_t idle_ms;
+    bool deaf;  // no descriptor was left: on_check listens again
     struct sock_counts counts;
     LIST_HEAD(client_list, client) clients;
     struct sockaddr_un at;
@@ -242,14 +243,24 @@ static void client_new(struct ctl_sock *s, int fd)
     close(fd);
 }
 
+// door_shut: what waits to be accepted would make the loop turn without pause.
+static void door_shut(struct ctl_sock *s)
+{
+    s->counts.failed++;
+    s->deaf = ctl_loop_change(s->loop, s->fd, 0) == 0;
+}
+
 static void door_ready(void *arg, uint32_t events)
 {
     struct ctl_sock *s = arg;
     (void)events;
     for (int i = 0; i < SOCK_ACCEPTS_A_WAKE; i++) {
         const int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
+        if (fd < 0) {
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                door_shut(s);
             return;
+        }
         client_new(s, fd);
     }
 }
@@ -259,6 +270,8 @@ static void on_check(void *arg, uint64_t periods)
     struct ctl_sock *s = arg;
     const uint64_t now = clock_ms();
     (void)periods;
+    if (s->deaf)
+        s->deaf = ctl_loop_change(s->loop, s->fd, EPOLLIN) != 0;
     for (struct client *c = LIST_FIRST(&s->clients), *next; c != NULL; c = next) {
         next = LIST_NEXT(c, link);
         if (now - c->active_ms < s->idle_ms)

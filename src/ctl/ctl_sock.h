@@ -29,7 +29,7 @@ enum {
 struct sock_counts {
     uint64_t clients, accepted;           // at present; since start
     uint64_t refused_full, refused_user;  // SOCK_CLIENTS_MAX, SOCK_CLIENTS_USER_MAX
-    uint64_t failed;                      // no memory, no credentials
+    uint64_t failed;                      // no descriptor, no memory, no credentials
     uint64_t timed_out;                   // SOCK_IDLE_MS
     struct talk_counts talk;
 };

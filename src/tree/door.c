@@ -136,7 +136,8 @@ static void text_begin(struct tree_handle *h, size_t limit_bytes)
     u->snapshot_bytes -= h->held_bytes;
     h->held_bytes = 0;
     text_free(&h->out.text);
-    text_init(&h->out.text, MIN(limit_bytes, TREE_SNAPSHOTS_BYTES_MAX - u->snapshot_bytes));
+    const uint64_t all = TREE_SNAPSHOTS_BYTES_MAX - (h->uid == 0 ? 0 : TREE_SNAPSHOTS_ROOT_BYTES);
+    text_init(&h->out.text, MIN(limit_bytes, all - MIN(all, u->snapshot_bytes)));
 }
 
 static int text_end(struct tree_handle *h, size_t limit_bytes)

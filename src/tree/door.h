@@ -26,6 +26,7 @@ enum {
     TREE_HANDLES_USER_MAX = 256,                   // of one user; root: any number
     TREE_HANDLES_ROOT = 64,                        // of all, only root's
     TREE_SNAPSHOTS_BYTES_MAX = 256 * 1024 * 1024,  // that they hold together
+    TREE_SNAPSHOTS_ROOT_BYTES = 32 * 1024 * 1024,  // of those, only root's
     TREE_ROOT_ID = 1,                              // FUSE's number for the root
     TREE_IDLE_CALLS = 256,
     TREE_IDLE_MS = 10,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -901,6 +902,30 @@ static void connections_are_bounded(void **state)
     turn_until_clients(0);
 }
 
+// With no descriptor left nobody can be accepted, and that must not keep the loop busy.
+static void without_descriptors_the_door_waits(void **state)
+{
+    struct rlimit before, tight;
+    const int waiting = connected();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    tight = before;
+    tight.rlim_cur = (rlim_t)waiting + 1;  // the next one would be the first over it
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    turn(1);
+    assert_int_equal(ctl_sock_counts(sock).failed, 1);
+    const time_t end = time(NULL) + 2;
+    int turns = 0;
+    while (time(NULL) < end && turns < 1000) {
+        assert_true(ctl_loop_turn(&loop, 500) >= 0);
+        turns++;
+    }
+    assert_true(turns < 1000);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    turn_until_clients(1);
+    close(waiting);
+    turn_until_clients(0);
+}
+
 // as_user: runs what() in a child of user uid while the server turns; its exit status.
 static int as_user(unsigned uid, int (*what)(void))
 {
@@ -1171,6 +1196,7 @@ int main(void)
         SOCK(who_has_said_all_is_answered_still),
         SOCK(idle_clients_are_left_after_a_while_and_those_that_wait_for_us_are_not),
         SOCK(connections_are_bounded),
+        SOCK(without_descriptors_the_door_waits),
         SOCK(a_user_has_so_many_connections_and_no_more),
         SOCK(the_client_reads_lists_writes_and_tells_errors_in_words),
         SOCK(the_kernel_says_who_asks),

@@ -479,6 +479,29 @@ static void a_user_has_so_many_handles_and_root_the_last(void **state)
     assert_int_equal(tree_open(&door, f, TREE_WRITE, &h), -ENFILE);
 }
 
+static int full_read(struct tree_out *out, void *data)
+{
+    static const char kilobytes[64 * 1024];
+    int rc = 0;
+    for (int i = 0; i < TREE_SNAPSHOT_BYTES_MAX / (int)sizeof(kilobytes); i++)
+        rc |= tree_put(out, kilobytes, sizeof(kilobytes));
+    return rc;
+}
+
+static void texts_of_others_leave_room_for_roots(void **state)
+{
+    enum { ALL = TREE_SNAPSHOTS_BYTES_MAX - TREE_SNAPSHOTS_ROOT_BYTES };
+    struct tree_node *f = tree_file_ro(root, "full", full_read, NULL);
+    struct tree_handle *h;
+    for (int i = 0; i < ALL / TREE_SNAPSHOT_BYTES_MAX; i++)
+        assert_int_equal(tree_open_as(&door, f, TREE_READ, 1000, &h), 0);
+    assert_int_equal(tree_open_as(&door, f, TREE_READ, 1000, &h), -ENOBUFS);
+    assert_int_equal(tree_open_as(&door, f, TREE_READ, 0, &h), 0);
+    assert_int_equal(tree_open_as(&door, f, TREE_READ, 1000, &h), -ENOBUFS);
+    assert_int_equal(tree_open_as(&door, f, TREE_READ, 0, &h), 0);
+    assert_int_equal(tree_open_as(&door, f, TREE_READ, 0, &h), -ENOBUFS);
+}
+
 // Users come and go, in any order and with numbers that share places in the table.
 static void handles_are_counted_for_each_of_many_users(void **state)
 {
@@ -570,6 +593,7 @@ int main(void)
         GUIDE(leaving_takes_time_in_proportion_to_the_entries),
         GUIDE(the_tree_ends_with_owners_in_it),
         GUIDE(a_user_has_so_many_handles_and_root_the_last),
+        GUIDE(texts_of_others_leave_room_for_roots),
         GUIDE(handles_are_counted_for_each_of_many_users),
         GUIDE(a_refusal_has_words_until_the_next_request),
         GUIDE(a_stream_without_anything_is_idle_until_something_comes),
