@@ -126,11 +126,22 @@ void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct t
 
 // ---- to text
 
-static char *put_hex(char *p, uint64_t v, int digits)
+static char *put_digits(char *p, uint64_t v, int digits, const char hex[16])
 {
     for (int i = digits - 1; i >= 0; i--)
-        *p++ = "0123456789ABCDEF"[v >> 4 * i & 15];
+        *p++ = hex[v >> 4 * i & 15];
     return p;
+}
+
+static char *put_hex(char *p, uint64_t v, int digits)
+{
+    return put_digits(p, v, digits, "0123456789ABCDEF");
+}
+
+// Where Linux has a pointer, which it prints in small letters.
+static char *put_pointer(char *p, uint64_t v)
+{
+    return put_digits(p, v, 16, "0123456789abcdef");
 }
 
 // put_dec: right-aligned in `width` characters, or more if it needs them.
@@ -194,7 +205,7 @@ static char *put_rest(char *p, const struct tcp_shown *s)
     p = put_dec(p, 0, 6);  // uid
     p = put_dec(p, s->probes, 9);
     p = put_text(p, " 0 1 ");  // inode, references
-    p = put_hex(p, (uint64_t)s->worker << 32 | s->id, 16);
+    p = put_pointer(p, (uint64_t)s->worker << 32 | s->id);
     if (s->brief)
         return p;
     *p++ = ' ';

@@ -241,7 +241,7 @@ static void udp_line(struct text *out, const struct udp_open *o, unsigned sl)
     memcpy(at, o->at.b, sizeof(at));
     memcpy(peer, o->peer.b, sizeof(peer));
     snprintf(rest, sizeof(rest),
-             ":%04X %s 00000000:00000000 00:00000000 00000000     0        0 0 1 %016X 0",
+             ":%04X %s 00000000:00000000 00:00000000 00000000     0        0 0 1 %016x 0",
              o->peer_port, o->peer_port != 0 ? "01" : "07", sl + 1);
     if (ip_is_v4(&o->at))
         text_printf(out, "%5u: %08X:%04X %08X%-*s\n", sl, at[3], o->port, peer[3],
