@@ -1,5 +1,6 @@
 #include "drivers/ethdev.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -59,9 +60,13 @@ static void set_keep(struct ethdev *e)
     e->clear_flags = verdicts != (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM);
 }
 
+// A driver that answers -1 for whatever went wrong (net_tap's queues) may have left it in errno; as
+// an error number that would read "Operation not permitted".
 static int fail(struct err *err, const struct port_params *p, const char *step, int rc)
 {
-    return err_set(err, "port %s: driver %s: %s: %s", p->name, p->driver, step, rte_strerror(-rc));
+    const int why = rc == -1 ? errno : -rc;
+    return err_set(err, "port %s: driver %s: %s: %s", p->name, p->driver, step,
+                   why == 0 ? "the driver tells no reason" : rte_strerror(why));
 }
 
 // A device that names no key length takes the specification's.
@@ -120,6 +125,7 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     for (uint16_t q = 0; q < e->port.queues; q++) {
         if (p->pools[q] == NULL)
             return err_set(err, "port %s: queue %u has no packet pool", p->name, q);
+        errno = 0;
         rc = rte_eth_rx_queue_setup(e->id, q, rx, node, NULL, &p->pools[q]->mp);
         if (rc == 0)
             rc = rte_eth_tx_queue_setup(e->id, q, tx, node, NULL);

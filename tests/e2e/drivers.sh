@@ -237,4 +237,19 @@ conf pci "device = 0000:7f:1f.7"
 claim "pci: a device that is not there is refused" refused "there is no PCI device 0000:7f:1f.7"
 conf pci "device = net_nosuch0"
 claim "pci: a device without a driver is refused" refused "DPDK has no device net_nosuch0"
+
+# net_tap answers -1 when a queue cannot be set up, whatever the reason: with just too few descriptors it is known.
+few_descriptors() {
+    local n said=1
+    write_conf
+    printf '[cpu]\nlinux = 0\nworkers = 1\nworkers_per_core = 2\n' >>"$TMP/conf"
+    for ((n = 25; n < 80; n++)); do
+        inside timeout -s INT -k 10 3 prlimit --nofile="$n" "$C10M" serve -c "$TMP/conf" --set memory.hugepage=none >"$TMP/log" 2>&1 && break
+        grep -q 'queue set-up: Too many open files' "$TMP/log" && said=0
+        ! grep 'not permitted' "$TMP/log" || return 1
+        ! grep -q 'serving$' "$TMP/log" || break
+    done
+    return $said
+}
+claim "tap: a queue that finds no descriptor says so" few_descriptors
 finish
