@@ -346,3 +346,8 @@ uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_ca
     *ns = to_ns(c->cycles[cause], c->tsc_hz);
     return c->counts[cause];
 }
+
+const struct host_counts *stalls_host(const struct stalls *st, unsigned worker)
+{
+    return &st->cores[worker].before;
+}

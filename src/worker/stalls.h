@@ -85,3 +85,7 @@ void stalls_causes_render(const struct stalls *st, unsigned worker, struct text 
 // stalls_by_cause: how many there were of one worker; *ns: their sum.
 uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_cause cause,
                          uint64_t *ns);
+
+// stalls_host: what Linux had counted of the worker and its CPU when it was last looked at: within
+// STALLS_CALM_MS.
+const struct host_counts *stalls_host(const struct stalls *st, unsigned worker);
