@@ -181,6 +181,39 @@ static void total_latency(struct top_figures *f)
     f->total.fig[TOP_p99_9] = top_latency_ns(now, before, f->n_rows, 0.999);
 }
 
+// The pool whose size pair p tells; false if it tells none, or that of a pool without room.
+static bool pool_of(const struct top_list *pools, const struct top_pair *p, struct top_pool *pool)
+{
+    static const char tail[] = "_size";
+    char used[TOP_NAME_BYTES + 16];
+    const size_t n = strlen(p->name), t = sizeof(tail) - 1;
+    if (n <= t || strcmp(p->name + n - t, tail) != 0 || p->value == 0)
+        return false;
+    snprintf(pool->name, sizeof(pool->name), "%.*s", (int)(n - t), p->name);
+    snprintf(used, sizeof(used), "%s_used_now", pool->name);
+    pool->share = (double)top_list_get(pools, used) / (double)p->value;
+    return true;
+}
+
+unsigned top_fullest(const struct top_list *pools, struct top_pool *fullest, unsigned max)
+{
+    unsigned n = 0;
+    struct top_pool pool;
+    for (unsigned i = 0; i < pools->n; i++) {
+        if (!pool_of(pools, &pools->pairs[i], &pool))
+            continue;
+        unsigned at = n;
+        while (at > 0 && fullest[at - 1].share < pool.share)
+            at--;
+        if (at == max)
+            continue;
+        n = MIN(n + 1, max);
+        memmove(&fullest[at + 1], &fullest[at], (n - 1 - at) * sizeof(pool));
+        fullest[at] = pool;
+    }
+    return n;
+}
+
 static double told(const struct top_list *l, const char *name)
 {
     uint64_t value;

@@ -73,7 +73,7 @@ struct top_sample {
     double uptime_s;
     unsigned n_cores, room;  // top_core[room] keep their memory for the next reading
     struct top_core *cores;
-    struct top_list arenas;
+    struct top_list arenas, pools;
 };
 
 // top_sample_take: reads a sample through s. 0, or -errno with *sample of no use: no server there
@@ -112,6 +112,14 @@ void top_sort(struct top_figures *f, enum top_column by, bool reverse);
 // cores/N/latency did not exceed; NAN of none. before[i] may be NULL.
 double top_latency_ns(const struct top_list *const *now, const struct top_list *const *before,
                       unsigned n, double quantile);
+
+// top_fullest: the `max` pools of which the largest share is in use, the fullest first, out of
+// mem/pools; returns how many.
+struct top_pool {
+    char name[TOP_NAME_BYTES];
+    double share;
+};
+unsigned top_fullest(const struct top_list *pools, struct top_pool *fullest, unsigned max);
 
 // top_stages: the cycles of each stage of the loop (stat_stage_names) in the time of a row; returns
 // their sum.

@@ -138,6 +138,8 @@ int top_sample_take(struct top_sample *sample, struct top_source *s)
         rc = read_cores(s, sample, &text);
     if (rc == 0)
         rc = read_list(s, "mem/arenas", &text, &sample->arenas);
+    if (rc == 0)
+        rc = read_list(s, "mem/pools", &text, &sample->pools);
     text_free(&text);
     return rc;
 }
@@ -153,5 +155,6 @@ void top_sample_free(struct top_sample *sample)
     }
     free(sample->cores);
     top_list_free(&sample->arenas);
+    top_list_free(&sample->pools);
     *sample = (struct top_sample){0};
 }

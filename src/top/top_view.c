@@ -80,24 +80,35 @@ static void draw_sums(struct top_grid *g, const struct top_figures *f)
             top_short(max, f->connections_max), s[TOP_cps], s[TOP_busy], s[TOP_p50], s[TOP_p99_9]);
 }
 
+static unsigned draw_bytes(struct top_grid *g, unsigned at, double bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    unsigned unit = 0;
+    for (bytes /= 1024; bytes >= 1024 && unit + 1 < ARRAY_LEN(units); unit++)
+        bytes /= 1024;
+    return top_put(g, 3, at, TOP_PLAIN, "%.*f %s", bytes < 10 && bytes != floor(bytes), bytes,
+                   units[unit]);
+}
+
 static void draw_memory(struct top_grid *g, const struct top_figures *f)
 {
-    uint64_t page = 0;
-    char share[TOP_SHORT_BYTES], pages[48] = "";
-    if (top_list_find(&f->now->arenas, "arena_page_bytes", &page))
-        snprintf(pages, sizeof(pages), " in pages of %lu KiB", (unsigned long)(page / 1024));
-    uint64_t buffers = 0;
-    for (unsigned i = 0; i < f->n_rows; i++)
-        buffers += top_list_get(&f->rows[i].now->counters, "buffers_now");
-    const double mib = f->reserved_bytes / 1048576;
-    unsigned at = isnan(mib)
-                      ? top_put(g, 3, 0, TOP_PLAIN, "memory -")
-                      : top_put(g, 3, 0, TOP_PLAIN, "memory %.1f %s%s",
-                                mib < 1024 ? mib : mib / 1024, mib < 1024 ? "MiB" : "GiB", pages);
-    const double full = 100 * f->total.fig[TOP_conns] / f->connections_max;
-    top_short(share, full);
-    at = top_put(g, 3, at, full >= 90 ? TOP_ALARM : TOP_PLAIN, "   connections %s %% full", share);
-    top_put(g, 3, at, TOP_PLAIN, "   buffers in use %lu", (unsigned long)buffers);
+    struct top_pool fullest[3];
+    uint64_t page;
+    unsigned at = top_put(g, 3, 0, TOP_PLAIN, "memory ");
+    if (isnan(f->reserved_bytes))
+        at = top_put(g, 3, at, TOP_PLAIN, "-");
+    else
+        at = draw_bytes(g, at, f->reserved_bytes);
+    if (top_list_find(&f->now->arenas, "arena_page_bytes", &page)) {
+        at = draw_bytes(g, top_put(g, 3, at, TOP_PLAIN, ", "), (double)page);
+        at = top_put(g, 3, at, TOP_PLAIN, " pages");
+    }
+    const unsigned n = top_fullest(&f->now->pools, fullest, ARRAY_LEN(fullest));
+    for (unsigned i = 0; i < n; i++) {
+        at = top_put(g, 3, at, TOP_PLAIN, i == 0 ? "   fullest: " : ", ");
+        at = top_put(g, 3, at, fullest[i].share >= 0.9 ? TOP_ALARM : TOP_PLAIN, "%s %.*f%%",
+                     fullest[i].name, fullest[i].share < 0.0995, 100 * fullest[i].share);
+    }
 }
 
 // A group's name stands at the right end of its columns, if it fits over them.

@@ -71,6 +71,10 @@ static struct fake begin(void)
         "idle_turns 9\nidle_bucket_le_7 9\n");
     set(&f, "cores/10/counters", "rx_packets 100\nrx_bytes 6000\nconnections_now 1\n");
     set(&f, "mem/arenas", "total_reserved_bytes 1048576\narena_page_bytes 4096\nconnections 16\n");
+    set(&f, "mem/pools",
+        "packets_size 1000\npackets_used_now 62\npackets_used_high 99\nblocks_size 16\n"
+        "blocks_used_now 16\nbuffers_size 50\nbuffers_used_now 0\ntime_wait6_size 0\n"
+        "time_wait6_used_now 0\ntimers_size 10\ntimers_used_now 3\n");
     return f;
 }
 
@@ -363,9 +367,9 @@ static void the_table_fits_80_by_24(void **state)
                         "packets/s in 2000 out 1000   bits/s in 1.60M out 800k   drops/s 4");
     assert_string_equal(line(2), "connections 5 of 16   new/s 4   busy 80 %   latency p50 50n "
                                  "p99.9 100n");
-    assert_string_equal(line(3),
-                        "memory 1.0 MiB in pages of 4 KiB   connections 31 % full   buffers in "
-                        "use 0");
+    assert_string_equal(line(3), "memory 1 MiB, 4 KiB pages   fullest: blocks 100%, timers 30%, "
+                                 "packets 6.2%");
+    assert_int_equal(grid.look[3][40], TOP_ALARM);  // blocks: no room
     assert_string_equal(line(5), "                packets/s      bits/s connections cyc/p busy "
                                  "drops     latency");
     assert_string_equal(line(6), "core state       in   out    in   out  open new/s stack    %    "
