@@ -99,9 +99,18 @@ slice() {
     done
     [ -z "${BENCH_RESULTS:-}" ] || printf 'failed/%s\t1\n' "$name" >>"$BENCH_RESULTS"
 }
-result_files() { ls "$LAB"/latency "$LAB"/peers "$LAB"/ports ${BENCH_RESULTS:+"$BENCH_RESULTS"} 2>/dev/null; }
-keep_results() { result_files | while read -r file; do cp "$file" "$LAB/kept.${file##*/}"; done; }
-drop_results() { result_files | while read -r file; do cat "$LAB/kept.${file##*/}" >"$file"; done; }
+keep_results() {
+    local file
+    for file in "$LAB"/latency "$LAB"/peers "$LAB"/ports "${BENCH_RESULTS:-$LAB/none}"; do
+        [ ! -e "$file" ] || cp "$file" "$LAB/kept.${file##*/}"
+    done
+}
+drop_results() {
+    local file
+    for file in "$LAB"/latency "$LAB"/peers "$LAB"/ports "${BENCH_RESULTS:-$LAB/none}"; do
+        [ ! -e "$file" ] || cat "$LAB/kept.${file##*/}" >"$file"
+    done
+}
 
 # wait_for WHAT COMMAND...: up to 10 s; what the server wrote is shown if it does not come.
 wait_for() {
