@@ -25,7 +25,7 @@ static bool next_hop(const struct net6 *v6, const struct ip_addr *dst, struct wa
 
 static inline bool goes(const struct net6 *v6, const struct way6 *way, const struct seg_out *s)
 {
-    if (unlikely(s->key.local_ix != way->local_ix || wire_has_other_options(s)))
+    if (unlikely(s->key.local_ix != way->local_ix || (s->opts & SEG_OPT_IP)))
         return false;
     if (ip6_same(&s->key.remote, &way->hop))  // the neighbour itself
         return true;
@@ -51,6 +51,13 @@ static ALWAYS_INLINE uint32_t build(const struct way6 *way, struct pkt *p, const
     return len;
 }
 
+// build_other: the same with any options of TCP: a SYN-ACK, or SACK blocks.
+static NOINLINE uint32_t build_other(const struct way6 *way, struct pkt *p, const struct seg_out *s,
+                                     bool l4_offload)
+{
+    return build(way, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
+}
+
 // output_run: as the one of output.c; how many of n segments go `way`, each a packet in `to`.
 static ALWAYS_INLINE uint32_t output_run(const struct net6 *v6, const struct way6 *way,
                                          const struct seg_out *segs, uint32_t n,
@@ -63,10 +70,13 @@ static ALWAYS_INLINE uint32_t output_run(const struct net6 *v6, const struct way
         const struct seg_out *s = &segs[i];
         if (unlikely(!goes(v6, way, s)))
             break;
-        const bool ts = s->opts & SEG_OPT_TS;
-        const uint32_t len =
-            ts ? build(way, pkts[i], s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload)
-               : build(way, pkts[i], s, TCP_BYTES, WIRE_PLAIN, l4_offload);
+        uint32_t len;
+        if (unlikely(wire_has_other_options(s)))
+            len = build_other(way, pkts[i], s, l4_offload);
+        else if (s->opts & SEG_OPT_TS)
+            len = build(way, pkts[i], s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
+        else
+            len = build(way, pkts[i], s, TCP_BYTES, WIRE_PLAIN, l4_offload);
         if (unlikely(len == 0))
             break;
         to[i] = pkts[i];
@@ -90,8 +100,9 @@ static NOINLINE uint32_t run_offloaded(const struct net6 *v6, const struct way6 
     return output_run(v6, way, segs, n, pkts, to, bytes, true);
 }
 
-// slow: SYNs, large segments, those that are refused, and those whose next hop the hint does not
-// know. left: segments that follow, each with its place in tx. True: p was used.
+// slow: segments with something of their own in the IP header, large ones, those that are refused,
+// and those whose next hop the hint does not know. left: segments that follow, each with its place
+// in tx. True: p was used.
 static bool slow(struct net *net, struct clock_now now, const struct seg_out *s, struct pkt *p,
                  struct net_tx *tx, uint32_t left)
 {
