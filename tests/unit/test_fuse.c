@@ -342,6 +342,28 @@ static void who_waits_for_a_stream_holds_nobody_up(void **state)
     assert_string_equal(output, "value 42\n");
 }
 
+// Spinning on it would be many thousand calls; a slow machine makes them fewer.
+static void a_stream_that_has_nothing_is_asked_now_and_then(void **state)
+{
+    never_calls = 0;
+    assert_int_equal(sh("timeout 2 cat never"), 124);
+    assert_in_range(never_calls, TREE_IDLE_CALLS, TREE_IDLE_CALLS + 3000);
+}
+
+static void a_user_opens_so_many_files_and_no_more(void **state)
+{
+    char command[256];
+    snprintf(command, sizeof(command),
+             "i=0; while [ $i -lt %d ]; do exec {fd}<ro || exit 9; i=$((i + 1)); done; "
+             "exec {fd}<ro",
+             TREE_HANDLES_USER_MAX);
+    char script[512];
+    snprintf(script, sizeof(script), "bash -c 'ulimit -n 2000; %s' 2>&1", command);
+    assert_int_equal(sh_as(NOBODY, script), 1);
+    assert_non_null(strstr(output, "Too many open files"));
+    assert_int_equal(sh("cat ro"), 0);  // who is root is not kept out by that
+}
+
 static int snapshot_child(void)
 {
     char buf[64] = "";
@@ -792,6 +814,8 @@ int main(void)
         FUSE_TEST(a_text_longer_than_one_request_is_the_same_in_any_portion),
         FUSE_TEST(cat_waits_for_the_pieces_of_a_stream),
         FUSE_TEST(who_waits_for_a_stream_holds_nobody_up),
+        FUSE_TEST(a_stream_that_has_nothing_is_asked_now_and_then),
+        FUSE_TEST(a_user_opens_so_many_files_and_no_more),
         FUSE_TEST(stop_ends_a_read_that_waits_for_its_stream),
         FUSE_TEST(pread_gives_what_lies_at_its_offset_and_nothing_past_the_end),
         FUSE_TEST(a_reader_sees_the_moment_of_its_open),
