@@ -248,6 +248,7 @@ static const struct {
     {"ls", "list a running server's tree", ctl_ls_main},
     {"write", "write to an entry of a running server's tree", ctl_write_main},
     {"watch", "print entries again and again", ctl_watch_main},
+    {"dump", "frames that a running server receives and sends: pcapng", ctl_dump_main},
     {"version", "print the version", version_main},
 };
 

@@ -38,6 +38,8 @@ enum {
     TREE_CURSOR_BYTES_MAX = 256,                 // what a stream's reader remembers
 };
 
+enum { TREE_LATER = 0x4c };  // of next(): nothing to hand for some milliseconds
+
 // tree_ops: the callbacks of a file, copied when it is made. Those that are NULL: not readable, not
 // writable, nothing to release. At most one of read and next.
 struct tree_ops {
@@ -47,10 +49,14 @@ struct tree_ops {
     // next: renders the next piece of a stream, at most TREE_CHUNK_BYTES_MAX (tree_room tells how
     // much is left); cursor is cursor_bytes of the reader's, zero at the first call, that say where
     // he is. Everybody waits for it: a call does a millisecond's work at most, and may end with
-    // nothing appended: it is called again, after others had their turn. 1: there may be more; 0:
-    // that was the end, or -errno: then the read fails with it, and the next one begins again here.
-    // What is read is not of one moment.
+    // nothing appended: it is called again, after others had their turn. 1: there may be more;
+    // TREE_LATER: there may be more, but some time has to pass before that; 0: that was the end, or
+    // -errno: then the read fails with it, and the next one begins again here. What is read is not
+    // of one moment.
     int (*next)(struct tree_out *out, void *cursor, void *data);
+    // done: a reader of a stream is gone, or begins anew: what his cursor stands for may be given
+    // back. Once for each cursor that next was called with. May be NULL.
+    void (*done)(void *cursor, void *data);
     size_t cursor_bytes;  // at most TREE_CURSOR_BYTES_MAX
     // write: n in [1, TREE_WRITE_BYTES_MAX] bytes, not terminated, valid during the call. 0, or
     // -errno, which the writer gets (-EINVAL and -ERANGE say what a shell shows); then it must have

@@ -95,7 +95,9 @@ _c10m() {
 
     case $command:$previous in
         cat:-s | ls:-s | write:-s | watch:-s | *:--socket) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
-        watch:-n | watch:-c) return 0 ;;
+        watch:-n | watch:-c | dump:-c | dump:-s) return 0 ;;
+        dump:-i | dump:--interface) COMPREPLY=($(compgen -W "$("$c10m" ls ports 2>/dev/null | tr -d /)" -- "$cur")); return 0 ;;
+        dump:--direction) COMPREPLY=($(compgen -W "in out both" -- "$cur")); return 0 ;;
         top:-s) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         top:-m | top:--mount) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;
         top:-[dnw]) return 0 ;;

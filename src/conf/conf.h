@@ -124,6 +124,7 @@ struct conf_control {
     uint32_t log_level;  // enum log_level
     uint32_t drain_s;
     bool telemetry;
+    uint32_t dump_ring;  // bytes, of each worker and capture
 };
 
 enum conf_large {

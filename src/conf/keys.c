@@ -145,6 +145,10 @@ const struct key conf_keys[] = {
     WORD(control, log_level, "error|warn|info|debug", LIVE,
          VALUE("info", "Least urgent message written")),
     BOOL(control, telemetry, VALUE("on", "DPDK's telemetry socket")),
+    SIZE(control, dump_ring, 256 * 1024, 256 * 1024 * 1024,
+         VALUE("4M",
+               "Memory for frames on their way to c10m dump, of each worker and capture, while "
+               "it runs; rounded down to a power of two")),
 
     MS(tcp, rto_min_ms, 1, 60000, LIVE, VALUE("200", "Shortest retransmission timeout")),
     MS(tcp, rto_initial_ms, 1, 60000, LIVE,

@@ -1,5 +1,5 @@
 // ctl_cmd.h: the commands that look into a running server over its control socket: c10m cat, ls,
-// write, watch. Each returns the exit status: 0 done, 1 failed, 2 bad usage.
+// write, watch, dump. Each returns the exit status: 0 done, 1 failed, 2 bad usage.
 #pragma once
 #include "ctl/ctl_client.h"
 
@@ -7,6 +7,7 @@ int ctl_cat_main(int argc, char **argv);
 int ctl_ls_main(int argc, char **argv);
 int ctl_write_main(int argc, char **argv);
 int ctl_watch_main(int argc, char **argv);
+int ctl_dump_main(int argc, char **argv);
 
 // ctl_cmd_socket: where the server is asked if no option says it: $C10M_SOCKET, or else
 // CTL_SOCKET_DEFAULT.

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "ctl/ctl_doors.h"
+#include "ctl/ctl_dump.h"
 #include "ctl/ctl_fuse.h"
 #include "ctl/ctl_http.h"
 #include "ctl/ctl_loop.h"
@@ -203,6 +204,7 @@ static void on_look(void *arg, uint64_t periods)
 struct doors {
     struct tree *tree;
     struct ctl_sock *sock;
+    struct ctl_dump *dump;  // goes when nobody reads it any more
 };
 
 static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf *c, struct err *err)
@@ -222,8 +224,9 @@ static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf 
 static void doors_close(struct doors *d)
 {
     ctl_sock_stop(d->sock);
+    ctl_dump_stop(d->dump);
     tree_destroy(d->tree);
-    *d = (struct doors){NULL, NULL};
+    *d = (struct doors){NULL, NULL, NULL};
 }
 
 static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
@@ -243,6 +246,10 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     int rc = ctl_tree_open(&shown, err);
     if (rc == 0 && ctl_steer_fill(steer, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
+    if (rc == 0) {
+        doors->dump = ctl_dump_start(loop, tree, s, c->control.dump_ring, err);
+        rc = doors->dump == NULL ? -1 : 0;
+    }
     if (rc == 0)
         rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &shown, err) < 0 ? -1 : 0;
     if (rc == 0 && server_logs(server_params_of(s)))
@@ -277,7 +284,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     static struct ctl_loop loop;
     struct signaled to = {&loop, NULL};
     const struct conf *c = from->conf;
-    struct doors doors = {NULL, NULL};
+    struct doors doors = {NULL, NULL, NULL};
     struct err err = {""};
     signal(SIGPIPE, SIG_IGN);  // an access log may be a pipe whose reader goes away
     int rc = ctl_loop_init(&loop, &err);

@@ -274,7 +274,8 @@ static void on_check(void *arg, uint64_t periods)
         s->deaf = ctl_loop_change(s->loop, s->fd, EPOLLIN) != 0;
     for (struct client *c = LIST_FIRST(&s->clients), *next; c != NULL; c = next) {
         next = LIST_NEXT(c, link);
-        if (now - c->active_ms < s->idle_ms)
+        const bool lives = c->talk.handle != NULL && tree_lives(c->talk.handle);
+        if (lives || now - c->active_ms < s->idle_ms)
             continue;
         s->counts.timed_out++;
         client_drop(c);

@@ -20,6 +20,8 @@ struct tree_handle {
     size_t held_bytes;  // of text, as counted in usage.snapshot_bytes
     unsigned how;
     bool ended;           // the stream has no more pieces
+    bool begun;           // the cursor is in use
+    bool lives;           // the stream has said once that it has to wait
     uint32_t idle_calls;  // of next() in a row that had nothing and did nothing
     uint64_t text_at;
     uint64_t cursor[TREE_CURSOR_BYTES_MAX / sizeof(uint64_t)];
@@ -251,8 +253,18 @@ int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, u
     return 0;
 }
 
+// cursor_drop: nobody goes on from there.
+static void cursor_drop(struct tree_handle *h)
+{
+    if (h->begun && h->node->ops.done != NULL)
+        h->node->ops.done(h->cursor, h->node->data);
+    h->begun = false;
+    memset(h->cursor, 0, sizeof(h->cursor));
+}
+
 void tree_close(struct tree_handle *h)
 {
+    cursor_drop(h);
     struct tree_usage *u = &h->node->tree->usage;
     u->handles--;
     user_drop(h->node->tree, h->uid);
@@ -272,7 +284,7 @@ bool tree_streams(const struct tree_node *node)
 
 static void stream_rewind(struct tree_handle *h)
 {
-    memset(h->cursor, 0, sizeof(h->cursor));
+    cursor_drop(h);
     h->text_at = 0;
     h->ended = false;
     text_begin(h, TREE_CHUNK_BYTES_MAX);
@@ -291,8 +303,12 @@ static int stream_call(struct tree_handle *h)
 {
     const uint64_t begin_ns = clock_ns();
     tree_reason_clear();
+    h->begun = true;
     const int rc = h->node->ops.next(&h->out, h->cursor, h->node->data);
-    if (rc != 1 || h->out.text.len != 0 || clock_ns() - begin_ns > TREE_WORK_NS)
+    if (rc == TREE_LATER && h->out.text.len == 0) {
+        h->lives = true;
+        h->idle_calls = TREE_IDLE_CALLS;
+    } else if (rc != 1 || h->out.text.len != 0 || clock_ns() - begin_ns > TREE_WORK_NS)
         h->idle_calls = 0;
     else if (h->idle_calls < TREE_IDLE_CALLS)
         h->idle_calls++;
@@ -304,6 +320,11 @@ bool tree_idle(const struct tree_handle *h)
     return h->idle_calls == TREE_IDLE_CALLS;
 }
 
+bool tree_lives(const struct tree_handle *h)
+{
+    return h->lives;
+}
+
 // stream_next: the piece behind the present one takes its place. Where it fails, nothing of it is
 // there.
 static ssize_t stream_next(struct tree_handle *h)
@@ -313,7 +334,7 @@ static ssize_t stream_next(struct tree_handle *h)
     int rc = stream_call(h);
     const int full = text_end(h, TREE_CHUNK_BYTES_MAX);
     h->ended = rc == 0 && full == 0;
-    if (full == 0 && (rc == 0 || rc == 1))
+    if (full == 0 && (rc == 0 || rc == 1 || rc == TREE_LATER))
         return h->out.text.len != 0 || h->ended ? 0 : -EAGAIN;
     text_begin(h, TREE_CHUNK_BYTES_MAX);
     text_end(h, TREE_CHUNK_BYTES_MAX);

@@ -123,9 +123,13 @@ void tree_close(struct tree_handle *h);
 ssize_t tree_read(struct tree_handle *h, uint64_t off, size_t n, const char **data);
 
 // tree_idle: the last TREE_IDLE_CALLS reads of this stream all gave -EAGAIN and took no time worth
-// the name: nothing comes until something happens. A door then asks again after TREE_IDLE_MS, in
-// place of its next turn.
+// the name, or next() said TREE_LATER: nothing comes until something happens. A door then asks
+// again after TREE_IDLE_MS, in place of its next turn.
 bool tree_idle(const struct tree_handle *h);
+
+// tree_lives: the stream tells what happens while it is read (it has said TREE_LATER before): who
+// reads it may be as slow as he likes.
+bool tree_lives(const struct tree_handle *h);
 
 // tree_write: hands buf[0..n) to the write callback. 0, or -EFBIG (n over TREE_WRITE_BYTES_MAX),
 // -EBADF (not opened for writing), -EIO (removed), what the callback said. n = 0 does nothing.

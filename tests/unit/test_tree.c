@@ -808,6 +808,46 @@ static void what_goes_wrong_in_a_stream_is_the_error_of_the_read(void **state)
     assert_int_equal(tree_usage(tree).snapshot_bytes, 0);
 }
 
+static void a_stream_that_has_to_wait_says_so_at_once(void **state)
+{
+    static struct tale t = {.numbers = 10, .a_piece = 10, .result = TREE_LATER};
+    const char *data;
+    struct tree_handle *h = opened(tale_file("s", &t), TREE_READ);
+    assert_false(tree_lives(h));
+    assert_int_equal(tree_read(h, 0, 100, &data), -EAGAIN);
+    assert_true(tree_idle(h) && tree_lives(h));
+    t.result = 0;
+    assert_int_equal(tree_read(h, 0, 100, &data), 20);
+    assert_true(!tree_idle(h) && tree_lives(h));
+}
+
+static unsigned cursors_done;
+static void count_done(void *cursor, void *data)
+{
+    cursors_done += ((const struct numbers_cursor *)cursor)->at;
+}
+
+static void who_serves_a_stream_hears_once_of_each_cursor_that_is_done(void **state)
+{
+    static struct tale t = {.numbers = 10, .a_piece = 1};
+    const struct tree_ops ops = {
+        .next = numbers_next, .cursor_bytes = sizeof(struct numbers_cursor), .done = count_done};
+    const char *data;
+    cursors_done = 0;
+    struct tree_node *node = tree_file(root, "s", 0444, &ops, &t);
+    struct tree_handle *h = opened(node, TREE_READ);
+    tree_close(opened(node, TREE_READ));  // was never read
+    assert_int_equal(tree_read(h, 0, 100, &data), 2);
+    assert_int_equal(tree_read(h, 2, 100, &data), 2);
+    assert_int_equal(cursors_done, 0);
+    assert_int_equal(tree_read(h, 0, 100, &data), 2);  // begins anew
+    assert_int_equal(cursors_done, 2);
+    tree_remove_node(node);
+    assert_int_equal(cursors_done, 2);
+    tree_close(h);
+    assert_int_equal(cursors_done, 3);
+}
+
 static void a_stream_has_no_read_callback_and_a_small_cursor(void **state)
 {
     const uint64_t n = tree_usage(tree).entries;
@@ -866,6 +906,8 @@ int main(void)
         TREE_TEST(two_readers_of_a_stream_are_each_where_they_are),
         TREE_TEST(a_stream_holds_one_piece_and_gives_it_back),
         TREE_TEST(what_goes_wrong_in_a_stream_is_the_error_of_the_read),
+        TREE_TEST(a_stream_that_has_to_wait_says_so_at_once),
+        TREE_TEST(who_serves_a_stream_hears_once_of_each_cursor_that_is_done),
         TREE_TEST(a_stream_has_no_read_callback_and_a_small_cursor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
