@@ -113,10 +113,37 @@ POINTS = "import('/page/plots.js').then((plots) => plots.pointCounts())"
 ROW = "[...document.querySelectorAll('#cores tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
 
 
+# What figures.js and metrics.js make of readings that are not met on the way: [what, expression, value].
+PURE = r'''(async () => {
+    const f = await import("/page/figures.js"), m = await import("/page/metrics.js");
+    const text = (rx, cycles, drops) => `# HELP x y\nc10m_build_info{version="9 \\"x\\""} 1\nprocess_start_time_seconds 5.5\n` +
+        `c10m_core_rx_packets_total{core="2"} ${rx}\nc10m_core_connections{core="2"} 3\n` +
+        `c10m_core_stage_cycles_total{core="2",stage="rx"} ${cycles}\nc10m_core_stage_cycles_total{core="2",stage="idle"} 100\n` +
+        `c10m_core_drops_total{core="2",reason="tcp_window",side="rx"} ${drops}\nc10m_memory_bytes{arena="a"} 4\n` +
+        `c10m_memory_bytes{arena="b"} 5\nc10m_core_rx_to_tx_seconds_bucket{core="2",le="0.5"} ${rx}\n` +
+        `c10m_core_rx_to_tx_seconds_bucket{core="2",le="+Inf"} ${rx}\nc10m_core_stalled_seconds{core="2"} 0\n`;
+    const a = m.parseMetrics(text(100, 1000, 1), 10), b = m.parseMetrics(text(300, 1600, 5), 12), c = m.parseMetrics(text(50, 10, 0), 13);
+    const ab = f.compare(b, a), bc = f.compare(c, b);
+    return [
+        ["labels", a.version, '9 "x"'], ["start", a.started, 5.5], ["memory", a.bytes, 9], ["cores", a.cores.size, 1],
+        ["rate", ab.cores[0].figures.rxPps, 100], ["sum", ab.total.rxPps, 100], ["cycles", ab.cores[0].figures.cpp, 3],
+        ["drops", ab.drops[0].rate, 2], ["busy", ab.cores[0].figures.busy, 100], ["connections", ab.total.conns, 3],
+        ["in a bucket", ab.cores[0].figures.p50, 0.25], ["after a reset", bc.cores[0].figures.rxPps, 50],
+        ["a core that is new", f.compare(b, {at: 11, cores: new Map()}).total.rxPps, 300],
+        ["no packets", String(f.quantileOf([[1, 0], [Infinity, 0]], 0.5)), "NaN"],
+        ["above all buckets", f.quantileOf([[1, 0], [2, 1], [Infinity, 9]], 0.9), 2],
+        ["999", f.show(999.4, "count"), "999"], ["12.3k", f.show(12345, "count"), "12.3k"], ["1.00M", f.show(999960, "count"), "1.00M"],
+        ["time", f.show(0.0000055, "time"), "5.50 us"], ["none", f.show(NaN, "time"), "-"],
+    ].filter(([, is, should]) => is !== should && !(Math.abs(is - should) < 1e-9));
+})()'''
+
+
 def plain():
     """Plots and table of a loaded server."""
     with Browser() as page, Load():
         page.open()
+        if wrong := page.value(PURE):
+            sys.exit("not as expected: %s" % wrong)
         page.until("eight plots with points", POINTS, lambda plots: len(plots) == 8 and all(p["points"] >= 2 for p in plots))
         first = page.value(POINTS)
         page.until("more points", POINTS, lambda plots: all(p["points"] >= f["points"] + 2 for p, f in zip(plots, first)))
