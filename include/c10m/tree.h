@@ -9,9 +9,9 @@
 //     tree_file(dir, "things/7/state", 0444, &(struct tree_ops){.read = state_read}, thing);
 //
 //     open for reading --> read() renders the whole text once: every byte the reader gets
-//     afterwards,
-//                          at any offset and in any portion, is of that one moment
-//     a text too long for that is a stream: next() renders it piece by piece while it is read
+//                          afterwards, at any offset and in any portion, is of that one moment
+//     a text too long for that, or without an end, is a stream, which is what procfs has device
+//     files for: next() renders it piece by piece while it is read
 //     write(2)         --> write() with exactly those bytes: one call is one command
 //     removal          --> the name is gone at once; release() when no reader holds it any more
 //
