@@ -14,6 +14,7 @@ static const struct {
     {"echo", "the server's echo beside that limit, in the same run", bench_echo},
     {"reader", "the server's echo with and without somebody who reads net/tcp, in the same run",
      bench_reader},
+    {"tree", "the same with somebody who reads the whole tree ten times a second", bench_tree},
     {"machine", "what caches, memory, pages, system calls and the other core cost; the budget",
      bench_machine},
     {"latency", "latency at half of the maximum rate beside an idle loop; stalls and their causes",

@@ -26,6 +26,7 @@ int bench_micro(int argc, char **argv);
 
 // bench_reader: the server's echo while net/tcp is read, beside itself; argv[0] is "reader".
 int bench_reader(int argc, char **argv);
+int bench_tree(int argc, char **argv);
 
 // bench_roofline: the bare loop under the measuring client; argv[0] is "roofline".
 int bench_roofline(int argc, char **argv);

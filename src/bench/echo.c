@@ -47,6 +47,15 @@ static const char reader_help[] =
     "\n"
     "  Options as of `c10m bench echo` (--help), but --json.\n";
 
+static const char tree_help[] =
+    "usage: c10m bench tree [OPTIONS]\n"
+    "\n"
+    "As `c10m bench reader`, but what the client reads is every file of the server's tree, ten "
+    "times a second\n"
+    "(a piece is the whole tree; of net/tcp at most 1 MiB).\n"
+    "\n"
+    "  Options as of `c10m bench echo` (--help), but --json.\n";
+
 static void print_stages(const struct core_stats *before, const struct core_stats *now,
                          uint64_t packets)
 {
@@ -115,9 +124,10 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
 // The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
 // of their ratios within one round.
 static int measure_reader(const struct bench_options *o, struct bench_side *side,
-                          struct bench_reader *r, struct reader_result *out, struct err *err)
+                          struct bench_reader *r, void (*piece)(void *), struct reader_result *out,
+                          struct err *err)
 {
-    static void (*const meanwhile[MANNERS])(void *) = {NULL, bench_reader_busy, bench_reader_piece};
+    void (*const meanwhile[MANNERS])(void *) = {NULL, bench_reader_busy, piece};
     double v[MANNERS][READER_SLICES], to_alone[READER_SLICES], to_busy[READER_SLICES];
     side->server.arg = r;
     for (unsigned i = 0; i < READER_SLICES; i++) {
@@ -171,7 +181,7 @@ static void print_result(const struct bench_options *o, const struct result *r, 
 }
 
 static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
-                   struct bench_side *side, uint32_t connections, bool first, bool read_table,
+                   struct bench_side *side, uint32_t connections, bool first, void (*piece)(void *),
                    struct err *err)
 {
     struct bench_row row = {.connections = connections};
@@ -184,11 +194,11 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     bench_reader_init(&reader, s);
     int rc = bench_side_open(o, side, connections, err);
     if (rc == 0)
-        rc = read_table ? measure_reader(o, side, &reader, &read, err)
-                        : measure(o, &bare, side, &result, err);
+        rc = piece != NULL ? measure_reader(o, side, &reader, piece, &read, err)
+                           : measure(o, &bare, side, &result, err);
     if (side_close(o, side, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
-    if (rc == 0 && read_table)
+    if (rc == 0 && piece != NULL)
         print_reader(&read, connections, &reader);
     else if (rc == 0)
         print_result(o, &result, first);
@@ -196,7 +206,7 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     return rc;
 }
 
-static int run_all(const struct bench_options *o, struct server *s, bool read_table,
+static int run_all(const struct bench_options *o, struct server *s, void (*piece)(void *),
                    struct err *err)
 {
     struct bench_wire wire = {0};
@@ -205,20 +215,21 @@ static int run_all(const struct bench_options *o, struct server *s, bool read_ta
     if (rc == 0)
         rc = bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
-        rc = run_one(o, s, &wire, &side, o->counts[i], i == 0, read_table, err);
+        rc = run_one(o, s, &wire, &side, o->counts[i], i == 0, piece, err);
     }
     bench_wire_close(&wire);
     bench_side_unwire(&side);
     return rc;
 }
 
-static void print_head(const struct bench_options *o, bool read_table)
+static void print_head(const struct bench_options *o, void (*piece)(void *))
 {
-    if (read_table)
-        printf("echo as of `c10m bench echo`, while the client reads net/tcp; %u-byte payload, "
+    if (piece != NULL)
+        printf("echo as of `c10m bench echo`, while the client reads %s; %u-byte payload, "
                "batches of %u\n"
                "connections  alone   busy  reading  to alone  to busy  ns per line  us a piece  "
                "at most us  passes\n",
+               piece == bench_reader_tree ? "the whole tree ten times a second" : "net/tcp",
                o->payload, o->batch);
     else if (o->json)
         printf("{\"bench\":\"echo\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o->batch,
@@ -230,7 +241,8 @@ static void print_head(const struct bench_options *o, bool read_table)
                o->payload, o->batch);
 }
 
-static int run(int argc, char **argv, const char *name, const char *help_text, bool read_table)
+static int run(int argc, char **argv, const char *name, const char *help_text,
+               void (*piece)(void *))
 {
     struct bench_options o = {.counts = {1000, 10000000},
                               .count_n = 2,
@@ -242,8 +254,8 @@ static int run(int argc, char **argv, const char *name, const char *help_text, b
     int rc = bench_options_parse(argc, argv, name, help_text, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
-    if (read_table && o.json) {
-        fprintf(stderr, "c10m bench reader: --json: only the table is there\n");
+    if (piece != NULL && o.json) {
+        fprintf(stderr, "c10m bench %s: --json: only the table is there\n", name);
         return 2;
     }
     struct err err = {""};
@@ -252,7 +264,7 @@ static int run(int argc, char **argv, const char *name, const char *help_text, b
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
     bench_side_params(&o, &p, prefix);
     // The client reads between two batches, and is late on a machine that has other work.
-    if (read_table)
+    if (piece != NULL)
         p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;
     p.extra_packet_bytes = 64u << 20;  // the client's pool and the bare loop's wire
     struct server *s = server_start(&p, &err);
@@ -260,9 +272,9 @@ static int run(int argc, char **argv, const char *name, const char *help_text, b
         fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
         return 1;
     }
-    print_head(&o, read_table);
-    rc = run_all(&o, s, read_table, &err);
-    if (o.json && !read_table)
+    print_head(&o, piece);
+    rc = run_all(&o, s, piece, &err);
+    if (o.json && piece == NULL)
         printf("]}\n");
     if (rc != 0)
         fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
@@ -272,10 +284,15 @@ static int run(int argc, char **argv, const char *name, const char *help_text, b
 
 int bench_echo(int argc, char **argv)
 {
-    return run(argc, argv, "echo", help, false);
+    return run(argc, argv, "echo", help, NULL);
 }
 
 int bench_reader(int argc, char **argv)
 {
-    return run(argc, argv, "reader", reader_help, true);
+    return run(argc, argv, "reader", reader_help, bench_reader_piece);
+}
+
+int bench_tree(int argc, char **argv)
+{
+    return run(argc, argv, "tree", tree_help, bench_reader_tree);
 }
