@@ -42,7 +42,7 @@ static const struct status_of statuses[] = {
     {EINVAL, 400, 400},  {ERANGE, 400, 400}, {EACCES, 403, 403},       {EPERM, 403, 403},
     {EXDEV, 403, 403},   {ENOENT, 404, 404}, {ENOTDIR, 404, 404},      {ELOOP, 404, 404},
     {EISDIR, 405, 405},  {EBUSY, 409, 409},  {ENAMETOOLONG, 414, 414}, {EFBIG, 503, 413},
-    {ENOBUFS, 503, 503}, {ENFILE, 503, 503}, {ENOMEM, 503, 503},
+    {ENOBUFS, 503, 503}, {ENFILE, 503, 503}, {EMFILE, 503, 503},       {ENOMEM, 503, 503},
 };
 
 static void count_status(struct web_counts *c, unsigned status)

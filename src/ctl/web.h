@@ -16,6 +16,7 @@
 
 enum {
     WEB_PATH_BYTES_MAX = 4096,             // of a request's path, decoded or not
+    WEB_UID_NOBODY = 65534,                // Linux's overflow user
     WEB_TEXT_BYTES_MAX = 8 * 1024 * 1024,  // of an answer that no file of the tree holds
 };
 

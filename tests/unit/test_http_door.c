@@ -450,6 +450,20 @@ static void limits_of_the_tree_are_503(void **state)
     assert_int_equal(http->web.counts.failed, 1);
 }
 
+// Who brings no token holds handles as nobody, not as root.
+static void strangers_do_not_get_at_what_is_kept_for_root(void **state)
+{
+    struct tree_handle *h;
+    struct tree_door mine;
+    tree_door_init(&mine, tree);
+    for (int i = 0; i < TREE_HANDLES_USER_MAX; i++)
+        assert_int_equal(
+            tree_open_as(&mine, tree_lookup(root, "slow"), TREE_READ, WEB_UID_NOBODY, &h), 0);
+    expect_status("/proc/long", 503);
+    tree_door_close(&mine);
+    expect_status("/proc/long", 200);
+}
+
 static void a_path_that_is_too_long_is_refused(void **state)
 {
     char path[6000] = "/proc/";
@@ -932,6 +946,7 @@ int main(void)
         T(what_is_not_there_is_404),
         T(what_others_may_not_read_is_403),
         T(limits_of_the_tree_are_503),
+        T(strangers_do_not_get_at_what_is_kept_for_root),
         T(a_path_that_is_too_long_is_refused),
         T(a_stream_comes_in_chunks_and_whole),
         T(a_stream_that_fails_ends_without_its_last_chunk),
