@@ -472,6 +472,7 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     if (v->drop == DROP_source_connections) {  // whoever has too many holds no record either
         tcp_reply_reset(t, s);
         syn_record_remove(t, syn_ix);
+        return;
     }
     if (v->drop != DROP_NONE)  // of the service: the handshake waits as long as the record lives
         return;
@@ -517,6 +518,7 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
         t->stats->c.syn_records_timed_out++;
         t->stats->c.conns_failed++;
         syn_record_remove(t, syn_ix);
+        return;
     } else {
         if (may_resend(t, r))
             send_syn_ack(t, r);

@@ -118,6 +118,29 @@ static void handshakes_that_end_above_the_limit_are_reset(void **state)
     done(r);
 }
 
+// The record goes with the first of them: what follows in the same burst finds nobody, and neither
+// a second end of the record nor a block.
+static void a_burst_that_ends_a_handshake_above_the_limit_ends_it_once(void **state)
+{
+    struct raw *r = limited(16, 1);
+    const struct flow_key key = {ip_from_v4(ATTACKER), 0, 0, 1001, PAIR_PORT};
+    uint32_t ack = 0;
+    assert_true(half_open(r, ATTACKER, key.remote_port, &ack));
+    assert_true(open_from(r, ATTACKER, 1000));
+    const uint32_t free_before = r->e.tcp.syn_pool->n_free;
+    for (int i = 0; i < 3; i++)
+        raw_seg(r, SEG_ACK, 101, ack, 0, i == 0 ? 0 : 10)->key = key;
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 3);  // a reset each
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(r->e.out[i].flags & SEG_RST, SEG_RST);
+    assert_int_equal(drops(r, DROP_source_connections), 1);
+    assert_int_equal(r->e.stats.c.syn_records_now, 0);
+    assert_int_equal(r->e.tcp.syn_pool->n_free, free_before + 1);
+    assert_int_equal(r->e.role.opened, 1);
+    done(r);
+}
+
 // SYNs can be sent in anyone's name: they take nothing from his share.
 static void half_open_connections_do_not_count(void **state)
 {
@@ -247,6 +270,7 @@ int main(void)
         T(an_address_at_its_limit_opens_no_more_and_others_do),
         T(a_place_is_free_again_when_a_connection_ends),
         T(handshakes_that_end_above_the_limit_are_reset),
+        T(a_burst_that_ends_a_handshake_above_the_limit_ends_it_once),
         T(half_open_connections_do_not_count),
         T(one_services_limit_does_not_count_anothers_connections),
         T(a_service_at_its_limit_answers_no_syn_and_counts),
