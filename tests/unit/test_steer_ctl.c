@@ -123,8 +123,8 @@ static void kill_takes_what_its_help_says(void **state)
         "state CLOSE_WAIT",
         "service web",
         "idle 300",
-        "  local *:80  remote 10.0.0.0/8\tstate FIN_WAIT_2 service echo "
-        "idle 1\n"};
+        ("  local *:80  remote 10.0.0.0/8\tstate FIN_WAIT_2 service echo "
+         "idle 1\n")};
     for (unsigned i = 0; i < ARRAY_LEN(good); i++) {
         assert_int_equal(put("ctl/conn/kill", good[i]), 0);
         assert_true(shows("ctl/conn/kill", "last: under way"));
