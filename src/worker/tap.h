@@ -58,7 +58,7 @@ void tap_burst(const struct tap_list *l, unsigned port, enum tap_way way, struct
                uint32_t n);
 
 // tap_filter_new: a program of classic BPF in tcpdump -ddd's form, blanks or commas between the
-// numbers: "COUNT CODE JT JF K CODE JT JF K ...", checked, converted and compiled to machine code.
+// numbers: "COUNT CODE JT JF K CODE JT JF K ...", checked, converted and verified.
 // NULL: *err. Control thread.
 struct tap_filter *tap_filter_new(const char *program, struct err *err);
 void tap_filter_free(struct tap_filter *f);
