@@ -63,6 +63,18 @@ assert got == b"HELLO, C10M " * 100, got'
 }
 claim "it answers" shouts
 claim "its counter is in the tree" grep -qx 'shouted_bytes 1200' "$TREE/apps/shout/counters"
+paths_complete() {  # paths_complete WORDS: what TAB offers behind them, with the installed completion
+    env PATH="$PREFIX/bin:$PATH" C10M_SOCKET="$TMP/run/control.sock" bash -c '
+        . "$0"
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _c10m
+        printf "%s\n" "${COMPREPLY[@]}"' "$DEST$(sed -n 's/^source //p' "$(find "$DEST" -name _c10m)")" "$@"
+}
+completes_paths() {
+    paths_complete c10m cat apps/sh | grep -qx apps/shout/ && paths_complete c10m cat apps/shout/cou | grep -qx apps/shout/counters &&
+        paths_complete c10m dump -i t | grep -qx tap0
+}
+claim "TAB completes paths of the tree, and ports" completes_paths
 claim "the built-in applications are there too" eval 'inside curl -sf --max-time 20 http://10.99.0.2/ | grep -q hello'
 claim "every received packet is accounted for" balance_is_zero
 claim "the server stops" stop_server

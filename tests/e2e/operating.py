@@ -82,7 +82,7 @@ def blocks(text):
 
 
 def run(command, env):
-    got = subprocess.run(["bash", "-c", command], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=COMMAND_S, check=False)
+    got = subprocess.run(["bash", "-c", command], env=env, cwd=env["WORK"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=COMMAND_S, check=False)
     return [line.rstrip() for line in got.stdout.rstrip("\n").split("\n")] if got.stdout.strip() else []
 
 
@@ -183,7 +183,7 @@ def inside(c10m, write):
         work = pathlib.Path(name)
         (work / "c10m").symlink_to(c10m)
         server, conf = serve(c10m, work)
-        env = {**os.environ, "PATH": "%s:%s" % (work, os.environ["PATH"]), "CONF": str(conf), "LC_ALL": "C"}
+        env = {**os.environ, "PATH": "%s:%s" % (work, os.environ["PATH"]), "CONF": str(conf), "WORK": str(work), "LC_ALL": "C"}
         traffic = Traffic()
         try:
             time.sleep(1)
