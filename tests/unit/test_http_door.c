@@ -906,6 +906,31 @@ static void a_file_may_go_while_it_is_sent(void **state)
     expect_status("/proc/long", 404);
 }
 
+// One that is asked later, one that is asked at once, one whose client does not read.
+static void the_door_closes_in_the_middle_of_streams(void **state)
+{
+    static const char *const paths[] = {"never", "slow", "endless", "never", "slow"};
+    int fds[ARRAY_LEN(paths)];
+    for (int turns = 0; turns < 6; turns++) {
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+            char request[128];
+            const int n = snprintf(request, sizeof(request),
+                                   "GET /proc/%s HTTP/1.1\r\n" CLOSE "\r\n", paths[i]);
+            fds[i] = client();
+            assert_int_equal(send(fds[i], request, (size_t)n, MSG_NOSIGNAL), n);
+        }
+        for (int i = 0; i < turns; i++)
+            turn();
+        ctl_http_stop(http);
+        assert_int_equal(tree_usage(tree).handles, 0);
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+            close(fds[i]);
+        const struct ctl_http_params p = {.name = "box", .token = ""};
+        http = ctl_http_start(&loop, tree, &p, &e);
+        assert_non_null(http);
+    }
+}
+
 static void an_address_in_use_is_told(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -967,6 +992,7 @@ int main(void)
         T(a_client_that_has_ended_is_not_waited_for),
         T(clients_that_go_in_the_middle_leave_nothing_behind),
         T(a_file_may_go_while_it_is_sent),
+        T(the_door_closes_in_the_middle_of_streams),
         T(an_address_in_use_is_told),
         cmocka_unit_test(only_the_token_is_the_token),
         cmocka_unit_test_setup_teardown(without_the_token_nothing_is_told, setup_token, teardown),
