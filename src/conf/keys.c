@@ -229,10 +229,10 @@ const struct key conf_keys[] = {
          VALUE("65536", "Bytes of a connection not read yet; SO_RCVBUF changes it")),
 
     LIST(statsd, address, KEY_ENDPOINT, OPTIONAL, VALUE("", "Where to; none: nothing is pushed")),
-    MS(statsd, interval_ms, 100, 3600000, VALUE("10000", "Time between two pushes")),
+    MS(statsd, interval_ms, 100, 3600000, LIVE, VALUE("10000", "Time between two pushes")),
     TEXT(statsd, prefix, KEY_TEXT, CONF_PREFIX_BYTES,
          VALUE("c10m", "First part of every name: letters, digits, . - and _")),
-    PERCENT(statsd, sample_rate,
+    PERCENT(statsd, sample_rate, LIVE,
             VALUE("100", "Counters sent each time, chosen by chance, marked so (|@RATE)")),
 
     {.name = "driver",

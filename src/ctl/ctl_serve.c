@@ -229,13 +229,27 @@ static void doors_close(struct doors *d)
     *d = (struct doors){NULL, NULL, NULL};
 }
 
+// pushed: who has to hear of keys that changed.
+struct pushed {
+    struct statsd *statsd;
+    const struct conf *conf;
+};
+
+static void on_change(void *arg)
+{
+    const struct pushed *to = arg;
+    const struct conf_statsd *k = &to->conf->statsd;
+    struct err err;
+    if (statsd_change(to->statsd, k->interval_ms, k->sample_rate_ppm, &err) != 0)
+        log_line(LOG_WARN, "%s", err.text);
+}
+
 static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
                  struct doors *doors, const char *version, struct err *err)
 {
     struct ctl_loop *loop = to->loop;
     const struct conf *c = from->conf;
     struct tree *tree = doors->tree;
-
     struct ctl_shown shown = {.server = s, .conf = c, .version = version, .tree = tree};
     const struct ctl_steer_params sp = {loop,       s,          &shown,      from->conf,
                                         from->file, from->sets, from->n_sets};
@@ -260,6 +274,8 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         struct ctl_fuse *fuse = mount_tree(loop, tree, c);
         struct ctl_http *http;
         struct statsd *statsd = push_metrics(loop, &shown);
+        struct pushed pushed = {statsd, c};
+        ctl_steer_on_change(steer, on_change, &pushed);
         ctl_telemetry_start(&shown);
         rc = open_http(loop, &shown, &http, err);
         if (rc == 0) {
@@ -269,6 +285,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         }
         ctl_http_stop(http);
         ctl_fuse_stop(fuse);
+        ctl_steer_on_change(steer, NULL, NULL);
         statsd_stop(statsd);
         ctl_telemetry_stop();
     }

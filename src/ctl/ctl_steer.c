@@ -160,12 +160,20 @@ void ctl_steer_states(struct ctl_steer *st)
     ctl_steer_kick(st);
 }
 
+void ctl_steer_on_change(struct ctl_steer *st, void (*fn)(void *arg), void *arg)
+{
+    st->changed = fn;
+    st->changed_arg = arg;
+}
+
 void ctl_steer_settings(struct ctl_steer *st)
 {
     struct order_settings *s = orders_settings(st->orders);
     server_settings_from(s, st->p.conf, server_params_of(st->p.server)->connections);
     orders_set(st->orders);
     ctl_steer_kick(st);
+    if (st->changed != NULL)
+        st->changed(st->changed_arg);
 }
 
 uint64_t ctl_steer_connections(const struct ctl_steer *st, unsigned service)

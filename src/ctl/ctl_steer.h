@@ -42,6 +42,10 @@ int ctl_steer_fill(struct ctl_steer *st, struct tree_node *root);
 // ctl_steer_baseline: what ctl/reset has reset.
 const struct ctl_baseline *ctl_steer_baseline(const struct ctl_steer *st);
 
+// ctl_steer_on_change: fn(arg) is called whenever keys of the configuration have changed, for those
+// who are neither a worker nor the log. NULL: nobody any more.
+void ctl_steer_on_change(struct ctl_steer *st, void (*fn)(void *arg), void *arg);
+
 // ctl_steer_reload: reads the configuration again, and applies what may change while running; says
 // in the log what changed, what wants a restart, and what is wrong: then nothing changes.
 void ctl_steer_reload(struct ctl_steer *st);

@@ -48,6 +48,8 @@ struct ctl_steer {
     struct ctl_steer_entry *entries;
     uint8_t wanted[TCP_SERVICES_MAX];  // enum tcp_service_state, unless the server drains
     struct ctl_steer_drain drain;
+    void (*changed)(void *arg);  // NULL: nobody wants to know
+    void *changed_arg;
     struct conf next;  // the one that is read or tried
 };
 

@@ -245,6 +245,22 @@ struct statsd *statsd_start(struct ctl_loop *loop, const struct statsd_params *p
     return NULL;
 }
 
+int statsd_change(struct statsd *s, uint32_t interval_ms, uint32_t rate_ppm, struct err *e)
+{
+    if (s == NULL)
+        return 0;
+    s->p.rate_ppm = rate_ppm;
+    if (s->p.interval_ms == interval_ms)
+        return 0;
+    const int fd = ctl_loop_timer(s->loop, interval_ms, on_interval, s, e);
+    if (fd < 0)
+        return -1;
+    ctl_loop_remove(s->loop, s->timer_fd);
+    s->timer_fd = fd;
+    s->p.interval_ms = interval_ms;
+    return 0;
+}
+
 void statsd_stop(struct statsd *s)
 {
     if (s == NULL)

@@ -37,6 +37,10 @@ struct statsd;
 struct statsd *statsd_start(struct ctl_loop *loop, const struct statsd_params *p, struct err *e);
 void statsd_stop(struct statsd *s);  // NULL: nothing
 
+// statsd_change: from now on so often, and so many of the counters. -1 with *e: as before. NULL:
+// nothing.
+int statsd_change(struct statsd *s, uint32_t interval_ms, uint32_t rate_ppm, struct err *e);
+
 // statsd_push: at once. statsd_counts: so far.
 void statsd_push(struct statsd *s);
 struct statsd_counts statsd_counts(const struct statsd *s);

@@ -203,6 +203,21 @@ static size_t receive(void)
     return (size_t)n;
 }
 
+static void the_interval_changes_while_it_pushes(void **state)
+{
+    struct statsd *s = start();
+    const uint64_t before = statsd_counts(s).datagrams;
+    assert_int_equal(statsd_change(s, 20, 1000000, &e), 0);
+    for (int i = 0; i < 200 && statsd_counts(s).datagrams < before + 3; i++)
+        ctl_loop_turn(&loop, 100);
+    assert_true(statsd_counts(s).datagrams >= before + 3);
+    assert_int_equal(statsd_change(s, 3600000, 1000000, &e), 0);
+    assert_int_equal(ctl_loop_turn(&loop, 100), 0);
+    assert_int_equal(statsd_change(s, 0, 1000000, &e), -1);
+    assert_int_equal(statsd_change(NULL, 1, 1, &e), 0);
+    statsd_stop(s);
+}
+
 static void counters_go_as_differences_and_gauges_as_they_are(void **state)
 {
     counter_now = 1000;
@@ -341,6 +356,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(names_are_as_prometheus_wants_them),
         cmocka_unit_test(every_counter_of_a_core_has_a_family),
         cmocka_unit_test(text_is_escaped_as_the_format_says),
+        S(the_interval_changes_while_it_pushes),
         S(counters_go_as_differences_and_gauges_as_they_are),
         S(the_interval_is_kept_by_the_loop),
         S(datagrams_hold_whole_lines_and_no_more_than_they_may),

@@ -123,8 +123,7 @@ static void kill_takes_what_its_help_says(void **state)
         "state CLOSE_WAIT",
         "service web",
         "idle 300",
-        ("  local *:80  remote 10.0.0.0/8\tstate FIN_WAIT_2 service echo "
-         "idle 1\n")};
+        "  local *:80  remote 10.0.0.0/8\tstate FIN_WAIT_2 idle 1\n"};
     for (unsigned i = 0; i < ARRAY_LEN(good); i++) {
         assert_int_equal(put("ctl/conn/kill", good[i]), 0);
         assert_true(shows("ctl/conn/kill", "last: under way"));
@@ -373,6 +372,26 @@ static void what_is_set_leaves_the_other_settings_as_they_are(void **state)
     assert_int_equal(s->cfg.retries, 15);
 }
 
+static void note_change(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+static void who_asked_hears_of_changes_and_of_nothing_else(void **state)
+{
+    unsigned n = 0;
+    ctl_steer_on_change(env->steer, note_change, &n);
+    assert_int_equal(put("ctl/set/statsd.interval_ms", "1s"), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(put("ctl/set/statsd.interval_ms", "1"), -ERANGE);
+    assert_int_equal(put("ctl/set/statsd.sample_rate", "200"), -EINVAL);
+    assert_int_equal(put("ctl/services/echo/state", "closed"), 0);
+    assert_int_equal(n, 1);
+    ctl_steer_on_change(env->steer, NULL, NULL);
+    assert_int_equal(put("ctl/set/statsd.sample_rate", "50%"), 0);
+    assert_int_equal(n, 1);
+}
+
 // ---- the file again
 
 static char path[] = "/tmp/c10m-reload.XXXXXX";
@@ -527,6 +546,7 @@ int main(void)
         WITH(keys_agree_with_each_other),
         WITH(only_what_may_change_is_there),
         WITH(what_is_set_leaves_the_other_settings_as_they_are),
+        WITH(who_asked_hears_of_changes_and_of_nothing_else),
         FILED(the_same_file_changes_nothing),
         FILED(live_keys_are_taken_with_their_line_and_the_rest_is_named),
         FILED(an_override_stands_and_an_error_changes_nothing),
