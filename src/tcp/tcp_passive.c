@@ -8,10 +8,16 @@
 
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 
-// What the record's listener wants of its own.
-static uint32_t rcv_limit_of(const struct tcp *t, const struct syn_record *r)
+// listening_of() with the common case, a configured port, inline.
+static inline struct listening *listener_of(const struct tcp *t, const struct syn_record *r)
 {
-    const struct listening *g = listening_of(t, r);
+    return likely(r->listen == TCP_LISTEN_NONE) ? NULL : listening_of(t, r);
+}
+
+// What the record's listener wants of its own.
+static inline uint32_t rcv_limit_of(const struct tcp *t, const struct syn_record *r)
+{
+    const struct listening *g = listener_of(t, r);
     const uint32_t own = g != NULL ? g->rcv_limit : 0;
     return own != 0 ? own : t->rcv_limits[r->service];
 }
@@ -110,7 +116,7 @@ static bool syn_arm(struct tcp *t, uint32_t ix)
 
 static void syn_record_free(struct tcp *t, uint32_t ix, uint32_t heir)
 {
-    struct listening *g = listening_of(t, &t->syns[ix]);
+    struct listening *g = listener_of(t, &t->syns[ix]);
     if (unlikely(g != NULL))
         g->half_open--;
     tcp_syn_became(t, ix, heir);
@@ -137,14 +143,14 @@ void tcp_syn_forget(struct tcp *t, uint32_t syn_ix)
         syn_record_remove(t, syn_ix);
 }
 
-static struct listening *listening_at(const struct tcp *t, int door)
+static inline struct listening *listening_at(const struct tcp *t, int door)
 {
     return door_listen(door) == TCP_LISTEN_NONE ? NULL : &t->listens->at[door_listen(door) - 1];
 }
 
 // Why no connection may be opened from `from` now, or DROP_NONE. Asked at the SYN, and again when
 // the handshake is done: half-open ones do not count, for anyone can make those in another's name.
-static enum drop_reason refused(const struct tcp *t, int door, const struct flow_key *from)
+static inline enum drop_reason refused(const struct tcp *t, int door, const struct flow_key *from)
 {
     const uint8_t service = door_service(door);
     const struct tcp_service *sv = &t->services[service];
@@ -159,8 +165,8 @@ static enum drop_reason refused(const struct tcp *t, int door, const struct flow
 }
 
 // What a SYN asks for and we agree to; iss is our initial sequence number.
-static struct syn_record record_of(const struct tcp *t, int door, const struct seg_in *s,
-                                   uint32_t iss)
+static ALWAYS_INLINE struct syn_record record_of(const struct tcp *t, int door,
+                                                 const struct seg_in *s, uint32_t iss)
 {
     const struct listening *g = listening_at(t, door);
     const uint8_t known = SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0) |
@@ -181,8 +187,8 @@ static struct syn_record record_of(const struct tcp *t, int door, const struct s
 
 // Keeps the record, with its retry timer, in the table in place of `old`, FLOW_NONE: a new entry.
 // NULL: no room.
-static struct syn_record *keep(struct tcp *t, const struct syn_record *from, uint64_t hash,
-                               uint32_t old)
+static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_record *from,
+                                             uint64_t hash, uint32_t old)
 {
     const uint32_t ix = index_pool_get(t->syn_pool);
     if (ix == INDEX_NONE)
@@ -204,7 +210,7 @@ static struct syn_record *keep(struct tcp *t, const struct syn_record *from, uin
         CHECK(flow_replace(t->table, hash, old, handle));
     record_live(&r->live, true);
     t->stats->c.syn_records_now++;
-    struct listening *g = listening_of(t, r);
+    struct listening *g = listener_of(t, r);
     if (unlikely(g != NULL))
         g->half_open++;
     return r;
