@@ -1,7 +1,7 @@
 # bench_rows.sh: the rows of scripts/bench: what each runs, how long, and how many 2 MiB pages it wants.
 # Sourced after lib.sh, before the options are read.
 
-ALL=(machine micro echo growth pipeline scale hold rate stream udp jitter budget latency peers ports)
+ALL=(machine micro echo growth pipeline scale hold rate stream udp jitter budget tree latency peers ports)
 
 QUICK_ROWS=(echo hold rate stream udp jitter budget latency)  # of --quick, if none is named
 
@@ -102,6 +102,10 @@ row_jitter() {
 row_budget() {
     say "budget: the cycles that are left to an application"
     figures budget bench budget
+}
+row_tree() {
+    say "tree: the whole tree of the server read ten times a second"
+    figures tree bench tree --connections 10k --seconds $((2 * SECONDS_EACH))
 }
 row_latency() { bench_latency $SLICES; }
 row_peers() { bench_peers $PEER_SECONDS $PEER_COUNTS "${PEERS[@]}"; }

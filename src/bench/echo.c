@@ -10,6 +10,7 @@
 #include "bench/measure.h"
 #include "bench/reader.h"
 #include "bench/side.h"
+#include "bench/stand.h"
 
 // Of each measurement: odd, so that the median is one of them; short, because what a shared machine
 // does changes within a second.
@@ -45,7 +46,7 @@ static const char reader_help[] =
     "the "
     "reading took.\n"
     "\n"
-    "  Options as of `c10m bench echo` (--help), but --json.\n";
+    "  Options as of `c10m bench echo` (--help).\n";
 
 static const char tree_help[] =
     "usage: c10m bench tree [OPTIONS]\n"
@@ -54,7 +55,7 @@ static const char tree_help[] =
     "times a second\n"
     "(a piece is the whole tree; of net/tcp at most 1 MiB).\n"
     "\n"
-    "  Options as of `c10m bench echo` (--help), but --json.\n";
+    "  Options as of `c10m bench echo` (--help).\n";
 
 static void print_stages(const struct core_stats *before, const struct core_stats *now,
                          uint64_t packets)
@@ -149,6 +150,20 @@ static int measure_reader(const struct bench_options *o, struct bench_side *side
     return 0;
 }
 
+static void print_reader_json(const struct reader_result *out, uint32_t connections,
+                              const struct bench_reader *r, bool first)
+{
+    const double us = (double)rte_get_tsc_hz() / 1e6;
+    printf("%s{\"connections\":%u,\"alone_cycles\":%.1f,\"busy_cycles\":%.1f,"
+           "\"reading_cycles\":%.1f,\"to_alone\":%.4f,\"to_busy\":%.4f,\"piece_us\":%.1f,"
+           "\"piece_us_max\":%.1f,\"pieces\":%llu,\"bytes\":%llu}",
+           first ? "" : ",", connections, out->cycles[ALONE], out->cycles[BUSY],
+           out->cycles[READING], out->to_alone, out->to_busy,
+           (double)r->cycles / us / (double)MAX(r->pieces, 1u), (double)r->cycles_max / us,
+           (unsigned long long)r->pieces, (unsigned long long)r->bytes);
+    fflush(stdout);
+}
+
 static void print_reader(const struct reader_result *out, uint32_t connections,
                          const struct bench_reader *r)
 {
@@ -198,7 +213,9 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
                            : measure(o, &bare, side, &result, err);
     if (side_close(o, side, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
-    if (rc == 0 && piece != NULL)
+    if (rc == 0 && piece != NULL && o->json)
+        print_reader_json(&read, connections, &reader, first);
+    else if (rc == 0 && piece != NULL)
         print_reader(&read, connections, &reader);
     else if (rc == 0)
         print_result(o, &result, first);
@@ -222,18 +239,18 @@ static int run_all(const struct bench_options *o, struct server *s, void (*piece
     return rc;
 }
 
-static void print_head(const struct bench_options *o, void (*piece)(void *))
+static void print_head(const struct bench_options *o, const char *name, void (*piece)(void *))
 {
-    if (piece != NULL)
+    if (o->json)
+        printf("{\"bench\":\"%s\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", name, o->batch,
+               o->payload);
+    else if (piece != NULL)
         printf("echo as of `c10m bench echo`, while the client reads %s; %u-byte payload, "
                "batches of %u\n"
                "connections  alone   busy  reading  to alone  to busy  ns per line  us a piece  "
                "at most us  passes\n",
                piece == bench_reader_tree ? "the whole tree ten times a second" : "net/tcp",
                o->payload, o->batch);
-    else if (o->json)
-        printf("{\"bench\":\"echo\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", o->batch,
-               o->payload);
     else
         printf("echo, request in, reply out, pure ACK in; %u-byte payload, batches of %u\n"
                "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio   (min to "
@@ -254,10 +271,6 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
     int rc = bench_options_parse(argc, argv, name, help_text, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
-    if (piece != NULL && o.json) {
-        fprintf(stderr, "c10m bench %s: --json: only the table is there\n", name);
-        return 2;
-    }
     struct err err = {""};
     struct server_params p;
     char prefix[32];
@@ -267,14 +280,16 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
     if (piece != NULL)
         p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;
     p.extra_packet_bytes = 64u << 20;  // the client's pool and the bare loop's wire
+    if (piece != NULL)
+        bench_pages(&p, name);
     struct server *s = server_start(&p, &err);
     if (s == NULL) {
         fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
         return 1;
     }
-    print_head(&o, piece);
+    print_head(&o, name, piece);
     rc = run_all(&o, s, piece, &err);
-    if (o.json && piece == NULL)
+    if (o.json)
         printf("]}\n");
     if (rc != 0)
         fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
