@@ -87,7 +87,8 @@ seen = {}
 for line in open(sys.argv[1]):
     who, n, *figures = line.split()
     seen.setdefault((int(n), who), []).append([float(f) for f in figures])
-def median(n, who, i): return statistics.median(s[i] for s in seen[n, who])
+def median(n, who, i):  # of a server whose slices failed: nan
+    return statistics.median([s[i] for s in seen[n, who]]) if (n, who) in seen else float("nan")
 print("                  median us                   |     ratio of medians     |         requests/s")
 print("connections   c10m  nginx  nginx, free core   | nginx  nginx, free core  |   c10m   nginx   free")
 for n in sorted({k[0] for k in seen}):
@@ -97,7 +98,8 @@ for n in sorted({k[0] for k in seen}):
     if len(sys.argv) > 2:
         with open(sys.argv[2], "a") as out:
             for who, us in zip(("c10m", "nginx", "free"), p50):
-                out.write("latency/%d/%s_us\t%s\n" % (n, who, us))
+                if us == us:
+                    out.write("latency/%d/%s_us\t%s\n" % (n, who, us))
 PY
 }
 

@@ -59,4 +59,12 @@ stop_server 2>"$LAB/said"
 grep -q 'did not end by itself' "$LAB/said" || fail "nobody says that it was killed"
 stop_server
 stop_process 999999999
-echo "slice: 4 claims hold"
+# A server whose slices all failed leaves a hole in the table, not an end of the run.
+. scripts/bench_latency.sh
+for n in 1 64; do printf '%s %s 20 30 1000\n' c10m $n nginx $n; done >"$LAB/latency"
+: >"$BENCH_RESULTS"
+latency_table >"$LAB/table" || fail "the table of latencies wants every server"
+grep -q nan "$LAB/table" || fail "the table of latencies does not show the hole"
+grep -qx 'latency/64/c10m_us	20.0' "$BENCH_RESULTS" || fail "what was measured is not told"
+! grep -q nginx_us "$BENCH_RESULTS" || fail "what was not measured is told"
+echo "slice: 5 claims hold"
