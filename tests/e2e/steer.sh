@@ -26,9 +26,12 @@ refused() {
     after=$(cat "$2")
     [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
 }
-# hold N PORT: a connection on descriptor N of this shell's background cat; its end is told in $TMP/held.N
+# hold NAME PORT: a connection that stays; $TMP/held.NAME has `up` when it is there, `over` when it has ended.
+HOLDERS=()
 hold() {
-    inside bash -c 'exec 3<>/dev/tcp/10.99.0.2/'"$2"'; echo up >&3; cat <&3; echo over' >"$TMP/held.$1" 2>/dev/null &
+    timeout 120 nsenter --net=/run/netns/"$NS" bash -c \
+        'exec 3<>/dev/tcp/10.99.0.2/'"$2"'; echo up >&3; cat <&3; echo over' >"$TMP/held.$1" 2>/dev/null &
+    HOLDERS+=($!)
 }
 is_held() { grep -q up "$TMP/held.$1"; }
 is_over() { grep -q over "$TMP/held.$1"; }
@@ -176,7 +179,8 @@ freeze() {
 thaw() { kill "$FREEZER" && wait "$FREEZER"; FREEZER=; }
 worker_name() { cat /proc/"$SERVER"/task/*/comm | grep -m1 -E '^(lcore|rte)-worker'; }
 FREEZER=
-cleanup_first() { [ -z "$FREEZER" ] || kill "$FREEZER" 2>/dev/null; }
+# The peers of a server that was frozen hear nothing of its end.
+cleanup_first() { kill $FREEZER "${HOLDERS[@]}" 2>/dev/null; }
 
 a_worker_that_hangs_keeps_no_writer() {
     freeze || return 1
