@@ -13,9 +13,10 @@ DEADLINE_MS=100
 
 # answers PATH...: every door does, in time; what they say is in $TMP/said, the times in the log.
 answers() {
-    inside python3 "$HERE/alive.py" "$TREE" "$TMP/run/control.sock" 9910 $DEADLINE_MS "$@" >"$TMP/said" 2>"$TMP/took"
-    local status=$?
+    local status=0
+    inside python3 "$HERE/alive.py" "$TREE" "$TMP/run/control.sock" 9910 $DEADLINE_MS "$@" >"$TMP/said" 2>"$TMP/took" || status=1
     cat "$TMP/took"
+    cat "$TMP/took" >>"$TMP/times"
     return $status
 }
 # every_door REGEX: has said it.
@@ -68,8 +69,9 @@ dry() { [ "$(port_counter rx_nombuf)" -gt 0 ] || [ "$(stat_of pkt_pool_empty dro
 port_counter() { awk -v n="$1" '$1 == n { print $2 }' "$TREE/ports/tap0/counters"; }
 knock() { inside ping -c 1 -W 0.2 10.99.0.2 >/dev/null 2>&1; dry; }
 claim "an empty packet pool is counted" until_true knock
-claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops ports/tap0/counters mem/arenas
+claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops ports/tap0/counters mem/pools
 claim "... and says what was lost by it" eval 'every_door "(rx_nombuf|pkt_pool_empty) [1-9][0-9]*"'
+claim "... and that next to none is left" every_door "packets_free_now [0-9][0-9]?"
 claim "packets come back, and it serves" eval 'over empty && until_true serves'
 
 # Connections up to the limit of all services together, which stay; more are asked for.
@@ -85,11 +87,13 @@ HOLDER=$!
 cleanup_first() { kill "$HOLDER" 2>/dev/null; }
 full() { [ "$(stat_of block_pool_empty drops)" -gt 0 ] || { cat "$TMP/held"; false; }; }
 claim "a full block pool is counted" until_true full
-claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops net/sockstat
+claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops net/sockstat mem/pools
+claim "... and that no block is left" every_door "blocks_free_now 0"
 claim "... and says how many are open and what was refused" eval 'every_door "block_pool_empty [1-9][0-9]*" && every_door "TCP: inuse 64 .*"'
 kill "$HOLDER"
 wait "$HOLDER" 2>/dev/null || true
 claim "the connections go, and it serves" until_true serves
 claim "every received packet is accounted for" balance_is_zero
 claim "the server stops" stop_server
+echo "slowest medians, of $(wc -l <"$TMP/times"): $(sort -t ' ' -k 4 -rn "$TMP/times" | head -n 2 | tr '\n' ';')"
 finish
