@@ -94,21 +94,18 @@ static int ports(struct tele_out *out, const char *params, const void *arg)
     return 0;
 }
 
-static struct port *port_of(const struct ctl_shown *s, const char *params)
-{
-    for (unsigned i = 0; params != NULL && i < server_params_of(s->server)->n_ports; i++)
-        if (strcmp(server_port(s->server, i)->name, params) == 0)
-            return server_port(s->server, i);
-    return NULL;
-}
-
 static int port(struct tele_out *out, const char *params, const void *arg)
 {
-    struct port_stats s = {0};
-    struct port *p = port_of(arg, params);
-    if (p == NULL)
+    const struct ctl_shown *shown = arg;
+    const unsigned n = server_params_of(shown->server)->n_ports;
+    struct port_stats s;
+    unsigned i = 0;
+    while (params != NULL && i < n && strcmp(server_port(shown->server, i)->name, params) != 0)
+        i++;
+    if (params == NULL || i == n)
         return -1;
-    p->ops->stats(p, &s);
+    ctl_tree_port_stats(shown, i, &s);
+    const struct port *p = server_port(shown->server, i);
     tele_text(out, "driver", p->ops->driver);
     const struct {
         const char *name;
@@ -119,8 +116,8 @@ static int port(struct tele_out *out, const char *params, const void *arg)
                 {"rx_errors", s.rx_errors},         {"tx_errors", s.tx_errors},
                 {"rx_taken_away", s.rx_taken_away}, {"rx_added", s.rx_added},
                 {"tx_taken_away", s.tx_taken_away}, {"tx_added", s.tx_added}};
-    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
-        tele_u64(out, rows[i].name, rows[i].value);
+    for (unsigned k = 0; k < ARRAY_LEN(rows); k++)
+        tele_u64(out, rows[k].name, rows[k].value);
     return 0;
 }
 

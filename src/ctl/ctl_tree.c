@@ -149,7 +149,8 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
     s->stalls = stalls_new(s->server);
     s->pulse = pulse_new(s->server, pulse_clock_ns());
     s->depth = depth_new(s->server);
-    if (s->stalls == NULL || s->pulse == NULL || s->depth == NULL || open_counts(s) != 0)
+    if (s->stalls == NULL || s->pulse == NULL || s->depth == NULL || open_counts(s) != 0 ||
+        ctl_ports_open(s) != 0)
         return err_set(err, "no memory for the tree");
     const int rc = ctl_tree_add(s, "version", version_read, s) |
                    ctl_tree_add(s, "uptime", uptime_read, s) |
@@ -165,6 +166,7 @@ void ctl_tree_close(struct ctl_shown *s)
     depth_free(s->depth);
     free(s->interrupts_before);
     free(s->softirqs_before);
+    ctl_ports_close(s);
 }
 
 void ctl_tree_look(struct ctl_shown *s)
@@ -172,4 +174,5 @@ void ctl_tree_look(struct ctl_shown *s)
     stalls_poll(s->stalls);
     pulse_poll(s->pulse, pulse_clock_ns());
     depth_poll(s->depth);
+    ctl_ports_look(s);
 }

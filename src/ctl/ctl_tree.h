@@ -12,7 +12,12 @@
 #include "worker/server.h"
 #include "worker/stalls.h"
 
-enum { CTL_LOOK_MS = 20 };  // between two ctl_tree_look()
+enum {
+    CTL_LOOK_MS = 20,         // between two ctl_tree_look()
+    CTL_PORTS_LOOK_MS = 500,  // between two readings of the ports' counters for other threads
+};
+
+struct ctl_port_copies;
 
 // ctl_shown: what the callbacks look at: it and all that it names outlives the tree. The first five
 // are the caller's.
@@ -27,6 +32,7 @@ struct ctl_shown {
     struct pulse *pulse;
     struct depth *depth;
     struct host_counts *interrupts_before, *softirqs_before;  // [worker] when it was opened
+    struct ctl_port_copies *ports;
 };
 
 // ctl_tree_open: begins to watch s->server, and makes the entries in s->tree. -1: *err, and
@@ -34,6 +40,10 @@ struct ctl_shown {
 // zero but for the first five, too.
 int ctl_tree_open(struct ctl_shown *s, struct err *err);
 void ctl_tree_close(struct ctl_shown *s);
+
+// ctl_tree_port_stats: port i's counters as the control thread last read them, CTL_PORTS_LOOK_MS
+// ago at most. For other threads, as DPDK lets one alone ask a device. Any thread.
+void ctl_tree_port_stats(const struct ctl_shown *s, unsigned i, struct port_stats *out);
 
 // ctl_tree_look: what is watched and not only read: every CTL_LOOK_MS.
 void ctl_tree_look(struct ctl_shown *s);

@@ -1,6 +1,7 @@
 // ports/NAME/: what the devices are, and what they count. Their counters are read here alone, on
 // the control thread: DPDK lets one thread at a time do so.
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,6 +17,55 @@ struct port_of {
     struct port *port;
     unsigned ix;
 };
+
+// ctl_port_copies: written by the control thread, read by any, under the lock; neither holds it for
+// longer than a copy takes.
+struct ctl_port_copies {
+    pthread_mutex_t lock;
+    uint64_t next_ns;  // the control thread's
+    struct port_stats stats[WORKER_PORTS_MAX];
+};
+
+void ctl_ports_look(const struct ctl_shown *s)
+{
+    struct ctl_port_copies *c = s->ports;
+    struct port_stats now[WORKER_PORTS_MAX] = {0};
+    const uint64_t now_ns = pulse_clock_ns();
+    if (now_ns < c->next_ns)
+        return;
+    c->next_ns = now_ns + (uint64_t)CTL_PORTS_LOOK_MS * 1000000;
+    for (unsigned i = 0; i < server_params_of(s->server)->n_ports; i++) {
+        struct port *p = server_port(s->server, i);
+        p->ops->stats(p, &now[i]);
+    }
+    pthread_mutex_lock(&c->lock);
+    memcpy(c->stats, now, sizeof(now));
+    pthread_mutex_unlock(&c->lock);
+}
+
+int ctl_ports_open(struct ctl_shown *s)
+{
+    s->ports = calloc(1, sizeof(*s->ports));
+    if (s->ports == NULL)
+        return -1;
+    pthread_mutex_init(&s->ports->lock, NULL);
+    ctl_ports_look(s);
+    return 0;
+}
+
+void ctl_ports_close(struct ctl_shown *s)
+{
+    if (s->ports != NULL)
+        pthread_mutex_destroy(&s->ports->lock);
+    free(s->ports);
+}
+
+void ctl_tree_port_stats(const struct ctl_shown *s, unsigned i, struct port_stats *out)
+{
+    pthread_mutex_lock(&s->ports->lock);
+    *out = s->ports->stats[i];
+    pthread_mutex_unlock(&s->ports->lock);
+}
 
 static struct port *port_at(const void *data)
 {

@@ -10,6 +10,12 @@ int ctl_tree_ports(const struct ctl_shown *s);
 int ctl_tree_net(const struct ctl_shown *s);
 int ctl_tree_mem(const struct ctl_shown *s);
 
+// ctl_ports_open, ctl_ports_look, ctl_ports_close: the copies of the ports' counters. open: 0, or
+// -1: no memory.
+int ctl_ports_open(struct ctl_shown *s);
+void ctl_ports_look(const struct ctl_shown *s);
+void ctl_ports_close(struct ctl_shown *s);
+
 // ctl_tree_core_name: N of cores/N, of worker w: its CPU, and the others' on the same CPU N.1, N.2
 // and so on.
 void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES]);
