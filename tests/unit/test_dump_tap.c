@@ -253,6 +253,38 @@ static void a_worker_that_has_stopped_holds_nothing(void **state)
     assert_int_equal(taps_usage(s).waiting, 0);
 }
 
+// A frame to all: of type `type`; for IPv6 with next header `proto`, behind `options` bytes of
+// hop-by-hop options a message of ICMPv6 `icmp`.
+static void to_all_is(bool expected, uint16_t type, uint8_t proto, unsigned options, uint8_t icmp)
+{
+    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN | TAP_OUT, NULL);
+    struct pkt *p = pkt_of(pool, 0, 86);
+    uint8_t *f = pkt_data(p), *l4 = f + 14 + 40 + options;
+    store_be16(f + 12, type);
+    f[14 + 6] = options == 0 ? proto : 0;
+    f[14 + 40] = proto;
+    l4[0] = icmp;
+    w->taps->at[0]->quiet = true;  // as those of all workers but the first
+    tap_burst(w->taps, 0, TAP_IN, &p, 1);
+    assert_int_equal(tap_dump_counts(d, 0).matched, !expected);
+    tap_burst(w->taps, 0, TAP_OUT, &p, 1);
+    assert_int_equal(tap_dump_counts(d, 0).matched, 1 + !expected);
+    pkt_free(p);
+    tap_dump_free(d);
+    turns(WORKER_HOUSE_TURNS);
+}
+
+static void what_every_worker_receives_is_copied_by_one(void **state)
+{
+    to_all_is(true, 0x0806, 0, 0, 0);
+    to_all_is(false, 0x0800, 0, 0, 0);
+    to_all_is(true, 0x86dd, 58, 0, 135);
+    to_all_is(true, 0x86dd, 58, 0, 136);
+    to_all_is(true, 0x86dd, 58, 8, 130);
+    to_all_is(false, 0x86dd, 58, 0, 128);
+    to_all_is(false, 0x86dd, 6, 0, 135);
+}
+
 // Replies of a real stack, over a port that takes nothing for a while.
 static unsigned taken;
 static bool takes;
@@ -505,6 +537,7 @@ int main(void)
         HERE(what_was_copied_can_be_taken_after_the_end),
         HERE(there_are_so_many_dumps_and_no_more),
         HERE(a_worker_that_has_stopped_holds_nothing),
+        HERE(what_every_worker_receives_is_copied_by_one),
         HERE(what_waits_for_the_port_is_copied_once),
         HERE(a_real_handshake_is_seen_both_ways),
         HERE(a_filter_decides_as_libpcap_does),
