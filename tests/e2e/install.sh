@@ -39,7 +39,8 @@ sed "s,^prefix=.*,prefix=$PREFIX," "$(find "$DEST" -name c10m.pc)" >"$TMP/pc/c10
 shout_builds() {
     local flags
     flags=$(PKG_CONFIG_PATH=$TMP/pc pkg-config --cflags --libs c10m) || return 1
-    gcc -Wall -Werror -O2 "$SOURCE/tests/ops/shout.c" $flags -o "$TMP/shout" && [ -x "$TMP/shout" ]
+    # The library has both kinds of code; optimizing all of it anew would take minutes.
+    gcc -fno-lto -Wall -Werror -O2 "$SOURCE/tests/ops/shout.c" $flags -o "$TMP/shout" && [ -x "$TMP/shout" ]
 }
 claim "an application is built out of tree" shout_builds
 no_drivers() { ldd "$TMP/shout" >"$TMP/ldd" && ! grep -E 'librte_(net|mempool)_' "$TMP/ldd"; }
