@@ -243,7 +243,7 @@ static const struct {
     {"top", "live view of a running server, core by core", top_main},
     {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
     {"check", "check a configuration", check_main},
-    {"bench", "micro-benchmarks: roofline, echo", bench_main},
+    {"bench", "benchmarks: of the machine, of the parts, of the whole", bench_main},
     {"cat", "print entries of a running server's tree", ctl_cat_main},
     {"ls", "list a running server's tree", ctl_ls_main},
     {"write", "write to an entry of a running server's tree", ctl_write_main},
