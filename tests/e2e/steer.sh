@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 CTL=$TREE/ctl
-head -c 6000000 /dev/urandom >"$TMP/site/big"
+head -c 12000000 /dev/urandom >"$TMP/site/big"
 
 # within COMMAND: until it succeeds, 10 s at most.
 within() {
@@ -14,6 +14,8 @@ within() {
     done
     "$@"
 }
+# order FILE LINE: as soon as the one before is over.
+order() { within bash -c 'echo "$1" >"$2"' - "$2" "$1"; }
 # says FILE PATTERN: a line of the file matches.
 says() { grep -qE "$2" "$1"; }
 logged() { grep -qE "$1" "$TMP/log"; }
@@ -64,13 +66,13 @@ one_is_killed_and_the_other_is_not() {
     local ends
     ends=$(awk '/:0007 / && $4 == "01" { print $3; exit }' "$TREE/net/tcp")
     local port=$((16#${ends#*:}))
-    echo "10.99.0.1:$port 10.99.0.2:7" >"$CTL/conn/kill"
+    order "$CTL/conn/kill" "10.99.0.1:$port 10.99.0.2:7"
     within says "$CTL/conn/kill" 'last: connections killed: 1 on 1 worker' || return 1
     within bash -c "[ \$(cat $TMP/held.a $TMP/held.b | grep -c over) = 1 ]"
 }
 
 a_filter_kills_the_rest() {
-    echo "service echo state established remote 10.99.0.0/24" >"$CTL/conn/kill"
+    order "$CTL/conn/kill" "service echo state established remote 10.99.0.0/24"
     within says "$CTL/conn/kill" 'connections killed: 1 on' && within is_over a && within is_over b &&
         [ "$(counter conns_killed)" = 2 ]
 }
@@ -86,11 +88,11 @@ a_closed_service_is_refused_and_opens_again() {
 }
 
 neighbours_come_and_go() {
-    echo "add 10.99.0.77 02:00:00:00:00:77 permanent" >"$CTL/arp"
+    order "$CTL/arp" "add 10.99.0.77 02:00:00:00:00:77 permanent"
     within says "$TREE/net/arp" '^10.99.0.77 .* 0x6 .*02:00:00:00:00:77' || return 1
-    echo "del 10.99.0.77" >"$CTL/arp"
+    order "$CTL/arp" "del 10.99.0.77"
     within bash -c "! grep -q 10.99.0.77 $TREE/net/arp" || return 1
-    echo "del 10.99.0.77" >"$CTL/arp"
+    order "$CTL/arp" "del 10.99.0.77"
     within says "$CTL/arp" 'last: .*ENOENT'
 }
 
@@ -128,16 +130,17 @@ hup_with_an_invalid_file_changes_nothing() {
         says "$TREE/config" '^time_wait_ms = 7000$'
 }
 
-# A download of 6 MB at 2 MB/s is under way while the server drains; it has its time.
+# The client takes nothing until it may: its download is under way as long as the server drains.
 a_slow_download_finishes_while_draining() {
-    inside curl -s -m 60 --limit-rate 2M -o "$TMP/got" http://10.99.0.2/big &
+    inside curl -s -m 100 http://10.99.0.2/big | { until [ -e "$TMP/go" ]; do sleep 0.1; done; cat; } >"$TMP/got" &
     local download=$!
-    within test -s "$TMP/got" || return 1
+    within says "$CTL/drain" '^connections 1$' || return 1
     echo "start 60" >"$CTL/drain"
     within says "$CTL/drain" '^state draining$' || return 1
     within bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 -o /dev/null http://10.99.0.2/" || return 1
     says "$CTL/drain" '^connections 1$' || return 1
     refused "busy" "$CTL/services/web/state" open || return 1
+    : >"$TMP/go"
     wait $download && cmp "$TMP/got" "$TMP/site/big" && within says "$CTL/drain" '^state drained$'
 }
 
@@ -156,7 +159,7 @@ term_drains_and_stops() {
     within is_held d || return 1
     kill -TERM "$SERVER"
     within says "$CTL/drain" '^state draining$' && says "$CTL/drain" '^connections 1$' || return 1
-    kill -0 "$SERVER" && echo "service echo" >"$CTL/conn/kill" && wait "$SERVER" && SERVER= && is_over d
+    kill -0 "$SERVER" && order "$CTL/conn/kill" "service echo" && wait "$SERVER" && SERVER= && is_over d
 }
 
 a_second_term_stops_at_once() {
@@ -184,7 +187,7 @@ cleanup_first() { kill $FREEZER "${HOLDERS[@]}" 2>/dev/null; }
 
 a_worker_that_hangs_keeps_no_writer() {
     freeze || return 1
-    echo all >"$CTL/conn/kill"
+    order "$CTL/conn/kill" all
     echo 3s >"$CTL/set/tcp.time_wait_ms"
     within says "$CTL/conn/kill" 'does not answer \(ETIMEDOUT\)' || return 1
     says "$CTL/set/tcp.time_wait_ms" 'does not have it yet' || return 1
