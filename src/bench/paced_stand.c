@@ -37,8 +37,6 @@ int paced_stand_open(const struct stand_options *o, const struct c10m_app *app,
     struct server_params p;
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
     bench_server_params(&p, prefix, app, o->connections, PACED_SLOTS, o->client_cpu, o->server_cpu);
-    // A reply is acknowledged by the next request, which may be long in coming.
-    p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;
     p.buffers = 2 * o->connections + PACED_SLOTS;  // a reply is kept until then
     p.extra_packet_bytes = 64u << 20;              // the client's pool
     bench_pages(&p, o->name);
