@@ -76,8 +76,9 @@ static void free_old(struct taps *t, unsigned worker)
     t->old[worker] = NULL;
 }
 
-// publish: worker w is to use a list of the taps that are attached to it. 0, or -1: no memory, and
-// nothing is changed.
+// publish: worker w is to use a list of the taps that are attached to it; one without taps is a
+// list of its own, too: were it NULL again, a worker that is about to follow the list before it
+// would look as if it had never heard of that one. 0, or -1: no memory, and nothing is changed.
 static int publish(struct server *s, unsigned w)
 {
     struct taps *t = s->taps;
@@ -98,10 +99,6 @@ static int publish(struct server *s, unsigned w)
     } else {
         o->next = t->old[w];
         t->old[w] = o;
-    }
-    if (list->n == 0) {
-        free(list);
-        list = NULL;
     }
     __atomic_store_n(&worker->taps_ordered, list,
                      __ATOMIC_RELEASE);  // with tick(): what hangs on it

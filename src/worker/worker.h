@@ -116,12 +116,12 @@ struct worker {
     // Written by the control thread.
     uint32_t order CACHE_ALIGNED;         // enum worker_order
     uint32_t watched;                     // every busy turn is timed: a stall looks for its stage
-    const struct tap_list *taps_ordered;  // what `taps` is to be
+    const struct tap_list *taps_ordered;  // what `taps` is to be; NULL: none was ever
     // Written by the worker.
     uint32_t state CACHE_ALIGNED;      // enum worker_state
     uint32_t at;                       // enum stage: where the turn is
     struct order_box box;              // of orders while it runs
-    const struct tap_list *taps_seen;  // `taps`: no other list is looked at any more
+    const struct tap_list *taps_seen;  // taps_ordered: no other list is looked at any more
 };
 
 // worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was

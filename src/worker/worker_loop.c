@@ -445,7 +445,7 @@ static void note_highest(struct worker *w)
 // use).
 static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
 {
-    w->taps = to;
+    w->taps = to->n != 0 ? to : NULL;
     for (unsigned p = 0; p < w->n_ports; p++)
         w->ports[p].tapped = 0;
     __atomic_store_n(&w->taps_seen, to, __ATOMIC_RELEASE);  // with taps_acked()
@@ -465,7 +465,7 @@ static void tick(struct worker *w)
     }
     tcp_sweep(&w->tcp);
     const struct tap_list *taps = __atomic_load_n(&w->taps_ordered, __ATOMIC_ACQUIRE);  // publish()
-    if (unlikely(taps != w->taps))
+    if (unlikely(taps != w->taps_seen))
         change_taps(w, taps);
     w->timed_mask =
         unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;

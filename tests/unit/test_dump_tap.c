@@ -219,6 +219,22 @@ static void memory_stays_until_the_worker_has_let_go(void **state)
     assert_null(w->taps);
 }
 
+// It may have read which list it gets, and not yet said so.
+static void a_worker_may_be_about_to_follow_what_is_over(void **state)
+{
+    struct tap_dump *d = dump_of(60, TAP_IN, NULL);
+    assert_non_null(d);
+    while (!tap_dump_attach(d))
+        continue;
+    tap_dump_free(d);
+    taps_reap(s);
+    assert_int_equal(taps_usage(s).waiting, 1);
+    turns(WORKER_HOUSE_TURNS);
+    assert_null(w->taps);
+    taps_reap(s);
+    assert_int_equal(taps_usage(s).waiting, 0);
+}
+
 static void what_was_copied_can_be_taken_after_the_end(void **state)
 {
     struct tap_dump *d = attached(60, TAP_IN, NULL);
@@ -534,6 +550,7 @@ int main(void)
         HERE(only_the_way_and_the_port_that_were_asked_for_are_copied),
         HERE(two_dumps_get_their_own_copies),
         HERE(memory_stays_until_the_worker_has_let_go),
+        HERE(a_worker_may_be_about_to_follow_what_is_over),
         HERE(what_was_copied_can_be_taken_after_the_end),
         HERE(there_are_so_many_dumps_and_no_more),
         HERE(a_worker_that_has_stopped_holds_nothing),
