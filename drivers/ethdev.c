@@ -272,14 +272,23 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return taken;
 }
 
-// Two threads ask, the control thread and DPDK's telemetry; drivers add up registers that reading
-// clears.
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+
+void ethdev_ask(void)
+{
+    pthread_mutex_lock(&asking);
+}
+
+void ethdev_asked(void)
+{
+    pthread_mutex_unlock(&asking);
+}
+
 static int stats_get(uint16_t id, struct rte_eth_stats *s)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    ethdev_ask();
     const int rc = rte_eth_stats_get(id, s);
-    pthread_mutex_unlock(&lock);
+    ethdev_asked();
     return rc;
 }
 

@@ -1,5 +1,4 @@
-// ethdev_view.h: what the tree shows of every DPDK device. Control thread only, as DPDK's counters
-// may be read by one thread at a time.
+// ethdev_view.h: what the tree shows of every DPDK device. Control thread only.
 #pragma once
 #include "drivers/ethdev.h"
 
