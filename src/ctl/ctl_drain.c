@@ -28,7 +28,7 @@ static void tell_applications(struct ctl_steer *st, uint32_t services)
 static void begin(struct ctl_steer *st, uint64_t seconds)
 {
     st->drain.state = DRAIN_UNDER_WAY;
-    st->drain.reset = false;
+    st->drain.again_ms = 0;
     st->drain.until_ms = ctl_steer_now_ms() + seconds * 1000;
     ctl_steer_states(st);
     tell_applications(st, UINT32_MAX);
@@ -36,14 +36,24 @@ static void begin(struct ctl_steer *st, uint64_t seconds)
             (unsigned long long)ctl_steer_connections(st, UINT_MAX), (unsigned long long)seconds);
 }
 
+// A half-open one may have become a connection behind the walk that reset the others.
+static void on_reset(void *arg, const struct order_answer *a)
+{
+    struct ctl_steer *st = arg;
+    (void)a;
+    st->drain.reset = false;
+    st->drain.again_ms = ctl_steer_now_ms() + STEER_RESET_AGAIN_MS;
+}
+
 static void reset_rest(struct ctl_steer *st)
 {
     const struct order o = {.kind = ORDER_KILL};
+    if (orders_post(st->orders, &o, on_reset, st) != 0)
+        return;  // again at the next tick
     st->drain.reset = true;
-    log_say(LOG_ctl, LOG_INFO, "drain: time is up: %llu connections are reset",
-            (unsigned long long)ctl_steer_connections(st, UINT_MAX));
-    if (orders_post(st->orders, &o, NULL, NULL) != 0)
-        st->drain.reset = false;  // again at the next tick
+    if (st->drain.again_ms == 0)
+        log_say(LOG_ctl, LOG_INFO, "drain: time is up: %llu connections are reset",
+                (unsigned long long)ctl_steer_connections(st, UINT_MAX));
 }
 
 static void end(struct ctl_steer *st)
@@ -64,7 +74,7 @@ bool ctl_steer_drain_tick(struct ctl_steer *st, uint64_t now_ms)
         end(st);
         return false;
     }
-    if (now_ms < d->until_ms || d->reset)
+    if (now_ms < MAX(d->until_ms, d->again_ms) || d->reset)
         return true;
     if (d->stops) {
         log_say(LOG_ctl, LOG_WARN, "drain: time is up with %llu connections left",

@@ -8,6 +8,7 @@ enum {
     STEER_LAST_BYTES = 160,
     STEER_TICK_MS = ORDERS_POLL_MS,
     STEER_DRAIN_S_MAX = 86400,
+    STEER_RESET_AGAIN_MS = 1000,
 };
 
 // ctl_steer_file: one file, or one for each service or key: `at` counts those.
@@ -36,8 +37,9 @@ enum drain_state { DRAIN_NONE, DRAIN_UNDER_WAY, DRAIN_DONE };
 struct ctl_steer_drain {
     enum drain_state state;
     bool stops;  // the server stops at its end
-    bool reset;  // time was up: what was left has been reset
+    bool reset;  // time was up: what was left is being reset
     uint64_t until_ms;
+    uint64_t again_ms;  // when what came in behind that is reset; 0: the first time is to come
 };
 
 struct ctl_steer {

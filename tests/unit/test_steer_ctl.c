@@ -212,6 +212,27 @@ static void drain_begins_ends_and_is_called_off(void **state)
     assert_int_equal(put("ctl/drain", "now"), 0);
 }
 
+// A handshake that was under way ends behind the walk that reset the rest.
+static void what_comes_in_behind_the_reset_is_reset_as_well(void **state)
+{
+    static struct worker w;
+    const struct ctl_steer_drain *d = &env->steer->drain;
+    w.tcp.n_services = 1;
+    w.tcp.services[0].connections = 1;
+    env->server.workers[0] = &w;
+    env->server.params.n_workers = 1;
+    assert_int_equal(put("ctl/drain", "now"), 0);
+    steer_env_turn(env);
+    assert_true(shows("ctl/drain", "state draining\nconnections 1\nseconds_left 0\n"));
+    assert_true(!d->reset && d->again_ms > d->until_ms);
+    env->steer->drain.again_ms = 1;  // that time is over
+    steer_env_turn(env);
+    assert_true(!d->reset && d->again_ms > 1);
+    w.tcp.services[0].connections = 0;
+    steer_env_turn(env);
+    assert_true(shows("ctl/drain", "state drained\n"));
+}
+
 static void a_service_keeps_its_state_over_a_drain(void **state)
 {
     assert_int_equal(put("ctl/services/echo/state", "closed"), 0);
@@ -535,6 +556,7 @@ int main(void)
         WITH(kill_refuses_the_rest),
         WITH(a_place_is_an_address_a_prefix_a_port_or_both),
         WITH(drain_begins_ends_and_is_called_off),
+        WITH(what_comes_in_behind_the_reset_is_reset_as_well),
         WITH(a_service_keeps_its_state_over_a_drain),
         WITH(a_term_that_is_under_way_is_not_called_off),
         WITH(the_second_term_stops_at_once),
