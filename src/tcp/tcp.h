@@ -305,9 +305,9 @@ unsigned tcp_time_wait_expire(struct tcp *t, unsigned max);
 // tcp_time_wait_next_ms: when the next one ends; 0: there is none.
 uint32_t tcp_time_wait_next_ms(const struct tcp *t);
 
-// tcp_idle_ms: for how long at least the peer has neither sent nor acknowledged anything new; what
-// it answers to keepalive probes is nothing new. Of a connection without timestamps that moved
-// since it was noted last it is not known: 0, and it is noted now.
+// tcp_idle_ms: for how long at least the peer has neither sent nor acknowledged anything new, nor
+// answered a keepalive probe. Of a connection without timestamps that moved since it was noted last
+// it is not known: 0, and it is noted now.
 uint32_t tcp_idle_ms(const struct tcp *t, struct block *b);
 
 // tcp_sweep: forgets times of blocks before they are 2^31 ms old and look like times to come: an
