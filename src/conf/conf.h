@@ -322,8 +322,8 @@ int conf_print(const struct conf *c, struct text *out);
 int conf_help(struct text *out);
 
 // conf_token_read: *token = the first and only line of the file at `path`: CONF_TOKEN_BYTES_MIN to
-// CONF_TOKEN_BYTES_MAX printable characters, no blanks, in a file that not everybody may read. 0,
-// or -1 with *e and an empty token.
+// CONF_TOKEN_BYTES_MAX printable characters, no blanks, in a file that not everybody may read or
+// write. 0, or -1 with *e and an empty token.
 int conf_token_read(const char *path, char token[CONF_TOKEN_BYTES_MAX + 1], struct err *e);
 
 // conf_service_param: the value of a key of the service as conf_print() writes it (numbers as plain

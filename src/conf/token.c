@@ -16,6 +16,8 @@ static ssize_t read_line(int fd, const char *path, char *line, size_t room, stru
         return err_set(e, "expected an ordinary file, %s is none", path);
     if ((st.st_mode & S_IROTH) != 0)
         return err_set(e, "expected a file that not everybody may read (chmod o-r), got %s", path);
+    if ((st.st_mode & S_IWOTH) != 0)  // whoever writes it says what the token is
+        return err_set(e, "expected a file that not everybody may write (chmod o-w), got %s", path);
     ssize_t n = read(fd, line, room);
     if (n < 0)
         return err_set(e, "%s: %s", path, strerror(errno));

@@ -718,6 +718,9 @@ static void a_token_is_one_line_that_not_everybody_reads(void **state)
     assert_string_equal(token_error("0123456789abcdef\n", 17, 0604, token),
                         "expected a file that not everybody may read (chmod o-r), got F");
     assert_string_equal(token, "");
+    assert_string_equal(token_error("0123456789abcdef\n", 17, 0602, token),
+                        "expected a file that not everybody may write (chmod o-w), got F");
+    assert_string_equal(token, "");
     assert_string_equal(token_error("0123456789abcde\n", 16, 0600, token),
                         "expected a file with 16 to 256 characters, got 15 in F");
     assert_string_equal(token_error("", 0, 0600, token),
