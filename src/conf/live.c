@@ -70,6 +70,7 @@ int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *
     memcpy(scratch, c, sizeof(*c));
     if (!k->live || !value_parse(k, key_field(k, scratch, at), text, got))
         return k->live && is_out_of_range(k, text) ? -ERANGE : -EINVAL;
+    scratch->control.http.port = 0;  // has its token: what became of that file since is not asked
     if (!is_consistent(scratch))
         return -ERANGE;
     memcpy(key_field(k, c, at), key_field(k, scratch, at), k->width);

@@ -378,6 +378,17 @@ static void only_what_may_change_is_there(void **state)
     assert_int_equal(conf_set_live(&env->conf, k, 0, "10", &scratch), -EINVAL);
 }
 
+// The HTTP door has read its token: a file that is gone since is nothing that a key can mend.
+static void a_token_file_that_is_gone_keeps_no_key(void **state)
+{
+    env->conf.control.http.port = 9910;
+    strcpy(env->conf.control.http_token_file, "/none/token");
+    assert_int_equal(put("ctl/set/tcp.rto_min_ms", "300"), 0);
+    assert_int_equal(env->conf.tcp.rto_min_ms, 300);
+    assert_int_equal(env->conf.control.http.port, 9910);
+    env->conf.control.http_token_file[0] = '\0';
+}
+
 // `connections = max` is 0 in the configuration: the server knows what it came to.
 static void what_is_set_leaves_the_other_settings_as_they_are(void **state)
 {
@@ -567,6 +578,7 @@ int main(void)
         WITH(keys_are_set_within_their_range),
         WITH(keys_agree_with_each_other),
         WITH(only_what_may_change_is_there),
+        WITH(a_token_file_that_is_gone_keeps_no_key),
         WITH(what_is_set_leaves_the_other_settings_as_they_are),
         WITH(who_asked_hears_of_changes_and_of_nothing_else),
         FILED(the_same_file_changes_nothing),
