@@ -67,7 +67,7 @@ static int wait_for(int fd, double seconds)
     sigprocmask(SIG_BLOCK, &block, &before);
     const int rc = asked_to_end != 0 ? 0 : ppoll(&p, 1, &limit, &before);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return rc > 0 && (p.revents & POLLIN) == 0 ? -1 : rc < 0 ? 0 : rc;
+    return rc > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0 ? -1 : rc < 0 ? 0 : rc;
 }
 
 bool top_sleep(double seconds)
