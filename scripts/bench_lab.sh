@@ -147,6 +147,7 @@ workers = $SERVER_CORE
 name = bench$$
 run_dir = $LAB/run
 mount = $LAB/run/proc
+drain_s = 0
 [memory]
 hugetlbfs = $LAB/huge
 connections = 16384

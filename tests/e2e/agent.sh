@@ -53,6 +53,7 @@ agent_conf() {
 name = e2e$$
 run_dir = $TMP/run
 mount = $TREE
+drain_s = 0
 [cpu]
 linux = 0
 workers = 1

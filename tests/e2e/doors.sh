@@ -14,6 +14,7 @@ cat >"$TMP/conf" <<CONF
 name = doors$$
 run_dir = $TMP/run
 mount = $TREE
+drain_s = 0
 http = 127.0.0.1:9910
 telemetry = off
 [memory]
