@@ -1,7 +1,6 @@
 #include "drivers/ethdev.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <stdlib.h>
@@ -272,31 +271,11 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return taken;
 }
 
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
-
-void ethdev_ask(void)
-{
-    pthread_mutex_lock(&asking);
-}
-
-void ethdev_asked(void)
-{
-    pthread_mutex_unlock(&asking);
-}
-
-static int stats_get(uint16_t id, struct rte_eth_stats *s)
-{
-    ethdev_ask();
-    const int rc = rte_eth_stats_get(id, s);
-    ethdev_asked();
-    return rc;
-}
-
 void ethdev_stats(struct port *p, struct port_stats *out)
 {
     struct rte_eth_stats s;
     memset(out, 0, sizeof(*out));
-    if (stats_get(((struct ethdev *)p->priv)->id, &s) != 0)
+    if (rte_eth_stats_get(((struct ethdev *)p->priv)->id, &s) != 0)
         return;
     *out = (struct port_stats){.rx_packets = s.ipackets,
                                .rx_bytes = s.ibytes,

@@ -36,8 +36,3 @@ void ethdev_close(struct port *p);
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
-
-// ethdev_ask, ethdev_asked: around whatever reads a device's counters: two threads do, the control
-// thread and DPDK's telemetry, and drivers add up registers that reading clears.
-void ethdev_ask(void);
-void ethdev_asked(void);

@@ -40,12 +40,8 @@ static unsigned view_xstats(struct port *p, struct port_xstat *out, unsigned max
     struct rte_eth_xstat_name *names = calloc((size_t)n, sizeof(*names));
     struct rte_eth_xstat *values = calloc((size_t)n, sizeof(*values));
     unsigned got = 0;
-    ethdev_ask();
-    const bool told = names != NULL && values != NULL &&
-                      rte_eth_xstats_get_names(id, names, (unsigned)n) == n &&
-                      rte_eth_xstats_get(id, values, (unsigned)n) == n;
-    ethdev_asked();
-    if (told)
+    if (names != NULL && values != NULL && rte_eth_xstats_get_names(id, names, (unsigned)n) == n &&
+        rte_eth_xstats_get(id, values, (unsigned)n) == n)
         for (; got < (unsigned)n && got < max; got++) {
             const bool known = values[got].id < (uint64_t)n;
             set_name(&out[got], known ? names[values[got].id].name : "unnamed");

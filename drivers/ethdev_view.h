@@ -1,4 +1,5 @@
-// ethdev_view.h: what the tree shows of every DPDK device. Control thread only.
+// ethdev_view.h: what the tree shows of every DPDK device. Control thread only, as DPDK's counters
+// may be read by one thread at a time.
 #pragma once
 #include "drivers/ethdev.h"
 
