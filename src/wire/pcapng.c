@@ -77,10 +77,18 @@ static void put_option(struct writer *w, uint16_t code, const void *data, size_t
     put(w, data, bytes);
 }
 
+// length_of: no more of a text than that. Not strnlen: with link-time optimization gcc warns where
+// the text's array is shorter than the bound.
+static size_t length_of(const char *text)
+{
+    const size_t n = strlen(text);
+    return n < PCAPNG_TEXT_BYTES_MAX ? n : PCAPNG_TEXT_BYTES_MAX;
+}
+
 static void put_text(struct writer *w, uint16_t code, const char *text)
 {
     if (text != NULL && text[0] != '\0')
-        put_option(w, code, text, strnlen(text, PCAPNG_TEXT_BYTES_MAX));
+        put_option(w, code, text, length_of(text));
 }
 
 static void put_begin(struct writer *w, uint32_t type)
@@ -130,7 +138,7 @@ size_t pcapng_interface_put(uint8_t *out, size_t room, const struct pcapng_inter
     if (i->filter != NULL && i->filter[0] != '\0') {
         // A byte in front of the text says that it is in libpcap's language.
         uint8_t filter[1 + PCAPNG_TEXT_BYTES_MAX] = {0};
-        const size_t n = strnlen(i->filter, PCAPNG_TEXT_BYTES_MAX);
+        const size_t n = length_of(i->filter);
         memcpy(filter + 1, i->filter, n);
         put_option(&w, IF_FILTER, filter, n + 1);
     }
