@@ -18,6 +18,7 @@ import urllib.request
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operating.md"
 COMMAND_S = 60
 START_S = 60
+TRIES = 3
 INSIDE = "C10M_OPERATING_INSIDE"
 
 CONF = """\
@@ -148,6 +149,11 @@ def check(env, write):
         for command, shown in commands:
             count += 1
             printed = run(command, env)
+            for _ in range(TRIES):  # what is under way is seen before or after it happened: looked at once more
+                if write or "write" in command or not differences(command, shown, printed, "more" in head):
+                    break
+                time.sleep(1)
+                printed = run(command, env)
             if not write:
                 wrong += differences(command, shown, printed, "more" in head)
             lines += ["$ " + command] + printed
