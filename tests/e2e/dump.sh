@@ -26,9 +26,14 @@ dump_start() {
     DUMP=$!
     wait_for "c10m dump" grep -q 'capturing on' "$TMP/$name.err" || { cat "$TMP/$name.err"; return 1; }
 }
+dump_over() { ! kill -0 "$DUMP" 2>/dev/null; }
+dump_wait() {  # it ends by itself; what it waits for in vain must not keep the test
+    wait_for "the end of c10m dump" dump_over || { kill -9 "$DUMP"; wait "$DUMP" || true; return 1; }
+    wait "$DUMP"
+}
 dump_end() {  # as Ctrl-C would: a shell's background job ignores SIGINT
     kill -TERM "$DUMP"
-    wait "$DUMP"
+    dump_wait
 }
 status_of() { awk -v n="$1" '$1 == n { print $2 }' "$TREE/dump/status"; }
 none_at_work() { [ "$(status_of captures_now)" = 0 ] && [ "$(status_of ring_bytes_now)" = 0 ]; }
@@ -36,7 +41,7 @@ none_at_work() { [ "$(status_of captures_now)" = 0 ] && [ "$(status_of ring_byte
 # shown FILE: direction is lost in this, time is not compared; the rest of each packet is.
 shown() { tcpdump -nn -S -t -r "$1" 2>/dev/null | sort; }
 same_as_tcpdump() {
-    inside tcpdump -i c10mt0 -U -w "$TMP/there.pcap" 'tcp port 80' 2>"$TMP/there.err" &
+    inside tcpdump -i c10mt0 -U --immediate-mode -w "$TMP/there.pcap" 'tcp port 80' 2>"$TMP/there.err" &
     local there=$!
     wait_for tcpdump grep -q 'listening on' "$TMP/there.err"
     dump_start here -i tap0 -w "$TMP/here.pcapng" 'tcp port 80'
@@ -84,32 +89,30 @@ fi
 counted() {
     dump_start count -w "$TMP/count.pcapng" -c 5 'tcp port 80'
     inside curl -s -m 10 $URL/ -o /dev/null
-    wait "$DUMP" && [ "$(tcpdump -nn -r "$TMP/count.pcapng" 2>/dev/null | wc -l)" = 5 ]
+    dump_wait && [ "$(tcpdump -nn -r "$TMP/count.pcapng" 2>/dev/null | wc -l)" = 5 ]
 }
 claim "-c 5 ends after five" counted
 cut() {
     dump_start cut -w "$TMP/cut.pcapng" -s 60 -c 10 --direction out 'tcp port 80'
     inside curl -s -m 10 $URL/ $URL/ $URL/ $URL/ -o /dev/null -o /dev/null -o /dev/null -o /dev/null
     inside curl -s -m 10 $URL/ $URL/ $URL/ $URL/ -o /dev/null -o /dev/null -o /dev/null -o /dev/null
-    wait "$DUMP" && [ "$(tcpdump -nn -r "$TMP/cut.pcapng" 'dst host 10.99.0.2' 2>/dev/null | wc -l)" = 0 ] &&
+    dump_wait && [ "$(tcpdump -nn -r "$TMP/cut.pcapng" 'dst host 10.99.0.2' 2>/dev/null | wc -l)" = 0 ] &&
         tcpdump -nn -r "$TMP/cut.pcapng" 2>&1 | grep -q 'snapshot length 60'
 }
 claim "--snaplen and --direction" cut
 lines() {
     dump_start lines --text -c 4 'icmp' >"$TMP/lines"
-    inside ping -c 2 -i 0.2 -W 2 10.99.0.2
-    wait "$DUMP"
+    inside ping -c 2 -i 0.2 -W 15 10.99.0.2
+    dump_wait || return 1
     cat "$TMP/lines"
     [ "$(grep -c 'in  ICMP 10.99.0.1 > 10.99.0.2 type 8' "$TMP/lines")" = 2 ] &&
         [ "$(grep -c 'out ICMP 10.99.0.2 > 10.99.0.1 type 0' "$TMP/lines")" = 2 ]
 }
 claim "lines of text" lines
 mounted() {
-    timeout 5 tcpdump -nn -l -c 2 -r - icmp <"$TREE/ports/tap0/dump" >"$TMP/mounted" 2>/dev/null &
+    timeout 60 tcpdump -nn -l -c 2 -r - icmp <"$TREE/ports/tap0/dump" >"$TMP/mounted" 2>/dev/null &
     local reader=$!
-    wait_for "a capture" bash -c "grep -q '^captures_now 1' $TREE/dump/status"
-    sleep 0.3
-    inside ping -c 3 -i 0.3 -W 2 10.99.0.2
+    while kill -0 $reader 2>/dev/null; do inside ping -c 1 -W 1 10.99.0.2 >/dev/null; sleep 0.1; done
     wait $reader
     cat "$TMP/mounted"
     grep -q 'echo request' "$TMP/mounted" && grep -q 'echo reply' "$TMP/mounted"
@@ -170,7 +173,7 @@ slow_reader() {
     DUMP=$!
     wait_for "c10m dump" grep -q 'capturing on' "$TMP/slow.err"
     exec 9<"$TMP/pipe" 8<&-  # from here on it is open for reading by us, and for writing by c10m dump alone
-    inside curl -s -m 60 $URL/big | cmp - "$TMP/site/big" || return 1
+    inside curl -s -m 240 $URL/big | cmp - "$TMP/site/big" || return 1
     cat <&9 >"$TMP/slow.pcapng" &
     local reader=$!
     exec 9<&-

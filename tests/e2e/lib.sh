@@ -84,7 +84,7 @@ start_server() {
     setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" "$@" >"$TMP/log" 2>&1 &
     SERVER=$!
     local i
-    for ((i = 0; i < 100; i++)); do
+    for ((i = 0; i < 600; i++)); do
         grep -q 'serving$' "$TMP/log" && return 0
         kill -0 "$SERVER" 2>/dev/null || break
         sleep 0.1
@@ -116,5 +116,11 @@ finish() { [ "$FAILED" = 0 ]; }
 # counter NAME: of the one worker; of several, a line each.
 counter() { awk -v n="$1" '$1 == n { print $2 }' "$TREE"/cores/*/counters; }
 drops() { awk '{ s += $2 } END { print s }' "$TREE"/cores/*/drops; }
-# balance_is_zero: of every worker.
-balance_is_zero() { sleep 0.2; [ "$(counter balance | sort -u)" = 0 ] || { cat "$TREE"/cores/*/counters; false; }; }
+# balance_is_zero: of every worker, and again a while later; what is under way has 20 s to be accounted for.
+balance_is_zero() {
+    local end=$((SECONDS + 20))
+    until [ "$(counter balance | sort -u)" = 0 ] && sleep 0.2 && [ "$(counter balance | sort -u)" = 0 ]; do
+        [ $SECONDS -lt $end ] || { cat "$TREE"/cores/*/counters; return 1; }
+        sleep 0.1
+    done
+}

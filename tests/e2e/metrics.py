@@ -4,7 +4,7 @@
   metrics.py text FILE TREE        Prometheus text: whole, and the tree's figures
   metrics.py telemetry SOCKET TREE DPDK's telemetry: the tree's figures
   metrics.py statsd COMMAND...     listens at 127.0.0.1:8125, runs COMMAND, waits for what it counts
-  metrics.py http PORT             requests that no client should send
+  metrics.py http PORT FILE        requests that no client should send; FILE: control/http of the mount
 """
 import json
 import os
@@ -129,12 +129,16 @@ def telemetry(path, tree):
     need(ask("/c10m/core," + core)["conns_opened_passive"] > 0, "connections were accepted")
 
 
+SO_RCVBUFFORCE = 33
+
+
 def statsd(command):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)  # what a slow machine has not read yet
     s.bind(("127.0.0.1", 8125))
     s.settimeout(1)
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    opened, gauges, end = 0, set(), time.time() + 20
+    opened, gauges, end = 0, set(), time.time() + 60
     try:
         while time.time() < end and (opened < 20 or "c10m.core_connections.1" not in gauges):
             try:
@@ -171,7 +175,15 @@ BAD = {
 }
 
 
-def http(port):
+def until(what, holds):
+    end = time.time() + 60
+    while not holds():
+        need(time.time() < end, what)
+        time.sleep(0.05)
+
+
+def http(port, counts):
+    nobody = lambda: lines_of(counts)["connections_now"] == "0"
     for request, want in BAD.items():
         s = socket.create_connection(("127.0.0.1", port), timeout=20)
         got = b""
@@ -187,8 +199,9 @@ def http(port):
         need(want in got[:16] and b" 200 " not in got[:16], f"{request[:60]}: {got[:60]}")
         s.close()
     # Those who hold connections open and say nothing keep others out, but not the server busy.
+    until("all connections are over", nobody)
     held = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(20)]
-    time.sleep(0.2)
+    until("20 connections are taken or refused", lambda: int(lines_of(counts)["refused_address_connections"]) >= 12)
     refused = 0
     for s in held:
         s.setblocking(False)
@@ -199,7 +212,8 @@ def http(port):
     need(refused == 12, f"8 of one address are held, {refused} were refused")
     for s in held:
         s.close()
+    until("the server has seen them close", nobody)
 
 
 {"text": lambda a: text(a[0], pathlib.Path(a[1])), "telemetry": lambda a: telemetry(a[0], pathlib.Path(a[1])),
- "statsd": statsd, "http": lambda a: http(int(a[0]))}[sys.argv[1]](sys.argv[2:])
+ "statsd": statsd, "http": lambda a: http(int(a[0]), pathlib.Path(a[1]))}[sys.argv[1]](sys.argv[2:])

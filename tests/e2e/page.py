@@ -166,7 +166,7 @@ def plain():
         page.until("the core hidden", "document.querySelector('#cores tbody tr').className", lambda name: name == "hidden")
         page.value("document.querySelector('#cores tbody tr').click()")
         page.value("document.getElementById('pause').click()")
-        page.value("new Promise((done) => setTimeout(done, 1500))")  # what was asked for arrives
+        page.value("new Promise((done) => setTimeout(done, 4000))")  # what was asked for arrives
         stopped = page.value(POINTS)
         page.value("new Promise((done) => setTimeout(done, 1500))")
         if page.value(POINTS) != stopped:
