@@ -85,12 +85,6 @@ void ctl_steer_kick(struct ctl_steer *st)
 
 // ---- orders
 
-// pending: whose order it is, and how its end is told.
-struct pending {
-    struct ctl_steer_entry *e;
-    const char *verb;
-};
-
 static const char *reason(int error)
 {
     switch (error) {
@@ -107,14 +101,13 @@ static const char *reason(int error)
     }
 }
 
-static void tell(struct pending *p, const struct order_answer *a)
+static void tell(struct ctl_steer_entry *e, const struct order_answer *a)
 {
-    struct ctl_steer_entry *e = p->e;
     char core[CORE_NAME_BYTES], count[64], of[32] = "";
     snprintf(count, sizeof(count), "%llu", (unsigned long long)a->count);
     if (a->done != a->workers)
         snprintf(of, sizeof(of), "%u of ", a->done);
-    int n = snprintf(e->last, sizeof(e->last), "%s %s on %s%u worker%s", p->verb, count, of,
+    int n = snprintf(e->last, sizeof(e->last), "%s %s on %s%u worker%s", e->verb, count, of,
                      a->workers, a->workers == 1 ? "" : "s");
     if (a->error == -ETIMEDOUT) {
         ctl_tree_core_name(e->st->p.server, a->late, core);
@@ -127,24 +120,18 @@ static void tell(struct pending *p, const struct order_answer *a)
 
 static void on_done(void *arg, const struct order_answer *a)
 {
-    struct pending *p = arg;
-    tell(p, a);
-    p->e->busy = false;
-    log_say(LOG_ctl, a->error == 0 ? LOG_INFO : LOG_WARN, "%s", p->e->last);
-    free(p);
+    struct ctl_steer_entry *e = arg;
+    tell(e, a);
+    e->busy = false;
+    log_say(LOG_ctl, a->error == 0 ? LOG_INFO : LOG_WARN, "%s", e->last);
 }
 
 int ctl_steer_order(struct ctl_steer_entry *e, const struct order *o, const char *verb)
 {
-    struct pending *p = e->busy ? NULL : malloc(sizeof(*p));
-    if (p == NULL)
-        return -EBUSY;
-    *p = (struct pending){e, verb};
-    const int rc = orders_post(e->st->orders, o, on_done, p);
-    if (rc != 0) {
-        free(p);
+    const int rc = e->busy ? -EBUSY : orders_post(e->st->orders, o, on_done, e);
+    if (rc != 0)
         return rc;
-    }
+    e->verb = verb;
     e->busy = true;
     ctl_steer_kick(e->st);
     return 0;

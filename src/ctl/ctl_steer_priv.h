@@ -22,12 +22,14 @@ struct ctl_steer_file {
     void (*show)(struct ctl_steer_entry *e, struct text *out);
 };
 
-// ctl_steer_entry: a file in the tree. last: how the last order ended, "": there was none.
+// ctl_steer_entry: a file in the tree. verb: of the order that is under way; last: how the last one
+// ended, "": there was none.
 struct ctl_steer_entry {
     struct ctl_steer *st;
     const struct ctl_steer_file *file;
     unsigned at;
     bool busy;  // its order is under way
+    const char *verb;
     char last[STEER_LAST_BYTES];
     struct ctl_steer_entry *next;
 };
