@@ -445,9 +445,9 @@ static void note_highest(struct worker *w)
 // use).
 static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
 {
+    for (unsigned p = 0; p < w->n_ports && w->taps == NULL; p++)
+        w->ports[p].tapped = 0;  // nobody kept it; those that were there have had what waits
     w->taps = to->n != 0 ? to : NULL;
-    for (unsigned p = 0; p < w->n_ports; p++)
-        w->ports[p].tapped = 0;
     __atomic_store_n(&w->taps_seen, to, __ATOMIC_RELEASE);  // with taps_acked()
 }
 
