@@ -1,6 +1,7 @@
 # c10m.bash: completion of the command for bash, and for zsh through bashcompinit. Commands, options, kinds of load
 # and benchmarks come from what --help prints, keys from `c10m check --help`, paths of the tree from `c10m ls`: what
-# is completed is what the installed command takes.
+# is completed is what the installed command takes. `compgen -W` expands its words, $(...) among them: of what a file
+# or a server says only plain names get there.
 
 # _c10m_names TEXT: the first words of its indented lines: commands, kinds, benchmarks.
 _c10m_names() { printf '%s\n' "$1" | sed -n 's/^  \([a-z]\{1,\}\) \{2,\}[^ ].*/\1/p'; }
@@ -19,7 +20,7 @@ _c10m_keys() {
                 if (match(line, /^[ \t]*\[(port|service)[ \t]+[^] \t]+[ \t]*\]/)) {
                     gsub(/[][]/, "", line)
                     split(line, part, " ")
-                    names[part[1]] = names[part[1]] " " part[2]
+                    if (part[2] ~ /^[A-Za-z0-9_.-]+$/) names[part[1]] = names[part[1]] " " part[2]
                 }
         }
         /^#?\[.*\]$/ { gsub(/[][#]/, ""); section = $1; named = NF > 1; next }
@@ -44,12 +45,15 @@ _c10m_values() {
         }'
 }
 
+# _c10m_plain: of the lines those that mean themselves to a shell.
+_c10m_plain() { LC_ALL=C grep -xE '[A-Za-z0-9_.:@%+,/-]+'; }
+
 # _c10m_paths COMMAND WORD SOCKET-OPTIONS...: entries of the directory that WORD names the beginning of.
 _c10m_paths() {
     local c10m=$1 dir= word=$2
     shift 2
     case $word in */*) dir=${word%/*}/ ;; esac
-    "$c10m" ls "$@" "/$dir" 2>/dev/null | awk -v dir="$dir" 'NF { print dir $NF }'
+    "$c10m" ls "$@" "/$dir" 2>/dev/null | awk -v dir="$dir" 'NF { print dir $NF }' | _c10m_plain
 }
 
 _c10m() {
@@ -96,7 +100,7 @@ _c10m() {
     case $command:$previous in
         cat:-s | ls:-s | write:-s | watch:-s | *:--socket) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         watch:-n | watch:-c | dump:-c | dump:-s) return 0 ;;
-        dump:-i | dump:--interface) COMPREPLY=($(compgen -W "$("$c10m" ls ports 2>/dev/null | tr -d /)" -- "$cur")); return 0 ;;
+        dump:-i | dump:--interface) COMPREPLY=($(compgen -W "$("$c10m" ls ports 2>/dev/null | tr -d / | _c10m_plain)" -- "$cur")); return 0 ;;
         dump:--direction) COMPREPLY=($(compgen -W "in out both" -- "$cur")); return 0 ;;
         top:-s) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
         top:-m | top:--mount) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;

@@ -55,6 +55,28 @@ driver = tap
 app = http
 CONF
 
+# What a file or a server says is never run.
+printf '[service $(>%s/ran)]\napp = http\n' "$TMP" >"$TMP/evil.conf"
+cat >"$TMP/evil" <<CONF
+#!/bin/sh
+echo '\$(>$TMP/ran)'
+echo plain
+CONF
+chmod +x "$TMP/evil"
+harmless() {  # harmless WORD...: TAB behind these
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    COMPREPLY=()
+    _c10m
+    [ ! -e "$TMP/ran" ] && { echo "ok   $* runs nothing"; return; }
+    echo "FAIL $*: what was read has been run"
+    rm "$TMP/ran"
+    FAILED=$((FAILED + 1))
+}
+harmless c10m serve -c "$TMP/evil.conf" --set service
+harmless "$TMP/evil" cat ""
+harmless "$TMP/evil" dump -i ""
+
 has "c10m " serve check plan load bench version --help
 is "c10m ser" serve
 is "c10m load " "hold rate request stream syn udp"
