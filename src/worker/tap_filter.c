@@ -24,6 +24,7 @@ enum {
     REG_X = 7,
     OFFSET_MAX = 0xffffff,
     MENDED_MAX = 2,  // instructions that one becomes
+    LOOKS_MAX = 500000,
 };
 
 struct tap_filter {
@@ -62,6 +63,37 @@ static bool reads_packet(const struct bpf_insn *in)
            (mode == BPF_ABS || mode == BPF_IND || mode == BPF_MSH);
 }
 
+static bool computes(const struct bpf_insn *in)
+{
+    const unsigned class = BPF_CLASS(in->code);
+    return class == BPF_ALU || class == BPF_ST || class == BPF_STX;
+}
+
+// rte_bpf looks at an instruction once for each way there, unless it knows the same there as
+// before: so it does where a program loads and compares only. Where one computes, ways double with
+// each branch, and the control thread would not come back. True: over LOOKS_MAX, a tenth of a
+// second. The program is valid: jumps go forward, to instructions of it.
+static bool takes_too_long(const struct bpf_insn *in, uint32_t n)
+{
+    uint64_t ways[TAP_PROGRAM_MAX + 1] = {1}, looks = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < n && looks <= LOOKS_MAX; i++) {
+        const uint32_t next = i + 1;
+        looks += ways[i];
+        if (BPF_CLASS(in[i].code) == BPF_JMP && BPF_OP(in[i].code) == BPF_JA) {
+            ways[next + in[i].k] += ways[i];
+        } else if (BPF_CLASS(in[i].code) == BPF_JMP) {
+            ways[next + in[i].jt] += ways[i];
+            ways[next + in[i].jf] += ways[i];
+        } else if (BPF_CLASS(in[i].code) != BPF_RET) {
+            ways[next] += ways[i];
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        any |= computes(&in[i]);
+    return any && looks > LOOKS_MAX;
+}
+
 // At most TAP_PROGRAM_MAX instructions into `to`; 0: *err.
 static uint32_t parse(const char *text, struct bpf_insn *to, struct err *err)
 {
@@ -89,6 +121,10 @@ static uint32_t parse(const char *text, struct bpf_insn *to, struct err *err)
     if (bpf_validate(to, (int)n) == 0) {
         err_set(err, "filter: libpcap refuses the program: unknown instruction, jump outside, or "
                      "no end");
+        return 0;
+    }
+    if (takes_too_long(to, n)) {
+        err_set(err, "filter: too many branches for a program that computes");
         return 0;
     }
     return n;

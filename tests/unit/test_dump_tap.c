@@ -527,6 +527,34 @@ static void a_program_that_is_none_is_refused_with_a_reason(void **state)
     }
 }
 
+// branches: a program with n branches after each other, which meet again; with `stores` the
+// verifier knows something else behind each.
+static struct tap_filter *branches(unsigned n, bool stores, struct err *err)
+{
+    struct text t;
+    text_init(&t, 1 << 16);
+    text_printf(&t, "%u%s", 4 * n + (stores ? 3 : 1), stores ? ",0 0 0 0,2 0 0 0" : "");
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&t, ",48 0 0 %u,21 0 2 %u,0 0 0 %u,%s", i, i, 1000 + i,
+                    stores ? "2 0 0 0" : "48 0 0 1");
+    text_printf(&t, ",6 0 0 65535");
+    struct tap_filter *f = tap_filter_new(text_str(&t), err);
+    text_free(&t);
+    return f;
+}
+
+static void a_program_of_many_ways_does_not_hold_the_control_thread(void **state)
+{
+    struct err err;
+    for (unsigned stores = 0; stores < 2; stores++) {
+        struct tap_filter *f = branches(stores ? 12 : 60, stores, &err);
+        assert_non_null(f);
+        tap_filter_free(f);
+    }
+    assert_null(branches(60, true, &err));
+    assert_string_equal(err.text, "filter: too many branches for a program that computes");
+}
+
 static void the_time_of_a_frame_is_the_clocks(void **state)
 {
     struct tap_dump *d = attached(60, TAP_IN, NULL);
@@ -564,6 +592,7 @@ int main(void)
         HERE(a_filter_decides_as_libpcap_does),
         HERE(a_filter_of_a_dump_counts_what_it_refuses),
         HERE(a_program_that_is_none_is_refused_with_a_reason),
+        HERE(a_program_of_many_ways_does_not_hold_the_control_thread),
         HERE(the_time_of_a_frame_is_the_clocks),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
