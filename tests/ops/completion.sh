@@ -56,10 +56,10 @@ app = http
 CONF
 
 # What a file or a server says is never run.
-printf '[service $(>%s/ran)]\napp = http\n' "$TMP" >"$TMP/evil.conf"
+printf '[service $(>ran)]\napp = http\n' >"$TMP/evil.conf"
 cat >"$TMP/evil" <<CONF
 #!/bin/sh
-echo '\$(>$TMP/ran)'
+echo '\$(>ran)'
 echo plain
 CONF
 chmod +x "$TMP/evil"
@@ -67,7 +67,7 @@ harmless() {  # harmless WORD...: TAB behind these
     COMP_WORDS=("$@")
     COMP_CWORD=$(($# - 1))
     COMPREPLY=()
-    _c10m
+    (cd "$TMP" && _c10m)
     [ ! -e "$TMP/ran" ] && { echo "ok   $* runs nothing"; return; }
     echo "FAIL $*: what was read has been run"
     rm "$TMP/ran"
