@@ -19,8 +19,17 @@ if wrong:
 sys.exit(bool(wrong))
 PY
 }
+# undisturbed ARGUMENTS...: a load; once more, four times at most, where a core was taken away for longer than a
+# retransmission timeout: segments that are sent again may come for connections that are over.
+undisturbed() {
+    local try
+    for try in 1 2 3 4; do
+        load "$@" || return
+        ! holds "s('no_owner') == s('rst_sent') == 0 or retransmitted == server_retransmitted == 0" >/dev/null || return 0
+    done
+}
 for n in 1 2 4; do
-    claim "ring, $n workers: 100k connections open, answer and close" load --workers $n --close
+    claim "ring, $n workers: 100k connections open, answer and close" undisturbed --workers $n --close
     claim "... none lost, none wrong" holds "ok and opened == closed == 100000 and answered == 200000" "wrong == failed == lost == 0"
     claim "... each stays with its worker" holds "len(w) == $n and s('opened') == 100000" "s('no_owner') == s('rst_sent') == 0" \
         "all(0.8 < x['opened'] * $n / 100000 < 1.2 for x in w)"
