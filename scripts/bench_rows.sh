@@ -1,17 +1,17 @@
 # bench_rows.sh: the rows of scripts/bench: what each runs, how long, and how many 2 MiB pages it wants.
 # Sourced after lib.sh, before the options are read.
 
-ALL=(machine micro echo growth pipeline scale hold rate stream udp jitter budget tree latency peers ports)
+ALL=(machine micro echo growth pipeline scale hold keepalive rate lives stream udp jitter budget tree latency peers ports max)
 
 QUICK_ROWS=(echo hold rate stream udp jitter budget latency)  # of --quick, if none is named
 
 # bench_sizes: what is measured, as QUICK says.
 bench_sizes() {
     if [ -n "$QUICK" ]; then
-        CONNECTIONS=1M COUNTS=1k,1M SECONDS_EACH=1 RATE_SECONDS=3 SLICES=2
+        CONNECTIONS=1M COUNTS=1k,1M SECONDS_EACH=1 RATE_SECONDS=3 LIFE=1 SLICES=2
         PEER_COUNTS=1k,10k PEER_SECONDS=0.5 PEERS=("${PEERS_QUICK[@]}")
     else
-        CONNECTIONS=10M COUNTS=1k,10k,100k,1M,10M SECONDS_EACH=5 RATE_SECONDS=60 SLICES=5
+        CONNECTIONS=10M COUNTS=1k,10k,100k,1M,10M SECONDS_EACH=5 RATE_SECONDS=60 LIFE=10 SLICES=5
         PEER_COUNTS=1k,2k,5k,10k PEER_SECONDS=3 PEERS=("${PEERS_QUICK[@]}" "${PEERS_MORE[@]}")
     fi
 }
@@ -23,7 +23,9 @@ bench_pages() {
         case $row in
         machine) pages=64 ;;
         echo | growth) [ -n "$QUICK" ] && pages=700 || pages=3400 ;;  # blocks, tables, packets twice: the server and the bare loop
-        hold) [ -n "$QUICK" ] && pages=500 || pages=1800 ;;
+        hold | keepalive) [ -n "$QUICK" ] && pages=500 || pages=1800 ;;
+        lives) [ -n "$QUICK" ] && pages=700 || pages=2400 ;;
+        max) pages=0 ;;  # all that there are, by itself
         rate) [ -n "$QUICK" ] && pages=800 || pages=4800 ;;  # TIME-WAIT: 60 M records; held ones beside them
         *) pages=700 ;;
         esac
@@ -83,6 +85,29 @@ row_rate() {
         figures rate_$by load rate --seconds $RATE_SECONDS --closed-by $by --quiet
     done
     figures rate_held load rate --seconds $RATE_SECONDS --hold $CONNECTIONS --quiet
+}
+row_keepalive() {
+    local try
+    say "keepalive: $CONNECTIONS connections without and with it armed on each, in turn"
+    for try in 1 2; do
+        figures keepalive_off_$try load hold --connections $CONNECTIONS --rounds 3 --quiet
+        figures keepalive_on_$try load hold --connections $CONNECTIONS --rounds 3 --quiet --keepalive 60
+    done
+}
+row_lives() {
+    say "lives: full connections that stay open for $LIFE s, begun at 1 M/s"
+    figures lives load rate --rate 1M --life $LIFE --time-wait 1 --seconds $((3 * LIFE)) --quiet
+}
+# What a connection takes: of the server's pages 281 bytes, of the client's ordinary memory 32; the rest is for records,
+# buffers and packets, and for Linux.
+row_max() {
+    local kib n pages
+    kib=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
+    n=$(((kib * 1024 + $(cat $HUGE) * 2097152 - 3000000000) / 314))
+    pages=$((n * 281 / 2097152 + 700))
+    say "max: $n connections, as many as the memory of this machine holds beside their client"
+    add_hugepages $((pages - $(cat $HUGE))) || n=$((($(cat $HUGE) - 700) * 2097152 / 281))
+    figures max load hold --connections "$n" --rounds 1 --quiet
 }
 row_stream() {
     local way

@@ -121,6 +121,19 @@ def connection_rows():
                   None, None, lambda c, ok, a, r, lost: ok == 1 and lost == 0)
     yield Row("connections", "at most 288 bytes a connection", ["hold4/server/per_connection_bytes", "hold4/connections"],
               lambda b, c: "%.1f bytes" % b, lambda b, c: "288 bytes", lambda b, c: b / 288, lambda b, c: b <= 288 or c < 1e6)
+    yield Row("connections", "as many as memory holds, each asked",
+              ["max/" + name for name in ("connections", "ok", "answered", "lost", "server/per_connection_bytes")],
+              lambda c, ok, a, lost, b: "%.1f M, %.0f lost, %.1f bytes each" % (c / 1e6, lost, b), lambda c, ok, a, lost, b: "50 M in 20 GiB",
+              None, lambda c, ok, a, lost, b: ok == 1 and lost == 0)
+    keepalive = ["keepalive_%s_%d/server_cycles_per_packet" % (which, n) for which in ("off", "on") for n in (1, 2)]
+    yield Row("connections", "keepalive armed on all, cycles a packet", keepalive + ["keepalive_on_1/connections"],
+              lambda a, b, c, d, n: "%.0f cycles with %s armed" % (min(c, d), count(int(n))), lambda a, b, c, d, n: "without: %.0f cycles" % min(a, b),
+              lambda a, b, c, d, n: min(c, d) / min(a, b), None, lambda a, b, c, d, n: min(c, d) / min(a, b) <= 1.05)
+    yield Row("connections", "1 M full connections/s that live for some time",
+              ["lives/" + name for name in ("ok", "full_per_s", "failed", "life_s", "lives_most", "client_late")],
+              lambda ok, per, failed, life, most, late: "%s of %.0f s, %.1f M open, %.0f failed" % (rate(per), life, most / 1e6, failed),
+              lambda ok, per, failed, life, most, late: "not begun in time: %.0f" % late, lambda ok, per, failed, life, most, late: per / 1e6,
+              lambda ok, per, failed, life, most, late: ok == 1 and failed == 0, lambda ok, per, failed, life, most, late: per >= 0.99e6)
     for what, name in (("closed by the client", "rate_client"), ("closed by the server", "rate_server"), ("while others are open", "rate_held")):
         base = name + "/"
         yield Row("connections", "1 M full connections/s, %s" % what,

@@ -102,6 +102,11 @@ struct load *load_new(const struct load_params *p, struct err *err)
         return NULL;
     }
     l->held = p->connections - p->tuples;
+    if (load_full_init(l) != 0) {
+        err_set(err, "no memory for %u connections that live", p->tuples);
+        load_free(l);
+        return NULL;
+    }
     l->full.next = l->held;
     l->full.rng = p->seed;
     l->v6 = !ip_is_v4(&p->server);
@@ -123,6 +128,7 @@ void load_free(struct load *l)
     load_udp_free(l->udp);
     free(l->http);
     free(l->from_ns);
+    free(l->full.lives);
     free(l->conns);
     free(l);
 }

@@ -122,6 +122,7 @@ struct load_params {
     uint32_t asks;          // requests a second to the others meanwhile
     uint32_t flood;         // SYNs a second from addresses of nobody meanwhile
     uint32_t time_wait_ms;  // ours
+    uint32_t life_ms;       // between the answer and our FIN, with LOAD_BY_CLIENT; 0: none
     enum load_closer closer;
     enum load_order order;
     uint64_t seed;
@@ -151,6 +152,7 @@ struct load_counters {
     uint64_t probes;                        // of the server's keepalive, answered
     // Of full connections: begun, open, and ended as they should; SYNs of the flood, answers to it.
     uint64_t full_begun, full_opened, full_done;
+    uint64_t lives_most;  // open at a time, answered, with life_ms
     uint64_t flood_syns, flood_answers;
     // What the client could not do; never charged to the server.
     uint64_t client_busy_ns;     // in turns that received or sent

@@ -289,6 +289,11 @@ static void unasked_input(struct load *l, uint32_t i, const struct seg_in *s)
 // The end of a full connection begins: ours acknowledges the answer as well.
 static void answered_full(struct load *l, uint32_t i, const struct seg_in *s)
 {
+    if (load_full_lives(l, i)) {
+        set_state(l, &l->conns[i], LOAD_IDLE);
+        send_ack(l, i);
+        return;
+    }
     if (l->p.closer == LOAD_BY_CLIENT) {
         step(l, i, LOAD_FIN_WAIT);
         return;

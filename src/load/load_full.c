@@ -36,7 +36,27 @@ void load_full_stop(struct load *l)
 
 bool load_full_ended(const struct load *l)
 {
-    return l->full.slots >= l->full.last && l->in_flight == 0;
+    return l->full.slots >= l->full.last && l->in_flight == 0 && l->full.lives_n == 0;
+}
+
+int load_full_init(struct load *l)
+{
+    if (l->p.life_ms == 0 || l->p.tuples == 0)
+        return 0;
+    l->full.lives = calloc(l->p.tuples, sizeof(l->full.lives[0]));
+    return l->full.lives == NULL ? -1 : 0;
+}
+
+bool load_full_lives(struct load *l, uint32_t i)
+{
+    struct load_full *f = &l->full;
+    if (f->lives == NULL || f->lives_n == l->p.tuples)
+        return false;
+    const uint32_t at = (uint32_t)(((uint64_t)f->lives_first + f->lives_n++) % l->p.tuples);
+    l->conns[i].sent_ms = l->now_ms;
+    f->lives[at] = (struct load_life){i, l->now_ms};
+    l->c.lives_most = MAX(l->c.lives_most, f->lives_n);
+    return true;
 }
 
 static bool is_free(const struct load *l, const struct load_conn *c)
@@ -86,6 +106,29 @@ static uint32_t room(const struct load *l)
     const uint32_t entries = load_wait_room(l) / ENTRIES_EACH;
     const uint32_t taken = l->in_flight + AT_ONCE;
     return entries <= taken ? 0 : LOAD_OUT_MAX - l->n_out;
+}
+
+// All live equally long, so that the oldest is always in front. Of one that failed there is nothing
+// left to end.
+static void end_lives(struct load *l)
+{
+    struct load_full *f = &l->full;
+    uint32_t n = MIN(load_asks_more(l), (uint32_t)AT_ONCE);
+    n = MIN(n, room(l));
+    while (n != 0 && f->lives_n != 0) {
+        const struct load_life *life = &f->lives[f->lives_first];
+        if (l->now_ms - life->since_ms < l->p.life_ms)
+            break;
+        const struct load_conn *c = &l->conns[life->conn];
+        if (c->state == LOAD_IDLE && c->sent_ms == life->since_ms) {
+            load_start(l, life->conn, LOAD_FIN_WAIT, c->sent_ns);
+            n--;
+        }
+        f->lives_first = f->lives_first + 1 == l->p.tuples ? 0 : f->lives_first + 1;
+        f->lives_n--;
+        if (f->lives_n > AT_ONCE)
+            prefetch0_w(&l->conns[f->lives[(f->lives_first + 16) % l->p.tuples].conn]);
+    }
 }
 
 static void begin_full(struct load *l)
@@ -152,6 +195,8 @@ static_assert(LOAD_FLOOD_HOSTS == 1 << 16, "16 bits of a random number");
 
 void load_full_turn(struct load *l)
 {
+    if (l->full.lives != NULL)
+        end_lives(l);
     begin_full(l);
     if (l->p.asks != 0 && l->held != 0 && !l->stop_asking)
         ask_held(l);

@@ -6,6 +6,17 @@ static double done(const struct load_result *r)
     return (double)(r->counted_to.full_done - r->counted_from.full_done);
 }
 
+// Connections a second: of those with lives, from when the first came to its end until no more were
+// begun.
+static double per_s(const struct load_result *r)
+{
+    const double life_s = r->options->life_s;
+    if (life_s <= 0)
+        return load_per(done(r), r->ask_s);
+    return r->stop_s <= life_s ? 0
+                               : load_per((double)r->counted_stop.full_done, r->stop_s - life_s);
+}
+
 static double client_busy(const struct load_result *r)
 {
     const uint64_t ns = r->counted_to.client_busy_ns - r->counted_from.client_busy_ns;
@@ -32,7 +43,9 @@ void load_full_json(const struct load_result *r, struct text *out)
     load_put(out, "full_begun", c->full_begun);
     load_put(out, "full_opened", c->full_opened);
     load_put(out, "full_done", c->full_done);
-    load_put_real(out, "full_per_s", load_per(done(r), r->ask_s), 0);
+    load_put_real(out, "full_per_s", per_s(r), 0);
+    load_put(out, "life_s", r->options->life_s);
+    load_put(out, "lives_most", c->lives_most);
     load_put(out, "held_asked", c->asked - c->full_opened);
     load_put(out, "client_late", c->client_late);
     load_put(out, "client_no_tuple", c->client_no_tuple);
@@ -75,7 +88,10 @@ void load_full_table(const struct load_result *r, struct text *out)
                 "full          %llu of %llu opened, answered and closed by the %s in %.2f s: %.0f "
                 "a second\n",
                 (unsigned long long)c->full_done, (unsigned long long)c->full_begun, closer(r),
-                r->ask_s, load_per(done(r), r->ask_s));
+                r->ask_s, per_s(r));
+    if (r->options->life_s != 0)
+        text_printf(out, "lives         of %u s: %llu open at most\n", r->options->life_s,
+                    (unsigned long long)c->lives_most);
     load_table_latency(out, "their time", load_full_time(r->load));
     text_printf(out, "saturated     not begun in time %llu, turns without a free port %llu\n",
                 (unsigned long long)c->client_late, (unsigned long long)c->client_no_tuple);

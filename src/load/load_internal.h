@@ -29,6 +29,11 @@ struct load_level {
     uint32_t head, tail, slots;
 };
 
+// load_life: connection `conn` was answered at since_ms, which is its sent_ms as long as it lives.
+struct load_life {
+    uint32_t conn, since_ms;
+};
+
 // load_full: what connections that come and go need (load_full.c).
 struct load_full {
     uint64_t from_ns;            // when the first was due
@@ -38,6 +43,8 @@ struct load_full {
     uint64_t floods;             // SYNs of nobody
     uint32_t next;               // the tuple that is tried next
     uint64_t rng;
+    struct load_life *lives;  // with life_ms: a ring of those that are answered, in that order
+    uint32_t lives_first, lives_n;
 };
 
 struct load {
@@ -176,6 +183,10 @@ void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, cons
 
 // load_full_turn: begins full connections that are due, asks held ones, floods. load_full_stop:
 // none that was not due yet. load_full_ended: all have ended.
+// load_full_init: with lives, memory for them; -1: none. load_full_lives: connection i is answered
+// and stays for its life; false: no life was asked for.
+int load_full_init(struct load *l);
+bool load_full_lives(struct load *l, uint32_t i);
 void load_full_turn(struct load *l);
 void load_full_stop(struct load *l);
 bool load_full_ended(const struct load *l);

@@ -40,6 +40,7 @@ void load_run_params(const struct load_options *o, struct load_params *p)
         p->asks = o->asks;
         p->flood = o->flood;
         p->time_wait_ms = o->time_wait_s * 1000;
+        p->life_ms = o->life_s * 1000;
         p->closer = o->closer;
     }
     p->udp = o->kind == LOAD_UDP;

@@ -273,6 +273,11 @@ static bool parse_time_wait(const char *text, struct load_options *o)
     return parse_u32(text, 0, 3600, &o->time_wait_s);
 }
 
+static bool parse_life(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, 3600, &o->life_s);
+}
+
 static bool parse_flood(const char *text, struct load_options *o)
 {
     return parse_u32(text, 1, LOAD_RATE_MAX, &o->flood);
@@ -382,6 +387,8 @@ static const struct row {
      "client or server", parse_closer},
     {"time-wait", "S", ON_FULL, ANYWHERE, "of the one that closes first (default 60)", "0 to 3600",
      parse_time_wait},
+    {"life", "S", ON_RATE, ANYWHERE,
+     "each stays open for so long once it is answered (default: not)", "1 to 3600", parse_life},
     {"flood", "N", ON_SYN, ANYWHERE, "SYNs a second (default 500k)", "1 to 10M", parse_flood},
     {"json", NULL, ON_ALL, ANYWHERE, "one JSON object instead of the table", NULL, parse_json},
     {"quiet", NULL, ON_ALL, ANYWHERE, "no line per second", NULL, parse_quiet},
@@ -489,7 +496,7 @@ static int check_place(uint64_t given, struct load_options *o, struct err *err)
 static uint32_t tuples(const struct load_options *o)
 {
     enum { FASTEST = 1500000, MOST = 120000000, ELSEWHERE_TUPLES = LOAD_PORTS };
-    const double seconds = MIN(o->seconds, (double)o->time_wait_s) + 1;
+    const double seconds = MIN(o->seconds, (double)o->time_wait_s + o->life_s) + 1;
     const double n = seconds * (o->rate != 0 ? o->rate : FASTEST) + o->window;
     return o->config != NULL ? ELSEWHERE_TUPLES : (uint32_t)MIN(n, (double)MOST);
 }
@@ -500,6 +507,8 @@ static int complete_full(struct load_options *o, struct err *err)
         o->rate = o->rate != 0 ? o->rate : 1000;
         o->flood = o->flood != 0 ? o->flood : 500000;
     }
+    if (o->life_s != 0 && (o->closer == LOAD_BY_SERVER || o->rate == 0))
+        return err_set(err, "--life: --rate was expected with it, and the client to close");
     if (o->connections == 0)
         o->connections = tuples(o);
     if (o->asks == UINT32_MAX)

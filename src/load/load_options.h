@@ -28,6 +28,7 @@ struct load_options {
     // Of full connections, which use addresses and ports of `connections` in turn:
     uint32_t hold, rate, asks, flood;
     uint32_t time_wait_s;
+    uint32_t life_s;  // between the answer and the end
     enum load_closer closer;
     bool http;             // in place of echoes
     const char *path;      // with http

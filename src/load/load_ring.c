@@ -64,7 +64,10 @@ static void make_port(const struct load_options *o, struct server_params *p)
 // as many while their last acknowledgement is under way again.
 static uint32_t open_at_once(const struct load_options *o)
 {
-    return load_has_full(o) ? o->hold + MAX(8 * o->window, 16384u) : o->connections;
+    if (!load_has_full(o))
+        return o->connections;
+    const uint64_t lives = MIN((uint64_t)o->rate * o->life_s, (uint64_t)o->connections);
+    return o->hold + (uint32_t)(lives + lives / 8) + MAX(8 * o->window, 16384u);
 }
 
 // Whoever closes first has them: one for each address and port.

@@ -95,6 +95,49 @@ static void the_client_closes_first_and_keeps_time_wait(void **state)
     assert_int_equal(c->failed, 0);
 }
 
+static void a_connection_with_a_life_stays_for_it_and_is_closed_then(void **state)
+{
+    (void)state;
+    struct load_params p = full(1, LOAD_BY_CLIENT);
+    p.life_ms = 3000;
+    const struct sent request = begin_full(&p);
+    answer(&request);
+    const struct load_counters *c = load_counters(load);
+    assert_ack(request.seg.seq + PAYLOAD, ISN + 1 + PAYLOAD);
+    assert_nothing_sent();
+    assert_int_equal(c->lives_most, 1);
+    load_stop_asking(load);
+    pass_ms(2990);
+    assert_nothing_sent();
+    assert_int_equal(turn(), LOAD_FULL);  // it is not over before the last life is
+    pass_ms(20);
+    const struct sent fin = *next_sent();
+    assert_int_equal(fin.seg.flags, SEG_ACK | SEG_FIN);
+    assert_int_equal(fin.seg.seq, request.seg.seq + PAYLOAD);
+    say_fin(&fin, fin.seg.seq + 1);
+    assert_ack(fin.seg.seq + 1, fin.seg.ack + 1);
+    assert_int_equal(c->full_done, 1);
+    assert_int_equal(c->failed, 0);
+    assert_int_equal(turn(), LOAD_END);
+}
+
+static void the_end_of_a_life_finds_a_connection_that_failed_gone(void **state)
+{
+    (void)state;
+    struct load_params p = full(1, LOAD_BY_CLIENT);
+    p.life_ms = 3000;
+    const struct sent request = begin_full(&p);
+    answer(&request);
+    load_stop_asking(load);
+    assert_ack(request.seg.seq + PAYLOAD, ISN + 1 + PAYLOAD);
+    say(0, SEG_RST, ISN + 1 + PAYLOAD, 0, NULL, 0);
+    turn();
+    assert_int_equal(load_counters(load)->failed, 1);
+    pass_ms(3010);
+    assert_nothing_sent();
+    assert_int_equal(turn(), LOAD_END);
+}
+
 static void an_acknowledgement_alone_leaves_the_client_waiting_for_the_fin(void **state)
 {
     (void)state;
@@ -457,6 +500,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(the_client_closes_first_and_keeps_time_wait),
         T(an_acknowledgement_alone_leaves_the_client_waiting_for_the_fin),
+        T(a_connection_with_a_life_stays_for_it_and_is_closed_then),
+        T(the_end_of_a_life_finds_a_connection_that_failed_gone),
         T(both_close_at_once),
         T(the_server_closes_first_behind_its_answer),
         T(the_servers_fin_may_come_later_than_its_answer),

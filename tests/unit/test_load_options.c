@@ -127,6 +127,11 @@ static void a_number_out_of_range_or_with_a_tail_is_refused_with_the_range(void 
             "--connections 18446744073709551617: 1 to 200M was expected");
     refused("hold --connections 18446744073709552k",
             "--connections 18446744073709552k: 1 to 200M was expected");
+    refused("rate --rate 1k --life 0", "--life 0: 1 to 3600 was expected");
+    refused("hold --life 1", "--life: not with hold");
+    refused("rate --life 1", "--life: --rate was expected with it, and the client to close");
+    refused("rate --rate 1k --life 1 --closed-by server",
+            "--life: --rate was expected with it, and the client to close");
     refused("hold --rounds x", "--rounds x: 1 to 1M was expected");
     refused("hold --rounds 0", "--rounds 0: 1 to 1M was expected");
     refused("hold --payload 7", "--payload 7: 8 to 1400 was expected");
