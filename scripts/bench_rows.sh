@@ -106,7 +106,8 @@ row_max() {
     n=$(((kib * 1024 + $(cat $HUGE) * 2097152 - 3000000000) / 314))
     pages=$((n * 281 / 2097152 + 700))
     say "max: $n connections, as many as the memory of this machine holds beside their client"
-    add_hugepages $((pages - $(cat $HUGE))) || n=$((($(cat $HUGE) - 700) * 2097152 / 281))
+    [ $n -ge 1000000 ] || { echo "   too little memory for this row"; return 0; }
+    [ $pages -le "$(cat $HUGE)" ] || add_hugepages $((pages - $(cat $HUGE))) || n=$((($(cat $HUGE) - 700) * 2097152 / 281))
     figures max load hold --connections "$n" --rounds 1 --quiet
 }
 row_stream() {
