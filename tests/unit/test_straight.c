@@ -714,8 +714,8 @@ static const char *misses(const struct block *b, const struct seg_in *s)
 }
 
 // What the steps leave behind and nobody can see any more: that FIN-WAIT-2 began on the way to
-// TIME-WAIT, a look at the timers of a block that nothing waits for, and a congestion window after
-// idle time for data that can never come behind our FIN.
+// TIME-WAIT, a look at the timers of a block that nothing waits for, and a congestion window, with
+// the record that CUBIC asks for to let it grow, for data that can never come behind our FIN.
 static void forget_the_way(struct block *b, const struct block *as)
 {
     b->cwnd = as->cwnd;
@@ -725,6 +725,7 @@ static void forget_the_way(struct block *b, const struct block *as)
     b->wheel_far_ms = as->wheel_far_ms;
     b->wheel_near_ms = as->wheel_near_ms;
     b->probes = as->probes;
+    w.stats.c.cc_records_missed = after.w.stats.c.cc_records_missed;
     w.n_wheel = after.w.n_wheel;
     memcpy(w.wheel_calls, after.w.wheel_calls, sizeof(w.wheel_calls));
 }
