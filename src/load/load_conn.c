@@ -76,8 +76,8 @@ static uint32_t ask_bytes(const struct load *l)
 // not look at it (RFC 9293 3.10.7.4, first).
 static uint32_t ack_number(const struct load *l, const struct load_conn *c)
 {
-    const bool taken = l->http != NULL && c->state == LOAD_ASKED && c->got != 0;
-    return load_snd_end(c) + (taken ? l->http->request_bytes : 0);
+    const bool taken = c->state == LOAD_ASKED && c->got != 0;
+    return load_snd_end(c) + (taken ? ask_bytes(l) : 0);
 }
 
 static void send_segment(struct load *l, uint32_t i, uint8_t flags, uint32_t payload)
@@ -306,6 +306,7 @@ static void answered_full(struct load *l, uint32_t i, const struct seg_in *s)
 static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     c->snd_nxt += ask_bytes(l);
+    c->got = 0;
     l->c.wrong += c->wrong || s->ack != c->snd_nxt;
     c->round++;
     l->c.answered++;
@@ -360,8 +361,8 @@ static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const st
     c->rcv_nxt += fresh;
     if (c->got == load_answer_bytes(l))
         answer_complete(l, i, c, s);
-    else if (l->http != NULL)
-        send_ack(l, i);  // it is long: more than the server sends unacknowledged
+    else
+        send_ack(l, i);  // long, or cut small after losses: the rest may wait for it
     return true;
 }
 

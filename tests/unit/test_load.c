@@ -205,12 +205,33 @@ static void halves_of_an_answer_in_the_wrong_order_wait_for_the_first(void **sta
     assert_true(load_all_right(load));
 }
 
+// The server may have cut its segments after losses (RFC 8899) and wait with one at a time.
+static void a_half_of_an_answer_is_acknowledged_behind_the_request(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    const struct sent request = open_and_ask(&p);
+    const uint32_t ack = request.seg.seq + PAYLOAD;
+    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    struct sent half = *next_sent();
+    assert_int_equal(half.seg.seq, ack);
+    assert_int_equal(half.seg.ack, ISN + 1 + 32);
+    assert_int_equal(half.seg.data_len, 0);
+    say(0, SEG_ACK, ISN + 1, ack, request.data, 16);  // the acknowledgement was lost
+    half = *next_sent();
+    assert_int_equal(half.seg.seq, ack);
+    assert_int_equal(half.seg.ack, ISN + 1 + 32);
+    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    assert_true(load_all_right(load));
+}
+
 static void an_answer_sent_again_whole_after_its_half_counts_once(void **state)
 {
     (void)state;
     const struct load_params p = params(1);
     const struct sent request = open_and_ask(&p);
     say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, request.data, 32);
+    assert_int_equal(next_sent()->seg.ack, ISN + 1 + 32);
     answer(&request);
     assert_int_equal(load_counters(load)->answered, 1);
     assert_int_equal(next_sent()->seg.ack, ISN + 1 + PAYLOAD);
@@ -224,6 +245,7 @@ static void a_request_sent_again_keeps_the_half_that_came(void **state)
     const struct sent request = open_and_ask(&p);
     const uint32_t ack = request.seg.seq + PAYLOAD;
     say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    next_sent();
     pass_ms(250);
     const struct sent *again = next_sent();
     assert_int_equal(again->seg.seq, request.seg.seq);
@@ -963,6 +985,7 @@ int main(void)
         T(a_reset_before_and_after_a_connection_is_nothing),
         T(an_answer_twice_is_one_answer_and_acknowledged_twice),
         T(halves_of_an_answer_in_the_wrong_order_wait_for_the_first),
+        T(a_half_of_an_answer_is_acknowledged_behind_the_request),
         T(an_answer_sent_again_whole_after_its_half_counts_once),
         T(a_request_sent_again_keeps_the_half_that_came),
         T(one_wrong_bit_anywhere_is_a_wrong_answer),
