@@ -10,19 +10,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 static bool read_count(uint64_t page_bytes, const char *file, uint64_t *out)
 {
     char path[128];
     snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%llukB/%s",
              (unsigned long long)(page_bytes >> 10), file);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return false;
-    unsigned long long v = 0;
-    bool ok = fscanf(f, "%llu", &v) == 1;
-    fclose(f);
-    *out = v;
-    return ok;
+    return io_read_number(path, out);
 }
 
 // find_mount: not one that a c10m process made: it goes with the last user of its directory.

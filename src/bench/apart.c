@@ -7,22 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RESULT_BYTES_MAX = 64 << 10 };
+#include "base/io.h"
 
-static bool write_all(int fd, const void *p, size_t n)
-{
-    const uint8_t *at = p;
-    while (n != 0) {
-        const ssize_t w = write(fd, at, n);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return false;
-        at += w;
-        n -= (size_t)w;
-    }
-    return true;
-}
+enum { RESULT_BYTES_MAX = 64 << 10 };
 
 static size_t read_all(int fd, void *p, size_t n)
 {
@@ -45,10 +32,11 @@ static _Noreturn void child(int fd, int (*fn)(const void *, void *, struct err *
     void *result = calloc(1, bytes);
     CHECK(result != NULL);
     const int32_t rc = fn(arg, result, &err);
-    const bool told = write_all(fd, &rc, sizeof(rc)) &&
-                      (rc == 0 ? write_all(fd, result, bytes) : write_all(fd, &err, sizeof(err)));
+    int told = io_write_all(fd, &rc, sizeof(rc));
+    if (told == 0)
+        told = rc == 0 ? io_write_all(fd, result, bytes) : io_write_all(fd, &err, sizeof(err));
     fflush(NULL);
-    _exit(told ? 0 : 1);
+    _exit(told == 0 ? 0 : 1);
 }
 
 static int take(int fd, pid_t pid, void *result, size_t bytes, struct err *err)

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 // command: what a command's options and help are.
 struct command {
     const char *name, *usage, *short_options;
@@ -100,14 +102,7 @@ static bool lost(int rc)
 static int stdout_sink(void *arg, const char *data, size_t n)
 {
     (void)arg;
-    while (n > 0) {
-        const ssize_t put = write(STDOUT_FILENO, data, n);
-        if (put < 0 && errno != EINTR)
-            return -errno;
-        data += put < 0 ? 0 : put;
-        n -= put < 0 ? 0 : (size_t)put;
-    }
-    return 0;
+    return io_write_all(STDOUT_FILENO, data, n);
 }
 
 int ctl_cat_main(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "ctl/ctl_cmd.h"
 #include "ctl/ctl_dump.h"
 #include "ctl/ctl_dump_line.h"
@@ -301,18 +302,6 @@ static int take_blocks(struct reading *r)
     return n < 0 ? -EPROTO : 0;
 }
 
-static int write_all(int fd, const char *data, size_t n)
-{
-    while (n > 0) {
-        const ssize_t put = write(fd, data, n);
-        if (put < 0 && errno != EINTR)
-            return -errno;
-        data += put < 0 ? 0 : put;
-        n -= put < 0 ? 0 : (size_t)put;
-    }
-    return 0;
-}
-
 // The head of a capture comes when every worker copies: what happens from then on is in it.
 static int say_begun(struct reading *r)
 {
@@ -342,7 +331,7 @@ static int sink(void *arg, const char *data, size_t n)
     if (rc == 0 && r->text)
         rc = fflush(stdout) == 0 ? 0 : -errno;
     if (rc == 0 && !r->text)
-        rc = write_all(r->fd, data, n);
+        rc = io_write_all(r->fd, data, n);
     return rc;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
+
 enum { PATH_BYTES = 512, LINE_BYTES = 4096 };
 
 // mapped: pages of this process by node and size.
@@ -14,18 +16,6 @@ struct mapped {
     unsigned kb[HUGE_SIZES_MAX];
     uint64_t pages[HUGE_NODES_MAX][HUGE_SIZES_MAX];
 };
-
-static uint64_t number_in(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    uint64_t n = 0;
-    if (f == NULL)
-        return 0;
-    if (fscanf(f, "%" SCNu64, &n) != 1)
-        n = 0;
-    fclose(f);
-    return n;
-}
 
 static int smaller_first(const void *a, const void *b)
 {
@@ -107,8 +97,10 @@ static void size_lines(struct text *out, const char *folder, const char *prefix,
         char path[PATH_BYTES + 64];
         if (i == 2 && !has_reserved)
             continue;
+        uint64_t pages;
         snprintf(path, sizeof(path), "%s/hugepages-%ukB/%s", folder, kb, rows[i].file);
-        text_printf(out, "%s_%ukB_%s %" PRIu64 "\n", prefix, kb, rows[i].name, number_in(path));
+        io_read_number(path, &pages);
+        text_printf(out, "%s_%ukB_%s %" PRIu64 "\n", prefix, kb, rows[i].name, pages);
     }
     text_printf(out, "%s_%ukB_mapped %" PRIu64 "\n", prefix, kb, mapped);
 }

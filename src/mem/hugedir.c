@@ -14,6 +14,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/lockfile.h"
 #include "mem/page_supply.h"
 
@@ -96,15 +97,10 @@ static int enter(void)
 static unsigned made_read(const char *dir)
 {
     char path[PATH_BYTES];
-    unsigned n = 0;
+    uint64_t n;
     snprintf(path, sizeof(path), "%s%s", dir, MADE_FILE);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return 0;
-    if (fscanf(f, "%u", &n) != 1)
-        n = 0;
-    fclose(f);
-    return n;
+    io_read_number(path, &n);
+    return (unsigned)n;
 }
 
 static void made_write(const char *dir, unsigned n)

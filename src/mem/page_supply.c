@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/io.h"
 #include "mem/ledger.h"
 
 enum { PATH_BYTES = 512, WASTE_PERCENT_MAX = 2 };
@@ -13,12 +14,7 @@ static uint64_t read_number(const char *dir, const char *file)
     uint64_t n = 0;
     if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
         return 0;
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return 0;
-    if (fscanf(f, "%" SCNu64, &n) != 1)
-        n = 0;
-    fclose(f);
+    io_read_number(path, &n);
     return n;
 }
 
