@@ -1,5 +1,3 @@
-#include "base/io.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "check.h"
 
 enum { BYTES = 1 << 20 };  // more than a pipe holds
