@@ -59,7 +59,7 @@ same_as_tcpdump() {
 }
 claim "tcpdump -r shows what tcpdump saw at the other end" same_as_tcpdump
 handshake() {
-    tcpdump -nn -r "$TMP/here.pcapng" 2>/dev/null | awk '{ print $7 }' | head -3 | tr -d '\n,' | grep -qF '[S][S.][.]'
+    tcpdump -nn -r "$TMP/here.pcapng" 2>/dev/null | awk 'NR <= 3 { printf "%s", $7 }' | tr -d , | grep -qF '[S][S.][.]'
 }
 claim "the handshake comes first, in order" handshake
 said() {
@@ -76,7 +76,7 @@ both_ways() {
 claim "both ways are there" both_ways
 times() {  # seconds since 1970 of the first packet: now, more or less
     local t
-    t=$(tcpdump -nn -tt -r "$TMP/here.pcapng" 2>/dev/null | head -1 | cut -d. -f1)
+    t=$(tcpdump -nn -tt -r "$TMP/here.pcapng" 2>/dev/null | awk -F. 'NR == 1 { print $1 }')
     [ $(($(date +%s) - t)) -lt 120 ] && [ $(($(date +%s) - t)) -ge 0 ]
 }
 claim "packets have the time of day" times
@@ -97,7 +97,7 @@ cut() {
     inside curl -s -m 10 $URL/ $URL/ $URL/ $URL/ -o /dev/null -o /dev/null -o /dev/null -o /dev/null
     inside curl -s -m 10 $URL/ $URL/ $URL/ $URL/ -o /dev/null -o /dev/null -o /dev/null -o /dev/null
     dump_wait && [ "$(tcpdump -nn -r "$TMP/cut.pcapng" 'dst host 10.99.0.2' 2>/dev/null | wc -l)" = 0 ] &&
-        tcpdump -nn -r "$TMP/cut.pcapng" 2>&1 | grep -q 'snapshot length 60'
+        grep -q 'snapshot length 60' <<<"$(tcpdump -nn -r "$TMP/cut.pcapng" 2>&1)"
 }
 claim "--snaplen and --direction" cut
 lines() {

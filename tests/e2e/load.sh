@@ -172,7 +172,7 @@ claim "a word for a number is refused" refused "--rounds x: 1 to 1M was expected
 claim "an unknown load is refused" refused "flood: hold, request, stream, rate, syn or udp was expected" flood
 claim "no load is refused" refused "which load?"
 claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hold --fault los=2
-help() { "$C10M" load --help | grep -q '^  --fault LIST' && "$C10M" load hold --help | grep -q '^usage: c10m load'; }
+help() { grep -q '^  --fault LIST' <<<"$("$C10M" load --help)" && grep -q '^usage: c10m load' <<<"$("$C10M" load hold --help)"; }
 claim "--help says how" help
 
 # run_and_signal SIGNAL SECONDS ARGUMENTS...: the load (or SUBCOMMAND) gets the signal after so long; true if it ends

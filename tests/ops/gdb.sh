@@ -5,7 +5,7 @@ C10M=$(realpath "$1")
 HERE=$(cd "$(dirname "$0")" && pwd)
 SCRIPT=$HERE/../../scripts/gdb/c10m_gdb.py
 command -v gdb >/dev/null || { echo "SKIP: no gdb"; exit 77; }
-readelf -S "$C10M" | grep -q '\.debug_info' || { echo "SKIP: $C10M has no debug information (meson -Ddebug=true)"; exit 77; }
+grep -q '\.debug_info' <<<"$(readelf -S "$C10M")" || { echo "SKIP: $C10M has no debug information (meson -Ddebug=true)"; exit 77; }
 TMP=$(mktemp -d /tmp/c10m-gdb.XXXXXX)
 LOAD=
 cleanup() {
