@@ -130,7 +130,8 @@ static bool fell(const struct top_core *now, const struct top_core *before)
 {
     return top_list_fell(&now->counters, &before->counters) ||
            top_list_fell(&now->drops, &before->drops) ||
-           top_list_fell(&now->cycles, &before->cycles);
+           top_list_get(&now->cycles, "total_cycles") <
+               top_list_get(&before->cycles, "total_cycles");  // beside shares, which may fall
 }
 
 static const struct top_core *same_core(const struct top_sample *s, unsigned at, const char *name)

@@ -65,7 +65,7 @@ static struct fake begin(void)
     set(&f, "cores/2/drops", "ip_short 5\ntx_full 1\ntcp_short 0\n");
     set(&f, "cores/2/cycles",
         "rx_cycles 100\napp_cycles 100\nidle_cycles 800\ntotal_cycles 1000\n"
-        "rx_share_percent 10.00\n");
+        "rx_share_percent 10.00\npackets_per_s 500\nheadroom_packets 90\n");
     set(&f, "cores/2/latency",
         "packets 3\np50_ns 10\nbucket_le_10 2\nbucket_le_100 1\n"
         "idle_turns 9\nidle_bucket_le_7 9\n");
@@ -87,7 +87,8 @@ static void a_second_later(struct fake *f)
         "dropped_tx 2\nbalance 0\n");
     set(f, "cores/2/drops", "ip_short 8\ntx_full 2\ntcp_short 0\n");
     set(f, "cores/2/cycles",
-        "rx_cycles 6100\napp_cycles 2100\nidle_cycles 2800\ntotal_cycles 11000\n");
+        "rx_cycles 6100\napp_cycles 2100\nidle_cycles 2800\ntotal_cycles 11000\n"
+        "rx_share_percent 9.00\npackets_per_s 400\nheadroom_packets 80\n");
     set(f, "cores/2/latency",
         "bucket_le_10 2\nbucket_le_50 990\nbucket_le_100 10\n"
         "bucket_le_900 1\n");
