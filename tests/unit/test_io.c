@@ -14,30 +14,44 @@ enum { BYTES = 1 << 20 };  // more than a pipe holds
 
 static uint8_t sent[BYTES], got[BYTES];
 
-// A reader that takes odd pieces until the pipe ends.
+static pthread_t writer;
+
+static void nothing(int signal)
+{
+    (void)signal;
+}
+
+// A reader that takes odd pieces until it has all, and interrupts the writer at each: a write that
+// waits for room ends with what it has written so far, or with EINTR.
 static void *reader(void *arg)
 {
     const int fd = *(const int *)arg;
     size_t at = 0;
-    for (ssize_t n; at < BYTES && (n = read(fd, got + at, 4093)) > 0;)
+    for (ssize_t n; at < BYTES && (n = read(fd, got + at, 4093)) > 0;) {
         at += (size_t)n;
+        pthread_kill(writer, SIGUSR1);
+    }
     return NULL;
 }
 
-static void a_pipe_that_takes_less_at_a_time_gets_every_byte(void **state)
+static void writes_that_are_interrupted_lose_no_byte(void **state)
 {
     (void)state;
     int fd[2];
     pthread_t thread;
+    const struct sigaction interrupt = {.sa_handler = nothing};  // no SA_RESTART
     for (size_t i = 0; i < BYTES; i++)
         sent[i] = (uint8_t)(i * 2654435761u >> 13);
+    writer = pthread_self();
+    assert_int_equal(sigaction(SIGUSR1, &interrupt, NULL), 0);
     assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&thread, NULL, reader, &fd[0]), 0);
-    assert_int_equal(io_write_all(fd[1], sent, BYTES), 0);
+    const int rc = io_write_all(fd[1], sent, BYTES);
+    close(fd[1]);
     assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(rc, 0);
     assert_memory_equal(got, sent, BYTES);
     close(fd[0]);
-    close(fd[1]);
 }
 
 static void a_reader_that_is_gone_is_an_error(void **state)
@@ -94,7 +108,7 @@ static void what_is_no_number_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipe_that_takes_less_at_a_time_gets_every_byte),
+        cmocka_unit_test(writes_that_are_interrupted_lose_no_byte),
         cmocka_unit_test(a_reader_that_is_gone_is_an_error),
         cmocka_unit_test(a_file_says_its_number),
         cmocka_unit_test(what_is_no_number_is_none),
