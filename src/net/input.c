@@ -4,17 +4,20 @@
 // Packets ahead of the one in hand whose headers are fetched: about one miss to the last level.
 enum { AHEAD = 8 };
 
+// is_own: an address of ours, or a broadcast.
+static NOINLINE bool is_own(const struct net *net, uint32_t raw)
+{
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        if (raw == net->local[k] || raw == net->bcast[k])
+            return true;
+    return false;
+}
+
 // source_ok: may a packet have this source address? Not ours, not a broadcast, not multicast.
 static inline bool source_ok(const struct net *net, uint32_t src_raw)
 {
-    if (unlikely(!net->source_top[src_raw & 0xff]))
-        return false;
-    uint32_t k = 0;
-    do {
-        if (unlikely(src_raw == net->local[k] || src_raw == net->bcast[k]))
-            return false;
-    } while (unlikely(++k < net->n_locals));
-    return true;
+    const bool top = net->source_top[src_raw & 0xff];
+    return likely(top & net->source_low[src_raw >> 24]) || (top && !is_own(net, src_raw));
 }
 
 // common_ix: which of our addresses but the first the frame is the common one for; n_locals: none.
@@ -26,9 +29,10 @@ static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
     return ix;
 }
 
-// input_fast: true: p is a TCP segment to us in the common form, everything about it right, now in
-// seg. False: nothing is known and nothing was counted.
-static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p, struct seg_in *seg)
+// input_fast: true: p, the packet at pkt_ix, is a TCP segment to us in the common form, everything
+// about it right, now in seg. False: nothing is known and nothing was counted.
+static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p, uint32_t pkt_ix,
+                                     struct seg_in *seg)
 {
     const uint8_t *frame = pkt_data(p);
     const uint32_t len = pkt_len(p);
@@ -40,14 +44,11 @@ static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p,
         if (ix >= net->n_locals)
             return false;
     }
-    if (unlikely(!wire_fast_tcp4(frame, len, seg) || !source_ok(net, load_raw32(frame + 26))))
+    const uint32_t tcp_len = wire_fast_tcp4(frame, len, net->local_ix_first + ix, pkt_ix, seg);
+    if (unlikely(tcp_len == 0 || !source_ok(net, load_raw32(frame + 26))))
         return false;
-    const uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP4_OFF;
-    if (unlikely(pkt_rx_cksum_any(p) ? !pkt_rx_cksum_all_good(p)
-                                     : !wire_ip4_tcp4_right(frame, tcp_len)))
-        return false;
-    seg->key.local_ix = (uint16_t)(net->local_ix_first + ix);
-    return true;
+    return likely(pkt_rx_cksum_any(p) ? pkt_rx_cksum_all_good(p)
+                                      : wire_ip4_tcp4_right(frame, tcp_len));
 }
 
 static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const struct wire_ip4 *ip,
@@ -256,17 +257,20 @@ static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt
 }
 
 // input_run: the packets from pkts[i] on as far as input_fast() takes them, into segs; returns the
-// index of the first other one, or n. On its own, so that its loop keeps its registers.
+// index of the first other one, or n. Adds their bytes to *bytes. On its own, so that its loop
+// keeps its registers.
 static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uint32_t i, uint32_t n,
-                                   struct seg_in *seg)
+                                   struct seg_in *seg, uint64_t *bytes)
 {
+    uint32_t sum = 0;
     for (; i < n; i++, seg++) {
         if (i + AHEAD < n)
             net_prefetch_headers(pkts[i + AHEAD]);
-        if (unlikely(!input_fast(net, pkts[i], seg)))
+        if (unlikely(!input_fast(net, pkts[i], i, seg)))
             break;
-        seg->pkt_ix = (uint16_t)i;
+        sum += pkt_total_len(pkts[i]);
     }
+    *bytes += sum;
     return i;
 }
 
@@ -281,6 +285,7 @@ static NOINLINE uint32_t take_others(struct net *net, struct clock_now now, stru
         if (end != i)
             return end - 1;
     }
+    net->counters.in_bytes += pkt_total_len(pkts[i]);  // which it may turn into a reply
     take_slow(net, now, pkts, i, rx, tx);
     return i;
 }
@@ -288,20 +293,16 @@ static NOINLINE uint32_t take_others(struct net *net, struct clock_now now, stru
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx)
 {
-    uint64_t bytes = 0;
     DCHECK(n <= BURST_MAX);
     rx->n_segs = rx->n_icmp = rx->n_udp = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
         net_prefetch_headers(pkts[i]);
-    for (uint32_t i = 0; i < n; i++)
-        bytes += pkt_total_len(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t from = i;
-        i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs]);
+        i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs], &net->counters.in_bytes);
         rx->n_segs += i - from;
         if (unlikely(i < n))
             i = take_others(net, now, pkts, i, n, rx, tx);
     }
     net->counters.segs_in += rx->n_segs;
-    net->counters.in_bytes += bytes;
 }

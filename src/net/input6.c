@@ -31,7 +31,7 @@ static NOINLINE uint32_t common_ix(const struct net6 *v6, const uint8_t *frame)
 }
 
 // input6_fast: as input_fast().
-static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p,
+static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p, uint32_t pkt_ix,
                                       struct seg_in *seg)
 {
     const uint8_t *frame = pkt_data(p);
@@ -44,14 +44,13 @@ static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p
         if (ix >= v6->n)
             return false;
     }
-    if (unlikely(!wire_fast_tcp6(frame, len, seg) || !source_ok(v6, &seg->key.remote)))
+    const uint32_t tcp_len = wire_fast_tcp6(frame, len, v6->local_ix_first + ix, pkt_ix, seg);
+    if (unlikely(tcp_len == 0 || !source_ok(v6, &seg->key.remote)))
         return false;
     const enum pkt_cksum verdict = pkt_rx_l4_cksum(p);
-    const uint32_t tcp_len = (uint32_t)seg->data_off + seg->data_len - TCP6_OFF;
     if (unlikely(verdict != PKT_CKSUM_GOOD &&
                  (verdict == PKT_CKSUM_BAD || !wire_tcp6_right(frame, tcp_len))))
         return false;
-    seg->key.local_ix = (uint16_t)(v6->local_ix_first + ix);
     return true;
 }
 
@@ -59,13 +58,15 @@ uint32_t input6_run(struct net *net, struct pkt **pkts, uint32_t i, uint32_t n, 
 {
     const struct net6 *v6 = net->v6;
     const uint32_t first = i;
+    uint32_t sum = 0;
     for (; i < n; i++, seg++) {
         if (i + AHEAD < n)
             net_prefetch_headers(pkts[i + AHEAD]);
-        if (unlikely(!input6_fast(v6, pkts[i], seg)))
+        if (unlikely(!input6_fast(v6, pkts[i], i, seg)))
             break;
-        seg->pkt_ix = (uint16_t)i;
+        sum += pkt_total_len(pkts[i]);
     }
+    net->counters.in_bytes += sum;
     net->counters.ip6_in += i - first;
     net->counters.segs6_in += i - first;
     return i;

@@ -101,6 +101,7 @@ static void init_local(struct net *net, const struct net_config *c, uint32_t k)
     net->mask[k] = raw32(mask);
     net->subnet[k] = raw32(v4 & mask);
     net->bcast[k] = has_broadcast ? raw32(v4 | ~mask) : UINT32_MAX;
+    net->source_low[net->local[k] >> 24] = net->source_low[net->bcast[k] >> 24] = false;
     wire_common_init(&net->common[k], &c->mac, &net->local[k]);
     wire_from_init(&net->from[k], &c->mac, v4);
 }
@@ -129,6 +130,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
         net->n_locals++;
     for (uint32_t top = 0; top < 256 && net->n_locals != 0; top++)
         net->source_top[top] = net_source_top_ok(top);
+    memset(net->source_low, true, sizeof(net->source_low));
     net->local_ix_first = c->local_ix_first;
     net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
     net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;

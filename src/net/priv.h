@@ -60,6 +60,7 @@ struct net {
     uint32_t n_routes;
     struct route routes[ROUTES_ALL];  // the longest prefixes first, the gateway's last
     bool source_top[256];             // may a source address begin with this byte?
+    bool source_low[256];             // end in it: no address of ours, no broadcast does
     struct mac_addr mac;
     bool quiet;
     bool loops;

@@ -21,6 +21,16 @@ static inline uint16_t cksum_fold(uint64_t sum)
     return (uint16_t)(half >> 16);
 }
 
+// cksum_is_right: whether a partial sum of words that are not all 0, the checksum among them, folds
+// to ffff, that is, whether it is a multiple of ffff: the product with the inverse of ffff modulo
+// 2^64 is then the quotient, and else a larger number (Granlund, Montgomery, "Division by invariant
+// integers using multiplication", 1994, 9).
+static inline bool cksum_is_right(uint64_t sum)
+{
+    const uint64_t most = UINT64_MAX / 0xffff, inverse = -most;
+    return sum * inverse <= most;
+}
+
 // cksum_odd: a partial sum of bytes that begin at an odd offset of the whole (RFC 1071 2 (B)).
 static inline uint64_t cksum_odd(uint64_t sum)
 {

@@ -108,22 +108,18 @@ static inline bool wire_tcp4_verify(const uint8_t *frame, uint32_t tcp_len)
     return cksum_fold(sum) == 0xffff;
 }
 
-// wire_ip4_tcp4_right: both at once, as cheaply as it goes. False says nothing: ask the other two.
+// wire_ip4_tcp4_right: both at once.
 static inline bool wire_ip4_tcp4_right(const uint8_t *frame, uint32_t tcp_len)
 {
     const uint8_t *ip = frame + ETH_BYTES, *tcp = frame + TCP4_OFF;
-    const uint64_t addresses = load_raw64(ip + 12), lows = 0x0000ffff0000ffff;
+    const uint64_t addresses = load_raw64(ip + 12);
     const uint64_t head = cksum_plus3(addresses, load_raw64(ip), load_raw32(ip + 8), 0);
     const uint64_t rest =
         (uint64_t)load_raw32(tcp + 16) + (IP_PROTO_TCP << 8) + (__builtin_bswap32(tcp_len) >> 16);
     uint64_t sum = cksum_plus3(addresses, load_raw64(tcp), load_raw64(tcp + 8), rest);
     if (tcp_len != TCP_BYTES)
         sum = cksum_add(sum, tcp + TCP_BYTES, tcp_len - TCP_BYTES);
-    // Both folded to 32 bits, side by side; then both to 17. A right sum is ffff, or 1fffe, which
-    // is left to the others.
-    const uint64_t both = (sum + (sum << 32 | sum >> 32)) >> 32 |
-                          ((head + (head << 32 | head >> 32)) & ~0xffffffffULL);
-    return (both & lows) + (both >> 16 & lows) == lows;
+    return cksum_is_right(head) & cksum_is_right(sum);
 }
 
 // wire_common: what the first 34 bytes of the common frame hold: Ethernet to our MAC, IPv4 without
@@ -142,9 +138,7 @@ static inline bool wire_is_common(const uint8_t *frame, const struct wire_common
     const wire_v16 head = (wire_load16(frame) ^ wire_load16(c->head)) & wire_load16(c->head_mask);
     const wire_v16 tail =
         (wire_load16(frame + 18) ^ wire_load16(c->tail)) & wire_load16(c->tail_mask);
-    const wire_v16 odd = head | tail;
-    const uint64_t *half = (const uint64_t *)&odd;
-    return (half[0] | half[1]) == 0;
+    return wire_is_zero(head | tail);
 }
 
 // wire_usual_syn: the options at `opt`, of a header of `words`, if they are those of a SYN in the
@@ -171,46 +165,50 @@ static inline bool wire_usual_syn(const uint8_t *opt, uint32_t words, struct seg
 
 // wire_fast_tcp4: the common TCP segment, in a frame for which wire_is_common() holds and which has
 // at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option, or those of
-// a usual SYN, all lengths right. True: every field of out is filled but key.local_ix and pkt_ix
-// (0). False: nothing is known; the other parsers find out. No checksum and no source address is
-// checked.
-static inline bool wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
-                                  struct seg_in *restrict out)
+// a usual SYN, all lengths right. Returns the bytes of the segment, header and all: every field of
+// out is filled; or 0: nothing is known, and the other parsers find out. No checksum and no source
+// address is checked.
+static inline uint32_t wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
+                                      uint32_t local_ix, uint32_t pkt_ix,
+                                      struct seg_in *restrict out)
 {
-    // The 16 bytes from the ports to the window, in the order of struct seg_in.
-    wire_v16 tcp = wire_load16(frame + TCP4_OFF);
-    tcp = __builtin_shufflevector(tcp, tcp, 1, 0, 3, 2, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
-    memcpy(&out->key.remote_port, &tcp, sizeof(tcp));
-    uint32_t ports;
-    memcpy(&ports, &tcp, sizeof(ports));
-
-    const uint32_t total = load_be16(frame + ETH_BYTES + 2);
-    const uint32_t words = frame[TCP4_OFF + 12] >> 4, head = IP4_BYTES + words * 4;
-    if (unlikely(total + ETH_BYTES > len || total < head || (ports & 0xffff) == 0 ||
-                 ports >> 16 == 0))
-        return false;
-    // The source address, with which the 16 bytes end, behind ::ffff.
+    const uint32_t total = load_be32(frame + ETH_BYTES) & 0xffff;
+    const uint32_t head = IP4_BYTES + (load_raw32(frame + TCP4_OFF + 12) >> 2 & 0x3c);
+    const uint32_t ports = load_raw32(frame + TCP4_OFF);
+    // Bit 31: more bytes than there are, fewer than the headers have; 31 and 15: a port is 0.
+    const uint32_t odd = (((len - ETH_BYTES - total) | (total - head)) & 1u << 31) |
+                         ((ports - 0x00010001) & ~ports & 0x80008000);
+    if (unlikely(odd != 0))
+        return 0;
+    // The source address, with which these 16 bytes end, behind ::ffff.
     wire_v16 from = wire_load16(frame + 26 - 12);
     from = (from & (wire_v16){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255}) |
            (wire_v16){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0, 0};
     memcpy(&out->key, &from, sizeof(from));
-    out->key.local_ix = 0;
-    out->key.zero = 0;
+    memcpy(&out->key.local_ix, &local_ix, sizeof(local_ix));  // and zero
+    // The 16 bytes from the ports to the window, in the order of struct seg_in.
+    const wire_v16 raw = wire_load16(frame + TCP4_OFF);
+    const wire_v16 tcp =
+        __builtin_shufflevector(raw, raw, 1, 0, 3, 2, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+    memcpy(&out->key.remote_port, &tcp, sizeof(tcp));
     out->data_off = (uint16_t)(ETH_BYTES + head);
     out->data_len = (uint16_t)(total - head);
     out->ts_val = 0;
     out->ts_ecr = 0;
-    // pkt_ix 0, opts 0, ecn, tcp_off, urg.
-    const uint64_t tail = (uint64_t)(frame[15] & 3) << 24 | (uint64_t)TCP4_OFF << 32 |
-                          (uint64_t)load_be16(frame + TCP4_OFF + 18) << 48;
+    // pkt_ix, opts 0, ecn, tcp_off, urg. The type of service ends the word at 12.
+    const uint64_t tail = pkt_ix | (load_raw32(frame + 12) & 3u << 24) | (uint64_t)TCP4_OFF << 32 |
+                          (uint64_t)load_be32(frame + TCP4_OFF + 16) << 48;
     memcpy(&out->pkt_ix, &tail, sizeof(tail));
     memset(&out->mss, 0, sizeof(*out) - offsetof(struct seg_in, mss));
-    if (words != 5) {
-        if (unlikely(words != 8 || load_raw32(frame + TCP4_DATA_OFF) != TCP_TS_WORD_RAW))
-            return wire_usual_syn(frame + TCP4_DATA_OFF, words, out);
+    if (head != IP4_BYTES + TCP_BYTES) {
+        if (unlikely(head != IP4_BYTES + TCP_BYTES + TCP_TS_BYTES ||
+                     load_raw32(frame + TCP4_DATA_OFF) != TCP_TS_WORD_RAW))
+            return wire_usual_syn(frame + TCP4_DATA_OFF, (head - IP4_BYTES) / 4, out)
+                       ? total - IP4_BYTES
+                       : 0;
         out->ts_val = load_be32(frame + TCP4_DATA_OFF + 4);
         out->ts_ecr = load_be32(frame + TCP4_DATA_OFF + 8);
         out->opts = SEG_OPT_TS;
     }
-    return true;
+    return total - IP4_BYTES;
 }

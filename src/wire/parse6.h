@@ -117,7 +117,7 @@ static inline bool wire_tcp6_right(const uint8_t *frame, uint32_t tcp_len)
                                load_raw64(tcp + 8), 0);
     if (tcp_len != TCP_BYTES)
         sum = cksum_add(sum, tcp + TCP_BYTES, tcp_len - TCP_BYTES);
-    return cksum_fold(sum) == 0xffff;
+    return cksum_is_right(sum);
 }
 
 // wire_common6: what the common frame of IPv6 has besides TCP behind its header: Ethernet to our
@@ -135,46 +135,46 @@ static inline bool wire_is_common6(const uint8_t *frame, const struct wire_commo
 {
     const wire_v16 odd = ((wire_load16(frame) ^ wire_load16(c->head)) & wire_load16(c->head_mask)) |
                          (wire_load16(frame + ETH_BYTES + 24) ^ wire_load16(c->dst));
-    const uint64_t *half = (const uint64_t *)&odd;
-    return (half[0] | half[1] | (frame[ETH_BYTES + 6] ^ (uint64_t)IP_PROTO_TCP)) == 0;
+    return wire_is_zero(odd) && frame[ETH_BYTES + 6] == IP_PROTO_TCP;
 }
 
 // wire_fast_tcp6: as wire_fast_tcp4(), in a frame for which wire_is_common6() holds and which has
 // at least TCP6_DATA_OFF bytes.
-static inline bool wire_fast_tcp6(const uint8_t *restrict frame, uint32_t len,
-                                  struct seg_in *restrict out)
+static inline uint32_t wire_fast_tcp6(const uint8_t *restrict frame, uint32_t len,
+                                      uint32_t local_ix, uint32_t pkt_ix,
+                                      struct seg_in *restrict out)
 {
-    wire_v16 tcp = wire_load16(frame + TCP6_OFF);
-    tcp = __builtin_shufflevector(tcp, tcp, 1, 0, 3, 2, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
-    memcpy(&out->key.remote_port, &tcp, sizeof(tcp));
-    uint32_t ports;
-    memcpy(&ports, &tcp, sizeof(ports));
-
     const uint32_t payload = load_be16(frame + ETH_BYTES + 4);
-    const uint32_t words = frame[TCP6_OFF + 12] >> 4, head = words * 4;
-    if (unlikely(payload + TCP6_OFF > len || payload < head || (ports & 0xffff) == 0 ||
-                 ports >> 16 == 0))
-        return false;
+    const uint32_t head = load_raw32(frame + TCP6_OFF + 12) >> 2 & 0x3c;
+    const uint32_t ports = load_raw32(frame + TCP6_OFF);
+    const uint32_t odd = (((len - TCP6_OFF - payload) | (payload - head)) & 1u << 31) |
+                         ((ports - 0x00010001) & ~ports & 0x80008000);
+    if (unlikely(odd != 0))
+        return 0;
     const wire_v16 from = wire_load16(frame + ETH_BYTES + 8);
     memcpy(&out->key, &from, sizeof(from));
-    out->key.local_ix = 0;
-    out->key.zero = 0;
+    memcpy(&out->key.local_ix, &local_ix, sizeof(local_ix));  // and zero
+    const wire_v16 raw = wire_load16(frame + TCP6_OFF);
+    const wire_v16 tcp =
+        __builtin_shufflevector(raw, raw, 1, 0, 3, 2, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+    memcpy(&out->key.remote_port, &tcp, sizeof(tcp));
     out->data_off = (uint16_t)(TCP6_OFF + head);
     out->data_len = (uint16_t)(payload - head);
     out->ts_val = 0;
     out->ts_ecr = 0;
-    // pkt_ix 0, opts 0, ecn, tcp_off, urg.
-    const uint64_t tail = (uint64_t)(frame[ETH_BYTES + 1] >> 4 & 3) << 24 |
+    // pkt_ix, opts 0, ecn, tcp_off, urg.
+    const uint64_t tail = pkt_ix | (uint64_t)(frame[ETH_BYTES + 1] >> 4 & 3) << 24 |
                           (uint64_t)TCP6_OFF << 32 |
-                          (uint64_t)load_be16(frame + TCP6_OFF + 18) << 48;
+                          (uint64_t)load_be32(frame + TCP6_OFF + 16) << 48;
     memcpy(&out->pkt_ix, &tail, sizeof(tail));
     memset(&out->mss, 0, sizeof(*out) - offsetof(struct seg_in, mss));
-    if (words != 5) {
-        if (unlikely(words != 8 || load_raw32(frame + TCP6_DATA_OFF) != TCP_TS_WORD_RAW))
-            return wire_usual_syn(frame + TCP6_DATA_OFF, words, out);
+    if (head != TCP_BYTES) {
+        if (unlikely(head != TCP_BYTES + TCP_TS_BYTES ||
+                     load_raw32(frame + TCP6_DATA_OFF) != TCP_TS_WORD_RAW))
+            return wire_usual_syn(frame + TCP6_DATA_OFF, head / 4, out) ? payload : 0;
         out->ts_val = load_be32(frame + TCP6_DATA_OFF + 4);
         out->ts_ecr = load_be32(frame + TCP6_DATA_OFF + 8);
         out->opts = SEG_OPT_TS;
     }
-    return true;
+    return payload;
 }

@@ -1,6 +1,10 @@
 // raw.h: unaligned loads and stores in the order of memory. A value in wire order that is only
 // copied, compared or summed stays as it lies: its name ends in _raw.
 #pragma once
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#endif
+
 #include "base/bytes.h"
 
 static inline uint16_t load_raw16(const void *p)
@@ -49,7 +53,18 @@ typedef uint8_t wire_v16 __attribute__((vector_size(16)));
 
 static inline wire_v16 wire_load16(const uint8_t *p)
 {
-    wire_v16 v;
-    memcpy(&v, p, sizeof(v));
-    return v;
+    typedef wire_v16 anywhere __attribute__((aligned(1), may_alias));
+    return *(const anywhere *)(const void *)p;
+}
+
+// wire_is_zero: is every byte of v 0?
+static inline bool wire_is_zero(wire_v16 v)
+{
+#ifdef __SSE4_1__
+    return _mm_testz_si128((__m128i)v, (__m128i)v);
+#else
+    uint64_t half[2];
+    memcpy(half, &v, sizeof(half));
+    return (half[0] | half[1]) == 0;
+#endif
 }

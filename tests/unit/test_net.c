@@ -510,8 +510,8 @@ static void sources_that_cannot_be_are_dropped(void **state)
         give_frame(f, len, good);
         expect_drops(DROP_ip_source, 1);
     }
-    const uint32_t fine[] = {0x01000000, 0x7effffff, 0x80000000,
-                             0xdfffffff, 0xf0000001, 0x0a0000fe};
+    const uint32_t fine[] = {0x01000000, 0x7effffff,  0x80000000,  0xdfffffff, 0xf0000001,
+                             0x0a0000fe, A ^ 1 << 16, A2 ^ 1 << 8, 0x0b0000ff};
     for (unsigned i = 0; i < ARRAY_LEN(fine); i++) {
         store_be32(f + 26, fine[i]);
         give_frame(f, len, good);

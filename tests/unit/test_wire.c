@@ -93,6 +93,22 @@ static void fold_keeps_every_carry(void **state)
     }
 }
 
+static void a_sum_is_right_if_it_folds_to_all_ones(void **state)
+{
+    struct rng r = {6};
+    for (int i = 0; i < 100000; i++) {
+        const uint64_t x = rng_u64(&r) >> rng_below(&r, 64) | 1, right = x / 0xffff * 0xffff;
+        assert_int_equal(cksum_is_right(x), cksum_fold(x) == 0xffff);
+        if (right == 0)
+            continue;
+        assert_true(cksum_is_right(right));
+        assert_int_equal(cksum_fold(right), 0xffff);
+        assert_false(cksum_is_right(right + 1 + rng_below(&r, 0xfffe)));
+    }
+    assert_true(cksum_is_right(UINT64_MAX));
+    assert_false(cksum_is_right(UINT64_MAX - 1));
+}
+
 static void update_equals_a_new_sum(void **state)
 {
     struct rng r = {11};
@@ -127,7 +143,7 @@ static __attribute__((noinline)) bool fast_parse(const uint8_t *f, uint32_t len,
         return false;
     memcpy(&v4_raw, f + 30, sizeof(v4_raw));
     wire_common_init(&c, mac, &v4_raw);
-    return wire_is_common(f, &c) && wire_fast_tcp4(f, len, seg);
+    return wire_is_common(f, &c) && wire_fast_tcp4(f, len, 0, 0, seg);
 }
 
 static __attribute__((noinline)) bool tcp_verify(const uint8_t *f, uint32_t tcp_len)
@@ -694,6 +710,7 @@ int main(void)
         cmocka_unit_test(sum_is_that_of_rfc_1071_for_every_length_and_alignment),
         cmocka_unit_test(copy_sums_the_same_and_writes_nothing_else),
         cmocka_unit_test(fold_keeps_every_carry),
+        cmocka_unit_test(a_sum_is_right_if_it_folds_to_all_ones),
         cmocka_unit_test(update_equals_a_new_sum),
         cmocka_unit_test(syn_with_every_option_is_read),
         cmocka_unit_test(sack_blocks_are_found),
