@@ -121,8 +121,8 @@ static inline void stage_net_input(struct worker *w)
     mark(w, STAGE_net_input);
 }
 
-// fetch: what a segment touches of the block that `found` names, but the application's line.
-static inline void fetch(const struct worker *w, uint32_t found)
+// fetch: what segment s touches of the block that `found` names, but the application's line.
+static inline void fetch(const struct worker *w, const struct seg_in *s, uint32_t found)
 {
     const uint32_t ix = flow_index_ix(found);
     if (unlikely(flow_index_kind(found) != FLOW_BLOCK))  // FLOW_NONE is none either
@@ -130,6 +130,8 @@ static inline void fetch(const struct worker *w, uint32_t found)
     prefetch0_w(&w->tcp.blocks[ix]);
     prefetch0_w(&w->tcp.blocks[ix].snd_end);
     prefetch0_w(&w->tcp.near[ix / 64]);
+    if (unlikely(s->flags & (SEG_FIN | SEG_RST)))  // what is not touched in order
+        prefetch0_w(&w->tcp.blocks[ix].ssthresh);
 }
 
 // The owner of each segment, as far as the table tells; the block is compared in tcp_input. Hashes,
@@ -143,7 +145,7 @@ static NOINLINE void stage_flow_find(struct worker *w)
     flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
     flow_find_burst(ft, w->hashes, n, w->found);
     for (uint32_t i = 0; i < n; i++)
-        fetch(w, w->found[i]);
+        fetch(w, &w->rx.segs[i], w->found[i]);
     mark(w, STAGE_flow_find);
 }
 
