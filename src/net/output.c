@@ -4,13 +4,11 @@
 // gateway. 0: no route. NET_ROUTED: route_find() knows.
 static inline uint32_t next_hop(const struct net *net, uint32_t dst_raw)
 {
-    if ((dst_raw & net->near_mask[0]) == net->near_subnet[0])
-        return dst_raw;
-#pragma GCC unroll 1  // one address is the rule
-    for (uint32_t k = 1; k < net->n_locals; k++)
-        if ((dst_raw & net->near_mask[k]) == net->near_subnet[k])
-            return dst_raw;
-    return net->far_hop_raw;
+    bool near = (dst_raw & net->near_mask[0]) == net->near_subnet[0];
+    if (unlikely(net->n_locals > 1))  // one address is the rule
+        for (uint32_t k = 1; k < net->n_locals; k++)
+            near |= (dst_raw & net->near_mask[k]) == net->near_subnet[k];
+    return near ? dst_raw : net->far_hop_raw;
 }
 
 // output_refused: why segment s cannot become a packet, or DROP_NONE.

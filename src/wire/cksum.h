@@ -92,9 +92,10 @@ static inline uint64_t cksum_short(const uint8_t *p, size_t n)
 // cksum_add: sum plus the words of n bytes at p; an odd last byte counts as if a zero followed.
 static ALWAYS_INLINE uint64_t cksum_add(uint64_t sum, const uint8_t *p, size_t n)
 {
-    if (unlikely(n < 8))
+    const bool usual = n - 32 < CKSUM_BLOCKS_MIN - 32;
+    if (!usual && n < 8)
         return cksum_plus(sum, cksum_short(p, n));
-    if (n >= CKSUM_BLOCKS_MIN) {
+    if (!usual && n >= CKSUM_BLOCKS_MIN) {
         size_t blocks = n & ~(size_t)63;
         sum = cksum_plus(sum, cksum_blocks(p, blocks));
         p += blocks;
@@ -112,13 +113,14 @@ static ALWAYS_INLINE uint64_t cksum_add(uint64_t sum, const uint8_t *p, size_t n
 static inline uint64_t cksum_copy(uint64_t sum, uint8_t *restrict to, const uint8_t *restrict from,
                                   size_t n)
 {
-    if (unlikely(n < 8)) {
+    const bool usual = n - 32 < CKSUM_BLOCKS_MIN - 32;
+    if (!usual && n < 8) {
         if (n == 0)  // from may be NULL
             return sum;
         memcpy(to, from, n);
         return cksum_plus(sum, cksum_short(from, n));
     }
-    if (n >= CKSUM_BLOCKS_MIN) {
+    if (!usual && n >= CKSUM_BLOCKS_MIN) {
         size_t blocks = n & ~(size_t)63;
         sum = cksum_plus(sum, cksum_copy_blocks(to, from, blocks));
         to += blocks;
