@@ -89,6 +89,7 @@ static void start(void)
     if (started)
         return;
     need(eal_start(&p, &e) == 0, e.text);
+    atexit(eal_stop);
     res_init();
     _res.nscount = 0;  // words that mean nothing to libpcap are not looked up in the net
     started = true;
