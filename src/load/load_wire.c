@@ -14,8 +14,7 @@ static bool parse4(const struct load *l, const struct pkt *p, struct seg_in *s)
     const uint8_t *frame = pkt_data(p);
     if (likely(pkt_len(p) >= TCP4_DATA_OFF && wire_is_common(frame, &l->common) &&
                wire_fast_tcp4(frame, pkt_len(p), 0, 0, s)))
-        return wire_ip4_verify(frame + ETH_BYTES) &&
-               wire_tcp4_verify(frame, (uint32_t)s->data_off + s->data_len - TCP4_OFF);
+        return wire_ip4_tcp4_right(frame, (uint32_t)s->data_off + s->data_len - TCP4_OFF);
     return parse4_slow(frame, pkt_len(p), s) == DROP_NONE;
 }
 

@@ -29,7 +29,7 @@ static const struct route6 *route6_to(const struct net6 *v6, const struct ip_add
     const wire_v16 v = v16_of(dst);
     for (uint32_t i = 0; i < v6->n_routes; i++) {
         const struct route6 *r = &v6->routes[i];
-        if (v16_is_zero((v & r->mask) ^ r->prefix)) {
+        if (wire_is_zero((v & r->mask) ^ r->prefix)) {
             *hop = ip_is_zero(&r->via) ? *dst : r->via;
             return r;
         }

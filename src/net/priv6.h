@@ -66,15 +66,9 @@ static inline wire_v16 v16_of(const struct ip_addr *a)
     return wire_load16(a->b);
 }
 
-static inline bool v16_is_zero(wire_v16 v)
-{
-    const uint64_t *half = (const uint64_t *)&v;
-    return (half[0] | half[1]) == 0;
-}
-
 static inline bool ip6_same(const struct ip_addr *a, const struct ip_addr *b)
 {
-    return v16_is_zero(v16_of(a) ^ v16_of(b));
+    return wire_is_zero(v16_of(a) ^ v16_of(b));
 }
 
 // net6_own: the index of a among our addresses, or -1.
@@ -92,7 +86,7 @@ static inline bool net6_near(const struct net6 *v6, const struct ip_addr *a)
     const wire_v16 v = v16_of(a);
 #pragma GCC unroll 1  // one prefix is the rule
     for (uint32_t k = 0; k < v6->n_near; k++)
-        if (v16_is_zero((v & v6->near_mask[k]) ^ v6->near_prefix[k]))
+        if (wire_is_zero((v & v6->near_mask[k]) ^ v6->near_prefix[k]))
             return true;
     return false;
 }
