@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <pthread.h>
 #include <rte_dev.h>
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
@@ -21,6 +22,10 @@
 #include "base/siphash.h"
 #include "drivers/ethdev.h"
 #include "drivers/ethdev_view.h"
+
+// net_tap offers its queues' descriptors, of each one to read and one to write, to secondary
+// processes in one message of DPDK's, and writes past it when there are more.
+enum { QUEUES_MAX = RTE_MP_MAX_FD_NUM / 2 };
 
 // The thread that takes net_tap's signals, shared by all tap ports of the process.
 static struct {
@@ -245,7 +250,9 @@ static const struct ethdev_profile tap_profile = {
 // then too long, for ever: what we send is so much shorter.
 static struct port *open_device(uint16_t id, const struct port_params *params, struct err *err)
 {
-    struct port *p = ethdev_open(id, params, &tap_profile, err);
+    struct port_params few = *params;
+    few.queues = MIN(params->queues, (uint16_t)QUEUES_MAX);
+    struct port *p = ethdev_open(id, &few, &tap_profile, err);
     if (p != NULL && (p->caps & PORT_TSO) != 0)
         p->mtu = (uint16_t)(p->mtu - sizeof(struct rte_ether_hdr));
     return p;

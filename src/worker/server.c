@@ -48,7 +48,7 @@ void server_ledger(const struct server_params *p, struct ledger *out)
                    r[i].per_connection, r[i].purpose);
     }
     ledger_add(out, "packets", (uint64_t)p->packets * p->n_workers, server_packet_bytes(p), false,
-               "packet pools (DPDK)");
+               "packet pools, the ports' drivers (DPDK)");
 }
 
 static struct arena *open_arena(const struct server *s, struct err *err)
@@ -127,8 +127,7 @@ static int start_ports(struct server *s, struct err *err)
 {
     for (unsigned i = 0; i < s->params.n_ports; i++) {
         struct server_port_params *pp = &s->params.ports[i];
-        const unsigned most = MIN(s->params.n_workers, (unsigned)PORT_QUEUES_MAX);
-        pp->port.queues = (uint16_t)(pp->port.queues == 0 ? most : MIN(pp->port.queues, most));
+        pp->port.queues = (uint16_t)server_port_queues(&s->params, i);
         for (unsigned w = 0; w < pp->port.queues; w++)
             pp->port.pools[w] = s->pools[w];
         if (strcmp(pp->port.driver, "fault") == 0)

@@ -1,5 +1,8 @@
 #include "worker/server_memory.h"
 
+#include <string.h>
+
+#include "drivers/port_table.h"
 #include "worker/server_log.h"
 #include "worker/server_thread.h"
 #include "worker/steer.h"
@@ -126,6 +129,24 @@ uint64_t server_arena_bytes(const struct server_params *p)
     return bytes;
 }
 
+unsigned server_port_queues(const struct server_params *p, unsigned port)
+{
+    const unsigned most = MIN(p->n_workers, (unsigned)PORT_QUEUES_MAX);
+    const unsigned wanted = p->ports[port].port.queues;
+    return wanted == 0 ? most : MIN(wanted, most);
+}
+
+uint64_t server_port_bytes(const struct server_params *p)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct server_port_params *pp = &p->ports[i];
+        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
+        bytes += port_memory_bytes(wraps ? &pp->inner : &pp->port, server_port_queues(p, i));
+    }
+    return bytes;
+}
+
 uint64_t server_packet_bytes(const struct server_params *p)
 {
     // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.
@@ -133,6 +154,6 @@ uint64_t server_packet_bytes(const struct server_params *p)
     // lists of pages take their part.
     enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20, PER_PAGE = 4352 };
     const uint64_t each = p->pages == PAGES_NONE ? PER_PAGE : PER_PACKET;
-    return p->extra_packet_bytes +
+    return p->extra_packet_bytes + server_port_bytes(p) +
            (uint64_t)p->n_workers * ((uint64_t)p->packets * each + PER_POOL);
 }
