@@ -163,6 +163,11 @@ static int host_side(const struct port_params *p, struct err *err)
     int why = 0;
     if (rc == 0 && p->host6_prefix != 0)
         why = set_address6(p->device, &p->host6, p->host6_prefix);
+    if (why == -EACCES)
+        return err_set(err,
+                       "port %s: interface %s has no IPv6: sysctl net.ipv6.conf.default."
+                       "disable_ipv6=0, or take the prefix of IPv6 out of host_address",
+                       p->name, p->device);
     return why == 0 ? rc
                     : err_set(err, "port %s: IPv6 address of interface %s: %s", p->name, p->device,
                               strerror(-why));

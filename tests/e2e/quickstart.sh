@@ -43,6 +43,15 @@ claim "ping is answered" inside ping -c 2 -i 0.2 -W 1 10.99.0.2
 claim "its counters can be read" grep -q '^balance 0' "$TREE"/cores/*/counters
 echo >&7
 claim "two presses of Ctrl-C end it, with exit 130" wait $TERMINAL
+# check ARGUMENTS...: it comes up, fetches the page and goes.
+check() {
+    inside timeout 60 "$QUICKSTART" --check -- --set control.name=q$$ --set control.run_dir="$TMP/run" \
+        --set control.mount="$TREE" --set memory.hugetlbfs="$TMP/huge" "$@" >"$TMP/log" 2>&1 || { cat "$TMP/log"; false; }
+}
+claim "with six workers, as on a machine of eight CPUs, it comes up too" check --set cpu.workers_per_core=6
+inside sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+claim "and where IPv6 is turned off" check
+claim "... which it says" grep -q "IPv4 alone" "$TMP/log"
 host >"$TMP/after"
 claim "interfaces, mounts, pages, files and processes are as before" diff "$TMP/before" "$TMP/after"
 finish
