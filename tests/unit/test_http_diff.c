@@ -160,7 +160,7 @@ static bool unfinished_line(struct message m)
 
 static bool longer_name(struct message m)
 {
-    return has(fields(m), "\ntransfer-encoding") && !has(fields(m), "\ntransfer-encoding:");
+    return times(fields(m), "\ntransfer-encoding") > times(fields(m), "\ntransfer-encoding:");
 }
 
 static bool more_than_one_empty_line(struct message m)
