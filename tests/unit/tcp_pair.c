@@ -384,8 +384,14 @@ static void put(struct pair *p, const struct seg_out *o, unsigned from, uint32_t
 static void over_the_link(struct pair *p, const struct seg_out *o, unsigned from, uint32_t at,
                           uint16_t len)
 {
-    if (rng_below(&p->rng, 1000) < p->loss_pm)
+    const uint32_t end = o->seq + at + len;
+    const bool again = len != 0 && p->sent_end[from] != 0 && seq_leq(end, p->sent_end[from]);
+    if (len != 0 && !again)
+        p->sent_end[from] = end;
+    if (rng_below(&p->rng, 1000) < p->loss_pm) {
+        p->again_lost[from] += again;
         return;
+    }
     put(p, o, from, at, len);
     if (rng_below(&p->rng, 1000) < p->dup_pm)
         put(p, o, from, at, len);

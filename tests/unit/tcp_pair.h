@@ -71,6 +71,9 @@ struct pair {
     uint32_t loss_pm, dup_pm, reorder_pm;  // per thousand
     uint32_t mark_pm;                      // CE, of what is ECT
     uint32_t delay_us;
+    // Of each end with one connection: up to where its data has left, and what left again and was
+    // lost.
+    uint32_t sent_end[2], again_lost[2];
     uint32_t n_flight;
     struct pair_packet flight[PAIR_FLIGHT_MAX];
 };
