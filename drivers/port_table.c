@@ -13,9 +13,9 @@
 #include "drivers/tap.h"
 
 // The drivers: NAME has a function NAME_open. KiB that a port takes of DPDK's memory, and each of
-// its queues: measured here with as much again (tap: a pool of its own, 1,520 and 20), of `pci`
-// what the largest of DPDK's drivers for 10GbE reserve (their rings are of up to 4,096
-// descriptors).
+// its queues, with room: measured (DPDK 22.11) tap 1,520 and 20, for it has a pool of its own, the
+// other virtual ones at most 360 and 35. Of `pci` nothing could be measured: two rings of 4,096
+// descriptors and what the driver keeps for each are 0.3 to 0.5 MiB a queue.
 #define DRIVER_TABLE(X)                                                                            \
     X(ring, 0, 0)                                                                                  \
     X(tap, 2048, 64)                                                                               \

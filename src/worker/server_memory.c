@@ -136,7 +136,8 @@ unsigned server_port_queues(const struct server_params *p, unsigned port)
     return wanted == 0 ? most : MIN(wanted, most);
 }
 
-uint64_t server_port_bytes(const struct server_params *p)
+// Bytes of DPDK memory that the drivers of all ports may take.
+static uint64_t port_bytes(const struct server_params *p)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < p->n_ports; i++) {
@@ -154,6 +155,6 @@ uint64_t server_packet_bytes(const struct server_params *p)
     // lists of pages take their part.
     enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20, PER_PAGE = 4352 };
     const uint64_t each = p->pages == PAGES_NONE ? PER_PAGE : PER_PACKET;
-    return p->extra_packet_bytes + server_port_bytes(p) +
+    return p->extra_packet_bytes + port_bytes(p) +
            (uint64_t)p->n_workers * ((uint64_t)p->packets * each + PER_POOL);
 }

@@ -67,8 +67,5 @@ uint64_t server_arena_bytes(const struct server_params *p);
 // server_port_queues: how many queues port `port` is asked to have.
 unsigned server_port_queues(const struct server_params *p, unsigned port);
 
-// server_port_bytes: bytes of DPDK memory that the drivers of all ports may take.
-uint64_t server_port_bytes(const struct server_params *p);
-
 // server_packet_bytes: bytes of DPDK memory: the packet pools of all workers, and the drivers.
 uint64_t server_packet_bytes(const struct server_params *p);
