@@ -7,7 +7,9 @@
 #include "drivers/vdev.h"
 
 enum {
-    FRAMES_DEFAULT = 1024,
+    // Of each queue and direction, 2 KiB each. A thousand connections that speak at once, each by a
+    // segment and an acknowledgement, are 2,000, and the worker may be late.
+    FRAMES_DEFAULT = 4096,
     FRAME_BYTES = 2048,
     FRAME_HEAD = 128,  // more than what the kernel writes in front of the bytes
     BLOCK_BYTES = 4096,
@@ -25,6 +27,13 @@ static const struct port_ops ops = {
 // No MULTI_SEGS: chains are made one segment in ethdev.c.
 static const struct ethdev_profile profile = {.ops = &ops};
 
+int af_packet_check(const struct port_params *params, struct err *err)
+{
+    return vdev_interface_check(params, AF_PACKET, err) != 0
+               ? -1
+               : vdev_plugin_check(params, "af_packet", err);
+}
+
 struct port *af_packet_open(const struct port_params *params, struct err *err)
 {
     if (vdev_interface_check(params, AF_PACKET, err) != 0)
@@ -36,5 +45,5 @@ struct port *af_packet_open(const struct port_params *params, struct err *err)
              "iface=%s,qpairs=%u,blocksz=%d,framesz=%u,framecnt=%u,qdisc_bypass=1", params->device,
              params->queues, BLOCK_BYTES, frame,
              params->rx_ring ? params->rx_ring : FRAMES_DEFAULT);
-    return vdev_open(params, "af_packet", args, &profile, err);
+    return vdev_open_kernel(params, "af_packet", args, &profile, AF_PACKET, err);
 }

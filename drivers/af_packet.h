@@ -9,3 +9,7 @@
 // af_packet_open: params->device is the interface, which is up. Control thread; needs CAP_NET_RAW.
 // NULL: err says why.
 struct port *af_packet_open(const struct port_params *params, struct err *err);
+
+// af_packet_check: what af_packet_open would refuse before it takes anything. 0, or -1 with the
+// reason.
+int af_packet_check(const struct port_params *params, struct err *err);

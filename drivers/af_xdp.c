@@ -12,6 +12,10 @@
 #include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
+// As many buffers as DPDK 22.11 gives to the kernel: with fewer places what is lost for want of one
+// would be in no counter of the device.
+enum { RING_DEFAULT = 2048 };
+
 static const struct port_ops ops = {
     .driver = "af_xdp",
     .rx_burst = ethdev_rx_burst,
@@ -37,13 +41,22 @@ static unsigned combined_queues(const char *device)
     return rc == 0 && channels.combined_count != 0 ? channels.combined_count : 1;
 }
 
+int af_xdp_check(const struct port_params *params, struct err *err)
+{
+    return vdev_interface_check(params, AF_XDP, err) != 0
+               ? -1
+               : vdev_plugin_check(params, "af_xdp", err);
+}
+
 struct port *af_xdp_open(const struct port_params *params, struct err *err)
 {
     if (vdev_interface_check(params, AF_XDP, err) != 0)
         return NULL;
     char args[96];
     struct port_params p = *params;
+    if (p.rx_ring == 0)
+        p.rx_ring = RING_DEFAULT;
     p.queues = (uint16_t)MIN((unsigned)params->queues, combined_queues(params->device));
     snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u", p.device, p.queues);
-    return vdev_open(&p, "af_xdp", args, &profile, err);
+    return vdev_open_kernel(&p, "af_xdp", args, &profile, AF_XDP, err);
 }

@@ -8,3 +8,6 @@
 // af_xdp_open: params->device is the interface, which is up. Control thread; needs CAP_NET_RAW,
 // CAP_NET_ADMIN and CAP_BPF. NULL: err says why.
 struct port *af_xdp_open(const struct port_params *params, struct err *err);
+
+// af_xdp_check: what af_xdp_open would refuse before it takes anything. 0, or -1 with the reason.
+int af_xdp_check(const struct port_params *params, struct err *err);

@@ -198,6 +198,13 @@ void eal_stop(void)
         hugefiles_remove(eal.pages.mount, eal.prefix);
 }
 
+void eal_abandon(void)
+{
+    if (eal.files)
+        hugefiles_abandon(eal.pages.mount, eal.prefix);
+    eal_dir_close(&eal.dir);
+}
+
 int eal_worker_launch(unsigned worker, int (*fn)(void *arg), void *arg, struct err *err)
 {
     int rc = rte_eal_remote_launch(fn, arg, worker + 1);

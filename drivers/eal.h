@@ -26,6 +26,9 @@ int eal_start(const struct eal_params *params, struct err *err);
 // eal_stop: gives everything back, directory and hugepage files included. Workers have returned.
 void eal_stop(void);
 
+// eal_abandon: removes directory and files while they are in use: the process is to end at once.
+void eal_abandon(void);
+
 // eal_worker_launch: runs fn(arg) on worker i's core. 0, or -1 with the reason.
 int eal_worker_launch(unsigned worker, int (*fn)(void *arg), void *arg, struct err *err);
 

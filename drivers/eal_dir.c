@@ -54,7 +54,7 @@ static int lock_of(int parent, const char *name, int flags)
                          false);
 }
 
-static void remove_huge_files(const char *prefix, const char *huge_dir)
+void eal_dir_remove_files(const char *prefix, const char *huge_dir)
 {
     static const uint64_t page_bytes[] = {2u << 20, 1u << 30};
     struct hugepages pages;
@@ -79,7 +79,7 @@ static unsigned remove_dead(int parent, const char *own, const char *huge_dir)
         const int fd = lock_of(parent, e->d_name, 0);
         if (fd < 0)
             continue;
-        remove_huge_files(e->d_name, huge_dir);
+        eal_dir_remove_files(e->d_name, huge_dir);
         remove_dir(parent, e->d_name);
         close(fd);
         n++;
@@ -93,6 +93,20 @@ static long owner_pid(int parent, const char *name)
     char path[EAL_DIR_BYTES];
     snprintf(path, sizeof(path), "%s/%s", name, LOCK_FILE);
     return lockfile_owner(openat(parent, path, O_RDONLY | O_CLOEXEC));
+}
+
+long eal_dir_owner(const char *root, const char *prefix)
+{
+    const int parent = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return 0;
+    flock(parent, LOCK_EX);
+    const int fd = lock_of(parent, prefix, 0);
+    const long owner = fd < 0 && errno == EWOULDBLOCK ? owner_pid(parent, prefix) : 0;
+    if (fd >= 0)
+        close(fd);
+    close(parent);
+    return owner;
 }
 
 int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const char *huge_dir,

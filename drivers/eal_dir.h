@@ -23,5 +23,11 @@ void eal_dir_root(char out[EAL_DIR_BYTES]);
 int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const char *huge_dir,
                  struct err *err);
 
+// eal_dir_remove_files: the files of PREFIX on every hugetlbfs that no living process holds.
+void eal_dir_remove_files(const char *prefix, const char *huge_dir);
+
+// eal_dir_owner: the living process that has ROOT/PREFIX; 0: none, or none that may be seen.
+long eal_dir_owner(const char *root, const char *prefix);
+
 // eal_dir_close: removes the directory with what is in it. After rte_eal_cleanup().
 void eal_dir_close(struct eal_dir *d);

@@ -27,14 +27,42 @@ static const struct {
     {false, RTE_ETH_TX_OFFLOAD_TCP_TSO, PORT_TSO},
 };
 
-static uint32_t caps_of(uint64_t rx, uint64_t tx)
+// What some drivers mean or do by themselves, by their names in DPDK.
+static const struct {
+    const char *dpdk_driver;
+    uint32_t caps;
+    uint16_t chain_max;
+} own_ways[] = {
+    // L4_CKSUM_NONE is VIRTIO_NET_HDR_F_NEEDS_CSUM: a checksum that the host did not fill in.
+    // Others
+    // use it for datagrams without a checksum (net_tap) or for what was not looked at.
+    {"net_virtio", PORT_RX_L4_LEFT, PKT_CHAIN_MAX},
+    {"net_virtio_user", PORT_RX_L4_LEFT, PKT_CHAIN_MAX},
+    {"net_vmxnet3", 0, 24},  // VMXNET3_MAX_TSO_TXD_PER_PKT: the host drops what has more
+};
+
+uint32_t ethdev_caps(const char *dpdk_driver, uint64_t rx, uint64_t tx)
 {
-    const uint32_t tso_needs = PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG;
+    const uint32_t tso_needs = PORT_TX_L4_CKSUM | PORT_MULTI_SEG;
     uint32_t caps = 0;
+    for (size_t i = 0; i < ARRAY_LEN(own_ways); i++)
+        if (strcmp(own_ways[i].dpdk_driver, dpdk_driver) == 0)
+            caps |= own_ways[i].caps;
     for (size_t i = 0; i < ARRAY_LEN(granted); i++)
         if (((granted[i].rx ? rx : tx) & granted[i].offloads) == granted[i].offloads)
             caps |= granted[i].cap;
+    if ((caps & PORT_RX_L4_CKSUM) == 0)
+        caps &= ~(uint32_t)PORT_RX_L4_LEFT;
     return (caps & tso_needs) == tso_needs ? caps : caps & ~(uint32_t)PORT_TSO;
+}
+
+uint16_t ethdev_chain_max(const char *dpdk_driver, uint16_t said)
+{
+    uint16_t most = said != 0 ? MIN(said, (uint16_t)PKT_CHAIN_MAX) : (uint16_t)PKT_CHAIN_MAX;
+    for (size_t i = 0; i < ARRAY_LEN(own_ways); i++)
+        if (strcmp(own_ways[i].dpdk_driver, dpdk_driver) == 0)
+            most = MIN(most, own_ways[i].chain_max);
+    return most;
 }
 
 // What is asked of the device in one direction.
@@ -47,7 +75,7 @@ static uint64_t wanted(const struct port_params *p, bool rx, uint64_t usual, uin
     return p->has_offloads ? named & (usual | by_name) : usual;
 }
 
-static void set_keep(struct ethdev *e)
+void ethdev_verdicts(struct ethdev *e)
 {
     const uint32_t verdicts = e->port.caps & (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM);
     e->keep_flags = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
@@ -57,6 +85,10 @@ static void set_keep(struct ethdev *e)
         e->keep_flags |= RTE_MBUF_F_RX_L4_CKSUM_MASK;
     // A device that gives both writes the field anew for each packet.
     e->clear_flags = verdicts != (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM);
+    // L4_CKSUM_NONE has the bits of GOOD and of BAD: what is left of it is GOOD, or nothing.
+    e->left_flags = (e->port.caps & PORT_RX_L4_LEFT) != 0 ? RTE_MBUF_F_RX_L4_CKSUM_BAD
+                                                          : RTE_MBUF_F_RX_L4_CKSUM_NONE;
+    e->clear_flags |= (e->port.caps & PORT_RX_L4_LEFT) != 0;
 }
 
 // A driver that answers -1 for whatever went wrong (net_tap's queues) may have left it in errno; as
@@ -69,12 +101,13 @@ static int fail(struct err *err, const struct port_params *p, const char *step, 
 }
 
 // A device that names no key length takes the specification's.
-static void set_key(struct rte_eth_rss_conf *rss, const struct rte_eth_dev_info *info)
+static void set_key(struct rte_eth_rss_conf *rss, const struct rte_eth_dev_info *info,
+                    const uint8_t *key)
 {
     const unsigned bytes = info->hash_key_size != 0 ? info->hash_key_size : TOEPLITZ_KEY_BYTES;
     if (bytes > TOEPLITZ_KEY_BYTES_MAX)
         return;
-    rss->rss_key = (uint8_t *)(uintptr_t)toeplitz_key;
+    rss->rss_key = (uint8_t *)(uintptr_t)key;
     rss->rss_key_len = (uint8_t)bytes;
 }
 
@@ -99,17 +132,17 @@ static int configure(struct ethdev *e, const struct port_params *p,
     if (spread != 0) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = spread;
-        set_key(&conf.rx_adv_conf.rss_conf, &info);
+        e->rss_key = p->rss_key != NULL ? p->rss_key : toeplitz_key;
+        set_key(&conf.rx_adv_conf.rss_conf, &info, e->rss_key);
     }
     rc = rte_eth_dev_configure(e->id, queues, queues, &conf);
     if (rc != 0)
         return fail(err, p, "configure", rc);
     e->port.queues = queues;
-    e->port.caps = caps_of(conf.rxmode.offloads, conf.txmode.offloads);
-    if (info.tx_desc_lim.nb_seg_max != 0 && info.tx_desc_lim.nb_seg_max < PKT_CHAIN_MAX)
-        e->port.caps &= ~(uint32_t)PORT_TSO;
+    e->port.caps = ethdev_caps(info.driver_name, conf.rxmode.offloads, conf.txmode.offloads);
+    e->port.chain_max = ethdev_chain_max(info.driver_name, info.tx_desc_lim.nb_seg_max);
     e->spread = spread;
-    set_keep(e);
+    ethdev_verdicts(e);
     return 0;
 }
 
@@ -134,15 +167,24 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     return 0;
 }
 
-// Has the device our key, and does it hash TCP by addresses and ports? If that of IPv6 not, its
-// packets go home by software.
-static bool hashes_as_we_do(const struct ethdev *e)
+static bool has_key(const struct ethdev *e)
 {
     uint8_t key[TOEPLITZ_KEY_BYTES_MAX] = {0};
     struct rte_eth_rss_conf rss = {.rss_key = key, .rss_key_len = sizeof(key)};
     return rte_eth_dev_rss_hash_conf_get(e->id, &rss) == 0 &&
            (rss.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP) != 0 &&
-           memcmp(key, toeplitz_key, TOEPLITZ_KEY_BYTES) == 0;
+           memcmp(key, e->rss_key, TOEPLITZ_KEY_BYTES) == 0;
+}
+
+// Has the device our key, and does it hash TCP by addresses and ports? If that of IPv6 not, its
+// packets go home by software. Some take a key only when they run.
+static bool hashes_as_we_do(const struct ethdev *e, const struct rte_eth_dev_info *info)
+{
+    struct rte_eth_rss_conf rss = {.rss_hf = e->spread};
+    if (has_key(e))
+        return true;
+    set_key(&rss, info, e->rss_key);
+    return rss.rss_key != NULL && rte_eth_dev_rss_hash_update(e->id, &rss) == 0 && has_key(e);
 }
 
 // The table that sends each hash to the queue of its home.
@@ -166,7 +208,7 @@ static bool set_table(struct ethdev *e, unsigned entries)
 static void set_rss(struct ethdev *e)
 {
     struct rte_eth_dev_info info;
-    if (e->spread == 0 || rte_eth_dev_info_get(e->id, &info) != 0 || !hashes_as_we_do(e) ||
+    if (e->spread == 0 || rte_eth_dev_info_get(e->id, &info) != 0 || !hashes_as_we_do(e, &info) ||
         !set_table(e, info.reta_size))
         return;
     e->port.caps |= PORT_RSS;
@@ -217,7 +259,16 @@ void ethdev_close(struct port *p)
     struct ethdev *e = p->priv;
     rte_eth_dev_stop(e->id);
     rte_eth_dev_close(e->id);
+    kernel_side_free(e->kernel);
     free(e);
+}
+
+// clean: what of a received packet's flags is the device's verdict, in the terms of pkt.h.
+static inline void clean(const struct ethdev *e, struct rte_mbuf *m)
+{
+    m->ol_flags &= e->keep_flags;
+    if (unlikely((m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE))
+        m->ol_flags &= ~e->left_flags;
 }
 
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
@@ -226,7 +277,7 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     uint16_t got = rte_eth_rx_burst(e->id, q, (struct rte_mbuf **)pkts, n);
     if (e->clear_flags)
         for (uint16_t i = 0; i < got; i++)
-            pkts[i]->m.ol_flags &= e->keep_flags;
+            clean(e, &pkts[i]->m);
     return got;
 }
 
@@ -288,4 +339,6 @@ void ethdev_stats(struct port *p, struct port_stats *out)
     for (unsigned q = 0; q < p->queues; q++)
         out->tx_errors +=
             __atomic_load_n(&((struct ethdev *)p->priv)->tx_refused[q], __ATOMIC_RELAXED);
+    if (((struct ethdev *)p->priv)->kernel != NULL)
+        kernel_side_add(((struct ethdev *)p->priv)->kernel, out);
 }

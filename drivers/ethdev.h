@@ -1,6 +1,7 @@
 // ethdev.h: what every DPDK device has in common: configure, queues, start, bursts, counters. A
 // driver file is a short profile over this.
 #pragma once
+#include "drivers/kernel_side.h"
 #include "pkt/port.h"
 
 // ethdev_profile: what a driver asks of its device.
@@ -18,8 +19,11 @@ struct ethdev {
     // of m.ol_flags are kept on receipt.
     bool clear_flags;
     uint64_t keep_flags;
-    uint64_t spread;                       // RTE_ETH_RSS_*: what its queues are chosen by
+    uint64_t left_flags;     // of RTE_MBUF_F_RX_L4_CKSUM_NONE, those that are taken away
+    uint64_t spread;         // RTE_ETH_RSS_*: what its queues are chosen by
+    const uint8_t *rss_key;  // until it is open: by which key
     uint64_t tx_refused[PORT_QUEUES_MAX];  // by us or the driver; written by the worker
+    struct kernel_side *kernel;            // NULL: no interface of the kernel is its device
 };
 
 // ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.
@@ -27,6 +31,13 @@ struct ethdev {
 // says why; the device is left closed.
 struct port *ethdev_open(uint16_t id, const struct port_params *params,
                          const struct ethdev_profile *profile, struct err *err);
+
+// ethdev_caps: what a device of that DPDK driver is, with these offloads granted. ethdev_verdicts:
+// which flags of received packets are kept, by e's caps. ethdev_chain_max: segments of a packet
+// that it cuts, of those that it says a packet may have (0: it does not say).
+uint32_t ethdev_caps(const char *dpdk_driver, uint64_t rx_offloads, uint64_t tx_offloads);
+void ethdev_verdicts(struct ethdev *e);
+uint16_t ethdev_chain_max(const char *dpdk_driver, uint16_t said);
 
 // ethdev_close: stops and closes the device, frees the port.
 void ethdev_close(struct port *p);

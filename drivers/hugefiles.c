@@ -64,7 +64,12 @@ void hugepages_prefer(struct hugepages *h, const char *dir)
         strcpy(h->mount, path);
 }
 
-void hugefiles_remove(const char *dir, const char *prefix)
+static bool is_free(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void remove_all(const char *dir, const char *prefix, bool used)
 {
     char head[HUGE_PATH_BYTES];
     snprintf(head, sizeof(head), "%smap_", prefix);
@@ -78,9 +83,19 @@ void hugefiles_remove(const char *dir, const char *prefix)
         int fd = openat(dirfd(d), e->d_name, O_RDWR | O_CLOEXEC);
         if (fd < 0)
             continue;
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        if (used || is_free(fd))
             unlinkat(dirfd(d), e->d_name, 0);
         close(fd);
     }
     closedir(d);
+}
+
+void hugefiles_remove(const char *dir, const char *prefix)
+{
+    remove_all(dir, prefix, false);
+}
+
+void hugefiles_abandon(const char *dir, const char *prefix)
+{
+    remove_all(dir, prefix, true);
 }

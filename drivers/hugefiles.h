@@ -21,3 +21,5 @@ void hugepages_prefer(struct hugepages *h, const char *dir);
 // hugefiles_remove: deletes the files "PREFIXmap_*" in dir that no live process holds. EAL keeps a
 // shared flock on each file it uses; a file that can be locked exclusively is stale.
 void hugefiles_remove(const char *dir, const char *prefix);
+// hugefiles_abandon: the same while this process holds them: it is to end at once.
+void hugefiles_abandon(const char *dir, const char *prefix);

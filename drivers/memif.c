@@ -46,17 +46,28 @@ static int check_socket(const struct port_params *p, struct err *err)
     return 0;
 }
 
-struct port *memif_open(const struct port_params *params, struct err *err)
+static uint32_t ring_of(const struct port_params *params)
 {
-    uint32_t ring = params->rx_ring ? params->rx_ring : RING_DEFAULT;
+    return params->rx_ring ? params->rx_ring : RING_DEFAULT;
+}
+
+int memif_check(const struct port_params *params, struct err *err)
+{
+    const uint32_t ring = ring_of(params);
     if (vdev_path_check(params, "device", params->device, SOCKET_PATH_MAX, err) != 0 ||
         check_socket(params, err) != 0)
+        return -1;
+    if (ring > RING_MAX || (ring & (ring - 1)) != 0)
+        return err_set(err, "port %s: rx_ring = %u: a power of two up to %d was expected",
+                       params->name, ring, RING_MAX);
+    return vdev_plugin_check(params, "memif", err);
+}
+
+struct port *memif_open(const struct port_params *params, struct err *err)
+{
+    const uint32_t ring = ring_of(params);
+    if (memif_check(params, err) != 0)
         return NULL;
-    if (ring > RING_MAX || (ring & (ring - 1)) != 0) {
-        err_set(err, "port %s: rx_ring = %u: a power of two up to %d was expected", params->name,
-                ring, RING_MAX);
-        return NULL;
-    }
     char args[256];
     snprintf(args, sizeof(args), "role=%s,id=%u,socket=%s,socket-abstract=no,rsize=%d,bsize=%d",
              params->memif_client ? "client" : "server", params->memif_id, params->device,

@@ -7,3 +7,6 @@
 // memif_open: params->device is the path of the socket, memif_client and memif_id as the peer has
 // them turned round. Control thread. NULL: err says why.
 struct port *memif_open(const struct port_params *params, struct err *err);
+
+// memif_check: what memif_open would refuse before it takes anything. 0, or -1 with the reason.
+int memif_check(const struct port_params *params, struct err *err);

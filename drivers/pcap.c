@@ -39,27 +39,40 @@ static int check_replay(const struct port_params *p, struct err *err)
     return err_set(err, "port %s: %s is no capture (pcap or pcapng)", p->name, p->device);
 }
 
+// Makes no file: it may be the folder that has to be writable.
 static int check_written(const struct port_params *p, struct err *err)
 {
+    char folder[PATH_CHARS_MAX + 1];
     if (vdev_path_check(p, "capture", p->capture, PATH_CHARS_MAX, err) != 0)
         return -1;
-    FILE *f = fopen(p->capture, "abe");
-    if (f == NULL)
-        return err_set(err, "port %s: %s: %s", p->name, p->capture, strerror(errno));
-    fclose(f);
-    return 0;
+    snprintf(folder, sizeof(folder), "%s", p->capture);
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[slash == folder] = '\0';
+    const bool is_there = access(p->capture, F_OK) == 0;
+    const int rc =
+        is_there ? access(p->capture, W_OK) : access(slash == NULL ? "." : folder, W_OK | X_OK);
+    return rc == 0 ? 0 : err_set(err, "port %s: %s: %s", p->name, p->capture, strerror(errno));
+}
+
+int pcap_check(const struct port_params *params, struct err *err)
+{
+    const bool in = params->device != NULL && params->device[0] != '\0';
+    const bool out = params->capture != NULL && params->capture[0] != '\0';
+    if (!in && !out)
+        return err_set(err,
+                       "port %s: a capture to replay (device) or to write (capture) was expected",
+                       params->name);
+    if ((in && check_replay(params, err) != 0) || (out && check_written(params, err) != 0))
+        return -1;
+    return vdev_plugin_check(params, "pcap", err);
 }
 
 struct port *pcap_open(const struct port_params *params, struct err *err)
 {
-    bool in = params->device != NULL && params->device[0] != '\0';
-    bool out = params->capture != NULL && params->capture[0] != '\0';
-    if (!in && !out) {
-        err_set(err, "port %s: a capture to replay (device) or to write (capture) was expected",
-                params->name);
-        return NULL;
-    }
-    if ((in && check_replay(params, err) != 0) || (out && check_written(params, err) != 0))
+    const bool in = params->device != NULL && params->device[0] != '\0';
+    const bool out = params->capture != NULL && params->capture[0] != '\0';
+    if (pcap_check(params, err) != 0)
         return NULL;
     char args[2 * PATH_CHARS_MAX + 32];
     snprintf(args, sizeof(args), "%s%s%s%s%s", in ? "rx_pcap=" : "", in ? params->device : "",

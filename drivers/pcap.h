@@ -7,3 +7,6 @@
 // pcap_open: params->device is the capture to replay, params->capture the one to write, which is
 // replaced; either may be empty, not both. One queue. Control thread. NULL: err says why.
 struct port *pcap_open(const struct port_params *params, struct err *err);
+
+// pcap_check: what pcap_open would refuse before it takes anything. 0, or -1 with the reason.
+int pcap_check(const struct port_params *params, struct err *err);

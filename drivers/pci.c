@@ -41,8 +41,7 @@ static void full_address(const char *device, char *out, size_t bytes)
         *out = (char)tolower((unsigned char)*out);
 }
 
-// Why a PCI device that EAL was told of has no port.
-static int explain(const struct port_params *p, const char *address, struct err *err)
+static int check_bound(const struct port_params *p, const char *address, struct err *err)
 {
     char path[96], target[PATH_MAX];
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", address);
@@ -58,6 +57,14 @@ static int explain(const struct port_params *p, const char *address, struct err 
         return err_set(err,
                        "port %s: PCI device %s is bound to %s: dpdk-devbind.py --bind=vfio-pci %s",
                        p->name, address, driver, address);
+    return 0;
+}
+
+// Why a PCI device that EAL was told of has no port.
+static int explain(const struct port_params *p, const char *address, struct err *err)
+{
+    if (check_bound(p, address, err) != 0)
+        return -1;
     return err_set(err,
                    "port %s: PCI device %s: DPDK has no driver for it among its plugins, or could "
                    "not open it (its own message is above)",
@@ -90,16 +97,34 @@ static int find(const struct port_params *p, char *name, size_t bytes, uint16_t 
                    rc != 0 ? rte_strerror(-rc) : "no port");
 }
 
+static int check_name(const struct port_params *params, struct err *err)
+{
+    size_t len = params->device == NULL ? 0 : strlen(params->device);
+    if (len >= 5 && len <= 40 && strpbrk(params->device, "/, ") == NULL)
+        return 0;
+    return err_set(err, "port %s: device = %s: a PCI address was expected, as 0000:01:00.0",
+                   params->name, params->device ? params->device : "");
+}
+
+// Devices that DPDK's own drivers share with the kernel's (mlx5) are bound to those.
+int pci_check(const struct port_params *params, struct err *err)
+{
+    char name[RTE_DEV_NAME_MAX_LEN], path[96];
+    if (check_name(params, err) != 0)
+        return -1;
+    if (strncmp(params->device, "net_", 4) == 0)
+        return 0;  // virtual: DPDK makes it
+    full_address(params->device, name, sizeof(name));
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.40s/infiniband", name);
+    return access(path, F_OK) == 0 ? 0 : check_bound(params, name, err);
+}
+
 struct port *pci_open(const struct port_params *params, struct err *err)
 {
     char name[RTE_DEV_NAME_MAX_LEN];
     uint16_t id;
-    size_t len = params->device == NULL ? 0 : strlen(params->device);
-    if (len < 5 || len > 40 || strpbrk(params->device, "/, ") != NULL) {
-        err_set(err, "port %s: device = %s: a PCI address was expected, as 0000:01:00.0",
-                params->name, params->device ? params->device : "");
+    if (check_name(params, err) != 0)
         return NULL;
-    }
     if (find(params, name, sizeof(name), &id, err) != 0)
         return NULL;
     struct port *p = ethdev_open(id, params, &profile, err);

@@ -7,3 +7,6 @@
 // pci_open: params->device is the PCI address (which eal_start() was given), or net_NAME. Control
 // thread. NULL: err says why and what to do (no such device, bound to the kernel, no driver).
 struct port *pci_open(const struct port_params *params, struct err *err);
+
+// pci_check: what pci_open would refuse before it takes anything. 0, or -1 with the reason.
+int pci_check(const struct port_params *params, struct err *err);

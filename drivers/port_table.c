@@ -95,6 +95,21 @@ void port_close(struct port *p)
         p->ops->close(p);
 }
 
+// The others take what they are given.
+int port_check(const struct port_params *params, struct err *err)
+{
+    static const struct {
+        const char *name;
+        int (*check)(const struct port_params *params, struct err *err);
+    } checks[] = {{"tap", tap_check},       {"af_packet", af_packet_check},
+                  {"af_xdp", af_xdp_check}, {"memif", memif_check},
+                  {"pci", pci_check},       {"pcap", pcap_check}};
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+        if (strcmp(params->driver, checks[i].name) == 0)
+            return checks[i].check(params, err);
+    return 0;
+}
+
 const char *port_drivers(void)
 {
     return names;

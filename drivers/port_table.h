@@ -6,6 +6,10 @@
 // checked here (name, queues, mtu). Control thread, after eal_start(). NULL: err says why.
 struct port *port_open(const struct port_params *params, struct err *err);
 
+// port_check: what port_open would refuse before it takes anything: devices, interfaces, files,
+// DPDK's plugins, this process's rights. Takes and makes nothing; needs no EAL. -1: err says why.
+int port_check(const struct port_params *params, struct err *err);
+
 // port_memory_bytes: bytes of DPDK's memory that a port of `queues` queues may take beside its
 // packets: rings of descriptors, pools of the driver's own. 0: none, or no such driver.
 uint64_t port_memory_bytes(const struct port_params *params, unsigned queues);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <pthread.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -22,16 +21,16 @@
 #include "base/siphash.h"
 #include "drivers/ethdev.h"
 #include "drivers/ethdev_view.h"
+#include "drivers/tap_poll.h"
+#include "drivers/vdev.h"
 
 // net_tap offers its queues' descriptors, of each one to read and one to write, to secondary
 // processes in one message of DPDK's, and writes past it when there are more.
 enum { QUEUES_MAX = RTE_MP_MAX_FD_NUM / 2 };
 
-// The thread that takes net_tap's signals, shared by all tap ports of the process.
-static struct {
-    unsigned users;
-    pthread_t thread;
-} signals;
+// Frames that the kernel keeps for each queue; more are lost. A thousand connections that speak at
+// once, each by a segment and an acknowledgement, are 2,000.
+enum { QUEUE_FRAMES = 8192 };
 
 static void tap_signals(sigset_t *set)
 {
@@ -41,41 +40,33 @@ static void tap_signals(sigset_t *set)
         sigaddset(set, s);
 }
 
-static void *take_signals(void *arg)
+// change_all: of the signals that net_tap may take, those with one disposition get another one.
+static void change_all(void (*from)(int), void (*to)(int))
 {
     sigset_t mine;
     tap_signals(&mine);
-    pthread_setname_np(pthread_self(), "tap-signals");
-    pthread_sigmask(SIG_UNBLOCK, &mine, NULL);
-    for (;;)
-        pause();  // where pthread_cancel() ends it
-    return NULL;
+    for (int s = 1; s <= SIGRTMAX; s++) {
+        struct sigaction before;
+        if (sigismember(&mine, s) == 1 && sigaction(s, NULL, &before) == 0 &&
+            before.sa_handler == from)
+            signal(s, to);
+    }
 }
 
-static int signals_start(struct err *err)
+// net_tap takes signals whose disposition is the default one, which would end the process. So they
+// have it only while a port is made, and nobody lets them in meanwhile. What it has taken is then
+// turned off (tap_poll.h).
+static void signals_offer(void)
 {
-    if (signals.users++ != 0)
-        return 0;
-    sigset_t all, before, mine;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&signals.thread, NULL, take_signals, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc != 0) {
-        signals.users--;
-        return err_set(err, "no thread for the tap's signals: %s", strerror(rc));
-    }
+    sigset_t mine;
     tap_signals(&mine);
     pthread_sigmask(SIG_BLOCK, &mine, NULL);
-    return 0;
+    change_all(SIG_IGN, SIG_DFL);
 }
 
-static void signals_stop(void)
+static void signals_take_back(void)
 {
-    if (--signals.users != 0)
-        return;
-    pthread_cancel(signals.thread);
-    pthread_join(signals.thread, NULL);
+    change_all(SIG_DFL, SIG_IGN);
 }
 
 // Locally administered, the same for the same interface name: a restart does not leave the host
@@ -102,6 +93,13 @@ static int set_address(int fd, struct ifreq *req, unsigned long what, uint32_t v
     in->sin_family = AF_INET;
     in->sin_addr.s_addr = htonl(v4);
     return ioctl(fd, what, req);
+}
+
+// set_length: of the queues in which the kernel keeps what it sends to us.
+static int set_length(int fd, struct ifreq *req, const struct port_params *p)
+{
+    req->ifr_qlen = (int)(p->rx_ring != 0 ? p->rx_ring : QUEUE_FRAMES);
+    return ioctl(fd, SIOCSIFTXQLEN, req);
 }
 
 static int set_up(int fd, struct ifreq *req)
@@ -156,6 +154,9 @@ static int host_side(const struct port_params *p, struct err *err)
     if (p->has_host && (set_address(fd, &req, SIOCSIFADDR, p->host_v4) != 0 ||
                         set_address(fd, &req, SIOCSIFNETMASK, mask) != 0))
         rc = err_set(err, "port %s: address of interface %s: %s", p->name, p->device,
+                     strerror(errno));
+    else if (set_length(fd, &req, p) != 0)
+        rc = err_set(err, "port %s: queue length of interface %s: %s", p->name, p->device,
                      strerror(errno));
     else if (set_up(fd, &req) != 0)
         rc = err_set(err, "port %s: interface %s up: %s", p->name, p->device, strerror(errno));
@@ -228,14 +229,19 @@ static void tap_close(struct port *p)
     ethdev_close(p);
     if (rc == 0)
         rte_eal_hotplug_remove("vdev", name);
-    signals_stop();
+}
+
+static uint16_t tap_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    tap_poll_look();
+    return ethdev_rx_burst(p, q, pkts, n);
 }
 
 // No other offload is asked for unless it is named: net_tap only does in software what the stack
 // does, uncounted.
 static const struct port_ops tap_ops = {
     .driver = "tap",
-    .rx_burst = ethdev_rx_burst,
+    .rx_burst = tap_rx_burst,
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = tap_close,
@@ -263,28 +269,36 @@ static struct port *open_device(uint16_t id, const struct port_params *params, s
     return p;
 }
 
+int tap_check(const struct port_params *params, struct err *err)
+{
+    return check_params(params, err) != 0 ? -1 : vdev_plugin_check(params, "tap", err);
+}
+
 struct port *tap_open(const struct port_params *params, struct err *err)
 {
-    if (check_params(params, err) != 0 || signals_start(err) != 0)
+    if (check_params(params, err) != 0)
         return NULL;
     struct mac_addr ours = params->has_mac ? params->mac : default_mac(params->device);
     uint16_t id;
-    if (create(params, kernel_mac(ours), &id, err) != 0) {
-        signals_stop();
+    signals_offer();
+    const int made = create(params, kernel_mac(ours), &id, err);
+    signals_take_back();
+    if (made != 0)
         return NULL;
-    }
     char name[RTE_DEV_NAME_MAX_LEN];
     device_name(params->device, name, sizeof(name));
     struct port *p = open_device(id, params, err);
     if (p == NULL) {
         rte_eal_hotplug_remove("vdev", name);
-        signals_stop();
         return NULL;
     }
-    if (host_side(params, err) != 0) {
+    if (host_side(params, err) != 0 || tap_poll_start(params->device, err) != 0) {
         tap_close(p);
         return NULL;
     }
+    struct kernel_side *k = kernel_side_begin(params, 0);
+    kernel_side_opened(k, true);
+    ((struct ethdev *)p->priv)->kernel = k;
     p->mac = ours;
     return p;
 }

@@ -3,9 +3,8 @@
 // host6 and its own MAC address, which differs from the port's; it sends whole checksums and no
 // frame above the MTU.
 //
-// net_tap learns of arriving frames by a real-time signal. Its handler runs in a thread that this
-// driver keeps for it; the control thread gets those signals blocked when the port is opened, EAL's
-// threads have every signal blocked (eal.h). Bursts are system calls.
+// Bursts are system calls, and so is each look at a queue (tap_poll.h). params->rx_ring is the
+// length of the kernel's queue to us (txqueuelen of the interface): what finds it full is lost.
 #pragma once
 #include "pkt/port.h"
 
@@ -13,3 +12,6 @@
 // host address, brings it up. Control thread; needs CAP_NET_ADMIN. NULL: err says why, and nothing
 // is left behind. Closing removes the interface.
 struct port *tap_open(const struct port_params *params, struct err *err);
+
+// tap_check: what tap_open would refuse before it takes anything. 0, or -1 with the reason.
+int tap_check(const struct port_params *params, struct err *err);

@@ -116,6 +116,20 @@ struct port *vdev_open(const struct port_params *params, const char *pmd, const 
     return p;
 }
 
+struct port *vdev_open_kernel(const struct port_params *params, const char *pmd, const char *args,
+                              const struct ethdev_profile *profile, int family, struct err *err)
+{
+    struct kernel_side *k = kernel_side_begin(params, family);
+    struct port *p = vdev_open(params, pmd, args, profile, err);
+    if (p == NULL) {
+        kernel_side_free(k);
+        return NULL;
+    }
+    kernel_side_opened(k, false);
+    ((struct ethdev *)p->priv)->kernel = k;
+    return p;
+}
+
 void vdev_close(struct port *p)
 {
     char name[RTE_ETH_NAME_MAX_LEN];

@@ -10,6 +10,11 @@
 struct port *vdev_open(const struct port_params *params, const char *pmd, const char *args,
                        const struct ethdev_profile *profile, struct err *err);
 
+// vdev_open_kernel: the same, on params->device of the kernel: what its sockets, of `family`, and
+// the interface lose is counted (kernel_side.h).
+struct port *vdev_open_kernel(const struct port_params *params, const char *pmd, const char *args,
+                              const struct ethdev_profile *profile, int family, struct err *err);
+
 // vdev_close: the `close` of such a port, or of one on a PCI device: removes the device as well.
 void vdev_close(struct port *p);
 

@@ -207,6 +207,20 @@ def machine_rows():
         yield Row("machine", what, ["machine/ns/" + name], lambda v: "%.1f ns" % v)
 
 
+def kernel_port_rows(port):
+    """Ratios to nginx on the kernel, more is better, at 1, 10, 100, 1,000 connections; frames lost there."""
+    counts = (1, 10, 100, 1000)
+    loads = (("keep", "requests"), ("close", "a connection a request, wrk"), ("ab", "a connection a request, ab"))
+    for load, what in loads:
+        for name, of in (("rate", "rate"), ("p50", "p50"), ("p99", "p99")):
+            yield Row("peers", "%s, %s: %s better than nginx's, 1 to 1,000 connections" % (port, what, of),
+                      ["kernel_ports/%s/%s/%d/%s_ratio" % (port, load, n, name) for n in counts],
+                      lambda *r: " ".join("%.2f" % v for v in r), None, lambda *r: min(r), None, lambda *r: min(r) >= 1)
+    yield Row("peers", "%s: no frame lost on its way, either way" % port,
+              ["kernel_ports/%s/%s/%d/lost" % (port, load, n) for load, _ in loads for n in counts],
+              lambda *r: "%.0f frames" % sum(r), None, None, lambda *r: sum(r) == 0)
+
+
 def peer_rows():
     for n in (1, 2, 8, 64):
         base = "latency/%d/" % n
@@ -214,6 +228,8 @@ def peer_rows():
                   [base + "c10m_us", base + "nginx_us", base + "free_us"],
                   lambda c, x, f: us(c), lambda c, x, f: "nginx %s, on its own choice of core %s" % (us(x), us(f)),
                   lambda c, x, f: c / x, lambda c, x, f: c <= x)
+    for port in ("tap", "af_packet", "af_xdp"):
+        yield from kernel_port_rows(port)
     for what, name, more in (("requests/s on 1 k connections", "requests_1k", rate), ("full connections/s", "connections", rate),
                              ("bytes an idle connection", "idle", lambda v: "%.0f bytes" % v)):
         for peer in ("epoll", "threads", "nginx"):

@@ -25,6 +25,13 @@ take_signals() {
 trap undo_all EXIT
 take_signals
 
+# last_cpus N [LIST]: the last N of a list of CPUs (2-3,8), by default of those that this process may use, as
+# one; of fewer, all.
+last_cpus() {
+    local list=${2:-$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/self/status)}
+    tr ',' '\n' <<<"$list" | awk -F- '{ for (c = $1; c <= $NF; c++) print c }' | tail -n "$1" | paste -sd,
+}
+
 need_root() {
     [ "$(id -u)" = 0 ] || { echo "$0: needs root (hugepages, network interfaces): sudo $0" >&2; exit 1; }
 }

@@ -8,9 +8,12 @@
 
 #include "app/apps.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "bench/bench_main.h"
 #include "bench/costs.h"
 #include "conf/host.h"
+#include "ctl/ctl_check.h"
+#include "ctl/ctl_clean.h"
 #include "ctl/ctl_cmd.h"
 #include "ctl/ctl_plan.h"
 #include "ctl/ctl_serve.h"
@@ -29,6 +32,7 @@ struct conf_options {
     char *sets[SETS_MAX];
     unsigned n_sets;
     bool measure;  // plan
+    bool no_host;  // check
 };
 
 static const char conf_usage[] =
@@ -39,12 +43,11 @@ static const char conf_usage[] =
 // 0: go on; 1: help was asked for; 2: bad usage.
 static int parse_conf_options(int argc, char **argv, struct conf_options *o)
 {
-    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
-                                          {"set", required_argument, NULL, 's'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"measure", no_argument, NULL, 'm'},
-                                          {NULL, 0, NULL, 0}};
-    const bool plan = strcmp(argv[0], "plan") == 0;
+    static const struct option table[] = {
+        {"config", required_argument, NULL, 'c'}, {"set", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},         {"measure", no_argument, NULL, 'm'},
+        {"no-host", no_argument, NULL, 'n'},      {NULL, 0, NULL, 0}};
+    const bool plan = strcmp(argv[0], "plan") == 0, check = strcmp(argv[0], "check") == 0;
     int c;
     optind = 1;
     while ((c = getopt_long(argc, argv, "c:s:h", table, NULL)) != -1) {
@@ -54,6 +57,8 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
             o->sets[o->n_sets++] = optarg;
         else if (c == 'm' && plan)
             o->measure = true;
+        else if (c == 'n' && check)
+            o->no_host = true;
         else
             return c == 'h' ? 1 : 2;
     }
@@ -98,6 +103,11 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
                 "      --measure             the budget from costs measured on the first worker's "
                 "CPU (seconds)\n",
                 rc == 1 ? stdout : stderr);
+        if (strcmp(argv[0], "check") == 0)
+            fputs("      --no-host             the configuration alone, for another machine: no "
+                  "files, devices,\n"
+                  "                            pages, directories or addresses of this one\n",
+                  rc == 1 ? stdout : stderr);
         if (rc == 1 && strcmp(argv[0], "check") == 0)
             print_keys();
         return rc == 1 ? 0 : 2;
@@ -119,11 +129,19 @@ static int check_main(int argc, char **argv)
     static struct conf c;
     static struct server_params p;
     struct conf_options o = {0};
-    const int rc = load_conf(argc, argv, "checks a configuration, reports every error", &c, &o);
+    struct err err;
+    const int rc = load_conf(
+        argc, argv, "checks a configuration, and this machine for it; reports every error", &c, &o);
     if (rc >= 0)
         return rc;
     if (params_of(&c, &p) != 0)
         return 2;
+    if (!o.no_host && server_fit_max(&p, &err) != 0) {
+        fprintf(stderr, "warning: %s\n", err.text);
+        server_fit_to(&p, p.n_workers);
+    }
+    if (!o.no_host && ctl_check(&c, &p, stderr) != 0)
+        return 1;
     puts("ok");
     return 0;
 }
@@ -202,6 +220,7 @@ static int serve_main(int argc, char **argv)
     static struct server_params p;
     struct conf_options o = {0};
     struct err err;
+    signals_hold();
     const int rc = load_conf(argc, argv, "runs the server", &c, &o);
     if (rc >= 0)
         return rc;
@@ -219,6 +238,28 @@ static int serve_main(int argc, char **argv)
     }
     const struct ctl_conf from = {&c, o.file, o.sets, o.n_sets};
     return ctl_serve(&from, &p, C10M_VERSION);
+}
+
+static int clean_main(int argc, char **argv)
+{
+    static struct conf c;
+    struct conf_options o = {0};
+    struct err err;
+    struct text said;
+    const int rc =
+        load_conf(argc, argv,
+                  "removes what a killed server left: mounts, files on hugetlbfs and in DPDK's "
+                  "directory, sockets",
+                  &c, &o);
+    if (rc >= 0)
+        return rc;
+    text_init(&said, 1 << 16);
+    const int cleaned = ctl_clean(&c, &said, &err);
+    fputs(said.len == 0 && cleaned == 0 ? "nothing to remove\n" : text_str(&said), stdout);
+    text_free(&said);
+    if (cleaned != 0)
+        fprintf(stderr, "c10m clean: %s\n", err.text);
+    return cleaned != 0 ? 1 : 0;
 }
 
 static int load_with_echo(int argc, char **argv)
@@ -243,6 +284,7 @@ static const struct {
     {"top", "live view of a running server, core by core", top_main},
     {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
     {"check", "check a configuration", check_main},
+    {"clean", "remove what a killed server left behind", clean_main},
     {"bench", "benchmarks: of the machine, of the parts, of the whole", bench_main},
     {"cat", "print entries of a running server's tree", ctl_cat_main},
     {"ls", "list a running server's tree", ctl_ls_main},

@@ -39,6 +39,9 @@ enum agent_op {
                          // epoll_event[count]
     AGENT_RESET,  // aborts (RST) and closes every open socket, listeners too; the stack is as new
                   // afterwards
+    AGENT_GETSOCKNAME,  // -> addr: 0.0.0.0 or :: and port 0 as long as there is no other
+    AGENT_GETPEERNAME,  // -> addr
+    AGENT_OPS_END,      // no call: above all of them
 };
 
 enum { AGENT_DATA_BYTES_MAX = 200 * 1024, AGENT_ADDR_BYTES = 32 };

@@ -31,6 +31,7 @@ enum {
     // (from the first unconsumed byte on, never fewer than the time before): a parser that waits
     // for the end of something may rely on it.
     C10M_DATA_CONTIG_BYTES = 16384,
+    C10M_UNREAD_BYTES = 2048,  // of growth that `unread` is told
     C10M_SEND_REF_BYTES_MAX =
         1 << 30,                // of one c10m_send_ref: sequence numbers compare within 2^31
     C10M_LOG_BYTES_MAX = 2048,  // of one c10m_log
@@ -53,7 +54,8 @@ struct c10m_datagram {
     size_t len;
     uint8_t *answer;
     size_t room;
-    uint64_t now_us;  // as c10m_now_us()
+    uint64_t now_us;   // as c10m_now_us()
+    uint64_t unix_us;  // as c10m_unix_us()
 };
 
 // c10m_app: one application. Every callback may be NULL; without `data` it pulls (c10m/socket.h).
@@ -71,6 +73,9 @@ struct c10m_app {
     // what is not stays queued, closes the window, and is offered again, together with what
     // follows, when more arrives or after c10m_resume(). The bytes are valid during the call only.
     size_t (*data)(struct c10m_conn *c, const uint8_t *data, size_t len);
+    // unread: of a connection that is paused: what waits has come over a further multiple of
+    // C10M_UNREAD_BYTES (c10m_receive_queued). For who bounds what waits on all connections.
+    void (*unread)(struct c10m_conn *c);
     // readable: of an application without `data` (c10m/socket.h): bytes were added to what is
     // unread, the peer's FIN came, or the connection ended with bytes unread (c10m_error). Once a
     // turn, after all else of it. drained: after c10m_shutdown: the peer has acknowledged all that
@@ -146,9 +151,9 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len);
 // c10m_send_room: bytes that c10m_send would take now.
 size_t c10m_send_room(const struct c10m_conn *c);
 
-// c10m_send_ref: queues bytes [off, off + len) of an image without copying, len at most
-// C10M_SEND_REF_BYTES_MAX; all or nothing. False: the queue of references is full; `writable`
-// follows.
+// c10m_send_ref: queues bytes [off, off + len) of an image without copying (but for a few, which
+// are copied faster), len at most C10M_SEND_REF_BYTES_MAX; all or nothing. False: the queue of
+// references is full; `writable` follows.
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len);
 
 // c10m_send_queued: bytes taken by c10m_send and c10m_send_ref that the peer has not acknowledged
@@ -170,7 +175,8 @@ void c10m_shutdown(struct c10m_conn *c);
 // c10m_abort: RST now; `close` follows with C10M_ABORTED after the current callback.
 void c10m_abort(struct c10m_conn *c);
 
-// c10m_pause, c10m_resume: no `data` until resumed; the window closes as the queue fills.
+// c10m_pause, c10m_resume: no `data` until resumed; the window closes as the queue fills, and
+// `unread` is told.
 // c10m_resume also offers again what was left unconsumed, paused or not: in the same turn, but
 // after the present callback has returned, never inside it.
 void c10m_pause(struct c10m_conn *c);
@@ -185,6 +191,10 @@ bool c10m_draining(const struct c10m_conn *c);
 
 // c10m_now_us: the protocol clock of this turn, microseconds since start.
 uint64_t c10m_now_us(const struct c10m_conn *c);
+
+// c10m_unix_us: the time of day of this turn, microseconds since 1970: the host's CLOCK_REALTIME,
+// to some tenths of a second, also after it was set: it may go back.
+uint64_t c10m_unix_us(const struct c10m_conn *c);
 
 // c10m_option: of one connection; 0 is the service's value unless told otherwise. From
 // C10M_OPT_KEEPALIVE_INTERVAL_MS on each takes an extension record while it differs from the
@@ -247,6 +257,10 @@ const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len
 
 // c10m_image_bytes: its first byte, readable by every worker; *len its size.
 const uint8_t *c10m_image_bytes(const struct c10m_image *image, uint64_t *len);
+
+// c10m_warn: a warning to the server's log: "service NAME: TEXT". In init only.
+void c10m_warn(const struct c10m_service *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // c10m_counter: registers a counter `name` of the service, shown in apps/SERVICE/counters with
 // `help`; returns its number (0..31), or -1 when there are 32. In init only.

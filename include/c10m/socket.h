@@ -138,6 +138,8 @@ struct c10m_listening {
     uint32_t rcv_limit;
     uint16_t maxseg;
     uint8_t ttl, tos;
+    unsigned
+        device;  // by which connections come; 0: any. Before one of any, with the same address.
 };
 
 // c10m_listen: connections to l->at are opened for s from now on. Returns an id (0 or more) that is
@@ -172,6 +174,7 @@ void c10m_accepted(struct c10m_core *w, int id);
 // as the route asks for; from.port 0: one that is chosen.
 struct c10m_opening {
     struct c10m_name from, to;
+    unsigned device;  // by which it leaves; 0: as the route says
 };
 
 // To an address of ours, to 127.0.0.1 or ::1, or to any (::, ::ffff:0.0.0.0): with ourselves, if a
@@ -192,6 +195,9 @@ int c10m_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_ope
 unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
                    const struct c10m_name *to);
 
+// c10m_home_by: the same of one that may have a device.
+unsigned c10m_home_by(const struct c10m_service *s, const struct c10m_opening *o);
+
 // ---- The end of many.
 
 // c10m_abort_all: every connection of s on this worker, those c10m_close() has let go included, is
@@ -211,16 +217,17 @@ bool c10m_forget(struct c10m_core *w);
 // serve cannot be opened. A datagram to a port that is neither is answered by ICMP port
 // unreachable.
 //
-// To a broadcast address of the port's (255.255.255.255 included), to 224.0.0.1, ff02::1 and the
-// solicited-node groups of our IPv6 addresses: to the port that is open for that address itself, or
-// for any, once, and without ICMP where there is none. Other groups are not joined: their datagrams
-// are dropped. Of what is sent to a group nothing comes back to the sender's own ports.
+// To a broadcast address of the port's (255.255.255.255 included), to 224.0.0.1, ff02::1, the
+// solicited-node groups of our IPv6 addresses and those of c10m_group_join: to the port that is
+// open for that address itself, or for any, once, and without ICMP where there is none. Datagrams
+// to other groups are dropped. Of what is sent to a group nothing comes back to the sender's own
+// ports.
 
 enum { C10M_UDP_PORTS_MAX = 4096 };
 
 // c10m_packet: a datagram: of len bytes at data, 0 among them. ttl is the hop limit over IPv6, tos
-// the traffic class; df, over IPv4: no router may cut it. port: received ones, as c10m_udp_open
-// gave it.
+// the traffic class; df, over IPv4: no router may cut it, if it fits a packet; whole: it is not to
+// be cut here either. port: received ones, as c10m_udp_open gave it.
 struct c10m_packet {
     struct c10m_name from, to;
     uint8_t ttl, tos;
@@ -228,6 +235,9 @@ struct c10m_packet {
     const uint8_t *data;
     size_t len;
     int port;
+    bool whole;
+    unsigned device;  // by which it came, or is to leave; to send: 0: as the route says
+    bool icmp;        // data is a message of ICMP or ICMPv6, from.port its identifier
 };
 
 // c10m_packet_error: an ICMP or ICMPv6 error about a datagram that was sent. error: as Linux's
@@ -249,6 +259,18 @@ struct c10m_packet_error {
 int c10m_udp_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only);
 
+// c10m_udp_open_on: the same of what comes by one device (below), before those of any with the same
+// address; 0: any. Those of two devices are two.
+int c10m_udp_open_on(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
+                     bool v6only, unsigned device);
+
+// c10m_echo_open: the same of the answers to pings: echo replies with the identifier at->port, to
+// that address, or any of its family, come to `packet` as whole messages, with `icmp`, from port 0.
+// c10m_udp_send() with `icmp` sends messages: data is of 8 bytes at least; identifier and checksum
+// are filled in.
+int c10m_echo_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
+                   unsigned device);
+
 // c10m_udp_peer: only what `peer` sends comes to the open port from now on, before it comes to any
 // other; datagrams of others find the next best port or none, which is told them. NULL: those of
 // all come again. Returns 0, or -EINVAL: port 0.
@@ -261,10 +283,37 @@ void c10m_udp_close(struct c10m_core *w, int port);
 // the one that the route to p->to asks for. ttl 0: 64, to a multicast group 1. The bytes are
 // copied. Where the neighbour is not known yet some datagrams wait for it, as segments do. 0;
 // -EINVAL: a port is 0; -ENETUNREACH: no route, or an address of the other family;
-// -EADDRNOTAVAIL: from is not ours; -EMSGSIZE: more than the link or, as far as routers told, the
-// path takes whole: nothing is cut here, df or not; -ENOBUFS: no packet left or no room in this
-// turn, of which TCP keeps a part: another turn may have it.
+// -EADDRNOTAVAIL: from is not ours; -EMSGSIZE: more than 64 KiB, or with p->whole, or where
+// [memory] reassembly is off, more than the link or, as far as routers told, the path takes: what
+// is longer leaves in fragments; -ENOBUFS: no packet left or no room for all in this turn, of which
+// TCP keeps a part: another turn may have it.
 int c10m_udp_send(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p);
+
+// c10m_group_join: what is sent to the multicast address `group` comes in by that device (a port's,
+// below), on this worker, until c10m_group_leave() was called as often. Over IPv6 the link is told
+// (RFC 3810). 0; -EINVAL: no multicast address; -ENODEV: no such device, or it has no address of
+// that family; -ENOBUFS: it is in 64 groups of that family already. c10m_group_leave: 0, or
+// -EADDRNOTAVAIL.
+int c10m_group_join(struct c10m_core *w, unsigned device, const uint8_t group[16]);
+int c10m_group_leave(struct c10m_core *w, unsigned device, const uint8_t group[16]);
+
+// ---- Devices: the ports of the server, numbered from 1; 0 stands for any. Any thread, from init
+// on.
+
+// c10m_device_find: the port of that name; else the first whose `device` is that; 0: none.
+unsigned c10m_device_find(const struct c10m_service *s, const char *name);
+
+// c10m_device_name: of the port; NULL: there is none of that number.
+const char *c10m_device_name(const struct c10m_service *s, unsigned device);
+
+// c10m_device_of: that has this address; 0: none.
+unsigned c10m_device_of(const struct c10m_service *s, const uint8_t addr[16]);
+
+// c10m_device_to: by which a datagram to `to` leaves that may leave by `device` (0: any), 0: there
+// is no way; *from, unless NULL: the address that it leaves from; its port stays. While the workers
+// run.
+unsigned c10m_device_to(const struct c10m_service *s, const struct c10m_name *to, unsigned device,
+                        struct c10m_name *from);
 
 // c10m_udp_source: the address that a datagram to `to` leaves from if its sender leaves that open;
 // from->port is not set. 0, or -ENETUNREACH: no way there.
@@ -276,3 +325,8 @@ bool c10m_is_broadcast(const struct c10m_service *s, const uint8_t addr[16]);
 // c10m_udp_mtu: bytes of an IP packet to `to` that arrive whole as far as is known; 0: no way
 // there.
 uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to);
+
+// c10m_udp_way: the same by that device (0: any), and in *from, unless NULL, the address that it
+// leaves from; from->port stays.
+uint16_t c10m_udp_way(struct c10m_core *w, const struct c10m_name *to, unsigned device,
+                      struct c10m_name *from);

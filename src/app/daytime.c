@@ -1,43 +1,17 @@
 // daytime.c: RFC 867 over TCP and UDP: one line with the date and time in UTC, in the form of
 // inetd's
 // ("Sat Nov 21 07:33:54 2026"), then the end. What the peer sends is thrown away.
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "app/apps.h"
 #include "app/http/date.h"
 
 enum { LINE_BYTES = sizeof("Sat Nov 21 07:33:54 2026\r\n") - 1 };
 
-struct daytime {
-    uint64_t wall_us;  // wall clock where c10m_now_us is 0
-};
-
 struct daytime_conn {
     uint64_t unix_s;
     uint8_t sent;  // of the line
 };
-
-static int daytime_init(struct c10m_service *s, char *err, size_t err_bytes)
-{
-    struct daytime *d = malloc(sizeof(*d));
-    if (d == NULL) {
-        snprintf(err, err_bytes, "no memory");
-        return -1;
-    }
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    d->wall_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-    c10m_service_set_data(s, d);
-    return 0;
-}
-
-static void daytime_fini(struct c10m_service *s)
-{
-    free(c10m_service_data(s));
-}
 
 // "Sat, 21 Nov 2026 07:33:54 GMT" in inetd's order.
 static void daytime_line(uint64_t unix_s, char line[LINE_BYTES])
@@ -65,9 +39,8 @@ static void daytime_send(struct c10m_conn *c)
 
 static void daytime_open(struct c10m_conn *c)
 {
-    const struct daytime *d = c10m_service_data(c10m_service_of(c));
     struct daytime_conn *st = c10m_state(c);
-    st->unix_s = (d->wall_us + c10m_now_us(c)) / 1000000;
+    st->unix_s = c10m_unix_us(c) / 1000000;
     daytime_send(c);
 }
 
@@ -93,19 +66,17 @@ static void daytime_end(struct c10m_conn *c)
 
 static int daytime_datagram(struct c10m_service *s, const struct c10m_datagram *d)
 {
-    const struct daytime *t = c10m_service_data(s);
+    (void)s;
     char line[LINE_BYTES];
     if (d->room < LINE_BYTES)
         return -1;
-    daytime_line((t->wall_us + d->now_us) / 1000000, line);
+    daytime_line(d->unix_us / 1000000, line);
     memcpy(d->answer, line, LINE_BYTES);
     return LINE_BYTES;
 }
 
 const struct c10m_app app_daytime = {
     .name = "daytime",
-    .init = daytime_init,
-    .fini = daytime_fini,
     .open = daytime_open,
     .data = daytime_data,
     .end = daytime_end,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/bytes.h"
 
 struct mac_addr {
     uint8_t b[6];
@@ -53,6 +54,13 @@ static inline unsigned ip_bits(const struct ip_addr *a)
     return ip_is_v4(a) ? 32 : 128;
 }
 
+// source_of: an IPv4 address as a number, or the upper half of an IPv6 address. None of these is a
+// small number: prefixes below 2^32 are no one's (RFC 4291 2.4).
+static inline uint64_t source_of(const struct ip_addr *a)
+{
+    return ip_is_v4(a) ? ip_to_v4(a) : (uint64_t)load_be32(a->b) << 32 | load_be32(a->b + 4);
+}
+
 // ip_in_prefix: are a and prefix of one family and the same in their first `bits` bits, at most
 // ip_bits()?
 bool ip_in_prefix(const struct ip_addr *a, const struct ip_addr *prefix, unsigned bits);
@@ -71,7 +79,7 @@ bool ip_parse(const char *text, struct ip_addr *out);
 
 // flow_key: names a connection for the table. 24 bytes so that it is hashed as three words; the
 // peer's address, the index of the local address among those that the worker serves, and both ports
-// in host order. `zero` is 0.
+// in host order. `zero` is 0 in keys that are in the table.
 struct flow_key {
     struct ip_addr remote;
     uint16_t local_ix;

@@ -30,7 +30,7 @@ _Noreturn void check_failed(const char *file, int line, const char *what);
             check_failed(__FILE__, __LINE__, #cond);                                               \
     } while (0)
 
-// DCHECK: the same inside a burst: on in debug builds only (meson -Dbuildtype=debug).
+// DCHECK: the same inside a burst: in builds for tests only (meson -Dchecks=true, -Dfuzz=true).
 #ifdef C10M_DEBUG
 #define DCHECK(cond) CHECK(cond)
 #else

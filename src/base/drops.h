@@ -24,7 +24,15 @@
     X(ip_header_length, rx, "IPv4 header length below 20 bytes or past the frame")                 \
     X(ip_total_length, rx, "IPv4 total length below its header or past the frame")                 \
     X(ip_checksum, rx, "IPv4 header checksum wrong")                                               \
-    X(ip_fragment, rx, "IPv4 fragment: not reassembled")                                           \
+    X(ip_fragment, rx, "IPv4 fragment where [memory] reassembly is off")                           \
+    X(fragment_length, rx, "fragment without data, of odd length, or beyond 64 KiB")               \
+    X(fragment_header, rx, "first IPv6 fragment without all headers, or of neighbour discovery")   \
+    X(fragment_duplicate, rx, "fragment that came before")                                         \
+    X(fragment_overlap, rx, "fragment that overlaps or contradicts another: ends its datagram")    \
+    X(fragment_ecn, rx, "fragment with ECN of a datagram without, or the reverse: ends it")        \
+    X(fragment_parts, rx, "fragment of a datagram of too many: ends it")                           \
+    X(fragment_broken, rx, "fragment of a datagram that another has ended")                        \
+    X(fragment_room, rx, "fragment without room for it, or for the datagram that it completes")    \
     X(ip_source, rx, "source address is broadcast, multicast, loopback, zero or ours")             \
     X(ip_link_broadcast, rx, "IPv4 packet to us in a broadcast or multicast frame")                \
     X(ip_not_for_us, rx, "destination address is not ours")                                        \
@@ -38,7 +46,7 @@
     X(ip6_ext_limit, rx, "IPv6 extension headers or options over their number or bytes")           \
     X(ip6_option, rx, "IPv6 option that is unknown and must not be skipped")                       \
     X(ip6_routing, rx, "IPv6 routing header with segments left (RFC 5095 and others)")             \
-    X(ip6_fragment, rx, "IPv6 fragment: not reassembled")                                          \
+    X(ip6_fragment, rx, "IPv6 fragment where [memory] reassembly is off")                          \
     X(ip6_no_next, rx, "IPv6 packet with nothing behind its headers")                              \
     X(ip6_next_header, rx, "neither TCP, UDP nor ICMPv6")                                          \
     X(ip6_source, rx, "IPv6 source is multicast, ours, unspecified, loopback or an IPv4 address")  \
@@ -71,7 +79,8 @@
     X(udp6_no_checksum, rx, "UDP over IPv6 without a checksum (RFC 8200 8.1)")                     \
     X(udp_no_port, rx, "UDP datagram for a port without a service")                                \
     X(udp_refused, rx, "UDP datagram that its application had no room for")                        \
-    X(udp_loop, rx, "UDP datagram from a port that is served here: two services would not stop")   \
+    X(udp_loop, rx,                                                                                \
+      "UDP datagram from a port that is served here, or answers all: they would not stop")         \
     X(tcp_short, rx, "segment shorter than a TCP header")                                          \
     X(tcp_header_length, rx, "data offset below 20 bytes or past the segment")                     \
     X(tcp_checksum, rx, "TCP checksum wrong")                                                      \
@@ -86,6 +95,7 @@
     X(tcp_duplicate, rx, "segment that brings nothing new")                                        \
     X(tcp_window, rx, "data beyond the receive window")                                            \
     X(tcp_ooo_limit, rx, "out-of-order data over its limit or without a buffer")                   \
+    X(tcp_ooo_runs, rx, "out-of-order data beside more holes than are kept")                       \
     X(tcp_buffer, rx, "in-order data that found no buffer: not acknowledged")                      \
     X(syn_table_full, rx, "SYN without room for a SYN-RECEIVED record or in the flow table")       \
     X(listen_overflow, rx, "opening of a connection to a listener whose accept queue is full")     \

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int err_set(struct err *e, const char *format, ...)
 {
@@ -10,6 +11,15 @@ int err_set(struct err *e, const char *format, ...)
         va_start(ap, format);
         vsnprintf(e->text, sizeof(e->text), format, ap);
         va_end(ap);
+    }
+    return -1;
+}
+
+int err_append(struct err *e, const char *text)
+{
+    if (e != NULL) {
+        const size_t n = strlen(e->text);
+        snprintf(e->text + n, sizeof(e->text) - n, "%s", text);
     }
     return -1;
 }

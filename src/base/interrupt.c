@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "base/base.h"
+#include "base/signals.h"
 
 static volatile sig_atomic_t came;
 
@@ -14,12 +14,14 @@ static void on_signal(int sig)
 
 void interrupt_catch(void)
 {
-    static const int caught[] = {SIGINT, SIGTERM};
-    const struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
-    for (unsigned i = 0; i < ARRAY_LEN(caught); i++) {
+    const struct sigaction act = {.sa_handler = on_signal};
+    signals_ignore();
+    for (int s = 1; s < SIGRTMIN; s++) {
+        const enum signal_meaning meaning = signal_meaning(s);
         struct sigaction before;
-        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(caught[i], &act, NULL);
+        if ((meaning == SIGNAL_END || meaning == SIGNAL_HANGUP) &&
+            sigaction(s, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(s, &act, NULL);
     }
 }
 

@@ -1,9 +1,11 @@
-// interrupt.h: Ctrl-C and SIGTERM for a command that ends by itself and gives back what it holds.
+// interrupt.h: Ctrl-C, SIGTERM and the like for a command that ends by itself and gives back what
+// it holds.
 #pragma once
 #include <stdbool.h>
 
-// interrupt_catch: from here on the first of them is remembered, the second one ends the process at
-// once. What the caller ignores (a shell's background job) stays ignored. Main thread, once.
+// interrupt_catch: from here on one that asks to end (base/signals.h; SIGHUP does) is remembered;
+// further ones change nothing, for what is held is being given back. What the caller ignores (a
+// shell's background job) stays ignored. Main thread, once.
 void interrupt_catch(void);
 
 // interrupted: has one come? Any thread.

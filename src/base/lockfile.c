@@ -1,10 +1,31 @@
 #include "base/lockfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+// is_ours: nobody but root, or this user, can open or lock the file.
+static bool is_ours(const struct stat *s)
+{
+    return S_ISREG(s->st_mode) && s->st_uid == geteuid() && (s->st_mode & 077) == 0;
+}
+
+int lockfile_open(const char *path)
+{
+    struct stat s;
+    if (lstat(path, &s) == 0 && !is_ours(&s))
+        remove(path);
+    const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(&s)))
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
 
 int lockfile_take(int fd, bool wait)
 {

@@ -3,6 +3,11 @@
 #pragma once
 #include <stdbool.h>
 
+// lockfile_open: a file of this user alone (0600) in a directory that may be writable by all: what
+// another user put there goes, or he could stop a start. -1 with errno; EEXIST: it could not be
+// removed.
+int lockfile_open(const char *path);
+
 // lockfile_take: locks fd and returns it. wait: until it can be had. -1: closed, and errno says why
 // (EWOULDBLOCK: its owner lives). fd -1, of an open that failed: -1, errno stays.
 int lockfile_take(int fd, bool wait);

@@ -25,3 +25,37 @@ void toeplitz_init(struct toeplitz *t, const uint8_t *key)
                 if (value >> (3 - bit) & 1)
                     t->half[h][value] ^= window(key, 4 * h + bit);
 }
+
+// How many of the lower bits of the hash the 14 lower bits of the port at input bit `at` can set
+// apart: the rank of their windows' lower bits.
+static unsigned rank_of(const uint8_t *key, unsigned at)
+{
+    enum { PORT_BITS = 14, BITS = 7 };
+    static_assert(1 << BITS == TOEPLITZ_ENTRIES, "of the table where the port has none");
+    uint32_t rows[BITS] = {0};  // rows[i]: has bit i as its highest
+    unsigned rank = 0;
+    for (unsigned i = 16 - PORT_BITS; i < 16; i++) {
+        uint32_t row = window(key, at + i) & (TOEPLITZ_ENTRIES - 1);
+        for (unsigned bit = BITS; bit-- != 0 && row != 0;) {
+            if (!(row >> bit & 1))
+                continue;
+            if (rows[bit] == 0) {
+                rows[bit] = row;
+                rank++;
+                row = 0;
+            } else {
+                row ^= rows[bit];
+            }
+        }
+    }
+    return rank;
+}
+
+bool toeplitz_spreads(const uint8_t *key)
+{
+    static const unsigned ports[] = {64, 80, 256, 272};  // of the input, IPv4 and IPv6
+    for (unsigned i = 0; i < ARRAY_LEN(ports); i++)
+        if (rank_of(key, ports[i]) != 7)
+            return false;
+    return true;
+}

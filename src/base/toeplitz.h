@@ -1,6 +1,7 @@
 // toeplitz.h: the hash by which packets are spread over queues and workers: Microsoft's "Receive
-// Side Scaling" specification, as NICs have it. Linear and with a public key: it spreads, it
-// protects from nothing (the flow table has a keyed hash of its own).
+// Side Scaling" specification, as NICs have it. Linear: it spreads. A server draws its key at the
+// start, so that nobody can compute beforehand which of his connections fall to one worker; who
+// could watch many of his own fall might still learn it (the flow table has a hash of its own).
 //
 //   input   source address, destination address, source port, destination port, in wire order
 //   hash    XOR over the input's set bits, each of the 32 key bits that begin at its position
@@ -23,6 +24,10 @@ enum {
 
 // toeplitz_key: the key of the specification's own examples, and once more behind it.
 extern const uint8_t toeplitz_key[TOEPLITZ_KEY_BYTES_MAX];
+
+// toeplitz_spreads: do the ports of either end alone reach every entry of the smallest table, over
+// both families? Of keys drawn by chance one in some thousand leaves it to the addresses.
+bool toeplitz_spreads(const uint8_t *key);
 
 // toeplitz: for each half byte of the input what its value adds to the hash: 4.5 KiB, of which
 // an IPv4 packet uses the first 1.5.

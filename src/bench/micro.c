@@ -18,7 +18,8 @@
 #include "drivers/eal.h"
 #include "drivers/hugefiles.h"
 
-static const struct micro *const lists[] = {micro_wire, micro_flow, micro_timer, micro_turn};
+static const struct micro *const lists[] = {micro_wire, micro_flow, micro_timer,
+                                            micro_ooo,  micro_sack, micro_turn};
 
 struct options {
     unsigned count;

@@ -25,7 +25,8 @@ struct micro {
 };
 
 // Lists, each ended by a row without a name.
-extern const struct micro micro_wire[], micro_flow[], micro_timer[], micro_turn[];
+extern const struct micro micro_wire[], micro_flow[], micro_timer[], micro_ooo[], micro_sack[],
+    micro_turn[];
 
 // micro_eal: EAL for a benchmark that needs DPDK's heap, with so many bytes: in huge pages where so
 // many are free, else in ordinary ones.

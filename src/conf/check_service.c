@@ -45,7 +45,8 @@ static void check_root(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(service, root);
     const struct conf_service *s = &l->c->services[at];
-    if (strcmp(s->app, "http") == 0 && s->root[0] == '\0' && key_good(l, k, at))
+    const bool hosts = s->host[0] != '\0' || !key_good(l, KEY_AT(service, host), at);
+    if (strcmp(s->app, "http") == 0 && s->root[0] == '\0' && !hosts && key_good(l, k, at))
         fail_key(l, k, at, "missing: expected the directory to serve");
 }
 

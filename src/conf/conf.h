@@ -30,9 +30,14 @@ enum {
     CONF_NEIGHBORS_MAX = 16,
     CONF_ROUTES_MAX = 16,
     CONF_QUEUES_MAX = 16,
-    CONF_PARAM_TEXT_BYTES = 2816,  // 34 keys of 40 bytes, 4 paths of 255, name and app
-    CONF_PREFIX_BYTES = 64,        // of statsd's names
-    CONF_TOKEN_BYTES_MIN = 16,     // of the token of http_token_file
+    CONF_WEB_BYTES = 4096,     // lines of one repeated key of an http service
+    CONF_HOST_LINES_MAX = 64,  // app/http/site.h has room for them and the default host
+    CONF_HOST_NAME_MAX = 253,  // RFC 1035 section 2.3.4, as text
+    CONF_TARGET_BYTES = 1024,  // of a redirect
+    // 40 keys of 40 bytes, 5 paths of 255, 16 prefixes of 45, the lines, name and app
+    CONF_PARAM_TEXT_BYTES = 3712 + 5 * CONF_WEB_BYTES,
+    CONF_PREFIX_BYTES = 64,     // of statsd's names
+    CONF_TOKEN_BYTES_MIN = 16,  // of the token of http_token_file
     CONF_TOKEN_BYTES_MAX = 256,
     CONF_ERRORS_SHOWN = 100,
 };
@@ -42,6 +47,9 @@ struct conf_cpus {
     uint32_t n;
     uint16_t id[CONF_CPUS_MAX];
 };
+
+// The statuses that may have a page of their own.
+#define CONF_PAGE_STATUSES "400|404|405|408|411|412|413|414|417|421|431|501|503|505"
 
 // conf_prefix: ADDRESS/BITS of either family; bits 1..32 or 1..128, 0: not given.
 struct conf_prefix {
@@ -89,6 +97,7 @@ struct conf_cpu {
     struct conf_cpus linux_cpus;
     struct conf_cpus workers;
     uint32_t workers_per_core;
+    bool exclusive;
 };
 
 enum conf_hugepage {
@@ -110,12 +119,13 @@ struct conf_memory {
     uint32_t flight_logs;
     uint32_t packets;      // per worker
     uint32_t buffers;      // per worker, of 2 KiB
+    uint32_t reassembly;   // per worker; 0: off
     uint64_t image_bytes;  // 0: what the services need
     char hugetlbfs[CONF_PATH_BYTES];
 };
 
 struct conf_control {
-    char name[CONF_NAME_BYTES];
+    char name[CONF_NAME_BYTES];  // made of run_dir where none was given
     char run_dir[CONF_PATH_BYTES];
     char mount[CONF_PATH_BYTES];     // empty: none
     char socket[CONF_SOCKET_BYTES];  // relative: below run_dir; empty: none
@@ -159,7 +169,7 @@ struct conf_tcp {
     uint32_t initial_window;  // segments
     uint32_t congestion;      // enum conf_congestion: CUBIC or NEWRENO
     uint32_t pacing_rtt_ms;   // 0: never
-    uint32_t rst_rate_per_s, challenge_acks_per_s, icmp_rate_per_s;
+    uint32_t rst_rate_per_s, icmp_rate_per_s;
     uint32_t invalid_ack_ms;
     bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
@@ -234,6 +244,12 @@ struct conf_service {
     uint32_t access_log_format;        // 0: common, 1: combined
     uint32_t files_max;
     uint64_t bytes_max;
+    char mime_types[CONF_PATH_BYTES];  // empty: the built-in table
+    char host[CONF_WEB_BYTES], header[CONF_WEB_BYTES], expires[CONF_WEB_BYTES],
+        redirect[CONF_WEB_BYTES], error_page[CONF_WEB_BYTES];  // lines (conf/web.h)
+    bool listing, proxy_protocol;
+    struct conf_prefixes proxy_from;  // empty: everybody
+    uint32_t proxy_connections_max;   // per worker
     // proxy:
     struct conf_endpoint upstream;
     uint32_t connect_timeout_ms, idle_timeout_ms;  // idle 0: no limit

@@ -83,6 +83,8 @@ const struct key conf_keys[] = {
            "Cores of the control thread. auto: the first two, of fewer than four the first")},
     LIST(cpu, workers, KEY_CPUS, ZERO("auto"),
          VALUE("auto", "Cores with one worker each. auto: all others that are online and allowed")),
+    BOOL(cpu, exclusive,
+         VALUE("on", "No start on a worker's core that a running server has; off: with a warning")),
     NUMBER(cpu, workers_per_core, 1, CONF_WORKERS_MAX,
            VALUE("1",
                  "More than 1 (tests): workers share cores, also with linux, and yield each turn")),
@@ -114,19 +116,26 @@ const struct key conf_keys[] = {
     COUNT(memory, packets, 512, 10000000, VALUE("16384", "Packets per worker, of about 2.3 KiB")),
     COUNT(memory, buffers, 64, 100000000,
           VALUE("8192", "Buffers of 2 KiB per worker, for data to send and data not consumed yet")),
+    COUNT(memory, reassembly, 32, 8192, ZERO("off"),
+          VALUE("256", "Datagrams per worker that come in fragments, at once, of about 11 KiB; one "
+                       "address has an eighth of them. off: fragments are dropped, none are made")),
     SIZE(memory, image_bytes, 1, 1024 * G, ZERO("auto"),
          VALUE("auto", "Memory for the files of services. auto: what they need")),
-    TEXT(memory, hugetlbfs, KEY_DIR, CONF_PATH_BYTES,
-         VALUE("/run/c10m/huge",
-               "Where hugetlbfs is mounted by the server (a directory per page size)")),
+    TEXT(memory, hugetlbfs, KEY_PATH, CONF_PATH_BYTES,
+         VALUE("huge",
+               "Where hugetlbfs is mounted by the server (a directory per page size), below "
+               "run_dir unless it begins with /")),
 
-    TEXT(control, name, KEY_NAME, CONF_NAME_BYTES,
-         VALUE("c10m", "Name of this server in shared places: two on one machine need two names")),
+    TEXT(control, name, KEY_NAME, CONF_NAME_BYTES, OPTIONAL,
+         VALUE("", "Name of this server in shared places (DPDK's, files on hugetlbfs). empty: made "
+                   "of run_dir, /run/web is web: two servers on one machine need two of that")),
     // 80: sockets (memif's) may lie in it, and a socket's path has at most 107 characters.
     TEXT(control, run_dir, KEY_DIR, 81,
-         VALUE("/run/c10m", "Directory made for the tree; removed at the end if it is empty")),
-    TEXT(control, mount, KEY_DIR, CONF_PATH_BYTES, OPTIONAL,
-         VALUE("/run/c10m/proc", "Where the tree is mounted; empty: nowhere")),
+         VALUE("/run/c10m",
+               "Directory of this server; made, and removed at the end if it is empty")),
+    TEXT(control, mount, KEY_PATH, CONF_PATH_BYTES, OPTIONAL,
+         VALUE("proc",
+               "Where the tree is mounted, below run_dir unless it begins with /; empty: nowhere")),
     LIST(control, http, KEY_ENDPOINT, OPTIONAL,
          VALUE("127.0.0.1:9910",
                "Where HTTP shows the tree and /metrics; empty: nowhere. Beyond this host "
@@ -208,15 +217,14 @@ const struct key conf_keys[] = {
              "Least time between two answers of a connection to segments without data that are "
              "outside its window, old, or challenged (RFC 5961); 0: none")),
     COUNT(tcp, rst_rate_per_s, 0, 100000000, LIVE,
-          VALUE("10000", "RSTs sent per worker and second for segments without an owner; 0: none")),
-    COUNT(tcp, challenge_acks_per_s, 0, 100000000, LIVE,
-          VALUE("100",
-                "ACKs sent per worker and second in answer to what looks forged (RFC 5961), half "
-                "more or less by chance; 0: none")),
+          VALUE("10000",
+                "RSTs sent per worker and second for segments without an owner, half more or less "
+                "by chance; to one source a fourth of them; 0: none")),
     COUNT(tcp, icmp_rate_per_s, 0, 100000000,
           VALUE("10000",
                 "Echo requests answered per worker and second, and ICMP errors sent, of which "
-                "1000 at most; 0: none")),
+                "1000 at most; half more or less by chance; to one source a fourth of them; 0: "
+                "none")),
 
     // 108: of a socket's path.
     TEXT(agent, socket, KEY_PATH, 108, OPTIONAL,
@@ -343,7 +351,8 @@ const struct key conf_keys[] = {
     SIZE(service, header_bytes_held, 16384, 1024 * G, HTTP, ZERO("auto"),
          VALUE("auto",
                "Bytes, in buffers of 2 KiB, of headers without their end (over: 503) and of "
-               "what waits behind an answer in work (over: closed after it), per worker. "
+               "what waits behind an answer in work (half of it at most; over: closed after it), "
+               "per worker; one address has a quarter. "
                "auto: half of the buffers, shared among the http services")),
     MS(service, write_timeout_ms, 1, 3600000, HTTP,
        VALUE("60000",
@@ -358,7 +367,7 @@ const struct key conf_keys[] = {
        VALUE("30000", "Time for the whole content of a request")),
     COUNT(service, holds_max, 1, 65535, HTTP,
           VALUE("256", "Requests with content, or for several ranges, in work at once per worker; "
-                       "over: 503")),
+                       "one address has a quarter; over: 503")),
     TEXT(service, echo_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
          VALUE("", "Path where POST is answered with its content; none: nowhere")),
     TEXT(service, headers_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
@@ -369,6 +378,29 @@ const struct key conf_keys[] = {
          VALUE("combined", "Its format, as Apache's. combined: with Referer and User-Agent")),
     COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files in root")),
     SIZE(service, bytes_max, 1, 1024 * G, HTTP, VALUE("1G", "Bytes of the files in root")),
+    TEXT(service, mime_types, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP,
+         VALUE("", "File of media types, as /etc/mime.types; none: a built-in table")),
+    LIST(service, host, KEY_HOSTS, OPTIONAL, REPEAT, HTTP,
+         VALUE("", "Names that are asked for in Host, and the directory that they have in place of "
+                   "root. Others have root, or 421 where there is none")),
+    LIST(service, header, KEY_HEADERS, OPTIONAL, REPEAT, HTTP,
+         VALUE("", "Field of the answers for files of this pattern, [HOST]PATH; * is any text")),
+    LIST(service, expires, KEY_EXPIRES, OPTIONAL, REPEAT, HTTP,
+         VALUE("", "Expires and Cache-Control: max-age of these files; the first line counts")),
+    LIST(service, redirect, KEY_REDIRECTS, OPTIONAL, REPEAT, HTTP,
+         VALUE("", "Paths that have moved; * takes the rest along, and the query goes with it")),
+    LIST(service, error_page, KEY_PAGES, OPTIONAL, REPEAT, HTTP,
+         VALUE("", "File below root that is the content of answers with this status")),
+    BOOL(service, listing, HTTP,
+         VALUE("off", "Directories without an index.html are answered with their files' names")),
+    BOOL(service, proxy_protocol, HTTP,
+         VALUE("off", "Each connection begins with a PROXY header, version 1 or 2, that names the "
+                      "client; one without is reset")),
+    LIST(service, proxy_from, KEY_PREFIXES, OPTIONAL, REPEAT, HTTP,
+         VALUE("", "Who may send PROXY headers; others are reset. None: everybody")),
+    COUNT(service, proxy_connections_max, 1, 100000000, HTTP,
+          VALUE("65536", "Connections with a PROXY header per worker at once, 48 bytes each; over: "
+                         "reset")),
     LIST(service, upstream, KEY_ENDPOINT, OPTIONAL, PROXY,
          VALUE("", "Where each connection is relayed to")),
     MS(service, connect_timeout_ms, 1, 1 << 30, PROXY,

@@ -48,6 +48,11 @@ enum key_type {
     KEY_TEXT,       // no blanks
     KEY_DIR,        // absolute path
     KEY_PATH,
+    KEY_HOSTS,  // lines of an http service (conf/web.h)
+    KEY_HEADERS,
+    KEY_EXPIRES,
+    KEY_REDIRECTS,
+    KEY_PAGES,
 };
 
 struct key {
@@ -66,7 +71,7 @@ struct key {
     bool live;      // may change while the server runs (conf/live.h)
 };
 
-enum { KEY_ROWS_MAX = 160 };
+enum { KEY_ROWS_MAX = 192 };
 
 extern const struct key conf_keys[];
 extern const unsigned conf_n_keys;

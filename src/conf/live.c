@@ -43,12 +43,13 @@ static bool is_out_of_range(const struct key *k, const char *text)
 }
 
 // What no single key can tell. What has to be given is: it was when the server began.
-static bool is_consistent(struct conf *c)
+static int check_whole(struct conf *c)
 {
     static struct conf_host host;
     struct conf_errors errs;
     struct load *l = calloc(1, sizeof(*l));
-    CHECK(l != NULL);
+    if (l == NULL)
+        return -ENOMEM;
     conf_errors_init(&errs);
     host = (struct conf_host){0};
     for (unsigned id = 0; id <= CONF_CPU_ID_MAX && host.cpus.n < CONF_CPUS_MAX; id++)
@@ -57,10 +58,10 @@ static bool is_consistent(struct conf *c)
     *l = (struct load){.c = c, .host = &host, .file = "ctl", .errs = &errs};
     load_mark_given(l);
     check_all(l);
-    const bool good = errs.n == 0;
+    const int rc = errs.n == 0 ? 0 : -ERANGE;
     conf_errors_free(&errs);
     free(l);
-    return good;
+    return rc;
 }
 
 int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *text,
@@ -71,8 +72,9 @@ int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *
     if (!k->live || !value_parse(k, key_field(k, scratch, at), text, got))
         return k->live && is_out_of_range(k, text) ? -ERANGE : -EINVAL;
     scratch->control.http.port = 0;  // has its token: what became of that file since is not asked
-    if (!is_consistent(scratch))
-        return -ERANGE;
+    const int rc = check_whole(scratch);
+    if (rc != 0)
+        return rc;
     memcpy(key_field(k, c, at), key_field(k, scratch, at), k->width);
     return 0;
 }
@@ -170,7 +172,8 @@ int conf_reload(struct conf *c, const char *path, char *const *sets, unsigned n_
                 struct conf_errors *errs)
 {
     struct load *l = calloc(1, sizeof(*l));
-    CHECK(l != NULL);
+    if (l == NULL)
+        return load_no_memory(errs);
     const int rc = load_file(l, scratch, path, sets, n_sets, errs);
     if (rc == 0) {
         struct change ch = {c, l, changed, restart};

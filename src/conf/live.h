@@ -11,7 +11,7 @@ const char *conf_key_name(const struct conf *c, const struct key *k, unsigned at
 
 // conf_set_live: gives key k of port or service `at` the value that text says, checked as in a
 // file, also beside the other keys. 0; -EINVAL: it is no such value; -ERANGE: it is out of the
-// key's range, or of what other keys allow. Then *c is as before. *scratch is overwritten.
+// key's range, or of what other keys allow; -ENOMEM. Then *c is as before. *scratch is overwritten.
 int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *text,
                   struct conf *scratch);
 

@@ -1,9 +1,12 @@
 #include "conf/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "conf/print.h"
 #include "conf/value.h"
@@ -19,6 +22,13 @@ void conf_errors_init(struct conf_errors *e)
 void conf_errors_free(struct conf_errors *e)
 {
     text_free(&e->lines);
+}
+
+int load_no_memory(struct conf_errors *errs)
+{
+    errs->n++;
+    text_printf(&errs->lines, "no memory for the configuration\n");
+    return -1;
 }
 
 struct load_section *load_section_of(struct load *l, enum conf_section section, unsigned at)
@@ -175,7 +185,7 @@ void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, co
         s->bad[row] = false;
     }
     if (line != 0)
-        s->key_line[row] = line;
+        s->key_line[row] = line;  // of a repeated key the last one, which errors are about
     else
         s->overridden[row] = true;
     char got[VALUE_GOT_BYTES];
@@ -185,7 +195,7 @@ void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, co
 
 // render_params: what conf_service_param() looks up: "key\0value\0" for each key with a value, in
 // `to` of room bytes.
-static void render_params(const struct conf *c, enum conf_section section, unsigned at, char *to,
+static bool render_params(const struct conf *c, enum conf_section section, unsigned at, char *to,
                           size_t room)
 {
     struct text t;
@@ -199,16 +209,22 @@ static void render_params(const struct conf *c, enum conf_section section, unsig
         value_print(k, key_field_const(k, c, at), &t);
         text_put(&t, "", 1);
     }
-    CHECK(t.error == 0);
-    memcpy(to, text_str(&t), t.len);
+    CHECK(t.error == 0 || t.error == -ENOMEM);
+    const bool done = t.error == 0;
+    if (done)
+        memcpy(to, text_str(&t), t.len);
     text_free(&t);
+    return done;
 }
 
-static void render_all(struct conf *c)
+static bool render_all(struct conf *c)
 {
-    render_params(c, SECTION_agent, 0, c->agent.param_text, sizeof(c->agent.param_text));
+    bool done =
+        render_params(c, SECTION_agent, 0, c->agent.param_text, sizeof(c->agent.param_text));
     for (unsigned i = 0; i < c->n_services; i++)
-        render_params(c, SECTION_service, i, c->services[i].param_text, CONF_PARAM_TEXT_BYTES);
+        done &=
+            render_params(c, SECTION_service, i, c->services[i].param_text, CONF_PARAM_TEXT_BYTES);
+    return done;
 }
 
 static const char *find_param(const char *p, const char *key)
@@ -237,8 +253,8 @@ static int load_end(struct load *l)
     struct conf_errors *e = l->errs;
     resolve_auto(l);
     check_all(l);
-    if (e->n == 0)
-        render_all(l->c);
+    if (e->n == 0 && !render_all(l->c))
+        load_no_memory(e);
     if (e->n > CONF_ERRORS_SHOWN)
         text_printf(&e->lines, "... and %u more\n", e->n - CONF_ERRORS_SHOWN);
     return e->n == 0 ? 0 : -1;
@@ -259,31 +275,63 @@ int conf_load_text(struct conf *c, const struct conf_host *host, const char *nam
                    size_t len, char *const *sets, unsigned n_sets, struct conf_errors *errs)
 {
     struct load *l = calloc(1, sizeof(*l));
-    CHECK(l != NULL);
+    if (l == NULL)
+        return load_no_memory(errs);
     *l = (struct load){.c = c, .host = host, .file = name, .errs = errs};
     int rc = load_text(l, text, len, sets, n_sets);
     free(l);
     return rc;
 }
 
-// read_whole: the file's bytes, to be freed, or NULL and errno (EFBIG: over CONF_FILE_BYTES_MAX).
-static char *read_whole(const char *path, size_t *len)
+// kind_of: what stands at a path instead of a file.
+static const char *kind_of(mode_t mode)
 {
-    FILE *f = fopen(path, "re");
-    char *bytes = f == NULL ? NULL : malloc(CONF_FILE_BYTES_MAX + 1);
-    int error = 0;
-    if (bytes != NULL) {
-        *len = fread(bytes, 1, CONF_FILE_BYTES_MAX + 1, f);
-        error = ferror(f) ? errno : *len > CONF_FILE_BYTES_MAX ? EFBIG : 0;
-    }
-    if (f != NULL)
-        fclose(f);
-    if (error != 0) {
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a FIFO"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+// why_not_text: what cannot be a configuration, in words; NULL: it may be one.
+static const char *why_not_text(const char *bytes, size_t len)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    if (len >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff)))
+        return "UTF-16: save it as UTF-8";
+    for (size_t i = 0; i < len; i++)
+        if (b[i] == 0x7f || (b[i] < ' ' && strchr("\t\n\v\f\r", b[i]) == NULL) || b[i] == '\0')
+            return "a file with control characters";
+    return NULL;
+}
+
+// read_whole: the file's bytes, to be freed; NULL: *why. It opens nothing that would wait.
+static char *read_whole(const char *path, size_t *len, struct err *why)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        err_set(why, "%s", strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        err_set(why, "it is %s", kind_of(st.st_mode));
+    } else {
+        char *bytes = malloc(CONF_FILE_BYTES_MAX + 1);
+        ssize_t n = 0;
+        for (*len = 0; bytes != NULL && *len <= CONF_FILE_BYTES_MAX; *len += (size_t)n)
+            if ((n = read(fd, bytes + *len, CONF_FILE_BYTES_MAX + 1 - *len)) <= 0)
+                break;
+        const char *wrong = bytes == NULL || n < 0       ? strerror(errno)
+                            : *len > CONF_FILE_BYTES_MAX ? "it is longer"
+                                                         : why_not_text(bytes, *len);
+        close(fd);
+        if (wrong == NULL)
+            return bytes;
         free(bytes);
-        bytes = NULL;
-        errno = error;
+        err_set(why, "%s", wrong);
+        return NULL;
     }
-    return bytes;
+    if (fd >= 0)
+        close(fd);
+    return NULL;
 }
 
 int load_file(struct load *l, struct conf *c, const char *path, char *const *sets, unsigned n_sets,
@@ -294,16 +342,20 @@ int load_file(struct load *l, struct conf *c, const char *path, char *const *set
         l->file = "";
         return load_text(l, "", 0, sets, n_sets);
     }
+    static const char bom[] = "\xef\xbb\xbf";  // that some editors put before UTF-8
+    const size_t bom_bytes = sizeof(bom) - 1;
     size_t len = 0;
-    char *bytes = read_whole(path, &len);
+    struct err why;
+    char *bytes = read_whole(path, &len, &why);
     if (bytes == NULL) {
         memset(c, 0, sizeof(*c));
         errs->n++;
-        text_printf(&errs->lines, "%s: expected a readable file of at most %d bytes: %s\n", path,
-                    CONF_FILE_BYTES_MAX, strerror(errno));
+        text_printf(&errs->lines, "%s: expected a text file of at most %d bytes: %s\n", path,
+                    CONF_FILE_BYTES_MAX, why.text);
         return -1;
     }
-    int rc = load_text(l, bytes, len, sets, n_sets);
+    const size_t skipped = len >= bom_bytes && memcmp(bytes, bom, bom_bytes) == 0 ? bom_bytes : 0;
+    int rc = load_text(l, bytes + skipped, len - skipped, sets, n_sets);
     free(bytes);
     return rc;
 }
@@ -312,7 +364,8 @@ int conf_load(struct conf *c, const char *path, char *const *sets, unsigned n_se
               struct conf_errors *errs)
 {
     struct load *l = calloc(1, sizeof(*l));
-    CHECK(l != NULL);
+    if (l == NULL)
+        return load_no_memory(errs);
     const int rc = load_file(l, c, path, sets, n_sets, errs);
     free(l);
     return rc;

@@ -52,6 +52,9 @@ void section_defaults(struct conf *c, enum conf_section section, unsigned at);
 // key_set: one value, from a line of the file (line > 0) or from an override (line 0).
 void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, const char *value);
 
+// load_no_memory: an error that says so; -1.
+int load_no_memory(struct conf_errors *errs);
+
 // load_file: conf_load(), with the places of the values left in *l, which begins here.
 int load_file(struct load *l, struct conf *c, const char *path, char *const *sets, unsigned n_sets,
               struct conf_errors *errs);

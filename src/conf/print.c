@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf/value.h"
+#include "conf/web.h"
 
 bool key_printed(const struct key *k, const struct conf *c, unsigned at)
 {
@@ -18,6 +18,15 @@ bool key_printed(const struct key *k, const struct conf *c, unsigned at)
     return has_value || (k->initial != NULL && k->initial[0] != '\0');
 }
 
+// Lines (conf/web.h) are a key each.
+static void print_lines(const struct key *k, const char *lines, struct text *out)
+{
+    for (size_t n; *lines != '\0'; lines += n) {
+        n = strcspn(lines, "\n") + 1;
+        text_printf(out, "%s = %.*s", k->name, (int)n, lines);
+    }
+}
+
 static void print_section(const struct conf *c, enum conf_section section, unsigned at,
                           const char *name, struct text *out)
 {
@@ -27,6 +36,10 @@ static void print_section(const struct conf *c, enum conf_section section, unsig
         const struct key *k = &conf_keys[i];
         if (k->section != section || !key_printed(k, c, at))
             continue;
+        if (is_web(k)) {
+            print_lines(k, key_field_const(k, c, at), out);
+            continue;
+        }
         text_printf(out, "%s = ", k->name);
         value_print(k, key_field_const(k, c, at), out);
         text_put(out, "\n", 1);

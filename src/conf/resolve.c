@@ -1,5 +1,7 @@
+#include <stdio.h>
 #include <string.h>
 
+#include "base/siphash.h"
 #include "conf/lists.h"
 #include "conf/load.h"
 
@@ -93,8 +95,57 @@ static void resolve_buffers(struct conf *c)
     }
 }
 
+// below_run_dir: what does not begin with / lies in run_dir.
+static void below_run_dir(struct load *l, const struct key *k, char path[CONF_PATH_BYTES])
+{
+    char whole[2 * CONF_PATH_BYTES];
+    if (path[0] == '/' || path[0] == '\0' || !key_good(l, k, 0))
+        return;
+    snprintf(whole, sizeof(whole), "%s/%s", l->c->control.run_dir, path);
+    if (strlen(whole) >= CONF_PATH_BYTES)
+        fail_key(l, k, 0, "expected a path of at most %d characters with run_dir, got \"%s\"",
+                 CONF_PATH_BYTES - 1, whole);
+    else
+        strcpy(path, whole);
+}
+
+// /run/web is web, /srv/a/run is srv-a-run; one that is too long has a hash at its end.
+static void name_from(const char *run_dir, char name[CONF_NAME_BYTES])
+{
+    enum { KEPT = CONF_NAME_BYTES - 1 - 8 - 1 };
+    static const char usual[] = "/run/";
+    static const struct siphash_key key = {0xc10a, 0x4a3e};
+    const char *from = run_dir;
+    size_t n = 0;
+    if (strncmp(from, usual, sizeof(usual) - 1) == 0)
+        from += sizeof(usual) - 1;
+    from += strspn(from, "/");
+    for (; from[n] != '\0' && strcmp(from + n, "/") != 0 && n < CONF_NAME_BYTES - 1; n++) {
+        const bool plain = is_name((const char[]){from[n], '\0'});
+        name[n] = from[n] == '/' ? '-' : plain ? from[n] : '_';
+    }
+    name[n] = '\0';
+    if (n == 0)
+        strcpy(name, "c10m");
+    if (n == CONF_NAME_BYTES - 1 && from[n] != '\0')
+        snprintf(name + KEPT, CONF_NAME_BYTES - KEPT, "-%08x",
+                 (unsigned)siphash_bytes(&key, run_dir, strlen(run_dir)));
+}
+
+static void resolve_control(struct load *l)
+{
+    struct conf_control *c = &l->c->control;
+    if (!key_good(l, KEY_AT(control, run_dir), 0))
+        return;
+    if (c->name[0] == '\0' && key_good(l, KEY_AT(control, name), 0))
+        name_from(c->run_dir, c->name);
+    below_run_dir(l, KEY_AT(control, mount), c->mount);
+    below_run_dir(l, KEY_AT(memory, hugetlbfs), l->c->memory.hugetlbfs);
+}
+
 void resolve_auto(struct load *l)
 {
+    resolve_control(l);
     resolve_cpu(l);
     resolve_memory(&l->c->memory);
     resolve_held(l->c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conf/lists.h"
+#include "conf/web.h"
 
 void got_copy(char got[VALUE_GOT_BYTES], const char *text, size_t n)
 {
@@ -185,6 +186,12 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
     case KEY_DIR:
     case KEY_PATH:
         return parse_text(k, field, text);
+    case KEY_HOSTS:
+    case KEY_HEADERS:
+    case KEY_EXPIRES:
+    case KEY_REDIRECTS:
+    case KEY_PAGES:
+        return web_parse(k, field, text, got);
     default:;
     }
     uint64_t value;
@@ -255,6 +262,11 @@ void value_print(const struct key *k, const void *field, struct text *out)
     case KEY_TEXT:
     case KEY_DIR:
     case KEY_PATH:
+    case KEY_HOSTS:
+    case KEY_HEADERS:
+    case KEY_EXPIRES:
+    case KEY_REDIRECTS:
+    case KEY_PAGES:
         text_printf(out, "%s", (const char *)field);
         return;
     case KEY_WORD:
@@ -373,6 +385,13 @@ void value_expected(const struct key *k, struct text *out)
         return;
     case KEY_PATH:
         text_printf(out, "a path of at most %" PRIu64 " characters", k->max);
+        return;
+    case KEY_HOSTS:
+    case KEY_HEADERS:
+    case KEY_EXPIRES:
+    case KEY_REDIRECTS:
+    case KEY_PAGES:
+        web_expected(k, out);
         return;
     default:
         expected_number(k, out);

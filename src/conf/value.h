@@ -12,6 +12,7 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
 void value_clear(const struct key *k, void *field);
 
 // value_print: appends the field in the form that value_parse reads; nothing when it has no value.
+// Of lines (conf/web.h) all, each with its newline.
 void value_print(const struct key *k, const void *field, struct text *out);
 
 // value_expected: appends what a value has to look like: "a whole number from 1 to 15".

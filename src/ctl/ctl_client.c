@@ -19,10 +19,18 @@ struct answer {
     const uint8_t *payload;
 };
 
+static unsigned slice_ms(const struct ctl_client *c)
+{
+    const bool whole =
+        c->ended == NULL || (c->timeout_ms != 0 && c->timeout_ms < (unsigned)CLIENT_ASK_MS);
+    return whole ? c->timeout_ms : (unsigned)CLIENT_ASK_MS;
+}
+
 void ctl_client_timeout(struct ctl_client *c, unsigned timeout_ms)
 {
-    const struct timeval t = {.tv_sec = timeout_ms / 1000,
-                              .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
+    c->timeout_ms = timeout_ms;
+    const unsigned ms = slice_ms(c);
+    const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
     setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
 }
@@ -37,14 +45,29 @@ void ctl_client_close(struct ctl_client *c)
 
 // ---- frames
 
+// not_yet: a call on the socket has failed: 0: again; else how the wait ends. *waited_ms: of it.
+static int not_yet(const struct ctl_client *c, unsigned *waited_ms)
+{
+    if (errno != EINTR && errno != EAGAIN)
+        return -EPIPE;
+    const bool waited = errno == EAGAIN;
+    *waited_ms += waited ? slice_ms(c) : 0;
+    if (c->ended != NULL && c->ended())
+        return -EINTR;
+    return waited && c->timeout_ms != 0 && *waited_ms >= c->timeout_ms ? -ETIMEDOUT : 0;
+}
+
 static int send_all(struct ctl_client *c, const uint8_t *data, size_t n)
 {
+    unsigned waited_ms = 0;
     while (n > 0) {
         const ssize_t sent = send(c->fd, data, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
+        const int over = sent < 0 ? not_yet(c, &waited_ms) : 0;
+        if (over != 0)
+            return over;
         if (sent < 0)
-            return errno == EAGAIN ? -ETIMEDOUT : -EPIPE;
+            continue;
+        waited_ms = 0;
         data += sent;
         n -= (size_t)sent;
     }
@@ -53,12 +76,15 @@ static int send_all(struct ctl_client *c, const uint8_t *data, size_t n)
 
 static int receive_all(struct ctl_client *c, uint8_t *to, size_t n)
 {
+    unsigned waited_ms = 0;
     while (n > 0) {
         const ssize_t got = recv(c->fd, to, n, 0);
-        if (got < 0 && errno == EINTR)
+        const int over = got == 0 ? -EPIPE : got < 0 ? not_yet(c, &waited_ms) : 0;
+        if (over != 0)
+            return over;
+        if (got < 0)
             continue;
-        if (got <= 0)
-            return got < 0 && errno == EAGAIN ? -ETIMEDOUT : -EPIPE;
+        waited_ms = 0;
         to += got;
         n -= (size_t)got;
     }
@@ -164,8 +190,14 @@ static int connect_to(struct ctl_client *c, const char *path, unsigned timeout_m
 
 int ctl_client_open(struct ctl_client *c, const char *path, unsigned timeout_ms, struct err *e)
 {
+    return ctl_client_open_until(c, path, timeout_ms, NULL, e);
+}
+
+int ctl_client_open_until(struct ctl_client *c, const char *path, unsigned timeout_ms,
+                          bool (*ended)(void), struct err *e)
+{
     struct err why;
-    *c = (struct ctl_client){.fd = -1};
+    *c = (struct ctl_client){.fd = -1, .ended = ended};
     const int rc = connect_to(c, path, timeout_ms, &why);
     if (rc == 0)
         return 0;

@@ -8,25 +8,36 @@
 //     }
 //
 // Calls return 0 or -errno: the server's, with *e = "PATH: strerror: the server's words", or the
-// connection's own, after which only the close is of use: -EPIPE (cut off), -ETIMEDOUT, -EPROTO.
+// connection's own, after which only the close is of use: -EPIPE (cut off), -ETIMEDOUT, -EPROTO,
+// -EINTR.
 #pragma once
 #include "base/err.h"
 #include "base/text.h"
 #include "ctl/ctl_wire.h"
 
-enum { CLIENT_TIMEOUT_MS = 5000 };
+enum {
+    CLIENT_TIMEOUT_MS = 5000,
+    CLIENT_ASK_MS = 100,  // between two questions whether somebody wants the wait to end
+};
 
 #define CTL_SOCKET_DEFAULT "/run/c10m/control.sock"
 
 struct ctl_client {
     int fd;
     uint8_t *frame;  // one frame; of WIRE_HEAD_BYTES + WIRE_REQUEST_BYTES_MAX
+    unsigned timeout_ms;
+    bool (*ended)(void);  // NULL: nobody is asked
 };
 
 // ctl_client_open: connects and says hello. timeout_ms: for each wait of this and of the calls that
 // follow; 0: none. 0, or -errno with *e = "no server answers at PATH: why".
 int ctl_client_open(struct ctl_client *c, const char *path, unsigned timeout_ms, struct err *e);
 void ctl_client_close(struct ctl_client *c);
+
+// ctl_client_open_until: the same, but each wait, of later calls as well, ends with -EINTR when
+// ended() says so, which is asked every CLIENT_ASK_MS and at each signal.
+int ctl_client_open_until(struct ctl_client *c, const char *path, unsigned timeout_ms,
+                          bool (*ended)(void), struct err *e);
 
 // ctl_client_timeout: another one from now on.
 void ctl_client_timeout(struct ctl_client *c, unsigned timeout_ms);

@@ -4,6 +4,10 @@
 //        ^                           |                                                        |
 //        +-----------stop------------+---------------------------stop-------------------------+
 //
+// Half-open connections are let in while it drains: their peers have their SYN-ACK. At its end the
+// workers close the services, which forgets those, and only then it is drained: nobody comes in.
+// So it is with a service by itself.
+//
 // The limit of a SIGTERM is kept by stopping the workers, which reset what is left: not by an
 // order, which a worker that hangs would not take.
 #include <errno.h>
@@ -29,6 +33,7 @@ static void begin(struct ctl_steer *st, uint64_t seconds)
 {
     st->drain.state = DRAIN_UNDER_WAY;
     st->drain.again_ms = 0;
+    st->drain.shut = false;
     st->drain.until_ms = ctl_steer_now_ms() + seconds * 1000;
     ctl_steer_states(st);
     tell_applications(st, UINT32_MAX);
@@ -64,15 +69,26 @@ static void end(struct ctl_steer *st)
         ctl_loop_stop(st->p.loop);
 }
 
+static void shut(struct ctl_steer *st)
+{
+    if (st->drain.shut)
+        return;
+    st->drain.shut = true;
+    ctl_steer_states(st);
+}
+
 bool ctl_steer_drain_tick(struct ctl_steer *st, uint64_t now_ms)
 {
     struct ctl_steer_drain *d = &st->drain;
     if (d->state != DRAIN_UNDER_WAY)
         return false;
-    // Half-open ones are let in until the workers have the word.
-    if (ctl_steer_connections(st, UINT_MAX) == 0 && (orders_lagging(st->orders) < 0 || d->stops)) {
-        end(st);
-        return false;
+    if (ctl_steer_connections(st, UINT_MAX) == 0) {
+        shut(st);
+        // Whoever came in before a worker had the word is seen behind it.
+        if (orders_lagging(st->orders) < 0 && ctl_steer_connections(st, UINT_MAX) == 0) {
+            end(st);
+            return false;
+        }
     }
     if (now_ms < MAX(d->until_ms, d->again_ms) || d->reset)
         return true;
@@ -82,8 +98,25 @@ bool ctl_steer_drain_tick(struct ctl_steer *st, uint64_t now_ms)
         ctl_loop_stop(st->p.loop);
         return false;
     }
+    shut(st);
     reset_rest(st);
     return true;
+}
+
+void ctl_steer_look(struct ctl_steer *st)
+{
+    bool any = false;
+    if (st->drain.state != DRAIN_NONE || orders_lagging(st->orders) >= 0)
+        return;
+    for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++) {
+        if (st->wanted[i] != TCP_SERVICE_DRAINING || st->empty[i] ||
+            ctl_steer_connections(st, i) != 0)
+            continue;
+        st->empty[i] = any = true;
+        log_say(LOG_ctl, LOG_INFO, "service %s: drained", server_service(st->p.server, i)->name);
+    }
+    if (any)
+        ctl_steer_states(st);
 }
 
 void ctl_steer_stop(struct ctl_steer *st)
@@ -161,6 +194,7 @@ static int state_write(struct ctl_steer_entry *e, char *line)
         if (st->drain.state != DRAIN_NONE)
             return -EBUSY;
         st->wanted[e->at] = (uint8_t)s;
+        st->empty[e->at] = false;
         ctl_steer_states(st);
         if (s == TCP_SERVICE_DRAINING)
             tell_applications(st, 1u << e->at);
@@ -171,17 +205,45 @@ static int state_write(struct ctl_steer_entry *e, char *line)
     return -EINVAL;
 }
 
+// in_force: the state that all workers have at least; `wanted` where there is no worker.
+static uint8_t in_force(const struct ctl_steer *st, unsigned service, uint8_t wanted)
+{
+    uint8_t least = wanted;
+    for (unsigned w = 0; w < server_workers(st->p.server); w++) {
+        const struct tcp_service *sv = &server_worker(st->p.server, w)->tcp.services[service];
+        const uint8_t state = __atomic_load_n(&sv->state, __ATOMIC_RELAXED);
+        least = w == 0 ? state : MIN(least, state);
+    }
+    return least;
+}
+
+static const char *name_of(uint8_t state, bool drains, uint64_t connections)
+{
+    if (!drains || state != TCP_SERVICE_CLOSED)
+        return state_names[state];
+    return connections == 0 ? "drained" : state_names[TCP_SERVICE_DRAINING];
+}
+
 static void state_show(struct ctl_steer_entry *e, struct text *out)
 {
-    const struct order_settings *s = orders_settings(e->st->orders);
-    text_printf(out, "state %s\nconnections %llu\n", state_names[s->services[e->at].state],
-                (unsigned long long)ctl_steer_connections(e->st, e->at));
+    const struct ctl_steer *st = e->st;
+    const uint8_t wanted = orders_settings(st->orders)->services[e->at].state;
+    const uint8_t now = in_force(st, e->at, wanted);
+    const uint64_t n = ctl_steer_connections(st, e->at);
+    const bool drains = st->drain.state != DRAIN_NONE || st->wanted[e->at] == TCP_SERVICE_DRAINING;
+    text_printf(out, "state %s\n", name_of(now, drains, n));
+    if (now != wanted)
+        text_printf(out, "pending %s\n", name_of(wanted, drains, n));
+    text_printf(out, "connections %llu\n", (unsigned long long)n);
 }
 
 static const struct ctl_steer_file state_file = {
     .help =
         "# open: takes connections. closed: refuses new ones (RST), those that are there go on.\n"
-        "# draining: the same, and they end as soon as they can: HTTP after the present reply.\n"
+        "# draining: the same, and they end as soon as they can: HTTP after the present reply; "
+        "with\n"
+        "# none left it is drained, and nobody comes in, not even who was half-open.\n"
+        "# pending: what was asked for and not all workers have yet.\n"
         "# While the whole server drains (ctl/drain) this says so, and is busy.\n",
     .write = state_write,
     .show = state_show,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ctl/ctl_http_conn.h"
+#include "ctl/peer_uid.h"
 
 uint64_t http_now_ms(void)
 {
@@ -131,29 +132,37 @@ static int refuse(uint64_t *counter, int fd)
     return -1;
 }
 
-static struct http_conn *free_slot(struct ctl_http *h, const struct ip_addr *from, unsigned *same)
+static struct http_conn *free_slot(struct ctl_http *h, const struct ip_addr *from, unsigned *same,
+                                   unsigned *n_free)
 {
     struct http_conn *slot = NULL;
-    *same = 0;
+    *same = *n_free = 0;
     for (unsigned i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
         struct http_conn *c = &h->conns[i];
-        if (c->fd < 0)
+        if (c->fd < 0) {
             slot = c;
-        else
+            ++*n_free;
+        } else
             *same += ip_equal(&c->from, from);
     }
     return slot;
 }
 
+static bool is_root(int fd, const struct sockaddr *from)
+{
+    uid_t uid;
+    return peer_uid(fd, from, &uid) && uid == 0;
+}
+
 int ctl_http_adopt(struct ctl_http *h, int fd, const struct sockaddr *from, socklen_t n)
 {
     const struct ip_addr addr = address_of(from);
-    unsigned same;
-    struct http_conn *c = free_slot(h, &addr, &same);
-    if (c == NULL)
-        return refuse(&h->limits.refused_connections, fd);
-    if (same >= HTTP_ADDRESS_CONNECTIONS_MAX)
-        return refuse(&h->limits.refused_address, fd);
+    unsigned same, n_free;
+    struct http_conn *c = free_slot(h, &addr, &same, &n_free);
+    const bool greedy = same >= HTTP_ADDRESS_CONNECTIONS_MAX,
+               full = n_free <= HTTP_CONNECTIONS_ROOT;
+    if (c == NULL || ((greedy || full) && !is_root(fd, from)))
+        return refuse(greedy ? &h->limits.refused_address : &h->limits.refused_connections, fd);
     *c = (struct http_conn){h, fd, addr, http_now_ms() + HTTP_TIMEOUT_S * 1000};
     if (MHD_add_connection(h->daemon, fd, from, n) != MHD_YES) {
         h->limits.accept_failed++;
@@ -251,6 +260,7 @@ static int entry_read(struct tree_out *out, void *data)
         {"connections_now", open_now(h)},
         {"connections_max", HTTP_CONNECTIONS_MAX},
         {"connections_address_max", HTTP_ADDRESS_CONNECTIONS_MAX},
+        {"connections_root", HTTP_CONNECTIONS_ROOT},
         {"timeout_s", HTTP_TIMEOUT_S},
         {"write_bytes_max", TREE_WRITE_BYTES_MAX},
         {"accepted", l->accepted},

@@ -18,6 +18,7 @@
 enum {
     HTTP_CONNECTIONS_MAX = 16,
     HTTP_ADDRESS_CONNECTIONS_MAX = 8,  // of one client address
+    HTTP_CONNECTIONS_ROOT = 4,         // of all, only root's on this host, whatever its address has
     HTTP_MEMORY_BYTES = 32 * 1024,     // a connection: request header and pieces of the answer
     HTTP_DISCARD_BYTES = 1024 * 1024,  // of a body that is too large, before the end of all
     HTTP_TIMEOUT_S = 30,

@@ -6,6 +6,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/signals.h"
+
 int ctl_loop_init(struct ctl_loop *loop, struct err *e)
 {
     memset(loop, 0, sizeof(*loop));
@@ -148,10 +150,7 @@ static void signal_ready(struct ctl_loop *loop, struct ctl_source *s, uint32_t e
 int ctl_loop_signals(struct ctl_loop *loop, ctl_on_signal *on, void *arg, struct err *e)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
+    signals_held(&set);
     if (loop->signals_on)
         return err_set(e, "control loop: the signals are taken already");
     int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

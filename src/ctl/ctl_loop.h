@@ -67,9 +67,9 @@ int ctl_loop_change(struct ctl_loop *loop, int fd, uint32_t events);
 int ctl_loop_timer(struct ctl_loop *loop, uint32_t period_ms, ctl_on_timer *on, void *arg,
                    struct err *e);
 
-// ctl_loop_signals: blocks SIGTERM, SIGINT and SIGHUP in this thread, and calls on(arg, signal) for
-// each. Before other threads are made, so that they inherit the mask; once per loop. 0, or -1 with
-// *e.
+// ctl_loop_signals: blocks the signals that mean something (base/signals.h) in this thread, and
+// calls on(arg, signal) for each, for those too that have waited. Before other threads are made, so
+// that they inherit the mask; once per loop. 0, or -1 with *e.
 int ctl_loop_signals(struct ctl_loop *loop, ctl_on_signal *on, void *arg, struct err *e);
 
 // ctl_loop_remove: no callback for fd any more, not even for an event already fetched. An fd that

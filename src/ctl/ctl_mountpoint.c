@@ -231,3 +231,15 @@ void ctl_mountpoint_undo(struct ctl_mountpoint *mp)
     stale_clear(mp->path, NULL);
     dirs_remove(mp->given, mp->made_from);
 }
+
+int ctl_mountpoint_clear(const char *path, struct err *e)
+{
+    struct ctl_mountpoint mp = {.made_from = 0};
+    char type[FSTYPE_BYTES];
+    if (given_set(&mp, path, e) != 0)
+        return -1;
+    // The directories above may be gone, and something else than a dead mount is nobody's business.
+    if (resolve(&mp, NULL) != 0 || !mount_at(mp.path, type))
+        return 0;
+    return stale_clear(mp.path, e);
+}

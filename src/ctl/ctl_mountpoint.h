@@ -28,3 +28,7 @@ int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct e
 // ctl_mountpoint_undo: detaches a dead mount that is still there, and removes the directories that
 // prepare made, as far as they are empty.
 void ctl_mountpoint_undo(struct ctl_mountpoint *mp);
+
+// ctl_mountpoint_clear: detaches the dead FUSE mounts at `path`; how many. -1 with *e: one is
+// served, or is none of ours.
+int ctl_mountpoint_clear(const char *path, struct err *e);

@@ -251,7 +251,8 @@ void ctl_plan_capacity(const struct server_params *p, const char *sys_root, cons
     const uint32_t now = server_fit(p, &s.pages, spare);
     text_printf(out,
                 "free now: %" PRIu64 " pages of 2 MiB, %" PRIu64
-                " of 1 GiB; %s bytes of ordinary memory, of which Linux keeps %s\n",
+                " of 1 GiB; %s bytes of ordinary memory, of which Linux keeps %s (a tenth of the "
+                "machine's memory, at least 1 GiB)\n",
                 s.pages.of_2m.free, s.pages.of_1g.free, ledger_grouped(a[0], s.available_bytes),
                 ledger_grouped(a[1], s.leave_bytes));
     text_printf(out, "with the %s free now (connections = max): %s connections\n",

@@ -1,11 +1,13 @@
 #include "ctl/ctl_serve.h"
 
-#include <signal.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/corelocks.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "ctl/ctl_doors.h"
 #include "ctl/ctl_dump.h"
 #include "ctl/ctl_fuse.h"
@@ -21,6 +23,7 @@
 #include "ctl/statsd.h"
 #include "ctl/web_static.h"
 #include "worker/server_log.h"
+#include "worker/wall.h"
 
 static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
 {
@@ -55,33 +58,26 @@ void ctl_doubts(const struct server_params *p, struct text *out)
 struct signaled {
     struct ctl_loop *loop;
     struct ctl_steer *steer;
+    int crash;  // a signal that somebody sent to crash the process; 0: none
 };
 
 static void on_signal(void *arg, int signal_number)
 {
-    const struct signaled *to = arg;
-    if (signal_number == SIGHUP) {
+    struct signaled *to = arg;
+    const enum signal_meaning meaning = signal_meaning(signal_number);
+    if (meaning == SIGNAL_HANGUP) {
         if (to->steer != NULL)
             ctl_steer_reload(to->steer);
         return;
     }
     log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
-    if (to->steer != NULL)
+    if (meaning == SIGNAL_CRASH)
+        to->crash = signal_number;
+    const bool may_drain = signal_number == SIGINT || signal_number == SIGTERM;
+    if (to->steer != NULL && may_drain)
         ctl_steer_stop(to->steer);
     else
         ctl_loop_stop(to->loop);
-}
-
-// From here on the kernel acts on the next signal itself: the process ends at once.
-static void second_signal_kills(void)
-{
-    sigset_t set;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void log_lines(enum log_level level,
@@ -193,10 +189,24 @@ static void on_log(void *arg, uint64_t periods)
     server_log_drain(arg);
 }
 
+// looked: what is looked at every CTL_LOOK_MS.
+struct looked {
+    struct ctl_shown *shown;
+    struct ctl_steer *steer;
+};
+
 static void on_look(void *arg, uint64_t periods)
 {
+    const struct looked *at = arg;
     (void)periods;
-    ctl_tree_look(arg);
+    ctl_tree_look(at->shown);
+    ctl_steer_look(at->steer);
+}
+
+static void on_wall(void *arg, uint64_t periods)
+{
+    (void)periods;
+    server_wall_follow(arg);
 }
 
 // doors: the tree, and the socket that shows it, open before the server starts: a second server
@@ -244,6 +254,25 @@ static void on_change(void *arg)
         log_line(LOG_WARN, "%s", err.text);
 }
 
+// cores_take: *fd holds the workers' cores until it is closed. -1: another server has one of them,
+// and no key allows that.
+static int cores_take(const struct server_params *p, const struct conf *c, int *fd, struct err *err)
+{
+    *fd = corelocks_open();
+    if (*fd < 0)
+        log_line(LOG_WARN, "whether others use these cores is not known: %s", strerror(errno));
+    for (unsigned i = 0; i < p->n_workers && *fd >= 0; i++) {
+        if (corelocks_take(*fd, p->worker_cpu[i], c->control.name, err) == 0)
+            continue;
+        if (!c->cpu.exclusive)
+            log_line(LOG_WARN, "%s, too: each slows the other down", err->text);
+        else
+            return err_append(err,
+                              ": take other [cpu] workers, or share it: [cpu] exclusive = off");
+    }
+    return 0;
+}
+
 static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
                  struct doors *doors, const char *version, struct err *err)
 {
@@ -257,6 +286,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     if (steer == NULL)
         return -1;
     shown.baseline = ctl_steer_baseline(steer);
+    struct looked looked = {&shown, steer};
     int rc = ctl_tree_open(&shown, err);
     if (rc == 0 && ctl_steer_fill(steer, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
@@ -265,7 +295,9 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         rc = doors->dump == NULL ? -1 : 0;
     }
     if (rc == 0)
-        rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &shown, err) < 0 ? -1 : 0;
+        rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &looked, err) < 0 ? -1 : 0;
+    if (rc == 0)
+        rc = ctl_loop_timer(loop, WALL_FOLLOW_MS, on_wall, s, err) < 0 ? -1 : 0;
     if (rc == 0 && server_logs(server_params_of(s)))
         rc = ctl_loop_timer(loop, LOG_PERIOD_MS, on_log, s, err) < 0 ? -1 : 0;
     if (rc == 0)
@@ -299,30 +331,39 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
 int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version)
 {
     static struct ctl_loop loop;
-    struct signaled to = {&loop, NULL};
+    struct signaled to = {&loop, NULL, 0};
     const struct conf *c = from->conf;
     struct doors doors = {NULL, NULL, NULL};
     struct err err = {""};
-    signal(SIGPIPE, SIG_IGN);  // an access log may be a pipe whose reader goes away
+    int cores_fd = -1;
     int rc = ctl_loop_init(&loop, &err);
     if (rc == 0)
         rc = ctl_loop_signals(&loop, on_signal, &to, &err);
     if (rc == 0)
         rc = doors_open(&doors, &loop, c, &err);
+    if (rc == 0)
+        rc = cores_take(p, c, &cores_fd, &err);
     if (rc == 0) {
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
         struct server *s = server_start(p, &err);
         rc = s == NULL ? -1 : serve(&to, s, from, &doors, version, &err);
-        second_signal_kills();
+        // Further signals wait, for ever: what is held is given back, once, to the end.
         if (s != NULL) {
-            ctl_stop_workers(s);
+            ctl_stop_workers(s, c->control.run_dir);
             server_stop(s);
         }
     }
     doors_close(&doors);
+    if (cores_fd >= 0)
+        close(cores_fd);
     rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
     ctl_loop_fini(&loop);
+    signals_end_by(to.crash);
+    if (rc != 0 && strcmp(err.text, SERVER_ASKED_TO_END) == 0) {
+        log_line(LOG_INFO, "%s", err.text);
+        return 0;
+    }
     if (rc != 0)
         log_line(LOG_ERROR, "%s", err.text);
     return rc == 0 ? 0 : 1;

@@ -12,9 +12,10 @@ struct ctl_conf {
     unsigned n_sets;
 };
 
-// ctl_serve: starts the server, mounts the tree, serves until SIGTERM or SIGINT, stops. A second
-// signal while it stops ends the process at once. Returns the exit status: 0, or 1 with the reason
-// logged.
+// ctl_serve: starts the server, mounts the tree, serves until a signal asks it to end
+// (base/signals.h), gives all back, once and to the end, whatever signals come meanwhile. SIGINT
+// and SIGTERM drain first; a second one, and any other, stops at once. The caller holds the
+// signals. Returns the exit status: 0, or 1 with the reason logged.
 int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version);
 
 // ctl_doubts: what is allowed and nobody can want, a line each: a port that no service listens on,

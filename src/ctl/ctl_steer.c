@@ -137,12 +137,20 @@ int ctl_steer_order(struct ctl_steer_entry *e, const struct order *o, const char
     return 0;
 }
 
+// One that drains is closed at its end.
+static uint8_t state_for(const struct ctl_steer *st, unsigned service)
+{
+    const bool all = st->drain.state != DRAIN_NONE;
+    if (!all && st->wanted[service] != TCP_SERVICE_DRAINING)
+        return st->wanted[service];
+    return (all ? st->drain.shut : st->empty[service]) ? TCP_SERVICE_CLOSED : TCP_SERVICE_DRAINING;
+}
+
 void ctl_steer_states(struct ctl_steer *st)
 {
     struct order_settings *s = orders_settings(st->orders);
-    const bool drains = st->drain.state != DRAIN_NONE;
     for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++)
-        s->services[i].state = drains ? (uint8_t)TCP_SERVICE_DRAINING : st->wanted[i];
+        s->services[i].state = state_for(st, i);
     orders_set(st->orders);
     ctl_steer_kick(st);
 }

@@ -50,5 +50,8 @@ void ctl_steer_on_change(struct ctl_steer *st, void (*fn)(void *arg), void *arg)
 // in the log what changed, what wants a restart, and what is wrong: then nothing changes.
 void ctl_steer_reload(struct ctl_steer *st);
 
+// ctl_steer_look: now and then: closes services that had to drain and have no connection left.
+void ctl_steer_look(struct ctl_steer *st);
+
 // ctl_steer_stop: drains for [control] drain_s, then stops the loop; at once if asked again.
 void ctl_steer_stop(struct ctl_steer *st);

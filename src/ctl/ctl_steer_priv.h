@@ -39,6 +39,7 @@ enum drain_state { DRAIN_NONE, DRAIN_UNDER_WAY, DRAIN_DONE };
 struct ctl_steer_drain {
     enum drain_state state;
     bool stops;  // the server stops at its end
+    bool shut;   // half-open connections are forgotten: nobody comes in any more
     bool reset;  // time was up: what was left is being reset
     uint64_t until_ms;
     uint64_t again_ms;  // when what came in behind that is reset; 0: the first time is to come
@@ -51,6 +52,7 @@ struct ctl_steer {
     int timer_fd;  // -1: it does not run
     struct ctl_steer_entry *entries;
     uint8_t wanted[TCP_SERVICES_MAX];  // enum tcp_service_state, unless the server drains
+    bool empty[TCP_SERVICES_MAX];      // it was to drain, and had no connection left
     struct ctl_steer_drain drain;
     void (*changed)(void *arg);  // NULL: nobody wants to know
     void *changed_arg;

@@ -9,7 +9,8 @@
 
 // watch: a thread beside the one that waits for the workers.
 struct watch {
-    const struct server *s;
+    struct server *s;
+    const char *run_dir;
     pthread_mutex_t lock;
     pthread_cond_t cond;
     bool over;
@@ -76,15 +77,17 @@ static void *run(void *arg)
         if (w->over || still_ms < STOP_STUCK_MS)
             continue;
         say_who(w->s);
+        server_abandon(w->s);
+        rmdir(w->run_dir);
         _exit(1);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-void ctl_stop_workers(struct server *s)
+void ctl_stop_workers(struct server *s, const char *run_dir)
 {
-    struct watch w = {.s = s, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct watch w = {.s = s, .run_dir = run_dir, .lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_condattr_t attr;
     pthread_t thread;
     sigset_t all, before;

@@ -5,6 +5,6 @@
 enum { STOP_STUCK_MS = 5000, STOP_LOOK_MS = 50 };
 
 // ctl_stop_workers: server_stop_workers(). If nothing moves for STOP_STUCK_MS, no connection reset
-// and no worker ended, the log says which worker hangs and where, and the process ends with status
-// 1. Control thread.
-void ctl_stop_workers(struct server *s);
+// and no worker ended, the log says which worker hangs and where, its files and run_dir (if nothing
+// lies in it) are removed, and the process ends with status 1. Control thread.
+void ctl_stop_workers(struct server *s, const char *run_dir);

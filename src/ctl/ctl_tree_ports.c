@@ -141,7 +141,7 @@ static int rss_read(struct tree_out *out, void *data)
     tree_printf(out, "queues %u\nspread_by %s\ntable_entries %u\nkey ", p->queues,
                 by_port ? "port" : "software", n);
     for (unsigned i = 0; i < TOEPLITZ_KEY_BYTES; i++)
-        tree_printf(out, "%02x", toeplitz_key[i]);
+        tree_printf(out, "%02x", server_rss_key(of->shown->server)[i]);
     tree_printf(out, "\n");
     for (unsigned i = 0; i < n && !by_port; i++)
         tree_printf(out, "entry_%u %u\n", i, toeplitz_home(i, n, workers));

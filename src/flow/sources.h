@@ -19,13 +19,6 @@ enum {
     SOURCE_COUNT_BITS = 27,  // of connections
 };
 
-// source_of: an IPv4 address as a number, or the upper half of an IPv6 address. None of these is a
-// small number: prefixes below 2^32 are no one's (RFC 4291 2.4).
-static inline uint64_t source_of(const struct ip_addr *a)
-{
-    return ip_is_v4(a) ? ip_to_v4(a) : (uint64_t)load_be32(a->b) << 32 | load_be32(a->b + 4);
-}
-
 struct sources;
 
 // sources_footprint: bytes for connections, 1 to 2^SOURCE_COUNT_BITS - 1, a multiple of CACHE_LINE.

@@ -23,8 +23,10 @@ struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
     CHECK(n < WHEEL_EMPTY);
     for (uint64_t i = 0; i < n; i++)
         w->chunks[i].next = i + 1 < n ? (uint32_t)(i + 1) : WHEEL_EMPTY;
-    for (int i = 0; i < WHEEL_LEVELS; i++)
+    for (int i = 0; i < WHEEL_LEVELS; i++) {
         w->draining[i] = WHEEL_EMPTY;
+        w->begun_ms[i] = now_ms - 1;  // when nothing was there
+    }
     w->at_ms = now_ms;
     w->recent = WHEEL_EMPTY;
     for (int i = 0; i < WHEEL_SLOTS; i++)
@@ -33,7 +35,7 @@ struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
 }
 
 // push: appends the handle to the slot's first chunk, or to a new one before it.
-static bool push(struct wheel *w, uint32_t slot, uint32_t handle)
+static bool push(struct wheel *w, uint32_t slot, uint32_t at_ms, uint32_t handle)
 {
     uint32_t ix = w->slot[slot];
     if (ix == WHEEL_EMPTY || w->chunks[ix].count == WHEEL_CHUNK_HANDLES) {
@@ -44,7 +46,9 @@ static bool push(struct wheel *w, uint32_t slot, uint32_t handle)
         const uint32_t fresh = w->free;
         w->free = w->chunks[fresh].next;
         w->chunks[fresh].next = ix;
+        w->chunks[fresh].at_ms = at_ms;
         w->chunks[fresh].count = 0;
+        w->chunks[fresh].slot = (uint16_t)slot;
         w->slot[slot] = ix = fresh;
     }
     struct wheel_chunk *c = &w->chunks[ix];
@@ -53,7 +57,8 @@ static bool push(struct wheel *w, uint32_t slot, uint32_t handle)
     return true;
 }
 
-uint32_t wheel_add_any(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
+// add: returns the slot, which the entry is in the first chunk of; WHEEL_EMPTY: no chunk left.
+static inline uint32_t add(struct wheel *w, uint32_t deadline_ms, uint32_t handle, uint32_t *at_ms)
 {
     const uint32_t first = w->at_ms + w->opened;
     uint32_t at = time_before(deadline_ms, first) ? first : deadline_ms, slot;
@@ -67,21 +72,85 @@ uint32_t wheel_add_any(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
         slot = WHEEL_L0_SLOTS + WHEEL_L1_SLOTS + (at >> 22) % WHEEL_L2_SLOTS;
         at &= ~((1u << 22) - 1);
     }
-    if (!push(w, slot, handle))
-        return 0;
+    if (!push(w, slot, at, handle))
+        return WHEEL_EMPTY;
     if (slot < WHEEL_L0_SLOTS) {
         w->used[slot / 64] |= 1ULL << slot % 64;
         w->recent_ms = at;
         w->recent = at != 0 ? w->slot[slot] : WHEEL_EMPTY;
     }
+    *at_ms = at;
+    return slot;
+}
+
+uint32_t wheel_add_any(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
+{
+    uint32_t at = 0;
+    if (add(w, deadline_ms, handle, &at) == WHEEL_EMPTY)
+        return 0;
     // 0 says refused; the ms before it has come as well when the entry does.
     return at != 0 ? at : UINT32_MAX;
+}
+
+uint32_t wheel_place(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
+{
+    uint32_t at;
+    const uint32_t slot = add(w, deadline_ms, handle, &at);
+    return slot == WHEEL_EMPTY ? WHEEL_EMPTY : w->slot[slot];
+}
+
+static unsigned level_of(uint32_t slot)
+{
+    return slot < WHEEL_L0_SLOTS ? 0 : slot < WHEEL_L0_SLOTS + WHEEL_L1_SLOTS ? 1 : 2;
+}
+
+// list_of: where the list begins that the chunk is in: of its slot, or of what is given out. None
+// is added to a slot at the time at which it began.
+static uint32_t *list_of(struct wheel *w, const struct wheel_chunk *c)
+{
+    const unsigned level = level_of(c->slot);
+    return c->at_ms == w->begun_ms[level] ? &w->draining[level] : &w->slot[c->slot];
+}
+
+static void free_first(struct wheel *w, uint32_t *list)
+{
+    const uint32_t ix = *list, slot = w->chunks[ix].slot;
+    *list = w->chunks[ix].next;
+    w->chunks[ix].next = w->free;
+    w->free = ix;
+    if (w->recent == ix)
+        w->recent = WHEEL_EMPTY;
+    if (list == &w->slot[slot] && *list == WHEEL_EMPTY && slot < WHEEL_L0_SLOTS)
+        w->used[slot / 64] &= ~(1ULL << slot % 64);
+}
+
+bool wheel_take(struct wheel *w, uint32_t place, uint32_t handle, uint32_t *moved)
+{
+    struct wheel_chunk *c = &w->chunks[place];
+    uint32_t i = c->count;  // what was added last is most often taken
+    *moved = WHEEL_EMPTY;
+    while (i != 0 && c->handle[i - 1] != handle)
+        i--;
+    if (i-- == 0)
+        return false;
+    uint32_t *list = list_of(w, c);
+    struct wheel_chunk *first = &w->chunks[*list];
+    const uint32_t last = first->handle[--first->count];
+    if (first != c)
+        *moved = last;
+    if (first != c || i != c->count)
+        c->handle[i] = last;
+    w->entries--;
+    if (first->count == 0)
+        free_first(w, list);
+    return true;
 }
 
 static void begin_slot(struct wheel *w, int level, uint32_t slot)
 {
     CHECK(w->draining[level] == WHEEL_EMPTY);
     w->draining[level] = w->slot[slot];
+    w->begun_ms[level] = w->at_ms;
     w->slot[slot] = WHEEL_EMPTY;
 }
 
@@ -141,7 +210,7 @@ static uint32_t drain(struct wheel *w, int level, uint32_t *out, uint32_t max)
         if (c->next != WHEEL_EMPTY)
             fetch(&w->chunks[c->next]);
         const uint32_t k = MIN(c->count, max - n);
-        c->count -= k;
+        c->count = (uint16_t)(c->count - k);
         memcpy(out + n, &c->handle[c->count], k * sizeof(*out));
         n += k;
         if (c->count != 0)

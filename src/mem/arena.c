@@ -121,6 +121,12 @@ void arena_close(struct arena *a)
     free(a);
 }
 
+void arena_abandon(struct arena *a)
+{
+    if (a != NULL && a->has_dir)
+        hugedir_abandon(&a->dir);
+}
+
 static struct arena_row *row_of(struct arena *a, const char *name)
 {
     for (unsigned i = 0; i < a->n_rows; i++)

@@ -36,6 +36,9 @@ struct arena *arena_open(const struct arena_params *params, struct err *e);
 // arena_close: unmaps, unlinks, unmounts what we mounted. NULL: nothing to do.
 void arena_close(struct arena *a);
 
+// arena_abandon: removes its file while it is in use: the process is to end at once. NULL: nothing.
+void arena_abandon(struct arena *a);
+
 // arena_carve: `bytes` of zeroed memory at a multiple of `align` (a power of two), for `name`,
 // whose row it adds to. NULL: they do not fit. With align CACHE_LINE, pieces rounded up to
 // CACHE_LINE that add up to the arena's bytes always fit.

@@ -14,7 +14,11 @@
 #include "base/seq.h"
 
 #define BLOCK_NONE UINT32_MAX
-#define EXT_NONE   UINT32_MAX
+
+// In key.zero, which is 0 in every segment's: the block's connection is over, and another one may
+// have its addresses and ports (tcp_input.c).
+#define BLOCK_HAS_NO_ENTRY 1
+#define EXT_NONE           UINT32_MAX
 
 enum block_flag {
     BF_TS = 1 << 0,             // timestamps agreed (RFC 7323)
@@ -33,6 +37,7 @@ enum block_flag {
     BF_PROBE = 1 << 13,         // rto_at_ms is the persist timer (RFC 9293 3.8.6.1)
     BF_ABORT = 1 << 14,         // the application asked for RST
     BF_DELACK_ARMED = 1 << 15,  // delack_at_ms holds a deadline
+    BF_HELD = BF_TIMED,         // of a free block: not in the pool yet (tcp/tcp_lane.h)
 };
 
 // What both sides agreed to in the handshake beside BF_TS, and what follows from it.
@@ -81,14 +86,16 @@ struct block {
     uint32_t srtt_us;             // smoothed RTT times 8 (RFC 6298); 0: none yet
     uint32_t rttvar_us;           // RTT variation times 4
     union {
-        uint32_t rtt_seq;  // the timed segment
-        uint32_t flight;   // with has_flight: the log of what is in flight (mem/flight.h)
+        uint32_t rtt_seq;       // the timed segment
+        uint32_t echo_from_ms;  // with timestamps: what is in flight left from then on
+        uint32_t flight;        // with has_flight: the log of what is in flight (mem/flight.h)
     };
     uint32_t rtt_us;     // when the timed segment left; with timestamps or a log: the last burst
     uint32_t rto_at_ms;  // deadline of retransmission or persist; 0: none
-    uint32_t wheel_near_ms;  // when the wheel wakes this block for a near deadline; 0: never
+    // The block's three entries of the wheel, which outlive the connection (tcp_internal.h).
+    uint32_t wheel_near_ms;  // when it wakes this block for a near deadline; 0: never
     uint32_t wheel_far_ms;   // the same for keepalive, FIN-WAIT-2, application
-    uint32_t far_at_ms;      // earliest of those deadlines; 0: none
+    uint32_t wheel_soon;     // place plus one of the entry for what comes sooner; 0: there is none
     uint32_t rcvq_bytes;     // bytes received in order and not consumed
     uint8_t backoff;         // doublings of the RTO
     union {
@@ -114,9 +121,11 @@ struct block {
     uint32_t last_progress;  // tcp_progress() at that time
     // Between SYN and ESTABLISHED: our initial number is snd_una, the peer's snd_wl1, and rcv_nxt -
     // 1 but for Fast Open.
-    uint32_t stuck_at_ms;  // since when what the timer runs for has waited; 0: no timeout yet
-    uint16_t oow_16ms;     // when an unacceptable segment was answered last, in 16 ms
-    uint8_t quick;         // segments to be acknowledged at once yet (tcp_quick.c)
+    // Since when what the timer runs for has waited; 0: no timeout yet. With keepalive probes out:
+    // since when the peer is silent.
+    uint32_t stuck_at_ms;
+    uint16_t oow_16ms;  // when an unacceptable segment was answered last, in 16 ms
+    uint8_t quick;      // segments to be acknowledged at once yet (tcp_quick.c)
     union {
         uint8_t probes;  // keepalive probes without answer
         uint8_t error;   // in CLOSED: errno of its end, 0: none
@@ -261,19 +270,28 @@ struct ext_undo {
     uint8_t pad[3];
 };
 
+// ext_hold: of a connection that holds data out of order: its place among those of its source that
+// do (tcp/tcp_ooo.h). Extension records are named by their index plus one; 0: none.
+struct ext_hold {
+    uint32_t block;  // whose it is
+    uint32_t older, younger;
+    uint16_t source;  // the source's place, of every record
+    uint16_t pad;
+};
+
 // ext: the extension record of a connection in trouble, or with options of its own; given back as
 // soon as that is over. Four lines: 20 bytes of queue, 4 x 8 of blocks to report, 12 of recovery, 8
-// x 8 of scoreboard, 48 of congestion control, 40 of options, 8 of undo. The 65,536 of a large
-// server are 16 MB, 1.7 bytes for each of ten million connections.
+// x 8 of scoreboard, 48 of congestion control, 40 of options, 8 of undo, 16 of who holds data. The
+// 65,536 of a large server are 16 MB, 1.7 bytes for each of ten million connections.
 struct ext {
-    // The data that came out of order.
-    uint32_t ooo_head;   // by sequence number; BUF_NONE
-    uint16_t ooo_count;  // buffers in it
-    uint8_t has_fin;     // a FIN that arrived beyond a gap sits at fin_seq
+    // The data that came out of order (tcp/tcp_ooo.h).
+    uint32_t ooo_head;  // its first page; BUF_NONE: there is none, and the next two mean nothing
+    uint16_t ooo_runs;  // runs of it
+    uint8_t has_fin;    // a FIN that arrived beyond a gap sits at fin_seq
     uint8_t n_held;
     uint32_t fin_seq;
-    uint32_t ooo_tail;  // of the queue; ooo_last: what was put in last, BUF_NONE: it is gone.
-    uint32_t ooo_last;  // Both only if there is a head
+    uint32_t ooo_table;                   // the buffer that describes the runs
+    uint32_t ooo_bufs;                    // buffers that it takes, with the table
     struct seq_range held[EXT_HELD_MAX];  // runs of it, the most recently changed one first
 
     // What was sent and is not acknowledged.
@@ -290,6 +308,7 @@ struct ext {
     struct ext_cc cc;
     struct ext_own own;
     struct ext_undo undo;
+    struct ext_hold hold;
 } CACHE_ALIGNED;
 
 static_assert(sizeof(struct ext) == 256, "lines of trouble");
@@ -302,6 +321,7 @@ struct time_wait {
     uint16_t local_ix;
     uint8_t live;
     uint8_t has_ts : 1, is_v6 : 1;
+    uint8_t again : 1;  // its time began again: to the young end of the ring, when it is the oldest
     uint32_t snd_nxt, rcv_nxt;
     uint32_t ts_recent;  // with has_ts
     uint32_t expires_ms;

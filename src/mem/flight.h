@@ -75,12 +75,13 @@ struct flight {
     // What the acknowledgement at hand brought.
     uint8_t advanced : 1, orig_acked : 1, newly_lost : 1, dsack : 1;
     uint8_t full : 1;  // no new run of reports fits, until something is acknowledged
-    uint8_t pad[3];
-    uint32_t delivered;  // bytes, acknowledged or SACKed
-    uint32_t burst;      // the same of all since the last output
-    uint32_t acked;      // up to here
-    uint32_t echo_ms;    // when what it echoes was sent, with has_echo
-    uint32_t rtt_us;     // measured; 0: not
+    uint8_t pad;
+    uint16_t echo_from_16ms;  // the block's echo_from_ms, in 16 ms, rounded down
+    uint32_t delivered;       // bytes, acknowledged or SACKed
+    uint32_t burst;           // the same of all since the last output
+    uint32_t acked;           // up to here
+    uint32_t echo_ms;         // when what it echoes was sent, with has_echo
+    uint32_t rtt_us;          // measured; 0: not
 
     // Proportional rate reduction (RFC 9937)
     uint32_t prr_delivered, prr_out, recover_fs;

@@ -66,32 +66,11 @@ static void remove_dirs(const char *dir, unsigned made)
         *strrchr(path, '/') = '\0';
 }
 
-// is_ours: nobody but root, or this user, can open or lock the file.
-static bool is_ours(const struct stat *s)
-{
-    return S_ISREG(s->st_mode) && s->st_uid == geteuid() && (s->st_mode & 077) == 0;
-}
-
-// lock_open: -1 with errno EEXIST: somebody else's file is there and could not be removed.
-static int lock_open(void)
-{
-    struct stat s;
-    // /run/lock may be writable by all: what another user put there goes, or he could stop a start.
-    if (lstat(LOCK_FILE, &s) == 0 && !is_ours(&s))
-        remove(LOCK_FILE);
-    const int fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (fd < 0 || (fstat(fd, &s) == 0 && is_ours(&s)))
-        return fd;
-    close(fd);
-    errno = EEXIST;
-    return -1;
-}
-
 // enter: the lock under which any of us comes, mounts or goes: one for all DIR, because directories
 // above DIR are made and removed as well. -1: it cannot be had.
 static int enter(void)
 {
-    return lockfile_take(lock_open(), true);
+    return lockfile_take(lockfile_open(LOCK_FILE), true);
 }
 
 static unsigned made_read(const char *dir)
@@ -208,8 +187,8 @@ static int take_lock(struct hugedir *d, struct err *e)
     return 0;
 }
 
-// unmount_ours: a mount that we made, whoever of us; one in use stays.
-static void unmount_ours(const char *path)
+// unmount_ours: a mount that we made, whoever of us; one in use stays, unless flags detach it.
+static void unmount_ours(const char *path, int flags)
 {
     struct mntent m;
     char buf[4096];
@@ -222,15 +201,15 @@ static void unmount_ours(const char *path)
             ours = strcmp(m.mnt_fsname, MOUNT_SOURCE) == 0 && strcmp(m.mnt_type, "hugetlbfs") == 0;
     endmntent(f);
     if (ours)
-        umount2(path, 0);
+        umount2(path, flags);
 }
 
-static void remove_all(const char *dir)
+static void remove_all(const char *dir, int flags)
 {
     char path[PATH_BYTES];
     for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
         snprintf(path, sizeof(path), "%s/%s", dir, SIZE_DIRS[i]);
-        unmount_ours(path);
+        unmount_ours(path, flags);
         rmdir(path);
     }
     const unsigned made = made_read(dir);
@@ -239,8 +218,8 @@ static void remove_all(const char *dir)
     remove_dirs(dir, made);
 }
 
-// leave: entered.
-static void leave(struct hugedir *d)
+// leave: entered. flags: of umount2().
+static void leave(struct hugedir *d, int flags)
 {
     char path[PATH_BYTES];
     unsigned living;
@@ -253,7 +232,7 @@ static void leave(struct hugedir *d)
     }
     remove_dead(d->dir, &living);
     if (living == 0)
-        remove_all(d->dir);
+        remove_all(d->dir, flags);
 }
 
 int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct err *e)
@@ -281,7 +260,7 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
     d->removed = remove_dead(dir, &living);
     const int rc = take_lock(d, e);
     if (rc != 0)
-        leave(d);
+        leave(d, 0);
     close(fd);
     return rc;
 }
@@ -332,11 +311,21 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     return err_set(e, "%s: not on a hugetlbfs of this page size: start again", path);
 }
 
-void hugedir_close(struct hugedir *d)
+static void close_with(struct hugedir *d, int flags)
 {
     const int fd = enter();
     if (fd < 0)
         return;
-    leave(d);
+    leave(d, flags);
     close(fd);
+}
+
+void hugedir_close(struct hugedir *d)
+{
+    close_with(d, 0);
+}
+
+void hugedir_abandon(struct hugedir *d)
+{
+    close_with(d, MNT_DETACH);
 }

@@ -32,3 +32,7 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e);
 // hugedir_close: removes the files of NAME and of dead owners; the last living one unmounts what we
 // mounted and removes the directories that we made.
 void hugedir_close(struct hugedir *d);
+
+// hugedir_abandon: the same while the files are still mapped: the kernel takes their pages, and the
+// mount, when the process ends, which is to be at once.
+void hugedir_abandon(struct hugedir *d);

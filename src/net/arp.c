@@ -87,7 +87,9 @@ static struct arp_entry *older(struct arp_entry *a, struct arp_entry *b)
 }
 
 // arp_place: an entry of v4_raw's set that may be overwritten: a free one; the oldest pending one;
-// for a neighbour that is known the one unused for longest. NULL: none.
+// the known one that was unused for longest. Pending entries fill at most half of a set, and take
+// one known entry at most, so that a full cache can still ask and a scan does not empty it.
+// NULL: gateways and static entries fill the set.
 static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pending)
 {
     struct arp_entry *set = arp_set(net, v4_raw);
@@ -108,7 +110,7 @@ static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pendin
     }
     if (vacant != NULL && !(pending && n_pending >= NET_ARP_PENDING_WAYS))
         return vacant;
-    struct arp_entry *victim = oldest_pending != NULL || pending ? oldest_pending : oldest;
+    struct arp_entry *victim = oldest_pending != NULL ? oldest_pending : oldest;
     if (victim != NULL) {
         net->counters.arp_evicted++;
         arp_forget(net, victim, DROP_arp_cache_full);
@@ -117,15 +119,19 @@ static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pendin
 }
 
 // arp_request: one more try to learn e's MAC, to `to`. A try that the rate limit, the room or the
-// pool refuses counts as one, so that a flood's entries end.
+// pool refuses counts for a neighbour that is not known, so that a flood's entries end; who is
+// known stays known until he has been asked. Gateways are few and have no limit but their timer.
 static void arp_request(struct net *net, struct clock_now now, struct arp_entry *e,
                         const struct mac_addr *to, struct net_tx *tx)
 {
     struct pkt *p;
-    entry_set(e, e->v4_raw, e->word + ((uint64_t)1 << 56));
+    const bool allowed = tx->n != tx->room &&
+                         (route_is_via(net, e->v4_raw) || rate_allow(&net->arp_rate, now.us)) &&
+                         pkt_alloc_bulk(net->pool, &p, 1);
     e->due_ms = now.ms + NET_ARP_RETRY_MS;
-    if (tx->n == tx->room || !rate_allow(&net->arp_rate, now.us) ||
-        !pkt_alloc_bulk(net->pool, &p, 1)) {
+    if (allowed || arp_state(e) == NET_ARP_PENDING)
+        entry_set(e, e->v4_raw, e->word + ((uint64_t)1 << 56));
+    if (!allowed) {
         net->counters.arp_rate_limited++;
         return;
     }
@@ -321,6 +327,8 @@ bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
     }
     if (net->v6 != NULL)
         nd_tick(net, now, tx);
+    if (net->reasm != NULL)
+        fragment_tick(net, now, tx);
     return true;
 }
 

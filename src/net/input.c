@@ -80,22 +80,42 @@ static enum drop_reason address_check(const struct net *net, const struct wire_i
     return found < 0 ? DROP_ip_not_for_us : DROP_NONE;
 }
 
-static enum drop_reason input_echo(struct net *net, struct clock_now now, struct pkt *p,
-                                   const struct wire_ip4 *ip, uint32_t ix, struct net_tx *tx)
+struct outcome echo_out(struct net *net, struct clock_now now, struct pkt *p, uint32_t len,
+                        struct net_tx *tx)
 {
-    if (pkt_is_chain(p))
-        return DROP_pkt_chain;
-    if (tx->n == tx->room)
-        return DROP_answer_room;
-    if (!rate_allow(&net->icmp_rate, now.us))
-        return DROP_icmp_rate;
-    uint32_t len = wire_build_echo_reply(pkt_data(p), &net->from[ix], ip->src_raw, ip->tos,
-                                         ip->l4_off, ip->l4_len);
+    if (unlikely(len > (uint32_t)net->ip_bytes_max + ETH_BYTES)) {
+        const bool sent = fragment_send(net, now, pkt_data(p), len, tx);
+        return (struct outcome){.reason = sent ? DROP_NONE : DROP_answer_room};
+    }
+    if (unlikely(pkt_is_attached(p))) {  // a reply without the options of what was asked
+        struct pkt *own = fragment_packet(net, len);
+        if (own == NULL)
+            return (struct outcome){.reason = DROP_answer_room};
+        memcpy(pkt_data(own), pkt_data(p), len);
+        net->counters.ip6_out += load_be16(pkt_data(own) + 12) == ETH_TYPE_IP6;
+        tx->pkts[tx->n++] = own;
+        return (struct outcome){.reason = DROP_NONE};  // p stays the caller's
+    }
     pkt_turn_round(p);
     pkt_set_len(p, len);
     tx->pkts[tx->n++] = p;
-    net->counters.echo_replies++;
-    return DROP_NONE;
+    return (struct outcome){.reason = DROP_NONE, .replied = true};
+}
+
+static struct outcome input_echo(struct net *net, struct clock_now now, struct pkt *p,
+                                 const struct wire_ip4 *ip, uint32_t ix, struct net_tx *tx)
+{
+    if (pkt_is_chain(p))
+        return (struct outcome){.reason = DROP_pkt_chain};
+    if (tx->n == tx->room)
+        return (struct outcome){.reason = DROP_answer_room};
+    if (!limit_take(&net->echoes, net->icmp_per_s, raw32(ip->src_raw), now.us))
+        return (struct outcome){.reason = DROP_icmp_rate};
+    uint32_t len = wire_build_echo_reply(pkt_data(p), &net->from[ix], ip->src_raw, ip->tos,
+                                         ip->l4_off, ip->l4_len);
+    const struct outcome o = echo_out(net, now, p, len, tx);
+    net->counters.echo_replies += o.reason == DROP_NONE;
+    return o;
 }
 
 // udp_error4: the message is about a datagram of our address ix.
@@ -105,7 +125,8 @@ static enum drop_reason udp_error4(struct net *net, const struct wire_icmp *m, i
     const bool sized = m->type == ICMP_UNREACHABLE && m->code == ICMP_CODE_FRAG_NEEDED;
     const struct ip_addr ours = ip_from_v4(raw32(m->src_raw));
     const struct udp_in e = {.src = ip_from_v4(raw32(m->dst_raw)),
-                             .src_port = m->dst_port,
+                             .src_port = m->has_echo ? 0 : m->dst_port,
+                             .kind = m->has_echo ? UDP_ECHO_REPLY : UDP_TO_OPEN,
                              .dst_port = m->src_port,
                              .pkt_ix = (uint16_t)pkt_ix,
                              .data_off = m->data_off,
@@ -125,7 +146,7 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
     const int error = wire_icmp4_errno(m->type, m->code, &hard);
     if (error == 0)  // of no meaning to a sender
         return DROP_icmp_type;
-    if (m->has_udp && ix >= 0)
+    if ((m->has_udp || m->has_echo) && ix >= 0)
         return udp_error4(net, m, ix, pkt_ix, rx);
     if (!m->has_tcp || ix < 0)
         return DROP_icmp_type;
@@ -150,29 +171,66 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
     net->counters.icmp_in++;
     enum drop_reason reason = wire_parse_icmp(pkt_data(p), ip, &m);
     if (reason != DROP_NONE)
-        return (struct outcome){reason, false};
+        return (struct outcome){.reason = reason};
     if (m.type == ICMP_ECHO) {
         net->counters.icmp_echo_in++;
-        reason = input_echo(net, now, p, ip, ix, tx);
-        return (struct outcome){reason, reason == DROP_NONE};
+        return input_echo(net, now, p, ip, ix, tx);
     }
-    if (m.type == ICMP_UNREACHABLE || m.type == ICMP_TIME_EXCEEDED || m.type == ICMP_PARAMETER)
-        return (struct outcome){input_icmp_error(net, &m, pkt_ix, rx), false};
-    return (struct outcome){DROP_icmp_type, false};
+    if (m.type == ICMP_ECHO_REPLY) {
+        const struct ip_addr src = ip_from_v4(raw32(ip->src_raw)),
+                             dst = ip_from_v4(raw32(ip->dst_raw));
+        const bool wanted = echo_deliver(net, pkt_data(p), ip->l4_off, (uint16_t)ip->l4_len, &src,
+                                         &dst, ix, pkt_ix, rx);
+        return (struct outcome){.reason = wanted ? DROP_NONE : DROP_icmp_type};
+    }
+    return (struct outcome){.reason = input_icmp_error(net, &m, pkt_ix, rx)};
 }
 
-// input_group: UDP to a broadcast address or to the group of all systems, which every host is in
-// (RFC 1112 4). Nobody is told that there is no such port.
+// in_group: the group of all systems, which every host is in (RFC 1112 4), or one that was joined.
+static bool in_group(const struct net *net, uint32_t dst_raw)
+{
+    const struct ip_addr dst = ip_from_v4(raw32(dst_raw));
+    return dst_raw == raw32(0xe0000001) || group_is_joined(&net->groups4, &dst);
+}
+
+// is_to_group: to a broadcast address or to a group that we are in, UDP for a port that may be
+// open.
+static bool is_to_group(const struct net *net, const struct wire_ip4 *ip)
+{
+    return net->open != NULL && ip->proto == IP_PROTO_UDP &&
+           (is_broadcast(net, ip->dst_raw) || in_group(net, ip->dst_raw));
+}
+
+// input_group: UDP to a broadcast address or to a group that we are in. Nobody is told that there
+// is no such port.
 static enum drop_reason input_group(struct net *net, struct clock_now now, const struct pkt *p,
                                     const struct wire_ip4 *ip, uint32_t pkt_ix, struct net_rx *rx,
                                     struct net_tx *tx)
 {
-    const uint32_t all_systems = raw32(0xe0000001);
-    if (net->open == NULL || ip->proto != IP_PROTO_UDP ||
-        (ip->dst_raw != all_systems && !is_broadcast(net, ip->dst_raw)))
+    if (!is_to_group(net, ip))
         return DROP_ip_not_for_us;
     const enum drop_reason reason = udp_input(net, now, p, ip, NET_TO_GROUP, pkt_ix, rx, tx);
     return reason == DROP_udp_no_port ? DROP_ip_not_for_us : reason;
+}
+
+static struct outcome input_part(struct net *net, struct clock_now now, const uint8_t *frame,
+                                 const struct wire_ip4 *ip)
+{
+    if (net->reasm == NULL)
+        return (struct outcome){.reason = DROP_ip_fragment};
+    const struct reasm_part part = {.src = ip_from_v4(raw32(ip->src_raw)),
+                                    .dst = ip_from_v4(raw32(ip->dst_raw)),
+                                    .id = ip->id,
+                                    .proto = ip->proto,
+                                    .ecn = ip->tos & 3,
+                                    .port = net->port,
+                                    .more = ip->more,
+                                    .at = ip->part_at,
+                                    .len = ip->l4_len,
+                                    .data = frame + ip->l4_off,
+                                    .head = frame,
+                                    .head_len = ip->l4_off};
+    return fragment_input(net, now, &part);
 }
 
 static struct outcome input_ip4(struct net *net, struct clock_now now, struct pkt *p,
@@ -182,31 +240,38 @@ static struct outcome input_ip4(struct net *net, struct clock_now now, struct pk
     uint32_t ix = 0;
     enum pkt_cksum verdict = pkt_rx_ip_cksum(p);
     enum drop_reason reason =
-        wire_parse_ip4(pkt_data(p), pkt_len(p), verdict == PKT_CKSUM_UNKNOWN, &ip);
+        wire_parse_ip4(pkt_data(p), pkt_whole_len(p), verdict == PKT_CKSUM_UNKNOWN, &ip);
+    const bool is_part = reason == DROP_ip_fragment;
+    if (is_part)
+        reason = DROP_NONE;
     if (reason == DROP_NONE && verdict == PKT_CKSUM_BAD)
         reason = DROP_ip_checksum;
     if (reason == DROP_NONE)
         reason = address_check(net, &ip, &ix);
-    if (reason == DROP_ip_not_for_us)
-        return (struct outcome){input_group(net, now, p, &ip, pkt_ix, rx, tx), false};
+    if (is_part && reason == DROP_ip_not_for_us && is_to_group(net, &ip))
+        return input_part(net, now, pkt_data(p), &ip);
+    if (reason == DROP_ip_not_for_us)  // nor is it a part to a group
+        return (struct outcome){.reason = input_group(net, now, p, &ip, pkt_ix, rx, tx)};
     if (reason == DROP_NONE && (pkt_data(p)[0] & 1) != 0)  // RFC 1122 3.3.6
         reason = DROP_ip_link_broadcast;
     if (reason != DROP_NONE)
-        return (struct outcome){reason, false};
+        return (struct outcome){.reason = reason};
+    if (is_part)
+        return input_part(net, now, pkt_data(p), &ip);
     if (ip.proto == IP_PROTO_TCP)
-        return (struct outcome){input_tcp(net, p, &ip, ix, pkt_ix, rx), false};
+        return (struct outcome){.reason = input_tcp(net, p, &ip, ix, pkt_ix, rx)};
     if (ip.proto == IP_PROTO_ICMP)
         return input_icmp(net, now, p, &ip, ix, pkt_ix, rx, tx);
     if (ip.proto == IP_PROTO_UDP)
-        return (struct outcome){udp_input(net, now, p, &ip, ix, pkt_ix, rx, tx), false};
+        return (struct outcome){.reason = udp_input(net, now, p, &ip, ix, pkt_ix, rx, tx)};
     unreachable_send(net, now, p, &ip, ix, ICMP_CODE_PROTOCOL, tx);
-    return (struct outcome){DROP_ip_protocol, false};
+    return (struct outcome){.reason = DROP_ip_protocol};
 }
 
 static struct outcome input_arp(struct net *net, struct clock_now now, struct pkt *p,
                                 struct net_tx *tx)
 {
-    struct outcome o = {DROP_pkt_chain, false};
+    struct outcome o = {.reason = DROP_pkt_chain};
     net->counters.arp_in++;
     if (!pkt_is_chain(p))
         o.reason = arp_input(net, now, p, &o.replied, tx);
@@ -219,9 +284,9 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
 {
     const uint8_t *frame = pkt_data(p);
     if (pkt_len(p) < ETH_BYTES)
-        return (struct outcome){DROP_eth_short, false};
+        return (struct outcome){.reason = DROP_eth_short};
     if ((frame[0] & 1) == 0 && load_raw64(frame) << 16 != net->mac_word_shl16)
-        return (struct outcome){DROP_eth_not_for_us, false};
+        return (struct outcome){.reason = DROP_eth_not_for_us};
     switch (load_be16(frame + 12)) {
     case ETH_TYPE_ARP:
         return input_arp(net, now, p, tx);
@@ -230,9 +295,9 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
     case ETH_TYPE_IP6:
         if (net->v6 != NULL)
             return input6_slow(net, now, p, pkt_ix, rx, tx);
-        return (struct outcome){DROP_eth_type_unknown, false};
+        return (struct outcome){.reason = DROP_eth_type_unknown};
     default:
-        return (struct outcome){DROP_eth_type_unknown, false};
+        return (struct outcome){.reason = DROP_eth_type_unknown};
     }
 }
 
@@ -245,7 +310,7 @@ static void drop_count(struct net *net, const struct pkt *p, enum drop_reason re
     net->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
 }
 
-// take_slow: the packet at pkts[i] did not pass input_fast().
+// take_slow: the packet at pkts[i] did not pass input_fast(), or is a whole one of fragments.
 static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
                                struct net_rx *rx, struct net_tx *tx)
 {
@@ -254,6 +319,24 @@ static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt
         drop_count(net, pkts[i], o.reason);
     else if (o.replied)
         pkts[i] = NULL;
+    if (unlikely(o.whole != NULL && rx->n_whole == BURST_MAX)) {  // one for each packet, no more
+        pkt_free(o.whole);
+        net->drops[DROP_fragment_room]++;
+    } else if (unlikely(o.whole != NULL)) {
+        pkt_free(pkts[i]);
+        pkts[i] = o.whole;
+        rx->whole[rx->n_whole++] = (uint8_t)i;
+    }
+}
+
+void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
+                     struct net_rx *rx, struct net_tx *tx)
+{
+    const uint32_t segs = rx->n_segs;
+    const uint64_t ip6 = net->counters.ip6_in;
+    take_slow(net, now, pkts, i, rx, tx);
+    net->counters.segs_in += rx->n_segs - segs;
+    net->counters.ip6_in = ip6;  // its parts were counted
 }
 
 // input_run: the packets from pkts[i] on as far as input_fast() takes them, into segs; returns the
@@ -294,7 +377,7 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
                struct net_rx *rx, struct net_tx *tx)
 {
     DCHECK(n <= BURST_MAX);
-    rx->n_segs = rx->n_icmp = rx->n_udp = 0;
+    rx->n_segs = rx->n_icmp = rx->n_udp = rx->n_whole = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
         net_prefetch_headers(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {

@@ -2,10 +2,7 @@
 #include "net/priv6.h"
 #include "wire/datagram.h"
 
-enum {
-    AHEAD = 8,                // as in input.c
-    TO_GROUP = NET6_OWN_MAX,  // instead of the index of an address of ours
-};
+enum { AHEAD = 8 };  // as in input.c
 
 // source_ok: may a packet have this source address? Not a multicast one, no IPv4 in disguise, not
 // ours.
@@ -92,11 +89,13 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
     return DROP_NONE;
 }
 
-// in_group: all nodes of the node or link, and the solicited-node groups of our addresses.
-static bool in_group(const struct net6 *v6, const struct ip_addr *dst)
+// in_group: all nodes of the node or link, the solicited-node groups of our addresses, and those
+// that were joined.
+static bool in_group(const struct net *net, const struct ip_addr *dst)
 {
+    const struct net6 *v6 = net->v6;
     struct ip_addr group = ip6_all_nodes();
-    if (ip6_same(dst, &group))
+    if (ip6_same(dst, &group) || group_is_joined(&net->groups6, dst))
         return true;
     for (uint32_t k = 0; k < v6->n_own; k++) {
         group = ip6_solicited_node(&v6->local[k]);
@@ -115,15 +114,17 @@ static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
            ((type == ND_SOLICIT || type == ND_ADVERT) && ip6_is_global_form(&ip->src));
 }
 
-// address_check: are the addresses ones that a packet to us may have? *ix: index of ours, TO_GROUP.
-static enum drop_reason address_check(const struct net6 *v6, const uint8_t *frame,
+// address_check: are the addresses ones that a packet to us may have? *ix: index of ours,
+// NET6_TO_GROUP.
+static enum drop_reason address_check(const struct net *net, const uint8_t *frame,
                                       const struct wire_ip6 *ip, uint32_t *ix)
 {
+    const struct net6 *v6 = net->v6;
     if (!source_ok(v6, &ip->src) && !v6->loops && !is_discovery(frame, ip))
         return DROP_ip6_source;
-    *ix = TO_GROUP;
+    *ix = NET6_TO_GROUP;
     if (ip6_is_multicast(&ip->dst))
-        return in_group(v6, &ip->dst) ? DROP_NONE : DROP_ip6_group;
+        return in_group(net, &ip->dst) ? DROP_NONE : DROP_ip6_group;
     const int found = net6_own(v6, &ip->dst);
     *ix = (uint32_t)found;
     if (found < 0)
@@ -131,22 +132,20 @@ static enum drop_reason address_check(const struct net6 *v6, const uint8_t *fram
     return (frame[0] & 1) != 0 ? DROP_ip6_link_multicast : DROP_NONE;
 }
 
-static enum drop_reason input_echo(struct net *net, struct clock_now now, struct pkt *p,
-                                   const struct wire_ip6 *ip, uint32_t ix, struct net_tx *tx)
+static struct outcome input_echo(struct net *net, struct clock_now now, struct pkt *p,
+                                 const struct wire_ip6 *ip, uint32_t ix, struct net_tx *tx)
 {
     if (pkt_is_chain(p))
-        return DROP_pkt_chain;
+        return (struct outcome){.reason = DROP_pkt_chain};
     if (tx->n == tx->room)
-        return DROP_answer_room;
-    if (!rate_allow(&net->icmp_rate, now.us))
-        return DROP_icmp_rate;
+        return (struct outcome){.reason = DROP_answer_room};
+    if (!limit_take(&net->echoes, net->icmp_per_s, source_of(&ip->src), now.us))
+        return (struct outcome){.reason = DROP_icmp_rate};
     const uint32_t len = wire_build_echo_reply6(pkt_data(p), &net->v6->from[ix], ip);
-    pkt_turn_round(p);
-    pkt_set_len(p, len);
-    tx->pkts[tx->n++] = p;
-    net->counters.echo6_replies++;
-    net->counters.ip6_out++;
-    return DROP_NONE;
+    const struct outcome o = echo_out(net, now, p, len, tx);
+    net->counters.echo6_replies += o.reason == DROP_NONE;
+    net->counters.ip6_out += o.replied;
+    return o;
 }
 
 static void count_error(struct net_counters *c, uint8_t type)
@@ -167,7 +166,8 @@ static enum drop_reason udp_error6(struct net *net, const struct wire_icmp6 *m, 
                                    uint32_t pkt_ix, struct net_rx *rx)
 {
     const struct udp_in e = {.src = m->dst,
-                             .src_port = m->dst_port,
+                             .src_port = m->has_echo ? 0 : m->dst_port,
+                             .kind = m->has_echo ? UDP_ECHO_REPLY : UDP_TO_OPEN,
                              .dst_port = m->src_port,
                              .pkt_ix = (uint16_t)pkt_ix,
                              .data_off = m->data_off,
@@ -184,12 +184,12 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
 {
     const int ix = net6_own(net->v6, &m->src);
     count_error(&net->counters, m->type);
-    if (m->type < ICMP6_UNREACHABLE || m->type > ICMP6_PARAMETER || !(m->has_tcp || m->has_udp) ||
-        ix < 0 || (uint32_t)ix >= net->v6->n)
+    if (m->type < ICMP6_UNREACHABLE || m->type > ICMP6_PARAMETER ||
+        !(m->has_tcp || m->has_udp || m->has_echo) || ix < 0 || (uint32_t)ix >= net->v6->n)
         return DROP_icmp6_type;
     if (m->type == ICMP6_TOO_BIG && m->mtu < IP6_MTU_MIN)
         return DROP_icmp6_mtu;
-    if (m->has_udp)
+    if (m->has_udp || m->has_echo)
         return udp_error6(net, m, ix, pkt_ix, rx);
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
     bool hard;
@@ -209,7 +209,7 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
 static struct outcome input_link(struct net *net, struct clock_now now, struct pkt *p,
                                  const struct wire_ip6 *ip, uint8_t type, struct net_tx *tx)
 {
-    struct outcome o = {DROP_nd_router, false};
+    struct outcome o = {.reason = DROP_nd_router};
     if (pkt_is_chain(p)) {
         o.reason = DROP_pkt_chain;
     } else if (type == MLD_QUERY) {
@@ -230,18 +230,23 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
     net->counters.icmp6_in++;
     enum drop_reason reason = wire_parse_icmp6(pkt_data(p), ip, &m);
     if (reason != DROP_NONE)
-        return (struct outcome){reason, false};
+        return (struct outcome){.reason = reason};
     if (m.type == MLD_QUERY || (m.type >= ND_ROUTER_SOLICIT && m.type <= ND_REDIRECT))
         return input_link(net, now, p, ip, m.type, tx);
-    if (ix == TO_GROUP)
-        return (struct outcome){DROP_ip6_group, false};
+    if (ix == NET6_TO_GROUP)
+        return (struct outcome){.reason = DROP_ip6_group};
     if (m.type == ICMP6_ECHO) {
         net->counters.icmp6_echo_in++;
-        reason = input_echo(net, now, p, ip, ix, tx);
-        return (struct outcome){reason, reason == DROP_NONE};
+        return input_echo(net, now, p, ip, ix, tx);
     }
-    return (struct outcome){
-        m.type < ICMP6_ECHO ? input_error(net, &m, pkt_ix, rx) : DROP_icmp6_type, false};
+    if (m.type == ICMP6_ECHO_REPLY && ix < net->v6->n &&
+        echo_deliver(net, pkt_data(p), ip->l4_off, (uint16_t)ip->l4_len, &ip->src, &ip->dst,
+                     net->n_locals + ix, pkt_ix, rx)) {
+        net->counters.datagrams6_in++;
+        return (struct outcome){.reason = DROP_NONE};
+    }
+    return (struct outcome){.reason = m.type < ICMP6_ECHO ? input_error(net, &m, pkt_ix, rx)
+                                                          : DROP_icmp6_type};
 }
 
 // input_group: what is not ICMPv6 to a group that we are in: UDP, if a port is open for it. Nobody
@@ -256,6 +261,37 @@ static enum drop_reason input_group(struct net *net, struct clock_now now, const
     return reason == DROP_udp_no_port ? DROP_ip6_group : reason;
 }
 
+// input_part: a first one without all headers is refused, and so is neighbour discovery (RFC 7112
+// 5, RFC 6980 5): nobody makes such.
+static struct outcome input_part(struct net *net, struct clock_now now, const uint8_t *frame,
+                                 const struct wire_ip6 *ip)
+{
+    struct wire_ip6 whole = *ip;
+    uint32_t ix;
+    whole.proto = IP_PROTO_NONE;  // what stands behind its headers is not looked at yet
+    const enum drop_reason reason = address_check(net, frame, &whole, &ix);
+    if (reason != DROP_NONE)
+        return (struct outcome){.reason = reason};
+    if (net->reasm == NULL)
+        return (struct outcome){.reason = DROP_ip6_fragment};
+    if (ip->part_at == 0 && !wire_is_first6(frame, ip))
+        return (struct outcome){.reason = DROP_fragment_header};
+    const struct reasm_part part = {.src = ip->src,
+                                    .dst = ip->dst,
+                                    .id = ip->id,
+                                    .ecn = ip->tos & 3,
+                                    .port = net->port,
+                                    .more = ip->more,
+                                    .at = ip->part_at,
+                                    .len = ip->l4_len,
+                                    .data = frame + ip->l4_off,
+                                    .head = frame,
+                                    .head_len = ip->l4_off,
+                                    .part_at = (uint16_t)(ip->l4_off - 8),
+                                    .named_at = ip->named_at};
+    return fragment_input(net, now, &part);
+}
+
 struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p, uint32_t pkt_ix,
                            struct net_rx *rx, struct net_tx *tx)
 {
@@ -263,26 +299,28 @@ struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p,
     uint32_t ix = 0;
     const uint8_t *frame = pkt_data(p);
     net->counters.ip6_in++;
-    enum drop_reason reason = wire_parse_ip6(frame, pkt_len(p), &ip);
+    enum drop_reason reason = wire_parse_ip6(frame, pkt_whole_len(p), &ip);
     if (reason == DROP_ip6_short || reason == DROP_ip6_version || reason == DROP_ip6_payload_length)
-        return (struct outcome){reason, false};
-    if (reason != DROP_NONE) {
+        return (struct outcome){.reason = reason};
+    const bool is_part = reason == DROP_ip6_fragment;
+    if (reason != DROP_NONE && !is_part) {
         ip.proto = IP_PROTO_NONE;
-        if (ip.problem_code != WIRE_NO_PROBLEM &&
-            address_check(net->v6, frame, &ip, &ix) == DROP_NONE && ix != TO_GROUP)
+        if (ip.problem_code != WIRE_NO_PROBLEM && address_check(net, frame, &ip, &ix) == DROP_NONE)
             error6_send(net, now, p, &ip, ix, ICMP6_PARAMETER, ip.problem_code, ip.problem_at, tx);
-        return (struct outcome){reason, false};
+        return (struct outcome){.reason = reason};
     }
-    reason = address_check(net->v6, frame, &ip, &ix);
+    if (is_part)
+        return input_part(net, now, frame, &ip);
+    reason = address_check(net, frame, &ip, &ix);
     if (reason != DROP_NONE)
-        return (struct outcome){reason, false};
+        return (struct outcome){.reason = reason};
     if (ip.proto == IP_PROTO_ICMP6)
         return input_icmp(net, now, p, &ip, ix, pkt_ix, rx, tx);
-    if (ix == TO_GROUP)
-        return (struct outcome){input_group(net, now, p, &ip, pkt_ix, rx, tx), false};
+    if (ix == NET6_TO_GROUP)
+        return (struct outcome){.reason = input_group(net, now, p, &ip, pkt_ix, rx, tx)};
     if (ix >= net->v6->n)
-        return (struct outcome){DROP_ip6_link_local, false};
+        return (struct outcome){.reason = DROP_ip6_link_local};
     if (ip.proto == IP_PROTO_TCP)
-        return (struct outcome){input_tcp(net, p, &ip, ix, pkt_ix, rx), false};
-    return (struct outcome){udp6_input(net, now, p, &ip, ix, pkt_ix, rx, tx), false};
+        return (struct outcome){.reason = input_tcp(net, p, &ip, ix, pkt_ix, rx)};
+    return (struct outcome){.reason = udp6_input(net, now, p, &ip, ix, pkt_ix, rx, tx)};
 }

@@ -121,7 +121,8 @@ static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t h
     return k;
 }
 
-// whole: s as one chain that the port cuts. False: not enough packets, nothing was done.
+// whole: s as one chain that the port cuts. False: the port takes no chain as long, or there are
+// not enough packets; nothing was done.
 static bool whole(struct net *net, const struct seg_out *s, const struct large_way *way,
                   struct net_tx *tx)
 {
@@ -130,7 +131,7 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_w
                    head = (way->hop6 != NULL ? TCP6_OFF : TCP4_OFF) + tcp_head;
     const uint32_t k = (head + data_bytes(s) + PKT_ROOM - 1) / PKT_ROOM;
     struct pkt *pkts[PKT_CHAIN_MAX];
-    if (k > PKT_CHAIN_MAX || !pkt_alloc_bulk(net->pool, pkts, k))
+    if (k > net->chain_max || !pkt_alloc_bulk(net->pool, pkts, k))
         return false;
     if (way->hop6 != NULL)
         wire_build_tso6(pkt_data(pkts[0]), &net->v6->from[ix - net->n_locals], way->word, s,
@@ -139,12 +140,14 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_w
         wire_build_tso4(pkt_data(pkts[0]), &net->from[ix], way->word, s, tcp_head);
     if (s->opts & SEG_OPT_IP)
         own_ip(net, way, pkt_data(pkts[0]), s, false);
+    if (way->hop6 == NULL && !net->tx_ip)
+        wire_sum_ip4(pkt_data(pkts[0]));
     CHECK(copy_data(s, pkts, head) == k);
     pkt_chain(pkts, k);
     if (way->hop6 != NULL)
         pkt_tx_tso6(pkts[0], ETH_BYTES, IP6_BYTES, tcp_head, s->mss);
     else
-        pkt_tx_tso(pkts[0], ETH_BYTES, IP4_BYTES, tcp_head, s->mss);
+        pkt_tx_tso(pkts[0], net->tx_ip, ETH_BYTES, IP4_BYTES, tcp_head, s->mss);
     tx->pkts[tx->n++] = pkts[0];
     return true;
 }

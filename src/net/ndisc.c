@@ -121,7 +121,7 @@ static struct nd_entry *nd_place(struct net *net, const struct ip_addr *a, bool 
     }
     if (vacant != NULL && !(pending && n_pending >= NET_ARP_PENDING_WAYS))
         return vacant;
-    struct nd_entry *victim = oldest_pending != NULL || pending ? oldest_pending : oldest;
+    struct nd_entry *victim = oldest_pending != NULL ? oldest_pending : oldest;
     if (victim != NULL) {
         net->counters.nd_evicted++;
         nd_forget(net, victim, DROP_nd_cache_full);
@@ -147,17 +147,19 @@ static void send(struct net *net, struct pkt *p, uint32_t len, struct net_tx *tx
     net->counters.ip6_out++;
 }
 
-// nd_request: one more try to learn e's MAC; to itself, at the MAC that was known, if unicast. A
-// try that the rate limit, the room or the pool refuses counts as one, so that a flood's entries
-// end.
+// nd_request: one more try to learn e's MAC; to itself, at the MAC that was known, if unicast. Of
+// tries that are refused, and of gateways, as arp_request().
 static void nd_request(struct net *net, struct clock_now now, struct nd_entry *e, bool unicast,
                        struct net_tx *tx)
 {
     const struct ip_addr target = nd_addr(e);
     const struct mac_addr to = wire_mac_from_word(nd_mac_word(e));
-    word_set(e, e->word + ((uint64_t)1 << 56));
+    const bool allowed = tx->n != tx->room &&
+                         (route6_is_via(net->v6, &target) || rate_allow(&net->v6->rate, now.us));
+    struct pkt *p = packet(net, allowed, tx);
     e->due_ms = now.ms + NET_ARP_RETRY_MS;
-    struct pkt *p = packet(net, tx->n != tx->room && rate_allow(&net->v6->rate, now.us), tx);
+    if (p != NULL || nd_state(e) == NET_ARP_PENDING)
+        word_set(e, e->word + ((uint64_t)1 << 56));
     if (p == NULL)
         return;
     const struct wire_from6 *from = &net->v6->from[net->v6->link_local];
@@ -358,17 +360,44 @@ enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,
     return DROP_nd_not_for_us;
 }
 
-static bool report(struct net *net, bool allowed, uint8_t kind, struct net_tx *tx)
+enum { GROUPS_A_REPORT = 32 };
+static_assert(16 + (NET6_OWN_MAX + GROUPS_A_REPORT) * MLD_RECORD_BYTES + IP6_BYTES <= IP6_MTU_MIN,
+              "a report is one packet");
+
+static bool report_of(struct net *net, bool allowed, const struct wire_mld *m, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;
     struct pkt *p = packet(net, allowed, tx);
     if (p == NULL)
         return false;
-    send(net, p,
-         wire_build_mld_report(pkt_data(p), &v6->from[v6->link_local], v6->local, v6->n_own, kind),
-         tx);
+    send(net, p, wire_build_mld_report(pkt_data(p), &v6->from[v6->link_local], m), tx);
     net->counters.mld_reports_out++;
     return true;
+}
+
+// report: of all groups: those of our addresses, and those that were joined, GROUPS_A_REPORT at a
+// time: as many as fit the least MTU.
+static bool report(struct net *net, bool allowed, uint8_t kind, struct net_tx *tx)
+{
+    struct wire_mld some = {.addrs = net->v6->local, .n_addrs = net->v6->n_own, .kind = kind};
+    const struct groups *g = &net->groups6;
+    bool sent = true;
+    for (uint32_t i = 0; sent && i <= g->n; i += GROUPS_A_REPORT) {
+        some.groups = g->addr + i;
+        some.n_groups = MIN(g->n - i, (uint32_t)GROUPS_A_REPORT);
+        if (i == 0 || some.n_groups != 0)
+            sent = report_of(net, allowed, &some, tx);
+        some.n_addrs = 0;
+    }
+    return sent;
+}
+
+void mld_changed(struct net *net, struct clock_now now, const struct ip_addr *group, uint8_t kind,
+                 struct net_tx *tx)
+{
+    const struct wire_mld one = {.groups = group, .n_groups = 1, .kind = kind};
+    if (!net->quiet)
+        report_of(net, rate_allow(&net->v6->rate, now.us), &one, tx);
 }
 
 enum drop_reason mld_input(struct net *net, struct clock_now now, const struct pkt *p,

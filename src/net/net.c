@@ -134,18 +134,27 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->local_ix_first = c->local_ix_first;
     net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
     net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;
+    net->tx_ip = (c->caps & PORT_TX_IP_CKSUM) != 0;
     net->tso = (c->caps & PORT_TSO) != 0;
+    net->chain_max = c->chain_max != 0 ? c->chain_max : (uint16_t)PKT_CHAIN_MAX;
     net->drops = drops;
     net->pool = pool;
-    net->secret = c->secret;
+    net->secret = c->keys.of[SECRET_NEIGHBORS];
+    net->id_key = c->keys.of[SECRET_IP_IDS];
     net->mac = c->mac;
     net->quiet = c->quiet;
     net->loops = c->loops;
+    net->reasm = c->reasm;
+    net->port = c->port;
+    for (unsigned k = 0; k < NET_LOCALS_MAX; k++)
+        net->device_of[k] = c->device_of[k] != 0 ? c->device_of[k] : (uint8_t)(c->port + 1);
     net->arp_sets = c->arp_entries / NET_ARP_WAYS;
     net->arp_slots = c->arp_entries;
     net->arp_rate = rate_init(c->arp_rate_per_s);
-    net->icmp_rate = rate_init(c->icmp_rate_per_s);
-    net->error_rate = rate_init(c->icmp_errors_per_s);
+    net->icmp_per_s = c->icmp_rate_per_s;
+    net->errors_per_s = c->icmp_errors_per_s;
+    limit_init(&net->echoes, c->keys.of[SECRET_ECHOES]);
+    limit_init(&net->errors, c->keys.of[SECRET_ERRORS]);
     net->n_udp = c->n_udp;
     memcpy(net->udp, c->udp, sizeof(net->udp));
     net->open = c->open;
@@ -169,7 +178,9 @@ struct ip_addr net_local_addr(const struct net *net, uint8_t local)
 
 void net_forget(struct net *net)
 {
-    net->arp_rate.next_ns = net->icmp_rate.next_ns = net->error_rate.next_ns = 0;
+    net->arp_rate.next_ns = 0;
+    limit_rest(&net->echoes);
+    limit_rest(&net->errors);
     if (net->v6 != NULL)
         net->v6->rate.next_ns = 0;
     if (net->open != NULL)

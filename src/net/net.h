@@ -14,7 +14,9 @@
 #include "base/clock.h"
 #include "base/drops.h"
 #include "base/err.h"
-#include "base/siphash.h"
+#include "base/keys.h"
+#include "base/limit.h"
+#include "net/reasm.h"
 #include "net/udp_table.h"
 #include "pkt/pkt.h"
 #include "pkt/port.h"
@@ -35,9 +37,11 @@ enum {
     NET_ARP_TRIES = 3,
     NET_ARP_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
-    NET_WAIT_MAX = 16,        // packets that wait for one neighbour; Linux keeps some hundred
-    NET_WAIT_MORE_MAX = 256,  // of them in all, the first of each neighbour apart
-    NET_LOST_MAX = 16,        // segments that net_lost() tells at a time
+    NET_CHOSEN_FIRST = 32768,  // from here on a port may be one that was chosen, and is a secret
+    NET_WAIT_MAX = 48,         // packets that wait for one neighbour: 64 KiB in parts
+    NET_WAIT_MORE_MAX = 256,   // of them in all, the first of each neighbour apart
+    NET_LOST_MAX = 16,         // segments that net_lost() tells at a time
+    NET_GROUPS_MAX = 64,       // joined, of each family
     NET_TICK_SLOTS = 64,  // entries of each family that one net_tick() looks at, once a millisecond
 };
 
@@ -79,14 +83,20 @@ struct net_config {
     uint8_t n_routes;
     struct net_route routes[NET_ROUTES_MAX];  // the longest prefix counts, those of locals included
     uint32_t caps;                            // enum port_cap of the port
+    uint16_t chain_max;                       // as the port's; 0: PKT_CHAIN_MAX
     uint32_t arp_entries;        // of each family's neighbours; a power of two; default 1024
     uint32_t arp_rate_per_s;     // requests sent at most, of each family; default 1000
     uint32_t icmp_rate_per_s;    // echo requests answered at most; default 10000; 0: none
     uint32_t icmp_errors_per_s;  // ICMP errors sent at most; default 1000 (Linux's); 0: none
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
-    struct udp_table *open;     // ports opened while running; NULL: no application does that
-    struct siphash_key secret;  // where an address falls in the ARP cache
+    struct udp_table *open;  // ports opened while running; NULL: no application does that
+    struct reasm *reasm;     // of the worker; NULL: fragments are neither taken nor made
+    uint8_t port;            // its number among the ports of the worker
+    // By which port, numbered from 1, what is sent to each of locals comes: with `loops` that of
+    // the port whose address it is; 0: this one.
+    uint8_t device_of[NET_LOCALS_MAX];
+    struct keys keys;
     // Another net with these addresses hears the same ARP and answers, defends and announces: this
     // one learns only, and asks for what it needs.
     bool quiet;
@@ -100,7 +110,8 @@ void net_config_default(struct net_config *c);
 // net_counters: what went well; the ways to end otherwise are in drops. The worker writes, anyone
 // reads. For received packets, with n the sum of all net_input() calls' n:
 //   n == segs_in + icmp_events + datagrams_in + arp_replies_out + echo_replies + arp_taken
-//        + echo6_replies + nd_answers_out + nd_taken + (their) drops.
+//        + echo6_replies + nd_answers_out + nd_taken + fragments_kept + (their) drops,
+// where a fragment that makes a datagram whole counts as that datagram does in net_input_whole().
 // A packet that an ICMP error answers is a drop with its reason; the error is one more packet.
 struct net_counters {
     uint64_t segs_in;          // segments handed up
@@ -126,8 +137,12 @@ struct net_counters {
     uint64_t errors_limited;    // errors of both families not sent: rate, room, or no packet
     uint64_t segs_out;    // segments that became packets; those that wait for a neighbour included
     uint64_t arp_waited;  // of them, packets that waited
-    uint64_t in_bytes;    // of all frames given to net_input()
-    uint64_t out_bytes;   // of the frames of segs_out
+    uint64_t fragments_kept;             // of datagrams that are not whole yet
+    uint64_t fragmented, fragments_out;  // datagrams and echo replies that were cut; their parts
+    uint64_t fragment_fails;             // those that were not, for want of room or packets
+    uint64_t times_out;                  // ICMP time exceeded, code 1
+    uint64_t in_bytes;                   // of all frames given to net_input()
+    uint64_t out_bytes;                  // of the frames of segs_out
     // IPv6. Of the totals above, its part:
     uint64_t segs6_in, segs6_out, datagrams6_in;
     uint64_t ip6_in;  // packets of type IPv6, bad ones included
@@ -140,6 +155,8 @@ struct net_counters {
     uint64_t echo6_replies;
     uint64_t unreachables6_out;  // port unreachable
     uint64_t problems6_out;      // parameter problem
+    uint64_t times6_out;         // time exceeded, code 1
+    uint64_t fragmented6, fragments6_out, fragment_fails6;
     uint64_t nd_solicits_out, nd_adverts_out, mld_reports_out;
     uint64_t nd_answers_out;  // of nd_adverts_out, solicitations turned into the answer
     uint64_t nd_taken;  // advertisements of neighbours that were known, MLD queries; with quiet
@@ -169,9 +186,10 @@ struct net_tx {
 };
 
 enum udp_kind {
-    UDP_SERVED,   // to a configured port
-    UDP_TO_OPEN,  // to one that was opened while running
-    UDP_ERROR,    // an ICMP error about a datagram of one of those
+    UDP_SERVED,      // to a configured port
+    UDP_TO_OPEN,     // to one that was opened while running
+    UDP_ECHO_REPLY,  // an answer to an open port for those: data is the whole message
+    UDP_ERROR,       // an ICMP error about a datagram of one of those
 };
 
 // udp_in: a datagram for a served port, its checksum right or none. Its payload lies in the packet.
@@ -199,25 +217,38 @@ struct net_rx {
     struct icmp_event icmp[BURST_MAX];
     struct udp_in udp[BURST_MAX];
     uint32_t n_segs, n_icmp, n_udp;
+    uint32_t n_whole;
+    uint8_t whole[BURST_MAX];
 };
 
 // net_input: sorts n received packets, n <= BURST_MAX, into rx, which it empties first; replies are
 // appended to tx. pkts[i] becomes NULL when the packet itself was turned into a reply and now is in
 // tx; all others, delivered and dropped, stay the caller's, who frees them when the turn ends.
 // segs[].pkt_ix and data_off say where a payload lies. Packets in tx leave for the port or are
-// freed by the caller.
+// freed by the caller. Where the last missing fragment of a datagram was, at pkts[whole[]], the
+// whole one lies: it is not looked at here. Its worker, which others than the fragments' may be,
+// gives it to net_input_whole(), or has it handed to that one in parts by net_hand_over().
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx);
+
+// net_input_whole: sorts pkts[i], one of rx->whole, into rx as well. net_hand_over: makes it parts
+// of packets, for another worker to put together; how many, at most `max`, 0: that many it needs,
+// or there are no packets; the whole one then ends as the caller says.
+void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
+                     struct net_rx *rx, struct net_tx *tx);
+uint32_t net_hand_over(struct net *net, const struct pkt *whole, struct pkt **pkts, uint32_t max);
 
 // net_udp_begin: a packet for the answer to datagram u: *room bytes for its payload lie at
 // net_udp_payload(). NULL: tx is full or the pool empty. net_udp_send: sends p with n of them
 // (n <= *room) to the MAC, address and port that u, in packet `asked`, came from, out of the
 // address and port that it asked. A packet that is not wanted after all is freed by the caller.
+// *room: what fits in a packet, or, of a question that was longer and came in fragments, as much as
+// that: its answer is cut as well. net_udp_send: false: there was no room for its parts.
 struct pkt *net_udp_begin(struct net *net, const struct udp_in *u, const struct net_tx *tx,
                           uint32_t *room);
 uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p);
-void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
-                  uint32_t n, struct net_tx *tx);
+bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
+                  const struct pkt *asked, struct pkt *p, uint32_t n, struct net_tx *tx);
 
 // net_datagram: a datagram of an application. Addresses of one family, `from` one of locals; ports
 // are not 0; a group of receivers as a broadcast address of ours, 255.255.255.255, or multicast.
@@ -225,9 +256,13 @@ struct net_datagram {
     struct ip_addr from, to;
     uint16_t from_port, to_port;
     uint8_t ttl, tos;  // ttl 0: 64, to a multicast group 1 (Linux's defaults)
-    bool df;           // IPv4: not to be cut on its way
+    bool df;           // IPv4: not to be cut on its way, if it fits a packet
+    bool whole;        // not to be cut here
     const uint8_t *data;
     size_t len;
+    // Not NULL: ICMP_BYTES that a message of ICMP begins with; data is what follows, from_port the
+    // identifier, to_port nothing.
+    const uint8_t *icmp;
 };
 
 // net_way: has a datagram to `to` a way out of here? -1: no, else the bits of the prefix that leads
@@ -235,15 +270,28 @@ struct net_datagram {
 // to's scope, the one most like it (RFC 6724 5, rules 2 and 8), the first of them.
 int net_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
 
-// net_send: builds datagram d's packet and appends it to tx, or lets it wait for its neighbour,
-// whom it asks for. 0; -EADDRNOTAVAIL: d->from is not ours; -ENETUNREACH: no way to d->to, an
-// address of ours among those; -EMSGSIZE: longer than the link, or the path (udp_path_mtu), takes
-// whole; -ENOBUFS: tx is full or the pool empty.
+// net_send: builds datagram d's packet, or its packets, and appends them to tx, or lets them wait
+// for the neighbour, whom it asks for. The packets' number; -EADDRNOTAVAIL: d->from is not ours;
+// -ENETUNREACH: no way to d->to, an address of ours among those; -EMSGSIZE: longer than the link,
+// or the path (udp_path_mtu), takes whole and not to be cut, or longer than 64 KiB; -ENOBUFS: tx is
+// full or the pool empty.
 int net_send(struct net *net, struct clock_now now, const struct net_datagram *d,
              struct net_tx *tx);
 
+// net_group_join: what is sent to the group comes in from now on, for as many net_group_leave() as
+// there were joins. The link is told (RFC 3810 6.1), where there is room, by a packet in tx. 0;
+// -EINVAL: no multicast address; -ENODEV: the port has no address of that family; -ENOBUFS:
+// NET_GROUPS_MAX are joined. net_group_leave: 0, or -EADDRNOTAVAIL: it is not joined.
+int net_group_join(struct net *net, struct clock_now now, const struct ip_addr *group,
+                   struct net_tx *tx);
+int net_group_leave(struct net *net, struct clock_now now, const struct ip_addr *group,
+                    struct net_tx *tx);
+
 // net_mtu: of packets to `to`, as far as it is known.
 uint16_t net_mtu(const struct net *net, struct clock_now now, const struct ip_addr *to);
+
+// net_device: by which port, numbered from 1, what was sent to address `local` (udp_in.local) came.
+unsigned net_device(const struct net *net, uint8_t local);
 
 // net_is_group: does a datagram to this address go to all who listen on the link: a broadcast
 // address of ours, 255.255.255.255, any multicast one?

@@ -32,7 +32,7 @@ static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struc
                               uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        net->drops[why] += net_parts_of(&segs[i]);
+        net->drops[why] += seg_parts(&segs[i]);
 }
 
 // output_slow: segments with something of their own in the IP header, large ones, those that are
@@ -51,7 +51,7 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
     if (refused != DROP_NONE) {
-        net->drops[refused] += large ? net_parts_of(s) : 1;
+        net->drops[refused] += large ? seg_parts(s) : 1;
         return false;
     }
     struct arp_entry *e = arp_usable(net, hop_raw);

@@ -113,7 +113,7 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
                    total = IP6_BYTES + head + s->data_len[0] + s->data_len[1];
     const bool too_long = total > net->ip_bytes_max,
                large = too_long && net_can_be_cut(net, s, IP6_BYTES + head, head);
-    const uint32_t parts = large ? net_parts_of(s) : 1;
+    const uint32_t parts = large ? seg_parts(s) : 1;
     if (ix >= v6->n || (!ip6_is_global_form(&s->key.remote) && !v6->loops) ||
         (!(too_long && !large) && !next_hop(v6, &s->key.remote, &way))) {
         net->drops[DROP_ip_no_route] += parts;

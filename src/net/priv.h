@@ -24,6 +24,7 @@ struct rate {
 
 enum {
     NET_HINTS = 16,
+    NET_ID_COUNTERS = 1024,
     ROUTES_ALL = NET_LOCALS_MAX + NET_ROUTES_MAX + 1,
 };
 
@@ -37,6 +38,13 @@ struct route {
 
 struct net6;
 
+// groups: those of one family that were joined, the first n; users: how many times.
+struct groups {
+    uint32_t n;
+    uint32_t users[NET_GROUPS_MAX];
+    struct ip_addr addr[NET_GROUPS_MAX];
+};
+
 struct net {
     // Read for every packet, written by net_init() alone.
     uint64_t mac_word_shl16;  // own MAC in the upper 48 bits
@@ -44,7 +52,9 @@ struct net {
     uint16_t local_ix_first;
     uint16_t ip_bytes_max;
     bool tx_l4;                      // the port fills in TCP checksums
+    bool tx_ip;                      // IPv4's header checksums as well
     bool tso;                        // and cuts large segments
+    uint16_t chain_max;              // of so many packets
     uint32_t far_hop_raw;            // of all that is not near; 0: none, NET_ROUTED: ask route_find
     uint32_t local[NET_LOCALS_MAX];  // all raw
     uint32_t bcast[NET_LOCALS_MAX];
@@ -54,7 +64,7 @@ struct net {
     struct wire_from from[NET_LOCALS_MAX];
     uint64_t *drops;
     struct pkt_pool *pool;
-    struct siphash_key secret;
+    struct siphash_key secret, id_key;
     uint32_t mask[NET_LOCALS_MAX];
     uint32_t subnet[NET_LOCALS_MAX];
     uint32_t n_routes;
@@ -67,29 +77,50 @@ struct net {
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
     struct udp_table *open;
-    uint32_t arp_sets;   // a power of two
-    uint32_t arp_slots;  // sets times ways, plus statics at the end
-    struct net6 *v6;     // NULL: no IPv6 address
+    struct reasm *reasm;
+    uint8_t port;
+    uint8_t device_of[NET_LOCALS_MAX];  // by local, numbered from 1
+    uint32_t arp_sets;                  // a power of two
+    uint32_t arp_slots;                 // sets times ways, plus statics at the end
+    struct net6 *v6;                    // NULL: no IPv6 address
     // Written by the worker.
     uint16_t
         hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
-    struct rate arp_rate, icmp_rate, error_rate;
+    struct rate arp_rate;
+    uint32_t icmp_per_s, errors_per_s;      // of the two limits behind the counters
     uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
     uint32_t tick_slot;
-    uint32_t tick_ms;         // of the last net_tick()
-    uint16_t ip_id;           // of the last packet that may be cut on its way
+    uint32_t tick_ms;  // of the last net_tick()
+    uint64_t ids;      // drawn by net_ip_id() and net_part_id6()
+    uint16_t id_counter[NET_ID_COUNTERS];
+    struct groups groups4, groups6;
     uint32_t n_waiting_more;  // packets that wait for a neighbour behind another
     uint32_t n_lost;
     struct icmp_event lost[NET_LOST_MAX];  // for net_lost()
     struct net_counters counters CACHE_ALIGNED;
+    struct limit echoes, errors;  // answers to echo requests; ICMP errors, of both families
     struct arp_entry arp[] CACHE_ALIGNED;
 };
 
-// net_ip_id: the identification of a packet that may be cut on its way: those to one address follow
-// each other from where a secret says (RFC 7739).
+// net_ip_id: the identification of a packet to dst_raw that may be cut on its way. Those to one
+// address follow each other from where a key says; of NET_ID_COUNTERS that addresses share by a key
+// each moves on by 1 to 8, so that who shares one cannot count what others get (RFC 7739 5.3, and
+// Linux's ip_idents).
 static inline uint16_t net_ip_id(struct net *net, uint32_t dst_raw)
 {
-    return (uint16_t)(siphash_u64x2(&net->secret, dst_raw, UINT32_MAX) + net->ip_id++);
+    const uint64_t at = siphash_u64x2(&net->id_key, dst_raw, 0);
+    uint16_t *counter = &net->id_counter[at >> 32 & (NET_ID_COUNTERS - 1)];
+    const uint64_t step = siphash_u64x2(&net->id_key, *counter, ++net->ids);
+    *counter = (uint16_t)(*counter + 1 + (step & 7));
+    return (uint16_t)(at + *counter);
+}
+
+// net_part_id6: the same of an IPv6 packet that is cut here, of 32 bits: by chance, which with so
+// many seldom makes two alike in REASM_TIMEOUT_MS (RFC 7739 5.2).
+static inline uint32_t net_part_id6(struct net *net, const struct ip_addr *dst)
+{
+    return (uint32_t)siphash_u64x3(&net->id_key, load_raw64(dst->b), load_raw64(dst->b + 8),
+                                   ++net->ids);
 }
 
 static inline bool rate_allow(struct rate *r, uint64_t now_us)
@@ -154,13 +185,6 @@ static inline bool net_can_be_cut(const struct net *net, const struct seg_out *s
            ip_head + s->mss <= net->ip_bytes_max;
 }
 
-// net_parts_of: segments that s is or is cut into.
-static inline uint32_t net_parts_of(const struct seg_out *s)
-{
-    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
-    return data > SEG_WHOLE_MAX && s->mss != 0 ? (data + s->mss - 1) / s->mss : 1;
-}
-
 static inline void net_prefetch_headers(const struct pkt *p)
 {
     const uint8_t *d = pkt_data(p);
@@ -180,8 +204,56 @@ static inline uint64_t net_sender_mac(const struct pkt *p)
 // outcome: what became of one packet of the slow path.
 struct outcome {
     enum drop_reason reason;
-    bool replied;  // the packet itself is in tx
+    bool replied;       // the packet itself is in tx
+    struct pkt *whole;  // the packet was the last missing part of this one
 };
+
+// echo_out: sends p, turned into an echo reply of len bytes; one that is longer than a packet in
+// parts.
+struct outcome echo_out(struct net *net, struct clock_now now, struct pkt *p, uint32_t len,
+                        struct net_tx *tx);
+
+enum { PARTS = 128 };  // of what is cut: 64 KiB in packets of 552 bytes
+
+// fragment_packet: a packet for `bytes` of a frame that lie together, at most REASM_FRAME_MAX; not
+// to be sent if they are more than PKT_ROOM. NULL: there is no room.
+struct pkt *fragment_packet(struct net *net, uint32_t bytes);
+
+// fragment_input: a part to an address of ours. Not without net->reasm.
+struct outcome fragment_input(struct net *net, struct clock_now now, const struct reasm_part *part);
+
+// fragment_cut: the frame of an IP packet as fragments of at most ip_max bytes; how many, at most
+// `max`. 0: it needs more, or there are not enough packets. fragment_out: the same as far as its
+// way takes, counted. fragment_send: the same into tx; false: there was no room for all.
+uint32_t fragment_cut(struct net *net, const uint8_t *frame, uint32_t len, uint32_t ip_max,
+                      uint32_t id, struct pkt **pkts, uint32_t max);
+uint32_t fragment_out(struct net *net, struct clock_now now, const uint8_t *frame, uint32_t len,
+                      struct pkt **pkts, uint32_t max);
+bool fragment_send(struct net *net, struct clock_now now, const uint8_t *frame, uint32_t len,
+                   struct net_tx *tx);
+
+// fragment_room: places of tx for parts: half of them are others'.
+static inline uint32_t fragment_room(const struct net_tx *tx)
+{
+    return tx->n < tx->room / 2 ? tx->room / 2 - tx->n : 0;
+}
+
+// net_may_be_cut: is datagram d, too long for its way, one that we cut?
+bool net_may_be_cut(const struct net *net, const struct net_datagram *d, uint32_t len_max);
+
+// fragment_dst: where an IP packet goes.
+static inline struct ip_addr fragment_dst(const uint8_t *frame)
+{
+    const uint8_t *ip = frame + ETH_BYTES;
+    struct ip_addr a;
+    if (ip[0] >> 4 == 4)
+        return ip_from_v4(load_be32(ip + 16));
+    memcpy(a.b, ip + 24, sizeof(a.b));
+    return a;
+}
+
+// fragment_tick: gives datagrams up whose time is over, a few at a time, and tells their senders.
+void fragment_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // lost_note: p waited for a neighbour that never answered: net_lost() will say so of its segment.
 void lost_note(struct net *net, const struct pkt *p);
@@ -211,6 +283,9 @@ unsigned arp_flush(struct net *net);
 enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,
                            struct net_tx *tx);
 
+// group_is_joined: one of those that net_group_join() was told.
+bool group_is_joined(const struct groups *g, const struct ip_addr *group);
+
 // udp_input: the UDP datagram of p, to local address ix, or NET_TO_GROUP. DROP_NONE: it is in rx.
 enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
                            const struct wire_ip4 *ip, uint32_t ix, uint32_t pkt_ix,
@@ -222,8 +297,23 @@ enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const st
                              const struct ip_addr *dst, uint32_t local, uint32_t pkt_ix,
                              struct net_rx *rx);
 
+// echo_deliver: the echo reply of len bytes at off of p's frame, from src to dst, address `local`
+// of c's locals, into rx, where a port is open for its identifier. Else false.
+bool echo_deliver(struct net *net, const uint8_t *frame, uint16_t off, uint16_t len,
+                  const struct ip_addr *src, const struct ip_addr *dst, uint32_t local,
+                  uint32_t pkt_ix, struct net_rx *rx);
+
+// udp_is_secret: u is for a port that may have been chosen by chance. An ICMP error to its source
+// is taken from the limits then, as the datagram would have caused one with the port closed: by
+// what is left nobody can tell which ports are open.
+static inline bool udp_is_secret(const struct udp_in *u)
+{
+    return u->kind == UDP_TO_OPEN && u->dst_port >= NET_CHOSEN_FIRST && u->local != NET_TO_GROUP;
+}
+
 // udp_error: an ICMP error about the datagram that e says (src, src_port, dst_port, local,
-// data_off, data_len, type, code, mtu), which came from `ours`, into rx. Else why not.
+// data_off, data_len, type, code, mtu; kind: UDP_ECHO_REPLY: an echo request with the identifier
+// dst_port), which came from `ours`, into rx. Else why not.
 enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
                            struct net_rx *rx);
 
@@ -233,9 +323,14 @@ int net6_send(struct net *net, struct clock_now now, const struct net_datagram *
 int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
 
 // unreachable_send: ICMP destination unreachable of `code` about p's packet, which was sent to
-// local address ix and to our MAC, is whole and no ICMP (RFC 1122 3.2.2), within the rate.
+// local address ix and is whole, as far as RFC 1122 3.2.2 lets it go and within the rate.
 void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
                       const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx);
+
+// error4_send: an ICMP error about the packet of which n bytes are quoted, n <= ICMP_QUOTE_MAX,
+// that came in a frame with this Ethernet header to our address ix; within the rate.
+void error4_send(struct net *net, struct clock_now now, const uint8_t *eth, const uint8_t *quoted,
+                 uint32_t n, uint32_t ix, uint8_t type, uint8_t code, struct net_tx *tx);
 
 // net_on_link: the index of the local address whose prefix holds addr_raw, or -1.
 static inline int net_on_link(const struct net *net, uint32_t addr_raw)

@@ -18,6 +18,7 @@ static_assert(sizeof(struct nd_entry) == CACHE_LINE, "one miss a neighbour");
 
 enum {
     NET6_OWN_MAX = NET_LOCALS_MAX + 1,  // with the link-local one that the port makes itself
+    NET6_TO_GROUP = NET6_OWN_MAX,       // instead of the index of an address of ours
     ROUTES6_ALL = NET_LOCALS_MAX + 1 + NET_ROUTES_MAX + 1,
 };
 
@@ -144,6 +145,10 @@ unsigned nd_flush(struct net *net);
 enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,
                           const struct wire_ip6 *ip, bool *replied, struct net_tx *tx);
 
+// mld_changed: the group was joined (MLD_TO_EXCLUDE) or left (MLD_TO_INCLUDE): the link is told.
+void mld_changed(struct net *net, struct clock_now now, const struct ip_addr *group, uint8_t kind,
+                 struct net_tx *tx);
+
 // mld_input: the ICMPv6 message, of type MLD_QUERY, is answered with a report.
 enum drop_reason mld_input(struct net *net, struct clock_now now, const struct pkt *p,
                            const struct wire_ip6 *ip, struct net_tx *tx);
@@ -161,11 +166,22 @@ struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p,
 uint32_t output6(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                  struct pkt **pkts, struct net_tx *tx, uint32_t *used);
 
+// net6_source: the index of our address to send to `to` from: RFC 6724 5, rules 1, 2 and 8, among
+// the configured ones.
+uint32_t net6_source(const struct net6 *v6, const struct ip_addr *to);
+
 // udp6_input: as udp_input(). error6_send: an ICMPv6 error about p's packet, which was sent to our
-// address ix and to our MAC and is no ICMPv6 error, within the rate.
+// address ix, or NET6_TO_GROUP, and is neither an ICMPv6 error nor a redirect, as far as RFC 4443
+// 2.4 (e) lets it go and within the rate.
 enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct pkt *p,
                             const struct wire_ip6 *ip, uint32_t ix, uint32_t pkt_ix,
                             struct net_rx *rx, struct net_tx *tx);
 void error6_send(struct net *net, struct clock_now now, const struct pkt *p,
                  const struct wire_ip6 *ip, uint32_t ix, uint8_t type, uint8_t code, uint32_t value,
                  struct net_tx *tx);
+
+// error6_quote: the same about a packet that begins with the n bytes quoted, n <= ICMP6_QUOTE_MAX,
+// and came in a frame with this Ethernet header.
+void error6_quote(struct net *net, struct clock_now now, const uint8_t *eth,
+                  const struct wire_ip6 *ip, uint32_t ix, uint8_t type, uint8_t code,
+                  uint32_t value, const uint8_t *quoted, uint32_t n, struct net_tx *tx);

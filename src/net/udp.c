@@ -18,13 +18,19 @@ bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix)
     return udp_find(net, port, local_ix) != NULL;
 }
 
+unsigned net_device(const struct net *net, uint8_t local)
+{
+    return local < NET_LOCALS_MAX ? net->device_of[local] : net->port + 1u;
+}
+
 // deliver_open: the same to a port that was opened while running.
 static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
                                      const struct ip_addr *src, const struct ip_addr *dst,
                                      uint32_t local, uint32_t pkt_ix, struct net_rx *rx)
 {
     const uint16_t ix = net->open != NULL
-                            ? udp_table_find(net->open, dst, m->dst_port, src, m->src_port)
+                            ? udp_table_find(net->open, dst, m->dst_port, src, m->src_port,
+                                             net_device(net, (uint8_t)local))
                             : (uint16_t)UDP_NONE;
     if (ix == UDP_NONE)
         return DROP_udp_no_port;
@@ -42,6 +48,41 @@ static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
     return DROP_NONE;
 }
 
+bool echo_deliver(struct net *net, const uint8_t *frame, uint16_t off, uint16_t len,
+                  const struct ip_addr *src, const struct ip_addr *dst, uint32_t local,
+                  uint32_t pkt_ix, struct net_rx *rx)
+{
+    const uint16_t id = load_be16(frame + off + 4);
+    if (net->open == NULL)
+        return false;
+    const uint16_t ix = udp_table_find_echo(net->open, dst, id, net_device(net, (uint8_t)local));
+    if (ix == UDP_NONE)
+        return false;
+    rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
+                                           .dst_port = id,
+                                           .pkt_ix = (uint16_t)pkt_ix,
+                                           .data_off = off,
+                                           .data_len = len,
+                                           .local = (uint8_t)local,
+                                           .service = net->open->open[ix].service,
+                                           .kind = UDP_ECHO_REPLY,
+                                           .open = ix};
+    net->counters.datagrams_in++;
+    return true;
+}
+
+// answers_all: is it the port of one of the small services that answer whatever comes, so that one
+// forged datagram would never end between it and a service of ours? What inetd refuses.
+static bool answers_all(uint16_t port)
+{
+    static const uint8_t of[] = {7,  11, 13, 15, 17,  // echo, systat, daytime, netstat, qotd
+                                 18, 19, 37};         // msp, chargen, time
+    for (unsigned i = 0; i < ARRAY_LEN(of); i++)
+        if (port == of[i])
+            return true;
+    return false;
+}
+
 enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const struct ip_addr *src,
                              const struct ip_addr *dst, uint32_t local, uint32_t pkt_ix,
                              struct net_rx *rx)
@@ -51,7 +92,7 @@ enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const st
         local != NET_TO_GROUP ? udp_find(net, m->dst_port, local_ix) : NULL;
     if (u == NULL)
         return deliver_open(net, m, src, dst, local, pkt_ix, rx);
-    if (udp_find(net, m->src_port, local_ix) != NULL)
+    if (udp_find(net, m->src_port, local_ix) != NULL || answers_all(m->src_port))
         return DROP_udp_loop;
     rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
                                            .src_port = m->src_port,
@@ -63,6 +104,15 @@ enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const st
                                            .service = u->service};
     net->counters.datagrams_in++;
     return DROP_NONE;
+}
+
+// may_tell: may a packet that was sent to an address of ours be answered by an ICMP error (RFC 1122
+// 3.2.2)? No ICMP but a question, nothing that went to many, no source of class E; other sources
+// that are not one host's have ended before. Of fragments it is the first that is quoted.
+static bool may_tell(const uint8_t *eth, const uint8_t *ip)
+{
+    return (ip[9] != IP_PROTO_ICMP || ip[4 * (ip[0] & 15u)] == ICMP_ECHO) && (eth[0] & 1) == 0 &&
+           (ip[12] & 0xf0) != 0xf0;
 }
 
 enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
@@ -77,6 +127,9 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
         return reason;
     const struct ip_addr src = ip_from_v4(raw32(ip->src_raw)), dst = ip_from_v4(raw32(ip->dst_raw));
     const enum drop_reason ended = udp_deliver(net, &m, &src, &dst, ix, pkt_ix, rx);
+    if (ended == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
+        may_tell(pkt_data(p), pkt_data(p) + ETH_BYTES))
+        limit_take(&net->errors, net->errors_per_s, raw32(ip->src_raw), now.us);
     if (ended == DROP_udp_no_port && ix != NET_TO_GROUP)
         unreachable_send(net, now, p, ip, ix, ICMP_CODE_PORT, tx);
     return ended;
@@ -85,11 +138,16 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
 enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
                            struct net_rx *rx)
 {
+    const bool echo = e->kind == UDP_ECHO_REPLY;
+    const enum drop_reason no_type = ip_is_v4(ours) ? DROP_icmp_type : DROP_icmp6_type;
+    const unsigned device = net_device(net, e->local);
     if (net->open == NULL)
-        return ip_is_v4(ours) ? DROP_icmp_type : DROP_icmp6_type;
-    const uint16_t ix = udp_table_find(net->open, ours, e->dst_port, &e->src, e->src_port);
+        return no_type;
+    const uint16_t ix =
+        echo ? udp_table_find_echo(net->open, ours, e->dst_port, device)
+             : udp_table_find(net->open, ours, e->dst_port, &e->src, e->src_port, device);
     if (ix == UDP_NONE)
-        return DROP_icmp_no_owner;
+        return echo ? no_type : DROP_icmp_no_owner;
     struct udp_in *u = &rx->udp[rx->n_udp++];
     *u = *e;
     u->service = net->open->open[ix].service;
@@ -99,31 +157,41 @@ enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct
     return DROP_NONE;
 }
 
-void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
-                      const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx)
+void error4_send(struct net *net, struct clock_now now, const uint8_t *eth, const uint8_t *quoted,
+                 uint32_t n, uint32_t ix, uint8_t type, uint8_t code, struct net_tx *tx)
 {
     struct pkt *answer;
-    if (tx->n == tx->room || !rate_allow(&net->error_rate, now.us) ||
-        !pkt_alloc_bulk(net->pool, &answer, 1)) {
+    struct mac_addr to;
+    if (!may_tell(eth, quoted))
+        return;
+    if (!limit_take(&net->errors, net->errors_per_s, load_be32(quoted + 12), now.us) ||
+        tx->n == tx->room || !pkt_alloc_bulk(net->pool, &answer, 1)) {
         net->counters.errors_limited++;
         return;
     }
-    const uint32_t quote = MIN((uint32_t)ip->l4_off - ETH_BYTES + ip->l4_len, ICMP_QUOTE_MAX);
-    const uint32_t len = wire_build_unreachable(pkt_data(answer), &net->from[ix], net_sender_mac(p),
-                                                ip->src_raw, code, pkt_data(p) + ETH_BYTES, quote);
+    memcpy(to.b, eth + 6, sizeof(to.b));
+    const uint32_t len = wire_build_error4(pkt_data(answer), &net->from[ix], wire_mac_word(&to),
+                                           load_raw32(quoted + 12), type, code, quoted, n);
     pkt_set_len(answer, len);
     tx->pkts[tx->n++] = answer;
-    net->counters.unreachables_out++;
+    net->counters.unreachables_out += type == ICMP_UNREACHABLE;
+    net->counters.times_out += type == ICMP_TIME_EXCEEDED;
+}
+
+void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
+                      const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx)
+{
+    const uint32_t bytes = (uint32_t)ip->l4_off - ETH_BYTES + ip->l4_len;
+    error4_send(net, now, pkt_data(p), pkt_data(p) + ETH_BYTES,
+                MIN(bytes, (uint32_t)ICMP_QUOTE_MAX), ix, ICMP_UNREACHABLE, code, tx);
 }
 
 struct pkt *net_udp_begin(struct net *net, const struct udp_in *u, const struct net_tx *tx,
                           uint32_t *room)
 {
-    struct pkt *p;
-    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
-        return NULL;
-    *room = (uint32_t)net->ip_bytes_max - (ip_is_v4(&u->src) ? IP4_BYTES : IP6_BYTES) - UDP_BYTES;
-    return p;
+    const uint32_t head = (ip_is_v4(&u->src) ? IP4_BYTES : IP6_BYTES) + UDP_BYTES;
+    *room = MAX((uint32_t)net->ip_bytes_max - head, (uint32_t)u->data_len);
+    return tx->n == tx->room ? NULL : fragment_packet(net, ETH_BYTES + head + *room);
 }
 
 uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p)
@@ -131,8 +199,8 @@ uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p)
     return pkt_data(p) + (ip_is_v4(&u->src) ? UDP4_DATA_OFF : UDP6_DATA_OFF);
 }
 
-void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *asked, struct pkt *p,
-                  uint32_t n, struct net_tx *tx)
+bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
+                  const struct pkt *asked, struct pkt *p, uint32_t n, struct net_tx *tx)
 {
     uint32_t len;
     if (ip_is_v4(&u->src)) {
@@ -141,9 +209,24 @@ void net_udp_send(struct net *net, const struct udp_in *u, const struct pkt *ask
     } else {
         len = wire_build_udp6(pkt_data(p), &net->v6->from[u->local - net->n_locals],
                               net_sender_mac(asked), &u->src, u->dst_port, u->src_port, n);
-        net->counters.ip6_out++;
     }
-    DCHECK(tx->n < tx->room && len <= net->ip_bytes_max + ETH_BYTES);
+    if (unlikely(len > (uint32_t)net->ip_bytes_max + ETH_BYTES)) {
+        const bool sent = fragment_send(net, now, pkt_data(p), len, tx);
+        pkt_free(p);
+        return sent;
+    }
+    DCHECK(tx->n < tx->room);
+    if (unlikely(pkt_is_attached(p))) {  // a short answer to a long question
+        struct pkt *own = fragment_packet(net, len);
+        if (own != NULL)
+            memcpy(pkt_data(own), pkt_data(p), len);
+        pkt_free(p);
+        if (own == NULL)
+            return false;
+        p = own;
+    }
+    net->counters.ip6_out += !ip_is_v4(&u->src);
     pkt_set_len(p, len);
     tx->pkts[tx->n++] = p;
+    return true;
 }

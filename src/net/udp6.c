@@ -2,6 +2,25 @@
 // header asks that nobody here does.
 #include "net/priv6.h"
 
+// error_from: our address that an error about the packet, sent to address ix, comes from; -1: RFC
+// 4443 2.4 (e) forbids it. Part 1 and 2, what must not be answered in itself, is
+// wire_parse_ip6()'s.
+static int error_from(const struct net6 *v6, const uint8_t *eth, const struct wire_ip6 *ip,
+                      uint32_t ix, uint8_t type, uint8_t code)
+{
+    // e.3, e.4, e.5 and their exceptions; RFC 8200 4.2: of options some are told to no group.
+    const bool group = ix == NET6_TO_GROUP, to_many = group || (eth[0] & 1) != 0;
+    if (to_many && (type != ICMP6_PARAMETER || code != ICMP6_CODE_OPTION || !ip->problem_to_group))
+        return -1;
+    // e.6: a source that is not one node's; where all comes back it is one of ours.
+    const bool ours = net6_own(v6, &ip->src) >= 0;
+    if (v6->loops ? !ours : ours || !ip6_is_global_form(&ip->src))
+        return -1;
+    if (!group)
+        return (int)ix;
+    return (int)(ip6_is_link_local(&ip->src) ? v6->link_local : net6_source(v6, &ip->src));
+}
+
 enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct pkt *p,
                             const struct wire_ip6 *ip, uint32_t ix, uint32_t pkt_ix,
                             struct net_rx *rx, struct net_tx *tx)
@@ -17,28 +36,45 @@ enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct 
         net->counters.no_ports6++;
         error6_send(net, now, p, ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT, 0, tx);
     }
+    if (reason == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
+        error_from(net->v6, pkt_data(p), ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT) >= 0)
+        limit_take(&net->errors, net->errors_per_s, source_of(&ip->src), now.us);
     net->counters.datagrams6_in += reason == DROP_NONE;
     return reason;
+}
+
+void error6_quote(struct net *net, struct clock_now now, const uint8_t *eth,
+                  const struct wire_ip6 *ip, uint32_t ix, uint8_t type, uint8_t code,
+                  uint32_t value, const uint8_t *quoted, uint32_t n, struct net_tx *tx)
+{
+    struct pkt *answer;
+    struct mac_addr to;
+    const int from = error_from(net->v6, eth, ip, ix, type, code);
+    if (from < 0)
+        return;
+    if (!limit_take(&net->errors, net->errors_per_s, source_of(&ip->src), now.us) ||
+        tx->n == tx->room || !pkt_alloc_bulk(net->pool, &answer, 1)) {
+        net->counters.errors_limited++;
+        return;
+    }
+    memcpy(to.b, eth + 6, sizeof(to.b));
+    const uint32_t len =
+        wire_build_error6(pkt_data(answer), &net->v6->from[from], wire_mac_word(&to), &ip->src,
+                          type, code, value, quoted, n);
+    pkt_set_len(answer, len);
+    tx->pkts[tx->n++] = answer;
+    net->counters.ip6_out++;
+    net->counters.unreachables6_out += type == ICMP6_UNREACHABLE;
+    net->counters.problems6_out += type == ICMP6_PARAMETER;
+    net->counters.times6_out += type == ICMP6_TIME_EXCEEDED;
 }
 
 void error6_send(struct net *net, struct clock_now now, const struct pkt *p,
                  const struct wire_ip6 *ip, uint32_t ix, uint8_t type, uint8_t code, uint32_t value,
                  struct net_tx *tx)
 {
-    struct pkt *answer;
-    if (tx->n == tx->room || !rate_allow(&net->error_rate, now.us) ||
-        !pkt_alloc_bulk(net->pool, &answer, 1)) {
-        net->counters.errors_limited++;
-        return;
-    }
     const uint8_t *quoted = pkt_data(p) + ETH_BYTES;
     const uint32_t bytes = (uint32_t)IP6_BYTES + load_be16(quoted + 4);
-    const uint32_t len =
-        wire_build_error6(pkt_data(answer), &net->v6->from[ix], net_sender_mac(p), &ip->src, type,
-                          code, value, quoted, MIN(bytes, (uint32_t)ICMP6_QUOTE_MAX));
-    pkt_set_len(answer, len);
-    tx->pkts[tx->n++] = answer;
-    net->counters.ip6_out++;
-    net->counters.unreachables6_out += type == ICMP6_UNREACHABLE;
-    net->counters.problems6_out += type == ICMP6_PARAMETER;
+    error6_quote(net, now, pkt_data(p), ip, ix, type, code, value, quoted,
+                 MIN(bytes, (uint32_t)ICMP6_QUOTE_MAX), tx);
 }

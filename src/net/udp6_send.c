@@ -17,8 +17,7 @@ static bool link_scoped(const struct ip_addr *a)
     return ip6_is_link_local(a) || (ip6_is_multicast(a) && (a->b[1] & 15) <= 2);
 }
 
-// source_for: RFC 6724 5, rules 1, 2 and 8, among the configured addresses.
-static uint32_t source_for(const struct net6 *v6, const struct ip_addr *to)
+uint32_t net6_source(const struct net6 *v6, const struct ip_addr *to)
 {
     uint32_t best = 0;
     unsigned most = 0;
@@ -48,8 +47,24 @@ int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *fr
     int bits = 0;
     if (!ip6_is_multicast(to) || v6->loops)
         bits = is_peer(v6, to) ? route6_way(v6, to, &hop) : -1;
-    *from = v6->local[source_for(v6, to)];
+    *from = v6->local[net6_source(v6, to)];
     return bits;
+}
+
+static int send_cut6(struct net *net, struct clock_now now, const struct wire_datagram *w,
+                     uint32_t ix, uint64_t word, const struct ip_addr *to,
+                     const struct ip_addr *wait_for, struct net_tx *tx)
+{
+    struct pkt *parts[PARTS];
+    uint8_t *frame = reasm_scratch(net->reasm);
+    const uint32_t len = wire_build_datagram6(frame, &net->v6->from[ix], word, to, w, false);
+    const uint32_t n = fragment_out(net, now, frame, len, parts, fragment_room(tx));
+    for (uint32_t i = 0; i < n; i++)
+        if (wait_for != NULL)
+            nd_wait(net, now, wait_for, parts[i], tx);
+        else
+            tx->pkts[tx->n++] = parts[i];
+    return n != 0 ? 0 : -ENOBUFS;
 }
 
 int net6_send(struct net *net, struct clock_now now, const struct net_datagram *d,
@@ -59,15 +74,14 @@ int net6_send(struct net *net, struct clock_now now, const struct net_datagram *
     const int ix = net6_own(v6, &d->from);
     const bool group = ip6_is_multicast(&d->to);
     struct ip_addr hop;
+    const bool cut = d->len > (size_t)net_mtu(net, now, &d->to) - IP6_BYTES - UDP_BYTES;
     struct pkt *p;
     if (ix < 0 || (uint32_t)ix >= v6->n)
         return -EADDRNOTAVAIL;
     if (!group && (!is_peer(v6, &d->to) || route6_way(v6, &d->to, &hop) < 0))
         return -ENETUNREACH;
-    if (d->len > (size_t)net_mtu(net, now, &d->to) - IP6_BYTES - UDP_BYTES)
+    if (cut && !net_may_be_cut(net, d, REASM_IP_MAX - UDP_BYTES))
         return -EMSGSIZE;
-    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
-        return -ENOBUFS;
     const struct mac_addr group_mac = ip6_group_mac(&d->to);
     struct nd_entry *e = group ? NULL : nd_usable(net, &hop);
     const uint64_t word = group ? wire_mac_word(&group_mac) : e != NULL ? e->word : 0;
@@ -80,17 +94,24 @@ int net6_send(struct net *net, struct clock_now now, const struct net_datagram *
         .tos = d->tos,
         .data = d->data,
         .len = (uint32_t)d->len,
+        .icmp = d->icmp,
     };
-    pkt_set_len(p, wire_build_datagram6(pkt_data(p), &v6->from[ix], word, &d->to, &w, net->tx_l4));
-    if (net->tx_l4)
+    const bool offload = net->tx_l4 && d->icmp == NULL;
+    if (e != NULL)
+        e->used_ms = now.ms;
+    if (unlikely(cut))
+        return send_cut6(net, now, &w, (uint32_t)ix, word, &d->to, group || e != NULL ? NULL : &hop,
+                         tx);
+    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
+        return -ENOBUFS;
+    pkt_set_len(p, wire_build_datagram6(pkt_data(p), &v6->from[ix], word, &d->to, &w, offload));
+    if (offload)
         pkt_tx_offload_udp(p, false, ETH_BYTES, IP6_BYTES);
     net->counters.ip6_out++;
     if (!group && e == NULL) {
         nd_wait(net, now, &hop, p, tx);
         return 0;
     }
-    if (e != NULL)
-        e->used_ms = now.ms;
     tx->pkts[tx->n++] = p;
     return 0;
 }

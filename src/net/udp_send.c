@@ -68,6 +68,28 @@ uint16_t net_mtu(const struct net *net, struct clock_now now, const struct ip_ad
     return udp_path_mtu(net->open, to, net->ip_bytes_max, now.us / 1000);
 }
 
+bool net_may_be_cut(const struct net *net, const struct net_datagram *d, uint32_t len_max)
+{
+    return net->reasm != NULL && !d->whole && d->len <= len_max;
+}
+
+// send_cut4: a datagram in parts, all of them or none.
+static int send_cut4(struct net *net, struct clock_now now, const struct wire_datagram *w,
+                     uint32_t ix, uint64_t word, uint32_t dst_raw, const uint32_t *wait_for,
+                     struct net_tx *tx)
+{
+    struct pkt *parts[PARTS];
+    uint8_t *frame = reasm_scratch(net->reasm);
+    const uint32_t len = wire_build_datagram4(frame, &net->from[ix], word, dst_raw, w, false);
+    const uint32_t n = fragment_out(net, now, frame, len, parts, fragment_room(tx));
+    for (uint32_t i = 0; i < n; i++)
+        if (wait_for != NULL)
+            arp_wait(net, now, *wait_for, parts[i], tx);
+        else
+            tx->pkts[tx->n++] = parts[i];
+    return n != 0 ? 0 : -ENOBUFS;
+}
+
 static int send4(struct net *net, struct clock_now now, const struct net_datagram *d,
                  struct net_tx *tx)
 {
@@ -75,15 +97,14 @@ static int send4(struct net *net, struct clock_now now, const struct net_datagra
     const int ix = ip_is_v4(&d->from) ? net_local_index(net, load_raw32(d->from.b + 12)) : -1;
     const bool group = net_is_group(net, &d->to);
     uint32_t hop_raw = 0;
+    const bool cut = d->len > (size_t)net_mtu(net, now, &d->to) - IP4_BYTES - UDP_BYTES;
     struct pkt *p;
     if (ix < 0)
         return -EADDRNOTAVAIL;
     if (!group && (!is_peer4(net, dst_raw) || route_way(net, dst_raw, &hop_raw) < 0))
         return -ENETUNREACH;
-    if (d->len > (size_t)net_mtu(net, now, &d->to) - IP4_BYTES - UDP_BYTES)
+    if (cut && !net_may_be_cut(net, d, REASM_IP_MAX - IP4_BYTES - UDP_BYTES))
         return -EMSGSIZE;
-    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
-        return -ENOBUFS;
     struct arp_entry *e = group ? NULL : arp_usable(net, hop_raw);
     const uint64_t word = group ? group_word4(dst_raw) : e != NULL ? e->word : 0;
     const struct wire_datagram w = {
@@ -93,28 +114,34 @@ static int send4(struct net *net, struct clock_now now, const struct net_datagra
                : is_multicast4(dst_raw) ? 1
                                         : IP4_TTL,
         .tos = d->tos,
-        .df = d->df,
-        .id = d->df ? 0 : net_ip_id(net, dst_raw),
+        .df = d->df && !cut,
+        .id = d->df || cut ? 0 : net_ip_id(net, dst_raw),
         .data = d->data,
         .len = (uint32_t)d->len,
+        .icmp = d->icmp,
     };
-    pkt_set_len(p,
-                wire_build_datagram4(pkt_data(p), &net->from[ix], word, dst_raw, &w, net->tx_l4));
-    if (net->tx_l4)
+    const bool offload = net->tx_l4 && d->icmp == NULL;
+    if (e != NULL)
+        e->used_ms = now.ms;
+    if (unlikely(cut))
+        return send_cut4(net, now, &w, (uint32_t)ix, word, dst_raw,
+                         group || e != NULL ? NULL : &hop_raw, tx);
+    if (tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1))
+        return -ENOBUFS;
+    pkt_set_len(p, wire_build_datagram4(pkt_data(p), &net->from[ix], word, dst_raw, &w, offload));
+    if (offload)
         pkt_tx_offload_udp(p, true, ETH_BYTES, IP4_BYTES);
     if (!group && e == NULL) {
         arp_wait(net, now, hop_raw, p, tx);
         return 0;
     }
-    if (e != NULL)
-        e->used_ms = now.ms;
     tx->pkts[tx->n++] = p;
     return 0;
 }
 
 int net_send(struct net *net, struct clock_now now, const struct net_datagram *d, struct net_tx *tx)
 {
-    DCHECK(d->from_port != 0 && d->to_port != 0);
+    DCHECK(d->from_port != 0 && (d->to_port != 0 || d->icmp != NULL));
     if (ip_is_v4(&d->to))
         return send4(net, now, d, tx);
     return net->v6 != NULL ? net6_send(net, now, d, tx) : -ENETUNREACH;

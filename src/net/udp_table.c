@@ -29,6 +29,8 @@ static void entry_set(struct udp_open *o, const struct udp_open *to)
     o->port = to->port;
     o->peer_port = to->peer_port;
     o->service = to->service;
+    o->device = to->device;
+    o->icmp = to->icmp;
     o->v6only = to->v6only;
     o->open = to->open;
     __atomic_store_n(&o->seq, seq + 2, __ATOMIC_RELEASE);
@@ -52,7 +54,7 @@ bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16
     struct udp_open o;
     uint16_t ix = __atomic_load_n(&t->first[port], __ATOMIC_RELAXED);
     for (unsigned i = 0; i < UDP_PORTS_MAX && ix != UDP_NONE; i++) {
-        if (udp_table_view(t, ix, &o) && o.port == port && ip_equal(&o.at, at))
+        if (udp_table_view(t, ix, &o) && !o.icmp && o.port == port && ip_equal(&o.at, at))
             return true;
         ix = __atomic_load_n(&t->open[ix].next, __ATOMIC_RELAXED);
     }
@@ -62,7 +64,8 @@ bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16
 int udp_table_open(struct udp_table *t, const struct udp_open *e)
 {
     for (uint16_t i = t->first[e->port]; i != UDP_NONE; i = t->open[i].next)
-        if (ip_equal(&t->open[i].at, &e->at) && t->open[i].v6only == e->v6only)
+        if (ip_equal(&t->open[i].at, &e->at) && t->open[i].v6only == e->v6only &&
+            t->open[i].device == e->device && t->open[i].icmp == e->icmp)
             return -EADDRINUSE;
     if (t->n_open == UDP_PORTS_MAX)
         return -ENOBUFS;
@@ -102,7 +105,7 @@ void udp_table_close(struct udp_table *t, uint16_t ix)
 // fit: how well the entry's own address is that of the datagram; 0: it is not.
 static unsigned fit(const struct udp_open *o, const struct ip_addr *dst)
 {
-    enum { NO, OF_BOTH, OF_FAMILY, EXACT };
+    enum { NO, OF_BOTH, OF_FAMILY, EXACT = 8 };
     const bool v4 = ip_is_v4(dst);
     if (ip_equal(&o->at, dst))
         return EXACT;
@@ -112,14 +115,16 @@ static unsigned fit(const struct udp_open *o, const struct ip_addr *dst)
 }
 
 uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port,
-                        const struct ip_addr *src, uint16_t src_port)
+                        const struct ip_addr *src, uint16_t src_port, unsigned device)
 {
-    enum { OF_THIS_PEER = 4 };  // more than any fit
+    enum { OF_THIS_DEVICE = 4, OF_THIS_PEER = 16 };  // that one more than any fit and device
     unsigned best = 0;
     uint16_t found = UDP_NONE;
     for (uint16_t i = t->first[port]; i != UDP_NONE; i = t->open[i].next) {
         const struct udp_open *o = &t->open[i];
-        unsigned rank = fit(o, dst);
+        unsigned rank = o->icmp ? 0 : fit(o, dst);
+        if (rank != 0 && o->device != 0)
+            rank = o->device == device ? rank + OF_THIS_DEVICE : 0;
         if (rank != 0 && o->peer_port != 0)
             rank = o->peer_port == src_port && ip_equal(&o->peer, src) ? rank + OF_THIS_PEER : 0;
         if (rank > best) {
@@ -128,6 +133,17 @@ uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, ui
         }
     }
     return found;
+}
+
+uint16_t udp_table_find_echo(const struct udp_table *t, const struct ip_addr *dst, uint16_t id,
+                             unsigned device)
+{
+    for (uint16_t i = t->first[id]; i != UDP_NONE; i = t->open[i].next) {
+        const struct udp_open *o = &t->open[i];
+        if (o->icmp && fit(o, dst) != 0 && (o->device == 0 || o->device == device))
+            return i;
+    }
+    return UDP_NONE;
 }
 
 static uint32_t set_of(const struct udp_table *t, const struct ip_addr *to)

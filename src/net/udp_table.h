@@ -25,6 +25,8 @@ struct udp_open {
     struct ip_addr at, peer;
     uint16_t port, peer_port;
     uint8_t service;  // the caller's own
+    uint8_t device;   // the port, numbered from 1, by which it comes; 0: any
+    bool icmp;        // for echo replies; port is their identifier
     bool v6only;
     bool open;
     uint32_t seq;   // odd while what is before it changes
@@ -48,20 +50,25 @@ struct udp_table {
 // udp_table_init: an empty one.
 void udp_table_init(struct udp_table *t, struct siphash_key secret);
 
-// udp_table_open: an entry for what e says (at, port, service, v6only); its index, or -EADDRINUSE:
-// the very same address and port are open, :: of one family and of both told apart; -ENOBUFS:
-// UDP_PORTS_MAX are. udp_table_close: index of an open one.
+// udp_table_open: an entry for what e says (at, port, service, v6only, device,
+// icmp); its index, or
+// -EADDRINUSE: the very same address, port and device are open, :: of one family and of both told
+// apart; -ENOBUFS: UDP_PORTS_MAX are. udp_table_close: index of an open one.
 int udp_table_open(struct udp_table *t, const struct udp_open *e);
 void udp_table_close(struct udp_table *t, uint16_t ix);
 
 // udp_table_filter: entry ix, open, takes what peer sends from that port; 0: what anybody sends.
 void udp_table_filter(struct udp_table *t, uint16_t ix, const struct ip_addr *peer, uint16_t port);
 
-// udp_table_find: the entry that a datagram from src and src_port to dst and port is for, or
-// UDP_NONE: those of this peer first; then the address itself before all addresses of its family,
-// those before all of both.
+// udp_table_find: the entry that a datagram from src and src_port to dst and port, which came by
+// that device, is for, or UDP_NONE: those of this peer first; then the address itself before any
+// address; then those of the device; then all addresses of the family before all of both.
 uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port,
-                        const struct ip_addr *src, uint16_t src_port);
+                        const struct ip_addr *src, uint16_t src_port, unsigned device);
+
+// udp_table_find_echo: the same of an echo reply, whatever src it has, with that identifier.
+uint16_t udp_table_find_echo(const struct udp_table *t, const struct ip_addr *dst, uint16_t id,
+                             unsigned device);
 
 // udp_table_view: copies entry ix, false if it is not open (or being rewritten at every one of some
 // tries).

@@ -36,6 +36,13 @@ static inline uint32_t pkt_total_len(const struct pkt *p)
     return p->m.pkt_len;
 }
 
+// pkt_whole_len: bytes of a packet that lie together, at its first one: more than 64 KiB in one
+// that holds a whole frame of others' memory (pkt_attach).
+static inline uint32_t pkt_whole_len(const struct pkt *p)
+{
+    return p->m.nb_segs == 1 ? p->m.pkt_len : p->m.data_len;
+}
+
 static inline bool pkt_is_chain(const struct pkt *p)
 {
     return p->m.nb_segs > 1;
@@ -163,12 +170,12 @@ static inline void pkt_tx_offload_udp(struct pkt *p, bool v4, unsigned l2_bytes,
 
 // pkt_tx_tso: asks the port to cut an IPv4 packet, a chain, into TCP segments of mss bytes of data
 // and to fill in what differs. Its headers lie in the first segment as wire_build_tso4() makes
-// them. For ports with PORT_TSO.
-static inline void pkt_tx_tso(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
+// them; ip_cksum: the port has PORT_TX_IP_CKSUM. For ports with PORT_TSO.
+static inline void pkt_tx_tso(struct pkt *p, bool ip_cksum, unsigned l2_bytes, unsigned l3_bytes,
                               unsigned l4_bytes, unsigned mss)
 {
-    p->m.ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
-                    RTE_MBUF_F_TX_TCP_SEG;
+    p->m.ol_flags = RTE_MBUF_F_TX_IPV4 | (ip_cksum ? RTE_MBUF_F_TX_IP_CKSUM : 0) |
+                    RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, mss, 0, 0, 0);
 }
 
@@ -190,6 +197,28 @@ static inline void pkt_chain(struct pkt **pkts, unsigned n)
     }
     pkts[0]->m.nb_segs = (uint16_t)n;
     pkts[0]->m.pkt_len = total;
+}
+
+// pkt_attach: makes p, which was just allocated, one whose bytes are the len at buf, until it is
+// freed: then freed(buf, arg) is called by who frees it. shared: 64 bytes of the caller's, aligned,
+// that live as long. It is not to be sent.
+static inline void pkt_attach(struct pkt *p, uint8_t *buf, uint32_t len, void *shared,
+                              void (*freed)(void *buf, void *arg), void *arg)
+{
+    struct rte_mbuf_ext_shared_info *s = (struct rte_mbuf_ext_shared_info *)shared;
+    s->free_cb = freed;
+    s->fcb_opaque = arg;
+    rte_mbuf_ext_refcnt_set(s, 1);
+    rte_pktmbuf_attach_extbuf(&p->m, buf, RTE_BAD_IOVA, (uint16_t)MIN(len, (uint32_t)UINT16_MAX),
+                              s);
+    p->m.data_len = (uint16_t)MIN(len, (uint32_t)UINT16_MAX);
+    p->m.pkt_len = len;
+}
+
+// pkt_is_attached: its bytes are others' memory (pkt_attach): not to be sent.
+static inline bool pkt_is_attached(const struct pkt *p)
+{
+    return (p->m.ol_flags & RTE_MBUF_F_EXTERNAL) != 0;
 }
 
 // pkt_turn_round: makes a received packet one to send: the port's verdicts on it are forgotten.

@@ -12,10 +12,14 @@ enum port_cap {
     PORT_TX_IP_CKSUM = 1 << 2,  // fills in the IPv4 header checksum when asked
     PORT_TX_L4_CKSUM = 1 << 3,
     PORT_MULTI_SEG = 1 << 4,  // sends chains
-    PORT_TSO =
-        1 << 5,  // cuts large segments (pkt_tx_tso); has the three above and PORT_TX_IP_CKSUM
+    // cuts large segments (pkt_tx_tso); has PORT_TX_L4_CKSUM and PORT_MULTI_SEG. It makes the IPv4
+    // header of each part; that of the whole is right already where it lacks PORT_TX_IP_CKSUM
+    PORT_TSO = 1 << 5,
     PORT_RSS = 1 << 6,         // spreads IPv4 TCP over its queues as base/toeplitz.h has it
     PORT_NO_SYSCALL = 1 << 7,  // rx_burst and tx_burst never enter the kernel
+    // With PORT_RX_L4_CKSUM: a packet whose sender is on the same host and left its TCP or UDP
+    // checksum to the last port on the way counts as GOOD, whatever stands in that field
+    PORT_RX_L4_LEFT = 1 << 8,
 };
 
 enum {
@@ -91,6 +95,7 @@ struct port {
     uint16_t mtu;          // bytes of an IP packet
     uint16_t queues;       // as many as it could have of those that were asked for
     uint16_t rss_entries;  // of its table, a power of two: with PORT_RSS
+    uint16_t chain_max;    // segments of a packet that it cuts, at most; 0: PKT_CHAIN_MAX
     void *priv;            // the driver's
 };
 
@@ -113,6 +118,8 @@ struct port_params {
     uint32_t offloads;          // enum port_cap: what it may do, as far as it can
     uint32_t rx_ring, tx_ring;  // packets a queue can hold, a power of two; 0: the driver's choice
     int node;                   // NUMA node for rings, -1: any
+    // TOEPLITZ_KEY_BYTES_MAX bytes, by which the device spreads; NULL: the specification's
+    const uint8_t *rss_key;
     struct pkt_pool *pools[PORT_QUEUES_MAX];  // one per queue: the pool of the worker that owns it
     bool has_host;                            // tap: give the kernel side an address
     uint32_t host_v4;                         // host order

@@ -58,6 +58,7 @@ struct c10m_core {
 
 struct sock {
     struct tcp *tcp;
+    uint64_t wall_us;               // the time of day where tcp->now.us is 0
     struct c10m_service *services;  // TCP_SERVICES_MAX, the same index as tcp.services
     uint8_t *scratch;               // SOCK_OFFER_MAX: unconsumed data made contiguous
     uint64_t counters[TCP_SERVICES_MAX][SOCK_COUNTERS_MAX];  // this worker's; the reader adds up

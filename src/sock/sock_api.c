@@ -8,6 +8,8 @@
 enum {
     // Kept free for in-order data, whose acknowledgement does not wait for room: see tcp_input.
     SEND_RESERVE = BURST_MAX * 5,
+    // A shorter reference is copied: a piece of its own would cost more, a segment holds two.
+    REF_MIN = 256,
 };
 
 void *c10m_state(struct c10m_conn *c)
@@ -79,7 +81,11 @@ static NOINLINE size_t send_some(struct c10m_conn *c, const void *data, size_t l
     struct buf_pool *p = &c->k->tcp->bufs;
     struct block *b = c->b;
     const uint8_t *from = data;
-    const size_t room = c10m_send_room(c);
+    size_t room = c10m_send_room(c);
+    if (unlikely(len > room)) {
+        tcp_ooo_relieve(c->k->tcp);
+        room = c10m_send_room(c);
+    }
     if (unlikely(len > room)) {
         b->flags |= BF_WANT_WRITE;
         tcp_dirty(c->k->tcp, c->ix);  // arms the retry if nothing is in flight
@@ -131,6 +137,8 @@ bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t
         b->flags |= BF_WANT_WRITE;
         return false;
     }
+    if (len < REF_MIN && c10m_send_room(c) >= len)
+        return c10m_send(c, image->bytes + off, len) == len;
     const uint32_t ix = buf_get_ref(&c->k->tcp->bufs, image->bytes + off, (uint32_t)len);
     if (ix == BUF_NONE) {
         b->flags |= BF_WANT_WRITE;
@@ -201,6 +209,11 @@ bool c10m_draining(const struct c10m_conn *c)
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->k->tcp->now.us;
+}
+
+uint64_t c10m_unix_us(const struct c10m_conn *c)
+{
+    return c->k->wall_us + c->k->tcp->now.us;
 }
 
 void c10m_peer(const struct c10m_conn *c, uint8_t addr[16], uint16_t *port)

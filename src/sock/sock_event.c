@@ -94,6 +94,15 @@ static void offer_queue(struct c10m_conn *c)
     tcp_window_update(c->k->tcp, c->ix);
 }
 
+// What waits on a paused connection was `before` bytes, and is more now.
+static void tell_unread(struct c10m_conn *c, uint32_t before)
+{
+    if (app_of(c)->unread == NULL || (c->b->flags & (BF_PAUSED | BF_ABORT)) != BF_PAUSED ||
+        before / C10M_UNREAD_BYTES == c->b->rcvq_bytes / C10M_UNREAD_BYTES)
+        return;
+    app_of(c)->unread(c);
+}
+
 // The window that was told is used up, and there is no room for another: zero is told next.
 static void note_shut(struct c10m_conn *c)
 {
@@ -114,9 +123,13 @@ static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, ui
         c->b->flags |= BF_ABORT;
         return;
     }
+    const uint32_t before = c->b->rcvq_bytes;
+    const bool waits = !takes_data(c);
     queue_append(c, data, len);
     if (offer)
         offer_queue(c);
+    if (offer && waits)
+        tell_unread(c, before);
     note_shut(c);
     sock_note_readable(c);
 }
@@ -140,6 +153,8 @@ static void deliver_chain(struct c10m_conn *c, uint32_t head)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
     struct block *b = c->b;
+    const uint32_t before = b->rcvq_bytes;
+    const bool waits = !takes_data(c);
     for (uint32_t ix = head, next; ix != BUF_NONE; ix = next) {
         struct buf *f = &p->bufs[ix];
         uint32_t room = 0;
@@ -166,6 +181,8 @@ static void deliver_chain(struct c10m_conn *c, uint32_t head)
         return;
     }
     offer_queue(c);
+    if (waits)
+        tell_unread(c, before);
     note_shut(c);
     sock_note_readable(c);
 }
@@ -392,12 +409,13 @@ void sock_reset_some(struct sock *k)
 {
     struct tcp *t = k->tcp;
     const uint32_t used = tcp_view_used(t->block_pool);
-    uint32_t most = MIN(t->out_room - MIN(t->n_out, t->out_room), (uint32_t)SOCK_RESETS_TURN_MAX);
+    uint32_t most = SOCK_RESETS_TURN_MAX;
     for (uint32_t n = MIN(used, (uint32_t)SOCK_RESET_LOOKS); n != 0 && most != 0; n--) {
         const uint32_t ix = k->reset_at < used ? k->reset_at : 0;
         const struct block *b = &t->blocks[ix];
         k->reset_at = ix + 1;
-        if (b->state == TCP_FREE || (k->resets >> b->service & 1) == 0)
+        if (b->state == TCP_FREE || (k->resets >> b->service & 1) == 0 ||
+            tcp_room(t, b->key.local_ix) == 0)
             continue;
         sock_reset(k, ix);
         most--;

@@ -27,6 +27,7 @@ static int scope_of(const struct sock *k, const struct c10m_listening *l)
 static struct tcp_listen_ask ask_of(const struct c10m_listening *l)
 {
     return (struct tcp_listen_ask){.port = l->at.port,
+                                   .device = (uint8_t)l->device,
                                    .retries = l->syn_retries,
                                    .backlog = l->backlog,
                                    .defer_s = l->defer_s,
@@ -41,7 +42,7 @@ int c10m_listen(struct c10m_core *w, struct c10m_service *s, const struct c10m_l
     struct sock *k = sock_of(w);
     struct tcp_listen_ask ask = ask_of(l);
     const int scope = scope_of(k, l);
-    if (ask.port == 0)
+    if (ask.port == 0 || l->device > TCP_LANES_MAX)
         return -EINVAL;
     if (scope < 0)
         return -EADDRNOTAVAIL;

@@ -63,6 +63,8 @@ static int set_keepalive(struct c10m_conn *c, uint32_t ms)
         return -EINVAL;
     c->b->keepalive_ms = ms;
     c->b->last_rx_ms = c->k->tcp->now.ms;
+    if (c->b->probes != 0)
+        c->b->stuck_at_ms = 0;
     c->b->probes = 0;
     tcp_set_far(c->k->tcp, c->ix);
     return 0;

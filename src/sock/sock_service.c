@@ -1,9 +1,11 @@
 // The calls of c10m/app.h that an application makes in init, on the control thread.
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/log.h"
 #include "sock/sock.h"
 
 int sock_service_init(struct c10m_service *s, struct err *err)
@@ -39,6 +41,16 @@ void c10m_service_set_data(struct c10m_service *s, void *data)
 const char *c10m_service_param(const struct c10m_service *s, const char *key)
 {
     return s->param == NULL ? NULL : s->param(s->conf, key);
+}
+
+void c10m_warn(const struct c10m_service *s, const char *format, ...)
+{
+    char text[ERR_TEXT_BYTES];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    log_line(LOG_WARN, "service %s: %s", s->name, text);
 }
 
 const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)

@@ -27,6 +27,25 @@
     X(rx_icmp_echo, "ICMP echo requests received")                                                 \
     X(rx_udp, "UDP datagrams received for a served port")                                          \
     X(rx_tcp, "well-formed TCP segments received")                                                 \
+    X(rx_fragments, "IP fragments received, bad ones included")                                    \
+    X(rx_fragments6, "of rx_fragments, those over IPv6")                                           \
+    X(reassembled, "datagrams put together of fragments")                                          \
+    X(reassembled6, "of reassembled, those over IPv6")                                             \
+    X(reassembly_handed, "of reassembled, those given to the worker that they belong to")          \
+    X(reassembly_timeouts, "datagrams in parts that did not become whole in 60 s")                 \
+    X(reassembly_timeouts6, "of reassembly_timeouts, those over IPv6")                             \
+    X(reassembly_evicted, "datagrams in parts that went for a newer one: the oldest of all")       \
+    X(reassembly_share, "the same: the oldest of an address that has its share")                   \
+    X(reassembly_broken, "datagrams that a bad fragment ended: drops names it")                    \
+    X(reassembly_room, "datagrams whole, and without room in that turn")                           \
+    X(reassembly_fails6, "of the five kinds above that are no success, those over IPv6")           \
+    X(reassembly_now, "datagrams of which parts are here")                                         \
+    X(tx_fragmented, "datagrams and echo replies cut into fragments")                              \
+    X(tx_fragmented6, "of tx_fragmented, those over IPv6")                                         \
+    X(tx_fragments, "fragments made of them")                                                      \
+    X(tx_fragments6, "of tx_fragments, those over IPv6")                                           \
+    X(tx_fragment_fails, "datagrams and echo replies not cut: no room or packets for all parts")   \
+    X(tx_fragment_fails6, "of tx_fragment_fails, those over IPv6")                                 \
     X(tx_arp, "ARP packets sent")                                                                  \
     X(arp_learned, "neighbours entered or changed in the ARP caches by their own word")            \
     X(arp_evicted, "neighbours that went from a full ARP cache for another")                       \
@@ -36,6 +55,8 @@
     X(tx_icmp, "ICMP messages sent")                                                               \
     X(tx_icmp_echo_reply, "ICMP echo replies sent")                                                \
     X(tx_icmp_unreachable, "ICMP protocol or port unreachable sent")                               \
+    X(tx_icmp_time_exceeded, "ICMP time exceeded sent: fragments that did not become whole")       \
+    X(tx_icmp6_time_exceeded, "the same over IPv6")                                                \
     X(icmp_errors_limited, "ICMP errors not sent: over their rate, or without room or packet")     \
     X(rx_ip6, "packets of type IPv6 received")                                                     \
     X(tx_ip6, "IPv6 packets made")                                                                 \
@@ -71,6 +92,7 @@
     X(udp_refused6, "UDP datagrams over IPv6 that their application had no room for")              \
     X(udp_ports_now, "UDP ports opened by applications, those of IPv6 apart")                      \
     X(udp6_ports_now, "the same at an IPv6 address, or at any of both families")                   \
+    X(tx_waits, "turns, each counted by port, that ended with connections that wait for its room") \
     X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
     X(tx_large, "times that several of them were put together, for the port to cut or the border") \
     X(delivered, "received packets whose content reached a connection, a record or a cache")       \
@@ -85,12 +107,13 @@
     X(fast_retransmits, "losses repaired before the timeout")                                      \
     X(conns_opened_passive, "connections established by a peer")                                   \
     X(conns_opened_active, "connections opened by an application")                                 \
+    X(ports_refused, "of the others, those for which no port was found free")                      \
     X(conns_failed, "opens that never became established, half-open ones included")                \
     X(conns_closed, "connections closed in order")                                                 \
     X(conns_reset_sent, "connections that this side reset")                                        \
     X(conns_reset_received, "connections that the peer reset")                                     \
     X(conns_timed_out, "connections given up for lack of an answer")                               \
-    X(conns_shed, "connections reset that took nothing while buffers were scarce (RFC 6429)")      \
+    X(conns_shed, "connections reset that took too little while buffers were scarce (RFC 6429)")   \
     X(connections_now, "connections in ESTABLISHED or closing")                                    \
     X(connections6_now, "of connections_now, those over IPv6")                                     \
     X(syn_received, "SYN segments received for a service")                                         \
@@ -148,12 +171,14 @@
     X(dsack_received, "DSACK received for data below what was acknowledged")                       \
     X(dsack_received_ooo, "DSACK received for data above what was acknowledged")                   \
     X(ooo_merged, "segments received out of order that overlap what was queued")                   \
+    X(ooo_buffers_now, "buffers of data that came out of order")                                   \
+    X(ooo_pruned, "runs of such data given up, so that others find buffers")                       \
     X(syn_challenges, "of challenge_acks, those that answer a SYN")                                \
     X(ack_skipped, "ACKs of segments outside the window not sent: over their rate")                \
     X(ack_skipped_paws, "the same for segments with an old timestamp")                             \
     X(ack_skipped_syn_received, "the same for half-open connections")                              \
     X(ack_skipped_time_wait, "the same for TIME-WAIT records")                                     \
-    X(ack_skipped_challenge, "challenge ACKs not sent: over their rate (RFC 5961 7)")              \
+    X(ack_skipped_challenge, "challenge ACKs not sent: the connection had one (RFC 5961 7)")       \
     X(window_closed, "times that the window went to zero: the application took nothing")           \
     X(window_opened, "times that a window of zero was opened again")                               \
     X(window_probes, "probes sent into a closed window (RFC 9293 3.8.6.1)")                        \
@@ -187,14 +212,17 @@
     X(timers_fired, "timers that expired and had work to do")                                      \
     X(timers_stale, "wheel entries that expired early and were set again or left")                 \
     X(timers_void, "wheel entries whose deadline had been called off")                             \
+    X(timers_refused, "wheel entries for which there was no room: none, for each has its place")   \
+    X(turns_dirty_limited,                                                                         \
+      "turns that left blocks to the next one: so many had been looked at already")                \
     X(ext_records_now, "extension records in use")                                                 \
     X(buffers_now, "data buffers in use")                                                          \
     X(out_of_order_queued, "segments queued because one before them was missing")                  \
     X(bytes_received, "bytes that arrived in order for applications")                              \
     X(bytes_sent, "bytes of applications sent for the first time")
 
-// X(name, help): the stages of a turn in the order of DESIGN.md section 2; every cycle of a worker
-// belongs to exactly one.
+// X(name, help): the stages of a turn, in their order (docs/architecture.md); every cycle of a
+// worker belongs to exactly one.
 #define STAGE_TABLE(X)                                                                             \
     X(rx, "taking packets from the port")                                                          \
     X(net_input, "Ethernet, ARP, IP, ICMP, UDP")                                                   \

@@ -32,6 +32,13 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
                            DROP_ip_total_length, DROP_ip_checksum);
     int64_t address = DROPS(s, DROP_ip_source, DROP_ip_not_for_us);
     int64_t protocol = DROPS(s, DROP_ip_protocol), fragments = DROPS(s, DROP_ip_fragment);
+    const int64_t parts = less(s->c.rx_fragments, s->c.rx_fragments6),
+                  whole = less(s->c.reassembled, s->c.reassembled6),
+                  timeouts = less(s->c.reassembly_timeouts, s->c.reassembly_timeouts6),
+                  failed = less(s->c.reassembly_timeouts + s->c.reassembly_evicted +
+                                    s->c.reassembly_share + s->c.reassembly_broken +
+                                    s->c.reassembly_room,
+                                s->c.reassembly_fails6);
     int64_t no_datagram =
         DROPS(s, DROP_udp_length, DROP_udp_checksum, DROP_udp_no_port, DROP_udp_loop);
     int64_t no_segment = DROPS(s, TCP_BAD);
@@ -40,15 +47,16 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
         less(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp, s->c.rx_tcp6 + s->c.rx_udp6) + no_datagram +
         no_segment;
     const uint64_t icmp6 = s->c.tx_icmp6_echo_reply + s->c.tx_icmp6_unreachable +
-                           s->c.tx_icmp6_parameter + s->c.tx_nd_solicit + s->c.tx_nd_advert +
-                           s->c.tx_mld_report;
+                           s->c.tx_icmp6_parameter + s->c.tx_icmp6_time_exceeded +
+                           s->c.tx_nd_solicit + s->c.tx_nd_advert + s->c.tx_mld_report;
     int64_t sent = less(s->c.tx_tcp + s->c.tx_icmp + s->c.tx_udp + icmp6, s->c.tx_ip6);
     int64_t lost = DROPS(s, DROP_pkt_pool_empty, DROP_reply_room, DROP_tx_full, DROP_arp_cache_full,
                          DROP_arp_wait_replaced, DROP_arp_wait_expired);
     const struct column cols[] = {
         {"Forwarding", 2},  // 2: does not forward (RFC 4293)
         {"DefaultTTL", ttl},
-        {"InReceives", delivered + header + address + protocol + fragments},
+        {"InReceives",
+         delivered + header + address + protocol + fragments + MAX(parts - whole, INT64_C(0))},
         {"InHdrErrors", header},
         {"InAddrErrors", address},
         {"ForwDatagrams", 0},
@@ -58,13 +66,13 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
         {"OutRequests", sent},
         {"OutDiscards", lost},
         {"OutNoRoutes", DROPS(s, DROP_ip_no_route)},
-        {"ReasmTimeout", 0},
-        {"ReasmReqds", fragments},
-        {"ReasmOKs", 0},
-        {"ReasmFails", fragments},
-        {"FragOKs", 0},
-        {"FragFails", 0},
-        {"FragCreates", 0},
+        {"ReasmTimeout", timeouts},
+        {"ReasmReqds", fragments + parts},
+        {"ReasmOKs", whole},
+        {"ReasmFails", fragments + failed},
+        {"FragOKs", less(s->c.tx_fragmented, s->c.tx_fragmented6)},
+        {"FragFails", less(s->c.tx_fragment_fails, s->c.tx_fragment_fails6)},
+        {"FragCreates", less(s->c.tx_fragments, s->c.tx_fragments6)},
         {"OutTransmits", sent},
     };
     columns_render(out, "Ip", cols, ARRAY_LEN(cols));

@@ -22,7 +22,7 @@ static void tcp_ext_render(struct text *out, const struct core_stats *s)
         {"EmbryonicRsts", C(syn_records_reset)},
         {"PruneCalled", 0},
         {"RcvPruned", 0},
-        {"OfoPruned", 0},
+        {"OfoPruned", C(ooo_pruned)},
         {"OutOfWindowIcmps", DROPS(s, DROP_icmp_sequence)},
         {"LockDroppedIcmps", 0},
         {"ArpFilter", 0},
@@ -104,7 +104,7 @@ static void tcp_ext_render(struct text *out, const struct core_stats *s)
         {"TCPRetransFail", 0},
         {"TCPRcvCoalesce", 0},
         {"TCPOFOQueue", C(out_of_order_queued)},
-        {"TCPOFODrop", DROPS(s, DROP_tcp_ooo_limit)},
+        {"TCPOFODrop", DROPS(s, DROP_tcp_ooo_limit) + DROPS(s, DROP_tcp_ooo_runs)},
         {"TCPOFOMerge", C(ooo_merged)},
         {"TCPChallengeACK", C(challenge_acks)},
         {"TCPSYNChallenge", C(syn_challenges)},
@@ -190,7 +190,7 @@ static void ip_ext_render(struct text *out, const struct core_stats *s)
         {"InECT1Pkts", C(ecn_ect1_received)},
         {"InECT0Pkts", C(ecn_ect0_received)},
         {"InCEPkts", C(ecn_ce_received)},
-        {"ReasmOverlaps", 0},
+        {"ReasmOverlaps", DROPS(s, DROP_fragment_overlap)},
     };
     columns_render(out, "IpExt", cols, ARRAY_LEN(cols));
 }

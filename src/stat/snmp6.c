@@ -18,8 +18,8 @@ static void lines_render(struct text *out, const struct core_stats *s)
     const int64_t refused =
         header + address + DROPS(s, DROP_ip6_next_header, DROP_ip6_fragment, DROP_ip6_no_next);
     const int64_t icmp_out = C(tx_icmp6_echo_reply) + C(tx_icmp6_unreachable) +
-                             C(tx_icmp6_parameter) + C(tx_nd_solicit) + C(tx_nd_advert) +
-                             C(tx_mld_report);
+                             C(tx_icmp6_parameter) + C(tx_icmp6_time_exceeded) + C(tx_nd_solicit) +
+                             C(tx_nd_advert) + C(tx_mld_report);
     const struct column lines[] = {
         {"Ip6InReceives", C(rx_ip6)},
         {"Ip6InHdrErrors", header},
@@ -29,19 +29,20 @@ static void lines_render(struct text *out, const struct core_stats *s)
         {"Ip6InUnknownProtos", DROPS(s, DROP_ip6_next_header)},
         {"Ip6InTruncatedPkts", 0},
         {"Ip6InDiscards", 0},
-        {"Ip6InDelivers", less(s->c.rx_ip6, (uint64_t)refused)},
+        {"Ip6InDelivers",
+         less(s->c.rx_ip6 + s->c.reassembled6, (uint64_t)refused + s->c.rx_fragments6)},
         {"Ip6OutForwDatagrams", 0},
         {"Ip6OutRequests", C(tx_ip6)},
         {"Ip6OutDiscards",
          DROPS(s, DROP_nd_cache_full, DROP_nd_wait_replaced, DROP_nd_wait_expired)},
         {"Ip6OutNoRoutes", 0},
-        {"Ip6ReasmTimeout", 0},
-        {"Ip6ReasmReqds", DROPS(s, DROP_ip6_fragment)},
-        {"Ip6ReasmOKs", 0},
-        {"Ip6ReasmFails", DROPS(s, DROP_ip6_fragment)},
-        {"Ip6FragOKs", 0},
-        {"Ip6FragFails", 0},
-        {"Ip6FragCreates", 0},
+        {"Ip6ReasmTimeout", C(reassembly_timeouts6)},
+        {"Ip6ReasmReqds", DROPS(s, DROP_ip6_fragment) + C(rx_fragments6)},
+        {"Ip6ReasmOKs", C(reassembled6)},
+        {"Ip6ReasmFails", DROPS(s, DROP_ip6_fragment) + C(reassembly_fails6)},
+        {"Ip6FragOKs", C(tx_fragmented6)},
+        {"Ip6FragFails", C(tx_fragment_fails6)},
+        {"Ip6FragCreates", C(tx_fragments6)},
         {"Ip6InMcastPkts", 0},
         {"Ip6OutMcastPkts", 0},
         {"Ip6InOctets", 0},
@@ -79,7 +80,7 @@ static void lines_render(struct text *out, const struct core_stats *s)
         {"Icmp6InMLDv2Reports", 0},
         {"Icmp6OutDestUnreachs", C(tx_icmp6_unreachable)},
         {"Icmp6OutPktTooBigs", 0},
-        {"Icmp6OutTimeExcds", 0},
+        {"Icmp6OutTimeExcds", C(tx_icmp6_time_exceeded)},
         {"Icmp6OutParmProblems", C(tx_icmp6_parameter)},
         {"Icmp6OutEchos", 0},
         {"Icmp6OutEchoReplies", C(tx_icmp6_echo_reply)},

@@ -13,8 +13,10 @@
 #pragma once
 #include "base/clock.h"
 #include "base/drops.h"
-#include "base/siphash.h"
+#include "base/keys.h"
+#include "base/limit.h"
 #include "base/toeplitz.h"
+#include "flow/addr_hash.h"
 #include "flow/flow_table.h"
 #include "flow/sources.h"
 #include "flow/wheel.h"
@@ -23,7 +25,9 @@
 #include "mem/flight.h"
 #include "mem/index_pool.h"
 #include "stat/counters.h"
+#include "tcp/tcp_lane.h"
 #include "tcp/tcp_listen.h"
+#include "tcp/tcp_seek.h"
 #include "tcp/tcp_state.h"
 #include "wire/icmp_event.h"
 #include "wire/seg.h"
@@ -33,9 +37,12 @@ enum {
     TCP_OUT_MAX = 320,       // segments a turn may send: one reply per received one, and the budget
     TCP_OUT_BLOCK_MAX = 32,  // segments of one connection a turn, so that others have theirs
     TCP_EXPIRE_MAX = 256,    // timers handled in a turn
-    TCP_DUPACKS = 3,         // RFC 5681 3.2
-    TCP_ORPHAN_RETRIES = 8,  // R2 of what the application has closed (Linux's tcp_orphan_retries)
-    TCP_MSS_DEFAULT = 536,   // RFC 9293 3.7.1: of a peer that announces none, over IPv4
+    // Dirty blocks looked at in a turn, whether they send or not: those that its own segments and
+    // timers can make dirty.
+    TCP_VISITS_MAX = TCP_OUT_MAX + TCP_EXPIRE_MAX,
+    TCP_DUPACKS = 3,          // RFC 5681 3.2
+    TCP_ORPHAN_RETRIES = 8,   // R2 of what the application has closed (Linux's tcp_orphan_retries)
+    TCP_MSS_DEFAULT = 536,    // RFC 9293 3.7.1: of a peer that announces none, over IPv4
     TCP_MSS_DEFAULT6 = 1220,  // and over IPv6
     TCP_MSS_MIN = 64,    // a smaller one from a peer is taken as this (RFC 6691 gives no floor)
     TCP_PMTU_MIN = 552,  // bytes of a packet: ICMP does not bring it lower (Linux's min_pmtu)
@@ -76,7 +83,8 @@ static inline bool tcp_delivered(const struct tcp_verdict *v)
 }
 
 // Who opens a connection to a service that is not open gets a RST, as where nobody listens; those
-// that are there, half-open ones among them, go on.
+// that are there go on. Half-open ones are let in by one that drains, and forgotten by one that is
+// closed: nobody comes in any more.
 enum tcp_service_state { TCP_SERVICE_OPEN, TCP_SERVICE_DRAINING, TCP_SERVICE_CLOSED };
 
 // tcp_service: what a service's connections share. Written before the workers start; later by the
@@ -108,8 +116,10 @@ enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7, TCP_BORN_
 
 // What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
-// application), a block for its congestion control (pacing, idle time).
-enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR, WAKE_CC };
+// application), a block for any of these that its entry of that kind comes too late for, or for its
+// congestion control (pacing, idle time). The wheel has one entry of each kind and block, or
+// record, at most.
+enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR, WAKE_SOON };
 
 // Explicit congestion notification: never, when the peer asks for it, always asked for.
 enum tcp_ecn { TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON };
@@ -129,10 +139,10 @@ struct tcp_config {
     uint32_t syn_retries, synack_retries;
     uint32_t retries1, retries;  // R1, R2 (RFC 9293 3.8.3)
     uint32_t time_wait_ms, delayed_ack_ms, fin_wait2_ms;
-    uint32_t rst_per_s, challenges_per_s;  // of one worker
-    uint32_t invalid_ack_ms;               // least time between two answers of tcp_answer_rested()
-    uint32_t initial_window;               // segments
-    uint32_t pacing_rtt_ms;                // the shortest round trip that is paced; 0: none is
+    uint32_t rst_per_s;       // of one worker
+    uint32_t invalid_ack_ms;  // least time between two answers of tcp_answer_rested()
+    uint32_t initial_window;  // segments
+    uint32_t pacing_rtt_ms;   // the shortest round trip that is paced; 0: none is
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies
@@ -160,6 +170,51 @@ struct time_wait_ring {
     uint32_t capacity, head, used;
 };
 
+// ooo_holders: connections of one source that hold data out of order, by how long, and their
+// buffers (tcp/tcp_ooo.h). Extension records are named by their index plus one; 0: none.
+struct ooo_holders {
+    uint32_t oldest, youngest;
+    uint32_t bufs;
+    uint32_t exts;  // extension records of connections of the source, whatever for
+};
+
+enum {
+    // Places that sources fall on by a keyed hash. Two of them at their limit hold all that may be
+    // held, so that a bystander shares the place of such a one once in 2,000 times.
+    TCP_OOO_SOURCES = 4096,
+    TCP_OOO_RELIEVE_MAX = 64,  // pages that a call of tcp_ooo_relieve() makes holders give up
+};
+
+enum { TCP_SHED_WATCHED = 512 };
+
+// shed_watch: a connection that is watched (tcp/tcp_shed.h).
+struct shed_watch {
+    uint32_t block;
+    uint32_t held;     // bytes
+    uint32_t snd_una;  // at first
+    uint32_t took;     // of what it holds, in 4,096ths; when that is too little
+    uint32_t bufs;
+    uint16_t generation;
+    uint16_t source;
+};
+
+// tcp_shed: who is to be reset while buffers are scarce.
+struct tcp_shed {
+    uint8_t step;
+    uint8_t halved;  // how often nobody was found: so much less may those hold who are watched
+    bool any_shed;
+    uint16_t victim_generation;
+    uint32_t victim;    // the block that its next timer resets, plus one; 0: none
+    uint32_t slice_ms;  // when it went on last
+    uint32_t since_ms;  // since when there is a victim, or all are watched
+    uint32_t at, left;  // of the round: the next block, and how many there are yet
+    uint32_t most;      // of bufs_of
+    uint32_t level;     // sources that held so much are watched
+    uint32_t n_watched, judged;
+    uint32_t bufs_of[TCP_OOO_SOURCES];  // of send queues, by source
+    struct shed_watch watched[TCP_SHED_WATCHED];
+};
+
 // tcp: one worker's TCP.
 struct tcp {
     struct block *blocks;
@@ -178,6 +233,10 @@ struct tcp {
     const struct seq_range (*sacks_in)[SEG_SACK_MAX];
     struct seq_range (*sacks_out)[SEG_SACK_MAX];
 
+    // By block: how often its generation came round. With it 48 bits count the lives of a block; it
+    // is written once in 65,536 of them, and read for handles only.
+    uint32_t *rounds;
+
     // One bit a block: a near deadline (retransmission, delayed ACK) is running. It lets the
     // wheel's entries of deadlines that were called off, one a request, end without touching the
     // block.
@@ -187,6 +246,7 @@ struct tcp {
     struct index_pool *syn_pool;
     struct index_pool *ext_pool;
     struct flight_pool flights;
+    struct tcp_place *places;  // TCP_SEEK_PLACES; NULL: send queues are walked from their heads
     struct syn_record *syns;
     struct ext *exts;
     struct time_wait_ring tw4, tw6;  // over IPv4, IPv6
@@ -194,12 +254,13 @@ struct tcp {
     uint32_t sweep_ix, sweep_ms;  // the next block to be swept; when the last was
     uint32_t forget_ix;           // the next half-open record that tcp_forget() looks at
 
-    uint32_t rst_tokens, rst_refill_ms;
-    uint32_t challenge_tokens, challenge_refill_ms;
-    uint16_t next_port;            // active opens
-    uint64_t cookies_until_us;     // until then an ACK may acknowledge a SYN cookie
-    struct siphash_key secret;     // RFC 6528, SYN cookies
-    struct siphash_key ts_secret;  // timestamps' offset; says nothing of the other
+    uint64_t resets_asked;  // how often tcp_may_reset() was
+    uint32_t syn_reserve;   // half-open records that are kept back, until syn_reserve_us
+    uint64_t syn_reserve_us;
+    uint64_t ports_drawn;       // for active opens
+    uint64_t cookies_until_us;  // until then an ACK may acknowledge a SYN cookie
+    struct siphash_key numbers_key, cookies_key, fast_open_key, ports_key, ooo_key;
+    struct addr_hash_key ts_key;
     struct tcp_config cfg;
     uint32_t n_services;
     struct tcp_service services[TCP_SERVICES_MAX];
@@ -207,16 +268,25 @@ struct tcp {
     struct sources *sources;        // NULL: no service has a source_max
     struct listen_table *listens;   // NULL: no service listens while running
     const struct tcp_homes *homes;  // NULL: one worker
+    struct limit resets;            // to strangers
     // By local_ix: the one by which listeners know its address; NULL: each address is there once.
     const uint16_t *same;
+    struct tcp_lanes lanes;  // the ports by which it sends
+    // From here on it is about what is held; tcp_view_begin() leaves that out.
+    struct ooo_holders ooo_of[TCP_OOO_SOURCES];  // by source
+    uint32_t ooo_bufs;                           // of all
+    // Which of them holds most, as a tree of contests: node n is won by the source that holds more
+    // of those that won nodes 2n and 2n + 1, the last nodes being between two sources each. Named
+    // by its place among the sources below that node, so that all zero is a tree without holders.
+    uint16_t ooo_most[TCP_OOO_SOURCES];
+    struct tcp_shed shed;
 };
 
 // tcp_config_default: the values of config/default.conf's [tcp].
 struct tcp_config tcp_config_default(void);
 
-// tcp_set_secret: the secret of the initial sequence numbers, of the SYN cookies, and, by a one-way
-// function of it, of the timestamps.
-void tcp_set_secret(struct tcp *t, struct siphash_key secret);
+// tcp_set_keys: those that are TCP's.
+void tcp_set_keys(struct tcp *t, const struct keys *keys);
 
 // tcp_listener: who listens on the segment's destination, as one number (a door): its service, and
 // the place plus one in `listens`, or TCP_LISTEN_NONE for a configured port. -1: nobody, or a
@@ -275,15 +345,42 @@ int tcp_soft_error(const struct tcp *t, const struct block *b);
 // an extension record, has no soft error any more.
 void tcp_forget_soft(struct tcp *t, struct block *b);
 
+// tcp_room: how many segments from local_ix may be made yet in this turn. tcp_lane_left: the same
+// of a lane.
+static inline uint32_t tcp_room(struct tcp *t, uint16_t local_ix)
+{
+    const uint32_t room = t->out_room - MIN(t->n_out, t->out_room);
+    if (likely(!t->lanes.apart))
+        return room;
+    return MIN(room, tcp_lane_room(t, t->lanes.of_local[local_ix]));
+}
+
+static inline uint32_t tcp_lane_left(struct tcp *t, uint32_t lane)
+{
+    const uint32_t room = t->out_room - MIN(t->n_out, t->out_room);
+    return t->lanes.apart ? MIN(room, tcp_lane_room(t, lane)) : room;
+}
+
 // tcp_output: there is room for a segment; appends what the connection may send now to t->out: data
 // within window, cwnd and the room of this turn, FIN, or a bare acknowledgement that is due.
 // The block is not dirty then, whose place in the list the caller has taken it out of; true: more
 // could be sent but for that room, and it has to be dirty again.
 bool tcp_output(struct tcp *t, uint32_t ix);
 
-// tcp_timer: the wheel woke block ix: handles each deadline that has come and arms the next.
-// Returns event bits; with TCP_EV_CLOSED the caller tells and frees.
-uint16_t tcp_timer(struct tcp *t, uint32_t ix);
+// tcp_output_dirty: tcp_output() of the dirty blocks, each once, as long as there is room for
+// segments, and of TCP_VISITS_MAX at most; the rest stays for the next turn.
+void tcp_output_dirty(struct tcp *t);
+
+// tcp_timer: the wheel woke block ix by its entry `wake`: handles each deadline that has come, the
+// far ones unless that was the near one, and arms the next. Returns event bits; with TCP_EV_CLOSED
+// the caller tells and frees.
+uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake);
+
+// tcp_life: which of its lives block ix has, in 48 bits.
+static inline uint64_t tcp_life(const struct tcp *t, uint32_t ix)
+{
+    return (uint64_t)t->rounds[ix] << 16 | t->blocks[ix].generation;
+}
 
 // tcp_near_runs: whether block ix has a near deadline: if not, a near wheel entry of it is void.
 static inline bool tcp_near_runs(const struct tcp *t, uint32_t ix)
@@ -315,10 +412,15 @@ uint32_t tcp_idle_ms(const struct tcp *t, struct block *b);
 // some seconds; it does nothing more often than every TCP_SWEEP_MS. Returns how many it looked at.
 unsigned tcp_sweep(struct tcp *t);
 
-// tcp_arm: makes sure that the wheel wakes block ix at its earliest deadline.
+// tcp_shed: while buffers are scarce: goes on with the search for connections that hold many and
+// take little (tcp/tcp_shed.h), and lets the wheel wake one that is to be reset. Call it in each
+// millisecond or so.
+void tcp_shed(struct tcp *t);
+
+// tcp_arm: makes sure that the wheel wakes block ix at its earliest near deadline.
 void tcp_arm(struct tcp *t, uint32_t ix);
 
-// tcp_set_far: recomputes far_at_ms from the slow deadlines of the block, then arms it.
+// tcp_set_far: the same for the slow deadlines of the block, which have changed.
 void tcp_set_far(struct tcp *t, uint32_t ix);
 
 // tcp_dirty: puts the block on the dirty list, once. tcp_dirty_block: the same; b is block ix.
@@ -375,6 +477,9 @@ bool tcp_forget(struct tcp *t, unsigned max);
 // tcp_block_new: a block for `key`, in the table under `hash` in place of `old` (FLOW_NONE: a new
 // entry). BLOCK_NONE without room.
 uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old);
+
+// tcp_ooo_relieve: buffers are scarce: of what came out of order some goes.
+void tcp_ooo_relieve(struct tcp *t);
 
 // tcp_free: takes the block out of the table and gives it back with all it holds. It is reused from
 // the next turn on.

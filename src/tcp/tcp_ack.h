@@ -6,13 +6,34 @@
 // tcp_acked_some: the peer acknowledged up to `ack`, new; any case.
 void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
 
+// tcp_echo_age_ms: how long ago what the acknowledgement at hand echoes can have been sent, at most
+// (RFC 7323 4.1: RTTM is of a segment that it acknowledges). What is said to be older was never
+// sent, or was acknowledged before: who may say anything would make the retransmission timeout as
+// long as it can be. tcp_echo_taken: what was sent ms ago is acknowledged, and what is left in
+// flight is not older.
+static inline uint32_t tcp_echo_age_ms(const struct tcp *t, const struct block *b)
+{
+    if (unlikely(b->has_flight))
+        return tcp_flight_echo_age_ms(t, b);
+    return t->now.ms - b->echo_from_ms;
+}
+
+static inline void tcp_echo_taken(const struct tcp *t, struct block *b, uint32_t ms)
+{
+    if (unlikely(b->has_flight))
+        tcp_flight_echo_taken(t, b, ms);
+    else
+        b->echo_from_ms = t->now.ms - ms;
+}
+
 // tcp_acked_sample: the measurement of the RTT that it brings, in microseconds; 0: it brings none.
 static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, uint32_t ack,
                                         bool has_ts, uint32_t ts_ecr)
 {
     if (has_ts && ts_ecr != 0) {
         const uint32_t ms = tcp_ts_now(t, &b->key) - ts_ecr;
-        if (ms < 120 * 1000) {
+        if (likely(ms < TCP_ECHO_MAX_MS && ms <= tcp_echo_age_ms(t, b))) {
+            tcp_echo_taken(t, b, ms);
             tcp_rtt_sample(b, ms * 1000);
             return MAX(ms * 1000, 1u);
         }

@@ -4,6 +4,7 @@
 
 #include "tcp/tcp_born.h"
 #include "tcp/tcp_flight.h"
+#include "tcp/tcp_ooo.h"
 #include "wire/raw.h"
 
 struct tcp_config tcp_config_default(void)
@@ -20,7 +21,6 @@ struct tcp_config tcp_config_default(void)
         .delayed_ack_ms = 40,
         .fin_wait2_ms = 60000,
         .rst_per_s = 1000,
-        .challenges_per_s = 100,
         .invalid_ack_ms = 500,
         .initial_window = 10,
         .pacing_rtt_ms = 5,
@@ -70,18 +70,21 @@ uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key)
     return handle;
 }
 
-void tcp_set_secret(struct tcp *t, struct siphash_key secret)
+void tcp_set_keys(struct tcp *t, const struct keys *keys)
 {
-    static const char of_timestamps[2][16] = {"timestamps, k0", "timestamps, k1"};
-    t->secret = secret;
-    t->ts_secret.k0 = siphash_bytes(&secret, of_timestamps[0], sizeof(of_timestamps[0]));
-    t->ts_secret.k1 = siphash_bytes(&secret, of_timestamps[1], sizeof(of_timestamps[1]));
+    t->numbers_key = keys->of[SECRET_NUMBERS];
+    t->cookies_key = keys->of[SECRET_COOKIES];
+    t->fast_open_key = keys->of[SECRET_FAST_OPEN];
+    t->ports_key = keys->of[SECRET_PORTS];
+    t->ts_key = addr_hash_key_from(keys->of[SECRET_TIMESTAMPS]);
+    limit_init(&t->resets, keys->of[SECRET_RESETS]);
+    t->ooo_key = keys->of[SECRET_OUT_OF_ORDER];
 }
 
 uint32_t tcp_isn_hash(const struct tcp *t, const struct flow_key *key)
 {
     const uint64_t *w = (const uint64_t *)key;
-    return (uint32_t)siphash_u64x3(&t->secret, w[0], w[1], w[2]);
+    return (uint32_t)siphash_u64x3(&t->numbers_key, w[0], w[1], w[2]);
 }
 
 uint32_t tcp_isn(const struct tcp *t, const struct flow_key *key)
@@ -113,15 +116,19 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
         born_add(t, hash);
     }
     // What outlives a connection: the wheel's entries, a place on the dirty list, the generation.
-    const uint32_t near = b->wheel_near_ms, far = b->wheel_far_ms, dirty_next = b->dirty_next;
+    const uint32_t near = b->wheel_near_ms, far = b->wheel_far_ms, soon = b->wheel_soon;
+    const uint32_t dirty_next = b->dirty_next;
     const uint16_t dirty = b->flags & BF_DIRTY, generation = b->generation;
     memset(b, 0, sizeof(*b));
     b->key = *key;
     b->wheel_near_ms = near;
     b->wheel_far_ms = far;
+    b->wheel_soon = soon;
     b->dirty_next = dirty_next;
     b->flags = dirty;
     b->generation = (uint16_t)(generation + 1);
+    if (unlikely(b->generation == 0))
+        t->rounds[ix]++;
     b->service = service;
     b->snd_head = b->snd_tail = b->snd_cur = BUF_NONE;
     b->rcvq_head = b->rcvq_tail = BUF_NONE;
@@ -148,14 +155,14 @@ void tcp_free(struct tcp *t, uint32_t ix)
     const uint32_t handle = flow_index(FLOW_BLOCK, ix);
     if (b->state == TCP_TIME_WAIT)
         tcp_time_wait_enter(t, &b->key, b, handle);
-    else
+    else if (b->key.zero != BLOCK_HAS_NO_ENTRY)
         CHECK(flow_remove(t->table, flow_hash(t->table, &b->key), handle));
     buf_put_chain(&t->bufs, b->snd_head);
     buf_put_chain(&t->bufs, b->rcvq_head);
     if (b->flags & BF_TROUBLE) {
         struct ext *e = &t->exts[b->ext];
-        buf_put_chain(&t->bufs, e->ooo_head);
-        *e = (struct ext){.ooo_head = BUF_NONE};
+        tcp_ooo_drop(t, e);
+        *e = (struct ext){.ooo_head = BUF_NONE, .hold.source = e->hold.source};
         tcp_ext_release(t, b);
     }
     tcp_flight_close(t, b);
@@ -171,7 +178,8 @@ void tcp_free(struct tcp *t, uint32_t ix)
     t->stats->c.connections_now--;
     t->stats->c.connections6_now -= !ip_is_v4(&b->key.remote);
     t->stats->c.conns_closed++;
-    index_pool_put_deferred(t->block_pool, ix);
+    if (likely(!tcp_lanes_hold(t, b)))
+        index_pool_put_deferred(t->block_pool, ix);
 }
 
 void tcp_begin_close(struct tcp *t, struct block *b, uint32_t ix)
@@ -237,32 +245,59 @@ static bool is_home(const struct tcp *t, const struct flow_key *key)
     return t->homes == NULL || tcp_home(t->homes, key) == t->homes->self;
 }
 
-// ... and belong to no other?
-static bool is_usable(const struct tcp *t, const struct flow_key *key)
+enum {
+    PORT_FIRST = 32768,  // Linux's range
+    PORT_COUNT = 28232,
+    // Ports of this worker that are looked up for one connection: where nine in ten are those of
+    // living connections, one connection of 800 finds none.
+    PORT_LOOKS_MAX = 64,
+    PORT_LOOKS_FREE = 4,  // after so many one in TIME-WAIT will do
+};
+
+static uint16_t draw_port(struct tcp *t)
 {
-    return is_home(t, key) && tcp_owner(t, key) == FLOW_NONE;
+    const uint64_t drawn = siphash_u64x2(&t->ports_key, t->ports_drawn++, 0) >> 32;
+    return (uint16_t)(PORT_FIRST + (drawn * PORT_COUNT >> 32));
 }
 
-static bool choose_port(struct tcp *t, struct flow_key *key)
+// A port that nobody can foretell, each time (RFC 6056 3.3.2): those before say nothing of it. Best
+// one that is free, else one whose last connection is in TIME-WAIT and gives its place (RFC 6191 2:
+// by timestamps old segments are known): *old is its record then.
+static bool choose_port(struct tcp *t, struct flow_key *key, uint32_t *old)
 {
-    enum { PORT_FIRST = 32768, PORT_COUNT = 28232, TRIES_MAX = 64 };  // Linux's range
     // One port in `workers` is ours.
-    const unsigned most = TRIES_MAX * (t->homes == NULL ? 1 : t->homes->workers);
-    unsigned tries = 0;
-    do {
-        if (++tries > most)
-            return false;
-        key->local_port = (uint16_t)(PORT_FIRST + t->next_port++ % PORT_COUNT);
-    } while (!is_usable(t, key));
-    return true;
+    const unsigned draws = PORT_LOOKS_MAX * (t->homes == NULL ? 1 : t->homes->workers);
+    uint32_t spare = FLOW_NONE;
+    uint16_t spare_port = 0;
+    unsigned looks = 0;
+    for (unsigned i = 0; i < draws && (spare == FLOW_NONE || looks < PORT_LOOKS_FREE); i++) {
+        key->local_port = draw_port(t);
+        if (!is_home(t, key))
+            continue;
+        uint32_t isn = 0;
+        const uint32_t owner = tcp_owner(t, key);
+        if (owner == FLOW_NONE)
+            return true;
+        if (spare == FLOW_NONE && tcp_time_wait_yields(t, owner, &isn)) {
+            spare = owner;
+            spare_port = key->local_port;
+        }
+        looks++;
+    }
+    key->local_port = spare_port;
+    *old = spare;
+    t->stats->c.ports_refused += spare == FLOW_NONE;
+    return spare != FLOW_NONE;
 }
 
 int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t *ix)
 {
     struct flow_key k = *key;
-    if (k.local_port != 0 ? !is_home(t, &k) : !choose_port(t, &k))
+    uint32_t old = FLOW_NONE;
+    if (k.local_port != 0 ? !is_home(t, &k) : !choose_port(t, &k, &old))
         return -EADDRNOTAVAIL;
-    const uint32_t old = k.local_port == key->local_port ? tcp_owner(t, &k) : FLOW_NONE;
+    if (key->local_port != 0)
+        old = tcp_owner(t, &k);
     uint32_t isn = tcp_isn(t, &k);
     if (old != FLOW_NONE && !tcp_time_wait_yields(t, old, &isn))
         return -EADDRNOTAVAIL;
@@ -291,10 +326,11 @@ int tcp_connect(struct tcp *t, const struct ip_addr *remote, uint16_t remote_por
 void tcp_window_update(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    const uint32_t limit = tcp_rcv_limit(t, b);
+    const uint32_t limit = tcp_rcv_limit(t, b), field_max = (uint32_t)UINT16_MAX << b->rcv_wscale;
     const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
-    const uint32_t gain = b->rcv_nxt + room - b->rcv_adv;
-    if ((int32_t)gain > 0 && gain >= MIN(limit / 2, 2u * b->mss)) {
+    // Of the edge that the peer will see: without window scale the field does not say more.
+    const uint32_t gain = b->rcv_nxt + MIN(room, field_max) - b->rcv_adv;
+    if ((int32_t)gain > 0 && gain >= MIN(MIN(limit, field_max) / 2, 2u * b->mss)) {
         t->stats->c.window_opened += (b->agreed & BA_SHUT) != 0;
         b->agreed &= (uint8_t)~BA_SHUT;
         b->flags |= BF_ACK_NOW;

@@ -19,12 +19,15 @@ static struct ext_cc *known(const struct tcp *t, const struct block *b)
     return c->flags & CC_LIVE ? c : NULL;
 }
 
-// The wheel has one entry of it, at idle_at_ms, or none, and the next use tries again.
-static void await_idle(struct tcp *t, const struct block *b, struct ext_cc *c)
+// The wheel wakes the block at at_ms to ask, or it is full, and the next use tries again.
+static void ask_at(struct tcp *t, struct block *b, struct ext_cc *c, uint32_t at_ms)
 {
-    const uint32_t ix = (uint32_t)(b - t->blocks);
-    c->idle_at_ms = wheel_add(t->wheel, deadline(c->used_ms, tcp_rto_ms(t, b)),
-                              flow_index((enum flow_kind)WAKE_CC, ix));
+    c->idle_at_ms = arm_soon(t, b, (uint32_t)(b - t->blocks), at_ms) ? at_ms : 0;
+}
+
+static void await_idle(struct tcp *t, struct block *b, struct ext_cc *c)
+{
+    ask_at(t, b, c, deadline(c->used_ms, tcp_rto_ms(t, b)));
 }
 
 static void begin(struct tcp *t, struct block *b, struct ext_cc *c)
@@ -259,15 +262,18 @@ void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
         return;
     if (tcp_pace_timer(t, c))
         tcp_dirty(t, ix);
-    if (c->idle_at_ms != 0 && time_before(t->now.ms, c->idle_at_ms))
+    else if (c->flags & CC_PACED)
+        arm_soon(t, b, ix, t->now.ms + (uint16_t)(c->pace_at_ms - (uint16_t)t->now.ms));
+    if (c->idle_at_ms != 0 && time_before(t->now.ms, c->idle_at_ms)) {
+        arm_soon(t, b, ix, c->idle_at_ms);
         return;
+    }
     if (!is_wanted(t, b, c)) {
         c->flags = 0;
         tcp_ext_release(t, b);
     } else if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b)))) {
         await_idle(t, b, c);
     } else {
-        c->idle_at_ms = wheel_add(t->wheel, deadline(t->now.ms, tcp_rto_ms(t, b)),
-                                  flow_index((enum flow_kind)WAKE_CC, ix));
+        ask_at(t, b, c, deadline(t->now.ms, tcp_rto_ms(t, b)));
     }
 }

@@ -32,8 +32,6 @@ static uint32_t period_of(const struct tcp *t)
     return (uint32_t)(t->now.us / (4 << MAC_BITS));
 }
 
-// The secret is that of the initial numbers: the inputs differ in length, which SipHash tells
-// apart.
 static uint32_t mac(const struct tcp *t, const struct flow_key *key, uint32_t irs, uint32_t period)
 {
     const struct {
@@ -41,7 +39,7 @@ static uint32_t mac(const struct tcp *t, const struct flow_key *key, uint32_t ir
         uint32_t irs, period;
     } in = {*key, irs, period};
     static_assert(sizeof(in) == 32, "no padding");
-    return (uint32_t)siphash_bytes(&t->secret, &in, sizeof(in)) & MAC_MASK;
+    return (uint32_t)siphash_bytes(&t->cookies_key, &in, sizeof(in)) & MAC_MASK;
 }
 
 static const uint16_t *table_of(const struct flow_key *key)

@@ -6,8 +6,6 @@ enum {
     RESET_TURN_MS = 60 * 1000,
 };
 
-// The secret is that of the initial numbers: the inputs differ in length, which SipHash tells
-// apart.
 static struct seq_range cookie_of(const struct tcp *t, const struct ip_addr *remote,
                                   uint32_t period)
 {
@@ -16,7 +14,7 @@ static struct seq_range cookie_of(const struct tcp *t, const struct ip_addr *rem
         uint32_t period;
     } in = {*remote, period};
     static_assert(sizeof(in) == 20, "no padding, and a length of its own");
-    const uint64_t mac = siphash_bytes(&t->secret, &in, sizeof(in));
+    const uint64_t mac = siphash_bytes(&t->fast_open_key, &in, sizeof(in));
     return (struct seq_range){(uint32_t)(mac >> 32), (uint32_t)mac};
 }
 

@@ -26,6 +26,7 @@ struct flight *flight_open(struct tcp *t, struct block *b, uint32_t sent_us)
     f->reo_mult = 1;
     f->since_us = sent_us;
     f->rto_at_ms = b->rto_at_ms;
+    f->echo_from_16ms = (uint16_t)(b->echo_from_ms / 16);  // means nothing without timestamps
     if (b->snd_max != b->snd_una) {
         f->run[0] = (struct flight_run){b->snd_max, sent_us, FLIGHT_GUESS};
         f->n = 1;
@@ -52,8 +53,22 @@ void tcp_flight_close(struct tcp *t, struct block *b)
 {
     if (!b->has_flight)
         return;
+    const uint32_t age_ms = tcp_flight_echo_age_ms(t, b);
     give_back(t, b->flight);
     b->has_flight = 0;
+    b->echo_from_ms = t->now.ms - age_ms;
+}
+
+// In 16 ms, which go round in 17 minutes: what has been in flight for longer is measured no more.
+uint32_t tcp_flight_echo_age_ms(const struct tcp *t, const struct block *b)
+{
+    const uint16_t ago = (uint16_t)(t->now.ms / 16 - flight_of(t, b)->echo_from_16ms);
+    return ago * 16u + t->now.ms % 16;
+}
+
+void tcp_flight_echo_taken(const struct tcp *t, const struct block *b, uint32_t ms)
+{
+    flight_of(t, b)->echo_from_16ms = (uint16_t)((t->now.ms - ms) / 16);
 }
 
 // grow: the log in a large record. NULL: there is none, or it is one.
@@ -227,17 +242,34 @@ struct flight *flight_room(struct tcp *t, struct block *b)
     return make_room(t, b, f);
 }
 
-// begins_run: what the peer reports touches nothing that it has reported.
+// run_at: the run that number seq lies in; n: it lies behind them all. Searched in halves: a peer
+// names any number with each acknowledgement.
+static unsigned run_at(const struct flight *f, uint32_t seq)
+{
+    const struct flight_run *run = &f->run[f->first];
+    unsigned i = 0, n = f->n;
+    while (n != 0) {
+        const unsigned half = n / 2;
+        if (seq_leq(run[i + half].end, seq)) {
+            i += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return i;
+}
+
+// begins_run: what the peer reports, within what is in flight, touches nothing that it has
+// reported.
 static bool begins_run(const struct flight *f, struct seq_range r)
 {
     const struct flight_run *run = &f->run[f->first];
-    unsigned i = 0;
-    while (i < f->n && seq_leq(run[i].end, r.start))
-        i++;
+    const unsigned i = run_at(f, r.start);
     const bool before = i > 0 && run[i - 1].end == r.start && (run[i - 1].flags & FLIGHT_SACKED);
     const bool behind =
         i + 1u < f->n && seq_leq(run[i].end, r.end) && (run[i + 1].flags & FLIGHT_SACKED);
-    return i < f->n && !before && !behind && !(run[i].flags & FLIGHT_SACKED);
+    return !before && !behind && !(run[i].flags & FLIGHT_SACKED);
 }
 
 struct flight *flight_room_for(struct tcp *t, struct block *b, struct seq_range r)
@@ -352,9 +384,7 @@ uint32_t flight_sack(struct tcp *t, struct block *b, struct flight *f, struct se
 {
     uint32_t fresh = 0;
     bool changed = false;
-    unsigned i = 0;
-    while (i < f->n && seq_leq(flight_run(f, i)->end, r.start))
-        i++;
+    unsigned i = run_at(f, r.start);
     const unsigned from = i;
     for (; i < f->n && seq_lt(flight_run_start(f, i), r.end); i++) {
         if (flight_run(f, i)->flags & FLIGHT_SACKED)

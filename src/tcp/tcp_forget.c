@@ -10,6 +10,6 @@ bool tcp_forget(struct tcp *t, unsigned max)
         return false;
     t->forget_ix = 0;
     t->cookies_until_us = 0;
-    t->rst_refill_ms = t->challenge_refill_ms = t->now.ms - 1000;
+    limit_rest(&t->resets);
     return true;
 }

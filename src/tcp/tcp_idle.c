@@ -3,7 +3,7 @@
 //
 //   timestamps           ts_recent_ms: when the last segment in order came
 //   keepalive's notes    last_rx_ms, last_progress: nothing new since then if that is the progress
-//   probes in vain       they began keepalive_ms after that, and are keepalive_interval_ms apart
+//   probes in vain       stuck_at_ms: since when there was no sign of life
 //
 // Each is a time that the silence has lasted at least; the longest counts.
 #include "tcp/tcp_internal.h"
@@ -11,11 +11,7 @@
 // By the keepalive timer's notes.
 static uint32_t noted_ms(const struct tcp *t, const struct block *b)
 {
-    uint64_t ms = t->now.ms - b->last_rx_ms;
-    if (b->probes != 0)
-        ms += b->keepalive_ms +
-              (b->probes - 1) * (uint64_t)tcp_own_value(t, b, OWN_KEEPALIVE_INTERVAL);
-    return (uint32_t)MIN(ms, UINT32_MAX);
+    return t->now.ms - (b->probes != 0 ? b->stuck_at_ms : b->last_rx_ms);
 }
 
 uint32_t tcp_idle_ms(const struct tcp *t, struct block *b)

@@ -185,36 +185,6 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
     tcp_input_hashed(t, s, flow_hash(t->table, &s->key), data, found, v);
 }
 
-void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, const uint8_t *data,
-                      uint32_t found, struct tcp_verdict *v)
-{
-    v->block = BLOCK_NONE;
-    v->events = 0;
-    v->drop = DROP_NONE;
-    found = owner_now(t, &s->key, hash, found);
-    if (found == FLOW_NONE) {
-        without_connection(t, s, hash, data, v);
-        return;
-    }
-    const uint32_t ix = flow_index_ix(found);
-    switch (flow_index_kind(found)) {
-    case FLOW_BLOCK:
-        of_block(t, ix, s, data, v);
-        break;
-    case FLOW_SYN:
-        if (likely(tcp_opened(t, ix, s, hash, v)))
-            break;
-        if (unlikely(tcp_syn_gone(t, ix)))
-            without_connection(t, s, hash, data, v);
-        else
-            tcp_syn_input(t, ix, s, data, v);
-        break;
-    default:
-        tcp_time_wait_input(t, found, s, v);
-        break;
-    }
-}
-
 // The door, whatever its service's state.
 static int door_at(const struct tcp *t, const struct flow_key *key)
 {
@@ -229,8 +199,101 @@ static int door_at(const struct tcp *t, const struct flow_key *key)
     }
     if (likely(t->listens == NULL || t->listens->used == 0))
         return -1;
-    const uint16_t at = tcp_listen_find(t->listens, key->local_port, local, ip_is_v4(&key->remote));
+    const unsigned device =
+        unlikely(t->listens->of_devices != 0) ? t->lanes.of_local[local] + 1u : 0;
+    const uint16_t at =
+        tcp_listen_find(t->listens, key->local_port, local, ip_is_v4(&key->remote), device);
     return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
+}
+
+// Would a SYN be answered by a SYN-ACK?
+static bool listens(const struct tcp *t, const struct flow_key *key)
+{
+    const int door = door_at(t, key);
+    return door >= 0 && t->services[door_service(door)].state == TCP_SERVICE_OPEN;
+}
+
+// is_near: are they less than a window of this scale apart?
+static inline bool is_near(uint32_t a, uint32_t b, uint8_t scale)
+{
+    const uint32_t wnd = (uint32_t)UINT16_MAX << scale;
+    return a - b + wnd <= 2 * wnd;
+}
+
+// The numbers that the segment's sender can hardly have guessed.
+static bool is_of_peer(const struct block *b, const struct seg_in *s)
+{
+    return b->state != TCP_SYN_SENT && (s->flags & SEG_ACK) &&
+           is_near(s->seq, b->rcv_nxt, b->rcv_wscale) && is_near(s->ack, b->snd_una, b->snd_wscale);
+}
+
+static bool is_of_time_wait(const struct tcp *t, uint32_t handle, const struct seg_in *s)
+{
+    const bool v4 = flow_index_kind(handle) == FLOW_TIME_WAIT;
+    const struct time_wait *w = time_wait_at(v4 ? &t->tw4 : &t->tw6, flow_index_ix(handle));
+    return (s->flags & SEG_ACK) && is_near(s->seq, w->rcv_nxt, 0) && is_near(s->ack, w->snd_nxt, 0);
+}
+
+void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked)
+{
+    if (t->resets_asked == asked && !(s->flags & SEG_RST) &&
+        ((s->flags & SEG_ACK) || !listens(t, &s->key)))
+        tcp_may_reset(t, &s->key);
+}
+
+// gives_way: the block's connection is over, and only its application has yet to read what came: a
+// peer that opens another one from the same port finds the listener, as with Linux. The block keeps
+// its place, but no entry of the flow table.
+static bool gives_way(struct tcp *t, uint32_t ix, const struct seg_in *s, uint64_t hash)
+{
+    struct block *b = &t->blocks[ix];
+    if (likely(b->state != TCP_CLOSED) || (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) != SEG_SYN ||
+        !listens(t, &s->key))
+        return false;
+    CHECK(flow_remove(t->table, hash, flow_index(FLOW_BLOCK, ix)));
+    b->key.zero = BLOCK_HAS_NO_ENTRY;
+    return true;
+}
+
+void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, const uint8_t *data,
+                      uint32_t found, struct tcp_verdict *v)
+{
+    const uint64_t asked = t->resets_asked;
+    v->block = BLOCK_NONE;
+    v->events = 0;
+    v->drop = DROP_NONE;
+    found = owner_now(t, &s->key, hash, found);
+    if (found == FLOW_NONE) {
+        without_connection(t, s, hash, data, v);
+        return;
+    }
+    const uint32_t ix = flow_index_ix(found);
+    switch (flow_index_kind(found)) {
+    case FLOW_BLOCK:
+        if (unlikely(gives_way(t, ix, s, hash))) {
+            without_connection(t, s, hash, data, v);
+            break;
+        }
+        of_block(t, ix, s, data, v);
+        if (unlikely(v->drop != DROP_NONE) && !is_of_peer(&t->blocks[ix], s))
+            tcp_stranger(t, s, asked);
+        break;
+    case FLOW_SYN:
+        if (likely(tcp_opened(t, ix, s, hash, v)))
+            break;
+        if (unlikely(tcp_syn_gone(t, ix)))
+            without_connection(t, s, hash, data, v);
+        else
+            tcp_syn_input(t, ix, s, data, v);
+        if (unlikely(s->flags & SEG_SYN))
+            tcp_stranger(t, s, asked);
+        break;
+    default:
+        if (!is_of_time_wait(t, found, s))
+            tcp_stranger(t, s, asked);
+        tcp_time_wait_input(t, found, s, v);
+        break;
+    }
 }
 
 int tcp_listener(const struct tcp *t, const struct flow_key *key)

@@ -3,10 +3,6 @@
 #include "tcp/tcp.h"
 
 enum {
-    // Buffers of one connection's out-of-order queue: as many as a window of segments of half a
-    // buffer takes, or a small window of any.
-    TCP_OOO_BUFS_MIN = 128,
-    TCP_OOO_WINDOWS = 2,
     // In-order data must always find room, for its acknowledgement is decided before the
     // application has seen it: a burst of jumbo frames takes 64 x 5 buffers, kept free by everybody
     // else.
@@ -14,13 +10,13 @@ enum {
     // RFC 6298 2.3's G. On a steady path RTTVAR decays to nothing, and an acknowledgement that the
     // peer delays (40 ms, Linux's) would come behind a timeout that equals the round trip.
     TCP_RTO_SLACK_US = 50 * 1000,
-    TCP_STARVED_MS = 10,  // a send that found no buffer is tried again after this
-    // With fewer than the reserve and an eighth of the buffers free, who has taken nothing through
-    // so many timeouts (3 s, at the shortest) is reset, so that others can be sent to.
-    TCP_SCARCE_SHARE = 8,
+    TCP_ECHO_MAX_MS = 120 * 1000,  // what took longer to be acknowledged is not measured
+    TCP_STARVED_MS = 10,           // a send that found no buffer is tried again after this
+    TCP_SCARCE_SHARE = 8,      // with fewer than the reserve and an eighth free, buffers are scarce
     TCP_EXT_SPARED_SHARE = 8,  // of the extension records an eighth is for losses only
-    TCP_SHED_BACKOFF = 3,
-    TCP_CLOSE_CLOSED = 0,  // enum c10m_close, in the block's close_why
+    TCP_EXT_PLENTY_SHARE = 2,  // with half of them free nobody looks who has them
+    TCP_EXT_SOURCE_SHARE = 4,  // then a source has a quarter, or what it had
+    TCP_CLOSE_CLOSED = 0,      // enum c10m_close, in the block's close_why
     TCP_CLOSE_RESET = 1,
     TCP_CLOSE_TIMED_OUT = 2,
     TCP_CLOSE_ABORTED = 3,
@@ -40,6 +36,23 @@ static inline bool deadline_reached(uint32_t at_ms, uint32_t now_ms)
     return at_ms != 0 && !time_before(now_ms, at_ms);
 }
 
+// tcp_earlier: of two deadlines, 0: none.
+static inline uint32_t tcp_earlier(uint32_t a_ms, uint32_t b_ms)
+{
+    if (a_ms == 0 || b_ms == 0)
+        return a_ms | b_ms;
+    return time_before(a_ms, b_ms) ? a_ms : b_ms;
+}
+
+// tcp_probes_over: the peer is silent no longer, or something else than keepalive waits for it.
+static inline void tcp_probes_over(struct block *b)
+{
+    if (likely(b->probes == 0))
+        return;
+    b->probes = 0;
+    b->stuck_at_ms = 0;
+}
+
 static inline void near_set(struct tcp *t, uint32_t ix)
 {
     t->near[ix / 64] |= 1ULL << ix % 64;
@@ -50,17 +63,35 @@ static inline void near_clear(struct tcp *t, uint32_t ix)
     t->near[ix / 64] &= ~(1ULL << ix % 64);
 }
 
+// Entries of the wheel. A block has one of each kind at most, whatever its peer and its application
+// do, so that the reserve (server_timers()) is never too small:
+//
+//   near   added when there is none, at the near deadline of that moment, and left where it is: a
+//          deadline that moves to later, or is called off, moves nothing. It comes out without a
+//          look at the block if no near deadline runs then: what says that it is gone is the time.
+//   far    the same for the slow deadlines; its coming out is seen.
+//   soon   for what is due before those two, or for congestion control. Its place is known: where
+//          something is due sooner still, the entry itself moves there.
+//
+// arm_soon: the wheel wakes the block at at_ms or before. False: out of wheel chunks, which is
+// counted there, and cannot be; the block is dirty, and tries again in the next turn.
+bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms);
+
 // arm_near: the near deadline at_ms runs. A wheel entry that wakes the block earlier will do: it is
-// checked and moved when it fires.
+// checked and set again when it fires.
 static inline void arm_near(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
 {
+    const uint32_t wakes_ms = b->wheel_near_ms;
     near_set(t, ix);
-    if (b->wheel_near_ms != 0 && !time_before(at_ms, b->wheel_near_ms) &&
-        time_before(t->now.ms, b->wheel_near_ms))
+    if (wakes_ms != 0 && !time_before(at_ms, wakes_ms) && time_before(t->now.ms, wakes_ms))
         return;
+    if (unlikely(wakes_ms != 0 && wheel_may_hold(t->wheel, wakes_ms))) {
+        arm_soon(t, b, ix, at_ms);
+        return;
+    }
     b->wheel_near_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_NEAR, ix));
     if (unlikely(b->wheel_near_ms == 0))
-        tcp_dirty(t, ix);  // out of wheel chunks (counted there): try again next turn
+        tcp_dirty(t, ix);
 }
 
 // record_live: a record appears or goes, for those who look on (tcp_view.h): whoever sees it live
@@ -72,8 +103,9 @@ static inline void record_live(uint8_t *live, bool is)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-// tcp_out_slot: the next free segment of this turn, or NULL (counted as reply_room).
-struct seg_out *tcp_out_slot(struct tcp *t);
+// tcp_out_slot: the next free segment of this turn for one from local_ix, or NULL (counted as
+// reply_room).
+struct seg_out *tcp_out_slot(struct tcp *t, uint16_t local_ix);
 
 // tcp_reply_ack: acknowledgement of what was received, at once: the answer to each duplicate,
 // out-of-order or unacceptable segment. Its number is snd_max, not snd_nxt, which a timeout takes
@@ -81,6 +113,10 @@ struct seg_out *tcp_out_slot(struct tcp *t);
 // it. tcp_ack_at: the same with the number seq.
 void tcp_reply_ack(struct tcp *t, struct block *b);
 void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
+
+// tcp_flight_echo_age_ms, tcp_flight_echo_taken: as in tcp_ack.h, of a block with a log.
+uint32_t tcp_flight_echo_age_ms(const struct tcp *t, const struct block *b);
+void tcp_flight_echo_taken(const struct tcp *t, const struct block *b, uint32_t ms);
 
 // tcp_black_hole: what is in flight has stayed without an answer cfg.retries1 times at least. If it
 // is large, such segments may vanish on the path without an ICMP error that says so (RFC 2923 2.1):
@@ -95,11 +131,18 @@ void tcp_black_hole(struct tcp *t, struct block *b);
 // data or a FIN does not ask: its sender waits for the acknowledgement, which may have been lost.
 bool tcp_answer_rested(const struct tcp *t, struct block *b);
 
-// tcp_may_challenge: whether one more answer to what looks forged may leave; counted and limited
-// (RFC 5961 7). tcp_challenge_ack: an acknowledgement within that limit, and
-// that of the connection.
-bool tcp_may_challenge(struct tcp *t);
+// tcp_challenge_ack: an acknowledgement in answer to what looks forged, within the limit of the
+// connection (RFC 5961 7). There is none that connections share: one would tell who opens some of
+// his own which guesses about others' were right (Linux has none since 6.0).
 void tcp_challenge_ack(struct tcp *t, struct block *b);
+
+// tcp_may_reset: whether one more RST may leave to this stranger; it is taken from his limit and
+// the common one. tcp_stranger: s came to a connection, or what is left of one, that takes nothing
+// from it and whose peer it can hardly be from. If a RST would have answered it without that
+// connection, one is taken from the limits as well, unless one was since resets_asked was `asked`:
+// by what is left nobody can tell whether there is a connection.
+bool tcp_may_reset(struct tcp *t, const struct flow_key *key);
+void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked);
 
 // tcp_reply_dsack: the acknowledgement at once that reports `dup`, which came twice, with SACK
 // (RFC 2883 4).
@@ -114,11 +157,11 @@ void tcp_send_reset(struct tcp *t, struct block *b);
 
 // tcp_undo_begin: the oldest segment leaves again, for a timeout or for duplicate acknowledgements,
 // on a connection without a log of what is in flight, and cwnd was lowered for it. tcp_undo_acked:
-// something new is acknowledged since; true: nothing had been lost, and all is as before. Without
-// timestamps two acknowledgements after a timeout decide (RFC 5682 2.1): tcp_undo_duplicate: this
-// one acknowledges nothing; true: it decided, and all leaves again.
+// something new is acknowledged since, and wnd is offered; true: nothing had been lost, and all is
+// as before. Without timestamps two acknowledgements after a timeout decide (RFC 5682 2.1):
+// tcp_undo_duplicate: this one acknowledges nothing; true: it decided, and all leaves again.
 void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout);
-bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr);
+bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr, uint32_t wnd);
 bool tcp_undo_duplicate(struct tcp *t, struct block *b);
 
 // tcp_retransmit_head: the oldest unacknowledged segment again, first in this turn's tcp_output():
@@ -204,10 +247,22 @@ static inline void tcp_rtt_unknown(struct block *b)
     b->backoff = 0;
 }
 
+// tcp_bufs_scarce: with `need` buffers taken, fewer would be free than the reserve and an eighth.
+static inline bool tcp_bufs_scarce(const struct tcp *t, uint32_t need)
+{
+    const struct buf_pool *p = &t->bufs;
+    return p->n_free_data < TCP_BUFS_RESERVE + p->data_count / TCP_SCARCE_SHARE + need;
+}
+
+// tcp_source_place: where what this address holds is counted, below TCP_OOO_SOURCES.
+static inline uint16_t tcp_source_place(const struct tcp *t, const struct ip_addr *remote)
+{
+    return (uint16_t)(siphash_u64x2(&t->ooo_key, source_of(remote), 0) % TCP_OOO_SOURCES);
+}
+
 // tcp_ts_now: our timestamp clock for this connection, 1 ms a tick (RFC 7323 5.4), offset by a
-// secret multiple of the peer's address so that it does not show the uptime. It guards nothing
-// else: a cheap mix will do, since it is made twice a packet. Who sees it from many addresses can
-// work out its secret, which is therefore none that anything else relies on.
+// keyed hash of the peer's address: it shows no uptime, and who sees it from his own addresses
+// cannot tell what another is told. Made twice a packet: see flow/addr_hash.h.
 uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key);
 
 // tcp_isn: RFC 6528 3: a 4 us clock plus a keyed hash of the connection, tcp_isn_hash().
@@ -309,11 +364,15 @@ bool tcp_unread_input(struct tcp *t, struct block *b, const struct seg_in *s);
 // window is closed, and which says so, is, until the timeout has grown to its most.
 bool tcp_orphan_given_up(const struct tcp *t, const struct block *b);
 
-// tcp_ext_get: the block's extension record, NULL if none is left (counted). tcp_ext_get_spared:
-// for what can do without: the last eighth of the records is for losses (NULL; *missed counts).
+// tcp_ext_get: the block's extension record, NULL if none is left, or its source has its share
+// (counted). tcp_ext_get_spared: for what can do without: the last eighth of the records is for
+// losses (NULL; *missed counts). tcp_ext_get_own: the same for options of the application, which is
+// no peer and has no share. tcp_ext_plenty: half of them are free.
 // tcp_ext_release: gives it back once nothing needs it.
 struct ext *tcp_ext_get(struct tcp *t, struct block *b);
 struct ext *tcp_ext_get_spared(struct tcp *t, struct block *b, uint64_t *missed);
+struct ext *tcp_ext_get_own(struct tcp *t, struct block *b);
+bool tcp_ext_plenty(const struct tcp *t);
 void tcp_ext_release(struct tcp *t, struct block *b);
 
 // tcp_recovering: between a loss and the acknowledgement of all that was in flight then.
@@ -347,7 +406,7 @@ static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uin
 // record known as `handle`. Both set *v. tcp_listen_input: a SYN for `door`
 // (tcp_listener()). tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN
 // cookie; false: it does not, and nothing was done. tcp_syn_gone: whether the record's listener is
-// gone: then the record is, too, from now on.
+// gone, or its service closed: then the record is, too, from now on.
 // tcp_syn_forget: the record, if it lives, goes without a word. tcp_opened: s is the common third
 // segment of the handshake: all is done as tcp_syn_input() would; false: it is another, and nothing
 // was done. hash: flow_hash() of the segment's key.
@@ -395,12 +454,3 @@ unsigned tcp_time_wait_forget(struct tcp *t, unsigned max);
 // none if there is no place for records of its family.
 void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
                          uint32_t handle);
-
-// tcp_ooo_insert: keeps len bytes from seq on; false: nothing kept (*drop says why). *dup: what of
-// them was there already, the first such run.
-bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
-                    enum drop_reason *drop, struct seq_range *dup);
-
-// tcp_ooo_merge: takes what has come in order out of the queue, moves rcv_nxt past it; the head of
-// the chain or BUF_NONE.
-uint32_t tcp_ooo_merge(struct tcp *t, struct block *b);

@@ -7,6 +7,9 @@
 enum { PLACE_BITS = 10 };
 static_assert(TCP_LISTENINGS_MAX == 1 << PLACE_BITS, "an id is a life and a place");
 static_assert(sizeof(struct listening) == 32, "the table is 34 KB");
+static_assert((int)TCP_LOCALS_MAX <= (int)TCP_LISTEN_DEVICE_LOCALS &&
+                  (TCP_LANES_MAX + 1) * TCP_LISTEN_DEVICE_LOCALS < UINT16_MAX / 2,
+              "a scope and a device are one number");
 
 static uint16_t *head_of(struct listen_table *l, uint16_t port, uint16_t scope)
 {
@@ -23,11 +26,33 @@ static uint16_t find(const struct listen_table *l, uint16_t port, uint16_t scope
     return at;
 }
 
-uint16_t tcp_listen_find(const struct listen_table *l, uint16_t port, uint16_t local_ix, bool v4)
+static uint16_t find_of(const struct listen_table *l, uint16_t port, uint16_t scope,
+                        unsigned device)
 {
-    uint16_t at = find(l, port, local_ix);
+    return find(l, port, tcp_listen_scope(scope, device));
+}
+
+// Where there are listeners of a device: the address counts most, then the device (Linux's
+// compute_score).
+static uint16_t find_by_device(const struct listen_table *l, uint16_t port, uint16_t local_ix,
+                               uint16_t family, unsigned device)
+{
+    uint16_t at = find_of(l, port, local_ix, device);
     if (at == TCP_LISTEN_NONE)
-        at = find(l, port, v4 ? TCP_LISTEN_V4 : TCP_LISTEN_V6);
+        at = find(l, port, local_ix);
+    if (at == TCP_LISTEN_NONE)
+        at = find_of(l, port, family, device);
+    return at != TCP_LISTEN_NONE ? at : find_of(l, port, TCP_LISTEN_ANY, device);
+}
+
+uint16_t tcp_listen_find(const struct listen_table *l, uint16_t port, uint16_t local_ix, bool v4,
+                         unsigned device)
+{
+    const uint16_t family = v4 ? TCP_LISTEN_V4 : TCP_LISTEN_V6;
+    uint16_t at = unlikely(l->of_devices != 0) ? find_by_device(l, port, local_ix, family, device)
+                                               : find(l, port, local_ix);
+    if (at == TCP_LISTEN_NONE)
+        at = find(l, port, family);
     return at != TCP_LISTEN_NONE ? at : find(l, port, TCP_LISTEN_ANY);
 }
 
@@ -112,15 +137,16 @@ int tcp_listen(struct tcp *t, const struct tcp_listen_ask *ask)
     struct listen_table *l = t->listens;
     if (l == NULL)
         return -ENOBUFS;
-    if (find(l, ask->port, ask->scope) != 0 || is_configured(t, ask))
+    const uint16_t scope = tcp_listen_scope(ask->scope, ask->device);
+    if (find(l, ask->port, scope) != 0 || is_configured(t, ask))
         return -EADDRINUSE;
     const uint16_t at = take_place(l);
     if (at == 0)
         return -ENOBUFS;
     struct listening *g = &l->at[at - 1];
-    uint16_t *head = head_of(l, ask->port, ask->scope);
+    uint16_t *head = head_of(l, ask->port, scope);
     *g = (struct listening){.port = ask->port,
-                            .scope = ask->scope,
+                            .scope = scope,
                             .next = *head,
                             .life = (uint16_t)(g->life + 1),
                             .service = ask->service};
@@ -128,6 +154,7 @@ int tcp_listen(struct tcp *t, const struct tcp_listen_ask *ask)
     record_live(&g->live, true);
     *head = at;
     l->used++;
+    l->of_devices += ask->device != 0;
     return tcp_listen_id(l, at);
 }
 
@@ -155,6 +182,7 @@ bool tcp_unlisten(struct tcp *t, int id)
     g->next = l->free_head;
     l->free_head = at;
     l->used--;
+    l->of_devices -= g->scope != tcp_listen_plain(g->scope);
     return true;
 }
 

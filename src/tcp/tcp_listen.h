@@ -21,13 +21,17 @@ enum {
     TCP_LISTEN_V4 = 0xfffd,
     TCP_LISTEN_V6 = 0xfffe,
     TCP_LISTEN_ANY = 0xffff,
+    // Of a port alone (a lane, numbered from 1): so many times the device on top of a local_ix, or
+    // off the others.
+    TCP_LISTEN_DEVICE_LOCALS = 128,
+    TCP_LISTEN_DEVICE_SCOPES = 3,
     TCP_LISTEN_NONE = 0,  // where a place plus one is expected: a configured port
 };
 
 // listening: 32 bytes.
 struct listening {
     uint16_t port;
-    uint16_t scope;  // a local_ix, or TCP_LISTEN_...
+    uint16_t scope;  // a local_ix, or TCP_LISTEN_..., of a device: tcp_listen_scope()
     uint16_t next;   // of the same head, or of the free ones: place plus one, 0: the last
     uint16_t life;   // of this place: a record or an id with another one means none of now
     uint8_t service;
@@ -44,7 +48,7 @@ struct listening {
 };
 
 struct listen_table {
-    uint32_t used;
+    uint32_t used, of_devices;   // listeners; of them, of a device
     uint16_t free_head, unused;  // places given back; the first one never used
     uint16_t heads[TCP_LISTEN_HEADS];
     struct listening at[TCP_LISTENINGS_MAX];
@@ -53,6 +57,7 @@ struct listen_table {
 // tcp_listen_ask: what c10m_listen() asks for; defer_s as Linux's TCP_DEFER_ACCEPT.
 struct tcp_listen_ask {
     uint16_t port, scope;
+    uint8_t device;  // 0: any
     uint8_t service;
     uint8_t retries;  // of the SYN-ACK; 0: [tcp] synack_retries
     uint32_t backlog, defer_s;
@@ -61,9 +66,23 @@ struct tcp_listen_ask {
     uint8_t ttl, tos;
 };
 
-// tcp_listen: opens a port of a scope: its id (0 or more), or -EADDRINUSE (the same pair is open,
-// or a configured service has the port there), -ENOBUFS (no place). tcp_listen_set: the limits
-// anew; -EBADF: no such id. tcp_unlisten: false: no such id.
+// tcp_listen_scope: what is kept of both. tcp_listen_plain: its scope without the device.
+static inline uint16_t tcp_listen_scope(uint16_t scope, unsigned device)
+{
+    return (uint16_t)(scope < TCP_LISTEN_DEVICE_LOCALS ? scope + device * TCP_LISTEN_DEVICE_LOCALS
+                                                       : scope - device * TCP_LISTEN_DEVICE_SCOPES);
+}
+
+static inline uint16_t tcp_listen_plain(uint16_t scope)
+{
+    if (scope < UINT16_MAX / 2)
+        return scope % TCP_LISTEN_DEVICE_LOCALS;
+    return (uint16_t)(TCP_LISTEN_ANY - (TCP_LISTEN_ANY - scope) % TCP_LISTEN_DEVICE_SCOPES);
+}
+
+// tcp_listen: opens a port of a scope and a device: its id (0 or more), or -EADDRINUSE (the same
+// pair is open, or a configured service has the port there), -ENOBUFS (no place). tcp_listen_set:
+// the limits anew; -EBADF: no such id. tcp_unlisten: false: no such id.
 int tcp_listen(struct tcp *t, const struct tcp_listen_ask *ask);
 int tcp_listen_set(struct tcp *t, int id, const struct tcp_listen_ask *ask);
 bool tcp_unlisten(struct tcp *t, int id);
@@ -72,8 +91,9 @@ bool tcp_unlisten(struct tcp *t, int id);
 void tcp_accepted(struct tcp *t, int id);
 
 // tcp_listen_find: the place plus one of the listener for port at local address local_ix of the
-// family, TCP_LISTEN_NONE: none. There is a table.
-uint16_t tcp_listen_find(const struct listen_table *l, uint16_t port, uint16_t local_ix, bool v4);
+// family, by that device, TCP_LISTEN_NONE: none. There is a table.
+uint16_t tcp_listen_find(const struct listen_table *l, uint16_t port, uint16_t local_ix, bool v4,
+                         unsigned device);
 
 // tcp_listen_id: what tcp_listen() returned for the place (plus one).
 int tcp_listen_id(const struct listen_table *l, uint16_t listen);

@@ -4,6 +4,9 @@
 // once.
 #include "tcp/tcp_internal.h"
 
+static_assert(TCP_SERVICE_DRAINING >> 1 == 0 && TCP_SERVICE_CLOSED >> 1 != 0,
+              "of the states the one that lets no half-open connection in");
+
 // is_plain: no reason to leave. wnd: that the SYN-ACK told.
 static inline bool is_plain(const struct tcp *t, const struct syn_record *r, const struct seg_in *s,
                             uint32_t wnd)
@@ -12,7 +15,7 @@ static inline bool is_plain(const struct tcp *t, const struct syn_record *r, con
     const uint32_t odd = ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) | (s->seq ^ (r->irs + 1)) |
                          (s->ack ^ (r->iss + 1)) | ((r->opts ^ s->opts) & SEG_OPT_TS) |
                          (s->opts & SEG_OPT_SACK) | s->ecn | r->ecn | (r->sends ^ 1u) |
-                         (r->listen ^ TCP_LISTEN_NONE) | sv->source_max;
+                         (r->listen ^ TCP_LISTEN_NONE) | sv->source_max | (sv->state >> 1);
     if (odd != 0 || s->data_len > wnd || sv->connections >= sv->connections_max)
         return false;
     if ((s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent))
@@ -63,6 +66,7 @@ static inline void fill(const struct tcp *t, struct block *b, const struct syn_r
         .rtt_us = us,
         .wheel_near_ms = b->wheel_near_ms,
         .wheel_far_ms = b->wheel_far_ms,
+        .wheel_soon = b->wheel_soon,
         .agreed = (uint8_t)((r->opts & SEG_OPT_SACK_PERM ? BA_SACK : 0) | (scales ? BA_WSCALE : 0)),
         .ssthresh = TCP_WINDOW_MAX,
         .snd_cur = BUF_NONE,
@@ -104,6 +108,8 @@ bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t
     struct block *b = &t->blocks[ix];
     CHECK(flow_replace(t->table, hash, flow_index(FLOW_SYN, syn_ix), flow_index(FLOW_BLOCK, ix)));
     fill(t, b, r, s, wnd);
+    if (unlikely(b->generation == 0))
+        t->rounds[ix]++;
     t->services[r->service].connections++;
     t->stats->c.connections_now++;
     t->stats->c.connections6_now += !ip_is_v4(&r->key.remote);

@@ -44,7 +44,7 @@ void tcp_orphan(struct tcp *t, uint32_t ix, bool unread)
 // 3.10.7.1).
 static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
 {
-    struct seg_out *o = tcp_out_slot(t);
+    struct seg_out *o = tcp_out_slot(t, b->key.local_ix);
     t->stats->c.conns_reset_sent++;
     if (o == NULL)
         return;

@@ -7,9 +7,9 @@
 #include "tcp/tcp_tune.h"
 #include "wire/proto.h"
 
-struct seg_out *tcp_out_slot(struct tcp *t)
+struct seg_out *tcp_out_slot(struct tcp *t, uint16_t local_ix)
 {
-    if (unlikely(t->n_out >= t->out_room)) {
+    if (unlikely(tcp_room(t, local_ix) == 0)) {
         t->stats->drops[DROP_reply_room]++;
         return NULL;
     }
@@ -43,8 +43,7 @@ uint16_t tcp_announce_window(const struct tcp *t, struct block *b)
 
 uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
 {
-    const uint64_t *w = (const uint64_t *)key;  // the low half of the address tells peers apart
-    return t->now.ms + (uint32_t)(((w[1] ^ t->ts_secret.k0) * (t->ts_secret.k1 | 1)) >> 32);
+    return t->now.ms + addr_hash(&t->ts_key, &key->remote);
 }
 
 // put: what every segment of an established connection has in common; rcv_limit: tcp_rcv_limit().
@@ -73,7 +72,7 @@ static inline uint16_t put(struct tcp *t, struct block *b, struct seg_out *o, ui
 
 static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq, uint8_t flags)
 {
-    struct seg_out *o = tcp_out_slot(t);
+    struct seg_out *o = tcp_out_slot(t, b->key.local_ix);
     if (unlikely(o == NULL))
         return NULL;
     b->flags = put(t, b, o, seq, flags, tcp_rcv_limit(t, b));
@@ -117,33 +116,6 @@ void tcp_reply_ack(struct tcp *t, struct block *b)
     tcp_ack_at(t, b, b->snd_max);
 }
 
-// How many challenge ACKs this second may have: half of the limit and a part by chance. Who knew
-// how many there are could provoke some on a connection of his own, count those that are missing,
-// and so learn whether a guess about another's was right (Cao et al., "Off-path TCP exploits:
-// global rate limit considered dangerous", 2016).
-static uint32_t challenges_now(const struct tcp *t)
-{
-    const uint32_t most = t->cfg.challenges_per_s;
-    if (most == 0)
-        return 0;
-    return (most + 1) / 2 + (uint32_t)(siphash_u64x2(&t->secret, t->now.us, ~UINT64_C(0)) % most);
-}
-
-bool tcp_may_challenge(struct tcp *t)
-{
-    if (t->now.ms - t->challenge_refill_ms >= 1000) {
-        t->challenge_refill_ms = t->now.ms;
-        t->challenge_tokens = challenges_now(t);
-    }
-    if (t->challenge_tokens == 0) {
-        t->stats->c.ack_skipped_challenge++;
-        return false;
-    }
-    t->challenge_tokens--;
-    t->stats->c.challenge_acks++;
-    return true;
-}
-
 bool tcp_answer_rested(const struct tcp *t, struct block *b)
 {
     // 16 bits of 16 ms: once in 17 minutes of silence the time since looks short.
@@ -158,8 +130,10 @@ void tcp_challenge_ack(struct tcp *t, struct block *b)
 {
     if (!tcp_answer_rested(t, b))
         t->stats->c.ack_skipped_challenge++;
-    else if (tcp_may_challenge(t))
+    else {
+        t->stats->c.challenge_acks++;
         tcp_reply_ack(t, b);
+    }
 }
 
 void tcp_send_reset(struct tcp *t, struct block *b)
@@ -169,16 +143,17 @@ void tcp_send_reset(struct tcp *t, struct block *b)
         t->stats->c.rst_sent++;
 }
 
+bool tcp_may_reset(struct tcp *t, const struct flow_key *key)
+{
+    t->resets_asked++;
+    return limit_take(&t->resets, t->cfg.rst_per_s, source_of(&key->remote), t->now.us);
+}
+
 bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
 {
-    if (t->now.ms - t->rst_refill_ms >= 100) {  // a tenth of the rate every tenth of a second
-        t->rst_refill_ms = t->now.ms;
-        t->rst_tokens = (t->cfg.rst_per_s + 9) / 10;
-    }
-    if (t->rst_tokens == 0 || t->n_out >= t->out_room)
+    if (!tcp_may_reset(t, &s->key) || tcp_room(t, s->key.local_ix) == 0)
         return false;
-    t->rst_tokens--;
-    struct seg_out *o = tcp_out_slot(t);
+    struct seg_out *o = tcp_out_slot(t, s->key.local_ix);
     *o = (struct seg_out){.key = s->key};
     if (s->flags & SEG_ACK) {  // RFC 9293 3.5.2
         o->seq = s->ack;
@@ -222,6 +197,11 @@ static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, ui
     return got;
 }
 
+static inline bool has_room(struct tcp *t, const struct block *b)
+{
+    return tcp_room(t, b->key.local_ix) != 0;
+}
+
 static void sent_again(struct tcp *t, const struct block *b)
 {
     t->stats->c.tx_retransmits_segs++;
@@ -231,7 +211,7 @@ static void sent_again(struct tcp *t, const struct block *b)
 
 static void send_syn(struct tcp *t, struct block *b)
 {
-    struct seg_out *o = tcp_out_slot(t);
+    struct seg_out *o = tcp_out_slot(t, b->key.local_ix);
     if (o == NULL)
         return;
     const bool answer = b->state == TCP_SYN_RECEIVED;
@@ -259,9 +239,13 @@ static void send_syn(struct tcp *t, struct block *b)
         o->ts_ecr = answer ? b->ts_recent : 0;
     }
     if (b->snd_max == b->snd_una) {
-        b->flags |= BF_TIMED;
-        b->rtt_seq = b->snd_una + 1;
         b->rtt_us = (uint32_t)t->now.us;
+        if (b->flags & BF_TS) {
+            b->echo_from_ms = t->now.ms;
+        } else {
+            b->flags |= BF_TIMED;
+            b->rtt_seq = b->snd_una + 1;
+        }
     }
     const bool pending = tcp_is_pending(b);
     t->stats->c.synack_sent += pending;
@@ -375,6 +359,8 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
     if (fin)
         o->flags |= SEG_FIN;
     report_beside(t, b, o, len);
+    if ((b->flags & BF_TS) && b->snd_max == b->snd_una)
+        b->echo_from_ms = t->now.ms;
     // With a loss before it, the wait for that would be measured.
     if (!(b->flags & (BF_TS | BF_TIMED)) && !b->has_flight && b->snd_nxt == b->snd_max &&
         !tcp_sack_governs(t, b) && !tcp_recovering(t, b)) {
@@ -411,7 +397,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
     uint32_t n = MIN(b->snd_end - b->snd_nxt, window - flight) / b->mss;
     uint32_t cur = many ? b->snd_cur : b->snd_head;
     struct seg_out found = {.data_len = {0, 0}};
-    n = MIN(MIN(n, most), t->out_room - t->n_out);
+    n = MIN(MIN(n, most), tcp_room(t, b->key.local_ix));
     n = gather(t, &found, &cur, b->snd_nxt, n * b->mss) / b->mss;
     const uint32_t len = n * b->mss;
     if (len <= SEG_WHOLE_MAX)
@@ -481,7 +467,9 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     }
     b->snd_nxt = b->snd_max = b->snd_end + fin;
     t->stats->c.bytes_sent += len;
-    if (!(flags & (BF_TS | BF_TIMED))) {
+    if (likely(flags & BF_TS)) {
+        b->echo_from_ms = t->now.ms;
+    } else if (!(flags & BF_TIMED)) {
         flags |= BF_TIMED;
         b->rtt_seq = b->snd_max;
         b->rtt_us = (uint32_t)t->now.us;
@@ -490,8 +478,8 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     if (b->rto_at_ms == 0)
         b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
     arm_near(t, b, ix, b->rto_at_ms);
-    if (unlikely(b->far_at_ms != 0 && b->wheel_far_ms == 0))
-        tcp_arm(t, ix);
+    if (unlikely(t->wheel->refused != 0))
+        tcp_set_far(t, ix);
     return true;
 }
 
@@ -521,7 +509,7 @@ static inline uint32_t limited(const struct block *b)
 static inline unsigned segments(struct tcp *t, struct block *b, unsigned most)
 {
     unsigned n = 0;
-    while (n < most && t->n_out < t->out_room && one_segment(t, b, limited(b))) {
+    while (n < most && has_room(t, b) && one_segment(t, b, limited(b))) {
         n++;
         if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
             break;  // all that there is has left
@@ -569,8 +557,11 @@ static NOINLINE void send_early(struct tcp *t, struct block *b)
 // output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
 static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 {
-    if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT))
+    if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)) {
+        if (b->state == TCP_FREE && (b->flags & BF_HELD))
+            tcp_lanes_release(t, ix);
         return false;
+    }
     if (unlikely(b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED)) {
         if (b->snd_nxt == b->snd_una)
             send_syn(t, b);
@@ -579,7 +570,7 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
         tcp_arm(t, ix);
         return b->snd_nxt == b->snd_una;
     }
-    if (unlikely(b->agreed & BA_RESEND) && (t->n_out >= t->out_room || !resend_head(t, b)))
+    if (unlikely(b->agreed & BA_RESEND) && (!has_room(t, b) || !resend_head(t, b)))
         return true;
     if (b->snd_max == b->snd_una && b->snd_end - b->snd_nxt > b->mss)
         tcp_cc_restart(t, b);
@@ -597,12 +588,12 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
     if (n != 0)
         tcp_flight_sent(t, b, from, n);
     if (b->flags & BF_ACK_NOW) {
-        if (t->n_out >= t->out_room)
+        if (!has_room(t, b))
             return true;
         tcp_reply_ack(t, b);
     } else if ((b->flags & (BF_ACK_DELAYED | BF_DELACK_ARMED)) != BF_ACK_DELAYED) {
         // nothing is due, or it is timed already
-    } else if (t->n_out < t->out_room && tcp_quick_ack(t, b)) {
+    } else if (has_room(t, b) && tcp_quick_ack(t, b)) {
         tcp_reply_ack(t, b);
     } else {
         b->flags |= BF_DELACK_ARMED;
@@ -612,7 +603,7 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
                  b->rto_at_ms == 0 && !wait))
         arm_persist(t, b);
     tcp_arm(t, ix);
-    return n == TCP_OUT_BLOCK_MAX || t->n_out >= t->out_room;
+    return n == TCP_OUT_BLOCK_MAX || !has_room(t, b);
 }
 
 bool tcp_output(struct tcp *t, uint32_t ix)
@@ -624,6 +615,27 @@ bool tcp_output(struct tcp *t, uint32_t ix)
     return output_some(t, b, ix);
 }
 
+void tcp_output_dirty(struct tcp *t)
+{
+    const uint32_t last = t->dirty_tail;
+    uint32_t left = TCP_VISITS_MAX;
+    while (t->dirty_head != BLOCK_NONE && t->n_out < t->out_room) {
+        const uint32_t ix = t->dirty_head;
+        if (unlikely(left-- == 0)) {
+            t->stats->c.turns_dirty_limited++;
+            break;
+        }
+        t->dirty_head = t->blocks[ix].dirty_next;
+        if (t->dirty_head == BLOCK_NONE)
+            t->dirty_tail = BLOCK_NONE;
+        t->n_dirty--;
+        if (tcp_output(t, ix))
+            tcp_dirty(t, ix);
+        if (ix == last)
+            break;
+    }
+}
+
 uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
 {
     struct seg_out *o = fill(t, b, seq, SEG_ACK);
@@ -633,7 +645,7 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
     const uint32_t bytes = MIN(end - fin - seq, (uint32_t)b->mss);
     uint32_t got = 0;
     if (bytes != 0) {
-        uint32_t cur = b->snd_head;
+        uint32_t cur = tcp_seek(t, b, seq);
         got = gather(t, o, &cur, seq, bytes);
         if (seq + got == b->snd_end)
             o->flags |= SEG_PSH;
@@ -650,9 +662,9 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
 uint32_t tcp_last_part(const struct tcp *t, const struct block *b, uint32_t from, uint32_t end)
 {
     struct seg_out part = {.flags = 0};
-    uint32_t cur = b->snd_head;
     if (from == end || seq_leq(t->bufs.bufs[b->snd_tail].seq, from))
         return from;
+    uint32_t cur = tcp_seek(t, b, from);
     for (;;) {
         const uint32_t got = gather(t, &part, &cur, from, end - from);
         if (got == end - from)

@@ -227,7 +227,7 @@ int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option option, uint32_t val
 {
     struct block *b = &t->blocks[ix];
     const bool zero_counts = option >= OWN_TOS;
-    if (value == 0 && (!zero_counts || option == OWN_CORK || option == OWN_MORE)) {
+    if (value == 0 && !zero_counts) {
         tcp_own_forget(t, ix, option);
         return 0;
     }
@@ -237,7 +237,7 @@ int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option option, uint32_t val
         tcp_own_forget(t, ix, option);
         return 0;
     }
-    struct ext *e = tcp_ext_get_spared(t, b, &t->stats->c.ext_records_missed);
+    struct ext *e = tcp_ext_get_own(t, b);
     if (e == NULL)
         return -ENOBUFS;
     put(&e->own, option, value);

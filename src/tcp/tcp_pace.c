@@ -60,13 +60,10 @@ static void await_tick(struct tcp *t, struct block *b, struct ext_cc *c)
     const uint32_t wait_us = (uint32_t)MAX(ahead_us(t, b, c), (int32_t)TICK_US) - TICK_US + 1;
     const uint32_t into_us = (uint32_t)(t->now.us % TICK_US);
     const uint32_t at_ms = t->now.ms + (into_us + wait_us + TICK_US - 1) / TICK_US;
-    const uint32_t wakes_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_CC, ix));
-    if (wakes_ms == 0) {
-        tcp_dirty(t, ix);  // out of wheel chunks (counted there): the next turn asks again
+    if (!arm_soon(t, b, ix, at_ms))
         return;
-    }
     c->flags |= CC_PACED;
-    c->pace_at_ms = (uint16_t)wakes_ms;
+    c->pace_at_ms = (uint16_t)at_ms;
 }
 
 bool tcp_pace_timer(const struct tcp *t, struct ext_cc *c)

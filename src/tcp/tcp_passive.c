@@ -49,7 +49,7 @@ static void inherit(struct tcp *t, const struct listening *g, uint32_t ix)
 // The SYN-ACK of a record, kept or not, with our time ts. False: no room, counted.
 static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
 {
-    struct seg_out *o = tcp_out_slot(t);
+    struct seg_out *o = tcp_out_slot(t, r->key.local_ix);
     if (o == NULL)
         return false;
     *o = (struct seg_out){.key = r->key, .seq = r->iss, .ack = r->irs + 1};
@@ -104,13 +104,17 @@ static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
     return DROP_NONE;
 }
 
-// The wheel wakes the record at its retry, or earlier: an entry of a former life will do.
+// The wheel wakes the record at its retry, or earlier. It has one entry of it at most, never
+// further away than a fresh record's first retry: whatever record has that place next, the entry of
+// the life before will do.
 static bool syn_arm(struct tcp *t, uint32_t ix)
 {
     struct syn_record *r = &t->syns[ix];
-    if (r->wheel_ms != 0 && !time_before(r->retry_at_ms, r->wheel_ms))
+    if (r->wheel_ms != 0)
         return true;
-    r->wheel_ms = wheel_add(t->wheel, r->retry_at_ms, flow_index(FLOW_SYN, ix));
+    const uint32_t soon_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
+    const uint32_t at_ms = time_before(soon_ms, r->retry_at_ms) ? soon_ms : r->retry_at_ms;
+    r->wheel_ms = wheel_add(t->wheel, at_ms, flow_index(FLOW_SYN, ix));
     return r->wheel_ms != 0;
 }
 
@@ -131,7 +135,9 @@ static void syn_record_remove(struct tcp *t, uint32_t ix)
 
 bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix)
 {
-    if (likely(!listening_gone(t, &t->syns[syn_ix])))
+    const struct syn_record *r = &t->syns[syn_ix];
+    const bool closed = t->services[r->service].state == TCP_SERVICE_CLOSED;
+    if (likely(!closed && !listening_gone(t, r)))
         return false;
     syn_record_remove(t, syn_ix);
     return true;
@@ -216,12 +222,29 @@ static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_rec
     return r;
 }
 
+// Whether the records that are left are kept back: up to an eighth of a table of some size, a
+// number that is drawn anew each second. Who fills the table in others' names cannot tell by his
+// own SYN which of theirs took no place, for there was a connection already.
+static bool is_reserved(struct tcp *t)
+{
+    enum { TABLE_MIN = 1024, SHARE = 8, EVERY_US = 1000 * 1000 };
+    const uint32_t count = t->syn_pool->count, most = count / SHARE;
+    if (likely(t->syn_pool->n_free > most) || count < TABLE_MIN)
+        return false;
+    if (t->now.us >= t->syn_reserve_us) {
+        t->syn_reserve_us = t->now.us + EVERY_US;
+        t->syn_reserve = limit_draw(&t->resets, most);
+    }
+    return t->syn_pool->n_free <= t->syn_reserve;
+}
+
 // Whether no record is made for another SYN: cookies are asked for, or the listener has more of
 // them than its backlog already (Linux's inet_csk_reqsk_queue_is_full()).
-static bool keeps_none(const struct tcp *t, int door)
+static bool keeps_none(struct tcp *t, int door)
 {
     const struct listening *g = listening_at(t, door);
-    return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || (g != NULL && g->half_open > g->backlog);
+    return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || (g != NULL && g->half_open > g->backlog) ||
+           is_reserved(t);
 }
 
 // A block for the record, known as `old`, with what was agreed to, and counted; its numbers and its
@@ -341,6 +364,21 @@ static void join_listener(struct tcp *t, const struct syn_record *r, struct bloc
     memcpy(b->app, &mark, sizeof(mark));
 }
 
+static uint32_t retry_wait_ms(const struct tcp *t, uint32_t retries)
+{
+    const uint64_t wait = (uint64_t)t->cfg.rto_initial_ms << MIN(retries, 20);
+    return (uint32_t)MIN(wait, t->cfg.rto_max_ms);
+}
+
+// When the record's first SYN-ACK left: before its retries, and the wait for the next one.
+static uint32_t first_sent_ms(const struct tcp *t, const struct syn_record *r)
+{
+    uint32_t at = r->retry_at_ms;
+    for (uint32_t i = 0; i <= r->retries; i++)
+        at -= retry_wait_ms(t, i);
+    return at;
+}
+
 // The third segment of the handshake: the record, known as `old`, becomes a block. FLOW_NONE: it
 // was not kept.
 static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
@@ -365,6 +403,7 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
         tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
     } else if (r->sends > 1) {
         b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
+        b->echo_from_ms = first_sent_ms(t, r);
         if (!tcp_acked_sample(t, b, s->ack, (r->opts & s->opts & SEG_OPT_TS) != 0, s->ts_ecr))
             tcp_rtt_unknown(b);
     }
@@ -433,8 +472,8 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
             return;
         }
         v->drop = DROP_tcp_reset_invalid;
-        if (s->seq - (r->irs + 1) < wnd && tcp_may_challenge(t))
-            send_syn_ack(t, r);
+        if (s->seq - (r->irs + 1) < wnd)
+            t->stats->c.challenge_acks += resend_syn_ack(t, r);
         return;
     }
     if (s->flags & SEG_SYN) {  // the SYN again, or one that RFC 5961 4.2 answers in the same way
@@ -513,8 +552,7 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
 {
     struct syn_record *r = &t->syns[syn_ix];
     t->stats->c.timers_fired++;
-    if (deadline_reached(r->wheel_ms, t->now.ms))
-        r->wheel_ms = 0;
+    r->wheel_ms = 0;  // its entry came out
     if (!r->live || !deadline_reached(r->retry_at_ms, t->now.ms)) {
         t->stats->c.timers_stale++;
     } else if (tcp_syn_gone(t, syn_ix)) {
@@ -529,8 +567,7 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
         if (may_resend(t, r))
             send_syn_ack(t, r);
         r->retries++;
-        const uint64_t wait = (uint64_t)t->cfg.rto_initial_ms << MIN(r->retries, 20);
-        r->retry_at_ms = deadline(t->now.ms, (uint32_t)MIN(wait, t->cfg.rto_max_ms));
+        r->retry_at_ms = deadline(t->now.ms, retry_wait_ms(t, r->retries));
     }
     if (r->live && !syn_arm(t, syn_ix))
         syn_record_remove(t, syn_ix);  // without a timer it would stay for ever

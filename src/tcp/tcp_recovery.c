@@ -90,8 +90,10 @@ uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t 
     f->rtt_us = 0;
     f->delivered += flight_pop(t, b, f, b->snd_una);
     f->advanced = 1;
-    if (f->rtt_us != 0)
+    if (f->rtt_us != 0) {
         tcp_rtt_sample(b, f->rtt_us);
+        tcp_flight_echo_taken(t, b, f->rtt_us / 1000 + 1);
+    }
     return f->rtt_us;
 }
 
@@ -439,13 +441,13 @@ unsigned tcp_flight_output(struct tcp *t, struct block *b)
     unsigned n = 0, i = 0;
     struct flight *f = flight_of(t, b);
     f->burst = 0;
-    if (f->probe_due && t->n_out < t->out_room) {
+    if (f->probe_due && tcp_room(t, b->key.local_ix) != 0) {
         f->probe_due = 0;
         n = may_probe(b, f);
         if (n != 0)
             probe(t, b);
     }
-    while (n < TCP_OUT_BLOCK_MAX && t->n_out < t->out_room && next(t, b, &i))
+    while (n < TCP_OUT_BLOCK_MAX && tcp_room(t, b->key.local_ix) != 0 && next(t, b, &i))
         n++;
     tcp_flight_rearm(t, b, false);
     return n;
@@ -467,7 +469,7 @@ static void sort(struct seq_range *r, unsigned n)
 void tcp_flight_sack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
 {
     struct flight *f = flight_of(t, b);
-    rack_echo(t, b, f, (b->flags & BF_TS) && (s->opts & SEG_OPT_TS), s->ts_ecr);
+    rack_echo(t, b, f, (b->flags & BF_TS) != 0, s->ts_ecr);
     if (s->opts & SEG_OPT_SACK) {
         const struct seq_range *in = t->sacks_in[s->pkt_ix];
         struct seq_range r[SEG_SACK_MAX];

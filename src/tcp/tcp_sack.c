@@ -120,12 +120,13 @@ static bool before_recover(const struct block *b)
     return b->recover - b->snd_una - 1 < b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
 }
 
-// RFC 6675 5, (1) and (2).
+// RFC 6675 5, (1) and (2). What leaves again after a timeout, or waits for a window, lies before
+// `recover`.
 static bool is_time(const struct block *b, const struct ext *e)
 {
     struct seq_range gap;
     bool lost;
-    if (e->n_sacked == 0 || before_recover(b) || b->snd_nxt != b->snd_max || (b->flags & BF_PROBE))
+    if (e->n_sacked == 0 || before_recover(b))
         return false;
     return b->dupacks >= TCP_DUPACKS ||
            (sack_gap(e, b->snd_una, b->snd_una, b->mss, &gap, &lost) && lost);
@@ -215,7 +216,7 @@ static bool rescue(struct tcp *t, struct block *b, struct ext *e)
 {
     struct seq_range gap = sack_last_gap(e, b->snd_una, b->snd_max);
     // Not if it has left again just now.
-    if (!seq_lt(e->rescue_rxt, b->snd_una) || gap.start == gap.end || seq_leq(gap.end, e->high_rxt))
+    if (!seq_lt(e->rescue_rxt, b->snd_una) || seq_leq(gap.end, e->high_rxt))
         return false;
     if (gap.end - gap.start > b->mss)
         gap.start = gap.end - b->mss;
@@ -282,7 +283,7 @@ unsigned tcp_sack_output(struct tcp *t, struct block *b)
     struct ext *e = &t->exts[b->ext];
     for (unsigned n = 0; n < TCP_OUT_BLOCK_MAX; n++) {
         bool sent;
-        if (t->n_out >= t->out_room)
+        if (tcp_room(t, b->key.local_ix) == 0)
             return n;
         if (b->snd_nxt != b->snd_max)
             sent = again_next(t, b, e);

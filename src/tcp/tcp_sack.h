@@ -11,14 +11,14 @@
 
 // ---- the receiver
 
-// tcp_sack_held: buffer ix of the out-of-order queue came, or came again: the run of data that it
-// lies in is the first to be reported (RFC 2018 4). joins: the buffer before it may end where it
-// begins. Runs that are reported already are not walked through: a queue of thousands of buffers
-// would be, with every segment.
-void tcp_sack_held(const struct tcp *t, struct ext *e, uint32_t ix, bool joins);
+// tcp_sack_held: data came, or came again, that lies in `run` of what is held: it is the first to
+// be reported (RFC 2018 4).
+void tcp_sack_held(struct ext *e, struct seq_range run);
 
-// tcp_sack_merged: what lies before rcv_nxt needs no report.
+// tcp_sack_merged: what lies before rcv_nxt needs no report. tcp_sack_dropped: what lies in r is no
+// longer held.
 void tcp_sack_merged(struct ext *e, uint32_t rcv_nxt);
+void tcp_sack_dropped(struct ext *e, struct seq_range r);
 
 // tcp_sack_put: as many blocks as `room` bytes of options hold, into the segment o of this turn's
 // out: `dup` first unless it is empty (RFC 2883 4), then the runs that are held.

@@ -29,9 +29,22 @@ static uint32_t apart(uint32_t a, uint32_t b)
     return seq_lt(a, b) ? b - a : 0;
 }
 
-static void timer_of(struct tcp_shown *s, const struct block *b, uint32_t now_ms)
+// far_of: the earliest slow deadline of the copy, 0: none. The time between probes is the
+// service's: whether the copy has its own extension record yet is not known.
+static uint32_t far_of(const struct tcp *t, const struct block *b)
 {
-    uint32_t at = b->far_at_ms;
+    const struct tcp_service *sv = &t->services[b->service];
+    uint32_t at = tcp_earlier(b->app_timer_at_ms, b->linger_at_ms);
+    if (b->keepalive_ms != 0)
+        at = tcp_earlier(at, deadline(b->last_rx_ms, b->probes == 0 ? b->keepalive_ms
+                                                                    : sv->keepalive_interval_ms));
+    return at;
+}
+
+static void timer_of(struct tcp_shown *s, const struct tcp *t, const struct block *b,
+                     uint32_t now_ms)
+{
+    uint32_t at = far_of(t, b);
     s->timer = at != 0 ? 2 : 0;
     if (b->rto_at_ms != 0) {
         at = b->rto_at_ms;
@@ -76,7 +89,7 @@ void tcp_show_block(struct tcp_shown *s, const struct tcp *t, const struct block
         .opts = opts_of(b),
         .id = flow_index(FLOW_BLOCK, ix),
     };
-    timer_of(s, b, now_ms);
+    timer_of(s, t, b, now_ms);
 }
 
 void tcp_show_syn(struct tcp_shown *s, const struct tcp *t, const struct syn_record *r, uint32_t ix,

@@ -6,6 +6,7 @@
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_fast_open.h"
+#include "tcp/tcp_ooo.h"
 #include "tcp/tcp_sack.h"
 
 static uint32_t seg_length(const struct seg_in *s)
@@ -63,7 +64,7 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
     const uint32_t wnd = b->rcv_adv - b->rcv_nxt, len = seg_length(s);
     const uint32_t from = s->seq - b->rcv_nxt;
     if (len == 0)
-        return wnd == 0 ? from == 0 : from < wnd || from == 0;
+        return wnd == 0 ? from == 0 : from < wnd;
     if (wnd == 0)  // a bare FIN takes no room: Linux takes it as well
         return from == 0 && s->data_len == 0 && !(s->flags & SEG_SYN);
     return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
@@ -192,17 +193,14 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
                      struct tcp_verdict *v)
 {
     const uint32_t acked = s->ack - b->snd_una;
-    if (unlikely(b->probes != 0)) {  // a sign of life
-        b->probes = 0;
-        b->last_rx_ms = t->now.ms;
-        tcp_set_far(t, ix);
-    }
     if (b->state == TCP_SYN_RECEIVED) {
         if (acked == 0 || acked > b->snd_max - b->snd_una) {
             tcp_reply_reset(t, s);
             v->drop = DROP_tcp_unacceptable;
             return false;
         }
+        if (s->flags & SEG_SYN)  // of a simultaneous open: see tcp_slow()
+            tcp_ecn_answered(t, b, s, true);
         if (tcp_is_pending(b))
             fast_open_done(t, b);
         else
@@ -217,6 +215,11 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         v->drop = DROP_tcp_unacceptable;
         return false;
     }
+    if (unlikely(b->probes != 0)) {  // a sign of life
+        tcp_probes_over(b);
+        b->last_rx_ms = t->now.ms;
+        tcp_set_far(t, ix);
+    }
     if (unlikely(tcp_soft_error(t, b) != 0))
         tcp_forget_soft(t, b);
     // Never scaled in a SYN (RFC 7323 2.2).
@@ -226,10 +229,10 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
     if ((int32_t)acked > 0) {
         const bool recovering =
             (b->flags & BF_TROUBLE) && t->exts[b->ext].recovery == RECOVERY_NEWRENO;
-        const bool has_ts = (b->flags & BF_TS) && (s->opts & SEG_OPT_TS);
+        const bool has_ts = (b->flags & BF_TS) != 0;
         tcp_acked(t, b, s->ack, has_ts, s->ts_ecr);
         v->events |= TCP_EV_SENT;
-        if (tcp_undo_acked(t, b, has_ts, s->ts_ecr))
+        if (tcp_undo_acked(t, b, has_ts, s->ts_ecr, wnd))
             tcp_ext_release(t, b);
         else if (recovering)
             recovery_ack(t, b, ix, s->ack, acked);
@@ -253,11 +256,15 @@ static bool step_ack(struct tcp *t, struct block *b, uint32_t ix, const struct s
         tcp_sack_ack(t, b, ix, s, acked != 0);
     if (b->flags & BF_PROBE) {
         b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
-        if (b->snd_wnd != 0 && closed) {  // else the override timeout goes on: see tcp_output.c
+        // In flight after all: the timeout that the window had closed behind, or had become small
+        // behind, was undone.
+        const bool flies = b->snd_nxt != b->snd_una;
+        if (flies || (b->snd_wnd != 0 && closed)) {  // else the override timeout goes on
             b->flags &= (uint16_t)~BF_PROBE;
             b->backoff = 0;
             b->stuck_at_ms = 0;
-            b->rto_at_ms = 0;
+            b->rto_at_ms = flies ? tcp_rto_at(t, b) : 0;
+            tcp_arm(t, ix);
         }
     }
     if (b->snd_nxt != b->snd_end)
@@ -312,16 +319,23 @@ static bool has_gap(const struct tcp *t, const struct block *b)
     return e->ooo_head != BUF_NONE || e->has_fin;
 }
 
-// Seventh step: the payload. Sets *fin_in_order if a FIN of this segment, or one that was kept, is
-// next.
+// The payload in order, up to `end`: the first run of it that was there already.
+static struct seq_range held_before(const struct tcp *t, const struct block *b, uint32_t end)
+{
+    return b->flags & BF_TROUBLE ? tcp_ooo_again(t, b, end) : (struct seq_range){end, end};
+}
+
+// Seventh step: the payload. *dup: of what is in order now, the first run that was there already,
+// to be told when the segment's FIN has been looked at; empty: none.
 static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
-                      const uint8_t *data, struct tcp_verdict *v)
+                      const uint8_t *data, struct tcp_verdict *v, struct seq_range *dup)
 {
     uint32_t seq = s->seq, len = s->data_len, skip = 0;
     if (seq_lt(seq, b->rcv_nxt)) {  // the front is old
         skip = MIN(b->rcv_nxt - seq - ((s->flags & SEG_SYN) != 0), len);
         len -= skip;
         seq = b->rcv_nxt;
+        *dup = (struct seq_range){seq - skip, seq};
     }
     const uint32_t room = b->rcv_adv - seq;
     if (len > room)
@@ -336,10 +350,15 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
         step_out_of_order(t, b, seq, data + skip, len, v);
         return;
     }
+    if (t->bufs.n_free_data < TCP_BUFS_RESERVE)
+        tcp_ooo_relieve(t);
     if (t->bufs.n_free_data < TCP_BUFS_RESERVE) {
         v->drop = DROP_tcp_buffer;
+        *dup = (struct seq_range){0, 0};
         return;
     }
+    if (skip == 0)
+        *dup = held_before(t, b, seq + len);
     b->rcv_nxt += len;
     v->data_off = (uint16_t)(s->data_off + skip);
     v->data_len = (uint16_t)len;
@@ -352,10 +371,6 @@ static void step_data(struct tcp *t, struct block *b, uint32_t ix, const struct 
         v->chain = tcp_ooo_merge(t, b);
         if (v->chain != BUF_NONE)
             v->events |= TCP_EV_CHAIN;
-    }
-    if (skip != 0 && (b->agreed & BA_SACK)) {
-        t->stats->c.dsack_sent_old++;
-        tcp_reply_dsack(t, b, (struct seq_range){seq - skip, seq});
     }
     if (b->linger_at_ms != 0) {
         b->linger_at_ms = deadline(t->now.ms, tcp_own_value(t, b, OWN_LINGER2));
@@ -373,11 +388,14 @@ static void step_fin(struct tcp *t, struct block *b, uint32_t ix, const struct s
     bool now = (s->flags & SEG_FIN) && fin_seq == b->rcv_nxt;
     if (!now && (s->flags & SEG_FIN) && seq_lt(b->rcv_nxt, fin_seq) &&
         !seq_lt(b->rcv_adv, fin_seq)) {
-        e = tcp_ext_get(t, b);
         if (s->data_len == 0)
             tcp_reply_ack(t, b);  // RFC 5681 4.2; with data it has been answered
+        // Nothing ends what waits for the gap before a FIN: from those who sent nothing else it is
+        // not kept where records are few, and comes again.
+        if (e == NULL && tcp_ext_plenty(t))
+            e = tcp_ext_get(t, b);
         if (e == NULL)
-            return;  // it will be sent again
+            return;
         e->has_fin = 1;
         e->fin_seq = fin_seq;
         if (s->data_len == 0)
@@ -458,6 +476,8 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
         b->flags |= BF_TS;
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
+        b->flags &= (uint16_t)~BF_TIMED;  // echoes say it from now on: of the first SYN, or later
+        b->echo_from_ms = t->now.ms - ((uint32_t)t->now.us - b->rtt_us + 999) / 1000;
     }
     if (s->opts & SEG_OPT_WSCALE)
         b->agreed |= BA_WSCALE;
@@ -483,19 +503,24 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
     tcp_dirty(t, ix);
 }
 
-// Data again that we have, sent later than what we had last: its acknowledgement was lost. The new
-// one echoes the time of this copy (RFC 7323 4.3: SEG.SEQ <= Last.ACK.sent), or the peer would take
-// the whole wait for its round trip, and its timeout would grow with it. What is no such copy, by
-// either number, may come from anybody: with a time far ahead it would make all that the peer sends
-// look old (RFC 7323 5.3).
-static void echo_duplicate(const struct tcp *t, struct block *b, const struct seg_in *s)
+// is_copy: data again that we have, sent later than what we had last: its acknowledgement was lost.
+static bool is_copy(const struct block *b, const struct seg_in *s)
 {
     const uint32_t behind = b->rcv_nxt - s->seq;
-    if ((b->flags & BF_TS) && is_data(s) && (s->flags & SEG_ACK) && is_known_ack(b, s->ack) &&
-        behind - 1 < (uint32_t)UINT16_MAX << b->rcv_wscale) {
-        b->ts_recent = s->ts_val;  // not older: paws_rejects() has seen it
-        b->ts_recent_ms = t->now.ms;
-    }
+    return (b->flags & BF_TS) && is_data(s) && (s->flags & SEG_ACK) && is_known_ack(b, s->ack) &&
+           behind - 1 < (uint32_t)UINT16_MAX << b->rcv_wscale;
+}
+
+// reply_copy: the acknowledgement of a copy echoes the time of this copy, or the peer would take
+// the whole wait for its round trip, and its timeout would grow with it. The block keeps none of
+// it: what is outside of the window moves no TS.Recent (RFC 7323 5.3: R2 comes before R3), for
+// anybody can send it, and a time far ahead would make all that the peer sends look old.
+static void reply_copy(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    const uint32_t n_out = t->n_out;
+    reply_unacceptable(t, b, s);
+    if (t->n_out != n_out)
+        t->out[n_out].ts_ecr = s->ts_val;  // not older: paws_rejects() has seen it
 }
 
 // What Linux tells of these apart: data that had been acknowledged (DelayedACKLost), and data that
@@ -512,10 +537,11 @@ static void count_unacceptable(struct tcp *t, const struct block *b, const struc
 // challenged like another one (RFC 5961 4.2).
 static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
 {
-    echo_duplicate(t, b, s);
     count_unacceptable(t, b, s);
     if (s->flags & SEG_SYN)
         tcp_challenge_ack(t, b);
+    else if (is_copy(b, s))
+        reply_copy(t, b, s);
     else if (is_data(s) || tcp_answer_rested(t, b))
         reply_unacceptable(t, b, s);
     else
@@ -546,9 +572,7 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
     }
     const bool crossing = b->state == TCP_SYN_RECEIVED && !pending && s->seq == b->rcv_nxt - 1 &&
                           (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == (SEG_SYN | SEG_ACK);
-    if (crossing)
-        tcp_ecn_answered(t, b, s, true);
-    else if (!acceptable(b, s)) {  // first: the sequence number
+    if (!crossing && !acceptable(b, s)) {  // first: the sequence number
         const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));
         v->drop = window ? DROP_tcp_window : DROP_tcp_duplicate;
         if (s->flags & SEG_RST)
@@ -585,9 +609,9 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
     }
     if (!step_ack(t, b, ix, s, v))
         return;
-    if ((b->flags & BF_TS) && (s->opts & SEG_OPT_TS) &&
-        seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0)) &&
-        !timestamp_is_old(t, b, s)) {  // RFC 7323 4.3, of one whose ACK is good: as Linux
+    // RFC 7323 4.3, of one whose ACK is good: as Linux. It has a timestamp, which is not older:
+    // paws_rejects() has seen it.
+    if ((b->flags & BF_TS) && seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0))) {
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
     }
@@ -607,7 +631,12 @@ void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t 
         v->events |= TCP_EV_CLOSED;
         return;
     }
-    step_data(t, b, ix, s, data, v);  // sixth (URG) is data like other data: RFC 6093 6
+    struct seq_range dup = {0, 0};
+    step_data(t, b, ix, s, data, v, &dup);  // sixth (URG) is data like other data: RFC 6093 6
     if (v->drop == DROP_NONE || (s->flags & SEG_FIN))
         step_fin(t, b, ix, s, v);
+    if (dup.start != dup.end && (b->agreed & BA_SACK) && !(v->events & TCP_EV_CLOSED)) {
+        t->stats->c.dsack_sent_old++;  // RFC 2883 4: it is below the acknowledgement now
+        tcp_reply_dsack(t, b, dup);
+    }
 }

@@ -90,28 +90,40 @@ void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block
     CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, handle_of(w, ix)));
 }
 
-// The 2 MSL begin again (RFC 9293 3.10.7.4, eighth): the record moves to the young end of the ring.
-static void restart(struct tcp *t, uint32_t handle)
+// The 2 MSL begin again (RFC 9293 3.10.7.4, eighth), in the record's place: a peer that repeats its
+// FIN takes no other one, from nobody.
+static void restart(const struct tcp *t, struct time_wait *w)
 {
-    struct time_wait_ring *g = ring_of(t, handle);
-    struct time_wait *w = time_wait_at(g, flow_index_ix(handle));
+    w->expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
+    w->again = 1;
+}
+
+// The oldest record, whose time began again, moves to the young end. Those before it there end
+// within 2 MSL, and then it does: so much too late at most.
+static void to_young_end(struct tcp *t, struct time_wait_ring *g)
+{
+    const uint32_t from = g->head;
+    struct time_wait *w = time_wait_at(g, from);
     struct time_wait6 old;
-    if (g->capacity == 1)
+    w->again = 0;
+    g->head = g->head + 1 == g->capacity ? 0 : g->head + 1;
+    const uint64_t at = (uint64_t)g->head + g->used - 1;
+    const uint32_t to = (uint32_t)(at >= g->capacity ? at - g->capacity : at);
+    if (to == from)  // the ring is full
         return;
-    end_record(t, w);
+    record_live(&w->live, false);
     memcpy(&old, w, g->record_bytes);
-    const struct flow_key key = key_of(&old.w);
-    const uint32_t ix = push(t, g);
-    struct time_wait *to = time_wait_at(g, ix);
-    old.w.expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
-    memcpy(to, &old, g->record_bytes);
-    record_live(&to->live, true);
-    CHECK(flow_replace(t->table, flow_hash(t->table, &key), handle, handle_of(to, ix)));
+    struct time_wait *young = time_wait_at(g, to);
+    memcpy(young, &old, g->record_bytes);
+    record_live(&young->live, true);
+    const struct flow_key key = key_of(young);
+    CHECK(flow_replace(t->table, flow_hash(t->table, &key), handle_of(young, from),
+                       handle_of(young, to)));
 }
 
 static bool send_ack(struct tcp *t, const struct time_wait *w)
 {
-    struct seg_out *o = tcp_out_slot(t);
+    struct seg_out *o = tcp_out_slot(t, w->local_ix);
     if (o == NULL)
         return false;
     *o = (struct seg_out){.key = key_of(w), .seq = w->snd_nxt, .ack = w->rcv_nxt};
@@ -205,12 +217,12 @@ void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
     if (is_answered_too_often(t, w, s))
         return;
     const bool again = is_the_fin(w, s);
-    if (again && w->has_ts)
+    if (again)
         w->ts_recent = s->ts_val;
     if (send_ack(t, w))
         v->drop = DROP_NONE;
     if (again)
-        restart(t, handle);
+        restart(t, w);
 }
 
 bool tcp_time_wait_yields(struct tcp *t, uint32_t handle, uint32_t *isn)
@@ -230,15 +242,21 @@ void tcp_time_wait_yield(struct tcp *t, uint32_t handle)
     t->stats->c.time_wait_recycled++;
 }
 
-// Fetches the bucket of each of the oldest records whose time has come, at most max; returns how
-// many those are. They were entered 2 MSL ago, and no cache has them any more.
+// is_done: whether the oldest record, which w is, has no business there any more.
+static bool is_done(const struct tcp *t, const struct time_wait *w)
+{
+    return !w->live || w->again || deadline_reached(w->expires_ms, t->now.ms);
+}
+
+// Fetches the bucket of each of the oldest records that are done, at most max; returns how many
+// those are. They were entered 2 MSL ago, and no cache has them any more.
 static unsigned fetch_expired(const struct tcp *t, const struct time_wait_ring *g, unsigned max)
 {
     unsigned n = 0;
     uint32_t at = g->head;
     for (; n < max && n < g->used; n++) {
         const struct time_wait *w = time_wait_at(g, at);
-        if (w->live && !deadline_reached(w->expires_ms, t->now.ms))
+        if (!is_done(t, w))
             break;
         const struct flow_key key = key_of(w);
         flow_prefetch(t->table, flow_hash(t->table, &key));
@@ -251,7 +269,12 @@ static unsigned expire(struct tcp *t, struct time_wait_ring *g, unsigned max)
 {
     const unsigned n = fetch_expired(t, g, max);
     for (unsigned i = 0; i < n; i++) {
-        t->stats->c.time_wait_expired += time_wait_at(g, g->head)->live;
+        const struct time_wait *w = time_wait_at(g, g->head);
+        if (w->live && w->again && !deadline_reached(w->expires_ms, t->now.ms)) {
+            to_young_end(t, g);
+            continue;
+        }
+        t->stats->c.time_wait_expired += w->live;
         pop(t, g);
     }
     return n;
@@ -277,7 +300,7 @@ static uint32_t next_of(const struct tcp *t, const struct time_wait_ring *g)
     if (g->used == 0)
         return 0;
     const struct time_wait *w = time_wait_at(g, g->head);
-    return w->live ? w->expires_ms : deadline(t->now.ms, 0);
+    return is_done(t, w) ? deadline(t->now.ms, 0) : w->expires_ms;
 }
 
 uint32_t tcp_time_wait_next_ms(const struct tcp *t)

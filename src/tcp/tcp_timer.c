@@ -3,14 +3,9 @@
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_flight.h"
+#include "tcp/tcp_ooo.h"
 #include "tcp/tcp_sack.h"
-
-static uint32_t earlier(uint32_t a_ms, uint32_t b_ms)
-{
-    if (a_ms == 0 || b_ms == 0)
-        return a_ms | b_ms;
-    return time_before(a_ms, b_ms) ? a_ms : b_ms;
-}
+#include "tcp/tcp_shed.h"
 
 // A send was refused for lack of buffers, and no acknowledgement will come to say that there is
 // room. After the shutdown there never will be.
@@ -27,16 +22,38 @@ void tcp_arm(struct tcp *t, uint32_t ix)
     if ((b->flags & BF_DELACK_ARMED) && (near == 0 || time_before(b->delack_at_ms, near)))
         near = b->delack_at_ms;
     if (unlikely(tcp_starved(b)))
-        near = earlier(near, deadline(t->now.ms, TCP_STARVED_MS));
-    if (near != 0) {
+        near = tcp_earlier(near, deadline(t->now.ms, TCP_STARVED_MS));
+    if (near != 0)
         arm_near(t, b, ix, near);
-    }
-    const uint32_t far = b->far_at_ms;
-    if (far != 0 && (b->wheel_far_ms == 0 || time_before(far, b->wheel_far_ms))) {
-        b->wheel_far_ms = wheel_add(t->wheel, far, flow_index((enum flow_kind)WAKE_FAR, ix));
-        if (unlikely(b->wheel_far_ms == 0))
-            tcp_dirty(t, ix);
-    }
+    if (unlikely(t->wheel->refused != 0))
+        tcp_set_far(t, ix);
+}
+
+// take_soon: the entry leaves its place. False: it has come out in this turn, and the block is
+// woken in it yet.
+static bool take_soon(struct tcp *t, struct block *b, uint32_t ix)
+{
+    const uint32_t place = b->wheel_soon - 1;
+    uint32_t moved;
+    if (!wheel_take(t->wheel, place, flow_index((enum flow_kind)WAKE_SOON, ix), &moved))
+        return false;
+    b->wheel_soon = 0;
+    if (moved != WHEEL_EMPTY && flow_index_kind(moved) == (enum flow_kind)WAKE_SOON)
+        t->blocks[flow_index_ix(moved)].wheel_soon = place + 1;
+    return true;
+}
+
+bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
+{
+    if (b->wheel_soon != 0 &&
+        (!time_before(at_ms, wheel_place_ms(t->wheel, b->wheel_soon - 1)) || !take_soon(t, b, ix)))
+        return true;
+    const uint32_t place = wheel_place(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_SOON, ix));
+    if (unlikely(place == WHEEL_EMPTY))
+        tcp_dirty(t, ix);
+    else
+        b->wheel_soon = place + 1;
+    return place != WHEEL_EMPTY;
 }
 
 // When the next probe is due.
@@ -49,11 +66,17 @@ static uint32_t keepalive_at(const struct tcp *t, const struct block *b)
 void tcp_set_far(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    uint32_t at = earlier(b->app_timer_at_ms, b->linger_at_ms);
+    uint32_t at = tcp_earlier(b->app_timer_at_ms, b->linger_at_ms);
     if (b->keepalive_ms != 0)
-        at = earlier(at, keepalive_at(t, b));
-    b->far_at_ms = at;
-    tcp_arm(t, ix);
+        at = tcp_earlier(at, keepalive_at(t, b));
+    if (at == 0)
+        return;
+    if (b->wheel_far_ms == 0)
+        b->wheel_far_ms = wheel_add(t->wheel, at, flow_index((enum flow_kind)WAKE_FAR, ix));
+    else if (time_before(at, b->wheel_far_ms))
+        arm_soon(t, b, ix, at);
+    if (unlikely(b->wheel_far_ms == 0))
+        tcp_dirty(t, ix);
 }
 
 uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b)
@@ -78,8 +101,8 @@ static void forget_trouble(struct tcp *t, struct block *b)
     if (!(b->flags & BF_TROUBLE))
         return;
     struct ext *e = &t->exts[b->ext];
-    buf_put_chain(&t->bufs, e->ooo_head);
-    *e = (struct ext){.ooo_head = BUF_NONE, .own = e->own};
+    tcp_ooo_drop(t, e);
+    *e = (struct ext){.ooo_head = BUF_NONE, .own = e->own, .hold.source = e->hold.source};
     tcp_ext_release(t, b);
 }
 
@@ -147,11 +170,13 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 {
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     if ((b->flags & BF_PROBE) && b->snd_wnd != 0) {  // the override timeout: see tcp_output.c
+        DCHECK(b->snd_nxt == b->snd_una);            // else nothing would leave, and no timer run
         b->rto_at_ms = 0;
         tcp_dirty(t, ix);
         return true;
     }
     t->stats->c.rto_fired++;
+    tcp_probes_over(b);  // for it is this timer that watches the peer now
     if (b->stuck_at_ms == 0)
         b->stuck_at_ms = deadline(t->now.ms - tcp_rto_ms(t, b), 0);
     if (is_given_up(t, b, syn))
@@ -193,31 +218,40 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// Have enough keepalive probes stayed without an answer?
+// Have enough keepalive probes stayed without an answer? With a user timeout the time decides, for
+// there may be any number of probes.
 static bool is_dead(const struct tcp *t, const struct block *b)
 {
     const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
-    const uint64_t silent_ms =
-        b->keepalive_ms + (uint64_t)b->probes * tcp_own_value(t, b, OWN_KEEPALIVE_INTERVAL);
     if (user_ms == 0)
         return b->probes >= tcp_own_value(t, b, OWN_KEEPALIVE_PROBES);
-    if (b->probes == 0 || silent_ms < user_ms)
+    if (b->probes == 0 || t->now.ms - b->stuck_at_ms < user_ms)
         return false;
     t->stats->c.user_timeouts++;
     return true;
 }
 
-// RFC 9293 3.8.4: only when nothing is in flight and nothing has come. Returns false when the peer
-// is given up.
+// Bytes are in flight, or wait for a window: their timer watches the peer, also in the turn in
+// which it has just fired. BF_PROBE alone says nothing: it may outlast the last byte.
+static bool is_waited_for(const struct block *b)
+{
+    return b->rto_at_ms != 0 || b->snd_max != b->snd_una ||
+           ((b->flags & BF_PROBE) && b->snd_end != b->snd_una);
+}
+
+// RFC 9293 3.8.4: only when nothing is in flight, or waits for a window, and nothing has come.
+// Returns false when the peer is given up.
 static bool keepalive(struct tcp *t, struct block *b)
 {
     const uint32_t progress = tcp_progress(b);
-    if (b->last_progress != progress || b->snd_max != b->snd_una) {
+    if (b->last_progress != progress || is_waited_for(b)) {
         b->last_progress = progress;
-        b->probes = 0;
+        tcp_probes_over(b);
     } else {
         if (is_dead(t, b))
             return false;
+        if (b->probes == 0)
+            b->stuck_at_ms = deadline(b->last_rx_ms, 0);
         b->probes = (uint8_t)MIN(b->probes + 1, UINT8_MAX);
         t->stats->c.keepalive_probes++;
         probe(t, b);
@@ -226,17 +260,24 @@ static bool keepalive(struct tcp *t, struct block *b)
     return true;
 }
 
-// A peer with a closed window, or none at all, may be waited for as long as it does no harm (RFC
-// 6429 3): what it does not take pins buffers that all connections share.
-static bool is_to_shed(const struct tcp *t, const struct block *b)
+static uint16_t give_up(struct tcp *t, struct block *b)
 {
-    const uint32_t scarce = TCP_BUFS_RESERVE + t->bufs.data_count / TCP_SCARCE_SHARE;
-    return b->backoff >= TCP_SHED_BACKOFF && b->snd_head != BUF_NONE &&
-           t->bufs.n_free_data < scarce;
+    t->stats->c.conns_timed_out++;
+    if (b->state != TCP_SYN_SENT)
+        tcp_send_reset(t, b);
+    tcp_end_error(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_UNREACHABLE : TCP_CLOSE_TIMED_OUT,
+                  tcp_timeout_error(t, b));
+    return TCP_EV_CLOSED;
 }
 
 static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
+    // A peer with a closed window, or none at all, may be waited for as long as it does no harm
+    // (RFC 6429 3): what it does not take holds buffers that all connections share.
+    if (tcp_shed_due(t, b, ix)) {
+        t->stats->c.conns_shed++;
+        return give_up(t, b);
+    }
     if ((b->flags & BF_DELACK_ARMED) && deadline_reached(b->delack_at_ms, t->now.ms)) {
         b->flags &= (uint16_t)~BF_DELACK_ARMED;
         b->flags |= BF_ACK_NOW;
@@ -248,16 +289,7 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
         return 0;
     if (b->has_flight && tcp_flight_timer(t, b, ix))
         return 0;
-    if (is_to_shed(t, b))
-        t->stats->c.conns_shed++;
-    else if (retransmission_timeout(t, b, ix))
-        return 0;
-    t->stats->c.conns_timed_out++;
-    if (b->state != TCP_SYN_SENT)
-        tcp_send_reset(t, b);
-    tcp_end_error(t, b, b->state == TCP_SYN_SENT ? TCP_CLOSE_UNREACHABLE : TCP_CLOSE_TIMED_OUT,
-                  tcp_timeout_error(t, b));
-    return TCP_EV_CLOSED;
+    return retransmission_timeout(t, b, ix) ? 0 : give_up(t, b);
 }
 
 static uint16_t app_timer(struct tcp *t, struct block *b, uint32_t ix)
@@ -295,7 +327,8 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 // block says of it stays. And an age beyond which timestamps are void stays just beyond.
 static void sweep_block(const struct tcp *t, struct block *b)
 {
-    if (b->wheel_near_ms != 0 && time_before(b->wheel_near_ms, t->now.ms))
+    if (b->wheel_near_ms != 0 && time_before(b->wheel_near_ms, t->now.ms) &&
+        !wheel_may_hold(t->wheel, b->wheel_near_ms))
         b->wheel_near_ms = 0;
     if ((b->flags & BF_TS) && t->now.ms - b->ts_recent_ms > TCP_PAWS_MS)
         b->ts_recent_ms = t->now.ms - TCP_PAWS_MS - 1;
@@ -317,14 +350,22 @@ unsigned tcp_sweep(struct tcp *t)
     return n;
 }
 
-uint16_t tcp_timer(struct tcp *t, uint32_t ix)
+// came_out: the block's entry did. One that was added since has another time.
+static void came_out(const struct tcp *t, struct block *b, enum tcp_wake wake)
+{
+    if (wake == WAKE_SOON)
+        b->wheel_soon = 0;
+    else if (wake == WAKE_FAR)
+        b->wheel_far_ms = 0;
+    else if (deadline_reached(b->wheel_near_ms, t->now.ms))
+        b->wheel_near_ms = 0;
+}
+
+uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
 {
     struct block *b = &t->blocks[ix];
     t->stats->c.timers_fired++;
-    if (deadline_reached(b->wheel_near_ms, t->now.ms))
-        b->wheel_near_ms = 0;
-    if (deadline_reached(b->wheel_far_ms, t->now.ms))
-        b->wheel_far_ms = 0;
+    came_out(t, b, wake);
     if (b->rto_at_ms == 0 && !(b->flags & BF_DELACK_ARMED))
         near_clear(t, ix);
     if (b->state == TCP_FREE) {
@@ -342,9 +383,11 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix)
     uint16_t events = near_deadlines(t, b, ix);
     if (events == 0 && tcp_starved(b))
         events = TCP_EV_SENT;
-    if (!(events & TCP_EV_CLOSED) && deadline_reached(b->far_at_ms, t->now.ms))
+    if (!(events & TCP_EV_CLOSED) && wake != WAKE_NEAR)
         events |= far_deadlines(t, b, ix);
     if (!(events & TCP_EV_CLOSED))
         tcp_arm(t, ix);
+    else if (wake != WAKE_NEAR)  // what is unread may wait for the application's timer
+        tcp_set_far(t, ix);
     return events;
 }

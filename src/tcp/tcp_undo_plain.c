@@ -53,17 +53,17 @@ static bool undo(struct tcp *t, struct block *b, struct ext_undo *u)
 }
 
 // has_news: RFC 5682 2.1, step 2b: there are new data, and room for them, and they need not wait
-// for what is in flight.
-static bool has_news(const struct tcp *t, const struct block *b)
+// for what is in flight. wnd: what this acknowledgement offers; the block has the one before.
+static bool has_news(const struct tcp *t, const struct block *b, uint32_t wnd)
 {
     const bool waits = !(b->flags & (BF_NODELAY | BF_FIN_QUEUED)) || tcp_is_corked(t, b);
     if (waits && b->snd_end - b->snd_max < b->mss)
         return false;
     return seq_lt(b->snd_una, b->recover) && seq_lt(b->snd_max, b->snd_end) &&
-           b->snd_wnd >= b->snd_max - b->snd_una + b->mss;
+           wnd >= b->snd_max - b->snd_una + b->mss;
 }
 
-bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr)
+bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr, uint32_t wnd)
 {
     struct ext_undo *u = undo_of(t, b);
     if (u == NULL)
@@ -77,7 +77,7 @@ bool tcp_undo_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr
     }
     if (u->step == UNDO_NEW)
         return undo(t, b, u);
-    if (u->step == UNDO_FIRST && has_news(t, b)) {
+    if (u->step == UNDO_FIRST && has_news(t, b, wnd)) {
         u->step = UNDO_NEW;
         from(b, b->snd_max);
         b->cwnd = tcp_flight(b) + 2 * (uint32_t)b->mss;

@@ -14,11 +14,13 @@ static void words_copy(void *to, const void *from, size_t bytes)
         d[i] = __atomic_load_n(&s[i], __ATOMIC_RELAXED);
 }
 
-static_assert(sizeof(struct tcp) % sizeof(uint64_t) == 0, "copied by words");
+enum { VIEW_BYTES = offsetof(struct tcp, ooo_of) };
+
+static_assert(VIEW_BYTES % sizeof(uint64_t) == 0, "copied by words");
 
 void tcp_view_begin(struct tcp *view, const struct tcp *t)
 {
-    words_copy(view, t, sizeof(*t));
+    words_copy(view, t, VIEW_BYTES);
 }
 
 static bool block_once(const struct block *b, struct block *copy)

@@ -23,7 +23,8 @@
 
 enum { TCP_VIEW_TRIES = 4 };  // copies of one place; who changes hands so fast is not shown
 
-// tcp_view_begin: *view = a copy of t's own words, for the calls below in place of t. The worker
+// tcp_view_begin: *view = a copy of t's own words up to ooo_of, behind which is nothing that the
+// calls below look at; for them in place of t. The worker
 // writes to some of those lines at every packet: reading them for each connection anew doubled its
 // cycles a packet at a million connections; with one copy for a piece of a table they grow by 2 to
 // 4 of a hundred while somebody reads without a pause (c10m bench reader).

@@ -91,7 +91,8 @@ static int run_batch(struct top *t)
 {
     bool said = false;
     if (take(t) != 0) {
-        fprintf(stderr, "c10m top: %s\n", t->ui.trouble);
+        if (top_signal() == 0)
+            fprintf(stderr, "c10m top: %s\n", t->ui.trouble);
         return 1;
     }
     for (unsigned n = 0; t->options.iterations == 0 || n < t->options.iterations;) {
@@ -101,7 +102,7 @@ static int run_batch(struct top *t)
         if (there) {
             print_batch(t);
             n++;
-        } else if (!said)
+        } else if (!said && top_signal() == 0)
             fprintf(stderr, "c10m top: %s\n", t->ui.trouble);
         said = !there;
         if (ferror(stdout))

@@ -3,6 +3,7 @@
 
 #include "ctl/ctl_client.h"
 #include "top/top_source.h"
+#include "top/top_term.h"
 
 struct sock_source {
     struct top_source source;
@@ -13,7 +14,7 @@ struct sock_source {
 // What the server says leaves the connection of use; what the connection says ends it.
 static bool is_cut(int rc)
 {
-    return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO || rc == -ECONNRESET;
+    return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO || rc == -ECONNRESET || rc == -EINTR;
 }
 
 static int checked(struct sock_source *s, int rc)
@@ -25,11 +26,17 @@ static int checked(struct sock_source *s, int rc)
     return rc;
 }
 
+static bool ended(void)
+{
+    return top_signal() != 0;
+}
+
 static int ready(struct sock_source *s)
 {
     if (s->open)
         return 0;
-    const int rc = ctl_client_open(&s->client, s->source.name, CLIENT_TIMEOUT_MS, NULL);
+    const int rc =
+        ctl_client_open_until(&s->client, s->source.name, CLIENT_TIMEOUT_MS, ended, NULL);
     s->open = rc == 0;
     return rc;
 }

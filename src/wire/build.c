@@ -108,6 +108,12 @@ void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_
     store_raw16(frame + TCP4_OFF + 16, cksum_fold(pseudo));
 }
 
+void wire_sum_ip4(uint8_t *frame)
+{
+    store_raw16(frame + ETH_BYTES + 10,
+                (uint16_t)~cksum_fold(cksum_add(0, frame + ETH_BYTES, IP4_BYTES)));
+}
+
 void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
                     const struct mac_addr *own_mac, uint32_t own_raw,
                     const struct mac_addr *target_mac, uint32_t target_raw)
@@ -147,8 +153,15 @@ uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uin
 uint32_t wire_build_unreachable(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                                 uint32_t dst_raw, uint8_t code, const uint8_t *quoted, uint32_t n)
 {
+    return wire_build_error4(frame, from, dst_word, dst_raw, ICMP_UNREACHABLE, code, quoted, n);
+}
+
+uint32_t wire_build_error4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                           uint32_t dst_raw, uint8_t type, uint8_t code, const uint8_t *quoted,
+                           uint32_t n)
+{
     uint8_t *m = frame + TCP4_OFF;
-    m[0] = ICMP_UNREACHABLE;
+    m[0] = type;
     m[1] = code;
     store_be16(m + 2, 0);
     store_be32(m + 4, 0);

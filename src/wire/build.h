@@ -179,9 +179,11 @@ void wire_own_ip4(uint8_t *frame, const struct seg_out *s, uint16_t id, bool wit
 
 // wire_build_tso4: the headers of the large segment s, TCP4_OFF + head bytes, for a port that cuts
 // it: the length is the whole one's, the IP checksum 0, the TCP checksum the folded pseudo header
-// sum without a length, as DPDK wants it.
+// sum without a length, as DPDK wants it. wire_sum_ip4: the IP checksum of a frame where it is 0,
+// for a port that does not make it.
 void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                      const struct seg_out *s, uint32_t head);
+void wire_sum_ip4(uint8_t *frame);
 
 // wire_build_arp: a frame of ARP_FRAME_BYTES to dst. target_mac: all zero in a request (RFC 5227
 // 1.1); addresses as they lie in memory.
@@ -198,6 +200,9 @@ uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uin
 // wire_build_unreachable: an ICMP destination unreachable message (RFC 792) of `code` to the MAC
 // in the low 48 bits of dst_word; quotes the first n bytes, n <= ICMP_QUOTE_MAX, of the IPv4 packet
 // at `quoted`. Returns the frame's bytes.
+uint32_t wire_build_error4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
+                           uint32_t dst_raw, uint8_t type, uint8_t code, const uint8_t *quoted,
+                           uint32_t n);
 uint32_t wire_build_unreachable(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                                 uint32_t dst_raw, uint8_t code, const uint8_t *quoted, uint32_t n);
 

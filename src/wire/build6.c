@@ -129,30 +129,35 @@ static bool is_first(const struct ip_addr *addrs, uint32_t at)
     return true;
 }
 
+// put_record: one group, from all sources; the message's next.
+static uint8_t *put_record(uint8_t *r, uint8_t kind, const struct ip_addr *group)
+{
+    store_be32(r, (uint32_t)kind << 24);
+    memcpy(r + 4, group->b, sizeof(group->b));
+    return r + MLD_RECORD_BYTES;
+}
+
 uint32_t wire_build_mld_report(uint8_t *frame, const struct wire_from6 *from,
-                               const struct ip_addr *addrs, uint32_t n, uint8_t kind)
+                               const struct wire_mld *say)
 {
     // Hop-by-hop options: the router alert of MLD (RFC 2711) and padding.
     static const uint8_t alert[8] = {IP_PROTO_ICMP6, 0, 5, 2, 0, 0, 1, 0};
     static const struct ip_addr routers = {{0xff, 2, [15] = 0x16}};  // those of MLDv2
     const struct mac_addr mac = ip6_group_mac(&routers);
     const uint32_t off = TCP6_OFF + sizeof(alert);
-    uint8_t *m = frame + off;
-    uint16_t records = 0;
+    uint8_t *m = frame + off, *r = m + 8;
     memcpy(frame + TCP6_OFF, alert, sizeof(alert));
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ip_addr group = ip6_solicited_node(&addrs[i]);
-        uint8_t *r = m + 8 + records * MLD_RECORD_BYTES;
-        if (!is_first(addrs, i))
-            continue;
-        store_be32(r, (uint32_t)kind << 24);  // no sources: from all of them
-        memcpy(r + 4, group.b, sizeof(group.b));
-        records++;
+    for (uint32_t i = 0; i < say->n_addrs; i++) {
+        const struct ip_addr group = ip6_solicited_node(&say->addrs[i]);
+        if (is_first(say->addrs, i))
+            r = put_record(r, say->kind, &group);
     }
-    const uint32_t bytes = 8 + (uint32_t)records * MLD_RECORD_BYTES;
+    for (uint32_t i = 0; i < say->n_groups; i++)
+        r = put_record(r, say->kind, &say->groups[i]);
+    const uint32_t bytes = (uint32_t)(r - m);
     m[0] = MLD_REPORT;
     m[1] = 0;
-    store_be32(m + 4, records);
+    store_be32(m + 4, (bytes - 8) / MLD_RECORD_BYTES);
     put_icmp6_sum(frame, off, &from->addr, &routers, bytes);
     wire_put_eth_ip6(frame, from, wire_mac_word(&mac), &routers, IP_PROTO_HOPS, 0, 1,
                      (uint16_t)(sizeof(alert) + bytes));

@@ -89,8 +89,15 @@ void wire_build_advert(uint8_t *frame, const struct wire_from6 *from,
                        const struct mac_addr *own_mac, const struct ip_addr *dst,
                        const struct mac_addr *to, uint8_t flags);
 
-// wire_build_mld_report: that from's node listens to the solicited-node groups of n addresses
-// (RFC 3810 5.2), each group once. kind: MLD_IS_EXCLUDE or MLD_TO_EXCLUDE. Returns the frame's
-// bytes, at most TCP6_OFF + 16 + n * MLD_RECORD_BYTES.
+// wire_mld: what a report says, of n_groups groups and of the solicited-node groups of n_addrs
+// addresses, each of those once. kind: MLD_IS_EXCLUDE, MLD_TO_EXCLUDE or MLD_TO_INCLUDE.
+struct wire_mld {
+    const struct ip_addr *addrs, *groups;
+    uint32_t n_addrs, n_groups;
+    uint8_t kind;
+};
+
+// wire_build_mld_report: that from's node listens to those groups (RFC 3810 5.2), or no more.
+// Returns the frame's bytes, at most TCP6_OFF + 16 + (n_addrs + n_groups) * MLD_RECORD_BYTES.
 uint32_t wire_build_mld_report(uint8_t *frame, const struct wire_from6 *from,
-                               const struct ip_addr *addrs, uint32_t n, uint8_t kind);
+                               const struct wire_mld *say);

@@ -21,6 +21,20 @@ static void put_udp(uint8_t *udp, const struct wire_datagram *d, uint64_t pseudo
     store_raw16(udp + 6, cksum != 0 ? cksum : 0xffff);
 }
 
+static_assert((int)ICMP_BYTES == (int)UDP_BYTES && (int)ICMP6_BYTES == (int)UDP_BYTES,
+              "a message of ICMP lies where a datagram does");
+
+// put_icmp: the same of a message; pseudo: 0 over IPv4 (RFC 792), the sum over IPv6 (RFC 4443 2.3).
+static void put_icmp(uint8_t *m, const struct wire_datagram *d, uint64_t pseudo)
+{
+    memcpy(m, d->icmp, ICMP_BYTES);
+    store_be16(m + 2, 0);
+    store_be16(m + 4, d->src_port);
+    const uint64_t sum = cksum_plus(pseudo, load_raw64(m));
+    store_raw16(m + 2, (uint16_t)~cksum_fold(
+                           cksum_plus(sum, cksum_copy(0, m + ICMP_BYTES, d->data, d->len))));
+}
+
 static void put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw, const struct wire_datagram *d)
 {
     enum { DF = 0x4000 };
@@ -30,7 +44,7 @@ static void put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw, const struc
     store_be16(ip + 4, d->df ? 0 : d->id);
     store_be16(ip + 6, d->df ? DF : 0);
     ip[8] = d->ttl;
-    ip[9] = IP_PROTO_UDP;
+    ip[9] = d->icmp != NULL ? IP_PROTO_ICMP : IP_PROTO_UDP;
     store_be16(ip + 10, 0);
     store_raw32(ip + 12, src_raw);
     store_raw32(ip + 16, dst_raw);
@@ -43,6 +57,10 @@ uint32_t wire_build_datagram4(uint8_t *frame, const struct wire_from *from, uint
     const uint16_t len = (uint16_t)(UDP_BYTES + d->len);
     wire_put_eth4(frame, from, dst_word);
     put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, d);
+    if (d->icmp != NULL) {
+        put_icmp(frame + TCP4_OFF, d, 0);
+        return TCP4_OFF + (uint32_t)len;
+    }
     put_udp(frame + TCP4_OFF, d, cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_UDP, len),
             l4_offload);
     return TCP4_OFF + (uint32_t)len;
@@ -53,7 +71,12 @@ uint32_t wire_build_datagram6(uint8_t *frame, const struct wire_from6 *from, uin
                               bool l4_offload)
 {
     const uint16_t len = (uint16_t)(UDP_BYTES + d->len);
-    wire_put_eth_ip6(frame, from, dst_word, dst, IP_PROTO_UDP, d->tos, d->ttl, len);
+    const uint8_t proto = d->icmp != NULL ? IP_PROTO_ICMP6 : IP_PROTO_UDP;
+    wire_put_eth_ip6(frame, from, dst_word, dst, proto, d->tos, d->ttl, len);
+    if (d->icmp != NULL) {
+        put_icmp(frame + TCP6_OFF, d, cksum_pseudo6(&from->addr, dst, proto, len));
+        return TCP6_OFF + (uint32_t)len;
+    }
     put_udp(frame + TCP6_OFF, d, cksum_pseudo6(&from->addr, dst, IP_PROTO_UDP, len), l4_offload);
     return TCP6_OFF + (uint32_t)len;
 }

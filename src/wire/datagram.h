@@ -12,6 +12,9 @@ struct wire_datagram {
     uint16_t id;       // (RFC 6864 4.3), and with df is 0
     const uint8_t *data;
     uint32_t len;
+    // Not NULL: a message of ICMP instead, which begins with these ICMP_BYTES; src_port is its
+    // identifier, the checksum is filled in.
+    const uint8_t *icmp;
 };
 
 // wire_build_datagram4, wire_build_datagram6: the whole frame, to the MAC in the low 48 bits of

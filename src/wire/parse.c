@@ -50,15 +50,19 @@ enum drop_reason wire_parse_ip4(const uint8_t *frame, uint32_t len, bool verify,
         return DROP_ip_total_length;
     if (verify && cksum_fold(cksum_add(0, ip, head)) != 0xffff)
         return DROP_ip_checksum;
-    if ((load_be16(ip + 6) & 0x3fff) != 0)  // more fragments, or an offset
-        return DROP_ip_fragment;
     out->src_raw = load_raw32(ip + 12);
     out->dst_raw = load_raw32(ip + 16);
     out->l4_off = (uint16_t)(ETH_BYTES + head);
     out->l4_len = (uint16_t)(total - head);
     out->proto = ip[9];
     out->tos = ip[1];
-    return DROP_NONE;
+    const uint16_t part = load_be16(ip + 6) & 0x3fff;  // more fragments, or an offset
+    if (likely(part == 0))
+        return DROP_NONE;
+    out->more = (part & 0x2000) != 0;
+    out->part_at = (uint16_t)(part << 3);
+    out->id = load_be16(ip + 4);
+    return DROP_ip_fragment;
 }
 
 static void fast_open(uint32_t at, uint32_t len, struct seg_in *out)
@@ -208,6 +212,9 @@ static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_
     out->src_port = load_be16(ip + head);
     out->dst_port = load_be16(ip + head + 2);
     out->seq = load_be32(ip + head + 4);
+    out->has_echo = ip[9] == IP_PROTO_ICMP && ip[head] == ICMP_ECHO;
+    if (out->has_echo)
+        out->src_port = load_be16(ip + head + 4);
     if (out->has_udp)
         wire_quoted_udp(frame, off + head, len - head, &out->data_off, &out->data_len);
     return DROP_NONE;

@@ -23,10 +23,14 @@ struct wire_ip4 {
     uint16_t l4_len;  // its bytes, without the frame's padding
     uint8_t proto;
     uint8_t tos;
+    // With ip_fragment:
+    bool more;
+    uint16_t id, part_at;  // where its data begins in the datagram, in bytes
 };
 
 // wire_parse_ip4: the IPv4 header (RFC 791) in a frame of len bytes with type ETH_TYPE_IP4. Options
-// are skipped, fragments refused. verify: check the header's checksum too.
+// are skipped; a fragment is told by ip_fragment, with all of out. verify: check the header's
+// checksum too.
 enum drop_reason wire_parse_ip4(const uint8_t *frame, uint32_t len, bool verify,
                                 struct wire_ip4 *out);
 
@@ -47,8 +51,10 @@ void wire_read_sack(const uint8_t *frame, const struct seg_in *s, struct seq_ran
 
 struct wire_icmp {
     uint8_t type, code;
-    uint16_t mtu;           // of the next hop; with ICMP_UNREACHABLE, ICMP_CODE_FRAG_NEEDED
-    bool has_tcp, has_udp;  // an error message that quotes a segment, a datagram: the fields below
+    uint16_t mtu;  // of the next hop; with ICMP_UNREACHABLE, ICMP_CODE_FRAG_NEEDED
+    // An error message that quotes a segment, a datagram, an echo request (src_port: its
+    // identifier): the fields below.
+    bool has_tcp, has_udp, has_echo;
     uint32_t src_raw, dst_raw;  // of the quoted packet
     uint16_t src_port, dst_port;
     uint32_t seq;                 // of a segment

@@ -1,5 +1,7 @@
 #include "wire/parse6.h"
 
+enum { FRAGMENT_BYTES = 8 };
+
 void wire_common6_init(struct wire_common6 *c, const struct mac_addr *mac,
                        const struct ip_addr *addr)
 {
@@ -24,7 +26,8 @@ static enum drop_reason problem(struct wire_ip6 *out, uint8_t code, uint32_t at,
 static enum drop_reason walk_options(const uint8_t *ip, uint32_t at, uint32_t n,
                                      struct wire_ip6 *out)
 {
-    enum { PAD1 = 0, ROUTER_ALERT = 5 };
+    enum { PAD1 = 0 };
+    enum { SKIP, DISCARD, TELL };  // the two highest bits; 3: tell, but not of what went to a group
     const uint32_t end = at + n;
     unsigned count = 0;
     for (uint32_t i = at + 2; i < end; count++) {
@@ -37,12 +40,33 @@ static enum drop_reason walk_options(const uint8_t *ip, uint32_t at, uint32_t n,
         }
         if (end - i < 2 || ip[i + 1] + 2u > end - i)
             return problem(out, ICMP6_CODE_FIELD, i + 1, DROP_ip6_ext_header);
-        if (type >> 6 != 0)
-            return problem(out, type >> 6 == 1 ? WIRE_NO_PROBLEM : ICMP6_CODE_OPTION, i,
+        if (type >> 6 != SKIP) {
+            out->problem_to_group = type >> 6 == TELL;
+            return problem(out, type >> 6 == DISCARD ? WIRE_NO_PROBLEM : ICMP6_CODE_OPTION, i,
                            DROP_ip6_option);
+        }
         i += ip[i + 1] + 2u;
     }
     return DROP_NONE;
+}
+
+// A fragment header at ip + at, of a packet that is cut (RFC 8200 4.5): what is told of it.
+static enum drop_reason walk_fragment(const uint8_t *ip, uint32_t at, struct wire_ip6 *out)
+{
+    enum { LENGTH_AT = 4, OFFSET_AT = 2 };
+    const uint32_t data = (uint32_t)IP6_BYTES + load_be16(ip + 4) - at - FRAGMENT_BYTES;
+    const uint16_t part = load_be16(ip + at + 2);
+    out->more = (part & 1) != 0;
+    out->part_at = part & 0xfff8;
+    out->id = load_be32(ip + at + 4);
+    out->proto = ip[at];
+    out->l4_off = (uint16_t)(ETH_BYTES + at + FRAGMENT_BYTES);
+    out->l4_len = (uint16_t)data;
+    if (out->more && data % 8 != 0)
+        return problem(out, ICMP6_CODE_FIELD, LENGTH_AT, DROP_fragment_length);
+    if (out->part_at + data > UINT16_MAX)
+        return problem(out, ICMP6_CODE_FIELD, at + OFFSET_AT, DROP_fragment_length);
+    return DROP_ip6_fragment;
 }
 
 // One extension header of n bytes at ip + at.
@@ -54,7 +78,7 @@ static enum drop_reason walk_header(const uint8_t *ip, uint8_t kind, uint32_t at
         return ip[at + 3] == 0 ? DROP_NONE
                                : problem(out, ICMP6_CODE_FIELD, at + 2, DROP_ip6_routing);
     case IP_PROTO_FRAGMENT:
-        return (load_be16(ip + at + 2) & 0xfff9) == 0 ? DROP_NONE : DROP_ip6_fragment;
+        return (load_be16(ip + at + 2) & 0xfff9) == 0 ? DROP_NONE : walk_fragment(ip, at, out);
     default:
         return walk_options(ip, at, n, out);
     }
@@ -79,6 +103,7 @@ static enum drop_reason walk(const uint8_t *ip, uint32_t total, struct wire_ip6 
             return DROP_ip6_ext_header;
         if (count == IP6_EXT_MAX || at + n - IP6_BYTES > IP6_EXT_BYTES_MAX)
             return DROP_ip6_ext_limit;
+        out->named_at = (uint16_t)(ETH_BYTES + named_at);
         const enum drop_reason reason = walk_header(ip, kind, at, n, out);
         if (reason != DROP_NONE)
             return reason;
@@ -96,6 +121,72 @@ static enum drop_reason walk(const uint8_t *ip, uint32_t total, struct wire_ip6 
     return problem(out, ICMP6_CODE_NEXT_HEADER, named_at, DROP_ip6_next_header);
 }
 
+// any_extension_bytes: of the header of `kind` at h, where that is an extension header of any sort
+// (IANA's list), those that nobody here does and those out of place among them; else 0. Behind ESP
+// nothing can be read.
+static uint32_t any_extension_bytes(const uint8_t *h, uint8_t kind)
+{
+    enum { AUTHENTICATION = 51, MOBILITY = 135, HIP = 139, SHIM6 = 140 };
+    switch (kind) {
+    case IP_PROTO_HOPS:
+    case IP_PROTO_ROUTING:
+    case IP_PROTO_OPTIONS:
+    case MOBILITY:
+    case HIP:
+    case SHIM6:
+        return (h[1] + 1u) * 8;
+    case AUTHENTICATION:  // RFC 4302 2.2
+        return (h[1] + 2u) * 4;
+    default:
+        return kind == IP_PROTO_FRAGMENT ? 8 : 0;
+    }
+}
+
+// Of a fragment that is not the first one only the kind of what was cut is known.
+bool wire_may_be_error6(const uint8_t *ip, uint32_t total)
+{
+    static const uint8_t zeros[8];
+    uint32_t at = IP6_BYTES, n;
+    uint8_t kind = ip[6];
+    bool cut = false;
+    for (unsigned count = 0;; count++) {
+        const bool there = total - at >= 8;
+        n = any_extension_bytes(there ? ip + at : zeros, kind);
+        if (n == 0)
+            break;
+        if (!there || cut || count == IP6_EXT_MAX || n > total - at)
+            return true;
+        cut = kind == IP_PROTO_FRAGMENT && load_be16(ip + at + 2) >> 3 != 0;
+        kind = ip[at];
+        at += n;
+    }
+    return kind == IP_PROTO_ICMP6 &&
+           (cut || at == total || ip[at] < ICMP6_INFORMATIONAL || ip[at] == ND_REDIRECT);
+}
+
+bool wire_is_first6(const uint8_t *frame, const struct wire_ip6 *ip)
+{
+    const uint8_t *h = frame + ip->l4_off;
+    static const uint8_t zeros[8];
+    uint32_t left = ip->l4_len;
+    uint8_t kind = ip->proto;
+    for (unsigned count = 0; count <= IP6_EXT_MAX; count++) {
+        const uint32_t n = any_extension_bytes(left >= 8 ? h : zeros, kind);
+        // A part of a part: put together it would be one again, in the same turn.
+        if (kind == IP_PROTO_FRAGMENT)
+            return false;
+        if (n == 0)
+            return left >= (kind == IP_PROTO_TCP ? TCP_BYTES : 8u) &&
+                   !(kind == IP_PROTO_ICMP6 && h[0] >= ND_ROUTER_SOLICIT && h[0] <= ND_REDIRECT);
+        if (left < 8 || n > left)
+            return false;
+        kind = h[0];
+        h += n;
+        left -= n;
+    }
+    return false;
+}
+
 enum drop_reason wire_parse_ip6(const uint8_t *frame, uint32_t len, struct wire_ip6 *out)
 {
     const uint8_t *ip = frame + ETH_BYTES;
@@ -109,10 +200,14 @@ enum drop_reason wire_parse_ip6(const uint8_t *frame, uint32_t len, struct wire_
     out->hops = ip[7];
     out->problem_code = WIRE_NO_PROBLEM;
     out->problem_at = 0;
+    out->problem_to_group = false;
     const uint32_t total = (uint32_t)IP6_BYTES + load_be16(ip + 4);
     if (ETH_BYTES + total > len)
         return DROP_ip6_payload_length;
-    return walk(ip, total, out);
+    const enum drop_reason reason = walk(ip, total, out);
+    if (reason != DROP_NONE && wire_may_be_error6(ip, total))
+        out->problem_code = WIRE_NO_PROBLEM;
+    return reason;
 }
 
 enum drop_reason wire_parse_tcp6(const uint8_t *frame, const struct wire_ip6 *ip, bool verify,
@@ -153,6 +248,9 @@ static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_
     out->src_port = load_be16(ip + IP6_BYTES);
     out->dst_port = load_be16(ip + IP6_BYTES + 2);
     out->seq = load_be32(ip + IP6_BYTES + 4);
+    out->has_echo = ip[6] == IP_PROTO_ICMP6 && ip[IP6_BYTES] == ICMP6_ECHO;
+    if (out->has_echo)
+        out->src_port = load_be16(ip + IP6_BYTES + 4);
     if (out->has_udp)
         wire_quoted_udp(frame, off + IP6_BYTES, len - IP6_BYTES, &out->data_off, &out->data_len);
     return DROP_NONE;
@@ -161,7 +259,6 @@ static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_
 enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *ip,
                                   struct wire_icmp6 *out)
 {
-    enum { INFORMATIONAL = 128 };
     const uint8_t *m = frame + ip->l4_off;
     if (ip->l4_len < ICMP6_BYTES)
         return DROP_icmp6_malformed;
@@ -169,7 +266,7 @@ enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *i
     if (cksum_fold(cksum_add(pseudo, m, ip->l4_len)) != 0xffff)
         return DROP_icmp6_checksum;
     *out = (struct wire_icmp6){.type = m[0], .code = m[1]};
-    if (m[0] >= INFORMATIONAL)
+    if (m[0] >= ICMP6_INFORMATIONAL)
         return DROP_NONE;
     out->mtu = load_be32(m + 4);
     return parse_quoted(frame, (uint32_t)ip->l4_off + ICMP6_BYTES, ip->l4_len - ICMP6_BYTES, out);

@@ -5,7 +5,9 @@
 
 // wire_ip6: addresses as struct ip_addr has them. problem_code and problem_at: with some reasons,
 // what to tell the sender (RFC 4443 3.4): the code of a parameter problem, WIRE_NO_PROBLEM: none,
-// and where it lies from the first byte of the IPv6 header.
+// and where it lies from the first byte of the IPv6 header. A packet that is an ICMPv6 error or a
+// redirect, or may be one as far as its headers tell, has none (RFC 4443 2.4 e.1, e.2).
+// problem_to_group: the sender is told even if the packet was sent to a group (RFC 8200 4.2).
 enum { WIRE_NO_PROBLEM = 255 };
 
 struct wire_ip6 {
@@ -17,13 +19,29 @@ struct wire_ip6 {
     uint8_t hops;
     uint8_t problem_code;
     uint16_t problem_at;
+    bool problem_to_group;
+    // With ip6_fragment, where l4_off and l4_len are those of its data, and proto is what begins
+    // there in the first one:
+    bool more;
+    uint16_t part_at;   // where its data begins in the datagram, in bytes
+    uint16_t named_at;  // in the frame: what names the fragment header
+    uint32_t id;
 };
 
 // wire_parse_ip6: the IPv6 header and its extension headers, IP6_EXT_MAX of at most
-// IP6_EXT_BYTES_MAX bytes, in a frame of len bytes with type ETH_TYPE_IP6. Fragments are refused
-// but for atomic ones (RFC 6946); a routing header with segments left as well, of type 0 among them
-// (RFC 5095). An error leaves src, dst, tos and hops valid from ip6_payload_length on.
+// IP6_EXT_BYTES_MAX bytes, in a frame of len bytes with type ETH_TYPE_IP6. A fragment is told by
+// ip6_fragment, unless it is atomic (RFC 6946): then it is whole; a routing header with segments
+// left as well, of type 0 among them (RFC 5095). An error leaves src, dst, tos and hops valid from
+// ip6_payload_length on.
 enum drop_reason wire_parse_ip6(const uint8_t *frame, uint32_t len, struct wire_ip6 *out);
+
+// wire_may_be_error6: is the packet of `total` bytes at ip an ICMPv6 error or a redirect, or one as
+// far as can be told? Nothing in its headers is judged but their lengths.
+bool wire_may_be_error6(const uint8_t *ip, uint32_t total);
+
+// wire_is_first6: does the fragment's data hold all headers up to that of the upper layer (RFC 7112
+// 5), ip being its header, and is that not neighbour discovery (RFC 6980 5)?
+bool wire_is_first6(const uint8_t *frame, const struct wire_ip6 *ip);
 
 // wire_parse_tcp6, wire_parse_udp6: as the ones of IPv4; a datagram without checksum is refused.
 enum drop_reason wire_parse_tcp6(const uint8_t *frame, const struct wire_ip6 *ip, bool verify,
@@ -33,8 +51,10 @@ enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip
 
 struct wire_icmp6 {
     uint8_t type, code;
-    uint32_t mtu;             // with ICMP6_TOO_BIG
-    bool has_tcp, has_udp;    // an error that quotes a segment, a datagram: the fields below
+    uint32_t mtu;  // with ICMP6_TOO_BIG
+    // An error that quotes a segment, a datagram, an echo request (src_port: its identifier): the
+    // fields below.
+    bool has_tcp, has_udp, has_echo;
     struct ip_addr src, dst;  // of the quoted packet
     uint16_t src_port, dst_port;
     uint32_t seq;                 // of a segment

@@ -42,6 +42,7 @@ enum {
     ICMP_CODE_FRAG_NEEDED = 4,
     ICMP_ECHO = 8,
     ICMP_TIME_EXCEEDED = 11,
+    ICMP_CODE_REASSEMBLY = 1,
     ICMP_PARAMETER = 12,
 
     ICMP_QUOTE_MAX = 576 - IP4_BYTES - ICMP_BYTES,  // RFC 1812 4.3.2.3
@@ -55,10 +56,12 @@ enum {
     ICMP6_CODE_REJECT = 6,
     ICMP6_TOO_BIG = 2,
     ICMP6_TIME_EXCEEDED = 3,
+    ICMP6_CODE_REASSEMBLY = 1,
     ICMP6_PARAMETER = 4,
     ICMP6_CODE_FIELD = 0,
     ICMP6_CODE_NEXT_HEADER = 1,
     ICMP6_CODE_OPTION = 2,
+    ICMP6_INFORMATIONAL = 128,  // and above: no error (RFC 4443 2.1)
     ICMP6_ECHO = 128,
     ICMP6_ECHO_REPLY = 129,
     ICMP6_QUOTE_MAX = IP6_MTU_MIN - IP6_BYTES - ICMP6_BYTES,  // RFC 4443 2.4 (c)
@@ -81,6 +84,7 @@ enum {
     MLD_QUERY_BYTES = 24,
     MLD_REPORT = 143,
     MLD_IS_EXCLUDE = 2,  // kinds of record: what is listened to; what is from now on
+    MLD_TO_INCLUDE = 3,  // what no more
     MLD_TO_EXCLUDE = 4,
     MLD_RECORD_BYTES = 20,
 

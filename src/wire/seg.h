@@ -94,3 +94,10 @@ struct seg_out {
 };
 
 static_assert(SEG_IS_VECTOR(seg_out), "16 bytes of the TCP header, shuffled (wire_build_tcp4)");
+
+// seg_parts: how many segments s is or is cut into.
+static inline uint32_t seg_parts(const struct seg_out *s)
+{
+    const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];
+    return data > SEG_WHOLE_MAX && s->mss != 0 ? (data + s->mss - 1) / s->mss : 1;
+}

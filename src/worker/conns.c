@@ -116,9 +116,10 @@ static bool opened_listeners(struct walk *w)
         if (!tcp_view_listening(l, w->at->place, &g))
             continue;
         const struct ip_addr any4 = ip_from_v4(0);
-        const struct ip_addr *local = g.scope == TCP_LISTEN_V4   ? &any4
-                                      : g.scope < TCP_LOCALS_MAX ? &w->locals[g.scope]
-                                                                 : &any6;
+        const uint16_t scope = tcp_listen_plain(g.scope);
+        const struct ip_addr *local = scope == TCP_LISTEN_V4   ? &any4
+                                      : scope < TCP_LOCALS_MAX ? &w->locals[scope]
+                                                               : &any6;
         put_listener(w, local, g.port, g.waiting);
     }
     return true;
@@ -286,7 +287,8 @@ static void open_ports(const struct walk *w, bool v6, unsigned *sl)
     for (unsigned i = 0; i < server_workers(w->s); i++) {
         const struct udp_table *t = server_worker(w->s, i)->udp;
         for (uint16_t ix = 0; t != NULL && ix < UDP_PORTS_MAX; ix++)
-            if (udp_table_view(t, ix, &o) && ip_is_v4(&o.at) != v6 && !is_shown(w->s, i, &o))
+            if (udp_table_view(t, ix, &o) && !o.icmp && ip_is_v4(&o.at) != v6 &&
+                !is_shown(w->s, i, &o))
                 udp_line(w->out, &o, (*sl)++);
     }
 }

@@ -73,7 +73,7 @@ unsigned depth_pools(struct depth *d, unsigned worker, struct depth_pool *out)
     const struct tcp *t = &w->tcp;
     const struct worker_highest *h = &w->highest;
     const struct buf_pool *b = &t->bufs;
-    const uint64_t timers = server_timers(w->block_count, t->syn_pool->count, t->ext_pool->count);
+    const uint64_t timers = server_timers(w->block_count, t->syn_pool->count);
     const uint32_t refs = b->count - b->data_count;
     unsigned n = 0;
     out[n++] = (struct depth_pool){"packets", d->server->pools[worker]->mp.size,
@@ -141,7 +141,8 @@ static void port_lines(const struct server *s, unsigned worker, unsigned port, s
     struct steer_counts c = {0};
     const bool asks = v != NULL && v->rx_waiting != NULL && worker < p->queues;
     text_printf(out, "%s_rx_waiting %d\n", p->name, asks ? v->rx_waiting(p, (uint16_t)worker) : -1);
-    text_printf(out, "%s_tx_waiting %u\n", p->name, look(&wp->tx.n));
+    text_printf(out, "%s_tx_waiting %u\n%s_dirty_blocks %u\n", p->name, look(&wp->tx.n), p->name,
+                look(&server_worker(s, worker)->tcp.lanes.at[port].n));
     if (server_steer(s, port) == NULL)
         return;
     steer_read(server_steer(s, port), worker, &c);

@@ -56,22 +56,30 @@ static bool is_told(const struct block *b, uint32_t services)
     return !over && (services >> b->service & 1) != 0;
 }
 
-// A slice of a walk over the blocks that were ever used; true: that was the last one. A reset may
-// take another one along, which wants room too.
+// Whether the reset of b can leave now; it may take another connection along, which wants room too.
+// A dead port is not waited for: what it would have carried falls.
+static bool has_way(struct worker *w, const struct block *b)
+{
+    return tcp_room(&w->tcp, b->key.local_ix) >= 2 ||
+           worker_port_is_dead(w, w->port_of_local[b->key.local_ix]);
+}
+
+// A slice of a walk over the blocks that were ever used; true: that was the last one.
 static bool walk(struct worker *w, const struct order *o)
 {
     struct tcp *t = &w->tcp;
     struct order_box *box = &w->box;
     const uint32_t used = tcp_view_used(t->block_pool);
     const uint32_t end = MIN(used, box->looked + ORDER_LOOKS_TURN);
-    const uint32_t room = t->out_room - MIN(t->n_out, t->out_room);
-    uint32_t most = MIN(room / 2, (uint32_t)ORDER_RESETS_TURN), at = box->looked;
+    uint32_t most = ORDER_RESETS_TURN, at = box->looked;
     for (; at < end && most != 0; at++) {
         struct block *b = &t->blocks[at];
         if (at + ORDER_FETCH_AHEAD < used)
             tcp_view_fetch(t, at + ORDER_FETCH_AHEAD);
         if (o->kind == ORDER_KILL ? !matches(w, &o->kill, b) : !is_told(b, o->services))
             continue;
+        if (!has_way(w, b))
+            break;
         most--;
         box->count++;
         if (o->kind == ORDER_DRAIN) {

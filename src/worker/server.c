@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "worker/loop.h"
@@ -17,6 +18,7 @@
 #include "worker/server_priv.h"
 #include "worker/server_thread.h"
 #include "worker/tap.h"
+#include "worker/wall.h"
 
 void server_params_default(struct server_params *p)
 {
@@ -132,13 +134,14 @@ static int start_ports(struct server *s, struct err *err)
             pp->port.pools[w] = s->pools[w];
         if (strcmp(pp->port.driver, "fault") == 0)
             pp->port.wraps = &pp->inner;
+        pp->port.rss_key = pp->inner.rss_key = s->rss_key;
         s->ports[i] = port_open(&pp->port, err);
         if (s->ports[i] == NULL)
             return -1;
         if (s->params.n_workers == 1)
             continue;
         s->steers[i] = steer_open(s->ports[i], steer_slots(s->params.packets, s->params.n_workers),
-                                  s->params.n_workers);
+                                  s->params.n_workers, s->rss_key);
         if (s->steers[i] == NULL)
             return err_set(err, "no memory");
     }
@@ -174,9 +177,11 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->table = (struct flow_table *)spare;
     CHECK(mem[REGION_FLOW_TABLE_EXTRA] == NULL ||  // the records' part fits into the first one
           mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
-    flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn, s->secret);
-    t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn, ext), 0);
+    flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn,
+              s->keys.of[SECRET_FLOW_TABLE]);
+    t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn), 0);
     t->near = (uint64_t *)mem[REGION_NEAR];
+    t->rounds = (uint32_t *)mem[REGION_ROUNDS];
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
     t->syn_pool = index_pool_init(&t->syns[syn], syn);
     tcp_time_wait_init(t, mem[REGION_TIME_WAIT], tw, mem[REGION_TIME_WAIT6], server_time_wait6(p));
@@ -185,15 +190,15 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     t->ext_pool = index_pool_init(&t->exts[ext], ext);
     flight_pool_init(&t->flights, mem[REGION_FLIGHTS], server_share(p, p->flight_logs));
     if (mem[REGION_SOURCES] != NULL)
-        t->sources = sources_init(mem[REGION_SOURCES], n, s->secret);
+        t->sources = sources_init(mem[REGION_SOURCES], n, s->keys.of[SECRET_SOURCES]);
     buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
     t->dirty_head = t->dirty_tail = BLOCK_NONE;
     t->out = w->out;
     t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])w->rx.sacks;
     t->sacks_out = w->sacks_out;
-    tcp_set_secret(t, s->secret);
+    t->places = w->places;
+    tcp_set_keys(t, &s->keys);
     t->cfg = p->tcp;
-    t->next_port = (uint16_t)s->secret.k0;
     t->n_services = p->n_services;
     for (unsigned i = 0; i < p->n_services; i++) {
         struct tcp_service *sv = &t->services[i];
@@ -207,11 +212,22 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
 
 static void init_homes(struct server *s, struct worker *w)
 {
-    toeplitz_init(&w->homes.hash, toeplitz_key);
+    toeplitz_init(&w->homes.hash, s->rss_key);
     w->homes.workers = s->params.n_workers;
     w->homes.self = w->id;
     if (s->params.n_workers > 1)
         w->tcp.homes = &w->homes;
+}
+
+// fill_devices: what is sent to an address of a port comes by that, also where it comes back by the
+// loop's (Linux's rt_iif).
+static void fill_devices(const struct server_params *p, struct net_config *loop)
+{
+    for (unsigned k = 0; loop->loops && k < loop->n_locals; k++)
+        for (unsigned i = p->n_ports; i-- > 0;)
+            for (unsigned l = 0; l < p->ports[i].net.n_locals; l++)
+                if (ip_equal(&p->ports[i].net.locals[l].addr, &loop->locals[k].addr))
+                    loop->device_of[k] = (uint8_t)(i + 1);
 }
 
 static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct err *err)
@@ -225,13 +241,17 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         wp->queue = (uint16_t)w->id;
         nc->mac = wp->port->mac;
         nc->caps = wp->port->caps;
+        nc->chain_max = wp->port->chain_max;
         nc->mtu = wp->port->mtu;
         nc->local_ix_first = local;
-        nc->secret = s->secret;
+        nc->keys = s->keys;
         nc->open = w->udp;
+        nc->reasm = w->reasm;
+        nc->port = (uint8_t)i;
         nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
         for (unsigned k = 0; nc->loops && k < nc->n_statics; k++)
             nc->statics[k].mac = nc->mac;
+        fill_devices(&s->params, nc);
         for (unsigned k = 0; k < nc->n_locals; k++) {
             w->homes.local[local] = nc->locals[k].addr;
             w->homes.entries[local] =
@@ -249,6 +269,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         mss6 = MIN(mss6, net_mss6(wp->net));
         w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
     }
+    tcp_lanes_init(&w->tcp, w->port_of_local, w->n_ports);
     w->tcp.cfg.mss = mss;
     w->tcp.cfg.mss6 = mss6;
     w->sock.locals = w->homes.local;
@@ -287,16 +308,34 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
     w->sock.serving = SOCK_SERVING_NONE;
+    w->wall_us = &s->wall_us;
     init_tcp(s, w, mem, at);
     init_homes(s, w);
     w->udp = (struct udp_table *)mem[REGION_UDP];
     if (w->udp != NULL)
-        udp_table_init(w->udp, s->secret);
+        udp_table_init(w->udp, s->keys.of[SECRET_UDP_PATHS]);
+    if (s->params.reassembly != 0)
+        w->reasm =
+            reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly, s->keys.of[SECRET_REASSEMBLY]);
     join_steers(s, w, mem[REGION_STEER]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;
     s->workers[id] = w;
     return 0;
+}
+
+// Asked between two steps, of which each takes a second at most.
+static bool goes_on(struct err *err)
+{
+    return !signals_asked() || err_set(err, "%s", SERVER_ASKED_TO_END) == 0;
+}
+
+void server_draw(struct server *s)
+{
+    CHECK(getrandom(&s->keys, sizeof(s->keys), 0) == sizeof(s->keys));
+    do
+        CHECK(getrandom(s->rss_key, sizeof(s->rss_key), 0) == sizeof(s->rss_key));
+    while (!toeplitz_spreads(s->rss_key));
 }
 
 // For debuggers (scripts/gdb), which find everything from here; nothing else looks at it.
@@ -311,11 +350,12 @@ struct server *server_start(const struct server_params *p, struct err *err)
     }
     server_started = s;
     s->params = *p;
-    CHECK(getrandom(&s->secret, sizeof(s->secret), 0) == sizeof(s->secret));
-    bool ok = start_services(s, err) == 0 && (s->arena = open_arena(s, err)) != NULL &&
-              start_eal(s, err) == 0 && start_pools(s, err) == 0 && start_ports(s, err) == 0;
+    server_draw(s);
+    bool ok = start_services(s, err) == 0 && goes_on(err) &&
+              (s->arena = open_arena(s, err)) != NULL && goes_on(err) && start_eal(s, err) == 0 &&
+              goes_on(err) && start_pools(s, err) == 0 && start_ports(s, err) == 0 && goes_on(err);
     for (unsigned i = 0; ok && i < p->n_workers; i++)
-        ok = server_init_worker(s, i, err) == 0;
+        ok = server_init_worker(s, i, err) == 0 && goes_on(err);
     if (ok)
         return s;
     server_stop(s);
@@ -324,6 +364,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
 
 int server_run(struct server *s, struct err *err)
 {
+    server_wall_follow(s);
     for (; s->n_launched < s->params.n_workers; s->n_launched++)
         if (eal_worker_launch(s->n_launched, s->params.cpus_shared ? worker_run_shared : worker_run,
                               s->workers[s->n_launched], err) != 0)
@@ -368,9 +409,21 @@ void server_stop(struct server *s)
     free(s);
 }
 
+void server_abandon(struct server *s)
+{
+    if (s->eal_up)
+        eal_abandon();
+    arena_abandon(s->arena);
+}
+
 const struct server_params *server_params_of(const struct server *s)
 {
     return &s->params;
+}
+
+const uint8_t *server_rss_key(const struct server *s)
+{
+    return s->rss_key;
 }
 
 unsigned server_workers(const struct server *s)

@@ -45,6 +45,7 @@ struct server_params {
     uint32_t time_wait6;          // over IPv6; 0: as many if a port has such an address, else none
     uint32_t syn_received;        // half-open connections, of all workers
     uint32_t extensions;          // extension records, of all workers
+    uint32_t reassembly;          // datagrams in parts, of each worker; 0: none are put together
     uint32_t flight_logs;         // logs of what is in flight, of all workers
     uint32_t packets;             // a worker
     uint32_t buffers;             // 2 KiB data buffers, a worker
@@ -61,6 +62,8 @@ struct server_params {
 struct server;
 struct steer;
 
+#define SERVER_ASKED_TO_END "asked to end while it started"
+
 // server_params_default: the values of config/default.conf, no port, no service, one worker.
 void server_params_default(struct server_params *p);
 
@@ -72,7 +75,7 @@ void server_ledger(const struct server_params *p, struct ledger *out);
 void server_eal_params(const struct server_params *p, struct eal_params *e);
 
 // server_start: runs the applications' init, reserves everything, opens the ports, makes the
-// workers. NULL: *err says why and what to do.
+// workers. NULL: *err says why and what to do; SERVER_ASKED_TO_END: a signal came (base/signals.h).
 struct server *server_start(const struct server_params *p, struct err *err);
 
 // server_run: lets the workers begin. A server of ring ports is given its far ends between the two.
@@ -85,9 +88,16 @@ void server_stop_workers(struct server *s);
 // server_stop: stops the workers (open connections are reset), closes ports, gives all memory back.
 void server_stop(struct server *s);
 
+// server_abandon: removes what would outlive the process, which is to end at once: its workers, or
+// an application's thread, do not end. Any thread.
+void server_abandon(struct server *s);
+
 // What the tree, the load generator and the benchmarks look at.
 const struct server_params *server_params_of(const struct server *s);
 unsigned server_workers(const struct server *s);
+
+// server_rss_key: TOEPLITZ_KEY_BYTES_MAX bytes: by it connections have their homes.
+const uint8_t *server_rss_key(const struct server *s);
 struct worker *server_worker(const struct server *s, unsigned i);
 struct port *server_port(const struct server *s, unsigned i);
 const struct steer *server_steer(const struct server *s, unsigned port);  // NULL: one worker

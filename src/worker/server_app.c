@@ -32,3 +32,33 @@ bool c10m_is_broadcast(const struct c10m_service *s, const uint8_t addr[16])
             is |= is_broadcast_of(&p->ports[i].net.locals[k], &a);
     return is;
 }
+
+unsigned c10m_device_find(const struct c10m_service *s, const char *name)
+{
+    const struct server_params *p = &server_of(s)->params;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        if (strcmp(p->ports[i].port.name, name) == 0)
+            return i + 1;
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const char *device = p->ports[i].port.device;
+        if (device != NULL && device[0] != '\0' && strcmp(device, name) == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+const char *c10m_device_name(const struct c10m_service *s, unsigned device)
+{
+    const struct server_params *p = &server_of(s)->params;
+    return device == 0 || device > p->n_ports ? NULL : p->ports[device - 1].port.name;
+}
+
+unsigned c10m_device_of(const struct c10m_service *s, const uint8_t addr[16])
+{
+    const struct server_params *p = &server_of(s)->params;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            if (memcmp(p->ports[i].net.locals[k].addr.b, addr, 16) == 0)
+                return i + 1;
+    return 0;
+}

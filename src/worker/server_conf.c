@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "worker/loop.h"
+#include "worker/server_memory.h"
 
 static const char *service_param(const void *conf, const char *key)
 {
@@ -34,6 +35,7 @@ static void fill_machine(struct server_params *p, const struct conf *c)
     p->time_wait6 = c->memory.time_wait6;
     p->syn_received = c->memory.syn_received;
     p->extensions = c->memory.extension_records;
+    p->reassembly = c->memory.reassembly;
     p->flight_logs = c->memory.flight_logs;
     p->packets = c->memory.packets;
     p->buffers = c->memory.buffers;
@@ -62,7 +64,6 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->initial_window = c->initial_window;
     t->pacing_rtt_ms = c->pacing_rtt_ms;
     t->rst_per_s = c->rst_rate_per_s;
-    t->challenges_per_s = c->challenge_acks_per_s;
     static const uint8_t cookies[] = {[CONF_COOKIES_OFF] = TCP_COOKIES_OFF,
                                       [CONF_COOKIES_AUTO] = TCP_COOKIES_AUTO,
                                       [CONF_COOKIES_ALWAYS] = TCP_COOKIES_ALWAYS};
@@ -327,7 +328,7 @@ int server_params_from(struct server_params *p, const struct conf *c,
     if (c->agent.socket[0] != '\0' && fill_agent(p, c, apps, err) != 0)
         return -1;
     server_loop_add(p);
-    return 0;
+    return server_within(p, err);
 }
 
 void server_settings_from(struct order_settings *o, const struct conf *c, uint32_t connections)

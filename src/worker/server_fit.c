@@ -55,6 +55,8 @@ static bool fits(const struct server_params *like, const struct page_supply *pag
     static struct server_params p;
     p = *like;
     server_fit_to(&p, connections);
+    if (server_within(&p, NULL) != 0)
+        return false;
     const uint64_t arena = server_arena_bytes(&p), packets = server_packet_bytes(&p);
     size_t page_bytes;
     if (p.pages == PAGES_NONE)
@@ -89,7 +91,7 @@ int server_fit_max(struct server_params *p, struct err *err)
         return err_set(err,
                        "connections = max: %" PRIu64 " free pages of 2 MiB and %" PRIu64
                        " of 1 GiB hold none: sysctl vm.nr_hugepages=%" PRIu64
-                       " makes all free memory pages (c10m plan)",
+                       " makes pages of all free memory but Linux's part (c10m plan)",
                        s.pages.of_2m.free, s.pages.of_1g.free,
                        s.pages.of_2m.total + s.possible.of_2m.free - s.pages.of_2m.free);
     server_fit_to(p, n);

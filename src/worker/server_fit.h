@@ -6,10 +6,11 @@
 
 enum {
     SERVER_CONNECTIONS_MAX = 100000000,  // that a configuration takes
-    // Memory that is left to Linux where ordinary memory is made into pages: 5 %, but at least this
-    // much. It is in MiB.
-    SERVER_LEAVE_MIB_MIN = 512,
-    SERVER_LEAVE_PERCENT = 5,
+    // Memory that is left to Linux where ordinary memory is made into pages: a tenth of the
+    // machine's, but at least 1 GiB (in MiB here): the kernel, the page cache of the files served,
+    // what else runs. Less than that is free already: nothing more becomes pages.
+    SERVER_LEAVE_MIB_MIN = 1024,
+    SERVER_LEAVE_PERCENT = 10,
 };
 
 // server_supply: the memory that can be had.

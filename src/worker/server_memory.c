@@ -62,6 +62,21 @@ uint32_t server_time_wait6(const struct server_params *p)
     return has_ip6(p) ? server_share(p, p->time_wait) : 0;
 }
 
+int server_within(const struct server_params *p, struct err *err)
+{
+    const uint32_t shares[] = {server_share(p, p->connections), server_share(p, p->time_wait),
+                               server_time_wait6(p), server_share(p, p->syn_received)};
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < ARRAY_LEN(shares); i++)
+        sum += shares[i];
+    if (sum <= FLOW_CAPACITY_MAX)
+        return 0;
+    return err_set(err,
+                   "[memory] connections + time_wait + time_wait6 + syn_received = %u + %u + %u + "
+                   "%u for each worker: expected at most %d in all, what its flow table holds",
+                   shares[0], shares[1], shares[2], shares[3], FLOW_CAPACITY_MAX);
+}
+
 void server_regions(const struct server_params *p, struct region *regions)
 {
     const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
@@ -75,12 +90,14 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_FREE_BLOCKS] = {"free_blocks", "list of free blocks", n, index_pool_footprint(n),
                                 true},
         [REGION_FLOW_TABLE] = {"flow_table", "flow table, connections' part", n, table, true},
-        [REGION_WHEEL] = {"wheel", "timer entries", server_timers(n, syn, ext),
-                          wheel_footprint(server_timers(n, syn, ext)), true},
+        [REGION_WHEEL] = {"wheel", "timer entries", server_timers(n, syn),
+                          wheel_footprint(server_timers(n, syn)), true},
         [REGION_FLOW_TABLE_EXTRA] = {"flow_table_extra", "flow table, the records' part",
                                      (uint64_t)tw + tw6 + syn,
                                      flow_footprint(n + tw + tw6 + syn) - table, false},
         [REGION_NEAR] = {"near", "bits: a near deadline runs", n, near_bytes(n), true},
+        [REGION_ROUNDS] = {"rounds", "how often a block's generation came round", n,
+                           ALIGN_UP((uint64_t)n * sizeof(uint32_t), CACHE_LINE), true},
         [REGION_SYN_RECORDS] = {"syn_records", "half-open connections", syn,
                                 (uint64_t)syn * sizeof(struct syn_record) +
                                     index_pool_footprint(syn),
@@ -101,6 +118,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
         [REGION_STEER] = {"steer", "packets on their way between workers",
                           steer_slots(p->packets, p->n_workers), steer_bytes(p), false},
+        [REGION_REASSEMBLY] = {"reassembly", "datagrams that come in fragments", p->reassembly,
+                               p->reassembly != 0 ? reasm_footprint(p->reassembly) : 0, false},
         [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,
                         server_logs(p) ? server_log_footprint() : 0, false},
         [REGION_MESSAGES] = {"messages", "between threads of applications and the worker",

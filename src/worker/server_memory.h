@@ -10,6 +10,7 @@ enum region_id {
     REGION_FLOW_TABLE_EXTRA,  // right behind: the two are one table
     REGION_WHEEL,
     REGION_NEAR,
+    REGION_ROUNDS,
     REGION_SYN_RECORDS,
     REGION_TIME_WAIT,
     REGION_TIME_WAIT6,  // no bytes: no port has an IPv6 address
@@ -18,11 +19,12 @@ enum region_id {
     REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
     REGION_NET,
-    REGION_STEER,      // no bytes: one worker
-    REGION_LOG,        // no bytes: there is no log
-    REGION_MESSAGES,   // no bytes: no service has a thread
-    REGION_LISTENERS,  // the same
-    REGION_UDP,        // no bytes: no application opens UDP ports
+    REGION_STEER,       // no bytes: one worker
+    REGION_REASSEMBLY,  // no bytes: nothing is put together
+    REGION_LOG,         // no bytes: there is no log
+    REGION_MESSAGES,    // no bytes: no service has a thread
+    REGION_LISTENERS,   // the same
+    REGION_UDP,         // no bytes: no application opens UDP ports
     REGION_WORKER,
     REGION_COUNT,
 };
@@ -37,16 +39,17 @@ struct region {
 };
 
 enum {
-    REFS_PER_BUFFER = 4,       // references to images for each data buffer
-    WHEEL_PER_EXTENSION = 2,   // congestion control's: idle time, pacing
-    WHEEL_PER_CONNECTION = 3,  // a far entry, a near one, and one that was overtaken by a nearer
+    REFS_PER_BUFFER = 4,  // references to images for each data buffer
+    // A block's entries of the wheel: WAKE_NEAR, WAKE_FAR, WAKE_SOON, one of each at most (the
+    // proof is in tcp/tcp_internal.h); a half-open record's: one. There are no others.
+    WHEEL_PER_CONNECTION = 3,
+    WHEEL_PER_SYN = 1,
 };
 
-// server_timers: entries of the wheel, at most, of n connections, half-open ones and extension
-// records.
-static inline uint64_t server_timers(uint32_t n, uint32_t syn, uint32_t ext)
+// server_timers: entries of the wheel, at most, of n connections and half-open ones.
+static inline uint64_t server_timers(uint32_t n, uint32_t syn)
 {
-    return (uint64_t)n * WHEEL_PER_CONNECTION + syn + (uint64_t)ext * WHEEL_PER_EXTENSION;
+    return (uint64_t)n * WHEEL_PER_CONNECTION + (uint64_t)syn * WHEEL_PER_SYN;
 }
 
 // server_share: worker's part of a number that all workers share, rounded up, at least 1.
@@ -57,6 +60,10 @@ uint32_t server_part(const struct server_params *p, uint32_t limit, unsigned w);
 
 // server_time_wait6: TIME-WAIT records over IPv6 of one worker.
 uint32_t server_time_wait6(const struct server_params *p);
+
+// server_within: -1 and *err (NULL: nobody wants it): more records than a worker's tables can have,
+// whatever the memory. server_regions() and all that calls it want 0.
+int server_within(const struct server_params *p, struct err *err);
 
 // server_regions: fills regions[REGION_COUNT] for one worker.
 void server_regions(const struct server_params *p, struct region *regions);

@@ -17,7 +17,8 @@ static bool is_group(const struct worker *w, const struct ip_addr *a)
 }
 
 // The index of the address to open from, or a negative errno.
-static int local_for(struct worker *w, const struct ip_addr *from, const struct ip_addr *to)
+static int local_for(struct worker *w, const struct ip_addr *from, const struct ip_addr *to,
+                     unsigned device)
 {
     struct ip_addr source;
     const bool any = name_is_any(from), to_us = sock_local(&w->sock, to->b) >= 0;
@@ -26,7 +27,7 @@ static int local_for(struct worker *w, const struct ip_addr *from, const struct 
     if (!any && sock_local(&w->sock, from->b) < 0)
         return -EADDRNOTAVAIL;
     if (any || to_us) {
-        const struct worker_port *wp = worker_way(w, to, &source);
+        const struct worker_port *wp = worker_way_by(w, to, device, &source);
         if (wp == NULL)
             return -ENETUNREACH;
         if (!any)
@@ -36,6 +37,8 @@ static int local_for(struct worker *w, const struct ip_addr *from, const struct 
     }
     // What has an address of a port leaves by that port.
     const int local = sock_local(&w->sock, from->b);
+    if (device != 0 && w->port_of_local[local] + 1u != device)
+        return -ENETUNREACH;
     const struct net *net = w->ports[w->port_of_local[local]].net;
     return net_way(net, to, &source) < 0 ? -ENETUNREACH : local;
 }
@@ -54,7 +57,7 @@ int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_
     const struct ip_addr from = name_addr(&o->from), to = name_peer(&o->to);
     if (o->to.port == 0)
         return -EINVAL;
-    const int local = local_for(w, &from, &to);
+    const int local = local_for(w, &from, &to, o->device);
     if (local < 0)
         return local;
     const struct flow_key key = {to, (uint16_t)local, 0, o->to.port, o->from.port};
@@ -78,16 +81,35 @@ bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
 }
 
 // The first worker's addresses and routes are everybody's, and do not change.
+unsigned c10m_home_by(const struct c10m_service *s, const struct c10m_opening *o)
+{
+    struct worker *w = server_of(s)->workers[0];
+    const struct ip_addr here = name_addr(&o->from), there = name_peer(&o->to);
+    const int local = local_for(w, &here, &there, o->device);
+    if (local < 0)
+        return 0;
+    const struct flow_key key = {there, (uint16_t)local, 0, o->to.port, o->from.port};
+    return tcp_home(w->tcp.homes, &key);
+}
+
 unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
                    const struct c10m_name *to)
 {
+    return c10m_home_by(s, &(struct c10m_opening){.from = *from, .to = *to});
+}
+
+unsigned c10m_device_to(const struct c10m_service *s, const struct c10m_name *to, unsigned device,
+                        struct c10m_name *from)
+{
     struct worker *w = server_of(s)->workers[0];
-    const struct ip_addr here = name_addr(from), there = name_peer(to);
-    const int local = local_for(w, &here, &there);
-    if (local < 0)
+    const struct ip_addr there = name_addr(to);
+    struct ip_addr source;
+    const struct worker_port *wp = worker_way_by(w, &there, device, &source);
+    if (wp == NULL)
         return 0;
-    const struct flow_key key = {there, (uint16_t)local, 0, to->port, from->port};
-    return tcp_home(w->tcp.homes, &key);
+    if (from != NULL)
+        name_set(from, &source, from->port);
+    return (unsigned)(wp - w->ports) + 1;
 }
 
 bool c10m_forget(struct c10m_core *core)

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "base/keys.h"
 #include "worker/server.h"
 #include "worker/steer.h"
 
@@ -9,7 +10,8 @@ struct taps;
 
 struct server {
     struct server_params params;
-    struct siphash_key secret;
+    struct keys keys;
+    uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // which worker is home to a connection
     struct arena *arena;
     unsigned n_inited;  // services whose init was done
     struct c10m_service services[TCP_SERVICES_MAX];
@@ -22,6 +24,7 @@ struct server {
     pthread_t threads[TCP_SERVICES_MAX];  // of the services below n_threads that have one
     unsigned n_threads;
     bool threads_stop;  // control thread to those
+    uint64_t wall_us;   // the time of day where the workers' clock is 0 (wall.h); control thread
     struct taps *taps;  // dumps (tap.h); NULL: there was none
     uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
 };
@@ -33,6 +36,9 @@ static inline struct server *server_of(const struct c10m_service *s)
     return (struct server *)(first - offsetof(struct server, services));
 }
 
+// server_draw: the secrets of a start.
+void server_draw(struct server *s);
+
 // server_init_worker: carves worker id's pieces out of s->arena and places it there. Wants of s:
-// params, secret, services, pools, ports and steers; nothing else has to be there.
+// params, keys, rss_key, services, pools, ports and steers; nothing else has to be there.
 int server_init_worker(struct server *s, unsigned id, struct err *err);

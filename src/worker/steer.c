@@ -125,8 +125,12 @@ static int home_of_ip6(const struct toeplitz *t, unsigned entries, unsigned work
                        const uint8_t *frame, uint32_t len)
 {
     const uint8_t *src = frame + ETH_BYTES + 8, *dst = frame + ETH_BYTES + 24, *l4;
+    static const uint8_t no_ports[4];
     struct wire_ip6 ip;
-    if (wire_parse_ip6(frame, len, &ip) != DROP_NONE || ip.l4_len < 4)
+    const enum drop_reason reason = wire_parse_ip6(frame, len, &ip);
+    if (unlikely(reason == DROP_ip6_fragment))
+        return home_of6(t, entries, workers, src, dst, no_ports, no_ports + 2);
+    if (reason != DROP_NONE || ip.l4_len < 4)
         return STEER_HERE;
     l4 = frame + ip.l4_off;
     if (likely(has_ports(ip.proto)))
@@ -144,17 +148,31 @@ static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, un
     return type == ETH_TYPE_ARP ? STEER_ALL : STEER_HERE;
 }
 
+// A fragment, whose ports most do not name: by its addresses. It may have a single byte of data.
+static NOINLINE int home_of_part(const struct toeplitz *t, unsigned entries, unsigned workers,
+                                 const uint8_t *frame, uint32_t len)
+{
+    static const uint8_t no_ports[4];
+    const uint8_t *ip = frame + ETH_BYTES;
+    if (len < ETH_BYTES + IP4_BYTES || load_be16(frame + 12) != ETH_TYPE_IP4 ||
+        (load_be16(ip + 6) & 0x3fff) == 0)
+        return STEER_HERE;
+    return home_of(t, entries, workers, ip + 12, ip + 16, no_ports, no_ports + 2);
+}
+
 int steer_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
                uint32_t len)
 {
     if (unlikely(len < ETH_BYTES + IP4_BYTES + 4))
-        return STEER_HERE;
+        return home_of_part(t, entries, workers, frame, len);
     if (unlikely(load_be16(frame + 12) != ETH_TYPE_IP4))
         return home_of_other(t, entries, workers, frame, len);
     const uint8_t *ip = frame + ETH_BYTES, *l4 = ip + 4 * (ip[0] & 15u);
     const bool fragment = (load_be16(ip + 6) & 0x3fff) != 0;
-    if (unlikely(ip[0] >> 4 != 4 || l4 < ip + IP4_BYTES || frame + len < l4 + 4 || fragment))
+    if (unlikely(ip[0] >> 4 != 4 || l4 < ip + IP4_BYTES))
         return STEER_HERE;
+    if (unlikely(fragment || frame + len < l4 + 4))
+        return home_of_part(t, entries, workers, frame, len);
     if (likely(has_ports(ip[9])))
         return home_of(t, entries, workers, ip + 12, ip + 16, l4, l4 + 2);
     return ip[9] == IP_PROTO_ICMP ? home_of_error(t, entries, workers, l4, frame + len)
@@ -287,10 +305,14 @@ static uint32_t receive(struct steer *s, struct lane *l, struct pkt **pkts, uint
     return kept;
 }
 
-// take_over: what the owners of queues received for this worker.
+// take_over: what the owners of queues received for this worker. Before it, in a quarter of the
+// room, what workers without one put together of fragments.
 static uint32_t take_over(struct steer *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     uint32_t got = 0;
+    for (unsigned from = s->queues; from < s->workers; from++)
+        if (from != l->id)
+            got += take(&l->in[from], l->pool, pkts + got, MIN(n / 4 - got, (uint32_t)STEER_TAKE));
     l->rx_turn = l->rx_turn + 1 < s->queues ? l->rx_turn + 1 : 0;
     for (unsigned k = 0, from = l->rx_turn; k < s->queues; k++) {
         if (from != l->id)
@@ -332,14 +354,41 @@ static bool send_for_others(struct steer *s, struct lane *l)
     return more;
 }
 
+static const struct port_ops steer_ops;
+
+int steer_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32_t len)
+{
+    if (p->ops != &steer_ops)
+        return STEER_HERE;
+    const struct steer *s = p->priv;
+    const int home = steer_home(&s->hash, s->entries, s->workers, frame, len);
+    return home == (int)w || home < 0 ? STEER_HERE : home;
+}
+
+void steer_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n)
+{
+    struct steer *s = p->priv;
+    struct lane *l = s->lanes[w];
+    l->stats->c.handed_copies += n;
+    l->counts.copies += n;
+    if (l->away[to] + n <= s->away_max) {
+        CHECK(give(s, &s->lanes[to]->in[l->id], &l->away[to], pkts, n) == n);
+        return;
+    }
+    l->stats->c.rx_packets += n;
+    l->stats->drops[DROP_handoff_full] += n;
+    l->counts.lost += n;
+    pkt_free_bulk(pkts, n);
+}
+
 static uint16_t steer_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)
 {
     struct steer *s = p->priv;
     struct lane *l = s->lanes[w];
-    if (w >= s->queues)
-        return (uint16_t)take_over(s, l, pkts, n);
     for (unsigned to = 0; to < s->workers; to++)
         collect(s->lanes[to]->in[w].back, &l->away[to]);
+    if (w >= s->queues)
+        return (uint16_t)take_over(s, l, pkts, n);
     send_for_others(s, l);
     const uint32_t got = take_over(s, l, pkts, n / 2);
     return (uint16_t)(got + receive(s, l, pkts + got, n - got));
@@ -377,7 +426,7 @@ static const struct port_ops steer_ops = {
     .close = close_port,
 };
 
-struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers)
+struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers, const uint8_t *key)
 {
     CHECK(workers <= WORKERS_MAX && inner->queues <= workers);
     struct steer *s = calloc(1, sizeof(*s));
@@ -395,7 +444,7 @@ struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers)
     s->entries = inner->caps & PORT_RSS ? inner->rss_entries : TOEPLITZ_ENTRIES;
     s->spread = (inner->caps & PORT_RSS) != 0 && inner->queues == workers;
     s->away_max = slots - 1;
-    toeplitz_init(&s->hash, toeplitz_key);
+    toeplitz_init(&s->hash, key);
     return s;
 }
 

@@ -5,6 +5,8 @@
 //   device queue q --> worker q: whose is it? --> its own: stage_rx
 //                                             --> worker j's: [ go q->j ] --> j copies: stage_rx
 //                                                             [ back q<-j ] <-- j is done with it
+//   Fragments go by their addresses, so that all of a datagram meet; the whole one goes on to the
+//   worker of its ports, cut into parts again, by the same rings (steer_hand).
 //   ARP goes to every worker; an ICMP error to the worker of the connection that it quotes.
 //
 //   worker w >= queues: tx_burst --> [ go w->t ] --> worker t = w % queues copies and sends
@@ -36,7 +38,7 @@ struct steer;
 
 // steer_open: a port around `inner`, whose queue w is worker w's (0 <= w < workers, inner->queues
 // <= workers). NULL: no memory. Control thread, as the others but the bursts.
-struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers);
+struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers, const uint8_t *key);
 
 // steer_join: worker w's part, in mem of steer_footprint() bytes on its own node; its packets and
 // counters. Every worker joins, in the order of their numbers, before the first one runs.
@@ -69,6 +71,12 @@ void steer_flush(struct steer *s);
 
 // steer_close: frees what is under way; the inner port stays open. NULL: nothing.
 void steer_close(struct steer *s);
+
+// steer_whole: where the frame of len bytes, put together of fragments by worker w of this port,
+// which may be any, belongs: another worker, or STEER_HERE. steer_hand: gives n packets of w's to
+// worker `to`, all or, for want of room in the ring, none: then they are dropped and counted.
+int steer_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32_t len);
+void steer_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n);
 
 // steer_home: the worker of a frame of len bytes among `workers`: STEER_HERE: any (the one that has
 // it), STEER_ALL: each.

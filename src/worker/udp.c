@@ -11,6 +11,8 @@ enum {
     // Places in a turn's packets that datagrams leave to TCP: an answer to each segment received,
     // and as many again.
     KEPT_FOR_TCP = 2 * BURST_MAX,
+    PART_BYTES = 1024,  // a datagram that is cut takes a place for so many, or fewer ...
+    PARTS_MAX = 64,     // ... and no more than these
 };
 
 static_assert((int)C10M_UDP_PORTS_MAX == (int)UDP_PORTS_MAX, "the number is the index");
@@ -39,22 +41,48 @@ static uint64_t *count_of(struct worker *w, const struct ip_addr *at)
 int c10m_udp_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only)
 {
-    struct worker *w = worker_of_core(core);
-    const struct ip_addr a = name_addr(at);
-    const struct udp_open e = {
-        .at = a, .port = at->port, .service = s->ix, .v6only = v6only && ip_is_zero(&a)};
-    const uint16_t local = worker_local(w, &e.at);
-    if (at->port == 0 || s->app->packet == NULL)
+    return c10m_udp_open_on(core, s, at, v6only, 0);
+}
+
+static int open_port(struct worker *w, const struct c10m_service *s, const struct udp_open *e)
+{
+    const uint16_t local = worker_local(w, &e->at);
+    if (e->port == 0 || s->app->packet == NULL || e->device > w->n_ports)
         return -EINVAL;
-    if (local == UINT16_MAX && !name_is_any(&e.at) && !is_group(w, &e.at))
+    if (local == UINT16_MAX && !name_is_any(&e->at) && !is_group(w, &e->at))
         return -EADDRNOTAVAIL;
-    for (unsigned i = 0; i < w->n_ports; i++)
-        if (net_serves(w->ports[i].net, at->port, local))
+    for (unsigned i = 0; !e->icmp && i < w->n_ports; i++)
+        if (net_serves(w->ports[i].net, e->port, local))
             return -EADDRINUSE;
-    const int ix = udp_table_open(w->udp, &e);
+    const int ix = udp_table_open(w->udp, e);
     if (ix >= 0)
-        (*count_of(w, &e.at))++;
+        (*count_of(w, &e->at))++;
     return ix;
+}
+
+int c10m_udp_open_on(struct c10m_core *core, struct c10m_service *s, const struct c10m_name *at,
+                     bool v6only, unsigned device)
+{
+    const struct ip_addr a = name_addr(at);
+    const struct udp_open e = {.at = a,
+                               .port = at->port,
+                               .service = s->ix,
+                               .device = (uint8_t)device,
+                               .v6only = v6only && ip_is_zero(&a)};
+    return open_port(worker_of_core(core), s, &e);
+}
+
+int c10m_echo_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_name *at,
+                   unsigned device)
+{
+    const struct ip_addr a = name_addr(at);
+    const struct udp_open e = {.at = a,
+                               .port = at->port,
+                               .service = s->ix,
+                               .device = (uint8_t)device,
+                               .icmp = true,
+                               .v6only = ip_is_zero(&a)};
+    return open_port(worker_of_core(core), s, &e);
 }
 
 int c10m_udp_peer(struct c10m_core *core, int port, const struct c10m_name *peer)
@@ -77,11 +105,13 @@ void c10m_udp_close(struct c10m_core *core, int port)
 }
 
 // port_for: the port that d leaves by, with its source chosen where that is any; or *error.
-static struct worker_port *port_for(struct worker *w, struct net_datagram *d, int *error)
+static struct worker_port *port_for(struct worker *w, struct net_datagram *d, unsigned device,
+                                    int *error)
 {
+    struct ip_addr source;
     *error = -ENETUNREACH;
     if (name_is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
-        return worker_way(w, &d->to, &d->from);
+        return worker_way_by(w, &d->to, device, &d->from);
     if (ip_is_v4(&d->from) != ip_is_v4(&d->to))
         return NULL;
     const uint16_t local = worker_local(w, &d->from);
@@ -91,20 +121,24 @@ static struct worker_port *port_for(struct worker *w, struct net_datagram *d, in
     *error = -ENETUNREACH;
     if (worker_local(w, &d->to) != UINT16_MAX)
         return w->loop_port < w->n_ports ? &w->ports[w->loop_port] : NULL;
-    return &w->ports[w->port_of_local[local]];
+    return device != 0 ? worker_way_by(w, &d->to, device, &source)
+                       : &w->ports[w->port_of_local[local]];
 }
 
-static int send(struct worker *w, struct net_datagram *d)
+static int send(struct worker *w, struct net_datagram *d, unsigned device)
 {
     int error;
-    struct worker_port *wp = port_for(w, d, &error);
+    struct worker_port *wp = port_for(w, d, device, &error);
     if (wp == NULL)
         return error;
-    if (w->tcp.out_room < w->tcp.n_out + KEPT_FOR_TCP)
+    const uint32_t port = (uint32_t)(wp - w->ports);
+    if (tcp_lane_left(&w->tcp, port) < KEPT_FOR_TCP + MIN(d->len / PART_BYTES, (size_t)PARTS_MAX))
         return -ENOBUFS;
+    const uint32_t before = wp->tx.n;
     error = net_send(wp->net, w->tcp.now, d, &wp->tx);
-    if (error == 0)
-        w->tcp.out_room--;  // its place is one of those that TCP counts on
+    // Its places are among those that TCP counts on.
+    for (uint32_t n = error == 0 ? MAX(wp->tx.n - before, 1u) : 0; n != 0; n--)
+        tcp_lane_take(&w->tcp, port);
     return error;
 }
 
@@ -119,11 +153,17 @@ int c10m_udp_send(struct c10m_core *core, struct c10m_service *s, const struct c
                              .ttl = p->ttl,
                              .tos = p->tos,
                              .df = p->df,
+                             .whole = p->whole,
                              .data = p->data,
                              .len = p->len};
-    if (p->from.port == 0 || p->to.port == 0)
+    if (p->from.port == 0 || (p->icmp ? p->len < ICMP_BYTES : p->to.port == 0))
         return -EINVAL;
-    const int error = send(w, &d);
+    if (p->icmp) {
+        d.icmp = p->data;
+        d.data += ICMP_BYTES;
+        d.len -= ICMP_BYTES;
+    }
+    const int error = send(w, &d, p->device);
     const bool v6 = !ip_is_v4(&d.to);
     c->tx_udp += error == 0;
     c->tx_udp6 += error == 0 && v6;
@@ -145,11 +185,51 @@ int c10m_udp_source(struct c10m_core *core, const struct c10m_name *to, struct c
 
 uint16_t c10m_udp_mtu(struct c10m_core *core, const struct c10m_name *to)
 {
+    return c10m_udp_way(core, to, 0, NULL);
+}
+
+uint16_t c10m_udp_way(struct c10m_core *core, const struct c10m_name *to, unsigned device,
+                      struct c10m_name *from)
+{
     struct worker *w = worker_of_core(core);
-    struct ip_addr from;
+    struct ip_addr source;
     const struct ip_addr a = name_addr(to);
-    const struct worker_port *wp = worker_way(w, &a, &from);
-    return wp != NULL ? net_mtu(wp->net, w->tcp.now, &a) : 0;
+    const struct worker_port *wp = worker_way_by(w, &a, device, &source);
+    if (wp == NULL)
+        return 0;
+    if (from != NULL)
+        name_set(from, &source, from->port);
+    return net_mtu(wp->net, w->tcp.now, &a);
+}
+
+// change_group: joins or leaves; what tells the link takes its places from TCP, and is left unsaid
+// where those are few.
+static int change_group(struct worker *w, unsigned device, const uint8_t group[16],
+                        int (*change)(struct net *net, struct clock_now now,
+                                      const struct ip_addr *group, struct net_tx *tx))
+{
+    struct net_tx none = {.room = 0};
+    struct ip_addr a;
+    memcpy(a.b, group, sizeof(a.b));
+    if (device == 0 || device > w->n_ports)
+        return -ENODEV;
+    struct worker_port *wp = &w->ports[device - 1];
+    const bool room = tcp_lane_left(&w->tcp, device - 1) > KEPT_FOR_TCP;
+    const uint32_t before = wp->tx.n;
+    const int rc = change(wp->net, w->tcp.now, &a, room ? &wp->tx : &none);
+    if (wp->tx.n != before)
+        tcp_lane_take(&w->tcp, device - 1);
+    return rc;
+}
+
+int c10m_group_join(struct c10m_core *core, unsigned device, const uint8_t group[16])
+{
+    return change_group(worker_of_core(core), device, group, net_group_join);
+}
+
+int c10m_group_leave(struct c10m_core *core, unsigned device, const uint8_t group[16])
+{
+    return change_group(worker_of_core(core), device, group, net_group_leave);
 }
 
 // fill: what both families' headers say of the received datagram.
@@ -175,6 +255,8 @@ static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_pa
 {
     struct c10m_service *s = &w->sock.services[u->service];
     fill(p, u, pkt_data(w->pkts[u->pkt_ix]));
+    p->icmp = u->kind == UDP_ECHO_REPLY;
+    p->device = net_device(w->ports[w->rx_port].net, u->local);
     w->sock.serving = s->ix;
     sock_begin(&w->sock);
     const bool taken = s->app->packet(&w->sock.core, s, p);
@@ -197,6 +279,8 @@ static void take_error(struct worker *w, const struct udp_in *u, struct c10m_pac
     e.error = (v4 ? wire_icmp4_errno : wire_icmp6_errno)(u->type, u->code, &e.hard);
     name_set(&p->from, &ours, u->dst_port);
     name_set(&p->to, &u->src, u->src_port);
+    p->icmp = w->udp->open[u->open].icmp;
+    p->device = net_device(w->ports[w->rx_port].net, u->local);
     w->stats->c.delivered++;
     if (e.error == EMSGSIZE) {
         udp_path_lower(w->udp, &u->src, u->mtu, w->tcp.now.us / 1000);

@@ -33,3 +33,8 @@ uint16_t worker_local(const struct worker *w, const struct ip_addr *a);
 // worker_way: the port whose routes lead to `to` by the longest prefix, and the address there to
 // send from (net_way); NULL: none does.
 struct worker_port *worker_way(struct worker *w, const struct ip_addr *to, struct ip_addr *from);
+
+// worker_way_by: by that device alone, a port's number from 1; 0: as worker_way(). Our own
+// addresses are behind no port, but are reached by each device that has them.
+struct worker_port *worker_way_by(struct worker *w, const struct ip_addr *to, unsigned device,
+                                  struct ip_addr *from);

@@ -22,6 +22,7 @@ enum {
         128,  // connections reset in a turn while stopping; each may take another along
     WORKER_STOP_TRIES = 100,  // to send what that made, if the port does not take it at once
     WORKER_STALL_US = 100,    // a turn that is longer is a stall
+    WORKER_DEAD_MS = 1000,    // a port that took nothing for so long, while packets wait, is dead
 };
 
 enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker
@@ -31,6 +32,7 @@ struct rte_ring;
 struct tap_list;
 
 static_assert(WORKER_PORTS_MAX * NET_LOCALS_MAX <= TCP_LOCALS_MAX, "local_ix names an address");
+static_assert((int)WORKER_PORTS_MAX <= (int)TCP_LANES_MAX, "a port is a lane");
 static_assert((int)NET_LOST_MAX <= (int)SOCK_ERRORS_MAX, "each may end a connection that is told");
 
 // worker_port: a port as this worker sees it: its queue and its net.
@@ -39,6 +41,7 @@ struct worker_port {
     struct net *net;
     uint16_t queue;
     bool stuck;                  // while stopping: took nothing when it was last waited for
+    uint32_t waits_ms;           // since when it takes nothing of what waits, | 1; 0: it does
     uint32_t tapped;             // the first so many of tx are copied already
     struct net_counters folded;  // as far as they are in the worker's counters
     struct net_tx tx;            // replies, then segments: what the port has not taken yet
@@ -66,6 +69,7 @@ struct worker {
     struct sock sock;
     struct core_stats *stats;
     struct worker_clock clock;
+    const uint64_t *wall_us;  // of the server (wall.h)
     unsigned n_ports;
     unsigned rx_port;             // whose turn it is to be polled
     const struct tap_list *taps;  // who gets copies of frames (tap.h); NULL: nobody
@@ -94,6 +98,7 @@ struct worker {
     uint32_t expired[TCP_EXPIRE_MAX];
     struct seg_out out[TCP_OUT_MAX];
     struct seq_range sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
+    struct tcp_place places[TCP_SEEK_PLACES];
     uint64_t marks[STAGE_COUNT + 1];
     bool timed;               // the stages of this turn are timed
     uint64_t unsplit_cycles;  // of busy turns that were not, since the last one that was
@@ -106,10 +111,12 @@ struct worker {
     uint32_t timed_mask;  // busy turns are timed whose number has none of these bits
     struct worker_highest highest;
 
-    struct tcp_homes homes;         // for active opens
-    struct udp_table *udp;          // ports opened while running; NULL: no application opens any
-    unsigned loop_port;             // WORKER_PORTS_MAX: there is none
-    uint16_t same[TCP_LOCALS_MAX];  // server_loop_same()
+    struct tcp_homes homes;  // for active opens
+    struct reasm *reasm;     // datagrams in parts, of all ports; NULL: none are put together
+    struct reasm_counts reasm_folded;  // as far as they are in the worker's counters
+    struct udp_table *udp;             // ports opened while running; NULL: no application opens any
+    unsigned loop_port;                // WORKER_PORTS_MAX: there is none
+    uint16_t same[TCP_LOCALS_MAX];     // server_loop_same()
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 
@@ -130,6 +137,13 @@ struct worker {
 // real time.
 bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc);
 bool worker_turn_now(struct worker *w);
+
+// worker_port_is_dead: port p has packets to send and has taken none for WORKER_DEAD_MS.
+static inline bool worker_port_is_dead(const struct worker *w, unsigned p)
+{
+    const uint32_t since = w->ports[p].waits_ms;
+    return since != 0 && w->tcp.now.ms - since >= WORKER_DEAD_MS;
+}
 
 // worker_tsc_hz: cycles a second, of worker_clock.
 uint64_t worker_tsc_hz(const struct worker *w);

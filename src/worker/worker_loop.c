@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "worker/server_thread.h"
+#include "worker/steer.h"
 #include "worker/tap.h"
 #include "worker/udp.h"
 #include "worker/worker.h"
@@ -28,6 +29,20 @@ static inline void mark(struct worker *w, enum stage stage)
         w->marks[stage + 1] = tsc_read();
 }
 
+// What a port has no room for waits with its connections, or falls: other ports go on.
+static inline uint32_t port_room(const struct worker_port *wp)
+{
+    return WORKER_TX_MAX - BURST_MAX - MIN(wp->tx.n, (uint32_t)(WORKER_TX_MAX - BURST_MAX));
+}
+
+static NOINLINE void rooms(struct worker *w)
+{
+    uint32_t room[WORKER_PORTS_MAX];
+    for (unsigned p = 0; p < w->n_ports; p++)
+        room[p] = port_room(&w->ports[p]);
+    tcp_lanes_begin(&w->tcp, room);
+}
+
 static inline void stage_rx(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
@@ -35,12 +50,38 @@ static inline void stage_rx(struct worker *w)
     if (unlikely(w->taps != NULL))
         tap_burst(w->taps, w->rx_port, TAP_IN, w->pkts, w->n_rx);
     w->tcp.n_out = 0;
-    uint32_t room = TCP_OUT_MAX;
-    for (unsigned p = 0; p < w->n_ports; p++)
-        room =
-            MIN(room, WORKER_TX_MAX - BURST_MAX - MIN(w->ports[p].tx.n, WORKER_TX_MAX - BURST_MAX));
-    w->tcp.out_room = room;
+    if (likely(w->n_ports == 1))
+        w->tcp.out_room = MIN((uint32_t)TCP_OUT_MAX, port_room(&w->ports[0]));
+    else
+        rooms(w);
     mark(w, STAGE_rx);
+}
+
+// What became of datagrams in parts, of all ports, into the worker's counters.
+static void fold_reasm(struct worker *w)
+{
+    struct reasm_counts *seen = &w->reasm_folded;
+    const struct reasm_counts *n = reasm_counts(w->reasm);
+    struct core_counters *c = &w->stats->c;
+#define GROWN(field, f) (n->field[f] - seen->field[f])
+    for (unsigned f = 0; f < 2; f++) {
+        const uint64_t fails = GROWN(timeout, f) + GROWN(evicted, f) + GROWN(share, f) +
+                               GROWN(broken, f) + GROWN(no_room, f);
+        c->rx_fragments += GROWN(parts, f);
+        c->reassembled += GROWN(whole, f);
+        c->reassembly_timeouts += GROWN(timeout, f);
+        c->reassembly_evicted += GROWN(evicted, f);
+        c->reassembly_share += GROWN(share, f);
+        c->reassembly_broken += GROWN(broken, f);
+        c->reassembly_room += GROWN(no_room, f);
+        c->rx_fragments6 += f * GROWN(parts, f);
+        c->reassembled6 += f * GROWN(whole, f);
+        c->reassembly_timeouts6 += f * GROWN(timeout, f);
+        c->reassembly_fails6 += f * fails;
+    }
+#undef GROWN
+    c->reassembly_now = n->now;
+    *seen = *n;
 }
 
 static void fold_net6(struct core_counters *c, const struct net_counters *n,
@@ -64,6 +105,10 @@ static void fold_net6(struct core_counters *c, const struct net_counters *n,
     c->tx_icmp6_echo_reply += n->echo6_replies - seen->echo6_replies;
     c->tx_icmp6_unreachable += n->unreachables6_out - seen->unreachables6_out;
     c->tx_icmp6_parameter += n->problems6_out - seen->problems6_out;
+    c->tx_icmp6_time_exceeded += n->times6_out - seen->times6_out;
+    c->tx_fragmented6 += n->fragmented6 - seen->fragmented6;
+    c->tx_fragments6 += n->fragments6_out - seen->fragments6_out;
+    c->tx_fragment_fails6 += n->fragment_fails6 - seen->fragment_fails6;
     c->tx_nd_solicit += n->nd_solicits_out - seen->nd_solicits_out;
     c->tx_nd_advert += n->nd_adverts_out - seen->nd_adverts_out;
     c->tx_mld_report += n->mld_reports_out - seen->mld_reports_out;
@@ -95,7 +140,13 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     c->rx_udp += n->datagrams_in - seen->datagrams_in;
     c->tx_icmp += n->echo_replies - seen->echo_replies;
     c->tx_icmp += n->unreachables_out - seen->unreachables_out;
+    c->tx_icmp += n->times_out - seen->times_out;
     c->tx_icmp_unreachable += n->unreachables_out - seen->unreachables_out;
+    c->tx_icmp_time_exceeded += n->times_out - seen->times_out;
+    c->tx_fragmented += n->fragmented - seen->fragmented;
+    c->tx_fragments += n->fragments_out - seen->fragments_out;
+    c->tx_fragment_fails += n->fragment_fails - seen->fragment_fails;
+    c->kept += n->fragments_kept - seen->fragments_kept;
     c->icmp_errors_limited += n->errors_limited - seen->errors_limited;
     c->tx_icmp_echo_reply += n->echo_replies - seen->echo_replies;
     c->answered +=
@@ -103,6 +154,37 @@ static void fold_net(struct worker *w, struct worker_port *wp)
     c->delivered += n->arp_taken - seen->arp_taken;
     fold_net6(c, n, seen);
     wp->folded = *n;
+}
+
+// A datagram belongs to the worker of its ports, which only the first part names: there it goes, in
+// parts again.
+static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, unsigned home)
+{
+    enum { PARTS = 64 };  // of PKT_ROOM bytes
+    struct pkt *parts[PARTS];
+    const uint32_t n = net_hand_over(wp->net, w->pkts[i], parts, PARTS);
+    if (n == 0) {
+        w->stats->drops[DROP_fragment_room]++;
+        return;
+    }
+    steer_hand(wp->port, wp->queue, home, parts, n);
+    w->stats->c.reassembly_handed++;
+    w->stats->c.kept++;
+}
+
+// take_whole: the datagrams that are whole since this burst.
+static NOINLINE void take_whole(struct worker *w, struct worker_port *wp)
+{
+    for (uint32_t k = 0; k < w->rx.n_whole; k++) {
+        const uint32_t i = w->rx.whole[k];
+        const int home =
+            steer_whole(wp->port, wp->queue, pkt_data(w->pkts[i]), pkt_whole_len(w->pkts[i]));
+        if (home == STEER_HERE)
+            net_input_whole(wp->net, w->tcp.now, w->pkts, i, &w->rx, &wp->tx);
+        else
+            hand_whole(w, wp, i, (unsigned)home);
+    }
+    w->rx.n_whole = 0;
 }
 
 static inline void stage_net_input(struct worker *w)
@@ -113,6 +195,8 @@ static inline void stage_net_input(struct worker *w)
     if (w->n_rx != 0) {
         const uint64_t bytes = net_counters(wp->net)->in_bytes;
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
+        if (unlikely(w->rx.n_whole != 0))
+            take_whole(w, wp);
         w->stats->c.rx_packets += w->n_rx;
         w->stats->c.rx_bytes += net_counters(wp->net)->in_bytes - bytes;
         if (unlikely(w->rx.n_segs != w->n_rx))
@@ -227,8 +311,9 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
         w->stats->drops[DROP_answer_room]++;
         return;
     }
-    const struct c10m_datagram d = {pkt_data(asked) + u->data_off, u->data_len,
-                                    net_udp_payload(u, p), room, w->tcp.now.us};
+    const struct c10m_datagram d = {
+        pkt_data(asked) + u->data_off,  u->data_len, net_udp_payload(u, p), room, w->tcp.now.us,
+        w->sock.wall_us + w->tcp.now.us};
     w->sock.serving = u->service;
     const int n = s->app->datagram(s, &d);
     CHECK(n <= (int)room);
@@ -237,7 +322,10 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
         c->delivered++;
         return;
     }
-    net_udp_send(wp->net, u, asked, p, (uint32_t)n, &wp->tx);
+    if (!net_udp_send(wp->net, w->tcp.now, u, asked, p, (uint32_t)n, &wp->tx)) {
+        w->stats->drops[DROP_answer_room]++;
+        return;
+    }
     c->tx_udp++;
     c->tx_udp6 += !ip_is_v4(&u->src);
     c->answered++;
@@ -312,7 +400,7 @@ static inline void stage_timers(struct worker *w)
             tcp_syn_timer(t, ix);
             continue;
         }
-        const uint16_t events = tcp_timer(t, ix);
+        const uint16_t events = tcp_timer(t, ix, (enum tcp_wake)flow_index_kind(w->expired[i]));
         if (unlikely(events != 0)) {
             const struct tcp_verdict v = {.block = ix, .chain = BUF_NONE, .events = events};
             sock_event(&w->sock, &v, NULL);
@@ -328,20 +416,10 @@ static inline void stage_timers(struct worker *w)
 
 static NOINLINE void stage_tcp_output(struct worker *w)
 {
-    struct tcp *t = &w->tcp;
-    const uint32_t last = t->dirty_tail;
-    while (t->dirty_head != BLOCK_NONE && t->n_out < t->out_room) {
-        const uint32_t ix = t->dirty_head;
-        struct block *b = &t->blocks[ix];
-        t->dirty_head = b->dirty_next;
-        if (t->dirty_head == BLOCK_NONE)
-            t->dirty_tail = BLOCK_NONE;
-        t->n_dirty--;
-        if (tcp_output(t, ix))
-            tcp_dirty(t, ix);
-        if (ix == last)
-            break;
-    }
+    if (unlikely(w->tcp.lanes.apart))
+        tcp_lanes_drain(&w->tcp);
+    else
+        tcp_output_dirty(&w->tcp);
     mark(w, STAGE_tcp_output);
 }
 
@@ -394,7 +472,11 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     }
     w->stats->c.tx_packets += sent;
     wp->tx.n -= sent;
+    if (sent != 0)
+        wp->waits_ms = 0;
     if (unlikely(wp->tx.n != 0)) {  // the port is full: the rest goes first next time
+        if (wp->waits_ms == 0)
+            wp->waits_ms = w->tcp.now.ms | 1;
         memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
         bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
         wp->tapped = wp->tx.n;
@@ -465,7 +547,10 @@ static void tick(struct worker *w)
             net_counters(wp->net)->ip6_in != wp->folded.ip6_in)
             fold_net(w, wp);
     }
+    if (w->reasm != NULL)
+        fold_reasm(w);
     tcp_sweep(&w->tcp);
+    tcp_shed(&w->tcp);
     const struct tap_list *taps = __atomic_load_n(&w->taps_ordered, __ATOMIC_ACQUIRE);  // publish()
     if (unlikely(taps != w->taps_seen))
         change_taps(w, taps);
@@ -473,6 +558,8 @@ static void tick(struct worker *w)
         unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
     // Acquire: pairs with the release of orders.c, behind which the order lies.
     w->ordered = __atomic_load_n(&w->box.asked, __ATOMIC_ACQUIRE) != w->box.done;
+    w->sock.wall_us = __atomic_load_n(w->wall_us, __ATOMIC_RELAXED);  // with server_wall_set()
+    w->stats->c.timers_refused = w->tcp.wheel->refused;
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }
 
@@ -604,7 +691,7 @@ static void wind_up(struct worker *w)
     bool done = false;
     while (!done) {
         w->tcp.n_out = 0;
-        w->tcp.out_room = TCP_OUT_MAX;
+        rooms(w);
         done = sock_abort_all(&w->sock, &w->stop_cursor, w->block_count, WORKER_STOP_MAX);
         stage_net_output(w);
         w->n_rx = 0;

@@ -176,6 +176,7 @@ class Bench:
     # The system under test.
 
     def port(self, i=0):
+        assert i < world.PORTS_A_CASE
         return self.first_port + i
 
     def end(self, fd):

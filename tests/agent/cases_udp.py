@@ -287,6 +287,31 @@ def fragments(t):
 
 
 @case()
+def largest(t):
+    """The longest datagram there is goes in fragments and comes in fragments."""
+    n = 65507 if t.family == 4 else 65527
+    end, peer = bound(t), peer_bound(t, 1)
+    end.setsockopt(SOL, socket.SO_RCVBUF, 400000)
+    t.note("sendto", end.sendto(pattern(n), (t.PEER, t.port(1))))
+    t.note("the peer", t.attempt(peer.recv, 66000))
+    peer.sendto(pattern(n), (t.SUT, t.port()))
+    end.set_time(socket.SO_RCVTIMEO, 1)
+    t.note("recv", end.recv(66000))
+
+
+@case()
+def not_to_be_cut(t):
+    """With IP_PMTUDISC_DO a datagram longer than the link's MTU is EMSGSIZE."""
+    end = bound(t)
+    for discover in (0, 1, 2, 3, 4, 5):
+        if t.family == 4:
+            end.setsockopt(socket.IPPROTO_IP, 10, discover)  # IP_MTU_DISCOVER
+        else:
+            end.setsockopt(socket.IPPROTO_IPV6, 23, discover)  # IPV6_MTU_DISCOVER
+        t.note(f"discover {discover}", end.sendto(pattern(4000), (t.PEER, t.port(1))))
+
+
+@case()
 def any_address(t):
     """A socket of the any address takes datagrams to each address."""
     end, peer = bound(t, host=t.ANY), peer_bound(t, 1)

@@ -29,6 +29,8 @@ class Op(IntEnum):
     EPOLL_CTL = 20
     EPOLL_WAIT = 21
     RESET = 22
+    GETSOCKNAME = 23
+    GETPEERNAME = 24
 
 
 SIOCINQ, SIOCOUTQ = 0x541B, 0x5411

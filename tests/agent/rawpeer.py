@@ -92,6 +92,12 @@ class RawPeer:
         """An ICMP error about a packet that arrived."""
         self.ip(packets.icmp_error(about.dst, about.src, kind, code, about.ip, more))
 
+    def ping(self, host, kind, ident):
+        """An echo request or reply to an address of the system under test."""
+        to = packets.packed(host)
+        mine = self.addresses[4 if len(to) == 4 else 6]
+        self.ip(packets.icmp_error(mine, to, kind, 0, b"data", ident << 16 | 1))
+
     def syn(self, wait_s=WAIT_S):
         """The next SYN to a port without a Conn, as a Conn that has not answered yet; None: none came."""
         try:

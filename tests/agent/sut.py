@@ -70,6 +70,17 @@ class Sockets:
         ret, error, _, data = self.call(*request)
         return names.errno_name(error) if ret < 0 else data[:ret]
 
+    def _name(self, op, fd):
+        """(host, port), or the errno's name."""
+        ret, error, addr, _ = self.call(op, fd)
+        return names.errno_name(error) if ret < 0 else host_port(addr)
+
+    def getsockname(self, fd):
+        return self._name(Op.GETSOCKNAME, fd)
+
+    def getpeername(self, fd):
+        return self._name(Op.GETPEERNAME, fd)
+
     def read(self, fd, n):
         return self._bytes(Op.READ, fd, (n,))
 
@@ -187,6 +198,17 @@ class Kernel(Sockets):
         room, length = ctypes.create_string_buffer(128), ctypes.c_uint(128)
         ret = self.libc.accept(fd, room, ctypes.byref(length))
         return self._end(ret, room.raw[:length.value] if ret >= 0 else b"")
+
+    def _tell(self, function, fd):
+        room, length = ctypes.create_string_buffer(128), ctypes.c_uint(128)
+        ret = function(fd, room, ctypes.byref(length))
+        return self._end(ret, room.raw[:length.value] if ret == 0 else b"")
+
+    def _getsockname(self, fd, args, addr, data):
+        return self._tell(self.libc.getsockname, fd)
+
+    def _getpeername(self, fd, args, addr, data):
+        return self._tell(self.libc.getpeername, fd)
 
     def _take(self, n, function):
         room = ctypes.create_string_buffer(max(1, min(n, ROOM)))

@@ -20,9 +20,12 @@ compare() {
 ip netns add $FAR
 far() { nsenter --net=/run/netns/$FAR "$@"; }
 inside ip link add caseA address 02:c1:0a:00:00:01 type veth peer name caseB address 02:c1:0a:00:00:02
-inside ethtool -K caseA tx off rx off tso off gso off gro off >/dev/null 2>&1
-inside ethtool -K caseB tx off rx off tso off gso off gro off >/dev/null 2>&1
+inside ip link add caseC address 02:c1:0a:00:00:03 type veth peer name caseD address 02:c1:0a:00:00:04
+for device in caseA caseB caseC caseD; do
+    inside ethtool -K $device tx off rx off tso off gso off gro off >/dev/null 2>&1
+done
 inside ip link set caseB netns /run/netns/$FAR
+inside ip link set caseD netns /run/netns/$FAR
 far ip link set lo up
 for side in inside far; do
     $side sysctl -qw net.ipv4.ip_local_port_range="40000 60999" net.ipv4.tcp_congestion_control=reno \
@@ -32,9 +35,18 @@ done
 far ip addr add 10.98.0.2/16 dev caseB
 far ip addr add fd98::2/64 dev caseB nodad
 far ip link set caseB up
+far ip addr add 10.99.0.2/16 dev caseD
+far ip addr add fd99::2/64 dev caseD nodad
+far ip link set caseD up
+inside ip addr add 10.99.0.1/16 dev caseC
+inside ip addr add fd99::1/64 dev caseC nodad
 for a in 10.98.0.1/16 10.98.0.3/16; do inside ip addr add $a dev caseA; done
 for a in fd98::3/64 fd98::1/64; do inside ip addr add $a dev caseA nodad; done
+inside sysctl -qw net.ipv4.ping_group_range="0 2147483647"
 inside ip link set caseA up
+inside ip link set caseC up
+inside ip route add 224.0.0.0/4 dev caseA
+far ip route add 224.0.0.0/4 dev caseB
 
 if [ -n "${SELF:-}" ]; then
     compare kernel --self ${VERBOSE:+-v} || exit 1
@@ -44,8 +56,10 @@ claim "the cases run on the kernel" compare kernel --sut kernel ${VERBOSE:+-v}
 head -n 3 "$TMP/out"
 
 # The kernel gives the addresses to the server.
-inside ip addr flush dev caseA
-inside sysctl -qw net.ipv6.conf.caseA.disable_ipv6=1
+for device in caseA caseC; do
+    inside ip addr flush dev $device
+    inside sysctl -qw net.ipv6.conf.$device.disable_ipv6=1
+done
 # agent_conf WORKERS: the server's.
 agent_conf() {
     cat >"$TMP/conf" <<CONF
@@ -73,6 +87,11 @@ driver = af_packet
 device = caseA
 mac = 02:c1:0a:00:00:01
 address = 10.98.0.1/16, 10.98.0.3/16, fd98::1/64, fd98::3/64
+[port p1]
+driver = af_packet
+device = caseC
+mac = 02:c1:0a:00:00:03
+address = 10.99.0.1/16, fd99::1/64
 CONF
 }
 # beside_kernel WORKERS RUN: the cases by the agent.

@@ -43,6 +43,8 @@ shout_builds() {
     gcc -fno-lto -Wall -Werror -O2 "$SOURCE/tests/ops/shout.c" $flags -o "$TMP/shout" && [ -x "$TMP/shout" ]
 }
 claim "an application is built out of tree" shout_builds
+no_other_names() { nm -g --defined-only "$(find "$DEST" -name libc10m.a)" >"$TMP/names" && ! awk 'NF == 3 && $3 !~ /^c10m_/' "$TMP/names" | grep . && grep -q ' T c10m_main$' "$TMP/names"; }
+claim "the library has no global name but c10m_*" no_other_names
 no_drivers() { ldd "$TMP/shout" >"$TMP/ldd" && ! grep -E 'librte_(net|mempool)_' "$TMP/ldd"; }
 claim "it links no driver: DPDK loads those from its folder" no_drivers
 

@@ -26,6 +26,8 @@ def lines_of(path):
     return {l.split()[0]: l.split()[1] for l in path.read_text().splitlines() if len(l.split()) == 2}
 
 
+NOBODY = 65534  # not root, for whom the server keeps places
+
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\.)*"'
 SAMPLE = re.compile(rf"([a-z0-9_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\S+)$")
 
@@ -200,7 +202,9 @@ def http(port, counts):
         s.close()
     # Those who hold connections open and say nothing keep others out, but not the server busy.
     until("all connections are over", nobody)
+    os.seteuid(NOBODY)
     held = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(20)]
+    os.seteuid(0)
     until("20 connections are taken or refused", lambda: int(lines_of(counts)["refused_address_connections"]) >= 12)
     refused = 0
     for s in held:
@@ -210,6 +214,15 @@ def http(port, counts):
         except BlockingIOError:
             pass
     need(refused == 12, f"8 of one address are held, {refused} were refused")
+    # Nor root out, from whatever address they come.
+    os.seteuid(NOBODY)
+    held += [socket.create_connection(("127.0.0.1", port), timeout=20, source_address=("127.0.0.2", 0)) for _ in range(8)]
+    os.seteuid(0)
+    until("those of another address, too", lambda: int(lines_of(counts)["refused_connections"]) >= 4)
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+            s.sendall(b"GET /proc/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            need(b" 200 " in s.recv(100), "root is kept out by others")
     for s in held:
         s.close()
     until("the server has seen them close", nobody)

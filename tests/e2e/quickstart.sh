@@ -40,6 +40,11 @@ claim "curl fetches the welcome page" page
 page6() { inside curl -gsi -m 5 "http://[fd99::2]/" | grep -q 'It works'; }
 claim "... over IPv6, too" page6
 claim "ping is answered" inside ping -c 2 -i 0.2 -W 1 10.99.0.2
+claim "one worker serves, however many CPUs there are" eval '[ "$(ls -d "$TREE"/cores/[0-9]* | wc -l)" = 1 ]'
+cpus() { bash -c '. "$1/../../scripts/lib.sh"; [ "$(last_cpus "$2" "$3")" = "$4" ]' - "$HERE" "$@"; }
+claim "... on the last CPU" cpus 1 0-7 7
+claim "... of a list with gaps, three on the last three" cpus 3 0-3,8,10-11 8,10,11
+claim "... on all, where there are fewer" cpus 4 2-3 2,3
 claim "its counters can be read" grep -q '^balance 0' "$TREE"/cores/*/counters
 echo >&7
 claim "two presses of Ctrl-C end it, with exit 130" wait $TERMINAL

@@ -208,6 +208,10 @@ a_worker_that_hangs_does_not_keep_the_process() {
     [ "$status" = 1 ] && logged 'the worker on CPU [0-9]+ hangs in stage [a-z_]+'
 }
 
+nothing_is_left_of_it() {
+    ! grep -q " $TMP/" /proc/mounts && [ ! -e "$TMP/run" ] && [ ! -e "$TMP/huge" ] && [ ! -e "/run/dpdk/e2e$$" ]
+}
+
 a_reset_is_for_readers_of_the_tree() {
     local rx total
     rx=$(counter rx_packets)
@@ -239,4 +243,5 @@ claim "an order to a worker that hangs ends, and settings reach it later" a_work
 claim "SIGTERM drains, and stops when the last connection has gone" term_drains_and_stops
 claim "a second SIGTERM stops at once" a_second_term_stops_at_once
 claim "a worker that hangs does not keep the process from its end" a_worker_that_hangs_does_not_keep_the_process
+claim "... and leaves nothing behind" nothing_is_left_of_it
 finish

@@ -77,7 +77,7 @@ static void read_address(struct input *in, struct agent_request *r)
 static void read_request(struct input *in, struct agent_request *r)
 {
     memset(r, 0, sizeof(*r));
-    r->op = byte(in) % (AGENT_RESET + 2);
+    r->op = byte(in) % ((AGENT_OPS_END + 1));
     r->fd = (int8_t)byte(in) % 20;
     for (int i = 0; i < 3; i++)
         r->a[i] = number(in);
@@ -225,7 +225,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct input in = {data, len};
     if (a == NULL)
         a = the_agent(clients);
-    a->chance = 1;
+    a->not_chance = 1;
     a->now_us = 0;
     play(a, clients, &in);
     for (int i = 0; i < CLIENTS; i++)

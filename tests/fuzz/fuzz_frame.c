@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { FRAME_MAX = 2000, TX_ROOM = BURST_MAX, NET_BYTES = 32768 };
+enum { FRAME_MAX = 2000, TX_ROOM = BURST_MAX, NET_BYTES = 98304 };
 
 static const struct mac_addr own_mac = {{2, 0, 0, 0, 0, 1}};
 

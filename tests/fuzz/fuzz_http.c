@@ -28,10 +28,14 @@ static void need(int ok, const char *what)
 
 static struct c10m_service *serve(void)
 {
-    static char root[TEMP_PATH_BYTES], large[2000], err[256];
+    static char root[TEMP_PATH_BYTES], hosts[256], large[2000], err[256];
     static const struct temp_entry entries[] = {
         {"index.html", "index", NULL},
         {"a b", "odd name", NULL},
+        {"b.txt", "text", NULL},
+        {"b.txt.br", "packed", NULL},
+        {"l/", NULL, NULL},
+        {"l/<&>", "listed", NULL},
         {"d/", NULL, NULL},
         {"d/index.html", "d", NULL},
     };
@@ -46,16 +50,29 @@ static struct c10m_service *serve(void)
                             "body_timeout_ms",
                             "5000",
                             "holds_max",
-                            "4",
+                            "16",
                             "echo_path",
                             "/e",
                             "headers_path",
                             "/h",
                             "access_log",
                             "/dev/null",
+                            "host",
+                            hosts,
+                            "redirect",
+                            "/m/* 301 /n/*\n/q 302 /x?y\nthree.org/* 308 https://o.org/*\n",
+                            "header",
+                            "/d/* X-Own: a, b\n*.gz X-Packed: 1\n",
+                            "expires",
+                            "* 1h\n",
+                            "error_page",
+                            "404 /a%20b\n405 two.org/\n",
+                            "listing",
+                            "on",
                             NULL};
     memset(large, 'l', sizeof(large));
     temp_tree_make(root, entries, sizeof(entries) / sizeof(entries[0]));
+    snprintf(hosts, sizeof(hosts), "two.org, *.two.org, [fd00::2] %s/d\nthree.org -\n", root);
     temp_tree_file(root, "large", large, sizeof(large));
     temp_tree_file(root, "z", "", 0);
     temp_tree_file(root, "z.gz", packed, sizeof(packed));  // of nothing
@@ -93,8 +110,8 @@ static void check_answers(const struct c10m_conn *whole, const struct c10m_conn 
          "the first response has a status line");
 }
 
-// More requests with content than there are holds, one after the other: a hold that was not given
-// back is missed.
+// As many requests with content as a source may have holds, a quarter of them: a hold that was not
+// given back is missed.
 static void check_holds(struct c10m_service *s)
 {
     static const char text[] = "POST /e HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx";

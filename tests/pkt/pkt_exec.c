@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pkt_machine.h"
+#include "tcp/tcp_shed.h"
 
 enum {
     ROUNDS_MAX = 64,            // turns at one time, while something leaves in each
@@ -60,6 +61,8 @@ uint64_t pkt_next(const struct pkt_machine *m)
         next = m->now_us + 1000;
     if (t->wheel->entries != 0)
         next = MIN(next, at_us(m, wheel_next_ms(t->wheel)));
+    if (tcp_shed_next_ms(t) != 0)
+        next = MIN(next, at_us(m, tcp_shed_next_ms(t)));
     if (tcp_time_wait_next_ms(t) != 0)
         next = MIN(next, at_us(m, tcp_time_wait_next_ms(t)));
     return next;

@@ -1,11 +1,12 @@
 // pkt_run: runs packet scripts.
 //
-//   pkt_run [--verbose] [--coverage] [--self-test] [--family 4|6] FILE|FOLDER...
+//   pkt_run [--verbose] [--coverage] [--self-test] [--first] [--family 4|6] FILE|FOLDER...
 //
 // A folder stands for all scripts in it and below it but those of folders named use and fail.
 // --coverage: every way of the state table has to be taken by some script, and every RFC that the
 // stack follows has to be named by one. --self-test: every
-// script has to fail, with the text that its first line gives behind "fails:".
+// script has to fail, with the text that its first line gives behind "fails:". --first: ends at the
+// first one that fails.
 #include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 enum { FILES_MAX = 4096, FAMILIES = 2 };
 
 struct options {
-    bool verbose, coverage, self_test;
+    bool verbose, coverage, self_test, first;
     int family;  // 0: both
 };
 
@@ -181,7 +182,8 @@ static bool print_rfcs(const struct files *files)
 static int usage(void)
 {
     fprintf(stderr,
-            "usage: pkt_run [--verbose] [--coverage] [--self-test] [--family 4|6] PATH...\n");
+            "usage: pkt_run [--verbose] [--coverage] [--self-test] [--first] [--family 4|6] "
+            "PATH...\n");
     return 2;
 }
 
@@ -197,6 +199,8 @@ int main(int argc, char **argv)
             o.coverage = true;
         else if (strcmp(argv[i], "--self-test") == 0)
             o.self_test = true;
+        else if (strcmp(argv[i], "--first") == 0)
+            o.first = true;
         else if (strcmp(argv[i], "--family") == 0 && i + 1 < argc)
             o.family = atoi(argv[++i]);
         else if (argv[i][0] == '-')
@@ -207,7 +211,7 @@ int main(int argc, char **argv)
     if (files.n == 0)
         return usage();
     signal(SIGABRT, on_abort);
-    for (unsigned i = 0; i < files.n; i++)
+    for (unsigned i = 0; i < files.n && !(o.first && failed != 0); i++)
         failed += !one_file(files.path[i], &o, &runs);
     if (o.coverage)
         failed += !print_coverage() + !print_rfcs(&files);

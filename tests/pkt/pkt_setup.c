@@ -42,7 +42,6 @@ static const struct field config[] = {
     FIELD(struct tcp_config, mss6),
     FIELD(struct tcp_config, syn_cookies),
     FIELD(struct tcp_config, quick_ack),
-    FIELD(struct tcp_config, challenges_per_s),
 };
 
 static const struct field service[] = {
@@ -109,7 +108,7 @@ static void begin_at(struct pkt_machine *m, uint64_t start_us)
     m->start_us = m->now_us = m->last_us = start_us;
     t->now = clock_at_us(start_us);
     t->wheel = wheel_init(t->wheel, m->e.sizes.wheel, t->now.ms);
-    t->sweep_ms = t->rst_refill_ms = t->challenge_refill_ms = t->now.ms - 1000;
+    t->sweep_ms = t->now.ms - 1000;
 }
 
 void pkt_conn_key(struct pkt_machine *m, struct pkt_conn *c, const struct flow_key *key)

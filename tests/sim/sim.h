@@ -44,10 +44,21 @@ enum sim_fault {
     FAULT_FORGE,      // somebody else's RST, SYN, ACK and FIN
     FAULT_STALL,      // a host that stands still for a while
     FAULT_TX_FULL,    // a port that takes less than it is given
+    FAULT_LIE,        // the peer itself lies: timestamps, SACK blocks, window, acknowledgement
     FAULT_COUNT,
 };
 
 extern const char *const sim_fault_names[FAULT_COUNT];
+
+// What a peer lies about: bits of sim_host_plan.lies.
+enum sim_lie {
+    LIE_ECHO,    // TSecr: of long ago, of the future, any; an RTT of minutes
+    LIE_CLOCK,   // TSval goes back, or far ahead
+    LIE_SACK,    // blocks that were not received, turned round, beyond what was sent
+    LIE_WINDOW,  // closed, tiny, as large as can be
+    LIE_ACK,     // a part of a segment; more than was received
+    LIE_COUNT,
+};
 
 // sim_options: what to run, and how much of it: what shrinking cuts.
 struct sim_options {
@@ -198,13 +209,14 @@ struct sim_host_plan {
     uint32_t tx_full_ppm;
     uint64_t clock_us;  // its clock at the start: around a wrap, often
     bool nodelay, statics, large;
-    bool pulls;  // its application reads by itself
+    bool pulls;    // its application reads by itself
+    uint8_t lies;  // bits of enum sim_lie
     uint32_t few_max;
 };
 
 struct sim_plan {
     const char *shape;
-    bool forged;  // a link forges
+    bool forged;  // a link forges, or a peer lies
     bool v6;      // all of it over IPv6
     bool gentle;  // nothing that could end a connection before its application does
     unsigned n_hosts;
@@ -275,7 +287,7 @@ struct sim_world {
     uint64_t hash;
     uint32_t open_sides;  // opened or opening, and not closed
     uint32_t to_start, next_start;
-    uint64_t last_event_ns;  // something opened or closed
+    uint64_t last_event_ns;  // something opened or closed, or bytes came to an application
     uint32_t order[SIM_CONNS_MAX];
     uint32_t map[SIM_MAP];  // of keys to connections; UINT32_MAX: none
     bool died;
@@ -327,6 +339,8 @@ static inline bool sim_chance(struct rng *r, uint32_t ppm)
 // NULL: nothing. They are copies.
 struct pkt *sim_forge(struct sim_world *w, struct rng *r, const struct pkt *p);
 struct pkt *sim_split(struct sim_world *w, struct rng *r, const struct pkt *p);
+// sim_lie: the sender of p lies about one thing of `lies`. False: p has nothing of the kind.
+bool sim_lie(struct rng *r, struct pkt *p, unsigned lies);
 struct pkt *sim_too_big(struct sim_world *w, const struct pkt *p, uint16_t mtu);
 struct pkt *sim_copy(struct sim_world *w, const struct pkt *p);
 bool sim_mark_ce(struct pkt *p);

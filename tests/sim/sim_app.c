@@ -81,15 +81,18 @@ static void open_conn(struct sim_world *w, uint32_t conn, uint16_t local_port)
     w->last_event_ns = w->now_ns;
 }
 
-static bool connect_from(struct sim_world *w, uint32_t conn, unsigned side, uint16_t port)
+// From local port `from`; 0: any.
+static bool connect_from(struct sim_world *w, uint32_t conn, unsigned side, uint16_t port,
+                         uint16_t from)
 {
     struct sim_side *s = &w->plan->conns[conn].side[side];
     struct sim_host *h = w->hosts[s->host];
     struct tcp *t = &h->w->tcp;
-    const struct ip_addr to = sim_addr(w->plan, w->plan->conns[conn].side[!side].host);
+    const struct flow_key key = {sim_addr(w->plan, w->plan->conns[conn].side[!side].host), 0, 0,
+                                 port, from};
     uint32_t ix;
     t->now = clock_at_us(sim_host_us(h, w->now_ns));
-    if (tcp_connect(t, &to, port, 0, 0, &ix) != 0)
+    if (tcp_open(t, &key, 0, &ix) != 0)
         return false;
     t->blocks[ix].flags |= BF_IN_APP;
     attach(h, ix, conn, side);
@@ -102,18 +105,13 @@ static bool start_both(struct sim_world *w, uint32_t conn)
     enum { FIRST = 32768, COUNT = 28232 };
     struct sim_conn *k = &w->plan->conns[conn];
     uint16_t ports[2];
-    for (unsigned i = 0; i < 2; i++) {
-        struct tcp *t = &w->hosts[k->side[i].host]->w->tcp;
-        ports[i] = (uint16_t)(FIRST + t->next_port % COUNT);
-    }
-    if (!connect_from(w, conn, 0, ports[1]))
+    for (unsigned i = 0; i < 2; i++)
+        ports[i] = (uint16_t)(FIRST + (2 * conn + i) % COUNT);
+    if (!connect_from(w, conn, 0, ports[1], ports[0]))
         return false;
-    if (w->hosts[k->side[0].host]->w->tcp.blocks[k->side[0].block].key.local_port != ports[0])
-        sim_fail("connection %u: its port was not the next one", conn);
     k->port = ports[1];
     open_conn(w, conn, ports[0]);
-    if (connect_from(w, conn, 1, ports[0])) {
-        // If its port was another, the two are strangers: refused by both sides.
+    if (connect_from(w, conn, 1, ports[0], ports[1])) {
         w->open_sides++;
         k->side[1].active = true;
     }
@@ -127,7 +125,7 @@ bool sim_app_start(struct sim_world *w, uint32_t conn)
         return false;
     if (k->simultaneous)
         return start_both(w, conn);
-    if (!connect_from(w, conn, 0, k->port)) {
+    if (!connect_from(w, conn, 0, k->port, 0)) {
         k->failed = true;
         return false;
     }
@@ -267,8 +265,9 @@ static void meet(struct c10m_conn *c)
     const struct block *b = c->b;
     const unsigned from = b->key.remote.b[15] - 1u, to = host_of(c)->id;
     const uint32_t conn = *place(key_of(from, b->key.remote_port, to, b->key.local_port));
-    if (host_of(c)->plan->tcp.syn_cookies != TCP_COOKIES_OFF &&
-        (conn == UINT32_MAX || w->plan->conns[conn].side[1].opened)) {
+    // A forged SYN, and an old ACK that happens to acknowledge our answer, open one as well.
+    const bool ghosts = host_of(c)->plan->tcp.syn_cookies != TCP_COOKIES_OFF || w->plan->forged;
+    if (ghosts && (conn == UINT32_MAX || w->plan->conns[conn].side[1].opened)) {
         ((struct state *)c->b->app)->conn_1 = GHOST;
         sim_cover.ghosts++;
         c10m_abort(c);
@@ -355,6 +354,7 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         wake_in(c, s, s->pause_ms + 1);
     }
     s->received += len;
+    sim_world->last_event_ns = sim_world->now_ns;
     s->taken_since_pause += len;
     if (s->pause_ms != 0 && s->taken_since_pause >= s->pause_bytes) {
         s->taken_since_pause = 0;

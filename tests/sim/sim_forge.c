@@ -156,6 +156,85 @@ struct pkt *sim_forge(struct sim_world *w, struct rng *r, const struct pkt *p)
     return copy;
 }
 
+// The option of that kind in v's header, after its two first bytes; NULL: there is none.
+static uint8_t *option(const struct view *v, uint8_t kind)
+{
+    for (uint8_t *o = v->tcp + TCP_BYTES; o < v->data && o[0] != TCP_OPT_END;) {
+        if (o[0] == kind)
+            return o + 2;
+        if (o[0] == TCP_OPT_NOP)
+            o++;
+        else if (o + 1 < v->data && o[1] >= 2)
+            o += o[1];
+        else
+            break;
+    }
+    return NULL;
+}
+
+static bool lie_echo(struct rng *r, const struct view *v)
+{
+    uint8_t *o = option(v, TCP_OPT_TS);
+    if (o == NULL)
+        return false;
+    const uint32_t ago_ms = (1u << rng_below(r, 18)) + rng_below(r, 1000);
+    const uint32_t echo = load_be32(o + 4);
+    const uint32_t lies[] = {echo - ago_ms, echo - ago_ms, echo + ago_ms, rng_below(r, UINT32_MAX)};
+    store32(o + 4, lies[rng_below(r, ARRAY_LEN(lies))]);
+    return true;
+}
+
+// Seldom: what comes after a clock that went ahead is old (RFC 7323 5.3), to both stacks.
+static bool lie_clock(struct rng *r, const struct view *v)
+{
+    uint8_t *o = option(v, TCP_OPT_TS);
+    if (o == NULL || rng_below(r, 64) != 0)
+        return false;
+    store32(o, near_by(r, load_be32(o)));
+    return true;
+}
+
+static bool lie_sack(struct rng *r, const struct view *v)
+{
+    uint8_t *o = option(v, TCP_OPT_SACK);
+    if (o == NULL)
+        return false;
+    for (unsigned i = 0; i < (o[-1] - 2u) / 4; i++)
+        if (rng_below(r, 2))
+            store32(o + (size_t)i * 4, near_by(r, load_be32(o + (size_t)i * 4)));
+    return true;
+}
+
+static bool lie_window(struct rng *r, const struct view *v)
+{
+    static const uint16_t lies[] = {0, 0, 1, 100, 65535};
+    store16(v->tcp + 14, lies[rng_below(r, ARRAY_LEN(lies))]);
+    return true;
+}
+
+static bool lie_ack(struct rng *r, const struct view *v)
+{
+    // Not less: a cookie may differ from another good one in its MSS alone (tcp_cookie.c).
+    const uint32_t by = 8 + rng_below(r, 3000);
+    store32(v->tcp + 8, load_be32(v->tcp + 8) + (rng_below(r, 8) == 0 ? by : -by));
+    return true;
+}
+
+bool sim_lie(struct rng *r, struct pkt *p, unsigned lies)
+{
+    static bool (*const lie[])(struct rng *, const struct view *) = {
+        [LIE_ECHO] = lie_echo,     [LIE_CLOCK] = lie_clock, [LIE_SACK] = lie_sack,
+        [LIE_WINDOW] = lie_window, [LIE_ACK] = lie_ack,
+    };
+    const unsigned about = rng_below(r, LIE_COUNT);
+    struct view v;
+    if ((lies >> about & 1) == 0 || !look(p, &v) || (v.tcp[13] & (SEG_SYN | SEG_RST)) != 0 ||
+        !lie[about](r, &v))
+        return false;
+    finish(p, &v, v.data_len);
+    return true;
+}
+
 // A router's answer: RFC 792 and 1191, RFC 4443 3.2. It speaks with the addressee's address.
 struct pkt *sim_too_big(struct sim_world *w, const struct pkt *p, uint16_t mtu)
 {

@@ -109,8 +109,7 @@ static void start_clock(struct sim_host *h)
 {
     struct tcp *t = &h->w->tcp;
     const uint32_t ms = (uint32_t)(h->plan->clock_us / 1000);
-    const uint64_t entries =
-        server_timers(h->plan->connections, h->plan->syn_received, h->plan->extensions);
+    const uint64_t entries = server_timers(h->plan->connections, h->plan->syn_received);
     t->wheel = wheel_init(t->wheel, entries, ms);
     t->now = clock_at_us(h->plan->clock_us);
     t->sweep_ms = ms;
@@ -125,7 +124,7 @@ struct sim_host *sim_host_new(struct sim_world *w, unsigned id, struct rng *seed
     h->id = id;
     h->rng.state = rng_u64(seeds);
     struct server *s = &h->server;
-    s->secret = (struct siphash_key){rng_u64(seeds), rng_u64(seeds)};
+    s->keys = keys_from((struct siphash_key){rng_u64(seeds), rng_u64(seeds)});
     set_params(h, w->plan);
     h->port = (struct port){.ops = &ops,
                             .name = "sim",

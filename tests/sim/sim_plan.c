@@ -4,8 +4,8 @@
 #include "sim.h"
 
 const char *const sim_fault_names[FAULT_COUNT] = {
-    "loss",      "burst", "reorder",  "duplicate", "corrupt", "queue", "mtu",
-    "blackhole", "ecn",   "blackout", "split",     "forge",   "stall", "tx_full",
+    "loss", "burst",    "reorder", "duplicate", "corrupt", "queue",   "mtu", "blackhole",
+    "ecn",  "blackout", "split",   "forge",     "stall",   "tx_full", "lie",
 };
 
 enum { SHARE_V6 = 35 };  // percent of the seeds
@@ -76,7 +76,7 @@ static void draw_tcp(struct draw *d, struct tcp_config *c)
     c->retries = ONE_OF(d, 2, 5, 15);
     c->retries1 = ONE_OF(d, 1, 3, 3);
     c->black_hole_detection = percent(d, 70);
-    c->challenges_per_s = ONE_OF(d, 10, 1000, 1000);
+    ONE_OF(d, 10, 1000, 1000);  // of a limit that is no more: seeds mean what they did
     c->rst_per_s = ONE_OF(d, 10, 1000, 1000, 100000);
 }
 
@@ -120,6 +120,9 @@ static void draw_host(struct draw *d, struct sim_host_plan *h, uint16_t mtu)
     h->congestion = (uint8_t)ONE_OF(d, TCP_CUBIC, TCP_CUBIC, TCP_NEWRENO);
     h->keepalive_ms = percent(d, 20) ? ONE_OF(d, 50, 1000, 20000) : 0;
     h->keepalive_interval_ms = ONE_OF(d, 200, 1000, 75000);
+    // A peer answers old numbers every 500 ms only (invalid_ack_ms): of nine probes in 1.8 s three.
+    if (d->p->gentle)
+        h->keepalive_interval_ms = MAX(h->keepalive_interval_ms, 1000);
     h->keepalive_probes = d->p->gentle ? 9 : between(d, 1, 9);
     h->user_timeout_ms = d->p->gentle || percent(d, 80) ? 0 : (uint32_t)sized(d, 500, 7);
     h->gap_ns = (uint32_t)sized(d, 2000, 8);
@@ -367,6 +370,20 @@ static void draw_death(struct draw *d)
         }
 }
 
+// Peers that lie all the time, or now and then. Drawn last: the other faults of a seed stay.
+static void draw_lies(struct draw *d)
+{
+    struct sim_plan *p = d->p;
+    for (unsigned i = 0; i < p->n_hosts; i++) {
+        if (!percent(d, 30))
+            continue;
+        const uint32_t ppm = percent(d, 50) ? 1000000 : (uint32_t)sized(d, 1000, 9);
+        p->hosts[i].lies = (uint8_t)between(d, 1, (1 << LIE_COUNT) - 1);
+        for (unsigned k = 0; k < p->n_hosts; k++)
+            p->links[i][k].ppm[FAULT_LIE] = ppm;
+    }
+}
+
 void sim_plan_make(struct sim_plan *p, uint64_t seed)
 {
     struct draw draw = {{seed * 0x9e3779b97f4a7c15ULL + 1}, p, shape_of[seed % 8]}, *d = &draw;
@@ -388,4 +405,6 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
     p->dead_ns = UINT64_MAX;
     if (!p->gentle && percent(d, 20))
         draw_death(d);
+    if (p->forged)
+        draw_lies(d);
 }

@@ -225,6 +225,8 @@ static void pass(struct sim_world *w, unsigned from, unsigned to, struct pkt *p)
         at += rng_below(&l->rng[FAULT_REORDER], l->plan->jitter_ns);
     if (hit(w, l, FAULT_ECN) && sim_mark_ce(p))
         sim_cover.fault[FAULT_ECN]++;
+    if (hit(w, l, FAULT_LIE) && sim_lie(&l->rng[FAULT_LIE], p, w->plan->hosts[from].lies))
+        sim_cover.fault[FAULT_LIE]++;
     note(w, from, false, p, NULL);
     if (hit(w, l, FAULT_DUPLICATE))
         extra(w, l, to, sim_copy(w, p), FAULT_DUPLICATE, at);

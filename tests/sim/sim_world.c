@@ -123,8 +123,8 @@ static uint64_t ms_to_ns(uint64_t ms)
     return ms * 1000000;
 }
 
-// How long anything may go on after the last opening or closing, when no fault is left: the
-// slowest of the timeouts that the hosts have.
+// How long anything may go on after the last opening or closing, or the last bytes that came, when
+// no fault is left: the slowest of the timeouts that the hosts have.
 static uint64_t patience_ns(const struct sim_world *w)
 {
     uint64_t most = 0;

@@ -23,7 +23,7 @@ struct ring {
 
 static struct {
     struct c10m_service s;
-    unsigned workers, counters, forgotten;
+    unsigned workers, counters, forgotten, joined;
     uint64_t now_us;  // how much has arrived
     struct c10m_core cores[WORKERS_MAX];
     struct ring down[WORKERS_MAX], up[WORKERS_MAX];
@@ -201,6 +201,12 @@ bool c10m_draining(const struct c10m_conn *c)
     return false;
 }
 
+uint64_t c10m_unix_us(const struct c10m_conn *c)
+{
+    (void)c;
+    return f.now_us;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     (void)c;
@@ -230,6 +236,11 @@ unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
 {
     (void)s;
     return (unsigned)(from->port + to->port) % f.workers;
+}
+
+unsigned c10m_home_by(const struct c10m_service *s, const struct c10m_opening *o)
+{
+    return c10m_home(s, &o->from, &o->to);
 }
 
 // ---- connections
@@ -521,6 +532,19 @@ int c10m_udp_open(struct c10m_core *w, struct c10m_service *s, const struct c10m
     return -ENOBUFS;
 }
 
+int c10m_udp_open_on(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
+                     bool v6only, unsigned device)
+{
+    MUST(device <= 1);
+    return c10m_udp_open(w, s, at, v6only);
+}
+
+int c10m_echo_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
+                   unsigned device)
+{
+    return c10m_udp_open_on(w, s, at, true, device);
+}
+
 void c10m_udp_close(struct c10m_core *w, int port)
 {
     MUST(port >= 0 && port < UDP_MAX && f.udp[port].used && f.udp[port].worker == w->id);
@@ -548,12 +572,66 @@ uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to)
     return to->addr[15] == 9 ? 0 : 1500;
 }
 
-int c10m_udp_source(struct c10m_core *w, const struct c10m_name *to, struct c10m_name *from)
+uint16_t c10m_udp_way(struct c10m_core *w, const struct c10m_name *to, unsigned device,
+                      struct c10m_name *from)
 {
-    MUST(w->id < f.workers);
+    MUST(w->id < f.workers && device <= 1);
+    if (to->addr[15] == 9)
+        return 0;
     memcpy(from->addr, to->addr, sizeof(from->addr));
     from->addr[15] = 1;
+    return 1500;
+}
+
+int c10m_group_join(struct c10m_core *w, unsigned device, const uint8_t group[16])
+{
+    MUST(w->id < f.workers && device == 1);
+    return group[15] == 66 && w->id + 1 == f.workers ? -ENOBUFS : (f.joined++, 0);
+}
+
+int c10m_group_leave(struct c10m_core *w, unsigned device, const uint8_t group[16])
+{
+    MUST(w->id < f.workers && device == 1 && f.joined != 0 && group[15] != 0);
+    f.joined--;
     return 0;
+}
+
+unsigned fake_joined(void)
+{
+    return f.joined;
+}
+
+// ---- devices: one
+
+unsigned c10m_device_find(const struct c10m_service *s, const char *name)
+{
+    MUST(s == &f.s);
+    return strcmp(name, "p0") == 0 || strcmp(name, "caseA") == 0 ? 1 : 0;
+}
+
+const char *c10m_device_name(const struct c10m_service *s, unsigned device)
+{
+    MUST(s == &f.s);
+    return device == 1 ? "p0" : NULL;
+}
+
+unsigned c10m_device_of(const struct c10m_service *s, const uint8_t addr[16])
+{
+    MUST(s == &f.s);
+    return addr[15] == 1 ? 1 : 0;
+}
+
+unsigned c10m_device_to(const struct c10m_service *s, const struct c10m_name *to, unsigned device,
+                        struct c10m_name *from)
+{
+    MUST(s == &f.s && device <= 1);
+    if (to->addr[15] == 9)
+        return 0;
+    if (from != NULL) {
+        memcpy(from->addr, to->addr, sizeof(from->addr));
+        from->addr[15] = 1;
+    }
+    return 1;
 }
 
 // ---- the network

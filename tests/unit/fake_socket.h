@@ -43,6 +43,9 @@ unsigned fake_posted(void);  // messages at the workers that were not answered: 
 unsigned fake_listeners(void);
 unsigned fake_waiting(void);  // connections in their queues
 unsigned fake_udp_ports(void);
+
+// fake_joined: groups that the workers are in, each once a worker.
+unsigned fake_joined(void);
 unsigned fake_forgotten(void);  // workers that forgot
 uint16_t fake_listening_port(unsigned i);
 uint32_t fake_backlog(void);  // of the first listener

@@ -1,5 +1,6 @@
 #include "unit/fake_stack.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct c10m_service {
     int refuse_rc;
     struct c10m_conn *connected;
     uint64_t handles;
+    unsigned warnings;
+    char warning[512];
     struct c10m_conn *conns[CONNS_MAX];  // that can be found
     bool inside;                         // a callback of any of them
 };
@@ -262,7 +265,10 @@ void fake_feed(struct c10m_conn *c, const void *bytes, size_t len, size_t piece)
     MUST(!c->peer_ended);
     while (len != 0 && alive(c)) {
         size_t n = piece == 0 || piece > len ? len : piece;
+        const size_t pages = c->in.len / C10M_UNREAD_BYTES;
         bytes_add(&c->in, p, n);
+        if (c->paused && c->in.len / C10M_UNREAD_BYTES != pages)
+            call(c, c->service->app->unread);
         settle(c);
         settle_others(c->service);
         p += n;
@@ -502,9 +508,34 @@ bool c10m_draining(const struct c10m_conn *c)
     return c->draining;
 }
 
+uint64_t fake_unix_us = 1795439648ull * 1000000 + 999;
+
+uint64_t c10m_unix_us(const struct c10m_conn *c)
+{
+    (void)c;
+    return fake_unix_us;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->now_us;
+}
+
+void c10m_warn(const struct c10m_service *s, const char *format, ...)
+{
+    struct c10m_service *own = (struct c10m_service *)(uintptr_t)s;
+    va_list ap;
+    MUST(!s->ready);
+    va_start(ap, format);
+    vsnprintf(own->warning, sizeof(own->warning), format, ap);
+    va_end(ap);
+    own->warnings++;
+}
+
+unsigned fake_warnings(const struct c10m_service *s, const char **last)
+{
+    *last = s->warning;
+    return s->warnings;
 }
 
 const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)
@@ -518,6 +549,15 @@ const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len
     MUST(image->bytes != NULL);
     image->len = len;
     *room = image->bytes;
+    return image;
+}
+
+const struct c10m_image *c10m_image_create(struct c10m_service *s, const void *data, uint64_t len)
+{
+    uint8_t *room;
+    const struct c10m_image *image = c10m_image_reserve(s, len, &room);
+    if (image != NULL)
+        memcpy(room, data, len);
     return image;
 }
 

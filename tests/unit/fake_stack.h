@@ -17,6 +17,9 @@ struct fake_bytes {
     size_t len, room;
 };
 
+// fake_unix_us: what c10m_unix_us() says: Mon, 23 Nov 2026 13:14:08 GMT, until it is set.
+extern uint64_t fake_unix_us;
+
 struct c10m_conn {
     _Alignas(64) uint8_t state[C10M_STATE_BYTES];
     struct c10m_service *service;
@@ -41,6 +44,8 @@ struct c10m_conn {
 struct c10m_service *fake_service_new(const struct c10m_app *app, const char *const *params,
                                       char *err, size_t err_bytes);
 void fake_service_free(struct c10m_service *s);
+// fake_warnings: how many lines the service's init gave to c10m_warn; *last: the last of them.
+unsigned fake_warnings(const struct c10m_service *s, const char **last);
 // fake_image_limit: images beyond `bytes` in all find no room in the next service.
 void fake_image_limit(uint64_t bytes);
 // fake_counter: the value of the counter called `name`; aborts when there is none.

@@ -3,24 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/toeplitz.h"
 #include "drivers/port_table.h"
 
 static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
-    struct hosts_end *e = p->priv;
-    const uint16_t got = (uint16_t)MIN(e->n_queue, n);
-    memcpy(pkts, e->queue, got * sizeof(pkts[0]));
-    e->n_queue -= got;
-    memmove(e->queue, e->queue + got, e->n_queue * sizeof(pkts[0]));
+    struct hosts_wire *w = p->priv;
+    const uint16_t got = (uint16_t)MIN(w->n_queue, n);
+    memcpy(pkts, w->queue, got * sizeof(pkts[0]));
+    w->n_queue -= got;
+    memmove(w->queue, w->queue + got, w->n_queue * sizeof(pkts[0]));
     return got;
 }
 
 static uint16_t tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
-    struct hosts_end *to = ((struct hosts_end *)p->priv)->peer;
+    const struct hosts_wire *from = p->priv;
+    struct hosts_wire *to = from->peer;
+    n = MIN(n, from->takes);
     for (uint16_t i = 0; i < n; i++) {
-        if (to->deaf) {
-            to->dropped++;
+        if (to->end->deaf) {
+            to->end->dropped++;
             pkt_free(pkts[i]);
             continue;
         }
@@ -50,21 +53,26 @@ struct ip_addr hosts_addr(unsigned i, bool v6)
     return v6 ? six : ip_from_v4(HOSTS_V4 + i);
 }
 
-static struct mac_addr mac_of(unsigned i)
+static struct mac_addr mac_of(unsigned i, unsigned wire)
 {
-    return (struct mac_addr){{2, 0, 0, 0, 0, (uint8_t)(i + 1)}};
+    return (struct mac_addr){{2, 0, 0, 0, (uint8_t)wire, (uint8_t)(i + 1)}};
 }
 
-static void set_net(struct net_config *nc, unsigned i)
+static struct ip_addr addr_by(unsigned i, unsigned wire)
+{
+    return ip_from_v4(HOSTS_V4 + (wire << 8) + i);
+}
+
+// The second wire has no IPv6.
+static void set_net(struct net_config *nc, unsigned i, unsigned wire)
 {
     net_config_default(nc);
-    nc->n_locals = 2;
-    nc->locals[0] = (struct net_local){hosts_addr(i, false), 24};
-    nc->locals[1] = (struct net_local){hosts_addr(i, true), 64};
     nc->arp_entries = 64;
-    nc->n_statics = 2;
-    nc->statics[0] = (struct net_static){hosts_addr(!i, false), mac_of(!i)};
-    nc->statics[1] = (struct net_static){hosts_addr(!i, true), mac_of(!i)};
+    nc->n_locals = nc->n_statics = wire == 0 ? 2 : 1;
+    nc->locals[0] = (struct net_local){addr_by(i, wire), 24};
+    nc->locals[1] = (struct net_local){hosts_addr(i, true), 64};
+    nc->statics[0] = (struct net_static){addr_by(!i, wire), mac_of(!i, wire)};
+    nc->statics[1] = (struct net_static){hosts_addr(!i, true), mac_of(!i, wire)};
 }
 
 static void set_services(struct server *s, const struct c10m_app *const apps[3])
@@ -89,6 +97,37 @@ static void set_services(struct server *s, const struct c10m_app *const apps[3])
     }
 }
 
+static void place_wires(struct hosts *h, unsigned i)
+{
+    struct server *s = &h->e[i].server;
+    for (unsigned k = 0; k < HOSTS_WIRES; k++) {
+        struct hosts_wire *w = &h->e[i].wires[k];
+        w->end = &h->e[i];
+        w->peer = &h->e[!i].wires[k];
+        w->takes = UINT16_MAX;
+        w->port = (struct port){
+            .ops = &ops, .name = "wire", .mac = mac_of(i, k), .mtu = 1500, .queues = 1, .priv = w};
+        w->port.name[4] = k == 0 ? '\0' : '2';
+    }
+    s->ports[0] = &h->e[i].wires[0].port;
+}
+
+// The port that `set` has added: the second wire, or the way to itself.
+static void place_second(struct hosts *h, unsigned i)
+{
+    struct server *s = &h->e[i].server;
+    struct server_port_params *pp = &s->params.ports[1];
+    struct err err = {""};
+    if (pp->port.driver == NULL) {
+        set_net(&pp->net, i, 1);
+        s->ports[1] = &h->e[i].wires[1].port;
+        return;
+    }
+    pp->port.queues = 1;
+    s->ports[1] = port_open(&pp->port, &err);
+    CHECK(s->ports[1] != NULL);
+}
+
 static void place(struct hosts *h, unsigned i, const struct c10m_app *const apps[3],
                   void (*set)(struct server_params *p, unsigned end))
 {
@@ -105,20 +144,15 @@ static void place(struct hosts *h, unsigned i, const struct c10m_app *const apps
     p->buffers = 1024;
     p->n_ports = 1;
     p->ports[0].port.name = "wire";
-    set_net(&p->ports[0].net, i);
+    set_net(&p->ports[0].net, i, 0);
     set_services(s, apps);
     if (set != NULL)
         set(p, i);
-    s->secret = (struct siphash_key){i + 1, 2};
-    e->peer = &h->e[!i];
-    e->port = (struct port){
-        .ops = &ops, .name = "wire", .mac = mac_of(i), .mtu = 1500, .queues = 1, .priv = e};
-    s->ports[0] = &e->port;
-    if (p->n_ports == 2) {  // set has added the way to itself
-        p->ports[1].port.queues = 1;
-        s->ports[1] = port_open(&p->ports[1].port, &err);
-        CHECK(s->ports[1] != NULL);
-    }
+    s->keys = keys_from((struct siphash_key){i + 1, 2});
+    memcpy(s->rss_key, toeplitz_key, sizeof(s->rss_key));
+    place_wires(h, i);
+    if (p->n_ports == 2)
+        place_second(h, i);
     s->pools[0] = pkt_pool_create(i == 0 ? "end0" : "end1", 2048, -1);
     CHECK(s->pools[0] != NULL);
     struct region r[REGION_COUNT];
@@ -146,7 +180,8 @@ void hosts_free(struct hosts *h)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct hosts_end *e = &h->e[i];
-        pkt_free_bulk(e->queue, e->n_queue);
+        for (unsigned k = 0; k < HOSTS_WIRES; k++)
+            pkt_free_bulk(e->wires[k].queue, e->wires[k].n_queue);
         port_close(e->server.ports[1]);
         for (unsigned p = 0; p < e->w->n_ports; p++) {
             pkt_free_bulk(e->w->ports[p].tx.pkts, e->w->ports[p].tx.n);
@@ -173,13 +208,19 @@ void hosts_run(struct hosts *h, uint64_t ms)
             hosts_turn(h, i);
 }
 
-uint32_t hosts_connect(struct hosts *h, unsigned i, uint16_t port)
+uint32_t hosts_connect_by(struct hosts *h, unsigned i, unsigned wire, uint16_t port)
 {
     struct tcp *t = &h->e[i].w->tcp;
-    const struct ip_addr to = hosts_addr(!i, false);
+    const struct ip_addr to = addr_by(!i, wire);
+    const uint16_t local_ix = wire == 0 ? 0 : h->e[i].server.params.ports[0].net.n_locals;
     uint32_t ix;
     t->now = clock_at_us(h->now_us);
-    CHECK(tcp_connect(t, &to, port, 0, 0, &ix) == 0);
+    CHECK(tcp_connect(t, &to, port, local_ix, 0, &ix) == 0);
     t->blocks[ix].flags |= BF_IN_APP;
     return ix;
+}
+
+uint32_t hosts_connect(struct hosts *h, unsigned i, uint16_t port)
+{
+    return hosts_connect_by(h, i, 0, port);
 }

@@ -4,7 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/http/service.h"
 #include "unit/check.h"
+
+void from_source(struct c10m_conn *c, unsigned n)
+{
+    static bool used[HTTP_SOURCES];
+    const struct http_service *s = c10m_service_data(c->service);
+    memset(used, 0, sizeof(used));
+    for (uint32_t v4 = 0x0a000001;; v4++) {
+        for (unsigned i = 0; i < 4; i++)
+            c->peer_addr[12 + i] = (uint8_t)(v4 >> (24 - 8 * i));
+        bool *place = &used[http_source(&s->pools, c->peer_addr)];
+        if (!*place && n-- == 0)
+            return;
+        *place = true;
+    }
+}
 
 const char *answer_field(const struct answer *a, const char *name)
 {

@@ -3,6 +3,10 @@
 #pragma once
 #include "unit/fake_stack.h"
 
+// from_source: the connection's peer is from now on the n-th of addresses whose sources share no
+// place among those of http holds (app/http/hold.h). The same n is the same address.
+void from_source(struct c10m_conn *c, unsigned n);
+
 struct answer {
     int status;
     const char *head;

@@ -2,8 +2,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tcp/tcp_fast_open.h"
+#include "tcp/tcp_ooo.h"
 
 enum { PACE_LATE_MS = 5000 };  // so much the wheel may be behind after a stall
 
@@ -117,6 +119,15 @@ static bool check_flight(const struct tcp *t, const struct block *b, uint32_t ix
     return true;
 }
 
+// wakes: whether the wheel wakes the block for its near deadlines at due_ms or before.
+static bool wakes(const struct tcp *t, const struct block *b, uint32_t due_ms)
+{
+    const uint32_t near = b->wheel_near_ms, soon = b->wheel_soon;
+    if (near != 0 && !time_before(due_ms, near) && wheel_may_hold(t->wheel, near))
+        return true;
+    return soon != 0 && !time_before(due_ms, wheel_place_ms(t->wheel, soon - 1));
+}
+
 static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
 {
     const char *state = tcp_state_name(b->state);
@@ -124,11 +135,12 @@ static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix
         return true;
     HOLDS(b->snd_una == b->snd_max || b->rto_at_ms != 0,
           "block %u %s: bytes in flight and no timer", ix, state);
+    HOLDS(!(b->flags & BF_PROBE) || b->snd_nxt == b->snd_una,
+          "block %u %s: bytes in flight, and the timer is the window's", ix, state);
     // One that is overdue, for what it was due for found no room, comes out at the next tick.
     const uint32_t next_ms = t->now.ms + 1;
     const uint32_t due_ms = time_before(b->rto_at_ms, next_ms) ? next_ms : b->rto_at_ms;
-    HOLDS(b->rto_at_ms == 0 || (tcp_near_runs(t, ix) && b->wheel_near_ms != 0 &&
-                                !time_before(due_ms, b->wheel_near_ms)),
+    HOLDS(b->rto_at_ms == 0 || (tcp_near_runs(t, ix) && wakes(t, b, due_ms)),
           "block %u %s: a timer that the wheel does not know: %d ms away, %s, the wheel wakes in "
           "%d ms",
           ix, state, (int)(b->rto_at_ms - t->now.ms),
@@ -162,6 +174,8 @@ bool tcp_check_block(const struct tcp *t, uint32_t ix, struct tcp_check_shadow *
 // held: buffers, references and bytes of a chain.
 struct held {
     uint32_t bufs, refs;
+    uint32_t holders, ooo;  // connections that hold data out of order, and the buffers of that
+    uint32_t of_sources;    // such connections, as the lists of their sources say
     uint64_t bytes;
 };
 
@@ -180,35 +194,95 @@ static bool count_chain(const struct tcp *t, uint32_t head, struct held *h, char
     return true;
 }
 
-// Is r a whole run of the queue that begins at buffer ix: no more and no less?
-static bool is_run(const struct buf *bufs, uint32_t ix, struct seq_range r)
+// Is r a whole run of what is held out of order: no more and no less?
+static bool is_run(const struct ooo_run *runs, unsigned n, struct seq_range r)
 {
-    uint32_t end = bufs[ix].seq;
-    if (end != r.start)
-        return false;
-    for (; ix != BUF_NONE && bufs[ix].seq == end; ix = bufs[ix].next)
-        end = bufs[ix].seq + bufs[ix].len;
-    return end == r.end;
+    for (unsigned i = 0; i < n; i++)
+        if (runs[i].start == r.start && runs[i].end == r.end)
+            return true;
+    return false;
 }
 
-// The out-of-order queue, and what is reported of it.
+// The pages of run i: from page `at`, or the one before if it is the first of the last run's.
+// Returns its last, BUF_NONE: it is another.
+static uint32_t check_run(const struct buf *bufs, const struct ooo_run *r, uint32_t at)
+{
+    for (uint32_t page = ooo_page(r->start);; page += BUF_BYTES, at = bufs[at].next) {
+        if (at == BUF_NONE || bufs[at].seq != page)
+            return BUF_NONE;
+        if (page == ooo_page(r->end - 1))
+            return at == r->last ? at : BUF_NONE;
+    }
+}
+
+// What came out of order, and what is reported of it: each page holds something, each run lies in
+// the window, the charge is what is there.
 static bool check_ooo(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
 {
     const struct ext *e = &t->exts[b->ext];
     const struct buf *bufs = t->bufs.bufs;
-    uint32_t at = b->rcv_nxt, last = BUF_NONE;
-    unsigned runs = 0;
-    for (uint32_t i = e->ooo_head; i != BUF_NONE; last = i, i = bufs[i].next) {
-        HOLDS(seq_leq(at, bufs[i].seq) && bufs[i].len != 0,
+    HOLDS(e->ooo_head != BUF_NONE || e->n_held == 0, "block %u: nothing held, but reported", ix);
+    if (e->ooo_head == BUF_NONE)
+        return true;
+    const struct ooo_run *runs = ooo_runs(&t->bufs, e);
+    uint32_t at = b->rcv_nxt, page = BUF_NONE, next = e->ooo_head, pages = 0;
+    HOLDS(e->ooo_runs >= 1 && e->ooo_runs <= OOO_RUNS_MAX, "block %u: %u runs", ix, e->ooo_runs);
+    for (unsigned i = 0; i < e->ooo_runs; i++) {
+        HOLDS(seq_lt(at, runs[i].start) && seq_lt(runs[i].start, runs[i].end),
               "block %u: out-of-order data out of order", ix);
-        for (unsigned k = 0; k < e->n_held && (last == BUF_NONE || at != bufs[i].seq); k++)
-            runs += is_run(bufs, i, e->held[k]);
-        at = bufs[i].seq + bufs[i].len;
+        const bool shares = page != BUF_NONE && bufs[page].seq == ooo_page(runs[i].start);
+        page = check_run(bufs, &runs[i], shares ? page : next);
+        HOLDS(page != BUF_NONE, "block %u: run %u lies in other pages", ix, i);
+        next = bufs[page].next;
+        at = runs[i].end;
         HOLDS(seq_leq(at, b->rcv_adv), "block %u: data kept beyond the window", ix);
     }
-    HOLDS(last == BUF_NONE || last == e->ooo_tail, "block %u: the queue's tail is another", ix);
-    HOLDS(runs == e->n_held, "block %u: %u of %u reported runs are whole ones", ix, runs,
-          e->n_held);
+    HOLDS(next == BUF_NONE, "block %u: a page holds nothing", ix);
+    for (uint32_t i = e->ooo_head; i != BUF_NONE; i = bufs[i].next)
+        pages++;
+    HOLDS(e->ooo_bufs == pages + 1, "block %u: %u pages, %u charged", ix, pages, e->ooo_bufs);
+    HOLDS(e->hold.block == ix, "block %u: its queue is said to be block %u's", ix, e->hold.block);
+    for (unsigned k = 0; k < e->n_held; k++)
+        HOLDS(is_run(runs, e->ooo_runs, e->held[k]), "block %u: a report that is no run", ix);
+    return true;
+}
+
+// The holders of one source, from the oldest on. Returns how many, or UINT32_MAX: it is broken.
+static uint32_t check_source(const struct tcp *t, uint32_t source, uint32_t holders)
+{
+    const struct ooo_holders *s = &t->ooo_of[source];
+    uint32_t n = 0, last = 0, bufs = 0;
+    for (uint32_t i = s->oldest; i != 0; last = i, i = t->exts[i - 1].hold.younger) {
+        if (++n > holders || t->exts[i - 1].hold.older != last ||
+            t->exts[i - 1].hold.source != source)
+            return UINT32_MAX;
+        bufs += t->exts[i - 1].ooo_bufs;
+    }
+    return last == s->youngest && bufs == s->bufs ? n : UINT32_MAX;
+}
+
+// The oldest holder of a source: all of them, in order, as many buffers as the sum says, and no
+// more than those of the source that holds most.
+static bool check_oldest(const struct tcp *t, const struct ext_hold *h, struct held *all,
+                         char *what)
+{
+    if (h->older != 0)
+        return true;
+    const uint32_t n = check_source(t, h->source, t->ext_pool->count);
+    HOLDS(n != UINT32_MAX, "source %u: its list is broken, or its sum", h->source);
+    HOLDS(t->ooo_of[h->source].bufs <= t->ooo_of[ooo_heaviest(t)].bufs,
+          "source %u holds more than the one that holds most", h->source);
+    all->of_sources += n;
+    return true;
+}
+
+// The lists of holders: each of them once, as many buffers as the sum says.
+static bool check_holders(const struct tcp *t, const struct held *all, char *what)
+{
+    HOLDS(all->of_sources == all->holders, "%u holders, %u of sources", all->holders,
+          all->of_sources);
+    HOLDS(t->ooo_bufs == all->ooo && t->stats->c.ooo_buffers_now == all->ooo,
+          "%u buffers held out of order, %u counted", all->ooo, t->ooo_bufs);
     return true;
 }
 
@@ -217,7 +291,7 @@ static bool check_queues(const struct tcp *t, uint32_t ix, struct held *all, cha
 {
     const struct block *b = &t->blocks[ix];
     const struct buf *bufs = t->bufs.bufs;
-    struct held sent = {0}, queued = {0}, ooo = {0};
+    struct held sent = {0}, queued = {0};
     if (!count_chain(t, b->snd_head, &sent, what) || !count_chain(t, b->rcvq_head, &queued, what))
         return false;
     HOLDS(queued.bytes == b->rcvq_bytes, "block %u: %llu bytes queued, %u counted", ix,
@@ -229,10 +303,15 @@ static bool check_queues(const struct tcp *t, uint32_t ix, struct held *all, cha
     if (b->ext != EXT_NONE) {
         if (!check_ooo(t, b, ix, what))
             return false;
-        if (!count_chain(t, t->exts[b->ext].ooo_head, &ooo, what))
-            return false;
+        const struct ext *e = &t->exts[b->ext];
+        if (e->ooo_head != BUF_NONE) {
+            all->holders++;
+            all->ooo += e->ooo_bufs;
+            if (!check_oldest(t, &e->hold, all, what))
+                return false;
+        }
     }
-    all->bufs += sent.bufs + queued.bufs + ooo.bufs;
+    all->bufs += sent.bufs + queued.bufs;
     all->refs += sent.refs;
     return true;
 }
@@ -241,13 +320,14 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
 {
     const struct core_counters *c = &t->stats->c;
     struct held all = {0};
-    uint32_t exts = 0, orphans = 0, small = 0, large = 0, live = 0, established = 0, v6 = 0,
-             of[TCP_SERVICES_MAX] = {0}, pending[TCP_SERVICES_MAX] = {0};
+    uint32_t exts = 0, orphans = 0, small = 0, large = 0, live = 0, hidden = 0, established = 0,
+             v6 = 0, of[TCP_SERVICES_MAX] = {0}, pending[TCP_SERVICES_MAX] = {0};
     for (uint32_t ix = 0; ix < count; ix++) {
         const struct block *b = &t->blocks[ix];
         if (b->state == TCP_FREE)
             continue;
         live++;
+        hidden += b->key.zero == BLOCK_HAS_NO_ENTRY;
         established += b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT;
         v6 += !ip_is_v4(&b->key.remote);
         of[b->service]++;
@@ -259,6 +339,9 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
         if (!check_queues(t, ix, &all, what))
             return false;
     }
+    if (!check_holders(t, &all, what))
+        return false;
+    all.bufs += all.ooo;
     HOLDS(all.bufs == t->bufs.data_count - t->bufs.n_free_data, "%u buffers, %u in use", all.bufs,
           t->bufs.data_count - t->bufs.n_free_data);
     HOLDS(all.refs == t->bufs.count - t->bufs.data_count - t->bufs.n_free_refs,
@@ -289,11 +372,69 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
           (unsigned long long)c->orphans_now);
     const uint64_t syns = index_pool_in_use(t->syn_pool), tws = c->time_wait_now;
     HOLDS(syns == c->syn_records_now, "half-open records");
-    HOLDS(t->table->count == live + syns + tws,
+    HOLDS(t->table->count == live - hidden + syns + tws,
           "%llu in the table: %u blocks, %llu half open, %llu in TIME-WAIT",
           (unsigned long long)t->table->count, live, (unsigned long long)syns,
           (unsigned long long)tws);
     return true;
+}
+
+// owned: a bit for each kind of entry that was seen of a block or record, by its index.
+struct owned {
+    uint8_t *kinds;
+    uint32_t blocks, syns;
+    uint64_t entries;
+};
+
+static bool check_handle(const struct tcp *t, struct owned *o, uint32_t place, uint32_t handle,
+                         char *what)
+{
+    const enum tcp_wake kind = (enum tcp_wake)flow_index_kind(handle);
+    const uint32_t ix = flow_index_ix(handle);
+    HOLDS(ix < (kind == WAKE_SYN ? o->syns : o->blocks), "the wheel wakes %u, kind %u", ix, kind);
+    HOLDS(!(o->kinds[ix] >> kind & 1), "block or record %u: two entries of kind %u", ix, kind);
+    o->kinds[ix] |= (uint8_t)(1u << kind);
+    const struct block *b = &t->blocks[ix];
+    HOLDS(kind != WAKE_SOON || b->wheel_soon == place + 1,
+          "block %u: an entry at %u, looked for at %u", ix, place, b->wheel_soon - 1);
+    HOLDS(kind != WAKE_FAR || b->wheel_far_ms != 0, "block %u: a far entry forgotten", ix);
+    HOLDS(kind != WAKE_NEAR || b->wheel_near_ms != 0, "block %u: a near entry forgotten", ix);
+    HOLDS(kind != WAKE_SYN || t->syns[ix].wheel_ms != 0, "record %u: an entry forgotten", ix);
+    return true;
+}
+
+static bool check_list(const struct tcp *t, struct owned *o, uint32_t head, char *what)
+{
+    const struct wheel *w = t->wheel;
+    for (uint32_t at = head; at != WHEEL_EMPTY; at = w->chunks[at].next) {
+        const struct wheel_chunk *c = &w->chunks[at];
+        HOLDS(c->count != 0 && (at == head || c->count == WHEEL_CHUNK_HANDLES),
+              "chunk %u of the wheel holds %u", at, c->count);
+        for (uint32_t i = 0; i < c->count; i++)
+            if (!check_handle(t, o, at, c->handle[i], what))
+                return false;
+        o->entries += c->count;
+    }
+    return true;
+}
+
+bool tcp_check_wheel(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BYTES])
+{
+    const struct wheel *w = t->wheel;
+    struct owned o = {calloc(MAX(count, t->syn_pool->count), 1), count, t->syn_pool->count, 0};
+    bool good = o.kinds != NULL;
+    for (unsigned i = 0; i < WHEEL_SLOTS && good; i++)
+        good = check_list(t, &o, w->slot[i], what);
+    for (unsigned i = 0; i < WHEEL_LEVELS && good; i++)
+        good = check_list(t, &o, w->draining[i], what);
+    for (uint32_t ix = 0; ix < count && good; ix++)
+        if (t->blocks[ix].wheel_soon != 0 && !(o.kinds[ix] >> WAKE_SOON & 1))
+            good = wrong(what, "block %u: the entry at %u is not there", ix,
+                         t->blocks[ix].wheel_soon - 1);
+    free(o.kinds);
+    HOLDS(!good || o.entries == w->entries, "%llu entries in the wheel, %u counted",
+          (unsigned long long)o.entries, w->entries);
+    return good;
 }
 
 const char *tcp_check_leaks(const struct tcp *t)
@@ -310,6 +451,9 @@ const char *tcp_check_leaks(const struct tcp *t)
         return "data buffers";
     if (t->bufs.n_free_refs != t->bufs.count - t->bufs.data_count)
         return "references";
+    for (unsigned i = 0; i < TCP_OOO_SOURCES; i++)
+        if (t->ooo_of[i].bufs != 0 || t->ooo_of[i].oldest != 0 || t->ooo_of[i].exts != 0)
+            return "sources of data out of order";
     if (t->stats->c.time_wait_now != 0)
         return "TIME-WAIT records";
     return t->table->count != 0 ? "entries of the flow table" : NULL;

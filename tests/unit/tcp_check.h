@@ -21,5 +21,10 @@ bool tcp_check_block(const struct tcp *t, uint32_t ix, struct tcp_check_shadow *
 // who holds what, and are the queues in order? False: `what` says where not.
 bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BYTES]);
 
+// tcp_check_wheel: has the wheel one entry of each kind at most of the blocks [0, count) and of
+// each half-open record, where its owner takes it to be, and none but the first chunk of a slot
+// that is not full? False: `what` says where not.
+bool tcp_check_wheel(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BYTES]);
+
 // tcp_check_leaks: NULL, or the name of what a TCP without connections still holds.
 const char *tcp_check_leaks(const struct tcp *t);

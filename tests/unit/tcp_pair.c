@@ -63,6 +63,11 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     return len;
 }
 
+static void on_unread(struct c10m_conn *c)
+{
+    role_of(c)->unread++;
+}
+
 static void on_end(struct c10m_conn *c)
 {
     struct role *r = role_of(c);
@@ -103,6 +108,7 @@ static const struct c10m_app app = {
     .name = "role",
     .open = on_open,
     .data = on_data,
+    .unread = on_unread,
     .end = on_end,
     .writable = on_writable,
     .timer = on_timer,
@@ -128,6 +134,7 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     t->block_pool = index_pool_init(zeroed(index_pool_footprint(z->blocks)), z->blocks);
     t->wheel = wheel_init(zeroed(wheel_footprint(z->wheel)), z->wheel, 0);
     t->near = zeroed((z->blocks + 63) / 64 * 8);
+    t->rounds = zeroed(z->blocks * sizeof(*t->rounds));
     t->syns = zeroed(z->syns * sizeof(struct syn_record));
     t->syn_pool = index_pool_init(zeroed(index_pool_footprint(z->syns)), z->syns);
     t->exts = zeroed(z->exts * sizeof(struct ext));
@@ -139,7 +146,8 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     flight_pool_init(&t->flights, e->mem[2], flights);
     e->mem[1] = zeroed(buf_footprint(z->bufs, 64));
     buf_init(&t->bufs, e->mem[1], z->bufs, 64);
-    tcp_set_secret(t, secret);
+    const struct keys keys = keys_from(secret);
+    tcp_set_keys(t, &keys);
 }
 
 void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
@@ -163,6 +171,7 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     t->out = e->out;
     t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])e->sacks_in;
     t->sacks_out = e->sacks_out;
+    t->places = e->places;
     t->cfg = tcp_config_default();
     t->cfg.quick_ack = false;  // unless a test is about it
     t->cfg.pacing_rtt_ms = 0;  // the same
@@ -203,10 +212,10 @@ void end_fini(struct end *e, bool clean)
     const char *leak = end_leaks(e);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],      e->mem[1],      e->mem[2],       t->table,
-                   t->blocks,      t->block_pool,  t->wheel,        t->near,
-                   t->syns,        t->syn_pool,    t->exts,         t->ext_pool,
-                   t->tw4.records, t->tw6.records, e->sock.scratch, e->shadows};
+    void *all[] = {e->mem[0],       e->mem[1], e->mem[2],   t->table,       t->blocks,
+                   t->block_pool,   t->wheel,  t->near,     t->rounds,      t->syns,
+                   t->syn_pool,     t->exts,   t->ext_pool, t->tw4.records, t->tw6.records,
+                   e->sock.scratch, e->shadows};
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
 }
@@ -238,28 +247,14 @@ static void timers(struct end *e)
             tcp_syn_timer(t, ix);
             continue;
         }
-        const uint16_t events = tcp_timer(t, ix);
+        const uint16_t events = tcp_timer(t, ix, (enum tcp_wake)kind);
         const struct tcp_verdict v = {.block = ix, .chain = BUF_NONE, .events = events};
         if (events != 0)
             sock_event(&e->sock, &v, NULL);
     }
     tcp_time_wait_expire(t, 64);
     tcp_sweep(t);
-}
-
-static void output(struct tcp *t)
-{
-    const uint32_t last = t->dirty_tail;
-    while (t->dirty_head != BLOCK_NONE && t->n_out < t->out_room) {
-        const uint32_t ix = t->dirty_head;
-        t->dirty_head = t->blocks[ix].dirty_next;
-        if (t->dirty_head == BLOCK_NONE)
-            t->dirty_tail = BLOCK_NONE;
-        if (tcp_output(t, ix))
-            tcp_dirty(t, ix);
-        if (ix == last)
-            break;
-    }
+    tcp_shed(t);
 }
 
 static void check_blocks(struct end *e)
@@ -304,19 +299,24 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
         e->calls(e->calls_arg);
     timers(e);
     sock_tell(&e->sock);
-    output(t);
+    tcp_output_dirty(t);
     index_pool_turn_end(t->block_pool);
     index_pool_turn_end(t->syn_pool);
     check_blocks(e);
 }
 
-uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port)
+uint32_t end_connect_from(struct end *e, uint16_t from, uint32_t v4, uint16_t port)
 {
-    const struct ip_addr a = ip_from_v4(v4);
+    const struct flow_key key = {ip_from_v4(v4), 0, 0, port, from};
     uint32_t ix;
-    CHECK(tcp_connect(&e->tcp, &a, port, 0, 0, &ix) == 0);
+    CHECK(tcp_open(&e->tcp, &key, 0, &ix) == 0);
     e->tcp.blocks[ix].flags |= BF_IN_APP;
     return ix;
+}
+
+uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port)
+{
+    return end_connect_from(e, 0, v4, port);
 }
 
 struct pair *pair_new(uint64_t seed)

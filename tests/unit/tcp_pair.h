@@ -28,7 +28,7 @@ struct role {
     bool abort_on_timer, resume_on_timer;
     uint32_t timer_ms;  // set at open
     uint32_t pause_ms;  // after each data callback: pause, resume by timer
-    unsigned opened, ended, closed, writable, timers;
+    unsigned opened, ended, closed, writable, timers, unread;
     uint64_t sent, received;
     uint64_t received_at_end;  // bytes seen when `end` was told last
     bool wrong;                // a byte was not the expected one
@@ -43,6 +43,7 @@ struct end {
     struct role role;
     struct seg_out out[TCP_OUT_MAX];
     struct seq_range sacks_in[BURST_MAX][SEG_SACK_MAX], sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
+    struct tcp_place places[TCP_SEEK_PLACES];
     struct pair_sizes sizes;
     struct tcp_check_shadow *shadows;
     uint32_t v4;
@@ -100,7 +101,8 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
 // out of a pool themselves.
 void end_check_pools(const struct end *e);
 
-// end_connect: active open to v4:port; CHECKs that it works.
+// end_connect: active open to v4:port; CHECKs that it works. end_connect_from: from that port.
+uint32_t end_connect_from(struct end *e, uint16_t from, uint32_t v4, uint16_t port);
 uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port);
 
 struct pair *pair_new(uint64_t seed);

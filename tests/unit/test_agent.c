@@ -147,7 +147,7 @@ static void requests_of_wrong_lengths_are_no_requests(void **state)
 static void what_is_no_call_and_no_descriptor_is_refused(void **state)
 {
     struct rig *r = *state;
-    const uint32_t bad_ops[] = {0, AGENT_RESET + 1, 1000, UINT32_MAX};
+    const uint32_t bad_ops[] = {0, AGENT_OPS_END, 1000, UINT32_MAX};
     for (unsigned i = 0; i < sizeof(bad_ops) / sizeof(bad_ops[0]); i++)
         assert_int_equal(ask(r, bad_ops[i], 0, 0, 0, 0, NULL, 0), -EINVAL);
     const int bad_fds[] = {-1, 0, SOCKETS, 1 << 30, INT32_MIN};
@@ -160,6 +160,90 @@ static void what_is_no_call_and_no_descriptor_is_refused(void **state)
     assert_int_equal(ask(r, AGENT_LISTEN, (int)e, 1, 0, 0, NULL, 0), -ENOTSOCK);
     assert_int_equal(ask(r, AGENT_READ, (int)e, 1, 0, 0, NULL, 0), -EINVAL);
     assert_int_equal(ask(r, AGENT_IOCTL, (int)e, 0x541B, 0, 0, NULL, 0), -ENOTTY);
+}
+
+static void a_new_socket_has_a_name_and_no_peer(void **state)
+{
+    struct rig *r = *state;
+    const struct sockaddr_in any = {.sin_family = AF_INET};
+    const struct agent_reply *back = r->k[0]->out;
+    const int64_t fd = open_socket(r, AF_INET, SOCK_DGRAM);
+    assert_int_equal(ask(r, AGENT_GETSOCKNAME, (int)fd, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(back->addr_bytes, sizeof(any));
+    assert_memory_equal(back->addr, &any, sizeof(any));
+    assert_int_equal(ask(r, AGENT_GETPEERNAME, (int)fd, 0, 0, 0, NULL, 0), -ENOTCONN);
+    assert_int_equal(bind_port(r, (int)fd, 7), 0);
+    assert_int_equal(ask(r, AGENT_GETSOCKNAME, (int)fd, 0, 0, 0, NULL, 0), 0);
+    assert_memory_equal(back->addr, "\2\0\0\7\0\0\0\0", 8);
+}
+
+static void a_device_is_known_by_its_name(void **state)
+{
+    struct rig *r = *state;
+    const int fd = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    assert_int_equal(ask(r, AGENT_GETSOCKOPT, fd, SOL_SOCKET, SO_BINDTODEVICE, 16, NULL, 0), 0);
+    assert_int_equal(r->bytes, 0);
+    assert_int_equal(ask(r, AGENT_SETSOCKOPT, fd, SOL_SOCKET, SO_BINDTODEVICE, 0, "eth0", 4),
+                     -ENODEV);
+    assert_int_equal(bind_port(r, fd, 53), 0);
+    const unsigned ports = fake_udp_ports();
+    assert_int_equal(ask(r, AGENT_SETSOCKOPT, fd, SOL_SOCKET, SO_BINDTODEVICE, 0, "p0", 2), 0);
+    assert_int_equal(fake_udp_ports(), ports);
+    assert_int_equal(ask(r, AGENT_GETSOCKOPT, fd, SOL_SOCKET, SO_BINDTODEVICE, 16, NULL, 0), 0);
+    assert_int_equal(r->bytes, 3);
+    assert_string_equal((const char *)r->data, "p0");
+    assert_int_equal(get(r, fd, SOL_SOCKET, SO_BINDTOIFINDEX), 1);
+    assert_int_equal(ask(r, AGENT_SETSOCKOPT, fd, SOL_SOCKET, SO_BINDTODEVICE, 0, "", 0), 0);
+    assert_int_equal(get(r, fd, SOL_SOCKET, SO_BINDTOIFINDEX), 0);
+}
+
+static int64_t join(struct rig *r, int fd, uint8_t last)
+{
+    const uint8_t mreq[8] = {239, 1, 1, last};
+    return ask(r, AGENT_SETSOCKOPT, fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, 0, mreq, sizeof(mreq));
+}
+
+static void groups_are_left_when_nobody_is_in_them(void **state)
+{
+    struct rig *r = *state;
+    const int one = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    const int two = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    assert_int_equal(join(r, one, 1), 0);
+    assert_int_equal(join(r, one, 1), -EADDRINUSE);
+    assert_int_equal(join(r, two, 1), 0);
+    assert_int_equal(fake_joined(), WORKERS);
+    assert_int_equal(join(r, two, 66), -ENOBUFS);  // of the last worker
+    assert_int_equal(fake_joined(), WORKERS);
+    assert_int_equal(join(r, two, 66), -ENOBUFS);
+    assert_int_equal(ask(r, AGENT_CLOSE, one, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(fake_joined(), WORKERS);
+    assert_int_equal(ask(r, AGENT_CLOSE, two, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(fake_joined(), 0);
+    const int many = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    for (uint8_t i = 0; i < AGENT_MEMBERSHIPS_MAX; i++)
+        assert_int_equal(join(r, many, (uint8_t)(100 + i)), 0);
+    assert_int_equal(join(r, many, 1), -ENOBUFS);
+    assert_int_equal(fake_joined(), AGENT_MEMBERSHIPS_MAX * WORKERS);
+    assert_int_equal(ask(r, AGENT_RESET, -1, 0, 0, 0, NULL, 0), 0);
+    assert_int_equal(fake_joined(), 0);
+}
+
+// Two clients ask for the same group at once, and the last worker refuses it: neither is in it.
+static void a_group_that_is_refused_is_nobodys(void **state)
+{
+    struct rig *r = *state;
+    const uint8_t mreq[8] = {239, 1, 1, 66};
+    const int one = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    const int two = (int)open_socket(r, AF_INET, SOCK_DGRAM);
+    request(r, 1, AGENT_SETSOCKOPT, one, IPPROTO_IP, IP_ADD_MEMBERSHIP, 0, mreq, sizeof(mreq));
+    request(r, 2, AGENT_SETSOCKOPT, two, IPPROTO_IP, IP_ADD_MEMBERSHIP, 0, mreq, sizeof(mreq));
+    turn(r);
+    assert_int_equal(answered(r, 1), -ENOBUFS);
+    r->a->now_us += 2000;
+    turn(r);
+    turn(r);
+    assert_int_equal(answered(r, 2), -ENOBUFS);
+    assert_int_equal(fake_joined(), 0);
 }
 
 static void sockets_are_of_families_types_and_protocols_that_exist(void **state)
@@ -887,6 +971,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_of_wrong_lengths_are_no_requests),
         RIGGED(what_is_no_call_and_no_descriptor_is_refused),
+        RIGGED(a_new_socket_has_a_name_and_no_peer),
+        RIGGED(groups_are_left_when_nobody_is_in_them),
+        RIGGED(a_device_is_known_by_its_name),
+        RIGGED(a_group_that_is_refused_is_nobodys),
         RIGGED(sockets_are_of_families_types_and_protocols_that_exist),
         RIGGED(descriptors_are_the_lowest_free_and_bounded),
         RIGGED(a_port_is_bound_twice_only_where_both_allow_it),

@@ -62,6 +62,70 @@ static void what_the_sender_wrote_in_a_packet_is_gone_when_a_device_hands_it_on(
     port_close(port);
 }
 
+// Of the three verdicts of a device, what the stack sees: unknown, good or bad.
+static void expect_l4(struct port *port, uint64_t said, enum pkt_cksum seen)
+{
+    struct pkt *sent = pkt_of(pool, 7, 60), *got;
+    sent->m.ol_flags = said | RTE_MBUF_F_RX_RSS_HASH;
+    assert_int_equal(port->ops->tx_burst(port, 0, &sent, 1), 1);
+    assert_int_equal(port->ops->rx_burst(port, 0, &got, 1), 1);
+    assert_ptr_equal(got, sent);
+    assert_int_equal(pkt_rx_l4_cksum(got), seen);
+    assert_int_equal(got->m.ol_flags & ~RTE_MBUF_F_RX_L4_CKSUM_MASK, 0);
+    pkt_free(got);
+}
+
+static void a_checksum_that_was_left_to_us_is_good_where_the_port_means_that(void **state)
+{
+    static const uint32_t all_checks = PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM;
+    struct port *port = net_ring();
+    struct ethdev *e = port->priv;
+    static const struct {
+        uint32_t caps;
+        enum pkt_cksum left;
+    } rows[] = {{0, PKT_CKSUM_UNKNOWN},
+                {PORT_RX_L4_CKSUM, PKT_CKSUM_UNKNOWN},
+                {PORT_RX_L4_CKSUM | PORT_RX_L4_LEFT, PKT_CKSUM_GOOD},
+                {all_checks | PORT_RX_L4_LEFT, PKT_CKSUM_GOOD}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        const bool checks = (rows[i].caps & PORT_RX_L4_CKSUM) != 0;
+        port->caps = rows[i].caps;
+        ethdev_verdicts(e);
+        expect_l4(port, RTE_MBUF_F_RX_L4_CKSUM_NONE, rows[i].left);
+        expect_l4(port, RTE_MBUF_F_RX_L4_CKSUM_GOOD, checks ? PKT_CKSUM_GOOD : PKT_CKSUM_UNKNOWN);
+        expect_l4(port, RTE_MBUF_F_RX_L4_CKSUM_BAD, checks ? PKT_CKSUM_BAD : PKT_CKSUM_UNKNOWN);
+        expect_l4(port, 0, PKT_CKSUM_UNKNOWN);
+    }
+    port_close(port);
+}
+
+// RTE_ETH_*_OFFLOAD_*: as net_virtio and net_vmxnet3 of DPDK 22.11 have them: no IPv4 checksum.
+static const uint64_t guest_rx = RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+static const uint64_t guest_tx = RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+                                 RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+
+static void a_guest_s_device_cuts_without_the_ip_checksum_offload(void **state)
+{
+    const uint32_t both = PORT_RX_L4_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO;
+    assert_int_equal(ethdev_caps("net_virtio", guest_rx, guest_tx), both | PORT_RX_L4_LEFT);
+    assert_int_equal(ethdev_caps("net_virtio_user", guest_rx, guest_tx), both | PORT_RX_L4_LEFT);
+    assert_int_equal(ethdev_caps("net_vmxnet3", guest_rx, guest_tx), both);
+    assert_int_equal(ethdev_caps("net_tap", guest_rx, guest_tx), both);
+    // Without the offload the host is not asked to leave checksums; without sums nothing is cut.
+    assert_int_equal(ethdev_caps("net_virtio", 0, RTE_ETH_TX_OFFLOAD_TCP_TSO), 0);
+    assert_int_equal(
+        ethdev_caps("net_virtio", 0, guest_tx & ~(uint64_t)RTE_ETH_TX_OFFLOAD_MULTI_SEGS),
+        PORT_TX_L4_CKSUM);
+}
+
+static void a_chain_is_as_long_as_the_device_says_and_its_host_takes(void **state)
+{
+    assert_int_equal(ethdev_chain_max("net_virtio", 0), PKT_CHAIN_MAX);
+    assert_int_equal(ethdev_chain_max("net_ixgbe", 40), PKT_CHAIN_MAX);
+    assert_int_equal(ethdev_chain_max("net_ixgbe", 8), 8);
+    assert_int_equal(ethdev_chain_max("net_vmxnet3", 255), 24);
+}
+
 // What a driver does that wants large segments its own way: it writes into them, and refuses some.
 static unsigned n_prepared;
 
@@ -88,7 +152,7 @@ static void a_driver_prepares_large_segments_and_what_it_refuses_is_counted(void
         for (unsigned i = 0; i < N; i++) {
             sent[i] = pkt_of(pool, 7, 60);
             if (cuts && mss[i] != 0)
-                pkt_tx_tso(sent[i], ETH_BYTES, IP4_BYTES, TCP_BYTES, mss[i]);
+                pkt_tx_tso(sent[i], true, ETH_BYTES, IP4_BYTES, TCP_BYTES, mss[i]);
         }
         assert_int_equal(port->ops->tx_burst(port, 0, sent, N), N);
         assert_int_equal(n_prepared, cuts);
@@ -222,12 +286,16 @@ enum {
     LARGE_MAX = 32,  // segments
 };
 
-#define TSO_CAPS (PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO)
+// What a guest has: the host makes the IPv4 headers of the parts out of a whole one.
+#define GUEST_CAPS (PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO)
+#define TSO_CAPS   (PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO)
 
 static uint64_t drops[DROP_COUNT];
 static struct pkt *tx_pkts[TX_ROOM];
 static struct net_tx tx;
 static uint8_t data[1 << 16];
+
+static uint16_t chain_max;
 
 static struct net *net_with(uint32_t caps)
 {
@@ -236,6 +304,7 @@ static struct net *net_with(uint32_t caps)
     net_config_default(&c);
     c.mac = (struct mac_addr){{2, 0, 0, 0, 0, 1}};
     c.caps = caps;
+    c.chain_max = chain_max;
     c.n_locals = 1;
     c.locals[0] = (struct net_local){ip_from_v4(A), 24};
     c.n_statics = 1;
@@ -298,6 +367,8 @@ static void fill_checksums(struct frame *f)
     store_raw16(f->bytes + 50, (uint16_t)~cksum_fold(cksum_add(pseudo, f->bytes + TCP4_OFF, l4)));
 }
 
+static bool port_sums_ip;
+
 // What a device that cuts puts on the wire for the packet, after a look at what it is given (DPDK's
 // programmer's guide, "TCP segmentation"). Returns the frames.
 static unsigned device_cuts(const struct pkt *p, struct frame *out)
@@ -305,15 +376,21 @@ static unsigned device_cuts(const struct pkt *p, struct frame *out)
     static uint8_t whole[1 << 17];
     const struct rte_mbuf *m = &p->m;
     const uint32_t all = flatten(p, whole), head = m->l2_len + m->l3_len + m->l4_len;
-    assert_true(m->ol_flags == (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM |
-                                RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG));
+    const bool sums_ip = (m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0;
+    assert_true((m->ol_flags | RTE_MBUF_F_TX_IP_CKSUM) ==
+                (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
+                 RTE_MBUF_F_TX_TCP_SEG));
+    assert_int_equal(sums_ip, port_sums_ip);
     assert_true(m->tso_segsz >= 256);
     assert_int_equal(m->l2_len, 14);
     assert_int_equal(m->l3_len, 20);
     assert_int_equal(m->l4_len, (whole[46] >> 4) * 4);
     assert_true(m->data_len >= head);  // the headers lie together
     assert_int_equal(load_be16(whole + 16), all - 14);
-    assert_int_equal(load_be16(whole + 24), 0);
+    if (sums_ip)
+        assert_int_equal(load_be16(whole + 24), 0);
+    else
+        assert_true(wire_ip4_verify(whole + 14));
     assert_int_equal(load_raw16(whole + 50),
                      cksum_fold(cksum_pseudo4(raw32(A), raw32(B), IP_PROTO_TCP, 0)));
     unsigned n = 0;
@@ -337,6 +414,7 @@ static unsigned frames_of(uint32_t caps, const struct seg_out *s, struct frame *
 {
     struct net *net = net_with(caps);
     unsigned n = 0;
+    port_sums_ip = (caps & PORT_TX_IP_CKSUM) != 0;
     const uint32_t packets = net_output(net, clock_at_us(1), s, 1, &tx);
     assert_int_equal(packets, tx.n);
     if ((caps & PORT_TSO) != 0 && s->mss >= 256)  // i40e: less is malicious, the queue stops
@@ -366,7 +444,7 @@ static unsigned frames_of(uint32_t caps, const struct seg_out *s, struct frame *
 static void large_segments_make_the_same_frames_whoever_cuts_and_sums(void **state)
 {
     static const uint32_t caps[] = {0, PORT_TX_L4_CKSUM, PORT_TX_L4_CKSUM | PORT_MULTI_SEG,
-                                    TSO_CAPS};
+                                    TSO_CAPS, GUEST_CAPS};
     static const uint16_t sizes[] = {88, 255, 256, 536, 1460, 1448};
     static struct frame plain[LARGE_MAX], other[LARGE_MAX];
     struct rng rng = {3};
@@ -473,6 +551,22 @@ static void a_large_segment_waits_for_its_neighbour_in_its_packets(void **state)
     net_end(net);
 }
 
+static void a_chain_is_never_longer_than_the_port_takes(void **state)
+{
+    for (uint16_t most = 2; most <= PKT_CHAIN_MAX; most++) {
+        chain_max = most;
+        struct net *net = net_with(TSO_CAPS);
+        const struct seg_out s = segment(20 * 1460, 100, 1460, 0);
+        net_output(net, clock_at_us(1), &s, 1, &tx);
+        const unsigned chain = (20 * 1460 + 54 + PKT_ROOM - 1) / PKT_ROOM;
+        assert_int_equal(tx.n, chain <= most ? 1 : 20);
+        for (uint32_t i = 0; i < tx.n; i++)
+            assert_true(tx.pkts[i]->m.nb_segs <= most);
+        net_end(net);
+    }
+    chain_max = 0;
+}
+
 static void a_large_segment_that_is_none_is_refused(void **state)
 {
     struct net *net = net_with(TSO_CAPS);
@@ -507,6 +601,9 @@ int main(void)
         data[i] = (uint8_t)(i * 131 + (i >> 8) * 7);
     const struct CMUnitTest tests[] = {
         T(what_the_sender_wrote_in_a_packet_is_gone_when_a_device_hands_it_on),
+        T(a_checksum_that_was_left_to_us_is_good_where_the_port_means_that),
+        T(a_guest_s_device_cuts_without_the_ip_checksum_offload),
+        T(a_chain_is_as_long_as_the_device_says_and_its_host_takes),
         T(a_driver_prepares_large_segments_and_what_it_refuses_is_counted),
         T(what_was_said_of_a_packet_does_not_cross_a_ring),
         T(what_was_said_of_a_packet_does_not_cross_a_fault_port),
@@ -516,6 +613,7 @@ int main(void)
         T(large_segments_make_the_same_frames_whoever_cuts_and_sums),
         T(a_large_segment_that_finds_no_room_leaves_those_behind_it_theirs),
         T(without_packets_parts_of_a_large_segment_are_dropped_and_counted),
+        T(a_chain_is_never_longer_than_the_port_takes),
         T(each_part_of_a_large_segment_that_cannot_leave_counts),
         T(a_large_segment_waits_for_its_neighbour_in_its_packets),
         T(a_large_segment_that_is_none_is_refused),

@@ -1,13 +1,17 @@
 // The configuration: every error with its exact text, every key from table to struct and back.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "conf/conf.h"
 #include "conf/keys.h"
+#include "conf/live.h"
 #include "conf/near.h"
 #include "conf/value.h"
 
@@ -168,8 +172,8 @@ static void a_bad_value_tells_what_was_expected_for_every_type(void **state)
 {
     expect(
         "[tcp]\nretries=0\nrto_min_ms=1m\nack_merge=yes\nrst_rate_per_s=-1\n"
-        "[memory]\nhugepage=4K\nconnections=100000001\nimage_bytes=5T\nhugetlbfs=huge\n"
-        "time_wait=\n[cpu]\nlinux=3-1\nworkers=0,,1\n[control]\nname=a b\n",
+        "[memory]\nhugepage=4K\nconnections=100000001\nimage_bytes=5T\npackets=1\n"
+        "time_wait=\n[cpu]\nlinux=3-1\nworkers=0,,1\n[control]\nname=a b\nrun_dir=run\n",
         "f:2: retries: expected a whole number from 1 to 30, got \"0\"\n"
         "f:3: rto_min_ms: expected milliseconds from 1 to 60000 (or seconds, as 2s), got \"1m\"\n"
         "f:4: ack_merge: expected on or off, got \"yes\"\n"
@@ -180,12 +184,14 @@ static void a_bad_value_tells_what_was_expected_for_every_type(void **state)
         "millions), got \"100000001\"\n"
         "f:9: image_bytes: expected auto or bytes from 1 to 1024G (K, M, G: powers of 1024), got "
         "\"5T\"\n"
-        "f:10: hugetlbfs: expected an absolute path of at most 255 characters, got \"huge\"\n"
+        "f:10: packets: expected a whole number from 512 to 10000000 (k: thousands, M: millions), "
+        "got \"1\"\n"
         "f:11: time_wait: expected auto or a whole number from 1 to 1000000000 (k: thousands, M: "
         "millions), got nothing\n"
         "f:13: linux: expected auto or a list of core numbers, as 0-1,4, got \"3-1\"\n"
         "f:14: workers: expected auto or a list of core numbers, as 0-1,4, got nothing\n"
-        "f:16: name: expected a name of 1 to 31 letters, digits, - and _, got \"a b\"\n");
+        "f:16: name: expected a name of 1 to 31 letters, digits, - and _, got \"a b\"\n"
+        "f:17: run_dir: expected an absolute path of at most 80 characters, got \"run\"\n");
 }
 
 static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **state)
@@ -625,6 +631,36 @@ static void memory_that_cannot_work_is_told_with_the_arithmetic(void **state)
     expect(PORT "rx_ring=32768\n",
            "memory.packets: expected at least 33024 (256 + 32768 in the rings "
            "of port p), got 16384\n");
+}
+
+static void run_dir_moves_all_that_two_servers_must_not_share(void **state)
+{
+    static const struct {
+        const char *run_dir, *name;
+    } rows[] = {{"/run/c10m", "c10m"},
+                {"/run/web/", "web"},
+                {"/run/a/b", "a-b"},
+                {"/srv/a b/run", "srv-a_b-run"},
+                {"/", "c10m"}};
+    char text[CONF_PATH_BYTES], first[CONF_NAME_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        snprintf(text, sizeof(text), "[control]\nrun_dir=%s\nmount=\n", rows[i].run_dir);
+        expect(text, "");
+        assert_string_equal(conf_got.control.name, rows[i].name);
+    }
+    expect("[control]\nrun_dir=/run/web\n", "");
+    assert_string_equal(conf_got.control.mount, "/run/web/proc");
+    assert_string_equal(conf_got.memory.hugetlbfs, "/run/web/huge");
+    expect("[control]\nrun_dir=/run/web\nname=x\nmount=/m\n[memory]\nhugetlbfs=/h\n", "");
+    assert_string_equal(conf_got.control.name, "x");
+    assert_string_equal(conf_got.control.mount, "/m");
+    assert_string_equal(conf_got.memory.hugetlbfs, "/h");
+    // Too long for a name: two of them are two all the same.
+    expect("[control]\nrun_dir=/tmp/a-long-directory-of-somebody/one\n", "");
+    strcpy(first, conf_got.control.name);
+    expect("[control]\nrun_dir=/tmp/a-long-directory-of-somebody/two\n", "");
+    assert_string_not_equal(conf_got.control.name, first);
+    assert_int_equal(strlen(first), CONF_NAME_BYTES - 1);
 }
 
 static void the_socket_lies_below_run_dir_unless_it_says_where(void **state)
@@ -1184,13 +1220,131 @@ static void held_headers_take_half_of_the_buffers_shared_among_the_http_services
     assert_int_equal(conf_got.services[2].header_bytes_held, 1 << 20);
 }
 
+// Each line of a repeated key is judged by itself, and an error has its own line.
+static void lines_of_an_http_service_are_good_or_told(void **state)
+{
+    static const char *const good[] = {
+        "host = example.org /srv/a",
+        "host = example.org, *.example.org ,www.example.net  /srv/a",
+        "host = [fd00::1], 192.0.2.1, a_b-c -",
+        "header = /assets/* Cache-Control: public, max-age=31536000",
+        "header = * X-Own:",
+        "header = example.org/x X-Own: a=\"b\"",
+        "header = .example.org/* X-Own: y",
+        "expires = *.png 30d",
+        "expires = / 0",
+        "expires = /a 999999999s",
+        "redirect = /old 301 /new",
+        "redirect = /old/* 308 https://example.org/new/*",
+        "redirect = example.org/* 302 http://other.org/",
+        "redirect = /a 307 https://example.org",
+        "redirect = /a 303 /b?c=d#e",
+        "error_page = 404 /404.html",
+        "error_page = 503 example.org/down.html",
+        "proxy_from = 10.0.0.0/8, fd00::/8",
+        "mime_types = /etc/mime.types",
+        "listing = on",
+    };
+    static const char *const bad[][2] = {
+        {"host = example.org", "NAME[, NAME ...] ROOT"},
+        {"host = /srv", "NAME[, NAME ...] ROOT"},
+        {"host = example.org srv", "\"srv\""},
+        {"host = a b /srv", "NAME[, NAME ...] ROOT"},
+        {"host = a..b /srv", "\"a..b\""},
+        {"host = .a /srv", "\".a\""},
+        {"host = *a /srv", "\"*a\""},
+        {"host = a, /srv", "NAME[, NAME ...] ROOT"},
+        {"host = [::g] /srv", "\"[::g]\""},
+        {"host = a:80 /srv", "\"a:80\""},
+        {"header = /x", "PATTERN FIELD: VALUE"},
+        {"header = /x X-Own value", "\"X-Own\""},
+        {"header = /x Content-Length: 5", "\"Content-Length:\""},
+        {"header = /x transfer-encoding: chunked", "\"transfer-encoding:\""},
+        {"header = /x Connection: close", "\"Connection:\""},
+        {"header = x X-Own: y", "\"x\""},
+        {"header = /x?y X-Own: y", "\"/x?y\""},
+        {"header = a:b/x X-Own: y", "\"a:b/x\""},
+        {"expires = /x", "PATTERN TIME"},
+        {"expires = /x 1y", "\"1y\""},
+        {"expires = /x -1", "\"-1\""},
+        {"expires = /x 1h 2h", "PATTERN TIME"},
+        {"expires = /x 10000d", "\"10000d\""},
+        {"redirect = /x 300 /y", "\"300\""},
+        {"redirect = /x 301", "PATTERN STATUS TARGET"},
+        {"redirect = /x* 301 /y", "\"/x*\""},
+        {"redirect = /x/*/z 301 /y", "\"/x/*/z\""},
+        {"redirect = /x 301 /y/*", "\"/y/*\""},
+        {"redirect = /x/* 301 /y*", "\"/y*\""},
+        {"redirect = /x/* 301 https://example.org*", "\"https://example.org*\""},
+        {"redirect = /x/* 301 /a/*?b", "\"/a/*?b\""},
+        {"redirect = /x 301 //evil.org", "\"//evil.org\""},
+        {"redirect = /x 301 ftp://a/", "\"ftp://a/\""},
+        {"redirect = /x 301 y", "\"y\""},
+        {"error_page = /x", "STATUS PATTERN"},
+        {"error_page = 200 /x", "\"200\""},
+        {"error_page = 404 /x/*", "\"/x/*\""},
+        {"proxy_from = 10.0.0.1", "\"10.0.0.1\""},
+        {"listing = yes", "on or off"},
+    };
+    char text[512], key[32];
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        snprintf(text, sizeof(text), PORT WEB "%s\n", good[i]);
+        expect(text, "");
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        snprintf(key, sizeof(key), "f:9: %.*s: expected ", (int)strcspn(bad[i][0], " "), bad[i][0]);
+        snprintf(text, sizeof(text), PORT WEB "header = /x A: b\n%s\n", bad[i][0]);
+        load_on(2, &conf_got, text, NULL, errors_got);
+        if (strncmp(errors_got, key, strlen(key)) != 0 || strstr(errors_got, bad[i][1]) == NULL)
+            fail_msg("%s: %s", bad[i][0], errors_got);
+    }
+}
+
+static void lines_of_an_http_service_are_printed_one_by_one(void **state)
+{
+    struct text t;
+    text_init(&t, 1 << 20);
+    expect(PORT WEB "host = a /a\nhost = b , c  /b\nheader = /x A: b, c\nheader = /y D: e\n", "");
+    assert_string_equal(conf_service_param(&conf_got.services[0], "host"), "a /a\nb , c  /b\n");
+    assert_int_equal(conf_print(&conf_got, &t), 0);
+    assert_non_null(strstr(text_str(&t), "\nhost = a /a\nhost = b , c  /b\n"
+                                         "header = /x A: b, c\nheader = /y D: e\n"));
+    text_free(&t);
+    expect_sets(PORT WEB "host = a /a\n", SETS("service.w.host=z /z"), "");
+    assert_string_equal(conf_service_param(&conf_got.services[0], "host"), "z /z\n");
+}
+
+static void a_service_has_at_most_64_lines_of_hosts(void **state)
+{
+    struct text t;
+    text_init(&t, 8192);
+    text_printf(&t, PORT WEB);
+    for (unsigned i = 0; i < 64; i++)
+        text_printf(&t, "host = h%u /srv\n", i);
+    expect(text_str(&t), "");
+    text_printf(&t, "host = one.more /srv\n");
+    load_on(2, &conf_got, text_str(&t), NULL, errors_got);
+    assert_non_null(strstr(errors_got, "f:72: host: expected NAME[, NAME ...] ROOT"));
+    text_free(&t);
+}
+
+static void a_service_of_hosts_alone_needs_no_root(void **state)
+{
+    expect(PORT "[service w]\napp=http\nport=80\nhost=a.org /srv\n", "");
+    expect(PORT "[service w]\napp=http\nport=80\n",
+           "f:4: root: missing: expected the directory to serve\n");
+    expect(PORT "[service w]\napp=http\nport=80\nhost=a.org\n",
+           "f:7: host: expected NAME[, NAME ...] ROOT, as example.org, *.example.org /srv/example, "
+           "at most 64 times; 4095 bytes of such lines at most, got \"a.org\"\n");
+}
+
 static void the_longest_service_fits_its_parameter_text(void **state)
 {
     struct text t;
     char name[CONF_NAME_BYTES];
     memset(name, 'n', sizeof(name));
     name[CONF_NAME_BYTES - 1] = '\0';
-    text_init(&t, 8192);
+    text_init(&t, 65536);
     text_printf(&t,
                 "[memory]\nbuffers=1M\n[port p]\ndriver=ring\naddress=200.200.200.200/24\n"
                 "[service %s]\napp=http\nport=60001,60002,60003,60004,60005,60006,60007,60008\n"
@@ -1210,8 +1364,28 @@ static void the_longest_service_fits_its_parameter_text(void **state)
             text_printf(&t, "r");
         text_printf(&t, "\n");
     }
+    text_printf(&t, "mime_types=/");
+    for (int i = 0; i < CONF_PATH_BYTES - 2; i++)
+        text_printf(&t, "m");
+    text_printf(&t, "\nlisting=on\nproxy_protocol=on\nproxy_connections_max=100M\nproxy_from=");
+    for (int i = 0; i < CONF_ADDRESSES_MAX; i++)
+        text_printf(&t, "%sfd11:1111:1111:1111:1111:1111:1111:11%02x/128", i == 0 ? "" : ",", i);
+    static const char *const lines[] = {"host=%04d /h%080d", "header=/%04d A: %080d",
+                                        "expires=/%04d%080d 1s", "redirect=/%04d%080d 301 /",
+                                        "error_page=404 /%04d%080d"};
+    for (unsigned k = 0; k < ARRAY_LEN(lines); k++) {
+        char line[128];
+        unsigned n = (unsigned)snprintf(line, sizeof(line), lines[k], 0, 0) -
+                     (unsigned)(strchr(lines[k], '=') - lines[k]);
+        for (unsigned i = 0; (i + 1) * n < CONF_WEB_BYTES; i++) {
+            text_printf(&t, "\n");
+            text_printf(&t, lines[k], (int)i, 0);
+        }
+    }
+    text_printf(&t, "\n");
     expect(text_str(&t), "");
     assert_int_equal(strlen(conf_service_param(&conf_got.services[0], "root")), 255);
+    assert_in_range(strlen(conf_service_param(&conf_got.services[0], "error_page")), 4000, 4095);
     text_free(&t);
 }
 
@@ -1372,6 +1546,51 @@ static void ten_million_conf_is_good(void **state)
     free(file);
 }
 
+// An allocator that ends the process where malloc() would give NULL.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SANITIZER true
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER false
+#endif
+
+// In a process that gets no memory any more, whatever it is for.
+static void exhaust(void)
+{
+    const struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_AS, &none) != 0)
+        _exit(2);
+    for (size_t n = 1 << 20; n >= 16; n /= 2)
+        while (malloc(n) != NULL)
+            ;
+}
+
+static void without_memory_a_change_is_refused_and_nobody_ends(void **state)
+{
+    static struct conf c, scratch;
+    const struct key *k = conf_keys;
+    if (HAS_SANITIZER)
+        skip();
+    expect("[port p]\ndriver=ring\naddress=10.0.0.1/24\n", "");
+    c = conf_got;
+    while (strcmp(k->name, "time_wait_ms") != 0)
+        k++;
+    const pid_t child = fork();
+    if (child == 0) {
+        struct conf_errors e;
+        conf_errors_init(&e);
+        exhaust();
+        const bool set = conf_set_live(&c, k, 0, "30000", &scratch) == -ENOMEM;
+        const bool loaded = conf_load(&scratch, NULL, NULL, 0, &e) == -1;
+        _exit(set && loaded && c.tcp.time_wait_ms == 60000 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_file_is_loaded_and_one_that_cannot_be_is_told(void **state)
 {
     char path[] = "/tmp/c10m-test-conf-XXXXXX", line[128];
@@ -1390,20 +1609,19 @@ static void a_file_is_loaded_and_one_that_cannot_be_is_told(void **state)
     conf_errors_init(&e);
     assert_int_equal(conf_load(&conf_got, path, NULL, 0, &e), -1);
     snprintf(line, sizeof(line),
-             "%s: expected a readable file of at most 1048576 bytes: File too large\n", path);
+             "%s: expected a text file of at most 1048576 bytes: it is longer\n", path);
     assert_string_equal(text_str(&e.lines), line);
     unlink(path);
     conf_errors_free(&e);
     conf_errors_init(&e);
     assert_int_equal(conf_load(&conf_got, "/", NULL, 0, &e), -1);
     assert_string_equal(text_str(&e.lines),
-                        "/: expected a readable file of at most 1048576 bytes: Is a directory\n");
+                        "/: expected a text file of at most 1048576 bytes: it is a directory\n");
     conf_errors_free(&e);
     conf_errors_init(&e);
     assert_int_equal(conf_load(&conf_got, "/nonexistent/c10m.conf", NULL, 0, &e), -1);
-    assert_string_equal(text_str(&e.lines),
-                        "/nonexistent/c10m.conf: expected a readable file of at "
-                        "most 1048576 bytes: No such file or directory\n");
+    assert_string_equal(text_str(&e.lines), "/nonexistent/c10m.conf: expected a text file of at "
+                                            "most 1048576 bytes: No such file or directory\n");
     conf_errors_free(&e);
     conf_errors_init(&e);
     assert_int_equal(conf_load(&conf_got, NULL, NULL, 0, &e), 0);
@@ -1479,6 +1697,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(workers_that_share_cores_are_counted_each),
         cmocka_unit_test(records_default_by_the_number_of_connections),
         cmocka_unit_test(memory_that_cannot_work_is_told_with_the_arithmetic),
+        cmocka_unit_test(run_dir_moves_all_that_two_servers_must_not_share),
         cmocka_unit_test(the_socket_lies_below_run_dir_unless_it_says_where),
         cmocka_unit_test(a_mount_that_hides_a_directory_in_use_is_told),
         cmocka_unit_test(http_beyond_this_host_needs_a_token),
@@ -1514,6 +1733,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(buffers_that_cannot_hold_what_is_asked_are_told),
         cmocka_unit_test(applications_read_every_key_as_plain_text),
         cmocka_unit_test(held_headers_take_half_of_the_buffers_shared_among_the_http_services),
+        cmocka_unit_test(lines_of_an_http_service_are_good_or_told),
+        cmocka_unit_test(lines_of_an_http_service_are_printed_one_by_one),
+        cmocka_unit_test(a_service_has_at_most_64_lines_of_hosts),
+        cmocka_unit_test(a_service_of_hosts_alone_needs_no_root),
         cmocka_unit_test(the_longest_service_fits_its_parameter_text),
         cmocka_unit_test(all_errors_are_told_in_one_run),
         cmocka_unit_test(more_errors_than_are_shown_are_counted),
@@ -1523,6 +1746,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sections_of_default_conf_without_their_hash_have_every_default),
         cmocka_unit_test(quickstart_conf_is_good),
         cmocka_unit_test(ten_million_conf_is_good),
+        cmocka_unit_test(without_memory_a_change_is_refused_and_nobody_ends),
         cmocka_unit_test(a_file_is_loaded_and_one_that_cannot_be_is_told),
         cmocka_unit_test(edits_are_counted_as_insert_delete_change_and_swap),
         cmocka_unit_test(rows_are_found_by_name_and_by_field_and_no_name_is_twice),

@@ -57,6 +57,72 @@ static const struct {
     {C10M_OPT_MORE, 0, 1, 2},
 };
 
+// The first and the last value of each, and the one beyond; is: what it comes to.
+static void an_option_takes_the_values_of_its_range_and_no_other(void **state)
+{
+    enum { LEAST = 2048 };  // of a queue: Linux's SOCK_MIN_RCVBUF
+    static const struct {
+        enum own_option option;
+        uint32_t value;
+        int rc;
+        uint32_t is;
+    } rows[] = {
+        {OWN_RCV_LIMIT, 1, 0, LEAST},
+        {OWN_RCV_LIMIT, TCP_WINDOW_MAX + 1u, 0, TCP_WINDOW_MAX},
+        {OWN_SND_LIMIT, LEAST, 0, LEAST},
+        {OWN_USER_TIMEOUT, 1u << 30, 0, 1u << 30},
+        {OWN_USER_TIMEOUT, (1u << 30) + 1, -EINVAL, 0},
+        {OWN_KEEPALIVE_INTERVAL, 1u << 30, 0, 1u << 30},
+        {OWN_KEEPALIVE_INTERVAL, (1u << 30) + 1, -EINVAL, 0},
+        {OWN_LINGER2, 1u << 30, 0, 1u << 30},
+        {OWN_LINGER2, (1u << 30) + 1, -EINVAL, 0},
+        {OWN_LINGER2, UINT32_MAX - 1, -EINVAL, 0},
+        {OWN_LINGER2, UINT32_MAX, 0, UINT32_MAX},
+        {OWN_MSS, TCP_MSS_MIN - 1, -EINVAL, 0},
+        {OWN_MSS, TCP_MSS_MIN, 0, TCP_MSS_MIN},
+        {OWN_MSS, UINT16_MAX, 0, UINT16_MAX},
+        {OWN_MSS, UINT16_MAX + 1, -EINVAL, 0},
+        {OWN_KEEPALIVE_PROBES, 127, 0, 127},
+        {OWN_KEEPALIVE_PROBES, 128, -EINVAL, 0},
+        {OWN_SYN_RETRIES, 127, 0, 127},
+        {OWN_SYN_RETRIES, 128, -EINVAL, 0},
+        {OWN_TTL, 255, 0, 255},
+        {OWN_TTL, 256, -EINVAL, 0},
+        {OWN_TOS, 255, 0, 0xfc},
+        {OWN_TOS, 256, -EINVAL, 0},
+        {OWN_TOS, 0, 0, 0},
+        {OWN_DF, OWN_DF_PROBE, 0, OWN_DF_PROBE},
+        {OWN_DF, OWN_DF_PROBE + 1, -EINVAL, 0},
+        {OWN_DF, 0, 0, 0},
+        {OWN_CORK, 1, 0, 1},
+        {OWN_CORK, 2, -EINVAL, 0},
+        {OWN_CORK, 0, 0, 0},
+        {OWN_MORE, 1, 0, 1},
+        {OWN_MORE, 2, -EINVAL, 0},
+        {OWN_MORE, 0, 0, 0},
+        {OWN_DEAF, 1, 0, 1},
+        {OWN_DEAF, 2, -EINVAL, 0},
+        {OWN_CONGESTION, TCP_NEWRENO, 0, TCP_NEWRENO},
+        {OWN_CONGESTION, TCP_NEWRENO + 1, -EINVAL, 0},
+        {OWN_COUNT, 1, -EINVAL, 0},
+    };
+    struct raw *r = raw_new(NULL);
+    raw_open(r);
+    struct tcp *t = &r->e.tcp;
+    const uint32_t ix = (uint32_t)(raw_block(r) - t->blocks);
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(tcp_own_set(t, ix, rows[i].option, rows[i].value), rows[i].rc);
+        if (rows[i].rc == 0)
+            assert_int_equal(tcp_own_value(t, raw_block(r), rows[i].option), rows[i].is);
+        for (enum own_option o = 0; o < OWN_COUNT; o++)
+            tcp_own_forget(t, ix, o);
+        assert_int_equal(records(r), 0);
+    }
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    raw_free(r, false);
+}
+
 static void every_option_is_read_as_it_was_set_and_its_record_goes_with_it(void **state)
 {
     struct raw *r = pulling();
@@ -73,6 +139,46 @@ static void every_option_is_read_as_it_was_set_and_its_record_goes_with_it(void 
         assert_int_equal(get(r, kept[i].option), kept[i].ours);
         assert_int_equal(records(r), 0);
     }
+    reset_and_free(r);
+}
+
+// The largest value of each is taken; every_option_... refuses the next.
+static void the_largest_value_of_each_option_is_taken(void **state)
+{
+    static const struct {
+        enum c10m_option option;
+        uint32_t most;
+    } ends[] = {
+        {C10M_OPT_KEEPALIVE_INTERVAL_MS, 1u << 30},
+        {C10M_OPT_KEEPALIVE_PROBES, 127},
+        {C10M_OPT_USER_TIMEOUT_MS, 1u << 30},
+        {C10M_OPT_SYN_RETRIES, 127},
+        {C10M_OPT_LINGER2_MS, 1u << 30},
+        {C10M_OPT_LINGER2_MS, UINT32_MAX},
+        {C10M_OPT_TTL, 255},
+        {C10M_OPT_TOS, 0xfc},
+    };
+    struct raw *r = pulling();
+    for (unsigned i = 0; i < ARRAY_LEN(ends); i++) {
+        assert_int_equal(set(r, ends[i].option, ends[i].most), 0);
+        assert_int_equal(get(r, ends[i].option), ends[i].most);
+        if (ends[i].most == 1u << 30)
+            assert_int_equal(set(r, ends[i].option, (1u << 30) + 1), -EINVAL);
+    }
+    reset_and_free(r);
+}
+
+// The service's value may become another one while it grows: then the present one is a choice.
+static void a_send_limit_that_still_grows_can_be_chosen_as_it_is(void **state)
+{
+    struct raw *r = pulling();
+    const uint32_t limit = get(r, C10M_OPT_SND_LIMIT);
+    r->e.tcp.services[0].snd_initial = limit;
+    assert_int_equal(set(r, C10M_OPT_SND_LIMIT, limit), 0);
+    assert_int_equal(records(r), 0);
+    r->e.tcp.services[0].snd_limit = limit * 2;
+    assert_int_equal(set(r, C10M_OPT_SND_LIMIT, get(r, C10M_OPT_SND_LIMIT)), 0);
+    assert_int_equal(records(r), 1);
     reset_and_free(r);
 }
 
@@ -580,6 +686,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_is_read_as_it_was_set_and_its_record_goes_with_it),
+        cmocka_unit_test(the_largest_value_of_each_option_is_taken),
+        cmocka_unit_test(a_send_limit_that_still_grows_can_be_chosen_as_it_is),
         cmocka_unit_test(all_of_them_fit_into_one_record_and_none_disturbs_another),
         cmocka_unit_test(what_is_no_option_is_refused),
         cmocka_unit_test(without_a_record_an_option_is_refused_and_the_others_go_on),
@@ -608,6 +716,7 @@ int main(void)
         cmocka_unit_test(the_info_agrees_with_what_happened),
         cmocka_unit_test(the_info_of_a_loss_counts_what_arrived_and_what_did_not),
         cmocka_unit_test(the_info_of_an_open_is_of_syn_sent),
+        cmocka_unit_test(an_option_takes_the_values_of_its_range_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static void each_pool_has_four_lines_and_the_queues_their_limits(void **state)
     text_free(&text);
     depth_queues_render(&h->e[0].server, 0, &text);
     s = text_str(&text);
-    assert_non_null(strstr(s, "wire_rx_waiting -1\nwire_tx_waiting 0\n"));
+    assert_non_null(strstr(s, "wire_rx_waiting -1\nwire_tx_waiting 0\nwire_dirty_blocks 0\n"));
     assert_non_null(strstr(s, "\ndirty_blocks 0\n"));
     text_free(&text);
     end();

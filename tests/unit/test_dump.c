@@ -27,7 +27,7 @@ static int set_up(void **state)
     h = hosts_new(apps, NULL);
     s = &h->e[0].server;
     w = h->e[0].w;
-    strcpy(h->e[0].port.name, "wire");
+    strcpy(h->e[0].wires[0].port.name, "wire");
     assert_int_equal(ctl_loop_init(&loop, &e), 0);
     tree = tree_create();
     tree_door_init(&door, tree);

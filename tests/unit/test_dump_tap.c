@@ -316,9 +316,9 @@ static uint16_t reluctant(struct port *p, uint16_t q, struct pkt **pkts, uint16_
 static void what_waits_for_the_port_is_copied_once(void **state)
 {
     static struct port_ops ops;
-    ops = *h->e[0].port.ops;
+    ops = *h->e[0].wires[0].port.ops;
     ops.tx_burst = reluctant;
-    h->e[0].port.ops = &ops;
+    h->e[0].wires[0].port.ops = &ops;
     struct tap_dump *d = attached(60, TAP_OUT, NULL);
     for (unsigned i = 0; i < 3; i++)
         hosts_connect(h, 0, HOSTS_PORT);

@@ -21,7 +21,7 @@ enum { MUTATIONS = 400000 };
 
 static bool target_is_good(const struct http_request *r, struct http_text target)
 {
-    char key[MESSAGE_MAX + 1];
+    char key[HTTP_PATH_ROOM(MESSAGE_MAX)];
     struct http_text host, port;
     if (r->method == HTTP_CONNECT)
         return http_authority(target, &host, &port) && host.n != 0 && port.n != 0;
@@ -32,7 +32,7 @@ static bool target_is_good(const struct http_request *r, struct http_text target
 
 static void read_content(struct reading *a, struct http_body *b, struct message m)
 {
-    static const struct http_body_limits limits = {UINT64_C(1) << 60, UINT64_C(1) << 60};
+    static const struct http_body_limits limits = {UINT32_MAX, UINT32_MAX};
     int verdict = HTTP_MORE;
     while (verdict == HTTP_MORE && a->end < m.n) {
         size_t used;
@@ -69,7 +69,8 @@ static void read_ours(struct message m, struct reading *a)
         a->verdict = REFUSED;
     } else if (r.flags & HTTP_BODY) {
         bool chunked = r.flags & HTTP_CODING;
-        http_body_begin(&b, chunked, chunked ? 0 : http_content_length(fields));
+        uint64_t length = chunked ? 0 : http_content_length(fields);
+        http_body_begin(&b, chunked, length < UINT32_MAX ? (uint32_t)length : UINT32_MAX);
         read_content(a, &b, m);
     }
 }
@@ -250,6 +251,11 @@ static bool odd_coding(struct message m)
            (times(f, "\ntransfer-encoding:") != 1 || !has(f, "transfer-encoding: chunked\r\n"));
 }
 
+static bool empty_coding(struct message m)
+{
+    return odd_coding(m) && has(fields(m), ",");
+}
+
 static bool coding_in_1_0(struct message m)
 {
     return coding(m) && has(request_line(m), " HTTP/1.0");
@@ -365,6 +371,8 @@ static const struct {
     {THEY_REFUSE, unfinished_line, "we judge a line when it has ended", "GOT"},
     {THEY_REFUSE, longer_name, "Transfer-EncodingX is Transfer-Encoding to them",
      G "Transfer-EncodingX: identity\r\n\r\n"},
+    {THEY_REFUSE, empty_coding, "an empty element of a list of codings is a coding to them",
+     G "Transfer-Encoding: ,chunked\r\n\r\n0\r\n\r\n"},
     {NOT_THE_SAME, connect_with_content, "CONNECT ends a message to them: a tunnel begins",
      "CONNECT a:1 HTTP/1.1\r\n" H "Content-Length: 1\r\n\r\nx"},
     {NOT_THE_SAME, connection_in_trailers, "they read trailers as if they told the connection",

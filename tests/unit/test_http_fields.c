@@ -175,6 +175,38 @@ static void conditions_are_judged_in_the_order_of_rfc_9110_section_13_2_2(void *
             fail_msg("not %d: %s", rows[i].verdict, rows[i].lines);
 }
 
+// RFC 9110 section 14.2: many small ranges, and more than two that overlap, are an attack.
+static void ranges_that_cost_more_than_the_whole_are_the_whole(void **state)
+{
+    static const struct {
+        const char *value;
+        enum http_range_verdict verdict;
+    } rows[] = {
+        {"bytes=0-9,5-14", HTTP_RANGE_PARTS},
+        {"bytes=0-9,0-9", HTTP_RANGE_PARTS},
+        {"bytes=0-9,9-18,18-27", HTTP_RANGE_WHOLE},
+        {"bytes=0-9,5-14,3-3", HTTP_RANGE_WHOLE},
+        {"bytes=0-9,20-29,5-6,25-26", HTTP_RANGE_WHOLE},
+        {"bytes=0-0,0-0,0-0", HTTP_RANGE_WHOLE},
+        {"bytes=0-9,10-19,20-29,-10", HTTP_RANGE_PARTS},
+        {"bytes=0-,0-", HTTP_RANGE_WHOLE},
+        {"bytes=-1,999-999,998-", HTTP_RANGE_WHOLE},
+        {"bytes=1-1,3-3,5-5,7-7,9-9,11-11,13-13,15-15,17-17,19-19,21-21,23-23,25-25,27-27,29-29,31-"
+         "31",
+         HTTP_RANGE_PARTS},
+        {"bytes=1-1,3-3,5-5,7-7,9-9,11-11,13-13,15-15,17-17,19-19,21-21,23-23,25-25,27-27,29-29,31-"
+         "31,33-33",
+         HTTP_RANGE_WHOLE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct http_range ranges[HTTP_RANGES_MAX];
+        unsigned n;
+        struct http_text value = {(const uint8_t *)rows[i].value, strlen(rows[i].value)};
+        if (http_ranges(value, 1000, ranges, &n) != rows[i].verdict)
+            fail_msg("%s", rows[i].value);
+    }
+}
+
 static void if_range_wants_the_same_and_a_strong_validator(void **state)
 {
     const struct http_representation of = {{(const uint8_t *)"\"tag\"", 5}, MODIFIED};
@@ -228,12 +260,44 @@ static void gzip_is_chosen_as_the_qualities_say(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char line[128];
         snprintf(line, sizeof(line), "Accept-Encoding: %s\r\n", rows[i].value);
-        if (http_accepts_gzip(fields_of(line)) != rows[i].gzip)
+        if ((http_prefers(fields_of(line), HTTP_GZIP) == HTTP_GZIP) != rows[i].gzip)
             fail_msg("not %d: %s", rows[i].gzip, rows[i].value);
     }
-    assert_false(http_accepts_gzip(fields_of("Accept: gzip\r\n")));
-    assert_true(
-        http_accepts_gzip(fields_of("Accept-Encoding: br\r\nX: y\r\nAccept-Encoding: gzip\r\n")));
+    assert_int_equal(http_prefers(fields_of("Accept: gzip\r\n"), HTTP_GZIP), HTTP_AS_IS);
+    assert_int_equal(http_prefers(fields_of("Accept-Encoding: br\r\nX: y\r\n"
+                                            "Accept-Encoding: gzip\r\n"),
+                                  HTTP_GZIP),
+                     HTTP_GZIP);
+}
+
+static void of_two_codings_the_one_with_the_higher_weight_is_chosen(void **state)
+{
+    static const struct {
+        const char *value;
+        enum http_packed both, gzip, br;  // where both are offered, and where one is
+    } rows[] = {
+        {"gzip, br", HTTP_BR, HTTP_GZIP, HTTP_BR},
+        {"gzip, deflate, br, zstd", HTTP_BR, HTTP_GZIP, HTTP_BR},
+        {"BR", HTTP_BR, HTTP_AS_IS, HTTP_BR},
+        {"*", HTTP_BR, HTTP_GZIP, HTTP_BR},
+        {"br;q=0.5, gzip", HTTP_GZIP, HTTP_GZIP, HTTP_BR},
+        {"br;q=0.5, gzip;q=0.5", HTTP_BR, HTTP_GZIP, HTTP_BR},
+        {"br;q=0, *", HTTP_GZIP, HTTP_GZIP, HTTP_AS_IS},
+        {"br;q=0.4, gzip;q=0.3, identity;q=0.5", HTTP_AS_IS, HTTP_AS_IS, HTTP_AS_IS},
+        {"br;q=0.4, gzip;q=0.6, identity;q=0.5", HTTP_GZIP, HTTP_GZIP, HTTP_AS_IS},
+        {"brotli, brr, b r", HTTP_AS_IS, HTTP_AS_IS, HTTP_AS_IS},
+        {"br;q=2", HTTP_AS_IS, HTTP_AS_IS, HTTP_AS_IS},
+        {"", HTTP_AS_IS, HTTP_AS_IS, HTTP_AS_IS},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "Accept-Encoding: %s\r\n", rows[i].value);
+        if (http_prefers(fields_of(line), HTTP_GZIP | HTTP_BR) != rows[i].both ||
+            http_prefers(fields_of(line), HTTP_GZIP) != rows[i].gzip ||
+            http_prefers(fields_of(line), HTTP_BR) != rows[i].br ||
+            http_prefers(fields_of(line), 0) != HTTP_AS_IS)
+            fail_msg("%s", rows[i].value);
+    }
 }
 
 static void lengths_do_not_overflow(void **state)
@@ -263,8 +327,10 @@ int main(void)
         cmocka_unit_test(each_date_written_is_read_as_the_same),
         cmocka_unit_test(ranges_are_what_rfc_9110_section_14_says),
         cmocka_unit_test(conditions_are_judged_in_the_order_of_rfc_9110_section_13_2_2),
+        cmocka_unit_test(ranges_that_cost_more_than_the_whole_are_the_whole),
         cmocka_unit_test(if_range_wants_the_same_and_a_strong_validator),
         cmocka_unit_test(gzip_is_chosen_as_the_qualities_say),
+        cmocka_unit_test(of_two_codings_the_one_with_the_higher_weight_is_chosen),
         cmocka_unit_test(lengths_do_not_overflow),
         cmocka_unit_test(only_100_continue_can_be_expected),
     };

@@ -108,6 +108,7 @@ static void a_line_has_the_time_of_its_answer(void **state)
     fake_log_end(s);
     const char *date = strstr((const char *)c->out.at, "\r\nDate: ");
     assert_non_null(date);
+    assert_memory_equal(date + 8, "Mon, 23 Nov 2026 13:14:08 GMT\r\n", 31);
     assert_int_equal(sscanf(date, "\r\nDate: %*3s, %2s %3s %4s %8s GMT", day, month, year, clock),
                      4);
     snprintf(want, sizeof(want), "192.0.2.7 - - [%s/%s/%s:%s +0000] \"", day, month, year, clock);

@@ -131,8 +131,21 @@ static const struct head heads[] = {
     {T(G H "Transfer-Encoding: xchunked\r\n\r\n"), 400},
     {T(G H "Transfer-Encoding:\r\n\r\n"), 400},
     {T(G H "Transfer-Encoding: gzip, chunked\r\n\r\n"), 501},
-    {T(G H "Transfer-Encoding: chunked,\r\n\r\n"), 501},
-    {T(G H "Transfer-Encoding: ,chunked\r\n\r\n"), 501},
+    // RFC 9110 section 5.6.1.2: empty elements are none.
+    {T(G H "Transfer-Encoding: chunked,\r\n\r\n"), HTTP_DONE},
+    {T(G H "Transfer-Encoding: ,\t, chunked , ,\r\n\r\n"), HTTP_DONE},
+    {T(G H "Transfer-Encoding: ,gzip,,chunked\r\n\r\n"), 501},
+    {T(G H "Transfer-Encoding: ,\r\n\r\n"), 400},
+    {T(G H "Transfer-Encoding: chunked, chunked\r\n\r\n"), 400},
+    {T(G H "Transfer-Encoding: chunked,,chunked\r\n\r\n"), 400},
+    {T(G H "Transfer-Encoding: chunked,\r\nTransfer-Encoding: ,\r\n\r\n"), 400},
+    {T(G H "Transfer-Encoding: chunked;q=1\r\n\r\n"), 400},
+    {T(G H "Transfer-Encoding: \"chunked\"\r\n\r\n"), 400},
+    {T(G H "Transfer-Encoding: chunked chunked\r\n\r\n"), 400},
+    // RFC 9112 section 6.3: a length beside a coding is judged before the coding.
+    {T(G H "Transfer-Encoding: gzip, chunked\r\nContent-Length: 0\r\n\r\n"), 400},
+    {T(G H "Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), 400},
+    {T("GET / HTTP/1.0\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), 400},
     {T("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400},
 };
 
@@ -255,6 +268,28 @@ static void a_head_may_be_as_long_as_the_limit_and_no_longer(void **state)
     }
 }
 
+// RFC 9112 section 3: 501 whether the method ends within the limit or not.
+static void a_method_longer_than_any_known_is_501(void **state)
+{
+    static const struct {
+        const char *start;
+        int verdict;
+    } rows[] = {{"", 501},        {"GET /", 414},     {"HEAD /", 414}, {"BREW /", 501},
+                {"\r\n", 501},    {"\r\nGET /", 414}, {"G@T /", 400},  {"GET@", 400},
+                {"DELETE ", 414}, {" ", 400}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[8193];
+        struct http_request r;
+        const size_t n = strlen(rows[i].start);
+        memset(text, 'M', sizeof(text));
+        memcpy(text, rows[i].start, n);
+        for (size_t piece = 1; piece < 9000; piece *= 7)
+            if (parse_pieces(text, 8192, piece, piece, &r, 8192) != rows[i].verdict)
+                fail_msg("not %d: %s", rows[i].verdict, rows[i].start);
+        assert_int_equal(parse_pieces(text, 8191, 8191, 1, &r, 8192), HTTP_MORE);
+    }
+}
+
 static void a_head_in_single_bytes_is_scanned_once(void **state)
 {
     struct http_request r = {0};
@@ -311,6 +346,7 @@ int main(void)
         cmocka_unit_test(the_head_ends_where_the_next_request_begins),
         cmocka_unit_test(a_connection_stays_as_rfc_9112_section_9_3_says),
         cmocka_unit_test(a_head_may_be_as_long_as_the_limit_and_no_longer),
+        cmocka_unit_test(a_method_longer_than_any_known_is_501),
         cmocka_unit_test(a_head_in_single_bytes_is_scanned_once),
         cmocka_unit_test(the_scan_finds_each_control_at_each_place),
         cmocka_unit_test(dates_are_those_of_the_c_library),

@@ -603,6 +603,7 @@ static void without_a_hold_the_answer_is_503(void **state)
     const char *ranges = "GET /ten HTTP/1.1\r\n" HOST "Range: bytes=0-0,2-2\r\n\r\n";
     for (unsigned i = 0; i < 3; i++) {
         c[i] = fake_open(service);
+        from_source(c[i], i);
         fake_feed(c[i], begun, strlen(begun), 0);
     }
     struct answer a = only_answer(c[2], false);
@@ -629,6 +630,111 @@ static void without_a_hold_the_answer_is_503(void **state)
     for (unsigned i = 0; i < 3; i++)
         fake_close(c[i]);
     fake_service_free(service);
+}
+
+// Whoever sends content to a page slowly holds a connection, and nothing that others need.
+static void content_that_nobody_wants_takes_no_hold(void **state)
+{
+    static const char *const begun[] = {
+        "POST /ten HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\na",
+        "PUT /sub HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2\r\na",
+        "GET /ten HTTP/1.1\r\n" HOST "Range: bytes=1-2\r\nContent-Length: 2\r\n\r\na",
+        "GET /ten HTTP/1.1\r\n" HOST "If-None-Match: *\r\nContent-Length: 2\r\n\r\na",
+        "GET /missing HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\na",
+    };
+    static const char *const ends[] = {"b", "b\r\n0\r\n\r\n", "b", "b", "b"};
+    static const int statuses[] = {405, 405, 200, 304, 404};
+    const char *post = "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\na";
+    enum { N = 40 };
+    for (unsigned logs = 0; logs < 2; logs++) {
+        hang_up();
+        service = logs ? serve_with("access_log", "/dev/null") : serve_with("holds_max", "1");
+        struct c10m_conn *c[N], *echo = fake_open(service);
+        for (unsigned i = 0; i < N; i++) {
+            c[i] = fake_open(service);
+            fake_feed(c[i], begun[i % 5], strlen(begun[i % 5]), 0);
+            assert_int_equal(c[i]->out.len, 0);
+        }
+        fake_feed(echo, post, strlen(post), 0);
+        assert_int_equal(echo->out.len, 0);  // it has its hold
+        for (unsigned i = 0; i < N; i++) {
+            fake_feed(c[i], ends[i % 5], strlen(ends[i % 5]), 1);
+            struct answer a = only_answer(c[i], false);
+            assert_status(&a, statuses[i % 5]);
+            if (a.status == 405)
+                assert_field(&a, "Allow", "GET, HEAD, OPTIONS");
+            assert_false(c[i]->shut);
+            fake_close(c[i]);
+        }
+        assert_int_equal(fake_counter(service, "holds_empty"), 0);
+        fake_close(echo);
+        fake_service_free(service);
+    }
+}
+
+// Lines of the log take holds only as long as half of them are free; then they are bare.
+static void lines_of_the_log_leave_half_of_the_holds_to_those_who_need_them(void **state)
+{
+    char err[256];
+    const char *params[] = {"root",      root,        "holds_max", "4", "access_log",
+                            "/dev/null", "echo_path", "/echo",     NULL};
+    const char *wants[] = {"POST /ten HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\na",
+                           "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\na"};
+    hang_up();
+    service = fake_service_new(&app_http, params, err, sizeof(err));
+    struct c10m_conn *c[11];
+    for (unsigned i = 0; i < 11; i++) {
+        c[i] = fake_open(service);
+        from_source(c[i], i);
+        fake_feed(c[i], wants[i >= 9], strlen(wants[i >= 9]), 0);
+    }
+    assert_int_equal(fake_counter(service, "log_bare"), 7);
+    assert_int_equal(fake_counter(service, "holds_empty"), 0);
+    for (unsigned i = 0; i < 11; i++) {
+        fake_feed(c[i], "b", 1, 0);
+        assert_int_equal(only_answer(c[i], false).status, i >= 9 ? 200 : 405);
+        fake_close(c[i]);
+    }
+    fake_service_free(service);
+}
+
+static void the_redirect_of_a_directory_keeps_the_query(void **state)
+{
+    char target[1200], want[1200], query[200];
+    memset(query, 'q', sizeof(query) - 1);
+    query[sizeof(query) - 1] = '\0';
+    const char *queries[] = {"", "?", "?a=b&c", "?a?b=/../\xc3%zz[]", query};
+    query[0] = '?';
+    for (unsigned i = 0; i < 5; i++) {
+        for (unsigned k = 0; k < 3; k++) {
+            static const char *const forms[] = {"GET /sub", "GET http://a/x/..//%73ub",
+                                                "HEAD //sub"};
+            snprintf(target, sizeof(target), "%s%s", forms[k], queries[i]);
+            snprintf(want, sizeof(want), "/sub/%s", queries[i]);
+            struct answer a = ask(target, "");
+            assert_status(&a, 301);
+            assert_field(&a, "Location", want);
+            assert_body(&a, "Moved Permanently", k == 2 ? 0 : 17);
+            assert_false(conn->shut);
+            assert_int_equal(fake_counter(service, "responses_3xx"), 1);
+            assert_int_equal(fake_counter(service, "body_bytes"), k == 2 ? 0 : 17);
+        }
+    }
+    // As long as a head may be.
+    static const char end[] = " HTTP/1.1\r\n" HOST "\r\n";
+    enum { QUERY = 8192 - (sizeof("GET /sub") - 1) - (sizeof(end) - 1) };
+    char *text = malloc(8193), *long_query = malloc(QUERY + 1);
+    memset(long_query, '?', QUERY);
+    long_query[QUERY] = '\0';
+    snprintf(text, 8193, "GET /sub%s%s", long_query, end);
+    say(text);
+    struct answer a = only_answer(conn, false);
+    assert_status(&a, 301);
+    snprintf(text, 8193, "Location: /sub/%s", long_query);
+    assert_non_null(memmem(a.head, a.head_len, text, strlen(text)));
+    free(long_query);
+    free(text);
+    hang_up();
 }
 
 static void holds_that_would_take_all_memory_are_refused(void **state)
@@ -708,13 +814,15 @@ static const char talk[] =
     "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"
     "GET /big.bin HTTP/1.1\r\n" HOST "Range: bytes=0-1,5-1500,10-20\r\n\r\n"
     "GET /ten HTTP/1.1\r\n" HOST "Range: bytes=50-\r\n\r\n"
+    "GET /sub?a=b HTTP/1.1\r\n" HOST "\r\n"
+    "POST /ten HTTP/1.1\r\n" HOST "Transfer-Encoding: ,chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
     "GET /headers HTTP/1.1\r\n" HOST "X: y\r\n\r\n"
     "POST /echo HTTP/1.1\r\n" HOST
     "Transfer-Encoding: chunked\r\n\r\n4;x=\"y\"\r\n\r\n\r\n\r\n1\r\nz\r\n0\r\nA: b\r\n\r\n"
     "GET /plain.txt HTTP/1.1\r\n" HOST "Accept-Encoding: gzip\r\nIf-None-Match: *\r\n\r\n"
     "GET /big.bin HTTP/1.1\r\n" HOST "Range: bytes=-2000\r\n\r\n"
     "PUT /ten HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n;";
-static const int talk_statuses[] = {100, 200, 206, 416, 200, 200, 304, 206, 400};
+static const int talk_statuses[] = {100, 200, 206, 416, 301, 405, 200, 200, 304, 206, 400};
 
 static struct c10m_conn *hold_talk(struct c10m_service *s, size_t first, size_t piece, size_t room)
 {
@@ -792,6 +900,9 @@ int main(void)
         cmocka_unit_test(content_that_cannot_be_trusted_ends_the_connection),
         cmocka_unit_test(each_form_of_target_has_its_methods),
         cmocka_unit_test(without_a_hold_the_answer_is_503),
+        cmocka_unit_test(content_that_nobody_wants_takes_no_hold),
+        cmocka_unit_test(lines_of_the_log_leave_half_of_the_holds_to_those_who_need_them),
+        cmocka_unit_test(the_redirect_of_a_directory_keeps_the_query),
         cmocka_unit_test(holds_that_would_take_all_memory_are_refused),
         cmocka_unit_test(each_worker_has_holds_of_its_own),
         cmocka_unit_test(content_that_takes_too_long_is_answered_408),

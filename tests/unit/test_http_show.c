@@ -24,6 +24,7 @@ static const struct temp_entry entries[] = {
     {.path = "sub/"},
     {.path = "sub/index.html", .text = "x"},
     {.path = ".hidden", .text = "no"},
+    {.path = "odd one", .link = "missing"},
 };
 
 static int setup(void **state)
@@ -98,6 +99,16 @@ static void limits_are_those_in_force(void **state)
     assert_non_null(strstr(text, "keepalive_timeout_ms 60000\n"));
 }
 
+static void what_is_not_served_is_shown_with_its_reason(void **state)
+{
+    char line[128];
+    assert_string_equal(shown("skipped"), "/odd%20one No such file or directory\n");
+    snprintf(line, sizeof(line), "\nfiles %d\nbytes %d\nfiles_hidden 0\nentries_skipped 1\n",
+             MANY + 3, MANY * 7 + 14 + 4 + 1);
+    assert_non_null(strstr(shown("site"), line));
+    assert_non_null(strstr(shown("site"), "version 1\nhosts 1\n"));
+}
+
 static void a_name_that_is_taken_is_an_error(void **state)
 {
     assert_int_equal(app_http.tree(service, dir), -1);
@@ -110,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SHOW(files_are_the_files_that_are_served_each_once),
         SHOW(limits_are_those_in_force),
+        SHOW(what_is_not_served_is_shown_with_its_reason),
         SHOW(a_name_that_is_taken_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

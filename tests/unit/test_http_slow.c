@@ -186,13 +186,20 @@ static void who_does_not_take_a_last_answer_is_reset(void **state)
     fake_service_free(s);
 }
 
+static struct c10m_conn *open_from(struct c10m_service *s, unsigned source)
+{
+    struct c10m_conn *c = fake_open(s);
+    from_source(c, source);
+    return c;
+}
+
 // 16384 bytes are eight heads of up to 2048.
 static void heads_without_their_end_are_held_up_to_the_limit_then_refused(void **state)
 {
     struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
     struct c10m_conn *c[9];
     for (unsigned i = 0; i < 9; i++) {
-        c[i] = fake_open(s);
+        c[i] = open_from(s, i);
         feed(c[i], "GET / HTTP/1.1\r\nX: ");
     }
     for (unsigned i = 0; i < 8; i++)
@@ -201,6 +208,7 @@ static void heads_without_their_end_are_held_up_to_the_limit_then_refused(void *
     assert_true(c[8]->shut);
     assert_int_equal(c[8]->in.len, 0);
     assert_int_equal(fake_counter(s, "heads_not_held"), 1);
+    assert_int_equal(fake_counter(s, "source_shares"), 0);
     struct c10m_conn *whole = fake_open(s);
     feed(whole, GET_ROOT);  // what comes whole is never held
     assert_int_equal(status(whole), 200);
@@ -295,7 +303,7 @@ static void a_worker_holds_heads_of_its_own_part_only(void **state)
     struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
     struct c10m_conn *c[16];
     for (unsigned i = 0; i < 16; i++) {
-        c[i] = fake_open(s);
+        c[i] = open_from(s, i % 8);
         c[i]->worker = i / 8;
         feed(c[i], "GET /");
         assert_int_equal(c[i]->out.len, 0);
@@ -309,28 +317,203 @@ static void a_worker_holds_heads_of_its_own_part_only(void **state)
 static void requests_behind_an_answer_in_work_are_held_up_to_the_limit_then_cut(void **state)
 {
     struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
-    struct c10m_conn *c = fake_open_narrow(s, 100), *other = fake_open(s);
+    struct c10m_conn *c = fake_open_narrow(s, 100), *other = fake_open_narrow(s, 100);
+    from_source(c, 0);
+    from_source(other, 1);
     feed(c, GET_BIG);
-    for (unsigned i = 0; i < 16384 / strlen(GET_ROOT); i++)
+    feed(other, GET_BIG);
+    for (unsigned i = 0; i < 8000 / strlen(GET_ROOT); i++)
         feed(c, GET_ROOT);
-    assert_in_range(c->in.len, 16000, 16384);
-    feed(other, "GET /");
-    assert_int_equal(status(other), 503);
+    assert_in_range(c->in.len, 7900, 8000);
+    feed(other, GET_ROOT);  // half of the room is for heads that are being read
+    assert_int_equal(other->in.len, 0);
     assert_int_equal(fake_counter(s, "heads_not_held"), 1);
+    struct c10m_conn *head = open_from(s, 2);
+    feed(head, "GET /");
+    assert_int_equal(head->out.len, 0);
     for (unsigned i = 0; i < 10; i++)
         feed(c, GET_ROOT);
     assert_int_equal(c->in.len, 0);
     assert_int_equal(fake_counter(s, "heads_not_held"), 2);
-    struct c10m_conn *third = fake_open(s);
-    feed(third, "GET /");  // there is room again
-    assert_int_equal(third->out.len, 0);
+    struct c10m_conn *third = fake_open_narrow(s, 100);
+    from_source(third, 3);
+    feed(third, GET_BIG);
+    feed(third, GET_ROOT);  // there is room again
+    assert_int_equal(third->in.len, strlen(GET_ROOT));
     fake_drain(c);
     assert_int_equal(status(c), 200);
     assert_true(c->out.len > BIG_BYTES && c->out.len < BIG_BYTES + 1000);
     assert_true(c->shut);
     fake_close(c);
     fake_close(other);
+    fake_close(head);
     fake_close(third);
+    fake_service_free(s);
+}
+
+// Each asks for a large file, takes nothing of it, and sends on until its window is closed.
+static void slow_readers(struct c10m_service *s, struct c10m_conn **c, unsigned n, bool one_source)
+{
+    static char more[65536];
+    for (size_t at = 0; at + strlen(GET_ROOT) <= sizeof(more); at += strlen(GET_ROOT))
+        memcpy(more + at, GET_ROOT, strlen(GET_ROOT));
+    for (unsigned i = 0; i < n; i++) {
+        c[i] = fake_open_narrow(s, 100);
+        from_source(c[i], one_source ? 0 : i);
+        feed(c[i], GET_BIG);
+        fake_feed(c[i], more, sizeof(more), 1448);
+    }
+}
+
+// More at a time than what the last that was refused left.
+static void check_that_heads_in_two_parts_are_read(struct c10m_service *s, unsigned source)
+{
+    struct c10m_conn *c[40];
+    for (unsigned i = 0; i < 40; i++) {
+        c[i] = open_from(s, source);
+        feed(c[i], "GET / HTTP/1.1\r\n");
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        feed(c[i], HOST "\r\n");
+        assert_int_equal(status(c[i]), 200);
+        fake_close(c[i]);
+    }
+}
+
+static void slow_readers_leave_room_for_the_heads_of_others(void **state)
+{
+    enum { READERS = 128 };
+    for (unsigned one = 0; one < 2; one++) {
+        struct c10m_service *s = serve(PARAMS("write_timeout_ms", "60000"));
+        struct c10m_conn *c[READERS];
+        slow_readers(s, c, READERS, one);
+        check_that_heads_in_two_parts_are_read(s, READERS);
+        assert_in_range(fake_counter(s, "heads_not_held"), 1, READERS);
+        assert_int_equal(fake_counter(s, "source_shares"),
+                         one ? fake_counter(s, "heads_not_held") : 0);
+        for (unsigned i = 0; i < READERS; i++)
+            fake_close(c[i]);
+        fake_service_free(s);
+    }
+}
+
+// The default is 4,096 units; 33 go to who fills its window.
+static void a_source_holds_a_quarter_of_what_may_wait(void **state)
+{
+    enum { READERS = 128, UNITS = 4096, EACH = 65536 / 2048 + 1 };
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "60000"));
+    struct c10m_conn *c[READERS];
+    unsigned cut = 0;
+    slow_readers(s, c, READERS, true);
+    for (unsigned i = 0; i < READERS; i++)
+        cut += c[i]->in.len == 0;
+    assert_in_range(READERS - cut, UNITS / 4 / EACH - 1, UNITS / 4 / EACH + 1);
+    for (unsigned i = 0; i < READERS; i++)
+        fake_close(c[i]);
+    fake_service_free(s);
+}
+
+static void heads_of_one_source_leave_room_for_those_of_others(void **state)
+{
+    enum { HEADS = 4096 };
+    static struct c10m_conn *c[HEADS];
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "60000"));
+    unsigned refused = 0;
+    for (unsigned i = 0; i < HEADS; i++) {
+        c[i] = open_from(s, 0);
+        feed(c[i], "G");
+        refused += c[i]->out.len != 0;
+    }
+    assert_int_equal(refused, HEADS * 3 / 4);
+    assert_int_equal(fake_counter(s, "source_shares"), refused);
+    check_that_heads_in_two_parts_are_read(s, 1);
+    for (unsigned i = 0; i < HEADS; i++)
+        fake_close(c[i]);
+    check_that_heads_in_two_parts_are_read(s, 0);
+    fake_service_free(s);
+}
+
+static void addresses_of_one_ipv6_prefix_are_one_source(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384"));
+    struct c10m_conn *c[6];
+    static const uint8_t prefix[8] = {0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 2};
+    for (unsigned i = 0; i < 6; i++) {
+        c[i] = fake_open(s);
+        memcpy(c[i]->peer_addr, prefix, sizeof(prefix));
+        for (unsigned k = 8; k < 16; k++)
+            c[i]->peer_addr[k] = (uint8_t)(i * 31 + k);
+        feed(c[i], "GET /");
+    }
+    assert_int_equal(fake_counter(s, "source_shares"), 2);  // four are one head's room
+    for (unsigned i = 0; i < 6; i++)
+        fake_close(c[i]);
+    fake_service_free(s);
+}
+
+// All come by one balancer: each is charged as whom its header names.
+static void clients_of_a_balancer_are_sources_of_their_own(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "16384", "proxy_protocol", "on"));
+    struct c10m_conn *c[8];
+    for (unsigned i = 0; i < 8; i++) {
+        char header[100];
+        c[i] = open_from(s, i / 4);  // to find an address
+        snprintf(header, sizeof(header), "PROXY TCP4 %u.%u.%u.%u 192.0.2.2 4000 80\r\nGET /",
+                 c[i]->peer_addr[12], c[i]->peer_addr[13], c[i]->peer_addr[14],
+                 c[i]->peer_addr[15]);
+        from_source(c[i], 2);
+        feed(c[i], header);
+        assert_int_equal(c[i]->out.len, 0);
+    }
+    assert_int_equal(fake_counter(s, "source_shares"), 0);
+    for (unsigned i = 0; i < 8; i++)
+        fake_close(c[i]);
+    fake_service_free(s);
+}
+
+// Several ranges of a large file, of which nothing is taken.
+static void holds_of_one_source_leave_some_to_others(void **state)
+{
+    enum { HOLDS = 256 };
+    const char *ranges = "GET /big.bin HTTP/1.1\r\n" HOST "Range: bytes=0-9,100-200000\r\n\r\n";
+    struct c10m_service *s = serve(PARAMS("write_timeout_ms", "60000"));
+    static struct c10m_conn *c[HOLDS];
+    for (unsigned i = 0; i < HOLDS; i++) {
+        c[i] = fake_open_narrow(s, 100);
+        from_source(c[i], 0);
+        feed(c[i], ranges);
+    }
+    assert_int_equal(fake_counter(s, "holds_empty"), HOLDS * 3 / 4);
+    assert_int_equal(fake_counter(s, "source_shares"), HOLDS * 3 / 4);
+    struct c10m_conn *other = open_from(s, 1);
+    feed(other, ranges);
+    assert_int_equal(status(other), 206);
+    fake_close(other);
+    for (unsigned i = 0; i < HOLDS; i++)
+        fake_close(c[i]);
+    fake_service_free(s);
+}
+
+// What is offered is copied together: not again with each byte that comes.
+static void what_waits_behind_an_answer_is_offered_once_and_not_with_each_byte(void **state)
+{
+    enum { REQUESTS = 600 };
+    struct c10m_service *s = serve(PARAMS("header_bytes_held", "65536"));
+    struct c10m_conn *c = fake_open_narrow(s, 100);
+    size_t at = 0;
+    feed(c, GET_BIG);
+    const unsigned before = c->data_calls;
+    for (unsigned i = 0; i < REQUESTS; i++)
+        fake_feed(c, GET_ROOT, strlen(GET_ROOT), 1);
+    assert_int_equal(c->data_calls, before + 1);
+    fake_end(c);
+    fake_drain(c);
+    for (unsigned i = 0; i < 1 + REQUESTS; i++)
+        assert_int_equal(next_answer(c, &at, false).status, 200);
+    assert_int_equal(at, c->out.len);
+    assert_true(c->shut);  // the FIN behind them was told
+    fake_close(c);
     fake_service_free(s);
 }
 
@@ -399,6 +582,13 @@ int main(void)
         T(a_head_that_grows_over_the_limit_gives_back_what_it_held),
         T(a_worker_holds_heads_of_its_own_part_only),
         T(requests_behind_an_answer_in_work_are_held_up_to_the_limit_then_cut),
+        T(slow_readers_leave_room_for_the_heads_of_others),
+        T(a_source_holds_a_quarter_of_what_may_wait),
+        T(heads_of_one_source_leave_room_for_those_of_others),
+        T(addresses_of_one_ipv6_prefix_are_one_source),
+        T(clients_of_a_balancer_are_sources_of_their_own),
+        T(holds_of_one_source_leave_some_to_others),
+        T(what_waits_behind_an_answer_is_offered_once_and_not_with_each_byte),
         T(what_waited_behind_an_answer_is_answered_and_given_back),
         T(content_behind_an_interim_answer_that_does_not_leave_ends_in_a_reset),
         T(limits_out_of_range_are_refused),

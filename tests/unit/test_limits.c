@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "tcp/tcp_shed.h"
 #include "tcp_pair.h"
 
 enum { ATTACKER = 0x0a000002, OTHER = 0x0a000003, SYNS_MAX = 16 };
@@ -46,7 +47,7 @@ static struct raw *limited(uint32_t service_max, uint32_t source_max)
     t->services[0].source_max = source_max;
     if (source_max != 0)
         t->sources = sources_init(aligned_alloc(CACHE_LINE, sources_footprint(r->e.sizes.blocks)),
-                                  r->e.sizes.blocks, t->secret);
+                                  r->e.sizes.blocks, (struct siphash_key){1, 2});
     return r;
 }
 
@@ -219,27 +220,232 @@ static void release(struct raw *r, const uint32_t held[1024], uint32_t n)
 
 enum { SCARCE = TCP_BUFS_RESERVE + 1024 / TCP_SCARCE_SHARE };
 
+enum { TIMEOUTS = 6 };  // the last of them after half a minute: longer than anybody is watched
+
+// It holds no data: its end would give nobody anything.
+static void who_has_only_its_fin_unacknowledged_stays(void **state)
+{
+    uint32_t held[1024], n = 0;
+    struct raw *r = raw_new(&(struct pair_sizes){.bufs = 1024});
+    r->e.role.shut = true;
+    raw_open(r);
+    while (r->e.tcp.bufs.n_free_data >= SCARCE)
+        held[n++] = buf_get(&r->e.tcp.bufs);
+    for (unsigned i = 0; i < TIMEOUTS; i++) {
+        assert_true(raw_wait(r, 100000) != UINT32_MAX);
+        assert_true(r->e.out[0].flags & SEG_FIN);
+    }
+    assert_int_equal(r->e.stats.c.conns_shed, 0);
+    release(r, held, n);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    raw_free(r, false);
+}
+
+static void with_one_buffer_more_it_stays(void **state)
+{
+    uint32_t held[1024], n = 0;
+    struct raw *r = hoarder(SCARCE, held, &n);
+    for (unsigned i = 0; i < TIMEOUTS; i++) {
+        assert_true(raw_wait(r, 100000) != UINT32_MAX);
+        assert_false(r->e.out[0].flags & SEG_RST);
+    }
+    assert_int_equal(r->e.stats.c.conns_shed, 0);
+    release(r, held, n);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 1);
+    raw_free(r, false);
+}
+
 static void who_takes_nothing_is_reset_while_buffers_are_scarce(void **state)
 {
     for (unsigned answers = 0; answers < 2; answers++) {  // probes, or is not there at all
-        uint32_t held[1024], n = 0, probes = 0, ms = 0;
+        uint32_t held[1024], n = 0, ms = 0;
         struct raw *r = hoarder(SCARCE - 1, held, &n);
         for (;;) {
             ms += raw_wait(r, 10000);
             if (r->e.out[0].flags & SEG_RST)
                 break;
-            probes++;
             if (answers)
                 raw_send(r, SEG_ACK, 0, 0);
         }
-        assert_int_equal(probes, TCP_SHED_BACKOFF);
-        assert_in_range(ms, 2900, 3200);
+        assert_in_range(ms, TCP_SHED_WATCH_MS, TCP_SHED_WATCH_MS + 10);
         assert_int_equal(r->e.stats.c.conns_shed, 1);
         assert_int_equal(r->e.role.closed, 1);
         assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
         release(r, held, n);
         raw_turn(r, 1);
         raw_free(r, true);
+    }
+}
+
+// With timestamps each byte measures a long round trip, so that no timeout is ever backed off.
+static void who_takes_a_byte_now_and_then_is_reset_while_buffers_are_scarce(void **state)
+{
+    uint32_t held[1024], n = 0, sent_ts = 0, sent_ms = 0, ms = 0;
+    struct raw *r = raw_new(&(struct pair_sizes){.bufs = 1024});
+    r->ts = true;
+    r->ts_val = 1000;
+    r->wnd = 1;
+    r->e.role.source = 60000;
+    raw_open(r);
+    const struct block *b = raw_block(r);
+    while (r->e.tcp.bufs.n_free_data > SCARCE - 1)
+        held[n++] = buf_get(&r->e.tcp.bufs);
+    for (; ms < 60000 && r->e.role.closed == 0; ms++) {
+        raw_turn(r, 1);
+        if (sent_ts == 0 && r->e.tcp.n_out != 0 && r->e.out[0].data_len[0] != 0) {
+            sent_ts = r->e.out[0].ts_val;
+            sent_ms = ms;
+        }
+        if (sent_ts == 0 || ms - sent_ms < 300 || b->snd_max == b->snd_una)
+            continue;
+        r->ack = b->snd_una + 1;
+        r->ts_ecr = sent_ts;
+        r->ts_val++;
+        sent_ts = 0;
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+    }
+    assert_in_range(ms, TCP_SHED_WATCH_MS, TCP_SHED_WATCH_MS + 10);
+    assert_int_equal(r->e.stats.c.conns_shed, 1);
+    release(r, held, n);
+    raw_free(r, false);
+}
+
+// filled: a worker with a connection of each taker, whose answer takes so many buffers; and `most`
+// buffers are free.
+struct taker {
+    uint32_t from;
+    uint16_t port;
+    uint16_t bufs;
+    uint32_t block;
+};
+
+static struct raw *filled(struct taker *k, unsigned takers, uint32_t most, uint32_t held[1024],
+                          uint32_t *n)
+{
+    struct raw *r =
+        raw_new(&(struct pair_sizes){.bufs = 1024, .blocks = 256, .syns = 256, .flights = 256});
+    for (unsigned i = 0; i < takers; i++) {
+        r->e.role.source = k[i].bufs * (uint64_t)BUF_BYTES;
+        assert_true(open_from(r, k[i].from, k[i].port));
+        for (k[i].block = 0; r->e.tcp.blocks[k[i].block].key.remote_port != k[i].port;)
+            k[i].block++;
+    }
+    while (r->e.tcp.bufs.n_free_data > most)
+        held[(*n)++] = buf_get(&r->e.tcp.bufs);
+    return r;
+}
+
+// The first taker takes a segment every half second; nobody else takes anything.
+static void one_takes_for(struct raw *r, const struct taker *k, uint32_t ms)
+{
+    const struct block *b = &r->e.tcp.blocks[k->block];
+    for (uint32_t i = 0; i < ms; i++)
+        if (i % 500 == 0)
+            send_from(r, k->from, k->port, SEG_ACK, b->snd_una + b->mss);
+        else
+            raw_turn(r, 1);
+}
+
+static bool lives(const struct raw *r, const struct taker *k)
+{
+    const struct block *b = &r->e.tcp.blocks[k->block];
+    return b->state == TCP_ESTABLISHED && b->key.remote_port == k->port;
+}
+
+static void given_back(struct raw *r, const uint32_t held[1024], uint32_t n)
+{
+    release(r, held, n);
+    done(r);
+}
+
+// Two of three that take nothing are enough. A bystander whose link is dead for the moment stays.
+static void of_the_source_that_holds_most_who_takes_least_is_reset(void **state)
+{
+    struct taker k[] = {{ATTACKER, 1000, 20, 0},
+                        {OTHER, 2000, 8, 0},
+                        {ATTACKER, 1001, 20, 0},
+                        {ATTACKER, 1002, 20, 0},
+                        {ATTACKER, 1003, 20, 0}};
+    uint32_t held[1024], n = 0;
+    struct raw *r = filled(k, ARRAY_LEN(k), SCARCE - 30, held, &n);
+    one_takes_for(r, &k[0], 10000);
+    assert_int_equal(r->e.stats.c.conns_shed, 2);
+    assert_true(lives(r, &k[0]));
+    assert_true(lives(r, &k[1]));
+    given_back(r, held, n);
+}
+
+// Each takes a byte in 150 ms, so that no timeout comes at all.
+static void one_source_cannot_keep_the_buffers_by_a_byte_now_and_then(void **state)
+{
+    enum { TAKERS = 250, FREE_MIN = TCP_BUFS_RESERVE + 8192 / TCP_SCARCE_SHARE };
+    struct raw *r = raw_new(&(struct pair_sizes){
+        .bufs = 8192, .blocks = 256, .syns = 256, .flights = 256, .wheel = 4096});
+    r->wnd = 1;
+    r->e.role.source = 30 * BUF_BYTES;
+    for (uint16_t i = 0; i < TAKERS; i++)
+        assert_true(open_from(r, ATTACKER, (uint16_t)(1000 + i)));
+    assert_true(r->e.tcp.bufs.n_free_data < FREE_MIN);
+    for (uint32_t ms = 0; ms < TCP_SHED_WATCH_MS + 100; ms++) {
+        for (uint32_t i = ms % 150; i < r->e.sizes.blocks; i += 150) {
+            const struct block *b = &r->e.tcp.blocks[i];
+            if (b->state == TCP_ESTABLISHED && b->snd_max != b->snd_una)
+                raw_seg(r, SEG_ACK, 101, b->snd_una + 1, 0, 0)->key = b->key;
+        }
+        raw_turn(r, 1);
+    }
+    assert_in_range(r->e.tcp.bufs.n_free_data, FREE_MIN, FREE_MIN + 30);
+    assert_int_equal(r->e.stats.c.conns_shed, r->e.role.closed);
+    done(r);
+}
+
+static void many_connections_with_a_buffer_each_are_one_source(void **state)
+{
+    static struct taker k[201];
+    uint32_t held[1024], n = 0;
+    k[0] = (struct taker){OTHER, 2000, 20, 0};
+    for (uint16_t i = 1; i < ARRAY_LEN(k); i++)
+        k[i] = (struct taker){ATTACKER, (uint16_t)(3000 + i), 1, 0};
+    struct raw *r = filled(k, ARRAY_LEN(k), SCARCE - 50, held, &n);
+    for (uint32_t ms = 0; ms < 10000; ms++)
+        raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.conns_shed, 50);
+    assert_true(lives(r, &k[0]));
+    given_back(r, held, n);
+}
+
+static void nobody_hides_behind_a_larger_source_that_takes_its_data(void **state)
+{
+    struct taker k[] = {{OTHER, 2000, 30, 0}, {ATTACKER, 1000, 12, 0}};
+    uint32_t held[1024], n = 0;
+    struct raw *r = filled(k, ARRAY_LEN(k), SCARCE - 10, held, &n);
+    one_takes_for(r, &k[0], 4 * TCP_SHED_WATCH_MS);
+    assert_int_equal(r->e.stats.c.conns_shed, 1);
+    assert_true(lives(r, &k[0]));
+    given_back(r, held, n);
+}
+
+// A source above its share has to take its data in less time than one below it.
+static void a_source_above_its_share_has_less_time(void **state)
+{
+    for (unsigned above = 0; above < 2; above++) {
+        static struct taker k[24];
+        uint32_t held[1024], n = 0;
+        for (uint16_t i = 0; i < ARRAY_LEN(k); i++)
+            k[i] = (struct taker){above ? ATTACKER : ATTACKER + i, (uint16_t)(1000 + i), 20, 0};
+        struct raw *r = filled(k, ARRAY_LEN(k), SCARCE - 10, held, &n);
+        for (uint32_t ms = 0; ms < 5000; ms++) {
+            for (unsigned i = 0; i < ARRAY_LEN(k) && ms % 1000 == 0; i++) {
+                const struct block *b = &r->e.tcp.blocks[k[i].block];
+                if (lives(r, &k[i]))
+                    raw_seg(r, SEG_ACK, 101, b->snd_una + b->mss / 2, 0, 0)->key = b->key;
+            }
+            raw_turn(r, 1);
+        }
+        assert_int_equal(r->e.stats.c.conns_shed != 0, above);
+        given_back(r, held, n);
     }
 }
 
@@ -276,6 +482,14 @@ int main(void)
         T(a_service_at_its_limit_answers_no_syn_and_counts),
         T(a_handshake_that_ends_above_the_services_limit_waits_for_room),
         T(who_takes_nothing_is_reset_while_buffers_are_scarce),
+        T(with_one_buffer_more_it_stays),
+        T(who_has_only_its_fin_unacknowledged_stays),
+        T(who_takes_a_byte_now_and_then_is_reset_while_buffers_are_scarce),
+        T(of_the_source_that_holds_most_who_takes_least_is_reset),
+        T(one_source_cannot_keep_the_buffers_by_a_byte_now_and_then),
+        T(many_connections_with_a_buffer_each_are_one_source),
+        T(nobody_hides_behind_a_larger_source_that_takes_its_data),
+        T(a_source_above_its_share_has_less_time),
         T(who_takes_nothing_stays_while_there_are_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

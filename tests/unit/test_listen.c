@@ -208,6 +208,8 @@ static void a_listener_that_cannot_be_is_refused_by_an_error(void **state)
     assert_int_equal(listen_at(r, &l), -EADDRINUSE);
     r->e.tcp.services[0].local_ix = 0;
     assert_int_equal(listen_at(r, &l), -EADDRINUSE);
+    l = at(&locals[0], PAIR_PORT);
+    assert_int_equal(listen_at(r, &l), -EADDRINUSE);
     l = at(&locals[1], PAIR_PORT);
     const int id = listen_at(r, &l);  // the service is at another address
     assert_true(id >= 0);
@@ -263,31 +265,49 @@ static void there_are_so_many_and_a_place_given_back_has_another_id(void **state
 // What a list of them says.
 struct model {
     uint16_t port, scope;
+    uint8_t device;
     int id;
 };
 
-static int best_of(const struct model *m, unsigned n, uint16_t port, uint16_t local_ix)
+static int model_id(const struct model *m, unsigned n, uint16_t port, uint16_t scope,
+                    uint8_t device)
 {
-    const bool v4 = ip_is_v4(&locals[local_ix]);
-    const uint16_t scopes[] = {local_ix, v4 ? TCP_LISTEN_V4 : TCP_LISTEN_V6, TCP_LISTEN_ANY};
-    for (unsigned k = 0; k < ARRAY_LEN(scopes); k++)
-        for (unsigned i = 0; i < n; i++)
-            if (m[i].port == port && m[i].scope == scopes[k])
-                return m[i].id;
+    for (unsigned i = 0; i < n; i++)
+        if (m[i].port == port && m[i].scope == scope && m[i].device == device)
+            return m[i].id;
     return -1;
 }
 
-static int found_for(const struct tcp *t, uint16_t port, uint16_t local_ix)
+static int best_of(const struct model *m, unsigned n, uint16_t port, uint16_t local_ix,
+                   uint8_t device)
 {
-    const uint16_t at = tcp_listen_find(t->listens, port, local_ix, ip_is_v4(&locals[local_ix]));
+    const uint16_t family = ip_is_v4(&locals[local_ix]) ? TCP_LISTEN_V4 : TCP_LISTEN_V6;
+    const struct model order[] = {{.scope = local_ix, .device = device},
+                                  {.scope = local_ix},
+                                  {.scope = family, .device = device},
+                                  {.scope = TCP_LISTEN_ANY, .device = device},
+                                  {.scope = family},
+                                  {.scope = TCP_LISTEN_ANY}};
+    for (unsigned k = 0; k < ARRAY_LEN(order); k++) {
+        const int id = model_id(m, n, port, order[k].scope, order[k].device);
+        if (id >= 0)
+            return id;
+    }
+    return -1;
+}
+
+static int found_for(const struct tcp *t, uint16_t port, uint16_t local_ix, uint8_t device)
+{
+    const uint16_t at =
+        tcp_listen_find(t->listens, port, local_ix, ip_is_v4(&locals[local_ix]), device);
     return at == TCP_LISTEN_NONE ? -1 : tcp_listen_id(t->listens, at);
 }
 
 static void what_is_opened_and_closed_at_random_is_found_as_in_a_list(void **state)
 {
-    enum { STEPS = 30000, PORTS = 12 };
+    enum { STEPS = 30000, PORTS = 12, DEVICES = 3 };
     static const uint16_t scopes[] = {0, 1, 2, 3, TCP_LISTEN_V4, TCP_LISTEN_V6, TCP_LISTEN_ANY};
-    static struct model model[PORTS * ARRAY_LEN(scopes)];
+    static struct model model[PORTS * ARRAY_LEN(scopes) * DEVICES];
     struct rng rng = test_rng(__func__);
     struct raw *r = begin();
     struct tcp *t = &r->e.tcp;
@@ -296,14 +316,16 @@ static void what_is_opened_and_closed_at_random_is_found_as_in_a_list(void **sta
     for (int step = 0; step < STEPS; step++) {
         if (rng_below(&rng, 100) < 55) {
             const struct tcp_listen_ask ask = {.port = (uint16_t)(PORT + rng_below(&rng, PORTS)),
-                                               .scope = scopes[rng_below(&rng, ARRAY_LEN(scopes))]};
+                                               .scope = scopes[rng_below(&rng, ARRAY_LEN(scopes))],
+                                               .device = (uint8_t)rng_below(&rng, DEVICES)};
             bool there = false;
             for (unsigned i = 0; i < n; i++)
-                there |= model[i].port == ask.port && model[i].scope == ask.scope;
+                there |= model[i].port == ask.port && model[i].scope == ask.scope &&
+                         model[i].device == ask.device;
             const int id = tcp_listen(t, &ask);
             assert_true(there ? id == -EADDRINUSE : id >= 0);
             if (id >= 0)
-                model[n++] = (struct model){ask.port, ask.scope, id};
+                model[n++] = (struct model){ask.port, ask.scope, ask.device, id};
         } else if (n != 0) {
             const unsigned i = rng_below(&rng, n);
             gone = model[i].id;
@@ -314,10 +336,37 @@ static void what_is_opened_and_closed_at_random_is_found_as_in_a_list(void **sta
             assert_false(tcp_unlisten(t, gone));
         const uint16_t port = (uint16_t)(PORT + rng_below(&rng, PORTS));
         for (uint16_t ix = 0; ix < ARRAY_LEN(locals); ix++)
-            assert_int_equal(found_for(t, port, ix), best_of(model, n, port, ix));
+            for (uint8_t device = 1; device <= DEVICES; device++)
+                assert_int_equal(found_for(t, port, ix, device),
+                                 best_of(model, n, port, ix, device));
         assert_int_equal(t->listens->used, n);
     }
     assert_true(t->listens->unused <= ARRAY_LEN(model));  // places are used again
+    done(r);
+}
+
+// So many that some share a head of the table: each port finds its own listener, or none.
+static void ports_that_share_a_head_are_told_apart(void **state)
+{
+    enum { LISTENERS = 600 };
+    static uint16_t place_of[UINT16_MAX + 1];
+    struct rng rng = test_rng(__func__);
+    struct raw *r = begin();
+    struct tcp *t = &r->e.tcp;
+    memset(place_of, 0, sizeof(place_of));
+    for (unsigned n = 0; n < LISTENERS;) {
+        const uint16_t port = (uint16_t)(1024 + rng_below(&rng, 60000));
+        const int id = tcp_listen(t, &(struct tcp_listen_ask){.port = port, .scope = 1});
+        if (id == -EADDRINUSE)
+            continue;
+        assert_true(id >= 0);
+        place_of[port] = (uint16_t)((id & (TCP_LISTENINGS_MAX - 1)) + 1);
+        n++;
+    }
+    for (uint32_t port = 1; port <= UINT16_MAX; port++) {
+        assert_int_equal(tcp_listen_find(t->listens, (uint16_t)port, 1, true, 0), place_of[port]);
+        assert_int_equal(tcp_listen_find(t->listens, (uint16_t)port, 0, true, 0), TCP_LISTEN_NONE);
+    }
     done(r);
 }
 
@@ -532,6 +581,16 @@ static void a_deferred_listener_waits_for_data(void **state)
     done(r);
 }
 
+static void a_deferred_listener_asks_again_who_has_not_acknowledged(void **state)
+{
+    struct raw *r = begin();
+    listen_with(r, 5, 30);
+    assert_int_equal(syn(r, PORT, 0), SEG_SYN | SEG_ACK);
+    assert_in_range(raw_wait(r, 3000), 900, 1100);
+    assert_int_equal(answer(r), SEG_SYN | SEG_ACK);
+    done(r);
+}
+
 static void a_fin_opens_a_deferred_connection_too(void **state)
 {
     struct raw *r = begin();
@@ -560,6 +619,14 @@ static void after_its_time_a_bare_ack_will_do(void **state)
         assert_int_equal(seen.opened, 1);
         done(r);
     }
+}
+
+static void a_time_without_end_is_as_many_timeouts_as_are_counted(void **state)
+{
+    struct raw *r = begin();
+    listen_with(r, 5, UINT32_MAX);
+    assert_int_equal(r->e.tcp.listens->at[0].defer, UINT8_MAX);
+    done(r);
 }
 
 // Longer than the retries would last: who has acknowledged is kept that long, others are not.
@@ -612,7 +679,7 @@ static void both_queues_are_what_can_be_counted_whatever_comes(void **state)
         struct c10m_listening l = at(NULL, port);
         l.backlog = rng_below(&rng, 6);
         l.defer_s = rng_below(&rng, 4) == 0 ? 3 : 0;
-        const int id = found_for(t, port, 0);
+        const int id = found_for(t, port, 0, 1);
         r->port = (uint16_t)(30000 + peer);
         r->seq = 1000 * peer;
         seen.opened = 0;
@@ -807,6 +874,7 @@ int main(void)
         cmocka_unit_test(a_listener_that_cannot_be_is_refused_by_an_error),
         cmocka_unit_test(there_are_so_many_and_a_place_given_back_has_another_id),
         cmocka_unit_test(what_is_opened_and_closed_at_random_is_found_as_in_a_list),
+        cmocka_unit_test(ports_that_share_a_head_are_told_apart),
         cmocka_unit_test(one_more_than_the_backlog_waits_and_further_syns_are_dropped),
         cmocka_unit_test(more_is_accepted_than_waits_without_harm),
         cmocka_unit_test(who_accepts_in_open_has_no_queue),
@@ -818,8 +886,10 @@ int main(void)
         cmocka_unit_test(its_options_are_those_of_the_syn_ack_and_of_what_it_opens),
         cmocka_unit_test(a_segment_size_below_what_any_peer_takes_is_raised),
         cmocka_unit_test(a_deferred_listener_waits_for_data),
+        cmocka_unit_test(a_deferred_listener_asks_again_who_has_not_acknowledged),
         cmocka_unit_test(a_fin_opens_a_deferred_connection_too),
         cmocka_unit_test(after_its_time_a_bare_ack_will_do),
+        cmocka_unit_test(a_time_without_end_is_as_many_timeouts_as_are_counted),
         cmocka_unit_test(a_long_time_outlives_the_retries_for_those_who_acknowledged),
         cmocka_unit_test(listen_set_changes_what_waits_already),
         cmocka_unit_test(both_queues_are_what_can_be_counted_whatever_comes),

@@ -151,7 +151,7 @@ static void run(struct hosts *h, void (*what)(struct c10m_core *w, struct c10m_s
 
 static void open_it(struct c10m_core *w, struct c10m_service *s)
 {
-    const struct c10m_opening o = {t.from, t.to};
+    const struct c10m_opening o = {.from = t.from, .to = t.to};
     struct c10m_conn *c;
     t.rc = c10m_open(w, s, &o, &c);
     if (t.rc == 0)
@@ -347,10 +347,10 @@ static void frame(struct hosts *h, struct ip_addr from, struct ip_addr to)
     assert_int_equal(tcp_connect(tcp, &ours, PORT, 0, 0, &ix), 0);
     hosts_turn(h, PEER);
     struct hosts_end *e = &h->e[SERVER];
-    uint8_t *ip = pkt_data(e->queue[e->n_queue - 1]) + 14;
+    uint8_t *ip = pkt_data(e->wires[0].queue[e->wires[0].n_queue - 1]) + 14;
     memcpy(ip + 12, from.b + 12, 4);
     memcpy(ip + 16, to.b + 12, 4);
-    e->queue[e->n_queue - 1]->m.ol_flags =
+    e->wires[0].queue[e->wires[0].n_queue - 1]->m.ol_flags =
         RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 

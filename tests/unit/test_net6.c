@@ -48,7 +48,7 @@ static struct net_config config(void)
     c.locals[1] = (struct net_local){A, 64};
     c.locals[2] = (struct net_local){A2, 48};
     c.gateway6 = GATEWAY;
-    c.secret = (struct siphash_key){1, 2};
+    c.keys = keys_from((struct siphash_key){1, 2});
     c.n_udp = 1;
     c.udp[0] = (struct net_udp_port){7, UINT16_MAX, 4};
     return c;
@@ -522,7 +522,7 @@ static void ping_to_the_link_local_address_is_answered_from_it(void **state)
 static void pings_over_the_rate_are_dropped_and_without_room_too(void **state)
 {
     struct net_config c = config();
-    c.icmp_rate_per_s = 100;  // a burst of ten
+    c.icmp_rate_per_s = 160;  // of which one source has ten at once
     restart(&c);
     for (unsigned i = 0; i < 15; i++)
         give(FRAME6_PING);
@@ -647,10 +647,112 @@ static void no_error_about_what_is_not_ours_or_of_no_peer(void **state)
     expect_balance();
 }
 
+// By the route of all others as well, and from no address of the link alone.
+static void a_datagram_leaves_by_the_gateway_and_from_an_address_of_ours(void **state)
+{
+    struct net_datagram d = {
+        .from = A, .to = FAR, .from_port = 7, .to_port = 9, .data = (const uint8_t *)"x", .len = 1};
+    know(&GATEWAY, &mac_c);
+    assert_int_equal(net_send(net, now, &d, &tx), 0);
+    assert_int_equal(tx.n, 1);
+    assert_memory_equal(pkt_data(tx.pkts[0]), mac_c.b, 6);
+    d.from = LINK;
+    assert_int_equal(net_send(net, now, &d, &tx), -EADDRNOTAVAIL);
+    d.from = B;
+    assert_int_equal(net_send(net, now, &d, &tx), -EADDRNOTAVAIL);
+    d.from = A;
+    d.to = A2;  // ours: nothing comes back from a port
+    assert_int_equal(net_send(net, now, &d, &tx), -ENETUNREACH);
+    assert_int_equal(tx.n, 1);
+}
+
+static void sack_blocks_are_read(void **state)
+{
+    assert_non_null(give(FRAME6_SACK));
+    assert_int_equal(rx.n_segs, 1);
+    assert_int_equal(rx.segs[0].sack_count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(rx.sacks[0][i].start, 2 * i + 1);
+        assert_int_equal(rx.sacks[0][i].end, 2 * i + 2);
+    }
+}
+
+static void a_configured_neighbour_is_never_asked_nor_forgotten(void **state)
+{
+    struct net_config c = config();
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){B, mac_b};
+    restart(&c);
+    for (unsigned i = 0; i < 5; i++) {
+        after_ms(2 * NET_ARP_REACHABLE_MS);
+        tick_all();
+        assert_int_equal(tx.n, 0);
+        assert_int_equal(net_counters(net)->nd_expired, 0);
+        assert_int_equal(send_to(&B), 1);
+        assert_memory_equal(pkt_data(tx.pkts[0]), mac_b.b, 6);
+        tx_clear();
+    }
+}
+
+// RFC 4443 2.2 (a).
+static void an_error_comes_from_the_address_that_was_asked(void **state)
+{
+    const struct ip_addr *const ours[] = {&A, &A2, &LINK};
+    for (unsigned i = 0; i < ARRAY_LEN(ours); i++) {
+        give_changed(FRAME6_SCTP, 38, ours[i]->b, 16);
+        assert_int_equal(tx.n, 1);
+        assert_memory_equal(pkt_data(tx.pkts[0]) + 22, ours[i]->b, 16);
+        tx_clear();
+    }
+}
+
+// RFC 4443 2.4 (e.3), (e.4): to many on the link, though the packet names one of us.
+static void no_error_about_what_was_sent_to_many(void **state)
+{
+    const struct mac_addr group = {{0x33, 0x33, 0, 0, 0, 1}};
+    struct net_config c = config();
+    c.n_udp = 0;
+    restart(&c);
+    static const char *const frames[] = {FRAME6_SCTP, FRAME6_RH0, FRAME6_UDP};
+    for (unsigned k = 0; k < ARRAY_LEN(frames); k++) {
+        give_changed(frames[k], 0, group.b, sizeof(group.b));
+        assert_int_equal(tx.n, 0);
+        give(frames[k]);
+        assert_int_equal(tx.n, 1);
+        tx_clear();
+    }
+}
+
+// Whose sum the port has verified is not looked at again; the others' are.
+static void udp_sums_are_verified_unless_the_port_did(void **state)
+{
+    uint32_t len;
+    uint8_t *f = frame_bytes(FRAME6_UDP, &len);
+    f[len - 1] ^= 1;
+    give_frame(f, len, RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+    assert_int_equal(rx.n_udp, 1);
+    give_frame(f, len, 0);
+    assert_int_equal(rx.n_udp, 0);
+    expect_drops(DROP_udp_checksum, 1);
+    free(f);
+}
+
+static void an_error_without_room_or_packet_is_counted_as_limited(void **state)
+{
+    tx.room = 0;
+    give(FRAME6_SCTP);
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(net_counters(net)->errors_limited, 1);
+    tx.room = TX_ROOM;
+    give(FRAME6_SCTP);
+    assert_int_equal(tx.n, 1);
+    assert_int_equal(net_counters(net)->errors_limited, 1);
+}
+
 static void errors_keep_to_their_rate_and_size(void **state)
 {
     struct net_config c = config();
-    c.icmp_errors_per_s = 50;  // a burst of five
+    c.icmp_errors_per_s = 80;  // of which one source has five at once
     c.n_udp = 0;
     restart(&c);
     static uint8_t f[1514];
@@ -691,7 +793,7 @@ static void a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round(voi
     struct pkt *answer = net_udp_begin(net, u, &tx, &room);
     assert_int_equal(room, 1452);
     memcpy(net_udp_payload(u, answer), "world!", 6);
-    net_udp_send(net, u, p, answer, 6, &tx);
+    net_udp_send(net, now, u, p, answer, 6, &tx);
     expect_frame(0, FRAME6_UDP_ANSWER);
     pkt_free(p);
     free(f);
@@ -792,8 +894,9 @@ static void a_configured_link_local_address_stands_for_the_ports_own(void **stat
 {
     struct net_config c = config();
     const struct ip_addr mine = ip("fe80::77");
-    c.n_locals = 4;
+    c.n_locals = 5;
     c.locals[3] = (struct net_local){mine, 64};
+    c.locals[4] = (struct net_local){ip("fe80::78"), 64};  // the first one counts
     restart(&c);
     send_to(&B);
     assert_memory_equal(pkt_data(tx.pkts[0]) + 22, mine.b, 16);
@@ -1008,6 +1111,27 @@ static void a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group(
     assert_int_equal(tx.n, 4);
 }
 
+// To the millisecond: whichever part of the cache is looked at when it has been unused so long.
+static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
+{
+    enum { ROUND = 1024 / NET_TICK_SLOTS };
+    for (unsigned first = 0; first < ROUND; first++) {
+        const struct net_config c = config();
+        restart(&c);
+        for (unsigned i = 0; i < first; i++) {
+            after_ms(1);
+            net_tick(net, now, &tx);
+        }
+        know(&B, &mac_b);
+        tx_clear();
+        after_ms(NET_ARP_REACHABLE_MS);
+        net_tick(net, now, &tx);
+        tick_all();
+        assert_int_equal(tx.n, 0);
+        assert_int_equal(net_counters(net)->nd_expired, 1);
+    }
+}
+
 static void a_neighbour_that_nobody_uses_is_forgotten(void **state)
 {
     know(&B, &mac_b);
@@ -1094,6 +1218,59 @@ static void a_query_of_the_switch_is_answered_by_a_report(void **state)
     expect_drops(DROP_icmp6_type, 1);
 }
 
+// expect_report: the packet to send says so many groups, the last one `group`, by that kind.
+static void expect_report(uint32_t at, uint8_t kind, uint16_t groups, const struct ip_addr *group)
+{
+    const uint8_t *f = pkt_data(tx.pkts[at]);
+    assert_true(at < tx.n);
+    assert_int_equal(f[62], MLD_REPORT);
+    assert_int_equal(load_be16(f + 68), groups);
+    assert_int_equal(f[70 + (groups - 1) * MLD_RECORD_BYTES], kind);
+    assert_memory_equal(f + 74 + (groups - 1) * MLD_RECORD_BYTES, group->b, 16);
+}
+
+static void a_group_that_is_joined_is_reported_until_it_is_left(void **state)
+{
+    const struct ip_addr group = ip("ff15::1234");
+    assert_int_equal(net_group_join(net, now, &group, &tx), 0);
+    assert_int_equal(net_group_join(net, now, &group, &tx), 0);
+    assert_int_equal(tx.n, 1);
+    expect_report(0, MLD_TO_EXCLUDE, 1, &group);
+    tx_clear();
+    give(FRAME6_MLD_QUERY);
+    assert_int_equal(tx.n, 1);
+    expect_report(0, MLD_IS_EXCLUDE, load_be16((uint8_t *)pkt_data(tx.pkts[0]) + 68), &group);
+    tx_clear();
+    assert_int_equal(net_group_leave(net, now, &group, &tx), 0);
+    assert_int_equal(tx.n, 0);
+    assert_int_equal(net_group_leave(net, now, &group, &tx), 0);
+    expect_report(0, MLD_TO_INCLUDE, 1, &group);
+    assert_int_equal(net_group_leave(net, now, &group, &tx), -EADDRNOTAVAIL);
+    assert_int_equal(net_group_join(net, now, &A, &tx), -EINVAL);
+}
+
+static void groups_are_bounded_and_all_of_them_reported(void **state)
+{
+    struct ip_addr group = ip("ff15::1:0"), four = ip_from_v4(0xef010203);
+    struct net_tx nowhere = {.room = 0};
+    for (unsigned i = 0; i < NET_GROUPS_MAX; i++) {
+        group.b[15] = (uint8_t)i;
+        assert_int_equal(net_group_join(net, now, &group, &nowhere), 0);
+    }
+    group.b[14] = 9;
+    assert_int_equal(net_group_join(net, now, &group, &nowhere), -ENOBUFS);
+    assert_int_equal(net_group_join(net, now, &group, &nowhere), -ENOBUFS);
+    assert_int_equal(net_group_join(net, now, &four, &nowhere), 0);  // IPv4's are apart
+    give(FRAME6_MLD_QUERY);
+    assert_int_equal(tx.n, 2);
+    unsigned n = 0;
+    for (unsigned i = 0; i < tx.n; i++) {
+        assert_true(pkt_len(tx.pkts[i]) <= ETH_BYTES + IP6_MTU_MIN);
+        n += load_be16((uint8_t *)pkt_data(tx.pkts[i]) + 68);
+    }
+    assert_true(n > NET_GROUPS_MAX);
+}
+
 static void solicitations_keep_to_their_rate(void **state)
 {
     struct net_config c = config();
@@ -1151,6 +1328,77 @@ static void askers_from_everywhere_do_not_replace_a_gateway(void **state)
     assert_true(neighbor(&GATEWAY, &n));
     assert_memory_equal(n.mac.b, mac_c.b, 6);
     assert_in_range(net_counters(net)->nd_evicted, 2900, 3000);
+}
+
+static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **state)
+{
+    struct net_config c = config();
+    struct net_neighbor6 n;
+    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    restart(&c);
+    know(&GATEWAY, &mac_c);
+    for (uint32_t i = 0; i < 3000; i++) {
+        struct ip_addr a = ip("2001:db8::2:0:0:0");
+        store_be32(a.b + 12, i);
+        after_ms(1);
+        give_solicit(&a, &mac_b);
+        tx_clear();
+    }
+    unsigned known = 0;
+    for (uint32_t i = 0; i < net_nd_slots(net); i++)
+        known += net_nd_read(net, i, &n) && n.state != NET_ARP_PENDING;
+    assert_int_equal(known, NET_ARP_ENTRIES_MIN);
+    const uint64_t asked = net_counters(net)->nd_solicits_out;
+    send_to(&B);
+    assert_int_equal(net_counters(net)->nd_solicits_out, asked + 1);
+    tx_clear();
+    give_advert(&B, &mac_b, ND_SOLICITED | ND_OVERRIDE);
+    assert_int_equal(tx.n, 1);  // the packet that waited
+    expect_to_mac(0, &mac_b);
+    assert_true(neighbor(&GATEWAY, &n));
+    assert_int_equal(drops[DROP_nd_cache_full], 0);
+}
+
+static bool asked_for(const struct ip_addr *a)
+{
+    bool asked = false;
+    for (uint32_t i = 0; i < tx.n; i++) {
+        const uint8_t *f = pkt_data(tx.pkts[i]);
+        asked |= f[54] == ND_SOLICIT && memcmp(f + 62, a->b, sizeof(a->b)) == 0;
+    }
+    return asked;
+}
+
+static void a_flood_does_not_make_known_neighbours_and_gateways_expire(void **state)
+{
+    struct net_config c = config();
+    restart(&c);
+    know(&GATEWAY, &mac_c);
+    know(&B, &mac_b);
+    struct ip_addr next = ip("2001:db8::3:0:0:0");
+    for (uint32_t ms = 0, k = 0; ms < 200000; ms++) {
+        after_ms(1);
+        for (unsigned i = 0; i < 5; i++) {
+            store_be32(next.b + 12, k++);
+            send_to(&next);
+        }
+        tx_clear();
+        net_tick(net, now, &tx);
+        const bool gateway = asked_for(&GATEWAY), b = asked_for(&B);
+        tx_clear();
+        if (gateway)
+            give_advert(&GATEWAY, &mac_c, ND_SOLICITED | ND_OVERRIDE);
+        if (b)
+            give_advert(&B, &mac_b, ND_SOLICITED | ND_OVERRIDE);
+        tx_clear();
+        if (ms % 100 != 0)
+            continue;
+        assert_int_equal(send_to(&FAR) + send_to(&B), 2);
+        expect_to_mac(0, &mac_c);
+        expect_to_mac(1, &mac_b);
+        tx_clear();
+    }
+    assert_true(net_counters(net)->nd_rate_limited > 500000);
 }
 
 static void static_neighbours_are_never_asked_nor_changed(void **state)
@@ -1302,6 +1550,48 @@ static void without_a_route_nothing_leaves(void **state)
     s.key.local_ix = LOCAL_IX;  // IPv4's
     assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
     expect_drops(DROP_ip_no_route, 7);
+}
+
+// RFC 6724 5: the scope first, then the longest prefix in common; itself before all.
+static void a_datagrams_way_and_source_follow_its_destination(void **state)
+{
+    struct net_config c = config();
+    const struct ip_addr mine = ip("fe80::77");
+    c.n_locals = 4;
+    c.locals[3] = (struct net_local){mine, 64};
+    restart(&c);
+    const struct {
+        const char *to;
+        const struct ip_addr *from;
+        int bits;
+    } ways[] = {
+        {"2001:db8::2", &A, 64}, {"2001:db8:5::2", &A2, 48}, {"2001:db8:4::2", &A2, 0},
+        {"fe80::9", &mine, 64},  {"ff02::1", &mine, 0},      {"ff0e::1", &A, 0},
+        {"2001:db8::1", &A, -1}, {"::1", &A2, -1},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(ways); i++) {
+        const struct ip_addr to = ip(ways[i].to);
+        struct ip_addr from;
+        const int bits = net_way(net, &to, &from);
+        char text[IP_TEXT_BYTES];
+        if (bits != ways[i].bits || (bits >= 0 && !ip_equal(&from, ways[i].from)))
+            fail_msg("%s: %d bits from %s", ways[i].to, bits, ip_text(&from, text));
+    }
+}
+
+// A gateway is known, and yet takes no packet to what is no host's address.
+static void what_is_no_hosts_address_does_not_go_to_the_gateway(void **state)
+{
+    static const char *const nobody[] = {"ff0e::1", "ff02::1", "::1", "::"};
+    know(&GATEWAY, &mac_c);
+    assert_int_equal(send_to(&FAR), 1);
+    tx_clear();
+    for (unsigned i = 0; i < ARRAY_LEN(nobody); i++) {
+        const struct ip_addr a = ip(nobody[i]);
+        assert_int_equal(send_to(&a), 0);
+    }
+    assert_int_equal(tx.n, 0);
+    expect_drops(DROP_ip_no_route, ARRAY_LEN(nobody));
 }
 
 // Whatever the mixture, packets come out in the order of the segments and as they are one by one.
@@ -1491,11 +1781,12 @@ static void a_large_segment_is_cut_into_parts_that_make_it_up(void **state)
     assert_int_equal(drops[DROP_nd_wait_replaced], 0);
 }
 
-static void a_port_that_cuts_gets_a_large_segment_whole(void **state)
+// IPv6 has no sum of its header that the port, or we, could fill.
+static void expect_a_large_segment_whole(uint32_t caps)
 {
     static uint8_t data[20000];
     struct net_config c = config();
-    c.caps = PORT_TX_L4_CKSUM | PORT_TX_IP_CKSUM | PORT_MULTI_SEG | PORT_TSO;
+    c.caps = caps;
     restart(&c);
     for (unsigned i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(i * 7 + i / 256);
@@ -1520,6 +1811,13 @@ static void a_port_that_cuts_gets_a_large_segment_whole(void **state)
     assert_int_equal(p->m.l3_len, 40);
     assert_int_equal(net_counters(net)->segs6_out, 15);
     assert_int_equal(net_counters(net)->out_bytes, 74 + 20000 + 14 * 74);
+}
+
+static void a_port_that_cuts_gets_a_large_segment_whole(void **state)
+{
+    const uint32_t caps = PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO;
+    expect_a_large_segment_whole(caps | PORT_TX_IP_CKSUM);
+    expect_a_large_segment_whole(caps);
 }
 
 static void without_packets_nothing_leaves_and_everything_is_counted(void **state)
@@ -1549,6 +1847,16 @@ static void expect_refused(const struct net_config *c, const char *why)
     free(mem);
 }
 
+// Behind the last of each kind stands what would be refused.
+static void what_a_configuration_does_not_count_is_not_looked_at(void **state)
+{
+    struct net_config c = config();
+    c.locals[c.n_locals] = (struct net_local){ip_from_v4(0xe0000001), 33};
+    c.statics[c.n_statics] = (struct net_static){ip_from_v4(0xe0000001), {{1}}};
+    c.routes[c.n_routes] = (struct net_route){ip_from_v4(0xe0000001), 33, ip_from_v4(1)};
+    restart(&c);
+}
+
 static void configurations_that_cannot_work_are_refused_with_the_reason(void **state)
 {
     struct net_config c = config();
@@ -1572,6 +1880,8 @@ static void configurations_that_cannot_work_are_refused_with_the_reason(void **s
     c = config();
     c.gateway6 = FAR;
     expect_refused(&c, "gateway 2001:db8:9::9: on no local prefix");
+    c.gateway6 = ip("ff02::1");
+    expect_refused(&c, "gateway ff02::1: not a unicast IPv6 address");
     c.gateway6 = ip_from_v4(0x0a000002);
     expect_refused(&c, "gateway 10.0.0.2: not a unicast IPv6 address");
     c = config();
@@ -1582,6 +1892,73 @@ static void configurations_that_cannot_work_are_refused_with_the_reason(void **s
     expect_refused(&c, "not a prefix of 1 to 128 bits");
     c.routes[0] = (struct net_route){ip("2001:db8:100::"), 40, FAR};
     expect_refused(&c, "gateway 2001:db8:9::9");
+}
+
+static void an_operator_changes_every_neighbour_but_the_configured_ones(void **state)
+{
+    struct net_config c = config();
+    struct net_neighbor6 n;
+    const struct ip_addr other = ip("2001:db8::3"), fixed = ip("2001:db8::9");
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){fixed, mac_b};
+    restart(&c);
+    assert_int_equal(net_neighbor_add(net, now, &fixed, &mac_c, false, &tx), -EPERM);
+    assert_int_equal(net_neighbor_del(net, &fixed), -EPERM);
+    assert_int_equal(net_neighbor_del(net, &B), -ENOENT);
+    assert_int_equal(net_neighbor_add(net, now, &B, &mac_b, false, &tx), 0);
+    assert_true(neighbor(&B, &n));
+    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(net_neighbor_add(net, now, &B, &mac_c, true, &tx), 0);
+    send_to(&B);
+    expect_to_mac(0, &mac_c);
+    assert_int_equal(net_neighbor_add(net, now, &other, &mac_b, false, &tx), 0);
+    assert_int_equal(net_neighbors_flush(net), 1);
+    assert_false(neighbor(&other, &n));
+    assert_true(neighbor(&B, &n));
+    assert_int_equal(n.state, NET_ARP_STATIC);
+    assert_int_equal(net_neighbor_del(net, &B), 0);
+    assert_false(neighbor(&B, &n));
+    send_to(&fixed);
+    expect_to_mac(1, &mac_b);
+}
+
+// Of each set of places some stay for those that come by themselves.
+static void permanent_neighbours_leave_places_to_others_and_can_change_when_full(void **state)
+{
+    struct net_config c = config();
+    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    restart(&c);
+    unsigned taken = 0;
+    bool is[250];
+    struct ip_addr full = B, kept = B, a = B;
+    for (unsigned i = 0; i < 250; i++) {
+        a.b[15] = (uint8_t)(3 + i);
+        const int rc = net_neighbor_add(net, now, &a, &mac_b, true, &tx);
+        assert_true(rc == 0 || rc == -ENOSPC);
+        taken += is[i] = rc == 0;
+        if (rc == 0)
+            kept = a;
+        else
+            full = a;
+    }
+    const unsigned sets = NET_ARP_ENTRIES_MIN / NET_ARP_WAYS;
+    assert_int_equal(taken, sets * (NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS));
+    for (unsigned i = 0; i < 250; i++) {  // others, later, come and go beside them
+        after_ms(1);
+        a.b[15] = (uint8_t)(3 + i);
+        if (!is[i])
+            assert_int_equal(net_neighbor_add(net, now, &a, &mac_b, false, &tx), 0);
+    }
+    unsigned still = 0;
+    struct net_neighbor6 n;
+    for (uint32_t i = 0; i < net_nd_slots(net); i++)
+        still += net_nd_read(net, i, &n) && n.state == NET_ARP_STATIC;
+    assert_int_equal(still, taken);
+    assert_int_equal(net_neighbor_add(net, now, &full, &mac_c, false, &tx), 0);
+    assert_int_equal(net_neighbor_add(net, now, &full, &mac_c, true, &tx), -ENOSPC);
+    assert_int_equal(net_neighbor_add(net, now, &kept, &mac_c, true, &tx), 0);
+    send_to(&kept);
+    expect_to_mac(0, &mac_c);
 }
 
 static void a_link_local_gateway_needs_no_prefix_of_its_own(void **state)
@@ -1625,6 +2002,13 @@ int main(void)
         T(a_datagram_for_nobody_is_answered_by_port_unreachable),
         T(an_unknown_protocol_is_answered_by_parameter_problem),
         T(no_error_about_what_is_not_ours_or_of_no_peer),
+        T(no_error_about_what_was_sent_to_many),
+        T(sack_blocks_are_read),
+        T(a_configured_neighbour_is_never_asked_nor_forgotten),
+        T(a_datagram_leaves_by_the_gateway_and_from_an_address_of_ours),
+        T(an_error_comes_from_the_address_that_was_asked),
+        T(udp_sums_are_verified_unless_the_port_did),
+        T(an_error_without_room_or_packet_is_counted_as_limited),
         T(errors_keep_to_their_rate_and_size),
         T(a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round),
         T(a_service_of_one_address_is_none_on_the_other),
@@ -1645,26 +2029,36 @@ int main(void)
         T(flags_of_an_advertisement_do_what_rfc_4861_says),
         T(a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group),
         T(a_neighbour_that_nobody_uses_is_forgotten),
+        T(neighbour_unused_for_just_so_long_is_not_asked_again),
         T(a_gateway_is_kept_and_asked_for_at_start),
         T(what_is_announced_is_probe_advertisement_and_report),
         T(an_announcement_fits_in_the_room_that_the_header_names),
         T(a_query_of_the_switch_is_answered_by_a_report),
+        T(a_group_that_is_joined_is_reported_until_it_is_left),
+        T(groups_are_bounded_and_all_of_them_reported),
         T(solicitations_keep_to_their_rate),
         T(a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour),
+        T(a_cache_full_of_known_neighbours_still_asks_for_a_new_one),
+        T(a_flood_does_not_make_known_neighbours_and_gateways_expire),
         T(askers_from_everywhere_do_not_replace_a_gateway),
         T(static_neighbours_are_never_asked_nor_changed),
         T(the_cache_is_rendered_as_linux_prints_neighbours),
         T(reader_on_another_thread_never_sees_half_an_entry),
         T(the_longest_prefix_says_where_a_packet_goes),
         T(without_a_route_nothing_leaves),
+        T(what_is_no_hosts_address_does_not_go_to_the_gateway),
+        T(a_datagrams_way_and_source_follow_its_destination),
         T(a_burst_of_unlike_segments_comes_out_in_order_and_right),
         T(each_segment_of_a_burst_goes_its_own_way),
         T(a_segment_fills_the_mtu_and_not_a_byte_more),
         T(a_large_segment_is_cut_into_parts_that_make_it_up),
         T(a_port_that_cuts_gets_a_large_segment_whole),
         T(without_packets_nothing_leaves_and_everything_is_counted),
+        T(what_a_configuration_does_not_count_is_not_looked_at),
         T(configurations_that_cannot_work_are_refused_with_the_reason),
         T(a_link_local_gateway_needs_no_prefix_of_its_own),
+        T(an_operator_changes_every_neighbour_but_the_configured_ones),
+        T(permanent_neighbours_leave_places_to_others_and_can_change_when_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,7 +336,7 @@ static void all_of_a_service_are_reset_a_bounded_number_a_turn(void **state)
     run(h, abort_all);
     assert_false(t.done);
     assert_int_equal(t.closed, SOCK_RESETS_TURN_MAX);
-    assert_int_equal(h->e[PEER].n_queue, SOCK_RESETS_TURN_MAX);
+    assert_int_equal(h->e[PEER].wires[0].n_queue, SOCK_RESETS_TURN_MAX);
     hosts_run(h, 5);
     assert_int_equal(t.closed, MANY);
     assert_int_equal(t.why, C10M_ABORTED);
@@ -408,12 +408,14 @@ static void half_open_and_time_wait_are_forgotten_and_connections_stay(void **st
     hosts_run(h, 5);
     assert_int_equal(c->syn_records_now, 20);
     tcp->cookies_until_us = UINT64_MAX;
-    tcp->rst_tokens = 0;
+    tcp->resets.left = 0;
+    tcp->resets.period_us = UINT64_MAX;
     run(h, forget);
     assert_true(t.done);
     assert_int_equal(c->syn_records_now, 0);
     assert_int_equal(c->time_wait_now, 0);
     assert_int_equal(tcp->cookies_until_us, 0);
+    assert_int_equal(tcp->resets.period_us, 0);
     assert_int_equal(c->connections_now, 1);
     assert_int_equal(c->conns_opened_active, 2);  // counters stay
     h->e[PEER].deaf = false;

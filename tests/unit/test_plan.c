@@ -172,9 +172,9 @@ static void linux_keeps_a_part_of_what_is_made_pages(void **state)
     struct server_supply s;
     server_supply_read(&s, root, root);
     assert_int_equal(s.available_bytes, 7 * GIB);
-    assert_int_equal(s.leave_bytes, (uint64_t)SERVER_LEAVE_MIB_MIN << 20);  // 5 % are less
+    assert_int_equal(s.leave_bytes, (uint64_t)SERVER_LEAVE_MIB_MIN << 20);  // a tenth is less
     assert_int_equal(s.pages.of_2m.free, 512);
-    assert_int_equal(s.possible.of_2m.free, 512 + (7 * 1024 - 512) / 2);
+    assert_int_equal(s.possible.of_2m.free, 512 + (7 * 1024 - 1024) / 2);
     server_supply_read(&s, "/nowhere", "/nowhere");
     assert_int_equal(s.available_bytes, 0);
     assert_int_equal(s.possible.of_2m.free, 0);
@@ -195,8 +195,8 @@ static void the_capacity_names_the_command_that_makes_room(void **state)
     p = server_of_max();
     ctl_plan_capacity(&p, root, root, &t);
     has(&t, "free now: 512 pages of 2 MiB, 0 of 1 GiB; 7,516,192,768 bytes of ordinary memory, of "
-            "which Linux keeps 536,870,912\n");
-    has(&t, "sysctl vm.nr_hugepages=3928\n");  // 600 + 3328
+            "which Linux keeps 1,073,741,824 (a tenth of the machine's memory, at least 1 GiB)\n");
+    has(&t, "sysctl vm.nr_hugepages=3672\n");  // 600 + 3072
     text_free(&t);
 }
 

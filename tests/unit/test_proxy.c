@@ -206,6 +206,22 @@ static void a_reset_is_carried_over_either_way(void **state)
     }
 }
 
+// We have ended upstream's direction first, and would be in TIME-WAIT if its FIN came.
+static void a_reset_behind_a_fin_is_carried_over_too(void **state)
+{
+    struct pair p = begin();
+    fake_answer(p.upstream);
+    fake_feed(p.client, "ask", 3, 0);
+    fake_end(p.client);
+    assert_true(p.upstream->shut);
+    assert_false(p.upstream->aborted);  // who ends may still read
+    fake_feed(p.upstream, "answer", 6, 0);
+    assert_int_equal(p.client->out.len, 6);
+    fake_lost(p.client, C10M_RESET);
+    assert_true(p.upstream->aborted && p.upstream->closed);
+    done(&p);
+}
+
 static void a_server_that_stops_is_nobodys_abort(void **state)
 {
     struct pair p = begin();
@@ -393,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_fin_is_carried_over_behind_the_bytes_before_it),
         cmocka_unit_test(a_fin_before_upstream_answers_is_carried_over_then),
         cmocka_unit_test(a_reset_is_carried_over_either_way),
+        cmocka_unit_test(a_reset_behind_a_fin_is_carried_over_too),
         cmocka_unit_test(a_server_that_stops_is_nobodys_abort),
         cmocka_unit_test(a_connect_that_fails_resets_the_client),
         cmocka_unit_test(a_connect_that_cannot_begin_resets_the_client),

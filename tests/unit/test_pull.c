@@ -93,6 +93,47 @@ static void the_window_closes_with_what_is_unread_and_opens_when_it_is_read(void
     reset_and_free(r);
 }
 
+static void read_1(struct c10m_conn *c)
+{
+    n_taken = c10m_read(c, taken, 1);
+}
+
+// RFC 9293 3.8.6.2.2, of the edge that the peer sees: the field may say less than there is room
+// for.
+static void an_update_is_sent_when_the_edge_that_the_peer_sees_moves_enough(void **state)
+{
+    static const struct {
+        uint32_t limit;
+        uint8_t scale;
+    } of[] = {{4000, 0},   {65536, 0},  {70000, 0},  {200000, 0},
+              {200000, 1}, {200000, 7}, {1 << 24, 7}};
+    for (unsigned k = 0; k < ARRAY_LEN(of); k++) {
+        struct raw *r = pulling();
+        struct block *b = raw_block(r);
+        r->e.tcp.services[0].rcv_limit = of[k].limit;
+        b->rcv_wscale = of[k].scale;
+        const uint64_t most = MIN((uint64_t)of[k].limit, (uint64_t)UINT16_MAX << of[k].scale);
+        const uint32_t step = (uint32_t)MIN(most / 2, 2u * b->mss);
+        for (uint64_t i = 0; i < 4; i++)
+            raw_send(r, SEG_ACK, i * 1000, 1000);
+        raw_wait(r, 100);
+        uint32_t edge = b->rcv_adv, updates = 0;
+        for (unsigned i = 0; i < 4000; i++) {
+            act(r, read_1);
+            if (r->e.tcp.n_out == 0)
+                continue;
+            updates++;
+            const uint32_t now = OUT(r, 0).ack + ((uint32_t)OUT(r, 0).wnd << of[k].scale);
+            assert_in_range(now - edge, step, most + (1u << of[k].scale));
+            edge = now;
+        }
+        assert_true(updates <= 4000 / step + 1);
+        assert_true((uint32_t)(b->rcv_nxt + most - edge) < step + (1u << of[k].scale) ||
+                    seq_lt(b->rcv_nxt + (uint32_t)most, edge));
+        reset_and_free(r);
+    }
+}
+
 static void out_of_order_bytes_are_read_in_order(void **state)
 {
     struct raw *r = pulling();
@@ -320,6 +361,45 @@ static void what_is_over_and_not_read_yet_keeps_nothing_that_came_out_of_order(v
     gone(r);
 }
 
+// The peer opens another one from the same port: `read_late`, before its handshake is done or after
+// the first one was read to the end.
+static void opened_again(bool read_late)
+{
+    struct raw *r = pulling();
+    raw_send(r, SEG_ACK, 0, 10);
+    raw_seg(r, SEG_RST, r->seq, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSED);
+    raw_seg(r, SEG_SYN, r->seq + 100000, 0, 0, 0);
+    raw_turn(r, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).flags, SEG_SYN | SEG_ACK);
+    const uint32_t seq = r->seq + 100001, ack = OUT(r, 0).seq + 1;
+    if (!read_late) {
+        act(r, read_all);
+        check_bytes(0, 10);
+        assert_null(raw_block(r));
+    }
+    raw_seg(r, SEG_ACK, seq, ack, 0, 0);
+    raw_turn(r, 0);
+    end_check_pools(&r->e);
+    assert_int_equal(COUNTED(r, established_now), 1);
+    assert_int_equal(COUNTED(r, connections_now), 1 + read_late);
+    raw_seg(r, SEG_RST, seq, 0, 0, 0);
+    raw_turn(r, 0);
+    if (read_late) {
+        act(r, read_all);
+        check_bytes(0, 10);
+    }
+    gone(r);
+}
+
+static void a_port_whose_connection_is_over_and_not_read_yet_opens_another_one(void **state)
+{
+    opened_again(false);
+    opened_again(true);
+}
+
 static void what_is_over_and_not_read_yet_gives_the_record_of_its_window_back(void **state)
 {
     struct raw *r = pulling();
@@ -395,6 +475,31 @@ static void an_orphan_whose_peer_takes_nothing_is_given_up_at_the_longest_timeou
             raw_send(r, SEG_ACK, 0, 0);
     }
     assert_in_range(s, 60, 600);
+    gone(r);
+}
+
+static void in_half_a_minute(struct c10m_conn *c)
+{
+    c10m_set_timer(c, 30000);
+}
+
+// Keepalive's entry of the wheel was the timer's as well.
+static void a_timer_comes_though_keepalive_ended_the_connection_with_bytes_unread(void **state)
+{
+    struct raw *r = not_pulling_yet();
+    r->e.tcp.services[0].keepalive_ms = 5000;
+    r->e.tcp.services[0].keepalive_interval_ms = 1000;
+    r->e.tcp.services[0].keepalive_probes = 3;
+    raw_open(r);
+    act(r, in_half_a_minute);
+    app.timer = read_all;
+    raw_send(r, SEG_ACK, 0, 100);
+    for (int i = 0; i < 250; i++)
+        raw_turn(r, 100);
+    assert_int_equal(raw_block(r)->state, TCP_CLOSED);
+    assert_int_equal(raw_block(r)->rcvq_bytes, 100);
+    for (int i = 0; i < 100; i++)
+        raw_turn(r, 100);
     gone(r);
 }
 
@@ -770,6 +875,7 @@ int main(void)
         cmocka_unit_test(peeking_leaves_the_bytes_where_they_are),
         cmocka_unit_test(reading_into_nothing_discards),
         cmocka_unit_test(the_window_closes_with_what_is_unread_and_opens_when_it_is_read),
+        cmocka_unit_test(an_update_is_sent_when_the_edge_that_the_peer_sees_moves_enough),
         cmocka_unit_test(out_of_order_bytes_are_read_in_order),
         cmocka_unit_test(the_fin_makes_readable_and_closes_nothing),
         cmocka_unit_test(resuming_what_pulls_does_nothing),
@@ -783,11 +889,13 @@ int main(void)
         cmocka_unit_test(data_of_the_burst_in_which_the_application_closes_resets),
         cmocka_unit_test(what_is_over_and_not_read_yet_keeps_no_log_of_what_was_in_flight),
         cmocka_unit_test(what_is_over_and_not_read_yet_keeps_nothing_that_came_out_of_order),
+        cmocka_unit_test(a_port_whose_connection_is_over_and_not_read_yet_opens_another_one),
         cmocka_unit_test(what_is_over_and_not_read_yet_gives_the_record_of_its_window_back),
         cmocka_unit_test(an_orphan_in_fin_wait_2_ends_silently),
         cmocka_unit_test(closing_after_the_shutdown_starts_the_wait_for_the_peer),
         cmocka_unit_test(an_orphan_is_given_up_after_eight_retransmissions),
         cmocka_unit_test(an_orphan_whose_peer_takes_nothing_is_given_up_at_the_longest_timeout),
+        cmocka_unit_test(a_timer_comes_though_keepalive_ended_the_connection_with_bytes_unread),
         cmocka_unit_test(both_ends_closed_and_unread_closing_leaves_time_wait),
         cmocka_unit_test(data_after_both_directions_were_shut_down_resets_and_is_told),
         cmocka_unit_test(data_after_reading_alone_was_shut_down_stays_queued),

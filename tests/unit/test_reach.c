@@ -6,6 +6,7 @@
 #include "app/apps.h"
 #include "check.h"
 #include "seed.h"
+#include "sock/sock_internal.h"
 #include "tcp_pair.h"
 
 enum { SERVER, PEER };
@@ -146,10 +147,40 @@ static void a_stale_handle_finds_nobody_even_where_the_block_lives_again(void **
     end_connect(&p->e[PEER], p->e[SERVER].v4, PAIR_PORT);
     pair_run_for(p, 100);
     assert_int_equal(seen.n, 3);
-    assert_int_equal((uint32_t)seen.handles[2], (uint32_t)seen.handles[1]);  // the same block
+    assert_int_equal(seen.handles[2] % 32, seen.handles[1] % 32);  // the same block, of 16
     one_byte(p, 0);
     assert_int_equal(seen.datas, 3);
     pair_free(p, false);
+}
+
+// The port that a peer chooses and the number of lives that he makes a block have are his. 65,536
+// lives later, from the same port of other addresses, the handle named one of his connections.
+static void a_handle_names_nobody_a_hundred_thousand_lives_later(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.blocks = 4, .tw = 1});
+    struct tcp *t = &r->e.tcp;
+    uint64_t first = 0, before = 0;
+    for (uint32_t life = 0; life <= 100000; life++) {
+        const struct flow_key key = {ip_from_v4(0x0b000000 + life), 0, 0, 40000, PAIR_PORT};
+        raw_seg(r, SEG_SYN, 100, 0, 0, 0)->key = key;
+        raw_turn(r, 0);
+        const uint32_t ack = r->e.out[0].seq + 1;
+        raw_seg(r, SEG_ACK, 101, ack, 0, 0)->key = key;
+        raw_turn(r, 0);
+        struct c10m_conn c = {&r->e.sock, raw_block(r), 0, 0};
+        assert_non_null(c.b);
+        c.ix = (uint32_t)(c.b - t->blocks);
+        const uint64_t handle = c10m_handle(&c);
+        first = life == 0 ? handle : first;
+        assert_true(life == 0 || (handle != first && handle != before));
+        sock_begin(&r->e.sock);
+        assert_ptr_equal(c10m_at(&r->e.sock.core, handle)->b, c.b);
+        assert_true(life == 0 || c10m_at(&r->e.sock.core, first) == NULL);
+        before = handle;
+        raw_seg(r, SEG_RST, 101, ack, 0, 0)->key = key;
+        raw_turn(r, 0);
+    }
+    raw_free(r, true);
 }
 
 static void connect_to_v6(struct c10m_conn *c)
@@ -325,6 +356,7 @@ int main(void)
         cmocka_unit_test(what_a_callback_aborts_is_told_and_gone_in_the_same_turn),
         cmocka_unit_test(one_more_than_the_limit_is_not_found_and_the_next_event_begins_anew),
         cmocka_unit_test(a_stale_handle_finds_nobody_even_where_the_block_lives_again),
+        cmocka_unit_test(a_handle_names_nobody_a_hundred_thousand_lives_later),
         cmocka_unit_test(the_first_local_address_of_the_family_is_taken_where_there_is_one),
         cmocka_unit_test(bytes_are_relayed_in_the_turn_that_brings_them),
         cmocka_unit_test(streams_through_the_proxy_survive_loss_reorder_and_duplicates),

@@ -9,6 +9,7 @@
 #include "base/toeplitz.h"
 #include "drivers/ethdev.h"
 #include "unit/pkt_env.h"
+#include "unit/seed.h"
 
 #define V4(a, b, c, d) htonl((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
 
@@ -110,10 +111,54 @@ static void every_worker_is_home_to_something(void **state)
     }
 }
 
-static struct port *open_null(struct pkt_pool **pools, uint16_t queues)
+// any_key: one that a server may draw.
+static void any_key(struct rng *rng, uint8_t key[TOEPLITZ_KEY_BYTES_MAX])
 {
-    struct port_params p = {
-        .name = "p", .driver = "pci", .device = "net_null0", .queues = queues, .node = -1};
+    do
+        for (unsigned i = 0; i < TOEPLITZ_KEY_BYTES_MAX; i++)
+            key[i] = (uint8_t)rng_u64(rng);
+    while (!toeplitz_spreads(key));
+}
+
+// By the ports of one host alone, at either end, over either family.
+static void a_key_that_spreads_reaches_each_entry_by_ports(void **state)
+{
+    struct rng rng = test_rng("rss keys");
+    assert_true(toeplitz_spreads(toeplitz_key));
+    for (unsigned k = 0; k < 40; k++) {
+        uint8_t key[TOEPLITZ_KEY_BYTES_MAX];
+        struct toeplitz t;
+        const uint8_t a[16] = {0x20, 1}, b[16] = {0x20, 2};
+        any_key(&rng, key);
+        toeplitz_init(&t, key);
+        for (unsigned way = 0; way < 4; way++) {
+            bool seen[TOEPLITZ_ENTRIES] = {false};
+            unsigned n = 0;
+            for (uint32_t port = 32768; port < 61000; port++) {
+                const uint16_t from = htons(way & 1 ? 80 : (uint16_t)port);
+                const uint16_t to = htons(way & 1 ? (uint16_t)port : 80);
+                const uint32_t h =
+                    way & 2 ? toeplitz_v6(&t, a, b, from, to) : toeplitz_v4(&t, 1, 2, from, to);
+                n += !seen[h % TOEPLITZ_ENTRIES];
+                seen[h % TOEPLITZ_ENTRIES] = true;
+            }
+            assert_int_equal(n, TOEPLITZ_ENTRIES);
+        }
+    }
+    uint8_t poor[TOEPLITZ_KEY_BYTES_MAX];
+    memcpy(poor, toeplitz_key, sizeof(poor));
+    memset(poor + 8, 0, 6);  // the ports of IPv4 say nothing
+    assert_false(toeplitz_spreads(poor));
+}
+
+static struct port *open_null_by(struct pkt_pool **pools, uint16_t queues, const uint8_t *rss_key)
+{
+    struct port_params p = {.name = "p",
+                            .driver = "pci",
+                            .device = "net_null0",
+                            .queues = queues,
+                            .node = -1,
+                            .rss_key = rss_key};
     struct err e = {""};
     for (unsigned q = 0; q < queues; q++)
         p.pools[q] = pools[q % 2];
@@ -121,6 +166,24 @@ static struct port *open_null(struct pkt_pool **pools, uint16_t queues)
     if (port == NULL)
         fail_msg("%s", e.text);
     return port;
+}
+
+static struct port *open_null(struct pkt_pool **pools, uint16_t queues)
+{
+    return open_null_by(pools, queues, NULL);
+}
+
+static void a_device_gets_the_key_that_was_drawn(void **state)
+{
+    struct rng rng = test_rng("rss key of a device");
+    uint8_t drawn[TOEPLITZ_KEY_BYTES_MAX], key[TOEPLITZ_KEY_BYTES];
+    any_key(&rng, drawn);
+    struct port *p = open_null_by(*state, 2, drawn);
+    struct rte_eth_rss_conf rss = {.rss_key = key, .rss_key_len = sizeof(key)};
+    assert_true((p->caps & PORT_RSS) != 0);
+    assert_int_equal(rte_eth_dev_rss_hash_conf_get(((struct ethdev *)p->priv)->id, &rss), 0);
+    assert_memory_equal(key, drawn, sizeof(key));
+    port_close(p);
 }
 
 static void a_device_gets_our_key_and_table(void **state)
@@ -164,6 +227,8 @@ int main(void)
         cmocka_unit_test(dpdk_finds_the_same_with_any_key),
         cmocka_unit_test(consecutive_ports_spread_over_the_workers),
         cmocka_unit_test(every_worker_is_home_to_something),
+        cmocka_unit_test(a_key_that_spreads_reaches_each_entry_by_ports),
+        cmocka_unit_test_prestate(a_device_gets_the_key_that_was_drawn, pools),
         cmocka_unit_test_prestate(a_device_gets_our_key_and_table, pools),
         cmocka_unit_test_prestate(one_queue_is_not_spread, pools),
     };

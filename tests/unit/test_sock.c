@@ -983,6 +983,35 @@ static int stop_sink(void *arg, const char *data, size_t n)
     return -ENOSPC;
 }
 
+static unsigned asked;
+
+static bool on_second_question(void)
+{
+    return ++asked == 2;
+}
+
+// A server that takes the connection and says nothing.
+static void a_wait_for_a_hung_server_ends_when_it_is_asked_to(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char dir[] = "/tmp/c10m-hung-XXXXXX";
+    struct ctl_client c;
+    struct err err;
+    assert_non_null(mkdtemp(dir));
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/s", dir);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const void *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 4), 0);
+    asked = 0;
+    assert_int_equal(ctl_client_open_until(&c, at.sun_path, 3600000, on_second_question, &err),
+                     -EINTR);
+    assert_int_equal(asked, 2);
+    assert_int_equal(ctl_client_open(&c, at.sun_path, 1, &err), -ETIMEDOUT);
+    close(fd);
+    unlink(at.sun_path);
+    rmdir(dir);
+}
+
 static int client_calls(void)
 {
     struct ctl_client c;
@@ -1170,6 +1199,7 @@ int main(void)
 #define SOCK(f)  cmocka_unit_test_setup_teardown(f, setup_sock, teardown_sock)
 #define FILE_(f) cmocka_unit_test_setup_teardown(f, setup_unserved, teardown_sock)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_for_a_hung_server_ends_when_it_is_asked_to),
         WALK(paths_lead_where_the_mount_leads),
         WALK(nothing_leads_out_of_the_tree),
         WALK(loops_of_symlinks_end),

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "unit/frames6.h"
 #include "unit/pkt_env.h"
+#include "worker/server_priv.h"
 #include "worker/steer.h"
 
 enum { WORKERS = 4, POOL = 4096, SLOTS = 64, FRAME = 60, QUEUE_MAX = 4096 };
@@ -61,7 +62,7 @@ static void open_with(unsigned n, unsigned queues, uint32_t caps)
         .ops = &dev_ops, .queues = (uint16_t)queues, .caps = caps, .rss_entries = 128, .mtu = 1500};
     dev.takes = UINT_MAX;
     workers = n;
-    steer = steer_open(&dev.port, SLOTS, n);
+    steer = steer_open(&dev.port, SLOTS, n, toeplitz_key);
     assert_non_null(steer);
     for (unsigned w = 0; w < n; w++) {
         parts[w] = aligned_alloc(CACHE_LINE, steer_footprint(SLOTS, n));
@@ -490,9 +491,9 @@ static void an_icmpv6_error_goes_to_the_connection_that_it_quotes(void **state)
 
 static void what_of_ipv6_has_no_ports_stays(void **state)
 {
-    static const char *const frames[] = {FRAME6_FRAGMENT, FRAME6_RH0, FRAME6_SCTP, FRAME6_PING,
-                                         FRAME6_PONG};
+    static const char *const frames[] = {FRAME6_RH0, FRAME6_SCTP, FRAME6_PING, FRAME6_PONG};
     open_with(4, 1, 0);
+    assert_int_equal(home6(FRAME6_FRAGMENT), home_v6(0, 0));  // by its addresses
     for (unsigned i = 0; i < ARRAY_LEN(frames); i++)
         assert_int_equal(home6(frames[i]), STEER_HERE);
     // Cut anywhere: nothing is read behind the end (each in a buffer of its own, for a sanitizer).
@@ -510,6 +511,42 @@ static void what_of_ipv6_has_no_ports_stays(void **state)
     end();
 }
 
+static void
+what_came_in_fragments_goes_on_to_the_worker_of_its_ports_whole_or_not_at_all(void **state)
+{
+    enum { PARTS = 8 };
+    struct pkt *cut[PARTS], *pkts[BURST_MAX];
+    uint8_t f[64] = {0};
+    open_with(4, 1, 0);
+    struct port *p = steer_port(steer);
+    for (unsigned w = 0; w < 4; w++) {
+        const struct tuple t = flow_of(w);
+        put16(f + 12, 0x0800);
+        put16(put16(put_ip(f + 14, t, 17, 0), t.src_port), t.dst_port);
+        for (unsigned at = 0; at < 4; at++)
+            assert_int_equal(steer_whole(p, at, f, 60), at == w ? STEER_HERE : (int)w);
+        assert_int_equal(steer_whole(&dev.port, 0, f, 60), STEER_HERE);  // one worker alone
+    }
+    // From one without a queue to another: until the ring is full, then nothing of the rest.
+    unsigned given = 0;
+    for (unsigned i = 0; i < 2 * SLOTS / PARTS; i++) {
+        for (unsigned k = 0; k < PARTS; k++)
+            cut[k] = pkt_of(pools[3], (uint8_t)(i * PARTS + k), 60);
+        steer_hand(p, 3, 2, cut, PARTS);
+        given += (i + 1) * PARTS <= SLOTS - 1 ? PARTS : 0;
+    }
+    assert_int_equal(stats[3].drops[DROP_handoff_full], 2 * SLOTS - given);
+    for (unsigned came = 0, n; came < given; came += n) {
+        n = receive(2, pkts);
+        assert_int_not_equal(n, 0);
+        for (unsigned k = 0; k < n; k++)
+            assert_int_equal(pkt_data(pkts[k])[0], (uint8_t)(came + k));
+        pkt_free_bulk(pkts, n);
+    }
+    receive(3, pkts);  // its own come home
+    end();
+}
+
 static void what_has_no_ports_stays(void **state)
 {
     uint8_t f[64] = {0};
@@ -521,12 +558,15 @@ static void what_has_no_ports_stays(void **state)
     assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 24 + 4), 3);
     for (uint32_t len = 0; len < 14 + 24 + 4; len++)
         assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
-    f[20] = 0x20;  // more fragments
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    const struct tuple addresses = {t.src, t.dst, 0, 0};
+    f[20] = 0x20;  // more fragments: by its addresses
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), home(addresses));
     f[20] = 0x40;  // do not fragment
     assert_int_equal(steer_home(&hash, 128, 4, f, 60), 3);
     f[21] = 1;  // a later fragment
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    assert_int_equal(steer_home(&hash, 128, 4, f, 60), home(addresses));
+    for (uint32_t n = 34; n < 60; n++)  // of one byte, or of none
+        assert_int_equal(steer_home(&hash, 128, 4, f, n), home(addresses));
     f[20] = f[21] = 0;
     f[14] = 0x44;  // header too short
     assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
@@ -727,6 +767,27 @@ static void slots_leave_three_quarters_of_the_packets(void **state)
     assert_int_equal(steer_slots(8192, 8), 256);
 }
 
+// Nobody can compute beforehand where a connection falls: each start has secrets of its own.
+static void two_starts_have_other_secrets(void **state)
+{
+    static struct server a, b;
+    server_draw(&a);
+    server_draw(&b);
+    assert_memory_not_equal(a.rss_key, b.rss_key, sizeof(a.rss_key));
+    assert_memory_not_equal(a.rss_key, toeplitz_key, sizeof(a.rss_key));
+    assert_true(toeplitz_spreads(a.rss_key) && toeplitz_spreads(b.rss_key));
+    for (unsigned i = 0; i < SECRET_COUNT; i++)
+        assert_memory_not_equal(&a.keys.of[i], &b.keys.of[i], sizeof(a.keys.of[i]));
+    struct toeplitz of_a, of_b;
+    toeplitz_init(&of_a, a.rss_key);
+    toeplitz_init(&of_b, b.rss_key);
+    unsigned same = 0;
+    for (unsigned port = 0; port < 1000; port++)
+        same += toeplitz_home(toeplitz_v4(&of_a, 1, 2, (uint16_t)port, 80), TOEPLITZ_ENTRIES, 4) ==
+                toeplitz_home(toeplitz_v4(&of_b, 1, 2, (uint16_t)port, 80), TOEPLITZ_ENTRIES, 4);
+    assert_true(same != 1000);
+}
+
 int main(void)
 {
     pkt_env_start(0);
@@ -737,6 +798,7 @@ int main(void)
         pools[w] = pkt_pool_create(name, POOL, -1);
     }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_starts_have_other_secrets),
         cmocka_unit_test(one_queue_serves_two_workers),
         cmocka_unit_test(one_queue_serves_four_workers),
         cmocka_unit_test(two_queues_serve_three_workers),
@@ -753,6 +815,8 @@ int main(void)
         cmocka_unit_test(what_speaks_of_neighbours_and_groups_goes_to_all),
         cmocka_unit_test(an_icmpv6_error_goes_to_the_connection_that_it_quotes),
         cmocka_unit_test(what_of_ipv6_has_no_ports_stays),
+        cmocka_unit_test(
+            what_came_in_fragments_goes_on_to_the_worker_of_its_ports_whole_or_not_at_all),
         cmocka_unit_test(what_has_no_ports_stays),
         cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
         cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),

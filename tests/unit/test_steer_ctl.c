@@ -247,6 +247,75 @@ static void a_service_keeps_its_state_over_a_drain(void **state)
     assert_true(shows("ctl/services/echo/state", "state draining\n"));
 }
 
+// A worker of which the test plays the part: it has the state that it was given last.
+static struct worker *a_worker(void)
+{
+    static struct worker w;
+    memset(&w, 0, sizeof(w));
+    w.tcp.n_services = server_params_of(&env->server)->n_services;
+    env->server.workers[0] = &w;
+    env->server.params.n_workers = 1;
+    return &w;
+}
+
+static void a_service_shows_the_state_in_force_and_what_is_pending(void **state)
+{
+    struct worker *w = a_worker();
+    struct tcp_service *echo = &w->tcp.services[ctl_steer_service(env->steer, "echo")];
+    static const char file[] = "ctl/services/echo/state";
+    assert_int_equal(put(file, "closed"), 0);
+    assert_true(shows(file, "state open\npending closed\nconnections 0\n"));
+    echo->state = TCP_SERVICE_CLOSED;
+    assert_true(shows(file, "state closed\nconnections 0\n"));
+    assert_int_equal(put(file, "open"), 0);
+    assert_true(shows(file, "state closed\npending open\n"));
+    echo->state = TCP_SERVICE_OPEN;
+    assert_true(shows(file, "state open\nconnections 0\n"));
+    assert_int_equal(put("ctl/drain", "start 60"), 0);
+    assert_true(shows(file, "state open\npending draining\n"));
+}
+
+static void a_service_that_drained_takes_nobody_any_more(void **state)
+{
+    struct worker *w = a_worker();
+    struct tcp_service *echo = &w->tcp.services[ctl_steer_service(env->steer, "echo")];
+    static const char file[] = "ctl/services/echo/state";
+    const struct order_settings *s = orders_settings(env->steer->orders);
+    const int at = ctl_steer_service(env->steer, "echo");
+    echo->connections = 1;
+    assert_int_equal(put(file, "draining"), 0);
+    echo->state = s->services[at].state;
+    ctl_steer_look(env->steer);
+    assert_true(shows(file, "state draining\nconnections 1\n"));
+    echo->connections = 0;
+    ctl_steer_look(env->steer);
+    assert_true(shows(file, "state draining\npending drained\n"));
+    assert_int_equal(s->services[at].state, TCP_SERVICE_CLOSED);
+    echo->connections = 1;  // half-open before the worker had the word
+    echo->state = TCP_SERVICE_CLOSED;
+    assert_true(shows(file, "state draining\nconnections 1\n"));
+    echo->connections = 0;
+    assert_true(shows(file, "state drained\nconnections 0\n"));
+    assert_int_equal(put(file, "open"), 0);
+    assert_int_equal(s->services[at].state, TCP_SERVICE_OPEN);
+}
+
+static void a_drained_server_has_closed_its_services_before_it_says_so(void **state)
+{
+    const struct order_settings *s = orders_settings(env->steer->orders);
+    struct worker *w = a_worker();
+    w->tcp.services[0].connections = 1;
+    assert_int_equal(put("ctl/drain", "start 60"), 0);
+    steer_env_turn(env);
+    assert_int_equal(s->services[0].state, TCP_SERVICE_DRAINING);
+    w->tcp.services[0].connections = 0;
+    steer_env_turn(env);
+    assert_true(shows("ctl/drain", "state drained\n"));
+    assert_int_equal(s->services[0].state, TCP_SERVICE_CLOSED);
+    assert_int_equal(put("ctl/drain", "stop"), 0);
+    assert_int_equal(s->services[0].state, TCP_SERVICE_OPEN);
+}
+
 static void a_term_that_is_under_way_is_not_called_off(void **state)
 {
     ctl_steer_stop(env->steer);
@@ -569,6 +638,9 @@ int main(void)
         WITH(drain_begins_ends_and_is_called_off),
         WITH(what_comes_in_behind_the_reset_is_reset_as_well),
         WITH(a_service_keeps_its_state_over_a_drain),
+        WITH(a_service_shows_the_state_in_force_and_what_is_pending),
+        WITH(a_service_that_drained_takes_nobody_any_more),
+        WITH(a_drained_server_has_closed_its_services_before_it_says_so),
         WITH(a_term_that_is_under_way_is_not_called_off),
         WITH(the_second_term_stops_at_once),
         WITH(without_time_to_drain_the_first_one_does),

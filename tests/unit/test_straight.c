@@ -30,6 +30,7 @@ static struct world {
     struct block blocks[BLOCKS];
     struct ext exts[BLOCKS];
     uint64_t near[1];
+    uint32_t rounds[BLOCKS];
     struct core_stats stats;
     struct seg_out out[TCP_OUT_BLOCK_MAX + 4];
     struct seq_range sacks_out[TCP_OUT_BLOCK_MAX + 4][SEG_SACK_MAX];
@@ -44,22 +45,31 @@ static struct world {
 static uint8_t *pool_mem, *image;
 static size_t pool_bytes;
 static bool wheel_refuses;
-static struct index_pool no_exts;  // but those that a block has
-static struct wheel empty_wheel = {.recent = WHEEL_EMPTY};
+static struct index_pool no_exts;                                // but those that a block has
+static struct wheel_chunk places[2 * ARRAY_LEN(w.wheel_calls)];  // one for each entry
+static struct wheel empty_wheel = {
+    .chunks = places,
+    .draining = {WHEEL_EMPTY, WHEEL_EMPTY, WHEEL_EMPTY},
+    .recent = WHEEL_EMPTY,
+};
 
 // The wheel of this program has no deadline added last and takes notes. The same deadline of the
 // same block counts once: one that has passed, or that was refused, is added again.
+static unsigned note(uint32_t deadline_ms, uint32_t handle)
+{
+    const struct wheel_call call = {deadline_ms, handle};
+    for (unsigned i = 0; i < w.n_wheel; i++)
+        if (memcmp(&w.wheel_calls[i], &call, sizeof(call)) == 0)
+            return i;
+    CHECK(w.n_wheel < ARRAY_LEN(w.wheel_calls));
+    w.wheel_calls[w.n_wheel] = call;
+    return w.n_wheel++;
+}
+
 uint32_t wheel_add_any(struct wheel *wheel, uint32_t deadline_ms, uint32_t handle)
 {
     (void)wheel;
-    const struct wheel_call call = {deadline_ms, handle};
-    bool known = false;
-    for (unsigned i = 0; i < w.n_wheel; i++)
-        known = known || memcmp(&w.wheel_calls[i], &call, sizeof(call)) == 0;
-    if (!known) {
-        CHECK(w.n_wheel < ARRAY_LEN(w.wheel_calls));
-        w.wheel_calls[w.n_wheel++] = call;
-    }
+    note(deadline_ms, handle);
     if (wheel_refuses)
         return 0;
     const uint32_t first = w.tcp.now.ms + 1;
@@ -67,6 +77,20 @@ uint32_t wheel_add_any(struct wheel *wheel, uint32_t deadline_ms, uint32_t handl
     if (at - first >= 4096)
         at &= ~4095u;
     return at != 0 ? at : UINT32_MAX;
+}
+
+uint32_t wheel_place(struct wheel *wheel, uint32_t deadline_ms, uint32_t handle)
+{
+    const uint32_t at = ARRAY_LEN(w.wheel_calls) + note(deadline_ms, handle);
+    wheel->chunks[at].at_ms = deadline_ms;
+    return wheel_refuses ? WHEEL_EMPTY : at;
+}
+
+bool wheel_take(struct wheel *wheel, uint32_t place, uint32_t handle, uint32_t *moved)
+{
+    (void)wheel, (void)handle;
+    *moved = WHEEL_EMPTY;
+    return place != 1;  // that of an entry that has come out
 }
 
 struct saved {
@@ -119,7 +143,7 @@ static const struct field {
     FIELD(snd_tail),      FIELD(snd_wl1),      FIELD(cwnd),
     FIELD(srtt_us),       FIELD(rttvar_us),    FIELD(rtt_seq),
     FIELD(rtt_us),        FIELD(rto_at_ms),    FIELD(wheel_near_ms),
-    FIELD(wheel_far_ms),  FIELD(far_at_ms),    FIELD(rcvq_bytes),
+    FIELD(wheel_far_ms),  FIELD(wheel_soon),   FIELD(rcvq_bytes),
     FIELD(backoff),       FIELD(unusual),      FIELD(unacked_segs),
     FIELD(probes),        FIELD(agreed),       FIELD(ssthresh),
     FIELD(delack_at_ms),  FIELD(snd_cur),      FIELD(rcvq_head),
@@ -211,11 +235,13 @@ static void make_world(struct rng *r)
     t->exts = w.exts;
     t->ext_pool = &no_exts;
     t->near = w.near;
+    t->rounds = w.rounds;
     t->wheel = &empty_wheel;
     t->stats = &w.stats;
     t->out = w.out;
     t->sacks_out = w.sacks_out;
-    t->secret = (struct siphash_key){rng_u64(r), rng_u64(r)};
+    const struct keys keys = keys_from((struct siphash_key){rng_u64(r), rng_u64(r)});
+    tcp_set_keys(t, &keys);
     t->now.ms = at_edge(r);
     t->now.us = ((uint64_t)rng_below(r, 1000) << 32 | t->now.ms) * 1000 + rng_below(r, 1000);
     t->now.ms = (uint32_t)(t->now.us / 1000);
@@ -231,6 +257,8 @@ static void make_world(struct rng *r)
     w.sock.tcp = t;
     w.v = (struct tcp_verdict){.block = 77, .chain = BUF_NONE, .events = 0xffff, .drop = 99};
     wheel_refuses = one_in(r, 16);
+    empty_wheel.refused = wheel_refuses;
+    empty_wheel.at_ms = t->now.ms + one_in(r, 2);
 }
 
 // put_queue: a send queue that holds bytes [snd_una, snd_end), in own buffers and references.
@@ -335,12 +363,16 @@ static void put_timers(struct rng *r, struct block *b, uint32_t ix)
         b->wheel_near_ms = one_in(r, 2) ? some_ms(r) : 0;
     }
     if (one_in(r, 2)) {  // the wheel's entry is never behind the deadline; none: it was refused
-        b->far_at_ms = some_ms(r);
+        b->app_timer_at_ms = some_ms(r);
         b->keepalive_ms = 7200000;
-        b->wheel_far_ms = one_in(r, 4) ? 0 : b->far_at_ms - rng_below(r, 200);
+        b->last_rx_ms = w.tcp.now.ms;
+        b->wheel_far_ms = one_in(r, 4) ? 0 : b->app_timer_at_ms - rng_below(r, 200);
     } else {
         b->wheel_far_ms = one_in(r, 2) ? some_ms(r) : 0;
     }
+    for (unsigned i = 0; i < ARRAY_LEN(w.wheel_calls); i++)
+        places[i].at_ms = some_ms(r);
+    b->wheel_soon = one_in(r, 2) ? 1 + rng_below(r, ARRAY_LEN(w.wheel_calls)) : 0;
 }
 
 static void put_receiving(struct rng *r, struct block *b)
@@ -610,6 +642,7 @@ static void header_prediction_equals_the_steps_of_the_rfc(void **state)
             memcpy(w.wheel_calls, after.w.wheel_calls, sizeof(w.wheel_calls));
             b->wheel_near_ms = after.w.blocks[1].wheel_near_ms;
             b->wheel_far_ms = after.w.blocks[1].wheel_far_ms;
+            b->wheel_soon = after.w.blocks[1].wheel_soon;
         }
         if (b->flags & BF_ACK_NOW)
             b->flags &= (uint16_t)~BF_ACK_DELAYED;
@@ -721,7 +754,7 @@ static void forget_the_way(struct block *b, const struct block *as)
     b->cwnd = as->cwnd;
     b->ssthresh = as->ssthresh;
     b->linger_at_ms = as->linger_at_ms;
-    b->far_at_ms = as->far_at_ms;
+    b->wheel_soon = as->wheel_soon;
     b->wheel_far_ms = as->wheel_far_ms;
     b->wheel_near_ms = as->wheel_near_ms;
     b->probes = as->probes;

@@ -248,6 +248,31 @@ static void challenge_acks_are_limited(void **state)
     reset_and_free(r);
 }
 
+static void a_paused_application_is_told_of_each_page_that_waits(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    r->e.role = (struct role){.pause_open = true, .timer_ms = 500, .resume_on_timer = true};
+    raw_open(r);
+    for (unsigned i = 0; i < 2 * C10M_UNREAD_BYTES - 1; i++)
+        raw_send(r, SEG_ACK, 0, 1);
+    assert_int_equal(r->e.role.unread, 1);
+    raw_send(r, SEG_ACK, 0, 1);
+    assert_int_equal(r->e.role.unread, 2);
+    raw_seg(r, SEG_ACK, r->seq + 10, r->ack, 10, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 1010, r->ack, 1010, 1400);
+    raw_send(r, SEG_ACK, 0, 10);  // what waited out of order comes with it
+    assert_int_equal(r->e.role.unread, 3);
+    assert_int_equal(r->e.role.received, 0);
+    for (unsigned i = 0; i < 20; i++)
+        raw_turn(r, 100);
+    assert_int_equal(r->e.role.received, 2 * C10M_UNREAD_BYTES + 10 + 2400);
+    r->seq += 2400;
+    raw_send(r, SEG_ACK, 0, 1000);  // it is not paused any more
+    raw_send(r, SEG_ACK, 0, 1400);
+    assert_int_equal(r->e.role.unread, 3);
+    reset_and_free(r);
+}
+
 static void single_bytes_do_not_creep_past_the_receive_limit(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -357,10 +382,11 @@ static void a_retransmission_of_what_we_have_is_echoed_with_its_own_time(void **
     assert_int_equal(r->e.tcp.n_out, 1);
     assert_int_equal(OUT(r, 0).ack, r->seq);
     assert_int_equal(OUT(r, 0).ts_ecr, 21000);
-    r->ts_val = 20999;  // a copy that the network held back changes nothing
+    assert_int_equal(raw_block(r)->ts_recent, 1000);  // RFC 7323 5.3: R2 comes before R3
+    r->ts_val = 999;                                  // a copy that the network held back
     raw_seg(r, SEG_ACK, first, r->ack, 0, 50);
     raw_turn(r, 1);
-    assert_int_equal(OUT(r, 0).ts_ecr, 21000);
+    assert_int_equal(OUT(r, 0).ts_ecr, 1000);
     r->ts_val = 21001;
     reset_and_free(r);
 }
@@ -413,7 +439,8 @@ static void out_of_order_and_duplicate_are_each_answered_at_once(void **state)
     reset_and_free(r);
 }
 
-// What came first stays (the in-order segment before what was kept), whatever overlaps it.
+// What came first stays (the in-order segment before what was kept), whatever overlaps it, and what
+// is new on either side of it is kept.
 static void overlaps_with_other_content_never_mix_up_the_length(void **state)
 {
     struct raw *r = opened();
@@ -422,8 +449,8 @@ static void overlaps_with_other_content_never_mix_up_the_length(void **state)
     raw_seg(r, SEG_ACK, r->seq + 20, r->ack, 20, 300);
     raw_seg(r, SEG_ACK, r->seq + 0, r->ack, 0, 60);
     raw_turn(r, 0);
-    assert_int_equal(r->e.role.received, 200);
-    assert_int_equal(raw_block(r)->rcv_nxt, r->seq + 200);
+    assert_int_equal(r->e.role.received, 320);
+    assert_int_equal(raw_block(r)->rcv_nxt, r->seq + 320);
     reset_and_free(r);
 }
 
@@ -554,6 +581,7 @@ static void assert_sent(struct raw *r, uint32_t from, uint32_t mss, uint32_t seg
         assert_int_equal(o->seq, r->ack - from + at);
         assert_true(len == mss || (len > SEG_WHOLE_MAX && o->mss == mss && len % mss == 0));
         assert_int_equal(o->data_len[1], 0);
+        assert_int_equal(o->flags, at + len == IMAGE ? SEG_ACK | SEG_PSH : SEG_ACK);
         for (uint32_t k = 0; k < len; k++)
             assert_int_equal(o->data[0][k], role_byte(at + k));
         at += len;
@@ -573,6 +601,35 @@ static void full_segments_leave_as_large_ones_as_the_window_lets(void **state)
     assert_int_equal(r->e.tcp.n_out, 2);
     assert_sent(r, 14600, 1460, 12);  // slow start
     reset_and_free(r);
+}
+
+static void a_segment_is_delivered_that_is_neither_dropped_nor_kept_nor_a_strangers(void **state)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        const struct tcp_verdict v = {.block = i & 1 ? 3 : BLOCK_NONE,
+                                      .events = i & 2 ? TCP_EV_DATA : TCP_EV_KEPT,
+                                      .drop = i & 4 ? DROP_NONE : DROP_tcp_window};
+        assert_int_equal(tcp_delivered(&v), i == 7);
+    }
+}
+
+static void a_large_segment_has_the_ip_header_that_the_application_wants(void **state)
+{
+    for (unsigned own = 0; own < 2; own++) {
+        struct raw *r = with_an_image(1460, 10, TCP_OUT_MAX);
+        struct block *b = raw_block(r);
+        if (own)
+            assert_int_equal(tcp_own_set(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks), OWN_TTL, 7),
+                             0);
+        r->ack += 14600;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(r->e.stats.c.tx_large, 2);
+        for (uint32_t i = 0; i < r->e.tcp.n_out; i++) {
+            assert_int_equal(OUT(r, i).opts & SEG_OPT_IP, own ? SEG_OPT_IP : 0);
+            assert_int_equal(own ? OUT(r, i).ttl : 7, 7);
+        }
+        reset_and_free(r);
+    }
 }
 
 static void a_large_segment_counts_as_many_in_a_turn_as_it_is_cut_into(void **state)
@@ -883,6 +940,27 @@ static void into_time_wait(struct raw *r)
     assert_int_equal(r->e.stats.c.time_wait_now, 1);
 }
 
+// into_time_wait_number: the same, beside others: then there are n.
+static void into_time_wait_number(struct raw *r, unsigned n)
+{
+    r->e.role.shut = true;
+    r->seq = 1000;
+    raw_open(r);
+    r->ack++;
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 0);
+    assert_int_equal(r->e.stats.c.time_wait_now, n);
+}
+
+// time_wait_ack: what acknowledges all that the connection of that port, now in TIME-WAIT, was
+// sent.
+static uint32_t time_wait_ack(const struct raw *r, uint16_t port)
+{
+    const struct time_wait *w = raw_time_wait(r);
+    while (w->remote_port != port)
+        w = raw_ip6 ? (const void *)((const struct time_wait6 *)(const void *)w + 1) : w + 1;
+    return w->snd_nxt;
+}
+
 static void time_wait_answers_a_fin_again_and_expires(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -979,6 +1057,59 @@ static void a_full_time_wait_loses_its_oldest(void **state)
     }
     assert_int_equal(r->e.stats.c.time_wait_now, 2);
     reset_and_free(r);
+}
+
+// Who repeats its FIN has its own time begin again, and takes nobody's place.
+static void a_fin_again_and_again_takes_no_record_of_others(void **state)
+{
+    enum { RECORDS = 64, AGAIN = 1000 };
+    struct raw *r = raw_new(&(struct pair_sizes){.tw = RECORDS});
+    uint32_t seq = 0, ack = 0;
+    for (unsigned i = 0; i < RECORDS; i++) {
+        r->port++;
+        into_time_wait_number(r, i + 1);
+        seq = i == RECORDS / 2 ? r->seq - 1 : seq;
+        ack = i == RECORDS / 2 ? r->ack : ack;
+    }
+    const uint16_t port = (uint16_t)(r->port - RECORDS + 1 + RECORDS / 2);
+    for (unsigned i = 0; i < AGAIN; i++) {
+        raw_seg(r, SEG_ACK | SEG_FIN, seq, ack, 0, 0)->key.remote_port = port;
+        raw_turn(r, 40);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(r->e.stats.c.time_wait_now, RECORDS);
+    }
+    assert_int_equal(r->e.stats.c.time_wait_evicted, 0);
+    raw_turn(r, 60000 - AGAIN * 40);
+    raw_turn(r, 1000);
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);  // its own, for 40 s more
+    raw_turn(r, AGAIN * 40 - 2000);
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);
+    raw_turn(r, 2000);
+    assert_int_equal(r->e.stats.c.time_wait_now, 0);
+    assert_int_equal(r->e.stats.c.time_wait_expired, RECORDS);
+    raw_free(r, true);
+}
+
+// A full ring: the oldest of all had its time begin again, and becomes the youngest where it lies.
+static void in_a_full_ring_the_time_that_began_again_is_kept(void **state)
+{
+    for (uint32_t records = 1; records < 4; records++) {
+        struct raw *r = raw_new(&(struct pair_sizes){.tw = records});
+        for (unsigned i = 0; i < records; i++) {
+            r->port++;
+            into_time_wait_number(r, i + 1);
+        }
+        const uint16_t oldest = (uint16_t)(r->port - records + 1);
+        raw_turn(r, 30000);
+        raw_seg(r, SEG_ACK | SEG_FIN, r->seq - 1, time_wait_ack(r, oldest), 0, 0)->key.remote_port =
+            oldest;
+        raw_turn(r, 1);
+        raw_turn(r, 31000);
+        assert_int_equal(r->e.stats.c.time_wait_now, 1);
+        raw_turn(r, 30000);
+        assert_int_equal(r->e.stats.c.time_wait_now, 0);
+        raw_free(r, true);
+    }
 }
 
 static void a_younger_syn_reopens_time_wait(void **state)
@@ -1106,6 +1237,8 @@ static void the_state_table_has_the_steps_of_the_rfc_and_no_other(void **state)
             if (k == STEP_RELEASE)
                 assert_int_equal(next, s == TCP_TIME_WAIT || s == TCP_CLOSED ? TCP_FREE : -1);
         }
+    for (unsigned s = TCP_STATE_COUNT; s < TCP_STATE_COUNT + 4; s++)
+        assert_string_equal(tcp_state_name((enum tcp_state)s), "?");
     print_message("state table: %u of %u cells\n", n, TCP_STATE_COUNT * STEP_COUNT);
     assert_int_equal(n, 25);
 }
@@ -1128,6 +1261,7 @@ int main(void)
         T(a_bare_fin_passes_a_closed_window),
         T(our_fin_is_acknowledged_by_a_probe_of_our_closed_window),
         T(challenge_acks_are_limited),
+        T(a_paused_application_is_told_of_each_page_that_waits),
         T(single_bytes_do_not_creep_past_the_receive_limit),
         T(bytes_out_of_order_do_not_pin_a_buffer_each),
         T(resets_follow_rfc_5961),
@@ -1145,6 +1279,8 @@ int main(void)
         T(what_was_acknowledged_in_the_same_burst_is_not_retransmitted),
         T(a_syn_ack_of_an_active_open_answers_a_scale_with_a_scale_of_0),
         T(full_segments_leave_as_large_ones_as_the_window_lets),
+        T(a_segment_is_delivered_that_is_neither_dropped_nor_kept_nor_a_strangers),
+        T(a_large_segment_has_the_ip_header_that_the_application_wants),
         T(a_large_segment_counts_as_many_in_a_turn_as_it_is_cut_into),
         T(a_peer_with_a_small_mss_gets_large_segments_of_its_size),
         T(what_was_lost_is_not_sent_again_as_a_large_segment),
@@ -1166,6 +1302,8 @@ int main(void)
         T(a_reset_ends_one_time_wait_and_leaves_the_others),
         T(a_bare_ack_in_time_wait_is_not_answered),
         T(a_full_time_wait_loses_its_oldest),
+        T(a_fin_again_and_again_takes_no_record_of_others),
+        T(in_a_full_ring_the_time_that_began_again_is_kept),
         T(a_younger_syn_reopens_time_wait),
         T(a_reopened_connection_begins_above_the_old_numbers),
         T(the_window_of_a_syn_is_never_scaled),

@@ -268,6 +268,62 @@ static void a_rest_moves_the_epoch_and_a_restart_ends_it(void **state)
     closed(r);
 }
 
+// What is ahead of its time by a tick, or more, waits; and what is further ahead than any round
+// trip is of another turn of the clock.
+static void what_is_a_tick_ahead_waits(void **state)
+{
+    enum { TICK_US = 1000, RTT_US = 50000 };
+    static const struct {
+        uint32_t ahead_us;
+        bool leaves;
+    } rows[] = {{0, true},
+                {TICK_US - 1, true},
+                {TICK_US, false},
+                {RTT_US + 2 * TICK_US, false},
+                {RTT_US + 2 * TICK_US + 1, true}};
+    struct raw *r = raw_new(NULL);
+    struct tcp *t = &r->e.tcp;
+    raw_open(r);
+    struct block *b = raw_block(r);
+    struct ext_cc *c = &tcp_ext_get(t, b)->cc;
+    b->srtt_us = 8 * RTT_US;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        *c = (struct ext_cc){.flags = CC_LIVE, .pace_us = (uint32_t)t->now.us + rows[i].ahead_us};
+        assert_int_equal(tcp_pace_room(t, b) != 0, rows[i].leaves);
+    }
+    raw_free(r, false);
+}
+
+// Two round trips without use are none yet, to the millisecond; and the wheel is asked once.
+static void a_rest_is_longer_than_two_round_trips(void **state)
+{
+    enum { RTT_MS = 50 };
+    for (unsigned more = 0; more < 2; more++)
+        for (unsigned asked = 0; asked < 2; asked++) {
+            struct raw *r = raw_new(NULL);
+            struct tcp *t = &r->e.tcp;
+            t->services[0].congestion = TCP_CUBIC;
+            raw_open(r);
+            raw_turn(r, 10000);
+            struct block *b = raw_block(r);
+            const uint32_t now = t->now.ms, used = now - 2 * (RTT_MS + 1) - more;
+            struct ext_cc *c = &tcp_ext_get(t, b)->cc;
+            *c = (struct ext_cc){.flags = CC_LIVE,
+                                 .used_ms = used,
+                                 .idle_at_ms = asked ? now + 7 : 0,
+                                 .prior_cwnd = 30 * MSS,
+                                 .cubic = {.epoch_ms = now - 5000, .w_max = 30 * MSS}};
+            b->srtt_us = 8 * RTT_MS * 1000;
+            b->cwnd = 20 * MSS;
+            b->ssthresh = 10 * MSS;
+            tcp_cc_acked(t, b, MSS, 0);
+            assert_int_equal(c->used_ms, now);
+            assert_int_equal(c->cubic.epoch_ms - (now - 5000), more ? RTT_MS + 2 : 0);
+            assert_int_equal(c->idle_at_ms, asked ? now + 7 : now + tcp_timeout_ms(t, b));
+            raw_free(r, false);
+        }
+}
+
 static void what_is_left_of_a_window_after_a_rest_is_paced(void **state)
 {
     struct raw *r = opened(20, TCP_CUBIC, 5, NULL);
@@ -479,7 +535,7 @@ static void what_pacing_holds_back_keeps_the_record_that_wakes_it(void **state)
     assert_true(c->flags & CC_PACED);
     c->used_ms -= 60 * 1000;
     c->idle_at_ms = r->e.tcp.now.ms;
-    tcp_timer(&r->e.tcp, ix);
+    tcp_timer(&r->e.tcp, ix, WAKE_NEAR);
     assert_int_equal(records(r), 1);
     for (int i = 0; i < 1000 && b->snd_max != b->snd_end; i++)
         pass_ms(1);
@@ -594,7 +650,7 @@ static void without_a_place_in_the_wheel_a_record_still_goes_with_the_next_wake(
     r->e.tcp.exts[b->ext].cc.idle_at_ms = 0;  // refused
     pass_ms(1000);
     const uint32_t ix = (uint32_t)(b - r->e.tcp.blocks);
-    tcp_timer(&r->e.tcp, ix);  // for whatever
+    tcp_timer(&r->e.tcp, ix, WAKE_NEAR);  // for whatever
     assert_int_equal(records(r), 0);
     closed(r);
 }
@@ -737,6 +793,8 @@ int main(void)
         cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
         cmocka_unit_test(what_was_before_an_event_comes_back_whole),
         cmocka_unit_test(a_rest_moves_the_epoch_and_a_restart_ends_it),
+        cmocka_unit_test(a_rest_is_longer_than_two_round_trips),
+        cmocka_unit_test(what_is_a_tick_ahead_waits),
         cmocka_unit_test(what_is_left_of_a_window_after_a_rest_is_paced),
         cmocka_unit_test(a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use),
         cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),

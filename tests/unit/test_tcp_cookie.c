@@ -66,6 +66,48 @@ static void send_syn(struct raw *r, const struct syn *o)
 static const struct syn plain = {1460, false, false, -1, false},
                         whole = {1460, true, true, 7, true};
 
+// The cookie's answer comes behind a SYN that got a record.
+static void beside_a_record_a_cookie_counts_as_long_as_one_is_awaited(void **state)
+{
+    for (int awaited = 0; awaited < 2; awaited++) {
+        struct raw *r = new_end(TCP_COOKIES_ALWAYS);
+        send_syn(r, &plain);
+        const uint32_t seq = r->seq, ack = r->ack;
+        r->e.tcp.cfg.syn_cookies = TCP_COOKIES_AUTO;
+        r->e.tcp.cookies_until_us = awaited ? UINT64_MAX : 0;
+        r->seq = seq - 1;
+        send_syn(r, &plain);
+        assert_int_equal(r->e.stats.c.syn_records_now, 1);
+        assert_int_not_equal(r->ack, ack);
+        raw_seg(r, SEG_ACK, seq, ack, 0, 0);
+        raw_turn(r, 1);
+        assert_int_equal(r->e.tcp.n_out, !awaited);
+        if (!awaited)
+            assert_int_equal(OUT(r, 0).flags, SEG_RST);
+        assert_int_equal(raw_block(r) != NULL, awaited);
+        assert_int_equal(r->e.stats.c.syn_records_now, !awaited);
+        while (!tcp_forget(&r->e.tcp, 100))
+            ;
+        reset_and_free(r);
+    }
+}
+
+// What was offered then, and is not wanted any more, is not agreed on.
+static void a_cookie_agrees_on_nothing_that_the_configuration_does_not_want(void **state)
+{
+    for (int want = 0; want < 2; want++) {
+        const struct syn all = {1460, true, true, 7, true};
+        struct raw *r = new_end(TCP_COOKIES_ALWAYS);
+        r->e.tcp.cfg.ecn = TCP_ECN_ON;
+        send_syn(r, &all);
+        r->e.tcp.cfg.ecn = want ? TCP_ECN_ON : TCP_ECN_OFF;
+        r->e.tcp.cfg.sack = want;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(raw_block(r)->agreed & (BA_SACK | BA_ECN), want ? BA_SACK | BA_ECN : 0);
+        reset_and_free(r);
+    }
+}
+
 static void a_cookie_leaves_nothing_behind_until_its_acknowledgement(void **state)
 {
     struct raw *r = new_end(TCP_COOKIES_ALWAYS);
@@ -432,6 +474,33 @@ static void a_handshake_that_began_before_the_drain_is_completed(void **state)
     reset_and_free(r);
 }
 
+// Its peer hears what it would have heard a moment later; so does one whose timer comes first.
+static void a_handshake_that_began_before_the_service_was_closed_is_forgotten(void **state)
+{
+    for (unsigned plain_third = 0; plain_third < 2; plain_third++) {
+        struct raw *r = new_end(TCP_COOKIES_OFF);
+        send_syn(r, &plain);
+        assert_int_equal(r->e.stats.c.syn_records_now, 1);
+        r->e.tcp.services[0].state = TCP_SERVICE_CLOSED;
+        raw_send(r, plain_third ? SEG_ACK : SEG_ACK | SEG_PSH, 0, 0);
+        assert_null(raw_block(r));
+        assert_int_equal(r->e.stats.c.syn_records_now, 0);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_true(r->e.out[0].flags & SEG_RST);
+        r->e.tcp.services[0].state = TCP_SERVICE_OPEN;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_null(raw_block(r));
+        reset_and_free(r);
+    }
+    struct raw *r = new_end(TCP_COOKIES_OFF);
+    send_syn(r, &plain);
+    r->e.tcp.services[0].state = TCP_SERVICE_CLOSED;
+    raw_turn(r, r->e.tcp.cfg.rto_initial_ms + 10);
+    assert_int_equal(r->e.stats.c.syn_records_now, 0);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    reset_and_free(r);
+}
+
 static void without_a_block_the_acknowledgement_is_dropped_and_may_come_again(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.blocks = 1});
@@ -494,8 +563,11 @@ int main(void)
         T(a_service_that_is_full_sends_no_cookie),
         T(a_service_that_is_not_open_refuses_and_sends_no_cookie),
         T(a_handshake_that_began_before_the_drain_is_completed),
+        T(a_handshake_that_began_before_the_service_was_closed_is_forgotten),
         T(without_a_block_the_acknowledgement_is_dropped_and_may_come_again),
         T(cookies_of_one_connection_grow_with_time_as_other_numbers_do),
+        T(beside_a_record_a_cookie_counts_as_long_as_one_is_awaited),
+        T(a_cookie_agrees_on_nothing_that_the_configuration_does_not_want),
     };
     int failed = 0;
     for (int ip6 = 0; ip6 < 2; ip6++) {

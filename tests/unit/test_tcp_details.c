@@ -1,5 +1,7 @@
 // The details of RFC 9293 and 1122 that connections seldom meet: one claim a test, in virtual time.
 #include "check.h"
+#include "tcp/tcp_ack.h"
+#include "tcp/tcp_tune.h"
 #include "tcp_pair.h"
 
 #define OUT(r, i) ((r)->e.out[i])
@@ -52,6 +54,44 @@ static void the_user_timeout_ends_what_is_not_acknowledged_in_time(void **state)
         assert_int_equal(r->e.stats.c.conns_timed_out, 1);
         reset_and_free(r);
     }
+}
+
+// The window closes with bytes in flight, and the timeout finds nothing that may leave: the timer
+// is the window's. It opens by an acknowledgement that also shows that nothing had been lost: the
+// bytes are in flight as before, and their own timer runs.
+static void undone_behind_a_window(uint16_t wnd)
+{
+    struct raw *r = raw_new(NULL);
+    r->ts = true;
+    r->ts_val = 1;
+    r->e.role.source = 1000;
+    r->e.tcp.services[0].nodelay = true;
+    raw_open(r);
+    struct block *b = raw_block(r);
+    const uint32_t una = b->snd_una, ecr = OUT(r, 0).ts_val;
+    assert_int_equal(b->snd_max - una, 1000);
+    raw_send(r, SEG_ACK, 0, 1);  // what is newer may make the window smaller
+    raw_seg(r, SEG_ACK, r->seq, una, 1, 1)->wnd = wnd;
+    r->seq++;
+    raw_turn(r, 1);
+    assert_int_equal(b->snd_wnd, wnd);
+    for (int i = 0; i < 5000 && !(b->flags & BF_PROBE); i++)
+        raw_turn(r, 1);
+    assert_true(b->flags & BF_PROBE);
+    assert_int_equal(b->snd_nxt, una);
+    raw_seg(r, SEG_ACK, r->seq, una + 400, 0, 0)->ts_ecr = ecr;
+    raw_turn(r, 1);
+    assert_int_equal(b->snd_nxt, una + 1000);
+    assert_int_not_equal(b->rto_at_ms, 0);
+    assert_true(raw_wait(r, 130000) != UINT32_MAX);
+    assert_int_equal(OUT(r, 0).seq, una + 400);
+    reset_and_free(r);
+}
+
+static void a_window_that_opens_behind_an_undone_timeout_leaves_a_timer_running(void **state)
+{
+    undone_behind_a_window(0);
+    undone_behind_a_window(100);
 }
 
 // Each acknowledgement of something new begins the user timeout anew.
@@ -158,6 +198,93 @@ static void the_user_timeout_takes_the_place_of_the_number_of_probes(void **stat
     assert_in_range(lives_ms(r, 300000), 9000, 9200);
     assert_int_equal(r->e.stats.c.keepalive_probes, 4);
     assert_int_equal(r->e.stats.c.user_timeouts, 1);
+    reset_and_free(r);
+}
+
+// Linux's tcp_keepalive_timer(): with a user timeout the time decides, however many probes that
+// are.
+static void the_user_timeout_ends_a_silent_peer_after_any_number_of_probes(void **state)
+{
+    static const struct {
+        uint32_t keepalive_ms, interval_ms, user_ms;
+    } rows[] = {{60000, 1000, 100000},
+                {60000, 1000, 600000},
+                {10000, 5000, 1800000},
+                {1000, 10, 50000},
+                {5000, 7000, 1000}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct raw *r = raw_new(NULL);
+        struct tcp_service *sv = &r->e.tcp.services[0];
+        sv->keepalive_ms = rows[i].keepalive_ms;
+        sv->keepalive_interval_ms = rows[i].interval_ms;
+        sv->keepalive_probes = 2;
+        sv->user_timeout_ms = rows[i].user_ms;
+        raw_open(r);
+        const uint32_t least = MAX(rows[i].user_ms, rows[i].keepalive_ms + rows[i].interval_ms);
+        const uint32_t ms = lives_ms(r, 3 * least);
+        assert_in_range(ms, least - 20, least + rows[i].interval_ms + 20);
+        assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
+        assert_int_equal(r->e.stats.c.user_timeouts, 1);
+        assert_in_range(r->e.stats.c.keepalive_probes,
+                        (least - rows[i].keepalive_ms) / rows[i].interval_ms - 1,
+                        (least - rows[i].keepalive_ms) / rows[i].interval_ms + 1);
+        reset_and_free(r);
+    }
+}
+
+// The time of the user timeout begins with what is sent, not with the silence before it.
+static void what_is_sent_to_a_silent_peer_has_its_whole_user_timeout(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    struct tcp_service *sv = &r->e.tcp.services[0];
+    sv->keepalive_ms = 10000;
+    sv->keepalive_interval_ms = 1000;
+    sv->user_timeout_ms = 30000;
+    raw_open(r);
+    raw_turn(r, 0);
+    struct block *b = raw_block(r);
+    for (int i = 0; i < 250; i++)
+        raw_turn(r, 100);
+    assert_true(b->probes > 10);
+    struct c10m_conn c = {.k = &r->e.sock, .b = b, .ix = (uint32_t)(b - r->e.tcp.blocks)};
+    assert_int_equal(c10m_send(&c, "request", 7), 7);
+    assert_in_range(lives_ms(r, 100000), 29000, 31000);
+    assert_int_equal(r->e.stats.c.user_timeouts, 1);
+    reset_and_free(r);
+}
+
+// Keepalive and the retransmission timeout come in the same millisecond, again and again.
+static void keepalive_beside_a_retransmission_does_not_put_the_user_timeout_off(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    struct tcp_service *sv = &r->e.tcp.services[0];
+    r->e.tcp.cfg.rto_min_ms = r->e.tcp.cfg.rto_max_ms = 2000;
+    sv->keepalive_ms = 4000;
+    sv->keepalive_interval_ms = 2000;
+    sv->user_timeout_ms = 30000;
+    r->e.role.source = 100;
+    raw_open(r);
+    assert_in_range(lives_ms(r, 100000), 29000, 33000);
+    assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
+    assert_int_equal(r->e.stats.c.user_timeouts, 1);
+    assert_int_equal(r->e.stats.c.keepalive_probes, 0);
+    reset_and_free(r);
+}
+
+// The mark of the persist timer may stay when the last byte has been acknowledged. It means nothing
+// then: a silent peer is given up all the same.
+static void keepalive_is_not_held_back_by_a_persist_timer_that_is_over(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    struct tcp_service *sv = &r->e.tcp.services[0];
+    sv->keepalive_ms = 4000;
+    sv->keepalive_interval_ms = 1000;
+    sv->keepalive_probes = 5;
+    raw_open(r);
+    raw_turn(r, 0);
+    raw_block(r)->flags |= BF_PROBE;
+    assert_in_range(lives_ms(r, 100000), 8000, 11000);
+    assert_int_equal(r->e.role.why, C10M_TIMED_OUT);
     reset_and_free(r);
 }
 
@@ -459,10 +586,8 @@ static void a_simultaneous_open_has_ecn_if_both_ask(void **state)
         struct pair *p = pair_new(11);
         p->e[0].tcp.cfg.ecn = TCP_ECN_ON;
         p->e[1].tcp.cfg.ecn = both ? TCP_ECN_ON : TCP_ECN_ACCEPT;
-        for (int i = 0; i < 2; i++)
-            p->e[i].tcp.next_port = 5;
-        end_connect(&p->e[0], p->e[1].v4, 32773);
-        end_connect(&p->e[1], p->e[0].v4, 32773);
+        end_connect_from(&p->e[0], 32773, p->e[1].v4, 32773);
+        end_connect_from(&p->e[1], 32773, p->e[0].v4, 32773);
         pair_run_for(p, 50);
         for (int i = 0; i < 2; i++) {
             const struct block *b = &p->e[i].tcp.blocks[0];
@@ -792,14 +917,241 @@ static void over_ipv6_a_black_hole_is_no_deeper_than_1280_bytes(void **state)
     raw_free(r, true);
 }
 
+// RFC 7323 5.5: to the millisecond, and also where the block was swept in between.
+static void a_timestamp_is_old_for_just_so_long(void **state)
+{
+    for (unsigned more = 0; more < 2; more++)
+        for (unsigned swept = 0; swept < 2; swept++) {
+            struct raw *r = raw_new(NULL);
+            r->ts = true;
+            r->ts_val = 1000;
+            raw_open(r);
+            struct block *b = raw_block(r);
+            b->ts_recent_ms = r->e.tcp.now.ms + 1 - TCP_PAWS_MS - more;
+            r->ts_val = 999;
+            raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 100);
+            if (swept) {  // as if it had come by already
+                r->e.tcp.now = clock_at_us(r->now_us + 1000);
+                r->e.tcp.sweep_ms = r->e.tcp.now.ms - 10 * TCP_SWEEP_MS;
+                r->e.tcp.sweep_ix = 0;
+                tcp_sweep(&r->e.tcp);
+            }
+            raw_turn(r, 1);
+            assert_int_equal(r->e.role.received, more ? 100 : 0);
+            assert_int_equal(r->e.stats.drops[DROP_tcp_old_timestamp], !more);
+            r->ts_val = 5000;
+            reset_and_free(r);
+        }
+}
+
+// RFC 7323 4.1: an echo measures if it is of something in flight, and of the last two minutes.
+static void an_echo_measures_what_can_have_been_in_flight(void **state)
+{
+    static const struct {
+        uint32_t ms, age_ms;
+        bool measures;
+    } rows[] = {{7, 7, true},
+                {8, 7, false},
+                {0, 0, true},
+                {TCP_ECHO_MAX_MS - 1, TCP_ECHO_MAX_MS + 5, true},
+                {TCP_ECHO_MAX_MS, TCP_ECHO_MAX_MS + 5, false}};
+    struct raw *r = raw_new(NULL);
+    raw_open(r);
+    const struct tcp *t = &r->e.tcp;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct block b = *raw_block(r);
+        b.srtt_us = 0;
+        b.echo_from_ms = t->now.ms - rows[i].age_ms;
+        const uint32_t ecr = tcp_ts_now(t, &b.key) - rows[i].ms;
+        const uint32_t us = tcp_acked_sample(t, &b, b.snd_max, true, ecr);
+        assert_int_equal(us, rows[i].measures ? MAX(rows[i].ms * 1000, 1) : 0);
+        assert_int_equal(b.srtt_us != 0, rows[i].measures);
+        assert_int_equal(b.echo_from_ms,
+                         t->now.ms - (rows[i].measures ? rows[i].ms : rows[i].age_ms));
+    }
+    reset_and_free(r);
+}
+
+// Without one, the segment that is timed, when all of it is acknowledged (RFC 6298 3).
+static void a_timed_segment_measures_when_it_is_acknowledged(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    raw_open(r);
+    const struct tcp *t = &r->e.tcp;
+    for (int timed = 0; timed < 2; timed++)
+        for (int past = -1; past < 2; past++) {
+            struct block b = *raw_block(r);
+            b.srtt_us = 0;
+            b.flags = (uint16_t)(timed ? b.flags | BF_TIMED : b.flags & ~BF_TIMED);
+            b.rtt_us = (uint32_t)t->now.us - 3000;
+            b.rtt_seq = b.snd_una + 100;
+            const bool measures = timed && past >= 0;
+            const uint32_t us = tcp_acked_sample(t, &b, b.rtt_seq + (uint32_t)past, false, 0);
+            assert_int_equal(us, measures ? 3000 : 0);
+            assert_int_equal((b.flags & BF_TIMED) != 0, timed && !measures);
+        }
+    reset_and_free(r);
+}
+
+// A third of the window, or less, in a round trip is no reason for a larger one; nor is there room
+// for one while half of it is unread, or half of all buffers are taken.
+static void the_window_grows_with_what_comes_in_a_round_trip(void **state)
+{
+    enum { RTT_MS = 100, FIRST = 60000 };
+    static const struct {
+        uint32_t came, round_ms, unread, taken;
+        unsigned grown;
+    } rows[] = {{20000, RTT_MS, 0, 0, 0},         {20001, RTT_MS, 0, 0, 1},
+                {40001, RTT_MS, 0, 0, 2},         {40001, RTT_MS - 1, 0, 0, 0},
+                {20001, RTT_MS, FIRST / 2, 0, 1}, {20001, RTT_MS, FIRST / 2 + 1, 0, 0},
+                {20001, RTT_MS, 0, 1, 1},         {20001, RTT_MS, 0, 2, 0},
+                {40002, 2 * RTT_MS, 0, 0, 1}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct raw *r = raw_new(NULL);
+        struct tcp *t = &r->e.tcp;
+        t->services[0].rcv_initial = FIRST;
+        t->services[0].rcv_limit = 1 << 20;
+        raw_open(r);
+        struct block b = *raw_block(r);
+        const uint32_t n_free = t->bufs.n_free_data;
+        b.srtt_us = 8 * RTT_MS * 1000;
+        b.last_rx_ms = t->now.ms - rows[i].round_ms;
+        b.last_progress = tcp_progress(&b) - rows[i].came;
+        b.rcvq_bytes = rows[i].unread;
+        t->bufs.n_free_data =
+            rows[i].taken == 0 ? n_free : t->bufs.data_count / 2 + 1 - rows[i].taken;
+        tcp_tune_receive(t, &b);
+        t->bufs.n_free_data = n_free;
+        assert_int_equal(b.rcv_grown, rows[i].grown);
+        const bool judged = rows[i].round_ms >= RTT_MS;
+        assert_int_equal(b.last_rx_ms, judged ? t->now.ms : t->now.ms - rows[i].round_ms);
+        reset_and_free(r);
+    }
+}
+
+static void what_may_be_queued_grows_with_the_congestion_window(void **state)
+{
+    enum { FIRST = 20000, MOST = 60000 };
+    static const uint32_t rows[][2] = {
+        {FIRST / 2, FIRST}, {FIRST / 2 + 1, FIRST + 2}, {MOST / 2, MOST}, {MOST, MOST}};
+    struct raw *r = raw_new(NULL);
+    struct tcp *t = &r->e.tcp;
+    raw_open(r);
+    struct block b = *raw_block(r);
+    t->services[0].snd_initial = FIRST;
+    t->services[0].snd_limit = MOST;
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        b.cwnd = rows[i][0];
+        assert_int_equal(tcp_snd_tuned(t, &b), rows[i][1]);
+    }
+    const uint32_t n_free = t->bufs.n_free_data;
+    t->bufs.n_free_data = t->bufs.data_count / 2 - 1;
+    assert_int_equal(tcp_snd_tuned(t, &b), FIRST);
+    t->bufs.n_free_data = n_free;
+    t->services[0].snd_initial = 0;
+    b.cwnd = FIRST;
+    assert_int_equal(tcp_snd_tuned(t, &b), MOST);
+    reset_and_free(r);
+}
+
+// Whose acknowledgement was lost sends again what we have: the answer echoes that copy. What lies
+// further behind than any window, or acknowledges what no one can, is none (RFC 7323 5.3, RFC 5961
+// 5.2), nor is what carries nothing.
+static void a_copy_of_what_was_received_is_echoed(void **state)
+{
+    enum { RECEIVED = 70000, RECENT = 1000 };
+    static const struct {
+        uint32_t behind, len;
+        int32_t ack;
+        bool echoed;
+    } rows[] = {
+        {1, 1, 0, true},       {UINT16_MAX, 1, 0, true},    {UINT16_MAX + 1, 1, 0, false},
+        {1460, 1460, 0, true}, {100, 1, -UINT16_MAX, true}, {100, 1, -UINT16_MAX - 1, false},
+        {100, 1, 1, false},    {100, 0, 0, false}};
+    struct raw *r = raw_new(NULL);
+    r->ts = true;
+    r->ts_val = RECENT;
+    raw_open(r);
+    for (uint32_t at = 0; at < RECEIVED; at += 1000)
+        raw_send(r, SEG_ACK, at, 1000);
+    raw_turn(r, 50);
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        raw_turn(r, 1000);
+        raw_seg(r, SEG_ACK, r->seq - rows[i].behind, r->ack + (uint32_t)rows[i].ack,
+                RECEIVED - rows[i].behind, (uint16_t)rows[i].len)
+            ->ts_val = RECENT + 1 + i;
+        raw_turn(r, 1);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(OUT(r, 0).flags, SEG_ACK);
+        assert_int_equal(OUT(r, 0).ts_ecr, rows[i].echoed ? RECENT + 1 + i : RECENT);
+        assert_int_equal(raw_block(r)->ts_recent, RECENT);
+    }
+    raw_turn(r, 1000);
+    r->ts_val = RECENT + 50;
+    raw_seg(r, SEG_PSH, r->seq - 100, r->ack, RECEIVED - 100, 100);  // acknowledges nothing
+    raw_turn(r, 1);
+    assert_int_equal(OUT(r, 0).ts_ecr, RECENT);
+    reset_and_free(r);
+}
+
+// What is told rounds up, and the edge with it, up to the limit; beyond, it rounds down.
+static void a_window_that_is_full_to_the_byte_is_told_rounded_up(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    raw_open(r);
+    struct block b = *raw_block(r);
+    const uint32_t limit = tcp_rcv_limit(&r->e.tcp, &b);
+    b.rcv_wscale = 7;
+    for (int over = -1; over < 2; over++) {
+        b.rcvq_bytes = limit + (uint32_t)over;
+        b.rcv_adv = b.rcv_nxt + 1000;
+        assert_int_equal(tcp_announce_window(&r->e.tcp, &b), over > 0 ? 7 : 8);
+        assert_int_equal(b.rcv_adv - b.rcv_nxt, over > 0 ? 1000 : 1024);
+    }
+    reset_and_free(r);
+}
+
+// With a log, with a scoreboard alone, and without SACK; in a recovery and before it.
+static void no_segment_is_begun_for_which_the_turn_has_no_room(void **state)
+{
+    for (unsigned how = 0; how < 3; how++) {
+        struct raw *r = raw_new(&(struct pair_sizes){.no_flights = how != 0});
+        r->sack = how < 2;
+        r->e.role.source = 60000;
+        r->e.out_room = 3;
+        raw_open(r);
+        for (unsigned i = 0; i < 10; i++) {
+            assert_in_range(r->e.tcp.n_out, 0, 3);
+            raw_turn(r, 0);
+        }
+        assert_int_equal(raw_block(r)->snd_nxt - r->ack, 14600);
+        for (unsigned i = 0; i < 6; i++) {
+            raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+            if (r->sack)
+                raw_sack(r, r->ack + 1460, r->ack + (2 + i) * 1460);
+            raw_turn(r, 1);
+            assert_in_range(r->e.tcp.n_out, 0, 3);
+        }
+        assert_true(tcp_recovering(&r->e.tcp, raw_block(r)));
+        assert_int_equal(r->e.stats.drops[DROP_reply_room], 0);
+        r->e.out_room = TCP_OUT_MAX;
+        reset_and_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_an_answer_data_is_tried_for_at_least_100_seconds),
         cmocka_unit_test(the_user_timeout_ends_what_is_not_acknowledged_in_time),
+        cmocka_unit_test(a_window_that_opens_behind_an_undone_timeout_leaves_a_timer_running),
         cmocka_unit_test(the_user_timeout_counts_from_the_last_progress),
         cmocka_unit_test(the_user_timeout_ends_a_closed_window_though_it_is_answered),
         cmocka_unit_test(an_open_without_an_answer_ends_by_the_user_timeout),
+        cmocka_unit_test(the_user_timeout_ends_a_silent_peer_after_any_number_of_probes),
+        cmocka_unit_test(what_is_sent_to_a_silent_peer_has_its_whole_user_timeout),
+        cmocka_unit_test(keepalive_beside_a_retransmission_does_not_put_the_user_timeout_off),
+        cmocka_unit_test(keepalive_is_not_held_back_by_a_persist_timer_that_is_over),
         cmocka_unit_test(keepalive_has_its_own_interval_and_number_of_probes),
         cmocka_unit_test(an_answered_probe_begins_the_idle_time_anew),
         cmocka_unit_test(the_user_timeout_takes_the_place_of_the_number_of_probes),
@@ -829,6 +1181,14 @@ int main(void)
         cmocka_unit_test(a_crumb_of_a_large_window_waits_for_the_override_timeout),
         cmocka_unit_test(a_window_taken_back_keeps_what_is_in_flight),
         cmocka_unit_test(over_ipv6_a_black_hole_is_no_deeper_than_1280_bytes),
+        cmocka_unit_test(a_window_that_is_full_to_the_byte_is_told_rounded_up),
+        cmocka_unit_test(no_segment_is_begun_for_which_the_turn_has_no_room),
+        cmocka_unit_test(a_copy_of_what_was_received_is_echoed),
+        cmocka_unit_test(a_timestamp_is_old_for_just_so_long),
+        cmocka_unit_test(the_window_grows_with_what_comes_in_a_round_trip),
+        cmocka_unit_test(what_may_be_queued_grows_with_the_congestion_window),
+        cmocka_unit_test(an_echo_measures_what_can_have_been_in_flight),
+        cmocka_unit_test(a_timed_segment_measures_when_it_is_acknowledged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

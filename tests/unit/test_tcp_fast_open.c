@@ -90,7 +90,7 @@ static void another_secret_makes_other_cookies(void **state)
     struct raw *r = new_end(4);
     const struct ip_addr a = ip_from_v4(0x0a000002);
     const struct seq_range c = tcp_fast_open_cookie(&r->e.tcp, &a);
-    tcp_set_secret(&r->e.tcp, (struct siphash_key){77, 78});
+    r->e.tcp.fast_open_key = (struct siphash_key){77, 78};
     assert_int_equal(judge(r, &a, c), FAST_OPEN_OFFER);
     raw_free(r, true);
 }
@@ -118,6 +118,41 @@ static void without_buffers_for_the_data_the_handshake_is_an_ordinary_one(void *
     assert_int_equal(judge(r, &a, tcp_fast_open_cookie(&r->e.tcp, &a)), FAST_OPEN_NONE);
     r->e.tcp.bufs.n_free_data = n;
     raw_free(r, true);
+}
+
+static void with_just_the_reserve_of_buffers_the_data_are_taken(void **state)
+{
+    struct raw *r = new_end(4);
+    const struct ip_addr a = ip_from_v4(0x0a000002);
+    const struct seq_range c = tcp_fast_open_cookie(&r->e.tcp, &a);
+    const uint32_t n_free = r->e.tcp.bufs.n_free_data;
+    r->e.tcp.bufs.n_free_data = TCP_BUFS_RESERVE;
+    assert_int_equal(judge(r, &a, c), FAST_OPEN_TAKE);
+    r->e.tcp.bufs.n_free_data = TCP_BUFS_RESERVE - 1;
+    assert_int_equal(judge(r, &a, c), FAST_OPEN_NONE);
+    r->e.tcp.bufs.n_free_data = n_free;
+    raw_free(r, true);
+}
+
+// To the millisecond.
+static void a_reset_one_counts_until_the_second_turn_of_a_minute_ends(void **state)
+{
+    enum { TURN_MS = 60000 };
+    static const uint32_t ms[] = {0, TURN_MS - 1, TURN_MS, 2 * TURN_MS - 1, 2 * TURN_MS};
+    for (unsigned i = 0; i < ARRAY_LEN(ms); i++) {
+        struct raw *r = new_end(1);
+        struct tcp_service *sv = &r->e.tcp.services[0];
+        const struct ip_addr a = ip_from_v4(0x0a000002);
+        raw_turn(r, 5000);
+        sv->fast_open_reset_ms = r->e.tcp.now.ms;
+        sv->fast_open_reset[0] = 1;
+        raw_turn(r, ms[i]);
+        const struct seq_range c = tcp_fast_open_cookie(&r->e.tcp, &a);
+        assert_int_equal(judge(r, &a, c), ms[i] < 2 * TURN_MS ? FAST_OPEN_NONE : FAST_OPEN_TAKE);
+        assert_int_equal(sv->fast_open_reset[0], ms[i] < TURN_MS);
+        assert_int_equal(sv->fast_open_reset[1], ms[i] >= TURN_MS && ms[i] < 2 * TURN_MS);
+        raw_free(r, true);
+    }
 }
 
 static void listeners_opened_while_running_have_none(void **state)
@@ -208,6 +243,8 @@ int main(void)
         cmocka_unit_test(another_secret_makes_other_cookies),
         cmocka_unit_test(a_cookie_of_another_length_opens_nothing),
         cmocka_unit_test(without_buffers_for_the_data_the_handshake_is_an_ordinary_one),
+        cmocka_unit_test(with_just_the_reserve_of_buffers_the_data_are_taken),
+        cmocka_unit_test(a_reset_one_counts_until_the_second_turn_of_a_minute_ends),
         cmocka_unit_test(listeners_opened_while_running_have_none),
         cmocka_unit_test(the_reset_ones_count_for_a_minute_at_least_and_two_at_most),
         cmocka_unit_test(the_option_is_read_of_a_syn_in_every_length),

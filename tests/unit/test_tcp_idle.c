@@ -77,6 +77,35 @@ static void a_retransmission_comes_after_an_idle_time_of_any_length(void **state
         }
 }
 
+// Each of the three notes, with and without the others.
+static void silence_is_the_longest_that_a_note_tells_and_noted_where_none_does(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    raw_open(r);
+    struct block *b = raw_block(r);
+    const uint32_t now = r->e.tcp.now.ms;
+    for (unsigned ts = 0; ts < 3; ts++)  // none; shorter than the other note; longer
+        for (unsigned probes = 0; probes < 2; probes++)
+            for (unsigned moved = 0; moved < 2; moved++) {
+                const uint32_t stamp_ms = ts == 1 ? 100 : 900, note_ms = probes ? 700 : 500;
+                b->flags = (uint16_t)(ts != 0 ? b->flags | BF_TS : b->flags & ~BF_TS);
+                b->ts_recent_ms = now - stamp_ms;
+                b->probes = (uint8_t)probes;
+                b->stuck_at_ms = now - 700;
+                b->last_rx_ms = now - 500;
+                b->last_progress = tcp_progress(b) + moved;
+                const uint32_t note = moved ? 0 : note_ms;
+                assert_int_equal(tcp_idle_ms(&r->e.tcp, b), ts != 0 ? MAX(note, stamp_ms) : note);
+                const bool noted = moved && ts == 0 && !probes;
+                assert_int_equal(b->last_rx_ms, noted ? now : now - 500);
+                assert_int_equal(b->last_progress, tcp_progress(b) + (moved && !noted));
+            }
+    b->flags &= (uint16_t)~BF_TS;
+    b->probes = 0;
+    b->stuck_at_ms = 0;
+    end_it(r);
+}
+
 // RFC 7323 5.5: a timestamp older than 24 days says nothing, however old it is, with every clock
 // that 5.4 permits: of 1 ms to 1 s a tick.
 static void a_peer_that_was_idle_for_weeks_is_not_taken_for_an_old_segment(void **state)
@@ -147,7 +176,9 @@ static void the_sweep_goes_round_before_the_clock_changes_its_sign(void **state)
         t->blocks[i].ts_recent_ms = t->now.ms;
     }
     for (uint32_t i = 0; i < r->e.sizes.blocks; i++) {
+        uint32_t out;
         t->now.ms += TCP_SWEEP_MS;
+        assert_int_equal(wheel_expire(t->wheel, t->now.ms, &out, 1), 0);
         assert_int_equal(tcp_sweep(t), 1);
         assert_int_equal(tcp_sweep(t), 0);
     }
@@ -166,6 +197,7 @@ static void the_sweep_goes_round_before_the_clock_changes_its_sign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(silence_is_the_longest_that_a_note_tells_and_noted_where_none_does),
         T(a_retransmission_comes_after_an_idle_time_of_any_length),
         T(a_peer_that_was_idle_for_weeks_is_not_taken_for_an_old_segment),
         T(a_timestamp_that_is_old_is_refused_for_24_days),

@@ -99,8 +99,7 @@ static void simultaneous_open_makes_one_connection(void **state)
     struct pair *p = pair_new(3);
     for (int k = 0; k < 2; k++) {
         p->e[k].role = (struct role){.source = 5000, .shut = true};
-        p->e[k].tcp.next_port = 100;
-        end_connect(&p->e[k], p->e[!k].v4, 32868);
+        end_connect_from(&p->e[k], 32868, p->e[!k].v4, 32868);
     }
     finish(p, C10M_CLOSED);
 }

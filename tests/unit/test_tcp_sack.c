@@ -92,8 +92,7 @@ static void a_simultaneous_open_agrees_on_sack(void **state)
         struct pair *p = pair_new(3);
         for (int k = 0; k < 2; k++) {
             p->e[k].tcp.cfg.sack = k == 0 || other;
-            p->e[k].tcp.next_port = 100;
-            end_connect(&p->e[k], p->e[!k].v4, 32868);
+            end_connect_from(&p->e[k], 32868, p->e[!k].v4, 32868);
         }
         pair_run_for(p, 500);
         for (int k = 0; k < 2; k++)
@@ -226,7 +225,8 @@ static void a_fin_behind_a_run_is_reported_with_it(void **state)
     raw_turn(r, 0);
     data_at(r, 400, 100);
     BLOCKS(r, {400, 500}, {1000, 1501});
-    data_at(r, 0, 1000);
+    data_at(r, 0, 400);
+    data_at(r, 500, 500);
     assert_int_equal(OUT(r, 0).ack, r->seq + 1501);
     assert_blocks(r, 0, 0, NULL);
     assert_int_equal(r->e.role.ended, 1);
@@ -679,10 +679,215 @@ static void late_data_below_what_is_reported_counts_as_reordered(void **state)
     sacked(r, 3, 4);
     sacked(r, 1, 2);
     assert_int_equal(r->e.stats.c.sack_reorders, 1);
+    sacked(r, 1, 2);  // once more
+    assert_int_equal(r->e.stats.c.sack_reorders, 1);
     r->ack += 4 * MSS;
     raw_send(r, SEG_ACK, 0, 0);
     assert_int_equal(r->e.stats.c.ext_records_now, 0);
     assert_int_equal(r->e.stats.c.fast_retransmits, 0);
+    reset_and_free(r);
+}
+
+// RFC 2883 4.1, 4.2, written down once more.
+static bool is_dsack(const struct seg_in *s, const int64_t r[2][2])
+{
+    if (r[0][0] >= r[0][1])
+        return false;
+    if (r[0][1] <= 0 && -r[0][0] <= TCP_WINDOW_MAX)  // below the acknowledgement
+        return true;
+    return s->sack_count >= 2 && r[1][0] > 0 && r[1][0] <= r[0][0] && r[0][1] <= r[1][1];
+}
+
+static void
+a_first_block_tells_what_came_twice_below_the_acknowledgement_or_in_the_second(void **state)
+{
+    static const int64_t at[] = {-TCP_WINDOW_MAX - 1, -TCP_WINDOW_MAX, -2, -1, 0, 1, 2, 3, 4};
+    struct raw *r = raw_new(NULL);
+    struct tcp *t = &r->e.tcp;
+    unsigned below = 0, inside = 0;
+    for (unsigned i = 0; i < ARRAY_LEN(at) * ARRAY_LEN(at) * ARRAY_LEN(at) * ARRAY_LEN(at); i++)
+        for (uint8_t count = 1; count <= 2; count++) {
+            const unsigned n = ARRAY_LEN(at);
+            const int64_t in[2][2] = {{at[i % n], at[i / n % n]},
+                                      {at[i / n / n % n], at[i / n / n / n]}};
+            const struct seg_in s = {.ack = 0x80000000, .sack_count = count};
+            const struct seq_range blocks[2] = {
+                {s.ack + (uint32_t)in[0][0], s.ack + (uint32_t)in[0][1]},
+                {s.ack + (uint32_t)in[1][0], s.ack + (uint32_t)in[1][1]}};
+            const bool want = is_dsack(&s, in);
+            assert_int_equal(sack_is_dsack(t, &s, blocks), want);
+            below += want && in[0][1] <= 0;
+            inside += want && in[0][1] > 0;
+            assert_int_equal(t->stats->c.dsack_received, below);
+            assert_int_equal(t->stats->c.dsack_received_ooo, inside);
+        }
+    assert_true(below > 500 && inside > 10);
+    raw_free(r, true);
+}
+
+static void a_block_is_of_what_was_sent_and_lies_beyond_what_is_acknowledged(void **state)
+{
+    const struct block b = {.snd_una = 0xfffffffe, .snd_max = 2};
+    for (int from = -3; from < 8; from++)
+        for (int to = -3; to < 8; to++) {
+            const struct seq_range r = {b.snd_una + (uint32_t)from, b.snd_una + (uint32_t)to};
+            assert_int_equal(sack_is_valid(&b, r), from > 0 && from < to && to <= 4);
+        }
+}
+
+// What left again in this recovery was lost: that it comes late now says nothing of the path.
+static void what_left_again_and_arrives_below_others_is_no_reordering(void **state)
+{
+    struct raw *r = opened(100000);
+    sacked(r, 3, 10);
+    for (int i = 0; i < 3 && seq_lt(record_of(r)->high_rxt, r->ack + 2 * MSS); i++)
+        raw_turn(r, 0);
+    assert_true(seq_leq(r->ack + 2 * MSS, record_of(r)->high_rxt));
+    sacked(r, 1, 2);
+    assert_int_equal(r->e.stats.c.sack_reorders, 0);
+    reset_and_free(r);
+}
+
+// RFC 6675 5, (1): though it tells of a few bytes only.
+static void the_third_report_begins_a_recovery(void **state)
+{
+    struct raw *r = opened(100000);
+    for (uint32_t i = 1; i < 4; i++) {
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        raw_sack(r, r->ack + MSS, r->ack + MSS + 10 * i);
+        raw_turn(r, 0);
+        assert_int_equal(tcp_recovering(&r->e.tcp, raw_block(r)), i == 3);
+    }
+    reset_and_free(r);
+}
+
+static void what_comes_in_its_order_is_no_reordering(void **state)
+{
+    struct raw *r = opened(100000);
+    sacked(r, 1, 2);
+    sacked(r, 3, 4);
+    sacked(r, 5, 6);
+    assert_int_equal(r->e.stats.c.sack_reorders, 0);
+    reset_and_free(r);
+}
+
+// All has been sent, and the window was taken back: its update alone lets what is lost leave.
+static void a_window_update_lets_a_recovery_go_on(void **state)
+{
+    struct raw *r = opened(10 * MSS);
+    r->wnd = 0;
+    sacked(r, 1, 10);
+    assert_true(tcp_recovering(&r->e.tcp, raw_block(r)));
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(raw_block(r)->snd_nxt, raw_block(r)->snd_end);
+    r->wnd = UINT16_MAX;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(OUT(r, 0).seq, r->ack);
+    reset_and_free(r);
+}
+
+static void reports_of_what_is_dropped_are_dropped_and_no_others(void **state)
+{
+    struct ext e = {.n_held = 4, .held = {{50, 60}, {10, 20}, {20, 30}, {40, 45}}};
+    tcp_sack_dropped(&e, (struct seq_range){20, 50});
+    assert_int_equal(e.n_held, 2);
+    assert_int_equal(e.held[0].start, 50);
+    assert_int_equal(e.held[1].start, 10);
+}
+
+// NextSeg() (4) is for what has not left again: the peer has the end, and all that it lacks has.
+static void what_has_left_again_is_not_rescued(void **state)
+{
+    struct raw *r = opened(10 * MSS);
+    sacked(r, 5, 10);
+    const struct ext *e = record_of(r);
+    const uint32_t end = r->ack + 5 * MSS;
+    for (int i = 0; i < 5 && e->high_rxt != end; i++) {
+        r->ack += i < 2 ? 0 : MSS;
+        raw_send(r, SEG_ACK, 0, 0);
+    }
+    assert_int_equal(e->high_rxt, end);
+    assert_int_equal(r->e.stats.c.tx_retransmits_segs, 5);
+    while (seq_lt(r->ack + MSS, end)) {
+        r->ack += MSS;
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(r->e.tcp.n_out, 0);
+    }
+    assert_int_equal(e->recovery, RECOVERY_SACK);
+    reset_and_free(r);
+}
+
+// The wait for what was lost before it would be measured.
+static void what_is_new_in_a_recovery_is_not_timed(void **state)
+{
+    for (int sack = 0; sack < 2; sack++) {
+        struct raw *r = raw_new(&(struct pair_sizes){.no_flights = 1});
+        r->sack = sack;
+        r->e.role.source = 100000;
+        raw_open(r);
+        struct block *b = raw_block(r);
+        const uint32_t max = b->snd_max;
+        for (uint32_t i = 0; i < 9; i++)
+            if (sack) {
+                sacked(r, 1, 2 + i);
+            } else {
+                raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+                raw_turn(r, 0);
+            }
+        assert_true(tcp_recovering(&r->e.tcp, b));
+        assert_true(seq_lt(max, b->snd_max));
+        assert_false(b->flags & BF_TIMED);
+        reset_and_free(r);
+    }
+}
+
+// After a timeout no recovery begins, and each report of something new counts.
+static void duplicates_are_counted_up_to_their_most(void **state)
+{
+    struct raw *r = opened(100000);
+    struct block *b = raw_block(r);
+    b->recover = b->snd_max;
+    b->dupacks = DUPACKS_MAX - 1;
+    for (uint32_t i = 1; i < 4; i++) {
+        sacked(r, 2 * i, 2 * i + 1);
+        assert_int_equal(b->dupacks, DUPACKS_MAX);
+    }
+    reset_and_free(r);
+    r = raw_new(NULL);  // without SACK
+    r->e.role.source = 100000;
+    raw_open(r);
+    b = raw_block(r);
+    b->recover = b->snd_max;
+    b->dupacks = DUPACKS_MAX - 1;
+    for (uint32_t i = 0; i < 3; i++) {
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(b->dupacks, DUPACKS_MAX);
+    }
+    reset_and_free(r);
+}
+
+// All data has left again after a timeout, and the FIN waits for room: what the peer reports makes
+// it.
+static void a_report_lets_a_fin_leave_again_that_waits_for_the_window(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.no_flights = 1});
+    r->sack = true;
+    r->e.role.source = 4 * MSS;
+    r->e.role.shut = true;
+    raw_open(r);
+    assert_true(raw_wait(r, 2000) != UINT32_MAX);
+    assert_int_equal(r->e.stats.c.rto_fired, 1);
+    r->ack += MSS;
+    raw_send(r, SEG_ACK, 0, 0);
+    assert_int_equal(r->e.tcp.n_out, 2);
+    sacked(r, 2, 3);
+    assert_int_equal(r->e.tcp.n_out, 0);
+    assert_int_equal(raw_block(r)->snd_nxt, raw_block(r)->snd_end);
+    sacked(r, 1, 3);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_true(OUT(r, 0).flags & SEG_FIN);
+    assert_int_equal(OUT(r, 0).data_len[0], 0);
     reset_and_free(r);
 }
 
@@ -847,6 +1052,17 @@ int main(void)
         T(what_a_shrunken_window_excludes_is_not_sent_again),
         T(a_fin_that_was_lost_leaves_again_in_recovery),
         T(late_data_below_what_is_reported_counts_as_reordered),
+        T(a_first_block_tells_what_came_twice_below_the_acknowledgement_or_in_the_second),
+        T(a_block_is_of_what_was_sent_and_lies_beyond_what_is_acknowledged),
+        T(what_left_again_and_arrives_below_others_is_no_reordering),
+        T(what_has_left_again_is_not_rescued),
+        T(the_third_report_begins_a_recovery),
+        T(what_comes_in_its_order_is_no_reordering),
+        T(a_window_update_lets_a_recovery_go_on),
+        T(reports_of_what_is_dropped_are_dropped_and_no_others),
+        T(what_is_new_in_a_recovery_is_not_timed),
+        T(duplicates_are_counted_up_to_their_most),
+        T(a_report_lets_a_fin_leave_again_that_waits_for_the_window),
         T(recovery_sends_no_more_than_one_connection_may_in_a_turn),
         T(a_stream_survives_loss_and_with_sack_it_has_fewer_timeouts),
         T(sack_repairs_many_losses_of_a_window_faster_and_without_timeouts),

@@ -140,7 +140,7 @@ static void a_timer_has_its_kind_and_the_time_left_never_below_zero(void **state
     assert_int_equal(shown_block(&b).when_ms, 0);
     b.rto_at_ms = 0;
     assert_int_equal(shown_block(&b).timer, 0);
-    b.far_at_ms = 65000;
+    b.app_timer_at_ms = 65000;
     b.probes = 3;
     struct tcp_shown s = shown_block(&b);
     line_is(&s, 0,
@@ -209,7 +209,12 @@ static void a_time_wait_record_is_linuxs_timewait_socket(void **state)
                                        .expires_ms = 65000,
                                        .wnd = 500}};
     struct tcp_shown s;
+    struct time_wait6 with_ts = w;
+    with_ts.w.has_ts = 1;
+    tcp_show_time_wait(&s, &tcp, &with_ts, 9, 5000);
+    assert_int_equal(s.opts, SHOW_TS);
     tcp_show_time_wait(&s, &tcp, &w, 9, 5000);
+    assert_int_equal(s.opts, 0);
     s.local = ip_from_v4(0x0a630002);
     s.worker = 1;
     line_is(&s, 2,
@@ -243,6 +248,15 @@ static void ipv6_has_its_words_in_linuxs_order_and_no_blanks_at_the_end(void **s
              "-1\n");
     info_is(&s, "2 0 ESTABLISHED [2001:db8::1]:80 [2001:db8::1234]:50000 14480 -1 1500 700 200 "
                 "1448 64256 65536 1000 500 7 0 0 ts,sack,wscale\n");
+}
+
+static void options_without_a_name_are_not_shown(void **state)
+{
+    struct block b = established();
+    struct tcp_shown s = shown_block(&b);
+    s.opts = UINT16_MAX;
+    info_is(&s, "2 0 ESTABLISHED 10.99.0.2:80 10.0.0.1:50000 14480 -1 1500 700 200 1448 64256 "
+                "65536 1000 500 7 0 0 ts,sack,wscale,ecn,nodelay,trouble\n");
 }
 
 static void tcp_info_has_a_value_for_each_word_of_its_head(void **state)
@@ -300,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_time_wait_record_is_linuxs_timewait_socket),
         cmocka_unit_test(a_listener_is_linuxs),
         cmocka_unit_test(ipv6_has_its_words_in_linuxs_order_and_no_blanks_at_the_end),
+        cmocka_unit_test(options_without_a_name_are_not_shown),
         cmocka_unit_test(tcp_info_has_a_value_for_each_word_of_its_head),
         cmocka_unit_test(the_heads_are_those_of_the_running_kernel),
     };

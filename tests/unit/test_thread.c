@@ -211,10 +211,10 @@ static void what_a_message_sends_leaves_in_the_same_turn(void **state)
     struct hosts *h = connected(1);
     seen.on_message = send_to_first;
     post(h, 1);
-    assert_int_equal(h->e[PEER].n_queue, 0);
+    assert_int_equal(h->e[PEER].wires[0].n_queue, 0);
     hosts_turn(h, SERVER);
-    assert_int_equal(h->e[PEER].n_queue, 1);
-    assert_int_equal(pkt_len(h->e[PEER].queue[0]), 14 + 20 + 32 + 5);
+    assert_int_equal(h->e[PEER].wires[0].n_queue, 1);
+    assert_int_equal(pkt_len(h->e[PEER].wires[0].queue[0]), 14 + 20 + 32 + 5);
     hosts_free(h);
 }
 

@@ -481,7 +481,7 @@ static void a_port_closed_in_its_callback_gets_nothing_more_of_the_burst(void **
     seen.on_packet = close_the_port;
     send_from(US, hosts_addr(US, false), hosts_addr(PEER, false), "x", 1);
     send_from(US, hosts_addr(US, false), hosts_addr(PEER, false), "y", 1);
-    assert_int_equal(h->e[PEER].n_queue, 2);
+    assert_int_equal(h->e[PEER].wires[0].n_queue, 2);
     hosts_run(h, 1);
     assert_int_equal(seen.n_packets, 1);
     assert_int_equal(dropped(PEER, DROP_udp_no_port), 1);
@@ -726,8 +726,8 @@ static void an_answer_may_be_sent_from_the_callback_out_of_the_bytes_received(vo
 static const uint8_t *sent_frame(uint32_t *len)
 {
     struct hosts_end *peer = &h->e[PEER];
-    assert_true(peer->n_queue > 0);
-    const struct pkt *p = peer->queue[peer->n_queue - 1];
+    assert_true(peer->wires[0].n_queue > 0);
+    const struct pkt *p = peer->wires[0].queue[peer->wires[0].n_queue - 1];
     *len = pkt_len(p);
     return pkt_data(p);
 }
@@ -764,7 +764,7 @@ static void a_datagram_that_may_be_cut_has_an_identification_of_its_own(void **s
         assert_int_equal(load_be16(f + ETH_BYTES + 6), 0);  // neither DF nor a fragment
         id[i] = load_be16(f + ETH_BYTES + 4);
     }
-    assert_int_equal((uint16_t)(id[1] - id[0]), 1);
+    assert_in_range((uint16_t)(id[1] - id[0]), 1, 8);  // RFC 7739
     send_from(US, any6, hosts_addr(PEER, false), "x", 1);
     assert_int_equal(load_be32(sent_frame(&len) + ETH_BYTES + 4), 0x4000);  // id 0, DF
     hosts_run(h, 1);
@@ -861,6 +861,82 @@ static void a_group_that_nobody_joined_is_not_heard(void **state)
     finish();
 }
 
+static void job_join(struct c10m_core *w, struct c10m_service *s)
+{
+    (void)s;
+    rc = c10m_group_join(w, 1, at.addr);
+}
+
+static void job_leave(struct c10m_core *w, struct c10m_service *s)
+{
+    (void)s;
+    rc = c10m_group_leave(w, 1, at.addr);
+}
+
+static void a_group_is_heard_from_the_join_until_it_was_left_as_often(void **state)
+{
+    static const char *const groups[] = {"239.1.2.3", "ff15::42"};
+    for (unsigned i = 0; i < ARRAY_LEN(groups); i++) {
+        const struct ip_addr group = ip(groups[i]);
+        begin();
+        open_at(PEER, any6, OTHER, false);
+        for (unsigned step = 0; step < 5; step++) {  // join, join, leave, leave, leave
+            at = name(group, 0);
+            on(PEER, step < 2 ? job_join : job_leave);
+            assert_int_equal(rc, step < 4 ? 0 : -EADDRNOTAVAIL);
+            send_from(US, any6, group, "x", 1);
+            hosts_run(h, 1);
+            assert_int_equal(seen.n_packets, step < 3 ? step + 1 : 3);
+        }
+        finish();
+    }
+}
+
+static void job_echo(struct c10m_core *w, struct c10m_service *s)
+{
+    rc = c10m_echo_open(w, s, &at, 0);
+}
+
+static void an_echo_reply_comes_to_who_waits_for_its_identifier(void **state)
+{
+    static const uint8_t data[] = "abcdefg";
+    for (unsigned v6 = 0; v6 < 2; v6++) {
+        uint8_t request[ICMP_BYTES + sizeof(data)] = {
+            v6 ? ICMP6_ECHO : ICMP_ECHO, 0, 1, 2, 3, 4, 0, 9};
+        memcpy(request + ICMP_BYTES, data, sizeof(data));
+        begin();
+        at = name(v6 ? any6 : ip_from_v4(0), PORT);
+        on(US, job_echo);
+        const int own = rc;
+        assert_true(own >= 0);
+        assert_true(open_at(US, any6, PORT, false) >= 0);  // of UDP: it is another
+        out = (struct c10m_packet){.from = at,
+                                   .to = name(hosts_addr(PEER, v6), 0),
+                                   .data = request,
+                                   .len = sizeof(request),
+                                   .icmp = true};
+        on(US, job_send);
+        assert_int_equal(rc, 0);
+        hosts_run(h, 5);
+        assert_int_equal(seen.n_packets, 1);
+        const struct c10m_packet *p = &seen.packets[0].p;
+        assert_true(p->icmp);
+        assert_int_equal(p->port, own);
+        expect_name(&p->from, hosts_addr(PEER, v6), 0);
+        expect_name(&p->to, hosts_addr(US, v6), PORT);
+        assert_int_equal(p->len, sizeof(request));
+        out.from.port = OTHER;  // nobody waits for the answer
+        on(US, job_send);
+        hosts_run(h, 5);
+        assert_int_equal(seen.n_packets, 1);
+        assert_int_equal(dropped(US, v6 ? DROP_icmp6_type : DROP_icmp_type), 1);
+        out.len = ICMP_BYTES - 1;
+        on(US, job_send);
+        assert_int_equal(rc, -EINVAL);
+        finish();
+    }
+}
+
 // ---- errors
 
 // error_about: the ICMP error of type and code that a router sends about the last frame to PEER,
@@ -873,16 +949,16 @@ static void error_about(bool v6, uint8_t type, uint8_t code, uint32_t value, uin
     struct pkt *p;
     assert_true(pkt_alloc_bulk(us->server.pools[0], &p, 1));
     uint8_t *f = pkt_data(p);
-    const uint64_t to = wire_mac_word(&us->port.mac);
+    const uint64_t to = wire_mac_word(&us->wires[0].port.mac);
     const struct ip_addr ours = hosts_addr(US, v6), router = hosts_addr(PEER, v6);
     const uint32_t n = MIN(len - ETH_BYTES, quote);
     if (v6) {
         struct wire_from6 from;
-        wire_from6_init(&from, &h->e[PEER].port.mac, &router);
+        wire_from6_init(&from, &h->e[PEER].wires[0].port.mac, &router);
         len = wire_build_error6(f, &from, to, &ours, type, code, value, sent + ETH_BYTES, n);
     } else {
         struct wire_from from;
-        wire_from_init(&from, &h->e[PEER].port.mac, ip_to_v4(&router));
+        wire_from_init(&from, &h->e[PEER].wires[0].port.mac, ip_to_v4(&router));
         len = wire_build_unreachable(f, &from, to, load_raw32(ours.b + 12), code, sent + ETH_BYTES,
                                      n);
         f[TCP4_OFF] = type;
@@ -892,9 +968,9 @@ static void error_about(bool v6, uint8_t type, uint8_t code, uint32_t value, uin
                     (uint16_t)~cksum_fold(cksum_add(0, f + TCP4_OFF, len - TCP4_OFF)));
     }
     pkt_set_len(p, len);
-    us->queue[us->n_queue++] = p;
+    us->wires[0].queue[us->wires[0].n_queue++] = p;
     struct hosts_end *peer = &h->e[PEER];
-    pkt_free(peer->queue[--peer->n_queue]);
+    pkt_free(peer->wires[0].queue[--peer->wires[0].n_queue]);
 }
 
 static void each_icmp_error_is_told_as_linux_has_it(void **state)
@@ -1034,11 +1110,69 @@ static void paths_are_bounded_and_the_oldest_of_a_set_goes(void **state)
     free(t);
 }
 
+// The table alone: who a datagram is for, among all that may be open on one port.
+static void the_device_counts_after_the_address_and_before_the_family(void **state)
+{
+    struct udp_table *t = malloc(sizeof(*t));
+    const struct ip_addr v4 = ip("10.0.0.1"), all4 = ip_from_v4(0), peer = ip("10.0.0.9");
+    assert_non_null(t);
+    udp_table_init(t, (struct siphash_key){1, 2});
+    const struct udp_open asks[] = {{.at = any6, .port = 53, .device = 2},
+                                    {.at = all4, .port = 53},
+                                    {.at = any6, .port = 53},
+                                    {.at = v4, .port = 53, .device = 1}};
+    assert_int_equal(udp_table_open(t, &asks[0]), 0);
+    assert_int_equal(udp_table_open(t, &asks[0]), -EADDRINUSE);
+    assert_int_equal(udp_table_find(t, &v4, 53, &peer, 9, 1), UDP_NONE);
+    assert_int_equal(udp_table_find(t, &v4, 53, &peer, 9, 2), 0);
+    assert_int_equal(udp_table_open(t, &asks[1]), 1);
+    assert_int_equal(udp_table_open(t, &asks[2]), 2);
+    assert_int_equal(udp_table_find(t, &v4, 53, &peer, 9, 1), 1);
+    assert_int_equal(udp_table_find(t, &v4, 53, &peer, 9, 2), 0);
+    assert_int_equal(udp_table_open(t, &asks[3]), 3);
+    assert_int_equal(udp_table_find(t, &v4, 53, &peer, 9, 1), 3);
+    assert_int_equal(udp_table_find(t, &v4, 53, &peer, 9, 2), 0);
+    free(t);
+}
+
+static void every_kind_of_entry_takes_its_own_datagrams_and_no_others(void **state)
+{
+    struct udp_table *t = malloc(sizeof(*t));
+    assert_non_null(t);
+    udp_table_init(t, (struct siphash_key){1, 2});
+    const struct ip_addr v4 = ip_from_v4(0x0a000001), other4 = ip_from_v4(0x0a000002);
+    const struct ip_addr all4 = ip_from_v4(0);
+    struct ip_addr v6, zeros;  // the second ends in zeros, as all of IPv4 does
+    assert_true(ip_parse("2001:db8::1", &v6));
+    assert_true(ip_parse("2001:db8::", &zeros));
+    const int at_zeros = udp_table_open(t, &(struct udp_open){.at = zeros, .port = 53});
+    assert_true(at_zeros >= 0);
+    assert_int_equal(udp_table_find(t, &v4, 53, &other4, 9, 1), UDP_NONE);
+    assert_int_equal(udp_table_find(t, &v6, 53, &zeros, 9, 1), UDP_NONE);
+    assert_int_equal(udp_table_find(t, &zeros, 53, &v6, 9, 1), at_zeros);
+    const int of_all4 = udp_table_open(t, &(struct udp_open){.at = all4, .port = 53});
+    assert_int_equal(udp_table_find(t, &v4, 53, &other4, 9, 1), of_all4);
+    assert_int_equal(udp_table_find(t, &v6, 53, &zeros, 9, 1), UDP_NONE);
+    const int at_v4 = udp_table_open(t, &(struct udp_open){.at = v4, .port = 53});
+    assert_int_equal(udp_table_find(t, &v4, 53, &other4, 9, 1), at_v4);
+    udp_table_filter(t, (uint16_t)at_v4, &other4, 9);
+    assert_int_equal(udp_table_find(t, &v4, 53, &other4, 9, 1), at_v4);
+    assert_int_equal(udp_table_find(t, &v4, 53, &other4, 10, 1), of_all4);
+    assert_int_equal(udp_table_find(t, &v4, 53, &v6, 9, 1), of_all4);
+    assert_true(udp_table_shows(t, &v4, 53));
+    assert_false(udp_table_shows(t, &v4, 54));
+    assert_false(udp_table_shows(t, &other4, 53));
+    udp_table_close(t, (uint16_t)at_v4);
+    assert_false(udp_table_shows(t, &v4, 53));
+    free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_datagram_reaches_the_port_that_was_opened_with_all_that_its_headers_say),
         cmocka_unit_test(an_empty_datagram_is_one),
+        cmocka_unit_test(every_kind_of_entry_takes_its_own_datagrams_and_no_others),
         cmocka_unit_test(every_length_up_to_the_mtu_arrives_whole_and_one_more_is_refused),
         cmocka_unit_test(the_address_itself_comes_before_all_of_its_family_and_those_before_both),
         cmocka_unit_test(a_port_with_a_peer_takes_its_datagrams_before_others_and_no_others),
@@ -1065,6 +1199,9 @@ int main(void)
         cmocka_unit_test(the_port_fills_the_checksum_in_where_it_can),
         cmocka_unit_test(a_broadcast_reaches_who_listens_on_any_address_once_and_is_not_answered),
         cmocka_unit_test(a_group_that_nobody_joined_is_not_heard),
+        cmocka_unit_test(an_echo_reply_comes_to_who_waits_for_its_identifier),
+        cmocka_unit_test(the_device_counts_after_the_address_and_before_the_family),
+        cmocka_unit_test(a_group_is_heard_from_the_join_until_it_was_left_as_often),
         cmocka_unit_test(each_icmp_error_is_told_as_linux_has_it),
         cmocka_unit_test(a_path_that_a_router_says_is_narrow_is_believed_for_a_while),
         cmocka_unit_test(an_error_below_what_ipv6_has_to_carry_is_not_believed),

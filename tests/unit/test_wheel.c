@@ -285,6 +285,92 @@ static void jump_of_weeks_takes_a_step_per_level_1_slot_at_most(void **state)
     drop(w, 4);
 }
 
+// Handles whose place is known are taken out of any slot of any level, begun or not: the others
+// come out as they would, and the chunks stay full but for the first.
+static void entries_that_are_taken_out_leave_the_others_where_they_are(void **state)
+{
+    enum { MANY = 4000 };
+    struct rng r = test_rng(__func__);
+    for (unsigned round = 0; round < 20; round++) {
+        static uint32_t place[MANY], at[MANY], out[OUT_MAX];
+        static bool in[MANY];
+        struct wheel *w = make(MANY, 77 * round);
+        uint32_t now = 77 * round, left = 0, moved;
+        for (uint32_t i = 0; i < MANY; i++) {
+            place[i] = wheel_place(w, now + ahead_ms[rng_below(&r, round % 2 ? 9 : 2)], i);
+            assert_int_not_equal(place[i], WHEEL_EMPTY);
+            at[i] = wheel_place_ms(w, place[i]);
+            in[i] = true;
+            left++;
+        }
+        while (left != 0) {
+            const uint32_t i = rng_below(&r, MANY), was = place[i];
+            const bool took = wheel_take(w, was, i, &moved);
+            assert_int_equal(took, in[i]);
+            left -= took;
+            in[i] = false;
+            if (moved != WHEEL_EMPTY) {
+                assert_true(in[moved] && at[moved] == at[i]);
+                place[moved] = was;
+            }
+            assert_int_equal(w->entries, left);
+            if (rng_below(&r, 64) != 0)
+                continue;
+            now = rng_below(&r, 2) == 0 ? wheel_next_ms(w) : now;
+            const uint32_t n = wheel_expire(w, now, out, 1 + rng_below(&r, 20));
+            for (uint32_t k = 0; k < n; k++) {
+                assert_true(in[out[k]] && !time_before(now, at[out[k]]));
+                in[out[k]] = false;
+                left--;
+            }
+        }
+        assert_int_equal(w->refused, 0);
+        assert_int_equal(expire_all(w, now + 2 * L2_MS), 0);
+        drop(w, MANY);
+    }
+}
+
+// Adding and taking out, whatever the order, never needs more chunks than the footprint has.
+static void entries_taken_out_give_their_chunks_back(void **state)
+{
+    enum { MANY = 2000 };
+    struct rng r = test_rng(__func__);
+    static uint32_t place[MANY];
+    struct wheel *w = make(MANY, 0);
+    for (uint32_t i = 0; i < MANY; i++)
+        place[i] = wheel_place(w, 1 + rng_below(&r, 4000), i);
+    for (unsigned step = 0; step < 300000; step++) {
+        const uint32_t i = rng_below(&r, MANY), was = place[i];
+        uint32_t moved;
+        assert_true(wheel_take(w, was, i, &moved));
+        if (moved != WHEEL_EMPTY)
+            place[moved] = was;
+        place[i] = wheel_place(w, 1 + rng_below(&r, 4000), i);
+    }
+    assert_int_equal(w->refused, 0);
+    assert_int_equal(w->entries, MANY);
+    assert_int_equal(expire_all(w, 4000), MANY);
+    drop(w, MANY);
+}
+
+static void an_entry_may_be_held_until_it_has_come_out_and_no_longer(void **state)
+{
+    for (unsigned s = 0; s < ARRAY_LEN(start_ms); s++)
+        for (unsigned i = 0; i < ARRAY_LEN(ahead_ms); i++) {
+            struct wheel *w = make(2, start_ms[s]);
+            uint32_t out, now = start_ms[s];
+            const uint32_t at = wheel_add(w, start_ms[s] + ahead_ms[i], 1);
+            wheel_add(w, start_ms[s] + ahead_ms[i], 2);
+            for (uint32_t n = 0; n < 2; now = n < 2 ? wheel_next_ms(w) : now) {
+                assert_true(wheel_may_hold(w, at));
+                n += wheel_expire(w, now, &out, 1);
+            }
+            expire_all(w, now + 2);
+            assert_false(wheel_may_hold(w, at));
+            drop(w, 2);
+        }
+}
+
 // The model: handle i comes out at out_ms[i], or is not in the wheel.
 enum { MODEL_MAX = 3000 };
 
@@ -374,6 +460,9 @@ int main(void)
         cmocka_unit_test(time_waits_for_an_early_slot_before_the_next_of_its_level),
         cmocka_unit_test(entry_added_again_as_it_fires_does_not_stop_time),
         cmocka_unit_test(jump_of_weeks_takes_a_step_per_level_1_slot_at_most),
+        cmocka_unit_test(entries_that_are_taken_out_leave_the_others_where_they_are),
+        cmocka_unit_test(entries_taken_out_give_their_chunks_back),
+        cmocka_unit_test(an_entry_may_be_held_until_it_has_come_out_and_no_longer),
         cmocka_unit_test(random_use_gives_each_entry_out_once_in_time),
         cmocka_unit_test(footprint_is_under_5_bytes_an_entry_at_ten_million),
     };

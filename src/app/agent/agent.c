@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "app/apps.h"
 
@@ -77,6 +76,7 @@ void agent_free(struct agent *a)
         agent_worker_free(a->workers[w]);
     udp_ports_free(a);
     tcp_ports_free(a);
+    groups_free(a);
     ghosts_free(a);
     free(a->fds);
     free(a->workers);
@@ -91,9 +91,6 @@ static const char *prepare(struct c10m_service *s, struct agent *a)
     a->s = s;
     a->door = a->epoll = -1;
     a->n_workers = c10m_workers(s);
-    if (getrandom(&a->chance, sizeof(a->chance), 0) != sizeof(a->chance))
-        return "no random bytes";
-    a->chance |= 1;
     const char *wrong = read_params(s, a);
     if (wrong != NULL)
         return wrong;

@@ -24,6 +24,8 @@ enum {
     AGENT_SOCKETS_DEFAULT = 1024,
     AGENT_SOCKETS_MAX = 65536,
     AGENT_GHOSTS_MAX = 4096,
+    AGENT_DEVICE_BYTES = 16,      // of a device's name, with the NUL: IFNAMSIZ
+    AGENT_MEMBERSHIPS_MAX = 20,   // of a socket, in groups of one family: igmp_max_memberships
     AGENT_SOMAXCONN = 4096,       // net.core.somaxconn
     AGENT_EPOLL_DEPTH_MAX = 5,    // epolls in epolls: Linux's limit
     AGENT_EPOLL_WAYS_MAX = 1000,  // from one to another by one that is added
@@ -37,6 +39,8 @@ enum {
 struct call;
 struct client;
 struct corked;
+struct group;
+struct membership;
 
 enum file_kind { FILE_TCP, FILE_UDP, FILE_EPOLL };
 
@@ -88,6 +92,10 @@ struct socket_options {
     bool reuse_addr, reuse_port, broadcast, oob_inline, keepalive, nodelay, cork, quickack, linger,
         v6only;
     bool rcvbuf_set, sndbuf_set;
+    bool mc_loop, mc6_all;  // of datagrams to groups, by their family: mc6 is IPv6's
+    int mc6_loop, mc_all;
+    int mc_ttl, mc6_hops, mc_device, mc6_device;
+    uint8_t mc_addr[4];  // of IP_MULTICAST_IF
     int linger_s, lowat, rcvbuf, sndbuf;
     int maxseg, keep_idle_s, keep_interval_s, keep_count, syn_count, defer_s, linger2_s;
     int window_clamp, ttl, tos, hops, tclass, mtu_discover, mtu_discover6;
@@ -105,6 +113,7 @@ struct socket {
     bool addr_given;          // by bind
     struct c10m_name local, peer;
     struct c10m_name was;  // local, when its connection was given up
+    uint16_t port_told;    // of TCP: the port that it had, which getsockname goes on to tell
     struct socket *next_bound;
 
     // TCP
@@ -124,12 +133,26 @@ struct socket {
     struct socket *first_arrived, *last_arrived, *next_arrived;
 
     // UDP
+    bool icmp;  // no UDP, but echo requests out and replies in: the port is their identifier
     struct received *first_received, *last_received;
     uint32_t received_bytes;  // with what each costs besides
     struct udp_port *port;
     bool is_connected;
     bool told;              // of a datagram for several
     struct corked *corked;  // the datagram that MSG_MORE began, or NULL
+    struct membership *members;
+    unsigned n_members;
+
+    unsigned device;  // SO_BINDTODEVICE: c10m_device_find()'s; 0: any
+    char device_name[AGENT_DEVICE_BYTES];
+};
+
+// group_request: what a socket asks to join or leave, and where.
+struct group_request {
+    struct c10m_name group;
+    struct c10m_name interface;  // 0.0.0.0, ::: not given
+    int device;                  // likewise 0
+    bool is_v6;
 };
 
 // call: a request in work, one a client at most.
@@ -153,6 +176,7 @@ struct call {
     int flags;                  // MSG_*
     int64_t got, want, target;  // bytes: so far, in all, enough to return
     struct c10m_name name;
+    unsigned scope;  // the device of a datagram's address
     void (*opened)(struct agent *a, struct call *c, int rc);
     unsigned tries;         // of a datagram for which there was no room
     struct corked *corked;  // that it sends
@@ -185,6 +209,7 @@ struct agent {
     struct socket *bound;  // all sockets with a port
     struct udp_port *udp_ports;
     struct tcp_port *tcp_ports;
+    struct group *groups;
     struct ghost_name *ghosts;
     unsigned n_ghosts;
     struct agent_msg **unsent_first, **unsent_last;  // for each worker whose ring was full
@@ -195,8 +220,8 @@ struct agent {
     struct call *first_blocked;
     struct call *resetter;
     uint64_t now_us;
-    uint64_t chance;
-    unsigned turn;  // which worker opens the next connection
+    uint32_t not_chance;  // not 0: what a fuzz target has in place of chance, and then the next
+    unsigned turn;        // which worker opens the next connection
 };
 
 // agent_of: what init made.
@@ -309,16 +334,29 @@ void name_any_addr(struct socket *k);
 sa_family_t name_family(const struct call *c);
 // name_peer: any address is, as a peer, ourselves.
 void name_peer(struct c10m_name *name);
-// name_needs_scope: a link-local one without its interface.
+// name_needs_scope: a link-local one, or a group of the link, without its interface.
 bool name_needs_scope(const struct call *c, const struct socket *k, const struct c10m_name *n);
-// name_is_group: multicast or broadcast.
+// name_scope: the device that the address, one of a link, is of (sin6_scope_id); 0: none is given.
+unsigned name_scope(const struct call *c, const struct socket *k, const struct c10m_name *n);
+// name_take_scope: and k is bound to that; 0, -EINVAL: it is bound to another and may not change,
+// -ENODEV.
+int name_take_scope(const struct agent *a, const struct call *c, struct socket *k,
+                    const struct c10m_name *n, bool may_change);
+// name_is_group: multicast or 255.255.255.255. name_is_many: those, or the broadcast address of a
+// port.
+bool name_is_multicast(const struct c10m_name *n);
 bool name_is_group(const struct c10m_name *n);
+bool name_is_many(const struct agent *a, const struct c10m_name *n);
+// name_source: what is sent leaves from no address of many: it becomes any.
+void name_source(const struct agent *a, struct c10m_name *n);
 // ghost_add: k->was, which is in TIME-WAIT at its worker. ghosts_free: all go.
 void ghost_add(struct agent *a, const struct socket *k);
 void ghosts_free(struct agent *a);
 // name_hash: to choose by.
 uint32_t name_hash(const struct c10m_name *n);
 void op_bind(struct agent *a, struct call *c);
+void op_getsockname(struct agent *a, struct call *c);
+void op_getpeername(struct agent *a, struct call *c);
 
 // ---- agent_socket.c: sockets of TCP
 void op_socket(struct agent *a, struct call *c);
@@ -350,8 +388,9 @@ void listener_arrived(struct agent *a, struct agent_msg *m);
 // in socket_release.
 void listener_end(struct agent *a, struct socket *k, struct call *c);
 void tcp_ports_free(struct agent *a);
-// listener_renew: its options changed.
+// listener_renew: its options changed. listener_rebind: its device.
 void listener_renew(struct agent *a, struct call *c);
+void listener_rebind(struct agent *a, struct call *c);
 
 // ---- agent_io.c: bytes
 void op_read(struct agent *a, struct call *c);
@@ -383,12 +422,36 @@ void udp_queue_free(struct socket *k);
 void udp_cork_free(struct socket *k);
 void udp_ports_free(struct agent *a);
 
+// udp_rebind: k has another device now: the workers are told; then `then`.
+void udp_rebind(struct agent *a, struct call *c,
+                void (*then)(struct agent *a, struct call *c, int rc));
+
+// ---- agent_device.c: devices. False: the call is about something else.
+bool device_set(struct agent *a, struct call *c);
+bool device_get(struct agent *a, struct call *c);
+// device_give: k is bound to it, by that name; 0: to none.
+void device_give(struct socket *k, unsigned device, const char *name);
+
+// ---- agent_group.c: groups
+// group_option: a setsockopt of groups, which it takes over; false: it is none.
+bool group_option(struct agent *a, struct call *c);
+// group_allowed: may k have what is sent to the group and came by the device? group_has_member: is
+// any socket in it?
+bool group_allowed(const struct socket *k, const struct c10m_name *group, unsigned device);
+bool group_has_member(const struct agent *a, const uint8_t addr[16]);
+// group_leave_all: k's; c, unless NULL, is the close() that waits for it.
+void group_leave_all(struct agent *a, struct socket *k, struct call *c);
+void groups_free(struct agent *a);
+
 // ---- agent_opt.c
 void op_getsockopt(struct agent *a, struct call *c);
 void op_setsockopt(struct agent *a, struct call *c);
 void options_default(const struct agent *a, struct socket *k);
 // options_of: what they come to at the stack.
 void options_of(const struct agent *a, const struct socket *k, struct agent_options *o);
+
+// option_whole: is a datagram longer than its path takes refused (IP_MTU_DISCOVER), not cut?
+bool option_whole(const struct socket *k);
 
 // connection_defaults: what a connection has whose options nobody set.
 void connection_defaults(const struct agent *a, struct agent_options *o);

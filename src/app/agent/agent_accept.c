@@ -41,8 +41,11 @@ static struct socket *young_of(struct agent *a, const struct tcp_port *p, const 
     struct socket *young = socket_new(a, FILE_TCP, p->domain);
     if (young == NULL)
         return NULL;
-    if (k != NULL)
+    if (k != NULL) {
         young->o = k->o;
+        young->device = k->device;
+        memcpy(young->device_name, k->device_name, sizeof(young->device_name));
+    }
     if (!socket_ready(young)) {
         file_unuse(a, &young->f);
         return NULL;
@@ -152,7 +155,7 @@ static struct tcp_port *find_port(struct agent *a, const struct socket *k)
     struct tcp_port *p = a->tcp_ports;
     while (p != NULL &&
            (memcmp(p->at.at.addr, k->local.addr, 16) != 0 || p->at.at.port != k->local.port ||
-            p->at.v6only != k->o.v6only || p->domain != k->domain))
+            p->at.v6only != k->o.v6only || p->at.device != k->device || p->domain != k->domain))
         p = p->next;
     return p;
 }
@@ -178,6 +181,7 @@ static struct tcp_port *new_port(struct agent *a, const struct socket *k)
     p->domain = k->domain;
     p->at.at = k->local;
     p->at.v6only = k->o.v6only;
+    p->at.device = k->device;
     p->next = a->tcp_ports;
     a->tcp_ports = p;
     return p;
@@ -350,15 +354,41 @@ static int prepare(struct agent *a, struct socket *k)
     return port_listens(a, k) ? -EADDRINUSE : 0;
 }
 
+// The port that k's name and device are, which may be new; NULL: no memory.
+static struct tcp_port *port_of(struct agent *a, const struct socket *k, bool *is_new)
+{
+    struct tcp_port *p = find_port(a, k);
+    *is_new = p == NULL;
+    return p != NULL ? p : new_port(a, k);
+}
+
+// The new one is there before the old one goes.
+void listener_rebind(struct agent *a, struct call *c)
+{
+    struct socket *k = c->socket;
+    struct tcp_port *old = k->listens;
+    bool is_new;
+    struct tcp_port *p = port_of(a, k, &is_new);
+    if (p == NULL) {
+        call_return(a, c, -ENOBUFS);
+        return;
+    }
+    p->users++;
+    k->listens = p;
+    listen_all(a, c, is_new);
+    if (--old->users == 0)
+        close_port(a, old, NULL);
+    else
+        renew_port(a, old);
+}
+
 void op_listen(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
     const int64_t backlog = c->r->a[0];
     int rc = prepare(a, k);
-    struct tcp_port *p = rc != 0 ? NULL : find_port(a, k);
-    const bool is_new = rc == 0 && p == NULL;
-    if (is_new)
-        p = new_port(a, k);
+    bool is_new = false;
+    struct tcp_port *p = rc != 0 ? NULL : port_of(a, k, &is_new);
     if (rc == 0 && p == NULL)
         rc = -ENOBUFS;
     if (rc != 0) {

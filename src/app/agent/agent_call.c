@@ -33,6 +33,8 @@ static const struct {
     [AGENT_EPOLL_CTL] = {op_epoll_ctl, ANY_FILE},
     [AGENT_EPOLL_WAIT] = {op_epoll_wait, NO_FILE},
     [AGENT_RESET] = {op_reset, NO_FILE},
+    [AGENT_GETSOCKNAME] = {op_getsockname, A_SOCKET},
+    [AGENT_GETPEERNAME] = {op_getpeername, A_SOCKET},
 };
 
 enum { OPS_N = sizeof(ops) / sizeof(ops[0]) };
@@ -73,6 +75,7 @@ void call_start(struct agent *a, struct call *c)
     c->nonblock = false;
     c->got = c->want = c->target = 0;
     c->flags = 0;
+    c->scope = 0;
     c->deadline_us = NEVER;
     c->polled = NULL;
     c->n_polled = 0;

@@ -10,6 +10,8 @@ static int read_peer(const struct call *c, const struct socket *k, struct c10m_n
     const int rc = name_read(c, k, to);
     if (rc != 0)
         return rc;
+    if (k->domain == AF_INET6 && name_is_multicast(to) && !name_is_v4(to))
+        return -ENETUNREACH;
     if (name_needs_scope(c, k, to))
         return -EINVAL;
     if (k->addr_given && name_is_v4(&k->local) != name_is_v4(to))
@@ -78,7 +80,7 @@ static void opened(struct agent *a, struct agent_msg *m)
 static unsigned worker_for(struct agent *a, const struct socket *k, const struct c10m_name *to)
 {
     if (k->bound)
-        return c10m_home(a->s, &k->local, to);
+        return c10m_home_by(a->s, &(struct c10m_opening){k->local, *to, k->device});
     return a->turn++ % a->n_workers;
 }
 
@@ -86,7 +88,8 @@ static void open_connection(struct agent *a, struct call *c, const struct c10m_n
 {
     struct socket *k = c->socket;
     struct agent_msg *m = &c->msg;
-    m->open.to = (struct c10m_opening){.from = k->local, .to = *to};
+    m->open.to = (struct c10m_opening){.from = k->local, .to = *to, .device = k->device};
+    name_source(a, &m->open.to.from);
     k->peer = *to;
     options_of(a, k, &m->open.options);
     m->open.socket = k;
@@ -101,6 +104,8 @@ static void first_connect(struct agent *a, struct call *c)
     struct socket *k = c->socket;
     struct c10m_name to;
     int rc = k->state != TCP_IDLE ? -EISCONN : read_peer(c, k, &to);
+    if (rc == 0)
+        rc = name_take_scope(a, c, k, &to, false);
     if (rc == 0 && !socket_ready(k))
         rc = -ENOBUFS;
     c->got = EINPROGRESS;

@@ -5,14 +5,22 @@
 
 #include "app/agent/agent_worker.h"
 
+void datagram_back(struct agent_worker *g, struct datagram *d)
+{
+    struct datagram **pool = d->large ? &g->free_large : &g->free_datagrams;
+    d->next = *pool;
+    *pool = d;
+}
+
 static struct datagram *new_datagram(struct agent_worker *g, const struct c10m_packet *p)
 {
-    struct datagram *d = g->free_datagrams;
-    if (p->len > AGENT_DATAGRAM_BYTES || d == NULL) {
+    struct datagram **pool = p->len > AGENT_DATAGRAM_BYTES ? &g->free_large : &g->free_datagrams;
+    struct datagram *d = *pool;
+    if (p->len > AGENT_LARGE_BYTES || d == NULL) {
         count(g, d == NULL ? COUNT_datagrams_full : COUNT_datagrams_long);
         return NULL;
     }
-    g->free_datagrams = d->next;
+    *pool = d->next;
     d->msg = (struct agent_msg){.verb = VERB_DATAGRAM,
                                 .worker = (uint8_t)g->id,
                                 .owner = d,
@@ -21,6 +29,8 @@ static struct datagram *new_datagram(struct agent_worker *g, const struct c10m_p
     d->to = p->to;
     d->ttl = p->ttl;
     d->tos = p->tos;
+    d->device = p->device;
+    d->icmp = p->icmp;
     d->error = 0;
     d->bytes = (uint32_t)p->len;
     if (p->len != 0)
@@ -41,7 +51,8 @@ void agent_packet_error(struct c10m_core *w, struct c10m_service *s, const struc
                         const struct c10m_packet_error *error)
 {
     struct agent_worker *g = worker_of(w, s);
-    const struct c10m_packet names = {.from = p->from, .to = p->to};
+    const struct c10m_packet names = {
+        .from = p->from, .to = p->to, .device = p->device, .icmp = p->icmp};
     struct datagram *d = error->hard ? new_datagram(g, &names) : NULL;
     if (d == NULL)
         return;
@@ -55,13 +66,13 @@ void verb_datagram_back(struct agent_worker *g, struct agent_msg *m)
     struct datagram *d = m->owner;
     if (m->ret == -ENOBUFS || m->ret == -ENOENT)
         count(g, m->ret == -ENOBUFS ? COUNT_datagrams_over : COUNT_datagrams_nobody);
-    d->next = g->free_datagrams;
-    g->free_datagrams = d;
+    datagram_back(g, d);
 }
 
 void verb_udp_open(struct agent_worker *g, struct agent_msg *m)
 {
-    m->ret = c10m_udp_open(g->w, g->s, &m->udp.at, m->udp.v6only);
+    m->ret = m->udp.icmp ? c10m_echo_open(g->w, g->s, &m->udp.at, m->udp.device)
+                         : c10m_udp_open_on(g->w, g->s, &m->udp.at, m->udp.v6only, m->udp.device);
     if (m->ret >= 0)
         g->udp_open[m->ret] = true;
     answer(g, m);
@@ -97,9 +108,21 @@ void verb_udp_peer(struct agent_worker *g, struct agent_msg *m)
 
 void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m)
 {
-    m->ret = c10m_udp_mtu(g->w, &m->udp.at);
-    if (m->ret > 0)
-        c10m_udp_source(g->w, &m->udp.at, &m->udp.peer);
+    m->ret = c10m_udp_way(g->w, &m->udp.at, m->udp.device, &m->udp.peer);
+    answer(g, m);
+}
+
+void verb_join(struct agent_worker *g, struct agent_msg *m)
+{
+    m->ret = c10m_group_join(g->w, m->group.device, m->group.addr);
+    if (m->ret == -ENOBUFS)
+        count(g, COUNT_groups_full);
+    answer(g, m);
+}
+
+void verb_leave(struct agent_worker *g, struct agent_msg *m)
+{
+    m->ret = m->group.id < 0 ? 0 : c10m_group_leave(g->w, m->group.device, m->group.addr);
     answer(g, m);
 }
 

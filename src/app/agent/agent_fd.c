@@ -49,6 +49,7 @@ void file_drop(struct agent *a, struct file *f)
         udp_queue_free(socket_of(f));
         udp_cork_free(socket_of(f));
         free(socket_of(f)->bye);
+        free(socket_of(f)->members);
     }
     file_free(a, f);
 }

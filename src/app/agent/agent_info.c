@@ -114,6 +114,7 @@ void get_info(struct agent *a, struct call *c)
         return_info(a, c, NULL);
     } else if (k->is_connected) {
         c->msg.udp.at = k->peer;
+        c->msg.udp.device = k->device;
         c->lent++;
         post(a, udp_worker(a, k, &k->peer), &c->msg, VERB_UDP_MTU, mtu_done, c);
     } else {

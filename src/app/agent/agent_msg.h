@@ -40,6 +40,8 @@ enum agent_verb {
     VERB_UDP_PEER,  // only what udp.peer sends comes to the port; without one all
     VERB_UDP_MTU,  // ret: bytes of a packet to udp.at that arrive whole, 0: no way there; udp.peer:
                    // the address that it leaves from
+    VERB_JOIN,     // a group
+    VERB_LEAVE,
     VERB_DATAGRAM_BACK,
     VERB_FORGET,    // all connections, listeners, ports end; ret -EAGAIN: more to do
     VERB_ARRIVED,   // from the worker: a listener's connection is established
@@ -125,9 +127,15 @@ struct agent_msg {
         } queued;
         struct {
             struct c10m_name at, peer;
-            bool v6only, has_peer;
+            bool v6only, has_peer, icmp;
+            unsigned device;
             int id;
         } udp;
+        struct {
+            uint8_t addr[16];
+            unsigned device;
+            int id;  // of VERB_LEAVE: -1: this worker is not in it
+        } group;
         struct c10m_packet packet;  // VERB_UDP_SEND
     };
 };
@@ -162,7 +170,7 @@ struct end {
 
 // datagram: as it came, or, with error, what ICMP said about one of ours (to: the peer) that
 // Linux tells a connected socket.
-enum { AGENT_DATAGRAM_BYTES = 2048 };
+enum { AGENT_DATAGRAM_BYTES = 2048, AGENT_LARGE_BYTES = 65536 };
 
 struct datagram {
     struct agent_msg msg;
@@ -170,6 +178,9 @@ struct datagram {
     struct c10m_name from, to;
     int error;
     uint32_t bytes;
+    unsigned device;  // by which it came
+    bool icmp;
     uint8_t ttl, tos;
-    uint8_t data[AGENT_DATAGRAM_BYTES];
+    bool large;     // has AGENT_LARGE_BYTES
+    uint8_t *data;  // of the worker's
 };

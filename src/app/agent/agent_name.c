@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "app/agent/agent.h"
 
@@ -67,13 +68,41 @@ uint32_t name_hash(const struct c10m_name *n)
     return h ^ h >> 15;
 }
 
-bool name_needs_scope(const struct call *c, const struct socket *k, const struct c10m_name *n)
+static bool is_of_link(const struct c10m_name *n)
+{
+    const bool link_local = n->addr[0] == 0xfe && (n->addr[1] & 0xc0) == 0x80;
+    const unsigned scope =
+        n->addr[0] == 0xff ? n->addr[1] & 15 : 0;  // 1: the node's, 2: the link's
+    return link_local || scope == 1 || scope == 2;
+}
+
+unsigned name_scope(const struct call *c, const struct socket *k, const struct c10m_name *n)
 {
     struct sockaddr_in6 sin6 = {0};
-    if (k->domain != AF_INET6 || n->addr[0] != 0xfe || (n->addr[1] & 0xc0) != 0x80)
-        return false;
+    if (k->domain != AF_INET6 || !is_of_link(n))
+        return 0;
     memcpy(&sin6, c->r->addr, c->r->addr_bytes < sizeof(sin6) ? c->r->addr_bytes : sizeof(sin6));
-    return sin6.sin6_scope_id == 0;
+    return sin6.sin6_scope_id;
+}
+
+bool name_needs_scope(const struct call *c, const struct socket *k, const struct c10m_name *n)
+{
+    return k->domain == AF_INET6 && is_of_link(n) && k->device == 0 && name_scope(c, k, n) == 0;
+}
+
+int name_take_scope(const struct agent *a, const struct call *c, struct socket *k,
+                    const struct c10m_name *n, bool may_change)
+{
+    const unsigned device = name_scope(c, k, n);
+    const char *name = c10m_device_name(a->s, device);
+    if (device == 0 || device == k->device)
+        return 0;
+    if (k->device != 0 && !may_change)
+        return -EINVAL;
+    if (name == NULL)
+        return -ENODEV;
+    device_give(k, device, name);
+    return 0;
 }
 
 int name_read(const struct call *c, const struct socket *k, struct c10m_name *name)
@@ -120,8 +149,13 @@ static bool has_port(const struct socket *k)
 // SO_REUSEPORT of both.
 static bool conflict(const struct socket *k, const struct socket *other)
 {
+    if (k->icmp || other->icmp)  // ping_get_port: whatever the address and the family
+        return other != k && k->icmp == other->icmp && k->f.kind == other->f.kind &&
+               k->local.port == other->local.port && !(k->o.reuse_addr && other->o.reuse_addr);
     if (other == k || other->f.kind != k->f.kind || other->local.port != k->local.port ||
         !overlap(k, other) || !has_port(other))
+        return false;
+    if (k->device != 0 && other->device != 0 && k->device != other->device)
         return false;
     if (k->o.reuse_addr && other->o.reuse_addr && other->state != TCP_LISTENING)
         return false;
@@ -134,6 +168,7 @@ struct ghost_name {
     struct ghost_name *next;
     struct c10m_name local;
     bool reuse_addr, reuse_port, v6only;
+    unsigned device;
     uint64_t until_us;
 };
 
@@ -161,6 +196,7 @@ void ghost_add(struct agent *a, const struct socket *k)
                              .reuse_addr = k->o.reuse_addr,
                              .reuse_port = k->o.reuse_port,
                              .v6only = k->o.v6only,
+                             .device = k->device,
                              .until_us = a->now_us + (uint64_t)c10m_time_wait_ms(a->s) * 1000};
     a->ghosts = g;
     a->n_ghosts++;
@@ -184,6 +220,7 @@ static bool ghost_conflict(struct agent *a, const struct socket *k)
         const struct socket as = {
             .f.kind = FILE_TCP,
             .local = g->local,
+            .device = g->device,
             .o = {.reuse_addr = g->reuse_addr, .reuse_port = g->reuse_port, .v6only = g->v6only}};
         if (conflict(k, &as))
             return true;
@@ -202,17 +239,22 @@ bool port_listens(const struct agent *a, const struct socket *k)
 static bool is_used(const struct agent *a, const struct socket *k)
 {
     for (const struct socket *o = a->bound; o != NULL; o = o->next_bound)
-        if (o != k && o->f.kind == k->f.kind && o->local.port == k->local.port && overlap(k, o))
+        if (o != k && o->f.kind == k->f.kind && o->icmp == k->icmp &&
+            o->local.port == k->local.port && (k->icmp || overlap(k, o)))
             return true;
     return false;
 }
 
-static uint64_t chance(struct agent *a)
+// The kernel's chance: a port that was chosen says nothing of the next (RFC 6056). The agent's
+// thread may call it.
+static uint32_t chance(struct agent *a)
 {
-    a->chance ^= a->chance << 13;
-    a->chance ^= a->chance >> 7;
-    a->chance ^= a->chance << 17;
-    return a->chance;
+    uint32_t drawn = 0;
+    if (a->not_chance != 0)
+        return a->not_chance++;
+    while (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+        ;
+    return drawn;
 }
 
 static bool choose_port(struct agent *a, struct socket *k)
@@ -257,6 +299,8 @@ void port_free(struct agent *a, struct socket *k)
         at = &(*at)->next_bound;
     *at = k->next_bound;
     k->bound = false;
+    if (k->f.kind == FILE_TCP)
+        k->port_told = k->local.port;
     k->local.port = 0;
 }
 
@@ -286,14 +330,35 @@ void name_any_addr(struct socket *k)
 
 // ---- bind
 
+bool name_is_multicast(const struct c10m_name *n)
+{
+    return name_is_v4(n) ? (n->addr[12] & 0xf0) == 0xe0 : n->addr[0] == 0xff;
+}
+
 bool name_is_group(const struct c10m_name *n)
 {
-    return name_is_v4(n) ? (n->addr[12] & 0xf0) == 0xe0 || n->addr[12] == 0xff : n->addr[0] == 0xff;
+    static const uint8_t everybody[4] = {0xff, 0xff, 0xff, 0xff};
+    return name_is_multicast(n) || (name_is_v4(n) && memcmp(n->addr + 12, everybody, 4) == 0);
+}
+
+bool name_is_many(const struct agent *a, const struct c10m_name *n)
+{
+    return name_is_group(n) || c10m_is_broadcast(a->s, n->addr);
+}
+
+void name_source(const struct agent *a, struct c10m_name *n)
+{
+    if (!name_is_many(a, n))
+        return;
+    if (name_is_v4(n))
+        memset(n->addr + 12, 0, 4);
+    else
+        memset(n->addr, 0, 16);
 }
 
 static bool may_bind(const struct agent *a, const struct c10m_name *n)
 {
-    return name_is_any(n) || name_is_group(n) || c10m_is_local(a->s, n->addr);
+    return name_is_any(n) || name_is_many(a, n) || c10m_is_local(a->s, n->addr);
 }
 
 // A socket that can be bound has no port, or its connection was over and had not got it from
@@ -304,7 +369,7 @@ static bool has_name(const struct socket *k)
 }
 
 // inet_bind, inet6_bind.
-static int read_local(const struct agent *a, const struct call *c, const struct socket *k,
+static int read_local(const struct agent *a, const struct call *c, struct socket *k,
                       struct c10m_name *n)
 {
     const bool v6 = k->domain == AF_INET6;
@@ -320,9 +385,11 @@ static int read_local(const struct agent *a, const struct call *c, const struct 
         return -EINVAL;
     if (v6 && ((name_is_v4(n) && k->o.v6only) || name_needs_scope(c, k, n)))
         return -EINVAL;
-    if (!may_bind(a, n))
+    if (v6 && k->icmp && (name_is_multicast(n) || name_is_v4(n)))  // ping_check_bind_addr
+        return -EINVAL;
+    if (!may_bind(a, n) || (k->icmp && name_is_many(a, n)))
         return -EADDRNOTAVAIL;
-    return has_name(k) ? -EINVAL : 0;
+    return has_name(k) ? -EINVAL : name_take_scope(a, c, k, n, true);
 }
 
 static void call_return_int(struct agent *a, struct call *c, int rc)
@@ -354,4 +421,36 @@ void op_bind(struct agent *a, struct call *c)
         udp_open(a, c, call_return_int);
     else
         call_return(a, c, rc);
+}
+
+// ---- getsockname, getpeername
+
+// inet_getname: a port that TCP has given back is told until there is another (inet_sport).
+void op_getsockname(struct agent *a, struct call *c)
+{
+    const struct socket *k = c->socket;
+    struct c10m_name name = k->local;
+    if (name.port == 0)
+        name.port = k->port_told;
+    name_write(c, k, &name);
+    call_return(a, c, 0);
+}
+
+// Whether the connection is still one, its worker knows.
+static void peer_step(struct agent *a, struct call *c)
+{
+    const struct socket *k = c->socket;
+    const bool has_peer = k->f.kind == FILE_UDP
+                              ? k->is_connected && k->peer.port != 0
+                              : k->state == TCP_ATTACHED && k->end_state == END_UP;
+    if (has_peer)
+        name_write(c, k, &k->peer);
+    call_return(a, c, has_peer ? 0 : -ENOTCONN);
+}
+
+void op_getpeername(struct agent *a, struct call *c)
+{
+    if (c->socket->state == TCP_ATTACHED)
+        file_watch(a, c->file);
+    call_fence(a, c, peer_step);
 }

@@ -37,6 +37,10 @@ static const struct row rows[] = {
     {SOL_TCP, TCP_SYNCNT, ROW_INT, AT(syn_count), 1, 127, false},
     {SOL_TCP, TCP_USER_TIMEOUT, ROW_INT, AT(user_timeout_ms), 0, INT_MAX, true},
     {SOL_TCP, TCP_NOTSENT_LOWAT, ROW_INT, AT(notsent_lowat), INT_MIN, INT_MAX, true},
+    {IPPROTO_IP, IP_MULTICAST_LOOP, ROW_BOOL, AT(mc_loop), 0, 0, false},
+    {IPPROTO_IP, IP_MULTICAST_ALL, ROW_INT, AT(mc_all), 0, 1, false},
+    {IPPROTO_IPV6, IPV6_MULTICAST_LOOP, ROW_INT, AT(mc6_loop), 0, 1, false},
+    {IPPROTO_IPV6, IPV6_MULTICAST_ALL, ROW_BOOL, AT(mc6_all), 0, 0, false},
     {IPPROTO_IP, IP_MTU_DISCOVER, ROW_INT, AT(mtu_discover), IP_PMTUDISC_DONT, IP_PMTUDISC_OMIT,
      true},
     {IPPROTO_IPV6, IPV6_MTU_DISCOVER, ROW_INT, AT(mtu_discover6), IPV6_PMTUDISC_DONT,
@@ -112,14 +116,21 @@ static int row_value(const struct row *row, const struct socket *k)
     return row->type == ROW_BOOL ? *(const bool *)field : *(const int *)field;
 }
 
-// An int; options of IP take a single byte as well, and nothing for 0 but for IP_TTL.
+// needs_bytes: of the options of IP those that no value of no length sets.
+static bool needs_bytes(int64_t name)
+{
+    return name == IP_TTL || name == IP_MULTICAST_TTL || name == IP_MULTICAST_LOOP ||
+           name == IP_MULTICAST_ALL;
+}
+
+// An int; options of IP take a single byte as well, and most of them nothing for 0.
 static int read_int(const struct call *c, int *value)
 {
     if (c->r->data_bytes >= sizeof(*value)) {
         memcpy(value, c->r->data, sizeof(*value));
         return 0;
     }
-    if (c->r->a[0] != IPPROTO_IP || (c->r->data_bytes == 0 && c->r->a[1] == IP_TTL))
+    if (c->r->a[0] != IPPROTO_IP || (c->r->data_bytes == 0 && needs_bytes(c->r->a[1])))
         return -EINVAL;
     *value = c->r->data_bytes == 0 ? 0 : c->r->data[0];
     return 0;
@@ -139,12 +150,14 @@ void op_setsockopt(struct agent *a, struct call *c)
         set_end(a, c, rc, true);
         return;
     }
+    if (group_option(a, c) || device_set(a, c))
+        return;
     rc = read_int(c, &value);
     if (rc == 0 && row != NULL) {
         rc = set_row(row, c->socket, value);
         apply = row->apply;
     } else if (rc == 0) {
-        rc = set_special(c, value, &apply);
+        rc = set_special(a, c, value, &apply);
     }
     set_end(a, c, rc, apply);
 }
@@ -204,6 +217,8 @@ void op_getsockopt(struct agent *a, struct call *c)
         call_return(a, c, -EINVAL);
     else if (c->r->a[0] == SOL_SOCKET && c->r->a[1] == SO_ERROR)
         get_error(a, c);
+    else if (device_get(a, c))
+        return;
     else if (row != NULL)
         option_return_int(a, c, row_value(row, c->socket));
     else

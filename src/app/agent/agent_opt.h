@@ -3,7 +3,7 @@
 #include "app/agent/agent.h"
 
 // set_special: an option that is more than a number in a range; *apply: a connection is told of it.
-int set_special(struct call *c, int value, bool *apply);
+int set_special(struct agent *a, struct call *c, int value, bool *apply);
 int set_congestion(struct call *c);
 
 // get_special: the same; returns the call.

@@ -53,6 +53,12 @@ void options_default(const struct agent *a, struct socket *k)
         .mtu_discover = IP_PMTUDISC_WANT,
         .mtu_discover6 = IPV6_PMTUDISC_WANT,
         .congestion = C10M_CUBIC,
+        .mc_loop = true,
+        .mc6_all = true,
+        .mc6_loop = 1,
+        .mc_all = 1,
+        .mc_ttl = 1,
+        .mc6_hops = 1,
     };
 }
 
@@ -85,6 +91,13 @@ static uint8_t df_of(int discover)
     default:
         return 0;
     }
+}
+
+// ip_sk_ignore_df, ip6_sk_ignore_df: a datagram that is too long is refused, not cut.
+bool option_whole(const struct socket *k)
+{
+    const int discover = over_v6(k) ? k->o.mtu_discover6 : k->o.mtu_discover;
+    return discover >= IP_PMTUDISC_DO && discover != IP_PMTUDISC_OMIT;
 }
 
 // Half of what Linux counts against SO_RCVBUF and SO_SNDBUF is its own overhead.
@@ -283,12 +296,17 @@ static int set_ip(struct call *c, int value, bool *apply)
     case IP_TOS:
         k->o.tos = tos_of(k, value, k->o.tos);
         return 0;
+    case IP_MULTICAST_TTL:
+        if (k->f.kind == FILE_TCP || value < -1 || value > UINT8_MAX)
+            return -EINVAL;
+        k->o.mc_ttl = value == -1 ? 1 : value;
+        return 0;
     default:
         return -ENOPROTOOPT;
     }
 }
 
-static int set_ipv6(struct call *c, int value, bool *apply)
+static int set_ipv6(const struct agent *a, struct call *c, int value, bool *apply)
 {
     struct socket *k = c->socket;
     switch (c->r->a[1]) {
@@ -303,6 +321,20 @@ static int set_ipv6(struct call *c, int value, bool *apply)
         k->o.hops = value;
         *apply = true;
         return 0;
+    case IPV6_MULTICAST_HOPS:
+        if (k->f.kind == FILE_TCP || value < -1 || value > UINT8_MAX)
+            return k->f.kind == FILE_TCP ? -ENOPROTOOPT : -EINVAL;
+        k->o.mc6_hops = value == -1 ? 1 : value;
+        return 0;
+    case IPV6_MULTICAST_IF:
+        if (k->f.kind == FILE_TCP)
+            return -ENOPROTOOPT;
+        if (value != 0 && c10m_device_name(a->s, (unsigned)value) == NULL)
+            return -ENODEV;
+        if (k->device != 0 && value != 0 && k->device != (unsigned)value)
+            return -EINVAL;
+        k->o.mc6_device = value;
+        return 0;
     case IPV6_TCLASS:
         if (value < -1 || value > UINT8_MAX)
             return -EINVAL;
@@ -314,7 +346,7 @@ static int set_ipv6(struct call *c, int value, bool *apply)
     }
 }
 
-int set_special(struct call *c, int value, bool *apply)
+int set_special(struct agent *a, struct call *c, int value, bool *apply)
 {
     switch (c->r->a[0]) {
     case SOL_SOCKET:
@@ -324,7 +356,7 @@ int set_special(struct call *c, int value, bool *apply)
     case IPPROTO_IP:
         return set_ip(c, value, apply);
     default:
-        return set_ipv6(c, value, apply);
+        return set_ipv6(a, c, value, apply);
     }
 }
 
@@ -342,6 +374,15 @@ static void get_linger(struct agent *a, struct call *c)
     const struct socket_options *o = &c->socket->o;
     const struct linger l = {.l_onoff = o->linger, .l_linger = o->linger_s};
     option_return(a, c, &l, sizeof(l));
+}
+
+static int protocol_of(const struct socket *k)
+{
+    if (k->f.kind == FILE_TCP)
+        return IPPROTO_TCP;
+    if (!k->icmp)
+        return IPPROTO_UDP;
+    return k->domain == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6;
 }
 
 static void get_socket(struct agent *a, struct call *c)
@@ -379,7 +420,7 @@ static void get_socket(struct agent *a, struct call *c)
         option_return_int(a, c, k->domain);
         return;
     case SO_PROTOCOL:
-        option_return_int(a, c, tcp ? IPPROTO_TCP : IPPROTO_UDP);
+        option_return_int(a, c, protocol_of(k));
         return;
     case SO_ACCEPTCONN:
         option_return_int(a, c, k->state == TCP_LISTENING);
@@ -446,6 +487,12 @@ static void get_ip(struct agent *a, struct call *c)
     case IP_TOS:
         option_return_int(a, c, o->tos);
         return;
+    case IP_MULTICAST_TTL:
+        option_return_int(a, c, o->mc_ttl);
+        return;
+    case IP_MULTICAST_IF:
+        option_return(a, c, o->mc_addr, sizeof(o->mc_addr));
+        return;
     case IP_MTU:
         get_info(a, c);
         return;
@@ -466,6 +513,12 @@ static void get_ipv6(struct agent *a, struct call *c)
         return;
     case IPV6_TCLASS:
         option_return_int(a, c, o->tclass);
+        return;
+    case IPV6_MULTICAST_HOPS:
+        option_return_int(a, c, o->mc6_hops);
+        return;
+    case IPV6_MULTICAST_IF:
+        option_return_int(a, c, o->mc6_device);
         return;
     case IPV6_MTU:
         get_info(a, c);

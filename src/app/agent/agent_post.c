@@ -145,7 +145,7 @@ static void each_done(struct agent *a, struct agent_msg *m)
     struct each *e = m->owner;
     if (m->ret < 0 && e->error == 0)
         e->error = (int)-m->ret;
-    if (m->verb == VERB_LISTEN || m->verb == VERB_UDP_OPEN)
+    if (m->verb == VERB_LISTEN || m->verb == VERB_UDP_OPEN || m->verb == VERB_JOIN)
         e->ids[m->worker] = m->ret < 0 ? -1 : (int)m->ret;
     if (--e->left == 0)
         e->then(a, e);

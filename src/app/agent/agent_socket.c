@@ -13,8 +13,9 @@ enum {
 };
 
 // In the order of Linux's checks: flags, family, type, protocol.
-static int kind_of(int64_t domain, int64_t type, int64_t protocol, enum file_kind *kind)
+static int kind_of(int64_t domain, int64_t type, int64_t protocol, enum file_kind *kind, bool *icmp)
 {
+    const int echo = domain == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6;
     const int64_t plain = type & TYPE_MASK;
     if (type & ~(int64_t)(TYPE_MASK | SOCK_NONBLOCK | SOCK_CLOEXEC))
         return -EINVAL;
@@ -29,7 +30,8 @@ static int kind_of(int64_t domain, int64_t type, int64_t protocol, enum file_kin
     if (plain != SOCK_STREAM && plain != SOCK_DGRAM)
         return -ESOCKTNOSUPPORT;
     const int own = plain == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
-    if (protocol != 0 && protocol != own)
+    *icmp = plain == SOCK_DGRAM && protocol == echo;
+    if (protocol != 0 && protocol != own && !*icmp)
         return -EPROTONOSUPPORT;
     *kind = plain == SOCK_STREAM ? FILE_TCP : FILE_UDP;
     return 0;
@@ -52,7 +54,8 @@ void op_socket(struct agent *a, struct call *c)
 {
     const int64_t *arg = c->r->a;
     enum file_kind kind;
-    const int rc = kind_of(arg[0], arg[1], arg[2], &kind);
+    bool icmp;
+    const int rc = kind_of(arg[0], arg[1], arg[2], &kind, &icmp);
     if (rc != 0) {
         call_return(a, c, rc);
         return;
@@ -63,6 +66,7 @@ void op_socket(struct agent *a, struct call *c)
         return;
     }
     k->f.nonblock = (arg[1] & SOCK_NONBLOCK) != 0;
+    k->icmp = k->o.reuse_addr = icmp;  // INET_PROTOSW_REUSE
     const int fd = fd_new(a, &k->f);
     if (fd < 0)
         file_unuse(a, &k->f);

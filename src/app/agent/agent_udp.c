@@ -11,6 +11,9 @@
 
 enum {
     UDP_BYTES_MAX = 65535 - 8,
+    ICMP_HEAD_BYTES = 8,
+    ICMP_ECHO = 8,  // RFC 792
+    ICMP6_ECHO_REQUEST = 128,
     DATAGRAM_COST = 576,  // of each, besides its bytes: what Linux counts against SO_RCVBUF
     SEND_TRIES = 64,      // while the worker has no room
     ALL_BITS = POLLIN | POLLRDNORM,
@@ -29,6 +32,8 @@ struct udp_port {
     struct udp_port *next;
     struct c10m_name at;
     bool v6only;
+    unsigned device;
+    bool icmp;
     unsigned users;
     bool closing, has_peer;
     struct c10m_name peer;  // what the workers know
@@ -47,6 +52,8 @@ static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m
     const struct udp_port *p = e->owner;
     m->udp.at = p->at;
     m->udp.v6only = p->v6only;
+    m->udp.device = p->device;
+    m->udp.icmp = p->icmp;
     m->udp.id = e->ids[worker];
     m->udp.peer = p->peer;
     m->udp.has_peer = p->has_peer;
@@ -90,7 +97,7 @@ static const struct socket *only_user(const struct agent *a, const struct udp_po
         return NULL;
     while (k != NULL && k->port != p)
         k = k->next_bound;
-    return k != NULL && k->is_connected ? k : NULL;
+    return k != NULL && k->is_connected && !k->icmp ? k : NULL;
 }
 
 // The port of a connected socket that shares it with no other takes its peer's datagrams alone: who
@@ -116,8 +123,9 @@ static void settle_port(struct agent *a, struct each *e)
 static struct udp_port *find_port(struct agent *a, const struct socket *k)
 {
     struct udp_port *p = a->udp_ports;
-    while (p != NULL && (memcmp(p->at.addr, k->local.addr, 16) != 0 ||
-                         p->at.port != k->local.port || p->v6only != k->o.v6only))
+    while (p != NULL &&
+           (memcmp(p->at.addr, k->local.addr, 16) != 0 || p->at.port != k->local.port ||
+            p->v6only != k->o.v6only || p->device != k->device || p->icmp != k->icmp))
         p = p->next;
     return p;
 }
@@ -134,6 +142,8 @@ static struct udp_port *new_port(struct agent *a, const struct socket *k)
     }
     p->at = k->local;
     p->v6only = k->o.v6only;
+    p->device = k->device;
+    p->icmp = k->icmp;
     p->users = 1;
     p->next = a->udp_ports;
     a->udp_ports = p;
@@ -182,6 +192,15 @@ void udp_open(struct agent *a, struct call *c,
     each_post(a, k->port->each, VERB_UDP_OPEN, fill_port, port_opened);
 }
 
+void udp_rebind(struct agent *a, struct call *c,
+                void (*then)(struct agent *a, struct call *c, int rc))
+{
+    struct udp_port *old = c->socket->port;
+    c->socket->port = NULL;
+    unuse_port(a, old, NULL);
+    udp_open(a, c, then);
+}
+
 // A socket that sends or connects has a port from then on.
 static void with_port(struct agent *a, struct call *c,
                       void (*then)(struct agent *a, struct call *c, int rc))
@@ -197,22 +216,29 @@ static void with_port(struct agent *a, struct call *c,
 
 // ---- receiving
 
-// Linux's compute_score: the more of its name a socket has given, the better; -1: not for it.
-static int score(const struct socket *k, const struct c10m_name *here, const struct c10m_name *peer)
+// Linux's compute_score: the more of its name a socket has given, the better, the address before
+// all else (its two look-ups); -1: not for it. device: by which it came.
+static int score(const struct socket *k, const struct c10m_name *here, const struct c10m_name *peer,
+                 const struct datagram *d)
 {
-    int n = k->domain == AF_INET;
+    enum { FAMILY = 1, DEVICE = 2, PEER = 4, ADDRESS = 8 };
+    int n = k->domain == AF_INET ? FAMILY : 0;
+    if (k->icmp != d->icmp || (k->device != 0 && k->device != d->device))
+        return -1;
+    if (k->device != 0)
+        n += DEVICE;
     if (k->f.kind != FILE_UDP || k->local.port != here->port ||
         (name_is_v4(here) ? k->domain == AF_INET6 && k->o.v6only : k->domain == AF_INET))
         return -1;
     if (!name_is_any(&k->local)) {
         if (memcmp(k->local.addr, here->addr, 16) != 0)
             return -1;
-        n += 4;
+        n += ADDRESS;
     }
-    if (k->is_connected) {
+    if (k->is_connected && !k->icmp) {  // ping_lookup asks for no peer
         if (!is_same(&k->peer, peer))
             return -1;
-        n += 8;
+        n += PEER;
     }
     return n;
 }
@@ -220,13 +246,13 @@ static int score(const struct socket *k, const struct c10m_name *here, const str
 // Of several that are alike: one by the peer's name where they share by SO_REUSEPORT, else the last
 // that was bound.
 static struct socket *whose(struct agent *a, const struct c10m_name *here,
-                            const struct c10m_name *peer)
+                            const struct c10m_name *peer, const struct datagram *d)
 {
     struct socket *best = NULL;
     int most = -1;
     unsigned alike = 0;
     for (struct socket *k = a->bound; k != NULL; k = k->next_bound) {
-        const int n = score(k, here, peer);
+        const int n = score(k, here, peer, d);
         if (n < 0 || n < most)
             continue;
         alike = n > most ? 1 : alike + 1;
@@ -260,7 +286,7 @@ static int queue(struct socket *k, const struct datagram *d)
 
 static int give_one(struct agent *a, const struct datagram *d)
 {
-    struct socket *k = whose(a, &d->to, &d->from);
+    struct socket *k = whose(a, &d->to, &d->from, d);
     const int rc = k == NULL ? -ENOENT : queue(k, d);
     if (rc == 0)
         file_wake(a, &k->f, ALL_BITS);
@@ -278,9 +304,11 @@ static struct socket *first_told(const struct agent *a)
 // Broadcasts and what is sent to groups are for each socket whose name allows it.
 static int give_all(struct agent *a, const struct datagram *d)
 {
+    const bool multicast = name_is_multicast(&d->to);
     int rc = -ENOENT;
     for (struct socket *k = a->bound; k != NULL; k = k->next_bound) {
-        if (score(k, &d->to, &d->from) < 0)
+        if (score(k, &d->to, &d->from, d) < 0 ||
+            (multicast && !group_allowed(k, &d->to, d->device)))
             continue;
         const int one = queue(k, d);
         k->told = one == 0;
@@ -296,11 +324,10 @@ static int give_all(struct agent *a, const struct datagram *d)
 void udp_arrived(struct agent *a, struct agent_msg *m)
 {
     const struct datagram *d = m->owner;
-    struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to) : NULL;
+    struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to, d) : NULL;
     m->ret = 0;
     if (d->error == 0) {
-        const bool many = name_is_group(&d->to) || c10m_is_broadcast(a->s, d->to.addr);
-        m->ret = many ? give_all(a, d) : give_one(a, d);
+        m->ret = name_is_many(a, &d->to) ? give_all(a, d) : give_one(a, d);
     } else if (k != NULL && k->is_connected) {
         k->error = d->error;
         file_wake(a, &k->f, EDGE_ALL);
@@ -325,7 +352,7 @@ static void give(struct agent *a, struct call *c)
     name_write(c, k, &r->from);
     if (!(c->flags & MSG_PEEK))
         drop_first(k);
-    call_return_data(a, c, c->flags & MSG_TRUNC ? all : n, n);
+    call_return_data(a, c, (c->flags & MSG_TRUNC) && !k->icmp ? all : n, n);
 }
 
 // __skb_recv_udp: the error, a datagram, would block, shut down.
@@ -388,10 +415,48 @@ void udp_cork_free(struct socket *k)
 
 unsigned udp_worker(const struct agent *a, const struct socket *k, const struct c10m_name *peer)
 {
-    return c10m_home(a->s, &k->local, peer);
+    return c10m_home_by(a->s, &(struct c10m_opening){k->local, *peer, k->device});
+}
+
+// device_to: by which a datagram leaves: the socket's, that of the address (sin6_scope_id), that of
+// IP_MULTICAST_IF or its like.
+static unsigned device_to(const struct call *c, const struct socket *k, const struct c10m_name *to)
+{
+    if (k->device != 0)
+        return k->device;
+    if (c->scope != 0)
+        return c->scope;
+    if (!name_is_multicast(to))
+        return 0;
+    return (unsigned)(name_is_v4(to) ? k->o.mc_device : k->o.mc6_device);
 }
 
 static void send_step(struct agent *a, struct call *c);
+
+// ip_mc_output, ip6_finish_output2: what goes to many comes to our own, too, those of a group if
+// there are members.
+static bool comes_back(const struct agent *a, const struct socket *k, const struct c10m_name *to)
+{
+    static const uint8_t systems[16] = {[10] = 0xff, [11] = 0xff, [12] = 224, [15] = 1};
+    static const uint8_t nodes[16] = {[0] = 0xff, [1] = 2, [15] = 1};
+    if (!name_is_multicast(to))
+        return name_is_many(a, to);
+    const bool joined = memcmp(to->addr, systems, 16) == 0 || memcmp(to->addr, nodes, 16) == 0 ||
+                        group_has_member(a, to->addr);
+    return joined && (name_is_v4(to) ? k->o.mc_loop : k->o.mc6_loop);
+}
+
+static void send_back(struct agent *a, const struct call *c)
+{
+    const struct c10m_packet *p = &c->msg.packet;
+    const struct datagram d = {.from = p->from,
+                               .device = c10m_device_of(a->s, p->from.addr),
+                               .to = p->to,
+                               .bytes = (uint32_t)p->len,
+                               .data = (uint8_t *)(uintptr_t)p->data};
+    if (comes_back(a, c->socket, &p->to))
+        give_all(a, &d);
+}
 
 static void send_done(struct agent *a, struct agent_msg *m)
 {
@@ -401,9 +466,35 @@ static void send_done(struct agent *a, struct agent_msg *m)
         send_step(a, c);
         return;
     }
+    if (m->ret == 0)
+        send_back(a, c);
     free(c->corked);
     c->corked = NULL;
     call_return(a, c, m->ret == 0 ? c->want : m->ret);
+}
+
+// source_to_many: the address that a datagram to many leaves from: the socket's own, unless that is
+// any or one of many, then that of IP_MULTICAST_IF.
+static void source_to_many(const struct agent *a, const struct socket *k, struct c10m_packet *p)
+{
+    static const uint8_t zeros[4];
+    const bool v4 = name_is_v4(&p->to);
+    if (!name_is_any(&k->local) && !name_is_many(a, &k->local))
+        return;
+    if (v4 && name_is_multicast(&p->to) && memcmp(k->o.mc_addr, zeros, 4) != 0) {
+        memcpy(p->from.addr, p->to.addr, 12);
+        memcpy(p->from.addr + 12, k->o.mc_addr, 4);
+    } else {
+        c10m_device_to(a->s, &p->to, p->device, &p->from);
+    }
+}
+
+// ttl_of: of a datagram to the peer; 0 is none of ours that leaves.
+static uint8_t ttl_of(const struct socket *k, const struct c10m_name *to, uint8_t usual)
+{
+    if (!name_is_multicast(to))
+        return usual;
+    return (uint8_t)(name_is_v4(to) ? k->o.mc_ttl : k->o.mc6_hops);
 }
 
 static void send_step(struct agent *a, struct call *c)
@@ -414,14 +505,23 @@ static void send_step(struct agent *a, struct call *c)
     c->msg.packet = (struct c10m_packet){
         .from = k->local,
         .to = c->name,
-        .ttl = o.ttl,
+        .ttl = ttl_of(k, &c->name, o.ttl),
         .tos = o.tos,
         .df = o.df != 0,
+        .device = device_to(c, k, &c->name),
+        .whole = option_whole(k),
+        .icmp = k->icmp,
         .data = c->corked != NULL ? c->corked->data : c->r->data,
         .len = c->corked != NULL ? c->corked->bytes : c->r->data_bytes,
     };
+    name_source(a, &c->msg.packet.from);
+    if (name_is_many(a, &c->name))
+        source_to_many(a, k, &c->msg.packet);
     c->lent++;
-    post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_SEND, send_done, c);
+    if (c->msg.packet.ttl == 0)  // it leaves for nobody but our own
+        post(a, 0, &c->msg, VERB_FENCE, send_done, c);
+    else
+        post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_SEND, send_done, c);
 }
 
 static bool may_not_send(const struct agent *a, const struct socket *k, const struct c10m_name *to)
@@ -437,19 +537,21 @@ static int read_target(const struct call *c, const struct socket *k, struct c10m
     if (c->r->op != AGENT_SENDTO || c->r->addr_bytes == 0 || (k->domain == AF_INET6 && is_unspec))
         return k->is_connected ? 0 : -EDESTADDRREQ;
     struct socket as = *k;
-    if (k->domain == AF_INET6 && name_family(c) == AF_INET)
+    if (k->domain == AF_INET6 && name_family(c) == AF_INET && !k->icmp)
         as.domain = AF_INET;
     int rc = name_read(c, &as, to);
-    if (rc == -EAFNOSUPPORT && k->domain == AF_INET && is_unspec)
+    if (rc == -EAFNOSUPPORT && k->domain == AF_INET && is_unspec && !k->icmp)
         rc = 0;
-    if (rc == -EAFNOSUPPORT && k->domain == AF_INET6)
+    if (rc == -EAFNOSUPPORT && k->domain == AF_INET6 && !k->icmp)
         rc = -EINVAL;
     if (rc != 0)
         return rc;
     name_peer(to);
     if (k->domain == AF_INET6 && k->o.v6only && name_is_v4(to))
         return -ENETUNREACH;
-    return to->port == 0 ? -EINVAL : 0;
+    if (k->icmp && k->domain == AF_INET6 && name_is_v4(to))
+        return -EINVAL;
+    return to->port == 0 && !k->icmp ? -EINVAL : 0;
 }
 
 // What can be wrong with where a datagram goes; that of a corked one is settled.
@@ -460,15 +562,33 @@ static int check_target(struct agent *a, struct call *c)
         c->name = k->corked->to;
         return 0;
     }
-    const int rc = read_target(c, k, &c->name);
+    int rc = read_target(c, k, &c->name);
+    c->scope = rc == 0 && c->r->addr_bytes != 0 ? name_scope(c, k, &c->name) : 0;
+    if (rc == 0 && c->scope != 0 && c10m_device_name(a->s, c->scope) == NULL)
+        rc = -ENODEV;
     return rc == 0 && may_not_send(a, k, &c->name) ? -EACCES : rc;
+}
+
+// ping_common_sendmsg: echo requests alone.
+static int check_echo(const struct call *c, const struct socket *k)
+{
+    const uint8_t request = k->domain == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST;
+    if (c->want > UINT16_MAX)
+        return -EMSGSIZE;
+    if (c->want < ICMP_HEAD_BYTES)
+        return -EINVAL;
+    if (c->flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    return c->r->data[0] != request || c->r->data[1] != 0 ? -EINVAL : 0;
 }
 
 static void send_bound(struct agent *a, struct call *c, int rc)
 {
     struct socket *k = c->socket;
-    const bool more = (c->flags & MSG_MORE) != 0;
-    if (rc == 0 && c->want > UDP_BYTES_MAX)
+    const bool more = (c->flags & MSG_MORE) != 0 && !k->icmp;
+    if (rc == 0 && k->icmp)
+        rc = check_echo(c, k);
+    else if (rc == 0 && c->want > UDP_BYTES_MAX)
         rc = -EMSGSIZE;
     if (rc == 0)
         rc = check_target(a, c);
@@ -515,8 +635,14 @@ static void way_found(struct agent *a, struct agent_msg *m)
     k->is_connected = true;
     k->connect = CONNECTED;
     k->peer = c->name;
-    if (name_is_any(&k->local))  // from now on it has this one (inet_rcv_saddr)
-        memcpy(k->local.addr, m->udp.peer.addr, sizeof(k->local.addr));
+    if (name_is_any(&k->local)) {  // from now on it has this one (inet_rcv_saddr)
+        struct c10m_packet p = {
+            .from = k->local, .to = k->peer, .device = device_to(c, k, &k->peer)};
+        memcpy(p.from.addr, m->udp.peer.addr, sizeof(p.from.addr));
+        if (name_is_many(a, &k->peer))
+            source_to_many(a, k, &p);
+        memcpy(k->local.addr, p.from.addr, sizeof(k->local.addr));
+    }
     if (k->port != NULL)  // disconnected meanwhile
         settle_port(a, k->port->each);
     call_fence(a, c, connected);
@@ -533,18 +659,32 @@ static void connect_bound(struct agent *a, struct call *c, int rc)
         rc = -EACCES;
     if (rc == 0 && k->domain == AF_INET6 && k->o.v6only && name_is_v4(&c->name))
         rc = -ENETUNREACH;
+    if (rc == 0 && name_needs_scope(c, k, &c->name) &&
+        !(name_is_multicast(&c->name) && k->o.mc6_device))
+        rc = -EINVAL;
+    if (rc == 0)
+        rc = name_take_scope(a, c, k, &c->name, false);
     if (rc != 0) {
         call_return(a, c, rc);
         return;
     }
     c->msg.udp.at = c->name;
+    c->msg.udp.device = device_to(c, k, &c->name);
     c->lent++;
     post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_MTU, way_found, c);
 }
 
+static void unbound(struct agent *a, struct call *c, int rc)
+{
+    call_return(a, c, rc);
+}
+
+// __udp_disconnect: the device goes as well.
 static void disconnect(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
+    const bool had_device = k->device != 0;
+    device_give(k, 0, "");
     k->is_connected = false;
     k->connect = UNCONNECTED;
     k->peer = (struct c10m_name){.port = 0};
@@ -552,6 +692,9 @@ static void disconnect(struct agent *a, struct call *c)
         name_any_addr(k);
     if (!k->port_chosen && k->port != NULL) {
         udp_let_go(a, k, NULL);
+    } else if (k->port != NULL && had_device) {
+        udp_rebind(a, c, unbound);
+        return;
     } else if (k->port != NULL) {
         settle_port(a, k->port->each);
     }
@@ -599,6 +742,10 @@ void udp_shutdown(struct agent *a, struct call *c)
 void udp_ioctl(struct agent *a, struct call *c)
 {
     const struct socket *k = c->socket;
+    if (k->icmp) {
+        call_return(a, c, -ENOTTY);
+        return;
+    }
     const bool in = c->r->a[0] == SIOCINQ && k->first_received != NULL;
     const int value = in ? (int)k->first_received->bytes : 0;
     memcpy(c->reply->data, &value, sizeof(value));
@@ -634,6 +781,7 @@ void udp_release(struct agent *a, struct socket *k, struct call *c)
 {
     udp_queue_free(k);
     udp_cork_free(k);
+    group_leave_all(a, k, c);
     a->n_listening--;
     udp_let_go(a, k, c);
 }

@@ -17,9 +17,13 @@ static void pool_ends(struct agent_worker *g)
 
 static void pool_rest(struct agent_worker *g)
 {
-    for (unsigned i = 0; i < AGENT_DATAGRAMS; i++) {
-        g->datagrams[i].next = g->free_datagrams;
-        g->free_datagrams = &g->datagrams[i];
+    uint8_t *data = g->datagram_bytes;
+    for (unsigned i = 0; i < AGENT_DATAGRAMS + AGENT_LARGE; i++) {
+        struct datagram *d = &g->datagrams[i];
+        d->large = i >= AGENT_DATAGRAMS;
+        d->data = data;
+        data += d->large ? AGENT_LARGE_BYTES : AGENT_DATAGRAM_BYTES;
+        datagram_back(g, d);
     }
 }
 
@@ -36,8 +40,10 @@ struct agent_worker *agent_worker_new(struct c10m_service *s, unsigned id, unsig
     g->defaults = *defaults;
     memcpy(g->counters, counters, sizeof(g->counters));
     g->ends = calloc(n_ends, sizeof(*g->ends));
-    g->datagrams = calloc(AGENT_DATAGRAMS, sizeof(*g->datagrams));
-    if (g->ends == NULL || g->datagrams == NULL) {
+    g->datagrams = calloc(AGENT_DATAGRAMS + AGENT_LARGE, sizeof(*g->datagrams));
+    g->datagram_bytes =
+        calloc(1, AGENT_DATAGRAMS * AGENT_DATAGRAM_BYTES + AGENT_LARGE * AGENT_LARGE_BYTES);
+    if (g->ends == NULL || g->datagrams == NULL || g->datagram_bytes == NULL) {
         agent_worker_free(g);
         return NULL;
     }
@@ -52,6 +58,7 @@ void agent_worker_free(struct agent_worker *g)
         return;
     free(g->ends);
     free(g->datagrams);
+    free(g->datagram_bytes);
     free(g);
 }
 
@@ -154,7 +161,8 @@ static verb_fn *const verbs[VERB_COUNT] = {
     [VERB_UDP_OPEN] = verb_udp_open, [VERB_UDP_CLOSE] = verb_udp_close,
     [VERB_UDP_SEND] = verb_udp_send, [VERB_UDP_PEER] = verb_udp_peer,
     [VERB_UDP_MTU] = verb_udp_mtu,   [VERB_DATAGRAM_BACK] = verb_datagram_back,
-    [VERB_FORGET] = verb_forget,
+    [VERB_FORGET] = verb_forget,     [VERB_JOIN] = verb_join,
+    [VERB_LEAVE] = verb_leave,
 };
 
 void agent_message(struct c10m_core *w, struct c10m_service *s, void *msg)

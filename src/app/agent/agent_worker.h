@@ -6,6 +6,7 @@
 enum {
     AGENT_LISTENERS_MAX = C10M_LISTENING_MAX,
     AGENT_DATAGRAMS = 512,  // at the thread, or on their way to it
+    AGENT_LARGE = 16,       // the same, those longer than AGENT_DATAGRAM_BYTES
     FORGET_ROUNDS = 4,      // of work in one VERB_FORGET
 };
 
@@ -22,6 +23,7 @@ struct agent_listener {
     X(datagrams_full, "datagrams, and errors about some, that found no buffer")                    \
     X(datagrams_long, "datagrams dropped since they were longer than a buffer")                    \
     X(datagrams_over, "datagrams dropped since their socket had as many as SO_RCVBUF allows")      \
+    X(groups_full, "groups not joined since their port is in as many as it can be")                \
     X(datagrams_nobody, "datagrams dropped that came when their socket had just gone")
 
 enum agent_worker_count {
@@ -37,8 +39,9 @@ struct agent_worker {
     unsigned id, n_ends;
     struct agent_options defaults;  // of a connection whose options nobody set
     struct end *ends, *free_ends;
-    struct datagram *free_datagrams;
+    struct datagram *free_datagrams, *free_large;
     struct datagram *datagrams;
+    uint8_t *datagram_bytes;  // of all of them
     struct agent_listener listeners[AGENT_LISTENERS_MAX];
     bool udp_open[C10M_UDP_PORTS_MAX];
     struct agent_msg *first, *last;  // answers that the full ring refused
@@ -83,8 +86,11 @@ void verb_udp_open(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_close(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_send(struct agent_worker *g, struct agent_msg *m);
 void verb_udp_peer(struct agent_worker *g, struct agent_msg *m);
+void datagram_back(struct agent_worker *g, struct datagram *d);
 void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m);
 void verb_datagram_back(struct agent_worker *g, struct agent_msg *m);
+void verb_join(struct agent_worker *g, struct agent_msg *m);
+void verb_leave(struct agent_worker *g, struct agent_msg *m);
 void verb_forget(struct agent_worker *g, struct agent_msg *m);
 
 // The application's callbacks on connections.

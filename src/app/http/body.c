@@ -98,7 +98,7 @@ static enum class class_of(uint8_t b) {
     }
 }
 
-void http_body_begin(struct http_body *b, bool chunked, uint64_t length)
+void http_body_begin(struct http_body *b, bool chunked, uint32_t length)
 {
     *b = (struct http_body){
         .left = chunked ? 0 : length, .total = length, .state = chunked ? SIZE_FIRST : LENGTH};
@@ -110,8 +110,11 @@ void http_body_begin(struct http_body *b, bool chunked, uint64_t length)
 static int size_digit(struct http_body *b, const struct http_body_limits *limits, uint8_t digit)
 {
     b->extras += b->left == 0 && digit == '0';
-    b->left = b->left << 4 | (uint64_t)http_hex(digit);
-    return b->left > limits->content_bytes - b->total ? 413 : HTTP_MORE;
+    const uint64_t left = (uint64_t)b->left << 4 | (uint64_t)http_hex(digit);
+    if (left > limits->content_bytes - b->total)
+        return 413;
+    b->left = (uint32_t)left;
+    return HTTP_MORE;
 }
 
 // One byte that is no content.
@@ -148,7 +151,7 @@ int http_body_read(struct http_body *b, const struct http_body_limits *limits, c
     size_t n = len - *used < b->left ? len - *used : (size_t)b->left;
     *run = (struct http_text){data + *used, n};
     *used += n;
-    b->left -= n;
+    b->left -= (uint32_t)n;
     if (b->left != 0)
         return HTTP_MORE;
     b->state = b->state == LENGTH ? DONE : CHUNK_CR;

@@ -3,22 +3,25 @@
 // verdict does not depend on how they were cut. Stricter than many: every line ends in CRLF, a size
 // is hexadecimal digits and nothing else, an extension follows its grammar.
 #pragma once
+#include <assert.h>
+
 #include "app/http/parse.h"
 #include "app/http/text.h"
 
 struct http_body {
-    uint64_t left;    // of the content, or of the present chunk
-    uint64_t total;   // content bytes announced so far
-    uint64_t extras;  // bytes of extensions and trailers so far
+    uint32_t left;    // of the content, or of the present chunk
+    uint32_t total;   // content bytes announced so far
+    uint32_t extras;  // bytes of extensions and trailers so far
     uint8_t state;
 };
+static_assert(sizeof(struct http_body) <= 16, "it lies in the connection's line (conn.h)");
 
 struct http_body_limits {
-    uint64_t content_bytes, extra_bytes;
+    uint32_t content_bytes, extra_bytes;
 };
 
 // http_body_begin: content of `length` bytes (at least 1), or in chunks.
-void http_body_begin(struct http_body *b, bool chunked, uint64_t length);
+void http_body_begin(struct http_body *b, bool chunked, uint32_t length);
 
 // http_body_read: reads on in [data, data + len). *used of it are consumed, and *run of that is
 // content. Returns HTTP_MORE (call again: with the rest, or with what follows), HTTP_DONE (*used is

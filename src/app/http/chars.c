@@ -3,16 +3,22 @@
 enum {
     T = HTTP_TCHAR,
     H = HTTP_HOST_CHAR,
-    SUB = HTTP_PCHAR | HTTP_HOST_CHAR,               // sub-delims that are no tchar
-    ALL = HTTP_TCHAR | HTTP_PCHAR | HTTP_HOST_CHAR,  // sub-delims that are
+    Q = HTTP_QUERY_CHAR,
+    RAW = HTTP_PATH_CHAR | HTTP_QUERY_CHAR,  // of browsers and others, no pchar
+    P = HTTP_PCHAR | RAW,
+    SUB = P | HTTP_HOST_CHAR,  // sub-delims that are no tchar
+    ALL = SUB | HTTP_TCHAR,    // sub-delims that are
     U = ALL | HTTP_UNRESERVED,
 };
 
 const uint8_t http_chars[256] = {
-    ['0' ... '9'] = U, ['A' ... 'Z'] = U, ['a' ... 'z'] = U, ['-'] = U,   ['.'] = U,
-    ['_'] = U,         ['~'] = U,         ['!'] = ALL,       ['$'] = ALL, ['&'] = ALL,
-    ['\''] = ALL,      ['*'] = ALL,       ['+'] = ALL,       ['('] = SUB, [')'] = SUB,
-    [','] = SUB,       [';'] = SUB,       ['='] = SUB,       [':'] = SUB, ['@'] = HTTP_PCHAR,
-    ['['] = H,         [']'] = H,         ['%'] = T | H,     ['#'] = T,   ['^'] = T,
-    ['`'] = T,         ['|'] = T,
+    ['0' ... '9'] = U, ['A' ... 'Z'] = U, ['a' ... 'z'] = U, ['-'] = U,
+    ['.'] = U,         ['_'] = U,         ['~'] = U,         ['!'] = ALL,
+    ['$'] = ALL,       ['&'] = ALL,       ['\''] = ALL,      ['*'] = ALL,
+    ['+'] = ALL,       ['('] = SUB,       [')'] = SUB,       [','] = SUB,
+    [';'] = SUB,       ['='] = SUB,       [':'] = SUB,       ['@'] = P,
+    ['['] = H | RAW,   [']'] = H | RAW,   ['%'] = T | H | Q, ['#'] = T,
+    ['^'] = T | RAW,   ['`'] = T | Q,     ['|'] = T | RAW,   ['/'] = Q,
+    ['?'] = Q,         ['"'] = Q,         ['<'] = Q,         ['>'] = Q,
+    ['\\'] = Q,        ['{'] = Q,         ['}'] = Q,         [0x80 ... 0xff] = RAW,
 };

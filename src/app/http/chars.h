@@ -1,4 +1,5 @@
-// chars.h: the character classes of RFC 9110 section 5.6.2 and RFC 3986, one table.
+// chars.h: the character classes of RFC 9110 section 5.6.2, RFC 3986 and the URL standard
+// (url.spec.whatwg.org), one table.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,6 +9,11 @@ enum http_class {
     HTTP_UNRESERVED = 1 << 1,  // RFC 3986 section 2.3
     HTTP_PCHAR = 1 << 2,       // may stand for itself in a path segment
     HTTP_HOST_CHAR = 1 << 3,   // in Host and authority, without user information
+    // What clients send as it is. Browsers: all that is not in the URL standard's path (query)
+    // percent-encode set, and '^', which that set has had since 2024 only; a backslash in a path
+    // they have turned into a slash. Other clients: bytes beyond ASCII, which nginx takes too.
+    HTTP_PATH_CHAR = 1 << 4,
+    HTTP_QUERY_CHAR = 1 << 5,  // also '"', '<' and '>', which nginx takes; no '#'
 };
 
 extern const uint8_t http_chars[256];

@@ -17,10 +17,18 @@
     X(HTTP_N_NO_HOLD, "holds_empty", "requests answered 503: holds_max were in work")              \
     X(HTTP_N_NOT_HELD, "heads_not_held",                                                           \
       "requests refused or cut for header_bytes_held: 503, or closed after the answer before")     \
+    X(HTTP_N_SHARE, "source_shares",                                                               \
+      "of heads_not_held and holds_empty: the source of the client had its share")                 \
     X(HTTP_N_LOG_DROPPED, "log_dropped", "answers without a line in the log: its ring was full")   \
+    X(HTTP_N_LOG_BARE, "log_bare",                                                                 \
+      "lines of the log without their request: holds were short while its content was read")       \
     X(HTTP_N_HEADER_TIMEOUTS, "header_timeouts", "heads not complete in header_timeout_ms: 408")   \
     X(HTTP_N_BODY_TIMEOUTS, "body_timeouts", "content not complete in body_timeout_ms: 408")       \
     X(HTTP_N_IDLE, "idle_closed", "connections without a request closed after the idle time")      \
+    X(HTTP_N_PREFACE, "proxy_headers", "PROXY headers read")                                       \
+    X(HTTP_N_PREFACE_BAD, "proxy_refused",                                                         \
+      "connections reset: no whole PROXY header in header_timeout_ms, or none from proxy_from")    \
+    X(HTTP_N_PREFACE_FULL, "proxy_full", "connections reset: proxy_connections_max were open")     \
     X(HTTP_N_STALLED, "stalled_aborted",                                                           \
       "connections reset: not write_bytes_min taken in write_timeout_ms, or kept open")
 

@@ -23,7 +23,7 @@ static void civil(uint64_t days, unsigned *year, unsigned *month, unsigned *day)
     *year = yoe + era * 400 + (*month <= 2);
 }
 
-static void format(uint64_t unix_s, char *to)
+void http_date_format(uint64_t unix_s, char *to)
 {
     static const char week[] = "ThuFriSatSunMonTueWed";  // 1970-01-01 was a Thursday
     unsigned year, month, day, second = (unsigned)(unix_s % 86400);
@@ -39,15 +39,22 @@ static void format(uint64_t unix_s, char *to)
     put_2(to + 23, second % 60);
 }
 
+// A memo of a pure function, no state.
+static _Thread_local struct {
+    uint64_t of_s;
+    char text[HTTP_DATE_BYTES];
+} memo = {.of_s = UINT64_MAX};
+
+static __attribute__((noinline)) const char *remember(uint64_t unix_s)
+{
+    http_date_format(unix_s, memo.text);
+    memo.of_s = unix_s;
+    return memo.text;
+}
+
 const char *http_date(uint64_t unix_s)
 {
-    static _Thread_local uint64_t of_s = UINT64_MAX;  // a memo of a pure function, no state
-    static _Thread_local char text[HTTP_DATE_BYTES];
-    if (of_s != unix_s) {
-        format(unix_s, text);
-        of_s = unix_s;
-    }
-    return text;
+    return __builtin_expect(memo.of_s == unix_s, 1) ? memo.text : remember(unix_s);
 }
 
 static bool is_leap(unsigned year)

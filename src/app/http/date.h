@@ -11,6 +11,9 @@ enum { HTTP_DATE_BYTES = 29 };  // "Sun, 06 Nov 1994 08:49:37 GMT"
 // second.
 const char *http_date(uint64_t unix_s);
 
+// http_date_format: the same to to[0..HTTP_DATE_BYTES), made each time.
+void http_date_format(uint64_t unix_s, char *to);
+
 // http_date_parse: reads n bytes in any of the three forms (IMF-fixdate, RFC 850, asctime); the
 // two-digit year of RFC 850 is the one at most 50 years after now_s. False: none of them, or before
 // 1970. The day of the week is not compared with the date.

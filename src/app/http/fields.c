@@ -77,10 +77,10 @@ static int quality(struct http_text t)
     return q > 1000 ? -1 : q;
 }
 
-bool http_accepts_gzip(struct http_text fields)
+enum http_packed http_prefers(struct http_text fields, unsigned offered)
 {
     struct http_text name, value, member, coding, weight;
-    int gzip = -1, identity = -1, any = -1;  // -1: not named
+    int gzip = -1, br = -1, identity = -1, any = -1;  // -1: not named
     while (http_field_next(&fields, &name, &value)) {
         if (!http_text_is(name, "accept-encoding"))
             continue;
@@ -92,14 +92,19 @@ bool http_accepts_gzip(struct http_text fields)
                 continue;
             if (http_text_is(coding, "gzip") || http_text_is(coding, "x-gzip"))
                 gzip = q;
+            else if (http_text_is(coding, "br"))
+                br = q;
             else if (http_text_is(coding, "identity"))
                 identity = q;
             else if (http_text_is(coding, "*"))
                 any = q;
         }
     }
-    gzip = gzip < 0 ? any : gzip;
-    return gzip > 0 && gzip >= identity;
+    gzip = !(offered & HTTP_GZIP) ? 0 : gzip < 0 ? any : gzip;
+    br = !(offered & HTTP_BR) ? 0 : br < 0 ? any : br;
+    if (br > 0 && br >= gzip && br >= identity)
+        return HTTP_BR;
+    return gzip > 0 && gzip >= identity ? HTTP_GZIP : HTTP_AS_IS;
 }
 
 // Whether a list of entity tags, or "*", names ours. Weak comparison lets W/ pass. A list may hold

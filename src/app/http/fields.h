@@ -20,9 +20,11 @@ uint64_t http_content_length(struct http_text fields);
 // section 10.1.1).
 bool http_expects_continue(struct http_text fields);
 
-// http_accepts_gzip: whether gzip is to be preferred (RFC 9110 section 12.5.3): it is acceptable,
-// and not less than the file as it is.
-bool http_accepts_gzip(struct http_text fields);
+// http_prefers: which of the codings that are offered is to be preferred (RFC 9110 section 12.5.3):
+// the one with the highest weight that is acceptable and not less than the file as it is; of equals
+// br. HTTP_AS_IS: none.
+enum http_packed { HTTP_AS_IS, HTTP_GZIP = 1 << 0, HTTP_BR = 1 << 1 };
+enum http_packed http_prefers(struct http_text fields, unsigned offered);
 
 // http_representation: what a conditional request is compared with.
 struct http_representation {

@@ -6,9 +6,11 @@
 //     | idle time               with content: READING ___/  v
 //     +---------------------------------------------> LINGER: what still comes is thrown away
 //
-// One response is in the making at a time; requests behind it wait unconsumed. A request's content
-// is read to its end before it is answered, so that its errors are: only a client that waits for
-// 100 (Continue) and need not send it is answered before, and closed.
+// One response is in the making at a time; requests behind it wait unconsumed, and the connection
+// is paused. A request's content is read to its end before it is answered, so that its errors are:
+// only a client that waits for 100 (Continue) and need not send it is answered before, and closed.
+// Content that no answer needs is read by the connection's own line alone: slow senders of it hold
+// nothing that others want.
 #include "app/apps.h"
 #include "app/http/choose.h"
 #include "app/http/conn.h"
@@ -29,9 +31,9 @@ static void count(struct c10m_conn *c, const struct http_service *s, unsigned co
     c10m_count(c, s->counters[counter], n);
 }
 
-static uint64_t unix_s(const struct http_service *s, uint64_t now_us)
+static uint64_t unix_s(const struct c10m_conn *c)
 {
-    return (s->wall_us + now_us) / 1000000;
+    return c10m_unix_us(c) / 1000000;
 }
 
 // Moves the deadline. A later one costs nothing: the timer finds it when it comes.
@@ -89,16 +91,31 @@ static void start_linger(struct c10m_conn *c, struct http_conn *st, uint64_t now
     set_deadline(c, st, now_us, LINGER_MS);
 }
 
+// Who is charged: whom the PROXY header has named, or the peer.
+static __attribute__((noinline)) uint32_t source_of(struct c10m_conn *c, const struct http_conn *st,
+                                                    const struct http_service *s)
+{
+    uint8_t peer[16];
+    const struct http_client *client = NULL;
+    if (st->flags & HTTP_PROXIED)
+        client = http_clients_find(&s->clients, c10m_worker(c), c10m_handle(c));
+    c10m_peer(c, peer, NULL);
+    return http_source(&s->pools, client != NULL ? client->addr : peer);
+}
+
 static struct http_hold *hold_of(struct c10m_conn *c, const struct http_conn *st,
                                  const struct http_service *s)
 {
     return http_hold_at(&s->pools, c10m_worker(c), st->hold);
 }
 
-// False: all are in use.
+// False: all are in use, or as many as one source may have.
 static bool take_hold(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
 {
-    st->hold = http_hold_take(&s->pools, c10m_worker(c));
+    const unsigned worker = c10m_worker(c);
+    const uint32_t source = source_of(c, st, s);
+    st->hold = http_hold_take(&s->pools, worker, source);
+    count(c, s, HTTP_N_SHARE, st->hold == 0 && http_holds_shared(&s->pools, worker, source));
     return st->hold != 0;
 }
 
@@ -109,58 +126,104 @@ static void give_hold(struct c10m_conn *c, struct http_conn *st, struct http_ser
     st->hold = 0;
 }
 
-// What the connection has queued, in the worker's sum. False: there is no room for it.
-static bool hold_queued(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                        size_t bytes)
+static enum http_use use_of(const struct http_conn *st)
 {
-    const size_t units = (bytes + HTTP_UNIT_BYTES - 1) / HTTP_UNIT_BYTES;
-    if (units <= st->held)
-        return true;
-    if (!http_units_take(&s->pools, c10m_worker(c), (uint32_t)units - st->held))
-        return false;
-    st->held = (uint16_t)units;
-    return true;
+    return st->flags & HTTP_BEHIND ? HTTP_BEHIND_ANSWER : HTTP_OF_HEAD;
 }
 
 static void give_queued(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
 {
-    if (__builtin_expect(st->held != 0, 0))
-        http_units_give(&s->pools, c10m_worker(c), st->held);
+    if (__builtin_expect(st->held == 0, 1))
+        return;
+    http_units_give(&s->pools, c10m_worker(c), source_of(c, st, s), use_of(st), st->held);
     st->held = 0;
+    st->flags &= (uint16_t)~HTTP_BEHIND;
 }
 
-static void count_answer(struct c10m_conn *c, const struct http_conn *st,
-                         const struct http_service *s)
+// What the connection has queued, in the worker's sum. False: there is no room for it.
+static bool hold_queued(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                        enum http_use use, size_t bytes)
+{
+    const size_t units = (bytes + HTTP_UNIT_BYTES - 1) / HTTP_UNIT_BYTES;
+    if (units <= st->held)
+        return true;
+    const unsigned worker = c10m_worker(c);
+    const uint32_t source = source_of(c, st, s), more = (uint32_t)units - st->held;
+    if (!http_units_take(&s->pools, worker, source, use, more)) {
+        count(c, s, HTTP_N_SHARE, http_units_shared(&s->pools, worker, source, more));
+        return false;
+    }
+    st->held = (uint16_t)units;
+    st->flags |= use == HTTP_BEHIND_ANSWER ? HTTP_BEHIND : 0;
+    return true;
+}
+
+static __attribute__((noinline)) void
+count_other_answer(struct c10m_conn *c, const struct http_conn *st, const struct http_service *s)
 {
     static const enum http_counter classes[] = {HTTP_N_2XX, HTTP_N_3XX, HTTP_N_4XX, HTTP_N_5XX};
-    const struct http_reply *r = &s->site.replies[st->reply];
-    if (__builtin_expect(st->kind == HTTP_WHOLE && r->status == 200, 1)) {
-        count(c, s, HTTP_N_2XX, 1);
-        count(c, s, HTTP_N_BODY_BYTES, st->flags & HTTP_HEAD_ONLY ? 0 : r->body_bytes);
-        return;
-    }
     count(c, s, classes[http_answer_status(st, s) / 100 - 2], 1);
     count(c, s, HTTP_N_BODY_BYTES, http_answer_bytes(c, st, s));
 }
 
-static void finish(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                   uint64_t now_us)
+// r: of the response.
+static inline void count_answer(struct c10m_conn *c, const struct http_conn *st,
+                                const struct http_service *s, const struct http_reply *r)
 {
-    if (__builtin_expect(st->flags & HTTP_INTERIM, 0)) {
+    if (__builtin_expect(st->kind != HTTP_WHOLE || r->status != 200, 0)) {
+        count_other_answer(c, st, s);
+        return;
+    }
+    count(c, s, HTTP_N_2XX, 1);
+    count(c, s, HTTP_N_BODY_BYTES, st->flags & HTTP_HEAD_ONLY ? 0 : r->body_bytes);
+}
+
+// The response was 100 (Continue), or the last one.
+static __attribute__((noinline)) void finish_otherwise(struct c10m_conn *c, struct http_conn *st,
+                                                       struct http_service *s,
+                                                       const struct http_reply *r, uint64_t now_us)
+{
+    if (st->flags & HTTP_INTERIM) {
         st->flags &= (uint16_t)~HTTP_INTERIM;
         st->phase = HTTP_READING;
         set_deadline(c, st, now_us, s->params.body_timeout_ms);
         return;
     }
-    count_answer(c, st, s);
+    count_answer(c, st, s, r);
     give_hold(c, st, s);
-    if (__builtin_expect(st->flags & (HTTP_LAST | HTTP_ENDED | HTTP_CUT | HTTP_DRAINED), 0)) {
-        start_linger(c, st, now_us);
+    start_linger(c, st, now_us);
+}
+
+// All of the response, which was made of r, is queued.
+static inline __attribute__((always_inline)) void finish(struct c10m_conn *c, struct http_conn *st,
+                                                         struct http_service *s,
+                                                         const struct http_reply *r,
+                                                         uint64_t now_us)
+{
+    enum { OTHERWISE = HTTP_INTERIM | HTTP_LAST | HTTP_ENDED | HTTP_CUT | HTTP_DRAINED };
+    if (__builtin_expect(st->flags & OTHERWISE, 0)) {
+        finish_otherwise(c, st, s, r, now_us);
         return;
     }
+    count_answer(c, st, s, r);
+    give_hold(c, st, s);
     st->phase = HTTP_IDLE;
     st->request = (struct http_request){0};
     set_deadline(c, st, now_us, s->answered_ms);
+}
+
+// What the log wants of a request; its peer is whom the PROXY header has named.
+static void fill_record(struct c10m_conn *c, const struct http_conn *st,
+                        const struct http_service *s, struct http_log_record *r,
+                        struct http_text head, struct http_text fields)
+{
+    http_log_fill(r, c, head, fields);
+    if (!(st->flags & HTTP_PROXIED))
+        return;
+    const struct http_client *client =
+        http_clients_find(&s->clients, c10m_worker(c), c10m_handle(c));
+    if (client != NULL)
+        memcpy(r->peer, client->addr, sizeof(r->peer));
 }
 
 // Keeps what the log wants of a request whose answer comes when these bytes are gone.
@@ -169,7 +232,8 @@ static void keep_for_log(struct c10m_conn *c, const struct http_conn *st,
 {
     struct http_hold *h = hold_of(c, st, s);
     struct http_text none = {NULL, 0};
-    http_log_fill(h->log, c, head, s->log_combined ? http_fields_of(&st->request, head.s) : none);
+    fill_record(c, st, s, h->log, head,
+                s->log_combined ? http_fields_of(&st->request, head.s) : none);
     h->logged = 1;
 }
 
@@ -185,7 +249,7 @@ static __attribute__((noinline)) void log_answer(struct c10m_conn *c, const stru
     } else {
         if (s->log_combined && head.n != 0 && head.n == st->request.at)
             fields = http_fields_of(&st->request, head.s);
-        http_log_fill(r, c, head, fields);
+        fill_record(c, st, s, r, head, fields);
     }
     r->unix_s = st->date_s;
     r->status = (uint16_t)http_answer_status(st, s);
@@ -200,13 +264,14 @@ static void respond(struct c10m_conn *c, struct http_conn *st, struct http_servi
                     struct http_text head, uint64_t now_us)
 {
     st->phase = HTTP_SENDING;
-    st->date_s = (uint32_t)unix_s(s, now_us);
+    st->date_s = (uint32_t)unix_s(c);
     st->sent = 0;
     st->piece = 0;
     if (__builtin_expect(s->log != NULL, 0) && !(st->flags & HTTP_INTERIM))
         log_answer(c, st, s, head);
-    if (__builtin_expect(http_send(c, st, s), 1)) {
-        finish(c, st, s, now_us);
+    const struct http_reply *r = http_reply_of(st, s);
+    if (__builtin_expect(http_send(c, st, s, r), 1)) {
+        finish(c, st, s, r, now_us);
         return;
     }
     count(c, s, HTTP_N_SHORT, 1);
@@ -216,10 +281,11 @@ static void respond(struct c10m_conn *c, struct http_conn *st, struct http_servi
 }
 
 static void respond_status(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                           unsigned status, struct http_text head, uint64_t now_us)
+                           const struct http_host *host, unsigned status, struct http_text head,
+                           uint64_t now_us)
 {
     st->kind = HTTP_WHOLE;
-    st->reply = http_site_fixed(status);
+    st->reply = http_site_fixed(host, status);
     respond(c, st, s, head, now_us);
 }
 
@@ -234,16 +300,50 @@ static void count_error(struct c10m_conn *c, const struct http_service *s, unsig
 }
 
 // The request deserves no better; where the next one starts is not known.
-static void respond_error(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                          unsigned status, struct http_text head, uint64_t now_us)
+static void refuse(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                   const struct http_host *host, unsigned status, struct http_text head,
+                   uint64_t now_us)
 {
     bool head_only = st->request.target_bytes != 0 && st->request.method == HTTP_HEAD;
     st->flags |= HTTP_LAST | (head_only ? HTTP_HEAD_ONLY : 0);
     count_error(c, s, status);
-    respond_status(c, st, s, status, head, now_us);
+    respond_status(c, st, s, host, status, head, now_us);
 }
 
-// Keeps of a choice what its answer needs. False: that is a hold, and there is none.
+// The same where the host is not known, or not any more.
+static void respond_error(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                          unsigned status, struct http_text head, uint64_t now_us)
+{
+    refuse(c, st, s, &http_site_of(st, s)->hosts[0], status, head, now_us);
+}
+
+// Where the request's content lies in the stream.
+static struct http_body *body_of(struct c10m_conn *c, struct http_conn *st,
+                                 const struct http_service *s)
+{
+    return st->hold != 0 ? &hold_of(c, st, s)->body : &st->body;
+}
+
+// What the hold keeps of a choice.
+static void fill_hold(struct http_hold *h, const struct http_conn *st,
+                      const struct http_choice *choice, struct http_text head)
+{
+    struct http_text kept = choice->rest, query = choice->query;
+    h->n_ranges = choice->n_ranges;
+    memcpy(h->ranges, choice->ranges, choice->n_ranges * sizeof(h->ranges[0]));
+    if (choice->kind == HTTP_ANSWER_FIELDS) {
+        kept = http_fields_of(&st->request, head.s);
+        kept.n -= 2;
+    }
+    if (kept.n != 0)
+        memcpy(h->bytes, kept.s, kept.n);
+    if (query.n != 0)
+        memcpy(h->bytes + kept.n, query.s, query.n);
+    h->filled = (uint32_t)(kept.n + query.n);
+}
+
+// Keeps of a choice what its answer needs. False: that is a hold, and there is none. Content that
+// nobody wants needs none; what the log says of its request takes one that is to spare.
 static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                         const struct http_choice *choice, struct http_text head)
 {
@@ -252,23 +352,19 @@ static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_s
     st->reply = choice->reply;
     if (choice->kind == HTTP_PART)
         st->range = choice->ranges[0];
-    if (!content && choice->kind != HTTP_PARTS && choice->kind < HTTP_ANSWER_CONTENT)
-        return true;
-    if (!take_hold(c, st, s))
-        return false;
-    struct http_hold *h = hold_of(c, st, s);
-    h->n_ranges = choice->n_ranges;
-    memcpy(h->ranges, choice->ranges, choice->n_ranges * sizeof(h->ranges[0]));
-    if (choice->kind == HTTP_ANSWER_FIELDS) {
-        struct http_text fields = http_fields_of(&st->request, head.s);
-        h->filled = (uint32_t)(fields.n - 2);
-        memcpy(h->bytes, fields.s, h->filled);
+    if (choice->kind == HTTP_PARTS || choice->kind >= HTTP_ANSWER_CONTENT) {
+        if (!take_hold(c, st, s))
+            return false;
+        fill_hold(hold_of(c, st, s), st, choice, head);
+    } else if (content && s->log != NULL) {
+        st->hold = http_hold_take_spare(&s->pools, c10m_worker(c), source_of(c, st, s));
+        count(c, s, HTTP_N_LOG_BARE, st->hold == 0);
     }
+    const bool chunked = st->request.flags & HTTP_CODING;
     if (content)
-        http_body_begin(&h->body, st->request.flags & HTTP_CODING,
-                        st->request.flags & HTTP_CODING
-                            ? 0
-                            : http_content_length(http_fields_of(&st->request, head.s)));
+        http_body_begin(
+            body_of(c, st, s), chunked,
+            chunked ? 0 : (uint32_t)http_content_length(http_fields_of(&st->request, head.s)));
     return true;
 }
 
@@ -294,12 +390,15 @@ static void go_on(struct c10m_conn *c, struct http_conn *st, struct http_service
     }
 }
 
-static void answer_less_common(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
-                               struct http_text head, uint64_t now_us)
+static __attribute__((noinline)) void answer_less_common(struct c10m_conn *c, struct http_conn *st,
+                                                         struct http_service *s,
+                                                         const struct http_host *host,
+                                                         struct http_text head, uint64_t now_us)
 {
     const struct http_request *r = &st->request;
     struct http_choice choice;
-    http_choose(s, r, head.s, unix_s(s, now_us), &choice);
+    const struct http_whose whose = {http_site_of(st, s), host};
+    http_choose(s, &whose, r, head.s, unix_s(c), &choice);
     unsigned status = choice.bad ? 400 : http_content_status(s, r, head.s, &choice);
     if (status == 0 && !keep_choice(c, st, s, &choice, head)) {
         count(c, s, HTTP_N_NO_HOLD, 1);
@@ -308,16 +407,29 @@ static void answer_less_common(struct c10m_conn *c, struct http_conn *st, struct
     if (status == 0) {
         go_on(c, st, s, head, now_us);
     } else if (status == 400 || (r->flags & HTTP_BODY)) {
-        respond_error(c, st, s, status, head, now_us);
+        refuse(c, st, s, host, status, head, now_us);
     } else {
-        respond_status(c, st, s, status, head, now_us);
+        respond_status(c, st, s, host, status, head, now_us);
     }
 }
 
 // Whether the reply is the same for every request that is not less common.
 static bool is_for_all(const struct http_reply *reply, const struct http_request *r)
 {
-    return reply->special <= HTTP_FILE && (reply->gzip == 0 || !(r->flags & HTTP_ENCODING));
+    return reply->special <= HTTP_FILE &&
+           ((reply->gzip | reply->br) == 0 || !(r->flags & HTTP_ENCODING));
+}
+
+// Another site has taken the place of the one that the connection holds: it moves there when
+// nothing of the old one is queued.
+static __attribute__((noinline)) void change_site(struct c10m_conn *c, struct http_conn *st,
+                                                  struct http_service *s)
+{
+    if (c10m_send_queued(c) != 0)
+        return;
+    http_sites_let_go(&s->sites, c10m_worker(c), http_place_of(st));
+    st->flags ^= HTTP_PLACE_1;
+    http_sites_hold(&s->sites, c10m_worker(c), http_place_of(st));
 }
 
 static void answer(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
@@ -325,38 +437,51 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
 {
     const struct http_request *r = &st->request;
     count(c, s, HTTP_N_REQUESTS, 1);
-    st->flags = (uint16_t)((http_keep_alive(r) && !c10m_draining(c) ? 0 : HTTP_LAST) |
-                           (r->method == HTTP_HEAD ? HTTP_HEAD_ONLY : 0) |
-                           (r->flags & HTTP_MINOR_0 ? HTTP_KEEP_1_0 : 0));
+    if (__builtin_expect(http_place_of(st) != http_sites_now(&s->sites), 0))
+        change_site(c, st, s);
+    const struct http_site *site = http_site_of(st, s);
+    const struct http_host *host = &site->hosts[0];
+    if (__builtin_expect(site->n_hosts > 1, 0))
+        host = http_site_host(site, r, head.s);
+    unsigned flags = st->flags & (HTTP_PLACE_1 | HTTP_PROXIED);
+    if (__builtin_expect(r->flags & (HTTP_MINOR_0 | HTTP_CLOSE), 0))
+        flags |=
+            (http_keep_alive(r) ? 0 : HTTP_LAST) | (r->flags & HTTP_MINOR_0 ? HTTP_KEEP_1_0 : 0);
+    if (r->method == HTTP_HEAD)
+        flags |= HTTP_HEAD_ONLY;
+    if (c10m_draining(c))
+        flags |= HTTP_LAST;
+    st->flags = (uint16_t)flags;
     if (__builtin_expect(r->method <= HTTP_HEAD && !(r->flags & HTTP_LESS_COMMON), 1)) {
-        uint32_t reply = http_site_find(&s->site, head.s + r->target_off, r->target_bytes);
-        if (__builtin_expect(reply != HTTP_REPLY_NONE && is_for_all(&s->site.replies[reply], r),
-                             1)) {
+        uint32_t reply = http_site_find(site, host, head.s + r->target_off, r->target_bytes);
+        if (__builtin_expect(reply != HTTP_REPLY_NONE && is_for_all(&site->replies[reply], r), 1)) {
             st->kind = HTTP_WHOLE;
             st->reply = reply;
             respond(c, st, s, head, now_us);
             return;
         }
     }
-    answer_less_common(c, st, s, head, now_us);
+    answer_less_common(c, st, s, host, head, now_us);
 }
 
 // Reads on in the request's content; returns how much of it was consumed.
 static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                            const uint8_t *data, size_t len, uint64_t now_us)
 {
-    const struct http_body_limits limits = {s->params.body_bytes_max, s->params.header_bytes_max};
-    struct http_hold *h = hold_of(c, st, s);
+    const struct http_body_limits limits = {(uint32_t)s->params.body_bytes_max,
+                                            (uint32_t)s->params.header_bytes_max};
+    struct http_body *body = body_of(c, st, s);
     const struct http_text gone = {NULL, 0};
     size_t done = 0;
     int verdict = HTTP_MORE;
     while (verdict == HTTP_MORE && done < len) {
         size_t used;
         struct http_text run;
-        verdict = http_body_read(&h->body, &limits, data + done, len - done, &used, &run);
+        verdict = http_body_read(body, &limits, data + done, len - done, &used, &run);
         done += used;
         count(c, s, HTTP_N_CONTENT_BYTES, run.n);
         if (st->kind == HTTP_ANSWER_CONTENT) {
+            struct http_hold *h = hold_of(c, st, s);
             memcpy(h->bytes + h->filled, run.s, run.n);
             h->filled += (uint32_t)run.n;
         }
@@ -368,20 +493,37 @@ static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct htt
     return done;
 }
 
-// What waits behind a response in work, bytes of it offered: returns how many are thrown away.
+// Of what waits behind a response in work, with what may come before http_unread() is told next.
+static bool hold_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                        size_t bytes)
+{
+    return hold_queued(c, st, s, HTTP_BEHIND_ANSWER,
+                       (bytes / C10M_UNREAD_BYTES + 1) * C10M_UNREAD_BYTES);
+}
+
+// There is no room for what waits behind the response: it is thrown away.
+static void cut_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
+{
+    count(c, s, HTTP_N_NOT_HELD, 1);
+    give_queued(c, st, s);
+    st->flags |= HTTP_CUT;
+    if (st->flags & HTTP_INTERIM)  // that was content which the peer was told to send
+        c10m_abort(c);
+}
+
+// What waits behind a response in work, bytes of it offered: returns how many are thrown away. The
+// rest is offered again when the response is out, not with each segment that follows.
 static size_t wait_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                           size_t bytes)
 {
     if (st->flags & (HTTP_LAST | HTTP_CUT))
         return bytes;
     const size_t queued = c10m_receive_queued(c);
-    if (hold_queued(c, st, s, queued > bytes ? queued : bytes))
+    if (hold_behind(c, st, s, queued > bytes ? queued : bytes)) {
+        c10m_pause(c);
         return 0;
-    count(c, s, HTTP_N_NOT_HELD, 1);
-    give_queued(c, st, s);
-    st->flags |= HTTP_CUT;
-    if (st->flags & HTTP_INTERIM)  // that was content which the peer was told to send
-        c10m_abort(c);
+    }
+    cut_behind(c, st, s);
     return bytes;
 }
 
@@ -393,7 +535,7 @@ static bool wait_for_head(struct c10m_conn *c, struct http_conn *st, struct http
         st->phase = HTTP_HEADING;
         set_deadline(c, st, now_us, s->params.header_timeout_ms);
     }
-    if (hold_queued(c, st, s, head.n))
+    if (hold_queued(c, st, s, HTTP_OF_HEAD, head.n))
         return true;
     count(c, s, HTTP_N_NOT_HELD, 1);
     give_queued(c, st, s);
@@ -402,10 +544,85 @@ static bool wait_for_head(struct c10m_conn *c, struct http_conn *st, struct http
     return false;
 }
 
+static bool prefix_has(const struct http_peers *p, const uint8_t addr[16])
+{
+    const unsigned whole = p->bits / 8, rest = p->bits % 8;
+    return memcmp(p->addr, addr, whole) == 0 &&
+           (rest == 0 || (p->addr[whole] ^ addr[whole]) >> (8 - rest) == 0);
+}
+
+// Whether the peer may say for whom it speaks.
+static bool is_trusted(const struct c10m_conn *c, const struct http_service *s)
+{
+    uint8_t addr[16];
+    c10m_peer(c, addr, NULL);
+    for (unsigned i = 0; i < s->n_from; i++)
+        if (prefix_has(&s->from[i], addr))
+            return true;
+    return s->n_from == 0;
+}
+
+// Nothing is said to who does not keep to the protocol.
+static size_t refuse_preface(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                             unsigned counter, size_t len)
+{
+    count(c, s, counter, 1);
+    give_queued(c, st, s);
+    st->phase = HTTP_LINGER;
+    c10m_abort(c);
+    return len;
+}
+
+// Returns how much of data was consumed.
+static size_t read_preface(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
+                           const uint8_t *data, size_t len, uint64_t now_us)
+{
+    struct http_client client;
+    size_t used = 0;
+    const enum http_preface verdict =
+        is_trusted(c, s) ? http_preface_read(data, len, &used, &client) : HTTP_PREFACE_BAD;
+    if (verdict == HTTP_PREFACE_BAD)
+        return refuse_preface(c, st, s, HTTP_N_PREFACE_BAD, len);
+    if (verdict == HTTP_PREFACE_MORE)
+        return hold_queued(c, st, s, HTTP_OF_HEAD, len)
+                   ? 0
+                   : refuse_preface(c, st, s, HTTP_N_NOT_HELD, len);
+    give_queued(c, st, s);
+    if (client.known && !http_clients_add(&s->clients, c10m_worker(c), c10m_handle(c), &client))
+        return refuse_preface(c, st, s, HTTP_N_PREFACE_FULL, len);
+    count(c, s, HTTP_N_PREFACE, 1);
+    st->flags |= client.known ? HTTP_PROXIED : 0;
+    st->phase = HTTP_NEW;
+    set_deadline(c, st, now_us, s->params.header_timeout_ms);
+    return used;
+}
+
 static void http_open(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
-    set_deadline(c, st, c10m_now_us(c), service_of(c)->params.header_timeout_ms);
+    struct http_service *s = service_of(c);
+    const unsigned place = http_sites_now(&s->sites);
+    st->flags = place != 0 ? HTTP_PLACE_1 : 0;
+    st->phase = s->proxied ? HTTP_PREFACE : HTTP_NEW;
+    http_sites_hold(&s->sites, c10m_worker(c), place);
+    set_deadline(c, st, c10m_now_us(c), s->params.header_timeout_ms);
+}
+
+// What is no head: returns how much of it was consumed. 0: the rest waits.
+static __attribute__((noinline)) size_t take_other(struct c10m_conn *c, struct http_conn *st,
+                                                   struct http_service *s, const uint8_t *data,
+                                                   size_t len, uint64_t now_us)
+{
+    switch (st->phase) {
+    case HTTP_PREFACE:
+        return read_preface(c, st, s, data, len, now_us);
+    case HTTP_READING:
+        return read_content(c, st, s, data, len, now_us);
+    case HTTP_SENDING:
+        return wait_behind(c, st, s, len);
+    default:
+        return len;
+    }
 }
 
 static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
@@ -414,12 +631,11 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     struct http_service *s = service_of(c);
     uint64_t now_us = c10m_now_us(c);
     for (size_t used = 0; used < len;) {
-        if (__builtin_expect(st->phase == HTTP_LINGER, 0))
-            return len;
-        if (st->phase == HTTP_SENDING)
-            return used + wait_behind(c, st, s, len - used);
-        if (__builtin_expect(st->phase == HTTP_READING, 0)) {
-            used += read_content(c, st, s, data + used, len - used, now_us);
+        if (__builtin_expect(st->phase >= HTTP_PREFACE, 0)) {
+            const size_t n = take_other(c, st, s, data + used, len - used, now_us);
+            used += n;
+            if (n == 0)
+                return used;
             continue;
         }
         const uint8_t *head = data + used;
@@ -441,6 +657,16 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     return len;
 }
 
+static void http_unread(struct c10m_conn *c)
+{
+    struct http_conn *st = c10m_state(c);
+    struct http_service *s = service_of(c);
+    if (hold_behind(c, st, s, c10m_receive_queued(c)))
+        return;
+    cut_behind(c, st, s);
+    c10m_resume(c);
+}
+
 static void http_end(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
@@ -456,9 +682,11 @@ static void http_writable(struct c10m_conn *c)
     struct http_service *s = service_of(c);
     if (st->phase != HTTP_SENDING)
         return;
-    if (!http_send(c, st, s))
+    const struct http_reply *r = http_reply_of(st, s);
+    if (!http_send(c, st, s, r))
         return;
-    finish(c, st, s, c10m_now_us(c));
+    finish(c, st, s, r, c10m_now_us(c));
+    give_queued(c, st, s);
     c10m_resume(c);  // what waited behind this response
 }
 
@@ -498,6 +726,10 @@ static void reset(struct c10m_conn *c, const struct http_service *s)
 static void expired(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                     uint64_t now_us)
 {
+    if (st->phase == HTTP_PREFACE) {
+        refuse_preface(c, st, s, HTTP_N_PREFACE_BAD, 0);
+        return;
+    }
     if (st->phase == HTTP_HEADING || st->phase == HTTP_READING) {
         bool heading = st->phase == HTTP_HEADING;
         count(c, s, heading ? HTTP_N_HEADER_TIMEOUTS : HTTP_N_BODY_TIMEOUTS, 1);
@@ -543,9 +775,14 @@ static void http_drain(struct c10m_conn *c)
 
 static void http_close(struct c10m_conn *c, enum c10m_close why)
 {
+    struct http_conn *st = c10m_state(c);
+    struct http_service *s = service_of(c);
     (void)why;
-    give_hold(c, c10m_state(c), service_of(c));
-    give_queued(c, c10m_state(c), service_of(c));
+    give_hold(c, st, s);
+    give_queued(c, st, s);
+    http_sites_let_go(&s->sites, c10m_worker(c), http_place_of(st));
+    if (st->flags & HTTP_PROXIED)
+        http_clients_remove(&s->clients, c10m_worker(c), c10m_handle(c));
 }
 
 const struct c10m_app app_http = {
@@ -554,6 +791,7 @@ const struct c10m_app app_http = {
     .fini = http_fini,
     .open = http_open,
     .data = http_data,
+    .unread = http_unread,
     .end = http_end,
     .writable = http_writable,
     .timer = http_timer,

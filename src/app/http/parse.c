@@ -7,16 +7,23 @@
 #include "app/http/scan.h"
 #include "app/http/text.h"
 
+// The usual Host: a name without a port. One look at each byte, without a branch.
+static bool is_plain(struct http_text t)
+{
+    unsigned all = HTTP_UNRESERVED;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < t.n; i++)
+        all &= http_chars[t.s[i]];
+    return all != 0;
+}
+
 static int field_host(struct http_request *r, struct http_text value)
 {
     if (r->flags & HTTP_HOST)
         return 400;  // RFC 9112 section 3.2
     r->flags |= HTTP_HOST;
-    size_t plain = 0;
-    while (plain < value.n && http_is(value.s[plain], HTTP_UNRESERVED))
-        plain++;
     struct http_text host, port;
-    if (plain < value.n && !http_authority(value, &host, &port))
+    if (!is_plain(value) && !http_authority(value, &host, &port))
         return 400;
     return HTTP_MORE;
 }
@@ -48,17 +55,25 @@ static int field_length(struct http_request *r, struct http_text value)
     return HTTP_MORE;
 }
 
-// The last coding must be chunked, else the body has no end; others before it are not implemented,
-// and neither is a list with empty elements (RFC 9112 sections 6.1 and 6.3).
+// The last coding must be chunked, else the body has no end, and no other may be (RFC 9112 sections
+// 6.1 and 6.3). Codings before it are not implemented, which the head's end tells. Empty elements
+// are none (RFC 9110 section 5.6.1.2).
 static int field_coding(struct http_request *r, struct http_text value)
 {
-    struct http_text rest = value, coding = {NULL, 0};
-    while (http_list_next(&rest, &coding))
-        ;
-    if ((r->flags & HTTP_CODING) || !http_text_is(coding, "chunked"))
+    struct http_text element, last = {NULL, 0};
+    if (r->flags & HTTP_CODING)
         return 400;
+    while (http_list_next(&value, &element)) {
+        if (element.n == 0)
+            continue;
+        if (http_text_is(last, "chunked"))
+            return 400;
+        if (last.n != 0)
+            r->flags |= HTTP_CODING_MORE;
+        last = element;
+    }
     r->flags |= HTTP_CODING | HTTP_BODY;
-    return http_text_is(value, "chunked") ? HTTP_MORE : 501;
+    return http_text_is(last, "chunked") ? HTTP_MORE : 400;
 }
 
 // Notes that the field is there if this is its name.
@@ -175,8 +190,22 @@ static int head_end(const struct http_request *r)
     if (!(r->flags & (HTTP_HOST | HTTP_MINOR_0)))
         return 400;
     if ((r->flags & HTTP_CODING) && (r->flags & (HTTP_LENGTH | HTTP_MINOR_0)))
-        return 400;  // RFC 9112 section 6.1: smuggling
-    return HTTP_DONE;
+        return 400;  // RFC 9112 section 6.1: smuggling, whatever the coding
+    return r->flags & HTTP_CODING_MORE ? 501 : HTTP_DONE;
+}
+
+// The request line is longer than the limit, of which `line` is the start. RFC 9112 section 3: a
+// method that is longer than any known is 501, a target that is too long 414.
+static int line_too_long(struct http_text line)
+{
+    struct http_request r;
+    size_t n = 0;
+    while (n < line.n && http_is(line.s[n], HTTP_TCHAR))
+        n++;
+    if (n == line.n)
+        return 501;
+    int verdict = memcmp(line.s, "GET ", 4) == 0 ? HTTP_MORE : method(&r, line, &n);
+    return verdict == HTTP_MORE ? 414 : verdict;
 }
 
 static int line_end(struct http_request *r, struct http_text line)
@@ -197,7 +226,10 @@ int http_parse(struct http_request *r, const uint8_t *data, size_t len, size_t h
         if (p == end || (p + 1 == end && *p == '\r')) {
             if (len < head_bytes_max)
                 return HTTP_MORE;
-            return r->target_bytes == 0 ? 414 : 431;
+            if (r->target_bytes != 0)
+                return 431;
+            return line_too_long(
+                (struct http_text){data + r->line, (size_t)(end - data) - r->line});
         }
         if (p[0] != '\r' || p[1] != '\n')
             return 400;

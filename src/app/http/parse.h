@@ -35,10 +35,11 @@ enum http_request_flag {
     HTTP_CLOSE = 1 << 5,       // Connection: close
     HTTP_KEEP_ALIVE = 1 << 6,  // Connection: keep-alive
     // Fields whose value is read when the head is complete (fields.h):
-    HTTP_CONDITION = 1 << 7,  // If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since
-    HTTP_RANGE = 1 << 8,      // Range
-    HTTP_ENCODING = 1 << 9,   // Accept-Encoding
-    HTTP_EXPECT = 1 << 10,    // Expect
+    HTTP_CONDITION = 1 << 7,     // If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since
+    HTTP_RANGE = 1 << 8,         // Range
+    HTTP_ENCODING = 1 << 9,      // Accept-Encoding
+    HTTP_EXPECT = 1 << 10,       // Expect
+    HTTP_CODING_MORE = 1 << 11,  // Transfer-Encoding has another coding before chunked
     // What a request that is answered at once has none of. (Every browser names encodings: whether
     // that matters the file tells.)
     HTTP_LESS_COMMON = HTTP_BODY | HTTP_CONDITION | HTTP_RANGE | HTTP_EXPECT,
@@ -59,9 +60,9 @@ enum { HTTP_MORE = 0, HTTP_DONE = 1 };
 // http_parse: reads on in [data, data + len), which begins with the head's first byte and is at
 // least as long as the time before. Returns HTTP_MORE (the head has no end yet), HTTP_DONE (r->at
 // is its length; method, flags and target are valid) or the status of the error that the head
-// deserves: 400, 414 (request line longer than head_bytes_max), 431 (head longer), 501 (method or
-// transfer coding), 505. After an error the position of the next request is unknown: the connection
-// must be closed.
+// deserves: 400, 414 (request line longer than head_bytes_max), 431 (head longer), 501 (method,
+// also one that does not end, or transfer coding), 505. After an error the position of the next
+// request is unknown: the connection must be closed.
 int http_parse(struct http_request *r, const uint8_t *data, size_t len, size_t head_bytes_max);
 
 // http_keep_alive: whether the connection can stay open after this request (RFC 9112 section 9.3).

@@ -37,7 +37,7 @@ static bool skip_authority(const uint8_t **p, const uint8_t *end)
 static bool query_is_valid(const uint8_t *p, const uint8_t *end)
 {
     for (; p < end; p++)
-        if (*p <= ' ' || *p >= 0x7f || *p == '#')
+        if (!http_is(*p, HTTP_QUERY_CHAR))
             return false;
     return true;
 }
@@ -62,7 +62,7 @@ static const uint8_t *segment_byte(const uint8_t *p, const uint8_t *end, uint8_t
 {
     *b = *p;
     if (*p != '%')
-        return http_is(*p, HTTP_PCHAR) ? p + 1 : NULL;
+        return http_is(*p, HTTP_PATH_CHAR) ? p + 1 : NULL;
     if (end - p < 3 || http_hex(p[1]) < 0 || http_hex(p[2]) < 0)
         return NULL;
     *b = (uint8_t)(http_hex(p[1]) << 4 | http_hex(p[2]));
@@ -82,9 +82,8 @@ int http_path(const uint8_t *target, size_t len, char *key)
             int kept = end_segment(key, from, n);
             if (kept < 0)
                 return -1;
-            // A segment that went has left the slash before it; an empty one is one, and keeps its
-            // own.
-            if (kept == n)
+            // A segment that went has left the slash before it, and an empty one is none.
+            if (kept == n && n != from)
                 key[n++] = '/';
             else
                 n = kept;

@@ -3,15 +3,18 @@
 //
 // A key is an absolute path, percent-encoded in one way only: characters that may stand for
 // themselves in a segment (RFC 3986 pchar) do, every other byte is %XX in capitals, and no segment
-// is "." or "..". A raw target that equals a key is therefore valid as it is: the common request
-// needs no more than a look-up.
+// is "." or ".." or, but the last, empty: slashes that follow each other are one, as nginx and
+// every file system read them. A raw target that equals a key is therefore valid as it is: the
+// common request needs no more than a look-up.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 // http_path: writes the key of a request-target in origin or absolute form (RFC 9112 section 3.2)
-// to key[0..len + 1) and returns its length; the query is left out. -1: a malformed target, or one
-// that climbs above the root: 400. An encoded slash stays encoded, so it matches no file.
+// to key[0..HTTP_PATH_ROOM(len)) and returns its length; the query is left out. -1: a malformed
+// target, or one that climbs above the root: 400. An encoded slash stays encoded, so it matches no
+// file. Bytes that stand for themselves: HTTP_PATH_CHAR and HTTP_QUERY_CHAR (chars.h).
+#define HTTP_PATH_ROOM(len) (3 * (len) + 1)
 int http_path(const uint8_t *target, size_t len, char *key);
 
 // http_path_encode: the key of the path `name` ('/' separates), at most `room` bytes; returns its

@@ -47,6 +47,21 @@ static bool byte_set(struct http_text value, struct http_text *set)
     return true;
 }
 
+// How many ranges overlap one before them: at most HTTP_RANGES_MAX squared comparisons.
+static unsigned overlaps(const struct http_range *ranges, unsigned n)
+{
+    unsigned found = 0;
+    for (unsigned i = 1; i < n; i++)
+        for (unsigned k = 0; k < i; k++) {
+            const struct http_range *a = &ranges[i], *b = &ranges[k];
+            if (a->first >= b->first + b->bytes || b->first >= a->first + a->bytes)
+                continue;
+            found++;
+            break;
+        }
+    return found;
+}
+
 enum http_range_verdict http_ranges(struct http_text value, uint32_t size,
                                     struct http_range ranges[HTTP_RANGES_MAX], unsigned *n)
 {
@@ -68,7 +83,8 @@ enum http_range_verdict http_ranges(struct http_text value, uint32_t size,
         else if (element.s[0] == '-' && size == 0)
             return HTTP_RANGE_WHOLE;
     }
-    if (specs == 0 || sum > size)
+    // RFC 9110 section 14.2: more than two that overlap ought to be ignored.
+    if (specs == 0 || sum > size || overlaps(ranges, *n) > 1)
         return HTTP_RANGE_WHOLE;
     return *n == 0 ? HTTP_RANGE_UNSATISFIED : HTTP_RANGE_PARTS;
 }

@@ -16,6 +16,6 @@ enum http_range_verdict {
 
 // http_ranges: what the field's value asks of a file of `size` bytes, at most 2^30. Ignored are:
 // another unit, a malformed set, more than HTTP_RANGES_MAX ranges, ranges that together are longer
-// than the file, and any range of an empty file by its end.
+// than the file, more than two that overlap, and any range of an empty file by its end.
 enum http_range_verdict http_ranges(struct http_text value, uint32_t size,
                                     struct http_range ranges[HTTP_RANGES_MAX], unsigned *n);

@@ -66,7 +66,7 @@ static char *put(char *to, const void *bytes, size_t len)
 }
 
 // What follows "Date: ": the date, Connection, the empty line.
-static char *put_tail(char *to, uint64_t unix_s, enum http_connection say)
+static inline char *put_tail(char *to, uint64_t unix_s, enum http_connection say)
 {
     static const char keep_alive[] = "\r\nConnection: keep-alive\r\n\r\n";
     static const char closes[] = "\r\nConnection: close\r\n\r\n";
@@ -78,10 +78,29 @@ static char *put_tail(char *to, uint64_t unix_s, enum http_connection say)
     return put(p, keep_alive, sizeof(keep_alive) - 1);
 }
 
+// The same of a reply that expires: its "Date: " is behind us, Expires goes before it.
+static __attribute__((noinline)) char *put_expiring_tail(char *to, uint32_t expires_s,
+                                                         uint64_t unix_s, enum http_connection say)
+{
+    static const char expires[] = "Expires: ", date[] = "\r\n" DATE;
+    to = put(to - (sizeof(DATE) - 1), expires, sizeof(expires) - 1);
+    http_date_format(unix_s + expires_s, to);
+    to = put(to + HTTP_DATE_BYTES, date, sizeof(date) - 1);
+    return put_tail(to, unix_s, say);
+}
+
+static inline char *put_reply_tail(const struct http_reply *r, char *to, uint64_t unix_s,
+                                   enum http_connection say)
+{
+    if (__builtin_expect(r->expires_s != 0, 0))
+        return put_expiring_tail(to, r->expires_s, unix_s, say);
+    return put_tail(to, unix_s, say);
+}
+
 size_t http_reply_write(const struct http_reply *r, uint64_t unix_s, enum http_connection say,
                         bool head_only, char *to)
 {
-    char *p = put_tail(put(to, r->head, r->head_bytes), unix_s, say);
+    char *p = put_reply_tail(r, put(to, r->head, r->head_bytes), unix_s, say);
     if (!head_only && r->body_bytes != 0 && http_reply_is_inline(r))
         p = put(p, r->body, r->body_bytes);
     return (size_t)(p - to);
@@ -91,7 +110,9 @@ size_t http_reply_write(const struct http_reply *r, uint64_t unix_s, enum http_c
 static size_t with_fields(const struct http_reply *r, size_t off, uint64_t unix_s,
                           enum http_connection say, char *to, int n)
 {
-    return (size_t)(put_tail(put(to + n, r->head + off, r->head_bytes - off), unix_s, say) - to);
+    return (
+        size_t)(put_reply_tail(r, put(to + n, r->head + off, r->head_bytes - off), unix_s, say) -
+                to);
 }
 
 size_t http_write_part(const struct http_reply *r, struct http_range range, uint64_t unix_s,
@@ -120,6 +141,18 @@ size_t http_write_unsatisfied(const struct http_reply *r, uint64_t unix_s, enum 
                     "Content-Length: 0\r\nContent-Range: bytes */%u\r\n" DATE,
                     r->body_bytes);
     return (size_t)(put_tail(to + n, unix_s, say) - to);
+}
+
+size_t http_write_location(const struct http_reply *r, char *to)
+{
+    return (size_t)(put(to, r->head, r->validators_off - strlen("\r\n")) - to);
+}
+
+size_t http_write_behind_location(const struct http_reply *r, uint64_t unix_s,
+                                  enum http_connection say, bool head_only, char *to)
+{
+    size_t n = with_fields(r, r->validators_off - strlen("\r\n"), unix_s, say, to, 0);
+    return head_only ? n : (size_t)(put(to + n, r->body, r->body_bytes) - to);
 }
 
 size_t http_write_made(const char *type, uint64_t bytes, uint64_t unix_s, enum http_connection say,

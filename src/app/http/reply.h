@@ -9,7 +9,7 @@
 //
 //   HTTP/1.1 200 OK, Server, Content-Length | Content-Type | Accept-Ranges, Content-Encoding |
 //                        fields_off: 206 ---^   several ---^
-//   | Last-Modified, ETag, Vary | Date
+//   | Last-Modified, ETag, own fields, Vary | Expires, Date
 //     ^--- validators_off: 304
 #pragma once
 #include <assert.h>
@@ -24,8 +24,9 @@ enum {
     HTTP_KEY_BYTES_MAX = 1024,  // of a file's path in its percent-encoded form
     HTTP_INLINE_BYTES_MAX =
         1024,  // bodies up to this are copied behind the head: one segment, one buffer
-    HTTP_REPLY_HEAD_BYTES_MAX = HTTP_KEY_BYTES_MAX + 512,
-    HTTP_REPLY_TAIL_BYTES_MAX = 64,  // date, Connection, empty line
+    HTTP_OWN_BYTES_MAX = 2048,  // of the fields, or the Location, that the configuration adds
+    HTTP_REPLY_HEAD_BYTES_MAX = HTTP_KEY_BYTES_MAX + HTTP_OWN_BYTES_MAX + 512,
+    HTTP_REPLY_TAIL_BYTES_MAX = 128,  // date, Expires, Connection, empty line
     HTTP_REPLY_BYTES_MAX =
         HTTP_REPLY_HEAD_BYTES_MAX + HTTP_REPLY_TAIL_BYTES_MAX + HTTP_INLINE_BYTES_MAX,
     HTTP_BOUNDARY_BYTES = 16,
@@ -40,9 +41,14 @@ enum http_connection {
 
 enum http_special {
     HTTP_NOT_SPECIAL,
+    HTTP_REDIRECT,  // has Location, and nothing behind it among the extras
     HTTP_FILE,      // has validators and ranges
     HTTP_CONTENT,   // answers POST with its content
     HTTP_RECEIVED,  // answers with the request's field lines
+    // Redirects of the configuration, for every method: with what the request adds to Location, or
+    // with the Location as it is.
+    HTTP_MOVED,
+    HTTP_MOVED_EXACTLY,
 };
 
 // http_reply: one line of the table of replies. Read only after init. Two lines of memory for a
@@ -54,7 +60,8 @@ struct http_reply {
     uint32_t body_bytes;
     uint32_t head_bytes;
     uint32_t modified_s;
-    uint32_t gzip;  // the reply with the file's .gz, 0: none
+    uint32_t gzip, br;   // the reply with the file's .gz, or its .br; 0: none
+    uint32_t expires_s;  // Expires: so long after Date; 0: not said
     uint16_t fields_off, extras_off, validators_off, etag_off;
     uint16_t key_bytes;  // 0: found by status only
     uint16_t status;
@@ -100,6 +107,11 @@ size_t http_write_unchanged(const struct http_reply *r, uint64_t unix_s, enum ht
                             char *to);
 size_t http_write_unsatisfied(const struct http_reply *r, uint64_t unix_s, enum http_connection say,
                               char *to);
+// http_write_location: the head of a redirect up to its Location's end;
+// http_write_behind_location: the rest, with the body.
+size_t http_write_location(const struct http_reply *r, char *to);
+size_t http_write_behind_location(const struct http_reply *r, uint64_t unix_s,
+                                  enum http_connection say, bool head_only, char *to);
 size_t http_write_made(const char *type, uint64_t bytes, uint64_t unix_s, enum http_connection say,
                        char *to);
 

@@ -57,7 +57,7 @@ static void add_range(struct piece *p, const struct http_reply *r, struct http_r
 static void parts_piece(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
                         struct piece *p)
 {
-    const struct http_reply *r = &s->site.replies[st->reply];
+    const struct http_reply *r = http_reply_of(st, s);
     const struct http_hold *h = hold_of(c, st, s);
     if (st->piece == 0) {
         p->text_bytes = http_write_parts(r, h->ranges, h->n_ranges, s->boundary, st->date_s,
@@ -84,11 +84,28 @@ static void held_piece(struct c10m_conn *c, const struct http_conn *st,
     }
 }
 
+// Piece 0: up to the end of Location, and what the request adds to it; 1: the rest.
+static void redirect_piece(struct c10m_conn *c, const struct http_conn *st,
+                           const struct http_service *s, struct piece *p)
+{
+    const struct http_reply *r = http_reply_of(st, s);
+    const struct http_hold *h = hold_of(c, st, s);
+    p->last = st->piece > 0;
+    if (p->last) {
+        p->text_bytes = http_write_behind_location(r, st->date_s, what_to_say(st),
+                                                   st->flags & HTTP_HEAD_ONLY, p->text);
+        return;
+    }
+    p->text_bytes = http_write_location(r, p->text);
+    p->bytes = h->bytes;
+    p->len = h->filled;
+}
+
 static void make_piece(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
                        struct piece *p)
 {
     static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    const struct http_reply *r = &s->site.replies[st->reply];
+    const struct http_reply *r = http_reply_of(st, s);
     p->text_bytes = 0;
     p->bytes = NULL;
     p->image = NULL;
@@ -119,12 +136,14 @@ static void make_piece(struct c10m_conn *c, struct http_conn *st, const struct h
     case HTTP_ANSWER_FIELDS:
         held_piece(c, st, s, p);
         break;
+    case HTTP_ANSWER_REDIRECT:
+        redirect_piece(c, st, s, p);
+        break;
     }
 }
 
-static bool send_whole(struct c10m_conn *c, struct http_conn *st, const struct http_service *s)
+static bool send_whole(struct c10m_conn *c, struct http_conn *st, const struct http_reply *r)
 {
-    const struct http_reply *r = &s->site.replies[st->reply];
     char text[HTTP_REPLY_BYTES_MAX];
     bool head_only = st->flags & HTTP_HEAD_ONLY;
     size_t len = http_reply_write(r, st->date_s, what_to_say(st), head_only, text);
@@ -134,10 +153,11 @@ static bool send_whole(struct c10m_conn *c, struct http_conn *st, const struct h
     return head_only || http_reply_is_inline(r) || c10m_send_ref(c, r->image, 0, r->body_bytes);
 }
 
-bool http_send(struct c10m_conn *c, struct http_conn *st, const struct http_service *s)
+bool http_send(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
+               const struct http_reply *r)
 {
     if (__builtin_expect(st->kind == HTTP_WHOLE && !(st->flags & HTTP_INTERIM), 1))
-        return send_whole(c, st, s);
+        return send_whole(c, st, r);
     for (;; st->piece++, st->sent = 0) {
         struct piece p;
         make_piece(c, st, s, &p);
@@ -153,17 +173,19 @@ unsigned http_answer_status(const struct http_conn *st, const struct http_servic
     static const uint16_t of_kind[] = {
         [HTTP_PART] = 206,         [HTTP_PARTS] = 206,          [HTTP_NOT_CHANGED] = 304,
         [HTTP_NO_SUCH_PART] = 416, [HTTP_ANSWER_CONTENT] = 200, [HTTP_ANSWER_FIELDS] = 200};
-    return st->kind == HTTP_WHOLE ? s->site.replies[st->reply].status : of_kind[st->kind];
+    return st->kind == HTTP_WHOLE || st->kind == HTTP_ANSWER_REDIRECT ? http_reply_of(st, s)->status
+                                                                      : of_kind[st->kind];
 }
 
 uint64_t http_answer_bytes(struct c10m_conn *c, const struct http_conn *st,
                            const struct http_service *s)
 {
-    const struct http_reply *r = &s->site.replies[st->reply];
+    const struct http_reply *r = http_reply_of(st, s);
     if (st->flags & HTTP_HEAD_ONLY)
         return 0;
     switch ((enum http_kind)st->kind) {
     case HTTP_WHOLE:
+    case HTTP_ANSWER_REDIRECT:
         return r->body_bytes;
     case HTTP_PART:
         return st->range.bytes;

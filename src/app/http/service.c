@@ -1,11 +1,14 @@
 #include "app/http/service.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
+#include "app/http/load.h"
 #include "app/http/parse.h"
 
 static_assert((int)HTTP_HEAD_BYTES_MAX <= (int)C10M_DATA_CONTIG_BYTES,
@@ -30,6 +33,7 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
         {"holds_max", &p->holds_max, 1, HTTP_HOLDS_MAX, 256},
         {"files_max", &p->files_max, 1, 1 << 24, 65536},
         {"bytes_max", &p->bytes_max, 1, UINT64_C(1) << 40, UINT64_C(1) << 30},
+        {"proxy_connections_max", &p->proxy_connections_max, 1, 100000000, 65536},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *text = c10m_service_param(s, rows[i].key);
@@ -89,13 +93,15 @@ static int make_boundary(struct http_service *service, char *err, size_t err_byt
     return 0;
 }
 
-// A hold's buffer has room for content where that is answered, and for fields where those are.
+// A hold's buffer has room for content where that is answered, and for what lies in a head where
+// fields are answered, or redirects keep the query.
 static int make_pools(struct c10m_service *s, struct http_service *service,
-                      const struct http_site_limits *limits, char *err, size_t err_bytes)
+                      const struct http_site_params *site, char *err, size_t err_bytes)
 {
     const struct http_params *p = &service->params;
-    size_t room = limits->received_path != NULL ? p->header_bytes_max : 0;
-    if (limits->content_path != NULL && p->body_bytes_max > room)
+    const bool head = site->received_path != NULL || service->sites.at[0]->suffixes;
+    size_t room = head ? p->header_bytes_max : 0;
+    if (site->content_path != NULL && p->body_bytes_max > room)
         room = p->body_bytes_max;
     if (p->holds_max * room > HTTP_HELD_BYTES_MAX) {
         snprintf(err, err_bytes,
@@ -104,10 +110,16 @@ static int make_pools(struct c10m_service *s, struct http_service *service,
                  (unsigned long long)p->holds_max, room, HTTP_HELD_BYTES_MAX);
         return -1;
     }
-    if (http_pools_init(&service->pools, c10m_workers(s), (unsigned)p->holds_max, room,
-                        service->log != NULL, (uint32_t)(p->header_bytes_held / HTTP_UNIT_BYTES)))
+    const struct http_pool_sizes z = {
+        .holds = (unsigned)p->holds_max,
+        .buffer_bytes = room,
+        .logs = service->log != NULL,
+        .units = (uint32_t)(p->header_bytes_held / HTTP_UNIT_BYTES),
+        .head_units = (uint32_t)((p->header_bytes_max + HTTP_UNIT_BYTES - 1) / HTTP_UNIT_BYTES),
+    };
+    if (http_pools_init(&service->pools, c10m_workers(s), &z))
         return 0;
-    snprintf(err, err_bytes, "no memory for holds_max = %llu of %zu bytes",
+    snprintf(err, err_bytes, "no memory, or no random numbers, for holds_max = %llu of %zu bytes",
              (unsigned long long)p->holds_max, room);
     return -1;
 }
@@ -129,6 +141,101 @@ static int open_log(const struct c10m_service *s, struct http_service *service, 
     return service->log == NULL ? -1 : 0;
 }
 
+static const char *param(const struct c10m_service *s, const char *key)
+{
+    const char *value = c10m_service_param(s, key);
+    return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+static bool is_on(const struct c10m_service *s, const char *key)
+{
+    const char *value = c10m_service_param(s, key);
+    return value != NULL && strcmp(value, "on") == 0;
+}
+
+// Makes a site of what `p` says and the files hold now, and shows it.
+static int load_site(struct c10m_service *s, struct http_service *service,
+                     const struct http_site_params *p, char *err, size_t err_bytes)
+{
+    struct http_site *site = calloc(1, sizeof(*site));
+    if (site == NULL) {
+        snprintf(err, err_bytes, "no memory");
+        return -1;
+    }
+    if (http_site_load(site, s, p, err, err_bytes) != 0) {
+        http_site_free(site);
+        free(site);
+        return -1;
+    }
+    http_sites_show(&service->sites, site);
+    return 0;
+}
+
+// The same with the tables that loading needs and nobody after it.
+static int load_files(struct c10m_service *s, struct http_service *service,
+                      struct http_site_params *p, char *err, size_t err_bytes)
+{
+    const char *types_path = param(s, "mime_types");
+    struct http_types *types = NULL;
+    struct http_rules rules = {0};
+    int rc = 0;
+    if (types_path != NULL && (types = http_types_read(types_path, err, err_bytes)) == NULL)
+        return -1;
+    rc = http_rules_read(&rules, s, err, err_bytes);
+    p->types = types;
+    p->rules = &rules;
+    if (rc == 0)
+        rc = load_site(s, service, p, err, err_bytes);
+    p->types = NULL;
+    p->rules = NULL;
+    http_rules_free(&rules);
+    http_types_free(types);
+    return rc;
+}
+
+// "10.0.0.0/8, fd00::/8"
+static bool read_prefix(struct http_text item, struct http_peers *p)
+{
+    char text[64];
+    unsigned bits;
+    int n = 0;
+    if (item.n >= sizeof(text))
+        return false;
+    memcpy(text, item.s, item.n);
+    text[item.n] = '\0';
+    char *slash = strchr(text, '/');
+    if (slash == NULL || sscanf(slash, "/%3u%n", &bits, &n) != 1 || slash[n] != '\0')
+        return false;
+    *slash = '\0';
+    *p = (struct http_peers){.addr = {[10] = 0xff, [11] = 0xff}, .bits = bits + 96};
+    if (inet_pton(AF_INET, text, p->addr + 12) == 1)
+        return bits <= 32;
+    p->bits = bits;
+    return inet_pton(AF_INET6, text, p->addr) == 1 && bits <= 128;
+}
+
+static int init_proxy(struct c10m_service *s, struct http_service *service, char *err,
+                      size_t err_bytes)
+{
+    const char *from = param(s, "proxy_from");
+    struct http_text list = {(const uint8_t *)from, from == NULL ? 0 : strlen(from)}, item;
+    service->proxied = is_on(s, "proxy_protocol");
+    while (http_list_next(&list, &item)) {
+        if (service->n_from == HTTP_PREFIXES_MAX ||
+            !read_prefix(item, &service->from[service->n_from++])) {
+            snprintf(err, err_bytes, "proxy_from = %s: expected at most %d prefixes", from,
+                     HTTP_PREFIXES_MAX);
+            return -1;
+        }
+    }
+    if (!service->proxied || http_clients_init(&service->clients, c10m_workers(s),
+                                               (uint32_t)service->params.proxy_connections_max))
+        return 0;
+    snprintf(err, err_bytes, "no memory for proxy_connections_max = %llu",
+             (unsigned long long)service->params.proxy_connections_max);
+    return -1;
+}
+
 static int init_service(struct c10m_service *s, struct http_service *service, char *err,
                         size_t err_bytes)
 {
@@ -136,33 +243,39 @@ static int init_service(struct c10m_service *s, struct http_service *service, ch
         register_counters(s, service, err, err_bytes) != 0 ||
         make_boundary(service, err, err_bytes) != 0)
         return -1;
-    const char *root = c10m_service_param(s, "root");
-    if (root == NULL || root[0] == '\0') {
-        snprintf(err, err_bytes, "root: missing: the directory to serve");
-        return -1;
-    }
-    struct http_site_limits limits = {
+    struct http_site_params site = {
         .files_max = service->params.files_max,
         .bytes_max = service->params.bytes_max,
         .now_s = wall_clock_us() / 1000000,
+        .root = param(s, "root"),
+        .hosts = param(s, "host"),
         .content_path = c10m_service_param(s, "echo_path"),
         .received_path = c10m_service_param(s, "headers_path"),
+        .listing = is_on(s, "listing"),
     };
-    if (http_site_load(&service->site, s, root, &limits, err, err_bytes) != 0 ||
-        open_log(s, service, err, err_bytes) != 0 ||
-        make_pools(s, service, &limits, err, err_bytes) != 0)
+    if (site.root == NULL && site.hosts == NULL) {
+        snprintf(err, err_bytes, "root: missing: the directory to serve");
+        return -1;
+    }
+    if (!http_sites_init(&service->sites, c10m_workers(s))) {
+        snprintf(err, err_bytes, "no memory");
+        return -1;
+    }
+    if (load_files(s, service, &site, err, err_bytes) != 0 ||
+        open_log(s, service, err, err_bytes) != 0 || init_proxy(s, service, err, err_bytes) != 0 ||
+        make_pools(s, service, &site, err, err_bytes) != 0)
         return -1;
     const struct http_params *p = &service->params;
     service->answered_ms = p->keepalive_timeout_ms < p->write_timeout_ms ? p->keepalive_timeout_ms
                                                                          : p->write_timeout_ms;
-    service->wall_us = wall_clock_us();
     return 0;
 }
 
 static void free_service(struct http_service *service)
 {
-    http_site_free(&service->site);
+    http_sites_free(&service->sites);
     http_pools_free(&service->pools);
+    http_clients_free(&service->clients);
     http_log_close(service->log);
     free(service);
 }

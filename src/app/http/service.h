@@ -1,12 +1,12 @@
 // service.h: one [service NAME] with app = http: its parameters and all that init made.
 //
-//   root                  the directory to serve (site.h); no default
-//   header_bytes_max      longest head of a request: 256..16384, default 8192; over: 414 or 431
-//   header_timeout_ms     from a head's first byte to its last, default 10000; over: 408
+//   root                  the directory to serve (load.h); no default, but there may be `host`
+//   lines header_bytes_max      longest head of a request: 256..16384, default 8192; over: 414 or
+//   431 header_timeout_ms     from a head's first byte to its last, default 10000; over: 408
 //   header_bytes_held     bytes that clients may have queued at once per worker, counted in units
-//   of
-//                         2048 per connection: of heads without their end (over: 503) and behind an
-//                         answer in work (over: closed after it); default 8 MiB
+//                         of 2048 per connection: of heads without their end (over: 503) and behind
+//                         an answer in work (over: closed after it); default 8 MiB. hold.h tells
+//                         what part a source has
 //   keepalive_timeout_ms  without a request, default 60000
 //   write_timeout_ms      in which a client takes write_bytes_min bytes of what is queued, or all:
 //                         default 60000, at most an hour; who does not is reset after one to two
@@ -19,11 +19,19 @@
 //   headers_path          where GET is answered with its field lines; default none
 //   access_log            file with a line for each answer (log.h); default none
 //   access_log_format     common or combined, default combined
-//   files_max, bytes_max  most files and most bytes below the root, default 65536 and 2^30
+//   files_max, bytes_max  most files and most bytes below all roots, default 65536 and 2^30
+//   mime_types            file of media types (mime.h); default: a built-in table
+//   host                  lines of names and their root (names.h); default none
+//   header, expires, redirect, error_page  lines (rules.h); default none
+//   proxy_protocol        on: each connection begins with a PROXY header (preface.h); default off
+//   proxy_from            who may send one, prefixes; default: everybody
+//   proxy_connections_max named clients at once per worker, default 65536; over: reset
+//   listing               on: directories without an index.html are listed; default off
 #pragma once
+#include "app/http/clients.h"
 #include "app/http/counters.h"
 #include "app/http/hold.h"
-#include "app/http/site.h"
+#include "app/http/sites.h"
 
 enum { HTTP_WRITE_MS_MAX = 3600000 };
 
@@ -34,14 +42,25 @@ struct http_params {
     uint64_t write_timeout_ms, write_bytes_min;
     uint64_t holds_max;
     uint64_t files_max, bytes_max;
+    uint64_t proxy_connections_max;
+};
+
+enum { HTTP_PREFIXES_MAX = 16 };
+
+struct http_peers {
+    uint8_t addr[16];
+    unsigned bits;  // of 128
 };
 
 struct http_service {
     struct http_params params;
     uint64_t answered_ms;  // the shorter of keepalive_timeout_ms and write_timeout_ms
-    uint64_t wall_us;      // wall clock where c10m_now_us is 0
-    struct http_site site;
+    struct http_sites sites;
     struct http_pools pools;
+    bool proxied;  // proxy_protocol
+    unsigned n_from;
+    struct http_peers from[HTTP_PREFIXES_MAX];
+    struct http_clients clients;
     struct http_log *log;  // NULL: none. Workers look at no more than that
     char
         boundary[HTTP_BOUNDARY_BYTES + 1];  // between ranges: no file can have been made to hold it

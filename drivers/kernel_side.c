@@ -1,0 +1,137 @@
+#include "drivers/kernel_side.h"
+
+#include <dirent.h>
+#include <linux/if_packet.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { FDS_MAX = 4096 };  // descriptors above are not looked at
+
+struct dropped {
+    uint64_t rx, tx;
+};
+
+struct kernel_side {
+    char device[IFNAMSIZ];
+    int family;
+    bool ours_is_rx;
+    bool before[FDS_MAX];  // sockets that were there before
+    unsigned n;
+    int fds[PORT_QUEUES_MAX];
+    uint64_t packet_drops;  // the kernel forgets them when it tells
+    struct dropped at_open;
+};
+
+// each_socket: calls back with each descriptor that is a socket of the family.
+static void each_socket(struct kernel_side *k, void (*found)(struct kernel_side *k, int fd))
+{
+    DIR *d = k->family != 0 ? opendir("/proc/self/fd") : NULL;
+    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        const int fd = atoi(e->d_name);
+        int family = 0;
+        socklen_t bytes = sizeof(family);
+        if (e->d_name[0] != '.' && fd < FDS_MAX &&
+            getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &bytes) == 0 && family == k->family)
+            found(k, fd);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
+static void note_old(struct kernel_side *k, int fd)
+{
+    k->before[fd] = true;
+}
+
+static void take_new(struct kernel_side *k, int fd)
+{
+    if (!k->before[fd] && k->n < PORT_QUEUES_MAX)
+        k->fds[k->n++] = fd;
+}
+
+// dropped_by: of the interface, as /proc/net/dev has it in this network namespace: behind the name
+// bytes, packets, errors, drops and four more received, then the same sent.
+static struct dropped dropped_by(const char *device)
+{
+    struct dropped d = {0, 0};
+    char line[512];
+    FILE *f = fopen("/proc/self/net/dev", "re");
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+        char *name = line + strspn(line, " "), *rest = strchr(name, ':');
+        if (rest == NULL)
+            continue;
+        *rest++ = '\0';
+        if (strcmp(name, device) == 0 &&
+            sscanf(rest, "%*u %*u %*u %lu %*u %*u %*u %*u %*u %*u %*u %lu", &d.rx, &d.tx) == 2)
+            break;
+    }
+    if (f != NULL)
+        fclose(f);
+    return d;
+}
+
+struct kernel_side *kernel_side_begin(const struct port_params *params, int sockets)
+{
+    struct kernel_side *k = calloc(1, sizeof(*k));
+    CHECK(k != NULL);
+    snprintf(k->device, sizeof(k->device), "%s", params->device);
+    k->family = sockets;
+    each_socket(k, note_old);
+    return k;
+}
+
+void kernel_side_opened(struct kernel_side *k, bool ours_is_rx)
+{
+    k->ours_is_rx = ours_is_rx;
+    each_socket(k, take_new);
+    k->at_open = dropped_by(k->device);
+}
+
+static uint64_t ring_full(const struct kernel_side *k)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < k->n; i++) {
+        struct xdp_statistics s = {0};
+        socklen_t bytes = sizeof(s);
+        if (getsockopt(k->fds[i], SOL_XDP, XDP_STATISTICS, &s, &bytes) == 0)
+            sum += s.rx_ring_full;
+    }
+    return sum;
+}
+
+static uint64_t packet_drops(struct kernel_side *k)
+{
+    for (unsigned i = 0; i < k->n; i++) {
+        struct tpacket_stats s = {0};
+        socklen_t bytes = sizeof(s);
+        if (getsockopt(k->fds[i], SOL_PACKET, PACKET_STATISTICS, &s, &bytes) == 0)
+            k->packet_drops += s.tp_drops;
+    }
+    return k->packet_drops;
+}
+
+// An interface that went, and came again, begins at zero.
+static uint64_t since(uint64_t now, uint64_t at_open)
+{
+    return now >= at_open ? now - at_open : now;
+}
+
+void kernel_side_add(struct kernel_side *k, struct port_stats *out)
+{
+    const struct dropped now = dropped_by(k->device);
+    const uint64_t rx = since(now.rx, k->at_open.rx), tx = since(now.tx, k->at_open.tx);
+    if (k->ours_is_rx)
+        out->rx_missed += tx;
+    else
+        out->rx_missed += k->family == AF_XDP ? ring_full(k) : packet_drops(k);
+    out->tx_errors += k->ours_is_rx ? rx : tx;
+}
+
+void kernel_side_free(struct kernel_side *k)
+{
+    free(k);
+}

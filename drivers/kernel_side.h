@@ -1,0 +1,28 @@
+// kernel_side.h: what the kernel loses between its interface and a port's queues, which DPDK 22.11
+// does not tell: its own counters, read beside the device's. Control thread only.
+//
+//   tap         lost to us: the interface's tx_dropped (the queue was full); of ours: rx_dropped
+//   af_packet   lost to us: the sockets' PACKET_STATISTICS (the ring was full); of ours: tx_dropped
+//   af_xdp      lost to us: XDP_STATISTICS' rx_ring_full (DPDK tells those without a buffer); of
+//               ours: tx_dropped
+//
+// Not seen: what never came to the interface, as the frames that a veth's other end drops because
+// this end is late: they are in that end's counters (ip -s link show PEER: TX dropped).
+#pragma once
+#include "pkt/port.h"
+
+struct kernel_side;
+
+// kernel_side_begin: before the device of params->device is opened: which sockets there are.
+// sockets: AF_PACKET or AF_XDP, the family of those that it will open; 0: none counts.
+struct kernel_side *kernel_side_begin(const struct port_params *params, int sockets);
+
+// kernel_side_opened: the device is open: its sockets are those that are new, its interface begins
+// at zero. ours_is_rx: the interface receives what the port sends (tap).
+void kernel_side_opened(struct kernel_side *k, bool ours_is_rx);
+
+// kernel_side_add: adds what was lost since then.
+void kernel_side_add(struct kernel_side *k, struct port_stats *out);
+
+// kernel_side_free: of NULL as well.
+void kernel_side_free(struct kernel_side *k);

@@ -1,0 +1,169 @@
+#include "tcp/tcp_lane.h"
+
+#include "tcp/tcp.h"
+
+void tcp_lanes_init(struct tcp *t, const uint8_t *of_local, uint32_t count)
+{
+    struct tcp_lanes *l = &t->lanes;
+    CHECK(count <= TCP_LANES_MAX);
+    *l = (struct tcp_lanes){.of_local = of_local, .count = count};
+    for (uint32_t i = 0; i < count; i++)
+        l->at[i].head = l->at[i].tail = BLOCK_NONE;
+}
+
+void tcp_lanes_begin(struct tcp *t, const uint32_t *room)
+{
+    struct tcp_lanes *l = &t->lanes;
+    bool apart = l->waiting != 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        l->at[i].room = room[i];
+        apart |= room[i] < TCP_OUT_MAX;
+    }
+    l->apart = apart;
+    l->counted = 0;
+    t->out_room = TCP_OUT_MAX;
+}
+
+static inline struct tcp_lane *lane_of(struct tcp *t, const struct flow_key *key)
+{
+    return &t->lanes.at[t->lanes.of_local[key->local_ix]];
+}
+
+uint32_t tcp_lane_room(struct tcp *t, uint32_t lane)
+{
+    struct tcp_lanes *l = &t->lanes;
+    for (; l->counted < t->n_out; l->counted++) {
+        const struct seg_out *o = &t->out[l->counted];
+        struct tcp_lane *of = lane_of(t, &o->key);
+        of->room -= MIN(of->room, seg_parts(o));
+    }
+    return l->at[lane].room;
+}
+
+void tcp_lane_take(struct tcp *t, uint32_t lane)
+{
+    if (!t->lanes.apart) {
+        t->out_room -= MIN(t->out_room, 1u);
+        return;
+    }
+    const uint32_t room = tcp_lane_room(t, lane);
+    t->lanes.at[lane].room = room - MIN(room, 1u);
+}
+
+static void append(struct tcp *t, struct tcp_lane *lane, uint32_t ix)
+{
+    t->blocks[ix].dirty_next = BLOCK_NONE;
+    if (lane->tail == BLOCK_NONE)
+        lane->head = ix;
+    else
+        t->blocks[lane->tail].dirty_next = ix;
+    lane->tail = ix;
+    lane->n++;
+    t->lanes.waiting++;
+}
+
+static uint32_t pop(struct tcp *t, struct tcp_lane *lane)
+{
+    const uint32_t ix = lane->head;
+    lane->head = t->blocks[ix].dirty_next;
+    if (lane->head == BLOCK_NONE)
+        lane->tail = BLOCK_NONE;
+    lane->n--;
+    t->lanes.waiting--;
+    return ix;
+}
+
+// A free block is on no list any more.
+static void sort_block(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    if (b->state == TCP_FREE) {
+        t->n_dirty--;
+        tcp_output(t, ix);
+        return;
+    }
+    append(t, lane_of(t, &b->key), ix);
+}
+
+void tcp_lanes_sort(struct tcp *t)
+{
+    for (unsigned n = 0; n < TCP_LANES_SORT_MAX && t->dirty_head != BLOCK_NONE; n++) {
+        const uint32_t ix = t->dirty_head;
+        t->dirty_head = t->blocks[ix].dirty_next;
+        if (t->dirty_head == BLOCK_NONE)
+            t->dirty_tail = BLOCK_NONE;
+        sort_block(t, ix);
+    }
+}
+
+static void output(struct tcp *t, uint32_t ix)
+{
+    t->n_dirty--;
+    if (tcp_output(t, ix))
+        tcp_dirty(t, ix);
+}
+
+// Large segments have taken from out_room what they are more than one.
+static inline uint32_t left(const struct tcp *t)
+{
+    return t->out_room - t->n_out;
+}
+
+// drain: `lane`, as far as `most` segments go, and no more blocks than a turn can have segments.
+static void drain(struct tcp *t, uint32_t lane, uint32_t most)
+{
+    struct tcp_lane *l = &t->lanes.at[lane];
+    const uint32_t begun = left(t);
+    for (unsigned n = 0; n < TCP_OUT_MAX && l->n != 0; n++) {
+        const uint32_t done = begun - left(t);
+        if (done >= most || left(t) == 0 || tcp_lane_room(t, lane) == 0)
+            return;
+        output(t, pop(t, l));
+    }
+}
+
+// full: the turn ends with connections that wait for `lane`. If free ones are among them, some are
+// looked at, to give those back.
+static void full(struct tcp *t, struct tcp_lane *lane)
+{
+    t->stats->c.tx_waits++;
+    for (unsigned n = 0; n < TCP_LANES_FREE_MAX && lane->n != 0 && t->lanes.held != 0; n++) {
+        const uint32_t ix = pop(t, lane);
+        if (t->blocks[ix].state == TCP_FREE)
+            output(t, ix);
+        else
+            append(t, lane, ix);
+    }
+}
+
+void tcp_lanes_drain(struct tcp *t)
+{
+    struct tcp_lanes *l = &t->lanes;
+    uint32_t able = 0;
+    tcp_lanes_sort(t);
+    for (uint32_t i = 0; i < l->count; i++)
+        able += l->at[i].n != 0 && tcp_lane_room(t, i) != 0;
+    const uint32_t part = able != 0 ? left(t) / able : 0;
+    for (uint32_t i = 0; i < 2 * l->count && able != 0; i++)
+        drain(t, (l->next + i) % l->count, i < l->count ? part : TCP_OUT_MAX);
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->at[i].n != 0 && tcp_lane_room(t, i) == 0)
+            full(t, &l->at[i]);
+    l->next = (l->next + 1) % l->count;
+}
+
+bool tcp_lanes_hold(struct tcp *t, struct block *b)
+{
+    if (t->lanes.waiting == 0 || (b->flags & BF_DIRTY) == 0)
+        return false;
+    b->flags |= BF_HELD;
+    t->lanes.held++;
+    return true;
+}
+
+void tcp_lanes_release(struct tcp *t, uint32_t ix)
+{
+    t->lanes.held--;
+    t->blocks[ix].flags &= (uint16_t)~BF_HELD;
+    index_pool_put_deferred(t->block_pool, ix);
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# What `check` says of this machine is what `serve` does on it, and `plan` computes what `check` takes.
+. "$(dirname "$0")/lib.sh"
+
+write_conf
+CONF=$TMP/conf
+inside ip tuntap add c10mdown mode tap
+status_of() { local status=0; "$@" >"$TMP/said" 2>&1 || status=$?; echo $status; }
+# refuses COMMAND STATUS TEXT SETTINGS...: in the namespace.
+refuses() {
+    local command=$1 want=$2 text=$3 got
+    shift 3
+    got=$(status_of inside timeout 60 "$C10M" "$command" -c "$CONF" "${@/#/--set=}")
+    [ "$got" = "$want" ] && grep -q -- "$text" "$TMP/said" && return 0
+    echo "$command: status $got"
+    cat "$TMP/said"
+    return 1
+}
+ok_for_another() { [ "$(status_of "$C10M" check --no-host -c "$CONF" "${@/#/--set=}")" = 0 ]; }
+same() {  # same CLAIM TEXT SETTINGS...: both refuse it on this machine, for the same reason
+    local name=$1 text=$2
+    shift 2
+    claim "check refuses $name" refuses check 1 "error: .*$text" "$@"
+    claim "... as serve does" refuses serve 1 "$text" "$@"
+    claim "... and not for another machine" ok_for_another "$@"
+}
+echo file >"$TMP/file"
+claim "the configuration is good here" refuses check 0 ok
+same "a root that is not there" "$TMP/nothing" "service.web.root=$TMP/nothing"
+same "a root that is a file" "$TMP/file" "service.web.root=$TMP/file"
+grep -v host_address "$TMP/conf" >"$TMP/other"
+CONF=$TMP/other
+same "an interface that is not there" "no interface c10mno" port.tap0.driver=af_packet port.tap0.device=c10mno
+same "an interface that is down" "c10mdown is down" port.tap0.driver=af_packet port.tap0.device=c10mdown
+CONF=$TMP/conf
+same "a tap whose interface exists" "lo exists already" port.tap0.device=lo
+grep -v host_address "$TMP/conf" >"$TMP/other"
+CONF=$TMP/other
+same "a memif socket in a folder that is not there" "folder is not there" port.tap0.driver=memif "port.tap0.device=$TMP/none/m"
+same "a capture that is not there" "$TMP/none.pcap" port.tap0.driver=pcap "port.tap0.device=$TMP/none.pcap"
+same "a PCI device that is not there" "no PCI device" port.tap0.driver=pci port.tap0.device=0000:ff:1f.7
+CONF=$TMP/conf
+same "an agent's socket in a folder that is not there" "agent" "agent.socket=$TMP/none/agent.sock"
+same "a log in a folder that is not there" "$TMP/none/log" "service.web.access_log=$TMP/none/log"
+claim "too few pages are a warning with the arithmetic" refuses check 0 "warning: .* pages: .* needed, .* free" memory.connections=50M memory.hugepage=2M
+claim "... and serve does not start" refuses serve 1 " pages: .* needed, .* free" memory.connections=50M memory.hugepage=2M
+for command in check plan serve; do
+    claim "$command: more records than a table has room for are an error" \
+        refuses $command 2 'time_wait6 + syn_received = ' memory.time_wait=1000000000 memory.time_wait6=1000000000
+done
+find "$TMP" ! -name said ! -name out | sort >"$TMP.before"
+claim "a check with a log" refuses check 0 ok "service.web.access_log=$TMP/log_of_web" "agent.socket=$TMP/agent.sock"
+leaves_nothing() { find "$TMP" ! -name said ! -name out | sort | diff "$TMP.before" -; }
+claim "... leaves nothing" leaves_nothing
+rm -f "$TMP.before"
+# What is no configuration is said in one line, by all commands, and at once.
+one_line() {  # one_line COMMAND FILE TEXT
+    local got
+    got=$(status_of timeout 20 "$C10M" "$1" -c "$2")
+    [ "$got" = 2 ] && [ "$(wc -l <"$TMP/said")" = 1 ] && grep -q -- "$3" "$TMP/said" && return 0
+    echo "$1: status $got"
+    head -c 2000 "$TMP/said"
+    return 1
+}
+mkfifo "$TMP/fifo"
+head -c 100000 /dev/urandom >"$TMP/random"
+printf '[tcp]\nretries = 5\0\n' >"$TMP/nul"
+printf '\xff\xfe[\0t\0c\0p\0]\0\n\0' >"$TMP/utf16le"
+printf '\xfe\xff\0[\0t\0c\0p\0]\0\n' >"$TMP/utf16be"
+truncate -s 8G "$TMP/hole"
+yes '# long' | head -c 2000000 >"$TMP/long" || true
+for command in check plan serve clean; do
+    claim "$command: a directory" one_line $command "$TMP" "it is a directory"
+    claim "$command: a FIFO" one_line $command "$TMP/fifo" "it is a FIFO"
+    claim "$command: /dev/zero" one_line $command /dev/zero "it is a device"
+    claim "$command: random bytes" one_line $command "$TMP/random" "expected a text file"
+    claim "$command: a NUL byte" one_line $command "$TMP/nul" "control characters"
+    claim "$command: UTF-16" one_line $command "$TMP/utf16le" "UTF-16"
+    claim "$command: UTF-16, the other way" one_line $command "$TMP/utf16be" "UTF-16"
+    claim "$command: 8 GiB" one_line $command "$TMP/hole" "it is longer"
+    claim "$command: 2 MB of comments" one_line $command "$TMP/long" "it is longer"
+    claim "$command: no file" one_line $command "$TMP/none" "No such file"
+done
+printf '\xef\xbb\xbf[tcp]\nretries = 5\n' >"$TMP/bom"
+claim "UTF-8 with a mark before it is a configuration" "$C10M" check --no-host -c "$TMP/bom"
+rm "$TMP/hole"
+claim "a server starts" start_server
+claim "a check beside it finds no fault in what is its own" refuses check 0 "runs already"
+claim "... but in what it would read" refuses check 1 "$TMP/nothing" "service.web.root=$TMP/nothing"
+claim "the server stops" stop_server
+finish
