@@ -111,6 +111,18 @@ claim() {
     FAILED=$((FAILED + 1))
 }
 
+# within SECONDS COMMAND...: until the command succeeds. For what comes by itself, soon on a quiet machine and later on a
+# busy one: the seconds are what nobody would wait for, not what it takes.
+within() {
+    local end=$((SECONDS + $1)) out
+    shift
+    until out=$("$@" 2>&1); do
+        [ $SECONDS -lt "$end" ] || { echo "$out"; return 1; }
+        sleep 0.1
+    done
+    [ -z "$out" ] || echo "$out"
+}
+
 finish() { [ "$FAILED" = 0 ]; }
 
 # counter NAME: of the one worker; of several, a line each.

@@ -1,4 +1,5 @@
-"""Frames with a lie in each layer, each of which has to end as a counted drop. Prints how many."""
+"""Frames with a lie in each layer, each of which has to end as a counted drop. Prints each reason and how often."""
+import collections
 import socket
 import struct
 import sys
@@ -39,20 +40,38 @@ def eth(payload, kind=0x0800, dst=MAC):
 
 
 bad = [
-    eth(b"", kind=0x1234), eth(b"\x45" * 10), eth(ip(tcp(), vihl=0x65)), eth(ip(tcp(), vihl=0x44)),
-    eth(ip(tcp(), vihl=0x4F, check=0)), eth(ip(tcp(), total=19)), eth(ip(tcp(), total=4000)),
-    eth(ip(tcp(), check=0x1111)), eth(ip(tcp(), frag=0x2000)), eth(ip(tcp(), frag=0x0005)),
-    eth(ip(tcp(), src=socket.inet_aton("255.255.255.255"))), eth(ip(tcp(), src=DST)),
-    eth(ip(tcp(), dst=socket.inet_aton("10.99.0.77"))), eth(ip(b"x" * 20, proto=132)),
-    eth(ip(tcp()[:10])), eth(ip(tcp(offset=4))), eth(ip(tcp(offset=15))), eth(ip(tcp(good=False))),
-    eth(ip(tcp(options=b"\x02\x00\x05\xb4"))), eth(ip(tcp(options=b"\x02\x01\x05\xb4"))),
-    eth(ip(tcp(options=b"\x01\x01\x02\x28"))), eth(ip(tcp(options=b"\x08\xff\x00\x00"))),
-    eth(ip(tcp(ports=(0, 7)))), eth(ip(tcp(), proto=1)), eth(b"\0" * 10, kind=0x0806),
-    eth(b"\xff" * 28, kind=0x0806), eth(ip(tcp()), dst=bytes.fromhex("0200000000ff")),
-    eth(ip(tcp(flags=4))),
+    ("eth_type_unknown", eth(b"", kind=0x1234)),
+    ("eth_not_for_us", eth(ip(tcp()), dst=bytes.fromhex("0200000000ff"))),
+    ("arp_malformed", eth(b"\0" * 10, kind=0x0806)),
+    ("arp_malformed", eth(b"\xff" * 28, kind=0x0806)),
+    ("ip_short", eth(b"\x45" * 10)),
+    ("ip_version", eth(ip(tcp(), vihl=0x65))),
+    ("ip_header_length", eth(ip(tcp(), vihl=0x44))),
+    ("ip_header_length", eth(ip(tcp(), vihl=0x4F, check=0))),
+    ("ip_total_length", eth(ip(tcp(), total=19))),
+    ("ip_total_length", eth(ip(tcp(), total=4000))),
+    ("ip_checksum", eth(ip(tcp(), check=0x1111))),
+    ("fragment_length", eth(ip(tcp(), frag=0x2000))),
+    ("fragment_length", eth(ip(tcp(), frag=0x1FFF))),
+    ("ip_source", eth(ip(tcp(), src=socket.inet_aton("255.255.255.255")))),
+    ("ip_source", eth(ip(tcp(), src=DST))),
+    ("ip_not_for_us", eth(ip(tcp(), dst=socket.inet_aton("10.99.0.77")))),
+    ("ip_protocol", eth(ip(b"x" * 20, proto=132))),
+    ("icmp_checksum", eth(ip(tcp(), proto=1))),
+    ("tcp_short", eth(ip(tcp()[:10]))),
+    ("tcp_header_length", eth(ip(tcp(offset=4)))),
+    ("tcp_header_length", eth(ip(tcp(offset=15)))),
+    ("tcp_checksum", eth(ip(tcp(good=False)))),
+    ("tcp_options", eth(ip(tcp(options=b"\x02\x00\x05\xb4")))),
+    ("tcp_options", eth(ip(tcp(options=b"\x02\x01\x05\xb4")))),
+    ("tcp_options", eth(ip(tcp(options=b"\x01\x01\x02\x28")))),
+    ("tcp_options", eth(ip(tcp(options=b"\x08\xff\x00\x00")))),
+    ("tcp_port_zero", eth(ip(tcp(ports=(0, 7))))),
+    ("tcp_no_owner", eth(ip(tcp(flags=4)))),
 ]
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((INTERFACE, 0))
-for frame in bad:
+for _, frame in bad:
     s.send(frame)
-print(len(bad))
+for reason, count in collections.Counter(reason for reason, _ in bad).items():
+    print(reason, count)
