@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "bench/apart.h"
 #include "bench/bench_main.h"
+#include "bench/bench_server.h"
+#include "bench/bench_wire.h"
 #include "bench/costs.h"
-#include "bench/side.h"
-#include "bench/stand.h"
+#include "bench/subprocess.h"
 #include "bench/svg.h"
 #include "mem/page_supply.h"
 

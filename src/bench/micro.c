@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "bench/apart.h"
 #include "bench/bench_main.h"
+#include "bench/bench_wire.h"
 #include "bench/costs.h"
 #include "bench/micro_print.h"
-#include "bench/side.h"
+#include "bench/subprocess.h"
 #include "drivers/eal.h"
 #include "drivers/hugefiles.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/bench_server.h"
+#include "bench/bench_wire.h"
 #include "bench/micro.h"
-#include "bench/side.h"
-#include "bench/stand.h"
 
 struct turn_ctx {
     struct bench_options o;

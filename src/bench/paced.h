@@ -13,8 +13,8 @@
 // only so much. Losses and latencies are told of all slices and of the undisturbed ones.
 #pragma once
 #include "bench/feed.h"
+#include "server/server.h"
 #include "stat/latency.h"
-#include "worker/server.h"
 
 enum {
     PACED_SLICE_US = 5000,

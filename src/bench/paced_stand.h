@@ -1,10 +1,10 @@
 // paced_stand.h: a server of one worker, its connections, the open loop before it, and somebody who
 // names its stalls.
 #pragma once
+#include "bench/bench_server.h"
+#include "bench/bench_server_options.h"
 #include "bench/paced.h"
-#include "bench/stand.h"
-#include "bench/stand_options.h"
-#include "worker/stalls.h"
+#include "server/stalls.h"
 
 enum { PACED_SLOTS = 4096 };  // of the rings, as many as a NIC has
 

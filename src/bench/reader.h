@@ -2,8 +2,8 @@
 // for somebody who reads the file: what does it cost the worker? Or all of the tree, as somebody
 // does who watches.
 #pragma once
-#include "ctl/ctl_tree.h"
-#include "worker/conns.h"
+#include "ctl/files/tree_files.h"
+#include "server/connections.h"
 
 struct bench_reader {
     const struct server *server;

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
+#include "bench/bench_server.h"
+#include "bench/bench_server_options.h"
 #include "bench/measure.h"
-#include "bench/stand.h"
-#include "bench/stand_options.h"
 #include "drivers/port_table.h"
 
 enum {

@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "conf/conf_load.h"
 #include "conf/lists.h"
-#include "conf/load.h"
-#include "conf/near.h"
+#include "conf/spelling.h"
 
 enum {
     INTERFACE_CHARS_MAX = 15,  // Linux's IFNAMSIZ - 1

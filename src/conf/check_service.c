@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "conf/conf_load.h"
 #include "conf/lists.h"
-#include "conf/load.h"
-#include "conf/near.h"
+#include "conf/spelling.h"
 #include "conf/value.h"
 
 enum { BUFFER_BYTES = 2048 };  // of [memory] buffers

@@ -1,9 +1,10 @@
 // conf.h: the configuration: one INI file and `--set` overrides, read into plain structs.
 //
-//   defaults (keys.c) -> file -> --set SECTION.KEY=VALUE -> auto values -> checks -> struct conf
+//   defaults (key_table.c) -> file -> --set SECTION.KEY=VALUE -> auto values -> checks -> struct
+//   conf
 //
-// Every key is one row of the table in keys.c: section, type, range, default, help. From that row
-// come parsing, the message of each error, conf_print(), conf_help() and config/default.conf.
+// Every key is one row of the table in key_table.c: section, type, range, default, help. From that
+// row come parsing, the message of each error, conf_print(), conf_help() and config/default.conf.
 // Control thread only, before the workers start; afterwards a struct conf is read only.
 //
 // Syntax: `[section]` or `[section NAME]`, `key = value`, blank lines; `#` or `;` begins a comment
@@ -246,7 +247,7 @@ struct conf_service {
     uint64_t bytes_max;
     char mime_types[CONF_PATH_BYTES];  // empty: the built-in table
     char host[CONF_WEB_BYTES], header[CONF_WEB_BYTES], expires[CONF_WEB_BYTES],
-        redirect[CONF_WEB_BYTES], error_page[CONF_WEB_BYTES];  // lines (conf/web.h)
+        redirect[CONF_WEB_BYTES], error_page[CONF_WEB_BYTES];  // lines (conf/conf_web.h)
     bool listing, proxy_protocol;
     struct conf_prefixes proxy_from;  // empty: everybody
     uint32_t proxy_connections_max;   // per worker

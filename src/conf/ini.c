@@ -2,9 +2,9 @@
 // line number, cuts lines at 200 bytes and tells the first bad line only.)
 #include <string.h>
 
+#include "conf/conf_load.h"
 #include "conf/lists.h"
-#include "conf/load.h"
-#include "conf/near.h"
+#include "conf/spelling.h"
 
 // span: bytes of a line without blanks around them.
 struct span {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/conf_load.h"
 #include "conf/lists.h"
-#include "conf/load.h"
 #include "conf/value.h"
 
 const char *conf_key_name(const struct conf *c, const struct key *k, unsigned at,

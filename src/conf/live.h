@@ -1,7 +1,7 @@
 // live.h: changing a configuration while the server runs: one key, or what a file says anew. Only
 // keys of which the table says `live` change; who uses them is told by the caller.
 #pragma once
-#include "conf/keys.h"
+#include "conf/key_table.h"
 
 enum { KEY_NAME_BYTES = 96 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf/web.h"
+#include "conf/conf_web.h"
 
 bool key_printed(const struct key *k, const struct conf *c, unsigned at)
 {
@@ -18,7 +18,7 @@ bool key_printed(const struct key *k, const struct conf *c, unsigned at)
     return has_value || (k->initial != NULL && k->initial[0] != '\0');
 }
 
-// Lines (conf/web.h) are a key each.
+// Lines (conf/conf_web.h) are a key each.
 static void print_lines(const struct key *k, const char *lines, struct text *out)
 {
     for (size_t n; *lines != '\0'; lines += n) {
@@ -89,7 +89,7 @@ int conf_help(struct text *out)
 {
     text_printf(out,
                 "# Every key of c10m with its default, made from the table in "
-                "src/conf/keys.c.\n"
+                "src/conf/key_table.c.\n"
                 "# A comment begins with # or ; at the start of a line or behind a blank.\n"
                 "# --set SECTION.KEY=VALUE or --set SECTION.NAME.KEY=VALUE replaces a value.\n"
                 "# live: changes while the server runs, by ctl/set/SECTION.KEY or by SIGHUP.\n");

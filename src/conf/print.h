@@ -1,6 +1,6 @@
 // print.h: which keys a section shows.
 #pragma once
-#include "conf/keys.h"
+#include "conf/key_table.h"
 
 // key_printed: the key has a value, or none where the default has one, and belongs to the driver or
 // application of its section.

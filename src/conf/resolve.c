@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/siphash.h"
+#include "conf/conf_load.h"
 #include "conf/lists.h"
-#include "conf/load.h"
 
 static void cpus_add(struct conf_cpus *to, unsigned id)
 {

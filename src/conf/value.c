@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "conf/conf_web.h"
 #include "conf/lists.h"
-#include "conf/web.h"
 
 void got_copy(char got[VALUE_GOT_BYTES], const char *text, size_t n)
 {

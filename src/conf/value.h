@@ -1,6 +1,6 @@
 // value.h: the text of one value to its field and back, by the row of the table.
 #pragma once
-#include "conf/keys.h"
+#include "conf/key_table.h"
 
 enum { VALUE_GOT_BYTES = 80 };
 
@@ -12,7 +12,7 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
 void value_clear(const struct key *k, void *field);
 
 // value_print: appends the field in the form that value_parse reads; nothing when it has no value.
-// Of lines (conf/web.h) all, each with its newline.
+// Of lines (conf/conf_web.h) all, each with its newline.
 void value_print(const struct key *k, const void *field, struct text *out);
 
 // value_expected: appends what a value has to look like: "a whole number from 1 to 15".

@@ -35,7 +35,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "load/load_due.h"
-#include "load/load_hdr.h"
+#include "load/load_histogram.h"
 #include "pkt/port.h"
 
 enum {

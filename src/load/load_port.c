@@ -4,7 +4,7 @@
 
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
-#include "worker/server_conf.h"
+#include "server/server_conf.h"
 
 // What the file says; strings of `params` point into `conf`.
 static struct {

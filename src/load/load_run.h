@@ -2,7 +2,7 @@
 #pragma once
 #include "load/load_options.h"
 #include "load/load_report.h"
-#include "worker/server.h"
+#include "server/server.h"
 
 struct load_run {
     struct load_options o;

@@ -2,7 +2,7 @@
 #pragma once
 #include "c10m/app.h"
 #include "load/load_options.h"
-#include "worker/server.h"
+#include "server/server.h"
 
 // load_stream_window: bytes that each side of a stream offers the other.
 uint32_t load_stream_window(const struct load_options *o);

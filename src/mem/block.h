@@ -125,7 +125,7 @@ struct block {
     // since when the peer is silent.
     uint32_t stuck_at_ms;
     uint16_t oow_16ms;  // when an unacceptable segment was answered last, in 16 ms
-    uint8_t quick;      // segments to be acknowledged at once yet (tcp_quick.c)
+    uint8_t quick;      // segments to be acknowledged at once yet (tcp_quick_ack.c)
     union {
         uint8_t probes;  // keepalive probes without answer
         uint8_t error;   // in CLOSED: errno of its end, 0: none

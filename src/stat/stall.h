@@ -1,5 +1,5 @@
 // stall.h: turns of a worker's loop that took too long: the worker writes down what it knows, into
-// a ring; the control thread takes it from there and finds the cause (worker/stalls.h).
+// a ring; the control thread takes it from there and finds the cause (server/stalls.h).
 #pragma once
 #include "stat/counters.h"
 

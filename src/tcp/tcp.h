@@ -225,7 +225,8 @@ struct tcp {
     struct clock_now now;
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_dirty;                 // blocks in it
-    // A filter of what was entered in the table since tcp_burst(): no bit, no entry (tcp_born.h).
+    // A filter of what was entered in the table since tcp_burst(): no bit, no entry
+    // (tcp_new_flows.h).
     uint64_t born[TCP_BORN_WORDS];
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn

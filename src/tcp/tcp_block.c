@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tcp/tcp_born.h"
 #include "tcp/tcp_flight.h"
+#include "tcp/tcp_new_flows.h"
 #include "tcp/tcp_ooo.h"
 #include "wire/raw.h"
 

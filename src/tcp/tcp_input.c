@@ -1,8 +1,8 @@
 #include "tcp/tcp_ack.h"
-#include "tcp/tcp_born.h"
 #include "tcp/tcp_closing.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_flight.h"
+#include "tcp/tcp_new_flows.h"
 
 // The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
 // those of one burst leave as one at its end; without it, each second segment gets its own.

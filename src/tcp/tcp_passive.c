@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "tcp/tcp_ack.h"
-#include "tcp/tcp_born.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_fast_open.h"
+#include "tcp/tcp_new_flows.h"
 
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/ctl_client.h"
+#include "ctl/cli/client.h"
 #include "top/top_options.h"
 #include "top/top_term.h"
 #include "top/top_view.h"

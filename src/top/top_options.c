@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ctl/ctl_client.h"
+#include "ctl/cli/client.h"
 #include "top/top_view.h"
 
 static const char usage[] =

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ctl/ctl_client.h"
+#include "ctl/cli/client.h"
 #include "top/top_source.h"
 #include "top/top_term.h"
 

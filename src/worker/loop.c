@@ -1,90 +1,749 @@
-#include "worker/loop.h"
-
+// The loop. Stages do not call each other: each one is a pass over what the one before left in the
+// worker's arrays, and prefetches what the next one touches.
+#include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
-struct ip_addr server_loopback(bool v6)
+#include "server/app_threads.h"
+#include "worker/capture.h"
+#include "worker/datagrams.h"
+#include "worker/handoff.h"
+#include "worker/worker.h"
+
+struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
 {
-    return v6 ? (struct ip_addr){{[15] = 1}} : ip_from_v4(0x7f000001);
+    const unsigned __int128 us = (unsigned __int128)(tsc - c->start_tsc) * c->us_per_tick_q32;
+    return clock_at_us((uint64_t)(us >> 32));
 }
 
-static void add_local(struct net_config *lo, const struct ip_addr *a)
+uint64_t worker_tsc_hz(const struct worker *w)
 {
-    if (lo->n_locals == NET_LOCALS_MAX)
+    return (uint64_t)(((unsigned __int128)1000000 << 32) / w->clock.us_per_tick_q32);
+}
+
+// The stage is over: the next one begins.
+static inline void mark(struct worker *w, enum stage stage)
+{
+    __atomic_store_n(&w->at, stage + 1, __ATOMIC_RELAXED);
+    if (w->timed)
+        w->marks[stage + 1] = tsc_read();
+}
+
+// What a port has no room for waits with its connections, or falls: other ports go on.
+static inline uint32_t port_room(const struct worker_port *wp)
+{
+    return WORKER_TX_MAX - BURST_MAX - MIN(wp->tx.n, (uint32_t)(WORKER_TX_MAX - BURST_MAX));
+}
+
+static NOINLINE void rooms(struct worker *w)
+{
+    uint32_t room[WORKER_PORTS_MAX];
+    for (unsigned p = 0; p < w->n_ports; p++)
+        room[p] = port_room(&w->ports[p]);
+    tcp_lanes_begin(&w->tcp, room);
+}
+
+static inline void stage_rx(struct worker *w)
+{
+    struct worker_port *wp = &w->ports[w->rx_port];
+    w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
+    if (unlikely(w->taps != NULL))
+        tap_burst(w->taps, w->rx_port, TAP_IN, w->pkts, w->n_rx);
+    w->tcp.n_out = 0;
+    if (likely(w->n_ports == 1))
+        w->tcp.out_room = MIN((uint32_t)TCP_OUT_MAX, port_room(&w->ports[0]));
+    else
+        rooms(w);
+    mark(w, STAGE_rx);
+}
+
+// What became of datagrams in parts, of all ports, into the worker's counters.
+static void fold_reasm(struct worker *w)
+{
+    struct reasm_counts *seen = &w->reasm_folded;
+    const struct reasm_counts *n = reasm_counts(w->reasm);
+    struct core_counters *c = &w->stats->c;
+#define GROWN(field, f) (n->field[f] - seen->field[f])
+    for (unsigned f = 0; f < 2; f++) {
+        const uint64_t fails = GROWN(timeout, f) + GROWN(evicted, f) + GROWN(share, f) +
+                               GROWN(broken, f) + GROWN(no_room, f);
+        c->rx_fragments += GROWN(parts, f);
+        c->reassembled += GROWN(whole, f);
+        c->reassembly_timeouts += GROWN(timeout, f);
+        c->reassembly_evicted += GROWN(evicted, f);
+        c->reassembly_share += GROWN(share, f);
+        c->reassembly_broken += GROWN(broken, f);
+        c->reassembly_room += GROWN(no_room, f);
+        c->rx_fragments6 += f * GROWN(parts, f);
+        c->reassembled6 += f * GROWN(whole, f);
+        c->reassembly_timeouts6 += f * GROWN(timeout, f);
+        c->reassembly_fails6 += f * fails;
+    }
+#undef GROWN
+    c->reassembly_now = n->now;
+    *seen = *n;
+}
+
+static void fold_net6(struct core_counters *c, const struct net_counters *n,
+                      const struct net_counters *seen)
+{
+    c->rx_ip6 += n->ip6_in - seen->ip6_in;
+    c->tx_ip6 += n->ip6_out - seen->ip6_out;
+    c->rx_tcp6 += n->segs6_in - seen->segs6_in;
+    c->tx_tcp6 += n->segs6_out - seen->segs6_out;
+    c->rx_udp6 += n->datagrams6_in - seen->datagrams6_in;
+    c->rx_udp6_no_port += n->no_ports6 - seen->no_ports6;
+    c->rx_icmp6 += n->icmp6_in - seen->icmp6_in;
+    c->rx_icmp6_echo += n->icmp6_echo_in - seen->icmp6_echo_in;
+    c->rx_icmp6_unreachable += n->icmp6_unreachable_in - seen->icmp6_unreachable_in;
+    c->rx_icmp6_too_big += n->icmp6_too_big_in - seen->icmp6_too_big_in;
+    c->rx_icmp6_time_exceeded += n->icmp6_time_exceeded_in - seen->icmp6_time_exceeded_in;
+    c->rx_icmp6_parameter += n->icmp6_parameter_in - seen->icmp6_parameter_in;
+    c->rx_nd_solicit += n->nd_solicits_in - seen->nd_solicits_in;
+    c->rx_nd_advert += n->nd_adverts_in - seen->nd_adverts_in;
+    c->rx_mld_query += n->mld_queries_in - seen->mld_queries_in;
+    c->tx_icmp6_echo_reply += n->echo6_replies - seen->echo6_replies;
+    c->tx_icmp6_unreachable += n->unreachables6_out - seen->unreachables6_out;
+    c->tx_icmp6_parameter += n->problems6_out - seen->problems6_out;
+    c->tx_icmp6_time_exceeded += n->times6_out - seen->times6_out;
+    c->tx_fragmented6 += n->fragmented6 - seen->fragmented6;
+    c->tx_fragments6 += n->fragments6_out - seen->fragments6_out;
+    c->tx_fragment_fails6 += n->fragment_fails6 - seen->fragment_fails6;
+    c->tx_nd_solicit += n->nd_solicits_out - seen->nd_solicits_out;
+    c->tx_nd_advert += n->nd_adverts_out - seen->nd_adverts_out;
+    c->tx_mld_report += n->mld_reports_out - seen->mld_reports_out;
+    c->nd_learned += n->nd_learned - seen->nd_learned;
+    c->nd_evicted += n->nd_evicted - seen->nd_evicted;
+    c->nd_expired += n->nd_expired - seen->nd_expired;
+    c->nd_limited += n->nd_rate_limited - seen->nd_rate_limited;
+    c->nd_conflicts += n->nd_conflicts - seen->nd_conflicts;
+    c->answered +=
+        n->nd_answers_out - seen->nd_answers_out + n->echo6_replies - seen->echo6_replies;
+    c->delivered += n->nd_taken - seen->nd_taken;
+}
+
+// What net did with packets that are not TCP, into the worker's counters.
+static void fold_net(struct worker *w, struct worker_port *wp)
+{
+    const struct net_counters *n = net_counters(wp->net), *seen = &wp->folded;
+    struct core_counters *c = &w->stats->c;
+    c->rx_arp += n->arp_in - seen->arp_in;
+    c->tx_arp += n->arp_requests_out - seen->arp_requests_out;
+    c->tx_arp += n->arp_replies_out - seen->arp_replies_out;
+    c->arp_learned += n->arp_learned - seen->arp_learned;
+    c->arp_evicted += n->arp_evicted - seen->arp_evicted;
+    c->arp_expired += n->arp_expired - seen->arp_expired;
+    c->arp_limited += n->arp_rate_limited - seen->arp_rate_limited;
+    c->arp_conflicts += n->arp_conflicts - seen->arp_conflicts;
+    c->rx_icmp += n->icmp_in - seen->icmp_in;
+    c->rx_icmp_echo += n->icmp_echo_in - seen->icmp_echo_in;
+    c->rx_udp += n->datagrams_in - seen->datagrams_in;
+    c->tx_icmp += n->echo_replies - seen->echo_replies;
+    c->tx_icmp += n->unreachables_out - seen->unreachables_out;
+    c->tx_icmp += n->times_out - seen->times_out;
+    c->tx_icmp_unreachable += n->unreachables_out - seen->unreachables_out;
+    c->tx_icmp_time_exceeded += n->times_out - seen->times_out;
+    c->tx_fragmented += n->fragmented - seen->fragmented;
+    c->tx_fragments += n->fragments_out - seen->fragments_out;
+    c->tx_fragment_fails += n->fragment_fails - seen->fragment_fails;
+    c->kept += n->fragments_kept - seen->fragments_kept;
+    c->icmp_errors_limited += n->errors_limited - seen->errors_limited;
+    c->tx_icmp_echo_reply += n->echo_replies - seen->echo_replies;
+    c->answered +=
+        n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
+    c->delivered += n->arp_taken - seen->arp_taken;
+    fold_net6(c, n, seen);
+    wp->folded = *n;
+}
+
+// A datagram belongs to the worker of its ports, which only the first part names: there it goes, in
+// parts again.
+static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, unsigned home)
+{
+    enum { PARTS = 64 };  // of PKT_ROOM bytes
+    struct pkt *parts[PARTS];
+    const uint32_t n = net_hand_over(wp->net, w->pkts[i], parts, PARTS);
+    if (n == 0) {
+        w->stats->drops[DROP_fragment_room]++;
         return;
-    lo->statics[lo->n_statics++] = (struct net_static){.addr = *a};
-    lo->locals[lo->n_locals++] = (struct net_local){*a, (uint8_t)ip_bits(a)};
+    }
+    steer_hand(wp->port, wp->queue, home, parts, n);
+    w->stats->c.reassembly_handed++;
+    w->stats->c.kept++;
 }
 
-// Of one family: the loopback address first.
-static void add_family(const struct server_params *p, struct net_config *lo, bool v6)
+// take_whole: the datagrams that are whole since this burst.
+static NOINLINE void take_whole(struct worker *w, struct worker_port *wp)
 {
-    const struct ip_addr loopback = server_loopback(v6);
-    bool first = true;
-    for (unsigned i = 0; i < p->n_ports; i++)
-        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++) {
-            const struct ip_addr *a = &p->ports[i].net.locals[k].addr;
-            if (ip_is_v4(a) == v6)
-                continue;
-            if (first)
-                add_local(lo, &loopback);
-            first = false;
-            add_local(lo, a);
-        }
+    for (uint32_t k = 0; k < w->rx.n_whole; k++) {
+        const uint32_t i = w->rx.whole[k];
+        const int home =
+            steer_whole(wp->port, wp->queue, pkt_data(w->pkts[i]), pkt_whole_len(w->pkts[i]));
+        if (home == STEER_HERE)
+            net_input_whole(wp->net, w->tcp.now, w->pkts, i, &w->rx, &wp->tx);
+        else
+            hand_whole(w, wp, i, (unsigned)home);
+    }
+    w->rx.n_whole = 0;
 }
 
-static uint16_t mtu_of(const struct server_params *p)
+static inline void stage_net_input(struct worker *w)
 {
-    uint16_t mtu = PORT_MTU_DEFAULT;
-    for (unsigned i = 0; i < p->n_ports; i++)
-        if (p->ports[i].port.mtu != 0)
-            mtu = MAX(mtu, p->ports[i].port.mtu);
-    return mtu;
+    struct worker_port *wp = &w->ports[w->rx_port];
+    w->rx.n_segs = 0;
+    w->rx.n_icmp = w->rx.n_udp = 0;
+    if (w->n_rx != 0) {
+        const uint64_t bytes = net_counters(wp->net)->in_bytes;
+        net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
+        if (unlikely(w->rx.n_whole != 0))
+            take_whole(w, wp);
+        w->stats->c.rx_packets += w->n_rx;
+        w->stats->c.rx_bytes += net_counters(wp->net)->in_bytes - bytes;
+        if (unlikely(w->rx.n_segs != w->n_rx))
+            fold_net(w, wp);
+    }
+    mark(w, STAGE_net_input);
 }
 
-static bool has_port(const struct server_params *p, const char *name)
+// fetch: what segment s touches of the block that `found` names, but the application's line.
+static inline void fetch(const struct worker *w, const struct seg_in *s, uint32_t found)
 {
-    for (unsigned i = 0; i < p->n_ports; i++)
-        if (strcmp(p->ports[i].port.name, name) == 0)
-            return true;
+    const uint32_t ix = flow_index_ix(found);
+    if (unlikely(flow_index_kind(found) != FLOW_BLOCK))  // FLOW_NONE is none either
+        return;
+    prefetch0_w(&w->tcp.blocks[ix]);
+    prefetch0_w(&w->tcp.blocks[ix].snd_end);
+    prefetch0_w(&w->tcp.near[ix / 64]);
+    if (unlikely(s->flags & (SEG_FIN | SEG_RST)))  // what is not touched in order
+        prefetch0_w(&w->tcp.blocks[ix].ssthresh);
+}
+
+// The owner of each segment, as far as the table tells; the block is compared in tcp_input. Hashes,
+// look-ups and fetches are a loop each: mixed, the look-ups wait behind the fetches.
+static NOINLINE void stage_flow_find(struct worker *w)
+{
+    const uint32_t n = w->rx.n_segs;
+    const struct flow_table *ft = w->tcp.table;
+    w->stats->c.rx_tcp += n;
+    tcp_burst(&w->tcp);
+    flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
+    flow_find_burst(ft, w->hashes, n, w->found);
+    for (uint32_t i = 0; i < n; i++)
+        fetch(w, &w->rx.segs[i], w->found[i]);
+    mark(w, STAGE_flow_find);
+}
+
+// A segment that was not delivered: dropped, kept or answered.
+static NOINLINE void count_other(struct worker *w, const struct tcp_verdict *v)
+{
+    if (v->drop != DROP_NONE)
+        w->stats->drops[v->drop]++;
+    else if (v->events & TCP_EV_KEPT)
+        w->stats->c.kept++;
+    else
+        w->stats->c.answered++;
+}
+
+static inline const uint8_t *frame(const struct worker *w, const struct seg_in *s)
+{
+    return pkt_data(w->pkts[s->pkt_ix]);
+}
+
+// take_other: segment i is not the common one. Returns whether it ended in a connection.
+static NOINLINE bool take_other(struct worker *w, uint32_t i)
+{
+    const struct seg_in *s = &w->rx.segs[i];
+    struct tcp_verdict *v = &w->verdicts[i];
+    tcp_input_hashed(&w->tcp, s, w->hashes[i], frame(w, s) + s->data_off, w->found[i], v);
+    w->stats->c.segs_slow++;
+    w->stats->c.segs_slow_told += v->events != 0;
+    w->stats->c.pure_acks_slow +=
+        s->data_len == 0 && (s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK)) == SEG_ACK;
+    if (tcp_delivered(v))
+        return true;
+    count_other(w, v);
     return false;
 }
 
-void server_loop_add(struct server_params *p)
+static NOINLINE void stage_tcp_input(struct worker *w)
 {
-    bool threads = false;
-    for (unsigned i = 0; i < p->n_services; i++)
-        threads |= p->services[i].app->thread != NULL;
-    if (!threads || p->n_ports == WORKER_PORTS_MAX)
+    const uint32_t n = w->rx.n_segs;
+    uint32_t delivered = n, events = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct tcp_verdict *v = &w->verdicts[i];
+        if (unlikely(!tcp_input_common(&w->tcp, &w->rx.segs[i], w->found[i], v)))
+            delivered -= !take_other(w, i);
+        if (v->events != 0) {
+            w->events[events++] = (uint8_t)i;
+            prefetch0_w(w->tcp.blocks[v->block].app);
+        }
+    }
+    w->n_events = events;
+    w->stats->c.segs_told += events;
+    w->stats->c.delivered += delivered;
+    mark(w, STAGE_tcp_input);
+}
+
+// ICMP errors come after the segments of their burst, which may have acknowledged what they quote.
+static void take_icmp(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->rx.n_icmp; i++) {
+        struct tcp_verdict v;
+        tcp_icmp(&w->tcp, &w->rx.icmp[i], &v);
+        if (v.drop != DROP_NONE)
+            w->stats->drops[v.drop]++;
+        else
+            w->stats->c.delivered++;
+        if (v.events != 0)
+            sock_event(&w->sock, &v, NULL);
+    }
+}
+
+// One datagram to its application. Without a packet for the answer it is not asked.
+static void take_datagram(struct worker *w, const struct udp_in *u)
+{
+    struct worker_port *wp = &w->ports[w->rx_port];
+    struct core_counters *c = &w->stats->c;
+    struct c10m_service *s = &w->sock.services[u->service];
+    uint32_t room = 0;
+    struct pkt *asked = w->pkts[u->pkt_ix], *p = net_udp_begin(wp->net, u, &wp->tx, &room);
+    if (p == NULL) {
+        w->stats->drops[DROP_answer_room]++;
         return;
-    struct server_port_params lo = {.port = {.name = has_port(p, "lo") ? "loopback" : "lo",
-                                             .driver = "loop",
-                                             .mtu = mtu_of(p),
-                                             .node = -1}};
-    net_config_default(&lo.net);
-    lo.net.loops = true;
-    lo.net.arp_entries = NET_ARP_ENTRIES_MIN;
-    add_family(p, &lo.net, false);
-    add_family(p, &lo.net, true);
-    p->ports[p->n_ports++] = lo;
+    }
+    const struct c10m_datagram d = {
+        pkt_data(asked) + u->data_off,  u->data_len, net_udp_payload(u, p), room, w->tcp.now.us,
+        w->sock.wall_us + w->tcp.now.us};
+    w->sock.serving = u->service;
+    const int n = s->app->datagram(s, &d);
+    CHECK(n <= (int)room);
+    if (n < 0 || u->src_port == 0) {
+        pkt_free(p);
+        c->delivered++;
+        return;
+    }
+    if (!net_udp_send(wp->net, w->tcp.now, u, asked, p, (uint32_t)n, &wp->tx)) {
+        w->stats->drops[DROP_answer_room]++;
+        return;
+    }
+    c->tx_udp++;
+    c->tx_udp6 += !ip_is_v4(&u->src);
+    c->answered++;
 }
 
-const uint16_t *server_loop_same(const struct server_params *p, struct worker *w)
+// The segments that waited for a neighbour in vain: nothing was received for them.
+static void take_lost(struct worker *w)
 {
-    const unsigned n = w->sock.n_locals;
-    w->loop_port = WORKER_PORTS_MAX;
-    for (unsigned i = 0; i < p->n_ports; i++)
-        if (p->ports[i].net.loops)
-            w->loop_port = i;
-    for (uint16_t ix = 0; ix < n; ix++)
-        for (w->same[ix] = 0; !ip_equal(&w->sock.locals[w->same[ix]], &w->sock.locals[ix]);)
-            w->same[ix]++;
-    return w->loop_port == WORKER_PORTS_MAX ? NULL : w->same;
+    for (uint32_t i = 0; i < w->n_lost; i++) {
+        struct tcp_verdict v;
+        tcp_icmp(&w->tcp, &w->lost[i], &v);
+        if (v.events != 0)
+            sock_event(&w->sock, &v, NULL);
+    }
+    w->n_lost = 0;
 }
 
-int worker_loop_local(const struct worker *w, const struct ip_addr *a)
+static NOINLINE void take_others(struct worker *w)
 {
-    for (unsigned i = 0; i < w->sock.n_locals; i++)
-        if (w->port_of_local[i] == w->loop_port && ip_equal(&w->sock.locals[i], a))
-            return (int)i;
-    return -1;
+    take_icmp(w);
+    take_lost(w);
+    for (uint32_t i = 0; i < w->rx.n_udp; i++) {
+        const struct udp_in *u = &w->rx.udp[i];
+        if (u->kind == UDP_SERVED)
+            take_datagram(w, u);
+        else
+            worker_udp_take(w, u);
+    }
+    server_thread_messages(w);
+    if (w->ordered != 0)
+        worker_order(w);
+}
+
+static NOINLINE void stage_app(struct worker *w)
+{
+    for (uint32_t k = 0; k < w->n_events; k++) {
+        const uint32_t i = w->events[k];
+        const struct tcp_verdict *v = &w->verdicts[i];
+        sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
+    }
+    if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
+        take_others(w);
+    w->sock.serving = SOCK_SERVING_NONE;
+    mark(w, STAGE_app);
+}
+
+static inline void stage_timers(struct worker *w)
+{
+    struct tcp *t = &w->tcp;
+    w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
+    for (uint32_t i = 0; i < w->n_expired; i++)
+        prefetch0(&t->near[flow_index_ix(w->expired[i]) / 64]);
+    // Most near deadlines were called off: those end here, without a look at their block.
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->n_expired; i++) {
+        const uint32_t handle = w->expired[i], ix = flow_index_ix(handle);
+        const bool near = flow_index_kind(handle) == (enum flow_kind)WAKE_NEAR;
+        if (near && !tcp_near_runs(t, ix))
+            continue;
+        if (flow_index_kind(handle) != (enum flow_kind)WAKE_SYN) {
+            prefetch0_w(&t->blocks[ix]);
+            prefetch0_w(&t->blocks[ix].snd_end);
+            if (!near)  // keepalive, lingering, the application's: line 2
+                prefetch0_w(&t->blocks[ix].ssthresh);
+        }
+        w->expired[n++] = handle;
+    }
+    t->stats->c.timers_void += w->n_expired - n;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t ix = flow_index_ix(w->expired[i]);
+        if (flow_index_kind(w->expired[i]) == (enum flow_kind)WAKE_SYN) {
+            tcp_syn_timer(t, ix);
+            continue;
+        }
+        const uint16_t events = tcp_timer(t, ix, (enum tcp_wake)flow_index_kind(w->expired[i]));
+        if (unlikely(events != 0)) {
+            const struct tcp_verdict v = {.block = ix, .chain = BUF_NONE, .events = events};
+            sock_event(&w->sock, &v, NULL);
+        }
+    }
+    if (unlikely(w->sock.n_readable != 0))
+        sock_tell(&w->sock);
+    if ((t->tw4.used | t->tw6.used) != 0)
+        tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
+    w->sock.serving = SOCK_SERVING_NONE;
+    mark(w, STAGE_timers);
+}
+
+static NOINLINE void stage_tcp_output(struct worker *w)
+{
+    if (unlikely(w->tcp.lanes.apart))
+        tcp_lanes_drain(&w->tcp);
+    else
+        tcp_output_dirty(&w->tcp);
+    mark(w, STAGE_tcp_output);
+}
+
+// Segments of several ports lie mixed in the order in which they are due: each run of one port goes
+// to that port's net.
+static NOINLINE void stage_net_output(struct worker *w)
+{
+    const struct tcp *t = &w->tcp;
+    const bool mixed = w->n_ports > 1;
+    for (uint32_t i = 0; i < t->n_out;) {
+        const uint8_t p = w->port_of_local[w->out[i].key.local_ix];
+        uint32_t end = mixed ? i + 1 : t->n_out;
+        while (end < t->n_out && w->port_of_local[w->out[end].key.local_ix] == p)
+            end++;
+        net_output(w->ports[p].net, t->now, &w->out[i], end - i, &w->ports[p].tx);
+        i = end;
+    }
+    w->stats->c.tx_tcp += t->n_out;
+    mark(w, STAGE_net_output);
+}
+
+static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        bytes += pkt_total_len(pkts[i]);
+    return bytes;
+}
+
+// What is offered to the port for the first time.
+static NOINLINE void tap_tx(const struct worker *w, struct worker_port *wp)
+{
+    const uint32_t from = MIN(wp->tapped, wp->tx.n);
+    tap_burst(w->taps, (unsigned)(wp - w->ports), TAP_OUT, wp->tx.pkts + from, wp->tx.n - from);
+    wp->tapped = 0;
+}
+
+static inline void send_all(struct worker *w, struct worker_port *wp)
+{
+    if (unlikely(w->taps != NULL))
+        tap_tx(w, wp);
+    uint32_t sent = 0;
+    uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours
+    while (sent < wp->tx.n) {
+        const uint16_t n = (uint16_t)MIN(wp->tx.n - sent, (uint32_t)WORKER_TX_BURST);
+        const uint16_t took = wp->port->ops->tx_burst(wp->port, wp->queue, wp->tx.pkts + sent, n);
+        sent += took;
+        if (took < n)
+            break;
+    }
+    w->stats->c.tx_packets += sent;
+    wp->tx.n -= sent;
+    if (sent != 0)
+        wp->waits_ms = 0;
+    if (unlikely(wp->tx.n != 0)) {  // the port is full: the rest goes first next time
+        if (wp->waits_ms == 0)
+            wp->waits_ms = w->tcp.now.ms | 1;
+        memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
+        bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
+        wp->tapped = wp->tx.n;
+    }
+    w->stats->c.tx_bytes += bytes;
+}
+
+// The packets of a burst that were not turned into replies, without gaps; returns how many.
+static NOINLINE uint32_t without_taken(struct pkt **pkts, uint32_t n)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (pkts[i] != NULL)
+            pkts[left++] = pkts[i];
+    return left;
+}
+
+static NOINLINE void stage_tx(struct worker *w)
+{
+    for (unsigned p = 0; p < w->n_ports; p++)
+        if (w->ports[p].tx.n != 0)
+            send_all(w, &w->ports[p]);
+    uint32_t n = w->n_rx;
+    if (unlikely(w->rx.n_segs != n))
+        n = without_taken(w->pkts, n);
+    pkt_free_bulk(w->pkts, n);
+    mark(w, STAGE_tx);
+}
+
+static inline void raise(uint32_t *highest, uint32_t now)
+{
+    *highest = MAX(*highest, now);
+}
+
+static void note_highest(struct worker *w)
+{
+    struct worker_highest *h = &w->highest;
+    raise(&h->time_wait, w->tcp.tw4.used);
+    raise(&h->time_wait6, w->tcp.tw6.used);
+    raise(&h->timers, w->tcp.wheel->entries);
+    raise(&h->flow_entries, w->tcp.table->count);
+    raise(&h->dirty, w->tcp.n_dirty);
+    const struct buf_pool *b = &w->tcp.bufs;
+    raise(&h->references, b->count - b->data_count - b->n_free_refs);
+    for (unsigned p = 0; p < w->n_ports; p++)
+        raise(&h->tx, w->ports[p].tx.n);
+}
+
+// tap_list and what hangs on it may be freed once it is not the one seen (release: after the last
+// use).
+static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
+{
+    for (unsigned p = 0; p < w->n_ports && w->taps == NULL; p++)
+        w->ports[p].tapped = 0;  // nobody kept it; those that were there have had what waits
+    w->taps = to->n != 0 ? to : NULL;
+    __atomic_store_n(&w->taps_seen, to, __ATOMIC_RELEASE);  // with taps_acked()
+}
+
+static void tick(struct worker *w)
+{
+    note_highest(w);
+    for (unsigned p = 0; p < w->n_ports; p++) {
+        struct worker_port *wp = &w->ports[p];
+        const bool sent = net_tick(wp->net, w->tcp.now, &wp->tx);  // beside received packets
+        if (w->n_lost == 0)
+            w->n_lost = net_lost(wp->net, w->lost);
+        if (sent || net_counters(wp->net)->ip6_out != wp->folded.ip6_out ||
+            net_counters(wp->net)->ip6_in != wp->folded.ip6_in)
+            fold_net(w, wp);
+    }
+    if (w->reasm != NULL)
+        fold_reasm(w);
+    tcp_sweep(&w->tcp);
+    tcp_shed(&w->tcp);
+    const struct tap_list *taps = __atomic_load_n(&w->taps_ordered, __ATOMIC_ACQUIRE);  // publish()
+    if (unlikely(taps != w->taps_seen))
+        change_taps(w, taps);
+    w->timed_mask =
+        unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
+    // Acquire: pairs with the release of orders.c, behind which the order lies.
+    w->ordered = __atomic_load_n(&w->box.asked, __ATOMIC_ACQUIRE) != w->box.done;
+    w->sock.wall_us = __atomic_load_n(w->wall_us, __ATOMIC_RELAXED);  // with server_wall_set()
+    w->stats->c.timers_refused = w->tcp.wheel->refused;
+    w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
+}
+
+static inline void housekeeping(struct worker *w)
+{
+    index_pool_turn_end(w->tcp.block_pool);
+    index_pool_turn_end(w->tcp.syn_pool);
+    if (++w->rx_port == w->n_ports)
+        w->rx_port = 0;
+    if (w->turn++ % WORKER_HOUSE_TURNS == 0)
+        tick(w);
+    mark(w, STAGE_housekeeping);
+}
+
+// The turn's cycles go to its stages, and those of the turns before it that were not timed in the
+// same proportion.
+static inline void split(struct worker *w, uint64_t cycles)
+{
+    const double share = 1 + (double)w->unsplit_cycles / (double)cycles;
+    for (unsigned s = 0; s <= STAGE_housekeeping; s++)
+        w->stats->cycles[s] += (uint64_t)((double)(w->marks[s + 1] - w->marks[s]) * share);
+    w->unsplit_cycles = 0;
+}
+
+static_assert((WORKER_TIMED_TURNS & (WORKER_TIMED_TURNS - 1)) == 0, "a mask of bits");
+
+// The longest stage of a turn with work, as far as it was timed.
+static void find_stage(const struct worker *w, struct stall *s)
+{
+    s->stage = STAGE_COUNT;
+    for (unsigned i = 0; w->timed && i <= STAGE_housekeeping; i++)
+        if (w->marks[i + 1] - w->marks[i] >= s->stage_cycles) {
+            s->stage = (uint8_t)i;
+            s->stage_cycles = w->marks[i + 1] - w->marks[i];
+        }
+}
+
+static void note_stall(struct worker *w, uint64_t cycles, bool worked)
+{
+    struct stall s = {.end_tsc = w->tsc_end,
+                      .cycles = cycles,
+                      .stage_cycles = 0,
+                      .packets = (uint16_t)w->n_rx,
+                      .events = (uint16_t)w->n_events,
+                      .timers = (uint16_t)w->n_expired,
+                      .segments = (uint16_t)w->tcp.n_out,
+                      .stage = STAGE_idle};
+    if (worked)
+        find_stage(w, &s);
+    stall_put(&w->stalls, &s);
+    w->stats->c.turns_over_100us++;
+}
+
+// A turn that is longer than all before it, or a stall.
+static NOINLINE void notice(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
+{
+    if (n != 0 && cycles > l->max_cycles)
+        l->max_cycles = cycles;
+    l->notice_cycles = MIN(l->max_cycles, w->stall_cycles);
+    if (cycles > w->stall_cycles)
+        note_stall(w, cycles, l == &w->busy);
+}
+
+static inline void note_latency(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
+{
+    latency_add(l, cycles, n);
+    if (unlikely(cycles > l->notice_cycles))
+        notice(w, l, cycles, n);
+}
+
+// Turns without any work are idle time, whole. A reading of the TSC costs as much as a tenth of a
+// packet's work a stage, so that of the others one in WORKER_TIMED_TURNS is timed.
+static inline bool account(struct worker *w)
+{
+    struct core_stats *st = w->stats;
+    w->tsc_end = tsc_read();
+    const uint64_t cycles = w->tsc_end - w->marks[0];
+    st->c.turns++;
+    if ((w->n_rx | w->tcp.n_out | w->n_expired | w->ordered) == 0) {
+        st->cycles[STAGE_idle] += cycles;
+        note_latency(w, &w->idle, cycles, 1);
+        return false;
+    }
+    note_latency(w, &w->busy, cycles, w->n_rx);
+    if (w->timed)
+        split(w, cycles);
+    else
+        w->unsplit_cycles += cycles;
+    w->timed = (st->c.turns_busy++ & w->timed_mask) == 0;
+    return true;
+}
+
+bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
+{
+    w->marks[0] = tsc;
+    w->tcp.now = now;
+    __atomic_store_n(&w->at, STAGE_rx, __ATOMIC_RELAXED);
+    stage_rx(w);
+    stage_net_input(w);
+    stage_flow_find(w);
+    stage_tcp_input(w);
+    stage_app(w);
+    stage_timers(w);
+    stage_tcp_output(w);
+    stage_net_output(w);
+    stage_tx(w);
+    housekeeping(w);
+    return account(w);
+}
+
+// A port that is full for a moment is waited for; one that took nothing in that time is not waited
+// for again before it takes something: with millions of connections each wait would count.
+static void send_last(struct worker *w, struct worker_port *wp)
+{
+    const uint32_t due = wp->tx.n;
+    unsigned tries = wp->stuck ? WORKER_STOP_TRIES : 0;
+    for (; wp->tx.n != 0 && tries < WORKER_STOP_TRIES; tries++) {
+        sched_yield();
+        send_all(w, wp);
+    }
+    wp->stuck = due != 0 && wp->tx.n == due;
+    pkt_free_bulk(wp->tx.pkts, wp->tx.n);
+    wp->tx.n = 0;
+}
+
+// Resets every connection, a bounded number a turn, so that each peer hears of it.
+static void wind_up(struct worker *w)
+{
+    bool done = false;
+    while (!done) {
+        w->tcp.n_out = 0;
+        rooms(w);
+        done = sock_abort_all(&w->sock, &w->stop_cursor, w->block_count, WORKER_STOP_MAX);
+        stage_net_output(w);
+        w->n_rx = 0;
+        stage_tx(w);
+        for (unsigned p = 0; p < w->n_ports; p++)
+            send_last(w, &w->ports[p]);
+        index_pool_turn_end(w->tcp.block_pool);
+    }
+}
+
+static void begin(struct worker *w)
+{
+    for (unsigned p = 0; p < w->n_ports; p++)
+        net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
+    __atomic_store_n(&w->tid, (uint32_t)gettid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&w->state, WORKER_RUNNING, __ATOMIC_RELEASE);
+}
+
+static int end(struct worker *w)
+{
+    wind_up(w);
+    __atomic_store_n(&w->state, WORKER_STOPPED, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static inline bool ordered_to_run(const struct worker *w)
+{
+    return likely(__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN);
+}
+
+bool worker_turn_now(struct worker *w)
+{
+    const uint64_t tsc = tsc_read();
+    return worker_turn(w, worker_now(&w->clock, tsc), tsc);
+}
+
+int worker_run(void *worker)
+{
+    struct worker *w = worker;
+    begin(w);
+    for (w->tsc_end = tsc_read(); ordered_to_run(w);)
+        worker_turn(w, worker_now(&w->clock, w->tsc_end), w->tsc_end);
+    return end(w);
+}
+
+int worker_run_shared(void *worker)
+{
+    struct worker *w = worker;
+    begin(w);
+    while (ordered_to_run(w)) {
+        worker_turn_now(w);
+        sched_yield();
+    }
+    return end(w);
 }

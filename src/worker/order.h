@@ -8,7 +8,7 @@
 //     answer, by a timer       <--------  answer, done = asked (release)
 //
 // The slot is the control thread's while done == asked, else the worker's. A worker that hangs does
-// not answer: nobody waits for it (worker/orders.h).
+// not answer: nobody waits for it (server/orders.h).
 #pragma once
 #include "base/addr.h"
 #include "tcp/tcp.h"

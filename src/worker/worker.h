@@ -69,10 +69,10 @@ struct worker {
     struct sock sock;
     struct core_stats *stats;
     struct worker_clock clock;
-    const uint64_t *wall_us;  // of the server (wall.h)
+    const uint64_t *wall_us;  // of the server (wall_clock.h)
     unsigned n_ports;
     unsigned rx_port;             // whose turn it is to be polled
-    const struct tap_list *taps;  // who gets copies of frames (tap.h); NULL: nobody
+    const struct tap_list *taps;  // who gets copies of frames (capture.h); NULL: nobody
     struct worker_port ports[WORKER_PORTS_MAX];
     uint8_t port_of_local[WORKER_PORTS_MAX * NET_LOCALS_MAX];  // local_ix to port
     unsigned id, cpu;

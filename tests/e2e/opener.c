@@ -3,9 +3,9 @@
 // when it is answered.
 #include <stdio.h>
 
-#include "conf/load.h"
-#include "ctl/ctl_serve.h"
-#include "worker/server_conf.h"
+#include "conf/conf_load.h"
+#include "ctl/serve/serve.h"
+#include "server/server_conf.h"
 
 enum { PORT_OF_CLIENT = 5999 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "c10m/main.h"
-#include "worker/server_priv.h"
+#include "server/server_internal.h"
 
 enum { TAKEN_MAX = 65536, LOOK_MS = 20 };
 

@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ctl/ctl_http.h"
-#include "ctl/ctl_http_conn.h"
-#include "ctl/web_static.h"
+#include "ctl/http/http_door.h"
+#include "ctl/http/http_door_conn.h"
+#include "ctl/http/web_static.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctl/ctl_talk.h"
+#include "ctl/doors/conversation.h"
 
 enum {
     STEPS_MAX = 100000,  // of work on one portion: more is a loop without end

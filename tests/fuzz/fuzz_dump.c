@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "drivers/eal.h"
-#include "worker/tap.h"
+#include "worker/capture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

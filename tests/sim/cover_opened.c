@@ -1,6 +1,7 @@
-// tcp_opened.c as it is, with the kinds of segments counted that open a connection straight.
+// tcp_handshake_fast.c as it is, with the kinds of segments counted that open a connection
+// straight.
 #define tcp_opened stack_opened
-#include "tcp/tcp_opened.c"
+#include "tcp/tcp_handshake_fast.c"
 #undef tcp_opened
 #include "cover.h"
 

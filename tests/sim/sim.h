@@ -10,8 +10,8 @@
 // What is found wrong ends the process by sim_fail(); the runner (sim_run.c) forks one per seed.
 #pragma once
 #include "base/rng.h"
+#include "server/server_internal.h"
 #include "tcp_check.h"
-#include "worker/server_priv.h"
 
 enum {
     SIM_HOSTS_MAX = 4,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/server_memory.h"
 #include "sim.h"
-#include "worker/server_memory.h"
 
 enum { HOUSE_NS = 5000000, IDLE_NS = 20000000 };
 

@@ -2,8 +2,8 @@
 // worker_turn() sends its frames to the other over a wire without loss or delay. Wrong use aborts
 // by CHECK. Wants pkt_env_start() before.
 #pragma once
-#include "worker/server_memory.h"
-#include "worker/server_priv.h"
+#include "server/server_internal.h"
+#include "server/server_memory.h"
 
 enum { HOSTS_QUEUE_MAX = 4096, HOSTS_PORT = 80, HOSTS_V4 = 0x0a000001, HOSTS_WIRES = 2 };
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ctl/ctl_steer.h"
-#include "worker/server_priv.h"
+#include "ctl/steering/steering.h"
+#include "server/server_internal.h"
 
 static const char steer_env_conf[] = "[memory]\nconnections = 1000\n"
                                      "[port a]\ndriver = ring\naddress = 10.0.0.2/24, fd00::2/64\n"

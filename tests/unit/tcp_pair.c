@@ -220,7 +220,7 @@ void end_fini(struct end *e, bool clean)
         free(all[i]);
 }
 
-// worker_loop.c's count_verdict.
+// loop.c's count_verdict.
 static void count(struct end *e, const struct tcp_verdict *v)
 {
     e->stats.c.rx_packets++;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/apart.h"
 #include "bench/chase.h"
 #include "bench/costs.h"
 #include "bench/micro_print.h"
+#include "bench/subprocess.h"
 #include "bench/svg.h"
 #include "tests/unit/check.h"
 

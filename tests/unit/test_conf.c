@@ -10,9 +10,9 @@
 
 #include "check.h"
 #include "conf/conf.h"
-#include "conf/keys.h"
+#include "conf/key_table.h"
 #include "conf/live.h"
-#include "conf/near.h"
+#include "conf/spelling.h"
 #include "conf/value.h"
 
 #define PORT  "[port p]\ndriver=ring\naddress=10.0.0.2/24\n"            // lines 1 to 3

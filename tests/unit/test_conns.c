@@ -1,13 +1,13 @@
-// Claims about worker/conns.h: the tables as a reader of the tree gets them, of a server whose
-// workers stand still.
+// Claims about server/connections.h: the tables as a reader of the tree gets them, of a server
+// whose workers stand still.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/connections.h"
+#include "server/server_internal.h"
 #include "tcp_pair.h"
 #include "unit/check.h"
-#include "worker/conns.h"
-#include "worker/server_priv.h"
 
 enum { WORKERS = 2, MANY = 3000, CHUNK_BYTES = 64 * 1024, ALL_BYTES = 4 * 1024 * 1024 };
 

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/ctl_loop.h"
+#include "ctl/event_loop.h"
 #include "unit/check.h"
 
 static struct ctl_loop loop;

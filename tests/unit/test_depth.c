@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "ctl/ctl_hugepages.h"
+#include "ctl/files/hugepages.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/fill_levels.h"
 #include "temp_tree.h"
-#include "worker/depth.h"
 
 static size_t data(struct c10m_conn *c, const uint8_t *bytes, size_t len)
 {

@@ -3,8 +3,8 @@
 #include <pcap.h>
 
 #include "base/clock.h"
-#include "ctl/ctl_dump_capture.h"
-#include "ctl/ctl_dump_line.h"
+#include "ctl/dump/dump_capture.h"
+#include "ctl/dump/dump_line.h"
 #include "hosts.h"
 #include "pkt_env.h"
 #include "seed.h"

@@ -5,7 +5,7 @@
 #include "hosts.h"
 #include "pkt_env.h"
 #include "seed.h"
-#include "worker/tap_ring.h"
+#include "worker/capture_ring.h"
 
 static struct hosts *h;
 static struct server *s;  // the first end's

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ctl/ctl_fuse.h"
-#include "ctl/ctl_loop.h"
+#include "ctl/doors/fuse_door.h"
+#include "ctl/event_loop.h"
 #include "tree/door.h"
 #include "unit/check.h"
 

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/ctl_http.h"
-#include "ctl/ctl_http_conn.h"
-#include "ctl/web_auth.h"
-#include "ctl/web_path.h"
-#include "ctl/web_static.h"
+#include "ctl/http/http_door.h"
+#include "ctl/http/http_door_conn.h"
+#include "ctl/http/web_auth.h"
+#include "ctl/http/web_path.h"
+#include "ctl/http/web_static.h"
 #include "unit/check.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "app/apps.h"
-#include "app/http/log.h"
+#include "app/http/access_log.h"
 #include "unit/check.h"
 #include "unit/fake_stack.h"
 #include "unit/temp_tree.h"

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "app/http/date.h"
-#include "app/http/parse.h"
+#include "app/http/request_parse.h"
 #include "app/http/scan.h"
 #include "unit/check.h"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "app/apps.h"
-#include "app/http/load.h"
 #include "app/http/path.h"
+#include "app/http/site_load.h"
 #include "unit/check.h"
 #include "unit/fake_stack.h"
 #include "unit/temp_tree.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "load/load_hdr.h"
+#include "load/load_histogram.h"
 #include "tests/unit/check.h"
 #include "tests/unit/seed.h"
 

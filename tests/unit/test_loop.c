@@ -6,7 +6,7 @@
 #include "c10m/socket.h"
 #include "hosts.h"
 #include "pkt_env.h"
-#include "worker/loop.h"
+#include "worker/loopback.h"
 
 enum { SERVER, PEER, PORT = 8000 };
 

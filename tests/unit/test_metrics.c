@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ctl/metrics.h"
-#include "ctl/statsd.h"
+#include "ctl/metrics/metrics.h"
+#include "ctl/metrics/statsd.h"
 #include "unit/check.h"
 
 enum { DATAGRAM_BYTES = 65536 };

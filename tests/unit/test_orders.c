@@ -5,8 +5,8 @@
 #include "app/apps.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/orders.h"
 #include "tcp/tcp_view.h"
-#include "worker/orders.h"
 
 enum { SERVER, PEER };
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ctl/ctl_plan.h"
+#include "ctl/cli/cmd_plan.h"
+#include "server/server_fit.h"
+#include "server/server_memory.h"
 #include "tests/unit/check.h"
-#include "worker/server_fit.h"
-#include "worker/server_memory.h"
 
 #define GIB ((uint64_t)1 << 30)
 

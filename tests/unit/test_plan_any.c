@@ -7,13 +7,13 @@
 #include <time.h>
 
 #include "c10m/app.h"
-#include "conf/keys.h"
-#include "ctl/ctl_plan.h"
+#include "conf/key_table.h"
+#include "ctl/cli/cmd_plan.h"
+#include "server/server_conf.h"
+#include "server/server_fit.h"
+#include "server/server_memory.h"
 #include "tests/unit/check.h"
 #include "tests/unit/seed.h"
-#include "worker/server_conf.h"
-#include "worker/server_fit.h"
-#include "worker/server_memory.h"
 
 enum { ROUNDS = 3000, ACCEPTED_MIN = ROUNDS / 20 };
 

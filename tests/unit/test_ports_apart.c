@@ -6,8 +6,8 @@
 #include "c10m/socket.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/orders.h"
 #include "tcp/tcp_lane.h"
-#include "worker/orders.h"
 
 enum { SERVER, PEER, GOOD = 0, BAD = 1, FLOODS = HOSTS_PORT, ECHOES = HOSTS_PORT + 1, ASK = 64 };
 

@@ -3,7 +3,7 @@
 
 #include "hosts.h"
 #include "pkt_env.h"
-#include "worker/pulse.h"
+#include "server/liveness.h"
 
 #define MS(n) ((uint64_t)(n)*1000000)
 

@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/ctl_client.h"
-#include "ctl/ctl_doors.h"
-#include "ctl/ctl_sock.h"
-#include "ctl/ctl_walk.h"
+#include "ctl/cli/client.h"
+#include "ctl/doors/door_counters.h"
+#include "ctl/doors/socket_door.h"
+#include "ctl/doors/tree_walk.h"
 #include "unit/check.h"
 
 enum {

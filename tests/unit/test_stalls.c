@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/stalls.h"
 #include "temp_tree.h"
-#include "worker/stalls.h"
 
 enum { HZ = 1000000000, MS = 1000000, TID = 4711, TEXT_BYTES = 1 << 20 };  // a cycle is 1 ns
 

@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 
 #include "base/rng.h"
+#include "server/server_internal.h"
 #include "unit/frames6.h"
 #include "unit/pkt_env.h"
-#include "worker/server_priv.h"
-#include "worker/steer.h"
+#include "worker/handoff.h"
 
 enum { WORKERS = 4, POOL = 4096, SLOTS = 64, FRAME = 60, QUEUE_MAX = 4096 };
 

@@ -4,8 +4,8 @@
 
 #include "check.h"
 #include "conf/live.h"
-#include "ctl/ctl_kill.h"
-#include "ctl/ctl_steer_priv.h"
+#include "ctl/steering/kill.h"
+#include "ctl/steering/steering_internal.h"
 #include "steer_env.h"
 
 enum { TEXT_BYTES = 8192 };

@@ -7,7 +7,7 @@ static struct icmp_event event(const struct flow_key *key, enum icmp_kind kind, 
     return (struct icmp_event){.key = *key, .seq = seq, .kind = (uint8_t)kind};
 }
 
-// hear: the event as worker_loop.c's take_icmp() handles it.
+// hear: the event as loop.c's take_icmp() handles it.
 static struct tcp_verdict hear(struct raw *r, const struct icmp_event *e)
 {
     struct tcp_verdict v;

@@ -5,7 +5,7 @@
 #include "app/apps.h"
 #include "hosts.h"
 #include "pkt_env.h"
-#include "worker/server_thread.h"
+#include "server/app_threads.h"
 
 enum { SERVER, PEER };
 

@@ -6,7 +6,7 @@
 #include "hosts.h"
 #include "pkt_env.h"
 #include "wire/build6.h"
-#include "worker/udp.h"
+#include "worker/datagrams.h"
 
 enum { US, PEER, PORT = 5000, OTHER = 6000, GOT_MAX = 600, BYTES_MAX = 2048 };
 

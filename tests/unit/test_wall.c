@@ -3,8 +3,8 @@
 #include "check.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/wall_clock.h"
 #include "sock/sock_internal.h"
-#include "worker/wall.h"
 
 enum { STEP_S = 60, DAYS = 3 };
 

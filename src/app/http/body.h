@@ -5,8 +5,8 @@
 #pragma once
 #include <assert.h>
 
-#include "app/http/parse.h"
-#include "app/http/text.h"
+#include "app/http/request_parse.h"
+#include "app/http/str.h"
 
 struct http_body {
     uint32_t left;    // of the content, or of the present chunk

@@ -1,9 +1,9 @@
 // choose.h: from a complete head to what is to be answered. Pure.
 #pragma once
-#include "app/http/parse.h"
 #include "app/http/path.h"
+#include "app/http/request_parse.h"
 #include "app/http/service.h"
-#include "app/http/text.h"
+#include "app/http/str.h"
 
 enum http_kind {
     HTTP_WHOLE,            // a reply of the table as it is

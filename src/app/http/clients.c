@@ -15,7 +15,7 @@ struct record {
     _Atomic uint32_t turn;
     struct http_client client;
 };
-static_assert(sizeof(struct record) == 40, "as conf/keys.c says, with its bucket");
+static_assert(sizeof(struct record) == 40, "as conf/key_table.c says, with its bucket");
 
 struct http_clients_of {
     _Alignas(64) struct record *records;

@@ -1,6 +1,6 @@
 // conn.h: the application's line of the block, and what sends from it.
 #pragma once
-#include "app/http/parse.h"
+#include "app/http/request_parse.h"
 #include "app/http/service.h"
 
 enum http_phase {

@@ -1,8 +1,8 @@
 // fields.h: the fields whose value matters only now and then, read from a head that http_parse has
 // found complete. Pure.
 #pragma once
-#include "app/http/parse.h"
-#include "app/http/text.h"
+#include "app/http/request_parse.h"
+#include "app/http/str.h"
 
 // http_fields_of: the field lines of the head at `head`, behind its request line; http_field_next
 // takes the next one off. False: no more.

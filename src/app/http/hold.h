@@ -16,8 +16,8 @@
 //
 // Threads: a pool belongs to its worker; init and free on the control thread.
 #pragma once
+#include "app/http/access_log.h"
 #include "app/http/body.h"
-#include "app/http/log.h"
 #include "app/http/range.h"
 
 enum {

@@ -5,7 +5,7 @@
 // as inet_ntop writes it. *.example.org is kept as .example.org: it stands for all names that end
 // so, the longest of several counts.
 #pragma once
-#include "app/http/text.h"
+#include "app/http/str.h"
 
 enum {
     HTTP_NAMES_MAX = 512,  // names of all hosts of a service

@@ -1,6 +1,6 @@
 // range.h: the Range field (RFC 9110 section 14). Pure.
 #pragma once
-#include "app/http/text.h"
+#include "app/http/str.h"
 
 enum { HTTP_RANGES_MAX = 16 };  // of one request; more are answered by the whole
 

@@ -1,7 +1,7 @@
 // rules.h: what the configuration says of paths: fields, times, redirects and error pages, a line
-// each (conf/web.h has the grammar and has checked it), and the `host` lines.
+// each (conf/conf_web.h has the grammar and has checked it), and the `host` lines.
 #pragma once
-#include "app/http/text.h"
+#include "app/http/str.h"
 #include "c10m/app.h"
 
 enum http_rule_kind {

@@ -8,8 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "app/http/load.h"
-#include "app/http/parse.h"
+#include "app/http/request_parse.h"
+#include "app/http/site_load.h"
 
 static_assert((int)HTTP_HEAD_BYTES_MAX <= (int)C10M_DATA_CONTIG_BYTES,
               "a head is parsed where it lies, as one range");

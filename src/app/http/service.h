@@ -1,6 +1,6 @@
 // service.h: one [service NAME] with app = http: its parameters and all that init made.
 //
-//   root                  the directory to serve (load.h); no default, but there may be `host`
+//   root                  the directory to serve (site_load.h); no default, but there may be `host`
 //   lines header_bytes_max      longest head of a request: 256..16384, default 8192; over: 414 or
 //   431 header_timeout_ms     from a head's first byte to its last, default 10000; over: 408
 //   header_bytes_held     bytes that clients may have queued at once per worker, counted in units
@@ -17,7 +17,7 @@
 //                         default 256; over: 503
 //   echo_path             where POST is answered with its content; default none
 //   headers_path          where GET is answered with its field lines; default none
-//   access_log            file with a line for each answer (log.h); default none
+//   access_log            file with a line for each answer (access_log.h); default none
 //   access_log_format     common or combined, default combined
 //   files_max, bytes_max  most files and most bytes below all roots, default 65536 and 2^30
 //   mime_types            file of media types (mime.h); default: a built-in table
@@ -29,8 +29,8 @@
 //   listing               on: directories without an index.html are listed; default off
 #pragma once
 #include "app/http/clients.h"
-#include "app/http/counters.h"
 #include "app/http/hold.h"
+#include "app/http/http_counters.h"
 #include "app/http/sites.h"
 
 enum { HTTP_WRITE_MS_MAX = 3600000 };

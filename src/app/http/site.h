@@ -1,5 +1,5 @@
 // site.h: the files of a service and all its other responses, as they are at one time: made by
-// http_site_load (load.h), read only afterwards.
+// http_site_load (site_load.h), read only afterwards.
 //
 //   authority --names--> hosts[]: key --hash--> slots[] (at most half full) --> replies[] --> head,
 //                                 prefixes that have moved                                    image
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "app/http/names.h"
-#include "app/http/parse.h"
 #include "app/http/reply.h"
+#include "app/http/request_parse.h"
 
 enum {
     HTTP_HOSTS_MAX = 65,           // the default one, and one for each `host` line

@@ -1,0 +1,313 @@
+// The server's echo beside the bare loop: the same client, the same packets, the same run. The
+// server is the real one (ports, loop, TCP, application); only its handshakes are left out:
+// connections are put into its table as the third segment would have. And the same echo beside
+// itself while the client reads net/tcp as fast as it can.
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bench/bench_main.h"
+#include "bench/bench_server.h"
+#include "bench/bench_wire.h"
+#include "bench/measure.h"
+#include "bench/reader.h"
+
+// Of each measurement: odd, so that the median is one of them; short, because what a shared machine
+// does changes within a second.
+enum { SLICES = 101, READER_SLICES = 31 };
+
+static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
+                           "\n"
+                           "The server's echo service and the bare loop, fed in lockstep with the "
+                           "same requests and ACKs,\n"
+                           "in turn, slice by slice; prints the medians of both rates and of their "
+                           "ratio within a pair of slices,\n"
+                           "and the ratio of their lower deciles: of the slices that nobody "
+                           "disturbed.\n"
+                           "\n"
+                           "  --connections LIST  connections, e.g. 1k,10k,1M (default 1k,10M)\n"
+                           "  --seconds S         seconds for each of the two (default 3)\n"
+                           "  --batch N           packets published at once, even (default 1024)\n"
+                           "  --payload BYTES     bytes of each request, 8 to 1460 (default 64)\n"
+                           "  --order ORDER       connections at `random` (default) or in `turn`\n"
+                           "  --seed N            of the random order (default 1)\n"
+                           "  --cpus A,B          the client's and the server's CPU (default 0,1)\n"
+                           "  --json              one JSON object instead of the table\n";
+
+static const char reader_help[] =
+    "usage: c10m bench reader [OPTIONS]\n"
+    "\n"
+    "The server's echo service, fed in lockstep, slice by slice: while the client waits it does "
+    "nothing (alone),\n"
+    "renders lines of memory of its own (busy), or reads net/tcp, piece after piece without a "
+    "pause "
+    "(reading).\n"
+    "Prints the server's cycles per packet, medians of the slices and of their ratios, and what "
+    "the "
+    "reading took.\n"
+    "\n"
+    "  Options as of `c10m bench echo` (--help).\n";
+
+static const char tree_help[] =
+    "usage: c10m bench tree [OPTIONS]\n"
+    "\n"
+    "As `c10m bench reader`, but what the client reads is every file of the server's tree, ten "
+    "times a second\n"
+    "(a piece is the whole tree; of net/tcp at most 1 MiB).\n"
+    "\n"
+    "  Options as of `c10m bench echo` (--help).\n";
+
+static void print_stages(const struct core_stats *before, const struct core_stats *now,
+                         uint64_t packets)
+{
+    fprintf(stderr, "  cycles per received packet:");
+    for (unsigned s = 0; s < STAGE_idle; s++)
+        fprintf(stderr, " %s %.1f", stat_stage_names[s].name,
+                (double)(now->cycles[s] - before->cycles[s]) / (double)packets);
+    fputc('\n', stderr);
+}
+
+static int side_close(const struct bench_options *o, struct bench_side *side, struct err *err)
+{
+    static struct core_stats now;
+    const int rc = bench_side_close(side, &now, err);
+    if (!o->json && now.c.rx_packets != side->before.c.rx_packets)
+        print_stages(&side->before, &now, now.c.rx_packets - side->before.c.rx_packets);
+    return rc;
+}
+
+static double cost(const struct bench_row *r)
+{
+    return (double)r->cycles / (double)r->packets;
+}
+
+// result: of one number of connections; each figure is the median over the slices.
+struct result {
+    uint32_t connections;
+    uint64_t packets;
+    double bare, server;  // cycles per packet
+    double ratio;         // of the two rates, within one pair of slices
+    double ratio_min, ratio_max;
+    double quiet;  // ratio of the two lower deciles: the machine when nobody disturbs it
+};
+
+enum { ALONE, BUSY, READING, MANNERS };  // what the client does while it waits
+
+struct reader_result {
+    double cycles[MANNERS];    // of the server, per packet
+    double to_alone, to_busy;  // READING's cycles to those
+};
+
+// Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
+static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_side *side,
+                   struct result *out, struct err *err)
+{
+    double a[SLICES], b[SLICES], ratio[SLICES];
+    for (unsigned i = 0; i < SLICES; i++) {
+        struct bench_row one = {0}, two = {0};
+        if (bench_slice(&bare->server, bare->feed, o->seconds / SLICES, &one, err) != 0 ||
+            bench_slice(&side->server, side->feed, o->seconds / SLICES, &two, err) != 0)
+            return -1;
+        a[i] = cost(&one);
+        b[i] = cost(&two);
+        ratio[i] = a[i] / b[i];
+        out->packets += two.packets;
+    }
+    out->bare = bench_median(a, SLICES);
+    out->server = bench_median(b, SLICES);
+    out->ratio = bench_median(ratio, SLICES);  // sorts
+    out->ratio_min = ratio[0];
+    out->ratio_max = ratio[SLICES - 1];
+    out->quiet = a[SLICES / 10] / b[SLICES / 10];  // sorted by now
+    return 0;
+}
+
+// The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
+// of their ratios within one round.
+static int measure_reader(const struct bench_options *o, struct bench_side *side,
+                          struct bench_reader *r, void (*piece)(void *), struct reader_result *out,
+                          struct err *err)
+{
+    void (*const meanwhile[MANNERS])(void *) = {NULL, bench_reader_busy, piece};
+    double v[MANNERS][READER_SLICES], to_alone[READER_SLICES], to_busy[READER_SLICES];
+    side->server.arg = r;
+    for (unsigned i = 0; i < READER_SLICES; i++) {
+        for (unsigned m = 0; m < MANNERS; m++) {
+            struct bench_row one = {0};
+            side->server.meanwhile = meanwhile[m];
+            if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &one, err) != 0)
+                return -1;
+            v[m][i] = cost(&one);
+        }
+        to_alone[i] = v[READING][i] / v[ALONE][i];
+        to_busy[i] = v[READING][i] / v[BUSY][i];
+    }
+    side->server.meanwhile = NULL;
+    for (unsigned m = 0; m < MANNERS; m++)
+        out->cycles[m] = bench_median(v[m], READER_SLICES);
+    out->to_alone = bench_median(to_alone, READER_SLICES);
+    out->to_busy = bench_median(to_busy, READER_SLICES);
+    return 0;
+}
+
+static void print_reader_json(const struct reader_result *out, uint32_t connections,
+                              const struct bench_reader *r, bool first)
+{
+    const double us = (double)rte_get_tsc_hz() / 1e6;
+    printf("%s{\"connections\":%u,\"alone_cycles\":%.1f,\"busy_cycles\":%.1f,"
+           "\"reading_cycles\":%.1f,\"to_alone\":%.4f,\"to_busy\":%.4f,\"piece_us\":%.1f,"
+           "\"piece_us_max\":%.1f,\"pieces\":%llu,\"bytes\":%llu}",
+           first ? "" : ",", connections, out->cycles[ALONE], out->cycles[BUSY],
+           out->cycles[READING], out->to_alone, out->to_busy,
+           (double)r->cycles / us / (double)MAX(r->pieces, 1u), (double)r->cycles_max / us,
+           (unsigned long long)r->pieces, (unsigned long long)r->bytes);
+    fflush(stdout);
+}
+
+static void print_reader(const struct reader_result *out, uint32_t connections,
+                         const struct bench_reader *r)
+{
+    enum { LINE_BYTES = 150 };
+    const double us = (double)rte_get_tsc_hz() / 1e6;
+    const double lines = (double)MAX(r->bytes / LINE_BYTES, 1u);
+    printf("%11u  %5.1f  %5.1f  %7.1f  %8.3f  %7.3f  %11.0f  %10.1f  %10.1f  %6llu\n", connections,
+           out->cycles[ALONE], out->cycles[BUSY], out->cycles[READING], out->to_alone, out->to_busy,
+           (double)r->cycles / us * 1e3 / lines,
+           (double)r->cycles / us / (double)MAX(r->pieces, 1u), (double)r->cycles_max / us,
+           (unsigned long long)r->passes);
+    fflush(stdout);
+}
+
+static void print_result(const struct bench_options *o, const struct result *r, bool first)
+{
+    const double mhz = (double)rte_get_tsc_hz() / 1e6;
+    if (o->json)
+        printf("%s{\"connections\":%u,\"bare_mpps\":%.3f,\"server_mpps\":%.3f,"
+               "\"bare_cycles_per_packet\":%.1f,\"server_cycles_per_packet\":%.1f,"
+               "\"ratio\":%.3f,\"ratio_min\":%.3f,\"ratio_max\":%.3f,"
+               "\"ratio_of_lower_deciles\":%.3f,\"packets\":%llu}",
+               first ? "" : ",", r->connections, mhz / r->bare, mhz / r->server, r->bare, r->server,
+               r->ratio, r->ratio_min, r->ratio_max, r->quiet, (unsigned long long)r->packets);
+    else
+        printf("%11u  %9.2f  %11.2f  %11.1f  %13.1f  %5.1f %%  %5.1f to %5.1f  %5.1f %%\n",
+               r->connections, mhz / r->bare, mhz / r->server, r->bare, r->server, 100 * r->ratio,
+               100 * r->ratio_min, 100 * r->ratio_max, 100 * r->quiet);
+    fflush(stdout);
+}
+
+static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
+                   struct bench_side *side, uint32_t connections, bool first, void (*piece)(void *),
+                   struct err *err)
+{
+    struct bench_row row = {.connections = connections};
+    struct result result = {.connections = connections};
+    struct bench_bare bare;
+    if (bench_bare_open(o, wire, &bare, &row, err) != 0)
+        return -1;
+    struct bench_reader reader;
+    struct reader_result read = {.to_busy = 0};
+    bench_reader_init(&reader, s);
+    int rc = bench_side_open(o, side, connections, err);
+    if (rc == 0)
+        rc = piece != NULL ? measure_reader(o, side, &reader, piece, &read, err)
+                           : measure(o, &bare, side, &result, err);
+    if (side_close(o, side, err) != 0 || bench_bare_close(&bare, err) != 0)
+        rc = -1;
+    if (rc == 0 && piece != NULL && o->json)
+        print_reader_json(&read, connections, &reader, first);
+    else if (rc == 0 && piece != NULL)
+        print_reader(&read, connections, &reader);
+    else if (rc == 0)
+        print_result(o, &result, first);
+    bench_reader_free(&reader);
+    return rc;
+}
+
+static int run_all(const struct bench_options *o, struct server *s, void (*piece)(void *),
+                   struct err *err)
+{
+    struct bench_wire wire = {0};
+    static struct bench_side side;
+    int rc = bench_side_wire(o, s, &side, err);
+    if (rc == 0)
+        rc = bench_wire_open(o->batch, &wire, err);
+    for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
+        rc = run_one(o, s, &wire, &side, o->counts[i], i == 0, piece, err);
+    }
+    bench_wire_close(&wire);
+    bench_side_unwire(&side);
+    return rc;
+}
+
+static void print_head(const struct bench_options *o, const char *name, void (*piece)(void *))
+{
+    if (o->json)
+        printf("{\"bench\":\"%s\",\"batch\":%u,\"payload_bytes\":%u,\"rows\":[", name, o->batch,
+               o->payload);
+    else if (piece != NULL)
+        printf("echo as of `c10m bench echo`, while the client reads %s; %u-byte payload, "
+               "batches of %u\n"
+               "connections  alone   busy  reading  to alone  to busy  ns per line  us a piece  "
+               "at most us  passes\n",
+               piece == bench_reader_tree ? "the whole tree ten times a second" : "net/tcp",
+               o->payload, o->batch);
+    else
+        printf("echo, request in, reply out, pure ACK in; %u-byte payload, batches of %u\n"
+               "connections  bare Mpps  server Mpps  bare cycles  server cycles  ratio   (min to "
+               "max)    lower deciles\n",
+               o->payload, o->batch);
+}
+
+static int run(int argc, char **argv, const char *name, const char *help_text,
+               void (*piece)(void *))
+{
+    struct bench_options o = {.counts = {1000, 10000000},
+                              .count_n = 2,
+                              .batch = 1024,
+                              .payload = 64,
+                              .seconds = 3,
+                              .seed = 1,
+                              .server_cpu = 1};
+    int rc = bench_options_parse(argc, argv, name, help_text, &o);
+    if (rc != 0)
+        return rc == 1 ? 0 : 2;
+    struct err err = {""};
+    struct server_params p;
+    char prefix[32];
+    snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
+    bench_side_params(&o, &p, prefix);
+    // The client reads between two batches, and is late on a machine that has other work.
+    if (piece != NULL)
+        p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;
+    p.extra_packet_bytes = 64u << 20;  // the client's pool and the bare loop's wire
+    if (piece != NULL)
+        bench_pages(&p, name);
+    struct server *s = server_start(&p, &err);
+    if (s == NULL) {
+        fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
+        return 1;
+    }
+    print_head(&o, name, piece);
+    rc = run_all(&o, s, piece, &err);
+    if (o.json)
+        printf("]}\n");
+    if (rc != 0)
+        fprintf(stderr, "c10m bench %s: %s\n", name, err.text);
+    server_stop(s);
+    return rc == 0 ? 0 : 1;
+}
+
+int bench_echo(int argc, char **argv)
+{
+    return run(argc, argv, "echo", help, NULL);
+}
+
+int bench_reader(int argc, char **argv)
+{
+    return run(argc, argv, "reader", reader_help, bench_reader_piece);
+}
+
+int bench_tree(int argc, char **argv)
+{
+    return run(argc, argv, "tree", tree_help, bench_reader_tree);
+}

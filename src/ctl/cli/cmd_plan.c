@@ -1,0 +1,272 @@
+#include "ctl/cli/cmd_plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/topology.h"
+#include "server/server_fit.h"
+#include "server/server_memory.h"
+
+enum { CPUS_MAX = 1024, ROLE_BYTES = 32, PATH_BYTES = 512, LIST_BYTES = 4096 };
+
+void ctl_plan(const struct server_params *p, struct text *out)
+{
+    struct ledger l = {0};
+    text_printf(out, "linux core %u\n", p->linux_cpu);
+    for (unsigned i = 0; i < p->n_workers; i++)
+        text_printf(out, "worker %u on core %u, %u connections\n", i, p->worker_cpu[i],
+                    (p->connections + p->n_workers - 1) / p->n_workers);
+    server_ledger(p, &l);
+    ledger_render(&l, p->connections, out);
+}
+
+static void read_text(const char *dir, const char *file, char *out, size_t room)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", dir, file);
+    out[0] = '\0';
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return;
+    if (fgets(out, (int)room, f) == NULL)
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    fclose(f);
+}
+
+// "0-3,8" holds 2.
+static bool list_has(const char *list, unsigned cpu)
+{
+    while (*list != '\0') {
+        char *end;
+        unsigned long from = strtoul(list, &end, 10), to = from;
+        if (end == list)
+            return false;
+        if (*end == '-')
+            to = strtoul(end + 1, &end, 10);
+        if (cpu >= from && cpu <= to)
+            return true;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return false;
+}
+
+static bool is_linux(const struct server_params *p, unsigned cpu)
+{
+    for (unsigned i = 0; i < p->n_linux_cpus; i++)
+        if (p->linux_cpus[i] == cpu)
+            return true;
+    return cpu == p->linux_cpu;
+}
+
+static bool is_worker(const struct server_params *p, unsigned cpu)
+{
+    for (unsigned i = 0; i < p->n_workers; i++)
+        if (p->worker_cpu[i] == cpu)
+            return true;
+    return false;
+}
+
+static void role_of(const struct server_params *p, unsigned cpu, char out[ROLE_BYTES])
+{
+    unsigned n = 0, first = 0;
+    for (unsigned i = p->n_workers; i-- > 0;)
+        if (p->worker_cpu[i] == cpu) {
+            n++;
+            first = i;
+        }
+    const char *also = is_linux(p, cpu) ? "linux, " : "";
+    if (n > 1)
+        snprintf(out, ROLE_BYTES, "%s%u workers", also, n);
+    else if (n == 1)
+        snprintf(out, ROLE_BYTES, "%sworker %u", also, first);
+    else
+        snprintf(out, ROLE_BYTES, "%s", is_linux(p, cpu) ? "linux" : "-");
+}
+
+// "32768 KiB of 0-1".
+static void cache_text(const struct cpu_place *place, unsigned level, struct text *out)
+{
+    for (unsigned i = 0; i < place->n_caches; i++) {
+        const struct cpu_cache *c = &place->caches[i];
+        if (c->level == level && c->type != 'I') {
+            text_printf(out, "%" PRIu64 " KiB of %s", c->bytes >> 10, c->shared);
+            return;
+        }
+    }
+    text_printf(out, "-");
+}
+
+static void number_text(int n, struct text *out)
+{
+    if (n < 0)
+        text_printf(out, "%8s", "-");
+    else
+        text_printf(out, "%8d", n);
+}
+
+static void cpu_line(const struct server_params *p, const struct cpu_place *place, struct text *out)
+{
+    char role[ROLE_BYTES];
+    struct text cache;
+    role_of(p, place->cpu, role);
+    text_printf(out, "%-5u %-18s", place->cpu, role);
+    number_text(place->node, out);
+    number_text(place->package, out);
+    number_text(place->core, out);
+    text_printf(out, "  %-12s", place->has_siblings ? place->siblings : "-");
+    for (unsigned level = 2; level <= 3; level++) {
+        text_init(&cache, 256);
+        cache_text(place, level, &cache);
+        text_printf(out, level == 2 ? " %-20s" : " %s", text_str(&cache));
+        text_free(&cache);
+    }
+    text_printf(out, "\n");
+}
+
+// Who else works on the core of a worker.
+static void sibling_doubt(const struct server_params *p, const struct cpu_place *place,
+                          struct text *out)
+{
+    char role[ROLE_BYTES];
+    for (unsigned other = 0; other < CPUS_MAX; other++) {
+        if (other == place->cpu || !list_has(place->siblings, other))
+            continue;
+        if (is_worker(p, other) && other < place->cpu)
+            continue;  // said of the other one
+        role_of(p, other, role);
+        if (is_worker(p, other) || is_linux(p, other))
+            text_printf(out, "note: CPU %u (worker) shares its core with CPU %u (%s)\n", place->cpu,
+                        other, role);
+        else
+            text_printf(out,
+                        "note: CPU %u (worker) shares its core with CPU %u: leave that one idle\n",
+                        place->cpu, other);
+    }
+}
+
+// The device's node: a NIC by its PCI address, an interface by its name; -1: it has none.
+static int port_node(const char *sys_root, const struct port_params *port)
+{
+    char dir[PATH_BYTES / 2], line[32], *end;
+    if (port->device == NULL || strpbrk(port->device, "/") != NULL)
+        return -1;
+    if (strcmp(port->driver, "pci") == 0)
+        snprintf(dir, sizeof(dir), "%.100s/bus/pci/devices/%.100s", sys_root, port->device);
+    else
+        snprintf(dir, sizeof(dir), "%.100s/class/net/%.100s/device", sys_root, port->device);
+    read_text(dir, "numa_node", line, sizeof(line));
+    const long node = strtol(line, &end, 10);
+    return end == line || node < 0 ? -1 : (int)node;
+}
+
+static void port_lines(const struct server_params *p, const char *sys_root,
+                       const int *nodes_of_workers, struct text *out)
+{
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        if (p->ports[i].net.loops)
+            continue;
+        const bool wraps = strcmp(p->ports[i].port.driver, "fault") == 0;
+        const struct port_params *port = wraps ? &p->ports[i].inner : &p->ports[i].port;
+        const int node = port_node(sys_root, port);
+        text_printf(out, "port %s: driver %s", p->ports[i].port.name, port->driver);
+        if (node < 0)
+            text_printf(out, ", of no NUMA node\n");
+        else
+            text_printf(out, ", NUMA node %d\n", node);
+        for (unsigned w = 0; node >= 0 && w < p->n_workers; w++)
+            if (nodes_of_workers[w] >= 0 && nodes_of_workers[w] != node)
+                text_printf(out, "note: worker %u is on node %d, port %s on node %d\n", w,
+                            nodes_of_workers[w], p->ports[i].port.name, node);
+    }
+}
+
+void ctl_plan_cores(const struct server_params *p, const char *sys_root, struct text *out)
+{
+    struct cpu_place place;
+    struct text notes;
+    char isolated[LIST_BYTES], dir[PATH_BYTES / 2];
+    int nodes[SERVER_WORKERS_MAX];
+    text_init(&notes, 1 << 16);
+    snprintf(dir, sizeof(dir), "%.200s/devices/system/cpu", sys_root);
+    read_text(dir, "isolated", isolated, sizeof(isolated));
+    for (unsigned w = 0; w < p->n_workers; w++)
+        nodes[w] = topology_read(sys_root, p->worker_cpu[w], &place) ? place.node : -1;
+    text_printf(out, "%-5s %-18s%8s%8s%8s  %-12s %-20s %s\n", "cpu", "runs", "node", "package",
+                "core", "siblings", "L2", "L3");
+    for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+        if (!topology_read(sys_root, cpu, &place))
+            continue;
+        if (place.core < 0 && place.n_caches == 0 && !is_worker(p, cpu) && !is_linux(p, cpu))
+            continue;  // offline
+        cpu_line(p, &place, out);
+        if (!is_worker(p, cpu))
+            continue;
+        sibling_doubt(p, &place, &notes);
+        if (!list_has(isolated, cpu))
+            text_printf(&notes,
+                        "note: CPU %u is not isolated (isolcpus): Linux may put others there\n",
+                        cpu);
+    }
+    port_lines(p, sys_root, nodes, &notes);
+    text_printf(out, "%s", text_str(&notes));
+    text_free(&notes);
+}
+
+// The arithmetic of one number of connections.
+static void sum_line(const struct server_params *like, uint32_t n, uint64_t have_bytes,
+                     struct text *out)
+{
+    static struct server_params p;
+    char a[4][LEDGER_GROUPED_BYTES];
+    struct ledger l = {0};
+    p = *like;
+    server_fit_to(&p, MAX(n, p.n_workers));
+    server_ledger(&p, &l);
+    const uint64_t all = ledger_bytes(&l), each = ledger_connection_bytes(&l);
+    text_printf(out,
+                "    %s bytes = %s connections x %.2f + %s apart (records, buffers, packets); %.1f "
+                "%% of what is there\n",
+                ledger_grouped(a[0], all), ledger_grouped(a[1], p.connections),
+                (double)each / p.connections, ledger_grouped(a[2], all - each),
+                have_bytes == 0 ? 0 : 100.0 * (double)all / (double)have_bytes);
+}
+
+static uint64_t pages_bytes(const struct page_supply *s)
+{
+    return s->of_2m.free * PAGE_2M + s->of_1g.free * PAGE_1G;
+}
+
+void ctl_plan_capacity(const struct server_params *p, const char *sys_root, const char *proc_root,
+                       struct text *out)
+{
+    struct server_supply s;
+    char a[3][LEDGER_GROUPED_BYTES];
+    server_supply_read(&s, sys_root, proc_root);
+    const uint64_t spare = s.available_bytes - s.leave_bytes;
+    const bool ordinary = p->pages == PAGES_NONE;
+    const uint64_t have_now = ordinary ? spare : pages_bytes(&s.pages);
+    const uint32_t now = server_fit(p, &s.pages, spare);
+    text_printf(out,
+                "free now: %" PRIu64 " pages of 2 MiB, %" PRIu64
+                " of 1 GiB; %s bytes of ordinary memory, of which Linux keeps %s (a tenth of the "
+                "machine's memory, at least 1 GiB)\n",
+                s.pages.of_2m.free, s.pages.of_1g.free, ledger_grouped(a[0], s.available_bytes),
+                ledger_grouped(a[1], s.leave_bytes));
+    text_printf(out, "with the %s free now (connections = max): %s connections\n",
+                ordinary ? "ordinary memory" : "pages", ledger_grouped(a[0], now));
+    if (now != 0)
+        sum_line(p, now, have_now, out);
+    if (ordinary)
+        return;
+    const uint32_t possible = server_fit(p, &s.possible, 0);
+    text_printf(out,
+                "with the memory free now: %s connections, in pages made by: sysctl "
+                "vm.nr_hugepages=%" PRIu64 "\n",
+                ledger_grouped(a[0], possible),
+                s.pages.of_2m.total + s.possible.of_2m.free - s.pages.of_2m.free);
+    if (possible != 0)
+        sum_line(p, possible, pages_bytes(&s.possible), out);
+}

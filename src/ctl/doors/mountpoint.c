@@ -1,0 +1,245 @@
+#include "ctl/doors/mountpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FSTYPE_BYTES = 64 };
+
+// dirs_make: mkdir -p of path; *made_from as in struct ctl_mountpoint. 0 or -errno.
+static int dirs_make(char *path, size_t *made_from)
+{
+    *made_from = 0;
+    for (char *slash = path; slash != NULL;) {
+        slash = strchr(slash + 1, '/');
+        if (slash != NULL)
+            *slash = '\0';
+        int rc = mkdir(path, 0755) == 0 ? 0 : -errno;
+        if (rc == 0 && *made_from == 0)
+            *made_from = strlen(path);
+        if (slash != NULL)
+            *slash = '/';
+        if (rc != 0 && rc != -EEXIST)
+            return rc;
+    }
+    return 0;
+}
+
+// dirs_remove: rmdir of path and of the directories above it down to length made_from. One that was
+// never made, or is in use, stays as it is.
+static void dirs_remove(char *path, size_t made_from)
+{
+    while (made_from > 0 && strlen(path) >= made_from) {
+        rmdir(path);
+        *strrchr(path, '/') = '\0';
+    }
+}
+
+// unescape: mountinfo's \OOO (octal) in place (proc(5)).
+static void unescape(char *s)
+{
+    char *to = s;
+    for (; *s != '\0'; s++, to++) {
+        bool escaped = s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+                       s[3] >= '0' && s[3] <= '7';
+        *to = escaped ? (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0')) : *s;
+        s += escaped ? 3 : 0;
+    }
+    *to = '\0';
+}
+
+// mount_at: whether something is mounted on exactly `path`, and the type of the topmost such mount.
+// It asks mountinfo, not the path: looking at a mount asks the process that serves it.
+static bool mount_at(const char *path, char type[FSTYPE_BYTES])
+{
+    bool found = false;
+    char *line = NULL;
+    size_t room = 0;
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    while (f != NULL && getline(&line, &room, f) > 0) {
+        char *save, *at = NULL, *word = strtok_r(line, " ", &save);
+        for (int i = 0; word != NULL && strcmp(word, "-") != 0; i++) {
+            at = i == 4 ? word : at;
+            word = strtok_r(NULL, " ", &save);
+        }
+        word = word == NULL ? NULL : strtok_r(NULL, " ", &save);
+        if (at == NULL || word == NULL)
+            continue;
+        unescape(at);
+        if (strcmp(at, path) == 0) {
+            snprintf(type, FSTYPE_BYTES, "%s", word);
+            found = true;
+        }
+    }
+    free(line);
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
+// probe: a stat that may hang for as long as the process that serves the mount does; so a thread
+// makes it. When it hangs, the thread is left behind and ends with that process or with ours.
+struct probe {
+    char path[PATH_MAX];
+    int result;  // 0 or errno; read by the asker after join
+    bool left;   // set by the first of the two, thread and asker, to leave; the second one frees
+};
+
+static bool probe_leave(struct probe *p)
+{
+    return __atomic_exchange_n(&p->left, true, __ATOMIC_ACQ_REL);
+}
+
+static void *probe_main(void *arg)
+{
+    struct probe *p = arg;
+    struct stat st;
+    p->result = stat(p->path, &st) == 0 ? 0 : errno;
+    if (probe_leave(p))
+        free(p);
+    return NULL;
+}
+
+// mount_probe: 0 (the mount answers), ENOTCONN (nobody serves it), ETIMEDOUT, or another errno.
+static int mount_probe(const char *path)
+{
+    pthread_t thread;
+    struct timespec until;
+    struct probe *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return ENOMEM;
+    snprintf(p->path, sizeof(p->path), "%s", path);
+    int rc = pthread_create(&thread, NULL, probe_main, p);
+    if (rc != 0) {
+        free(p);
+        return rc;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOUNT_PROBE_MS / 1000;
+    bool late = pthread_timedjoin_np(thread, NULL, &until) != 0;
+    if (late)
+        pthread_detach(thread);
+    if (!probe_leave(p))
+        return ETIMEDOUT;
+    rc = late ? ETIMEDOUT : p->result;
+    free(p);
+    return rc;
+}
+
+// stale_clear: detaches dead FUSE mounts from path until none is there; how many, or -1 with *e.
+static int stale_clear(const char *path, struct err *e)
+{
+    char type[FSTYPE_BYTES];
+    int i = 0;
+    for (; i < MOUNTS_STALE_MAX && mount_at(path, type); i++) {
+        if (strncmp(type, "fuse", 4) != 0)
+            return err_set(e, "%s: a %s is mounted there", path, type);
+        int rc = mount_probe(path);
+        if (rc == 0)
+            return err_set(
+                e, "%s: is served already (another server?): stop it or take another path", path);
+        if (rc == ETIMEDOUT)
+            return err_set(e, "%s: the %s mounted there does not answer: stop its process", path,
+                           type);
+        if (rc != ENOTCONN)
+            return err_set(e, "%s: %s", path, strerror(rc));
+        if (umount2(path, MNT_DETACH) != 0)
+            return err_set(e, "%s: the mount of a killed server cannot be detached: %s", path,
+                           strerror(errno));
+    }
+    return mount_at(path, type) ? err_set(e, "%s: more than %d dead mounts", path, MOUNTS_STALE_MAX)
+                                : i;
+}
+
+static int empty_check(const char *path, struct err *e)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return err_set(e, "%s: %s", path, strerror(errno));
+    int n = 0;
+    while (n <= 2 && readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n <= 2 ? 0 : err_set(e, "%s: is not empty, a mount would hide what is in it", path);
+}
+
+// resolve: mp->path = mp->given without symlinks in the directories above the last name. The last
+// one is not looked at (it may be a mount), but must not be a symlink: readlink asks no mount.
+static int resolve(struct ctl_mountpoint *mp, struct err *e)
+{
+    char above[PATH_MAX], target[2];
+    const char *name = strrchr(mp->given, '/') + 1;
+    memcpy(above, mp->given, sizeof(above));
+    above[name - mp->given] = '\0';
+    if (readlink(mp->given, target, sizeof(target)) >= 0)
+        return err_set(e, "%s: is a symlink: name the directory itself", mp->given);
+    if (realpath(above, mp->path) == NULL)
+        return err_set(e, "%s: %s", above, strerror(errno));
+    size_t n = strlen(mp->path), name_len = strlen(name);
+    if (n + 1 + name_len >= sizeof(mp->path))
+        return err_set(e, "%s: path too long", mp->given);
+    if (n > 1)
+        mp->path[n++] = '/';
+    memcpy(mp->path + n, name, name_len + 1);
+    return 0;
+}
+
+static int given_set(struct ctl_mountpoint *mp, const char *path, struct err *e)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (path[0] != '/' || n < 2 || n >= sizeof(mp->given))
+        return err_set(e, "%.64s: a mount point is an absolute path below /", path);
+    memcpy(mp->given, path, n);
+    mp->given[n] = '\0';
+    const char *name = strrchr(mp->given, '/') + 1;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return err_set(e, "%s: a mount point ends in a name", mp->given);
+    return 0;
+}
+
+int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct err *e)
+{
+    if (given_set(mp, path, e) != 0)
+        return -1;
+    int rc = dirs_make(mp->given, &mp->made_from);
+    if (rc != 0)
+        err_set(e, "%s: cannot be made: %s", mp->given, strerror(-rc));
+    if (rc == 0)
+        rc = resolve(mp, e);
+    if (rc == 0)
+        rc = stale_clear(mp->path, e);
+    if (rc > 0)  // its server could not remove it
+        mp->made_from = strlen(mp->given);
+    if (rc >= 0)
+        rc = empty_check(mp->path, e);
+    if (rc != 0)
+        dirs_remove(mp->given, mp->made_from);
+    return rc == 0 ? 0 : -1;
+}
+
+void ctl_mountpoint_undo(struct ctl_mountpoint *mp)
+{
+    stale_clear(mp->path, NULL);
+    dirs_remove(mp->given, mp->made_from);
+}
+
+int ctl_mountpoint_clear(const char *path, struct err *e)
+{
+    struct ctl_mountpoint mp = {.made_from = 0};
+    char type[FSTYPE_BYTES];
+    if (given_set(&mp, path, e) != 0)
+        return -1;
+    // The directories above may be gone, and something else than a dead mount is nobody's business.
+    if (resolve(&mp, NULL) != 0 || !mount_at(mp.path, type))
+        return 0;
+    return stale_clear(mp.path, e);
+}

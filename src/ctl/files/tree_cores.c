@@ -1,0 +1,200 @@
+// cores/N/: one worker each.
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/files/tree_files_internal.h"
+#include "stat/render.h"
+
+// core_of: whom a file is about.
+struct core_of {
+    const struct ctl_shown *shown;
+    unsigned worker;
+};
+
+static const struct worker *worker_of(const void *data)
+{
+    const struct core_of *of = data;
+    return server_worker(of->shown->server, of->worker);
+}
+
+static int state_read(struct tree_out *out, void *data)
+{
+    const struct core_of *of = data;
+    pulse_render(of->shown->pulse, of->worker, pulse_clock_ns(), tree_text(out));
+    return 0;
+}
+
+static void snapshot(struct core_stats *copy, const void *data)
+{
+    const struct core_of *of = data;
+    stat_snapshot(copy, worker_of(data)->stats);
+    ctl_baseline_core(of->shown->baseline, of->worker, copy);
+}
+
+// Each of these renders a copy, so that lines of one reading belong together.
+static int counters_read(struct tree_out *out, void *data)
+{
+    static struct core_stats copy;
+    snapshot(&copy, data);
+    counters_render(tree_text(out), &copy);
+    return 0;
+}
+
+static int drops_read(struct tree_out *out, void *data)
+{
+    static struct core_stats copy;
+    snapshot(&copy, data);
+    drops_render(tree_text(out), &copy);
+    return 0;
+}
+
+static int cycles_read(struct tree_out *out, void *data)
+{
+    static struct core_stats copy;
+    const struct core_of *of = data;
+    snapshot(&copy, data);
+    cycles_render(tree_text(out), &copy);
+    struct pulse_now now;
+    pulse_look(of->shown->pulse, of->worker, pulse_clock_ns(), &now);
+    return tree_printf(out,
+                       "useful_percent %.2f\npackets_per_s %.0f\nheadroom_packets %.0f\n"
+                       "tsc_hz %" PRIu64 "\n",
+                       100 * now.recent.useful, now.recent.packets_per_s, now.recent.headroom_pps,
+                       worker_tsc_hz(worker_of(data)));
+}
+
+// What packets waited for their turn's end, then the turns without work.
+static int latency_read(struct tree_out *out, void *data)
+{
+    static struct latency copy;
+    const struct core_of *of = data;
+    const struct worker *w = worker_of(data);
+    const uint64_t hz = worker_tsc_hz(w);
+    latency_snapshot(&copy, &w->busy);
+    ctl_baseline_latency(of->shown->baseline, of->worker, false, &copy);
+    latency_render(tree_text(out), &copy, "", "packets", hz);
+    latency_snapshot(&copy, &w->idle);
+    ctl_baseline_latency(of->shown->baseline, of->worker, true, &copy);
+    latency_render(tree_text(out), &copy, "idle_", "turns", hz);
+    return 0;
+}
+
+static int queues_read(struct tree_out *out, void *data)
+{
+    const struct core_of *of = data;
+    depth_queues_render(of->shown->server, of->worker, tree_text(out));
+    return 0;
+}
+
+// Adds up the lines of one name from `from` on, which then count as 0 (a device may have several),
+// and makes it a name of the tree.
+static uint64_t take_all(struct host_counts *c, unsigned from)
+{
+    struct host_interrupt *it = &c->interrupts[from];
+    uint64_t sum = 0;
+    for (unsigned i = c->n_interrupts; i-- > from;)
+        if (strcmp(c->interrupts[i].name, it->name) == 0) {
+            sum += c->interrupts[i].count;
+            c->interrupts[i].name[0] = i == from ? it->name[0] : '\0';
+        }
+    for (char *at = it->name; *at != '\0'; at++)
+        if (!isalnum((unsigned char)*at) && strchr("-_.", *at) == NULL)
+            *at = '_';
+    return sum;
+}
+
+// The CPU's since the server's start: of each name its count, then of all together.
+static void interrupt_lines(struct tree_out *out, const char *prefix, struct host_counts *now,
+                            const struct host_counts *before)
+{
+    uint64_t all = 0;
+    host_since(now, before);
+    for (unsigned i = 0; i < now->n_interrupts; i++) {
+        if (now->interrupts[i].name[0] == '\0')
+            continue;
+        const uint64_t sum = take_all(now, i);
+        all += sum;
+        tree_printf(out, "%s_%s %" PRIu64 "\n", prefix, now->interrupts[i].name, sum);
+    }
+    tree_printf(out, "%s_total %" PRIu64 "\n", prefix, all);
+}
+
+static int interrupts_read(struct tree_out *out, void *data)
+{
+    static struct host_counts now;
+    const struct core_of *of = data;
+    const unsigned cpu = worker_of(data)->cpu;
+    host_read(&now, "/proc", 0, cpu);
+    interrupt_lines(out, "irq", &now, &of->shown->interrupts_before[of->worker]);
+    host_softirqs(&now, "/proc", cpu);
+    interrupt_lines(out, "softirq", &now, &of->shown->softirqs_before[of->worker]);
+    return 0;
+}
+
+// The thread's since its start.
+static int sched_read(struct tree_out *out, void *data)
+{
+    static struct host_counts now;
+    const struct core_of *of = data;
+    const struct worker *w = worker_of(data);
+    host_read(&now, "/proc", (int)__atomic_load_n(&w->tid, __ATOMIC_RELAXED), w->cpu);
+    return tree_printf(out,
+                       "involuntary_switches %" PRIu64 "\nvoluntary_switches %" PRIu64
+                       "\nminor_faults %" PRIu64 "\nmajor_faults %" PRIu64 "\nwait_ns %" PRIu64
+                       "\nsteal_ticks %" PRIu64 "\n",
+                       now.forced, now.slept, now.faults_minor, now.faults_major, now.wait_ns,
+                       now.steal_ticks - of->shown->interrupts_before[of->worker].steal_ticks);
+}
+
+static int stalls_read(struct tree_out *out, void *data)
+{
+    const struct core_of *of = data;
+    stalls_render(of->shown->stalls, of->worker, tree_text(out));
+    return 0;
+}
+
+static int stall_causes_read(struct tree_out *out, void *data)
+{
+    const struct core_of *of = data;
+    stalls_causes_render(of->shown->stalls, of->worker, tree_text(out));
+    return 0;
+}
+
+void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES])
+{
+    unsigned before = 0;
+    const unsigned cpu = server_worker(s, w)->cpu;
+    for (unsigned i = 0; i < w; i++)
+        before += server_worker(s, i)->cpu == cpu;
+    if (before == 0)
+        snprintf(out, CORE_NAME_BYTES, "%u", cpu);
+    else
+        snprintf(out, CORE_NAME_BYTES, "%u.%u", cpu, before);
+}
+
+int ctl_tree_cores(const struct ctl_shown *s)
+{
+    static const struct {
+        const char *name;
+        int (*read)(struct tree_out *, void *);
+    } files[] = {{"state", state_read},           {"counters", counters_read},
+                 {"drops", drops_read},           {"cycles", cycles_read},
+                 {"latency", latency_read},       {"queues", queues_read},
+                 {"interrupts", interrupts_read}, {"sched", sched_read},
+                 {"stalls", stalls_read},         {"stall_causes", stall_causes_read}};
+    static struct core_of of[SERVER_WORKERS_MAX];
+    int rc = 0;
+    for (unsigned w = 0; w < server_workers(s->server); w++) {
+        char core[CORE_NAME_BYTES];
+        of[w] = (struct core_of){s, w};
+        ctl_tree_core_name(s->server, w, core);
+        for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
+            char path[64];
+            snprintf(path, sizeof(path), "cores/%s/%s", core, files[i].name);
+            rc |= ctl_tree_add(s, path, files[i].read, &of[w]);
+        }
+    }
+    return rc;
+}

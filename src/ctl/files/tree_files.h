@@ -1,0 +1,49 @@
+// tree_files.h: what the tree of a running server shows (DESIGN: cores, ports, net, mem, apps).
+// Each file: docs/tree.md. Control thread.
+#pragma once
+#include <time.h>
+
+#include "conf/conf.h"
+#include "ctl/steering/baseline.h"
+#include "server/fill_levels.h"
+#include "server/linux_counts.h"
+#include "server/liveness.h"
+#include "server/server.h"
+#include "server/stalls.h"
+#include "tree/door.h"
+
+enum {
+    CTL_LOOK_MS = 20,         // between two ctl_tree_look()
+    CTL_PORTS_LOOK_MS = 500,  // between two readings of the ports' counters for other threads
+};
+
+struct ctl_port_copies;
+
+// ctl_shown: what the callbacks look at: it and all that it names outlives the tree. The first five
+// are the caller's.
+struct ctl_shown {
+    const struct server *server;
+    const struct conf *conf;
+    const char *version;
+    struct tree *tree;
+    const struct ctl_baseline *baseline;  // what was reset; NULL: nothing
+    struct timespec started;              // of CLOCK_MONOTONIC
+    struct stalls *stalls;
+    struct pulse *pulse;
+    struct depth *depth;
+    struct host_counts *interrupts_before, *softirqs_before;  // [worker] when it was opened
+    struct ctl_port_copies *ports;
+};
+
+// ctl_tree_open: begins to watch s->server, and makes the entries in s->tree. -1: *err, and
+// ctl_tree_close is still due. ctl_tree_close: once the tree is gone; of what was never opened, all
+// zero but for the first five, too.
+int ctl_tree_open(struct ctl_shown *s, struct err *err);
+void ctl_tree_close(struct ctl_shown *s);
+
+// ctl_tree_port_stats: port i's counters as the control thread last read them, CTL_PORTS_LOOK_MS
+// ago at most. For other threads, as DPDK lets one alone ask a device. Any thread.
+void ctl_tree_port_stats(const struct ctl_shown *s, unsigned i, struct port_stats *out);
+
+// ctl_tree_look: what is watched and not only read: every CTL_LOOK_MS.
+void ctl_tree_look(struct ctl_shown *s);

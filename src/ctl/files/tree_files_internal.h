@@ -1,0 +1,28 @@
+// tree_files_internal.h: what the files that fill the tree share.
+#pragma once
+#include "ctl/files/tree_files.h"
+
+enum { CORE_NAME_BYTES = 24 };
+
+// One each for a directory: its entries. 0, or -1: tree_error() says why.
+int ctl_tree_cores(const struct ctl_shown *s);
+int ctl_tree_ports(const struct ctl_shown *s);
+int ctl_tree_net(const struct ctl_shown *s);
+int ctl_tree_mem(const struct ctl_shown *s);
+
+// ctl_ports_open, ctl_ports_look, ctl_ports_close: the copies of the ports' counters. open: 0, or
+// -1: no memory.
+int ctl_ports_open(struct ctl_shown *s);
+void ctl_ports_look(const struct ctl_shown *s);
+void ctl_ports_close(struct ctl_shown *s);
+
+// ctl_tree_core_name: N of cores/N, of worker w: its CPU, and the others' on the same CPU N.1, N.2
+// and so on.
+void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES]);
+
+// ctl_tree_add: a read-only file. 0 or -1.
+static inline int ctl_tree_add(const struct ctl_shown *s, const char *path,
+                               int (*read)(struct tree_out *, void *), const void *data)
+{
+    return tree_file_ro(tree_root(s->tree), path, read, (void *)(uintptr_t)data) == NULL ? -1 : 0;
+}

@@ -1,0 +1,279 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl/metrics/metrics_internal.h"
+
+const double metrics_bounds[METRIC_BOUNDS] = {1e-6,   2e-6,   5e-6,   10e-6, 20e-6, 50e-6,
+                                              100e-6, 200e-6, 500e-6, 1e-3,  2e-3,  5e-3,
+                                              10e-3,  20e-3,  50e-3,  100e-3};
+
+void metrics_put(const struct metrics_now *now, const char *suffix, struct metric_value v,
+                 unsigned n, const struct metric_label *labels)
+{
+    struct metric_sample s = {.metric = now->m, .suffix = suffix, .n_labels = n, .value = v};
+    for (unsigned i = 0; i < n; i++)
+        s.labels[i] = labels[i];
+    now->to->sample(now->to, &s);
+}
+
+struct metric_value metrics_whole(uint64_t n)
+{
+    return (struct metric_value){.n = n};
+}
+
+struct metric_value metrics_real(double x)
+{
+    return (struct metric_value){.is_real = true, .real = x};
+}
+
+// ---- the process
+
+static void put_build_info(const struct metrics_now *now)
+{
+    PUT(now, metrics_whole(1), LABEL("version", now->shown->version));
+}
+
+static double now_s(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void put_start_time(const struct metrics_now *now)
+{
+    const struct timespec *began = &now->shown->started;
+    const double up_s =
+        now_s(CLOCK_MONOTONIC) - (double)began->tv_sec - (double)began->tv_nsec / 1e9;
+    PUT0(now, metrics_real(now_s(CLOCK_REALTIME) - up_s));
+}
+
+static void put_cpu_seconds(const struct metrics_now *now)
+{
+    PUT0(now, metrics_real(now_s(CLOCK_PROCESS_CPUTIME_ID)));
+}
+
+static void put_resident_bytes(const struct metrics_now *now)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f != NULL && fscanf(f, "%*s %llu", &pages) != 1)
+        pages = 0;
+    if (f != NULL)
+        fclose(f);
+    PUT0(now, metrics_whole(pages * (uint64_t)sysconf(_SC_PAGESIZE)));
+}
+
+static void put_connections_max(const struct metrics_now *now)
+{
+    PUT0(now, metrics_whole(server_params_of(now->shown->server)->connections));
+}
+
+// ---- ports, memory, services
+
+#define PORT_COUNTER_TABLE(X)                                                                      \
+    X(rx_packets, "packets that the device received for us")                                       \
+    X(rx_bytes, "bytes of them")                                                                   \
+    X(tx_packets, "packets that the device sent")                                                  \
+    X(tx_bytes, "bytes of them")                                                                   \
+    X(rx_missed, "frames lost because no buffer was posted for them")                              \
+    X(rx_nombuf, "frames lost because the packet pool was empty")                                  \
+    X(rx_errors, "frames received with an error")                                                  \
+    X(tx_errors, "frames that the device would not send")                                          \
+    X(rx_taken_away, "frames that a fault port lost on purpose on the way in")                     \
+    X(rx_added, "frames that a fault port added on purpose on the way in")                         \
+    X(tx_taken_away, "frames that a fault port lost on purpose on the way out")                    \
+    X(tx_added, "frames that a fault port added on purpose on the way out")
+
+#define PUT_PORT(field, help)                                                                      \
+    static void put_port_##field(const struct metrics_now *now)                                    \
+    {                                                                                              \
+        for (unsigned i = 0; i < now->n_ports; i++)                                                \
+            PUT(now, metrics_whole(now->ports[i].field),                                           \
+                LABEL("port", server_port(now->shown->server, i)->name));                          \
+    }
+PORT_COUNTER_TABLE(PUT_PORT)
+#undef PUT_PORT
+
+// What mem/arenas shows: `NAME_bytes VALUE` of each arena, and sums.
+static void put_memory(const struct metrics_now *now)
+{
+    struct text t;
+    char *save = NULL;
+    text_init(&t, 1 << 16);
+    server_arenas(now->shown->server, &t);
+    char *line = t.len == 0 ? NULL : strtok_r(t.data, "\n", &save);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
+        char *value = strchr(line, ' '), *end = value == NULL ? NULL : value - strlen("_bytes");
+        if (value == NULL || end <= line || strncmp(end, "_bytes", strlen("_bytes")) != 0)
+            continue;
+        *end = '\0';
+        if (strcmp(line, "arena_page") != 0 && strcmp(line, "per_connection") != 0 &&
+            strstr(line, "_reserved") == NULL)
+            PUT(now, metrics_whole(strtoull(value, NULL, 10)), LABEL("arena", line));
+    }
+    text_free(&t);
+}
+
+static void put_services(const struct metrics_now *now, bool gauges)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = 0; i < server_params_of(s)->n_services; i++) {
+        const struct c10m_service *sv = server_service(s, i);
+        for (int c = 0; c < sv->n_counters; c++) {
+            const char *name = sv->counters[c].name;
+            const size_t len = strlen(name);
+            uint64_t sum = 0;
+            if ((len > 4 && strcmp(name + len - 4, "_now") == 0) != gauges)
+                continue;
+            for (unsigned w = 0; w < server_workers(s); w++)
+                sum += stat_load(&server_worker(s, w)->sock.counters[i][c]);
+            PUT(now, metrics_whole(sum), LABEL("service", sv->name), LABEL("counter", name));
+        }
+    }
+}
+
+static void put_service_counters(const struct metrics_now *now)
+{
+    put_services(now, false);
+}
+
+static void put_service_values(const struct metrics_now *now)
+{
+    put_services(now, true);
+}
+
+// ---- the table
+
+// X(name, type, help, who puts its samples)
+#define METRIC_TABLE(X)                                                                            \
+    X(c10m_build_info, GAUGE, "Version of the server; always 1.", put_build_info)                  \
+    X(process_start_time_seconds, GAUGE, "When the server was started, in seconds since 1970.",    \
+      put_start_time)                                                                              \
+    X(process_cpu_seconds_total, COUNTER,                                                          \
+      "CPU time of all threads; a worker polls and takes a whole core.", put_cpu_seconds)          \
+    X(process_resident_memory_bytes, GAUGE, "Ordinary memory in use; huge pages are apart.",       \
+      put_resident_bytes)                                                                          \
+    X(c10m_connections_max, GAUGE, "Connections that can be open at once.", put_connections_max)   \
+    X(c10m_core_clock_hertz, GAUGE, "Cycles a second of the core's time stamp counter.",           \
+      metrics_clock)                                                                               \
+    X(c10m_core_useful_ratio, GAUGE, "Share of the last second in turns with work.",               \
+      metrics_useful)                                                                              \
+    X(c10m_core_stalled_seconds, GAUGE,                                                            \
+      "For how long the worker has been caught in one turn; 0: it is not.", metrics_stalled)       \
+    X(c10m_core_drops_total, COUNTER,                                                              \
+      "Packets that ended for this reason; side rx: received ones, tx: ours.", metrics_drops)      \
+    X(c10m_core_stage_cycles_total, COUNTER, "Cycles spent in this stage of the loop.",            \
+      metrics_stage_cycles)                                                                        \
+    X(c10m_core_rx_to_tx_seconds, HISTOGRAM,                                                       \
+      "From a packet's receipt to the end of the turn that answers it, each packet once.",         \
+      metrics_latency)                                                                             \
+    X(c10m_core_idle_turn_seconds, HISTOGRAM,                                                      \
+      "Lengths of turns that had nothing to do: what the machine takes from the core.",            \
+      metrics_idle_turns)                                                                          \
+    X(c10m_core_stalls_total, COUNTER, "Turns over 100 us by their cause.", metrics_stalls)        \
+    X(c10m_core_stall_seconds_total, COUNTER, "Time in turns over 100 us by their cause.",         \
+      metrics_stall_seconds)                                                                       \
+    X(c10m_core_involuntary_switches_total, COUNTER,                                               \
+      "Times that Linux took the worker's CPU for another thread.", metrics_switches)              \
+    X(c10m_core_page_faults_total, COUNTER, "Page faults of the worker's thread.",                 \
+      metrics_page_faults)                                                                         \
+    X(c10m_core_interrupts_total, COUNTER, "Interrupts that hit the CPU: of its timer, others.",   \
+      metrics_interrupts)                                                                          \
+    X(c10m_core_wait_seconds_total, COUNTER,                                                       \
+      "Time that the worker was ready and others were on its CPU.", metrics_wait_seconds)          \
+    X(c10m_core_steal_seconds_total, COUNTER, "Time that the hypervisor ran somebody else.",       \
+      metrics_steal_seconds)                                                                       \
+    X(c10m_core_pool_entries, GAUGE, "Entries that a pool of the worker has.", metrics_pool_size)  \
+    X(c10m_core_pool_used, GAUGE, "Entries of a pool in use.", metrics_pool_used)                  \
+    X(c10m_core_pool_used_max, GAUGE, "Most that were in use at once.", metrics_pool_used_max)     \
+    X(c10m_memory_bytes, GAUGE, "Memory reserved at start, by what it is for.", put_memory)        \
+    X(c10m_service_events_total, COUNTER, "What the application of a service counts.",             \
+      put_service_counters)                                                                        \
+    X(c10m_service_value, GAUGE, "Present values that the application of a service shows.",        \
+      put_service_values)
+
+struct row {
+    struct metric metric;
+    void (*put)(const struct metrics_now *now);
+};
+
+static const struct row rows[] = {
+#define ROW(name, type, help, f) {{#name, METRIC_##type, help}, f},
+    METRIC_TABLE(ROW)
+#undef ROW
+#define ROW(name, help) {{"c10m_port_" #name "_total", METRIC_COUNTER, help}, put_port_##name},
+        PORT_COUNTER_TABLE(ROW)
+#undef ROW
+};
+
+const unsigned metrics_own = ARRAY_LEN(rows);
+
+// core_metric: the family of a line of CORE_COUNTER_TABLE.
+static const struct metric *core_metric(unsigned i)
+{
+    static struct metric made[CORE_COUNTER_COUNT];
+    struct metric *m = &made[i];
+    const struct stat_name *from = &stat_counter_names[i];
+    const size_t n = strlen(from->name);
+    const bool gauge = n > 4 && strcmp(from->name + n - 4, "_now") == 0;
+    if (m->name[0] != '\0')
+        return m;
+    const int len =
+        gauge ? snprintf(m->name, sizeof(m->name), "c10m_core_%.*s", (int)n - 4, from->name)
+              : snprintf(m->name, sizeof(m->name), "c10m_core_%s_total", from->name);
+    CHECK(len < (int)sizeof(m->name));
+    m->type = gauge ? METRIC_GAUGE : METRIC_COUNTER;
+    m->help = from->help;
+    return m;
+}
+
+const struct metric *metrics_family(unsigned i)
+{
+    if (i < ARRAY_LEN(rows))
+        return &rows[i].metric;
+    i -= ARRAY_LEN(rows);
+    return i < CORE_COUNTER_COUNT ? core_metric(i) : NULL;
+}
+
+static void read_all(struct metrics_now *now, const struct ctl_shown *s, struct metric_sink *to)
+{
+    now->shown = s;
+    now->to = to;
+    now->n_cores = server_workers(s->server);
+    now->n_ports = server_params_of(s->server)->n_ports;
+    for (unsigned i = 0; i < now->n_cores; i++) {
+        ctl_tree_core_name(s->server, i, now->core_names[i]);
+        stat_snapshot(&now->cores[i], server_worker(s->server, i)->stats);
+    }
+    for (unsigned i = 0; i < now->n_ports; i++) {
+        struct port *p = server_port(s->server, i);
+        now->ports[i] = (struct port_stats){0};
+        p->ops->stats(p, &now->ports[i]);
+    }
+}
+
+static void put_core_counter(const struct metrics_now *now, unsigned counter)
+{
+    for (unsigned i = 0; i < now->n_cores; i++)
+        PUT(now, metrics_whole(((const uint64_t *)&now->cores[i].c)[counter]),
+            LABEL("core", now->core_names[i]));
+}
+
+void metrics_visit(const struct ctl_shown *s, struct metric_sink *to)
+{
+    static struct metrics_now now;
+    read_all(&now, s, to);
+    for (unsigned i = 0; (now.m = metrics_family(i)) != NULL; i++) {
+        if (to->family != NULL)
+            to->family(to, now.m);
+        if (i < ARRAY_LEN(rows))
+            rows[i].put(&now);
+        else
+            put_core_counter(&now, i - ARRAY_LEN(rows));
+    }
+}

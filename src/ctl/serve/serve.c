@@ -1,0 +1,370 @@
+#include "ctl/serve/serve.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/corelocks.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "ctl/cli/cmd_plan.h"
+#include "ctl/doors/door_counters.h"
+#include "ctl/doors/fuse_door.h"
+#include "ctl/doors/socket_door.h"
+#include "ctl/dump/dump_files.h"
+#include "ctl/event_loop.h"
+#include "ctl/files/tree_files.h"
+#include "ctl/http/http_door.h"
+#include "ctl/http/web_static.h"
+#include "ctl/metrics/metrics.h"
+#include "ctl/metrics/statsd.h"
+#include "ctl/metrics/telemetry_commands.h"
+#include "ctl/serve/stop_workers.h"
+#include "ctl/steering/steering.h"
+#include "server/server_log.h"
+#include "server/wall_clock.h"
+
+static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
+{
+    for (unsigned i = 0; i < p->n_services; i++) {
+        const uint16_t ix = p->services[i].tcp.local_ix;
+        if (ix == UINT16_MAX || (ix >= first_ix && ix < end_ix))
+            return true;
+    }
+    return false;
+}
+
+void ctl_doubts(const struct server_params *p, struct text *out)
+{
+    unsigned ix = 0;
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct server_port_params *pp = &p->ports[i];
+        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
+        if (strcmp(wraps ? pp->inner.driver : pp->port.driver, "ring") == 0)
+            text_printf(out,
+                        "port %s: a ring has both ends in this process: no host can reach it\n",
+                        pp->port.name);
+        if (!pp->net.loops && !is_served(p, ix, ix + pp->net.n_locals))
+            text_printf(out,
+                        "port %s: no [service NAME] listens here: it answers ping and refuses "
+                        "all else\n",
+                        pp->port.name);
+        ix += pp->net.n_locals;
+    }
+}
+
+// signaled: who hears of signals; steer NULL: the server does not run yet.
+struct signaled {
+    struct ctl_loop *loop;
+    struct ctl_steer *steer;
+    int crash;  // a signal that somebody sent to crash the process; 0: none
+};
+
+static void on_signal(void *arg, int signal_number)
+{
+    struct signaled *to = arg;
+    const enum signal_meaning meaning = signal_meaning(signal_number);
+    if (meaning == SIGNAL_HANGUP) {
+        if (to->steer != NULL)
+            ctl_steer_reload(to->steer);
+        return;
+    }
+    log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
+    if (meaning == SIGNAL_CRASH)
+        to->crash = signal_number;
+    const bool may_drain = signal_number == SIGINT || signal_number == SIGTERM;
+    if (to->steer != NULL && may_drain)
+        ctl_steer_stop(to->steer);
+    else
+        ctl_loop_stop(to->loop);
+}
+
+static void log_lines(enum log_level level,
+                      void (*say)(const struct server_params *p, struct text *out),
+                      const struct server_params *p)
+{
+    struct text text;
+    text_init(&text, 1 << 20);
+    say(p, &text);
+    char *save = NULL, *line = text.len == 0 ? NULL : strtok_r(text.data, "\n", &save);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save))
+        log_line(level, "%s", line);
+    text_free(&text);
+}
+
+static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, const struct conf *c)
+{
+    struct err err;
+    if (c->control.mount[0] == '\0')
+        return NULL;
+    struct ctl_fuse *fuse = ctl_fuse_start(loop, tree, c->control.mount, &err);
+    if (fuse == NULL)
+        log_line(LOG_WARN, "no tree at %s: %s", c->control.mount, err.text);
+    else
+        log_line(LOG_INFO, "tree at %s", c->control.mount);
+    return fuse;
+}
+
+// open_http: *http = the HTTP door; NULL: it is off, or its address is not to be had: the server
+// goes on without it. -1: the token that it would ask for is not to be had.
+static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ctl_http **http,
+                     struct err *err)
+{
+    char token[CONF_TOKEN_BYTES_MAX + 1] = "", at[IP_TEXT_BYTES];
+    const struct conf_control *k = &s->conf->control;
+    *http = NULL;
+    if (k->http.port == 0)
+        return 0;
+    if (k->http_token_file[0] != '\0' && conf_token_read(k->http_token_file, token, err) != 0)
+        return -1;
+    const struct ctl_http_params p = {.at = k->http,
+                                      .name = k->name,
+                                      .token = token,
+                                      .statics = web_statics,
+                                      .n_statics = web_n_statics,
+                                      .metrics = metrics_text,
+                                      .metrics_arg = s};
+    *http = ctl_http_start(loop, s->tree, &p, err);
+    explicit_bzero(token, sizeof(token));
+    if (*http == NULL)
+        log_line(LOG_WARN, "no HTTP: %s", err->text);
+    else
+        log_line(LOG_INFO, ip_is_v4(&k->http.addr) ? "http://%s:%u/" : "http://[%s]:%u/",
+                 ip_text(&k->http.addr, at), k->http.port);
+    return 0;
+}
+
+// open_socket: 0 and *sock, NULL where there is none to be, or it cannot be; -1: another server
+// answers there.
+static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
+                       struct ctl_sock **sock, struct err *err)
+{
+    char path[2 * CONF_PATH_BYTES];
+    bool taken;
+    *sock = NULL;
+    conf_socket_path(c, path, sizeof(path));
+    if (path[0] == '\0')
+        return 0;
+    *sock = ctl_sock_start(loop, tree, path, &taken, err);
+    if (*sock == NULL && taken)
+        return -1;
+    if (*sock == NULL)
+        log_line(LOG_WARN, "no control socket: %s", err->text);
+    else
+        log_line(LOG_INFO, "control socket at %s", path);
+    return 0;
+}
+
+static int statsd_read(struct tree_out *out, void *data)
+{
+    return statsd_render(data, tree_text(out));
+}
+
+// push_metrics: NULL: it is off, or cannot be, and the server goes on without it.
+static struct statsd *push_metrics(struct ctl_loop *loop, const struct ctl_shown *s)
+{
+    const struct conf_statsd *k = &s->conf->statsd;
+    const struct statsd_params p = {.to = k->address,
+                                    .prefix = k->prefix,
+                                    .interval_ms = k->interval_ms,
+                                    .rate_ppm = k->sample_rate_ppm,
+                                    .seed = pulse_clock_ns(),
+                                    .visit = metrics_visit,
+                                    .shown = s};
+    struct err err;
+    if (k->address.port == 0)
+        return NULL;
+    struct statsd *statsd = statsd_start(loop, &p, &err);
+    if (statsd == NULL)
+        log_line(LOG_WARN, "no metrics are pushed: %s", err.text);
+    else
+        tree_file_ro(tree_root(s->tree), "control/statsd", statsd_read, statsd);
+    return statsd;
+}
+
+static void on_log(void *arg, uint64_t periods)
+{
+    (void)periods;
+    server_log_drain(arg);
+}
+
+// looked: what is looked at every CTL_LOOK_MS.
+struct looked {
+    struct ctl_shown *shown;
+    struct ctl_steer *steer;
+};
+
+static void on_look(void *arg, uint64_t periods)
+{
+    const struct looked *at = arg;
+    (void)periods;
+    ctl_tree_look(at->shown);
+    ctl_steer_look(at->steer);
+}
+
+static void on_wall(void *arg, uint64_t periods)
+{
+    (void)periods;
+    server_wall_follow(arg);
+}
+
+// doors: the tree, and the socket that shows it, open before the server starts: a second server
+// with the same one is refused before it has touched anything.
+struct doors {
+    struct tree *tree;
+    struct ctl_sock *sock;
+    struct ctl_dump *dump;  // goes when nobody reads it any more
+};
+
+static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf *c, struct err *err)
+{
+    mkdir(c->control.run_dir, 0755);  // without it no door can be opened, and that is said
+    *d = (struct doors){.tree = tree_create()};
+    if (d->tree == NULL)
+        return err_set(err, "no memory for the tree");
+    if (open_socket(loop, d->tree, c, &d->sock, err) != 0)
+        return -1;
+    if (ctl_doors_add(d->tree, d->sock) != 0)
+        return err_set(err, "control tree: %s", tree_error(tree_root(d->tree)));
+    return 0;
+}
+
+// Before the server goes, at which the entries look. More than once does nothing.
+static void doors_close(struct doors *d)
+{
+    ctl_sock_stop(d->sock);
+    ctl_dump_stop(d->dump);
+    tree_destroy(d->tree);
+    *d = (struct doors){NULL, NULL, NULL};
+}
+
+// pushed: who has to hear of keys that changed.
+struct pushed {
+    struct statsd *statsd;
+    const struct conf *conf;
+};
+
+static void on_change(void *arg)
+{
+    const struct pushed *to = arg;
+    const struct conf_statsd *k = &to->conf->statsd;
+    struct err err;
+    if (statsd_change(to->statsd, k->interval_ms, k->sample_rate_ppm, &err) != 0)
+        log_line(LOG_WARN, "%s", err.text);
+}
+
+// cores_take: *fd holds the workers' cores until it is closed. -1: another server has one of them,
+// and no key allows that.
+static int cores_take(const struct server_params *p, const struct conf *c, int *fd, struct err *err)
+{
+    *fd = corelocks_open();
+    if (*fd < 0)
+        log_line(LOG_WARN, "whether others use these cores is not known: %s", strerror(errno));
+    for (unsigned i = 0; i < p->n_workers && *fd >= 0; i++) {
+        if (corelocks_take(*fd, p->worker_cpu[i], c->control.name, err) == 0)
+            continue;
+        if (!c->cpu.exclusive)
+            log_line(LOG_WARN, "%s, too: each slows the other down", err->text);
+        else
+            return err_append(err,
+                              ": take other [cpu] workers, or share it: [cpu] exclusive = off");
+    }
+    return 0;
+}
+
+static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
+                 struct doors *doors, const char *version, struct err *err)
+{
+    struct ctl_loop *loop = to->loop;
+    const struct conf *c = from->conf;
+    struct tree *tree = doors->tree;
+    struct ctl_shown shown = {.server = s, .conf = c, .version = version, .tree = tree};
+    const struct ctl_steer_params sp = {loop,       s,          &shown,      from->conf,
+                                        from->file, from->sets, from->n_sets};
+    struct ctl_steer *steer = ctl_steer_new(&sp, err);
+    if (steer == NULL)
+        return -1;
+    shown.baseline = ctl_steer_baseline(steer);
+    struct looked looked = {&shown, steer};
+    int rc = ctl_tree_open(&shown, err);
+    if (rc == 0 && ctl_steer_fill(steer, tree_root(tree)) != 0)
+        rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
+    if (rc == 0) {
+        doors->dump = ctl_dump_start(loop, tree, s, c->control.dump_ring, err);
+        rc = doors->dump == NULL ? -1 : 0;
+    }
+    if (rc == 0)
+        rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &looked, err) < 0 ? -1 : 0;
+    if (rc == 0)
+        rc = ctl_loop_timer(loop, WALL_FOLLOW_MS, on_wall, s, err) < 0 ? -1 : 0;
+    if (rc == 0 && server_logs(server_params_of(s)))
+        rc = ctl_loop_timer(loop, LOG_PERIOD_MS, on_log, s, err) < 0 ? -1 : 0;
+    if (rc == 0)
+        rc = server_run(s, err);
+    if (rc == 0) {
+        struct ctl_fuse *fuse = mount_tree(loop, tree, c);
+        struct ctl_http *http;
+        struct statsd *statsd = push_metrics(loop, &shown);
+        struct pushed pushed = {statsd, c};
+        ctl_steer_on_change(steer, on_change, &pushed);
+        ctl_telemetry_start(&shown);
+        rc = open_http(loop, &shown, &http, err);
+        if (rc == 0) {
+            log_line(LOG_INFO, "serving");
+            to->steer = steer;
+            rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
+        }
+        ctl_http_stop(http);
+        ctl_fuse_stop(fuse);
+        ctl_steer_on_change(steer, NULL, NULL);
+        statsd_stop(statsd);
+        ctl_telemetry_stop();
+    }
+    to->steer = NULL;
+    doors_close(doors);
+    ctl_steer_free(steer);
+    ctl_tree_close(&shown);
+    return rc;
+}
+
+int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version)
+{
+    static struct ctl_loop loop;
+    struct signaled to = {&loop, NULL, 0};
+    const struct conf *c = from->conf;
+    struct doors doors = {NULL, NULL, NULL};
+    struct err err = {""};
+    int cores_fd = -1;
+    int rc = ctl_loop_init(&loop, &err);
+    if (rc == 0)
+        rc = ctl_loop_signals(&loop, on_signal, &to, &err);
+    if (rc == 0)
+        rc = doors_open(&doors, &loop, c, &err);
+    if (rc == 0)
+        rc = cores_take(p, c, &cores_fd, &err);
+    if (rc == 0) {
+        log_lines(LOG_INFO, ctl_plan, p);
+        log_lines(LOG_WARN, ctl_doubts, p);
+        struct server *s = server_start(p, &err);
+        rc = s == NULL ? -1 : serve(&to, s, from, &doors, version, &err);
+        // Further signals wait, for ever: what is held is given back, once, to the end.
+        if (s != NULL) {
+            ctl_stop_workers(s, c->control.run_dir);
+            server_stop(s);
+        }
+    }
+    doors_close(&doors);
+    if (cores_fd >= 0)
+        close(cores_fd);
+    rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
+    ctl_loop_fini(&loop);
+    signals_end_by(to.crash);
+    if (rc != 0 && strcmp(err.text, SERVER_ASKED_TO_END) == 0) {
+        log_line(LOG_INFO, "%s", err.text);
+        return 0;
+    }
+    if (rc != 0)
+        log_line(LOG_ERROR, "%s", err.text);
+    return rc == 0 ? 0 : 1;
+}

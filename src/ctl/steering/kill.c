@@ -1,0 +1,221 @@
+// ctl/conn/kill: connections that match are reset, whoever they belong to.
+#include "ctl/steering/kill.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ctl/steering/steering_internal.h"
+
+enum { IDLE_S_MAX = 2000000 };  // 23 days: of a clock of milliseconds that comes round after 49
+
+static int port_of(const char *text, uint16_t *port)
+{
+    uint64_t n;
+    const int rc = ctl_steer_number(text, 1, UINT16_MAX, &n);
+    if (rc == 0)
+        *port = (uint16_t)n;
+    return rc;
+}
+
+// ADDRESS or ADDRESS/BITS.
+static int prefix_of(char *text, struct ip_addr *addr, unsigned *bits)
+{
+    char *slash = strchr(text, '/');
+    uint64_t n;
+    if (slash != NULL)
+        *slash = '\0';
+    if (!ip_parse(text, addr))
+        return -EINVAL;
+    *bits = ip_bits(addr);
+    if (slash == NULL)
+        return 0;
+    const int rc = ctl_steer_number(slash + 1, 0, *bits, &n);
+    if (rc == 0)
+        *bits = (unsigned)n;
+    return rc;
+}
+
+int kill_place_parse(char *text, struct kill_place *out)
+{
+    char *port = NULL;
+    *out = (struct kill_place){0};
+    if (text[0] == '[') {
+        char *end = strchr(text, ']');
+        if (end == NULL || (end[1] != ':' && end[1] != '\0'))
+            return -EINVAL;
+        port = end[1] == ':' ? end + 2 : NULL;
+        *end = '\0';
+        text++;
+    } else if (strchr(text, ':') == strrchr(text, ':') && strchr(text, ':') != NULL) {
+        port = strchr(text, ':') + 1;  // one colon: no IPv6
+        port[-1] = '\0';
+    }
+    out->has_port = port != NULL;
+    int rc = port == NULL ? 0 : port_of(port, &out->port);
+    if (rc == 0 && strcmp(text, "*") != 0) {
+        out->has_addr = true;
+        rc = prefix_of(text, &out->addr, &out->bits);
+    }
+    return rc == 0 && !out->has_port && !out->has_addr ? -EINVAL : rc;
+}
+
+static int take_local(struct kill_filter *f, char *text)
+{
+    struct kill_place p;
+    const int rc = kill_place_parse(text, &p);
+    if (rc != 0 || (f->by & (KILL_LOCAL | KILL_LOCAL_PORT)))
+        return rc != 0 ? rc : -EINVAL;
+    if (p.has_addr && p.bits != ip_bits(&p.addr))
+        return -EINVAL;
+    f->by |= (p.has_addr ? KILL_LOCAL : 0u) | (p.has_port ? KILL_LOCAL_PORT : 0u);
+    f->local = p.addr;
+    f->local_port = p.port;
+    return 0;
+}
+
+static int take_remote(struct kill_filter *f, char *text)
+{
+    struct kill_place p;
+    const int rc = kill_place_parse(text, &p);
+    if (rc != 0 || (f->by & (KILL_REMOTE | KILL_REMOTE_PORT)))
+        return rc != 0 ? rc : -EINVAL;
+    f->by |= (p.has_addr ? KILL_REMOTE : 0u) | (p.has_port ? KILL_REMOTE_PORT : 0u);
+    f->remote = p.addr;
+    f->remote_bits = p.bits;
+    f->remote_port = p.port;
+    return 0;
+}
+
+// What is over cannot be killed.
+static int take_state(struct kill_filter *f, const char *text)
+{
+    for (int s = TCP_ESTABLISHED; s < TCP_STATE_COUNT; s++) {
+        if (s == TCP_TIME_WAIT || s == TCP_CLOSED || s == TCP_CLOSING - 1 ||
+            strcasecmp(tcp_state_name((enum tcp_state)s), text) != 0)
+            continue;
+        if (f->by & KILL_STATE)
+            return -EINVAL;
+        f->by |= KILL_STATE;
+        f->state = (uint8_t)s;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static int take_idle(struct kill_filter *f, const char *text)
+{
+    uint64_t s;
+    const int rc = ctl_steer_number(text, 1, IDLE_S_MAX, &s);
+    if (rc != 0 || (f->by & KILL_IDLE))
+        return rc != 0 ? rc : -EINVAL;
+    f->by |= KILL_IDLE;
+    f->idle_ms = (uint32_t)s * 1000;
+    return 0;
+}
+
+static int take_service(const struct ctl_steer *st, struct kill_filter *f, const char *name)
+{
+    const int ix = ctl_steer_service(st, name);
+    if (ix < 0 || (f->by & KILL_SERVICE))
+        return -EINVAL;
+    f->by |= KILL_SERVICE;
+    f->service = (uint8_t)ix;
+    return 0;
+}
+
+static int take_term(const struct ctl_steer *st, struct kill_filter *f, const char *what,
+                     char *value)
+{
+    if (strcmp(what, "local") == 0)
+        return take_local(f, value);
+    if (strcmp(what, "remote") == 0)
+        return take_remote(f, value);
+    if (strcmp(what, "state") == 0)
+        return take_state(f, value);
+    if (strcmp(what, "idle") == 0)
+        return take_idle(f, value);
+    return strcmp(what, "service") == 0 ? take_service(st, f, value) : -EINVAL;
+}
+
+static bool is_ours(const struct ctl_steer *st, const struct ip_addr *a)
+{
+    const struct server_params *p = server_params_of(st->p.server);
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            if (ip_equal(&p->ports[i].net.locals[k].addr, a))
+                return true;
+    return false;
+}
+
+// Both ends of one connection, in either order.
+static int take_tuple(const struct ctl_steer *st, struct kill_filter *f, char *a, char *b)
+{
+    struct kill_place ends[2];
+    char *const texts[] = {a, b};
+    for (unsigned i = 0; i < 2; i++) {
+        const int rc = kill_place_parse(texts[i], &ends[i]);
+        if (rc != 0)
+            return rc;
+        if (!ends[i].has_addr || !ends[i].has_port || ends[i].bits != ip_bits(&ends[i].addr))
+            return -EINVAL;
+    }
+    const unsigned ours = is_ours(st, &ends[0].addr) ? 0 : 1;
+    if (!is_ours(st, &ends[ours].addr))
+        return -EINVAL;
+    *f = (struct kill_filter){.by = KILL_LOCAL | KILL_LOCAL_PORT | KILL_REMOTE | KILL_REMOTE_PORT,
+                              .local = ends[ours].addr,
+                              .local_port = ends[ours].port,
+                              .remote = ends[!ours].addr,
+                              .remote_port = ends[!ours].port,
+                              .remote_bits = ends[!ours].bits};
+    return 0;
+}
+
+static int parse(const struct ctl_steer *st, struct kill_filter *f, char *line)
+{
+    char *words[STEER_WORDS_MAX];
+    const int n = ctl_steer_words(line, words);
+    *f = (struct kill_filter){0};
+    if (n == 1 && strcmp(words[0], "all") == 0)
+        return 0;
+    if (n == 2 && strchr(words[0], ':') != NULL)
+        return take_tuple(st, f, words[0], words[1]);
+    if (n <= 0 || n % 2 != 0)
+        return -EINVAL;
+    for (int i = 0; i < n; i += 2) {
+        const int rc = take_term(st, f, words[i], words[i + 1]);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int kill_write(struct ctl_steer_entry *e, char *line)
+{
+    struct order o = {.kind = ORDER_KILL};
+    const int rc = parse(e->st, &o.kill, line);
+    return rc != 0 ? rc : ctl_steer_order(e, &o, "connections killed:");
+}
+
+static const struct ctl_steer_file kill_file = {
+    .help =
+        "# Resets connections: the peer gets a RST, the application is told. One order a write:\n"
+        "#   10.0.0.1:1234 10.0.0.2:80     the one with these ends, as net/tcp and ss have them\n"
+        "#   local ADDR[:PORT] | local *:PORT\n"
+        "#   remote ADDR[/BITS][:PORT] | remote [ADDR6/BITS]:PORT | remote *:PORT\n"
+        "#   state NAME                    ESTABLISHED, CLOSE_WAIT, ...\n"
+        "#   service NAME\n"
+        "#   idle SECONDS                  nothing new was sent or acknowledged by the peer\n"
+        "#   all\n"
+        "# Several of them in a line: those that match each. What is over (TIME_WAIT) and\n"
+        "# half-open connections never match.\n",
+    .write = kill_write,
+};
+
+int ctl_steer_kill_fill(struct ctl_steer *st, struct tree_node *root)
+{
+    return ctl_steer_add(st, root, "ctl/conn/kill", &kill_file, 0);
+}

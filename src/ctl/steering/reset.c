@@ -1,0 +1,112 @@
+// ctl/reset: counters begin at zero again, for those who read the tree.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/files/tree_files_internal.h"
+#include "ctl/steering/steering_internal.h"
+
+static void reset_cores(struct ctl_steer *st)
+{
+    for (unsigned w = 0; w < server_workers(st->p.server); w++)
+        ctl_baseline_reset_core(st->baseline, w);
+}
+
+static void reset_latency(struct ctl_steer *st)
+{
+    for (unsigned w = 0; w < server_workers(st->p.server); w++)
+        ctl_baseline_reset_latency(st->baseline, w);
+}
+
+static void reset_ports(struct ctl_steer *st)
+{
+    for (unsigned p = 0; p < server_params_of(st->p.server)->n_ports; p++)
+        if (server_port(st->p.server, p) != NULL)
+            ctl_baseline_reset_port(st->baseline, p);
+}
+
+static void reset_stalls(struct ctl_steer *st)
+{
+    if (st->p.shown != NULL && st->p.shown->stalls != NULL)
+        stalls_reset(st->p.shown->stalls);
+}
+
+static void reset_all(struct ctl_steer *st)
+{
+    reset_cores(st);
+    reset_latency(st);
+    reset_ports(st);
+    reset_stalls(st);
+}
+
+static int reset_core(struct ctl_steer *st, const char *name)
+{
+    char core[CORE_NAME_BYTES];
+    for (unsigned w = 0; w < server_workers(st->p.server); w++) {
+        ctl_tree_core_name(st->p.server, w, core);
+        if (strcmp(core, name) != 0)
+            continue;
+        ctl_baseline_reset_core(st->baseline, w);
+        ctl_baseline_reset_latency(st->baseline, w);
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static int reset_port(struct ctl_steer *st, const char *name)
+{
+    const struct server_params *p = server_params_of(st->p.server);
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        if (strcmp(p->ports[i].port.name, name) != 0 || server_port(st->p.server, i) == NULL)
+            continue;
+        ctl_baseline_reset_port(st->baseline, i);
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static int reset_by_name(struct ctl_steer *st, const char *name)
+{
+    static const struct {
+        const char *name;
+        void (*reset)(struct ctl_steer *st);
+    } whole[] = {{"all", reset_all},
+                 {"cores", reset_cores},
+                 {"latency", reset_latency},
+                 {"ports", reset_ports},
+                 {"stalls", reset_stalls}};
+    for (unsigned i = 0; i < ARRAY_LEN(whole); i++)
+        if (strcmp(whole[i].name, name) == 0) {
+            whole[i].reset(st);
+            return 0;
+        }
+    if (strncmp(name, "cores/", 6) == 0)
+        return reset_core(st, name + 6);
+    return strncmp(name, "ports/", 6) == 0 ? reset_port(st, name + 6) : -EINVAL;
+}
+
+static int reset_write(struct ctl_steer_entry *e, char *line)
+{
+    const int rc = reset_by_name(e->st, line);
+    if (rc == 0)
+        snprintf(e->last, sizeof(e->last), "reset: %.100s", line);
+    return rc;
+}
+
+static const struct ctl_steer_file reset_file = {
+    .help = "# Counters begin at zero again, for those who read these files:\n"
+            "#   cores            cores/*/counters, drops, cycles\n"
+            "#   latency          cores/*/latency\n"
+            "#   cores/N          both of one\n"
+            "#   ports, ports/NAME   ports/*/counters\n"
+            "#   stalls           cores/*/stalls, stall_causes\n"
+            "#   all\n"
+            "# The rest counts on: net/, apps/, xstats, and what is scraped or pushed (/metrics,\n"
+            "# StatsD). Names that end in _now are present values.\n",
+    .write = reset_write,
+};
+
+int ctl_steer_reset_fill(struct ctl_steer *st, struct tree_node *root)
+{
+    return ctl_steer_add(st, root, "ctl/reset", &reset_file, 0);
+}

@@ -1,0 +1,292 @@
+#include "ctl/steering/steering.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "ctl/files/tree_files_internal.h"
+#include "ctl/steering/steering_internal.h"
+#include "server/server_conf.h"
+
+uint64_t ctl_steer_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+struct ctl_steer *ctl_steer_new(const struct ctl_steer_params *p, struct err *err)
+{
+    struct ctl_steer *st = calloc(1, sizeof(*st));
+    if (st != NULL) {
+        st->orders = orders_new(p->server);
+        st->baseline = ctl_baseline_new(p->server);
+    }
+    if (st == NULL || st->orders == NULL || st->baseline == NULL) {
+        if (st != NULL) {
+            orders_free(st->orders);
+            ctl_baseline_free(st->baseline);
+        }
+        free(st);
+        err_set(err, "no memory for the files of ctl/");
+        return NULL;
+    }
+    st->p = *p;
+    st->timer_fd = -1;
+    return st;
+}
+
+void ctl_steer_free(struct ctl_steer *st)
+{
+    if (st == NULL)
+        return;
+    if (st->timer_fd >= 0)
+        ctl_loop_remove(st->p.loop, st->timer_fd);
+    orders_free(st->orders);
+    ctl_baseline_free(st->baseline);
+    for (struct ctl_steer_entry *e = st->entries, *next; e != NULL; e = next) {
+        next = e->next;
+        free(e);
+    }
+    free(st);
+}
+
+const struct ctl_baseline *ctl_steer_baseline(const struct ctl_steer *st)
+{
+    return st->baseline;
+}
+
+static void on_tick(void *arg, uint64_t periods)
+{
+    struct ctl_steer *st = arg;
+    (void)periods;
+    const uint64_t now_ms = ctl_steer_now_ms();
+    bool more = orders_poll(st->orders, now_ms);
+    more |= ctl_steer_drain_tick(st, now_ms);
+    if (more || st->timer_fd < 0)
+        return;
+    ctl_loop_remove(st->p.loop, st->timer_fd);
+    st->timer_fd = -1;
+}
+
+void ctl_steer_kick(struct ctl_steer *st)
+{
+    struct err err;
+    if (st->timer_fd >= 0 || st->p.loop == NULL)
+        return;
+    st->timer_fd = ctl_loop_timer(st->p.loop, STEER_TICK_MS, on_tick, st, &err);
+    if (st->timer_fd < 0)
+        log_line(LOG_ERROR, "%s", err.text);
+}
+
+// ---- orders
+
+static const char *reason(int error)
+{
+    switch (error) {
+    case -ENOENT:
+        return "not there (ENOENT)";
+    case -ENOSPC:
+        return "no room for another permanent one beside it (ENOSPC)";
+    case -EPERM:
+        return "it is in the configuration (EPERM)";
+    case -EAFNOSUPPORT:
+        return "no address of that family on the port (EAFNOSUPPORT)";
+    default:
+        return strerror(-error);
+    }
+}
+
+static void tell(struct ctl_steer_entry *e, const struct order_answer *a)
+{
+    char core[CORE_NAME_BYTES], count[64], of[32] = "";
+    snprintf(count, sizeof(count), "%llu", (unsigned long long)a->count);
+    if (a->done != a->workers)
+        snprintf(of, sizeof(of), "%u of ", a->done);
+    int n = snprintf(e->last, sizeof(e->last), "%s %s on %s%u worker%s", e->verb, count, of,
+                     a->workers, a->workers == 1 ? "" : "s");
+    if (a->error == -ETIMEDOUT) {
+        ctl_tree_core_name(e->st->p.server, a->late, core);
+        snprintf(e->last + n, sizeof(e->last) - (size_t)n,
+                 "; the one of cores/%s does not answer (ETIMEDOUT)", core);
+    } else if (a->error != 0) {
+        snprintf(e->last + n, sizeof(e->last) - (size_t)n, ": %s", reason(a->error));
+    }
+}
+
+static void on_done(void *arg, const struct order_answer *a)
+{
+    struct ctl_steer_entry *e = arg;
+    tell(e, a);
+    e->busy = false;
+    log_say(LOG_ctl, a->error == 0 ? LOG_INFO : LOG_WARN, "%s", e->last);
+}
+
+int ctl_steer_order(struct ctl_steer_entry *e, const struct order *o, const char *verb)
+{
+    const int rc = e->busy ? -EBUSY : orders_post(e->st->orders, o, on_done, e);
+    if (rc != 0)
+        return rc;
+    e->verb = verb;
+    e->busy = true;
+    ctl_steer_kick(e->st);
+    return 0;
+}
+
+// One that drains is closed at its end.
+static uint8_t state_for(const struct ctl_steer *st, unsigned service)
+{
+    const bool all = st->drain.state != DRAIN_NONE;
+    if (!all && st->wanted[service] != TCP_SERVICE_DRAINING)
+        return st->wanted[service];
+    return (all ? st->drain.shut : st->empty[service]) ? TCP_SERVICE_CLOSED : TCP_SERVICE_DRAINING;
+}
+
+void ctl_steer_states(struct ctl_steer *st)
+{
+    struct order_settings *s = orders_settings(st->orders);
+    for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++)
+        s->services[i].state = state_for(st, i);
+    orders_set(st->orders);
+    ctl_steer_kick(st);
+}
+
+void ctl_steer_on_change(struct ctl_steer *st, void (*fn)(void *arg), void *arg)
+{
+    st->changed = fn;
+    st->changed_arg = arg;
+}
+
+void ctl_steer_settings(struct ctl_steer *st)
+{
+    struct order_settings *s = orders_settings(st->orders);
+    server_settings_from(s, st->p.conf, server_params_of(st->p.server)->connections);
+    orders_set(st->orders);
+    ctl_steer_kick(st);
+    if (st->changed != NULL)
+        st->changed(st->changed_arg);
+}
+
+uint64_t ctl_steer_connections(const struct ctl_steer *st, unsigned service)
+{
+    uint64_t n = 0;
+    for (unsigned w = 0; w < server_workers(st->p.server); w++) {
+        const struct tcp *t = &server_worker(st->p.server, w)->tcp;
+        for (unsigned i = 0; i < t->n_services; i++)
+            if (i == service || service == UINT_MAX)
+                n += __atomic_load_n(&t->services[i].connections, __ATOMIC_RELAXED);
+    }
+    return n;
+}
+
+// ---- lines
+
+int ctl_steer_words(char *line, char *words[STEER_WORDS_MAX])
+{
+    int n = 0;
+    char *save = NULL;
+    for (char *w = strtok_r(line, " \t", &save); w != NULL; w = strtok_r(NULL, " \t", &save)) {
+        if (n == STEER_WORDS_MAX)
+            return -1;
+        words[n++] = w;
+    }
+    return n;
+}
+
+int ctl_steer_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+    uint64_t n = 0;
+    bool over = false;
+    if (*text == '\0')
+        return -EINVAL;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9')
+            return -EINVAL;
+        over |= __builtin_mul_overflow(n, 10, &n) ||
+                __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n);
+    }
+    if (over || n < lo || n > hi)
+        return -ERANGE;
+    *out = n;
+    return 0;
+}
+
+int ctl_steer_service(const struct ctl_steer *st, const char *name)
+{
+    const struct server_params *p = server_params_of(st->p.server);
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (strcmp(p->services[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// One line, of n bytes that no terminator follows: without the blanks at its ends. False: too long,
+// or with control characters, a second line among those.
+static bool line_of(const char *buf, size_t n, char line[STEER_LINE_BYTES])
+{
+    for (; n != 0 && is_blank(buf[n - 1]); n--)
+        ;
+    for (; n != 0 && is_blank(buf[0]); n--)
+        buf++;
+    if (n == 0 || n >= STEER_LINE_BYTES)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)buf[i] < ' ' && buf[i] != '\t') || buf[i] == 0x7f)
+            return false;
+    memcpy(line, buf, n);
+    line[n] = '\0';
+    return true;
+}
+
+static int entry_write(const char *buf, size_t n, void *data)
+{
+    struct ctl_steer_entry *e = data;
+    char line[STEER_LINE_BYTES];
+    const int rc = line_of(buf, n, line) ? e->file->write(e, line) : -EINVAL;
+    if ((rc == -EINVAL || rc == -ERANGE) && tree_reason()[0] == '\0')
+        return tree_refuse(-rc, "reading it shows what it takes");
+    return rc;
+}
+
+static int entry_read(struct tree_out *out, void *data)
+{
+    struct ctl_steer_entry *e = data;
+    struct text *text = tree_text(out);
+    if (e->file->help != NULL)
+        text_printf(text, "%s", e->file->help);
+    if (e->file->show != NULL)
+        e->file->show(e, text);
+    if (e->busy)
+        text_printf(text, "last: under way\n");
+    else if (e->last[0] != '\0')
+        text_printf(text, "last: %s\n", e->last);
+    return 0;
+}
+
+int ctl_steer_add(struct ctl_steer *st, struct tree_node *root, const char *path,
+                  const struct ctl_steer_file *file, unsigned at)
+{
+    static const struct tree_ops ops = {.read = entry_read, .write = entry_write};
+    struct ctl_steer_entry *e = calloc(1, sizeof(*e));
+    if (e == NULL)
+        return -1;
+    *e = (struct ctl_steer_entry){.st = st, .file = file, .at = at, .next = st->entries};
+    st->entries = e;
+    return tree_file(root, path, 0644, &ops, e) == NULL ? -1 : 0;
+}
+
+int ctl_steer_fill(struct ctl_steer *st, struct tree_node *root)
+{
+    return ctl_steer_kill_fill(st, root) | ctl_steer_drain_fill(st, root) |
+           ctl_steer_arp_fill(st, root) | ctl_steer_set_fill(st, root) |
+           ctl_steer_log_fill(st, root) | ctl_steer_reset_fill(st, root);
+}

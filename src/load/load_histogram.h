@@ -1,0 +1,44 @@
+// load_histogram.h: a histogram of times with three significant digits over nine decades, in the
+// layout of Gil Tene's HdrHistogram (Debian 12 has no package of its C library): each power of two
+// from 2048 on has 1024 buckets of equal width, so that no value is off by more than 1 / 1024;
+// below, each nanosecond has its own.
+//
+//   bucket of v  =  shift * 1024 + (v >> shift),   shift = bits of v above the eleventh
+#pragma once
+#include "base/base.h"
+
+enum {
+    LOAD_HDR_SUB_BITS = 10,
+    LOAD_HDR_TOP_BIT = 36,  // values of 2^37 ns, 137 s, and more count as one less than that
+    LOAD_HDR_BUCKETS = (LOAD_HDR_TOP_BIT - LOAD_HDR_SUB_BITS + 2) << LOAD_HDR_SUB_BITS,
+};
+
+// load_hdr: all zero is an empty one. 229 KB, of which a run touches a few lines.
+struct load_hdr {
+    uint64_t n, max_ns, sum_ns;
+    uint64_t count[LOAD_HDR_BUCKETS];
+};
+
+static inline uint32_t load_hdr_bucket(uint64_t ns)
+{
+    const uint64_t v = MIN(ns, (UINT64_C(2) << LOAD_HDR_TOP_BIT) - 1);
+    const uint32_t top = 63 - (uint32_t)__builtin_clzll(v | 1);
+    const uint32_t shift = top > LOAD_HDR_SUB_BITS ? top - LOAD_HDR_SUB_BITS : 0;
+    return (shift << LOAD_HDR_SUB_BITS) + (uint32_t)(v >> shift);
+}
+
+// load_hdr_add: one value.
+static inline void load_hdr_add(struct load_hdr *h, uint64_t ns)
+{
+    h->n++;
+    h->sum_ns += ns;
+    h->max_ns = MAX(h->max_ns, ns);
+    h->count[load_hdr_bucket(ns)]++;
+}
+
+// load_hdr_ns: the least value, to three digits and rounded up, that `part` (0..1) of all values do
+// not exceed; 1: the largest, exactly. 0 of an empty histogram.
+uint64_t load_hdr_ns(const struct load_hdr *h, double part);
+
+// load_hdr_mean_ns: exactly; 0 of an empty histogram.
+double load_hdr_mean_ns(const struct load_hdr *h);

@@ -1,0 +1,153 @@
+#include "server/app_threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <rte_ring.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+#include "worker/egress.h"
+
+static uint64_t ring_bytes(void)
+{
+    return ALIGN_UP((uint64_t)rte_ring_get_memsize(THREAD_RING_SLOTS), CACHE_LINE);
+}
+
+unsigned server_threads(const struct server_params *p)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->n_services; i++)
+        n += p->services[i].app->thread != NULL;
+    return n;
+}
+
+uint64_t server_thread_footprint(const struct server_params *p)
+{
+    return server_threads(p) * 2 * ring_bytes();
+}
+
+static struct rte_ring *ring_init(uint8_t **mem)
+{
+    struct rte_ring *r = (struct rte_ring *)*mem;
+    CHECK(rte_ring_init(r, "messages", THREAD_RING_SLOTS, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+    *mem += ring_bytes();
+    return r;
+}
+
+void server_thread_init(const struct server_params *p, struct worker *w, uint8_t *mem)
+{
+    for (unsigned i = 0; i < p->n_services; i++) {
+        if (p->services[i].app->thread == NULL)
+            continue;
+        w->boxes[i].in = ring_init(&mem);
+        w->boxes[i].out = ring_init(&mem);
+        w->boxed[w->n_boxed++] = (uint8_t)i;
+    }
+}
+
+void server_thread_messages(struct worker *w)
+{
+    void *msgs[C10M_MESSAGES_TURN_MAX];
+    for (unsigned i = 0; i < w->n_boxed; i++) {
+        struct c10m_service *s = &w->sock.services[w->boxed[i]];
+        const unsigned n =
+            rte_ring_sc_dequeue_burst(w->boxes[w->boxed[i]].in, msgs, C10M_MESSAGES_TURN_MAX, NULL);
+        for (unsigned k = 0; k < n; k++)
+            sock_message(&w->sock, s, msgs[k]);
+    }
+    if (w->sock.resets != 0)
+        sock_reset_some(&w->sock);
+}
+
+unsigned c10m_core_id(const struct c10m_core *w)
+{
+    return worker_of_core(w)->id;
+}
+
+bool c10m_answer(struct c10m_core *w, struct c10m_service *s, void *msg)
+{
+    struct rte_ring *out = worker_of_core(w)->boxes[s->ix].out;
+    return out != NULL && rte_ring_sp_enqueue(out, msg) == 0;
+}
+
+bool c10m_thread_stopping(const struct c10m_service *s)
+{
+    return __atomic_load_n(&server_of(s)->threads_stop, __ATOMIC_ACQUIRE);
+}
+
+// The service's rings at that worker.
+static struct worker_box box_of(const struct c10m_service *s, unsigned worker)
+{
+    const struct server *server = server_of(s);
+    if (worker >= server->params.n_workers)
+        return (struct worker_box){NULL, NULL};
+    return server->workers[worker]->boxes[s->ix];
+}
+
+bool c10m_post(struct c10m_service *s, unsigned worker, void *msg)
+{
+    struct rte_ring *in = box_of(s, worker).in;
+    return in != NULL && s->app->message != NULL && rte_ring_sp_enqueue(in, msg) == 0;
+}
+
+unsigned c10m_take(struct c10m_service *s, unsigned worker, void **msgs, unsigned max)
+{
+    struct rte_ring *out = box_of(s, worker).out;
+    return out == NULL ? 0 : rte_ring_sc_dequeue_burst(out, msgs, max, NULL);
+}
+
+static void *run(void *service)
+{
+    struct c10m_service *s = service;
+    s->app->thread(s);
+    return NULL;
+}
+
+// On every core that is Linux's; where that is not allowed, where the control thread is.
+static void set_cpus(const struct server_params *p, pthread_t thread)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(p->linux_cpu, &cpus);
+    for (unsigned i = 0; i < p->n_linux_cpus; i++)
+        CPU_SET(p->linux_cpus[i], &cpus);
+    pthread_setaffinity_np(thread, sizeof(cpus), &cpus);
+}
+
+static int start(struct server *s, unsigned ix, struct err *err)
+{
+    struct c10m_service *sv = &s->services[ix];
+    const int rc = pthread_create(&s->threads[ix], NULL, run, sv);
+    if (rc != 0)
+        return err_set(err, "service %s: no thread: %s", sv->name, strerror(rc));
+    char name[16];  // what Linux keeps of it
+    snprintf(name, sizeof(name), "%.15s", sv->name);
+    pthread_setname_np(s->threads[ix], name);
+    set_cpus(&s->params, s->threads[ix]);
+    return 0;
+}
+
+// They take no signal: those are the control thread's, and a port's.
+int server_threads_start(struct server *s, struct err *err)
+{
+    sigset_t all, before;
+    int rc = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (; s->n_threads < s->params.n_services && rc == 0; s->n_threads += rc == 0)
+        if (s->services[s->n_threads].app->thread != NULL)
+            rc = start(s, s->n_threads, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+void server_threads_stop(struct server *s)
+{
+    __atomic_store_n(&s->threads_stop, true, __ATOMIC_RELEASE);
+    while (s->n_threads > 0)
+        if (s->services[--s->n_threads].app->thread != NULL)
+            pthread_join(s->threads[s->n_threads], NULL);
+}

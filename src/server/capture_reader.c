@@ -1,0 +1,387 @@
+// capture_reader.c: the control thread's side.
+#define ALLOW_EXPERIMENTAL_API  // reads straight from the ring: rte_ring_peek_zc.h
+#include <errno.h>
+#include <rte_ring.h>
+#include <rte_ring_peek_zc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "server/server_internal.h"
+#include "stat/counters.h"
+#include "worker/capture_ring.h"
+
+enum { PAGE_BYTES = 4096 };
+
+// part: of a dump, at one worker.
+struct part {
+    struct tap *tap;  // NULL: given back, or never made
+    void *mem;
+    size_t touched_bytes;
+    bool attached;  // is in the list that is ordered
+    bool has_head;
+    struct tap_record head;
+};
+
+struct tap_dump {
+    struct server *server;
+    struct tap_params params;
+    struct tap_filter *filter;
+    unsigned slots;  // of a ring, a power of two
+    size_t mem_bytes;
+    bool over;           // detached for good
+    bool freed;          // its owner is gone
+    unsigned peeked;     // the part that tap_dump_peek() found
+    struct part *parts;  // one a worker
+};
+
+// old: a list that its worker may still look at.
+struct old {
+    struct old *next;
+    struct tap_list *list;
+};
+
+struct taps {
+    struct tap_dump *dumps[SERVER_WORKERS_MAX];  // at work or waiting, without gaps
+    unsigned n;
+    uint64_t refused;
+    struct old *old[SERVER_WORKERS_MAX];
+};
+
+enum { HELD_MAX = SERVER_WORKERS_MAX };  // dumps at work and waiting
+
+static struct taps *taps_of(struct server *s)
+{
+    if (s->taps == NULL)
+        s->taps = calloc(1, sizeof(*s->taps));
+    return s->taps;
+}
+
+static bool acked(const struct worker *w)
+{
+    // Acquire: with change_taps() and end(): whatever the worker did with the old list is done.
+    return __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WORKER_STOPPED ||
+           __atomic_load_n(&w->taps_seen, __ATOMIC_ACQUIRE) == w->taps_ordered;
+}
+
+static void free_old(struct taps *t, unsigned worker)
+{
+    for (struct old *o = t->old[worker], *next; o != NULL; o = next) {
+        next = o->next;
+        free(o->list);
+        free(o);
+    }
+    t->old[worker] = NULL;
+}
+
+// publish: worker w is to use a list of the taps that are attached to it; one without taps is a
+// list of its own, too: were it NULL again, a worker that is about to follow the list before it
+// would look as if it had never heard of that one. 0, or -1: no memory, and nothing is changed.
+static int publish(struct server *s, unsigned w)
+{
+    struct taps *t = s->taps;
+    struct worker *worker = s->workers[w];
+    struct tap_list *list = calloc(1, sizeof(*list));
+    struct old *o = calloc(1, sizeof(*o));
+    if (list == NULL || o == NULL) {
+        free(list);
+        free(o);
+        return -1;
+    }
+    for (unsigned i = 0; i < t->n; i++)
+        if (t->dumps[i]->parts[w].attached)
+            list->at[list->n++] = t->dumps[i]->parts[w].tap;
+    o->list = (struct tap_list *)(uintptr_t)worker->taps_ordered;
+    if (o->list == NULL) {
+        free(o);
+    } else {
+        o->next = t->old[w];
+        t->old[w] = o;
+    }
+    __atomic_store_n(&worker->taps_ordered, list,
+                     __ATOMIC_RELEASE);  // with tick(): what hangs on it
+    return 0;
+}
+
+static void part_free(struct tap_dump *d, struct part *p)
+{
+    if (p->mem != NULL)
+        munmap(p->mem, d->mem_bytes);
+    free(p->tap);
+    memset(p, 0, sizeof(*p));
+}
+
+static void dump_destroy(struct tap_dump *d)
+{
+    for (unsigned w = 0; d->parts != NULL && w < server_workers(d->server); w++)
+        part_free(d, &d->parts[w]);
+    free(d->parts);
+    tap_filter_free(d->filter);
+    free(d);
+}
+
+static int part_new(struct tap_dump *d, unsigned w)
+{
+    struct part *p = &d->parts[w];
+    p->tap = aligned_alloc(CACHE_LINE, sizeof(*p->tap));
+    if (p->tap == NULL)
+        return -1;
+    memset(p->tap, 0, sizeof(*p->tap));
+    p->mem = mmap(NULL, d->mem_bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p->mem == MAP_FAILED) {
+        p->mem = NULL;
+        return -1;
+    }
+    p->tap->filter = d->filter;
+    p->tap->ring = p->mem;
+    p->tap->snap_bytes = d->params.snap_bytes;
+    p->tap->ports = d->params.ports;
+    p->tap->ways = d->params.ways;
+    p->tap->quiet = w != 0;
+    CHECK(rte_ring_init(p->tap->ring, "tap", d->slots, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+    return 0;
+}
+
+static unsigned at_work(const struct taps *t)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < t->n; i++)
+        n += !t->dumps[i]->freed;
+    return n;
+}
+
+static unsigned slots_of(uint32_t bytes)
+{
+    const uint32_t in = MIN(MAX(bytes, (uint32_t)TAP_RING_BYTES_MIN), (uint32_t)TAP_RING_BYTES_MAX);
+    return (1u << (31 - __builtin_clz(in))) / TAP_UNIT_BYTES;
+}
+
+static int make(struct tap_dump *d, const struct tap_params *p, struct err *err)
+{
+    if (p->program != NULL && (d->filter = tap_filter_new(p->program, err)) == NULL)
+        return -1;
+    d->params.program = NULL;  // the caller's
+    d->slots = slots_of(p->ring_bytes);
+    d->mem_bytes =
+        ALIGN_UP((size_t)rte_ring_get_memsize_elem(TAP_UNIT_BYTES, d->slots), (size_t)PAGE_BYTES);
+    d->parts = calloc(server_workers(d->server), sizeof(*d->parts));
+    for (unsigned w = 0; d->parts != NULL && w < server_workers(d->server); w++)
+        if (part_new(d, w) != 0)
+            return err_set(err, "no memory for a ring of %zu bytes", d->mem_bytes);
+    return d->parts == NULL ? err_set(err, "no memory") : 0;
+}
+
+struct tap_dump *tap_dump_new(struct server *s, const struct tap_params *p, struct err *err)
+{
+    struct taps *t = taps_of(s);
+    struct tap_dump *d = t == NULL ? NULL : calloc(1, sizeof(*d));
+    if (d == NULL) {
+        err_set(err, "no memory");
+        return NULL;
+    }
+    if (at_work(t) == TAP_DUMPS_MAX || t->n == HELD_MAX) {
+        t->refused++;
+        err_set(err, "%d dumps are at work, or not let go of by a worker: there are no more",
+                TAP_DUMPS_MAX);
+        free(d);
+        return NULL;
+    }
+    d->server = s;
+    d->params = *p;
+    if (make(d, p, err) != 0) {
+        dump_destroy(d);
+        return NULL;
+    }
+    t->dumps[t->n++] = d;
+    return d;
+}
+
+// The pages are there before a worker writes to them, some at a time.
+static bool touch(const struct tap_dump *d, struct part *p)
+{
+    const size_t end = MIN(d->mem_bytes, p->touched_bytes + TAP_TOUCH_BYTES);
+    for (; p->touched_bytes < end; p->touched_bytes += PAGE_BYTES) {
+        volatile uint8_t *b = (volatile uint8_t *)p->mem + p->touched_bytes;
+        *b = *b;
+    }
+    return p->touched_bytes >= d->mem_bytes;
+}
+
+bool tap_dump_attach(struct tap_dump *d)
+{
+    for (unsigned w = 0; w < server_workers(d->server) && !d->over; w++) {
+        struct part *p = &d->parts[w];
+        if (p->attached)
+            continue;
+        if (!touch(d, p))
+            return false;
+        p->attached = true;
+        p->attached = publish(d->server, w) == 0;
+        return false;
+    }
+    return true;
+}
+
+void tap_dump_detach(struct tap_dump *d)
+{
+    d->over = true;
+    for (unsigned w = 0; w < server_workers(d->server); w++) {
+        struct part *p = &d->parts[w];
+        if (!p->attached)
+            continue;
+        p->attached = false;
+        p->attached = publish(d->server, w) != 0;  // no memory: taps_reap() tries again
+    }
+}
+
+bool tap_dump_acked(const struct tap_dump *d)
+{
+    for (unsigned w = 0; w < server_workers(d->server); w++)
+        if (d->parts[w].attached == d->over || !acked(d->server->workers[w]))
+            return false;
+    return true;
+}
+
+static bool fetch_head(struct part *p)
+{
+    struct rte_ring_zc_data zc;
+    if (p->has_head)
+        return true;
+    TAP_RING_ONE(p->tap->ring, cons);
+    if (rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, TAP_UNIT_BYTES, 1, &zc, NULL) == 0)
+        return false;
+    memcpy(&p->head, zc.ptr1, sizeof(p->head));
+    TAP_RING_ONE(p->tap->ring, cons);
+    rte_ring_dequeue_zc_elem_finish(p->tap->ring, 1);
+    p->has_head = true;
+    return true;
+}
+
+bool tap_dump_peek(struct tap_dump *d, struct tap_frame *f)
+{
+    const struct part *first = NULL;
+    for (unsigned w = 0; w < server_workers(d->server); w++) {
+        struct part *p = &d->parts[w];
+        if (p->tap != NULL && fetch_head(p) &&
+            (first == NULL || (int64_t)(p->head.tsc - first->head.tsc) < 0)) {
+            first = p;
+            d->peeked = w;
+        }
+    }
+    if (first == NULL)
+        return false;
+    *f = (struct tap_frame){.tsc = first->head.tsc,
+                            .bytes = first->head.bytes,
+                            .orig_bytes = first->head.orig_bytes,
+                            .port = first->head.port,
+                            .way = first->head.way,
+                            .worker = (uint16_t)d->peeked};
+    return true;
+}
+
+// A record was put in whole: what belongs to a head is there.
+void tap_dump_take(struct tap_dump *d, uint8_t *to)
+{
+    struct part *p = &d->parts[d->peeked];
+    const unsigned units = tap_units(p->head.bytes);
+    struct rte_ring_zc_data zc;
+    CHECK(p->has_head);
+    p->has_head = false;
+    if (units == 0)
+        return;
+    TAP_RING_ONE(p->tap->ring, cons);
+    CHECK(rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, TAP_UNIT_BYTES, units, &zc, NULL) ==
+          units);
+    const size_t first = MIN((size_t)p->head.bytes, (size_t)zc.n1 * TAP_UNIT_BYTES);
+    if (to != NULL) {
+        memcpy(to, zc.ptr1, first);
+        if (first < p->head.bytes)
+            memcpy(to + first, zc.ptr2, p->head.bytes - first);
+    }
+    TAP_RING_ONE(p->tap->ring, cons);
+    rte_ring_dequeue_zc_elem_finish(p->tap->ring, units);
+}
+
+struct tap_counts tap_dump_counts(const struct tap_dump *d, unsigned port)
+{
+    struct tap_counts sum = {0};
+    for (unsigned w = 0; w < server_workers(d->server); w++) {
+        const struct tap_counts *c = &d->parts[w].tap->counts[port];
+        sum.seen += stat_load(&c->seen);
+        sum.matched += stat_load(&c->matched);
+        sum.dropped += stat_load(&c->dropped);
+    }
+    return sum;
+}
+
+void tap_dump_free(struct tap_dump *d)
+{
+    if (d == NULL)
+        return;
+    tap_dump_detach(d);
+    d->freed = true;
+    taps_reap(d->server);
+}
+
+void taps_reap(struct server *s)
+{
+    struct taps *t = s->taps;
+    if (t == NULL)
+        return;
+    for (unsigned w = 0; w < server_workers(s); w++)
+        if (t->old[w] != NULL && acked(s->workers[w]))
+            free_old(t, w);
+    for (unsigned i = t->n; i-- > 0;) {
+        struct tap_dump *d = t->dumps[i];
+        if (!d->freed)
+            continue;
+        tap_dump_detach(d);
+        if (!tap_dump_acked(d))
+            continue;
+        dump_destroy(d);
+        t->dumps[i] = t->dumps[--t->n];
+    }
+}
+
+void taps_stop(struct server *s)
+{
+    struct taps *t = s->taps;
+    if (t == NULL)
+        return;
+    for (unsigned i = 0; i < t->n; i++)
+        dump_destroy(t->dumps[i]);
+    for (unsigned w = 0; w < server_workers(s) && s->workers[w] != NULL; w++) {
+        struct worker *worker = s->workers[w];
+        free_old(t, w);
+        free((void *)(uintptr_t)worker->taps_ordered);
+        worker->taps_ordered = worker->taps = worker->taps_seen = NULL;
+    }
+    free(t);
+    s->taps = NULL;
+}
+
+struct taps_usage taps_usage(const struct server *s)
+{
+    const struct taps *t = s->taps;
+    struct taps_usage u = {0};
+    if (t == NULL)
+        return u;
+    u.dumps = at_work(t);
+    u.waiting = t->n - u.dumps;
+    u.refused = t->refused;
+    for (unsigned i = 0; i < t->n; i++)
+        u.ring_bytes += (uint64_t)t->dumps[i]->mem_bytes * server_workers(s);
+    return u;
+}
+
+uint64_t tap_dump_ns(const struct tap_dump *d, uint64_t tsc)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const uint64_t ago = tsc_read() - tsc, hz = worker_tsc_hz(d->server->workers[0]);
+    const uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (int64_t)ago < 0 ? ns : ns - (uint64_t)((unsigned __int128)ago * 1000000000 / hz);
+}

@@ -1,0 +1,178 @@
+#include "server/fill_levels.h"
+
+#include <inttypes.h>
+#include <rte_ring.h>
+#include <stdlib.h>
+
+#include "server/app_threads.h"
+#include "server/server_internal.h"
+#include "server/server_log.h"
+#include "server/server_memory.h"
+#include "worker/handoff.h"
+
+struct depth {
+    const struct server *server;
+    uint64_t packets_high[SERVER_WORKERS_MAX];
+};
+
+static uint32_t look(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+struct depth *depth_new(const struct server *s)
+{
+    struct depth *d = calloc(1, sizeof(*d));
+    if (d != NULL)
+        d->server = s;
+    return d;
+}
+
+void depth_free(struct depth *d)
+{
+    free(d);
+}
+
+// What its ring and cache hold moves while they are added up: never more than there are.
+static uint64_t packets_used(struct depth *d, unsigned worker)
+{
+    const struct pkt_pool *pool = d->server->pools[worker];
+    const uint64_t size = pool->mp.size, free = pkt_pool_free_count(pool);
+    const uint64_t used = size - MIN(free, size);
+    d->packets_high[worker] = MAX(d->packets_high[worker], used);
+    return used;
+}
+
+void depth_poll(struct depth *d)
+{
+    for (unsigned w = 0; w < server_workers(d->server); w++)
+        packets_used(d, w);
+}
+
+static struct depth_pool of_indices(const char *name, const struct index_pool *p)
+{
+    const uint32_t free = look(&p->n_free) + look(&p->n_deferred);
+    return (struct depth_pool){name, p->count, p->count - MIN(free, p->count),
+                               p->count - MIN(look(&p->low_water), p->count)};
+}
+
+static struct depth_pool of_ring(const char *name, const struct time_wait_ring *r, uint32_t high)
+{
+    const uint32_t used = look(&r->used);
+    return (struct depth_pool){name, r->capacity, used, MAX(high, used)};
+}
+
+static struct depth_pool of_count(const char *name, uint64_t size, uint32_t used, uint32_t high)
+{
+    return (struct depth_pool){name, size, used, MAX(high, used)};
+}
+
+unsigned depth_pools(struct depth *d, unsigned worker, struct depth_pool *out)
+{
+    const struct worker *w = server_worker(d->server, worker);
+    const struct tcp *t = &w->tcp;
+    const struct worker_highest *h = &w->highest;
+    const struct buf_pool *b = &t->bufs;
+    const uint64_t timers = server_timers(w->block_count, t->syn_pool->count);
+    const uint32_t refs = b->count - b->data_count;
+    unsigned n = 0;
+    out[n++] = (struct depth_pool){"packets", d->server->pools[worker]->mp.size,
+                                   packets_used(d, worker), d->packets_high[worker]};
+    out[n++] = of_indices("blocks", t->block_pool);
+    out[n++] = of_indices("syn_records", t->syn_pool);
+    out[n++] = of_indices("extensions", t->ext_pool);
+    out[n++] = of_indices("flight_logs", t->flights.small_free);
+    out[n++] = of_indices("flight_logs_large", t->flights.large_free);
+    out[n++] = of_ring("time_wait", &t->tw4, look(&h->time_wait));
+    out[n++] = of_ring("time_wait6", &t->tw6, look(&h->time_wait6));
+    out[n++] = of_count("buffers", b->data_count, b->data_count - look(&b->n_free_data),
+                        b->data_count - look(&b->low_water));
+    out[n++] = of_count("references", refs, refs - look(&b->n_free_refs), look(&h->references));
+    out[n++] = of_count("timers", timers, look(&t->wheel->entries), look(&h->timers));
+    out[n++] = of_count("flow_entries", t->table->capacity, look(&t->table->count),
+                        look(&h->flow_entries));
+    return n;
+}
+
+static void pool_lines(struct text *out, const char *prefix, const struct depth_pool *p)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"size", p->size},
+                {"free_now", p->size - MIN(p->used, p->size)},
+                {"used_now", p->used},
+                {"used_high", p->used_high}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        text_printf(out, "%s%s_%s %" PRIu64 "\n", prefix, p->name, rows[i].name, rows[i].value);
+}
+
+void depth_pools_render(struct depth *d, struct text *out)
+{
+    struct depth_pool each[SERVER_WORKERS_MAX][DEPTH_POOLS_MAX], sum[DEPTH_POOLS_MAX];
+    const unsigned workers = server_workers(d->server);
+    unsigned n = 0;
+    for (unsigned w = 0; w < workers; w++) {
+        n = depth_pools(d, w, each[w]);
+        for (unsigned i = 0; i < n; i++) {
+            if (w == 0)
+                sum[i] = (struct depth_pool){.name = each[w][i].name};
+            sum[i].size += each[w][i].size;
+            sum[i].used += each[w][i].used;
+            sum[i].used_high += each[w][i].used_high;
+        }
+    }
+    for (unsigned i = 0; i < n; i++)
+        pool_lines(out, "", &sum[i]);
+    for (unsigned w = 0; w < workers && workers > 1; w++) {
+        char prefix[DEPTH_NAME_BYTES];
+        snprintf(prefix, sizeof(prefix), "worker_%u_", w);
+        for (unsigned i = 0; i < n; i++)
+            pool_lines(out, prefix, &each[w][i]);
+    }
+}
+
+// rx_waiting -1: the device does not tell, or this worker has no queue there.
+static void port_lines(const struct server *s, unsigned worker, unsigned port, struct text *out)
+{
+    struct port *p = server_port(s, port);
+    const struct worker_port *wp = &server_worker(s, worker)->ports[port];
+    const struct port_view *v = p->ops->view;
+    struct steer_counts c = {0};
+    const bool asks = v != NULL && v->rx_waiting != NULL && worker < p->queues;
+    text_printf(out, "%s_rx_waiting %d\n", p->name, asks ? v->rx_waiting(p, (uint16_t)worker) : -1);
+    text_printf(out, "%s_tx_waiting %u\n%s_dirty_blocks %u\n", p->name, look(&wp->tx.n), p->name,
+                look(&server_worker(s, worker)->tcp.lanes.at[port].n));
+    if (server_steer(s, port) == NULL)
+        return;
+    steer_read(server_steer(s, port), worker, &c);
+    text_printf(out, "%s_handed_waiting %u\n%s_tx_handed_waiting %u\n", p->name, c.waiting, p->name,
+                c.tx_waiting);
+}
+
+static void box_lines(const struct server *s, const struct worker *w, struct text *out)
+{
+    for (unsigned i = 0; i < w->n_boxed; i++) {
+        const struct worker_box *b = &w->boxes[w->boxed[i]];
+        const char *name = server_service(s, w->boxed[i])->name;
+        text_printf(out, "%s_messages_in %u\n%s_messages_out %u\n", name, rte_ring_count(b->in),
+                    name, rte_ring_count(b->out));
+    }
+    if (w->n_boxed != 0)
+        text_printf(out, "messages_max %d\n", C10M_MESSAGES_MAX);
+}
+
+void depth_queues_render(const struct server *s, unsigned worker, struct text *out)
+{
+    const struct worker *w = server_worker(s, worker);
+    for (unsigned p = 0; p < w->n_ports; p++)
+        port_lines(s, worker, p, out);
+    text_printf(out, "tx_waiting_high %u\ntx_waiting_max %d\n", look(&w->highest.tx),
+                WORKER_TX_MAX);
+    text_printf(out, "dirty_blocks %u\ndirty_blocks_high %u\noutput_turn_max %d\n",
+                look(&w->tcp.n_dirty), look(&w->highest.dirty), TCP_OUT_MAX);
+    if (w->log != NULL)
+        text_printf(out, "log_units %u\nlog_units_max %d\n", rte_ring_count(w->log),
+                    LOG_RING_UNITS - 1);
+    box_lines(s, w, out);
+}

@@ -1,0 +1,473 @@
+#include "server/server.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "drivers/eal.h"
+#include "drivers/port_table.h"
+#include "server/app_threads.h"
+#include "server/server_internal.h"
+#include "server/server_log.h"
+#include "server/server_memory.h"
+#include "server/wall_clock.h"
+#include "worker/capture.h"
+#include "worker/loopback.h"
+
+void server_params_default(struct server_params *p)
+{
+    *p = (struct server_params){
+        .prefix = "c10m",
+        .huge_dir = "/run/c10m/huge",
+        .n_workers = 1,
+        .worker_cpu = {1},
+        .connections = 65536,
+        .time_wait = 65536,
+        .syn_received = 16384,
+        .extensions = 16384,
+        .flight_logs = 16384,
+        .packets = 16384,
+        .buffers = 8192,
+        .tcp = tcp_config_default(),
+        .large_if_cut = true,
+    };
+}
+
+void server_ledger(const struct server_params *p, struct ledger *out)
+{
+    struct region r[REGION_COUNT];
+    server_regions(p, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++) {
+        if (r[i].bytes == 0)
+            continue;
+        ledger_add(out, r[i].name, r[i].count * p->n_workers, r[i].bytes * p->n_workers,
+                   r[i].per_connection, r[i].purpose);
+    }
+    ledger_add(out, "packets", (uint64_t)p->packets * p->n_workers, server_packet_bytes(p), false,
+               "packet pools, the ports' drivers (DPDK)");
+}
+
+static struct arena *open_arena(const struct server *s, struct err *err)
+{
+    const struct server_params *p = &s->params;
+    struct arena_params ap = {.dir = p->huge_dir,
+                              .name = p->prefix,
+                              .pages = p->pages,
+                              .bytes = server_arena_bytes(p),
+                              .leave_bytes = server_packet_bytes(p),
+                              .node = -1};
+    return arena_open(&ap, err);
+}
+
+static int start_services(struct server *s, struct err *err)
+{
+    const struct server_params *p = &s->params;
+    for (unsigned i = 0; i < p->n_services; i++) {
+        struct c10m_service *sv = &s->services[i];
+        sv->name = p->services[i].name;
+        sv->app = p->services[i].app;
+        sv->param = p->services[i].param;
+        sv->conf = p->services[i].conf;
+        sv->image_bytes_max = p->image_bytes_max;
+        sv->ix = (uint8_t)i;
+        if (sock_service_init(sv, err) != 0)
+            return -1;
+        s->n_inited++;
+    }
+    return 0;
+}
+
+void server_eal_params(const struct server_params *p, struct eal_params *e)
+{
+    *e = (struct eal_params){
+        .file_prefix = p->prefix,
+        .main_cpu = p->linux_cpu,
+        .workers = p->n_workers,
+        .hugepages = p->pages != PAGES_NONE,
+        .memory_bytes = {server_packet_bytes(p)},
+        .huge_dir = p->huge_dir,
+        .telemetry = p->telemetry,
+    };
+    for (unsigned i = 0; i < p->n_workers; i++)
+        e->worker_cpu[i] = p->worker_cpu[i];
+    unsigned n_pci = 0;
+    for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++)
+        if (strcmp(p->ports[i].port.driver, "pci") == 0 &&
+            strncmp(p->ports[i].port.device, "net_", 4) != 0)
+            e->pci_allow[n_pci++] = p->ports[i].port.device;
+}
+
+static int start_eal(struct server *s, struct err *err)
+{
+    struct eal_params e;
+    server_eal_params(&s->params, &e);
+    if (eal_start(&e, err) != 0)
+        return -1;
+    s->eal_up = true;
+    return 0;
+}
+
+static int start_pools(struct server *s, struct err *err)
+{
+    for (unsigned i = 0; i < s->params.n_workers; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "worker%u", i);
+        s->pools[i] = pkt_pool_create(name, s->params.packets, -1);
+        if (s->pools[i] == NULL)
+            return err_set(err, "worker %u: no memory for %u packets", i, s->params.packets);
+    }
+    return 0;
+}
+
+static int start_ports(struct server *s, struct err *err)
+{
+    for (unsigned i = 0; i < s->params.n_ports; i++) {
+        struct server_port_params *pp = &s->params.ports[i];
+        pp->port.queues = (uint16_t)server_port_queues(&s->params, i);
+        for (unsigned w = 0; w < pp->port.queues; w++)
+            pp->port.pools[w] = s->pools[w];
+        if (strcmp(pp->port.driver, "fault") == 0)
+            pp->port.wraps = &pp->inner;
+        pp->port.rss_key = pp->inner.rss_key = s->rss_key;
+        s->ports[i] = port_open(&pp->port, err);
+        if (s->ports[i] == NULL)
+            return -1;
+        if (s->params.n_workers == 1)
+            continue;
+        s->steers[i] = steer_open(s->ports[i], steer_slots(s->params.packets, s->params.n_workers),
+                                  s->params.n_workers, s->rss_key);
+        if (s->steers[i] == NULL)
+            return err_set(err, "no memory");
+    }
+    return 0;
+}
+
+// The pieces of one worker in the order of enum region_id, out of the arena.
+static int carve(struct server *s, unsigned worker, uint8_t *mem[REGION_COUNT], struct err *err)
+{
+    struct region r[REGION_COUNT];
+    server_regions(&s->params, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++) {
+        mem[i] = NULL;
+        if (r[i].bytes == 0)
+            continue;
+        mem[i] = arena_carve(s->arena, r[i].name, r[i].bytes, CACHE_LINE);
+        if (mem[i] == NULL)
+            return err_set(err, "worker %u: %s: %llu bytes do not fit the arena", worker, r[i].name,
+                           (unsigned long long)r[i].bytes);
+    }
+    return 0;
+}
+
+static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COUNT], uint8_t *spare)
+{
+    const struct server_params *p = &s->params;
+    struct tcp *t = &w->tcp;
+    const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
+    const uint32_t syn = server_share(p, p->syn_received), ext = server_share(p, p->extensions);
+    t->stats = w->stats;
+    t->blocks = (struct block *)mem[REGION_BLOCKS];
+    t->block_pool = index_pool_init(mem[REGION_FREE_BLOCKS], n);
+    t->table = (struct flow_table *)spare;
+    CHECK(mem[REGION_FLOW_TABLE_EXTRA] == NULL ||  // the records' part fits into the first one
+          mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
+    flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn,
+              s->keys.of[SECRET_FLOW_TABLE]);
+    t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn), 0);
+    t->near = (uint64_t *)mem[REGION_NEAR];
+    t->rounds = (uint32_t *)mem[REGION_ROUNDS];
+    t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
+    t->syn_pool = index_pool_init(&t->syns[syn], syn);
+    tcp_time_wait_init(t, mem[REGION_TIME_WAIT], tw, mem[REGION_TIME_WAIT6], server_time_wait6(p));
+    t->listens = (struct listen_table *)mem[REGION_LISTENERS];
+    t->exts = (struct ext *)mem[REGION_EXTENSIONS];
+    t->ext_pool = index_pool_init(&t->exts[ext], ext);
+    flight_pool_init(&t->flights, mem[REGION_FLIGHTS], server_share(p, p->flight_logs));
+    if (mem[REGION_SOURCES] != NULL)
+        t->sources = sources_init(mem[REGION_SOURCES], n, s->keys.of[SECRET_SOURCES]);
+    buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
+    t->dirty_head = t->dirty_tail = BLOCK_NONE;
+    t->out = w->out;
+    t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])w->rx.sacks;
+    t->sacks_out = w->sacks_out;
+    t->places = w->places;
+    tcp_set_keys(t, &s->keys);
+    t->cfg = p->tcp;
+    t->n_services = p->n_services;
+    for (unsigned i = 0; i < p->n_services; i++) {
+        struct tcp_service *sv = &t->services[i];
+        *sv = p->services[i].tcp;
+        sv->connections_max = server_part(p, sv->connections_max, w->id);
+        sv->source_max = server_part(p, sv->source_max, w->id);
+    }
+    tcp_set_limits(t);
+    w->block_count = n;
+}
+
+static void init_homes(struct server *s, struct worker *w)
+{
+    toeplitz_init(&w->homes.hash, s->rss_key);
+    w->homes.workers = s->params.n_workers;
+    w->homes.self = w->id;
+    if (s->params.n_workers > 1)
+        w->tcp.homes = &w->homes;
+}
+
+// fill_devices: what is sent to an address of a port comes by that, also where it comes back by the
+// loop's (Linux's rt_iif).
+static void fill_devices(const struct server_params *p, struct net_config *loop)
+{
+    for (unsigned k = 0; loop->loops && k < loop->n_locals; k++)
+        for (unsigned i = p->n_ports; i-- > 0;)
+            for (unsigned l = 0; l < p->ports[i].net.n_locals; l++)
+                if (ip_equal(&p->ports[i].net.locals[l].addr, &loop->locals[k].addr))
+                    loop->device_of[k] = (uint8_t)(i + 1);
+}
+
+static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct err *err)
+{
+    uint16_t local = 0, mss = UINT16_MAX, mss6 = UINT16_MAX;
+    w->n_ports = s->params.n_ports;
+    for (unsigned i = 0; i < w->n_ports; i++) {
+        struct worker_port *wp = &w->ports[i];
+        struct net_config *nc = &s->params.ports[i].net;
+        wp->port = s->steers[i] != NULL ? steer_port(s->steers[i]) : s->ports[i];
+        wp->queue = (uint16_t)w->id;
+        nc->mac = wp->port->mac;
+        nc->caps = wp->port->caps;
+        nc->chain_max = wp->port->chain_max;
+        nc->mtu = wp->port->mtu;
+        nc->local_ix_first = local;
+        nc->keys = s->keys;
+        nc->open = w->udp;
+        nc->reasm = w->reasm;
+        nc->port = (uint8_t)i;
+        nc->quiet = w->id != 0;  // all hear ARP, one speaks for all
+        for (unsigned k = 0; nc->loops && k < nc->n_statics; k++)
+            nc->statics[k].mac = nc->mac;
+        fill_devices(&s->params, nc);
+        for (unsigned k = 0; k < nc->n_locals; k++) {
+            w->homes.local[local] = nc->locals[k].addr;
+            w->homes.entries[local] =
+                wp->port->caps & PORT_RSS ? wp->port->rss_entries : TOEPLITZ_ENTRIES;
+            w->port_of_local[local++] = (uint8_t)i;
+        }
+        wp->net = net_init(mem, nc, s->pools[w->id], w->stats->drops, err);
+        if (wp->net == NULL)
+            return -1;
+        mem += ALIGN_UP(net_footprint(nc), CACHE_LINE);
+        wp->tx.pkts = (struct pkt **)mem;
+        wp->tx.room = WORKER_TX_MAX;
+        mem += WORKER_TX_MAX * sizeof(struct pkt *);
+        mss = MIN(mss, net_mss(wp->net));
+        mss6 = MIN(mss6, net_mss6(wp->net));
+        w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
+    }
+    tcp_lanes_init(&w->tcp, w->port_of_local, w->n_ports);
+    w->tcp.cfg.mss = mss;
+    w->tcp.cfg.mss6 = mss6;
+    w->sock.locals = w->homes.local;
+    w->sock.n_locals = local;
+    w->tcp.same = server_loop_same(&s->params, w);
+    return 0;
+}
+
+static void join_steers(struct server *s, struct worker *w, uint8_t *mem)
+{
+    const uint32_t slots = steer_slots(s->params.packets, s->params.n_workers);
+    for (unsigned i = 0; i < s->params.n_ports && s->steers[i] != NULL; i++) {
+        steer_join(s->steers[i], w->id, mem, s->pools[w->id], w->stats);
+        mem += steer_footprint(slots, s->params.n_workers);
+    }
+}
+
+int server_init_worker(struct server *s, unsigned id, struct err *err)
+{
+    uint8_t *mem[REGION_COUNT] = {NULL};
+    if (carve(s, id, mem, err) != 0)
+        return -1;
+    struct worker *w = (struct worker *)mem[REGION_WORKER];
+    uint8_t *at = mem[REGION_WORKER] + ALIGN_UP(sizeof(*w), CACHE_LINE);
+    w->id = id;
+    w->cpu = s->params.worker_cpu[id];
+    w->stats = (struct core_stats *)at;
+    at += sizeof(struct core_stats);
+    w->sock.scratch = at;
+    at += SOCK_OFFER_MAX;
+    w->clock.start_tsc = s->workers[0] == NULL ? tsc_read() : s->workers[0]->clock.start_tsc;
+    w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
+    w->stall_cycles = WORKER_STALL_US * rte_get_tsc_hz() / 1000000;
+    w->log = mem[REGION_LOG] == NULL ? NULL : server_log_init(mem[REGION_LOG]);
+    server_thread_init(&s->params, w, mem[REGION_MESSAGES]);
+    w->sock.tcp = &w->tcp;
+    w->sock.services = s->services;
+    w->sock.serving = SOCK_SERVING_NONE;
+    w->wall_us = &s->wall_us;
+    init_tcp(s, w, mem, at);
+    init_homes(s, w);
+    w->udp = (struct udp_table *)mem[REGION_UDP];
+    if (w->udp != NULL)
+        udp_table_init(w->udp, s->keys.of[SECRET_UDP_PATHS]);
+    if (s->params.reassembly != 0)
+        w->reasm =
+            reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly, s->keys.of[SECRET_REASSEMBLY]);
+    join_steers(s, w, mem[REGION_STEER]);
+    if (init_ports(s, w, mem[REGION_NET], err) != 0)
+        return -1;
+    s->workers[id] = w;
+    return 0;
+}
+
+// Asked between two steps, of which each takes a second at most.
+static bool goes_on(struct err *err)
+{
+    return !signals_asked() || err_set(err, "%s", SERVER_ASKED_TO_END) == 0;
+}
+
+void server_draw(struct server *s)
+{
+    CHECK(getrandom(&s->keys, sizeof(s->keys), 0) == sizeof(s->keys));
+    do
+        CHECK(getrandom(s->rss_key, sizeof(s->rss_key), 0) == sizeof(s->rss_key));
+    while (!toeplitz_spreads(s->rss_key));
+}
+
+// For debuggers (scripts/gdb), which find everything from here; nothing else looks at it.
+static struct server *server_started __attribute__((used));
+
+struct server *server_start(const struct server_params *p, struct err *err)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        err_set(err, "no memory");
+        return NULL;
+    }
+    server_started = s;
+    s->params = *p;
+    server_draw(s);
+    bool ok = start_services(s, err) == 0 && goes_on(err) &&
+              (s->arena = open_arena(s, err)) != NULL && goes_on(err) && start_eal(s, err) == 0 &&
+              goes_on(err) && start_pools(s, err) == 0 && start_ports(s, err) == 0 && goes_on(err);
+    for (unsigned i = 0; ok && i < p->n_workers; i++)
+        ok = server_init_worker(s, i, err) == 0 && goes_on(err);
+    if (ok)
+        return s;
+    server_stop(s);
+    return NULL;
+}
+
+int server_run(struct server *s, struct err *err)
+{
+    server_wall_follow(s);
+    for (; s->n_launched < s->params.n_workers; s->n_launched++)
+        if (eal_worker_launch(s->n_launched, s->params.cpus_shared ? worker_run_shared : worker_run,
+                              s->workers[s->n_launched], err) != 0)
+            return -1;
+    return server_threads_start(s, err);
+}
+
+void server_stop_workers(struct server *s)
+{
+    server_threads_stop(s);
+    // From the last to the first: those with queues send the others' farewells.
+    const bool ran = s->n_launched != 0;
+    while (s->n_launched > 0) {
+        __atomic_store_n(&s->workers[--s->n_launched]->order, WORKER_STOP, __ATOMIC_RELEASE);
+        eal_worker_join(s->n_launched);
+    }
+    for (unsigned i = 0; ran && i < s->params.n_ports && s->steers[i] != NULL; i++)
+        steer_flush(s->steers[i]);
+}
+
+void server_stop(struct server *s)
+{
+    server_stop_workers(s);
+    server_log_drain(s);
+    taps_stop(s);
+    for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
+        for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
+            net_drain(s->workers[i]->ports[p].net);
+    for (unsigned i = s->params.n_ports; i-- > 0;) {
+        steer_close(s->steers[i]);
+        port_close(s->ports[i]);
+    }
+    for (unsigned i = 0; i < s->params.n_workers; i++)
+        pkt_pool_destroy(s->pools[i]);
+    if (s->eal_up)
+        eal_stop();
+    arena_close(s->arena);
+    while (s->n_inited-- > 0)
+        sock_service_fini(&s->services[s->n_inited]);
+    if (server_started == s)
+        server_started = NULL;
+    free(s);
+}
+
+void server_abandon(struct server *s)
+{
+    if (s->eal_up)
+        eal_abandon();
+    arena_abandon(s->arena);
+}
+
+const struct server_params *server_params_of(const struct server *s)
+{
+    return &s->params;
+}
+
+const uint8_t *server_rss_key(const struct server *s)
+{
+    return s->rss_key;
+}
+
+unsigned server_workers(const struct server *s)
+{
+    return s->params.n_workers;
+}
+
+struct worker *server_worker(const struct server *s, unsigned i)
+{
+    return s->workers[i];
+}
+
+struct port *server_port(const struct server *s, unsigned i)
+{
+    return s->ports[i];
+}
+
+const struct steer *server_steer(const struct server *s, unsigned port)
+{
+    return s->steers[port];
+}
+
+const struct c10m_service *server_service(const struct server *s, unsigned i)
+{
+    return &s->services[i];
+}
+
+void server_arenas(const struct server *s, struct text *out)
+{
+    unsigned n;
+    const struct arena_row *rows = arena_rows(s->arena, &n);
+    uint64_t per_connection = 0;
+    struct region r[REGION_COUNT];
+    server_regions(&s->params, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        if (r[i].per_connection)
+            per_connection += r[i].bytes * s->params.n_workers;
+    for (unsigned i = 0; i < n; i++)
+        text_printf(out, "%s_bytes %llu\n", rows[i].name, (unsigned long long)rows[i].bytes);
+    const unsigned long long arena = arena_reserved_bytes(s->arena), eal = eal_memory_bytes();
+    text_printf(out, "packets_bytes %llu\n", eal);
+    text_printf(out, "arena_reserved_bytes %llu\n", arena);
+    text_printf(out, "arena_page_bytes %zu\n", arena_page_bytes(s->arena));
+    text_printf(out, "total_reserved_bytes %llu\n", arena + eal);
+    text_printf(out, "connections %u\n", s->params.connections);
+    text_printf(out, "per_connection_bytes %.2f\n", (double)per_connection / s->params.connections);
+}

@@ -1,0 +1,99 @@
+#include "server/server_fit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_memory.h"
+
+enum { EXTENSION_SHARE = 64, EXTENSIONS_MIN = 16384 };  // config/default.conf: extension_records
+
+static uint64_t read_meminfo(const char *proc_root, const char *name)
+{
+    char path[256], line[256];
+    uint64_t kib = 0;
+    snprintf(path, sizeof(path), "%s/meminfo", proc_root);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return 0;
+    const size_t len = strlen(name);
+    while (kib == 0 && fgets(line, sizeof(line), f) != NULL)
+        if (strncmp(line, name, len) == 0 && sscanf(line + len, ": %" SCNu64, &kib) != 1)
+            kib = 0;
+    fclose(f);
+    return kib << 10;
+}
+
+void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root)
+{
+    page_supply_read(&s->pages, sys_root, -1);
+    s->available_bytes = read_meminfo(proc_root, "MemAvailable");
+    s->total_bytes = read_meminfo(proc_root, "MemTotal");
+    const uint64_t least = (uint64_t)SERVER_LEAVE_MIB_MIN << 20;
+    s->leave_bytes =
+        MIN(MAX(s->total_bytes / 100 * SERVER_LEAVE_PERCENT, least), s->available_bytes);
+    s->possible = s->pages;
+    s->possible.of_2m.free += (s->available_bytes - s->leave_bytes) / PAGE_2M;
+}
+
+void server_fit_to(struct server_params *p, uint32_t connections)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (p->services[i].tcp.connections_max == p->connections)
+            p->services[i].tcp.connections_max = connections;
+    p->connections = connections;
+    if (p->extensions == 0)
+        p->extensions =
+            MIN(connections, MAX(connections / EXTENSION_SHARE, (uint32_t)EXTENSIONS_MIN));
+    if (p->flight_logs == 0)
+        p->flight_logs = p->extensions;
+}
+
+static bool fits(const struct server_params *like, const struct page_supply *pages,
+                 uint64_t ordinary_bytes, uint32_t connections)
+{
+    static struct server_params p;
+    p = *like;
+    server_fit_to(&p, connections);
+    if (server_within(&p, NULL) != 0)
+        return false;
+    const uint64_t arena = server_arena_bytes(&p), packets = server_packet_bytes(&p);
+    size_t page_bytes;
+    if (p.pages == PAGES_NONE)
+        return arena + packets <= ordinary_bytes;
+    return page_supply_choose(pages, p.pages, arena, packets, &page_bytes, NULL) == 0;
+}
+
+uint32_t server_fit(const struct server_params *p, const struct page_supply *pages,
+                    uint64_t ordinary_bytes)
+{
+    uint32_t low = p->n_workers, high = SERVER_CONNECTIONS_MAX;
+    if (!fits(p, pages, ordinary_bytes, low))
+        return 0;
+    while (low < high) {  // low fits
+        const uint32_t mid = low + (high - low + 1) / 2;
+        if (fits(p, pages, ordinary_bytes, mid))
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    return low;
+}
+
+int server_fit_max(struct server_params *p, struct err *err)
+{
+    struct server_supply s;
+    if (p->connections != 0)
+        return 0;
+    server_supply_read(&s, "/sys", "/proc");
+    const uint32_t n = server_fit(p, &s.pages, s.available_bytes - s.leave_bytes);
+    if (n == 0)
+        return err_set(err,
+                       "connections = max: %" PRIu64 " free pages of 2 MiB and %" PRIu64
+                       " of 1 GiB hold none: sysctl vm.nr_hugepages=%" PRIu64
+                       " makes pages of all free memory but Linux's part (c10m plan)",
+                       s.pages.of_2m.free, s.pages.of_1g.free,
+                       s.pages.of_2m.total + s.possible.of_2m.free - s.pages.of_2m.free);
+    server_fit_to(p, n);
+    return 0;
+}

@@ -1,0 +1,98 @@
+#include "server/server_log.h"
+
+#include <rte_ring.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "server/server_internal.h"
+#include "sock/sock_internal.h"
+
+// What goes through a ring for one record: this, and the record in whole units behind it.
+struct log_head {
+    uint32_t bytes;
+    uint32_t service;
+    uint64_t unused;
+};
+static_assert(sizeof(struct log_head) == LOG_UNIT_BYTES, "the head is one unit");
+
+enum { RECORD_UNITS_MAX = (C10M_LOG_BYTES_MAX + LOG_UNIT_BYTES - 1) / LOG_UNIT_BYTES };
+
+static unsigned units(uint32_t bytes)
+{
+    return (bytes + LOG_UNIT_BYTES - 1) / LOG_UNIT_BYTES;
+}
+
+bool server_logs(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_services; i++) {
+        const struct server_service_params *sp = &p->services[i];
+        if (sp->app->log != NULL && sp->param != NULL && sp->param(sp->conf, "access_log") != NULL)
+            return true;
+    }
+    return false;
+}
+
+uint64_t server_log_footprint(void)
+{
+    return ALIGN_UP((uint64_t)rte_ring_get_memsize_elem(LOG_UNIT_BYTES, LOG_RING_UNITS),
+                    CACHE_LINE);
+}
+
+struct rte_ring *server_log_init(void *mem)
+{
+    struct rte_ring *r = mem;
+    CHECK(rte_ring_init(r, "log", LOG_RING_UNITS, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+    return r;
+}
+
+bool c10m_log(struct c10m_conn *c, const void *record, size_t len)
+{
+    struct {
+        struct log_head head;
+        uint8_t record[RECORD_UNITS_MAX * LOG_UNIT_BYTES];
+    } m;
+    const struct worker *w =
+        (const struct worker *)((const char *)c->k - offsetof(struct worker, sock));
+    if (w->log == NULL || len == 0 || len > C10M_LOG_BYTES_MAX)
+        return false;
+    m.head = (struct log_head){.bytes = (uint32_t)len, .service = c->b->service};
+    memcpy(m.record, record, len);
+    const unsigned n = 1 + units((uint32_t)len);
+    return rte_ring_sp_enqueue_bulk_elem(w->log, &m, LOG_UNIT_BYTES, n, NULL) == n;
+}
+
+static bool drain_one(struct server *s, struct rte_ring *r)
+{
+    struct log_head head;
+    uint8_t record[RECORD_UNITS_MAX * LOG_UNIT_BYTES] __attribute__((aligned(8)));
+    if (rte_ring_sc_dequeue_bulk_elem(r, &head, LOG_UNIT_BYTES, 1, NULL) == 0)
+        return false;
+    // The whole record was put in at once: it is there.
+    const unsigned n = units(head.bytes);
+    CHECK(rte_ring_sc_dequeue_bulk_elem(r, record, LOG_UNIT_BYTES, n, NULL) == n);
+    struct c10m_service *sv = &s->services[head.service];
+    s->log_lost[head.service] += sv->app->log(sv, record, head.bytes);
+    s->log_handed[head.service]++;
+    return true;
+}
+
+void server_log_drain(struct server *s)
+{
+    uint64_t before[TCP_SERVICES_MAX];
+    memcpy(before, s->log_handed, sizeof(before));
+    for (unsigned i = 0; i < s->params.n_workers; i++) {
+        struct worker *w = s->workers[i];
+        for (unsigned n = 0; w != NULL && w->log != NULL && n < LOG_DRAIN_MAX; n++)
+            if (!drain_one(s, w->log))
+                break;
+    }
+    for (unsigned i = 0; i < s->params.n_services; i++)
+        if (s->log_handed[i] != before[i])
+            s->log_lost[i] += s->services[i].app->log(&s->services[i], NULL, 0);
+}
+
+void server_log_counts(const struct server *s, unsigned service, uint64_t *handed, uint64_t *lost)
+{
+    *handed = s->log_handed[service];
+    *lost = s->log_lost[service];
+}

@@ -1,0 +1,179 @@
+#include "server/server_memory.h"
+
+#include <string.h>
+
+#include "drivers/port_table.h"
+#include "server/app_threads.h"
+#include "server/server_log.h"
+#include "worker/datagrams.h"
+#include "worker/handoff.h"
+
+uint32_t server_share(const struct server_params *p, uint32_t total)
+{
+    return MAX((total + p->n_workers - 1) / p->n_workers, 1u);
+}
+
+uint32_t server_part(const struct server_params *p, uint32_t limit, unsigned w)
+{
+    return limit / p->n_workers + (w < limit % p->n_workers);
+}
+
+static uint64_t net_bytes(const struct server_params *p)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        bytes += ALIGN_UP(net_footprint(&p->ports[i].net), CACHE_LINE) +
+                 WORKER_TX_MAX * sizeof(struct pkt *);
+    return bytes;
+}
+
+static uint64_t near_bytes(uint32_t connections)
+{
+    return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
+}
+
+static uint64_t steer_bytes(const struct server_params *p)
+{
+    const uint32_t slots = steer_slots(p->packets, p->n_workers);
+    return p->n_workers == 1 ? 0 : p->n_ports * steer_footprint(slots, p->n_workers);
+}
+
+static bool limits_sources(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (p->services[i].tcp.source_max != 0)
+            return true;
+    return false;
+}
+
+static bool has_ip6(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            if (!ip_is_v4(&p->ports[i].net.locals[k].addr))
+                return true;
+    return false;
+}
+
+uint32_t server_time_wait6(const struct server_params *p)
+{
+    if (p->time_wait6 != 0)
+        return server_share(p, p->time_wait6);
+    return has_ip6(p) ? server_share(p, p->time_wait) : 0;
+}
+
+int server_within(const struct server_params *p, struct err *err)
+{
+    const uint32_t shares[] = {server_share(p, p->connections), server_share(p, p->time_wait),
+                               server_time_wait6(p), server_share(p, p->syn_received)};
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < ARRAY_LEN(shares); i++)
+        sum += shares[i];
+    if (sum <= FLOW_CAPACITY_MAX)
+        return 0;
+    return err_set(err,
+                   "[memory] connections + time_wait + time_wait6 + syn_received = %u + %u + %u + "
+                   "%u for each worker: expected at most %d in all, what its flow table holds",
+                   shares[0], shares[1], shares[2], shares[3], FLOW_CAPACITY_MAX);
+}
+
+void server_regions(const struct server_params *p, struct region *regions)
+{
+    const uint32_t n = server_share(p, p->connections), tw = server_share(p, p->time_wait);
+    const uint32_t syn = server_share(p, p->syn_received), ext = server_share(p, p->extensions);
+    const uint32_t flights = server_share(p, p->flight_logs);
+    const uint32_t tw6 = server_time_wait6(p);
+    const uint64_t table = flow_footprint(n);
+    const struct region list[REGION_COUNT] = {
+        [REGION_BLOCKS] = {"blocks", "connection blocks [TCB | socket | app]", n,
+                           (uint64_t)n * sizeof(struct block), true},
+        [REGION_FREE_BLOCKS] = {"free_blocks", "list of free blocks", n, index_pool_footprint(n),
+                                true},
+        [REGION_FLOW_TABLE] = {"flow_table", "flow table, connections' part", n, table, true},
+        [REGION_WHEEL] = {"wheel", "timer entries", server_timers(n, syn),
+                          wheel_footprint(server_timers(n, syn)), true},
+        [REGION_FLOW_TABLE_EXTRA] = {"flow_table_extra", "flow table, the records' part",
+                                     (uint64_t)tw + tw6 + syn,
+                                     flow_footprint(n + tw + tw6 + syn) - table, false},
+        [REGION_NEAR] = {"near", "bits: a near deadline runs", n, near_bytes(n), true},
+        [REGION_ROUNDS] = {"rounds", "how often a block's generation came round", n,
+                           ALIGN_UP((uint64_t)n * sizeof(uint32_t), CACHE_LINE), true},
+        [REGION_SYN_RECORDS] = {"syn_records", "half-open connections", syn,
+                                (uint64_t)syn * sizeof(struct syn_record) +
+                                    index_pool_footprint(syn),
+                                false},
+        [REGION_TIME_WAIT] = {"time_wait", "TIME-WAIT records", tw,
+                              ALIGN_UP((uint64_t)tw * sizeof(struct time_wait), CACHE_LINE), false},
+        [REGION_TIME_WAIT6] = {"time_wait6", "TIME-WAIT records over IPv6", tw6,
+                               (uint64_t)tw6 * sizeof(struct time_wait6), false},
+        [REGION_EXTENSIONS] = {"extensions", "extension records: recovery, out of order", ext,
+                               (uint64_t)ext * sizeof(struct ext) + index_pool_footprint(ext),
+                               false},
+        [REGION_FLIGHTS] = {"flights", "logs of what is in flight", flights,
+                            flight_footprint(flights), false},
+        [REGION_SOURCES] = {"sources", "connections of each address", n,
+                            limits_sources(p) ? sources_footprint(n) : 0, true},
+        [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
+                            buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
+        [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
+        [REGION_STEER] = {"steer", "packets on their way between workers",
+                          steer_slots(p->packets, p->n_workers), steer_bytes(p), false},
+        [REGION_REASSEMBLY] = {"reassembly", "datagrams that come in fragments", p->reassembly,
+                               p->reassembly != 0 ? reasm_footprint(p->reassembly) : 0, false},
+        [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,
+                        server_logs(p) ? server_log_footprint() : 0, false},
+        [REGION_MESSAGES] = {"messages", "between threads of applications and the worker",
+                             (uint64_t)server_threads(p) * 2 * C10M_MESSAGES_MAX,
+                             server_thread_footprint(p), false},
+        [REGION_UDP] = {"udp_ports", "UDP ports opened while running, paths", UDP_PORTS_MAX,
+                        worker_udp_footprint(p), false},
+        [REGION_LISTENERS] = {"listeners", "opened while running", TCP_LISTENINGS_MAX,
+                              server_threads(p) != 0 ? sizeof(struct listen_table) : 0, false},
+        [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
+                           ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
+                               SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),
+                           false},
+    };
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        regions[i] = list[i];
+}
+
+uint64_t server_arena_bytes(const struct server_params *p)
+{
+    struct region r[REGION_COUNT];
+    uint64_t bytes = 0;
+    server_regions(p, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        bytes += ALIGN_UP(r[i].bytes, CACHE_LINE) * p->n_workers;
+    return bytes;
+}
+
+unsigned server_port_queues(const struct server_params *p, unsigned port)
+{
+    const unsigned most = MIN(p->n_workers, (unsigned)PORT_QUEUES_MAX);
+    const unsigned wanted = p->ports[port].port.queues;
+    return wanted == 0 ? most : MIN(wanted, most);
+}
+
+// Bytes of DPDK memory that the drivers of all ports may take.
+static uint64_t port_bytes(const struct server_params *p)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct server_port_params *pp = &p->ports[i];
+        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
+        bytes += port_memory_bytes(wraps ? &pp->inner : &pp->port, server_port_queues(p, i));
+    }
+    return bytes;
+}
+
+uint64_t server_packet_bytes(const struct server_params *p)
+{
+    // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.
+    // DPDK lets no packet cross a page: of ordinary pages each takes one, and the
+    // lists of pages take their part.
+    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20, PER_PAGE = 4352 };
+    const uint64_t each = p->pages == PAGES_NONE ? PER_PAGE : PER_PACKET;
+    return p->extra_packet_bytes + port_bytes(p) +
+           (uint64_t)p->n_workers * ((uint64_t)p->packets * each + PER_POOL);
+}

@@ -1,0 +1,115 @@
+// capture.c: the worker's side.
+#define ALLOW_EXPERIMENTAL_API  // copies straight into the ring: rte_ring_peek_zc.h
+#include "worker/capture.h"
+
+#include <rte_ring.h>
+#include <rte_ring_peek_zc.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "wire/proto.h"
+#include "wire/raw.h"
+#include "worker/capture_ring.h"
+
+// room: where a record goes: the ring's memory up to its end, and then from its beginning.
+struct room {
+    uint8_t *at, *next;
+    size_t left;  // bytes at `at`
+};
+
+static void put(struct room *r, const uint8_t *from, size_t n)
+{
+    const size_t first = MIN(n, r->left);
+    memcpy(r->at, from, first);
+    r->at += first;
+    r->left -= first;
+    if (likely(first == n))
+        return;
+    memcpy(r->next, from + first, n - first);
+    r->at = r->next + (n - first);
+    r->left = SIZE_MAX;
+}
+
+// The first n bytes of a packet, a chain or not.
+static void put_packet(struct room *r, const struct pkt *p, uint32_t n)
+{
+    for (const struct rte_mbuf *m = &p->m; n != 0 && m != NULL; m = m->next) {
+        const uint32_t here = MIN(n, (uint32_t)m->data_len);
+        put(r, rte_pktmbuf_mtod(m, const uint8_t *), here);
+        n -= here;
+    }
+}
+
+static bool copy(struct rte_ring *ring, const struct tap_record *head, const struct pkt *p)
+{
+    struct rte_ring_zc_data zc;
+    const unsigned units = 1 + tap_units(head->bytes);
+    TAP_RING_ONE(ring, prod);
+    if (rte_ring_enqueue_zc_bulk_elem_start(ring, TAP_UNIT_BYTES, units, &zc, NULL) != units)
+        return false;
+    struct room r = {zc.ptr1, zc.ptr2, (size_t)zc.n1 * TAP_UNIT_BYTES};
+    put(&r, (const uint8_t *)head, sizeof(*head));
+    put_packet(&r, p, head->bytes);
+    TAP_RING_ONE(ring, prod);
+    rte_ring_enqueue_zc_elem_finish(ring, units);
+    return true;
+}
+
+// to_all: what every worker gets a copy of, where there are several (handoff.h): ARP, neighbour
+// discovery, questions about groups.
+static bool to_all(const struct pkt *p)
+{
+    const uint8_t *f = pkt_data(p);
+    const uint32_t n = pkt_len(p);
+    if (n < ETH_BYTES)
+        return false;
+    const uint16_t type = load_be16(f + 12);
+    if (type != ETH_TYPE_IP6 || n <= ETH_BYTES + IP6_BYTES)
+        return type == ETH_TYPE_ARP;
+    // A question about groups has an option of hop-by-hop in front of it, of 8 bytes.
+    const uint8_t *l4 = f + ETH_BYTES + IP6_BYTES, *end = f + n;
+    uint8_t proto = f[ETH_BYTES + 6];
+    if (proto == 0 && l4 + 8 < end) {
+        proto = l4[0];
+        l4 += 8;
+    }
+    return proto == IP_PROTO_ICMP6 &&
+           ((l4[0] >= ND_ROUTER_SOLICIT && l4[0] <= ND_REDIRECT) || l4[0] == MLD_QUERY);
+}
+
+static void tap_one(struct tap *t, unsigned port, enum tap_way way, struct pkt *const *pkts,
+                    uint32_t n, uint64_t tsc)
+{
+    struct tap_counts *c = &t->counts[port];
+    for (uint32_t i = 0; i < n; i++) {
+        struct pkt *p = pkts[i];
+        if (t->quiet && way == TAP_IN && to_all(p))
+            continue;
+        c->seen++;
+        const uint32_t wanted = t->filter == NULL ? UINT32_MAX : tap_filter_run(t->filter, p);
+        if (wanted == 0)
+            continue;
+        c->matched++;
+        const uint32_t orig = pkt_total_len(p);
+        const struct tap_record head = {.tsc = tsc,
+                                        .bytes = MIN(orig, MIN(wanted, t->snap_bytes)),
+                                        .orig_bytes = orig,
+                                        .port = (uint8_t)port,
+                                        .way = (uint8_t)way};
+        if (unlikely(!copy(t->ring, &head, p)))
+            c->dropped++;
+    }
+}
+
+void tap_burst(const struct tap_list *l, unsigned port, enum tap_way way, struct pkt *const *pkts,
+               uint32_t n)
+{
+    if (n == 0)
+        return;
+    const uint64_t tsc = tsc_read();
+    for (unsigned i = 0; i < l->n; i++) {
+        struct tap *t = l->at[i];
+        if ((t->ports >> port & 1) != 0 && (t->ways & way) != 0)
+            tap_one(t, port, way, pkts, n, tsc);
+    }
+}
