@@ -36,13 +36,13 @@ need_root() {
     [ "$(id -u)" = 0 ] || { echo "$0: needs root (hugepages, network interfaces): sudo $0" >&2; exit 1; }
 }
 
-# install_packages FILE: those that are missing.
+# install_packages FILE...: those that are missing.
 install_packages() {
     local missing=() p
     while read -r p; do
         case $p in ''|'#'*) continue ;; esac
         dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
-    done <"$1"
+    done < <(cat "$@")
     [ ${#missing[@]} = 0 ] && return
     say "installing: ${missing[*]}"
     apt-get update -qq
