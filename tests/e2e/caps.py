@@ -27,7 +27,7 @@ def syn(port, ip_off, tcp_off):
 
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
 s.bind((INTERFACE, 0))
-s.settimeout(2)
+s.settimeout(15)
 mac = None
 s.send((b"\xff" * 6 + OURS + bytes.fromhex("08060001080006040001") + OURS + CLIENT + b"\0" * 6 + SERVER).ljust(60, b"\0"))
 while mac is None:

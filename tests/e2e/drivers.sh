@@ -111,10 +111,8 @@ PY
 client "driver = tap" "device = c10mload" "address = 10.99.0.2/24" "host_address = 10.99.0.1/24"
 setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" &
 PEER=$!
-for ((i = 0; i < 50; i++)); do
-    inside ss -ltn | grep -q ':7 ' && break
-    sleep 0.1
-done
+listening() { inside ss -ltn | grep -q ':7 '; }
+within 30 listening
 kernel_load() {
     inside timeout 60 "$C10M" load hold -c "$TMP/client" --server 10.99.0.1 --connections 200 --payload 1000 --json \
         --quiet >"$TMP/json" || { cat "$TMP/json"; false; }
@@ -131,7 +129,7 @@ nsenter --net=/run/netns/"$NS" dpdk-testpmd --file-prefix=c10mpeer$$ --no-pci --
     --vdev net_af_packet0,iface=vc -- --forward-mode=io --auto-start --total-num-mbufs=8192 \
     --no-mlockall --stats-period 3600 >"$TMP/peer" 2>&1 &
 PEER=$!
-claim "memif: HTTP through a second process" eval 'for i in 1 2 3 4 5 6; do http && break; sleep 0.5; done; http || { tail "$TMP/peer"; false; }'
+claim "memif: HTTP through a second process" eval 'within 60 http || { tail "$TMP/peer"; false; }'
 claim "memif: echo" echoes
 peer_stop
 client "driver = memif" "role = client" "device = $TMP/memif.sock" "address = 10.99.0.1/24"
@@ -140,7 +138,8 @@ claim "... opens, asks and closes each" loaded "opened == closed == 10000 and an
 setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" load request -c "$TMP/client" --server 10.99.0.2 \
     --connections 100 --seconds 60 >/dev/null 2>&1 &
 PEER=$!
-sleep 1.5
+peer_opened() { [ "$(counter connections_now)" = 100 ]; }
+claim "... it opens its connections" within 30 peer_opened
 peer_stop
 claim "... killed, and run again with the same addresses: earlier connections make room" load request --connections 100 --seconds 1
 claim "... all are answered" loaded "opened == closed == 100 and asked == answered > 1000"
@@ -219,9 +218,9 @@ PY
 python3 "$TMP/cap.py" write "$TMP/in.pcap"
 conf pcap "device = $TMP/in.pcap" "capture = $TMP/out.pcap" "mac = 02:c1:0a:00:00:01"
 claim "pcap: the server starts" start_server
-sleep 0.5
+wrong_is_counted() { [ "$(awk '$1 == "udp_checksum" { print $2 }' "$TREE"/cores/*/drops)" = 1 ]; }
+claim "pcap: what was wrong is counted" within 30 wrong_is_counted
 claim "pcap: every replayed packet is accounted for" balance_is_zero
-claim "pcap: what was wrong is counted" [ "$(awk '$1 == "udp_checksum" { print $2 }' "$TREE"/cores/*/drops)" = 1 ]
 claim "pcap: the server stops" stop_server
 claim "pcap: ARP, ping, SYN and a datagram of one capture are answered in the other, wrong ones are not" python3 "$TMP/cap.py" read "$TMP/out.pcap"
 echo "no capture at all" >"$TMP/text"

@@ -7,7 +7,7 @@ write_conf
 start_server
 URL=http://10.99.0.2
 
-claim "ping is answered" inside ping -c 3 -i 0.2 -W 1 10.99.0.2
+claim "ping is answered" inside ping -c 3 -i 0.2 -W 15 10.99.0.2
 claim "curl fetches the page" bash -c "nsenter --net=/run/netns/$NS curl -si $URL/ | grep -q '^HTTP/1.1 200'"
 claim "a missing page is 404" bash -c "[ \$(nsenter --net=/run/netns/$NS curl -so /dev/null -w '%{http_code}' $URL/no) = 404 ]"
 head_only() { inside curl -sI -m 5 $URL/ >"$TMP/head" && grep -qi '^content-length: 15' "$TMP/head"; }

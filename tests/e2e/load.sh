@@ -175,16 +175,19 @@ claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hol
 help() { grep -q '^  --fault LIST' <<<"$("$C10M" load --help)" && grep -q '^usage: c10m load' <<<"$("$C10M" load hold --help)"; }
 claim "--help says how" help
 
-# run_and_signal SIGNAL SECONDS ARGUMENTS...: the load (or SUBCOMMAND) gets the signal after so long; true if it ends
-# within two seconds with status 1.
+# run_and_signal SIGNAL WHEN ARGUMENTS...: the load (or SUBCOMMAND) gets the signal after WHEN seconds, or once it wrote a
+# line that matches WHEN; true if it ends soon, long before its time, with status 1.
 run_and_signal() {
-    local signal=$1 seconds=$2 status=0
+    local signal=$1 when=$2 status=0
     shift 2
     env --default-signal=INT "$C10M" ${SUBCOMMAND:-load} "$@" >"$TMP/json" 2>"$TMP/err" &
     LOAD=$!
-    sleep "$seconds"
+    case $when in
+    [0-9]*) sleep "$when" ;;
+    *) until grep -qE "$when" "$TMP/err" || ! kill -0 $LOAD; do sleep 0.1; done ;;
+    esac
     kill -s "$signal" $LOAD
-    timeout 2 tail --pid=$LOAD -s 0.1 -f /dev/null
+    timeout 20 tail --pid=$LOAD -s 0.1 -f /dev/null
     wait $LOAD || status=$?
     PID=$LOAD
     LOAD=
@@ -193,7 +196,7 @@ run_and_signal() {
 }
 left() { ls -d /run/c10m/huge/{,2M/,1G/}*c10m{load,bench}"$PID"* /var/run/dpdk/c10m{load,bench}"$PID" 2>/dev/null; }
 nothing_left() { ! left | grep .; }
-claim "Ctrl-C ends it: exit 1" run_and_signal INT 2.5 request --connections 100 --seconds 30
+claim "Ctrl-C ends it: exit 1" run_and_signal INT '^ +2 s ' request --connections 100 --seconds 60
 claim "... after a line each second" grep -qE '^ +1 s  opened 100  answered [0-9]+ ' "$TMP/err"
 claim "... with its table" grep -qE '^verdict +FAILED: interrupted' "$TMP/json"
 claim "... and nothing left behind" nothing_left
@@ -203,7 +206,7 @@ claim "... every answer is lost" holds "interrupted and not ok" "opened == asked
     "lost == 30" "retransmitted <= 10"
 claim "... and nothing left behind" nothing_left
 for kind in roofline echo; do
-    SUBCOMMAND=bench claim "Ctrl-C ends bench $kind: exit 1" run_and_signal INT 1.5 $kind --connections 1k --seconds 30
+    SUBCOMMAND=bench claim "Ctrl-C ends bench $kind: exit 1" run_and_signal INT 1.5 $kind --connections 1k --seconds 60
     claim "... and says so" grep -q "^c10m bench $kind: interrupted" "$TMP/err"
     claim "... and nothing left behind" nothing_left
 done

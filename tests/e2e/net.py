@@ -91,7 +91,7 @@ def silent(mac):
 
 def errors(mac):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(2)
+    s.settimeout(15)
     s.connect(("10.99.0.2", 4444))
     s.send(b"nobody")
     try:

@@ -39,7 +39,7 @@ page() { inside curl -si -m 5 http://10.99.0.2/ >"$TMP/page" && grep -q '^HTTP/1
 claim "curl fetches the welcome page" page
 page6() { inside curl -gsi -m 5 "http://[fd99::2]/" | grep -q 'It works'; }
 claim "... over IPv6, too" page6
-claim "ping is answered" inside ping -c 2 -i 0.2 -W 1 10.99.0.2
+claim "ping is answered" inside ping -c 2 -i 0.2 -W 15 10.99.0.2
 claim "one worker serves, however many CPUs there are" eval '[ "$(ls -d "$TREE"/cores/[0-9]* | wc -l)" = 1 ]'
 cpus() { bash -c '. "$1/../../scripts/lib.sh"; [ "$(last_cpus "$2" "$3")" = "$4" ]' - "$HERE" "$@"; }
 claim "... on the last CPU" cpus 1 0-7 7

@@ -62,10 +62,14 @@ claim "a server with a service on its port starts" start_server
 claim "... and has no doubts" eval '! grep "nobody\|listens here\|no host" "$TMP/log"'
 claim "... stops" stop_server
 
-"$C10M" load request --connections 500 --seconds 6 --quiet >"$TMP/load" 2>&1 &
+"$C10M" load request --connections 500 --seconds 12 --quiet >"$TMP/load" 2>&1 &
 LOAD=$!
-sleep 2.5
-TID=$(grep -l '^rte-worker' /proc/$LOAD/task/*/comm | sed 's|.*/task/\([0-9]*\)/comm|\1|' | head -1)
+# working: there is a worker's thread, and it has been on its core for half a second: the load runs.
+working() {
+    TID=$(grep -sl '^rte-worker' /proc/$LOAD/task/*/comm | sed 's|.*/task/\([0-9]*\)/comm|\1|' | head -1)
+    [ -n "$TID" ] && [ "$(awk '{ print $14 + $15 }' "/proc/$LOAD/task/$TID/stat")" -ge 50 ]
+}
+claim "the load runs" eval "within 60 working && working"
 ATTACHED=0
 timeout 2 strace -q -p "$TID" -o "$TMP/strace" || ATTACHED=$?
 claim "strace watched the worker for two seconds" [ $ATTACHED = 124 ]

@@ -5,17 +5,8 @@
 CTL=$TREE/ctl
 head -c 12000000 /dev/urandom >"$TMP/site/big"
 
-# within COMMAND: until it succeeds, 30 s and more.
-within() {
-    local i
-    for ((i = 0; i < 300; i++)); do
-        "$@" >/dev/null 2>&1 && return 0
-        sleep 0.1
-    done
-    "$@"
-}
 # order FILE LINE: as soon as the one before is over.
-order() { within bash -c 'echo "$1" >"$2"' - "$2" "$1"; }
+order() { within 30 bash -c 'echo "$1" >"$2"' - "$2" "$1"; }
 # says FILE PATTERN: a line of the file matches.
 says() { grep -qE "$2" "$1"; }
 logged() { grep -qE "$1" "$TMP/log"; }
@@ -62,43 +53,43 @@ bad_orders_change_nothing() {
 one_is_killed_and_the_other_is_not() {
     hold a 7
     hold b 7
-    within is_held a && within is_held b || return 1
+    within 30 is_held a && within 30 is_held b || return 1
     local ends
     ends=$(awk '/:0007 / && $4 == "01" { print $3; exit }' "$TREE/net/tcp")
     local port=$((16#${ends#*:}))
     order "$CTL/conn/kill" "10.99.0.1:$port 10.99.0.2:7"
-    within says "$CTL/conn/kill" 'last: connections killed: 1 on 1 worker' || return 1
-    within bash -c "[ \$(cat $TMP/held.a $TMP/held.b | grep -c over) = 1 ]"
+    within 30 says "$CTL/conn/kill" 'last: connections killed: 1 on 1 worker' || return 1
+    within 30 bash -c "[ \$(cat $TMP/held.a $TMP/held.b | grep -c over) = 1 ]"
 }
 
 a_filter_kills_the_rest() {
     order "$CTL/conn/kill" "service echo state established remote 10.99.0.0/24"
-    within says "$CTL/conn/kill" 'connections killed: 1 on' && within is_over a && within is_over b &&
+    within 30 says "$CTL/conn/kill" 'connections killed: 1 on' && within 30 is_over a && within 30 is_over b &&
         [ "$(counter conns_killed)" = 2 ]
 }
 
 a_closed_service_is_refused_and_opens_again() {
     echo closed >"$CTL/services/web/state"
-    within says "$CTL/services/web/state" 'state closed'
-    within bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 http://10.99.0.2/" || return 1
+    within 30 says "$CTL/services/web/state" 'state closed'
+    within 30 bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 http://10.99.0.2/" || return 1
     inside curl -s -m 20 http://10.99.0.2/
     [ $? = 7 ] || return 1  # refused, not timed out
     echo open >"$CTL/services/web/state"
-    within inside curl -sf -m 5 http://10.99.0.2/
+    within 30 inside curl -sf -m 5 http://10.99.0.2/
 }
 
 neighbours_come_and_go() {
     order "$CTL/arp" "add 10.99.0.77 02:00:00:00:00:77 permanent"
-    within says "$TREE/net/arp" '^10.99.0.77 .* 0x6 .*02:00:00:00:00:77' || return 1
+    within 30 says "$TREE/net/arp" '^10.99.0.77 .* 0x6 .*02:00:00:00:00:77' || return 1
     order "$CTL/arp" "del 10.99.0.77"
-    within bash -c "! grep -q 10.99.0.77 $TREE/net/arp" || return 1
+    within 30 bash -c "! grep -q 10.99.0.77 $TREE/net/arp" || return 1
     order "$CTL/arp" "del 10.99.0.77"
-    within says "$CTL/arp" 'last: .*ENOENT'
+    within 30 says "$CTL/arp" 'last: .*ENOENT'
 }
 
 a_key_is_set_and_seen() {
     echo 31s >"$CTL/set/tcp.time_wait_ms"
-    says "$TREE/config" '^time_wait_ms = 31000$' && within says "$CTL/set/tcp.time_wait_ms" '= 31000$' &&
+    says "$TREE/config" '^time_wait_ms = 31000$' && within 30 says "$CTL/set/tcp.time_wait_ms" '= 31000$' &&
         echo 1 >"$CTL/set/service.echo.limit_connections" && says "$TREE/config" '^limit_connections = 1$' &&
         echo none >"$CTL/set/service.echo.limit_connections"
 }
@@ -117,16 +108,16 @@ hup_applies_what_it_can_and_names_the_rest() {
     sed -i 's/^connections = .*/connections = 8192/' "$TMP/conf"
     printf '[tcp]\ntime_wait_ms = 7s\n' >>"$TMP/conf"
     kill -HUP "$SERVER"
-    within logged "conf:[0-9]+: tcp.time_wait_ms: 31000 -> 7000" &&
-        within logged "conf:[0-9]+: memory.connections: wants a restart" &&
-        within says "$TREE/config" '^time_wait_ms = 7000$'
+    within 30 logged "conf:[0-9]+: tcp.time_wait_ms: 31000 -> 7000" &&
+        within 30 logged "conf:[0-9]+: memory.connections: wants a restart" &&
+        within 30 says "$TREE/config" '^time_wait_ms = 7000$'
 }
 
 hup_with_an_invalid_file_changes_nothing() {
     printf 'retries = many\n' >>"$TMP/conf"
     sed -i 's/^time_wait_ms = .*/time_wait_ms = 9s/' "$TMP/conf"
     kill -HUP "$SERVER"
-    within logged "conf:[0-9]+: retries: expected" && within logged "nothing has changed" &&
+    within 30 logged "conf:[0-9]+: retries: expected" && within 30 logged "nothing has changed" &&
         says "$TREE/config" '^time_wait_ms = 7000$'
 }
 
@@ -134,31 +125,31 @@ hup_with_an_invalid_file_changes_nothing() {
 a_slow_download_finishes_while_draining() {
     inside curl -s -m 100 http://10.99.0.2/big | { until [ -e "$TMP/go" ]; do sleep 0.1; done; cat; } >"$TMP/got" &
     local download=$!
-    within says "$CTL/drain" '^connections 1$' || return 1
+    within 30 says "$CTL/drain" '^connections 1$' || return 1
     echo "start 60" >"$CTL/drain"
-    within says "$CTL/drain" '^state draining$' || return 1
-    within bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 -o /dev/null http://10.99.0.2/" || return 1
-    within says "$CTL/drain" '^connections 1$' || return 1
+    within 30 says "$CTL/drain" '^state draining$' || return 1
+    within 30 bash -c "! nsenter --net=/run/netns/$NS curl -s -m 5 -o /dev/null http://10.99.0.2/" || return 1
+    within 30 says "$CTL/drain" '^connections 1$' || return 1
     refused "busy" "$CTL/services/web/state" open || return 1
     : >"$TMP/go"
-    wait $download && cmp "$TMP/got" "$TMP/site/big" && within says "$CTL/drain" '^state drained$'
+    wait $download && cmp "$TMP/got" "$TMP/site/big" && within 30 says "$CTL/drain" '^state drained$'
 }
 
 who_stays_is_reset_when_time_is_up() {
     echo stop >"$CTL/drain"
-    within inside curl -sf -m 5 http://10.99.0.2/ || return 1
+    within 30 inside curl -sf -m 5 http://10.99.0.2/ || return 1
     hold c 7
-    within is_held c || return 1
+    within 30 is_held c || return 1
     echo now >"$CTL/drain"
-    within is_over c && within says "$CTL/drain" '^state drained$' && echo stop >"$CTL/drain"
+    within 30 is_over c && within 30 says "$CTL/drain" '^state drained$' && echo stop >"$CTL/drain"
 }
 
 term_drains_and_stops() {
     echo 60 >"$CTL/set/control.drain_s"
     hold d 7
-    within is_held d || return 1
+    within 30 is_held d || return 1
     kill -TERM "$SERVER"
-    within says "$CTL/drain" '^state draining$' && says "$CTL/drain" '^connections 1$' || return 1
+    within 30 says "$CTL/drain" '^state draining$' && says "$CTL/drain" '^connections 1$' || return 1
     kill -0 "$SERVER" && order "$CTL/conn/kill" "service echo" && wait "$SERVER" && SERVER= && is_over d
 }
 
@@ -166,18 +157,18 @@ a_second_term_stops_at_once() {
     sed -i '/^retries = many/d' "$TMP/conf"
     start_server --set control.drain_s=600 || return 1
     hold e 7
-    within is_held e || return 1
+    within 30 is_held e || return 1
     kill -TERM "$SERVER"
-    within says "$CTL/drain" '^state draining$' || return 1
+    within 30 says "$CTL/drain" '^state draining$' || return 1
     kill -TERM "$SERVER"
-    wait "$SERVER" && SERVER= && within is_over e
+    wait "$SERVER" && SERVER= && within 30 is_over e
 }
 
 # freeze: the worker stands still until thaw.
 freeze() {
     "$HERE/freeze.py" "$SERVER" "$(worker_name)" >"$TMP/freezer" &
     FREEZER=$!
-    within grep -q frozen "$TMP/freezer"
+    within 30 grep -q frozen "$TMP/freezer"
 }
 thaw() { kill "$FREEZER" && wait "$FREEZER"; FREEZER=; }
 worker_name() { cat /proc/"$SERVER"/task/*/comm | grep -m1 -E '^(lcore|rte)-worker'; }
@@ -189,17 +180,17 @@ a_worker_that_hangs_keeps_no_writer() {
     freeze || return 1
     order "$CTL/conn/kill" all
     echo 3s >"$CTL/set/tcp.time_wait_ms"
-    within says "$CTL/conn/kill" 'does not answer \(ETIMEDOUT\)' || return 1
+    within 30 says "$CTL/conn/kill" 'does not answer \(ETIMEDOUT\)' || return 1
     says "$CTL/set/tcp.time_wait_ms" 'does not have it yet' || return 1
     thaw
-    within bash -c "! grep -q 'does not have it yet' $CTL/set/tcp.time_wait_ms"
+    within 30 bash -c "! grep -q 'does not have it yet' $CTL/set/tcp.time_wait_ms"
 }
 
 a_worker_that_hangs_does_not_keep_the_process() {
     local status=0
     start_server --set control.drain_s=1 || return 1
     hold f 7
-    within is_held f && freeze || return 1
+    within 30 is_held f && freeze || return 1
     kill -TERM "$SERVER"
     wait "$SERVER" || status=$?
     SERVER=
@@ -216,10 +207,10 @@ a_reset_is_for_readers_of_the_tree() {
     local rx total
     rx=$(counter rx_packets)
     echo all >"$CTL/reset"
-    [ "$(counter rx_packets)" -lt "$rx" ] && within balance_is_zero || return 1
+    [ "$(counter rx_packets)" -lt "$rx" ] && within 30 balance_is_zero || return 1
     total=$(awk '/^Tcp:/ && $2 ~ /[0-9]/ { print $11 }' "$TREE/net/snmp")
     [ "$total" -gt 10 ] && inside curl -sf -m 5 -o /dev/null http://10.99.0.2/ &&
-        within bash -c "awk '\$1 == \"conns_opened_passive\" { exit \$2 != 1 }' $TREE/cores/*/counters"
+        within 30 bash -c "awk '\$1 == \"conns_opened_passive\" { exit \$2 != 1 }' $TREE/cores/*/counters"
 }
 
 write_conf

@@ -128,8 +128,8 @@ PY
 sum() { awk -v n="$1" '$1 == n { s += $2 } END { print s + 0 }' "$TREE"/cores/*/"${2:-counters}"; }
 echoes() { timeout 50 nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" "$@"; }
 # stays N: N connections so far, spread over all workers, none of them anywhere else.
-stays() {
-    sleep 0.3
+stays() { within 30 are_here "$1"; }
+are_here() {
     [ "$(sum conns_opened_passive)" = "$1" ] && [ "$(sum tcp_no_owner drops)" = 0 ] && [ "$(sum handoff_full drops)" = 0 ] &&
         [ "$(sum rst_sent)" = 0 ] && ! counter conns_opened_passive | grep -qx 0 || { cat "$TREE"/cores/*/counters; false; }
 }
@@ -238,12 +238,16 @@ hold() { # NAME COUNT SOURCE: so many at once, until let_go NAME
     eval "$1=$!; exec {$1_fd}>\"$TMP/$1.stop\""
 }
 let_go() { eval "exec {$1_fd}>&-; wait \$$1"; }
-# open_are N: within three seconds, and then for one: as many as each limit allows, none above.
+# open_are N: soon, and then for a second: as many as each limit allows, none above.
 open_are() {
-    for _ in $(seq 30); do [ "$(sum connections_now)" = "$1" ] && break; sleep 0.1; done
-    sleep 1
-    [ "$(sum connections_now)" = "$1" ] || { counter connections_now; false; }
+    local look
+    within 60 are_open "$1"
+    for look in {1..10}; do
+        are_open "$1" || return 1
+        sleep 0.1
+    done
 }
+are_open() { [ "$(sum connections_now)" = "$1" ] || { counter connections_now; false; }; }
 conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
 claim "tap, 4 workers, with limits: the server starts" start_server --set service.echo.source_connections=6 --set service.echo.limit_connections=10
 inside ip addr add 10.99.0.3/24 dev c10mt0
@@ -270,7 +274,7 @@ time.sleep(0.3)
 os.kill(int(sys.argv[2]), signal.SIGTERM)
 reset = 0
 for c in conns:
-    c.settimeout(3)
+    c.settimeout(15)
     try:
         assert c.recv(1) != b"", "closed, not reset"
     except ConnectionResetError:
