@@ -11,7 +11,7 @@
 
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
-#include "bench/bench_wire.h"
+#include "bench/bench_pair.h"
 #include "bench/costs.h"
 #include "bench/micro_print.h"
 #include "bench/subprocess.h"

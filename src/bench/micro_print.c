@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/bench_wire.h"
+#include "bench/bench_pair.h"
 
 void micro_label(char out[MICRO_LABEL_BYTES], const struct micro *m, uint32_t size)
 {

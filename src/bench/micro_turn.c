@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/bench_server.h"
-#include "bench/bench_wire.h"
+#include "bench/bench_pair.h"
 #include "bench/micro.h"
 
 struct turn_ctx {

@@ -19,7 +19,7 @@
 #include "base/interrupt.h"
 #include "base/rng.h"
 #include "bench/bench_main.h"
-#include "bench/bench_wire.h"
+#include "bench/bench_pair.h"
 #include "bench/costs.h"
 #include "bench/map.h"
 #include "flow/flow_table.h"

@@ -1,4 +1,4 @@
-#include "bench/bench_wire.h"
+#include "bench/bench_pair.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// bench_wire.h: the real server (bench/bench_server.h) under the measuring client.
+// bench_pair.h: the real server (bench/bench_server.h) under the measuring client.
 #pragma once
 #include "bench/measure.h"
 #include "server/server.h"
