@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "server/server_internal.h"
-#include "worker/egress.h"
+#include "worker/messages.h"
 
 static uint64_t ring_bytes(void)
 {
@@ -46,31 +46,6 @@ void server_thread_init(const struct server_params *p, struct worker *w, uint8_t
         w->boxes[i].out = ring_init(&mem);
         w->boxed[w->n_boxed++] = (uint8_t)i;
     }
-}
-
-void server_thread_messages(struct worker *w)
-{
-    void *msgs[C10M_MESSAGES_TURN_MAX];
-    for (unsigned i = 0; i < w->n_boxed; i++) {
-        struct c10m_service *s = &w->sock.services[w->boxed[i]];
-        const unsigned n =
-            rte_ring_sc_dequeue_burst(w->boxes[w->boxed[i]].in, msgs, C10M_MESSAGES_TURN_MAX, NULL);
-        for (unsigned k = 0; k < n; k++)
-            sock_message(&w->sock, s, msgs[k]);
-    }
-    if (w->sock.resets != 0)
-        sock_reset_some(&w->sock);
-}
-
-unsigned c10m_core_id(const struct c10m_core *w)
-{
-    return worker_of_core(w)->id;
-}
-
-bool c10m_answer(struct c10m_core *w, struct c10m_service *s, void *msg)
-{
-    struct rte_ring *out = worker_of_core(w)->boxes[s->ix].out;
-    return out != NULL && rte_ring_sp_enqueue(out, msg) == 0;
 }
 
 bool c10m_thread_stopping(const struct c10m_service *s)

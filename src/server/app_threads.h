@@ -1,5 +1,5 @@
 // app_threads.h: the threads of applications (c10m/thread.h) and their rings: two SPSC rings of
-// DPDK for each such service and worker.
+// DPDK for each such service and worker. The workers' side of the rings is worker/messages.h.
 #pragma once
 #include "server/server.h"
 
@@ -12,10 +12,6 @@ unsigned server_threads(const struct server_params *p);
 // aligned to a cache line; w knows them from then on.
 uint64_t server_thread_footprint(const struct server_params *p);
 void server_thread_init(const struct server_params *p, struct worker *w, uint8_t *mem);
-
-// server_thread_messages: on the worker, in its turn: at most C10M_MESSAGES_TURN_MAX messages of
-// each such service to its `message`.
-void server_thread_messages(struct worker *w);
 
 // server_threads_start: the threads, once the workers run; -1: *err. server_threads_stop: tells
 // them, and waits until each has returned. Control thread.

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/app_threads.h"
 #include "worker/capture.h"
 #include "worker/datagrams.h"
 #include "worker/handoff.h"
+#include "worker/messages.h"
 #include "worker/worker.h"
 
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
@@ -354,7 +354,7 @@ static NOINLINE void take_others(struct worker *w)
         else
             worker_udp_take(w, u);
     }
-    server_thread_messages(w);
+    worker_messages(w);
     if (w->ordered != 0)
         worker_order(w);
 }

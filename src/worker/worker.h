@@ -9,6 +9,7 @@
 #include "stat/latency.h"
 #include "stat/stall.h"
 #include "tcp/tcp.h"
+#include "worker/messages.h"
 #include "worker/order.h"
 
 enum {
@@ -45,11 +46,6 @@ struct worker_port {
     uint32_t tapped;             // the first so many of tx are copied already
     struct net_counters folded;  // as far as they are in the worker's counters
     struct net_tx tx;            // replies, then segments: what the port has not taken yet
-};
-
-// worker_box: messages between this worker and the thread of a service; NULL: it has none.
-struct worker_box {
-    struct rte_ring *in, *out;
 };
 
 // worker_clock: TSC to microseconds: us = ticks * mul >> 32.
