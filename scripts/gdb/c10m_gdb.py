@@ -263,19 +263,19 @@ class Worker(Safe):
 
     def line(self):
         v = self.value
-        text = "worker %d on CPU %d node %d: %s" % (int(v["id"]), int(v["cpu"]), int(v["node"]), name_of("worker_state", int(v["state"])))
-        order = int(v["order"])
+        text = "worker %d on CPU %d node %d: %s" % (int(v["id"]), int(v["cpu"]), int(v["node"]), name_of("worker_state", int(v["state"]["v"])))
+        order = int(v["order"]["v"])
         if order:
             text += ", ordered to %s" % name_of("worker_order", order)
         try:
-            text += ", in stage %s" % name_of("stage", int(v["at"]))
+            text += ", in stage %s" % name_of("stage", int(v["at"]["v"]))
         except gdb.error:
             pass
         return text
 
     def rows(self):
         v = self.value
-        yield "thread", "%d" % int(v["tid"])
+        yield "thread", "%d" % int(v["tid"]["v"])
         yield "turn", "%d" % int(v["turn"])
         n = min(int(v["n_ports"]), v["ports"].type.range()[1] + 1)
         for i in range(n):

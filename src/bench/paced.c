@@ -56,7 +56,7 @@ static int serve(void *arg)
 {
     struct serving *s = arg;
     struct worker *w = s->w;
-    __atomic_store_n(&w->tid, (uint32_t)gettid(), __ATOMIC_RELAXED);
+    shared_u32_store(&w->tid, (uint32_t)gettid());
     for (w->tsc_end = tsc_read(); !__atomic_load_n(&s->stop, __ATOMIC_RELAXED);)
         worker_turn(w, worker_now(&w->clock, w->tsc_end), w->tsc_end);
     return 0;

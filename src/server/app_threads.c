@@ -50,7 +50,7 @@ void server_thread_init(const struct server_params *p, struct worker *w, uint8_t
 
 bool c10m_thread_stopping(const struct c10m_service *s)
 {
-    return __atomic_load_n(&server_of(s)->threads_stop, __ATOMIC_ACQUIRE);
+    return shared_bool_load_acquire(&server_of(s)->threads_stop);
 }
 
 // The service's rings at that worker.
@@ -121,7 +121,7 @@ int server_threads_start(struct server *s, struct err *err)
 
 void server_threads_stop(struct server *s)
 {
-    __atomic_store_n(&s->threads_stop, true, __ATOMIC_RELEASE);
+    shared_bool_store_release(&s->threads_stop, true);
     while (s->n_threads > 0)
         if (s->services[--s->n_threads].app->thread != NULL)
             pthread_join(s->threads[s->n_threads], NULL);

@@ -62,8 +62,14 @@ static struct taps *taps_of(struct server *s)
 static bool acked(const struct worker *w)
 {
     // Acquire: with change_taps() and end(): whatever the worker did with the old list is done.
-    return __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WORKER_STOPPED ||
-           __atomic_load_n(&w->taps_seen, __ATOMIC_ACQUIRE) == w->taps_ordered;
+    return shared_u32_load_acquire(&w->state) == WORKER_STOPPED ||
+           shared_ptr_load_acquire(&w->taps_seen) == shared_ptr_load(&w->taps_ordered);
+}
+
+// The list that was published last is this thread's to free.
+static struct tap_list *ordered_taps(const struct worker *w)
+{
+    return (struct tap_list *)(uintptr_t)shared_ptr_load(&w->taps_ordered);
 }
 
 static void free_old(struct taps *t, unsigned worker)
@@ -93,15 +99,14 @@ static int publish(struct server *s, unsigned w)
     for (unsigned i = 0; i < t->n; i++)
         if (t->dumps[i]->parts[w].attached)
             list->at[list->n++] = t->dumps[i]->parts[w].tap;
-    o->list = (struct tap_list *)(uintptr_t)worker->taps_ordered;
+    o->list = ordered_taps(worker);
     if (o->list == NULL) {
         free(o);
     } else {
         o->next = t->old[w];
         t->old[w] = o;
     }
-    __atomic_store_n(&worker->taps_ordered, list,
-                     __ATOMIC_RELEASE);  // with tick(): what hangs on it
+    shared_ptr_store_release(&worker->taps_ordered, list);  // pairs with tick()
     return 0;
 }
 
@@ -356,8 +361,10 @@ void taps_stop(struct server *s)
     for (unsigned w = 0; w < server_workers(s) && s->workers[w] != NULL; w++) {
         struct worker *worker = s->workers[w];
         free_old(t, w);
-        free((void *)(uintptr_t)worker->taps_ordered);
-        worker->taps_ordered = worker->taps = worker->taps_seen = NULL;
+        free(ordered_taps(worker));
+        shared_ptr_store(&worker->taps_ordered, NULL);
+        shared_ptr_store(&worker->taps_seen, NULL);
+        worker->taps = NULL;
     }
     free(t);
     s->taps = NULL;

@@ -15,11 +15,6 @@ struct depth {
     uint64_t packets_high[SERVER_WORKERS_MAX];
 };
 
-static uint32_t look(const uint32_t *word)
-{
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
-
 struct depth *depth_new(const struct server *s)
 {
     struct depth *d = calloc(1, sizeof(*d));
@@ -51,14 +46,14 @@ void depth_poll(struct depth *d)
 
 static struct depth_pool of_indices(const char *name, const struct index_pool *p)
 {
-    const uint32_t free = look(&p->n_free) + look(&p->n_deferred);
+    const uint32_t free = peek_u32(&p->n_free) + peek_u32(&p->n_deferred);
     return (struct depth_pool){name, p->count, p->count - MIN(free, p->count),
-                               p->count - MIN(look(&p->low_water), p->count)};
+                               p->count - MIN(peek_u32(&p->low_water), p->count)};
 }
 
 static struct depth_pool of_ring(const char *name, const struct time_wait_ring *r, uint32_t high)
 {
-    const uint32_t used = look(&r->used);
+    const uint32_t used = peek_u32(&r->used);
     return (struct depth_pool){name, r->capacity, used, MAX(high, used)};
 }
 
@@ -83,14 +78,15 @@ unsigned depth_pools(struct depth *d, unsigned worker, struct depth_pool *out)
     out[n++] = of_indices("extensions", t->ext_pool);
     out[n++] = of_indices("flight_logs", t->flights.small_free);
     out[n++] = of_indices("flight_logs_large", t->flights.large_free);
-    out[n++] = of_ring("time_wait", &t->tw4, look(&h->time_wait));
-    out[n++] = of_ring("time_wait6", &t->tw6, look(&h->time_wait6));
-    out[n++] = of_count("buffers", b->data_count, b->data_count - look(&b->n_free_data),
-                        b->data_count - look(&b->low_water));
-    out[n++] = of_count("references", refs, refs - look(&b->n_free_refs), look(&h->references));
-    out[n++] = of_count("timers", timers, look(&t->wheel->entries), look(&h->timers));
-    out[n++] = of_count("flow_entries", t->table->capacity, look(&t->table->count),
-                        look(&h->flow_entries));
+    out[n++] = of_ring("time_wait", &t->tw4, peek_u32(&h->time_wait));
+    out[n++] = of_ring("time_wait6", &t->tw6, peek_u32(&h->time_wait6));
+    out[n++] = of_count("buffers", b->data_count, b->data_count - peek_u32(&b->n_free_data),
+                        b->data_count - peek_u32(&b->low_water));
+    out[n++] =
+        of_count("references", refs, refs - peek_u32(&b->n_free_refs), peek_u32(&h->references));
+    out[n++] = of_count("timers", timers, peek_u32(&t->wheel->entries), peek_u32(&h->timers));
+    out[n++] = of_count("flow_entries", t->table->capacity, peek_u32(&t->table->count),
+                        peek_u32(&h->flow_entries));
     return n;
 }
 
@@ -141,8 +137,8 @@ static void port_lines(const struct server *s, unsigned worker, unsigned port, s
     struct steer_counts c = {0};
     const bool asks = v != NULL && v->rx_waiting != NULL && worker < p->queues;
     text_printf(out, "%s_rx_waiting %d\n", p->name, asks ? v->rx_waiting(p, (uint16_t)worker) : -1);
-    text_printf(out, "%s_tx_waiting %u\n%s_dirty_blocks %u\n", p->name, look(&wp->tx.n), p->name,
-                look(&server_worker(s, worker)->tcp.lanes.at[port].n));
+    text_printf(out, "%s_tx_waiting %u\n%s_dirty_blocks %u\n", p->name, peek_u32(&wp->tx.n),
+                p->name, peek_u32(&server_worker(s, worker)->tcp.lanes.at[port].n));
     if (server_steer(s, port) == NULL)
         return;
     steer_read(server_steer(s, port), worker, &c);
@@ -167,10 +163,10 @@ void depth_queues_render(const struct server *s, unsigned worker, struct text *o
     const struct worker *w = server_worker(s, worker);
     for (unsigned p = 0; p < w->n_ports; p++)
         port_lines(s, worker, p, out);
-    text_printf(out, "tx_waiting_high %u\ntx_waiting_max %d\n", look(&w->highest.tx),
+    text_printf(out, "tx_waiting_high %u\ntx_waiting_max %d\n", peek_u32(&w->highest.tx),
                 WORKER_TX_MAX);
     text_printf(out, "dirty_blocks %u\ndirty_blocks_high %u\noutput_turn_max %d\n",
-                look(&w->tcp.n_dirty), look(&w->highest.dirty), TCP_OUT_MAX);
+                peek_u32(&w->tcp.n_dirty), peek_u32(&w->highest.dirty), TCP_OUT_MAX);
     if (w->log != NULL)
         text_printf(out, "log_units %u\nlog_units_max %d\n", rte_ring_count(w->log),
                     LOG_RING_UNITS - 1);

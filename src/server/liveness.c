@@ -67,7 +67,7 @@ static void set_recent(struct core *c, const struct sums *now)
 
 static enum pulse_state state_of(const struct core *c, uint64_t now_ns)
 {
-    switch (__atomic_load_n(&c->w->state, __ATOMIC_ACQUIRE)) {
+    switch (shared_u32_load_acquire(&c->w->state)) {
     case WORKER_IDLE:
         return PULSE_STARTING;
     case WORKER_STOPPED:
@@ -137,13 +137,12 @@ void pulse_look(struct pulse *p, unsigned worker, uint64_t now_ns, struct pulse_
     struct core *c = &p->cores[worker];
     const struct worker *w = c->w;
     look(c, now_ns);
-    *out = (struct pulse_now){
-        .state = c->state,
-        .for_ms = (now_ns - c->since_ns) / NS_A_MS,
-        .turn = c->turns,
-        .stage = MIN(__atomic_load_n(&w->at, __ATOMIC_RELAXED), (uint32_t)STAGE_idle),
-        .recent = c->recent};
-    const uint8_t serving = __atomic_load_n(&w->sock.serving, __ATOMIC_RELAXED);
+    *out = (struct pulse_now){.state = c->state,
+                              .for_ms = (now_ns - c->since_ns) / NS_A_MS,
+                              .turn = c->turns,
+                              .stage = MIN(shared_u32_load(&w->at), (uint32_t)STAGE_idle),
+                              .recent = c->recent};
+    const uint8_t serving = shared_u8_load(&w->sock.serving);
     if (serving < w->tcp.n_services && (out->stage == STAGE_app || out->stage == STAGE_timers))
         out->service = &w->sock.services[serving];
 }
@@ -172,5 +171,5 @@ void pulse_render(struct pulse *p, unsigned worker, uint64_t now_ns, struct text
     text_printf(out, "stage %s\napplication %s\nservice %s\nturn %" PRIu64 "\n", stage, app,
                 n.service != NULL ? n.service->name : "-", n.turn);
     text_printf(out, "cpu %u\nnode %d\ntid %u\npid %d\nconnections_max %u\n", c->w->cpu, c->node,
-                __atomic_load_n(&c->w->tid, __ATOMIC_RELAXED), (int)getpid(), c->w->block_count);
+                shared_u32_load(&c->w->tid), (int)getpid(), c->w->block_count);
 }

@@ -124,7 +124,7 @@ static void answered(struct job *j, unsigned desk, const struct order_box *box)
     struct order_answer *a = &j->answer;
     j->open &= ~(UINT64_C(1) << desk);
     a->count += box->count;
-    a->looked += box->looked;
+    a->looked += shared_u32_load(&box->looked);
     a->done += box->error == 0;
     if (a->error == 0)
         a->error = box->error;
@@ -144,13 +144,14 @@ static void give(struct desk *d, const struct order *order, enum holds holds, ui
 {
     struct order_box *box = &d->w->box;
     box->order = *order;
-    box->looked = box->count = 0;
+    shared_u32_store(&box->looked, 0);
+    box->count = 0;
     box->error = 0;
     d->holds = holds;
     d->looked = 0;
     d->moved_ms = now_ms;
     // Release: pairs with the worker's acquire.
-    __atomic_store_n(&box->asked, box->asked + 1, __ATOMIC_RELEASE);
+    shared_u32_store_release(&box->asked, shared_u32_load(&box->asked) + 1);
 }
 
 static void give_settings(struct orders *o, unsigned i, uint64_t now_ms)
@@ -187,13 +188,14 @@ static void hand_out(struct orders *o, unsigned i, uint64_t now_ms)
 static void look(struct orders *o, unsigned i, uint64_t now_ms)
 {
     struct desk *d = &o->desks[i];
+    const struct order_box *box = &d->w->box;
     // Acquire: pairs with the worker's release, behind which the answer lies.
-    if (__atomic_load_n(&d->w->box.done, __ATOMIC_ACQUIRE) == d->w->box.asked) {
+    if (shared_u32_load_acquire(&box->done) == shared_u32_load(&box->asked)) {
         take(o, i);
         hand_out(o, i, now_ms);
         return;
     }
-    const uint32_t looked = __atomic_load_n(&d->w->box.looked, __ATOMIC_RELAXED);
+    const uint32_t looked = shared_u32_load(&box->looked);
     if (looked != d->looked)
         d->moved_ms = now_ms;
     d->looked = looked;

@@ -307,7 +307,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     server_thread_init(&s->params, w, mem[REGION_MESSAGES]);
     w->sock.tcp = &w->tcp;
     w->sock.services = s->services;
-    w->sock.serving = SOCK_SERVING_NONE;
+    shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
     w->wall_us = &s->wall_us;
     init_tcp(s, w, mem, at);
     init_homes(s, w);
@@ -378,7 +378,7 @@ void server_stop_workers(struct server *s)
     // From the last to the first: those with queues send the others' farewells.
     const bool ran = s->n_launched != 0;
     while (s->n_launched > 0) {
-        __atomic_store_n(&s->workers[--s->n_launched]->order, WORKER_STOP, __ATOMIC_RELEASE);
+        shared_u32_store(&s->workers[--s->n_launched]->order, WORKER_STOP);
         eal_worker_join(s->n_launched);
     }
     for (unsigned i = 0; ran && i < s->params.n_ports && s->steers[i] != NULL; i++)

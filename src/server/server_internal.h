@@ -23,10 +23,10 @@ struct server {
     bool eal_up;
     pthread_t threads[TCP_SERVICES_MAX];  // of the services below n_threads that have one
     unsigned n_threads;
-    bool threads_stop;  // control thread to those
-    uint64_t
-        wall_us;  // the time of day where the workers' clock is 0 (wall_clock.h); control thread
-    struct taps *taps;  // dumps (capture.h); NULL: there was none
+    struct shared_bool threads_stop;  // control thread to those
+    struct shared_u64 wall_us;  // the time of day where the workers' clock is 0 (wall_clock.h):
+                                // written by the control thread, read by the workers
+    struct taps *taps;          // dumps (capture.h); NULL: there was none
     uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
 };
 

@@ -251,7 +251,7 @@ static void poll_core(struct core *c)
     const uint64_t now = tsc_read();
     if (n == 0 && now < c->next_read_tsc)
         return;
-    host_read(&counts, "/proc", (int)__atomic_load_n(&c->w->tid, __ATOMIC_RELAXED), c->w->cpu);
+    host_read(&counts, "/proc", (int)shared_u32_load(&c->w->tid), c->w->cpu);
     grown = counts;
     host_since(&grown, &c->before);
     if (c->next_read_tsc == 0)  // of the time before there is no reading
@@ -269,7 +269,7 @@ static void poll_core(struct core *c)
     if (n != 0)
         c->alert_until_tsc = now + STALLS_ALERT_S * c->tsc_hz;
     if (watch || now >= c->alert_until_tsc)
-        __atomic_store_n(&c->w->watched, watch, __ATOMIC_RELAXED);
+        shared_u32_store(&c->w->watched, watch);
     c->next_read_tsc = now + (now < c->alert_until_tsc ? 1 : c->tsc_hz / 1000 * STALLS_CALM_MS);
 }
 

@@ -8,7 +8,7 @@
 void server_wall_set(struct server *s, uint64_t unix_us, uint64_t tsc)
 {
     const uint64_t us = worker_now(&s->workers[0]->clock, tsc).us;
-    __atomic_store_n(&s->wall_us, unix_us - us, __ATOMIC_RELAXED);  // with the workers' tick()
+    shared_u64_store(&s->wall_us, unix_us - us);
 }
 
 void server_wall_follow(struct server *s)

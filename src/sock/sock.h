@@ -2,6 +2,7 @@
 // application did not consume, and implements the calls of c10m/app.h. One per worker.
 #pragma once
 #include "base/err.h"
+#include "base/shared.h"
 #include "c10m/socket.h"
 #include "tcp/tcp.h"
 
@@ -64,7 +65,7 @@ struct sock {
     uint64_t counters[TCP_SERVICES_MAX][SOCK_COUNTERS_MAX];  // this worker's; the reader adds up
     // The service whose callback runs, or ran last in this stage, or SOCK_SERVING_NONE: the control
     // thread names it when the turn does not end.
-    uint8_t serving;
+    struct shared_u8 serving;
     // Of the present event: whose it is, and what its callbacks reached beside that.
     struct c10m_conn *root;
     unsigned n_others;  // 0 between events

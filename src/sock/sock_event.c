@@ -332,7 +332,7 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
             buf_put_chain(&k->tcp->bufs, v->chain);
         return;
     }
-    k->serving = c.b->service;
+    shared_u8_store(&k->serving, c.b->service);
     if (likely(v->events == TCP_EV_DATA))
         deliver(&c, data, v->data_len);
     else
@@ -355,7 +355,7 @@ void sock_settle(struct sock *k)
 
 void sock_message(struct sock *k, struct c10m_service *s, void *msg)
 {
-    k->serving = s->ix;
+    shared_u8_store(&k->serving, s->ix);
     sock_begin(k);
     s->app->message(&k->core, s, msg);
     sock_settle(k);
@@ -368,7 +368,7 @@ void sock_tell(struct sock *k)
         struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
         if (c.b->state == TCP_FREE || !(c.b->flags & BF_IN_APP))
             continue;
-        k->serving = c.b->service;
+        shared_u8_store(&k->serving, c.b->service);
         if (app_of(&c)->readable != NULL && !(c.b->flags & BF_ABORT))
             app_of(&c)->readable(&c);
         settle_all(&c);
@@ -379,7 +379,7 @@ void sock_tell(struct sock *k)
 void sock_reset(struct sock *k, uint32_t ix)
 {
     struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
-    k->serving = c.b->service;
+    shared_u8_store(&k->serving, c.b->service);
     tcp_abort(k->tcp, ix);
     finish(&c);
     if (c.due & DUE_OTHERS)
@@ -391,7 +391,7 @@ void sock_drain(struct sock *k, uint32_t ix)
     struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
     if (!(c.b->flags & BF_IN_APP) || (c.b->flags & BF_ABORT) || app_of(&c)->drain == NULL)
         return;
-    k->serving = c.b->service;
+    shared_u8_store(&k->serving, c.b->service);
     app_of(&c)->drain(&c);
     settle_all(&c);
 }

@@ -10,6 +10,7 @@
 #pragma once
 #include "base/base.h"
 #include "base/drops.h"
+#include "base/shared.h"
 
 // X(name, help). A name that ends in _now is a gauge, every other one only grows.
 #define CORE_COUNTER_TABLE(X)                                                                      \
@@ -283,7 +284,7 @@ extern const struct stat_name stat_stage_names[STAGE_COUNT];
 // stat_load: one word that its worker may be writing. Any thread.
 static inline uint64_t stat_load(const uint64_t *word)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
+    return peek_u64(word);
 }
 
 // stat_snapshot: copies src word by word while its worker goes on. Each word is right by itself;

@@ -9,13 +9,13 @@ static bool is_whole(uint64_t i, uint64_t n)
 unsigned stall_take(const struct stall_ring *r, uint64_t *taken, struct stall *out, unsigned max,
                     uint64_t *missed)
 {
-    const uint64_t n = __atomic_load_n(&r->n, __ATOMIC_ACQUIRE);
+    const uint64_t n = shared_u64_load_acquire(&r->n);
     const uint64_t first = is_whole(*taken, n) ? *taken : n - (STALL_RING - 1);
     unsigned got = 0, torn = 0;
     for (; got < max && first + got != n; got++)
         out[got] = r->at[(first + got) % STALL_RING];
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const uint64_t now = __atomic_load_n(&r->n, __ATOMIC_RELAXED);
+    const uint64_t now = shared_u64_load(&r->n);
     while (torn < got && !is_whole(first + torn, now))
         torn++;
     for (unsigned i = torn; i < got; i++)

@@ -1,6 +1,7 @@
 // stall.h: turns of a worker's loop that took too long: the worker writes down what it knows, into
 // a ring; the control thread takes it from there and finds the cause (server/stalls.h).
 #pragma once
+#include "base/shared.h"
 #include "stat/counters.h"
 
 enum { STALL_RING = 512 };  // 51 ms of nothing but stalls of 100 us
@@ -20,14 +21,15 @@ struct stall {
 // stall_ring: written by the worker; `n` last (release; stall_take acquires).
 struct stall_ring {
     struct stall at[STALL_RING];
-    uint64_t n;  // so far: number i lies in at[i % STALL_RING]
+    struct shared_u64 n;  // so far: number i lies in at[i % STALL_RING]
 };
 
 // stall_put: the next one. The worker.
 static inline void stall_put(struct stall_ring *r, const struct stall *s)
 {
-    r->at[r->n % STALL_RING] = *s;
-    __atomic_store_n(&r->n, r->n + 1, __ATOMIC_RELEASE);
+    const uint64_t n = shared_u64_load(&r->n);
+    r->at[n % STALL_RING] = *s;
+    shared_u64_store_release(&r->n, n + 1);
 }
 
 // stall_take: copies those from *taken on to out[0..max), oldest first, and returns how many;

@@ -257,7 +257,7 @@ static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_pa
     fill(p, u, pkt_data(w->pkts[u->pkt_ix]));
     p->icmp = u->kind == UDP_ECHO_REPLY;
     p->device = net_device(w->ports[w->rx_port].net, u->local);
-    w->sock.serving = s->ix;
+    shared_u8_store(&w->sock.serving, s->ix);
     sock_begin(&w->sock);
     const bool taken = s->app->packet(&w->sock.core, s, p);
     sock_settle(&w->sock);
@@ -288,7 +288,7 @@ static void take_error(struct worker *w, const struct udp_in *u, struct c10m_pac
     }
     if (s->app->packet_error == NULL || e.error == 0)
         return;
-    w->sock.serving = s->ix;
+    shared_u8_store(&w->sock.serving, s->ix);
     sock_begin(&w->sock);
     s->app->packet_error(&w->sock.core, s, p, &e);
     sock_settle(&w->sock);

@@ -505,7 +505,7 @@ void steer_read(const struct steer *s, unsigned w, struct steer_counts *out)
     for (unsigned of = 0; of < s->workers; of++)
         if (of >= s->queues && of % s->queues == w)
             out->tx_waiting += rte_ring_count(s->lanes[of]->tx.go);
-    out->tx_waiting += __atomic_load_n(&l->n_held, __ATOMIC_RELAXED);
+    out->tx_waiting += peek_u32(&l->n_held);
 }
 
 void steer_flush(struct steer *s)

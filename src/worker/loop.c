@@ -24,7 +24,7 @@ uint64_t worker_tsc_hz(const struct worker *w)
 // The stage is over: the next one begins.
 static inline void mark(struct worker *w, enum stage stage)
 {
-    __atomic_store_n(&w->at, stage + 1, __ATOMIC_RELAXED);
+    shared_u32_store(&w->at, stage + 1);
     if (w->timed)
         w->marks[stage + 1] = tsc_read();
 }
@@ -314,7 +314,7 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
     const struct c10m_datagram d = {
         pkt_data(asked) + u->data_off,  u->data_len, net_udp_payload(u, p), room, w->tcp.now.us,
         w->sock.wall_us + w->tcp.now.us};
-    w->sock.serving = u->service;
+    shared_u8_store(&w->sock.serving, u->service);
     const int n = s->app->datagram(s, &d);
     CHECK(n <= (int)room);
     if (n < 0 || u->src_port == 0) {
@@ -368,7 +368,7 @@ static NOINLINE void stage_app(struct worker *w)
     }
     if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
         take_others(w);
-    w->sock.serving = SOCK_SERVING_NONE;
+    shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
     mark(w, STAGE_app);
 }
 
@@ -410,7 +410,7 @@ static inline void stage_timers(struct worker *w)
         sock_tell(&w->sock);
     if ((t->tw4.used | t->tw6.used) != 0)
         tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
-    w->sock.serving = SOCK_SERVING_NONE;
+    shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
     mark(w, STAGE_timers);
 }
 
@@ -532,7 +532,7 @@ static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
     for (unsigned p = 0; p < w->n_ports && w->taps == NULL; p++)
         w->ports[p].tapped = 0;  // nobody kept it; those that were there have had what waits
     w->taps = to->n != 0 ? to : NULL;
-    __atomic_store_n(&w->taps_seen, to, __ATOMIC_RELEASE);  // with taps_acked()
+    shared_ptr_store_release(&w->taps_seen, to);  // pairs with acked()
 }
 
 static void tick(struct worker *w)
@@ -551,14 +551,14 @@ static void tick(struct worker *w)
         fold_reasm(w);
     tcp_sweep(&w->tcp);
     tcp_shed(&w->tcp);
-    const struct tap_list *taps = __atomic_load_n(&w->taps_ordered, __ATOMIC_ACQUIRE);  // publish()
-    if (unlikely(taps != w->taps_seen))
+    const struct tap_list *taps =
+        shared_ptr_load_acquire(&w->taps_ordered);  // pairs with publish()
+    if (unlikely(taps != shared_ptr_load(&w->taps_seen)))
         change_taps(w, taps);
-    w->timed_mask =
-        unlikely(__atomic_load_n(&w->watched, __ATOMIC_RELAXED) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
+    w->timed_mask = unlikely(shared_u32_load(&w->watched) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
     // Acquire: pairs with the release of orders.c, behind which the order lies.
-    w->ordered = __atomic_load_n(&w->box.asked, __ATOMIC_ACQUIRE) != w->box.done;
-    w->sock.wall_us = __atomic_load_n(w->wall_us, __ATOMIC_RELAXED);  // with server_wall_set()
+    w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);
+    w->sock.wall_us = shared_u64_load(w->wall_us);
     w->stats->c.timers_refused = w->tcp.wheel->refused;
     w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
 }
@@ -656,7 +656,7 @@ bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
 {
     w->marks[0] = tsc;
     w->tcp.now = now;
-    __atomic_store_n(&w->at, STAGE_rx, __ATOMIC_RELAXED);
+    shared_u32_store(&w->at, STAGE_rx);
     stage_rx(w);
     stage_net_input(w);
     stage_flow_find(w);
@@ -706,20 +706,20 @@ static void begin(struct worker *w)
 {
     for (unsigned p = 0; p < w->n_ports; p++)
         net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
-    __atomic_store_n(&w->tid, (uint32_t)gettid(), __ATOMIC_RELAXED);
-    __atomic_store_n(&w->state, WORKER_RUNNING, __ATOMIC_RELEASE);
+    shared_u32_store(&w->tid, (uint32_t)gettid());
+    shared_u32_store_release(&w->state, WORKER_RUNNING);
 }
 
 static int end(struct worker *w)
 {
     wind_up(w);
-    __atomic_store_n(&w->state, WORKER_STOPPED, __ATOMIC_RELEASE);
+    shared_u32_store_release(&w->state, WORKER_STOPPED);
     return 0;
 }
 
 static inline bool ordered_to_run(const struct worker *w)
 {
-    return likely(__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN);
+    return likely(shared_u32_load(&w->order) == WORKER_RUN);
 }
 
 bool worker_turn_now(struct worker *w)

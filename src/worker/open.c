@@ -67,7 +67,7 @@ int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_
 uint32_t c10m_time_wait_ms(const struct c10m_service *s)
 {
     // Asked by threads of services, too, while the worker may be given another (worker/order.h).
-    return __atomic_load_n(&server_of(s)->workers[0]->tcp.cfg.time_wait_ms, __ATOMIC_RELAXED);
+    return peek_u32(&server_of(s)->workers[0]->tcp.cfg.time_wait_ms);
 }
 
 bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])

@@ -70,8 +70,8 @@ static bool walk(struct worker *w, const struct order *o)
     struct tcp *t = &w->tcp;
     struct order_box *box = &w->box;
     const uint32_t used = tcp_view_used(t->block_pool);
-    const uint32_t end = MIN(used, box->looked + ORDER_LOOKS_TURN);
-    uint32_t most = ORDER_RESETS_TURN, at = box->looked;
+    uint32_t most = ORDER_RESETS_TURN, at = shared_u32_load(&box->looked);
+    const uint32_t end = MIN(used, at + ORDER_LOOKS_TURN);
     for (; at < end && most != 0; at++) {
         struct block *b = &t->blocks[at];
         if (at + ORDER_FETCH_AHEAD < used)
@@ -89,7 +89,7 @@ static bool walk(struct worker *w, const struct order *o)
         sock_reset(&w->sock, at);
         t->stats->c.conns_killed++;
     }
-    __atomic_store_n(&box->looked, at, __ATOMIC_RELAXED);
+    shared_u32_store(&box->looked, at);
     return at >= used;
 }
 
@@ -128,7 +128,7 @@ void worker_order(struct worker *w)
     struct order_box *box = &w->box;
     const struct order *o = &box->order;
     bool over = true;
-    if (__atomic_load_n(&box->asked, __ATOMIC_ACQUIRE) == box->done) {
+    if (shared_u32_load_acquire(&box->asked) == shared_u32_load(&box->done)) {
         w->ordered = 0;  // a turn later: until then its turns are no idle ones
         return;
     }
@@ -147,5 +147,5 @@ void worker_order(struct worker *w)
     if (!over)
         return;
     // Release: pairs with orders.c, which reads the answer behind it.
-    __atomic_store_n(&box->done, box->asked, __ATOMIC_RELEASE);
+    shared_u32_store_release(&box->done, shared_u32_load(&box->asked));
 }

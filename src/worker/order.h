@@ -11,6 +11,7 @@
 // not answer: nobody waits for it (server/orders.h).
 #pragma once
 #include "base/addr.h"
+#include "base/shared.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -77,16 +78,17 @@ struct order {
     };
 };
 
-// order_box: a worker's slot.
+// order_box: a worker's slot. The control thread writes all of it but `done` while done == asked,
+// and begins an order by asked + 1. The worker writes the rest until it ends by done = asked.
 struct order_box {
-    // Written by the control thread, order while done == asked.
-    uint32_t asked CACHE_ALIGNED;
+    // Written by the control thread, read by the worker.
+    struct shared_u32 asked CACHE_ALIGNED;
     struct order order;
-    // Written by the worker. looked: what the walk has looked at so far: it moves while it works.
-    uint32_t done CACHE_ALIGNED;
-    uint32_t looked;
-    int32_t error;   // 0, or -errno
-    uint32_t count;  // connections reset or told, neighbours changed
+    // Written by the worker, read by the control thread. The last three are zero at the beginning.
+    struct shared_u32 done CACHE_ALIGNED;
+    struct shared_u32 looked;  // blocks that the walk has looked at; read while it works, too
+    int32_t error;             // 0, or -errno
+    uint32_t count;            // connections reset or told, neighbours changed
 };
 
 struct worker;

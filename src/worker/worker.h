@@ -1,5 +1,6 @@
 // worker.h: one worker: one core, one queue of each port, one TCP, one loop. Workers share nothing.
 #pragma once
+#include "base/shared.h"
 #include "flow/flow_table.h"
 #include "flow/wheel.h"
 #include "net/net.h"
@@ -60,12 +61,14 @@ struct worker_highest {
     uint32_t time_wait, time_wait6, timers, flow_entries, references, dirty, tx;
 };
 
+// worker: written by its own thread alone, but for the sections at the end. What is written before
+// worker_run() and never again can be read by every thread.
 struct worker {
     struct tcp tcp;
     struct sock sock;
     struct core_stats *stats;
     struct worker_clock clock;
-    const uint64_t *wall_us;  // of the server (wall_clock.h)
+    const struct shared_u64 *wall_us;  // of the server (wall_clock.h)
     unsigned n_ports;
     unsigned rx_port;             // whose turn it is to be polled
     const struct tap_list *taps;  // who gets copies of frames (capture.h); NULL: nobody
@@ -103,7 +106,6 @@ struct worker {
     struct latency busy;      // lengths of turns, by the packets that they received
     struct latency idle;      // of turns without work, each once
     struct stall_ring stalls;
-    uint32_t tid;         // of its thread; 0: it does not run yet
     uint32_t timed_mask;  // busy turns are timed whose number has none of these bits
     struct worker_highest highest;
 
@@ -112,19 +114,36 @@ struct worker {
     struct reasm_counts reasm_folded;  // as far as they are in the worker's counters
     struct udp_table *udp;             // ports opened while running; NULL: no application opens any
     unsigned loop_port;                // WORKER_PORTS_MAX: there is none
-    uint16_t same[TCP_LOCALS_MAX];     // server_loop_same()
+    uint16_t same[TCP_LOCALS_MAX];     // the first local_ix with the same address
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 
-    // Written by the control thread.
-    uint32_t order CACHE_ALIGNED;         // enum worker_order
-    uint32_t watched;                     // every busy turn is timed: a stall looks for its stage
-    const struct tap_list *taps_ordered;  // what `taps` is to be; NULL: none was ever
-    // Written by the worker.
-    uint32_t state CACHE_ALIGNED;      // enum worker_state
-    uint32_t at;                       // enum stage: where the turn is
-    struct order_box box;              // of orders while it runs
-    const struct tap_list *taps_seen;  // taps_ordered: no other list is looked at any more
+    // ---- What two threads touch
+
+    // Written by the control thread, read by the worker every WORKER_HOUSE_TURNS turns, `order` in
+    // each turn.
+    struct shared_u32 order CACHE_ALIGNED;  // enum worker_order; relaxed: it comes with nothing
+    struct shared_u32 watched;              // every busy turn is timed: a stall looks for its stage
+    struct shared_ptr taps_ordered;  // struct tap_list: what `taps` is to be; NULL: none was ever.
+                                     // Release in publish(), acquire in tick(): the list's contents
+
+    // Written by the worker, read by the control thread.
+    struct shared_u32 state CACHE_ALIGNED;  // enum worker_state. Release in begin() and end(), so
+                                            // that what the worker did before is seen
+    struct shared_u32 at;                   // enum stage: where the turn is
+    struct shared_u32 tid;                  // of its thread; 0: it does not run yet
+    struct shared_ptr taps_seen;  // taps_ordered: no other list is looked at any more. Release in
+                                  // change_taps(), acquire in acked(): the old one may be freed
+
+    // Written by both, in turn.
+    struct order_box box;  // of orders while it runs (worker/order.h says who writes when)
+
+    // Above, written plainly by the worker and read by the control thread with peek_u32() and
+    // stat_load(), each word by itself: stats, busy, idle, highest, stop_cursor, ports[].tx.n,
+    // sock.counters; of tcp the fill levels, services[].state, connections and limits, and
+    // cfg.time_wait_ms, which threads of services read, too. sock.serving and stalls have types of
+    // shared words. Connections are read as tcp/tcp_view.h says; neighbours and open UDP ports by
+    // sequence counts (net/net.h). boxes, log and the taps' rings are SPSC rings of DPDK.
 };
 
 // worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was

@@ -264,7 +264,7 @@ static void there_are_so_many_dumps_and_no_more(void **state)
 static void a_worker_that_has_stopped_holds_nothing(void **state)
 {
     struct tap_dump *d = attached(60, TAP_IN, NULL);
-    __atomic_store_n(&w->state, WORKER_STOPPED, __ATOMIC_RELEASE);
+    shared_u32_store_release(&w->state, WORKER_STOPPED);
     tap_dump_free(d);
     assert_int_equal(taps_usage(s).waiting, 0);
 }

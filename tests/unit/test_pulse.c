@@ -68,7 +68,7 @@ static void begin(void)
     t.h->e[0].server.params.n_workers = 1;
     t.p = pulse_new(&t.h->e[0].server, t.now_ns);
     assert_non_null(t.p);
-    t.h->e[0].w->state = WORKER_RUNNING;
+    shared_u32_store(&t.h->e[0].w->state, WORKER_RUNNING);
 }
 
 static void end(void)
@@ -90,11 +90,11 @@ static void run(unsigned ms)
 static void a_worker_starts_runs_rests_and_stops(void **state)
 {
     begin();
-    t.h->e[0].w->state = WORKER_IDLE;
+    shared_u32_store(&t.h->e[0].w->state, WORKER_IDLE);
     assert_int_equal(look().state, PULSE_STARTING);
     t.now_ns += MS(10000);  // however long it takes
     assert_int_equal(look().state, PULSE_STARTING);
-    t.h->e[0].w->state = WORKER_RUNNING;
+    shared_u32_store(&t.h->e[0].w->state, WORKER_RUNNING);
     assert_int_not_equal(look().state, PULSE_STALLED);
     hosts_connect(t.h, 1, HOSTS_PORT);
     run(PULSE_POLL_MS);
@@ -104,7 +104,7 @@ static void a_worker_starts_runs_rests_and_stops(void **state)
     assert_int_equal(n.state, PULSE_IDLE);
     assert_in_range(n.for_ms, 1000, 10000 - PULSE_IDLE_MS + PULSE_POLL_MS);
     assert_int_equal(n.turn, t.h->e[0].w->stats->c.turns);
-    t.h->e[0].w->state = WORKER_STOPPED;
+    shared_u32_store(&t.h->e[0].w->state, WORKER_STOPPED);
     t.now_ns += MS(1000);
     assert_int_equal(look().state, PULSE_STOPPED);
     end();

@@ -20,7 +20,7 @@ static struct stall got[STALL_RING];
 static void put(unsigned n)
 {
     for (; n > 0; n--)
-        stall_put(&ring, &(struct stall){.cycles = ring.n});
+        stall_put(&ring, &(struct stall){.cycles = shared_u64_load(&ring.n)});
 }
 
 static void stalls_are_taken_once_and_in_order(void **state)
@@ -48,7 +48,7 @@ static void what_was_overwritten_is_counted_and_the_rest_is_whole(void **state)
     assert_int_equal(n + missed, STALL_RING + 10);
     assert_int_equal(n, STALL_RING - 1);  // the oldest slot may be in the writer's hands
     for (unsigned i = 0; i < n; i++)
-        assert_int_equal(got[i].cycles, ring.n - n + i);
+        assert_int_equal(got[i].cycles, shared_u64_load(&ring.n) - n + i);
 }
 
 // ---- /proc
@@ -319,7 +319,7 @@ static void a_long_turn_without_work_is_written_down_as_idle(void **state)
 {
     struct worker *w = begin(&echo);
     hosts_run(h, 100);
-    uint64_t taken = w->stalls.n, missed = 0;
+    uint64_t taken = shared_u64_load(&w->stalls.n), missed = 0;
     turn(w, 700000);
     assert_int_equal(stall_take(&w->stalls, &taken, got, STALL_RING, &missed), 1);
     assert_int_equal(got[0].stage, STAGE_idle);
@@ -332,10 +332,10 @@ static void the_stage_of_a_slow_application_is_app_when_every_turn_is_watched(vo
 {
     struct worker *w = begin(&slow);
     hosts_run(h, 100);
-    w->watched = 1;
+    shared_u32_store(&w->watched, 1);
     for (unsigned i = 0; i <= WORKER_HOUSE_TURNS; i++)  // until housekeeping sees it
         turn(w, 0);
-    uint64_t taken = w->stalls.n, missed = 0;
+    uint64_t taken = shared_u64_load(&w->stalls.n), missed = 0;
     unsigned in_app = 0;
     for (unsigned i = 0; i < 20; i++)
         hosts_connect(h, 1, HOSTS_PORT);

@@ -343,7 +343,7 @@ static const struct c10m_app pinger = {.name = "a name of more than fifteen byte
 static void *turn_until_told(void *arg)
 {
     struct worker *w = arg;
-    while (__atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_RUN)
+    while (shared_u32_load(&w->order) == WORKER_RUN)
         worker_turn_now(w);
     return NULL;
 }
@@ -362,7 +362,7 @@ static void a_thread_and_a_worker_exchange_messages_until_the_server_stops(void 
     while (__atomic_load_n(&next_back, __ATOMIC_RELAXED) < 100000)
         sched_yield();
     server_threads_stop(s);
-    __atomic_store_n(&w->order, WORKER_STOP, __ATOMIC_RELEASE);
+    shared_u32_store(&w->order, WORKER_STOP);
     pthread_join(worker, NULL);
     assert_true(next_back >= 100000);
     assert_int_equal(seen.thread_runs, 1);

@@ -139,7 +139,7 @@ static int sched_read(struct tree_out *out, void *data)
     static struct host_counts now;
     const struct core_of *of = data;
     const struct worker *w = worker_of(data);
-    host_read(&now, "/proc", (int)__atomic_load_n(&w->tid, __ATOMIC_RELAXED), w->cpu);
+    host_read(&now, "/proc", (int)shared_u32_load(&w->tid), w->cpu);
     return tree_printf(out,
                        "involuntary_switches %" PRIu64 "\nvoluntary_switches %" PRIu64
                        "\nminor_faults %" PRIu64 "\nmajor_faults %" PRIu64 "\nwait_ns %" PRIu64

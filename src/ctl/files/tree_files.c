@@ -58,7 +58,7 @@ static uint64_t all_of(const struct service_of *of, size_t at)
     uint64_t sum = 0;
     for (unsigned w = 0; w < server_workers(of->server); w++) {
         const struct tcp_service *sv = &server_worker(of->server, w)->tcp.services[of->ix];
-        sum += __atomic_load_n((const uint32_t *)((const char *)sv + at), __ATOMIC_RELAXED);
+        sum += peek_u32((const uint32_t *)((const char *)sv + at));
     }
     return sum;
 }
@@ -72,7 +72,7 @@ static int service_state_read(struct tree_out *out, void *data)
     const struct service_of *of = data;
     const struct c10m_service *sv = server_service(of->server, of->ix);
     const struct tcp_service *tcp = &server_worker(of->server, 0)->tcp.services[of->ix];
-    const uint8_t state = __atomic_load_n(&tcp->state, __ATOMIC_RELAXED);
+    const uint8_t state = peek_u8(&tcp->state);
     tree_printf(out, "application %s\nstate %s\nports", sv->app->name, names[state]);
     for (unsigned i = 0; i < tcp->n_ports; i++)
         tree_printf(out, " %u", tcp->ports[i]);

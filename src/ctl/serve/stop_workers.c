@@ -18,12 +18,12 @@ struct watch {
 
 static bool has_ended(const struct worker *w)
 {
-    return __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WORKER_STOPPED;
+    return shared_u32_load_acquire(&w->state) == WORKER_STOPPED;
 }
 
 static bool is_ordered(const struct worker *w)
 {
-    return __atomic_load_n(&w->order, __ATOMIC_RELAXED) == WORKER_STOP;
+    return shared_u32_load(&w->order) == WORKER_STOP;
 }
 
 // Changes with all that the workers do to end.
@@ -32,7 +32,7 @@ static uint64_t progress(const struct server *s)
     uint64_t n = 0;
     for (unsigned i = 0; i < server_workers(s); i++) {
         const struct worker *w = server_worker(s, i);
-        n += __atomic_load_n(&w->stop_cursor, __ATOMIC_RELAXED);
+        n += peek_u32(&w->stop_cursor);
         n += (has_ended(w) + (uint64_t)is_ordered(w)) << 32;
     }
     return n;
@@ -45,8 +45,8 @@ static void say_who(const struct server *s)
         const struct worker *w = server_worker(s, i);
         if (has_ended(w) || !is_ordered(w))
             continue;
-        const unsigned at = __atomic_load_n(&w->at, __ATOMIC_RELAXED);
-        const uint8_t serving = __atomic_load_n(&w->sock.serving, __ATOMIC_RELAXED);
+        const unsigned at = shared_u32_load(&w->at);
+        const uint8_t serving = shared_u8_load(&w->sock.serving);
         const bool in_app = (at == STAGE_app || at == STAGE_timers) && serving < w->tcp.n_services;
         log_line(LOG_ERROR, "the worker on CPU %u hangs in stage %s%s%s", w->cpu,
                  at < STAGE_COUNT ? stat_stage_names[at].name : "?", in_app ? " of service " : "",

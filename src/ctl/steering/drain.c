@@ -211,7 +211,7 @@ static uint8_t in_force(const struct ctl_steer *st, unsigned service, uint8_t wa
     uint8_t least = wanted;
     for (unsigned w = 0; w < server_workers(st->p.server); w++) {
         const struct tcp_service *sv = &server_worker(st->p.server, w)->tcp.services[service];
-        const uint8_t state = __atomic_load_n(&sv->state, __ATOMIC_RELAXED);
+        const uint8_t state = peek_u8(&sv->state);
         least = w == 0 ? state : MIN(least, state);
     }
     return least;

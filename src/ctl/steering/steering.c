@@ -178,7 +178,7 @@ uint64_t ctl_steer_connections(const struct ctl_steer *st, unsigned service)
         const struct tcp *t = &server_worker(st->p.server, w)->tcp;
         for (unsigned i = 0; i < t->n_services; i++)
             if (i == service || service == UINT_MAX)
-                n += __atomic_load_n(&t->services[i].connections, __ATOMIC_RELAXED);
+                n += peek_u32(&t->services[i].connections);
     }
     return n;
 }
