@@ -1,5 +1,6 @@
-// capture_reader.c: the control thread's side.
 #define ALLOW_EXPERIMENTAL_API  // reads straight from the ring: rte_ring_peek_zc.h
+#include "server/capture_reader.h"
+
 #include <errno.h>
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "server/capture_filter.h"
 #include "server/server_internal.h"
 #include "stat/counters.h"
 #include "worker/capture_ring.h"

@@ -13,11 +13,11 @@
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 #include "server/app_threads.h"
+#include "server/capture_reader.h"
 #include "server/server_internal.h"
 #include "server/server_log.h"
 #include "server/server_memory.h"
 #include "server/wall_clock.h"
-#include "worker/capture.h"
 #include "worker/loopback.h"
 
 void server_params_default(struct server_params *p)

@@ -2,6 +2,7 @@
 #define ALLOW_EXPERIMENTAL_API  // copies straight into the ring: rte_ring_peek_zc.h
 #include "worker/capture.h"
 
+#include <rte_bpf.h>
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 #include <string.h>
@@ -53,6 +54,11 @@ static bool copy(struct rte_ring *ring, const struct tap_record *head, const str
     TAP_RING_ONE(ring, prod);
     rte_ring_enqueue_zc_elem_finish(ring, units);
     return true;
+}
+
+uint32_t tap_filter_run(const struct tap_filter *f, struct pkt *p)
+{
+    return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
 
 // to_all: what every worker gets a copy of, where there are several (handoff.h): ARP, neighbour

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "drivers/eal.h"
-#include "worker/capture.h"
+#include "server/capture_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

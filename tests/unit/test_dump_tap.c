@@ -5,6 +5,8 @@
 #include "hosts.h"
 #include "pkt_env.h"
 #include "seed.h"
+#include "server/capture_filter.h"
+#include "server/capture_reader.h"
 #include "worker/capture_ring.h"
 
 static struct hosts *h;

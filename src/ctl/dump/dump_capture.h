@@ -4,7 +4,7 @@
 //     RUN --limit, stop--> DRAIN --every worker has let go, rings empty--> END
 #pragma once
 #include "ctl/dump/dump_files.h"
-#include "worker/capture.h"
+#include "server/capture_reader.h"
 
 enum capture_state {
     CAPTURE_IDLE,

@@ -1,5 +1,7 @@
 // capture_filter.c: classic BPF, checked by libpcap, converted, verified and run by rte_bpf.
 #define ALLOW_EXPERIMENTAL_API  // rte_bpf_convert
+#include "server/capture_filter.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <pcap.h>
@@ -8,8 +10,6 @@
 #include <rte_malloc.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "worker/capture.h"
 
 // What rte_bpf gets wrong (22.11), and every program is mended of:
 // - the converter forgets the index register of a byte A = packet[X + k]: it would read at A + k;
@@ -25,10 +25,6 @@ enum {
     OFFSET_MAX = 0xffffff,
     MENDED_MAX = 2,  // instructions that one becomes
     LOOKS_MAX = 500000,
-};
-
-struct tap_filter {
-    struct rte_bpf *bpf;
 };
 
 // The next number of the text, in [0, max]; false: there is none.
@@ -249,9 +245,4 @@ void tap_filter_free(struct tap_filter *f)
         return;
     rte_bpf_destroy(f->bpf);
     free(f);
-}
-
-uint32_t tap_filter_run(const struct tap_filter *f, struct pkt *p)
-{
-    return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
