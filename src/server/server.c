@@ -14,11 +14,11 @@
 #include "drivers/port_table.h"
 #include "server/app_threads.h"
 #include "server/capture_reader.h"
+#include "server/loopback_port.h"
 #include "server/server_internal.h"
 #include "server/server_log.h"
 #include "server/server_memory.h"
 #include "server/wall_clock.h"
-#include "worker/loopback.h"
 
 void server_params_default(struct server_params *p)
 {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "server/loopback_port.h"
 #include "server/server_memory.h"
-#include "worker/loopback.h"
 
 static const char *service_param(const void *conf, const char *key)
 {

@@ -5,7 +5,6 @@
 #include "drivers/port_table.h"
 #include "server/app_threads.h"
 #include "server/server_log.h"
-#include "worker/datagrams.h"
 #include "worker/handoff.h"
 
 uint32_t server_share(const struct server_params *p, uint32_t total)
@@ -36,6 +35,14 @@ static uint64_t steer_bytes(const struct server_params *p)
 {
     const uint32_t slots = steer_slots(p->packets, p->n_workers);
     return p->n_workers == 1 ? 0 : p->n_ports * steer_footprint(slots, p->n_workers);
+}
+
+uint64_t server_udp_footprint(const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (p->services[i].app->packet != NULL)
+            return ALIGN_UP(sizeof(struct udp_table), CACHE_LINE);
+    return 0;
 }
 
 static bool limits_sources(const struct server_params *p)
@@ -126,7 +133,7 @@ void server_regions(const struct server_params *p, struct region *regions)
                              (uint64_t)server_threads(p) * 2 * C10M_MESSAGES_MAX,
                              server_thread_footprint(p), false},
         [REGION_UDP] = {"udp_ports", "UDP ports opened while running, paths", UDP_PORTS_MAX,
-                        worker_udp_footprint(p), false},
+                        server_udp_footprint(p), false},
         [REGION_LISTENERS] = {"listeners", "opened while running", TCP_LISTENINGS_MAX,
                               server_threads(p) != 0 ? sizeof(struct listen_table) : 0, false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,

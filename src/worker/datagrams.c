@@ -17,14 +17,6 @@ enum {
 
 static_assert((int)C10M_UDP_PORTS_MAX == (int)UDP_PORTS_MAX, "the number is the index");
 
-uint64_t worker_udp_footprint(const struct server_params *p)
-{
-    for (unsigned i = 0; i < p->n_services; i++)
-        if (p->services[i].app->packet != NULL)
-            return ALIGN_UP(sizeof(struct udp_table), CACHE_LINE);
-    return 0;
-}
-
 static bool is_group(const struct worker *w, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < w->n_ports; i++)

@@ -6,6 +6,7 @@
 #include "c10m/socket.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/loopback_port.h"
 #include "worker/loopback.h"
 
 enum { SERVER, PEER, PORT = 8000 };

@@ -6,7 +6,6 @@
 #include "hosts.h"
 #include "pkt_env.h"
 #include "wire/build6.h"
-#include "worker/datagrams.h"
 
 enum { US, PEER, PORT = 5000, OTHER = 6000, GOT_MAX = 600, BYTES_MAX = 2048 };
 
@@ -580,7 +579,7 @@ static void a_server_whose_applications_take_no_datagrams_reserves_nothing(void 
     static const struct c10m_app *const apps[2][3] = {{&plain}, {&sockets}};
     begin_with(apps, NULL);
     assert_null(h->e[US].w->udp);
-    assert_int_equal(worker_udp_footprint(&h->e[US].server.params), 0);
+    assert_int_equal(server_udp_footprint(&h->e[US].server.params), 0);
     assert_non_null(h->e[PEER].w->udp);
     finish();
 }
