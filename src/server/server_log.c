@@ -5,22 +5,7 @@
 
 #include "base/base.h"
 #include "server/server_internal.h"
-#include "sock/sock_internal.h"
-
-// What goes through a ring for one record: this, and the record in whole units behind it.
-struct log_head {
-    uint32_t bytes;
-    uint32_t service;
-    uint64_t unused;
-};
-static_assert(sizeof(struct log_head) == LOG_UNIT_BYTES, "the head is one unit");
-
-enum { RECORD_UNITS_MAX = (C10M_LOG_BYTES_MAX + LOG_UNIT_BYTES - 1) / LOG_UNIT_BYTES };
-
-static unsigned units(uint32_t bytes)
-{
-    return (bytes + LOG_UNIT_BYTES - 1) / LOG_UNIT_BYTES;
-}
+#include "worker/log_ring.h"
 
 bool server_logs(const struct server_params *p)
 {
@@ -45,30 +30,14 @@ struct rte_ring *server_log_init(void *mem)
     return r;
 }
 
-bool c10m_log(struct c10m_conn *c, const void *record, size_t len)
-{
-    struct {
-        struct log_head head;
-        uint8_t record[RECORD_UNITS_MAX * LOG_UNIT_BYTES];
-    } m;
-    const struct worker *w =
-        (const struct worker *)((const char *)c->k - offsetof(struct worker, sock));
-    if (w->log == NULL || len == 0 || len > C10M_LOG_BYTES_MAX)
-        return false;
-    m.head = (struct log_head){.bytes = (uint32_t)len, .service = c->b->service};
-    memcpy(m.record, record, len);
-    const unsigned n = 1 + units((uint32_t)len);
-    return rte_ring_sp_enqueue_bulk_elem(w->log, &m, LOG_UNIT_BYTES, n, NULL) == n;
-}
-
 static bool drain_one(struct server *s, struct rte_ring *r)
 {
     struct log_head head;
-    uint8_t record[RECORD_UNITS_MAX * LOG_UNIT_BYTES] __attribute__((aligned(8)));
+    uint8_t record[LOG_RECORD_UNITS_MAX * LOG_UNIT_BYTES] __attribute__((aligned(8)));
     if (rte_ring_sc_dequeue_bulk_elem(r, &head, LOG_UNIT_BYTES, 1, NULL) == 0)
         return false;
     // The whole record was put in at once: it is there.
-    const unsigned n = units(head.bytes);
+    const unsigned n = log_units(head.bytes);
     CHECK(rte_ring_sc_dequeue_bulk_elem(r, record, LOG_UNIT_BYTES, n, NULL) == n);
     struct c10m_service *sv = &s->services[head.service];
     s->log_lost[head.service] += sv->app->log(sv, record, head.bytes);

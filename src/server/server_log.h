@@ -1,10 +1,9 @@
 // server_log.h: records of applications on their way from the workers to the control thread: one
-// SPSC ring of DPDK per worker. A worker never waits: what finds no room is its caller's to count.
+// SPSC ring of DPDK per worker (worker/log_ring.h), made and emptied here.
 #pragma once
 #include "server/server.h"
 
 enum {
-    LOG_UNIT_BYTES = 16,       // of an element of the ring
     LOG_RING_UNITS = 1 << 16,  // 1 MiB: some 5,000 lines of an access log
     LOG_DRAIN_MAX = 8192,      // records of one worker taken at once
     LOG_PERIOD_MS = 10,        // between two times

@@ -1,16 +1,13 @@
-// The calls of c10m/app.h that need to know the worker or the server.
+// The calls of c10m/app.h and c10m/socket.h that any thread makes: callbacks on the workers and
+// threads of services. They read what the control thread writes before the first of those runs:
+// the server's parameters, and addresses and routes of the first worker.
 #include "c10m/socket.h"
 #include "server/server_internal.h"
-#include "sock/sock_internal.h"
+#include "worker/egress.h"
 
 unsigned c10m_workers(const struct c10m_service *s)
 {
     return server_of(s)->params.n_workers;
-}
-
-unsigned c10m_worker(const struct c10m_conn *c)
-{
-    return ((const struct worker *)((const char *)c->k - offsetof(struct worker, sock)))->id;
 }
 
 // As init_local() of net.c has it: prefixes of 31 and 32 bits have none (RFC 3021).
@@ -61,4 +58,52 @@ unsigned c10m_device_of(const struct c10m_service *s, const uint8_t addr[16])
             if (memcmp(p->ports[i].net.locals[k].addr.b, addr, 16) == 0)
                 return i + 1;
     return 0;
+}
+
+uint32_t c10m_time_wait_ms(const struct c10m_service *s)
+{
+    // The first worker writes it, when ORDER_SETTINGS gives it another value.
+    return peek_u32(&server_of(s)->workers[0]->tcp.cfg.time_wait_ms);
+}
+
+bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16])
+{
+    const struct server_params *p = &server_of(s)->params;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            if (memcmp(p->ports[i].net.locals[k].addr.b, addr, 16) == 0)
+                return true;
+    return false;
+}
+
+// Any thread: worker/egress.h says why it may read a worker's addresses and routes.
+unsigned c10m_home_by(const struct c10m_service *s, const struct c10m_opening *o)
+{
+    const struct worker *w = server_of(s)->workers[0];
+    const struct ip_addr here = name_addr(&o->from), there = worker_peer_addr(&o->to);
+    const int local = worker_opening_from(w, &here, &there, o->device);
+    if (local < 0)
+        return 0;
+    const struct flow_key key = {there, (uint16_t)local, 0, o->to.port, o->from.port};
+    return tcp_home(w->tcp.homes, &key);
+}
+
+unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
+                   const struct c10m_name *to)
+{
+    return c10m_home_by(s, &(struct c10m_opening){.from = *from, .to = *to});
+}
+
+unsigned c10m_device_to(const struct c10m_service *s, const struct c10m_name *to, unsigned device,
+                        struct c10m_name *from)
+{
+    const struct worker *w = server_of(s)->workers[0];
+    const struct ip_addr there = name_addr(to);
+    struct ip_addr source;
+    const int port = worker_way_by(w, &there, device, &source);
+    if (port < 0)
+        return 0;
+    if (from != NULL)
+        name_set(from, &source, from->port);
+    return (unsigned)port + 1;
 }

@@ -17,14 +17,6 @@ enum {
 
 static_assert((int)C10M_UDP_PORTS_MAX == (int)UDP_PORTS_MAX, "the number is the index");
 
-static bool is_group(const struct worker *w, const struct ip_addr *a)
-{
-    for (unsigned i = 0; i < w->n_ports; i++)
-        if (net_is_group(w->ports[i].net, a))
-            return true;
-    return false;
-}
-
 static uint64_t *count_of(struct worker *w, const struct ip_addr *at)
 {
     return ip_is_v4(at) ? &w->stats->c.udp_ports_now : &w->stats->c.udp6_ports_now;
@@ -41,7 +33,7 @@ static int open_port(struct worker *w, const struct c10m_service *s, const struc
     const uint16_t local = worker_local(w, &e->at);
     if (e->port == 0 || s->app->packet == NULL || e->device > w->n_ports)
         return -EINVAL;
-    if (local == UINT16_MAX && !name_is_any(&e->at) && !is_group(w, &e->at))
+    if (local == UINT16_MAX && !name_is_any(&e->at) && !worker_is_group(w, &e->at))
         return -EADDRNOTAVAIL;
     for (unsigned i = 0; !e->icmp && i < w->n_ports; i++)
         if (net_serves(w->ports[i].net, e->port, local))
@@ -96,6 +88,11 @@ void c10m_udp_close(struct c10m_core *core, int port)
     udp_table_close(w->udp, (uint16_t)port);
 }
 
+static struct worker_port *port_at(struct worker *w, int port)
+{
+    return port < 0 ? NULL : &w->ports[port];
+}
+
 // port_for: the port that d leaves by, with its source chosen where that is any; or *error.
 static struct worker_port *port_for(struct worker *w, struct net_datagram *d, unsigned device,
                                     int *error)
@@ -103,7 +100,7 @@ static struct worker_port *port_for(struct worker *w, struct net_datagram *d, un
     struct ip_addr source;
     *error = -ENETUNREACH;
     if (name_is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
-        return worker_way_by(w, &d->to, device, &d->from);
+        return port_at(w, worker_way_by(w, &d->to, device, &d->from));
     if (ip_is_v4(&d->from) != ip_is_v4(&d->to))
         return NULL;
     const uint16_t local = worker_local(w, &d->from);
@@ -113,8 +110,8 @@ static struct worker_port *port_for(struct worker *w, struct net_datagram *d, un
     *error = -ENETUNREACH;
     if (worker_local(w, &d->to) != UINT16_MAX)
         return w->loop_port < w->n_ports ? &w->ports[w->loop_port] : NULL;
-    return device != 0 ? worker_way_by(w, &d->to, device, &source)
-                       : &w->ports[w->port_of_local[local]];
+    return port_at(w, device != 0 ? worker_way_by(w, &d->to, device, &source)
+                                  : w->port_of_local[local]);
 }
 
 static int send(struct worker *w, struct net_datagram *d, unsigned device)
@@ -169,7 +166,7 @@ int c10m_udp_source(struct c10m_core *core, const struct c10m_name *to, struct c
     struct worker *w = worker_of_core(core);
     const struct ip_addr a = name_addr(to);
     struct ip_addr source;
-    if (worker_way(w, &a, &source) == NULL)
+    if (worker_way(w, &a, &source) < 0)
         return -ENETUNREACH;
     name_set(from, &source, from->port);
     return 0;
@@ -186,7 +183,7 @@ uint16_t c10m_udp_way(struct c10m_core *core, const struct c10m_name *to, unsign
     struct worker *w = worker_of_core(core);
     struct ip_addr source;
     const struct ip_addr a = name_addr(to);
-    const struct worker_port *wp = worker_way_by(w, &a, device, &source);
+    const struct worker_port *wp = port_at(w, worker_way_by(w, &a, device, &source));
     if (wp == NULL)
         return 0;
     if (from != NULL)

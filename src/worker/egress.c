@@ -1,5 +1,15 @@
 #include "worker/egress.h"
 
+#include <errno.h>
+
+#include "worker/loopback.h"
+
+struct ip_addr worker_peer_addr(const struct c10m_name *n)
+{
+    const struct ip_addr a = name_addr(n);
+    return name_is_any(&a) ? server_loopback(!ip_is_v4(&a)) : a;
+}
+
 uint16_t worker_local(const struct worker *w, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < w->sock.n_locals; i++)
@@ -8,16 +18,23 @@ uint16_t worker_local(const struct worker *w, const struct ip_addr *a)
     return UINT16_MAX;
 }
 
-struct worker_port *worker_way(struct worker *w, const struct ip_addr *to, struct ip_addr *from)
+bool worker_is_group(const struct worker *w, const struct ip_addr *a)
 {
-    struct worker_port *best = NULL;
-    int most = -1;
+    for (unsigned i = 0; i < w->n_ports; i++)
+        if (net_is_group(w->ports[i].net, a))
+            return true;
+    return false;
+}
+
+int worker_way(const struct worker *w, const struct ip_addr *to, struct ip_addr *from)
+{
+    int best = -1, most = -1;
     for (unsigned i = 0; i < w->n_ports; i++) {
         struct ip_addr source;
         const int bits = net_way(w->ports[i].net, to, &source);
         if (bits > most) {
             most = bits;
-            best = &w->ports[i];
+            best = (int)i;
             *from = source;
         }
     }
@@ -33,12 +50,37 @@ static bool has_local(const struct worker *w, unsigned port, const struct ip_add
     return false;
 }
 
-struct worker_port *worker_way_by(struct worker *w, const struct ip_addr *to, unsigned device,
-                                  struct ip_addr *from)
+int worker_way_by(const struct worker *w, const struct ip_addr *to, unsigned device,
+                  struct ip_addr *from)
 {
     if (device == 0 || (device <= w->n_ports && has_local(w, device - 1, to)))
         return worker_way(w, to, from);
     if (device > w->n_ports || net_way(w->ports[device - 1].net, to, from) < 0)
-        return NULL;
-    return &w->ports[device - 1];
+        return -1;
+    return (int)device - 1;
+}
+
+int worker_opening_from(const struct worker *w, const struct ip_addr *from,
+                        const struct ip_addr *to, unsigned device)
+{
+    struct ip_addr source;
+    const bool any = name_is_any(from), to_us = sock_local(&w->sock, to->b) >= 0;
+    if (worker_is_group(w, to) || (!ip_is_zero(from) && ip_is_v4(from) != ip_is_v4(to)))
+        return -ENETUNREACH;
+    if (!any && sock_local(&w->sock, from->b) < 0)
+        return -EADDRNOTAVAIL;
+    if (any || to_us) {
+        if (worker_way_by(w, to, device, &source) < 0)
+            return -ENETUNREACH;
+        if (!any)
+            source = *from;
+        const int local = to_us ? worker_loop_local(w, &source) : sock_local(&w->sock, source.b);
+        return local < 0 ? -ENETUNREACH : local;
+    }
+    // What has an address of a port leaves by that port.
+    const int local = sock_local(&w->sock, from->b);
+    if (device != 0 && w->port_of_local[local] + 1u != device)
+        return -ENETUNREACH;
+    const struct net *net = w->ports[w->port_of_local[local]].net;
+    return net_way(net, to, &source) < 0 ? -ENETUNREACH : local;
 }

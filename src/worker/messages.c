@@ -20,11 +20,6 @@ void worker_messages(struct worker *w)
         sock_reset_some(&w->sock);
 }
 
-unsigned c10m_core_id(const struct c10m_core *w)
-{
-    return worker_of_core(w)->id;
-}
-
 bool c10m_answer(struct c10m_core *w, struct c10m_service *s, void *msg)
 {
     struct rte_ring *out = worker_of_core(w)->boxes[s->ix].out;
