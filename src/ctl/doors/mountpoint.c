@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,12 +90,13 @@ static bool mount_at(const char *path, char type[FSTYPE_BYTES])
 struct probe {
     char path[PATH_MAX];
     int result;  // 0 or errno; read by the asker after join
-    bool left;   // set by the first of the two, thread and asker, to leave; the second one frees
+    atomic_bool
+        left;  // set by the first of the two, thread and asker, to leave; the second one frees
 };
 
 static bool probe_leave(struct probe *p)
 {
-    return __atomic_exchange_n(&p->left, true, __ATOMIC_ACQ_REL);
+    return atomic_exchange_explicit(&p->left, true, memory_order_acq_rel);
 }
 
 static void *probe_main(void *arg)
