@@ -1,99 +1,21 @@
 // net/: in Linux's formats.
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ctl/files/tree_files_internal.h"
+#include "mem/buf.h"
 #include "server/connections.h"
+#include "server/neighbor_tables.h"
 #include "stat/render.h"
-
-// Nobody is asked for on the way to ourselves, and Linux shows nobody there.
-static bool has_neighbors(const struct server *s, unsigned port)
-{
-    return !server_params_of(s)->ports[port].net.loops;
-}
-
-// seen: lines that are there already: each worker has its own cache, which mostly says the same.
-struct seen {
-    uint64_t *hashes;
-    size_t mask;
-};
-
-// Whether the line is there already; it is from now on.
-static bool seen_line(struct seen *s, const char *line, size_t n)
-{
-    uint64_t h = 14695981039346656037u;  // FNV-1a
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (uint8_t)line[i]) * 1099511628211u;
-    h |= 1;
-    for (size_t i = h & s->mask;; i = (i + 1) & s->mask) {
-        if (s->hashes[i] == h)
-            return true;
-        if (s->hashes[i] == 0) {
-            s->hashes[i] = h;
-            return false;
-        }
-    }
-}
-
-static void put_new(struct tree_out *out, struct seen *seen, const char *lines, size_t n)
-{
-    for (const char *at = lines, *end; at < lines + n; at = end) {
-        const char *newline = memchr(at, '\n', (size_t)(lines + n - at));
-        end = newline != NULL ? newline + 1 : lines + n;
-        if (!seen_line(seen, at, (size_t)(end - at)))
-            tree_put(out, at, (size_t)(end - at));
-    }
-}
-
-// neighbors: how one family's are found and rendered.
-struct neighbors {
-    uint32_t (*slots)(const struct net *n);
-    size_t (*render)(const struct net *n, const char *port, uint32_t *slot, char *out,
-                     size_t bytes);
-};
-
-static void put_neighbors(struct tree_out *out, struct seen *seen, const struct server *s,
-                          const struct worker_port *wp, unsigned port, const struct neighbors *of)
-{
-    char lines[4096];
-    for (uint32_t slot = 0; has_neighbors(s, port) && slot < of->slots(wp->net);) {
-        const size_t n = of->render(wp->net, wp->port->name, &slot, lines, sizeof(lines));
-        put_new(out, seen, lines, n);
-    }
-}
-
-static int neighbors_read(struct tree_out *out, const struct server *s, const struct neighbors *of)
-{
-    struct seen seen = {NULL, 1};
-    size_t slots = 1;
-    for (unsigned w = 0; w < server_workers(s); w++)
-        for (unsigned p = 0; p < server_worker(s, w)->n_ports; p++)
-            slots += of->slots(server_worker(s, w)->ports[p].net);
-    while (seen.mask < 2 * slots)
-        seen.mask *= 2;
-    seen.hashes = calloc(seen.mask, sizeof(seen.hashes[0]));
-    if (seen.hashes == NULL)
-        return -ENOMEM;
-    seen.mask--;
-    for (unsigned w = 0; w < server_workers(s); w++)
-        for (unsigned p = 0; p < server_worker(s, w)->n_ports; p++)
-            put_neighbors(out, &seen, s, &server_worker(s, w)->ports[p], p, of);
-    free(seen.hashes);
-    return 0;
-}
 
 static int arp_read(struct tree_out *out, void *data)
 {
-    static const struct neighbors arp = {net_arp_slots, net_arp_render};
-    tree_printf(out, "%s", NET_ARP_HEAD);
-    return neighbors_read(out, ((const struct ctl_shown *)data)->server, &arp);
+    const struct ctl_shown *s = data;
+    return server_neighbors_render(s->server, NEIGHBORS_ARP, tree_text(out));
 }
 
 static int ndisc_read(struct tree_out *out, void *data)
 {
-    static const struct neighbors ndisc = {net_nd_slots, net_nd_render};
-    return neighbors_read(out, ((const struct ctl_shown *)data)->server, &ndisc);
+    const struct ctl_shown *s = data;
+    return server_neighbors_render(s->server, NEIGHBORS_ND, tree_text(out));
 }
 
 static unsigned all_stats(const struct server *s, const struct core_stats **cores)

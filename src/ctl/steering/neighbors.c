@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "ctl/steering/steering_internal.h"
+#include "server/neighbor_tables.h"
+#include "worker/order.h"
+#include "worker/worker.h"
 
 static int nibble(char c)
 {
@@ -27,35 +30,12 @@ static bool mac_of(const char *text, struct mac_addr *mac)
     return any != 0 && (mac->b[0] & 1) == 0;
 }
 
-static bool has_neighbours(const struct server_params *p, unsigned port)
-{
-    return !p->ports[port].net.loops;
-}
-
 static int port_named(const struct server_params *p, const char *name)
 {
     for (unsigned i = 0; i < p->n_ports; i++)
-        if (has_neighbours(p, i) && strcmp(p->ports[i].port.name, name) == 0)
+        if (server_has_neighbors(p, i) && strcmp(p->ports[i].port.name, name) == 0)
             return (int)i;
     return -1;
-}
-
-// The port with a prefix that holds the address; where none does, the only port.
-static int port_for(const struct server_params *p, const struct ip_addr *a)
-{
-    int only = -1;
-    unsigned n = 0;
-    for (unsigned i = 0; i < p->n_ports; i++) {
-        const struct net_config *c = &p->ports[i].net;
-        if (!has_neighbours(p, i))
-            continue;
-        for (unsigned k = 0; k < c->n_locals; k++)
-            if (ip_in_prefix(a, &c->locals[k].addr, c->locals[k].prefix_bits))
-                return (int)i;
-        only = (int)i;
-        n++;
-    }
-    return n == 1 ? only : -1;
 }
 
 static bool is_neighbour(const struct server_params *p, const struct ip_addr *a)
@@ -75,7 +55,7 @@ static bool is_neighbour(const struct server_params *p, const struct ip_addr *a)
 static int take_port(const struct server_params *p, struct order_neighbor *n, char **words,
                      int *left)
 {
-    int port = port_for(p, &n->addr);
+    int port = server_port_toward(p, &n->addr);
     if (*left >= 2 && strcmp(words[*left - 2], "dev") == 0) {
         port = port_named(p, words[*left - 1]);
         *left -= 2;
