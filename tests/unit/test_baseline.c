@@ -1,6 +1,6 @@
 // What the tree shows of counters that were reset.
 #include "app/apps.h"
-#include "ctl/steering/baseline.h"
+#include "ctl/files/baseline.h"
 #include "hosts.h"
 #include "pkt_env.h"
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "conf/conf.h"
-#include "ctl/steering/baseline.h"
+#include "ctl/files/baseline.h"
 #include "server/fill_levels.h"
 #include "server/linux_counts.h"
 #include "server/liveness.h"

@@ -10,8 +10,8 @@
 #pragma once
 #include "conf/conf.h"
 #include "ctl/event_loop.h"
+#include "ctl/files/baseline.h"
 #include "ctl/files/tree_files.h"
-#include "ctl/steering/baseline.h"
 #include "server/orders.h"
 #include "server/server.h"
 #include "tree/door.h"

@@ -1,6 +1,6 @@
 // steering_internal.h: what the files that steer share.
 #pragma once
-#include "ctl/steering/baseline.h"
+#include "ctl/files/baseline.h"
 #include "ctl/steering/steering.h"
 
 enum {

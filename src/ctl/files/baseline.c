@@ -1,4 +1,4 @@
-#include "ctl/steering/baseline.h"
+#include "ctl/files/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>
