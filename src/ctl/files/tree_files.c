@@ -6,6 +6,8 @@
 
 #include "ctl/files/tree_files_internal.h"
 #include "server/server_log.h"
+#include "sock/sock.h"
+#include "tcp/tcp.h"
 
 static int version_read(struct tree_out *out, void *data)
 {

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "ctl/metrics/metrics_internal.h"
+#include "pkt/port.h"
+#include "sock/sock.h"
+#include "stat/counters.h"
 
 const double metrics_bounds[METRIC_BOUNDS] = {1e-6,   2e-6,   5e-6,   10e-6, 20e-6, 50e-6,
                                               100e-6, 200e-6, 500e-6, 1e-3,  2e-3,  5e-3,
