@@ -2,6 +2,7 @@
 #pragma once
 #include "bench/measure.h"
 #include "server/server.h"
+#include "worker/worker.h"
 
 struct bench_side {
     struct worker *w;

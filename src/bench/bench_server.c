@@ -7,6 +7,7 @@
 #include "drivers/hugefiles.h"
 #include "drivers/port_table.h"
 #include "drivers/ring.h"
+#include "net/net.h"
 
 uint64_t bench_busy_cycles;
 

@@ -4,7 +4,9 @@
 // have.
 #pragma once
 #include "bench/feed.h"
+#include "c10m/app.h"
 #include "server/server.h"
+#include "worker/worker.h"
 
 // bench_echo_app: sends back what comes. bench_busy_app: so too, after bench_busy_cycles of work
 // for each piece; that is written while the workers stand still.

@@ -15,6 +15,7 @@
 #include "bench/feed.h"
 #include "server/server.h"
 #include "stat/latency.h"
+#include "worker/worker.h"
 
 enum {
     PACED_SLICE_US = 5000,

@@ -4,7 +4,9 @@
 #include "bench/bench_server.h"
 #include "bench/bench_server_options.h"
 #include "bench/paced.h"
+#include "c10m/app.h"
 #include "server/stalls.h"
+#include "worker/worker.h"
 
 enum { PACED_SLOTS = 4096 };  // of the rings, as many as a NIC has
 

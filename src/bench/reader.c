@@ -4,6 +4,7 @@
 #include <rte_cycles.h>
 
 #include "base/clock.h"
+#include "conf/conf.h"
 #include "tcp/tcp_show.h"
 
 enum { PIECE_BYTES = 64 * 1024, STREAM_BYTES_MAX = 1 << 20 };  // as of the tree; of one file

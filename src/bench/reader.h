@@ -4,6 +4,7 @@
 #pragma once
 #include "ctl/files/tree_files.h"
 #include "server/connections.h"
+#include "tree/door.h"
 
 struct bench_reader {
     const struct server *server;

@@ -18,6 +18,7 @@
 #include "bench/bench_server_options.h"
 #include "bench/measure.h"
 #include "drivers/port_table.h"
+#include "worker/worker.h"
 
 enum {
     BATCH = 1024,

@@ -14,6 +14,7 @@
 #include "load/load_ring.h"
 #include "load/load_service.h"
 #include "load/load_sink.h"
+#include "worker/worker.h"
 
 enum {
     HOP_SECONDS = 10,  // that its next hop has to answer

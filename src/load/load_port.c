@@ -4,6 +4,7 @@
 
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
+#include "net/net.h"
 #include "server/server_conf.h"
 
 // What the file says; strings of `params` point into `conf`.

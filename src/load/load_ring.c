@@ -2,6 +2,7 @@
 
 #include "drivers/ring.h"
 #include "load/load_service.h"
+#include "net/net.h"
 
 enum {
     SERVER_V4 = 0x0a000001,   // 10.0.0.1

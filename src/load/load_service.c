@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "load/load_sink.h"
+#include "net/net.h"
+#include "tcp/tcp.h"
 
 // A ring fills its packets in turn: those of one for bulk stay in the caches of both sides (at 8192
 // slots, 20 MB, the copies take three times as long). The windows of all together fit in it. So do

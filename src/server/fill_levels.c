@@ -4,6 +4,8 @@
 #include <rte_ring.h>
 #include <stdlib.h>
 
+#include "pkt/pkt.h"
+#include "pkt/port.h"
 #include "server/app_threads.h"
 #include "server/server_internal.h"
 #include "server/server_log.h"

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "pkt/port.h"
 #include "worker/loopback.h"
 
 static void add_local(struct net_config *lo, const struct ip_addr *a)

@@ -12,6 +12,10 @@
 #include "base/signals.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
+#include "flow/flow_table.h"
+#include "flow/sources.h"
+#include "flow/wheel.h"
+#include "pkt/pkt.h"
 #include "server/app_threads.h"
 #include "server/capture_reader.h"
 #include "server/loopback_port.h"
@@ -19,6 +23,8 @@
 #include "server/server_log.h"
 #include "server/server_memory.h"
 #include "server/wall_clock.h"
+#include "sock/sock.h"
+#include "wire/seg.h"
 
 void server_params_default(struct server_params *p)
 {

@@ -7,6 +7,7 @@
 #include "drivers/eal.h"
 #include "mem/arena.h"
 #include "mem/ledger.h"
+#include "pkt/port.h"
 #include "worker/worker.h"
 
 enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };

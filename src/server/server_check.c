@@ -12,6 +12,7 @@
 #include "server/server_fit.h"
 #include "server/server_internal.h"
 #include "server/server_memory.h"
+#include "sock/sock.h"
 
 enum { FINDINGS_BYTES = 1 << 20 };
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "pkt/port.h"
 #include "server/loopback_port.h"
 #include "server/server_memory.h"
 

@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include "base/keys.h"
+#include "pkt/pkt.h"
+#include "pkt/port.h"
 #include "server/server.h"
 #include "worker/handoff.h"
 

@@ -3,8 +3,14 @@
 #include <string.h>
 
 #include "drivers/port_table.h"
+#include "flow/flow_table.h"
+#include "flow/sources.h"
+#include "flow/wheel.h"
+#include "pkt/pkt.h"
+#include "pkt/port.h"
 #include "server/app_threads.h"
 #include "server/server_log.h"
+#include "sock/sock.h"
 #include "worker/handoff.h"
 
 uint32_t server_share(const struct server_params *p, uint32_t total)

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/copy.h"
+#include "mem/block.h"
+#include "mem/buf.h"
 #include "sock/sock_internal.h"
 
 enum {

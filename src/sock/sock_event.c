@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "mem/block.h"
+#include "mem/buf.h"
 #include "sock/sock_internal.h"
 #include "tcp/tcp_view.h"
 

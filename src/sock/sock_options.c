@@ -2,6 +2,8 @@
 #include <errno.h>
 
 #include "c10m/socket.h"
+#include "mem/block.h"
+#include "mem/flight.h"
 #include "sock/sock_internal.h"
 
 // TCP's name of an option; OWN_COUNT: it is not of those that a connection keeps apart.

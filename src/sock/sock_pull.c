@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "c10m/socket.h"
+#include "mem/block.h"
+#include "mem/buf.h"
 #include "sock/sock_internal.h"
 
 void sock_drop_unread(struct c10m_conn *c)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "mem/block.h"
 #include "sock/sock_internal.h"
 
 // index_bits: what a handle spends on the block's index, plus one.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "c10m/tree.h"
 
 // command: what a command's options and help are.
 struct command {

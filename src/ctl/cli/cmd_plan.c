@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/topology.h"
+#include "mem/ledger.h"
+#include "mem/page_supply.h"
+#include "pkt/port.h"
 #include "server/server_fit.h"
 #include "server/server_memory.h"
 

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "c10m/tree.h"
+#include "pkt/port.h"
 #include "wire/pcapng.h"
 
 // capture: buf[at..n) is to be handed over.

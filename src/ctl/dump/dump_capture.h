@@ -5,6 +5,7 @@
 #pragma once
 #include "ctl/dump/dump_files.h"
 #include "server/capture_reader.h"
+#include "worker/capture.h"
 
 enum capture_state {
     CAPTURE_IDLE,

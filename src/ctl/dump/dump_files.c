@@ -8,7 +8,11 @@
 #include <sys/queue.h>
 #include <time.h>
 
+#include "c10m/tree.h"
 #include "ctl/dump/dump_capture.h"
+#include "pkt/port.h"
+#include "worker/capture.h"
+#include "worker/worker.h"
 
 // named: a capture of dump/NAME. node: NULL: its name is gone.
 struct named {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "worker/worker.h"
+
 struct worker_base {
     struct core_stats stats;
     struct latency busy, idle;

@@ -2,6 +2,7 @@
 // workers count on, for each counter has one writer: readers of cores/N/, ports/NAME/counters see
 // what was added since. What is a total for machines (/metrics, StatsD, net/) is never reset.
 #pragma once
+#include "pkt/port.h"
 #include "server/server.h"
 #include "stat/latency.h"
 

@@ -5,6 +5,7 @@
 
 #include "conf/conf.h"
 #include "ctl/files/baseline.h"
+#include "pkt/port.h"
 #include "server/fill_levels.h"
 #include "server/linux_counts.h"
 #include "server/liveness.h"

@@ -1,5 +1,6 @@
 // tree_files_internal.h: what the files that fill the tree share.
 #pragma once
+#include "c10m/tree.h"
 #include "ctl/files/tree_files.h"
 
 enum { CORE_NAME_BYTES = 24 };

@@ -7,6 +7,7 @@
 
 #include "base/toeplitz.h"
 #include "ctl/files/tree_files_internal.h"
+#include "pkt/port.h"
 #include "worker/handoff.h"
 
 enum { XSTATS_MAX = 4096, RSS_ENTRIES_MAX = 512 };

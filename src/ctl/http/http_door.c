@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "c10m/tree.h"
 #include "ctl/http/http_door_conn.h"
 #include "ctl/http/peer_uid.h"
 

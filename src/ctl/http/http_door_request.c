@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "c10m/tree.h"
 #include "ctl/http/http_door_conn.h"
 
 static enum web_method method_of(const char *name)

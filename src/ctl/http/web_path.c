@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "c10m/tree.h"
 #include "ctl/doors/tree_walk.h"
 #include "ctl/http/web_serve.h"
 

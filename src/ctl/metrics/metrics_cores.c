@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "ctl/metrics/metrics_internal.h"
+#include "stat/latency.h"
+#include "worker/worker.h"
 
 static const struct worker *worker_at(const struct metrics_now *now, unsigned i)
 {

@@ -3,6 +3,9 @@
 #pragma once
 #include "ctl/files/tree_files_internal.h"
 #include "ctl/metrics/metrics.h"
+#include "pkt/port.h"
+#include "stat/counters.h"
+#include "worker/worker.h"
 
 // now: one reading of all that many families show.
 struct metrics_now {

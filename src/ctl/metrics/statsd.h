@@ -8,6 +8,7 @@
 // the kernel does not take at once is counted, and its counters go with the next ones.
 #pragma once
 #include "base/err.h"
+#include "conf/conf.h"
 #include "ctl/event_loop.h"
 #include "ctl/metrics/metrics.h"
 

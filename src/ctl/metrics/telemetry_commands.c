@@ -7,7 +7,10 @@
 
 #include "base/log.h"
 #include "ctl/files/tree_files_internal.h"
+#include "pkt/port.h"
 #include "server/telemetry.h"
+#include "stat/counters.h"
+#include "worker/worker.h"
 
 static int cores(struct tele_out *out, const char *params, const void *arg)
 {

@@ -8,6 +8,7 @@
 #include "base/corelocks.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "c10m/tree.h"
 #include "ctl/cli/cmd_plan.h"
 #include "ctl/doors/door_counters.h"
 #include "ctl/doors/fuse_door.h"
@@ -24,6 +25,7 @@
 #include "ctl/steering/steering.h"
 #include "server/server_log.h"
 #include "server/wall_clock.h"
+#include "tree/door.h"
 
 static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
 {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "worker/worker.h"
 
 // watch: a thread beside the one that waits for the workers.
 struct watch {

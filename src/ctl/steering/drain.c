@@ -17,6 +17,8 @@
 
 #include "base/log.h"
 #include "ctl/steering/steering_internal.h"
+#include "tcp/tcp.h"
+#include "worker/order.h"
 
 static const char *const state_names[] = {[TCP_SERVICE_OPEN] = "open",
                                           [TCP_SERVICE_DRAINING] = "draining",

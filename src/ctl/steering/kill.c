@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #include "ctl/steering/steering_internal.h"
+#include "tcp/tcp_state.h"
+#include "worker/order.h"
 
 enum { IDLE_S_MAX = 2000000 };  // 23 days: of a clock of milliseconds that comes round after 49
 

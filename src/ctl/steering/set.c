@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "c10m/tree.h"
 #include "conf/live.h"
 #include "conf/value.h"
 #include "ctl/steering/steering_internal.h"

@@ -8,9 +8,12 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "c10m/tree.h"
 #include "ctl/files/tree_files_internal.h"
 #include "ctl/steering/steering_internal.h"
 #include "server/server_conf.h"
+#include "tcp/tcp.h"
+#include "worker/order.h"
 
 uint64_t ctl_steer_now_ms(void)
 {

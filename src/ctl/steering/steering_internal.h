@@ -2,6 +2,8 @@
 #pragma once
 #include "ctl/files/baseline.h"
 #include "ctl/steering/steering.h"
+#include "tcp/tcp.h"
+#include "worker/order.h"
 
 enum {
     STEER_WORDS_MAX = 24,  // of one line
