@@ -112,7 +112,7 @@ static struct arp_entry *arp_place(struct net *net, uint32_t v4_raw, bool pendin
         return vacant;
     struct arp_entry *victim = oldest_pending != NULL ? oldest_pending : oldest;
     if (victim != NULL) {
-        net->counters.arp_evicted++;
+        net->stats->c.arp_evicted++;
         arp_forget(net, victim, DROP_arp_cache_full);
     }
     return victim;
@@ -132,7 +132,7 @@ static void arp_request(struct net *net, struct clock_now now, struct arp_entry 
     if (allowed || arp_state(e) == NET_ARP_PENDING)
         entry_set(e, e->v4_raw, e->word + ((uint64_t)1 << 56));
     if (!allowed) {
-        net->counters.arp_rate_limited++;
+        net->stats->c.arp_limited++;
         return;
     }
     int k = net_on_link(net, e->v4_raw);
@@ -140,7 +140,7 @@ static void arp_request(struct net *net, struct clock_now now, struct arp_entry 
                    e->v4_raw);
     pkt_set_len(p, ARP_FRAME_BYTES);
     tx->pkts[tx->n++] = p;
-    net->counters.arp_requests_out++;
+    net->stats->c.tx_arp++;
 }
 
 static struct arp_entry *arp_make_pending(struct net *net, struct clock_now now, uint32_t hop_raw,
@@ -162,7 +162,7 @@ void arp_wait(struct net *net, struct clock_now now, uint32_t hop_raw, struct pk
     struct arp_entry *e = arp_find(net, hop_raw);
     if (e == NULL) {
         if (arp_make_pending(net, now, hop_raw, p, tx) == NULL) {
-            net->drops[DROP_arp_cache_full]++;
+            net->stats->drops[DROP_arp_cache_full]++;
             pkt_free(p);
         }
         return;
@@ -183,7 +183,7 @@ static void arp_resolve(struct net *net, struct clock_now now, struct arp_entry 
 {
     uint64_t mac_word = wire_mac_word(mac);
     if (arp_mac_word(e) != mac_word)
-        net->counters.arp_learned++;
+        net->stats->c.arp_learned++;
     entry_set(e, v4_raw, arp_word(mac_word, NET_ARP_REACHABLE, 0));
     e->due_ms = now.ms + NET_ARP_REACHABLE_MS;
     wait_leave(net, &e->waiting, mac_word, tx);
@@ -215,14 +215,14 @@ static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
                    net->local[k]);
     pkt_set_len(p, ARP_FRAME_BYTES);
     tx->pkts[tx->n++] = p;
-    net->counters.arp_requests_out++;
+    net->stats->c.tx_arp++;
     return true;
 }
 
 // defend: someone else claims local address k. It is not given up (RFC 5227 2.4 c).
 static void defend(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
-    net->counters.arp_conflicts++;
+    net->stats->c.arp_conflicts++;
     if (!net->quiet && now.us >= net->defend_at_us[k] && rate_allow(&net->arp_rate, now.us) &&
         announce(net, k, tx))
         net->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
@@ -254,7 +254,8 @@ static void arp_reply_in_place(struct net *net, struct pkt *p, const struct wire
                    &a->sender_mac, a->sender_raw);
     pkt_turn_round(p);
     pkt_set_len(p, ARP_FRAME_BYTES);
-    net->counters.arp_replies_out++;
+    net->stats->c.tx_arp++;
+    net->stats->c.answered++;
 }
 
 enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p, bool *replied,
@@ -269,10 +270,9 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
     struct arp_entry *e = a.sender_raw != 0 ? arp_find(net, a.sender_raw) : NULL;
     bool for_us = net_local_index(net, a.target_raw) >= 0;
     if (a.op == ARP_OP_REQUEST && for_us) {
-        net->counters.arp_requests_in++;
         if (net->quiet) {
             arp_learn(net, now, e, &a, tx);
-            net->counters.arp_taken++;
+            net->stats->c.delivered++;
             return DROP_NONE;
         }
         if (tx->n == tx->room)
@@ -290,7 +290,7 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
     if (!announced && !asked)
         return a.op == ARP_OP_REPLY ? DROP_arp_reply_unasked : DROP_arp_not_for_us;
     arp_resolve(net, now, e, a.sender_raw, &a.sender_mac, tx);
-    net->counters.arp_taken++;
+    net->stats->c.delivered++;
     return DROP_NONE;
 }
 
@@ -305,7 +305,7 @@ static void tick_entry(struct net *net, struct clock_now now, struct arp_entry *
     if (state == NET_ARP_REACHABLE && wanted) {
         entry_set(e, e->v4_raw, arp_word(arp_mac_word(e), NET_ARP_PROBE, 0));
     } else if (state == NET_ARP_REACHABLE || arp_tries(e) >= NET_ARP_TRIES) {
-        net->counters.arp_expired++;
+        net->stats->c.arp_expired++;
         arp_forget(net, e, DROP_arp_wait_expired);
         return;
     }
@@ -347,7 +347,7 @@ void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
         return;
     for (uint32_t k = 0; k < net->n_locals && !net->quiet; k++)
         if (!announce(net, k, tx))
-            net->drops[DROP_pkt_pool_empty]++;
+            net->stats->drops[DROP_pkt_pool_empty]++;
     for (uint32_t i = 0; i < net->n_routes; i++)
         if (net->routes[i].via_raw != 0)
             arp_ask(net, now, net->routes[i].via_raw, tx);

@@ -44,7 +44,7 @@ static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
                                            .service = net->open->open[ix].service,
                                            .kind = UDP_TO_OPEN,
                                            .open = ix};
-    net->counters.datagrams_in++;
+    net->stats->c.rx_udp++;
     return DROP_NONE;
 }
 
@@ -67,7 +67,7 @@ bool echo_deliver(struct net *net, const uint8_t *frame, uint16_t off, uint16_t 
                                            .service = net->open->open[ix].service,
                                            .kind = UDP_ECHO_REPLY,
                                            .open = ix};
-    net->counters.datagrams_in++;
+    net->stats->c.rx_udp++;
     return true;
 }
 
@@ -102,7 +102,7 @@ enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const st
                                            .data_len = m->data_len,
                                            .local = (uint8_t)local,
                                            .service = u->service};
-    net->counters.datagrams_in++;
+    net->stats->c.rx_udp++;
     return DROP_NONE;
 }
 
@@ -153,7 +153,6 @@ enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct
     u->service = net->open->open[ix].service;
     u->kind = UDP_ERROR;
     u->open = ix;
-    net->counters.icmp_events++;
     return DROP_NONE;
 }
 
@@ -166,7 +165,7 @@ void error4_send(struct net *net, struct clock_now now, const uint8_t *eth, cons
         return;
     if (!limit_take(&net->errors, net->errors_per_s, load_be32(quoted + 12), now.us) ||
         tx->n == tx->room || !pkt_alloc_bulk(net->pool, &answer, 1)) {
-        net->counters.errors_limited++;
+        net->stats->c.icmp_errors_limited++;
         return;
     }
     memcpy(to.b, eth + 6, sizeof(to.b));
@@ -174,8 +173,9 @@ void error4_send(struct net *net, struct clock_now now, const uint8_t *eth, cons
                                            load_raw32(quoted + 12), type, code, quoted, n);
     pkt_set_len(answer, len);
     tx->pkts[tx->n++] = answer;
-    net->counters.unreachables_out += type == ICMP_UNREACHABLE;
-    net->counters.times_out += type == ICMP_TIME_EXCEEDED;
+    net->stats->c.tx_icmp++;
+    net->stats->c.tx_icmp_unreachable += type == ICMP_UNREACHABLE;
+    net->stats->c.tx_icmp_time_exceeded += type == ICMP_TIME_EXCEEDED;
 }
 
 void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
@@ -225,7 +225,7 @@ bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
             return false;
         p = own;
     }
-    net->counters.ip6_out += !ip_is_v4(&u->src);
+    net->stats->c.tx_ip6 += !ip_is_v4(&u->src);
     pkt_set_len(p, len);
     tx->pkts[tx->n++] = p;
     return true;

@@ -34,7 +34,7 @@ struct outcome fragment_input(struct net *net, struct clock_now now, const struc
     if (reason != DROP_NONE)
         return (struct outcome){.reason = reason};
     if (w.bytes == 0) {
-        net->counters.fragments_kept++;
+        net->stats->c.kept++;
         return (struct outcome){.reason = DROP_NONE};
     }
     struct pkt *whole = fragment_packet(net, w.bytes);
@@ -119,15 +119,15 @@ uint32_t fragment_out(struct net *net, struct clock_now now, const uint8_t *fram
     const uint32_t n =
         fragment_cut(net, frame, len, net_mtu(net, now, &to), id, pkts, MIN(max, (uint32_t)PARTS));
     if (n == 0) {
-        net->counters.fragment_fails++;
-        net->counters.fragment_fails6 += v6;
+        net->stats->c.tx_fragment_fails++;
+        net->stats->c.tx_fragment_fails6 += v6;
         return 0;
     }
-    net->counters.fragmented++;
-    net->counters.fragmented6 += v6;
-    net->counters.fragments_out += n;
-    net->counters.fragments6_out += v6 ? n : 0;
-    net->counters.ip6_out += v6 ? n : 0;
+    net->stats->c.tx_fragmented++;
+    net->stats->c.tx_fragmented6 += v6;
+    net->stats->c.tx_fragments += n;
+    net->stats->c.tx_fragments6 += v6 ? n : 0;
+    net->stats->c.tx_ip6 += v6 ? n : 0;
     return n;
 }
 

@@ -92,7 +92,7 @@ struct outcome echo_out(struct net *net, struct clock_now now, struct pkt *p, ui
         if (own == NULL)
             return (struct outcome){.reason = DROP_answer_room};
         memcpy(pkt_data(own), pkt_data(p), len);
-        net->counters.ip6_out += load_be16(pkt_data(own) + 12) == ETH_TYPE_IP6;
+        net->stats->c.tx_ip6 += load_be16(pkt_data(own) + 12) == ETH_TYPE_IP6;
         tx->pkts[tx->n++] = own;
         return (struct outcome){.reason = DROP_NONE};  // p stays the caller's
     }
@@ -114,7 +114,11 @@ static struct outcome input_echo(struct net *net, struct clock_now now, struct p
     uint32_t len = wire_build_echo_reply(pkt_data(p), &net->from[ix], ip->src_raw, ip->tos,
                                          ip->l4_off, ip->l4_len);
     const struct outcome o = echo_out(net, now, p, len, tx);
-    net->counters.echo_replies += o.reason == DROP_NONE;
+    if (o.reason == DROP_NONE) {
+        net->stats->c.tx_icmp++;
+        net->stats->c.tx_icmp_echo_reply++;
+        net->stats->c.answered++;
+    }
     return o;
 }
 
@@ -159,7 +163,6 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
     e->key.remote_port = m->dst_port;
     e->key.local_port = m->src_port;
     e->key.local_ix = (uint16_t)(net->local_ix_first + ix);
-    net->counters.icmp_events++;
     return DROP_NONE;
 }
 
@@ -168,12 +171,12 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
                                  struct net_rx *rx, struct net_tx *tx)
 {
     struct wire_icmp m;
-    net->counters.icmp_in++;
+    net->stats->c.rx_icmp++;
     enum drop_reason reason = wire_parse_icmp(pkt_data(p), ip, &m);
     if (reason != DROP_NONE)
         return (struct outcome){.reason = reason};
     if (m.type == ICMP_ECHO) {
-        net->counters.icmp_echo_in++;
+        net->stats->c.rx_icmp_echo++;
         return input_echo(net, now, p, ip, ix, tx);
     }
     if (m.type == ICMP_ECHO_REPLY) {
@@ -272,7 +275,7 @@ static struct outcome input_arp(struct net *net, struct clock_now now, struct pk
                                 struct net_tx *tx)
 {
     struct outcome o = {.reason = DROP_pkt_chain};
-    net->counters.arp_in++;
+    net->stats->c.rx_arp++;
     if (!pkt_is_chain(p))
         o.reason = arp_input(net, now, p, &o.replied, tx);
     return o;
@@ -293,9 +296,10 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
     case ETH_TYPE_IP4:
         return input_ip4(net, now, p, pkt_ix, rx, tx);
     case ETH_TYPE_IP6:
-        if (net->v6 != NULL)
-            return input6_slow(net, now, p, pkt_ix, rx, tx);
-        return (struct outcome){.reason = DROP_eth_type_unknown};
+        if (net->v6 == NULL)
+            return (struct outcome){.reason = DROP_eth_type_unknown};
+        net->stats->c.rx_ip6++;
+        return input6_slow(net, now, p, pkt_ix, rx, tx);
     default:
         return (struct outcome){.reason = DROP_eth_type_unknown};
     }
@@ -307,21 +311,20 @@ static void drop_count(struct net *net, const struct pkt *p, enum drop_reason re
     bool of_length = reason == DROP_eth_short || reason == DROP_ip_short ||
                      reason == DROP_ip_header_length || reason == DROP_ip_total_length ||
                      reason == DROP_ip6_short || reason == DROP_ip6_payload_length;
-    net->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
+    net->stats->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
 }
 
-// take_slow: the packet at pkts[i] did not pass input_fast(), or is a whole one of fragments.
-static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
-                               struct net_rx *rx, struct net_tx *tx)
+// settle: o is what became of the packet at pkts[i].
+static void settle(struct net *net, struct pkt **pkts, uint32_t i, struct outcome o,
+                   struct net_rx *rx)
 {
-    struct outcome o = input_slow(net, now, pkts[i], i, rx, tx);
     if (o.reason != DROP_NONE)
         drop_count(net, pkts[i], o.reason);
     else if (o.replied)
         pkts[i] = NULL;
     if (unlikely(o.whole != NULL && rx->n_whole == BURST_MAX)) {  // one for each packet, no more
         pkt_free(o.whole);
-        net->drops[DROP_fragment_room]++;
+        net->stats->drops[DROP_fragment_room]++;
     } else if (unlikely(o.whole != NULL)) {
         pkt_free(pkts[i]);
         pkts[i] = o.whole;
@@ -329,14 +332,21 @@ static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt
     }
 }
 
+// take_slow: the packet at pkts[i] did not pass input_fast().
+static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
+                               struct net_rx *rx, struct net_tx *tx)
+{
+    settle(net, pkts, i, input_slow(net, now, pkts[i], i, rx, tx), rx);
+}
+
+// The frame was checked, and counted in rx_ip6, with each fragment.
 void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
                      struct net_rx *rx, struct net_tx *tx)
 {
     const uint32_t segs = rx->n_segs;
-    const uint64_t ip6 = net->counters.ip6_in;
-    take_slow(net, now, pkts, i, rx, tx);
-    net->counters.segs_in += rx->n_segs - segs;
-    net->counters.ip6_in = ip6;  // its parts were counted
+    const bool v6 = load_be16(pkt_data(pkts[i]) + 12) == ETH_TYPE_IP6;
+    settle(net, pkts, i, (v6 ? input6_slow : input_ip4)(net, now, pkts[i], i, rx, tx), rx);
+    net->stats->c.rx_tcp += rx->n_segs - segs;
 }
 
 // input_run: the packets from pkts[i] on as far as input_fast() takes them, into segs; returns the
@@ -368,7 +378,7 @@ static NOINLINE uint32_t take_others(struct net *net, struct clock_now now, stru
         if (end != i)
             return end - 1;
     }
-    net->counters.in_bytes += pkt_total_len(pkts[i]);  // which it may turn into a reply
+    net->stats->c.rx_bytes += pkt_total_len(pkts[i]);  // which it may turn into a reply
     take_slow(net, now, pkts, i, rx, tx);
     return i;
 }
@@ -382,10 +392,10 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
         net_prefetch_headers(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t from = i;
-        i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs], &net->counters.in_bytes);
+        i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs], &net->stats->c.rx_bytes);
         rx->n_segs += i - from;
         if (unlikely(i < n))
             i = take_others(net, now, pkts, i, n, rx, tx);
     }
-    net->counters.segs_in += rx->n_segs;
+    net->stats->c.rx_tcp += rx->n_segs;
 }

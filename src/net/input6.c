@@ -63,9 +63,9 @@ uint32_t input6_run(struct net *net, struct pkt **pkts, uint32_t i, uint32_t n, 
             break;
         sum += pkt_total_len(pkts[i]);
     }
-    net->counters.in_bytes += sum;
-    net->counters.ip6_in += i - first;
-    net->counters.segs6_in += i - first;
+    net->stats->c.rx_bytes += sum;
+    net->stats->c.rx_ip6 += i - first;
+    net->stats->c.rx_tcp6 += i - first;
     return i;
 }
 
@@ -85,7 +85,7 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
     if (seg->opts & (SEG_OPT_SACK | SEG_OPT_FAST_OPEN))
         wire_read_sack(pkt_data(p), seg, rx->sacks[pkt_ix]);
     rx->n_segs++;
-    net->counters.segs6_in++;
+    net->stats->c.rx_tcp6++;
     return DROP_NONE;
 }
 
@@ -143,17 +143,20 @@ static struct outcome input_echo(struct net *net, struct clock_now now, struct p
         return (struct outcome){.reason = DROP_icmp_rate};
     const uint32_t len = wire_build_echo_reply6(pkt_data(p), &net->v6->from[ix], ip);
     const struct outcome o = echo_out(net, now, p, len, tx);
-    net->counters.echo6_replies += o.reason == DROP_NONE;
-    net->counters.ip6_out += o.replied;
+    if (o.reason == DROP_NONE) {
+        net->stats->c.tx_icmp6_echo_reply++;
+        net->stats->c.answered++;
+    }
+    net->stats->c.tx_ip6 += o.replied;
     return o;
 }
 
-static void count_error(struct net_counters *c, uint8_t type)
+static void count_error(struct core_counters *c, uint8_t type)
 {
-    c->icmp6_unreachable_in += type == ICMP6_UNREACHABLE;
-    c->icmp6_too_big_in += type == ICMP6_TOO_BIG;
-    c->icmp6_time_exceeded_in += type == ICMP6_TIME_EXCEEDED;
-    c->icmp6_parameter_in += type == ICMP6_PARAMETER;
+    c->rx_icmp6_unreachable += type == ICMP6_UNREACHABLE;
+    c->rx_icmp6_too_big += type == ICMP6_TOO_BIG;
+    c->rx_icmp6_time_exceeded += type == ICMP6_TIME_EXCEEDED;
+    c->rx_icmp6_parameter += type == ICMP6_PARAMETER;
 }
 
 static uint16_t mtu_of(const struct wire_icmp6 *m)
@@ -183,7 +186,7 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
                                     struct net_rx *rx)
 {
     const int ix = net6_own(net->v6, &m->src);
-    count_error(&net->counters, m->type);
+    count_error(&net->stats->c, m->type);
     if (m->type < ICMP6_UNREACHABLE || m->type > ICMP6_PARAMETER ||
         !(m->has_tcp || m->has_udp || m->has_echo) || ix < 0 || (uint32_t)ix >= net->v6->n)
         return DROP_icmp6_type;
@@ -201,7 +204,6 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
     e->key.remote_port = m->dst_port;
     e->key.local_port = m->src_port;
     e->key.local_ix = (uint16_t)(net->v6->local_ix_first + (uint32_t)ix);
-    net->counters.icmp_events++;
     return DROP_NONE;
 }
 
@@ -215,8 +217,8 @@ static struct outcome input_link(struct net *net, struct clock_now now, struct p
     } else if (type == MLD_QUERY) {
         o.reason = mld_input(net, now, p, ip, tx);
     } else if (type == ND_SOLICIT || type == ND_ADVERT) {
-        net->counters.nd_solicits_in += type == ND_SOLICIT;
-        net->counters.nd_adverts_in += type == ND_ADVERT;
+        net->stats->c.rx_nd_solicit += type == ND_SOLICIT;
+        net->stats->c.rx_nd_advert += type == ND_ADVERT;
         o.reason = nd_input(net, now, p, ip, &o.replied, tx);
     }
     return o;
@@ -227,7 +229,7 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
                                  struct net_rx *rx, struct net_tx *tx)
 {
     struct wire_icmp6 m;
-    net->counters.icmp6_in++;
+    net->stats->c.rx_icmp6++;
     enum drop_reason reason = wire_parse_icmp6(pkt_data(p), ip, &m);
     if (reason != DROP_NONE)
         return (struct outcome){.reason = reason};
@@ -236,13 +238,13 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
     if (ix == NET6_TO_GROUP)
         return (struct outcome){.reason = DROP_ip6_group};
     if (m.type == ICMP6_ECHO) {
-        net->counters.icmp6_echo_in++;
+        net->stats->c.rx_icmp6_echo++;
         return input_echo(net, now, p, ip, ix, tx);
     }
     if (m.type == ICMP6_ECHO_REPLY && ix < net->v6->n &&
         echo_deliver(net, pkt_data(p), ip->l4_off, (uint16_t)ip->l4_len, &ip->src, &ip->dst,
                      net->n_locals + ix, pkt_ix, rx)) {
-        net->counters.datagrams6_in++;
+        net->stats->c.rx_udp6++;
         return (struct outcome){.reason = DROP_NONE};
     }
     return (struct outcome){.reason = m.type < ICMP6_ECHO ? input_error(net, &m, pkt_ix, rx)
@@ -298,7 +300,6 @@ struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p,
     struct wire_ip6 ip;
     uint32_t ix = 0;
     const uint8_t *frame = pkt_data(p);
-    net->counters.ip6_in++;
     enum drop_reason reason = wire_parse_ip6(frame, pkt_whole_len(p), &ip);
     if (reason == DROP_ip6_short || reason == DROP_ip6_version || reason == DROP_ip6_payload_length)
         return (struct outcome){.reason = reason};

@@ -123,7 +123,7 @@ static struct nd_entry *nd_place(struct net *net, const struct ip_addr *a, bool 
         return vacant;
     struct nd_entry *victim = oldest_pending != NULL ? oldest_pending : oldest;
     if (victim != NULL) {
-        net->counters.nd_evicted++;
+        net->stats->c.nd_evicted++;
         nd_forget(net, victim, DROP_nd_cache_full);
     }
     return victim;
@@ -134,7 +134,7 @@ static struct pkt *packet(struct net *net, bool allowed, const struct net_tx *tx
 {
     struct pkt *p;
     if (!allowed || tx->n == tx->room || !pkt_alloc_bulk(net->pool, &p, 1)) {
-        net->counters.nd_rate_limited++;
+        net->stats->c.nd_limited++;
         return NULL;
     }
     return p;
@@ -144,7 +144,7 @@ static void send(struct net *net, struct pkt *p, uint32_t len, struct net_tx *tx
 {
     pkt_set_len(p, len);
     tx->pkts[tx->n++] = p;
-    net->counters.ip6_out++;
+    net->stats->c.tx_ip6++;
 }
 
 // nd_request: one more try to learn e's MAC; to itself, at the MAC that was known, if unicast. Of
@@ -166,7 +166,7 @@ static void nd_request(struct net *net, struct clock_now now, struct nd_entry *e
     send(net, p,
          wire_build_solicit(pkt_data(p), from, &net->mac, &target, unicast ? &to : NULL, false),
          tx);
-    net->counters.nd_solicits_out++;
+    net->stats->c.tx_nd_solicit++;
 }
 
 static struct nd_entry *nd_make_pending(struct net *net, struct clock_now now,
@@ -188,7 +188,7 @@ void nd_wait(struct net *net, struct clock_now now, const struct ip_addr *hop, s
     struct nd_entry *e = nd_find(net, hop);
     if (e == NULL) {
         if (nd_make_pending(net, now, hop, p, tx) == NULL) {
-            net->drops[DROP_nd_cache_full]++;
+            net->stats->drops[DROP_nd_cache_full]++;
             pkt_free(p);
         }
         return;
@@ -208,7 +208,7 @@ static void nd_resolve(struct net *net, struct clock_now now, struct nd_entry *e
                        bool confirmed, struct net_tx *tx)
 {
     if (nd_mac_word(e) != mac_word)
-        net->counters.nd_learned++;
+        net->stats->c.nd_learned++;
     word_set(e, nd_word(mac_word, confirmed ? NET_ARP_REACHABLE : NET_ARP_PROBE, 0));
     e->due_ms = confirmed ? now.ms + NET_ARP_REACHABLE_MS : now.ms;
     wait_leave(net, &e->waiting, mac_word, tx);
@@ -250,14 +250,14 @@ static bool advert(struct net *net, bool allowed, uint32_t k, struct net_tx *tx)
         return false;
     wire_build_advert(pkt_data(p), &net->v6->from[k], &net->mac, &all, &to, ND_OVERRIDE);
     send(net, p, ND_FRAME_BYTES, tx);
-    net->counters.nd_adverts_out++;
+    net->stats->c.tx_nd_advert++;
     return true;
 }
 
 // conflict: someone else claims own address k, which is not given up.
 static void conflict(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
-    net->counters.nd_conflicts++;
+    net->stats->c.nd_conflicts++;
     if (!net->quiet && now.us >= net->v6->defend_at_us[k] &&
         advert(net, rate_allow(&net->v6->rate, now.us), k, tx))
         net->v6->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
@@ -284,9 +284,9 @@ static void answer_in_place(struct net *net, struct pkt *p, const struct wire_ip
                       probe ? ND_OVERRIDE : ND_OVERRIDE | ND_SOLICITED);
     pkt_turn_round(p);
     pkt_set_len(p, ND_FRAME_BYTES);
-    net->counters.ip6_out++;
-    net->counters.nd_adverts_out++;
-    net->counters.nd_answers_out++;
+    net->stats->c.tx_ip6++;
+    net->stats->c.tx_nd_advert++;
+    net->stats->c.answered++;
 }
 
 static enum drop_reason solicit_input(struct net *net, struct clock_now now, struct pkt *p,
@@ -298,7 +298,7 @@ static enum drop_reason solicit_input(struct net *net, struct clock_now now, str
         return DROP_nd_not_for_us;
     if (net->quiet) {
         nd_learn(net, now, &ip->src, m, tx);
-        net->counters.nd_taken++;
+        net->stats->c.delivered++;
         return DROP_NONE;
     }
     if (tx->n == tx->room || pkt_room(p) < ND_FRAME_BYTES)
@@ -328,7 +328,7 @@ static enum drop_reason advert_input(struct net *net, struct clock_now now, cons
     const bool other = mac_word != nd_mac_word(e);
     if (!known && !m->has_lla)
         return DROP_nd_unasked;
-    net->counters.nd_taken++;
+    net->stats->c.delivered++;
     if (known && other && (m->flags & ND_OVERRIDE) == 0) {  // 7.2.5, rule I: what is known stays
         if (nd_state(e) == NET_ARP_REACHABLE)
             nd_resolve(net, now, e, nd_mac_word(e), false, tx);
@@ -371,7 +371,7 @@ static bool report_of(struct net *net, bool allowed, const struct wire_mld *m, s
     if (p == NULL)
         return false;
     send(net, p, wire_build_mld_report(pkt_data(p), &v6->from[v6->link_local], m), tx);
-    net->counters.mld_reports_out++;
+    net->stats->c.tx_mld_report++;
     return true;
 }
 
@@ -405,10 +405,10 @@ enum drop_reason mld_input(struct net *net, struct clock_now now, const struct p
 {
     if (!wire_is_mld_query(pkt_data(p), ip))
         return DROP_icmp6_type;
-    net->counters.mld_queries_in++;
+    net->stats->c.rx_mld_query++;
     if (!net->quiet && !report(net, rate_allow(&net->v6->rate, now.us), MLD_IS_EXCLUDE, tx))
         return DROP_answer_room;
-    net->counters.nd_taken++;
+    net->stats->c.delivered++;
     return DROP_NONE;
 }
 
@@ -423,7 +423,7 @@ static void tick_entry(struct net *net, struct clock_now now, struct nd_entry *e
     if (state == NET_ARP_REACHABLE && wanted) {
         word_set(e, nd_word(nd_mac_word(e), NET_ARP_PROBE, 0));
     } else if (state == NET_ARP_REACHABLE || nd_tries(e) >= NET_ARP_TRIES) {
-        net->counters.nd_expired++;
+        net->stats->c.nd_expired++;
         nd_forget(net, e, DROP_nd_wait_expired);
         return;
     }
@@ -457,7 +457,7 @@ static void probe(struct net *net, uint32_t k, struct net_tx *tx)
         return;
     send(net, p,
          wire_build_solicit(pkt_data(p), &v6->from[k], &net->mac, &v6->local[k], NULL, true), tx);
-    net->counters.nd_solicits_out++;
+    net->stats->c.tx_nd_solicit++;
 }
 
 void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx)

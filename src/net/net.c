@@ -115,8 +115,8 @@ static void init_static(struct net *net, const struct net_config *c, uint32_t k)
     e->word = wire_mac_word(&c->statics[k].mac) | (uint64_t)NET_ARP_STATIC << 48;
 }
 
-struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool, uint64_t *drops,
-                     struct err *e)
+struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool,
+                     struct core_stats *stats, struct err *e)
 {
     if (check_config(c, e) != 0)
         return NULL;
@@ -137,7 +137,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->tx_ip = (c->caps & PORT_TX_IP_CKSUM) != 0;
     net->tso = (c->caps & PORT_TSO) != 0;
     net->chain_max = c->chain_max != 0 ? c->chain_max : (uint16_t)PKT_CHAIN_MAX;
-    net->drops = drops;
+    net->stats = stats;
     net->pool = pool;
     net->secret = c->keys.of[SECRET_NEIGHBORS];
     net->id_key = c->keys.of[SECRET_IP_IDS];
@@ -185,11 +185,6 @@ void net_forget(struct net *net)
         net->v6->rate.next_ns = 0;
     if (net->open != NULL)
         udp_paths_forget(net->open);
-}
-
-const struct net_counters *net_counters(const struct net *net)
-{
-    return &net->counters;
 }
 
 uint16_t net_mss(const struct net *net)

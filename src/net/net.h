@@ -8,11 +8,10 @@
 //
 // One struct net belongs to one worker and one port queue; no function locks, logs, allocates
 // memory or makes a system call after net_init(). Only net_arp_read(), net_nd_read() and what
-// renders them may be called from another thread, and counters and drops be read there.
+// renders them may be called from another thread.
 #pragma once
 #include "base/addr.h"
 #include "base/clock.h"
-#include "base/drops.h"
 #include "base/err.h"
 #include "base/keys.h"
 #include "base/limit.h"
@@ -20,6 +19,7 @@
 #include "net/udp_table.h"
 #include "pkt/pkt.h"
 #include "pkt/port.h"
+#include "stat/counters.h"
 #include "wire/icmp_event.h"
 #include "wire/seg.h"
 
@@ -107,77 +107,17 @@ struct net_config {
 
 void net_config_default(struct net_config *c);
 
-// net_counters: what went well; the ways to end otherwise are in drops. The worker writes, anyone
-// reads. For received packets, with n the sum of all net_input() calls' n:
-//   n == segs_in + icmp_events + datagrams_in + arp_replies_out + echo_replies + arp_taken
-//        + echo6_replies + nd_answers_out + nd_taken + fragments_kept + (their) drops,
-// where a fragment that makes a datagram whole counts as that datagram does in net_input_whole().
-// A packet that an ICMP error answers is a drop with its reason; the error is one more packet.
-struct net_counters {
-    uint64_t segs_in;          // segments handed up
-    uint64_t icmp_events;      // ICMP errors handed up
-    uint64_t datagrams_in;     // UDP datagrams handed up
-    uint64_t no_ports6;        // of the drops udp_no_port, those over IPv6
-    uint64_t arp_in;           // ARP frames, bad ones included
-    uint64_t icmp_in;          // ICMP messages to us, bad ones included
-    uint64_t icmp_echo_in;     // of them, well-formed echo requests
-    uint64_t arp_requests_in;  // for us
-    uint64_t arp_replies_out;
-    uint64_t arp_taken;  // ARP replies, announcements of neighbours that were known; with quiet
-                         // also requests
-    uint64_t arp_requests_out;
-    uint64_t arp_rate_limited;  // requests not sent, over arp_rate_per_s or without room or buffer
-    uint64_t arp_conflicts;     // someone else claims an address of ours: answered by an
-                                // announcement, once in NET_ARP_DEFEND_MS (RFC 5227 2.4 c)
-    uint64_t arp_learned;       // entries made or taken over by a neighbour's word
-    uint64_t arp_evicted;       // entries that went for another
-    uint64_t arp_expired;       // entries that went unused or unanswered
-    uint64_t echo_replies;
-    uint64_t unreachables_out;  // ICMP protocol or port unreachable
-    uint64_t errors_limited;    // errors of both families not sent: rate, room, or no packet
-    uint64_t segs_out;    // segments that became packets; those that wait for a neighbour included
-    uint64_t arp_waited;  // of them, packets that waited
-    uint64_t fragments_kept;             // of datagrams that are not whole yet
-    uint64_t fragmented, fragments_out;  // datagrams and echo replies that were cut; their parts
-    uint64_t fragment_fails;             // those that were not, for want of room or packets
-    uint64_t times_out;                  // ICMP time exceeded, code 1
-    uint64_t in_bytes;                   // of all frames given to net_input()
-    uint64_t out_bytes;                  // of the frames of segs_out
-    // IPv6. Of the totals above, its part:
-    uint64_t segs6_in, segs6_out, datagrams6_in;
-    uint64_t ip6_in;  // packets of type IPv6, bad ones included
-    uint64_t
-        ip6_out;  // packets made here, those that wait for a neighbour and turned round included
-    uint64_t icmp6_in;  // ICMPv6 messages to us or our groups, bad ones included
-    uint64_t icmp6_echo_in, icmp6_unreachable_in, icmp6_too_big_in;  // of them, well-formed ones
-    uint64_t icmp6_time_exceeded_in, icmp6_parameter_in;
-    uint64_t nd_solicits_in, nd_adverts_in, mld_queries_in;
-    uint64_t echo6_replies;
-    uint64_t unreachables6_out;  // port unreachable
-    uint64_t problems6_out;      // parameter problem
-    uint64_t times6_out;         // time exceeded, code 1
-    uint64_t fragmented6, fragments6_out, fragment_fails6;
-    uint64_t nd_solicits_out, nd_adverts_out, mld_reports_out;
-    uint64_t nd_answers_out;  // of nd_adverts_out, solicitations turned into the answer
-    uint64_t nd_taken;  // advertisements of neighbours that were known, MLD queries; with quiet
-                        // also solicitations
-    uint64_t nd_rate_limited, nd_conflicts, nd_learned, nd_evicted, nd_expired;  // as those of ARP
-    uint64_t nd_waited;  // of segs6_out, packets that waited
-};
-
 struct net;
 
 // net_footprint: bytes of memory, aligned to CACHE_LINE, that net_init() needs for c. 0:
 // arp_entries is out of range.
 size_t net_footprint(const struct net_config *c);
 
-// net_init: places a net in mem. pool: of the worker, for what it sends. drops: DROP_COUNT
-// counters, written by this worker. NULL: e says which value of c cannot be. Control thread, before
-// the worker runs.
-struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool, uint64_t *drops,
-                     struct err *e);
-
-const struct net_counters *net_counters(const struct net *net);
+// net_init: places a net in mem. pool: of the worker, for what it sends. stats: of the worker; its
+// nets all count there. NULL: e says which value of c cannot be. Control thread, before the worker
+// runs.
+struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool,
+                     struct core_stats *stats, struct err *e);
 
 // net_tx: where packets to send are appended; n <= room, pkts has room entries.
 struct net_tx {
@@ -227,7 +167,9 @@ struct net_rx {
 // segs[].pkt_ix and data_off say where a payload lies. Packets in tx leave for the port or are
 // freed by the caller. Where the last missing fragment of a datagram was, at pkts[whole[]], the
 // whole one lies: it is not looked at here. Its worker, which others than the fragments' may be,
-// gives it to net_input_whole(), or has it handed to that one in parts by net_hand_over().
+// gives it to net_input_whole(), or has it handed to that one in parts by net_hand_over(). What
+// comes into rx is counted by the caller as delivered, answered, kept or dropped; every other
+// packet is counted here (stat_balance).
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx);
 

@@ -32,7 +32,7 @@ static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struc
                               uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        net->drops[why] += seg_parts(&segs[i]);
+        net->stats->drops[why] += seg_parts(&segs[i]);
 }
 
 // output_slow: segments with something of their own in the IP header, large ones, those that are
@@ -51,7 +51,7 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
     if (refused != DROP_NONE) {
-        net->drops[refused] += large ? seg_parts(s) : 1;
+        net->stats->drops[refused] += large ? seg_parts(s) : 1;
         return false;
     }
     struct arp_entry *e = arp_usable(net, hop_raw);
@@ -68,9 +68,7 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
         wire_own_ip4(pkt_data(p), s,
                      s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + 12)) : 0, true);
     finish(p, len, head, net->tx_l4);
-    net->counters.out_bytes += len;
     if (e == NULL) {
-        net->counters.arp_waited++;
         arp_wait(net, now, hop_raw, p, tx);
     } else {
         e->used_ms = now.ms;
@@ -88,34 +86,31 @@ struct way {
     struct wire_from from;
 };
 
-// build: the packet of a segment that goes `way`; its bytes, or 0 if it is too long.
-static ALWAYS_INLINE uint32_t build(const struct way *way, struct pkt *p, const struct seg_out *s,
-                                    uint32_t head, enum wire_options options, bool l4_offload)
+// build: the packet of a segment that goes `way`. False: it is too long.
+static ALWAYS_INLINE bool build(const struct way *way, struct pkt *p, const struct seg_out *s,
+                                uint32_t head, enum wire_options options, bool l4_offload)
 {
     if (unlikely(IP4_BYTES + head + s->data_len[0] + s->data_len[1] > way->ip_bytes_max))
-        return 0;
+        return false;
     const uint32_t len =
         wire_build_tcp4(pkt_data(p), &way->from, way->word, s, head, options, l4_offload);
     finish(p, len, head, l4_offload);
-    return len;
+    return true;
 }
 
 // build_other: the same with any options of TCP: a SYN-ACK, or SACK blocks.
-static NOINLINE uint32_t build_other(const struct way *way, struct pkt *p, const struct seg_out *s,
-                                     bool l4_offload)
+static NOINLINE bool build_other(const struct way *way, struct pkt *p, const struct seg_out *s,
+                                 bool l4_offload)
 {
     return build(way, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
 }
 
 // output_run: packets for the segments of n as far as they go `way` and ask for nothing in the IP
-// header; returns how many. Their bytes are added to *bytes. l4_offload is net->tx_l4, as a
-// constant.
+// header; returns how many. l4_offload is net->tx_l4, as a constant.
 static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way *way,
                                          const struct seg_out *segs, uint32_t n,
-                                         struct pkt *const *pkts, struct pkt **to, uint64_t *bytes,
-                                         bool l4_offload)
+                                         struct pkt *const *pkts, struct pkt **to, bool l4_offload)
 {
-    uint64_t sum = 0;
     uint32_t i = 0;
     for (; i < n; i++) {
         const struct seg_out *s = &segs[i];
@@ -124,34 +119,32 @@ static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way
                      next_hop(net, load_raw32(s->key.remote.b + 12)) != way->hop_raw ||
                      (s->opts & SEG_OPT_IP)))
             break;
-        uint32_t len;
+        bool built;
         if (unlikely(wire_has_other_options(s)))
-            len = build_other(way, p, s, l4_offload);
+            built = build_other(way, p, s, l4_offload);
         else if (s->opts & SEG_OPT_TS)
-            len = build(way, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
+            built = build(way, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
         else
-            len = build(way, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
-        if (unlikely(len == 0))
+            built = build(way, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
+        if (unlikely(!built))
             break;
         to[i] = p;
-        sum += len;
     }
-    *bytes += sum;
     return i;
 }
 
 static NOINLINE uint32_t run_whole(const struct net *net, const struct way *way,
                                    const struct seg_out *segs, uint32_t n, struct pkt *const *pkts,
-                                   struct pkt **to, uint64_t *bytes)
+                                   struct pkt **to)
 {
-    return output_run(net, way, segs, n, pkts, to, bytes, false);
+    return output_run(net, way, segs, n, pkts, to, false);
 }
 
 static NOINLINE uint32_t run_offloaded(const struct net *net, const struct way *way,
                                        const struct seg_out *segs, uint32_t n,
-                                       struct pkt *const *pkts, struct pkt **to, uint64_t *bytes)
+                                       struct pkt *const *pkts, struct pkt **to)
 {
-    return output_run(net, way, segs, n, pkts, to, bytes, true);
+    return output_run(net, way, segs, n, pkts, to, true);
 }
 
 // way_find: the way of segment s, if it is known; used now. With hop_raw NET_ROUTED it is that of s
@@ -191,13 +184,11 @@ static uint32_t output_each(struct net *net, struct clock_now now, const struct 
 {
     struct pkt **next = pkts;
     struct way way;
-    uint64_t bytes = 0;
     for (uint32_t i = 0; i < n;) {
         uint32_t ran = 0;
         if (likely(way_find(net, now, &segs[i], &way)))
-            ran = (net->tx_l4 ? run_offloaded : run_whole)(net, &way, &segs[i],
-                                                           way.hop_raw != NET_ROUTED ? n - i : 1,
-                                                           next, &tx->pkts[tx->n], &bytes);
+            ran = (net->tx_l4 ? run_offloaded : run_whole)(
+                net, &way, &segs[i], way.hop_raw != NET_ROUTED ? n - i : 1, next, &tx->pkts[tx->n]);
         tx->n += ran;
         next += ran;
         i += ran;
@@ -207,7 +198,6 @@ static uint32_t output_each(struct net *net, struct clock_now now, const struct 
             next += used;
         }
     }
-    net->counters.out_bytes += bytes;
     return (uint32_t)(next - pkts);
 }
 
@@ -221,7 +211,6 @@ static void output_burst(struct net *net, struct clock_now now, const struct seg
     if (unlikely(got < n))
         drop_all(net, DROP_pkt_pool_empty, segs + got, n - got);
     pkt_free_bulk(pkts + used, got - used);
-    net->counters.segs_out += used;
 }
 
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,

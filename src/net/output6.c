@@ -39,21 +39,21 @@ static inline void finish(struct pkt *p, uint32_t len, uint32_t head, bool l4_of
         pkt_tx_offload6(p, ETH_BYTES, IP6_BYTES, head);
 }
 
-// build: the packet of a segment that goes `way`; its bytes, or 0 if it is too long.
-static ALWAYS_INLINE uint32_t build(const struct way6 *way, struct pkt *p, const struct seg_out *s,
-                                    uint32_t head, enum wire_options options, bool l4_offload)
+// build: the packet of a segment that goes `way`. False: it is too long.
+static ALWAYS_INLINE bool build(const struct way6 *way, struct pkt *p, const struct seg_out *s,
+                                uint32_t head, enum wire_options options, bool l4_offload)
 {
     if (unlikely(IP6_BYTES + head + s->data_len[0] + s->data_len[1] > way->ip_bytes_max))
-        return 0;
+        return false;
     const uint32_t len =
         wire_build_tcp6(pkt_data(p), &way->from, way->word, s, head, options, l4_offload);
     finish(p, len, head, l4_offload);
-    return len;
+    return true;
 }
 
 // build_other: the same with any options of TCP: a SYN-ACK, or SACK blocks.
-static NOINLINE uint32_t build_other(const struct way6 *way, struct pkt *p, const struct seg_out *s,
-                                     bool l4_offload)
+static NOINLINE bool build_other(const struct way6 *way, struct pkt *p, const struct seg_out *s,
+                                 bool l4_offload)
 {
     return build(way, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
 }
@@ -61,43 +61,39 @@ static NOINLINE uint32_t build_other(const struct way6 *way, struct pkt *p, cons
 // output_run: as the one of output.c; how many of n segments go `way`, each a packet in `to`.
 static ALWAYS_INLINE uint32_t output_run(const struct net6 *v6, const struct way6 *way,
                                          const struct seg_out *segs, uint32_t n,
-                                         struct pkt *const *pkts, struct pkt **to, uint64_t *bytes,
-                                         bool l4_offload)
+                                         struct pkt *const *pkts, struct pkt **to, bool l4_offload)
 {
-    uint64_t sum = 0;
     uint32_t i = 0;
     for (; i < n; i++) {
         const struct seg_out *s = &segs[i];
         if (unlikely(!goes(v6, way, s)))
             break;
-        uint32_t len;
+        bool built;
         if (unlikely(wire_has_other_options(s)))
-            len = build_other(way, pkts[i], s, l4_offload);
+            built = build_other(way, pkts[i], s, l4_offload);
         else if (s->opts & SEG_OPT_TS)
-            len = build(way, pkts[i], s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
+            built = build(way, pkts[i], s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
         else
-            len = build(way, pkts[i], s, TCP_BYTES, WIRE_PLAIN, l4_offload);
-        if (unlikely(len == 0))
+            built = build(way, pkts[i], s, TCP_BYTES, WIRE_PLAIN, l4_offload);
+        if (unlikely(!built))
             break;
         to[i] = pkts[i];
-        sum += len;
     }
-    *bytes += sum;
     return i;
 }
 
 static NOINLINE uint32_t run_whole(const struct net6 *v6, const struct way6 *way,
                                    const struct seg_out *segs, uint32_t n, struct pkt *const *pkts,
-                                   struct pkt **to, uint64_t *bytes)
+                                   struct pkt **to)
 {
-    return output_run(v6, way, segs, n, pkts, to, bytes, false);
+    return output_run(v6, way, segs, n, pkts, to, false);
 }
 
 static NOINLINE uint32_t run_offloaded(const struct net6 *v6, const struct way6 *way,
                                        const struct seg_out *segs, uint32_t n,
-                                       struct pkt *const *pkts, struct pkt **to, uint64_t *bytes)
+                                       struct pkt *const *pkts, struct pkt **to)
 {
-    return output_run(v6, way, segs, n, pkts, to, bytes, true);
+    return output_run(v6, way, segs, n, pkts, to, true);
 }
 
 // slow: segments with something of their own in the IP header, large ones, those that are refused,
@@ -116,11 +112,11 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     const uint32_t parts = large ? seg_parts(s) : 1;
     if (ix >= v6->n || (!ip6_is_global_form(&s->key.remote) && !v6->loops) ||
         (!(too_long && !large) && !next_hop(v6, &s->key.remote, &way))) {
-        net->drops[DROP_ip_no_route] += parts;
+        net->stats->drops[DROP_ip_no_route] += parts;
         return false;
     }
     if (too_long && !large) {
-        net->drops[DROP_ip_mtu]++;
+        net->stats->drops[DROP_ip_mtu]++;
         return false;
     }
     struct nd_entry *e = nd_usable(net, &way.hop);
@@ -128,11 +124,10 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     if (e != NULL)
         e->used_ms = now.ms;
     if (large) {
-        const uint32_t before = (uint32_t)net->counters.segs_out;
         const struct large_way to = {word, e != NULL, 0, &way.hop};
-        output_large(net, now, s, &to, tx, left);
-        net->counters.segs6_out += (uint32_t)net->counters.segs_out - before;
-        net->counters.ip6_out += (uint32_t)net->counters.segs_out - before;
+        const uint32_t sent = output_large(net, now, s, &to, tx, left);
+        net->stats->c.tx_tcp6 += sent;
+        net->stats->c.tx_ip6 += sent;
         return false;
     }
     const uint32_t len =
@@ -140,11 +135,9 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     if (unlikely(s->opts & SEG_OPT_IP))
         wire_own_ip6(pkt_data(p), s);
     finish(p, len, head, net->tx_l4);
-    net->counters.out_bytes += len;
-    net->counters.segs6_out++;
-    net->counters.ip6_out++;
+    net->stats->c.tx_tcp6++;
+    net->stats->c.tx_ip6++;
     if (e == NULL) {
-        net->counters.nd_waited++;
         nd_wait(net, now, &way.hop, p, tx);
     } else {
         tx->pkts[tx->n++] = p;
@@ -178,10 +171,10 @@ uint32_t output6(struct net *net, struct clock_now now, const struct seg_out *se
     uint32_t ran = 0;
     if (way_find(net, now, segs, &way))
         ran = (net->tx_l4 ? run_offloaded : run_whole)(net->v6, &way, segs, way.alone ? 1 : n, pkts,
-                                                       &tx->pkts[tx->n], &net->counters.out_bytes);
+                                                       &tx->pkts[tx->n]);
     tx->n += ran;
-    net->counters.segs6_out += ran;
-    net->counters.ip6_out += ran;
+    net->stats->c.tx_tcp6 += ran;
+    net->stats->c.tx_ip6 += ran;
     *used = ran != 0 ? ran : slow(net, now, segs, pkts[0], tx, n - 1);
     return MAX(ran, 1u);
 }

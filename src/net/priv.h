@@ -62,7 +62,7 @@ struct net {
     uint32_t near_subnet[NET_LOCALS_MAX];
     struct wire_common common[NET_LOCALS_MAX];
     struct wire_from from[NET_LOCALS_MAX];
-    uint64_t *drops;
+    struct core_stats *stats;  // of the worker, which counts there
     struct pkt_pool *pool;
     struct siphash_key secret, id_key;
     uint32_t mask[NET_LOCALS_MAX];
@@ -87,7 +87,7 @@ struct net {
     uint16_t
         hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
     struct rate arp_rate;
-    uint32_t icmp_per_s, errors_per_s;      // of the two limits behind the counters
+    uint32_t icmp_per_s, errors_per_s;      // of `echoes` and `errors`
     uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
     uint32_t tick_slot;
     uint32_t tick_ms;  // of the last net_tick()
@@ -97,7 +97,6 @@ struct net {
     uint32_t n_waiting_more;  // packets that wait for a neighbour behind another
     uint32_t n_lost;
     struct icmp_event lost[NET_LOST_MAX];  // for net_lost()
-    struct net_counters counters CACHE_ALIGNED;
     struct limit echoes, errors;  // answers to echo requests; ICMP errors, of both families
     struct arp_entry arp[] CACHE_ALIGNED;
 };
@@ -171,9 +170,9 @@ struct large_way {
 
 // output_large: the large segment s, as one packet that the port cuts, or in as many as it needs;
 // the last `left` places of tx are not its own. What finds no place or no packet is dropped and
-// counted.
-void output_large(struct net *net, struct clock_now now, const struct seg_out *s,
-                  const struct large_way *way, struct net_tx *tx, uint32_t left);
+// counted. Returns how many segments of s->mss bytes became packets.
+uint32_t output_large(struct net *net, struct clock_now now, const struct seg_out *s,
+                      const struct large_way *way, struct net_tx *tx, uint32_t left);
 
 // net_can_be_cut: is segment s, with ip_head bytes of headers from the IP header on, a large one, a
 // single IP packet of payload_head bytes and its data, of parts that fit?

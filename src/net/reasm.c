@@ -67,7 +67,7 @@ struct reasm {
     uint16_t oldest, newest, free, n_free_chunks;
     uint32_t hand_id;
     uint32_t room_used, room_out;  // of whole frames: bytes given out, packets that hold some
-    struct reasm_counts counts;
+    struct core_counters *c;       // of the worker
     struct datagram *datagrams;
     uint16_t *hash;  // first datagram of each place
     struct source *sources;
@@ -114,11 +114,12 @@ size_t reasm_footprint(uint32_t n)
     return lay_out(NULL, NULL, n);
 }
 
-struct reasm *reasm_init(void *mem, uint32_t n, struct siphash_key secret)
+struct reasm *reasm_init(void *mem, uint32_t n, struct siphash_key secret,
+                         struct core_counters *counters)
 {
     struct reasm *r = mem;
     CHECK((uintptr_t)mem % CACHE_LINE == 0 && n >= REASM_DATAGRAMS_MIN && n <= REASM_DATAGRAMS_MAX);
-    *r = (struct reasm){.n = n, .secret = secret, .oldest = NONE, .newest = NONE};
+    *r = (struct reasm){.n = n, .secret = secret, .oldest = NONE, .newest = NONE, .c = counters};
     lay_out(r, mem, n);
     r->hash_mask = r->source_mask = table_size(n) - 1;
     r->share_datagrams = n / REASM_SHARE_DATAGRAMS;
@@ -137,14 +138,16 @@ struct reasm *reasm_init(void *mem, uint32_t n, struct siphash_key secret)
     return r;
 }
 
-struct reasm_counts *reasm_counts(struct reasm *r)
+static inline bool is_v6(const struct datagram *d)
 {
-    return &r->counts;
+    return !ip_is_v4(&d->key.src);
 }
 
-static inline unsigned family(const struct ip_addr *a)
+// count_fail: d will not become whole; `counter` says why.
+static void count_fail(struct reasm *r, const struct datagram *d, uint64_t *counter)
 {
-    return !ip_is_v4(a);
+    ++*counter;
+    r->c->reassembly_fails6 += is_v6(d);
 }
 
 static struct key key_of(const struct reasm_part *p)
@@ -188,7 +191,7 @@ static void link_in(struct reasm *r, uint16_t ix)
     *(s->newest != NONE ? &r->datagrams[s->newest].s_newer : &s->oldest) = ix;
     s->newest = ix;
     s->datagrams++;
-    r->counts.now++;
+    r->c->reassembly_now++;
 }
 
 static void link_out(struct reasm *r, uint16_t ix)
@@ -204,7 +207,7 @@ static void link_out(struct reasm *r, uint16_t ix)
     *(d->s_older != NONE ? &r->datagrams[d->s_older].s_newer : &s->oldest) = d->s_newer;
     *(d->s_newer != NONE ? &r->datagrams[d->s_newer].s_older : &s->newest) = d->s_older;
     s->datagrams--;
-    r->counts.now--;
+    r->c->reassembly_now--;
 }
 
 static void free_chunks(struct reasm *r, struct datagram *d)
@@ -229,11 +232,11 @@ static void forget(struct reasm *r, uint16_t ix)
 }
 
 // give_way: a datagram goes for another; one that is broken has been counted.
-static void give_way(struct reasm *r, uint16_t ix, uint64_t *count)
+static void give_way(struct reasm *r, uint16_t ix, uint64_t *counter)
 {
     const struct datagram *d = &r->datagrams[ix];
     if (d->state == OPEN)
-        count[family(&d->key.src)]++;
+        count_fail(r, d, counter);
     forget(r, ix);
 }
 
@@ -250,9 +253,9 @@ static struct datagram *begin(struct reasm *r, uint32_t now_ms, const struct key
     const uint32_t source = source_place(r, &k->src);
     const struct source *s = &r->sources[source];
     if (s->datagrams >= r->share_datagrams)
-        give_way(r, s->oldest, r->counts.share);
+        give_way(r, s->oldest, &r->c->reassembly_share);
     if (r->free == NONE)
-        give_way(r, r->oldest, r->counts.evicted);
+        give_way(r, r->oldest, &r->c->reassembly_evicted);
     const uint16_t ix = r->free;
     struct datagram *d = &r->datagrams[ix];
     r->free = d->newer;
@@ -290,7 +293,7 @@ static bool make_room(struct reasm *r, const struct datagram *d)
         const uint16_t ix = other_oldest(r, d, of_source ? s->oldest : r->oldest, of_source);
         if (ix == NONE)
             return false;
-        give_way(r, ix, of_source ? r->counts.share : r->counts.evicted);
+        give_way(r, ix, of_source ? &r->c->reassembly_share : &r->c->reassembly_evicted);
     }
     return false;
 }
@@ -398,7 +401,7 @@ static bool mixes(const struct datagram *d)
 
 static enum drop_reason end_broken(struct reasm *r, struct datagram *d, enum drop_reason reason)
 {
-    r->counts.broken[family(&d->key.src)]++;
+    count_fail(r, d, &r->c->reassembly_broken);
     free_chunks(r, d);
     d->state = BROKEN;
     return reason;
@@ -458,9 +461,9 @@ enum drop_reason reasm_add(struct reasm *r, uint32_t now_ms, const struct reasm_
 {
     const struct key k = key_of(p);
     const uint32_t hash = hash_of(r, &k);
-    const unsigned f = family(&p->src);
     whole->bytes = 0;
-    r->counts.parts[f]++;
+    r->c->rx_fragments++;
+    r->c->rx_fragments6 += !ip_is_v4(&p->src);
     if (p->len == 0 || (p->more && p->len % UNIT != 0) || p->at + p->len > REASM_IP_MAX)
         return DROP_fragment_length;
     struct datagram *d = find(r, &k, hash);
@@ -481,7 +484,6 @@ enum drop_reason reasm_add(struct reasm *r, uint32_t now_ms, const struct reasm_
             return end_broken(r, d, DROP_fragment_length);
         *whole = (struct reasm_whole){frame_bytes(d), (uint32_t)(d - r->datagrams)};
     }
-    r->counts.kept[f]++;
     return DROP_NONE;
 }
 
@@ -517,13 +519,14 @@ void reasm_take(struct reasm *r, const struct reasm_whole *w, uint8_t *to)
         join6(d, to, w->bytes, ce);
     else
         join4(to, w->bytes, ce);
-    r->counts.whole[family(&d->key.src)]++;
+    r->c->reassembled++;
+    r->c->reassembled6 += is_v6(d);
     forget(r, (uint16_t)w->ix);
 }
 
 void reasm_give_up(struct reasm *r, const struct reasm_whole *w)
 {
-    r->counts.no_room[family(&r->datagrams[w->ix].key.src)]++;
+    count_fail(r, &r->datagrams[w->ix], &r->c->reassembly_room);
     forget(r, (uint16_t)w->ix);
 }
 
@@ -536,7 +539,8 @@ bool reasm_expire(struct reasm *r, uint32_t now_ms, uint8_t port, struct reasm_p
     if (ix == NONE || d->key.port != port || time_before(now_ms, d->born_ms + REASM_TIMEOUT_MS))
         return false;
     if (d->state == OPEN) {
-        r->counts.timeout[family(&d->key.src)]++;
+        count_fail(r, d, &r->c->reassembly_timeouts);
+        r->c->reassembly_timeouts6 += is_v6(d);
         *of = (struct reasm_part){
             .src = d->key.src, .dst = d->key.dst, .proto = d->key.proto, .head = d->head};
         if (d->first_len != 0) {

@@ -22,6 +22,7 @@
 #include "base/addr.h"
 #include "base/drops.h"
 #include "base/siphash.h"
+#include "stat/counters.h"
 
 enum {
     REASM_DATAGRAMS_MIN = 32,
@@ -56,28 +57,15 @@ struct reasm_part {
     uint16_t head_len, part_at, named_at;
 };
 
-// reasm_counts: by family, [0] IPv4. Every datagram of which a part was kept ends in one of those
-// from `whole` on, or is there.
-struct reasm_counts {
-    uint64_t parts[2];    // that came, those that were dropped included
-    uint64_t kept[2];     // of them, those that were not
-    uint64_t whole[2];    // datagrams put together
-    uint64_t timeout[2];  // given up after REASM_TIMEOUT_MS
-    uint64_t evicted[2];  // the oldest of all, gone for another
-    uint64_t share[2];    // the oldest of a source that had its share, gone for another of it
-    uint64_t broken[2];   // parts that overlap or contradict each other, or are too many
-    uint64_t no_room[2];  // complete, and no room for the whole frame in this turn
-    uint64_t now;         // datagrams of which parts are here
-};
-
 struct reasm;
 
 // reasm_footprint: bytes, aligned to CACHE_LINE, for n datagrams, REASM_DATAGRAMS_MIN..MAX.
-// reasm_init: places a reasm in mem.
+// reasm_init: places a reasm in mem. counters: of its worker; every datagram of which a part was
+// kept is counted there as reassembled, or in one of reassembly_timeouts, _evicted, _share, _broken
+// and _room, or is in reassembly_now.
 size_t reasm_footprint(uint32_t n);
-struct reasm *reasm_init(void *mem, uint32_t n, struct siphash_key secret);
-
-struct reasm_counts *reasm_counts(struct reasm *r);
+struct reasm *reasm_init(void *mem, uint32_t n, struct siphash_key secret,
+                         struct core_counters *counters);
 
 // reasm_whole: a datagram that is complete. reasm_take: writes its frame, `bytes` of it, to `to`,
 // and forgets it. Before the next call of reasm_add().
@@ -87,7 +75,7 @@ struct reasm_whole {
 };
 
 void reasm_take(struct reasm *r, const struct reasm_whole *w, uint8_t *to);
-void reasm_give_up(struct reasm *r, const struct reasm_whole *w);  // counted as no_room
+void reasm_give_up(struct reasm *r, const struct reasm_whole *w);  // counted in reassembly_room
 
 // reasm_add: one more part. DROP_NONE: kept, and *whole says whether it was the last missing one.
 // Else why it ends here.

@@ -44,9 +44,9 @@ static void own_ip(struct net *net, const struct large_way *way, uint8_t *frame,
                      with_sum);
 }
 
-// build: the packet of one part; its bytes.
-static uint32_t build(struct net *net, const struct large_way *way, struct pkt *p,
-                      const struct seg_out *s, uint32_t head)
+// build: the packet of one part.
+static void build(struct net *net, const struct large_way *way, struct pkt *p,
+                  const struct seg_out *s, uint32_t head)
 {
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
     uint32_t len;
@@ -63,44 +63,42 @@ static uint32_t build(struct net *net, const struct large_way *way, struct pkt *
         pkt_tx_offload6(p, ETH_BYTES, IP6_BYTES, head);
     else if (net->tx_l4)
         pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
-    return len;
 }
 
 static void wait_for(struct net *net, struct clock_now now, const struct large_way *way,
                      struct pkt *p, struct net_tx *tx)
 {
-    if (way->hop6 != NULL) {
-        net->counters.nd_waited++;
+    if (way->hop6 != NULL)
         nd_wait(net, now, way->hop6, p, tx);
-    } else {
-        net->counters.arp_waited++;
+    else
         arp_wait(net, now, way->hop_raw, p, tx);
-    }
 }
 
-// cut: the first n segments of s, of mss bytes each, as packets.
-static void cut(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t n,
-                const struct large_way *way, struct net_tx *tx)
+// cut: the first n segments of s, of mss bytes each, as packets; returns how many there were
+// packets for.
+static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t n,
+                    const struct large_way *way, struct net_tx *tx)
 {
     const uint32_t head = wire_tcp_head_bytes(s), all = data_bytes(s);
     struct pkt *pkts[BURST_MAX];
-    for (uint32_t at = 0, got; n != 0; n -= got) {
-        got = net_alloc_some(net, pkts, MIN(n, (uint32_t)BURST_MAX));
+    uint32_t built = 0;
+    for (uint32_t at = 0, got; built < n; built += got) {
+        got = net_alloc_some(net, pkts, MIN(n - built, (uint32_t)BURST_MAX));
         if (got == 0) {
-            net->drops[DROP_pkt_pool_empty] += n;
-            return;
+            net->stats->drops[DROP_pkt_pool_empty] += n - built;
+            break;
         }
         for (uint32_t i = 0; i < got; i++, at += s->mss) {
             struct seg_out one;
             part(s, at, MIN((uint32_t)s->mss, all - at), &one);
-            net->counters.out_bytes += build(net, way, pkts[i], &one, head);
-            net->counters.segs_out++;
+            build(net, way, pkts[i], &one, head);
             if (way->known)
                 tx->pkts[tx->n++] = pkts[i];
             else
                 wait_for(net, now, way, pkts[i], tx);
         }
     }
+    return built;
 }
 
 // copy_data: s's data behind the `head` bytes that the first packet has already; returns how many
@@ -152,18 +150,14 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_w
     return true;
 }
 
-void output_large(struct net *net, struct clock_now now, const struct seg_out *s,
-                  const struct large_way *way, struct net_tx *tx, uint32_t left)
+uint32_t output_large(struct net *net, struct clock_now now, const struct seg_out *s,
+                      const struct large_way *way, struct net_tx *tx, uint32_t left)
 {
     const uint32_t n = (data_bytes(s) + s->mss - 1) / s->mss;
     const bool by_port = net->tso && s->mss >= TSO_MSS_MIN && way->known;
-    if (by_port && tx->n + left < tx->room && whole(net, s, way, tx)) {
-        const uint32_t head = way->hop6 != NULL ? TCP6_OFF : TCP4_OFF;
-        net->counters.segs_out += n;
-        net->counters.out_bytes += data_bytes(s) + n * (head + wire_tcp_head_bytes(s));
-        return;
-    }
+    if (by_port && tx->n + left < tx->room && whole(net, s, way, tx))
+        return n;
     const uint32_t fit = MIN(n, tx->room - tx->n - MIN(left, tx->room - tx->n));
-    net->drops[DROP_reply_room] += n - fit;
-    cut(net, now, s, fit, way, tx);
+    net->stats->drops[DROP_reply_room] += n - fit;
+    return cut(net, now, s, fit, way, tx);
 }

@@ -33,13 +33,13 @@ enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct 
     const bool group = ix == NET_TO_GROUP;
     reason = udp_deliver(net, &m, &ip->src, &ip->dst, group ? ix : net->n_locals + ix, pkt_ix, rx);
     if (reason == DROP_udp_no_port && !group) {
-        net->counters.no_ports6++;
+        net->stats->c.rx_udp6_no_port++;
         error6_send(net, now, p, ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT, 0, tx);
     }
     if (reason == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
         error_from(net->v6, pkt_data(p), ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT) >= 0)
         limit_take(&net->errors, net->errors_per_s, source_of(&ip->src), now.us);
-    net->counters.datagrams6_in += reason == DROP_NONE;
+    net->stats->c.rx_udp6 += reason == DROP_NONE;
     return reason;
 }
 
@@ -54,7 +54,7 @@ void error6_quote(struct net *net, struct clock_now now, const uint8_t *eth,
         return;
     if (!limit_take(&net->errors, net->errors_per_s, source_of(&ip->src), now.us) ||
         tx->n == tx->room || !pkt_alloc_bulk(net->pool, &answer, 1)) {
-        net->counters.errors_limited++;
+        net->stats->c.icmp_errors_limited++;
         return;
     }
     memcpy(to.b, eth + 6, sizeof(to.b));
@@ -63,10 +63,10 @@ void error6_quote(struct net *net, struct clock_now now, const uint8_t *eth,
                           type, code, value, quoted, n);
     pkt_set_len(answer, len);
     tx->pkts[tx->n++] = answer;
-    net->counters.ip6_out++;
-    net->counters.unreachables6_out += type == ICMP6_UNREACHABLE;
-    net->counters.problems6_out += type == ICMP6_PARAMETER;
-    net->counters.times6_out += type == ICMP6_TIME_EXCEEDED;
+    net->stats->c.tx_ip6++;
+    net->stats->c.tx_icmp6_unreachable += type == ICMP6_UNREACHABLE;
+    net->stats->c.tx_icmp6_parameter += type == ICMP6_PARAMETER;
+    net->stats->c.tx_icmp6_time_exceeded += type == ICMP6_TIME_EXCEEDED;
 }
 
 void error6_send(struct net *net, struct clock_now now, const struct pkt *p,

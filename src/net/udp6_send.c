@@ -107,7 +107,7 @@ int net6_send(struct net *net, struct clock_now now, const struct net_datagram *
     pkt_set_len(p, wire_build_datagram6(pkt_data(p), &v6->from[ix], word, &d->to, &w, offload));
     if (offload)
         pkt_tx_offload_udp(p, false, ETH_BYTES, IP6_BYTES);
-    net->counters.ip6_out++;
+    net->stats->c.tx_ip6++;
     if (!group && e == NULL) {
         nd_wait(net, now, &hop, p, tx);
         return 0;

@@ -264,7 +264,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
                 wp->port->caps & PORT_RSS ? wp->port->rss_entries : TOEPLITZ_ENTRIES;
             w->port_of_local[local++] = (uint8_t)i;
         }
-        wp->net = net_init(mem, nc, s->pools[w->id], w->stats->drops, err);
+        wp->net = net_init(mem, nc, s->pools[w->id], w->stats, err);
         if (wp->net == NULL)
             return -1;
         mem += ALIGN_UP(net_footprint(nc), CACHE_LINE);
@@ -321,8 +321,8 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     if (w->udp != NULL)
         udp_table_init(w->udp, s->keys.of[SECRET_UDP_PATHS]);
     if (s->params.reassembly != 0)
-        w->reasm =
-            reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly, s->keys.of[SECRET_REASSEMBLY]);
+        w->reasm = reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly,
+                              s->keys.of[SECRET_REASSEMBLY], &w->stats->c);
     join_steers(s, w, mem[REGION_STEER]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;

@@ -57,105 +57,6 @@ static inline void stage_rx(struct worker *w)
     mark(w, STAGE_rx);
 }
 
-// What became of datagrams in parts, of all ports, into the worker's counters.
-static void fold_reasm(struct worker *w)
-{
-    struct reasm_counts *seen = &w->reasm_folded;
-    const struct reasm_counts *n = reasm_counts(w->reasm);
-    struct core_counters *c = &w->stats->c;
-#define GROWN(field, f) (n->field[f] - seen->field[f])
-    for (unsigned f = 0; f < 2; f++) {
-        const uint64_t fails = GROWN(timeout, f) + GROWN(evicted, f) + GROWN(share, f) +
-                               GROWN(broken, f) + GROWN(no_room, f);
-        c->rx_fragments += GROWN(parts, f);
-        c->reassembled += GROWN(whole, f);
-        c->reassembly_timeouts += GROWN(timeout, f);
-        c->reassembly_evicted += GROWN(evicted, f);
-        c->reassembly_share += GROWN(share, f);
-        c->reassembly_broken += GROWN(broken, f);
-        c->reassembly_room += GROWN(no_room, f);
-        c->rx_fragments6 += f * GROWN(parts, f);
-        c->reassembled6 += f * GROWN(whole, f);
-        c->reassembly_timeouts6 += f * GROWN(timeout, f);
-        c->reassembly_fails6 += f * fails;
-    }
-#undef GROWN
-    c->reassembly_now = n->now;
-    *seen = *n;
-}
-
-static void fold_net6(struct core_counters *c, const struct net_counters *n,
-                      const struct net_counters *seen)
-{
-    c->rx_ip6 += n->ip6_in - seen->ip6_in;
-    c->tx_ip6 += n->ip6_out - seen->ip6_out;
-    c->rx_tcp6 += n->segs6_in - seen->segs6_in;
-    c->tx_tcp6 += n->segs6_out - seen->segs6_out;
-    c->rx_udp6 += n->datagrams6_in - seen->datagrams6_in;
-    c->rx_udp6_no_port += n->no_ports6 - seen->no_ports6;
-    c->rx_icmp6 += n->icmp6_in - seen->icmp6_in;
-    c->rx_icmp6_echo += n->icmp6_echo_in - seen->icmp6_echo_in;
-    c->rx_icmp6_unreachable += n->icmp6_unreachable_in - seen->icmp6_unreachable_in;
-    c->rx_icmp6_too_big += n->icmp6_too_big_in - seen->icmp6_too_big_in;
-    c->rx_icmp6_time_exceeded += n->icmp6_time_exceeded_in - seen->icmp6_time_exceeded_in;
-    c->rx_icmp6_parameter += n->icmp6_parameter_in - seen->icmp6_parameter_in;
-    c->rx_nd_solicit += n->nd_solicits_in - seen->nd_solicits_in;
-    c->rx_nd_advert += n->nd_adverts_in - seen->nd_adverts_in;
-    c->rx_mld_query += n->mld_queries_in - seen->mld_queries_in;
-    c->tx_icmp6_echo_reply += n->echo6_replies - seen->echo6_replies;
-    c->tx_icmp6_unreachable += n->unreachables6_out - seen->unreachables6_out;
-    c->tx_icmp6_parameter += n->problems6_out - seen->problems6_out;
-    c->tx_icmp6_time_exceeded += n->times6_out - seen->times6_out;
-    c->tx_fragmented6 += n->fragmented6 - seen->fragmented6;
-    c->tx_fragments6 += n->fragments6_out - seen->fragments6_out;
-    c->tx_fragment_fails6 += n->fragment_fails6 - seen->fragment_fails6;
-    c->tx_nd_solicit += n->nd_solicits_out - seen->nd_solicits_out;
-    c->tx_nd_advert += n->nd_adverts_out - seen->nd_adverts_out;
-    c->tx_mld_report += n->mld_reports_out - seen->mld_reports_out;
-    c->nd_learned += n->nd_learned - seen->nd_learned;
-    c->nd_evicted += n->nd_evicted - seen->nd_evicted;
-    c->nd_expired += n->nd_expired - seen->nd_expired;
-    c->nd_limited += n->nd_rate_limited - seen->nd_rate_limited;
-    c->nd_conflicts += n->nd_conflicts - seen->nd_conflicts;
-    c->answered +=
-        n->nd_answers_out - seen->nd_answers_out + n->echo6_replies - seen->echo6_replies;
-    c->delivered += n->nd_taken - seen->nd_taken;
-}
-
-// What net did with packets that are not TCP, into the worker's counters.
-static void fold_net(struct worker *w, struct worker_port *wp)
-{
-    const struct net_counters *n = net_counters(wp->net), *seen = &wp->folded;
-    struct core_counters *c = &w->stats->c;
-    c->rx_arp += n->arp_in - seen->arp_in;
-    c->tx_arp += n->arp_requests_out - seen->arp_requests_out;
-    c->tx_arp += n->arp_replies_out - seen->arp_replies_out;
-    c->arp_learned += n->arp_learned - seen->arp_learned;
-    c->arp_evicted += n->arp_evicted - seen->arp_evicted;
-    c->arp_expired += n->arp_expired - seen->arp_expired;
-    c->arp_limited += n->arp_rate_limited - seen->arp_rate_limited;
-    c->arp_conflicts += n->arp_conflicts - seen->arp_conflicts;
-    c->rx_icmp += n->icmp_in - seen->icmp_in;
-    c->rx_icmp_echo += n->icmp_echo_in - seen->icmp_echo_in;
-    c->rx_udp += n->datagrams_in - seen->datagrams_in;
-    c->tx_icmp += n->echo_replies - seen->echo_replies;
-    c->tx_icmp += n->unreachables_out - seen->unreachables_out;
-    c->tx_icmp += n->times_out - seen->times_out;
-    c->tx_icmp_unreachable += n->unreachables_out - seen->unreachables_out;
-    c->tx_icmp_time_exceeded += n->times_out - seen->times_out;
-    c->tx_fragmented += n->fragmented - seen->fragmented;
-    c->tx_fragments += n->fragments_out - seen->fragments_out;
-    c->tx_fragment_fails += n->fragment_fails - seen->fragment_fails;
-    c->kept += n->fragments_kept - seen->fragments_kept;
-    c->icmp_errors_limited += n->errors_limited - seen->errors_limited;
-    c->tx_icmp_echo_reply += n->echo_replies - seen->echo_replies;
-    c->answered +=
-        n->arp_replies_out - seen->arp_replies_out + n->echo_replies - seen->echo_replies;
-    c->delivered += n->arp_taken - seen->arp_taken;
-    fold_net6(c, n, seen);
-    wp->folded = *n;
-}
-
 // A datagram belongs to the worker of its ports, which only the first part names: there it goes, in
 // parts again.
 static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, unsigned home)
@@ -193,14 +94,10 @@ static inline void stage_net_input(struct worker *w)
     w->rx.n_segs = 0;
     w->rx.n_icmp = w->rx.n_udp = 0;
     if (w->n_rx != 0) {
-        const uint64_t bytes = net_counters(wp->net)->in_bytes;
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
         if (unlikely(w->rx.n_whole != 0))
             take_whole(w, wp);
         w->stats->c.rx_packets += w->n_rx;
-        w->stats->c.rx_bytes += net_counters(wp->net)->in_bytes - bytes;
-        if (unlikely(w->rx.n_segs != w->n_rx))
-            fold_net(w, wp);
     }
     mark(w, STAGE_net_input);
 }
@@ -224,7 +121,6 @@ static NOINLINE void stage_flow_find(struct worker *w)
 {
     const uint32_t n = w->rx.n_segs;
     const struct flow_table *ft = w->tcp.table;
-    w->stats->c.rx_tcp += n;
     tcp_burst(&w->tcp);
     flow_hash_burst(ft, &w->rx.segs[0].key, sizeof(w->rx.segs[0]), n, w->hashes);
     flow_find_burst(ft, w->hashes, n, w->found);
@@ -540,15 +436,10 @@ static void tick(struct worker *w)
     note_highest(w);
     for (unsigned p = 0; p < w->n_ports; p++) {
         struct worker_port *wp = &w->ports[p];
-        const bool sent = net_tick(wp->net, w->tcp.now, &wp->tx);  // beside received packets
+        net_tick(wp->net, w->tcp.now, &wp->tx);
         if (w->n_lost == 0)
             w->n_lost = net_lost(wp->net, w->lost);
-        if (sent || net_counters(wp->net)->ip6_out != wp->folded.ip6_out ||
-            net_counters(wp->net)->ip6_in != wp->folded.ip6_in)
-            fold_net(w, wp);
     }
-    if (w->reasm != NULL)
-        fold_reasm(w);
     tcp_sweep(&w->tcp);
     tcp_shed(&w->tcp);
     const struct tap_list *taps =

@@ -42,11 +42,10 @@ struct worker_port {
     struct port *port;
     struct net *net;
     uint16_t queue;
-    bool stuck;                  // while stopping: took nothing when it was last waited for
-    uint32_t waits_ms;           // since when it takes nothing of what waits, | 1; 0: it does
-    uint32_t tapped;             // the first so many of tx are copied already
-    struct net_counters folded;  // as far as they are in the worker's counters
-    struct net_tx tx;            // replies, then segments: what the port has not taken yet
+    bool stuck;         // while stopping: took nothing when it was last waited for
+    uint32_t waits_ms;  // since when it takes nothing of what waits, | 1; 0: it does
+    uint32_t tapped;    // the first so many of tx are copied already
+    struct net_tx tx;   // replies, then segments: what the port has not taken yet
 };
 
 // worker_clock: TSC to microseconds: us = ticks * mul >> 32.
@@ -109,12 +108,11 @@ struct worker {
     uint32_t timed_mask;  // busy turns are timed whose number has none of these bits
     struct worker_highest highest;
 
-    struct tcp_homes homes;  // for active opens
-    struct reasm *reasm;     // datagrams in parts, of all ports; NULL: none are put together
-    struct reasm_counts reasm_folded;  // as far as they are in the worker's counters
-    struct udp_table *udp;             // ports opened while running; NULL: no application opens any
-    unsigned loop_port;                // WORKER_PORTS_MAX: there is none
-    uint16_t same[TCP_LOCALS_MAX];     // the first local_ix with the same address
+    struct tcp_homes homes;         // for active opens
+    struct reasm *reasm;            // datagrams in parts, of all ports; NULL: none are put together
+    struct udp_table *udp;          // ports opened while running; NULL: no application opens any
+    unsigned loop_port;             // WORKER_PORTS_MAX: there is none
+    uint16_t same[TCP_LOCALS_MAX];  // the first local_ix with the same address
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 

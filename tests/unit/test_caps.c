@@ -290,7 +290,8 @@ enum {
 #define GUEST_CAPS (PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO)
 #define TSO_CAPS   (PORT_TX_IP_CKSUM | PORT_TX_L4_CKSUM | PORT_MULTI_SEG | PORT_TSO)
 
-static uint64_t drops[DROP_COUNT];
+static struct core_stats stats;
+static uint64_t *const drops = stats.drops;
 static struct pkt *tx_pkts[TX_ROOM];
 static struct net_tx tx;
 static uint8_t data[1 << 16];
@@ -309,10 +310,10 @@ static struct net *net_with(uint32_t caps)
     c.locals[0] = (struct net_local){ip_from_v4(A), 24};
     c.n_statics = 1;
     c.statics[0] = (struct net_static){ip_from_v4(B), {{2, 0, 0, 0, 0, 2}}};
-    struct net *net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, drops, &e);
+    struct net *net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, &stats, &e);
     if (net == NULL)
         fail_msg("%s", e.text);
-    memset(drops, 0, sizeof(drops));
+    memset(&stats, 0, sizeof(stats));
     tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
     return net;
 }
@@ -430,11 +431,6 @@ static unsigned frames_of(uint32_t caps, const struct seg_out *s, struct frame *
             fill_checksums(&out[n]);
         n++;
     }
-    assert_int_equal(net_counters(net)->segs_out, n);
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < n; i++)
-        bytes += out[i].len;
-    assert_int_equal(net_counters(net)->out_bytes, bytes);
     for (unsigned i = 0; i < DROP_COUNT; i++)
         assert_int_equal(drops[i], 0);
     net_end(net);
@@ -543,11 +539,12 @@ static void a_large_segment_waits_for_its_neighbour_in_its_packets(void **state)
     struct net *net = net_with(TSO_CAPS);
     struct seg_out s = segment(5 * 1460, 5 * 1460, 1460, 0);
     s.key.remote = ip_from_v4(STRANGER);
+    const unsigned free_before = pkt_pool_free_count(pool);
     net_output(net, clock_at_us(1), &s, 1, &tx);
+    assert_int_equal(free_before - pkt_pool_free_count(pool), 5 + 1);
     assert_int_equal(tx.n, 1);  // the question
     assert_int_equal(load_be16(pkt_data(tx.pkts[0]) + 12), ETH_TYPE_ARP);
     assert_int_equal(drops[DROP_arp_wait_replaced], 0);
-    assert_int_equal(net_counters(net)->arp_waited, 5);
     net_end(net);
 }
 

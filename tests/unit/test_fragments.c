@@ -16,7 +16,7 @@ struct host {
     struct pkt *tx_pkts[TX_ROOM];
     void *reasm;
     struct udp_table *open;
-    uint64_t drops[DROP_COUNT];
+    struct core_stats stats;
 };
 
 static const struct mac_addr macs[2] = {{{2, 0, 0, 0, 0, 1}}, {{2, 0, 0, 0, 0, 2}}};
@@ -61,9 +61,9 @@ static void start(unsigned i)
     const struct udp_open ask = {.at = ip("::"), .port = ASK};
     assert_int_equal(udp_table_open(h->open, &ask), 0);
     c.open = h->open;
-    c.reasm = reasm_init(h->reasm, 64, (struct siphash_key){5, 6});
-    memset(h->drops, 0, sizeof(h->drops));
-    h->net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, h->drops, &e);
+    memset(&h->stats, 0, sizeof(h->stats));
+    c.reasm = reasm_init(h->reasm, 64, (struct siphash_key){5, 6}, &h->stats.c);
+    h->net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, &h->stats, &e);
     if (h->net == NULL)
         fail_msg("%s", e.text);
     h->tx = (struct net_tx){h->tx_pkts, 0, TX_ROOM};
@@ -100,8 +100,8 @@ static int teardown(void **state)
 static void expect_no_drops(const struct host *h)
 {
     for (unsigned i = 0; i < DROP_COUNT; i++)
-        if (h->drops[i] != 0)
-            fail_msg("drop reason %u: %lu", i, h->drops[i]);
+        if (h->stats.drops[i] != 0)
+            fail_msg("drop reason %u: %lu", i, h->stats.drops[i]);
 }
 
 // take: one packet that h received, looked at as its worker would; what is left of it, for what the
@@ -188,11 +188,11 @@ static void datagrams_of_any_length_go_and_come_back_in_any_order(void **state)
         assert_true(cross(1, &rng, len, false));
     }
     for (unsigned h = 0; h < 2; h++) {
-        const struct reasm_counts *c = reasm_counts(hosts[h].reasm);
+        const struct core_counters *c = &hosts[h].stats.c;
         expect_no_drops(&hosts[h]);
-        assert_int_equal(net_counters(hosts[h].net)->fragmented, cut);
-        assert_int_equal(c->whole[0] + c->whole[1], cut);
-        assert_int_equal(c->now, 0);
+        assert_int_equal(c->tx_fragmented, cut);
+        assert_int_equal(c->reassembled, cut);
+        assert_int_equal(c->reassembly_now, 0);
     }
 }
 
@@ -260,7 +260,7 @@ static void a_datagram_leaves_whole_or_not_at_all(void **state)
     hosts[0].tx.room = 20;  // of which half is for parts
     assert_int_equal(net_send(hosts[0].net, now, &d, &hosts[0].tx), -ENOBUFS);
     assert_int_equal(hosts[0].tx.n, 0);
-    assert_int_equal(net_counters(hosts[0].net)->fragment_fails, 1);
+    assert_int_equal(hosts[0].stats.c.tx_fragment_fails, 1);
     hosts[0].tx.room = TX_ROOM;
 }
 
@@ -417,8 +417,8 @@ static void a_large_ping_is_answered_in_parts(void **state)
         assert_memory_equal(got + 8, data, n);
         tx_clear(&hosts[1]);
     }
-    assert_int_equal(net_counters(hosts[1].net)->echo_replies, ARRAY_LEN(sizes));
-    assert_int_equal(net_counters(hosts[1].net)->echo6_replies, ARRAY_LEN(sizes));
+    assert_int_equal(hosts[1].stats.c.tx_icmp_echo_reply, ARRAY_LEN(sizes));
+    assert_int_equal(hosts[1].stats.c.tx_icmp6_echo_reply, ARRAY_LEN(sizes));
     expect_no_drops(&hosts[1]);
 }
 
@@ -450,7 +450,7 @@ static void a_segment_in_parts_is_one_segment(void **state)
         assert_int_equal(rx.n_segs, n + TCP_BYTES <= 600 ? rx.n_segs : 0);
         pkt_free(p);
     }
-    assert_int_equal(net_counters(hosts[1].net)->segs_in, 40);
+    assert_int_equal(hosts[1].stats.c.rx_tcp, 40);
 }
 
 // Nobody's address is asked for.
@@ -484,7 +484,7 @@ static void a_ping_of_a_full_packet_is_answered_by_one(void **state)
         assert_int_equal(pkt_len(hosts[1].tx_pkts[0]), 1514);
         tx_clear(&hosts[1]);
     }
-    assert_int_equal(net_counters(hosts[1].net)->fragmented, 0);
+    assert_int_equal(hosts[1].stats.c.tx_fragmented, 0);
     expect_no_drops(&hosts[1]);
 }
 
@@ -496,7 +496,7 @@ static void nothing_but_udp_is_for_a_group(void **state)
     memset(f + len - TCP_BYTES, 0, TCP_BYTES);
     memcpy(f + ETH_BYTES + 24, group, 16);
     pkt_free(give_frame(&hosts[1], f, len));
-    assert_int_equal(hosts[1].drops[DROP_ip6_group], 1);
+    assert_int_equal(hosts[1].stats.drops[DROP_ip6_group], 1);
 }
 
 // datagram_to: of n bytes from `src` to v4, for the open port; without a checksum (RFC 768).
@@ -535,15 +535,15 @@ static void a_datagram_in_parts_to_all_is_one_for_an_open_port(void **state)
         if (rows[i].parts == DROP_NONE)
             assert_memory_equal(pkt_data(p) + rx.udp[0].data_off, data, 3000);
         else
-            assert_int_equal(hosts[1].drops[rows[i].parts], 4);
-        hosts[1].drops[rows[i].parts] = 0;
+            assert_int_equal(hosts[1].stats.drops[rows[i].parts], 4);
+        hosts[1].stats.drops[rows[i].parts] = 0;
         pkt_free(p);
     }
     const uint32_t len = datagram_to(f, 0x0a000001, 0x0a0000ff, 3000);
     f[ETH_BYTES + 9] = IP_PROTO_TCP;
     pkt_free(give_cut(f, len, 1000, 99));
-    assert_int_equal(hosts[1].drops[DROP_ip_not_for_us], 4);
-    assert_int_equal(reasm_counts(hosts[1].reasm)->now, 0);
+    assert_int_equal(hosts[1].stats.drops[DROP_ip_not_for_us], 4);
+    assert_int_equal(hosts[1].stats.c.reassembly_now, 0);
 }
 
 static void a_first_part_of_ip6_without_all_headers_or_of_discovery_is_refused(void **state)
@@ -552,23 +552,23 @@ static void a_first_part_of_ip6_without_all_headers_or_of_discovery_is_refused(v
     const uint32_t len = frame_to(f, true, IP_PROTO_TCP, 100);
     memset(f + len - 100, 0, 100);
     pkt_free(give_frame(&hosts[1], part, cut(f, len, 0, 16, 1, part)));
-    assert_int_equal(hosts[1].drops[DROP_fragment_header], 1);
+    assert_int_equal(hosts[1].stats.drops[DROP_fragment_header], 1);
     f[ETH_BYTES + 6] = IP_PROTO_OPTIONS;  // and its option header goes on behind the part
     f[ETH_BYTES + IP6_BYTES + 1] = 4;
     pkt_free(give_frame(&hosts[1], part, cut(f, len, 0, 16, 2, part)));
-    assert_int_equal(hosts[1].drops[DROP_fragment_header], 2);
+    assert_int_equal(hosts[1].stats.drops[DROP_fragment_header], 2);
     f[ETH_BYTES + 6] = IP_PROTO_ICMP6;
     for (uint8_t type = ND_ROUTER_SOLICIT; type <= ND_REDIRECT; type++) {
         f[ETH_BYTES + IP6_BYTES] = type;
         pkt_free(give_frame(&hosts[1], part, cut(f, len, 0, 16, 3, part)));
     }
-    assert_int_equal(hosts[1].drops[DROP_fragment_header], 7);
+    assert_int_equal(hosts[1].stats.drops[DROP_fragment_header], 7);
     f[ETH_BYTES + 6] = IP_PROTO_FRAGMENT;  // what is put together would be a part again
     f[ETH_BYTES + IP6_BYTES] = IP_PROTO_UDP;
     store_be16(f + ETH_BYTES + IP6_BYTES + 2, 16);
     pkt_free(give_frame(&hosts[1], part, cut(f, len, 0, 16, 4, part)));
-    assert_int_equal(hosts[1].drops[DROP_fragment_header], 8);
-    assert_int_equal(reasm_counts(hosts[1].reasm)->now, 0);
+    assert_int_equal(hosts[1].stats.drops[DROP_fragment_header], 8);
+    assert_int_equal(hosts[1].stats.c.reassembly_now, 0);
     assert_int_equal(hosts[1].tx.n, 0);
 }
 
@@ -589,7 +589,7 @@ static void a_part_of_ip6_with_a_bad_length_is_told_of(void **state)
     pkt_free(give_frame(&hosts[1], part, n));
     assert_int_equal(hosts[1].tx.n, 1);
     assert_int_equal(load_be32(pkt_data(hosts[1].tx_pkts[0]) + TCP6_OFF + 4), IP6_BYTES + 2);
-    assert_int_equal(hosts[1].drops[DROP_fragment_length], 2);
+    assert_int_equal(hosts[1].stats.drops[DROP_fragment_length], 2);
 }
 
 static void after_its_time_the_sender_of_a_first_part_is_told(void **state)
@@ -618,10 +618,10 @@ static void after_its_time_the_sender_of_a_first_part_is_told(void **state)
         assert_memory_equal(m + 8, part + ETH_BYTES, 500);  // the part as it came
         tx_clear(&hosts[1]);
     }
-    const struct reasm_counts *c = reasm_counts(hosts[1].reasm);
-    assert_int_equal(c->timeout[0] + c->timeout[1], 8);
-    assert_int_equal(net_counters(hosts[1].net)->times_out, 1);
-    assert_int_equal(net_counters(hosts[1].net)->times6_out, 1);
+    const struct core_counters *c = &hosts[1].stats.c;
+    assert_int_equal(c->reassembly_timeouts, 8);
+    assert_int_equal(c->tx_icmp_time_exceeded, 1);
+    assert_int_equal(c->tx_icmp6_time_exceeded, 1);
 }
 
 // Of what is to go to another worker parts are made that it puts together to the same.

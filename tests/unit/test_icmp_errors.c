@@ -12,7 +12,7 @@ static const struct mac_addr ours = {{2, 0, 0, 0, 0, 1}}, theirs = {{2, 0, 0, 0,
                              group6 = {{0x33, 0x33, 0, 0, 0, 1}},
                              all = {{255, 255, 255, 255, 255, 255}};
 static struct pkt_pool *pool;
-static uint64_t drops[DROP_COUNT];
+static struct core_stats stats;
 static struct net *net;
 static struct pkt *tx_pkts[TX_ROOM];
 static struct net_tx tx;
@@ -38,7 +38,7 @@ static int setup(void **state)
     c.locals[1] = (struct net_local){ip("2001:db8::1"), 64};
     c.gateway = 0x0a0000fe;
     c.gateway6 = ip("2001:db8::fe");
-    net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, drops, &e);
+    net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, &stats, &e);
     if (net == NULL)
         fail_msg("%s", e.text);
     tx = (struct net_tx){tx_pkts, 0, TX_ROOM};

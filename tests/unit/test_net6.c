@@ -22,7 +22,9 @@ static struct ip_addr A, A2, B, LINK, GATEWAY, FAR;
 
 static struct pkt_pool *pool;
 static unsigned pool_free;
-static uint64_t drops[DROP_COUNT], given;
+static struct core_stats stats;
+static uint64_t *const drops = stats.drops;
+static uint64_t given, handed_up;
 static struct net *net;
 static struct pkt *tx_pkts[TX_ROOM];
 static struct net_tx tx;
@@ -58,10 +60,10 @@ static void start(const struct net_config *c)
 {
     struct err e = {""};
     void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
-    memset(drops, 0, sizeof(drops));
-    given = 0;
+    memset(&stats, 0, sizeof(stats));
+    given = handed_up = 0;
     memset(mem, 0xee, net_footprint(c));  // init must not rely on zeroed memory
-    net = net_init(mem, c, pool, drops, &e);
+    net = net_init(mem, c, pool, &stats, &e);
     if (net == NULL)
         fail_msg("%s", e.text);
     tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
@@ -91,10 +93,7 @@ static void tx_clear(void)
 // balance: every packet given ended in one way. Drops of the tx side are none here.
 static void expect_balance(void)
 {
-    const struct net_counters *c = net_counters(net);
-    uint64_t ended = c->segs_in + c->icmp_events + c->datagrams_in + c->arp_replies_out +
-                     c->echo_replies + c->arp_taken + c->echo6_replies + c->nd_answers_out +
-                     c->nd_taken;
+    uint64_t ended = handed_up + stats.c.delivered + stats.c.answered;
 #define RX_rx(name) ended += drops[DROP_##name];
 #define RX_tx(name)
 #define RX(name, side, help) RX_##side(name)
@@ -103,10 +102,18 @@ static void expect_balance(void)
     assert_int_equal(ended, given);
 }
 
+// input: net_input() of n packets.
+static void input(struct pkt **pkts, uint32_t n)
+{
+    given += n;
+    net_input(net, now, pkts, n, &rx, &tx);
+    handed_up += rx.n_segs + rx.n_icmp + rx.n_udp;
+}
+
 static void forget_drops(void)
 {
     given = 0;
-    memset(drops, 0, sizeof(drops));
+    memset(drops, 0, sizeof(stats.drops));
 }
 
 // teardown: every packet has come back to the pool.
@@ -137,7 +144,7 @@ static void expect_drops(enum drop_reason reason, uint64_t count)
                 print_message("drop reason %u: %lu\n", i, drops[i]);
         fail_msg("expected reason %d, %lu times", reason, count);
     }
-    memset(drops, 0, sizeof(drops));
+    memset(drops, 0, sizeof(stats.drops));
 }
 
 static void after_ms(uint64_t ms)
@@ -160,8 +167,7 @@ static struct pkt *give_frame(const uint8_t *frame, uint32_t len, uint64_t rx_fl
     pkt_set_len(p, len);
     memcpy(pkt_data(p), frame, len);
     p->m.ol_flags = rx_flags;
-    given++;
-    net_input(net, now, &p, 1, &rx, &tx);
+    input(&p, 1);
     struct pkt *left = p;
     if (p != NULL)
         pkt_free(p);
@@ -297,7 +303,7 @@ static void segments_of_both_families_in_one_burst_keep_their_order(void **state
         memcpy(pkt_data(pkts[i]), f, len);
         free(f);
     }
-    net_input(net, now, pkts, ARRAY_LEN(frames), &rx, &tx);
+    input(pkts, ARRAY_LEN(frames));
     assert_int_equal(rx.n_segs, ARRAY_LEN(frames));
     for (unsigned i = 0; i < ARRAY_LEN(frames); i++) {
         const struct flow_key *k = &rx.segs[i].key;
@@ -310,9 +316,9 @@ static void segments_of_both_families_in_one_burst_keep_their_order(void **state
         assert_int_equal(k->local_port, 80);
         pkt_free(pkts[i]);
     }
-    assert_int_equal(net_counters(net)->segs_in, 10);
-    assert_int_equal(net_counters(net)->segs6_in, 8);
-    assert_int_equal(net_counters(net)->ip6_in, 8);
+    assert_int_equal(stats.c.rx_tcp, 10);
+    assert_int_equal(stats.c.rx_tcp6, 8);
+    assert_int_equal(stats.c.rx_ip6, 8);
 }
 
 static void each_address_has_its_index(void **state)
@@ -507,8 +513,8 @@ static void ping_is_answered_in_place(void **state)
     assert_null(give(FRAME6_PING));
     assert_int_equal(tx.n, 1);
     expect_frame(0, FRAME6_PONG);
-    assert_int_equal(net_counters(net)->echo6_replies, 1);
-    assert_int_equal(net_counters(net)->icmp6_echo_in, 1);
+    assert_int_equal(stats.c.tx_icmp6_echo_reply, 1);
+    assert_int_equal(stats.c.rx_icmp6_echo, 1);
     expect_balance();
 }
 
@@ -555,11 +561,10 @@ static void errors_about_our_segments_become_events(void **state)
         assert_int_equal(e->mtu, rows[i].mtu);
         assert_int_not_equal(e->error, 0);
     }
-    const struct net_counters *c = net_counters(net);
-    assert_int_equal(c->icmp6_too_big_in, 1);
-    assert_int_equal(c->icmp6_unreachable_in, 1);
-    assert_int_equal(c->icmp6_time_exceeded_in, 1);
-    assert_int_equal(c->icmp6_parameter_in, 1);
+    assert_int_equal(stats.c.rx_icmp6_too_big, 1);
+    assert_int_equal(stats.c.rx_icmp6_unreachable, 1);
+    assert_int_equal(stats.c.rx_icmp6_time_exceeded, 1);
+    assert_int_equal(stats.c.rx_icmp6_parameter, 1);
     expect_balance();
 }
 
@@ -612,7 +617,7 @@ static void a_datagram_for_nobody_is_answered_by_port_unreachable(void **state)
     expect_drops(DROP_udp_no_port, 1);
     assert_int_equal(tx.n, 1);
     expect_frame(0, FRAME6_UDP_NO_PORT);
-    assert_int_equal(net_counters(net)->unreachables6_out, 1);
+    assert_int_equal(stats.c.tx_icmp6_unreachable, 1);
 }
 
 static void an_unknown_protocol_is_answered_by_parameter_problem(void **state)
@@ -629,7 +634,7 @@ static void an_unknown_protocol_is_answered_by_parameter_problem(void **state)
     assert_int_equal(m[0], 4);
     assert_int_equal(m[1], 0);
     assert_int_equal(load_be32(m + 4), 42);
-    assert_int_equal(net_counters(net)->problems6_out, 2);
+    assert_int_equal(stats.c.tx_icmp6_parameter, 2);
 }
 
 static void no_error_about_what_is_not_ours_or_of_no_peer(void **state)
@@ -687,7 +692,7 @@ static void a_configured_neighbour_is_never_asked_nor_forgotten(void **state)
         after_ms(2 * NET_ARP_REACHABLE_MS);
         tick_all();
         assert_int_equal(tx.n, 0);
-        assert_int_equal(net_counters(net)->nd_expired, 0);
+        assert_int_equal(stats.c.nd_expired, 0);
         assert_int_equal(send_to(&B), 1);
         assert_memory_equal(pkt_data(tx.pkts[0]), mac_b.b, 6);
         tx_clear();
@@ -742,11 +747,11 @@ static void an_error_without_room_or_packet_is_counted_as_limited(void **state)
     tx.room = 0;
     give(FRAME6_SCTP);
     assert_int_equal(tx.n, 0);
-    assert_int_equal(net_counters(net)->errors_limited, 1);
+    assert_int_equal(stats.c.icmp_errors_limited, 1);
     tx.room = TX_ROOM;
     give(FRAME6_SCTP);
     assert_int_equal(tx.n, 1);
-    assert_int_equal(net_counters(net)->errors_limited, 1);
+    assert_int_equal(stats.c.icmp_errors_limited, 1);
 }
 
 static void errors_keep_to_their_rate_and_size(void **state)
@@ -768,7 +773,7 @@ static void errors_keep_to_their_rate_and_size(void **state)
     struct wire_icmp6 m;
     assert_int_equal(wire_parse_ip6(pkt_data(tx.pkts[0]), 14 + 1280, &parsed), DROP_NONE);
     assert_int_equal(wire_parse_icmp6(pkt_data(tx.pkts[0]), &parsed, &m), DROP_NONE);
-    assert_int_equal(net_counters(net)->errors_limited, 3);
+    assert_int_equal(stats.c.icmp_errors_limited, 3);
     expect_drops(DROP_udp_no_port, 8);
 }
 
@@ -780,8 +785,7 @@ static void a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round(voi
     uint8_t *f = frame_bytes(FRAME6_UDP, &len);
     struct pkt *p = pkt_of(pool, 0, len), *in = p;
     memcpy(pkt_data(p), f, len);
-    given++;
-    net_input(net, now, &in, 1, &rx, &tx);
+    input(&in, 1);
     assert_int_equal(rx.n_udp, 1);
     const struct udp_in *u = &rx.udp[0];
     assert_true(ip_equal(&u->src, &B));
@@ -797,7 +801,7 @@ static void a_datagram_for_a_service_is_handed_up_and_its_answer_turns_round(voi
     expect_frame(0, FRAME6_UDP_ANSWER);
     pkt_free(p);
     free(f);
-    assert_int_equal(net_counters(net)->datagrams6_in, 1);
+    assert_int_equal(stats.c.rx_udp6, 1);
     expect_balance();
 }
 
@@ -863,7 +867,7 @@ static void an_answer_that_does_not_fit_in_its_packet_is_none(void **state)
             const uint16_t whole = p->m.buf_len;
             memcpy(pkt_data(p), f, len);
             p->m.buf_len = (uint16_t)(p->m.data_off + len + room);
-            net_input(net, now, &in, 1, &rx, &tx);
+            input(&in, 1);
             p->m.buf_len = whole;
             assert_int_equal(tx.n, room == ND_LLA_BYTES);
             expect_drops(DROP_answer_room, room != ND_LLA_BYTES);
@@ -971,7 +975,7 @@ static void a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds(v
     }
     give_solicit(&A, &mac_b);  // asks out of our address
     expect_drops(DROP_nd_not_for_us, 1);
-    assert_int_equal(net_counters(net)->nd_conflicts, 4);
+    assert_int_equal(stats.c.nd_conflicts, 4);
     assert_int_equal(tx.n, 1);
     expect_frame(0, FRAME6_PROBE_ANSWER);
     after_ms(NET_ARP_DEFEND_MS);
@@ -995,8 +999,7 @@ static void a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it(v
     assert_memory_equal(pkt_data(tx.pkts[1]) + 38, B.b, 16);
     assert_true(neighbor(&B, &n));
     assert_int_equal(n.state, NET_ARP_REACHABLE);
-    assert_int_equal(net_counters(net)->nd_waited, 1);
-    assert_int_equal(net_counters(net)->segs6_out, 1);
+    assert_int_equal(stats.c.tx_tcp6, 1);
     expect_balance();
 }
 
@@ -1023,7 +1026,7 @@ static void packets_wait_for_a_neighbour_that_is_asked_for_once_a_second(void **
     assert_int_equal(tx.n, 3);
     assert_false(neighbor(&B, &n));
     expect_drops(DROP_nd_wait_expired, NET_WAIT_MAX);
-    assert_int_equal(net_counters(net)->nd_expired, 1);
+    assert_int_equal(stats.c.nd_expired, 1);
     struct icmp_event lost[NET_LOST_MAX];
     assert_int_equal(net_lost(net, lost), MIN(NET_LOST_MAX, NET_WAIT_MAX));
     assert_memory_equal(&lost[0].key.remote, &B, sizeof(B));
@@ -1128,7 +1131,7 @@ static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
         net_tick(net, now, &tx);
         tick_all();
         assert_int_equal(tx.n, 0);
-        assert_int_equal(net_counters(net)->nd_expired, 1);
+        assert_int_equal(stats.c.nd_expired, 1);
     }
 }
 
@@ -1175,10 +1178,9 @@ static void what_is_announced_is_probe_advertisement_and_report(void **state)
     expect_frame(3, FRAME6_PROBE_ANSWER);
     assert_memory_equal(pkt_data(tx.pkts[4]) + 62, LINK.b, 16);
     assert_memory_equal(pkt_data(tx.pkts[5]) + 62, LINK.b, 16);
-    const struct net_counters *n = net_counters(net);
-    assert_int_equal(n->nd_solicits_out, 2);
-    assert_int_equal(n->nd_adverts_out, 2);
-    assert_int_equal(n->mld_reports_out, 1);
+    assert_int_equal(stats.c.tx_nd_solicit, 2);
+    assert_int_equal(stats.c.tx_nd_advert, 2);
+    assert_int_equal(stats.c.tx_mld_report, 1);
     tx_clear();
     net_announce(net, now, &tx);
     assert_int_equal(tx.n, 1 + 1 + 2 * 2);
@@ -1201,7 +1203,7 @@ static void an_announcement_fits_in_the_room_that_the_header_names(void **state)
     restart(&c);
     tx.room = 2 * c.n_locals + c.n_routes + 5;
     net_announce(net, now, &tx);
-    assert_int_equal(net_counters(net)->nd_rate_limited, 0);
+    assert_int_equal(stats.c.nd_limited, 0);
     assert_int_equal(drops[DROP_pkt_pool_empty], 0);
 }
 
@@ -1212,7 +1214,7 @@ static void a_query_of_the_switch_is_answered_by_a_report(void **state)
     const uint8_t *f = pkt_data(tx.pkts[0]);
     assert_int_equal(f[62], MLD_REPORT);
     assert_int_equal(f[70], MLD_IS_EXCLUDE);
-    assert_int_equal(net_counters(net)->mld_queries_in, 1);
+    assert_int_equal(stats.c.rx_mld_query, 1);
     expect_balance();
     give_changed(FRAME6_MLD_QUERY, 21, "\x02", 1);
     expect_drops(DROP_icmp6_type, 1);
@@ -1282,7 +1284,7 @@ static void solicitations_keep_to_their_rate(void **state)
         send_to(&a);
     }
     assert_int_equal(tx.n, 10);
-    assert_int_equal(net_counters(net)->nd_rate_limited, 40);
+    assert_int_equal(stats.c.nd_limited, 40);
 }
 
 static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour(void **state)
@@ -1327,7 +1329,7 @@ static void askers_from_everywhere_do_not_replace_a_gateway(void **state)
     }
     assert_true(neighbor(&GATEWAY, &n));
     assert_memory_equal(n.mac.b, mac_c.b, 6);
-    assert_in_range(net_counters(net)->nd_evicted, 2900, 3000);
+    assert_in_range(stats.c.nd_evicted, 2900, 3000);
 }
 
 static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **state)
@@ -1348,9 +1350,9 @@ static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **sta
     for (uint32_t i = 0; i < net_nd_slots(net); i++)
         known += net_nd_read(net, i, &n) && n.state != NET_ARP_PENDING;
     assert_int_equal(known, NET_ARP_ENTRIES_MIN);
-    const uint64_t asked = net_counters(net)->nd_solicits_out;
+    const uint64_t asked = stats.c.tx_nd_solicit;
     send_to(&B);
-    assert_int_equal(net_counters(net)->nd_solicits_out, asked + 1);
+    assert_int_equal(stats.c.tx_nd_solicit, asked + 1);
     tx_clear();
     give_advert(&B, &mac_b, ND_SOLICITED | ND_OVERRIDE);
     assert_int_equal(tx.n, 1);  // the packet that waited
@@ -1398,7 +1400,7 @@ static void a_flood_does_not_make_known_neighbours_and_gateways_expire(void **st
         expect_to_mac(1, &mac_b);
         tx_clear();
     }
-    assert_true(net_counters(net)->nd_rate_limited > 500000);
+    assert_true(stats.c.nd_limited > 500000);
 }
 
 static void static_neighbours_are_never_asked_nor_changed(void **state)
@@ -1624,12 +1626,10 @@ static void a_burst_of_unlike_segments_comes_out_in_order_and_right(void **state
             segs[i].data_len[0] = i % 11 == 0 ? 0 : (uint16_t)(i * 20);
         }
         assert_int_equal(net_output(net, now, segs, 60, &tx), 60);
-        uint64_t bytes = 0;
         for (unsigned i = 0; i < 60; i++) {
             uint8_t want[2048];
             struct pkt *p = tx.pkts[i];
             const struct seg_out *s = &segs[i];
-            bytes += pkt_len(p);
             if (ip_is_v4(&s->key.remote)) {
                 assert_int_equal(load_be16(pkt_data(p) + 12), ETH_TYPE_IP4);
                 n++;
@@ -1652,9 +1652,7 @@ static void a_burst_of_unlike_segments_comes_out_in_order_and_right(void **state
             }
         }
         assert_int_equal(n, 12);
-        assert_int_equal(net_counters(net)->segs_out, 61);  // with the one of know()
-        assert_int_equal(net_counters(net)->segs6_out, 49);
-        assert_int_equal(net_counters(net)->out_bytes, bytes + 74);
+        assert_int_equal(stats.c.tx_tcp6, 49);  // with the one of know()
     }
 }
 
@@ -1767,7 +1765,7 @@ static void a_large_segment_is_cut_into_parts_that_make_it_up(void **state)
         at += in.data_len;
     }
     assert_int_equal(at, 20000);
-    assert_int_equal(net_counters(net)->segs6_out, 15);
+    assert_int_equal(stats.c.tx_tcp6, 15);
     tx_clear();
     tx.room = 5;  // the rest finds no place
     assert_int_equal(net_output(net, now, &s, 1, &tx), 5);
@@ -1809,8 +1807,7 @@ static void expect_a_large_segment_whole(uint32_t caps)
                      RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG);
     assert_int_equal(p->m.tso_segsz, 1440);
     assert_int_equal(p->m.l3_len, 40);
-    assert_int_equal(net_counters(net)->segs6_out, 15);
-    assert_int_equal(net_counters(net)->out_bytes, 74 + 20000 + 14 * 74);
+    assert_int_equal(stats.c.tx_tcp6, 15);
 }
 
 static void a_port_that_cuts_gets_a_large_segment_whole(void **state)
@@ -1831,7 +1828,7 @@ static void without_packets_nothing_leaves_and_everything_is_counted(void **stat
     expect_drops(DROP_pkt_pool_empty, 1);
     net_announce(net, now, &tx);
     assert_int_equal(tx.n, 0);
-    assert_int_equal(net_counters(net)->nd_rate_limited, 1 + 2 * 3 + 1);
+    assert_int_equal(stats.c.nd_limited, 1 + 2 * 3 + 1);
     pkt_free_bulk(all, n);
 }
 
@@ -1841,7 +1838,7 @@ static void expect_refused(const struct net_config *c, const char *why)
 {
     struct err e = {""};
     void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
-    assert_null(net_init(mem, c, pool, drops, &e));
+    assert_null(net_init(mem, c, pool, &stats, &e));
     if (strstr(e.text, why) == NULL)
         fail_msg("'%s' does not say '%s'", e.text, why);
     free(mem);

@@ -22,7 +22,7 @@ struct game {
     struct pkt_pool *pool;
     struct net *net;
     struct udp_table *open;
-    uint64_t drops[DROP_COUNT];
+    struct core_stats stats;
     struct clock_now now;
     struct net_rx rx;
     struct pkt *tx_pkts[TX_ROOM];
@@ -99,7 +99,7 @@ static void game_start(struct game *g, bool v6)
     c.locals[0] = (struct net_local){address(g, OURS), v6 ? 64 : 24};
     c.keys = keys_from((struct siphash_key){1, 2});
     c.open = g->open;
-    g->net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, g->drops, &e);
+    g->net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, &g->stats, &e);
     assert_non_null(g->net);
     const struct udp_open o = {.at = c.locals[0].addr, .port = OPEN_PORT};
     assert_true(udp_table_open(g->open, &o) >= 0);

@@ -19,6 +19,7 @@
 enum { N = 64, HEAD4 = ETH_BYTES + IP4_BYTES, HEAD6 = ETH_BYTES + IP6_BYTES + 8 };
 
 static void *mem;
+static struct core_counters counters;
 static struct reasm *r;
 static uint32_t now_ms;
 
@@ -26,7 +27,8 @@ static int setup(void **state)
 {
     mem = aligned_alloc(CACHE_LINE, reasm_footprint(N));
     memset(mem, 0xee, reasm_footprint(N));  // init must not rely on zeroed memory
-    r = reasm_init(mem, N, (struct siphash_key){1, 2});
+    memset(&counters, 0, sizeof(counters));
+    r = reasm_init(mem, N, (struct siphash_key){1, 2}, &counters);
     now_ms = UINT32_MAX - 5000;  // the clock wraps
     return 0;
 }
@@ -40,11 +42,8 @@ static int teardown(void **state)
 // ends: all ends but success and those that are still there.
 static uint64_t ends(void)
 {
-    const struct reasm_counts *c = reasm_counts(r);
-    uint64_t n = 0;
-    for (unsigned f = 0; f < 2; f++)
-        n += c->timeout[f] + c->evicted[f] + c->share[f] + c->broken[f] + c->no_room[f];
-    return n;
+    return counters.reassembly_timeouts + counters.reassembly_evicted + counters.reassembly_share +
+           counters.reassembly_broken + counters.reassembly_room;
 }
 
 // datagram: what is cut, and the naive model of what arrived of it.
@@ -256,9 +255,9 @@ static void parts_in_any_order_make_the_datagram_or_end_it_as_the_model_says(voi
     struct datagram *d = malloc(sizeof(*d));
     for (unsigned i = 0; i < 1500; i++)
         one_datagram(&rng, d, i % 2 == 0 ? 0 : 8);
-    const struct reasm_counts *c = reasm_counts(r);
-    assert_true(c->whole[0] > 100 && c->whole[1] > 100 && c->broken[0] > 100);
-    assert_true(c->kept[0] <= c->parts[0] && c->now <= N);
+    assert_true(counters.reassembled - counters.reassembled6 > 100);
+    assert_true(counters.reassembled6 > 100 && counters.reassembly_broken > 100);
+    assert_true(counters.reassembly_now <= N);
     free(d);
 }
 
@@ -297,7 +296,8 @@ static void each_kind_of_overlap_ends_the_datagram_with_all_that_is_to_come(void
         assert_int_equal(give(&d, 800, 800), DROP_fragment_broken);
         assert_int_equal(give(&d, 2400, 400), DROP_fragment_broken);
         assert_int_equal(give(&d, 0, 800), DROP_fragment_broken);
-        assert_int_equal(reasm_counts(r)->broken[i % 2], i / 2 + 1);
+        assert_int_equal(counters.reassembly_broken, i + 1);
+        assert_int_equal(counters.reassembly_fails6, (i + 1) / 2);
     }
 }
 
@@ -334,7 +334,7 @@ static void parts_of_other_datagrams_are_no_overlap(void **state)
         p.dst.b[15] ^= i == 4;
         p.src.b[15] ^= i == 5;
         assert_int_equal(add(&p, &w), DROP_NONE);
-        assert_int_equal(reasm_counts(r)->now, i + 1);
+        assert_int_equal(counters.reassembly_now, i + 1);
     }
 }
 
@@ -348,7 +348,7 @@ static void a_datagram_has_so_many_parts_and_not_one_more(void **state)
         assert_int_equal(give(&d, 8 * i, 8), DROP_NONE);
     assert_int_equal(give(&d, 8 * REASM_PARTS_MAX, 8), DROP_fragment_parts);
     assert_int_equal(give(&d, 8 * REASM_PARTS_MAX + 8, 8), DROP_fragment_broken);
-    assert_int_equal(reasm_counts(r)->broken[0], 1);
+    assert_int_equal(counters.reassembly_broken, 1);
 }
 
 static void lengths_that_cannot_be_are_refused(void **state)
@@ -360,7 +360,7 @@ static void lengths_that_cannot_be_are_refused(void **state)
     assert_int_equal(give(&d, 0, 9), DROP_fragment_length);
     struct reasm_part p = part_of(&d, 65528, 8);
     assert_int_equal(add(&p, &w), DROP_fragment_length);
-    assert_int_equal(reasm_counts(r)->now, 0);
+    assert_int_equal(counters.reassembly_now, 0);
     // What fits without its header only.
     make(&d, false, 5, 2, REASM_IP_MAX - IP4_BYTES + 1);
     for (uint32_t at = 0, n; at < d.len; at += n) {
@@ -424,9 +424,9 @@ static void after_its_time_a_datagram_ends_and_its_first_part_is_quoted(void **s
     assert_true(reasm_expire(r, now_ms, 0, &of, quote, 548, &n));
     assert_int_equal(n, 0);
     assert_false(reasm_expire(r, now_ms, 0, &of, quote, 548, &n));
-    assert_int_equal(reasm_counts(r)->timeout[0], 2);
-    assert_int_equal(reasm_counts(r)->broken[0], 1);
-    assert_int_equal(reasm_counts(r)->now, 0);
+    assert_int_equal(counters.reassembly_timeouts, 2);
+    assert_int_equal(counters.reassembly_broken, 1);
+    assert_int_equal(counters.reassembly_now, 0);
 }
 
 static void under_pressure_the_oldest_goes(void **state)
@@ -435,11 +435,10 @@ static void under_pressure_the_oldest_goes(void **state)
     for (uint32_t i = 0; i < 3 * N; i++) {
         make(&d, false, 100 + i, i, 3000);  // each from an address of its own
         assert_int_equal(give(&d, 0, 800), DROP_NONE);
-        assert_int_equal(reasm_counts(r)->now, MIN(i + 1, (uint32_t)N));
+        assert_int_equal(counters.reassembly_now, MIN(i + 1, (uint32_t)N));
     }
     // Some sources fall to one place by the hash: what goes by their share is none of the oldest.
-    const struct reasm_counts *c = reasm_counts(r);
-    assert_int_equal(c->evicted[0] + c->share[0], 2 * N);
+    assert_int_equal(counters.reassembly_evicted + counters.reassembly_share, 2 * N);
     make(&d, false, 100 + 3 * N - 1, 3 * N - 1, 3000);  // the newest is there
     assert_int_equal(give(&d, 0, 800), DROP_fragment_duplicate);
     make(&d, false, 100, 0, 3000);  // the oldest is not
@@ -466,8 +465,8 @@ static void one_source_takes_none_of_the_others_room(void **state)
             p.more = true;
             add(&p, &w);
         }
-        assert_int_equal(reasm_counts(r)->evicted[0] + reasm_counts(r)->evicted[1], 0);
-        assert_in_range(reasm_counts(r)->now, ARRAY_LEN(other), ARRAY_LEN(other) + 2 * N / 8);
+        assert_int_equal(counters.reassembly_evicted, 0);
+        assert_in_range(counters.reassembly_now, ARRAY_LEN(other), ARRAY_LEN(other) + 2 * N / 8);
         for (unsigned i = 0; i < ARRAY_LEN(other); i++) {
             struct reasm_whole w;
             const struct reasm_part p = part_of(&other[i], 4800, 4200);
@@ -487,7 +486,7 @@ static void memory_is_bounded_and_the_longest_datagram_always_fits(void **state)
         for (uint32_t at = 0; at < 40000; at += 2000)
             assert_int_equal(give(&d, at, 2000), DROP_NONE);
     }
-    assert_true(reasm_counts(r)->evicted[1] > 0);
+    assert_true(counters.reassembly_evicted > 0);
     make(&d, true, 50, 1, REASM_IP_MAX);
     for (uint32_t at = 0, n; at < d.len; at += n) {
         n = MIN(1232u, d.len - at);

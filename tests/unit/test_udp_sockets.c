@@ -780,7 +780,7 @@ static void the_port_fills_the_checksum_in_where_it_can(void **state)
         nc.caps = PORT_TX_L4_CKSUM;
         struct net_tx tx = {(struct pkt *[1]){NULL}, 0, 1};
         void *mem = aligned_alloc(CACHE_LINE, net_footprint(&nc));
-        struct net *net = net_init(mem, &nc, us->server.pools[0], us->w->stats->drops, &err);
+        struct net *net = net_init(mem, &nc, us->server.pools[0], us->w->stats, &err);
         assert_non_null(net);
         const struct net_datagram d = {.from = hosts_addr(US, v6),
                                        .to = hosts_addr(PEER, v6),
