@@ -1,14 +1,15 @@
 // The loop. Stages do not call each other: each one is a pass over what the one before left in the
-// worker's arrays, and prefetches what the next one touches.
+// worker's arrays, and prefetches what the next one touches. The last two are in sending.c.
 #include <sched.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "worker/accounting.h"
 #include "worker/capture.h"
 #include "worker/datagrams.h"
 #include "worker/handoff.h"
 #include "worker/messages.h"
-#include "worker/worker.h"
+#include "worker/sending.h"
+#include "worker/stopping.h"
 
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
 {
@@ -21,28 +22,6 @@ uint64_t worker_tsc_hz(const struct worker *w)
     return (uint64_t)(((unsigned __int128)1000000 << 32) / w->clock.us_per_tick_q32);
 }
 
-// The stage is over: the next one begins.
-static inline void mark(struct worker *w, enum stage stage)
-{
-    shared_u32_store(&w->at, stage + 1);
-    if (w->timed)
-        w->marks[stage + 1] = tsc_read();
-}
-
-// What a port has no room for waits with its connections, or falls: other ports go on.
-static inline uint32_t port_room(const struct worker_port *wp)
-{
-    return WORKER_TX_MAX - BURST_MAX - MIN(wp->tx.n, (uint32_t)(WORKER_TX_MAX - BURST_MAX));
-}
-
-static NOINLINE void rooms(struct worker *w)
-{
-    uint32_t room[WORKER_PORTS_MAX];
-    for (unsigned p = 0; p < w->n_ports; p++)
-        room[p] = port_room(&w->ports[p]);
-    tcp_lanes_begin(&w->tcp, room);
-}
-
 static inline void stage_rx(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
@@ -51,10 +30,10 @@ static inline void stage_rx(struct worker *w)
         tap_burst(w->taps, w->rx_port, TAP_IN, w->pkts, w->n_rx);
     w->tcp.n_out = 0;
     if (likely(w->n_ports == 1))
-        w->tcp.out_room = MIN((uint32_t)TCP_OUT_MAX, port_room(&w->ports[0]));
+        w->tcp.out_room = MIN((uint32_t)TCP_OUT_MAX, sending_room(&w->ports[0]));
     else
-        rooms(w);
-    mark(w, STAGE_rx);
+        sending_rooms(w);
+    account_stage(w, STAGE_rx);
 }
 
 // A datagram belongs to the worker of its ports, which only the first part names: there it goes, in
@@ -99,7 +78,7 @@ static inline void stage_net_input(struct worker *w)
             take_whole(w, wp);
         w->stats->c.rx_packets += w->n_rx;
     }
-    mark(w, STAGE_net_input);
+    account_stage(w, STAGE_net_input);
 }
 
 // fetch: what segment s touches of the block that `found` names, but the application's line.
@@ -126,7 +105,7 @@ static NOINLINE void stage_flow_find(struct worker *w)
     flow_find_burst(ft, w->hashes, n, w->found);
     for (uint32_t i = 0; i < n; i++)
         fetch(w, &w->rx.segs[i], w->found[i]);
-    mark(w, STAGE_flow_find);
+    account_stage(w, STAGE_flow_find);
 }
 
 // A segment that was not delivered: dropped, kept or answered.
@@ -177,7 +156,7 @@ static NOINLINE void stage_tcp_input(struct worker *w)
     w->n_events = events;
     w->stats->c.segs_told += events;
     w->stats->c.delivered += delivered;
-    mark(w, STAGE_tcp_input);
+    account_stage(w, STAGE_tcp_input);
 }
 
 // ICMP errors come after the segments of their burst, which may have acknowledged what they quote.
@@ -265,7 +244,7 @@ static NOINLINE void stage_app(struct worker *w)
     if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
         take_others(w);
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
-    mark(w, STAGE_app);
+    account_stage(w, STAGE_app);
 }
 
 static inline void stage_timers(struct worker *w)
@@ -307,7 +286,7 @@ static inline void stage_timers(struct worker *w)
     if ((t->tw4.used | t->tw6.used) != 0)
         tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
-    mark(w, STAGE_timers);
+    account_stage(w, STAGE_timers);
 }
 
 static NOINLINE void stage_tcp_output(struct worker *w)
@@ -316,109 +295,7 @@ static NOINLINE void stage_tcp_output(struct worker *w)
         tcp_lanes_drain(&w->tcp);
     else
         tcp_output_dirty(&w->tcp);
-    mark(w, STAGE_tcp_output);
-}
-
-// Segments of several ports lie mixed in the order in which they are due: each run of one port goes
-// to that port's net.
-static NOINLINE void stage_net_output(struct worker *w)
-{
-    const struct tcp *t = &w->tcp;
-    const bool mixed = w->n_ports > 1;
-    for (uint32_t i = 0; i < t->n_out;) {
-        const uint8_t p = w->port_of_local[w->out[i].key.local_ix];
-        uint32_t end = mixed ? i + 1 : t->n_out;
-        while (end < t->n_out && w->port_of_local[w->out[end].key.local_ix] == p)
-            end++;
-        net_output(w->ports[p].net, t->now, &w->out[i], end - i, &w->ports[p].tx);
-        i = end;
-    }
-    w->stats->c.tx_tcp += t->n_out;
-    mark(w, STAGE_net_output);
-}
-
-static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < n; i++)
-        bytes += pkt_total_len(pkts[i]);
-    return bytes;
-}
-
-// What is offered to the port for the first time.
-static NOINLINE void tap_tx(const struct worker *w, struct worker_port *wp)
-{
-    const uint32_t from = MIN(wp->tapped, wp->tx.n);
-    tap_burst(w->taps, (unsigned)(wp - w->ports), TAP_OUT, wp->tx.pkts + from, wp->tx.n - from);
-    wp->tapped = 0;
-}
-
-static inline void send_all(struct worker *w, struct worker_port *wp)
-{
-    if (unlikely(w->taps != NULL))
-        tap_tx(w, wp);
-    uint32_t sent = 0;
-    uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours
-    while (sent < wp->tx.n) {
-        const uint16_t n = (uint16_t)MIN(wp->tx.n - sent, (uint32_t)WORKER_TX_BURST);
-        const uint16_t took = wp->port->ops->tx_burst(wp->port, wp->queue, wp->tx.pkts + sent, n);
-        sent += took;
-        if (took < n)
-            break;
-    }
-    w->stats->c.tx_packets += sent;
-    wp->tx.n -= sent;
-    if (sent != 0)
-        wp->waits_ms = 0;
-    if (unlikely(wp->tx.n != 0)) {  // the port is full: the rest goes first next time
-        if (wp->waits_ms == 0)
-            wp->waits_ms = w->tcp.now.ms | 1;
-        memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
-        bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
-        wp->tapped = wp->tx.n;
-    }
-    w->stats->c.tx_bytes += bytes;
-}
-
-// The packets of a burst that were not turned into replies, without gaps; returns how many.
-static NOINLINE uint32_t without_taken(struct pkt **pkts, uint32_t n)
-{
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (pkts[i] != NULL)
-            pkts[left++] = pkts[i];
-    return left;
-}
-
-static NOINLINE void stage_tx(struct worker *w)
-{
-    for (unsigned p = 0; p < w->n_ports; p++)
-        if (w->ports[p].tx.n != 0)
-            send_all(w, &w->ports[p]);
-    uint32_t n = w->n_rx;
-    if (unlikely(w->rx.n_segs != n))
-        n = without_taken(w->pkts, n);
-    pkt_free_bulk(w->pkts, n);
-    mark(w, STAGE_tx);
-}
-
-static inline void raise(uint32_t *highest, uint32_t now)
-{
-    *highest = MAX(*highest, now);
-}
-
-static void note_highest(struct worker *w)
-{
-    struct worker_highest *h = &w->highest;
-    raise(&h->time_wait, w->tcp.tw4.used);
-    raise(&h->time_wait6, w->tcp.tw6.used);
-    raise(&h->timers, w->tcp.wheel->entries);
-    raise(&h->flow_entries, w->tcp.table->count);
-    raise(&h->dirty, w->tcp.n_dirty);
-    const struct buf_pool *b = &w->tcp.bufs;
-    raise(&h->references, b->count - b->data_count - b->n_free_refs);
-    for (unsigned p = 0; p < w->n_ports; p++)
-        raise(&h->tx, w->ports[p].tx.n);
+    account_stage(w, STAGE_tcp_output);
 }
 
 // tap_list and what hangs on it may be freed once it is not the one seen (release: after the last
@@ -433,7 +310,7 @@ static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
 
 static void tick(struct worker *w)
 {
-    note_highest(w);
+    account_highest(w);
     for (unsigned p = 0; p < w->n_ports; p++) {
         struct worker_port *wp = &w->ports[p];
         net_tick(wp->net, w->tcp.now, &wp->tx);
@@ -450,8 +327,7 @@ static void tick(struct worker *w)
     // Acquire: pairs with the release of orders.c, behind which the order lies.
     w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);
     w->sock.wall_us = shared_u64_load(w->wall_us);
-    w->stats->c.timers_refused = w->tcp.wheel->refused;
-    w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
+    account_gauges(w);
 }
 
 static inline void housekeeping(struct worker *w)
@@ -462,85 +338,7 @@ static inline void housekeeping(struct worker *w)
         w->rx_port = 0;
     if (w->turn++ % WORKER_HOUSE_TURNS == 0)
         tick(w);
-    mark(w, STAGE_housekeeping);
-}
-
-// The turn's cycles go to its stages, and those of the turns before it that were not timed in the
-// same proportion.
-static inline void split(struct worker *w, uint64_t cycles)
-{
-    const double share = 1 + (double)w->unsplit_cycles / (double)cycles;
-    for (unsigned s = 0; s <= STAGE_housekeeping; s++)
-        w->stats->cycles[s] += (uint64_t)((double)(w->marks[s + 1] - w->marks[s]) * share);
-    w->unsplit_cycles = 0;
-}
-
-static_assert((WORKER_TIMED_TURNS & (WORKER_TIMED_TURNS - 1)) == 0, "a mask of bits");
-
-// The longest stage of a turn with work, as far as it was timed.
-static void find_stage(const struct worker *w, struct stall *s)
-{
-    s->stage = STAGE_COUNT;
-    for (unsigned i = 0; w->timed && i <= STAGE_housekeeping; i++)
-        if (w->marks[i + 1] - w->marks[i] >= s->stage_cycles) {
-            s->stage = (uint8_t)i;
-            s->stage_cycles = w->marks[i + 1] - w->marks[i];
-        }
-}
-
-static void note_stall(struct worker *w, uint64_t cycles, bool worked)
-{
-    struct stall s = {.end_tsc = w->tsc_end,
-                      .cycles = cycles,
-                      .stage_cycles = 0,
-                      .packets = (uint16_t)w->n_rx,
-                      .events = (uint16_t)w->n_events,
-                      .timers = (uint16_t)w->n_expired,
-                      .segments = (uint16_t)w->tcp.n_out,
-                      .stage = STAGE_idle};
-    if (worked)
-        find_stage(w, &s);
-    stall_put(&w->stalls, &s);
-    w->stats->c.turns_over_100us++;
-}
-
-// A turn that is longer than all before it, or a stall.
-static NOINLINE void notice(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
-{
-    if (n != 0 && cycles > l->max_cycles)
-        l->max_cycles = cycles;
-    l->notice_cycles = MIN(l->max_cycles, w->stall_cycles);
-    if (cycles > w->stall_cycles)
-        note_stall(w, cycles, l == &w->busy);
-}
-
-static inline void note_latency(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
-{
-    latency_add(l, cycles, n);
-    if (unlikely(cycles > l->notice_cycles))
-        notice(w, l, cycles, n);
-}
-
-// Turns without any work are idle time, whole. A reading of the TSC costs as much as a tenth of a
-// packet's work a stage, so that of the others one in WORKER_TIMED_TURNS is timed.
-static inline bool account(struct worker *w)
-{
-    struct core_stats *st = w->stats;
-    w->tsc_end = tsc_read();
-    const uint64_t cycles = w->tsc_end - w->marks[0];
-    st->c.turns++;
-    if ((w->n_rx | w->tcp.n_out | w->n_expired | w->ordered) == 0) {
-        st->cycles[STAGE_idle] += cycles;
-        note_latency(w, &w->idle, cycles, 1);
-        return false;
-    }
-    note_latency(w, &w->busy, cycles, w->n_rx);
-    if (w->timed)
-        split(w, cycles);
-    else
-        w->unsplit_cycles += cycles;
-    w->timed = (st->c.turns_busy++ & w->timed_mask) == 0;
-    return true;
+    account_stage(w, STAGE_housekeeping);
 }
 
 bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
@@ -558,39 +356,7 @@ bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
     stage_net_output(w);
     stage_tx(w);
     housekeeping(w);
-    return account(w);
-}
-
-// A port that is full for a moment is waited for; one that took nothing in that time is not waited
-// for again before it takes something: with millions of connections each wait would count.
-static void send_last(struct worker *w, struct worker_port *wp)
-{
-    const uint32_t due = wp->tx.n;
-    unsigned tries = wp->stuck ? WORKER_STOP_TRIES : 0;
-    for (; wp->tx.n != 0 && tries < WORKER_STOP_TRIES; tries++) {
-        sched_yield();
-        send_all(w, wp);
-    }
-    wp->stuck = due != 0 && wp->tx.n == due;
-    pkt_free_bulk(wp->tx.pkts, wp->tx.n);
-    wp->tx.n = 0;
-}
-
-// Resets every connection, a bounded number a turn, so that each peer hears of it.
-static void wind_up(struct worker *w)
-{
-    bool done = false;
-    while (!done) {
-        w->tcp.n_out = 0;
-        rooms(w);
-        done = sock_abort_all(&w->sock, &w->stop_cursor, w->block_count, WORKER_STOP_MAX);
-        stage_net_output(w);
-        w->n_rx = 0;
-        stage_tx(w);
-        for (unsigned p = 0; p < w->n_ports; p++)
-            send_last(w, &w->ports[p]);
-        index_pool_turn_end(w->tcp.block_pool);
-    }
+    return account_turn(w);
 }
 
 static void begin(struct worker *w)
@@ -603,7 +369,7 @@ static void begin(struct worker *w)
 
 static int end(struct worker *w)
 {
-    wind_up(w);
+    stopping_reset_all(w);
     shared_u32_store_release(&w->state, WORKER_STOPPED);
     return 0;
 }

@@ -220,7 +220,7 @@ void end_fini(struct end *e, bool clean)
         free(all[i]);
 }
 
-// loop.c's count_verdict.
+// count: the ways to end that src/worker/loop.c counts.
 static void count(struct end *e, const struct tcp_verdict *v)
 {
     e->stats.c.rx_packets++;

@@ -1,0 +1,62 @@
+#include "worker/accounting.h"
+
+// The longest stage of a turn with work, as far as it was timed.
+static void find_stage(const struct worker *w, struct stall *s)
+{
+    s->stage = STAGE_COUNT;
+    for (unsigned i = 0; w->timed && i <= STAGE_housekeeping; i++)
+        if (w->marks[i + 1] - w->marks[i] >= s->stage_cycles) {
+            s->stage = (uint8_t)i;
+            s->stage_cycles = w->marks[i + 1] - w->marks[i];
+        }
+}
+
+static void note_stall(struct worker *w, uint64_t cycles, bool worked)
+{
+    struct stall s = {.end_tsc = w->tsc_end,
+                      .cycles = cycles,
+                      .stage_cycles = 0,
+                      .packets = (uint16_t)w->n_rx,
+                      .events = (uint16_t)w->n_events,
+                      .timers = (uint16_t)w->n_expired,
+                      .segments = (uint16_t)w->tcp.n_out,
+                      .stage = STAGE_idle};
+    if (worked)
+        find_stage(w, &s);
+    stall_put(&w->stalls, &s);
+    w->stats->c.turns_over_100us++;
+}
+
+void account_unusual(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n)
+{
+    if (n != 0 && cycles > l->max_cycles)
+        l->max_cycles = cycles;
+    l->notice_cycles = MIN(l->max_cycles, w->stall_cycles);
+    if (cycles > w->stall_cycles)
+        note_stall(w, cycles, l == &w->busy);
+}
+
+static inline void raise(uint32_t *highest, uint32_t now)
+{
+    *highest = MAX(*highest, now);
+}
+
+void account_highest(struct worker *w)
+{
+    struct worker_highest *h = &w->highest;
+    raise(&h->time_wait, w->tcp.tw4.used);
+    raise(&h->time_wait6, w->tcp.tw6.used);
+    raise(&h->timers, w->tcp.wheel->entries);
+    raise(&h->flow_entries, w->tcp.table->count);
+    raise(&h->dirty, w->tcp.n_dirty);
+    const struct buf_pool *b = &w->tcp.bufs;
+    raise(&h->references, b->count - b->data_count - b->n_free_refs);
+    for (unsigned p = 0; p < w->n_ports; p++)
+        raise(&h->tx, w->ports[p].tx.n);
+}
+
+void account_gauges(struct worker *w)
+{
+    w->stats->c.timers_refused = w->tcp.wheel->refused;
+    w->stats->c.buffers_now = w->tcp.bufs.data_count - w->tcp.bufs.n_free_data;
+}
