@@ -27,10 +27,15 @@ struct pkt *fragment_packet(struct net *net, uint32_t bytes)
     return p;
 }
 
-struct outcome fragment_input(struct net *net, struct clock_now now, const struct reasm_part *part)
+struct outcome fragment_input(struct net *net, struct clock_now now, const uint8_t *frame,
+                              uint16_t data_off, struct reasm_part part)
 {
     struct reasm_whole w;
-    const enum drop_reason reason = reasm_add(net->reasm, now.ms, part, &w);
+    part.port = net->port;
+    part.data = frame + data_off;
+    part.head = frame;
+    part.head_len = data_off;
+    const enum drop_reason reason = reasm_add(net->reasm, now.ms, &part, &w);
     if (reason != DROP_NONE)
         return (struct outcome){.reason = reason};
     if (w.bytes == 0) {

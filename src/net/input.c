@@ -226,14 +226,10 @@ static struct outcome input_part(struct net *net, struct clock_now now, const ui
                                     .id = ip->id,
                                     .proto = ip->proto,
                                     .ecn = ip->tos & 3,
-                                    .port = net->port,
                                     .more = ip->more,
                                     .at = ip->part_at,
-                                    .len = ip->l4_len,
-                                    .data = frame + ip->l4_off,
-                                    .head = frame,
-                                    .head_len = ip->l4_off};
-    return fragment_input(net, now, &part);
+                                    .len = ip->l4_len};
+    return fragment_input(net, now, frame, ip->l4_off, part);
 }
 
 static struct outcome input_ip4(struct net *net, struct clock_now now, struct pkt *p,

@@ -282,16 +282,12 @@ static struct outcome input_part(struct net *net, struct clock_now now, const ui
                                     .dst = ip->dst,
                                     .id = ip->id,
                                     .ecn = ip->tos & 3,
-                                    .port = net->port,
                                     .more = ip->more,
                                     .at = ip->part_at,
                                     .len = ip->l4_len,
-                                    .data = frame + ip->l4_off,
-                                    .head = frame,
-                                    .head_len = ip->l4_off,
                                     .part_at = (uint16_t)(ip->l4_off - 8),
                                     .named_at = ip->named_at};
-    return fragment_input(net, now, &part);
+    return fragment_input(net, now, frame, ip->l4_off, part);
 }
 
 struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p, uint32_t pkt_ix,

@@ -218,8 +218,10 @@ enum { PARTS = 128 };  // of what is cut: 64 KiB in packets of 552 bytes
 // to be sent if they are more than PKT_ROOM. NULL: there is no room.
 struct pkt *fragment_packet(struct net *net, uint32_t bytes);
 
-// fragment_input: a part to an address of ours. Not without net->reasm.
-struct outcome fragment_input(struct net *net, struct clock_now now, const struct reasm_part *part);
+// fragment_input: a part to an address of ours, whose data begins at data_off of the frame. `part`
+// says what its headers do; the rest of it is filled in here. Not without net->reasm.
+struct outcome fragment_input(struct net *net, struct clock_now now, const uint8_t *frame,
+                              uint16_t data_off, struct reasm_part part);
 
 // fragment_cut: the frame of an IP packet as fragments of at most ip_max bytes; how many, at most
 // `max`. 0: it needs more, or there are not enough packets. fragment_out: the same as far as its
