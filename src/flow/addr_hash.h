@@ -6,11 +6,9 @@
 // differences of two known ones give away all others.) Without them: SipHash-1-3.
 #pragma once
 #include "base/addr.h"
-#include "base/siphash.h"
+#include "flow/aes_rounds.h"
 
 #ifdef __AES__
-#include <wmmintrin.h>
-
 enum { ADDR_HASH_ROUNDS = 6 };
 
 struct addr_hash_key {
@@ -20,19 +18,14 @@ struct addr_hash_key {
 static inline struct addr_hash_key addr_hash_key_from(struct siphash_key secret)
 {
     struct addr_hash_key k;
-    for (uint64_t i = 0; i <= ADDR_HASH_ROUNDS; i++)
-        k.round[i] = _mm_set_epi64x((long long)siphash_u64x2(&secret, i, 0),
-                                    (long long)siphash_u64x2(&secret, i, 1));
+    aes_round_keys(secret, k.round, ADDR_HASH_ROUNDS);
     return k;
 }
 
 static inline uint32_t addr_hash(const struct addr_hash_key *k, const struct ip_addr *a)
 {
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
-    x = _mm_xor_si128(x, k->round[0]);
-    for (unsigned i = 1; i <= ADDR_HASH_ROUNDS; i++)
-        x = _mm_aesenc_si128(x, k->round[i]);
-    return (uint32_t)_mm_cvtsi128_si32(x);
+    const __m128i block = _mm_loadu_si128((const __m128i *)(const void *)a);
+    return (uint32_t)_mm_cvtsi128_si32(aes_rounds(k->round, ADDR_HASH_ROUNDS, block));
 }
 #else
 struct addr_hash_key {

@@ -8,11 +8,9 @@
 // CBC-MAC. Without those instructions: SipHash-1-3 of all 24 bytes.
 #pragma once
 #include "base/addr.h"
-#include "base/siphash.h"
+#include "flow/aes_rounds.h"
 
 #ifdef __AES__
-#include <wmmintrin.h>
-
 enum { FLOW_HASH_ROUNDS = 4 };
 
 struct flow_hash_key {
@@ -22,27 +20,19 @@ struct flow_hash_key {
 static inline struct flow_hash_key flow_hash_key_from(struct siphash_key secret)
 {
     struct flow_hash_key k;
-    for (uint64_t i = 0; i <= FLOW_HASH_ROUNDS; i++)
-        k.round[i] = _mm_set_epi64x((long long)siphash_u64x2(&secret, i, 0),
-                                    (long long)siphash_u64x2(&secret, i, 1));
+    aes_round_keys(secret, k.round, FLOW_HASH_ROUNDS);
     return k;
-}
-
-static inline __m128i flow_hash_rounds(const struct flow_hash_key *k, __m128i block)
-{
-    __m128i x = _mm_xor_si128(block, k->round[0]);
-    for (unsigned i = 1; i <= FLOW_HASH_ROUNDS; i++)
-        x = _mm_aesenc_si128(x, k->round[i]);
-    return x;
 }
 
 static inline uint64_t flow_hash_of(const struct flow_hash_key *k, const struct flow_key *key)
 {
     const uint64_t *w = (const uint64_t *)key;
     __m128i block = _mm_loadu_si128((const __m128i *)(const void *)(w + 1));
-    if (unlikely(w[0] != 0))
-        block = _mm_xor_si128(block, flow_hash_rounds(k, _mm_set_epi64x(0, (long long)w[0])));
-    return (uint64_t)_mm_cvtsi128_si64(flow_hash_rounds(k, block));
+    if (unlikely(w[0] != 0)) {
+        const __m128i first = _mm_set_epi64x(0, (long long)w[0]);
+        block = _mm_xor_si128(block, aes_rounds(k->round, FLOW_HASH_ROUNDS, first));
+    }
+    return (uint64_t)_mm_cvtsi128_si64(aes_rounds(k->round, FLOW_HASH_ROUNDS, block));
 }
 #else
 struct flow_hash_key {
