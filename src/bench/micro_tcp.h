@@ -1,0 +1,27 @@
+// micro_tcp.h: TCP alone, in ordinary memory, with one established connection: what the benchmarks
+// of single segments begin with.
+#pragma once
+#include "bench/map.h"
+#include "tcp/tcp.h"
+
+enum { MICRO_TCP_BLOCKS = 64, MICRO_TCP_MSS = 1460 };
+
+struct micro_tcp {
+    struct tcp tcp;
+    struct core_stats stats;
+    struct seg_out out[TCP_OUT_MAX];
+    struct seq_range sacks_in[BURST_MAX][SEG_SACK_MAX], sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
+    struct tcp_place places[TCP_SEEK_PLACES];
+    struct bench_map map[10];
+    unsigned n_maps;
+    uint32_t block;  // of the connection
+};
+
+// micro_tcp_init: m is zero. bufs: data buffers; rcv_limit, snd_limit: bytes, of the only service.
+// The memory goes with the process.
+void micro_tcp_init(struct micro_tcp *m, uint32_t bufs, uint32_t rcv_limit, uint32_t snd_limit);
+
+// micro_tcp_open: the connection, in ESTABLISHED, with SACK; the caller sets its numbers and
+// windows. micro_tcp_close: it is gone.
+struct block *micro_tcp_open(struct micro_tcp *m);
+void micro_tcp_close(struct micro_tcp *m);
