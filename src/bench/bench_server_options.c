@@ -1,44 +1,40 @@
 #include "bench/bench_server_options.h"
 
-#include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/options.h"
+
 enum { CONNECTIONS_MAX = 1000000, CYCLES_MAX = 10000000, WORKERS_MAX = 64 };
 
-// A number in [min, max], with k or M behind it.
-static bool number(const char *text, const char **end, double min, double max, double *out)
-{
-    char *after;
-    *out = strtod(text, &after);
-    if (after == text)
-        return false;
-    if (*after == 'k' || *after == 'K')
-        *out *= 1e3, after++;
-    else if (*after == 'm' || *after == 'M')
-        *out *= 1e6, after++;
-    *end = after;
-    return *out >= min && *out <= max;
-}
+// range: where the numbers of a list belong, and where they go.
+struct range {
+    double min, max;
+    double *out;
+};
 
-static bool one(const char *text, double min, double max, double *out)
+// A number in the range, with k or M behind it.
+static bool number(char **text, unsigned i, void *to)
 {
-    const char *end;
-    return number(text, &end, min, max, out) && *end == '\0';
+    const struct range *r = to;
+    const char *from = *text;
+    const double v = strtod(from, text);
+    if (*text == from)
+        return false;
+    r->out[i] = v * bench_unit(text);
+    return r->out[i] >= r->min && r->out[i] <= r->max;
 }
 
 static unsigned list(const char *text, double min, double max, double *out)
 {
-    for (unsigned n = 0; n < STAND_LIST_MAX;) {
-        if (!number(text, &text, min, max, &out[n++]))
-            return 0;
-        if (*text == '\0')
-            return n;
-        if (*text++ != ',')
-            return 0;
-    }
-    return 0;
+    struct range r = {min, max, out};
+    return bench_list(text, STAND_LIST_MAX, number, &r);
+}
+
+static bool one(const char *text, double min, double max, double *out)
+{
+    struct range r = {min, max, out};
+    return bench_list(text, 1, number, &r) == 1;
 }
 
 static bool parse_option(int c, struct stand_options *o)
@@ -53,8 +49,7 @@ static bool parse_option(int c, struct stand_options *o)
     case 's':
         return one(optarg, 0.001, 3600, &o->seconds);
     case 'u':
-        return sscanf(optarg, "%u,%u", &o->client_cpu, &o->server_cpu) == 2 &&
-               o->client_cpu != o->server_cpu;
+        return bench_cpus(optarg, &o->client_cpu, &o->server_cpu);
     case 'r':
         o->rate_n = list(optarg, 1000, 1e9, o->rates);
         return o->rate_n != 0;
@@ -77,6 +72,14 @@ static bool parse_option(int c, struct stand_options *o)
     }
 }
 
+static enum bench_taken take(int c, void *to)
+{
+    const struct stand_options *o = to;
+    if (strchr("rcwx", c) != NULL && strchr(o->takes, c) == NULL)
+        return BENCH_UNKNOWN;
+    return parse_option(c, to) ? BENCH_TAKEN : BENCH_WRONG;
+}
+
 static const char *expected(int c)
 {
     switch (c) {
@@ -85,7 +88,7 @@ static const char *expected(int c)
     case 's':
         return "a number from 0.001 to 3600";
     case 'u':
-        return "two different CPUs, as 0,1";
+        return BENCH_CPUS_EXPECTED;
     case 'r':
         return "at most 16 rates of 1k to 1000M packets a second, as 1M,10M";
     case 'c':
@@ -111,27 +114,6 @@ static const struct option table[] = {{"connections", required_argument, NULL, '
 
 int stand_options_parse(int argc, char **argv, const char *help, struct stand_options *o)
 {
-    int c, index = 0;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "h", table, &index)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (c == '?')
-            return 2;
-        if (strchr("rcwx", c) != NULL && strchr(o->takes, c) == NULL) {
-            fprintf(stderr, "c10m bench %s: --%s: no such option\n", o->name, table[index].name);
-            return 2;
-        }
-        if (!parse_option(c, o)) {
-            fprintf(stderr, "c10m bench %s: --%s: expected %s, got \"%s\"\n", o->name,
-                    table[index].name, expected(c), optarg);
-            return 2;
-        }
-    }
-    if (optind == argc)
-        return 0;
-    fprintf(stderr, "c10m bench %s: %s: no such argument\n", o->name, argv[optind]);
-    return 2;
+    const struct bench_cli cli = {o->name, help, table, take, expected};
+    return bench_cli_parse(argc, argv, &cli, o);
 }

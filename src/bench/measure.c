@@ -1,10 +1,7 @@
 #include "bench/measure.h"
 
-#include <getopt.h>
 #include <rte_cycles.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -17,7 +14,6 @@ enum {
     POOL_PACKETS = 4096,
     WARM_BATCHES = 50,
     BATCHES_MAX = 1 << 20,  // whose cost is kept for the median
-    CONNECTIONS_MAX = 50000000,
 };
 
 uint32_t bench_slots(uint32_t batch)
@@ -31,135 +27,6 @@ uint32_t bench_slots(uint32_t batch)
 uint32_t bench_pool_packets(uint32_t batch)
 {
     return MAX((uint32_t)POOL_PACKETS, 4 * bench_slots(batch));
-}
-
-static bool parse_count(const char *text, char **end, uint32_t *out)
-{
-    unsigned long long v = strtoull(text, end, 10);
-    if (*end == text)
-        return false;
-    if (**end == 'k' || **end == 'K')
-        v *= 1000, (*end)++;
-    else if (**end == 'm' || **end == 'M')
-        v *= 1000000, (*end)++;
-    *out = (uint32_t)v;
-    return v >= 2 && v <= CONNECTIONS_MAX;
-}
-
-static bool parse_counts(const char *text, struct bench_options *o)
-{
-    o->count_n = 0;
-    for (;;) {
-        char *end;
-        if (o->count_n == BENCH_COUNTS_MAX || !parse_count(text, &end, &o->counts[o->count_n++]))
-            return false;
-        if (*end == '\0')
-            return true;
-        if (*end != ',')
-            return false;
-        text = end + 1;
-    }
-}
-
-static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
-{
-    char *end;
-    unsigned long long v = strtoull(text, &end, 10);
-    *out = (uint32_t)v;
-    return end != text && *end == '\0' && v >= min && v <= max;
-}
-
-static bool parse_option(int c, struct bench_options *o)
-{
-    char *end;
-    uint32_t seed;
-    switch (c) {
-    case 'c':
-        return parse_counts(optarg, o);
-    case 's':
-        o->seconds = strtod(optarg, &end);
-        return end != optarg && *end == '\0' && o->seconds > 0 && o->seconds <= 3600;
-    case 'b':
-        return parse_u32(optarg, 2, FEED_BATCH_MAX, &o->batch) && o->batch % 2 == 0;
-    case 'p':
-        return parse_u32(optarg, FEED_PAYLOAD_MIN, FEED_PAYLOAD_MAX, &o->payload);
-    case 'o':
-        o->order = strcmp(optarg, "turn") == 0 ? FEED_IN_TURN : FEED_RANDOM;
-        return o->order == FEED_IN_TURN || strcmp(optarg, "random") == 0;
-    case 'r':
-        if (!parse_u32(optarg, 0, UINT32_MAX, &seed))
-            return false;
-        o->seed = seed;
-        return true;
-    case 'u':
-        return sscanf(optarg, "%u,%u", &o->client_cpu, &o->server_cpu) == 2 &&
-               o->client_cpu != o->server_cpu;
-    case 'j':
-        o->json = true;
-        return true;
-    }
-    return false;
-}
-
-static const char *expected(int c)
-{
-    switch (c) {
-    case 'c':
-        return "at most 16 numbers from 2 to 50M (k: thousands, M: millions), as 1k,10M";
-    case 's':
-        return "a number above 0, at most 3600";
-    case 'b':
-        return "an even number from 2 to 8192";
-    case 'p':
-        return "a number from 8 to 1460";
-    case 'o':
-        return "random or turn";
-    case 'r':
-        return "a number from 0 to 4294967295";
-    default:
-        return "two different CPUs, as 0,1";
-    }
-}
-static_assert(BENCH_COUNTS_MAX == 16 && CONNECTIONS_MAX == 50000000 && FEED_BATCH_MAX == 8192 &&
-                  FEED_PAYLOAD_MIN == 8 && FEED_PAYLOAD_MAX == 1460,
-              "as said above");
-
-// 0: go on; 1: help was printed; 2: bad usage.
-int bench_options_parse(int argc, char **argv, const char *name, const char *help,
-                        struct bench_options *o)
-{
-    static const struct option table[] = {
-        {"connections", required_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'},
-        {"batch", required_argument, NULL, 'b'},
-        {"payload", required_argument, NULL, 'p'},
-        {"order", required_argument, NULL, 'o'},
-        {"seed", required_argument, NULL, 'r'},
-        {"cpus", required_argument, NULL, 'u'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int c, index = 0;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "h", table, &index)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (c == '?')
-            return 2;
-        if (!parse_option(c, o)) {
-            fprintf(stderr, "c10m bench %s: --%s: expected %s, got \"%s\"\n", name,
-                    table[index].name, expected(c), optarg);
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "c10m bench %s: %s: no such argument\n", name, argv[optind]);
-        return 2;
-    }
-    return 0;
 }
 
 int bench_wire_open(uint32_t batch, struct bench_wire *w, struct err *err)

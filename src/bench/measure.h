@@ -2,32 +2,15 @@
 // batch.
 #pragma once
 #include "base/err.h"
+#include "bench/bench_loop_options.h"
 #include "bench/feed.h"
 #include "bench/lockstep.h"
 
 enum {
-    BENCH_COUNTS_MAX = 16,
     BENCH_SERVER_V4 = 0x0a000001,  // 10.0.0.1
     BENCH_CLIENT_V4 = 0x0a400000,  // 10.64.0.0 and up
     BENCH_SERVER_PORT = 7,
 };
-
-// bench_options: what every benchmark of the loop takes from the command line.
-struct bench_options {
-    uint32_t counts[BENCH_COUNTS_MAX];  // of connections
-    unsigned count_n;
-    uint32_t batch, payload;
-    double seconds;
-    enum feed_order order;
-    uint64_t seed;
-    unsigned client_cpu, server_cpu;
-    bool json;
-};
-
-// bench_options_parse: fills *o, whose defaults are set. 0: go on; 1: help was printed; 2: bad
-// usage, said on stderr.
-int bench_options_parse(int argc, char **argv, const char *name, const char *help,
-                        struct bench_options *o);
 
 // bench_row: one measurement: packets received, cycles of busy turns.
 struct bench_row {
