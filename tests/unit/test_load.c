@@ -1,6 +1,70 @@
 // The load generator's client: what is held open, asked and closed.
 #include "tests/unit/load_env.h"
 
+// ask_once: a client with one connection, open; its only request.
+static struct sent ask_once(void)
+{
+    const struct load_params p = params(1);
+    return open_and_ask(&p);
+}
+
+// ask_and_close: the same, answered; the client's FIN has left, and is not looked at yet.
+static struct sent ask_and_close(void)
+{
+    struct load_params p = params(1);
+    p.close = true;
+    const struct sent request = open_and_ask(&p);
+    answer(&request);
+    turn();
+    return request;
+}
+
+// say_first_half, say_second_half: of the answer to a request.
+static void say_first_half(const struct sent *request)
+{
+    say(0, SEG_ACK, ISN + 1, request->seg.seq + PAYLOAD, request->data, PAYLOAD / 2);
+}
+
+static void say_second_half(const struct sent *request)
+{
+    say(0, SEG_ACK, ISN + 1 + PAYLOAD / 2, request->seg.seq + PAYLOAD, request->data + PAYLOAD / 2,
+        PAYLOAD / 2);
+}
+
+// deliver_changed, deliver_cut: the answer to a request with some bits of one byte turned over, or
+// only so many bytes of its frame.
+static struct pkt *answer_frame(const struct sent *request)
+{
+    return frame_of(0, SEG_ACK, ISN + 1, request->seg.seq + PAYLOAD, request->data, PAYLOAD);
+}
+
+static void deliver_changed(const struct sent *request, uint32_t at, uint8_t bits)
+{
+    struct pkt *f = answer_frame(request);
+    pkt_data(f)[at] ^= bits;
+    deliver(f);
+    turn();
+}
+
+static void deliver_cut(const struct sent *request, uint32_t len)
+{
+    struct pkt *f = answer_frame(request);
+    pkt_set_len(f, len);
+    deliver(f);
+    turn();
+}
+
+// run_right: a whole run through a wire that loses and doubles so many percent of the frames, in
+// which every answer comes and is right. The counters are there until the next run.
+static const struct load_counters *run_right(const struct load_params *p, struct rng *rng,
+                                             uint32_t loss, uint32_t doubled)
+{
+    load_free(load);  // of the run before
+    run_all(p, rng, loss, doubled);
+    assert_true(load_all_right(load));
+    return load_counters(load);
+}
+
 static void a_connection_opens_asks_and_closes_as_a_tcp_does(void **state)
 {
     (void)state;
@@ -58,8 +122,7 @@ static void a_syn_ack_of_something_else_is_wrong_and_opens_nothing(void **state)
 static void a_syn_ack_again_is_acknowledged_again(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     say(0, SEG_SYN | SEG_ACK, ISN, request.seg.seq, NULL, 0);
     const struct sent *ack = next_sent();
     assert_int_equal(ack->seg.ack, ISN + 1);
@@ -121,8 +184,7 @@ static void a_reset_fails_an_idle_connection(void **state)
 static void a_reset_fails_a_connection_that_was_asked(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    open_and_ask(&p);
+    ask_once();
     reset_three_ways(ISN + 1);
     assert_int_equal(turn(), LOAD_END);
     assert_int_equal(load_counters(load)->asked, 1);
@@ -133,11 +195,7 @@ static void a_reset_fails_a_connection_that_was_asked(void **state)
 static void a_reset_fails_a_connection_that_closes(void **state)
 {
     (void)state;
-    struct load_params p = params(1);
-    p.close = true;
-    const struct sent request = open_and_ask(&p);
-    answer(&request);
-    turn();
+    ask_and_close();
     end.seen = end.n_sent;
     reset_three_ways(ISN + 1 + PAYLOAD);
     assert_int_equal(turn(), LOAD_END);
@@ -156,11 +214,7 @@ static void a_reset_before_and_after_a_connection_is_nothing(void **state)
     say(1, SEG_RST | SEG_ACK, 0, 0, NULL, 0);  // not begun yet
     assert_int_equal(load_counters(load)->failed, 0);
     load_free(load);
-    p = params(1);
-    p.close = true;
-    const struct sent request = open_and_ask(&p);
-    answer(&request);
-    turn();
+    const struct sent request = ask_and_close();
     say(0, SEG_ACK | SEG_FIN, ISN + 1 + PAYLOAD, request.seg.seq + PAYLOAD + 1, NULL, 0);
     say(0, SEG_RST, ISN + 2 + PAYLOAD, 0, NULL, 0);
     assert_int_equal(load_counters(load)->failed, 0);
@@ -193,14 +247,12 @@ static void an_answer_twice_is_one_answer_and_acknowledged_twice(void **state)
 static void halves_of_an_answer_in_the_wrong_order_wait_for_the_first(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
-    const uint32_t ack = request.seg.seq + PAYLOAD;
-    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    const struct sent request = ask_once();
+    say_second_half(&request);
     assert_int_equal(next_sent()->seg.ack, ISN + 1);  // a duplicate ACK
-    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    say_first_half(&request);
     assert_int_equal(load_counters(load)->answered, 0);
-    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    say_second_half(&request);
     assert_int_equal(load_counters(load)->answered, 1);
     assert_true(load_all_right(load));
 }
@@ -209,10 +261,9 @@ static void halves_of_an_answer_in_the_wrong_order_wait_for_the_first(void **sta
 static void a_half_of_an_answer_is_acknowledged_behind_the_request(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     const uint32_t ack = request.seg.seq + PAYLOAD;
-    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    say_first_half(&request);
     struct sent half = *next_sent();
     assert_int_equal(half.seg.seq, ack);
     assert_int_equal(half.seg.ack, ISN + 1 + 32);
@@ -221,16 +272,15 @@ static void a_half_of_an_answer_is_acknowledged_behind_the_request(void **state)
     half = *next_sent();
     assert_int_equal(half.seg.seq, ack);
     assert_int_equal(half.seg.ack, ISN + 1 + 32);
-    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    say_second_half(&request);
     assert_true(load_all_right(load));
 }
 
 static void an_answer_sent_again_whole_after_its_half_counts_once(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
-    say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, request.data, 32);
+    const struct sent request = ask_once();
+    say_first_half(&request);
     assert_int_equal(next_sent()->seg.ack, ISN + 1 + 32);
     answer(&request);
     assert_int_equal(load_counters(load)->answered, 1);
@@ -241,17 +291,15 @@ static void an_answer_sent_again_whole_after_its_half_counts_once(void **state)
 static void a_request_sent_again_keeps_the_half_that_came(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
-    const uint32_t ack = request.seg.seq + PAYLOAD;
-    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
+    const struct sent request = ask_once();
+    say_first_half(&request);
     next_sent();
     pass_ms(250);
     const struct sent *again = next_sent();
     assert_int_equal(again->seg.seq, request.seg.seq);
     assert_int_equal(again->seg.ack, ISN + 1 + 32);
     assert_memory_equal(again->data, request.data, PAYLOAD);
-    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    say_second_half(&request);
     assert_true(load_all_right(load));
     assert_int_equal(load_counters(load)->retransmitted, 1);
 }
@@ -260,8 +308,7 @@ static void one_wrong_bit_anywhere_is_a_wrong_answer(void **state)
 {
     (void)state;
     for (uint32_t bit = 0; bit < PAYLOAD * 8; bit += 73) {
-        const struct load_params p = params(1);
-        struct sent request = open_and_ask(&p);
+        struct sent request = ask_once();
         request.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         answer(&request);
         assert_int_equal(turn(), LOAD_END);
@@ -277,21 +324,18 @@ static void one_wrong_bit_anywhere_is_a_wrong_answer(void **state)
 static void an_answer_wrong_in_both_halves_is_one_wrong_answer(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    struct sent request = open_and_ask(&p);
-    const uint32_t ack = request.seg.seq + PAYLOAD;
+    struct sent request = ask_once();
     request.data[0] ^= 1;
     request.data[40] ^= 1;
-    say(0, SEG_ACK, ISN + 1, ack, request.data, 32);
-    say(0, SEG_ACK, ISN + 1 + 32, ack, request.data + 32, 32);
+    say_first_half(&request);
+    say_second_half(&request);
     assert_int_equal(load_counters(load)->wrong, 1);
 }
 
 static void an_answer_that_acknowledges_something_else_is_wrong(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD - 1, request.data, PAYLOAD);
     assert_int_equal(load_counters(load)->wrong, 1);
     assert_false(load_all_right(load));
@@ -300,8 +344,7 @@ static void an_answer_that_acknowledges_something_else_is_wrong(void **state)
 static void a_longer_answer_is_wrong_and_ends_the_connection(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     uint8_t longer[PAYLOAD + 1] = {0};
     memcpy(longer, request.data, PAYLOAD);
     say(0, SEG_ACK, ISN + 1, request.seg.seq + PAYLOAD, longer, sizeof(longer));
@@ -335,8 +378,7 @@ static void data_before_the_question_ends_the_connection(void **state)
 static void a_server_that_closes_first_loses_the_answer(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     say(0, SEG_ACK | SEG_FIN, ISN + 2, request.seg.seq, NULL, 0);  // not in order: not yet
     assert_int_equal(load_counters(load)->failed, 0);
     say(0, SEG_ACK | SEG_FIN, ISN + 1, request.seg.seq, NULL, 0);
@@ -349,11 +391,7 @@ static void a_server_that_closes_first_loses_the_answer(void **state)
 static void a_fin_that_does_not_acknowledge_ours_is_not_the_end(void **state)
 {
     (void)state;
-    struct load_params p = params(1);
-    p.close = true;
-    const struct sent request = open_and_ask(&p);
-    answer(&request);
-    turn();
+    const struct sent request = ask_and_close();
     const uint32_t fin = request.seg.seq + PAYLOAD;
     say(0, SEG_ACK | SEG_FIN, ISN + 1 + PAYLOAD, fin, NULL, 0);
     assert_int_equal(load_counters(load)->closed, 0);
@@ -368,8 +406,7 @@ static void a_fin_that_does_not_acknowledge_ours_is_not_the_end(void **state)
 static void a_request_without_answer_is_sent_twelve_times_ever_more_slowly_then_lost(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     uint64_t last_us = request.at_us;
     for (unsigned n = 1; n < LOAD_TRIES_MAX; n++) {
         const uint32_t want_ms = MIN((uint32_t)LOAD_RTO_MIN_MS << MIN(n - 1, 4u), 4000u);
@@ -434,8 +471,7 @@ static void a_slow_server_stretches_the_timeout(void **state)
 static void a_client_that_stood_still_sends_nothing_again(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     end.now_us += 10 * 1000 * 1000;
     turn();
     turn();
@@ -521,32 +557,21 @@ static void a_segment_that_comes_again_makes_its_timestamp_the_one_to_echo(void 
 static void damaged_frames_and_those_of_others_are_counted_apart(void **state)
 {
     (void)state;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     const uint32_t ack = request.seg.seq + PAYLOAD;
     uint32_t bad = 0;
-    for (uint32_t bit = 14 * 8; bit < (66 + PAYLOAD) * 8; bit++, bad++) {  // all of the IP packet
-        struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
-        pkt_data(f)[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        deliver(f);
-        turn();
-    }
+    for (uint32_t bit = 14 * 8; bit < (66 + PAYLOAD) * 8; bit++, bad++)  // all of the IP packet
+        deliver_changed(&request, bit / 8, (uint8_t)(1u << bit % 8));
     const struct load_counters *c = load_counters(load);
     assert_int_equal(c->damaged, bad);
     assert_int_equal(c->strangers + c->answered + c->wrong + c->duplicates, 0);
     say(1, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);           // one too many
     say(LOAD_PORTS, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);  // another address
     assert_int_equal(c->strangers, 2);
-    struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
-    pkt_data(f)[13] = 0x06;  // ARP
-    deliver(f);
-    turn();
+    deliver_changed(&request, 13, 0x06);  // the type is ARP's
     assert_int_equal(c->strangers, 2);
     assert_int_equal(c->damaged, bad + 1);
-    f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
-    pkt_set_len(f, 10);
-    deliver(f);
-    turn();
+    deliver_cut(&request, 10);
     assert_int_equal(c->strangers, 3);
     answer(&request);
     assert_int_equal(c->answered, 1);
@@ -728,29 +753,18 @@ static void over_ipv6_damaged_frames_and_those_of_others_are_counted_apart(void 
 {
     (void)state;
     v6 = true;
-    const struct load_params p = params(1);
-    const struct sent request = open_and_ask(&p);
+    const struct sent request = ask_once();
     const struct load_counters *c = load_counters(load);
     const uint32_t ack = request.seg.seq + PAYLOAD;
-    for (uint32_t bit = TCP6_OFF * 8; bit < (86 + PAYLOAD) * 8; bit++) {
-        struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
-        pkt_data(f)[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        deliver(f);
-        turn();
-    }
+    for (uint32_t bit = TCP6_OFF * 8; bit < (86 + PAYLOAD) * 8; bit++)
+        deliver_changed(&request, bit / 8, (uint8_t)(1u << bit % 8));
     assert_int_equal(c->damaged, (32 + PAYLOAD) * 8);
     assert_int_equal(c->strangers + c->answered + c->wrong + c->duplicates, 0);
     say(LOAD_PORTS, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);  // another address
     assert_int_equal(c->strangers, 1);
-    struct pkt *f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
-    pkt_data(f)[13] = 0;  // of IPv4, says the type
-    deliver(f);
-    turn();
+    deliver_changed(&request, 13, 0xdd);  // the low byte of the type is IPv4's
     assert_int_equal(c->strangers, 2);
-    f = frame_of(0, SEG_ACK, ISN + 1, ack, request.data, PAYLOAD);
-    pkt_set_len(f, TCP6_OFF + 10);
-    deliver(f);
-    turn();
+    deliver_cut(&request, TCP6_OFF + 10);
     assert_int_equal(c->damaged, (32 + PAYLOAD) * 8 + 1);
     answer(&request);
     assert_int_equal(c->answered, 1);
@@ -808,15 +822,11 @@ static void every_answer_comes_through_a_wire_that_loses_and_doubles(void **stat
         p.rounds = 4;
         p.order = (enum load_order)order;
         p.close = true;
-        run_all(&p, &rng, 10, 10);
-        const struct load_counters *c = load_counters(load);
+        const struct load_counters *c = run_right(&p, &rng, 10, 10);
         assert_int_equal(c->answered, 2800);
         assert_int_equal(c->closed, 700);
         assert_true(c->retransmitted > 500);
         assert_true(c->duplicates > 100);
-        assert_true(load_all_right(load));
-        load_free(load);
-        load = NULL;
     }
 }
 
@@ -828,12 +838,10 @@ static void a_clean_wire_needs_no_retransmission(void **state)
     p.rounds = 2;
     p.window = 1000;
     p.timestamps = false;
-    run_all(&p, &rng, 0, 0);
-    const struct load_counters *c = load_counters(load);
+    const struct load_counters *c = run_right(&p, &rng, 0, 0);
     assert_int_equal(c->retransmitted, 0);
     assert_int_equal(c->duplicates, 0);
     assert_int_equal(c->answered, 2 * (LOAD_PORTS + 10));
-    assert_true(load_all_right(load));
 }
 
 static void over_ipv6_every_answer_comes_as_well(void **state)
@@ -844,16 +852,13 @@ static void over_ipv6_every_answer_comes_as_well(void **state)
     struct load_params p = params(3 * LOAD_PORTS + 10);  // four addresses, past a carry of bytes
     p.window = 1000;
     p.close = true;
-    run_all(&p, &rng, 0, 0);
-    assert_int_equal(load_counters(load)->retransmitted, 0);
-    assert_int_equal(load_counters(load)->closed, 3 * LOAD_PORTS + 10);
-    assert_true(load_all_right(load));
-    load_free(load);
+    const struct load_counters *c = run_right(&p, &rng, 0, 0);
+    assert_int_equal(c->retransmitted, 0);
+    assert_int_equal(c->closed, 3 * LOAD_PORTS + 10);
     p = params(500);
     p.close = true;
-    run_all(&p, &rng, 10, 10);
-    assert_true(load_counters(load)->retransmitted > 50);
-    assert_true(load_all_right(load));
+    c = run_right(&p, &rng, 10, 10);
+    assert_true(c->retransmitted > 50);
 }
 
 static void at_most_the_window_waits_at_a_time(void **state)
@@ -875,10 +880,7 @@ static void requests_of_the_smallest_and_the_largest_size_are_answered(void **st
         struct load_params p = params(3);
         struct rng rng = {1};
         p.payload = sizes[i];
-        run_all(&p, &rng, 0, 0);
-        assert_true(load_all_right(load));
-        load_free(load);
-        load = NULL;
+        run_right(&p, &rng, 0, 0);
     }
 }
 
