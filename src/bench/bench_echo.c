@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "bench/bench_main.h"
-#include "bench/bench_server.h"
 #include "bench/bench_pair.h"
+#include "bench/bench_server.h"
 #include "bench/measure.h"
 #include "bench/reader.h"
 

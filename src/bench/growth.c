@@ -7,8 +7,8 @@
 
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
-#include "bench/bench_server.h"
 #include "bench/bench_pair.h"
+#include "bench/bench_server.h"
 #include "bench/costs.h"
 #include "bench/subprocess.h"
 #include "bench/svg.h"

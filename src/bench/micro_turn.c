@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/bench_server.h"
 #include "bench/bench_pair.h"
+#include "bench/bench_server.h"
 #include "bench/micro.h"
 
 struct turn_ctx {
