@@ -1,133 +1,10 @@
-// Neighbour discovery (RFC 4861): the neighbours of IPv6, kept as arp.c keeps those of IPv4, with
-// the same states, times and limits. STALE and DELAY are folded into them: a MAC that a neighbour
-// told about itself is used like a confirmed one, but asked again at once (PROBE) where RFC 4861
-// calls it STALE.
-//
-//             packet, none known                 advertisement, solicited
-//   FREE ---------------------------> PENDING ------------------------------> REACHABLE
-//     ^    nd_wait, nd_ask               | three tries                           |    ^
-//     |                                  v                                60 s, used  |
-//     advertisement
-//     +----------------------------------+<--- three tries --- PROBE <-----------+    | from it
-//     ^                                                          ^  |                 |
-//     |                    its own solicitation, or an override  |  +-----------------+
-//     +--- 60 s, unused (REACHABLE)                              |
-#include <errno.h>
+// Neighbour discovery (RFC 4861) for IPv6, duplicate address detection (RFC 4862) and reports of
+// groups (RFC 3810): the messages. What they tell of neighbours goes into the cache
+// (neighbor_cache.h). A solicited advertisement confirms a neighbour. What a neighbour says
+// unasked, by its own solicitation or an advertisement, does not (7.2.3, 7.2.5).
 #include <string.h>
 
 #include "net/priv6.h"
-
-static uint64_t nd_word(uint64_t mac_word, enum net_arp_state state, unsigned tries)
-{
-    return mac_word | (uint64_t)state << 48 | (uint64_t)tries << 56;
-}
-
-static uint64_t nd_mac_word(const struct nd_entry *e)
-{
-    return e->word & 0xffffffffffff;
-}
-
-static unsigned nd_tries(const struct nd_entry *e)
-{
-    return (unsigned)(e->word >> 56);
-}
-
-static struct ip_addr nd_addr(const struct nd_entry *e)
-{
-    struct ip_addr a;
-    memcpy(a.b, e->addr, sizeof(a.b));
-    return a;
-}
-
-// entry_set: the one writer of what other threads read; the fence and the last store pair with the
-// two loads of seq in net_nd_read().
-static void entry_set(struct nd_entry *e, const struct ip_addr *addr, uint64_t word)
-{
-    uint32_t seq = e->seq;
-    __atomic_store_n(&e->seq, seq + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&e->addr[0], load_raw64(addr->b), __ATOMIC_RELAXED);
-    __atomic_store_n(&e->addr[1], load_raw64(addr->b + 8), __ATOMIC_RELAXED);
-    __atomic_store_n(&e->word, word, __ATOMIC_RELAXED);
-    __atomic_store_n(&e->seq, seq + 2, __ATOMIC_RELEASE);
-}
-
-static void word_set(struct nd_entry *e, uint64_t word)
-{
-    const struct ip_addr addr = nd_addr(e);
-    entry_set(e, &addr, word);
-}
-
-static struct nd_entry *nd_set(struct net *net, const struct ip_addr *a)
-{
-    const uint64_t h = siphash_u64x2(&net->secret, load_raw64(a->b), load_raw64(a->b + 8));
-    return &net->v6->nd[(h & (net->v6->sets - 1)) * NET_ARP_WAYS];
-}
-
-static struct nd_entry *nd_find(struct net *net, const struct ip_addr *a)
-{
-    struct net6 *v6 = net->v6;
-    for (uint32_t i = v6->sets * NET_ARP_WAYS; i < v6->slots; i++)
-        if (nd_is(&v6->nd[i], a))
-            return &v6->nd[i];
-    struct nd_entry *set = nd_set(net, a);
-    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
-        if (nd_is(&set[w], a))
-            return &set[w];
-    return NULL;
-}
-
-struct nd_entry *nd_usable(struct net *net, const struct ip_addr *hop)
-{
-    struct nd_entry *e = nd_find(net, hop);
-    if (e == NULL || nd_state(e) < NET_ARP_REACHABLE)
-        return NULL;
-    net->v6->hint[nd_hint_of(hop)] = (uint16_t)(e - net->v6->nd);
-    return e;
-}
-
-// nd_forget: frees the entry; packets that wait there end for `reason`.
-static void nd_forget(struct net *net, struct nd_entry *e, enum drop_reason reason)
-{
-    static const struct ip_addr none;
-    wait_end(net, &e->waiting, reason, reason == DROP_nd_wait_expired);
-    entry_set(e, &none, nd_word(0, NET_ARP_FREE, 0));
-}
-
-static struct nd_entry *older(struct nd_entry *a, struct nd_entry *b)
-{
-    return a == NULL || time_before(b->used_ms, a->used_ms) ? b : a;
-}
-
-// nd_place: an entry of a's set that may be overwritten, as arp_place() chooses it. NULL: none.
-static struct nd_entry *nd_place(struct net *net, const struct ip_addr *a, bool pending)
-{
-    struct nd_entry *set = nd_set(net, a);
-    struct nd_entry *vacant = NULL, *oldest_pending = NULL, *oldest = NULL;
-    unsigned n_pending = 0;
-    for (uint32_t w = 0; w < NET_ARP_WAYS; w++) {
-        struct nd_entry *e = &set[w];
-        const struct ip_addr addr = nd_addr(e);
-        if (nd_state(e) == NET_ARP_FREE) {
-            vacant = e;
-        } else if (nd_state(e) == NET_ARP_STATIC || route6_is_via(net->v6, &addr)) {
-            continue;
-        } else if (nd_state(e) == NET_ARP_PENDING) {
-            n_pending++;
-            oldest_pending = older(oldest_pending, e);
-        } else {
-            oldest = older(oldest, e);
-        }
-    }
-    if (vacant != NULL && !(pending && n_pending >= NET_ARP_PENDING_WAYS))
-        return vacant;
-    struct nd_entry *victim = oldest_pending != NULL ? oldest_pending : oldest;
-    if (victim != NULL) {
-        net->stats->c.nd_evicted++;
-        nd_forget(net, victim, DROP_nd_cache_full);
-    }
-    return victim;
-}
 
 // packet: one to send, or NULL: no room, none left, or, with `allowed` false, over the rate.
 static struct pkt *packet(struct net *net, bool allowed, const struct net_tx *tx)
@@ -147,71 +24,36 @@ static void send(struct net *net, struct pkt *p, uint32_t len, struct net_tx *tx
     net->stats->c.tx_ip6++;
 }
 
-// nd_request: one more try to learn e's MAC; to itself, at the MAC that was known, if unicast. Of
-// tries that are refused, and of gateways, as arp_request().
-static void nd_request(struct net *net, struct clock_now now, struct nd_entry *e, bool unicast,
-                       struct net_tx *tx)
+static void send_request(struct net *net, struct pkt *p, struct neighbor_key key,
+                         const struct mac_addr *to, struct net_tx *tx)
 {
-    const struct ip_addr target = nd_addr(e);
-    const struct mac_addr to = wire_mac_from_word(nd_mac_word(e));
-    const bool allowed = tx->n != tx->room &&
-                         (route6_is_via(net->v6, &target) || rate_allow(&net->v6->rate, now.us));
-    struct pkt *p = packet(net, allowed, tx);
-    e->due_ms = now.ms + NET_ARP_RETRY_MS;
-    if (p != NULL || nd_state(e) == NET_ARP_PENDING)
-        word_set(e, e->word + ((uint64_t)1 << 56));
-    if (p == NULL)
-        return;
     const struct wire_from6 *from = &net->v6->from[net->v6->link_local];
-    send(net, p,
-         wire_build_solicit(pkt_data(p), from, &net->mac, &target, unicast ? &to : NULL, false),
-         tx);
+    const struct ip_addr target = neighbor_addr6(key);
+    send(net, p, wire_build_solicit(pkt_data(p), from, &net->mac, &target, to, false), tx);
     net->stats->c.tx_nd_solicit++;
 }
 
-static struct nd_entry *nd_make_pending(struct net *net, struct clock_now now,
-                                        const struct ip_addr *hop, struct pkt *p, struct net_tx *tx)
+static bool is_gateway(const struct net *net, struct neighbor_key key)
 {
-    struct nd_entry *e = nd_place(net, hop, true);
-    if (e == NULL)
-        return NULL;
-    entry_set(e, hop, nd_word(0, NET_ARP_PENDING, 0));
-    e->used_ms = now.ms;
-    e->waiting = p;
-    nd_request(net, now, e, false, tx);
-    return e;
+    const struct ip_addr a = neighbor_addr6(key);
+    return route6_is_via(net->v6, &a);
 }
 
-void nd_wait(struct net *net, struct clock_now now, const struct ip_addr *hop, struct pkt *p,
-             struct net_tx *tx)
+void nd_init(struct net *net, const struct net_config *c)
 {
-    struct nd_entry *e = nd_find(net, hop);
-    if (e == NULL) {
-        if (nd_make_pending(net, now, hop, p, tx) == NULL) {
-            net->stats->drops[DROP_nd_cache_full]++;
-            pkt_free(p);
-        }
-        return;
-    }
-    wait_add(net, &e->waiting, p, DROP_nd_wait_replaced);
-}
-
-void nd_ask(struct net *net, struct clock_now now, const struct ip_addr *hop, struct net_tx *tx)
-{
-    if (nd_find(net, hop) == NULL)
-        nd_make_pending(net, now, hop, NULL, tx);
-}
-
-// nd_resolve: e's neighbour is at mac_word; a packet that waited leaves. Not confirmed: it is asked
-// itself at the next tick (RFC 4861 calls it STALE).
-static void nd_resolve(struct net *net, struct clock_now now, struct nd_entry *e, uint64_t mac_word,
-                       bool confirmed, struct net_tx *tx)
-{
-    if (nd_mac_word(e) != mac_word)
-        net->stats->c.nd_learned++;
-    word_set(e, nd_word(mac_word, confirmed ? NET_ARP_REACHABLE : NET_ARP_PROBE, 0));
-    e->due_ms = confirmed ? now.ms + NET_ARP_REACHABLE_MS : now.ms;
-    wait_leave(net, &e->waiting, mac_word, tx);
+    static const struct neighbor_family family = {
+        .is_v6 = true,
+        .cache_full = DROP_nd_cache_full,
+        .wait_replaced = DROP_nd_wait_replaced,
+        .wait_expired = DROP_nd_wait_expired,
+        .learned = offsetof(struct core_counters, nd_learned),
+        .evicted = offsetof(struct core_counters, nd_evicted),
+        .expired = offsetof(struct core_counters, nd_expired),
+        .rate_limited = offsetof(struct core_counters, nd_limited),
+        .is_gateway = is_gateway,
+        .send_request = send_request,
+    };
+    neighbor_cache_init(&net->v6->nd, net, &family, c);
 }
 
 // may_learn: is the sender of a solicitation one that we would reach on the link?
@@ -221,23 +63,21 @@ static bool may_learn(const struct net6 *v6, const struct ip_addr *src)
     return route6_find(v6, src, &hop) && ip6_same(&hop, src);
 }
 
-// nd_learn: a neighbour that asked for us tells its MAC (RFC 4861 7.2.3). A MAC that is known and
+// learn: a neighbour that asked for us tells its MAC (RFC 4861 7.2.3). A MAC that is known and
 // the same changes nothing.
-static void nd_learn(struct net *net, struct clock_now now, const struct ip_addr *src,
-                     const struct wire_nd *m, struct net_tx *tx)
+static void learn(struct net *net, struct clock_now now, const struct ip_addr *src,
+                  const struct wire_nd *m, struct net_tx *tx)
 {
     if (!m->has_lla || ip_is_zero(src))
         return;
-    struct nd_entry *e = nd_find(net, src);
-    if (e == NULL) {
-        if (!may_learn(net->v6, src) || (e = nd_place(net, src, false)) == NULL)
-            return;
-        entry_set(e, src, nd_word(0, NET_ARP_PENDING, 0));
-        e->used_ms = now.ms;
-    }
+    struct neighbor_cache *nd = &net->v6->nd;
+    const struct neighbor_key key = neighbor_key6(src);
+    struct neighbor *e = neighbor_find(nd, key);
+    if (e == NULL && may_learn(net->v6, src))
+        e = neighbor_place(nd, now, key);
     const uint64_t mac_word = wire_mac_word(&m->lla);
-    if (nd_state(e) != NET_ARP_STATIC && nd_mac_word(e) != mac_word)
-        nd_resolve(net, now, e, mac_word, false, tx);
+    if (e != NULL && neighbor_state(e) != NET_ARP_STATIC && neighbor_mac_word(e) != mac_word)
+        neighbor_resolve(nd, now, e, key, mac_word, false, tx);
 }
 
 // advert: what own address k is at, unasked (RFC 4861 7.2.6). False: no room or packet.
@@ -259,7 +99,7 @@ static void conflict(struct net *net, struct clock_now now, uint32_t k, struct n
 {
     net->stats->c.nd_conflicts++;
     if (!net->quiet && now.us >= net->v6->defend_at_us[k] &&
-        advert(net, rate_allow(&net->v6->rate, now.us), k, tx))
+        advert(net, rate_allow(&net->v6->nd.rate, now.us), k, tx))
         net->v6->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
 }
 
@@ -297,7 +137,7 @@ static enum drop_reason solicit_input(struct net *net, struct clock_now now, str
     if (k < 0)
         return DROP_nd_not_for_us;
     if (net->quiet) {
-        nd_learn(net, now, &ip->src, m, tx);
+        learn(net, now, &ip->src, m, tx);
         net->stats->c.delivered++;
         return DROP_NONE;
     }
@@ -305,7 +145,7 @@ static enum drop_reason solicit_input(struct net *net, struct clock_now now, str
         return DROP_answer_room;
     // The reply takes its place first: a packet released by learning takes the next, if any.
     tx->pkts[tx->n++] = p;
-    nd_learn(net, now, &ip->src, m, tx);
+    learn(net, now, &ip->src, m, tx);
     answer_in_place(net, p, ip, (uint32_t)k);
     *replied = true;
     return DROP_NONE;
@@ -320,22 +160,24 @@ static enum drop_reason advert_input(struct net *net, struct clock_now now, cons
         conflict(net, now, (uint32_t)k, tx);
         return DROP_nd_not_for_us;
     }
-    struct nd_entry *e = nd_find(net, &m->target);
-    if (e == NULL || nd_state(e) == NET_ARP_STATIC)
+    struct neighbor_cache *nd = &net->v6->nd;
+    const struct neighbor_key key = neighbor_key6(&m->target);
+    struct neighbor *e = neighbor_find(nd, key);
+    if (e == NULL || neighbor_state(e) == NET_ARP_STATIC)
         return DROP_nd_unasked;
-    const bool known = nd_state(e) != NET_ARP_PENDING;
-    const uint64_t mac_word = m->has_lla ? wire_mac_word(&m->lla) : nd_mac_word(e);
-    const bool other = mac_word != nd_mac_word(e);
+    const bool known = neighbor_state(e) != NET_ARP_PENDING;
+    const uint64_t mac_word = m->has_lla ? wire_mac_word(&m->lla) : neighbor_mac_word(e);
+    const bool other = mac_word != neighbor_mac_word(e);
     if (!known && !m->has_lla)
         return DROP_nd_unasked;
     net->stats->c.delivered++;
     if (known && other && (m->flags & ND_OVERRIDE) == 0) {  // 7.2.5, rule I: what is known stays
-        if (nd_state(e) == NET_ARP_REACHABLE)
-            nd_resolve(net, now, e, nd_mac_word(e), false, tx);
+        if (neighbor_state(e) == NET_ARP_REACHABLE)
+            neighbor_resolve(nd, now, e, key, neighbor_mac_word(e), false, tx);
     } else if ((m->flags & ND_SOLICITED) != 0) {
-        nd_resolve(net, now, e, mac_word, true, tx);
+        neighbor_resolve(nd, now, e, key, mac_word, true, tx);
     } else if (!known || other) {
-        nd_resolve(net, now, e, mac_word, false, tx);
+        neighbor_resolve(nd, now, e, key, mac_word, false, tx);
     }
     return DROP_NONE;
 }
@@ -397,7 +239,7 @@ void mld_changed(struct net *net, struct clock_now now, const struct ip_addr *gr
 {
     const struct wire_mld one = {.groups = group, .n_groups = 1, .kind = kind};
     if (!net->quiet)
-        report_of(net, rate_allow(&net->v6->rate, now.us), &one, tx);
+        report_of(net, rate_allow(&net->v6->nd.rate, now.us), &one, tx);
 }
 
 enum drop_reason mld_input(struct net *net, struct clock_now now, const struct pkt *p,
@@ -406,45 +248,10 @@ enum drop_reason mld_input(struct net *net, struct clock_now now, const struct p
     if (!wire_is_mld_query(pkt_data(p), ip))
         return DROP_icmp6_type;
     net->stats->c.rx_mld_query++;
-    if (!net->quiet && !report(net, rate_allow(&net->v6->rate, now.us), MLD_IS_EXCLUDE, tx))
+    if (!net->quiet && !report(net, rate_allow(&net->v6->nd.rate, now.us), MLD_IS_EXCLUDE, tx))
         return DROP_answer_room;
     net->stats->c.delivered++;
     return DROP_NONE;
-}
-
-// tick_entry: what is due on one entry.
-static void tick_entry(struct net *net, struct clock_now now, struct nd_entry *e, struct net_tx *tx)
-{
-    const enum net_arp_state state = nd_state(e);
-    const struct ip_addr addr = nd_addr(e);
-    if (state == NET_ARP_FREE || state == NET_ARP_STATIC || time_before(now.ms, e->due_ms))
-        return;
-    const bool wanted = now.ms - e->used_ms < NET_ARP_REACHABLE_MS || route6_is_via(net->v6, &addr);
-    if (state == NET_ARP_REACHABLE && wanted) {
-        word_set(e, nd_word(nd_mac_word(e), NET_ARP_PROBE, 0));
-    } else if (state == NET_ARP_REACHABLE || nd_tries(e) >= NET_ARP_TRIES) {
-        net->stats->c.nd_expired++;
-        nd_forget(net, e, DROP_nd_wait_expired);
-        return;
-    }
-    // A neighbour that was known is asked by itself, and by the group only at last.
-    const bool group = state == NET_ARP_PENDING || nd_tries(e) == NET_ARP_TRIES - 1;
-    nd_request(net, now, e, !group, tx);
-}
-
-void nd_tick(struct net *net, struct clock_now now, struct net_tx *tx)
-{
-    struct net6 *v6 = net->v6;
-    for (uint32_t i = 0; i < NET_TICK_SLOTS; i++) {
-        tick_entry(net, now, &v6->nd[v6->tick_slot], tx);
-        v6->tick_slot = (v6->tick_slot + 1) & (v6->sets * NET_ARP_WAYS - 1);
-    }
-}
-
-void nd_drain(struct net *net)
-{
-    for (uint32_t i = 0; i < net->v6->slots; i++)
-        wait_drain(net, &net->v6->nd[i].waiting);
 }
 
 // probe: does anybody else have own address k (RFC 4862 5.4)? It is used meanwhile, as RFC 4429
@@ -472,63 +279,5 @@ void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx)
     }
     for (uint32_t i = 0; i < v6->n_routes; i++)
         if (!ip_is_zero(&v6->routes[i].via))
-            nd_ask(net, now, &v6->routes[i].via, tx);
-}
-
-static unsigned statics_in(const struct nd_entry *set)
-{
-    unsigned n = 0;
-    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
-        n += nd_state(&set[w]) == NET_ARP_STATIC;
-    return n;
-}
-
-static bool is_configured(const struct net6 *v6, const struct nd_entry *e)
-{
-    return e >= &v6->nd[v6->sets * NET_ARP_WAYS];
-}
-
-int nd_add(struct net *net, struct clock_now now, const struct ip_addr *a,
-           const struct mac_addr *mac, bool permanent, struct net_tx *tx)
-{
-    struct nd_entry *e = nd_find(net, a);
-    if (e != NULL && is_configured(net->v6, e))
-        return -EPERM;
-    const bool one_more = permanent && (e == NULL || nd_state(e) != NET_ARP_STATIC);
-    if (one_more && statics_in(nd_set(net, a)) >= NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS)
-        return -ENOSPC;
-    if (e == NULL)
-        e = nd_place(net, a, false);
-    if (e == NULL)
-        return -ENOBUFS;
-    if (nd_state(e) == NET_ARP_FREE)
-        entry_set(e, a, nd_word(0, NET_ARP_PENDING, 0));
-    e->used_ms = now.ms;
-    nd_resolve(net, now, e, wire_mac_word(mac), true, tx);
-    if (permanent)
-        word_set(e, nd_word(wire_mac_word(mac), NET_ARP_STATIC, 0));
-    return 0;
-}
-
-int nd_del(struct net *net, const struct ip_addr *a)
-{
-    struct nd_entry *e = nd_find(net, a);
-    if (e == NULL || is_configured(net->v6, e))
-        return e == NULL ? -ENOENT : -EPERM;
-    nd_forget(net, e, DROP_nd_wait_expired);
-    return 0;
-}
-
-unsigned nd_flush(struct net *net)
-{
-    struct net6 *v6 = net->v6;
-    unsigned n = 0;
-    for (uint32_t i = 0; i < v6->sets * NET_ARP_WAYS; i++) {
-        struct nd_entry *e = &v6->nd[i];
-        if (nd_state(e) == NET_ARP_FREE || nd_state(e) == NET_ARP_STATIC)
-            continue;
-        nd_forget(net, e, DROP_nd_wait_expired);
-        n++;
-    }
-    return n;
+            neighbor_ask(&net->v6->nd, now, neighbor_key6(&v6->routes[i].via), tx);
 }

@@ -3,33 +3,33 @@
 
 #include "net/priv6.h"
 
-static uint32_t raw_of(const struct ip_addr *a)
+// cache_of: the cache of a's family; NULL: no address of that family here.
+static struct neighbor_cache *cache_of(struct net *net, const struct ip_addr *a)
 {
-    return load_raw32(a->b + 12);
+    if (ip_is_v4(a))
+        return net->n_locals != 0 ? &net->arp : NULL;
+    return net->v6 != NULL ? &net->v6->nd : NULL;
 }
 
-static bool has_family(const struct net *net, const struct ip_addr *a)
+static struct neighbor_key key_of(const struct ip_addr *a)
 {
-    return ip_is_v4(a) ? net->n_locals != 0 : net->v6 != NULL;
+    return ip_is_v4(a) ? neighbor_key4(load_raw32(a->b + 12)) : neighbor_key6(a);
 }
 
 int net_neighbor_add(struct net *net, struct clock_now now, const struct ip_addr *a,
                      const struct mac_addr *mac, bool permanent, struct net_tx *tx)
 {
-    if (!has_family(net, a))
-        return -EAFNOSUPPORT;
-    return ip_is_v4(a) ? arp_add(net, now, raw_of(a), mac, permanent, tx)
-                       : nd_add(net, now, a, mac, permanent, tx);
+    struct neighbor_cache *n = cache_of(net, a);
+    return n != NULL ? neighbor_add(n, now, key_of(a), mac, permanent, tx) : -EAFNOSUPPORT;
 }
 
 int net_neighbor_del(struct net *net, const struct ip_addr *a)
 {
-    if (!has_family(net, a))
-        return -EAFNOSUPPORT;
-    return ip_is_v4(a) ? arp_del(net, raw_of(a)) : nd_del(net, a);
+    struct neighbor_cache *n = cache_of(net, a);
+    return n != NULL ? neighbor_del(n, key_of(a)) : -EAFNOSUPPORT;
 }
 
 unsigned net_neighbors_flush(struct net *net)
 {
-    return arp_flush(net) + (net->v6 != NULL ? nd_flush(net) : 0);
+    return neighbor_flush(&net->arp) + (net->v6 != NULL ? neighbor_flush(&net->v6->nd) : 0);
 }

@@ -20,18 +20,8 @@ size_t net_footprint(const struct net_config *c)
 {
     if (!arp_entries_ok(c->arp_entries))
         return 0;
-    size_t slots = (size_t)c->arp_entries + NET_STATICS_MAX;
-    return ALIGN_UP(sizeof(struct net) + slots * sizeof(struct arp_entry), CACHE_LINE) +
+    return ALIGN_UP(sizeof(struct net) + neighbor_cache_footprint(c, false), CACHE_LINE) +
            ALIGN_UP(net6_footprint(c), CACHE_LINE);
-}
-
-// rate_init: per_s a second, a burst of a tenth of a second's; 0: nothing.
-static struct rate rate_init(uint32_t per_s)
-{
-    if (per_s == 0)
-        return (struct rate){0, UINT64_MAX, 0};
-    uint64_t interval_ns = 1000000000u / per_s;
-    return (struct rate){0, interval_ns, interval_ns * (MAX(per_s / 10, 1u) - 1)};
 }
 
 static bool unicast(const struct ip_addr *a)
@@ -106,15 +96,6 @@ static void init_local(struct net *net, const struct net_config *c, uint32_t k)
     wire_from_init(&net->from[k], &c->mac, v4);
 }
 
-static void init_static(struct net *net, const struct net_config *c, uint32_t k)
-{
-    if (!ip_is_v4(&c->statics[k].addr))
-        return;
-    struct arp_entry *e = &net->arp[net->arp_slots++];
-    e->v4_raw = raw32(ip_to_v4(&c->statics[k].addr));
-    e->word = wire_mac_word(&c->statics[k].mac) | (uint64_t)NET_ARP_STATIC << 48;
-}
-
 struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool,
                      struct core_stats *stats, struct err *e)
 {
@@ -139,7 +120,6 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->chain_max = c->chain_max != 0 ? c->chain_max : (uint16_t)PKT_CHAIN_MAX;
     net->stats = stats;
     net->pool = pool;
-    net->secret = c->keys.of[SECRET_NEIGHBORS];
     net->id_key = c->keys.of[SECRET_IP_IDS];
     net->mac = c->mac;
     net->quiet = c->quiet;
@@ -148,9 +128,6 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->port = c->port;
     for (unsigned k = 0; k < NET_LOCALS_MAX; k++)
         net->device_of[k] = c->device_of[k] != 0 ? c->device_of[k] : (uint8_t)(c->port + 1);
-    net->arp_sets = c->arp_entries / NET_ARP_WAYS;
-    net->arp_slots = c->arp_entries;
-    net->arp_rate = rate_init(c->arp_rate_per_s);
     net->icmp_per_s = c->icmp_rate_per_s;
     net->errors_per_s = c->icmp_errors_per_s;
     limit_init(&net->echoes, c->keys.of[SECRET_ECHOES]);
@@ -162,8 +139,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     for (uint32_t k = 0; k < net->n_locals; k++)
         init_local(net, c, k);
     routes_init(net, c);
-    for (uint32_t k = 0; k < c->n_statics; k++)
-        init_static(net, c, k);
+    arp_init(net, c);
     const size_t v6_bytes = ALIGN_UP(net6_footprint(c), CACHE_LINE);
     if (v6_bytes != 0)
         net6_init(net, (uint8_t *)mem + net_footprint(c) - v6_bytes, c);
@@ -178,13 +154,42 @@ struct ip_addr net_local_addr(const struct net *net, uint8_t local)
 
 void net_forget(struct net *net)
 {
-    net->arp_rate.next_ns = 0;
+    net->arp.rate.next_ns = 0;
     limit_rest(&net->echoes);
     limit_rest(&net->errors);
     if (net->v6 != NULL)
-        net->v6->rate.next_ns = 0;
+        net->v6->nd.rate.next_ns = 0;
     if (net->open != NULL)
         udp_paths_forget(net->open);
+}
+
+bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
+{
+    if (net->tick_ms == now.ms)
+        return false;
+    net->tick_ms = now.ms;
+    neighbor_tick(&net->arp, now, tx);
+    if (net->v6 != NULL)
+        neighbor_tick(&net->v6->nd, now, tx);
+    if (net->reasm != NULL)
+        fragment_tick(net, now, tx);
+    return true;
+}
+
+void net_drain(struct net *net)
+{
+    neighbor_drain(&net->arp);
+    if (net->v6 != NULL)
+        neighbor_drain(&net->v6->nd);
+}
+
+void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
+{
+    if (net->loops)
+        return;
+    arp_announce(net, now, tx);
+    if (net->v6 != NULL)
+        nd_announce(net, now, tx);
 }
 
 uint16_t net_mss(const struct net *net)

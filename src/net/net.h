@@ -29,7 +29,7 @@ enum {
     NET_ROUTES_MAX = 16,  // looked at one by one
     NET_ARP_ENTRIES_MIN = 64,
     NET_ARP_ENTRIES_MAX = 32768,
-    NET_ARP_WAYS = 8,              // entries of a set: two cache lines of 32-byte entries times two
+    NET_ARP_WAYS = 8,              // entries of a set: four cache lines, with IPv6 eight
     NET_ARP_PENDING_WAYS = 4,      // of them at most that wait for an answer: half the cache
     NET_ARP_DYNAMIC_WAYS = 2,      // of them at least that permanent neighbours leave to others
     NET_ARP_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it

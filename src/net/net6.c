@@ -18,8 +18,7 @@ size_t net6_footprint(const struct net_config *c)
 {
     if (first_v6(c) == MIN(c->n_locals, (uint32_t)NET_LOCALS_MAX))
         return 0;
-    const size_t slots = (size_t)c->arp_entries + NET_STATICS_MAX;
-    return sizeof(struct net6) + slots * sizeof(struct nd_entry);
+    return sizeof(struct net6) + neighbor_cache_footprint(c, true);
 }
 
 // The routes: as route.c has them.
@@ -140,13 +139,6 @@ static void add_own(struct net *net, struct net6 *v6, const struct ip_addr *addr
     wire_from6_init(&v6->from[v6->n_own++], &net->mac, addr);
 }
 
-static void add_static(struct net6 *v6, const struct net_static *s)
-{
-    struct nd_entry *e = &v6->nd[v6->slots++];
-    memcpy(e->addr, s->addr.b, sizeof(e->addr));
-    e->word = wire_mac_word(&s->mac) | (uint64_t)NET_ARP_STATIC << 48;
-}
-
 void net6_init(struct net *net, void *mem, const struct net_config *c)
 {
     struct net6 *v6 = mem;
@@ -168,12 +160,7 @@ void net6_init(struct net *net, void *mem, const struct net_config *c)
         add_own(net, v6, &own);
     }
     routes6_init(v6, c);
-    v6->rate = net->arp_rate;
-    v6->sets = c->arp_entries / NET_ARP_WAYS;
-    v6->slots = c->arp_entries;
-    for (uint32_t k = 0; k < c->n_statics; k++)
-        if (!ip_is_v4(&c->statics[k].addr))
-            add_static(v6, &c->statics[k]);
+    nd_init(net, c);
 }
 
 int net6_check(const struct net_config *c, struct err *e)

@@ -54,7 +54,7 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
         net->stats->drops[refused] += large ? seg_parts(s) : 1;
         return false;
     }
-    struct arp_entry *e = arp_usable(net, hop_raw);
+    struct neighbor *e = neighbor_usable(&net->arp, neighbor_key4(hop_raw));
     if (large) {
         const struct large_way way = {e != NULL ? e->word : 0, e != NULL, hop_raw, NULL};
         if (e != NULL)
@@ -69,7 +69,7 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
                      s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + 12)) : 0, true);
     finish(p, len, head, net->tx_l4);
     if (e == NULL) {
-        arp_wait(net, now, hop_raw, p, tx);
+        neighbor_wait(&net->arp, now, neighbor_key4(hop_raw), p, tx);
     } else {
         e->used_ms = now.ms;
         tx->pkts[tx->n++] = p;
@@ -156,7 +156,8 @@ static bool way_find(struct net *net, struct clock_now now, const struct seg_out
     const uint32_t dst_raw = load_raw32(s->key.remote.b + 12), hop = next_hop(net, dst_raw);
     if (unlikely(ix >= net->n_locals))
         return false;
-    struct arp_entry *e = arp_hot(net, hop != NET_ROUTED ? hop : route_find(net, dst_raw));
+    const uint32_t next = hop != NET_ROUTED ? hop : route_find(net, dst_raw);
+    struct neighbor *e = neighbor_hot(&net->arp, neighbor_key4(next), false);
     if (e == NULL)
         return false;
     e->used_ms = now.ms;

@@ -119,7 +119,7 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
         net->stats->drops[DROP_ip_mtu]++;
         return false;
     }
-    struct nd_entry *e = nd_usable(net, &way.hop);
+    struct neighbor *e = neighbor_usable(&v6->nd, neighbor_key6(&way.hop));
     const uint64_t word = e != NULL ? e->word : 0;
     if (e != NULL)
         e->used_ms = now.ms;
@@ -138,7 +138,7 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     net->stats->c.tx_tcp6++;
     net->stats->c.tx_ip6++;
     if (e == NULL) {
-        nd_wait(net, now, &way.hop, p, tx);
+        neighbor_wait(&v6->nd, now, neighbor_key6(&way.hop), p, tx);
     } else {
         tx->pkts[tx->n++] = p;
     }
@@ -153,7 +153,7 @@ static bool way_find(struct net *net, struct clock_now now, const struct seg_out
     const uint32_t ix = (uint32_t)s->key.local_ix - v6->local_ix_first;
     if (ix >= v6->n || !ip6_is_global_form(&s->key.remote) || !next_hop(v6, &s->key.remote, way))
         return false;
-    struct nd_entry *e = nd_hot(v6, &way->hop);
+    struct neighbor *e = neighbor_hot(&v6->nd, neighbor_key6(&way->hop), true);
     if (e == NULL)
         return false;
     e->used_ms = now.ms;

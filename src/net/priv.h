@@ -1,29 +1,11 @@
 // priv.h: the inside of struct net, for the files of this folder.
 #pragma once
+#include "net/neighbor_cache.h"
 #include "net/net.h"
 #include "wire/build.h"
 #include "wire/parse.h"
 
-// arp_entry: 32 bytes. The worker writes; the first three fields are read by any thread under seq.
-struct arp_entry {
-    uint32_t seq;     // odd while the next two change
-    uint32_t v4_raw;  // neighbour's address as it lies in memory
-    uint64_t word;  // MAC in the low 48 bits, then 8 bits enum net_arp_state, 8 bits requests made
-    uint32_t due_ms;      // when net_tick() acts on it; not with NET_ARP_STATIC
-    uint32_t used_ms;     // last packet sent to it; with NET_ARP_PENDING when it was made
-    struct pkt *waiting;  // with NET_ARP_PENDING: the first of them (wait_add); NULL: none
-};
-static_assert(sizeof(struct arp_entry) == 32, "a set of eight is four cache lines");
-
-// rate: a token bucket as the time when the next token is due (GCRA, ITU-T I.371).
-struct rate {
-    uint64_t next_ns;
-    uint64_t interval_ns;  // UINT64_MAX: nothing is allowed
-    uint64_t slack_ns;     // burst less one, in intervals
-};
-
 enum {
-    NET_HINTS = 16,
     NET_ID_COUNTERS = 1024,
     ROUTES_ALL = NET_LOCALS_MAX + NET_ROUTES_MAX + 1,
 };
@@ -64,7 +46,7 @@ struct net {
     struct wire_from from[NET_LOCALS_MAX];
     struct core_stats *stats;  // of the worker, which counts there
     struct pkt_pool *pool;
-    struct siphash_key secret, id_key;
+    struct siphash_key id_key;
     uint32_t mask[NET_LOCALS_MAX];
     uint32_t subnet[NET_LOCALS_MAX];
     uint32_t n_routes;
@@ -80,25 +62,19 @@ struct net {
     struct reasm *reasm;
     uint8_t port;
     uint8_t device_of[NET_LOCALS_MAX];  // by local, numbered from 1
-    uint32_t arp_sets;                  // a power of two
-    uint32_t arp_slots;                 // sets times ways, plus statics at the end
     struct net6 *v6;                    // NULL: no IPv6 address
     // Written by the worker.
-    uint16_t
-        hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last, by its last byte
-    struct rate arp_rate;
-    uint32_t icmp_per_s, errors_per_s;      // of `echoes` and `errors`
-    uint64_t defend_at_us[NET_LOCALS_MAX];  // when each address may be announced again
-    uint32_t tick_slot;
-    uint32_t tick_ms;  // of the last net_tick()
-    uint64_t ids;      // drawn by net_ip_id() and net_part_id6()
+    uint32_t icmp_per_s CACHE_ALIGNED, errors_per_s;  // of `echoes` and `errors`
+    uint64_t defend_at_us[NET_LOCALS_MAX];            // when each address may be announced again
+    uint32_t tick_ms;                                 // of the last net_tick()
+    uint64_t ids;                                     // drawn by net_ip_id() and net_part_id6()
     uint16_t id_counter[NET_ID_COUNTERS];
     struct groups groups4, groups6;
     uint32_t n_waiting_more;  // packets that wait for a neighbour behind another
     uint32_t n_lost;
     struct icmp_event lost[NET_LOST_MAX];  // for net_lost()
     struct limit echoes, errors;  // answers to echo requests; ICMP errors, of both families
-    struct arp_entry arp[] CACHE_ALIGNED;
+    struct neighbor_cache arp;    // the last field: its entries follow
 };
 
 // net_ip_id: the identification of a packet to dst_raw that may be cut on its way. Those to one
@@ -121,36 +97,6 @@ static inline uint32_t net_part_id6(struct net *net, const struct ip_addr *dst)
     return (uint32_t)siphash_u64x3(&net->id_key, load_raw64(dst->b), load_raw64(dst->b + 8),
                                    ++net->ids);
 }
-
-static inline bool rate_allow(struct rate *r, uint64_t now_us)
-{
-    uint64_t now_ns = now_us * 1000;
-    uint64_t at = MAX(r->next_ns, now_ns);
-    if (at - now_ns > r->slack_ns || r->interval_ns == UINT64_MAX)
-        return false;
-    r->next_ns = at + r->interval_ns;
-    return true;
-}
-
-static inline uint8_t arp_state(const struct arp_entry *e)
-{
-    return (uint8_t)(e->word >> 48);
-}
-
-// arp_hot: the entry of next hop hop_raw if the hint knows it and its MAC is usable, else NULL.
-static inline struct arp_entry *arp_hot(struct net *net, uint32_t hop_raw)
-{
-    struct arp_entry *e = &net->arp[net->hint[(hop_raw >> 24) % NET_HINTS]];
-    return likely(e->v4_raw == hop_raw && arp_state(e) >= NET_ARP_REACHABLE) ? e : NULL;
-}
-
-// arp_usable: the same without the hint, which it sets.
-struct arp_entry *arp_usable(struct net *net, uint32_t hop_raw);
-
-// arp_wait: p, built but for its destination MAC, waits for next hop hop_raw, which arp_usable()
-// did not find; a request goes to tx when one is due. Takes p over in any case.
-void arp_wait(struct net *net, struct clock_now now, uint32_t hop_raw, struct pkt *p,
-              struct net_tx *tx);
 
 // net_alloc_some: as many of n packets as the pool gives, in halves.
 static inline uint32_t net_alloc_some(struct net *net, struct pkt **pkts, uint32_t n)
@@ -270,14 +216,9 @@ void wait_leave(struct net *net, struct pkt **first, uint64_t mac_word, struct n
 void wait_end(struct net *net, struct pkt **first, enum drop_reason reason, bool lost);
 void wait_drain(struct net *net, struct pkt **first);
 
-// arp_ask: makes a pending entry for hop_raw without a packet and asks.
-void arp_ask(struct net *net, struct clock_now now, uint32_t hop_raw, struct net_tx *tx);
-
-// arp_add, arp_del, arp_flush: net_neighbor_add() and so on, of one family.
-int arp_add(struct net *net, struct clock_now now, uint32_t v4_raw, const struct mac_addr *mac,
-            bool permanent, struct net_tx *tx);
-int arp_del(struct net *net, uint32_t v4_raw);
-unsigned arp_flush(struct net *net);
+// arp_init: makes net->arp for c. arp_announce: net_announce() for IPv4.
+void arp_init(struct net *net, const struct net_config *c);
+void arp_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // arp_input: a received ARP frame of len bytes in p. DROP_NONE: taken; *replied says whether p
 // itself was turned into a reply, to be sent.

@@ -5,17 +5,6 @@
 #include "wire/build6.h"
 #include "wire/parse6.h"
 
-// nd_entry: a neighbour. The worker writes; seq, addr and word are read by any thread under seq.
-struct nd_entry {
-    uint64_t addr[2];     // as struct ip_addr lies in memory
-    uint64_t word;        // as arp_entry's
-    uint32_t seq;         // odd while the three before it change
-    uint32_t due_ms;      // when net_tick() acts on it; not with NET_ARP_STATIC
-    uint32_t used_ms;     // last packet sent to it; with NET_ARP_PENDING when it was made
-    struct pkt *waiting;  // with NET_ARP_PENDING: the first of them (wait_add); NULL: none
-} CACHE_ALIGNED;
-static_assert(sizeof(struct nd_entry) == CACHE_LINE, "one miss a neighbour");
-
 enum {
     NET6_OWN_MAX = NET_LOCALS_MAX + 1,  // with the link-local one that the port makes itself
     NET6_TO_GROUP = NET6_OWN_MAX,       // instead of the index of an address of ours
@@ -46,14 +35,9 @@ struct net6 {
     struct ip_addr local[NET6_OWN_MAX];
     uint32_t n_routes;
     struct route6 routes[ROUTES6_ALL];  // the longest prefixes first
-    uint32_t sets;                      // of eight entries; a power of two
-    uint32_t slots;                     // sets times ways, plus statics at the end
     // Written by the worker.
-    uint16_t hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last
-    struct rate rate;                        // of solicitations
-    uint64_t defend_at_us[NET6_OWN_MAX];
-    uint32_t tick_slot;
-    struct nd_entry nd[] CACHE_ALIGNED;
+    uint64_t defend_at_us[NET6_OWN_MAX] CACHE_ALIGNED;  // as net's
+    struct neighbor_cache nd;                           // the last field: its entries follow
 };
 
 // net6_footprint: bytes for the IPv6 half, 0 if c has no IPv6 address. net6_check: -1 and *e: what
@@ -100,45 +84,9 @@ int route6_way(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr 
 bool route6_is_via(const struct net6 *v6, const struct ip_addr *a);
 void routes6_init(struct net6 *v6, const struct net_config *c);
 
-static inline uint8_t nd_state(const struct nd_entry *e)
-{
-    return (uint8_t)(e->word >> 48);
-}
-
-static inline bool nd_is(const struct nd_entry *e, const struct ip_addr *a)
-{
-    return ((e->addr[0] ^ load_raw64(a->b)) | (e->addr[1] ^ load_raw64(a->b + 8))) == 0;
-}
-
-static inline uint32_t nd_hint_of(const struct ip_addr *hop)
-{
-    return hop->b[15] % NET_HINTS;
-}
-
-// nd_hot: the entry of next hop `hop` if the hint knows it and its MAC is usable, else NULL.
-static inline struct nd_entry *nd_hot(struct net6 *v6, const struct ip_addr *hop)
-{
-    struct nd_entry *e = &v6->nd[v6->hint[nd_hint_of(hop)]];
-    return likely(nd_is(e, hop) && nd_state(e) >= NET_ARP_REACHABLE) ? e : NULL;
-}
-
-// nd_usable: the same without the hint, which it sets.
-struct nd_entry *nd_usable(struct net *net, const struct ip_addr *hop);
-
-// nd_wait, nd_ask, nd_tick, nd_drain, nd_announce: as arp_wait(), arp_ask(), net_tick(),
-// net_drain() and net_announce() for the other family.
-void nd_wait(struct net *net, struct clock_now now, const struct ip_addr *hop, struct pkt *p,
-             struct net_tx *tx);
-void nd_ask(struct net *net, struct clock_now now, const struct ip_addr *hop, struct net_tx *tx);
-void nd_tick(struct net *net, struct clock_now now, struct net_tx *tx);
-void nd_drain(struct net *net);
+// nd_init: makes v6->nd for c. nd_announce: net_announce() for IPv6.
+void nd_init(struct net *net, const struct net_config *c);
 void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx);
-
-// nd_add, nd_del, nd_flush: net_neighbor_add() and so on, of IPv6. There is one.
-int nd_add(struct net *net, struct clock_now now, const struct ip_addr *a,
-           const struct mac_addr *mac, bool permanent, struct net_tx *tx);
-int nd_del(struct net *net, const struct ip_addr *a);
-unsigned nd_flush(struct net *net);
 
 // nd_input: p is a neighbour solicitation or advertisement, its checksum right. DROP_NONE: taken;
 // *replied: p itself was turned into a reply, to be sent.

@@ -69,9 +69,9 @@ static void wait_for(struct net *net, struct clock_now now, const struct large_w
                      struct pkt *p, struct net_tx *tx)
 {
     if (way->hop6 != NULL)
-        nd_wait(net, now, way->hop6, p, tx);
+        neighbor_wait(&net->v6->nd, now, neighbor_key6(way->hop6), p, tx);
     else
-        arp_wait(net, now, way->hop_raw, p, tx);
+        neighbor_wait(&net->arp, now, neighbor_key4(way->hop_raw), p, tx);
 }
 
 // cut: the first n segments of s, of mss bytes each, as packets; returns how many there were

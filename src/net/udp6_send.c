@@ -61,7 +61,7 @@ static int send_cut6(struct net *net, struct clock_now now, const struct wire_da
     const uint32_t n = fragment_out(net, now, frame, len, parts, fragment_room(tx));
     for (uint32_t i = 0; i < n; i++)
         if (wait_for != NULL)
-            nd_wait(net, now, wait_for, parts[i], tx);
+            neighbor_wait(&net->v6->nd, now, neighbor_key6(wait_for), parts[i], tx);
         else
             tx->pkts[tx->n++] = parts[i];
     return n != 0 ? 0 : -ENOBUFS;
@@ -83,7 +83,7 @@ int net6_send(struct net *net, struct clock_now now, const struct net_datagram *
     if (cut && !net_may_be_cut(net, d, REASM_IP_MAX - UDP_BYTES))
         return -EMSGSIZE;
     const struct mac_addr group_mac = ip6_group_mac(&d->to);
-    struct nd_entry *e = group ? NULL : nd_usable(net, &hop);
+    struct neighbor *e = group ? NULL : neighbor_usable(&v6->nd, neighbor_key6(&hop));
     const uint64_t word = group ? wire_mac_word(&group_mac) : e != NULL ? e->word : 0;
     const struct wire_datagram w = {
         .src_port = d->from_port,
@@ -109,7 +109,7 @@ int net6_send(struct net *net, struct clock_now now, const struct net_datagram *
         pkt_tx_offload_udp(p, false, ETH_BYTES, IP6_BYTES);
     net->stats->c.tx_ip6++;
     if (!group && e == NULL) {
-        nd_wait(net, now, &hop, p, tx);
+        neighbor_wait(&v6->nd, now, neighbor_key6(&hop), p, tx);
         return 0;
     }
     tx->pkts[tx->n++] = p;

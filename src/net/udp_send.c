@@ -84,7 +84,7 @@ static int send_cut4(struct net *net, struct clock_now now, const struct wire_da
     const uint32_t n = fragment_out(net, now, frame, len, parts, fragment_room(tx));
     for (uint32_t i = 0; i < n; i++)
         if (wait_for != NULL)
-            arp_wait(net, now, *wait_for, parts[i], tx);
+            neighbor_wait(&net->arp, now, neighbor_key4(*wait_for), parts[i], tx);
         else
             tx->pkts[tx->n++] = parts[i];
     return n != 0 ? 0 : -ENOBUFS;
@@ -105,7 +105,7 @@ static int send4(struct net *net, struct clock_now now, const struct net_datagra
         return -ENETUNREACH;
     if (cut && !net_may_be_cut(net, d, REASM_IP_MAX - IP4_BYTES - UDP_BYTES))
         return -EMSGSIZE;
-    struct arp_entry *e = group ? NULL : arp_usable(net, hop_raw);
+    struct neighbor *e = group ? NULL : neighbor_usable(&net->arp, neighbor_key4(hop_raw));
     const uint64_t word = group ? group_word4(dst_raw) : e != NULL ? e->word : 0;
     const struct wire_datagram w = {
         .src_port = d->from_port,
@@ -132,7 +132,7 @@ static int send4(struct net *net, struct clock_now now, const struct net_datagra
     if (offload)
         pkt_tx_offload_udp(p, true, ETH_BYTES, IP4_BYTES);
     if (!group && e == NULL) {
-        arp_wait(net, now, hop_raw, p, tx);
+        neighbor_wait(&net->arp, now, neighbor_key4(hop_raw), p, tx);
         return 0;
     }
     tx->pkts[tx->n++] = p;

@@ -1,0 +1,371 @@
+#include "net/neighbor_cache.h"
+
+#include <errno.h>
+
+#include "net/priv.h"
+
+enum { READ_TRIES = 16 };  // of one entry; the worker writes it a few times a second at most
+
+static uint64_t word_of(uint64_t mac_word, enum net_arp_state state)
+{
+    return mac_word | (uint64_t)state << 48;
+}
+
+static const uint64_t one_try = UINT64_C(1) << 56;
+
+static unsigned tries(const struct neighbor *e)
+{
+    return (unsigned)(e->word >> 56);
+}
+
+static struct neighbor_key key_of(const struct neighbor *e, bool is_v6)
+{
+    if (!is_v6)
+        return neighbor_key4(__atomic_load_n(&e->v4_raw, __ATOMIC_RELAXED));
+    const uint64_t *addr = ((const struct neighbor6 *)e)->addr;
+    return (struct neighbor_key){
+        {__atomic_load_n(&addr[0], __ATOMIC_RELAXED), __atomic_load_n(&addr[1], __ATOMIC_RELAXED)}};
+}
+
+static void key_set(struct neighbor *e, struct neighbor_key key, bool is_v6)
+{
+    if (!is_v6) {
+        __atomic_store_n(&e->v4_raw, neighbor_v4_raw(key), __ATOMIC_RELAXED);
+        return;
+    }
+    uint64_t *addr = ((struct neighbor6 *)e)->addr;
+    __atomic_store_n(&addr[0], key.w[0], __ATOMIC_RELAXED);
+    __atomic_store_n(&addr[1], key.w[1], __ATOMIC_RELAXED);
+}
+
+// entry_set: the one writer of what other threads read; the fence and the last store pair with the
+// two loads of seq in neighbor_read().
+static void entry_set(const struct neighbor_cache *n, struct neighbor *e, struct neighbor_key key,
+                      uint64_t word)
+{
+    const uint32_t seq = e->seq;
+    __atomic_store_n(&e->seq, seq + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    key_set(e, key, n->is_v6);
+    __atomic_store_n(&e->word, word, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->seq, seq + 2, __ATOMIC_RELEASE);
+}
+
+static void word_set(const struct neighbor_cache *n, struct neighbor *e, uint64_t word)
+{
+    entry_set(n, e, key_of(e, n->is_v6), word);
+}
+
+bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbor_seen *out)
+{
+    const struct neighbor *e = neighbor_at(n, slot, n->is_v6);
+    for (int i = 0; i < READ_TRIES; i++) {
+        const uint32_t seq = __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE);  // pairs with entry_set()
+        const struct neighbor_key key = key_of(e, n->is_v6);
+        const uint64_t word = __atomic_load_n(&e->word, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if ((seq & 1) != 0 || seq != __atomic_load_n(&e->seq, __ATOMIC_RELAXED))
+            continue;
+        *out = (struct neighbor_seen){key, wire_mac_from_word(word), (uint8_t)(word >> 48)};
+        return out->state != NET_ARP_FREE;
+    }
+    return false;
+}
+
+size_t neighbor_cache_footprint(const struct net_config *c, bool is_v6)
+{
+    const size_t slots = (size_t)c->arp_entries + NET_STATICS_MAX;
+    return slots * (is_v6 ? sizeof(struct neighbor6) : sizeof(struct neighbor));
+}
+
+// rate_init: per_s a second, a burst of a tenth of a second's; 0: nothing.
+static struct rate rate_init(uint32_t per_s)
+{
+    if (per_s == 0)
+        return (struct rate){0, UINT64_MAX, 0};
+    const uint64_t interval_ns = 1000000000u / per_s;
+    return (struct rate){0, interval_ns, interval_ns * (MAX(per_s / 10, 1u) - 1)};
+}
+
+static void add_configured(struct neighbor_cache *n, const struct net_static *s)
+{
+    struct neighbor *e = neighbor_at(n, n->slots++, n->is_v6);
+    const struct neighbor_key key =
+        n->is_v6 ? neighbor_key6(&s->addr) : neighbor_key4(raw32(ip_to_v4(&s->addr)));
+    entry_set(n, e, key, word_of(wire_mac_word(&s->mac), NET_ARP_STATIC));
+}
+
+void neighbor_cache_init(struct neighbor_cache *n, struct net *net,
+                         const struct neighbor_family *family, const struct net_config *c)
+{
+    n->secret = c->keys.of[SECRET_NEIGHBORS];
+    n->sets = c->arp_entries / NET_ARP_WAYS;
+    n->slots = c->arp_entries;
+    n->is_v6 = family->is_v6;
+    n->family = family;
+    n->net = net;
+    n->rate = rate_init(c->arp_rate_per_s);
+    for (uint32_t k = 0; k < c->n_statics; k++)
+        if (ip_is_v4(&c->statics[k].addr) != n->is_v6)
+            add_configured(n, &c->statics[k]);
+}
+
+// set_of: the slot of the first entry of key's set.
+static inline uint32_t set_of(const struct neighbor_cache *n, struct neighbor_key key)
+{
+    const uint64_t h = siphash_u64x2(&n->secret, key.w[0], key.w[1]);
+    return (uint32_t)(h & (n->sets - 1)) * NET_ARP_WAYS;
+}
+
+static ALWAYS_INLINE struct neighbor *find(struct neighbor_cache *n, struct neighbor_key key,
+                                           bool is_v6)
+{
+    for (uint32_t i = n->sets * NET_ARP_WAYS; i < n->slots; i++)
+        if (neighbor_is(neighbor_at(n, i, is_v6), key, is_v6))
+            return neighbor_at(n, i, is_v6);
+    const uint32_t set = set_of(n, key);
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
+        if (neighbor_is(neighbor_at(n, set + w, is_v6), key, is_v6))
+            return neighbor_at(n, set + w, is_v6);
+    return NULL;
+}
+
+struct neighbor *neighbor_find(struct neighbor_cache *n, struct neighbor_key key)
+{
+    return n->is_v6 ? find(n, key, true) : find(n, key, false);
+}
+
+static ALWAYS_INLINE struct neighbor *usable(struct neighbor_cache *n, struct neighbor_key key,
+                                             bool is_v6)
+{
+    struct neighbor *e = find(n, key, is_v6);
+    if (e == NULL || neighbor_state(e) < NET_ARP_REACHABLE)
+        return NULL;
+    const size_t off = (size_t)((uint8_t *)e - n->memory);
+    n->hint[neighbor_hint(key, is_v6)] =
+        (uint16_t)(off / (is_v6 ? sizeof(struct neighbor6) : sizeof(struct neighbor)));
+    return e;
+}
+
+struct neighbor *neighbor_usable(struct neighbor_cache *n, struct neighbor_key key)
+{
+    return n->is_v6 ? usable(n, key, true) : usable(n, key, false);
+}
+
+// count: one more in the family's counter at this offset.
+static void count(struct neighbor_cache *n, uint16_t counter)
+{
+    ++*(uint64_t *)((uint8_t *)&n->net->stats->c + counter);
+}
+
+static bool is_gateway(const struct neighbor_cache *n, const struct neighbor *e)
+{
+    return n->family->is_gateway(n->net, key_of(e, n->is_v6));
+}
+
+// forget: frees the entry; packets that wait there end for `reason`.
+static void forget(struct neighbor_cache *n, struct neighbor *e, enum drop_reason reason)
+{
+    static const struct neighbor_key none;
+    wait_end(n->net, &e->waiting, reason, reason == n->family->wait_expired);
+    entry_set(n, e, none, word_of(0, NET_ARP_FREE));
+}
+
+static struct neighbor *older(struct neighbor *a, struct neighbor *b)
+{
+    return a == NULL || time_before(b->used_ms, a->used_ms) ? b : a;
+}
+
+// place: an entry of key's set that may be overwritten: a free one; the oldest pending one; the
+// known one that was unused for longest. Pending entries fill at most half of a set, and take one
+// known entry at most, so that a full cache can still ask and a scan does not empty it. NULL:
+// gateways and static entries fill the set.
+static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key, bool pending)
+{
+    const uint32_t set = set_of(n, key);
+    struct neighbor *vacant = NULL, *oldest_pending = NULL, *oldest = NULL;
+    unsigned n_pending = 0;
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++) {
+        struct neighbor *e = neighbor_at(n, set + w, n->is_v6);
+        if (neighbor_state(e) == NET_ARP_FREE) {
+            vacant = e;
+        } else if (neighbor_state(e) == NET_ARP_STATIC || is_gateway(n, e)) {
+            continue;
+        } else if (neighbor_state(e) == NET_ARP_PENDING) {
+            n_pending++;
+            oldest_pending = older(oldest_pending, e);
+        } else {
+            oldest = older(oldest, e);
+        }
+    }
+    if (vacant != NULL && !(pending && n_pending >= NET_ARP_PENDING_WAYS))
+        return vacant;
+    struct neighbor *victim = oldest_pending != NULL ? oldest_pending : oldest;
+    if (victim != NULL) {
+        count(n, n->family->evicted);
+        forget(n, victim, n->family->cache_full);
+    }
+    return victim;
+}
+
+// request: one more try to learn e's MAC: to the MAC that was known, or to all. A try that the rate
+// limit, the room in tx or the pool refuses is counted for a pending neighbour, so that the entries
+// of a flood end. It is not counted for a known one, which stays until it has been asked. Gateways
+// are few; the rate limit does not hold for them, but their timer does.
+static void request(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
+                    bool unicast, struct net_tx *tx)
+{
+    struct pkt *p;
+    const struct mac_addr known = wire_mac_from_word(neighbor_mac_word(e));
+    const bool allowed = tx->n != tx->room && (is_gateway(n, e) || rate_allow(&n->rate, now.us)) &&
+                         pkt_alloc_bulk(n->net->pool, &p, 1);
+    e->due_ms = now.ms + NET_ARP_RETRY_MS;
+    if (allowed || neighbor_state(e) == NET_ARP_PENDING)
+        word_set(n, e, e->word + one_try);
+    if (allowed)
+        n->family->send_request(n->net, p, key_of(e, n->is_v6), unicast ? &known : NULL, tx);
+    else
+        count(n, n->family->rate_limited);
+}
+
+struct neighbor *neighbor_place(struct neighbor_cache *n, struct clock_now now,
+                                struct neighbor_key key)
+{
+    struct neighbor *e = place(n, key, false);
+    if (e != NULL)
+        e->used_ms = now.ms;
+    return e;
+}
+
+// make_pending: an entry for `key`, which is asked; p waits there, unless it is NULL. False: no
+// place.
+static bool make_pending(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
+                         struct pkt *p, struct net_tx *tx)
+{
+    struct neighbor *e = place(n, key, true);
+    if (e == NULL)
+        return false;
+    entry_set(n, e, key, word_of(0, NET_ARP_PENDING));
+    e->used_ms = now.ms;
+    e->waiting = p;
+    request(n, now, e, false, tx);
+    return true;
+}
+
+void neighbor_wait(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
+                   struct pkt *p, struct net_tx *tx)
+{
+    struct neighbor *e = neighbor_find(n, key);
+    if (e != NULL) {
+        wait_add(n->net, &e->waiting, p, n->family->wait_replaced);
+    } else if (!make_pending(n, now, key, p, tx)) {
+        n->net->stats->drops[n->family->cache_full]++;
+        pkt_free(p);
+    }
+}
+
+void neighbor_ask(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
+                  struct net_tx *tx)
+{
+    if (neighbor_find(n, key) == NULL)
+        make_pending(n, now, key, NULL, tx);
+}
+
+void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
+                      struct neighbor_key key, uint64_t mac_word, bool confirmed, struct net_tx *tx)
+{
+    if (neighbor_mac_word(e) != mac_word)
+        count(n, n->family->learned);
+    entry_set(n, e, key, word_of(mac_word, confirmed ? NET_ARP_REACHABLE : NET_ARP_PROBE));
+    e->due_ms = confirmed ? now.ms + NET_ARP_REACHABLE_MS : now.ms;
+    wait_leave(n->net, &e->waiting, mac_word, tx);
+}
+
+// tick_entry: what is due on one entry.
+static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
+                       struct net_tx *tx)
+{
+    const enum net_arp_state state = neighbor_state(e);
+    if (state == NET_ARP_FREE || state == NET_ARP_STATIC || time_before(now.ms, e->due_ms))
+        return;
+    const bool wanted = now.ms - e->used_ms < NET_ARP_REACHABLE_MS || is_gateway(n, e);
+    if (state == NET_ARP_REACHABLE && wanted) {
+        word_set(n, e, word_of(neighbor_mac_word(e), NET_ARP_PROBE));
+    } else if (state == NET_ARP_REACHABLE || tries(e) >= NET_ARP_TRIES) {
+        count(n, n->family->expired);
+        forget(n, e, n->family->wait_expired);
+        return;
+    }
+    // A known neighbour is asked at its own MAC first, and all are asked at last.
+    request(n, now, e, state != NET_ARP_PENDING && tries(e) != NET_ARP_TRIES - 1, tx);
+}
+
+void neighbor_tick(struct neighbor_cache *n, struct clock_now now, struct net_tx *tx)
+{
+    for (uint32_t i = 0; i < NET_TICK_SLOTS; i++) {
+        tick_entry(n, now, neighbor_at(n, n->tick_slot, n->is_v6), tx);
+        n->tick_slot = (n->tick_slot + 1) & (n->sets * NET_ARP_WAYS - 1);
+    }
+}
+
+void neighbor_drain(struct neighbor_cache *n)
+{
+    for (uint32_t i = 0; i < n->slots; i++)
+        wait_drain(n->net, &neighbor_at(n, i, n->is_v6)->waiting);
+}
+
+static unsigned statics_in_set(const struct neighbor_cache *n, struct neighbor_key key)
+{
+    const uint32_t set = set_of(n, key);
+    unsigned found = 0;
+    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
+        found += neighbor_state(neighbor_at(n, set + w, n->is_v6)) == NET_ARP_STATIC;
+    return found;
+}
+
+static bool is_configured(const struct neighbor_cache *n, const struct neighbor *e)
+{
+    return e >= neighbor_at(n, n->sets * NET_ARP_WAYS, n->is_v6);
+}
+
+int neighbor_add(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
+                 const struct mac_addr *mac, bool permanent, struct net_tx *tx)
+{
+    struct neighbor *e = neighbor_find(n, key);
+    if (e != NULL && is_configured(n, e))
+        return -EPERM;
+    const bool one_more = permanent && (e == NULL || neighbor_state(e) != NET_ARP_STATIC);
+    if (one_more && statics_in_set(n, key) >= NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS)
+        return -ENOSPC;
+    if (e == NULL)
+        e = neighbor_place(n, now, key);
+    if (e == NULL)
+        return -ENOBUFS;
+    e->used_ms = now.ms;
+    neighbor_resolve(n, now, e, key, wire_mac_word(mac), true, tx);
+    if (permanent)
+        entry_set(n, e, key, word_of(wire_mac_word(mac), NET_ARP_STATIC));
+    return 0;
+}
+
+int neighbor_del(struct neighbor_cache *n, struct neighbor_key key)
+{
+    struct neighbor *e = neighbor_find(n, key);
+    if (e == NULL || is_configured(n, e))
+        return e == NULL ? -ENOENT : -EPERM;
+    forget(n, e, n->family->wait_expired);
+    return 0;
+}
+
+unsigned neighbor_flush(struct neighbor_cache *n)
+{
+    unsigned found = 0;
+    for (uint32_t i = 0; i < n->sets * NET_ARP_WAYS; i++) {
+        struct neighbor *e = neighbor_at(n, i, n->is_v6);
+        if (neighbor_state(e) == NET_ARP_FREE || neighbor_state(e) == NET_ARP_STATIC)
+            continue;
+        forget(n, e, n->family->wait_expired);
+        found++;
+    }
+    return found;
+}
