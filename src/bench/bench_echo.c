@@ -67,10 +67,10 @@ static void print_stages(const struct core_stats *before, const struct core_stat
     fputc('\n', stderr);
 }
 
-static int side_close(const struct bench_options *o, struct bench_side *side, struct err *err)
+static int side_close(const struct bench_options *o, struct bench_pair *side, struct err *err)
 {
     static struct core_stats now;
-    const int rc = bench_side_close(side, &now, err);
+    const int rc = bench_pair_close(side, &now, err);
     if (!o->json && now.c.rx_packets != side->before.c.rx_packets)
         print_stages(&side->before, &now, now.c.rx_packets - side->before.c.rx_packets);
     return rc;
@@ -99,7 +99,7 @@ struct reader_result {
 };
 
 // Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
-static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_side *side,
+static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_pair *side,
                    struct result *out, struct err *err)
 {
     double a[SLICES], b[SLICES], ratio[SLICES];
@@ -124,7 +124,7 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
 
 // The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
 // of their ratios within one round.
-static int measure_reader(const struct bench_options *o, struct bench_side *side,
+static int measure_reader(const struct bench_options *o, struct bench_pair *side,
                           struct bench_reader *r, void (*piece)(void *), struct reader_result *out,
                           struct err *err)
 {
@@ -196,7 +196,7 @@ static void print_result(const struct bench_options *o, const struct result *r, 
 }
 
 static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
-                   struct bench_side *side, uint32_t connections, bool first, void (*piece)(void *),
+                   struct bench_pair *side, uint32_t connections, bool first, void (*piece)(void *),
                    struct err *err)
 {
     struct bench_row row = {.connections = connections};
@@ -207,7 +207,7 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     struct bench_reader reader;
     struct reader_result read = {.to_busy = 0};
     bench_reader_init(&reader, s);
-    int rc = bench_side_open(o, side, connections, err);
+    int rc = bench_pair_open(o, side, connections, err);
     if (rc == 0)
         rc = piece != NULL ? measure_reader(o, side, &reader, piece, &read, err)
                            : measure(o, &bare, side, &result, err);
@@ -227,15 +227,15 @@ static int run_all(const struct bench_options *o, struct server *s, void (*piece
                    struct err *err)
 {
     struct bench_wire wire = {0};
-    static struct bench_side side;
-    int rc = bench_side_wire(o, s, &side, err);
+    static struct bench_pair side;
+    int rc = bench_pair_join(o, s, &side, err);
     if (rc == 0)
         rc = bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
         rc = run_one(o, s, &wire, &side, o->counts[i], i == 0, piece, err);
     }
     bench_wire_close(&wire);
-    bench_side_unwire(&side);
+    bench_pair_part(&side);
     return rc;
 }
 
@@ -275,7 +275,7 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
     struct server_params p;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
-    bench_side_params(&o, &p, prefix);
+    bench_pair_params(&o, &p, prefix);
     // The client reads between two batches, and is late on a machine that has other work.
     if (piece != NULL)
         p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;

@@ -6,7 +6,7 @@
 #include "bench/bench_server.h"
 #include "drivers/port_table.h"
 
-void bench_side_params(const struct bench_options *o, struct server_params *p, const char *prefix)
+void bench_pair_params(const struct bench_options *o, struct server_params *p, const char *prefix)
 {
     uint32_t most = 0;
     for (unsigned i = 0; i < o->count_n; i++)
@@ -14,10 +14,10 @@ void bench_side_params(const struct bench_options *o, struct server_params *p, c
     bench_server_params(p, prefix, &bench_echo_app, most, o->batch, o->client_cpu, o->server_cpu);
 }
 
-int bench_side_wire(const struct bench_options *o, struct server *s, struct bench_side *side,
+int bench_pair_join(const struct bench_options *o, struct server *s, struct bench_pair *side,
                     struct err *err)
 {
-    *side = (struct bench_side){.w = server_worker(s, 0)};
+    *side = (struct bench_pair){.w = server_worker(s, 0)};
     side->pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
     if (side->pool == NULL)
         return err_set(err, "no memory for the client's packets");
@@ -25,13 +25,13 @@ int bench_side_wire(const struct bench_options *o, struct server *s, struct benc
     return side->client == NULL ? -1 : 0;
 }
 
-void bench_side_unwire(struct bench_side *side)
+void bench_pair_part(struct bench_pair *side)
 {
     port_close(side->client);
     pkt_pool_destroy(side->pool);
 }
 
-int bench_side_open(const struct bench_options *o, struct bench_side *side, uint32_t connections,
+int bench_pair_open(const struct bench_options *o, struct bench_pair *side, uint32_t connections,
                     struct err *err)
 {
     struct worker *w = side->w;
@@ -60,7 +60,7 @@ int bench_side_open(const struct bench_options *o, struct bench_side *side, uint
     return side->feed == NULL ? -1 : 0;
 }
 
-int bench_side_close(struct bench_side *side, struct core_stats *now, struct err *err)
+int bench_pair_close(struct bench_pair *side, struct core_stats *now, struct err *err)
 {
     int rc = 0;
     stat_snapshot(now, side->w->stats);

@@ -70,7 +70,7 @@ static int by_cycles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int one_slice(const struct bench_options *o, struct bench_side *side, struct slice *out,
+static int one_slice(const struct bench_options *o, struct bench_pair *side, struct slice *out,
                      struct err *err)
 {
     static struct core_stats before, after;
@@ -86,7 +86,7 @@ static int one_slice(const struct bench_options *o, struct bench_side *side, str
     return 0;
 }
 
-static int measure_side(const struct bench_options *o, struct bench_side *side, struct row *out,
+static int measure_side(const struct bench_options *o, struct bench_pair *side, struct row *out,
                         struct err *err)
 {
     static struct slice slices[SLICES];
@@ -105,12 +105,12 @@ static int measure(const void *arg, void *result, struct err *err)
     const struct task *t = arg;
     struct row *out = result;
     static struct server_params p;
-    static struct bench_side side;
+    static struct bench_pair side;
     static struct core_stats now;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mgrowth%d", (int)getpid());
     *out = (struct row){.pages = t->pages, .connections = t->o.counts[0], .tsc_hz = costs_tsc_hz()};
-    bench_side_params(&t->o, &p, prefix);
+    bench_pair_params(&t->o, &p, prefix);
     p.pages = t->pages;
     p.extra_packet_bytes = 32u << 20;
     if (t->pages == PAGES_AUTO)
@@ -118,17 +118,17 @@ static int measure(const void *arg, void *result, struct err *err)
     struct server *s = server_start(&p, err);
     if (s == NULL)
         return -1;
-    int rc = bench_side_wire(&t->o, s, &side, err);
+    int rc = bench_pair_join(&t->o, s, &side, err);
     if (rc == 0) {
-        rc = bench_side_open(&t->o, &side, t->o.counts[0], err);
+        rc = bench_pair_open(&t->o, &side, t->o.counts[0], err);
         if (rc == 0)
             rc = measure_side(&t->o, &side, out, err);
         struct err closing;
-        if (bench_side_close(&side, &now, &closing) != 0 && rc == 0)
+        if (bench_pair_close(&side, &now, &closing) != 0 && rc == 0)
             rc = err_set(err, "%s", closing.text);
     }
     server_stop_workers(s);
-    bench_side_unwire(&side);
+    bench_pair_part(&side);
     server_stop(s);
     out->mpps = out->tsc_hz / out->median / 1e6;
     return rc;
@@ -273,7 +273,7 @@ static int run(const struct bench_options *o, const struct own *own)
             struct err err = {""};
             t.o.counts[0] = o->counts[i];
             t.o.count_n = 1;
-            if (bench_apart(measure, &t, &rows[n], sizeof(rows[n]), &err) != 0) {
+            if (bench_subprocess(measure, &t, &rows[n], sizeof(rows[n]), &err) != 0) {
                 fprintf(stderr, "c10m bench growth: pages %s, %u connections: %s\n",
                         kind_name(t.pages), t.o.counts[0], err.text);
                 rc = -1;

@@ -138,7 +138,7 @@ static int run_one(const struct options *o, const struct micro *m, uint32_t size
     struct err err = {""};
     const struct task t = {m, o, size};
     result = (struct micro_result){.m = m, .size = size};
-    if (bench_apart(measure, &t, &result, sizeof(result), &err) != 0) {
+    if (bench_subprocess(measure, &t, &result, sizeof(result), &err) != 0) {
         fprintf(stderr, "c10m bench micro: %s: %u: %s\n", m->name, size, err.text);
         return -1;
     }

@@ -12,7 +12,7 @@ struct turn_ctx {
     struct bench_options o;
     struct server_params params;
     struct server *server;
-    struct bench_side side;
+    struct bench_pair side;
     struct lockstep_sums sums;
     bool unpublished;
     char prefix[32];
@@ -37,13 +37,13 @@ static void *turn_open(uint32_t connections, struct err *err)
                                  .client_cpu = 0,
                                  .server_cpu = 1}};
     snprintf(c->prefix, sizeof(c->prefix), "c10mmicro%d", (int)getpid());
-    bench_side_params(&c->o, &c->params, c->prefix);
+    bench_pair_params(&c->o, &c->params, c->prefix);
     c->params.extra_packet_bytes = 32u << 20;
     bench_pages(&c->params, "micro");
     if ((c->server = server_start(&c->params, err)) == NULL)
         return NULL;
-    if (bench_side_wire(&c->o, c->server, &c->side, err) == 0 &&
-        bench_side_open(&c->o, &c->side, connections, err) == 0) {
+    if (bench_pair_join(&c->o, c->server, &c->side, err) == 0 &&
+        bench_pair_open(&c->o, &c->side, connections, err) == 0) {
         c->side.server.meanwhile = one_turn;
         c->side.server.arg = c;
         one_turn(c);  // posts packets for the client's first
@@ -58,10 +58,10 @@ static void turn_close(void *ctx)
     struct turn_ctx *c = ctx;
     static struct core_stats now;
     struct err err;
-    if (bench_side_close(&c->side, &now, &err) != 0)
+    if (bench_pair_close(&c->side, &now, &err) != 0)
         fprintf(stderr, "c10m bench micro: %s\n", err.text);
     server_stop_workers(c->server);
-    bench_side_unwire(&c->side);
+    bench_pair_part(&c->side);
     server_stop(c->server);
     free(c);
 }

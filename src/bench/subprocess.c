@@ -60,8 +60,8 @@ static int take(int fd, pid_t pid, void *result, size_t bytes, struct err *err)
                                : err_set(err, "ended without a result");
 }
 
-int bench_apart(int (*fn)(const void *arg, void *result, struct err *err), const void *arg,
-                void *result, size_t bytes, struct err *err)
+int bench_subprocess(int (*fn)(const void *arg, void *result, struct err *err), const void *arg,
+                     void *result, size_t bytes, struct err *err)
 {
     int fd[2];
     CHECK(bytes <= RESULT_BYTES_MAX);

@@ -322,7 +322,7 @@ static int port_find(const struct conf *c, const char *name)
 static const char *near_port(const struct conf *c, unsigned but, const char *name)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
-        if (i != but && near_enough(name, near_distance(c->ports[i].name, name)))
+        if (i != but && spelling_is_near(name, spelling_distance(c->ports[i].name, name)))
             return c->ports[i].name;
     return NULL;
 }

@@ -16,7 +16,7 @@ static bool near_word(const char *words, const char *text, char word[CONF_NAME_B
         if (n < CONF_NAME_BYTES) {
             memcpy(word, words, n);
             word[n] = '\0';
-            if (near_enough(text, near_distance(word, text)))
+            if (spelling_is_near(text, spelling_distance(word, text)))
                 return true;
         }
         if (words[n] == '\0')

@@ -70,8 +70,8 @@ static const char *near_key(enum conf_section section, const char *name)
     for (unsigned i = 0; i < conf_n_keys; i++) {
         if (conf_keys[i].section != section)
             continue;
-        unsigned d = near_distance(conf_keys[i].name, name);
-        if (d < best_distance && near_enough(name, d)) {
+        unsigned d = spelling_distance(conf_keys[i].name, name);
+        if (d < best_distance && spelling_is_near(name, d)) {
             best = conf_keys[i].name;
             best_distance = d;
         }
@@ -82,7 +82,7 @@ static const char *near_key(enum conf_section section, const char *name)
 static const struct section *near_section(const char *name)
 {
     for (int s = 0; s < SECTION_COUNT; s++)
-        if (near_enough(name, near_distance(conf_sections[s].name, name)))
+        if (spelling_is_near(name, spelling_distance(conf_sections[s].name, name)))
             return &conf_sections[s];
     return NULL;
 }

@@ -9,7 +9,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
     return MIN(MIN(a, b), c);
 }
 
-unsigned near_distance(const char *a, const char *b)
+unsigned spelling_distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     if (n > NEAR_LEN_MAX || m > NEAR_LEN_MAX)
@@ -30,7 +30,7 @@ unsigned near_distance(const char *a, const char *b)
     return d[n][m];
 }
 
-bool near_enough(const char *word, unsigned distance)
+bool spelling_is_near(const char *word, unsigned distance)
 {
     return distance <= (strlen(word) <= 5 ? 1 : 2);
 }

@@ -2,11 +2,11 @@
 #pragma once
 #include "base/base.h"
 
-// near_distance: edits (insert, delete, change, swap of neighbours) between two words; words of
+// spelling_distance: edits (insert, delete, change, swap of neighbours) between two words; words of
 // more than 31 characters are far from everything (32). Source: the optimal string alignment
 // distance.
-unsigned near_distance(const char *a, const char *b);
+unsigned spelling_distance(const char *a, const char *b);
 
-// near_enough: whether `word` is a likely misspelling of `known` at this distance: at most one edit
-// for up to five characters, two for more.
-bool near_enough(const char *word, unsigned distance);
+// spelling_is_near: whether `word` is a likely misspelling of `known` at this distance: at most one
+// edit for up to five characters, two for more.
+bool spelling_is_near(const char *word, unsigned distance);

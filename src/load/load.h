@@ -194,18 +194,18 @@ uint64_t load_lost(const struct load *l);
 bool load_all_right(const struct load *l);
 
 // load_latency: of all answers, each from the first try of its request on.
-const struct load_hdr *load_latency(const struct load *l);
+const struct load_histogram *load_latency(const struct load *l);
 
 // load_answer_bytes: of each answer; 0: of HTTP, not known yet.
 uint32_t load_answer_bytes(const struct load *l);
 
 // load_corrected: the same of an open loop of requests or datagrams, each from when it was due;
 // NULL: it is none. load_due_of: what was due.
-const struct load_hdr *load_corrected(const struct load *l);
+const struct load_histogram *load_corrected(const struct load *l);
 const struct load_due *load_due_of(const struct load *l);
 
 // load_full_time: of each full connection, from when it was due (`rate` 0: begun) to its end.
-const struct load_hdr *load_full_time(const struct load *l);
+const struct load_histogram *load_full_time(const struct load *l);
 
 // load_permute: a number of [0, n) for each i of [0, n), each once: a Feistel network on the next
 // power of four, walked until it falls below n (Black, Rogaway, "Ciphers with arbitrary finite

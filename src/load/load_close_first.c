@@ -12,7 +12,7 @@ static size_t once_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     return taken;
 }
 
-const struct c10m_app *load_once(const struct c10m_app *honest)
+const struct c10m_app *load_close_first(const struct c10m_app *honest)
 {
     once.app = *honest;
     once.app.data = once_data;

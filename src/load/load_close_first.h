@@ -3,6 +3,6 @@
 #pragma once
 #include "c10m/app.h"
 
-// load_once: `honest` with the end of the connection behind its first answer. One at a time in a
-// process.
-const struct c10m_app *load_once(const struct c10m_app *honest);
+// load_close_first: `honest` with the end of the connection behind its first answer. One at a time
+// in a process.
+const struct c10m_app *load_close_first(const struct c10m_app *honest);

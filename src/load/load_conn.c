@@ -215,7 +215,7 @@ static void over(struct load *l, uint32_t i, enum load_state state)
         return;
     }
     l->c.full_done++;
-    load_hdr_add(&l->full_time, took_ns(l, c));
+    load_histogram_add(&l->full_time, took_ns(l, c));
 }
 
 // RST to a server that still takes the connection for open (RFC 9293 3.10.7.1: SEQ = SEG.ACK).
@@ -315,9 +315,9 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
         return;
     }
     measure(l, c);
-    load_hdr_add(&l->latency, took_ns(l, c));
+    load_histogram_add(&l->latency, took_ns(l, c));
     if (unlikely(l->from_ns != NULL))
-        load_hdr_add(&l->corrected, l->now_ns - l->from_ns[i]);
+        load_histogram_add(&l->corrected, l->now_ns - l->from_ns[i]);
     set_state(l, c, LOAD_IDLE);
     send_ack(l, i);
 }

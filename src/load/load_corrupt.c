@@ -37,7 +37,7 @@ static int liar_datagram(struct c10m_service *s, const struct c10m_datagram *d)
     return n;
 }
 
-const struct c10m_app *load_liar(const struct c10m_app *honest, uint32_t ppm, uint64_t seed)
+const struct c10m_app *load_corrupt(const struct c10m_app *honest, uint32_t ppm, uint64_t seed)
 {
     liar.app = *honest;
     liar.app.data = liar_data;
@@ -49,7 +49,7 @@ const struct c10m_app *load_liar(const struct c10m_app *honest, uint32_t ppm, ui
     return &liar.app;
 }
 
-uint64_t load_liar_lies(void)
+uint64_t load_corrupt_count(void)
 {
     return __atomic_load_n(&liar.lies, __ATOMIC_RELAXED);
 }

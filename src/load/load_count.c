@@ -29,17 +29,17 @@ bool load_all_right(const struct load *l)
            (!l->p.close || c->closed == l->held || l->udp != NULL);
 }
 
-const struct load_hdr *load_full_time(const struct load *l)
+const struct load_histogram *load_full_time(const struct load *l)
 {
     return &l->full_time;
 }
 
-const struct load_hdr *load_latency(const struct load *l)
+const struct load_histogram *load_latency(const struct load *l)
 {
     return &l->latency;
 }
 
-const struct load_hdr *load_corrected(const struct load *l)
+const struct load_histogram *load_corrected(const struct load *l)
 {
     return l->due.rate != 0 ? &l->corrected : NULL;
 }

@@ -55,7 +55,7 @@ struct load {
     struct load_http *http;  // NULL: echoes
     uint64_t *from_ns;       // of each: its request counts from; NULL: no open loop of requests
     struct load_due due;
-    struct load_hdr corrected;
+    struct load_histogram corrected;
     struct load_streams *streams;  // NULL: requests and answers
     bool v6;
     uint32_t first_low;     // the last 32 bits of the first client's address, in host order
@@ -71,7 +71,7 @@ struct load {
     uint32_t in_flight;
     uint32_t held;  // connections [0, held) stay open, the others come and go (load_full.c)
     struct load_full full;
-    struct load_hdr full_time;
+    struct load_histogram full_time;
     struct load_level levels[LOAD_LEVELS];
     uint32_t srtt_us, rttvar_us;  // RFC 6298; srtt_us 0: nothing measured yet
     uint32_t rto_ms;
@@ -83,7 +83,7 @@ struct load {
     uint32_t now_ms;
     uint32_t n_out;
     struct pkt *out[LOAD_OUT_MAX];
-    struct load_hdr latency;
+    struct load_histogram latency;
     uint8_t payload[LOAD_PAYLOAD_MAX + 8];
 };
 

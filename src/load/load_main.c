@@ -186,7 +186,7 @@ static void collect_server(struct load_run *r)
         out->ok = out->ok && out->sink_wrong == 0;
     }
     if (r->o.faults.falsify_ppm != 0)
-        out->falsified = load_liar_lies();
+        out->falsified = load_corrupt_count();
 }
 
 static void collect(struct load_run *r)
@@ -258,9 +258,9 @@ int load_main(int argc, char **argv, const struct c10m_app *const *apps)
     }
     const struct c10m_app *app = load_service_app(&r.o, apps);
     if (r.o.faults.falsify_ppm != 0)
-        app = load_liar(app, r.o.faults.falsify_ppm, r.o.seed);
+        app = load_corrupt(app, r.o.faults.falsify_ppm, r.o.seed);
     if (r.o.closer == LOAD_BY_SERVER)
-        app = load_once(app);
+        app = load_close_first(app);
     if (r.o.config != NULL && load_port_read(&r.o, stderr) != 0)
         return 2;
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());

@@ -29,21 +29,21 @@ static const struct {
 };
 
 // The names get `before` in front, and the microseconds three decimals.
-void load_put_latency(struct text *out, const char *before, const struct load_hdr *h)
+void load_put_latency(struct text *out, const char *before, const struct load_histogram *h)
 {
     for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
         text_printf(out, ",\"%s%s\":%.3f", before, parts[i].name,
-                    (double)load_hdr_ns(h, parts[i].part) / 1e3);
-    text_printf(out, ",\"%smean_us\":%.3f", before, load_hdr_mean_ns(h) / 1e3);
+                    (double)load_histogram_ns(h, parts[i].part) / 1e3);
+    text_printf(out, ",\"%smean_us\":%.3f", before, load_histogram_mean_ns(h) / 1e3);
 }
 
-void load_table_latency(struct text *out, const char *name, const struct load_hdr *h)
+void load_table_latency(struct text *out, const char *name, const struct load_histogram *h)
 {
     text_printf(out, "%-13s", name);
     for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
         text_printf(out, "%s %s %.1f", i == 0 ? "" : ",", parts[i].shown,
-                    (double)load_hdr_ns(h, parts[i].part) / 1e3);
-    text_printf(out, ", mean %.1f us\n", load_hdr_mean_ns(h) / 1e3);
+                    (double)load_histogram_ns(h, parts[i].part) / 1e3);
+    text_printf(out, ", mean %.1f us\n", load_histogram_mean_ns(h) / 1e3);
 }
 
 // What shows that each connection stayed with its worker: nobody got a segment without an owner.
@@ -78,9 +78,9 @@ static void put_server(struct text *out, const struct load_result *r)
 }
 
 // From when it was due, where there is such a time.
-static const struct load_hdr *latency(const struct load_result *r)
+static const struct load_histogram *latency(const struct load_result *r)
 {
-    const struct load_hdr *corrected = load_corrected(r->load);
+    const struct load_histogram *corrected = load_corrected(r->load);
     return corrected != NULL ? corrected : load_latency(r->load);
 }
 

@@ -22,8 +22,8 @@ double load_busy_cycles(const struct load_result *r);
 
 // load_put_latency: percentiles in microseconds, their names behind `before`. load_table_latency:
 // the same as one line.
-void load_put_latency(struct text *out, const char *before, const struct load_hdr *h);
-void load_table_latency(struct text *out, const char *name, const struct load_hdr *h);
+void load_put_latency(struct text *out, const char *before, const struct load_histogram *h);
+void load_table_latency(struct text *out, const char *name, const struct load_histogram *h);
 
 // load_due_json, load_due_table: of an open loop of requests or datagrams. load_udp_json,
 // load_udp_table: what is only of `udp`.

@@ -124,9 +124,9 @@ static void answered(struct load *l, struct load_udp_slot *s, bool right)
     if (s->state == LOAD_UDP_WAITING) {
         l->in_flight--;
         l->c.answered++;
-        load_hdr_add(&l->latency, l->now_ns - s->sent_ns);
+        load_histogram_add(&l->latency, l->now_ns - s->sent_ns);
         if (l->due.rate != 0)
-            load_hdr_add(&l->corrected, l->now_ns - s->from_ns);
+            load_histogram_add(&l->corrected, l->now_ns - s->from_ns);
     } else {
         l->c.late_answers++;
     }

@@ -207,10 +207,10 @@ struct net_datagram {
     const uint8_t *icmp;
 };
 
-// net_way: has a datagram to `to` a way out of here? -1: no, else the bits of the prefix that leads
-// there, 0 the gateway's; *from is the address of ours to send from: on the next hop's prefix, of
-// to's scope, the one most like it (RFC 6724 5, rules 2 and 8), the first of them.
-int net_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
+// net_egress: has a datagram to `to` a way out of here? -1: no, else the bits of the prefix that
+// leads there, 0 the gateway's; *from is the address of ours to send from: on the next hop's
+// prefix, of to's scope, the one most like it (RFC 6724 5, rules 2 and 8), the first of them.
+int net_egress(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
 
 // net_send: builds datagram d's packet, or its packets, and appends them to tx, or lets them wait
 // for the neighbour, whom it asks for. The packets' number; -EADDRNOTAVAIL: d->from is not ours;

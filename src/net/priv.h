@@ -259,7 +259,7 @@ static inline bool udp_is_secret(const struct udp_in *u)
 enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
                            struct net_rx *rx);
 
-// net6_send: net_send() to an IPv6 address. net6_way: net_way().
+// net6_send: net_send() to an IPv6 address. net6_way: net_egress().
 int net6_send(struct net *net, struct clock_now now, const struct net_datagram *d,
               struct net_tx *tx);
 int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from);

@@ -54,7 +54,7 @@ static int way4(const struct net *net, uint32_t dst_raw, struct ip_addr *from)
     return bits;
 }
 
-int net_way(const struct net *net, const struct ip_addr *to, struct ip_addr *from)
+int net_egress(const struct net *net, const struct ip_addr *to, struct ip_addr *from)
 {
     if (ip_is_v4(to))
         return way4(net, load_raw32(to->b + 12), from);

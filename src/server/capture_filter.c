@@ -71,7 +71,7 @@ static bool computes(const struct bpf_insn *in)
 // second. The program is valid: jumps go forward, to instructions of it.
 static bool takes_too_long(const struct bpf_insn *in, uint32_t n)
 {
-    uint64_t ways[TAP_PROGRAM_MAX + 1] = {1}, looks = 0;
+    uint64_t ways[CAPTURE_PROGRAM_MAX + 1] = {1}, looks = 0;
     bool any = false;
     for (uint32_t i = 0; i < n && looks <= LOOKS_MAX; i++) {
         const uint32_t next = i + 1;
@@ -90,12 +90,12 @@ static bool takes_too_long(const struct bpf_insn *in, uint32_t n)
     return any && looks > LOOKS_MAX;
 }
 
-// At most TAP_PROGRAM_MAX instructions into `to`; 0: *err.
+// At most CAPTURE_PROGRAM_MAX instructions into `to`; 0: *err.
 static uint32_t parse(const char *text, struct bpf_insn *to, struct err *err)
 {
     uint32_t n;
-    if (!number(&text, TAP_PROGRAM_MAX, &n) || n == 0) {
-        err_set(err, "filter: expected 1 to %d instructions", TAP_PROGRAM_MAX);
+    if (!number(&text, CAPTURE_PROGRAM_MAX, &n) || n == 0) {
+        err_set(err, "filter: expected 1 to %d instructions", CAPTURE_PROGRAM_MAX);
         return 0;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -220,13 +220,13 @@ static struct rte_bpf *convert(struct bpf_insn *insns, uint32_t n, struct err *e
     return bpf;
 }
 
-struct tap_filter *tap_filter_new(const char *program, struct err *err)
+struct capture_filter *capture_filter_new(const char *program, struct err *err)
 {
-    struct bpf_insn insns[TAP_PROGRAM_MAX];
+    struct bpf_insn insns[CAPTURE_PROGRAM_MAX];
     const uint32_t n = parse(program, insns, err);
     if (n == 0)
         return NULL;
-    struct tap_filter *f = calloc(1, sizeof(*f));
+    struct capture_filter *f = calloc(1, sizeof(*f));
     if (f == NULL) {
         err_set(err, "filter: no memory");
         return NULL;
@@ -239,7 +239,7 @@ struct tap_filter *tap_filter_new(const char *program, struct err *err)
     return f;
 }
 
-void tap_filter_free(struct tap_filter *f)
+void capture_filter_free(struct capture_filter *f)
 {
     if (f == NULL)
         return;

@@ -4,10 +4,10 @@
 #include "base/err.h"
 #include "worker/capture.h"
 
-enum { TAP_PROGRAM_MAX = 1024 };  // instructions of a filter
+enum { CAPTURE_PROGRAM_MAX = 1024 };  // instructions of a filter
 
-// tap_filter_new: a program of classic BPF in tcpdump -ddd's form, blanks or commas between the
+// capture_filter_new: a program of classic BPF in tcpdump -ddd's form, blanks or commas between the
 // numbers: "COUNT CODE JT JF K CODE JT JF K ...", checked, converted and verified.
 // NULL: *err. Control thread.
-struct tap_filter *tap_filter_new(const char *program, struct err *err);
-void tap_filter_free(struct tap_filter *f);
+struct capture_filter *capture_filter_new(const char *program, struct err *err);
+void capture_filter_free(struct capture_filter *f);

@@ -24,29 +24,29 @@ struct part {
     size_t touched_bytes;
     bool attached;  // is in the list that is ordered
     bool has_head;
-    struct tap_record head;
+    struct capture_record head;
 };
 
-struct tap_dump {
+struct capture_reader {
     struct server *server;
-    struct tap_params params;
-    struct tap_filter *filter;
+    struct capture_reader_params params;
+    struct capture_filter *filter;
     unsigned slots;  // of a ring, a power of two
     size_t mem_bytes;
     bool over;           // detached for good
     bool freed;          // its owner is gone
-    unsigned peeked;     // the part that tap_dump_peek() found
+    unsigned peeked;     // the part that capture_reader_peek() found
     struct part *parts;  // one a worker
 };
 
 // old: a list that its worker may still look at.
 struct old {
     struct old *next;
-    struct tap_list *list;
+    struct capture_list *list;
 };
 
-struct taps {
-    struct tap_dump *dumps[SERVER_WORKERS_MAX];  // at work or waiting, without gaps
+struct capture_readers {
+    struct capture_reader *dumps[SERVER_WORKERS_MAX];  // at work or waiting, without gaps
     unsigned n;
     uint64_t refused;
     struct old *old[SERVER_WORKERS_MAX];
@@ -54,27 +54,27 @@ struct taps {
 
 enum { HELD_MAX = SERVER_WORKERS_MAX };  // dumps at work and waiting
 
-static struct taps *taps_of(struct server *s)
+static struct capture_readers *capture_readers_of(struct server *s)
 {
-    if (s->taps == NULL)
-        s->taps = calloc(1, sizeof(*s->taps));
-    return s->taps;
+    if (s->capture_readers == NULL)
+        s->capture_readers = calloc(1, sizeof(*s->capture_readers));
+    return s->capture_readers;
 }
 
 static bool acked(const struct worker *w)
 {
     // Acquire: with change_taps() and end(): whatever the worker did with the old list is done.
     return shared_u32_load_acquire(&w->state) == WORKER_STOPPED ||
-           shared_ptr_load_acquire(&w->taps_seen) == shared_ptr_load(&w->taps_ordered);
+           shared_ptr_load_acquire(&w->captures_seen) == shared_ptr_load(&w->captures_ordered);
 }
 
 // The list that was published last is this thread's to free.
-static struct tap_list *ordered_taps(const struct worker *w)
+static struct capture_list *ordered_taps(const struct worker *w)
 {
-    return (struct tap_list *)(uintptr_t)shared_ptr_load(&w->taps_ordered);
+    return (struct capture_list *)(uintptr_t)shared_ptr_load(&w->captures_ordered);
 }
 
-static void free_old(struct taps *t, unsigned worker)
+static void free_old(struct capture_readers *t, unsigned worker)
 {
     for (struct old *o = t->old[worker], *next; o != NULL; o = next) {
         next = o->next;
@@ -84,14 +84,15 @@ static void free_old(struct taps *t, unsigned worker)
     t->old[worker] = NULL;
 }
 
-// publish: worker w is to use a list of the taps that are attached to it; one without taps is a
-// list of its own, too: were it NULL again, a worker that is about to follow the list before it
-// would look as if it had never heard of that one. 0, or -1: no memory, and nothing is changed.
+// publish: worker w is to use a list of the capture_readers that are attached to it; one without
+// capture_readers is a list of its own, too: were it NULL again, a worker that is about to follow
+// the list before it would look as if it had never heard of that one. 0, or -1: no memory, and
+// nothing is changed.
 static int publish(struct server *s, unsigned w)
 {
-    struct taps *t = s->taps;
+    struct capture_readers *t = s->capture_readers;
     struct worker *worker = s->workers[w];
-    struct tap_list *list = calloc(1, sizeof(*list));
+    struct capture_list *list = calloc(1, sizeof(*list));
     struct old *o = calloc(1, sizeof(*o));
     if (list == NULL || o == NULL) {
         free(list);
@@ -108,11 +109,11 @@ static int publish(struct server *s, unsigned w)
         o->next = t->old[w];
         t->old[w] = o;
     }
-    shared_ptr_store_release(&worker->taps_ordered, list);  // pairs with tick()
+    shared_ptr_store_release(&worker->captures_ordered, list);  // pairs with tick()
     return 0;
 }
 
-static void part_free(struct tap_dump *d, struct part *p)
+static void part_free(struct capture_reader *d, struct part *p)
 {
     if (p->mem != NULL)
         munmap(p->mem, d->mem_bytes);
@@ -120,16 +121,16 @@ static void part_free(struct tap_dump *d, struct part *p)
     memset(p, 0, sizeof(*p));
 }
 
-static void dump_destroy(struct tap_dump *d)
+static void dump_destroy(struct capture_reader *d)
 {
     for (unsigned w = 0; d->parts != NULL && w < server_workers(d->server); w++)
         part_free(d, &d->parts[w]);
     free(d->parts);
-    tap_filter_free(d->filter);
+    capture_filter_free(d->filter);
     free(d);
 }
 
-static int part_new(struct tap_dump *d, unsigned w)
+static int part_new(struct capture_reader *d, unsigned w)
 {
     struct part *p = &d->parts[w];
     p->tap = aligned_alloc(CACHE_LINE, sizeof(*p->tap));
@@ -152,7 +153,7 @@ static int part_new(struct tap_dump *d, unsigned w)
     return 0;
 }
 
-static unsigned at_work(const struct taps *t)
+static unsigned at_work(const struct capture_readers *t)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < t->n; i++)
@@ -162,18 +163,19 @@ static unsigned at_work(const struct taps *t)
 
 static unsigned slots_of(uint32_t bytes)
 {
-    const uint32_t in = MIN(MAX(bytes, (uint32_t)TAP_RING_BYTES_MIN), (uint32_t)TAP_RING_BYTES_MAX);
-    return (1u << (31 - __builtin_clz(in))) / TAP_UNIT_BYTES;
+    const uint32_t in =
+        MIN(MAX(bytes, (uint32_t)CAPTURE_RING_BYTES_MIN), (uint32_t)CAPTURE_RING_BYTES_MAX);
+    return (1u << (31 - __builtin_clz(in))) / CAPTURE_UNIT_BYTES;
 }
 
-static int make(struct tap_dump *d, const struct tap_params *p, struct err *err)
+static int make(struct capture_reader *d, const struct capture_reader_params *p, struct err *err)
 {
-    if (p->program != NULL && (d->filter = tap_filter_new(p->program, err)) == NULL)
+    if (p->program != NULL && (d->filter = capture_filter_new(p->program, err)) == NULL)
         return -1;
     d->params.program = NULL;  // the caller's
     d->slots = slots_of(p->ring_bytes);
-    d->mem_bytes =
-        ALIGN_UP((size_t)rte_ring_get_memsize_elem(TAP_UNIT_BYTES, d->slots), (size_t)PAGE_BYTES);
+    d->mem_bytes = ALIGN_UP((size_t)rte_ring_get_memsize_elem(CAPTURE_UNIT_BYTES, d->slots),
+                            (size_t)PAGE_BYTES);
     d->parts = calloc(server_workers(d->server), sizeof(*d->parts));
     for (unsigned w = 0; d->parts != NULL && w < server_workers(d->server); w++)
         if (part_new(d, w) != 0)
@@ -181,18 +183,19 @@ static int make(struct tap_dump *d, const struct tap_params *p, struct err *err)
     return d->parts == NULL ? err_set(err, "no memory") : 0;
 }
 
-struct tap_dump *tap_dump_new(struct server *s, const struct tap_params *p, struct err *err)
+struct capture_reader *capture_reader_new(struct server *s, const struct capture_reader_params *p,
+                                          struct err *err)
 {
-    struct taps *t = taps_of(s);
-    struct tap_dump *d = t == NULL ? NULL : calloc(1, sizeof(*d));
+    struct capture_readers *t = capture_readers_of(s);
+    struct capture_reader *d = t == NULL ? NULL : calloc(1, sizeof(*d));
     if (d == NULL) {
         err_set(err, "no memory");
         return NULL;
     }
-    if (at_work(t) == TAP_DUMPS_MAX || t->n == HELD_MAX) {
+    if (at_work(t) == CAPTURE_READERS_MAX || t->n == HELD_MAX) {
         t->refused++;
         err_set(err, "%d dumps are at work, or not let go of by a worker: there are no more",
-                TAP_DUMPS_MAX);
+                CAPTURE_READERS_MAX);
         free(d);
         return NULL;
     }
@@ -207,9 +210,9 @@ struct tap_dump *tap_dump_new(struct server *s, const struct tap_params *p, stru
 }
 
 // The pages are there before a worker writes to them, some at a time.
-static bool touch(const struct tap_dump *d, struct part *p)
+static bool touch(const struct capture_reader *d, struct part *p)
 {
-    const size_t end = MIN(d->mem_bytes, p->touched_bytes + TAP_TOUCH_BYTES);
+    const size_t end = MIN(d->mem_bytes, p->touched_bytes + CAPTURE_TOUCH_BYTES);
     for (; p->touched_bytes < end; p->touched_bytes += PAGE_BYTES) {
         volatile uint8_t *b = (volatile uint8_t *)p->mem + p->touched_bytes;
         *b = *b;
@@ -217,7 +220,7 @@ static bool touch(const struct tap_dump *d, struct part *p)
     return p->touched_bytes >= d->mem_bytes;
 }
 
-bool tap_dump_attach(struct tap_dump *d)
+bool capture_reader_attach(struct capture_reader *d)
 {
     for (unsigned w = 0; w < server_workers(d->server) && !d->over; w++) {
         struct part *p = &d->parts[w];
@@ -232,7 +235,7 @@ bool tap_dump_attach(struct tap_dump *d)
     return true;
 }
 
-void tap_dump_detach(struct tap_dump *d)
+void capture_reader_detach(struct capture_reader *d)
 {
     d->over = true;
     for (unsigned w = 0; w < server_workers(d->server); w++) {
@@ -240,11 +243,11 @@ void tap_dump_detach(struct tap_dump *d)
         if (!p->attached)
             continue;
         p->attached = false;
-        p->attached = publish(d->server, w) != 0;  // no memory: taps_reap() tries again
+        p->attached = publish(d->server, w) != 0;  // no memory: capture_readers_reap() tries again
     }
 }
 
-bool tap_dump_acked(const struct tap_dump *d)
+bool capture_reader_acked(const struct capture_reader *d)
 {
     for (unsigned w = 0; w < server_workers(d->server); w++)
         if (d->parts[w].attached == d->over || !acked(d->server->workers[w]))
@@ -257,17 +260,17 @@ static bool fetch_head(struct part *p)
     struct rte_ring_zc_data zc;
     if (p->has_head)
         return true;
-    TAP_RING_ONE(p->tap->ring, cons);
-    if (rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, TAP_UNIT_BYTES, 1, &zc, NULL) == 0)
+    CAPTURE_RING_ONE(p->tap->ring, cons);
+    if (rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, CAPTURE_UNIT_BYTES, 1, &zc, NULL) == 0)
         return false;
     memcpy(&p->head, zc.ptr1, sizeof(p->head));
-    TAP_RING_ONE(p->tap->ring, cons);
+    CAPTURE_RING_ONE(p->tap->ring, cons);
     rte_ring_dequeue_zc_elem_finish(p->tap->ring, 1);
     p->has_head = true;
     return true;
 }
 
-bool tap_dump_peek(struct tap_dump *d, struct tap_frame *f)
+bool capture_reader_peek(struct capture_reader *d, struct capture_frame *f)
 {
     const struct part *first = NULL;
     for (unsigned w = 0; w < server_workers(d->server); w++) {
@@ -280,43 +283,43 @@ bool tap_dump_peek(struct tap_dump *d, struct tap_frame *f)
     }
     if (first == NULL)
         return false;
-    *f = (struct tap_frame){.tsc = first->head.tsc,
-                            .bytes = first->head.bytes,
-                            .orig_bytes = first->head.orig_bytes,
-                            .port = first->head.port,
-                            .way = first->head.way,
-                            .worker = (uint16_t)d->peeked};
+    *f = (struct capture_frame){.tsc = first->head.tsc,
+                                .bytes = first->head.bytes,
+                                .orig_bytes = first->head.orig_bytes,
+                                .port = first->head.port,
+                                .way = first->head.way,
+                                .worker = (uint16_t)d->peeked};
     return true;
 }
 
 // A record was put in whole: what belongs to a head is there.
-void tap_dump_take(struct tap_dump *d, uint8_t *to)
+void capture_reader_take(struct capture_reader *d, uint8_t *to)
 {
     struct part *p = &d->parts[d->peeked];
-    const unsigned units = tap_units(p->head.bytes);
+    const unsigned units = capture_units(p->head.bytes);
     struct rte_ring_zc_data zc;
     CHECK(p->has_head);
     p->has_head = false;
     if (units == 0)
         return;
-    TAP_RING_ONE(p->tap->ring, cons);
-    CHECK(rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, TAP_UNIT_BYTES, units, &zc, NULL) ==
+    CAPTURE_RING_ONE(p->tap->ring, cons);
+    CHECK(rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, CAPTURE_UNIT_BYTES, units, &zc, NULL) ==
           units);
-    const size_t first = MIN((size_t)p->head.bytes, (size_t)zc.n1 * TAP_UNIT_BYTES);
+    const size_t first = MIN((size_t)p->head.bytes, (size_t)zc.n1 * CAPTURE_UNIT_BYTES);
     if (to != NULL) {
         memcpy(to, zc.ptr1, first);
         if (first < p->head.bytes)
             memcpy(to + first, zc.ptr2, p->head.bytes - first);
     }
-    TAP_RING_ONE(p->tap->ring, cons);
+    CAPTURE_RING_ONE(p->tap->ring, cons);
     rte_ring_dequeue_zc_elem_finish(p->tap->ring, units);
 }
 
-struct tap_counts tap_dump_counts(const struct tap_dump *d, unsigned port)
+struct capture_ring_counts capture_reader_counts(const struct capture_reader *d, unsigned port)
 {
-    struct tap_counts sum = {0};
+    struct capture_ring_counts sum = {0};
     for (unsigned w = 0; w < server_workers(d->server); w++) {
-        const struct tap_counts *c = &d->parts[w].tap->counts[port];
+        const struct capture_ring_counts *c = &d->parts[w].tap->counts[port];
         sum.seen += stat_load(&c->seen);
         sum.matched += stat_load(&c->matched);
         sum.dropped += stat_load(&c->dropped);
@@ -324,38 +327,38 @@ struct tap_counts tap_dump_counts(const struct tap_dump *d, unsigned port)
     return sum;
 }
 
-void tap_dump_free(struct tap_dump *d)
+void capture_reader_free(struct capture_reader *d)
 {
     if (d == NULL)
         return;
-    tap_dump_detach(d);
+    capture_reader_detach(d);
     d->freed = true;
-    taps_reap(d->server);
+    capture_readers_reap(d->server);
 }
 
-void taps_reap(struct server *s)
+void capture_readers_reap(struct server *s)
 {
-    struct taps *t = s->taps;
+    struct capture_readers *t = s->capture_readers;
     if (t == NULL)
         return;
     for (unsigned w = 0; w < server_workers(s); w++)
         if (t->old[w] != NULL && acked(s->workers[w]))
             free_old(t, w);
     for (unsigned i = t->n; i-- > 0;) {
-        struct tap_dump *d = t->dumps[i];
+        struct capture_reader *d = t->dumps[i];
         if (!d->freed)
             continue;
-        tap_dump_detach(d);
-        if (!tap_dump_acked(d))
+        capture_reader_detach(d);
+        if (!capture_reader_acked(d))
             continue;
         dump_destroy(d);
         t->dumps[i] = t->dumps[--t->n];
     }
 }
 
-void taps_stop(struct server *s)
+void capture_readers_stop(struct server *s)
 {
-    struct taps *t = s->taps;
+    struct capture_readers *t = s->capture_readers;
     if (t == NULL)
         return;
     for (unsigned i = 0; i < t->n; i++)
@@ -364,18 +367,18 @@ void taps_stop(struct server *s)
         struct worker *worker = s->workers[w];
         free_old(t, w);
         free(ordered_taps(worker));
-        shared_ptr_store(&worker->taps_ordered, NULL);
-        shared_ptr_store(&worker->taps_seen, NULL);
-        worker->taps = NULL;
+        shared_ptr_store(&worker->captures_ordered, NULL);
+        shared_ptr_store(&worker->captures_seen, NULL);
+        worker->capture_readers = NULL;
     }
     free(t);
-    s->taps = NULL;
+    s->capture_readers = NULL;
 }
 
-struct taps_usage taps_usage(const struct server *s)
+struct capture_readers_usage capture_readers_usage(const struct server *s)
 {
-    const struct taps *t = s->taps;
-    struct taps_usage u = {0};
+    const struct capture_readers *t = s->capture_readers;
+    struct capture_readers_usage u = {0};
     if (t == NULL)
         return u;
     u.dumps = at_work(t);
@@ -386,7 +389,7 @@ struct taps_usage taps_usage(const struct server *s)
     return u;
 }
 
-uint64_t tap_dump_ns(const struct tap_dump *d, uint64_t tsc)
+uint64_t capture_reader_ns(const struct capture_reader *d, uint64_t tsc)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -12,26 +12,26 @@
 #include "server/server_memory.h"
 #include "worker/handoff.h"
 
-struct depth {
+struct fill_levels {
     const struct server *server;
     uint64_t packets_high[SERVER_WORKERS_MAX];
 };
 
-struct depth *depth_new(const struct server *s)
+struct fill_levels *fill_new(const struct server *s)
 {
-    struct depth *d = calloc(1, sizeof(*d));
+    struct fill_levels *d = calloc(1, sizeof(*d));
     if (d != NULL)
         d->server = s;
     return d;
 }
 
-void depth_free(struct depth *d)
+void fill_free(struct fill_levels *d)
 {
     free(d);
 }
 
 // What its ring and cache hold moves while they are added up: never more than there are.
-static uint64_t packets_used(struct depth *d, unsigned worker)
+static uint64_t packets_used(struct fill_levels *d, unsigned worker)
 {
     const struct pkt_pool *pool = d->server->pools[worker];
     const uint64_t size = pool->mp.size, free = pkt_pool_free_count(pool);
@@ -40,31 +40,31 @@ static uint64_t packets_used(struct depth *d, unsigned worker)
     return used;
 }
 
-void depth_poll(struct depth *d)
+void fill_poll(struct fill_levels *d)
 {
     for (unsigned w = 0; w < server_workers(d->server); w++)
         packets_used(d, w);
 }
 
-static struct depth_pool of_indices(const char *name, const struct index_pool *p)
+static struct fill_pool of_indices(const char *name, const struct index_pool *p)
 {
     const uint32_t free = peek_u32(&p->n_free) + peek_u32(&p->n_deferred);
-    return (struct depth_pool){name, p->count, p->count - MIN(free, p->count),
-                               p->count - MIN(peek_u32(&p->low_water), p->count)};
+    return (struct fill_pool){name, p->count, p->count - MIN(free, p->count),
+                              p->count - MIN(peek_u32(&p->low_water), p->count)};
 }
 
-static struct depth_pool of_ring(const char *name, const struct time_wait_ring *r, uint32_t high)
+static struct fill_pool of_ring(const char *name, const struct time_wait_ring *r, uint32_t high)
 {
     const uint32_t used = peek_u32(&r->used);
-    return (struct depth_pool){name, r->capacity, used, MAX(high, used)};
+    return (struct fill_pool){name, r->capacity, used, MAX(high, used)};
 }
 
-static struct depth_pool of_count(const char *name, uint64_t size, uint32_t used, uint32_t high)
+static struct fill_pool of_count(const char *name, uint64_t size, uint32_t used, uint32_t high)
 {
-    return (struct depth_pool){name, size, used, MAX(high, used)};
+    return (struct fill_pool){name, size, used, MAX(high, used)};
 }
 
-unsigned depth_pools(struct depth *d, unsigned worker, struct depth_pool *out)
+unsigned fill_pools(struct fill_levels *d, unsigned worker, struct fill_pool *out)
 {
     const struct worker *w = server_worker(d->server, worker);
     const struct tcp *t = &w->tcp;
@@ -73,8 +73,8 @@ unsigned depth_pools(struct depth *d, unsigned worker, struct depth_pool *out)
     const uint64_t timers = server_timers(w->block_count, t->syn_pool->count);
     const uint32_t refs = b->count - b->data_count;
     unsigned n = 0;
-    out[n++] = (struct depth_pool){"packets", d->server->pools[worker]->mp.size,
-                                   packets_used(d, worker), d->packets_high[worker]};
+    out[n++] = (struct fill_pool){"packets", d->server->pools[worker]->mp.size,
+                                  packets_used(d, worker), d->packets_high[worker]};
     out[n++] = of_indices("blocks", t->block_pool);
     out[n++] = of_indices("syn_records", t->syn_pool);
     out[n++] = of_indices("extensions", t->ext_pool);
@@ -92,7 +92,7 @@ unsigned depth_pools(struct depth *d, unsigned worker, struct depth_pool *out)
     return n;
 }
 
-static void pool_lines(struct text *out, const char *prefix, const struct depth_pool *p)
+static void pool_lines(struct text *out, const char *prefix, const struct fill_pool *p)
 {
     const struct {
         const char *name;
@@ -105,16 +105,16 @@ static void pool_lines(struct text *out, const char *prefix, const struct depth_
         text_printf(out, "%s%s_%s %" PRIu64 "\n", prefix, p->name, rows[i].name, rows[i].value);
 }
 
-void depth_pools_render(struct depth *d, struct text *out)
+void fill_pools_render(struct fill_levels *d, struct text *out)
 {
-    struct depth_pool each[SERVER_WORKERS_MAX][DEPTH_POOLS_MAX], sum[DEPTH_POOLS_MAX];
+    struct fill_pool each[SERVER_WORKERS_MAX][FILL_POOLS_MAX], sum[FILL_POOLS_MAX];
     const unsigned workers = server_workers(d->server);
     unsigned n = 0;
     for (unsigned w = 0; w < workers; w++) {
-        n = depth_pools(d, w, each[w]);
+        n = fill_pools(d, w, each[w]);
         for (unsigned i = 0; i < n; i++) {
             if (w == 0)
-                sum[i] = (struct depth_pool){.name = each[w][i].name};
+                sum[i] = (struct fill_pool){.name = each[w][i].name};
             sum[i].size += each[w][i].size;
             sum[i].used += each[w][i].used;
             sum[i].used_high += each[w][i].used_high;
@@ -123,7 +123,7 @@ void depth_pools_render(struct depth *d, struct text *out)
     for (unsigned i = 0; i < n; i++)
         pool_lines(out, "", &sum[i]);
     for (unsigned w = 0; w < workers && workers > 1; w++) {
-        char prefix[DEPTH_NAME_BYTES];
+        char prefix[FILL_NAME_BYTES];
         snprintf(prefix, sizeof(prefix), "worker_%u_", w);
         for (unsigned i = 0; i < n; i++)
             pool_lines(out, prefix, &each[w][i]);
@@ -136,14 +136,14 @@ static void port_lines(const struct server *s, unsigned worker, unsigned port, s
     struct port *p = server_port(s, port);
     const struct worker_port *wp = &server_worker(s, worker)->ports[port];
     const struct port_view *v = p->ops->view;
-    struct steer_counts c = {0};
+    struct handoff_counts c = {0};
     const bool asks = v != NULL && v->rx_waiting != NULL && worker < p->queues;
     text_printf(out, "%s_rx_waiting %d\n", p->name, asks ? v->rx_waiting(p, (uint16_t)worker) : -1);
     text_printf(out, "%s_tx_waiting %u\n%s_dirty_blocks %u\n", p->name, peek_u32(&wp->tx.n),
                 p->name, peek_u32(&server_worker(s, worker)->tcp.lanes.at[port].n));
-    if (server_steer(s, port) == NULL)
+    if (server_handoff(s, port) == NULL)
         return;
-    steer_read(server_steer(s, port), worker, &c);
+    handoff_read(server_handoff(s, port), worker, &c);
     text_printf(out, "%s_handed_waiting %u\n%s_tx_handed_waiting %u\n", p->name, c.waiting, p->name,
                 c.tx_waiting);
 }
@@ -160,7 +160,7 @@ static void box_lines(const struct server *s, const struct worker *w, struct tex
         text_printf(out, "messages_max %d\n", C10M_MESSAGES_MAX);
 }
 
-void depth_queues_render(const struct server *s, unsigned worker, struct text *out)
+void fill_queues_render(const struct server *s, unsigned worker, struct text *out)
 {
     const struct worker *w = server_worker(s, worker);
     for (unsigned p = 0; p < w->n_ports; p++)

@@ -56,7 +56,7 @@ static clockid_t thread_clock(int tid)
     return (clockid_t)(~(unsigned)tid << SHIFT | PER_THREAD | SCHED);
 }
 
-static void read_thread(struct host_counts *out, const char *proc, int tid)
+static void read_thread(struct linux_counts *out, const char *proc, int tid)
 {
     char name[64];
     snprintf(name, sizeof(name), "self/task/%d/schedstat", tid);
@@ -75,7 +75,7 @@ static void read_thread(struct host_counts *out, const char *proc, int tid)
                &out->faults_minor, &out->faults_major);
 }
 
-static void read_steal(struct host_counts *out, const char *proc, unsigned cpu)
+static void read_steal(struct linux_counts *out, const char *proc, unsigned cpu)
 {
     char name[16];
     snprintf(name, sizeof(name), "\ncpu%u ", cpu);
@@ -105,10 +105,10 @@ static void name_of(const char *line, const char *colon, const char *end, char *
         for (from = to; from > colon + 1 && !isspace((unsigned char)from[-1]);)
             from--;
     }
-    snprintf(out, HOST_NAME_BYTES, "%.*s", (int)(to - from), from);
+    snprintf(out, LINUX_NAME_BYTES, "%.*s", (int)(to - from), from);
 }
 
-static void read_interrupt(struct host_counts *out, const char *line, const char *end, int column)
+static void read_interrupt(struct linux_counts *out, const char *line, const char *end, int column)
 {
     const char *colon = memchr(line, ':', (size_t)(end - line));
     if (colon == NULL)
@@ -122,25 +122,25 @@ static void read_interrupt(struct host_counts *out, const char *line, const char
             return;
         at = next;
     }
-    struct host_interrupt *row = &out->interrupts[out->n_interrupts++];
+    struct linux_interrupt *row = &out->interrupts[out->n_interrupts++];
     row->count = count;
     name_of(line, colon, end, row->name);
 }
 
-static void read_interrupts(struct host_counts *out, const char *proc, const char *file,
+static void read_interrupts(struct linux_counts *out, const char *proc, const char *file,
                             unsigned cpu)
 {
     const char *line = contents(proc, file);
     const int column = column_of(line, cpu);
     while (column >= 0 && (line = strchr(line, '\n')) != NULL &&
-           out->n_interrupts < HOST_INTERRUPTS_MAX) {
+           out->n_interrupts < LINUX_INTERRUPTS_MAX) {
         line++;
         line += strspn(line, " ");
         read_interrupt(out, line, line + strcspn(line, "\n"), column);
     }
 }
 
-void host_read(struct host_counts *out, const char *proc, int tid, unsigned cpu)
+void linux_counts_read(struct linux_counts *out, const char *proc, int tid, unsigned cpu)
 {
     memset(out, 0, sizeof(*out));
     if (tid != 0)
@@ -149,13 +149,13 @@ void host_read(struct host_counts *out, const char *proc, int tid, unsigned cpu)
     read_interrupts(out, proc, "interrupts", cpu);
 }
 
-void host_softirqs(struct host_counts *out, const char *proc, unsigned cpu)
+void linux_counts_softirqs(struct linux_counts *out, const char *proc, unsigned cpu)
 {
     memset(out, 0, sizeof(*out));
     read_interrupts(out, proc, "softirqs", cpu);
 }
 
-static uint64_t count_before(const struct host_counts *before, const char *name, unsigned hint)
+static uint64_t count_before(const struct linux_counts *before, const char *name, unsigned hint)
 {
     if (hint < before->n_interrupts && strcmp(before->interrupts[hint].name, name) == 0)
         return before->interrupts[hint].count;
@@ -165,7 +165,7 @@ static uint64_t count_before(const struct host_counts *before, const char *name,
     return 0;
 }
 
-void host_since(struct host_counts *now, const struct host_counts *before)
+void linux_counts_since(struct linux_counts *now, const struct linux_counts *before)
 {
     now->lost_ns -= before->lost_ns;
     now->wait_ns -= before->wait_ns;

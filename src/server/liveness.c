@@ -20,18 +20,18 @@ struct core {
     int node;
     uint64_t turns, moved_ns;  // as last seen; when that was new
     uint64_t busy_turns, busy_ns;
-    enum pulse_state state;
+    enum liveness_state state;
     uint64_t since_ns;
     struct sums start, window;
-    struct pulse_recent recent;
+    struct liveness_recent recent;
 };
 
-struct pulse {
+struct liveness {
     unsigned n;
     struct core cores[];
 };
 
-uint64_t pulse_clock_ns(void)
+uint64_t liveness_clock_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -65,26 +65,27 @@ static void set_recent(struct core *c, const struct sums *now)
     c->window = *now;
 }
 
-static enum pulse_state state_of(const struct core *c, uint64_t now_ns)
+static enum liveness_state state_of(const struct core *c, uint64_t now_ns)
 {
     switch (shared_u32_load_acquire(&c->w->state)) {
     case WORKER_IDLE:
-        return PULSE_STARTING;
+        return LIVENESS_STARTING;
     case WORKER_STOPPED:
-        return PULSE_STOPPED;
+        return LIVENESS_STOPPED;
     default:
         break;
     }
-    if (now_ns - c->moved_ns >= (uint64_t)PULSE_STALLED_MS * NS_A_MS)
-        return PULSE_STALLED;
-    return now_ns - c->busy_ns < (uint64_t)PULSE_IDLE_MS * NS_A_MS ? PULSE_RUNNING : PULSE_IDLE;
+    if (now_ns - c->moved_ns >= (uint64_t)LIVENESS_STALLED_MS * NS_A_MS)
+        return LIVENESS_STALLED;
+    return now_ns - c->busy_ns < (uint64_t)LIVENESS_IDLE_MS * NS_A_MS ? LIVENESS_RUNNING
+                                                                      : LIVENESS_IDLE;
 }
 
 static void look(struct core *c, uint64_t now_ns)
 {
     const struct core_stats *st = c->w->stats;
     const uint64_t turns = stat_load(&st->c.turns), busy = stat_load(&st->c.turns_busy);
-    if (turns != c->turns || c->state == PULSE_STARTING) {
+    if (turns != c->turns || c->state == LIVENESS_STARTING) {
         c->turns = turns;
         c->moved_ns = now_ns;
     }
@@ -92,21 +93,21 @@ static void look(struct core *c, uint64_t now_ns)
         c->busy_turns = busy;
         c->busy_ns = now_ns;
     }
-    const enum pulse_state state = state_of(c, now_ns);
+    const enum liveness_state state = state_of(c, now_ns);
     if (state != c->state) {
         c->state = state;
-        c->since_ns = state == PULSE_STALLED ? c->moved_ns : now_ns;
+        c->since_ns = state == LIVENESS_STALLED ? c->moved_ns : now_ns;
     }
-    if (now_ns - c->window.at_ns >= (uint64_t)PULSE_WINDOW_MS * NS_A_MS) {
+    if (now_ns - c->window.at_ns >= (uint64_t)LIVENESS_WINDOW_MS * NS_A_MS) {
         const struct sums now = sums_of(st, now_ns);
         set_recent(c, &now);
     }
 }
 
-struct pulse *pulse_new(const struct server *s, uint64_t now_ns)
+struct liveness *liveness_new(const struct server *s, uint64_t now_ns)
 {
     const unsigned n = server_workers(s);
-    struct pulse *p = calloc(1, sizeof(*p) + n * sizeof(p->cores[0]));
+    struct liveness *p = calloc(1, sizeof(*p) + n * sizeof(p->cores[0]));
     if (p == NULL)
         return NULL;
     p->n = n;
@@ -121,51 +122,51 @@ struct pulse *pulse_new(const struct server *s, uint64_t now_ns)
     return p;
 }
 
-void pulse_free(struct pulse *p)
+void liveness_free(struct liveness *p)
 {
     free(p);
 }
 
-void pulse_poll(struct pulse *p, uint64_t now_ns)
+void liveness_poll(struct liveness *p, uint64_t now_ns)
 {
     for (unsigned i = 0; i < p->n; i++)
         look(&p->cores[i], now_ns);
 }
 
-void pulse_look(struct pulse *p, unsigned worker, uint64_t now_ns, struct pulse_now *out)
+void liveness_look(struct liveness *p, unsigned worker, uint64_t now_ns, struct liveness_now *out)
 {
     struct core *c = &p->cores[worker];
     const struct worker *w = c->w;
     look(c, now_ns);
-    *out = (struct pulse_now){.state = c->state,
-                              .for_ms = (now_ns - c->since_ns) / NS_A_MS,
-                              .turn = c->turns,
-                              .stage = MIN(shared_u32_load(&w->at), (uint32_t)STAGE_idle),
-                              .recent = c->recent};
+    *out = (struct liveness_now){.state = c->state,
+                                 .for_ms = (now_ns - c->since_ns) / NS_A_MS,
+                                 .turn = c->turns,
+                                 .stage = MIN(shared_u32_load(&w->at), (uint32_t)STAGE_idle),
+                                 .recent = c->recent};
     const uint8_t serving = shared_u8_load(&w->sock.serving);
     if (serving < w->tcp.n_services && (out->stage == STAGE_app || out->stage == STAGE_timers))
         out->service = &w->sock.services[serving];
 }
 
-const char *pulse_state_name(enum pulse_state s)
+const char *liveness_state_name(enum liveness_state s)
 {
-    static const char *const names[] = {[PULSE_STARTING] = "starting",
-                                        [PULSE_RUNNING] = "running",
-                                        [PULSE_IDLE] = "idle",
-                                        [PULSE_STALLED] = "stalled",
-                                        [PULSE_STOPPED] = "stopped"};
+    static const char *const names[] = {[LIVENESS_STARTING] = "starting",
+                                        [LIVENESS_RUNNING] = "running",
+                                        [LIVENESS_IDLE] = "idle",
+                                        [LIVENESS_STALLED] = "stalled",
+                                        [LIVENESS_STOPPED] = "stopped"};
     return names[s];
 }
 
-void pulse_render(struct pulse *p, unsigned worker, uint64_t now_ns, struct text *out)
+void liveness_render(struct liveness *p, unsigned worker, uint64_t now_ns, struct text *out)
 {
-    struct pulse_now n;
+    struct liveness_now n;
     const struct core *c = &p->cores[worker];
-    pulse_look(p, worker, now_ns, &n);
+    liveness_look(p, worker, now_ns, &n);
     const char *stage = n.stage == STAGE_idle ? "-" : stat_stage_names[n.stage].name;
     const char *app = n.service != NULL ? n.service->app->name : "-";
-    text_printf(out, "state %s\nfor_ms %" PRIu64 "\n", pulse_state_name(n.state), n.for_ms);
-    if (n.state == PULSE_STALLED)
+    text_printf(out, "state %s\nfor_ms %" PRIu64 "\n", liveness_state_name(n.state), n.for_ms);
+    if (n.state == LIVENESS_STALLED)
         text_printf(out, "stalled for %" PRIu64 " ms in stage %s of application %s\n", n.for_ms,
                     stage, app);
     text_printf(out, "stage %s\napplication %s\nservice %s\nturn %" PRIu64 "\n", stage, app,

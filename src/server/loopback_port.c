@@ -47,7 +47,7 @@ static bool has_port(const struct server_params *p, const char *name)
     return false;
 }
 
-void server_loop_add(struct server_params *p)
+void server_loopback_add(struct server_params *p)
 {
     bool threads = false;
     for (unsigned i = 0; i < p->n_services; i++)
@@ -66,15 +66,15 @@ void server_loop_add(struct server_params *p)
     p->ports[p->n_ports++] = lo;
 }
 
-const uint16_t *server_loop_same(const struct server_params *p, struct worker *w)
+const uint16_t *server_loopback_same(const struct server_params *p, struct worker *w)
 {
     const unsigned n = w->sock.n_locals;
-    w->loop_port = WORKER_PORTS_MAX;
+    w->loopback_port = WORKER_PORTS_MAX;
     for (unsigned i = 0; i < p->n_ports; i++)
         if (p->ports[i].net.loops)
-            w->loop_port = i;
+            w->loopback_port = i;
     for (uint16_t ix = 0; ix < n; ix++)
         for (w->same[ix] = 0; !ip_equal(&w->sock.locals[w->same[ix]], &w->sock.locals[ix]);)
             w->same[ix]++;
-    return w->loop_port == WORKER_PORTS_MAX ? NULL : w->same;
+    return w->loopback_port == WORKER_PORTS_MAX ? NULL : w->same;
 }

@@ -3,9 +3,10 @@
 #pragma once
 #include "server/server.h"
 
-// server_loop_add: the port behind the others of p, if a service has a thread and there is a place.
-void server_loop_add(struct server_params *p);
+// server_loopback_add: the port behind the others of p, if a service has a thread and there is a
+// place.
+void server_loopback_add(struct server_params *p);
 
-// server_loop_same: sets w->loop_port and w->same: same[ix] = the first local_ix with the address
-// of ix, for all of w. Returns w->same; NULL: w has no such port. Before w runs.
-const uint16_t *server_loop_same(const struct server_params *p, struct worker *w);
+// server_loopback_same: sets w->loopback_port and w->same: same[ix] = the first local_ix with the
+// address of ix, for all of w. Returns w->same; NULL: w has no such port. Before w runs.
+const uint16_t *server_loopback_same(const struct server_params *p, struct worker *w);

@@ -146,9 +146,10 @@ static int start_ports(struct server *s, struct err *err)
             return -1;
         if (s->params.n_workers == 1)
             continue;
-        s->steers[i] = steer_open(s->ports[i], steer_slots(s->params.packets, s->params.n_workers),
-                                  s->params.n_workers, s->rss_key);
-        if (s->steers[i] == NULL)
+        s->handoffs[i] =
+            handoff_open(s->ports[i], handoff_slots(s->params.packets, s->params.n_workers),
+                         s->params.n_workers, s->rss_key);
+        if (s->handoffs[i] == NULL)
             return err_set(err, "no memory");
     }
     return 0;
@@ -243,7 +244,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     for (unsigned i = 0; i < w->n_ports; i++) {
         struct worker_port *wp = &w->ports[i];
         struct net_config *nc = &s->params.ports[i].net;
-        wp->port = s->steers[i] != NULL ? steer_port(s->steers[i]) : s->ports[i];
+        wp->port = s->handoffs[i] != NULL ? handoff_port(s->handoffs[i]) : s->ports[i];
         wp->queue = (uint16_t)w->id;
         nc->mac = wp->port->mac;
         nc->caps = wp->port->caps;
@@ -280,16 +281,16 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     w->tcp.cfg.mss6 = mss6;
     w->sock.locals = w->homes.local;
     w->sock.n_locals = local;
-    w->tcp.same = server_loop_same(&s->params, w);
+    w->tcp.same = server_loopback_same(&s->params, w);
     return 0;
 }
 
 static void join_steers(struct server *s, struct worker *w, uint8_t *mem)
 {
-    const uint32_t slots = steer_slots(s->params.packets, s->params.n_workers);
-    for (unsigned i = 0; i < s->params.n_ports && s->steers[i] != NULL; i++) {
-        steer_join(s->steers[i], w->id, mem, s->pools[w->id], w->stats);
-        mem += steer_footprint(slots, s->params.n_workers);
+    const uint32_t slots = handoff_slots(s->params.packets, s->params.n_workers);
+    for (unsigned i = 0; i < s->params.n_ports && s->handoffs[i] != NULL; i++) {
+        handoff_join(s->handoffs[i], w->id, mem, s->pools[w->id], w->stats);
+        mem += handoff_footprint(slots, s->params.n_workers);
     }
 }
 
@@ -387,20 +388,20 @@ void server_stop_workers(struct server *s)
         shared_u32_store(&s->workers[--s->n_launched]->order, WORKER_STOP);
         eal_worker_join(s->n_launched);
     }
-    for (unsigned i = 0; ran && i < s->params.n_ports && s->steers[i] != NULL; i++)
-        steer_flush(s->steers[i]);
+    for (unsigned i = 0; ran && i < s->params.n_ports && s->handoffs[i] != NULL; i++)
+        handoff_flush(s->handoffs[i]);
 }
 
 void server_stop(struct server *s)
 {
     server_stop_workers(s);
     server_log_drain(s);
-    taps_stop(s);
+    capture_readers_stop(s);
     for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
         for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
             net_drain(s->workers[i]->ports[p].net);
     for (unsigned i = s->params.n_ports; i-- > 0;) {
-        steer_close(s->steers[i]);
+        handoff_close(s->handoffs[i]);
         port_close(s->ports[i]);
     }
     for (unsigned i = 0; i < s->params.n_workers; i++)
@@ -447,9 +448,9 @@ struct port *server_port(const struct server *s, unsigned i)
     return s->ports[i];
 }
 
-const struct steer *server_steer(const struct server *s, unsigned port)
+const struct handoff *server_handoff(const struct server *s, unsigned port)
 {
-    return s->steers[port];
+    return s->handoffs[port];
 }
 
 const struct c10m_service *server_service(const struct server *s, unsigned i)

@@ -61,7 +61,7 @@ struct server_params {
 };
 
 struct server;
-struct steer;
+struct handoff;
 
 #define SERVER_ASKED_TO_END "asked to end while it started"
 
@@ -101,7 +101,7 @@ unsigned server_workers(const struct server *s);
 const uint8_t *server_rss_key(const struct server *s);
 struct worker *server_worker(const struct server *s, unsigned i);
 struct port *server_port(const struct server *s, unsigned i);
-const struct steer *server_steer(const struct server *s, unsigned port);  // NULL: one worker
+const struct handoff *server_handoff(const struct server *s, unsigned port);  // NULL: one worker
 const struct c10m_service *server_service(const struct server *s, unsigned i);
 
 // server_arenas: `name value` lines of mem/arenas: bytes carved by name, bytes reserved, bytes per

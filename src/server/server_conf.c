@@ -328,7 +328,7 @@ int server_params_from(struct server_params *p, const struct conf *c,
             return -1;
     if (c->agent.socket[0] != '\0' && fill_agent(p, c, apps, err) != 0)
         return -1;
-    server_loop_add(p);
+    server_loopback_add(p);
     return server_within(p, err);
 }
 

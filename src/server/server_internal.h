@@ -8,7 +8,7 @@
 #include "server/server.h"
 #include "worker/handoff.h"
 
-struct taps;
+struct capture_readers;
 
 struct server {
     struct server_params params;
@@ -19,7 +19,7 @@ struct server {
     struct c10m_service services[TCP_SERVICES_MAX];
     struct pkt_pool *pools[SERVER_WORKERS_MAX];
     struct port *ports[WORKER_PORTS_MAX];
-    struct steer *steers[WORKER_PORTS_MAX];  // around them; NULL: one worker
+    struct handoff *handoffs[WORKER_PORTS_MAX];  // around them; NULL: one worker
     struct worker *workers[SERVER_WORKERS_MAX];
     unsigned n_launched;
     bool eal_up;
@@ -28,7 +28,7 @@ struct server {
     struct shared_bool threads_stop;  // control thread to those
     struct shared_u64 wall_us;  // the time of day where the workers' clock is 0 (wall_clock.h):
                                 // written by the control thread, read by the workers
-    struct taps *taps;          // dumps (capture.h); NULL: there was none
+    struct capture_readers *capture_readers;  // dumps (capture.h); NULL: there was none
     uint64_t log_handed[TCP_SERVICES_MAX], log_lost[TCP_SERVICES_MAX];
 };
 
@@ -43,5 +43,5 @@ static inline struct server *server_of(const struct c10m_service *s)
 void server_draw(struct server *s);
 
 // server_init_worker: carves worker id's pieces out of s->arena and places it there. Wants of s:
-// params, keys, rss_key, services, pools, ports and steers; nothing else has to be there.
+// params, keys, rss_key, services, pools, ports and handoffs; nothing else has to be there.
 int server_init_worker(struct server *s, unsigned id, struct err *err);

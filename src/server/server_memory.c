@@ -37,10 +37,10 @@ static uint64_t near_bytes(uint32_t connections)
     return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
 }
 
-static uint64_t steer_bytes(const struct server_params *p)
+static uint64_t handoff_bytes(const struct server_params *p)
 {
-    const uint32_t slots = steer_slots(p->packets, p->n_workers);
-    return p->n_workers == 1 ? 0 : p->n_ports * steer_footprint(slots, p->n_workers);
+    const uint32_t slots = handoff_slots(p->packets, p->n_workers);
+    return p->n_workers == 1 ? 0 : p->n_ports * handoff_footprint(slots, p->n_workers);
 }
 
 uint64_t server_udp_footprint(const struct server_params *p)
@@ -130,7 +130,7 @@ void server_regions(const struct server_params *p, struct region *regions)
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
         [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
         [REGION_STEER] = {"steer", "packets on their way between workers",
-                          steer_slots(p->packets, p->n_workers), steer_bytes(p), false},
+                          handoff_slots(p->packets, p->n_workers), handoff_bytes(p), false},
         [REGION_REASSEMBLY] = {"reassembly", "datagrams that come in fragments", p->reassembly,
                                p->reassembly != 0 ? reasm_footprint(p->reassembly) : 0, false},
         [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,

@@ -100,7 +100,7 @@ unsigned c10m_device_to(const struct c10m_service *s, const struct c10m_name *to
     const struct worker *w = server_of(s)->workers[0];
     const struct ip_addr there = name_addr(to);
     struct ip_addr source;
-    const int port = worker_way_by(w, &there, device, &source);
+    const int port = worker_egress_by(w, &there, device, &source);
     if (port < 0)
         return 0;
     if (from != NULL)

@@ -19,7 +19,7 @@ struct core {
     uint64_t tsc_hz;
     uint64_t taken, missed;
     uint64_t alert_until_tsc, next_read_tsc;
-    struct host_counts before;
+    struct linux_counts before;
     struct stall_evidence left;
     uint64_t n;  // named so far; number i lies in kept[i % STALLS_KEPT]
     struct stall_named kept[STALLS_KEPT];
@@ -40,11 +40,11 @@ static uint64_t to_ns(uint64_t cycles, uint64_t tsc_hz)
 }
 
 // The one that grew most, but the timer's, which always does; NULL: none did.
-static const struct host_interrupt *interrupt_of(const struct host_counts *grown)
+static const struct linux_interrupt *interrupt_of(const struct linux_counts *grown)
 {
-    const struct host_interrupt *most = NULL;
+    const struct linux_interrupt *most = NULL;
     for (unsigned i = 0; i < grown->n_interrupts; i++) {
-        const struct host_interrupt *it = &grown->interrupts[i];
+        const struct linux_interrupt *it = &grown->interrupts[i];
         if (it->count != 0 && strcmp(it->name, "LOC") != 0 &&
             (most == NULL || it->count > most->count))
             most = it;
@@ -93,7 +93,7 @@ static bool is_usual(const struct stall_named *it)
 }
 
 static enum stall_cause cause_of(const struct stall_named *it,
-                                 const struct host_interrupt *interrupt,
+                                 const struct linux_interrupt *interrupt,
                                  struct stall_evidence *left, uint64_t ns)
 {
     if (explains(&left->wait_ns, ns))
@@ -119,12 +119,12 @@ static int longer_first(const void *a, const void *b)
 // What the hypervisor took: to the nanosecond where Linux takes it off a thread's time, else in
 // ticks. A thread that slept has lost that time too. What was lost while it was ready and is not
 // counted as wait yet comes back as a loss below zero.
-static uint64_t add_steal(uint64_t left_ns, const struct host_counts *grown)
+static uint64_t add_steal(uint64_t left_ns, const struct linux_counts *grown)
 {
     if (grown->slept != 0)
         return left_ns;
     if (grown->lost_ns >= 0)
-        return left_ns + MAX((uint64_t)grown->lost_ns, grown->steal_ticks * HOST_TICK_NS);
+        return left_ns + MAX((uint64_t)grown->lost_ns, grown->steal_ticks * LINUX_TICK_NS);
     return left_ns - MIN(left_ns, (uint64_t)-grown->lost_ns);
 }
 
@@ -146,7 +146,7 @@ static void doubt_own_work(struct stall_named *named, unsigned n, struct stall_e
     }
 }
 
-void stalls_name(struct stall_named *named, unsigned n, const struct host_counts *grown,
+void stalls_name(struct stall_named *named, unsigned n, const struct linux_counts *grown,
                  struct stall_evidence *left, uint64_t tsc_hz)
 {
     struct stall_named *order[STALL_RING];
@@ -154,7 +154,7 @@ void stalls_name(struct stall_named *named, unsigned n, const struct host_counts
                                        .slept = grown->slept,
                                        .faults = grown->faults_minor + grown->faults_major,
                                        .steal_ns = add_steal(0, grown)};
-    const struct host_interrupt *interrupt = interrupt_of(grown);
+    const struct linux_interrupt *interrupt = interrupt_of(grown);
     CHECK(n <= STALL_RING);
     left->wait_ns += now.wait_ns;
     left->slept += now.slept;
@@ -245,15 +245,15 @@ static void poll_core(struct core *c)
 {
     static struct stall got[STALL_RING];
     static struct stall_named named[STALL_RING];
-    static struct host_counts counts, grown;
+    static struct linux_counts counts, grown;
     // First the stalls, then the counts: those hold what caused them.
     const unsigned n = stall_take(&c->w->stalls, &c->taken, got, STALL_RING, &c->missed);
     const uint64_t now = tsc_read();
     if (n == 0 && now < c->next_read_tsc)
         return;
-    host_read(&counts, "/proc", (int)shared_u32_load(&c->w->tid), c->w->cpu);
+    linux_counts_read(&counts, "/proc", (int)shared_u32_load(&c->w->tid), c->w->cpu);
     grown = counts;
-    host_since(&grown, &c->before);
+    linux_counts_since(&grown, &c->before);
     if (c->next_read_tsc == 0)  // of the time before there is no reading
         memset(&grown, 0, sizeof(grown));
     c->before = counts;
@@ -347,7 +347,7 @@ uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_ca
     return c->counts[cause];
 }
 
-const struct host_counts *stalls_host(const struct stalls *st, unsigned worker)
+const struct linux_counts *stalls_host(const struct stalls *st, unsigned worker)
 {
     return &st->cores[worker].before;
 }

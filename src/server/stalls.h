@@ -54,9 +54,10 @@ struct stall_evidence {
 };
 
 // stalls_name: finds the causes of named[0..n), of which the first two fields are given, from what
-// grew since the reading before (host_since) and what was left then. *left gets what is left now:
-// at most what has grown since, for a stall may be written down a moment after it was counted.
-void stalls_name(struct stall_named *named, unsigned n, const struct host_counts *grown,
+// grew since the reading before (linux_counts_since) and what was left then. *left gets what is
+// left now: at most what has grown since, for a stall may be written down a moment after it was
+// counted.
+void stalls_name(struct stall_named *named, unsigned n, const struct linux_counts *grown,
                  struct stall_evidence *left, uint64_t tsc_hz);
 
 struct server;
@@ -88,4 +89,4 @@ uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_ca
 
 // stalls_host: what Linux had counted of the worker and its CPU when it was last looked at: within
 // STALLS_CALM_MS.
-const struct host_counts *stalls_host(const struct stalls *st, unsigned worker);
+const struct linux_counts *stalls_host(const struct stalls *st, unsigned worker);

@@ -11,21 +11,21 @@
 #define ADD_DICT_U64 rte_tel_data_add_dict_u64
 #endif
 
-struct tele_out {
+struct telemetry_out {
     struct rte_tel_data *d;
     enum { EMPTY, DICT, LIST } kind;
 };
 
 struct command {
     const char *cmd;
-    tele_read *read;  // NULL: closed
+    telemetry_read *read;  // NULL: closed
     const void *arg;
 };
 
 static struct {
     pthread_mutex_t lock;
     unsigned n;
-    struct command commands[TELE_COMMANDS_MAX];
+    struct command commands[TELEMETRY_COMMANDS_MAX];
 } tele = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct command *find(const char *cmd)
@@ -39,7 +39,7 @@ static struct command *find(const char *cmd)
 // on_command: DPDK passes no argument on: the command's name finds it.
 static int on_command(const char *cmd, const char *params, struct rte_tel_data *d)
 {
-    struct tele_out out = {.d = d, .kind = EMPTY};
+    struct telemetry_out out = {.d = d, .kind = EMPTY};
     pthread_mutex_lock(&tele.lock);
     const struct command *c = find(cmd);
     const int rc = c == NULL || c->read == NULL ? -1 : c->read(&out, params, c->arg);
@@ -49,11 +49,11 @@ static int on_command(const char *cmd, const char *params, struct rte_tel_data *
     return rc;
 }
 
-static int add(const char *cmd, tele_read *read, const void *arg, bool *is_new)
+static int add(const char *cmd, telemetry_read *read, const void *arg, bool *is_new)
 {
     struct command *c = find(cmd);
     *is_new = c == NULL;
-    if (c == NULL && tele.n == TELE_COMMANDS_MAX)
+    if (c == NULL && tele.n == TELEMETRY_COMMANDS_MAX)
         return -1;
     if (c == NULL)
         c = &tele.commands[tele.n++];
@@ -61,7 +61,7 @@ static int add(const char *cmd, tele_read *read, const void *arg, bool *is_new)
     return 0;
 }
 
-int tele_add(const char *cmd, tele_read *read, const void *arg, const char *help)
+int telemetry_add(const char *cmd, telemetry_read *read, const void *arg, const char *help)
 {
     bool is_new;
     pthread_mutex_lock(&tele.lock);
@@ -72,7 +72,7 @@ int tele_add(const char *cmd, tele_read *read, const void *arg, const char *help
     return rte_telemetry_register_cmd(cmd, on_command, help) == 0 ? 0 : -1;
 }
 
-void tele_close(void)
+void telemetry_close(void)
 {
     pthread_mutex_lock(&tele.lock);
     for (unsigned i = 0; i < tele.n; i++)
@@ -80,26 +80,26 @@ void tele_close(void)
     pthread_mutex_unlock(&tele.lock);
 }
 
-static void begin_dict(struct tele_out *out)
+static void begin_dict(struct telemetry_out *out)
 {
     if (out->kind == EMPTY)
         rte_tel_data_start_dict(out->d);
     out->kind = DICT;
 }
 
-void tele_u64(struct tele_out *out, const char *name, uint64_t value)
+void telemetry_u64(struct telemetry_out *out, const char *name, uint64_t value)
 {
     begin_dict(out);
     ADD_DICT_U64(out->d, name, value);
 }
 
-void tele_text(struct tele_out *out, const char *name, const char *value)
+void telemetry_text(struct telemetry_out *out, const char *name, const char *value)
 {
     begin_dict(out);
     rte_tel_data_add_dict_string(out->d, name, value);
 }
 
-void tele_item(struct tele_out *out, const char *value)
+void telemetry_item(struct telemetry_out *out, const char *value)
 {
     if (out->kind == EMPTY)
         rte_tel_data_start_array(out->d, RTE_TEL_STRING_VAL);

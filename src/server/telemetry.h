@@ -7,23 +7,23 @@
 #pragma once
 #include "base/base.h"
 
-struct tele_out;  // the answer
+struct telemetry_out;  // the answer
 
-// tele_read: fills the answer to `CMD,params` (params NULL: none). 0, or -1: null is answered.
-typedef int tele_read(struct tele_out *out, const char *params, const void *arg);
+// telemetry_read: fills the answer to `CMD,params` (params NULL: none). 0, or -1: null is answered.
+typedef int telemetry_read(struct telemetry_out *out, const char *params, const void *arg);
 
-enum { TELE_COMMANDS_MAX = 16, TELE_ENTRIES_MAX = 256 };  // DPDK's limit of entries
+enum { TELEMETRY_COMMANDS_MAX = 16, TELEMETRY_ENTRIES_MAX = 256 };  // DPDK's limit of entries
 
-// tele_add: `cmd` ("/c10m/cores") calls read(out, params, arg) from now on. 0, or -1: it is taken,
-// or there are TELE_COMMANDS_MAX.
-int tele_add(const char *cmd, tele_read *read, const void *arg, const char *help);
+// telemetry_add: `cmd` ("/c10m/cores") calls read(out, params, arg) from now on. 0, or -1: it is
+// taken, or there are TELEMETRY_COMMANDS_MAX.
+int telemetry_add(const char *cmd, telemetry_read *read, const void *arg, const char *help);
 
-// tele_close: waits for one that runs; afterwards every command answers null, until it is added
-// again.
-void tele_close(void);
+// telemetry_close: waits for one that runs; afterwards every command answers null, until it is
+// added again.
+void telemetry_close(void);
 
-// tele_u64, tele_text: a name of an answer that is a dictionary: letters, digits, _ and /.
-// tele_item: one of an answer that is a list. What is over the limits is left out.
-void tele_u64(struct tele_out *out, const char *name, uint64_t value);
-void tele_text(struct tele_out *out, const char *name, const char *value);
-void tele_item(struct tele_out *out, const char *value);
+// telemetry_u64, telemetry_text: a name of an answer that is a dictionary: letters, digits, _ and
+// /. telemetry_item: one of an answer that is a list. What is over the limits is left out.
+void telemetry_u64(struct telemetry_out *out, const char *name, uint64_t value);
+void telemetry_text(struct telemetry_out *out, const char *name, const char *value);
+void telemetry_item(struct telemetry_out *out, const char *value);

@@ -87,7 +87,7 @@ static bool name_is_bad(const char *name, size_t n)
     return false;
 }
 
-static unsigned depth_of(const struct tree_node *node)
+static unsigned fill_of(const struct tree_node *node)
 {
     unsigned depth = 0;
     for (; node->parent != NULL; node = node->parent)
@@ -99,14 +99,14 @@ static unsigned depth_of(const struct tree_node *node)
 static int path_check(struct tree_node *parent, const char *path)
 {
     struct tree *t = parent->tree;
-    unsigned depth = depth_of(parent);
+    unsigned depth = fill_of(parent);
     for (bool last = false; !last;) {
         const char *name = path;
         size_t n = component(&path, &last);
         if (name_is_bad(name, n)) {
             tree_fail(t, EINVAL,
                       "name %u of the path is empty, . or .., or has a control character",
-                      depth - depth_of(parent) + 1);
+                      depth - fill_of(parent) + 1);
             return -1;
         }
         if (n > TREE_NAME_BYTES_MAX) {

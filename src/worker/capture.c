@@ -41,22 +41,22 @@ static void put_packet(struct room *r, const struct pkt *p, uint32_t n)
     }
 }
 
-static bool copy(struct rte_ring *ring, const struct tap_record *head, const struct pkt *p)
+static bool copy(struct rte_ring *ring, const struct capture_record *head, const struct pkt *p)
 {
     struct rte_ring_zc_data zc;
-    const unsigned units = 1 + tap_units(head->bytes);
-    TAP_RING_ONE(ring, prod);
-    if (rte_ring_enqueue_zc_bulk_elem_start(ring, TAP_UNIT_BYTES, units, &zc, NULL) != units)
+    const unsigned units = 1 + capture_units(head->bytes);
+    CAPTURE_RING_ONE(ring, prod);
+    if (rte_ring_enqueue_zc_bulk_elem_start(ring, CAPTURE_UNIT_BYTES, units, &zc, NULL) != units)
         return false;
-    struct room r = {zc.ptr1, zc.ptr2, (size_t)zc.n1 * TAP_UNIT_BYTES};
+    struct room r = {zc.ptr1, zc.ptr2, (size_t)zc.n1 * CAPTURE_UNIT_BYTES};
     put(&r, (const uint8_t *)head, sizeof(*head));
     put_packet(&r, p, head->bytes);
-    TAP_RING_ONE(ring, prod);
+    CAPTURE_RING_ONE(ring, prod);
     rte_ring_enqueue_zc_elem_finish(ring, units);
     return true;
 }
 
-uint32_t tap_filter_run(const struct tap_filter *f, struct pkt *p)
+uint32_t capture_filter_run(const struct capture_filter *f, struct pkt *p)
 {
     return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
@@ -83,32 +83,32 @@ static bool to_all(const struct pkt *p)
            ((l4[0] >= ND_ROUTER_SOLICIT && l4[0] <= ND_REDIRECT) || l4[0] == MLD_QUERY);
 }
 
-static void tap_one(struct tap *t, unsigned port, enum tap_way way, struct pkt *const *pkts,
-                    uint32_t n, uint64_t tsc)
+static void tap_one(struct tap *t, unsigned port, enum capture_direction way,
+                    struct pkt *const *pkts, uint32_t n, uint64_t tsc)
 {
-    struct tap_counts *c = &t->counts[port];
+    struct capture_ring_counts *c = &t->counts[port];
     for (uint32_t i = 0; i < n; i++) {
         struct pkt *p = pkts[i];
-        if (t->quiet && way == TAP_IN && to_all(p))
+        if (t->quiet && way == CAPTURE_IN && to_all(p))
             continue;
         c->seen++;
-        const uint32_t wanted = t->filter == NULL ? UINT32_MAX : tap_filter_run(t->filter, p);
+        const uint32_t wanted = t->filter == NULL ? UINT32_MAX : capture_filter_run(t->filter, p);
         if (wanted == 0)
             continue;
         c->matched++;
         const uint32_t orig = pkt_total_len(p);
-        const struct tap_record head = {.tsc = tsc,
-                                        .bytes = MIN(orig, MIN(wanted, t->snap_bytes)),
-                                        .orig_bytes = orig,
-                                        .port = (uint8_t)port,
-                                        .way = (uint8_t)way};
+        const struct capture_record head = {.tsc = tsc,
+                                            .bytes = MIN(orig, MIN(wanted, t->snap_bytes)),
+                                            .orig_bytes = orig,
+                                            .port = (uint8_t)port,
+                                            .way = (uint8_t)way};
         if (unlikely(!copy(t->ring, &head, p)))
             c->dropped++;
     }
 }
 
-void tap_burst(const struct tap_list *l, unsigned port, enum tap_way way, struct pkt *const *pkts,
-               uint32_t n)
+void capture_burst(const struct capture_list *l, unsigned port, enum capture_direction way,
+                   struct pkt *const *pkts, uint32_t n)
 {
     if (n == 0)
         return;

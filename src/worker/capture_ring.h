@@ -3,26 +3,26 @@
 #pragma once
 #include "worker/capture.h"
 
-struct tap_record {
+struct capture_record {
     uint64_t tsc;
     uint32_t bytes, orig_bytes;
     uint8_t port, way;
     uint8_t unused[14];
 };
 
-static_assert(sizeof(struct tap_record) == TAP_UNIT_BYTES, "the head is one unit");
-static_assert((TAP_SNAP_MAX + 2 * TAP_UNIT_BYTES) * 3 < TAP_RING_BYTES_MIN,
+static_assert(sizeof(struct capture_record) == CAPTURE_UNIT_BYTES, "the head is one unit");
+static_assert((CAPTURE_SNAP_MAX + 2 * CAPTURE_UNIT_BYTES) * 3 < CAPTURE_RING_BYTES_MIN,
               "the largest frame fits");
 
 // The ring has one producer and one consumer: told so, the compiler leaves out the ways of
 // rte_ring_peek_zc.h that lock.
-#define TAP_RING_ONE(ring, side)                                                                   \
+#define CAPTURE_RING_ONE(ring, side)                                                               \
     do {                                                                                           \
         if ((ring)->side.sync_type != RTE_RING_SYNC_ST)                                            \
             __builtin_unreachable();                                                               \
     } while (0)
 
-static inline unsigned tap_units(uint32_t bytes)
+static inline unsigned capture_units(uint32_t bytes)
 {
-    return (bytes + TAP_UNIT_BYTES - 1) / TAP_UNIT_BYTES;
+    return (bytes + CAPTURE_UNIT_BYTES - 1) / CAPTURE_UNIT_BYTES;
 }

@@ -100,7 +100,7 @@ static struct worker_port *port_for(struct worker *w, struct net_datagram *d, un
     struct ip_addr source;
     *error = -ENETUNREACH;
     if (name_is_any(&d->from) && (ip_is_zero(&d->from) || ip_is_v4(&d->to)))
-        return port_at(w, worker_way_by(w, &d->to, device, &d->from));
+        return port_at(w, worker_egress_by(w, &d->to, device, &d->from));
     if (ip_is_v4(&d->from) != ip_is_v4(&d->to))
         return NULL;
     const uint16_t local = worker_local(w, &d->from);
@@ -109,8 +109,8 @@ static struct worker_port *port_for(struct worker *w, struct net_datagram *d, un
         return NULL;
     *error = -ENETUNREACH;
     if (worker_local(w, &d->to) != UINT16_MAX)
-        return w->loop_port < w->n_ports ? &w->ports[w->loop_port] : NULL;
-    return port_at(w, device != 0 ? worker_way_by(w, &d->to, device, &source)
+        return w->loopback_port < w->n_ports ? &w->ports[w->loopback_port] : NULL;
+    return port_at(w, device != 0 ? worker_egress_by(w, &d->to, device, &source)
                                   : w->port_of_local[local]);
 }
 
@@ -166,7 +166,7 @@ int c10m_udp_source(struct c10m_core *core, const struct c10m_name *to, struct c
     struct worker *w = worker_of_core(core);
     const struct ip_addr a = name_addr(to);
     struct ip_addr source;
-    if (worker_way(w, &a, &source) < 0)
+    if (worker_egress(w, &a, &source) < 0)
         return -ENETUNREACH;
     name_set(from, &source, from->port);
     return 0;
@@ -183,7 +183,7 @@ uint16_t c10m_udp_way(struct c10m_core *core, const struct c10m_name *to, unsign
     struct worker *w = worker_of_core(core);
     struct ip_addr source;
     const struct ip_addr a = name_addr(to);
-    const struct worker_port *wp = port_at(w, worker_way_by(w, &a, device, &source));
+    const struct worker_port *wp = port_at(w, worker_egress_by(w, &a, device, &source));
     if (wp == NULL)
         return 0;
     if (from != NULL)

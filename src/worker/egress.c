@@ -26,12 +26,12 @@ bool worker_is_group(const struct worker *w, const struct ip_addr *a)
     return false;
 }
 
-int worker_way(const struct worker *w, const struct ip_addr *to, struct ip_addr *from)
+int worker_egress(const struct worker *w, const struct ip_addr *to, struct ip_addr *from)
 {
     int best = -1, most = -1;
     for (unsigned i = 0; i < w->n_ports; i++) {
         struct ip_addr source;
-        const int bits = net_way(w->ports[i].net, to, &source);
+        const int bits = net_egress(w->ports[i].net, to, &source);
         if (bits > most) {
             most = bits;
             best = (int)i;
@@ -50,12 +50,12 @@ static bool has_local(const struct worker *w, unsigned port, const struct ip_add
     return false;
 }
 
-int worker_way_by(const struct worker *w, const struct ip_addr *to, unsigned device,
-                  struct ip_addr *from)
+int worker_egress_by(const struct worker *w, const struct ip_addr *to, unsigned device,
+                     struct ip_addr *from)
 {
     if (device == 0 || (device <= w->n_ports && has_local(w, device - 1, to)))
-        return worker_way(w, to, from);
-    if (device > w->n_ports || net_way(w->ports[device - 1].net, to, from) < 0)
+        return worker_egress(w, to, from);
+    if (device > w->n_ports || net_egress(w->ports[device - 1].net, to, from) < 0)
         return -1;
     return (int)device - 1;
 }
@@ -70,11 +70,12 @@ int worker_opening_from(const struct worker *w, const struct ip_addr *from,
     if (!any && sock_local(&w->sock, from->b) < 0)
         return -EADDRNOTAVAIL;
     if (any || to_us) {
-        if (worker_way_by(w, to, device, &source) < 0)
+        if (worker_egress_by(w, to, device, &source) < 0)
             return -ENETUNREACH;
         if (!any)
             source = *from;
-        const int local = to_us ? worker_loop_local(w, &source) : sock_local(&w->sock, source.b);
+        const int local =
+            to_us ? worker_loopback_local(w, &source) : sock_local(&w->sock, source.b);
         return local < 0 ? -ENETUNREACH : local;
     }
     // What has an address of a port leaves by that port.
@@ -82,5 +83,5 @@ int worker_opening_from(const struct worker *w, const struct ip_addr *from,
     if (device != 0 && w->port_of_local[local] + 1u != device)
         return -ENETUNREACH;
     const struct net *net = w->ports[w->port_of_local[local]].net;
-    return net_way(net, to, &source) < 0 ? -ENETUNREACH : local;
+    return net_egress(net, to, &source) < 0 ? -ENETUNREACH : local;
 }

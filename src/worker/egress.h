@@ -2,8 +2,8 @@
 //
 // The functions that take a const worker may be called by any thread while it runs: they read
 // addresses, routes and the numbers of ports, which the control thread writes before the worker
-// runs and nobody writes later: sock.locals, sock.n_locals, n_ports, port_of_local, loop_port, and
-// of ports[].net addresses and routes. Those of the first worker are everybody's.
+// runs and nobody writes later: sock.locals, sock.n_locals, n_ports, port_of_local, loopback_port,
+// and of ports[].net addresses and routes. Those of the first worker are everybody's.
 #pragma once
 #include <string.h>
 
@@ -48,14 +48,14 @@ uint16_t worker_local(const struct worker *w, const struct ip_addr *a);
 // worker_is_group: a multicast or broadcast address, of any port.
 bool worker_is_group(const struct worker *w, const struct ip_addr *a);
 
-// worker_way: the number of the port whose routes lead to `to` by the longest prefix, and the
-// address there to send from (net_way); -1: none does.
-int worker_way(const struct worker *w, const struct ip_addr *to, struct ip_addr *from);
+// worker_egress: the number of the port whose routes lead to `to` by the longest prefix, and the
+// address there to send from (net_egress); -1: none does.
+int worker_egress(const struct worker *w, const struct ip_addr *to, struct ip_addr *from);
 
-// worker_way_by: by that device alone, a port's number from 1; 0: as worker_way(). Our own
+// worker_egress_by: by that device alone, a port's number from 1; 0: as worker_egress(). Our own
 // addresses are behind no port, but are reached by each device that has them.
-int worker_way_by(const struct worker *w, const struct ip_addr *to, unsigned device,
-                  struct ip_addr *from);
+int worker_egress_by(const struct worker *w, const struct ip_addr *to, unsigned device,
+                     struct ip_addr *from);
 
 // worker_opening_from: the local_ix of the address to open a connection from, or a negative errno
 // (c10m_open).

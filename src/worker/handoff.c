@@ -37,10 +37,10 @@ struct lane {
     struct pair *in;      // [worker] packets from each
     uint32_t *away;       // [worker] packets out with each
     struct batch *batch;  // [worker] packets of this burst for each
-    struct steer_counts counts;
+    struct handoff_counts counts;
 };
 
-struct steer {
+struct handoff {
     struct port port;  // first: port.priv points to this struct
     struct port *inner;
     unsigned workers, queues, entries;
@@ -50,10 +50,10 @@ struct steer {
     struct lane *lanes[WORKERS_MAX];
 };
 
-uint32_t steer_slots(uint32_t packets, unsigned workers)
+uint32_t handoff_slots(uint32_t packets, unsigned workers)
 {
-    uint32_t slots = STEER_SLOTS_MAX;
-    while (slots > STEER_SLOTS_MIN && slots > packets / (4 * workers))
+    uint32_t slots = HANDOFF_SLOTS_MAX;
+    while (slots > HANDOFF_SLOTS_MIN && slots > packets / (4 * workers))
         slots /= 2;
     return slots;
 }
@@ -63,7 +63,7 @@ static size_t ring_bytes(uint32_t slots)
     return ALIGN_UP((size_t)rte_ring_get_memsize(slots), CACHE_LINE);
 }
 
-size_t steer_footprint(uint32_t slots, unsigned workers)
+size_t handoff_footprint(uint32_t slots, unsigned workers)
 {
     const size_t each = sizeof(struct pair) + sizeof(uint32_t) + sizeof(struct batch);
     return ALIGN_UP(sizeof(struct lane), CACHE_LINE) + ALIGN_UP(workers * each, CACHE_LINE) +
@@ -92,10 +92,10 @@ static int home_of_error(const struct toeplitz *t, unsigned entries, unsigned wo
     const uint8_t *ip = icmp + ICMP_BYTES;
     if (end < ip + IP4_BYTES ||
         (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != ICMP_PARAMETER))
-        return STEER_HERE;
+        return HANDOFF_HERE;
     const uint8_t *ports = ip + 4 * (ip[0] & 15u);
     if (ip[0] >> 4 != 4 || ports < ip + IP4_BYTES || end < ports + 4 || !has_ports(ip[9]))
-        return STEER_HERE;
+        return HANDOFF_HERE;
     return home_of(t, entries, workers, ip + 16, ip + 12, ports + 2, ports);
 }
 
@@ -117,7 +117,7 @@ static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned wo
         return STEER_ALL;
     if (type < ICMP6_UNREACHABLE || type > ICMP6_PARAMETER || end < ports + 4 || ip[0] >> 4 != 6 ||
         !has_ports(ip[6]))
-        return STEER_HERE;
+        return HANDOFF_HERE;
     return home_of6(t, entries, workers, ip + 24, ip + 8, ports + 2, ports);
 }
 
@@ -131,12 +131,12 @@ static int home_of_ip6(const struct toeplitz *t, unsigned entries, unsigned work
     if (unlikely(reason == DROP_ip6_fragment))
         return home_of6(t, entries, workers, src, dst, no_ports, no_ports + 2);
     if (reason != DROP_NONE || ip.l4_len < 4)
-        return STEER_HERE;
+        return HANDOFF_HERE;
     l4 = frame + ip.l4_off;
     if (likely(has_ports(ip.proto)))
         return home_of6(t, entries, workers, src, dst, l4, l4 + 2);
     return ip.proto == IP_PROTO_ICMP6 ? home_of_icmp6(t, entries, workers, l4, l4 + ip.l4_len)
-                                      : STEER_HERE;
+                                      : HANDOFF_HERE;
 }
 
 static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, unsigned workers,
@@ -145,7 +145,7 @@ static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, un
     const uint16_t type = load_be16(frame + 12);
     if (type == ETH_TYPE_IP6)
         return home_of_ip6(t, entries, workers, frame, len);
-    return type == ETH_TYPE_ARP ? STEER_ALL : STEER_HERE;
+    return type == ETH_TYPE_ARP ? STEER_ALL : HANDOFF_HERE;
 }
 
 // A fragment, whose ports most do not name: by its addresses. It may have a single byte of data.
@@ -156,12 +156,12 @@ static NOINLINE int home_of_part(const struct toeplitz *t, unsigned entries, uns
     const uint8_t *ip = frame + ETH_BYTES;
     if (len < ETH_BYTES + IP4_BYTES || load_be16(frame + 12) != ETH_TYPE_IP4 ||
         (load_be16(ip + 6) & 0x3fff) == 0)
-        return STEER_HERE;
+        return HANDOFF_HERE;
     return home_of(t, entries, workers, ip + 12, ip + 16, no_ports, no_ports + 2);
 }
 
-int steer_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
-               uint32_t len)
+int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
+                 uint32_t len)
 {
     if (unlikely(len < ETH_BYTES + IP4_BYTES + 4))
         return home_of_part(t, entries, workers, frame, len);
@@ -170,13 +170,13 @@ int steer_home(const struct toeplitz *t, unsigned entries, unsigned workers, con
     const uint8_t *ip = frame + ETH_BYTES, *l4 = ip + 4 * (ip[0] & 15u);
     const bool fragment = (load_be16(ip + 6) & 0x3fff) != 0;
     if (unlikely(ip[0] >> 4 != 4 || l4 < ip + IP4_BYTES))
-        return STEER_HERE;
+        return HANDOFF_HERE;
     if (unlikely(fragment || frame + len < l4 + 4))
         return home_of_part(t, entries, workers, frame, len);
     if (likely(has_ports(ip[9])))
         return home_of(t, entries, workers, ip + 12, ip + 16, l4, l4 + 2);
     return ip[9] == IP_PROTO_ICMP ? home_of_error(t, entries, workers, l4, frame + len)
-                                  : STEER_HERE;
+                                  : HANDOFF_HERE;
 }
 
 // What a copy says of itself: the device's verdicts, and what the device is asked to fill in. All
@@ -232,7 +232,7 @@ static void collect(struct rte_ring *back, uint32_t *away)
 }
 
 // give: of n packets those for which there is room; returns how many.
-static uint32_t give(const struct steer *s, const struct pair *to, uint32_t *away,
+static uint32_t give(const struct handoff *s, const struct pair *to, uint32_t *away,
                      struct pkt **pkts, uint32_t n)
 {
     n = MIN(n, s->away_max - *away);
@@ -242,7 +242,7 @@ static uint32_t give(const struct steer *s, const struct pair *to, uint32_t *awa
     return n;
 }
 
-static void hand_over(struct steer *s, struct lane *l, unsigned to)
+static void hand_over(struct handoff *s, struct lane *l, unsigned to)
 {
     struct batch *b = &l->batch[to];
     const uint32_t given = give(s, &s->lanes[to]->in[l->id], &l->away[to], b->pkts, b->n);
@@ -258,7 +258,7 @@ static void hand_over(struct steer *s, struct lane *l, unsigned to)
 }
 
 // Copies for the others leave half of a ring to what belongs there.
-static NOINLINE void hand_copies(struct steer *s, struct lane *l, const struct pkt *p)
+static NOINLINE void hand_copies(struct handoff *s, struct lane *l, const struct pkt *p)
 {
     for (unsigned to = 0; to < s->workers; to++) {
         struct pkt *copy;
@@ -278,7 +278,7 @@ static NOINLINE void hand_copies(struct steer *s, struct lane *l, const struct p
 }
 
 // receive: from the device's own queue; what is not ours goes on, in order.
-static uint32_t receive(struct steer *s, struct lane *l, struct pkt **pkts, uint32_t n)
+static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     const uint32_t got = s->inner->ops->rx_burst(s->inner, (uint16_t)l->id, pkts, (uint16_t)n);
     uint64_t others = 0;
@@ -287,9 +287,9 @@ static uint32_t receive(struct steer *s, struct lane *l, struct pkt **pkts, uint
         prefetch0(pkt_data(pkts[i]));
     for (uint32_t i = 0; i < got; i++) {
         struct pkt *p = pkts[i];
-        const int home =
-            pkt_is_chain(p) ? STEER_HERE
-                            : steer_home(&s->hash, s->entries, s->workers, pkt_data(p), pkt_len(p));
+        const int home = pkt_is_chain(p) ? HANDOFF_HERE
+                                         : handoff_home(&s->hash, s->entries, s->workers,
+                                                        pkt_data(p), pkt_len(p));
         if (home >= 0 && home != (int)l->id) {
             l->batch[home].pkts[l->batch[home].n++] = p;
             others |= UINT64_C(1) << home;
@@ -307,7 +307,7 @@ static uint32_t receive(struct steer *s, struct lane *l, struct pkt **pkts, uint
 
 // take_over: what the owners of queues received for this worker. Before it, in a quarter of the
 // room, what workers without one put together of fragments.
-static uint32_t take_over(struct steer *s, struct lane *l, struct pkt **pkts, uint32_t n)
+static uint32_t take_over(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     uint32_t got = 0;
     for (unsigned from = s->queues; from < s->workers; from++)
@@ -324,7 +324,7 @@ static uint32_t take_over(struct steer *s, struct lane *l, struct pkt **pkts, ui
     return got;
 }
 
-static void send_held(struct steer *s, struct lane *l)
+static void send_held(struct handoff *s, struct lane *l)
 {
     const uint32_t sent =
         s->inner->ops->tx_burst(s->inner, (uint16_t)l->id, l->held, (uint16_t)l->n_held);
@@ -335,7 +335,7 @@ static void send_held(struct steer *s, struct lane *l)
 
 // send_for_others: those workers without a queue whose numbers leave this one's. False: nothing is
 // left to be sent.
-static bool send_for_others(struct steer *s, struct lane *l)
+static bool send_for_others(struct handoff *s, struct lane *l)
 {
     const unsigned clients = (s->workers - 1 - l->id) / s->queues;
     bool more = l->n_held != 0;
@@ -354,20 +354,20 @@ static bool send_for_others(struct steer *s, struct lane *l)
     return more;
 }
 
-static const struct port_ops steer_ops;
+static const struct port_ops handoff_ops;
 
-int steer_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32_t len)
+int handoff_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32_t len)
 {
-    if (p->ops != &steer_ops)
-        return STEER_HERE;
-    const struct steer *s = p->priv;
-    const int home = steer_home(&s->hash, s->entries, s->workers, frame, len);
-    return home == (int)w || home < 0 ? STEER_HERE : home;
+    if (p->ops != &handoff_ops)
+        return HANDOFF_HERE;
+    const struct handoff *s = p->priv;
+    const int home = handoff_home(&s->hash, s->entries, s->workers, frame, len);
+    return home == (int)w || home < 0 ? HANDOFF_HERE : home;
 }
 
-void steer_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n)
+void handoff_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n)
 {
-    struct steer *s = p->priv;
+    struct handoff *s = p->priv;
     struct lane *l = s->lanes[w];
     l->stats->c.handed_copies += n;
     l->counts.copies += n;
@@ -381,9 +381,9 @@ void steer_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint
     pkt_free_bulk(pkts, n);
 }
 
-static uint16_t steer_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)
+static uint16_t handoff_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)
 {
-    struct steer *s = p->priv;
+    struct handoff *s = p->priv;
     struct lane *l = s->lanes[w];
     for (unsigned to = 0; to < s->workers; to++)
         collect(s->lanes[to]->in[w].back, &l->away[to]);
@@ -394,9 +394,9 @@ static uint16_t steer_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, ui
     return (uint16_t)(got + receive(s, l, pkts + got, n - got));
 }
 
-static uint16_t steer_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)
+static uint16_t handoff_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)
 {
-    struct steer *s = p->priv;
+    struct handoff *s = p->priv;
     struct lane *l = s->lanes[w];
     if (w < s->queues)
         return s->inner->ops->tx_burst(s->inner, w, pkts, n);
@@ -407,33 +407,34 @@ static uint16_t steer_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, ui
     return (uint16_t)given;
 }
 
-static void steer_stats(struct port *p, struct port_stats *out)
+static void handoff_stats(struct port *p, struct port_stats *out)
 {
-    struct port *inner = ((struct steer *)p->priv)->inner;
+    struct port *inner = ((struct handoff *)p->priv)->inner;
     inner->ops->stats(inner, out);
 }
 
 static void close_port(struct port *p)
 {
-    steer_close(p->priv);
+    handoff_close(p->priv);
 }
 
-static const struct port_ops steer_ops = {
+static const struct port_ops handoff_ops = {
     .driver = "steer",
-    .rx_burst = steer_rx_burst,
-    .tx_burst = steer_tx_burst,
-    .stats = steer_stats,
+    .rx_burst = handoff_rx_burst,
+    .tx_burst = handoff_tx_burst,
+    .stats = handoff_stats,
     .close = close_port,
 };
 
-struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers, const uint8_t *key)
+struct handoff *handoff_open(struct port *inner, uint32_t slots, unsigned workers,
+                             const uint8_t *key)
 {
     CHECK(workers <= WORKERS_MAX && inner->queues <= workers);
-    struct steer *s = calloc(1, sizeof(*s));
+    struct handoff *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return NULL;
     s->port = *inner;
-    s->port.ops = &steer_ops;
+    s->port.ops = &handoff_ops;
     s->port.queues = (uint16_t)workers;
     if (inner->queues < workers)  // a chain does not go from one worker to another
         s->port.caps &= ~(uint32_t)PORT_TSO;
@@ -456,13 +457,13 @@ static struct rte_ring *ring_in(uint8_t **at, uint32_t slots)
     return r;
 }
 
-void steer_join(struct steer *s, unsigned w, void *mem, struct pkt_pool *pool,
-                struct core_stats *stats)
+void handoff_join(struct handoff *s, unsigned w, void *mem, struct pkt_pool *pool,
+                  struct core_stats *stats)
 {
     const uint32_t slots = s->away_max + 1;
     uint8_t *at = mem;
     CHECK((uintptr_t)mem % CACHE_LINE == 0);
-    memset(mem, 0, steer_footprint(slots, s->workers));
+    memset(mem, 0, handoff_footprint(slots, s->workers));
     struct lane *l = mem;
     *l = (struct lane){.id = w, .pool = pool, .stats = stats};
     at += ALIGN_UP(sizeof(*l), CACHE_LINE);
@@ -476,30 +477,30 @@ void steer_join(struct steer *s, unsigned w, void *mem, struct pkt_pool *pool,
         l->in[from].go = ring_in(&at, slots);
         l->in[from].back = ring_in(&at, slots);
     }
-    CHECK(at <= (uint8_t *)mem + steer_footprint(slots, s->workers));
+    CHECK(at <= (uint8_t *)mem + handoff_footprint(slots, s->workers));
     s->lanes[w] = l;
 }
 
-struct port *steer_port(struct steer *s)
+struct port *handoff_port(struct handoff *s)
 {
     return &s->port;
 }
 
-unsigned steer_queues(const struct steer *s)
+unsigned handoff_queues(const struct handoff *s)
 {
     return s->queues;
 }
 
-void steer_read(const struct steer *s, unsigned w, struct steer_counts *out)
+void handoff_read(const struct handoff *s, unsigned w, struct handoff_counts *out)
 {
     const struct lane *l = s->lanes[w];
-    const struct steer_counts *c = &l->counts;
-    *out = (struct steer_counts){.wrong_core = stat_load(&c->wrong_core),
-                                 .lost = stat_load(&c->lost),
-                                 .copies = stat_load(&c->copies),
-                                 .taken_over = stat_load(&c->taken_over),
-                                 .tx_handed = stat_load(&c->tx_handed),
-                                 .room = s->away_max};
+    const struct handoff_counts *c = &l->counts;
+    *out = (struct handoff_counts){.wrong_core = stat_load(&c->wrong_core),
+                                   .lost = stat_load(&c->lost),
+                                   .copies = stat_load(&c->copies),
+                                   .taken_over = stat_load(&c->taken_over),
+                                   .tx_handed = stat_load(&c->tx_handed),
+                                   .room = s->away_max};
     for (unsigned from = 0; from < s->workers; from++)
         out->waiting += rte_ring_count(l->in[from].go);
     for (unsigned of = 0; of < s->workers; of++)
@@ -508,7 +509,7 @@ void steer_read(const struct steer *s, unsigned w, struct steer_counts *out)
     out->tx_waiting += peek_u32(&l->n_held);
 }
 
-void steer_flush(struct steer *s)
+void handoff_flush(struct handoff *s)
 {
     for (unsigned t = 0; t < s->queues; t++)
         for (unsigned tries = 0; tries < FLUSH_TRIES && send_for_others(s, s->lanes[t]); tries++)
@@ -522,7 +523,7 @@ static void free_ring(struct rte_ring *r)
         pkt_free(p);
 }
 
-static void free_lane(const struct steer *s, struct lane *l)
+static void free_lane(const struct handoff *s, struct lane *l)
 {
     for (uint32_t i = 0; i < l->n_held; i++)
         pkt_free(l->held[i]);
@@ -534,7 +535,7 @@ static void free_lane(const struct steer *s, struct lane *l)
     }
 }
 
-void steer_close(struct steer *s)
+void handoff_close(struct handoff *s)
 {
     if (s == NULL)
         return;

@@ -6,7 +6,7 @@
 //                                             --> worker j's: [ go q->j ] --> j copies: stage_rx
 //                                                             [ back q<-j ] <-- j is done with it
 //   Fragments go by their addresses, so that all of a datagram meet; the whole one goes on to the
-//   worker of its ports, cut into parts again, by the same rings (steer_hand).
+//   worker of its ports, cut into parts again, by the same rings (handoff_hand).
 //   ARP goes to every worker; an ICMP error to the worker of the connection that it quotes.
 //
 //   worker w >= queues: tx_burst --> [ go w->t ] --> worker t = w % queues copies and sends
@@ -23,34 +23,35 @@
 #include "stat/counters.h"
 
 enum {
-    STEER_SLOTS_MIN = 64,  // of a ring: packets that one worker has out with another
-    STEER_SLOTS_MAX = 1024,
+    HANDOFF_SLOTS_MIN = 64,  // of a ring: packets that one worker has out with another
+    HANDOFF_SLOTS_MAX = 1024,
     STEER_TAKE = 32,  // packets copied at once
 };
 
-// steer_slots: of each ring, so that at most a quarter of a worker's packets are with others.
-uint32_t steer_slots(uint32_t packets, unsigned workers);
+// handoff_slots: of each ring, so that at most a quarter of a worker's packets are with others.
+uint32_t handoff_slots(uint32_t packets, unsigned workers);
 
-// steer_footprint: bytes for one worker's part of one port, a multiple of CACHE_LINE.
-size_t steer_footprint(uint32_t slots, unsigned workers);
+// handoff_footprint: bytes for one worker's part of one port, a multiple of CACHE_LINE.
+size_t handoff_footprint(uint32_t slots, unsigned workers);
 
-struct steer;
+struct handoff;
 
-// steer_open: a port around `inner`, whose queue w is worker w's (0 <= w < workers, inner->queues
+// handoff_open: a port around `inner`, whose queue w is worker w's (0 <= w < workers, inner->queues
 // <= workers). NULL: no memory. Control thread, as the others but the bursts.
-struct steer *steer_open(struct port *inner, uint32_t slots, unsigned workers, const uint8_t *key);
+struct handoff *handoff_open(struct port *inner, uint32_t slots, unsigned workers,
+                             const uint8_t *key);
 
-// steer_join: worker w's part, in mem of steer_footprint() bytes on its own node; its packets and
-// counters. Every worker joins, in the order of their numbers, before the first one runs.
-void steer_join(struct steer *s, unsigned w, void *mem, struct pkt_pool *pool,
-                struct core_stats *stats);
+// handoff_join: worker w's part, in mem of handoff_footprint() bytes on its own node; its packets
+// and counters. Every worker joins, in the order of their numbers, before the first one runs.
+void handoff_join(struct handoff *s, unsigned w, void *mem, struct pkt_pool *pool,
+                  struct core_stats *stats);
 
-// steer_port: what the workers use.
-struct port *steer_port(struct steer *s);
+// handoff_port: what the workers use.
+struct port *handoff_port(struct handoff *s);
 
-// steer_counts: what worker w did with this port's packets of others, since the start, and what
+// handoff_counts: what worker w did with this port's packets of others, since the start, and what
 // waits now. The balance over all workers: wrong_core + copies = taken_over + lost + waiting.
-struct steer_counts {
+struct handoff_counts {
     uint64_t wrong_core;  // received on its queue, another worker's
     uint64_t lost;        // of those and of the copies, dropped: their worker's ring was full
     uint64_t copies;      // of what all workers have to see, made for another
@@ -61,25 +62,26 @@ struct steer_counts {
     uint32_t room;        // of each ring
 };
 
-// steer_read: any thread that joined the workers up to now, while they run. steer_queues: those of
-// the device.
-void steer_read(const struct steer *s, unsigned w, struct steer_counts *out);
-unsigned steer_queues(const struct steer *s);
+// handoff_read: any thread that joined the workers up to now, while they run. handoff_queues: those
+// of the device.
+void handoff_read(const struct handoff *s, unsigned w, struct handoff_counts *out);
+unsigned handoff_queues(const struct handoff *s);
 
-// steer_flush: sends what workers that have stopped still had to send, as far as the port takes it.
-void steer_flush(struct steer *s);
+// handoff_flush: sends what workers that have stopped still had to send, as far as the port takes
+// it.
+void handoff_flush(struct handoff *s);
 
-// steer_close: frees what is under way; the inner port stays open. NULL: nothing.
-void steer_close(struct steer *s);
+// handoff_close: frees what is under way; the inner port stays open. NULL: nothing.
+void handoff_close(struct handoff *s);
 
-// steer_whole: where the frame of len bytes, put together of fragments by worker w of this port,
-// which may be any, belongs: another worker, or STEER_HERE. steer_hand: gives n packets of w's to
-// worker `to`, all or, for want of room in the ring, none: then they are dropped and counted.
-int steer_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32_t len);
-void steer_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n);
+// handoff_whole: where the frame of len bytes, put together of fragments by worker w of this port,
+// which may be any, belongs: another worker, or HANDOFF_HERE. handoff_hand: gives n packets of w's
+// to worker `to`, all or, for want of room in the ring, none: then they are dropped and counted.
+int handoff_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32_t len);
+void handoff_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n);
 
-// steer_home: the worker of a frame of len bytes among `workers`: STEER_HERE: any (the one that has
-// it), STEER_ALL: each.
-enum { STEER_HERE = -1, STEER_ALL = -2 };
-int steer_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
-               uint32_t len);
+// handoff_home: the worker of a frame of len bytes among `workers`: HANDOFF_HERE: any (the one that
+// has it), STEER_ALL: each.
+enum { HANDOFF_HERE = -1, STEER_ALL = -2 };
+int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
+                 uint32_t len);

@@ -26,8 +26,8 @@ static inline void stage_rx(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
-    if (unlikely(w->taps != NULL))
-        tap_burst(w->taps, w->rx_port, TAP_IN, w->pkts, w->n_rx);
+    if (unlikely(w->capture_readers != NULL))
+        capture_burst(w->capture_readers, w->rx_port, CAPTURE_IN, w->pkts, w->n_rx);
     w->tcp.n_out = 0;
     if (likely(w->n_ports == 1))
         w->tcp.out_room = MIN((uint32_t)TCP_OUT_MAX, sending_room(&w->ports[0]));
@@ -47,7 +47,7 @@ static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, uns
         w->stats->drops[DROP_fragment_room]++;
         return;
     }
-    steer_hand(wp->port, wp->queue, home, parts, n);
+    handoff_hand(wp->port, wp->queue, home, parts, n);
     w->stats->c.reassembly_handed++;
     w->stats->c.kept++;
 }
@@ -58,8 +58,8 @@ static NOINLINE void take_whole(struct worker *w, struct worker_port *wp)
     for (uint32_t k = 0; k < w->rx.n_whole; k++) {
         const uint32_t i = w->rx.whole[k];
         const int home =
-            steer_whole(wp->port, wp->queue, pkt_data(w->pkts[i]), pkt_whole_len(w->pkts[i]));
-        if (home == STEER_HERE)
+            handoff_whole(wp->port, wp->queue, pkt_data(w->pkts[i]), pkt_whole_len(w->pkts[i]));
+        if (home == HANDOFF_HERE)
             net_input_whole(wp->net, w->tcp.now, w->pkts, i, &w->rx, &wp->tx);
         else
             hand_whole(w, wp, i, (unsigned)home);
@@ -298,14 +298,14 @@ static NOINLINE void stage_tcp_output(struct worker *w)
     account_stage(w, STAGE_tcp_output);
 }
 
-// tap_list and what hangs on it may be freed once it is not the one seen (release: after the last
-// use).
-static NOINLINE void change_taps(struct worker *w, const struct tap_list *to)
+// capture_list and what hangs on it may be freed once it is not the one seen (release: after the
+// last use).
+static NOINLINE void change_taps(struct worker *w, const struct capture_list *to)
 {
-    for (unsigned p = 0; p < w->n_ports && w->taps == NULL; p++)
+    for (unsigned p = 0; p < w->n_ports && w->capture_readers == NULL; p++)
         w->ports[p].tapped = 0;  // nobody kept it; those that were there have had what waits
-    w->taps = to->n != 0 ? to : NULL;
-    shared_ptr_store_release(&w->taps_seen, to);  // pairs with acked()
+    w->capture_readers = to->n != 0 ? to : NULL;
+    shared_ptr_store_release(&w->captures_seen, to);  // pairs with acked()
 }
 
 static void tick(struct worker *w)
@@ -319,10 +319,10 @@ static void tick(struct worker *w)
     }
     tcp_sweep(&w->tcp);
     tcp_shed(&w->tcp);
-    const struct tap_list *taps =
-        shared_ptr_load_acquire(&w->taps_ordered);  // pairs with publish()
-    if (unlikely(taps != shared_ptr_load(&w->taps_seen)))
-        change_taps(w, taps);
+    const struct capture_list *capture_readers =
+        shared_ptr_load_acquire(&w->captures_ordered);  // pairs with publish()
+    if (unlikely(capture_readers != shared_ptr_load(&w->captures_seen)))
+        change_taps(w, capture_readers);
     w->timed_mask = unlikely(shared_u32_load(&w->watched) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
     // Acquire: pairs with the release of orders.c, behind which the order lies.
     w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);

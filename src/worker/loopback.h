@@ -8,9 +8,9 @@
 #pragma once
 #include "worker/worker.h"
 
-// worker_loop_local: the local_ix of an address of ours on that port, -1: there is none. Any
+// worker_loopback_local: the local_ix of an address of ours on that port, -1: there is none. Any
 // thread: reads what is written before the worker runs.
-int worker_loop_local(const struct worker *w, const struct ip_addr *a);
+int worker_loopback_local(const struct worker *w, const struct ip_addr *a);
 
 // server_loopback: 127.0.0.1, ::1.
 struct ip_addr server_loopback(bool v6);

@@ -31,7 +31,7 @@ enum worker_order { WORKER_RUN, WORKER_STOP };                      // control t
 enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to control thread
 
 struct rte_ring;
-struct tap_list;
+struct capture_list;
 
 static_assert(WORKER_PORTS_MAX * NET_LOCALS_MAX <= TCP_LOCALS_MAX, "local_ix names an address");
 static_assert((int)WORKER_PORTS_MAX <= (int)TCP_LANES_MAX, "a port is a lane");
@@ -69,8 +69,9 @@ struct worker {
     struct worker_clock clock;
     const struct shared_u64 *wall_us;  // of the server (wall_clock.h)
     unsigned n_ports;
-    unsigned rx_port;             // whose turn it is to be polled
-    const struct tap_list *taps;  // who gets copies of frames (capture.h); NULL: nobody
+    unsigned rx_port;  // whose turn it is to be polled
+    const struct capture_list
+        *capture_readers;  // who gets copies of frames (capture.h); NULL: nobody
     struct worker_port ports[WORKER_PORTS_MAX];
     uint8_t port_of_local[WORKER_PORTS_MAX * NET_LOCALS_MAX];  // local_ix to port
     unsigned id, cpu;
@@ -111,7 +112,7 @@ struct worker {
     struct tcp_homes homes;         // for active opens
     struct reasm *reasm;            // datagrams in parts, of all ports; NULL: none are put together
     struct udp_table *udp;          // ports opened while running; NULL: no application opens any
-    unsigned loop_port;             // WORKER_PORTS_MAX: there is none
+    unsigned loopback_port;         // WORKER_PORTS_MAX: there is none
     uint16_t same[TCP_LOCALS_MAX];  // the first local_ix with the same address
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
@@ -122,16 +123,18 @@ struct worker {
     // each turn.
     struct shared_u32 order CACHE_ALIGNED;  // enum worker_order; relaxed: it comes with nothing
     struct shared_u32 watched;              // every busy turn is timed: a stall looks for its stage
-    struct shared_ptr taps_ordered;  // struct tap_list: what `taps` is to be; NULL: none was ever.
-                                     // Release in publish(), acquire in tick(): the list's contents
+    struct shared_ptr
+        captures_ordered;  // struct capture_list: what `capture_readers` is to be; NULL: none was
+                           // ever. Release in publish(), acquire in tick(): the list's contents
 
     // Written by the worker, read by the control thread.
     struct shared_u32 state CACHE_ALIGNED;  // enum worker_state. Release in begin() and end(), so
                                             // that what the worker did before is seen
     struct shared_u32 at;                   // enum stage: where the turn is
     struct shared_u32 tid;                  // of its thread; 0: it does not run yet
-    struct shared_ptr taps_seen;  // taps_ordered: no other list is looked at any more. Release in
-                                  // change_taps(), acquire in acked(): the old one may be freed
+    struct shared_ptr
+        captures_seen;  // captures_ordered: no other list is looked at any more. Release in
+                        // change_taps(), acquire in acked(): the old one may be freed
 
     // Written by both, in turn.
     struct order_box box;  // of orders while it runs (worker/order.h says who writes when)
@@ -141,7 +144,8 @@ struct worker {
     // sock.counters; of tcp the fill levels, services[].state, connections and limits, and
     // cfg.time_wait_ms, which threads of services read, too. sock.serving and stalls have types of
     // shared words. Connections are read as tcp/tcp_view.h says; neighbours and open UDP ports by
-    // sequence counts (net/net.h). boxes, log and the taps' rings are SPSC rings of DPDK.
+    // sequence counts (net/net.h). boxes, log and the capture_readers' rings are SPSC rings of
+    // DPDK.
 };
 
 // worker_turn: one pass through every stage of the loop, in order, at `now`; whether there was

@@ -146,8 +146,8 @@ static void piece(struct pkt *p, uint8_t *bytes, uint32_t n)
     pkt_set_len(p, n);
 }
 
-static void decide(const struct tap_filter *f, const struct bpf_insn *insns, const uint8_t *frame,
-                   uint32_t n, bool cut)
+static void decide(const struct capture_filter *f, const struct bpf_insn *insns,
+                   const uint8_t *frame, uint32_t n, bool cut)
 {
     static struct pkt pkts[2];
     struct pkt *chain[2] = {&pkts[0], &pkts[1]};
@@ -158,16 +158,16 @@ static void decide(const struct tap_filter *f, const struct bpf_insn *insns, con
     piece(&pkts[1], exact + first, n - first);
     if (cut)
         pkt_chain(chain, 2);
-    need(tap_filter_run(f, &pkts[0]) == bpf_filter(insns, exact, n, n), "as libpcap decides");
+    need(capture_filter_run(f, &pkts[0]) == bpf_filter(insns, exact, n, n), "as libpcap decides");
     free(exact);
 }
 
 static void run(const struct bpf_insn *insns, uint32_t n, const uint8_t *data, size_t left)
 {
     struct err e = {""};
-    if (n > TAP_PROGRAM_MAX)
+    if (n > CAPTURE_PROGRAM_MAX)
         return;
-    struct tap_filter *f = tap_filter_new(text_of(insns, n), &e);
+    struct capture_filter *f = capture_filter_new(text_of(insns, n), &e);
     if (f == NULL) {
         need(strncmp(e.text, "filter: ", 8) == 0, "a filter is refused with words");
         return;
@@ -178,7 +178,7 @@ static void run(const struct bpf_insn *insns, uint32_t n, const uint8_t *data, s
         data += 2 + len;
         left -= 2 + len;
     }
-    tap_filter_free(f);
+    capture_filter_free(f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -162,13 +162,13 @@ static void a_child_gives_its_result_or_its_reason(void **state)
     uint32_t result = 0;
     struct err err;
     struct child_task t = {0};
-    assert_int_equal(bench_apart(in_child, &t, &result, sizeof(result), &err), 0);
+    assert_int_equal(bench_subprocess(in_child, &t, &result, sizeof(result), &err), 0);
     assert_int_equal(result, 0xc10a);
     t.what = 1;
-    assert_int_equal(bench_apart(in_child, &t, &result, sizeof(result), &err), -1);
+    assert_int_equal(bench_subprocess(in_child, &t, &result, sizeof(result), &err), -1);
     assert_string_equal(err.text, "no such thing");
     t.what = 2;
-    assert_int_equal(bench_apart(in_child, &t, &result, sizeof(result), &err), -1);
+    assert_int_equal(bench_subprocess(in_child, &t, &result, sizeof(result), &err), -1);
     assert_string_equal(err.text, "ended by signal 6");
 }
 

@@ -1631,14 +1631,14 @@ static void a_file_is_loaded_and_one_that_cannot_be_is_told(void **state)
 
 static void edits_are_counted_as_insert_delete_change_and_swap(void **state)
 {
-    assert_int_equal(near_distance("", ""), 0);
-    assert_int_equal(near_distance("mtu", "mtu"), 0);
-    assert_int_equal(near_distance("mtu", "mut"), 1);
-    assert_int_equal(near_distance("mtu", "mtuu"), 1);
-    assert_int_equal(near_distance("mtu", ""), 3);
-    assert_int_equal(near_distance("kitten", "sitting"), 3);
-    assert_int_equal(near_distance("1234567890123456789012345678901", ""), 31);
-    assert_int_equal(near_distance("12345678901234567890123456789012", "1"), 32);
+    assert_int_equal(spelling_distance("", ""), 0);
+    assert_int_equal(spelling_distance("mtu", "mtu"), 0);
+    assert_int_equal(spelling_distance("mtu", "mut"), 1);
+    assert_int_equal(spelling_distance("mtu", "mtuu"), 1);
+    assert_int_equal(spelling_distance("mtu", ""), 3);
+    assert_int_equal(spelling_distance("kitten", "sitting"), 3);
+    assert_int_equal(spelling_distance("1234567890123456789012345678901", ""), 31);
+    assert_int_equal(spelling_distance("12345678901234567890123456789012", "1"), 32);
 }
 
 static void rows_are_found_by_name_and_by_field_and_no_name_is_twice(void **state)

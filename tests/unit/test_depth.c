@@ -18,27 +18,27 @@ static const struct c10m_app app = {.name = "app", .data = data};
 static const struct c10m_app *const both[2][3] = {{&app}, {&app}};
 
 static struct hosts *h;
-static struct depth *d;
+static struct fill_levels *d;
 
 static void begin(void)
 {
     h = hosts_new(both, NULL);
     h->e[0].server.params.n_workers = 1;
-    d = depth_new(&h->e[0].server);
+    d = fill_new(&h->e[0].server);
     assert_non_null(d);
 }
 
 static void end(void)
 {
-    depth_free(d);
+    fill_free(d);
     hosts_free(h);
 }
 
-static struct depth_pool pool(const char *name)
+static struct fill_pool pool(const char *name)
 {
-    struct depth_pool all[DEPTH_POOLS_MAX];
-    const unsigned n = depth_pools(d, 0, all);
-    assert_in_range(n, 1, DEPTH_POOLS_MAX);
+    struct fill_pool all[FILL_POOLS_MAX];
+    const unsigned n = fill_pools(d, 0, all);
+    assert_in_range(n, 1, FILL_POOLS_MAX);
     for (unsigned i = 0; i < n; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i];
@@ -48,7 +48,7 @@ static struct depth_pool pool(const char *name)
 
 static void is(const char *name, uint64_t size, uint64_t used, uint64_t high)
 {
-    const struct depth_pool p = pool(name);
+    const struct fill_pool p = pool(name);
     assert_int_equal(p.size, size);
     assert_int_equal(p.used, used);
     assert_int_equal(p.used_high, high);
@@ -80,7 +80,7 @@ static void packets_held_are_used_and_a_poll_keeps_the_highest(void **state)
     struct pkt *held[300];
     begin();
     assert_true(pkt_alloc_bulk(h->e[0].server.pools[0], held, 300));
-    depth_poll(d);
+    fill_poll(d);
     pkt_free_bulk(held, 100);
     is("packets", 2048, 200, 300);
     pkt_free_bulk(held + 100, 200);
@@ -108,13 +108,13 @@ static void each_pool_has_four_lines_and_the_queues_their_limits(void **state)
     struct text text;
     begin();
     text_init(&text, 1 << 16);
-    depth_pools_render(d, &text);
+    fill_pools_render(d, &text);
     const char *s = text_str(&text);
     assert_non_null(strstr(s, "blocks_size 512\nblocks_free_now 512\nblocks_used_now 0\n"
                               "blocks_used_high 0\n"));
     assert_null(strstr(s, "worker_"));  // of one alone the sum says it all
     text_free(&text);
-    depth_queues_render(&h->e[0].server, 0, &text);
+    fill_queues_render(&h->e[0].server, 0, &text);
     s = text_str(&text);
     assert_non_null(strstr(s, "wire_rx_waiting -1\nwire_tx_waiting 0\nwire_dirty_blocks 0\n"));
     assert_non_null(strstr(s, "\ndirty_blocks 0\n"));

@@ -31,7 +31,7 @@ static int set_up(void **state)
     assert_int_equal(ctl_loop_init(&loop, &e), 0);
     tree = tree_create();
     tree_door_init(&door, tree);
-    dump = ctl_dump_start(&loop, tree, s, TAP_RING_BYTES_MIN, &e);
+    dump = ctl_dump_start(&loop, tree, s, CAPTURE_RING_BYTES_MIN, &e);
     assert_non_null(dump);
     return 0;
 }
@@ -42,7 +42,7 @@ static int tear_down(void **state)
     ctl_dump_stop(dump);
     tree_destroy(tree);
     ctl_loop_fini(&loop);
-    taps_stop(s);
+    capture_readers_stop(s);
     hosts_free(h);
     return 0;
 }
@@ -104,11 +104,11 @@ static void read_on(struct tree_handle *f, struct got *g, size_t portion)
     }
 }
 
-static void copy_one(uint32_t len, uint8_t number, enum tap_way way)
+static void copy_one(uint32_t len, uint8_t number, enum capture_direction way)
 {
     struct pkt *p = pkt_of(pool, number, len);
-    assert_non_null(w->taps);
-    tap_burst(w->taps, 0, way, &p, 1);
+    assert_non_null(w->capture_readers);
+    capture_burst(w->capture_readers, 0, way, &p, 1);
     pkt_free(p);
 }
 
@@ -152,9 +152,9 @@ static void a_port_is_captured_while_it_is_read(void **state)
     memset(&got, 0, sizeof(got));
     struct tree_handle *f = open_at("ports/wire/dump");
     read_on(f, &got, SIZE_MAX / 2);
-    copy_one(60, 1, TAP_IN);
-    copy_one(1514, 2, TAP_OUT);
-    copy_one(61, 3, TAP_IN);
+    copy_one(60, 1, CAPTURE_IN);
+    copy_one(1514, 2, CAPTURE_OUT);
+    copy_one(61, 3, CAPTURE_IN);
     read_on(f, &got, SIZE_MAX / 2);
     tell(&got, &told);
     assert_int_equal(told.sections, 1);
@@ -167,8 +167,8 @@ static void a_port_is_captured_while_it_is_read(void **state)
     tree_close(f);
     for (unsigned i = 0; i < WORKER_HOUSE_TURNS; i++)
         hosts_turn(h, 0);
-    taps_reap(s);
-    assert_null(w->taps);
+    capture_readers_reap(s);
+    assert_null(w->capture_readers);
 }
 
 static void any_portions_give_the_same_capture(void **state)
@@ -178,7 +178,7 @@ static void any_portions_give_the_same_capture(void **state)
         struct tree_handle *f = open_at("ports/wire/dump");
         read_on(f, &got, portion);
         for (uint8_t i = 0; i < 20; i++)
-            copy_one(60 + i, i, TAP_IN);
+            copy_one(60 + i, i, CAPTURE_IN);
         read_on(f, &got, portion);
         tell(&got, &told);
         assert_int_equal(told.packets, 20);
@@ -195,7 +195,7 @@ static void the_largest_frame_goes_through_pieces_that_are_smaller(void **state)
     for (unsigned i = 0; i < PKT_CHAIN_MAX; i++)
         pkts[i] = pkt_of(pool, 7, 2048);
     pkt_chain(pkts, PKT_CHAIN_MAX);
-    tap_burst(w->taps, 0, TAP_OUT, pkts, 1);
+    capture_burst(w->capture_readers, 0, CAPTURE_OUT, pkts, 1);
     pkt_free(pkts[0]);
     read_on(f, &got, SIZE_MAX / 2);
     tell(&got, &told);
@@ -215,7 +215,7 @@ static void stop_ends_a_capture_with_its_statistics(void **state)
     struct tree_handle *f = open_at("dump/a");
     read_on(f, &got, SIZE_MAX / 2);
     for (unsigned i = 0; i < 300; i++)
-        copy_one(2000, (uint8_t)(i % 2), TAP_IN);
+        copy_one(2000, (uint8_t)(i % 2), CAPTURE_IN);
     assert_int_equal(write_to("dump/a", "stop\n"), 0);
     read_on(f, &got, SIZE_MAX / 2);
     tell(&got, &told);
@@ -239,7 +239,7 @@ static void what_a_slow_reader_misses_is_counted(void **state)
     struct tree_handle *f = open_at("dump/a");
     read_on(f, &got, SIZE_MAX / 2);
     for (unsigned i = 0; i < 1000; i++)
-        copy_one(1500, 1, TAP_IN);
+        copy_one(1500, 1, CAPTURE_IN);
     assert_int_equal(write_to("dump/a", "stop"), 0);
     read_on(f, &got, SIZE_MAX / 2);
     tell(&got, &told);
@@ -256,7 +256,7 @@ static void a_capture_ends_after_its_count(void **state)
     struct tree_handle *f = open_at("dump/a");
     read_on(f, &got, SIZE_MAX / 2);
     for (uint8_t i = 0; i < 10; i++)
-        copy_one(60, i, i % 2 == 0 ? TAP_IN : TAP_OUT);
+        copy_one(60, i, i % 2 == 0 ? CAPTURE_IN : CAPTURE_OUT);
     read_on(f, &got, SIZE_MAX / 2);
     tell(&got, &told);
     assert_true(got.ended);
@@ -274,7 +274,7 @@ static void libpcap_reads_what_is_written(void **state)
     struct tree_handle *f = open_at("dump/a");
     read_on(f, &got, SIZE_MAX / 2);
     for (unsigned i = 0; i < 40; i++)
-        copy_one(14 + 37 * i, (uint8_t)i, i % 2 == 0 ? TAP_IN : TAP_OUT);
+        copy_one(14 + 37 * i, (uint8_t)i, i % 2 == 0 ? CAPTURE_IN : CAPTURE_OUT);
     write_to("dump/a", "stop");
     read_on(f, &got, SIZE_MAX / 2);
     tree_close(f);
@@ -306,7 +306,7 @@ static void only_one_reads_a_named_capture(void **state)
     assert_int_equal(tree_read(f, 0, 100, &data), -EAGAIN);
     tree_close(f);
     assert_null(node_at("dump/a"));
-    assert_int_equal(taps_usage(s).dumps, 0);
+    assert_int_equal(capture_readers_usage(s).dumps, 0);
 }
 
 static void who_asks_for_nonsense_is_told_what_was_expected(void **state)
@@ -336,16 +336,16 @@ static void who_asks_for_nonsense_is_told_what_was_expected(void **state)
             fail_msg("%s: %s", all[i].text, tree_reason());
         assert_null(node_at("dump/a"));
     }
-    assert_int_equal(taps_usage(s).dumps, 0);
+    assert_int_equal(capture_readers_usage(s).dumps, 0);
 }
 
 static void one_more_than_there_can_be_is_refused_and_counted(void **state)
 {
-    for (char name[] = "name a\n"; name[5] < 'a' + TAP_DUMPS_MAX; name[5]++)
+    for (char name[] = "name a\n"; name[5] < 'a' + CAPTURE_READERS_MAX; name[5]++)
         assert_int_equal(write_to("dump/new", name), 0);
     assert_int_equal(write_to("dump/new", "name z\n"), -EBUSY);
     assert_non_null(strstr(tree_reason(), "4 dumps"));
-    assert_int_equal(taps_usage(s).refused, 1);
+    assert_int_equal(capture_readers_usage(s).refused, 1);
     struct tree_handle *f = open_at("ports/wire/dump");
     const char *data;
     assert_int_equal(tree_read(f, 0, 100, &data), -EBUSY);

@@ -26,20 +26,20 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    taps_stop(s);
+    capture_readers_stop(s);
     hosts_free(h);
     return 0;
 }
 
-static struct tap_dump *dump_of(uint32_t snap, uint8_t ways, const char *program)
+static struct capture_reader *dump_of(uint32_t snap, uint8_t ways, const char *program)
 {
-    const struct tap_params p = {.program = program,
-                                 .snap_bytes = snap,
-                                 .ports = 1,
-                                 .ways = ways,
-                                 .ring_bytes = TAP_RING_BYTES_MIN};
+    const struct capture_reader_params p = {.program = program,
+                                            .snap_bytes = snap,
+                                            .ports = 1,
+                                            .ways = ways,
+                                            .ring_bytes = CAPTURE_RING_BYTES_MIN};
     struct err err = {""};
-    struct tap_dump *d = tap_dump_new(s, &p, &err);
+    struct capture_reader *d = capture_reader_new(s, &p, &err);
     if (d == NULL)
         print_message("%s\n", err.text);
     return d;
@@ -51,14 +51,14 @@ static void turns(unsigned n)
         hosts_turn(h, 0);
 }
 
-static struct tap_dump *attached(uint32_t snap, uint8_t ways, const char *program)
+static struct capture_reader *attached(uint32_t snap, uint8_t ways, const char *program)
 {
-    struct tap_dump *d = dump_of(snap, ways, program);
+    struct capture_reader *d = dump_of(snap, ways, program);
     assert_non_null(d);
-    while (!tap_dump_attach(d))
+    while (!capture_reader_attach(d))
         continue;
     turns(WORKER_HOUSE_TURNS);
-    assert_true(tap_dump_acked(d));
+    assert_true(capture_reader_acked(d));
     return d;
 }
 
@@ -71,21 +71,21 @@ static struct pkt *frame_of(uint32_t len, uint8_t number)
     return p;
 }
 
-static void copy_one(struct pkt *p, enum tap_way way)
+static void copy_one(struct pkt *p, enum capture_direction way)
 {
-    assert_non_null(w->taps);
-    tap_burst(w->taps, 0, way, &p, 1);
+    assert_non_null(w->capture_readers);
+    capture_burst(w->capture_readers, 0, way, &p, 1);
     pkt_free(p);
 }
 
-static void frame_is(struct tap_dump *d, uint32_t bytes, uint32_t orig, uint8_t number)
+static void frame_is(struct capture_reader *d, uint32_t bytes, uint32_t orig, uint8_t number)
 {
-    static uint8_t got[TAP_SNAP_MAX];
-    struct tap_frame f;
-    assert_true(tap_dump_peek(d, &f));
+    static uint8_t got[CAPTURE_SNAP_MAX];
+    struct capture_frame f;
+    assert_true(capture_reader_peek(d, &f));
     assert_int_equal(f.bytes, bytes);
     assert_int_equal(f.orig_bytes, orig);
-    tap_dump_take(d, got);
+    capture_reader_take(d, got);
     for (uint32_t i = 0; i < bytes; i++)
         if (got[i] != (uint8_t)(number + i))
             fail_msg("byte %u of %u is %u", i, bytes, got[i]);
@@ -93,71 +93,71 @@ static void frame_is(struct tap_dump *d, uint32_t bytes, uint32_t orig, uint8_t 
 
 static void frames_come_in_order_with_their_bytes(void **state)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN | TAP_OUT, NULL);
-    struct tap_frame f;
-    assert_false(tap_dump_peek(d, &f));
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_IN | CAPTURE_OUT, NULL);
+    struct capture_frame f;
+    assert_false(capture_reader_peek(d, &f));
     const uint64_t before = tsc_read();
-    copy_one(frame_of(60, 1), TAP_IN);
-    copy_one(frame_of(1514, 2), TAP_OUT);
-    copy_one(frame_of(33, 3), TAP_IN);
-    assert_true(tap_dump_peek(d, &f));
-    assert_int_equal(f.way, TAP_IN);
+    copy_one(frame_of(60, 1), CAPTURE_IN);
+    copy_one(frame_of(1514, 2), CAPTURE_OUT);
+    copy_one(frame_of(33, 3), CAPTURE_IN);
+    assert_true(capture_reader_peek(d, &f));
+    assert_int_equal(f.way, CAPTURE_IN);
     assert_true(f.tsc >= before && f.tsc <= tsc_read());
     frame_is(d, 60, 60, 1);
-    assert_true(tap_dump_peek(d, &f));
-    assert_int_equal(f.way, TAP_OUT);
+    assert_true(capture_reader_peek(d, &f));
+    assert_int_equal(f.way, CAPTURE_OUT);
     frame_is(d, 1514, 1514, 2);
     frame_is(d, 33, 33, 3);
-    assert_false(tap_dump_peek(d, &f));
-    tap_dump_free(d);
+    assert_false(capture_reader_peek(d, &f));
+    capture_reader_free(d);
 }
 
 static void only_so_many_bytes_are_copied_as_were_asked_for(void **state)
 {
-    struct tap_dump *d = attached(96, TAP_IN, NULL);
+    struct capture_reader *d = attached(96, CAPTURE_IN, NULL);
     for (uint32_t n = 1; n < 200; n++) {
-        copy_one(frame_of(n, (uint8_t)n), TAP_IN);
+        copy_one(frame_of(n, (uint8_t)n), CAPTURE_IN);
         frame_is(d, MIN(n, 96u), n, (uint8_t)n);
     }
-    tap_dump_free(d);
+    capture_reader_free(d);
 }
 
 static void a_ring_wraps_at_every_place(void **state)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN, NULL);
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_IN, NULL);
     struct rng rng = test_rng(__func__);
     for (unsigned i = 0; i < 20000; i++) {
         const uint32_t len = 14 + (uint32_t)(rng_u64(&rng) % 2000);
-        copy_one(frame_of(len, (uint8_t)i), TAP_IN);
+        copy_one(frame_of(len, (uint8_t)i), CAPTURE_IN);
         frame_is(d, len, len, (uint8_t)i);
     }
-    tap_dump_free(d);
+    capture_reader_free(d);
 }
 
 static void a_full_ring_drops_and_counts_and_goes_on(void **state)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN, NULL);
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_IN, NULL);
     for (unsigned i = 0; i < 1000; i++)
-        copy_one(frame_of(1500, (uint8_t)i), TAP_IN);
-    struct tap_counts c = tap_dump_counts(d, 0);
+        copy_one(frame_of(1500, (uint8_t)i), CAPTURE_IN);
+    struct capture_ring_counts c = capture_reader_counts(d, 0);
     assert_int_equal(c.seen, 1000);
     assert_int_equal(c.matched, 1000);
     // A ring of 2^n elements holds one less.
-    const unsigned fit = (TAP_RING_BYTES_MIN / TAP_UNIT_BYTES - 1) /
-                         (1 + (1500 + TAP_UNIT_BYTES - 1) / TAP_UNIT_BYTES);
+    const unsigned fit = (CAPTURE_RING_BYTES_MIN / CAPTURE_UNIT_BYTES - 1) /
+                         (1 + (1500 + CAPTURE_UNIT_BYTES - 1) / CAPTURE_UNIT_BYTES);
     assert_int_equal(c.dropped, 1000 - fit);
     for (unsigned i = 0; i < fit; i++)
         frame_is(d, 1500, 1500, (uint8_t)i);
-    struct tap_frame f;
-    assert_false(tap_dump_peek(d, &f));
-    copy_one(frame_of(1500, 7), TAP_IN);
+    struct capture_frame f;
+    assert_false(capture_reader_peek(d, &f));
+    copy_one(frame_of(1500, 7), CAPTURE_IN);
     frame_is(d, 1500, 1500, 7);
-    tap_dump_free(d);
+    capture_reader_free(d);
 }
 
 static void a_chain_is_copied_whole(void **state)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_OUT, NULL);
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_OUT, NULL);
     struct pkt *pkts[PKT_CHAIN_MAX];
     uint32_t total = 0;
     for (unsigned i = 0; i < PKT_CHAIN_MAX; i++) {
@@ -165,130 +165,130 @@ static void a_chain_is_copied_whole(void **state)
         total += 1990 - i;
     }
     pkt_chain(pkts, PKT_CHAIN_MAX);
-    copy_one(pkts[0], TAP_OUT);
+    copy_one(pkts[0], CAPTURE_OUT);
     frame_is(d, total, total, 0);
-    tap_dump_free(d);
+    capture_reader_free(d);
 }
 
 static void only_the_way_and_the_port_that_were_asked_for_are_copied(void **state)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_OUT, NULL);
-    copy_one(frame_of(60, 1), TAP_IN);
-    copy_one(frame_of(60, 2), TAP_OUT);
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_OUT, NULL);
+    copy_one(frame_of(60, 1), CAPTURE_IN);
+    copy_one(frame_of(60, 2), CAPTURE_OUT);
     struct pkt *other = frame_of(60, 3);
-    tap_burst(w->taps, 1, TAP_OUT, &other, 1);
+    capture_burst(w->capture_readers, 1, CAPTURE_OUT, &other, 1);
     pkt_free(other);
     frame_is(d, 60, 60, 2);
-    struct tap_frame f;
-    assert_false(tap_dump_peek(d, &f));
-    assert_int_equal(tap_dump_counts(d, 0).seen, 1);
-    tap_dump_free(d);
+    struct capture_frame f;
+    assert_false(capture_reader_peek(d, &f));
+    assert_int_equal(capture_reader_counts(d, 0).seen, 1);
+    capture_reader_free(d);
 }
 
 static void two_dumps_get_their_own_copies(void **state)
 {
-    struct tap_dump *a = attached(20, TAP_IN, NULL), *b = attached(30, TAP_IN, NULL);
-    copy_one(frame_of(60, 1), TAP_IN);
+    struct capture_reader *a = attached(20, CAPTURE_IN, NULL), *b = attached(30, CAPTURE_IN, NULL);
+    copy_one(frame_of(60, 1), CAPTURE_IN);
     frame_is(a, 20, 60, 1);
-    tap_dump_free(a);
+    capture_reader_free(a);
     turns(WORKER_HOUSE_TURNS);
-    copy_one(frame_of(60, 2), TAP_IN);
+    copy_one(frame_of(60, 2), CAPTURE_IN);
     frame_is(b, 30, 60, 1);
     frame_is(b, 30, 60, 2);
-    tap_dump_free(b);
+    capture_reader_free(b);
     turns(WORKER_HOUSE_TURNS);
-    taps_reap(s);
-    assert_null(w->taps);
-    assert_int_equal(taps_usage(s).ring_bytes, 0);
+    capture_readers_reap(s);
+    assert_null(w->capture_readers);
+    assert_int_equal(capture_readers_usage(s).ring_bytes, 0);
 }
 
 static void memory_stays_until_the_worker_has_let_go(void **state)
 {
-    struct tap_dump *d = attached(60, TAP_IN, NULL);
-    tap_dump_free(d);
+    struct capture_reader *d = attached(60, CAPTURE_IN, NULL);
+    capture_reader_free(d);
     for (unsigned i = 0; i < 10; i++)
-        taps_reap(s);  // the worker makes no turn
-    struct taps_usage u = taps_usage(s);
+        capture_readers_reap(s);  // the worker makes no turn
+    struct capture_readers_usage u = capture_readers_usage(s);
     assert_int_equal(u.dumps, 0);
     assert_int_equal(u.waiting, 1);
-    assert_true(u.ring_bytes >= TAP_RING_BYTES_MIN);
-    copy_one(frame_of(60, 1), TAP_IN);  // it may still write there
+    assert_true(u.ring_bytes >= CAPTURE_RING_BYTES_MIN);
+    copy_one(frame_of(60, 1), CAPTURE_IN);  // it may still write there
     turns(WORKER_HOUSE_TURNS);
-    taps_reap(s);
-    u = taps_usage(s);
+    capture_readers_reap(s);
+    u = capture_readers_usage(s);
     assert_int_equal(u.waiting, 0);
     assert_int_equal(u.ring_bytes, 0);
-    assert_null(w->taps);
+    assert_null(w->capture_readers);
 }
 
 // It may have read which list it gets, and not yet said so.
 static void a_worker_may_be_about_to_follow_what_is_over(void **state)
 {
-    struct tap_dump *d = dump_of(60, TAP_IN, NULL);
+    struct capture_reader *d = dump_of(60, CAPTURE_IN, NULL);
     assert_non_null(d);
-    while (!tap_dump_attach(d))
+    while (!capture_reader_attach(d))
         continue;
-    tap_dump_free(d);
-    taps_reap(s);
-    assert_int_equal(taps_usage(s).waiting, 1);
+    capture_reader_free(d);
+    capture_readers_reap(s);
+    assert_int_equal(capture_readers_usage(s).waiting, 1);
     turns(WORKER_HOUSE_TURNS);
-    assert_null(w->taps);
-    taps_reap(s);
-    assert_int_equal(taps_usage(s).waiting, 0);
+    assert_null(w->capture_readers);
+    capture_readers_reap(s);
+    assert_int_equal(capture_readers_usage(s).waiting, 0);
 }
 
 static void what_was_copied_can_be_taken_after_the_end(void **state)
 {
-    struct tap_dump *d = attached(60, TAP_IN, NULL);
-    copy_one(frame_of(60, 1), TAP_IN);
-    tap_dump_detach(d);
-    assert_false(tap_dump_acked(d));
+    struct capture_reader *d = attached(60, CAPTURE_IN, NULL);
+    copy_one(frame_of(60, 1), CAPTURE_IN);
+    capture_reader_detach(d);
+    assert_false(capture_reader_acked(d));
     turns(WORKER_HOUSE_TURNS);
-    assert_true(tap_dump_acked(d));
+    assert_true(capture_reader_acked(d));
     frame_is(d, 60, 60, 1);
-    assert_int_equal(tap_dump_counts(d, 0).matched, 1);
-    tap_dump_free(d);
+    assert_int_equal(capture_reader_counts(d, 0).matched, 1);
+    capture_reader_free(d);
 }
 
 static void there_are_so_many_dumps_and_no_more(void **state)
 {
-    struct tap_dump *all[TAP_DUMPS_MAX];
-    for (unsigned i = 0; i < TAP_DUMPS_MAX; i++)
-        all[i] = attached(60, TAP_IN, NULL);
-    assert_null(dump_of(60, TAP_IN, NULL));
-    assert_int_equal(taps_usage(s).refused, 1);
-    tap_dump_free(all[2]);
-    all[2] = attached(60, TAP_IN, NULL);
-    for (unsigned i = 0; i < TAP_DUMPS_MAX; i++)
-        tap_dump_free(all[i]);
+    struct capture_reader *all[CAPTURE_READERS_MAX];
+    for (unsigned i = 0; i < CAPTURE_READERS_MAX; i++)
+        all[i] = attached(60, CAPTURE_IN, NULL);
+    assert_null(dump_of(60, CAPTURE_IN, NULL));
+    assert_int_equal(capture_readers_usage(s).refused, 1);
+    capture_reader_free(all[2]);
+    all[2] = attached(60, CAPTURE_IN, NULL);
+    for (unsigned i = 0; i < CAPTURE_READERS_MAX; i++)
+        capture_reader_free(all[i]);
 }
 
 static void a_worker_that_has_stopped_holds_nothing(void **state)
 {
-    struct tap_dump *d = attached(60, TAP_IN, NULL);
+    struct capture_reader *d = attached(60, CAPTURE_IN, NULL);
     shared_u32_store_release(&w->state, WORKER_STOPPED);
-    tap_dump_free(d);
-    assert_int_equal(taps_usage(s).waiting, 0);
+    capture_reader_free(d);
+    assert_int_equal(capture_readers_usage(s).waiting, 0);
 }
 
 // A frame to all: of type `type`; for IPv6 with next header `proto`, behind `options` bytes of
 // hop-by-hop options a message of ICMPv6 `icmp`.
 static void to_all_is(bool expected, uint16_t type, uint8_t proto, unsigned options, uint8_t icmp)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN | TAP_OUT, NULL);
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_IN | CAPTURE_OUT, NULL);
     struct pkt *p = pkt_of(pool, 0, 86);
     uint8_t *f = pkt_data(p), *l4 = f + 14 + 40 + options;
     store_be16(f + 12, type);
     f[14 + 6] = options == 0 ? proto : 0;
     f[14 + 40] = proto;
     l4[0] = icmp;
-    w->taps->at[0]->quiet = true;  // as those of all workers but the first
-    tap_burst(w->taps, 0, TAP_IN, &p, 1);
-    assert_int_equal(tap_dump_counts(d, 0).matched, !expected);
-    tap_burst(w->taps, 0, TAP_OUT, &p, 1);
-    assert_int_equal(tap_dump_counts(d, 0).matched, 1 + !expected);
+    w->capture_readers->at[0]->quiet = true;  // as those of all workers but the first
+    capture_burst(w->capture_readers, 0, CAPTURE_IN, &p, 1);
+    assert_int_equal(capture_reader_counts(d, 0).matched, !expected);
+    capture_burst(w->capture_readers, 0, CAPTURE_OUT, &p, 1);
+    assert_int_equal(capture_reader_counts(d, 0).matched, 1 + !expected);
     pkt_free(p);
-    tap_dump_free(d);
+    capture_reader_free(d);
     turns(WORKER_HOUSE_TURNS);
 }
 
@@ -321,48 +321,48 @@ static void what_waits_for_the_port_is_copied_once(void **state)
     ops = *h->e[0].wires[0].port.ops;
     ops.tx_burst = reluctant;
     h->e[0].wires[0].port.ops = &ops;
-    struct tap_dump *d = attached(60, TAP_OUT, NULL);
+    struct capture_reader *d = attached(60, CAPTURE_OUT, NULL);
     for (unsigned i = 0; i < 3; i++)
         hosts_connect(h, 0, HOSTS_PORT);
     takes = false;
     taken = 0;
     turns(5);
     const uint64_t waiting = w->ports[0].tx.n;
-    struct tap_dump *late = attached(60, TAP_OUT, NULL);
+    struct capture_reader *late = attached(60, CAPTURE_OUT, NULL);
     takes = true;
     turns(8);
-    assert_int_equal(taken, tap_dump_counts(d, 0).matched);
+    assert_int_equal(taken, capture_reader_counts(d, 0).matched);
     assert_true(waiting >= 3 && taken >= waiting);
-    assert_int_equal(tap_dump_counts(late, 0).matched, taken - waiting);
-    tap_dump_free(late);
-    tap_dump_free(d);
+    assert_int_equal(capture_reader_counts(late, 0).matched, taken - waiting);
+    capture_reader_free(late);
+    capture_reader_free(d);
 }
 
 static void a_real_handshake_is_seen_both_ways(void **state)
 {
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN | TAP_OUT, NULL);
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_IN | CAPTURE_OUT, NULL);
     hosts_connect(h, 0, HOSTS_PORT);
     hosts_run(h, 20);
-    uint8_t flags[3], ways[3], got[TAP_SNAP_MAX];
+    uint8_t flags[3], ways[3], got[CAPTURE_SNAP_MAX];
     unsigned n = 0;
-    for (struct tap_frame f; n < 3 && tap_dump_peek(d, &f); n++) {
-        tap_dump_take(d, got);
+    for (struct capture_frame f; n < 3 && capture_reader_peek(d, &f); n++) {
+        capture_reader_take(d, got);
         flags[n] = got[14 + 20 + 13];
         ways[n] = f.way;
     }
     assert_int_equal(n, 3);
     assert_int_equal(flags[0], 0x02);
-    assert_int_equal(ways[0], TAP_OUT);
+    assert_int_equal(ways[0], CAPTURE_OUT);
     assert_int_equal(flags[1], 0x12);
-    assert_int_equal(ways[1], TAP_IN);
+    assert_int_equal(ways[1], CAPTURE_IN);
     assert_int_equal(flags[2], 0x10);
-    tap_dump_free(d);
+    capture_reader_free(d);
 }
 
 // The text of a program that libpcap made.
 static char *text_of(const struct bpf_program *b)
 {
-    static char text[TAP_PROGRAM_MAX * 32];
+    static char text[CAPTURE_PROGRAM_MAX * 32];
     int n = snprintf(text, sizeof(text), "%u\n", b->bf_len);
     for (unsigned i = 0; i < b->bf_len; i++) {
         const struct bpf_insn *in = &b->bf_insns[i];
@@ -445,7 +445,7 @@ static void a_filter_decides_as_libpcap_does(void **state)
         struct err err = {""};
         if (pcap_compile(pc, &b, expressions[e], 1, PCAP_NETMASK_UNKNOWN) != 0)
             fail_msg("%s: %s", expressions[e], pcap_geterr(pc));
-        struct tap_filter *f = tap_filter_new(text_of(&b), &err);
+        struct capture_filter *f = capture_filter_new(text_of(&b), &err);
         if (f == NULL)
             fail_msg("%s: %s", expressions[e], err.text);
         unsigned yes = 0;
@@ -454,9 +454,9 @@ static void a_filter_decides_as_libpcap_does(void **state)
             const uint32_t n = some_packet(&rng, pkt_data(p));
             pkt_set_len(p, n);
             const uint32_t expected = bpf_filter(b.bf_insns, pkt_data(p), n, n);
-            if (tap_filter_run(f, p) != expected)
+            if (capture_filter_run(f, p) != expected)
                 fail_msg("%s: packet %u of %u bytes: %u, libpcap says %u", expressions[e], i, n,
-                         tap_filter_run(f, p), expected);
+                         capture_filter_run(f, p), expected);
             yes += expected != 0;
             if (n > 20) {  // the same in two pieces
                 const uint32_t cut = 1 + (uint32_t)rng_u64(&rng) % (n - 1);
@@ -465,7 +465,7 @@ static void a_filter_decides_as_libpcap_does(void **state)
                 memcpy(pkt_data(chain[1]), pkt_data(p) + cut, n - cut);
                 pkt_set_len(p, cut);
                 pkt_chain(chain, 2);
-                if (tap_filter_run(f, p) != expected)
+                if (capture_filter_run(f, p) != expected)
                     fail_msg("%s: packet %u of %u bytes in pieces of %u", expressions[e], i, n,
                              cut);
             }
@@ -473,7 +473,7 @@ static void a_filter_decides_as_libpcap_does(void **state)
         }
         if ((yes == 0 && strstr(expressions[e], "ether[0") == NULL) || (yes == 3000 && e != 0))
             fail_msg("%s: says the same of all packets", expressions[e]);
-        tap_filter_free(f);
+        capture_filter_free(f);
         pcap_freecode(&b);
     }
     pcap_close(pc);
@@ -482,19 +482,20 @@ static void a_filter_decides_as_libpcap_does(void **state)
 static void a_filter_of_a_dump_counts_what_it_refuses(void **state)
 {
     // ldh [12]; jeq #0x0806; ret #262144 or #0
-    struct tap_dump *d = attached(TAP_SNAP_MAX, TAP_IN, "4,40 0 0 12,21 0 1 2054,6 0 0 42,6 0 0 0");
+    struct capture_reader *d =
+        attached(CAPTURE_SNAP_MAX, CAPTURE_IN, "4,40 0 0 12,21 0 1 2054,6 0 0 42,6 0 0 0");
     struct pkt *arp = frame_of(60, 1), *other = frame_of(60, 1);
     store_be16(pkt_data(arp) + 12, 0x0806);
-    copy_one(other, TAP_IN);
-    copy_one(arp, TAP_IN);
-    const struct tap_counts c = tap_dump_counts(d, 0);
+    copy_one(other, CAPTURE_IN);
+    copy_one(arp, CAPTURE_IN);
+    const struct capture_ring_counts c = capture_reader_counts(d, 0);
     assert_int_equal(c.seen, 2);
     assert_int_equal(c.matched, 1);
-    struct tap_frame f;
-    assert_true(tap_dump_peek(d, &f));
+    struct capture_frame f;
+    assert_true(capture_reader_peek(d, &f));
     assert_int_equal(f.bytes, 42);  // as the program says
-    tap_dump_take(d, NULL);
-    tap_dump_free(d);
+    capture_reader_take(d, NULL);
+    capture_reader_free(d);
 }
 
 static void a_program_that_is_none_is_refused_with_a_reason(void **state)
@@ -523,7 +524,7 @@ static void a_program_that_is_none_is_refused_with_a_reason(void **state)
     };
     for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
         struct err err = {""};
-        if (tap_filter_new(bad[i], &err) != NULL)
+        if (capture_filter_new(bad[i], &err) != NULL)
             fail_msg("\"%s\" was accepted", bad[i]);
         assert_true(strncmp(err.text, "filter: ", 8) == 0);
     }
@@ -531,7 +532,7 @@ static void a_program_that_is_none_is_refused_with_a_reason(void **state)
 
 // branches: a program with n branches after each other, which meet again; with `stores` the
 // verifier knows something else behind each.
-static struct tap_filter *branches(unsigned n, bool stores, struct err *err)
+static struct capture_filter *branches(unsigned n, bool stores, struct err *err)
 {
     struct text t;
     text_init(&t, 1 << 16);
@@ -540,7 +541,7 @@ static struct tap_filter *branches(unsigned n, bool stores, struct err *err)
         text_printf(&t, ",48 0 0 %u,21 0 2 %u,0 0 0 %u,%s", i, i, 1000 + i,
                     stores ? "2 0 0 0" : "48 0 0 1");
     text_printf(&t, ",6 0 0 65535");
-    struct tap_filter *f = tap_filter_new(text_str(&t), err);
+    struct capture_filter *f = capture_filter_new(text_str(&t), err);
     text_free(&t);
     return f;
 }
@@ -549,9 +550,9 @@ static void a_program_of_many_ways_does_not_hold_the_control_thread(void **state
 {
     struct err err;
     for (unsigned stores = 0; stores < 2; stores++) {
-        struct tap_filter *f = branches(stores ? 12 : 60, stores, &err);
+        struct capture_filter *f = branches(stores ? 12 : 60, stores, &err);
         assert_non_null(f);
-        tap_filter_free(f);
+        capture_filter_free(f);
     }
     assert_null(branches(60, true, &err));
     assert_string_equal(err.text, "filter: too many branches for a program that computes");
@@ -559,15 +560,15 @@ static void a_program_of_many_ways_does_not_hold_the_control_thread(void **state
 
 static void the_time_of_a_frame_is_the_clocks(void **state)
 {
-    struct tap_dump *d = attached(60, TAP_IN, NULL);
+    struct capture_reader *d = attached(60, CAPTURE_IN, NULL);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     const uint64_t tsc = tsc_read(), hz = worker_tsc_hz(w);
-    assert_true(llabs((long long)(tap_dump_ns(d, tsc) - ns)) < 1000000000);
-    const uint64_t a_second = tap_dump_ns(d, tsc) - tap_dump_ns(d, tsc - hz);
+    assert_true(llabs((long long)(capture_reader_ns(d, tsc) - ns)) < 1000000000);
+    const uint64_t a_second = capture_reader_ns(d, tsc) - capture_reader_ns(d, tsc - hz);
     assert_true(llabs((long long)a_second - 1000000000) < 100000000);
-    tap_dump_free(d);
+    capture_reader_free(d);
 }
 
 int main(void)

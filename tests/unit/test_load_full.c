@@ -394,7 +394,7 @@ static void connections_begin_at_their_rate_whatever_the_server_does(void **stat
     assert_int_equal(c->client_late, 0);
     assert_true(load_all_right(load));
     // From when it was due: three turns of a millisecond, and up to one until it was begun.
-    assert_in_range(load_hdr_ns(load_full_time(load), 1), 3000000, 4100000);
+    assert_in_range(load_histogram_ns(load_full_time(load), 1), 3000000, 4100000);
 }
 
 static void what_the_client_cannot_begin_in_time_is_said_and_no_failure(void **state)

@@ -9,7 +9,7 @@
 
 enum { VALUES = 20000 };
 
-static struct load_hdr h;
+static struct load_histogram h;
 static uint64_t values[VALUES];
 
 static int setup(void **state)
@@ -35,37 +35,37 @@ static void every_part_is_what_the_sorted_values_say_to_three_digits(void **stat
         for (uint32_t i = 0; i < VALUES; i++) {
             const unsigned mine = 1 + rng_below(&rng, bits);  // all sizes alike
             values[i] = rng_u64(&rng) & ((UINT64_C(1) << mine) - 1);
-            load_hdr_add(&h, values[i]);
+            load_histogram_add(&h, values[i]);
         }
         qsort(values, VALUES, sizeof(values[0]), by_size);
         for (unsigned k = 0; k < ARRAY_LEN(parts); k++) {
             const double at = parts[k] * VALUES;
             const uint32_t rank = (uint32_t)at + ((uint32_t)at < at);
             const uint64_t exact = values[rank == 0 ? 0 : rank - 1];
-            const uint64_t told = load_hdr_ns(&h, parts[k]);
+            const uint64_t told = load_histogram_ns(&h, parts[k]);
             assert_in_range(told, exact, exact + exact / 1024);
         }
-        assert_int_equal(load_hdr_ns(&h, 1), values[VALUES - 1]);
+        assert_int_equal(load_histogram_ns(&h, 1), values[VALUES - 1]);
     }
 }
 
 static void the_largest_and_the_mean_are_exact(void **state)
 {
     (void)state;
-    load_hdr_add(&h, 1000001);
-    load_hdr_add(&h, 2000006);
-    assert_int_equal(load_hdr_ns(&h, 1), 2000006);
-    assert_int_equal(load_hdr_ns(&h, 0.9999), 2000006);  // not the end of its bucket
-    assert_true(load_hdr_mean_ns(&h) == 1500003.5);
+    load_histogram_add(&h, 1000001);
+    load_histogram_add(&h, 2000006);
+    assert_int_equal(load_histogram_ns(&h, 1), 2000006);
+    assert_int_equal(load_histogram_ns(&h, 0.9999), 2000006);  // not the end of its bucket
+    assert_true(load_histogram_mean_ns(&h) == 1500003.5);
 }
 
 static void an_empty_histogram_says_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(load_hdr_ns(&h, 0), 0);
-    assert_int_equal(load_hdr_ns(&h, 0.5), 0);
-    assert_int_equal(load_hdr_ns(&h, 1), 0);
-    assert_true(load_hdr_mean_ns(&h) == 0);
+    assert_int_equal(load_histogram_ns(&h, 0), 0);
+    assert_int_equal(load_histogram_ns(&h, 0.5), 0);
+    assert_int_equal(load_histogram_ns(&h, 1), 0);
+    assert_true(load_histogram_mean_ns(&h) == 0);
 }
 
 static void buckets_follow_each_other_without_a_hole(void **state)
@@ -73,26 +73,26 @@ static void buckets_follow_each_other_without_a_hole(void **state)
     (void)state;
     uint32_t last = 0;
     for (uint64_t v = 1; v < 1 << 14; v++) {
-        const uint32_t b = load_hdr_bucket(v);
+        const uint32_t b = load_histogram_bucket(v);
         assert_in_range(b, last, last + 1);
         assert_true(v >= 2048 || b == v);
         last = b;
     }
-    for (unsigned bit = 11; bit <= LOAD_HDR_TOP_BIT; bit++)
-        assert_int_equal(load_hdr_bucket(UINT64_C(1) << bit),
-                         load_hdr_bucket((UINT64_C(1) << bit) - 1) + 1);
+    for (unsigned bit = 11; bit <= LOAD_HISTOGRAM_TOP_BIT; bit++)
+        assert_int_equal(load_histogram_bucket(UINT64_C(1) << bit),
+                         load_histogram_bucket((UINT64_C(1) << bit) - 1) + 1);
 }
 
 static void what_is_longer_than_two_minutes_counts_in_the_last_bucket(void **state)
 {
     (void)state;
-    const uint64_t end = UINT64_C(2) << LOAD_HDR_TOP_BIT;
-    assert_int_equal(load_hdr_bucket(end - 1), LOAD_HDR_BUCKETS - 1);
-    assert_int_equal(load_hdr_bucket(end), LOAD_HDR_BUCKETS - 1);
-    assert_int_equal(load_hdr_bucket(UINT64_MAX), LOAD_HDR_BUCKETS - 1);
-    load_hdr_add(&h, 3 * end);
-    assert_int_equal(load_hdr_ns(&h, 0.5), end - 1);
-    assert_int_equal(load_hdr_ns(&h, 1), 3 * end);
+    const uint64_t end = UINT64_C(2) << LOAD_HISTOGRAM_TOP_BIT;
+    assert_int_equal(load_histogram_bucket(end - 1), LOAD_HISTOGRAM_BUCKETS - 1);
+    assert_int_equal(load_histogram_bucket(end), LOAD_HISTOGRAM_BUCKETS - 1);
+    assert_int_equal(load_histogram_bucket(UINT64_MAX), LOAD_HISTOGRAM_BUCKETS - 1);
+    load_histogram_add(&h, 3 * end);
+    assert_int_equal(load_histogram_ns(&h, 0.5), end - 1);
+    assert_int_equal(load_histogram_ns(&h, 1), 3 * end);
 }
 
 int main(void)

@@ -62,11 +62,12 @@ static void what_waited_for_a_busy_connection_counts_from_its_due_time(void **st
     answer(&request);  // after 10 ms, in which a hundred more were due
     assert_int_equal(next_sent()->seg.data_len, 0);
     request = *next_sent();  // in the same turn
-    assert_int_equal(load_hdr_ns(load_corrected(load), 1), 10000000);
+    assert_int_equal(load_histogram_ns(load_corrected(load), 1), 10000000);
     answer(&request);
-    assert_int_equal(load_hdr_ns(load_corrected(load), 1), 10000000);  // 9.9 ms of waiting, 0.1
+    assert_int_equal(load_histogram_ns(load_corrected(load), 1),
+                     10000000);  // 9.9 ms of waiting, 0.1
     assert_int_equal(load_latency(load)->n, 2);
-    assert_int_equal(load_hdr_ns(load_latency(load), 0.5) / 1000, 100);
+    assert_int_equal(load_histogram_ns(load_latency(load), 0.5) / 1000, 100);
     assert_int_equal(load_due_of(load)->late, 0);
 }
 
@@ -104,7 +105,7 @@ static void a_client_that_comes_late_charges_itself(void **state)
     assert_int_equal(load_due_of(load)->late, 9);
     assert_int_equal(load_due_of(load)->late_max_ns, 900000);
     answer(&request);
-    assert_int_equal(load_hdr_ns(load_corrected(load), 1), 100000);
+    assert_int_equal(load_histogram_ns(load_corrected(load), 1), 100000);
 }
 
 static void at_most_the_window_is_asked_and_the_rest_is_told(void **state)

@@ -192,7 +192,7 @@ static void a_window_of_datagrams_waits_and_each_answer_lets_out_one(void **stat
         const struct load_counters *c = load_counters(load);
         assert_int_equal(c->answered, 1);
         assert_int_equal(c->wrong + c->duplicates + c->damaged + c->strangers, 0);
-        assert_int_equal(load_hdr_ns(load_latency(load), 1), 200000);
+        assert_int_equal(load_histogram_ns(load_latency(load), 1), 200000);
         teardown(NULL);
     }
 }
@@ -298,7 +298,7 @@ static void at_a_rate_they_leave_on_time_answered_or_not(void **state)
     const struct sent s = next_sent();
     send_back(&s);
     turn();
-    assert_int_equal(load_hdr_ns(load_corrected(load), 1), 51 * 100000);
+    assert_int_equal(load_histogram_ns(load_corrected(load), 1), 51 * 100000);
 }
 
 static void it_ends_when_all_under_way_is_answered(void **state)

@@ -117,7 +117,7 @@ static const struct c10m_app self = {.name = "self",
 static void add_loop(struct server_params *p, unsigned end)
 {
     (void)end;
-    server_loop_add(p);  // one without a thread gets none
+    server_loopback_add(p);  // one without a thread gets none
 }
 
 static struct hosts *begin(void)

@@ -1574,7 +1574,7 @@ static void a_datagrams_way_and_source_follow_its_destination(void **state)
     for (unsigned i = 0; i < ARRAY_LEN(ways); i++) {
         const struct ip_addr to = ip(ways[i].to);
         struct ip_addr from;
-        const int bits = net_way(net, &to, &from);
+        const int bits = net_egress(net, &to, &from);
         char text[IP_TEXT_BYTES];
         if (bits != ways[i].bits || (bits >= 0 && !ip_equal(&from, ways[i].from)))
             fail_msg("%s: %d bits from %s", ways[i].to, bits, ip_text(&from, text));

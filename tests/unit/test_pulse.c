@@ -9,15 +9,15 @@
 
 static struct {
     struct hosts *h;
-    struct pulse *p;
+    struct liveness *p;
     uint64_t now_ns;
     void (*inside)(void);  // runs in the next callback
 } t;
 
-static struct pulse_now look(void)
+static struct liveness_now look(void)
 {
-    struct pulse_now n;
-    pulse_look(t.p, 0, t.now_ns, &n);
+    struct liveness_now n;
+    liveness_look(t.p, 0, t.now_ns, &n);
     return n;
 }
 
@@ -66,24 +66,24 @@ static void begin(void)
     t.now_ns = MS(5000);
     t.h = hosts_new(both, NULL);
     t.h->e[0].server.params.n_workers = 1;
-    t.p = pulse_new(&t.h->e[0].server, t.now_ns);
+    t.p = liveness_new(&t.h->e[0].server, t.now_ns);
     assert_non_null(t.p);
     shared_u32_store(&t.h->e[0].w->state, WORKER_RUNNING);
 }
 
 static void end(void)
 {
-    pulse_free(t.p);
+    liveness_free(t.p);
     hosts_free(t.h);
 }
 
 // Turns of both for some time, looked at as the timer does.
 static void run(unsigned ms)
 {
-    for (unsigned i = 0; i < ms; i += PULSE_POLL_MS) {
-        hosts_run(t.h, PULSE_POLL_MS);
-        t.now_ns += MS(PULSE_POLL_MS);
-        pulse_poll(t.p, t.now_ns);
+    for (unsigned i = 0; i < ms; i += LIVENESS_POLL_MS) {
+        hosts_run(t.h, LIVENESS_POLL_MS);
+        t.now_ns += MS(LIVENESS_POLL_MS);
+        liveness_poll(t.p, t.now_ns);
     }
 }
 
@@ -91,22 +91,22 @@ static void a_worker_starts_runs_rests_and_stops(void **state)
 {
     begin();
     shared_u32_store(&t.h->e[0].w->state, WORKER_IDLE);
-    assert_int_equal(look().state, PULSE_STARTING);
+    assert_int_equal(look().state, LIVENESS_STARTING);
     t.now_ns += MS(10000);  // however long it takes
-    assert_int_equal(look().state, PULSE_STARTING);
+    assert_int_equal(look().state, LIVENESS_STARTING);
     shared_u32_store(&t.h->e[0].w->state, WORKER_RUNNING);
-    assert_int_not_equal(look().state, PULSE_STALLED);
+    assert_int_not_equal(look().state, LIVENESS_STALLED);
     hosts_connect(t.h, 1, HOSTS_PORT);
-    run(PULSE_POLL_MS);
-    assert_int_equal(look().state, PULSE_RUNNING);
+    run(LIVENESS_POLL_MS);
+    assert_int_equal(look().state, LIVENESS_RUNNING);
     run(10000);  // timers that were called off come out, too
-    const struct pulse_now n = look();
-    assert_int_equal(n.state, PULSE_IDLE);
-    assert_in_range(n.for_ms, 1000, 10000 - PULSE_IDLE_MS + PULSE_POLL_MS);
+    const struct liveness_now n = look();
+    assert_int_equal(n.state, LIVENESS_IDLE);
+    assert_in_range(n.for_ms, 1000, 10000 - LIVENESS_IDLE_MS + LIVENESS_POLL_MS);
     assert_int_equal(n.turn, t.h->e[0].w->stats->c.turns);
     shared_u32_store(&t.h->e[0].w->state, WORKER_STOPPED);
     t.now_ns += MS(1000);
-    assert_int_equal(look().state, PULSE_STOPPED);
+    assert_int_equal(look().state, LIVENESS_STOPPED);
     end();
 }
 
@@ -114,14 +114,14 @@ static void turns_that_stand_still_are_a_stall_and_the_next_one_ends_it(void **s
 {
     begin();
     run(100);
-    t.now_ns += MS(PULSE_STALLED_MS - 1);
-    assert_int_equal(look().state, PULSE_IDLE);
+    t.now_ns += MS(LIVENESS_STALLED_MS - 1);
+    assert_int_equal(look().state, LIVENESS_IDLE);
     t.now_ns += MS(1);
-    assert_int_equal(look().state, PULSE_STALLED);
+    assert_int_equal(look().state, LIVENESS_STALLED);
     t.now_ns += MS(1000);
-    assert_int_equal(look().for_ms, PULSE_STALLED_MS + 1000);
-    run(PULSE_POLL_MS);
-    assert_int_equal(look().state, PULSE_IDLE);
+    assert_int_equal(look().for_ms, LIVENESS_STALLED_MS + 1000);
+    run(LIVENESS_POLL_MS);
+    assert_int_equal(look().state, LIVENESS_IDLE);
     end();
 }
 
@@ -131,17 +131,17 @@ static void a_look_that_comes_late_sees_no_stall(void **state)
     run(100);
     hosts_run(t.h, 1);
     t.now_ns += MS(10000);
-    assert_int_equal(look().state, PULSE_IDLE);
+    assert_int_equal(look().state, LIVENESS_IDLE);
     end();
 }
 
 static void is_stalled_in(enum stage stage, const char *app)
 {
-    pulse_poll(t.p, t.now_ns);
+    liveness_poll(t.p, t.now_ns);
     t.now_ns += MS(1234);
-    const struct pulse_now n = look();
-    assert_int_equal(n.state, PULSE_STALLED);
-    assert_in_range(n.for_ms, 1234, 1234 + PULSE_POLL_MS);
+    const struct liveness_now n = look();
+    assert_int_equal(n.state, LIVENESS_STALLED);
+    assert_in_range(n.for_ms, 1234, 1234 + LIVENESS_POLL_MS);
     assert_int_equal(n.stage, stage);
     assert_non_null(n.service);
     assert_string_equal(n.service->name, app);
@@ -165,10 +165,10 @@ static void caught_in_a_timer(void)
 static void who_is_caught_in_a_callback_is_named_by_stage_and_application(void **state)
 {
     begin();
-    run(PULSE_POLL_MS);
+    run(LIVENESS_POLL_MS);
     t.inside = caught_in_other;
     hosts_connect(t.h, 1, HOSTS_PORT + 1);
-    run(PULSE_POLL_MS);
+    run(LIVENESS_POLL_MS);
     assert_null(t.inside);
     run(100);
     t.inside = caught_in_first;
@@ -187,9 +187,9 @@ static void the_text_says_it_in_one_line(void)
 {
     struct text text;
     text_init(&text, 4096);
-    pulse_poll(t.p, t.now_ns);
+    liveness_poll(t.p, t.now_ns);
     t.now_ns += MS(523);
-    pulse_render(t.p, 0, t.now_ns, &text);
+    liveness_render(t.p, 0, t.now_ns, &text);
     const char *s = text_str(&text);
     assert_non_null(strstr(s, "state stalled\nfor_ms 523\n"
                               "stalled for 523 ms in stage app of application other\n"
@@ -214,13 +214,13 @@ static void the_last_window_tells_the_share_of_work_and_what_would_still_fit(voi
     st->c.rx_packets = 1000;
     st->cycles[STAGE_tcp_input] = 30000;
     st->cycles[STAGE_idle] = 90000;
-    t.now_ns += MS(PULSE_WINDOW_MS);
-    struct pulse_recent r = look().recent;
+    t.now_ns += MS(LIVENESS_WINDOW_MS);
+    struct liveness_recent r = look().recent;
     assert_true(r.packets_per_s > 999 && r.packets_per_s < 1001);
     assert_true(r.useful > 0.249 && r.useful < 0.251);
     assert_true(r.headroom_pps > 2999 && r.headroom_pps < 3001);  // 90,000 at 30 each
     st->cycles[STAGE_idle] += 300000;                             // a window without a packet
-    t.now_ns += MS(PULSE_WINDOW_MS);
+    t.now_ns += MS(LIVENESS_WINDOW_MS);
     r = look().recent;
     assert_true(r.packets_per_s == 0 && r.useful == 0);
     assert_true(r.headroom_pps > 9999 && r.headroom_pps < 10001);

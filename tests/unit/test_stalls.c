@@ -80,9 +80,9 @@ static const struct temp_entry proc[] = {
 static void each_count_is_read_from_its_place(void **state)
 {
     char root[TEMP_PATH_BYTES];
-    struct host_counts c;
+    struct linux_counts c;
     temp_tree_make(root, proc, ARRAY_LEN(proc));
-    host_read(&c, root, TID, 1);
+    linux_counts_read(&c, root, TID, 1);
     assert_int_equal(c.wait_ns, 987654321);
     assert_int_equal(c.slept, 17);
     assert_int_equal(c.forced, 23);
@@ -96,7 +96,7 @@ static void each_count_is_read_from_its_place(void **state)
     assert_int_equal(c.interrupts[1].count, 1812658);
     assert_string_equal(c.interrupts[3].name, "TLB");
     assert_int_equal(c.interrupts[3].count, 1346493);
-    host_read(&c, root, TID, 10);
+    linux_counts_read(&c, root, TID, 10);
     assert_int_equal(c.steal_ticks, 8);
     assert_int_equal(c.interrupts[2].count, 777);
     temp_tree_remove(root);
@@ -105,12 +105,12 @@ static void each_count_is_read_from_its_place(void **state)
 static void what_is_not_there_is_zero(void **state)
 {
     char root[TEMP_PATH_BYTES];
-    struct host_counts c;
+    struct linux_counts c;
     temp_tree_make(root, proc, ARRAY_LEN(proc));
-    host_read(&c, root, TID + 1, 2);
+    linux_counts_read(&c, root, TID + 1, 2);
     assert_int_equal(c.wait_ns | c.slept | c.faults_minor | c.steal_ticks, 0);
     assert_int_equal(c.n_interrupts, 0);
-    host_read(&c, "/nowhere", TID, 1);
+    linux_counts_read(&c, "/nowhere", TID, 1);
     assert_int_equal(c.steal_ticks | c.n_interrupts, 0);
     temp_tree_remove(root);
 }
@@ -121,11 +121,11 @@ static void a_truncated_or_strange_interrupts_file_does_no_harm(void **state)
                                         "CPU0 CPU1\n 1:",      "CPU0 CPU1\n 1: 5",
                                         "CPU0 CPU1\n 1: 5 \n", "CPU0 CPU1\n:\n\n::\n 7: 1 2\n"};
     char root[TEMP_PATH_BYTES];
-    struct host_counts c;
+    struct linux_counts c;
     for (unsigned i = 0; i < ARRAY_LEN(texts); i++) {
         const struct temp_entry e = {"interrupts", texts[i], NULL};
         temp_tree_make(root, &e, 1);
-        host_read(&c, root, 0, 1);
+        linux_counts_read(&c, root, 0, 1);
         assert_int_equal(c.n_interrupts, i == ARRAY_LEN(texts) - 1);
         temp_tree_remove(root);
     }
@@ -134,17 +134,17 @@ static void a_truncated_or_strange_interrupts_file_does_no_harm(void **state)
 
 static void this_threads_own_counts_are_there(void **state)
 {
-    struct host_counts c;
-    host_read(&c, "/proc", gettid(), 0);
+    struct linux_counts c;
+    linux_counts_read(&c, "/proc", gettid(), 0);
     assert_true(c.faults_minor != 0 && c.n_interrupts != 0);
     assert_true(c.lost_ns > 0);  // since the machine's start it slept or was not there
 }
 
 static void growth_of_an_interrupt_is_found_by_its_name(void **state)
 {
-    struct host_counts before = {.n_interrupts = 2, .interrupts = {{"a", 5}, {"b", 7}}};
-    struct host_counts now = {.n_interrupts = 3, .interrupts = {{"new", 2}, {"a", 6}, {"b", 7}}};
-    host_since(&now, &before);
+    struct linux_counts before = {.n_interrupts = 2, .interrupts = {{"a", 5}, {"b", 7}}};
+    struct linux_counts now = {.n_interrupts = 3, .interrupts = {{"new", 2}, {"a", 6}, {"b", 7}}};
+    linux_counts_since(&now, &before);
     assert_int_equal(now.interrupts[0].count, 2);
     assert_int_equal(now.interrupts[1].count, 1);
     assert_int_equal(now.interrupts[2].count, 0);
@@ -156,7 +156,7 @@ static struct stall_evidence left;
 static uint64_t usual;
 
 // cause: of one stall of that stage with some work.
-static enum stall_cause cause(enum stage stage, uint64_t cycles, struct host_counts grown)
+static enum stall_cause cause(enum stage stage, uint64_t cycles, struct linux_counts grown)
 {
     struct stall_named it = {.s = {.cycles = cycles, .stage = (uint8_t)stage},
                              .usual_cycles = usual};
@@ -169,18 +169,19 @@ static enum stall_cause cause(enum stage stage, uint64_t cycles, struct host_cou
 
 static void each_cause_is_found_by_its_evidence(void **state)
 {
-    const struct host_counts nothing = {0}, irq = {.n_interrupts = 1, .interrupts = {{"TLB", 1}}},
-                             timer = {.n_interrupts = 1, .interrupts = {{"LOC", 9}}};
-    assert_int_equal(cause(STAGE_idle, MS, (struct host_counts){.wait_ns = MS}), STALL_preempted);
-    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.wait_ns = MS}), STALL_preempted);
-    assert_int_equal(cause(STAGE_tx, MS, (struct host_counts){.slept = 1}), STALL_slept);
-    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.faults_minor = 1}),
+    const struct linux_counts nothing = {0}, irq = {.n_interrupts = 1, .interrupts = {{"TLB", 1}}},
+                              timer = {.n_interrupts = 1, .interrupts = {{"LOC", 9}}};
+    assert_int_equal(cause(STAGE_idle, MS, (struct linux_counts){.wait_ns = MS}), STALL_preempted);
+    assert_int_equal(cause(STAGE_app, MS, (struct linux_counts){.wait_ns = MS}), STALL_preempted);
+    assert_int_equal(cause(STAGE_tx, MS, (struct linux_counts){.slept = 1}), STALL_slept);
+    assert_int_equal(cause(STAGE_app, MS, (struct linux_counts){.faults_minor = 1}),
                      STALL_page_fault);
-    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.faults_major = 1}),
+    assert_int_equal(cause(STAGE_app, MS, (struct linux_counts){.faults_major = 1}),
                      STALL_page_fault);
-    assert_int_equal(cause(STAGE_idle, MS, (struct host_counts){.steal_ticks = 1}), STALL_steal);
-    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.lost_ns = MS}), STALL_steal);
-    assert_int_equal(cause(STAGE_app, MS, (struct host_counts){.lost_ns = MS / 4}), STALL_own_work);
+    assert_int_equal(cause(STAGE_idle, MS, (struct linux_counts){.steal_ticks = 1}), STALL_steal);
+    assert_int_equal(cause(STAGE_app, MS, (struct linux_counts){.lost_ns = MS}), STALL_steal);
+    assert_int_equal(cause(STAGE_app, MS, (struct linux_counts){.lost_ns = MS / 4}),
+                     STALL_own_work);
     assert_int_equal(cause(STAGE_net_output, MS, nothing), STALL_unknown);
     assert_int_equal(cause(STAGE_app, MS, nothing), STALL_own_work);
     usual = MS / STALLS_UNUSUAL;
@@ -197,7 +198,8 @@ static void each_cause_is_found_by_its_evidence(void **state)
 
 static void a_short_wait_does_not_explain_a_long_stall(void **state)
 {
-    assert_int_equal(cause(STAGE_idle, 4 * MS, (struct host_counts){.wait_ns = MS}), STALL_unknown);
+    assert_int_equal(cause(STAGE_idle, 4 * MS, (struct linux_counts){.wait_ns = MS}),
+                     STALL_unknown);
 }
 
 static void a_wait_explains_the_long_stall_and_not_the_short_one_before_it(void **state)
@@ -205,7 +207,7 @@ static void a_wait_explains_the_long_stall_and_not_the_short_one_before_it(void 
     struct stall_named two[] = {{.s = {.cycles = MS / 5, .stage = STAGE_idle}},
                                 {.s = {.cycles = 4 * MS, .stage = STAGE_idle}}};
     left = (struct stall_evidence){0};
-    stalls_name(two, 2, &(struct host_counts){.wait_ns = 4 * MS}, &left, HZ);
+    stalls_name(two, 2, &(struct linux_counts){.wait_ns = 4 * MS}, &left, HZ);
     assert_int_equal(two[0].cause, STALL_unknown);
     assert_int_equal(two[1].cause, STALL_preempted);
     assert_int_equal(left.wait_ns, 0);
@@ -214,15 +216,15 @@ static void a_wait_explains_the_long_stall_and_not_the_short_one_before_it(void 
 static void a_wait_that_was_counted_just_before_its_stall_explains_it_once(void **state)
 {
     struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_idle}};
-    const struct host_counts nothing = {0};
+    const struct linux_counts nothing = {0};
     left = (struct stall_evidence){0};
-    stalls_name(NULL, 0, &(struct host_counts){.wait_ns = MS}, &left, HZ);
+    stalls_name(NULL, 0, &(struct linux_counts){.wait_ns = MS}, &left, HZ);
     assert_int_equal(left.wait_ns, MS);
     stalls_name(&it, 1, &nothing, &left, HZ);
     assert_int_equal(it.cause, STALL_preempted);
     stalls_name(&it, 1, &nothing, &left, HZ);
     assert_int_equal(it.cause, STALL_unknown);
-    stalls_name(NULL, 0, &(struct host_counts){.wait_ns = MS}, &left, HZ);
+    stalls_name(NULL, 0, &(struct linux_counts){.wait_ns = MS}, &left, HZ);
     stalls_name(NULL, 0, &nothing, &left, HZ);
     stalls_name(&it, 1, &nothing, &left, HZ);  // that wait is too long ago
     assert_int_equal(it.cause, STALL_unknown);
@@ -232,10 +234,10 @@ static void a_wait_that_is_not_over_at_a_reading_is_no_steal(void **state)
 {
     struct stall_named it = {.s = {.cycles = 4 * MS, .stage = STAGE_idle}};
     left = (struct stall_evidence){0};
-    stalls_name(NULL, 0, &(struct host_counts){.lost_ns = 3 * MS}, &left, HZ);
-    stalls_name(NULL, 0, &(struct host_counts){.wait_ns = 4 * MS, .lost_ns = -3 * MS}, &left, HZ);
+    stalls_name(NULL, 0, &(struct linux_counts){.lost_ns = 3 * MS}, &left, HZ);
+    stalls_name(NULL, 0, &(struct linux_counts){.wait_ns = 4 * MS, .lost_ns = -3 * MS}, &left, HZ);
     assert_int_equal(left.steal_ns, 0);
-    stalls_name(&it, 1, &(struct host_counts){.n_interrupts = 0}, &left, HZ);
+    stalls_name(&it, 1, &(struct linux_counts){.n_interrupts = 0}, &left, HZ);
     assert_int_equal(it.cause, STALL_preempted);
 }
 
@@ -244,14 +246,14 @@ static void time_that_a_thread_slept_is_no_steal(void **state)
     struct stall_named two[] = {{.s = {.cycles = 4 * MS, .stage = STAGE_tx}},
                                 {.s = {.cycles = MS, .stage = STAGE_idle}}};
     left = (struct stall_evidence){0};
-    stalls_name(two, 2, &(struct host_counts){.slept = 1, .lost_ns = 9 * MS}, &left, HZ);
+    stalls_name(two, 2, &(struct linux_counts){.slept = 1, .lost_ns = 9 * MS}, &left, HZ);
     assert_int_equal(two[0].cause, STALL_slept);
     assert_int_equal(two[1].cause, STALL_unknown);
 }
 
 static void where_the_machine_stops_the_core_untold_the_unusual_is_no_own_work(void **state)
 {
-    const struct host_counts nothing = {0};
+    const struct linux_counts nothing = {0};
     struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_app, .packets = 1}};
     struct stall_named untold = {.s = {.cycles = MS, .stage = STAGE_idle, .end_tsc = HZ}};
     struct stall_named usually = it;
@@ -274,7 +276,7 @@ static void where_the_machine_stops_the_core_untold_the_unusual_is_no_own_work(v
 static void the_most_frequent_interrupt_is_named(void **state)
 {
     struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_idle}};
-    const struct host_counts grown = {
+    const struct linux_counts grown = {
         .n_interrupts = 3, .interrupts = {{"LOC", 99}, {"virtio1-req.0", 3}, {"RES", 2}}};
     left = (struct stall_evidence){0};
     stalls_name(&it, 1, &grown, &left, HZ);

@@ -24,7 +24,7 @@ static struct device dev;
 static struct pkt_pool *pools[WORKERS];
 static struct core_stats stats[WORKERS];
 static struct toeplitz hash;
-static struct steer *steer;
+static struct handoff *steer;
 static void *parts[WORKERS];
 static unsigned workers;
 
@@ -62,12 +62,12 @@ static void open_with(unsigned n, unsigned queues, uint32_t caps)
         .ops = &dev_ops, .queues = (uint16_t)queues, .caps = caps, .rss_entries = 128, .mtu = 1500};
     dev.takes = UINT_MAX;
     workers = n;
-    steer = steer_open(&dev.port, SLOTS, n, toeplitz_key);
+    steer = handoff_open(&dev.port, SLOTS, n, toeplitz_key);
     assert_non_null(steer);
     for (unsigned w = 0; w < n; w++) {
-        parts[w] = aligned_alloc(CACHE_LINE, steer_footprint(SLOTS, n));
+        parts[w] = aligned_alloc(CACHE_LINE, handoff_footprint(SLOTS, n));
         assert_non_null(parts[w]);
-        steer_join(steer, w, parts[w], pools[w], &stats[w]);
+        handoff_join(steer, w, parts[w], pools[w], &stats[w]);
     }
 }
 
@@ -77,8 +77,8 @@ static void counts_add_up(void)
     uint64_t sent = 0, ended = 0;
     for (unsigned w = 0; w < workers; w++) {
         const struct core_stats *st = &stats[w];
-        struct steer_counts c;
-        steer_read(steer, w, &c);
+        struct handoff_counts c;
+        handoff_read(steer, w, &c);
         sent += c.wrong_core + c.copies;
         ended += c.taken_over + c.lost + c.waiting;
         assert_int_equal(c.taken_over, st->c.handed_in);
@@ -99,7 +99,7 @@ static void end(void)
         for (unsigned i = 0; i < dev.n_out[q]; i++)
             pkt_free(dev.out[q][i]);
     }
-    steer_close(steer);
+    handoff_close(steer);
     for (unsigned w = 0; w < workers; w++)
         free(parts[w]);
     for (unsigned w = 0; w < WORKERS; w++)
@@ -180,7 +180,7 @@ static struct tuple tuple_of(const struct pkt *p)
 
 static uint32_t receive(unsigned w, struct pkt **pkts)
 {
-    struct port *p = steer_port(steer);
+    struct port *p = handoff_port(steer);
     const uint32_t n = p->ops->rx_burst(p, (uint16_t)w, pkts, BURST_MAX);
     stats[w].c.rx_packets += n;
     for (uint32_t i = 0; i < n; i++)
@@ -372,13 +372,13 @@ static void an_icmp_error_goes_to_the_connection_that_it_quotes(void **state)
         uint8_t *end_of =
             put16(put16(put_ip(icmp + 8, quoted, 6, i % 4), quoted.src_port), quoted.dst_port);
         const uint32_t len = (uint32_t)(end_of - f);
-        assert_int_equal(steer_home(&hash, 128, 4, f, len), home(t));
-        assert_int_equal(steer_home(&hash, 128, 4, f, len - 1), STEER_HERE);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), home(t));
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len - 1), HANDOFF_HERE);
         icmp[8] ^= 0x20;  // of another version
-        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), HANDOFF_HERE);
         icmp[8] ^= 0x20;
         icmp[0] = 8;
-        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), HANDOFF_HERE);
     }
     end();
 }
@@ -403,7 +403,7 @@ static void a_datagram_a_broadcast_and_an_error_about_one_go_home_by_their_ports
             t.dst = 0xffffffff;
         put16(f + 12, 0x0800);
         put16(put16(put_ip(f + 14, t, 17, i % 3), t.src_port), t.dst_port);
-        assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 20 + 4 * (i % 3) + 8), home(t));
+        assert_int_equal(handoff_home(&hash, 128, 4, f, 14 + 20 + 4 * (i % 3) + 8), home(t));
         seen |= 1u << home(t);
         // We sent one from dst to src, and somebody says that it did not get there.
         const struct tuple router = {0x0a000099, 0x0a000001, 0, 0},
@@ -413,7 +413,7 @@ static void a_datagram_a_broadcast_and_an_error_about_one_go_home_by_their_ports
         uint8_t *icmp = put_ip(f + 14, router, 1, 0);
         icmp[0] = i % 3 == 0 ? 3 : i % 3 == 1 ? 11 : 12;
         put16(put16(put_ip(icmp + 8, quoted, 17, 0), quoted.src_port), quoted.dst_port);
-        assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 20 + 8 + 20 + 8), home(t));
+        assert_int_equal(handoff_home(&hash, 128, 4, f, 14 + 20 + 8 + 20 + 8), home(t));
     }
     assert_int_equal(seen, 15);
     end();
@@ -423,7 +423,7 @@ static int home6(const char *hex)
 {
     uint8_t f[2048];
     const uint32_t len = bytes_of(hex, f);
-    return steer_home(&hash, 128, 4, f, len);
+    return handoff_home(&hash, 128, 4, f, len);
 }
 
 // Of 2001:db8::2 with `port` to 2001:db8::1 with `to`.
@@ -448,7 +448,7 @@ static void segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers
     const uint32_t len = bytes_of(FRAME6_ACK, f);
     for (uint16_t port = 1024; port < 1124; port++) {
         put16(f + 14 + 40, port);
-        const int to = steer_home(&hash, 128, 4, f, len);
+        const int to = handoff_home(&hash, 128, 4, f, len);
         assert_int_equal(to, home_v6(port, 80));
         seen |= 1u << to;
     }
@@ -482,9 +482,9 @@ static void an_icmpv6_error_goes_to_the_connection_that_it_quotes(void **state)
         memcpy(&to, ports + 2, 2);
         const int want =
             (int)toeplitz_home(toeplitz_v6(&hash, quoted + 24, quoted + 8, to, from), 128, 4);
-        assert_int_equal(steer_home(&hash, 128, 4, f, len), want);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), want);
         f[14 + 40 + 8] ^= 0x20;  // of another version
-        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), HANDOFF_HERE);
     }
     end();
 }
@@ -495,7 +495,7 @@ static void what_of_ipv6_has_no_ports_stays(void **state)
     open_with(4, 1, 0);
     assert_int_equal(home6(FRAME6_FRAGMENT), home_v6(0, 0));  // by its addresses
     for (unsigned i = 0; i < ARRAY_LEN(frames); i++)
-        assert_int_equal(home6(frames[i]), STEER_HERE);
+        assert_int_equal(home6(frames[i]), HANDOFF_HERE);
     // Cut anywhere: nothing is read behind the end (each in a buffer of its own, for a sanitizer).
     static const char *const whole[] = {FRAME6_EXT, FRAME6_UDP, FRAME6_TOO_BIG, FRAME6_SOLICIT};
     for (unsigned i = 0; i < ARRAY_LEN(whole); i++) {
@@ -504,7 +504,7 @@ static void what_of_ipv6_has_no_ports_stays(void **state)
         for (uint32_t len = 0; len < all; len++) {
             uint8_t *cut = malloc(len + 1);
             memcpy(cut, f, len);
-            assert_int_equal(steer_home(&hash, 128, 4, cut, len), STEER_HERE);
+            assert_int_equal(handoff_home(&hash, 128, 4, cut, len), HANDOFF_HERE);
             free(cut);
         }
     }
@@ -518,21 +518,21 @@ what_came_in_fragments_goes_on_to_the_worker_of_its_ports_whole_or_not_at_all(vo
     struct pkt *cut[PARTS], *pkts[BURST_MAX];
     uint8_t f[64] = {0};
     open_with(4, 1, 0);
-    struct port *p = steer_port(steer);
+    struct port *p = handoff_port(steer);
     for (unsigned w = 0; w < 4; w++) {
         const struct tuple t = flow_of(w);
         put16(f + 12, 0x0800);
         put16(put16(put_ip(f + 14, t, 17, 0), t.src_port), t.dst_port);
         for (unsigned at = 0; at < 4; at++)
-            assert_int_equal(steer_whole(p, at, f, 60), at == w ? STEER_HERE : (int)w);
-        assert_int_equal(steer_whole(&dev.port, 0, f, 60), STEER_HERE);  // one worker alone
+            assert_int_equal(handoff_whole(p, at, f, 60), at == w ? HANDOFF_HERE : (int)w);
+        assert_int_equal(handoff_whole(&dev.port, 0, f, 60), HANDOFF_HERE);  // one worker alone
     }
     // From one without a queue to another: until the ring is full, then nothing of the rest.
     unsigned given = 0;
     for (unsigned i = 0; i < 2 * SLOTS / PARTS; i++) {
         for (unsigned k = 0; k < PARTS; k++)
             cut[k] = pkt_of(pools[3], (uint8_t)(i * PARTS + k), 60);
-        steer_hand(p, 3, 2, cut, PARTS);
+        handoff_hand(p, 3, 2, cut, PARTS);
         given += (i + 1) * PARTS <= SLOTS - 1 ? PARTS : 0;
     }
     assert_int_equal(stats[3].drops[DROP_handoff_full], 2 * SLOTS - given);
@@ -554,35 +554,35 @@ static void what_has_no_ports_stays(void **state)
     const struct tuple t = flow_of(3);
     put16(f + 12, 0x0800);
     put16(put16(put_ip(f + 14, t, 17, 1), t.src_port), t.dst_port);
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), 3);
-    assert_int_equal(steer_home(&hash, 128, 4, f, 14 + 24 + 4), 3);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), 3);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 14 + 24 + 4), 3);
     for (uint32_t len = 0; len < 14 + 24 + 4; len++)
-        assert_int_equal(steer_home(&hash, 128, 4, f, len), STEER_HERE);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), HANDOFF_HERE);
     const struct tuple addresses = {t.src, t.dst, 0, 0};
     f[20] = 0x20;  // more fragments: by its addresses
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), home(addresses));
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), home(addresses));
     f[20] = 0x40;  // do not fragment
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), 3);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), 3);
     f[21] = 1;  // a later fragment
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), home(addresses));
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), home(addresses));
     for (uint32_t n = 34; n < 60; n++)  // of one byte, or of none
-        assert_int_equal(steer_home(&hash, 128, 4, f, n), home(addresses));
+        assert_int_equal(handoff_home(&hash, 128, 4, f, n), home(addresses));
     f[20] = f[21] = 0;
     f[14] = 0x44;  // header too short
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), HANDOFF_HERE);
     f[14] = 0x66;  // another version
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), HANDOFF_HERE);
     f[14] = 0x46;
     f[23] = 47;
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), HANDOFF_HERE);
     put16(f + 12, 0x86dd);
-    assert_int_equal(steer_home(&hash, 128, 4, f, 60), STEER_HERE);
+    assert_int_equal(handoff_home(&hash, 128, 4, f, 60), HANDOFF_HERE);
     end();
 }
 
 static unsigned transmit(unsigned w, uint32_t first, unsigned n)
 {
-    struct port *p = steer_port(steer);
+    struct port *p = handoff_port(steer);
     struct pkt *pkts[BURST_MAX];
     for (unsigned i = 0; i < n; i++) {
         pkts[i] = pkt_of(pools[w], (uint8_t)w, FRAME);
@@ -607,7 +607,7 @@ static void those_without_a_queue_send_through_another_in_order(void **state)
             assert_int_equal(receive(w, pkts), 0);
     }
     dev.takes = UINT_MAX;
-    steer_flush(steer);
+    handoff_flush(steer);
     for (unsigned q = 0; q < 2; q++)
         for (unsigned i = 0; i < dev.n_out[q]; i++) {
             const unsigned w = pkt_data(dev.out[q][i])[0];
@@ -643,7 +643,7 @@ static void a_tx_offload_crosses(void **state)
     struct pkt *pkts[BURST_MAX], *p = pkt_of(pools[1], 1, FRAME);
     open_with(2, 1, 0);
     pkt_tx_offload(p, 14, 20, 32);
-    assert_int_equal(steer_port(steer)->ops->tx_burst(steer_port(steer), 1, &p, 1), 1);
+    assert_int_equal(handoff_port(steer)->ops->tx_burst(handoff_port(steer), 1, &p, 1), 1);
     receive(0, pkts);
     assert_int_equal(dev.n_out[0], 1);
     assert_true(dev.out[0][0]->m.ol_flags & RTE_MBUF_F_TX_TCP_CKSUM);
@@ -655,10 +655,10 @@ static void a_tx_offload_crosses(void **state)
 static void large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue(void **state)
 {
     open_with(2, 1, PORT_TSO | PORT_MULTI_SEG);
-    assert_int_equal(steer_port(steer)->caps, PORT_MULTI_SEG);
+    assert_int_equal(handoff_port(steer)->caps, PORT_MULTI_SEG);
     end();
     open_with(2, 2, PORT_TSO | PORT_MULTI_SEG);
-    assert_int_equal(steer_port(steer)->caps, PORT_TSO | PORT_MULTI_SEG);
+    assert_int_equal(handoff_port(steer)->caps, PORT_TSO | PORT_MULTI_SEG);
     end();
 }
 
@@ -734,7 +734,7 @@ static void a_chain_to_be_sent_crosses_whole_in_one_buffer(void **state)
         memset(pkt_data(more), (int)(0xa0 + k), 100 + k);
         assert_int_equal(rte_pktmbuf_chain(&head->m, &more->m), 0);
     }
-    struct port *p = steer_port(steer);
+    struct port *p = handoff_port(steer);
     assert_int_equal(p->ops->tx_burst(p, 1, &head, 1), 1);
     assert_int_equal(receive(0, pkts), 0);
     assert_int_equal(dev.n_out[0], 1);
@@ -761,10 +761,10 @@ static void what_is_under_way_at_the_end_goes_home(void **state)
 
 static void slots_leave_three_quarters_of_the_packets(void **state)
 {
-    assert_int_equal(steer_slots(16384, 2), 1024);
-    assert_int_equal(steer_slots(16384, 64), 64);
-    assert_int_equal(steer_slots(512, 4), 64);
-    assert_int_equal(steer_slots(8192, 8), 256);
+    assert_int_equal(handoff_slots(16384, 2), 1024);
+    assert_int_equal(handoff_slots(16384, 64), 64);
+    assert_int_equal(handoff_slots(512, 4), 64);
+    assert_int_equal(handoff_slots(8192, 8), 256);
 }
 
 // Nobody can compute beforehand where a connection falls: each start has secrets of its own.

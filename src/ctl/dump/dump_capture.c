@@ -14,7 +14,7 @@
 // capture: buf[at..n) is to be handed over.
 struct capture {
     struct server *server;
-    struct tap_dump *taps;
+    struct capture_reader *capture_readers;
     enum capture_state state;
     bool stopped;
     uint64_t frames, frames_max;
@@ -23,7 +23,7 @@ struct capture {
     uint64_t state_ms;  // when the state began
     size_t at, n;
     char filter[DUMP_FILTER_BYTES_MAX + 1];
-    uint8_t interface_of[TAP_PORTS_MAX];
+    uint8_t interface_of[CAPTURE_PORTS_MAX];
     uint8_t buf[DUMP_BUFFER_BYTES];
 };
 
@@ -36,11 +36,11 @@ static uint64_t clock_ms(void)
 
 struct capture *capture_new(struct server *s, const struct capture_params *p, struct err *e)
 {
-    const struct tap_params taps = {.program = p->program,
-                                    .snap_bytes = p->snap_bytes,
-                                    .ports = p->ports,
-                                    .ways = p->ways,
-                                    .ring_bytes = p->ring_bytes};
+    const struct capture_reader_params capture_readers = {.program = p->program,
+                                                          .snap_bytes = p->snap_bytes,
+                                                          .ports = p->ports,
+                                                          .ways = p->ways,
+                                                          .ring_bytes = p->ring_bytes};
     struct capture *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         err_set(e, "no memory");
@@ -52,8 +52,8 @@ struct capture *capture_new(struct server *s, const struct capture_params *p, st
     c->ports = p->ports;
     if (p->filter != NULL)
         strncpy(c->filter, p->filter, DUMP_FILTER_BYTES_MAX);
-    c->taps = tap_dump_new(s, &taps, e);
-    if (c->taps == NULL) {
+    c->capture_readers = capture_reader_new(s, &capture_readers, e);
+    if (c->capture_readers == NULL) {
         free(c);
         return NULL;
     }
@@ -64,7 +64,7 @@ void capture_free(struct capture *c)
 {
     if (c == NULL)
         return;
-    tap_dump_free(c->taps);
+    capture_reader_free(c->capture_readers);
     free(c);
 }
 
@@ -78,11 +78,11 @@ bool capture_began(const struct capture *c)
     return c->state != CAPTURE_IDLE;
 }
 
-struct tap_counts capture_counts(const struct capture *c)
+struct capture_ring_counts capture_counts(const struct capture *c)
 {
-    struct tap_counts sum = {0};
-    for (unsigned p = 0; p < TAP_PORTS_MAX; p++) {
-        const struct tap_counts of = tap_dump_counts(c->taps, p);
+    struct capture_ring_counts sum = {0};
+    for (unsigned p = 0; p < CAPTURE_PORTS_MAX; p++) {
+        const struct capture_ring_counts of = capture_reader_counts(c->capture_readers, p);
         sum.seen += of.seen;
         sum.matched += of.matched;
         sum.dropped += of.dropped;
@@ -99,7 +99,7 @@ static void enter(struct capture *c, enum capture_state state)
 // A worker that is stuck in a turn is not waited for any longer.
 static bool waited(const struct capture *c)
 {
-    return tap_dump_acked(c->taps) || clock_ms() - c->state_ms >= DUMP_WAIT_MS;
+    return capture_reader_acked(c->capture_readers) || clock_ms() - c->state_ms >= DUMP_WAIT_MS;
 }
 
 static void put_head(struct capture *c)
@@ -128,18 +128,20 @@ static void put_head(struct capture *c)
 // put_frames: what lies in the rings, as far as there is room; returns how many.
 static unsigned put_frames(struct capture *c)
 {
-    struct tap_frame f;
+    struct capture_frame f;
     unsigned n = 0;
-    for (; n < DUMP_FRAMES_A_CALL && c->frames < c->frames_max && tap_dump_peek(c->taps, &f); n++) {
+    for (; n < DUMP_FRAMES_A_CALL && c->frames < c->frames_max &&
+           capture_reader_peek(c->capture_readers, &f);
+         n++) {
         if (f.bytes + PCAPNG_PACKET_BYTES > sizeof(c->buf) - c->n)
             break;
-        const struct pcapng_packet p = {.ns = tap_dump_ns(c->taps, f.tsc),
+        const struct pcapng_packet p = {.ns = capture_reader_ns(c->capture_readers, f.tsc),
                                         .interface = c->interface_of[f.port],
                                         .bytes = f.bytes,
                                         .orig_bytes = f.orig_bytes,
                                         .queue = f.worker,
-                                        .out = f.way == TAP_OUT};
-        tap_dump_take(c->taps, pcapng_packet_begin(c->buf + c->n, &p));
+                                        .out = f.way == CAPTURE_OUT};
+        capture_reader_take(c->capture_readers, pcapng_packet_begin(c->buf + c->n, &p));
         c->n += pcapng_packet_end(c->buf + c->n, &p);
         c->frames++;
     }
@@ -149,9 +151,9 @@ static unsigned put_frames(struct capture *c)
 // Statistics of libpcap's kind: received by the filter's input, accepted by it, dropped behind it.
 static void put_statistics(struct capture *c)
 {
-    const uint64_t now = tap_dump_ns(c->taps, tsc_read());
+    const uint64_t now = capture_reader_ns(c->capture_readers, tsc_read());
     for (unsigned p = 0; p < server_params_of(c->server)->n_ports; p++) {
-        const struct tap_counts of = tap_dump_counts(c->taps, p);
+        const struct capture_ring_counts of = capture_reader_counts(c->capture_readers, p);
         const struct pcapng_statistics s = {.ns = now,
                                             .begin_ns = c->begin_ns,
                                             .end_ns = c->end_ns,
@@ -166,8 +168,8 @@ static void put_statistics(struct capture *c)
 
 static void end_run(struct capture *c)
 {
-    c->end_ns = tap_dump_ns(c->taps, tsc_read());
-    tap_dump_detach(c->taps);
+    c->end_ns = capture_reader_ns(c->capture_readers, tsc_read());
+    capture_reader_detach(c->capture_readers);
     enter(c, CAPTURE_DRAIN);
 }
 
@@ -180,13 +182,13 @@ static int step(struct capture *c)
         enter(c, CAPTURE_ATTACH);
         return 1;
     case CAPTURE_ATTACH:
-        if (tap_dump_attach(c->taps))
+        if (capture_reader_attach(c->capture_readers))
             enter(c, CAPTURE_AWAIT);
         return 1;
     case CAPTURE_AWAIT:
         if (!waited(c))
             return TREE_LATER;
-        c->begin_ns = tap_dump_ns(c->taps, tsc_read());
+        c->begin_ns = capture_reader_ns(c->capture_readers, tsc_read());
         enter(c, CAPTURE_RUN);
         put_head(c);
         return 1;

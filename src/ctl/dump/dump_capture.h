@@ -16,7 +16,7 @@ enum capture_state {
     CAPTURE_END
 };
 
-// capture_params: program: of tap_filter_new(), NULL: none; filter: its text.
+// capture_params: program: of capture_filter_new(), NULL: none; filter: its text.
 struct capture_params {
     uint32_t snap_bytes;
     uint32_t ports;
@@ -43,4 +43,4 @@ uint64_t capture_frames(const struct capture *c);
 bool capture_began(const struct capture *c);
 
 // capture_counts: over its ports.
-struct tap_counts capture_counts(const struct capture *c);
+struct capture_ring_counts capture_counts(const struct capture *c);

@@ -73,9 +73,9 @@ static int port_next(struct tree_out *out, void *cursor, void *data)
 {
     const struct of_port *of = data;
     struct capture **c = cursor;
-    const struct capture_params p = {.snap_bytes = TAP_SNAP_MAX,
+    const struct capture_params p = {.snap_bytes = CAPTURE_SNAP_MAX,
                                      .ports = 1u << of->ix,
-                                     .ways = TAP_IN | TAP_OUT,
+                                     .ways = CAPTURE_IN | CAPTURE_OUT,
                                      .ring_bytes = of->owner->ring_bytes};
     if (*c == NULL)
         *c = begin(of->owner, &p);
@@ -171,7 +171,7 @@ static int take_port(const struct server *s, const char *name, struct asked *a)
 
 static int take_direction(const char *value, struct asked *a)
 {
-    static const char *const names[] = {[TAP_IN] = "in", [TAP_OUT] = "out", [3] = "both"};
+    static const char *const names[] = {[CAPTURE_IN] = "in", [CAPTURE_OUT] = "out", [3] = "both"};
     for (uint8_t i = 1; i < ARRAY_LEN(names); i++)
         if (strcmp(value, names[i]) == 0) {
             a->p.ways = i;
@@ -204,7 +204,7 @@ static int take_line(const struct server *s, const char *key, const char *value,
     if (strcmp(key, "snaplen") == 0) {
         if (!number(value, 1, DUMP_SNAP_DEFAULT, &v))
             return tree_refuse(ERANGE, "snaplen: expected 1 to %d bytes", DUMP_SNAP_DEFAULT);
-        a->p.snap_bytes = MIN((uint32_t)v, (uint32_t)TAP_SNAP_MAX);
+        a->p.snap_bytes = MIN((uint32_t)v, (uint32_t)CAPTURE_SNAP_MAX);
     } else if (strcmp(key, "count") == 0) {
         if (!number(value, 0, UINT64_MAX, &a->p.frames_max))
             return tree_refuse(ERANGE, "count: expected a number of frames, 0: no limit");
@@ -275,15 +275,16 @@ static int make(struct ctl_dump *d, const struct asked *a)
 static int new_write(const char *buf, size_t n, void *data)
 {
     struct ctl_dump *d = data;
-    struct asked a = {
-        .p = {.snap_bytes = TAP_SNAP_MAX, .ways = TAP_IN | TAP_OUT, .ring_bytes = d->ring_bytes}};
+    struct asked a = {.p = {.snap_bytes = CAPTURE_SNAP_MAX,
+                            .ways = CAPTURE_IN | CAPTURE_OUT,
+                            .ring_bytes = d->ring_bytes}};
     if (memchr(buf, '\0', n) != NULL)
         return tree_refuse(EINVAL, "expected text");
     char *text = strndup(buf, n);
     if (text == NULL)
         return -ENOMEM;
     int rc = take_lines(d->server, text, &a);
-    if (rc == 0 && taps_usage(d->server).dumps >= TAP_DUMPS_MAX) {
+    if (rc == 0 && capture_readers_usage(d->server).dumps >= CAPTURE_READERS_MAX) {
         struct err e;
         capture_free(capture_new(d->server, &a.p, &e));  // refused, and counted
         rc = tree_refuse(EBUSY, "%s", e.text);
@@ -315,16 +316,17 @@ static int new_read(struct tree_out *out, void *data)
 static int status_read(struct tree_out *out, void *data)
 {
     const struct ctl_dump *d = data;
-    const struct taps_usage u = taps_usage(d->server);
+    const struct capture_readers_usage u = capture_readers_usage(d->server);
     const struct named *n;
     tree_printf(out,
                 "captures_now %u\ncaptures_max %d\ncaptures_refused %llu\ncaptures_made %llu\n"
                 "captures_held_by_a_worker_now %u\nring_bytes_now %llu\nframes_handed_over %llu\n",
-                u.dumps, TAP_DUMPS_MAX, (unsigned long long)u.refused, (unsigned long long)d->made,
-                u.waiting, (unsigned long long)u.ring_bytes, (unsigned long long)d->frames);
+                u.dumps, CAPTURE_READERS_MAX, (unsigned long long)u.refused,
+                (unsigned long long)d->made, u.waiting, (unsigned long long)u.ring_bytes,
+                (unsigned long long)d->frames);
     LIST_FOREACH(n, &d->named, link)
     {
-        const struct tap_counts c = capture_counts(n->capture);
+        const struct capture_ring_counts c = capture_counts(n->capture);
         tree_printf(out, "%s_seen %llu\n%s_matched %llu\n%s_dropped %llu\n", n->name,
                     (unsigned long long)c.seen, n->name, (unsigned long long)c.matched, n->name,
                     (unsigned long long)c.dropped);
@@ -338,7 +340,7 @@ static void on_check(void *arg, uint64_t periods)
 {
     struct ctl_dump *d = arg;
     (void)periods;
-    taps_reap(d->server);
+    capture_readers_reap(d->server);
     for (struct named *n = LIST_FIRST(&d->named), *next; n != NULL; n = next) {
         next = LIST_NEXT(n, link);
         if (!n->has_reader && clock_ms() - n->made_ms >= DUMP_UNREAD_MS)

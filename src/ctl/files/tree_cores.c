@@ -22,7 +22,7 @@ static const struct worker *worker_of(const void *data)
 static int state_read(struct tree_out *out, void *data)
 {
     const struct core_of *of = data;
-    pulse_render(of->shown->pulse, of->worker, pulse_clock_ns(), tree_text(out));
+    liveness_render(of->shown->pulse, of->worker, liveness_clock_ns(), tree_text(out));
     return 0;
 }
 
@@ -56,8 +56,8 @@ static int cycles_read(struct tree_out *out, void *data)
     const struct core_of *of = data;
     snapshot(&copy, data);
     cycles_render(tree_text(out), &copy);
-    struct pulse_now now;
-    pulse_look(of->shown->pulse, of->worker, pulse_clock_ns(), &now);
+    struct liveness_now now;
+    liveness_look(of->shown->pulse, of->worker, liveness_clock_ns(), &now);
     return tree_printf(out,
                        "useful_percent %.2f\npackets_per_s %.0f\nheadroom_packets %.0f\n"
                        "tsc_hz %" PRIu64 "\n",
@@ -84,15 +84,15 @@ static int latency_read(struct tree_out *out, void *data)
 static int queues_read(struct tree_out *out, void *data)
 {
     const struct core_of *of = data;
-    depth_queues_render(of->shown->server, of->worker, tree_text(out));
+    fill_queues_render(of->shown->server, of->worker, tree_text(out));
     return 0;
 }
 
 // Adds up the lines of one name from `from` on, which then count as 0 (a device may have several),
 // and makes it a name of the tree.
-static uint64_t take_all(struct host_counts *c, unsigned from)
+static uint64_t take_all(struct linux_counts *c, unsigned from)
 {
-    struct host_interrupt *it = &c->interrupts[from];
+    struct linux_interrupt *it = &c->interrupts[from];
     uint64_t sum = 0;
     for (unsigned i = c->n_interrupts; i-- > from;)
         if (strcmp(c->interrupts[i].name, it->name) == 0) {
@@ -106,11 +106,11 @@ static uint64_t take_all(struct host_counts *c, unsigned from)
 }
 
 // The CPU's since the server's start: of each name its count, then of all together.
-static void interrupt_lines(struct tree_out *out, const char *prefix, struct host_counts *now,
-                            const struct host_counts *before)
+static void interrupt_lines(struct tree_out *out, const char *prefix, struct linux_counts *now,
+                            const struct linux_counts *before)
 {
     uint64_t all = 0;
-    host_since(now, before);
+    linux_counts_since(now, before);
     for (unsigned i = 0; i < now->n_interrupts; i++) {
         if (now->interrupts[i].name[0] == '\0')
             continue;
@@ -123,12 +123,12 @@ static void interrupt_lines(struct tree_out *out, const char *prefix, struct hos
 
 static int interrupts_read(struct tree_out *out, void *data)
 {
-    static struct host_counts now;
+    static struct linux_counts now;
     const struct core_of *of = data;
     const unsigned cpu = worker_of(data)->cpu;
-    host_read(&now, "/proc", 0, cpu);
+    linux_counts_read(&now, "/proc", 0, cpu);
     interrupt_lines(out, "irq", &now, &of->shown->interrupts_before[of->worker]);
-    host_softirqs(&now, "/proc", cpu);
+    linux_counts_softirqs(&now, "/proc", cpu);
     interrupt_lines(out, "softirq", &now, &of->shown->softirqs_before[of->worker]);
     return 0;
 }
@@ -136,10 +136,10 @@ static int interrupts_read(struct tree_out *out, void *data)
 // The thread's since its start.
 static int sched_read(struct tree_out *out, void *data)
 {
-    static struct host_counts now;
+    static struct linux_counts now;
     const struct core_of *of = data;
     const struct worker *w = worker_of(data);
-    host_read(&now, "/proc", (int)shared_u32_load(&w->tid), w->cpu);
+    linux_counts_read(&now, "/proc", (int)shared_u32_load(&w->tid), w->cpu);
     return tree_printf(out,
                        "involuntary_switches %" PRIu64 "\nvoluntary_switches %" PRIu64
                        "\nminor_faults %" PRIu64 "\nmajor_faults %" PRIu64 "\nwait_ns %" PRIu64

@@ -139,8 +139,8 @@ static int open_counts(struct ctl_shown *s)
     if (s->interrupts_before == NULL || s->softirqs_before == NULL)
         return -1;
     for (unsigned w = 0; w < n; w++) {
-        host_read(&s->interrupts_before[w], "/proc", 0, server_worker(s->server, w)->cpu);
-        host_softirqs(&s->softirqs_before[w], "/proc", server_worker(s->server, w)->cpu);
+        linux_counts_read(&s->interrupts_before[w], "/proc", 0, server_worker(s->server, w)->cpu);
+        linux_counts_softirqs(&s->softirqs_before[w], "/proc", server_worker(s->server, w)->cpu);
     }
     return 0;
 }
@@ -149,8 +149,8 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
 {
     clock_gettime(CLOCK_MONOTONIC, &s->started);
     s->stalls = stalls_new(s->server);
-    s->pulse = pulse_new(s->server, pulse_clock_ns());
-    s->depth = depth_new(s->server);
+    s->pulse = liveness_new(s->server, liveness_clock_ns());
+    s->depth = fill_new(s->server);
     if (s->stalls == NULL || s->pulse == NULL || s->depth == NULL || open_counts(s) != 0 ||
         ctl_ports_open(s) != 0)
         return err_set(err, "no memory for the tree");
@@ -164,8 +164,8 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
 void ctl_tree_close(struct ctl_shown *s)
 {
     stalls_free(s->stalls);
-    pulse_free(s->pulse);
-    depth_free(s->depth);
+    liveness_free(s->pulse);
+    fill_free(s->depth);
     free(s->interrupts_before);
     free(s->softirqs_before);
     ctl_ports_close(s);
@@ -174,7 +174,7 @@ void ctl_tree_close(struct ctl_shown *s)
 void ctl_tree_look(struct ctl_shown *s)
 {
     stalls_poll(s->stalls);
-    pulse_poll(s->pulse, pulse_clock_ns());
-    depth_poll(s->depth);
+    liveness_poll(s->pulse, liveness_clock_ns());
+    fill_poll(s->depth);
     ctl_ports_look(s);
 }

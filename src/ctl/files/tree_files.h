@@ -30,9 +30,9 @@ struct ctl_shown {
     const struct ctl_baseline *baseline;  // what was reset; NULL: nothing
     struct timespec started;              // of CLOCK_MONOTONIC
     struct stalls *stalls;
-    struct pulse *pulse;
-    struct depth *depth;
-    struct host_counts *interrupts_before, *softirqs_before;  // [worker] when it was opened
+    struct liveness *pulse;
+    struct fill_levels *depth;
+    struct linux_counts *interrupts_before, *softirqs_before;  // [worker] when it was opened
     struct ctl_port_copies *ports;
 };
 

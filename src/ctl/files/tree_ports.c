@@ -31,7 +31,7 @@ void ctl_ports_look(const struct ctl_shown *s)
 {
     struct ctl_port_copies *c = s->ports;
     struct port_stats now[WORKER_PORTS_MAX] = {0};
-    const uint64_t now_ns = pulse_clock_ns();
+    const uint64_t now_ns = liveness_clock_ns();
     if (now_ns < c->next_ns)
         return;
     c->next_ns = now_ns + (uint64_t)CTL_PORTS_LOOK_MS * 1000000;
@@ -207,7 +207,7 @@ static int queues_read(struct tree_out *out, void *data)
     return 0;
 }
 
-static void worker_lines(struct tree_out *out, unsigned w, const struct steer_counts *c)
+static void worker_lines(struct tree_out *out, unsigned w, const struct handoff_counts *c)
 {
     const struct {
         const char *name;
@@ -225,13 +225,13 @@ static int workers_read(struct tree_out *out, void *data)
 {
     const struct port_of *of = data;
     const struct server *s = of->shown->server;
-    const struct steer *steer = server_steer(s, of->ix);
-    struct steer_counts each[SERVER_WORKERS_MAX];
+    const struct handoff *steer = server_handoff(s, of->ix);
+    struct handoff_counts each[SERVER_WORKERS_MAX];
     uint64_t wrong = 0, lost = 0;
     memset(each, 0, sizeof(each));
     for (unsigned w = 0; w < server_workers(s); w++) {
         if (steer != NULL)
-            steer_read(steer, w, &each[w]);
+            handoff_read(steer, w, &each[w]);
         wrong += each[w].wrong_core;
         lost += each[w].lost;
     }

@@ -20,19 +20,19 @@ void metrics_clock(const struct metrics_now *now)
 
 void metrics_useful(const struct metrics_now *now)
 {
-    struct pulse_now p;
+    struct liveness_now p;
     for (unsigned i = 0; i < now->n_cores; i++) {
-        pulse_look(now->shown->pulse, i, pulse_clock_ns(), &p);
+        liveness_look(now->shown->pulse, i, liveness_clock_ns(), &p);
         PUT(now, metrics_real(p.recent.useful), LABEL("core", now->core_names[i]));
     }
 }
 
 void metrics_stalled(const struct metrics_now *now)
 {
-    struct pulse_now p;
+    struct liveness_now p;
     for (unsigned i = 0; i < now->n_cores; i++) {
-        pulse_look(now->shown->pulse, i, pulse_clock_ns(), &p);
-        PUT(now, metrics_real(p.state == PULSE_STALLED ? (double)p.for_ms / 1e3 : 0),
+        liveness_look(now->shown->pulse, i, liveness_clock_ns(), &p);
+        PUT(now, metrics_real(p.state == LIVENESS_STALLED ? (double)p.for_ms / 1e3 : 0),
             LABEL("core", now->core_names[i]));
     }
 }
@@ -133,19 +133,19 @@ void metrics_stall_seconds(const struct metrics_now *now)
 
 // ---- what Linux does to the worker, as of the last second
 
-static void put_host(const struct metrics_now *now, uint64_t (*of)(const struct host_counts *c))
+static void put_host(const struct metrics_now *now, uint64_t (*of)(const struct linux_counts *c))
 {
     for (unsigned i = 0; i < now->n_cores; i++)
         PUT(now, metrics_whole(of(stalls_host(now->shown->stalls, i))),
             LABEL("core", now->core_names[i]));
 }
 
-static uint64_t forced(const struct host_counts *c)
+static uint64_t forced(const struct linux_counts *c)
 {
     return c->forced;
 }
 
-static uint64_t faults(const struct host_counts *c)
+static uint64_t faults(const struct linux_counts *c)
 {
     return c->faults_minor + c->faults_major;
 }
@@ -170,7 +170,7 @@ struct interrupts {
     uint64_t timer, other;
 };
 
-static struct interrupts interrupts_of(const struct host_counts *c)
+static struct interrupts interrupts_of(const struct linux_counts *c)
 {
     struct interrupts sum = {0, 0};
     for (unsigned i = 0; i < c->n_interrupts; i++)
@@ -203,7 +203,7 @@ void metrics_steal_seconds(const struct metrics_now *now)
     for (unsigned i = 0; i < now->n_cores; i++) {
         const uint64_t ticks = since(stalls_host(now->shown->stalls, i)->steal_ticks,
                                      now->shown->interrupts_before[i].steal_ticks);
-        PUT(now, metrics_real((double)ticks * HOST_TICK_NS / 1e9),
+        PUT(now, metrics_real((double)ticks * LINUX_TICK_NS / 1e9),
             LABEL("core", now->core_names[i]));
     }
 }
@@ -214,7 +214,7 @@ enum pool_figure { POOL_SIZE, POOL_USED, POOL_USED_HIGH };
 
 // A choice and no callback: gcc 12 at -O3 takes `p->size` of a callback for another function with
 // the same code, of another type, and warns that this type is too large.
-static uint64_t figure_of(const struct depth_pool *p, enum pool_figure figure)
+static uint64_t figure_of(const struct fill_pool *p, enum pool_figure figure)
 {
     switch (figure) {
     case POOL_SIZE:
@@ -229,9 +229,9 @@ static uint64_t figure_of(const struct depth_pool *p, enum pool_figure figure)
 
 static void put_pools(const struct metrics_now *now, enum pool_figure figure)
 {
-    struct depth_pool pools[DEPTH_POOLS_MAX];
+    struct fill_pool pools[FILL_POOLS_MAX];
     for (unsigned i = 0; i < now->n_cores; i++) {
-        const unsigned n = depth_pools(now->shown->depth, i, pools);
+        const unsigned n = fill_pools(now->shown->depth, i, pools);
         for (unsigned k = 0; k < n; k++)
             PUT(now, metrics_whole(figure_of(&pools[k], figure)), LABEL("core", now->core_names[i]),
                 LABEL("pool", pools[k].name));

@@ -54,7 +54,7 @@ int metrics_text(const struct ctl_shown *s, struct text *out)
     static struct text last;
     static const struct ctl_shown *of;
     static uint64_t at_ns;
-    const uint64_t now_ns = pulse_clock_ns();
+    const uint64_t now_ns = liveness_clock_ns();
     if (of != s || last.error != 0 || now_ns - at_ns > METRICS_SHARED_MS * UINT64_C(1000000)) {
         text_free(&last);
         text_init(&last, out->limit_bytes);

@@ -12,13 +12,13 @@
 #include "stat/counters.h"
 #include "worker/worker.h"
 
-static int cores(struct tele_out *out, const char *params, const void *arg)
+static int cores(struct telemetry_out *out, const char *params, const void *arg)
 {
     const struct ctl_shown *s = arg;
     char name[CORE_NAME_BYTES];
     for (unsigned i = 0; i < server_workers(s->server); i++) {
         ctl_tree_core_name(s->server, i, name);
-        tele_item(out, name);
+        telemetry_item(out, name);
     }
     return 0;
 }
@@ -35,10 +35,10 @@ static const struct worker *core_of(const struct ctl_shown *s, const char *param
     return NULL;
 }
 
-static_assert(CORE_COUNTER_COUNT + 2 <= TELE_ENTRIES_MAX, "an answer holds them all");
-static_assert((int)DROP_COUNT <= (int)TELE_ENTRIES_MAX, "an answer holds them all");
+static_assert(CORE_COUNTER_COUNT + 2 <= TELEMETRY_ENTRIES_MAX, "an answer holds them all");
+static_assert((int)DROP_COUNT <= (int)TELEMETRY_ENTRIES_MAX, "an answer holds them all");
 
-static int core(struct tele_out *out, const char *params, const void *arg)
+static int core(struct telemetry_out *out, const char *params, const void *arg)
 {
     struct core_stats copy;
     const struct worker *w = core_of(arg, params);
@@ -46,13 +46,13 @@ static int core(struct tele_out *out, const char *params, const void *arg)
         return -1;
     stat_snapshot(&copy, w->stats);
     for (unsigned i = 0; i < CORE_COUNTER_COUNT; i++)
-        tele_u64(out, stat_counter_names[i].name, ((const uint64_t *)&copy.c)[i]);
-    tele_u64(out, "dropped", stat_dropped_rx(&copy));
-    tele_u64(out, "dropped_tx", stat_dropped_tx(&copy));
+        telemetry_u64(out, stat_counter_names[i].name, ((const uint64_t *)&copy.c)[i]);
+    telemetry_u64(out, "dropped", stat_dropped_rx(&copy));
+    telemetry_u64(out, "dropped_tx", stat_dropped_tx(&copy));
     return 0;
 }
 
-static int drops(struct tele_out *out, const char *params, const void *arg)
+static int drops(struct telemetry_out *out, const char *params, const void *arg)
 {
     struct core_stats copy;
     const struct worker *w = core_of(arg, params);
@@ -60,7 +60,7 @@ static int drops(struct tele_out *out, const char *params, const void *arg)
         return -1;
     stat_snapshot(&copy, w->stats);
     for (unsigned i = DROP_NONE + 1; i < DROP_COUNT; i++)
-        tele_u64(out, stat_drop_names[i].name, copy.drops[i]);
+        telemetry_u64(out, stat_drop_names[i].name, copy.drops[i]);
     return 0;
 }
 
@@ -72,7 +72,7 @@ static uint64_t total_cycles(const struct core_stats *s)
     return sum;
 }
 
-static int cycles(struct tele_out *out, const char *params, const void *arg)
+static int cycles(struct telemetry_out *out, const char *params, const void *arg)
 {
     struct core_stats copy;
     const struct worker *w = core_of(arg, params);
@@ -82,22 +82,22 @@ static int cycles(struct tele_out *out, const char *params, const void *arg)
     for (unsigned i = 0; i < STAGE_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof(name), "%s_cycles", stat_stage_names[i].name);
-        tele_u64(out, name, copy.cycles[i]);
+        telemetry_u64(out, name, copy.cycles[i]);
     }
-    tele_u64(out, "total_cycles", total_cycles(&copy));
-    tele_u64(out, "busy_cycles", total_cycles(&copy) - copy.cycles[STAGE_idle]);
+    telemetry_u64(out, "total_cycles", total_cycles(&copy));
+    telemetry_u64(out, "busy_cycles", total_cycles(&copy) - copy.cycles[STAGE_idle]);
     return 0;
 }
 
-static int ports(struct tele_out *out, const char *params, const void *arg)
+static int ports(struct telemetry_out *out, const char *params, const void *arg)
 {
     const struct ctl_shown *s = arg;
     for (unsigned i = 0; i < server_params_of(s->server)->n_ports; i++)
-        tele_item(out, server_port(s->server, i)->name);
+        telemetry_item(out, server_port(s->server, i)->name);
     return 0;
 }
 
-static int port(struct tele_out *out, const char *params, const void *arg)
+static int port(struct telemetry_out *out, const char *params, const void *arg)
 {
     const struct ctl_shown *shown = arg;
     const unsigned n = server_params_of(shown->server)->n_ports;
@@ -109,7 +109,7 @@ static int port(struct tele_out *out, const char *params, const void *arg)
         return -1;
     ctl_tree_port_stats(shown, i, &s);
     const struct port *p = server_port(shown->server, i);
-    tele_text(out, "driver", p->ops->driver);
+    telemetry_text(out, "driver", p->ops->driver);
     const struct {
         const char *name;
         uint64_t value;
@@ -120,12 +120,12 @@ static int port(struct tele_out *out, const char *params, const void *arg)
                 {"rx_taken_away", s.rx_taken_away}, {"rx_added", s.rx_added},
                 {"tx_taken_away", s.tx_taken_away}, {"tx_added", s.tx_added}};
     for (unsigned k = 0; k < ARRAY_LEN(rows); k++)
-        tele_u64(out, rows[k].name, rows[k].value);
+        telemetry_u64(out, rows[k].name, rows[k].value);
     return 0;
 }
 
 // The whole numbers of mem/arenas.
-static int mem(struct tele_out *out, const char *params, const void *arg)
+static int mem(struct telemetry_out *out, const char *params, const void *arg)
 {
     struct text t;
     char *save = NULL;
@@ -137,7 +137,7 @@ static int mem(struct tele_out *out, const char *params, const void *arg)
         if (value == NULL || strchr(value, '.') != NULL)
             continue;
         *value++ = '\0';
-        tele_u64(out, line, strtoull(value, NULL, 10));
+        telemetry_u64(out, line, strtoull(value, NULL, 10));
     }
     text_free(&t);
     return 0;
@@ -145,23 +145,23 @@ static int mem(struct tele_out *out, const char *params, const void *arg)
 
 // What DPDK's exporter (24.03 and later) asks for the use of the CPU; DPDK answers it itself only
 // for its own lcores, of which workers are none.
-static int lcores(struct tele_out *out, const char *params, const void *arg)
+static int lcores(struct telemetry_out *out, const char *params, const void *arg)
 {
     return cores(out, params, arg);
 }
 
-static int lcore(struct tele_out *out, const char *params, const void *arg)
+static int lcore(struct telemetry_out *out, const char *params, const void *arg)
 {
     struct core_stats copy;
     const struct worker *w = core_of(arg, params);
     if (w == NULL)
         return -1;
     stat_snapshot(&copy, w->stats);
-    tele_u64(out, "lcore_id", w->cpu);
-    tele_u64(out, "socket", (uint64_t)MAX(w->node, 0));
-    tele_text(out, "role", "RTE");
-    tele_u64(out, "total_cycles", total_cycles(&copy));
-    tele_u64(out, "busy_cycles", total_cycles(&copy) - copy.cycles[STAGE_idle]);
+    telemetry_u64(out, "lcore_id", w->cpu);
+    telemetry_u64(out, "socket", (uint64_t)MAX(w->node, 0));
+    telemetry_text(out, "role", "RTE");
+    telemetry_u64(out, "total_cycles", total_cycles(&copy));
+    telemetry_u64(out, "busy_cycles", total_cycles(&copy) - copy.cycles[STAGE_idle]);
     return 0;
 }
 
@@ -169,7 +169,7 @@ void ctl_telemetry_start(const struct ctl_shown *s)
 {
     static const struct {
         const char *cmd;
-        tele_read *read;
+        telemetry_read *read;
         const char *help;
     } commands[] = {
         {"/c10m/cores", cores, "Names of cores with a worker. No parameters"},
@@ -185,11 +185,11 @@ void ctl_telemetry_start(const struct ctl_shown *s)
     if (!server_params_of(s->server)->telemetry)
         return;
     for (unsigned i = 0; i < ARRAY_LEN(commands); i++)
-        if (tele_add(commands[i].cmd, commands[i].read, s, commands[i].help) != 0)
+        if (telemetry_add(commands[i].cmd, commands[i].read, s, commands[i].help) != 0)
             log_line(LOG_DEBUG, "telemetry: %s is not ours", commands[i].cmd);
 }
 
 void ctl_telemetry_stop(void)
 {
-    tele_close();
+    telemetry_close();
 }

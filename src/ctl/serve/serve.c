@@ -171,7 +171,7 @@ static struct statsd *push_metrics(struct ctl_loop *loop, const struct ctl_shown
                                     .prefix = k->prefix,
                                     .interval_ms = k->interval_ms,
                                     .rate_ppm = k->sample_rate_ppm,
-                                    .seed = pulse_clock_ns(),
+                                    .seed = liveness_clock_ns(),
                                     .visit = metrics_visit,
                                     .shown = s};
     struct err err;
