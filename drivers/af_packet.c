@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/af_packet.h"
 
 #include <stdio.h>

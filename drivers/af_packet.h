@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // af_packet.h: a port on a kernel interface or one end of a veth pair, by AF_PACKET's mapped rings
 // (DPDK's net_af_packet). The kernel keeps the interface and sees every frame too: give the port an
 // address that the kernel does not have. Bursts are system calls. A frame whose checksum its sender

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/af_xdp.h"
 
 #include <linux/ethtool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // af_xdp.h: a port on a kernel interface by AF_XDP sockets (DPDK's net_af_xdp): an XDP program
 // takes the frames of queues 0 to params->queues - 1 before the kernel sees them, so the kernel
 // gets nothing of what arrives there. Copy mode where the interface's driver has no zero copy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // eal.h: starts and stops DPDK's environment layer (EAL) from a struct instead of a command line:
 // one lcore for the control thread, one per worker, a counted amount of memory, nothing else.
 #pragma once

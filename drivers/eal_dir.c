@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/eal_dir.h"
 
 #include <dirent.h>

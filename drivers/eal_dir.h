@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // eal_dir.h: the directory of a DPDK process under /run/dpdk, which DPDK leaves behind, and who
 // owns it: a file "c10m.lock" in it is locked (flock) as long as the process lives, so that kill -9
 // lets go of it, whatever the process's name was.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ethdev.h: what every DPDK device has in common: configure, queues, start, bursts, counters. A
 // driver file is a short profile over this.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/ethdev_view.h"
 
 #include <rte_dev.h>

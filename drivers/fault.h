@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fault.h: a port that wraps another and makes trouble on purpose, by a seed: the same seed and the
 // same packets give the same trouble.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/hugefiles.h"
 
 #include <dirent.h>

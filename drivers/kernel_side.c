@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/kernel_side.h"
 
 #include <dirent.h>

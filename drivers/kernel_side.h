@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // kernel_side.h: what the kernel loses between its interface and a port's queues, which DPDK 22.11
 // does not tell: its own counters, read beside the device's. Control thread only.
 //

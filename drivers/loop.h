@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // loop.h: a port whose packets come back: for a host's connections to itself.
 //
 //     tx_burst, queue q --> [ LOOP_SLOTS packets ] --> rx_burst, queue q

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memif.h: a port to a second process on this host over shared memory (DPDK's net_memif): a load
 // generator, VPP, dpdk-testpmd. One side is server of the socket, the other client; the link is up
 // when both are there, and comes back when the peer does. No checksum verdict crosses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pcap.h: a port that replays one capture and writes another (DPDK's net_pcap). Every frame of the
 // first file arrives once, as fast as the worker asks; what the stack sends goes to the second.
 // Bursts are file reads and writes.

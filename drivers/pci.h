@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pci.h: a port on any device that DPDK has a driver for: a NIC by its PCI address, bound to
 // vfio-pci, or by name one of DPDK's own devices that need no hardware (net_null0, net_ring0). What
 // it offers of checksums, chains, TSO and RSS is taken, the rest is done in software.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // port_table.h: the list of drivers, and the one way to open and close a port.
 #pragma once
 #include "pkt/port.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ring.h: a wire between two ends in one process, without kernel or root.
 //
 //      end A, queue q                                        end B, queue q

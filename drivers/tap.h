@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tap.h: a port on a kernel TAP interface that it creates (DPDK's net_tap): the first run on any
 // Linux machine. The kernel is the host at the other end of the wire: it gets params->host_v4,
 // host6 and its own MAC address, which differs from the port's; it sends whole checksums and no

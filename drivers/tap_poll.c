@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/tap_poll.h"
 
 #include <dirent.h>

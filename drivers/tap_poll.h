@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tap_poll.h: net_tap polled. It reads a queue only after a signal, which the kernel sends for each
 // frame that it puts there, to a thread that has to get a CPU first: with few frames under way, on
 // a core that the sender has, that wait is most of the round trip. A worker polls anyway. The

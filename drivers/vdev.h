@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // vdev.h: what the ports on DPDK's virtual devices have in common: the device is made for the port
 // and goes with it.
 #pragma once

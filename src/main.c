@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // main.c: the command, also of programs with applications of their own (c10m/main.h). Exit 0 done,
 // 1 failed, 2 bad usage or configuration.
 #include "c10m/main.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // start.c: the program c10m: the command with the built-in applications alone.
 #include "c10m/main.h"
 

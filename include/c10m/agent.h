@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The socket agent's wire format: BSD socket calls on the user-mode stack, driven from another
 // process.
 //

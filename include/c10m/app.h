@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // c10m/app.h: what an application sees. It runs inside the worker, on connections whose state lies
 // in the connection block: a callback gets the connection, does what can be done at once, and
 // returns. It may not block, sleep, allocate or make system calls: its cycles are counted and every

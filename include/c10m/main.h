@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // c10m/main.h: the command c10m with applications beside the built-in ones, for programs that are
 // built out of tree against the installed headers and libc10m.a:
 //

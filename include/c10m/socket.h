@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // c10m/socket.h: what an application needs that works as programs with BSD sockets expect: it reads
 // when it wants, closes without waiting for the end, and learns errors as errno values. Same
 // threads as c10m/app.h: all calls from callbacks, on the worker, unless they say otherwise.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // c10m/thread.h: an application's own thread on the Linux cores, and messages between it and the
 // workers. There the application may do what a callback may not: wait, allocate, make system calls,
 // talk to other processes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // c10m/tree.h: entries of the control tree (/run/c10m/proc), in the manner of Linux's procfs. A
 // file is a pair of callbacks and a data pointer, so that one callback serves many files:
 //

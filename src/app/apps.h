@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // apps.h: the built-in applications, as an explicit list. A new one is a line in apps.c.
 #pragma once
 #include <stddef.h>

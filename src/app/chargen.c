@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // chargen.c: RFC 864 over TCP: lines of 72 characters, each shifted by one, as fast as the peer
 // takes them, until it closes. What it sends is thrown away. The pattern repeats after 95 lines;
 // the image holds whole repetitions, so that each reference continues the last.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // daytime.c: RFC 867 over TCP and UDP: one line with the date and time in UTC, in the form of
 // inetd's
 // ("Sat Nov 21 07:33:54 2026"), then the end. What the peer sends is thrown away.

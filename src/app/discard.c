@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // discard.c: RFC 863 over TCP and UDP: the sink of the throughput measurements. Closes when the
 // peer does.
 #include "app/apps.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // echo.c: RFC 862 over TCP and UDP. What does not fit into the send queue stays unconsumed, which
 // closes the peer's window: no byte is lost and none is copied twice. No state.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // proxy.c: a relay of TCP: for each connection that is accepted, one is opened to `upstream`, and
 // bytes go both ways until both sides have ended.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // addr.h: network addresses and the flow key, in host form.
 #pragma once
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // base.h: what every file may rely on: limits of the data path, small macros, the always-on check.
 #pragma once
 #include <assert.h>

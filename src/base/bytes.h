@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bytes.h: unaligned big-endian loads and stores, the only places that know wire order.
 #pragma once
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // clock.h: time as the stack sees it: one reading a turn, handed down as an argument.
 #pragma once
 #include "base/base.h"

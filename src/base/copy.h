@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // copy.h: exact copies of short ranges whose length is not known when compiled: cheaper than a
 // call.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // corelocks.h: which process's workers have which core: one file for all servers of a user,
 // /run/lock/c10m-UID.cores, never removed. A core is a record of it, locked (fcntl) as long as its
 // process lives, however it ends; in it stand number and name of that process. Its user alone can

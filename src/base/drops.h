@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // drops.h: every way in which a packet can end without being delivered or answered. One line makes
 // the enum, the counter, the entry in cores/N/drops and its help text.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // err.h: how a step of start-up says why it failed: one line of text, made by the step that knows.
 #pragma once
 #include "base/base.h"

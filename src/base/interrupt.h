@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // interrupt.h: Ctrl-C, SIGTERM and the like for a command that ends by itself and gives back what
 // it holds.
 #pragma once

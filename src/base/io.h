@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // io.h: files and pipes of the control side, whole.
 #pragma once
 #include <stdbool.h>

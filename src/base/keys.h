@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // keys.h: the secrets of a server, drawn at its start: a keyed hash has a key for each purpose, so
 // that what one of them gives away (an initial number, a port, an IP identification are seen by
 // whoever asks) says nothing of another.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/limit.h"
 
 void limit_init(struct limit *l, struct siphash_key key)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // limit.h: how many answers strangers get, so that nobody learns from what is missing.
 //
 // Whoever can send in the name of others (RFC 2827 is not everywhere) asks in their name until a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lockfile.h: a file that a process holds locked (flock) as long as it lives, however it ends, with
 // its process number in it for those who find it taken.
 #pragma once

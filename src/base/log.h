@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // log.h: lines to stderr from the control side. Workers never log: they count.
 #pragma once
 #include "base/base.h"

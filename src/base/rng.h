@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rng.h: a seeded generator for what needs chance but no secrecy (fault injection, load, tests).
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (splitmix64).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // seq.h: ranges of TCP sequence numbers.
 #pragma once
 #include "base/base.h"

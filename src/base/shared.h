@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // shared.h: words that two threads touch. The types have no plain access: every access names its
 // memory order. No function here is a locked instruction: all are plain moves on x86.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // signals.h: what each signal means to a command that holds what outlives it: files, mounts, locks.
 //
 //     SIGINT SIGTERM SIGQUIT SIGXCPU     asks to end

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // text.h: a string that grows up to a limit; what the control side renders its answers into.
 #pragma once
 #include <stdarg.h>

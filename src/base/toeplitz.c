@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/toeplitz.h"
 
 const uint8_t toeplitz_key[TOEPLITZ_KEY_BYTES_MAX] = {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // toeplitz.h: the hash by which packets are spread over queues and workers: Microsoft's "Receive
 // Side Scaling" specification, as NICs have it. Linear: it spreads. A server draws its key at the
 // start, so that nobody can compute beforehand which of his connections fall to one worker; who

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // topology.h: where a CPU lies: core, hyper-thread siblings, caches, NUMA node. Reads /sys.
 #pragma once
 #include "base/base.h"

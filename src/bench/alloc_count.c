@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // c10m-bench's malloc: glibc's, and a count of its calls, so that what a benchmark allocates is
 // measured and not believed. Not part of c10m, whose malloc is glibc's own.
 #include <errno.h>

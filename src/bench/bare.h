@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bare.h: the bare loop: only the memory work of a TCP echo, as fast as it can be written. It is
 // the limit that the server is compared with, so nothing may be put into it that a server could do
 // without, and nothing left out that no server can.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The server's echo beside the bare loop: the same client, the same packets, the same run. The
 // server is the real one (ports, loop, TCP, application); only its handshakes are left out:
 // connections are put into its table as the third segment would have. And the same echo beside

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Latency at half of the maximum rate, at the client and from rx to tx, beside an idle loop on the
 // server's core.
 //

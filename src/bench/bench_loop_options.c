@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/bench_loop_options.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_loop_options.h: the command lines of the benchmarks of the loop.
 #pragma once
 #include "bench/feed.h"

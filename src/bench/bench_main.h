@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_main.h: `c10m bench`: micro-benchmarks. Each prints its limit beside what it measures.
 #pragma once
 

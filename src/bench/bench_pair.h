@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_pair.h: the real server (bench/bench_server.h) under the measuring client.
 #pragma once
 #include "bench/measure.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_server.h: the server that benchmarks feed: a real one (ports, loop, TCP) on a ring port,
 // with the least application there can be: an echo, or one that works for a while on each request.
 // Only handshakes are left out: connections are put into its tables as the third segment would

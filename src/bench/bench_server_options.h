@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bench_server_options.h: the command lines of the benchmarks that feed a server in an open loop.
 #pragma once
 #include "base/base.h"

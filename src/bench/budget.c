@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is left to an application: a server whose application works for so many cycles on each
 // request, fed in an open loop; what the server does not take in time is lost.
 #include <math.h>

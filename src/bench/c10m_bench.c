@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The benchmarks as a program of their own.
 #include "bench/bench_main.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // chase.h: what an access to memory costs: a chain of lines in random order, each of which names
 // the next, so that no access begins before the one before has ended; and batches of random lines
 // that are prefetched together.

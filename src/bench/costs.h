@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // costs.h: what the elementary acts of this machine cost, by name; and the budget of a packet drawn
 // from them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two threads cost each other.
 #include <pthread.h>
 #include <rte_pause.h>

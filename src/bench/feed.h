@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // feed.h: the measuring client: batches of valid TCP frames for N connections to one server, half
 // of them requests with payload, half pure ACKs of the replies to the batch before.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cycles a packet and a stage as connections become more, and with pages of every size. Each number
 // and size is a server of its own, in a process of its own, with tables made for that number.
 #include <stdio.h>

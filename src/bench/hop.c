@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How far apart two CPUs are: the round trip of a cache line between them. A virtual machine's CPUs
 // may be neighbours now and strangers later, and what client and server hand each other costs with
 // it: figures of two cores are to be read beside this one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lockstep.h: measures how fast a server's turns handle packets, whatever the client's speed is.
 //
 //   client core:  build a batch . publish it . wait ........................ check replies . build

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The latency numbers of this machine, and the budget of a packet drawn from them.
 #include <getopt.h>
 #include <numa.h>

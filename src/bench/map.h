@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // map.h: memory for a benchmark: the largest pages that are free, or pages of one size.
 #pragma once
 #include "base/base.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // measure.h: what the benchmarks of the loop share: a wire, its measuring client, the cost of a
 // batch.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `c10m bench micro`: the benchmarks of micro.h, each in a process of its own.
 #include "bench/micro.h"
 

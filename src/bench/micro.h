@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // micro.h: one part of the data path at a time, where there is one beside DPDK's of the same
 // purpose.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Look-ups of connections: our table beside rte_hash. Both end with the connection's block in
 // hand, its first line fetched ahead and read.
 #include <rte_hash.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data that comes out of order: what a segment costs beside as many holes as the size says. A peer
 // chooses both, so the cost must not grow with the holes (CVE-2018-5390). TCP alone, in ordinary
 // memory; the segments are single bytes with a hole before each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // micro_print.h: results of `c10m bench micro`: a table, JSON, or Go's benchmark text
 // (https://go.dev/design/14313-benchmark-format), which benchstat compares.
 #pragma once

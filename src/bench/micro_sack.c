@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the peer's reports cost (RFC 2018): an acknowledgement with four blocks, beside as many runs
 // in the log of what is in flight as the size says; and to find what leaves again in a send queue
 // of so many pieces. A peer chooses all three. TCP alone, in ordinary memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/micro_tcp.h"
 
 #include <stdlib.h>

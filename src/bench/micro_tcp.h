@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // micro_tcp.h: TCP alone, in ordinary memory, with one established connection: what the benchmarks
 // of single segments begin with.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A million timers: our wheel beside rte_timer, a skip list.
 #include <rte_cycles.h>
 #include <rte_lcore.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The whole turn of a worker, and TCP's part of it, by the worker's own stage counters: requests
 // in, replies out, ACKs in, as `c10m bench echo`; client and server take turns on one core.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parsing, checksums, building.
 #include <rte_ip.h>
 #include <stdlib.h>

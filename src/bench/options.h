@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // options.h: what the command lines of all benchmarks share: the walk over the options with its
 // messages, and values of the same kind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/paced.h"
 
 #include <rte_cycles.h>

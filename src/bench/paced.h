@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // paced.h: an open loop: requests leave at a fixed rate whatever the server does, on connections in
 // turn, each acknowledging the reply before it. What the server's ring has no room for at its
 // moment is lost and is not sent again: so a server that is too slow shows by losses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // paced_stand.h: a server of one worker, its connections, the open loop before it, and somebody who
 // names its stalls.
 #pragma once

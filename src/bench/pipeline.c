@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Run to completion against a pipeline of two cores: the same packets, the same work, once all of
 // it on one core, once parse and look-up on one and the rest on the other, with an rte_ring
 // between.

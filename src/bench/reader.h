@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // reader.h: reads net/tcp of a server again and again, one piece a call, as the control thread does
 // for somebody who reads the file: what does it cost the worker? Or all of the tree, as somebody
 // does who watches.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <rte_cycles.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cost per packet with 1, 2, 4, 8 workers at a fixed number of connections: what workers that share
 // nothing cost each other by the caches and the memory that they do share.
 //

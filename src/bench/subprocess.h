@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // subprocess.h: runs a measurement in a process of its own: EAL starts once in a process, and what
 // one measurement leaves in the heap and the tables must not meet the next.
 #pragma once

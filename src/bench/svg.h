@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // svg.h: a plot of lines over a logarithmic x axis as one self-contained SVG file.
 #pragma once
 #include "base/text.h"

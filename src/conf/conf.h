@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // conf.h: the configuration: one INI file and `--set` overrides, read into plain structs.
 //
 //   defaults (key_table.c) -> file -> --set SECTION.KEY=VALUE -> auto values -> checks -> struct

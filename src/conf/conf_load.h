@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // conf_load.h: one run of conf_load(): what is being filled in, and where each value came from, so
 // that checks made later can still point at a line.
 #pragma once

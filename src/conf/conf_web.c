@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "conf/conf_web.h"
 
 #include <arpa/inet.h>

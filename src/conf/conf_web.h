@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // conf_web.h: the repeated keys of an http service: a line each, kept as text for the application,
 // which reads it again (app/http/rules.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // host_list.h: what conf_host_read() tells beyond this machine.
 #pragma once
 #include "conf/conf.h"

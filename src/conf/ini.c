@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ini.c: lines and overrides into sections, keys and values. (Debian's inih hands its callback no
 // line number, cuts lines at 200 bytes and tells the first bad line only.)
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // key_table.h: the table of all keys: one row makes parsing, printing, errors and help of a key.
 #pragma once
 #include "conf/conf.h"

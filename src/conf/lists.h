@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lists.h: the values that are more than a number or a text: cores, addresses, neighbours, ports.
 #pragma once
 #include "base/addr.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // live.h: changing a configuration while the server runs: one key, or what a file says anew. Only
 // keys of which the table says `live` change; who uses them is told by the caller.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // print.h: which keys a section shows.
 #pragma once
 #include "conf/key_table.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // spelling.h: what a misspelt word was meant to be.
 #pragma once
 #include "base/base.h"

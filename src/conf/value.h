@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // value.h: the text of one value to its field and back, by the row of the table.
 #pragma once
 #include "conf/key_table.h"

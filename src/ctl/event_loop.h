@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // event_loop.h: the loop of the control thread: waits for file descriptors, periodic timers and
 // signals, and calls what was registered for them, one after the other, on this thread.
 //

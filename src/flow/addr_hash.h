@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // addr_hash.h: 32 bits out of an address by a key, cheap enough for every packet, and not linear in
 // anything: who knows what the hash says of addresses of his own learns nothing of another's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // aes_rounds.h: one block through some rounds of AES under secret round keys: what flow_hash.h and
 // addr_hash.h are made of. They differ in the number of rounds, and each says why. Only with AES
 // instructions.

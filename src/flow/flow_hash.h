@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // flow_hash.h: the keyed hash of a flow key. Who does not know the secret cannot aim at a bucket.
 //
 // With AES instructions (every x86 server since 2011): the key, as one block, through four rounds

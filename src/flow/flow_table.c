@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "flow/flow_table.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // flow_table.h: finds a connection by its hash in one cache line, two when the first is full. Fixed
 // size, no resize, no pointers, no keys: the caller compares the key in the record that the index
 // names, which it fetches anyway. One table per worker; nobody else touches it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sources.h: how many connections each source has open to each service, of one worker. A source is
 // an IPv4 address, or 64 bits of an IPv6 prefix: who has one such address has the whole subnet of
 // it (RFC 4291 2.5.4). A chained hash over places for as many pairs of source and service as there

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // wheel.h: who is to be woken when. A timing wheel (Varghese, Lauck, "Hashed and hierarchical
 // timing wheels", 1987) whose slots are chunked arrays of 4-byte handles: no link in the block.
 //

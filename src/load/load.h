@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load.h: a compact TCP client for very many connections: 32 bytes each, found by arithmetic from
 // the address and port of an incoming segment, no table, no list.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_close_first.h: a service that answers one request and closes: the side that closes first is
 // the server's, and so is TIME-WAIT.
 #pragma once

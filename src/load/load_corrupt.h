@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_corrupt.h: a service that answers something else now and then, to show that the client
 // notices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_internal.h"
 
 const struct load_counters *load_counters(const struct load *l)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_due.h"
 
 #define SECOND_NS UINT64_C(1000000000)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_due.h: an open loop: request k is due at a time that is fixed beforehand, whether those
 // before it were answered or not.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
 void load_due_json(const struct load_result *r, struct text *out)

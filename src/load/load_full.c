@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Full connections: begun at their rate, each on the next address and port that is free; beside
 // them requests to those that stay open, and a flood of SYNs.
 #include "load/load_internal.h"

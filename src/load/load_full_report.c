@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
 // Of the phase of full connections; all of them end in it.

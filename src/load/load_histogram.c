@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_histogram.h"
 
 // The largest value that counts in bucket b.

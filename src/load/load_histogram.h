@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_histogram.h: a histogram of times with three significant digits over nine decades, in the
 // layout of Gil Tene's HdrHistogram (Debian 12 has no package of its C library): each power of two
 // from 2048 on has 1024 buckets of equal width, so that no value is off by more than 1 / 1024;

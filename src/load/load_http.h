@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_http.h: HTTP/1.1 in place of echoes: every connection asks for the same path, again and
 // again (keep-alive). The first answer is taken apart: status 200, a Content-Length, and then it is
 // the model: every later one has to be the same, byte for byte, but for the value of its Date.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_internal.h: the client's inside: load.c (phases), load_conn.c (one connection's segments),
 // load_wire.c (frames of both families), load_wait.c (what waits for an answer), load_next_hop.c
 // (the next hop), load_full.c (connections that come and go).

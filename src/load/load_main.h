@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_main.h: `c10m load`: the load generator, and a server in the same process, joined by a wire;
 // or with a port of its own and the server elsewhere.
 #pragma once

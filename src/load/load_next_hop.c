@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_internal.h"
 
 bool load_ready(const struct load *l)

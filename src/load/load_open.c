@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests at a fixed rate over the open connections: each goes to the next one, in the load's
 // order, that is not asked already. While all are, what is due waits, and its time runs.
 #include "load/load_internal.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_options.h: what the user of `c10m load` asked for.
 #pragma once
 #include "base/err.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_pattern.h"
 
 void load_pattern_fill(uint8_t *at)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_pattern.h: the stream of RFC 864 (chargen): lines of 72 printable characters, each shifted
 // by one, which begin again after 95 lines. Whoever knows how many bytes came before knows the
 // next ones.

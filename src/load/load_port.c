@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_port.h"
 
 #include <string.h>

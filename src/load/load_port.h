@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_port.h: a client on a port of its own, in a process of its own; the server is elsewhere.
 #pragma once
 #include <stdio.h>

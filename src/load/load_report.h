@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_report.h: what a run of `c10m load` found, as a table and as one JSON object.
 #pragma once
 #include "base/text.h"

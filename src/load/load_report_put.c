@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
 void load_put(struct text *out, const char *name, uint64_t value)

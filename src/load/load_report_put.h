@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_report_put.h: the pieces of a report that several loads share.
 #pragma once
 #include "load/load_report.h"

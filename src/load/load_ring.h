@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_ring.h: a server in the client's own process, the two joined by a ring.
 #pragma once
 #include "c10m/app.h"

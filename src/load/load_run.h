@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_run.h: one run of `c10m load`, whoever its server is.
 #pragma once
 #include "load/load_options.h"

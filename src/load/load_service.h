@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_service.h: what a load speaks to.
 #pragma once
 #include "c10m/app.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_sink.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_sink.h: a service that takes what comes, compares it with the pattern of load_pattern.h, and
 // closes when the peer does: the far end of `stream --direction up`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_stream.h: bulk transfer on the connections of a load. They are opened and closed as those of
 // every load are; in between each carries the pattern of load_pattern.h, one way:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
 // While all connections streamed, the first and the last moments left out.

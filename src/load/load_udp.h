@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_udp.h: datagrams that an echo service sends back. Datagram k leaves from the address and
 // port of connection k mod n (load_index() of load.h), says k in its first eight bytes, and what
 // follows is made of k: its answer is compared byte for byte, and so is who sent it to whom.

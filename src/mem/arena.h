@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // arena.h: memory reserved at start in one piece, carved, never freed before the end.
 //
 // It lies in a hugetlbfs file of our own, DIR/2M/NAME or DIR/1G/NAME (mem/hugedir.h), bound to a

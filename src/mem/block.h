@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // block.h: the connection block [TCB | socket | app]: four cache lines, placed in hugepages,
 // without one pointer. The layout is the design: an in-order segment touches lines 0 and 1, the
 // application line 3; line 2 is for trouble, closing and queues that did not drain at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mem/buf.h"
 
 size_t buf_footprint(uint32_t data_count, uint32_t ref_count)

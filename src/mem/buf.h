@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // buf.h: data of the send queue, the unconsumed receive queue and the out-of-order queue. A buffer
 // is named by a 32-bit index: the first `data_count` own BUF_BYTES of room each, those behind them
 // only refer to immutable memory (images). One pool per worker; nobody else touches it.

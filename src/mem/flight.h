@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // flight.h: the log of what a connection has in flight: when each part of it was sent last, and
 // what became of it. RACK (RFC 8985) asks that of every segment; here the segments that left
 // together, or nearly so, are one run. Records of two sizes, from pools of one worker; a connection

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mem/hugedir.h"
 
 #include <dirent.h>

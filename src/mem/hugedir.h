@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // hugedir.h: a directory of ours with one hugetlbfs per page size, and who owns which file in it.
 //
 //   DIR/NAME.lock   flock of the living owner, its pid as text; the kernel lets go of it at kill -9

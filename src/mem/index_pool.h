@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // index_pool.h: a fixed number of objects known by 32-bit indices: a LIFO of free ones, placed in
 // given memory, 4 bytes an object. One owner.
 //

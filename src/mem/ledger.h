@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ledger.h: what is to be reserved, row by row, before anything is. Arithmetic only; control
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // page_supply.h: which pages are free, and which of them an arena takes. Reads /sys, changes
 // nothing.
 #pragma once

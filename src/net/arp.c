@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ARP (RFC 826, RFC 5227) for IPv4: its messages. What they tell of neighbours goes into the cache
 // (neighbor_cache.h). A neighbour is known by its reply to us, by its request for us, and, if it
 // was known, by its announcement; each confirms it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // UDP (RFC 768) and the ICMP errors that we send: for a port without a service and for a protocol
 // that nobody here speaks.
 #include "net/priv6.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fragments (RFC 791 2.3, RFC 8200 4.5): those that arrive are kept until a datagram is whole; what
 // is longer than its way takes is cut.
 #include "net/priv6.h"

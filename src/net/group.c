@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups that applications joined. The link hears of those of IPv6 (MLDv2, RFC 3810).
 #include <errno.h>
 

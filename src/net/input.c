@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "net/priv6.h"
 #include "wire/datagram.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What arrives of IPv6.
 #include "net/priv6.h"
 #include "wire/datagram.h"

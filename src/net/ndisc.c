@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Neighbour discovery (RFC 4861) for IPv6, duplicate address detection (RFC 4862) and reports of
 // groups (RFC 3810): the messages. What they tell of neighbours goes into the cache
 // (neighbor_cache.h). A solicited advertisement confirms a neighbour. What a neighbour says

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "net/neighbor_cache.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // neighbor_cache.h: the neighbours of one family at one port queue: the MAC of each, and the
 // packets that wait for it. ARP (arp.c) and neighbour discovery (ndisc.c) tell the cache what they
 // learn; it tells them whom to ask.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Neighbours by order, of either family.
 #include <errno.h>
 

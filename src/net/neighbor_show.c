@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The neighbours as other threads see them, and as Linux prints them.
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // net.h: the border between packets and TCP for one port queue: Ethernet; ARP, IPv4 and ICMP;
 // neighbour discovery, IPv6 and ICMPv6; routes.
 //

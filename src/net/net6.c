@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The IPv6 half of struct net: what it is made of, and its routes.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "net/priv6.h"
 
 // next_hop: where a packet to dst_raw goes first: itself when near, on a local prefix, else the

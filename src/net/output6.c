@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What leaves over IPv6: as output.c does it for IPv4.
 #include "net/priv6.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that wait for a neighbour, linked through their own headers: each is one segment.
 #include "net/priv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // priv.h: the inside of struct net, for the files of this folder.
 #pragma once
 #include "net/neighbor_cache.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // priv6.h: the IPv6 half of struct net, for the files of this folder. It is there only where the
 // port has an IPv6 address.
 #pragma once

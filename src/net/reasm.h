@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // reasm.h: datagrams that come in parts (RFC 791 3.2, RFC 8200 4.5). One struct reasm belongs to
 // one worker, for all its ports; nothing is allocated after reasm_init().
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Routes: a few prefixes, looked at one by one, the longest first. Without any the worker's way to
 // the next hop is what it was: the local prefixes, else the gateway.
 #include "net/priv6.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Large segments: several full ones that were put together, each with the same headers but for what
 // counts on. A port with PORT_TSO gets them whole, as a chain.
 #include "net/priv6.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // UDP over IPv6 and the ICMPv6 errors that we send: for a port without a service, and for what a
 // header asks that nobody here does.
 #include "net/priv6.h"

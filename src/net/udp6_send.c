@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams of applications on their way out over IPv6: as udp_send.c has it.
 #include <errno.h>
 

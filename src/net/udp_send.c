@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams of applications on their way out: an address of ours, a next hop, a neighbour.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // udp_table.h: the UDP ports that applications of one worker opened while running, and what routers
 // said of the paths to their peers. One for all nets of the worker, which look a datagram up here
 // when no configured port is its.

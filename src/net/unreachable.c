@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Segments whose next hop never answered: what a router would have told of them by ICMP.
 #include <errno.h>
 #include <string.h>

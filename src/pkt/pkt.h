@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt.h: a packet. The one header of the data path that knows it is an rte_mbuf; everything above
 // calls these. A packet belongs to one worker at a time and lives in that worker's pool.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // port.h: the contract between the stack and a driver. A port is one struct of operations on bursts
 // plus capability bits; the stack asks the bits, never the name.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // app_threads.h: the threads of applications (c10m/thread.h) and their rings: two SPSC rings of
 // DPDK for each such service and worker. The workers' side of the rings is worker/messages.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // capture_filter.c: classic BPF, checked by libpcap, converted, verified and run by rte_bpf.
 #define ALLOW_EXPERIMENTAL_API  // rte_bpf_convert
 #include "server/capture_filter.h"

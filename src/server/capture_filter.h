@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // capture_filter.h: the filters of dumps (worker/capture.h), made by the control thread and run by
 // the workers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #define ALLOW_EXPERIMENTAL_API  // reads straight from the ring: rte_ring_peek_zc.h
 #include "server/capture_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // capture_reader.h: dumps (worker/capture.h) as the control thread sees them: it makes their rings,
 // tells the workers of them, empties them, and frees them when no worker looks at them any more.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // connections.h: the tables of connections as streams of text: net/tcp, net/tcp6, net/tcp_info, and
 // the small net/udp. Control thread; the workers go on meanwhile and are not asked (tcp/tcp_view.h
 // says how a line is taken and what may be inconsistent).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/fill_levels.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fill_levels.h: how full the queues and pools of a worker are: what its structures say of
 // themselves, read while it goes on. Control thread.
 #pragma once

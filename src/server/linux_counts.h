@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // linux_counts.h: what Linux counts of a worker's thread and of its CPU, from /proc. Control
 // thread.
 #pragma once

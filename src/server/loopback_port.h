@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // loopback_port.h: the port of a host's way to itself (worker/loopback.h), at the start. Control
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // neighbor_tables.h: the neighbours of all workers together, and the ports that have some. Each
 // worker has caches of its own, which it goes on writing: entries are read by their sequence counts
 // (net/net.h). Control thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // orders.h: the control thread's side of orders (worker/order.h): a queue of jobs, each for all
 // workers, and the settings that all of them should have. Nothing here waits: a job ends when every
 // worker has answered, or when one has not moved for ORDERS_TIMEOUT_MS.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server.h: start-up and end of the data plane: parameters to ledger to memory to ports to workers.
 // Each step that fails undoes the earlier ones and says what to do. Control thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server_check.h: what server_start would refuse on this machine, found before anything is taken.
 // Control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server_conf.h: from the configuration to the parameters of start-up.
 #pragma once
 #include "conf/conf.h"

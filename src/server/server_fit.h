@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server_fit.h: how many connections the memory of a machine holds. Arithmetic, and a look at /sys
 // and /proc; reserves nothing. Control thread.
 #pragma once

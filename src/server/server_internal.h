@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server_internal.h: what the files of the server share.
 #pragma once
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "server/server_log.h"
 
 #include <rte_ring.h>

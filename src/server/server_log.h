@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server_log.h: records of applications on their way from the workers to the control thread: one
 // SPSC ring of DPDK per worker (worker/log_ring.h), made and emptied here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // server_memory.h: what one worker reserves: one list that makes the ledger, the arenas and the
 // pointers. Control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of c10m/app.h and c10m/socket.h that any thread makes: callbacks on the workers and
 // threads of services. They read what the control thread writes before the first of those runs:
 // the server's parameters, and addresses and routes of the first worker.

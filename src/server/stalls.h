@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // stalls.h: the causes of turns over 100 us: what a worker wrote down about them (stat/stall.h),
 // laid beside what Linux counted of its thread and its CPU meanwhile. Control thread.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // telemetry.h: commands on DPDK's telemetry socket (dpdk-telemetry.py), for those who do not name
 // DPDK.
 //

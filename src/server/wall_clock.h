@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // wall_clock.h: the time of day for the workers, which make no system call. Their own clock counts
 // the TSC at the rate that was measured at the start: it never goes back, and is parts of a million
 // wrong, seconds a day. What is added to it for the time of day is looked at again and again:

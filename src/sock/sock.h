@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sock.h: the socket layer: turns TCP's events into an application's callbacks, keeps what the
 // application did not consume, and implements the calls of c10m/app.h. One per worker.
 #pragma once

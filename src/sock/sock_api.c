@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of c10m/app.h that an application makes on a connection.
 #include <errno.h>
 #include <string.h>

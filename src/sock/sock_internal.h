@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sock_internal.h: the connection as a callback sees it is in sock.h; here is what the files of
 // this folder share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Listening while running: addresses to what TCP knows of them.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of one connection, and what there is to know of it.
 #include <errno.h>
 

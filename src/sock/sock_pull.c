@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of c10m/socket.h on what was received or sent, and the end of a connection.
 #include <string.h>
 

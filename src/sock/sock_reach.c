@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls that reach another connection than the one that has the event.
 #include <errno.h>
 #include <string.h>

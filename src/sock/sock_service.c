@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of c10m/app.h that an application makes in init, on the control thread.
 #include <stdarg.h>
 #include <stdio.h>

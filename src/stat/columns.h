@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // columns.h: what the renderers of Linux's formats share.
 #pragma once
 #include "stat/render.h"

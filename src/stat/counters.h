@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // counters.h: what a worker counts. One line of a table makes the field, its name in the tree and
 // its help text. Each core_stats has one writer, its worker, which increments plainly; the control
 // thread reads it whole with stat_snapshot, adds cores up with stat_sum, and renders the copy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // latency.h: how long the turns of a worker's loop took, as histograms of cycles. One writer, its
 // worker, which adds plainly; the control thread reads words as it reads counters.
 //

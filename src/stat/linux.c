@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // linux.c: the renderers in Linux's own formats.
 #include <inttypes.h>
 

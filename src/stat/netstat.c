@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netstat.c: /proc/net/netstat: the columns of Linux 6.18 (net/ipv4/proc.c), in its order. 0 where
 // c10m has no such thing or does not count it.
 #include "stat/columns.h"

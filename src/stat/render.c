@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "stat/render.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // render.h: counters as text: `name value` a line, or Linux's format where Linux has one. Pure
 // functions; failures stick in the text (base/text.h). Control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // snmp6.c: /proc/net/snmp6: the names of Linux 6.18 (net/ipv6/proc.c), in its order, but the lines
 // of single ICMPv6 types, which repeat what is counted by name. 0 where c10m has no such thing, or
 // does not tell the families apart: bytes, ECN, UDP's refusals but one (net/snmp and net/netstat

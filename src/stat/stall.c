@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "stat/stall.h"
 
 // While number n is being written, number n - STALL_RING is no longer whole.

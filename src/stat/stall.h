@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // stall.h: turns of a worker's loop that took too long: the worker writes down what it knows, into
 // a ring; the control thread takes it from there and finds the cause (server/stalls.h).
 #pragma once

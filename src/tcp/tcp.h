@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp.h: TCP (RFC 9293) on blocks: ranges in, segments out. It knows no packet, no socket and no
 // clock: time, chance and memory are arguments. What happened comes back as event bits; the caller
 // acts.

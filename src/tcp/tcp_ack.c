@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a new acknowledgement does: the send queue, the RTT, the congestion window, the timer.
 #include "tcp/tcp_ack.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_ack.h: what a new acknowledgement does: the send queue, the RTT, the congestion window, the
 // timer.
 #pragma once

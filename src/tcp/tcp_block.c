@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The life of a block and who owns a key.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_cc.h: congestion control: how large cwnd is. When there was loss, and what leaves then, is
 // recovery's business; it asks here what a loss does to the window.
 //

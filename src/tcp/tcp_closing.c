@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The closing segments of a connection in order, straight: what RFC 9293 3.10.7.4 comes to when
 // nothing is lost, nothing is left to send, and nothing else is said beside.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_closing.h: the closing segments of a connection in order.
 #pragma once
 #include "tcp/tcp_internal.h"

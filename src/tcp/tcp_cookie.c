@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SYN cookies: RFC 4987 3.6; Bernstein, Schenk, 1996. What a record would hold goes out with the
 // SYN-ACK and comes back with its acknowledgement. The choices are Linux's (net/ipv4/syncookies.c).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_cubic.h: CUBIC (RFC 9438) in integers: bytes, milliseconds, no clock and no connection.
 //
 //   cwnd ^            W_max . . . . . . . . . __------        C = 0.4 segments/s^3

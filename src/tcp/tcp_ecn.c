@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_ecn.h"
 
 #include "tcp/tcp_cc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_ecn.h: explicit congestion notification for hosts (RFC 3168).
 //
 //     we                                          the peer

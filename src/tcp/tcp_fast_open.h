@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_fast_open.h: TCP Fast Open (RFC 7413), the server's side: who has shown with a cookie, which
 // the last handshake brought, that its address is its own, may send data in the SYN.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The log of what is in flight: runs.
 #include "tcp/tcp_flight.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_flight.h: the log of what is in flight (mem/flight.h), and the recovery of losses that it
 // allows: RACK-TLP (RFC 8985), proportional rate reduction (RFC 9937), undo of what was none (RFC
 // 3522, 4015, 5682). A connection with SACK has a log while more than one segment of it is in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_internal.h"
 #include "tcp/tcp_view.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The common third segment of a handshake, straight: the half-open connection becomes a block in
 // one go, and the first data go to the application with it. What tcp_syn_input() and tcp_slow()
 // come to of a segment in order, for a configured port without limits by source, whose SYN-ACK left

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_hystart.h"
 
 #include "tcp/tcp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_hystart.h: HyStart++ (RFC 9406): the first slow start ends when the round trip grows, before
 // the queue of the bottleneck is full and a whole window is lost.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ICMP errors about our segments: who may believe them, and what they change.
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long a connection has been silent, from what its block tells anyway: a stamp at each segment
 // would be a store in the common path.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_closing.h"
 #include "tcp/tcp_ecn.h"

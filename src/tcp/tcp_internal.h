@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_internal.h: what the files of tcp/ share with each other and with nobody else.
 #pragma once
 #include "tcp/tcp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_lane.h: room for output, port by port. A connection's segments leave by one port, its lane,
 // which follows from its local address. While every lane has room for all that a turn may make
 // there is one dirty list, and nothing here is used. As soon as one has less, or connections still

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_listen.h: listeners that come and go while the worker runs (c10m_listen), beside the ports of
 // configured services.
 //

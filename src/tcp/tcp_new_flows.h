@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_new_flows.h: which connections were entered in the flow table while a burst was gone through:
 // a segment whose look-up missed is looked up again only if its connection may be one of those. A
 // Bloom filter of one hash: of 64 entries it mistakes a stranger for one in 32 times.

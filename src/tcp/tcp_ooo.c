@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The out-of-order queue of one connection: runs and pages. The extension record that it hangs on.
 #include "tcp/tcp_ooo.h"
 

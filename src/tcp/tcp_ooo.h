@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_ooo.h: data that came out of order, until what is missing before it has come.
 //
 //   table  [ run 0 | run 1 | run 2 ... ]          one buffer; by sequence number; none touches the

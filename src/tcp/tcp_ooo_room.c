@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who holds data out of order, how much, and who gives it up for others.
 #include "tcp/tcp_ooo.h"
 #include "tcp/tcp_sack.h"

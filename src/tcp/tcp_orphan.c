@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections that their application has closed: what is queued still leaves, and the rest is TCP's
 // alone. The choices are Linux's: tcp_close(), tcp_rcv_state_process(), tcp_orphan_retries().
 #include "tcp/tcp_internal.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_pace.h: pacing: a window does not leave in one burst, but over the round trip, so that queues
 // on the path stay short and a restart after idle time needs no slow start. The wheel's tick is a
 // millisecond: each tick lets one millisecond's worth of the rate leave, two segments at least. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Half-open connections (syn_record), and those of which nothing is kept until they are open.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Quick acknowledgements: a lone segment is acknowledged at once while its sender may be in slow
 // start, which every acknowledgement opens: at the begin of a connection, and after an idle time.
 // The choices are Linux's (tcp_enter_quickack_mode, tcp_event_data_recv). Asked only when an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RACK (RFC 8985 6): what was sent before something that has arrived, and has not arrived since, is
 // lost.
 #include "tcp/tcp_flight.h"

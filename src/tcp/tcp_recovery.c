@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loss recovery by the log of what is in flight: begin and end, what leaves, timers.
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_flight.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sender: what SACK blocks say (RFC 2018 5, RFC 2883 5), and loss recovery by them (RFC 6675).
 #include "tcp/tcp_sack.h"
 

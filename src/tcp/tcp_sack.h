@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_sack.h: selective acknowledgements (RFC 2018, 2883, 6675): what we report, what the peer
 // reports, and what follows.
 //

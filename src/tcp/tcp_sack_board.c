@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The scoreboard of RFC 6675: ranges, not octets.
 #include <string.h>
 

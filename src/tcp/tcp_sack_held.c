@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the receiver reports: runs of out-of-order data, and duplicates.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_seek.h"
 
 #include "tcp/tcp.h"

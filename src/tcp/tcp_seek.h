@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_seek.h: where in a send queue a sequence number lies. A queue is a list of buffers, and what
 // leaves again, in an order that the peer chooses, would be looked for from its head: a step for
 // each small answer that waits to be acknowledged. Here a worker remembers one buffer for each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_shed.h"
 
 enum { SHED_REST, SHED_COUNT, SHED_WATCH, SHED_WAIT, SHED_JUDGE, SHED_SHED };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_shed.h: who is reset so that others can be sent to while buffers are scarce.
 //
 // What a peer does not acknowledge holds buffers of the worker in its send queue, and a peer may

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_show.h: connections as lines of text: Linux's /proc/net/tcp and /proc/net/tcp6
 // (net/ipv4/tcp_ipv4.c, net/ipv6/tcp_ipv6.c, as of Linux 6.18), and net/tcp_info, which tells more.
 // Pure functions on copies (tcp_view.h); no printf, for a table has ten million lines.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The slow path: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other states), step by step, with
 // the checks of RFC 7323 and RFC 5961 where those documents put them.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of one connection, in its extension record.
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_state.h: the states of RFC 9293 3.3.2 and every way between them, as one constant table with
 // one writer. A pair that the table leaves out is a bug of ours and stops the worker.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is left of a connection for 2 MSL (RFC 9293 3.6): records of two sizes, one for each family,
 // in rings whose oldest is the first to end.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_tune.h"
 
 static_assert(TCP_SERVICES_MAX == 1 << 5 && TCP_GROWN_MAX == (1 << 3) - 1,

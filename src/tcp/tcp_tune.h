@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_tune.h: windows that grow with what the path takes, from the service's initial limits up to
 // its largest ones; an idle or slow connection promises no memory that it does not use.
 //

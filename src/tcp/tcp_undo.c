@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Undo: what left again had not been lost (RFC 3522 and 4015, by timestamps; RFC 5682, by what
 // arrives after a timeout; by the report that all of it came twice, RFC 3708).
 #include "tcp/tcp_cc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_view.h: looks at another thread's connections, without a word to it. The control thread reads
 // blocks and records where they lie, while their worker goes on; the worker pays with the cache
 // lines that it has to fetch back, and with nothing else: its writes are the plain ones they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_core.c: one core in full: its stages as bars, why it dropped packets, its queues.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_grid.h: a screen of text as an array of cells, and figures short enough for its columns.
 // Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_list.h: the files of the tree that are `name value` a line, as lists in the file's order.
 // What the server counts is taken by name: a server of another version shows what it has. Pure.
 #pragma once

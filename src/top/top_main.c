@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "top/top_main.h"
 
 #include <errno.h>

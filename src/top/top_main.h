@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_main.h: `c10m top`: the live view.
 #pragma once
 

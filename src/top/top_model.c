@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_model.c: what two readings say.
 #include "top/top_model.h"
 

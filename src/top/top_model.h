@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_model.h: readings of the tree and what two of them say about the time between. Pure but for
 // the source that is asked; no terminal.
 //

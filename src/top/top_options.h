@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_options.h: the command line of `c10m top`. Pure but for messages on stderr.
 #pragma once
 #include "base/base.h"

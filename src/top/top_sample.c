@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_sample.c: a reading of the tree.
 #include <errno.h>
 #include <stdio.h>

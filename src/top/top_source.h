@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_source.h: where the live view reads the tree: through the mount, or through the unix socket.
 #pragma once
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "top/top_term.h"
 
 #include <curses.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_term.h: the terminal of the live view, by ncurses. One a process. Whatever ends the process
 // but SIGKILL, the terminal is as it was: signals that ask to end are told to the caller, and after
 // a crash a handler puts it back before the signal takes its course.

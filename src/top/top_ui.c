@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "top/top_ui.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_ui.h: what a person at the live view has chosen, and what keys do to it. Pure.
 #pragma once
 #include "top/top_model.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // top_view.h: figures laid out into a grid of text, whatever its size. Pure.
 //
 //     +--------------------------------------------------------+

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // door.c: handles: what a reader or writer of an entry holds.
 #include "tree/door.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // door.h: the tree as a door (FUSE, socket, HTTP) uses it: find an entry, open it, read, write,
 // list, close. c10m/tree.h is the side of those who have something to show. Control thread only.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // node.c: entries, their slots, and directories as sorted arrays.
 #include "tree/node.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // node.h: what the files of src/tree share.
 //
 // Every entry has a slot; its id is the slot's generation (upper half) and the slot's number + 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // owner.c: who has made entries, counted, so that nobody leaves whose entries are in use.
 #include <errno.h>
 #include <stdio.h>

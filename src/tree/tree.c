@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tree.c: making and removing entries.
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "wire/build.h"
 
 void wire_from_init(struct wire_from *from, const struct mac_addr *mac, uint32_t v4)

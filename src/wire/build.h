@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build.h: frames out of host form. Pure: each function writes exactly the bytes it says.
 #pragma once
 #include "base/addr.h"

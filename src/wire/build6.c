@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "wire/build6.h"
 
 void wire_from6_init(struct wire_from6 *from, const struct mac_addr *mac,

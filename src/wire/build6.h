@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build6.h: frames of IPv6 out of host form, as build.h makes those of IPv4.
 #pragma once
 #include "wire/build.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "wire/cksum.h"
 
 // Four lanes of 64 bits: one AVX2 register, two SSE ones. Each lane takes the low and the high half

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cksum.h: the Internet checksum (RFC 1071). Sums are of 16-bit words in memory order, which the
 // sum does not mind (RFC 1071 2 (B)): a folded sum is stored as it is.
 #pragma once

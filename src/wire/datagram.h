@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // datagram.h: UDP datagrams of applications out of host form, with what of the IP header a sender
 // may choose; and what an ICMP error is to the socket that sent one. Pure.
 #pragma once

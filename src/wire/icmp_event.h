@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // icmp_event.h: an ICMP error about a segment of ours, in host form: net hands it to TCP.
 #pragma once
 #include "base/addr.h"

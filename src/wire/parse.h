@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // parse.h: frames into host form. Pure: each function reads only the bytes it was given and returns
 // DROP_NONE or why the packet ends here; what it writes is valid with DROP_NONE only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "wire/parse6.h"
 
 enum { FRAGMENT_BYTES = 8 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // parse6.h: frames of IPv6 into host form, as parse.h does those of IPv4: IPv6 (RFC 8200), ICMPv6
 // (RFC 4443), neighbour discovery (RFC 4861), and what of TCP and UDP differs.
 #pragma once

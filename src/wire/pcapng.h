@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pcapng.h: the blocks of a capture file (draft-ietf-opsawg-pcapng), in this machine's byte order,
 // which a section says of itself. One section, interfaces of Ethernet with times in nanoseconds.
 //

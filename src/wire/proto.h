@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // proto.h: the constants of the wire: header sizes, offsets and protocol numbers.
 #pragma once
 #include "base/base.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // raw.h: unaligned loads and stores in the order of memory. A value in wire order that is only
 // copied, compared or summed stays as it lies: its name ends in _raw.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // seg.h: a TCP segment in host form, both ways. Filled once at the border; inside there is no wire
 // order and no unchecked length. Pure data: no packet type.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "worker/accounting.h"
 
 // The longest stage of a turn with work, as far as it was timed.

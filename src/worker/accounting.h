@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // accounting.h: what the turns of a worker cost: cycles of each stage, lengths of turns, stalls;
 // and the marks and gauges of what has no counter of its own. Of the worker. What every turn needs
 // is inline.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // capture.c: the worker's side.
 #define ALLOW_EXPERIMENTAL_API  // copies straight into the ring: rte_ring_peek_zc.h
 #include "worker/capture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // capture.h: copies of frames for the control thread (c10m dump). One dump has one tap per worker:
 // a filter, and a bounded ring that the worker fills and the control thread empties.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // capture_ring.h: what lies in a tap's ring: a record in one unit, its frame in whole units behind
 // it.
 #pragma once

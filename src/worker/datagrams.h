@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // datagrams.h: the UDP of applications: the calls of c10m/socket.h about datagrams, and what
 // arrives for them. The worker.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // egress.h: names of the application's, and the ways from a worker to them.
 //
 // The functions that take a const worker may be called by any thread while it runs: they read

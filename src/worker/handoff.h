@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // handoff.h: a port of several workers: each one receives its own flows on the queue of its number
 // and sends there, whatever queues the device has. Made around a port where there is more than one
 // worker; one alone uses the port itself, and nothing of this is in its way.

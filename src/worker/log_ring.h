@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // log_ring.h: what lies in a worker's ring of log records (c10m_log): SPSC, filled by the worker,
 // emptied by the control thread (server/server_log.h). A record is this head in one unit, and the
 // record's bytes in whole units behind it. A worker never waits: what finds no room is its caller's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop. Stages do not call each other: each one is a pass over what the one before left in the
 // worker's arrays, and prefetches what the next one touches. The last two are in sending.c.
 #include <sched.h>

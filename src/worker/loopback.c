@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "worker/loopback.h"
 
 struct ip_addr server_loopback(bool v6)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // loopback.h: a host's way to itself: one more port, `lo`, with the addresses of all others,
 // 127.0.0.1 and, with IPv6, ::1, whose packets come back. Connections between two sockets of one
 // host are ordinary ones over it. Only servers with a service that has a thread have it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "worker/messages.h"
 
 #include <rte_ring.h>

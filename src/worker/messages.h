@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // messages.h: messages between this worker and the threads of applications (c10m/thread.h): the
 // worker's side. The server makes the rings before the worker runs (server/app_threads.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls of applications that need their worker: active opens and others of c10m/socket.h,
 // c10m/thread.h and c10m/app.h. The worker; service_calls.c of the server has those that any thread
 // makes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // order.h: what the control thread orders of a worker that runs, and what it answers: one slot each
 // way, so that neither waits for the other.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the segments of TCP to the queues of the ports.
 #include "worker/sending.h"
 

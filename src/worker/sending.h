@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sending.h: the last two stages of a turn: segments become packets, and packets go to the ports.
 // The loop runs them, and so does a worker that stops. Of the worker.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // stopping.h: the orderly end of a worker.
 #pragma once
 #include "worker/worker.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // worker.h: one worker: one core, one queue of each port, one TCP, one loop. Workers share nothing.
 #pragma once
 #include "base/shared.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // echo_epoll.c: an echo server on the kernel in one thread: what is there is read, and sent back;
 // who does not take it is not read from until he does.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "echo_socket.h"
 
 #include <errno.h>

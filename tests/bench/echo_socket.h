@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // echo_socket.h: what the echo servers on the kernel's sockets share: peers that scripts/bench puts
 // beside c10m. They serve IPv4, port 7, until they are killed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // echo_threads.c: an echo server on the kernel with a thread for each connection, as Apache was
 // when the curve of Robert Graham's talk was drawn.
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // echo_udp.c: a UDP echo server on the kernel: up to 64 datagrams a call each way.
 #include <netinet/in.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fault_bridge: two TAP interfaces joined by the same `fault` port that a server's port is wrapped
 // in: what the kernel at one of them sends, the kernel at the other receives, and both directions
 // lose and delay as that port does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lines_hook.c: which cache lines are written by two threads. Stands in for the thread sanitizer's
 // runtime: code compiled with -fsanitize=thread calls it before each write. While LINES_WORKERS
 // workers run, the last writer of each 64-byte line of the address space is kept; where another

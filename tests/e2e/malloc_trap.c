@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // malloc_trap.c: preloaded: a worker that allocates, or frees, ends the process with a message.
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // opener.c: `c10m serve -c FILE` with an application "echo" that opens connections itself: one to
 // port 5999 of the client for each byte that the client sends. On those it says "hello" and closes
 // when it is answered.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // spin.c: the server with an application that does what none may: `spin` never comes back from its
 // callback, `empty` takes every packet of the worker's pool; both until the file that the
 // environment variable C10M_HOLD names is gone. Each line is answered by itself when that is over.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as requests of three clients and events of the network between them, in virtual time,
 // on two workers: every call ends when its client goes, nothing of a reset stays, and the workers
 // never see a connection that they gave back.

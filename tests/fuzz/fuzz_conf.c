@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a configuration: it is refused with errors, or its printed form loads to the same.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes into any file of ctl/: it is taken, or refused and shows what it showed before. The
 // first byte says which file, each line is one write.
 #include "../unit/steer_env.h"

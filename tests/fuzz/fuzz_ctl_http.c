@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_ctl_http.c: what a client can send to the HTTP door, through libmicrohttpd on the real loop,
 // and how it is cut.
 //

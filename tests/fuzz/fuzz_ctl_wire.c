@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any bytes said to the control socket, by root, by a member of a group or by nobody, in portions,
 // to a tree with readers, streams and writers that make and remove entries: what is answered is of
 // the protocol, nobody gets what his rights do not give, and nothing stays open.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_dump: filters of c10m dump. The input is a filter, a zero byte, and frames: a byte of flags,
 // a byte of length, the frame. The filter is an expression for libpcap, or behind a byte 1 a
 // program: 6 bytes an instruction: which one of `codes`, jt, jf (of what is left of the program), k

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_frame: bursts of frames through net_input(). The input is a row of records: a byte of flags,
 // two bytes of length (little-endian, cut at 2,000 and at the end), the frame. Flags: bits 0-1 and
 // 2-3 the port's verdicts on the IPv4 and the TCP checksum; 2 in bits 0-1 is as 1, and puts an

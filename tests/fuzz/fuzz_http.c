@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_http.c: what a client can send to the http application, and how the network can cut it.
 //
 //   input: [size of the first piece] [size of the others] [room of the send queue] bytes of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_http_names.c: what strangers name themselves and us: PROXY headers, the hosts that they ask
 // for, and the paths that patterns are held against.
 //

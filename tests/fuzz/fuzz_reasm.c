@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_reasm: parts of datagrams. The input is a row of records of 8 bytes: source (of 16), a bit
 // for IPv6 and one for a last part, id (of 8), offset in units of 8 bytes, length, what the bytes
 // are, and how many quarter seconds pass before it.

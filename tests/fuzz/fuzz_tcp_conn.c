@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One TCP with its socket layer against segments, times and application calls made of the input's
 // bytes: fields lie near the valid ones, so that most of them reach the state machine. After each
 // turn the simulator's invariants are checked (tcp_check.h); at the end every connection is aborted

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_tcp_options: first byte the segment's flags, then the options, as many as there are.
 #include <stdlib.h>
 

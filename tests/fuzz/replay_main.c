@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // replay_main.c: runs a libFuzzer target over every file of the directories given, without
 // libFuzzer: the corpora are replayed in the ordinary build. Exit 2: no file found.
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The chosen mutant, from the environment: C10M_MUTANT=N; C10M_MUTANT_REACHED=FILE records instead.
 #include "mutant.h"
 

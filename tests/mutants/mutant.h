@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // mutant.h: put before each source of a build for scripts/mutants, whose conditions are written as
 // mutant_is() by scripts/mutants_rewrite.py. Includes nothing: a file may still define what headers
 // ask.

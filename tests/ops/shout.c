@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // shout.c: an application of somebody else's: sends back what comes, in capitals. Built out of tree
 // against the installed headers and libc10m.a by tests/e2e/install.sh.
 #include <c10m/app.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The application of a script: takes everything, or as much as the script says, keeps it for
 // `expect`, and makes the script's calls from inside a callback, as applications do.
 #include <stdlib.h>

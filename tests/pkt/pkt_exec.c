@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pkt_exec.h"
 
 #include <stdarg.h>

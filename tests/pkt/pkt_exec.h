@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt_exec.h: runs a parsed script against one stack (tcp with sock) in virtual time.
 #pragma once
 #include "pkt_parse.h"

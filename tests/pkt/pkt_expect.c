@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an `expect` line may ask.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt_machine.h: what the files of the interpreter share: one stack, its connections as the script
 // numbers them, what is due in the next turn, and what has left and was not looked at yet.
 #pragma once

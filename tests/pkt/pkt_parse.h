@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt_parse.h: packet scripts (*.pkt) as text into lines that pkt_exec.h runs. The language is
 // described in README.md.
 #pragma once

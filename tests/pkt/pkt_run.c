@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt_run: runs packet scripts.
 //
 //   pkt_run [--verbose] [--coverage] [--self-test] [--first] [--family 4|6] FILE|FOLDER...

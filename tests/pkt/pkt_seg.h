@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt_seg.h: a segment as a packet script writes it: numbers relative to both ISNs, options in the
 // order of the wire. Text to segment is pkt_parse.h's; here are printing, the wire form of options,
 // and comparison.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The stack as the first lines of a script want it.
 #include <stdlib.h>
 #include <string.h>

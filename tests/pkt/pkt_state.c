@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state table of src/tcp, taken in so that its one writer can be watched: the linker finds
 // these functions here and leaves the library's alone.
 #define tcp_set_state tcp_set_state_unwatched

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between the script's segments and the stack's: relative and absolute numbers, options, data.
 #include <stdlib.h>
 #include <string.h>

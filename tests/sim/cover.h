@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cover.h: what kind of segment it is, seen from one state.
 #pragma once
 #include "sim.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_closing.c as it is, with the kind of every segment counted that goes the straight way.
 #define tcp_closing stack_closing
 #include "tcp/tcp_closing.c"

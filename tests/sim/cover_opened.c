@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_handshake_fast.c as it is, with the kinds of segments counted that open a connection
 // straight.
 #define tcp_opened stack_opened

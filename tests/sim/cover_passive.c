@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_passive.c as it is, with the kinds of segments counted for listeners and records.
 #define tcp_syn_input    stack_syn_input
 #define tcp_listen_input stack_listen_input

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_slow.c as it is, with the kind of every segment counted that leaves the straight path.
 #define tcp_slow stack_slow
 #include "tcp/tcp_slow.c"

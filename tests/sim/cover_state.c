@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_state.c as it is, with every step counted: linked in place of the library's.
 #define tcp_set_state stack_set_state
 #include "tcp/tcp_state.c"

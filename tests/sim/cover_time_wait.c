@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_time_wait.c as it is, with the kinds of segments counted for its records.
 #define tcp_time_wait_input stack_time_wait_input
 #include "tcp/tcp_time_wait.c"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sim.h: whole stacks (the real worker_turn() over a simulated port) joined by simulated links, in
 // virtual time, in one thread. One 64-bit seed decides everything: the plan (sim_plan.c: hosts,
 // links, faults, connections and their manners), and each fault as it happens. The same seed gives

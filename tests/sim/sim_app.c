@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The applications: each side of each connection does what its plan says, and knows what it must
 // see. Byte i of what a side sends is sim_pattern[(base + i) % SIM_PATTERN].
 #include <errno.h>

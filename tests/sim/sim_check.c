@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What must hold after every turn, and what must be left at the end: nothing.
 #include "sim.h"
 #include "tcp/tcp_ooo.h"

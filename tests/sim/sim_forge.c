@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames that no stack of ours has sent: copies, parts of segments, ICMP errors, and what somebody
 // forges who sees the connection pass (RFC 5961's attacker, and a better informed one).
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host: a server's worker, placed by the server's own code, over a port that is the wire.
 #include <stdio.h>
 #include <stdlib.h>

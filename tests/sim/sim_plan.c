@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The plan of a seed: everything that is drawn before the first frame.
 #include <string.h>
 

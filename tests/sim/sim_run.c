@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run: seeds of the simulator, each in a process of its own, several at a time; and the shrinking
 // of one that fails.
 #include <errno.h>

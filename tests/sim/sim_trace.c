@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pcapng (draft-ietf-opsawg-pcapng): one section, an interface a host, times in nanoseconds.
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links: what becomes of a frame between two hosts.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The world: who has a turn next, what is opened when, and when all of it has to be over.
 #include <stdarg.h>
 #include <stdio.h>

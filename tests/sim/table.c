@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table: runs the rows, prints what they say, fails if something does not hold that has to.
 #include "table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // table.h: what loss recovery and congestion control do on known paths, beside what the RFCs lead
 // one to expect. Two whole stacks (sim_host.c: the real worker_turn()) on a path with a bottleneck
 // of a rate and a queue, in virtual time, in one thread; a seed decides everything.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The applications of the table: host 0 sends to whoever opens a connection what the flow's bursts
 // say, host 1 opens and takes; the bytes are compared. Byte i of a flow is
 // sim_pattern[i % SIM_PATTERN].

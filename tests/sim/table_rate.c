@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows about rates: a path filled, shared, with losses, with reordering, with marks.
 #include <math.h>
 #include <stdio.h>

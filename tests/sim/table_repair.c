@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows about repairs: what one loss, or a pattern of them, costs.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows about how a transfer begins: slow start, bursts, windows, and the same after idle time.
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The path: a bottleneck with a queue from host 0 to host 1, delay, and what is lost or late.
 #include <stdlib.h>
 #include <string.h>

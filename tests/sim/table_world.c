@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A world of the table: two hosts and their path; whose turn it is.
 #include <stdarg.h>
 #include <stdio.h>

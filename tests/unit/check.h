@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // check.h: cmocka with what it forgets to include, in the order it needs.
 #pragma once
 // clang-format off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fake_socket.h: the stack as the agent sees it, without a stack: the test plays the network. A
 // worker does what was posted to it when fake_turn is called; a connection is what its peer, the
 // test, makes of it. One at a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "unit/fake_stack.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fake_stack.h: c10m/app.h without a stack: the test plays the peer, the network and the clock. It
 // keeps the contract of app.h to the letter and aborts the test when the application breaks it: it
 // offers data as a copy of exactly its length (so that a sanitizer sees one byte too many), never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // frames.h: frames made by another implementation (scapy 2.7), as hexadecimal text. Host A is
 // 10.0.0.1, 02:00:00:00:00:01, ours; host B is 10.0.0.2, 02:00:00:00:00:02.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // frames6.h: frames of IPv6 made by another implementation (scapy 2.7), as hexadecimal text. Host A
 // is 2001:db8::1, 02:00:00:00:00:01, ours; host B is 2001:db8::2, 02:00:00:00:00:02. B's packets
 // have the traffic class 2, the flow label 0x12345 and the hop limit 63 where nothing else is said.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // hosts.h: two servers of one worker each, placed by the server's own code, in virtual time: each
 // worker_turn() sends its frames to the other over a wire without loss or delay. Wrong use aborts
 // by CHECK. Wants pkt_env_start() before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // http_answer.h: responses as a client reads them from what a connection of the fake stack has
 // sent. Each function fails the test when the response is not one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // load_env.h: the load generator's client against a scripted server, in virtual time, on a port of
 // the test's own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // oracle.h: the game of an attacker beside the path, who wants to know a secret bit: whether there
 // is a connection, whether a port is open. He sends in others' names and in his own, and counts the
 // answers that he gets himself, as often as he likes in a round. Half of the rounds he is told the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "unit/other_parser.h"
 
 #include <http_parser.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // other_parser.h: one request as a parser reads it; and Debian's http-parser as such a parser (its
 // header and ours name the same things).
 #pragma once

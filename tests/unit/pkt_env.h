@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pkt_env.h: DPDK for a unit test: ordinary memory, one or two threads, no root needed.
 #pragma once
 // clang-format off

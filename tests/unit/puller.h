@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // puller.h: an application that reads by itself (c10m/socket.h), on one stack with a peer played by
 // hand; what it does in a turn is a function of the test.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // steer_env.h: the files of ctl/ over a server without workers: what they parse, show and order.
 // Orders end at the next steer_env_turn().
 #pragma once

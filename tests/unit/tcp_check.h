@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp_check.h: what holds of one TCP after every turn, whoever plays its peers: the simulator, the
 // fuzzer of whole connections, packet scripts and the tests of pairs ask the same.
 #pragma once

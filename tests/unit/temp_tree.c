@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "unit/temp_tree.h"
 
 #include <ftw.h>

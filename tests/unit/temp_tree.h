@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // temp_tree.h: a directory of small files for one test.
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agent on two workers that the test plays: requests, descriptors, names, options, who waits
 // for what, and how calls end. What a connection does is in tests/agent, beside the kernel.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The list of applications, and inetd's small services.
 #include <stdio.h>
 #include <stdlib.h>

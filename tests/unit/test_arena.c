@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_arena.c: the claims of mem/ledger.h, page_supply.h, hugedir.h and arena.h. With root and
 // memory to spare, 2 MiB pages are reserved for the test and given back; else those tests are
 // skipped.

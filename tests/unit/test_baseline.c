@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tree shows of counters that were reset.
 #include "app/apps.h"
 #include "ctl/files/baseline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parts of the benchmarks whose answers are known beforehand.
 #include <stdio.h>
 #include <stdlib.h>

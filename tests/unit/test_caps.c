@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each capability of a port once with and once without, and what a packet says of itself at each
 // border that it crosses.
 #include <rte_ethdev.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The configuration: every error with its exact text, every key from table to struct and back.
 #include <errno.h>
 #include <stdio.h>

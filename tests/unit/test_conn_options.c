@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about options of one connection (c10m_set_option, c10m_get_option, c10m_get_info).
 #include "puller.h"
 

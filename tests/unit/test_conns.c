@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about server/connections.h: the tables as a reader of the tree gets them, of a server
 // whose workers stand still.
 #include <stdio.h>

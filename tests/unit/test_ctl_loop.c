@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about the control thread's loop.
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How full a worker's pools and queues are, and the host's huge pages.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Captures: the bytes of their pcapng, from a server's turns to the tree; a frame as a line.
 #include <errno.h>
 #include <pcap.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies of frames at a worker: ring, filter, coming and going, over real turns.
 #include <pcap.h>
 

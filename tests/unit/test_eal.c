@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // EAL from a struct: what is refused before it starts, and what holds after.
 #include <fcntl.h>
 #include <rte_eal.h>

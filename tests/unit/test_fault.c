@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The port that makes trouble, around one end of a wire.
 #include "base/bytes.h"
 #include "base/rng.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_flow_table.c: the claims of flow/flow_table.h, against a naive list of (hash, index).
 #include <string.h>
 

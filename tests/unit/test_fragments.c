@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fragments at the border: two hosts on a wire, one of which cuts what the other puts together, and
 // parts cut by the test itself.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about the FUSE door, tried through the real mount: the server is this process, the readers
 // are children of it. Everything happens in a mount namespace of its own, so that whatever a
 // failing test leaves mounted ends with the process.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_homes.c: with several workers an active open takes a port whose answers arrive at its
 // worker.
 #include <arpa/inet.h>

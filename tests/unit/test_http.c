@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The http application on a fake stack: what a client sees.
 #include <stdbool.h>
 #include <stdio.h>

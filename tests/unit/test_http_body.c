@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The content of a request: by length and in chunks, every rule, cut at every byte.
 #include <stdlib.h>
 #include <string.h>

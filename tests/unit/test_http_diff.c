@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Our reading of requests against another one: Debian's http-parser (the parser that Node.js had),
 // on a corpus and on mutations of it. For each message both say: complete (where it ends, what it
 // asks for, its content, whether the connection stays), incomplete, or refused. Where the two

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about the HTTP door, tried through libmicrohttpd on the real loop: this process is the
 // server and, at the other ends of socket pairs, its clients.
 #include <errno.h>

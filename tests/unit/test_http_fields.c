@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fields that matter now and then: dates, ranges, conditions, codings.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The access log: what is written for each answer, and what happens when it cannot be.
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names of hosts, patterns of paths, media types from a file, pages of directories.
 #include <stdio.h>
 #include <stdlib.h>

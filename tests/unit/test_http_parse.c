@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The head of a request: every rule, cut at every byte.
 #include <stdio.h>
 #include <stdlib.h>

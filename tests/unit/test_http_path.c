@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Request targets and keys.
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The PROXY header: its two versions, who may send it, and what becomes of the address.
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The http application on a fake stack, by the RFCs: validators, ranges, codings, content.
 #include <stdio.h>
 #include <stdlib.h>

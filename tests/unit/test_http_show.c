@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the http application shows in the tree: apps/NAME/files and limits.
 #include <errno.h>
 #include <stdio.h>

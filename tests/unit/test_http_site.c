@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loading a directory: what is served, what is refused, and with which words.
 #include <errno.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Slow clients of the http application: what they may hold, for how long, and how it ends.
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the configuration makes of a site: hosts, redirects, fields, pages, listings, packed files;
 // and one site in place of another.
 #include <stdio.h>

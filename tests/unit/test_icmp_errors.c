@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which packets are answered by an ICMP error, and which must not be (RFC 1122 3.2.2, RFC 4443 2.4
 // e): every combination of what the packet is, what stands before it, whom it was sent to and from.
 // The oracle below knows the rules by the RFCs' words and nothing of the parsers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long turns took: the histogram (stat/latency.h), and what real turns of a worker put into it.
 #include <inttypes.h>
 #include <stdlib.h>

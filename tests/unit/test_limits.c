@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_limits.c: how many connections a service and one source address may have open, and who goes
 // when buffers are scarce.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Listening while running (c10m/socket.h): who gets a SYN, and both of Linux's queues, on a real
 // TCP in virtual time. Over both families.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The load generator's client: what is held open, asked and closed.
 #include "tests/unit/load_env.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When requests of an open loop are due, and what they count from.
 #include "load/load_due.h"
 #include "tests/unit/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The load generator's client: connections that come and go, closed by either side, at their rate,
 // beside held ones and beside a flood.
 #include "tests/unit/load_env.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The load generator's histogram against sorted values.
 #include <stdlib.h>
 #include <string.h>

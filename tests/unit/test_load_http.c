@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HTTP of the load generator: the model answer, and connections that ask for it. The server's end
 // is load_env.h's.
 #include "load/load_http.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests of the load generator at a fixed rate, in virtual time. The server's end is
 // load_env.h's.
 #include "tests/unit/load_env.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What `c10m load` takes and refuses.
 #include <string.h>
 

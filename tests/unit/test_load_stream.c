@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bulk of the load generator's client against a scripted server, in virtual time.
 #include "load/load_internal.h"
 #include "load/load_pattern.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams of the load generator against a scripted echo, in virtual time.
 #include "load/load_internal.h"
 #include "load/load_udp.h"

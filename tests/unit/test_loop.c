@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host's connections to itself: the port `lo`, through real turns of workers.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Neighbours that never answer: what connections to them hear of it, through real turns of workers.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about the metrics: Prometheus' text, docs/metrics.md, what is pushed over StatsD. A
 // running server's are looked at by tests/e2e/metrics.sh.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The IPv6 half of the border: what arrives, what leaves, neighbours in virtual time.
 #include <errno.h>
 #include <pthread.h>

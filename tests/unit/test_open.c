@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active opens from messages, and the end of many: through real turns of workers.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_oracle.c: limits of answers to strangers tell nobody which connections there are
 // (base/limit.h).
 #include "oracle.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_oracle_net.c: limits of ICMP errors tell nobody which ports are open (base/limit.h).
 #include "frames.h"
 #include "net/net.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orders of the control thread, through real turns of workers.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `c10m plan`: how many connections a memory holds, and what a made-up machine's cores are.
 #include <stdio.h>
 #include <stdlib.h>

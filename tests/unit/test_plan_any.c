@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random configurations: what `check` takes `plan` can compute, and nothing aborts. C10M_SEED=N
 // repeats a run.
 #include <inttypes.h>

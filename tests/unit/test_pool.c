@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_pool.c: the claims of mem/index_pool.h.
 #include <string.h>
 

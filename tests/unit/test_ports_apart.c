@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two ports of one worker, one of which takes nothing, or little: what the other one's connections
 // notice of it, through real turns of workers.
 #include <string.h>

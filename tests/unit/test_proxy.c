@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The proxy without a stack: both peers are played by the test.
 #include <errno.h>
 #include <stdlib.h>

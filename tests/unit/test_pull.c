@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about applications that read by themselves and close without waiting (c10m/socket.h): a
 // peer played by hand.
 #include "puller.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pulse: what the control thread finds of a worker whose turns go on, rest, or do not end.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections that an application opens, and those of others that a callback reaches: on real TCPs
 // in virtual time; the proxy over them.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams in parts against a naive model, and each of the bounds of net/reasm.h.
 // clang-format off
 #include <setjmp.h>

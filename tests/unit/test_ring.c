@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The wire between two ends in one process.
 #include <sched.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hash by which packets find their worker: the specification's vectors, DPDK's own function,
 // and what a device is told.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about the socket door: the protocol, what a conversation does with the tree, who may do
 // what, and the socket itself with its limits.
 #include <errno.h>

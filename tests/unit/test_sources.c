@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_sources.c: the claims of flow/sources.h.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stalls: the ring, what is read of /proc, the cause that is found, and what real turns write down.
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about base/text.h, the counters of a core and their renderings.
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets between workers: whose they are, their order, what a full ring does, and that every
 // packet goes back to the pool that it came from. One thread plays all workers, as the rings allow.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files of ctl/: what they take, what they refuse, what they say.
 #include <errno.h>
 #include <unistd.h>

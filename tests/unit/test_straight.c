@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each straight-line step of the data path against its full version: random blocks near every edge,
 // both run on the same memory, every field, queue, pool, counter, wheel entry and segment compared.
 // Where the straight one declines it may have changed nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parsers and builders of the common frame against the general ones: random frames, right ones
 // and ones with some bytes changed, every field and byte compared.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The port on a kernel TAP interface. Runs in a network namespace of its own; skipped without root.
 #include <arpa/inet.h>
 #include <errno.h>

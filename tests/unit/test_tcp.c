@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TCP and its socket layer, alone in virtual time: a peer played by hand, segment by segment.
 #include "check.h"
 #include "sock/sock_internal.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Congestion control on connections: records, events, undo, idle times, pacing.
 #include "check.h"
 #include "tcp/tcp_cc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SYN cookies (RFC 4987 3.6): what they keep, how long they are good, who cannot make one, and the
 // flow when no record is left. Over both families.
 #include "base/rng.h"

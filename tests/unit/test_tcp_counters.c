@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about what TCP counts: each of Linux's counters is counted where it happens, once. A peer
 // played by hand; netstat and snmp are rendered from the same counters (test_stat.c).
 #include "check.h"

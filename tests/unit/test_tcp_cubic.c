@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUBIC's integers against the equations of RFC 9438 in floating point, and HyStart++'s state
 // machine against RFC 9406's text.
 #include <math.h>

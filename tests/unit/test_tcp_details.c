@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The details of RFC 9293 and 1122 that connections seldom meet: one claim a test, in virtual time.
 #include "check.h"
 #include "tcp/tcp_ack.h"

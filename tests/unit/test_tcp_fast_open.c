@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TCP Fast Open (RFC 7413): whose cookie is good, for how long, where; the bound of pending ones
 // and the option on the wire. What it does to a connection is in tests/pkt/open/fast_open_*.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The handshake: what a peer can see of our numbers, what is announced, and how often we answer.
 // Over both families.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ICMP errors about TCP segments: which are believed, and what they change.
 #include "check.h"
 #include "tcp_pair.h"

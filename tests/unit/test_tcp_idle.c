@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections that stay idle for longer than 32-bit clocks of milliseconds take to change their
 // sign (24.9 days) and to come round (49.7 days), in virtual time.
 #include "check.h"

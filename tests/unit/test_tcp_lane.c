@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes: which blocks may send in a turn, and how many of each lane, where one has less room than
 // the turn may make.
 #include "check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data that comes out of order: what is kept, what it takes, whose it is, and who gives it up.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The straight way from a half-open connection to a block against the general one: two ends with
 // the same past, the same third segment, and every byte of the block, every counter and every
 // segment compared. And what must not go that way.

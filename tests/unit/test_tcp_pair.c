@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two TCPs back to back in virtual time, through a link that loses, repeats and reorders.
 #include "check.h"
 #include "seed.h"

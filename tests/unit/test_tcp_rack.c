@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The log of what is in flight, against one that knows every byte; and what recovery by it does
 // that no single packet script shows.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SACK: what is agreed on, what we report, what the peer's reports make us send, and recovery over
 // a link that loses.
 #include <string.h>

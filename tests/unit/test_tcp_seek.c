@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a sequence number lies in a send queue (tcp_seek.h), beside a walk from the head.
 #include "check.h"
 #include "tcp_pair.h"

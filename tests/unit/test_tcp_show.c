@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about tcp/tcp_show.h: the lines of net/tcp, net/tcp6 and net/tcp_info, letter by letter.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TIME-WAIT records: what each segment does to one, against the rules written down once more; and
 // their rings, place by place.
 #include "check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What entries a connection has in the timing wheel, whatever its peer and its application do, and
 // what of others' time and room they cost.
 #include <stdlib.h>

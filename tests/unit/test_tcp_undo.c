@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Undo without a log of what is in flight: each state that it can be asked in, against the rules of
 // RFC 3522 3.2 and RFC 5682 2.1 written down once more.
 #include "check.h"

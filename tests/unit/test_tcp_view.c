@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about tcp/tcp_view.h: a thread that looks on never sees two connections in one copy, while
 // the worker's own functions give each place to one connection after the other.
 #include <pthread.h>

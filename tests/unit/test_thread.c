@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Threads of applications and their messages, through real turns of workers.
 #include <pthread.h>
 #include <string.h>

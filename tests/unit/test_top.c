@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The live view without a terminal: what is read, what two readings say, how it is laid out, what
 // keys do.
 #include <errno.h>

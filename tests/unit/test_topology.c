@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a CPU's folder of /sys says, from a made-up one.
 #include <stdio.h>
 #include <stdlib.h>

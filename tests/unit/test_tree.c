@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims about the registry of the control tree: c10m/tree.h and tree/door.h.
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model is that of the Linux Kernel Procfs Guide (E. Mouw, 2001). What it has, what it is here,
 // and the test that shows it; those without a file name are below.
 //

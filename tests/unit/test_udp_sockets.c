@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // UDP of applications (c10m/socket.h) through real turns of workers: two hosts, both families.
 #include <errno.h>
 #include <string.h>

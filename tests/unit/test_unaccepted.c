@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_unaccepted.c: what a segment may change before it is accepted. Random blocks in every state
 // meet random segments; one that RFC 9293 3.10.7, RFC 7323 5.3 or RFC 5961 refuses leaves each bit
 // of the block, and of its extension record, as it was, but for these:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The workers' time of day, by clocks that a test plays: a TSC at another rate than was measured at
 // the start, and a host's clock that is set.
 #include "check.h"

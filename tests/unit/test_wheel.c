@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // test_wheel.c: the claims of flow/wheel.h, against a list of deadlines.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>

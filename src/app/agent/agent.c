@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agent as an application: its parameters, its memory, its callbacks.
 #include "app/agent/agent.h"
 

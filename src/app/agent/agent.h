@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // agent.h: the agent on its thread: BSD sockets of the user-mode stack for other processes, which
 // send a request of c10m/agent.h for each call.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of a connection: from what they are to what they shall be, each that differs.
 #include "app/agent/agent_worker.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // connect(): __inet_stream_connect of Linux.
 #include <errno.h>
 #include <sys/socket.h>

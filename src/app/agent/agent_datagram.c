@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams on the worker: in a buffer of its own pool each goes to the thread, which knows whose
 // it is; those to send come from the thread.
 #include <errno.h>

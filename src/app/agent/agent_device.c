@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SO_BINDTODEVICE and SO_BINDTOIFINDEX: a socket's device is a port of the server.
 #include <errno.h>
 #include <stdlib.h>

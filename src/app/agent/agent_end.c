@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections on the worker: their life, what poll says of them, and the callbacks.
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // epoll: each item is one file that one epoll watches. Those that may be ready stand in a list, in
 // the order in which they became so, and are looked at by epoll_wait, as Linux's rdllist.
 #include <errno.h>

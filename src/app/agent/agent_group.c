@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups that sockets of UDP are in (IP_ADD_MEMBERSHIP, IPV6_JOIN_GROUP), and which interface their
 // datagrams to groups leave by.
 #include <errno.h>

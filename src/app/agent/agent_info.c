@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TCP_INFO in Linux's layout, TCP_MAXSEG, IP_MTU: what a connection's worker knows.
 #include <errno.h>
 #include <linux/tcp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of TCP: tcp_recvmsg and tcp_sendmsg of Linux, one attempt at the worker after the other.
 #include <errno.h>
 #include <linux/sockios.h>

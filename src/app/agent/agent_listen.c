@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Listeners on the worker: each of the thread's listens on every one.
 #include <errno.h>
 

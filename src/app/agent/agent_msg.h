@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // agent_msg.h: what the agent's thread and its workers tell each other.
 //
 //     thread: owns sockets, descriptors, blocked calls       worker: owns connections (struct end)

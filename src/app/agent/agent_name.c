@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses of requests and replies, and who has which local port.
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // getsockopt and setsockopt: one row an option, with Linux's ranges. What is in no row is
 // ENOPROTOOPT; what an option comes to at the stack is in agent_optval.c.
 #include "app/agent/agent_opt.h"

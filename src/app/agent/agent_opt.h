@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // agent_opt.h: what the files of the socket options share.
 #pragma once
 #include "app/agent/agent.h"

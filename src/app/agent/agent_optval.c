@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options that are more than a number in a range, and what all of them come to at the stack.
 #include <errno.h>
 #include <limits.h>

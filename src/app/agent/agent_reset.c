@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // AGENT_RESET: all sockets end, and every worker's stack is as new. Requests of other clients wait
 // until each worker has confirmed it; their calls in work end with EBADF.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // agent_server.h: a client of the agent, as the files that serve it see it.
 #pragma once
 #include "app/agent/agent.h"

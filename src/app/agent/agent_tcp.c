@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls on a connection, on its worker. Each is done at once: what would block says -EAGAIN,
 // and the thread sends it again when the watch has told of a change.
 #include <errno.h>

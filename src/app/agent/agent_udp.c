@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sockets of UDP: the thread has their queues; a worker sends.
 #include <errno.h>
 #include <linux/sockios.h>

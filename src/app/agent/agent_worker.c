@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/agent/agent_worker.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // agent_worker.h: the agent on a worker: the connections' ends, the listeners, the datagrams. All
 // of it is one worker's, placed by agent_worker_init and never grown.
 #pragma once

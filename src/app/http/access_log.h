@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // access_log.h: the access log in the Common or the Combined format of Apache.
 //
 //   worker: http_log_record --c10m_log--> ring --> control thread: http_log_put -> buffer -> file

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/authority.h"
 
 #include "app/http/chars.h"

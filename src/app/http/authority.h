@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // authority.h: uri-host [ ":" port ] (RFC 9110 section 7.2, RFC 3986 section 3.2), as Host and the
 // absolute and authority forms of a target carry it. User information is refused.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // body.h: where the content of a request lies in the stream (RFC 9112 sections 6 and 7): by its
 // length, or in chunks with extensions and trailers. Pure; a machine of single bytes, so that the
 // verdict does not depend on how they were cut. Stricter than many: every line ends in CRLF, a size

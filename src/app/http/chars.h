@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // chars.h: the character classes of RFC 9110 section 5.6.2, RFC 3986 and the URL standard
 // (url.spec.whatwg.org), one table.
 #pragma once

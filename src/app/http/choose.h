@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // choose.h: from a complete head to what is to be answered. Pure.
 #pragma once
 #include "app/http/path.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // clients.h: whom PROXY headers have named (preface.h), by the handle of their connection
 // (c10m_handle). Each worker has a table that is made at init and never grows; the control thread
 // may look at it at any time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // conn.h: the application's line of the block, and what sends from it.
 #pragma once
 #include "app/http/request_parse.h"

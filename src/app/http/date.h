@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // date.h: dates as HTTP writes them (IMF-fixdate, RFC 9110 section 5.6.7).
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/fields.h"
 
 #include "app/http/date.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fields.h: the fields whose value matters only now and then, read from a head that http_parse has
 // found complete. Pure.
 #pragma once

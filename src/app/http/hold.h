@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // hold.h: what a request needs beyond the connection's 64 bytes: content that it is answered with,
 // several ranges, an answer that is made for it, its line of the log while content that nobody
 // wants is read. Held from the head's end to the answer's, in a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // http.c: the life of a connection of the http application.
 //
 //             first byte            head complete           all queued, connection stays

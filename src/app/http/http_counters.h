@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // http_counters.h: the counters of an http service, one line each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // listing.h: the page of a directory without an index.html.
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // mime.h: the media type of a file, by its extension: a built-in table, or a file in the form of
 // Debian's media-types (/etc/mime.types): TYPE EXTENSION ..., a # begins a comment.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // names.h: which host a request is for (RFC 9110 section 7.2): names in one form, in a hash table
 // that is made at init and read only afterwards.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // packed.h: files that hold the bytes of another one, packed: NAME.gz and NAME.br beside NAME.
 #pragma once
 #include <stdbool.h>

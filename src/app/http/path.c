@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/path.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // path.h: request targets and file names as keys of one form, so that one comparison of bytes
 // decides.
 //

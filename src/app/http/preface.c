@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/preface.h"
 
 #include <arpa/inet.h>

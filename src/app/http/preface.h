@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // preface.h: the header of the PROXY protocol, versions 1 and 2 (haproxy.org, proxy-protocol.txt),
 // which a load balancer sends before the first byte of the client. Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/range.h"
 
 // Digits to a number; numbers beyond every file become UINT32_MAX. False: none, or others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // range.h: the Range field (RFC 9110 section 14). Pure.
 #pragma once
 #include "app/http/str.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // reply.h: responses made at init, and those that are made of them for one request. What is known
 // beforehand is text already; a response to be sent is
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/request_parse.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // request_parse.h: the head of a request (RFC 9112 sections 2, 3, 5, 6), read line by line as it
 // arrives. Pure.
 //

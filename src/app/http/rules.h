@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rules.h: what the configuration says of paths: fields, times, redirects and error pages, a line
 // each (conf/conf_web.h has the grammar and has checked it), and the `host` lines.
 #pragma once

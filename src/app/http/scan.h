@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // scan.h: finds the end of a line of text and bad bytes in it, in one look at each byte.
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // service.h: one [service NAME] with app = http: its parameters and all that init made.
 //
 //   root                  the directory to serve (site_load.h); no default, but there may be `host`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/show.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // show.h: what the service shows in the tree, below apps/NAME/:
 //
 //   files    a line for each file: path (percent-encoded), bytes, when modified (unix time)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // site.h: the files of a service and all its other responses, as they are at one time: made by
 // http_site_load (site_load.h), read only afterwards.
 //

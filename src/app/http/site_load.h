@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // site_load.h: makes a site of the directories that the configuration names.
 //
 // Loaded are all regular files below a host's root. Names that begin with a dot are left out

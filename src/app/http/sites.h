@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // sites.h: the site that is served (site.h), and room for the one before it while connections still
 // send what that one holds.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // str.h: runs of bytes of a head, and the little grammar that all fields share.
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // client.h: a client of the control socket: what the commands ask a running server with.
 // Blocks; knows no tree. One thread a client.
 //

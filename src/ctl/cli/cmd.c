@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/cli/cmd.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cmd.h: the commands that look into a running server over its control socket: c10m cat, ls,
 // write, watch, dump. Each returns the exit status: 0 done, 1 failed, 2 bad usage.
 #pragma once

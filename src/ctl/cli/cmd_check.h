@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cmd_check.h: `c10m check` on the machine that the server is to run on: what `serve` would refuse
 // there, by the same functions, with nothing taken and nothing left.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/cli/cmd_clean.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cmd_clean.h: `c10m clean`: removes what a killed server (SIGKILL, a crash, the OOM killer) left
 // behind, as its next start would.
 #pragma once

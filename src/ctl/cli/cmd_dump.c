@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cmd_dump.c: c10m dump. The filter is compiled here, by libpcap, so that its words, and the
 // names that it looks up, are the caller's; the server checks the program and runs it.
 #include <errno.h>

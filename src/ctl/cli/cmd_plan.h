@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cmd_plan.h: `c10m plan`: what a server would take of this machine, and what the machine has.
 // Reads /sys and /proc, reserves nothing, needs no root. Control thread.
 #pragma once

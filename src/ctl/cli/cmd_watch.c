@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cmd_watch.c: c10m watch: reads entries again and again, in the manner of watch(1).
 #include <errno.h>
 #include <getopt.h>

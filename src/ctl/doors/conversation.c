@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/doors/conversation.h"
 
 #include <errno.h>

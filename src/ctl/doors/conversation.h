@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // conversation.h: one conversation over the control socket, without the socket: bytes of the client
 // in, bytes for it out, the tree behind. Control thread only.
 //

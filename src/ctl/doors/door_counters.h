@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // door_counters.h: control/doors: what the doors and the registry behind them did and refused.
 #pragma once
 #include "ctl/doors/socket_door.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // frames.h: the protocol of the control socket: how requests and replies lie in bytes. Pure:
 // knows no socket and no tree. docs/doors.md has it as a table for those who write a client.
 //

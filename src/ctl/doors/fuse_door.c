@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/doors/fuse_door.h"
 
 #include <errno.h>

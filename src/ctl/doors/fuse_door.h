@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuse_door.h: the FUSE door: the tree as a mounted file system, served by the control loop,
 // without a thread of its own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuse_ops.h: the requests of the FUSE protocol, each answered from the tree. The session's
 // userdata is the struct ctl_fuse_door; a node's number is the entry's id.
 //

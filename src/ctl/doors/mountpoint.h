@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // mountpoint.h: the directory that a mount goes onto: made if missing, freed of what a killed
 // server left, given back at the end. Control thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // socket_door.h: the socket door: the tree over a unix stream socket, served by the control loop;
 // what `c10m cat`, `ls`, `write` and `watch` use, also where there is no FUSE. frames.h has the
 // protocol, conversation.h what is said.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/doors/tree_walk.h"
 
 #include <errno.h>

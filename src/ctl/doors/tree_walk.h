@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tree_walk.h: from a path to an entry, for doors that the kernel does not guard: what it checks on
 // the mount (default_permissions) is checked here, by the same rules.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/dump/dump_capture.h"
 
 #include <errno.h>

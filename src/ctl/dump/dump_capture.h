@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // dump_capture.h: one capture: from its parameters to the bytes of its pcapng.
 //
 //     IDLE --first read--> ATTACH --every ring is there--> AWAIT --every worker knows--> RUN

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/dump/dump_files.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // dump_files.h: frames of the live server in the tree, as pcapng:
 //
 //     ports/NAME/dump   every frame of a port: each reader has a capture of his own while he reads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/dump/dump_line.h"
 
 #include "base/addr.h"

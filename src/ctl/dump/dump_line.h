@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // dump_line.h: a frame as one line of text: what c10m dump shows on a terminal.
 #pragma once
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/files/baseline.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // baseline.h: what the counters of the tree showed when they were reset (ctl/reset). The
 // workers count on, for each counter has one writer: readers of cores/N/, ports/NAME/counters see
 // what was added since. What is a total for machines (/metrics, StatsD, net/) is never reset.

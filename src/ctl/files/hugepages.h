@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // hugepages.h: the host's huge pages by NUMA node and size, and how many of them this process
 // has. Control thread.
 #pragma once

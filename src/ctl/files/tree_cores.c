@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cores/N/: one worker each.
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/files/tree_files.h"
 
 #include <inttypes.h>

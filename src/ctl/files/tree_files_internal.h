@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tree_files_internal.h: what the files that fill the tree share.
 #pragma once
 #include "c10m/tree.h"

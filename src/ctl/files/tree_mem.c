@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // mem/: what was reserved, and what of it is in use.
 #include "ctl/files/hugepages.h"
 #include "ctl/files/tree_files_internal.h"

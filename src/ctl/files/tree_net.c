@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // net/: in Linux's formats.
 
 #include "ctl/files/tree_files_internal.h"

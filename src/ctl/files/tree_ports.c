@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ports/NAME/: what the devices are, and what they count. Their counters are read here alone, on
 // the control thread: DPDK lets one thread at a time do so.
 #include <inttypes.h>

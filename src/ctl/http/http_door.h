@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // http_door.h: the HTTP door: libmicrohttpd on the control loop, without a thread of its own.
 //
 //     client --> listener --> limits --> libmicrohttpd's epoll fd --> web_serve (web_serve.h)

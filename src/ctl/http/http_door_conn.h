@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // http_door_conn.h: what the parts of the HTTP door share: its connections, and the requests on
 // them.
 #pragma once

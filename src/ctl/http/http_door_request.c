@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // http_door_request.c: a request of libmicrohttpd's becomes one of web_serve.h, and the answer goes
 // back.
 #include <errno.h>

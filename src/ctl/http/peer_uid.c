@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/http/peer_uid.h"
 
 #include <linux/inet_diag.h>

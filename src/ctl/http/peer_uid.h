@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // peer_uid.h: who has the other end of a TCP connection from this host.
 #pragma once
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // web_auth.h: who may ask: the token, and the names under which this server is asked. Pure.
 #pragma once
 #include <stdbool.h>

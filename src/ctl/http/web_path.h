@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // web_path.h: from the path of a request to an entry of the tree, and never to anything else.
 #pragma once
 #include "tree/door.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/http/web_serve.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // web_serve.h: what the HTTP door answers, apart from how HTTP travels (http_door.h):
 //
 //     request --> web_serve --> /proc/PATH: the tree (web_proc.c) | /metrics (metrics.h)

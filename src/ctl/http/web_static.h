@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // web_static.h: pages that are part of the program: the files of src/ctl/http/page that
 // src/ctl/meson.build lists, made into C by embed.py. They tell nothing of the server.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // metrics.h: the figures of a running server, for those who collect them: one table makes name,
 // type and help of each; who sends them out is a sink.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // metrics_cores.c: the families of cores.
 #include <stdio.h>
 #include <string.h>

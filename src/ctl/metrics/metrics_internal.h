@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // metrics_internal.h: what the files that put samples share. A function of the table puts all
 // samples of its family, now->m.
 #pragma once

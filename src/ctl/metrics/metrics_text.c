@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // metrics_text.c: Prometheus' text format 0.0.4.
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/metrics/statsd.h"
 
 #include <errno.h>

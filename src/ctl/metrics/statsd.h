@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // statsd.h: the metrics pushed to a StatsD server over UDP, every interval:
 //
 //     PREFIX.core_rx_packets.2:1520|c        counters: what came since the last time; nothing new,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Everything here runs on threads of DPDK's but start and stop: see server/telemetry.h.
 #include "ctl/metrics/telemetry_commands.h"
 

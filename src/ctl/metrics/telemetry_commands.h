@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // telemetry_commands.h: the server's figures as commands on DPDK's telemetry socket:
 //
 //     /c10m/cores, /c10m/ports     names, as in the tree

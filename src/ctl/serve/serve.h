@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // serve.h: `c10m serve`: a server with its tree, until a signal ends it. Control thread.
 #pragma once
 #include "conf/conf.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/serve/stop_workers.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // stop_workers.h: the end of the workers, bounded: one that hangs does not keep the process.
 #pragma once
 #include "server/server.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ctl/drain and ctl/services/NAME/state: no new connections; those that are there may finish.
 //
 //     serving --start, SIGTERM--> draining --none left, or time is up: the rest is reset--> drained

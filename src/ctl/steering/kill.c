@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ctl/conn/kill: connections that match are reset, whoever they belong to.
 #include "ctl/steering/kill.h"
 

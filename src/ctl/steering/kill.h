@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // kill.h: how ctl/conn/kill names one end of connections.
 #pragma once
 #include "base/addr.h"

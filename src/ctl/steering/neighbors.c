@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ctl/arp: the neighbours of both families, at every worker: each has a cache of its own.
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ctl/reset: counters begin at zero again, for those who read the tree.
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ctl/set/KEY: the keys that may change while the server runs; SIGHUP: all of them from the file;
 // ctl/log: how much is said.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ctl/steering/steering.h"
 
 #include <errno.h>

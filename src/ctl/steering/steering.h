@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // steering.h: the files of ctl/ that change a running server: each, read, shows its help in lines
 // that begin with `#`, then what is the case and how the last order ended. docs/steering.md has
 // them all.

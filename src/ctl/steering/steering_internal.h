@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // steering_internal.h: what the files that steer share.
 #pragma once
 #include "ctl/files/baseline.h"
