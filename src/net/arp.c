@@ -59,7 +59,7 @@ static void learn(struct net *net, struct clock_now now, struct neighbor *e,
 {
     if (e == NULL && a->sender_raw != 0 && net_on_link(net, a->sender_raw) >= 0)
         e = neighbor_place(&net->arp, now, neighbor_key4(a->sender_raw));
-    if (e != NULL && neighbor_state(e) != NET_ARP_STATIC)
+    if (e != NULL && neighbor_state(e) != NET_NEIGHBOR_STATIC)
         resolve(net, now, e, a, tx);
 }
 
@@ -79,7 +79,7 @@ static void defend(struct net *net, struct clock_now now, uint32_t k, struct net
     net->stats->c.arp_conflicts++;
     if (!net->quiet && now.us >= net->defend_at_us[k] && rate_allow(&net->arp.rate, now.us) &&
         announce(net, k, tx))
-        net->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
+        net->defend_at_us[k] = now.us + NET_DEFEND_MS * UINT64_C(1000);
 }
 
 // sender_false: does the sender claim what it cannot be? Address 0 is a probe (RFC 5227 1.1).
@@ -140,9 +140,10 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
         return DROP_NONE;
     }
     bool announced =
-        a.sender_raw == a.target_raw && e != NULL && neighbor_state(e) != NET_ARP_STATIC;
-    bool asked = a.op == ARP_OP_REPLY && for_us && e != NULL &&
-                 (neighbor_state(e) == NET_ARP_PENDING || neighbor_state(e) == NET_ARP_PROBE);
+        a.sender_raw == a.target_raw && e != NULL && neighbor_state(e) != NET_NEIGHBOR_STATIC;
+    bool asked =
+        a.op == ARP_OP_REPLY && for_us && e != NULL &&
+        (neighbor_state(e) == NET_NEIGHBOR_PENDING || neighbor_state(e) == NET_NEIGHBOR_PROBE);
     if (!announced && !asked)
         return a.op == ARP_OP_REPLY ? DROP_arp_reply_unasked : DROP_arp_not_for_us;
     resolve(net, now, e, &a, tx);

@@ -77,7 +77,7 @@ static void learn(struct net *net, struct clock_now now, const struct ip_addr *s
     if (e == NULL && may_learn(net->v6, src))
         e = neighbor_place(nd, now, key);
     const uint64_t mac_word = wire_mac_word(&m->lla);
-    if (e != NULL && neighbor_state(e) != NET_ARP_STATIC && neighbor_mac_word(e) != mac_word)
+    if (e != NULL && neighbor_state(e) != NET_NEIGHBOR_STATIC && neighbor_mac_word(e) != mac_word)
         neighbor_resolve(nd, now, e, key, mac_word, false, tx);
 }
 
@@ -101,7 +101,7 @@ static void conflict(struct net *net, struct clock_now now, uint32_t k, struct n
     net->stats->c.nd_conflicts++;
     if (!net->quiet && now.us >= net->v6->defend_at_us[k] &&
         advert(net, rate_allow(&net->v6->nd.rate, now.us), k, tx))
-        net->v6->defend_at_us[k] = now.us + NET_ARP_DEFEND_MS * UINT64_C(1000);
+        net->v6->defend_at_us[k] = now.us + NET_DEFEND_MS * UINT64_C(1000);
 }
 
 static bool false_mac(const struct net *net, const struct mac_addr *mac)
@@ -164,16 +164,16 @@ static enum drop_reason advert_input(struct net *net, struct clock_now now, cons
     struct neighbor_cache *nd = &net->v6->nd;
     const struct neighbor_key key = neighbor_key6(&m->target);
     struct neighbor *e = neighbor_find(nd, key);
-    if (e == NULL || neighbor_state(e) == NET_ARP_STATIC)
+    if (e == NULL || neighbor_state(e) == NET_NEIGHBOR_STATIC)
         return DROP_nd_unasked;
-    const bool known = neighbor_state(e) != NET_ARP_PENDING;
+    const bool known = neighbor_state(e) != NET_NEIGHBOR_PENDING;
     const uint64_t mac_word = m->has_lla ? wire_mac_word(&m->lla) : neighbor_mac_word(e);
     const bool other = mac_word != neighbor_mac_word(e);
     if (!known && !m->has_lla)
         return DROP_nd_unasked;
     net->stats->c.delivered++;
     if (known && other && (m->flags & ND_OVERRIDE) == 0) {  // 7.2.5, rule I: what is known stays
-        if (neighbor_state(e) == NET_ARP_REACHABLE)
+        if (neighbor_state(e) == NET_NEIGHBOR_REACHABLE)
             neighbor_resolve(nd, now, e, key, neighbor_mac_word(e), false, tx);
     } else if ((m->flags & ND_SOLICITED) != 0) {
         neighbor_resolve(nd, now, e, key, mac_word, true, tx);

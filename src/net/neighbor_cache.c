@@ -7,7 +7,7 @@
 
 enum { READ_TRIES = 16 };  // of one entry; the worker writes it a few times a second at most
 
-static uint64_t word_of(uint64_t mac_word, enum net_arp_state state)
+static uint64_t word_of(uint64_t mac_word, enum net_neighbor_state state)
 {
     return mac_word | (uint64_t)state << 48;
 }
@@ -68,7 +68,7 @@ bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbo
         if ((seq & 1) != 0 || seq != __atomic_load_n(&e->seq, __ATOMIC_RELAXED))
             continue;
         *out = (struct neighbor_seen){key, wire_mac_from_word(word), (uint8_t)(word >> 48)};
-        return out->state != NET_ARP_FREE;
+        return out->state != NET_NEIGHBOR_FREE;
     }
     return false;
 }
@@ -93,14 +93,14 @@ static void add_configured(struct neighbor_cache *n, const struct net_static *s)
     struct neighbor *e = neighbor_at(n, n->slots++, n->is_v6);
     const struct neighbor_key key =
         n->is_v6 ? neighbor_key6(&s->addr) : neighbor_key4(raw32(ip_to_v4(&s->addr)));
-    entry_set(n, e, key, word_of(wire_mac_word(&s->mac), NET_ARP_STATIC));
+    entry_set(n, e, key, word_of(wire_mac_word(&s->mac), NET_NEIGHBOR_STATIC));
 }
 
 void neighbor_cache_init(struct neighbor_cache *n, struct net *net,
                          const struct neighbor_family *family, const struct net_config *c)
 {
     n->secret = c->keys.of[SECRET_NEIGHBORS];
-    n->sets = c->arp_entries / NET_ARP_WAYS;
+    n->sets = c->arp_entries / NET_NEIGHBOR_WAYS;
     n->slots = c->arp_entries;
     n->is_v6 = family->is_v6;
     n->family = family;
@@ -115,17 +115,17 @@ void neighbor_cache_init(struct neighbor_cache *n, struct net *net,
 static inline uint32_t set_of(const struct neighbor_cache *n, struct neighbor_key key)
 {
     const uint64_t h = siphash_u64x2(&n->secret, key.w[0], key.w[1]);
-    return (uint32_t)(h & (n->sets - 1)) * NET_ARP_WAYS;
+    return (uint32_t)(h & (n->sets - 1)) * NET_NEIGHBOR_WAYS;
 }
 
 static ALWAYS_INLINE struct neighbor *find(struct neighbor_cache *n, struct neighbor_key key,
                                            bool is_v6)
 {
-    for (uint32_t i = n->sets * NET_ARP_WAYS; i < n->slots; i++)
+    for (uint32_t i = n->sets * NET_NEIGHBOR_WAYS; i < n->slots; i++)
         if (neighbor_is(neighbor_at(n, i, is_v6), key, is_v6))
             return neighbor_at(n, i, is_v6);
     const uint32_t set = set_of(n, key);
-    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
+    for (uint32_t w = 0; w < NET_NEIGHBOR_WAYS; w++)
         if (neighbor_is(neighbor_at(n, set + w, is_v6), key, is_v6))
             return neighbor_at(n, set + w, is_v6);
     return NULL;
@@ -140,7 +140,7 @@ static ALWAYS_INLINE struct neighbor *usable(struct neighbor_cache *n, struct ne
                                              bool is_v6)
 {
     struct neighbor *e = find(n, key, is_v6);
-    if (e == NULL || neighbor_state(e) < NET_ARP_REACHABLE)
+    if (e == NULL || neighbor_state(e) < NET_NEIGHBOR_REACHABLE)
         return NULL;
     const size_t off = (size_t)((uint8_t *)e - n->memory);
     n->hint[neighbor_hint(key, is_v6)] =
@@ -169,7 +169,7 @@ static void forget(struct neighbor_cache *n, struct neighbor *e, enum drop_reaso
 {
     static const struct neighbor_key none;
     wait_end(n->net, &e->waiting, reason, reason == n->family->wait_expired);
-    entry_set(n, e, none, word_of(0, NET_ARP_FREE));
+    entry_set(n, e, none, word_of(0, NET_NEIGHBOR_FREE));
 }
 
 static struct neighbor *older(struct neighbor *a, struct neighbor *b)
@@ -186,20 +186,20 @@ static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key,
     const uint32_t set = set_of(n, key);
     struct neighbor *vacant = NULL, *oldest_pending = NULL, *oldest = NULL;
     unsigned n_pending = 0;
-    for (uint32_t w = 0; w < NET_ARP_WAYS; w++) {
+    for (uint32_t w = 0; w < NET_NEIGHBOR_WAYS; w++) {
         struct neighbor *e = neighbor_at(n, set + w, n->is_v6);
-        if (neighbor_state(e) == NET_ARP_FREE) {
+        if (neighbor_state(e) == NET_NEIGHBOR_FREE) {
             vacant = e;
-        } else if (neighbor_state(e) == NET_ARP_STATIC || is_gateway(n, e)) {
+        } else if (neighbor_state(e) == NET_NEIGHBOR_STATIC || is_gateway(n, e)) {
             continue;
-        } else if (neighbor_state(e) == NET_ARP_PENDING) {
+        } else if (neighbor_state(e) == NET_NEIGHBOR_PENDING) {
             n_pending++;
             oldest_pending = older(oldest_pending, e);
         } else {
             oldest = older(oldest, e);
         }
     }
-    if (vacant != NULL && !(pending && n_pending >= NET_ARP_PENDING_WAYS))
+    if (vacant != NULL && !(pending && n_pending >= NET_NEIGHBOR_PENDING_WAYS))
         return vacant;
     struct neighbor *victim = oldest_pending != NULL ? oldest_pending : oldest;
     if (victim != NULL) {
@@ -220,8 +220,8 @@ static void request(struct neighbor_cache *n, struct clock_now now, struct neigh
     const struct mac_addr known = wire_mac_from_word(neighbor_mac_word(e));
     const bool allowed = tx->n != tx->room && (is_gateway(n, e) || rate_allow(&n->rate, now.us)) &&
                          pkt_alloc_bulk(n->net->pool, &p, 1);
-    e->due_ms = now.ms + NET_ARP_RETRY_MS;
-    if (allowed || neighbor_state(e) == NET_ARP_PENDING)
+    e->due_ms = now.ms + NET_NEIGHBOR_RETRY_MS;
+    if (allowed || neighbor_state(e) == NET_NEIGHBOR_PENDING)
         word_set(n, e, e->word + one_try);
     if (allowed)
         n->family->send_request(n->net, p, key_of(e, n->is_v6), unicast ? &known : NULL, tx);
@@ -246,7 +246,7 @@ static bool make_pending(struct neighbor_cache *n, struct clock_now now, struct 
     struct neighbor *e = place(n, key, true);
     if (e == NULL)
         return false;
-    entry_set(n, e, key, word_of(0, NET_ARP_PENDING));
+    entry_set(n, e, key, word_of(0, NET_NEIGHBOR_PENDING));
     e->used_ms = now.ms;
     e->waiting = p;
     request(n, now, e, false, tx);
@@ -277,8 +277,9 @@ void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct nei
 {
     if (neighbor_mac_word(e) != mac_word)
         count(n, n->family->learned);
-    entry_set(n, e, key, word_of(mac_word, confirmed ? NET_ARP_REACHABLE : NET_ARP_PROBE));
-    e->due_ms = confirmed ? now.ms + NET_ARP_REACHABLE_MS : now.ms;
+    entry_set(n, e, key,
+              word_of(mac_word, confirmed ? NET_NEIGHBOR_REACHABLE : NET_NEIGHBOR_PROBE));
+    e->due_ms = confirmed ? now.ms + NET_NEIGHBOR_REACHABLE_MS : now.ms;
     wait_leave(n->net, &e->waiting, mac_word, tx);
 }
 
@@ -286,26 +287,27 @@ void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct nei
 static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
                        struct net_tx *tx)
 {
-    const enum net_arp_state state = neighbor_state(e);
-    if (state == NET_ARP_FREE || state == NET_ARP_STATIC || time_before(now.ms, e->due_ms))
+    const enum net_neighbor_state state = neighbor_state(e);
+    if (state == NET_NEIGHBOR_FREE || state == NET_NEIGHBOR_STATIC ||
+        time_before(now.ms, e->due_ms))
         return;
-    const bool wanted = now.ms - e->used_ms < NET_ARP_REACHABLE_MS || is_gateway(n, e);
-    if (state == NET_ARP_REACHABLE && wanted) {
-        word_set(n, e, word_of(neighbor_mac_word(e), NET_ARP_PROBE));
-    } else if (state == NET_ARP_REACHABLE || tries(e) >= NET_ARP_TRIES) {
+    const bool wanted = now.ms - e->used_ms < NET_NEIGHBOR_REACHABLE_MS || is_gateway(n, e);
+    if (state == NET_NEIGHBOR_REACHABLE && wanted) {
+        word_set(n, e, word_of(neighbor_mac_word(e), NET_NEIGHBOR_PROBE));
+    } else if (state == NET_NEIGHBOR_REACHABLE || tries(e) >= NET_NEIGHBOR_TRIES) {
         count(n, n->family->expired);
         forget(n, e, n->family->wait_expired);
         return;
     }
     // A known neighbour is asked at its own MAC first, and all are asked at last.
-    request(n, now, e, state != NET_ARP_PENDING && tries(e) != NET_ARP_TRIES - 1, tx);
+    request(n, now, e, state != NET_NEIGHBOR_PENDING && tries(e) != NET_NEIGHBOR_TRIES - 1, tx);
 }
 
 void neighbor_tick(struct neighbor_cache *n, struct clock_now now, struct net_tx *tx)
 {
     for (uint32_t i = 0; i < NET_TICK_SLOTS; i++) {
         tick_entry(n, now, neighbor_at(n, n->tick_slot, n->is_v6), tx);
-        n->tick_slot = (n->tick_slot + 1) & (n->sets * NET_ARP_WAYS - 1);
+        n->tick_slot = (n->tick_slot + 1) & (n->sets * NET_NEIGHBOR_WAYS - 1);
     }
 }
 
@@ -319,14 +321,14 @@ static unsigned statics_in_set(const struct neighbor_cache *n, struct neighbor_k
 {
     const uint32_t set = set_of(n, key);
     unsigned found = 0;
-    for (uint32_t w = 0; w < NET_ARP_WAYS; w++)
-        found += neighbor_state(neighbor_at(n, set + w, n->is_v6)) == NET_ARP_STATIC;
+    for (uint32_t w = 0; w < NET_NEIGHBOR_WAYS; w++)
+        found += neighbor_state(neighbor_at(n, set + w, n->is_v6)) == NET_NEIGHBOR_STATIC;
     return found;
 }
 
 static bool is_configured(const struct neighbor_cache *n, const struct neighbor *e)
 {
-    return e >= neighbor_at(n, n->sets * NET_ARP_WAYS, n->is_v6);
+    return e >= neighbor_at(n, n->sets * NET_NEIGHBOR_WAYS, n->is_v6);
 }
 
 int neighbor_add(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
@@ -335,8 +337,8 @@ int neighbor_add(struct neighbor_cache *n, struct clock_now now, struct neighbor
     struct neighbor *e = neighbor_find(n, key);
     if (e != NULL && is_configured(n, e))
         return -EPERM;
-    const bool one_more = permanent && (e == NULL || neighbor_state(e) != NET_ARP_STATIC);
-    if (one_more && statics_in_set(n, key) >= NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS)
+    const bool one_more = permanent && (e == NULL || neighbor_state(e) != NET_NEIGHBOR_STATIC);
+    if (one_more && statics_in_set(n, key) >= NET_NEIGHBOR_WAYS - NET_NEIGHBOR_DYNAMIC_WAYS)
         return -ENOSPC;
     if (e == NULL)
         e = neighbor_place(n, now, key);
@@ -345,7 +347,7 @@ int neighbor_add(struct neighbor_cache *n, struct clock_now now, struct neighbor
     e->used_ms = now.ms;
     neighbor_resolve(n, now, e, key, wire_mac_word(mac), true, tx);
     if (permanent)
-        entry_set(n, e, key, word_of(wire_mac_word(mac), NET_ARP_STATIC));
+        entry_set(n, e, key, word_of(wire_mac_word(mac), NET_NEIGHBOR_STATIC));
     return 0;
 }
 
@@ -361,9 +363,9 @@ int neighbor_del(struct neighbor_cache *n, struct neighbor_key key)
 unsigned neighbor_flush(struct neighbor_cache *n)
 {
     unsigned found = 0;
-    for (uint32_t i = 0; i < n->sets * NET_ARP_WAYS; i++) {
+    for (uint32_t i = 0; i < n->sets * NET_NEIGHBOR_WAYS; i++) {
         struct neighbor *e = neighbor_at(n, i, n->is_v6);
-        if (neighbor_state(e) == NET_ARP_FREE || neighbor_state(e) == NET_ARP_STATIC)
+        if (neighbor_state(e) == NET_NEIGHBOR_FREE || neighbor_state(e) == NET_NEIGHBOR_STATIC)
             continue;
         forget(n, e, n->family->wait_expired);
         found++;

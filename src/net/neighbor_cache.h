@@ -17,11 +17,12 @@
 // neighbor_tick() makes the transitions that time causes. The MAC of a neighbour in PROBE is used;
 // the first tries go to that MAC, the last one to all, as the tries for a pending neighbour do.
 // STATIC entries change by order only. Those of the configuration lie behind the sets; those that
-// neighbor_add() made lie in the sets, and leave NET_ARP_DYNAMIC_WAYS entries of each to others.
+// neighbor_add() made lie in the sets, and leave NET_NEIGHBOR_DYNAMIC_WAYS entries of each to
+// others.
 //
-// The cache consists of sets of NET_ARP_WAYS entries, selected by a keyed hash. A flood of
-// addresses that never answer takes NET_ARP_PENDING_WAYS entries of each set and as many packets,
-// and then replaces its own entries. The entry of a gateway is never replaced.
+// The cache consists of sets of NET_NEIGHBOR_WAYS entries, selected by a keyed hash. A flood of
+// addresses that never answer takes NET_NEIGHBOR_PENDING_WAYS entries of each set and as many
+// packets, and then replaces its own entries. The entry of a gateway is never replaced.
 //
 // One worker owns a cache; neighbor_read() alone may be called from another thread.
 #pragma once
@@ -40,10 +41,10 @@ struct neighbor_key {
 struct neighbor {
     uint32_t seq;      // odd while the other fields that are read under it change
     uint32_t v4_raw;   // 0: free; not used for IPv6
-    uint64_t word;     // MAC in the low 48 bits, 8 bits of enum net_arp_state, 8 bits requests made
-    uint32_t due_ms;   // when neighbor_tick() acts on it; not with NET_ARP_STATIC
-    uint32_t used_ms;  // last packet sent to it; with NET_ARP_PENDING when it was made
-    struct pkt *waiting;  // with NET_ARP_PENDING: the first of them (wait_add); NULL: none
+    uint64_t word;     // low 48 bits the MAC, 8 bits enum net_neighbor_state, 8 bits requests made
+    uint32_t due_ms;   // when neighbor_tick() acts on it; not with NET_NEIGHBOR_STATIC
+    uint32_t used_ms;  // last packet sent to it; with NET_NEIGHBOR_PENDING when it was made
+    struct pkt *waiting;  // with NET_NEIGHBOR_PENDING: the first of them (wait_add); NULL: none
 };
 static_assert(sizeof(struct neighbor) == 32, "a set of eight is four cache lines");
 
@@ -170,7 +171,8 @@ static ALWAYS_INLINE struct neighbor *neighbor_hot(const struct neighbor_cache *
                                                    struct neighbor_key key, bool is_v6)
 {
     struct neighbor *e = neighbor_at(n, n->hint[neighbor_hint(key, is_v6)], is_v6);
-    return likely(neighbor_is(e, key, is_v6) && neighbor_state(e) >= NET_ARP_REACHABLE) ? e : NULL;
+    return likely(neighbor_is(e, key, is_v6) && neighbor_state(e) >= NET_NEIGHBOR_REACHABLE) ? e
+                                                                                             : NULL;
 }
 
 // neighbor_find: the entry of `key`, NULL: none. neighbor_usable: the same if its MAC is usable;
@@ -214,6 +216,6 @@ unsigned neighbor_flush(struct neighbor_cache *n);
 struct neighbor_seen {
     struct neighbor_key key;
     struct mac_addr mac;
-    uint8_t state;  // enum net_arp_state
+    uint8_t state;  // enum net_neighbor_state
 };
 bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbor_seen *out);

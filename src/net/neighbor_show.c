@@ -42,9 +42,9 @@ static size_t arp_line(const struct neighbor_seen *n, const char *device, char *
 {
     char address[16];
     const uint32_t a = raw32(neighbor_v4_raw(n->key));
-    const unsigned flags = n->state == NET_ARP_STATIC    ? ATF_COM | ATF_PERM
-                           : n->state == NET_ARP_PENDING ? 0
-                                                         : ATF_COM;
+    const unsigned flags = n->state == NET_NEIGHBOR_STATIC    ? ATF_COM | ATF_PERM
+                           : n->state == NET_NEIGHBOR_PENDING ? 0
+                                                              : ATF_COM;
     const uint8_t *m = n->mac.b;
     snprintf(address, sizeof(address), "%u.%u.%u.%u", a >> 24, a >> 16 & 255, a >> 8 & 255,
              a & 255);
@@ -60,7 +60,7 @@ static size_t nd_line(const struct neighbor_seen *n, const char *device, char *l
     const struct ip_addr addr = neighbor_addr6(n->key);
     const uint8_t *m = n->mac.b;
     ip_text(&addr, text);
-    if (n->state == NET_ARP_PENDING)
+    if (n->state == NET_NEIGHBOR_PENDING)
         return (size_t)snprintf(line, LINE_BYTES, "%s dev %.32s INCOMPLETE\n", text, device);
     return (size_t)snprintf(line, LINE_BYTES,
                             "%s dev %.32s lladdr %02x:%02x:%02x:%02x:%02x:%02x %s\n", text, device,

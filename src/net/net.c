@@ -14,7 +14,7 @@ void net_config_default(struct net_config *c)
 
 static bool arp_entries_ok(uint32_t n)
 {
-    return n >= NET_ARP_ENTRIES_MIN && n <= NET_ARP_ENTRIES_MAX && (n & (n - 1)) == 0;
+    return n >= NET_NEIGHBOR_ENTRIES_MIN && n <= NET_NEIGHBOR_ENTRIES_MAX && (n & (n - 1)) == 0;
 }
 
 size_t net_footprint(const struct net_config *c)
@@ -64,7 +64,7 @@ static int check_config(const struct net_config *c, struct err *e)
 {
     if (!arp_entries_ok(c->arp_entries))
         return err_set(e, "ARP cache of %u entries: not a power of two in %d..%d", c->arp_entries,
-                       NET_ARP_ENTRIES_MIN, NET_ARP_ENTRIES_MAX);
+                       NET_NEIGHBOR_ENTRIES_MIN, NET_NEIGHBOR_ENTRIES_MAX);
     if (!unicast_mac(&c->mac))
         return err_set(e, "MAC address is zero or multicast");
     if (c->mtu < IP4_BYTES_MIN_MTU)

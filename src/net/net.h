@@ -28,15 +28,15 @@ enum {
     NET_LOCALS_MAX = 16,  // of both families
     NET_STATICS_MAX = 16,
     NET_ROUTES_MAX = 16,  // looked at one by one
-    NET_ARP_ENTRIES_MIN = 64,
-    NET_ARP_ENTRIES_MAX = 32768,
-    NET_ARP_WAYS = 8,              // entries of a set: four cache lines, with IPv6 eight
-    NET_ARP_PENDING_WAYS = 4,      // of them at most that wait for an answer: half the cache
-    NET_ARP_DYNAMIC_WAYS = 2,      // of them at least that permanent neighbours leave to others
-    NET_ARP_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
-    NET_ARP_RETRY_MS = 1000,       // RFC 1122 2.3.2.1: at most one request a second for an address
-    NET_ARP_TRIES = 3,
-    NET_ARP_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
+    NET_NEIGHBOR_ENTRIES_MIN = 64,
+    NET_NEIGHBOR_ENTRIES_MAX = 32768,
+    NET_NEIGHBOR_WAYS = 8,          // entries of a set: four cache lines, with IPv6 eight
+    NET_NEIGHBOR_PENDING_WAYS = 4,  // of them at most that wait for an answer: half the cache
+    NET_NEIGHBOR_DYNAMIC_WAYS = 2,  // of them at least that permanent neighbours leave to others
+    NET_NEIGHBOR_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
+    NET_NEIGHBOR_RETRY_MS = 1000,  // RFC 1122 2.3.2.1: at most one request a second for an address
+    NET_NEIGHBOR_TRIES = 3,
+    NET_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
     NET_CHOSEN_FIRST = 32768,  // from here on a port may be one that was chosen, and is a secret
     NET_WAIT_MAX = 48,         // packets that wait for one neighbour: 64 KiB in parts
@@ -291,18 +291,18 @@ void net_drain(struct net *net);
 uint16_t net_mss(const struct net *net);
 uint16_t net_mss6(const struct net *net);
 
-enum net_arp_state {  // of the neighbours of both families
-    NET_ARP_FREE,
-    NET_ARP_PENDING,  // asked for; mac is zero
-    NET_ARP_REACHABLE,
-    NET_ARP_PROBE,  // asked for again; used meanwhile
-    NET_ARP_STATIC,
+enum net_neighbor_state {  // of the neighbours of both families
+    NET_NEIGHBOR_FREE,
+    NET_NEIGHBOR_PENDING,  // asked for; mac is zero
+    NET_NEIGHBOR_REACHABLE,
+    NET_NEIGHBOR_PROBE,  // asked for again; used meanwhile
+    NET_NEIGHBOR_STATIC,
 };
 
 struct net_neighbor {
     uint32_t v4;  // host order
     struct mac_addr mac;
-    uint8_t state;  // enum net_arp_state
+    uint8_t state;  // enum net_neighbor_state
 };
 
 // net_arp_slots: slots of the ARP cache, statics included. net_arp_read: copies slot's entry to
@@ -323,7 +323,7 @@ size_t net_arp_render(const struct net *net, const char *device, uint32_t *slot,
 struct net_neighbor6 {
     struct ip_addr addr;
     struct mac_addr mac;
-    uint8_t state;  // enum net_arp_state
+    uint8_t state;  // enum net_neighbor_state
 };
 
 // net_nd_slots, net_nd_read: as net_arp_slots() and net_arp_read(), for the neighbours of IPv6; no

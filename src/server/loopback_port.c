@@ -61,7 +61,7 @@ void server_loopback_add(struct server_params *p)
                                              .node = -1}};
     net_config_default(&lo.net);
     lo.net.loops = true;
-    lo.net.arp_entries = NET_ARP_ENTRIES_MIN;
+    lo.net.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     add_family(p, &lo.net, false);
     add_family(p, &lo.net, true);
     p->ports[p->n_ports++] = lo;

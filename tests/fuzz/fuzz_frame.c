@@ -57,7 +57,7 @@ static void world_start(struct world *w, void *mem)
           ip_parse("2001:db8:5::1", &c.locals[3].addr));
     c.locals[2].prefix_bits = c.locals[3].prefix_bits = 64;
     c.gateway = 0x0a0000fe;
-    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     c.arp_rate_per_s = 0;  // no pool here: nothing may be allocated
     c.icmp_errors_per_s = 0;
     c.n_udp = 1;
@@ -206,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             world_run(&w);
         if (flags & 0x40) {
             struct net_tx none = {NULL, 0, 0};
-            w.now = clock_at_us(w.now.us + NET_ARP_REACHABLE_MS * 1000ull);
+            w.now = clock_at_us(w.now.us + NET_NEIGHBOR_REACHABLE_MS * 1000ull);
             net_tick(w.net, w.now, &none);
         }
     }

@@ -1118,7 +1118,7 @@ static void a_conflict_is_answered_by_one_announcement_in_ten_seconds_for_each_a
     give_arp(ARP_OP_REQUEST, &mac_b, A2, A2);
     assert_int_equal(tx.n, 2);
     expect_request(1, A2, A2, &mac_all);
-    after_ms(NET_ARP_DEFEND_MS - 1);
+    after_ms(NET_DEFEND_MS - 1);
     give_arp(ARP_OP_REQUEST, &mac_b, A, A);
     assert_int_equal(tx.n, 2);
     after_ms(1);
@@ -1246,8 +1246,8 @@ static void neighbour_that_never_answers_is_asked_three_times(void **state)
 {
     struct net_neighbor n;
     send_to(B);
-    for (unsigned i = 1; i < NET_ARP_TRIES; i++) {
-        after_ms(NET_ARP_RETRY_MS - 100);
+    for (unsigned i = 1; i < NET_NEIGHBOR_TRIES; i++) {
+        after_ms(NET_NEIGHBOR_RETRY_MS - 100);
         tick_all();
         assert_int_equal(tx.n, i);  // not before a second has gone
         after_ms(100);
@@ -1256,10 +1256,10 @@ static void neighbour_that_never_answers_is_asked_three_times(void **state)
         expect_request(i, B, A, &mac_all);
     }
     assert_true(neighbor(B, &n));
-    assert_int_equal(n.state, NET_ARP_PENDING);
-    after_ms(NET_ARP_RETRY_MS);
+    assert_int_equal(n.state, NET_NEIGHBOR_PENDING);
+    after_ms(NET_NEIGHBOR_RETRY_MS);
     tick_all();
-    assert_int_equal(tx.n, NET_ARP_TRIES);
+    assert_int_equal(tx.n, NET_NEIGHBOR_TRIES);
     expect_drops(DROP_arp_wait_expired, 1);
     assert_false(neighbor(B, &n));
     struct icmp_event lost[NET_LOST_MAX];
@@ -1276,7 +1276,7 @@ static void used_neighbour_is_asked_again_and_used_meanwhile(void **state)
 {
     struct net_neighbor n;
     know(B, &mac_b);
-    after_ms(NET_ARP_REACHABLE_MS - 1000);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS - 1000);
     send_to(B);
     after_ms(1000);
     tick_all();
@@ -1286,7 +1286,7 @@ static void used_neighbour_is_asked_again_and_used_meanwhile(void **state)
     expect_to_mac(2, &mac_b);
     give_arp(ARP_OP_REPLY, &mac_c, B, A);  // and it has moved
     assert_true(neighbor(B, &n));
-    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
     send_to(B);
     expect_to_mac(3, &mac_c);
 }
@@ -1295,19 +1295,19 @@ static void neighbour_that_fell_silent_is_asked_by_broadcast_at_last_and_forgott
 {
     struct net_neighbor n;
     know(B, &mac_b);
-    after_ms(NET_ARP_REACHABLE_MS - 1000);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS - 1000);
     send_to(B);
     tx_clear();
     after_ms(1000);
     tick_all();
-    after_ms(NET_ARP_RETRY_MS);
+    after_ms(NET_NEIGHBOR_RETRY_MS);
     tick_all();
-    after_ms(NET_ARP_RETRY_MS);
+    after_ms(NET_NEIGHBOR_RETRY_MS);
     tick_all();
     assert_int_equal(tx.n, 3);
     expect_request(1, B, A, &mac_b);
     expect_request(2, B, A, &mac_all);
-    after_ms(NET_ARP_RETRY_MS);
+    after_ms(NET_NEIGHBOR_RETRY_MS);
     tick_all();
     assert_int_equal(tx.n, 3);
     assert_false(neighbor(B, &n));
@@ -1340,7 +1340,7 @@ static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
         }
         know(B, &mac_b);
         tx_clear();
-        after_ms(NET_ARP_REACHABLE_MS);
+        after_ms(NET_NEIGHBOR_REACHABLE_MS);
         net_tick(net, now, &tx);
         tick_all();
         assert_int_equal(tx.n, 0);
@@ -1352,7 +1352,7 @@ static void unused_neighbour_is_forgotten_without_a_word(void **state)
 {
     struct net_neighbor n;
     know(B, &mac_b);
-    after_ms(NET_ARP_REACHABLE_MS + 1000);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS + 1000);
     tick_all();
     assert_int_equal(tx.n, 0);
     assert_false(neighbor(B, &n));
@@ -1362,7 +1362,7 @@ static void neighbour_known_once_and_asked_again_is_waited_for(void **state)
 {
     know(B, &mac_b);
     send_to(B);
-    after_ms(2 * NET_ARP_REACHABLE_MS);
+    after_ms(2 * NET_NEIGHBOR_REACHABLE_MS);
     tick_all();
     tx_clear();
     send_to(B);  // makes the entry anew
@@ -1376,7 +1376,7 @@ static void gateway_is_kept_known_without_use(void **state)
 {
     struct net_neighbor n;
     know(GATEWAY, &mac_c);
-    after_ms(NET_ARP_REACHABLE_MS + 1000);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS + 1000);
     tick_all();
     expect_request(0, GATEWAY, A, &mac_c);
     assert_true(neighbor(GATEWAY, &n));
@@ -1417,11 +1417,11 @@ static void static_neighbours_are_never_asked_aged_or_changed(void **state)
         expect_to_mac(0, &c.statics[i].mac);
         tx_clear();
     }
-    after_ms(10 * NET_ARP_REACHABLE_MS);
+    after_ms(10 * NET_NEIGHBOR_REACHABLE_MS);
     tick_all();
     assert_int_equal(tx.n, 0);
     assert_true(neighbor(B + 15, &n));
-    assert_int_equal(n.state, NET_ARP_STATIC);
+    assert_int_equal(n.state, NET_NEIGHBOR_STATIC);
 }
 
 static void flood_of_65000_silent_neighbours_harms_nobody(void **state)
@@ -1446,7 +1446,7 @@ static void flood_of_65000_silent_neighbours_harms_nobody(void **state)
     unsigned pending = 0;
     for (uint32_t i = 0; i < net_arp_slots(net); i++) {
         struct net_neighbor n;
-        pending += net_arp_read(net, i, &n) && n.state == NET_ARP_PENDING;
+        pending += net_arp_read(net, i, &n) && n.state == NET_NEIGHBOR_PENDING;
     }
     assert_in_range(pending, 300, 512);
     // Each of the 65,000 waits, was replaced, or expired.
@@ -1461,7 +1461,7 @@ static void flood_of_65000_silent_neighbours_harms_nobody(void **state)
     send_to(0x0a020202);
     expect_to_mac(0, &mac_b);
     for (unsigned i = 0; i < 8; i++) {  // and all of it ends
-        after_ms(NET_ARP_RETRY_MS);
+        after_ms(NET_NEIGHBOR_RETRY_MS);
         tick_all();
         tx_clear();
     }
@@ -1498,7 +1498,7 @@ static void fill_cache(void)
     after_ms(1);
 }
 
-static unsigned count_in_state(enum net_arp_state state)
+static unsigned count_in_state(enum net_neighbor_state state)
 {
     struct net_neighbor n;
     unsigned count = 0;
@@ -1514,7 +1514,7 @@ static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **sta
     restart(&c);
     know(GATEWAY, &mac_c);
     fill_cache();
-    const unsigned known = count_in_state(NET_ARP_REACHABLE);
+    const unsigned known = count_in_state(NET_NEIGHBOR_REACHABLE);
     assert_int_equal(known, c.arp_entries);
     assert_int_equal(send_to(0x0a020202), 1);
     expect_request(0, 0x0a020202, A, &mac_all);
@@ -1523,7 +1523,7 @@ static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **sta
     assert_int_equal(tx.n, 1);  // the packet that waited
     expect_to_mac(0, &mac_b);
     assert_int_equal(drops_sum(), 0);
-    assert_int_equal(count_in_state(NET_ARP_REACHABLE), known);
+    assert_int_equal(count_in_state(NET_NEIGHBOR_REACHABLE), known);
 }
 
 static void a_scan_takes_one_known_neighbour_of_a_full_set_at_most(void **state)
@@ -1537,9 +1537,9 @@ static void a_scan_takes_one_known_neighbour_of_a_full_set_at_most(void **state)
         send_to(0x0a020000 + i);
         tx_clear();
     }
-    assert_int_equal(count_in_state(NET_ARP_PENDING), c.arp_entries / NET_ARP_WAYS);
-    assert_int_equal(count_in_state(NET_ARP_REACHABLE),
-                     c.arp_entries - c.arp_entries / NET_ARP_WAYS);
+    assert_int_equal(count_in_state(NET_NEIGHBOR_PENDING), c.arp_entries / NET_NEIGHBOR_WAYS);
+    assert_int_equal(count_in_state(NET_NEIGHBOR_REACHABLE),
+                     c.arp_entries - c.arp_entries / NET_NEIGHBOR_WAYS);
     send_to(FAR);
     expect_to_mac(0, &mac_c);
 }
@@ -1848,11 +1848,11 @@ static void every_routes_hop_is_asked_for_at_start_and_kept_known(void **state)
     expect_request(5, GATEWAY, A, &mac_all);
     tx_clear();
     give_arp(ARP_OP_REPLY, &mac_b, A2 + 9, A2);
-    after_ms(NET_ARP_REACHABLE_MS);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS);
     tick_all();
     struct net_neighbor n;
     assert_true(neighbor(A2 + 9, &n));
-    assert_int_equal(n.state, NET_ARP_PROBE);
+    assert_int_equal(n.state, NET_NEIGHBOR_PROBE);
 }
 
 static void segment_of_no_address_of_ours_or_to_ipv6_has_no_route(void **state)
@@ -2043,7 +2043,7 @@ static void without_a_packet_for_the_question_a_segment_waits_until_there_is_one
     assert_int_equal(tx.n, 0);
     assert_int_equal(stats.c.arp_limited, 1);
     pkt_free_bulk(held, n);
-    after_ms(NET_ARP_RETRY_MS);
+    after_ms(NET_NEIGHBOR_RETRY_MS);
     tick_all();
     expect_request(0, B, A, &mac_all);
     tx_clear();
@@ -2222,15 +2222,15 @@ static void configurations_that_cannot_work_are_refused_with_the_reason(void **s
 // Each limit is met from inside, and not passed by one.
 static void configurations_at_their_limits_are_taken_and_one_beyond_is_refused(void **state)
 {
-    static const uint32_t entries[] = {NET_ARP_ENTRIES_MIN, NET_ARP_ENTRIES_MAX};
+    static const uint32_t entries[] = {NET_NEIGHBOR_ENTRIES_MIN, NET_NEIGHBOR_ENTRIES_MAX};
     struct net_config c = config();
     for (unsigned i = 0; i < ARRAY_LEN(entries); i++) {
         c.arp_entries = entries[i];
         restart(&c);
     }
-    c.arp_entries = NET_ARP_ENTRIES_MIN / 2;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN / 2;
     expect_refused(&c, "ARP cache of 32");
-    c.arp_entries = NET_ARP_ENTRIES_MAX * 2;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MAX * 2;
     expect_refused(&c, "ARP cache of 65536");
     c = config();
     c.mac = mac_zero;
@@ -2308,7 +2308,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
     assert_int_equal(del(B), -ENOENT);
     assert_int_equal(add(B, &mac_b, false), 0);
     assert_true(neighbor(B, &n));
-    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
     assert_int_equal(add(B, &mac_c, true), 0);
     assert_int_equal(send_to(B), 1);
     expect_to_mac(0, &mac_c);
@@ -2317,7 +2317,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
     assert_int_equal(net_neighbors_flush(net), 1);
     assert_false(neighbor(B + 1, &n));
     assert_true(neighbor(B, &n));
-    assert_int_equal(n.state, NET_ARP_STATIC);
+    assert_int_equal(n.state, NET_NEIGHBOR_STATIC);
     assert_int_equal(del(B), 0);
     assert_false(neighbor(B, &n));
     assert_int_equal(send_to(B + 9), 1);
@@ -2328,7 +2328,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
 static void permanent_neighbours_leave_places_to_others_and_can_change_when_full(void **state)
 {
     struct net_config c = config();
-    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     restart(&c);
     unsigned taken = 0;
     bool is[250];
@@ -2340,8 +2340,8 @@ static void permanent_neighbours_leave_places_to_others_and_can_change_when_full
         kept = rc == 0 ? B + i : kept;
         full = rc == 0 ? full : B + i;
     }
-    const unsigned sets = NET_ARP_ENTRIES_MIN / NET_ARP_WAYS;
-    assert_int_equal(taken, sets * (NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS));
+    const unsigned sets = NET_NEIGHBOR_ENTRIES_MIN / NET_NEIGHBOR_WAYS;
+    assert_int_equal(taken, sets * (NET_NEIGHBOR_WAYS - NET_NEIGHBOR_DYNAMIC_WAYS));
     for (uint32_t i = 0; i < 250; i++) {  // others, later, come and go beside them
         after_ms(1);
         if (!is[i])
@@ -2350,7 +2350,7 @@ static void permanent_neighbours_leave_places_to_others_and_can_change_when_full
     unsigned still = 0;
     struct net_neighbor n;
     for (uint32_t i = 0; i < net_arp_slots(net); i++)
-        still += net_arp_read(net, i, &n) && n.state == NET_ARP_STATIC;
+        still += net_arp_read(net, i, &n) && n.state == NET_NEIGHBOR_STATIC;
     assert_int_equal(still, taken);
     assert_int_equal(add(full, &mac_c, false), 0);
     assert_int_equal(add(full, &mac_c, true), -ENOSPC);

@@ -690,7 +690,7 @@ static void a_configured_neighbour_is_never_asked_nor_forgotten(void **state)
     c.statics[0] = (struct net_static){B, mac_b};
     restart(&c);
     for (unsigned i = 0; i < 5; i++) {
-        after_ms(2 * NET_ARP_REACHABLE_MS);
+        after_ms(2 * NET_NEIGHBOR_REACHABLE_MS);
         tick_all();
         assert_int_equal(tx.n, 0);
         assert_int_equal(stats.c.nd_expired, 0);
@@ -837,7 +837,7 @@ static void a_solicitation_is_answered_and_the_asker_learned(void **state)
     expect_ask(0, &B, &mac_b);
     give(FRAME6_TOLD);
     assert_true(neighbor(&B, &n));
-    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
     expect_balance();
 }
 
@@ -979,7 +979,7 @@ static void a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds(v
     assert_int_equal(stats.c.nd_conflicts, 4);
     assert_int_equal(tx.n, 1);
     expect_frame(0, FRAME6_PROBE_ANSWER);
-    after_ms(NET_ARP_DEFEND_MS);
+    after_ms(NET_DEFEND_MS);
     give_advert(&A, &mac_b, ND_OVERRIDE);
     assert_int_equal(tx.n, 2);
 }
@@ -993,13 +993,13 @@ static void a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it(v
     assert_int_equal(tx.n, 1);
     expect_frame(0, FRAME6_ASK);
     assert_true(neighbor(&B, &n));
-    assert_int_equal(n.state, NET_ARP_PENDING);
+    assert_int_equal(n.state, NET_NEIGHBOR_PENDING);
     give(FRAME6_TOLD);
     assert_int_equal(tx.n, 2);
     expect_to_mac(1, &mac_b);
     assert_memory_equal(pkt_data(tx.pkts[1]) + 38, B.b, 16);
     assert_true(neighbor(&B, &n));
-    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
     assert_int_equal(stats.c.tx_tcp6, 1);
     expect_balance();
 }
@@ -1044,7 +1044,7 @@ static void an_advertisement_that_nobody_asked_for_is_dropped(void **state)
     give_changed(FRAME6_TOLD, 78, "\x0e", 1);  // the answer does not say where
     expect_drops(DROP_nd_unasked, 1);
     assert_true(neighbor(&B, &n));
-    assert_int_equal(n.state, NET_ARP_PENDING);
+    assert_int_equal(n.state, NET_NEIGHBOR_PENDING);
 }
 
 // RFC 4861 7.2.5 and its appendix C: state, flags of the advertisement, whether it brings another
@@ -1055,15 +1055,15 @@ static void flags_of_an_advertisement_do_what_rfc_4861_says(void **state)
         uint8_t flags;
         bool other;
         bool takes;  // the other MAC
-        enum net_arp_state then;
+        enum net_neighbor_state then;
     } rows[] = {
-        {0, false, false, NET_ARP_REACHABLE},
-        {ND_OVERRIDE, false, false, NET_ARP_REACHABLE},
-        {ND_SOLICITED, false, false, NET_ARP_REACHABLE},
-        {0, true, false, NET_ARP_PROBE},
-        {ND_SOLICITED, true, false, NET_ARP_PROBE},
-        {ND_OVERRIDE, true, true, NET_ARP_PROBE},
-        {ND_SOLICITED | ND_OVERRIDE, true, true, NET_ARP_REACHABLE},
+        {0, false, false, NET_NEIGHBOR_REACHABLE},
+        {ND_OVERRIDE, false, false, NET_NEIGHBOR_REACHABLE},
+        {ND_SOLICITED, false, false, NET_NEIGHBOR_REACHABLE},
+        {0, true, false, NET_NEIGHBOR_PROBE},
+        {ND_SOLICITED, true, false, NET_NEIGHBOR_PROBE},
+        {ND_OVERRIDE, true, true, NET_NEIGHBOR_PROBE},
+        {ND_SOLICITED | ND_OVERRIDE, true, true, NET_NEIGHBOR_REACHABLE},
     };
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
         struct net_neighbor6 n;
@@ -1085,14 +1085,14 @@ static void flags_of_an_advertisement_do_what_rfc_4861_says(void **state)
         send_to(&at);
         give_advert(&at, &mac_c, (uint8_t)(flags << 5));
         assert_true(neighbor(&at, &n));
-        assert_int_equal(n.state, flags & 2 ? NET_ARP_REACHABLE : NET_ARP_PROBE);
+        assert_int_equal(n.state, flags & 2 ? NET_NEIGHBOR_REACHABLE : NET_NEIGHBOR_PROBE);
     }
 }
 
 static void a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group(void **state)
 {
     know(&B, &mac_b);
-    after_ms(NET_ARP_REACHABLE_MS - 100);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS - 100);
     send_to(&B);
     expect_to_mac(0, &mac_b);
     tx_clear();
@@ -1128,7 +1128,7 @@ static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
         }
         know(&B, &mac_b);
         tx_clear();
-        after_ms(NET_ARP_REACHABLE_MS);
+        after_ms(NET_NEIGHBOR_REACHABLE_MS);
         net_tick(net, now, &tx);
         tick_all();
         assert_int_equal(tx.n, 0);
@@ -1140,7 +1140,7 @@ static void a_neighbour_that_nobody_uses_is_forgotten(void **state)
 {
     know(&B, &mac_b);
     struct net_neighbor6 n;
-    after_ms(NET_ARP_REACHABLE_MS + 1000);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS + 1000);
     tick_all();
     assert_int_equal(tx.n, 0);
     assert_false(neighbor(&B, &n));
@@ -1153,14 +1153,14 @@ static void a_gateway_is_kept_and_asked_for_at_start(void **state)
     give_advert(&GATEWAY, &mac_c, ND_SOLICITED | ND_OVERRIDE);
     for (unsigned i = 0; i < 5; i++) {
         tx_clear();
-        after_ms(NET_ARP_REACHABLE_MS);
+        after_ms(NET_NEIGHBOR_REACHABLE_MS);
         tick_all();
         assert_int_equal(tx.n, 1);  // probed, although nothing was sent
         give_advert(&GATEWAY, &mac_c, ND_SOLICITED);
     }
     struct net_neighbor6 n;
     assert_true(neighbor(&GATEWAY, &n));
-    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
 }
 
 static void what_is_announced_is_probe_advertisement_and_report(void **state)
@@ -1291,7 +1291,7 @@ static void solicitations_keep_to_their_rate(void **state)
 static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour(void **state)
 {
     struct net_config c = config();
-    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     restart(&c);
     know(&GATEWAY, &mac_c);
     know(&B, &mac_b);
@@ -1306,10 +1306,10 @@ static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour(vo
     struct net_neighbor6 n;
     unsigned pending = 0;
     for (uint32_t i = 0; i < net_nd_slots(net); i++)
-        pending += net_nd_read(net, i, &n) && n.state == NET_ARP_PENDING;
-    assert_in_range(pending, 16, NET_ARP_ENTRIES_MIN / 2);
-    assert_true(neighbor(&GATEWAY, &n) && n.state == NET_ARP_REACHABLE);
-    assert_true(neighbor(&B, &n) && n.state == NET_ARP_REACHABLE);
+        pending += net_nd_read(net, i, &n) && n.state == NET_NEIGHBOR_PENDING;
+    assert_in_range(pending, 16, NET_NEIGHBOR_ENTRIES_MIN / 2);
+    assert_true(neighbor(&GATEWAY, &n) && n.state == NET_NEIGHBOR_REACHABLE);
+    assert_true(neighbor(&B, &n) && n.state == NET_NEIGHBOR_REACHABLE);
     assert_int_equal(drops[DROP_nd_cache_full] + pending, 20000);
 }
 
@@ -1317,7 +1317,7 @@ static void askers_from_everywhere_do_not_replace_a_gateway(void **state)
 {
     struct net_config c = config();
     struct net_neighbor6 n;
-    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     restart(&c);
     know(&GATEWAY, &mac_c);
     for (uint32_t i = 0; i < 3000; i++) {
@@ -1337,7 +1337,7 @@ static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **sta
 {
     struct net_config c = config();
     struct net_neighbor6 n;
-    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     restart(&c);
     know(&GATEWAY, &mac_c);
     for (uint32_t i = 0; i < 3000; i++) {
@@ -1349,8 +1349,8 @@ static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **sta
     }
     unsigned known = 0;
     for (uint32_t i = 0; i < net_nd_slots(net); i++)
-        known += net_nd_read(net, i, &n) && n.state != NET_ARP_PENDING;
-    assert_int_equal(known, NET_ARP_ENTRIES_MIN);
+        known += net_nd_read(net, i, &n) && n.state != NET_NEIGHBOR_PENDING;
+    assert_int_equal(known, NET_NEIGHBOR_ENTRIES_MIN);
     const uint64_t asked = stats.c.tx_nd_solicit;
     send_to(&B);
     assert_int_equal(stats.c.tx_nd_solicit, asked + 1);
@@ -1418,7 +1418,7 @@ static void static_neighbours_are_never_asked_nor_changed(void **state)
     expect_drops(DROP_nd_unasked, 1);
     give_solicit(&B, &mac_c);
     tx_clear();
-    after_ms(10 * NET_ARP_REACHABLE_MS);
+    after_ms(10 * NET_NEIGHBOR_REACHABLE_MS);
     tick_all();
     assert_int_equal(tx.n, 0);
     send_to(&B);
@@ -1455,7 +1455,7 @@ static void *reader(void *arg)
     while (!reader_stop)
         for (uint32_t i = 0; i < net_nd_slots(net); i++) {
             struct net_neighbor6 n;
-            if (!net_nd_read(net, i, &n) || n.state == NET_ARP_PENDING)
+            if (!net_nd_read(net, i, &n) || n.state == NET_NEIGHBOR_PENDING)
                 continue;
             reader_saw++;
             if (memcmp(n.mac.b + 2, n.addr.b + 12, 4) != 0 ||
@@ -1905,7 +1905,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
     assert_int_equal(net_neighbor_del(net, &B), -ENOENT);
     assert_int_equal(net_neighbor_add(net, now, &B, &mac_b, false, &tx), 0);
     assert_true(neighbor(&B, &n));
-    assert_int_equal(n.state, NET_ARP_REACHABLE);
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
     assert_int_equal(net_neighbor_add(net, now, &B, &mac_c, true, &tx), 0);
     send_to(&B);
     expect_to_mac(0, &mac_c);
@@ -1913,7 +1913,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
     assert_int_equal(net_neighbors_flush(net), 1);
     assert_false(neighbor(&other, &n));
     assert_true(neighbor(&B, &n));
-    assert_int_equal(n.state, NET_ARP_STATIC);
+    assert_int_equal(n.state, NET_NEIGHBOR_STATIC);
     assert_int_equal(net_neighbor_del(net, &B), 0);
     assert_false(neighbor(&B, &n));
     send_to(&fixed);
@@ -1924,7 +1924,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
 static void permanent_neighbours_leave_places_to_others_and_can_change_when_full(void **state)
 {
     struct net_config c = config();
-    c.arp_entries = NET_ARP_ENTRIES_MIN;
+    c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
     restart(&c);
     unsigned taken = 0;
     bool is[250];
@@ -1939,8 +1939,8 @@ static void permanent_neighbours_leave_places_to_others_and_can_change_when_full
         else
             full = a;
     }
-    const unsigned sets = NET_ARP_ENTRIES_MIN / NET_ARP_WAYS;
-    assert_int_equal(taken, sets * (NET_ARP_WAYS - NET_ARP_DYNAMIC_WAYS));
+    const unsigned sets = NET_NEIGHBOR_ENTRIES_MIN / NET_NEIGHBOR_WAYS;
+    assert_int_equal(taken, sets * (NET_NEIGHBOR_WAYS - NET_NEIGHBOR_DYNAMIC_WAYS));
     for (unsigned i = 0; i < 250; i++) {  // others, later, come and go beside them
         after_ms(1);
         a.b[15] = (uint8_t)(3 + i);
@@ -1950,7 +1950,7 @@ static void permanent_neighbours_leave_places_to_others_and_can_change_when_full
     unsigned still = 0;
     struct net_neighbor6 n;
     for (uint32_t i = 0; i < net_nd_slots(net); i++)
-        still += net_nd_read(net, i, &n) && n.state == NET_ARP_STATIC;
+        still += net_nd_read(net, i, &n) && n.state == NET_NEIGHBOR_STATIC;
     assert_int_equal(still, taken);
     assert_int_equal(net_neighbor_add(net, now, &full, &mac_c, false, &tx), 0);
     assert_int_equal(net_neighbor_add(net, now, &full, &mac_c, true, &tx), -ENOSPC);

@@ -325,9 +325,9 @@ static void neighbours_come_and_go_by_order(void **state)
     struct hosts *h = begin();
     struct net_neighbor n;
     assert_int_equal(neighbor(h, NEIGHBOR_ADD, 0x0a000063, 1), 0);
-    assert_true(knows(h, 0x0a000063, &n) && n.state == NET_ARP_REACHABLE && n.mac.b[5] == 1);
+    assert_true(knows(h, 0x0a000063, &n) && n.state == NET_NEIGHBOR_REACHABLE && n.mac.b[5] == 1);
     assert_int_equal(neighbor(h, NEIGHBOR_PERMANENT, 0x0a000064, 2), 0);
-    assert_true(knows(h, 0x0a000064, &n) && n.state == NET_ARP_STATIC);
+    assert_true(knows(h, 0x0a000064, &n) && n.state == NET_NEIGHBOR_STATIC);
     hosts_run(h, 70000);
     assert_true(knows(h, 0x0a000064, &n));
     assert_int_equal(neighbor(h, NEIGHBOR_ADD, 0x0a000063, 3), 0);
@@ -377,7 +377,7 @@ static void ipv6_neighbours_too(void **state)
     bool found = false;
     for (uint32_t i = 0; i < net_nd_slots(net); i++)
         found |= net_nd_read(net, i, &n) && ip_equal(&n.addr, &o.neighbor.addr) &&
-                 n.state == NET_ARP_STATIC;
+                 n.state == NET_NEIGHBOR_STATIC;
     assert_true(found);
     o.neighbor.act = NEIGHBOR_DEL;
     post(&o);
