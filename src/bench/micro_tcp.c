@@ -26,7 +26,7 @@ static void place_all(struct micro_tcp *m, uint32_t bufs, struct siphash_key sec
     t->blocks = zeroed(m, n * sizeof(struct block));
     t->block_pool = pool(m);
     t->wheel = wheel_init(zeroed(m, wheel_footprint(n * 4)), n * 4, 0);
-    t->near = zeroed(m, 4096);
+    t->xmit_runs = zeroed(m, 4096);
     t->rounds = zeroed(m, n * sizeof(*t->rounds));
     t->exts = zeroed(m, n * sizeof(struct ext));
     t->ext_pool = pool(m);

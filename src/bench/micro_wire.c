@@ -69,7 +69,7 @@ static void *wire_open(uint32_t bytes, struct err *err)
 static inline void parse_common(struct wire_ctx *c, uint32_t i)
 {
     const uint8_t *f = frame(c, i);
-    CHECK(wire_is_common(f, &c->common) && wire_fast_tcp4(f, c->len, 0, 0, &c->in[i]) &&
+    CHECK(wire_is_common(f, &c->common) && wire_parse_tcp4_fast(f, c->len, 0, 0, &c->in[i]) &&
           wire_ip4_tcp4_right(f, TCP_BYTES + c->bytes));
 }
 

@@ -6,8 +6,8 @@
 //   one core:  frame -> parse, checksums, look-up -> block, reply
 //   two cores: frame -> parse, checksums, look-up => ring => block, reply
 //
-// The pieces are the server's: wire_fast_tcp4, flow_find_burst, wire_build_tcp4. No port and no
-// protocol: what is left out is the same on both sides, so that the difference is the hop.
+// The pieces are the server's: wire_parse_tcp4_fast, flow_find_burst, wire_build_tcp4. No port and
+// no protocol: what is left out is the same on both sides, so that the difference is the hop.
 #include <pthread.h>
 #include <rte_pause.h>
 #include <rte_ring.h>
@@ -112,7 +112,7 @@ static inline void receive(struct core *c, struct item *items)
         const uint8_t *f = w->frames + (size_t)((c->at + i) % FRAMES) * FRAME_STRIDE;
         items[i].frame = f;
         CHECK(wire_is_common(f, &w->common) &&
-              wire_fast_tcp4(f, w->frame_len, 0, 0, &items[i].seg) &&
+              wire_parse_tcp4_fast(f, w->frame_len, 0, 0, &items[i].seg) &&
               wire_ip4_tcp4_right(f, TCP_BYTES + PAYLOAD));
     }
     c->at = (c->at + BURST_MAX) % FRAMES;

@@ -14,7 +14,7 @@ static bool parse4(const struct load *l, const struct pkt *p, struct seg_in *s)
 {
     const uint8_t *frame = pkt_data(p);
     if (likely(pkt_len(p) >= TCP4_DATA_OFF && wire_is_common(frame, &l->common) &&
-               wire_fast_tcp4(frame, pkt_len(p), 0, 0, s)))
+               wire_parse_tcp4_fast(frame, pkt_len(p), 0, 0, s)))
         return wire_ip4_tcp4_right(frame, (uint32_t)s->data_off + s->data_len - TCP4_OFF);
     return parse4_slow(frame, pkt_len(p), s) == DROP_NONE;
 }
@@ -76,7 +76,7 @@ static uint32_t input6(struct load *l, const struct pkt *p, struct seg_in *s)
 {
     const uint8_t *frame = pkt_data(p);
     if (unlikely(pkt_len(p) < TCP6_DATA_OFF || !is_plain6(l, frame) ||
-                 !wire_fast_tcp6(frame, pkt_len(p), 0, 0, s)))
+                 !wire_parse_tcp6_fast(frame, pkt_len(p), 0, 0, s)))
         return input6_slow(l, p, s);
     if (unlikely(!wire_tcp6_right(frame, (uint32_t)s->data_off + s->data_len - TCP6_OFF))) {
         l->c.damaged++;

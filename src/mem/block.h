@@ -27,7 +27,7 @@ enum block_flag {
     BF_ACK_DELAYED = 1 << 2,    // one is due by delack_at_ms
     BF_DIRTY = 1 << 3,          // on the dirty list
     BF_FIN_QUEUED = 1 << 4,     // FIN follows the last queued byte (at snd_end)
-    BF_TROUBLE = 1 << 5,        // has an extension record: leave the fast path
+    BF_EXT = 1 << 5,            // has an extension record (struct ext)
     BF_NODELAY = 1 << 6,        // no Nagle
     BF_PAUSED = 1 << 7,         // the application takes no data for now
     BF_WANT_WRITE = 1 << 8,     // a send was cut short: the application is owed `writable`
@@ -94,7 +94,7 @@ struct block {
     uint32_t rtt_us;     // when the timed segment left; with timestamps or a log: the last burst
     uint32_t rto_at_ms;  // deadline of retransmission or persist; 0: none
     // The block's three entries of the wheel, which outlive the connection (tcp_internal.h).
-    uint32_t wheel_near_ms;  // when it wakes this block for a near deadline; 0: never
+    uint32_t wheel_xmit_ms;  // when it wakes this block for an xmit deadline; 0: never
     uint32_t wheel_far_ms;   // the same for keepalive, FIN-WAIT-2, application
     uint32_t wheel_soon;     // place plus one of the entry for what comes sooner; 0: there is none
     uint32_t rcvq_bytes;     // bytes received in order and not consumed
@@ -104,7 +104,7 @@ struct block {
             uint8_t dupacks : 7;
             uint8_t has_flight : 1;
         };
-        uint8_t unusual;  // both: one test finds that there is neither
+        uint8_t dupacks_flight;  // both: one test finds that there is neither
     };
     uint8_t unacked_segs;  // data segments received since the last ACK left
     uint8_t agreed;        // enum block_agreed
@@ -352,7 +352,7 @@ struct syn_record {
     struct flow_key key;
     union {
         uint32_t iss;
-        uint32_t heir;  // not live: the block that it became in this turn; BLOCK_NONE: none
+        uint32_t child;  // not live: the block that it became in this turn; BLOCK_NONE: none
     };
     uint32_t irs;
     uint32_t ts_recent;

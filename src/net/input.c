@@ -45,7 +45,8 @@ static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p,
         if (ix >= net->n_locals)
             return false;
     }
-    const uint32_t tcp_len = wire_fast_tcp4(frame, len, net->local_ix_first + ix, pkt_ix, seg);
+    const uint32_t tcp_len =
+        wire_parse_tcp4_fast(frame, len, net->local_ix_first + ix, pkt_ix, seg);
     if (unlikely(tcp_len == 0 || !source_ok(net, load_raw32(frame + 26))))
         return false;
     return likely(pkt_rx_cksum_any(p) ? pkt_rx_cksum_all_good(p)

@@ -42,7 +42,7 @@ static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p
         if (ix >= v6->n)
             return false;
     }
-    const uint32_t tcp_len = wire_fast_tcp6(frame, len, v6->local_ix_first + ix, pkt_ix, seg);
+    const uint32_t tcp_len = wire_parse_tcp6_fast(frame, len, v6->local_ix_first + ix, pkt_ix, seg);
     if (unlikely(tcp_len == 0 || !source_ok(v6, &seg->key.remote)))
         return false;
     const enum pkt_cksum verdict = pkt_rx_l4_cksum(p);

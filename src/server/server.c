@@ -188,7 +188,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn,
               s->keys.of[SECRET_FLOW_TABLE]);
     t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn), 0);
-    t->near = (uint64_t *)mem[REGION_NEAR];
+    t->xmit_runs = (uint64_t *)mem[REGION_NEAR];
     t->rounds = (uint32_t *)mem[REGION_ROUNDS];
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
     t->syn_pool = index_pool_init(&t->syns[syn], syn);

@@ -41,7 +41,7 @@ struct region {
 
 enum {
     REFS_PER_BUFFER = 4,  // references to images for each data buffer
-    // A block's entries of the wheel: WAKE_NEAR, WAKE_FAR, WAKE_SOON, one of each at most (the
+    // A block's entries of the wheel: WAKE_XMIT, WAKE_FAR, WAKE_SOON, one of each at most (the
     // proof is in tcp/tcp_internal.h); a half-open record's: one. There are no others.
     WHEEL_PER_CONNECTION = 3,
     WHEEL_PER_SYN = 1,

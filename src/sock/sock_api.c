@@ -58,15 +58,25 @@ static void queue_buf(struct c10m_conn *c, uint32_t ix)
     b->snd_tail = ix;
 }
 
-// send_first: the common send: nothing waits to be acknowledged, and one buffer holds all of it.
+// send_fast: the common send: nothing waits to be acknowledged, and one buffer holds all of it.
 // False: it does not apply, and nothing was done.
-static inline bool send_first(struct c10m_conn *c, const uint8_t *data, size_t len)
+static inline bool send_fast(struct c10m_conn *c, const uint8_t *data, size_t len)
 {
     struct tcp *t = c->k->tcp;
     struct block *b = c->b;
-    if (b->snd_head != BUF_NONE || b->state != TCP_ESTABLISHED || len - 1 >= BUF_BYTES ||
-        len > t->services[b->service].snd_limit ||
-        (b->flags & (BF_FIN_QUEUED | BF_ABORT | BF_TROUBLE)) || t->bufs.n_free_data <= SEND_RESERVE)
+    if (b->snd_head != BUF_NONE)  // something waits to be acknowledged
+        return false;
+    if (b->state != TCP_ESTABLISHED)  // the connection opens or closes
+        return false;
+    if (len - 1 >= BUF_BYTES)  // no byte, or more than a buffer holds
+        return false;
+    if (len > t->services[b->service].snd_limit)  // more than may be queued
+        return false;
+    if (b->flags & (BF_FIN_QUEUED |  // nothing is sent behind our FIN
+                    BF_ABORT |       // a RST is due
+                    BF_EXT))         // an extension record: limits of its own, a cork
+        return false;
+    if (t->bufs.n_free_data <= SEND_RESERVE)  // buffers are scarce
         return false;
     const uint32_t ix = buf_get(&t->bufs);
     struct buf *f = &t->bufs.bufs[ix];
@@ -79,7 +89,7 @@ static inline bool send_first(struct c10m_conn *c, const uint8_t *data, size_t l
     return true;
 }
 
-static NOINLINE size_t send_some(struct c10m_conn *c, const void *data, size_t len)
+static NOINLINE size_t send_full(struct c10m_conn *c, const void *data, size_t len)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
     struct block *b = c->b;
@@ -125,7 +135,7 @@ void c10m_want_writable(struct c10m_conn *c)
 
 size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
 {
-    return likely(send_first(c, data, len)) ? len : send_some(c, data, len);
+    return likely(send_fast(c, data, len)) ? len : send_full(c, data, len);
 }
 
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)

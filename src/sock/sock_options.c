@@ -89,7 +89,7 @@ int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value
         return over ? 0 : set_keepalive(c, value);
     case C10M_OPT_QUICKACK:
         if (!over)
-            tcp_quick_now(c->k->tcp, c->ix, value != 0);
+            tcp_quick_ack_now(c->k->tcp, c->ix, value != 0);
         return 0;
     case C10M_OPT_CONGESTION:
         if (value > C10M_NEWRENO)
@@ -179,7 +179,7 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
 {
     const struct tcp *t = c->k->tcp;
     const struct block *b = c->b;
-    const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    const struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
     const struct flight *f = b->has_flight ? flight_at(&t->flights, b->flight) : NULL;
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     const uint32_t mss = MAX(b->mss, (uint16_t)1), flight = b->snd_nxt - b->snd_una;

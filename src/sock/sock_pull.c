@@ -95,7 +95,7 @@ int c10m_take_soft_error(struct c10m_conn *c)
 {
     const int error = c10m_soft_error(c);
     if (error != 0)
-        tcp_forget_soft(c->k->tcp, c->b);
+        tcp_clear_soft_error(c->k->tcp, c->b);
     return error;
 }
 

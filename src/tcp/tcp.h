@@ -113,14 +113,14 @@ struct tcp_service {
     uint32_t fast_open_reset[2], fast_open_reset_ms;
 };
 
-enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7, TCP_BORN_WORDS = 32 };
+enum { TCP_SERVICES_MAX = 32, TCP_LOCALS_MAX = 128, TCP_GROWN_MAX = 7, TCP_NEW_FLOWS_WORDS = 32 };
 
-// What a handle of the wheel means: a block for one of its near deadlines (retransmission, delayed
+// What a handle of the wheel means: a block for one of its xmit deadlines (retransmission, delayed
 // ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
 // application), a block for any of these that its entry of that kind comes too late for, or for its
 // congestion control (pacing, idle time). The wheel has one entry of each kind and block, or
 // record, at most.
-enum tcp_wake { WAKE_NEAR, WAKE_SYN, WAKE_FAR, WAKE_SOON };
+enum tcp_wake { WAKE_XMIT, WAKE_SYN, WAKE_FAR, WAKE_SOON };
 
 // Explicit congestion notification: never, when the peer asks for it, always asked for.
 enum tcp_ecn { TCP_ECN_OFF, TCP_ECN_ACCEPT, TCP_ECN_ON };
@@ -141,7 +141,7 @@ struct tcp_config {
     uint32_t retries1, retries;  // R1, R2 (RFC 9293 3.8.3)
     uint32_t time_wait_ms, delayed_ack_ms, fin_wait2_ms;
     uint32_t rst_per_s;       // of one worker
-    uint32_t invalid_ack_ms;  // least time between two answers of tcp_answer_rested()
+    uint32_t invalid_ack_ms;  // least time between two answers of tcp_claim_answer()
     uint32_t initial_window;  // segments
     uint32_t pacing_rtt_ms;   // the shortest round trip that is paced; 0: none is
     uint8_t window_scale;
@@ -228,7 +228,7 @@ struct tcp {
     uint32_t n_dirty;                 // blocks in it
     // A filter of what was entered in the table since tcp_burst(): no bit, no entry
     // (tcp_new_flows.h).
-    uint64_t born[TCP_BORN_WORDS];
+    uint64_t new_flows[TCP_NEW_FLOWS_WORDS];
     uint32_t n_out, out_room;  // out_room: how many may be there in this turn, at most TCP_OUT_MAX
     struct seg_out *out;       // what leaves at the end of this turn
     // The SACK blocks of segments: received, by seg_in.pkt_ix; to be sent, by the place in `out`.
@@ -239,10 +239,10 @@ struct tcp {
     // is written once in 65,536 of them, and read for handles only.
     uint32_t *rounds;
 
-    // One bit a block: a near deadline (retransmission, delayed ACK) is running. It lets the
+    // One bit a block: an xmit deadline (retransmission, delayed ACK) is running. It lets the
     // wheel's entries of deadlines that were called off, one a request, end without touching the
     // block.
-    uint64_t *near;
+    uint64_t *xmit_runs;
 
     struct index_pool *block_pool;
     struct index_pool *syn_pool;
@@ -254,9 +254,9 @@ struct tcp {
     struct time_wait_ring tw4, tw6;  // over IPv4, IPv6
 
     uint32_t sweep_ix, sweep_ms;  // the next block to be swept; when the last was
-    uint32_t forget_ix;           // the next half-open record that tcp_forget() looks at
+    uint32_t flush_ix;            // the next half-open record that tcp_flush() looks at
 
-    uint64_t resets_asked;  // how often tcp_may_reset() was
+    uint64_t resets_asked;  // calls of tcp_claim_reset()
     uint32_t syn_reserve;   // half-open records that are kept back, until syn_reserve_us
     uint64_t syn_reserve_us;
     uint64_t ports_drawn;       // for active opens
@@ -324,7 +324,7 @@ void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, cons
 // tcp_burst: the owners of another burst are about to be looked up.
 static inline void tcp_burst(struct tcp *t)
 {
-    memset(t->born, 0, sizeof(t->born));
+    memset(t->new_flows, 0, sizeof(t->new_flows));
 }
 
 // tcp_input_common: the same for the common case, an in-order segment of an established connection.
@@ -343,9 +343,9 @@ void tcp_icmp(struct tcp *t, const struct icmp_event *e, struct tcp_verdict *v);
 // acknowledged since.
 int tcp_soft_error(const struct tcp *t, const struct block *b);
 
-// tcp_forget_soft: the peer acknowledged something, or the application was told: block b, which has
-// an extension record, has no soft error any more.
-void tcp_forget_soft(struct tcp *t, struct block *b);
+// tcp_clear_soft_error: the peer acknowledged something, or the application was told: block b,
+// which has an extension record, has no soft error any more.
+void tcp_clear_soft_error(struct tcp *t, struct block *b);
 
 // tcp_room: how many segments from local_ix may be made yet in this turn. tcp_lane_left: the same
 // of a lane.
@@ -374,7 +374,7 @@ bool tcp_output(struct tcp *t, uint32_t ix);
 void tcp_output_dirty(struct tcp *t);
 
 // tcp_timer: the wheel woke block ix by its entry `wake`: handles each deadline that has come, the
-// far ones unless that was the near one, and arms the next. Returns event bits; with TCP_EV_CLOSED
+// far ones unless that was the xmit one, and arms the next. Returns event bits; with TCP_EV_CLOSED
 // the caller tells and frees.
 uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake);
 
@@ -384,10 +384,10 @@ static inline uint64_t tcp_life(const struct tcp *t, uint32_t ix)
     return (uint64_t)t->rounds[ix] << 16 | t->blocks[ix].generation;
 }
 
-// tcp_near_runs: whether block ix has a near deadline: if not, a near wheel entry of it is void.
-static inline bool tcp_near_runs(const struct tcp *t, uint32_t ix)
+// tcp_xmit_runs: whether block ix has an xmit deadline: if not, an xmit wheel entry of it is void.
+static inline bool tcp_xmit_runs(const struct tcp *t, uint32_t ix)
 {
-    return t->near[ix / 64] >> ix % 64 & 1;
+    return t->xmit_runs[ix / 64] >> ix % 64 & 1;
 }
 
 // tcp_syn_timer: the same for a half-open connection: the SYN-ACK again, or the end.
@@ -404,10 +404,10 @@ unsigned tcp_time_wait_expire(struct tcp *t, unsigned max);
 // tcp_time_wait_next_ms: when the next one ends; 0: there is none.
 uint32_t tcp_time_wait_next_ms(const struct tcp *t);
 
-// tcp_idle_ms: for how long at least the peer has neither sent nor acknowledged anything new, nor
-// answered a keepalive probe. Of a connection without timestamps that moved since it was noted last
-// it is not known: 0, and it is noted now.
-uint32_t tcp_idle_ms(const struct tcp *t, struct block *b);
+// tcp_idle_time_ms: for how long at least the peer has neither sent nor acknowledged anything new,
+// nor answered a keepalive probe. Of a connection without timestamps that moved since it was noted
+// last it is not known: 0, and it is noted now.
+uint32_t tcp_idle_time_ms(const struct tcp *t, struct block *b);
 
 // tcp_sweep: forgets times of blocks before they are 2^31 ms old and look like times to come: an
 // idle connection may live longer than the millisecond clock goes round. Call it at least once in
@@ -419,7 +419,7 @@ unsigned tcp_sweep(struct tcp *t);
 // millisecond or so.
 void tcp_shed(struct tcp *t);
 
-// tcp_arm: makes sure that the wheel wakes block ix at its earliest near deadline.
+// tcp_arm: makes sure that the wheel wakes block ix at its earliest xmit deadline.
 void tcp_arm(struct tcp *t, uint32_t ix);
 
 // tcp_set_far: the same for the slow deadlines of the block, which have changed.
@@ -471,10 +471,10 @@ int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_
 // tcp_home: of h->workers, the one at which the packets of `key` arrive. h NULL: the only one.
 unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key);
 
-// tcp_forget: as if this TCP had just begun, but for its connections, listeners and counters: no
+// tcp_flush: as if this TCP had just begun, but for its connections, listeners and counters: no
 // TIME-WAIT, no half-open connection, no cookie awaited, all limits rested. At most max records a
 // call; false: there are more.
-bool tcp_forget(struct tcp *t, unsigned max);
+bool tcp_flush(struct tcp *t, unsigned max);
 
 // tcp_block_new: a block for `key`, in the table under `hash` in place of `old` (FLOW_NONE: a new
 // entry). BLOCK_NONE without room.
@@ -494,7 +494,7 @@ void tcp_window_update(struct tcp *t, uint32_t ix);
 // tcp_own: the options of block b alone, NULL: it has none.
 static inline struct ext_own *tcp_own(const struct tcp *t, const struct block *b)
 {
-    if (likely(!(b->flags & BF_TROUBLE)))
+    if (likely(!(b->flags & BF_EXT)))
         return NULL;
     struct ext_own *o = &t->exts[b->ext].own;
     return o->set != 0 ? o : NULL;
@@ -517,9 +517,9 @@ uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b);
 uint32_t tcp_packet_bytes(const struct block *b);
 uint16_t tcp_announced_mss(const struct tcp *t, const struct block *b);
 
-// tcp_quick_now: acknowledgements are not delayed for a while, and one that is leaves; or none is
-// spared.
-void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick);
+// tcp_quick_ack_now: acknowledgements are not delayed for a while, and one that is leaves; or none
+// is spared.
+void tcp_quick_ack_now(struct tcp *t, uint32_t ix, bool quick);
 
 // tcp_rcv_limit, tcp_snd_limit: bytes unconsumed, or copied and unacknowledged, at most, at present
 // (tcp/tcp_tune.h).

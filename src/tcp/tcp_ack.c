@@ -42,7 +42,7 @@ static bool was_limited(const struct block *b, uint32_t flight)
     return unlikely(flight + b->mss > b->cwnd);
 }
 
-void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
+void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr)
 {
     const uint32_t acked = ack - b->snd_una, flight = b->snd_max - b->snd_una;
     b->snd_una = ack;
@@ -71,11 +71,11 @@ void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
         if (b->has_flight)
             return;  // tcp_flight_judge() does it
         b->rto_at_ms = tcp_rto_at(t, b);
-        if (unlikely(time_before(b->rto_at_ms, b->wheel_near_ms)))
-            arm_near(t, b, (uint32_t)(b - t->blocks), b->rto_at_ms);
+        if (unlikely(time_before(b->rto_at_ms, b->wheel_xmit_ms)))
+            arm_xmit(t, b, (uint32_t)(b - t->blocks), b->rto_at_ms);
         return;
     }
     b->rto_at_ms = 0;
     if (!(b->flags & BF_DELACK_ARMED))
-        near_clear(t, (uint32_t)(b - t->blocks));
+        xmit_clear(t, (uint32_t)(b - t->blocks));
 }

@@ -4,8 +4,8 @@
 #pragma once
 #include "tcp/tcp_internal.h"
 
-// tcp_acked_some: the peer acknowledged up to `ack`, new; any case.
-void tcp_acked_some(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
+// tcp_acked_full: the peer acknowledged up to `ack`, new; any case.
+void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
 
 // tcp_echo_age_ms: how long ago what the acknowledgement at hand echoes can have been sent, at most
 // (RFC 7323 4.1: RTTM is of a segment that it acknowledges). What is said to be older was never
@@ -47,23 +47,32 @@ static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, ui
     return 0;
 }
 
-// tcp_acked_all: the common acknowledgement: of all that was sent, which was all that is queued and
-// lies in one buffer, nothing was lost, and the congestion window was not in the way. Does exactly
-// what tcp_acked_some() would. b is block ix. False: it does not apply, and nothing was done.
-static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack,
-                                 bool has_ts, uint32_t ts_ecr)
+// tcp_acked_fast: the common acknowledgement: of all that was sent, which was all that is queued
+// and lies in one buffer, nothing was lost, and the congestion window was not in the way. Does
+// exactly what tcp_acked_full() would. b is block ix. False: it does not apply, and nothing was
+// done.
+static inline bool tcp_acked_fast(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack,
+                                  bool has_ts, uint32_t ts_ecr)
 {
-    const uint32_t odd = (ack ^ b->snd_max) | (ack ^ b->snd_end) | (ack ^ b->snd_nxt) |
-                         (b->snd_head ^ b->snd_tail) | b->backoff | b->unusual |
-                         (b->flags & BF_DELACK_ARMED);
-    if (unlikely(odd != 0 || b->snd_head == BUF_NONE || ack - b->snd_una + b->mss > b->cwnd))
+    const uint32_t reasons = (ack ^ b->snd_max) |           // something stays in flight
+                             (ack ^ b->snd_end) |           // something is left to send; our FIN
+                             (ack ^ b->snd_nxt) |           // a timeout took snd_nxt back
+                             (b->snd_head ^ b->snd_tail) |  // more than one buffer is queued
+                             b->backoff |                   // there was a timeout
+                             b->dupacks_flight |            // duplicates, or a log of the flight
+                             (b->flags & BF_DELACK_ARMED);  // the xmit deadline goes on running
+    if (unlikely(reasons != 0))
+        return false;
+    if (unlikely(b->snd_head == BUF_NONE))  // no buffer to give back
+        return false;
+    if (unlikely(ack - b->snd_una + b->mss > b->cwnd))  // cwnd was in the way, and grows
         return false;
     buf_put(&t->bufs, b->snd_head);
     b->snd_head = b->snd_tail = BUF_NONE;
     b->snd_una = ack;
     tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     b->rto_at_ms = 0;
-    near_clear(t, ix);
+    xmit_clear(t, ix);
     return true;
 }
 
@@ -71,7 +80,7 @@ static inline bool tcp_acked_all(struct tcp *t, struct block *b, uint32_t ix, ui
 static inline void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
                              uint32_t ts_ecr)
 {
-    if ((b->flags & BF_TROUBLE) ||
-        !tcp_acked_all(t, b, (uint32_t)(b - t->blocks), ack, has_ts, ts_ecr))
-        tcp_acked_some(t, b, ack, has_ts, ts_ecr);
+    if ((b->flags & BF_EXT) ||
+        !tcp_acked_fast(t, b, (uint32_t)(b - t->blocks), ack, has_ts, ts_ecr))
+        tcp_acked_full(t, b, ack, has_ts, ts_ecr);
 }

@@ -114,15 +114,15 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
         index_pool_put(t->block_pool, ix);
         return BLOCK_NONE;
     } else {
-        born_add(t, hash);
+        new_flows_add(t, hash);
     }
     // What outlives a connection: the wheel's entries, a place on the dirty list, the generation.
-    const uint32_t near = b->wheel_near_ms, far = b->wheel_far_ms, soon = b->wheel_soon;
+    const uint32_t xmit = b->wheel_xmit_ms, far = b->wheel_far_ms, soon = b->wheel_soon;
     const uint32_t dirty_next = b->dirty_next;
     const uint16_t dirty = b->flags & BF_DIRTY, generation = b->generation;
     memset(b, 0, sizeof(*b));
     b->key = *key;
-    b->wheel_near_ms = near;
+    b->wheel_xmit_ms = xmit;
     b->wheel_far_ms = far;
     b->wheel_soon = soon;
     b->dirty_next = dirty_next;
@@ -160,7 +160,7 @@ void tcp_free(struct tcp *t, uint32_t ix)
         CHECK(flow_remove(t->table, flow_hash(t->table, &b->key), handle));
     buf_put_chain(&t->bufs, b->snd_head);
     buf_put_chain(&t->bufs, b->rcvq_head);
-    if (b->flags & BF_TROUBLE) {
+    if (b->flags & BF_EXT) {
         struct ext *e = &t->exts[b->ext];
         tcp_ooo_drop(t, e);
         *e = (struct ext){.ooo_head = BUF_NONE, .hold.source = e->hold.source};

@@ -14,7 +14,7 @@ static enum tcp_congestion kind_of(const struct tcp *t, const struct block *b)
 // What the connection knows already; NULL: nothing.
 static struct ext_cc *known(const struct tcp *t, const struct block *b)
 {
-    if (!(b->flags & BF_TROUBLE))
+    if (!(b->flags & BF_EXT))
         return NULL;
     struct ext_cc *c = &t->exts[b->ext].cc;
     return c->flags & CC_LIVE ? c : NULL;

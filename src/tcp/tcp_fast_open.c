@@ -42,7 +42,8 @@ static bool is_valid(const struct tcp *t, const struct seg_in *s)
     return valid;
 }
 
-static void turn(struct tcp *t, struct tcp_service *sv)
+// The resets that count move on by the turns of 60 s that are over.
+static void age_resets(const struct tcp *t, struct tcp_service *sv)
 {
     const uint32_t ago_ms = t->now.ms - sv->fast_open_reset_ms;
     if (ago_ms < RESET_TURN_MS)
@@ -52,9 +53,8 @@ static void turn(struct tcp *t, struct tcp_service *sv)
     sv->fast_open_reset_ms = t->now.ms - ago_ms % RESET_TURN_MS;
 }
 
-static bool is_full(struct tcp *t, struct tcp_service *sv)
+static bool is_full(const struct tcp_service *sv)
 {
-    turn(t, sv);
     return sv->fast_open_now + sv->fast_open_reset[0] + sv->fast_open_reset[1] >= sv->fast_open;
 }
 
@@ -65,7 +65,8 @@ enum fast_open tcp_fast_open_judge(struct tcp *t, int door, const struct seg_in 
     if (sv->fast_open == 0 || door_listen(door) != TCP_LISTEN_NONE || tcp_cookies_awaited(t))
         return FAST_OPEN_NONE;
     t->stats->c.fast_open_requests += asks;
-    if (is_full(t, sv)) {
+    age_resets(t, sv);
+    if (is_full(sv)) {
         t->stats->c.fast_open_overflows++;
         return FAST_OPEN_NONE;
     }
@@ -76,7 +77,7 @@ enum fast_open tcp_fast_open_judge(struct tcp *t, int door, const struct seg_in 
         return FAST_OPEN_OFFER;
     }
     const bool room = t->bufs.n_free_data >= TCP_BUFS_RESERVE;
-    return s->data_len != 0 && room ? FAST_OPEN_TAKE : FAST_OPEN_NONE;
+    return s->data_len != 0 && room ? FAST_OPEN_ACCEPT : FAST_OPEN_NONE;
 }
 
 void tcp_fast_open_offer(const struct tcp *t, struct seg_out *o)
@@ -99,6 +100,6 @@ void tcp_fast_open_ended(struct tcp *t, const struct block *b, bool reset)
     sv->fast_open_now--;
     if (!reset)
         return;
-    turn(t, sv);
+    age_resets(t, sv);
     sv->fast_open_reset[0]++;
 }

@@ -4,7 +4,7 @@
 //
 //   SYN, option 34 --> tcp_fast_open_judge(): NONE   ordinary handshake
 //                                             OFFER  the same, its SYN-ACK brings a cookie
-//                                             TAKE   a block in SYN-RECEIVED, the data delivered
+//                                             ACCEPT a block in SYN-RECEIVED, the data delivered
 //
 // The block is known by its numbers: nothing else has received data in SYN-RECEIVED. A SYN that the
 // network repeats after the connection has ended is a connection again, and its data arrives twice
@@ -13,7 +13,7 @@
 #pragma once
 #include "tcp/tcp_internal.h"
 
-enum fast_open { FAST_OPEN_NONE, FAST_OPEN_OFFER, FAST_OPEN_TAKE };
+enum fast_open { FAST_OPEN_NONE, FAST_OPEN_OFFER, FAST_OPEN_ACCEPT };
 
 // tcp_fast_open_judge: what becomes of the SYN s with SEG_OPT_FAST_OPEN; counted.
 enum fast_open tcp_fast_open_judge(struct tcp *t, int door, const struct seg_in *s);

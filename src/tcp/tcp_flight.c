@@ -124,8 +124,8 @@ static bool are_one(const struct flight_run *a, const struct flight_run *c)
     return alike(a, c) && ((a->flags & (FLIGHT_SACKED | FLIGHT_LOST)) || a->sent_us == c->sent_us);
 }
 
-// take_in: run a takes c in, which is behind it.
-static void take_in(struct flight_run *a, const struct flight_run *c)
+// absorb: run a takes c in, which is behind it.
+static void absorb(struct flight_run *a, const struct flight_run *c)
 {
     a->flags |= c->flags | (a->sent_us != c->sent_us ? FLIGHT_COARSE : 0);
     a->end = c->end;
@@ -139,7 +139,7 @@ static void join(struct flight *f, unsigned from, unsigned to)
     unsigned at = from;
     for (unsigned i = from + 1; i <= to && i < f->n; i++) {
         if (are_one(&r[at], &r[i]))
-            take_in(&r[at], &r[i]);
+            absorb(&r[at], &r[i]);
         else
             r[++at] = r[i];
     }
@@ -191,7 +191,7 @@ static void coarsen(struct flight *f)
     uint32_t since_us = f->since_us;  // what is in run `at` left from then on
     for (unsigned i = 1; i < f->n; i++) {
         if (alike(&r[at], &r[i]) && r[i].sent_us - since_us <= most_us) {
-            take_in(&r[at], &r[i]);
+            absorb(&r[at], &r[i]);
             continue;
         }
         since_us = alike(&r[at], &r[i]) ? r[at].sent_us : r[i].sent_us;
@@ -200,9 +200,9 @@ static void coarsen(struct flight *f)
     f->n = (uint16_t)(at + 1);
 }
 
-// forget: the highest run that is SACKED, since it is repaired last, and reported again as it
-// grows.
-static void forget(struct tcp *t, struct flight *f)
+// drop_highest_sacked: the highest run that is SACKED, since it is repaired last, and reported
+// again as it grows.
+static void drop_highest_sacked(struct tcp *t, struct flight *f)
 {
     for (unsigned i = f->n - 1; i > 0; i--)
         if (flight_run(f, i)->flags & FLIGHT_SACKED) {
@@ -231,7 +231,7 @@ static NOINLINE struct flight *make_room(struct tcp *t, struct block *b, struct 
     if (f->n + 2u > f->cap)
         coarsen(f);
     while (f->n + 2u > f->cap)
-        forget(t, f);
+        drop_highest_sacked(t, f);
     return f;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The common third segment of a handshake, straight: the half-open connection becomes a block in
-// one go, and the first data go to the application with it. What tcp_syn_input() and tcp_slow()
-// come to of a segment in order, for a configured port without limits by source, whose SYN-ACK left
-// once.
+// one go, and the first data go to the application with it. What tcp_handshake_full() and
+// tcp_segment_full() come to of a segment in order, for a configured port without limits by source,
+// whose SYN-ACK left once.
 #include "tcp/tcp_internal.h"
 
 static_assert(TCP_SERVICE_DRAINING >> 1 == 0 && TCP_SERVICE_CLOSED >> 1 != 0,
@@ -13,15 +13,29 @@ static inline bool is_plain(const struct tcp *t, const struct syn_record *r, con
                             uint32_t wnd)
 {
     const struct tcp_service *sv = &t->services[r->service];
-    const uint32_t odd = ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) | (s->seq ^ (r->irs + 1)) |
-                         (s->ack ^ (r->iss + 1)) | ((r->opts ^ s->opts) & SEG_OPT_TS) |
-                         (s->opts & SEG_OPT_SACK) | s->ecn | r->ecn | (r->sends ^ 1u) |
-                         (r->listen ^ TCP_LISTEN_NONE) | sv->source_max | (sv->state >> 1);
-    if (odd != 0 || s->data_len > wnd || sv->connections >= sv->connections_max)
+    const uint32_t reasons =
+        ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |  // SYN, RST, FIN, URG, ECE or CWR; or no ACK
+        (s->seq ^ (r->irs + 1)) |                     // not the first byte after the SYN
+        (s->ack ^ (r->iss + 1)) |                     // not the acknowledgement of the SYN-ACK
+        ((r->opts ^ s->opts) & SEG_OPT_TS) |  // its timestamp is missing, or was not agreed on
+        (s->opts & SEG_OPT_SACK) |            // it reports SACK blocks
+        s->ecn |                              // it is marked by ECN
+        r->ecn |                              // ECN was agreed on
+        (r->sends ^ 1u) |                     // the SYN-ACK left more than once
+        (r->listen ^ TCP_LISTEN_NONE) |       // the listener was opened while running
+        sv->source_max |                      // sources are counted
+        (sv->state >> 1);                     // the service is closed
+    if (reasons != 0)
         return false;
-    if ((s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent))
+    if (s->data_len > wnd)  // data beyond the window
         return false;
-    return s->data_len == 0 || t->bufs.n_free_data >= TCP_BUFS_RESERVE;
+    if (sv->connections >= sv->connections_max)  // the service is full
+        return false;
+    if ((s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent))  // PAWS, RFC 7323 5.3 R1
+        return false;
+    if (s->data_len != 0 && t->bufs.n_free_data < TCP_BUFS_RESERVE)  // buffers are scarce
+        return false;
+    return true;
 }
 
 static inline uint16_t mss_of(const struct tcp *t, const struct syn_record *r)
@@ -32,8 +46,8 @@ static inline uint16_t mss_of(const struct tcp *t, const struct syn_record *r)
 }
 
 // The block as tcp_block_new() and the handshake leave it; what outlives a connection stays.
-static inline void fill(const struct tcp *t, struct block *b, const struct syn_record *r,
-                        const struct seg_in *s, uint32_t wnd)
+static inline void fill_block(const struct tcp *t, struct block *b, const struct syn_record *r,
+                              const struct seg_in *s, uint32_t wnd)
 {
     const struct tcp_service *sv = &t->services[r->service];
     const bool scales = (r->opts & SEG_OPT_WSCALE) != 0, ts = (r->opts & SEG_OPT_TS) != 0;
@@ -65,7 +79,7 @@ static inline void fill(const struct tcp *t, struct block *b, const struct syn_r
         .srtt_us = rtt_us * 8,
         .rttvar_us = rtt_us * 2,
         .rtt_us = us,
-        .wheel_near_ms = b->wheel_near_ms,
+        .wheel_xmit_ms = b->wheel_xmit_ms,
         .wheel_far_ms = b->wheel_far_ms,
         .wheel_soon = b->wheel_soon,
         .agreed = (uint8_t)((r->opts & SEG_OPT_SACK_PERM ? BA_SACK : 0) | (scales ? BA_WSCALE : 0)),
@@ -84,8 +98,8 @@ static inline void fill(const struct tcp *t, struct block *b, const struct syn_r
     tcp_note_window(b);
 }
 
-static inline void take_data(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
-                             struct tcp_verdict *v)
+static inline void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                                struct tcp_verdict *v)
 {
     b->rcv_nxt += s->data_len;
     b->unacked_segs = 1;
@@ -96,8 +110,8 @@ static inline void take_data(struct tcp *t, struct block *b, uint32_t ix, const 
     tcp_dirty_block(t, b, ix);
 }
 
-bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
-                struct tcp_verdict *v)
+bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                        struct tcp_verdict *v)
 {
     const struct syn_record *r = &t->syns[syn_ix];
     const uint32_t wnd = MIN(t->rcv_limits[r->service], UINT16_MAX);
@@ -108,7 +122,7 @@ bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t
         return false;
     struct block *b = &t->blocks[ix];
     CHECK(flow_replace(t->table, hash, flow_index(FLOW_SYN, syn_ix), flow_index(FLOW_BLOCK, ix)));
-    fill(t, b, r, s, wnd);
+    fill_block(t, b, r, s, wnd);
     if (unlikely(b->generation == 0))
         t->rounds[ix]++;
     t->services[r->service].connections++;
@@ -123,6 +137,6 @@ bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t
     v->block = ix;
     v->events |= TCP_EV_OPEN;
     if (s->data_len != 0)
-        take_data(t, b, ix, s, v);
+        deliver_text(t, b, ix, s, v);
     return true;
 }

@@ -37,7 +37,7 @@ static bool has_risen(const struct hystart *h)
     return h->now_us >= h->last_us + thresh_us;
 }
 
-static void take_sample(struct hystart *h, uint32_t rtt_us)
+static void note_sample(struct hystart *h, uint32_t rtt_us)
 {
     h->now_us = MIN(h->now_us, rtt_us);
     h->samples = (uint8_t)MIN(h->samples + 1, N_RTT_SAMPLE);
@@ -48,7 +48,7 @@ enum hystart_says hystart_acked(struct hystart *h, bool *css, uint32_t una, uint
 {
     bool over = false;
     if (rtt_us != 0)
-        take_sample(h, rtt_us);
+        note_sample(h, rtt_us);
     if (!*css && has_risen(h)) {
         h->baseline_us = h->now_us;
         h->css_rounds = 0;

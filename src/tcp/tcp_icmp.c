@@ -39,7 +39,7 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
         b->rto_at_ms = 0;
         b->dupacks = 0;
         b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
-        if (b->flags & BF_TROUBLE) {
+        if (b->flags & BF_EXT) {
             t->exts[b->ext].recovery = RECOVERY_NONE;  // what the peer has it has
             tcp_ext_release(t, b);
         }
@@ -109,10 +109,10 @@ static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e
 
 int tcp_soft_error(const struct tcp *t, const struct block *b)
 {
-    return b->flags & BF_TROUBLE ? t->exts[b->ext].own.soft_error : 0;
+    return b->flags & BF_EXT ? t->exts[b->ext].own.soft_error : 0;
 }
 
-void tcp_forget_soft(struct tcp *t, struct block *b)
+void tcp_clear_soft_error(struct tcp *t, struct block *b)
 {
     t->exts[b->ext].own.soft_error = 0;
     tcp_ext_release(t, b);

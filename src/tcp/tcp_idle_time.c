@@ -15,7 +15,7 @@ static uint32_t noted_ms(const struct tcp *t, const struct block *b)
     return t->now.ms - (b->probes != 0 ? b->stuck_at_ms : b->last_rx_ms);
 }
 
-uint32_t tcp_idle_ms(const struct tcp *t, struct block *b)
+uint32_t tcp_idle_time_ms(const struct tcp *t, struct block *b)
 {
     const uint32_t progress = tcp_progress(b);
     uint32_t idle = 0;

@@ -1,84 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tcp/tcp_ack.h"
-#include "tcp/tcp_closing.h"
-#include "tcp/tcp_ecn.h"
-#include "tcp/tcp_flight.h"
+#include "tcp/tcp_closing_fast.h"
 #include "tcp/tcp_new_flows.h"
-
-// The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
-// those of one burst leave as one at its end; without it, each second segment gets its own.
-static inline void ack_policy(struct tcp *t, struct block *b)
-{
-    b->unacked_segs++;
-    if (b->unacked_segs < 2) {
-        b->flags |= BF_ACK_DELAYED;
-        return;
-    }
-    if (t->cfg.ack_merge)
-        b->flags |= BF_ACK_NOW;
-    else
-        tcp_reply_ack(t, b);
-}
-
-// One mask finds the timestamp missing or not agreed on, SACK blocks, and an extension record.
-static_assert((int)SEG_OPT_TS == (int)BF_TS, "a segment has it if the connection has");
-static_assert((int)SEG_OPT_SACK == (int)BF_FIN_QUEUED, "which is never set in ESTABLISHED");
-
-// tcp_fast: header prediction (Jacobson 1990): reasons to leave, then the in-order segment of an
-// established connection. Nothing is written before the last reason. trouble: BF_TROUBLE, or 0: the
-// record that there may be is no reason.
-static ALWAYS_INLINE bool tcp_fast(struct tcp *t, struct block *b, uint32_t ix,
-                                   const struct seg_in *s, struct tcp_verdict *v, uint16_t trouble)
-{
-    const uint32_t acked = s->ack - b->snd_una;
-    const uint32_t odd = (b->state ^ TCP_ESTABLISHED) | (s->seq ^ b->rcv_nxt) |
-                         ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |
-                         ((b->flags ^ s->opts) & (trouble | BF_PROBE | SEG_OPT_SACK | SEG_OPT_TS));
-    if (odd != 0 || s->data_len > b->rcv_adv - b->rcv_nxt || acked > b->snd_max - b->snd_una)
-        return false;
-    if (s->data_len == 0 && acked == 0)
-        return false;  // duplicate, window update, keepalive
-    if (s->data_len != 0 && t->bufs.n_free_data < TCP_BUFS_RESERVE)
-        return false;
-    if (b->flags & BF_TS) {
-        if (time_before(s->ts_val, b->ts_recent))
-            return false;
-        if (b->unacked_segs == 0) {  // RFC 7323 4.3: the segment at Last.ACK.sent
-            b->ts_recent = s->ts_val;
-            b->ts_recent_ms = t->now.ms;
-        }
-    }
-
-    uint16_t events = 0;
-    if (acked != 0) {
-        const bool has_ts = (b->flags & BF_TS) != 0;
-        if (unlikely(b->flags & BF_WANT_WRITE))
-            events = TCP_EV_SENT;
-        if (unlikely(!tcp_acked_all(t, b, ix, s->ack, has_ts, s->ts_ecr))) {
-            tcp_acked_some(t, b, s->ack, has_ts, s->ts_ecr);
-            if (b->has_flight)
-                tcp_flight_judge(t, b, ix);
-            if (b->snd_nxt != b->snd_end)
-                tcp_dirty_block(t, b, ix);
-        }
-    }
-    b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
-    b->snd_wl1 = s->seq;
-    if (s->data_len != 0) {
-        b->rcv_nxt += s->data_len;
-        v->data_off = s->data_off;
-        v->data_len = s->data_len;
-        events |= TCP_EV_DATA;
-        if (unlikely(s->ecn != 0))
-            tcp_ecn_received(t, b, s);
-        ack_policy(t, b);
-        tcp_dirty_block(t, b, ix);
-    }
-    v->block = ix;
-    v->events = events;
-    v->drop = DROP_NONE;
-    return true;
-}
+#include "tcp/tcp_segment_fast.h"
 
 // RFC 9293 3.10.7.1: no connection, no listener.
 static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
@@ -115,15 +38,15 @@ static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_k
     return tcp_owner_is(t, found, key);
 }
 
-// heir_of: the block that a half-open connection became in this burst. BLOCK_NONE: it did not, or
+// child_of: the block that a half-open connection became in this burst. BLOCK_NONE: it did not, or
 // that is over.
-static uint32_t heir_of(const struct tcp *t, uint32_t found, const struct flow_key *key)
+static uint32_t child_of(const struct tcp *t, uint32_t found, const struct flow_key *key)
 {
     const struct syn_record *r = &t->syns[flow_index_ix(found)];
     if (flow_index_kind(found) != FLOW_SYN || r->live || !flow_key_equal(&r->key, key) ||
-        r->heir == BLOCK_NONE)
+        r->child == BLOCK_NONE)
         return BLOCK_NONE;
-    return owns(t, flow_index(FLOW_BLOCK, r->heir), key) ? r->heir : BLOCK_NONE;
+    return owns(t, flow_index(FLOW_BLOCK, r->child), key) ? r->child : BLOCK_NONE;
 }
 
 // owner_now: who owns the key, after an earlier segment of this burst may have opened, replaced or
@@ -133,10 +56,10 @@ static uint32_t owner_now(struct tcp *t, const struct flow_key *key, uint64_t ha
     if (likely(found != FLOW_NONE)) {
         if (likely(owns(t, found, key)))
             return found;
-        const uint32_t heir = heir_of(t, found, key);
-        if (heir != BLOCK_NONE)
-            return flow_index(FLOW_BLOCK, heir);
-    } else if (likely(!born_may(t, hash))) {
+        const uint32_t child = child_of(t, found, key);
+        if (child != BLOCK_NONE)
+            return flow_index(FLOW_BLOCK, child);
+    } else if (likely(!new_flows_may_have(t, hash))) {
         return FLOW_NONE;
     }
     t->stats->c.owners_again++;
@@ -149,25 +72,7 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
     struct block *b = &t->blocks[ix];
     if (unlikely(flow_index_kind(found) != FLOW_BLOCK || !flow_key_equal(&b->key, &s->key)))
         return false;
-    return tcp_fast(t, b, ix, s, v, BF_TROUBLE);
-}
-
-// is_calm: the record is there for options, or for the congestion control of one that sends a lot,
-// and not for anything that a segment in order would meet.
-static inline bool is_calm(const struct ext *e)
-{
-    return e->recovery == RECOVERY_NONE && e->n_sacked == 0 && e->ooo_head == BUF_NONE &&
-           !e->has_fin && e->own.soft_error == 0 && e->undo.step == UNDO_NONE;
-}
-
-// tcp_again: tcp_fast() where another segment of the burst was first, or with a record that is
-// calm; seldom worth its place.
-static NOINLINE bool tcp_again(struct tcp *t, uint32_t ix, const struct seg_in *s,
-                               struct tcp_verdict *v)
-{
-    struct block *b = &t->blocks[ix];
-    const bool trouble = (b->flags & BF_TROUBLE) && !is_calm(&t->exts[b->ext]);
-    return !trouble && tcp_fast(t, b, ix, s, v, 0);
+    return tcp_segment_fast(t, b, ix, s, v, BF_EXT);
 }
 
 // A segment of a connection: the straight ways for one in order, then the general one.
@@ -176,8 +81,8 @@ static inline void of_block(struct tcp *t, uint32_t ix, const struct seg_in *s, 
 {
     v->block = ix;
     const bool closing = t->blocks[ix].state != TCP_ESTABLISHED || (s->flags & SEG_FIN);
-    if (closing ? !tcp_closing(t, ix, s, v) : !tcp_again(t, ix, s, v))
-        tcp_slow(t, ix, s, data, v);
+    if (closing ? !tcp_closing_fast(t, ix, s, v) : !tcp_segment_fast_ext(t, ix, s, v))
+        tcp_segment_full(t, ix, s, data, v);
 }
 
 void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint32_t found,
@@ -214,8 +119,8 @@ static bool listens(const struct tcp *t, const struct flow_key *key)
     return door >= 0 && t->services[door_service(door)].state == TCP_SERVICE_OPEN;
 }
 
-// is_near: are they less than a window of this scale apart?
-static inline bool is_near(uint32_t a, uint32_t b, uint8_t scale)
+// within_window: are they less than a window of this scale apart?
+static inline bool within_window(uint32_t a, uint32_t b, uint8_t scale)
 {
     const uint32_t wnd = (uint32_t)UINT16_MAX << scale;
     return a - b + wnd <= 2 * wnd;
@@ -225,27 +130,29 @@ static inline bool is_near(uint32_t a, uint32_t b, uint8_t scale)
 static bool is_of_peer(const struct block *b, const struct seg_in *s)
 {
     return b->state != TCP_SYN_SENT && (s->flags & SEG_ACK) &&
-           is_near(s->seq, b->rcv_nxt, b->rcv_wscale) && is_near(s->ack, b->snd_una, b->snd_wscale);
+           within_window(s->seq, b->rcv_nxt, b->rcv_wscale) &&
+           within_window(s->ack, b->snd_una, b->snd_wscale);
 }
 
 static bool is_of_time_wait(const struct tcp *t, uint32_t handle, const struct seg_in *s)
 {
     const bool v4 = flow_index_kind(handle) == FLOW_TIME_WAIT;
     const struct time_wait *w = time_wait_at(v4 ? &t->tw4 : &t->tw6, flow_index_ix(handle));
-    return (s->flags & SEG_ACK) && is_near(s->seq, w->rcv_nxt, 0) && is_near(s->ack, w->snd_nxt, 0);
+    return (s->flags & SEG_ACK) && within_window(s->seq, w->rcv_nxt, 0) &&
+           within_window(s->ack, w->snd_nxt, 0);
 }
 
 void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked)
 {
     if (t->resets_asked == asked && !(s->flags & SEG_RST) &&
         ((s->flags & SEG_ACK) || !listens(t, &s->key)))
-        tcp_may_reset(t, &s->key);
+        tcp_claim_reset(t, &s->key);
 }
 
-// gives_way: the block's connection is over, and only its application has yet to read what came: a
-// peer that opens another one from the same port finds the listener, as with Linux. The block keeps
-// its place, but no entry of the flow table.
-static bool gives_way(struct tcp *t, uint32_t ix, const struct seg_in *s, uint64_t hash)
+// yield_key: if the block's connection is over, and only its application has yet to read what came,
+// a SYN from the same port finds the listener, as with Linux. The block stays, but loses its entry
+// in the flow table. True: it did.
+static bool yield_key(struct tcp *t, uint32_t ix, const struct seg_in *s, uint64_t hash)
 {
     struct block *b = &t->blocks[ix];
     if (likely(b->state != TCP_CLOSED) || (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) != SEG_SYN ||
@@ -271,7 +178,7 @@ void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, cons
     const uint32_t ix = flow_index_ix(found);
     switch (flow_index_kind(found)) {
     case FLOW_BLOCK:
-        if (unlikely(gives_way(t, ix, s, hash))) {
+        if (unlikely(yield_key(t, ix, s, hash))) {
             without_connection(t, s, hash, data, v);
             break;
         }
@@ -280,12 +187,12 @@ void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, cons
             tcp_stranger(t, s, asked);
         break;
     case FLOW_SYN:
-        if (likely(tcp_opened(t, ix, s, hash, v)))
+        if (likely(tcp_handshake_fast(t, ix, s, hash, v)))
             break;
-        if (unlikely(tcp_syn_gone(t, ix)))
+        if (unlikely(tcp_syn_end_if_gone(t, ix)))
             without_connection(t, s, hash, data, v);
         else
-            tcp_syn_input(t, ix, s, data, v);
+            tcp_handshake_full(t, ix, s, data, v);
         if (unlikely(s->flags & SEG_SYN))
             tcp_stranger(t, s, asked);
         break;

@@ -54,22 +54,22 @@ static inline void tcp_probes_over(struct block *b)
     b->stuck_at_ms = 0;
 }
 
-static inline void near_set(struct tcp *t, uint32_t ix)
+static inline void xmit_set(struct tcp *t, uint32_t ix)
 {
-    t->near[ix / 64] |= 1ULL << ix % 64;
+    t->xmit_runs[ix / 64] |= 1ULL << ix % 64;
 }
 
-static inline void near_clear(struct tcp *t, uint32_t ix)
+static inline void xmit_clear(struct tcp *t, uint32_t ix)
 {
-    t->near[ix / 64] &= ~(1ULL << ix % 64);
+    t->xmit_runs[ix / 64] &= ~(1ULL << ix % 64);
 }
 
 // Entries of the wheel. A block has one of each kind at most, whatever its peer and its application
 // do, so that the reserve (server_timers()) is never too small:
 //
-//   near   added when there is none, at the near deadline of that moment, and left where it is: a
+//   xmit   added when there is none, at the xmit deadline of that moment, and left where it is: a
 //          deadline that moves to later, or is called off, moves nothing. It comes out without a
-//          look at the block if no near deadline runs then: what says that it is gone is the time.
+//          look at the block if no xmit deadline runs then: what says that it is gone is the time.
 //   far    the same for the slow deadlines; its coming out is seen.
 //   soon   for what is due before those two, or for congestion control. Its place is known: where
 //          something is due sooner still, the entry itself moves there.
@@ -78,20 +78,20 @@ static inline void near_clear(struct tcp *t, uint32_t ix)
 // counted there, and cannot be; the block is dirty, and tries again in the next turn.
 bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms);
 
-// arm_near: the near deadline at_ms runs. A wheel entry that wakes the block earlier will do: it is
+// arm_xmit: the xmit deadline at_ms runs. A wheel entry that wakes the block earlier will do: it is
 // checked and set again when it fires.
-static inline void arm_near(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
+static inline void arm_xmit(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
 {
-    const uint32_t wakes_ms = b->wheel_near_ms;
-    near_set(t, ix);
+    const uint32_t wakes_ms = b->wheel_xmit_ms;
+    xmit_set(t, ix);
     if (wakes_ms != 0 && !time_before(at_ms, wakes_ms) && time_before(t->now.ms, wakes_ms))
         return;
     if (unlikely(wakes_ms != 0 && wheel_may_hold(t->wheel, wakes_ms))) {
         arm_soon(t, b, ix, at_ms);
         return;
     }
-    b->wheel_near_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_NEAR, ix));
-    if (unlikely(b->wheel_near_ms == 0))
+    b->wheel_xmit_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_XMIT, ix));
+    if (unlikely(b->wheel_xmit_ms == 0))
         tcp_dirty(t, ix);
 }
 
@@ -126,23 +126,25 @@ void tcp_flight_echo_taken(const struct tcp *t, const struct block *b, uint32_t 
 // the life of the connection: nothing probes for more (RFC 4821 leaves it open).
 void tcp_black_hole(struct tcp *t, struct block *b);
 
-// tcp_answer_rested: whether block b may answer a segment now that it takes nothing from: not
-// within cfg.invalid_ack_ms of the last time. Else two ends that have lost track of each other's
-// numbers would answer each other's answers for ever (Linux's tcp_invalid_ratelimit). What carries
-// data or a FIN does not ask: its sender waits for the acknowledgement, which may have been lost.
-bool tcp_answer_rested(const struct tcp *t, struct block *b);
+// tcp_claim_answer: claims the right of block b to answer a segment that it accepts nothing of; it
+// is given once in cfg.invalid_ack_ms. False: not yet. Without this limit two ends that have lost
+// track of each other's numbers would answer each other's answers for ever (Linux's
+// tcp_invalid_ratelimit). An answer to data or to a FIN needs no claim: the sender waits for the
+// acknowledgement, which may have been lost.
+bool tcp_claim_answer(const struct tcp *t, struct block *b);
 
 // tcp_challenge_ack: an acknowledgement in answer to what looks forged, within the limit of the
 // connection (RFC 5961 7). There is none that connections share: one would tell who opens some of
 // his own which guesses about others' were right (Linux has none since 6.0).
 void tcp_challenge_ack(struct tcp *t, struct block *b);
 
-// tcp_may_reset: whether one more RST may leave to this stranger; it is taken from his limit and
-// the common one. tcp_stranger: s came to a connection, or what is left of one, that takes nothing
-// from it and whose peer it can hardly be from. If a RST would have answered it without that
-// connection, one is taken from the limits as well, unless one was since resets_asked was `asked`:
-// by what is left nobody can tell whether there is a connection.
-bool tcp_may_reset(struct tcp *t, const struct flow_key *key);
+// tcp_claim_reset: takes one RST to this stranger from the limit of its source and from the common
+// one. False: a limit is exhausted, and none may leave. tcp_stranger: s came to a connection, or
+// what is left of one, that takes nothing from it and whose peer it can hardly be from. If a RST
+// would have answered it without that connection, one is taken from the limits as well, unless one
+// was since resets_asked was `asked`: by what is left nobody can tell whether there is a
+// connection.
+bool tcp_claim_reset(struct tcp *t, const struct flow_key *key);
 void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked);
 
 // tcp_reply_dsack: the acknowledgement at once that reports `dup`, which came twice, with SACK
@@ -184,7 +186,10 @@ uint32_t tcp_last_part(const struct tcp *t, const struct block *b, uint32_t from
 bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra);
 
 // tcp_duplicate_ack: fast retransmit and fast recovery without SACK, RFC 5681 3.2 and RFC 6582 3.2.
+// tcp_newreno_ack: in RECOVERY_NEWRENO the peer acknowledged `acked` more bytes, up to `ack`
+// (RFC 6582 3.2, step 3); b->snd_una is `ack` already.
 void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix);
+void tcp_newreno_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack, uint32_t acked);
 
 // tcp_announce_window: the window field for the next segment; moves rcv_adv. Never shrinks it.
 uint16_t tcp_announce_window(const struct tcp *t, struct block *b);
@@ -291,7 +296,7 @@ static inline uint16_t tcp_own_mss(const struct tcp *t, const struct flow_key *k
 static inline uint16_t tcp_block_mss(const struct tcp *t, const struct block *b)
 {
     const uint16_t most = tcp_own_mss(t, &b->key);
-    if (likely(!(b->flags & BF_TROUBLE)))
+    if (likely(!(b->flags & BF_EXT)))
         return most;
     return (uint16_t)MIN((uint32_t)most, tcp_own_value(t, b, OWN_MSS));
 }
@@ -305,19 +310,19 @@ static inline uint16_t tcp_default_mss(const struct flow_key *key)
 // tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
 void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
 
-// tcp_quick_credit: of a connection that begins, or was idle: so many lone segments are
+// tcp_quick_ack_credit: of a connection that begins, or was idle: so many lone segments are
 // acknowledged at once. tcp_quick_ack: an acknowledgement would be delayed: whether it leaves at
-// once instead, out of that credit. tcp_quick_late: one had to be sent by the timer.
-uint8_t tcp_quick_credit(const struct tcp *t, const struct block *b);
+// once instead, out of that credit. tcp_quick_ack_late: one had to be sent by the timer.
+uint8_t tcp_quick_ack_credit(const struct tcp *t, const struct block *b);
 bool tcp_quick_ack(const struct tcp *t, struct block *b);
-void tcp_quick_late(struct block *b);
+void tcp_quick_ack_late(struct block *b);
 
 // tcp_establish: takes the step that leads to ESTABLISHED; counted.
 static inline void tcp_establish(struct tcp *t, struct block *b, enum tcp_step step)
 {
     tcp_set_state(b, step);
     t->stats->c.established_now++;
-    b->quick = tcp_quick_credit(t, b);
+    b->quick = tcp_quick_ack_credit(t, b);
 }
 
 // tcp_begin_close: the FIN that is queued takes the established connection a step on.
@@ -335,7 +340,7 @@ void tcp_own_ip(const struct tcp *t, const struct block *b, struct seg_out *o);
 // tcp_is_corked: what does not fill a segment waits for more.
 static inline bool tcp_is_corked(const struct tcp *t, const struct block *b)
 {
-    return unlikely(b->flags & BF_TROUBLE) &&
+    return unlikely(b->flags & BF_EXT) &&
            (t->exts[b->ext].own.set & (1u << OWN_CORK | 1u << OWN_MORE)) != 0;
 }
 
@@ -343,9 +348,9 @@ static inline bool tcp_is_corked(const struct tcp *t, const struct block *b)
 // that nobody could be reached (Linux's tcp_write_err()).
 int tcp_timeout_error(const struct tcp *t, const struct block *b);
 
-// tcp_in_fin_wait_2: the peer may take its time: for how long is decided here. True: for none, and
-// the connection is over.
-bool tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix);
+// tcp_enter_fin_wait_2: decides for how long the connection waits for the peer's FIN, and starts
+// that timer. True: not at all, and the connection is over.
+bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix);
 
 // tcp_nobody_reads: what comes now will never be read: of an orphan, or where the application has
 // shut down both directions.
@@ -353,7 +358,7 @@ static inline bool tcp_nobody_reads(const struct tcp *t, const struct block *b)
 {
     if (is_orphan(b))
         return true;
-    return unlikely(b->flags & BF_TROUBLE) && (b->flags & BF_FIN_QUEUED) &&
+    return unlikely(b->flags & BF_EXT) && (b->flags & BF_FIN_QUEUED) &&
            (t->exts[b->ext].own.set >> OWN_DEAF & 1) != 0;
 }
 
@@ -381,7 +386,7 @@ static inline bool tcp_recovering(const struct tcp *t, const struct block *b)
 {
     if (unlikely(b->has_flight))
         return flight_at(&t->flights, b->flight)->state == FLIGHT_RECOVERY;
-    return unlikely(b->flags & BF_TROUBLE) && t->exts[b->ext].recovery != RECOVERY_NONE;
+    return unlikely(b->flags & BF_EXT) && t->exts[b->ext].recovery != RECOVERY_NONE;
 }
 
 // tcp_before_recover: RFC 6582 3.2 step 2: what was in flight when loss was seen last is not all
@@ -393,9 +398,9 @@ static inline bool tcp_before_recover(const struct block *b)
     return b->recover - b->snd_una <= b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
 }
 
-// tcp_slow: RFC 9293 3.10.7.3 and 3.10.7.4 for a block.
-void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
-              struct tcp_verdict *v);
+// tcp_segment_full: RFC 9293 3.10.7.3 and 3.10.7.4 for a block.
+void tcp_segment_full(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+                      struct tcp_verdict *v);
 
 // time_wait_at: place ix of the ring.
 static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uint32_t ix)
@@ -403,31 +408,31 @@ static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uin
     return (struct time_wait *)(void *)(g->records + (size_t)ix * g->record_bytes);
 }
 
-// tcp_syn_input: a segment for a half-open connection. tcp_time_wait_input: for the TIME-WAIT
+// tcp_handshake_full: a segment for a half-open connection. tcp_time_wait_input: for the TIME-WAIT
 // record known as `handle`. Both set *v. tcp_listen_input: a SYN for `door`
 // (tcp_listener()). tcp_listen_ack: an ACK for it without a connection, which may acknowledge a SYN
-// cookie; false: it does not, and nothing was done. tcp_syn_gone: whether the record's listener is
-// gone, or its service closed: then the record is, too, from now on.
-// tcp_syn_forget: the record, if it lives, goes without a word. tcp_opened: s is the common third
-// segment of the handshake: all is done as tcp_syn_input() would; false: it is another, and nothing
-// was done. hash: flow_hash() of the segment's key.
-bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix);
-void tcp_syn_forget(struct tcp *t, uint32_t syn_ix);
-bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
-                struct tcp_verdict *v);
+// cookie; false: it does not, and nothing was done. tcp_syn_end_if_gone: ends
+// the record if its listener is gone or its service closed; returns whether it did.
+// tcp_syn_drop: the record, if it lives, goes without a word. tcp_handshake_fast: s is the common
+// third segment of the handshake: all is done as tcp_handshake_full() would; false: it is another,
+// and nothing was done. hash: flow_hash() of the segment's key.
+bool tcp_syn_end_if_gone(struct tcp *t, uint32_t syn_ix);
+void tcp_syn_drop(struct tcp *t, uint32_t syn_ix);
+bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                        struct tcp_verdict *v);
 
-// tcp_syn_became: the record, live until now and out of the table, is block `heir` from now on;
+// tcp_syn_became: the record, live until now and out of the table, is block `child` from now on;
 // BLOCK_NONE: it is nothing.
-static inline void tcp_syn_became(struct tcp *t, uint32_t syn_ix, uint32_t heir)
+static inline void tcp_syn_became(struct tcp *t, uint32_t syn_ix, uint32_t child)
 {
     record_live(&t->syns[syn_ix].live, false);
-    t->syns[syn_ix].heir = heir;
+    t->syns[syn_ix].child = child;
     t->stats->c.syn_records_now--;
     index_pool_put_deferred(t->syn_pool, syn_ix);
 }
 
-void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
-                   struct tcp_verdict *v);
+void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
+                        struct tcp_verdict *v);
 void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
                          struct tcp_verdict *v);
 void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
@@ -447,9 +452,9 @@ bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t 
 bool tcp_time_wait_yields(struct tcp *t, uint32_t handle, uint32_t *isn);
 void tcp_time_wait_yield(struct tcp *t, uint32_t handle);
 
-// tcp_time_wait_forget: ends the oldest records of each family, whatever their time, at most max in
+// tcp_time_wait_flush: ends the oldest records of each family, whatever their time, at most max in
 // all; how many there were.
-unsigned tcp_time_wait_forget(struct tcp *t, unsigned max);
+unsigned tcp_time_wait_flush(struct tcp *t, unsigned max);
 
 // tcp_time_wait_enter: makes the record that replaces block b, known as `handle`, in the table;
 // none if there is no place for records of its family.

@@ -112,7 +112,7 @@ static bool is_configured(const struct tcp *t, const struct tcp_listen_ask *ask)
     return false;
 }
 
-static uint16_t take_place(struct listen_table *l)
+static uint16_t alloc_place(struct listen_table *l)
 {
     const uint16_t at = l->free_head;
     if (at != 0) {
@@ -141,7 +141,7 @@ int tcp_listen(struct tcp *t, const struct tcp_listen_ask *ask)
     const uint16_t scope = tcp_listen_scope(ask->scope, ask->device);
     if (find(l, ask->port, scope) != 0 || is_configured(t, ask))
         return -EADDRINUSE;
-    const uint16_t at = take_place(l);
+    const uint16_t at = alloc_place(l);
     if (at == 0)
         return -ENOBUFS;
     struct listening *g = &l->at[at - 1];

@@ -5,19 +5,19 @@
 #pragma once
 #include "tcp/tcp.h"
 
-// born_bit: a bit of the hash that neither the bucket nor the tag is made of alone.
-static inline uint32_t born_bit(uint64_t hash)
+// new_flows_bit: a bit of the hash that neither the bucket nor the tag is made of alone.
+static inline uint32_t new_flows_bit(uint64_t hash)
 {
-    return (uint32_t)(hash >> 16) % (TCP_BORN_WORDS * 64);
+    return (uint32_t)(hash >> 16) % (TCP_NEW_FLOWS_WORDS * 64);
 }
 
-static inline void born_add(struct tcp *t, uint64_t hash)
+static inline void new_flows_add(struct tcp *t, uint64_t hash)
 {
-    t->born[born_bit(hash) / 64] |= 1ULL << born_bit(hash) % 64;
+    t->new_flows[new_flows_bit(hash) / 64] |= 1ULL << new_flows_bit(hash) % 64;
 }
 
-// born_may: false: no connection of that hash was entered since tcp_burst().
-static inline bool born_may(const struct tcp *t, uint64_t hash)
+// new_flows_may_have: false: no connection of that hash was entered since tcp_burst().
+static inline bool new_flows_may_have(const struct tcp *t, uint64_t hash)
 {
-    return t->born[born_bit(hash) / 64] >> born_bit(hash) % 64 & 1;
+    return t->new_flows[new_flows_bit(hash) / 64] >> new_flows_bit(hash) % 64 & 1;
 }

@@ -11,11 +11,12 @@ bool tcp_ext_plenty(const struct tcp *t)
     return t->ext_pool->n_free > t->ext_pool->count / TCP_EXT_PLENTY_SHARE;
 }
 
-// take: one of the pool, of which `spared` stay; with `share` a source has what is its own at most.
-static struct ext *take(struct tcp *t, struct block *b, uint32_t spared, bool share,
-                        uint64_t *missed)
+// get_ext: one of the pool, of which `spared` stay; with `share` a source has what is its own at
+// most.
+static struct ext *get_ext(struct tcp *t, struct block *b, uint32_t spared, bool share,
+                           uint64_t *missed)
 {
-    if (b->flags & BF_TROUBLE)
+    if (b->flags & BF_EXT)
         return &t->exts[b->ext];
     struct index_pool *p = t->ext_pool;
     const uint16_t source = tcp_source_place(t, &b->key.remote);
@@ -31,24 +32,24 @@ static struct ext *take(struct tcp *t, struct block *b, uint32_t spared, bool sh
     of->exts++;
     t->exts[ix] = (struct ext){.ooo_head = BUF_NONE, .hold.source = source};
     b->ext = ix;
-    b->flags |= BF_TROUBLE;
+    b->flags |= BF_EXT;
     return &t->exts[ix];
 }
 
 struct ext *tcp_ext_get(struct tcp *t, struct block *b)
 {
-    return take(t, b, 0, true, &t->stats->c.ext_records_missed);
+    return get_ext(t, b, 0, true, &t->stats->c.ext_records_missed);
 }
 
 struct ext *tcp_ext_get_spared(struct tcp *t, struct block *b, uint64_t *missed)
 {
-    return take(t, b, t->ext_pool->count / TCP_EXT_SPARED_SHARE, true, missed);
+    return get_ext(t, b, t->ext_pool->count / TCP_EXT_SPARED_SHARE, true, missed);
 }
 
 struct ext *tcp_ext_get_own(struct tcp *t, struct block *b)
 {
-    return take(t, b, t->ext_pool->count / TCP_EXT_SPARED_SHARE, false,
-                &t->stats->c.ext_records_missed);
+    return get_ext(t, b, t->ext_pool->count / TCP_EXT_SPARED_SHARE, false,
+                   &t->stats->c.ext_records_missed);
 }
 
 void tcp_ext_release(struct tcp *t, struct block *b)
@@ -61,7 +62,7 @@ void tcp_ext_release(struct tcp *t, struct block *b)
     t->ooo_of[e->hold.source].exts--;
     t->stats->c.ext_records_now--;
     b->ext = EXT_NONE;
-    b->flags &= (uint16_t)~BF_TROUBLE;
+    b->flags &= (uint16_t)~BF_EXT;
 }
 
 // where: a segment among the runs: it touches, or overlaps, runs[lo] to runs[hi - 1].

@@ -3,7 +3,7 @@
 // alone. The choices are Linux's: tcp_close(), tcp_rcv_state_process(), tcp_orphan_retries().
 #include "tcp/tcp_internal.h"
 
-bool tcp_in_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
+bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t ms = tcp_own_value(t, b, OWN_LINGER2);
     // RFC 1122 4.2.2.13: who has closed one direction only may wait for the other for ever.
@@ -36,7 +36,7 @@ void tcp_orphan(struct tcp *t, uint32_t ix, bool unread)
     if (is_orphan(b))
         t->stats->c.orphans_now++;
     if (b->state == TCP_FIN_WAIT_2)
-        tcp_in_fin_wait_2(t, b, ix);
+        tcp_enter_fin_wait_2(t, b, ix);
     else
         tcp_set_far(t, ix);
 }
@@ -50,7 +50,7 @@ static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
     if (o == NULL)
         return;
     *o = (struct seg_out){.key = b->key, .seq = s->ack, .flags = SEG_RST};
-    if (b->flags & BF_TROUBLE)
+    if (b->flags & BF_EXT)
         tcp_own_ip(t, b, o);
     t->stats->c.rst_sent++;
 }

@@ -77,7 +77,7 @@ static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq,
     if (unlikely(o == NULL))
         return NULL;
     b->flags = put(t, b, o, seq, flags, tcp_rcv_limit(t, b));
-    if (unlikely(b->flags & BF_TROUBLE))
+    if (unlikely(b->flags & BF_EXT))
         tcp_own_ip(t, b, o);
     if (unlikely(b->agreed & BA_ECN))
         tcp_ecn_out(t, b, o);
@@ -90,7 +90,7 @@ void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq)
     if (o == NULL)
         return;
     t->stats->c.acks_sent++;
-    if (unlikely(b->flags & BF_TROUBLE))
+    if (unlikely(b->flags & BF_EXT))
         tcp_sack_put(t, b, o, (struct seq_range){0, 0}, TCP_OPTIONS_MAX);
 }
 
@@ -108,7 +108,7 @@ void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup)
 static inline void report_beside(const struct tcp *t, const struct block *b, struct seg_out *o,
                                  uint32_t len)
 {
-    if (unlikely(b->flags & BF_TROUBLE))
+    if (unlikely(b->flags & BF_EXT))
         tcp_sack_put(t, b, o, (struct seq_range){0, 0}, b->mss - len);
 }
 
@@ -117,7 +117,7 @@ void tcp_reply_ack(struct tcp *t, struct block *b)
     tcp_ack_at(t, b, b->snd_max);
 }
 
-bool tcp_answer_rested(const struct tcp *t, struct block *b)
+bool tcp_claim_answer(const struct tcp *t, struct block *b)
 {
     // 16 bits of 16 ms: once in 17 minutes of silence the time since looks short.
     const uint16_t now = (uint16_t)(t->now.ms / 16), rested = (uint16_t)(now - b->oow_16ms);
@@ -129,7 +129,7 @@ bool tcp_answer_rested(const struct tcp *t, struct block *b)
 
 void tcp_challenge_ack(struct tcp *t, struct block *b)
 {
-    if (!tcp_answer_rested(t, b))
+    if (!tcp_claim_answer(t, b))
         t->stats->c.ack_skipped_challenge++;
     else {
         t->stats->c.challenge_acks++;
@@ -144,7 +144,7 @@ void tcp_send_reset(struct tcp *t, struct block *b)
         t->stats->c.rst_sent++;
 }
 
-bool tcp_may_reset(struct tcp *t, const struct flow_key *key)
+bool tcp_claim_reset(struct tcp *t, const struct flow_key *key)
 {
     t->resets_asked++;
     return limit_take(&t->resets, t->cfg.rst_per_s, source_of(&key->remote), t->now.us);
@@ -152,7 +152,7 @@ bool tcp_may_reset(struct tcp *t, const struct flow_key *key)
 
 bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
 {
-    if (!tcp_may_reset(t, &s->key) || tcp_room(t, s->key.local_ix) == 0)
+    if (!tcp_claim_reset(t, &s->key) || tcp_room(t, s->key.local_ix) == 0)
         return false;
     struct seg_out *o = tcp_out_slot(t, s->key.local_ix);
     *o = (struct seg_out){.key = s->key};
@@ -206,7 +206,7 @@ static inline bool has_room(struct tcp *t, const struct block *b)
 static void sent_again(struct tcp *t, const struct block *b)
 {
     t->stats->c.tx_retransmits_segs++;
-    if (b->flags & BF_TROUBLE)
+    if (b->flags & BF_EXT)
         t->exts[b->ext].own.total_retrans++;
 }
 
@@ -223,7 +223,7 @@ static void send_syn(struct tcp *t, struct block *b)
     o->opts |= SEG_OPT_MSS;
     const uint32_t limit = tcp_rcv_limit(t, b);
     o->wnd = (uint16_t)MIN(limit - MIN(b->rcvq_bytes, limit), UINT16_MAX);
-    if (b->flags & BF_TROUBLE)
+    if (b->flags & BF_EXT)
         tcp_own_ip(t, b, o);
     if (answer) {
         o->ack = b->rcv_nxt;
@@ -406,7 +406,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
     const bool last = b->snd_nxt + len == b->snd_end;
     struct seg_out *o = &t->out[t->n_out++];
     b->flags = put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK, tcp_rcv_limit(t, b));
-    if (unlikely(b->flags & BF_TROUBLE))
+    if (unlikely(b->flags & BF_EXT))
         tcp_own_ip(t, b, o);
     o->mss = b->mss;
     o->data[0] = found.data[0];
@@ -437,20 +437,29 @@ static void arm_persist(struct tcp *t, struct block *b)
 
 enum { FIN_LEAVES_IN = 1 << TCP_FIN_WAIT_1 | 1 << TCP_LAST_ACK };
 
-// output_all: the common answer: all that is queued lies in one buffer, fits into one segment and
+// output_fast: the common answer: all that is queued lies in one buffer, fits into one segment and
 // the windows, and nothing was lost; or our FIN, with that or alone. Does exactly what
-// output_some() would. False: it does not apply, and nothing was done.
-static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
+// output_full() would. False: it does not apply, and nothing was done.
+static inline bool output_fast(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
     const uint32_t fin = (b->flags & BF_FIN_QUEUED) != 0;
     const uint32_t states = fin ? FIN_LEAVES_IN : 1 << TCP_ESTABLISHED;
-    const uint32_t odd = ((states >> b->state & 1) ^ 1) | (b->snd_nxt ^ b->snd_max) |
-                         (b->snd_head ^ b->snd_tail) | b->unusual |
-                         (b->flags & (BF_PROBE | BF_WANT_WRITE | BF_TROUBLE));
-    if (unlikely(odd != 0 || len + fin - 1 >= b->mss || len > MIN(b->cwnd, b->snd_wnd)))
+    const uint32_t reasons =
+        ((states >> b->state & 1) ^ 1) |  // a state in which neither data nor a FIN is due
+        (b->snd_nxt ^ b->snd_max) |       // a timeout took snd_nxt back
+        (b->snd_head ^ b->snd_tail) |     // more than one buffer is queued
+        b->dupacks_flight |               // duplicates, or a log of the flight
+        (b->flags & (BF_PROBE |           // the peer's window is probed
+                     BF_WANT_WRITE |      // a send was refused: the block is woken for it
+                     BF_EXT));            // an extension record is in use
+    if (unlikely(reasons != 0))
         return false;
-    if (flight != 0)  // the second one is to be written down (tcp_flight.h)
+    if (unlikely(len + fin - 1 >= b->mss))  // nothing to send, or more than one segment
+        return false;
+    if (unlikely(len > MIN(b->cwnd, b->snd_wnd)))  // the windows hold some of it back
+        return false;
+    if (flight != 0)  // the second one in flight is to be written down (tcp_flight.h)
         return false;
     struct seg_out *o = &t->out[t->n_out++];
     uint16_t flags =
@@ -478,7 +487,7 @@ static inline bool output_all(struct tcp *t, struct block *b, uint32_t ix)
     b->flags = flags & (uint16_t)~BF_DIRTY;
     if (b->rto_at_ms == 0)
         b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
-    arm_near(t, b, ix, b->rto_at_ms);
+    arm_xmit(t, b, ix, b->rto_at_ms);
     if (unlikely(t->wheel->refused != 0))
         tcp_set_far(t, ix);
     return true;
@@ -555,8 +564,8 @@ static NOINLINE void send_early(struct tcp *t, struct block *b)
     b->flags |= fin;
 }
 
-// output_some: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
-static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
+// output_full: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
+static NOINLINE bool output_full(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)) {
         if (b->state == TCP_FREE && (b->flags & BF_HELD))
@@ -610,10 +619,10 @@ static NOINLINE bool output_some(struct tcp *t, struct block *b, uint32_t ix)
 bool tcp_output(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    if (likely(output_all(t, b, ix)))
+    if (likely(output_fast(t, b, ix)))
         return false;
     b->flags &= (uint16_t)~BF_DIRTY;
-    return output_some(t, b, ix);
+    return output_full(t, b, ix);
 }
 
 void tcp_output_dirty(struct tcp *t)
@@ -679,6 +688,6 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix)
     struct block *b = &t->blocks[ix];
     b->agreed |= BA_RESEND;
     b->dupacks =
-        MAX((uint8_t)b->dupacks, (uint8_t)TCP_DUPACKS) & DUPACKS_MAX;  // keeps output_all() away
+        MAX((uint8_t)b->dupacks, (uint8_t)TCP_DUPACKS) & DUPACKS_MAX;  // keeps output_fast() away
     tcp_dirty(t, ix);
 }

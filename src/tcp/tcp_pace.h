@@ -13,7 +13,7 @@
 // tcp_is_paced: whether the block's bursts are.
 static inline bool tcp_is_paced(const struct tcp *t, const struct block *b)
 {
-    return unlikely(b->flags & BF_TROUBLE) && (t->exts[b->ext].cc.flags & CC_LIVE) &&
+    return unlikely(b->flags & BF_EXT) && (t->exts[b->ext].cc.flags & CC_LIVE) &&
            t->cfg.pacing_rtt_ms != 0 && b->srtt_us >> 3 >= t->cfg.pacing_rtt_ms * 1000;
 }
 

@@ -12,7 +12,7 @@ enum {
 };
 
 // Half of the window's worth of segments, for after it each second one is acknowledged.
-uint8_t tcp_quick_credit(const struct tcp *t, const struct block *b)
+uint8_t tcp_quick_ack_credit(const struct tcp *t, const struct block *b)
 {
     if (!t->cfg.quick_ack)
         return 0;
@@ -22,7 +22,7 @@ uint8_t tcp_quick_credit(const struct tcp *t, const struct block *b)
     return (uint8_t)MAX(wnd / (2u * b->mss), (uint32_t)QUICK_MIN);
 }
 
-void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick)
+void tcp_quick_ack_now(struct tcp *t, uint32_t ix, bool quick)
 {
     struct block *b = &t->blocks[ix];
     b->quick = quick ? QUICK_LATE | QUICK_MAX : 0;  // also of one that answers with data
@@ -36,7 +36,7 @@ void tcp_quick_now(struct tcp *t, uint32_t ix, bool quick)
     b->delack_at_ms = deadline(t->now.ms, 0);
 }
 
-void tcp_quick_late(struct block *b)
+void tcp_quick_ack_late(struct block *b)
 {
     b->quick |= QUICK_LATE;
 }
@@ -53,7 +53,7 @@ bool tcp_quick_ack(const struct tcp *t, struct block *b)
     // Who answers with data carries acknowledgements there (Linux: pingpong mode), unless the last
     // answer came too late for that.
     if (late && t->now.ms - b->delack_at_ms > tcp_rto_ms(t, b))
-        b->quick = QUICK_LATE | tcp_quick_credit(t, b);
+        b->quick = QUICK_LATE | tcp_quick_ack_credit(t, b);
     else if (!late && has_sent_data(b))
         b->quick = 0;
     if ((b->quick & ~QUICK_LATE) == 0) {

@@ -54,7 +54,7 @@ void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew)
             at = soon;
     }
     b->rto_at_ms = at;
-    arm_near(t, b, (uint32_t)(b - t->blocks), at);
+    arm_xmit(t, b, (uint32_t)(b - t->blocks), at);
 }
 
 void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)

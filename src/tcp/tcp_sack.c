@@ -41,8 +41,8 @@ static bool is_reordered(const struct block *b, const struct ext *e, struct seq_
            (e->recovery == RECOVERY_NONE || seq_leq(e->high_rxt, r.start));
 }
 
-// take_blocks: the segment's blocks into the scoreboard. Returns how much is new.
-static uint32_t take_blocks(struct tcp *t, struct block *b, const struct seg_in *s)
+// process_sack_blocks: the segment's blocks into the scoreboard. Returns how much is new.
+static uint32_t process_sack_blocks(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     struct core_counters *c = &t->stats->c;
     const struct seq_range *r = t->sacks_in[s->pkt_ix];
@@ -67,7 +67,7 @@ static uint32_t take_blocks(struct tcp *t, struct block *b, const struct seg_in 
     return fresh;
 }
 
-static void forget(struct tcp *t, struct block *b)
+static void clear_scoreboard(struct tcp *t, struct block *b)
 {
     struct ext *e = &t->exts[b->ext];
     e->recovery = RECOVERY_NONE;
@@ -77,12 +77,12 @@ static void forget(struct tcp *t, struct block *b)
 
 void tcp_recovery_timeout(struct tcp *t, struct block *b)
 {
-    if (!(b->flags & BF_TROUBLE))
+    if (!(b->flags & BF_EXT))
         return;
     const enum recovery was = t->exts[b->ext].recovery;
     t->stats->c.recovery_failures += was != RECOVERY_NONE;
     t->stats->c.sack_recovery_failures += was == RECOVERY_SACK;
-    forget(t, b);
+    clear_scoreboard(t, b);
 }
 
 // The peer threw away what it had SACKed: as at a timeout, all that is not acknowledged leaves
@@ -96,7 +96,7 @@ static void reneged(struct tcp *t, struct block *b)
     b->snd_cur = b->snd_head;
     b->dupacks = 0;
     b->flags &= (uint16_t)~BF_TIMED;
-    forget(t, b);
+    clear_scoreboard(t, b);
 }
 
 // RFC 6675 5 (4.1) to (4.3).
@@ -154,12 +154,12 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
         tcp_flight_sack(t, b, ix, s);
         return;
     }
-    if ((b->flags & BF_TROUBLE) && sack_pop(&t->exts[b->ext], b->snd_una)) {
+    if ((b->flags & BF_EXT) && sack_pop(&t->exts[b->ext], b->snd_una)) {
         reneged(t, b);
         tcp_dirty(t, ix);
     }
-    const uint32_t fresh = s->opts & SEG_OPT_SACK ? take_blocks(t, b, s) : 0;
-    if (!(b->flags & BF_TROUBLE)) {
+    const uint32_t fresh = s->opts & SEG_OPT_SACK ? process_sack_blocks(t, b, s) : 0;
+    if (!(b->flags & BF_EXT)) {
         if (fresh != 0)
             tcp_duplicate_ack(t, b, ix);  // no record for a scoreboard
         return;

@@ -65,7 +65,7 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
 // tcp_sack_governs: the scoreboard decides what the block sends.
 static inline bool tcp_sack_governs(const struct tcp *t, const struct block *b)
 {
-    if (likely(!(b->flags & BF_TROUBLE)))
+    if (likely(!(b->flags & BF_EXT)))
         return false;
     const struct ext *e = &t->exts[b->ext];
     return e->n_sacked != 0 || e->recovery == RECOVERY_SACK;

@@ -37,7 +37,7 @@ void tcp_sack_dropped(struct ext *e, struct seq_range r)
 void tcp_sack_put(const struct tcp *t, const struct block *b, struct seg_out *o,
                   struct seq_range dup, uint32_t room)
 {
-    const struct ext *e = b->flags & BF_TROUBLE ? &t->exts[b->ext] : NULL;
+    const struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
     const unsigned used = o->opts & SEG_OPT_TS ? 4 + TCP_TS_BYTES : 4;
     const unsigned most = (MIN(room, (uint32_t)TCP_OPTIONS_MAX) - MIN(room, 4u)) / 8;
     const unsigned max = MIN(most, (TCP_OPTIONS_MAX - used) / 8);

@@ -69,7 +69,7 @@ static bool round_slice(struct tcp *t)
             return false;
         if (s->at >= all)
             s->at = 0;
-        const uint64_t word = t->near[s->at / 64] >> s->at % 64;
+        const uint64_t word = t->xmit_runs[s->at / 64] >> s->at % 64;
         const uint32_t skip = word == 0 ? 64 - s->at % 64 : (uint32_t)__builtin_ctzll(word);
         const uint32_t n = MIN(skip, MIN(s->left, all - s->at));
         s->at += n;
@@ -249,7 +249,7 @@ uint32_t tcp_shed_next_ms(const struct tcp *t)
     return deadline(s->slice_ms, 1);
 }
 
-bool tcp_shed_end(struct tcp *t, const struct block *b)
+bool tcp_shed_confirm_victim(struct tcp *t, const struct block *b)
 {
     struct tcp_shed *s = &t->shed;
     s->victim = 0;

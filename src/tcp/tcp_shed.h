@@ -42,9 +42,10 @@ enum {
 // tcp_shed_next_ms: when tcp_shed() has something to do; 0: nothing.
 uint32_t tcp_shed_next_ms(const struct tcp *t);
 
-// tcp_shed_due: block ix, which a timer woke, is to be reset now. Once.
-bool tcp_shed_end(struct tcp *t, const struct block *b);
-static inline bool tcp_shed_due(struct tcp *t, const struct block *b, uint32_t ix)
+// tcp_shed_confirm: block ix, which a timer woke, was chosen to be reset: ends the choice. True: it
+// still deserves it, and the caller resets it.
+bool tcp_shed_confirm_victim(struct tcp *t, const struct block *b);
+static inline bool tcp_shed_confirm(struct tcp *t, const struct block *b, uint32_t ix)
 {
-    return unlikely(t->shed.victim == ix + 1) && tcp_shed_end(t, b);
+    return unlikely(t->shed.victim == ix + 1) && tcp_shed_confirm_victim(t, b);
 }

@@ -59,7 +59,7 @@ static uint16_t opts_of(const struct block *b)
     return (uint16_t)((b->flags & BF_TS ? SHOW_TS : 0) | (b->agreed & BA_SACK ? SHOW_SACK : 0) |
                       (b->rcv_wscale != 0 ? SHOW_WSCALE : 0) | (b->agreed & BA_ECN ? SHOW_ECN : 0) |
                       (b->flags & BF_NODELAY ? SHOW_NODELAY : 0) |
-                      (b->flags & BF_TROUBLE ? SHOW_RECOVERY : 0));
+                      (b->flags & BF_EXT ? SHOW_RECOVERY : 0));
 }
 
 void tcp_show_block(struct tcp_shown *s, const struct tcp *t, const struct block *b, uint32_t ix,

@@ -159,9 +159,10 @@ static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
     return !w->has_ts || ((s->opts & SEG_OPT_TS) && !time_before(s->ts_val, w->ts_recent));
 }
 
-// Segments with data or a FIN are answered each; others seldom: two TIME-WAITs would talk for ever
-// (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited).
-static bool is_answered_too_often(struct tcp *t, struct time_wait *w, const struct seg_in *s)
+// Each segment with data or a FIN is answered, others once in ANSWER_EVERY_MS: two TIME-WAITs would
+// talk for ever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited). True: no answer now,
+// counted. False: one is due, and noted.
+static bool limit_answer(struct tcp *t, struct time_wait *w, const struct seg_in *s)
 {
     if (!(s->flags & SEG_SYN) && (s->data_len != 0 || (s->flags & SEG_FIN)))
         return false;
@@ -215,7 +216,7 @@ void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
     // In order and empty: nothing to answer.
     if (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN)) && s->seq == w->rcv_nxt)
         return;
-    if (is_answered_too_often(t, w, s))
+    if (limit_answer(t, w, s))
         return;
     const bool again = is_the_fin(w, s);
     if (again)
@@ -286,7 +287,7 @@ unsigned tcp_time_wait_expire(struct tcp *t, unsigned max)
     return expire(t, &t->tw4, max) + expire(t, &t->tw6, max);
 }
 
-unsigned tcp_time_wait_forget(struct tcp *t, unsigned max)
+unsigned tcp_time_wait_flush(struct tcp *t, unsigned max)
 {
     unsigned n = 0;
     for (; n < max && t->tw4.used != 0; n++)

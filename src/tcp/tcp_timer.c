@@ -19,20 +19,20 @@ static bool tcp_starved(const struct block *b)
 void tcp_arm(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    uint32_t near = b->rto_at_ms;
-    if ((b->flags & BF_DELACK_ARMED) && (near == 0 || time_before(b->delack_at_ms, near)))
-        near = b->delack_at_ms;
+    uint32_t xmit = b->rto_at_ms;
+    if ((b->flags & BF_DELACK_ARMED) && (xmit == 0 || time_before(b->delack_at_ms, xmit)))
+        xmit = b->delack_at_ms;
     if (unlikely(tcp_starved(b)))
-        near = tcp_earlier(near, deadline(t->now.ms, TCP_STARVED_MS));
-    if (near != 0)
-        arm_near(t, b, ix, near);
+        xmit = tcp_earlier(xmit, deadline(t->now.ms, TCP_STARVED_MS));
+    if (xmit != 0)
+        arm_xmit(t, b, ix, xmit);
     if (unlikely(t->wheel->refused != 0))
         tcp_set_far(t, ix);
 }
 
-// take_soon: the entry leaves its place. False: it has come out in this turn, and the block is
+// remove_soon: the entry leaves its place. False: it has come out in this turn, and the block is
 // woken in it yet.
-static bool take_soon(struct tcp *t, struct block *b, uint32_t ix)
+static bool remove_soon(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t place = b->wheel_soon - 1;
     uint32_t moved;
@@ -46,8 +46,8 @@ static bool take_soon(struct tcp *t, struct block *b, uint32_t ix)
 
 bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
 {
-    if (b->wheel_soon != 0 &&
-        (!time_before(at_ms, wheel_place_ms(t->wheel, b->wheel_soon - 1)) || !take_soon(t, b, ix)))
+    if (b->wheel_soon != 0 && (!time_before(at_ms, wheel_place_ms(t->wheel, b->wheel_soon - 1)) ||
+                               !remove_soon(t, b, ix)))
         return true;
     const uint32_t place = wheel_place(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_SOON, ix));
     if (unlikely(place == WHEEL_EMPTY))
@@ -97,9 +97,9 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
 
 // The connection is over, but the block may wait long for what is unread to be read: what it has in
 // its extension record but options is of no use to it.
-static void forget_trouble(struct tcp *t, struct block *b)
+static void clear_ext(struct tcp *t, struct block *b)
 {
-    if (!(b->flags & BF_TROUBLE))
+    if (!(b->flags & BF_EXT))
         return;
     struct ext *e = &t->exts[b->ext];
     tcp_ooo_drop(t, e);
@@ -122,7 +122,7 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
             tcp_fast_open_ended(t, b, why == TCP_CLOSE_RESET);
     }
     tcp_flight_close(t, b);
-    forget_trouble(t, b);
+    clear_ext(t, b);
     tcp_set_state(b, STEP_END);
 }
 
@@ -149,21 +149,25 @@ uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
     return deadline(t->now.ms, wait_ms);
 }
 
-// The user timeout (RFC 9293 3.9.1, RFC 5482), which stands in for R2 where it is set, as Linux's
-// TCP_USER_TIMEOUT does; or R2 (RFC 9293 3.8.3), by the number of retransmissions.
-static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
+// The user timeout is set (RFC 9293 3.9.1, RFC 5482), and has run out.
+static bool is_user_timeout(const struct tcp *t, const struct block *b)
 {
     const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
-    if (user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms) {
-        t->stats->c.user_timeouts++;
+    return user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms;
+}
+
+// The user timeout, which stands in for R2 where it is set, as Linux's TCP_USER_TIMEOUT does; or R2
+// (RFC 9293 3.8.3), by the number of retransmissions.
+static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
+{
+    if (is_user_timeout(t, b))
         return true;
-    }
     if (syn)
         return b->retries >=
                (tcp_is_pending(b) ? t->cfg.synack_retries : tcp_own_value(t, b, OWN_SYN_RETRIES));
     if (unlikely(is_orphan(b)) && tcp_orphan_given_up(t, b))
         return true;
-    return user_ms == 0 && b->retries >= t->cfg.retries;
+    return tcp_own_value(t, b, OWN_USER_TIMEOUT) == 0 && b->retries >= t->cfg.retries;
 }
 
 // RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false when the peer is given up (R2).
@@ -180,8 +184,10 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     tcp_probes_over(b);  // for it is this timer that watches the peer now
     if (b->stuck_at_ms == 0)
         b->stuck_at_ms = deadline(t->now.ms - tcp_rto_ms(t, b), 0);
-    if (is_given_up(t, b, syn))
+    if (is_given_up(t, b, syn)) {
+        t->stats->c.user_timeouts += is_user_timeout(t, b);
         return false;
+    }
     b->retries = (uint8_t)MIN(b->retries + 1, UINT8_MAX);
     if (b->retries == t->cfg.retries1 && !syn)
         t->stats->c.paths_suspected++;
@@ -223,13 +229,9 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 // there may be any number of probes.
 static bool is_dead(const struct tcp *t, const struct block *b)
 {
-    const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
-    if (user_ms == 0)
+    if (tcp_own_value(t, b, OWN_USER_TIMEOUT) == 0)
         return b->probes >= tcp_own_value(t, b, OWN_KEEPALIVE_PROBES);
-    if (b->probes == 0 || t->now.ms - b->stuck_at_ms < user_ms)
-        return false;
-    t->stats->c.user_timeouts++;
-    return true;
+    return b->probes != 0 && is_user_timeout(t, b);
 }
 
 // Bytes are in flight, or wait for a window: their timer watches the peer, also in the turn in
@@ -249,8 +251,10 @@ static bool keepalive(struct tcp *t, struct block *b)
         b->last_progress = progress;
         tcp_probes_over(b);
     } else {
-        if (is_dead(t, b))
+        if (is_dead(t, b)) {
+            t->stats->c.user_timeouts += is_user_timeout(t, b);
             return false;
+        }
         if (b->probes == 0)
             b->stuck_at_ms = deadline(b->last_rx_ms, 0);
         b->probes = (uint8_t)MIN(b->probes + 1, UINT8_MAX);
@@ -271,11 +275,11 @@ static uint16_t give_up(struct tcp *t, struct block *b)
     return TCP_EV_CLOSED;
 }
 
-static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
+static uint16_t xmit_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
     // A peer with a closed window, or none at all, may be waited for as long as it does no harm
     // (RFC 6429 3): what it does not take holds buffers that all connections share.
-    if (tcp_shed_due(t, b, ix)) {
+    if (tcp_shed_confirm(t, b, ix)) {
         t->stats->c.conns_shed++;
         return give_up(t, b);
     }
@@ -283,7 +287,7 @@ static uint16_t near_deadlines(struct tcp *t, struct block *b, uint32_t ix)
         b->flags &= (uint16_t)~BF_DELACK_ARMED;
         b->flags |= BF_ACK_NOW;
         t->stats->c.delayed_acks++;
-        tcp_quick_late(b);
+        tcp_quick_ack_late(b);
         tcp_dirty(t, ix);
     }
     if (!deadline_reached(b->rto_at_ms, t->now.ms))
@@ -324,13 +328,13 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     return app_timer(t, b, ix);
 }
 
-// An entry of the wheel that came out when no near deadline ran did not touch its block: what the
+// An entry of the wheel that came out when no xmit deadline ran did not touch its block: what the
 // block says of it stays. And an age beyond which timestamps are void stays just beyond.
 static void sweep_block(const struct tcp *t, struct block *b)
 {
-    if (b->wheel_near_ms != 0 && time_before(b->wheel_near_ms, t->now.ms) &&
-        !wheel_may_hold(t->wheel, b->wheel_near_ms))
-        b->wheel_near_ms = 0;
+    if (b->wheel_xmit_ms != 0 && time_before(b->wheel_xmit_ms, t->now.ms) &&
+        !wheel_may_hold(t->wheel, b->wheel_xmit_ms))
+        b->wheel_xmit_ms = 0;
     if ((b->flags & BF_TS) && t->now.ms - b->ts_recent_ms > TCP_PAWS_MS)
         b->ts_recent_ms = t->now.ms - TCP_PAWS_MS - 1;
 }
@@ -358,8 +362,8 @@ static void came_out(const struct tcp *t, struct block *b, enum tcp_wake wake)
         b->wheel_soon = 0;
     else if (wake == WAKE_FAR)
         b->wheel_far_ms = 0;
-    else if (deadline_reached(b->wheel_near_ms, t->now.ms))
-        b->wheel_near_ms = 0;
+    else if (deadline_reached(b->wheel_xmit_ms, t->now.ms))
+        b->wheel_xmit_ms = 0;
 }
 
 uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
@@ -368,7 +372,7 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
     t->stats->c.timers_fired++;
     came_out(t, b, wake);
     if (b->rto_at_ms == 0 && !(b->flags & BF_DELACK_ARMED))
-        near_clear(t, ix);
+        xmit_clear(t, ix);
     if (b->state == TCP_FREE) {
         t->stats->c.timers_stale++;
         return 0;
@@ -376,19 +380,19 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
     if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT) {  // the application has yet to read
         b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
         b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
-        forget_trouble(t, b);
+        clear_ext(t, b);
         return app_timer(t, b, ix);
     }
-    if (unlikely(b->flags & BF_TROUBLE))
+    if (unlikely(b->flags & BF_EXT))
         tcp_cc_timer(t, b, ix);
-    uint16_t events = near_deadlines(t, b, ix);
+    uint16_t events = xmit_deadlines(t, b, ix);
     if (events == 0 && tcp_starved(b))
         events = TCP_EV_SENT;
-    if (!(events & TCP_EV_CLOSED) && wake != WAKE_NEAR)
+    if (!(events & TCP_EV_CLOSED) && wake != WAKE_XMIT)
         events |= far_deadlines(t, b, ix);
     if (!(events & TCP_EV_CLOSED))
         tcp_arm(t, ix);
-    else if (wake != WAKE_NEAR)  // what is unread may wait for the application's timer
+    else if (wake != WAKE_XMIT)  // what is unread may wait for the application's timer
         tcp_set_far(t, ix);
     return events;
 }

@@ -5,7 +5,7 @@
 
 static struct ext_undo *undo_of(const struct tcp *t, const struct block *b)
 {
-    if (!(b->flags & BF_TROUBLE) || b->has_flight)
+    if (!(b->flags & BF_EXT) || b->has_flight)
         return NULL;
     struct ext_undo *u = &t->exts[b->ext].undo;
     return u->step != UNDO_NONE ? u : NULL;
@@ -13,7 +13,7 @@ static struct ext_undo *undo_of(const struct tcp *t, const struct block *b)
 
 void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout)
 {
-    if (!(b->flags & BF_TROUBLE) || b->has_flight)
+    if (!(b->flags & BF_EXT) || b->has_flight)
         return;
     // With SACK the second acknowledgement may be a report, which says more than RFC 5682 2.1
     // reads.

@@ -170,14 +170,14 @@ static inline bool wire_usual_syn(const uint8_t *opt, uint32_t words, struct seg
     return true;
 }
 
-// wire_fast_tcp4: the common TCP segment, in a frame for which wire_is_common() holds and which has
-// at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option, or those of
-// a usual SYN, all lengths right. Returns the bytes of the segment, header and all: every field of
-// out is filled; or 0: nothing is known, and the other parsers find out. No checksum and no source
-// address is checked.
-static inline uint32_t wire_fast_tcp4(const uint8_t *restrict frame, uint32_t len,
-                                      uint32_t local_ix, uint32_t pkt_ix,
-                                      struct seg_in *restrict out)
+// wire_parse_tcp4_fast: the common TCP segment, in a frame for which wire_is_common() holds and
+// which has at least TCP4_DATA_OFF bytes: no TCP options or exactly the aligned timestamp option,
+// or those of a usual SYN, all lengths right. Returns the bytes of the segment, header and all:
+// every field of out is filled; or 0: nothing is known, and the other parsers find out. No checksum
+// and no source address is checked.
+static inline uint32_t wire_parse_tcp4_fast(const uint8_t *restrict frame, uint32_t len,
+                                            uint32_t local_ix, uint32_t pkt_ix,
+                                            struct seg_in *restrict out)
 {
     const uint32_t total = load_be32(frame + ETH_BYTES) & 0xffff;
     const uint32_t head = IP4_BYTES + (load_raw32(frame + TCP4_OFF + 12) >> 2 & 0x3c);

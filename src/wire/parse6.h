@@ -159,11 +159,11 @@ static inline bool wire_is_common6(const uint8_t *frame, const struct wire_commo
     return wire_is_zero(odd) && frame[ETH_BYTES + 6] == IP_PROTO_TCP;
 }
 
-// wire_fast_tcp6: as wire_fast_tcp4(), in a frame for which wire_is_common6() holds and which has
-// at least TCP6_DATA_OFF bytes.
-static inline uint32_t wire_fast_tcp6(const uint8_t *restrict frame, uint32_t len,
-                                      uint32_t local_ix, uint32_t pkt_ix,
-                                      struct seg_in *restrict out)
+// wire_parse_tcp6_fast: as wire_parse_tcp4_fast(), in a frame for which wire_is_common6() holds and
+// which has at least TCP6_DATA_OFF bytes.
+static inline uint32_t wire_parse_tcp6_fast(const uint8_t *restrict frame, uint32_t len,
+                                            uint32_t local_ix, uint32_t pkt_ix,
+                                            struct seg_in *restrict out)
 {
     const uint32_t payload = load_be16(frame + ETH_BYTES + 4);
     const uint32_t head = load_raw32(frame + TCP6_OFF + 12) >> 2 & 0x3c;

@@ -60,12 +60,12 @@ static_assert(sizeof(struct seg_in) == 64, "a burst of parsed segments is 4 KiB:
      offsetof(struct s, ack) == 28 && offsetof(struct s, wnd) == 32 &&                             \
      offsetof(struct s, flags) == 34 && offsetof(struct s, head) == 35)
 
-static_assert(SEG_IS_VECTOR(seg_in), "16 bytes of the TCP header, shuffled (wire_fast_tcp4)");
+static_assert(SEG_IS_VECTOR(seg_in), "16 bytes of the TCP header, shuffled (wire_parse_tcp4_fast)");
 static_assert(offsetof(struct seg_in, opts) - offsetof(struct seg_in, pkt_ix) == 2 &&
                   offsetof(struct seg_in, ecn) - offsetof(struct seg_in, pkt_ix) == 3 &&
                   offsetof(struct seg_in, tcp_off) - offsetof(struct seg_in, pkt_ix) == 4 &&
                   offsetof(struct seg_in, urg) - offsetof(struct seg_in, pkt_ix) == 6,
-              "eight bytes written at once (wire_fast_tcp4)");
+              "eight bytes written at once (wire_parse_tcp4_fast)");
 
 // A segment with more bytes of data than this is a large one: it leaves as several, each but the
 // last with mss bytes, which net_output() or the port makes. More than any packet holds.

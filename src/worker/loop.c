@@ -90,7 +90,7 @@ static inline void fetch(const struct worker *w, const struct seg_in *s, uint32_
         return;
     prefetch0_w(&w->tcp.blocks[ix]);
     prefetch0_w(&w->tcp.blocks[ix].snd_end);
-    prefetch0_w(&w->tcp.near[ix / 64]);
+    prefetch0_w(&w->tcp.xmit_runs[ix / 64]);
     if (unlikely(s->flags & (SEG_FIN | SEG_RST)))  // what is not touched in order
         prefetch0_w(&w->tcp.blocks[ix].ssthresh);
 }
@@ -253,18 +253,18 @@ static inline void stage_timers(struct worker *w)
     struct tcp *t = &w->tcp;
     w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
     for (uint32_t i = 0; i < w->n_expired; i++)
-        prefetch0(&t->near[flow_index_ix(w->expired[i]) / 64]);
-    // Most near deadlines were called off: those end here, without a look at their block.
+        prefetch0(&t->xmit_runs[flow_index_ix(w->expired[i]) / 64]);
+    // Most xmit deadlines were called off: those end here, without a look at their block.
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_expired; i++) {
         const uint32_t handle = w->expired[i], ix = flow_index_ix(handle);
-        const bool near = flow_index_kind(handle) == (enum flow_kind)WAKE_NEAR;
-        if (near && !tcp_near_runs(t, ix))
+        const bool xmit = flow_index_kind(handle) == (enum flow_kind)WAKE_XMIT;
+        if (xmit && !tcp_xmit_runs(t, ix))
             continue;
         if (flow_index_kind(handle) != (enum flow_kind)WAKE_SYN) {
             prefetch0_w(&t->blocks[ix]);
             prefetch0_w(&t->blocks[ix].snd_end);
-            if (!near)  // keepalive, lingering, the application's: line 2
+            if (!xmit)  // keepalive, lingering, the application's: line 2
                 prefetch0_w(&t->blocks[ix].ssthresh);
         }
         w->expired[n++] = handle;

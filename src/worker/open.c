@@ -39,5 +39,5 @@ bool c10m_forget(struct c10m_core *core)
         net_forget(w->ports[i].net);
     if (w->udp != NULL)
         udp_paths_forget(w->udp);
-    return tcp_forget(&w->tcp, FORGET_MAX);
+    return tcp_flush(&w->tcp, FORGET_MAX);
 }

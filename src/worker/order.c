@@ -48,7 +48,8 @@ static bool matches(const struct worker *w, const struct kill_filter *f, struct 
         return false;
     if ((f->by & KILL_SERVICE) && b->service != f->service)
         return false;
-    return has_ends(w, f, b) && (!(f->by & KILL_IDLE) || tcp_idle_ms(&w->tcp, b) >= f->idle_ms);
+    return has_ends(w, f, b) &&
+           (!(f->by & KILL_IDLE) || tcp_idle_time_ms(&w->tcp, b) >= f->idle_ms);
 }
 
 static bool is_told(const struct block *b, uint32_t services)

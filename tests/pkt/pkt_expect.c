@@ -133,7 +133,7 @@ static bool expect_block(struct pkt_machine *m, const struct pkt_conn *c)
         {"rto_ms", tcp_rto_ms(&m->e.tcp, b)},
         {"ts_recent", b->ts_recent},
         {"timestamps", (b->flags & BF_TS) != 0},
-        {"trouble", (b->flags & BF_TROUBLE) != 0},
+        {"trouble", (b->flags & BF_EXT) != 0},
         {"snd_una", (int32_t)(b->snd_una - c->our_isn)},
         {"snd_nxt", (int32_t)(b->snd_nxt - c->our_isn)},
         {"snd_max", (int32_t)(b->snd_max - c->our_isn)},

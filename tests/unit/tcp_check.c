@@ -53,8 +53,8 @@ static bool check_numbers(const struct block *b, uint32_t ix, char *what)
           b->snd_end);
     HOLDS((b->flags & BF_FIN_QUEUED) || seq_leq(b->snd_max, b->snd_end),
           "block %u %s: more was sent than is there", ix, state);
-    HOLDS(((b->flags & BF_TROUBLE) != 0) == (b->ext != EXT_NONE),
-          "block %u: trouble, and no record", ix);
+    HOLDS(((b->flags & BF_EXT) != 0) == (b->ext != EXT_NONE), "block %u: trouble, and no record",
+          ix);
     return true;
 }
 
@@ -120,11 +120,11 @@ static bool check_flight(const struct tcp *t, const struct block *b, uint32_t ix
     return true;
 }
 
-// wakes: whether the wheel wakes the block for its near deadlines at due_ms or before.
+// wakes: whether the wheel wakes the block for its xmit deadlines at due_ms or before.
 static bool wakes(const struct tcp *t, const struct block *b, uint32_t due_ms)
 {
-    const uint32_t near = b->wheel_near_ms, soon = b->wheel_soon;
-    if (near != 0 && !time_before(due_ms, near) && wheel_may_hold(t->wheel, near))
+    const uint32_t xmit = b->wheel_xmit_ms, soon = b->wheel_soon;
+    if (xmit != 0 && !time_before(due_ms, xmit) && wheel_may_hold(t->wheel, xmit))
         return true;
     return soon != 0 && !time_before(due_ms, wheel_place_ms(t->wheel, soon - 1));
 }
@@ -141,11 +141,11 @@ static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix
     // One that is overdue, for what it was due for found no room, comes out at the next tick.
     const uint32_t next_ms = t->now.ms + 1;
     const uint32_t due_ms = time_before(b->rto_at_ms, next_ms) ? next_ms : b->rto_at_ms;
-    HOLDS(b->rto_at_ms == 0 || (tcp_near_runs(t, ix) && wakes(t, b, due_ms)),
+    HOLDS(b->rto_at_ms == 0 || (tcp_xmit_runs(t, ix) && wakes(t, b, due_ms)),
           "block %u %s: a timer that the wheel does not know: %d ms away, %s, the wheel wakes in "
           "%d ms",
           ix, state, (int)(b->rto_at_ms - t->now.ms),
-          tcp_near_runs(t, ix) ? "running" : "not running", (int)(b->wheel_near_ms - t->now.ms));
+          tcp_xmit_runs(t, ix) ? "running" : "not running", (int)(b->wheel_xmit_ms - t->now.ms));
     HOLDS(b->snd_una != b->snd_nxt || !seq_lt(b->snd_nxt, b->snd_end) || b->rto_at_ms != 0 ||
               (b->ext != EXT_NONE && (t->exts[b->ext].cc.flags & CC_PACED)),
           "block %u %s: bytes to send, nothing in flight and no timer", ix, state);
@@ -399,7 +399,7 @@ static bool check_handle(const struct tcp *t, struct owned *o, uint32_t place, u
     HOLDS(kind != WAKE_SOON || b->wheel_soon == place + 1,
           "block %u: an entry at %u, looked for at %u", ix, place, b->wheel_soon - 1);
     HOLDS(kind != WAKE_FAR || b->wheel_far_ms != 0, "block %u: a far entry forgotten", ix);
-    HOLDS(kind != WAKE_NEAR || b->wheel_near_ms != 0, "block %u: a near entry forgotten", ix);
+    HOLDS(kind != WAKE_XMIT || b->wheel_xmit_ms != 0, "block %u: an xmit entry forgotten", ix);
     HOLDS(kind != WAKE_SYN || t->syns[ix].wheel_ms != 0, "record %u: an entry forgotten", ix);
     return true;
 }

@@ -134,7 +134,7 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     t->blocks = zeroed(z->blocks * sizeof(struct block));
     t->block_pool = index_pool_init(zeroed(index_pool_footprint(z->blocks)), z->blocks);
     t->wheel = wheel_init(zeroed(wheel_footprint(z->wheel)), z->wheel, 0);
-    t->near = zeroed((z->blocks + 63) / 64 * 8);
+    t->xmit_runs = zeroed((z->blocks + 63) / 64 * 8);
     t->rounds = zeroed(z->blocks * sizeof(*t->rounds));
     t->syns = zeroed(z->syns * sizeof(struct syn_record));
     t->syn_pool = index_pool_init(zeroed(index_pool_footprint(z->syns)), z->syns);
@@ -213,9 +213,9 @@ void end_fini(struct end *e, bool clean)
     const char *leak = end_leaks(e);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],       e->mem[1], e->mem[2],   t->table,       t->blocks,
-                   t->block_pool,   t->wheel,  t->near,     t->rounds,      t->syns,
-                   t->syn_pool,     t->exts,   t->ext_pool, t->tw4.records, t->tw6.records,
+    void *all[] = {e->mem[0],       e->mem[1], e->mem[2],    t->table,       t->blocks,
+                   t->block_pool,   t->wheel,  t->xmit_runs, t->rounds,      t->syns,
+                   t->syn_pool,     t->exts,   t->ext_pool,  t->tw4.records, t->tw6.records,
                    e->sock.scratch, e->shadows};
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
@@ -242,7 +242,7 @@ static void timers(struct end *e)
     const uint32_t n = wheel_expire(t->wheel, t->now.ms, expired, TCP_EXPIRE_MAX);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t ix = flow_index_ix(expired[i]), kind = flow_index_kind(expired[i]);
-        if (kind == WAKE_NEAR && !tcp_near_runs(t, ix))
+        if (kind == WAKE_XMIT && !tcp_xmit_runs(t, ix))
             continue;
         if (kind == WAKE_SYN) {
             tcp_syn_timer(t, ix);

@@ -9,7 +9,7 @@
 
 // The steps are static: their files are part of this one.
 #include "sock/sock_api.c"
-#include "tcp/tcp_closing.h"
+#include "tcp/tcp_closing_fast.h"
 #include "tcp/tcp_input.c"
 #include "tcp/tcp_output.c"
 
@@ -30,7 +30,7 @@ static struct world {
     struct sock sock;
     struct block blocks[BLOCKS];
     struct ext exts[BLOCKS];
-    uint64_t near[1];
+    uint64_t xmit_runs[1];
     uint32_t rounds[BLOCKS];
     struct core_stats stats;
     struct seg_out out[TCP_OUT_BLOCK_MAX + 4];
@@ -135,24 +135,33 @@ static const struct field {
     const char *name;
     size_t off, bytes;
 } fields[] = {
-    FIELD(key),           FIELD(rcv_nxt),      FIELD(rcv_adv),
-    FIELD(snd_una),       FIELD(snd_nxt),      FIELD(snd_wnd),
-    FIELD(ts_recent),     FIELD(ts_recent_ms), FIELD(flags),
-    FIELD(state),         FIELD(window_class), FIELD(snd_wscale),
-    FIELD(rcv_wscale),    FIELD(mss),          FIELD(dirty_next),
-    FIELD(snd_end),       FIELD(snd_max),      FIELD(snd_head),
-    FIELD(snd_tail),      FIELD(snd_wl1),      FIELD(cwnd),
-    FIELD(srtt_us),       FIELD(rttvar_us),    FIELD(rtt_seq),
-    FIELD(rtt_us),        FIELD(rto_at_ms),    FIELD(wheel_near_ms),
-    FIELD(wheel_far_ms),  FIELD(wheel_soon),   FIELD(rcvq_bytes),
-    FIELD(backoff),       FIELD(unusual),      FIELD(unacked_segs),
-    FIELD(probes),        FIELD(agreed),       FIELD(ssthresh),
-    FIELD(delack_at_ms),  FIELD(snd_cur),      FIELD(rcvq_head),
-    FIELD(rcvq_tail),     FIELD(ext),          FIELD(app_timer_at_ms),
-    FIELD(linger_at_ms),  FIELD(keepalive_ms), FIELD(last_rx_ms),
-    FIELD(last_progress), FIELD(stuck_at_ms),  FIELD(oow_16ms),
-    FIELD(quick),         FIELD(generation),   FIELD(retries),
-    FIELD(source),        FIELD(app),          FIELD(recover),
+    FIELD(key),           FIELD(rcv_nxt),
+    FIELD(rcv_adv),       FIELD(snd_una),
+    FIELD(snd_nxt),       FIELD(snd_wnd),
+    FIELD(ts_recent),     FIELD(ts_recent_ms),
+    FIELD(flags),         FIELD(state),
+    FIELD(window_class),  FIELD(snd_wscale),
+    FIELD(rcv_wscale),    FIELD(mss),
+    FIELD(dirty_next),    FIELD(snd_end),
+    FIELD(snd_max),       FIELD(snd_head),
+    FIELD(snd_tail),      FIELD(snd_wl1),
+    FIELD(cwnd),          FIELD(srtt_us),
+    FIELD(rttvar_us),     FIELD(rtt_seq),
+    FIELD(rtt_us),        FIELD(rto_at_ms),
+    FIELD(wheel_xmit_ms), FIELD(wheel_far_ms),
+    FIELD(wheel_soon),    FIELD(rcvq_bytes),
+    FIELD(backoff),       FIELD(dupacks_flight),
+    FIELD(unacked_segs),  FIELD(probes),
+    FIELD(agreed),        FIELD(ssthresh),
+    FIELD(delack_at_ms),  FIELD(snd_cur),
+    FIELD(rcvq_head),     FIELD(rcvq_tail),
+    FIELD(ext),           FIELD(app_timer_at_ms),
+    FIELD(linger_at_ms),  FIELD(keepalive_ms),
+    FIELD(last_rx_ms),    FIELD(last_progress),
+    FIELD(stuck_at_ms),   FIELD(oow_16ms),
+    FIELD(quick),         FIELD(generation),
+    FIELD(retries),       FIELD(source),
+    FIELD(app),           FIELD(recover),
 };
 
 // block_differs: the name of the first field that differs.
@@ -194,8 +203,8 @@ static const char *differs(const struct saved *s)
             return "segment";
     if (memcmp(&w.tcp, &s->w.tcp, sizeof(w.tcp)) != 0)
         return "tcp: lists, tokens, pools";
-    if (memcmp(w.exts, s->w.exts, sizeof(w.exts)) != 0 || w.near[0] != s->w.near[0])
-        return "extension or near bit";
+    if (memcmp(w.exts, s->w.exts, sizeof(w.exts)) != 0 || w.xmit_runs[0] != s->w.xmit_runs[0])
+        return "extension or xmit bit";
     if (memcmp(&w.stats, &s->w.stats, sizeof(w.stats)) != 0)
         return "counter";
     if (w.n_wheel != s->w.n_wheel ||
@@ -235,7 +244,7 @@ static void make_world(struct rng *r)
     t->blocks = w.blocks;
     t->exts = w.exts;
     t->ext_pool = &no_exts;
-    t->near = w.near;
+    t->xmit_runs = w.xmit_runs;
     t->rounds = w.rounds;
     t->wheel = &empty_wheel;
     t->stats = &w.stats;
@@ -356,12 +365,12 @@ static void put_timers(struct rng *r, struct block *b, uint32_t ix)
     if (b->flags & BF_DELACK_ARMED)
         b->delack_at_ms = some_ms(r);
     if (b->rto_at_ms != 0 || (b->flags & BF_DELACK_ARMED)) {
-        near_set(&w.tcp, ix);
-        b->wheel_near_ms = one_in(r, 8) ? 0 : some_ms(r);
+        xmit_set(&w.tcp, ix);
+        b->wheel_xmit_ms = one_in(r, 8) ? 0 : some_ms(r);
     } else {
         if (one_in(r, 2))
-            near_set(&w.tcp, ix);
-        b->wheel_near_ms = one_in(r, 2) ? some_ms(r) : 0;
+            xmit_set(&w.tcp, ix);
+        b->wheel_xmit_ms = one_in(r, 2) ? some_ms(r) : 0;
     }
     if (one_in(r, 2)) {  // the wheel's entry is never behind the deadline; none: it was refused
         b->app_timer_at_ms = some_ms(r);
@@ -430,7 +439,7 @@ static struct block *make_block(struct rng *r)
         b->snd_nxt = b->snd_una;
     }
     if (one_in(r, 8)) {
-        b->flags |= BF_TROUBLE;
+        b->flags |= BF_EXT;
         b->ext = 2;
         w.exts[2] = (struct ext){.ooo_head = BUF_NONE};
         if (one_in(r, 2)) {
@@ -483,7 +492,7 @@ static void a_send_of_all_that_waits_equals_the_general_one(void **state)
     for (uint32_t i = 0; i < CASES; i++) {
         make_block(&rng);
         save(&before);
-        if (!output_all(&w.tcp, &w.blocks[1], 1)) {
+        if (!output_fast(&w.tcp, &w.blocks[1], 1)) {
             SAME(i, &before);
             continue;
         }
@@ -496,13 +505,13 @@ static void a_send_of_all_that_waits_equals_the_general_one(void **state)
         w.blocks[1].flags &= (uint16_t)~BF_DIRTY;  // as tcp_output() does
         // More could be sent but for the room: only the general version, which asks the room alone,
         // says so of a connection that has nothing left.
-        if (output_some(&w.tcp, &w.blocks[1], 1))
+        if (output_full(&w.tcp, &w.blocks[1], 1))
             assert_int_equal(w.tcp.n_out, w.tcp.out_room);
         SAME(i, &after);
     }
-    enough("output_all", taken);
-    enough("output_all with a FIN", 4 * with_fin);
-    enough("output_all with a bare FIN", 40 * bare_fin);
+    enough("output_fast", taken);
+    enough("output_fast with a FIN", 4 * with_fin);
+    enough("output_fast with a bare FIN", 40 * bare_fin);
 }
 
 static void an_acknowledgement_of_everything_equals_the_general_one(void **state)
@@ -520,17 +529,17 @@ static void an_acknowledgement_of_everything_equals_the_general_one(void **state
         const uint32_t ecr =
             one_in(&rng, 8) ? 0 : tcp_ts_now(&w.tcp, &b->key) - rng_below(&rng, 130000);
         save(&before);
-        if (!tcp_acked_all(&w.tcp, b, (uint32_t)(b - w.tcp.blocks), ack, ts, ecr)) {
+        if (!tcp_acked_fast(&w.tcp, b, (uint32_t)(b - w.tcp.blocks), ack, ts, ecr)) {
             SAME(i, &before);
             continue;
         }
         taken++;
         save(&after);
         restore(&before);
-        tcp_acked_some(&w.tcp, b, ack, ts, ecr);
+        tcp_acked_full(&w.tcp, b, ack, ts, ecr);
         SAME(i, &after);
     }
-    enough("tcp_acked_all", taken);
+    enough("tcp_acked_fast", taken);
 }
 
 static void make_segment(struct rng *r, const struct block *b, struct seg_in *s)
@@ -622,16 +631,16 @@ static void header_prediction_equals_the_steps_of_the_rfc(void **state)
             continue;
         w.v.events = w.v.drop = 0;
         save(&before);
-        if (!tcp_again(&w.tcp, 1, &s, &w.v))
+        if (!tcp_segment_fast_ext(&w.tcp, 1, &s, &w.v))
             continue;
         taken++;
-        with_record += (before.w.blocks[1].flags & BF_TROUBLE) != 0;
+        with_record += (before.w.blocks[1].flags & BF_EXT) != 0;
         assert_false(s.opts & SEG_OPT_SACK);
         const bool fast_dirty = b->flags & BF_DIRTY;
         turn_end(b);
         save(&after);
         restore(&before);
-        tcp_slow(&w.tcp, 1, &s, payload, &w.v);
+        tcp_segment_full(&w.tcp, 1, &s, payload, &w.v);
         assert_true((b->flags & BF_DIRTY) || !fast_dirty);
         const bool waits = before.w.blocks[1].flags & BF_WANT_WRITE;
         const uint16_t told = w.v.events & (waits ? 0xffff : ~TCP_EV_SENT);
@@ -641,7 +650,7 @@ static void header_prediction_equals_the_steps_of_the_rfc(void **state)
         if (!fast_dirty) {  // it looked at the timers once more
             w.n_wheel = after.w.n_wheel;
             memcpy(w.wheel_calls, after.w.wheel_calls, sizeof(w.wheel_calls));
-            b->wheel_near_ms = after.w.blocks[1].wheel_near_ms;
+            b->wheel_xmit_ms = after.w.blocks[1].wheel_xmit_ms;
             b->wheel_far_ms = after.w.blocks[1].wheel_far_ms;
             b->wheel_soon = after.w.blocks[1].wheel_soon;
         }
@@ -657,8 +666,8 @@ static void header_prediction_equals_the_steps_of_the_rfc(void **state)
         w.tcp.n_dirty = after.w.tcp.n_dirty;
         SAME(i, &after);
     }
-    enough("tcp_fast", taken);
-    enough("tcp_again, with a record that is calm", 4 * with_record);
+    enough("tcp_segment_fast", taken);
+    enough("tcp_segment_fast_ext, with a record that is calm", 4 * with_record);
 }
 
 // make_closing: the block as its end finds it: all has left, and our FIN with it if it is queued.
@@ -682,9 +691,9 @@ static void make_closing(struct rng *r, struct block *b)
     b->cwnd = one_in(r, 4) ? flight + b->mss + rng_below(r, 3) - 1 : 10u * b->mss;
     b->rto_at_ms = flight != 0 ? some_ms(r) : 0;
     if (flight != 0)
-        near_set(&w.tcp, 1);
+        xmit_set(&w.tcp, 1);
     b->backoff = b->retries = one_in(r, 16);
-    b->unusual = one_in(r, 16);
+    b->dupacks_flight = one_in(r, 16);
     b->probes = one_in(r, 16);
     w.tcp.services[0].pulls = one_in(r, 4);
 }
@@ -744,7 +753,7 @@ static const char *misses(const struct block *b, const struct seg_in *s)
         return "timestamp missing or unasked for";
     if ((b->flags & BF_TS) && time_before(s->ts_val, b->ts_recent))
         return "PAWS";
-    return b->flags & BF_TROUBLE ? "a record" : NULL;
+    return b->flags & BF_EXT ? "a record" : NULL;
 }
 
 // What the steps leave behind and nobody can see any more: that FIN-WAIT-2 began on the way to
@@ -757,7 +766,7 @@ static void forget_the_way(struct block *b, const struct block *as)
     b->linger_at_ms = as->linger_at_ms;
     b->wheel_soon = as->wheel_soon;
     b->wheel_far_ms = as->wheel_far_ms;
-    b->wheel_near_ms = as->wheel_near_ms;
+    b->wheel_xmit_ms = as->wheel_xmit_ms;
     b->probes = as->probes;
     w.stats.c.cc_records_missed = after.w.stats.c.cc_records_missed;
     w.n_wheel = after.w.n_wheel;
@@ -790,7 +799,7 @@ static void a_straight_end_equals_the_steps_of_the_rfc(void **state)
         w.v = (struct tcp_verdict){.block = 1, .chain = BUF_NONE};
         save(&before);
         const char *why = misses(b, &s);
-        if (!tcp_closing(&w.tcp, 1, &s, &w.v)) {
+        if (!tcp_closing_fast(&w.tcp, 1, &s, &w.v)) {
             SAME(i, &before);
             continue;
         }
@@ -804,7 +813,7 @@ static void a_straight_end_equals_the_steps_of_the_rfc(void **state)
         turn_end(b);
         save(&after);
         restore(&before);
-        tcp_slow(&w.tcp, 1, &s, payload, &w.v);
+        tcp_segment_full(&w.tcp, 1, &s, payload, &w.v);
         assert_int_equal(w.v.block, after.w.v.block);
         assert_int_equal(w.v.events, after.w.v.events);
         assert_int_equal(w.v.drop, after.w.v.drop);
@@ -814,11 +823,11 @@ static void a_straight_end_equals_the_steps_of_the_rfc(void **state)
         same_lists(b);
         SAME(i, &after);
     }
-    enough("tcp_closing in ESTABLISHED", taken[TCP_ESTABLISHED]);
-    enough("tcp_closing in FIN-WAIT-1", taken[TCP_FIN_WAIT_1]);
-    enough("tcp_closing in FIN-WAIT-2", taken[TCP_FIN_WAIT_2]);
-    enough("tcp_closing in CLOSING", taken[TCP_CLOSING]);
-    enough("tcp_closing in LAST-ACK", taken[TCP_LAST_ACK]);
+    enough("tcp_closing_fast in ESTABLISHED", taken[TCP_ESTABLISHED]);
+    enough("tcp_closing_fast in FIN-WAIT-1", taken[TCP_FIN_WAIT_1]);
+    enough("tcp_closing_fast in FIN-WAIT-2", taken[TCP_FIN_WAIT_2]);
+    enough("tcp_closing_fast in CLOSING", taken[TCP_CLOSING]);
+    enough("tcp_closing_fast in LAST-ACK", taken[TCP_LAST_ACK]);
 }
 
 static void the_first_send_equals_the_general_one(void **state)
@@ -842,14 +851,14 @@ static void the_first_send_equals_the_general_one(void **state)
         const uint32_t from = rng_below(&rng, 64);
         const size_t len = MIN(amount(&rng, b->mss), 5000u);
         save(&before);
-        if (!send_first(&c, data + from, len)) {
+        if (!send_fast(&c, data + from, len)) {
             SAME(i, &before);
             continue;
         }
         taken++;
         save(&after);
         restore(&before);
-        assert_int_equal(send_some(&c, data + from, len), len);
+        assert_int_equal(send_full(&c, data + from, len), len);
         // Behind the data a room may hold anything.
         const uint32_t ix = b->snd_head;
         assert_memory_equal(buf_room(&w.tcp.bufs, ix),
@@ -857,7 +866,7 @@ static void the_first_send_equals_the_general_one(void **state)
         memcpy(rooms(), after.rooms, sizeof(after.rooms));
         SAME(i, &after);
     }
-    enough("send_first", taken);
+    enough("send_fast", taken);
 }
 
 #define T(name) cmocka_unit_test(name)

@@ -54,7 +54,7 @@ static void make_out(struct rng *r, struct seg_out *s, const uint8_t *data)
 static __attribute__((noinline)) bool common(const uint8_t *f, uint32_t len,
                                              const struct wire_common *c, struct seg_in *out)
 {
-    return len >= TCP4_DATA_OFF && wire_is_common(f, c) && wire_fast_tcp4(f, len, 0, 0, out);
+    return len >= TCP4_DATA_OFF && wire_is_common(f, c) && wire_parse_tcp4_fast(f, len, 0, 0, out);
 }
 
 static __attribute__((noinline)) bool both_right(const uint8_t *f, uint32_t tcp_len)

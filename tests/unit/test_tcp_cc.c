@@ -223,7 +223,7 @@ static void an_event_leaves_each_its_part_of_the_window(void **state)
 static struct ext_cc *cc_of(struct raw *r)
 {
     struct block *b = raw_block(r);
-    assert_true(b->flags & BF_TROUBLE);
+    assert_true(b->flags & BF_EXT);
     return &r->e.tcp.exts[b->ext].cc;
 }
 
@@ -536,7 +536,7 @@ static void what_pacing_holds_back_keeps_the_record_that_wakes_it(void **state)
     assert_true(c->flags & CC_PACED);
     c->used_ms -= 60 * 1000;
     c->idle_at_ms = r->e.tcp.now.ms;
-    tcp_timer(&r->e.tcp, ix, WAKE_NEAR);
+    tcp_timer(&r->e.tcp, ix, WAKE_XMIT);
     assert_int_equal(records(r), 1);
     for (int i = 0; i < 1000 && b->snd_max != b->snd_end; i++)
         pass_ms(1);
@@ -651,7 +651,7 @@ static void without_a_place_in_the_wheel_a_record_still_goes_with_the_next_wake(
     r->e.tcp.exts[b->ext].cc.idle_at_ms = 0;  // refused
     pass_ms(1000);
     const uint32_t ix = (uint32_t)(b - r->e.tcp.blocks);
-    tcp_timer(&r->e.tcp, ix, WAKE_NEAR);  // for whatever
+    tcp_timer(&r->e.tcp, ix, WAKE_XMIT);  // for whatever
     assert_int_equal(records(r), 0);
     closed(r);
 }

@@ -87,7 +87,7 @@ static void beside_a_record_a_cookie_counts_as_long_as_one_is_awaited(void **sta
             assert_int_equal(OUT(r, 0).flags, SEG_RST);
         assert_int_equal(raw_block(r) != NULL, awaited);
         assert_int_equal(r->e.stats.c.syn_records_now, !awaited);
-        while (!tcp_forget(&r->e.tcp, 100))
+        while (!tcp_flush(&r->e.tcp, 100))
             ;
         reset_and_free(r);
     }

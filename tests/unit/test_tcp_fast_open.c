@@ -48,7 +48,7 @@ static void a_cookie_is_good_for_its_own_address_only(void **state)
         struct ip_addr b = a;
         b.b[rng_below(&g, 16)] ^= (uint8_t)(1 << rng_below(&g, 8));
         const struct seq_range c = tcp_fast_open_cookie(&r->e.tcp, &a);
-        assert_int_equal(judge(r, &a, c), FAST_OPEN_TAKE);
+        assert_int_equal(judge(r, &a, c), FAST_OPEN_ACCEPT);
         assert_int_equal(judge(r, &b, c), FAST_OPEN_OFFER);
     }
     assert_int_equal(r->e.stats.c.fast_opens_failed, 20000);
@@ -80,7 +80,7 @@ static void a_cookie_is_good_in_its_period_and_the_next(void **state)
     t->now = clock_at_us(7 * PERIOD_US - 1);
     assert_int_equal(judge(r, &a, c), FAST_OPEN_OFFER);
     t->now = clock_at_us(9 * PERIOD_US - 1);
-    assert_int_equal(judge(r, &a, c), FAST_OPEN_TAKE);
+    assert_int_equal(judge(r, &a, c), FAST_OPEN_ACCEPT);
     t->now = clock_at_us(9 * PERIOD_US);
     assert_int_equal(judge(r, &a, c), FAST_OPEN_OFFER);
     raw_free(r, true);
@@ -101,7 +101,7 @@ static void a_cookie_of_another_length_opens_nothing(void **state)
 {
     struct raw *r = new_end(4);
     const struct ip_addr a = ip_from_v4(0x0a000002);
-    assert_int_equal(judge(r, &a, tcp_fast_open_cookie(&r->e.tcp, &a)), FAST_OPEN_TAKE);
+    assert_int_equal(judge(r, &a, tcp_fast_open_cookie(&r->e.tcp, &a)), FAST_OPEN_ACCEPT);
     struct seg_in s = {.flags = SEG_SYN, .opts = SEG_OPT_FAST_OPEN, .data_len = 10};
     s.key.remote = a;
     s.sack_off = TCP_BYTES + 2;
@@ -128,7 +128,7 @@ static void with_just_the_reserve_of_buffers_the_data_are_taken(void **state)
     const struct seq_range c = tcp_fast_open_cookie(&r->e.tcp, &a);
     const uint32_t n_free = r->e.tcp.bufs.n_free_data;
     r->e.tcp.bufs.n_free_data = TCP_BUFS_RESERVE;
-    assert_int_equal(judge(r, &a, c), FAST_OPEN_TAKE);
+    assert_int_equal(judge(r, &a, c), FAST_OPEN_ACCEPT);
     r->e.tcp.bufs.n_free_data = TCP_BUFS_RESERVE - 1;
     assert_int_equal(judge(r, &a, c), FAST_OPEN_NONE);
     r->e.tcp.bufs.n_free_data = n_free;
@@ -149,7 +149,7 @@ static void a_reset_one_counts_until_the_second_turn_of_a_minute_ends(void **sta
         sv->fast_open_reset[0] = 1;
         raw_turn(r, ms[i]);
         const struct seq_range c = tcp_fast_open_cookie(&r->e.tcp, &a);
-        assert_int_equal(judge(r, &a, c), ms[i] < 2 * TURN_MS ? FAST_OPEN_NONE : FAST_OPEN_TAKE);
+        assert_int_equal(judge(r, &a, c), ms[i] < 2 * TURN_MS ? FAST_OPEN_NONE : FAST_OPEN_ACCEPT);
         assert_int_equal(sv->fast_open_reset[0], ms[i] < TURN_MS);
         assert_int_equal(sv->fast_open_reset[1], ms[i] >= TURN_MS && ms[i] < 2 * TURN_MS);
         raw_free(r, true);
@@ -176,14 +176,14 @@ static void the_reset_ones_count_for_a_minute_at_least_and_two_at_most(void **st
         const uint64_t begin_us = 1ULL << 33;
         const struct block b = {.service = 0};
         t->now = clock_at_us(begin_us);
-        assert_int_equal(judge(r, &a, tcp_fast_open_cookie(t, &a)), FAST_OPEN_TAKE);
+        assert_int_equal(judge(r, &a, tcp_fast_open_cookie(t, &a)), FAST_OPEN_ACCEPT);
         t->now = clock_at_us(begin_us + at_ms * 1000);
         tcp_fast_open_begun(t, &b);
         tcp_fast_open_ended(t, &b, true);
         t->now = clock_at_us(begin_us + (at_ms + 59999) * 1000ULL);
         assert_int_equal(judge(r, &a, tcp_fast_open_cookie(t, &a)), FAST_OPEN_NONE);
         t->now = clock_at_us(begin_us + (at_ms + 120000) * 1000ULL);
-        assert_int_equal(judge(r, &a, tcp_fast_open_cookie(t, &a)), FAST_OPEN_TAKE);
+        assert_int_equal(judge(r, &a, tcp_fast_open_cookie(t, &a)), FAST_OPEN_ACCEPT);
         raw_free(r, true);
     }
 }

@@ -288,9 +288,9 @@ static void what_time_wait_holds_is_forgotten_in_slices(void **state)
         raw_turn(r, 1);
         assert_int_equal(r->e.stats.c.time_wait_now, i + 1);
     }
-    assert_false(tcp_forget(&r->e.tcp, 2));
+    assert_false(tcp_flush(&r->e.tcp, 2));
     assert_int_equal(r->e.stats.c.time_wait_now, 1);
-    assert_true(tcp_forget(&r->e.tcp, 100));
+    assert_true(tcp_flush(&r->e.tcp, 100));
     assert_int_equal(r->e.stats.c.time_wait_now, 0);
     reset_and_free(r);
 }
@@ -304,13 +304,13 @@ static void a_service_of_one_address_is_none_on_another(void **state)
         raw_turn(r, 1);
         assert_int_equal(r->e.tcp.n_out, 1);
         assert_int_equal(r->e.out[0].flags, local == 1 ? SEG_RST | SEG_ACK : SEG_SYN | SEG_ACK);
-        while (!tcp_forget(&r->e.tcp, 100))
+        while (!tcp_flush(&r->e.tcp, 100))
             ;
         raw_free(r, false);
     }
 }
 
-// How many RSTs to strangers the segment took from their limit (tcp_may_reset()).
+// How many RSTs to strangers the segment took from their limit (tcp_claim_reset()).
 static unsigned charged(struct raw *r, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t len)
 {
     const uint64_t before = r->e.tcp.resets_asked;

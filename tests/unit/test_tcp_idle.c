@@ -69,10 +69,10 @@ static void a_retransmission_comes_after_an_idle_time_of_any_length(void **state
             raw_open(r);
             echoed(r);
             raw_send(r, SEG_ACK, 1, 1);
-            const uint32_t near = raw_block(r)->wheel_near_ms;
+            const uint32_t xmit = raw_block(r)->wheel_xmit_ms;
             r->ack++;
             raw_send(r, SEG_ACK, 0, 0);
-            idle(r, near - r->e.tcp.now.ms + idle_ms[i]);
+            idle(r, xmit - r->e.tcp.now.ms + idle_ms[i]);
             echoed(r);
             end_it(r);
         }
@@ -96,7 +96,8 @@ static void silence_is_the_longest_that_a_note_tells_and_noted_where_none_does(v
                 b->last_rx_ms = now - 500;
                 b->last_progress = tcp_progress(b) + moved;
                 const uint32_t note = moved ? 0 : note_ms;
-                assert_int_equal(tcp_idle_ms(&r->e.tcp, b), ts != 0 ? MAX(note, stamp_ms) : note);
+                assert_int_equal(tcp_idle_time_ms(&r->e.tcp, b),
+                                 ts != 0 ? MAX(note, stamp_ms) : note);
                 const bool noted = moved && ts == 0 && !probes;
                 assert_int_equal(b->last_rx_ms, noted ? now : now - 500);
                 assert_int_equal(b->last_progress, tcp_progress(b) + (moved && !noted));
@@ -172,7 +173,7 @@ static void the_sweep_goes_round_before_the_clock_changes_its_sign(void **state)
     assert_true(rounds < ROUND_MS / 2);
     assert_int_equal(tcp_sweep(t), 0);
     for (uint32_t i = 0; i < r->e.sizes.blocks; i++) {
-        t->blocks[i].wheel_near_ms = t->now.ms + 1;
+        t->blocks[i].wheel_xmit_ms = t->now.ms + 1;
         t->blocks[i].flags = BF_TS;
         t->blocks[i].ts_recent_ms = t->now.ms;
     }
@@ -184,7 +185,7 @@ static void the_sweep_goes_round_before_the_clock_changes_its_sign(void **state)
         assert_int_equal(tcp_sweep(t), 0);
     }
     for (uint32_t i = 0; i < r->e.sizes.blocks; i++) {
-        assert_int_equal(t->blocks[i].wheel_near_ms, 0);
+        assert_int_equal(t->blocks[i].wheel_xmit_ms, 0);
         assert_true(t->now.ms - t->blocks[i].ts_recent_ms < TCP_PAWS_MS);
         t->blocks[i].flags = 0;
     }

@@ -388,7 +388,7 @@ static void sacked(struct raw *r, uint32_t from, uint32_t to)
 static const struct ext *record_of(struct raw *r)
 {
     const struct block *b = raw_block(r);
-    assert_true(b->flags & BF_TROUBLE);
+    assert_true(b->flags & BF_EXT);
     return &r->e.tcp.exts[b->ext];
 }
 

@@ -266,7 +266,7 @@ static void tcp_info_has_a_value_for_each_word_of_its_head(void **state)
     char got[TCP_SHOW_BYTES_MAX + 1];
     unsigned blanks = 0, head_blanks = 0;
     b.ssthresh = 2896;
-    b.flags = BF_NODELAY | BF_TROUBLE;
+    b.flags = BF_NODELAY | BF_EXT;
     b.agreed = BA_ECN;
     b.rcv_wscale = 0;
     struct tcp_shown s = shown_block(&b);

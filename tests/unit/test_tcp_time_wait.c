@@ -57,7 +57,7 @@ static struct raw *begin(uint32_t places)
 
 static void end(struct raw *r)
 {
-    while (!tcp_forget(&r->e.tcp, ALL))
+    while (!tcp_flush(&r->e.tcp, ALL))
         ;
     raw_free(r, true);
 }
@@ -145,7 +145,7 @@ static void each_segment_is_answered_and_begins_the_time_again_as_the_rules_say(
         }
         began += again;
         answered += answers;
-        assert_int_equal(tcp_time_wait_forget(&r->e.tcp, ALL), 1);
+        assert_int_equal(tcp_time_wait_flush(&r->e.tcp, ALL), 1);
     } while (next(&g));
     assert_true(began > 10 && answered > 100);
     assert_int_equal(r->e.stats.c.owners_again, 0);  // each was found at once
@@ -171,7 +171,7 @@ static void a_reset_ends_a_record_only_with_the_awaited_number_and_no_older_time
             assert_int_equal(record_of(r, false, 1000) == NULL, ends);
             assert_int_equal(r->e.stats.c.time_wait_reset - resets, ends);
             assert_int_equal(r->e.stats.c.time_wait_now, !ends);
-            assert_int_equal(tcp_time_wait_forget(&r->e.tcp, ALL), !ends);
+            assert_int_equal(tcp_time_wait_flush(&r->e.tcp, ALL), !ends);
         } while (next(&g));
     }
     end(r);
@@ -202,7 +202,7 @@ static void a_syn_opens_a_new_connection_if_it_is_younger_beyond_doubt(void **st
             assert_int_equal(r->e.out[0].flags, younger ? SEG_SYN | SEG_ACK : SEG_ACK);
             assert_int_equal(r->e.stats.c.time_wait_now, !younger);
             end_check_pools(&r->e);
-            while (!tcp_forget(&r->e.tcp, ALL))
+            while (!tcp_flush(&r->e.tcp, ALL))
                 ;
             raw_turn(r, 1);
         } while (next(&g));
@@ -258,7 +258,7 @@ static void a_record_yields_to_an_open_if_timestamps_tell_old_segments(void **st
             assert_int_equal(tcp_time_wait_yields(t, handle, &isn), has_ts && t->cfg.timestamps);
             assert_int_equal(isn, k == 0 ? above : isns[k]);
         }
-        assert_int_equal(tcp_time_wait_forget(t, ALL), 1);
+        assert_int_equal(tcp_time_wait_flush(t, ALL), 1);
     }
     uint32_t isn = 7;
     assert_false(tcp_time_wait_yields(t, flow_index(FLOW_BLOCK, 0), &isn));
@@ -295,7 +295,7 @@ static void a_handle_belongs_to_its_key_alone_and_as_long_as_it_lives(void **sta
         expect_owner(t, handle, &key, false);
         w->live = true;
     }
-    tcp_time_wait_forget(t, ALL);
+    tcp_time_wait_flush(t, ALL);
     r->port = 2000;
     r->remote = remote_of(false);
     raw_seg(r, SEG_SYN, 77, 0, 0, 0);
@@ -339,7 +339,7 @@ static void forgetting_takes_no_more_than_it_may_of_both_families(void **state)
     const unsigned most[] = {0, 2, 2, 10, 10}, gone[] = {0, 2, 2, 1, 0};
     uint64_t left = 5;
     for (unsigned i = 0; i < ARRAY_LEN(most); i++) {
-        assert_int_equal(tcp_time_wait_forget(t, most[i]), gone[i]);
+        assert_int_equal(tcp_time_wait_flush(t, most[i]), gone[i]);
         left -= gone[i];
         assert_int_equal(r->e.stats.c.time_wait_now, left);
         assert_int_equal(t->tw4.used + t->tw6.used, left);

@@ -60,8 +60,7 @@ static void put(struct raw *r, struct block *b, const struct given *g)
     b->dupacks = 3;
     b->backoff = 2;
     b->retries = 2;
-    b->flags =
-        (uint16_t)(BF_TROUBLE | (g->nodelay ? BF_NODELAY : 0) | (g->fin ? BF_FIN_QUEUED : 0));
+    b->flags = (uint16_t)(BF_EXT | (g->nodelay ? BF_NODELAY : 0) | (g->fin ? BF_FIN_QUEUED : 0));
     e->own.set = g->cork ? 1u << OWN_CORK : 0;
     e->recovery = RECOVERY_NEWRENO;
     e->cc = (struct ext_cc){.flags = (uint16_t)(g->kept ? CC_LIVE | CC_UNDO : CC_LIVE),
@@ -179,7 +178,7 @@ static void with_a_log_or_without_a_record_nothing_is_undone_here(void **state)
     for (unsigned how = 0; how < 2; how++) {
         put(r, b, &g);
         b->has_flight = how;
-        b->flags &= how ? b->flags : (uint16_t)~BF_TROUBLE;
+        b->flags &= how ? b->flags : (uint16_t)~BF_EXT;
         assert_false(tcp_undo_acked(t, b, false, 0, UINT16_MAX));
         assert_false(tcp_undo_duplicate(t, b));
         assert_int_equal(ext_of(r, b)->undo.step, UNDO_NEW);

@@ -58,7 +58,7 @@ static struct block any_block(struct scene *c)
     struct block b = c->clean;
     b.state = states[rng_below(&c->rng, sizeof(states))];
     b.flags = (uint16_t)((some(c) & (BF_TS | BF_ACK_NOW | BF_ACK_DELAYED | BF_PROBE)) |
-                         (coin(c) ? BF_IN_APP : 0) | (c->clean.flags & BF_TROUBLE));
+                         (coin(c) ? BF_IN_APP : 0) | (c->clean.flags & BF_EXT));
     if (b.state > TCP_ESTABLISHED && b.state != TCP_CLOSE_WAIT)
         b.flags |= BF_FIN_QUEUED;
     b.agreed = (uint8_t)(some(c) & (BA_SACK | BA_ECN | BA_WSCALE));

@@ -144,7 +144,7 @@ static __attribute__((noinline)) bool fast_parse(const uint8_t *f, uint32_t len,
         return false;
     memcpy(&v4_raw, f + 30, sizeof(v4_raw));
     wire_common_init(&c, mac, &v4_raw);
-    return wire_is_common(f, &c) && wire_fast_tcp4(f, len, 0, 0, seg);
+    return wire_is_common(f, &c) && wire_parse_tcp4_fast(f, len, 0, 0, seg);
 }
 
 static __attribute__((noinline)) bool tcp_verify(const uint8_t *f, uint32_t tcp_len)

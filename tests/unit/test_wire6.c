@@ -260,7 +260,8 @@ static bool fast(const uint8_t *f, uint32_t len, struct seg_in *s)
     struct wire_common6 c;
     wire_common6_init(&c, &mac_a, &A);
     memset(s, 0, sizeof(*s));
-    return len >= TCP6_DATA_OFF && wire_is_common6(f, &c) && wire_fast_tcp6(f, len, 0, 0, s) &&
+    return len >= TCP6_DATA_OFF && wire_is_common6(f, &c) &&
+           wire_parse_tcp6_fast(f, len, 0, 0, s) &&
            wire_tcp6_right(f, (uint32_t)s->data_off + s->data_len - TCP6_OFF);
 }
 
@@ -296,7 +297,7 @@ static void the_fast_parser_takes_what_the_headers_and_the_frame_hold(void **sta
             struct seg_in s;
             store_be16(f + 18, (uint16_t)payload);
             const bool fits = payload >= head && payload <= len - 54;
-            assert_int_equal(wire_fast_tcp6(f, len, 0, 0, &s), fits ? payload : 0);
+            assert_int_equal(wire_parse_tcp6_fast(f, len, 0, 0, &s), fits ? payload : 0);
             if (fits)
                 assert_int_equal(s.data_len, payload - head);
         }

@@ -7,7 +7,7 @@
 //   FIN_WAIT_1          acknowledges our FIN, and FIN            TIME_WAIT
 //   FIN_WAIT_2          FIN                                      TIME_WAIT
 //   CLOSING, LAST_ACK   acknowledges our FIN                     TIME_WAIT, CLOSED
-#include "tcp/tcp_closing.h"
+#include "tcp/tcp_closing_fast.h"
 
 #include "tcp/tcp_ack.h"
 
@@ -25,20 +25,36 @@ static inline bool is_plain(const struct tcp *t, const struct block *b, const st
 {
     const bool fin = (s->flags & SEG_FIN) != 0;
     const uint32_t end = b->snd_end + ((b->flags & BF_FIN_QUEUED) != 0);
-    const uint32_t odd =
-        (s->seq ^ b->rcv_nxt) | (s->ack ^ end) | (b->snd_nxt ^ end) | (b->snd_max ^ end) |
-        (b->snd_head ^ b->snd_tail) | ((s->flags & (uint8_t) ~(SEG_PSH | SEG_FIN)) ^ SEG_ACK) |
-        s->data_len | b->backoff | b->unusual | b->probes | (b->flags & (BF_TROUBLE | BF_PROBE)) |
-        ((b->flags ^ s->opts) & BF_TS) | (s->opts & SEG_OPT_SACK);
-    if (odd != 0 || ((fin ? WITH_FIN : WITHOUT_FIN) >> b->state & 1) == 0)
+    const uint32_t reasons =
+        (s->seq ^ b->rcv_nxt) |        // out of order, or received before
+        (s->ack ^ end) |               // not all is acknowledged
+        (b->snd_nxt ^ end) |           // something is left to send
+        (b->snd_max ^ end) |           // a timeout took snd_nxt back
+        (b->snd_head ^ b->snd_tail) |  // more than one buffer is queued
+        ((s->flags & (uint8_t) ~(SEG_PSH | SEG_FIN)) ^ SEG_ACK) |  // SYN, RST, URG, ECN; no ACK
+        s->data_len |                                              // data
+        b->backoff |                                               // there was a timeout
+        b->dupacks_flight |               // duplicates, or a log of the flight
+        b->probes |                       // keepalive probes are out
+        (b->flags & (BF_EXT |             // an extension record is in use
+                     BF_PROBE)) |         // the peer's window is probed
+        ((b->flags ^ s->opts) & BF_TS) |  // its timestamp is missing, or not agreed on
+        (s->opts & SEG_OPT_SACK);         // it reports SACK blocks
+    if (reasons != 0)
         return false;
-    if ((b->flags & BF_TS) && time_before(s->ts_val, b->ts_recent))
+    if (((fin ? WITH_FIN : WITHOUT_FIN) >> b->state & 1) == 0)  // not a row of the table above
         return false;
-    return s->ack - b->snd_una + b->mss <= b->cwnd && t->cfg.fin_wait2_ms != UINT32_MAX;
+    if ((b->flags & BF_TS) && time_before(s->ts_val, b->ts_recent))  // PAWS, RFC 7323 5.3 R1
+        return false;
+    if (s->ack - b->snd_una + b->mss > b->cwnd)  // cwnd was in the way, and grows
+        return false;
+    if (t->cfg.fin_wait2_ms == UINT32_MAX)  // FIN-WAIT-2 ends as it begins, by RST
+        return false;
+    return true;
 }
 
-// Everything is acknowledged: tcp_acked_some() without what cannot be.
-static inline void take_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
+// Everything is acknowledged: tcp_acked_full() without what cannot be.
+static inline void process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
 {
     if (b->snd_head != BUF_NONE) {
         buf_put(&t->bufs, b->snd_head);
@@ -48,11 +64,11 @@ static inline void take_ack(struct tcp *t, struct block *b, uint32_t ix, const s
     tcp_acked_sample(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
     b->rto_at_ms = 0;
     if (!(b->flags & BF_DELACK_ARMED))
-        near_clear(t, ix);
+        xmit_clear(t, ix);
 }
 
 // The eighth step. In FIN_WAIT_2 what is left of the connection is 2 MSL.
-static inline uint16_t take_fin(struct tcp *t, struct block *b, uint32_t ix)
+static inline uint16_t process_fin(struct tcp *t, struct block *b, uint32_t ix)
 {
     const bool over = b->state == TCP_FIN_WAIT_2;
     b->rcv_nxt++;
@@ -69,7 +85,7 @@ static inline uint16_t take_fin(struct tcp *t, struct block *b, uint32_t ix)
     return TCP_EV_PEER_FIN | TCP_EV_CLOSED;
 }
 
-bool tcp_closing(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_verdict *v)
+bool tcp_closing_fast(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_verdict *v)
 {
     struct block *b = &t->blocks[ix];
     if (unlikely(!is_plain(t, b, s)))
@@ -77,7 +93,7 @@ bool tcp_closing(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_
     t->stats->c.segs_closing++;
     v->block = ix;
     if (s->ack != b->snd_una) {
-        take_ack(t, b, ix, s);
+        process_ack(t, b, ix, s);
         v->events |= TCP_EV_SENT;
     }
     b->snd_wnd = (uint32_t)s->wnd << b->snd_wscale;
@@ -94,10 +110,10 @@ bool tcp_closing(struct tcp *t, uint32_t ix, const struct seg_in *s, struct tcp_
             v->events |= TCP_EV_CLOSED;
             return true;
         }
-        if (!fin && tcp_in_fin_wait_2(t, b, ix))
+        if (!fin && tcp_enter_fin_wait_2(t, b, ix))
             v->events |= TCP_EV_CLOSED;
     }
     if (fin)
-        v->events |= take_fin(t, b, ix);
+        v->events |= process_fin(t, b, ix);
     return true;
 }

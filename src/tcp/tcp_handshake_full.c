@@ -119,12 +119,12 @@ static bool syn_arm(struct tcp *t, uint32_t ix)
     return r->wheel_ms != 0;
 }
 
-static void syn_record_free(struct tcp *t, uint32_t ix, uint32_t heir)
+static void syn_record_free(struct tcp *t, uint32_t ix, uint32_t child)
 {
     struct listening *g = listener_of(t, &t->syns[ix]);
     if (unlikely(g != NULL))
         g->half_open--;
-    tcp_syn_became(t, ix, heir);
+    tcp_syn_became(t, ix, child);
 }
 
 static void syn_record_remove(struct tcp *t, uint32_t ix)
@@ -134,7 +134,7 @@ static void syn_record_remove(struct tcp *t, uint32_t ix)
     syn_record_free(t, ix, BLOCK_NONE);
 }
 
-bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix)
+bool tcp_syn_end_if_gone(struct tcp *t, uint32_t syn_ix)
 {
     const struct syn_record *r = &t->syns[syn_ix];
     const bool closed = t->services[r->service].state == TCP_SERVICE_CLOSED;
@@ -144,7 +144,7 @@ bool tcp_syn_gone(struct tcp *t, uint32_t syn_ix)
     return true;
 }
 
-void tcp_syn_forget(struct tcp *t, uint32_t syn_ix)
+void tcp_syn_drop(struct tcp *t, uint32_t syn_ix)
 {
     if (t->syns[syn_ix].live)
         syn_record_remove(t, syn_ix);
@@ -207,12 +207,12 @@ static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_rec
     r->wheel_ms = wheel_ms;
     r->retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
     if (!syn_arm(t, ix) || (old == FLOW_NONE && !flow_insert(t->table, hash, handle))) {
-        r->heir = BLOCK_NONE;
+        r->child = BLOCK_NONE;
         index_pool_put(t->syn_pool, ix);
         return NULL;
     }
     if (old == FLOW_NONE)
-        born_add(t, hash);
+        new_flows_add(t, hash);
     else
         CHECK(flow_replace(t->table, hash, old, handle));
     record_live(&r->live, true);
@@ -223,10 +223,11 @@ static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_rec
     return r;
 }
 
-// Whether the records that are left are kept back: up to an eighth of a table of some size, a
-// number that is drawn anew each second. Who fills the table in others' names cannot tell by his
-// own SYN which of theirs took no place, for there was a connection already.
-static bool is_reserved(struct tcp *t)
+// Keeps the last records of a large table back, up to an eighth, a number that is drawn anew each
+// second. True: those that are left are kept back. So an attacker that fills the table in others'
+// names cannot tell by a SYN of its own which of those took no record because there was a
+// connection already.
+static bool reserve_rest(struct tcp *t)
 {
     enum { TABLE_MIN = 1024, SHARE = 8, EVERY_US = 1000 * 1000 };
     const uint32_t count = t->syn_pool->count, most = count / SHARE;
@@ -239,13 +240,14 @@ static bool is_reserved(struct tcp *t)
     return t->syn_pool->n_free <= t->syn_reserve;
 }
 
-// Whether no record is made for another SYN: cookies are asked for, or the listener has more of
-// them than its backlog already (Linux's inet_csk_reqsk_queue_is_full()).
-static bool keeps_none(struct tcp *t, int door)
+// Decides whether another SYN gets a record. True: none, because cookies are configured, because
+// the listener has more records than its backlog (Linux's inet_csk_reqsk_queue_is_full()), or
+// because the rest is kept back.
+static bool refuse_record(struct tcp *t, int door)
 {
     const struct listening *g = listening_at(t, door);
     return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || (g != NULL && g->half_open > g->backlog) ||
-           is_reserved(t);
+           reserve_rest(t);
 }
 
 // A block for the record, known as `old`, with what was agreed to, and counted; its numbers and its
@@ -320,9 +322,9 @@ void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t 
     enum fast_open fast = FAST_OPEN_NONE;
     if (unlikely(s->opts & SEG_OPT_FAST_OPEN))
         fast = tcp_fast_open_judge(t, door, s);
-    if (fast == FAST_OPEN_TAKE && open_fast(t, &asked, s, v))
+    if (fast == FAST_OPEN_ACCEPT && open_fast(t, &asked, s, v))
         return;
-    if (!keeps_none(t, door))
+    if (!refuse_record(t, door))
         r = keep(t, &asked, hash, FLOW_NONE);
     const uint32_t n_out = t->n_out;
     if (r != NULL)
@@ -443,7 +445,7 @@ bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8
     t->stats->c.syncookies_received++;
     v->block = ix;
     v->events |= TCP_EV_OPEN;
-    tcp_slow(t, ix, s, data, v);
+    tcp_segment_full(t, ix, s, data, v);
     return true;
 }
 
@@ -460,8 +462,8 @@ static bool is_deferred(const struct tcp *t, const struct syn_record *r, const s
     return g != NULL && r->retries < g->defer && s->data_len == 0 && !(s->flags & SEG_FIN);
 }
 
-void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
-                   struct tcp_verdict *v)
+void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const uint8_t *data,
+                        struct tcp_verdict *v)
 {
     struct syn_record *r = &t->syns[syn_ix];
     const uint32_t wnd = MIN(rcv_limit_of(t, r), UINT16_MAX);
@@ -530,7 +532,7 @@ void tcp_syn_input(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, const
     syn_record_free(t, syn_ix, ix);
     v->block = ix;
     v->events |= TCP_EV_OPEN;
-    tcp_slow(t, ix, s, data, v);
+    tcp_segment_full(t, ix, s, data, v);
 }
 
 // Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT, a peer that has acknowledged is let wait: no
@@ -556,7 +558,7 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
     r->wheel_ms = 0;  // its entry came out
     if (!r->live || !deadline_reached(r->retry_at_ms, t->now.ms)) {
         t->stats->c.timers_stale++;
-    } else if (tcp_syn_gone(t, syn_ix)) {
+    } else if (tcp_syn_end_if_gone(t, syn_ix)) {
         return;
     } else if (has_expired(t, r)) {
         t->stats->c.conns_timed_out++;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_handshake_fast.c as it is, with the kinds of segments counted that open a connection
 // straight.
-#define tcp_opened stack_opened
+#define tcp_handshake_fast stack_handshake_fast
 #include "tcp/tcp_handshake_fast.c"
-#undef tcp_opened
+#undef tcp_handshake_fast
 #include "cover.h"
 
-bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
-                struct tcp_verdict *v);
-bool tcp_opened(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
-                struct tcp_verdict *v)
+bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                        struct tcp_verdict *v);
+bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, uint64_t hash,
+                        struct tcp_verdict *v)
 {
     const struct syn_record *r = &t->syns[syn_ix];
     const struct cover_view view = {r->irs + 1, r->irs + 1 + 65535, r->iss, r->iss + 1};
-    if (!stack_opened(t, syn_ix, s, hash, v))
+    if (!stack_handshake_fast(t, syn_ix, s, hash, v))
         return false;
     sim_cover.kind[COVER_SYN_RECORD][cover_kind(&view, s)]++;
     return true;

@@ -154,7 +154,7 @@ static void tear_down(struct end *e)
 {
     struct tcp *t = &e->tcp;
     for (uint32_t i = 0; i < e->sizes.syns; i++)
-        tcp_syn_forget(t, i);
+        tcp_syn_drop(t, i);
     for (uint32_t i = 0; i < e->sizes.blocks; i++)
         if (t->blocks[i].state != TCP_FREE) {
             if (t->blocks[i].state != TCP_CLOSED)
@@ -225,7 +225,7 @@ static void a_straight_opening_equals_the_general_one(void **state)
                 tcp_input(t, &s, payload, found, &v[0]);
             } else {
                 v[1] = (struct tcp_verdict){.block = BLOCK_NONE, .chain = v[0].chain};
-                tcp_syn_input(t, flow_index_ix(found), &s, payload, &v[1]);
+                tcp_handshake_full(t, flow_index_ix(found), &s, payload, &v[1]);
             }
         }
         const uint64_t straight = ends[0].stats.c.segs_opening;
@@ -284,12 +284,13 @@ static void one_look_up_does_for_a_burst(void **state)
     assert_int_equal(t->stats->c.segs_opening, 1);
     const uint32_t block = v.block;
     s.data_len = 10;
-    tcp_input(t, &s, payload, found, &v);  // of the same burst: by the record's heir
+    tcp_input(t, &s, payload, found, &v);  // of the same burst: by the record's child
     assert_int_equal(v.block, block);
     assert_int_equal(v.events, TCP_EV_DATA);
     assert_int_equal(t->stats->c.owners_again, again);
 
-    // The heir is over, and nobody has the key any more; nor does a record that was reset have one.
+    // The child is over, and nobody has the key any more; nor does a record that was reset have
+    // one.
     tcp_abort(t, block);
     tcp_free(t, block);
     s.seq += 10;

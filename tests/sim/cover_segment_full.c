@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_slow.c as it is, with the kind of every segment counted that leaves the straight path.
-#define tcp_slow stack_slow
-#include "tcp/tcp_slow.c"
-#undef tcp_slow
+// tcp_segment_full.c as it is, with the kind of every segment counted that leaves the straight
+// path.
+#define tcp_segment_full stack_segment_full
+#include "tcp/tcp_segment_full.c"
+#undef tcp_segment_full
 #include "cover.h"
 
 // What one segment may do, whatever else is true of the connection.
@@ -24,17 +25,17 @@ static void check_slow(const struct block *b, enum tcp_state was, enum sim_kind 
               "a segment that does not begin there moved rcv_nxt");
 }
 
-void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
-              struct tcp_verdict *v);
-void tcp_slow(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
-              struct tcp_verdict *v)
+void tcp_segment_full(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+                      struct tcp_verdict *v);
+void tcp_segment_full(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+                      struct tcp_verdict *v)
 {
     const struct block *b = &t->blocks[ix];
     const struct cover_view view = {b->rcv_nxt, b->rcv_adv, b->snd_una, b->snd_max};
     const enum sim_kind kind = cover_kind(&view, s);
     const enum tcp_state state = b->state;
     sim_cover.kind[state][kind]++;
-    stack_slow(t, ix, s, data, v);
+    stack_segment_full(t, ix, s, data, v);
     if (state != TCP_CLOSED)
         check_slow(b, state, kind, &view, s);
 }

@@ -1,0 +1,770 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The full version of what a segment does to a block: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4
+// (the other states). A function for each step, in the RFC's order and with its number; each
+// returns false where the segment ends. The checks of RFC 7323 and RFC 5961 stand in the steps in
+// which those documents put them.
+#include <errno.h>
+
+#include "tcp/tcp_ack.h"
+#include "tcp/tcp_ecn.h"
+#include "tcp/tcp_fast_open.h"
+#include "tcp/tcp_ooo.h"
+#include "tcp/tcp_sack.h"
+
+static uint32_t seg_length(const struct seg_in *s)
+{
+    return s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
+}
+
+// It has what its sender keeps until it is acknowledged, and is no SYN.
+static bool is_data(const struct seg_in *s)
+{
+    return (s->data_len != 0 || (s->flags & SEG_FIN)) && !(s->flags & SEG_SYN);
+}
+
+static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v)
+{
+    t->stats->c.conns_reset_received++;
+    // SYN-RECEIVED of a block is that of an active open (RFC 9293 3.10.7.4, second), or the
+    // application has it by Fast Open.
+    const bool pending = tcp_is_pending(b);
+    const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
+    const int error = b->state == TCP_SYN_SENT     ? ECONNREFUSED  // Linux's tcp_reset()
+                      : b->state == TCP_CLOSE_WAIT ? EPIPE
+                                                   : ECONNRESET;
+    tcp_end_error(t, b, opening && !pending ? TCP_CLOSE_REFUSED : TCP_CLOSE_RESET, error);
+    v->events |= TCP_EV_CLOSED;
+}
+
+// An active open is established.
+static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
+{
+    b->last_rx_ms = t->now.ms;
+    b->last_progress = tcp_progress(b);
+    if (b->keepalive_ms != 0)
+        tcp_set_far(t, ix);
+}
+
+// ---- RFC 9293 3.10.7.3: SYN-SENT
+
+// Second: the RST bit. It counts if it acknowledges our SYN.
+static void syn_sent_2_rst(struct tcp *t, struct block *b, bool ack_ok, struct tcp_verdict *v)
+{
+    if (ack_ok)
+        reset_received(t, b, v);
+    else
+        v->drop = DROP_tcp_reset_invalid;
+}
+
+// What the peer's SYN tells of its options, and what is agreed on thereby.
+static void negotiate_options(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    if (t->cfg.sack && (s->opts & SEG_OPT_SACK_PERM))
+        b->agreed |= BA_SACK;
+    b->flags &= (uint16_t)~BF_TS;
+    if (t->cfg.timestamps && (s->opts & SEG_OPT_TS)) {
+        b->flags |= BF_TS;
+        b->ts_recent = s->ts_val;
+        b->ts_recent_ms = t->now.ms;
+        b->flags &= (uint16_t)~BF_TIMED;  // from now on echoes measure: of the first SYN, or later
+        b->echo_from_ms = t->now.ms - ((uint32_t)t->now.us - b->rtt_us + 999) / 1000;
+    }
+    if (s->opts & SEG_OPT_WSCALE)
+        b->agreed |= BA_WSCALE;
+    b->snd_wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0;
+    b->rcv_wscale = s->opts & SEG_OPT_WSCALE ? t->cfg.window_scale : 0;
+}
+
+// Fourth: the SYN bit. ack_ok: it acknowledges ours; else both sides open at the same time.
+static void syn_sent_4_syn(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                           bool ack_ok, struct tcp_verdict *v)
+{
+    b->rcv_nxt = s->seq + 1;
+    // The window that our SYN announced. A SYN-ACK that is yet to leave announces it anew.
+    const uint32_t told = MIN(tcp_rcv_limit(t, b), UINT16_MAX);
+    b->rcv_adv = b->rcv_nxt + (ack_ok ? told : 0);
+    b->snd_wl1 = s->seq;
+    b->snd_wnd = s->wnd;  // never scaled in a SYN (RFC 7323 2.2)
+    tcp_note_window(b);
+    negotiate_options(t, b, s);
+    tcp_ecn_answered(t, b, s, ack_ok);
+    tcp_set_mss(t, b, s->opts & SEG_OPT_MSS ? s->mss : 0);
+    // RFC 5681 3.1: one segment if our SYN was lost.
+    b->cwnd = (b->retries == 0 ? t->cfg.initial_window : 1) * b->mss;
+    if (ack_ok) {
+        tcp_acked(t, b, s->ack, (b->flags & BF_TS) != 0, s->ts_ecr);
+        if (b->srtt_us == 0)
+            tcp_rtt_unknown(b);
+        tcp_establish(t, b, STEP_SYN_ACK);
+        start_keepalive(t, b, ix);
+        b->flags |= BF_ACK_NOW;
+        v->events |= TCP_EV_OPEN;
+    } else {  // simultaneous open: the SYN-ACK leaves in place of the SYN
+        tcp_set_state(b, STEP_SYN);
+        b->snd_nxt = b->snd_una;
+        b->rto_at_ms = 0;
+    }
+    tcp_dirty(t, ix);
+}
+
+static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                     struct tcp_verdict *v)
+{
+    // SND.UNA < SEG.ACK =< SND.NXT: only a SYN that has left can be acknowledged.
+    const bool ack_ok = (s->flags & SEG_ACK) && b->snd_max != b->snd_una && s->ack == b->snd_max;
+    if ((s->flags & SEG_ACK) && !ack_ok) {  // first: the ACK bit
+        if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
+            v->drop = DROP_tcp_unacceptable;
+    } else if (s->flags & SEG_RST) {
+        syn_sent_2_rst(t, b, ack_ok, v);
+    } else if (s->flags & SEG_SYN) {  // third: there is no security compartment
+        syn_sent_4_syn(t, b, ix, s, ack_ok, v);
+    } else {  // fifth: neither SYN nor RST
+        v->drop = DROP_tcp_bad_flags;
+    }
+}
+
+// ---- RFC 9293 3.10.7.4, first: the sequence number
+
+// is_known_ack: of what was sent, and not older than RFC 5961 5.2 allows; the largest window that
+// the peer can have told stands for the largest it did.
+static bool is_known_ack(const struct block *b, uint32_t ack)
+{
+    const uint32_t oldest = (uint32_t)UINT16_MAX << b->snd_wscale;
+    return ack - b->snd_una + oldest <= b->snd_max - b->snd_una + oldest;
+}
+
+// ts_recent is void after 24 days (RFC 7323 5.5).
+static bool timestamp_is_old(const struct tcp *t, const struct block *b, const struct seg_in *s)
+{
+    return time_before(s->ts_val, b->ts_recent) && t->now.ms - b->ts_recent_ms <= TCP_PAWS_MS;
+}
+
+// reply_unacceptable: RFC 9293 3.10.7.4, first; with SACK it says what came twice (RFC 2883 4).
+static void reply_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    const uint32_t end = s->seq + seg_length(s);
+    if (!(b->agreed & BA_SACK) || seg_length(s) == 0 || !seq_lt(s->seq, b->rcv_nxt)) {
+        tcp_reply_ack(t, b);
+        return;
+    }
+    t->stats->c.dsack_sent_old++;
+    tcp_reply_dsack(t, b, (struct seq_range){s->seq, seq_lt(end, b->rcv_nxt) ? end : b->rcv_nxt});
+}
+
+// RFC 7323 5.3 R1, with 3.2: the timestamp that was agreed on is missing, or older than the last
+// one.
+static bool fails_paws(const struct tcp *t, const struct block *b, const struct seg_in *s)
+{
+    if (!(b->flags & BF_TS) || (s->flags & SEG_RST))
+        return false;
+    return !(s->opts & SEG_OPT_TS) || timestamp_is_old(t, b, s);
+}
+
+// An old timestamp is answered like an old number (RFC 7323 5.3 R1), a missing one is not (3.2).
+static void refuse_paws(struct tcp *t, struct block *b, const struct seg_in *s,
+                        struct tcp_verdict *v)
+{
+    v->drop = DROP_tcp_old_timestamp;
+    if (!(s->opts & SEG_OPT_TS))
+        return;
+    if (is_data(s) || tcp_claim_answer(t, b))
+        reply_unacceptable(t, b, s);
+    else
+        t->stats->c.ack_skipped_paws++;
+}
+
+// The SYN of a connection in Fast Open again: its SYN-ACK leaves again, within the limit of
+// answers.
+static void fast_open_again(struct tcp *t, struct block *b, uint32_t ix, struct tcp_verdict *v)
+{
+    v->drop = DROP_tcp_duplicate;
+    if (!tcp_claim_answer(t, b)) {
+        t->stats->c.ack_skipped_syn_received++;
+        return;
+    }
+    b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
+    b->snd_nxt = b->snd_una;
+    tcp_dirty(t, ix);
+}
+
+enum { SYN_ACK_RST = SEG_SYN | SEG_ACK | SEG_RST };
+
+// RFC 7413: the SYN that opened the connection again, before the handshake is over.
+static bool is_fast_open_syn(const struct block *b, const struct seg_in *s)
+{
+    return unlikely(b->state == TCP_SYN_RECEIVED) && tcp_is_pending(b) &&
+           (s->flags & SYN_ACK_RST) == SEG_SYN && s->seq == b->snd_wl1;
+}
+
+// The SYN-ACK of a simultaneous open (RFC 9293 3.5, figure 8): it repeats the number of the peer's
+// SYN, which lies before the window, and is what SYN-RECEIVED waits for.
+static bool is_crossing_syn_ack(const struct block *b, const struct seg_in *s)
+{
+    return b->state == TCP_SYN_RECEIVED && !tcp_is_pending(b) && s->seq == b->rcv_nxt - 1 &&
+           (s->flags & SYN_ACK_RST) == (SEG_SYN | SEG_ACK);
+}
+
+// The acceptability table of RFC 9293 3.10.7.4, first.
+static bool acceptable(const struct block *b, const struct seg_in *s)
+{
+    const uint32_t wnd = b->rcv_adv - b->rcv_nxt, len = seg_length(s);
+    const uint32_t from = s->seq - b->rcv_nxt;
+    if (len == 0)
+        return wnd == 0 ? from == 0 : from < wnd;
+    if (wnd == 0)  // a bare FIN takes no room: Linux takes it as well
+        return from == 0 && s->data_len == 0 && !(s->flags & SEG_SYN);
+    return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
+}
+
+// is_copy: data again that we have, sent later than what we had last: its acknowledgement was lost.
+static bool is_copy(const struct block *b, const struct seg_in *s)
+{
+    const uint32_t behind = b->rcv_nxt - s->seq;
+    return (b->flags & BF_TS) && is_data(s) && (s->flags & SEG_ACK) && is_known_ack(b, s->ack) &&
+           behind - 1 < (uint32_t)UINT16_MAX << b->rcv_wscale;
+}
+
+// reply_copy: the acknowledgement of a copy echoes the time of this copy, or the peer would take
+// the whole wait for its round trip, and its timeout would grow with it. The block keeps none of
+// it: what is outside of the window moves no TS.Recent (RFC 7323 5.3: R2 comes before R3), for
+// anybody can send it, and a time far ahead would make all that the peer sends look old.
+static void reply_copy(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    const uint32_t n_out = t->n_out;
+    reply_unacceptable(t, b, s);
+    if (t->n_out != n_out)
+        t->out[n_out].ts_ecr = s->ts_val;  // not older: fails_paws() has seen it
+}
+
+// What Linux tells of these apart: data that had been acknowledged (DelayedACKLost), and data that
+// a window of zero refuses (TCPZeroWindowDrop).
+static void count_unacceptable(struct tcp *t, const struct block *b, const struct seg_in *s)
+{
+    if (seg_length(s) != 0 && seq_lt(s->seq, b->rcv_nxt))
+        t->stats->c.delayed_acks_lost++;
+    else if (s->data_len != 0 && b->rcv_adv == b->rcv_nxt)
+        t->stats->c.window_zero_drops++;
+}
+
+// An acknowledgement answers what lies outside of the window. A SYN there is challenged like any
+// other (RFC 5961 4.2).
+static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    count_unacceptable(t, b, s);
+    if (s->flags & SEG_SYN)
+        tcp_challenge_ack(t, b);
+    else if (is_copy(b, s))
+        reply_copy(t, b, s);
+    else if (is_data(s) || tcp_claim_answer(t, b))
+        reply_unacceptable(t, b, s);
+    else
+        t->stats->c.ack_skipped++;
+}
+
+// Of the fifth step, which a segment into a closed window takes as well.
+static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                        struct tcp_verdict *v);
+static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix);
+
+// A window of zero refuses the data only: the acknowledgement of such a segment counts (RFC 9293
+// 3.10.7.4, first, SHOULD).
+static bool is_zero_window_ack(const struct block *b, const struct seg_in *s)
+{
+    return b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt && (s->flags & SYN_ACK_RST) == SEG_ACK;
+}
+
+static void refuse_sequence(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                            struct tcp_verdict *v)
+{
+    const bool window = seq_lt(b->rcv_nxt, s->seq + seg_length(s));
+    v->drop = window ? DROP_tcp_window : DROP_tcp_duplicate;
+    if (s->flags & SEG_RST)
+        v->drop = DROP_tcp_reset_invalid;
+    else
+        answer_unacceptable(t, b, s);
+    if (is_zero_window_ack(b, s) && process_ack(t, b, ix, s, v) && process_ack_of_fin(t, b, ix))
+        v->events |= TCP_EV_CLOSED;
+}
+
+// RFC 7323 5.3 puts PAWS (R1) before the check of the number.
+static bool step_1_sequence(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                            struct tcp_verdict *v)
+{
+    if (fails_paws(t, b, s)) {
+        refuse_paws(t, b, s, v);
+        return false;
+    }
+    if (is_fast_open_syn(b, s)) {
+        fast_open_again(t, b, ix, v);
+        return false;
+    }
+    if (is_crossing_syn_ack(b, s) || acceptable(b, s))
+        return true;
+    refuse_sequence(t, b, ix, s, v);
+    return false;
+}
+
+// ---- second: the RST bit
+
+// In TIME-WAIT, but not all is read: that is kept, and what comes then finds nobody; or nothing
+// happens (RFC 1337 3, fix F1). As tcp_time_wait.c.
+static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in *s,
+                            struct tcp_verdict *v)
+{
+    if (t->cfg.rfc1337 || s->seq != b->rcv_nxt) {
+        v->drop = DROP_time_wait;
+        return;
+    }
+    tcp_end(t, b, TCP_CLOSE_CLOSED);
+    t->stats->c.time_wait_reset++;
+}
+
+// RFC 5961 3.2: it counts at exactly RCV.NXT; within the window it is challenged.
+static bool step_2_rst(struct tcp *t, struct block *b, const struct seg_in *s,
+                       struct tcp_verdict *v)
+{
+    if (!(s->flags & SEG_RST))
+        return true;
+    if (b->state == TCP_TIME_WAIT) {
+        time_wait_reset(t, b, s, v);
+    } else if (s->seq == b->rcv_nxt) {
+        reset_received(t, b, v);
+    } else {
+        tcp_challenge_ack(t, b);
+        v->drop = DROP_tcp_reset_invalid;
+    }
+    return false;
+}
+
+// ---- third: security and compartment. There are none: nothing is to be compared.
+
+// ---- fourth: the SYN bit
+
+// RFC 5961 4.2: a challenge ACK, whatever its number. The SYN-ACK of a simultaneous open goes on to
+// its acknowledgement.
+static bool step_4_syn(struct tcp *t, struct block *b, const struct seg_in *s,
+                       struct tcp_verdict *v)
+{
+    if (!(s->flags & SEG_SYN) || is_crossing_syn_ack(b, s))
+        return true;
+    t->stats->c.syn_challenges++;
+    tcp_challenge_ack(t, b);
+    v->drop = DROP_tcp_bad_flags;
+    return false;
+}
+
+// ---- fifth: the ACK field
+
+// The handshake of a connection that Fast Open began is over: the application has it already.
+static void fast_open_done(struct tcp *t, struct block *b)
+{
+    tcp_fast_open_ended(t, b, false);
+    if (b->retries == 0)
+        return;
+    b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
+    b->retries = 0;
+    b->stuck_at_ms = 0;
+    tcp_rtt_unknown(b);
+}
+
+// SYN-RECEIVED: the acknowledgement of our SYN establishes the connection.
+static bool process_ack_of_syn(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                               struct tcp_verdict *v)
+{
+    const uint32_t acked = s->ack - b->snd_una;
+    if (acked == 0 || acked > b->snd_max - b->snd_una) {
+        tcp_reply_reset(t, s);
+        v->drop = DROP_tcp_unacceptable;
+        return false;
+    }
+    if (s->flags & SEG_SYN)  // of a simultaneous open: is_crossing_syn_ack()
+        tcp_ecn_answered(t, b, s, true);
+    if (tcp_is_pending(b))
+        fast_open_done(t, b);
+    else
+        v->events |= TCP_EV_OPEN;
+    tcp_establish(t, b, STEP_ACK_OF_SYN);
+    if (b->flags & BF_FIN_QUEUED)
+        tcp_begin_close(t, b, ix);
+    start_keepalive(t, b, ix);
+    return true;
+}
+
+// The peer lives: keepalive begins anew, and what ICMP told of the path is over.
+static void note_life(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (unlikely(b->probes != 0)) {
+        tcp_probes_over(b);
+        b->last_rx_ms = t->now.ms;
+        tcp_set_far(t, ix);
+    }
+    if (unlikely(tcp_soft_error(t, b) != 0))
+        tcp_clear_soft_error(t, b);
+}
+
+// SND.UNA < SEG.ACK: it acknowledges something new.
+static void process_new_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                            uint32_t wnd, struct tcp_verdict *v)
+{
+    const uint32_t acked = s->ack - b->snd_una;
+    const bool recovering = (b->flags & BF_EXT) && t->exts[b->ext].recovery == RECOVERY_NEWRENO;
+    const bool has_ts = (b->flags & BF_TS) != 0;
+    tcp_acked(t, b, s->ack, has_ts, s->ts_ecr);
+    v->events |= TCP_EV_SENT;
+    if (tcp_undo_acked(t, b, has_ts, s->ts_ecr, wnd))
+        tcp_ext_release(t, b);
+    else if (recovering)
+        tcp_newreno_ack(t, b, ix, s->ack, acked);
+    tcp_dirty(t, ix);
+}
+
+// RFC 5681 2: what counts as a duplicate acknowledgement. With SACK its reports do.
+static bool is_duplicate_ack(const struct block *b, const struct seg_in *s, uint32_t wnd)
+{
+    return s->ack == b->snd_una && s->data_len == 0 && b->snd_max != b->snd_una &&
+           wnd == b->snd_wnd && !(s->flags & (SEG_SYN | SEG_FIN)) && !(b->flags & BF_PROBE) &&
+           !(b->agreed & BA_SACK);
+}
+
+// The send window, by SND.WL1 and SND.WL2. Of two segments with the same numbers nobody knows which
+// left first: the larger window counts, and a window of zero (Linux: tcp_may_update_window).
+// acked: how much was new.
+static void update_send_window(struct block *b, const struct seg_in *s, uint32_t acked,
+                               uint32_t wnd)
+{
+    if (acked == 0 && !seq_lt(b->snd_wl1, s->seq) &&
+        (b->snd_wl1 != s->seq || (wnd <= b->snd_wnd && wnd != 0)))
+        return;
+    b->snd_wnd = wnd;
+    tcp_note_window(b);
+    b->snd_wl1 = s->seq;
+}
+
+// The answer to a probe of the window. was_zero: the window was, until now.
+static void process_probe_answer(struct tcp *t, struct block *b, uint32_t ix, bool was_zero)
+{
+    b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
+    // In flight after all: the timeout that the window had closed behind, or had become small
+    // behind, was undone.
+    const bool flies = b->snd_nxt != b->snd_una;
+    if (!flies && (b->snd_wnd == 0 || !was_zero))
+        return;  // the override timeout goes on
+    b->flags &= (uint16_t)~BF_PROBE;
+    b->backoff = 0;
+    b->stuck_at_ms = 0;
+    b->rto_at_ms = flies ? tcp_rto_at(t, b) : 0;
+    tcp_arm(t, ix);
+}
+
+// False: the segment ends here, and takes nothing.
+static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                        struct tcp_verdict *v)
+{
+    const uint32_t acked = s->ack - b->snd_una;
+    if (b->state == TCP_SYN_RECEIVED && !process_ack_of_syn(t, b, ix, s, v))
+        return false;
+    if (!is_known_ack(b, s->ack)) {  // RFC 5961 5.2
+        tcp_challenge_ack(t, b);
+        v->drop = DROP_tcp_unacceptable;
+        return false;
+    }
+    note_life(t, b, ix);
+    // Never scaled in a SYN (RFC 7323 2.2).
+    const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
+    const uint32_t cwnd = b->cwnd;
+    const bool was_zero = b->snd_wnd == 0, is_old = (int32_t)acked < 0;
+    if ((int32_t)acked > 0)
+        process_new_ack(t, b, ix, s, wnd, v);
+    else if (is_duplicate_ack(b, s, wnd))
+        tcp_duplicate_ack(t, b, ix);
+    if (unlikely((s->flags & (SEG_ECE | SEG_SYN)) == SEG_ECE) && !is_old)  // RFC 3168 6.1.2
+        tcp_ecn_echoed(t, b, s->ack, cwnd);
+    if (!is_old)
+        update_send_window(b, s, acked, wnd);
+    if (!is_old && (b->agreed & BA_SACK))  // RFC 2018, RFC 6675
+        tcp_sack_ack(t, b, ix, s, acked != 0);
+    if (b->flags & BF_PROBE)
+        process_probe_answer(t, b, ix, was_zero);
+    if (b->snd_nxt != b->snd_end)
+        tcp_dirty(t, ix);
+    return true;
+}
+
+// The acknowledgement of our FIN, if this is it. True: the connection is over.
+static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (!(b->flags & BF_FIN_QUEUED) || b->snd_una != b->snd_end + 1)
+        return false;
+    switch (b->state) {
+    case TCP_FIN_WAIT_1:
+        tcp_set_state(b, STEP_ACK_OF_FIN);
+        return tcp_enter_fin_wait_2(t, b, ix);
+    case TCP_CLOSING:
+    case TCP_LAST_ACK:
+        tcp_set_state(b, STEP_ACK_OF_FIN);
+        b->close_why = TCP_CLOSE_CLOSED;
+        return true;
+    default:
+        return false;
+    }
+}
+
+// RFC 7323 5.3 R3 and 4.3, of one whose acknowledgement is good (as Linux). It has a timestamp,
+// which is not older: fails_paws() has seen it.
+static void note_timestamp(const struct tcp *t, struct block *b, const struct seg_in *s)
+{
+    if (!(b->flags & BF_TS) || !seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0)))
+        return;
+    b->ts_recent = s->ts_val;
+    b->ts_recent_ms = t->now.ms;
+}
+
+static bool step_5_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                       struct tcp_verdict *v)
+{
+    if (!(s->flags & SEG_ACK)) {
+        v->drop = DROP_tcp_bad_flags;
+        return false;
+    }
+    if (!process_ack(t, b, ix, s, v))
+        return false;
+    note_timestamp(t, b, s);
+    if (process_ack_of_fin(t, b, ix)) {
+        v->events |= TCP_EV_CLOSED;
+        return false;
+    }
+    if (b->state != TCP_TIME_WAIT)
+        return true;
+    if (seg_length(s) != 0)  // else two TIME-WAITs would talk for ever
+        tcp_reply_ack(t, b);
+    else
+        v->drop = DROP_time_wait;
+    return false;
+}
+
+// ---- sixth: the URG bit. Urgent data is data like other data, the pointer is ignored (RFC 6093
+// 6).
+
+// ---- seventh: the segment text
+
+// Payload beyond a gap. Answered at once (RFC 5681 4.2).
+static void keep_out_of_order(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data,
+                              uint32_t len, struct tcp_verdict *v)
+{
+    enum drop_reason drop;
+    struct seq_range dup;
+    if (tcp_ooo_insert(t, b, seq, data, len, &drop, &dup))
+        v->events |= TCP_EV_KEPT;
+    else
+        v->drop = (uint16_t)drop;
+    if (dup.start == dup.end || !(b->agreed & BA_SACK)) {
+        tcp_reply_ack(t, b);
+        return;
+    }
+    t->stats->c.dsack_sent_ooo++;
+    tcp_reply_dsack(t, b, dup);
+}
+
+// What lies beyond a gap is kept: what fills it is acknowledged at once (RFC 5681 4.2).
+static bool has_gap(const struct tcp *t, const struct block *b)
+{
+    if (!(b->flags & BF_EXT))
+        return false;
+    const struct ext *e = &t->exts[b->ext];
+    return e->ooo_head != BUF_NONE || e->has_fin;
+}
+
+// The payload in order, up to `end`: the first run of it that was there already.
+static struct seq_range held_before(const struct tcp *t, const struct block *b, uint32_t end)
+{
+    return b->flags & BF_EXT ? tcp_ooo_again(t, b, end) : (struct seq_range){end, end};
+}
+
+// Payload in order: up to seq + len. skip: so much of the segment was there before.
+static void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                         uint32_t len, uint32_t skip, struct tcp_verdict *v)
+{
+    b->rcv_nxt += len;
+    v->data_off = (uint16_t)(s->data_off + skip);
+    v->data_len = (uint16_t)len;
+    v->events |= TCP_EV_DATA;
+    b->unacked_segs++;
+    b->flags |= BF_ACK_DELAYED;
+    if (b->unacked_segs >= 2 || has_gap(t, b) || skip != 0)
+        b->flags |= BF_ACK_NOW;
+    if (b->flags & BF_EXT) {
+        v->chain = tcp_ooo_merge(t, b);
+        if (v->chain != BUF_NONE)
+            v->events |= TCP_EV_CHAIN;
+    }
+    if (b->linger_at_ms != 0) {
+        b->linger_at_ms = deadline(t->now.ms, tcp_own_value(t, b, OWN_LINGER2));
+        tcp_set_far(t, ix);
+    }
+    tcp_dirty(t, ix);
+}
+
+// *dup: of what is in order now, the first run that was there already, for report_duplicate();
+// empty: none.
+static bool step_7_text(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                        const uint8_t *data, struct tcp_verdict *v, struct seq_range *dup)
+{
+    uint32_t seq = s->seq, len = s->data_len, skip = 0;
+    // New data after the close, that nobody will read: RST (RFC 9293 3.6.1, SHLD-3).
+    if (unlikely(tcp_nobody_reads(t, b)) && tcp_unread_input(t, b, s)) {
+        v->drop = DROP_tcp_after_close;
+        v->events |= TCP_EV_CLOSED;
+        return false;
+    }
+    if (seq_lt(seq, b->rcv_nxt)) {  // the front is old
+        skip = MIN(b->rcv_nxt - seq - ((s->flags & SEG_SYN) != 0), len);
+        len -= skip;
+        seq = b->rcv_nxt;
+        *dup = (struct seq_range){seq - skip, seq};
+    }
+    const uint32_t room = b->rcv_adv - seq;
+    if (len > room)
+        len = room;  // what lies beyond the window will come again
+    if (len == 0)
+        return true;
+    if (b->state != TCP_ESTABLISHED && b->state != TCP_FIN_WAIT_1 && b->state != TCP_FIN_WAIT_2)
+        return true;                                    // the peer has sent its FIN before
+    if (unlikely(s->ecn != 0 || (s->flags & SEG_CWR)))  // RFC 3168 6.1.3
+        tcp_ecn_received(t, b, s);
+    if (seq != b->rcv_nxt) {
+        keep_out_of_order(t, b, seq, data + skip, len, v);
+        return true;
+    }
+    if (t->bufs.n_free_data < TCP_BUFS_RESERVE)
+        tcp_ooo_relieve(t);
+    if (t->bufs.n_free_data < TCP_BUFS_RESERVE) {
+        v->drop = DROP_tcp_buffer;
+        *dup = (struct seq_range){0, 0};
+        return true;
+    }
+    if (skip == 0)
+        *dup = held_before(t, b, seq + len);
+    deliver_text(t, b, ix, s, len, skip, v);
+    return true;
+}
+
+// ---- eighth: the FIN bit
+
+// A FIN beyond a gap is kept with the out-of-order data.
+static void keep_fin(struct tcp *t, struct block *b, const struct seg_in *s, uint32_t fin_seq,
+                     struct tcp_verdict *v)
+{
+    struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
+    if (s->data_len == 0)
+        tcp_reply_ack(t, b);  // RFC 5681 4.2; with data it has been answered
+    // Nothing ends what waits for the gap before a FIN. Of a peer that has sent nothing else it is
+    // not kept where records are few; it will come again.
+    if (e == NULL && tcp_ext_plenty(t))
+        e = tcp_ext_get(t, b);
+    if (e == NULL)
+        return;
+    e->has_fin = 1;
+    e->fin_seq = fin_seq;
+    if (s->data_len == 0)
+        v->events |= TCP_EV_KEPT;
+}
+
+// The FIN that is kept is due no more: it is in order now, or data lay at its number, and then it
+// never was (as Linux).
+static void drop_kept_fin(struct tcp *t, struct block *b)
+{
+    t->exts[b->ext].has_fin = 0;
+    tcp_ext_release(t, b);
+}
+
+// The FIN is in order.
+static void process_fin(struct tcp *t, struct block *b, uint32_t ix, struct tcp_verdict *v)
+{
+    b->rcv_nxt++;
+    if (seq_lt(b->rcv_adv, b->rcv_nxt))
+        b->rcv_adv = b->rcv_nxt;
+    const bool was_fin_wait_2 = b->state == TCP_FIN_WAIT_2;
+    tcp_set_state(b, STEP_PEER_FIN);
+    b->flags |= BF_ACK_NOW;  // BF_PEER_FIN is set when the event is handled, after data before it
+    v->events |= TCP_EV_PEER_FIN;
+    if (was_fin_wait_2) {
+        tcp_reply_ack(t, b);
+        b->close_why = TCP_CLOSE_CLOSED;
+        v->events |= TCP_EV_CLOSED;
+        return;
+    }
+    tcp_dirty(t, ix);
+}
+
+static void step_8_fin(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                       struct tcp_verdict *v)
+{
+    const bool has_fin = (s->flags & SEG_FIN) != 0;
+    if (v->drop != DROP_NONE && !has_fin)
+        return;  // nothing is in order now that was not before
+    const struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
+    const bool kept = e != NULL && e->has_fin;
+    const uint32_t fin_seq = s->seq + s->data_len + ((s->flags & SEG_SYN) != 0);
+    const bool now = has_fin && fin_seq == b->rcv_nxt;
+    if (!now && has_fin && seq_lt(b->rcv_nxt, fin_seq) && !seq_lt(b->rcv_adv, fin_seq)) {
+        keep_fin(t, b, s, fin_seq, v);
+        return;
+    }
+    if (!now && !(kept && e->fin_seq == b->rcv_nxt)) {
+        if (unlikely(kept && seq_lt(e->fin_seq, b->rcv_nxt)))
+            drop_kept_fin(t, b);
+        return;
+    }
+    if (b->state != TCP_ESTABLISHED && b->state != TCP_FIN_WAIT_1 && b->state != TCP_FIN_WAIT_2)
+        return;  // seen before
+    if (e != NULL)
+        drop_kept_fin(t, b);
+    process_fin(t, b, ix, v);
+}
+
+// RFC 2883 4: what came twice is reported when it lies below the acknowledgement, the FIN included.
+static void report_duplicate(struct tcp *t, struct block *b, struct seq_range dup,
+                             const struct tcp_verdict *v)
+{
+    if (dup.start == dup.end || !(b->agreed & BA_SACK) || (v->events & TCP_EV_CLOSED))
+        return;
+    t->stats->c.dsack_sent_old++;
+    tcp_reply_dsack(t, b, dup);
+}
+
+// ---- RFC 9293 3.10.7.4: the other states
+
+static void eight_steps(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
+                        const uint8_t *data, struct tcp_verdict *v)
+{
+    struct seq_range dup = {0, 0};
+    if (!step_1_sequence(t, b, ix, s, v))
+        return;
+    if (!step_2_rst(t, b, s, v))
+        return;
+    // step_3_security: not applicable
+    if (!step_4_syn(t, b, s, v))
+        return;
+    if (!step_5_ack(t, b, ix, s, v))
+        return;
+    // step_6_urg: nothing to do (RFC 6093 6)
+    if (!step_7_text(t, b, ix, s, data, v, &dup))
+        return;
+    step_8_fin(t, b, ix, s, v);
+    report_duplicate(t, b, dup, v);
+}
+
+void tcp_segment_full(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
+                      struct tcp_verdict *v)
+{
+    struct block *b = &t->blocks[ix];
+    if (b->state == TCP_CLOSED) {  // over; only the application has yet to know, or to read
+        if ((s->flags & SEG_RST) || !t->services[b->service].pulls || !tcp_reply_reset(t, s))
+            v->drop = DROP_tcp_after_close;
+    } else if (b->state == TCP_SYN_SENT) {
+        syn_sent(t, b, ix, s, v);
+    } else {
+        eight_steps(t, b, ix, s, data, v);
+    }
+}
