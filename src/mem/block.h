@@ -213,32 +213,32 @@ struct ext_cc {
 
 static_assert(sizeof(struct ext_cc) == 48, "its part of the extension record");
 
-enum own_option {  // bits of ext_own.set
-    OWN_RCV_LIMIT,
-    OWN_SND_LIMIT,
-    OWN_USER_TIMEOUT,
-    OWN_KEEPALIVE_INTERVAL,
-    OWN_KEEPALIVE_PROBES,
-    OWN_LINGER2,
-    OWN_WINDOW_CLAMP,
-    OWN_MSS,
-    OWN_SYN_RETRIES,
-    OWN_TTL,
-    OWN_TOS,
-    OWN_DF,
-    OWN_CORK,
-    OWN_MORE,
-    OWN_CONGESTION,
-    OWN_DEAF,  // nothing is read any more: c10m_shut_read()
-    OWN_COUNT,
+enum sockopt {  // bits of ext_sockopts.set
+    SOCKOPT_RCV_LIMIT,
+    SOCKOPT_SND_LIMIT,
+    SOCKOPT_USER_TIMEOUT,
+    SOCKOPT_KEEPALIVE_INTERVAL,
+    SOCKOPT_KEEPALIVE_PROBES,
+    SOCKOPT_LINGER2,
+    SOCKOPT_WINDOW_CLAMP,
+    SOCKOPT_MSS,
+    SOCKOPT_SYN_RETRIES,
+    SOCKOPT_TTL,
+    SOCKOPT_TOS,
+    SOCKOPT_DF,
+    SOCKOPT_CORK,
+    SOCKOPT_MORE,
+    SOCKOPT_CONGESTION,
+    SOCKOPT_DEAF,  // nothing is read any more: c10m_shut_read()
+    SOCKOPT_COUNT,
 };
 
-enum own_df { OWN_DF_OFF, OWN_DF_ON, OWN_DF_PROBE };  // as C10M_OPT_DF
+enum sockopt_df { SOCKOPT_DF_OFF, SOCKOPT_DF_ON, SOCKOPT_DF_PROBE };  // as C10M_OPT_DF
 
-// ext_own: what of a connection differs from its service (tcp/tcp_own.h); the record is kept while
-// anything does.
-struct ext_own {
-    uint16_t set;  // 1 << enum own_option: these count, the others are the service's
+// ext_sockopts: what of a connection differs from its service (tcp/tcp_sockopts.h); the record is
+// kept while anything does.
+struct ext_sockopts {
+    uint16_t set;  // 1 << enum sockopt: these count, the others are the service's
     uint16_t mss;  // of what we announce, and send, at most
     uint32_t rcv_limit, snd_limit;
     uint32_t user_timeout_ms;
@@ -247,15 +247,15 @@ struct ext_own {
     uint32_t window_clamp;
     uint8_t keepalive_probes, syn_retries;
     uint8_t ttl, tos;
-    uint8_t df;          // enum own_df
+    uint8_t df;          // enum sockopt_df
     uint8_t congestion;  // enum c10m_congestion
     uint8_t soft_error;  // errno of an ICMP error about what is in flight; 0: none
     uint8_t pad;
     uint32_t total_retrans;  // segments sent again since there is the record
 };
 
-static_assert(OWN_COUNT <= 16, "bits of ext_own.set");
-static_assert(sizeof(struct ext_own) == 40, "its part of the extension record");
+static_assert(SOCKOPT_COUNT <= 16, "bits of ext_sockopts.set");
+static_assert(sizeof(struct ext_sockopts) == 40, "its part of the extension record");
 
 enum undo_step {
     UNDO_NONE,
@@ -307,7 +307,7 @@ struct ext {
     struct seq_range sacked[EXT_SACKED_MAX];
 
     struct ext_cc cc;
-    struct ext_own own;
+    struct ext_sockopts sockopts;
     struct ext_undo undo;
     struct ext_hold hold;
 } CACHE_ALIGNED;

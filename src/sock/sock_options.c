@@ -7,42 +7,42 @@
 #include "mem/flight.h"
 #include "sock/sock_internal.h"
 
-// TCP's name of an option; OWN_COUNT: it is not of those that a connection keeps apart.
-static enum own_option own_of(enum c10m_option option)
+// TCP's name of an option; SOCKOPT_COUNT: it is not of those that a connection keeps apart.
+static enum sockopt sockopt_of(enum c10m_option option)
 {
     switch (option) {
     case C10M_OPT_KEEPALIVE_INTERVAL_MS:
-        return OWN_KEEPALIVE_INTERVAL;
+        return SOCKOPT_KEEPALIVE_INTERVAL;
     case C10M_OPT_KEEPALIVE_PROBES:
-        return OWN_KEEPALIVE_PROBES;
+        return SOCKOPT_KEEPALIVE_PROBES;
     case C10M_OPT_USER_TIMEOUT_MS:
-        return OWN_USER_TIMEOUT;
+        return SOCKOPT_USER_TIMEOUT;
     case C10M_OPT_RCV_LIMIT:
-        return OWN_RCV_LIMIT;
+        return SOCKOPT_RCV_LIMIT;
     case C10M_OPT_SND_LIMIT:
-        return OWN_SND_LIMIT;
+        return SOCKOPT_SND_LIMIT;
     case C10M_OPT_WINDOW_CLAMP:
-        return OWN_WINDOW_CLAMP;
+        return SOCKOPT_WINDOW_CLAMP;
     case C10M_OPT_MAXSEG:
-        return OWN_MSS;
+        return SOCKOPT_MSS;
     case C10M_OPT_SYN_RETRIES:
-        return OWN_SYN_RETRIES;
+        return SOCKOPT_SYN_RETRIES;
     case C10M_OPT_LINGER2_MS:
-        return OWN_LINGER2;
+        return SOCKOPT_LINGER2;
     case C10M_OPT_TTL:
-        return OWN_TTL;
+        return SOCKOPT_TTL;
     case C10M_OPT_TOS:
-        return OWN_TOS;
+        return SOCKOPT_TOS;
     case C10M_OPT_DF:
-        return OWN_DF;
+        return SOCKOPT_DF;
     case C10M_OPT_CORK:
-        return OWN_CORK;
+        return SOCKOPT_CORK;
     case C10M_OPT_MORE:
-        return OWN_MORE;
+        return SOCKOPT_MORE;
     case C10M_OPT_CONGESTION:
-        return OWN_CONGESTION;
+        return SOCKOPT_CONGESTION;
     default:
-        return OWN_COUNT;
+        return SOCKOPT_COUNT;
     }
 }
 
@@ -80,7 +80,7 @@ static bool is_over(const struct block *b)
 
 int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value)
 {
-    const enum own_option own = own_of(option);
+    const enum sockopt own = sockopt_of(option);
     const bool over = is_over(c->b);
     switch (option) {
     case C10M_OPT_NODELAY:
@@ -98,13 +98,13 @@ int c10m_set_option(struct c10m_conn *c, enum c10m_option option, uint32_t value
     default:
         break;
     }
-    return own == OWN_COUNT ? -EINVAL : tcp_own_set(c->k->tcp, c->ix, own, value);
+    return own == SOCKOPT_COUNT ? -EINVAL : tcp_sockopt_set(c->k->tcp, c->ix, own, value);
 }
 
 uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option)
 {
     const struct block *b = c->b;
-    const enum own_option own = own_of(option);
+    const enum sockopt own = sockopt_of(option);
     switch (option) {
     case C10M_OPT_NODELAY:
         return (b->flags & BF_NODELAY) != 0;
@@ -119,7 +119,7 @@ uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option)
     default:
         break;
     }
-    return own == OWN_COUNT ? 0 : tcp_own_value(c->k->tcp, b, own);
+    return own == SOCKOPT_COUNT ? 0 : tcp_sockopt_value(c->k->tcp, b, own);
 }
 
 static uint8_t options_of(const struct block *b)
@@ -207,7 +207,7 @@ void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info)
         .rcv_space = tcp_rcv_limit(t, b),
         .rcv_wnd = b->rcv_adv - b->rcv_nxt,
         .snd_wnd = b->snd_wnd,
-        .total_retrans = e != NULL ? e->own.total_retrans : 0,
+        .total_retrans = e != NULL ? e->sockopts.total_retrans : 0,
         .notsent_bytes = seq_lt(b->snd_nxt, b->snd_end) ? b->snd_end - b->snd_nxt : 0,
         .unacked_bytes = flight,
         .unread_bytes = b->rcvq_bytes,

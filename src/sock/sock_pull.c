@@ -74,7 +74,7 @@ bool c10m_peer_closed(const struct c10m_conn *c)
 
 int c10m_shut_read(struct c10m_conn *c)
 {
-    return tcp_own_set(c->k->tcp, c->ix, OWN_DEAF, 1);
+    return tcp_sockopt_set(c->k->tcp, c->ix, SOCKOPT_DEAF, 1);
 }
 
 void c10m_close(struct c10m_conn *c)

@@ -491,23 +491,24 @@ void tcp_free(struct tcp *t, uint32_t ix);
 // to be worth a segment (RFC 9293 3.8.6.2.2).
 void tcp_window_update(struct tcp *t, uint32_t ix);
 
-// tcp_own: the options of block b alone, NULL: it has none.
-static inline struct ext_own *tcp_own(const struct tcp *t, const struct block *b)
+// tcp_sockopts: the options of block b alone, NULL: it has none.
+static inline struct ext_sockopts *tcp_sockopts(const struct tcp *t, const struct block *b)
 {
     if (likely(!(b->flags & BF_EXT)))
         return NULL;
-    struct ext_own *o = &t->exts[b->ext].own;
+    struct ext_sockopts *o = &t->exts[b->ext].sockopts;
     return o->set != 0 ? o : NULL;
 }
 
-// tcp_own_value: option o of block b: its own, or the service's. tcp_own_set: gives it a value of
-// its own, or takes that away: 0, -EINVAL (out of range), or -ENOBUFS: there is no extension record
-// for it. 0 means the service's, but for OWN_TOS, OWN_DF, OWN_CORK, OWN_MORE and OWN_CONGESTION.
-uint32_t tcp_own_value(const struct tcp *t, const struct block *b, enum own_option o);
-int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option o, uint32_t value);
+// tcp_sockopt_value: option o of block b: its own, or the service's. tcp_sockopt_set: gives it a
+// value of its own, or takes that away: 0, -EINVAL (out of range), or -ENOBUFS: there is no
+// extension record for it. 0 means the service's, but for SOCKOPT_TOS, SOCKOPT_DF, SOCKOPT_CORK,
+// SOCKOPT_MORE and SOCKOPT_CONGESTION.
+uint32_t tcp_sockopt_value(const struct tcp *t, const struct block *b, enum sockopt o);
+int tcp_sockopt_set(struct tcp *t, uint32_t ix, enum sockopt o, uint32_t value);
 
-// tcp_own_forget: o is the service's again.
-void tcp_own_forget(struct tcp *t, uint32_t ix, enum own_option o);
+// tcp_sockopt_unset: o is the service's again.
+void tcp_sockopt_unset(struct tcp *t, uint32_t ix, enum sockopt o);
 
 // tcp_timeout_ms: the retransmission timeout of block b, with its backoff.
 uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b);
@@ -525,15 +526,17 @@ void tcp_quick_ack_now(struct tcp *t, uint32_t ix, bool quick);
 // (tcp/tcp_tune.h).
 static inline uint32_t tcp_rcv_limit(const struct tcp *t, const struct block *b)
 {
-    if (likely(tcp_own(t, b) == NULL))
+    if (likely(tcp_sockopts(t, b) == NULL))
         return t->rcv_limits[b->window_class];
-    return MIN(tcp_own_value(t, b, OWN_RCV_LIMIT), tcp_own_value(t, b, OWN_WINDOW_CLAMP));
+    return MIN(tcp_sockopt_value(t, b, SOCKOPT_RCV_LIMIT),
+               tcp_sockopt_value(t, b, SOCKOPT_WINDOW_CLAMP));
 }
 
 uint32_t tcp_snd_tuned(const struct tcp *t, const struct block *b);
 static inline uint32_t tcp_snd_limit(const struct tcp *t, const struct block *b)
 {
-    return tcp_own(t, b) == NULL ? tcp_snd_tuned(t, b) : tcp_own_value(t, b, OWN_SND_LIMIT);
+    return tcp_sockopts(t, b) == NULL ? tcp_snd_tuned(t, b)
+                                      : tcp_sockopt_value(t, b, SOCKOPT_SND_LIMIT);
 }
 
 // tcp_set_limits: the services are known, or changed.

@@ -8,7 +8,7 @@
 
 static enum tcp_congestion kind_of(const struct tcp *t, const struct block *b)
 {
-    return (enum tcp_congestion)tcp_own_value(t, b, OWN_CONGESTION);
+    return (enum tcp_congestion)tcp_sockopt_value(t, b, SOCKOPT_CONGESTION);
 }
 
 // What the connection knows already; NULL: nothing.

@@ -41,7 +41,7 @@ static inline bool is_plain(const struct tcp *t, const struct syn_record *r, con
 static inline uint16_t mss_of(const struct tcp *t, const struct syn_record *r)
 {
     const uint32_t peer = r->mss != 0 ? r->mss : tcp_default_mss(&r->key);
-    const uint32_t mss = MIN(MAX(peer, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_own_mss(t, &r->key));
+    const uint32_t mss = MIN(MAX(peer, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_local_mss(t, &r->key));
     return (uint16_t)(mss - (r->opts & SEG_OPT_TS ? 12 : 0));  // RFC 6691
 }
 

@@ -38,13 +38,15 @@ static void put_own(const struct listening *g, struct seg_out *o)
 static void inherit(struct tcp *t, const struct listening *g, uint32_t ix)
 {
     const struct {
-        enum own_option option;
+        enum sockopt option;
         uint32_t value;
-    } own[] = {
-        {OWN_RCV_LIMIT, g->rcv_limit}, {OWN_MSS, g->mss_max}, {OWN_TTL, g->ttl}, {OWN_TOS, g->tos}};
+    } own[] = {{SOCKOPT_RCV_LIMIT, g->rcv_limit},
+               {SOCKOPT_MSS, g->mss_max},
+               {SOCKOPT_TTL, g->ttl},
+               {SOCKOPT_TOS, g->tos}};
     for (unsigned i = 0; i < ARRAY_LEN(own); i++)
         if (own[i].value != 0)
-            tcp_own_set(t, ix, own[i].option, own[i].value);
+            tcp_sockopt_set(t, ix, own[i].option, own[i].value);
 }
 
 // The SYN-ACK of a record, kept or not, with our time ts. False: no room, counted.
@@ -57,7 +59,7 @@ static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
     o->flags = r->ecn ? SEG_SYN | SEG_ACK | SEG_ECE : SEG_SYN | SEG_ACK;
     o->opts =
         (uint8_t)(SEG_OPT_MSS | (r->opts & (SEG_OPT_WSCALE | SEG_OPT_TS | SEG_OPT_SACK_PERM)));
-    o->mss = tcp_own_mss(t, &r->key);
+    o->mss = tcp_local_mss(t, &r->key);
     o->wscale = t->cfg.window_scale;
     o->wnd = (uint16_t)MIN(rcv_limit_of(t, r), UINT16_MAX);
     if (unlikely(r->listen != TCP_LISTEN_NONE))

@@ -52,8 +52,8 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 // split its packets: over IPv6.
 static bool believes_size(const struct tcp *t, const struct block *b)
 {
-    const uint32_t df = tcp_own_value(t, b, OWN_DF);
-    return df == OWN_DF_ON || (df == OWN_DF_OFF && !ip_is_v4(&b->key.remote));
+    const uint32_t df = tcp_sockopt_value(t, b, SOCKOPT_DF);
+    return df == SOCKOPT_DF_ON || (df == SOCKOPT_DF_OFF && !ip_is_v4(&b->key.remote));
 }
 
 // True: the connection's segments became smaller.
@@ -104,17 +104,17 @@ static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e
         return;
     struct ext *x = tcp_ext_get_spared(t, b, &t->stats->c.ext_records_missed);
     if (x != NULL)
-        x->own.soft_error = e->error;
+        x->sockopts.soft_error = e->error;
 }
 
 int tcp_soft_error(const struct tcp *t, const struct block *b)
 {
-    return b->flags & BF_EXT ? t->exts[b->ext].own.soft_error : 0;
+    return b->flags & BF_EXT ? t->exts[b->ext].sockopts.soft_error : 0;
 }
 
 void tcp_clear_soft_error(struct tcp *t, struct block *b)
 {
-    t->exts[b->ext].own.soft_error = 0;
+    t->exts[b->ext].sockopts.soft_error = 0;
     tcp_ext_release(t, b);
 }
 

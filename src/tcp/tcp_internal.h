@@ -287,18 +287,18 @@ uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now);
 bool tcp_cookies_awaited(const struct tcp *t);
 bool tcp_cookie_read(const struct tcp *t, const struct seg_in *s, struct syn_record *r);
 
-// tcp_own_mss: what we announce to that peer. tcp_block_mss: on that connection.
-static inline uint16_t tcp_own_mss(const struct tcp *t, const struct flow_key *key)
+// tcp_local_mss: what we announce to that peer. tcp_block_mss: on that connection.
+static inline uint16_t tcp_local_mss(const struct tcp *t, const struct flow_key *key)
 {
     return ip_is_v4(&key->remote) ? t->cfg.mss : t->cfg.mss6;
 }
 
 static inline uint16_t tcp_block_mss(const struct tcp *t, const struct block *b)
 {
-    const uint16_t most = tcp_own_mss(t, &b->key);
+    const uint16_t most = tcp_local_mss(t, &b->key);
     if (likely(!(b->flags & BF_EXT)))
         return most;
-    return (uint16_t)MIN((uint32_t)most, tcp_own_value(t, b, OWN_MSS));
+    return (uint16_t)MIN((uint32_t)most, tcp_sockopt_value(t, b, SOCKOPT_MSS));
 }
 
 // tcp_default_mss: the peer's, when it announces none (RFC 9293 3.7.1).
@@ -333,15 +333,15 @@ void tcp_begin_close(struct tcp *t, struct block *b, uint32_t ix);
 void tcp_end(struct tcp *t, struct block *b, uint8_t why);
 void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error);
 
-// tcp_own_ip: what the segment o of block b, which has an extension record, has of its own in the
-// IP header.
-void tcp_own_ip(const struct tcp *t, const struct block *b, struct seg_out *o);
+// tcp_sockopt_ip: what the segment o of block b, which has an extension record, has of its own in
+// the IP header.
+void tcp_sockopt_ip(const struct tcp *t, const struct block *b, struct seg_out *o);
 
 // tcp_is_corked: what does not fill a segment waits for more.
 static inline bool tcp_is_corked(const struct tcp *t, const struct block *b)
 {
     return unlikely(b->flags & BF_EXT) &&
-           (t->exts[b->ext].own.set & (1u << OWN_CORK | 1u << OWN_MORE)) != 0;
+           (t->exts[b->ext].sockopts.set & (1u << SOCKOPT_CORK | 1u << SOCKOPT_MORE)) != 0;
 }
 
 // tcp_timeout_error: with what errno a timeout ends the block: ETIMEDOUT, or why the network said
@@ -359,7 +359,7 @@ static inline bool tcp_nobody_reads(const struct tcp *t, const struct block *b)
     if (is_orphan(b))
         return true;
     return unlikely(b->flags & BF_EXT) && (b->flags & BF_FIN_QUEUED) &&
-           (t->exts[b->ext].own.set >> OWN_DEAF & 1) != 0;
+           (t->exts[b->ext].sockopts.set >> SOCKOPT_DEAF & 1) != 0;
 }
 
 // tcp_unread_input: s came where nobody reads, from a peer that has not closed: whether it brought

@@ -56,7 +56,7 @@ void tcp_ext_release(struct tcp *t, struct block *b)
 {
     struct ext *e = &t->exts[b->ext];
     if (e->recovery != RECOVERY_NONE || e->n_sacked != 0 || e->has_fin || e->ooo_head != BUF_NONE ||
-        (e->cc.flags & CC_LIVE) || (e->own.set | e->own.soft_error) != 0)
+        (e->cc.flags & CC_LIVE) || (e->sockopts.set | e->sockopts.soft_error) != 0)
         return;
     index_pool_put(t->ext_pool, b->ext);
     t->ooo_of[e->hold.source].exts--;

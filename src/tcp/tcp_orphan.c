@@ -5,7 +5,7 @@
 
 bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
 {
-    const uint32_t ms = tcp_own_value(t, b, OWN_LINGER2);
+    const uint32_t ms = tcp_sockopt_value(t, b, SOCKOPT_LINGER2);
     // RFC 1122 4.2.2.13: who has closed one direction only may wait for the other for ever.
     if (t->services[b->service].pulls && !is_orphan(b))
         return false;
@@ -51,7 +51,7 @@ static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
         return;
     *o = (struct seg_out){.key = b->key, .seq = s->ack, .flags = SEG_RST};
     if (b->flags & BF_EXT)
-        tcp_own_ip(t, b, o);
+        tcp_sockopt_ip(t, b, o);
     t->stats->c.rst_sent++;
 }
 

@@ -78,7 +78,7 @@ static inline struct seg_out *fill(struct tcp *t, struct block *b, uint32_t seq,
         return NULL;
     b->flags = put(t, b, o, seq, flags, tcp_rcv_limit(t, b));
     if (unlikely(b->flags & BF_EXT))
-        tcp_own_ip(t, b, o);
+        tcp_sockopt_ip(t, b, o);
     if (unlikely(b->agreed & BA_ECN))
         tcp_ecn_out(t, b, o);
     return o;
@@ -207,7 +207,7 @@ static void sent_again(struct tcp *t, const struct block *b)
 {
     t->stats->c.tx_retransmits_segs++;
     if (b->flags & BF_EXT)
-        t->exts[b->ext].own.total_retrans++;
+        t->exts[b->ext].sockopts.total_retrans++;
 }
 
 static void send_syn(struct tcp *t, struct block *b)
@@ -224,7 +224,7 @@ static void send_syn(struct tcp *t, struct block *b)
     const uint32_t limit = tcp_rcv_limit(t, b);
     o->wnd = (uint16_t)MIN(limit - MIN(b->rcvq_bytes, limit), UINT16_MAX);
     if (b->flags & BF_EXT)
-        tcp_own_ip(t, b, o);
+        tcp_sockopt_ip(t, b, o);
     if (answer) {
         o->ack = b->rcv_nxt;
         b->flags &= (uint16_t)~BF_ACK_NOW;
@@ -407,7 +407,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
     struct seg_out *o = &t->out[t->n_out++];
     b->flags = put(t, b, o, b->snd_nxt, last ? SEG_ACK | SEG_PSH : SEG_ACK, tcp_rcv_limit(t, b));
     if (unlikely(b->flags & BF_EXT))
-        tcp_own_ip(t, b, o);
+        tcp_sockopt_ip(t, b, o);
     o->mss = b->mss;
     o->data[0] = found.data[0];
     o->data[1] = found.data[1];

@@ -97,7 +97,7 @@ static ALWAYS_INLINE bool tcp_segment_fast(struct tcp *t, struct block *b, uint3
 static inline bool is_idle_ext(const struct ext *e)
 {
     return e->recovery == RECOVERY_NONE && e->n_sacked == 0 && e->ooo_head == BUF_NONE &&
-           !e->has_fin && e->own.soft_error == 0 && e->undo.step == UNDO_NONE;
+           !e->has_fin && e->sockopts.soft_error == 0 && e->undo.step == UNDO_NONE;
 }
 
 // tcp_segment_fast_ext: the same where an extension record that is idle is no reason to leave, and

@@ -599,7 +599,7 @@ static void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const stru
             v->events |= TCP_EV_CHAIN;
     }
     if (b->linger_at_ms != 0) {
-        b->linger_at_ms = deadline(t->now.ms, tcp_own_value(t, b, OWN_LINGER2));
+        b->linger_at_ms = deadline(t->now.ms, tcp_sockopt_value(t, b, SOCKOPT_LINGER2));
         tcp_set_far(t, ix);
     }
     tcp_dirty(t, ix);

@@ -6,163 +6,164 @@
 #include "wire/proto.h"
 
 enum {
-    OWN_LIMIT_MIN = 2048,  // of a queue: smaller values are taken as this (Linux's SOCK_MIN_RCVBUF)
+    SOCKOPT_LIMIT_MIN =
+        2048,  // of a queue: smaller values are taken as this (Linux's SOCK_MIN_RCVBUF)
 };
 
-static bool has(const struct ext_own *o, enum own_option option)
+static bool has(const struct ext_sockopts *o, enum sockopt option)
 {
     return o != NULL && (o->set >> option & 1) != 0;
 }
 
 // The service's, or the configuration's.
-static uint32_t common_value(const struct tcp *t, const struct block *b, enum own_option option)
+static uint32_t common_value(const struct tcp *t, const struct block *b, enum sockopt option)
 {
     const struct tcp_service *sv = &t->services[b->service];
     switch (option) {
-    case OWN_RCV_LIMIT:
+    case SOCKOPT_RCV_LIMIT:
         return t->rcv_limits[b->window_class];
-    case OWN_SND_LIMIT:
+    case SOCKOPT_SND_LIMIT:
         return tcp_snd_tuned(t, b);
-    case OWN_USER_TIMEOUT:
+    case SOCKOPT_USER_TIMEOUT:
         return sv->user_timeout_ms;
-    case OWN_KEEPALIVE_INTERVAL:
+    case SOCKOPT_KEEPALIVE_INTERVAL:
         return sv->keepalive_interval_ms;
-    case OWN_KEEPALIVE_PROBES:
+    case SOCKOPT_KEEPALIVE_PROBES:
         return sv->keepalive_probes;
-    case OWN_LINGER2:
+    case SOCKOPT_LINGER2:
         return t->cfg.fin_wait2_ms;
-    case OWN_WINDOW_CLAMP:
+    case SOCKOPT_WINDOW_CLAMP:
         return TCP_WINDOW_MAX;
-    case OWN_MSS:
-        return tcp_own_mss(t, &b->key);
-    case OWN_SYN_RETRIES:
+    case SOCKOPT_MSS:
+        return tcp_local_mss(t, &b->key);
+    case SOCKOPT_SYN_RETRIES:
         return t->cfg.syn_retries;
-    case OWN_TTL:
+    case SOCKOPT_TTL:
         return ip_is_v4(&b->key.remote) ? IP4_TTL : IP6_HOPS;
-    case OWN_DF:
-        return OWN_DF_ON;
-    case OWN_CONGESTION:
+    case SOCKOPT_DF:
+        return SOCKOPT_DF_ON;
+    case SOCKOPT_CONGESTION:
         return sv->congestion;
     default:
         return 0;
     }
 }
 
-static uint32_t own_value(const struct ext_own *o, enum own_option option)
+static uint32_t value_of(const struct ext_sockopts *o, enum sockopt option)
 {
     switch (option) {
-    case OWN_RCV_LIMIT:
+    case SOCKOPT_RCV_LIMIT:
         return o->rcv_limit;
-    case OWN_SND_LIMIT:
+    case SOCKOPT_SND_LIMIT:
         return o->snd_limit;
-    case OWN_USER_TIMEOUT:
+    case SOCKOPT_USER_TIMEOUT:
         return o->user_timeout_ms;
-    case OWN_KEEPALIVE_INTERVAL:
+    case SOCKOPT_KEEPALIVE_INTERVAL:
         return o->keepalive_interval_ms;
-    case OWN_KEEPALIVE_PROBES:
+    case SOCKOPT_KEEPALIVE_PROBES:
         return o->keepalive_probes;
-    case OWN_LINGER2:
+    case SOCKOPT_LINGER2:
         return o->linger2_ms;
-    case OWN_WINDOW_CLAMP:
+    case SOCKOPT_WINDOW_CLAMP:
         return o->window_clamp;
-    case OWN_MSS:
+    case SOCKOPT_MSS:
         return o->mss;
-    case OWN_SYN_RETRIES:
+    case SOCKOPT_SYN_RETRIES:
         return o->syn_retries;
-    case OWN_TTL:
+    case SOCKOPT_TTL:
         return o->ttl;
-    case OWN_TOS:
+    case SOCKOPT_TOS:
         return o->tos;
-    case OWN_DF:
+    case SOCKOPT_DF:
         return o->df;
-    case OWN_CONGESTION:
+    case SOCKOPT_CONGESTION:
         return o->congestion;
     default:
         return 1;
     }
 }
 
-uint32_t tcp_own_value(const struct tcp *t, const struct block *b, enum own_option option)
+uint32_t tcp_sockopt_value(const struct tcp *t, const struct block *b, enum sockopt option)
 {
-    const struct ext_own *o = tcp_own(t, b);
-    return has(o, option) ? own_value(o, option) : common_value(t, b, option);
+    const struct ext_sockopts *o = tcp_sockopts(t, b);
+    return has(o, option) ? value_of(o, option) : common_value(t, b, option);
 }
 
 // in_range: *value is one that the option can have; moved to the nearest where Linux does.
-static bool in_range(enum own_option option, uint32_t *value)
+static bool in_range(enum sockopt option, uint32_t *value)
 {
     switch (option) {
-    case OWN_RCV_LIMIT:
-    case OWN_SND_LIMIT:
-    case OWN_WINDOW_CLAMP:
-        *value = MIN(MAX(*value, (uint32_t)OWN_LIMIT_MIN), (uint32_t)TCP_WINDOW_MAX);
+    case SOCKOPT_RCV_LIMIT:
+    case SOCKOPT_SND_LIMIT:
+    case SOCKOPT_WINDOW_CLAMP:
+        *value = MIN(MAX(*value, (uint32_t)SOCKOPT_LIMIT_MIN), (uint32_t)TCP_WINDOW_MAX);
         return true;
-    case OWN_USER_TIMEOUT:
-    case OWN_KEEPALIVE_INTERVAL:
+    case SOCKOPT_USER_TIMEOUT:
+    case SOCKOPT_KEEPALIVE_INTERVAL:
         return *value <= 1u << 30;
-    case OWN_LINGER2:
+    case SOCKOPT_LINGER2:
         return *value <= 1u << 30 || *value == UINT32_MAX;
-    case OWN_MSS:
+    case SOCKOPT_MSS:
         return *value >= TCP_MSS_MIN && *value <= UINT16_MAX;
-    case OWN_KEEPALIVE_PROBES:
-    case OWN_SYN_RETRIES:
+    case SOCKOPT_KEEPALIVE_PROBES:
+    case SOCKOPT_SYN_RETRIES:
         return *value <= 127;
-    case OWN_TTL:
-    case OWN_TOS:
+    case SOCKOPT_TTL:
+    case SOCKOPT_TOS:
         return *value <= UINT8_MAX;
-    case OWN_DF:
-        return *value <= OWN_DF_PROBE;
-    case OWN_CORK:
-    case OWN_MORE:
-    case OWN_DEAF:
+    case SOCKOPT_DF:
+        return *value <= SOCKOPT_DF_PROBE;
+    case SOCKOPT_CORK:
+    case SOCKOPT_MORE:
+    case SOCKOPT_DEAF:
         return *value <= 1;
-    case OWN_CONGESTION:
+    case SOCKOPT_CONGESTION:
         return *value <= TCP_NEWRENO;
     default:
         return false;
     }
 }
 
-static void put(struct ext_own *o, enum own_option option, uint32_t value)
+static void put(struct ext_sockopts *o, enum sockopt option, uint32_t value)
 {
     switch (option) {
-    case OWN_RCV_LIMIT:
+    case SOCKOPT_RCV_LIMIT:
         o->rcv_limit = value;
         break;
-    case OWN_SND_LIMIT:
+    case SOCKOPT_SND_LIMIT:
         o->snd_limit = value;
         break;
-    case OWN_USER_TIMEOUT:
+    case SOCKOPT_USER_TIMEOUT:
         o->user_timeout_ms = value;
         break;
-    case OWN_KEEPALIVE_INTERVAL:
+    case SOCKOPT_KEEPALIVE_INTERVAL:
         o->keepalive_interval_ms = value;
         break;
-    case OWN_KEEPALIVE_PROBES:
+    case SOCKOPT_KEEPALIVE_PROBES:
         o->keepalive_probes = (uint8_t)value;
         break;
-    case OWN_LINGER2:
+    case SOCKOPT_LINGER2:
         o->linger2_ms = value;
         break;
-    case OWN_WINDOW_CLAMP:
+    case SOCKOPT_WINDOW_CLAMP:
         o->window_clamp = value;
         break;
-    case OWN_MSS:
+    case SOCKOPT_MSS:
         o->mss = (uint16_t)value;
         break;
-    case OWN_SYN_RETRIES:
+    case SOCKOPT_SYN_RETRIES:
         o->syn_retries = (uint8_t)value;
         break;
-    case OWN_TTL:
+    case SOCKOPT_TTL:
         o->ttl = (uint8_t)value;
         break;
-    case OWN_TOS:
+    case SOCKOPT_TOS:
         o->tos = (uint8_t)(value & ~3u);  // those two bits are ECN's
         break;
-    case OWN_DF:
+    case SOCKOPT_DF:
         o->df = (uint8_t)value;
         break;
-    case OWN_CONGESTION:
+    case SOCKOPT_CONGESTION:
         o->congestion = (uint8_t)value;
         break;
     default:
@@ -172,23 +173,23 @@ static void put(struct ext_own *o, enum own_option option, uint32_t value)
 }
 
 // What the new value changes at once.
-static void changed(struct tcp *t, uint32_t ix, enum own_option option)
+static void changed(struct tcp *t, uint32_t ix, enum sockopt option)
 {
     struct block *b = &t->blocks[ix];
     if (b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)
         return;  // not begun yet, or over
     switch (option) {
-    case OWN_RCV_LIMIT:
-    case OWN_WINDOW_CLAMP:
+    case SOCKOPT_RCV_LIMIT:
+    case SOCKOPT_WINDOW_CLAMP:
         if (b->state != TCP_SYN_SENT && b->state != TCP_SYN_RECEIVED)
             tcp_window_update(t, ix);
         break;
-    case OWN_KEEPALIVE_INTERVAL:
-    case OWN_KEEPALIVE_PROBES:
+    case SOCKOPT_KEEPALIVE_INTERVAL:
+    case SOCKOPT_KEEPALIVE_PROBES:
         tcp_set_far(t, ix);
         break;
-    case OWN_CORK:
-    case OWN_MORE:
+    case SOCKOPT_CORK:
+    case SOCKOPT_MORE:
         tcp_dirty(t, ix);
         break;
     default:
@@ -196,10 +197,10 @@ static void changed(struct tcp *t, uint32_t ix, enum own_option option)
     }
 }
 
-void tcp_own_forget(struct tcp *t, uint32_t ix, enum own_option option)
+void tcp_sockopt_unset(struct tcp *t, uint32_t ix, enum sockopt option)
 {
     struct block *b = &t->blocks[ix];
-    struct ext_own *o = tcp_own(t, b);
+    struct ext_sockopts *o = tcp_sockopts(t, b);
     if (!has(o, option))
         return;
     o->set &= (uint16_t) ~(1u << option);
@@ -209,39 +210,39 @@ void tcp_own_forget(struct tcp *t, uint32_t ix, enum own_option option)
 
 // may_change: the service's value of the option is another one later (tcp_tune.h): to have chosen
 // the present one is a choice.
-static bool may_change(const struct tcp *t, const struct block *b, enum own_option option)
+static bool may_change(const struct tcp *t, const struct block *b, enum sockopt option)
 {
     const struct tcp_service *sv = &t->services[b->service];
     switch (option) {
-    case OWN_CONGESTION:
+    case SOCKOPT_CONGESTION:
         return true;
-    case OWN_RCV_LIMIT:
+    case SOCKOPT_RCV_LIMIT:
         return t->rcv_limits[b->window_class] != sv->rcv_limit;
-    case OWN_SND_LIMIT:
+    case SOCKOPT_SND_LIMIT:
         return sv->snd_initial != 0 && sv->snd_initial < sv->snd_limit;
     default:
         return false;
     }
 }
 
-int tcp_own_set(struct tcp *t, uint32_t ix, enum own_option option, uint32_t value)
+int tcp_sockopt_set(struct tcp *t, uint32_t ix, enum sockopt option, uint32_t value)
 {
     struct block *b = &t->blocks[ix];
-    const bool zero_counts = option >= OWN_TOS;
+    const bool zero_counts = option >= SOCKOPT_TOS;
     if (value == 0 && !zero_counts) {
-        tcp_own_forget(t, ix, option);
+        tcp_sockopt_unset(t, ix, option);
         return 0;
     }
     if (!in_range(option, &value))
         return -EINVAL;
     if (value == common_value(t, b, option) && !may_change(t, b, option)) {
-        tcp_own_forget(t, ix, option);
+        tcp_sockopt_unset(t, ix, option);
         return 0;
     }
     struct ext *e = tcp_ext_get_own(t, b);
     if (e == NULL)
         return -ENOBUFS;
-    put(&e->own, option, value);
+    put(&e->sockopts, option, value);
     changed(t, ix, option);
     return 0;
 }
@@ -257,15 +258,15 @@ uint16_t tcp_announced_mss(const struct tcp *t, const struct block *b)
     return tcp_block_mss(t, b);
 }
 
-void tcp_own_ip(const struct tcp *t, const struct block *b, struct seg_out *o)
+void tcp_sockopt_ip(const struct tcp *t, const struct block *b, struct seg_out *o)
 {
-    const struct ext_own *own = tcp_own(t, b);
-    if (own == NULL || (own->set & (1u << OWN_TTL | 1u << OWN_TOS | 1u << OWN_DF)) == 0)
+    const struct ext_sockopts *own = tcp_sockopts(t, b);
+    if (own == NULL || (own->set & (1u << SOCKOPT_TTL | 1u << SOCKOPT_TOS | 1u << SOCKOPT_DF)) == 0)
         return;
     o->opts |= SEG_OPT_IP;
-    o->ttl = has(own, OWN_TTL) ? own->ttl : 0;
-    o->may_split = has(own, OWN_DF) && own->df == OWN_DF_OFF;
-    if (has(own, OWN_TOS))
+    o->ttl = has(own, SOCKOPT_TTL) ? own->ttl : 0;
+    o->may_split = has(own, SOCKOPT_DF) && own->df == SOCKOPT_DF_OFF;
+    if (has(own, SOCKOPT_TOS))
         o->tos |= own->tos;
 }
 

@@ -60,8 +60,9 @@ bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
 // When the next probe is due.
 static uint32_t keepalive_at(const struct tcp *t, const struct block *b)
 {
-    return deadline(b->last_rx_ms,
-                    b->probes == 0 ? b->keepalive_ms : tcp_own_value(t, b, OWN_KEEPALIVE_INTERVAL));
+    return deadline(b->last_rx_ms, b->probes == 0
+                                       ? b->keepalive_ms
+                                       : tcp_sockopt_value(t, b, SOCKOPT_KEEPALIVE_INTERVAL));
 }
 
 void tcp_set_far(struct tcp *t, uint32_t ix)
@@ -103,7 +104,7 @@ static void clear_ext(struct tcp *t, struct block *b)
         return;
     struct ext *e = &t->exts[b->ext];
     tcp_ooo_drop(t, e);
-    *e = (struct ext){.ooo_head = BUF_NONE, .own = e->own, .hold.source = e->hold.source};
+    *e = (struct ext){.ooo_head = BUF_NONE, .sockopts = e->sockopts, .hold.source = e->hold.source};
     tcp_ext_release(t, b);
 }
 
@@ -140,7 +141,7 @@ static void probe(struct tcp *t, struct block *b)
 
 uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
 {
-    const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
+    const uint32_t user_ms = tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT);
     uint32_t wait_ms = tcp_rto_ms(t, b);
     if (user_ms != 0) {
         const uint32_t waited_ms = b->stuck_at_ms != 0 ? t->now.ms - b->stuck_at_ms : 0;
@@ -152,7 +153,7 @@ uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
 // The user timeout is set (RFC 9293 3.9.1, RFC 5482), and has run out.
 static bool is_user_timeout(const struct tcp *t, const struct block *b)
 {
-    const uint32_t user_ms = tcp_own_value(t, b, OWN_USER_TIMEOUT);
+    const uint32_t user_ms = tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT);
     return user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms;
 }
 
@@ -163,11 +164,11 @@ static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
     if (is_user_timeout(t, b))
         return true;
     if (syn)
-        return b->retries >=
-               (tcp_is_pending(b) ? t->cfg.synack_retries : tcp_own_value(t, b, OWN_SYN_RETRIES));
+        return b->retries >= (tcp_is_pending(b) ? t->cfg.synack_retries
+                                                : tcp_sockopt_value(t, b, SOCKOPT_SYN_RETRIES));
     if (unlikely(is_orphan(b)) && tcp_orphan_given_up(t, b))
         return true;
-    return tcp_own_value(t, b, OWN_USER_TIMEOUT) == 0 && b->retries >= t->cfg.retries;
+    return tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT) == 0 && b->retries >= t->cfg.retries;
 }
 
 // RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false when the peer is given up (R2).
@@ -229,8 +230,8 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 // there may be any number of probes.
 static bool is_dead(const struct tcp *t, const struct block *b)
 {
-    if (tcp_own_value(t, b, OWN_USER_TIMEOUT) == 0)
-        return b->probes >= tcp_own_value(t, b, OWN_KEEPALIVE_PROBES);
+    if (tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT) == 0)
+        return b->probes >= tcp_sockopt_value(t, b, SOCKOPT_KEEPALIVE_PROBES);
     return b->probes != 0 && is_user_timeout(t, b);
 }
 

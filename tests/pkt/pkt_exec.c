@@ -152,7 +152,7 @@ static bool matches(const struct pkt_machine *m, const struct pkt_left *l)
         return false;
     if (m->how.timestamps && !strip_timestamp(m, l, &expected, &got))
         return false;
-    return pkt_seg_matches(&expected, &got, tcp_own_mss(&m->e.tcp, &m->conns[m->conn].key));
+    return pkt_seg_matches(&expected, &got, tcp_local_mss(&m->e.tcp, &m->conns[m->conn].key));
 }
 
 static const char *expected_print(const struct pkt_machine *m, char *text)

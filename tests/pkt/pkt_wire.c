@@ -48,7 +48,7 @@ static uint32_t put_options(struct pkt_machine *m, const struct pkt_conn *c,
             p->sack[k][1] += c->our_isn;
         }
     }
-    return pkt_opts_write(&o, tcp_own_mss(&m->e.tcp, &c->key), out);
+    return pkt_opts_write(&o, tcp_local_mss(&m->e.tcp, &c->key), out);
 }
 
 bool pkt_in(struct pkt_machine *m)

@@ -60,8 +60,8 @@ static bool check_numbers(const struct block *b, uint32_t ix, char *what)
 
 static bool check_window(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
 {
-    const struct ext_own *own = tcp_own(t, b);
-    if (own != NULL && (own->set & (1u << OWN_RCV_LIMIT | 1u << OWN_WINDOW_CLAMP)) != 0)
+    const struct ext_sockopts *own = tcp_sockopts(t, b);
+    if (own != NULL && (own->set & (1u << SOCKOPT_RCV_LIMIT | 1u << SOCKOPT_WINDOW_CLAMP)) != 0)
         return true;  // which may have been another one when the window was told
     const uint32_t limit = t->services[b->service].rcv_limit;
     // Rounded up by the scale; the first one is given whole.

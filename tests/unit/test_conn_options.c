@@ -63,60 +63,60 @@ static void an_option_takes_the_values_of_its_range_and_no_other(void **state)
 {
     enum { LEAST = 2048 };  // of a queue: Linux's SOCK_MIN_RCVBUF
     static const struct {
-        enum own_option option;
+        enum sockopt option;
         uint32_t value;
         int rc;
         uint32_t is;
     } rows[] = {
-        {OWN_RCV_LIMIT, 1, 0, LEAST},
-        {OWN_RCV_LIMIT, TCP_WINDOW_MAX + 1u, 0, TCP_WINDOW_MAX},
-        {OWN_SND_LIMIT, LEAST, 0, LEAST},
-        {OWN_USER_TIMEOUT, 1u << 30, 0, 1u << 30},
-        {OWN_USER_TIMEOUT, (1u << 30) + 1, -EINVAL, 0},
-        {OWN_KEEPALIVE_INTERVAL, 1u << 30, 0, 1u << 30},
-        {OWN_KEEPALIVE_INTERVAL, (1u << 30) + 1, -EINVAL, 0},
-        {OWN_LINGER2, 1u << 30, 0, 1u << 30},
-        {OWN_LINGER2, (1u << 30) + 1, -EINVAL, 0},
-        {OWN_LINGER2, UINT32_MAX - 1, -EINVAL, 0},
-        {OWN_LINGER2, UINT32_MAX, 0, UINT32_MAX},
-        {OWN_MSS, TCP_MSS_MIN - 1, -EINVAL, 0},
-        {OWN_MSS, TCP_MSS_MIN, 0, TCP_MSS_MIN},
-        {OWN_MSS, UINT16_MAX, 0, UINT16_MAX},
-        {OWN_MSS, UINT16_MAX + 1, -EINVAL, 0},
-        {OWN_KEEPALIVE_PROBES, 127, 0, 127},
-        {OWN_KEEPALIVE_PROBES, 128, -EINVAL, 0},
-        {OWN_SYN_RETRIES, 127, 0, 127},
-        {OWN_SYN_RETRIES, 128, -EINVAL, 0},
-        {OWN_TTL, 255, 0, 255},
-        {OWN_TTL, 256, -EINVAL, 0},
-        {OWN_TOS, 255, 0, 0xfc},
-        {OWN_TOS, 256, -EINVAL, 0},
-        {OWN_TOS, 0, 0, 0},
-        {OWN_DF, OWN_DF_PROBE, 0, OWN_DF_PROBE},
-        {OWN_DF, OWN_DF_PROBE + 1, -EINVAL, 0},
-        {OWN_DF, 0, 0, 0},
-        {OWN_CORK, 1, 0, 1},
-        {OWN_CORK, 2, -EINVAL, 0},
-        {OWN_CORK, 0, 0, 0},
-        {OWN_MORE, 1, 0, 1},
-        {OWN_MORE, 2, -EINVAL, 0},
-        {OWN_MORE, 0, 0, 0},
-        {OWN_DEAF, 1, 0, 1},
-        {OWN_DEAF, 2, -EINVAL, 0},
-        {OWN_CONGESTION, TCP_NEWRENO, 0, TCP_NEWRENO},
-        {OWN_CONGESTION, TCP_NEWRENO + 1, -EINVAL, 0},
-        {OWN_COUNT, 1, -EINVAL, 0},
+        {SOCKOPT_RCV_LIMIT, 1, 0, LEAST},
+        {SOCKOPT_RCV_LIMIT, TCP_WINDOW_MAX + 1u, 0, TCP_WINDOW_MAX},
+        {SOCKOPT_SND_LIMIT, LEAST, 0, LEAST},
+        {SOCKOPT_USER_TIMEOUT, 1u << 30, 0, 1u << 30},
+        {SOCKOPT_USER_TIMEOUT, (1u << 30) + 1, -EINVAL, 0},
+        {SOCKOPT_KEEPALIVE_INTERVAL, 1u << 30, 0, 1u << 30},
+        {SOCKOPT_KEEPALIVE_INTERVAL, (1u << 30) + 1, -EINVAL, 0},
+        {SOCKOPT_LINGER2, 1u << 30, 0, 1u << 30},
+        {SOCKOPT_LINGER2, (1u << 30) + 1, -EINVAL, 0},
+        {SOCKOPT_LINGER2, UINT32_MAX - 1, -EINVAL, 0},
+        {SOCKOPT_LINGER2, UINT32_MAX, 0, UINT32_MAX},
+        {SOCKOPT_MSS, TCP_MSS_MIN - 1, -EINVAL, 0},
+        {SOCKOPT_MSS, TCP_MSS_MIN, 0, TCP_MSS_MIN},
+        {SOCKOPT_MSS, UINT16_MAX, 0, UINT16_MAX},
+        {SOCKOPT_MSS, UINT16_MAX + 1, -EINVAL, 0},
+        {SOCKOPT_KEEPALIVE_PROBES, 127, 0, 127},
+        {SOCKOPT_KEEPALIVE_PROBES, 128, -EINVAL, 0},
+        {SOCKOPT_SYN_RETRIES, 127, 0, 127},
+        {SOCKOPT_SYN_RETRIES, 128, -EINVAL, 0},
+        {SOCKOPT_TTL, 255, 0, 255},
+        {SOCKOPT_TTL, 256, -EINVAL, 0},
+        {SOCKOPT_TOS, 255, 0, 0xfc},
+        {SOCKOPT_TOS, 256, -EINVAL, 0},
+        {SOCKOPT_TOS, 0, 0, 0},
+        {SOCKOPT_DF, SOCKOPT_DF_PROBE, 0, SOCKOPT_DF_PROBE},
+        {SOCKOPT_DF, SOCKOPT_DF_PROBE + 1, -EINVAL, 0},
+        {SOCKOPT_DF, 0, 0, 0},
+        {SOCKOPT_CORK, 1, 0, 1},
+        {SOCKOPT_CORK, 2, -EINVAL, 0},
+        {SOCKOPT_CORK, 0, 0, 0},
+        {SOCKOPT_MORE, 1, 0, 1},
+        {SOCKOPT_MORE, 2, -EINVAL, 0},
+        {SOCKOPT_MORE, 0, 0, 0},
+        {SOCKOPT_DEAF, 1, 0, 1},
+        {SOCKOPT_DEAF, 2, -EINVAL, 0},
+        {SOCKOPT_CONGESTION, TCP_NEWRENO, 0, TCP_NEWRENO},
+        {SOCKOPT_CONGESTION, TCP_NEWRENO + 1, -EINVAL, 0},
+        {SOCKOPT_COUNT, 1, -EINVAL, 0},
     };
     struct raw *r = raw_new(NULL);
     raw_open(r);
     struct tcp *t = &r->e.tcp;
     const uint32_t ix = (uint32_t)(raw_block(r) - t->blocks);
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
-        assert_int_equal(tcp_own_set(t, ix, rows[i].option, rows[i].value), rows[i].rc);
+        assert_int_equal(tcp_sockopt_set(t, ix, rows[i].option, rows[i].value), rows[i].rc);
         if (rows[i].rc == 0)
-            assert_int_equal(tcp_own_value(t, raw_block(r), rows[i].option), rows[i].is);
-        for (enum own_option o = 0; o < OWN_COUNT; o++)
-            tcp_own_forget(t, ix, o);
+            assert_int_equal(tcp_sockopt_value(t, raw_block(r), rows[i].option), rows[i].is);
+        for (enum sockopt o = 0; o < SOCKOPT_COUNT; o++)
+            tcp_sockopt_unset(t, ix, o);
         assert_int_equal(records(r), 0);
     }
     raw_seg(r, SEG_RST, r->seq, 0, 0, 0);

@@ -538,10 +538,10 @@ static void its_options_are_those_of_the_syn_ack_and_of_what_it_opens(void **sta
         const struct block *b = raw_block(r);
         assert_int_equal(b->mss, local_ix != 0 ? 600 : 536);  // the peer says nothing
         assert_int_equal(b->rcv_adv - b->rcv_nxt, 3000);
-        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_RCV_LIMIT), 3000);
-        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_TTL), 33);
-        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_TOS), 0x20);
-        assert_int_equal(tcp_own_value(&r->e.tcp, b, OWN_MSS), 600);
+        assert_int_equal(tcp_sockopt_value(&r->e.tcp, b, SOCKOPT_RCV_LIMIT), 3000);
+        assert_int_equal(tcp_sockopt_value(&r->e.tcp, b, SOCKOPT_TTL), 33);
+        assert_int_equal(tcp_sockopt_value(&r->e.tcp, b, SOCKOPT_TOS), 0x20);
+        assert_int_equal(tcp_sockopt_value(&r->e.tcp, b, SOCKOPT_MSS), 600);
         done(r);
     }
 }

@@ -449,7 +449,7 @@ static struct block *make_block(struct rng *r)
             w.exts[2].cc =
                 (struct ext_cc){.flags = CC_LIVE, .used_ms = w.tcp.now.ms, .idle_at_ms = 1};
         } else {
-            w.exts[2].own = (struct ext_own){.set = 1 << OWN_TTL, .ttl = 9};
+            w.exts[2].sockopts = (struct ext_sockopts){.set = 1 << SOCKOPT_TTL, .ttl = 9};
         }
     }
     // An acknowledgement that is due, or whose delay does not run yet, has a turn to come.

@@ -620,8 +620,8 @@ static void a_large_segment_has_the_ip_header_that_the_application_wants(void **
         struct raw *r = with_an_image(1460, 10, TCP_OUT_MAX);
         struct block *b = raw_block(r);
         if (own)
-            assert_int_equal(tcp_own_set(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks), OWN_TTL, 7),
-                             0);
+            assert_int_equal(
+                tcp_sockopt_set(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks), SOCKOPT_TTL, 7), 0);
         r->ack += 14600;
         raw_send(r, SEG_ACK, 0, 0);
         assert_int_equal(r->e.stats.c.tx_large, 2);

@@ -154,7 +154,7 @@ static void each_combination_of_options_is_kept_with_timestamps(void **state)
                 assert_int_equal(b->rcv_wscale, wscale < 0 ? 0 : 7);
                 assert_int_equal(b->snd_wnd, 1000u << (wscale < 0 ? 0 : wscale));
                 assert_true(b->mss + 12 <= MAX(mss[m], TCP_MSS_MIN));
-                assert_true(b->mss + 12 >= MIN(mss[m], tcp_own_mss(&r->e.tcp, &b->key)) / 2);
+                assert_true(b->mss + 12 >= MIN(mss[m], tcp_local_mss(&r->e.tcp, &b->key)) / 2);
                 reset_and_free(r);
             }
 }

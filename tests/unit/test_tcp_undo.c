@@ -61,7 +61,7 @@ static void put(struct raw *r, struct block *b, const struct given *g)
     b->backoff = 2;
     b->retries = 2;
     b->flags = (uint16_t)(BF_EXT | (g->nodelay ? BF_NODELAY : 0) | (g->fin ? BF_FIN_QUEUED : 0));
-    e->own.set = g->cork ? 1u << OWN_CORK : 0;
+    e->sockopts.set = g->cork ? 1u << SOCKOPT_CORK : 0;
     e->recovery = RECOVERY_NEWRENO;
     e->cc = (struct ext_cc){.flags = (uint16_t)(g->kept ? CC_LIVE | CC_UNDO : CC_LIVE),
                             .prior_cwnd = PRIOR_CWND,
