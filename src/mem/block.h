@@ -93,7 +93,7 @@ struct block {
     };
     uint32_t rtt_us;     // when the timed segment left; with timestamps or a log: the last burst
     uint32_t rto_at_ms;  // deadline of retransmission or persist; 0: none
-    // The block's three entries of the wheel, which outlive the connection (tcp_internal.h).
+    // The block's three entries of the wheel, which outlive the connection (tcp_deadline.h).
     uint32_t wheel_xmit_ms;  // when it wakes this block for an xmit deadline; 0: never
     uint32_t wheel_far_ms;   // the same for keepalive, FIN-WAIT-2, application
     uint32_t wheel_soon;     // place plus one of the entry for what comes sooner; 0: there is none

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tcp_mss.h: the size of a segment.
+#pragma once
+#include "tcp/tcp_shared.h"
+
+// tcp_local_mss: what we announce to that peer. tcp_block_mss: on that connection.
+static inline uint16_t tcp_local_mss(const struct tcp *t, const struct flow_key *key)
+{
+    return ip_is_v4(&key->remote) ? t->cfg.mss : t->cfg.mss6;
+}
+
+static inline uint16_t tcp_block_mss(const struct tcp *t, const struct block *b)
+{
+    const uint16_t most = tcp_local_mss(t, &b->key);
+    if (likely(!(b->flags & BF_EXT)))
+        return most;
+    return (uint16_t)MIN((uint32_t)most, tcp_sockopt_value(t, b, SOCKOPT_MSS));
+}
+
+// tcp_default_mss: the peer's, when it announces none (RFC 9293 3.7.1).
+static inline uint16_t tcp_default_mss(const struct flow_key *key)
+{
+    return ip_is_v4(&key->remote) ? TCP_MSS_DEFAULT : TCP_MSS_DEFAULT6;
+}
+
+// tcp_set_mss: the payload of a full segment from the peer's announcement (0: none) and ours.
+void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss);
+
+// tcp_black_hole: what is in flight has stayed without an answer cfg.retries1 times at least. If it
+// is large, such segments may vanish on the path without an ICMP error that says so (RFC 2923 2.1):
+// the block's segments get smaller, to 1,024 bytes, at the next timeout to 512 (Linux's
+// tcp_base_mss and half of it); over IPv6 to what each link carries (RFC 8200 5). They stay so for
+// the life of the connection: nothing probes for more (RFC 4821 leaves it open).
+void tcp_black_hole(struct tcp *t, struct block *b);
