@@ -9,9 +9,9 @@ extern const struct c10m_app app_echo;     // sends back what comes
 extern const struct c10m_app app_discard;  // consumes what comes
 extern const struct c10m_app app_chargen;  // sends a pattern without end
 extern const struct c10m_app app_daytime;  // sends the date and closes
-extern const struct c10m_app app_http;     // HTTP/1.1: static files from memory (app/http/http.h)
-extern const struct c10m_app app_proxy;    // relays each connection to `upstream`
-extern const struct c10m_app app_agent;    // BSD socket calls for other processes (c10m/agent.h)
+extern const struct c10m_app app_http;   // HTTP/1.1: static files from memory (app/http/service.h)
+extern const struct c10m_app app_proxy;  // relays each connection to `upstream`
+extern const struct c10m_app app_agent;  // BSD socket calls for other processes (c10m/agent.h)
 
 // apps: every built-in application, ended by NULL.
 extern const struct c10m_app *const apps[];

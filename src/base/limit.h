@@ -10,8 +10,8 @@
 //     a LIMIT_SHARE-th of the whole and so much of a second at once;
 //   the common one is drawn anew at times that are drawn: in each period, half a second to one and
 //     a half, half to one and a half times what it would be. Nothing is carried over;
-//   who asks takes the same from both, whatever is found (the callers' part: tcp_stranger(),
-//     udp_delivered()).
+//   who asks takes the same from both, whatever is found (the callers' part:
+//     tcp_stranger() in tcp/tcp_input.c).
 //
 // A source is what source_of() says. LIMIT_SETS times LIMIT_WAYS of them are known; one more takes
 // the place of the one that has rested longest, and begins anew, as does who comes back: the common

@@ -235,7 +235,7 @@ enum sockopt {  // bits of ext_sockopts.set
 
 enum sockopt_df { SOCKOPT_DF_OFF, SOCKOPT_DF_ON, SOCKOPT_DF_PROBE };  // as C10M_OPT_DF
 
-// ext_sockopts: what of a connection differs from its service (tcp/tcp_sockopts.h); the record is
+// ext_sockopts: what of a connection differs from its service (tcp/tcp_sockopt.h); the record is
 // kept while anything does.
 struct ext_sockopts {
     uint16_t set;  // 1 << enum sockopt: these count, the others are the service's

@@ -85,8 +85,8 @@ static void free_old(struct capture_readers *t, unsigned worker)
     t->old[worker] = NULL;
 }
 
-// publish: worker w is to use a list of the capture_readers that are attached to it; one without
-// capture_readers is a list of its own, too: were it NULL again, a worker that is about to follow
+// publish: worker w is to use a list of the captures that are attached to it; one without
+// captures is a list of its own, too: were it NULL again, a worker that is about to follow
 // the list before it would look as if it had never heard of that one. 0, or -1: no memory, and
 // nothing is changed.
 static int publish(struct server *s, unsigned w)
@@ -370,7 +370,7 @@ void capture_readers_stop(struct server *s)
         free(ordered_taps(worker));
         shared_ptr_store(&worker->captures_ordered, NULL);
         shared_ptr_store(&worker->captures_seen, NULL);
-        worker->capture_readers = NULL;
+        worker->captures = NULL;
     }
     free(t);
     s->capture_readers = NULL;

@@ -286,7 +286,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
     return 0;
 }
 
-static void join_steers(struct server *s, struct worker *w, uint8_t *mem)
+static void join_handoffs(struct server *s, struct worker *w, uint8_t *mem)
 {
     const uint32_t slots = handoff_slots(s->params.packets, s->params.n_workers);
     for (unsigned i = 0; i < s->params.n_ports && s->handoffs[i] != NULL; i++) {
@@ -325,7 +325,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     if (s->params.reassembly != 0)
         w->reasm = reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly,
                               s->keys.of[SECRET_REASSEMBLY], &w->stats->c);
-    join_steers(s, w, mem[REGION_STEER]);
+    join_handoffs(s, w, mem[REGION_STEER]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;
     s->workers[id] = w;

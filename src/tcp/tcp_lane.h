@@ -5,7 +5,7 @@
 // wait for one, each lane has a dirty list of its own and a count of the segments that it still
 // takes: who has to wait for a full lane stands in nobody's way.
 //
-//   dirty list --tcp_lanes_sort()--> a list of each lane --tcp_lanes_next()--> tcp_output()
+//   dirty list --tcp_lanes_sort()--> a list of each lane --> tcp_output()
 //
 // A block in a lane's list stays there when its connection ends: it is free, but is not given to
 // another connection, maybe of another lane, before it has left the list (BF_HELD).

@@ -88,7 +88,7 @@ static bool name_is_bad(const char *name, size_t n)
     return false;
 }
 
-static unsigned fill_of(const struct tree_node *node)
+static unsigned depth_of(const struct tree_node *node)
 {
     unsigned depth = 0;
     for (; node->parent != NULL; node = node->parent)
@@ -100,14 +100,14 @@ static unsigned fill_of(const struct tree_node *node)
 static int path_check(struct tree_node *parent, const char *path)
 {
     struct tree *t = parent->tree;
-    unsigned depth = fill_of(parent);
+    unsigned depth = depth_of(parent);
     for (bool last = false; !last;) {
         const char *name = path;
         size_t n = component(&path, &last);
         if (name_is_bad(name, n)) {
             tree_fail(t, EINVAL,
                       "name %u of the path is empty, . or .., or has a control character",
-                      depth - fill_of(parent) + 1);
+                      depth - depth_of(parent) + 1);
             return -1;
         }
         if (n > TREE_NAME_BYTES_MAX) {

@@ -7,7 +7,7 @@
 //
 // The worker never waits: what finds no room in the ring is counted and not copied. A worker that
 // is not tapped pays a branch a burst, and a look at what it is ordered every WORKER_HOUSE_TURNS
-// turns. A list of capture_readers is never changed: the control thread publishes another one, and
+// turns. A list of captures is never changed: the control thread publishes another one, and
 // frees the old one when the worker has said that it uses the new one. A worker that never says so
 // (it is stuck in a turn) keeps it.
 #pragma once

@@ -34,7 +34,7 @@ struct lane {
     struct pair tx;             // to the worker that transmits for this one
     uint32_t tx_away;           // packets out there
     uint32_t n_held;            // copied to be sent, and not taken by the port
-    struct pkt *held[STEER_TAKE];
+    struct pkt *held[HANDOFF_TAKE];
     struct pair *in;      // [worker] packets from each
     uint32_t *away;       // [worker] packets out with each
     struct batch *batch;  // [worker] packets of this burst for each
@@ -115,7 +115,7 @@ static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned wo
 {
     const uint8_t type = icmp[0], *ip = icmp + ICMP6_BYTES, *ports = ip + IP6_BYTES;
     if ((type >= ND_ROUTER_SOLICIT && type <= ND_REDIRECT) || type == MLD_QUERY)
-        return STEER_ALL;
+        return HANDOFF_ALL;
     if (type < ICMP6_UNREACHABLE || type > ICMP6_PARAMETER || end < ports + 4 || ip[0] >> 4 != 6 ||
         !has_ports(ip[6]))
         return HANDOFF_HERE;
@@ -146,7 +146,7 @@ static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, un
     const uint16_t type = load_be16(frame + 12);
     if (type == ETH_TYPE_IP6)
         return home_of_ip6(t, entries, workers, frame, len);
-    return type == ETH_TYPE_ARP ? STEER_ALL : HANDOFF_HERE;
+    return type == ETH_TYPE_ARP ? HANDOFF_ALL : HANDOFF_HERE;
 }
 
 // A fragment, whose ports most do not name: by its addresses. It may have a single byte of data.
@@ -200,11 +200,11 @@ static void copy_packet(struct pkt *to, const struct pkt *from)
         to->m.tx_offload = from->m.tx_offload;
 }
 
-// take: copies of at most n (<= STEER_TAKE) packets that wait in the pair. Without packets for the
-// copies they wait on.
+// take: copies of at most n (<= HANDOFF_TAKE) packets that wait in the pair. Without packets for
+// the copies they wait on.
 static uint32_t take(const struct pair *from, struct pkt_pool *pool, struct pkt **mine, uint32_t n)
 {
-    struct pkt *theirs[STEER_TAKE];
+    struct pkt *theirs[HANDOFF_TAKE];
     n = MIN(n, rte_ring_count(from->go));
     while (n != 0 && !pkt_alloc_bulk(pool, mine, n))
         n /= 2;
@@ -297,7 +297,7 @@ static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, ui
             l->stats->c.rss_wrong += s->spread;
             continue;
         }
-        if (unlikely(home == STEER_ALL))
+        if (unlikely(home == HANDOFF_ALL))
             hand_copies(s, l, p);
         pkts[kept++] = p;
     }
@@ -313,11 +313,12 @@ static uint32_t take_over(struct handoff *s, struct lane *l, struct pkt **pkts, 
     uint32_t got = 0;
     for (unsigned from = s->queues; from < s->workers; from++)
         if (from != l->id)
-            got += take(&l->in[from], l->pool, pkts + got, MIN(n / 4 - got, (uint32_t)STEER_TAKE));
+            got +=
+                take(&l->in[from], l->pool, pkts + got, MIN(n / 4 - got, (uint32_t)HANDOFF_TAKE));
     l->rx_turn = l->rx_turn + 1 < s->queues ? l->rx_turn + 1 : 0;
     for (unsigned k = 0, from = l->rx_turn; k < s->queues; k++) {
         if (from != l->id)
-            got += take(&l->in[from], l->pool, pkts + got, MIN(n - got, (uint32_t)STEER_TAKE));
+            got += take(&l->in[from], l->pool, pkts + got, MIN(n - got, (uint32_t)HANDOFF_TAKE));
         from = from + 1 < s->queues ? from + 1 : 0;
     }
     l->stats->c.handed_in += got;
@@ -345,7 +346,7 @@ static bool send_for_others(struct handoff *s, struct lane *l)
     l->tx_turn = l->tx_turn + 1 < clients ? l->tx_turn + 1 : 0;
     for (unsigned k = 0, c = l->tx_turn; k < clients && l->n_held == 0; k++) {
         const struct lane *client = s->lanes[l->id + (c + 1) * s->queues];
-        l->n_held = take(&client->tx, l->pool, l->held, STEER_TAKE);
+        l->n_held = take(&client->tx, l->pool, l->held, HANDOFF_TAKE);
         c = c + 1 < clients ? c + 1 : 0;
         if (l->n_held != 0) {
             send_held(s, l);

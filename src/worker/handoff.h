@@ -26,7 +26,7 @@
 enum {
     HANDOFF_SLOTS_MIN = 64,  // of a ring: packets that one worker has out with another
     HANDOFF_SLOTS_MAX = 1024,
-    STEER_TAKE = 32,  // packets copied at once
+    HANDOFF_TAKE = 32,  // packets copied at once
 };
 
 // handoff_slots: of each ring, so that at most a quarter of a worker's packets are with others.
@@ -82,7 +82,7 @@ int handoff_whole(const struct port *p, unsigned w, const uint8_t *frame, uint32
 void handoff_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, uint32_t n);
 
 // handoff_home: the worker of a frame of len bytes among `workers`: HANDOFF_HERE: any (the one that
-// has it), STEER_ALL: each.
-enum { HANDOFF_HERE = -1, STEER_ALL = -2 };
+// has it), HANDOFF_ALL: each.
+enum { HANDOFF_HERE = -1, HANDOFF_ALL = -2 };
 int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
                  uint32_t len);

@@ -27,8 +27,8 @@ static inline void stage_rx(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
-    if (unlikely(w->capture_readers != NULL))
-        capture_burst(w->capture_readers, w->rx_port, CAPTURE_IN, w->pkts, w->n_rx);
+    if (unlikely(w->captures != NULL))
+        capture_burst(w->captures, w->rx_port, CAPTURE_IN, w->pkts, w->n_rx);
     w->tcp.n_out = 0;
     if (likely(w->n_ports == 1))
         w->tcp.out_room = MIN((uint32_t)TCP_OUT_MAX, sending_room(&w->ports[0]));
@@ -301,11 +301,11 @@ static NOINLINE void stage_tcp_output(struct worker *w)
 
 // capture_list and what hangs on it may be freed once it is not the one seen (release: after the
 // last use).
-static NOINLINE void change_taps(struct worker *w, const struct capture_list *to)
+static NOINLINE void change_captures(struct worker *w, const struct capture_list *to)
 {
-    for (unsigned p = 0; p < w->n_ports && w->capture_readers == NULL; p++)
+    for (unsigned p = 0; p < w->n_ports && w->captures == NULL; p++)
         w->ports[p].tapped = 0;  // nobody kept it; those that were there have had what waits
-    w->capture_readers = to->n != 0 ? to : NULL;
+    w->captures = to->n != 0 ? to : NULL;
     shared_ptr_store_release(&w->captures_seen, to);  // pairs with acked()
 }
 
@@ -320,10 +320,10 @@ static void tick(struct worker *w)
     }
     tcp_sweep(&w->tcp);
     tcp_shed(&w->tcp);
-    const struct capture_list *capture_readers =
+    const struct capture_list *captures =
         shared_ptr_load_acquire(&w->captures_ordered);  // pairs with publish()
-    if (unlikely(capture_readers != shared_ptr_load(&w->captures_seen)))
-        change_taps(w, capture_readers);
+    if (unlikely(captures != shared_ptr_load(&w->captures_seen)))
+        change_captures(w, captures);
     w->timed_mask = unlikely(shared_u32_load(&w->watched) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
     // Acquire: pairs with the release of orders.c, behind which the order lies.
     w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);

@@ -45,14 +45,14 @@ static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
 static NOINLINE void tap_tx(const struct worker *w, struct worker_port *wp)
 {
     const uint32_t from = MIN(wp->tapped, wp->tx.n);
-    capture_burst(w->capture_readers, (unsigned)(wp - w->ports), CAPTURE_OUT, wp->tx.pkts + from,
+    capture_burst(w->captures, (unsigned)(wp - w->ports), CAPTURE_OUT, wp->tx.pkts + from,
                   wp->tx.n - from);
     wp->tapped = 0;
 }
 
 static inline void send_all(struct worker *w, struct worker_port *wp)
 {
-    if (unlikely(w->capture_readers != NULL))
+    if (unlikely(w->captures != NULL))
         tap_tx(w, wp);
     uint32_t sent = 0;
     uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours

@@ -70,9 +70,8 @@ struct worker {
     struct worker_clock clock;
     const struct shared_u64 *wall_us;  // of the server (wall_clock.h)
     unsigned n_ports;
-    unsigned rx_port;  // whose turn it is to be polled
-    const struct capture_list
-        *capture_readers;  // who gets copies of frames (capture.h); NULL: nobody
+    unsigned rx_port;                     // whose turn it is to be polled
+    const struct capture_list *captures;  // who gets copies of frames (capture.h); NULL: nobody
     struct worker_port ports[WORKER_PORTS_MAX];
     uint8_t port_of_local[WORKER_PORTS_MAX * NET_LOCALS_MAX];  // local_ix to port
     unsigned id, cpu;
@@ -125,7 +124,7 @@ struct worker {
     struct shared_u32 order CACHE_ALIGNED;  // enum worker_order; relaxed: it comes with nothing
     struct shared_u32 watched;              // every busy turn is timed: a stall looks for its stage
     struct shared_ptr
-        captures_ordered;  // struct capture_list: what `capture_readers` is to be; NULL: none was
+        captures_ordered;  // struct capture_list: what `captures` is to be; NULL: none was
                            // ever. Release in publish(), acquire in tick(): the list's contents
 
     // Written by the worker, read by the control thread.
@@ -145,7 +144,7 @@ struct worker {
     // sock.counters; of tcp the fill levels, services[].state, connections and limits, and
     // cfg.time_wait_ms, which threads of services read, too. sock.serving and stalls have types of
     // shared words. Connections are read as tcp/tcp_view.h says; neighbours and open UDP ports by
-    // sequence counts (net/net.h). boxes, log and the capture_readers' rings are SPSC rings of
+    // sequence counts (net/net.h). boxes, log and the rings of captures are SPSC rings of
     // DPDK.
 };
 

@@ -128,9 +128,17 @@ PY
 sum() { awk -v n="$1" '$1 == n { s += $2 } END { print s + 0 }' "$TREE"/cores/*/"${2:-counters}"; }
 echoes() { timeout 50 nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" "$@"; }
 # stays N: N connections so far, spread over all workers, none of them anywhere else.
-stays() { within 30 are_here "$1"; }
+stays() {
+    local look
+    within 30 opened "$1"
+    for look in {1..5}; do  # what goes astray is counted soon
+        are_here "$1" || return 1
+        sleep 0.1
+    done
+}
+opened() { [ "$(sum conns_opened_passive)" = "$1" ]; }
 are_here() {
-    [ "$(sum conns_opened_passive)" = "$1" ] && [ "$(sum tcp_no_owner drops)" = 0 ] && [ "$(sum handoff_full drops)" = 0 ] &&
+    opened "$1" && [ "$(sum tcp_no_owner drops)" = 0 ] && [ "$(sum handoff_full drops)" = 0 ] &&
         [ "$(sum rst_sent)" = 0 ] && ! counter conns_opened_passive | grep -qx 0 || { cat "$TREE"/cores/*/counters; false; }
 }
 neighbours() { ! counter arp_learned | grep -qx 0; }

@@ -3,7 +3,7 @@
 // for IPv6 and one for a last part, id (of 8), offset in units of 8 bytes, length, what the bytes
 // are, and how many quarter seconds pass before it.
 //
-// Checked: what is here stays within its bounds, every part is counted once, and
+// Checked: what is here stays within its bounds, every part and every datagram is counted once, and
 // a datagram that becomes whole is as long as its last part says.
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,13 @@ enum { N = REASM_DATAGRAMS_MIN, RECORD = 8, HEAD4 = ETH_BYTES + IP4_BYTES };
 
 static const uint8_t head4[HEAD4] = {[ETH_BYTES] = 0x45};
 static const uint8_t head6[ETH_BYTES + IP6_BYTES + 8] = {[ETH_BYTES] = 0x60};
+
+// ended: datagrams, whole or not, of which no more is here.
+static uint64_t ended(const struct core_counters *c)
+{
+    return c->reassembled + c->reassembly_timeouts + c->reassembly_evicted + c->reassembly_share +
+           c->reassembly_broken + c->reassembly_room;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -55,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         }
         CHECK(counters.reassembly_now <= N);
         CHECK(counters.rx_fragments == given && counters.rx_fragments6 == given6);
+        // Each datagram that is here or has ended began with a part of its own.
+        CHECK(ended(&counters) + counters.reassembly_now <= given);
     }
     now_ms += REASM_TIMEOUT_MS;
     struct reasm_part of;

@@ -6,7 +6,7 @@
 //
 //   plan -> world: hosts [ server's worker | port ] --tx--> wire: links with faults --rx--> hosts
 //                       ^ applications (sim_app.c), which know what each byte must be
-//                       checks after every turn (sim_check.c), coverage (sim_cover.h)
+//                       checks after every turn (sim_check.c), coverage (cover.h)
 //
 // What is found wrong ends the process by sim_fail(); the runner (sim_run.c) forks one per seed.
 #pragma once
@@ -309,7 +309,7 @@ _Noreturn void sim_fail(const char *format, ...) __attribute__((format(printf, 1
             sim_fail(__VA_ARGS__);                                                                 \
     } while (0)
 
-// sim_run_seed: a whole run; fills *result. pool: sim_pool_make()'s.
+// sim_run_seed: a whole run; fills *result. pool: SIM_PACKETS packets.
 void sim_run_seed(const struct sim_options *o, struct pkt_pool *pool, struct sim_result *result);
 
 // sim_host.c. sim_host_us: a host's own clock.

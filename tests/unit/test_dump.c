@@ -108,8 +108,8 @@ static void read_on(struct tree_handle *f, struct got *g, size_t portion)
 static void copy_one(uint32_t len, uint8_t number, enum capture_direction way)
 {
     struct pkt *p = pkt_of(pool, number, len);
-    assert_non_null(w->capture_readers);
-    capture_burst(w->capture_readers, 0, way, &p, 1);
+    assert_non_null(w->captures);
+    capture_burst(w->captures, 0, way, &p, 1);
     pkt_free(p);
 }
 
@@ -169,7 +169,7 @@ static void a_port_is_captured_while_it_is_read(void **state)
     for (unsigned i = 0; i < WORKER_HOUSE_TURNS; i++)
         hosts_turn(h, 0);
     capture_readers_reap(s);
-    assert_null(w->capture_readers);
+    assert_null(w->captures);
 }
 
 static void any_portions_give_the_same_capture(void **state)
@@ -196,7 +196,7 @@ static void the_largest_frame_goes_through_pieces_that_are_smaller(void **state)
     for (unsigned i = 0; i < PKT_CHAIN_MAX; i++)
         pkts[i] = pkt_of(pool, 7, 2048);
     pkt_chain(pkts, PKT_CHAIN_MAX);
-    capture_burst(w->capture_readers, 0, CAPTURE_OUT, pkts, 1);
+    capture_burst(w->captures, 0, CAPTURE_OUT, pkts, 1);
     pkt_free(pkts[0]);
     read_on(f, &got, SIZE_MAX / 2);
     tell(&got, &told);

@@ -74,8 +74,8 @@ static struct pkt *frame_of(uint32_t len, uint8_t number)
 
 static void copy_one(struct pkt *p, enum capture_direction way)
 {
-    assert_non_null(w->capture_readers);
-    capture_burst(w->capture_readers, 0, way, &p, 1);
+    assert_non_null(w->captures);
+    capture_burst(w->captures, 0, way, &p, 1);
     pkt_free(p);
 }
 
@@ -177,7 +177,7 @@ static void only_the_way_and_the_port_that_were_asked_for_are_copied(void **stat
     copy_one(frame_of(60, 1), CAPTURE_IN);
     copy_one(frame_of(60, 2), CAPTURE_OUT);
     struct pkt *other = frame_of(60, 3);
-    capture_burst(w->capture_readers, 1, CAPTURE_OUT, &other, 1);
+    capture_burst(w->captures, 1, CAPTURE_OUT, &other, 1);
     pkt_free(other);
     frame_is(d, 60, 60, 2);
     struct capture_frame f;
@@ -199,7 +199,7 @@ static void two_dumps_get_their_own_copies(void **state)
     capture_reader_free(b);
     turns(WORKER_HOUSE_TURNS);
     capture_readers_reap(s);
-    assert_null(w->capture_readers);
+    assert_null(w->captures);
     assert_int_equal(capture_readers_usage(s).ring_bytes, 0);
 }
 
@@ -219,7 +219,7 @@ static void memory_stays_until_the_worker_has_let_go(void **state)
     u = capture_readers_usage(s);
     assert_int_equal(u.waiting, 0);
     assert_int_equal(u.ring_bytes, 0);
-    assert_null(w->capture_readers);
+    assert_null(w->captures);
 }
 
 // It may have read which list it gets, and not yet said so.
@@ -233,7 +233,7 @@ static void a_worker_may_be_about_to_follow_what_is_over(void **state)
     capture_readers_reap(s);
     assert_int_equal(capture_readers_usage(s).waiting, 1);
     turns(WORKER_HOUSE_TURNS);
-    assert_null(w->capture_readers);
+    assert_null(w->captures);
     capture_readers_reap(s);
     assert_int_equal(capture_readers_usage(s).waiting, 0);
 }
@@ -283,10 +283,10 @@ static void to_all_is(bool expected, uint16_t type, uint8_t proto, unsigned opti
     f[14 + 6] = options == 0 ? proto : 0;
     f[14 + 40] = proto;
     l4[0] = icmp;
-    w->capture_readers->at[0]->quiet = true;  // as those of all workers but the first
-    capture_burst(w->capture_readers, 0, CAPTURE_IN, &p, 1);
+    w->captures->at[0]->quiet = true;  // as those of all workers but the first
+    capture_burst(w->captures, 0, CAPTURE_IN, &p, 1);
     assert_int_equal(capture_reader_counts(d, 0).matched, !expected);
-    capture_burst(w->capture_readers, 0, CAPTURE_OUT, &p, 1);
+    capture_burst(w->captures, 0, CAPTURE_OUT, &p, 1);
     assert_int_equal(capture_reader_counts(d, 0).matched, 1 + !expected);
     pkt_free(p);
     capture_reader_free(d);

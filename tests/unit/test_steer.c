@@ -464,7 +464,7 @@ static void what_speaks_of_neighbours_and_groups_goes_to_all(void **state)
                                          FRAME6_ADVERT_ROUTER};
     open_with(4, 1, 0);
     for (unsigned i = 0; i < ARRAY_LEN(frames); i++)
-        assert_int_equal(home6(frames[i]), STEER_ALL);
+        assert_int_equal(home6(frames[i]), HANDOFF_ALL);
     end();
 }
 
@@ -635,7 +635,7 @@ static void a_port_that_takes_nothing_holds_the_sender_back(void **state)
         receive(0, pkts);
     }
     // The ring, and what the transmitter holds.
-    assert_in_range(took, SLOTS - 1, SLOTS - 1 + STEER_TAKE);
+    assert_in_range(took, SLOTS - 1, SLOTS - 1 + HANDOFF_TAKE);
     end();
 }
 

@@ -15,7 +15,7 @@
 // capture: buf[at..n) is to be handed over.
 struct capture {
     struct server *server;
-    struct capture_reader *capture_readers;
+    struct capture_reader *reader;
     enum capture_state state;
     bool stopped;
     uint64_t frames, frames_max;
@@ -37,11 +37,11 @@ static uint64_t clock_ms(void)
 
 struct capture *capture_new(struct server *s, const struct capture_params *p, struct err *e)
 {
-    const struct capture_reader_params capture_readers = {.program = p->program,
-                                                          .snap_bytes = p->snap_bytes,
-                                                          .ports = p->ports,
-                                                          .ways = p->ways,
-                                                          .ring_bytes = p->ring_bytes};
+    const struct capture_reader_params params = {.program = p->program,
+                                                 .snap_bytes = p->snap_bytes,
+                                                 .ports = p->ports,
+                                                 .ways = p->ways,
+                                                 .ring_bytes = p->ring_bytes};
     struct capture *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         err_set(e, "no memory");
@@ -53,8 +53,8 @@ struct capture *capture_new(struct server *s, const struct capture_params *p, st
     c->ports = p->ports;
     if (p->filter != NULL)
         strncpy(c->filter, p->filter, DUMP_FILTER_BYTES_MAX);
-    c->capture_readers = capture_reader_new(s, &capture_readers, e);
-    if (c->capture_readers == NULL) {
+    c->reader = capture_reader_new(s, &params, e);
+    if (c->reader == NULL) {
         free(c);
         return NULL;
     }
@@ -65,7 +65,7 @@ void capture_free(struct capture *c)
 {
     if (c == NULL)
         return;
-    capture_reader_free(c->capture_readers);
+    capture_reader_free(c->reader);
     free(c);
 }
 
@@ -83,7 +83,7 @@ struct capture_ring_counts capture_counts(const struct capture *c)
 {
     struct capture_ring_counts sum = {0};
     for (unsigned p = 0; p < CAPTURE_PORTS_MAX; p++) {
-        const struct capture_ring_counts of = capture_reader_counts(c->capture_readers, p);
+        const struct capture_ring_counts of = capture_reader_counts(c->reader, p);
         sum.seen += of.seen;
         sum.matched += of.matched;
         sum.dropped += of.dropped;
@@ -100,7 +100,7 @@ static void enter(struct capture *c, enum capture_state state)
 // A worker that is stuck in a turn is not waited for any longer.
 static bool waited(const struct capture *c)
 {
-    return capture_reader_acked(c->capture_readers) || clock_ms() - c->state_ms >= DUMP_WAIT_MS;
+    return capture_reader_acked(c->reader) || clock_ms() - c->state_ms >= DUMP_WAIT_MS;
 }
 
 static void put_head(struct capture *c)
@@ -131,18 +131,18 @@ static unsigned put_frames(struct capture *c)
 {
     struct capture_frame f;
     unsigned n = 0;
-    for (; n < DUMP_FRAMES_A_CALL && c->frames < c->frames_max &&
-           capture_reader_peek(c->capture_readers, &f);
+    for (;
+         n < DUMP_FRAMES_A_CALL && c->frames < c->frames_max && capture_reader_peek(c->reader, &f);
          n++) {
         if (f.bytes + PCAPNG_PACKET_BYTES > sizeof(c->buf) - c->n)
             break;
-        const struct pcapng_packet p = {.ns = capture_reader_ns(c->capture_readers, f.tsc),
+        const struct pcapng_packet p = {.ns = capture_reader_ns(c->reader, f.tsc),
                                         .interface = c->interface_of[f.port],
                                         .bytes = f.bytes,
                                         .orig_bytes = f.orig_bytes,
                                         .queue = f.worker,
                                         .out = f.way == CAPTURE_OUT};
-        capture_reader_take(c->capture_readers, pcapng_packet_begin(c->buf + c->n, &p));
+        capture_reader_take(c->reader, pcapng_packet_begin(c->buf + c->n, &p));
         c->n += pcapng_packet_end(c->buf + c->n, &p);
         c->frames++;
     }
@@ -152,9 +152,9 @@ static unsigned put_frames(struct capture *c)
 // Statistics of libpcap's kind: received by the filter's input, accepted by it, dropped behind it.
 static void put_statistics(struct capture *c)
 {
-    const uint64_t now = capture_reader_ns(c->capture_readers, tsc_read());
+    const uint64_t now = capture_reader_ns(c->reader, tsc_read());
     for (unsigned p = 0; p < server_params_of(c->server)->n_ports; p++) {
-        const struct capture_ring_counts of = capture_reader_counts(c->capture_readers, p);
+        const struct capture_ring_counts of = capture_reader_counts(c->reader, p);
         const struct pcapng_statistics s = {.ns = now,
                                             .begin_ns = c->begin_ns,
                                             .end_ns = c->end_ns,
@@ -169,8 +169,8 @@ static void put_statistics(struct capture *c)
 
 static void end_run(struct capture *c)
 {
-    c->end_ns = capture_reader_ns(c->capture_readers, tsc_read());
-    capture_reader_detach(c->capture_readers);
+    c->end_ns = capture_reader_ns(c->reader, tsc_read());
+    capture_reader_detach(c->reader);
     enter(c, CAPTURE_DRAIN);
 }
 
@@ -183,13 +183,13 @@ static int step(struct capture *c)
         enter(c, CAPTURE_ATTACH);
         return 1;
     case CAPTURE_ATTACH:
-        if (capture_reader_attach(c->capture_readers))
+        if (capture_reader_attach(c->reader))
             enter(c, CAPTURE_AWAIT);
         return 1;
     case CAPTURE_AWAIT:
         if (!waited(c))
             return TREE_LATER;
-        c->begin_ns = capture_reader_ns(c->capture_readers, tsc_read());
+        c->begin_ns = capture_reader_ns(c->reader, tsc_read());
         enter(c, CAPTURE_RUN);
         put_head(c);
         return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree_files.h: what the tree of a running server shows (DESIGN: cores, ports, net, mem, apps).
+// tree_files.h: what the tree of a running server shows (cores, ports, net, mem, apps).
 // Each file: docs/tree.md. Control thread.
 #pragma once
 #include <time.h>
