@@ -118,7 +118,7 @@ cat "$TMP/hoard"
 claim "3,000 clients that take nothing had filled the buffers" [ $most -ge 1600 ]
 claim "... pages come again within seconds" within 60 page -m 1
 pages() { for _ in $(seq 30); do page || return 1; done; }
-claim "... and go on to" pages
+claim "... and go on to" within 60 pages
 claim "... since those were reset, and counted" [ "$(counter conns_shed)" -ge 400 ]
 kill $PLAYER
 claim "no packet leaks" balance_is_zero
