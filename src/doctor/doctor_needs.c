@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/doctor_needs.h"
+
+#include <string.h>
+
+#include "base/topology.h"
+#include "server/server_check.h"
+#include "server/server_memory.h"
+
+static_assert((int)DOCTOR_NODES_MAX >= (int)EAL_NODES_MAX, "each node of EAL's list has a place");
+
+static void take_nics(struct doctor_needs *n, const struct server_params *p)
+{
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct port_params *port = server_inner_port(&p->ports[i]);
+        if (driver_device(port->driver) != DEVICE_PCI || strncmp(port->device, "net_", 4) == 0)
+            continue;
+        struct doctor_nic *nic = &n->nics[n->n_nics++];
+        pci_address_full(port->device, nic->address);
+        nic->port = p->ports[i].port.name;
+        nic->queues = server_port_queues(p, i);
+    }
+}
+
+static void take_cpus(struct doctor_needs *n, const struct server_params *p,
+                      const struct doctor_host *h)
+{
+    char line[DOCTOR_CPUS_TEXT_BYTES];
+    for (unsigned i = 0; i < p->n_workers; i++)
+        doctor_cpus_add(&n->workers, p->worker_cpu[i]);
+    for (unsigned i = 0; i < p->n_linux_cpus; i++)
+        doctor_cpus_add(&n->linux_cpus, p->linux_cpus[i]);
+    doctor_cpus_add(&n->linux_cpus, p->linux_cpu);
+    doctor_line(h, "/sys/devices/system/cpu/online", line, sizeof(line));
+    if (!doctor_cpus_parse_list(&n->online, line) || doctor_cpus_count(&n->online) == 0)
+        n->online = doctor_cpus_or(&n->workers, &n->linux_cpus);
+}
+
+// As many connections as fit; if none do, as few as there can be: the rows say what is missing.
+static void take_connections(struct server_params *p, const struct doctor_host *h)
+{
+    char sys[DOCTOR_PATH_BYTES], proc[DOCTOR_PATH_BYTES];
+    struct server_supply s;
+    if (p->connections != 0)
+        return;
+    server_supply_read(&s, doctor_path(h, sys, "/sys"), doctor_path(h, proc, "/proc"));
+    const uint32_t n = server_fit(p, &s.pages, s.pages.spare_bytes);
+    server_fit_to(p, MAX(n, p->n_workers));
+}
+
+void doctor_needs_of(struct doctor_needs *n, struct server_params *p, bool exclusive,
+                     const struct doctor_host *h)
+{
+    static struct eal_params eal;
+    *n = (struct doctor_needs){.params = p, .exclusive = exclusive};
+    take_connections(p, h);
+    take_cpus(n, p, h);
+    take_nics(n, p);
+    n->packet_bytes = server_packet_bytes(p);
+    server_eal_params(p, &eal);
+    for (unsigned i = 0; i < EAL_NODES_MAX; i++)
+        n->node_packet_bytes[i] = eal.memory_bytes[i];
+}
+
+void doctor_memory(const struct doctor_needs *n, const struct doctor_host *h,
+                   struct server_need *out)
+{
+    char sys[DOCTOR_PATH_BYTES], proc[DOCTOR_PATH_BYTES];
+    server_need_read(n->params, doctor_path(h, sys, "/sys"), doctor_path(h, proc, "/proc"), out);
+}
+
+unsigned doctor_nodes(const struct doctor_host *h)
+{
+    char sys[DOCTOR_PATH_BYTES];
+    return MIN(topology_nodes(doctor_path(h, sys, "/sys")), (unsigned)DOCTOR_NODES_MAX);
+}
+
+long doctor_server_runs(const struct doctor_needs *n, const struct doctor_host *h)
+{
+    return h->root[0] != '\0' ? 0 : server_owner(n->params);
+}

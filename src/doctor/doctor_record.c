@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/doctor_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RECORD_VERSION = 1 };
+
+// ---- the file
+
+// NULL is JSON's null.
+static json_t *value_json(const char *value)
+{
+    return value == NULL ? json_null() : json_stringn_nocheck(value, strlen(value));
+}
+
+static json_t *change_json(const struct doctor_change *c)
+{
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:b}", "row", c->row, "kind",
+                     doctor_kind_name(c->kind), "path", c->path, "was", value_json(c->was), "want",
+                     value_json(c->want), "restart", c->restart, "done", (int)c->done);
+}
+
+static int save(const struct doctor_record *r, struct err *err)
+{
+    if (r->changes.n == 0)
+        return r->host->replace(r->host, DOCTOR_RECORD_FILE, NULL, err);
+    json_t *list = json_array();
+    for (unsigned i = 0; i < r->changes.n; i++)
+        json_array_append_new(list, change_json(&r->changes.at[i]));
+    json_t *all = json_pack("{s:i, s:o}", "version", RECORD_VERSION, "changes", list);
+    char *text = all == NULL ? NULL : json_dumps(all, JSON_INDENT(1));
+    const int rc = text == NULL ? err_set(err, "%s: no memory", DOCTOR_RECORD_FILE)
+                                : r->host->replace(r->host, DOCTOR_RECORD_FILE, text, err);
+    free(text);
+    json_decref(all);
+    return rc;
+}
+
+static char *copy_of(const json_t *value)
+{
+    return json_is_string(value) ? strdup(json_string_value(value)) : NULL;
+}
+
+static bool is_value(const json_t *value)
+{
+    return json_is_string(value) || json_is_null(value);
+}
+
+static bool read_change(const json_t *from, struct doctor_change *c)
+{
+    const char *row, *kind, *path, *restart;
+    json_t *was, *want;
+    int done;
+    *c = (struct doctor_change){.kind = DOCTOR_KINDS};
+    if (json_unpack((json_t *)(uintptr_t)from, "{s:s, s:s, s:s, s:o, s:o, s:s, s:b}", "row", &row,
+                    "kind", &kind, "path", &path, "was", &was, "want", &want, "restart", &restart,
+                    "done", &done) != 0)
+        return false;
+    c->kind = doctor_kind_find(kind);
+    c->done = done;
+    snprintf(c->row, sizeof(c->row), "%s", row);
+    snprintf(c->restart, sizeof(c->restart), "%s", restart);
+    if (c->kind == DOCTOR_KINDS || !is_value(was) || !is_value(want) ||
+        snprintf(c->path, sizeof(c->path), "%s", path) >= (int)sizeof(c->path))
+        return false;
+    c->was = copy_of(was);
+    c->want = copy_of(want);
+    return true;
+}
+
+static bool read_changes(struct doctor_changes *out, const json_t *all)
+{
+    const json_t *list = json_object_get(all, "changes");
+    if (json_integer_value(json_object_get(all, "version")) != RECORD_VERSION ||
+        !json_is_array(list) || json_array_size(list) > DOCTOR_CHANGES_MAX)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (read_change(json_array_get(list, i), &out->at[out->n]))
+            out->n++;
+        else
+            return false;
+    return true;
+}
+
+static int load(struct doctor_record *r, struct err *err)
+{
+    json_error_t why = {.text = "it is no record of c10m doctor", .line = 1};
+    char *text = doctor_file(r->host, DOCTOR_RECORD_FILE);
+    if (text == NULL && !doctor_exists(r->host, DOCTOR_RECORD_FILE))
+        return 0;
+    json_t *all = text == NULL ? NULL : json_loads(text, 0, &why);
+    const bool ok = all != NULL && read_changes(&r->changes, all);
+    json_decref(all);
+    free(text);
+    return ok ? 0
+              : err_set(err, "%s:%d: %s", DOCTOR_RECORD_FILE, why.line,
+                        why.text[0] == '\0' ? "it is no record of c10m doctor" : why.text);
+}
+
+// ---- the directory
+
+static void make_dirs(const struct doctor_host *h)
+{
+    char at[DOCTOR_PATH_BYTES];
+    doctor_path(h, at, "%s", DOCTOR_RECORD_DIR);
+    for (char *slash = strchr(at + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(at, 0755);
+        *slash = '/';
+    }
+    mkdir(at, 0755);
+}
+
+int doctor_record_open(struct doctor_record *r, const struct doctor_host *h, bool make,
+                       struct err *err)
+{
+    char at[DOCTOR_PATH_BYTES];
+    *r = (struct doctor_record){.host = h, .lock_fd = -1};
+    doctor_changes_init(&r->changes);
+    if (r->changes.error)
+        return err_set(err, "no memory");
+    if (make)
+        make_dirs(h);
+    r->lock_fd =
+        open(doctor_path(h, at, "%s", DOCTOR_RECORD_DIR), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->lock_fd < 0 && errno == ENOENT && !make)
+        return 0;
+    int rc = 0;
+    if (r->lock_fd < 0)
+        rc = err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
+    else if (flock(r->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        rc = err_set(err, "%s: another c10m doctor is at work", DOCTOR_RECORD_DIR);
+    if (rc == 0)
+        rc = load(r, err);
+    if (rc != 0)
+        doctor_record_close(r);
+    return rc;
+}
+
+void doctor_record_close(struct doctor_record *r)
+{
+    char at[DOCTOR_PATH_BYTES];
+    if (r->lock_fd >= 0) {
+        rmdir(doctor_path(r->host, at, "%s", DOCTOR_RECORD_DIR));
+        close(r->lock_fd);
+    }
+    doctor_changes_free(&r->changes);
+}
+
+// ---- entries
+
+struct doctor_change *doctor_record_find(struct doctor_record *r, const struct doctor_change *c)
+{
+    for (unsigned i = 0; i < r->changes.n; i++) {
+        struct doctor_change *at = &r->changes.at[i];
+        if (at->kind == c->kind && strcmp(at->path, c->path) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static char *copy_text(const char *text, bool *ok)
+{
+    char *copy = text == NULL ? NULL : strdup(text);
+    *ok = *ok && (text == NULL || copy != NULL);
+    return copy;
+}
+
+int doctor_record_note(struct doctor_record *r, const struct doctor_change *c, struct err *err)
+{
+    struct doctor_change *at = doctor_record_find(r, c);
+    bool ok = true;
+    if (at == NULL && r->changes.n == DOCTOR_CHANGES_MAX)
+        return err_set(err, "%s has no room for more than %d changes", DOCTOR_RECORD_FILE,
+                       DOCTOR_CHANGES_MAX);
+    if (at == NULL) {
+        at = &r->changes.at[r->changes.n++];
+        *at = *c;
+        at->was = copy_text(c->was, &ok);
+    } else {
+        free(at->want);
+    }
+    at->want = copy_text(c->want, &ok);
+    at->done = false;
+    return ok ? save(r, err) : err_set(err, "no memory");
+}
+
+int doctor_record_done(struct doctor_record *r, const struct doctor_change *c, struct err *err)
+{
+    struct doctor_change *at = doctor_record_find(r, c);
+    if (at == NULL || at->done)
+        return 0;
+    at->done = true;
+    return save(r, err);
+}
+
+int doctor_record_drop(struct doctor_record *r, const struct doctor_change *c, struct err *err)
+{
+    struct doctor_change *at = doctor_record_find(r, c);
+    if (at == NULL)
+        return 0;
+    doctor_change_free(at);
+    const unsigned i = (unsigned)(at - r->changes.at);
+    memmove(at, at + 1, (r->changes.n - i - 1) * sizeof(*at));
+    r->changes.n--;
+    return save(r, err);
+}

@@ -1,0 +1,833 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `c10m doctor` on a machine made of files: what each row says, what a fix changes, and that undo
+// restores all of it, wherever it was interrupted.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "doctor/doctor_main.h"
+#include "doctor/doctor_report.h"
+#include "server/server_conf.h"
+#include "unit/check.h"
+#include "unit/doctor_machine.h"
+
+static struct conf conf;
+static struct server_params params;
+static struct doctor doctor;
+
+// conf_text: twelve CPUs, of which ten have workers, unless a test says otherwise.
+#define PORT_ON(device) "[port lan]\ndriver = pci\ndevice = " device "\naddress = 192.0.2.10/24\n"
+#define WORKERS         "[cpu]\nlinux = 0-1\nworkers = 2-5\n"
+#define MEMORY          "[memory]\nhugepage = 2M\nconnections = 100000\n"
+
+static void load(const char *text)
+{
+    static struct conf_host host;
+    static const struct c10m_app *const none[] = {NULL};
+    struct conf_errors errors;
+    struct err err = {.text = ""};
+    conf_host_read(&host);
+    host.cpus = (struct conf_cpus){.n = 12};
+    for (uint16_t cpu = 0; cpu < 12; cpu++)
+        host.cpus.id[cpu] = cpu;
+    conf_errors_init(&errors);
+    if (conf_load_text(&conf, &host, "test", text, strlen(text), NULL, 0, &errors) != 0)
+        fail_msg("%s", text_str(&errors.lines));
+    conf_errors_free(&errors);
+    if (server_params_from(&params, &conf, none, &err) != 0)
+        fail_msg("%s", err.text);
+    doctor.force = false;
+    machine_host(&doctor.host);
+    doctor_needs_of(&doctor.needs, &params, conf.cpu.exclusive, &doctor.host);
+}
+
+static int make_machine(void **state)
+{
+    (void)state;
+    unsetenv("SSH_CONNECTION");
+    machine_make();
+    load(WORKERS MEMORY PORT_ON(NIC_A));
+    return 0;
+}
+
+static int remove_machine(void **state)
+{
+    (void)state;
+    machine_remove();
+    return 0;
+}
+
+// ---- rows
+
+static enum doctor_state look(const char *name, char value[4096], char by_hand[4096])
+{
+    const struct doctor_row *row = doctor_row_find(name);
+    struct doctor_finding f;
+    assert_non_null(row);
+    doctor_look(&doctor, row, &f);
+    snprintf(value, 4096, "%s", text_str(&f.value));
+    snprintf(by_hand, 4096, "%s", text_str(&f.by_hand));
+    doctor_finding_free(&f);
+    return f.state;
+}
+
+// says: the row has the state, and value or advice contains the text.
+static void says(const char *name, enum doctor_state want, const char *text)
+{
+    char value[4096], by_hand[4096];
+    const enum doctor_state got = look(name, value, by_hand);
+    if (got != want || (strstr(value, text) == NULL && strstr(by_hand, text) == NULL))
+        fail_msg("%s: %s: %s\n%s\nwanted %s: %s", name, doctor_state_name(got), value, by_hand,
+                 doctor_state_name(want), text);
+}
+
+static unsigned count_changes(const char *name)
+{
+    const struct doctor_row *row = doctor_row_find(name);
+    struct doctor_changes c;
+    doctor_changes_init(&c);
+    row->plan(&doctor, &c);
+    const unsigned n = c.n;
+    doctor_changes_free(&c);
+    return n;
+}
+
+static void a_machine_as_it_comes_has_something_in_every_row(void **state)
+{
+    (void)state;
+    says("hugepages", DOCTOR_FAIL, "pages of 2 MiB on NUMA node 0 needed, 0 free: echo ");
+    says("hugepages-boot", DOCTOR_WARN, "0 reserved by nothing");
+    says("thp", DOCTOR_WARN, "always");
+    says("iommu", DOCTOR_OK, "in use");
+    says("vfio", DOCTOR_WARN, "vfio-pci is not loaded");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+    says("nic-driver", DOCTOR_FAIL, NIC_A " (port lan) is bound to ixgbe");
+    says("nic-boot", DOCTOR_WARN, "no saved binding");
+    says("isolation", DOCTOR_WARN, "isolcpus lacks 2-5; nohz_full lacks 2-5; rcu_nocbs lacks 2-5");
+    says("siblings", DOCTOR_OK, "no worker");
+    says("irq-affinity", DOCTOR_WARN, "4 of 4: 20-23");
+    says("workqueues", DOCTOR_WARN, "all: CPUs 0-11; writeback: CPUs 0-11");
+    says("irqbalance", DOCTOR_WARN, "running (process 700), and may use CPUs 2-5");
+    says("governor", DOCTOR_WARN, "powersave on CPUs 2-5");
+    says("cstates", DOCTOR_WARN, "C6: the way back takes 133 us, on CPUs 2-5");
+    says("numa", DOCTOR_OK, "2 nodes; " NIC_A ": node 0");
+    says("pcie", DOCTOR_OK, "x8 at 5.0 GT/s (32 Gb/s)");
+    says("queues", DOCTOR_OK, "port lan: 4 queues for 4 workers");
+    says("memlock", DOCTOR_WARN, "8,388,608 bytes");
+    says("nofile", DOCTOR_OK, "1024");
+    says("cores-taken", DOCTOR_OK, "nobody");
+    says("device-taken", DOCTOR_OK, "not bound for a process");
+}
+
+static void every_row_says_why_it_matters(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < doctor_n_rows; i++) {
+        assert_true(strlen(doctor_rows[i].why) > 40);
+        assert_true(strlen(doctor_rows[i].name) <= 15);
+        assert_ptr_equal(doctor_row_find(doctor_rows[i].name), &doctor_rows[i]);
+    }
+}
+
+static void the_boot_line_is_that_of_this_configuration(void **state)
+{
+    (void)state;
+    says("isolation", DOCTOR_WARN,
+         "isolcpus=managed_irq,domain,2-5 nohz_full=2-5 rcu_nocbs=2-5 irqaffinity=0-1,6-11");
+    machine_put("/proc/cmdline", "quiet isolcpus=managed_irq,domain,2-5 nohz_full=2-5\n");
+    says("isolation", DOCTOR_OK, "isolcpus=2-5; nohz_full=2-5; rcu_nocbs=2-5");
+    machine_delete("/sys/devices/system/cpu/nohz_full");
+    machine_put("/proc/cmdline", "quiet isolcpus=2-4\n");
+    says("isolation", DOCTOR_WARN, "isolcpus lacks 5; this kernel has no nohz_full");
+}
+
+static void pages_are_counted_for_each_node(void **state)
+{
+    (void)state;
+    // Enough in all, but none on node 0, where DPDK's packets lie.
+    doctor.host.write(&doctor.host,
+                      "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
+                      "4096");
+    says("hugepages", DOCTOR_FAIL, "on NUMA node 0 needed, 0 free");
+    doctor.host.write(&doctor.host,
+                      "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+                      "4096");
+    says("hugepages", DOCTOR_OK, ": it fits");
+    assert_int_equal(count_changes("hugepages"), 0);
+}
+
+static void pages_that_do_not_fit_are_not_asked_for(void **state)
+{
+    (void)state;
+    load(WORKERS "[memory]\nhugepage = 2M\nconnections = 90000000\n" PORT_ON(NIC_A));
+    machine_put("/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n");
+    says("hugepages", DOCTOR_FAIL, "take fewer connections");
+    assert_int_equal(count_changes("hugepages"), 0);
+}
+
+static void ordinary_memory_needs_no_pages(void **state)
+{
+    (void)state;
+    load(WORKERS "[memory]\nhugepage = none\n" PORT_ON(NIC_A));
+    says("hugepages", DOCTOR_NONE, "hugepage = none");
+    says("hugepages-boot", DOCTOR_NONE, "hugepage = none");
+    says("thp", DOCTOR_OK, "gains by them");
+    assert_int_equal(count_changes("hugepages") + count_changes("hugepages-boot"), 0);
+}
+
+static void pages_of_the_next_boot_are_found_in_every_place(void **state)
+{
+    (void)state;
+    machine_put("/proc/cmdline", "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=3000\n");
+    says("hugepages-boot", DOCTOR_OK, "3000 reserved by the boot line");
+    machine_put("/proc/cmdline", "hugepages=0:1000,1:500\n");
+    says("hugepages-boot", DOCTOR_OK, "1500 reserved by the boot line");
+    machine_put("/proc/cmdline", "quiet\n");
+    machine_put("/etc/sysctl.d/10-x.conf", "# vm.nr_hugepages = 9\nvm.nr_hugepages=1600\n");
+    says("hugepages-boot", DOCTOR_OK, "1600 reserved by sysctl.d");
+    machine_put("/etc/tmpfiles.d/x.conf",
+                "w /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages - - - - "
+                "1000\n"
+                "w /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages - - - - "
+                "1000\n");
+    says("hugepages-boot", DOCTOR_OK, "2000 reserved by tmpfiles.d");
+}
+
+// ---- the NIC that Linux needs
+
+static void the_nic_of_the_default_route_is_not_bound(void **state)
+{
+    (void)state;
+    load(WORKERS MEMORY PORT_ON("02:00.0"));
+    says("nic-free", DOCTOR_FAIL, NIC_B " (port lan) carries the default route over eth0");
+    says("nic-free", DOCTOR_FAIL, "--force takes it all the same");
+    assert_int_equal(count_changes("nic-driver") + count_changes("nic-boot"), 0);
+    doctor.force = true;
+    says("nic-free", DOCTOR_WARN, "the default route");
+    assert_int_equal(count_changes("nic-driver"), 2);
+}
+
+static void nor_one_below_a_bridge_and_a_vlan(void **state)
+{
+    (void)state;
+    machine_link("/sys/class/net/br0/lower_vlan7", "../vlan7");
+    machine_link("/sys/class/net/vlan7/lower_eth1", "../eth1");
+    machine_put("/proc/net/route", "br0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+    says("nic-free", DOCTOR_FAIL, NIC_A " (port lan) carries the default route over br0");
+    assert_int_equal(count_changes("nic-driver"), 0);
+}
+
+static void nor_one_with_a_session_of_ssh(void **state)
+{
+    (void)state;
+    // 10.0.0.1:22 with 10.0.0.7:50000, established; a listener, and another port.
+    machine_put("/proc/net/tcp", "  sl  local_address rem_address   st\n"
+                                 "   0: 00000000:0016 00000000:0000 0A 00000000:00000000\n"
+                                 "   1: 0100000A:0016 0700000A:C350 01 00000000:00000000\n");
+    says("nic-free", DOCTOR_FAIL, "the session with 10.0.0.7 over eth1");
+    assert_int_equal(count_changes("nic-driver"), 0);
+    machine_put("/proc/net/tcp", "   1: 0100000A:0050 0700000A:C350 01 00000000:00000000\n");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+    setenv("SSH_CONNECTION", "10.0.0.9 50000 10.0.0.1 2222", 1);
+    says("nic-free", DOCTOR_FAIL, "the session with 10.0.0.9 over eth1");
+    unsetenv("SSH_CONNECTION");
+}
+
+static void nor_one_with_the_default_route_of_ipv6(void **state)
+{
+    (void)state;
+    machine_put("/proc/net/ipv6_route",
+                "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+                "fe800000000000000000000000000001 00000400 00000001 00000000 00000003     eth1\n"
+                "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+                "00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n");
+    says("nic-free", DOCTOR_FAIL, "the default route over eth1");
+    assert_int_equal(count_changes("nic-driver"), 0);
+}
+
+static void an_interface_that_is_up_is_a_warning(void **state)
+{
+    (void)state;
+    machine_put("/sys/class/net/eth1/operstate", "up\n");
+    says("nic-free", DOCTOR_WARN, "its addresses, routes and connections");
+    assert_int_equal(count_changes("nic-driver"), 2);
+}
+
+static void without_a_port_all_nics_are_listed(void **state)
+{
+    (void)state;
+    load(WORKERS MEMORY);
+    says("nic-free", DOCTOR_NONE, NIC_A " (eth1): may be bound");
+    says("nic-free", DOCTOR_NONE, NIC_B " (eth0): not free: the default route");
+    says("nic-driver", DOCTOR_NONE, "no port of driver pci");
+}
+
+static void without_an_iommu_uio_is_offered_with_its_risk(void **state)
+{
+    (void)state;
+    machine_delete("/sys/class/iommu");
+    says("iommu", DOCTOR_WARN,
+         "only uio_pci_generic can bind a NIC, which then reaches all memory");
+    says("iommu", DOCTOR_WARN, "intel_iommu=on");
+    says("vfio", DOCTOR_WARN, "this kernel has no uio_pci_generic");
+    assert_int_equal(count_changes("nic-driver"), 0);
+    machine_put("/lib/modules/6.1.0-test/modules.dep", "kernel/drivers/uio/uio_pci_generic.ko.xz:");
+    says("vfio", DOCTOR_WARN, "uio_pci_generic is not loaded");
+    machine_put("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "Y\n");
+    says("iommu", DOCTOR_WARN, "enable_unsafe_noiommu_mode");
+}
+
+static void a_neighbor_of_the_iommu_group_is_named(void **state)
+{
+    (void)state;
+    machine_delete("/sys/bus/pci/devices/" NIC_A "/iommu_group");
+    machine_put("/sys/bus/pci/devices/" NIC_A "/iommu_group/devices/" NIC_B "/x", "");
+    says("vfio", DOCTOR_WARN, NIC_A " is in the IOMMU group of " NIC_B " and bound to igb");
+}
+
+static void a_nic_that_is_not_there_fails(void **state)
+{
+    (void)state;
+    load(WORKERS MEMORY PORT_ON("0000:7f:00.0"));
+    says("nic-driver", DOCTOR_FAIL, "there is no such PCI device");
+    assert_int_equal(count_changes("nic-driver") + count_changes("nic-boot"), 0);
+}
+
+static void a_driver_beside_the_kernels_needs_no_binding(void **state)
+{
+    (void)state;
+    machine_put("/sys/bus/pci/devices/" NIC_A "/infiniband/mlx5_0/x", "");
+    says("nic-driver", DOCTOR_OK, "is bound to ixgbe");
+    says("nic-free", DOCTOR_OK, "eth1 stays Linux's");
+    assert_int_equal(count_changes("nic-driver") + count_changes("nic-boot"), 0);
+}
+
+// ---- places
+
+static void a_nic_on_the_other_node_is_a_warning(void **state)
+{
+    (void)state;
+    load("[cpu]\nlinux = 0-1\nworkers = 4-7\n" MEMORY PORT_ON(NIC_A));
+    says("numa", DOCTOR_WARN, "workers on CPUs 6-7 are on another");
+    says("numa", DOCTOR_WARN, "take [cpu] workers from CPUs 0-5");
+    says("numa", DOCTOR_WARN, "the packets of the workers on CPUs 6-7 are not on their node 1");
+}
+
+static void a_narrow_slot_is_a_warning(void **state)
+{
+    (void)state;
+    machine_put("/sys/bus/pci/devices/" NIC_A "/current_link_width", "4\n");
+    says("pcie", DOCTOR_WARN, "x4 at 5.0 GT/s (16 Gb/s) of x8 at 5.0 GT/s (32 Gb/s)");
+    machine_put("/sys/bus/pci/devices/" NIC_A "/current_link_width", "8\n");
+    machine_put("/sys/bus/pci/devices/" NIC_A "/current_link_speed", "2.5 GT/s PCIe\n");
+    says("pcie", DOCTOR_WARN, "x8 at 2.5 GT/s (16 Gb/s)");
+    machine_delete("/sys/bus/pci/devices/" NIC_A "/current_link_speed");
+    says("pcie", DOCTOR_UNKNOWN, "does not say");
+}
+
+static void fewer_queues_than_workers_are_a_warning(void **state)
+{
+    (void)state;
+    load(WORKERS MEMORY PORT_ON(NIC_A) "queues = 2\n");
+    says("queues", DOCTOR_WARN, "port lan: 2 queues for 4 workers");
+    load(WORKERS MEMORY PORT_ON(NIC_A));
+    for (unsigned q = 3; q < 12; q++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/sys/class/net/eth1/queues/rx-%u", q);
+        machine_delete(path);
+    }
+    says("queues", DOCTOR_WARN, "the kernel's driver uses 3 queues");
+}
+
+static void siblings_of_workers_are_found(void **state)
+{
+    (void)state;
+    machine_put("/sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "2,8\n");
+    says("siblings", DOCTOR_WARN, "worker CPU 2 shares a core with 8, which is online");
+    assert_int_equal(count_changes("siblings"), 1);
+    machine_put("/sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "2-3\n");
+    machine_put("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "2-3\n");
+    says("siblings", DOCTOR_WARN, "the workers on 2 and 3 share a core");
+    machine_put("/sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "1-2\n");
+    says("siblings", DOCTOR_WARN, "worker CPU 2 shares a core with 1, which [cpu] linux has");
+    assert_int_equal(count_changes("siblings"), 0);
+}
+
+static void irqbalance_with_a_ban_list_is_good(void **state)
+{
+    (void)state;
+    machine_put("/etc/default/irqbalance", "IRQBALANCE_BANNED_CPULIST=\"2-5\"\n");
+    says("irqbalance", DOCTOR_OK, "leaves CPUs 2-5 alone");
+    machine_put("/etc/default/irqbalance", "IRQBALANCE_BANNED_CPUS=3c\n");
+    says("irqbalance", DOCTOR_OK, "leaves CPUs 2-5 alone");
+    machine_put("/etc/default/irqbalance", "\n");
+    machine_put("/sys/devices/system/cpu/isolated", "2-5\n");
+    says("irqbalance", DOCTOR_OK, "leaves CPUs 2-5 alone");
+    machine_delete("/proc/700");
+    says("irqbalance", DOCTOR_OK, "not running");
+}
+
+static void limits_are_those_of_the_process(void **state)
+{
+    (void)state;
+    machine_put("/proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+    says("memlock", DOCTOR_OK, "CAP_IPC_LOCK");
+    machine_put("/proc/self/limits", "Max open files            256      524288      files     \n");
+    says("nofile", DOCTOR_WARN, "256");
+    machine_delete("/proc/self/limits");
+    says("nofile", DOCTOR_UNKNOWN, "does not say");
+}
+
+// ---- others on the machine
+
+// A program of DPDK: it locks its file `config` as librte_eal does.
+static pid_t start_dpdk(void)
+{
+    char path[128];
+    int ready[2];
+    machine_put("/var/run/dpdk/other/config", "x");
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 100, .l_len = 50};
+        snprintf(path, sizeof(path), "%s/var/run/dpdk/other/config", machine.root);
+        const int fd = open(path, O_RDWR);
+        if (fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], path, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void another_dpdk_program_on_a_worker_is_found(void **state)
+{
+    (void)state;
+    char path[128], text[128];
+    const pid_t pid = start_dpdk();
+    says("cores-taken", DOCTOR_OK, "nobody (1 other DPDK programs)");
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, pid);
+    machine_put(path, "Name:\tx\nCpus_allowed:\t008\nCpus_allowed_list:\t3\n");
+    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+    machine_put(path, "testpmd\n");
+    snprintf(text, sizeof(text), "testpmd (process %d, DPDK prefix other) has threads on CPUs 3",
+             pid);
+    says("cores-taken", DOCTOR_WARN, text);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    says("cores-taken", DOCTOR_OK, "nobody (0 other DPDK programs)");
+}
+
+static void a_device_that_another_holds_fails(void **state)
+{
+    (void)state;
+    machine_link("/sys/bus/pci/devices/" NIC_A "/driver", "vfio-pci");
+    says("device-taken", DOCTOR_OK, "free");
+    machine_link("/proc/812/fd/7", "/dev/vfio/12");
+    machine_put("/proc/812/comm", "testpmd\n");
+    says("device-taken", DOCTOR_FAIL, "testpmd (process 812) holds /dev/vfio/12");
+    says("nic-driver", DOCTOR_OK, "is bound to vfio-pci");
+}
+
+// ---- fix and undo
+
+static unsigned told[4];
+
+static void count_event(void *arg, enum doctor_event event, const struct doctor_change *c,
+                        const char *from, const char *to, const char *why)
+{
+    (void)arg, (void)c, (void)from, (void)to, (void)why;
+    told[event]++;
+}
+
+static const struct doctor_teller teller = {count_event, NULL};
+
+// fix_all: as `c10m doctor fix`. How many changes failed.
+static int fix_all(void)
+{
+    struct doctor_record record;
+    struct err err = {.text = ""};
+    memset(told, 0, sizeof(told));
+    if (doctor_record_open(&record, &doctor.host, true, &err) != 0)
+        fail_msg("%s", err.text);
+    int failed = doctor_fix_finish(&record, &teller, &err);
+    for (unsigned i = 0; i < doctor_n_rows && failed >= 0; i++) {
+        struct doctor_changes changes;
+        doctor_changes_init(&changes);
+        changes.row = doctor_rows[i].name;
+        if (doctor_rows[i].plan != NULL)
+            doctor_rows[i].plan(&doctor, &changes);
+        assert_false(changes.error);
+        const int rc = doctor_fix(&record, &changes, &teller, &err);
+        failed = rc < 0 ? -1 : failed + rc;
+        doctor_changes_free(&changes);
+    }
+    doctor_record_close(&record);
+    if (failed < 0)
+        fail_msg("%s", err.text);
+    return failed;
+}
+
+static int undo_all(void)
+{
+    struct doctor_record record;
+    struct err err = {.text = ""};
+    memset(told, 0, sizeof(told));
+    if (doctor_record_open(&record, &doctor.host, false, &err) != 0)
+        fail_msg("%s", err.text);
+    const int failed = doctor_undo(&record, &teller, &err);
+    doctor_record_close(&record);
+    if (failed < 0)
+        fail_msg("%s", err.text);
+    return failed;
+}
+
+// same_machine: names the first line of the snapshots that differs.
+static void same_machine(const char *before, const char *when)
+{
+    char *after = machine_snapshot();
+    size_t at = 0;
+    while (before[at] != '\0' && before[at] == after[at])
+        at++;
+    if (before[at] != after[at]) {
+        while (at > 0 && before[at - 1] != '\n')
+            at--;
+        fail_msg("%s: the machine is not as it was: \"%.*s\" became \"%.*s\"", when,
+                 (int)strcspn(before + at, "\n"), before + at, (int)strcspn(after + at, "\n"),
+                 after + at);
+    }
+    free(after);
+}
+
+static void fix_mends_what_can_be_mended(void **state)
+{
+    (void)state;
+    assert_int_equal(fix_all(), 0);
+    says("hugepages", DOCTOR_OK, ": it fits");
+    says("hugepages-boot", DOCTOR_OK, "reserved by tmpfiles.d");
+    says("thp", DOCTOR_OK, "madvise");
+    says("vfio", DOCTOR_OK, "vfio-pci is loaded");
+    says("nic-driver", DOCTOR_OK, "is bound to vfio-pci");
+    says("nic-boot", DOCTOR_OK, "driverctl binds it to vfio-pci");
+    says("irq-affinity", DOCTOR_WARN, "1 of 4: 23");
+    says("workqueues", DOCTOR_OK, "all: CPUs 0-1,6-11");
+    says("irqbalance", DOCTOR_OK, "leaves CPUs 2-5 alone");
+    says("governor", DOCTOR_OK, "performance");
+    says("cstates", DOCTOR_OK, "the way back takes 0 us");
+}
+
+static void a_second_fix_changes_nothing(void **state)
+{
+    (void)state;
+    fix_all();
+    char *once = machine_snapshot();
+    assert_int_equal(fix_all(), 0);
+    assert_int_equal(told[DOCTOR_MADE] + told[DOCTOR_FAILED], 0);
+    same_machine(once, "a second fix");
+    free(once);
+}
+
+static void undo_restores_exactly_what_was_there(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    fix_all();
+    assert_true(told[DOCTOR_MADE] > 20);
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "undo");
+    assert_int_equal(undo_all(), 0);
+    assert_int_equal(told[DOCTOR_BEGINS], 0);
+    same_machine(before, "a second undo");
+    free(before);
+}
+
+static void two_fixes_of_other_configurations_are_undone_to_the_first(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    fix_all();
+    load(
+        "[cpu]\nlinux = 0\nworkers = 2-9\n[memory]\nhugepage = 2M\nconnections = 1000000\n" PORT_ON(
+            NIC_A));
+    assert_int_equal(fix_all(), 0);
+    says("governor", DOCTOR_OK, "performance");
+    says("hugepages", DOCTOR_OK, ": it fits");
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "undo of two");
+    free(before);
+}
+
+// in_child: runs it in a process that ends at the step. Whether it came to its end.
+static bool ends_before(int (*run)(void), unsigned step, bool after)
+{
+    int status;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        machine.steps = 0;
+        machine.stop_at = step;
+        machine.stop_after = after;
+        run();
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9));
+    return WEXITSTATUS(status) == 0;
+}
+
+static void a_fix_that_is_killed_anywhere_is_undone_exactly(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot(), when[64];
+    bool complete = false;
+    unsigned step = 0;
+    while (!complete) {
+        step++;
+        for (unsigned after = 0; after < 2; after++) {
+            complete = ends_before(fix_all, step, after);
+            snprintf(when, sizeof(when), "killed %s step %u", after ? "after" : "before", step);
+            assert_int_equal(undo_all(), 0);
+            same_machine(before, when);
+        }
+    }
+    assert_true(step > 60);
+    free(before);
+}
+
+static void a_fix_that_was_killed_is_completed_by_another(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    for (unsigned step = 3; step < 60; step += 7) {
+        ends_before(fix_all, step, step % 2);
+        assert_int_equal(fix_all(), 0);
+        says("nic-driver", DOCTOR_OK, "is bound to vfio-pci");
+        says("cstates", DOCTOR_OK, "the way back takes 0 us");
+        assert_int_equal(undo_all(), 0);
+        same_machine(before, "killed, fixed, undone");
+    }
+    free(before);
+}
+
+static void an_undo_that_is_killed_anywhere_is_completed_by_another(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    bool complete = false;
+    for (unsigned step = 1; !complete; step += 2) {
+        fix_all();
+        complete = ends_before(undo_all, step, step % 4 == 1);
+        assert_int_equal(undo_all(), 0);
+        same_machine(before, "undo killed");
+    }
+    free(before);
+}
+
+static void irqbalance_is_restarted_when_its_ban_list_changes(void **state)
+{
+    (void)state;
+    fix_all();
+    char *ran = doctor_file(&doctor.host, "/ran");
+    assert_string_equal(ran, "systemctl restart irqbalance\n");
+    free(ran);
+    undo_all();
+    ran = doctor_file(&doctor.host, "/ran");
+    assert_string_equal(ran, "systemctl restart irqbalance\nsystemctl restart irqbalance\n");
+    free(ran);
+}
+
+static void fewer_pages_than_asked_for_are_a_failure_and_undone(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    machine.pages_most = 5;
+    assert_true(fix_all() >= 1);
+    says("hugepages", DOCTOR_FAIL, "on NUMA node 0 needed, 5 free");
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "undo of fewer pages");
+    free(before);
+}
+
+static void a_nic_that_cannot_be_bound_gets_its_driver_back(void **state)
+{
+    (void)state;
+    machine.refuse_bind = true;
+    assert_true(fix_all() >= 1);
+    says("nic-driver", DOCTOR_FAIL, "is bound to ixgbe");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+}
+
+static void an_interrupt_that_the_kernel_manages_is_no_failure(void **state)
+{
+    (void)state;
+    assert_int_equal(fix_all(), 0);
+    assert_int_equal(told[DOCTOR_REFUSED], 1);
+    char *record = doctor_file(&doctor.host, DOCTOR_RECORD_FILE);
+    assert_non_null(record);
+    assert_null(strstr(record, "/proc/irq/23/"));
+    assert_non_null(strstr(record, "/proc/irq/22/"));
+    free(record);
+}
+
+static void what_changed_since_the_fix_is_restored_all_the_same(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    fix_all();
+    machine_put("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "schedutil\n");
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "changed since");
+    free(before);
+}
+
+static void what_is_gone_since_the_fix_is_forgotten(void **state)
+{
+    (void)state;
+    fix_all();
+    machine_delete("/proc/irq/21");
+    machine_put("/etc/tmpfiles.d/other.conf", "x");
+    assert_int_equal(undo_all(), 0);
+    assert_int_equal(told[DOCTOR_REFUSED], 2);
+    assert_false(doctor_exists(&doctor.host, DOCTOR_RECORD_FILE));
+    assert_true(doctor_exists(&doctor.host, "/etc/tmpfiles.d/other.conf"));
+}
+
+static void what_cannot_be_restored_stays_in_the_record(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    fix_all();
+    machine.keep_module = true;
+    assert_int_equal(undo_all(), 1);
+    assert_true(doctor_exists(&doctor.host, DOCTOR_RECORD_FILE));
+    machine.keep_module = false;
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "a second undo, when the module may go");
+    free(before);
+}
+
+static void a_kernel_without_hugepages_is_not_written_to(void **state)
+{
+    (void)state;
+    machine_delete("/sys/devices/system/node/node0/hugepages");
+    says("hugepages", DOCTOR_FAIL, "needed, 0 free");
+    assert_int_equal(count_changes("hugepages"), 0);
+}
+
+static void a_file_that_is_no_record_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "[1]",
+        "{\"version\": 2, \"changes\": []}",
+        "{\"version\": 1, \"changes\": [{}]}",
+        ("{\"version\": 1, \"changes\": [{\"row\": \"x\", \"kind\": \"none\", \"path\": \"/x\", "
+         "\"was\": null, \"want\": null, \"restart\": \"\", \"done\": true}]}")};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        struct doctor_record record;
+        struct err err = {.text = ""};
+        machine_put(DOCTOR_RECORD_FILE, bad[i]);
+        assert_int_equal(doctor_record_open(&record, &doctor.host, true, &err), -1);
+        assert_non_null(strstr(err.text, DOCTOR_RECORD_FILE));
+    }
+}
+
+static void two_doctors_do_not_work_at_once(void **state)
+{
+    (void)state;
+    struct doctor_record one, two;
+    struct err err;
+    assert_int_equal(doctor_record_open(&one, &doctor.host, true, &err), 0);
+    assert_int_equal(doctor_record_open(&two, &doctor.host, true, &err), -1);
+    assert_non_null(strstr(err.text, "another c10m doctor"));
+    doctor_record_close(&one);
+}
+
+// ---- sets of CPUs
+
+static void lists_and_masks_are_the_kernels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *mask;
+    } rows[] = {{"0", "1"},
+                {"0-3,8", "10f"},
+                {"31-32", "1,80000000"},
+                {"64", "1,00000000,00000000"},
+                {"0-63", "ffffffff,ffffffff"},
+                {"", "0"}};
+    char out[DOCTOR_CPUS_TEXT_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        struct doctor_cpus set, again;
+        assert_true(doctor_cpus_parse_list(&set, rows[i].list));
+        assert_string_equal(doctor_cpus_list(&set, out), rows[i].list);
+        assert_string_equal(doctor_cpus_mask(&set, out), rows[i].mask);
+        assert_true(doctor_cpus_parse_mask(&again, rows[i].mask));
+        assert_memory_equal(&set, &again, sizeof(set));
+    }
+    struct doctor_cpus set;
+    static const char *const bad[] = {"(null)", "3-1", "1024", "1-", "-1", "1,x", "1 2"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(doctor_cpus_parse_list(&set, bad[i]));
+    assert_false(doctor_cpus_parse_mask(&set, "xyz"));
+    assert_true(doctor_cpus_parse_mask(&set, "0000,00000003"));
+}
+
+#define ON_MACHINE(name) cmocka_unit_test_setup_teardown(name, make_machine, remove_machine)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_MACHINE(a_machine_as_it_comes_has_something_in_every_row),
+        ON_MACHINE(every_row_says_why_it_matters),
+        ON_MACHINE(the_boot_line_is_that_of_this_configuration),
+        ON_MACHINE(pages_are_counted_for_each_node),
+        ON_MACHINE(pages_that_do_not_fit_are_not_asked_for),
+        ON_MACHINE(ordinary_memory_needs_no_pages),
+        ON_MACHINE(pages_of_the_next_boot_are_found_in_every_place),
+        ON_MACHINE(the_nic_of_the_default_route_is_not_bound),
+        ON_MACHINE(nor_one_below_a_bridge_and_a_vlan),
+        ON_MACHINE(nor_one_with_a_session_of_ssh),
+        ON_MACHINE(nor_one_with_the_default_route_of_ipv6),
+        ON_MACHINE(an_interface_that_is_up_is_a_warning),
+        ON_MACHINE(without_a_port_all_nics_are_listed),
+        ON_MACHINE(without_an_iommu_uio_is_offered_with_its_risk),
+        ON_MACHINE(a_neighbor_of_the_iommu_group_is_named),
+        ON_MACHINE(a_nic_that_is_not_there_fails),
+        ON_MACHINE(a_driver_beside_the_kernels_needs_no_binding),
+        ON_MACHINE(a_nic_on_the_other_node_is_a_warning),
+        ON_MACHINE(a_narrow_slot_is_a_warning),
+        ON_MACHINE(fewer_queues_than_workers_are_a_warning),
+        ON_MACHINE(siblings_of_workers_are_found),
+        ON_MACHINE(irqbalance_with_a_ban_list_is_good),
+        ON_MACHINE(limits_are_those_of_the_process),
+        ON_MACHINE(another_dpdk_program_on_a_worker_is_found),
+        ON_MACHINE(a_device_that_another_holds_fails),
+        ON_MACHINE(fix_mends_what_can_be_mended),
+        ON_MACHINE(a_second_fix_changes_nothing),
+        ON_MACHINE(undo_restores_exactly_what_was_there),
+        ON_MACHINE(two_fixes_of_other_configurations_are_undone_to_the_first),
+        ON_MACHINE(a_fix_that_is_killed_anywhere_is_undone_exactly),
+        ON_MACHINE(a_fix_that_was_killed_is_completed_by_another),
+        ON_MACHINE(an_undo_that_is_killed_anywhere_is_completed_by_another),
+        ON_MACHINE(irqbalance_is_restarted_when_its_ban_list_changes),
+        ON_MACHINE(fewer_pages_than_asked_for_are_a_failure_and_undone),
+        ON_MACHINE(a_nic_that_cannot_be_bound_gets_its_driver_back),
+        ON_MACHINE(an_interrupt_that_the_kernel_manages_is_no_failure),
+        ON_MACHINE(what_changed_since_the_fix_is_restored_all_the_same),
+        ON_MACHINE(what_is_gone_since_the_fix_is_forgotten),
+        ON_MACHINE(what_cannot_be_restored_stays_in_the_record),
+        ON_MACHINE(a_kernel_without_hugepages_is_not_written_to),
+        ON_MACHINE(a_file_that_is_no_record_is_refused),
+        ON_MACHINE(two_doctors_do_not_work_at_once),
+        cmocka_unit_test(lists_and_masks_are_the_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
