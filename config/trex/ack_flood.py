@@ -1,0 +1,12 @@
+# ACK flood: ACKs to port 80 from 65,536 addresses, for connections that do not exist.
+#   start -f ack_flood.py -m 1mpps -d 30
+import os
+import sys
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+import flood
+import frames
+
+
+def register():
+    return flood.tcp(frames.tcp("198.19.0.1", 40000, 80, frames.ACK, ack=1))
