@@ -8,11 +8,11 @@
 #include "drivers/vdev.h"
 
 enum {
-    // Of each queue and direction, 2 KiB each. A thousand connections that speak at once, each by a
-    // segment and an acknowledgement, are 2,000, and the worker may be late.
+    // Of each queue and direction, of 2 KiB each. A thousand connections that each send a segment
+    // and an acknowledgement at once send 2,000 frames, and the worker may be late.
     FRAMES_DEFAULT = 4096,
     FRAME_BYTES = 2048,
-    FRAME_HEAD = 128,  // more than what the kernel writes in front of the bytes
+    FRAME_HEAD = 128,  // more than the header that the kernel writes before the frame
     BLOCK_BYTES = 4096,
 };
 
@@ -25,7 +25,7 @@ static const struct port_ops ops = {
     .view = &ethdev_view,
 };
 
-// No MULTI_SEGS: chains are made one segment in ethdev.c.
+// Without MULTI_SEGS ethdev.c copies each chain into one segment.
 static const struct ethdev_profile profile = {.ops = &ops};
 
 int af_packet_check(const struct port_params *params, struct err *err)

@@ -26,10 +26,10 @@ static const struct port_ops ops = {
     .view = &ethdev_view,
 };
 
-// It has no MULTI_SEGS.
+// The device cannot send chains (MULTI_SEGS).
 static const struct ethdev_profile profile = {.ops = &ops};
 
-// Queues that both receive and send; 1 where the interface does not say.
+// The number of queues that both receive and send. 1 if the interface does not report it.
 static unsigned combined_queues(const char *device)
 {
     struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};

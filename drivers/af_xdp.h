@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // af_xdp.h: a port on a kernel interface by AF_XDP sockets (DPDK's net_af_xdp): an XDP program
 // takes the frames of queues 0 to params->queues - 1 before the kernel sees them, so the kernel
-// gets nothing of what arrives there. Copy mode where the interface's driver has no zero copy
-// (veth). Checksums that a sender left unfilled are as with af_packet.
+// does not see these frames. It uses copy mode where the interface's driver has no zero copy
+// (veth). For checksums that a sender left to the hardware see af_packet.h.
 #pragma once
 #include "pkt/port.h"
 
@@ -10,5 +10,6 @@
 // CAP_NET_ADMIN and CAP_BPF. NULL: err says why.
 struct port *af_xdp_open(const struct port_params *params, struct err *err);
 
-// af_xdp_check: what af_xdp_open would refuse before it takes anything. 0, or -1 with the reason.
+// af_xdp_check: refuses what af_xdp_open would refuse, and takes no resources. 0, or -1 with the
+// reason.
 int af_xdp_check(const struct port_params *params, struct err *err);

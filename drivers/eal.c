@@ -29,7 +29,8 @@ struct args {
     size_t used;
 };
 
-// One EAL a process, as DPDK has it. Kept for eal_stop(), and because EAL keeps its arguments.
+// DPDK permits one EAL in a process. This is kept for eal_stop(), and because EAL keeps pointers to
+// its arguments.
 static struct {
     struct hugepages pages;
     bool files;  // pages are named files in pages.mount
@@ -70,7 +71,7 @@ static bool pages_after_cleaning(uint64_t page_bytes, const struct eal_params *p
     return true;
 }
 
-// 2 MiB pages first: the 1 GiB ones are worth more to the arenas of connection blocks.
+// Prefers 2 MiB pages, since the arenas of connection blocks gain more from 1 GiB pages.
 static int choose_pages(const struct eal_params *p, struct err *err)
 {
     struct hugepages two, one;
@@ -86,11 +87,13 @@ static int choose_pages(const struct eal_params *p, struct err *err)
         return 0;
     }
     if (!has_two)
-        return err_set(err, "packet memory: this kernel has no 2 MiB pages: set hugepage = none");
-    return err_set(err,
-                   "packet memory: 2 MiB pages: %" PRIu64 " needed, %" PRIu64
-                   " free: sysctl vm.nr_hugepages=%" PRIu64,
-                   need, two.free, two.total + need - two.free);
+        err_set(err, "packet memory: this kernel has no 2 MiB pages: set hugepage = none");
+    else
+        err_set(err,
+                "packet memory: 2 MiB pages: %" PRIu64 " needed, %" PRIu64
+                " free: sysctl vm.nr_hugepages=%" PRIu64,
+                need, two.free, two.total + need - two.free);
+    return err_key(err, "memory.packets");
 }
 
 // "8,0,16": MiB per node up to the last node that has any, in whole pages.
@@ -121,7 +124,7 @@ static void add_memory(struct args *a, const struct eal_params *p)
     char nodes[EAL_NODES_MAX * 24];
     node_list(p, eal.pages.page_bytes, nodes, sizeof(nodes));
     add(a, "--socket-mem=%s", nodes);
-    add(a, "--socket-limit=%s", nodes);  // what was counted is all there is
+    add(a, "--socket-limit=%s", nodes);  // EAL must not take more memory than was counted
     if (eal.files)
         add(a, "--huge-dir=%s", eal.pages.mount);
     else
@@ -146,7 +149,7 @@ static void make_args(struct args *a, const struct eal_params *p)
     add(a, "c10m");
     add(a, "--file-prefix=%s", p->file_prefix);
     add(a, "--log-level=warning");
-    add(a, "--log-level=lib.eal:error");  // warns of page sizes that nobody asked for
+    add(a, "--log-level=lib.eal:error");  // without its warnings about page sizes that are not used
     add_lcores(a, p);
     add_memory(a, p);
     if (!p->telemetry)

@@ -42,8 +42,8 @@ static void remove_dir(int parent, const char *name)
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-// lock_of: the descriptor of NAME's lock file, locked; -1 with errno EWOULDBLOCK: its owner lives;
-// ENOENT: not a directory of ours.
+// lock_of: locks the lock file of NAME and returns its descriptor. -1 with errno EWOULDBLOCK: its
+// owner is alive; ENOENT: c10m did not make the directory.
 static int lock_of(int parent, const char *name, int flags)
 {
     char path[EAL_DIR_BYTES];
@@ -118,7 +118,7 @@ int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const 
     const int parent = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return 0;
-    // One process at a time makes its lock file or looks at those of others.
+    // Only one process at a time may make its lock file or look at those of other processes.
     flock(parent, LOCK_EX);
     mkdirat(parent, prefix, 0700);
     d->lock_fd = lock_of(parent, prefix, O_CREAT);
@@ -128,6 +128,8 @@ int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const 
                 "%s/%s: in use by the running process %ld: stop it or choose "
                 "another [control] name",
                 root, prefix, owner_pid(parent, prefix));
+    if (taken)
+        err_key(err, "control.name");
     if (d->lock_fd >= 0) {
         snprintf(d->path, sizeof(d->path), "%s/%s", root, prefix);
         lockfile_sign(d->lock_fd);

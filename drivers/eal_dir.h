@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.h: the directory of a DPDK process under /run/dpdk, which DPDK leaves behind, and who
-// owns it: a file "c10m.lock" in it is locked (flock) as long as the process lives, so that kill -9
-// lets go of it, whatever the process's name was.
+// eal_dir.h: the directory of a DPDK process under /run/dpdk, which DPDK does not remove, and its
+// owner. The owner holds a lock (flock) on the file "c10m.lock" in the directory. The kernel
+// releases the lock when the process ends, also by kill -9.
 #pragma once
 #include "base/err.h"
 
 enum { EAL_DIR_BYTES = 256 };
 
 struct eal_dir {
-    char path[EAL_DIR_BYTES];  // empty: not ours
+    char path[EAL_DIR_BYTES];  // empty: no directory is held
     int lock_fd;
     unsigned removed;  // directories of dead processes that eal_dir_open removed
 };

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/toeplitz.h"
+#include "drivers/ethdev_rss.h"
 
-enum { RING_DEFAULT = 1024, RETA_MAX = RTE_ETH_RSS_RETA_SIZE_512 };
+enum { RING_DEFAULT = 1024 };
 
 #define RSS_FIELDS                                                                                 \
     (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |              \
@@ -28,27 +30,10 @@ static const struct {
     {false, RTE_ETH_TX_OFFLOAD_TCP_TSO, PORT_TSO},
 };
 
-// What some drivers mean or do by themselves, by their names in DPDK.
-static const struct {
-    const char *dpdk_driver;
-    uint32_t caps;
-    uint16_t chain_max;
-} own_ways[] = {
-    // L4_CKSUM_NONE is VIRTIO_NET_HDR_F_NEEDS_CSUM: a checksum that the host did not fill in.
-    // Others
-    // use it for datagrams without a checksum (net_tap) or for what was not looked at.
-    {"net_virtio", PORT_RX_L4_LEFT, PKT_CHAIN_MAX},
-    {"net_virtio_user", PORT_RX_L4_LEFT, PKT_CHAIN_MAX},
-    {"net_vmxnet3", 0, 24},  // VMXNET3_MAX_TSO_TXD_PER_PKT: the host drops what has more
-};
-
 uint32_t ethdev_caps(const char *dpdk_driver, uint64_t rx, uint64_t tx)
 {
     const uint32_t tso_needs = PORT_TX_L4_CKSUM | PORT_MULTI_SEG;
-    uint32_t caps = 0;
-    for (size_t i = 0; i < ARRAY_LEN(own_ways); i++)
-        if (strcmp(own_ways[i].dpdk_driver, dpdk_driver) == 0)
-            caps |= own_ways[i].caps;
+    uint32_t caps = nic_profile_of(dpdk_driver)->caps;
     for (size_t i = 0; i < ARRAY_LEN(granted); i++)
         if (((granted[i].rx ? rx : tx) & granted[i].offloads) == granted[i].offloads)
             caps |= granted[i].cap;
@@ -59,14 +44,11 @@ uint32_t ethdev_caps(const char *dpdk_driver, uint64_t rx, uint64_t tx)
 
 uint16_t ethdev_chain_max(const char *dpdk_driver, uint16_t said)
 {
-    uint16_t most = said != 0 ? MIN(said, (uint16_t)PKT_CHAIN_MAX) : (uint16_t)PKT_CHAIN_MAX;
-    for (size_t i = 0; i < ARRAY_LEN(own_ways); i++)
-        if (strcmp(own_ways[i].dpdk_driver, dpdk_driver) == 0)
-            most = MIN(most, own_ways[i].chain_max);
-    return most;
+    const uint16_t most = MIN(nic_profile_of(dpdk_driver)->chain_max, (uint16_t)PKT_CHAIN_MAX);
+    return said != 0 ? MIN(said, most) : most;
 }
 
-// What is asked of the device in one direction.
+// The offloads to request from the device in one direction.
 static uint64_t wanted(const struct port_params *p, bool rx, uint64_t usual, uint64_t by_name)
 {
     uint64_t named = 0;
@@ -101,17 +83,6 @@ static int fail(struct err *err, const struct port_params *p, const char *step, 
                    why == 0 ? "the driver tells no reason" : rte_strerror(why));
 }
 
-// A device that names no key length takes the specification's.
-static void set_key(struct rte_eth_rss_conf *rss, const struct rte_eth_dev_info *info,
-                    const uint8_t *key)
-{
-    const unsigned bytes = info->hash_key_size != 0 ? info->hash_key_size : TOEPLITZ_KEY_BYTES;
-    if (bytes > TOEPLITZ_KEY_BYTES_MAX)
-        return;
-    rss->rss_key = (uint8_t *)(uintptr_t)key;
-    rss->rss_key_len = (uint8_t)bytes;
-}
-
 static int configure(struct ethdev *e, const struct port_params *p,
                      const struct ethdev_profile *profile, struct err *err)
 {
@@ -119,7 +90,10 @@ static int configure(struct ethdev *e, const struct port_params *p,
     int rc = rte_eth_dev_info_get(e->id, &info);
     if (rc != 0)
         return fail(err, p, "no information about the device", rc);
+    e->nic = nic_profile_of(info.driver_name);
     uint16_t queues = MIN(p->queues, MIN(info.max_rx_queues, info.max_tx_queues));
+    if (e->nic->queues_max != 0)
+        queues = MIN(queues, e->nic->queues_max);
     if (queues == 0)
         return err_set(err, "port %s: the device has no queues", p->name);
     struct rte_eth_conf conf = {
@@ -129,12 +103,14 @@ static int configure(struct ethdev *e, const struct port_params *p,
             wanted(p, false, profile->tx_offloads, profile->tx_by_name) & info.tx_offload_capa,
     };
     const bool rss = profile->rss && (!p->has_offloads || (p->offloads & PORT_RSS) != 0);
-    uint64_t spread = rss && queues > 1 ? info.flow_type_rss_offloads & RSS_FIELDS : 0;
+    const uint64_t types = RSS_FIELDS | e->nic->rss_types;
+    uint64_t spread = rss && queues > 1 ? info.flow_type_rss_offloads & types : 0;
     if (spread != 0) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = spread;
-        e->rss_key = p->rss_key != NULL ? p->rss_key : toeplitz_key;
-        set_key(&conf.rx_adv_conf.rss_conf, &info, e->rss_key);
+        conf.rxmode.offloads |= e->nic->rx_needs & info.rx_offload_capa;
+        memcpy(e->rss_key, p->rss_key != NULL ? p->rss_key : toeplitz_key, sizeof(e->rss_key));
+        ethdev_rss_set_key(e, &info, &conf.rx_adv_conf.rss_conf);
     }
     rc = rte_eth_dev_configure(e->id, queues, queues, &conf);
     if (rc != 0)
@@ -151,15 +127,22 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
 {
     uint16_t rx = (uint16_t)(p->rx_ring ? p->rx_ring : RING_DEFAULT);
     uint16_t tx = (uint16_t)(p->tx_ring ? p->tx_ring : RING_DEFAULT);
+    const struct rte_eth_rxconf *rx_conf = NULL;  // the driver's defaults
+    struct rte_eth_dev_info info;
     int rc = rte_eth_dev_adjust_nb_rx_tx_desc(e->id, &rx, &tx);
     if (rc != 0)
         return fail(err, p, "ring sizes", rc);
+    // Otherwise a queue without free descriptors holds up the packets of all queues.
+    if (e->nic->drop_en && e->port.queues > 1 && rte_eth_dev_info_get(e->id, &info) == 0) {
+        info.default_rxconf.rx_drop_en = 1;
+        rx_conf = &info.default_rxconf;
+    }
     unsigned node = (unsigned)(p->node < 0 ? (int)SOCKET_ID_ANY : p->node);
     for (uint16_t q = 0; q < e->port.queues; q++) {
         if (p->pools[q] == NULL)
             return err_set(err, "port %s: queue %u has no packet pool", p->name, q);
         errno = 0;
-        rc = rte_eth_rx_queue_setup(e->id, q, rx, node, NULL, &p->pools[q]->mp);
+        rc = rte_eth_rx_queue_setup(e->id, q, rx, node, rx_conf, &p->pools[q]->mp);
         if (rc == 0)
             rc = rte_eth_tx_queue_setup(e->id, q, tx, node, NULL);
         if (rc != 0)
@@ -168,55 +151,34 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     return 0;
 }
 
-static bool has_key(const struct ethdev *e)
+// Without it, what such a driver drops for each queue is counted nowhere.
+static void map_counters(const struct ethdev *e)
 {
-    uint8_t key[TOEPLITZ_KEY_BYTES_MAX] = {0};
-    struct rte_eth_rss_conf rss = {.rss_key = key, .rss_key_len = sizeof(key)};
-    return rte_eth_dev_rss_hash_conf_get(e->id, &rss) == 0 &&
-           (rss.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP) != 0 &&
-           memcmp(key, e->rss_key, TOEPLITZ_KEY_BYTES) == 0;
+    for (uint16_t q = 0; e->nic->maps_counters && q < e->port.queues; q++)
+        rte_eth_dev_set_rx_queue_stats_mapping(e->id, q, (uint8_t)q);
 }
 
-// Has the device our key, and does it hash TCP by addresses and ports? If that of IPv6 not, its
-// packets go home by software. Some take a key only when they run.
-static bool hashes_as_we_do(const struct ethdev *e, const struct rte_eth_dev_info *info)
+// Neighbour discovery comes by multicast. A device that cannot take all of it takes all frames
+// instead. The interface below a kernel port has to be told by the operator (docs/ports.md).
+static void take_multicast(const struct ethdev *e, const struct port_params *p)
 {
-    struct rte_eth_rss_conf rss = {.rss_hf = e->spread};
-    if (has_key(e))
-        return true;
-    set_key(&rss, info, e->rss_key);
-    return rss.rss_key != NULL && rte_eth_dev_rss_hash_update(e->id, &rss) == 0 && has_key(e);
-}
-
-// The table that sends each hash to the queue of its home.
-static bool set_table(struct ethdev *e, unsigned entries)
-{
-    struct rte_eth_rss_reta_entry64 reta[RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
-    memset(reta, 0, sizeof(reta));
-    if (entries < RTE_ETH_RETA_GROUP_SIZE || entries > RETA_MAX || (entries & (entries - 1)) != 0)
-        return false;
-    for (unsigned i = 0; i < entries; i++) {
-        struct rte_eth_rss_reta_entry64 *group = &reta[i / RTE_ETH_RETA_GROUP_SIZE];
-        group->mask |= UINT64_C(1) << i % RTE_ETH_RETA_GROUP_SIZE;
-        group->reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-            (uint16_t)toeplitz_home(i, entries, e->port.queues);
-    }
-    return rte_eth_dev_rss_reta_update(e->id, reta, (uint16_t)entries) == 0;
-}
-
-// A device that spreads in a way that cannot be told has no PORT_RSS: packets then go home by
-// software.
-static void set_rss(struct ethdev *e)
-{
-    struct rte_eth_dev_info info;
-    if (e->spread == 0 || rte_eth_dev_info_get(e->id, &info) != 0 || !hashes_as_we_do(e, &info) ||
-        !set_table(e, info.reta_size))
+    const int rc = rte_eth_allmulticast_enable(e->id);
+    if (rc == 0 || rte_eth_promiscuous_get(e->id) == 1)
         return;
-    e->port.caps |= PORT_RSS;
-    e->port.rss_entries = info.reta_size;
+    if (rte_eth_promiscuous_enable(e->id) == 0)
+        log_say(LOG_port, LOG_WARN,
+                "port %s: the device does not take all multicast frames (%s): it is promiscuous "
+                "instead",
+                p->name, rte_strerror(-rc));
+    else
+        log_say(LOG_port, LOG_WARN,
+                "port %s: the device may lose multicast frames (%s): neighbour discovery of IPv6 "
+                "may fail, and groups get nothing; see docs/ports.md",
+                p->name, rte_strerror(-rc));
 }
 
-static int start(struct ethdev *e, const struct port_params *p, struct err *err)
+static int start(struct ethdev *e, const struct port_params *p,
+                 const struct ethdev_profile *profile, struct err *err)
 {
     e->port.mtu = p->mtu ? p->mtu : PORT_MTU_DEFAULT;
     int rc = rte_eth_dev_set_mtu(e->id, e->port.mtu);
@@ -224,10 +186,12 @@ static int start(struct ethdev *e, const struct port_params *p, struct err *err)
         return fail(err, p, "mtu", rc);
     if ((rc = rte_eth_dev_start(e->id)) != 0)
         return fail(err, p, "start", rc);
-    // Neighbour discovery comes by multicast. A device that cannot be told so takes all of it, or
-    // its interface has to be told (docs/ports.md).
-    rte_eth_allmulticast_enable(e->id);
-    set_rss(e);
+    if (profile->filters_mac)
+        take_multicast(e, p);
+    else
+        rte_eth_allmulticast_enable(e->id);
+    map_counters(e);
+    ethdev_rss_start(e);
     struct rte_ether_addr mac;
     if ((rc = rte_eth_macaddr_get(e->id, &mac)) != 0)
         return fail(err, p, "MAC address", rc);
@@ -249,7 +213,7 @@ struct port *ethdev_open(uint16_t id, const struct port_params *params,
     e->port.priv = e;
     strcpy(e->port.name, params->name);
     if (configure(e, params, profile, err) == 0 && set_queues(e, params, err) == 0 &&
-        start(e, params, err) == 0)
+        start(e, params, profile, err) == 0)
         return &e->port;
     ethdev_close(&e->port);
     return NULL;
@@ -264,7 +228,8 @@ void ethdev_close(struct port *p)
     free(e);
 }
 
-// clean: what of a received packet's flags is the device's verdict, in the terms of pkt.h.
+// clean: keeps those flags of a received packet that are the verdict of the device, as pkt.h
+// defines them.
 static inline void clean(const struct ethdev *e, struct rte_mbuf *m)
 {
     m->ol_flags &= e->keep_flags;
@@ -282,7 +247,7 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
-// A first segment that others hold too is not written to.
+// A first segment that has other references must not be written.
 static bool one_segment(struct pkt *p)
 {
     if (likely(!pkt_is_chain(p)))
@@ -291,7 +256,7 @@ static bool one_segment(struct pkt *p)
            rte_pktmbuf_linearize(&p->m) == 0;
 }
 
-// What the device cuts is shown to its driver before: some want it their own way, or not at all.
+// rte_eth_tx_prepare() lets the driver prepare large segments, or refuse them.
 static inline bool can_go(const struct ethdev *e, uint16_t q, struct pkt *p)
 {
     if ((e->port.caps & PORT_MULTI_SEG) == 0)
@@ -337,6 +302,9 @@ void ethdev_stats(struct port *p, struct port_stats *out)
                                .rx_nombuf = s.rx_nombuf,
                                .rx_errors = s.ierrors,
                                .tx_errors = s.oerrors};
+    if (((struct ethdev *)p->priv)->nic->drops_in_queue)
+        for (unsigned q = 0; q < RTE_ETHDEV_QUEUE_STAT_CNTRS; q++)
+            out->rx_missed += s.q_errors[q];
     for (unsigned q = 0; q < p->queues; q++)
         out->tx_errors +=
             __atomic_load_n(&((struct ethdev *)p->priv)->tx_refused[q], __ATOMIC_RELAXED);

@@ -2,7 +2,9 @@
 // ethdev.h: what every DPDK device has in common: configure, queues, start, bursts, counters. A
 // driver file is a short profile over this.
 #pragma once
+#include "base/toeplitz.h"
 #include "drivers/kernel_side.h"
+#include "drivers/nic_profiles.h"
 #include "pkt/port.h"
 
 // ethdev_profile: what a driver asks of its device.
@@ -10,6 +12,7 @@ struct ethdev_profile {
     const struct port_ops *ops;         // its close ends in ethdev_close()
     uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: used as far as the device has them
     uint64_t rx_by_name, tx_by_name;    // also, where params->offloads names them
+    bool filters_mac;                   // drops frames for groups that it was not told to take
     bool rss;  // several queues: let the device spread by addresses and ports
 };
 
@@ -20,11 +23,13 @@ struct ethdev {
     // of m.ol_flags are kept on receipt.
     bool clear_flags;
     uint64_t keep_flags;
-    uint64_t left_flags;     // of RTE_MBUF_F_RX_L4_CKSUM_NONE, those that are taken away
-    uint64_t spread;         // RTE_ETH_RSS_*: what its queues are chosen by
-    const uint8_t *rss_key;  // until it is open: by which key
-    uint64_t tx_refused[PORT_QUEUES_MAX];  // by us or the driver; written by the worker
-    struct kernel_side *kernel;            // NULL: no interface of the kernel is its device
+    uint64_t left_flags;  // of RTE_MBUF_F_RX_L4_CKSUM_NONE, those that are taken away
+    const struct nic_profile *nic;
+    uint64_t spread;                          // RTE_ETH_RSS_*: what its queues are chosen by
+    uint64_t rss_types;                       // of spread, what it said at its start that it hashes
+    uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // by which key
+    uint64_t tx_refused[PORT_QUEUES_MAX];     // by us or the driver; written by the worker
+    struct kernel_side *kernel;               // NULL: no interface of the kernel is its device
 };
 
 // ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.

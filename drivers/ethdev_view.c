@@ -1,28 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/ethdev_view.h"
 
+#include <errno.h>
+#include <rte_bus.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "drivers/ethdev_rss.h"
 
 static uint16_t id_of(const struct port *p)
 {
     return ((const struct ethdev *)p->priv)->id;
 }
 
-static void view_link(struct port *p, struct port_link *out)
+// is_unplugged: whether the device is a PCI device that Linux no longer lists. Most drivers do not
+// notice: a register of a device that is gone reads as ones.
+static bool is_unplugged(uint16_t id)
 {
-    struct rte_eth_link l;
-    memset(out, 0, sizeof(*out));
-    if (rte_eth_link_get_nowait(id_of(p), &l) != 0)
-        return;
-    out->up = l.link_status == RTE_ETH_LINK_UP;
-    out->full_duplex = l.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
-    out->speed_mbps = l.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : l.link_speed;
+    char path[256];
+    struct rte_eth_dev_info info;
+    const char *folder = getenv("SYSFS_PCI_DEVICES");  // as DPDK's bus does
+    if (rte_eth_dev_info_get(id, &info) != 0 || info.device == NULL ||
+        strcmp(rte_bus_name(rte_dev_bus(info.device)), "pci") != 0)
+        return false;
+    snprintf(path, sizeof(path), "%s/%s", folder != NULL ? folder : "/sys/bus/pci/devices",
+             rte_dev_name(info.device));
+    return access(path, F_OK) != 0;
 }
 
-// DPDK's names may hold blanks, which would end a name in the tree.
+static void view_link(struct port *p, struct port_link *out)
+{
+    const struct ethdev *e = p->priv;
+    struct rte_eth_link l;
+    const int rc = rte_eth_link_get_nowait(e->id, &l);
+    *out = (struct port_link){.reason = PORT_LINK_UNKNOWN};
+    if (rc == -ENODEV || rc == -EIO || is_unplugged(e->id)) {
+        out->reason = PORT_LINK_GONE;
+    } else if (rc == 0) {
+        out->up = l.link_status == RTE_ETH_LINK_UP;
+        out->reason = PORT_LINK_NO_CARRIER;
+        out->full_duplex = l.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
+        out->speed_mbps = l.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : l.link_speed;
+    }
+    if (e->kernel != NULL)  // its driver in DPDK says that it is up, always
+        kernel_side_link(e->kernel, out);
+}
+
+// DPDK's names may contain blanks, which would end the name in a file of the tree.
 static void set_name(struct port_xstat *x, const char *name)
 {
     size_t n = 0;
@@ -85,6 +113,14 @@ static void describe_rings(uint16_t id, struct text *out)
         text_printf(out, "tx_ring %u\n", tx.nb_desc);
 }
 
+// The version of the device's firmware, as its driver spells it. Most virtual devices have none.
+static void describe_firmware(uint16_t id, struct text *out)
+{
+    char version[128];
+    if (rte_eth_dev_fw_version_get(id, version, sizeof(version)) == 0)
+        text_printf(out, "firmware %s\n", version);
+}
+
 static void view_describe(struct port *p, struct text *out)
 {
     const uint16_t id = id_of(p);
@@ -92,9 +128,12 @@ static void view_describe(struct port *p, struct text *out)
     text_printf(out, "dpdk_port %u\n", id);
     if (rte_eth_dev_info_get(id, &info) != 0)
         return;
-    text_printf(out, "dpdk_driver %s\n", info.driver_name);
+    const struct nic_profile *nic = nic_profile_of(info.driver_name);
+    text_printf(out, "dpdk_driver %s\nprofile %s\n", info.driver_name,
+                nic->dpdk_driver[0] != '\0' ? nic->plugin : "none");
     if (info.device != NULL)
         text_printf(out, "device %s\n", rte_dev_name(info.device));
+    describe_firmware(id, out);
     text_printf(out, "node %d\nqueues_max %u\n", rte_eth_dev_socket_id(id),
                 MIN(info.max_rx_queues, info.max_tx_queues));
     text_printf(out, "promiscuous %d\nallmulticast %d\n", rte_eth_promiscuous_get(id) == 1,
@@ -107,5 +146,6 @@ const struct port_view ethdev_view = {
     .xstats = view_xstats,
     .rx_waiting = view_rx_waiting,
     .rss_table = view_rss_table,
+    .rss_check = ethdev_rss_check,
     .describe = view_describe,
 };

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "drivers/port_table.h"
+#include "tables/driver_table.h"
 
 enum { AT_IP = 14 };
 
@@ -74,7 +75,8 @@ static void enqueue(struct lane *l, struct pkt *p, uint64_t due_us)
     l->tail++;
 }
 
-// A packet of one segment with the same bytes and flags; NULL: pool empty, or too long for one.
+// Copies a packet, with its flags, into one segment. NULL: the pool is empty, or the packet is too
+// long for one segment.
 static struct pkt *copy_of(struct pkt_pool *pool, const struct pkt *p)
 {
     struct pkt *c;
@@ -102,20 +104,20 @@ static bool alone(const struct pkt *p)
 // packet has none either.
 static uint32_t covered(const struct pkt *p, uint32_t *from)
 {
-    enum { IP4 = 20, IP6 = 40, IP6_UNCOVERED = 8 };
+    enum { IP4 = 20, IP4_TOTAL_AT = 2, IP6 = 40, IP6_PAYLOAD_AT = 4, IP6_UNCOVERED = 8 };
     const uint8_t *ip = pkt_data(p) + AT_IP;
     const uint32_t type = pkt_len(p) < AT_IP + IP4 ? 0 : load_be16(ip - 2);
     *from = AT_IP;
     if (type == 0x0800)
         return MAX((uint32_t)AT_IP + IP4,
-                   MIN((uint32_t)AT_IP + load_be16(ip + 2), pkt_total_len(p)));
+                   MIN((uint32_t)AT_IP + load_be16(ip + IP4_TOTAL_AT), pkt_total_len(p)));
     if (type != 0x86dd || pkt_len(p) < AT_IP + IP6)
         return 0;
     *from += IP6_UNCOVERED;
-    return MIN((uint32_t)AT_IP + IP6 + load_be16(ip + 4), pkt_total_len(p));
+    return MIN((uint32_t)AT_IP + IP6 + load_be16(ip + IP6_PAYLOAD_AT), pkt_total_len(p));
 }
 
-// Returns the frame to go on with: p, or a private copy of it.
+// Returns the frame to use from now on: p, or a private copy of it.
 static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, struct pkt *p)
 {
     uint32_t from;
@@ -136,7 +138,7 @@ static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, st
     return own;
 }
 
-// Frames that waited long enough, or for enough others, go behind those.
+// Moves frames to the fifo that have waited long enough, or that enough later frames have passed.
 static void release_asides(struct lane *l, uint64_t now, uint64_t delay_us)
 {
     uint32_t kept = 0;
@@ -159,7 +161,7 @@ static void pass(struct lane *l, struct pkt *p, uint64_t now, uint64_t delay_us)
     release_asides(l, now, delay_us);
 }
 
-// Puts one frame through the lane. There is room for two.
+// Passes one frame through the lane, which has room for two.
 static void trouble(const struct fault *f, struct lane *l, unsigned q, struct pkt *p, uint64_t now)
 {
     count(&l->counts.seen);
@@ -186,7 +188,7 @@ static void trouble(const struct fault *f, struct lane *l, unsigned q, struct pk
         pass(l, twin, now, f->delay_us);
 }
 
-// Frames whose time has come, oldest first, at most n.
+// Takes at most n frames that are due, the oldest first.
 static uint32_t due(const struct lane *l, uint64_t now, uint32_t n)
 {
     uint32_t k = 0, waiting = l->tail - l->head;
@@ -221,7 +223,7 @@ static uint16_t fault_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, ui
     struct fault *f = p->priv;
     struct lane *l = &f->queues[q].rx;
     uint64_t now = now_us(f);
-    pump_tx(f, q, now);  // what is delayed leaves also when nothing new is sent
+    pump_tx(f, q, now);  // delayed frames leave also if no new ones are sent
     struct pkt *in[BURST_MAX];
     uint32_t want = MIN(MIN((uint32_t)n, (uint32_t)BURST_MAX), room(l) / 2);
     uint16_t got = want ? f->inner->ops->rx_burst(f->inner, q, in, (uint16_t)want) : 0;
@@ -356,12 +358,12 @@ static int check_ppm(const struct port_params *p, const char *key, uint32_t ppm,
                : err_set(err, "port %s: %s: at most 100 percent was expected", p->name, key);
 }
 
-static int check_params(const struct port_params *p, struct err *err)
+int fault_check(const struct port_params *p, struct err *err)
 {
     if (p->wraps == NULL)
-        return err_set(err, "port %s: wraps: the port to make trouble on was expected", p->name);
-    if (p->wraps->driver != NULL && strcmp(p->wraps->driver, "fault") == 0)
-        return err_set(err, "port %s: wraps: not another fault port", p->name);
+        return err_set(err, "port %s: wraps: the name of the port inside was expected", p->name);
+    if (driver_wraps(p->wraps->driver))
+        return err_set(err, "port %s: wraps: not another %s port", p->name, p->wraps->driver);
     if (p->delay_ms > FAULT_DELAY_MS_MAX)
         return err_set(err, "port %s: delay_ms = %u: 0 to %d was expected", p->name, p->delay_ms,
                        FAULT_DELAY_MS_MAX);
@@ -383,7 +385,7 @@ static struct port *open_inner(const struct port_params *p, struct err *err)
 
 struct port *fault_open(const struct port_params *p, struct err *err)
 {
-    if (check_params(p, err) != 0)
+    if (fault_check(p, err) != 0)
         return NULL;
     struct port *inner = open_inner(p, err);
     if (inner == NULL)

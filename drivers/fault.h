@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fault.h: a port that wraps another and makes trouble on purpose, by a seed: the same seed and the
-// same packets give the same trouble.
+// fault.h: a port that wraps another port and makes faults on purpose. The same seed and the same
+// packets give the same faults.
 //
 //   inner rx --> loss -> corrupt -> duplicate -> reorder -> delay --> the stack
 //   inner tx <-- delay <- reorder <- duplicate <- corrupt <- loss <-- the stack
 //
-// Each direction of each queue draws its own numbers. A corrupted frame has one bit flipped in its
-// IPv4 or IPv6 packet where a checksum always notices; other frames (ARP) carry none and are left
-// alone.
-// Its checksum verdict is gone, and a frame that somebody else holds too is copied first. A
-// reordered frame lets 1 to REORDER_MAX later ones pass, or waits REORDER_WAIT_US. What is held is
-// bounded: nothing is taken from the inner port or the stack that would not fit.
+// Each direction of each queue has its own random numbers. A corrupted frame has one bit flipped in
+// its IPv4 or IPv6 packet where a checksum always notices; frames without a checksum (ARP) are not
+// changed. A corrupted frame loses its checksum verdict. A frame with other references is copied
+// before a bit of it is flipped. A reordered frame lets 1 to REORDER_MAX later ones pass, or waits
+// REORDER_WAIT_US. The number of held frames is bounded: frames that would not fit are not taken
+// from the inner port or the stack.
 #pragma once
 #include "pkt/port.h"
 
@@ -35,8 +35,12 @@ struct fault_counts {
 // what was corrupted. Control thread. NULL: err says why.
 struct port *fault_open(const struct port_params *params, struct err *err);
 
+// fault_check: whether fault_open would take these parameters; the port inside is not checked. 0,
+// or -1 with the reason.
+int fault_check(const struct port_params *params, struct err *err);
+
 // fault_inner: the port inside; NULL if p is no fault port.
 struct port *fault_inner(struct port *p);
 
-// fault_read: what has been done so far. Any thread. p is a fault port.
+// fault_read: the counts of both directions until now. Any thread. p is a fault port.
 void fault_read(struct port *p, struct fault_counts *rx, struct fault_counts *tx);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { FDS_MAX = 4096 };  // descriptors above are not looked at
 
@@ -18,6 +20,8 @@ struct dropped {
 
 struct kernel_side {
     char device[IFNAMSIZ];
+    unsigned index;  // of the interface that was opened
+    int ask_fd;      // for questions about it; -1: none
     int family;
     bool ours_is_rx;
     bool before[FDS_MAX];  // sockets that were there before
@@ -48,7 +52,7 @@ static void note_old(struct kernel_side *k, int fd)
     k->before[fd] = true;
 }
 
-static void take_new(struct kernel_side *k, int fd)
+static void note_new(struct kernel_side *k, int fd)
 {
     if (!k->before[fd] && k->n < PORT_QUEUES_MAX)
         k->fds[k->n++] = fd;
@@ -81,6 +85,7 @@ struct kernel_side *kernel_side_begin(const struct port_params *params, int sock
     CHECK(k != NULL);
     snprintf(k->device, sizeof(k->device), "%s", params->device);
     k->family = sockets;
+    k->ask_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     each_socket(k, note_old);
     return k;
 }
@@ -88,7 +93,8 @@ struct kernel_side *kernel_side_begin(const struct port_params *params, int sock
 void kernel_side_opened(struct kernel_side *k, bool ours_is_rx)
 {
     k->ours_is_rx = ours_is_rx;
-    each_socket(k, take_new);
+    k->index = if_nametoindex(k->device);
+    each_socket(k, note_new);
     k->at_open = dropped_by(k->device);
 }
 
@@ -132,7 +138,35 @@ void kernel_side_add(struct kernel_side *k, struct port_stats *out)
     out->tx_errors += k->ours_is_rx ? rx : tx;
 }
 
+// is_there: whether an interface of that name exists, which need not be the one that was opened.
+static bool is_there(const struct kernel_side *k)
+{
+    struct ifreq req = {0};
+    strcpy(req.ifr_name, k->device);
+    return ioctl(k->ask_fd, SIOCGIFINDEX, &req) == 0;
+}
+
+// IFF_RUNNING: the interface is up, and has a carrier.
+bool kernel_side_link(const struct kernel_side *k, struct port_link *out)
+{
+    struct ifreq req = {.ifr_ifindex = (int)k->index};
+    if (k->ask_fd < 0)
+        return false;
+    out->up = false;
+    if (ioctl(k->ask_fd, SIOCGIFNAME, &req) != 0 || ioctl(k->ask_fd, SIOCGIFFLAGS, &req) != 0)
+        out->reason = is_there(k) ? PORT_LINK_REPLACED : PORT_LINK_GONE;
+    else if ((req.ifr_flags & IFF_UP) == 0)
+        out->reason = PORT_LINK_SET_DOWN;
+    else if ((req.ifr_flags & IFF_RUNNING) == 0)
+        out->reason = PORT_LINK_NO_CARRIER;
+    else
+        out->up = true;
+    return true;
+}
+
 void kernel_side_free(struct kernel_side *k)
 {
+    if (k != NULL && k->ask_fd >= 0)
+        close(k->ask_fd);
     free(k);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_side.h: what the kernel loses between its interface and a port's queues, which DPDK 22.11
-// does not tell: its own counters, read beside the device's. Control thread only.
+// kernel_side.h: what DPDK 22.11 does not tell of an interface of the kernel: what is lost between
+// it and a port's queues, by the kernel's own counters, which are read beside the device's; and the
+// state of its link. Control thread only.
 //
 //   tap         lost to us: the interface's tx_dropped (the queue was full); of ours: rx_dropped
 //   af_packet   lost to us: the sockets' PACKET_STATISTICS (the ring was full); of ours: tx_dropped
@@ -24,6 +25,11 @@ void kernel_side_opened(struct kernel_side *k, bool ours_is_rx);
 
 // kernel_side_add: adds what was lost since then.
 void kernel_side_add(struct kernel_side *k, struct port_stats *out);
+
+// kernel_side_link: whether the interface that was opened is up, and if not, why. It is known by
+// its index: another one of the same name is not that interface, and the port's sockets are not
+// bound to it. Speed and duplex are left alone. False: the kernel does not tell.
+bool kernel_side_link(const struct kernel_side *k, struct port_link *out);
 
 // kernel_side_free: of NULL as well.
 void kernel_side_free(struct kernel_side *k);

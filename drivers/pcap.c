@@ -40,12 +40,12 @@ static int check_replay(const struct port_params *p, struct err *err)
     return err_set(err, "port %s: %s is no capture (pcap or pcapng)", p->name, p->device);
 }
 
-// Makes no file: it may be the folder that has to be writable.
+// Creates no file: for a new file the folder has to be writable.
 static int check_written(const struct port_params *p, struct err *err)
 {
     char folder[PATH_CHARS_MAX + 1];
     if (vdev_path_check(p, "capture", p->capture, PATH_CHARS_MAX, err) != 0)
-        return -1;
+        return err_key(err, "port.%s.capture", p->name);
     snprintf(folder, sizeof(folder), "%s", p->capture);
     char *slash = strrchr(folder, '/');
     if (slash != NULL)
@@ -53,7 +53,10 @@ static int check_written(const struct port_params *p, struct err *err)
     const bool is_there = access(p->capture, F_OK) == 0;
     const int rc =
         is_there ? access(p->capture, W_OK) : access(slash == NULL ? "." : folder, W_OK | X_OK);
-    return rc == 0 ? 0 : err_set(err, "port %s: %s: %s", p->name, p->capture, strerror(errno));
+    if (rc == 0)
+        return 0;
+    err_set(err, "port %s: %s: %s", p->name, p->capture, strerror(errno));
+    return err_key(err, "port.%s.capture", p->name);
 }
 
 int pcap_check(const struct port_params *params, struct err *err)

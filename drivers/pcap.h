@@ -9,5 +9,6 @@
 // replaced; either may be empty, not both. One queue. Control thread. NULL: err says why.
 struct port *pcap_open(const struct port_params *params, struct err *err);
 
-// pcap_check: what pcap_open would refuse before it takes anything. 0, or -1 with the reason.
+// pcap_check: refuses what pcap_open would refuse, and takes no resources. 0, or -1 with the
+// reason.
 int pcap_check(const struct port_params *params, struct err *err);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/pci.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -10,7 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "base/pci_address.h"
+#include "base/pci_driver.h"
 #include "drivers/ethdev_view.h"
+#include "drivers/nic_device.h"
+#include "drivers/open_watch.h"
 #include "drivers/vdev.h"
 
 static const struct port_ops ops = {
@@ -29,18 +33,9 @@ static const struct ethdev_profile profile = {
     .tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |
                    RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
                    RTE_ETH_TX_OFFLOAD_TCP_TSO,
+    .filters_mac = true,
     .rss = true,
 };
-
-// "01:00.0" is 0000:01:00.0, as DPDK and the kernel call it.
-static void full_address(const char *device, char *out, size_t bytes)
-{
-    const char *colon = strchr(device, ':');
-    bool domain = colon != NULL && strchr(colon + 1, ':') != NULL;
-    snprintf(out, bytes, "%s%s", domain ? "" : "0000:", device);
-    for (; *out != '\0'; out++)
-        *out = (char)tolower((unsigned char)*out);
-}
 
 static int check_bound(const struct port_params *p, const char *address, struct err *err)
 {
@@ -53,19 +48,34 @@ static int check_bound(const struct port_params *p, const char *address, struct 
     target[len > 0 ? len : 0] = '\0';
     const char *driver = strrchr(target, '/');
     driver = driver == NULL ? "no driver" : driver + 1;
-    if (strcmp(driver, "vfio-pci") != 0 && strcmp(driver, "uio_pci_generic") != 0 &&
-        strcmp(driver, "igb_uio") != 0)
-        return err_set(err,
-                       "port %s: PCI device %s is bound to %s: dpdk-devbind.py --bind=vfio-pci %s",
-                       p->name, address, driver, address);
+    if (!pci_driver_is_user_space(driver))
+        return err_set(
+            err,
+            "port %s: PCI device %s is bound to %s: c10m doctor fix nic-driver, with the "
+            "same configuration (docs/doctor.md)",
+            p->name, address, driver);
     return 0;
 }
 
-// Why a PCI device that EAL was told of has no port.
+// check_plugin: 0, or -1 with the package if the plugin for this device is missing; NULL: it is not
+// known which one that is.
+static int check_plugin(const struct port_params *p, const struct nic_profile *nic, struct err *err)
+{
+    return nic == NULL ? 0 : vdev_plugin_check(p, nic->plugin, err);
+}
+
+// explain: the reason why a PCI device that EAL may open has no port.
 static int explain(const struct port_params *p, const char *address, struct err *err)
 {
-    if (check_bound(p, address, err) != 0)
+    const struct nic_profile *nic = nic_of_address(address);
+    if (check_bound(p, address, err) != 0 || check_plugin(p, nic, err) != 0)
         return -1;
+    if (nic != NULL)
+        return err_set(
+            err,
+            "port %s: PCI device %s: DPDK's driver %s could not open it (its own message "
+            "is above)",
+            p->name, address, nic->plugin);
     return err_set(err,
                    "port %s: PCI device %s: DPDK has no driver for it among its plugins, or could "
                    "not open it (its own message is above)",
@@ -73,15 +83,15 @@ static int explain(const struct port_params *p, const char *address, struct err 
 }
 
 // name: as DPDK calls the device.
-static int find(const struct port_params *p, char *name, size_t bytes, uint16_t *id,
+static int find(const struct port_params *p, char name[PCI_ADDRESS_BYTES], uint16_t *id,
                 struct err *err)
 {
     bool virtual = strncmp(p->device, "net_", 4) == 0;
     const char *bus = virtual ? "vdev" : "pci";
     if (virtual)
-        snprintf(name, bytes, "%s", p->device);
+        snprintf(name, PCI_ADDRESS_BYTES, "%.50s", p->device);
     else
-        full_address(p->device, name, bytes);
+        pci_address_full(p->device, name);
     if (rte_eth_dev_get_port_by_name(name, id) == 0) {
         if (!virtual)
             return 0;
@@ -107,28 +117,57 @@ static int check_name(const struct port_params *params, struct err *err)
                    params->name, params->device ? params->device : "");
 }
 
-// Devices that DPDK's own drivers share with the kernel's (mlx5) are bound to those.
+// Some of DPDK's drivers (mlx5) work beside the kernel's driver, to which the device stays bound.
 int pci_check(const struct port_params *params, struct err *err)
 {
-    char name[RTE_DEV_NAME_MAX_LEN], path[96];
+    char name[PCI_ADDRESS_BYTES], path[96];
     if (check_name(params, err) != 0)
         return -1;
     if (strncmp(params->device, "net_", 4) == 0)
-        return 0;  // virtual: DPDK makes it
-    full_address(params->device, name, sizeof(name));
+        return vdev_name_check(params, params->device, err);
+    pci_address_full(params->device, name);
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.40s/infiniband", name);
-    return access(path, F_OK) == 0 ? 0 : check_bound(params, name, err);
+    if (access(path, F_OK) != 0 && check_bound(params, name, err) != 0)
+        return -1;
+    return check_plugin(params, nic_of_address(name), err);
+}
+
+// hint: what to look at if this driver does not return.
+static const char *hint(const char *dpdk_driver)
+{
+    return strcmp(dpdk_driver, "net_virtio") == 0
+               ? " (virtio behind an IOMMU has to offer VIRTIO_F_ACCESS_PLATFORM; QEMU: "
+                 "iommu_platform=on)"
+               : "";
+}
+
+// open_device: as long as DPDK's driver needs, up to open_ms.
+static struct port *open_device(uint16_t id, const char *name, const struct port_params *params,
+                                struct err *err)
+{
+    struct rte_eth_dev_info info;
+    char what[256];
+    const char *driver = rte_eth_dev_info_get(id, &info) == 0 ? info.driver_name : "unknown";
+    snprintf(what, sizeof(what), "port %s: device %s, driver %s%s", params->name, name, driver,
+             hint(driver));
+    log_say(LOG_port, LOG_INFO, "opening port %s: device %s, driver %s", params->name, name,
+            driver);
+    struct open_watch *watch =
+        params->open_ms != 0 ? open_watch_begin(params->open_ms, what) : NULL;
+    struct port *p = ethdev_open(id, params, &profile, err);
+    open_watch_end(watch);
+    return p;
 }
 
 struct port *pci_open(const struct port_params *params, struct err *err)
 {
-    char name[RTE_DEV_NAME_MAX_LEN];
+    char name[PCI_ADDRESS_BYTES];
     uint16_t id;
     if (check_name(params, err) != 0)
         return NULL;
-    if (find(params, name, sizeof(name), &id, err) != 0)
+    if (find(params, name, &id, err) != 0)
         return NULL;
-    struct port *p = ethdev_open(id, params, &profile, err);
+    struct port *p = open_device(id, name, params, err);
     if (p == NULL) {
         rte_eal_hotplug_remove(strncmp(name, "net_", 4) == 0 ? "vdev" : "pci", name);
         return NULL;

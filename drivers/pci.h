@@ -9,5 +9,5 @@
 // thread. NULL: err says why and what to do (no such device, bound to the kernel, no driver).
 struct port *pci_open(const struct port_params *params, struct err *err);
 
-// pci_check: what pci_open would refuse before it takes anything. 0, or -1 with the reason.
+// pci_check: refuses what pci_open would refuse, and takes no resources. 0, or -1 with the reason.
 int pci_check(const struct port_params *params, struct err *err);

@@ -136,7 +136,7 @@ static uint64_t copy_burst(struct wire *w, struct pkt **pkts, uint32_t n, uint32
     return bytes;
 }
 
-// One publication a call, however many packets; fetched in chunks that the cache can hold.
+// Publishes once for each call. Packets are prefetched in chunks that fit in the cache.
 static uint16_t ring_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct wire *w = ((struct ring_end *)p->priv)->tx[q];
@@ -293,8 +293,8 @@ static void cable_free(struct cable *c)
     free(c);
 }
 
-// What is posted, and what was received but never taken, goes home to the receiver's pool; the wire
-// is empty for the next opener. The sender's totals outlive the receiver.
+// Returns posted packets, and received ones that were not taken, to the pool of the receiver. The
+// wire is then empty for the next receiver. The totals of the sender stay.
 static void wire_drain(struct wire *w)
 {
     for (uint32_t at = w->rx.taken; at != w->rx.posted; at++)
@@ -372,11 +372,17 @@ static int cable_wires(struct cable *c, const struct port_params *params)
     return 0;
 }
 
+int ring_check(const struct port_params *params, struct err *err)
+{
+    return check_slots(params, "rx_ring", params->rx_ring, err) != 0 ||
+                   check_slots(params, "tx_ring", params->tx_ring, err) != 0
+               ? -1
+               : 0;
+}
+
 struct port *ring_open(const struct port_params *params, struct err *err)
 {
-    if (check_slots(params, "rx_ring", params->rx_ring, err) != 0 ||
-        check_slots(params, "tx_ring", params->tx_ring, err) != 0 ||
-        check_pools(params, params->queues, err) != 0)
+    if (ring_check(params, err) != 0 || check_pools(params, params->queues, err) != 0)
         return NULL;
     struct cable *c = calloc(1, sizeof(*c));
     CHECK(c != NULL);

@@ -25,6 +25,9 @@ enum {
 // not taken.
 struct port *ring_open(const struct port_params *params, struct err *err);
 
+// ring_check: whether ring_open would take the sizes of the rings. 0, or -1 with the reason.
+int ring_check(const struct port_params *params, struct err *err);
+
 // ring_open_far: the other end of `near` (a port of ring_open), an ordinary port: name, mac and
 // pools of `params` are used; queues, mtu and rings are those of the near end. NULL: err says why.
 // Each end is closed by itself, while no thread uses either; a closed end can be opened anew as

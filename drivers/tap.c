@@ -19,9 +19,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/siphash.h"
 #include "drivers/ethdev.h"
 #include "drivers/ethdev_view.h"
+#include "drivers/tap_mark.h"
 #include "drivers/tap_poll.h"
 #include "drivers/vdev.h"
 
@@ -41,7 +43,7 @@ static void tap_signals(sigset_t *set)
         sigaddset(set, s);
 }
 
-// change_all: of the signals that net_tap may take, those with one disposition get another one.
+// change_all: gives all signals that net_tap may use, and that have one disposition, another one.
 static void change_all(void (*from)(int), void (*to)(int))
 {
     sigset_t mine;
@@ -96,7 +98,7 @@ static int set_address(int fd, struct ifreq *req, unsigned long what, uint32_t v
     return ioctl(fd, what, req);
 }
 
-// set_length: of the queues in which the kernel keeps what it sends to us.
+// set_length: sets the length of the queues in which the kernel keeps frames for this port.
 static int set_length(int fd, struct ifreq *req, const struct port_params *p)
 {
     req->ifr_qlen = (int)(p->rx_ring != 0 ? p->rx_ring : QUEUE_FRAMES);
@@ -175,6 +177,38 @@ static int host_side(const struct port_params *p, struct err *err)
                               strerror(-why));
 }
 
+// An interface that somebody else made is not proposed for deletion.
+static int refuse_existing(const struct port_params *p, struct err *err)
+{
+    char mark[TAP_MARK_BYTES];
+    switch (tap_mark_owner(p->device, mark)) {
+    case TAP_ORPHAN:
+        return err_set(
+            err,
+            "port %s: interface %s exists already, left by a server that has ended (%s): "
+            "ip link del %s",
+            p->name, p->device, mark, p->device);
+    case TAP_USED:
+        return err_set(err,
+                       "port %s: interface %s exists already, a running server has it (%s): choose "
+                       "another one",
+                       p->name, p->device, mark);
+    default:
+        return err_set(err,
+                       "port %s: interface %s exists already, and c10m did not make it: choose "
+                       "another one",
+                       p->name, p->device);
+    }
+}
+
+// no_ip6: whether a new interface of this network namespace has no IPv6, or the kernel has none.
+static bool no_ip6(void)
+{
+    uint64_t disabled;
+    return !io_read_number("/proc/sys/net/ipv6/conf/default/disable_ipv6", &disabled) ||
+           disabled != 0;
+}
+
 static int check_params(const struct port_params *p, struct err *err)
 {
     if (p->device == NULL || p->device[0] == '\0' || strlen(p->device) >= IFNAMSIZ ||
@@ -185,9 +219,14 @@ static int check_params(const struct port_params *p, struct err *err)
     if (p->has_mac && (p->mac.b[0] & 1))
         return err_set(err, "port %s: mac: not a multicast address", p->name);
     if (if_nametoindex(p->device) != 0)
-        return err_set(err,
-                       "port %s: interface %s exists already: choose another or: ip link del %s",
-                       p->name, p->device, p->device);
+        return refuse_existing(p, err);
+    if (p->host6_prefix != 0 && no_ip6()) {
+        err_set(err,
+                "port %s: interface %s would have no IPv6: sysctl net.ipv6.conf.default."
+                "disable_ipv6=0, or take the prefix of IPv6 out of host_address",
+                p->name, p->device);
+        return err_key(err, "port.%s.host_address", p->name);
+    }
     int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return err_set(err, "port %s: /dev/net/tun: %s (modprobe tun; root is needed)", p->name,
@@ -293,7 +332,8 @@ struct port *tap_open(const struct port_params *params, struct err *err)
         rte_eal_hotplug_remove("vdev", name);
         return NULL;
     }
-    if (host_side(params, err) != 0 || tap_poll_start(params->device, err) != 0) {
+    if (tap_mark_set(params->device, params->name, err) != 0 || host_side(params, err) != 0 ||
+        tap_poll_start(params->device, err) != 0) {
         tap_close(p);
         return NULL;
     }

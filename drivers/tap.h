@@ -14,5 +14,5 @@
 // is left behind. Closing removes the interface.
 struct port *tap_open(const struct port_params *params, struct err *err);
 
-// tap_check: what tap_open would refuse before it takes anything. 0, or -1 with the reason.
+// tap_check: refuses what tap_open would refuse, and takes no resources. 0, or -1 with the reason.
 int tap_check(const struct port_params *params, struct err *err);

@@ -13,7 +13,8 @@
 
 #include "base/base.h"
 
-// net_tap's, one for all its queues of the process; it counts, and looks at no argument.
+// The signal handler of net_tap, which all its queues share. It only counts, and ignores its
+// arguments.
 static struct {
     void (*handler)(int signo);
     int signo;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/vdev.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <net/if.h>
 #include <rte_dev.h>
@@ -18,12 +20,37 @@ int vdev_plugin_check(const struct port_params *p, const char *pmd, struct err *
     snprintf(path, sizeof(path), "%s/librte_net_%s.so", RTE_EAL_PMD_PATH, pmd);
     if (RTE_EAL_PMD_PATH[0] == '\0' || access(path, R_OK) == 0)
         return 0;
-    int len = snprintf(package, sizeof(package), "librte-net-%s%d", pmd, RTE_VER_YEAR + 1);
+    const bool digit = isdigit((unsigned char)pmd[strlen(pmd) - 1]);  // as Debian separates them
+    int len = snprintf(package, sizeof(package), "librte-net-%s%s%d", pmd, digit ? "-" : "",
+                       RTE_VER_YEAR + 1);
     for (int i = 0; i < len && i < (int)sizeof(package); i++)
         if (package[i] == '_')
             package[i] = '-';
     return err_set(err, "port %s: driver %s: DPDK's plugin %s is missing: apt install %s", p->name,
                    p->driver, path, package);
+}
+
+// The plugin of net_null0 is librte_net_null.so.23.0, that of net_bonding1 librte_net_bond.so.23.0.
+static bool is_plugin_of(const char *file, const char *device)
+{
+    static const char head[] = "librte_";
+    const size_t n = strcspn(file, ".");
+    return strncmp(file, head, sizeof(head) - 1) == 0 && n > sizeof(head) - 1 &&
+           strncmp(device, file + sizeof(head) - 1, n - (sizeof(head) - 1)) == 0;
+}
+
+int vdev_name_check(const struct port_params *p, const char *device, struct err *err)
+{
+    bool found = false;
+    DIR *d = RTE_EAL_PMD_PATH[0] == '\0' ? NULL : opendir(RTE_EAL_PMD_PATH);
+    if (d == NULL)
+        return 0;  // DPDK was built into the program, or loads none
+    for (const struct dirent *e; !found && (e = readdir(d)) != NULL;)
+        found = is_plugin_of(e->d_name, device);
+    closedir(d);
+    return found ? 0
+                 : err_set(err, "port %s: DPDK has no device %s among its plugins (see: ls %s)",
+                           p->name, device, RTE_EAL_PMD_PATH);
 }
 
 static int interface_flags(const char *device)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vdev.h: what the ports on DPDK's virtual devices have in common: the device is made for the port
-// and goes with it.
+// vdev.h: functions that the ports on DPDK's virtual devices share. The device is created for the
+// port and removed with it.
 #pragma once
 #include "drivers/ethdev.h"
 
@@ -11,8 +11,8 @@
 struct port *vdev_open(const struct port_params *params, const char *pmd, const char *args,
                        const struct ethdev_profile *profile, struct err *err);
 
-// vdev_open_kernel: the same, on params->device of the kernel: what its sockets, of `family`, and
-// the interface lose is counted (kernel_side.h).
+// vdev_open_kernel: the same for params->device, an interface of the kernel. The packets that its
+// sockets, of `family`, and the interface lose are counted (kernel_side.h).
 struct port *vdev_open_kernel(const struct port_params *params, const char *pmd, const char *args,
                               const struct ethdev_profile *profile, int family, struct err *err);
 
@@ -25,6 +25,10 @@ int vdev_own_mac(struct port *port, const struct port_params *p, struct err *err
 
 // vdev_plugin_check: 0, or -1 with the package to install if the plugin folder has no net_PMD.
 int vdev_plugin_check(const struct port_params *params, const char *pmd, struct err *err);
+
+// vdev_name_check: 0, or -1 if no plugin of DPDK is for a virtual device of this name, as
+// net_null0.
+int vdev_name_check(const struct port_params *params, const char *device, struct err *err);
 
 // vdev_interface_check: is params->device a kernel interface that is up, and may this process open
 // a socket of that family (AF_PACKET, AF_XDP)? Else -1 with what to do.

@@ -13,41 +13,49 @@
 #include "bench/bench_main.h"
 #include "bench/costs.h"
 #include "conf/host_list.h"
+#include "conf/places.h"
 #include "ctl/cli/cmd.h"
 #include "ctl/cli/cmd_check.h"
 #include "ctl/cli/cmd_clean.h"
 #include "ctl/cli/cmd_plan.h"
 #include "ctl/serve/serve.h"
+#include "doctor/doctor_main.h"
 #include "load/load_main.h"
+#include "server/server_check.h"
 #include "server/server_conf.h"
 #include "server/server_fit.h"
 #include "top/top_main.h"
 
-enum { SETS_MAX = 256, APPS_MAX = 16 };
+enum { SETS_MAX = 256 };
 
 // The built-in applications and those of the program, ended by NULL.
-static const struct c10m_app *all_apps[APPS_MAX + C10M_OWN_APPS_MAX + 1];
+static const struct c10m_app *all_apps[APP_COUNT + C10M_OWN_APPS_MAX + 1];
 
 struct conf_options {
     const char *file;
     char *sets[SETS_MAX];
     unsigned n_sets;
     bool measure;  // plan
-    bool no_host;  // check
+    bool syntax;   // check
+    struct conf_places *places;
 };
 
 static const char conf_usage[] =
-    "  -c, --config FILE         configuration (see config/default.conf)\n"
-    "  -s, --set SECTION.KEY=V   overrides one key; may be repeated\n"
-    "  -h, --help                this text\n";
+    "  -c, --config FILE         read this configuration (default: the defaults of the keys)\n"
+    "  -s, --set SECTION.KEY=V   override one key of the configuration; may be repeated\n"
+    "  -h, --help                print this text\n";
 
 // 0: go on; 1: help was asked for; 2: bad usage.
 static int parse_conf_options(int argc, char **argv, struct conf_options *o)
 {
     static const struct option table[] = {
-        {"config", required_argument, NULL, 'c'}, {"set", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},         {"measure", no_argument, NULL, 'm'},
-        {"no-host", no_argument, NULL, 'n'},      {NULL, 0, NULL, 0}};
+        {"config", required_argument, NULL, 'c'},
+        {"set", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
+        {"measure", no_argument, NULL, 'm'},
+        {"syntax", no_argument, NULL, 'n'},
+        {"no-host", no_argument, NULL, 'n'},
+        {NULL, 0, NULL, 0}};  // --no-host: the former name of --syntax
     const bool plan = strcmp(argv[0], "plan") == 0, check = strcmp(argv[0], "check") == 0;
     int c;
     optind = 1;
@@ -59,13 +67,13 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
         else if (c == 'm' && plan)
             o->measure = true;
         else if (c == 'n' && check)
-            o->no_host = true;
+            o->syntax = true;
         else
             return c == 'h' ? 1 : 2;
     }
     if (optind == argc)
         return 0;
-    fprintf(stderr, "c10m %s: %s: no such argument\n", argv[0], argv[optind]);
+    fprintf(stderr, "c10m %s: %s: unexpected argument\n", argv[0], argv[optind]);
     return 2;
 }
 
@@ -74,7 +82,7 @@ static void print_keys(void)
     struct text text;
     text_init(&text, 1 << 20);
     conf_help(&text);
-    printf("\nEvery key, what it takes, and its default:\n\n%s", text_str(&text));
+    printf("\nEvery key, the values that it takes, and its default:\n\n%s", text_str(&text));
     text_free(&text);
 }
 
@@ -83,7 +91,8 @@ static int read_conf(struct conf *c, struct conf_options *o)
 {
     struct conf_errors errors;
     conf_errors_init(&errors);
-    const int bad = conf_load(c, o->file, o->sets, o->n_sets, &errors);
+    conf_places_free(o->places);
+    const int bad = conf_load_places(c, o->file, o->sets, o->n_sets, &errors, &o->places);
     if (bad != 0)
         fputs(text_str(&errors.lines), stderr);
     conf_errors_free(&errors);
@@ -97,18 +106,22 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
 {
     const int rc = parse_conf_options(argc, argv, o);
     if (rc != 0) {
-        fprintf(rc == 1 ? stdout : stderr, "usage: c10m %s [OPTIONS]   %s\n\n%s", argv[0], what,
+        fprintf(rc == 1 ? stdout : stderr, "usage: c10m %s [OPTIONS]\n\n%s\n\n%s", argv[0], what,
                 conf_usage);
         if (strcmp(argv[0], "plan") == 0)
             fputs(
-                "      --measure             the budget from costs measured on the first worker's "
-                "CPU (seconds)\n",
+                "      --measure             measure the costs for the packet budget on the first\n"
+                "                            worker's CPU, which takes some seconds (default: use\n"
+                "                            typical costs)\n",
                 rc == 1 ? stdout : stderr);
         if (strcmp(argv[0], "check") == 0)
-            fputs("      --no-host             the configuration alone, for another machine: no "
-                  "files, devices,\n"
-                  "                            pages, directories or addresses of this one\n",
-                  rc == 1 ? stdout : stderr);
+            fputs(
+                "      --syntax              check the text only, as for another machine: ignore "
+                "the "
+                "files,\n"
+                "                            devices, hugepages, directories and addresses of this "
+                "one\n",
+                rc == 1 ? stdout : stderr);
         if (rc == 1 && strcmp(argv[0], "check") == 0)
             print_keys();
         return rc == 1 ? 0 : 2;
@@ -116,12 +129,21 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
     return read_conf(c, o) != 0 ? 2 : -1;
 }
 
-static int params_of(const struct conf *c, struct server_params *p)
+static void print_error(const struct conf_options *o, const char *before, const struct err *err)
+{
+    struct text place;
+    text_init(&place, 2 * CONF_LINE_BYTES);
+    conf_place(o->places, err->key, &place);
+    fprintf(stderr, "%s%s%s\n", before, text_str(&place), err->text);
+    text_free(&place);
+}
+
+static int params_of(const struct conf *c, const struct conf_options *o, struct server_params *p)
 {
     struct err err;
     if (server_params_from(p, c, all_apps, &err) == 0)
         return 0;
-    fprintf(stderr, "c10m: %s\n", err.text);
+    print_error(o, "", &err);
     return -1;
 }
 
@@ -132,31 +154,39 @@ static int check_main(int argc, char **argv)
     struct conf_options o = {0};
     struct err err;
     const int rc = load_conf(
-        argc, argv, "checks a configuration, and this machine for it; reports every error", &c, &o);
+        argc, argv,
+        "Check a configuration, and whether this machine can run it. Report every error.", &c, &o);
     if (rc >= 0)
         return rc;
-    if (params_of(&c, &p) != 0)
+    if (params_of(&c, &o, &p) != 0)
         return 2;
-    if (!o.no_host && server_fit_max(&p, &err) != 0) {
-        fprintf(stderr, "warning: %s\n", err.text);
+    unsigned n = 0;
+    if (!o.syntax && server_fit_max(&p, &err) != 0) {
+        print_error(&o, "error: ", &err);
         server_fit_to(&p, p.n_workers);
+        n = 1;
     }
-    if (!o.no_host && ctl_check(&c, &p, stderr) != 0)
-        return 1;
-    puts("ok");
-    return 0;
+    if (!o.syntax)
+        n += ctl_check(&c, &p, o.places, stderr);
+    if (n == 0)
+        puts("ok");
+    return n == 0 ? 0 : 1;
 }
 
 // As `connections = max` would have it, whatever the configuration says.
-static int plan_capacity(struct conf_options *o, struct text *text)
+static int plan_capacity(const struct conf_options *like, struct text *text)
 {
     static struct conf c;
     static struct server_params p;
     char max[] = "memory.connections=max";
-    if (o->n_sets == SETS_MAX)
+    struct conf_options o = *like;
+    if (o.n_sets == SETS_MAX)
         return 0;
-    o->sets[o->n_sets++] = max;
-    if (read_conf(&c, o) != 0 || params_of(&c, &p) != 0)
+    o.places = NULL;
+    o.sets[o.n_sets++] = max;
+    const int rc = read_conf(&c, &o) != 0 || params_of(&c, &o, &p) != 0 ? -1 : 0;
+    conf_places_free(o.places);
+    if (rc != 0)
         return -1;
     ctl_plan_capacity(&p, "/sys", "/proc", text);
     return 0;
@@ -190,29 +220,44 @@ static int plan_main(int argc, char **argv)
     static struct server_params p;
     struct conf_options o = {0};
     struct err err;
-    const int rc =
-        load_conf(argc, argv, "cores, memory and budget of a configuration; needs no root", &c, &o);
+    const int rc = load_conf(
+        argc, argv,
+        "Print the cores, memory, capacity and packet budget of a configuration.\nNeeds no root.",
+        &c, &o);
     if (rc >= 0)
         return rc;
-    if (params_of(&c, &p) != 0)
+    if (params_of(&c, &o, &p) != 0)
         return 2;
     struct text text;
     text_init(&text, 1 << 20);
     const int fit = server_fit_max(&p, &err);
     ctl_plan_cores(&p, "/sys", &text);
     text_printf(&text, "\n");
-    if (fit == 0) {
-        ctl_plan(&p, &text);
-        text_printf(&text, "\n");
-    }
+    if (fit != 0)
+        server_fit_to(&p, p.n_workers);  // the smallest one
+    ctl_plan(&p, &text);
+    text_printf(&text, "\n");
+    const int need = ctl_plan_need(&p, "/sys", "/proc", &text);
     const int capacity = plan_capacity(&o, &text);
     text_printf(&text, "\n");
     const int budget = plan_budget(&p, o.measure, &text);
     fputs(text_str(&text), stdout);
     text_free(&text);
     if (fit != 0)
-        fprintf(stderr, "c10m plan: %s\n", err.text);
-    return fit != 0 || capacity != 0 || budget != 0 ? 1 : 0;
+        print_error(&o, "", &err);
+    return need != 0 || capacity != 0 || budget != 0 ? 1 : 0;
+}
+
+// What of the machine will stop the server, before it takes anything; it says itself why it stops.
+static void log_machine(const struct conf *c, const struct server_params *p)
+{
+    struct text text;
+    text_init(&text, 1 << 16);
+    doctor_serve_check(c, p, &text);
+    char *save = NULL, *line = text.len == 0 ? NULL : strtok_r(text.data, "\n", &save);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save))
+        log_line(LOG_WARN, "this machine: %s", line);
+    text_free(&text);
 }
 
 static int serve_main(int argc, char **argv)
@@ -222,22 +267,23 @@ static int serve_main(int argc, char **argv)
     struct conf_options o = {0};
     struct err err;
     signals_hold();
-    const int rc = load_conf(argc, argv, "runs the server", &c, &o);
+    const int rc =
+        load_conf(argc, argv, "Run the server until a signal or a drain ends it.", &c, &o);
     if (rc >= 0)
         return rc;
     log_set_level(c.control.log_level);
-    if (params_of(&c, &p) != 0)
+    if (params_of(&c, &o, &p) != 0)
         return 2;
-    if (p.n_ports == 0) {
-        fprintf(stderr, "c10m serve: no [port NAME] is configured: begin with -c "
-                        "config/quickstart.conf\n");
+    if (server_has_ports(&p, &err) != 0) {
+        print_error(&o, "error: ", &err);
         return 2;
     }
     if (server_fit_max(&p, &err) != 0) {
-        fprintf(stderr, "c10m serve: %s\n", err.text);
+        print_error(&o, "error: ", &err);
         return 1;
     }
-    const struct ctl_conf from = {&c, o.file, o.sets, o.n_sets};
+    log_machine(&c, &p);
+    const struct ctl_conf from = {&c, o.file, o.sets, o.n_sets, o.places};
     return ctl_serve(&from, &p, C10M_VERSION);
 }
 
@@ -247,11 +293,11 @@ static int clean_main(int argc, char **argv)
     struct conf_options o = {0};
     struct err err;
     struct text said;
-    const int rc =
-        load_conf(argc, argv,
-                  "removes what a killed server left: mounts, files on hugetlbfs and in DPDK's "
-                  "directory, sockets",
-                  &c, &o);
+    const int rc = load_conf(
+        argc, argv,
+        "Remove what a killed server left behind: mounts, files on hugetlbfs and in DPDK's\n"
+        "directory, and sockets.",
+        &c, &o);
     if (rc >= 0)
         return rc;
     text_init(&said, 1 << 16);
@@ -261,6 +307,11 @@ static int clean_main(int argc, char **argv)
     if (cleaned != 0)
         fprintf(stderr, "c10m clean: %s\n", err.text);
     return cleaned != 0 ? 1 : 0;
+}
+
+static int doctor_with_apps(int argc, char **argv)
+{
+    return doctor_main(argc, argv, all_apps);
 }
 
 static int load_with_echo(int argc, char **argv)
@@ -281,17 +332,22 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"serve", "run the server", serve_main},
-    {"load", "generate load: hold, request, stream, rate, syn, udp", load_with_echo},
-    {"top", "live view of a running server, core by core", top_main},
-    {"plan", "cores, memory, capacity and packet budget of a configuration", plan_main},
-    {"check", "check a configuration", check_main},
+    {"load", "generate load and compare every answer: hold, request, stream, rate, syn, udp",
+     load_with_echo},
+    {"top", "show a live view of a running server, core by core", top_main},
+    {"plan", "print the cores, memory, capacity and packet budget of a configuration", plan_main},
+    {"check", "check a configuration, and whether this machine can run it", check_main},
+    {"doctor", "judge this machine for a configuration: check, fix, undo, explain",
+     doctor_with_apps},
     {"clean", "remove what a killed server left behind", clean_main},
-    {"bench", "benchmarks: of the machine, of the parts, of the whole", bench_main},
+    {"bench", "measure this machine, parts of the server, or the whole server", bench_main},
     {"cat", "print entries of a running server's tree", ctl_cat_main},
-    {"ls", "list a running server's tree", ctl_ls_main},
+    {"ls", "list entries of a running server's tree", ctl_ls_main},
     {"write", "write to an entry of a running server's tree", ctl_write_main},
-    {"watch", "print entries again and again", ctl_watch_main},
-    {"dump", "frames that a running server receives and sends: pcapng", ctl_dump_main},
+    {"watch", "print entries of a running server's tree at an interval", ctl_watch_main},
+    {"dump", "capture frames that a running server receives and sends", ctl_dump_main},
+    {"report", "print a report on this machine and a running server, for the list of hardware",
+     ctl_report_main},
     {"version", "print the version", version_main},
 };
 
@@ -307,12 +363,14 @@ static int usage(FILE *to, int status)
 static int gather_apps(const struct c10m_app *const *own)
 {
     unsigned n = 0;
-    for (unsigned i = 0; apps[i] != NULL && n < APPS_MAX; i++)
-        all_apps[n++] = apps[i];
-    for (const unsigned built_in = n; *own != NULL; own++) {
-        if (n == built_in + C10M_OWN_APPS_MAX || !conf_apps_add((*own)->name)) {
-            fprintf(stderr, "c10m: application \"%s\": at most %d, each with a name of its own\n",
-                    (*own)->name, C10M_OWN_APPS_MAX);
+    for (; n < APP_COUNT; n++)
+        all_apps[n] = apps[n];
+    for (; *own != NULL; own++) {
+        if (n == APP_COUNT + C10M_OWN_APPS_MAX || !conf_apps_add((*own)->name)) {
+            fprintf(
+                stderr,
+                "c10m: application \"%s\": expected at most %d applications with different names\n",
+                (*own)->name, C10M_OWN_APPS_MAX);
             return -1;
         }
         all_apps[n++] = *own;

@@ -16,7 +16,7 @@
 enum { C10M_OWN_APPS_MAX = 16 };
 
 // c10m_main: runs the command and returns its exit status. `own` ends with NULL and has at most
-// C10M_OWN_APPS_MAX applications, whose names are those of no other: else it says so and returns 2.
-// Such an application has the keys of [service NAME] that belong to no application alone. To be
-// called once, before the process has threads.
+// C10M_OWN_APPS_MAX applications. If one has the name of another application, c10m_main() prints an
+// error and returns 2. These applications have the keys of [service NAME] that are not reserved for
+// one application. Call it once, before the process has other threads.
 int c10m_main(int argc, char **argv, const struct c10m_app *const *own);

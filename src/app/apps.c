@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-const struct c10m_app *const apps[] = {
-    &app_echo, &app_discard, &app_chargen, &app_daytime, &app_http, &app_proxy, &app_agent, NULL,
+const struct c10m_app *const apps[APP_COUNT + 1] = {
+#define APP_POINTER(name, kind, help) &app_##name,
+    APP_TABLE(APP_POINTER)
+#undef APP_POINTER
 };
 
 const struct c10m_app *app_find(const char *name)

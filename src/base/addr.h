@@ -10,11 +10,13 @@ struct mac_addr {
     uint8_t b[6];
 };
 
-// ip_addr: 16 bytes. IPv6 as on the wire; IPv4 as the mapped form ::ffff:a.b.c.d (RFC
-// 4291 2.5.5.2), so that one comparison serves both families.
+// ip_addr: 16 bytes. IPv6 as on the wire; IPv4 in the mapped form ::ffff:a.b.c.d (RFC 4291
+// 2.5.5.2). One comparison serves both families.
 struct ip_addr {
     uint8_t b[16];
 };
+
+enum { IP_V4_AT = 12 };  // where the IPv4 address begins in the mapped form
 
 static inline struct ip_addr ip_from_v4(uint32_t v4)
 {
@@ -27,7 +29,7 @@ static inline uint32_t ip_to_v4(const struct ip_addr *a)
     return (uint32_t)a->b[12] << 24 | (uint32_t)a->b[13] << 16 | (uint32_t)a->b[14] << 8 | a->b[15];
 }
 
-// ip_is_v4: is it IPv4, in the mapped form?
+// ip_is_v4: whether a is IPv4 in the mapped form.
 static inline bool ip_is_v4(const struct ip_addr *a)
 {
     uint64_t high;
@@ -42,45 +44,46 @@ static inline bool ip_equal(const struct ip_addr *a, const struct ip_addr *b)
     return memcmp(a->b, b->b, sizeof(a->b)) == 0;
 }
 
-// ip_is_zero: the unspecified address of IPv6; 0.0.0.0 is none.
+// ip_is_zero: whether a is the unspecified address of IPv6 (::). 0.0.0.0 is not.
 static inline bool ip_is_zero(const struct ip_addr *a)
 {
     static const struct ip_addr zero;
     return ip_equal(a, &zero);
 }
 
-// ip_bits: of an address of a's family, which is what a prefix can have at most.
+// ip_bits: bits of an address of a's family: the longest prefix length.
 static inline unsigned ip_bits(const struct ip_addr *a)
 {
     return ip_is_v4(a) ? 32 : 128;
 }
 
-// source_of: an IPv4 address as a number, or the upper half of an IPv6 address. None of these is a
-// small number: prefixes below 2^32 are no one's (RFC 4291 2.4).
+// source_of: what limits count by: an IPv4 address as a number, or the upper half of an IPv6
+// address. An IPv6 source is never below 2^32, because such prefixes are not assigned (RFC 4291
+// 2.4).
 static inline uint64_t source_of(const struct ip_addr *a)
 {
     return ip_is_v4(a) ? ip_to_v4(a) : (uint64_t)load_be32(a->b) << 32 | load_be32(a->b + 4);
 }
 
-// ip_in_prefix: are a and prefix of one family and the same in their first `bits` bits, at most
-// ip_bits()?
+// ip_in_prefix: whether a and prefix are of one family and equal in the first `bits` bits, bits <=
+// ip_bits().
 bool ip_in_prefix(const struct ip_addr *a, const struct ip_addr *prefix, unsigned bits);
 
-// ip_first: the first address of a's prefix of `bits` bits: those behind them 0.
+// ip_first: a with all bits after the first `bits` set to 0.
 struct ip_addr ip_first(const struct ip_addr *a, unsigned bits);
 
-// ip_text: writes a as text into out: IPv6 by RFC 5952, IPv4 (and the mapped form) as four numbers.
-// Returns out.
+// ip_text: writes a as text into out and returns out. IPv6 as RFC 5952, IPv4 as four decimal
+// numbers.
 enum { IP_TEXT_BYTES = 40 };
 const char *ip_text(const struct ip_addr *a, char out[IP_TEXT_BYTES]);
 
-// ip_parse: the address that the whole of `text` is, IPv6 (RFC 4291 2.2) or four numbers. False: it
-// is none, out is as it was. No zone, no prefix.
+// ip_parse: parses the whole of `text` as an IPv6 address (RFC 4291 2.2) or four decimal numbers.
+// Zones and prefixes are not accepted. False: it is not an address, and out is unchanged.
 bool ip_parse(const char *text, struct ip_addr *out);
 
-// flow_key: names a connection for the table. 24 bytes so that it is hashed as three words; the
-// peer's address, the index of the local address among those that the worker serves, and both ports
-// in host order. `zero` is 0 in keys that are in the table.
+// flow_key: identifies a connection in the flow table: the peer's address, the index of the local
+// address, and both ports in host order. 24 bytes, so that it is hashed as three words. `zero` is 0
+// in keys that are in the table.
 struct flow_key {
     struct ip_addr remote;
     uint16_t local_ix;

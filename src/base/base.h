@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base.h: what every file may rely on: limits of the data path, small macros, the always-on check.
+// base.h: limits of the data path, small macros, and the check that is always on.
 #pragma once
 #include <assert.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 enum {
     CACHE_LINE = 64,
-    BURST_MAX = 64,  // packets taken from a port in one turn; arrays of a turn are sized by it
+    BURST_MAX = 64,  // packets of one rx_burst(), the size of a turn's arrays
 };
 
 #define likely(x)       __builtin_expect(!!(x), 1)
@@ -24,14 +24,15 @@ enum {
 // check_failed: prints file, line and the broken assumption to stderr and aborts. Never returns.
 _Noreturn void check_failed(const char *file, int line, const char *what);
 
-// CHECK: our own errors, always on. Not for what a peer or a user can cause.
+// CHECK: always on. It is for errors of c10m itself, not for what a peer or a user can cause.
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (unlikely(!(cond)))                                                                     \
             check_failed(__FILE__, __LINE__, #cond);                                               \
     } while (0)
 
-// DCHECK: the same inside a burst: in builds for tests only (meson -Dchecks=true, -Dfuzz=true).
+// DCHECK: a CHECK on the fast path, compiled into test builds only (meson -Dchecks=true,
+// -Dfuzz=true).
 #ifdef C10M_DEBUG
 #define DCHECK(cond) CHECK(cond)
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bytes.h: unaligned big-endian loads and stores, the only places that know wire order.
+// bytes.h: unaligned big-endian loads and stores. No other code converts wire order.
 #pragma once
 #include <string.h>
 

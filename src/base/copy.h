@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copy.h: exact copies of short ranges whose length is not known when compiled: cheaper than a
-// call.
+// copy.h: copies of short ranges whose length the compiler does not know, without a function call.
 #pragma once
 #include <string.h>
 
 #include "base/base.h"
 
-// copy_bytes: copies n bytes (ranges apart), none read or written beyond them: whole 32s, the last
-// one overlapping.
+// copy_bytes: copies n bytes in blocks of 32, the last of which overlaps the one before. It reads
+// and writes no byte outside the ranges. The ranges do not overlap each other.
 static inline void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, size_t n)
 {
     if (unlikely(n < 32)) {

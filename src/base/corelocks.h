@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// corelocks.h: which process's workers have which core: one file for all servers of a user,
-// /run/lock/c10m-UID.cores, never removed. A core is a record of it, locked (fcntl) as long as its
-// process lives, however it ends; in it stand number and name of that process. Its user alone can
-// open the file, so servers of two users do not see each other.
+// corelocks.h: records which process has which core. All servers of a user share one file,
+// /run/lock/c10m-UID.cores, which is never removed. Each core has a record in it: pid and name of
+// its process, locked with fcntl while that process lives. Only this user can open the file, so
+// servers of two users do not see each other.
 #pragma once
 #include "base/err.h"
 
 enum { CORELOCKS_CORE_MAX = 1023, CORELOCKS_NAME_BYTES = 48 };
 
-// corelocks_open: a descriptor, -1 with errno. Once in a process at a time: closing any descriptor
-// of the file gives back what the process has locked in it.
+// corelocks_open: opens the file. Returns a descriptor, or -1 with errno. A process opens it only
+// once at a time: closing any descriptor of the file releases all its locks.
 int corelocks_open(void);
 
-// corelocks_take: core is this process's, called name, from here on until fd is closed. -1: another
-// living process has it, or the file cannot be written (*err says which).
+// corelocks_take: locks `core` for this process under `name`, until fd is closed. -1: another
+// living process has it, or the file cannot be written; *err says which.
 int corelocks_take(int fd, unsigned core, const char *name, struct err *err);
 
-// corelocks_look: the same without taking it.
+// corelocks_look: as corelocks_take(), but does not lock the core.
 int corelocks_look(int fd, unsigned core, struct err *err);

@@ -12,6 +12,18 @@ int err_set(struct err *e, const char *format, ...)
         va_start(ap, format);
         vsnprintf(e->text, sizeof(e->text), format, ap);
         va_end(ap);
+        e->key[0] = '\0';
+    }
+    return -1;
+}
+
+int err_key(struct err *e, const char *format, ...)
+{
+    if (e != NULL && e->key[0] == '\0') {
+        va_list ap;
+        va_start(ap, format);
+        vsnprintf(e->key, sizeof(e->key), format, ap);
+        va_end(ap);
     }
     return -1;
 }

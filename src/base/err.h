@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// err.h: how a step of start-up says why it failed: one line of text, made by the step that knows.
+// err.h: error messages of start-up: one line of text, written by the function that failed.
 #pragma once
 #include "base/base.h"
 
-enum { ERR_TEXT_BYTES = 512 };
+enum { ERR_TEXT_BYTES = 512, ERR_KEY_BYTES = 96 };
 
 struct err {
     char text[ERR_TEXT_BYTES];  // empty: no error; always terminated
+    // The key of the configuration that is at fault, as `port.tap0.device`; empty: none. After
+    // err_set() only.
+    char key[ERR_KEY_BYTES];
 };
 
-// err_set: writes the formatted text into e (cut at ERR_TEXT_BYTES - 1) and returns -1, so that a
-// function may `return err_set(e, ...)`. e may be NULL.
+// err_set: writes the formatted text into e, truncated to ERR_TEXT_BYTES - 1, without a key, and
+// returns -1, so that a function can `return err_set(e, ...)`. e may be NULL.
 int err_set(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// err_append: adds text behind what e says, cut at the same length, and returns -1.
+// err_key: names the key at fault of an error that is set, unless a lower layer has named one
+// already, which knows better. Returns -1. e may be NULL.
+int err_key(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// err_append: appends text to e, truncated to the same length, and returns -1.
 int err_append(struct err *e, const char *text);

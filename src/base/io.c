@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { PATH_BYTES = 512 };
 
 int io_write_all(int fd, const void *data, size_t n)
 {
@@ -28,4 +31,19 @@ bool io_read_number(const char *path, uint64_t *out)
     const bool ok = fscanf(f, "%" SCNu64, out) == 1;
     fclose(f);
     return ok;
+}
+
+void io_read_line(const char *dir, const char *file, char *out, size_t room)
+{
+    char path[PATH_BYTES];
+    out[0] = '\0';
+    if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
+        return;
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return;
+    if (fgets(out, (int)room, f) == NULL)
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    fclose(f);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keys.h: the secrets of a server, drawn at its start: a keyed hash has a key for each purpose, so
-// that what one of them gives away (an initial number, a port, an IP identification are seen by
-// whoever asks) says nothing of another.
+// keys.h: the secrets of a server, drawn at its start. Each keyed hash has its own key, so that the
+// output of one, such as an initial sequence number, a port or an IP identification that a peer
+// sees, reveals nothing about another.
 #pragma once
 #include "base/siphash.h"
 
-// X(NAME, what its hash says)
+// X(NAME, what its hash determines)
 #define SECRET_PURPOSES(X)                                                                         \
     X(FLOW_TABLE, "where a connection lies in the flow table")                                     \
     X(SOURCES, "where a source lies in the table of sources")                                      \
@@ -31,8 +31,8 @@ struct keys {
     struct siphash_key of[SECRET_COUNT];
 };
 
-// keys_from: keys out of one secret, for what runs again from a seed: each by a function of its
-// own, that does not lead back.
+// keys_from: derives all keys from one secret, for a run that is repeated from a seed. The secret
+// cannot be computed from a key.
 static inline struct keys keys_from(struct siphash_key secret)
 {
     struct keys k;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// limit.h: how many answers strangers get, so that nobody learns from what is missing.
+// limit.h: rate limits of answers to strangers, from which nobody can learn what others did.
 //
-// Whoever can send in the name of others (RFC 2827 is not everywhere) asks in their name until a
-// limit that all share is reached, and then asks in his own: whether he gets an answer says how
-// many of the others' questions took one ("Off-path TCP exploits: global rate limit considered
-// dangerous", 2016; "DNS cache poisoning attack reloaded", 2020, CVE-2020-25705). Therefore
+// The attack: a host that can forge source addresses (RFC 2827 is not everywhere) sends questions
+// in the name of others until a shared limit is reached, and then asks in its own name. Whether it
+// gets an answer tells how many of the other questions used one up ("Off-path TCP exploits: global
+// rate limit considered dangerous", 2016; "DNS cache poisoning attack reloaded", 2020,
+// CVE-2020-25705). Therefore:
 //
-//   each source has a limit of its own, looked at first: a bucket that refills (GCRA, ITU-T I.371),
-//     a LIMIT_SHARE-th of the whole and so much of a second at once;
-//   the common one is drawn anew at times that are drawn: in each period, half a second to one and
-//     a half, half to one and a half times what it would be. Nothing is carried over;
-//   who asks takes the same from both, whatever is found (the callers' part:
+//   Each source has a limit of its own, which is checked first: a token bucket (GCRA, ITU-T I.371)
+//     with a LIMIT_SHARE-th of the common rate.
+//   The common limit is redrawn at random times: in each period of half a second to one and a half
+//     seconds it is a random half to one and a half times the average. No tokens are carried over.
+//   A question takes the same tokens from both, whatever the answer is (callers ensure that:
 //     tcp_stranger() in tcp/tcp_input.c).
 //
-// A source is what source_of() says. LIMIT_SETS times LIMIT_WAYS of them are known; one more takes
-// the place of the one that has rested longest, and begins anew, as does who comes back: the common
-// limit holds then. One owner; time is an argument, chance comes out of the key.
+// A source is what source_of() returns. LIMIT_SETS * LIMIT_WAYS sources are known. A new one
+// replaces the one that was idle longest and starts with a full bucket; the common limit still
+// applies. One owner; time is an argument; random numbers come from the key.
 #pragma once
 #include "base/addr.h"
 #include "base/siphash.h"
@@ -23,36 +24,36 @@
 enum {
     LIMIT_SETS = 256,
     LIMIT_WAYS = 4,
-    LIMIT_SHARE = 4,        // a source has a fourth of the rate,
-    LIMIT_BURST = 4,        // and a fourth of a second's worth of that at once
-    LIMIT_PERIOD_MS = 500,  // at least; at most three times that
+    LIMIT_SHARE = 4,        // a source has a quarter of the rate,
+    LIMIT_BURST = 4,        // and a quarter of a second's worth as its burst
+    LIMIT_PERIOD_MS = 500,  // the shortest period; the longest is three times that
 };
 
 struct limit_source {
     uint64_t who;
-    uint64_t next_us;  // when its next answer is due
+    uint64_t next_us;  // when its next token is due
 };
 
 static_assert(LIMIT_WAYS * sizeof(struct limit_source) == CACHE_LINE, "a set is one line");
 
 struct limit {
     struct siphash_key key;
-    uint64_t draws;      // numbers drawn with the key
-    uint64_t period_us;  // when the present period ends
-    uint32_t left;       // answers to all of it
+    uint64_t draws;      // random numbers drawn so far
+    uint64_t period_us;  // when the current period ends
+    uint32_t left;       // tokens of all sources left in it
     struct limit_source set[LIMIT_SETS][LIMIT_WAYS] CACHE_ALIGNED;
 };
 
-// limit_init: rested; the key is for this limit alone.
+// limit_init: all limits full. The key is used for this limit only.
 void limit_init(struct limit *l, struct siphash_key key);
 
-// limit_rest: as if nobody had asked.
+// limit_rest: fills all limits again.
 void limit_rest(struct limit *l);
 
-// limit_take: an answer to `who`, a source, if one may leave: false, and nothing was taken, over
-// the source's rate or the common one, per_s on an average; 0: never. Cost: one keyed hash and one
-// line of memory.
+// limit_take: takes a token for an answer to the source `who`. False, and nothing is taken: the
+// rate of the source or the common rate is exceeded. per_s: the common rate on average; 0: no
+// answers. Cost: one keyed hash and one cache line.
 bool limit_take(struct limit *l, uint32_t per_s, uint64_t who, uint64_t now_us);
 
-// limit_draw: a number below n, n > 0, that nobody knows beforehand.
+// limit_draw: a random number below n, n > 0, that nobody can predict.
 uint32_t limit_draw(struct limit *l, uint32_t n);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lockfile.h: a file that a process holds locked (flock) as long as it lives, however it ends, with
-// its process number in it for those who find it taken.
+// lockfile.h: a file that a process locks (flock) while it lives. It contains the pid of the owner.
 #pragma once
 #include <stdbool.h>
 
-// lockfile_open: a file of this user alone (0600) in a directory that may be writable by all: what
-// another user put there goes, or he could stop a start. -1 with errno; EEXIST: it could not be
-// removed.
+// lockfile_open: opens a file of this user (mode 0600), also in a directory that others can write.
+// A file of another user is removed: it could prevent a start. -1 with errno; EEXIST: it could not
+// be removed.
 int lockfile_open(const char *path);
 
-// lockfile_take: locks fd and returns it. wait: until it can be had. -1: closed, and errno says why
-// (EWOULDBLOCK: its owner lives). fd -1, of an open that failed: -1, errno stays.
+// lockfile_take: locks fd and returns it. wait: until the lock is free. -1: fd was closed, errno
+// says why (EWOULDBLOCK: the owner lives). fd -1: returns -1 and leaves errno.
 int lockfile_take(int fd, bool wait);
 
-// lockfile_sign: writes this process's number into the locked file. -1: errno says why.
+// lockfile_sign: writes the pid of this process into the locked file. -1 with errno.
 int lockfile_sign(int fd);
 
-// lockfile_owner: the number in the file that fd reads, which is closed; 0: none. fd -1: 0.
+// lockfile_owner: reads the pid from fd and closes fd. 0: none, or fd is -1.
 long lockfile_owner(int fd);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log.h: lines to stderr from the control side. Workers never log: they count.
+// log.h: log lines of the control side, to stderr. Workers never log; they count.
 #pragma once
 #include "base/base.h"
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-// X(name, help): who says it.
+// X(name, help)
 #define LOG_MODULE_TABLE(X)                                                                        \
     X(server, "start, end, and what belongs to no other")                                          \
     X(conf, "the configuration, read again by SIGHUP")                                             \
@@ -20,18 +20,18 @@ enum log_module {
         LOG_MODULES
 };
 
-// log_module_name: "server", ... log_level_name: "error", "warn", "info", "debug".
+// log_module_name: "server" and so on. log_level_name: "error", "warn", "info", "debug".
 const char *log_module_name(enum log_module module);
 const char *log_level_name(enum log_level level);
 
-// log_set_level: lines above this level are left out (default LOG_INFO): of all modules, or of one.
-// Control thread only.
+// log_set_level, log_set_module: suppress lines above this level, of all modules or of one. Default
+// LOG_INFO. Control thread only.
 void log_set_level(enum log_level level);
 void log_set_module(enum log_module module, enum log_level level);
 enum log_level log_level_of(enum log_module module);
 
-// log_say: one line "c10m: TEXT" to stderr, one write(2) each. Any thread but a worker. log_line:
-// of the server.
+// log_say: writes one line "c10m: TEXT" to stderr with one write(2). Any thread but a worker.
+// log_line: the same for module `server`.
 void log_say(enum log_module module, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define log_line(level, ...) log_say(LOG_server, level, __VA_ARGS__)

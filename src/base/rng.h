@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rng.h: a seeded generator for what needs chance but no secrecy (fault injection, load, tests).
-// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (splitmix64).
+// rng.h: a seeded random number generator, not for secrets (fault injection, load, tests). Source:
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (splitmix64).
 #pragma once
 #include "base/base.h"
 
@@ -16,7 +16,7 @@ static inline uint64_t rng_u64(struct rng *r)
     return z ^ (z >> 31);
 }
 
-// rng_below: a number in [0, n), n > 0; the bias is below n / 2^32.
+// rng_below: a random number in [0, n), n > 0; its bias is below n / 2^32.
 static inline uint32_t rng_below(struct rng *r, uint32_t n)
 {
     return (uint32_t)((rng_u64(r) >> 32) * n >> 32);

@@ -3,7 +3,8 @@
 #pragma once
 #include "base/base.h"
 
-// seq_range: the numbers from start on, without end (RFC 2018 3's block). Empty: start == end.
+// seq_range: sequence numbers from start to end, end excluded, as a SACK block (RFC 2018 3). Empty:
+// start == end.
 struct seq_range {
     uint32_t start, end;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shared.h: words that two threads touch. The types have no plain access: every access names its
-// memory order. No function here is a locked instruction: all are plain moves on x86.
+// shared.h: words that two threads access. The types have no plain access: every access names its
+// memory order. All functions are plain moves on x86, none is a locked instruction.
 //
-//     shared_u32_store           relaxed: the value alone matters
-//     shared_u32_store_release   what the writer wrote before it is seen by whoever reads it with
-//     ... shared_u32_load_acquire    ... this one; both name their partner in a comment
-//     shared_u32_load            relaxed; also for the owner, which reads back what it wrote
+//     shared_u32_store           relaxed: only the value matters
+//     shared_u32_store_release   publishes what the writer wrote before to a thread that reads with
+//     shared_u32_load_acquire    this function; a comment at each names the other
+//     shared_u32_load            relaxed; also for the owner, which reads what it wrote
 //
-// Each such word has one writer at a time. Its declaration says which thread writes it.
+// Each such word has one writer at a time. Its declaration names that thread.
 #pragma once
 #include <stdatomic.h>
 
@@ -41,9 +41,9 @@ SHARED_WORD(u32, uint32_t);
 SHARED_WORD(u64, uint64_t);
 SHARED_WORD(ptr, const void *);
 
-// peek_u8, peek_u32, peek_u64: one aligned word that another thread, its only writer, writes
-// plainly: counters and fill levels of the hot path. The value is one that was there; it says
-// nothing about other words. Only for the reader: the owner reads its words plainly.
+// peek_u8, peek_u32, peek_u64: reads an aligned word that another thread writes plainly as its only
+// writer, such as a counter or fill level of the fast path. The value was stored at some time; it
+// implies nothing about other words. The owner reads its words plainly.
 static inline uint8_t peek_u8(const uint8_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED);

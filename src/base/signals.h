@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// signals.h: what each signal means to a command that holds what outlives it: files, mounts, locks.
+// signals.h: the meaning of each signal to a command that holds files, mounts or locks that outlive
+// it.
 //
-//     SIGINT SIGTERM SIGQUIT SIGXCPU     asks to end
-//     SIGHUP                             a server reads its configuration again, others end
-//     SIGSEGV SIGBUS SIGILL SIGFPE       sent by somebody else: asks to end, and the process then
-//     SIGABRT SIGTRAP SIGSYS             ends by it; from a fault of its own: the kernel ends it
-//     all others that would end it       ignored
+//     SIGINT SIGTERM SIGQUIT SIGXCPU     end
+//     SIGHUP                             a server reloads its configuration, other commands end
+//     SIGSEGV SIGBUS SIGILL SIGFPE       from another process: clean up, then end by that signal;
+//     SIGABRT SIGTRAP SIGSYS             from a fault of this process: the kernel ends it
+//     others that would end a process    ignored
 //
-// SIGKILL cannot be taken: `c10m clean` removes what that leaves, and so does the next start.
+// SIGKILL cannot be caught: `c10m clean`, or the next start, removes what it leaves behind.
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
 
 enum signal_meaning { SIGNAL_NONE, SIGNAL_END, SIGNAL_HANGUP, SIGNAL_CRASH };
 
-// signal_meaning: SIGNAL_NONE: it is ignored, or does not end a process anyway.
+// signal_meaning: the meaning of a signal; SIGNAL_NONE: it is ignored or does not end a process.
 enum signal_meaning signal_meaning(int signal_number);
 
-// signals_ignore: those that nobody uses have no effect from here on. What a driver uses it asks
-// for itself, later. Main thread.
+// signals_ignore: ignores the signals that have no meaning here. A driver that uses one installs
+// its handler later. Main thread.
 void signals_ignore(void);
 
-// signals_hold: signals_ignore(), and those that mean something wait until somebody reads them
-// (signalfd) or asks (signals_asked): in this thread and all that it makes. Main thread, before it
-// makes any, once.
+// signals_hold: calls signals_ignore(), and blocks the signals that have a meaning in this thread
+// and in those that it creates, for signalfd and signals_asked(). Main thread, once, before it
+// creates a thread.
 void signals_hold(void);
 
-// signals_held: the set of them.
+// signals_held: the set of blocked signals.
 void signals_held(sigset_t *out);
 
-// signals_asked: one that asks to end is waiting, or has come (base/interrupt.h). Any thread.
+// signals_asked: whether a signal that asks to end is pending or was recorded (base/interrupt.h).
+// Any thread.
 bool signals_asked(void);
 
-// signals_end_by: ends the process by the signal that somebody sent to crash it: `crash`, or the
-// one that waits. Returns if there is none. Everything has been given back.
+// signals_end_by: ends the process by the crash signal that another process sent: `crash`, or the
+// pending one. Returns if there is none. Call it after everything was released.
 void signals_end_by(int crash);

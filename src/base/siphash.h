@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// siphash.h: SipHash-1-3, the keyed hash of everything a peer can choose (flow table, ISNs,
-// cookies). Source: Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012; 1-3 is the
-// variant that Linux uses for its hash tables (hsiphash on 64-bit).
+// siphash.h: SipHash-1-3, the keyed hash of everything that a peer can choose (flow table, initial
+// sequence numbers, cookies). Source: Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012.
+// 1-3 is the variant of Linux's hash tables (hsiphash on 64-bit machines).
 #pragma once
 #include "base/base.h"
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// toeplitz.h: the hash by which packets are spread over queues and workers: Microsoft's "Receive
-// Side Scaling" specification, as NICs have it. Linear: it spreads. A server draws its key at the
-// start, so that nobody can compute beforehand which of his connections fall to one worker; who
-// could watch many of his own fall might still learn it (the flow table has a hash of its own).
+// toeplitz.h: the hash that spreads packets over queues and workers: Toeplitz, as in Microsoft's
+// "Receive Side Scaling" specification and in NICs. A server draws a random key at its start, so
+// that nobody can predict which connections share a worker. The hash is linear: a host that could
+// observe many of its own connections could still compute the key. The flow table uses another
+// hash.
 //
 //   input   source address, destination address, source port, destination port, in wire order
-//   hash    XOR over the input's set bits, each of the 32 key bits that begin at its position
+//   hash    XOR of the 32 key bits at the position of each set bit of the input
 //   home    table[hash % entries] = hash % entries % workers
 //
-// The table of a NIC is filled in the same way, so that with a queue for each worker a packet
-// arrives at home.
+// The tables of NICs are filled in the same way. With one queue for each worker a packet therefore
+// arrives at its worker.
 #pragma once
 #include <string.h>
 
@@ -17,21 +18,22 @@
 
 enum {
     TOEPLITZ_KEY_BYTES = 40,
-    TOEPLITZ_KEY_BYTES_MAX = 64,  // of devices that want a longer one
+    TOEPLITZ_KEY_BYTES_MAX = 64,  // for devices with longer keys
     TOEPLITZ_V4_BYTES = 12,       // of input
     TOEPLITZ_V6_BYTES = 36,
-    TOEPLITZ_ENTRIES = 128,  // of the table where the port has none
+    TOEPLITZ_ENTRIES = 128,  // of the table if the port has none
 };
 
-// toeplitz_key: the key of the specification's own examples, and once more behind it.
+// toeplitz_key: the example key of the specification, repeated to the maximum length.
 extern const uint8_t toeplitz_key[TOEPLITZ_KEY_BYTES_MAX];
 
-// toeplitz_spreads: do the ports of either end alone reach every entry of the smallest table, over
-// both families? Of keys drawn by chance one in some thousand leaves it to the addresses.
+// toeplitz_spreads: whether the ports of either end reach every entry of the smallest table, in
+// both families. About one random key in a thousand does not: its entries depend on the addresses
+// only.
 bool toeplitz_spreads(const uint8_t *key);
 
-// toeplitz: for each half byte of the input what its value adds to the hash: 4.5 KiB, of which
-// an IPv4 packet uses the first 1.5.
+// toeplitz: the contribution of each half byte of the input, by position and value: 4.5 KiB, of
+// which an IPv4 packet uses the first 1.5.
 struct toeplitz {
     uint32_t half[2 * TOEPLITZ_V6_BYTES][16];
 };
@@ -40,7 +42,7 @@ static_assert(TOEPLITZ_V6_BYTES + 4 <= TOEPLITZ_KEY_BYTES, "the shortest key ser
 
 void toeplitz_init(struct toeplitz *t, const uint8_t *key);
 
-// toeplitz_of: of n bytes of input in wire order, n at most TOEPLITZ_V6_BYTES.
+// toeplitz_of: the hash of n bytes in wire order, n <= TOEPLITZ_V6_BYTES.
 static ALWAYS_INLINE uint32_t toeplitz_of(const struct toeplitz *t, const uint8_t *in, unsigned n)
 {
     uint32_t hash = 0;
@@ -49,7 +51,7 @@ static ALWAYS_INLINE uint32_t toeplitz_of(const struct toeplitz *t, const uint8_
     return hash;
 }
 
-// toeplitz_v4: addresses and ports as they lie in memory in wire order.
+// toeplitz_v4: the hash of addresses and ports in wire order.
 static inline uint32_t toeplitz_v4(const struct toeplitz *t, uint32_t src_raw, uint32_t dst_raw,
                                    uint16_t src_port_raw, uint16_t dst_port_raw)
 {
@@ -61,8 +63,8 @@ static inline uint32_t toeplitz_v4(const struct toeplitz *t, uint32_t src_raw, u
     return toeplitz_of(t, in, sizeof(in));
 }
 
-// toeplitz_v6: the same; src and dst are 16 bytes each. For "TcpIPv6" of the specification, the
-// variant without extension headers' addresses.
+// toeplitz_v6: the same for IPv6: "TcpIPv6" of the specification, without the addresses of
+// extension headers. src and dst are 16 bytes each.
 static inline uint32_t toeplitz_v6(const struct toeplitz *t, const uint8_t *src, const uint8_t *dst,
                                    uint16_t src_port_raw, uint16_t dst_port_raw)
 {
@@ -74,7 +76,7 @@ static inline uint32_t toeplitz_v6(const struct toeplitz *t, const uint8_t *src,
     return toeplitz_of(t, in, sizeof(in));
 }
 
-// toeplitz_home: of `workers`, by a table of `entries`, a power of two.
+// toeplitz_home: the worker of a hash, with a table of `entries`, a power of two.
 static inline unsigned toeplitz_home(uint32_t hash, unsigned entries, unsigned workers)
 {
     return (hash & (entries - 1)) % workers;

@@ -7,28 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 512 };
+#include "base/io.h"
 
-// The first line of a file, without its end; "" where there is none.
-static void read_line(const char *dir, const char *file, char *out, size_t room)
-{
-    char path[PATH_BYTES];
-    out[0] = '\0';
-    if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
-        return;
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return;
-    if (fgets(out, (int)room, f) == NULL)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-    fclose(f);
-}
+enum { PATH_BYTES = 512 };
 
 static int read_int(const char *dir, const char *file)
 {
     char line[32], *end;
-    read_line(dir, file, line, sizeof(line));
+    io_read_line(dir, file, line, sizeof(line));
     const long v = strtol(line, &end, 10);
     return end == line ? -1 : (int)v;
 }
@@ -37,7 +23,7 @@ static int read_int(const char *dir, const char *file)
 static uint64_t read_size(const char *dir)
 {
     char line[32], *end;
-    read_line(dir, "size", line, sizeof(line));
+    io_read_line(dir, "size", line, sizeof(line));
     const uint64_t v = strtoull(line, &end, 10);
     return *end == 'K' ? v << 10 : *end == 'M' ? v << 20 : v;
 }
@@ -49,9 +35,9 @@ static bool read_cache(const char *cpu_dir, unsigned index, struct cpu_cache *c)
     const int level = read_int(dir, "level");
     if (level <= 0)
         return false;
-    read_line(dir, "type", type, sizeof(type));
+    io_read_line(dir, "type", type, sizeof(type));
     *c = (struct cpu_cache){.level = (unsigned)level, .type = type[0], .bytes = read_size(dir)};
-    read_line(dir, "shared_cpu_list", c->shared, sizeof(c->shared));
+    io_read_line(dir, "shared_cpu_list", c->shared, sizeof(c->shared));
     return true;
 }
 
@@ -78,7 +64,7 @@ bool topology_read(const char *sys_root, unsigned cpu, struct cpu_place *out)
         return false;
     out->package = read_int(dir, "topology/physical_package_id");
     out->core = read_int(dir, "topology/core_id");
-    read_line(dir, "topology/thread_siblings_list", out->siblings, sizeof(out->siblings));
+    io_read_line(dir, "topology/thread_siblings_list", out->siblings, sizeof(out->siblings));
     out->has_siblings = strpbrk(out->siblings, ",-") != NULL;
     while (out->n_caches < TOPOLOGY_CACHES_MAX &&
            read_cache(dir, out->n_caches, &out->caches[out->n_caches]))

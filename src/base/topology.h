@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// topology.h: where a CPU lies: core, hyper-thread siblings, caches, NUMA node. Reads /sys.
+// topology.h: the place of a CPU: core, hyper-thread siblings, caches and NUMA node, from /sys.
 #pragma once
 #include "base/base.h"
 
@@ -12,22 +12,23 @@ struct cpu_cache {
     char shared[TOPOLOGY_LIST_BYTES];  // CPUs that share it, as "0-3,8"
 };
 
-// cpu_place: what the kernel tells of one CPU; what it does not tell is 0 or empty.
+// cpu_place: what the kernel reports of one CPU; 0 or empty where it reports nothing.
 struct cpu_place {
     unsigned cpu;
-    int node;                            // NUMA node; -1: the kernel names none
-    int package, core;                   // -1: the same
-    char siblings[TOPOLOGY_LIST_BYTES];  // CPUs of its core, itself included
-    bool has_siblings;                   // others share its core
+    int node;                            // NUMA node; -1: not reported
+    int package, core;                   // -1: not reported
+    char siblings[TOPOLOGY_LIST_BYTES];  // CPUs of its core, including this one
+    bool has_siblings;                   // it shares its core
     unsigned n_caches;
     struct cpu_cache caches[TOPOLOGY_CACHES_MAX];
 };
 
-// topology_read: CPU number `cpu` according to sys_root ("/sys"). False: there is no such CPU.
+// topology_read: reads CPU number `cpu` below sys_root ("/sys"). False: there is no such CPU.
 bool topology_read(const char *sys_root, unsigned cpu, struct cpu_place *out);
 
-// topology_cache_bytes: the data cache of that level. 0: it has none, or the kernel does not tell.
+// topology_cache_bytes: size of the data cache of that level; 0: it has none, or it is not
+// reported.
 uint64_t topology_cache_bytes(const struct cpu_place *p, unsigned level);
 
-// topology_nodes: NUMA nodes that are online, at least 1.
+// topology_nodes: the number of online NUMA nodes, at least 1.
 unsigned topology_nodes(const char *sys_root);

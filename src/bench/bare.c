@@ -239,14 +239,14 @@ static inline void answer(struct bare *b, struct item *it, struct pkt *reply)
     c->snd_nxt += it->len;
 }
 
-struct lockstep_work bare_turn(void *ctx)
+struct turn_loop_work bare_turn(void *ctx)
 {
     struct bare *b = ctx;
     struct pkt *rx[BURST_MAX], *tx[BURST_MAX];
     struct item items[BURST_MAX];
     uint32_t n = b->port->ops->rx_burst(b->port, 0, rx, BURST_MAX);
     if (n == 0)
-        return (struct lockstep_work){0, 0};
+        return (struct turn_loop_work){0, 0};
     b->turn++;
     uint32_t good = 0, requests = 0, replies = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -277,7 +277,7 @@ struct lockstep_work bare_turn(void *ctx)
         pkt_free_bulk(tx + sent, requests - sent);
     }
     pkt_free_bulk(rx, n);
-    return (struct lockstep_work){n, sent};
+    return (struct turn_loop_work){n, sent};
 }
 
 bool bare_add(struct bare *b, uint32_t index, uint32_t remote_v4, uint16_t remote_port)

@@ -10,7 +10,7 @@
 // there.
 #pragma once
 #include "base/err.h"
-#include "bench/lockstep.h"
+#include "bench/turn_loop.h"
 #include "pkt/port.h"
 
 struct bare;
@@ -33,7 +33,7 @@ void bare_free(struct bare *b);
 bool bare_add(struct bare *b, uint32_t index, uint32_t remote_v4, uint16_t remote_port);
 
 // bare_turn: one burst; ctx is the struct bare.
-struct lockstep_work bare_turn(void *ctx);
+struct turn_loop_work bare_turn(void *ctx);
 
 // bare_dropped: packets that were for no connection, out of sequence, or found no room.
 uint64_t bare_dropped(const struct bare *b);

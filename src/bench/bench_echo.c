@@ -17,46 +17,40 @@
 // does changes within a second.
 enum { SLICES = 101, READER_SLICES = 31 };
 
-static const char help[] = "usage: c10m bench echo [OPTIONS]\n"
-                           "\n"
-                           "The server's echo service and the bare loop, fed in lockstep with the "
-                           "same requests and ACKs,\n"
-                           "in turn, slice by slice; prints the medians of both rates and of their "
-                           "ratio within a pair of slices,\n"
-                           "and the ratio of their lower deciles: of the slices that nobody "
-                           "disturbed.\n"
-                           "\n"
-                           "  --connections LIST  connections, e.g. 1k,10k,1M (default 1k,10M)\n"
-                           "  --seconds S         seconds for each of the two (default 3)\n"
-                           "  --batch N           packets published at once, even (default 1024)\n"
-                           "  --payload BYTES     bytes of each request, 8 to 1460 (default 64)\n"
-                           "  --order ORDER       connections at `random` (default) or in `turn`\n"
-                           "  --seed N            of the random order (default 1)\n"
-                           "  --cpus A,B          the client's and the server's CPU (default 0,1)\n"
-                           "  --json              one JSON object instead of the table\n";
+static const char help[] =
+    "usage: c10m bench echo [OPTIONS]\n"
+    "\n"
+    "Measure the server's echo service and the bare loop (see c10m bench roofline). A client in\n"
+    "lockstep feeds both with the same requests and ACKs, in alternating slices. The output has "
+    "the\n"
+    "medians of both rates and of their ratio within a pair of slices, and the ratio of their "
+    "lower\n"
+    "deciles, which are the slices without disturbance by the host.\n"
+    "\n"
+    "  --connections LIST  numbers of connections, as 1k,10k,1M (default 1k,10M)\n"
+    "  --seconds S         seconds for each of the two, up to 3600 (default 3)\n" BENCH_LOOP_HELP;
 
-static const char reader_help[] =
-    "usage: c10m bench reader [OPTIONS]\n"
-    "\n"
-    "The server's echo service, fed in lockstep, slice by slice: while the client waits it does "
-    "nothing (alone),\n"
-    "renders lines of memory of its own (busy), or reads net/tcp, piece after piece without a "
-    "pause "
-    "(reading).\n"
-    "Prints the server's cycles per packet, medians of the slices and of their ratios, and what "
-    "the "
-    "reading took.\n"
-    "\n"
-    "  Options as of `c10m bench echo` (--help).\n";
+static const char reader_help[] = "usage: c10m bench reader [OPTIONS]\n"
+                                  "\n"
+                                  "Measure what a reader of net/tcp costs the server's echo "
+                                  "service, which a client in lockstep feeds.\n"
+                                  "While the client waits, it does nothing (alone), renders lines "
+                                  "from its own memory (busy), or reads\n"
+                                  "net/tcp piece after piece without a pause (reading), in "
+                                  "alternating slices. The output has the\n"
+                                  "server's cycles per packet, as medians of the slices and of "
+                                  "their ratios, and the time of the reads.\n"
+                                  "\n"
+                                  "  The options are those of `c10m bench echo` (--help).\n";
 
 static const char tree_help[] =
     "usage: c10m bench tree [OPTIONS]\n"
     "\n"
-    "As `c10m bench reader`, but what the client reads is every file of the server's tree, ten "
-    "times a second\n"
-    "(a piece is the whole tree; of net/tcp at most 1 MiB).\n"
+    "Measure the same as `c10m bench reader` with a client that reads every file of the server's "
+    "tree ten\n"
+    "times a second. A piece is the whole tree, with at most 1 MiB of net/tcp.\n"
     "\n"
-    "  Options as of `c10m bench echo` (--help).\n";
+    "  The options are those of `c10m bench echo` (--help).\n";
 
 static void print_stages(const struct core_stats *before, const struct core_stats *now,
                          uint64_t packets)
@@ -68,12 +62,12 @@ static void print_stages(const struct core_stats *before, const struct core_stat
     fputc('\n', stderr);
 }
 
-static int side_close(const struct bench_options *o, struct bench_pair *side, struct err *err)
+static int pair_close(const struct bench_options *o, struct bench_pair *pair, struct err *err)
 {
     static struct core_stats now;
-    const int rc = bench_pair_close(side, &now, err);
-    if (!o->json && now.c.rx_packets != side->before.c.rx_packets)
-        print_stages(&side->before, &now, now.c.rx_packets - side->before.c.rx_packets);
+    const int rc = bench_pair_close(pair, &now, err);
+    if (!o->json && now.c.rx_packets != pair->before.c.rx_packets)
+        print_stages(&pair->before, &now, now.c.rx_packets - pair->before.c.rx_packets);
     return rc;
 }
 
@@ -100,14 +94,14 @@ struct reader_result {
 };
 
 // Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
-static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_pair *side,
+static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_pair *pair,
                    struct result *out, struct err *err)
 {
     double a[SLICES], b[SLICES], ratio[SLICES];
     for (unsigned i = 0; i < SLICES; i++) {
         struct bench_row one = {0}, two = {0};
         if (bench_slice(&bare->server, bare->feed, o->seconds / SLICES, &one, err) != 0 ||
-            bench_slice(&side->server, side->feed, o->seconds / SLICES, &two, err) != 0)
+            bench_slice(&pair->server, pair->feed, o->seconds / SLICES, &two, err) != 0)
             return -1;
         a[i] = cost(&one);
         b[i] = cost(&two);
@@ -125,25 +119,25 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
 
 // The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
 // of their ratios within one round.
-static int measure_reader(const struct bench_options *o, struct bench_pair *side,
+static int measure_reader(const struct bench_options *o, struct bench_pair *pair,
                           struct bench_reader *r, void (*piece)(void *), struct reader_result *out,
                           struct err *err)
 {
     void (*const meanwhile[MANNERS])(void *) = {NULL, bench_reader_busy, piece};
     double v[MANNERS][READER_SLICES], to_alone[READER_SLICES], to_busy[READER_SLICES];
-    side->server.arg = r;
+    pair->server.arg = r;
     for (unsigned i = 0; i < READER_SLICES; i++) {
         for (unsigned m = 0; m < MANNERS; m++) {
             struct bench_row one = {0};
-            side->server.meanwhile = meanwhile[m];
-            if (bench_slice(&side->server, side->feed, o->seconds / READER_SLICES, &one, err) != 0)
+            pair->server.meanwhile = meanwhile[m];
+            if (bench_slice(&pair->server, pair->feed, o->seconds / READER_SLICES, &one, err) != 0)
                 return -1;
             v[m][i] = cost(&one);
         }
         to_alone[i] = v[READING][i] / v[ALONE][i];
         to_busy[i] = v[READING][i] / v[BUSY][i];
     }
-    side->server.meanwhile = NULL;
+    pair->server.meanwhile = NULL;
     for (unsigned m = 0; m < MANNERS; m++)
         out->cycles[m] = bench_median(v[m], READER_SLICES);
     out->to_alone = bench_median(to_alone, READER_SLICES);
@@ -197,7 +191,7 @@ static void print_result(const struct bench_options *o, const struct result *r, 
 }
 
 static int run_one(const struct bench_options *o, struct server *s, struct bench_wire *wire,
-                   struct bench_pair *side, uint32_t connections, bool first, void (*piece)(void *),
+                   struct bench_pair *pair, uint32_t connections, bool first, void (*piece)(void *),
                    struct err *err)
 {
     struct bench_row row = {.connections = connections};
@@ -208,11 +202,11 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     struct bench_reader reader;
     struct reader_result read = {.to_busy = 0};
     bench_reader_init(&reader, s);
-    int rc = bench_pair_open(o, side, connections, err);
+    int rc = bench_pair_open(o, pair, connections, err);
     if (rc == 0)
-        rc = piece != NULL ? measure_reader(o, side, &reader, piece, &read, err)
-                           : measure(o, &bare, side, &result, err);
-    if (side_close(o, side, err) != 0 || bench_bare_close(&bare, err) != 0)
+        rc = piece != NULL ? measure_reader(o, pair, &reader, piece, &read, err)
+                           : measure(o, &bare, pair, &result, err);
+    if (pair_close(o, pair, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
     if (rc == 0 && piece != NULL && o->json)
         print_reader_json(&read, connections, &reader, first);
@@ -228,15 +222,15 @@ static int run_all(const struct bench_options *o, struct server *s, void (*piece
                    struct err *err)
 {
     struct bench_wire wire = {0};
-    static struct bench_pair side;
-    int rc = bench_pair_join(o, s, &side, err);
+    static struct bench_pair pair;
+    int rc = bench_pair_join(o, s, &pair, err);
     if (rc == 0)
         rc = bench_wire_open(o->batch, &wire, err);
     for (unsigned i = 0; rc == 0 && i < o->count_n; i++) {
-        rc = run_one(o, s, &wire, &side, o->counts[i], i == 0, piece, err);
+        rc = run_one(o, s, &wire, &pair, o->counts[i], i == 0, piece, err);
     }
     bench_wire_close(&wire);
-    bench_pair_part(&side);
+    bench_pair_part(&pair);
     return rc;
 }
 
@@ -272,7 +266,7 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
     int rc = bench_options_parse(argc, argv, name, help_text, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
-    struct err err = {""};
+    struct err err = {.text = ""};
     struct server_params p;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());

@@ -11,24 +11,25 @@
 
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
-#include "bench/paced_stand.h"
+#include "bench/options.h"
+#include "bench/paced_setup.h"
 
 enum { ROUNDS = 20, MAX_SHARE = 5, ABOVE_IDLE_US_MAX = 10, STALL_LINES = 20 };
 
 static const char help[] =
     "usage: c10m bench latency [OPTIONS]\n"
     "\n"
-    "Requests to the server's echo in an open loop at half of the maximum rate, which is found "
-    "first: latency\n"
-    "at the client (from when the request was due) and from rx to tx in the server, beside an idle "
-    "loop on the\n"
-    "server's core in alternating slices; then every stall of the server over 100 us and its "
-    "cause.\n"
+    "Find the maximum rate of the server's echo service, then send requests at half of that rate "
+    "in an\n"
+    "open loop. The output has the latency at the client, from the time at which a request was "
+    "due, and\n"
+    "the time from rx to tx in the server, beside an idle loop on the server's core in "
+    "alternating\n"
+    "slices. It then lists every stall of the server of more than 100 us, with its cause.\n"
     "\n"
-    "  --connections N  connections (default 10k)\n"
-    "  --seconds S      in all (default 10)\n"
-    "  --cpus A,B       the client's and the server's CPU (default 0,1)\n"
-    "  --json           one JSON object instead of the table\n";
+    "  --connections N     number of connections (default 10k)\n"
+    "  --seconds S         seconds for the whole measurement (default 10)\n" BENCH_CPUS_HELP
+        BENCH_JSON_HELP;
 
 struct result {
     double rate_max, cycles_max, busy_max;  // requests a second; cycles a request; server's share
@@ -48,7 +49,7 @@ static void add(struct paced_sum *to, const struct paced_sum *from)
     latency_sum(&to->turns, &from->turns);
 }
 
-static int measure(const struct stand_options *o, struct paced_stand *st, struct result *r,
+static int measure(const struct bench_server_options *o, struct paced_setup *st, struct result *r,
                    struct err *err)
 {
     static struct paced_result one;
@@ -144,7 +145,7 @@ static const char *tail(const char *text, unsigned lines)
     return at;
 }
 
-static void print_stalls(const struct paced_stand *st)
+static void print_stalls(const struct paced_setup *st)
 {
     struct text text;
     text_init(&text, 1 << 20);
@@ -158,7 +159,7 @@ static void print_stalls(const struct paced_stand *st)
     text_free(&text);
 }
 
-static void print(const struct stand_options *o, const struct paced_stand *st,
+static void print(const struct bench_server_options *o, const struct paced_setup *st,
                   const struct result *r)
 {
     const double above = us_at(&r->all.turns, 0.999) - us_at(&r->idle, 0.999);
@@ -174,20 +175,20 @@ static void print(const struct stand_options *o, const struct paced_stand *st,
 int bench_latency(int argc, char **argv)
 {
     static struct result r;
-    struct stand_options o = {
+    struct bench_server_options o = {
         .name = "latency", .connections = 10000, .seconds = 10, .server_cpu = 1, .takes = ""};
-    struct paced_stand st = {.w = NULL};
-    struct err err = {""};
-    int rc = stand_options_parse(argc, argv, help, &o);
+    struct paced_setup st = {.w = NULL};
+    struct err err = {.text = ""};
+    int rc = bench_server_options_parse(argc, argv, help, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
-    rc = paced_stand_open(&o, &bench_echo_app, &st, &err);
+    rc = paced_setup_open(&o, &bench_echo_app, &st, &err);
     if (rc == 0)
         rc = measure(&o, &st, &r, &err);
     if (rc == 0)
         print(&o, &st, &r);
     else
         fprintf(stderr, "c10m bench latency: %s\n", err.text);
-    paced_stand_close(&st);
+    paced_setup_close(&st);
     return rc == 0 ? 0 : 1;
 }

@@ -96,10 +96,7 @@ int bench_options_parse(int argc, char **argv, const char *name, const char *hel
         {"payload", required_argument, NULL, 'p'},
         {"order", required_argument, NULL, 'o'},
         {"seed", required_argument, NULL, 'r'},
-        {"cpus", required_argument, NULL, 'u'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        BENCH_SHARED_OPTIONS,
     };
     const struct bench_cli cli = {name, help, table, take, expected};
     return bench_cli_parse(argc, argv, &cli, o);

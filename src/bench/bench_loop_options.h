@@ -2,6 +2,16 @@
 // bench_loop_options.h: the command lines of the benchmarks of the loop.
 #pragma once
 #include "bench/feed.h"
+#include "bench/options.h"
+
+// The help of the options that the benchmarks in lockstep share, behind --connections and
+// --seconds.
+#define BENCH_LOOP_HELP                                                                            \
+    "  --batch N           packets published at once, an even number from 2 to 8192\n"             \
+    "                      (default 1024)\n"                                                       \
+    "  --payload BYTES     bytes of each request, 8 to 1460 (default 64)\n"                        \
+    "  --order ORDER       order of the connections: `random` (default) or in `turn`\n"            \
+    "  --seed N            seed of the random order (default 1)\n" BENCH_CPUS_HELP BENCH_JSON_HELP
 
 enum { BENCH_COUNTS_MAX = 16 };
 

@@ -10,26 +10,25 @@ static const struct {
     const char *name, *help;
     int (*run)(int argc, char **argv);
 } benches[] = {
-    {"roofline", "the memory work of a TCP echo and nothing else: the limit of a server",
+    {"roofline", "measure the memory accesses of a TCP echo alone: the limit of a server",
      bench_roofline},
-    {"echo", "the server's echo beside that limit, in the same run", bench_echo},
-    {"reader", "the server's echo with and without somebody who reads net/tcp, in the same run",
+    {"echo", "compare the server's echo with that limit, in the same run", bench_echo},
+    {"reader", "compare the server's echo with and without a reader of net/tcp, in the same run",
      bench_reader},
-    {"tree", "the same with somebody who reads the whole tree ten times a second", bench_tree},
-    {"machine", "what caches, memory, pages, system calls and the other core cost; the budget",
+    {"tree", "the same with a reader of the whole tree, ten times a second", bench_tree},
+    {"machine", "measure what caches, memory, pages, system calls and another core cost",
      bench_machine},
-    {"latency", "latency at half of the maximum rate beside an idle loop; stalls and their causes",
+    {"latency", "measure latency at half of the maximum rate; list stalls and their causes",
      bench_latency},
-    {"scale", "the cost of a packet with 1, 2, 4, 8 workers at a fixed number of connections",
+    {"scale", "measure the cost of a packet with 1, 2, 4, 8 workers, connections being fixed",
      bench_scale},
-    {"budget", "the cycles that are left to an application at a rate", bench_budget},
-    {"micro", "parse, flow table, timers, checksum, TCP input, turn: one at a time, beside DPDK's",
+    {"budget", "measure the cycles per request that are left for an application", bench_budget},
+    {"micro", "measure parts of the data path one at a time, and DPDK's of the same purpose",
      bench_micro},
-    {"growth", "cycles a packet and a stage from 1 k to 10 M connections, by page size; a plot",
+    {"growth", "measure cycles per packet and stage for 1 k to 10 M connections, by page size",
      bench_growth},
-    {"hop", "the round trip of a cache line between two CPUs", bench_hop},
-    {"pipeline", "parse and look-up on one core and the rest on another, against one core for all",
-     bench_pipeline},
+    {"hop", "measure the round trip of a cache line between two CPUs", bench_hop},
+    {"pipeline", "compare a pipeline over two cores with one core for everything", bench_pipeline},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

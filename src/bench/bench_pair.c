@@ -15,31 +15,31 @@ void bench_pair_params(const struct bench_options *o, struct server_params *p, c
     bench_server_params(p, prefix, &bench_echo_app, most, o->batch, o->client_cpu, o->server_cpu);
 }
 
-int bench_pair_join(const struct bench_options *o, struct server *s, struct bench_pair *side,
+int bench_pair_join(const struct bench_options *o, struct server *s, struct bench_pair *pair,
                     struct err *err)
 {
-    *side = (struct bench_pair){.w = server_worker(s, 0)};
-    side->pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
-    if (side->pool == NULL)
+    *pair = (struct bench_pair){.w = server_worker(s, 0)};
+    pair->pool = pkt_pool_create("echo_client", bench_pool_packets(o->batch), -1);
+    if (pair->pool == NULL)
         return err_set(err, "no memory for the client's packets");
-    side->client = bench_client_open(s, side->pool, err);
-    return side->client == NULL ? -1 : 0;
+    pair->client = bench_client_open(s, pair->pool, err);
+    return pair->client == NULL ? -1 : 0;
 }
 
-void bench_pair_part(struct bench_pair *side)
+void bench_pair_part(struct bench_pair *pair)
 {
-    port_close(side->client);
-    pkt_pool_destroy(side->pool);
+    port_close(pair->client);
+    pkt_pool_destroy(pair->pool);
 }
 
-int bench_pair_open(const struct bench_options *o, struct bench_pair *side, uint32_t connections,
+int bench_pair_open(const struct bench_options *o, struct bench_pair *pair, uint32_t connections,
                     struct err *err)
 {
-    struct worker *w = side->w;
-    side->server = (struct lockstep_server){.turn = bench_turn, .ctx = w};
-    struct feed_params fp = {.port = side->client,
-                             .pool = side->pool,
-                             .server = &side->server,
+    struct worker *w = pair->w;
+    pair->server = (struct turn_loop){.turn = bench_turn, .ctx = w};
+    struct feed_params fp = {.port = pair->client,
+                             .pool = pair->pool,
+                             .server = &pair->server,
                              .server_mac = w->ports[0].port->mac,
                              .server_v4 = BENCH_SERVER_V4,
                              .client_v4 = BENCH_CLIENT_V4,
@@ -56,21 +56,21 @@ int bench_pair_open(const struct bench_options *o, struct bench_pair *side, uint
         if (!bench_install(&w->tcp, feed_conn_at(&fp, i)))
             return err_set(err, "connection %u found no place", i);
     }
-    stat_snapshot(&side->before, w->stats);
-    side->feed = feed_new(&fp, err);
-    return side->feed == NULL ? -1 : 0;
+    stat_snapshot(&pair->before, w->stats);
+    pair->feed = feed_new(&fp, err);
+    return pair->feed == NULL ? -1 : 0;
 }
 
-int bench_pair_close(struct bench_pair *side, struct core_stats *now, struct err *err)
+int bench_pair_close(struct bench_pair *pair, struct core_stats *now, struct err *err)
 {
     int rc = 0;
-    stat_snapshot(now, side->w->stats);
+    stat_snapshot(now, pair->w->stats);
     if (stat_dropped_rx(now) + stat_dropped_tx(now) != 0)
         rc = err_set(err, "the server dropped %llu packets",
                      (unsigned long long)(stat_dropped_rx(now) + stat_dropped_tx(now)));
-    feed_free(side->feed);
-    side->feed = NULL;
-    bench_uninstall_all(side->w);
+    feed_free(pair->feed);
+    pair->feed = NULL;
+    bench_uninstall_all(pair->w);
     return rc;
 }
 

@@ -9,7 +9,7 @@ struct bench_pair {
     struct worker *w;
     struct port *client;  // the far end of the wire
     struct pkt_pool *pool;
-    struct lockstep_server server;
+    struct turn_loop server;
     struct feed *feed;
     struct core_stats before;  // when it was opened
 };
@@ -19,17 +19,17 @@ void bench_pair_params(const struct bench_options *o, struct server_params *p, c
 
 // bench_pair_join: the client's end of s's port, and its packets. Once a server. 0, or -1 and *err.
 // bench_pair_part: before the server is stopped.
-int bench_pair_join(const struct bench_options *o, struct server *s, struct bench_pair *side,
+int bench_pair_join(const struct bench_options *o, struct server *s, struct bench_pair *pair,
                     struct err *err);
-void bench_pair_part(struct bench_pair *side);
+void bench_pair_part(struct bench_pair *pair);
 
 // bench_pair_open: `connections` established, with their client. 0, or -1 and *err.
-int bench_pair_open(const struct bench_options *o, struct bench_pair *side, uint32_t connections,
+int bench_pair_open(const struct bench_options *o, struct bench_pair *pair, uint32_t connections,
                     struct err *err);
 
-// bench_pair_close: takes the connections away. now: the counters at the end, before: side->before.
+// bench_pair_close: takes the connections away. now: the counters at the end, before: pair->before.
 // -1 and *err if the server dropped a packet.
-int bench_pair_close(struct bench_pair *side, struct core_stats *now, struct err *err);
+int bench_pair_close(struct bench_pair *pair, struct core_stats *now, struct err *err);
 
 // bench_median: sorts v.
 double bench_median(double *v, unsigned n);

@@ -92,12 +92,12 @@ struct port *bench_client_open(const struct server *s, struct pkt_pool *pool, st
     return NULL;
 }
 
-struct lockstep_work bench_turn(void *ctx)
+struct turn_loop_work bench_turn(void *ctx)
 {
     struct worker *w = ctx;
     const uint64_t tx = w->stats->c.tx_packets;
     worker_turn_now(w);
-    return (struct lockstep_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
+    return (struct turn_loop_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
 }
 
 // What tcp_listen_input and the third segment would have made, at the feed's sequence numbers.

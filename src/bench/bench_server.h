@@ -28,8 +28,8 @@ void bench_pages(struct server_params *p, const char *name);
 // *err.
 struct port *bench_client_open(const struct server *s, struct pkt_pool *pool, struct err *err);
 
-// bench_turn: a turn of the worker ctx, for struct lockstep_server.
-struct lockstep_work bench_turn(void *ctx);
+// bench_turn: a turn of the worker ctx, for struct turn_loop.
+struct turn_loop_work bench_turn(void *ctx);
 
 // bench_install: an established connection at the feed's sequence numbers. False: no place for it.
 // bench_uninstall_all: ends all of them.

@@ -29,7 +29,7 @@ static bool number(char **text, unsigned i, void *to)
 static unsigned list(const char *text, double min, double max, double *out)
 {
     struct range r = {min, max, out};
-    return bench_list(text, STAND_LIST_MAX, number, &r);
+    return bench_list(text, BENCH_SERVER_LIST_MAX, number, &r);
 }
 
 static bool one(const char *text, double min, double max, double *out)
@@ -38,9 +38,9 @@ static bool one(const char *text, double min, double max, double *out)
     return bench_list(text, 1, number, &r) == 1;
 }
 
-static bool parse_option(int c, struct stand_options *o)
+static bool parse_option(int c, struct bench_server_options *o)
 {
-    double v, many[STAND_LIST_MAX];
+    double v, many[BENCH_SERVER_LIST_MAX];
     switch (c) {
     case 'n':
         if (!one(optarg, 64, CONNECTIONS_MAX, &v))
@@ -75,7 +75,7 @@ static bool parse_option(int c, struct stand_options *o)
 
 static enum bench_taken take(int c, void *to)
 {
-    const struct stand_options *o = to;
+    const struct bench_server_options *o = to;
     if (strchr("rcwx", c) != NULL && strchr(o->takes, c) == NULL)
         return BENCH_UNKNOWN;
     return parse_option(c, to) ? BENCH_TAKEN : BENCH_WRONG;
@@ -98,22 +98,20 @@ static const char *expected(int c)
         return "at most 16 numbers from 1 to 64, as 1,2,4,8";
     }
 }
-static_assert(STAND_LIST_MAX == 16 && CONNECTIONS_MAX == 1000000 && CYCLES_MAX == 10000000 &&
+static_assert(BENCH_SERVER_LIST_MAX == 16 && CONNECTIONS_MAX == 1000000 && CYCLES_MAX == 10000000 &&
                   WORKERS_MAX == 64,
               "as said above");
 
 static const struct option table[] = {{"connections", required_argument, NULL, 'n'},
                                       {"seconds", required_argument, NULL, 's'},
-                                      {"cpus", required_argument, NULL, 'u'},
-                                      {"json", no_argument, NULL, 'j'},
-                                      {"help", no_argument, NULL, 'h'},
                                       {"rates", required_argument, NULL, 'r'},
                                       {"cycles", required_argument, NULL, 'c'},
                                       {"workers", required_argument, NULL, 'w'},
                                       {"share", no_argument, NULL, 'x'},
-                                      {NULL, 0, NULL, 0}};
+                                      BENCH_SHARED_OPTIONS};
 
-int stand_options_parse(int argc, char **argv, const char *help, struct stand_options *o)
+int bench_server_options_parse(int argc, char **argv, const char *help,
+                               struct bench_server_options *o)
 {
     const struct bench_cli cli = {o->name, help, table, take, expected};
     return bench_cli_parse(argc, argv, &cli, o);

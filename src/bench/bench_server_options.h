@@ -3,9 +3,9 @@
 #pragma once
 #include "base/base.h"
 
-enum { STAND_LIST_MAX = 16 };
+enum { BENCH_SERVER_LIST_MAX = 16 };
 
-struct stand_options {
+struct bench_server_options {
     const char *name;  // of the benchmark
     uint32_t connections;
     double seconds;
@@ -13,14 +13,15 @@ struct stand_options {
     bool json;
     // What only some take; `takes` names them by their letter: r, c, w, x.
     const char *takes;
-    double rates[STAND_LIST_MAX];  // --rates: packets a second
+    double rates[BENCH_SERVER_LIST_MAX];  // --rates: packets a second
     unsigned rate_n;
-    uint32_t cycles;                   // --cycles
-    uint32_t workers[STAND_LIST_MAX];  // --workers
+    uint32_t cycles;                          // --cycles
+    uint32_t workers[BENCH_SERVER_LIST_MAX];  // --workers
     unsigned worker_n;
     bool share;  // --share
 };
 
-// stand_options_parse: fills *o, whose name and defaults are set. 0: go on; 1: help was printed; 2:
-// bad usage, said on stderr.
-int stand_options_parse(int argc, char **argv, const char *help, struct stand_options *o);
+// bench_server_options_parse: fills *o, whose name and defaults are set. 0: go on; 1: help was
+// printed; 2: bad usage, said on stderr.
+int bench_server_options_parse(int argc, char **argv, const char *help,
+                               struct bench_server_options *o);

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 #include "bench/bench_main.h"
-#include "bench/paced_stand.h"
+#include "bench/options.h"
+#include "bench/paced_setup.h"
 
 enum {
     TRIALS = 10,       // of a search: each halves what is not known
@@ -18,28 +19,29 @@ enum {
 static const char help[] =
     "usage: c10m bench budget [OPTIONS]\n"
     "\n"
-    "The application's budget: requests (each packet in is one) at a fixed rate to an application "
-    "that works\n"
-    "for so many cycles on each: how many the server did not take in time. Then the largest budget "
-    "without\n"
-    "loss at each rate: searched for where the client can make the rate, else computed from the "
-    "cycles of a\n"
-    "request and verified by the server's busy time. The verdict is of the slices of 5 ms in which "
-    "the machine\n"
-    "took neither core away.\n"
+    "Measure the cycles per request that are left for an application. The client sends requests "
+    "(each\n"
+    "received packet is one) at a fixed rate to an application that works for N cycles on each, "
+    "and\n"
+    "counts those that the server did not process in time. Then the largest budget without loss "
+    "is\n"
+    "determined for each rate: by a search if the client reaches the rate, otherwise from the "
+    "cycles per\n"
+    "request, verified against the server's busy time. The verdict uses only slices of 5 ms in "
+    "which the\n"
+    "host interrupted neither core.\n"
     "\n"
-    "  --cycles N       of the application a request (default 1400)\n"
-    "  --rates LIST     packets a second for this worker (default 1M,10M); the first one's for "
-    "--cycles\n"
-    "  --connections N  connections (default 10k)\n"
-    "  --seconds S      for each rate (default 5)\n"
-    "  --cpus A,B       the client's and the server's CPU (default 0,1)\n"
-    "  --json           one JSON object instead of the table\n";
+    "  --cycles N          cycles of the application per request (default 1400)\n"
+    "  --rates LIST        packets per second for this worker (default 1M,10M); --cycles applies "
+    "to\n"
+    "                      the first\n"
+    "  --connections N     number of connections (default 10k)\n"
+    "  --seconds S         seconds for each rate (default 5)\n" BENCH_CPUS_HELP BENCH_JSON_HELP;
 
 static struct paced_result one;
 
 // With that budget; a turn's own work is then no stall. Again, if the machine did not let it be.
-static int try_budget(struct paced_stand *st, double rate, uint64_t cycles, double seconds,
+static int try_budget(struct paced_setup *st, double rate, uint64_t cycles, double seconds,
                       struct err *err)
 {
     const uint64_t stall_cycles = st->w->stall_cycles;
@@ -65,7 +67,8 @@ static const char *verdict(void)
     return one.calm.slices < CALM_MIN ? "disturbed" : one.calm.lost == 0 ? "held" : "lost";
 }
 
-static void print_trial(const struct stand_options *o, double rate, uint64_t cycles, bool first)
+static void print_trial(const struct bench_server_options *o, double rate, uint64_t cycles,
+                        bool first)
 {
     if (o->json)
         printf("%s{\"rate\":%.0f,\"cycles\":%llu,\"sent_per_s\":%.0f,\"requests\":%llu,"
@@ -98,7 +101,7 @@ struct found {
     double most;   // packets a second without application
 };
 
-static int search(struct paced_stand *st, double rate, double seconds, struct found *f,
+static int search(struct paced_setup *st, double rate, double seconds, struct found *f,
                   struct err *err)
 {
     uint64_t low = 0, high = (uint64_t)((double)rte_get_tsc_hz() / rate);
@@ -121,7 +124,7 @@ static int search(struct paced_stand *st, double rate, double seconds, struct fo
 }
 
 // As fast as the client asks: what the server's turns with work take tells how many it could.
-static int compute(struct paced_stand *st, double rate, double seconds, struct found *f,
+static int compute(struct paced_setup *st, double rate, double seconds, struct found *f,
                    struct err *err)
 {
     const double room = (double)rte_get_tsc_hz() / rate;
@@ -138,7 +141,7 @@ static int compute(struct paced_stand *st, double rate, double seconds, struct f
     return 0;
 }
 
-static int find(struct paced_stand *st, double rate, double seconds, struct found *f,
+static int find(struct paced_setup *st, double rate, double seconds, struct found *f,
                 struct err *err)
 {
     *f = (struct found){0};
@@ -150,7 +153,7 @@ static int find(struct paced_stand *st, double rate, double seconds, struct foun
     return f->searched ? search(st, rate, seconds, f, err) : compute(st, rate, seconds, f, err);
 }
 
-static void print_found(const struct stand_options *o, double rate, const struct found *f)
+static void print_found(const struct bench_server_options *o, double rate, const struct found *f)
 {
     const char *how = f->searched ? "searched" : "computed";
     if (o->json)
@@ -173,7 +176,7 @@ static void print_found(const struct stand_options *o, double rate, const struct
     fflush(stdout);
 }
 
-static int run(const struct stand_options *o, struct paced_stand *st, struct err *err)
+static int run(const struct bench_server_options *o, struct paced_setup *st, struct err *err)
 {
     if (o->json)
         printf("{\"bench\":\"budget\",\"tsc_hz\":%llu,\"trials\":[",
@@ -198,24 +201,24 @@ static int run(const struct stand_options *o, struct paced_stand *st, struct err
 
 int bench_budget(int argc, char **argv)
 {
-    struct stand_options o = {.name = "budget",
-                              .connections = 10000,
-                              .seconds = 5,
-                              .server_cpu = 1,
-                              .takes = "rc",
-                              .cycles = 1400,
-                              .rates = {1e6, 10e6},
-                              .rate_n = 2};
-    struct paced_stand st = {.w = NULL};
-    struct err err = {""};
-    int rc = stand_options_parse(argc, argv, help, &o);
+    struct bench_server_options o = {.name = "budget",
+                                     .connections = 10000,
+                                     .seconds = 5,
+                                     .server_cpu = 1,
+                                     .takes = "rc",
+                                     .cycles = 1400,
+                                     .rates = {1e6, 10e6},
+                                     .rate_n = 2};
+    struct paced_setup st = {.w = NULL};
+    struct err err = {.text = ""};
+    int rc = bench_server_options_parse(argc, argv, help, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
-    rc = paced_stand_open(&o, &bench_busy_app, &st, &err);
+    rc = paced_setup_open(&o, &bench_busy_app, &st, &err);
     if (rc == 0)
         rc = run(&o, &st, &err);
     if (rc != 0)
         fprintf(stderr, "c10m bench budget: %s\n", err.text);
-    paced_stand_close(&st);
+    paced_setup_close(&st);
     return rc == 0 ? 0 : 1;
 }

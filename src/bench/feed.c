@@ -35,7 +35,7 @@ struct feed {
     uint32_t due_count;
     struct rng rng;
     uint64_t sent;  // packets, all batches
-    struct lockstep_sums before;
+    struct turn_loop_sums before;
     uint8_t header[AT_DATA];
     struct pkt *out[FEED_BATCH_MAX];
 };
@@ -190,7 +190,7 @@ static int check_reply(struct feed *f, const struct pkt *pkt, struct err *err)
     return 0;
 }
 
-static int take_replies(struct feed *f, uint32_t expected, struct err *err)
+static int receive_replies(struct feed *f, uint32_t expected, struct err *err)
 {
     struct port *p = f->p.port;
     uint32_t got = 0;
@@ -216,20 +216,20 @@ int feed_begin(struct feed *f, struct err *err)
     return publish(f, n, err);
 }
 
-int feed_end(struct feed *f, struct lockstep_sums *did, struct err *err)
+int feed_end(struct feed *f, struct turn_loop_sums *did, struct err *err)
 {
-    if (!lockstep_wait(f->p.server, f->sent, FEED_TIMEOUT_S))
+    if (!turn_loop_wait(f->p.server, f->sent, FEED_TIMEOUT_S))
         return err_set(err, "the server did not receive all of a batch within %d s",
                        FEED_TIMEOUT_S);
-    const struct lockstep_sums *now = &f->p.server->sums;
+    const struct turn_loop_sums *now = &f->p.server->sums;
     did->packets = now->packets - f->before.packets;
     did->cycles = now->cycles - f->before.cycles;
     did->turns = now->turns - f->before.turns;
     f->before = *now;
-    return take_replies(f, f->p.batch / 2, err);
+    return receive_replies(f, f->p.batch / 2, err);
 }
 
-int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err)
+int feed_batch(struct feed *f, struct turn_loop_sums *did, struct err *err)
 {
     return feed_begin(f, err) != 0 ? -1 : feed_end(f, did, err);
 }
@@ -246,7 +246,7 @@ int feed_settle(struct feed *f, struct err *err)
     f->due_count = 0;
     if (publish(f, n, err) != 0)
         return -1;
-    if (!lockstep_wait(f->p.server, f->sent, FEED_TIMEOUT_S))
+    if (!turn_loop_wait(f->p.server, f->sent, FEED_TIMEOUT_S))
         return err_set(err, "the server did not receive all of %u packets within %d s", n,
                        FEED_TIMEOUT_S);
     f->before = f->p.server->sums;

@@ -9,7 +9,7 @@
 // right connection, sequence and acknowledgement numbers, IPv4 checksum, and the same payload.
 #pragma once
 #include "base/addr.h"
-#include "bench/lockstep.h"
+#include "bench/turn_loop.h"
 #include "pkt/port.h"
 
 enum {
@@ -27,7 +27,7 @@ struct feed_params {
     struct port *port;  // the client's end
     uint16_t queue;     // of it
     struct pkt_pool *pool;
-    struct lockstep_server *server;
+    struct turn_loop *server;
     struct mac_addr server_mac;
     uint32_t server_v4,
         client_v4;  // host order; connection i comes from client_v4 + i / FEED_PORTS
@@ -61,11 +61,11 @@ void feed_free(struct feed *f);
 
 // feed_batch: one batch in lockstep. 0, or -1 with what was wrong with a reply. `did` gets the
 // packets, cycles and turns of the server for this batch.
-int feed_batch(struct feed *f, struct lockstep_sums *did, struct err *err);
+int feed_batch(struct feed *f, struct turn_loop_sums *did, struct err *err);
 
 // feed_begin, feed_end: its halves: publishes it; waits for the server and checks the replies.
 int feed_begin(struct feed *f, struct err *err);
-int feed_end(struct feed *f, struct lockstep_sums *did, struct err *err);
+int feed_end(struct feed *f, struct turn_loop_sums *did, struct err *err);
 
 // feed_settle: acknowledges the last replies, so that the server has nothing in flight when it
 // stands still. 0, or -1 and *err.

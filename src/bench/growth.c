@@ -20,18 +20,17 @@ enum { SLICES = 21, ROWS_MAX = 4 * BENCH_COUNTS_MAX };
 static const char help[] =
     "usage: c10m bench growth [OPTIONS]\n"
     "\n"
-    "The server's echo, fed in lockstep as in `c10m bench echo`: cycles of a received packet, "
-    "whole "
-    "and stage by stage,\n"
-    "at several numbers of connections and with several page sizes. The stages are those of the "
-    "slice at the lower\n"
-    "decile, which nobody disturbed.\n"
+    "Measure the cycles per received packet of the server's echo service, in total and by stage, "
+    "for\n"
+    "several numbers of connections and page sizes. A client in lockstep feeds it, as in\n"
+    "`c10m bench echo`. The stages are those of the slice at the lower decile, which the host did "
+    "not\n"
+    "disturb.\n"
     "\n"
-    "  --pages LIST        of auto, none, 2M, 1G (default auto), as none,2M,1G\n"
-    "  --svg FILE          the plot\n"
-    "  --connections LIST  (default 1k,10k,100k,1M,10M)\n"
-    "  --seconds S         for each (default 2)\n"
-    "  --batch N, --payload BYTES, --order ORDER, --seed N, --cpus A,B, --json: as of echo\n";
+    "  --pages LIST        page sizes out of auto, none, 2M, 1G, as none,2M,1G (default auto)\n"
+    "  --svg FILE          write a plot to FILE\n"
+    "  --connections LIST  numbers of connections (default 1k,10k,100k,1M,10M)\n"
+    "  --seconds S         seconds for each of them (default 2)\n" BENCH_LOOP_HELP;
 
 struct task {
     struct bench_options o;  // one number of connections
@@ -71,15 +70,15 @@ static int by_cycles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int one_slice(const struct bench_options *o, struct bench_pair *side, struct slice *out,
+static int one_slice(const struct bench_options *o, struct bench_pair *pair, struct slice *out,
                      struct err *err)
 {
     static struct core_stats before, after;
     struct bench_row row = {0};
-    stat_snapshot(&before, side->w->stats);
-    if (bench_slice(&side->server, side->feed, o->seconds / SLICES, &row, err) != 0)
+    stat_snapshot(&before, pair->w->stats);
+    if (bench_slice(&pair->server, pair->feed, o->seconds / SLICES, &row, err) != 0)
         return -1;
-    stat_snapshot(&after, side->w->stats);
+    stat_snapshot(&after, pair->w->stats);
     const double packets = (double)(after.c.rx_packets - before.c.rx_packets);
     out->cycles = (double)row.cycles / (double)row.packets;
     for (unsigned s = 0; s < STAGE_idle; s++)
@@ -87,12 +86,12 @@ static int one_slice(const struct bench_options *o, struct bench_pair *side, str
     return 0;
 }
 
-static int measure_side(const struct bench_options *o, struct bench_pair *side, struct row *out,
+static int measure_pair(const struct bench_options *o, struct bench_pair *pair, struct row *out,
                         struct err *err)
 {
     static struct slice slices[SLICES];
     for (unsigned i = 0; i < SLICES; i++)
-        if (one_slice(o, side, &slices[i], err) != 0)
+        if (one_slice(o, pair, &slices[i], err) != 0)
             return -1;
     qsort(slices, SLICES, sizeof(slices[0]), by_cycles);
     out->median = slices[SLICES / 2].cycles;
@@ -106,7 +105,7 @@ static int measure(const void *arg, void *result, struct err *err)
     const struct task *t = arg;
     struct row *out = result;
     static struct server_params p;
-    static struct bench_pair side;
+    static struct bench_pair pair;
     static struct core_stats now;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mgrowth%d", (int)getpid());
@@ -119,17 +118,17 @@ static int measure(const void *arg, void *result, struct err *err)
     struct server *s = server_start(&p, err);
     if (s == NULL)
         return -1;
-    int rc = bench_pair_join(&t->o, s, &side, err);
+    int rc = bench_pair_join(&t->o, s, &pair, err);
     if (rc == 0) {
-        rc = bench_pair_open(&t->o, &side, t->o.counts[0], err);
+        rc = bench_pair_open(&t->o, &pair, t->o.counts[0], err);
         if (rc == 0)
-            rc = measure_side(&t->o, &side, out, err);
+            rc = measure_pair(&t->o, &pair, out, err);
         struct err closing;
-        if (bench_pair_close(&side, &now, &closing) != 0 && rc == 0)
+        if (bench_pair_close(&pair, &now, &closing) != 0 && rc == 0)
             rc = err_set(err, "%s", closing.text);
     }
     server_stop_workers(s);
-    bench_pair_part(&side);
+    bench_pair_part(&pair);
     server_stop(s);
     out->mpps = out->tsc_hz / out->median / 1e6;
     return rc;
@@ -240,7 +239,7 @@ static bool parse_pages(char *list, struct own *own)
 }
 
 // Takes our own options out of argv; *argc is what is left. False: bad usage, said.
-static bool take_own(int *argc, char **argv, struct own *own)
+static bool parse_own(int *argc, char **argv, struct own *own)
 {
     int left = 0;
     for (int i = 0; i < *argc; i++) {
@@ -271,7 +270,7 @@ static int run(const struct bench_options *o, const struct own *own)
     for (unsigned k = 0; k < own->n_pages; k++)
         for (unsigned i = 0; i < o->count_n && !interrupted(); i++) {
             struct task t = {.o = *o, .pages = own->pages[k]};
-            struct err err = {""};
+            struct err err = {.text = ""};
             t.o.counts[0] = o->counts[i];
             t.o.count_n = 1;
             if (bench_subprocess(measure, &t, &rows[n], sizeof(rows[n]), &err) != 0) {
@@ -300,7 +299,7 @@ int bench_growth(int argc, char **argv)
                               .seconds = 2,
                               .seed = 1,
                               .server_cpu = 1};
-    if (!take_own(&argc, argv, &own))
+    if (!parse_own(&argc, argv, &own))
         return 2;
     const int rc = bench_options_parse(argc, argv, "growth", help, &o);
     return rc == 0 ? run(&o, &own) : rc == 1 ? 0 : 2;

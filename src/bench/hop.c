@@ -2,7 +2,6 @@
 // How far apart two CPUs are: the round trip of a cache line between them. A virtual machine's CPUs
 // may be neighbours now and strangers later, and what client and server hand each other costs with
 // it: figures of two cores are to be read beside this one.
-#include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +9,20 @@
 #include "base/base.h"
 #include "bench/bench_main.h"
 #include "bench/costs.h"
+#include "bench/options.h"
 
 enum { ROUNDS = 31 };
 
-static const char help[] =
-    "usage: c10m bench hop [OPTIONS]\n"
-    "\n"
-    "The round trip of a cache line between two CPUs: one writes a word, the other sees it and "
-    "writes\n"
-    "back, 2,000 times a round. Of 31 rounds the lowest, the median and the highest.\n"
-    "\n"
-    "  --cpus A,B  the two (default 0,1)\n"
-    "  --json      one JSON object instead of the line\n";
+static const char help[] = "usage: c10m bench hop [OPTIONS]\n"
+                           "\n"
+                           "Measure the round trip of a cache line between two CPUs: one writes a "
+                           "word, the other sees it and\n"
+                           "writes an answer, 2,000 times in a round. The output has the lowest, "
+                           "the median and the highest of\n"
+                           "31 rounds.\n"
+                           "\n"
+                           "  --cpus A,B          the two CPUs (default 0,1)\n"
+                           "  --json              print one JSON object instead of the line\n";
 
 static int by_size(const void *a, const void *b)
 {
@@ -43,50 +44,42 @@ static void print(const unsigned *cpus, const double *cycles, bool json)
                cpus[0], cpus[1], mid, mid / hz * 1e9, ROUNDS, low, high);
 }
 
-// -1: go on; else the exit status.
-static int parse(int argc, char **argv, unsigned *cpus, bool *json)
+struct hop_options {
+    unsigned cpus[2];
+    bool json;
+};
+
+static enum bench_taken take(int c, void *to)
 {
-    static const struct option table[] = {{"cpus", required_argument, NULL, 'u'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    optind = 1;
-    for (int c; (c = getopt_long(argc, argv, "h", table, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (c == '?')
-            return 2;
-        *json |= c == 'j';
-        if (c == 'u' && (sscanf(optarg, "%u,%u", &cpus[0], &cpus[1]) != 2 || cpus[0] == cpus[1] ||
-                         MAX(cpus[0], cpus[1]) >= CPU_SETSIZE)) {
-            fprintf(stderr,
-                    "c10m bench hop: --cpus: expected two different CPUs, as 0,1, got \"%s\"\n",
-                    optarg);
-            return 2;
-        }
+    struct hop_options *o = to;
+    if (c != 'u') {
+        o->json = true;
+        return BENCH_TAKEN;
     }
-    if (optind < argc) {
-        fprintf(stderr, "c10m bench hop: %s: no such argument\n", argv[optind]);
-        return 2;
-    }
-    return -1;
+    const bool good = bench_cpus(optarg, &o->cpus[0], &o->cpus[1]);
+    return good && MAX(o->cpus[0], o->cpus[1]) < CPU_SETSIZE ? BENCH_TAKEN : BENCH_WRONG;
+}
+
+static const char *expected(int c)
+{
+    (void)c;
+    return BENCH_CPUS_EXPECTED;
 }
 
 int bench_hop(int argc, char **argv)
 {
-    unsigned cpus[2] = {0, 1};
+    static const struct option table[] = {BENCH_SHARED_OPTIONS};
+    static const struct bench_cli cli = {"hop", help, table, take, expected};
+    struct hop_options o = {.cpus = {0, 1}};
     double cycles[ROUNDS];
-    bool json = false;
-    const int rc = parse(argc, argv, cpus, &json);
-    if (rc >= 0)
-        return rc;
-    if (!cost_line_trips(cpus[0], cpus[1], cycles, ROUNDS)) {
-        fprintf(stderr, "c10m bench hop: CPU %u or %u cannot be used\n", cpus[0], cpus[1]);
+    const int rc = bench_cli_parse(argc, argv, &cli, &o);
+    if (rc != 0)
+        return rc == 1 ? 0 : rc;
+    if (!cost_line_trips(o.cpus[0], o.cpus[1], cycles, ROUNDS)) {
+        fprintf(stderr, "c10m bench hop: CPU %u or %u cannot be used\n", o.cpus[0], o.cpus[1]);
         return 1;
     }
     qsort(cycles, ROUNDS, sizeof(cycles[0]), by_size);
-    print(cpus, cycles, json);
+    print(o.cpus, cycles, o.json);
     return 0;
 }

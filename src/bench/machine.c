@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The latency numbers of this machine, and the budget of a packet drawn from them.
-#include <getopt.h>
 #include <numa.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "bench/chase.h"
 #include "bench/costs.h"
 #include "bench/map.h"
+#include "bench/options.h"
 
 enum {
     CURVE_MAX = 32,
@@ -28,17 +28,16 @@ enum {
 static const char help[] =
     "usage: c10m bench machine [OPTIONS]\n"
     "\n"
-    "What this machine's caches, memory, pages, branches, system calls and other core cost, and "
-    "how many of each fit\n"
-    "into a packet at 1 and at 10 million packets a second. Each figure is the lowest of some "
-    "rounds.\n"
+    "Measure what caches, memory, pages, branches, system calls and the other core of this machine "
+    "cost,\n"
+    "and how many of each fit into the time of a packet at 1 and at 10 million packets a second. "
+    "Each\n"
+    "figure is the lowest of several rounds.\n"
     "\n"
-    "  --memory MIB   memory to walk through (default 1024)\n"
-    "  --cpus A,B     measured on B, with A as the other core (default 0,1)\n"
-    "  --quick        shorter, in 32 MiB\n"
-    "  --json         one JSON object instead of the tables\n"
-    "\n"
-    "Pages of 2 MiB and 1 GiB are measured where so much is free (sysctl vm.nr_hugepages).\n";
+    "  --memory MIB        MiB of memory to walk through, 16 to 1048576 (default 1024)\n"
+    "  --cpus A,B          measure on CPU B, with A as the other core (default 0,1)\n"
+    "  --quick             measure for a shorter time, in 32 MiB\n" BENCH_JSON_HELP "\n"
+    "Pages of 2 MiB and 1 GiB are measured if enough of them are free (sysctl vm.nr_hugepages).\n";
 
 struct options {
     size_t bytes;
@@ -420,48 +419,36 @@ static bool parse_mib(const char *text, size_t *bytes)
     return end != text && *end == '\0' && v >= 16 && v <= 1 << 20;
 }
 
-// -1: go on; else the exit status.
-static int parse(int argc, char **argv, struct options *o)
+static enum bench_taken take(int c, void *to)
 {
-    static const struct option table[] = {
-        {"memory", required_argument, NULL, 'm'}, {"cpus", required_argument, NULL, 'u'},
-        {"quick", no_argument, NULL, 'q'},        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    int c;
-    bool memory = false;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        const char *wrong = NULL;
-        if (c == 'm' && !(memory = parse_mib(optarg, &o->bytes)))
-            wrong = "--memory: expected MiB from 16 to 1048576";
-        else if (c == 'u' && (sscanf(optarg, "%u,%u", &o->other, &o->cpu) != 2 ||
-                              o->other == o->cpu || MAX(o->other, o->cpu) >= CPU_SETSIZE))
-            wrong = "--cpus: expected two different CPUs, as 0,1";
-        else if (c == '?')
-            return 2;
-        o->quick |= c == 'q';
-        o->json |= c == 'j';
-        if (wrong != NULL) {
-            fprintf(stderr, "c10m bench machine: %s, got \"%s\"\n", wrong, optarg);
-            return 2;
-        }
+    struct options *o = to;
+    if (c == 'm')
+        return parse_mib(optarg, &o->bytes) ? BENCH_TAKEN : BENCH_WRONG;
+    if (c == 'u') {
+        const bool good = bench_cpus(optarg, &o->other, &o->cpu);
+        return good && MAX(o->other, o->cpu) < CPU_SETSIZE ? BENCH_TAKEN : BENCH_WRONG;
     }
-    if (optind < argc) {
-        fprintf(stderr, "c10m bench machine: %s: no such argument\n", argv[optind]);
-        return 2;
-    }
-    if (!memory)
-        o->bytes = (o->quick ? 32 : 1024) * MIB;
-    return -1;
+    o->quick |= c == 'q';
+    o->json |= c == 'j';
+    return BENCH_TAKEN;
+}
+
+static const char *expected(int c)
+{
+    return c == 'm' ? "MiB from 16 to 1048576" : BENCH_CPUS_EXPECTED;
 }
 
 int bench_machine(int argc, char **argv)
 {
+    static const struct option table[] = {{"memory", required_argument, NULL, 'm'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          BENCH_SHARED_OPTIONS};
+    static const struct bench_cli cli = {"machine", help, table, take, expected};
     struct options o = {.other = 0, .cpu = 1};
-    const int rc = parse(argc, argv, &o);
-    return rc < 0 ? run(&o) : rc;
+    const int rc = bench_cli_parse(argc, argv, &cli, &o);
+    if (rc != 0)
+        return rc == 1 ? 0 : rc;
+    if (o.bytes == 0)
+        o.bytes = (o.quick ? 32 : 1024) * MIB;
+    return run(&o);
 }

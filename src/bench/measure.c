@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 
 static int feed_for(struct feed *f, double seconds, struct bench_row *row, struct err *err)
 {
-    struct lockstep_sums did;
+    struct turn_loop_sums did;
     for (unsigned i = 0; i < WARM_BATCHES; i++)
         if (feed_batch(f, &did, err) != 0)
             return -1;
@@ -102,18 +102,18 @@ static int add_all(struct bare *b, const struct feed_params *fp, struct err *err
     return 0;
 }
 
-int bench_slice(struct lockstep_server *server, struct feed *f, double seconds,
-                struct bench_row *row, struct err *err)
+int bench_slice(struct turn_loop *server, struct feed *f, double seconds, struct bench_row *row,
+                struct err *err)
 {
     server->stop = 0;
-    if (eal_worker_launch(0, lockstep_run, server, err) != 0)
+    if (eal_worker_launch(0, turn_loop_run, server, err) != 0)
         return -1;
     int rc = feed_for(f, seconds, row, err);
     if (rc == 0)
         rc = feed_settle(f, err);
     if (rc == 0 && interrupted())
         rc = err_set(err, "interrupted");
-    lockstep_stop(server);
+    turn_loop_stop(server);
     eal_worker_join(0);
     return rc;
 }
@@ -130,7 +130,7 @@ int bench_bare_open(const struct bench_options *o, struct bench_wire *w, struct 
     *b = (struct bench_bare){.bare = bare_new(&bp, err)};
     if (b->bare == NULL)
         return -1;
-    b->server = (struct lockstep_server){.turn = bare_turn, .ctx = b->bare};
+    b->server = (struct turn_loop){.turn = bare_turn, .ctx = b->bare};
     struct feed_params fp = {.port = w->client,
                              .pool = w->client_pool,
                              .server = &b->server,

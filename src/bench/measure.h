@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "bench/bench_loop_options.h"
 #include "bench/feed.h"
-#include "bench/lockstep.h"
+#include "bench/turn_loop.h"
 
 enum {
     BENCH_SERVER_V4 = 0x0a000001,  // 10.0.0.1
@@ -37,13 +37,13 @@ void bench_wire_close(struct bench_wire *w);
 
 // bench_slice: `server` on EAL worker 0, fed for so many seconds after some batches to warm up;
 // added to *row, whose median is this slice's. 0, or -1 and *err.
-int bench_slice(struct lockstep_server *server, struct feed *f, double seconds,
-                struct bench_row *row, struct err *err);
+int bench_slice(struct turn_loop *server, struct feed *f, double seconds, struct bench_row *row,
+                struct err *err);
 
 // bench_bare: the bare loop over a wire, with its client.
 struct bench_bare {
     struct bare *bare;
-    struct lockstep_server server;
+    struct turn_loop server;
     struct feed *feed;
 };
 

@@ -34,19 +34,20 @@ struct options {
 
 static void help(void)
 {
-    printf("usage: c10m bench micro [OPTIONS] [NAME...]\n"
-           "\n"
-           "One part of the data path at a time, beside DPDK's of the same purpose. NAME: those "
-           "alone (Flow*).\n"
-           "\n"
-           "  --count N       repetitions, 1 to %d (default 1)\n"
-           "  --seconds S     of each (default 0.2)\n"
-           "  --max N         no more entries than that (default 10M)\n"
-           "  --cpu N         (default 1)\n"
-           "  --go            Go's benchmark text, for benchstat\n"
-           "  --json          one JSON object\n"
-           "\n",
-           MICRO_COUNT_MAX);
+    printf(
+        "usage: c10m bench micro [OPTIONS] [NAME...]\n"
+        "\n"
+        "Measure one part of the data path at a time, and DPDK's part of the same purpose. With\n"
+        "NAME, a pattern as Flow*, measure only the parts that match.\n"
+        "\n"
+        "  --count N       repetitions, 1 to %d (default 1)\n"
+        "  --seconds S     seconds of each repetition (default 0.2)\n"
+        "  --max N         largest number of entries (default 10M)\n"
+        "  --cpu N         CPU to measure on (default 1)\n"
+        "  --go            print Go's benchmark format, for benchstat\n"
+        "  --json          print one JSON object instead of the table\n"
+        "\n",
+        MICRO_COUNT_MAX);
     for (unsigned l = 0; l < ARRAY_LEN(lists); l++)
         for (const struct micro *m = lists[l]; m->name != NULL; m++)
             printf("  %-15s %s\n", m->name, m->help);
@@ -136,7 +137,7 @@ static int run_one(const struct options *o, const struct micro *m, uint32_t size
                    struct micro_print *print)
 {
     static struct micro_result result;
-    struct err err = {""};
+    struct err err = {.text = ""};
     const struct task t = {m, o, size};
     result = (struct micro_result){.m = m, .size = size};
     if (bench_subprocess(measure, &t, &result, sizeof(result), &err) != 0) {
@@ -217,8 +218,10 @@ static int parse(int argc, char **argv, struct options *o)
         else if (c == '?')
             return 2;
         if (!good) {
-            fprintf(stderr, "c10m bench micro: --%s: \"%s\" is none (--help)\n", table[index].name,
-                    optarg);
+            fprintf(
+                stderr,
+                "c10m bench micro: --%s: \"%s\" is not in the range of the option; see --help\n",
+                table[index].name, optarg);
             return 2;
         }
     }

@@ -13,8 +13,8 @@ struct turn_ctx {
     struct bench_options o;
     struct server_params params;
     struct server *server;
-    struct bench_pair side;
-    struct lockstep_sums sums;
+    struct bench_pair pair;
+    struct turn_loop_sums sums;
     bool unpublished;
     char prefix[32];
 };
@@ -23,7 +23,7 @@ struct turn_ctx {
 static void one_turn(void *arg)
 {
     struct turn_ctx *c = arg;
-    lockstep_turn(&c->side.server, &c->sums, &c->unpublished);
+    turn_loop_turn(&c->pair.server, &c->sums, &c->unpublished);
 }
 
 static void *turn_open(uint32_t connections, struct err *err)
@@ -43,10 +43,10 @@ static void *turn_open(uint32_t connections, struct err *err)
     bench_pages(&c->params, "micro");
     if ((c->server = server_start(&c->params, err)) == NULL)
         return NULL;
-    if (bench_pair_join(&c->o, c->server, &c->side, err) == 0 &&
-        bench_pair_open(&c->o, &c->side, connections, err) == 0) {
-        c->side.server.meanwhile = one_turn;
-        c->side.server.arg = c;
+    if (bench_pair_join(&c->o, c->server, &c->pair, err) == 0 &&
+        bench_pair_open(&c->o, &c->pair, connections, err) == 0) {
+        c->pair.server.meanwhile = one_turn;
+        c->pair.server.arg = c;
         one_turn(c);  // posts packets for the client's first
         return c;
     }
@@ -59,20 +59,20 @@ static void turn_close(void *ctx)
     struct turn_ctx *c = ctx;
     static struct core_stats now;
     struct err err;
-    if (bench_pair_close(&c->side, &now, &err) != 0)
+    if (bench_pair_close(&c->pair, &now, &err) != 0)
         fprintf(stderr, "c10m bench micro: %s\n", err.text);
     server_stop_workers(c->server);
-    bench_pair_part(&c->side);
+    bench_pair_part(&c->pair);
     server_stop(c->server);
     free(c);
 }
 
 static void batches(struct turn_ctx *c, struct micro_run *r)
 {
-    struct lockstep_sums did;
+    struct turn_loop_sums did;
     struct err err;
     for (unsigned i = 0; i < 16; i++) {
-        if (feed_batch(c->side.feed, &did, &err) != 0) {
+        if (feed_batch(c->pair.feed, &did, &err) != 0) {
             fprintf(stderr, "c10m bench micro: %s\n", err.text);
             CHECK(!"the server's replies are right");
         }
@@ -91,9 +91,9 @@ static void input_run(void *ctx, struct micro_run *r)
     struct turn_ctx *c = ctx;
     static struct core_stats before, after;
     struct micro_run all = {0};
-    stat_snapshot(&before, c->side.w->stats);
+    stat_snapshot(&before, c->pair.w->stats);
     batches(c, &all);
-    stat_snapshot(&after, c->side.w->stats);
+    stat_snapshot(&after, c->pair.w->stats);
     r->ops += all.ops;
     r->cycles += after.cycles[STAGE_tcp_input] - before.cycles[STAGE_tcp_input];
 }

@@ -26,7 +26,7 @@ int bench_cli_parse(int argc, char **argv, const struct bench_cli *cli, void *to
     }
     if (optind == argc)
         return 0;
-    fprintf(stderr, "c10m bench %s: %s: no such argument\n", cli->name, argv[optind]);
+    fprintf(stderr, "c10m bench %s: %s: unexpected argument\n", cli->name, argv[optind]);
     return 2;
 }
 

@@ -12,6 +12,17 @@ enum bench_taken {
     BENCH_UNKNOWN,  // this benchmark has no such option
 };
 
+// The options that every benchmark has: --cpus ('u'), --json ('j') and --help ('h'), for the end of
+// its option table, and the help of two of them.
+#define BENCH_SHARED_OPTIONS                                                                       \
+    {"cpus", required_argument, NULL, 'u'}, {"json", no_argument, NULL, 'j'},                      \
+        {"help", no_argument, NULL, 'h'},                                                          \
+    {                                                                                              \
+        NULL, 0, NULL, 0                                                                           \
+    }
+#define BENCH_CPUS_HELP "  --cpus A,B          CPUs of the client and of the server (default 0,1)\n"
+#define BENCH_JSON_HELP "  --json              print one JSON object instead of the table\n"
+
 // bench_cli: the command line of one benchmark.
 struct bench_cli {
     const char *name, *help;

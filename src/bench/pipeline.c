@@ -41,15 +41,16 @@ enum {
 static const char help[] =
     "usage: c10m bench pipeline [OPTIONS]\n"
     "\n"
-    "Parse and look-up of packets on one core and the rest on another, with a ring between, "
-    "against "
-    "all of it on one\n"
-    "core. Prints packets/s of the whole, packets/s a core, and what the hop costs a packet.\n"
+    "Compare two designs: one core parses packets and looks up connections and a second core, "
+    "behind a\n"
+    "ring, does the rest; or one core does everything. The output has packets per second in total "
+    "and\n"
+    "per core, and what the hop between the cores costs a packet.\n"
     "\n"
-    "  --connections LIST  asked at random (default 1k,1M)\n"
-    "  --seconds S         for each of the two (default 2)\n"
-    "  --cpus A,B          the pipeline's second core, and the other (default 0,1)\n"
-    "  --json              one JSON object\n";
+    "  --connections LIST  numbers of connections, asked at random (default 1k,1M)\n"
+    "  --seconds S         seconds for each of the two (default 2)\n"
+    "  --cpus A,B          second core of the pipeline, and its first core (default 0,1)\n"
+    "  --json              print one JSON object instead of the table\n";
 
 static const struct mac_addr own = {{2, 0, 0, 0, 0, 1}}, peer = {{2, 0, 0, 0, 0, 2}};
 enum { OWN_V4 = 0x0a000001, PEER_V4 = 0x0a400001 };
@@ -314,7 +315,7 @@ static void make_frames(struct world *w)
     memset(payload, 0x5a, sizeof(payload));
     for (uint32_t i = 0; i < FRAMES; i++) {
         const struct flow_key k = key_of(rng_below(&rng, w->n));
-        wire_from_init(&from, &peer, raw32(load_raw32(k.remote.b + 12)));
+        wire_from_init(&from, &peer, raw32(load_raw32(k.remote.b + IP_V4_AT)));
         const struct seg_out s = {.key = {ip_from_v4(OWN_V4), 0, 0, 7, k.remote_port},
                                   .seq = i,
                                   .ack = 1,
@@ -401,7 +402,7 @@ static void print_result(const struct bench_options *o, const struct result *r, 
 static int run(const struct bench_options *o)
 {
     const unsigned cpus[2] = {o->client_cpu, o->server_cpu};
-    struct err err = {""};
+    struct err err = {.text = ""};
     int rc = 0;
     print_head(o);
     for (unsigned i = 0; i < o->count_n && rc == 0; i++) {

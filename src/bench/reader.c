@@ -61,7 +61,7 @@ static const struct conf *conf_any(void)
 
 static void tree_begin(struct bench_reader *r)
 {
-    struct err err = {""};
+    struct err err = {.text = ""};
     r->shown = (struct ctl_shown){
         .server = r->server, .conf = conf_any(), .version = "bench", .tree = tree_create()};
     CHECK(r->shown.tree != NULL && ctl_tree_open(&r->shown, &err) == 0);

@@ -14,21 +14,17 @@ enum {
 static const char help[] =
     "usage: c10m bench roofline [OPTIONS]\n"
     "\n"
-    "Measures the bare loop: the memory work of a TCP echo (request in, reply out, pure ACK in) "
-    "on\n"
-    "one core, fed in lockstep by the other. Its rate is packets received over busy time.\n"
+    "Measure the bare loop: the memory accesses of a TCP echo (request in, reply out, pure ACK in) "
+    "on one\n"
+    "core, fed in lockstep by the other. Its rate is the number of packets received per second of "
+    "busy\n"
+    "time.\n"
     "\n"
-    "  --connections LIST  connections, e.g. 1k,10k,1M (default 1k,10k,100k,1M,10M)\n"
-    "  --seconds S         seconds for each number of connections (default 3)\n"
-    "  --batch N           packets published at once, even (default 1024)\n"
-    "  --payload BYTES     bytes of each request, 8 to 1460 (default 64)\n"
-    "  --order ORDER       connections at `random` (default) or in `turn`\n"
-    "  --seed N            of the random order (default 1)\n"
-    "  --cpus A,B          the client's and the loop's CPU (default 0,1)\n"
-    "  --json              one JSON object instead of the table\n"
-    "\n"
-    "10 M connections want 1,370 free 2 MiB pages; without them ordinary memory is used, and "
-    "said.\n";
+    "  --connections LIST  numbers of connections, as 1k,10k,1M (default 1k,10k,100k,1M,10M)\n"
+    "  --seconds S         seconds for each of them, up to 3600 (default 3)\n" BENCH_LOOP_HELP "\n"
+    "10 M connections need 1,370 free pages of 2 MiB. Without them the benchmark uses ordinary "
+    "memory and\n"
+    "says so.\n";
 
 static int start_eal(const struct bench_options *o, struct err *err)
 {
@@ -84,7 +80,7 @@ static void print_head(const struct bench_options *o)
 
 static int run(const struct bench_options *o)
 {
-    struct err err = {""};
+    struct err err = {.text = ""};
     struct bench_wire w = {0};
     if (start_eal(o, &err) != 0 || bench_wire_open(o->batch, &w, &err) != 0) {
         fprintf(stderr, "c10m bench roofline: %s\n", err.text);

@@ -18,6 +18,7 @@
 #include "bench/bench_server.h"
 #include "bench/bench_server_options.h"
 #include "bench/measure.h"
+#include "bench/options.h"
 #include "drivers/port_table.h"
 #include "worker/worker.h"
 
@@ -27,27 +28,28 @@ enum {
     WARM = 10,            // batches of a slice that do not count
     ROUNDS = 4,           // slices of each row
     COSTS_MAX = 1 << 18,  // batches of a row
-    ROWS_MAX = STAND_LIST_MAX + 1,
+    ROWS_MAX = BENCH_SERVER_LIST_MAX + 1,
     CLIENT_STRIDE = 1 << 16,  // client addresses of a worker
 };
 
 static const char help[] =
     "usage: c10m bench scale [OPTIONS]\n"
     "\n"
-    "Cycles a packet with so many workers at the same time, at a fixed number of connections in "
-    "all: request in,\n"
-    "reply out, pure ACK in, fed in lockstep by one client. It wants a core for the client and one "
-    "for each worker;\n"
-    "rows that the machine has no cores for say so. Where cores have two threads, also two workers "
-    "on one core.\n"
+    "Measure the cycles per packet with several workers at the same time and a fixed total number "
+    "of\n"
+    "connections: request in, reply out, pure ACK in, fed in lockstep by one client. The client "
+    "and each\n"
+    "worker need a core of their own; a row for which the machine has too few cores says so. If "
+    "cores\n"
+    "have two threads, two workers on one core are measured, too.\n"
     "\n"
-    "  --workers LIST   numbers of workers (default 1,2,4,8)\n"
-    "  --connections N  of all workers (default 100k)\n"
-    "  --seconds S      for each row (default 3)\n"
-    "  --cpus A,B       the client's and the first worker's CPU (default 0,1)\n"
-    "  --share          several workers may have one CPU: to test this program, for the figures "
-    "mean nothing then\n"
-    "  --json           one JSON object instead of the table\n";
+    "  --workers LIST      numbers of workers (default 1,2,4,8)\n"
+    "  --connections N     number of connections of all workers together (default 100k)\n"
+    "  --seconds S         seconds for each row (default 3)\n"
+    "  --cpus A,B          CPUs of the client and of the first worker (default 0,1)\n"
+    "  --share             let several workers share a CPU; this only tests the benchmark itself, "
+    "its\n"
+    "                      figures then have no meaning\n" BENCH_JSON_HELP;
 
 // cpus: those that workers can have, one of each core first.
 struct cpus {
@@ -59,7 +61,7 @@ struct cpus {
 
 struct lane {
     struct worker *w;
-    struct lockstep_server server;
+    struct turn_loop server;
     struct feed *feed;
 };
 
@@ -97,7 +99,7 @@ static bool has(const struct cpus *c, unsigned cpu)
     return false;
 }
 
-static void find_cpus(const struct stand_options *o, struct cpus *c)
+static void find_cpus(const struct bench_server_options *o, struct cpus *c)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -121,7 +123,7 @@ static int lane_open(struct lane *l, struct worker *w, struct port *client, stru
                      uint32_t connections, struct err *err)
 {
     l->w = w;
-    l->server = (struct lockstep_server){.turn = bench_turn, .ctx = w, .hold = &hold};
+    l->server = (struct turn_loop){.turn = bench_turn, .ctx = w, .hold = &hold};
     const struct feed_params fp = {.port = client,
                                    .queue = (uint16_t)w->id,
                                    .pool = pool,
@@ -167,7 +169,7 @@ static int batch(struct lane *lanes, unsigned n, struct row *row, struct err *er
             return -1;
     set_hold(0);
     for (unsigned i = 0; i < n; i++) {
-        struct lockstep_sums did;
+        struct turn_loop_sums did;
         if (feed_end(lanes[i].feed, &did, err) != 0)
             return -1;
         if (row != NULL && row->n < COSTS_MAX)
@@ -193,20 +195,21 @@ static int feed_all(struct lane *lanes, unsigned n, double seconds, struct row *
     return rc == 0 && interrupted() ? err_set(err, "interrupted") : rc;
 }
 
-// stand: the server with as many workers as the largest row wants, and its client.
-struct stand {
+// setup: the server with as many workers as the largest row wants, and its client.
+struct setup {
     struct server *server;
     struct pkt_pool *pool;
     struct port *client;
     struct lane lanes[SERVER_WORKERS_MAX];
 };
 
-static unsigned worker_of(const struct stand *st, const struct row *row, unsigned i)
+static unsigned worker_of(const struct setup *st, const struct row *row, unsigned i)
 {
     return row->siblings && i == 1 ? server_workers(st->server) - 1 : i;
 }
 
-static int slice(const struct stand_options *o, struct stand *st, struct row *row, struct err *err)
+static int slice(const struct bench_server_options *o, struct setup *st, struct row *row,
+                 struct err *err)
 {
     const unsigned n = row->workers;
     const uint32_t each = o->connections / n;
@@ -217,13 +220,13 @@ static int slice(const struct stand_options *o, struct stand *st, struct row *ro
         rc = lane_open(&st->lanes[i], server_worker(st->server, worker_of(st, row, i)), st->client,
                        st->pool, each, err);
     for (; launched < n && rc == 0; launched += rc == 0)
-        rc = eal_worker_launch(worker_of(st, row, launched), lockstep_run,
+        rc = eal_worker_launch(worker_of(st, row, launched), turn_loop_run,
                                &st->lanes[launched].server, err);
     set_hold(0);  // an idle turn: their rings hold packets
     if (rc == 0)
         rc = feed_all(st->lanes, n, o->seconds / ROUNDS, row, err);
     for (unsigned i = 0; i < launched; i++) {
-        lockstep_stop(&st->lanes[i].server);
+        turn_loop_stop(&st->lanes[i].server);
         eal_worker_join(worker_of(st, row, i));
     }
     for (unsigned i = 0; i < n; i++)
@@ -238,8 +241,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_row(const struct stand_options *o, const struct row *row, const struct row *first,
-                      const struct cpus *c, bool comma)
+static void print_row(const struct bench_server_options *o, const struct row *row,
+                      const struct row *first, const struct cpus *c, bool comma)
 {
     const unsigned needs = row->workers + 1;
     if (!row->measured && o->json) {
@@ -264,7 +267,8 @@ static void print_row(const struct stand_options *o, const struct row *row, cons
                row->siblings ? "  two threads of one core" : "");
 }
 
-static unsigned make_rows(const struct stand_options *o, const struct cpus *c, struct row *rows)
+static unsigned make_rows(const struct bench_server_options *o, const struct cpus *c,
+                          struct row *rows)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < o->worker_n; i++)
@@ -279,8 +283,8 @@ static bool fits(const struct row *row, const struct cpus *c)
     return row->siblings || row->workers <= c->n;
 }
 
-static int stand_open(const struct stand_options *o, const struct cpus *c, const struct row *rows,
-                      unsigned n, struct stand *st, struct err *err)
+static int setup_open(const struct bench_server_options *o, const struct cpus *c,
+                      const struct row *rows, unsigned n, struct setup *st, struct err *err)
 {
     static char prefix[SERVER_PREFIX_BYTES];
     struct server_params p;
@@ -309,7 +313,7 @@ static int stand_open(const struct stand_options *o, const struct cpus *c, const
     return st->client == NULL ? -1 : 0;
 }
 
-static void stand_close(struct stand *st)
+static void setup_close(struct setup *st)
 {
     if (st->client != NULL)
         port_close(st->client);
@@ -318,7 +322,7 @@ static void stand_close(struct stand *st)
         server_stop(st->server);
 }
 
-static int measure(const struct stand_options *o, const struct cpus *c, struct stand *st,
+static int measure(const struct bench_server_options *o, const struct cpus *c, struct setup *st,
                    struct row *rows, unsigned n, struct err *err)
 {
     for (unsigned i = 0; i < n; i++)
@@ -336,8 +340,8 @@ static int measure(const struct stand_options *o, const struct cpus *c, struct s
     return 0;
 }
 
-static void print(const struct stand_options *o, const struct cpus *c, const struct row *rows,
-                  unsigned n)
+static void print(const struct bench_server_options *o, const struct cpus *c,
+                  const struct row *rows, unsigned n)
 {
     const struct row *first = NULL;
     if (o->json)
@@ -360,25 +364,25 @@ static void print(const struct stand_options *o, const struct cpus *c, const str
 
 int bench_scale(int argc, char **argv)
 {
-    static struct stand st;
+    static struct setup st;
     static struct row rows[ROWS_MAX];
-    struct stand_options o = {.name = "scale",
-                              .connections = 100000,
-                              .seconds = 3,
-                              .server_cpu = 1,
-                              .takes = "wx",
-                              .workers = {1, 2, 4, 8},
-                              .worker_n = 4};
+    struct bench_server_options o = {.name = "scale",
+                                     .connections = 100000,
+                                     .seconds = 3,
+                                     .server_cpu = 1,
+                                     .takes = "wx",
+                                     .workers = {1, 2, 4, 8},
+                                     .worker_n = 4};
     struct cpus c;
-    struct err err = {""};
-    int rc = stand_options_parse(argc, argv, help, &o);
+    struct err err = {.text = ""};
+    int rc = bench_server_options_parse(argc, argv, help, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
     find_cpus(&o, &c);
     for (; o.share && c.n < SERVER_WORKERS_MAX - 1; c.n++)
         c.at[c.n] = o.server_cpu;
     const unsigned n = make_rows(&o, &c, rows);
-    rc = stand_open(&o, &c, rows, n, &st, &err);
+    rc = setup_open(&o, &c, rows, n, &st, &err);
     if (rc == 0)
         rc = measure(&o, &c, &st, rows, n, &err);
     if (rc == 0)
@@ -387,6 +391,6 @@ int bench_scale(int argc, char **argv)
         fprintf(stderr, "c10m bench scale: %s\n", err.text);
     for (unsigned i = 0; i < n; i++)
         free(rows[i].costs);
-    stand_close(&st);
+    setup_close(&st);
     return rc == 0 ? 0 : 1;
 }

@@ -29,7 +29,7 @@ static size_t read_all(int fd, void *p, size_t n)
 static _Noreturn void child(int fd, int (*fn)(const void *, void *, struct err *), const void *arg,
                             size_t bytes)
 {
-    struct err err = {""};
+    struct err err = {.text = ""};
     void *result = calloc(1, bytes);
     CHECK(result != NULL);
     const int32_t rc = fn(arg, result, &err);
@@ -46,7 +46,7 @@ static int take(int fd, pid_t pid, void *result, size_t bytes, struct err *err)
     int status = 0;
     const bool began = read_all(fd, &rc, sizeof(rc)) == sizeof(rc);
     bool whole = began;
-    struct err said = {""};
+    struct err said = {.text = ""};
     if (began && rc == 0)
         whole = read_all(fd, result, bytes) == bytes;
     else if (began)

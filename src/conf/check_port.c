@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 
+#include "base/pci_address.h"
 #include "conf/conf_load.h"
 #include "conf/lists.h"
 #include "conf/spelling.h"
+#include "tables/driver_table.h"
 
 enum {
     INTERFACE_CHARS_MAX = 15,  // Linux's IFNAMSIZ - 1
@@ -22,15 +24,10 @@ static struct written written(const struct ip_addr *a)
     return w;
 }
 
-static bool driver_in(const struct conf_port *p, const char *list)
-{
-    return word_index(list, p->driver) >= 0;
-}
-
 int port_wrapper(const struct conf *c, unsigned at)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
-        if (i != at && strcmp(c->ports[i].driver, "fault") == 0 &&
+        if (i != at && driver_wraps(c->ports[i].driver) &&
             strcmp(c->ports[i].wraps, c->ports[at].name) == 0)
             return (int)i;
     return -1;
@@ -52,7 +49,8 @@ static bool has_v6(const struct conf_port *p)
     return false;
 }
 
-// Link-local ones of IPv6 are, as soon as the port has any address of it (RFC 4291 2.8).
+// on_link: whether the address lies in a prefix of the port. A port with any IPv6 address also has
+// the link-local prefix (RFC 4291 2.8).
 static bool on_link(const struct conf_port *p, const struct ip_addr *a)
 {
     static const struct conf_prefix link_local = {{{0xfe, 0x80}}, 64};
@@ -62,9 +60,10 @@ static bool on_link(const struct conf_port *p, const struct ip_addr *a)
     return has_v6(p) && prefix_has(&link_local, a);
 }
 
-// A host's own address: RFC 1122 3.2.1.3; in prefixes of 31 and 32 bits every address is a host's
-// (RFC 3021). Of IPv6: no multicast, not the loopback, not that of all routers (RFC 4291 2.6.1, but
-// RFC 6164).
+// host_address_ok: whether a host may have the address. IPv4: RFC 1122 3.2.1.3; in prefixes of 31
+// and 32 bits every address may belong to a host (RFC 3021). IPv6: no multicast or loopback
+// address, and not the anycast address of the routers (RFC 4291 2.6.1) unless the prefix has 127
+// bits (RFC 6164).
 static bool host_address_ok(const struct conf_prefix *p)
 {
     static const struct ip_addr loopback = {{[15] = 1}};
@@ -110,50 +109,86 @@ static bool interface_name(const char *s)
            strcmp(s, "..") != 0;
 }
 
-// A socket or a capture: DPDK separates its arguments by commas.
+static bool socket_path(const char *s)
+{
+    return s[0] == '/' && strlen(s) <= SOCKET_PATH_CHARS_MAX;
+}
+
+// The device of a port, by what the driver's row says of it.
+static const struct device_rule {
+    const char *expected;  // in messages
+    bool (*good)(const char *device);
+    bool needed;
+    bool once;  // two ports cannot have the same device
+    bool path;
+} device_rules[] = {
+    [DEVICE_NONE] = {.expected = NULL},
+    [DEVICE_INTERFACE] = {"an interface name of 1 to 15 characters, as eth0", interface_name,
+                          .needed = true, .once = true},
+    [DEVICE_PCI] = {"a PCI address, as 0000:01:00.0", pci_address, .needed = true, .once = true},
+    [DEVICE_SOCKET] = {"the absolute path of a socket, of at most 107 characters", socket_path,
+                       .needed = true, .path = true},
+    [DEVICE_CAPTURE] = {.path = true},
+};
+
+static const struct device_rule *device_rule(const struct conf_port *p)
+{
+    return &device_rules[driver_device(p->driver)];
+}
+
+// DPDK separates the arguments of a device by commas.
 static void check_path(struct load *l, unsigned at, const struct key *k, const char *path)
 {
     if (key_good(l, k, at) && path[0] != '\0' && strpbrk(path, ",[]\"") != NULL)
         fail_key(l, k, at, "expected a path without comma, quote or bracket, got \"%s\"", path);
 }
 
-static void check_files(struct load *l, unsigned at)
+static void check_captures(struct load *l, unsigned at)
 {
-    const struct key *device = KEY_AT(port, device);
+    const struct key *device = KEY_AT(port, device), *capture = KEY_AT(port, capture);
     const struct conf_port *p = &l->c->ports[at];
-    if (driver_in(p, "memif") && key_good(l, device, at) &&
-        (p->device[0] != '/' || strlen(p->device) > SOCKET_PATH_CHARS_MAX))
-        fail_key(l, device, at,
-                 "expected the absolute path of a socket, of at most %d characters, got \"%s\"",
-                 SOCKET_PATH_CHARS_MAX, p->device);
-    if (driver_in(p, "pcap") && p->device[0] == '\0' && p->capture[0] == '\0')
+    if (driver_device(p->driver) == DEVICE_CAPTURE && p->device[0] == '\0' && p->capture[0] == '\0')
         fail_key(l, device, at, "missing: expected a capture to replay, or one to write (capture)");
-    if (driver_in(p, "memif|pcap"))
-        check_path(l, at, device, p->device);
-    check_path(l, at, KEY_AT(port, capture), p->capture);
+    check_path(l, at, capture, p->capture);
+}
+
+// same_device: whether both ports would open one device. A PCI address has two forms.
+static bool same_device(const struct conf_port *a, const struct conf_port *b)
+{
+    char full[2][PCI_ADDRESS_BYTES];
+    if (driver_device(a->driver) != DEVICE_PCI || driver_device(b->driver) != DEVICE_PCI)
+        return strcmp(a->device, b->device) == 0;
+    pci_address_full(a->device, full[0]);
+    pci_address_full(b->device, full[1]);
+    return strcmp(full[0], full[1]) == 0;
+}
+
+// alone_at_device: whether no other such port can have its device. Of a socket there is one server.
+static bool alone_at_device(const struct conf_port *p)
+{
+    return device_rule(p)->once || (driver_device(p->driver) == DEVICE_SOCKET && p->role == 0);
 }
 
 static void check_device(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(port, device);
     const struct conf_port *p = &l->c->ports[at];
-    bool interface = driver_in(p, "tap|af_packet|af_xdp"), pci = driver_in(p, "pci");
-    if (!key_good(l, k, at) || (!interface && !pci))
-        return;
-    const char *expected =
-        pci ? "a PCI address, as 0000:01:00.0" : "an interface name of 1 to 15 characters, as eth0";
-    if (p->device[0] == '\0')
-        fail_key(l, k, at, "missing: expected %s", expected);
-    else if (pci ? !pci_address(p->device) : !interface_name(p->device))
-        fail_key(l, k, at, "expected %s, got \"%s\"", expected, p->device);
-    for (unsigned i = 0; i < at; i++)
-        if (p->device[0] != '\0' && driver_in(&l->c->ports[i], "tap|af_packet|af_xdp|pci") &&
-            strcmp(l->c->ports[i].device, p->device) == 0)
-            fail_key(l, k, at, "expected another one than port %s has, got \"%s\"",
+    const struct device_rule *rule = device_rule(p);
+    if (key_good(l, k, at) && rule->needed && p->device[0] == '\0')
+        fail_key(l, k, at, "missing: expected %s", rule->expected);
+    else if (key_good(l, k, at) && rule->good != NULL && !rule->good(p->device))
+        fail_key(l, k, at, "expected %s, got \"%s\"", rule->expected, p->device);
+    if (rule->path)
+        check_path(l, at, k, p->device);
+    for (unsigned i = 0; alone_at_device(p) && i < at && p->device[0] != '\0'; i++)
+        if (alone_at_device(&l->c->ports[i]) && key_good(l, k, at) &&
+            same_device(&l->c->ports[i], p))
+            fail_key(l, k, at, "expected a device that port %s does not have, got \"%s\"",
                      l->c->ports[i].name, p->device);
 }
 
-// taken_by: the port before `at`, or this one before its address `n`, that has the address; NULL.
+// taken_by: the name of the port that has the address already: a port before `at`, or port `at`
+// among its first n addresses. NULL: none.
 static const char *taken_by(const struct conf *c, unsigned at, unsigned n, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < at; i++)
@@ -190,7 +225,7 @@ static bool is_neighbor(const struct conf_port *p, const struct ip_addr *a)
     return false;
 }
 
-// A next hop: another host, that can be asked for its MAC or is known.
+// A next hop is another host, which is on the link or is a configured neighbour.
 static void check_hop(struct load *l, const struct key *k, unsigned at, const struct ip_addr *a)
 {
     const struct conf_port *p = &l->c->ports[at];
@@ -259,7 +294,7 @@ static void check_neighbors(struct load *l, unsigned at)
     }
 }
 
-// The kernel's side has to reach an address of the port directly, and the port it.
+// The kernel's side and the port have to reach each other without a router.
 static void check_host_address(struct load *l, unsigned at, const struct conf_prefix *h)
 {
     const struct key *k = KEY_AT(port, host_address);
@@ -299,7 +334,8 @@ static void check_host_addresses(struct load *l, unsigned at)
     }
 }
 
-// RFC 8200 5: what every link of IPv6 carries. The port around, if there is one, has the addresses.
+// RFC 8200 5: every link carries IPv6 packets of 1,280 bytes. The addresses may be those of the
+// port that wraps this one.
 static void check_mtu(struct load *l, unsigned at)
 {
     enum { IP6_MTU_MIN = 1280 };
@@ -320,7 +356,7 @@ static int port_find(const struct conf *c, const char *name)
     return -1;
 }
 
-static const char *near_port(const struct conf *c, unsigned but, const char *name)
+static const char *similar_port(const struct conf *c, unsigned but, const char *name)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
         if (i != but && spelling_is_near(name, spelling_distance(c->ports[i].name, name)))
@@ -333,25 +369,26 @@ static void check_wraps(struct load *l, unsigned at)
     const struct key *k = KEY_AT(port, wraps);
     const struct conf *c = l->c;
     const struct conf_port *p = &c->ports[at];
-    if (!driver_in(p, "fault") || !key_good(l, k, at))
+    if (!driver_wraps(p->driver) || !key_good(l, k, at))
         return;
     int inner = port_find(c, p->wraps);
-    const char *near = near_port(c, at, p->wraps);
+    const char *similar = similar_port(c, at, p->wraps);
     if (p->wraps[0] == '\0')
         fail_key(l, k, at, "missing: expected the name of the port inside");
     else if (inner < 0)
         fail_key(l, k, at, "expected the name of a [port NAME], got \"%s\"%s%s%s", p->wraps,
-                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                 similar ? "; did you mean " : "", similar ? similar : "", similar ? "?" : "");
     else if (inner == (int)at)
         fail_key(l, k, at, "expected another port, got the port itself");
-    else if (driver_in(&c->ports[inner], "fault"))
-        fail_key(l, k, at, "expected a port of another driver than fault, got port %s", p->wraps);
+    else if (driver_wraps(c->ports[inner].driver))
+        fail_key(l, k, at, "expected a port of another driver than %s, got port %s",
+                 c->ports[inner].driver, p->wraps);
     else if (port_wrapper(c, (unsigned)inner) != (int)at)
         fail_key(l, k, at, "expected a port that nothing else wraps, got %s, wrapped by port %s",
                  p->wraps, c->ports[port_wrapper(c, (unsigned)inner)].name);
 }
 
-// A wrapped port has no network of its own: what belongs to the stack is given around it.
+// A wrapped port has no network of its own: its wrapper has the keys of the stack.
 static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
 {
     const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway),
@@ -376,7 +413,7 @@ void check_ports(struct load *l)
     for (unsigned i = 0; i < l->c->n_ports; i++) {
         int wrapper = port_wrapper(l->c, i);
         check_device(l, i);
-        check_files(l, i);
+        check_captures(l, i);
         check_queues(l, i);
         check_wraps(l, i);
         if (wrapper >= 0)

@@ -8,9 +8,9 @@
 
 enum { BUFFER_BYTES = 2048 };  // of [memory] buffers
 
-// near_word: the word of "a|b|c" that the text may be a misspelling of, copied to word; false:
-// none.
-static bool near_word(const char *words, const char *text, char word[CONF_NAME_BYTES])
+// similar_word: copies to `word` the first word of "a|b|c" of which the text may be a misspelling.
+// False: there is none.
+static bool similar_word(const char *words, const char *text, char word[CONF_NAME_BYTES])
 {
     for (;;) {
         size_t n = strcspn(words, "|");
@@ -32,13 +32,13 @@ static void check_app(struct load *l, unsigned at)
     const char *app = l->c->services[at].app, *apps = l->host->apps;
     if (apps == NULL || !key_good(l, k, at) || word_index(apps, app) >= 0)
         return;
-    char near[CONF_NAME_BYTES];
-    bool found = near_word(apps, app, near);
+    char similar[CONF_NAME_BYTES];
+    bool found = similar_word(apps, app, similar);
     struct text t;
     text_init(&t, CONF_LINE_BYTES);
     words_list(apps, &t);
     fail_key(l, k, at, "expected %s, got \"%s\"%s%s%s", text_str(&t), app,
-             found ? "; did you mean " : "", found ? near : "", found ? "?" : "");
+             found ? "; did you mean " : "", found ? similar : "", found ? "?" : "");
     text_free(&t);
 }
 
@@ -59,7 +59,7 @@ static void check_upstream(struct load *l, unsigned at)
         fail_key(l, k, at, "missing: expected where to relay to, as 10.0.0.1:80");
 }
 
-// A path of a URL; whether it is one in all else the application says.
+// The path of a URL begins with /. The application checks the rest of it.
 static void check_url_path(struct load *l, const struct key *k, unsigned at, const char *path)
 {
     if (path[0] != '\0' && path[0] != '/' && key_good(l, k, at))
@@ -88,7 +88,7 @@ static void check_buffers(struct load *l, unsigned at)
                  s->header_bytes_max);
 }
 
-// Each worker has its part of a limit: one without any would refuse all who come to it.
+// Each worker has a part of the limit. A worker whose part is 0 would refuse every connection.
 static void check_limits(struct load *l, unsigned at)
 {
     const struct conf_service *s = &l->c->services[at];
@@ -152,7 +152,7 @@ static void check_listens(struct load *l, unsigned at)
     }
 }
 
-// The agent shows itself in the tree, and counts, as a service of this name.
+// The agent appears in the tree, and is counted, as a service named agent.
 static void check_agent(struct load *l)
 {
     const struct key *k = KEY_AT(agent, socket);

@@ -210,6 +210,7 @@ struct conf_port {
     uint32_t queues;
     uint32_t rx_ring, tx_ring;  // packets, 0: the driver's choice
     uint32_t offloads;          // enum conf_offload and CONF_SET_GIVEN; 0: the driver's choice
+    uint32_t open_ms;           // pci
     uint32_t arp_entries, arp_rate_per_s;
     char wraps[CONF_NAME_BYTES];  // fault: name of the port inside
     uint64_t seed;

@@ -5,6 +5,7 @@
 #include "conf/conf_load.h"
 #include "conf/lists.h"
 #include "conf/value.h"
+#include "tables/driver_table.h"
 
 static void check_online(struct load *l, const struct key *k, const struct conf_cpus *cpus)
 {
@@ -74,7 +75,14 @@ static void check_shares(struct load *l)
                      totals[i]);
 }
 
-// Packets that lie in the rings of the ports are not there for the stack.
+// Packets of a worker's pool that a queue can hold: ring of them, by the configuration or, if that
+// is 0, by the driver; none if the driver copies.
+static uint32_t held(uint32_t ring, uint32_t by_default)
+{
+    return by_default == 0 || ring == 0 ? by_default : ring;
+}
+
+// The stack cannot use the packets that the queues of the ports hold.
 static void check_packets(struct load *l)
 {
     enum { SPARE = 4 * BURST_MAX };  // one burst coming in, one going out, ARP and replies
@@ -86,8 +94,12 @@ static void check_packets(struct load *l)
     text_printf(&sum, "%d", SPARE);
     for (unsigned i = 0; i < c->n_ports; i++) {
         const struct conf_port *p = &c->ports[i];
-        uint64_t rings = (uint64_t)p->rx_ring + p->tx_ring;
-        if (rings == 0 || port_wrapper(c, i) >= 0)
+        const struct driver *d = driver_find(p->driver);
+        if (d == NULL)
+            continue;
+        const uint64_t rings =
+            (uint64_t)held(p->rx_ring, d->rx_held) + held(p->tx_ring, d->tx_held);
+        if (rings == 0)
             continue;
         need += rings;
         text_printf(&sum, " + %" PRIu64 " in the rings of port %s", rings, p->name);
@@ -113,7 +125,7 @@ static void check_tcp(struct load *l)
                  t->rto_min_ms, t->rto_max_ms, t->rto_initial_ms);
 }
 
-// holds_path: dir is path or above it.
+// holds_path: whether dir is `path` or a directory above it.
 static bool holds_path(const char *dir, const char *path)
 {
     size_t n = strlen(dir);
@@ -122,7 +134,7 @@ static bool holds_path(const char *dir, const char *path)
     return strncmp(dir, path, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-// What a mount covers cannot be reached any more.
+// Files below the mount point cannot be reached while it is mounted.
 static void check_mount(struct load *l)
 {
     const struct key *mount = KEY_AT(control, mount);
@@ -146,7 +158,7 @@ static bool is_loopback(const struct ip_addr *a)
     return ip_is_v4(a) ? ip_to_v4(a) >> 24 == 127 : ip_equal(a, &one);
 }
 
-// What listens beyond this host shows everything to whoever reaches it.
+// Without a token, everybody who can reach the address can read the tree.
 static void check_http(struct load *l)
 {
     const struct key *http = KEY_AT(control, http), *file = KEY_AT(control, http_token_file);
@@ -165,7 +177,7 @@ static void check_http(struct load *l)
     explicit_bzero(token, sizeof(token));
 }
 
-// The socket's path, run_dir before it, is within Linux's limit.
+// Linux limits the length of the socket's path, which may begin with run_dir.
 static void check_socket(struct load *l)
 {
     const struct key *socket = KEY_AT(control, socket);
@@ -188,7 +200,8 @@ static void check_statsd(struct load *l)
         fail_key(l, rate, 0, "expected more than 0 percent");
 }
 
-// check_rows: keys that have to be given, and keys of another driver or application.
+// check_rows: refuses a section without a key that it needs, or with a key that its driver or
+// application does not have.
 static void check_rows(struct load *l, enum conf_section section, unsigned at, const char *kind,
                        const char *kind_key)
 {

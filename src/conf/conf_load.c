@@ -54,7 +54,7 @@ bool key_good(struct load *l, const struct key *k, unsigned at)
     return !load_section_of(l, k->section, at)->bad[row_of(k)];
 }
 
-// error_begin: false when this error is only counted.
+// error_begin: counts the error. False: there are too many to show this one.
 static bool error_begin(struct load *l)
 {
     return ++l->errs->n <= CONF_ERRORS_SHOWN;
@@ -87,26 +87,26 @@ void fail_plain(struct load *l, const char *format, ...)
     va_end(ap);
 }
 
-static void put_dotted(struct load *l, const struct key *k, unsigned at)
+static void put_dotted(struct load *l, const struct key *k, unsigned at, struct text *out)
 {
     const char *name = k->section == SECTION_port      ? l->c->ports[at].name
                        : k->section == SECTION_service ? l->c->services[at].name
                                                        : NULL;
-    text_printf(&l->errs->lines, "%s.%s%s%s: ", conf_sections[k->section].name, name ? name : "",
+    text_printf(out, "%s.%s%s%s: ", conf_sections[k->section].name, name ? name : "",
                 name ? "." : "", k->name);
 }
 
-static void put_place(struct load *l, const struct key *k, unsigned at)
+void load_put_place(struct load *l, const struct key *k, unsigned at, struct text *out)
 {
     const struct load_section *s = load_section_of(l, k->section, at);
     unsigned row = row_of(k), line = s->key_line[row] != 0 ? s->key_line[row] : s->header_line;
     if (s->overridden[row]) {
-        text_printf(&l->errs->lines, "--set ");
-        put_dotted(l, k, at);
+        text_printf(out, "--set ");
+        put_dotted(l, k, at, out);
     } else if (line != 0) {
-        text_printf(&l->errs->lines, "%s:%u: %s: ", l->file, line, k->name);
+        text_printf(out, "%s:%u: %s: ", l->file, line, k->name);
     } else {
-        put_dotted(l, k, at);
+        put_dotted(l, k, at, out);
     }
 }
 
@@ -115,7 +115,7 @@ void fail_key(struct load *l, const struct key *k, unsigned at, const char *form
     load_section_of(l, k->section, at)->bad[row_of(k)] = true;
     if (!error_begin(l))
         return;
-    put_place(l, k, at);
+    load_put_place(l, k, at, &l->errs->lines);
     va_list ap;
     va_start(ap, format);
     error_end(l, format, ap);
@@ -133,7 +133,8 @@ void section_defaults(struct conf *c, enum conf_section section, unsigned at)
     }
 }
 
-// find_or_add: the index of the name among n entries of `stride` bytes that begin with their name.
+// find_or_add: the index of the name in an array of n entries of `stride` bytes, each of which
+// begins with its name.
 static int find_or_add(char *entries, size_t stride, uint32_t *n, uint32_t max, const char *name)
 {
     for (uint32_t i = 0; i < *n; i++)
@@ -186,7 +187,7 @@ void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, co
         s->bad[row] = false;
     }
     if (line != 0)
-        s->key_line[row] = line;  // of a repeated key the last one, which errors are about
+        s->key_line[row] = line;  // of a repeated key: its last line, to which errors point
     else
         s->overridden[row] = true;
     char got[VALUE_GOT_BYTES];
@@ -284,7 +285,7 @@ int conf_load_text(struct conf *c, const struct conf_host *host, const char *nam
     return rc;
 }
 
-// kind_of: what stands at a path instead of a file.
+// kind_of: what the path is if it is no regular file, in words.
 static const char *kind_of(mode_t mode)
 {
     return S_ISDIR(mode)    ? "a directory"
@@ -293,7 +294,7 @@ static const char *kind_of(mode_t mode)
                             : "a device";
 }
 
-// why_not_text: what cannot be a configuration, in words; NULL: it may be one.
+// why_not_text: why these bytes cannot be a configuration, in words. NULL: they can.
 static const char *why_not_text(const char *bytes, size_t len)
 {
     const unsigned char *b = (const unsigned char *)bytes;
@@ -305,7 +306,8 @@ static const char *why_not_text(const char *bytes, size_t len)
     return NULL;
 }
 
-// read_whole: the file's bytes, to be freed; NULL: *why. It opens nothing that would wait.
+// read_whole: the bytes of the file, which the caller frees. NULL: *why says what is wrong. It
+// reads regular files only, and opening a FIFO does not block it.
 static char *read_whole(const char *path, size_t *len, struct err *why)
 {
     struct stat st;
@@ -343,7 +345,8 @@ int load_file(struct load *l, struct conf *c, const char *path, char *const *set
         l->file = "";
         return load_text(l, "", 0, sets, n_sets);
     }
-    static const char bom[] = "\xef\xbb\xbf";  // that some editors put before UTF-8
+    // Some editors write this byte order mark before UTF-8.
+    static const char bom[] = "\xef\xbb\xbf";
     const size_t bom_bytes = sizeof(bom) - 1;
     size_t len = 0;
     struct err why;

@@ -6,7 +6,7 @@
 
 #include "conf/lists.h"
 
-// What an http service says itself: a line of the same name would be a second truth.
+// Fields that an http service sets itself. A line of the same name could contradict them.
 static const char reserved[] =
     "accept-ranges|age|connection|content-encoding|content-length|content-range|content-type|date|"
     "etag|keep-alive|last-modified|location|proxy-connection|server|te|trailer|transfer-encoding|"
@@ -15,11 +15,11 @@ static const char reserved[] =
 static const char blanks[] = " \t";
 
 struct words {
-    const char *at;  // what is left
-    char *got;       // the word in hand, for the message
+    const char *at;  // the rest of the line
+    char *got;       // the word that is being parsed, for the message
 };
 
-// The next word, copied to to[room] and to got; false: none, or too long.
+// next_word: copies the next word to to[room] and to got. False: there is none, or it is too long.
 static bool word(struct words *w, char *to, size_t room)
 {
     w->at += strspn(w->at, blanks);
@@ -62,7 +62,7 @@ static bool is_host_name(const char *name, size_t n)
     return true;
 }
 
-// The last word is the root, all before it names.
+// The last word is the root, and the words before it are names.
 static bool is_host(const char *text, char *got)
 {
     const char *root = text + strlen(text);

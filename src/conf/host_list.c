@@ -7,13 +7,21 @@
 
 #include "conf/key_table.h"
 #include "conf/lists.h"
+#include "tables/app_table.h"
 
-static char apps[1024] = "echo|discard|chargen|daytime|http|proxy";
+// apps: the names that [service NAME] app takes, as "|echo|discard". built_in: the names that an
+// application out of tree cannot have.
+#define APP_WORD_SERVICE(name)      "|" #name
+#define APP_WORD_SECTION(name)      ""
+#define APP_WORD(name, kind, help)  APP_WORD_##kind(name)
+#define APP_TAKEN(name, kind, help) "|" #name
+static char apps[1024] = APP_TABLE(APP_WORD);
+static const char built_in[] = APP_TABLE(APP_TAKEN);
 
 bool conf_apps_add(const char *name)
 {
     const size_t n = strlen(apps);
-    if (!is_name(name) || word_index(apps, name) >= 0 || strcmp(name, "agent") == 0 ||
+    if (!is_name(name) || word_index(&apps[1], name) >= 0 || word_index(&built_in[1], name) >= 0 ||
         n + strlen(name) + 2 > sizeof(apps))
         return false;
     snprintf(apps + n, sizeof(apps) - n, "|%s", name);
@@ -23,10 +31,10 @@ bool conf_apps_add(const char *name)
 void conf_host_read(struct conf_host *h)
 {
     memset(h, 0, sizeof(*h));
-    h->apps = apps;
+    h->apps = &apps[1];
     cpu_set_t set;
-    // Linux gives the cores that are allowed and online. It refuses on a machine that could have
-    // more than CPU_SETSIZE of them.
+    // Linux returns the cores that are allowed and online. It fails on a machine that can have more
+    // than CPU_SETSIZE cores.
     if (sched_getaffinity(0, sizeof(set), &set) == 0)
         for (unsigned id = 0; id <= CONF_CPU_ID_MAX && h->cpus.n < CONF_CPUS_MAX; id++)
             if (CPU_ISSET(id, &set))

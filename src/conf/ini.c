@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ini.c: lines and overrides into sections, keys and values. (Debian's inih hands its callback no
-// line number, cuts lines at 200 bytes and tells the first bad line only.)
+// ini.c: parses lines and overrides into sections, keys and values. Debian's inih would not do: it
+// gives its callback no line number, cuts lines at 200 bytes and reports the first bad line only.
 #include <string.h>
 
 #include "conf/conf_load.h"
 #include "conf/lists.h"
 #include "conf/spelling.h"
 
-// span: bytes of a line without blanks around them.
+// span: a part of a line, without the blanks around it.
 struct span {
     const char *at;
     size_t n;
 };
 
-// reader: the section that the present line belongs to.
+// reader: the section to which the current line belongs.
 struct reader {
     enum conf_section section;
-    int at;      // port or service, 0 for fixed ones; -1: its keys are not looked at
-    bool begun;  // some header was seen
+    int at;      // port or service, 0 for fixed ones; -1: its keys are skipped
+    bool begun;  // a section header was seen
 };
 
 static bool is_blank(char c)
@@ -36,7 +36,8 @@ static struct span trim(const char *at, size_t n)
     return (struct span){at, n};
 }
 
-// comment_at: where a comment begins: '#' or ';' first or behind a blank; n: nowhere.
+// comment_at: the index of the '#' or ';' that begins a comment, which is the first byte or follows
+// a blank. n: there is no comment.
 static size_t comment_at(const char *at, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -45,7 +46,7 @@ static size_t comment_at(const char *at, size_t n)
     return n;
 }
 
-// copy_span: as a terminated text; false if it does not fit.
+// copy_span: copies the span as a terminated text. False: it does not fit.
 static bool copy_span(char *to, size_t room, struct span s)
 {
     if (s.n >= room)
@@ -63,8 +64,8 @@ static int section_find(const char *name)
     return -1;
 }
 
-// near_key, near_section: the closest known name, or NULL.
-static const char *near_key(enum conf_section section, const char *name)
+// similar_key, similar_section: the closest known name, or NULL.
+static const char *similar_key(enum conf_section section, const char *name)
 {
     const char *best = NULL;
     unsigned best_distance = UINT32_MAX;
@@ -80,7 +81,7 @@ static const char *near_key(enum conf_section section, const char *name)
     return best;
 }
 
-static const struct section *near_section(const char *name)
+static const struct section *similar_section(const char *name)
 {
     for (int s = 0; s < SECTION_COUNT; s++)
         if (spelling_is_near(name, spelling_distance(conf_sections[s].name, name)))
@@ -97,24 +98,24 @@ static const struct section *owner_of(const char *key)
     return NULL;
 }
 
-// unknown_key: what to say of it: " (did you mean mtu?)".
+// unknown_key: the hint for an unknown key, as " (did you mean mtu?)".
 static void unknown_key(enum conf_section section, const char *name, struct text *hint)
 {
     const struct section *s = &conf_sections[section], *other = owner_of(name);
-    const char *near = near_key(section, name);
+    const char *similar = similar_key(section, name);
     text_printf(hint, "expected a key of [%s%s]", s->name, s->named ? " NAME" : "");
-    if (near != NULL)
-        text_printf(hint, "; did you mean %s?", near);
+    if (similar != NULL)
+        text_printf(hint, "; did you mean %s?", similar);
     else if (other != NULL)
         text_printf(hint, "; this one belongs to [%s%s]", other->name, other->named ? " NAME" : "");
 }
 
 static void unknown_section(const char *name, struct text *hint)
 {
-    const struct section *near = near_section(name);
+    const struct section *similar = similar_section(name);
     text_printf(hint, "expected one of [cpu] [memory] [control] [tcp] [port NAME] [service NAME]");
-    if (near != NULL)
-        text_printf(hint, "; did you mean [%s%s]?", near->name, near->named ? " NAME" : "");
+    if (similar != NULL)
+        text_printf(hint, "; did you mean [%s%s]?", similar->name, similar->named ? " NAME" : "");
 }
 
 static void header_known(struct load *l, struct reader *r, unsigned line, const char *name)
@@ -140,7 +141,7 @@ static void header_known(struct load *l, struct reader *r, unsigned line, const 
         state->header_line = line;
 }
 
-// A header: what is between the brackets.
+// A section header: the text between its brackets.
 static void header_line(struct load *l, struct reader *r, unsigned line, struct span inside)
 {
     char kind[CONF_NAME_BYTES], name[2 * CONF_NAME_BYTES];
@@ -239,8 +240,8 @@ void read_file_text(struct load *l, const char *text, size_t len)
     }
 }
 
-// override_key: section, name and key of "section.key" or "section.NAME.key"; NULL: told what is
-// wrong with it. Makes the port or service if it is new.
+// override_key: the key of "section.key" or "section.NAME.key", and its section. A new port or
+// service is added. NULL: an error was reported.
 static const struct key *override_key(struct load *l, char *path, int *at)
 {
     struct text hint;

@@ -3,18 +3,22 @@
 
 #include <string.h>
 
+#include "tables/app_table.h"
+#include "tables/driver_table.h"
+
 const struct section conf_sections[SECTION_COUNT] = {
-    [SECTION_cpu] = {"cpu", "Which cores do what.", false},
-    [SECTION_memory] = {"memory", "What is reserved at start, and never more.", false},
-    [SECTION_control] = {"control", "The control side: names, files, messages.", false},
-    [SECTION_tcp] = {"tcp", "TCP and ICMP of all services.", false},
+    [SECTION_cpu] = {"cpu", "Which cores run what.", false},
+    [SECTION_memory] = {"memory", "Memory that is reserved at start. The server never takes more.",
+                        false},
+    [SECTION_control] = {"control", "Names, files and messages of the control thread.", false},
+    [SECTION_tcp] = {"tcp", "TCP and ICMP, for all services.", false},
     [SECTION_agent] = {"agent", "BSD socket calls on this stack for other processes.", false},
-    [SECTION_statsd] = {"statsd", "Metrics pushed to a StatsD server over UDP.", false},
-    [SECTION_port] = {"port", "A network port; as many sections as ports.", true},
-    [SECTION_service] = {"service", "An application and where it listens.", true},
+    [SECTION_statsd] = {"statsd", "Metrics that are pushed to a StatsD server over UDP.", false},
+    [SECTION_port] = {"port", "A network port. There is a section for each port.", true},
+    [SECTION_service] = {"service", "An application, and where it listens.", true},
 };
 
-// The row's field; the second line refuses a range that the field cannot hold.
+// FIELD: the field of the row. HOLDS: does not compile if the field cannot hold the value.
 #define FIELD(s, f)                                                                                \
     .section = SECTION_##s, .offset = offsetof(struct conf_##s, f),                                \
     .width = sizeof(((struct conf_##s *)0)->f)
@@ -64,351 +68,417 @@ const struct section conf_sections[SECTION_COUNT] = {
         .name = #f, .type = kind, FIELD(s, f), .max = (room)-1, __VA_ARGS__                        \
     }
 
-#define FAULT      .only = "fault"
-#define HTTP       .only = "http"
-#define PROXY      .only = "proxy"
-#define ZERO(word) .zero = word
-#define OPTIONAL   .optional = true
-#define REPEAT     .repeat = true
-#define LIVE       .live = true
+// Texts of the tables of drivers and applications: the text of a row, or "", by its KIND or DEVICE.
+#define OFFERED_LINK(text)                          text
+#define OFFERED_WRAPPER(text)                       text
+#define OFFERED_INTERNAL(text)                      ""
+#define OFFERED_SERVICE(text)                       text
+#define OFFERED_SECTION(text)                       ""
+#define LINK_LINK(text)                             text
+#define LINK_WRAPPER(text)                          ""
+#define LINK_INTERNAL(text)                         ""
+#define WRAPPER_LINK(text)                          ""
+#define WRAPPER_WRAPPER(text)                       text
+#define WRAPPER_INTERNAL(text)                      ""
+#define HAS_DEVICE_NONE(text)                       ""
+#define HAS_DEVICE_INTERFACE(text)                  text
+#define HAS_DEVICE_PCI(text)                        text
+#define HAS_DEVICE_SOCKET(text)                     text
+#define HAS_DEVICE_CAPTURE(text)                    text
 
-#define DRIVERS    "ring|tap|af_packet|af_xdp|memif|pci|pcap|fault"
-#define G          (UINT64_C(1) << 30)
+#define DRIVER_OFFERED(name, kind, ...)             OFFERED_##kind("|" #name)
+#define DRIVER_LINK_ONLY(name, kind, ...)           LINK_##kind("|" #name)
+#define DRIVER_WRAPPER_ONLY(name, kind, ...)        WRAPPER_##kind("|" #name)
+#define DRIVER_WITH_DEVICE(name, kind, device, ...) HAS_DEVICE_##device("|" #name)
+#define DRIVER_HELP(name, kind, device, port_kib, queue_kib, rx_held, tx_held, help)               \
+    OFFERED_##kind(#name ": " help "\n")
+#define APP_HELP(name, kind, help) OFFERED_##kind(#name ": " help "\n")
+
+// [1]: without the first |.
+#define DRIVERS     &DRIVER_TABLE(DRIVER_OFFERED)[1]
+#define LINKS       .only = &DRIVER_TABLE(DRIVER_LINK_ONLY)[1]
+#define WRAPPERS    .only = &DRIVER_TABLE(DRIVER_WRAPPER_ONLY)[1]
+#define WITH_DEVICE .only = &DRIVER_TABLE(DRIVER_WITH_DEVICE)[1]
+
+#define FAULT       .only = "fault"
+#define HTTP        .only = "http"
+#define PROXY       .only = "proxy"
+#define ZERO(word)  .zero = word
+#define OPTIONAL    .optional = true
+#define REPEAT      .repeat = true
+#define LIVE        .live = true
+
+#define G           (UINT64_C(1) << 30)
 
 const struct key conf_keys[] = {
     {.name = "linux",
      .type = KEY_CPUS,
      FIELD(cpu, linux_cpus),
      ZERO("auto"),
-     VALUE("auto",
-           "Cores of the control thread. auto: the first two, of fewer than four the first")},
-    LIST(cpu, workers, KEY_CPUS, ZERO("auto"),
-         VALUE("auto", "Cores with one worker each. auto: all others that are online and allowed")),
+     VALUE("auto", "Cores of the control thread. auto: the first two cores, or the first one on a "
+                   "machine with fewer than four")},
+    LIST(
+        cpu, workers, KEY_CPUS, ZERO("auto"),
+        VALUE("auto",
+              "Cores that run one worker each. auto: all other cores that are online and allowed")),
     BOOL(cpu, exclusive,
-         VALUE("on", "No start on a worker's core that a running server has; off: with a warning")),
+         VALUE("on",
+               "Refuse to start on a core where another server runs a worker. off: only warn")),
     NUMBER(cpu, workers_per_core, 1, CONF_WORKERS_MAX,
-           VALUE("1",
-                 "More than 1 (tests): workers share cores, also with linux, and yield each turn")),
+           VALUE("1", "Workers on each core. More than 1 is for tests: the workers share cores, "
+                      "also with the control thread, and yield the core after each turn")),
 
     WORD(memory, hugepage, "auto|1G|2M|none",
-         VALUE("auto",
-               "Pages to use. auto: 1G where there are enough, else 2M; none: ordinary memory")),
+         VALUE("auto", "Size of the pages to use. auto: 1G if enough of them are free, else 2M. "
+                       "none: ordinary memory")),
     COUNT(memory, connections, 1, 100000000, ZERO("max"),
           VALUE("65536", "Connections that can be open at once, over all workers. max: as many as "
-                         "the free pages hold at start (c10m plan)")),
+                         "fit in the free pages at start (c10m plan)")),
     COUNT(memory, time_wait, 1, 1000000000, ZERO("auto"),
-          VALUE("auto",
-                "TIME-WAIT records, 32 bytes; when full the oldest goes. auto: as connections, "
-                "1024 to 1000000")),
-    COUNT(
-        memory, time_wait6, 1, 1000000000, ZERO("auto"),
-        VALUE("auto",
-              "TIME-WAIT records over IPv6, 64 bytes. auto: as many as time_wait if a port has an "
-              "IPv6 address, else none")),
+          VALUE("auto", "TIME-WAIT records, of 32 bytes each. If none is free, the oldest one is "
+                        "replaced. auto: as many as connections, but 1024 to 1000000")),
+    COUNT(memory, time_wait6, 1, 1000000000, ZERO("auto"),
+          VALUE("auto", "TIME-WAIT records for IPv6, of 64 bytes each. auto: as many as time_wait "
+                        "if a port has an IPv6 address, else none")),
     COUNT(memory, syn_received, 1, 100000000, ZERO("auto"),
-          VALUE("auto", "Half-open connections, 64 bytes. auto: as connections, 1024 to 262144")),
+          VALUE("auto", "Records of half-open connections, of 64 bytes each. auto: as many as "
+                        "connections, but 1024 to 262144")),
     COUNT(memory, extension_records, 1, 100000000, ZERO("auto"),
           VALUE("auto",
-                "Connections in trouble, 256 bytes. auto: 1/64 of connections, at least 16384 or "
-                "all")),
+                "Records of 256 bytes for connections with out-of-order data, losses or options. "
+                "auto: 1/64 of connections, but at least 16384, or connections if that is less")),
     COUNT(memory, flight_logs, 1, 100000000, ZERO("auto"),
-          VALUE("auto", "Connections with more than one segment in flight, 640 bytes. auto: as "
-                        "extension_records")),
-    COUNT(memory, packets, 512, 10000000, VALUE("16384", "Packets per worker, of about 2.3 KiB")),
+          VALUE("auto", "Records for connections with more than one segment in flight, of 640 "
+                        "bytes each. auto: as many as extension_records")),
+    COUNT(memory, packets, 1024, 10000000,
+          VALUE("16384", "Packets of each worker, of about 2.3 KiB each")),
     COUNT(memory, buffers, 64, 100000000,
-          VALUE("8192", "Buffers of 2 KiB per worker, for data to send and data not consumed yet")),
+          VALUE("8192", "Buffers of each worker, of 2 KiB each. They hold data to send and data "
+                        "that applications have not consumed yet")),
     COUNT(memory, reassembly, 32, 8192, ZERO("off"),
-          VALUE("256", "Datagrams per worker that come in fragments, at once, of about 11 KiB; one "
-                       "address has an eighth of them. off: fragments are dropped, none are made")),
-    SIZE(memory, image_bytes, 1, 1024 * G, ZERO("auto"),
-         VALUE("auto", "Memory for the files of services. auto: what they need")),
+          VALUE("256", "Datagrams of each worker that can be reassembled from fragments at once, "
+                       "of about 11 KiB each. One source can use an eighth of them. off: received "
+                       "fragments are dropped, and no fragments are sent")),
+    SIZE(
+        memory, image_bytes, 1, 1024 * G, ZERO("auto"),
+        VALUE("auto", "Memory for the files that services serve. auto: as much as the files need")),
     TEXT(memory, hugetlbfs, KEY_PATH, CONF_PATH_BYTES,
-         VALUE("huge",
-               "Where hugetlbfs is mounted by the server (a directory per page size), below "
-               "run_dir unless it begins with /")),
+         VALUE("huge", "Directory where the server mounts hugetlbfs, with a subdirectory for each "
+                       "page size. A path that does not begin with / is below run_dir")),
 
     TEXT(control, name, KEY_NAME, CONF_NAME_BYTES, OPTIONAL,
-         VALUE("", "Name of this server in shared places (DPDK's, files on hugetlbfs). empty: made "
-                   "of run_dir, /run/web is web: two servers on one machine need two of that")),
-    // 80: sockets (memif's) may lie in it, and a socket's path has at most 107 characters.
+         VALUE("", "Name of this server in names that all servers of the machine share (files of "
+                   "DPDK and on hugetlbfs). Two servers need two names. empty: made from run_dir, "
+                   "for example web from /run/web")),
+    // 80: memif's sockets may lie in it, and the path of a socket has at most 107 characters.
     TEXT(control, run_dir, KEY_DIR, 81,
-         VALUE("/run/c10m",
-               "Directory of this server; made, and removed at the end if it is empty")),
+         VALUE("/run/c10m", "Directory for the files of this server. The server creates it, and "
+                            "removes it at exit if it is empty")),
     TEXT(control, mount, KEY_PATH, CONF_PATH_BYTES, OPTIONAL,
-         VALUE("proc",
-               "Where the tree is mounted, below run_dir unless it begins with /; empty: nowhere")),
+         VALUE("proc", "Directory where the tree is mounted. A path that does not begin with / is "
+                       "below run_dir. empty: the tree is not mounted")),
     LIST(control, http, KEY_ENDPOINT, OPTIONAL,
          VALUE("127.0.0.1:9910",
-               "Where HTTP shows the tree and /metrics; empty: nowhere. Beyond this host "
-               "(127.0.0.0/8, ::1) with http_token_file only")),
+               "Address and port where HTTP serves the tree and /metrics. An address other than "
+               "127.0.0.0/8 and ::1 requires http_token_file. empty: no HTTP")),
     TEXT(control, http_token_file, KEY_PATH, CONF_PATH_BYTES, OPTIONAL,
-         VALUE("",
-               "File with the token that requests then have to bring (Authorization: Bearer): 16 "
-               "to 256 printable characters; not for everybody to read")),
+         VALUE("", "File with the token that HTTP requests must carry (Authorization: Bearer), of "
+                   "16 to 256 printable characters. The file must not be readable by everybody")),
     TEXT(control, socket, KEY_PATH, CONF_SOCKET_BYTES, OPTIONAL,
-         VALUE(
-             "control.sock",
-             "Unix socket of the tree (c10m cat, ls, write, watch), below run_dir unless it begins "
-             "with /; empty: none")),
+         VALUE("control.sock", "Unix socket for the tree (c10m cat, ls, write, watch). A path that "
+                               "does not begin with / is below run_dir. empty: no socket")),
     NUMBER(control, drain_s, 0, 86400, LIVE,
-           VALUE("5", "Seconds that connections get to finish at SIGTERM; 0: none")),
+           VALUE("5", "Seconds that open connections have to finish after SIGTERM. 0: they are "
+                      "closed at once")),
     WORD(control, log_level, "error|warn|info|debug", LIVE,
-         VALUE("info", "Least urgent message written")),
-    BOOL(control, telemetry, VALUE("on", "DPDK's telemetry socket")),
+         VALUE("info", "Lowest level of messages that are logged")),
+    BOOL(control, telemetry, VALUE("on", "Open the telemetry socket of DPDK")),
     SIZE(control, dump_ring, 256 * 1024, 256 * 1024 * 1024,
-         VALUE("4M",
-               "Memory for frames on their way to c10m dump, of each worker and capture, while "
-               "it runs; rounded down to a power of two")),
+         VALUE("4M", "Memory of each worker and capture for frames on their way to c10m dump, "
+                     "rounded down to a power of two. It is used while the capture runs")),
 
     MS(tcp, rto_min_ms, 1, 60000, LIVE, VALUE("200", "Shortest retransmission timeout")),
     MS(tcp, rto_initial_ms, 1, 60000, LIVE,
-       VALUE("1000", "Before the first round trip is measured (RFC 6298)")),
+       VALUE("1000", "Retransmission timeout before the first round trip is measured (RFC 6298)")),
     MS(tcp, rto_max_ms, 1000, 3600000, LIVE, VALUE("120000", "Longest retransmission timeout")),
     NUMBER(tcp, syn_retries, 0, 15, LIVE,
-           VALUE("6", "SYNs sent again before an active open fails")),
+           VALUE("6", "Retransmissions of a SYN before an active open fails")),
     NUMBER(tcp, synack_retries, 0, 15, LIVE,
-           VALUE("5", "SYN-ACKs sent again before a half-open one is dropped")),
+           VALUE("5", "Retransmissions of a SYN-ACK before a half-open connection is dropped")),
     NUMBER(tcp, retries1, 3, 30, LIVE,
-           VALUE("3", "Retransmissions after which the path is suspected (R1)")),
-    NUMBER(tcp, retries, 1, 30, LIVE,
-           VALUE("15", "Retransmissions before a connection is given up (R2)")),
-    MS(tcp, time_wait_ms, 1, 600000, LIVE, VALUE("60000", "Time in TIME-WAIT")),
+           VALUE("3", "Retransmissions of a segment after which the path is suspected to have "
+                      "failed (R1 of RFC 1122)")),
+    NUMBER(
+        tcp, retries, 1, 30, LIVE,
+        VALUE(
+            "15",
+            "Retransmissions of a segment after which the connection is aborted (R2 of RFC 1122)")),
+    MS(tcp, time_wait_ms, 1, 600000, LIVE,
+       VALUE("60000", "Time that a connection stays in TIME-WAIT")),
     MS(tcp, fin_wait2_ms, 1, 3600000, LIVE,
-       VALUE("60000", "Time in FIN-WAIT-2 without data from the peer")),
+       VALUE("60000", "Time that a connection stays in FIN-WAIT-2 while its peer sends no data")),
     // 500: RFC 1122 4.2.3.2.
     MS(tcp, delayed_ack_ms, 0, 500, LIVE,
-       VALUE("40", "Longest delay of an acknowledgement; 0: none")),
+       VALUE("40", "Longest delay of an acknowledgement. 0: no delay")),
     BOOL(tcp, ack_merge, LIVE,
-         VALUE("on", "One ACK a burst for in-order data; off: every second segment exactly")),
+         VALUE("on", "Send one ACK for all in-order data of a connection in a burst. off: send an "
+                     "ACK for every second segment exactly")),
     BOOL(tcp, quick_ack, LIVE,
-         VALUE("on",
-               "Lone segments at the begin of a connection and after an idle time, 16 at most, are "
-               "acknowledged at once")),
-    NUMBER(tcp, window_scale, 0, 14, VALUE("7", "Shift count offered (RFC 7323)")),
+         VALUE("on", "Acknowledge single segments at once at the start of a connection and after "
+                     "an idle time, at most 16 of them")),
+    NUMBER(tcp, window_scale, 0, 14,
+           VALUE("7", "Window scale option to offer, a shift count (RFC 7323)")),
     NUMBER(tcp, initial_window, 1, 64, LIVE,
-           VALUE("10", "Segments sent before the first ACK (RFC 6928)")),
+           VALUE("10", "Segments that are sent before the first ACK (RFC 6928)")),
     WORD(tcp, congestion, "cubic|newreno",
          VALUE("cubic", "Congestion control: CUBIC (RFC 9438) or NewReno (RFC 5681)")),
     MS(tcp, pacing_rtt_ms, 0, 60000, LIVE,
-       VALUE("5",
-             "Shortest round trip whose windows leave in parts, a millisecond's worth at a time; "
-             "0: bursts leave whole")),
-    BOOL(tcp, timestamps, VALUE("on", "Timestamps (RFC 7323)")),
-    BOOL(tcp, sack, VALUE("on", "Selective acknowledgements (RFC 2018): offered and accepted")),
+       VALUE("5", "Connections with at least this round-trip time are paced: they send their "
+                  "window in parts, one for each millisecond. 0: no pacing")),
+    BOOL(tcp, timestamps, VALUE("on", "Timestamps option (RFC 7323)")),
+    BOOL(tcp, sack, VALUE("on", "Offer and accept selective acknowledgements (RFC 2018)")),
     BOOL(tcp, black_hole_detection, LIVE,
-         VALUE("on",
-               "Smaller segments when large ones stay without answer retries1 times: the path may "
-               "drop them without a word (RFC 2923)")),
-    BOOL(tcp, rfc1337, LIVE,
-         VALUE("off", "TIME-WAIT does not end by a reset, not even one with the right number (RFC "
-                      "1337)")),
-    WORD(tcp, ecn, "off|accept|on",
-         VALUE("accept",
-               "Explicit congestion notification (RFC 3168). accept: where the peer asks for it")),
-    WORD(tcp, large_segments, "auto|on|off",
-         VALUE("auto",
-               "Full segments of a connection go down as one, which the port cuts (TSO), or the "
-               "border where the port does not. auto: on where a port does")),
+         VALUE("on", "Send smaller segments after large ones were retransmitted retries1 times "
+                     "without an answer, since the path may drop them silently (RFC 2923)")),
+    BOOL(
+        tcp, rfc1337, LIVE,
+        VALUE("off",
+              "Ignore every RST in TIME-WAIT, also one with the right sequence number (RFC 1337)")),
+    WORD(
+        tcp, ecn, "off|accept|on",
+        VALUE("accept",
+              "Explicit congestion notification (RFC 3168). accept: only if the peer requests it")),
+    WORD(
+        tcp, large_segments, "auto|on|off",
+        VALUE("auto",
+              "Pass several full segments of a connection down as one large segment. The port cuts "
+              "it (TSO), or the software does if the port cannot. auto: on if a port has TSO")),
     WORD(tcp, syn_cookies, "off|auto|always", LIVE,
-         VALUE("auto",
-               "SYNs answered without keeping anything (RFC 4987). auto: those for which [memory] "
-               "syn_received has no room; options but MSS are then kept only with timestamps")),
+         VALUE("auto", "Answer SYNs with cookies, without a record (RFC 4987). auto: only if no "
+                       "record of [memory] syn_received is free. With a cookie, options other than "
+                       "MSS are kept only if timestamps are used")),
     MS(tcp, invalid_ack_ms, 0, 60000, LIVE,
        VALUE("500",
-             "Least time between two answers of a connection to segments without data that are "
-             "outside its window, old, or challenged (RFC 5961); 0: none")),
+             "Shortest time between two ACKs that a connection sends in answer to segments without "
+             "data that are out of its window, old, or to be challenged (RFC 5961). 0: no limit")),
     COUNT(tcp, rst_rate_per_s, 0, 100000000, LIVE,
           VALUE("10000",
-                "RSTs sent per worker and second for segments without an owner, half more or less "
-                "by chance; to one source a fourth of them; 0: none")),
+                "RSTs that a worker sends per second for segments of no connection, varied at "
+                "random by up to a half. A quarter of them can go to one source. 0: no RSTs")),
     COUNT(tcp, icmp_rate_per_s, 0, 100000000,
-          VALUE("10000",
-                "Echo requests answered per worker and second, and ICMP errors sent, of which "
-                "1000 at most; half more or less by chance; to one source a fourth of them; 0: "
-                "none")),
+          VALUE("10000", "Echo replies that a worker sends per second, and ICMP errors, but at "
+                         "most 1000 of these. Both are varied at random by up to a half. A quarter "
+                         "of them can go to one source. 0: none")),
 
-    // 108: of a socket's path.
+    // 108: Linux's limit of the path of a socket, with the terminator.
     TEXT(agent, socket, KEY_PATH, 108, OPTIONAL,
-         VALUE("",
-               "Unix socket where the agent takes calls (c10m/agent.h); none: there is no agent")),
-    COUNT(agent, sockets_max, 1, 65536, VALUE("1024", "Descriptors that it gives out")),
+         VALUE("", "Unix socket where the agent takes calls (c10m/agent.h). empty: no agent")),
+    COUNT(agent, sockets_max, 1, 65536,
+          VALUE("1024", "Descriptors that the agent gives out at once")),
     SIZE(agent, send_buffer, 2048, G,
-         VALUE("65536", "Unacknowledged bytes of a connection; SO_SNDBUF changes it")),
+         VALUE("65536", "Unacknowledged bytes of a connection, at most. SO_SNDBUF changes it")),
     SIZE(agent, receive_buffer, 2048, G,
-         VALUE("65536", "Bytes of a connection not read yet; SO_RCVBUF changes it")),
+         VALUE("65536", "Unread bytes of a connection, at most. SO_RCVBUF changes it")),
 
-    LIST(statsd, address, KEY_ENDPOINT, OPTIONAL, VALUE("", "Where to; none: nothing is pushed")),
+    LIST(statsd, address, KEY_ENDPOINT, OPTIONAL,
+         VALUE("", "Address and port of the StatsD server. empty: no metrics are pushed")),
     MS(statsd, interval_ms, 100, 3600000, LIVE, VALUE("10000", "Time between two pushes")),
     TEXT(statsd, prefix, KEY_TEXT, CONF_PREFIX_BYTES,
-         VALUE("c10m", "First part of every name: letters, digits, . - and _")),
-    PERCENT(statsd, sample_rate, LIVE,
-            VALUE("100", "Counters sent each time, chosen by chance, marked so (|@RATE)")),
+         VALUE("c10m", "First part of every metric's name: letters, digits, . - and _")),
+    PERCENT(
+        statsd, sample_rate, LIVE,
+        VALUE(
+            "100",
+            "Counters that are sent in each push, chosen at random. They carry the rate (|@RATE)")),
 
     {.name = "driver",
      .type = KEY_DRIVER,
      FIELD(port, driver),
      .words = DRIVERS,
-     VALUE(NULL, "ring: a wire in memory; fault: wraps another port")},
-    TEXT(port, device, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL,
-         .only = "tap|af_packet|af_xdp|memif|pci|pcap",
-         VALUE("",
-               "Interface (tap: the one to create), PCI address, or path of a socket or capture")),
+     .choices = DRIVER_TABLE(DRIVER_HELP),
+     VALUE(NULL, "Driver of the port")},
+    TEXT(port, device, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, WITH_DEVICE,
+         VALUE("", "Device of the port: the name of an interface (tap creates it), a PCI address, "
+                   "the path of a socket, or the capture to replay")),
     TEXT(port, capture, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, .only = "pcap",
-         VALUE("", "Capture to write; device is the one to replay")),
+         VALUE("", "Capture to write")),
     WORD(port, role, "server|client", .only = "memif",
-         VALUE("server", "Side of the socket; the peer is the other")),
+         VALUE("server", "This side of the socket. The peer is the other side")),
     NUMBER(port, id, 0, 65535, .only = "memif",
-           VALUE("0", "Number of the link; the peer has the same")),
+           VALUE("0", "Number of the link. The peer has the same number")),
     LIST(port, address, KEY_PREFIXES, OPTIONAL, REPEAT,
          VALUE("", "Local addresses, of both families")),
     LIST(port, host_address, KEY_PREFIXES, OPTIONAL, REPEAT, .only = "tap",
          VALUE("", "Addresses of the kernel's side, one of each family")),
     LIST(port, gateway, KEY_ADDRESS4, OPTIONAL,
-         VALUE("", "Next hop to everything of IPv4 off the link that has no route")),
-    LIST(port, gateway6, KEY_ADDRESS6, OPTIONAL, VALUE("", "The same for IPv6")),
-    LIST(port, route, KEY_ROUTES, OPTIONAL, REPEAT,
-         VALUE("", "Next hops to prefixes; of several that hold an address the longest counts")),
+         VALUE("", "IPv4 next hop to destinations that are not on the link and have no route")),
+    LIST(port, gateway6, KEY_ADDRESS6, OPTIONAL,
+         VALUE("", "IPv6 next hop to destinations that are not on the link and have no route")),
+    LIST(
+        port, route, KEY_ROUTES, OPTIONAL, REPEAT,
+        VALUE("",
+              "Next hops to prefixes. The longest prefix that contains an address is used for it")),
     LIST(port, neighbor, KEY_NEIGHBORS, OPTIONAL, REPEAT,
-         VALUE("", "Neighbours that are known without ARP or neighbour discovery")),
-    LIST(port, mac, KEY_MAC, OPTIONAL, VALUE("", "Hardware address; none: the driver's choice")),
-    // 2034: the frame lies in one packet of 2048 bytes.
-    NUMBER(port, mtu, 576, 2034, VALUE("1500", "Longest IP packet")),
+         VALUE("", "Neighbours whose MAC address is given here instead of being asked for by ARP "
+                   "or neighbour discovery")),
+    LIST(port, mac, KEY_MAC, OPTIONAL,
+         VALUE("", "MAC address of the port. empty: the driver chooses it")),
+    // 2034: a frame has to fit in one packet of 2048 bytes.
+    NUMBER(port, mtu, 576, 2034, VALUE("1500", "Largest IP packet, in bytes")),
     NUMBER(port, queues, 1, CONF_QUEUES_MAX, ZERO("auto"),
-           VALUE("auto", "Queues. auto: one per worker, at most 16")),
+           VALUE("auto", "Queues of the port. auto: one for each worker, at most 16")),
     POWER(port, rx_ring, 64, 32768, ZERO("auto"),
-          VALUE("auto", "Packets that a receive queue holds. auto: the driver's choice")),
+          VALUE("auto", "Packets that a receive queue holds. auto: the driver chooses")),
     POWER(port, tx_ring, 64, 32768, ZERO("auto"),
-          VALUE("auto", "Packets that a transmit queue holds. auto: the driver's choice")),
+          VALUE("auto", "Packets that a transmit queue holds. auto: the driver chooses")),
     {.name = "offloads",
      .type = KEY_SET,
      FIELD(port, offloads),
      .words = "rx_checksum|tx_checksum|multi_segment|tso|rss",
      ZERO("auto"),
-     .only = "ring|tap|af_packet|af_xdp|memif|pci|pcap",
-     VALUE("auto",
-           "What the port may do itself, as far as it can; the rest is done in software. auto: "
-           "the driver's choice")},
+     LINKS,
+     VALUE("auto", "Work that the port does itself if it can. The rest is done in software. auto: "
+                   "the driver chooses")},
+    MS(port, open_ms, 100, 600000, .only = "pci",
+       VALUE("30000",
+             "Time in which DPDK's driver has to open the device. After it the server ends "
+             "with an error")),
     POWER(port, arp_entries, 64, 32768,
-          VALUE("1024", "Neighbours of each family remembered per worker")),
+          VALUE("1024", "Neighbours of each family that a worker remembers")),
     COUNT(port, arp_rate_per_s, 1, 1000000,
-          VALUE("1000", "ARP requests, and neighbour solicitations, sent per worker and second")),
-    TEXT(port, wraps, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, FAULT,
+          VALUE("1000", "ARP requests and neighbour solicitations that a worker sends per second")),
+    TEXT(port, wraps, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, WRAPPERS,
          VALUE("", "Name of the port inside")),
-    NUMBER(port, seed, 0, UINT64_MAX, FAULT, VALUE("1", "The same seed makes the same faults")),
-    PERCENT(port, loss, FAULT, VALUE("0", "Packets lost, each way")),
-    PERCENT(port, reorder, FAULT, VALUE("0", "Packets that later ones overtake")),
-    PERCENT(port, duplicate, FAULT, VALUE("0", "Packets that arrive twice")),
-    PERCENT(port, corrupt, FAULT, VALUE("0", "Packets with a flipped bit")),
-    MS(port, delay_ms, 0, 10000, FAULT, VALUE("0", "Delay, each way")),
+    NUMBER(port, seed, 0, UINT64_MAX, FAULT,
+           VALUE("1", "Seed of the random numbers. The same seed makes the same faults")),
+    PERCENT(port, loss, FAULT, VALUE("0", "Packets that are lost, in each direction")),
+    PERCENT(port, reorder, FAULT,
+            VALUE("0", "Packets that later packets overtake, in each direction")),
+    PERCENT(port, duplicate, FAULT, VALUE("0", "Packets that arrive twice, in each direction")),
+    PERCENT(port, corrupt, FAULT,
+            VALUE("0", "Packets in which a bit is flipped, in each direction")),
+    MS(port, delay_ms, 0, 10000, FAULT, VALUE("0", "Delay of packets, in each direction")),
 
-    TEXT(service, app, KEY_NAME, CONF_NAME_BYTES,
-         VALUE(NULL, "Application: echo, discard, chargen, daytime, http, proxy")),
-    LIST(service, port, KEY_PORTS, VALUE(NULL, "Where it listens")),
-    BOOL(service, udp, VALUE("off", "UDP on the same ports: echo, discard, chargen, daytime")),
+    TEXT(service, app, KEY_NAME, CONF_NAME_BYTES, .choices = APP_TABLE(APP_HELP),
+         VALUE(NULL, "Application of the service")),
+    LIST(service, port, KEY_PORTS, VALUE(NULL, "TCP ports on which the service listens")),
+    BOOL(service, udp,
+         VALUE("off", "Receive UDP on the same port numbers too, if the application has UDP")),
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
-         VALUE("", "Local address on which it listens; none: all")),
+         VALUE("", "Local address on which the service listens. empty: all local addresses")),
     COUNT(service, limit_connections, 1, 100000000, ZERO("none"), LIVE,
-          VALUE("none", "Connections of this service at once; each worker has an equal part of the "
-                        "limit. none: as memory allows")),
+          VALUE("none", "Connections of this service at once. Each worker has an equal part of the "
+                        "limit. none: limited by memory only")),
     COUNT(service, source_connections, 1, 100000000, ZERO("none"),
-          VALUE("none",
-                "Connections of one source address to this service at once; each worker has "
-                "an equal part of the limit. none: no limit")),
+          VALUE("none", "Connections of one source address to this service at once. Each worker "
+                        "has an equal part of the limit. none: no limit")),
     WORD(service, congestion, "cubic|newreno|auto",
-         VALUE("auto", "Congestion control. auto: [tcp] congestion")),
+         VALUE("auto", "Congestion control. auto: as [tcp] congestion")),
     SIZE(service, send_buffer, 2048, G, ZERO("auto"),
-         VALUE("auto",
-               "Unacknowledged bytes of a connection, at most. auto: an eighth of the buffers, "
-               "64 KiB to 4 MiB")),
+         VALUE("auto", "Unacknowledged bytes of a connection, at most. auto: an eighth of the "
+                       "buffers, but 64 KiB to 4 MiB")),
     SIZE(service, send_buffer_initial, 2048, G,
-         VALUE("65536", "The same as long as its window of congestion is not half as large")),
+         VALUE("65536", "The same limit while the congestion window is smaller than half of it")),
     SIZE(service, receive_buffer, 2048, G, ZERO("auto"),
-         VALUE("auto",
-               "Bytes of a connection not consumed yet, at most. auto: an eighth of the buffers, "
-               "64 KiB to 4 MiB")),
-    SIZE(
-        service, receive_buffer_initial, 2048, G,
-        VALUE("65536", "The same at its begin: it is doubled as more is consumed in a round trip")),
-    BOOL(service, nodelay, VALUE("on", "Small segments leave at once (no Nagle)")),
-    COUNT(service, fast_open, 1, 1000000, ZERO("off"),
-          VALUE("off",
-                "Connections of a worker that TCP Fast Open (RFC 7413) has begun and nobody has "
-                "confirmed, at most; data of a SYN that comes again may arrive twice")),
+         VALUE("auto", "Bytes of a connection that the application has not consumed yet, at most. "
+                       "auto: an eighth of the buffers, but 64 KiB to 4 MiB")),
+    SIZE(service, receive_buffer_initial, 2048, G,
+         VALUE("65536", "The same limit at the start of a connection. It is doubled whenever the "
+                        "application consumes more than that in a round trip")),
+    BOOL(service, nodelay, VALUE("on", "Send small segments at once (no Nagle algorithm)")),
+    COUNT(
+        service, fast_open, 1, 1000000, ZERO("off"),
+        VALUE(
+            "off",
+            "Connections of a worker that were opened by TCP Fast Open (RFC 7413) and are not "
+            "confirmed yet, at most. With it, the data of a duplicate SYN may be delivered twice")),
     MS(service, keepalive_ms, 1000, 86400000, ZERO("off"), LIVE,
-       VALUE("off", "Idle time before a connection is probed")),
+       VALUE("off", "Idle time after which a connection is probed")),
     MS(service, keepalive_interval_ms, 1000, 32767000, LIVE,
        VALUE("75000", "Time between two probes of an idle connection")),
     NUMBER(service, keepalive_probes, 1, 127, LIVE,
-           VALUE("9", "Probes without an answer after which an idle connection ends")),
+           VALUE("9", "Unanswered probes after which an idle connection is aborted")),
     MS(service, user_timeout_ms, 1000, 86400000, ZERO("off"), LIVE,
-       VALUE("off",
-             "Time that data, or a probe of a closed window or an idle peer, may stay without an "
-             "acknowledgement (RFC 5482). off: as long as retries and keepalive_probes last")),
+       VALUE("off", "Time after which a connection is aborted if its peer acknowledges neither "
+                    "data nor probes (RFC 5482). off: retries and keepalive_probes decide")),
     TEXT(service, root, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP, VALUE("", "Directory to serve")),
-    SIZE(service, header_bytes_max, 256, 16384, HTTP, VALUE("8192", "Longest request header")),
+    SIZE(service, header_bytes_max, 256, 16384, HTTP, VALUE("8192", "Largest request header")),
     MS(service, header_timeout_ms, 1, 1 << 30, HTTP,
-       VALUE("10000", "Time for a whole request header")),
-    // 16384: the longest header_bytes_max.
+       VALUE("10000", "Time for a client to send a whole request header")),
+    // 16384: the largest header_bytes_max.
     SIZE(service, header_bytes_held, 16384, 1024 * G, HTTP, ZERO("auto"),
          VALUE("auto",
-               "Bytes, in buffers of 2 KiB, of headers without their end (over: 503) and of "
-               "what waits behind an answer in work (half of it at most; over: closed after it), "
-               "per worker; one address has a quarter. "
-               "auto: half of the buffers, shared among the http services")),
+               "Bytes of each worker, in buffers of 2 KiB, for incomplete headers (503 if "
+               "exceeded) and for requests that wait behind an unfinished answer (at most half of "
+               "the bytes; the connection is closed after that answer if exceeded). One source can "
+               "use a quarter. auto: half of the buffers, shared by the http services")),
     MS(service, write_timeout_ms, 1, 3600000, HTTP,
        VALUE("60000",
-             "Time in which a client takes write_bytes_min of an answer, or what is left")),
+             "Time for a client to take write_bytes_min bytes of an answer, or the rest of it")),
     SIZE(service, write_bytes_min, 1, G, HTTP,
-         VALUE("4096", "Bytes that it takes in that time; fewer: reset")),
+         VALUE("4096", "Bytes of an answer that a client has to take within write_timeout_ms. A "
+                       "slower connection is reset")),
     MS(service, keepalive_timeout_ms, 1, 1 << 30, HTTP,
-       VALUE("60000", "Time that a connection may idle between requests")),
+       VALUE("60000", "Time that a connection may be idle between two requests")),
     SIZE(service, body_bytes_max, 1, G, HTTP,
-         VALUE("65536", "Longest content of a request; over: 413")),
+         VALUE("65536", "Largest content of a request. A larger one is answered with 413")),
     MS(service, body_timeout_ms, 1, 1 << 30, HTTP,
-       VALUE("30000", "Time for the whole content of a request")),
-    COUNT(service, holds_max, 1, 65535, HTTP,
-          VALUE("256", "Requests with content, or for several ranges, in work at once per worker; "
-                       "one address has a quarter; over: 503")),
+       VALUE("30000", "Time for a client to send the whole content of a request")),
+    COUNT(
+        service, holds_max, 1, 65535, HTTP,
+        VALUE("256",
+              "Requests of each worker with content or for several ranges that are in work at "
+              "once. One source can have a quarter of them. More requests are answered with 503")),
     TEXT(service, echo_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
-         VALUE("", "Path where POST is answered with its content; none: nowhere")),
-    TEXT(service, headers_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
-         VALUE("", "Path where GET is answered with the request's header lines; none: nowhere")),
+         VALUE("", "Path where a POST is answered with its own content. empty: no such path")),
+    TEXT(
+        service, headers_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
+        VALUE("",
+              "Path where a GET is answered with the request's header lines. empty: no such path")),
     TEXT(service, access_log, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP,
-         VALUE("", "File with a line for each answer; none: no log")),
+         VALUE("", "File that gets a line for each answer. empty: no log")),
     WORD(service, access_log_format, "common|combined", HTTP,
-         VALUE("combined", "Its format, as Apache's. combined: with Referer and User-Agent")),
-    COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files in root")),
-    SIZE(service, bytes_max, 1, 1024 * G, HTTP, VALUE("1G", "Bytes of the files in root")),
+         VALUE("combined",
+               "Format of access_log, as Apache's. combined: with Referer and User-Agent")),
+    COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files below root, at most")),
+    SIZE(service, bytes_max, 1, 1024 * G, HTTP,
+         VALUE("1G", "Bytes of all files below root, at most")),
     TEXT(service, mime_types, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP,
-         VALUE("", "File of media types, as /etc/mime.types; none: a built-in table")),
+         VALUE("",
+               "File of media types, in the format of /etc/mime.types. empty: a built-in table")),
     LIST(service, host, KEY_HOSTS, OPTIONAL, REPEAT, HTTP,
-         VALUE("", "Names that are asked for in Host, and the directory that they have in place of "
-                   "root. Others have root, or 421 where there is none")),
+         VALUE("", "Host names of requests, and the directory that is served for them instead of "
+                   "root. Requests for other hosts get root, or 421 if there is no root")),
     LIST(service, header, KEY_HEADERS, OPTIONAL, REPEAT, HTTP,
-         VALUE("", "Field of the answers for files of this pattern, [HOST]PATH; * is any text")),
+         VALUE("", "Field that is added to the answers for files that match the pattern "
+                   "[HOST]PATH, where * is any text")),
     LIST(service, expires, KEY_EXPIRES, OPTIONAL, REPEAT, HTTP,
-         VALUE("", "Expires and Cache-Control: max-age of these files; the first line counts")),
+         VALUE("", "Fields Expires and Cache-Control: max-age for files that match the pattern. "
+                   "The first line that matches is used")),
     LIST(service, redirect, KEY_REDIRECTS, OPTIONAL, REPEAT, HTTP,
-         VALUE("", "Paths that have moved; * takes the rest along, and the query goes with it")),
+         VALUE("", "Paths that have moved. A * passes the rest of the path on to the target. The "
+                   "query is passed on too")),
     LIST(service, error_page, KEY_PAGES, OPTIONAL, REPEAT, HTTP,
          VALUE("", "File below root that is the content of answers with this status")),
     BOOL(service, listing, HTTP,
-         VALUE("off", "Directories without an index.html are answered with their files' names")),
+         VALUE("off",
+               "Answer requests for a directory without an index.html with a list of its files")),
     BOOL(service, proxy_protocol, HTTP,
-         VALUE("off", "Each connection begins with a PROXY header, version 1 or 2, that names the "
-                      "client; one without is reset")),
+         VALUE("off", "Expect each connection to begin with a PROXY header, of version 1 or 2, "
+                      "that names the client. Connections without it are reset")),
     LIST(service, proxy_from, KEY_PREFIXES, OPTIONAL, REPEAT, HTTP,
-         VALUE("", "Who may send PROXY headers; others are reset. None: everybody")),
+         VALUE("", "Addresses that may send PROXY headers. Connections from others are reset. "
+                   "empty: all addresses")),
     COUNT(service, proxy_connections_max, 1, 100000000, HTTP,
-          VALUE("65536", "Connections with a PROXY header per worker at once, 48 bytes each; over: "
-                         "reset")),
+          VALUE("65536", "Connections of each worker with a PROXY header at once, of 48 bytes "
+                         "each. More of them are reset")),
     LIST(service, upstream, KEY_ENDPOINT, OPTIONAL, PROXY,
-         VALUE("", "Where each connection is relayed to")),
+         VALUE("", "Server to which connections are relayed")),
     MS(service, connect_timeout_ms, 1, 1 << 30, PROXY,
-       VALUE("10000", "Time for upstream to answer")),
+       VALUE("10000", "Time for upstream to accept a connection")),
     MS(service, idle_timeout_ms, 1, 1 << 30, PROXY, ZERO("off"),
-       VALUE("300000", "Time in which neither side takes a byte before both are reset; up to a "
-                       "quarter more")),
+       VALUE("300000", "Time without data in both directions after which both connections are "
+                       "reset, up to a quarter later")),
 };
 
 const unsigned conf_n_keys = ARRAY_LEN(conf_keys);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_table.h: the table of all keys: one row makes parsing, printing, errors and help of a key.
+// key_table.h: the table of all keys. Parsing, printing, errors and help of a key follow from its
+// row.
 #pragma once
 #include "conf/conf.h"
 
@@ -67,9 +68,10 @@ struct key {
     const char *only;     // drivers or applications that have this key, "a|b"; NULL: all
     const char *initial;  // default; "": no value; NULL: has to be given
     const char *help;
-    bool optional;  // `key =` is good and means: no value
-    bool repeat;    // several lines of one section add up
-    bool live;      // may change while the server runs (conf/live.h)
+    const char *choices;  // lines of help, one for each value, or NULL
+    bool optional;        // `key =` is permitted and means: no value
+    bool repeat;          // the values of several lines of a section add up
+    bool live;            // may change while the server runs (conf/live.h)
 };
 
 enum { KEY_ROWS_MAX = 192 };
@@ -77,22 +79,22 @@ enum { KEY_ROWS_MAX = 192 };
 extern const struct key conf_keys[];
 extern const unsigned conf_n_keys;
 
-// key_find: the row of a section's key, NULL: there is none.
+// key_find: the row of a key of a section. NULL: there is none.
 const struct key *key_find(enum conf_section section, const char *name);
 
-// key_at: the row whose field is at this offset. The row exists.
+// key_at: the row whose field is at this offset. There has to be one.
 const struct key *key_at(enum conf_section section, size_t offset);
 #define KEY_AT(section, field) key_at(SECTION_##section, offsetof(struct conf_##section, field))
 
-// key_field: where the row's value lies; `at` counts ports or services, else 0.
+// key_field: the field of the row in *c. `at`: the index of the port or service, else 0.
 void *key_field(const struct key *k, struct conf *c, unsigned at);
 const void *key_field_const(const struct key *k, const struct conf *c, unsigned at);
 
 // key_applies: whether a port of this driver or a service of this application has the key.
 bool key_applies(const struct key *k, const char *driver_or_app);
 
-// word_index: which of "a|b|c" the text is; -1: none.
+// word_index: the index of the text among the words of "a|b|c". -1: it is none of them.
 int word_index(const char *words, const char *text);
 
-// words_list: "a, b or c" from "a|b|c".
+// words_list: appends "a, b or c" for "a|b|c".
 void words_list(const char *words, struct text *out);

@@ -8,8 +8,9 @@ enum { ITEM_BYTES = 128 };  // the longest item is a route: 43 + 3 + 39 and blan
 
 static const char blanks[] = " \t";
 
-// next_item: copies the item before the next comma, without blanks around it, and moves *at behind
-// the comma, or to NULL after the last. False: empty or too long; got has it.
+// next_item: copies the item before the next comma, without the blanks around it, and sets *at to
+// the text after the comma, or to NULL after the last item. False: the item, which is in got, is
+// empty or too long.
 static bool next_item(const char **at, char item[ITEM_BYTES], char got[VALUE_GOT_BYTES])
 {
     const char *from = *at + strspn(*at, blanks);
@@ -25,7 +26,7 @@ static bool next_item(const char **at, char item[ITEM_BYTES], char got[VALUE_GOT
     return true;
 }
 
-// small_number: a decimal number of at most five digits up to max, that ends at `end`.
+// small_number: parses a decimal number of at most five digits, at most max, that ends at `end`.
 static bool small_number(const char *text, const char *end, uint32_t max, uint32_t *value)
 {
     if (end == text || end - text > 5)
@@ -39,7 +40,8 @@ static bool small_number(const char *text, const char *end, uint32_t max, uint32
     return *value <= max;
 }
 
-// One item of a list of cores, "3" or "4-7", marked in seen; a core twice is an error.
+// Parses an item of a list of cores, "3" or "4-7", and marks its cores in seen. A core that is
+// marked already is an error.
 static bool cpu_range(const char *item, bool seen[CONF_CPU_ID_MAX + 1])
 {
     const char *dash = strchr(item, '-'), *end = item + strlen(item);
@@ -102,7 +104,7 @@ bool cpus_has(const struct conf_cpus *cpus, unsigned id)
     return false;
 }
 
-// 0.0.0.0 and :: are nobody's.
+// 0.0.0.0 and :: are addresses of no host.
 bool address_parse(struct ip_addr *a, const char *text)
 {
     static const struct ip_addr none4 = {{[10] = 0xff, [11] = 0xff}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lists.h: the values that are more than a number or a text: cores, addresses, neighbours, ports.
+// lists.h: parses and prints values that are more than a number or a text: cores, addresses,
+// neighbours, ports.
 #pragma once
 #include "base/addr.h"
 #include "conf/value.h"
@@ -30,7 +31,7 @@ void set_print(const struct key *k, uint32_t set, struct text *out);
 void ports_print(const struct conf_tcp_ports *list, struct text *out);
 void endpoint_print(const struct conf_endpoint *e, struct text *out);
 
-// cpus_has: whether the core is one of them.
+// cpus_has: whether the list contains the core.
 bool cpus_has(const struct conf_cpus *cpus, unsigned id);
 
 static inline bool prefix_has(const struct conf_prefix *p, const struct ip_addr *a)

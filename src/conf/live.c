@@ -21,7 +21,7 @@ const char *conf_key_name(const struct conf *c, const struct key *k, unsigned at
     return out;
 }
 
-// Is it a value of the key's kind, if only in another range?
+// Whether the text is a value of the key's type, in any range.
 static bool is_out_of_range(const struct key *k, const char *text)
 {
     char got[VALUE_GOT_BYTES];
@@ -43,7 +43,7 @@ static bool is_out_of_range(const struct key *k, const char *text)
     }
 }
 
-// What no single key can tell. What has to be given is: it was when the server began.
+// Checks what depends on several keys. Keys without a default were given when the server started.
 static int check_whole(struct conf *c)
 {
     static struct conf_host host;
@@ -72,7 +72,7 @@ int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *
     memcpy(scratch, c, sizeof(*c));
     if (!k->live || !value_parse(k, key_field(k, scratch, at), text, got))
         return k->live && is_out_of_range(k, text) ? -ERANGE : -EINVAL;
-    scratch->control.http.port = 0;  // has its token: what became of that file since is not asked
+    scratch->control.http.port = 0;  // the token was read at start: do not read its file again
     const int rc = check_whole(scratch);
     if (rc != 0)
         return rc;
@@ -83,7 +83,7 @@ int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *
 // change: one reload.
 struct change {
     struct conf *c;
-    struct load *l;  // of what is read
+    struct load *l;  // of the file that is read
     struct text *changed, *restart;
 };
 
@@ -101,7 +101,7 @@ static void put_place(struct text *out, struct load *l, enum conf_section sectio
         text_printf(out, "%s: ", l->file);
 }
 
-static void take_key(struct change *ch, const struct key *k, unsigned at, unsigned next_at)
+static void apply_key(struct change *ch, const struct key *k, unsigned at, unsigned next_at)
 {
     const void *to = key_field_const(k, ch->l->c, next_at);
     void *from = key_field(k, ch->c, at);
@@ -122,12 +122,12 @@ static void take_key(struct change *ch, const struct key *k, unsigned at, unsign
     memcpy(from, to, k->width);
 }
 
-static void take_section(struct change *ch, enum conf_section section, unsigned at,
-                         unsigned next_at)
+static void apply_section(struct change *ch, enum conf_section section, unsigned at,
+                          unsigned next_at)
 {
     for (unsigned i = 0; i < conf_n_keys; i++)
         if (conf_keys[i].section == section)
-            take_key(ch, &conf_keys[i], at, next_at);
+            apply_key(ch, &conf_keys[i], at, next_at);
 }
 
 static const char *name_of(const struct conf *c, enum conf_section section, unsigned at)
@@ -148,14 +148,14 @@ static int find(const struct conf *c, enum conf_section section, const char *nam
     return -1;
 }
 
-static void take_named(struct change *ch, enum conf_section section)
+static void apply_named(struct change *ch, enum conf_section section)
 {
     const char *kind = conf_sections[section].name;
     const struct conf *next = ch->l->c;
     for (unsigned i = 0; i < number_of(ch->c, section); i++) {
         const int at = find(next, section, name_of(ch->c, section, i));
         if (at >= 0)
-            take_section(ch, section, i, (unsigned)at);
+            apply_section(ch, section, i, (unsigned)at);
         else
             text_printf(ch->restart, "%s: [%s %s] is gone: wants a restart\n", ch->l->file, kind,
                         name_of(ch->c, section, i));
@@ -179,9 +179,9 @@ int conf_reload(struct conf *c, const char *path, char *const *sets, unsigned n_
     if (rc == 0) {
         struct change ch = {c, l, changed, restart};
         for (enum conf_section s = 0; s < SECTION_port; s++)
-            take_section(&ch, s, 0, 0);
-        take_named(&ch, SECTION_port);
-        take_named(&ch, SECTION_service);
+            apply_section(&ch, s, 0, 0);
+        apply_named(&ch, SECTION_port);
+        apply_named(&ch, SECTION_service);
     }
     free(l);
     return rc;

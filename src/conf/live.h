@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// live.h: changing a configuration while the server runs: one key, or what a file says anew. Only
-// keys of which the table says `live` change; who uses them is told by the caller.
+// live.h: changes the configuration while the server runs: one key, or every key that differs in
+// the file. Only keys that the table marks `live` change. The caller informs the users of the
+// value.
 #pragma once
 #include "conf/key_table.h"
 
 enum { KEY_NAME_BYTES = 96 };
 
-// conf_key_name: "tcp.time_wait_ms", "service.web.limit_connections": as --set has it.
+// conf_key_name: the key as in --set: "tcp.time_wait_ms", "service.web.limit_connections".
 const char *conf_key_name(const struct conf *c, const struct key *k, unsigned at,
                           char out[KEY_NAME_BYTES]);
 

@@ -19,7 +19,7 @@ bool key_printed(const struct key *k, const struct conf *c, unsigned at)
     return has_value || (k->initial != NULL && k->initial[0] != '\0');
 }
 
-// Lines (conf/conf_web.h) are a key each.
+// A key of conf/conf_web.h is printed once for each of its lines.
 static void print_lines(const struct key *k, const char *lines, struct text *out)
 {
     for (size_t n; *lines != '\0'; lines += n) {
@@ -75,10 +75,21 @@ static void help_notes(const struct key *k, struct text *out)
         text_printf(out, "; no default");
 }
 
+static void help_choices(const char *lines, struct text *out)
+{
+    for (size_t n; *lines != '\0'; lines += n + 1) {
+        n = strcspn(lines, "\n");
+        text_printf(out, "#   %.*s\n", (int)n, lines);
+    }
+}
+
 static void help_key(const struct key *k, struct text *out)
 {
     bool active = !conf_sections[k->section].named && k->initial != NULL;
-    text_printf(out, "\n# %s.\n#   ", k->help);
+    text_printf(out, "\n# %s.\n", k->help);
+    if (k->choices != NULL)
+        help_choices(k->choices, out);
+    text_printf(out, "#   ");
     value_expected(k, out);
     help_notes(k, out);
     text_printf(out, "\n%s%s =%s%s\n", active ? "" : "#", k->name,
@@ -91,7 +102,7 @@ int conf_help(struct text *out)
     text_printf(out,
                 "# Every key of c10m with its default, made from the table in "
                 "src/conf/key_table.c.\n"
-                "# A comment begins with # or ; at the start of a line or behind a blank.\n"
+                "# A comment begins with # or ; at the start of a line or after a blank.\n"
                 "# --set SECTION.KEY=VALUE or --set SECTION.NAME.KEY=VALUE replaces a value.\n"
                 "# live: changes while the server runs, by ctl/set/SECTION.KEY or by SIGHUP.\n");
     for (enum conf_section s = 0; s < SECTION_COUNT; s++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// print.h: which keys a section shows.
+// print.h: decides which keys of a section are printed.
 #pragma once
 #include "conf/key_table.h"
 
-// key_printed: the key has a value, or none where the default has one, and belongs to the driver or
-// application of its section.
+// key_printed: whether the driver or application of the section has the key, and the key has a
+// value or its default has one.
 bool key_printed(const struct key *k, const struct conf *c, unsigned at);

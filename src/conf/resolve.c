@@ -11,7 +11,8 @@ static void cpus_add(struct conf_cpus *to, unsigned id)
     to->id[to->n++] = (uint16_t)id;
 }
 
-// The first two cores, of fewer than four the first; not those that were given to the workers.
+// The first two cores, or the first one of fewer than four, without the cores that were given to
+// the workers.
 static void resolve_linux(struct conf_cpu *cpu, const struct conf_cpus *host)
 {
     unsigned want = host->n < 4 ? 1 : 2;
@@ -55,7 +56,7 @@ static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
     return MIN(MAX(value, least), most);
 }
 
-// How many connections `max` are is found out later, by those who know the memory.
+// `max` connections stay 0 here: src/server replaces it, which knows the memory.
 static void resolve_memory(struct conf_memory *m)
 {
     const uint32_t n = m->connections == 0 ? UINT32_MAX : m->connections;
@@ -69,7 +70,7 @@ static void resolve_memory(struct conf_memory *m)
         m->flight_logs = m->extension_records;
 }
 
-// Half of a worker's buffers stay for answers, and for what is read at once.
+// The other half of a worker's buffers is for answers, and for data that is read at once.
 static void resolve_held(struct conf *c)
 {
     enum { BUFFER_BYTES = 2048, HELD_MIN = 16384 };
@@ -81,7 +82,8 @@ static void resolve_held(struct conf *c)
             c->services[i].header_bytes_held = MAX(half / n, (uint64_t)HELD_MIN);
 }
 
-// A connection on a long path needs megabytes; what one may have must not be all that a worker has.
+// A connection on a long path needs megabytes, but one connection must not use all buffers of its
+// worker.
 static void resolve_buffers(struct conf *c)
 {
     enum { BUFFER_BYTES = 2048, LEAST = 64 << 10, MOST = 4 << 20 };
@@ -96,7 +98,7 @@ static void resolve_buffers(struct conf *c)
     }
 }
 
-// below_run_dir: what does not begin with / lies in run_dir.
+// below_run_dir: puts run_dir before a path that does not begin with /.
 static void below_run_dir(struct load *l, const struct key *k, char path[CONF_PATH_BYTES])
 {
     char whole[2 * CONF_PATH_BYTES];
@@ -110,7 +112,8 @@ static void below_run_dir(struct load *l, const struct key *k, char path[CONF_PA
         strcpy(path, whole);
 }
 
-// /run/web is web, /srv/a/run is srv-a-run; one that is too long has a hash at its end.
+// /run/web becomes web, and /srv/a/run becomes srv-a-run. A name that would be too long ends with a
+// hash.
 static void name_from(const char *run_dir, char name[CONF_NAME_BYTES])
 {
     enum { KEPT = CONF_NAME_BYTES - 1 - 8 - 1 };

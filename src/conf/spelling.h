@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spelling.h: what a misspelt word was meant to be.
+// spelling.h: finds the word that a misspelt word may stand for.
 #pragma once
 #include "base/base.h"
 
-// spelling_distance: edits (insert, delete, change, swap of neighbours) between two words; words of
-// more than 31 characters are far from everything (32). Source: the optimal string alignment
+// spelling_distance: the number of edits (insert, delete, change, swap of neighbours) between two
+// words. 32 if a word has more than 31 characters. Source: the optimal string alignment
 // distance.
 unsigned spelling_distance(const char *a, const char *b);
 

@@ -28,7 +28,7 @@ void number_set(void *field, uint32_t width, uint64_t value)
     memcpy(field, &value, width);
 }
 
-// digits: the decimal number at *at; false: none, or over 2^64 - 1.
+// digits: parses the decimal number at *at. False: there is none, or it exceeds 2^64 - 1.
 static bool digits(const char **at, uint64_t *value)
 {
     const char *p = *at;
@@ -47,7 +47,7 @@ struct suffix {
     uint64_t factor;
 };
 
-// The suffixes of a type end with an empty one.
+// The suffixes of a type. The last one is empty.
 static const struct suffix *suffixes(enum key_type type)
 {
     static const struct suffix none[] = {{"", 1}};
@@ -71,7 +71,7 @@ static bool parse_number(const struct key *k, const char *text, uint64_t *value)
     return *value >= k->min && *value <= k->max;
 }
 
-// "12.5" or "12.5%" in millionths of the whole.
+// Parses "12.5" or "12.5%" into millionths of the whole.
 static bool parse_percent(const char *text, uint64_t *ppm)
 {
     uint64_t whole;
@@ -144,7 +144,7 @@ static bool parse_text(const struct key *k, char *field, const char *text)
     return true;
 }
 
-// Of the one family that the key is for.
+// Parses an address of the family of the key.
 static bool address_of(const struct key *k, struct ip_addr *field, const char *text)
 {
     struct ip_addr a;
@@ -278,7 +278,7 @@ void value_print(const struct key *k, const void *field, struct text *out)
     }
 }
 
-// 65536 as 64K: the largest suffix that divides it.
+// Prints 65536 as 64K: with the largest unit that divides the value.
 static void print_size(uint64_t bytes, struct text *out)
 {
     static const char *const suffix[] = {"", "K", "M", "G"};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// addr_hash.h: 32 bits out of an address by a key, cheap enough for every packet, and not linear in
-// anything: who knows what the hash says of addresses of his own learns nothing of another's.
+// addr_hash.h: a keyed 32-bit hash of an address, cheap enough for every packet, and not linear: a
+// host that knows the hash of its own addresses learns nothing about the hash of another.
 //
-// With AES instructions: the address, as one block, through six rounds under seven secret round
-// keys, nine instructions beside the loads. (A sum, a product or CRC by a secret is linear: the
-// differences of two known ones give away all others.) Without them: SipHash-1-3.
+// With AES instructions: six rounds of AES over the address under seven secret round keys, nine
+// instructions besides the loads. (A secret sum, product or CRC is linear: the difference of two
+// known hashes reveals all others.) Without them: SipHash-1-3.
 #pragma once
 #include "base/addr.h"
 #include "flow/aes_rounds.h"

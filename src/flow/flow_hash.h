@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_hash.h: the keyed hash of a flow key. Who does not know the secret cannot aim at a bucket.
+// flow_hash.h: the keyed hash of a flow key. Without the secret nobody can choose keys for one
+// bucket.
 //
-// With AES instructions (every x86 server since 2011): the key, as one block, through four rounds
-// under five secret round keys. No differential over four rounds of AES holds with a probability
-// above 2^-113, whatever the input (Keliher, Sui, "Exact maximum expected differential and linear
-// probability for two-round AES", 2007; Daemen, Rijmen, "The Design of Rijndael", 2002, 9.5), so
-// that keys cannot be chosen to fall together. An IPv6 address needs a second block, chained as in
-// CBC-MAC. Without those instructions: SipHash-1-3 of all 24 bytes.
+// With AES instructions (every x86 server since 2011): four rounds of AES over the key under five
+// secret round keys. No differential over four rounds of AES has a probability above 2^-113
+// (Keliher, Sui, "Exact maximum expected differential and linear probability for two-round AES",
+// 2007; Daemen, Rijmen, "The Design of Rijndael", 2002, 9.5), so that colliding keys cannot be
+// chosen. An IPv6 address needs a second block, chained as in CBC-MAC. Without those instructions:
+// SipHash-1-3 of all 24 bytes.
 #pragma once
 #include "base/addr.h"
 #include "flow/aes_rounds.h"

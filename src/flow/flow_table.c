@@ -83,8 +83,8 @@ void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, s
     }
 }
 
-// take_first: the index of the lowest slot in m, or FLOW_NONE, without a branch.
-static inline uint32_t take_first(const struct flow_bucket *b, uint32_t m)
+// lowest_index: the index of the lowest slot in m, or FLOW_NONE, without a branch.
+static inline uint32_t lowest_index(const struct flow_bucket *b, uint32_t m)
 {
     uint32_t index = b->index[__builtin_ctz(m | 1u << (FLOW_SLOTS - 1))];
     return m != 0 ? index : FLOW_NONE;
@@ -105,7 +105,7 @@ void flow_find_burst(const struct flow_table *t, const uint64_t *hash, unsigned 
     for (unsigned i = 0; i < n; i++) {
         const struct flow_bucket *b = &own.buckets[first_of(&own, hash[i])];
         uint32_t m = bucket_match(b, hash_tag(hash[i]));
-        cand[i] = take_first(b, m);
+        cand[i] = lowest_index(b, m);
         at_second[n_second] = (uint8_t)i;
         n_second += (m == 0) & (b->overflow != 0);
     }
@@ -116,7 +116,7 @@ void flow_find_burst(const struct flow_table *t, const uint64_t *hash, unsigned 
     }
     for (unsigned j = 0; j < n_second; j++) {
         unsigned i = at_second[j];
-        cand[i] = take_first(second[j], bucket_match(second[j], hash_tag(hash[i])));
+        cand[i] = lowest_index(second[j], bucket_match(second[j], hash_tag(hash[i])));
     }
 }
 

@@ -125,7 +125,7 @@ static void free_first(struct wheel *w, uint32_t *list)
         w->used[slot / 64] &= ~(1ULL << slot % 64);
 }
 
-bool wheel_take(struct wheel *w, uint32_t place, uint32_t handle, uint32_t *moved)
+bool wheel_remove(struct wheel *w, uint32_t place, uint32_t handle, uint32_t *moved)
 {
     struct wheel_chunk *c = &w->chunks[place];
     uint32_t i = c->count;  // what was added last is most often taken

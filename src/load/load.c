@@ -32,15 +32,15 @@ uint32_t load_permute(uint32_t i, uint32_t n, uint64_t key)
 static int check_params(const struct load_params *p, struct err *err)
 {
     if (p->connections == 0 || p->connections > LOAD_CONNECTIONS_MAX)
-        return err_set(err, "connections %u: 1 to %d was expected", p->connections,
+        return err_set(err, "connections %u: expected 1 to %d", p->connections,
                        LOAD_CONNECTIONS_MAX);
     if (p->window == 0 || p->window > LOAD_WINDOW_MAX)
-        return err_set(err, "window %u: 1 to %d was expected", p->window, LOAD_WINDOW_MAX);
+        return err_set(err, "window %u: expected 1 to %d", p->window, LOAD_WINDOW_MAX);
     if (p->tuples > p->connections || p->rate > LOAD_RATE_MAX)
-        return err_set(err, "tuples %u, rate %u: at most %u and %d were expected", p->tuples,
-                       p->rate, p->connections, LOAD_RATE_MAX);
+        return err_set(err, "tuples %u, rate %u: expected at most %u and %d", p->tuples, p->rate,
+                       p->connections, LOAD_RATE_MAX);
     if (p->payload < LOAD_PAYLOAD_MIN || p->payload > LOAD_PAYLOAD_MAX)
-        return err_set(err, "payload %u: %d to %d was expected", p->payload, LOAD_PAYLOAD_MIN,
+        return err_set(err, "payload %u: expected %d to %d", p->payload, LOAD_PAYLOAD_MIN,
                        LOAD_PAYLOAD_MAX);
     return 0;
 }
@@ -104,7 +104,7 @@ struct load *load_new(const struct load_params *p, struct err *err)
     }
     l->held = p->connections - p->tuples;
     if (load_full_init(l) != 0) {
-        err_set(err, "no memory for %u connections that live", p->tuples);
+        err_set(err, "no memory for %u connections with a lifetime", p->tuples);
         load_free(l);
         return NULL;
     }
@@ -282,7 +282,7 @@ enum load_phase load_turn(struct load *l, uint64_t now_ns)
     else if (l->phase == LOAD_FULL)
         load_full_turn(l);
     else if (l->phase == LOAD_ASK && l->from_ns != NULL && !l->stop_asking)
-        load_ask_due(l);
+        load_start_scheduled(l);
     else if (l->phase != LOAD_END &&
              !(l->phase == LOAD_ASK && (l->stop_asking || l->streams != NULL)))
         start_some(l);

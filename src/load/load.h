@@ -35,8 +35,8 @@
 #pragma once
 #include "base/clock.h"
 #include "base/err.h"
-#include "load/load_due.h"
 #include "load/load_histogram.h"
+#include "load/load_schedule.h"
 #include "pkt/port.h"
 
 enum {
@@ -201,9 +201,9 @@ const struct load_histogram *load_latency(const struct load *l);
 uint32_t load_answer_bytes(const struct load *l);
 
 // load_corrected: the same of an open loop of requests or datagrams, each from when it was due;
-// NULL: it is none. load_due_of: what was due.
+// NULL: it is none. load_schedule_of: what was due.
 const struct load_histogram *load_corrected(const struct load *l);
-const struct load_due *load_due_of(const struct load *l);
+const struct load_schedule *load_schedule_of(const struct load *l);
 
 // load_full_time: of each full connection, from when it was due (`rate` 0: begun) to its end.
 const struct load_histogram *load_full_time(const struct load *l);

@@ -245,7 +245,8 @@ static void reset_input(struct load *l, uint32_t i, struct load_conn *c, const s
 }
 
 // RFC 9293 3.10.7.3: the server still has a connection of an earlier run and says where that
-// stands. An RST ends it; the next SYN opens anew.
+// stands. An RST ends it; the next SYN opens anew. Connection i begins at the same number in each
+// run: the ACK of one that was open and had sent nothing acknowledges this SYN, too.
 static void reset_earlier(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     const uint32_t snd_nxt = c->snd_nxt;
@@ -257,7 +258,7 @@ static void opening_input(struct load *l, uint32_t i, struct load_conn *c, const
 {
     if ((s->flags & (SEG_SYN | SEG_ACK)) != (SEG_SYN | SEG_ACK)) {
         l->c.duplicates++;
-        if (s->flags & SEG_ACK && s->ack != c->snd_nxt)
+        if (s->flags & SEG_ACK)
             reset_earlier(l, i, c, s);
         return;
     }

@@ -35,7 +35,7 @@ static const char *field(const char *head, const char *name, size_t *bytes)
 }
 
 // The head is complete: false if it is not that of a model.
-static bool take_head(struct load_http *h, const char *head)
+static bool read_head(struct load_http *h, const char *head)
 {
     size_t bytes;
     if (strncmp(head, "HTTP/1.1 200 ", 13) != 0)
@@ -65,7 +65,7 @@ bool load_http_learn(struct load_http *h, uint32_t at, const uint8_t *data, uint
         h->head_bytes = (uint32_t)(end + 4 - (char *)h->answer);
         const char kept = end[4];
         end[4] = '\0';  // a body is no head
-        const bool good = take_head(h, (const char *)h->answer);
+        const bool good = read_head(h, (const char *)h->answer);
         end[4] = kept;
         if (!good)
             return false;

@@ -55,7 +55,7 @@ struct load {
     struct load_udp *udp;    // NULL: connections
     struct load_http *http;  // NULL: echoes
     uint64_t *from_ns;       // of each: its request counts from; NULL: no open loop of requests
-    struct load_due due;
+    struct load_schedule schedule;
     struct load_histogram corrected;
     struct load_streams *streams;  // NULL: requests and answers
     bool v6;
@@ -171,9 +171,9 @@ void load_start(struct load *l, uint32_t i, enum load_state state, uint64_t sinc
 // load_ask: sends the segment that connection i's state calls for. False: it waits without one.
 bool load_ask(struct load *l, uint32_t i);
 
-// load_ask_due: asks what is due at p.rate, with from_ns. load_choose: the connection at a place of
-// the load's order.
-void load_ask_due(struct load *l);
+// load_start_scheduled: asks what is due at p.rate, with from_ns. load_choose: the connection at a
+// place of the load's order.
+void load_start_scheduled(struct load *l);
 uint32_t load_choose(const struct load *l, uint32_t at);
 
 // load_fail: gives connection i up.

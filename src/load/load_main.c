@@ -248,7 +248,7 @@ static int show_help(void)
 int load_main(int argc, char **argv, const struct c10m_app *const *apps)
 {
     static struct load_run r;
-    struct err err = {""};
+    struct err err = {.text = ""};
     char prefix[32];
     const int rc = load_options_parse(argc, argv, &r.o, &err);
     if (rc > 0)

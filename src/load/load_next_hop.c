@@ -84,7 +84,7 @@ static void advertise(struct load *l, const uint8_t *frame, const struct wire_ip
     if (p == NULL)
         return;
     if (!probe)
-        memcpy(to.b, frame + 6, sizeof(to.b));
+        memcpy(to.b, frame + ETH_SRC_AT, sizeof(to.b));
     l->from6.addr = *target;
     wire_build_advert(pkt_data(p), &l->from6, &l->p.port->mac, &dst, &to,
                       probe ? ND_OVERRIDE : ND_OVERRIDE | ND_SOLICITED);

@@ -32,15 +32,16 @@ static const struct {
     uint32_t connections, window;  // default
     uint16_t port;                 // the same, of the service
 } kinds[] = {
-    [LOAD_HOLD] = {"hold", "opens connections, then asks each of them, round by round", 1000000,
-                   1024, 7},
-    [LOAD_REQUEST] = {"request", "asks again as soon as the answer has come, for some seconds",
+    [LOAD_HOLD] = {"hold", "open connections, then send requests on each of them, round by round",
+                   1000000, 1024, 7},
+    [LOAD_REQUEST] = {"request",
+                      "send a request as soon as the previous answer has arrived, for S seconds",
                       1000, 1024, 7},
-    [LOAD_STREAM] = {"stream", "bulk, one way, for some seconds", 8, 1024, 19},
-    [LOAD_RATE] = {"rate", "opens, asks once and closes, again and again, for some seconds", 0, 256,
-                   7},
-    [LOAD_SYN] = {"syn", "the same beside a flood of SYNs from addresses of nobody", 0, 256, 7},
-    [LOAD_UDP] = {"udp", "datagrams and their echoes, for some seconds", 1000, 1024, 7},
+    [LOAD_STREAM] = {"stream", "transfer bulk data in one direction for S seconds", 8, 1024, 19},
+    [LOAD_RATE] = {"rate", "open connections, send one request on each and close, for S seconds", 0,
+                   256, 7},
+    [LOAD_SYN] = {"syn", "do the same during a flood of SYNs from spoofed addresses", 0, 256, 7},
+    [LOAD_UDP] = {"udp", "send datagrams and receive their echoes for S seconds", 1000, 1024, 7},
 };
 
 // A number with k or M behind it, nothing else.
@@ -349,77 +350,90 @@ static const struct row {
     bool (*parse)(const char *text, struct load_options *o);
 } rows[] = {
     {"connections", "N", ON_ALL, ANYWHERE,
-     "default 1M (hold), 1k (request, --config), 8 (stream); rate, syn: "
-     "addresses and ports used in turn (default: as many as TIME-WAIT wants)",
+     "number of connections (default 1M for hold, 1k for request, udp and --config, 8 for stream); "
+     "for rate, syn: number of addresses and ports, used in turn (default: as TIME-WAIT requires)",
      "1 to 200M", parse_connections},
-    {"rounds", "N", ON_HOLD, ANYWHERE, "requests of each connection (default 3)", "1 to 1M",
+    {"rounds", "N", ON_HOLD, ANYWHERE, "requests on each connection (default 3)", "1 to 1M",
      parse_rounds},
-    {"seconds", "S", ON_ALL & ~ON_HOLD, ANYWHERE, "for how long (default 5)",
+    {"seconds", "S", ON_ALL & ~ON_HOLD, ANYWHERE, "duration in seconds (default 5)",
      "more than 0, at most 86400", parse_seconds},
-    {"order", "ORDER", ON_ASKING, ANYWHERE, "connections at `random` (default) or in `turn`",
-     "random or turn", parse_order},
+    {"order", "ORDER", ON_ASKING, ANYWHERE,
+     "order of the connections: `random` (default) or in `turn`", "random or turn", parse_order},
     {"payload", "BYTES", ON_ALL & ~ON_STREAM, ANYWHERE,
-     "of a request, 8 to 1400 (default 64; udp: 18, frames of 64)", "8 to 1400", parse_payload},
+     "bytes of a request, 8 to 1400 (default 64; udp: 18, which makes frames of 64 bytes)",
+     "8 to 1400", parse_payload},
     {"window", "N", ON_ALL, ANYWHERE,
-     "connections that wait at a time, 1 to 2048 (default 1024; rate, syn: 256)", "1 to 2048",
-     parse_window},
-    {"close", NULL, ON_TCP, ANYWHERE, "close every connection in the end (--config: always)", NULL,
-     parse_close},
+     "connections that wait for an answer at the same time, 1 to 2048 (default 1024; rate, syn: "
+     "256)",
+     "1 to 2048", parse_window},
+    {"close", NULL, ON_TCP, ANYWHERE,
+     "close every connection at the end (always done with --config)", NULL, parse_close},
     {"no-timestamps", NULL, ON_TCP, ANYWHERE, "do not offer the timestamp option", NULL,
      parse_no_timestamps},
-    {"seed", "N", ON_ALL, ANYWHERE, "of the order and of faults (default 1)", "a number",
-     parse_seed},
-    {"protocol", "NAME", ON_ASKING | ON_FULL, ANYWHERE, "`echo` (default) or `http`",
+    {"seed", "N", ON_ALL, ANYWHERE, "seed of the random order and of the faults (default 1)",
+     "a number", parse_seed},
+    {"protocol", "NAME", ON_ASKING | ON_FULL, ANYWHERE, "protocol: `echo` (default) or `http`",
      "echo or http", parse_protocol},
-    {"path", "/PATH", ON_ASKING | ON_FULL, ANYWHERE, "what http asks for (default /)",
+    {"path", "/PATH", ON_ASKING | ON_FULL, ANYWHERE, "path that http requests (default /)",
      "a slash and at most 399 printable characters", parse_path},
-    {"direction", "WAY", ON_STREAM, ANYWHERE, "the server sends: `down` (default); `up`",
-     "down or up", parse_direction},
+    {"direction", "WAY", ON_STREAM, ANYWHERE,
+     "`down`: the server sends (default); `up`: the client sends", "down or up", parse_direction},
     {"receive-window", "BYTES", ON_STREAM, ANYWHERE,
-     "that each side offers a connection (default 16k to 512k, 1 MiB for all)", "2920 to 8M",
-     parse_receive_window},
+     "receive window of each connection on each side (default 16k to 512k, 1 MiB for all together)",
+     "2920 to 8M", parse_receive_window},
     {"rate", "N", ON_FULL | ON_REQUEST | ON_UDP, ANYWHERE,
-     "begun a second (default: as many as go; syn: 1k)", "1 to 10M", parse_rate},
-    {"hold", "N", ON_FULL, ANYWHERE, "connections open all the time, asked at random", "1 to 200M",
+     "connections, requests or datagrams started per second (default: as many as possible; syn: "
+     "1k)",
+     "1 to 10M", parse_rate},
+    {"hold", "N", ON_FULL, ANYWHERE,
+     "connections that stay open and receive requests at random (default 0)", "1 to 200M",
      parse_hold},
-    {"asks", "N", ON_FULL, ANYWHERE, "requests a second to those (default: a hundredth of them)",
+    {"asks", "N", ON_FULL, ANYWHERE,
+     "requests per second on the held connections (default: a hundredth of their number)",
      "0 to 10M", parse_asks},
-    {"closed-by", "WHO", ON_FULL, ANYWHERE, "the `client` (default) or the `server` closes first",
-     "client or server", parse_closer},
-    {"time-wait", "S", ON_FULL, ANYWHERE, "of the one that closes first (default 60)", "0 to 3600",
+    {"closed-by", "WHO", ON_FULL, ANYWHERE,
+     "side that closes first: `client` (default) or `server`", "client or server", parse_closer},
+    {"time-wait", "S", ON_FULL, ANYWHERE,
+     "seconds of TIME-WAIT on the side that closes first (default 60)", "0 to 3600",
      parse_time_wait},
     {"life", "S", ON_RATE, ANYWHERE,
-     "each stays open for so long once it is answered (default: not)", "1 to 3600", parse_life},
-    {"flood", "N", ON_SYN, ANYWHERE, "SYNs a second (default 500k)", "1 to 10M", parse_flood},
-    {"json", NULL, ON_ALL, ANYWHERE, "one JSON object instead of the table", NULL, parse_json},
-    {"quiet", NULL, ON_ALL, ANYWHERE, "no line per second", NULL, parse_quiet},
-    {"fault", "LIST", ON_ALL, HERE, "trouble on the wire, as below",
+     "seconds that each connection stays open after its answer (default: none)", "1 to 3600",
+     parse_life},
+    {"flood", "N", ON_SYN, ANYWHERE, "SYNs of the flood per second (default 500k)", "1 to 10M",
+     parse_flood},
+    {"json", NULL, ON_ALL, ANYWHERE, "print one JSON object instead of the table", NULL,
+     parse_json},
+    {"quiet", NULL, ON_ALL, ANYWHERE, "do not print a line every second", NULL, parse_quiet},
+    {"fault", "LIST", ON_ALL, HERE, "faults on the wire; see below (default: none)",
      "loss, reorder, duplicate, corrupt, falsify (percent, 0 to 100) or delay (ms, 0 to 10000), "
-     "each as NAME=NUMBER, separated by commas,",
+     "each as NAME=NUMBER, separated by commas",
      parse_faults},
-    {"root", "DIR", ON_ASKING | ON_FULL, HERE, "files of the server, with http", "a folder",
-     parse_root},
-    {"hugepage", "KIND", ON_ALL, HERE, "auto (default), 2M, 1G or none", "auto, 2M, 1G or none",
-     parse_pages},
-    {"cpus", "A,B", ON_ALL, HERE, "the client's and the server's CPU (default 0,1)",
-     "two different CPUs of this machine, as in 0,1,", parse_cpus},
-    {"family", "N", ON_ALL, HERE, "over IPv4 (4, default) or IPv6 (6)", "4 or 6", parse_family},
-    {"keepalive", "S", ON_TCP, HERE, "the server's, on every connection (default: none)",
+    {"root", "DIR", ON_ASKING | ON_FULL, HERE, "directory of the server's files, for http",
+     "a directory", parse_root},
+    {"hugepage", "KIND", ON_ALL, HERE, "page size: auto (default), 2M, 1G or none",
+     "auto, 2M, 1G or none", parse_pages},
+    {"cpus", "A,B", ON_ALL, HERE, "CPUs of the client and of the server (default 0,1)",
+     "two different CPUs of this machine, as in 0,1", parse_cpus},
+    {"family", "N", ON_ALL, HERE, "IP version: 4 (default) or 6", "4 or 6", parse_family},
+    {"keepalive", "S", ON_TCP, HERE, "keepalive time of the server in seconds (default: none)",
      "1 to 86400", parse_keepalive},
     {"lockstep", NULL, ON_ALL, HERE,
-     "client and server take turns on the client's CPU: the server's cycles without another core",
+     "run client and server in turn on the client's CPU, so that no other core affects the "
+     "server's cycles",
      NULL, parse_lockstep},
-    {"workers", "N", ON_ALL, HERE, "of the server, all on its CPU (default 1)", "1 to 8",
+    {"workers", "N", ON_ALL, HERE, "workers of the server, all on its CPU (default 1)", "1 to 8",
      parse_workers},
-    {"config", "FILE", ON_ALL, ELSEWHERE, "configuration with the client's [port]; also -c",
-     "a file", parse_config},
-    {"set", "S.KEY=V", ON_ALL, ELSEWHERE, "overrides one key of it; may be repeated; also -s",
-     "64 times at most", parse_set},
-    {"server", "A[:PORT]", ON_ALL, ELSEWHERE, "where the echo service is (default port 7)",
-     "an address, with a port of 1 to 65535 as in 10.0.0.1:7 or [fd99::1]:7,", parse_server},
+    {"config", "FILE", ON_ALL, ELSEWHERE,
+     "read the configuration with the client's [port]; also -c", "a file", parse_config},
+    {"set", "S.KEY=V", ON_ALL, ELSEWHERE,
+     "override one key of the configuration; may be repeated; also -s", "at most 64 of them",
+     parse_set},
+    {"server", "A[:PORT]", ON_ALL, ELSEWHERE,
+     "address and port of the server (default port 7; http: 80; stream: 19, up: 9)",
+     "an address with a port from 1 to 65535, as in 10.0.0.1:7 or [fd99::1]:7", parse_server},
     {"clients", "ADDRESS", ON_ALL, ELSEWHERE,
-     "the first client's; 60000 connections each (default: the port's own)", "an address",
-     parse_clients},
+     "first address of the clients; each has 60000 connections (default: the port's own address)",
+     "an address", parse_clients},
 };
 
 static_assert(LOAD_CONNECTIONS_MAX == 200000000 && LOAD_PAYLOAD_MIN == 8 &&
@@ -440,8 +454,7 @@ bool load_faults_on(const struct load_faults *f)
 static int find_kind(int argc, char **argv, struct load_options *o, struct err *err)
 {
     if (argc < 2)
-        return err_set(
-            err, "which load? hold, request, stream, rate, syn or udp was expected; see --help");
+        return err_set(err, "expected a load: hold, request, stream, rate, syn or udp; see --help");
     for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(argv[1], kinds[i].name) == 0) {
             o->kind = (enum load_kind)i;
@@ -449,17 +462,16 @@ static int find_kind(int argc, char **argv, struct load_options *o, struct err *
             o->window = kinds[i].window;
             return 0;
         }
-    return err_set(err, "%s: hold, request, stream, rate, syn or udp was expected; see --help",
+    return err_set(err, "%s: expected hold, request, stream, rate, syn or udp; see --help",
                    argv[1]);
 }
 
 static int take(const struct row *r, const char *value, struct load_options *o, struct err *err)
 {
     if ((r->loads >> o->kind & 1) == 0)
-        return err_set(err, "--%s: not with %s", r->name, kinds[o->kind].name);
-    return r->parse(value, o)
-               ? 0
-               : err_set(err, "--%s %s: %s was expected", r->name, value, r->expected);
+        return err_set(err, "--%s cannot be used with %s", r->name, kinds[o->kind].name);
+    return r->parse(value, o) ? 0
+                              : err_set(err, "--%s %s: expected %s", r->name, value, r->expected);
 }
 
 // The row of this name; -1: none.
@@ -475,21 +487,21 @@ static int row_of(const char *name)
 static int check_place(uint64_t given, struct load_options *o, struct err *err)
 {
     if (o->lockstep && o->workers > 1)
-        return err_set(err, "--lockstep: one worker was expected");
+        return err_set(err, "--lockstep: expected one worker");
     const enum place wrong = o->config != NULL ? HERE : ELSEWHERE;
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         if (rows[i].place == wrong && (given >> i & 1) != 0)
-            return err_set(err, "--%s: %s --config", rows[i].name,
-                           wrong == HERE ? "not with" : "only with");
+            return err_set(err, "--%s %s --config", rows[i].name,
+                           wrong == HERE ? "cannot be used with" : "requires");
     if (o->config == NULL)
         return 0;
     o->close = true;  // nobody else ends what is left open there
     if ((given >> row_of("connections") & 1) == 0)
         o->connections = MIN(o->connections, (uint32_t)LOAD_ELSEWHERE_DEFAULT);
     if (ip_is_zero(&o->server))
-        return err_set(err, "--config: --server ADDRESS was expected with it");
+        return err_set(err, "--config requires --server ADDRESS");
     if (!ip_is_zero(&o->clients) && ip_is_v4(&o->clients) == o->v6)
-        return err_set(err, "--clients: an address of the server's family was expected");
+        return err_set(err, "--clients: expected an address of the server's family");
     return 0;
 }
 
@@ -509,13 +521,13 @@ static int complete_full(struct load_options *o, struct err *err)
         o->flood = o->flood != 0 ? o->flood : 500000;
     }
     if (o->life_s != 0 && (o->closer == LOAD_BY_SERVER || o->rate == 0))
-        return err_set(err, "--life: --rate was expected with it, and the client to close");
+        return err_set(err, "--life requires --rate and --closed-by client");
     if (o->connections == 0)
         o->connections = tuples(o);
     if (o->asks == UINT32_MAX)
         o->asks = o->hold / 100;
     if ((uint64_t)o->hold + o->connections > LOAD_CONNECTIONS_MAX)
-        return err_set(err, "--hold %u: at most %u was expected, with --connections %u", o->hold,
+        return err_set(err, "--hold %u: expected at most %u with --connections %u", o->hold,
                        LOAD_CONNECTIONS_MAX - o->connections, o->connections);
     return 0;
 }
@@ -525,13 +537,13 @@ static int check_http(uint64_t given, const struct load_options *o, struct err *
     static const char *const only[] = {"path", "root"};
     for (unsigned i = 0; i < ARRAY_LEN(only) && !o->http; i++)
         if ((given >> row_of(only[i]) & 1) != 0)
-            return err_set(err, "--%s: only with --protocol http", only[i]);
+            return err_set(err, "--%s requires --protocol http", only[i]);
     if (!o->http)
         return 0;
     if ((given >> row_of("payload") & 1) != 0 || o->faults.falsify_ppm != 0)
-        return err_set(err, "--protocol http: no --payload and no falsify go with it");
+        return err_set(err, "--protocol http cannot be used with --payload or falsify");
     if (o->config == NULL && o->root == NULL)
-        return err_set(err, "--protocol http: --root DIR was expected with it");
+        return err_set(err, "--protocol http requires --root DIR or --config FILE");
     return 0;
 }
 
@@ -566,7 +578,7 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
         if (c == 'h')
             return 1;
         if (c == ':')
-            return err_set(err, "%s: a value was expected", argv[optind - 1]);
+            return err_set(err, "%s: expected a value", argv[optind - 1]);
         if (c == '?' && optopt != 0 && optopt < VALUE)
             return err_set(err, "-%c: no such option; see --help", optopt);
         if (c == '?')
@@ -577,7 +589,7 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
         given |= UINT64_C(1) << row;
     }
     if (optind < argc)
-        return err_set(err, "%s: no such argument; see --help", argv[optind]);
+        return err_set(err, "%s: unexpected argument; see --help", argv[optind]);
     if (check_http(given, o, err) != 0)
         return -1;
     if (o->server_port == 0)
@@ -601,17 +613,39 @@ static void put_only(struct text *out, unsigned loads)
     text_printf(out, loads == ON_ALL ? "" : ": ");
 }
 
+// Appends words, and breaks lines before column HELP_COLUMNS; the text begins at HELP_INDENT.
+static void put_wrapped(struct text *out, const char *words)
+{
+    enum { HELP_INDENT = 26, HELP_COLUMNS = 100 };
+    size_t at = HELP_INDENT;
+    while (*words != '\0') {
+        const size_t n = strcspn(words, " ");
+        if (at != HELP_INDENT && at + 1 + n > HELP_COLUMNS) {
+            text_printf(out, "\n%*s", HELP_INDENT, "");
+            at = HELP_INDENT;
+        }
+        text_printf(out, at == HELP_INDENT ? "%.*s" : " %.*s", (int)n, words);
+        at += n + (at != HELP_INDENT);
+        words += n + strspn(words + n, " ");
+    }
+    text_printf(out, "\n");
+}
+
 static void help_rows(struct text *out, enum place place)
 {
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
         char left[32];
+        struct text help;
         if (rows[i].place != place)
             continue;
         snprintf(left, sizeof(left), "--%s %s", rows[i].name,
                  rows[i].value != NULL ? rows[i].value : "");
-        text_printf(out, "  %-18s ", left);
-        put_only(out, rows[i].loads);
-        text_printf(out, "%s\n", rows[i].help);
+        text_printf(out, "  %-23s ", left);
+        text_init(&help, 1 << 10);
+        put_only(&help, rows[i].loads);
+        text_printf(&help, "%s", rows[i].help);
+        put_wrapped(out, text_str(&help));
+        text_free(&help);
     }
 }
 
@@ -621,26 +655,34 @@ void load_options_help(struct text *out)
     for (unsigned i = 0; i < ARRAY_LEN(kinds); i++)
         text_printf(out, "  %-8s %s\n", kinds[i].name, kinds[i].help);
     text_printf(
-        out, "\nEvery answer is compared byte for byte and acknowledged by a segment of its own.\n"
-             "What is lost is sent again.\n\n");
+        out,
+        "\nThe client compares every answer byte for byte and acknowledges it with a segment of\n"
+        "its own. It retransmits lost segments; lost datagrams are only counted. A colon after a\n"
+        "list of loads means: for these loads only.\n\n");
     help_rows(out, ANYWHERE);
     text_printf(
-        out, "\nWithout --config a server with the echo service runs in the same process, joined\n"
-             "by a wire that copies:\n\n");
+        out,
+        "\nWithout --config the server runs in the same process; a ring that copies every packet\n"
+        "is the wire:\n\n");
     help_rows(out, HERE);
     text_printf(
-        out, "\nWith it the client has a port of its own, on the first core of [cpu] workers, and\n"
-             "the server is another process, host or stack. The client answers ARP and\n"
-             "neighbour solicitations for its addresses; those that are not on the link want a "
-             "route at the server:\n\n");
+        out,
+        "\nWith --config the client has a port of its own, runs on the first core of [cpu]\n"
+        "workers, and the server is another process, host or stack. The client answers ARP and\n"
+        "neighbour solicitations for its addresses. The server needs a route to those that are\n"
+        "not on the link:\n\n");
     help_rows(out, ELSEWHERE);
-    text_printf(out,
-                "\nNumbers may end in k or M. LIST of --fault: NAME=PERCENT, separated by commas;\n"
-                "each way, by the seed: loss, reorder, duplicate, corrupt (one bit, which a\n"
-                "checksum notices); delay=MS. falsify is no trouble of the wire: the server\n"
-                "changes one bit in so many of its answers, which the client must notice.\n"
-                "  c10m load hold --connections 10k --fault loss=2,reorder=2,duplicate=1\n"
-                "  c10m load hold -c client.conf --server 10.99.0.2 --connections 10k\n"
-                "\nExit status: 0 every answer came and was right; 1 not, or interrupted, or it\n"
-                "could not start; 2 bad usage. Ctrl-C ends it with its report.\n");
+    text_printf(
+        out,
+        "\nNumbers may end in k (thousands) or M (millions).\n\n"
+        "LIST of --fault has items NAME=NUMBER, separated by commas, for both directions:\n"
+        "loss, reorder, duplicate and corrupt (one bit, which a checksum detects) in percent of\n"
+        "the frames, and delay in milliseconds. falsify is a fault of the server, not of the\n"
+        "wire: it changes one bit in that percentage of its answers, which the client must\n"
+        "detect.\n"
+        "  c10m load hold --connections 10k --fault loss=2,reorder=2,duplicate=1\n"
+        "  c10m load hold -c client.conf --server 10.99.0.2 --connections 10k\n"
+        "\nExit status: 0 every answer arrived and was correct; 1 an answer was missing or\n"
+        "wrong, the run was interrupted, or it could not start; 2 invalid usage. Ctrl-C ends the\n"
+        "run and prints its report.\n");
 }

@@ -62,8 +62,8 @@ static int check_addresses(const struct load_options *o, const struct net_config
     for (unsigned i = 0; i < ARRAY_LEN(taken); i++)
         if (is_clients(taken[i], hosts))
             return err_set(err,
-                           "--connections %u: the clients need %u addresses from %s on, and %s is "
-                           "not theirs: see --clients",
+                           "--connections %u: the clients need %u addresses from %s on, but %s is "
+                           "not one of theirs; see --clients",
                            o->connections, hosts, ip_text(&own.first, from),
                            ip_text(taken[i], other));
     for (unsigned i = 0; i < n->n_statics; i++)
@@ -76,24 +76,23 @@ static int check_port(const struct load_options *o, struct err *err)
 {
     const struct server_params *p = &own.params;
     if (p->n_ports != 1)
-        return err_set(err, "--config %s: one [port] was expected, it has %u", o->config,
-                       p->n_ports);
+        return err_set(err, "--config %s: expected one [port], found %u", o->config, p->n_ports);
     const struct net_config *n = &p->ports[0].net;
-    const struct port_params *wire =
-        strcmp(p->ports[0].port.driver, "fault") == 0 ? &p->ports[0].inner : &p->ports[0].port;
+    const struct port_params *wire = server_inner_port(&p->ports[0]);
     if (strcmp(wire->driver, "ring") == 0)
-        return err_set(err, "port %s: a ring ends in this process: leave --config and --server out",
-                       wire->name);
+        return err_set(
+            err, "port %s: both ends of a ring are in this process; omit --config and --server",
+            wire->name);
     const struct ip_addr *link = own_address(o, n);
     if (link == NULL)
-        return err_set(err, "port %s: an address of IPv%d was expected", p->ports[0].port.name,
+        return err_set(err, "port %s: expected an IPv%d address", p->ports[0].port.name,
                        o->v6 ? 6 : 4);
     own.link = *link;
     own.first = ip_is_zero(&o->clients) ? *link : o->clients;
     own.hop = next_hop(n, &o->server);
     if (ip_is_zero(&own.hop)) {
         char text[IP_TEXT_BYTES];
-        return err_set(err, "--server %s: no way there: port %s has no gateway",
+        return err_set(err, "--server %s: no route: port %s has no gateway",
                        ip_text(&o->server, text), p->ports[0].port.name);
     }
     return check_addresses(o, n, err);
@@ -102,7 +101,7 @@ static int check_port(const struct load_options *o, struct err *err)
 int load_port_read(const struct load_options *o, FILE *errors)
 {
     struct conf_errors found;
-    struct err err = {""};
+    struct err err = {.text = ""};
     conf_errors_init(&found);
     const int bad = conf_load(&own.conf, o->config, o->sets, o->n_sets, &found);
     if (bad != 0)
@@ -138,7 +137,7 @@ static int open_port(struct load_run *r, struct err *err)
         return err_set(err, "no memory for %u packets", own.params.packets);
     pp->port.queues = 1;
     pp->port.pools[0] = r->pool;
-    if (strcmp(pp->port.driver, "fault") == 0)
+    if (driver_wraps(pp->port.driver))
         pp->port.wraps = &pp->inner;
     r->port = port_open(&pp->port, err);
     return r->port == NULL ? -1 : 0;

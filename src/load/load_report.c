@@ -145,7 +145,7 @@ void load_report_json(const struct load_result *r, struct text *out)
     load_put_real(out, "answers_per_s", answers_per_s(r), 0);
     load_put_latency(out, "", latency(r));
     if (load_corrected(r->load) != NULL)
-        load_due_json(r, out);
+        load_schedule_json(r, out);
     if (r->options->kind == LOAD_UDP)
         load_udp_json(r, out);
     if (r->here)
@@ -182,7 +182,7 @@ static void table_answers(const struct load_result *r, struct text *out)
     if (latency(r)->n != 0)
         load_table_latency(out, "latency", latency(r));
     if (load_corrected(r->load) != NULL)
-        load_due_table(r, out);
+        load_schedule_table(r, out);
 }
 
 // Connections that are opened once and stay.

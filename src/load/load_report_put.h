@@ -26,10 +26,10 @@ double load_busy_cycles(const struct load_result *r);
 void load_put_latency(struct text *out, const char *before, const struct load_histogram *h);
 void load_table_latency(struct text *out, const char *name, const struct load_histogram *h);
 
-// load_due_json, load_due_table: of an open loop of requests or datagrams. load_udp_json,
+// load_schedule_json, load_schedule_table: of an open loop of requests or datagrams. load_udp_json,
 // load_udp_table: what is only of `udp`.
-void load_due_json(const struct load_result *r, struct text *out);
-void load_due_table(const struct load_result *r, struct text *out);
+void load_schedule_json(const struct load_result *r, struct text *out);
+void load_schedule_table(const struct load_result *r, struct text *out);
 void load_udp_json(const struct load_result *r, struct text *out);
 void load_udp_table(const struct load_result *r, struct text *out);
 

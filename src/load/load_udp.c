@@ -35,13 +35,13 @@ static void build(struct load *l, struct pkt *p, const struct wire_datagram *d, 
 {
     const uint32_t low_raw = raw32(l->first_low + load_host(flow));
     if (l->v6) {
-        store_raw32(l->from6.addr.b + 12, low_raw);
+        store_raw32(l->from6.addr.b + IP_V4_AT, low_raw);
         pkt_set_len(p, wire_build_datagram6(pkt_data(p), &l->from6, l->hop_mac_word, &l->p.server,
                                             d, false));
     } else {
         l->from.v4_raw = low_raw;
         pkt_set_len(p, wire_build_datagram4(pkt_data(p), &l->from, l->hop_mac_word,
-                                            load_raw32(l->p.server.b + 12), d, false));
+                                            load_raw32(l->p.server.b + IP_V4_AT), d, false));
     }
 }
 
@@ -84,7 +84,7 @@ static enum drop_reason parse4(const struct load *l, const struct pkt *p, struct
     if (why == DROP_NONE)
         why = wire_parse_udp(frame, &ip, true, d);
     *flow = UINT32_MAX;
-    if (why == DROP_NONE && ip.src_raw == load_raw32(l->p.server.b + 12) &&
+    if (why == DROP_NONE && ip.src_raw == load_raw32(l->p.server.b + IP_V4_AT) &&
         d->src_port == l->p.server_port)
         *flow = load_index(raw32(ip.dst_raw) - l->first_low, d->dst_port, l->p.connections);
     return why;
@@ -109,10 +109,12 @@ static bool is_udp(const struct load *l, const struct pkt *p)
 {
     const uint8_t *frame = pkt_data(p);
     if (l->v6)
-        return pkt_len(p) > ETH_BYTES + 6 && load_be16(frame + 12) == ETH_TYPE_IP6 &&
-               frame[ETH_BYTES + 6] == IP_PROTO_UDP;
-    return pkt_len(p) > ETH_BYTES + 9 && load_be16(frame + 12) == ETH_TYPE_IP4 &&
-           frame[ETH_BYTES + 9] == IP_PROTO_UDP;
+        return pkt_len(p) > ETH_BYTES + IP6_NEXT_AT &&
+               load_be16(frame + ETH_TYPE_AT) == ETH_TYPE_IP6 &&
+               frame[ETH_BYTES + IP6_NEXT_AT] == IP_PROTO_UDP;
+    return pkt_len(p) > ETH_BYTES + IP4_PROTO_AT &&
+           load_be16(frame + ETH_TYPE_AT) == ETH_TYPE_IP4 &&
+           frame[ETH_BYTES + IP4_PROTO_AT] == IP_PROTO_UDP;
 }
 
 static void answered(struct load *l, struct load_udp_slot *s, bool right)
@@ -126,7 +128,7 @@ static void answered(struct load *l, struct load_udp_slot *s, bool right)
         l->in_flight--;
         l->c.answered++;
         load_histogram_add(&l->latency, l->now_ns - s->sent_ns);
-        if (l->due.rate != 0)
+        if (l->schedule.rate != 0)
             load_histogram_add(&l->corrected, l->now_ns - s->from_ns);
     } else {
         l->c.late_answers++;
@@ -204,9 +206,9 @@ static uint64_t allowed(struct load *l)
     struct load_udp *u = l->udp;
     uint64_t n = l->p.window - MIN(l->in_flight, l->p.window);
     if (l->p.rate != 0) {
-        if (l->due.rate == 0)
-            load_due_begin(&l->due, l->p.rate, l->now_ns);
-        n = load_due_backlog(&l->due, l->now_ns);
+        if (l->schedule.rate == 0)
+            load_schedule_begin(&l->schedule, l->p.rate, l->now_ns);
+        n = load_schedule_backlog(&l->schedule, l->now_ns);
     }
     n = MIN(n, LOAD_UDP_SLOTS - (u->next - u->oldest));
     n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
@@ -218,8 +220,8 @@ static void send_some(struct load *l)
     for (uint64_t n = allowed(l); n != 0; n--) {
         if (!send_one(l, l->now_ns))
             return;
-        if (l->due.rate != 0)
-            slot_of(l->udp, l->udp->next - 1)->from_ns = load_due_take(&l->due);
+        if (l->schedule.rate != 0)
+            slot_of(l->udp, l->udp->next - 1)->from_ns = load_schedule_take(&l->schedule);
     }
 }
 

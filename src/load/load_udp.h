@@ -4,7 +4,8 @@
 // follows is made of k: its answer is compared byte for byte, and so is who sent it to whom.
 //
 //   closed loop   at most `window` wait for an answer
-//   open loop     `rate` a second at fixed times (load_due.h), at most LOAD_UDP_SLOTS at a time
+//   open loop     `rate` a second at fixed times (load_schedule.h), at most LOAD_UDP_SLOTS at a
+//   time
 //
 //   WAITING --answer--> ANSWERED --again--> (a duplicate)
 //      +--LOAD_UDP_LOST_MS--> LOST --answer--> ANSWERED (late: it stays lost)

@@ -67,9 +67,9 @@ static uint32_t input6_slow(struct load *l, const struct pkt *p, struct seg_in *
 static bool is_plain6(const struct load *l, const uint8_t *frame)
 {
     const uint8_t *ip = frame + ETH_BYTES;
-    return (ip[0] >> 4 == 6) & (ip[6] == IP_PROTO_TCP) &
-           (load_raw64(ip + 24) == load_raw64(l->p.first.b)) &
-           (load_raw32(ip + 32) == load_raw32(l->p.first.b + 8));
+    return (ip[0] >> 4 == 6) & (ip[IP6_NEXT_AT] == IP_PROTO_TCP) &
+           (load_raw64(ip + IP6_DST_AT) == load_raw64(l->p.first.b)) &
+           (load_raw32(ip + IP6_DST_AT + 8) == load_raw32(l->p.first.b + 8));
 }
 
 static uint32_t input6(struct load *l, const struct pkt *p, struct seg_in *s)
@@ -82,13 +82,13 @@ static uint32_t input6(struct load *l, const struct pkt *p, struct seg_in *s)
         l->c.damaged++;
         return UINT32_MAX;
     }
-    return index_of(l, s, load_be32(frame + ETH_BYTES + 36));
+    return index_of(l, s, load_be32(frame + ETH_BYTES + IP6_DST_AT + 12));
 }
 
 uint32_t load_frame_input(struct load *l, const struct pkt *p, struct seg_in *s)
 {
     const uint8_t *frame = pkt_data(p);
-    const uint32_t type = pkt_len(p) < ETH_BYTES ? 0 : load_be16(frame + 12);
+    const uint32_t type = pkt_len(p) < ETH_BYTES ? 0 : load_be16(frame + ETH_TYPE_AT);
     if (likely(type == (l->v6 ? ETH_TYPE_IP6 : ETH_TYPE_IP4)))
         return l->v6 ? input6(l, p, s) : input4(l, p, s);
     if (type == ETH_TYPE_ARP)
@@ -104,7 +104,7 @@ void load_build(struct load *l, struct pkt *p, uint32_t host, const struct seg_o
     const uint32_t head = wire_tcp_head_bytes(s);
     uint32_t len;
     if (l->v6) {
-        store_raw32(l->from6.addr.b + 12, low_raw);
+        store_raw32(l->from6.addr.b + IP_V4_AT, low_raw);
         len = wire_build_tcp6(pkt_data(p), &l->from6, l->hop_mac_word, s, head, wire_options_of(s),
                               false);
     } else {

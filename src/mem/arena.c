@@ -64,7 +64,7 @@ static int map_file(struct arena *a, int node, struct err *e)
 {
     const int fd = hugedir_create(&a->dir, a->page_bytes, e);
     if (fd < 0)
-        return -1;
+        return err_key(e, "memory.hugetlbfs");
     int rc = ftruncate(fd, (off_t)a->reserved_bytes);
     if (rc != 0)
         err_set(e, "%s: %s", a->name, strerror(errno));
@@ -79,12 +79,15 @@ static int map_file(struct arena *a, int node, struct err *e)
 static int reserve(struct arena *a, const struct arena_params *p, struct err *e)
 {
     struct page_supply h;
+    struct ordinary_memory ordinary;
     if (p->pages != PAGES_NONE) {
         if (hugedir_open(&a->dir, p->dir, p->name, e) != 0)
-            return -1;
+            return err_key(e, "memory.hugetlbfs");
         a->has_dir = true;
     }
     page_supply_read(&h, "/sys", p->node);
+    ordinary_memory_read(&ordinary, "/proc");
+    page_supply_spare(&h, &ordinary);
     if (page_supply_choose(&h, p->pages, p->bytes, p->leave_bytes, &a->page_bytes, e) != 0)
         return -1;
     a->reserved_bytes = ALIGN_UP(p->bytes, a->page_bytes);

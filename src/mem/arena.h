@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arena.h: memory reserved at start in one piece, carved, never freed before the end.
+// arena.h: memory that is reserved at start in one piece, divided among its users, and freed at the
+// end only.
 //
-// It lies in a hugetlbfs file of our own, DIR/2M/NAME or DIR/1G/NAME (mem/hugedir.h), bound to a
-// NUMA node and touched at once: what is not there fails here and not in a burst. PAGES_NONE:
-// ordinary anonymous memory, which the kernel hands out page by page at the first touch. All of it
-// reads 0. Control thread only.
+// It is a hugetlbfs file of this server, DIR/2M/NAME or DIR/1G/NAME (mem/hugedir.h), bound to a
+// NUMA node. All pages are touched at once, so that missing memory is an error at start and not in
+// a burst. With PAGES_NONE it is anonymous memory, which the kernel provides page by page at the
+// first access. All of it is zero. Control thread only.
 #pragma once
 #include "base/base.h"
 #include "base/err.h"
@@ -13,15 +14,15 @@
 enum { ARENA_ROWS_MAX = 64, ARENA_ROW_NAME_BYTES = 32 };
 
 struct arena_params {
-    const char *dir;   // of ours; made if it is not there, e.g. /run/c10m/huge
-    const char *name;  // of the file; one living process per name
+    const char *dir;   // directory, created if missing, e.g. /run/c10m/huge
+    const char *name;  // file name; one living process for each name
     enum pages_kind pages;
     uint64_t bytes;
-    uint64_t leave_bytes;  // hugepages that must stay free for others (DPDK's packets)
+    uint64_t leave_bytes;  // hugepages to leave free (for DPDK's packets)
     int node;              // NUMA node; -1: any
 };
 
-// arena_row: what was carved under one name.
+// arena_row: the memory carved under one name.
 struct arena_row {
     char name[ARENA_ROW_NAME_BYTES];
     uint64_t bytes;
@@ -29,28 +30,30 @@ struct arena_row {
 
 struct arena;
 
-// arena_open: reserves and touches params->bytes. Files of killed owners are removed first. NULL:
-// *e says why (not enough pages: how many are missing and the command; the name is in use: the
-// pid), and nothing is left behind.
+// arena_open: reserves and touches params->bytes, after removing files of killed processes. NULL:
+// *e says why (missing pages: how many, and the command that adds them; name in use: the pid).
+// Nothing is then left behind.
 struct arena *arena_open(const struct arena_params *params, struct err *e);
 
-// arena_close: unmaps, unlinks, unmounts what we mounted. NULL: nothing to do.
+// arena_close: unmaps and removes the file, and unmounts what arena_open() mounted. NULL: does
+// nothing.
 void arena_close(struct arena *a);
 
-// arena_abandon: removes its file while it is in use: the process is to end at once. NULL: nothing.
+// arena_abandon: removes the file while it is still mapped, for a process that is about to end.
+// NULL: does nothing.
 void arena_abandon(struct arena *a);
 
-// arena_carve: `bytes` of zeroed memory at a multiple of `align` (a power of two), for `name`,
-// whose row it adds to. NULL: they do not fit. With align CACHE_LINE, pieces rounded up to
-// CACHE_LINE that add up to the arena's bytes always fit.
+// arena_carve: `bytes` of zeroed memory, aligned to `align` (a power of two), added to the row
+// `name`. NULL: the arena is full. With align CACHE_LINE, sizes that are multiples of CACHE_LINE
+// always fit if their sum does.
 void *arena_carve(struct arena *a, const char *name, uint64_t bytes, uint64_t align);
 
-// What `mem/arenas` shows. bytes reserved: whole pages; carved: with the gaps that align made.
+// For `mem/arenas`. reserved: whole pages; carved: with alignment gaps.
 const char *arena_name(const struct arena *a);
 size_t arena_page_bytes(const struct arena *a);
 uint64_t arena_reserved_bytes(const struct arena *a);
 uint64_t arena_carved_bytes(const struct arena *a);
-unsigned arena_stale_removed(const struct arena *a);  // files of killed owners, removed at open
+unsigned arena_stale_removed(const struct arena *a);  // files of killed processes, removed at open
 
-// arena_rows: the rows in order of the first carve; *n of them.
+// arena_rows: the *n rows, in the order of the first carve.
 const struct arena_row *arena_rows(const struct arena *a, unsigned *n);

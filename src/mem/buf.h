@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// buf.h: data of the send queue, the unconsumed receive queue and the out-of-order queue. A buffer
-// is named by a 32-bit index: the first `data_count` own BUF_BYTES of room each, those behind them
-// only refer to immutable memory (images). One pool per worker; nobody else touches it.
+// buf.h: buffers of the send queue, of received data that is not consumed, and of out-of-order
+// data. A 32-bit index identifies a buffer. The first `data_count` buffers have BUF_BYTES of room
+// each; the others are references to immutable memory (images). One pool per worker, which alone
+// accesses it.
 //
 //   descriptors  [ buf 0 | buf 1 | ... | data_count - 1 | references ... count - 1 ]
-//   room         [ 2 KiB | 2 KiB | ... ]   stride 2,112: an odd number of lines, so that buffers do
-//                                          not all fall into the same sets of the cache
+//   room         [ 2 KiB | 2 KiB | ... ]   stride 2,112, an odd number of cache lines: buffers then
+//                                          use all sets of the cache
 #pragma once
 #include "base/base.h"
 
@@ -18,7 +19,7 @@ struct buf {
     uint32_t next;         // BUF_NONE: last of its queue
     uint32_t seq;          // sequence number of the first byte
     uint32_t len;          // valid bytes
-    uint32_t ends_record;  // to be sent: 1: what follows is in another segment
+    uint32_t ends_record;  // send queue: 1: a segment ends with this buffer
 };
 
 static_assert(sizeof(struct buf) == 24, "a descriptor");
@@ -42,7 +43,7 @@ static inline uint8_t *buf_room(const struct buf_pool *p, uint32_t ix)
     return p->room + (size_t)ix * BUF_STRIDE;
 }
 
-// buf_get: an empty buffer with room, or BUF_NONE.
+// buf_get: an empty buffer with room; BUF_NONE: none is free.
 static inline uint32_t buf_get(struct buf_pool *p)
 {
     if (unlikely(p->n_free_data == 0))
@@ -57,7 +58,7 @@ static inline uint32_t buf_get(struct buf_pool *p)
     return ix;
 }
 
-// buf_get_ref: a reference to len bytes at `at`, or BUF_NONE.
+// buf_get_ref: a reference to len bytes at `at`; BUF_NONE: none is free.
 static inline uint32_t buf_get_ref(struct buf_pool *p, const uint8_t *at, uint32_t len)
 {
     if (unlikely(p->n_free_refs == 0))
@@ -81,8 +82,8 @@ static inline void buf_put(struct buf_pool *p, uint32_t ix)
         p->free_refs[p->n_free_refs++] = ix;
 }
 
-// buf_tail: first unused byte behind the data of an own buffer; *room bytes are left there.
-// References have no room.
+// buf_tail: the first free byte after the data of a buffer; *room: free bytes there, 0 for a
+// reference.
 static inline uint8_t *buf_tail(const struct buf_pool *p, uint32_t ix, uint32_t *room)
 {
     const struct buf *b = &p->bufs[ix];
@@ -91,5 +92,5 @@ static inline uint8_t *buf_tail(const struct buf_pool *p, uint32_t ix, uint32_t 
     return tail;
 }
 
-// buf_put_chain: gives back a whole queue; BUF_NONE is the empty one.
+// buf_put_chain: frees a whole queue. BUF_NONE: the empty queue.
 void buf_put_chain(struct buf_pool *p, uint32_t head);

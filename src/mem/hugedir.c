@@ -175,11 +175,12 @@ static int take_lock(struct hugedir *d, struct err *e)
     char path[PATH_BYTES];
     lock_path(path, d->dir, d->name);
     d->lock_fd = try_lock(path, O_CREAT);
-    if (d->lock_fd < 0 && errno == EWOULDBLOCK)
-        return err_set(e,
-                       "%s: in use by the running process %ld: stop it or choose "
-                       "another [control] name",
-                       path, lockfile_owner(open(path, O_RDONLY | O_CLOEXEC)));
+    if (d->lock_fd < 0 && errno == EWOULDBLOCK) {
+        err_set(e,
+                "%s: in use by the running process %ld: stop it or choose another [control] name",
+                path, lockfile_owner(open(path, O_RDONLY | O_CLOEXEC)));
+        return err_key(e, "control.name");
+    }
     if (d->lock_fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));
     if (lockfile_sign(d->lock_fd) != 0)
@@ -264,6 +265,44 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
         leave(d, 0);
     close(fd);
     return rc;
+}
+
+static uint64_t bytes_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
+// is_held: a living process has the lock file of `name`, or, of DPDK's files, the file itself.
+static bool is_held(const char *dir, const char *name, const char *file)
+{
+    char path[2 * PATH_BYTES + NAME_MAX];
+    snprintf(path, sizeof(path), "%s/%s%s", dir, name, LOCK_SUFFIX);
+    if (access(path, F_OK) != 0)
+        snprintf(path, sizeof(path), "%s", file);
+    const int fd = try_lock(path, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
+}
+
+uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes)
+{
+    char below[PATH_BYTES], path[PATH_BYTES + NAME_MAX + 1];
+    uint64_t bytes = 0;
+    snprintf(below, sizeof(below), "%s/%s", dir, size_dir(page_bytes));
+    DIR *d = opendir(below);
+    const int fd = d == NULL ? -1 : enter();
+    for (const struct dirent *e; fd >= 0 && (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof(path), "%s/%s", below, e->d_name);
+        if (bytes_of(path) != 0 && !is_held(dir, e->d_name, path))
+            bytes += bytes_of(path);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (d != NULL)
+        closedir(d);
+    return bytes;
 }
 
 static bool is_hugetlbfs(const struct statfs *s, size_t page_bytes)

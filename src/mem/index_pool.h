@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// index_pool.h: a fixed number of objects known by 32-bit indices: a LIFO of free ones, placed in
-// given memory, 4 bytes an object. One owner.
+// index_pool.h: a LIFO of the free indices of a fixed number of objects, 4 bytes for each, placed
+// in given memory. One owner.
 //
-// put_deferred holds an index back until index_pool_turn_end(): what is freed in a turn is reused
-// from the next turn on, so that nobody in the burst meets a stranger in a block that he looked up
-// before.
+// index_pool_put_deferred() keeps an index back until index_pool_turn_end(): an object that is
+// freed in a turn is reused in a later turn only. A block found at the begin of a turn therefore
+// still belongs to the same connection, or to none.
 #pragma once
 #include "base/base.h"
 
@@ -12,14 +12,14 @@
 
 struct index_pool {
     uint32_t count;
-    uint32_t n_free;      // free_list[0..n_free): ready
-    uint32_t n_deferred;  // free_list[n_free..n_free + n_deferred): from the next turn on
-    uint32_t low_water;   // fewest ready ones seen
+    uint32_t n_free;      // free_list[0..n_free)
+    uint32_t n_deferred;  // free_list[n_free..n_free + n_deferred): free from the next turn on
+    uint32_t low_water;   // the lowest n_free so far
     uint32_t free_list[];
 };
 
-// index_pool_footprint: bytes for count indices. index_pool_init: places the pool; the lowest index
-// is given out first.
+// index_pool_footprint: bytes for count indices. index_pool_init: places the pool in mem. The
+// lowest index is returned first.
 static inline size_t index_pool_footprint(uint32_t count)
 {
     return ALIGN_UP(sizeof(struct index_pool) + (size_t)count * sizeof(uint32_t), CACHE_LINE);
@@ -34,7 +34,7 @@ static inline struct index_pool *index_pool_init(void *mem, uint32_t count)
     return p;
 }
 
-// index_pool_get: INDEX_NONE when none is ready.
+// index_pool_get: a free index, or INDEX_NONE.
 static inline uint32_t index_pool_get(struct index_pool *p)
 {
     if (unlikely(p->n_free == 0))

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/io.h"
 #include "mem/ledger.h"
@@ -38,9 +39,41 @@ static struct page_count read_pool(const char *sys_root, int node, size_t page_b
 
 void page_supply_read(struct page_supply *h, const char *sys_root, int node)
 {
-    h->node = node;
+    *h = (struct page_supply){.node = node};
     h->of_2m = read_pool(sys_root, node, PAGE_2M);
     h->of_1g = read_pool(sys_root, node, PAGE_1G);
+}
+
+static uint64_t read_meminfo(const char *proc_root, const char *name)
+{
+    char path[PATH_BYTES], line[256];
+    uint64_t kib = 0;
+    snprintf(path, sizeof(path), "%s/meminfo", proc_root);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return 0;
+    const size_t len = strlen(name);
+    while (kib == 0 && fgets(line, sizeof(line), f) != NULL)
+        if (strncmp(line, name, len) == 0 && sscanf(line + len, ": %" SCNu64, &kib) != 1)
+            kib = 0;
+    fclose(f);
+    return kib << 10;
+}
+
+void ordinary_memory_read(struct ordinary_memory *m, const char *proc_root)
+{
+    m->available_bytes = read_meminfo(proc_root, "MemAvailable");
+    m->total_bytes = read_meminfo(proc_root, "MemTotal");
+    const uint64_t least =
+        MIN((uint64_t)LINUX_KEEPS_MIB_MIN << 20, m->total_bytes / 100 * LINUX_KEEPS_PERCENT_MAX);
+    m->linux_bytes =
+        MIN(MAX(m->total_bytes / 100 * LINUX_KEEPS_PERCENT, least), m->available_bytes);
+}
+
+void page_supply_spare(struct page_supply *h, const struct ordinary_memory *m)
+{
+    h->has_spare = m->total_bytes != 0;
+    h->spare_bytes = m->available_bytes - m->linux_bytes;
 }
 
 static uint64_t pages_for(uint64_t bytes, size_t page_bytes)
@@ -48,16 +81,35 @@ static uint64_t pages_for(uint64_t bytes, size_t page_bytes)
     return bytes / page_bytes + (bytes % page_bytes != 0);
 }
 
-static bool fits(const struct page_supply *h, size_t page_bytes, uint64_t bytes,
-                 uint64_t leave_bytes)
+// beside: the size of the pages for leave_bytes, where the piece takes `taken` pages of
+// piece_bytes: 2 MiB if those are free, then 1 GiB; where neither is, that of the piece. DPDK
+// chooses so, too.
+static size_t beside(const struct page_supply *h, size_t piece_bytes, uint64_t taken,
+                     uint64_t leave_bytes, bool *free)
 {
     uint64_t left_2m = h->of_2m.free, left_1g = h->of_1g.free;
-    uint64_t *left = page_bytes == PAGE_1G ? &left_1g : &left_2m;
-    const uint64_t needed = pages_for(bytes, page_bytes);
-    if (needed > *left)
-        return false;
-    *left -= needed;
-    return left_2m >= pages_for(leave_bytes, PAGE_2M) || left_1g >= pages_for(leave_bytes, PAGE_1G);
+    uint64_t *left = piece_bytes == PAGE_1G ? &left_1g : &left_2m;
+    *left -= MIN(taken, *left);
+    *free = true;
+    if (left_2m >= pages_for(leave_bytes, PAGE_2M))
+        return PAGE_2M;
+    if (left_1g >= pages_for(leave_bytes, PAGE_1G))
+        return PAGE_1G;
+    *free = false;
+    return piece_bytes;
+}
+
+static void plan_of(const struct page_supply *h, size_t page_bytes, uint64_t bytes,
+                    uint64_t leave_bytes, struct page_plan *out)
+{
+    const bool gib = page_bytes == PAGE_1G;
+    const uint64_t piece = pages_for(bytes, page_bytes);
+    *out = (struct page_plan){.piece_page_bytes = page_bytes};
+    out->beside_page_bytes = beside(h, page_bytes, piece, leave_bytes, &out->fits);
+    out->fits = out->fits && piece <= (gib ? h->of_1g.free : h->of_2m.free);
+    *(gib ? &out->of_1g : &out->of_2m) = piece;
+    *(out->beside_page_bytes == PAGE_1G ? &out->of_1g : &out->of_2m) +=
+        pages_for(leave_bytes, out->beside_page_bytes);
 }
 
 static bool wastes_little(uint64_t bytes)
@@ -66,44 +118,90 @@ static bool wastes_little(uint64_t bytes)
     return (rounded - bytes) * 100 < bytes * WASTE_PERCENT_MAX;
 }
 
-// refuse: "2 MiB pages: 1,280 needed, 64 free: sysctl vm.nr_hugepages=1280". Others may hold pages:
-// what is missing is added to what there is.
-static int refuse(const struct page_supply *h, size_t page_bytes, uint64_t bytes,
-                  uint64_t leave_bytes, struct err *e)
+void page_supply_plan(const struct page_supply *h, enum pages_kind kind, uint64_t bytes,
+                      uint64_t leave_bytes, struct page_plan *out)
 {
-    const bool gib = page_bytes == PAGE_1G;
-    const struct page_count *p = gib ? &h->of_1g : &h->of_2m;
-    const uint64_t needed = pages_for(bytes, page_bytes) + pages_for(leave_bytes, page_bytes);
-    const uint64_t want = p->total + (needed > p->free ? needed - p->free : 0);
-    char a[LEDGER_GROUPED_BYTES], b[LEDGER_GROUPED_BYTES], command[PATH_BYTES / 2];
+    struct page_plan of_1g;
+    if (kind == PAGES_NONE) {
+        *out = (struct page_plan){PAGE_4K, PAGE_4K, 0, 0, true};
+        return;
+    }
+    plan_of(h, PAGE_2M, bytes, leave_bytes, out);
+    plan_of(h, PAGE_1G, bytes, leave_bytes, &of_1g);
+    if (kind == PAGES_1G ||
+        (kind == PAGES_AUTO && of_1g.fits && (wastes_little(bytes) || !out->fits)))
+        *out = of_1g;
+}
+
+static const struct page_count *count_of(const struct page_supply *h, size_t page_bytes)
+{
+    return page_bytes == PAGE_1G ? &h->of_1g : &h->of_2m;
+}
+
+static uint64_t needed_of(const struct page_plan *plan, size_t page_bytes)
+{
+    return page_bytes == PAGE_1G ? plan->of_1g : plan->of_2m;
+}
+
+uint64_t page_supply_missing(const struct page_supply *h, const struct page_plan *plan,
+                             size_t page_bytes)
+{
+    const uint64_t needed = needed_of(plan, page_bytes), free = count_of(h, page_bytes)->free;
+    return needed - MIN(needed, free);
+}
+
+bool page_supply_can(const struct page_supply *h, const struct page_plan *plan)
+{
+    const uint64_t of_2m = page_supply_missing(h, plan, PAGE_2M);
+    const uint64_t of_1g = page_supply_missing(h, plan, PAGE_1G);
+    // Spare memory is below 2^63 bytes; the division keeps the products below it.
+    return !h->has_spare ||
+           (of_2m <= h->spare_bytes / PAGE_2M && of_1g <= h->spare_bytes / PAGE_1G &&
+            of_2m * PAGE_2M + of_1g * PAGE_1G <= h->spare_bytes);
+}
+
+// Others may hold pages: what is missing is added to what there is.
+void page_supply_command(const struct page_supply *h, const struct page_plan *plan,
+                         size_t page_bytes, char out[PAGE_COMMAND_BYTES])
+{
+    const uint64_t want = count_of(h, page_bytes)->total + page_supply_missing(h, plan, page_bytes);
     if (h->node >= 0)
-        snprintf(command, sizeof(command),
+        snprintf(out, PAGE_COMMAND_BYTES,
                  "echo %" PRIu64 " > /sys/devices/system/node/node%d/hugepages/hugepages-%zukB/"
                  "nr_hugepages",
                  want, h->node, page_bytes / 1024);
-    else if (gib)
-        snprintf(command, sizeof(command),
+    else if (page_bytes == PAGE_1G)
+        snprintf(out, PAGE_COMMAND_BYTES,
                  "echo %" PRIu64 " > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages",
                  want);
     else
-        snprintf(command, sizeof(command), "sysctl vm.nr_hugepages=%" PRIu64, want);
-    return err_set(e, "%s pages: %s needed, %s free: %s", gib ? "1 GiB" : "2 MiB",
-                   ledger_grouped(a, needed), ledger_grouped(b, p->free), command);
+        snprintf(out, PAGE_COMMAND_BYTES, "sysctl vm.nr_hugepages=%" PRIu64, want);
+}
+
+// refuse: "2 MiB pages: 1,280 needed, 64 free: sysctl vm.nr_hugepages=1280".
+static int refuse(const struct page_supply *h, const struct page_plan *plan, struct err *e)
+{
+    const size_t page_bytes = page_supply_missing(h, plan, PAGE_1G) != 0 ? PAGE_1G : PAGE_2M;
+    char a[LEDGER_GROUPED_BYTES], b[LEDGER_GROUPED_BYTES], command[PAGE_COMMAND_BYTES];
+    const char *size = page_bytes == PAGE_1G ? "1 GiB" : "2 MiB";
+    ledger_grouped(a, needed_of(plan, page_bytes));
+    ledger_grouped(b, count_of(h, page_bytes)->free);
+    if (!page_supply_can(h, plan)) {
+        char c[LEDGER_GROUPED_BYTES];
+        return err_set(e,
+                       "%s pages: %s needed, %s free, and the memory of this machine makes %s "
+                       "more: make [memory] smaller (c10m plan)",
+                       size, a, b, ledger_grouped(c, h->spare_bytes / page_bytes));
+    }
+    page_supply_command(h, plan, page_bytes, command);
+    return err_set(e, "%s pages: %s needed, %s free: %s", size, a, b, command);
 }
 
 int page_supply_choose(const struct page_supply *h, enum pages_kind kind, uint64_t bytes,
                        uint64_t leave_bytes, size_t *page_bytes, struct err *e)
 {
-    const bool fits_1g = fits(h, PAGE_1G, bytes, leave_bytes);
-    const bool fits_2m = fits(h, PAGE_2M, bytes, leave_bytes);
-    if (kind == PAGES_NONE) {
-        *page_bytes = PAGE_4K;
-        return 0;
-    }
-    if (kind == PAGES_1G || (kind == PAGES_AUTO && fits_1g && (wastes_little(bytes) || !fits_2m))) {
-        *page_bytes = PAGE_1G;
-        return fits_1g ? 0 : refuse(h, PAGE_1G, bytes, leave_bytes, e);
-    }
-    *page_bytes = PAGE_2M;
-    return fits_2m ? 0 : refuse(h, PAGE_2M, bytes, leave_bytes, e);
+    struct page_plan plan;
+    page_supply_plan(h, kind, bytes, leave_bytes, &plan);
+    *page_bytes = plan.piece_page_bytes;
+    return plan.fits ? 0 : refuse(h, &plan, e);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// page_supply.h: which pages are free, and which of them an arena takes. Reads /sys, changes
+// page_supply.h: which pages are free, and which page size an arena uses. Reads /sys, changes
 // nothing.
 #pragma once
 #include "base/base.h"
@@ -9,9 +9,10 @@
 #define PAGE_2M ((size_t)2 << 20)
 #define PAGE_1G ((size_t)1 << 30)
 
+enum { PAGE_COMMAND_BYTES = 160 };
 enum pages_kind { PAGES_AUTO, PAGES_1G, PAGES_2M, PAGES_NONE };
 
-// page_count: the kernel's pages of one size. free: without those promised to a mapping that has
+// page_count: the kernel's pages of one size. free: without those reserved for a mapping that has
 // not touched them yet.
 struct page_count {
     uint64_t total;
@@ -20,16 +21,59 @@ struct page_count {
 
 struct page_supply {
     struct page_count of_2m, of_1g;
-    int node;  // -1: of all NUMA nodes
+    int node;              // -1: all NUMA nodes
+    bool has_spare;        // spare_bytes is known
+    uint64_t spare_bytes;  // of ordinary memory that may be made into pages
 };
 
-// page_supply_read: what there is on NUMA node `node` (-1: all) according to sys_root ("/sys"). A
-// size that the kernel does not know has none.
+// What Linux keeps where ordinary memory is made into pages: the kernel, the page cache of the
+// files served, what else runs. A tenth of the machine's memory, but at least 1 GiB (in MiB here),
+// and at most half of the memory of a small machine.
+enum { LINUX_KEEPS_PERCENT = 10, LINUX_KEEPS_MIB_MIN = 1024, LINUX_KEEPS_PERCENT_MAX = 50 };
+
+// ordinary_memory: that of the machine, as /proc/meminfo has it.
+struct ordinary_memory {
+    uint64_t total_bytes;
+    uint64_t available_bytes;  // MemAvailable
+    uint64_t linux_bytes;      // of the available bytes, what Linux keeps
+};
+
+// ordinary_memory_read: according to proc_root ("/proc"). All 0: there is no such file.
+void ordinary_memory_read(struct ordinary_memory *m, const char *proc_root);
+
+// page_plan: the pages of one reservation: of a piece, and of what lies beside it.
+struct page_plan {
+    size_t piece_page_bytes, beside_page_bytes;  // PAGE_4K: ordinary memory
+    uint64_t of_2m, of_1g;                       // pages needed
+    bool fits;                                   // they are free
+};
+
+// page_supply_read: reads the pages of NUMA node `node` (-1: all) below sys_root ("/sys"). A page
+// size that the kernel does not support counts 0.
 void page_supply_read(struct page_supply *h, const char *sys_root, int node);
 
-// page_supply_choose: the page size for `bytes` in one piece, of which `leave_bytes` more must stay
-// free in pages of either size for others (DPDK's packets). PAGES_AUTO: 1 GiB where rounding up
-// wastes less than 2 % or 2 MiB pages do not suffice; else 2 MiB. PAGES_NONE: ordinary 4 KiB pages.
-// -1: not enough of them; *e holds the arithmetic and the command that makes it fit.
+// page_supply_spare: adds to *h what ordinary memory may become pages, so that no message proposes
+// more pages than the machine can make.
+void page_supply_spare(struct page_supply *h, const struct ordinary_memory *m);
+
+// page_supply_plan: the pages for `bytes` in one piece, and of either size for leave_bytes beside
+// it (DPDK's packets). PAGES_AUTO: the piece has pages of 1 GiB if rounding up wastes less than 2 %
+// or there are not enough 2 MiB pages; else of 2 MiB. PAGES_NONE: 4 KiB.
+void page_supply_plan(const struct page_supply *h, enum pages_kind kind, uint64_t bytes,
+                      uint64_t leave_bytes, struct page_plan *out);
+
+// page_supply_missing: pages of that size that are needed and not free.
+uint64_t page_supply_missing(const struct page_supply *h, const struct page_plan *plan,
+                             size_t page_bytes);
+
+// page_supply_can: whether the ordinary memory that may become pages makes all that are missing.
+bool page_supply_can(const struct page_supply *h, const struct page_plan *plan);
+
+// page_supply_command: the command after which the pages of that size are there.
+void page_supply_command(const struct page_supply *h, const struct page_plan *plan,
+                         size_t page_bytes, char out[PAGE_COMMAND_BYTES]);
+
+// page_supply_choose: the page size of the piece of page_supply_plan(). -1: not enough pages; *e
+// has the numbers and the command that adds pages, or says that this machine has not the memory.
 int page_supply_choose(const struct page_supply *h, enum pages_kind kind, uint64_t bytes,
                        uint64_t leave_bytes, size_t *page_bytes, struct err *e);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ARP (RFC 826, RFC 5227) for IPv4: its messages. What they tell of neighbours goes into the cache
-// (neighbor_cache.h). A neighbour is known by its reply to us, by its request for us, and, if it
-// was known, by its announcement; each confirms it.
+// The messages of ARP (RFC 826, RFC 5227). Neighbours are stored in neighbor_cache.h. A neighbour
+// is confirmed by its reply to us, its request for us, and, if it is known, its announcement.
 #include "net/priv.h"
 
 static const struct mac_addr mac_zero, mac_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
-// put_request: p becomes a request for target_raw from own_raw, to MAC `to`, and leaves.
+// put_request: builds a request for target_raw from own_raw to MAC `to` in p and sends it.
 static void put_request(struct net *net, struct pkt *p, const struct mac_addr *to, uint32_t own_raw,
                         uint32_t target_raw, struct net_tx *tx)
 {
@@ -53,7 +52,7 @@ static void resolve(struct net *net, struct clock_now now, struct neighbor *e,
                      true, tx);
 }
 
-// learn: a neighbour that spoke to us, whom we shall want to answer.
+// learn: stores a neighbour that sent us a request, because we shall answer it.
 static void learn(struct net *net, struct clock_now now, struct neighbor *e,
                   const struct wire_arp *a, struct net_tx *tx)
 {
@@ -63,7 +62,8 @@ static void learn(struct net *net, struct clock_now now, struct neighbor *e,
         resolve(net, now, e, a, tx);
 }
 
-// announce: a gratuitous request for local address k (RFC 5227 2.3). False: no room or no packet.
+// announce: sends a gratuitous request for local address k (RFC 5227 2.3). False: no room or no
+// packet.
 static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
 {
     struct pkt *p;
@@ -73,7 +73,7 @@ static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
     return true;
 }
 
-// defend: someone else claims local address k. It is not given up (RFC 5227 2.4 c).
+// defend: another host claims local address k. We keep it (RFC 5227 2.4 c).
 static void defend(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->stats->c.arp_conflicts++;
@@ -82,7 +82,7 @@ static void defend(struct net *net, struct clock_now now, uint32_t k, struct net
         net->defend_at_us[k] = now.us + NET_DEFEND_MS * UINT64_C(1000);
 }
 
-// sender_false: does the sender claim what it cannot be? Address 0 is a probe (RFC 5227 1.1).
+// sender_false: whether the sender's addresses are not valid. Address 0 is a probe (RFC 5227 1.1).
 static bool sender_false(struct net *net, struct clock_now now, const struct wire_arp *a,
                          struct net_tx *tx)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP (RFC 768) and the ICMP errors that we send: for a port without a service and for a protocol
-// that nobody here speaks.
+// UDP (RFC 768) and the ICMP errors that we send: for ports without a service, and for protocols
+// that are not supported.
 #include "net/priv6.h"
 
 // udp_find: the served port that a datagram to `port` of local_ix is for, or NULL.
@@ -24,7 +24,25 @@ unsigned net_device(const struct net *net, uint8_t local)
     return local < NET_LOCALS_MAX ? net->device_of[local] : net->port + 1u;
 }
 
-// deliver_open: the same to a port that was opened while running.
+// datagram_add: adds the datagram m to rx. Returns its record, in which the caller sets service and
+// kind.
+static struct udp_in *datagram_add(struct net *net, const struct wire_udp *m,
+                                   const struct ip_addr *src, uint32_t local, uint32_t pkt_ix,
+                                   struct net_rx *rx)
+{
+    struct udp_in *u = &rx->udp[rx->n_udp++];
+    *u = (struct udp_in){.src = *src,
+                         .src_port = m->src_port,
+                         .dst_port = m->dst_port,
+                         .pkt_ix = (uint16_t)pkt_ix,
+                         .data_off = m->data_off,
+                         .data_len = m->data_len,
+                         .local = (uint8_t)local};
+    net->stats->c.rx_udp++;
+    return u;
+}
+
+// deliver_open: delivers the datagram m to a port that was opened at run time.
 static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
                                      const struct ip_addr *src, const struct ip_addr *dst,
                                      uint32_t local, uint32_t pkt_ix, struct net_rx *rx)
@@ -35,17 +53,10 @@ static enum drop_reason deliver_open(struct net *net, const struct wire_udp *m,
                             : (uint16_t)UDP_NONE;
     if (ix == UDP_NONE)
         return DROP_udp_no_port;
-    rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
-                                           .src_port = m->src_port,
-                                           .dst_port = m->dst_port,
-                                           .pkt_ix = (uint16_t)pkt_ix,
-                                           .data_off = m->data_off,
-                                           .data_len = m->data_len,
-                                           .local = (uint8_t)local,
-                                           .service = net->open->open[ix].service,
-                                           .kind = UDP_TO_OPEN,
-                                           .open = ix};
-    net->stats->c.rx_udp++;
+    struct udp_in *in = datagram_add(net, m, src, local, pkt_ix, rx);
+    in->service = net->open->open[ix].service;
+    in->kind = UDP_TO_OPEN;
+    in->open = ix;
     return DROP_NONE;
 }
 
@@ -53,7 +64,7 @@ bool echo_deliver(struct net *net, const uint8_t *frame, uint16_t off, uint16_t 
                   const struct ip_addr *src, const struct ip_addr *dst, uint32_t local,
                   uint32_t pkt_ix, struct net_rx *rx)
 {
-    const uint16_t id = load_be16(frame + off + 4);
+    const uint16_t id = load_be16(frame + off + ICMP_ID_AT);
     if (net->open == NULL)
         return false;
     const uint16_t ix = udp_table_find_echo(net->open, dst, id, net_device(net, (uint8_t)local));
@@ -72,8 +83,9 @@ bool echo_deliver(struct net *net, const uint8_t *frame, uint16_t off, uint16_t 
     return true;
 }
 
-// answers_all: is it the port of one of the small services that answer whatever comes, so that one
-// forged datagram would never end between it and a service of ours? What inetd refuses.
+// answers_all: whether it is the port of a small service that answers every datagram. One forged
+// datagram would cause an endless exchange between it and a service of ours. inetd refuses the same
+// ports.
 static bool answers_all(uint16_t port)
 {
     static const uint8_t of[] = {7,  11, 13, 15, 17,  // echo, systat, daytime, netstat, qotd
@@ -95,25 +107,17 @@ enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const st
         return deliver_open(net, m, src, dst, local, pkt_ix, rx);
     if (udp_find(net, m->src_port, local_ix) != NULL || answers_all(m->src_port))
         return DROP_udp_loop;
-    rx->udp[rx->n_udp++] = (struct udp_in){.src = *src,
-                                           .src_port = m->src_port,
-                                           .dst_port = m->dst_port,
-                                           .pkt_ix = (uint16_t)pkt_ix,
-                                           .data_off = m->data_off,
-                                           .data_len = m->data_len,
-                                           .local = (uint8_t)local,
-                                           .service = u->service};
-    net->stats->c.rx_udp++;
+    datagram_add(net, m, src, local, pkt_ix, rx)->service = u->service;
     return DROP_NONE;
 }
 
-// may_tell: may a packet that was sent to an address of ours be answered by an ICMP error (RFC 1122
-// 3.2.2)? No ICMP but a question, nothing that went to many, no source of class E; other sources
-// that are not one host's have ended before. Of fragments it is the first that is quoted.
+// may_tell: whether an ICMP error may answer a packet to a local address (RFC 1122 3.2.2): not for
+// ICMP other than echo requests, not for broadcast or multicast, and not for sources of class E.
+// Other sources that are not a single host were dropped before. Of fragments the first is quoted.
 static bool may_tell(const uint8_t *eth, const uint8_t *ip)
 {
-    return (ip[9] != IP_PROTO_ICMP || ip[4 * (ip[0] & 15u)] == ICMP_ECHO) && (eth[0] & 1) == 0 &&
-           (ip[12] & 0xf0) != 0xf0;
+    return (ip[IP4_PROTO_AT] != IP_PROTO_ICMP || ip[4 * (ip[0] & 15u)] == ICMP_ECHO) &&
+           (eth[0] & 1) == 0 && (ip[IP4_SRC_AT] & 0xf0) != 0xf0;
 }
 
 enum drop_reason udp_input(struct net *net, struct clock_now now, const struct pkt *p,
@@ -164,14 +168,14 @@ void error4_send(struct net *net, struct clock_now now, const uint8_t *eth, cons
     struct mac_addr to;
     if (!may_tell(eth, quoted))
         return;
-    if (!limit_take(&net->errors, net->errors_per_s, load_be32(quoted + 12), now.us) ||
+    if (!limit_take(&net->errors, net->errors_per_s, load_be32(quoted + IP4_SRC_AT), now.us) ||
         tx->n == tx->room || !pkt_alloc_bulk(net->pool, &answer, 1)) {
         net->stats->c.icmp_errors_limited++;
         return;
     }
-    memcpy(to.b, eth + 6, sizeof(to.b));
+    memcpy(to.b, eth + ETH_SRC_AT, sizeof(to.b));
     const uint32_t len = wire_build_error4(pkt_data(answer), &net->from[ix], wire_mac_word(&to),
-                                           load_raw32(quoted + 12), type, code, quoted, n);
+                                           load_raw32(quoted + IP4_SRC_AT), type, code, quoted, n);
     pkt_set_len(answer, len);
     tx->pkts[tx->n++] = answer;
     net->stats->c.tx_icmp++;
@@ -206,7 +210,7 @@ bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
     uint32_t len;
     if (ip_is_v4(&u->src)) {
         len = wire_build_udp4(pkt_data(p), &net->from[u->local], net_sender_mac(asked),
-                              load_raw32(u->src.b + 12), u->dst_port, u->src_port, n);
+                              load_raw32(u->src.b + IP_V4_AT), u->dst_port, u->src_port, n);
     } else {
         len = wire_build_udp6(pkt_data(p), &net->v6->from[u->local - net->n_locals],
                               net_sender_mac(asked), &u->src, u->dst_port, u->src_port, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments (RFC 791 2.3, RFC 8200 4.5): those that arrive are kept until a datagram is whole; what
-// is longer than its way takes is cut.
+// Fragments (RFC 791 2.3, RFC 8200 4.5). Received ones are kept until their datagram is complete.
+// Datagrams to be sent that exceed the MTU of their path are fragmented.
 #include "net/priv6.h"
 
 // room_back: the packet that held a whole frame was freed.
@@ -63,10 +63,9 @@ struct cut {
 
 static struct cut cut_of(const uint8_t *frame, uint32_t len, uint32_t ip_max)
 {
-    enum { FRAGMENT_BYTES = 8 };
-    struct cut c = {.v6 = load_be16(frame + 12) == ETH_TYPE_IP6};
+    struct cut c = {.v6 = load_be16(frame + ETH_TYPE_AT) == ETH_TYPE_IP6};
     c.head = c.v6 ? IP6_BYTES : 4 * (frame[ETH_BYTES] & 15u);
-    c.part_head = c.head + (c.v6 ? FRAGMENT_BYTES : 0);
+    c.part_head = c.head + (c.v6 ? IP6_FRAGMENT_BYTES : 0);
     c.room = (ip_max - c.part_head) & ~7u;
     c.data = len - ETH_BYTES - c.head;
     c.n = (c.data + c.room - 1) / c.room;
@@ -75,23 +74,22 @@ static struct cut cut_of(const uint8_t *frame, uint32_t len, uint32_t ip_max)
 
 static void put_head4(uint8_t *ip, const struct cut *c, uint32_t id, uint32_t at, uint32_t n)
 {
-    enum { MORE = 0x2000 };
-    store_be16(ip + 2, (uint16_t)(c->head + n));
-    store_be16(ip + 4, (uint16_t)id);
-    store_be16(ip + 6, (uint16_t)(at / 8 | (at + n != c->data ? MORE : 0)));
-    store_be16(ip + 10, 0);
-    store_raw16(ip + 10, (uint16_t)~cksum_fold(cksum_add(0, ip, c->head)));
+    store_be16(ip + IP4_TOTAL_AT, (uint16_t)(c->head + n));
+    store_be16(ip + IP4_ID_AT, (uint16_t)id);
+    store_be16(ip + IP4_FRAGMENT_AT, (uint16_t)(at / 8 | (at + n != c->data ? IP4_MF : 0)));
+    store_be16(ip + IP4_CKSUM_AT, 0);
+    store_raw16(ip + IP4_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(0, ip, c->head)));
 }
 
 static void put_head6(uint8_t *ip, const struct cut *c, uint32_t id, uint32_t at, uint32_t n)
 {
     uint8_t *h = ip + IP6_BYTES;
-    h[0] = ip[6];
+    h[0] = ip[IP6_NEXT_AT];
     h[1] = 0;
-    store_be16(h + 2, (uint16_t)(at | (at + n != c->data)));
-    store_be32(h + 4, id);
-    ip[6] = IP_PROTO_FRAGMENT;
-    store_be16(ip + 4, (uint16_t)(c->part_head - IP6_BYTES + n));
+    store_be16(h + IP6_FRAGMENT_AT, (uint16_t)(at | (at + n != c->data)));
+    store_be32(h + IP6_FRAGMENT_ID_AT, id);
+    ip[IP6_NEXT_AT] = IP_PROTO_FRAGMENT;
+    store_be16(ip + IP6_PAYLOAD_AT, (uint16_t)(c->part_head - IP6_BYTES + n));
 }
 
 static void put_part(const struct cut *c, const uint8_t *frame, uint32_t id, uint32_t at,
@@ -119,9 +117,9 @@ uint32_t fragment_cut(struct net *net, const uint8_t *frame, uint32_t len, uint3
 uint32_t fragment_out(struct net *net, struct clock_now now, const uint8_t *frame, uint32_t len,
                       struct pkt **pkts, uint32_t max)
 {
-    const bool v6 = load_be16(frame + 12) == ETH_TYPE_IP6;
+    const bool v6 = load_be16(frame + ETH_TYPE_AT) == ETH_TYPE_IP6;
     const struct ip_addr to = fragment_dst(frame);
-    const uint32_t id = v6 ? net_part_id6(net, &to) : net_ip_id(net, load_raw32(to.b + 12));
+    const uint32_t id = v6 ? net_part_id6(net, &to) : net_ip_id(net, load_raw32(to.b + IP_V4_AT));
     const uint32_t n =
         fragment_cut(net, frame, len, net_mtu(net, now, &to), id, pkts, MIN(max, (uint32_t)PARTS));
     if (n == 0) {
@@ -153,12 +151,12 @@ uint32_t net_hand_over(struct net *net, const struct pkt *whole, struct pkt **pk
 
 // ---- datagrams that never became whole
 
-// tell4: RFC 1122 3.3.2: the sender hears of it, if the first part came.
+// tell4: sends ICMP time exceeded to the sender, if the first fragment arrived (RFC 1122 3.3.2).
 static void tell4(struct net *net, struct clock_now now, const struct reasm_part *of,
                   const uint8_t *quote, uint32_t n, struct net_tx *tx)
 {
     const uint32_t head = 4 * (quote[0] & 15u);
-    const int ix = net_local_index(net, load_raw32(of->dst.b + 12));
+    const int ix = net_local_index(net, load_raw32(of->dst.b + IP_V4_AT));
     if (ix < 0 || (of->proto == IP_PROTO_ICMP && quote[head] != ICMP_ECHO))
         return;
     error4_send(net, now, of->head, quote, MIN(n, (uint32_t)ICMP_QUOTE_MAX), (uint32_t)ix,

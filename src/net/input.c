@@ -2,10 +2,10 @@
 #include "net/priv6.h"
 #include "wire/datagram.h"
 
-// Packets ahead of the one in hand whose headers are fetched: about one miss to the last level.
+// How many packets ahead headers are prefetched: about one miss in the last-level cache.
 enum { AHEAD = 8 };
 
-// is_own: an address of ours, or a broadcast.
+// is_own: whether it is a local or broadcast address.
 static NOINLINE bool is_own(const struct net *net, uint32_t raw)
 {
     for (uint32_t k = 0; k < net->n_locals; k++)
@@ -14,14 +14,15 @@ static NOINLINE bool is_own(const struct net *net, uint32_t raw)
     return false;
 }
 
-// source_ok: may a packet have this source address? Not ours, not a broadcast, not multicast.
+// source_ok: whether a packet may have this source address: not local, broadcast or multicast.
 static inline bool source_ok(const struct net *net, uint32_t src_raw)
 {
     const bool top = net->source_top[src_raw & 0xff];
     return likely(top & net->source_low[src_raw >> 24]) || (top && !is_own(net, src_raw));
 }
 
-// common_ix: which of our addresses but the first the frame is the common one for; n_locals: none.
+// common_ix: the index, from the second address on, for which the frame is the common one;
+// n_locals: none.
 static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
 {
     uint32_t ix = 1;
@@ -30,8 +31,8 @@ static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
     return ix;
 }
 
-// input_fast: true: p, the packet at pkt_ix, is a TCP segment to us in the common form, everything
-// about it right, now in seg. False: nothing is known and nothing was counted.
+// input_fast: parses p, the packet at pkt_ix, into seg if it is a common TCP segment to us without
+// any error. False: it is not, and nothing was counted.
 static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p, uint32_t pkt_ix,
                                      struct seg_in *seg)
 {
@@ -47,7 +48,7 @@ static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p,
     }
     const uint32_t tcp_len =
         wire_parse_tcp4_fast(frame, len, net->local_ix_first + ix, pkt_ix, seg);
-    if (unlikely(tcp_len == 0 || !source_ok(net, load_raw32(frame + 26))))
+    if (unlikely(tcp_len == 0 || !source_ok(net, load_raw32(frame + ETH_BYTES + IP4_SRC_AT))))
         return false;
     return likely(pkt_rx_cksum_any(p) ? pkt_rx_cksum_all_good(p)
                                       : wire_ip4_tcp4_right(frame, tcp_len));
@@ -71,7 +72,7 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
     return DROP_NONE;
 }
 
-// address_check: are the addresses ones that a packet to us may have? *ix: index of ours.
+// address_check: checks the addresses of a packet to us. *ix: index of the local address.
 static enum drop_reason address_check(const struct net *net, const struct wire_ip4 *ip,
                                       uint32_t *ix)
 {
@@ -94,7 +95,7 @@ struct outcome echo_out(struct net *net, struct clock_now now, struct pkt *p, ui
         if (own == NULL)
             return (struct outcome){.reason = DROP_answer_room};
         memcpy(pkt_data(own), pkt_data(p), len);
-        net->stats->c.tx_ip6 += load_be16(pkt_data(own) + 12) == ETH_TYPE_IP6;
+        net->stats->c.tx_ip6 += load_be16(pkt_data(own) + ETH_TYPE_AT) == ETH_TYPE_IP6;
         tx->pkts[tx->n++] = own;
         return (struct outcome){.reason = DROP_NONE};  // p stays the caller's
     }
@@ -124,7 +125,7 @@ static struct outcome input_echo(struct net *net, struct clock_now now, struct p
     return o;
 }
 
-// udp_error4: the message is about a datagram of our address ix.
+// udp_error4: handles an ICMP error about a datagram from local address ix.
 static enum drop_reason udp_error4(struct net *net, const struct wire_icmp *m, int ix,
                                    uint32_t pkt_ix, struct net_rx *rx)
 {
@@ -191,23 +192,22 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
     return (struct outcome){.reason = input_icmp_error(net, &m, pkt_ix, rx)};
 }
 
-// in_group: the group of all systems, which every host is in (RFC 1112 4), or one that was joined.
+// in_group: whether we are a member: the all-systems group (RFC 1112 4), or a joined one.
 static bool in_group(const struct net *net, uint32_t dst_raw)
 {
     const struct ip_addr dst = ip_from_v4(raw32(dst_raw));
     return dst_raw == raw32(0xe0000001) || group_is_joined(&net->groups4, &dst);
 }
 
-// is_to_group: to a broadcast address or to a group that we are in, UDP for a port that may be
-// open.
+// is_to_group: whether it is UDP to a broadcast address or to a group that we are in.
 static bool is_to_group(const struct net *net, const struct wire_ip4 *ip)
 {
     return net->open != NULL && ip->proto == IP_PROTO_UDP &&
            (is_broadcast(net, ip->dst_raw) || in_group(net, ip->dst_raw));
 }
 
-// input_group: UDP to a broadcast address or to a group that we are in. Nobody is told that there
-// is no such port.
+// input_group: handles UDP to a broadcast address or a group. No ICMP error is sent if the port is
+// closed.
 static enum drop_reason input_group(struct net *net, struct clock_now now, const struct pkt *p,
                                     const struct wire_ip4 *ip, uint32_t pkt_ix, struct net_rx *rx,
                                     struct net_tx *tx)
@@ -279,7 +279,7 @@ static struct outcome input_arp(struct net *net, struct clock_now now, struct pk
     return o;
 }
 
-// input_slow: every packet but the common one, with the reasons for which it may end.
+// input_slow: processes any packet that input_fast() does not accept.
 static struct outcome input_slow(struct net *net, struct clock_now now, struct pkt *p,
                                  uint32_t pkt_ix, struct net_rx *rx, struct net_tx *tx)
 {
@@ -288,7 +288,7 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
         return (struct outcome){.reason = DROP_eth_short};
     if ((frame[0] & 1) == 0 && load_raw64(frame) << 16 != net->mac_word_shl16)
         return (struct outcome){.reason = DROP_eth_not_for_us};
-    switch (load_be16(frame + 12)) {
+    switch (load_be16(frame + ETH_TYPE_AT)) {
     case ETH_TYPE_ARP:
         return input_arp(net, now, p, tx);
     case ETH_TYPE_IP4:
@@ -303,7 +303,7 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
     }
 }
 
-// drop_count: a length that fails only because the packet goes on in another buffer says so.
+// drop_count: counts a drop. A wrong length in a packet of several buffers counts as pkt_chain.
 static void drop_count(struct net *net, const struct pkt *p, enum drop_reason reason)
 {
     bool of_length = reason == DROP_eth_short || reason == DROP_ip_short ||
@@ -312,7 +312,7 @@ static void drop_count(struct net *net, const struct pkt *p, enum drop_reason re
     net->stats->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
 }
 
-// settle: o is what became of the packet at pkts[i].
+// settle: acts on the outcome o of the packet at pkts[i].
 static void settle(struct net *net, struct pkt **pkts, uint32_t i, struct outcome o,
                    struct net_rx *rx)
 {
@@ -330,26 +330,26 @@ static void settle(struct net *net, struct pkt **pkts, uint32_t i, struct outcom
     }
 }
 
-// take_slow: the packet at pkts[i] did not pass input_fast().
-static NOINLINE void take_slow(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
-                               struct net_rx *rx, struct net_tx *tx)
+// settle_slow: processes the packet at pkts[i], which input_fast() did not accept.
+static NOINLINE void settle_slow(struct net *net, struct clock_now now, struct pkt **pkts,
+                                 uint32_t i, struct net_rx *rx, struct net_tx *tx)
 {
     settle(net, pkts, i, input_slow(net, now, pkts[i], i, rx, tx), rx);
 }
 
-// The frame was checked, and counted in rx_ip6, with each fragment.
+// The fragments were checked and counted in rx_ip6 when they arrived.
 void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
                      struct net_rx *rx, struct net_tx *tx)
 {
     const uint32_t segs = rx->n_segs;
-    const bool v6 = load_be16(pkt_data(pkts[i]) + 12) == ETH_TYPE_IP6;
+    const bool v6 = load_be16(pkt_data(pkts[i]) + ETH_TYPE_AT) == ETH_TYPE_IP6;
     settle(net, pkts, i, (v6 ? input6_slow : input_ip4)(net, now, pkts[i], i, rx, tx), rx);
     net->stats->c.rx_tcp += rx->n_segs - segs;
 }
 
-// input_run: the packets from pkts[i] on as far as input_fast() takes them, into segs; returns the
-// index of the first other one, or n. Adds their bytes to *bytes. On its own, so that its loop
-// keeps its registers.
+// input_run: parses packets from pkts[i] on, as long as input_fast() accepts them, into segs, and
+// adds their bytes to *bytes. Returns the index of the first other packet, or n. A function of its
+// own, so that its loop keeps its values in registers.
 static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uint32_t i, uint32_t n,
                                    struct seg_in *seg, uint64_t *bytes)
 {
@@ -365,10 +365,10 @@ static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uin
     return i;
 }
 
-// take_others: the packets from pkts[i] on that are not the common ones of IPv4: as many as are the
-// common ones of IPv6, else one. Returns the index of the last.
-static NOINLINE uint32_t take_others(struct net *net, struct clock_now now, struct pkt **pkts,
-                                     uint32_t i, uint32_t n, struct net_rx *rx, struct net_tx *tx)
+// input_others: processes packets from pkts[i] on: as many common IPv6 segments as there are, else
+// one packet. Returns the index of the last one.
+static NOINLINE uint32_t input_others(struct net *net, struct clock_now now, struct pkt **pkts,
+                                      uint32_t i, uint32_t n, struct net_rx *rx, struct net_tx *tx)
 {
     if (net->v6 != NULL) {
         const uint32_t end = input6_run(net, pkts, i, n, &rx->segs[rx->n_segs]);
@@ -377,7 +377,7 @@ static NOINLINE uint32_t take_others(struct net *net, struct clock_now now, stru
             return end - 1;
     }
     net->stats->c.rx_bytes += pkt_total_len(pkts[i]);  // which it may turn into a reply
-    take_slow(net, now, pkts, i, rx, tx);
+    settle_slow(net, now, pkts, i, rx, tx);
     return i;
 }
 
@@ -393,7 +393,7 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
         i = input_run(net, pkts, i, n, &rx->segs[rx->n_segs], &net->stats->c.rx_bytes);
         rx->n_segs += i - from;
         if (unlikely(i < n))
-            i = take_others(net, now, pkts, i, n, rx, tx);
+            i = input_others(net, now, pkts, i, n, rx, tx);
     }
     net->stats->c.rx_tcp += rx->n_segs;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrives of IPv6.
+// Received IPv6 packets.
 #include "net/priv6.h"
 #include "wire/datagram.h"
 
 enum { AHEAD = 8 };  // as in input.c
 
-// source_ok: may a packet have this source address? Not a multicast one, no IPv4 in disguise, not
-// ours.
+// source_ok: whether a packet may have this source address: not multicast, IPv4-mapped or local.
 static inline bool source_ok(const struct net6 *v6, const struct ip_addr *src)
 {
     if (unlikely(!ip6_is_global_form(src)))
@@ -19,7 +18,7 @@ static inline bool source_ok(const struct net6 *v6, const struct ip_addr *src)
     return true;
 }
 
-// common_ix: which of our addresses but the first the frame is the common one for; n: none.
+// common_ix: the index, from the second address on, for which the frame is the common one; n: none.
 static NOINLINE uint32_t common_ix(const struct net6 *v6, const uint8_t *frame)
 {
     uint32_t ix = 1;
@@ -90,8 +89,8 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
     return DROP_NONE;
 }
 
-// in_group: all nodes of the node or link, the solicited-node groups of our addresses, and those
-// that were joined.
+// in_group: whether we are a member: all nodes of the node or link, the solicited-node groups of
+// local addresses, and joined groups.
 static bool in_group(const struct net *net, const struct ip_addr *dst)
 {
     const struct net6 *v6 = net->v6;
@@ -106,8 +105,8 @@ static bool in_group(const struct net *net, const struct ip_addr *dst)
     return false;
 }
 
-// is_discovery: neighbour discovery says by itself what its source may be: none, or one of ours
-// that somebody else claims.
+// is_discovery: whether it is neighbour discovery, which checks its source itself: it may be the
+// unspecified address, or a local address that another node claims.
 static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
 {
     const uint8_t type = ip->proto == IP_PROTO_ICMP6 && ip->l4_len != 0 ? frame[ip->l4_off] : 0;
@@ -115,7 +114,7 @@ static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
            ((type == ND_SOLICIT || type == ND_ADVERT) && ip6_is_global_form(&ip->src));
 }
 
-// address_check: are the addresses ones that a packet to us may have? *ix: index of ours,
+// address_check: checks the addresses of a packet to us. *ix: index of the local address, or
 // NET6_TO_GROUP.
 static enum drop_reason address_check(const struct net *net, const uint8_t *frame,
                                       const struct wire_ip6 *ip, uint32_t *ix)
@@ -165,7 +164,7 @@ static uint16_t mtu_of(const struct wire_icmp6 *m)
     return (uint16_t)(m->type == ICMP6_TOO_BIG ? MIN(m->mtu, (uint32_t)UINT16_MAX) : 0);
 }
 
-// udp_error6: the message is about a datagram of our address ix.
+// udp_error6: handles an ICMPv6 error about a datagram from local address ix.
 static enum drop_reason udp_error6(struct net *net, const struct wire_icmp6 *m, int ix,
                                    uint32_t pkt_ix, struct net_rx *rx)
 {
@@ -208,7 +207,7 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
     return DROP_NONE;
 }
 
-// input_link: neighbour discovery and the like, of which all comes from the link.
+// input_link: handles messages that must come from the link, such as neighbour discovery.
 static struct outcome input_link(struct net *net, struct clock_now now, struct pkt *p,
                                  const struct wire_ip6 *ip, uint8_t type, struct net_tx *tx)
 {
@@ -252,8 +251,8 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
                                                           : DROP_icmp6_type};
 }
 
-// input_group: what is not ICMPv6 to a group that we are in: UDP, if a port is open for it. Nobody
-// is told that there is none.
+// input_group: handles packets other than ICMPv6 to a group: UDP, if a port is open for it. No ICMP
+// error is sent if none is.
 static enum drop_reason input_group(struct net *net, struct clock_now now, const struct pkt *p,
                                     const struct wire_ip6 *ip, uint32_t pkt_ix, struct net_rx *rx,
                                     struct net_tx *tx)
@@ -264,8 +263,8 @@ static enum drop_reason input_group(struct net *net, struct clock_now now, const
     return reason == DROP_udp_no_port ? DROP_ip6_group : reason;
 }
 
-// input_part: a first one without all headers is refused, and so is neighbour discovery (RFC 7112
-// 5, RFC 6980 5): nobody makes such.
+// input_part: handles a fragment. A first fragment without all headers is refused (RFC 7112 5), and
+// so is neighbour discovery in fragments (RFC 6980 5).
 static struct outcome input_part(struct net *net, struct clock_now now, const uint8_t *frame,
                                  const struct wire_ip6 *ip)
 {

@@ -7,7 +7,8 @@
 
 #include "net/priv6.h"
 
-// packet: one to send, or NULL: no room, none left, or, with `allowed` false, over the rate.
+// packet: returns a packet to send. NULL: no room, no free packet, or `allowed` is false because
+// the rate limit was reached.
 static struct pkt *packet(struct net *net, bool allowed, const struct net_tx *tx)
 {
     struct pkt *p;
@@ -57,15 +58,15 @@ void nd_init(struct net *net, const struct net_config *c)
     neighbor_cache_init(&net->v6->nd, net, &family, c);
 }
 
-// may_learn: is the sender of a solicitation one that we would reach on the link?
+// may_learn: whether the sender of a solicitation can be reached on the link.
 static bool may_learn(const struct net6 *v6, const struct ip_addr *src)
 {
     struct ip_addr hop;
     return route6_find(v6, src, &hop) && ip6_same(&hop, src);
 }
 
-// learn: a neighbour that asked for us tells its MAC (RFC 4861 7.2.3). A MAC that is known and
-// the same changes nothing.
+// learn: enters the MAC that a neighbour has sent with its solicitation (RFC 4861 7.2.3). An equal
+// MAC changes nothing.
 static void learn(struct net *net, struct clock_now now, const struct ip_addr *src,
                   const struct wire_nd *m, struct net_tx *tx)
 {
@@ -81,7 +82,8 @@ static void learn(struct net *net, struct clock_now now, const struct ip_addr *s
         neighbor_resolve(nd, now, e, key, mac_word, false, tx);
 }
 
-// advert: what own address k is at, unasked (RFC 4861 7.2.6). False: no room or packet.
+// advert: sends an unsolicited advertisement of local address k (RFC 4861 7.2.6). False: no room or
+// packet.
 static bool advert(struct net *net, bool allowed, uint32_t k, struct net_tx *tx)
 {
     const struct ip_addr all = ip6_all_nodes();
@@ -95,7 +97,7 @@ static bool advert(struct net *net, bool allowed, uint32_t k, struct net_tx *tx)
     return true;
 }
 
-// conflict: someone else claims own address k, which is not given up.
+// conflict: handles another node's claim of local address k, which is kept.
 static void conflict(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->stats->c.nd_conflicts++;
@@ -110,8 +112,8 @@ static bool false_mac(const struct net *net, const struct mac_addr *mac)
     return (mac->b[0] & 1) != 0 || word == 0 || word == wire_mac_word(&net->mac);
 }
 
-// answer_in_place: p, a solicitation for own address k, becomes its advertisement: to all nodes if
-// it has no sender yet (RFC 4861 7.2.4).
+// answer_in_place: turns p, a solicitation for local address k, into the advertisement. It goes to
+// all nodes if the source is the unspecified address (RFC 4861 7.2.4).
 static void answer_in_place(struct net *net, struct pkt *p, const struct wire_ip6 *ip, uint32_t k)
 {
     const bool probe = ip_is_zero(&ip->src);
@@ -120,7 +122,7 @@ static void answer_in_place(struct net *net, struct pkt *p, const struct wire_ip
     if (probe)
         to = ip6_group_mac(&dst);
     else
-        memcpy(to.b, pkt_data(p) + 6, sizeof(to.b));
+        memcpy(to.b, pkt_data(p) + ETH_SRC_AT, sizeof(to.b));
     wire_build_advert(pkt_data(p), &net->v6->from[k], &net->mac, &dst, &to,
                       probe ? ND_OVERRIDE : ND_OVERRIDE | ND_SOLICITED);
     pkt_turn_round(p);
@@ -191,7 +193,7 @@ enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,
     const enum drop_reason reason = wire_parse_nd(pkt_data(p), ip, &m);
     if (reason != DROP_NONE)
         return reason;
-    memcpy(sender.b, pkt_data(p) + 6, sizeof(sender.b));
+    memcpy(sender.b, pkt_data(p) + ETH_SRC_AT, sizeof(sender.b));
     if (false_mac(net, &sender) || (m.has_lla && false_mac(net, &m.lla)))
         return DROP_nd_not_for_us;
     if (m.type == ND_ADVERT)
@@ -218,8 +220,8 @@ static bool report_of(struct net *net, bool allowed, const struct wire_mld *m, s
     return true;
 }
 
-// report: of all groups: those of our addresses, and those that were joined, GROUPS_A_REPORT at a
-// time: as many as fit the least MTU.
+// report: reports all groups, those of local addresses and those that were joined. A report has at
+// most GROUPS_A_REPORT groups, which fit into the smallest MTU.
 static bool report(struct net *net, bool allowed, uint8_t kind, struct net_tx *tx)
 {
     struct wire_mld some = {.addrs = net->v6->local, .n_addrs = net->v6->n_own, .kind = kind};
@@ -255,8 +257,8 @@ enum drop_reason mld_input(struct net *net, struct clock_now now, const struct p
     return DROP_NONE;
 }
 
-// probe: does anybody else have own address k (RFC 4862 5.4)? It is used meanwhile, as RFC 4429
-// lets optimistic nodes do.
+// probe: asks whether another node has local address k (RFC 4862 5.4). The address is in use
+// meanwhile, as RFC 4429 allows.
 static void probe(struct net *net, uint32_t k, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;

@@ -39,8 +39,8 @@ static void key_set(struct neighbor *e, struct neighbor_key key, bool is_v6)
     __atomic_store_n(&addr[1], key.w[1], __ATOMIC_RELAXED);
 }
 
-// entry_set: the one writer of what other threads read; the fence and the last store pair with the
-// two loads of seq in neighbor_read().
+// entry_set: the only writer of the fields that other threads read. The fence and the last store
+// pair with the two loads of seq in neighbor_read().
 static void entry_set(const struct neighbor_cache *n, struct neighbor *e, struct neighbor_key key,
                       uint64_t word)
 {
@@ -79,7 +79,7 @@ size_t neighbor_cache_footprint(const struct net_config *c, bool is_v6)
     return slots * (is_v6 ? sizeof(struct neighbor6) : sizeof(struct neighbor));
 }
 
-// rate_init: per_s a second, a burst of a tenth of a second's; 0: nothing.
+// rate_init: per_s tokens a second with a burst of a tenth of that; 0: none.
 static struct rate rate_init(uint32_t per_s)
 {
     if (per_s == 0)
@@ -111,7 +111,7 @@ void neighbor_cache_init(struct neighbor_cache *n, struct net *net,
             add_configured(n, &c->statics[k]);
 }
 
-// set_of: the slot of the first entry of key's set.
+// set_of: the first slot of the set of `key`.
 static inline uint32_t set_of(const struct neighbor_cache *n, struct neighbor_key key)
 {
     const uint64_t h = siphash_u64x2(&n->secret, key.w[0], key.w[1]);
@@ -153,7 +153,7 @@ struct neighbor *neighbor_usable(struct neighbor_cache *n, struct neighbor_key k
     return n->is_v6 ? usable(n, key, true) : usable(n, key, false);
 }
 
-// count: one more in the family's counter at this offset.
+// count: increments the family's counter at this offset.
 static void count(struct neighbor_cache *n, uint16_t counter)
 {
     ++*(uint64_t *)((uint8_t *)&n->net->stats->c + counter);
@@ -164,7 +164,7 @@ static bool is_gateway(const struct neighbor_cache *n, const struct neighbor *e)
     return n->family->is_gateway(n->net, key_of(e, n->is_v6));
 }
 
-// forget: frees the entry; packets that wait there end for `reason`.
+// forget: frees the entry and drops its waiting packets for `reason`.
 static void forget(struct neighbor_cache *n, struct neighbor *e, enum drop_reason reason)
 {
     static const struct neighbor_key none;
@@ -177,10 +177,10 @@ static struct neighbor *older(struct neighbor *a, struct neighbor *b)
     return a == NULL || time_before(b->used_ms, a->used_ms) ? b : a;
 }
 
-// place: an entry of key's set that may be overwritten: a free one; the oldest pending one; the
-// known one that was unused for longest. Pending entries fill at most half of a set, and take one
-// known entry at most, so that a full cache can still ask and a scan does not empty it. NULL:
-// gateways and static entries fill the set.
+// place: an entry of the set of `key` that may be overwritten: a free one, else the oldest pending
+// one, else the known one that was unused longest. Pending entries fill at most half of a set and
+// replace at most one known entry, so that a full cache can still send requests, and a scan does
+// not empty it. NULL: gateways and static entries fill the set.
 static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key, bool pending)
 {
     const uint32_t set = set_of(n, key);
@@ -209,10 +209,10 @@ static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key,
     return victim;
 }
 
-// request: one more try to learn e's MAC: to the MAC that was known, or to all. A try that the rate
-// limit, the room in tx or the pool refuses is counted for a pending neighbour, so that the entries
-// of a flood end. It is not counted for a known one, which stays until it has been asked. Gateways
-// are few; the rate limit does not hold for them, but their timer does.
+// request: sends another request for e's MAC, to the known MAC or to all. A request that the rate
+// limit, tx or the pool refuses counts as a try for a pending neighbour, so that the entries of a
+// flood end; it does not count for a known one, which stays until it was asked. The rate limit does
+// not apply to gateways, which are few; their timer does.
 static void request(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
                     bool unicast, struct net_tx *tx)
 {
@@ -238,8 +238,8 @@ struct neighbor *neighbor_place(struct neighbor_cache *n, struct clock_now now,
     return e;
 }
 
-// make_pending: an entry for `key`, which is asked; p waits there, unless it is NULL. False: no
-// place.
+// make_pending: creates an entry for `key` and sends a request; p, unless NULL, waits there. False:
+// no place.
 static bool make_pending(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
                          struct pkt *p, struct net_tx *tx)
 {
@@ -283,7 +283,7 @@ void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct nei
     wait_leave(n->net, &e->waiting, mac_word, tx);
 }
 
-// tick_entry: what is due on one entry.
+// tick_entry: runs the timer of one entry.
 static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
                        struct net_tx *tx)
 {
@@ -299,7 +299,7 @@ static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct ne
         forget(n, e, n->family->wait_expired);
         return;
     }
-    // A known neighbour is asked at its own MAC first, and all are asked at last.
+    // A known neighbour is asked at its own MAC first; the last request goes to all.
     request(n, now, e, state != NET_NEIGHBOR_PENDING && tries(e) != NET_NEIGHBOR_TRIES - 1, tx);
 }
 

@@ -30,21 +30,21 @@
 #include "net/net.h"
 #include "wire/raw.h"
 
-// neighbor_key: an IPv4 address as it lies in memory, and 0; or both halves of an IPv6 address as
-// they lie in memory. 0, 0 is no neighbour's.
+// neighbor_key: an IPv4 address in memory order, and 0; or both halves of an IPv6 address in memory
+// order. 0, 0 is the key of no neighbour.
 struct neighbor_key {
     uint64_t w[2];
 };
 
-// neighbor: an entry, all of it for IPv4. The worker writes; seq, v4_raw and word, and addr of
-// neighbor6, are read by any thread under seq.
+// neighbor: an entry; for IPv4 all of it. The worker writes it. Any thread may read v4_raw, word
+// and neighbor6.addr under the sequence count seq.
 struct neighbor {
-    uint32_t seq;      // odd while the other fields that are read under it change
-    uint32_t v4_raw;   // 0: free; not used for IPv6
-    uint64_t word;     // low 48 bits the MAC, 8 bits enum net_neighbor_state, 8 bits requests made
-    uint32_t due_ms;   // when neighbor_tick() acts on it; not with NET_NEIGHBOR_STATIC
-    uint32_t used_ms;  // last packet sent to it; with NET_NEIGHBOR_PENDING when it was made
-    struct pkt *waiting;  // with NET_NEIGHBOR_PENDING: the first of them (wait_add); NULL: none
+    uint32_t seq;         // odd while the worker changes the fields read under it
+    uint32_t v4_raw;      // 0: free; not used for IPv6
+    uint64_t word;        // MAC (48 bits), enum net_neighbor_state (8), requests sent (8)
+    uint32_t due_ms;      // when neighbor_tick() acts on it; not with NET_NEIGHBOR_STATIC
+    uint32_t used_ms;     // last packet to it; with NET_NEIGHBOR_PENDING: creation
+    struct pkt *waiting;  // with NET_NEIGHBOR_PENDING: oldest packet (wait_add); NULL
 };
 static_assert(sizeof(struct neighbor) == 32, "a set of eight is four cache lines");
 
@@ -55,11 +55,11 @@ struct neighbor6 {
 } CACHE_ALIGNED;
 static_assert(sizeof(struct neighbor6) == CACHE_LINE, "one miss a neighbour");
 
-// rate: a token bucket as the time when the next token is due (GCRA, ITU-T I.371).
+// rate: a token bucket, stored as the time of the next token (GCRA, ITU-T I.371).
 struct rate {
     uint64_t next_ns;
-    uint64_t interval_ns;  // UINT64_MAX: nothing is allowed
-    uint64_t slack_ns;     // burst less one, in intervals
+    uint64_t interval_ns;  // UINT64_MAX: rate 0
+    uint64_t slack_ns;     // burst less one, times interval_ns
 };
 
 static inline bool rate_allow(struct rate *r, uint64_t now_us)
@@ -78,11 +78,11 @@ struct neighbor_family {
     bool is_v6;
     uint8_t cache_full, wait_replaced, wait_expired;   // enum drop_reason
     uint16_t learned, evicted, expired, rate_limited;  // offsets in struct core_counters
-    // is_gateway: does a route, or the default route, lead there?
+    // is_gateway: whether a route or the default route leads to this next hop.
     bool (*is_gateway)(const struct net *net, struct neighbor_key key);
-    // send_request: makes p the request for the MAC of `key` and appends it to tx, which has room.
-    // to: the MAC that was known; NULL: all who may have the address, which is the broadcast
-    // address (RFC 826) or the solicited-node group (RFC 4861 7.2.2).
+    // send_request: builds the request for the MAC of `key` in p and appends it to tx, which has
+    // room. to: the last known MAC; NULL: broadcast (RFC 826) or the solicited-node group (RFC 4861
+    // 7.2.2).
     void (*send_request)(struct net *net, struct pkt *p, struct neighbor_key key,
                          const struct mac_addr *to, struct net_tx *tx);
 };
@@ -99,12 +99,12 @@ struct neighbor_cache {
     struct net *net;
     // Written by the worker.
     uint16_t hint[NET_HINTS] CACHE_ALIGNED;  // slot where a next hop was found last
-    struct rate rate;  // of requests, and of what else the family sends unasked
+    struct rate rate;  // of requests and other unsolicited messages of the family
     uint32_t tick_slot;
     uint8_t memory[] CACHE_ALIGNED;  // of the entries: struct neighbor, or struct neighbor6
 };
 
-// neighbor_cache_footprint: bytes of `memory` for c, of a valid c->arp_entries.
+// neighbor_cache_footprint: bytes of neighbor_cache.memory for c, whose arp_entries is valid.
 size_t neighbor_cache_footprint(const struct net_config *c, bool is_v6);
 
 // neighbor_cache_init: makes n, whose bytes are 0, the empty cache of `net` and places c's static
@@ -144,8 +144,8 @@ static inline uint64_t neighbor_mac_word(const struct neighbor *e)
     return e->word & 0xffffffffffff;
 }
 
-// In the four functions that follow, the caller says is_v6 as a constant where speed counts: each
-// family then has code with its own size of an address.
+// The next four functions take is_v6 as a constant on the fast path, so that each family gets its
+// own code.
 static ALWAYS_INLINE struct neighbor *neighbor_at(const struct neighbor_cache *n, uint32_t slot,
                                                   bool is_v6)
 {
@@ -160,13 +160,13 @@ static ALWAYS_INLINE bool neighbor_is(const struct neighbor *e, struct neighbor_
     return ((addr[0] ^ key.w[0]) | (addr[1] ^ key.w[1])) == 0;
 }
 
-// neighbor_hint: the index in hint[]: by the last byte of the address.
+// neighbor_hint: the index in hint[], from the last byte of the address.
 static ALWAYS_INLINE uint32_t neighbor_hint(struct neighbor_key key, bool is_v6)
 {
     return (is_v6 ? (uint32_t)(key.w[1] >> 56) : neighbor_v4_raw(key) >> 24) % NET_HINTS;
 }
 
-// neighbor_hot: the entry of `key` if the hint knows it and its MAC is usable, else NULL.
+// neighbor_hot: the entry of `key` if hint[] points to it and its MAC is usable, else NULL.
 static ALWAYS_INLINE struct neighbor *neighbor_hot(const struct neighbor_cache *n,
                                                    struct neighbor_key key, bool is_v6)
 {
@@ -175,44 +175,45 @@ static ALWAYS_INLINE struct neighbor *neighbor_hot(const struct neighbor_cache *
                                                                                              : NULL;
 }
 
-// neighbor_find: the entry of `key`, NULL: none. neighbor_usable: the same if its MAC is usable;
-// the hint then knows it.
+// neighbor_find: the entry of `key`; NULL: none. neighbor_usable: the same if its MAC is usable,
+// else NULL; updates hint[].
 struct neighbor *neighbor_find(struct neighbor_cache *n, struct neighbor_key key);
 struct neighbor *neighbor_usable(struct neighbor_cache *n, struct neighbor_key key);
 
-// neighbor_wait: p, built but for its destination MAC, waits for `key`, which neighbor_usable() did
-// not find; a request goes to tx when one is due. Takes p over in any case. neighbor_ask: asks for
-// `key` unless it has an entry.
+// neighbor_wait: queues p until the MAC of `key` is known, after neighbor_usable() returned NULL. p
+// is complete but for its destination MAC. Sends a request if one is due. Takes p in any case.
+//
+// neighbor_ask: sends a request for `key` if it has no entry.
 void neighbor_wait(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
                    struct pkt *p, struct net_tx *tx);
 void neighbor_ask(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
                   struct net_tx *tx);
 
-// neighbor_place: a free entry for `key`, which has none, for neighbor_resolve() at once. NULL:
-// gateways and static entries fill the set.
+// neighbor_place: a free entry for `key`, which has none; the caller calls neighbor_resolve() at
+// once. NULL: the set holds gateways and static entries only.
 struct neighbor *neighbor_place(struct neighbor_cache *n, struct clock_now now,
                                 struct neighbor_key key);
 
-// neighbor_resolve: `key`, whose entry e is, is at mac_word; the packets that wait for it leave.
-// Not confirmed: it said so unasked, which RFC 4861 7.3.2 calls STALE. Here the entry goes to
-// PROBE, so that the MAC is used at once and the neighbour is asked at the next tick. ARP has no
+// neighbor_resolve: sets the MAC of `key`, whose entry is e, and sends the packets that wait for
+// it. Not confirmed: the neighbour sent it unsolicited, which RFC 4861 7.3.2 calls STALE. The entry
+// then becomes PROBE: the MAC is used at once, and a request is sent at the next tick. ARP has no
 // STALE and always confirms.
 void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
                       struct neighbor_key key, uint64_t mac_word, bool confirmed,
                       struct net_tx *tx);
 
-// neighbor_tick: what is due on the next NET_TICK_SLOTS entries.
+// neighbor_tick: runs the timers of the next NET_TICK_SLOTS entries.
 void neighbor_tick(struct neighbor_cache *n, struct clock_now now, struct net_tx *tx);
 
-// neighbor_drain: net_drain(). neighbor_add, neighbor_del, neighbor_flush: net_neighbor_add() and
-// so on, of one family.
+// neighbor_drain, neighbor_add, neighbor_del, neighbor_flush: net_drain(), net_neighbor_add() and
+// so on for one family.
 void neighbor_drain(struct neighbor_cache *n);
 int neighbor_add(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
                  const struct mac_addr *mac, bool permanent, struct net_tx *tx);
 int neighbor_del(struct neighbor_cache *n, struct neighbor_key key);
 unsigned neighbor_flush(struct neighbor_cache *n);
 
-// neighbor_read: copies slot's entry to out; false as net_arp_read() says. Any thread.
+// neighbor_read: copies the entry of `slot` to out. False as net_arp_read(). Any thread.
 struct neighbor_seen {
     struct neighbor_key key;
     struct mac_addr mac;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbours by order, of either family.
+// Orders that change the neighbours of either family.
 #include <errno.h>
 
 #include "net/priv6.h"
@@ -14,7 +14,7 @@ static struct neighbor_cache *cache_of(struct net *net, const struct ip_addr *a)
 
 static struct neighbor_key key_of(const struct ip_addr *a)
 {
-    return ip_is_v4(a) ? neighbor_key4(load_raw32(a->b + 12)) : neighbor_key6(a);
+    return ip_is_v4(a) ? neighbor_key4(load_raw32(a->b + IP_V4_AT)) : neighbor_key6(a);
 }
 
 int net_neighbor_add(struct net *net, struct clock_now now, const struct ip_addr *a,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbours as other threads see them, and as Linux prints them.
+// The neighbours for other threads, and in the formats of Linux.
 #include <stdio.h>
 
 #include "net/priv6.h"

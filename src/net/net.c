@@ -105,7 +105,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     struct net *net = mem;
     CHECK((uintptr_t)mem % CACHE_LINE == 0);
     memset(net, 0, net_footprint(c));
-    net->near_subnet[0] = 1;  // without an address: of no destination, and of no source
+    net->on_link_subnet[0] = 1;  // no address configured: no address matches
     wire_common_init(&net->common[0], &c->mac, NULL);
     net->mac_word_shl16 = wire_mac_word(&c->mac) << 16;
     while (net->n_locals < c->n_locals && ip_is_v4(&c->locals[net->n_locals].addr))
@@ -164,17 +164,16 @@ void net_forget(struct net *net)
         udp_paths_forget(net->open);
 }
 
-bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
+void net_tick(struct net *net, struct clock_now now, struct net_tx *tx)
 {
     if (net->tick_ms == now.ms)
-        return false;
+        return;
     net->tick_ms = now.ms;
     neighbor_tick(&net->arp, now, tx);
     if (net->v6 != NULL)
         neighbor_tick(&net->v6->nd, now, tx);
     if (net->reasm != NULL)
         fragment_tick(net, now, tx);
-    return true;
 }
 
 void net_drain(struct net *net)

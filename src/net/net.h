@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// net.h: the border between packets and TCP for one port queue: Ethernet; ARP, IPv4 and ICMP;
-// neighbour discovery, IPv6 and ICMPv6; routes.
+// net.h: converts between packets and TCP segments for one port queue. It handles Ethernet; ARP,
+// IPv4 and ICMP; neighbour discovery, IPv6 and ICMPv6; routes.
 //
-//   pkts -> net_input  -> segs (to the flow table), icmp events (to TCP), replies (to the port)
-//   segs -> net_output -> packets (to the port), or a few waiting per neighbour
-//           net_tick   -> requests to neighbours that are due, waiting packets that have waited too
-//           long
+//   pkts -> net_input  -> segs (to the flow table), ICMP events (to TCP), replies (to the port)
+//   segs -> net_output -> packets (to the port), or packets that wait for a neighbour's MAC
+//           net_tick   -> requests to neighbours; drops packets that have waited too long
 //
-// One struct net belongs to one worker and one port queue; no function locks, logs, allocates
-// memory or makes a system call after net_init(). Only net_arp_read(), net_nd_read() and what
-// renders them may be called from another thread.
+// One struct net belongs to one worker and one port queue. After net_init() no function locks,
+// logs, allocates memory or makes a system call. Other threads may call only net_arp_read(),
+// net_nd_read() and the functions that render them.
 #pragma once
 #include "base/addr.h"
 #include "base/clock.h"
@@ -27,22 +26,23 @@
 enum {
     NET_LOCALS_MAX = 16,  // of both families
     NET_STATICS_MAX = 16,
-    NET_ROUTES_MAX = 16,  // looked at one by one
+    NET_ROUTES_MAX = 16,  // searched linearly
     NET_NEIGHBOR_ENTRIES_MIN = 64,
     NET_NEIGHBOR_ENTRIES_MAX = 32768,
-    NET_NEIGHBOR_WAYS = 8,          // entries of a set: four cache lines, with IPv6 eight
-    NET_NEIGHBOR_PENDING_WAYS = 4,  // of them at most that wait for an answer: half the cache
-    NET_NEIGHBOR_DYNAMIC_WAYS = 2,  // of them at least that permanent neighbours leave to others
-    NET_NEIGHBOR_REACHABLE_MS = 60000,  // then it is asked again, or forgotten when nobody used it
+    NET_NEIGHBOR_WAYS = 8,              // entries of a set: four cache lines, with IPv6 eight
+    NET_NEIGHBOR_PENDING_WAYS = 4,      // of them, at most, unresolved: half the cache
+    NET_NEIGHBOR_DYNAMIC_WAYS = 2,      // of them, at least, not permanent
+    NET_NEIGHBOR_REACHABLE_MS = 60000,  // then probed again, or removed if unused
     NET_NEIGHBOR_RETRY_MS = 1000,  // RFC 1122 2.3.2.1: at most one request a second for an address
     NET_NEIGHBOR_TRIES = 3,
     NET_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
-    NET_CHOSEN_FIRST = 32768,  // from here on a port may be one that was chosen, and is a secret
-    NET_WAIT_MAX = 48,         // packets that wait for one neighbour: 64 KiB in parts
-    NET_WAIT_MORE_MAX = 256,   // of them in all, the first of each neighbour apart
-    NET_LOST_MAX = 16,         // segments that net_lost() tells at a time
-    NET_GROUPS_MAX = 64,       // joined, of each family
+    NET_CHOSEN_FIRST = 32768,  // ports from here on may be ephemeral: udp_is_secret()
+    NET_WAIT_MAX = 48,         // packets that wait for one neighbour: 64 KiB of fragments
+    NET_WAIT_MORE_MAX = 256,   // the same of all neighbours, without the first packet of each
+    NET_LOST_MAX = 16,         // segments that one net_lost() reports
+    NET_GROUPS_MAX = 64,       // joined groups of each family
+    NET_ANNOUNCE_MAX = 2 * NET_LOCALS_MAX + NET_ROUTES_MAX + 5,  // packets of net_announce()
     NET_TICK_SLOTS = 64,  // entries of each family that one net_tick() looks at, once a millisecond
 };
 
@@ -56,53 +56,55 @@ struct net_static {
     struct mac_addr mac;
 };
 
-// net_route: packets to prefix/prefix_bits (1..32 or 1..128, no bit set behind them) go to via.
+// net_route: packets to prefix/prefix_bits go to via. prefix_bits is 1..32 or 1..128; the bits of
+// prefix after it are 0.
 struct net_route {
     struct ip_addr prefix;
     uint8_t prefix_bits;
-    struct ip_addr via;  // of the same family; on-link or one of statics, as the gateway
+    struct ip_addr via;  // same family; on-link or in statics
 };
 
-// net_udp_port: a UDP port that is served.
+// net_udp_port: a UDP port that the configuration gives to a service.
 struct net_udp_port {
     uint16_t port;
     uint16_t local_ix;  // as in flow_key; UINT16_MAX: on all addresses
-    uint8_t service;    // the caller's own
+    uint8_t service;    // chosen by the caller
 };
 
-// net_config: plain values; net_config_default() sets what has a default.
+// net_config: the parameters of net_init(). net_config_default() sets the default values.
 struct net_config {
     struct mac_addr mac;
     uint16_t mtu;             // bytes of an IP packet; default 1500
     uint16_t local_ix_first;  // flow_key.local_ix of locals[0]; the others follow
     uint8_t n_locals;         // 1..NET_LOCALS_MAX
     uint8_t n_statics;
-    struct net_local locals[NET_LOCALS_MAX];     // those of IPv4 before those of IPv6
-    struct net_static statics[NET_STATICS_MAX];  // neighbours that are never asked, never age
-    uint32_t gateway;         // of IPv4, host order; 0: none; on-link or one of statics
-    struct ip_addr gateway6;  // of IPv6; all zero: none
+    struct net_local locals[NET_LOCALS_MAX];  // those of IPv4 before those of IPv6
+    struct net_static
+        statics[NET_STATICS_MAX];  // neighbours that are never probed and never expire
+    uint32_t gateway;              // of IPv4, host order; 0: none; on-link or one of statics
+    struct ip_addr gateway6;       // of IPv6; all zero: none
     uint8_t n_routes;
-    struct net_route routes[NET_ROUTES_MAX];  // the longest prefix counts, those of locals included
+    struct net_route routes[NET_ROUTES_MAX];  // longest prefix match, together with locals
     uint32_t caps;                            // enum port_cap of the port
     uint16_t chain_max;                       // as the port's; 0: PKT_CHAIN_MAX
     uint32_t arp_entries;        // of each family's neighbours; a power of two; default 1024
-    uint32_t arp_rate_per_s;     // requests sent at most, of each family; default 1000
-    uint32_t icmp_rate_per_s;    // echo requests answered at most; default 10000; 0: none
-    uint32_t icmp_errors_per_s;  // ICMP errors sent at most; default 1000 (Linux's); 0: none
+    uint32_t arp_rate_per_s;     // limit of requests sent, each family; default 1000
+    uint32_t icmp_rate_per_s;    // limit of echo replies; default 10000; 0: none
+    uint32_t icmp_errors_per_s;  // limit of ICMP errors sent; default 1000 (Linux's); 0: none
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
-    struct udp_table *open;  // ports opened while running; NULL: no application does that
-    struct reasm *reasm;     // of the worker; NULL: fragments are neither taken nor made
-    uint8_t port;            // its number among the ports of the worker
-    // By which port, numbered from 1, what is sent to each of locals comes: with `loops` that of
-    // the port whose address it is; 0: this one.
+    struct udp_table *open;  // ports opened at run time; NULL: no application opens any
+    struct reasm *reasm;     // of the worker; NULL: fragments are dropped, and none are sent
+    uint8_t port;            // index among the ports of the worker
+    // The device number of each local address: port index plus one. On a port with `loops`,
+    // addresses belong to other ports. 0: this port.
     uint8_t device_of[NET_LOCALS_MAX];
     struct keys keys;
-    // Another net with these addresses hears the same ARP and answers, defends and announces: this
-    // one learns only, and asks for what it needs.
+    // Another net with the same addresses receives the same ARP packets and answers, defends and
+    // announces. This net only learns, and sends the requests that it needs.
     bool quiet;
-    // What is sent comes back: the addresses, those of loopback among them, are their own
-    // neighbours, by statics, and may be a source. Nothing is announced.
+    // The port returns what is sent. Its addresses, loopback among them, are their own neighbours
+    // (in statics) and are valid as a source. Nothing is announced.
     bool loops;
 };
 
@@ -110,17 +112,18 @@ void net_config_default(struct net_config *c);
 
 struct net;
 
-// net_footprint: bytes of memory, aligned to CACHE_LINE, that net_init() needs for c. 0:
+// net_footprint: bytes of memory that net_init() needs for c, a multiple of CACHE_LINE. 0:
 // arp_entries is out of range.
 size_t net_footprint(const struct net_config *c);
 
-// net_init: places a net in mem. pool: of the worker, for what it sends. stats: of the worker; its
-// nets all count there. NULL: e says which value of c cannot be. Control thread, before the worker
-// runs.
+// net_init: places a net in mem, which is aligned to CACHE_LINE. The worker owns pool, from which
+// packets are allocated, and stats, in which all its nets count. Returns NULL if c is not valid; *e
+// names the value. Control thread, before the worker runs.
 struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool,
                      struct core_stats *stats, struct err *e);
 
-// net_tx: where packets to send are appended; n <= room, pkts has room entries.
+// net_tx: an array of packets to send, to which functions append. n <= room; pkts has room for
+// `room` packets.
 struct net_tx {
     struct pkt **pkts;
     uint32_t n, room;
@@ -128,26 +131,26 @@ struct net_tx {
 
 enum udp_kind {
     UDP_SERVED,      // to a configured port
-    UDP_TO_OPEN,     // to one that was opened while running
-    UDP_ECHO_REPLY,  // an answer to an open port for those: data is the whole message
-    UDP_ERROR,       // an ICMP error about a datagram of one of those
+    UDP_TO_OPEN,     // to a port opened at run time
+    UDP_ECHO_REPLY,  // an echo reply to an open port; data is the whole message
+    UDP_ERROR,       // an ICMP error about a datagram from an open port
 };
 
-// udp_in: a datagram for a served port, its checksum right or none. Its payload lies in the packet.
-// With UDP_ERROR the one that an ICMP error quotes: src and src_port are those it was sent to,
-// dst_port and local those it came from, and as much of its payload as is quoted.
+// udp_in: a received datagram whose checksum is right or absent. Its payload is in the packet at
+// data_off. With UDP_ERROR it describes the datagram that the ICMP error quotes: src and src_port
+// are its destination, dst_port and local its source, and the payload is the part that was quoted.
 struct udp_in {
     struct ip_addr src;
-    uint16_t src_port;  // 0: no answer is wanted (RFC 768)
+    uint16_t src_port;  // 0: the sender wants no answer (RFC 768)
     uint16_t dst_port;
     uint16_t pkt_ix;
     uint16_t data_off, data_len;
-    uint8_t local;       // of locals[]: which address was asked; NET_TO_GROUP
+    uint8_t local;       // index in locals[], or NET_TO_GROUP
     uint8_t service;     // of struct net_udp_port, of struct udp_open
     uint8_t kind;        // enum udp_kind
     uint8_t type, code;  // of the ICMP error
     uint16_t open;       // index of the open port
-    uint16_t mtu;        // an error's: what the router said that fits; 0: nothing
+    uint16_t mtu;        // UDP_ERROR: the MTU that the router reported; 0: none
 };
 
 enum { NET_TO_GROUP = 255 };  // sent to a broadcast address or a group
@@ -162,140 +165,157 @@ struct net_rx {
     uint8_t whole[BURST_MAX];
 };
 
-// net_input: sorts n received packets, n <= BURST_MAX, into rx, which it empties first; replies are
-// appended to tx. pkts[i] becomes NULL when the packet itself was turned into a reply and now is in
-// tx; all others, delivered and dropped, stay the caller's, who frees them when the turn ends.
-// segs[].pkt_ix and data_off say where a payload lies. Packets in tx leave for the port or are
-// freed by the caller. Where the last missing fragment of a datagram was, at pkts[whole[]], the
-// whole one lies: it is not looked at here. Its worker, which others than the fragments' may be,
-// gives it to net_input_whole(), or has it handed to that one in parts by net_hand_over(). What
-// comes into rx is counted by the caller as delivered, answered, kept or dropped; every other
-// packet is counted here (stat_balance).
+// net_input: parses n received packets, n <= BURST_MAX, into rx, which it empties first. Replies
+// are appended to tx.
+//
+// A packet that became a reply is in tx, and its pkts[i] is NULL. The caller keeps all other
+// packets, delivered or dropped, and frees them at the end of the turn. segs[].pkt_ix and data_off
+// locate a payload.
+//
+// If pkts[i] was the last missing fragment, it is replaced by the reassembled packet and i is
+// appended to rx->whole. That packet is not parsed here: its flow may belong to another worker. The
+// caller passes it to net_input_whole(), or sends it to its worker with net_hand_over().
+//
+// The caller counts every entry of rx as delivered, answered, kept or dropped. Every other packet
+// is counted here (stat_balance()).
 void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t n,
                struct net_rx *rx, struct net_tx *tx);
 
-// net_input_whole: sorts pkts[i], one of rx->whole, into rx as well. net_hand_over: makes it parts
-// of packets, for another worker to put together; how many, at most `max`, 0: that many it needs,
-// or there are no packets; the whole one then ends as the caller says.
+// net_input_whole: parses the reassembled packet pkts[i], i from rx->whole, into rx.
+//
+// net_hand_over: splits a reassembled packet into packets that another worker can reassemble.
+// Returns their number, at most `max`. 0: `max` is too small or the pool is empty; the caller then
+// drops the packet.
 void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
                      struct net_rx *rx, struct net_tx *tx);
 uint32_t net_hand_over(struct net *net, const struct pkt *whole, struct pkt **pkts, uint32_t max);
 
-// net_udp_begin: a packet for the answer to datagram u: *room bytes for its payload lie at
-// net_udp_payload(). NULL: tx is full or the pool empty. net_udp_send: sends p with n of them
-// (n <= *room) to the MAC, address and port that u, in packet `asked`, came from, out of the
-// address and port that it asked. A packet that is not wanted after all is freed by the caller.
-// *room: what fits in a packet, or, of a question that was longer and came in fragments, as much as
-// that: its answer is cut as well. net_udp_send: false: there was no room for its parts.
+// net_udp_begin: allocates the packet for the answer to datagram u. The payload goes to
+// net_udp_payload(). *room: bytes available for it: one packet's, or as much as the question had if
+// that came in fragments, because the answer is then fragmented too. NULL: tx is full or the pool
+// is empty. The caller frees a packet that it does not send.
+//
+// net_udp_send: sends p with n <= *room bytes of payload to the MAC, address and port that u, in
+// packet `asked`, came from. The source is the address and port that u was sent to. Takes p. False:
+// its fragments found no room.
 struct pkt *net_udp_begin(struct net *net, const struct udp_in *u, const struct net_tx *tx,
                           uint32_t *room);
 uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p);
 bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
                   const struct pkt *asked, struct pkt *p, uint32_t n, struct net_tx *tx);
 
-// net_datagram: a datagram of an application. Addresses of one family, `from` one of locals; ports
-// are not 0; a group of receivers as a broadcast address of ours, 255.255.255.255, or multicast.
+// net_datagram: a datagram of an application. Both addresses are of one family; `from` is one of
+// locals; ports are not 0. `to` may be multicast, 255.255.255.255 or a local broadcast address.
 struct net_datagram {
     struct ip_addr from, to;
     uint16_t from_port, to_port;
-    uint8_t ttl, tos;  // ttl 0: 64, to a multicast group 1 (Linux's defaults)
-    bool df;           // IPv4: not to be cut on its way, if it fits a packet
-    bool whole;        // not to be cut here
+    uint8_t ttl, tos;  // ttl 0: Linux's default, 64, or 1 to a multicast group
+    bool df;           // IPv4: set DF if it fits one packet
+    bool whole;        // do not fragment it here
     const uint8_t *data;
     size_t len;
-    // Not NULL: ICMP_BYTES that a message of ICMP begins with; data is what follows, from_port the
-    // identifier, to_port nothing.
+    // Not NULL: an ICMP message with these first ICMP_BYTES bytes. data follows them, from_port is
+    // the identifier, to_port is not used.
     const uint8_t *icmp;
 };
 
-// net_egress: has a datagram to `to` a way out of here? -1: no, else the bits of the prefix that
-// leads there, 0 the gateway's; *from is the address of ours to send from: on the next hop's
-// prefix, of to's scope, the one most like it (RFC 6724 5, rules 2 and 8), the first of them.
+// net_egress: whether there is a route to `to`. Returns the prefix length of that route, 0 for the
+// default route, -1 for none. *from: the source address: on the prefix of the next hop, of the
+// scope of `to`, with the longest common prefix (RFC 6724 5, rules 2 and 8), and the first of
+// those.
 int net_egress(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
 
-// net_send: builds datagram d's packet, or its packets, and appends them to tx, or lets them wait
-// for the neighbour, whom it asks for. The packets' number; -EADDRNOTAVAIL: d->from is not ours;
-// -ENETUNREACH: no way to d->to, an address of ours among those; -EMSGSIZE: longer than the link,
-// or the path (udp_path_mtu), takes whole and not to be cut, or longer than 64 KiB; -ENOBUFS: tx is
-// full or the pool empty.
+// net_send: builds the packets of datagram d and appends them to tx. If the neighbour's MAC is not
+// known, they wait, and a request is sent. Returns the number of packets, or
+//   -EADDRNOTAVAIL  d->from is not a local address
+//   -ENETUNREACH    there is no route to d->to, or it is a local address
+//   -EMSGSIZE       d is longer than the link or path MTU (udp_path_mtu()) and must not be
+//   fragmented,
+//                   or longer than 64 KiB
+//   -ENOBUFS        tx is full or the pool is empty
 int net_send(struct net *net, struct clock_now now, const struct net_datagram *d,
              struct net_tx *tx);
 
-// net_group_join: what is sent to the group comes in from now on, for as many net_group_leave() as
-// there were joins. The link is told (RFC 3810 6.1), where there is room, by a packet in tx. 0;
-// -EINVAL: no multicast address; -ENODEV: the port has no address of that family; -ENOBUFS:
-// NET_GROUPS_MAX are joined. net_group_leave: 0, or -EADDRNOTAVAIL: it is not joined.
+// net_group_join: receives what is sent to the group, until net_group_leave() was called as often
+// as net_group_join(). Appends a report to tx (RFC 3810 6.1) if there is room. Returns 0; -EINVAL:
+// not a multicast address; -ENODEV: the port has no address of that family; -ENOBUFS:
+// NET_GROUPS_MAX groups are joined.
+//
+// net_group_leave: 0, or -EADDRNOTAVAIL: the group is not joined.
 int net_group_join(struct net *net, struct clock_now now, const struct ip_addr *group,
                    struct net_tx *tx);
 int net_group_leave(struct net *net, struct clock_now now, const struct ip_addr *group,
                     struct net_tx *tx);
 
-// net_mtu: of packets to `to`, as far as it is known.
+// net_mtu: the MTU to `to` in bytes of an IP packet: the path MTU if one is known, else the link's.
 uint16_t net_mtu(const struct net *net, struct clock_now now, const struct ip_addr *to);
 
-// net_device: by which port, numbered from 1, what was sent to address `local` (udp_in.local) came.
+// net_device: the device number, port index plus one, of address `local` (udp_in.local).
 unsigned net_device(const struct net *net, uint8_t local);
 
-// net_is_group: does a datagram to this address go to all who listen on the link: a broadcast
-// address of ours, 255.255.255.255, any multicast one?
+// net_is_group: whether a is multicast, 255.255.255.255 or a local broadcast address.
 bool net_is_group(const struct net *net, const struct ip_addr *a);
 
 // net_local_addr: locals[local].
 struct ip_addr net_local_addr(const struct net *net, uint8_t local);
 
-// net_serves: is UDP port `port` of address local_ix (UINT16_MAX: of all) configured?
+// net_serves: whether the configuration serves UDP port `port` on address local_ix (UINT16_MAX: on
+// all).
 bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix);
 
-// net_output: builds one packet for each of n segments and appends it to tx. tx has room for n
-// more; what finds none, no route, no buffer or no place to wait is dropped and counted. A segment
-// whose neighbour is not known yet waits here, one per neighbour, which is asked for.
-// A large segment (SEG_WHOLE_MAX) counts for n as many as it is cut into, unless the port cuts it.
-// Returns how many packets were appended. The segments' data is not needed after the return.
+// net_output: builds one packet for each of n segments and appends it to tx. tx needs room for n
+// more packets; a large segment (SEG_WHOLE_MAX) counts once for each of its parts, unless the port
+// splits it. A segment without a route, packet or room is dropped and counted. A segment whose next
+// hop has no MAC yet waits, one for each neighbour, and a request is sent. Returns the number of
+// packets appended. The segments' data is not used after the return.
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx);
 
-// net_forget: nothing is known of paths (udp_path_mtu), the limits of rates are as at the start.
+// net_forget: forgets all path MTUs (udp_path_mtu()) and resets the rate limits.
 void net_forget(struct net *net);
 
-// net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and asks
-// for the gateways and those of the routes. For IPv6 addresses: probes (RFC 4862 5.4) and unasked
-// advertisements (RFC 4861 7.2.6), and a report of the groups (RFC 3810). Needs room for
-// 2 * n_locals + n_routes + 5.
+// net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and
+// requests for the gateways and next hops of routes. For IPv6: probes (RFC 4862 5.4), unsolicited
+// advertisements (RFC 4861 7.2.6) and a report of the groups (RFC 3810). tx needs room for 2 *
+// n_locals + n_routes + 5 packets, at most NET_ANNOUNCE_MAX.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_tick: ages NET_TICK_SLOTS entries of each family; does nothing twice in one millisecond, and
-// returns whether it did. Requests go to tx as far as there is room. Called at least every 10 ms
-// (1024 entries then take 160 ms).
-bool net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
+// net_tick: runs the timers of NET_TICK_SLOTS neighbour entries of each family and of reassembly. A
+// second call in the same millisecond does nothing. Requests are appended to tx while it has room.
+// Call it at least every 10 ms; 1,024 entries then take 160 ms.
+void net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_lost: since the last call, the segments that waited for a neighbour who never answered (and
-// ended so): as errors about them, EHOSTUNREACH, into events[NET_LOST_MAX]; returns how many. Of
-// more than NET_LOST_MAX the first ones.
+// net_lost: reports the segments that were dropped since the last call because their neighbour did
+// not answer. Writes at most NET_LOST_MAX events with EHOSTUNREACH, for the first ones, and returns
+// their number.
 uint32_t net_lost(struct net *net, struct icmp_event *events);
 
-// net_neighbor_add: neighbour a is at mac: as if it had said so itself, or for good (permanent);
-// packets that wait for it leave. 0; -EAFNOSUPPORT: no address of that family here; -EPERM: it is
-// one of the configuration; -ENOSPC: no room for another permanent one in its set; -ENOBUFS: none.
-// net_neighbor_del: it is forgotten; -ENOENT: it is not known. net_neighbors_flush: all are, but
-// permanent ones and those of the configuration; returns how many. Of the worker.
+// net_neighbor_add: sets the MAC of neighbour a, as a reply from it would, or for ever (permanent).
+// Packets that wait for it are sent. Returns 0; -EAFNOSUPPORT: the port has no address of that
+// family; -EPERM: the configuration defines a; -ENOSPC: its set has no room for another permanent
+// entry; -ENOBUFS: its set is full.
+//
+// net_neighbor_del: removes a. -ENOENT: it is not known. net_neighbors_flush: removes all but
+// permanent and configured neighbours; returns how many. All three: worker only.
 int net_neighbor_add(struct net *net, struct clock_now now, const struct ip_addr *a,
                      const struct mac_addr *mac, bool permanent, struct net_tx *tx);
 int net_neighbor_del(struct net *net, const struct ip_addr *a);
 unsigned net_neighbors_flush(struct net *net);
 
-// net_drain: frees the packets that wait for a neighbour, uncounted. Before the pool goes.
+// net_drain: frees the packets that wait for neighbours, without counting them. Call it before the
+// pool is destroyed.
 void net_drain(struct net *net);
 
-// net_mss: the largest TCP payload plus options of one packet (RFC 9293 3.7.1): MTU less 40.
-// net_mss6: the same over IPv6: MTU less 60.
+// net_mss: the largest sum of TCP payload and options of one packet: MTU less 40 (RFC 9293 3.7.1).
+// net_mss6: over IPv6, MTU less 60.
 uint16_t net_mss(const struct net *net);
 uint16_t net_mss6(const struct net *net);
 
 enum net_neighbor_state {  // of the neighbours of both families
     NET_NEIGHBOR_FREE,
-    NET_NEIGHBOR_PENDING,  // asked for; mac is zero
+    NET_NEIGHBOR_PENDING,  // request sent; mac is zero
     NET_NEIGHBOR_REACHABLE,
-    NET_NEIGHBOR_PROBE,  // asked for again; used meanwhile
+    NET_NEIGHBOR_PROBE,  // request sent; mac is in use meanwhile
     NET_NEIGHBOR_STATIC,
 };
 
@@ -305,16 +325,15 @@ struct net_neighbor {
     uint8_t state;  // enum net_neighbor_state
 };
 
-// net_arp_slots: slots of the ARP cache, statics included. net_arp_read: copies slot's entry to
-// out, false if it is free (or being rewritten at every one of some tries). Any thread, never waits
-// for the worker nor disturbs it: each entry has a sequence count, and it is the reader who tries
-// again.
+// net_arp_slots: slots of the ARP cache, static entries included. net_arp_read: copies the entry of
+// `slot`. False: the slot is free, or the worker changed it during every try. Any thread; the
+// worker never waits for it: each entry has a sequence count, and the reader retries.
 uint32_t net_arp_slots(const struct net *net);
 bool net_arp_read(const struct net *net, uint32_t slot, struct net_neighbor *out);
 
-// net_arp_render: the cache as Linux's /proc/net/arp without its head line (NET_ARP_HEAD), one line
-// an entry on `device`, at most size bytes, whole lines. Returns the bytes written; *slot is where
-// to go on, net_arp_slots() when all is written; it begins at 0. Any thread.
+// net_arp_render: writes the ARP cache as Linux's /proc/net/arp, one line for each entry, without
+// the head line (NET_ARP_HEAD). Writes whole lines, at most `size` bytes, and returns the bytes.
+// *slot: the slot to begin at, 0 first; net_arp_slots() when all are written. Any thread.
 #define NET_ARP_HEAD                                                                               \
     "IP address       HW type     Flags       HW address            Mask     Device\n"
 size_t net_arp_render(const struct net *net, const char *device, uint32_t *slot, char *buf,
@@ -326,11 +345,11 @@ struct net_neighbor6 {
     uint8_t state;  // enum net_neighbor_state
 };
 
-// net_nd_slots, net_nd_read: as net_arp_slots() and net_arp_read(), for the neighbours of IPv6; no
-// slots without an IPv6 address.
+// net_nd_slots, net_nd_read: as net_arp_slots() and net_arp_read(), for IPv6 neighbours. Without an
+// IPv6 address there are no slots.
 uint32_t net_nd_slots(const struct net *net);
 bool net_nd_read(const struct net *net, uint32_t slot, struct net_neighbor6 *out);
 
-// net_nd_render: them as `ip -6 neigh` prints neighbours, otherwise as net_arp_render().
+// net_nd_render: as net_arp_render(), in the format of `ip -6 neigh`.
 size_t net_nd_render(const struct net *net, const char *device, uint32_t *slot, char *buf,
                      size_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The IPv6 half of struct net: what it is made of, and its routes.
+// The IPv6 part of struct net: its set-up and its routes.
 #include <string.h>
 
 #include "net/priv6.h"
@@ -70,7 +70,7 @@ int route6_way(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr 
     return r != NULL ? (int)bits_of(r) : -1;
 }
 
-// Behind those of prefixes as long or longer: given first, it counts.
+// After all prefixes that are at least as long: of equal ones the first counts.
 static void insert(struct net6 *v6, const struct ip_addr *addr, unsigned bits,
                    const struct ip_addr *via)
 {
@@ -83,7 +83,7 @@ static void insert(struct net6 *v6, const struct ip_addr *addr, unsigned bits,
     v6->routes[at] = (struct route6){mask, v16_of(addr) & mask, *via};
 }
 
-// Does a route begin inside the prefix? Then not all of it is on the link.
+// Whether a route divides the local prefix, so that not all of it is on-link.
 static bool has_route_inside(const struct net_config *c, const struct ip_addr *addr, unsigned bits)
 {
     for (uint32_t i = 0; i < c->n_routes; i++)
@@ -100,8 +100,8 @@ static void add_prefix(struct net6 *v6, const struct net_config *c, const struct
     insert(v6, addr, bits, &on_link);
     if (has_route_inside(c, addr, bits))
         return;
-    v6->near_mask[v6->n_near] = mask6(bits);
-    v6->near_prefix[v6->n_near++] = v16_of(addr) & mask6(bits);
+    v6->on_link_mask[v6->n_on_link] = mask6(bits);
+    v6->on_link_prefix[v6->n_on_link++] = v16_of(addr) & mask6(bits);
 }
 
 void routes6_init(struct net6 *v6, const struct net_config *c)
@@ -115,18 +115,18 @@ void routes6_init(struct net6 *v6, const struct net_config *c)
         if (ip_is_v4(&r->prefix))
             continue;
         insert(v6, &r->prefix, r->prefix_bits, &r->via);
-        v6->far = FAR_ROUTED;
+        v6->off_link = OFF_LINK_ROUTED;
     }
     if (ip_is_zero(&c->gateway6))
         return;
     insert(v6, &all, 0, &c->gateway6);
-    if (v6->far == FAR_ROUTED)
+    if (v6->off_link == OFF_LINK_ROUTED)
         return;
-    v6->far = FAR_GATEWAY;
-    v6->far_hop = c->gateway6;
+    v6->off_link = OFF_LINK_GATEWAY;
+    v6->off_link_hop = c->gateway6;
 }
 
-// link_local_of: of a port with this MAC (RFC 4291 2.5.6 and appendix A).
+// link_local_of: the link-local address of a port with this MAC (RFC 4291 2.5.6 and appendix A).
 static struct ip_addr link_local_of(const struct mac_addr *mac)
 {
     const uint8_t *m = mac->b;

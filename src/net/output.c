@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "net/priv6.h"
 
-// next_hop: where a packet to dst_raw goes first: itself when near, on a local prefix, else the
-// gateway. 0: no route. NET_ROUTED: route_find() knows.
+// next_hop: the next hop of dst_raw: dst_raw itself if it is on-link, else the gateway. 0: there is
+// no route. NET_ROUTED: ask route_find().
 static inline uint32_t next_hop(const struct net *net, uint32_t dst_raw)
 {
-    bool near = (dst_raw & net->near_mask[0]) == net->near_subnet[0];
+    bool on_link = (dst_raw & net->on_link_mask[0]) == net->on_link_subnet[0];
     if (unlikely(net->n_locals > 1))  // one address is the rule
         for (uint32_t k = 1; k < net->n_locals; k++)
-            near |= (dst_raw & net->near_mask[k]) == net->near_subnet[k];
-    return near ? dst_raw : net->far_hop_raw;
+            on_link |= (dst_raw & net->on_link_mask[k]) == net->on_link_subnet[k];
+    return on_link ? dst_raw : net->off_link_hop_raw;
 }
 
-// output_refused: why segment s cannot become a packet, or DROP_NONE.
+// output_refused: why segment s cannot be sent, or DROP_NONE.
 static inline enum drop_reason output_refused(const struct net *net, const struct seg_out *s,
                                               uint32_t ix, uint32_t head)
 {
@@ -36,15 +36,15 @@ static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struc
         net->stats->drops[why] += seg_parts(&segs[i]);
 }
 
-// output_slow: segments with something of their own in the IP header, large ones, those that are
-// refused, and those whose next hop the hint does not know. left: segments that follow, each with
-// its place in tx. True: p was used.
+// output_slow: sends a segment with its own IP header fields, a large one, one that is refused, or
+// one whose next hop is not in the hints. left: later segments, each with its place in tx. True: p
+// was used.
 static bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
                         struct pkt *p, struct net_tx *tx, uint32_t left)
 {
     uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first, head = wire_tcp_head_bytes(s);
     enum drop_reason refused = output_refused(net, s, ix, head);
-    uint32_t hop_raw = route_find(net, load_raw32(s->key.remote.b + 12));
+    uint32_t hop_raw = route_find(net, load_raw32(s->key.remote.b + IP_V4_AT));
     const bool large =
         refused == DROP_ip_mtu && net_can_be_cut(net, s, IP4_BYTES + head, IP4_BYTES + head);
     if (large)
@@ -57,17 +57,18 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
     }
     struct neighbor *e = neighbor_usable(&net->arp, neighbor_key4(hop_raw));
     if (large) {
-        const struct large_way way = {e != NULL ? e->word : 0, e != NULL, hop_raw, NULL};
+        const struct large_path path = {e != NULL ? e->word : 0, e != NULL, hop_raw, NULL};
         if (e != NULL)
             e->used_ms = now.ms;
-        output_large(net, now, s, &way, tx, left);
+        output_large(net, now, s, &path, tx, left);
         return false;
     }
     uint32_t len = wire_build_tcp4(pkt_data(p), &net->from[ix], e != NULL ? e->word : 0, s, head,
                                    wire_options_of(s), net->tx_l4);
     if (unlikely(s->opts & SEG_OPT_IP))
         wire_own_ip4(pkt_data(p), s,
-                     s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + 12)) : 0, true);
+                     s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + IP_V4_AT)) : 0,
+                     true);
     finish(p, len, head, net->tx_l4);
     if (e == NULL) {
         neighbor_wait(&net->arp, now, neighbor_key4(hop_raw), p, tx);
@@ -78,8 +79,8 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
     return true;
 }
 
-// way: what the segments to one next hop from one local address have in common.
-struct way {
+// out_path: what the segments from one local address to one next hop share.
+struct out_path {
     uint32_t hop_raw;
     uint16_t local_ix;
     uint32_t ip_bytes_max;
@@ -87,28 +88,28 @@ struct way {
     struct wire_from from;
 };
 
-// build: the packet of a segment that goes `way`. False: it is too long.
-static ALWAYS_INLINE bool build(const struct way *way, struct pkt *p, const struct seg_out *s,
+// build: builds the packet of a segment. False: it is too long.
+static ALWAYS_INLINE bool build(const struct out_path *path, struct pkt *p, const struct seg_out *s,
                                 uint32_t head, enum wire_options options, bool l4_offload)
 {
-    if (unlikely(IP4_BYTES + head + s->data_len[0] + s->data_len[1] > way->ip_bytes_max))
+    if (unlikely(IP4_BYTES + head + s->data_len[0] + s->data_len[1] > path->ip_bytes_max))
         return false;
     const uint32_t len =
-        wire_build_tcp4(pkt_data(p), &way->from, way->word, s, head, options, l4_offload);
+        wire_build_tcp4(pkt_data(p), &path->from, path->word, s, head, options, l4_offload);
     finish(p, len, head, l4_offload);
     return true;
 }
 
-// build_other: the same with any options of TCP: a SYN-ACK, or SACK blocks.
-static NOINLINE bool build_other(const struct way *way, struct pkt *p, const struct seg_out *s,
-                                 bool l4_offload)
+// build_other: the same with any TCP options: a SYN-ACK, or SACK blocks.
+static NOINLINE bool build_other(const struct out_path *path, struct pkt *p,
+                                 const struct seg_out *s, bool l4_offload)
 {
-    return build(way, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
+    return build(path, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
 }
 
-// output_run: packets for the segments of n as far as they go `way` and ask for nothing in the IP
-// header; returns how many. l4_offload is net->tx_l4, as a constant.
-static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way *way,
+// output_run: builds packets for the first of n segments, as long as they use `path` and have no
+// own IP header fields. Returns how many. l4_offload is net->tx_l4, as a constant.
+static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct out_path *path,
                                          const struct seg_out *segs, uint32_t n,
                                          struct pkt *const *pkts, struct pkt **to, bool l4_offload)
 {
@@ -116,17 +117,17 @@ static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way
     for (; i < n; i++) {
         const struct seg_out *s = &segs[i];
         struct pkt *p = pkts[i];
-        if (unlikely(s->key.local_ix != way->local_ix || !ip_is_v4(&s->key.remote) ||
-                     next_hop(net, load_raw32(s->key.remote.b + 12)) != way->hop_raw ||
+        if (unlikely(s->key.local_ix != path->local_ix || !ip_is_v4(&s->key.remote) ||
+                     next_hop(net, load_raw32(s->key.remote.b + IP_V4_AT)) != path->hop_raw ||
                      (s->opts & SEG_OPT_IP)))
             break;
         bool built;
         if (unlikely(wire_has_other_options(s)))
-            built = build_other(way, p, s, l4_offload);
+            built = build_other(path, p, s, l4_offload);
         else if (s->opts & SEG_OPT_TS)
-            built = build(way, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
+            built = build(path, p, s, TCP_BYTES + TCP_TS_BYTES, WIRE_TS, l4_offload);
         else
-            built = build(way, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
+            built = build(path, p, s, TCP_BYTES, WIRE_PLAIN, l4_offload);
         if (unlikely(!built))
             break;
         to[i] = p;
@@ -134,27 +135,27 @@ static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct way
     return i;
 }
 
-static NOINLINE uint32_t run_whole(const struct net *net, const struct way *way,
+static NOINLINE uint32_t run_whole(const struct net *net, const struct out_path *path,
                                    const struct seg_out *segs, uint32_t n, struct pkt *const *pkts,
                                    struct pkt **to)
 {
-    return output_run(net, way, segs, n, pkts, to, false);
+    return output_run(net, path, segs, n, pkts, to, false);
 }
 
-static NOINLINE uint32_t run_offloaded(const struct net *net, const struct way *way,
+static NOINLINE uint32_t run_offloaded(const struct net *net, const struct out_path *path,
                                        const struct seg_out *segs, uint32_t n,
                                        struct pkt *const *pkts, struct pkt **to)
 {
-    return output_run(net, way, segs, n, pkts, to, true);
+    return output_run(net, path, segs, n, pkts, to, true);
 }
 
-// way_find: the way of segment s, if it is known; used now. With hop_raw NET_ROUTED it is that of s
-// alone.
-static bool way_find(struct net *net, struct clock_now now, const struct seg_out *s,
-                     struct way *way)
+// path_find: finds the path of segment s, if its MAC is known. With hop_raw NET_ROUTED it is valid
+// for s only.
+static bool path_find(struct net *net, struct clock_now now, const struct seg_out *s,
+                      struct out_path *path)
 {
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
-    const uint32_t dst_raw = load_raw32(s->key.remote.b + 12), hop = next_hop(net, dst_raw);
+    const uint32_t dst_raw = load_raw32(s->key.remote.b + IP_V4_AT), hop = next_hop(net, dst_raw);
     if (unlikely(ix >= net->n_locals))
         return false;
     const uint32_t next = hop != NET_ROUTED ? hop : route_find(net, dst_raw);
@@ -162,13 +163,13 @@ static bool way_find(struct net *net, struct clock_now now, const struct seg_out
     if (e == NULL)
         return false;
     e->used_ms = now.ms;
-    *way = (struct way){hop, s->key.local_ix, net->ip_bytes_max, e->word, net->from[ix]};
+    *path = (struct out_path){hop, s->key.local_ix, net->ip_bytes_max, e->word, net->from[ix]};
     return true;
 }
 
-// output_others: the segments from segs[0] on that do not go the common way of IPv4: as many as go
-// one of IPv6, else one; one packet of pkts for each, as far as they are used: *used of them.
-// Returns how many are done with.
+// output_others: sends segments from segs[0] on that are not common IPv4 ones: as many as use one
+// IPv6 path, else one. Uses a packet of pkts for each, *used of them. Returns how many segments are
+// done.
 static NOINLINE uint32_t output_others(struct net *net, struct clock_now now,
                                        const struct seg_out *segs, uint32_t n, struct pkt **pkts,
                                        struct net_tx *tx, uint32_t *used)
@@ -179,18 +180,18 @@ static NOINLINE uint32_t output_others(struct net *net, struct clock_now now,
     return 1;
 }
 
-// output_each: one packet of pkts for each of n segments, as far as they can leave; returns how
-// many were used.
+// output_each: sends n segments with one packet of pkts each; returns how many packets were used.
 static uint32_t output_each(struct net *net, struct clock_now now, const struct seg_out *segs,
                             uint32_t n, struct pkt **pkts, struct net_tx *tx)
 {
     struct pkt **next = pkts;
-    struct way way;
+    struct out_path path;
     for (uint32_t i = 0; i < n;) {
         uint32_t ran = 0;
-        if (likely(way_find(net, now, &segs[i], &way)))
-            ran = (net->tx_l4 ? run_offloaded : run_whole)(
-                net, &way, &segs[i], way.hop_raw != NET_ROUTED ? n - i : 1, next, &tx->pkts[tx->n]);
+        if (likely(path_find(net, now, &segs[i], &path)))
+            ran = (net->tx_l4 ? run_offloaded : run_whole)(net, &path, &segs[i],
+                                                           path.hop_raw != NET_ROUTED ? n - i : 1,
+                                                           next, &tx->pkts[tx->n]);
         tx->n += ran;
         next += ran;
         i += ran;
@@ -203,7 +204,7 @@ static uint32_t output_each(struct net *net, struct clock_now now, const struct 
     return (uint32_t)(next - pkts);
 }
 
-// output_burst: net_output() of at most BURST_MAX segments for which tx has room.
+// output_burst: net_output() for at most BURST_MAX segments, for which tx has room.
 static void output_burst(struct net *net, struct clock_now now, const struct seg_out *segs,
                          uint32_t n, struct net_tx *tx)
 {

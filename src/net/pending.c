@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that wait for a neighbour, linked through their own headers: each is one segment.
+// Packets that wait for a neighbour, linked through their mbuf headers. Each has one buffer.
 #include "net/priv.h"
 
 static struct pkt *after(const struct pkt *p)

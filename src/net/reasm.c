@@ -34,7 +34,7 @@ struct key {
 
 enum state { FREE, OPEN, BROKEN };
 
-// source: a place of the hash of sources: what those that fall there have together.
+// source: what the sources of one hash value have together.
 struct source {
     uint16_t datagrams, chunks;
     uint16_t oldest, newest;
@@ -144,7 +144,7 @@ static inline bool is_v6(const struct datagram *d)
     return !ip_is_v4(&d->key.src);
 }
 
-// count_fail: d will not become whole; `counter` says why.
+// count_fail: counts that d will not be completed. `counter`: the reason.
 static void count_fail(struct reasm *r, const struct datagram *d, uint64_t *counter)
 {
     ++*counter;
@@ -156,7 +156,7 @@ static struct key key_of(const struct reasm_part *p)
     return (struct key){p->src, p->dst, p->id, p->proto, p->port, 0};
 }
 
-// source_place: all of an IPv6 /64 are one.
+// source_place: the place of a source. All addresses of an IPv6 /64 have the same.
 static uint32_t source_place(const struct reasm *r, const struct ip_addr *src)
 {
     const struct ip_addr one = ip_is_v4(src) ? *src : ip_first(src, 64);
@@ -232,7 +232,7 @@ static void forget(struct reasm *r, uint16_t ix)
     r->free = ix;
 }
 
-// give_way: a datagram goes for another; one that is broken has been counted.
+// give_way: removes a datagram to make room for another one. A broken one was counted before.
 static void give_way(struct reasm *r, uint16_t ix, uint64_t *counter)
 {
     const struct datagram *d = &r->datagrams[ix];
@@ -273,7 +273,7 @@ static struct datagram *begin(struct reasm *r, uint32_t now_ms, const struct key
 
 // ---- chunks
 
-// other_oldest: the oldest but d, of all or of a source; NONE: there is no other.
+// other_oldest: the oldest datagram except d, of all sources or of one. NONE: there is no other.
 static uint16_t other_oldest(const struct reasm *r, const struct datagram *d, uint16_t oldest,
                              bool of_source)
 {
@@ -282,8 +282,8 @@ static uint16_t other_oldest(const struct reasm *r, const struct datagram *d, ui
     return of_source ? d->s_newer : d->newer;
 }
 
-// make_room: for one more chunk of d. Those that give way may have none, as broken ones: after
-// GIVE_WAY_MAX it is d that ends.
+// make_room: makes room for one more chunk of d. Datagrams that are removed may have no chunks, as
+// broken ones: after GIVE_WAY_MAX of them d ends instead.
 static bool make_room(struct reasm *r, const struct datagram *d)
 {
     const struct source *s = &r->sources[d->source];
@@ -299,7 +299,7 @@ static bool make_room(struct reasm *r, const struct datagram *d)
     return false;
 }
 
-static bool take_chunks(struct reasm *r, struct datagram *d, uint32_t at, uint32_t end)
+static bool allocate_chunks(struct reasm *r, struct datagram *d, uint32_t at, uint32_t end)
 {
     for (uint32_t i = at / REASM_CHUNK_BYTES; i <= (end - 1) / REASM_CHUNK_BYTES; i++) {
         if (d->chunk[i] != NONE)
@@ -313,7 +313,7 @@ static bool take_chunks(struct reasm *r, struct datagram *d, uint32_t at, uint32
     return true;
 }
 
-// Bytes from `at` on that lie together, at most n.
+// How many bytes from `at` on are contiguous in memory, at most n.
 static inline uint32_t piece(uint32_t at, uint32_t n)
 {
     return MIN(n, REASM_CHUNK_BYTES - at % REASM_CHUNK_BYTES);
@@ -353,7 +353,7 @@ static inline uint64_t mask_of_word(uint32_t word, uint32_t from, uint32_t to)
     return (hi - lo == 64 ? ~UINT64_C(0) : (UINT64_C(1) << (hi - lo)) - 1) << lo % 64;
 }
 
-// count_bits: of those in [from, to); set_bits: all of them.
+// count_bits: counts the bits that are set in [from, to). set_bits: sets them all.
 static uint32_t count_bits(const uint64_t *bits, uint32_t from, uint32_t to)
 {
     uint32_t n = 0;
@@ -373,7 +373,7 @@ static inline bool bit(const uint64_t *bits, uint32_t i)
     return i < UNITS_MAX && (bits[i / 64] >> i % 64 & 1) != 0;
 }
 
-// came_before: the very same part is here: it began and ended there, and had these bytes.
+// came_before: whether the same part arrived before, with the same begin, end and bytes.
 static bool came_before(const struct reasm *r, const struct datagram *d, const struct reasm_part *p)
 {
     const uint32_t from = p->at / UNIT, to = (p->at + p->len + UNIT - 1) / UNIT;
@@ -385,7 +385,7 @@ static bool came_before(const struct reasm *r, const struct datagram *d, const s
 
 // ---- parts
 
-// contradicts: is the part beyond the datagram's end, or a second, other end?
+// contradicts: whether the part is beyond the datagram's end, or claims another end.
 static bool contradicts(const struct datagram *d, const struct reasm_part *p)
 {
     const uint32_t end = p->at + p->len;
@@ -394,7 +394,8 @@ static bool contradicts(const struct datagram *d, const struct reasm_part *p)
     return d->total != 0 && end > d->total;
 }
 
-// mixes: RFC 3168 5.3, with Linux's choice: parts with and without ECN are not of one packet.
+// mixes: whether parts with and without ECN are mixed (RFC 3168 5.3). Like Linux, c10m does not
+// assemble these.
 static bool mixes(const struct datagram *d)
 {
     return (d->ecns & ECN_NOT) != 0 && d->ecns != ECN_NOT;
@@ -428,7 +429,7 @@ static void keep_head(struct datagram *d, const struct reasm_part *p)
     memcpy(d->head, p->head, p->head_len);
 }
 
-// fits: is there nothing against keeping this part of d?
+// fits: whether this part of d can be kept.
 static enum drop_reason fits(const struct reasm *r, struct datagram *d, const struct reasm_part *p)
 {
     const uint32_t from = p->at / UNIT, to = (p->at + p->len + UNIT - 1) / UNIT;
@@ -477,7 +478,7 @@ enum drop_reason reasm_add(struct reasm *r, uint32_t now_ms, const struct reasm_
         return reason;
     if (reason != DROP_NONE)
         return end_broken(r, d, reason);
-    if (!take_chunks(r, d, p->at, p->at + p->len))
+    if (!allocate_chunks(r, d, p->at, p->at + p->len))
         return end_broken(r, d, DROP_fragment_room);
     keep(r, d, p);
     if (d->total != 0 && d->got == d->total) {
@@ -493,19 +494,20 @@ enum drop_reason reasm_add(struct reasm *r, uint32_t now_ms, const struct reasm_
 static void join4(uint8_t *frame, uint32_t len, bool ce)
 {
     uint8_t *ip = frame + ETH_BYTES;
-    store_be16(ip + 2, (uint16_t)(len - ETH_BYTES));
-    store_be16(ip + 6, load_be16(ip + 6) & 0xc000);
-    ip[1] |= ce ? 3 : 0;
-    store_be16(ip + 10, 0);
-    store_raw16(ip + 10, (uint16_t)~cksum_fold(cksum_add(0, ip, (ip[0] & 15) * 4u)));
+    store_be16(ip + IP4_TOTAL_AT, (uint16_t)(len - ETH_BYTES));
+    store_be16(ip + IP4_FRAGMENT_AT, load_be16(ip + IP4_FRAGMENT_AT) & 0xc000);  // DF, reserved
+    ip[IP4_TOS_AT] |= ce ? 3 : 0;
+    store_be16(ip + IP4_CKSUM_AT, 0);
+    store_raw16(ip + IP4_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(0, ip, (ip[0] & 15) * 4u)));
 }
 
-// The fragment header, 8 bytes, is left out; what it names follows what named it (RFC 8200 4.5).
+// The fragment header, 8 bytes, is left out: the header before it gets its next-header value (RFC
+// 8200 4.5).
 static void join6(const struct datagram *d, uint8_t *frame, uint32_t len, bool ce)
 {
     uint8_t *ip = frame + ETH_BYTES;
     frame[d->named_at] = d->head[d->part_at];
-    store_be16(ip + 4, (uint16_t)(len - ETH_BYTES - IP6_BYTES));
+    store_be16(ip + IP6_PAYLOAD_AT, (uint16_t)(len - ETH_BYTES - IP6_BYTES));
     ip[1] |= ce ? 0x30 : 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes: a few prefixes, looked at one by one, the longest first. Without any the worker's way to
-// the next hop is what it was: the local prefixes, else the gateway.
+// Routes: a few prefixes, searched linearly, the longest first. Without routes the next hop is
+// found as before: local prefixes, else the gateway.
 #include "net/priv6.h"
 
 uint32_t route_find(const struct net *net, uint32_t dst_raw)
@@ -33,7 +33,7 @@ bool route_is_via(const struct net *net, uint32_t v4_raw)
     return false;
 }
 
-// Behind those of prefixes as long or longer: given first, it counts.
+// After all prefixes that are at least as long: of equal ones the first counts.
 static void insert(struct net *net, uint32_t v4, uint8_t prefix_bits, uint32_t via)
 {
     const uint32_t mask = mask_of(prefix_bits);
@@ -45,7 +45,7 @@ static void insert(struct net *net, uint32_t v4, uint8_t prefix_bits, uint32_t v
     net->routes[at] = (struct route){raw32(mask), raw32(v4 & mask), raw32(via)};
 }
 
-// Does a route begin inside the local prefix? Then not all of the prefix is on the link.
+// Whether a route divides the local prefix, so that not all of it is on-link.
 static bool has_route_inside(const struct net_config *c, const struct net_local *l)
 {
     for (uint32_t i = 0; i < c->n_routes; i++)
@@ -69,11 +69,11 @@ void routes_init(struct net *net, const struct net_config *c)
     }
     if (c->gateway != 0)
         insert(net, 0, 0, c->gateway);
-    net->far_hop_raw = routed ? NET_ROUTED : raw32(c->gateway);
+    net->off_link_hop_raw = routed ? NET_ROUTED : raw32(c->gateway);
     for (uint32_t k = 0; k < net->n_locals; k++) {
-        const bool near = !has_route_inside(c, &c->locals[k]);
-        net->near_mask[k] = near ? net->mask[k] : 0;
-        net->near_subnet[k] = near ? net->subnet[k] : 1;  // of no address
+        const bool on_link = !has_route_inside(c, &c->locals[k]);
+        net->on_link_mask[k] = on_link ? net->mask[k] : 0;
+        net->on_link_subnet[k] = on_link ? net->subnet[k] : 1;  // matches no address
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large segments: several full ones that were put together, each with the same headers but for what
-// counts on. A port with PORT_TSO gets them whole, as a chain.
+// Large segments. Each stands for several full segments, whose headers are equal except for the
+// fields that increase. A port with PORT_TSO gets a large segment as a whole, as a chain.
 #include "net/priv6.h"
 
-// Smaller parts than this are cut here: the peer chooses them, and Intel's i40e and iavf take them
-// for an attack and stop the queue.
+// Segments with a smaller MSS are cut by software: the peer chooses the MSS, and Intel's i40e and
+// iavf treat small ones as an attack and stop the queue.
 enum { TSO_MSS_MIN = 256 };
 
 static_assert((int)SEG_WHOLE_MAX >= (int)PORT_MTU_MAX,
@@ -16,7 +16,7 @@ static uint32_t data_bytes(const struct seg_out *s)
     return (uint32_t)s->data_len[0] + s->data_len[1];
 }
 
-// part: n bytes of s from `at` on; what is set at its end only goes with its end.
+// part: n bytes of s from `at` on. Flags that belong to the end of s are set in the last part only.
 static void part(const struct seg_out *s, uint32_t at, uint32_t n, struct seg_out *out)
 {
     const uint32_t first = at < s->data_len[0] ? MIN(s->data_len[0] - at, n) : 0;
@@ -35,50 +35,51 @@ static void part(const struct seg_out *s, uint32_t at, uint32_t n, struct seg_ou
         out->flags &= (uint8_t) ~(SEG_PSH | SEG_FIN);
 }
 
-static void own_ip(struct net *net, const struct large_way *way, uint8_t *frame,
+static void own_ip(struct net *net, const struct large_path *path, uint8_t *frame,
                    const struct seg_out *s, bool with_sum)
 {
-    if (way->hop6 != NULL)
+    if (path->hop6 != NULL)
         wire_own_ip6(frame, s);
     else
-        wire_own_ip4(frame, s, s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + 12)) : 0,
+        wire_own_ip4(frame, s,
+                     s->may_split ? net_ip_id(net, load_raw32(s->key.remote.b + IP_V4_AT)) : 0,
                      with_sum);
 }
 
-// build: the packet of one part.
-static void build(struct net *net, const struct large_way *way, struct pkt *p,
+// build: builds the packet of one part.
+static void build(struct net *net, const struct large_path *path, struct pkt *p,
                   const struct seg_out *s, uint32_t head)
 {
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
     uint32_t len;
-    if (way->hop6 != NULL)
-        len = wire_build_tcp6(pkt_data(p), &net->v6->from[ix - net->n_locals], way->word, s, head,
+    if (path->hop6 != NULL)
+        len = wire_build_tcp6(pkt_data(p), &net->v6->from[ix - net->n_locals], path->word, s, head,
                               wire_options_of(s), net->tx_l4);
     else
-        len = wire_build_tcp4(pkt_data(p), &net->from[ix], way->word, s, head, wire_options_of(s),
+        len = wire_build_tcp4(pkt_data(p), &net->from[ix], path->word, s, head, wire_options_of(s),
                               net->tx_l4);
     if (s->opts & SEG_OPT_IP)
-        own_ip(net, way, pkt_data(p), s, true);
+        own_ip(net, path, pkt_data(p), s, true);
     pkt_set_len(p, len);
-    if (net->tx_l4 && way->hop6 != NULL)
+    if (net->tx_l4 && path->hop6 != NULL)
         pkt_tx_offload6(p, ETH_BYTES, IP6_BYTES, head);
     else if (net->tx_l4)
         pkt_tx_offload(p, ETH_BYTES, IP4_BYTES, head);
 }
 
-static void wait_for(struct net *net, struct clock_now now, const struct large_way *way,
+static void wait_for(struct net *net, struct clock_now now, const struct large_path *path,
                      struct pkt *p, struct net_tx *tx)
 {
-    if (way->hop6 != NULL)
-        neighbor_wait(&net->v6->nd, now, neighbor_key6(way->hop6), p, tx);
+    if (path->hop6 != NULL)
+        neighbor_wait(&net->v6->nd, now, neighbor_key6(path->hop6), p, tx);
     else
-        neighbor_wait(&net->arp, now, neighbor_key4(way->hop_raw), p, tx);
+        neighbor_wait(&net->arp, now, neighbor_key4(path->hop_raw), p, tx);
 }
 
-// cut: the first n segments of s, of mss bytes each, as packets; returns how many there were
-// packets for.
+// cut: sends the first n segments of s, of mss bytes each, as packets. Returns for how many there
+// were packets.
 static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t n,
-                    const struct large_way *way, struct net_tx *tx)
+                    const struct large_path *path, struct net_tx *tx)
 {
     const uint32_t head = wire_tcp_head_bytes(s), all = data_bytes(s);
     struct pkt *pkts[BURST_MAX];
@@ -92,18 +93,18 @@ static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out 
         for (uint32_t i = 0; i < got; i++, at += s->mss) {
             struct seg_out one;
             part(s, at, MIN((uint32_t)s->mss, all - at), &one);
-            build(net, way, pkts[i], &one, head);
-            if (way->known)
+            build(net, path, pkts[i], &one, head);
+            if (path->known)
                 tx->pkts[tx->n++] = pkts[i];
             else
-                wait_for(net, now, way, pkts[i], tx);
+                wait_for(net, now, path, pkts[i], tx);
         }
     }
     return built;
 }
 
-// copy_data: s's data behind the `head` bytes that the first packet has already; returns how many
-// packets hold it.
+// copy_data: copies the data of s after the `head` bytes that the first packet has already. Returns
+// how many packets hold it.
 static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t head)
 {
     uint32_t used = head, k = 0;
@@ -120,30 +121,30 @@ static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t h
     return k;
 }
 
-// whole: s as one chain that the port cuts. False: the port takes no chain as long, or there are
-// not enough packets; nothing was done.
-static bool whole(struct net *net, const struct seg_out *s, const struct large_way *way,
+// whole: sends s as one chain that the port cuts. False: the port does not accept so long a chain,
+// or too few packets are free; nothing was sent.
+static bool whole(struct net *net, const struct seg_out *s, const struct large_path *path,
                   struct net_tx *tx)
 {
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
     const uint32_t tcp_head = wire_tcp_head_bytes(s),
-                   head = (way->hop6 != NULL ? TCP6_OFF : TCP4_OFF) + tcp_head;
+                   head = (path->hop6 != NULL ? TCP6_OFF : TCP4_OFF) + tcp_head;
     const uint32_t k = (head + data_bytes(s) + PKT_ROOM - 1) / PKT_ROOM;
     struct pkt *pkts[PKT_CHAIN_MAX];
     if (k > net->chain_max || !pkt_alloc_bulk(net->pool, pkts, k))
         return false;
-    if (way->hop6 != NULL)
-        wire_build_tso6(pkt_data(pkts[0]), &net->v6->from[ix - net->n_locals], way->word, s,
+    if (path->hop6 != NULL)
+        wire_build_tso6(pkt_data(pkts[0]), &net->v6->from[ix - net->n_locals], path->word, s,
                         tcp_head);
     else
-        wire_build_tso4(pkt_data(pkts[0]), &net->from[ix], way->word, s, tcp_head);
+        wire_build_tso4(pkt_data(pkts[0]), &net->from[ix], path->word, s, tcp_head);
     if (s->opts & SEG_OPT_IP)
-        own_ip(net, way, pkt_data(pkts[0]), s, false);
-    if (way->hop6 == NULL && !net->tx_ip)
+        own_ip(net, path, pkt_data(pkts[0]), s, false);
+    if (path->hop6 == NULL && !net->tx_ip)
         wire_sum_ip4(pkt_data(pkts[0]));
     CHECK(copy_data(s, pkts, head) == k);
     pkt_chain(pkts, k);
-    if (way->hop6 != NULL)
+    if (path->hop6 != NULL)
         pkt_tx_tso6(pkts[0], ETH_BYTES, IP6_BYTES, tcp_head, s->mss);
     else
         pkt_tx_tso(pkts[0], net->tx_ip, ETH_BYTES, IP4_BYTES, tcp_head, s->mss);
@@ -152,13 +153,13 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_w
 }
 
 uint32_t output_large(struct net *net, struct clock_now now, const struct seg_out *s,
-                      const struct large_way *way, struct net_tx *tx, uint32_t left)
+                      const struct large_path *path, struct net_tx *tx, uint32_t left)
 {
     const uint32_t n = (data_bytes(s) + s->mss - 1) / s->mss;
-    const bool by_port = net->tso && s->mss >= TSO_MSS_MIN && way->known;
-    if (by_port && tx->n + left < tx->room && whole(net, s, way, tx))
+    const bool by_port = net->tso && s->mss >= TSO_MSS_MIN && path->known;
+    if (by_port && tx->n + left < tx->room && whole(net, s, path, tx))
         return n;
     const uint32_t fit = MIN(n, tx->room - tx->n - MIN(left, tx->room - tx->n));
     net->stats->drops[DROP_reply_room] += n - fit;
-    return cut(net, now, s, fit, way, tx);
+    return cut(net, now, s, fit, path, tx);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP over IPv6 and the ICMPv6 errors that we send: for a port without a service, and for what a
-// header asks that nobody here does.
+// UDP over IPv6, and the ICMPv6 errors that we send: for ports without a service, and for header
+// fields that are not supported.
 #include "net/priv6.h"
 
 // error_from: our address that an error about the packet, sent to address ix, comes from; -1: RFC
@@ -58,7 +58,7 @@ void error6_quote(struct net *net, struct clock_now now, const uint8_t *eth,
         net->stats->c.icmp_errors_limited++;
         return;
     }
-    memcpy(to.b, eth + 6, sizeof(to.b));
+    memcpy(to.b, eth + ETH_SRC_AT, sizeof(to.b));
     const uint32_t len =
         wire_build_error6(pkt_data(answer), &net->v6->from[from], wire_mac_word(&to), &ip->src,
                           type, code, value, quoted, n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of applications on their way out over IPv6: as udp_send.c has it.
+// Sends datagrams of applications over IPv6, as udp_send.c does over IPv4.
 #include <errno.h>
 
 #include "net/priv6.h"
@@ -12,7 +12,7 @@ static unsigned alike(const struct ip_addr *a, const struct ip_addr *b)
     return x == 0 ? 64 : (unsigned)__builtin_clzll(x);
 }
 
-// link_scoped: an address, or a group, of the link alone.
+// link_scoped: whether it is an address or a group of link-local scope.
 static bool link_scoped(const struct ip_addr *a)
 {
     return ip6_is_link_local(a) || (ip6_is_multicast(a) && (a->b[1] & 15) <= 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of applications on their way out: an address of ours, a next hop, a neighbour.
+// Sends datagrams of applications: chooses the source address, the next hop and its neighbour.
 #include <errno.h>
 #include <string.h>
 
@@ -25,11 +25,11 @@ bool net_is_group(const struct net *net, const struct ip_addr *a)
 {
     if (!ip_is_v4(a))
         return ip6_is_multicast(a);
-    const uint32_t raw = load_raw32(a->b + 12);
+    const uint32_t raw = load_raw32(a->b + IP_V4_AT);
     return is_multicast4(raw) || is_broadcast(net, raw);
 }
 
-// Is it an address that somebody else can have, or, where all comes back, ourselves?
+// Whether it is a unicast address of another host, or at the loopback port of this one.
 static bool is_peer4(const struct net *net, uint32_t raw)
 {
     if (net->loops)
@@ -58,7 +58,7 @@ static int way4(const struct net *net, uint32_t dst_raw, struct ip_addr *from)
 int net_egress(const struct net *net, const struct ip_addr *to, struct ip_addr *from)
 {
     if (ip_is_v4(to))
-        return way4(net, load_raw32(to->b + 12), from);
+        return way4(net, load_raw32(to->b + IP_V4_AT), from);
     return net->v6 != NULL ? net6_way(net, to, from) : -1;
 }
 
@@ -74,7 +74,7 @@ bool net_may_be_cut(const struct net *net, const struct net_datagram *d, uint32_
     return net->reasm != NULL && !d->whole && d->len <= len_max;
 }
 
-// send_cut4: a datagram in parts, all of them or none.
+// send_cut4: sends a datagram in fragments, all of them or none.
 static int send_cut4(struct net *net, struct clock_now now, const struct wire_datagram *w,
                      uint32_t ix, uint64_t word, uint32_t dst_raw, const uint32_t *wait_for,
                      struct net_tx *tx)
@@ -94,8 +94,8 @@ static int send_cut4(struct net *net, struct clock_now now, const struct wire_da
 static int send4(struct net *net, struct clock_now now, const struct net_datagram *d,
                  struct net_tx *tx)
 {
-    const uint32_t dst_raw = load_raw32(d->to.b + 12);
-    const int ix = ip_is_v4(&d->from) ? net_local_index(net, load_raw32(d->from.b + 12)) : -1;
+    const uint32_t dst_raw = load_raw32(d->to.b + IP_V4_AT);
+    const int ix = ip_is_v4(&d->from) ? net_local_index(net, load_raw32(d->from.b + IP_V4_AT)) : -1;
     const bool group = net_is_group(net, &d->to);
     uint32_t hop_raw = 0;
     const bool cut = d->len > (size_t)net_mtu(net, now, &d->to) - IP4_BYTES - UDP_BYTES;

@@ -18,8 +18,8 @@ void udp_table_init(struct udp_table *t, struct siphash_key secret)
         t->open[i].next = i + 1 < UDP_PORTS_MAX ? (uint16_t)(i + 1) : (uint16_t)UDP_NONE;
 }
 
-// entry_set: the one writer of what other threads read; the fence and the last store pair with the
-// two loads of seq in udp_table_view().
+// entry_set: the only writer of the fields that other threads read. The fence and the last store
+// pair with the two loads of seq in udp_table_view().
 static void entry_set(struct udp_open *o, const struct udp_open *to)
 {
     const uint32_t seq = o->seq;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// udp_table.h: the UDP ports that applications of one worker opened while running, and what routers
-// said of the paths to their peers. One for all nets of the worker, which look a datagram up here
-// when no configured port is its.
+// udp_table.h: the UDP ports that applications of one worker opened at run time, and the path MTUs
+// to their peers. All nets of the worker share it. They search it if no configured port matches.
 //
 //     first[port] --> open --> open: the same port on another address
 //
@@ -13,25 +12,25 @@
 
 enum {
     UDP_PORTS_MAX = 4096,  // open at a time: as many as the ephemeral ports of a busy resolver
-    UDP_PATHS = 256,       // destinations whose path MTU is remembered, in sets of:
-    UDP_PATH_WAYS = 4,     // the one that is nearest its end goes for another
+    UDP_PATHS = 256,       // destinations whose path MTU is stored, in sets of
+    UDP_PATH_WAYS = 4,     // of which the one that expires first is replaced
     UDP_PATH_MS = 600000,  // RFC 1191 6.3, Linux's mtu_expires
     UDP_PMTU_MIN4 = 552,   // what a router may lower a path to: Linux's min_pmtu
     UDP_NONE = 0xffff,     // no open port
 };
 
-// udp_open: an open port. at: an address; :: is all, of IPv4 as well unless v6only; ::ffff:0.0.0.0
-// all of IPv4. With a peer_port only what that peer sends is for it.
+// udp_open: an open port. at: its address; :: stands for all addresses, of IPv4 too unless v6only;
+// ::ffff:0.0.0.0 for all of IPv4. With a peer_port it receives only from that peer.
 struct udp_open {
     struct ip_addr at, peer;
     uint16_t port, peer_port;
-    uint8_t service;  // the caller's own
-    uint8_t device;   // the port, numbered from 1, by which it comes; 0: any
-    bool icmp;        // for echo replies; port is their identifier
+    uint8_t service;  // chosen by the caller
+    uint8_t device;   // only from this device number (net_device()); 0: any
+    bool icmp;        // receives echo replies; port is their identifier
     bool v6only;
     bool open;
-    uint32_t seq;   // odd while what is before it changes
-    uint16_t next;  // of the same port, or free
+    uint32_t seq;   // odd while the worker changes the fields above
+    uint16_t next;  // next of the same port, or of the free list
 };
 
 struct udp_path {
@@ -42,46 +41,48 @@ struct udp_path {
 
 struct udp_table {
     uint16_t n_open, free;
-    struct siphash_key secret;  // where a destination falls among the paths
+    struct siphash_key secret;  // key of the hash of paths
     struct udp_path paths[UDP_PATHS];
     struct udp_open open[UDP_PORTS_MAX];
     uint16_t first[UINT16_MAX + 1];
 };
 
-// udp_table_init: an empty one.
+// udp_table_init: makes t empty.
 void udp_table_init(struct udp_table *t, struct siphash_key secret);
 
-// udp_table_open: an entry for what e says (at, port, service, v6only, device,
-// icmp); its index, or
-// -EADDRINUSE: the very same address, port and device are open, :: of one family and of both told
-// apart; -ENOBUFS: UDP_PORTS_MAX are. udp_table_close: index of an open one.
+// udp_table_open: opens a port with at, port, service, v6only, device and icmp of e. Returns its
+// index; -EADDRINUSE: the same address, port and device are open (:: with and without v6only
+// differ); -ENOBUFS: UDP_PORTS_MAX are open. udp_table_close: closes index ix.
 int udp_table_open(struct udp_table *t, const struct udp_open *e);
 void udp_table_close(struct udp_table *t, uint16_t ix);
 
-// udp_table_filter: entry ix, open, takes what peer sends from that port; 0: what anybody sends.
+// udp_table_filter: from now on the open entry ix receives only from this peer and port. port 0:
+// from any.
 void udp_table_filter(struct udp_table *t, uint16_t ix, const struct ip_addr *peer, uint16_t port);
 
-// udp_table_find: the entry that a datagram from src and src_port to dst and port, which came by
-// that device, is for, or UDP_NONE: those of this peer first; then the address itself before any
-// address; then those of the device; then all addresses of the family before all of both.
+// udp_table_find: the entry for a datagram from src and src_port to dst and port that came by
+// `device`, or UDP_NONE. Of several the best match: first an entry with this peer, then one with
+// this address, then one with this device, then one for all addresses of the family only.
 uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port,
                         const struct ip_addr *src, uint16_t src_port, unsigned device);
 
-// udp_table_find_echo: the same of an echo reply, whatever src it has, with that identifier.
+// udp_table_find_echo: the entry for an echo reply with identifier id, from any source.
 uint16_t udp_table_find_echo(const struct udp_table *t, const struct ip_addr *dst, uint16_t id,
                              unsigned device);
 
-// udp_table_view: copies entry ix, false if it is not open (or being rewritten at every one of some
-// tries).
+// udp_table_view: copies entry ix. False: it is not open, or the worker changed it during every
+// try. Any thread.
 bool udp_table_view(const struct udp_table *t, uint16_t ix, struct udp_open *out);
 
-// udp_table_shows: is this very address and port open? Any thread; may be wrong while the worker
-// opens or closes some.
+// udp_table_shows: whether exactly this address and port are open. Any thread; the answer may be
+// wrong while the worker opens or closes ports.
 bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16_t port);
 
-// udp_path_lower: a router said that the path to `to` takes packets of mtu bytes, at most: believed
-// down to UDP_PMTU_MIN4 or IP6_MTU_MIN, for UDP_PATH_MS. udp_path_mtu: what is known of the path;
-// `mtu`, the link's, if nothing is. udp_paths_forget: nothing is known any more.
+// udp_path_lower: stores the MTU of mtu bytes that a router reported for the path to `to`, at least
+// UDP_PMTU_MIN4 or IP6_MTU_MIN, for UDP_PATH_MS.
+//
+// udp_path_mtu: the stored MTU of the path, or `mtu`, the link's, if there is none.
+// udp_paths_forget: removes all.
 void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu, uint64_t now_ms);
 uint16_t udp_path_mtu(const struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
                       uint64_t now_ms);

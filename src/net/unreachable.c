@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments whose next hop never answered: what a router would have told of them by ICMP.
+// Segments whose next hop did not answer, reported as a router would by ICMP.
 #include <errno.h>
 #include <string.h>
 
 #include "net/priv6.h"
 
-// key_of: the connection of the packet, which was built here. False: it is no segment.
+// key_of: the connection of a packet that was built here. False: it is not a TCP segment.
 static bool key_of(const struct net *net, const uint8_t *frame, struct flow_key *key,
                    const uint8_t **tcp)
 {
     const uint8_t *ip = frame + ETH_BYTES;
-    if (load_be16(frame + 12) == ETH_TYPE_IP4) {
-        key->remote = ip_from_v4(load_be32(ip + 16));
-        key->local_ix = (uint16_t)(net->local_ix_first + net_local_index(net, load_raw32(ip + 12)));
+    if (load_be16(frame + ETH_TYPE_AT) == ETH_TYPE_IP4) {
+        key->remote = ip_from_v4(load_be32(ip + IP4_DST_AT));
+        key->local_ix =
+            (uint16_t)(net->local_ix_first + net_local_index(net, load_raw32(ip + IP4_SRC_AT)));
         *tcp = frame + TCP4_OFF;
-        return ip[9] == IP_PROTO_TCP;
+        return ip[IP4_PROTO_AT] == IP_PROTO_TCP;
     }
     struct ip_addr ours;
-    memcpy(ours.b, ip + 8, sizeof(ours.b));
-    memcpy(key->remote.b, ip + 24, sizeof(key->remote.b));
+    memcpy(ours.b, ip + IP6_SRC_AT, sizeof(ours.b));
+    memcpy(key->remote.b, ip + IP6_DST_AT, sizeof(key->remote.b));
     key->local_ix = (uint16_t)(net->v6->local_ix_first + net6_own(net->v6, &ours));
     *tcp = frame + TCP6_OFF;
-    return ip[6] == IP_PROTO_TCP;
+    return ip[IP6_NEXT_AT] == IP_PROTO_TCP;
 }
 
 void lost_note(struct net *net, const struct pkt *p)
@@ -31,8 +32,8 @@ void lost_note(struct net *net, const struct pkt *p)
     if (net->n_lost == NET_LOST_MAX || !key_of(net, pkt_data(p), &e.key, &tcp))
         return;
     e.key.local_port = load_be16(tcp);
-    e.key.remote_port = load_be16(tcp + 2);
-    e.seq = load_be32(tcp + 4);
+    e.key.remote_port = load_be16(tcp + TCP_DST_PORT_AT);
+    e.seq = load_be32(tcp + TCP_SEQ_AT);
     net->lost[net->n_lost++] = e;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pkt.h: a packet. The one header of the data path that knows it is an rte_mbuf; everything above
-// calls these. A packet belongs to one worker at a time and lives in that worker's pool.
+// pkt.h: a packet. This is the only header of the data path that knows that it is an rte_mbuf. A
+// packet belongs to one worker at a time and comes from that worker's pool.
 #pragma once
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -17,8 +17,8 @@ struct pkt_pool {
 
 enum {
     PKT_HEADROOM = RTE_PKTMBUF_HEADROOM,
-    PKT_ROOM = 2048,     // bytes of a frame that fit in one packet
-    PKT_CHAIN_MAX = 33,  // segments of a packet: 64 KiB and its headers
+    PKT_ROOM = 2048,     // bytes of a frame in one buffer
+    PKT_CHAIN_MAX = 33,  // buffers of one packet: 64 KiB and headers
 };
 
 static inline uint8_t *pkt_data(const struct pkt *p)
@@ -26,7 +26,7 @@ static inline uint8_t *pkt_data(const struct pkt *p)
     return rte_pktmbuf_mtod(&p->m, uint8_t *);
 }
 
-// pkt_len: bytes in the first segment; pkt_total_len: in all of them.
+// pkt_len: bytes in the first buffer. pkt_total_len: bytes in all buffers.
 static inline uint32_t pkt_len(const struct pkt *p)
 {
     return p->m.data_len;
@@ -37,8 +37,8 @@ static inline uint32_t pkt_total_len(const struct pkt *p)
     return p->m.pkt_len;
 }
 
-// pkt_whole_len: bytes of a packet that lie together, at its first one: more than 64 KiB in one
-// that holds a whole frame of others' memory (pkt_attach).
+// pkt_whole_len: contiguous bytes at the begin of a packet. More than 64 KiB for a packet with
+// external memory (pkt_attach).
 static inline uint32_t pkt_whole_len(const struct pkt *p)
 {
     return p->m.nb_segs == 1 ? p->m.pkt_len : p->m.data_len;
@@ -49,22 +49,22 @@ static inline bool pkt_is_chain(const struct pkt *p)
     return p->m.nb_segs > 1;
 }
 
-// pkt_room: bytes that fit in p's first segment from its first byte on.
+// pkt_room: bytes of the first buffer from the first byte of data to its end.
 static inline uint32_t pkt_room(const struct pkt *p)
 {
     return (uint32_t)p->m.buf_len - p->m.data_off;
 }
 
-// pkt_set_len: makes p one segment of len bytes from its first byte on. len <= PKT_ROOM.
+// pkt_set_len: makes p one buffer with len bytes of data, len <= PKT_ROOM.
 static inline void pkt_set_len(struct pkt *p, uint32_t len)
 {
     p->m.data_len = (uint16_t)len;
     p->m.pkt_len = len;
 }
 
-// pkt_alloc_bulk: n empty packets out of the worker's own pool, all or none. False: pool empty.
-// Writes the packet's first cache line only: the offload field that belongs to tx flags
-// (m.tx_offload) is not reset; who sets a tx flag sets the whole field.
+// pkt_alloc_bulk: allocates n empty packets from the worker's own pool, all or none. False: the
+// pool is empty. It writes only the first cache line of each. m.tx_offload is not reset; code that
+// sets a tx flag sets the whole field.
 static inline bool pkt_alloc_bulk(struct pkt_pool *pool, struct pkt **pkts, unsigned n)
 {
     if (unlikely(rte_mempool_get_bulk(&pool->mp, (void **)pkts, n) != 0))
@@ -82,12 +82,12 @@ static inline bool pkt_alloc_bulk(struct pkt_pool *pool, struct pkt **pkts, unsi
     return true;
 }
 
-// pkt_free_bulk_slow: what pkt_free_bulk() does with a burst that holds a chain, a packet with more
-// than one reference, or packets of several pools.
+// pkt_free_bulk_slow: pkt_free_bulk() for a burst with a chain, a packet with several references,
+// or packets of several pools.
 void pkt_free_bulk_slow(struct pkt **pkts, unsigned n);
 
-// pkt_free_bulk: gives n packets back. They may be chains; they come from the worker's own pool. A
-// packet taken out of a chain must have its m.next cleared before (nb_segs 1 means next NULL).
+// pkt_free_bulk: frees n packets, chains included, of the worker's own pool. Before a packet is
+// taken out of a chain, m.next is cleared (nb_segs 1 implies next NULL).
 static inline void pkt_free_bulk(struct pkt **pkts, unsigned n)
 {
     if (unlikely(n == 0))
@@ -111,8 +111,8 @@ static inline void pkt_free(struct pkt *p)
     rte_pktmbuf_free(&p->m);
 }
 
-// What the port says of the checksums of a received packet. A port that does not check leaves
-// PKT_CKSUM_UNKNOWN: the border verifies in software.
+// The port's verdict on the checksums of a received packet. PKT_CKSUM_UNKNOWN: the port did not
+// check; src/net checks in software.
 enum pkt_cksum { PKT_CKSUM_UNKNOWN, PKT_CKSUM_GOOD, PKT_CKSUM_BAD };
 
 static inline enum pkt_cksum pkt_rx_ip_cksum(const struct pkt *p)
@@ -131,7 +131,7 @@ static inline enum pkt_cksum pkt_rx_l4_cksum(const struct pkt *p)
     return f == RTE_MBUF_F_RX_L4_CKSUM_BAD ? PKT_CKSUM_BAD : PKT_CKSUM_UNKNOWN;
 }
 
-// pkt_rx_cksum_all_good: both verdicts at once. pkt_rx_cksum_any: is there a verdict at all?
+// pkt_rx_cksum_any: whether the port has any verdict. pkt_rx_cksum_all_good: whether both are GOOD.
 static inline bool pkt_rx_cksum_any(const struct pkt *p)
 {
     return (p->m.ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)) != 0;
@@ -143,9 +143,9 @@ static inline bool pkt_rx_cksum_all_good(const struct pkt *p)
            (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD);
 }
 
-// pkt_tx_offload: asks the port to fill in the TCP checksum of an IPv4 packet whose headers have
-// these lengths; its checksum field holds the pseudo header's folded sum. For ports with
-// PORT_TX_L4_CKSUM.
+// pkt_tx_offload: requests the TCP checksum of an IPv4 packet from the port. The arguments are the
+// lengths of its headers; its checksum field holds the folded sum of the pseudo header. For ports
+// with PORT_TX_L4_CKSUM.
 static inline void pkt_tx_offload(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
                                   unsigned l4_bytes)
 {
@@ -161,7 +161,7 @@ static inline void pkt_tx_offload6(struct pkt *p, unsigned l2_bytes, unsigned l3
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, 0, 0, 0, 0);
 }
 
-// pkt_tx_offload_udp: the same for the checksum of a UDP datagram, of either family.
+// pkt_tx_offload_udp: the same for the checksum of a UDP datagram of either family.
 static inline void pkt_tx_offload_udp(struct pkt *p, bool v4, unsigned l2_bytes, unsigned l3_bytes)
 {
     enum { UDP_HEAD_BYTES = 8 };
@@ -169,9 +169,9 @@ static inline void pkt_tx_offload_udp(struct pkt *p, bool v4, unsigned l2_bytes,
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, UDP_HEAD_BYTES, 0, 0, 0, 0);
 }
 
-// pkt_tx_tso: asks the port to cut an IPv4 packet, a chain, into TCP segments of mss bytes of data
-// and to fill in what differs. Its headers lie in the first segment as wire_build_tso4() makes
-// them; ip_cksum: the port has PORT_TX_IP_CKSUM. For ports with PORT_TSO.
+// pkt_tx_tso: requests that the port split an IPv4 packet, a chain, into TCP segments of mss bytes
+// of data and set the fields that differ. Its headers are in the first buffer, as written by
+// wire_build_tso4(). ip_cksum: the port has PORT_TX_IP_CKSUM. For ports with PORT_TSO.
 static inline void pkt_tx_tso(struct pkt *p, bool ip_cksum, unsigned l2_bytes, unsigned l3_bytes,
                               unsigned l4_bytes, unsigned mss)
 {
@@ -180,7 +180,7 @@ static inline void pkt_tx_tso(struct pkt *p, bool ip_cksum, unsigned l2_bytes, u
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, mss, 0, 0, 0);
 }
 
-// pkt_tx_tso6: the same for an IPv6 packet, with headers of wire_build_tso6().
+// pkt_tx_tso6: the same for an IPv6 packet with headers of wire_build_tso6().
 static inline void pkt_tx_tso6(struct pkt *p, unsigned l2_bytes, unsigned l3_bytes,
                                unsigned l4_bytes, unsigned mss)
 {
@@ -188,7 +188,7 @@ static inline void pkt_tx_tso6(struct pkt *p, unsigned l2_bytes, unsigned l3_byt
     p->m.tx_offload = rte_mbuf_tx_offload(l2_bytes, l3_bytes, l4_bytes, mss, 0, 0, 0);
 }
 
-// pkt_chain: makes n packets of one segment each, n in 1..PKT_CHAIN_MAX, one packet: the first one.
+// pkt_chain: links n packets of one buffer each, n in 1..PKT_CHAIN_MAX, into one packet, pkts[0].
 static inline void pkt_chain(struct pkt **pkts, unsigned n)
 {
     uint32_t total = 0;
@@ -200,9 +200,9 @@ static inline void pkt_chain(struct pkt **pkts, unsigned n)
     pkts[0]->m.pkt_len = total;
 }
 
-// pkt_attach: makes p, which was just allocated, one whose bytes are the len at buf, until it is
-// freed: then freed(buf, arg) is called by who frees it. shared: 64 bytes of the caller's, aligned,
-// that live as long. It is not to be sent.
+// pkt_attach: gives p, which was just allocated, the len bytes at buf as its data. When p is freed,
+// that thread calls freed(buf, arg). shared: 64 aligned bytes of the caller that live as long. Such
+// a packet is never sent.
 static inline void pkt_attach(struct pkt *p, uint8_t *buf, uint32_t len, void *shared,
                               void (*freed)(void *buf, void *arg), void *arg)
 {
@@ -216,27 +216,27 @@ static inline void pkt_attach(struct pkt *p, uint8_t *buf, uint32_t len, void *s
     p->m.pkt_len = len;
 }
 
-// pkt_is_attached: its bytes are others' memory (pkt_attach): not to be sent.
+// pkt_is_attached: whether its data is external memory (pkt_attach), so that it must not be sent.
 static inline bool pkt_is_attached(const struct pkt *p)
 {
     return (p->m.ol_flags & RTE_MBUF_F_EXTERNAL) != 0;
 }
 
-// pkt_turn_round: makes a received packet one to send: the port's verdicts on it are forgotten.
+// pkt_turn_round: prepares a received packet to be sent: clears the port's verdicts.
 static inline void pkt_turn_round(struct pkt *p)
 {
     p->m.ol_flags &= RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
 }
 
-// pkt_pool_create: a pool of at least `count` packets of PKT_ROOM bytes for one worker, on NUMA
-// node `node` (-1: any), single producer and consumer, with a cache of 512 for that worker (at
-// least 1,024 packets). `name` at most 20 characters, unique. NULL: rte_errno says why. Control
-// thread. The cache serves EAL threads only; another thread reaches the ring behind it each time.
+// pkt_pool_create: a pool of at least `count` packets (minimum 1,024) of PKT_ROOM bytes for one
+// worker, on NUMA node `node` (-1: any), single producer and consumer, with a cache of 512. name:
+// unique, at most 20 characters. NULL: rte_errno says why. Control thread. Only EAL threads have
+// the cache; other threads access the ring behind it each time.
 struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node);
 
-// pkt_pool_destroy: gives the pool's memory back. No packet of it is in use. NULL: nothing.
+// pkt_pool_destroy: frees the pool, of which no packet is in use. NULL: does nothing.
 void pkt_pool_destroy(struct pkt_pool *pool);
 
-// pkt_pool_free_count: packets neither in use nor posted to a port; exact while its worker stands
-// still. Any thread.
+// pkt_pool_free_count: packets that are neither in use nor posted to a port; exact while the worker
+// does not run. Any thread.
 unsigned pkt_pool_free_count(const struct pkt_pool *pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.h: the contract between the stack and a driver. A port is one struct of operations on bursts
-// plus capability bits; the stack asks the bits, never the name.
+// port.h: the interface between the stack and a driver: a struct of operations on bursts, and
+// capability bits. The stack tests the bits, never the driver's name.
 #pragma once
 #include "base/addr.h"
 #include "base/err.h"
@@ -8,18 +8,19 @@
 #include "pkt/pkt.h"
 
 enum port_cap {
-    PORT_RX_IP_CKSUM = 1 << 0,  // says GOOD or BAD for the IPv4 header of what it receives
+    PORT_RX_IP_CKSUM = 1 << 0,  // checks the IPv4 header checksum of received packets
     PORT_RX_L4_CKSUM = 1 << 1,  // the same for TCP and UDP
-    PORT_TX_IP_CKSUM = 1 << 2,  // fills in the IPv4 header checksum when asked
+    PORT_TX_IP_CKSUM = 1 << 2,  // computes the IPv4 header checksum on request
     PORT_TX_L4_CKSUM = 1 << 3,
     PORT_MULTI_SEG = 1 << 4,  // sends chains
-    // cuts large segments (pkt_tx_tso); has PORT_TX_L4_CKSUM and PORT_MULTI_SEG. It makes the IPv4
-    // header of each part; that of the whole is right already where it lacks PORT_TX_IP_CKSUM
+    // splits large segments (pkt_tx_tso); implies PORT_TX_L4_CKSUM and PORT_MULTI_SEG. It writes
+    // the IPv4 header of each part. Without PORT_TX_IP_CKSUM the header checksum of the whole must
+    // be right already
     PORT_TSO = 1 << 5,
-    PORT_RSS = 1 << 6,         // spreads IPv4 TCP over its queues as base/toeplitz.h has it
+    PORT_RSS = 1 << 6,         // spreads IPv4 TCP over its queues as base/toeplitz.h
     PORT_NO_SYSCALL = 1 << 7,  // rx_burst and tx_burst never enter the kernel
-    // With PORT_RX_L4_CKSUM: a packet whose sender is on the same host and left its TCP or UDP
-    // checksum to the last port on the way counts as GOOD, whatever stands in that field
+    // With PORT_RX_L4_CKSUM: a packet from a sender on the same host that left its TCP or UDP
+    // checksum to a later port counts as GOOD, whatever the field holds
     PORT_RX_L4_LEFT = 1 << 8,
 };
 
@@ -28,26 +29,69 @@ enum {
     PORT_NAME_BYTES = 32,
     PORT_QUEUES_MAX = 16,
     PORT_MTU_DEFAULT = 1500,
-    PORT_MTU_MIN = 68,             // RFC 791: what every host must be able to send whole
+    PORT_MTU_MIN = 68,             // RFC 791: every link must carry it unfragmented
     PORT_MTU_MAX = PKT_ROOM - 14,  // one frame in one packet
 };
 
-// port_stats: totals since open, as the device counts them; read by the control thread.
+// port_stats: totals since open, as the device counts them. Control thread.
 struct port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t rx_missed;  // frames lost because no posted buffer was free (imissed)
     uint64_t rx_nombuf;  // frames lost because the pool was empty
     uint64_t rx_errors, tx_errors;
-    // Frames that a fault port took away or added on purpose, behind the counts above (rx) and
-    // before them (tx): the stack received rx_packets - rx_taken_away + rx_added.
+    // Frames that a fault port removed or added on purpose, after the counts above (rx) and before
+    // them (tx): the stack received rx_packets - rx_taken_away + rx_added.
     uint64_t rx_taken_away, rx_added, tx_taken_away, tx_added;
 };
 
+// port_rx_lost, port_tx_lost: the port's own account: what it lost before a worker received it, and
+// what of ours was not sent.
+static inline uint64_t port_rx_lost(const struct port_stats *s)
+{
+    return s->rx_missed + s->rx_nombuf + s->rx_errors;
+}
+
+static inline uint64_t port_tx_lost(const struct port_stats *s)
+{
+    return s->tx_errors;
+}
+
 struct port;
 
-// port_link: what the device says of its link. speed_mbps 0: it does not know, or has none.
+// Kinds of packets by how devices hash them. Those before PORT_RSS_KINDS by addresses and ports; of
+// the others a device may hash a part of what software hashes, or nothing.
+enum port_rss_kind {
+    PORT_RSS_IP4_TCP,
+    PORT_RSS_IP4_UDP,
+    PORT_RSS_IP6_TCP,
+    PORT_RSS_IP6_UDP,
+    PORT_RSS_KINDS,
+    PORT_RSS_FRAGMENT = PORT_RSS_KINDS,
+    PORT_RSS_OTHER,
+    PORT_RSS_ALL_KINDS,
+};
+
+// port_rss_check: what a device's key and table were found to be. mended: what was wrong has been
+// written again, and then read back right.
+struct port_rss_check {
+    bool readable, key_wrong, mended;
+    uint16_t entries_wrong;
+};
+
+// port_link_reason: why a link is not up.
+enum port_link_reason {
+    PORT_LINK_NO_CARRIER,  // no cable, no light, or nobody at the other end
+    PORT_LINK_SET_DOWN,    // the administrator took the interface down
+    PORT_LINK_GONE,        // the interface or the device was removed; the port stays without one
+    PORT_LINK_REPLACED,    // and another interface has its name now, to which the port is not bound
+    PORT_LINK_UNKNOWN,     // the device does not tell
+};
+
+// port_link: the state of the link. `reason` counts where it is not up. speed_mbps 0: unknown, or
+// none.
 struct port_link {
     bool up, full_duplex;
+    uint8_t reason;  // enum port_link_reason
     uint32_t speed_mbps;
 };
 
@@ -58,34 +102,39 @@ struct port_xstat {
     uint64_t value;
 };
 
-// port_view: what can be asked of a port beside its counters, at any time, by the control thread
-// alone. A function that is NULL: the driver knows nothing of it.
+// port_view: queries besides the counters. Control thread, at any time. A function is NULL if the
+// driver does not support it.
 struct port_view {
     void (*link)(struct port *p, struct port_link *out);
-    // xstats: the device's own counters, at most max of them; returns how many it has.
+    // xstats: writes at most max of the device's own counters; returns how many it has.
     unsigned (*xstats)(struct port *p, struct port_xstat *out, unsigned max);
-    // rx_waiting: packets that wait in queue q to be received, -1: the device does not tell.
+    // rx_waiting: packets that wait in receive queue q; -1: unknown.
     int (*rx_waiting)(struct port *p, uint16_t q);
-    // rss_table: the queue of each entry of the device's table, at most max; returns how many.
+    // rss_table: writes the queue of each entry of the device's table, at most max; returns how
+    // many it has.
     unsigned (*rss_table)(struct port *p, uint16_t *queues, unsigned max);
-    // describe: more `name value` lines of what the device is.
+    // rss_check: with PORT_RSS: reads key and table back, and writes them again if they are not
+    // what the port gave the device at its start.
+    void (*rss_check)(struct port *p, struct port_rss_check *out);
+    // describe: adds `name value` lines about the device.
     void (*describe)(struct port *p, struct text *out);
-    struct port *(*inner)(struct port *p);  // what this port wraps
+    struct port *(*inner)(struct port *p);  // the port inside this one
 };
 
-// port_ops: rx_burst and tx_burst are called by the one worker that owns queue q; the others by the
-// control thread, before the workers start or after they have stopped (stats: at any time).
+// port_ops: the worker that owns queue q calls rx_burst and tx_burst. The control thread calls the
+// others before the workers start or after they have stopped (stats: at any time).
 struct port_ops {
     const char *driver;
-    // rx_burst: up to n packets from queue q into pkts, allocated from that queue's pool; returns
-    // how many. Offload flags are the driver's verdict on this packet or none, never stale.
+    // rx_burst: receives up to n packets from queue q, allocated from that queue's pool; returns
+    // how many. Offload flags are the driver's verdict on this packet, or absent; they are never
+    // stale.
     uint16_t (*rx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
-    // tx_burst: takes ownership of the first `returned` packets of pkts; the rest stay the
-    // caller's.
+    // tx_burst: sends packets and returns how many, from the first. Those belong to the driver; the
+    // others stay with the caller.
     uint16_t (*tx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
     void (*stats)(struct port *p, struct port_stats *out);
     void (*close)(struct port *p);
-    const struct port_view *view;  // NULL: nothing more is known of it
+    const struct port_view *view;  // NULL: no further queries
 };
 
 struct port {
@@ -94,43 +143,46 @@ struct port {
     uint32_t caps;  // enum port_cap
     struct mac_addr mac;
     uint16_t mtu;          // bytes of an IP packet
-    uint16_t queues;       // as many as it could have of those that were asked for
-    uint16_t rss_entries;  // of its table, a power of two: with PORT_RSS
-    uint16_t chain_max;    // segments of a packet that it cuts, at most; 0: PKT_CHAIN_MAX
-    void *priv;            // the driver's
+    uint16_t queues;       // may be fewer than requested
+    uint16_t rss_entries;  // with PORT_RSS: entries of its table, a power of two
+    uint16_t rss_kinds;  // with PORT_RSS: a bit for each kind below PORT_RSS_KINDS that it spreads
+    uint16_t chain_max;  // buffers of a packet that it splits, at most; 0: PKT_CHAIN_MAX
+    void *priv;          // belongs to the driver
 };
 
-// port_params: what a driver needs to open a port. Start-up fills it from the configuration;
-// strings and the inner parameters stay the caller's and need to live until the open returns.
+// port_params: parameters of a driver's open function, set from the configuration. Strings and
+// inner parameters belong to the caller and live until the open returns.
 struct port_params {
     const char *name;    // of the port, at most PORT_NAME_BYTES - 1 characters
-    const char *driver;  // one of the table in drivers/port_table.c
+    const char *driver;  // one of src/tables/driver_table.h
     // tap, af_packet, af_xdp: the kernel interface, at most 15 characters; pci: the address; memif:
     // the socket; pcap: the capture to replay
     const char *device;
     const char *capture;  // pcap: the capture to write; NULL or empty: none
-    bool memif_client;    // memif: else the server
-    uint32_t memif_id;    // memif: the same at both sides
-    bool has_mac;         // else the driver chooses a locally administered one
+    bool memif_client;    // memif: client, else server
+    uint32_t memif_id;    // memif: equal on both sides
+    bool has_mac;         // else the driver chooses a locally administered MAC
     struct mac_addr mac;
     uint16_t mtu;               // 0: 1,500
     uint16_t queues;            // at most, 1..PORT_QUEUES_MAX
-    bool has_offloads;          // else the driver chooses what it does itself
-    uint32_t offloads;          // enum port_cap: what it may do, as far as it can
-    uint32_t rx_ring, tx_ring;  // packets a queue can hold, a power of two; 0: the driver's choice
+    bool has_offloads;          // else the driver chooses its offloads
+    uint32_t offloads;          // enum port_cap: offloads that it may use
+    uint32_t rx_ring, tx_ring;  // packets of a queue, a power of two; 0: the driver chooses
+    uint32_t open_ms;           // pci: after it the process ends with an error; 0: no limit
     int node;                   // NUMA node for rings, -1: any
-    // TOEPLITZ_KEY_BYTES_MAX bytes, by which the device spreads; NULL: the specification's
+    // RSS key of TOEPLITZ_KEY_BYTES_MAX bytes; NULL: the specification's
     const uint8_t *rss_key;
-    struct pkt_pool *pools[PORT_QUEUES_MAX];  // one per queue: the pool of the worker that owns it
-    bool has_host;                            // tap: give the kernel side an address
+    struct pkt_pool *pools[PORT_QUEUES_MAX];  // by queue: the pool of its worker
+    bool has_host;                            // tap: assign host_v4 to the kernel side
     uint32_t host_v4;                         // host order
     uint8_t host_prefix;                      // bits, 1..32
     struct ip_addr host6;
-    uint8_t host6_prefix;  // bits, 1..128; 0: it gets no address of IPv6
+    uint8_t host6_prefix;  // bits, 1..128; 0: no IPv6 address
     // fault:
-    const struct port_params *wraps;  // the port inside; name, pools and queues are the outer ones
+    const struct port_params
+        *wraps;  // the port inside; it gets name, pools and queues from this one
     uint64_t seed;
-    uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;  // each way; 0..1,000,000
-    uint32_t delay_ms;                                           // each way; 0..10,000
+    uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;  // each direction; 0..1,000,000
+    uint32_t delay_ms;                                           // each direction; 0..10,000
     const uint64_t *now_us;                                      // clock of delays; NULL: the TSC
 };

@@ -54,7 +54,7 @@ bool c10m_thread_stopping(const struct c10m_service *s)
     return shared_bool_load_acquire(&server_of(s)->threads_stop);
 }
 
-// The service's rings at that worker.
+// The rings between the service and this worker.
 static struct worker_box box_of(const struct c10m_service *s, unsigned worker)
 {
     const struct server *server = server_of(s);
@@ -82,7 +82,8 @@ static void *run(void *service)
     return NULL;
 }
 
-// On every core that is Linux's; where that is not allowed, where the control thread is.
+// Runs the thread on all cores of [cpu] linux, or where these are not allowed, on the cores of the
+// control thread.
 static void set_cpus(const struct server_params *p, pthread_t thread)
 {
     cpu_set_t cpus;
@@ -106,7 +107,7 @@ static int start(struct server *s, unsigned ix, struct err *err)
     return 0;
 }
 
-// They take no signal: those are the control thread's, and a port's.
+// The threads get no signals: these are for the control thread, and for a port.
 int server_threads_start(struct server *s, struct err *err)
 {
     sigset_t all, before;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // capture_filter.c: classic BPF, checked by libpcap, converted, verified and run by rte_bpf.
-#define ALLOW_EXPERIMENTAL_API  // rte_bpf_convert
 #include "server/capture_filter.h"
 
 #include <ctype.h>
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What rte_bpf gets wrong (22.11), and every program is mended of:
+// Faults of rte_bpf (22.11) that every program is corrected for:
 // - the converter forgets the index register of a byte A = packet[X + k]: it would read at A + k;
 // - an offset near 2^32 wraps around and is read in front of the packet: with X over OFFSET_MAX the
 //   program ends and wants nothing, as libpcap has it; a larger k is refused.
@@ -28,7 +27,7 @@ enum {
     LOOKS_MAX = 500000,
 };
 
-// The next number of the text, in [0, max]; false: there is none.
+// Reads the next number of the text, in [0, max]. False: there is none.
 static bool number(const char **at, uint64_t max, uint32_t *to)
 {
     while (**at == ',' || isspace((unsigned char)**at))
@@ -193,7 +192,7 @@ static void mend(const struct rte_bpf_prm *prm, struct mending *m, uint32_t *beg
     put_end(m);
 }
 
-// What reads memory words that it has not written is refused here: no compiler makes such.
+// Refuses programs that read memory words before they write them. No compiler produces these.
 static struct rte_bpf *convert(struct bpf_insn *insns, uint32_t n, struct err *err)
 {
     const struct bpf_program program = {.bf_len = n, .bf_insns = insns};

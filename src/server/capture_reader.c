@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#define ALLOW_EXPERIMENTAL_API  // reads straight from the ring: rte_ring_peek_zc.h
 #include "server/capture_reader.h"
 
 #include <errno.h>
@@ -18,9 +17,9 @@
 
 enum { PAGE_BYTES = 4096 };
 
-// part: of a dump, at one worker.
+// part: the state of a dump at one worker.
 struct part {
-    struct tap *tap;  // NULL: given back, or never made
+    struct capture_sink *sink;  // NULL: given back, or never made
     void *mem;
     size_t touched_bytes;
     bool attached;  // is in the list that is ordered
@@ -40,7 +39,7 @@ struct capture_reader {
     struct part *parts;  // one a worker
 };
 
-// old: a list that its worker may still look at.
+// old: a list that its worker may still read.
 struct old {
     struct old *next;
     struct capture_list *list;
@@ -64,13 +63,13 @@ static struct capture_readers *capture_readers_of(struct server *s)
 
 static bool acked(const struct worker *w)
 {
-    // Acquire: with change_taps() and end(): whatever the worker did with the old list is done.
+    // Acquire: pairs with change_captures(). The worker does not use the old list any more.
     return shared_u32_load_acquire(&w->state) == WORKER_STOPPED ||
            shared_ptr_load_acquire(&w->captures_seen) == shared_ptr_load(&w->captures_ordered);
 }
 
-// The list that was published last is this thread's to free.
-static struct capture_list *ordered_taps(const struct worker *w)
+// Returns the list that was published last. This thread has to free it.
+static struct capture_list *ordered_list(const struct worker *w)
 {
     return (struct capture_list *)(uintptr_t)shared_ptr_load(&w->captures_ordered);
 }
@@ -102,8 +101,8 @@ static int publish(struct server *s, unsigned w)
     }
     for (unsigned i = 0; i < t->n; i++)
         if (t->dumps[i]->parts[w].attached)
-            list->at[list->n++] = t->dumps[i]->parts[w].tap;
-    o->list = ordered_taps(worker);
+            list->at[list->n++] = t->dumps[i]->parts[w].sink;
+    o->list = ordered_list(worker);
     if (o->list == NULL) {
         free(o);
     } else {
@@ -118,7 +117,7 @@ static void part_free(struct capture_reader *d, struct part *p)
 {
     if (p->mem != NULL)
         munmap(p->mem, d->mem_bytes);
-    free(p->tap);
+    free(p->sink);
     memset(p, 0, sizeof(*p));
 }
 
@@ -134,23 +133,23 @@ static void dump_destroy(struct capture_reader *d)
 static int part_new(struct capture_reader *d, unsigned w)
 {
     struct part *p = &d->parts[w];
-    p->tap = aligned_alloc(CACHE_LINE, sizeof(*p->tap));
-    if (p->tap == NULL)
+    p->sink = aligned_alloc(CACHE_LINE, sizeof(*p->sink));
+    if (p->sink == NULL)
         return -1;
-    memset(p->tap, 0, sizeof(*p->tap));
+    memset(p->sink, 0, sizeof(*p->sink));
     p->mem = mmap(NULL, d->mem_bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p->mem == MAP_FAILED) {
         p->mem = NULL;
         return -1;
     }
-    p->tap->filter = d->filter;
-    p->tap->ring = p->mem;
-    p->tap->snap_bytes = d->params.snap_bytes;
-    p->tap->ports = d->params.ports;
-    p->tap->ways = d->params.ways;
-    p->tap->quiet = w != 0;
-    CHECK(rte_ring_init(p->tap->ring, "tap", d->slots, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+    p->sink->filter = d->filter;
+    p->sink->ring = p->mem;
+    p->sink->snap_bytes = d->params.snap_bytes;
+    p->sink->ports = d->params.ports;
+    p->sink->directions = d->params.directions;
+    p->sink->quiet = w != 0;
+    CHECK(rte_ring_init(p->sink->ring, "capture", d->slots, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
     return 0;
 }
 
@@ -210,7 +209,7 @@ struct capture_reader *capture_reader_new(struct server *s, const struct capture
     return d;
 }
 
-// The pages are there before a worker writes to them, some at a time.
+// Touches some pages at each call, so that they exist before a worker writes to them.
 static bool touch(const struct capture_reader *d, struct part *p)
 {
     const size_t end = MIN(d->mem_bytes, p->touched_bytes + CAPTURE_TOUCH_BYTES);
@@ -261,12 +260,12 @@ static bool fetch_head(struct part *p)
     struct rte_ring_zc_data zc;
     if (p->has_head)
         return true;
-    CAPTURE_RING_ONE(p->tap->ring, cons);
-    if (rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, CAPTURE_UNIT_BYTES, 1, &zc, NULL) == 0)
+    CAPTURE_RING_ONE(p->sink->ring, cons);
+    if (rte_ring_dequeue_zc_bulk_elem_start(p->sink->ring, CAPTURE_UNIT_BYTES, 1, &zc, NULL) == 0)
         return false;
     memcpy(&p->head, zc.ptr1, sizeof(p->head));
-    CAPTURE_RING_ONE(p->tap->ring, cons);
-    rte_ring_dequeue_zc_elem_finish(p->tap->ring, 1);
+    CAPTURE_RING_ONE(p->sink->ring, cons);
+    rte_ring_dequeue_zc_elem_finish(p->sink->ring, 1);
     p->has_head = true;
     return true;
 }
@@ -276,7 +275,7 @@ bool capture_reader_peek(struct capture_reader *d, struct capture_frame *f)
     const struct part *first = NULL;
     for (unsigned w = 0; w < server_workers(d->server); w++) {
         struct part *p = &d->parts[w];
-        if (p->tap != NULL && fetch_head(p) &&
+        if (p->sink != NULL && fetch_head(p) &&
             (first == NULL || (int64_t)(p->head.tsc - first->head.tsc) < 0)) {
             first = p;
             d->peeked = w;
@@ -288,12 +287,12 @@ bool capture_reader_peek(struct capture_reader *d, struct capture_frame *f)
                                 .bytes = first->head.bytes,
                                 .orig_bytes = first->head.orig_bytes,
                                 .port = first->head.port,
-                                .way = first->head.way,
+                                .direction = first->head.direction,
                                 .worker = (uint16_t)d->peeked};
     return true;
 }
 
-// A record was put in whole: what belongs to a head is there.
+// The worker enqueues whole records: after a head its data is there.
 void capture_reader_take(struct capture_reader *d, uint8_t *to)
 {
     struct part *p = &d->parts[d->peeked];
@@ -303,24 +302,24 @@ void capture_reader_take(struct capture_reader *d, uint8_t *to)
     p->has_head = false;
     if (units == 0)
         return;
-    CAPTURE_RING_ONE(p->tap->ring, cons);
-    CHECK(rte_ring_dequeue_zc_bulk_elem_start(p->tap->ring, CAPTURE_UNIT_BYTES, units, &zc, NULL) ==
-          units);
+    CAPTURE_RING_ONE(p->sink->ring, cons);
+    CHECK(rte_ring_dequeue_zc_bulk_elem_start(p->sink->ring, CAPTURE_UNIT_BYTES, units, &zc,
+                                              NULL) == units);
     const size_t first = MIN((size_t)p->head.bytes, (size_t)zc.n1 * CAPTURE_UNIT_BYTES);
     if (to != NULL) {
         memcpy(to, zc.ptr1, first);
         if (first < p->head.bytes)
             memcpy(to + first, zc.ptr2, p->head.bytes - first);
     }
-    CAPTURE_RING_ONE(p->tap->ring, cons);
-    rte_ring_dequeue_zc_elem_finish(p->tap->ring, units);
+    CAPTURE_RING_ONE(p->sink->ring, cons);
+    rte_ring_dequeue_zc_elem_finish(p->sink->ring, units);
 }
 
 struct capture_ring_counts capture_reader_counts(const struct capture_reader *d, unsigned port)
 {
     struct capture_ring_counts sum = {0};
     for (unsigned w = 0; w < server_workers(d->server); w++) {
-        const struct capture_ring_counts *c = &d->parts[w].tap->counts[port];
+        const struct capture_ring_counts *c = &d->parts[w].sink->counts[port];
         sum.seen += stat_load(&c->seen);
         sum.matched += stat_load(&c->matched);
         sum.dropped += stat_load(&c->dropped);
@@ -367,7 +366,7 @@ void capture_readers_stop(struct server *s)
     for (unsigned w = 0; w < server_workers(s) && s->workers[w] != NULL; w++) {
         struct worker *worker = s->workers[w];
         free_old(t, w);
-        free(ordered_taps(worker));
+        free(ordered_list(worker));
         shared_ptr_store(&worker->captures_ordered, NULL);
         shared_ptr_store(&worker->captures_seen, NULL);
         worker->captures = NULL;

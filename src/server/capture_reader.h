@@ -15,7 +15,7 @@ struct capture_reader_params {
     const char *program;  // of capture_filter_new(); NULL: every frame
     uint32_t snap_bytes;  // 1..CAPTURE_SNAP_MAX
     uint32_t ports;       // mask
-    uint8_t ways;
+    uint8_t directions;
     uint32_t ring_bytes;  // a worker; rounded down to a power of two
 };
 
@@ -24,7 +24,7 @@ struct capture_frame {
     uint64_t tsc;
     uint32_t bytes;       // copied
     uint32_t orig_bytes;  // of the frame
-    uint8_t port, way;
+    uint8_t port, direction;
     uint16_t worker;
 };
 

@@ -14,7 +14,7 @@ enum { FETCH_AHEAD = 16, FETCH_REST_AHEAD = 6 };  // blocks
 
 static const struct ip_addr any6;  // ::
 
-// walk: one call of conns_next.
+// walk: the state of one call of conns_next().
 struct walk {
     const struct server *s;
     enum conns_table table;
@@ -41,7 +41,7 @@ static bool has_room(const struct walk *w)
     return w->out->error == 0 && w->out->limit_bytes - w->out->len >= TCP_SHOW_BYTES_MAX;
 }
 
-// put: the line of what is shown, if it belongs to this table.
+// put: appends the line of the entry, if it belongs to this table.
 static void put(struct walk *w, const struct tcp_shown *shown)
 {
     char line[TCP_SHOW_BYTES_MAX];
@@ -105,7 +105,7 @@ static bool listeners(struct walk *w)
     return true;
 }
 
-// Those opened while running: of the first worker, as they are on each.
+// Listeners opened at run time: those of the first worker, because every worker has them.
 static bool opened_listeners(struct walk *w)
 {
     const struct listen_table *l = server_worker(w->s, 0)->tcp.listens;
@@ -131,7 +131,7 @@ static const struct time_wait_ring *ring(const struct tcp *t, unsigned kind)
     return kind == OF_TIME_WAIT6 ? &t->tw6 : &t->tw4;
 }
 
-// look: what lies at a place of one kind; false: nothing.
+// look: reads the entry at a place of one kind. False: there is none.
 static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_shown *shown,
                  uint16_t *local_ix)
 {
@@ -183,7 +183,7 @@ static void fetch(const struct tcp *t, uint32_t ix, uint32_t end)
         tcp_view_fetch_rest(t, ix + FETCH_REST_AHEAD);
 }
 
-// places_shown: the places of one kind of one worker; false: not to the end.
+// places_shown: shows the entries of one kind of one worker. False: it stopped before the end.
 static bool places_shown(struct walk *w, unsigned worker, unsigned kind)
 {
     struct tcp t;
@@ -262,7 +262,8 @@ static void udp_port(const struct walk *w, const struct net_udp_port *u, bool v6
         udp_line(w->out, &(struct udp_open){.at = *local, .port = u->port}, (*sl)++);
 }
 
-// is_first: no port before this one has the same entry: those of all addresses are in each.
+// is_first: whether no earlier port has the same entry. Entries for all addresses are in every
+// port.
 static bool is_first(const struct server_params *p, unsigned port, const struct net_udp_port *u)
 {
     for (unsigned i = 0; i < port; i++)
@@ -273,7 +274,7 @@ static bool is_first(const struct server_params *p, unsigned port, const struct 
     return true;
 }
 
-// is_shown: a worker before this one has the port open as well.
+// is_shown: whether an earlier worker has the same port open.
 static bool is_shown(const struct server *s, unsigned worker, const struct udp_open *o)
 {
     for (unsigned i = 0; i < worker; i++)

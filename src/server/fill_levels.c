@@ -31,7 +31,8 @@ void fill_free(struct fill_levels *d)
     free(d);
 }
 
-// What its ring and cache hold moves while they are added up: never more than there are.
+// Packets move between the ring and the cache while both are added up, so the sum is limited to the
+// size of the pool.
 static uint64_t packets_used(struct fill_levels *d, unsigned worker)
 {
     const struct pkt_pool *pool = d->server->pools[worker];

@@ -85,7 +85,7 @@ static void read_steal(struct linux_counts *out, const char *proc, unsigned cpu)
         sscanf(line + 1, "%*s %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &out->steal_ticks);
 }
 
-// The column of that CPU in the head line `           CPU0       CPU1`, -1: there is none.
+// Returns the column of the CPU in the head line `           CPU0       CPU1`. -1: there is none.
 static int column_of(const char *head, unsigned cpu)
 {
     unsigned is;
@@ -96,7 +96,7 @@ static int column_of(const char *head, unsigned cpu)
     return -1;
 }
 
-// A name without blanks: the last word of a device's line, or what stands before the colon.
+// Returns a name without blanks: the last word of a device's line, or the text before the colon.
 static void name_of(const char *line, const char *colon, const char *end, char *out)
 {
     const char *from = line, *to = colon;

@@ -11,7 +11,7 @@
 
 enum { NS_A_MS = 1000000 };
 
-// sums: what a window is the difference of.
+// sums: totals; a window is the difference of two of them.
 struct sums {
     uint64_t at_ns, packets, busy_cycles, idle_cycles;
 };
@@ -48,7 +48,7 @@ static struct sums sums_of(const struct core_stats *st, uint64_t now_ns)
     return s;
 }
 
-// The cost of a packet is that of the window, or without packets there, of all time.
+// The cost of a packet is measured in the window, or since the start if the window has no packets.
 static void set_recent(struct core *c, const struct sums *now)
 {
     const struct sums *from = &c->window;

@@ -14,7 +14,7 @@ static void add_local(struct net_config *lo, const struct ip_addr *a)
     lo->locals[lo->n_locals++] = (struct net_local){*a, (uint8_t)ip_bits(a)};
 }
 
-// Of one family: the loopback address first.
+// Collects the addresses of one family, the loopback address first.
 static void add_family(const struct server_params *p, struct net_config *lo, bool v6)
 {
     const struct ip_addr loopback = server_loopback(v6);

@@ -29,13 +29,13 @@ int server_port_toward(const struct server_params *p, const struct ip_addr *a)
     return n == 1 ? only : -1;
 }
 
-// seen: lines that are there already: each worker has its own cache, which mostly says the same.
+// seen: the lines that were printed. Each worker has its own cache, and most entries are equal.
 struct seen {
     uint64_t *hashes;
     size_t mask;
 };
 
-// Whether the line is there already; it is from now on.
+// Whether the line was printed before. Notes that it is printed now.
 static bool seen_line(struct seen *s, const char *line, size_t n)
 {
     uint64_t h = 14695981039346656037u;  // FNV-1a
@@ -62,7 +62,7 @@ static void put_new(struct text *out, struct seen *seen, const char *lines, size
     }
 }
 
-// table: how one family's are found and rendered.
+// table: how the entries of one family are read and printed.
 struct table {
     const char *head;
     uint32_t (*slots)(const struct net *n);

@@ -8,7 +8,7 @@
 
 #include "server/server_memory.h"
 
-// job: an order on its way. A bit of `open` for each worker that has not answered.
+// job: an order that is being executed. `open` has a bit for each worker that has not answered.
 struct job {
     TAILQ_ENTRY(job) link;
     struct order order;
@@ -20,7 +20,7 @@ struct job {
 
 enum holds { HOLDS_NOTHING, HOLDS_SETTINGS, HOLDS_JOB };
 
-// desk: a worker as it is seen from here.
+// desk: the control thread's view of one worker.
 struct desk {
     struct worker *w;
     struct job *job;    // in its slot, with HOLDS_JOB; NULL: its job was given up
@@ -131,7 +131,7 @@ static void answered(struct job *j, unsigned desk, const struct order_box *box)
         a->error = box->error;
 }
 
-// The slot is ours; what was in it is done.
+// Only called while the control thread owns the slot: the previous order is done.
 static void take(struct orders *o, unsigned i)
 {
     struct desk *d = &o->desks[i];
@@ -190,7 +190,7 @@ static void look(struct orders *o, unsigned i, uint64_t now_ms)
 {
     struct desk *d = &o->desks[i];
     const struct order_box *box = &d->w->box;
-    // Acquire: pairs with the worker's release, behind which the answer lies.
+    // Acquire: pairs with the worker's release, which follows the writing of the answer.
     if (shared_u32_load_acquire(&box->done) == shared_u32_load(&box->asked)) {
         take(o, i);
         hand_out(o, i, now_ms);
@@ -207,7 +207,7 @@ static bool hangs(const struct desk *d, uint64_t now_ms)
     return d->holds != HOLDS_NOTHING && now_ms - d->moved_ms >= ORDERS_TIMEOUT_MS;
 }
 
-// Whoever hangs is not waited for any longer.
+// Stops waiting for workers that do not answer.
 static void give_up(struct orders *o, struct job *j, uint64_t now_ms)
 {
     for (unsigned i = 0; i < o->n_desks; i++) {

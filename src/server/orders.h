@@ -3,32 +3,31 @@
 // workers, and the settings that all of them should have. Nothing here waits: a job ends when every
 // worker has answered, or when one has not moved for ORDERS_TIMEOUT_MS.
 //
-//     orders_post() --> queue --> each worker's slot, one at a time --> answers --> done(arg,
-//     answer) orders_set()  --> settings, before the next job of each worker that has not got them
-//     yet
+//     orders_post() --> queue --> slot of each worker, one job at a time --> answers --> done()
+//     orders_set()  --> settings --> slot of each worker that has old ones, before its next job
 //
-// A worker that hangs: its jobs end with -ETIMEDOUT. What was in its slot is done if it comes back;
-// what was not yet is not. Settings it gets then, the last ones. Control thread only.
+// The jobs of a stalled worker end with -ETIMEDOUT. If it resumes, it executes the job that was in
+// its slot and no other one, and receives the latest settings. Control thread only.
 #pragma once
 #include "worker/order.h"
 
 enum {
     ORDERS_MAX = 64,           // jobs at a time
     ORDERS_TIMEOUT_MS = 2000,  // without an answer and without a step of a walk
-    ORDERS_POLL_MS = 2,        // between two looks, as long as there is something to look for
+    ORDERS_POLL_MS = 2,        // between two polls while a job is under way
 };
 
 struct server;
 struct orders;
 
-// order_answer: of all workers together.
+// order_answer: the result of a job on all workers.
 struct order_answer {
     int error;         // 0, -ETIMEDOUT, or the first -errno of a worker
-    unsigned workers;  // to whom it went
-    unsigned done;     // who did it without an error
-    uint64_t count;    // of theirs
+    unsigned workers;  // number of workers that received the job
+    unsigned done;     // number of workers that executed it without an error
+    uint64_t count;    // sum of the counts that they returned
     uint64_t looked;   // blocks that walks have looked at
-    unsigned late;     // with -ETIMEDOUT: the first who did not answer
+    unsigned late;     // with -ETIMEDOUT: the first worker that did not answer
 };
 
 // orders_done: a job is over. May post.

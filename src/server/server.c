@@ -69,21 +69,44 @@ static struct arena *open_arena(const struct server *s, struct err *err)
                               .bytes = server_arena_bytes(p),
                               .leave_bytes = server_packet_bytes(p),
                               .node = -1};
-    return arena_open(&ap, err);
+    struct arena *a = arena_open(&ap, err);
+    if (a == NULL)
+        err_key(err, "memory.connections");
+    return a;
+}
+
+// service_at_fault: an application begins its reason with the key: "root = /srv: ..." or "root:
+// ...".
+static int service_at_fault(const struct c10m_service *sv, const char *reason, struct err *err)
+{
+    const size_t n = strspn(reason, "abcdefghijklmnopqrstuvwxyz_");
+    const bool named = n != 0 && (strncmp(reason + n, " = ", 3) == 0 || reason[n] == ':');
+    const bool agent = strcmp(sv->app->name, "agent") == 0;
+    if (strstr(reason, "[memory] image_bytes") != NULL)
+        return err_key(err, "memory.image_bytes");
+    return err_key(err, "%s%s.%.*s", agent ? "agent" : "service.", agent ? "" : sv->name,
+                   named ? (int)n : 3, named ? reason : "app");
+}
+
+int server_service_init(struct server *s, unsigned i, struct err *err)
+{
+    const struct server_service_params *sp = &s->params.services[i];
+    struct c10m_service *sv = &s->services[i];
+    *sv = (struct c10m_service){.name = sp->name,
+                                .app = sp->app,
+                                .param = sp->param,
+                                .conf = sp->conf,
+                                .image_bytes_max = s->params.image_bytes_max,
+                                .ix = (uint8_t)i};
+    if (sock_service_init(sv, err) == 0)
+        return 0;
+    return service_at_fault(sv, err->text + strlen("service : ") + strlen(sv->name), err);
 }
 
 static int start_services(struct server *s, struct err *err)
 {
-    const struct server_params *p = &s->params;
-    for (unsigned i = 0; i < p->n_services; i++) {
-        struct c10m_service *sv = &s->services[i];
-        sv->name = p->services[i].name;
-        sv->app = p->services[i].app;
-        sv->param = p->services[i].param;
-        sv->conf = p->services[i].conf;
-        sv->image_bytes_max = p->image_bytes_max;
-        sv->ix = (uint8_t)i;
-        if (sock_service_init(sv, err) != 0)
+    for (unsigned i = 0; i < s->params.n_services; i++) {
+        if (server_service_init(s, i, err) != 0)
             return -1;
         s->n_inited++;
     }
@@ -104,10 +127,11 @@ void server_eal_params(const struct server_params *p, struct eal_params *e)
     for (unsigned i = 0; i < p->n_workers; i++)
         e->worker_cpu[i] = p->worker_cpu[i];
     unsigned n_pci = 0;
-    for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++)
-        if (strcmp(p->ports[i].port.driver, "pci") == 0 &&
-            strncmp(p->ports[i].port.device, "net_", 4) != 0)
-            e->pci_allow[n_pci++] = p->ports[i].port.device;
+    for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++) {
+        const struct port_params *port = server_inner_port(&p->ports[i]);
+        if (driver_device(port->driver) == DEVICE_PCI && strncmp(port->device, "net_", 4) != 0)
+            e->pci_allow[n_pci++] = port->device;
+    }
 }
 
 static int start_eal(struct server *s, struct err *err)
@@ -126,10 +150,24 @@ static int start_pools(struct server *s, struct err *err)
         char name[32];
         snprintf(name, sizeof(name), "worker%u", i);
         s->pools[i] = pkt_pool_create(name, s->params.packets, -1);
-        if (s->pools[i] == NULL)
-            return err_set(err, "worker %u: no memory for %u packets", i, s->params.packets);
+        if (s->pools[i] == NULL) {
+            err_set(err, "worker %u: no memory for %u packets", i, s->params.packets);
+            return err_key(err, "memory.packets");
+        }
     }
     return 0;
+}
+
+// port_at_fault: a port that is around another one opens that under its own name.
+static int port_at_fault(const struct server_port_params *pp, struct err *err)
+{
+    char key[ERR_KEY_BYTES];
+    const char *last = strrchr(err->key, '.');
+    if (!driver_wraps(pp->port.driver) || last == NULL)
+        return -1;
+    snprintf(key, sizeof(key), "port.%s%s", pp->inner.name, last);
+    memcpy(err->key, key, sizeof(key));
+    return -1;
 }
 
 static int start_ports(struct server *s, struct err *err)
@@ -139,24 +177,24 @@ static int start_ports(struct server *s, struct err *err)
         pp->port.queues = (uint16_t)server_port_queues(&s->params, i);
         for (unsigned w = 0; w < pp->port.queues; w++)
             pp->port.pools[w] = s->pools[w];
-        if (strcmp(pp->port.driver, "fault") == 0)
+        if (driver_wraps(pp->port.driver))
             pp->port.wraps = &pp->inner;
         pp->port.rss_key = pp->inner.rss_key = s->rss_key;
         s->ports[i] = port_open(&pp->port, err);
         if (s->ports[i] == NULL)
-            return -1;
+            return port_at_fault(pp, err);
         if (s->params.n_workers == 1)
             continue;
-        s->handoffs[i] =
-            handoff_open(s->ports[i], handoff_slots(s->params.packets, s->params.n_workers),
-                         s->params.n_workers, s->rss_key);
+        const uint32_t out_max = handoff_out_max(s->params.packets, s->params.n_ports);
+        s->handoffs[i] = handoff_open(s->ports[i], handoff_slots(out_max), out_max,
+                                      s->params.n_workers, s->rss_key);
         if (s->handoffs[i] == NULL)
             return err_set(err, "no memory");
     }
     return 0;
 }
 
-// The pieces of one worker in the order of enum region_id, out of the arena.
+// Takes the regions of one worker from the arena, in the order of enum region_id.
 static int carve(struct server *s, unsigned worker, uint8_t *mem[REGION_COUNT], struct err *err)
 {
     struct region r[REGION_COUNT];
@@ -188,7 +226,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn,
               s->keys.of[SECRET_FLOW_TABLE]);
     t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn), 0);
-    t->xmit_runs = (uint64_t *)mem[REGION_NEAR];
+    t->xmit_runs = (uint64_t *)mem[REGION_XMIT_DEADLINES];
     t->rounds = (uint32_t *)mem[REGION_ROUNDS];
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
     t->syn_pool = index_pool_init(&t->syns[syn], syn);
@@ -288,7 +326,7 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
 
 static void join_handoffs(struct server *s, struct worker *w, uint8_t *mem)
 {
-    const uint32_t slots = handoff_slots(s->params.packets, s->params.n_workers);
+    const uint32_t slots = handoff_slots(handoff_out_max(s->params.packets, s->params.n_ports));
     for (unsigned i = 0; i < s->params.n_ports && s->handoffs[i] != NULL; i++) {
         handoff_join(s->handoffs[i], w->id, mem, s->pools[w->id], w->stats);
         mem += handoff_footprint(slots, s->params.n_workers);
@@ -325,14 +363,14 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     if (s->params.reassembly != 0)
         w->reasm = reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly,
                               s->keys.of[SECRET_REASSEMBLY], &w->stats->c);
-    join_handoffs(s, w, mem[REGION_STEER]);
+    join_handoffs(s, w, mem[REGION_HANDOFF]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
         return -1;
     s->workers[id] = w;
     return 0;
 }
 
-// Asked between two steps, of which each takes a second at most.
+// Checked between two steps. Each step takes a second at most.
 static bool goes_on(struct err *err)
 {
     return !signals_asked() || err_set(err, "%s", SERVER_ASKED_TO_END) == 0;
@@ -346,7 +384,7 @@ void server_draw(struct server *s)
     while (!toeplitz_spreads(s->rss_key));
 }
 
-// For debuggers (scripts/gdb), which find everything from here; nothing else looks at it.
+// For debuggers (scripts/gdb), which find everything from here. Nothing else reads it.
 static struct server *server_started __attribute__((used));
 
 struct server *server_start(const struct server_params *p, struct err *err)
@@ -383,7 +421,7 @@ int server_run(struct server *s, struct err *err)
 void server_stop_workers(struct server *s)
 {
     server_threads_stop(s);
-    // From the last to the first: those with queues send the others' farewells.
+    // From the last to the first: workers with queues send the last packets of the others.
     const bool ran = s->n_launched != 0;
     while (s->n_launched > 0) {
         shared_u32_store(&s->workers[--s->n_launched]->order, WORKER_STOP);

@@ -9,6 +9,7 @@
 #include "mem/arena.h"
 #include "mem/ledger.h"
 #include "pkt/port.h"
+#include "tables/driver_table.h"
 #include "worker/worker.h"
 
 enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };
@@ -16,9 +17,16 @@ enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };
 // server_port_params: a port and the addresses on it.
 struct server_port_params {
     struct port_params port;   // pools are filled in by the server; queues 0: one for each worker
-    struct port_params inner;  // with port.driver "fault": what it wraps
+    struct port_params inner;  // of the port inside, if port.driver wraps another port
     struct net_config net;     // mac, caps, local_ix_first and secret are filled in by the server
 };
+
+// server_inner_port: the parameters of the port that has the device: those of the port inside, if
+// the driver wraps another port.
+static inline const struct port_params *server_inner_port(const struct server_port_params *pp)
+{
+    return driver_wraps(pp->port.driver) ? &pp->inner : &pp->port;
+}
 
 struct server_service_params {
     const char *name;

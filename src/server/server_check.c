@@ -10,6 +10,7 @@
 #include "drivers/port_table.h"
 #include "mem/hugedir.h"
 #include "mem/ledger.h"
+#include "server/device_locks.h"
 #include "server/server_fit.h"
 #include "server/server_internal.h"
 #include "server/server_memory.h"
@@ -17,8 +18,9 @@
 
 enum { FINDINGS_BYTES = 1 << 20 };
 
-void server_findings_init(struct server_findings *f)
+void server_findings_init(struct server_findings *f, struct conf_places *places)
 {
+    *f = (struct server_findings){.places = places};
     text_init(&f->errors, FINDINGS_BYTES);
     text_init(&f->warnings, FINDINGS_BYTES);
 }
@@ -29,34 +31,40 @@ void server_findings_free(struct server_findings *f)
     text_free(&f->warnings);
 }
 
-static void check_service(struct server *s, unsigned i, struct server_findings *f)
+static void find(struct server_findings *f, struct text *to, const struct err *e)
 {
-    const struct server_service_params *sp = &s->params.services[i];
-    struct c10m_service *sv = &s->services[i];
-    struct err err;
-    *sv = (struct c10m_service){.name = sp->name,
-                                .app = sp->app,
-                                .param = sp->param,
-                                .conf = sp->conf,
-                                .image_bytes_max = s->params.image_bytes_max,
-                                .ix = (uint8_t)i};
-    if (sock_service_init(sv, &err) != 0)
-        text_printf(&f->errors, "%s\n", err.text);
-    else
-        sock_service_fini(sv);
+    conf_place(f->places, e->key, to);
+    text_printf(to, "%s\n", e->text);
+}
+
+void server_find_error(struct server_findings *f, const struct err *e)
+{
+    find(f, &f->errors, e);
+}
+
+void server_find_warning(struct server_findings *f, const struct err *e)
+{
+    find(f, &f->warnings, e);
 }
 
 void server_check_services(const struct server_params *p, bool agent, struct server_findings *f)
 {
+    struct err err;
     struct server *s = calloc(1, sizeof(*s));
     if (s == NULL) {
-        text_printf(&f->errors, "no memory\n");
+        err_set(&err, "no memory");
+        server_find_error(f, &err);
         return;
     }
     s->params = *p;
-    for (unsigned i = 0; i < p->n_services; i++)
-        if (agent || strcmp(p->services[i].app->name, "agent") != 0)
-            check_service(s, i, f);
+    for (unsigned i = 0; i < p->n_services; i++) {
+        if (!agent && strcmp(p->services[i].app->name, "agent") == 0)
+            continue;
+        if (server_service_init(s, i, &err) != 0)
+            server_find_error(f, &err);
+        else
+            sock_service_fini(&s->services[i]);
+    }
     free(s);
 }
 
@@ -64,38 +72,62 @@ static void check_ports(const struct server_params *p, struct server_findings *f
 {
     struct err err;
     for (unsigned i = 0; i < p->n_ports; i++) {
-        const struct server_port_params *pp = &p->ports[i];
-        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
-        if (port_check(wraps ? &pp->inner : &pp->port, &err) != 0)
-            text_printf(&f->errors, "%s\n", err.text);
+        struct port_params port = *server_inner_port(&p->ports[i]);
+        port.queues = (uint16_t)server_port_queues(p, i);
+        if (port_check(&port, &err) != 0 || device_locks_look(p, i, &err) != 0)
+            server_find_error(f, &err);
     }
 }
 
-static void check_memory(const struct server_params *p, struct server_findings *f)
+// Pages of killed servers are free when the server has started: it removes their files first.
+static void add_dead(struct page_supply *s, const char *huge_dir)
+{
+    s->of_2m.free += hugedir_dead_bytes(huge_dir, PAGE_2M) / PAGE_2M;
+    s->of_1g.free += hugedir_dead_bytes(huge_dir, PAGE_1G) / PAGE_1G;
+}
+
+int server_check_ordinary(const struct server_params *p, struct err *err)
+{
+    struct ordinary_memory m;
+    char a[2][LEDGER_GROUPED_BYTES];
+    const uint64_t needed = server_arena_bytes(p) + server_packet_bytes(p);
+    ordinary_memory_read(&m, "/proc");
+    if (p->pages != PAGES_NONE || m.total_bytes == 0 || needed <= m.available_bytes)
+        return 0;
+    err_set(err,
+            "hugepage = none: %s bytes of ordinary memory needed, %s available: make [memory] "
+            "smaller (c10m plan)",
+            ledger_grouped(a[0], needed), ledger_grouped(a[1], m.available_bytes));
+    return err_key(err, "memory.connections");
+}
+
+static int check_memory(const struct server_params *p, struct err *err)
 {
     struct server_supply s;
-    struct err err;
     size_t page_bytes;
-    char a[2][LEDGER_GROUPED_BYTES];
-    const uint64_t arena = server_arena_bytes(p), packets = server_packet_bytes(p);
     server_supply_read(&s, "/sys", "/proc");
-    if (p->pages != PAGES_NONE) {
-        if (page_supply_choose(&s.pages, p->pages, arena, packets, &page_bytes, &err) != 0)
-            text_printf(&f->warnings, "%s\n", err.text);
-        if (arena + packets > s.total_bytes)
-            text_printf(&f->warnings, "%s bytes are needed, this machine has %s (c10m plan)\n",
-                        ledger_grouped(a[0], arena + packets), ledger_grouped(a[1], s.total_bytes));
-        return;
-    }
-    if (arena + packets > s.available_bytes)
-        text_printf(&f->warnings, "%s bytes of ordinary memory are needed, %s are available\n",
-                    ledger_grouped(a[0], arena + packets), ledger_grouped(a[1], s.available_bytes));
+    add_dead(&s.pages, p->huge_dir);
+    if (page_supply_choose(&s.pages, p->pages, server_arena_bytes(p), server_packet_bytes(p),
+                           &page_bytes, err) != 0)
+        return err_key(err, "memory.connections");
+    return server_check_ordinary(p, err);
 }
 
 void server_check_machine(const struct server_params *p, struct server_findings *f)
 {
+    struct err err;
+    if (server_has_ports(p, &err) != 0)
+        server_find_error(f, &err);
     check_ports(p, f);
-    check_memory(p, f);
+    if (check_memory(p, &err) != 0)
+        server_find_error(f, &err);
+}
+
+int server_has_ports(const struct server_params *p, struct err *err)
+{
+    return p->n_ports != 0 ? 0
+                           : err_set(err, "the configuration has no [port NAME]; an example is "
+                                          "config/quickstart.conf");
 }
 
 static long owner_of(const char *name)
@@ -144,7 +176,7 @@ static int clean_eal(const char *name, const char *huge_dir, struct text *said, 
     return 0;
 }
 
-// The last one out unmounts and removes the directory.
+// The last user of the directory unmounts and removes it.
 static int clean_pages(const char *name, const char *huge_dir, struct text *said, struct err *err)
 {
     struct hugedir d;

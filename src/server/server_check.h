@@ -3,24 +3,38 @@
 // Control thread.
 #pragma once
 #include "base/text.h"
+#include "conf/places.h"
 #include "server/server.h"
 
-// server_findings: lines, each ended by a newline. errors: it would be refused; warnings: as the
-// machine is now it would be, or something is not as good as it may be.
+// server_findings: lines, each ended by a newline, with the place of the key at fault. errors: a
+// start would be refused; warnings: the server would start, without something.
 struct server_findings {
+    struct conf_places *places;
     struct text errors, warnings;
 };
 
-void server_findings_init(struct server_findings *f);
+// server_findings_init: places may be NULL, and live longer than f.
+void server_findings_init(struct server_findings *f, struct conf_places *places);
 void server_findings_free(struct server_findings *f);
+
+void server_find_error(struct server_findings *f, const struct err *e);
+void server_find_warning(struct server_findings *f, const struct err *e);
+
+// server_has_ports: -1 and *err: a server of no port is not started.
+int server_has_ports(const struct server_params *p, struct err *err);
+
+// server_check_ordinary: whether there is enough ordinary memory, if p wants no pages. The kernel
+// hands it out when it is first written: what is too much would end the process later. -1: *err has
+// the numbers.
+int server_check_ordinary(const struct server_params *p, struct err *err);
 
 // server_check_services: runs the init of every application and undoes it, as a start does: what is
 // to be served is read, a log is opened. `agent` false: without the agent, whose socket another
 // process may have.
 void server_check_services(const struct server_params *p, bool agent, struct server_findings *f);
 
-// server_check_machine: devices, interfaces, files and plugins of the ports; whether there are
-// enough pages, or memory, now, with the arithmetic.
+// server_check_machine: that there are ports; their devices, interfaces, files and plugins; the
+// memory, with the pages that files of killed servers hold: a start removes them.
 void server_check_machine(const struct server_params *p, struct server_findings *f);
 
 // server_owner: the living process that has p's name; 0: none that may be seen.

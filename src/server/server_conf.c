@@ -118,6 +118,7 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
         .offloads = caps_of(c->offloads),
         .rx_ring = c->rx_ring,
         .tx_ring = c->tx_ring,
+        .open_ms = c->open_ms,
         .node = -1,
         .seed = c->seed,
         .loss_ppm = c->loss_ppm,
@@ -139,7 +140,7 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
     }
 }
 
-// Those of IPv4 first.
+// The addresses of IPv4 come first.
 static void fill_locals(struct net_config *n, const struct conf_prefixes *list)
 {
     for (unsigned family = 0; family < 2; family++)
@@ -180,7 +181,7 @@ static const struct conf_port *port_named(const struct conf *c, const char *name
 static bool is_wrapped(const struct conf *c, const struct conf_port *port)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
-        if (strcmp(c->ports[i].driver, "fault") == 0 && strcmp(c->ports[i].wraps, port->name) == 0)
+        if (driver_wraps(c->ports[i].driver) && strcmp(c->ports[i].wraps, port->name) == 0)
             return true;
     return false;
 }
@@ -192,12 +193,14 @@ static int fill_ports(struct server_params *p, const struct conf *c, struct err 
         const struct conf_port *cp = &c->ports[i];
         if (is_wrapped(c, cp))
             continue;
-        if (p->n_ports == WORKER_PORTS_MAX)
-            return err_set(err, "more than %d ports", WORKER_PORTS_MAX);
+        if (p->n_ports == WORKER_PORTS_MAX) {
+            err_set(err, "more than %d ports", WORKER_PORTS_MAX);
+            return err_key(err, "port.%s.driver", cp->name);
+        }
         struct server_port_params *pp = &p->ports[p->n_ports++];
         fill_device(&pp->port, cp);
         const struct conf_port *addressed = cp;
-        if (strcmp(cp->driver, "fault") == 0) {
+        if (driver_wraps(cp->driver)) {
             const struct conf_port *inner = port_named(c, cp->wraps);
             if (inner == NULL)
                 return err_set(err, "port %s: wraps %s, which is not there", cp->name, cp->wraps);
@@ -220,17 +223,21 @@ static uint16_t local_index(const struct server_params *p, const struct ip_addr 
     return UINT16_MAX;
 }
 
-// Each port's net hears of it: it answers for the ports that nobody serves.
+// Every port's net gets the list, because it answers datagrams to ports without a service.
 static int fill_udp(struct server_params *p, const struct server_service_params *sp, uint8_t ix,
                     struct err *err)
 {
-    if (sp->app->datagram == NULL)
-        return err_set(err, "service %s: application %s has no UDP", sp->name, sp->app->name);
+    if (sp->app->datagram == NULL) {
+        err_set(err, "service %s: application %s has no UDP", sp->name, sp->app->name);
+        return err_key(err, "service.%s.udp", sp->name);
+    }
     for (unsigned i = 0; i < p->n_ports; i++) {
         struct net_config *n = &p->ports[i].net;
         for (unsigned k = 0; k < sp->tcp.n_ports; k++) {
-            if (n->n_udp == NET_UDP_PORTS_MAX)
-                return err_set(err, "more than %d UDP ports", NET_UDP_PORTS_MAX);
+            if (n->n_udp == NET_UDP_PORTS_MAX) {
+                err_set(err, "more than %d UDP ports", NET_UDP_PORTS_MAX);
+                return err_key(err, "service.%s.udp", sp->name);
+            }
             n->udp[n->n_udp++] = (struct net_udp_port){sp->tcp.ports[k], sp->tcp.local_ix, ix};
         }
     }
@@ -285,7 +292,8 @@ static const char *agent_param(const void *conf, const char *key)
     return conf_agent_param(conf, key);
 }
 
-// The agent is a service without a port: it listens where its clients say, with Linux's defaults.
+// The agent is a service without a port. It listens where its clients ask for it, with Linux's
+// defaults.
 static int fill_agent(struct server_params *p, const struct conf *c,
                       const struct c10m_app *const *apps, struct err *err)
 {

@@ -9,32 +9,13 @@
 
 enum { EXTENSION_SHARE = 64, EXTENSIONS_MIN = 16384 };  // config/default.conf: extension_records
 
-static uint64_t read_meminfo(const char *proc_root, const char *name)
-{
-    char path[256], line[256];
-    uint64_t kib = 0;
-    snprintf(path, sizeof(path), "%s/meminfo", proc_root);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return 0;
-    const size_t len = strlen(name);
-    while (kib == 0 && fgets(line, sizeof(line), f) != NULL)
-        if (strncmp(line, name, len) == 0 && sscanf(line + len, ": %" SCNu64, &kib) != 1)
-            kib = 0;
-    fclose(f);
-    return kib << 10;
-}
-
 void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root)
 {
     page_supply_read(&s->pages, sys_root, -1);
-    s->available_bytes = read_meminfo(proc_root, "MemAvailable");
-    s->total_bytes = read_meminfo(proc_root, "MemTotal");
-    const uint64_t least = (uint64_t)SERVER_LEAVE_MIB_MIN << 20;
-    s->leave_bytes =
-        MIN(MAX(s->total_bytes / 100 * SERVER_LEAVE_PERCENT, least), s->available_bytes);
+    ordinary_memory_read(&s->ordinary, proc_root);
+    page_supply_spare(&s->pages, &s->ordinary);
     s->possible = s->pages;
-    s->possible.of_2m.free += (s->available_bytes - s->leave_bytes) / PAGE_2M;
+    s->possible.of_2m.free += s->pages.spare_bytes / PAGE_2M;
 }
 
 void server_fit_to(struct server_params *p, uint32_t connections)
@@ -87,14 +68,20 @@ int server_fit_max(struct server_params *p, struct err *err)
     if (p->connections != 0)
         return 0;
     server_supply_read(&s, "/sys", "/proc");
-    const uint32_t n = server_fit(p, &s.pages, s.available_bytes - s.leave_bytes);
-    if (n == 0)
-        return err_set(err,
-                       "connections = max: %" PRIu64 " free pages of 2 MiB and %" PRIu64
-                       " of 1 GiB hold none: sysctl vm.nr_hugepages=%" PRIu64
-                       " makes pages of all free memory but Linux's part (c10m plan)",
-                       s.pages.of_2m.free, s.pages.of_1g.free,
-                       s.pages.of_2m.total + s.possible.of_2m.free - s.pages.of_2m.free);
-    server_fit_to(p, n);
-    return 0;
+    const uint32_t n = server_fit(p, &s.pages, s.pages.spare_bytes);
+    if (n != 0) {
+        server_fit_to(p, n);
+        return 0;
+    }
+    if (server_fit(p, &s.possible, 0) == 0)
+        err_set(err, "connections = max: this machine has memory for none: make the rest of "
+                     "[memory] smaller (c10m plan)");
+    else
+        err_set(err,
+                "connections = max: %" PRIu64 " free pages of 2 MiB and %" PRIu64
+                " of 1 GiB hold none: sysctl vm.nr_hugepages=%" PRIu64
+                " makes pages of all free memory but Linux's part (c10m plan)",
+                s.pages.of_2m.free, s.pages.of_1g.free,
+                s.pages.of_2m.total + s.possible.of_2m.free - s.pages.of_2m.free);
+    return err_key(err, "memory.connections");
 }

@@ -5,26 +5,54 @@
 #include "mem/page_supply.h"
 #include "server/server.h"
 
-enum {
-    SERVER_CONNECTIONS_MAX = 100000000,  // that a configuration takes
-    // Memory that is left to Linux where ordinary memory is made into pages: a tenth of the
-    // machine's, but at least 1 GiB (in MiB here): the kernel, the page cache of the files served,
-    // what else runs. Less than that is free already: nothing more becomes pages.
-    SERVER_LEAVE_MIB_MIN = 1024,
-    SERVER_LEAVE_PERCENT = 10,
-};
+enum { SERVER_CONNECTIONS_MAX = 100000000 };  // that a configuration takes
 
 // server_supply: the memory that can be had.
 struct server_supply {
-    struct page_supply pages;     // free huge pages, now
-    uint64_t available_bytes;     // ordinary memory (MemAvailable)
-    uint64_t total_bytes;         // of the machine
-    uint64_t leave_bytes;         // of the available that Linux keeps
-    struct page_supply possible;  // 2 MiB pages free if all but leave_bytes became such
+    struct page_supply pages;         // huge pages, now, and what may become such
+    struct ordinary_memory ordinary;  // of which ordinary.linux_bytes never become pages
+    struct page_supply possible;      // 2 MiB pages free if all that may become such did
 };
 
 // server_supply_read: according to sys_root ("/sys") and proc_root ("/proc").
 void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root);
+
+// server_pages: huge pages of one size that a server takes, on one NUMA node.
+struct server_pages {
+    size_t page_bytes;
+    int node;  // -1: the machine has one node, or it does not matter
+    uint64_t needed;
+    struct page_count have;
+    char command[PAGE_COMMAND_BYTES];  // makes the missing ones; empty: none is missing
+};
+
+enum server_fits {
+    SERVER_FITS_NOW,
+    SERVER_FITS_AFTER,  // after the commands
+    SERVER_FITS_NOT,    // not in this machine, unless other programs give memory back
+};
+
+enum { SERVER_PAGES_MAX = 4 };
+
+// server_need: what a server takes of a machine's memory. n_pages 0: ordinary memory (`hugepage =
+// none`), which is compared with what is available.
+struct server_need {
+    uint64_t bytes;
+    enum server_fits fits;
+    unsigned n_pages;
+    struct server_pages pages[SERVER_PAGES_MAX];
+    struct server_supply supply;
+};
+
+// server_need_read: what a server of these parameters (connections not 0) needs on the machine that
+// sys_root ("/sys") and proc_root ("/proc") describe. On a machine of several NUMA nodes the
+// packets have to lie on node 0, and the tables come from the node of the first Linux core.
+void server_need_read(const struct server_params *p, const char *sys_root, const char *proc_root,
+                      struct server_need *n);
+
+// server_need_text: one line, without its end: "1,280 pages of 2 MiB needed, 64 free: sysctl
+// vm.nr_hugepages=1280", or that it fits, or that it cannot.
+void server_need_text(const struct server_need *n, struct text *out);
 
 // server_fit_to: gives p so many connections; records that p leaves to be chosen (0) follow them,
 // as config/default.conf says of `auto`.

@@ -40,6 +40,9 @@ static inline struct server *server_of(const struct c10m_service *s)
     return (struct server *)(first - offsetof(struct server, services));
 }
 
+// server_service_init: fills in service i and runs its application's init. -1: *err names the key.
+int server_service_init(struct server *s, unsigned i, struct err *err);
+
 // server_draw: the secrets of a start.
 void server_draw(struct server *s);
 

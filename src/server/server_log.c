@@ -37,7 +37,7 @@ static bool drain_one(struct server *s, struct rte_ring *r)
     uint8_t record[LOG_RECORD_UNITS_MAX * LOG_UNIT_BYTES] __attribute__((aligned(8)));
     if (rte_ring_sc_dequeue_bulk_elem(r, &head, LOG_UNIT_BYTES, 1, NULL) == 0)
         return false;
-    // The whole record was put in at once: it is there.
+    // The worker enqueues a record as a whole: after its head its data is there.
     const unsigned n = log_units(head.bytes);
     CHECK(rte_ring_sc_dequeue_bulk_elem(r, record, LOG_UNIT_BYTES, n, NULL) == n);
     struct c10m_service *sv = &s->services[head.service];

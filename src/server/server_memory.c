@@ -33,14 +33,14 @@ static uint64_t net_bytes(const struct server_params *p)
     return bytes;
 }
 
-static uint64_t near_bytes(uint32_t connections)
+static uint64_t xmit_deadlines_bytes(uint32_t connections)
 {
     return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
 }
 
 static uint64_t handoff_bytes(const struct server_params *p)
 {
-    const uint32_t slots = handoff_slots(p->packets, p->n_workers);
+    const uint32_t slots = handoff_slots(handoff_out_max(p->packets, p->n_ports));
     return p->n_workers == 1 ? 0 : p->n_ports * handoff_footprint(slots, p->n_workers);
 }
 
@@ -85,10 +85,16 @@ int server_within(const struct server_params *p, struct err *err)
         sum += shares[i];
     if (sum <= FLOW_CAPACITY_MAX)
         return 0;
-    return err_set(err,
-                   "[memory] connections + time_wait + time_wait6 + syn_received = %u + %u + %u + "
-                   "%u for each worker: expected at most %d in all, what its flow table holds",
-                   shares[0], shares[1], shares[2], shares[3], FLOW_CAPACITY_MAX);
+    static const char *const keys[] = {"connections", "time_wait", "time_wait6", "syn_received"};
+    unsigned largest = 0;
+    for (unsigned i = 1; i < ARRAY_LEN(shares); i++)
+        if (shares[i] > shares[largest])
+            largest = i;
+    err_set(err,
+            "[memory] connections + time_wait + time_wait6 + syn_received = %u + %u + %u + "
+            "%u for each worker: expected at most %d in all, what its flow table holds",
+            shares[0], shares[1], shares[2], shares[3], FLOW_CAPACITY_MAX);
+    return err_key(err, "memory.%s", keys[largest]);
 }
 
 void server_regions(const struct server_params *p, struct region *regions)
@@ -109,7 +115,8 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_FLOW_TABLE_EXTRA] = {"flow_table_extra", "flow table, the records' part",
                                      (uint64_t)tw + tw6 + syn,
                                      flow_footprint(n + tw + tw6 + syn) - table, false},
-        [REGION_NEAR] = {"near", "bits: a near deadline runs", n, near_bytes(n), true},
+        [REGION_XMIT_DEADLINES] = {"xmit_deadlines", "bits: an xmit deadline runs", n,
+                                   xmit_deadlines_bytes(n), true},
         [REGION_ROUNDS] = {"rounds", "how often a block's generation came round", n,
                            ALIGN_UP((uint64_t)n * sizeof(uint32_t), CACHE_LINE), true},
         [REGION_SYN_RECORDS] = {"syn_records", "half-open connections", syn,
@@ -130,8 +137,9 @@ void server_regions(const struct server_params *p, struct region *regions)
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
         [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
-        [REGION_STEER] = {"steer", "packets on their way between workers",
-                          handoff_slots(p->packets, p->n_workers), handoff_bytes(p), false},
+        [REGION_HANDOFF] = {"handoff", "packets on their way between workers",
+                            handoff_slots(handoff_out_max(p->packets, p->n_ports)),
+                            handoff_bytes(p), false},
         [REGION_REASSEMBLY] = {"reassembly", "datagrams that come in fragments", p->reassembly,
                                p->reassembly != 0 ? reasm_footprint(p->reassembly) : 0, false},
         [REGION_LOG] = {"log", "records on their way to the access log", LOG_RING_UNITS,
@@ -173,19 +181,16 @@ unsigned server_port_queues(const struct server_params *p, unsigned port)
 static uint64_t port_bytes(const struct server_params *p)
 {
     uint64_t bytes = 0;
-    for (unsigned i = 0; i < p->n_ports; i++) {
-        const struct server_port_params *pp = &p->ports[i];
-        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
-        bytes += port_memory_bytes(wraps ? &pp->inner : &pp->port, server_port_queues(p, i));
-    }
+    for (unsigned i = 0; i < p->n_ports; i++)
+        bytes += port_memory_bytes(server_inner_port(&p->ports[i]), server_port_queues(p, i));
     return bytes;
 }
 
 uint64_t server_packet_bytes(const struct server_params *p)
 {
-    // An mbuf's header, headroom, room, the pool's own header; and its cache and ring.
-    // DPDK lets no packet cross a page: of ordinary pages each takes one, and the
-    // lists of pages take their part.
+    // The header, headroom and room of an mbuf, the header of the pool's element, its cache and
+    // ring. DPDK lets no packet cross a page: of ordinary pages each takes one, and the lists of
+    // pages take their part.
     enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20, PER_PAGE = 4352 };
     const uint64_t each = p->pages == PAGES_NONE ? PER_PAGE : PER_PACKET;
     return p->extra_packet_bytes + port_bytes(p) +

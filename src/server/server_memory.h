@@ -10,7 +10,7 @@ enum region_id {
     REGION_FLOW_TABLE,
     REGION_FLOW_TABLE_EXTRA,  // right behind: the two are one table
     REGION_WHEEL,
-    REGION_NEAR,
+    REGION_XMIT_DEADLINES,
     REGION_ROUNDS,
     REGION_SYN_RECORDS,
     REGION_TIME_WAIT,
@@ -20,7 +20,7 @@ enum region_id {
     REGION_SOURCES,  // no bytes: no service limits them
     REGION_BUFFERS,
     REGION_NET,
-    REGION_STEER,       // no bytes: one worker
+    REGION_HANDOFF,     // no bytes: one worker
     REGION_REASSEMBLY,  // no bytes: nothing is put together
     REGION_LOG,         // no bytes: there is no log
     REGION_MESSAGES,    // no bytes: no service has a thread
@@ -41,7 +41,7 @@ struct region {
 
 enum {
     REFS_PER_BUFFER = 4,  // references to images for each data buffer
-    // A block's entries of the wheel: WAKE_XMIT, WAKE_FAR, WAKE_SOON, one of each at most (the
+    // A block's entries of the wheel: WAKE_XMIT, WAKE_SLOW, WAKE_MOVABLE, one of each at most (the
     // proof is in tcp/tcp_internal.h); a half-open record's: one. There are no others.
     WHEEL_PER_CONNECTION = 3,
     WHEEL_PER_SYN = 1,

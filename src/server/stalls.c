@@ -20,6 +20,7 @@ struct core {
     uint64_t tsc_hz;
     uint64_t taken, missed;
     uint64_t alert_until_tsc, next_read_tsc;
+    uint64_t read_tsc;  // of `before`
     struct linux_counts before;
     struct stall_evidence left;
     uint64_t n;  // named so far; number i lies in kept[i % STALLS_KEPT]
@@ -258,6 +259,7 @@ static void poll_core(struct core *c)
     if (c->next_read_tsc == 0)  // of the time before there is no reading
         memset(&grown, 0, sizeof(grown));
     c->before = counts;
+    c->read_tsc = now;
     for (unsigned i = 0; i < n; i++)
         named[i] = (struct stall_named){got[i], usual_cycles(c->w->stats, &got[i]), 0, ""};
     stalls_name(named, n, &grown, &c->left, c->tsc_hz);
@@ -351,4 +353,9 @@ uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_ca
 const struct linux_counts *stalls_host(const struct stalls *st, unsigned worker)
 {
     return &st->cores[worker].before;
+}
+
+uint64_t stalls_host_ns(const struct stalls *st, unsigned worker)
+{
+    return to_ns(st->cores[worker].read_tsc, st->cores[worker].tsc_hz);
 }

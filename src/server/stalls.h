@@ -89,5 +89,6 @@ uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_ca
                          uint64_t *ns);
 
 // stalls_host: what Linux had counted of the worker and its CPU when it was last looked at: within
-// STALLS_CALM_MS.
+// STALLS_CALM_MS. stalls_host_ns: when that was, on a clock of its own; 0: never.
 const struct linux_counts *stalls_host(const struct stalls *st, unsigned worker);
+uint64_t stalls_host_ns(const struct stalls *st, unsigned worker);

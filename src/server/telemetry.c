@@ -27,13 +27,13 @@ static struct {
     pthread_mutex_t lock;
     unsigned n;
     struct command commands[TELEMETRY_COMMANDS_MAX];
-} tele = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} telemetry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct command *find(const char *cmd)
 {
-    for (unsigned i = 0; i < tele.n; i++)
-        if (strcmp(tele.commands[i].cmd, cmd) == 0)
-            return &tele.commands[i];
+    for (unsigned i = 0; i < telemetry.n; i++)
+        if (strcmp(telemetry.commands[i].cmd, cmd) == 0)
+            return &telemetry.commands[i];
     return NULL;
 }
 
@@ -41,10 +41,10 @@ static struct command *find(const char *cmd)
 static int on_command(const char *cmd, const char *params, struct rte_tel_data *d)
 {
     struct telemetry_out out = {.d = d, .kind = EMPTY};
-    pthread_mutex_lock(&tele.lock);
+    pthread_mutex_lock(&telemetry.lock);
     const struct command *c = find(cmd);
     const int rc = c == NULL || c->read == NULL ? -1 : c->read(&out, params, c->arg);
-    pthread_mutex_unlock(&tele.lock);
+    pthread_mutex_unlock(&telemetry.lock);
     if (rc == 0 && out.kind == EMPTY)
         rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
     return rc;
@@ -54,10 +54,10 @@ static int add(const char *cmd, telemetry_read *read, const void *arg, bool *is_
 {
     struct command *c = find(cmd);
     *is_new = c == NULL;
-    if (c == NULL && tele.n == TELEMETRY_COMMANDS_MAX)
+    if (c == NULL && telemetry.n == TELEMETRY_COMMANDS_MAX)
         return -1;
     if (c == NULL)
-        c = &tele.commands[tele.n++];
+        c = &telemetry.commands[telemetry.n++];
     *c = (struct command){cmd, read, arg};
     return 0;
 }
@@ -65,9 +65,9 @@ static int add(const char *cmd, telemetry_read *read, const void *arg, bool *is_
 int telemetry_add(const char *cmd, telemetry_read *read, const void *arg, const char *help)
 {
     bool is_new;
-    pthread_mutex_lock(&tele.lock);
+    pthread_mutex_lock(&telemetry.lock);
     const int rc = add(cmd, read, arg, &is_new);
-    pthread_mutex_unlock(&tele.lock);
+    pthread_mutex_unlock(&telemetry.lock);
     if (rc != 0 || !is_new)
         return rc;
     return rte_telemetry_register_cmd(cmd, on_command, help) == 0 ? 0 : -1;
@@ -75,10 +75,10 @@ int telemetry_add(const char *cmd, telemetry_read *read, const void *arg, const 
 
 void telemetry_close(void)
 {
-    pthread_mutex_lock(&tele.lock);
-    for (unsigned i = 0; i < tele.n; i++)
-        tele.commands[i].read = NULL;
-    pthread_mutex_unlock(&tele.lock);
+    pthread_mutex_lock(&telemetry.lock);
+    for (unsigned i = 0; i < telemetry.n; i++)
+        telemetry.commands[i].read = NULL;
+    pthread_mutex_unlock(&telemetry.lock);
 }
 
 static void begin_dict(struct telemetry_out *out)

@@ -9,9 +9,9 @@
 #include "sock/sock_internal.h"
 
 enum {
-    // Kept free for in-order data, whose acknowledgement does not wait for room: see tcp_input.
+    // Reserved for in-order data, which is acknowledged without a check for room: see tcp_input.
     SEND_RESERVE = BURST_MAX * 5,
-    // A shorter reference is copied: a piece of its own would cost more, a segment holds two.
+    // A shorter reference is copied: it would cost more, and a segment holds two ranges.
     REF_MIN = 256,
 };
 
@@ -58,8 +58,8 @@ static void queue_buf(struct c10m_conn *c, uint32_t ix)
     b->snd_tail = ix;
 }
 
-// send_fast: the common send: nothing waits to be acknowledged, and one buffer holds all of it.
-// False: it does not apply, and nothing was done.
+// send_fast: the common send: nothing is unacknowledged, and one buffer holds all of it. False: it
+// is not the common case, and nothing was changed.
 static inline bool send_fast(struct c10m_conn *c, const uint8_t *data, size_t len)
 {
     struct tcp *t = c->k->tcp;
@@ -211,7 +211,7 @@ void c10m_set_timer(struct c10m_conn *c, uint32_t ms)
         at = at != 0 ? at : 1;
     }
     c->b->app_timer_at_ms = at;
-    tcp_set_far(c->k->tcp, c->ix);
+    tcp_arm_slow(c->k->tcp, c->ix);
 }
 
 bool c10m_draining(const struct c10m_conn *c)

@@ -11,8 +11,8 @@ static inline const struct c10m_app *app_of(const struct c10m_conn *c)
     return c->k->services[c->b->service].app;
 }
 
-// Appends to the queue of unconsumed data. Small segments share a buffer: one byte does not pin 2
-// KB. TCP left a reserve for this before it acknowledged anything.
+// Appends to the queue of unconsumed data. Small segments share a buffer, so that a byte does not
+// use 2 KiB. TCP has reserved buffers for this before it acknowledged.
 static void queue_append(struct c10m_conn *c, const uint8_t *data, uint32_t len)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
@@ -61,7 +61,7 @@ void sock_consume(struct c10m_conn *c, uint32_t n)
         b->rcvq_tail = BUF_NONE;
 }
 
-// The front of the queue as one range: in place if one buffer holds it, else copied together.
+// The front of the queue as one range: in place if one buffer holds it, else copied.
 static const uint8_t *queue_front(struct c10m_conn *c, uint32_t *len)
 {
     const struct buf *bufs = c->k->tcp->bufs.bufs;
@@ -97,7 +97,7 @@ static void offer_queue(struct c10m_conn *c)
     tcp_window_update(c->k->tcp, c->ix);
 }
 
-// What waits on a paused connection was `before` bytes, and is more now.
+// The unread data of a paused connection was `before` bytes and has grown.
 static void tell_unread(struct c10m_conn *c, uint32_t before)
 {
     if (app_of(c)->unread == NULL || (c->b->flags & (BF_PAUSED | BF_ABORT)) != BF_PAUSED ||
@@ -106,7 +106,7 @@ static void tell_unread(struct c10m_conn *c, uint32_t before)
     app_of(c)->unread(c);
 }
 
-// The window that was told is used up, and there is no room for another: zero is told next.
+// The announced window is used up and there is no room for more: a zero window is announced next.
 static void note_shut(struct c10m_conn *c)
 {
     struct block *b = c->b;
@@ -118,7 +118,7 @@ static void note_shut(struct c10m_conn *c)
     c->k->tcp->stats->c.window_closed++;
 }
 
-// What the application left, or what comes while older data still waits.
+// Data that the application did not consume, or that follows such data.
 static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, uint32_t len,
                                     bool offer)
 {
@@ -150,8 +150,8 @@ static inline void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t le
         deliver_queued(c, data + n, len - (uint32_t)n, false);
 }
 
-// Buffers that came out of the out-of-order queue, behind what waits already: moved, or copied
-// where they fit into the last one.
+// Appends buffers of the out-of-order queue to the unconsumed data: moved, or copied if they fit
+// into its last buffer.
 static void deliver_chain(struct c10m_conn *c, uint32_t head)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
@@ -209,12 +209,12 @@ static bool is_over(const struct c10m_conn *c)
     const struct block *b = c->b;
     if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
         return false;
-    // What came before an error can still be read, by who reads by itself (Linux).
+    // Data before an error can still be read by an application that pulls (Linux).
     if (b->rcvq_bytes != 0 && b->close_why != C10M_ABORTED && !(b->flags & BF_ABORT) &&
         sock_pulls(c))
         return false;
-    // An orderly end waits until the application has read everything: TCP is ahead of it by what
-    // else came in the same burst.
+    // An orderly end waits until the application has read everything; TCP may have processed later
+    // segments of the burst already.
     return b->close_why != C10M_CLOSED || ((b->flags & BF_PEER_FIN) && b->rcvq_bytes == 0);
 }
 
@@ -225,7 +225,7 @@ static void finish(struct c10m_conn *c)
     tcp_free(c->k->tcp, c->ix);
 }
 
-// What may follow from any callback: data offered again, the end, an abort, the close.
+// What may follow any callback: data offered again, end, abort, close.
 static void settle(struct c10m_conn *c)
 {
     for (int i = 0; (c->due & DUE_RESUME) && i < SOCK_ROUNDS_MAX; i++) {
@@ -249,8 +249,8 @@ static bool settle_reached(struct c10m_conn *c, bool may_resume)
     return true;
 }
 
-// The connections that root's callbacks reached, and those that theirs do, root among them. Without
-// resuming this ends of itself: each connection is told its end and its close but once.
+// Settles the connections that root's callbacks used, and those that their callbacks use, root
+// included. It ends, because each connection gets its end and its close only once.
 static void settle_others(struct c10m_conn *root)
 {
     struct sock *k = root->k;
@@ -270,15 +270,15 @@ static NOINLINE void settle_all(struct c10m_conn *c)
         settle_others(c);
 }
 
-// The peer has acknowledged all that was sent and our FIN, and the application cares.
+// Whether the peer has acknowledged everything sent and our FIN, and the application is told.
 static bool all_taken(const struct block *b)
 {
     const uint16_t both = BF_IN_APP | BF_FIN_QUEUED;
     return (b->flags & both) == both && b->snd_una == b->snd_end + 1;
 }
 
-// By which listener a connection came: its mark in the state, which is zero from now on.
-static NOINLINE void take_listener(struct c10m_conn *c)
+// Takes the mark of the listener out of the state, which is zero afterwards.
+static NOINLINE void pop_listener_mark(struct c10m_conn *c)
 {
     uint32_t mark = 0;
     if (!(c->b->flags & BF_IN_APP)) {  // not one that was opened from here
@@ -293,7 +293,7 @@ static void tell_open(struct c10m_conn *c)
 {
     const bool listens = c->k->tcp->listens != NULL;
     if (unlikely(listens))
-        take_listener(c);
+        pop_listener_mark(c);
     c->b->flags |= BF_IN_APP;
     if (app_of(c)->open != NULL)
         app_of(c)->open(c);
@@ -301,7 +301,7 @@ static void tell_open(struct c10m_conn *c)
         c->k->opened = BLOCK_NONE;
 }
 
-// Everything that TCP may report but plain data alone.
+// All events but plain data.
 static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict *v,
                                   const uint8_t *data)
 {

@@ -69,7 +69,7 @@ static int set_keepalive(struct c10m_conn *c, uint32_t ms)
     if (c->b->probes != 0)
         c->b->stuck_at_ms = 0;
     c->b->probes = 0;
-    tcp_set_far(c->k->tcp, c->ix);
+    tcp_arm_slow(c->k->tcp, c->ix);
     return 0;
 }
 
@@ -111,7 +111,7 @@ uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option)
     case C10M_OPT_KEEPALIVE_MS:
         return b->keepalive_ms;
     case C10M_OPT_QUICKACK:
-        return b->quick != 0;
+        return b->quickack_left != 0;
     case C10M_OPT_MAXSEG:
         if (b->state != TCP_SYN_SENT)
             return b->mss;

@@ -8,15 +8,13 @@ const struct stat_name stat_counter_names[CORE_COUNTER_COUNT] = {CORE_COUNTER_TA
 const struct stat_name stat_stage_names[STAGE_COUNT] = {STAGE_TABLE(NAME_HELP)};
 #undef NAME_HELP
 
-#define DROP_NAME_HELP(name, side, help) [DROP_##name] = {#name, help},
+#define DROP_NAME_HELP(name, side, cause, help) [DROP_##name] = {#name, help},
 const struct stat_name stat_drop_names[DROP_COUNT] = {DROP_TABLE(DROP_NAME_HELP)};
 #undef DROP_NAME_HELP
 
-enum drop_side { SIDE_none, SIDE_rx, SIDE_tx };
-
-#define DROP_SIDE(name, side, help) [DROP_##name] = SIDE_##side,
-static const uint8_t drop_sides[DROP_COUNT] = {DROP_TABLE(DROP_SIDE)};
-#undef DROP_SIDE
+#define DROP_KIND(name, side, cause, help) [DROP_##name] = {DROP_SIDE_##side, DROP_CAUSE_##cause},
+const struct stat_drop_kind stat_drop_kinds[DROP_COUNT] = {DROP_TABLE(DROP_KIND)};
+#undef DROP_KIND
 
 enum { STAT_WORDS = sizeof(struct core_stats) / sizeof(uint64_t) };
 
@@ -40,22 +38,22 @@ void stat_sum(struct core_stats *dst, const struct core_stats *const *cores, uns
     }
 }
 
-static uint64_t dropped_on(const struct core_stats *s, enum drop_side side)
+static uint64_t dropped_on(const struct core_stats *s, enum stat_drop_side side)
 {
     uint64_t sum = 0;
     for (unsigned i = DROP_NONE + 1; i < DROP_COUNT; i++)
-        sum += drop_sides[i] == side ? s->drops[i] : 0;
+        sum += stat_drop_kinds[i].side == side ? s->drops[i] : 0;
     return sum;
 }
 
 uint64_t stat_dropped_rx(const struct core_stats *s)
 {
-    return dropped_on(s, SIDE_rx);
+    return dropped_on(s, DROP_SIDE_rx);
 }
 
 uint64_t stat_dropped_tx(const struct core_stats *s)
 {
-    return dropped_on(s, SIDE_tx);
+    return dropped_on(s, DROP_SIDE_tx);
 }
 
 int64_t stat_balance(const struct core_stats *s)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters.h: what a worker counts. One line of a table makes the field, its name in the tree and
-// its help text. Each core_stats has one writer, its worker, which increments plainly; the control
-// thread reads it whole with stat_snapshot, adds cores up with stat_sum, and renders the copy
+// counters.h: the counters of a worker. One line of a table makes the field, its name in the tree
+// and its help text. The worker is the only writer of its core_stats and increments plainly. The
+// control thread copies it with stat_snapshot(), sums cores with stat_sum(), and renders the copy
 // (stat/render.h).
 //
-// Where a received packet ends (all four are counters of packets; dropped is the sum of the reasons
-// on the rx side of base/drops.h):
+// Each received packet is counted in one of four ways (dropped: the sum of the reasons with side rx
+// in base/drops.h):
 //
 //     rx_packets = delivered + answered + kept + dropped
 #pragma once
@@ -13,7 +13,7 @@
 #include "base/drops.h"
 #include "base/shared.h"
 
-// X(name, help). A name that ends in _now is a gauge, every other one only grows.
+// X(name, help). A name that ends in _now is a gauge; all others only increase.
 #define CORE_COUNTER_TABLE(X)                                                                      \
     X(rx_packets, "packets received from the port, those that others handed over included")        \
     X(rx_bytes, "bytes of the frames received")                                                    \
@@ -148,11 +148,11 @@
     X(fast_open_overflows, "SYNs of Fast Open while fast_open are pending")                        \
     X(fast_open_requests, "SYNs that ask for a Fast Open cookie")                                  \
     X(segs_told, "of rx_tcp, segments with something for the application")                         \
-    X(segs_slow, "of rx_tcp, segments that left the straight-line path")                           \
+    X(segs_slow, "of rx_tcp, segments that left the fast path")                                    \
     X(segs_slow_told, "of segs_slow, those with something for the application")                    \
     X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
-    X(segs_opening, "of segs_slow, those that opened a connection by the straight way")            \
-    X(segs_closing, "of segs_slow, those that closed one, or a half, by the straight way")         \
+    X(segs_opening, "of segs_slow, those that opened a connection by the fast path")               \
+    X(segs_closing, "of segs_slow, those that closed one, or a half, by the fast path")            \
     X(owners_again, "of segs_slow, those whose connection was looked up again")                    \
     X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgement")               \
     X(delayed_acks_lost, "data received again that had been acknowledged")                         \
@@ -238,7 +238,8 @@
     X(housekeeping, "publishing counters, messages of the control thread")                         \
     X(idle, "turns that found nothing to do")
 
-// core_counters: one word a line of the table; stat_snapshot and the renderers rely on that.
+// core_counters: one word for each line of the table; stat_snapshot() and the renderers rely on
+// that.
 struct core_counters {
 #define COUNTER_FIELD(name, help) uint64_t name;
     CORE_COUNTER_TABLE(COUNTER_FIELD)
@@ -252,7 +253,7 @@ enum stage {
         STAGE_COUNT
 };
 
-// core_stats: all that one worker counts. Written by that worker only.
+// core_stats: all counters of one worker, its only writer.
 struct core_stats {
     struct core_counters c;
     uint64_t drops[DROP_COUNT] CACHE_ALIGNED;    // by enum drop_reason
@@ -261,9 +262,9 @@ struct core_stats {
 
 static_assert(sizeof(struct core_stats) % CACHE_LINE == 0, "two workers never share a line");
 
-enum { STAT_CORES_MAX = 128 };  // cores that one sum may take
+enum { STAT_CORES_MAX = 128 };  // cores in one sum
 
-// stat_name: one line of a table, for those who walk it.
+// stat_name: one line of a table, for code that iterates over it.
 struct stat_name {
     const char *name, *help;
 };
@@ -282,23 +283,31 @@ extern const struct stat_name stat_counter_names[CORE_COUNTER_COUNT];
 extern const struct stat_name stat_drop_names[DROP_COUNT];  // [DROP_NONE] is all NULL
 extern const struct stat_name stat_stage_names[STAGE_COUNT];
 
-// stat_load: one word that its worker may be writing. Any thread.
+// stat_drop_kind: side and cause of a reason, as src/base/drops.h explains them.
+enum stat_drop_side { DROP_SIDE_none, DROP_SIDE_rx, DROP_SIDE_tx };
+enum stat_drop_cause { DROP_CAUSE_none, DROP_CAUSE_peer, DROP_CAUSE_lack };
+struct stat_drop_kind {
+    uint8_t side, cause;
+};
+extern const struct stat_drop_kind stat_drop_kinds[DROP_COUNT];
+
+// stat_load: reads one word that its worker may be writing. Any thread.
 static inline uint64_t stat_load(const uint64_t *word)
 {
     return peek_u64(word);
 }
 
-// stat_snapshot: copies src word by word while its worker goes on. Each word is right by itself;
-// words may differ by what happened during the copy.
+// stat_snapshot: copies src word by word while its worker runs. Each word is exact; the words may
+// be of different times.
 void stat_snapshot(struct core_stats *dst, const struct core_stats *src);
 
-// stat_sum: dst = sum over cores[0..n), each read as by stat_snapshot. n in [0, STAT_CORES_MAX].
+// stat_sum: dst = sum of cores[0..n), each read as by stat_snapshot(). n <= STAT_CORES_MAX.
 void stat_sum(struct core_stats *dst, const struct core_stats *const *cores, unsigned n);
 
-// stat_dropped_rx, stat_dropped_tx: sum of the drop reasons of that side. Of a snapshot.
+// stat_dropped_rx, stat_dropped_tx: the sum of the drop reasons of that side, of a snapshot.
 uint64_t stat_dropped_rx(const struct core_stats *s);
 uint64_t stat_dropped_tx(const struct core_stats *s);
 
-// stat_balance: rx_packets - (delivered + answered + kept + dropped). Zero, or somebody forgot to
-// count (a live worker may be off by the packets of the turn it is in). Of a snapshot.
+// stat_balance: rx_packets - (delivered + answered + kept + dropped), of a snapshot. Not zero: a
+// packet was not counted. While the worker runs it may be off by the packets of its current turn.
 int64_t stat_balance(const struct core_stats *s);

@@ -7,7 +7,7 @@
 
 static void tcp_ext_render(struct text *out, const struct core_stats *s)
 {
-    // The straight-line path counts nothing for itself: what the others leave is its.
+    // The fast path has no counter of its own: its segments are those that no other counter has.
     const int64_t fast = less(s->c.rx_tcp, s->c.segs_slow);
     const int64_t fast_data = less(s->c.segs_told, s->c.segs_slow_told);
     const int64_t fast_acks = fast > fast_data ? fast - fast_data : 0;

@@ -29,6 +29,15 @@ void drops_render(struct text *out, const struct core_stats *s)
         line_u64(out, stat_drop_names[i].name, s->drops[i]);
 }
 
+void drop_reasons_render(struct text *out)
+{
+    for (unsigned i = DROP_NONE + 1; i < DROP_COUNT; i++)
+        text_printf(out, "%s %s %s %s\n", stat_drop_names[i].name,
+                    stat_drop_kinds[i].side == DROP_SIDE_rx ? "rx" : "tx",
+                    stat_drop_kinds[i].cause == DROP_CAUSE_lack ? "lack" : "peer",
+                    stat_drop_names[i].help);
+}
+
 static void stage_render(struct text *out, const char *name, uint64_t cycles, uint64_t total,
                          uint64_t packets)
 {

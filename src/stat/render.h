@@ -5,22 +5,25 @@
 #include "base/text.h"
 #include "stat/counters.h"
 
-// counters_render: every counter of the snapshot s, then dropped, dropped_tx and balance.
+// counters_render: every counter of s, then dropped, dropped_tx and balance.
 void counters_render(struct text *out, const struct core_stats *s);
 
-// drops_render: every drop reason of s, zeros included, in the table's order.
+// drops_render: every drop reason of s, zeros included, in the order of the table.
 void drops_render(struct text *out, const struct core_stats *s);
 
-// cycles_render: per stage STAGE_cycles, STAGE_share_percent (of all cycles) and
-// STAGE_cycles_per_packet; then total_cycles, busy_share_percent (all but idle) and
-// handling_cycles_per_packet (all but app and idle). Packets are those received; without any the
-// figure is 0.
+// drop_reasons_render: `name side cause help` of every drop reason, in the order of the table.
+void drop_reasons_render(struct text *out);
+
+// cycles_render: for each stage STAGE_cycles, STAGE_share_percent (of all cycles) and
+// STAGE_cycles_per_packet; then total_cycles, busy_share_percent (without idle) and
+// handling_cycles_per_packet (without app and idle). Packets are those received; without packets
+// the value is 0.
 void cycles_render(struct text *out, const struct core_stats *s);
 
 // stat_help_render: `name help text` of every counter, drop reason and stage.
 void stat_help_render(struct text *out);
 
-// snmp_constants: what /proc/net/snmp tells beside counts.
+// snmp_constants: the values of /proc/net/snmp that are not counters.
 struct snmp_constants {
     uint32_t ttl;                     // Ip DefaultTTL
     uint32_t rto_ms_min, rto_ms_max;  // Tcp RtoMin, RtoMax
@@ -33,16 +36,16 @@ struct snmp_constants {
 void snmp_render(struct text *out, const struct core_stats *const *cores, unsigned n,
                  const struct snmp_constants *constants);
 
-// snmp6_render: the lines of Linux's /proc/net/snmp6, as above: a name and a value each.
+// snmp6_render: the lines of Linux's /proc/net/snmp6, in the same way: a name and a value each.
 void snmp6_render(struct text *out, const struct core_stats *const *cores, unsigned n);
 
-// netstat_render: the TcpExt and IpExt line pairs of Linux's /proc/net/netstat, as above. A name
-// means there what it means on Linux (net/ipv4/proc.c, snmp_counter.rst of its documentation).
+// netstat_render: the TcpExt and IpExt line pairs of Linux's /proc/net/netstat, in the same way. A
+// name has its meaning on Linux (net/ipv4/proc.c, snmp_counter.rst of its documentation).
 void netstat_render(struct text *out, const struct core_stats *const *cores, unsigned n);
 
 // sockstat_render, sockstat6_render: Linux's /proc/net/sockstat and sockstat6, summed over
-// cores[0..n). `inuse` counts connections of that family, `alloc` those of both, as on Linux, but
-// no listeners; there are no orphans, for an application keeps its connection to the end. `mem` is
+// cores[0..n). As on Linux, `inuse` counts connections of that family, `alloc` of both. Listeners
+// are not counted. `orphan` is 0, because an application keeps its connection to the end. `mem` is
 // in pages of 4 KiB: buffers_now times buffer_bytes.
 void sockstat_render(struct text *out, const struct core_stats *const *cores, unsigned n,
                      uint32_t buffer_bytes);

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stall.h: turns of a worker's loop that took too long: the worker writes down what it knows, into
-// a ring; the control thread takes it from there and finds the cause (server/stalls.h).
+// stall.h: turns of a worker that took too long. The worker records them in a ring. The control
+// thread reads them and determines the cause (server/stalls.h).
 #pragma once
 #include "base/shared.h"
 #include "stat/counters.h"
 
-enum { STALL_RING = 512 };  // 51 ms of nothing but stalls of 100 us
+enum { STALL_RING = 512 };  // 51 ms of consecutive stalls of 100 us
 
-// stall: one turn. stage: the longest of its stages (STAGE_idle: it had no work), STAGE_COUNT: it
-// was none of those whose stages are timed. The numbers are what it had to do.
+// stall: one turn. stage: its longest stage (STAGE_idle: the turn had no work); STAGE_COUNT: its
+// stages were not timed. The counts are the work of the turn.
 struct stall {
     uint64_t end_tsc, cycles;
     uint64_t stage_cycles;  // of that stage
     uint16_t packets;       // received
-    uint16_t events;        // segments with something for the application
+    uint16_t events;        // segments with an event for the application
     uint16_t timers;
     uint16_t segments;  // sent
     uint8_t stage;
 };
 
-// stall_ring: written by the worker; `n` last (release; stall_take acquires).
+// stall_ring: written by the worker; `n` last (release; stall_take() acquires).
 struct stall_ring {
     struct stall at[STALL_RING];
-    struct shared_u64 n;  // so far: number i lies in at[i % STALL_RING]
+    struct shared_u64 n;  // stalls so far: number i is in at[i % STALL_RING]
 };
 
-// stall_put: the next one. The worker.
+// stall_put: appends a stall. Worker.
 static inline void stall_put(struct stall_ring *r, const struct stall *s)
 {
     const uint64_t n = shared_u64_load(&r->n);
@@ -33,11 +33,11 @@ static inline void stall_put(struct stall_ring *r, const struct stall *s)
     shared_u64_store_release(&r->n, n + 1);
 }
 
-// stall_take: copies those from *taken on to out[0..max), oldest first, and returns how many;
-// *taken moves behind them, and past those that had been overwritten, which *missed counts. Another
+// stall_take: copies stalls from number *taken on to out[0..max), oldest first, and returns how
+// many. *taken advances past them and past overwritten ones, which are added to *missed. Control
 // thread.
 unsigned stall_take(const struct stall_ring *r, uint64_t *taken, struct stall *out, unsigned max,
                     uint64_t *missed);
 
-// stall_stage_name: as in cores/N/cycles, or "untimed".
+// stall_stage_name: the name as in cores/N/cycles, or "untimed".
 const char *stall_stage_name(const struct stall *s);

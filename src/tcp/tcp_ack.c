@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a new acknowledgement does: the send queue, the RTT, the congestion window, the timer.
+// Effects of a new acknowledgement: the send queue, the RTT, the congestion window, the timer.
 #include "tcp/tcp_ack.h"
 
 #include "tcp/tcp_cc.h"
@@ -31,10 +31,10 @@ static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
     }
 }
 
-// was_limited: cwnd held something back: what was in flight filled it, or would have, had the other
-// acknowledgements of this burst not come before the next segments leave: with what there is to
-// send. What Nagle or a cork holds, in a window that has room, does not make it larger (RFC 7661
-// 4.3; Linux's tcp_is_cwnd_limited()).
+// was_limited: whether cwnd limited sending: data in flight filled it, or would have together with
+// the data to send, if the other acknowledgements of this burst had come later. Data that Nagle or
+// a cork holds back while the window has room does not count (RFC 7661 4.3; Linux's
+// tcp_is_cwnd_limited()).
 static bool was_limited(const struct block *b, uint32_t flight)
 {
     if (seq_lt(b->snd_max, b->snd_end) && b->cwnd < b->snd_wnd)
@@ -65,8 +65,8 @@ void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     b->dupacks = 0;
     if (was_limited(b, flight) && !tcp_recovering(t, b))
         tcp_cc_acked(t, b, acked, rtt_us);
-    // RFC 6298 5.2, 5.3. The wheel's entry stays: it is checked again when it fires. But one that
-    // was made with a longer timeout, before a backoff ended or the first RTT was known, is late.
+    // RFC 6298 5.2, 5.3. The wheel entry stays and is checked when it expires. An entry made with a
+    // longer timeout, before a backoff ended or the first RTT was known, would be late.
     if (ack != b->snd_max) {
         if (b->has_flight)
             return;  // tcp_flight_judge() does it

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_ack.h: what a new acknowledgement does: the send queue, the RTT, the congestion window, the
-// timer.
+// tcp_ack.h: effects of a new acknowledgement on the send queue, the RTT, the congestion window and
+// the timer.
 #pragma once
 #include "tcp/tcp_internal.h"
 
-// tcp_acked_full: the peer acknowledged up to `ack`, new; any case.
+// tcp_acked_full: processes a new acknowledgement of everything below `ack`, in any case.
 void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
 
-// tcp_echo_age_ms: how long ago what the acknowledgement at hand echoes can have been sent, at most
-// (RFC 7323 4.1: RTTM is of a segment that it acknowledges). What is said to be older was never
-// sent, or was acknowledged before: who may say anything would make the retransmission timeout as
-// long as it can be. tcp_echo_taken: what was sent ms ago is acknowledged, and what is left in
-// flight is not older.
+// tcp_echo_age_ms: the greatest plausible age of the timestamp that the current acknowledgement
+// echoes: RTTM measures a segment that it acknowledges (RFC 7323 4.1). An older echo was never
+// sent, or was acknowledged before. If it were accepted, a peer could raise the retransmission
+// timeout to its maximum.
+//
+// tcp_echo_taken: the echo is ms old and was used; what stays in flight is not older.
 static inline uint32_t tcp_echo_age_ms(const struct tcp *t, const struct block *b)
 {
     if (unlikely(b->has_flight))
@@ -27,7 +28,8 @@ static inline void tcp_echo_taken(const struct tcp *t, struct block *b, uint32_t
         b->echo_from_ms = t->now.ms - ms;
 }
 
-// tcp_acked_sample: the measurement of the RTT that it brings, in microseconds; 0: it brings none.
+// tcp_acked_sample: takes the RTT measurement of the acknowledgement. Returns microseconds; 0:
+// none.
 static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, uint32_t ack,
                                         bool has_ts, uint32_t ts_ecr)
 {
@@ -47,10 +49,9 @@ static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, ui
     return 0;
 }
 
-// tcp_acked_fast: the common acknowledgement: of all that was sent, which was all that is queued
-// and lies in one buffer, nothing was lost, and the congestion window was not in the way. Does
-// exactly what tcp_acked_full() would. b is block ix. False: it does not apply, and nothing was
-// done.
+// tcp_acked_fast: processes the common acknowledgement: of all data sent and queued, which is in
+// one buffer, without loss, while cwnd did not limit sending. Does exactly what tcp_acked_full()
+// would. b is block ix. False: it is not the common case, and nothing was changed.
 static inline bool tcp_acked_fast(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack,
                                   bool has_ts, uint32_t ts_ecr)
 {
@@ -76,7 +77,7 @@ static inline bool tcp_acked_fast(struct tcp *t, struct block *b, uint32_t ix, u
     return true;
 }
 
-// tcp_acked: the same, whichever applies.
+// tcp_acked: tcp_acked_fast(), or tcp_acked_full() if that does not apply.
 static inline void tcp_acked(struct tcp *t, struct block *b, uint32_t ack, bool has_ts,
                              uint32_t ts_ecr)
 {

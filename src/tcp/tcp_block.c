@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a block and who owns a key.
+// Opening and closing of blocks, and owners of keys.
 #include <errno.h>
 #include <string.h>
 
@@ -116,15 +116,15 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     } else {
         new_flows_add(t, hash);
     }
-    // What outlives a connection: the wheel's entries, a place on the dirty list, the generation.
-    const uint32_t xmit = b->wheel_xmit_ms, far = b->wheel_far_ms, soon = b->wheel_soon;
+    // Fields that outlive a connection: wheel entries, place on the dirty list, generation.
+    const uint32_t xmit = b->wheel_xmit_ms, slow = b->wheel_slow_ms, movable = b->wheel_movable;
     const uint32_t dirty_next = b->dirty_next;
     const uint16_t dirty = b->flags & BF_DIRTY, generation = b->generation;
     memset(b, 0, sizeof(*b));
     b->key = *key;
     b->wheel_xmit_ms = xmit;
-    b->wheel_far_ms = far;
-    b->wheel_soon = soon;
+    b->wheel_slow_ms = slow;
+    b->wheel_movable = movable;
     b->dirty_next = dirty_next;
     b->flags = dirty;
     b->generation = (uint16_t)(generation + 1);
@@ -240,7 +240,7 @@ unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key)
     return toeplitz_home(hash, h->entries[key->local_ix], h->workers);
 }
 
-// Do the answers to this connection arrive at this worker?
+// Whether the packets of this connection arrive at this worker.
 static bool is_home(const struct tcp *t, const struct flow_key *key)
 {
     return t->homes == NULL || tcp_home(t->homes, key) == t->homes->self;
@@ -249,8 +249,8 @@ static bool is_home(const struct tcp *t, const struct flow_key *key)
 enum {
     PORT_FIRST = 32768,  // Linux's range
     PORT_COUNT = 28232,
-    // Ports of this worker that are looked up for one connection: where nine in ten are those of
-    // living connections, one connection of 800 finds none.
+    // How many ports are tried for one connection. If nine in ten belong to live connections, one
+    // of 800 finds none.
     PORT_LOOKS_MAX = 64,
     PORT_LOOKS_FREE = 4,  // after so many one in TIME-WAIT will do
 };
@@ -261,12 +261,12 @@ static uint16_t draw_port(struct tcp *t)
     return (uint16_t)(PORT_FIRST + (drawn * PORT_COUNT >> 32));
 }
 
-// A port that nobody can foretell, each time (RFC 6056 3.3.2): those before say nothing of it. Best
-// one that is free, else one whose last connection is in TIME-WAIT and gives its place (RFC 6191 2:
-// by timestamps old segments are known): *old is its record then.
+// Chooses an unpredictable port, independent of earlier ones (RFC 6056 3.3.2): a free one if
+// possible, else one in TIME-WAIT that may be replaced because old segments are known by their
+// timestamps (RFC 6191 2): *old is its record.
 static bool choose_port(struct tcp *t, struct flow_key *key, uint32_t *old)
 {
-    // One port in `workers` is ours.
+    // One in `workers` ports belongs to this worker.
     const unsigned draws = PORT_LOOKS_MAX * (t->homes == NULL ? 1 : t->homes->workers);
     uint32_t spare = FLOW_NONE;
     uint16_t spare_port = 0;
@@ -329,7 +329,7 @@ void tcp_window_update(struct tcp *t, uint32_t ix)
     struct block *b = &t->blocks[ix];
     const uint32_t limit = tcp_rcv_limit(t, b), field_max = (uint32_t)UINT16_MAX << b->rcv_wscale;
     const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
-    // Of the edge that the peer will see: without window scale the field does not say more.
+    // The edge that the peer sees: without window scaling the field is limited.
     const uint32_t gain = b->rcv_nxt + MIN(room, field_max) - b->rcv_adv;
     if ((int32_t)gain > 0 && gain >= MIN(MIN(limit, field_max) / 2, 2u * b->mss)) {
         t->stats->c.window_opened += (b->agreed & BA_SHUT) != 0;

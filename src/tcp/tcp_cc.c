@@ -11,7 +11,7 @@ static enum tcp_congestion kind_of(const struct tcp *t, const struct block *b)
     return (enum tcp_congestion)tcp_sockopt_value(t, b, SOCKOPT_CONGESTION);
 }
 
-// What the connection knows already; NULL: nothing.
+// The record's congestion control state; NULL: none.
 static struct ext_cc *known(const struct tcp *t, const struct block *b)
 {
     if (!(b->flags & BF_EXT))
@@ -20,10 +20,10 @@ static struct ext_cc *known(const struct tcp *t, const struct block *b)
     return c->flags & CC_LIVE ? c : NULL;
 }
 
-// The wheel wakes the block at at_ms to ask, or it is full, and the next use tries again.
+// Has the wheel wake the block at at_ms. If the wheel is full, the next use tries again.
 static void ask_at(struct tcp *t, struct block *b, struct ext_cc *c, uint32_t at_ms)
 {
-    c->idle_at_ms = arm_soon(t, b, (uint32_t)(b - t->blocks), at_ms) ? at_ms : 0;
+    c->idle_at_ms = arm_movable(t, b, (uint32_t)(b - t->blocks), at_ms) ? at_ms : 0;
 }
 
 static void await_idle(struct tcp *t, struct block *b, struct ext_cc *c)
@@ -41,8 +41,7 @@ static void begin(struct tcp *t, struct block *b, struct ext_cc *c)
     await_idle(t, b, c);
 }
 
-// The connection's record, or one that it gets. NULL: what is left of them is for losses, which
-// need one more.
+// The connection's record, allocated if needed. NULL: the remaining ones are for losses.
 static struct ext_cc *record(struct tcp *t, struct block *b)
 {
     struct ext *e = tcp_ext_get_spared(t, b, &t->stats->c.cc_records_missed);
@@ -53,7 +52,7 @@ static struct ext_cc *record(struct tcp *t, struct block *b)
     return &e->cc;
 }
 
-// The first slow start is over: CUBIC begins.
+// Ends the first slow start: CUBIC begins.
 static void leave_hystart(struct ext_cc *c)
 {
     if (!(c->flags & CC_HYSTART))
@@ -67,17 +66,17 @@ static void grow(struct block *b, uint32_t bytes)
     b->cwnd = (uint32_t)MIN((uint64_t)b->cwnd + bytes, (uint64_t)TCP_WINDOW_MAX);
 }
 
-// Slow start ends at ssthresh, however much one acknowledgement brings: that of a gap brings all
-// that had arrived behind it.
+// Slow start ends at ssthresh, however much one acknowledgement covers: one that fills a gap covers
+// everything received after the gap.
 static void grow_slowly(struct block *b, uint32_t bytes)
 {
     grow(b, MIN(bytes, b->ssthresh - b->cwnd));
 }
 
-// RFC 5681 3.1, by bytes (RFC 3465). Acknowledgements that are each worth less than a byte are
-// worth one together: that which passes a number that so many bytes divide as one stands for.
-// Rounded up, a peer that acknowledges byte after byte would have his window grow by all of them
-// ("ACK division", Savage et al., 1999).
+// RFC 5681 3.1, counting bytes (RFC 3465). Increments below one byte are summed: the
+// acknowledgement that crosses a multiple of the bytes worth one byte adds it. If each were rounded
+// up, a peer that acknowledges single bytes could inflate the window ("ACK division", Savage et
+// al., 1999).
 static void grow_newreno(struct block *b, uint32_t acked)
 {
     const uint32_t some = MIN(acked, (uint32_t)b->mss), per_byte = b->cwnd / b->mss;
@@ -87,9 +86,9 @@ static void grow_newreno(struct block *b, uint32_t acked)
     grow(b, bytes);
 }
 
-// RFC 3465 2.2, L = 2: an acknowledgement of many segments lets as many leave at once, and more.
-// Paced they do not, and count all (RFC 9406 4.2). After a timeout L = 1 (RFC 3465 2.3): what is
-// acknowledged may have arrived long before it.
+// RFC 3465 2.2, L = 2: an acknowledgement of many segments would otherwise release a large burst.
+// With pacing there is no burst, and all bytes count (RFC 9406 4.2). After a timeout L = 1 (RFC
+// 3465 2.3): what is acknowledged may have arrived long before.
 static uint32_t counted(const struct tcp *t, const struct block *b, uint32_t acked)
 {
     if (tcp_before_recover(b))
@@ -114,8 +113,8 @@ static void slow_start(const struct tcp *t, struct block *b, struct ext_cc *c, u
     }
 }
 
-// note_use: the window is in use, and was not for some time: more than a round trip, or that time
-// is how long an acknowledgement takes.
+// note_use: the window is in use again after more than a round trip without use, or after the
+// normal delay of an acknowledgement.
 static void note_use(struct tcp *t, struct block *b, struct ext_cc *c)
 {
     const uint32_t rest_ms = t->now.ms - c->used_ms, rtt_ms = (b->srtt_us >> 3) / 1000 + 1;
@@ -126,7 +125,7 @@ static void note_use(struct tcp *t, struct block *b, struct ext_cc *c)
         await_idle(t, b, c);
 }
 
-// c: NULL: no record.
+// c NULL: there is no record.
 static void avoid_congestion(const struct tcp *t, struct block *b, struct ext_cc *c, uint32_t acked)
 {
     if (c == NULL || kind_of(t, b) == TCP_NEWRENO) {
@@ -154,9 +153,9 @@ void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_u
         avoid_congestion(t, b, c, acked);
 }
 
-// A congestion event: what was before is kept. Returns whether CUBIC has the word. *window: what it
-// is to lower: cwnd instead of what is in flight, if that was in use within the last round trip or
-// two (RFC 9438 4.6): a small window is rarely full to the last byte, nor is a paced one.
+// A congestion event: stores the old values. Returns whether CUBIC decides. *window: the value to
+// reduce: cwnd instead of the data in flight if it was in use within the last one or two round
+// trips (RFC 9438 4.6), because a small or paced window is rarely filled to the last byte.
 static bool note_event(struct tcp *t, struct block *b, uint32_t *window)
 {
     const bool known_before = known(t, b) != NULL;
@@ -222,13 +221,14 @@ bool tcp_cc_undo(struct tcp *t, struct block *b)
     return true;
 }
 
-// RFC 2861 3.1, as Linux: who has sent nothing for an RTO has half of its window yet, after each
-// further RTO half of that, and not less than the initial one (RFC 5681 4.1's restart window):
-// what was known of the path grows old, and no ACKs are on their way to pace more. Three quarters
-// of the old window are where slow start ends. What is left of it leaves paced.
-// The time is that of the segment timed last, or with timestamps, where none is timed, of the last
-// burst: lone segments do not say that the path still takes bursts (RFC 7661 3). It counts 71
-// minutes round: one moment of them is taken for another.
+// RFC 2861 3.1, as Linux: after an RTO without sending the window is halved, and again after each
+// further RTO, but not below the initial window (RFC 5681 4.1): knowledge of the path ages, and no
+// acknowledgements clock new segments. ssthresh becomes three quarters of the old window. The rest
+// is paced.
+//
+// The time counts from the segment timed last, or with timestamps, where none is timed, from the
+// last burst: single segments do not show that the path carries bursts (RFC 7661 3). It wraps after
+// 71 minutes, when one moment may be taken for another.
 void tcp_cc_restart(struct tcp *t, struct block *b)
 {
     const uint32_t initial = t->cfg.initial_window * b->mss, rto_ms = tcp_rto_ms(t, b);
@@ -244,7 +244,7 @@ void tcp_cc_restart(struct tcp *t, struct block *b)
         record(t, b);  // to be paced
 }
 
-// Whether the record may be of use yet.
+// Whether the record may still be needed.
 static bool is_wanted(const struct tcp *t, const struct block *b, const struct ext_cc *c)
 {
     if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))))
@@ -264,9 +264,9 @@ void tcp_cc_timer(struct tcp *t, struct block *b, uint32_t ix)
     if (tcp_pace_timer(t, c))
         tcp_dirty(t, ix);
     else if (c->flags & CC_PACED)
-        arm_soon(t, b, ix, t->now.ms + (uint16_t)(c->pace_at_ms - (uint16_t)t->now.ms));
+        arm_movable(t, b, ix, t->now.ms + (uint16_t)(c->pace_at_ms - (uint16_t)t->now.ms));
     if (c->idle_at_ms != 0 && time_before(t->now.ms, c->idle_at_ms)) {
-        arm_soon(t, b, ix, c->idle_at_ms);
+        arm_movable(t, b, ix, c->idle_at_ms);
         return;
     }
     if (!is_wanted(t, b, c)) {

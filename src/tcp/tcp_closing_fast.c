@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The closing segments of a connection in order, straight: what RFC 9293 3.10.7.4 comes to when
-// nothing is lost, nothing is left to send, and nothing else is said beside.
+// The fast version for the closing segments of a connection: RFC 9293 3.10.7.4 for segments in
+// order, if nothing was lost, nothing is left to send, and the segment carries nothing else.
 //
-//   ESTABLISHED         FIN, and all is acknowledged             CLOSE_WAIT
+//   ESTABLISHED         FIN, and acknowledges everything         CLOSE_WAIT
 //   FIN_WAIT_1          acknowledges our FIN                     FIN_WAIT_2
 //   FIN_WAIT_1          acknowledges our FIN, and FIN            TIME_WAIT
 //   FIN_WAIT_2          FIN                                      TIME_WAIT

@@ -3,15 +3,15 @@
 
 enum {
     WINDOW_MAX = 1 << 30,  // RFC 7323 2.3
-    // The curve is at the largest window by then, with the smallest segments: 2^30 / 64 of them are
-    // the cube of 347 s.
+    // By then the curve has reached the largest window with the smallest segments: 2^30 / 64 is the
+    // cube of 347 s.
     TIME_MAX_MS = 350 * 1000,
-    // Reno's slope at our beta: alpha = 3 (1 - beta) / (1 + beta) (RFC 9438 4.3).
+    // The slope of Reno with this beta: alpha = 3 (1 - beta) / (1 + beta) (RFC 9438 4.3).
     ALPHA_OVER = 9,
     ALPHA_UNDER = 17,
 };
 
-// One bit of the root after the other, as in a division by hand.
+// Computes one bit of the root after the other.
 uint32_t cubic_root(uint64_t x)
 {
     uint64_t root = 0;
@@ -32,8 +32,8 @@ uint32_t cubic_k_ms(uint32_t w_max, uint32_t cwnd, uint32_t mss)
     return cubic_root((uint64_t)(w_max - cwnd) * 2500000000u / mss);
 }
 
-// C t^3 in bytes: 0.4 mss (ms / 1000)^3 = ms^3 mss / (2.5 10^9). The part of the cube that is cut
-// off is less than a thousandth of a byte.
+// C t^3 in bytes: 0.4 mss (ms / 1000)^3 = ms^3 mss / (2.5 10^9). The truncation is less than a
+// thousandth of a byte.
 static uint64_t cube_bytes(uint32_t ms, uint32_t mss)
 {
     const uint64_t t = MIN(ms, (uint32_t)TIME_MAX_MS);
@@ -59,7 +59,7 @@ static void begin_epoch(struct cubic *q, uint32_t cwnd, uint32_t mss, uint32_t n
     q->w_max = MAX(q->w_max, cwnd);
 }
 
-// add: bytes in 2^-16 to a window and its fraction.
+// add: adds bytes in units of 2^-16 to a window and its fraction.
 static void add(uint32_t *window, uint16_t *frac, uint64_t bytes16)
 {
     const uint64_t sum = ((uint64_t)*window << 16 | *frac) + bytes16;
@@ -67,7 +67,7 @@ static void add(uint32_t *window, uint16_t *frac, uint64_t bytes16)
     *frac = (uint16_t)sum;
 }
 
-// RFC 9438 4.3, figure 4: what Reno would have by now.
+// RFC 9438 4.3, figure 4: the window that Reno would have.
 static void grow_w_est(struct cubic *q, uint32_t cwnd, uint32_t mss, uint32_t acked,
                        uint32_t cwnd_prior)
 {
@@ -87,7 +87,7 @@ uint32_t cubic_acked(struct cubic *q, uint32_t cwnd, uint32_t mss, uint32_t acke
     const uint32_t t_ms = (uint32_t)MAX(since_ms, 0);
     if (cubic_window(q, mss, t_ms) < q->w_est)
         return MAX(cwnd, q->w_est);  // the Reno-friendly region
-    // 4.4, 4.5: concave or convex, at most half as much again a round trip.
+    // 4.4, 4.5: concave or convex; at most 1.5 times in a round trip.
     const uint32_t most = (uint32_t)MIN(cwnd + (uint64_t)cwnd / 2, (uint64_t)WINDOW_MAX);
     const uint32_t target = MIN(MAX(cubic_window(q, mss, t_ms + rtt_ms), cwnd), most);
     add(&cwnd, &q->cwnd_frac, (((uint64_t)(target - cwnd) << 32) / cwnd * acked) >> 16);

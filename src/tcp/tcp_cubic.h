@@ -14,35 +14,38 @@
 // cubic_root: the integer part of the cube root.
 uint32_t cubic_root(uint64_t x);
 
-// cubic_k_ms: RFC 9438 4.2, K: how long the curve takes from cwnd, less than w_max, to w_max.
+// cubic_k_ms: K of RFC 9438 4.2: the time in which the curve rises from cwnd, below w_max, to
+// w_max.
 uint32_t cubic_k_ms(uint32_t w_max, uint32_t cwnd, uint32_t mss);
 
-// cubic_window: W_cubic(t) (RFC 9438 4.2, figure 1), t_ms after the epoch began; at most 2^30.
+// cubic_window: W_cubic(t) (RFC 9438 4.2, figure 1), t_ms after the begin of the epoch; at most
+// 2^30.
 uint32_t cubic_window(const struct cubic *q, uint32_t mss, uint32_t t_ms);
 
-// cubic_acked: the congestion window after `acked` bytes in congestion avoidance; an epoch begins
-// if none has (4.2 to 4.5). cwnd_prior: it before the last congestion event (4.3).
+// cubic_acked: the new congestion window after `acked` bytes in congestion avoidance (RFC 9438 4.2
+// to 4.5). Begins an epoch if none has begun. cwnd_prior: the window before the last congestion
+// event (4.3).
 uint32_t cubic_acked(struct cubic *q, uint32_t cwnd, uint32_t mss, uint32_t acked, uint32_t now_ms,
                      uint32_t rtt_ms, uint32_t cwnd_prior);
 
-// cubic_event: a congestion event at the window cwnd: W_max, with fast convergence (4.7), and the
-// epoch ends. cubic_timeout: and the next epoch begins where the slow start ends (4.8).
+// cubic_event: a congestion event at window cwnd: sets W_max, with fast convergence (4.7), and ends
+// the epoch. cubic_timeout: after it the next epoch begins at the end of slow start (4.8).
 void cubic_event(struct cubic *q, uint32_t cwnd);
 void cubic_timeout(struct cubic *q);
 
-// cubic_undo: the last event was none (4.9).
+// cubic_undo: reverts the last event, which was false (4.9).
 void cubic_undo(struct cubic *q);
 
-// cubic_rest: so long cwnd held nothing back: the time in which the curve rises does not count it
-// (4.2, the application-limited case).
+// cubic_rest: excludes a time of ms, in which cwnd did not limit sending, from the time of the
+// curve (4.2, the application-limited case).
 static inline void cubic_rest(struct cubic *q, uint32_t ms)
 {
     if (q->epoch_ms != 0)
         q->epoch_ms = (q->epoch_ms + ms) | (q->epoch_ms + ms == 0);
 }
 
-// cubic_beta: the part of the window that a loss leaves (4.6). cubic_beta_ecn: and an ECE: a router
-// that marks has a short queue, so that less has to go for it to drain (RFC 8511 3.1).
+// cubic_beta: the window after a loss (4.6). cubic_beta_ecn: after an ECE: a router that marks has
+// a short queue, so that a smaller reduction drains it (RFC 8511 3.1).
 static inline uint32_t cubic_beta(uint32_t window)
 {
     return (uint32_t)((uint64_t)window * 7 / 10);

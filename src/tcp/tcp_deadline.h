@@ -34,19 +34,25 @@ static inline void xmit_clear(struct tcp *t, uint32_t ix)
     t->xmit_runs[ix / 64] &= ~(1ULL << ix % 64);
 }
 
-// Entries of the wheel. A block has one of each kind at most, whatever its peer and its application
-// do, so that the reserve (server_timers()) is never too small:
+// Wheel entries of a block. A block has at most one entry of each kind, whatever its peer and its
+// application do. server_timers() therefore reserves enough entries.
 //
-//   xmit   added when there is none, at the xmit deadline of that moment, and left where it is: a
-//          deadline that moves to later, or is called off, moves nothing. It comes out without a
-//          look at the block if no xmit deadline runs then: what says that it is gone is the time.
-//   far    the same for the slow deadlines; its coming out is seen.
-//   soon   for what is due before those two, or for congestion control. Its place is known: where
-//          something is due sooner still, the entry itself moves there.
+//   xmit     Wakes for the xmit deadlines: retransmission, persist, delayed ACK. Added at the
+//   current
+//            deadline if the block has no xmit entry, and not moved afterwards: a deadline that is
+//            postponed or cancelled leaves the entry in place. When the entry expires and no xmit
+//            deadline runs, the worker discards it without reading the block. The block then learns
+//            from wheel_xmit_ms and the time that its entry is gone.
+//   slow     The same for the slow deadlines: keepalive, FIN-WAIT-2, the application's timer. Its
+//            expiry always reads the block.
+//   movable  For a deadline that is earlier than the other two entries, and for congestion control.
+//            The block knows the entry's place in the wheel, so that it can move the entry to an
+//            earlier time.
 //
-// arm_soon: the wheel wakes the block at at_ms or before. False: out of wheel chunks, which is
-// counted there, and cannot be; the block is dirty, and tries again in the next turn.
-bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms);
+// arm_movable: makes the wheel wake the block at at_ms or earlier. False: the wheel has no free
+// chunk, which the wheel counts. The reserve excludes that; the block is marked dirty nevertheless
+// and tries again in the next turn.
+bool arm_movable(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms);
 
 // arm_xmit: the xmit deadline at_ms runs. A wheel entry that wakes the block earlier will do: it is
 // checked and set again when it fires.
@@ -57,7 +63,7 @@ static inline void arm_xmit(struct tcp *t, struct block *b, uint32_t ix, uint32_
     if (wakes_ms != 0 && !time_before(at_ms, wakes_ms) && time_before(t->now.ms, wakes_ms))
         return;
     if (unlikely(wakes_ms != 0 && wheel_may_hold(t->wheel, wakes_ms))) {
-        arm_soon(t, b, ix, at_ms);
+        arm_movable(t, b, ix, at_ms);
         return;
     }
     b->wheel_xmit_ms = wheel_add(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_XMIT, ix));

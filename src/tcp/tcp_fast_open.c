@@ -2,7 +2,7 @@
 #include "tcp/tcp_fast_open.h"
 
 enum {
-    // A cookie is good in the period in which it was made, 2^34 us or 4.8 h, and in the next.
+    // A cookie is valid in the period in which it was made, 2^34 us or 4.8 h, and in the next.
     PERIOD_BITS = 34,
     RESET_TURN_MS = 60 * 1000,
 };
@@ -42,7 +42,7 @@ static bool is_valid(const struct tcp *t, const struct seg_in *s)
     return valid;
 }
 
-// The resets that count move on by the turns of 60 s that are over.
+// Moves the counted resets to the next interval of 60 s.
 static void age_resets(const struct tcp *t, struct tcp_service *sv)
 {
     const uint32_t ago_ms = t->now.ms - sv->fast_open_reset_ms;
@@ -58,11 +58,11 @@ static bool is_full(const struct tcp_service *sv)
     return sv->fast_open_now + sv->fast_open_reset[0] + sv->fast_open_reset[1] >= sv->fast_open;
 }
 
-enum fast_open tcp_fast_open_judge(struct tcp *t, int door, const struct seg_in *s)
+enum fast_open tcp_fast_open_judge(struct tcp *t, int listener, const struct seg_in *s)
 {
-    struct tcp_service *sv = &t->services[door_service(door)];
+    struct tcp_service *sv = &t->services[listener_service(listener)];
     const bool asks = s->sack_off == 0;
-    if (sv->fast_open == 0 || door_listen(door) != TCP_LISTEN_NONE || tcp_cookies_awaited(t))
+    if (sv->fast_open == 0 || listener_place(listener) != TCP_LISTEN_NONE || tcp_cookies_awaited(t))
         return FAST_OPEN_NONE;
     t->stats->c.fast_open_requests += asks;
     age_resets(t, sv);

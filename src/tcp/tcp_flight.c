@@ -60,7 +60,7 @@ void tcp_flight_close(struct tcp *t, struct block *b)
     b->echo_from_ms = t->now.ms - age_ms;
 }
 
-// In 16 ms, which go round in 17 minutes: what has been in flight for longer is measured no more.
+// In units of 16 ms, which wrap after 17 minutes: data in flight for longer is not measured.
 uint32_t tcp_flight_echo_age_ms(const struct tcp *t, const struct block *b)
 {
     const uint16_t ago = (uint16_t)(t->now.ms / 16 - flight_of(t, b)->echo_from_16ms);
@@ -72,7 +72,7 @@ void tcp_flight_echo_taken(const struct tcp *t, const struct block *b, uint32_t 
     flight_of(t, b)->echo_from_16ms = (uint16_t)((t->now.ms - ms) / 16);
 }
 
-// grow: the log in a large record. NULL: there is none, or it is one.
+// grow: moves the log to a large record. NULL: none is free, or it is a large one.
 static struct flight *grow(struct tcp *t, struct block *b)
 {
     if (b->flight & FLIGHT_LARGE)
@@ -92,7 +92,7 @@ static struct flight *grow(struct tcp *t, struct block *b)
     return f;
 }
 
-// erase: `count` runs from i on, whose numbers are the others' by now.
+// erase: removes `count` runs from i on; their numbers belong to others now.
 static void erase(struct flight *f, unsigned i, unsigned count)
 {
     struct flight_run *r = &f->run[f->first];
@@ -100,7 +100,7 @@ static void erase(struct flight *f, unsigned i, unsigned count)
     f->n = (uint16_t)(f->n - count);
 }
 
-// split: run i ends at `at`, and what is behind that is a run of its own. With room for it.
+// split: divides run i at `at`. Needs room for a run.
 static void split(struct flight *f, unsigned i, uint32_t at)
 {
     struct flight_run *r = &f->run[f->first];
@@ -110,21 +110,21 @@ static void split(struct flight *f, unsigned i, uint32_t at)
     f->n++;
 }
 
-// alike: what is to be done with the neighbours a and c is the same.
+// alike: whether the adjacent runs a and c are treated in the same way.
 static bool alike(const struct flight_run *a, const struct flight_run *c)
 {
     const uint32_t inexact = FLIGHT_GUESS | FLIGHT_COARSE;
     return ((a->flags ^ c->flags) & ~inexact) == 0;
 }
 
-// are_one: nobody needs to tell them apart: of what has arrived, or will leave again, the time does
+// are_one: whether two runs can be merged without loss: for delivered or lost data the time does
 // not matter.
 static bool are_one(const struct flight_run *a, const struct flight_run *c)
 {
     return alike(a, c) && ((a->flags & (FLIGHT_SACKED | FLIGHT_LOST)) || a->sent_us == c->sent_us);
 }
 
-// absorb: run a takes c in, which is behind it.
+// absorb: merges run c, which follows, into a.
 static void absorb(struct flight_run *a, const struct flight_run *c)
 {
     a->flags |= c->flags | (a->sent_us != c->sent_us ? FLIGHT_COARSE : 0);
@@ -132,7 +132,7 @@ static void absorb(struct flight_run *a, const struct flight_run *c)
     a->sent_us = later(a->sent_us, c->sent_us);
 }
 
-// join: the runs [from, to] become as few as they can be without loss.
+// join: merges the runs [from, to] as far as possible without loss.
 static void join(struct flight *f, unsigned from, unsigned to)
 {
     struct flight_run *r = &f->run[f->first];
@@ -148,8 +148,7 @@ static void join(struct flight *f, unsigned from, unsigned to)
         erase(f, at + 1, last - at);
 }
 
-// merge: run i takes its neighbour i + 1 in, whatever becomes of it: what is lost stays lost, the
-// time is the later one.
+// merge: merges run i + 1 into run i in any case: lost data stays lost, the later time is kept.
 static void merge(struct flight *f, unsigned i)
 {
     struct flight_run *a = flight_run(f, i), *c = flight_run(f, i + 1);
@@ -168,7 +167,7 @@ static void merge(struct flight *f, unsigned i)
     erase(f, i + 1, 1);
 }
 
-// age: from the first run that left to the last.
+// age: the time from the first run to the last.
 static uint32_t age(const struct flight *f)
 {
     const struct flight_run *r = &f->run[f->first];
@@ -180,9 +179,9 @@ static uint32_t age(const struct flight *f)
     return most - least;
 }
 
-// coarsen: neighbours that only the time tells apart become one, as long as that stands for less
-// than a part of the time that the log covers. Two runs that remain cover more than that, so that
-// half of the places are free then: but for holes.
+// coarsen: merges adjacent runs that differ only in time, while a merged run covers less than a
+// fraction of the time of the log. Two remaining runs cover more than that, so that half of the
+// places are free afterwards, unless there are holes.
 static void coarsen(struct flight *f)
 {
     struct flight_run *r = &f->run[f->first];
@@ -200,7 +199,7 @@ static void coarsen(struct flight *f)
     f->n = (uint16_t)(at + 1);
 }
 
-// drop_highest_sacked: the highest run that is SACKED, since it is repaired last, and reported
+// drop_highest_sacked: forgets the highest SACKed run: it would be repaired last, and is reported
 // again as it grows.
 static void drop_highest_sacked(struct tcp *t, struct flight *f)
 {
@@ -213,7 +212,7 @@ static void drop_highest_sacked(struct tcp *t, struct flight *f)
     merge(f, f->n - 2u);
 }
 
-// NOINLINE: the log is full.
+// NOINLINE: called only if the log is full.
 static NOINLINE struct flight *make_room(struct tcp *t, struct block *b, struct flight *f)
 {
     memmove(&f->run[0], &f->run[f->first], f->n * sizeof(f->run[0]));
@@ -243,8 +242,8 @@ struct flight *flight_room(struct tcp *t, struct block *b)
     return make_room(t, b, f);
 }
 
-// run_at: the run that number seq lies in; n: it lies behind them all. Searched in halves: a peer
-// names any number with each acknowledgement.
+// run_at: the run that contains seq; n: it is after all runs. A binary search: a peer can name any
+// number in each acknowledgement.
 static unsigned run_at(const struct flight *f, uint32_t seq)
 {
     const struct flight_run *run = &f->run[f->first];
@@ -339,9 +338,9 @@ unsigned flight_find_lost(const struct flight *f, unsigned i)
     return i;
 }
 
-// leave: `bytes` of run r are no longer what they were: they have arrived. Returns how many had not
-// before: those that were forgotten will be reported again, and whoever counts what is delivered
-// (PRR) would send as much beyond any window.
+// leave: `bytes` of run r were delivered. Returns how many had not been delivered before: data
+// whose SACK mark was forgotten is reported again, and PRR would otherwise send as much beyond any
+// window.
 static uint32_t leave(struct flight *f, const struct flight_run *r, uint32_t bytes)
 {
     if (r->flags & FLIGHT_LOST)

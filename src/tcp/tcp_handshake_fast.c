@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The common third segment of a handshake, straight: the half-open connection becomes a block in
-// one go, and the first data go to the application with it. What tcp_handshake_full() and
-// tcp_segment_full() come to of a segment in order, for a configured port without limits by source,
-// whose SYN-ACK left once.
+// The fast version for the common third segment of a handshake: the half-open connection becomes a
+// block in one step, and its first data is delivered with it. It does what tcp_handshake_full() and
+// tcp_segment_full() do for a segment in order, for a configured port without limits by source, if
+// the SYN-ACK was sent once.
 #include "tcp/tcp_internal.h"
 
 static_assert(TCP_SERVICE_DRAINING >> 1 == 0 && TCP_SERVICE_CLOSED >> 1 != 0,
@@ -80,8 +80,8 @@ static inline void fill_block(const struct tcp *t, struct block *b, const struct
         .rttvar_us = rtt_us * 2,
         .rtt_us = us,
         .wheel_xmit_ms = b->wheel_xmit_ms,
-        .wheel_far_ms = b->wheel_far_ms,
-        .wheel_soon = b->wheel_soon,
+        .wheel_slow_ms = b->wheel_slow_ms,
+        .wheel_movable = b->wheel_movable,
         .agreed = (uint8_t)((r->opts & SEG_OPT_SACK_PERM ? BA_SACK : 0) | (scales ? BA_WSCALE : 0)),
         .ssthresh = TCP_WINDOW_MAX,
         .snd_cur = BUF_NONE,
@@ -132,7 +132,7 @@ bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     t->stats->c.segs_opening++;
     tcp_establish(t, b, STEP_PASSIVE_DONE);
     if (unlikely(b->keepalive_ms != 0))
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
     tcp_syn_became(t, syn_ix, ix);
     v->block = ix;
     v->events |= TCP_EV_OPEN;

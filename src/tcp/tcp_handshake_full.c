@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half-open connections (syn_record), and those of which nothing is kept until they are open.
+// Half-open connections: syn_records, and those by SYN cookie, of which nothing is stored until
+// they are open.
 #include <string.h>
 
 #include "tcp/tcp_ack.h"
@@ -10,15 +11,15 @@
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 
 // listening_of() with the common case, a configured port, inline.
-static inline struct listening *listener_of(const struct tcp *t, const struct syn_record *r)
+static inline struct listening *listening_of_syn(const struct tcp *t, const struct syn_record *r)
 {
     return likely(r->listen == TCP_LISTEN_NONE) ? NULL : listening_of(t, r);
 }
 
-// What the record's listener wants of its own.
+// Applies the options of the record's listener.
 static inline uint32_t rcv_limit_of(const struct tcp *t, const struct syn_record *r)
 {
-    const struct listening *g = listener_of(t, r);
+    const struct listening *g = listening_of_syn(t, r);
     const uint32_t own = g != NULL ? g->rcv_limit : 0;
     return own != 0 ? own : t->rcv_limits[r->service];
 }
@@ -49,7 +50,7 @@ static void inherit(struct tcp *t, const struct listening *g, uint32_t ix)
             tcp_sockopt_set(t, ix, own[i].option, own[i].value);
 }
 
-// The SYN-ACK of a record, kept or not, with our time ts. False: no room, counted.
+// Sends the SYN-ACK of a record, kept or not, with our timestamp ts. False: no room, counted.
 static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
 {
     struct seg_out *o = tcp_out_slot(t, r->key.local_ix);
@@ -85,8 +86,8 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
     r->sends = (uint8_t)MIN(r->sends + 1, 2);
 }
 
-// Again, in answer to a segment of the peer: once, and then seldom, or a flood of those would be
-// one of ours.
+// Sends it again, in answer to a segment of the peer: once, then rarely, so that a flood of
+// segments does not cause a flood of SYN-ACKs.
 static bool resend_syn_ack(struct tcp *t, struct syn_record *r)
 {
     if (r->sends > 1 && (uint32_t)t->now.us - r->sent_us < SYN_ACK_EVERY_US) {
@@ -97,7 +98,7 @@ static bool resend_syn_ack(struct tcp *t, struct syn_record *r)
     return true;
 }
 
-// The answer of one that is not kept (RFC 4987 3.6).
+// Answers with a SYN cookie (RFC 4987 3.6).
 static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
 {
     tcp_cookie_make(t, r);
@@ -107,23 +108,23 @@ static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
     return DROP_NONE;
 }
 
-// The wheel wakes the record at its retry, or earlier. It has one entry of it at most, never
-// further away than a fresh record's first retry: whatever record has that place next, the entry of
-// the life before will do.
+// Has the wheel wake the record at its retry or earlier. A place has at most one wheel entry, never
+// later than the first retry of a new record. The next record of this place therefore can use the
+// entry of the one before.
 static bool syn_arm(struct tcp *t, uint32_t ix)
 {
     struct syn_record *r = &t->syns[ix];
     if (r->wheel_ms != 0)
         return true;
-    const uint32_t soon_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
-    const uint32_t at_ms = time_before(soon_ms, r->retry_at_ms) ? soon_ms : r->retry_at_ms;
+    const uint32_t first_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
+    const uint32_t at_ms = time_before(first_ms, r->retry_at_ms) ? first_ms : r->retry_at_ms;
     r->wheel_ms = wheel_add(t->wheel, at_ms, flow_index(FLOW_SYN, ix));
     return r->wheel_ms != 0;
 }
 
 static void syn_record_free(struct tcp *t, uint32_t ix, uint32_t child)
 {
-    struct listening *g = listener_of(t, &t->syns[ix]);
+    struct listening *g = listening_of_syn(t, &t->syns[ix]);
     if (unlikely(g != NULL))
         g->half_open--;
     tcp_syn_became(t, ix, child);
@@ -152,18 +153,22 @@ void tcp_syn_drop(struct tcp *t, uint32_t syn_ix)
         syn_record_remove(t, syn_ix);
 }
 
-static inline struct listening *listening_at(const struct tcp *t, int door)
+static inline struct listening *listening_at(const struct tcp *t, int listener)
 {
-    return door_listen(door) == TCP_LISTEN_NONE ? NULL : &t->listens->at[door_listen(door) - 1];
+    return listener_place(listener) == TCP_LISTEN_NONE
+               ? NULL
+               : &t->listens->at[listener_place(listener) - 1];
 }
 
-// Why no connection may be opened from `from` now, or DROP_NONE. Asked at the SYN, and again when
-// the handshake is done: half-open ones do not count, for anyone can make those in another's name.
-static inline enum drop_reason refused(const struct tcp *t, int door, const struct flow_key *from)
+// Why no connection may be opened from `from` now, or DROP_NONE. Checked for the SYN, and again at
+// the end of the handshake: half-open connections do not count, because anybody can create them in
+// another's name.
+static inline enum drop_reason refused(const struct tcp *t, int listener,
+                                       const struct flow_key *from)
 {
-    const uint8_t service = door_service(door);
+    const uint8_t service = listener_service(listener);
     const struct tcp_service *sv = &t->services[service];
-    if (listening_full(listening_at(t, door)))
+    if (listening_full(listening_at(t, listener)))
         return DROP_listen_overflow;
     if (sv->connections >= sv->connections_max)
         return DROP_service_connections;
@@ -173,11 +178,11 @@ static inline enum drop_reason refused(const struct tcp *t, int door, const stru
     return DROP_NONE;
 }
 
-// What a SYN asks for and we agree to; iss is our initial sequence number.
-static ALWAYS_INLINE struct syn_record record_of(const struct tcp *t, int door,
+// Negotiates the options of a SYN; iss is our initial sequence number.
+static ALWAYS_INLINE struct syn_record record_of(const struct tcp *t, int listener,
                                                  const struct seg_in *s, uint32_t iss)
 {
-    const struct listening *g = listening_at(t, door);
+    const struct listening *g = listening_at(t, listener);
     const uint8_t known = SEG_OPT_WSCALE | (t->cfg.timestamps ? SEG_OPT_TS : 0) |
                           (t->cfg.sack ? SEG_OPT_SACK_PERM : 0);
     return (struct syn_record){.key = s->key,
@@ -188,14 +193,14 @@ static ALWAYS_INLINE struct syn_record record_of(const struct tcp *t, int door,
                                .wnd = s->wnd,
                                .wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0,
                                .opts = s->opts & known,
-                               .service = door_service(door),
+                               .service = listener_service(listener),
                                .ecn = tcp_ecn_asked(t, s),
-                               .listen = door_listen(door),
+                               .listen = listener_place(listener),
                                .listen_life = g != NULL ? g->life : 0};
 }
 
-// Keeps the record, with its retry timer, in the table in place of `old`, FLOW_NONE: a new entry.
-// NULL: no room.
+// Keeps the record, with its retry timer, in the table in place of `old`; FLOW_NONE: as a new
+// entry. NULL: no room.
 static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_record *from,
                                              uint64_t hash, uint32_t old)
 {
@@ -219,16 +224,16 @@ static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_rec
         CHECK(flow_replace(t->table, hash, old, handle));
     record_live(&r->live, true);
     t->stats->c.syn_records_now++;
-    struct listening *g = listener_of(t, r);
+    struct listening *g = listening_of_syn(t, r);
     if (unlikely(g != NULL))
         g->half_open++;
     return r;
 }
 
-// Keeps the last records of a large table back, up to an eighth, a number that is drawn anew each
-// second. True: those that are left are kept back. So an attacker that fills the table in others'
-// names cannot tell by a SYN of its own which of those took no record because there was a
-// connection already.
+// Reserves the last records of a large table, a random number up to an eighth that changes every
+// second. True: the remaining records are reserved. An attacker that fills the table in others'
+// names can then not tell, by a SYN of its own, which of those took no record because a connection
+// existed.
 static bool reserve_rest(struct tcp *t)
 {
     enum { TABLE_MIN = 1024, SHARE = 8, EVERY_US = 1000 * 1000 };
@@ -242,18 +247,18 @@ static bool reserve_rest(struct tcp *t)
     return t->syn_pool->n_free <= t->syn_reserve;
 }
 
-// Decides whether another SYN gets a record. True: none, because cookies are configured, because
-// the listener has more records than its backlog (Linux's inet_csk_reqsk_queue_is_full()), or
-// because the rest is kept back.
-static bool refuse_record(struct tcp *t, int door)
+// Decides whether another SYN gets a record. True: it does not, because cookies are configured,
+// because the listener has more records than its backlog (Linux's inet_csk_reqsk_queue_is_full()),
+// or because the remaining records are reserved.
+static bool refuse_record(struct tcp *t, int listener)
 {
-    const struct listening *g = listening_at(t, door);
+    const struct listening *g = listening_at(t, listener);
     return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || (g != NULL && g->half_open > g->backlog) ||
            reserve_rest(t);
 }
 
-// A block for the record, known as `old`, with what was agreed to, and counted; its numbers and its
-// state are the caller's. FLOW_NONE: it was not kept.
+// Makes a block of the record, known as `old`, with its options, and counts it; the caller sets its
+// numbers and state. FLOW_NONE: the record was not kept.
 static uint32_t block_of(struct tcp *t, const struct syn_record *r, uint32_t old)
 {
     const uint32_t ix = tcp_block_new(t, &r->key, r->service, old);
@@ -283,8 +288,8 @@ static uint32_t block_of(struct tcp *t, const struct syn_record *r, uint32_t old
     return ix;
 }
 
-// RFC 7413 4.2.2: the SYN's data is delivered now, and acknowledged by the SYN-ACK, which leaves
-// with the turn's output. False: there is no block.
+// RFC 7413 4.2.2: delivers the data of the SYN and acknowledges it by the SYN-ACK, which leaves
+// with the turn's output. False: no block is free.
 static bool open_fast(struct tcp *t, const struct syn_record *r, const struct seg_in *s,
                       struct tcp_verdict *v)
 {
@@ -313,20 +318,20 @@ static bool open_fast(struct tcp *t, const struct syn_record *r, const struct se
 }
 
 // RFC 9293 3.10.7.2, second: the SYN.
-void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+void tcp_listen_input(struct tcp *t, int listener, const struct seg_in *s, uint64_t hash,
                       struct tcp_verdict *v)
 {
     t->stats->c.syn_received++;
-    v->drop = refused(t, door, &s->key);
+    v->drop = refused(t, listener, &s->key);
     if (v->drop != DROP_NONE)
         return;
-    struct syn_record asked = record_of(t, door, s, tcp_isn(t, &s->key)), *r = NULL;
+    struct syn_record asked = record_of(t, listener, s, tcp_isn(t, &s->key)), *r = NULL;
     enum fast_open fast = FAST_OPEN_NONE;
     if (unlikely(s->opts & SEG_OPT_FAST_OPEN))
-        fast = tcp_fast_open_judge(t, door, s);
+        fast = tcp_fast_open_judge(t, listener, s);
     if (fast == FAST_OPEN_ACCEPT && open_fast(t, &asked, s, v))
         return;
-    if (!refuse_record(t, door))
+    if (!refuse_record(t, listener))
         r = keep(t, &asked, hash, FLOW_NONE);
     const uint32_t n_out = t->n_out;
     if (r != NULL)
@@ -338,17 +343,17 @@ void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t 
             t->cfg.syn_cookies != TCP_COOKIES_OFF ? send_cookie(t, &asked) : DROP_syn_table_full;
 }
 
-bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t snd_nxt,
+bool tcp_listen_again(struct tcp *t, int listener, const struct seg_in *s, uint32_t snd_nxt,
                       uint32_t old, struct tcp_verdict *v)
 {
-    // Above the old numbers (RFC 6191 2, RFC 1122 4.2.2.13), by more than a window. A cookie might
+    // Above the old numbers by more than a window (RFC 6191 2, RFC 1122 4.2.2.13). A cookie might
     // not be.
     const uint32_t isn = tcp_isn(t, &s->key), above = snd_nxt + UINT16_MAX + 2;
     t->stats->c.syn_received++;
-    v->drop = refused(t, door, &s->key);
+    v->drop = refused(t, listener, &s->key);
     if (v->drop != DROP_NONE)
         return false;
-    const struct syn_record asked = record_of(t, door, s, seq_lt(isn, above) ? above : isn);
+    const struct syn_record asked = record_of(t, listener, s, seq_lt(isn, above) ? above : isn);
     struct syn_record *r = keep(t, &asked, flow_hash(t->table, &asked.key), old);
     if (r == NULL) {
         v->drop = DROP_syn_table_full;
@@ -358,7 +363,7 @@ bool tcp_listen_again(struct tcp *t, int door, const struct seg_in *s, uint32_t 
     return true;
 }
 
-// The connection waits to be accepted. Until `open` its state says by which listener it came.
+// The connection waits to be accepted. Until `open` its state holds the listener.
 static void join_listener(struct tcp *t, const struct syn_record *r, struct block *b)
 {
     struct listening *g = listening_of(t, r);
@@ -373,15 +378,6 @@ static uint32_t retry_wait_ms(const struct tcp *t, uint32_t retries)
 {
     const uint64_t wait = (uint64_t)t->cfg.rto_initial_ms << MIN(retries, 20);
     return (uint32_t)MIN(wait, t->cfg.rto_max_ms);
-}
-
-// When the record's first SYN-ACK left: before its retries, and the wait for the next one.
-static uint32_t first_sent_ms(const struct tcp *t, const struct syn_record *r)
-{
-    uint32_t at = r->retry_at_ms;
-    for (uint32_t i = 0; i <= r->retries; i++)
-        at -= retry_wait_ms(t, i);
-    return at;
 }
 
 // The third segment of the handshake: the record, known as `old`, becomes a block. FLOW_NONE: it
@@ -408,19 +404,20 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
         tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
     } else if (r->sends > 1) {
         b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
-        b->echo_from_ms = first_sent_ms(t, r);
+        // An echo of an earlier SYN-ACK may contain the time in which the peer's ACKs were lost.
+        b->echo_from_ms = t->now.ms - ((uint32_t)t->now.us - r->sent_us + 999) / 1000;
         if (!tcp_acked_sample(t, b, s->ack, (r->opts & s->opts & SEG_OPT_TS) != 0, s->ts_ecr))
             tcp_rtt_unknown(b);
     }
     tcp_establish(t, b, STEP_PASSIVE_DONE);
     if (b->keepalive_ms != 0)
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
     if (unlikely(r->listen != TCP_LISTEN_NONE))
         join_listener(t, r, b);
     return ix;
 }
 
-bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8_t *data,
+bool tcp_listen_ack(struct tcp *t, int listener, const struct seg_in *s, const uint8_t *data,
                     struct tcp_verdict *v)
 {
     struct syn_record r;
@@ -430,11 +427,11 @@ bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8
         t->stats->c.syncookies_failed++;
         return false;
     }
-    const struct listening *g = listening_at(t, door);
-    r.service = door_service(door);
-    r.listen = door_listen(door);
+    const struct listening *g = listening_at(t, listener);
+    r.service = listener_service(listener);
+    r.listen = listener_place(listener);
     r.listen_life = g != NULL ? g->life : 0;
-    v->drop = refused(t, door, &s->key);
+    v->drop = refused(t, listener, &s->key);
     if (v->drop == DROP_source_connections)
         tcp_reply_reset(t, s);
     if (v->drop != DROP_NONE)
@@ -451,12 +448,12 @@ bool tcp_listen_ack(struct tcp *t, int door, const struct seg_in *s, const uint8
     return true;
 }
 
-static int door_of(const struct syn_record *r)
+static int listener_of(const struct syn_record *r)
 {
     return r->service | (int)r->listen << 8;
 }
 
-// TCP_DEFER_ACCEPT: nothing but the acknowledgement does not open the connection yet (Linux's
+// TCP_DEFER_ACCEPT: a bare acknowledgement does not open the connection yet (Linux's
 // tcp_check_req()).
 static bool is_deferred(const struct tcp *t, const struct syn_record *r, const struct seg_in *s)
 {
@@ -492,11 +489,11 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     }
     if (s->ack != r->iss + 1) {
         struct syn_record cookie;
-        // The SYN before this record's was answered by a cookie, and that answer came first.
+        // The previous SYN was answered by a cookie, whose acknowledgement came first.
         if (tcp_cookies_awaited(t) && tcp_cookie_read(t, s, &cookie)) {
-            const int door = door_of(r);
+            const int listener = listener_of(r);
             syn_record_remove(t, syn_ix);
-            tcp_listen_ack(t, door, s, data, v);
+            tcp_listen_ack(t, listener, s, data, v);
             return;
         }
         if (!tcp_reply_reset(t, s))
@@ -517,7 +514,7 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
         v->drop = DROP_syn_deferred;
         return;
     }
-    v->drop = refused(t, door_of(r), &r->key);
+    v->drop = refused(t, listener_of(r), &r->key);
     r->acked |= v->drop == DROP_listen_overflow;
     if (v->drop == DROP_source_connections) {  // whoever has too many holds no record either
         tcp_reply_reset(t, s);
@@ -537,8 +534,9 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     tcp_segment_full(t, ix, s, data, v);
 }
 
-// Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT, a peer that has acknowledged is let wait: no
-// SYN-ACK but the last one of that time, whose answer opens the connection even if it is bare.
+// Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT a peer that has acknowledged gets no further
+// SYN-ACK, except the last one of that time, whose acknowledgement opens the connection even if it
+// is bare.
 static bool has_expired(const struct tcp *t, const struct syn_record *r)
 {
     const struct listening *g = listening_of(t, r);

@@ -17,10 +17,10 @@ enum hystart_says {
     HYSTART_LEAVE,  // slow start is over
 };
 
-// hystart_begin: with the next acknowledgement a round begins that ends at snd_nxt.
+// hystart_begin: the next acknowledgement begins a round that ends at snd_nxt.
 void hystart_begin(struct hystart *h, uint32_t snd_nxt);
 
-// hystart_acked: up to una is acknowledged, snd_nxt was sent; rtt_us: measured by that, 0: not.
-// *css: whether it is in the conservative part; was, and is.
+// hystart_acked: everything below una was acknowledged. rtt_us: the RTT measured by that; 0: none.
+// *css: whether it is in conservative slow start; updated.
 enum hystart_says hystart_acked(struct hystart *h, bool *css, uint32_t una, uint32_t snd_nxt,
                                 uint32_t rtt_us);

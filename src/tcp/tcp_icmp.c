@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors about our segments: who may believe them, and what they change.
+// ICMP errors about our segments: which are believed, and their effects.
 #include <errno.h>
 
 #include "tcp/tcp_fast_open.h"
@@ -11,8 +11,8 @@ static uint32_t options_bytes(const struct block *b)
     return b->flags & BF_TS ? TCP_TS_BYTES : 0;
 }
 
-// The MTU of a router that does not say it: the next plateau below the packets that we send
-// (RFC 1191 7.1). The ones below TCP_PMTU_MIN are left out.
+// The MTU if the router does not report it: the next plateau below the size of our packets (RFC
+// 1191 7.1). Plateaus below TCP_PMTU_MIN are omitted.
 static uint32_t plateau_below(uint32_t packet_bytes)
 {
     static const uint16_t plateaus[] = {32000, 17914, 8166, 4352, 2002, 1492, 1006};
@@ -22,9 +22,9 @@ static uint32_t plateau_below(uint32_t packet_bytes)
     return TCP_PMTU_MIN;
 }
 
-// What is in flight leaves again, in segments of the new size, from a small window on (RFC 1191
-// 6.4): it was not congestion, so that ssthresh stays. Once for all segments of a window, since the
-// errors about the others find the size lowered already.
+// Resends data in flight in segments of the new size, from a small window (RFC 1191 6.4). It was
+// not congestion, so ssthresh stays. Once for all segments of a window: the errors about the others
+// find the lower size already set.
 static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (b->has_flight) {
@@ -48,15 +48,14 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
     tcp_dirty(t, ix);
 }
 
-// Paths' MTUs are not discovered by a connection that wants none of it, unless nobody but it could
-// split its packets: over IPv6.
+// A connection can disable path MTU discovery, but not over IPv6, where routers do not fragment.
 static bool believes_size(const struct tcp *t, const struct block *b)
 {
     const uint32_t df = tcp_sockopt_value(t, b, SOCKOPT_DF);
     return df == SOCKOPT_DF_ON || (df == SOCKOPT_DF_OFF && !ip_is_v4(&b->key.remote));
 }
 
-// True: the connection's segments became smaller.
+// True: the segments of the connection became smaller.
 static bool lower_mss(struct tcp *t, struct block *b, uint32_t ix, uint16_t mtu)
 {
     const bool v4 = ip_is_v4(&b->key.remote);
@@ -87,8 +86,8 @@ static bool is_opening(const struct block *b)
     return b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
 }
 
-// A hard error ends an active open (RFC 1122 4.2.3.9); of an application that reads by itself any
-// one does that Linux's connect() fails by.
+// A hard error ends an active open (RFC 1122 4.2.3.9). If the application pulls, any error does by
+// which Linux's connect() fails.
 static bool ends_open(const struct tcp *t, const struct block *b, const struct icmp_event *e)
 {
     if (t->services[b->service].pulls)
@@ -96,8 +95,8 @@ static bool ends_open(const struct tcp *t, const struct block *b, const struct i
     return b->state == TCP_SYN_SENT && e->kind == ICMP_HARD;
 }
 
-// It may pass (RFC 1122 4.2.3.9); if nothing is acknowledged until the peer is given up, it was why
-// (Linux's sk_err_soft).
+// A temporary error (RFC 1122 4.2.3.9). If the peer is given up before it acknowledges anything, it
+// is the reported reason (Linux's sk_err_soft).
 static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e)
 {
     if (!t->services[b->service].pulls || is_opening(b) || e->kind == ICMP_TOO_BIG || e->error == 0)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a connection has been silent, from what its block tells anyway: a stamp at each segment
-// would be a store in the common path.
+// How long a connection has been silent, from fields of its block that exist anyway: a time stamp
+// for each segment would be another store on the fast path.
 //
-//   timestamps           ts_recent_ms: when the last segment in order came
+//   timestamps           ts_recent_ms: when the last in-order segment came
 //   keepalive's notes    last_rx_ms, last_progress: nothing new since then if that is the progress
-//   probes in vain       stuck_at_ms: since when there was no sign of life
+//   unanswered probes    stuck_at_ms: since when the peer is silent
 //
-// Each is a time that the silence has lasted at least; the longest counts.
+// Each gives a lower bound of the silence; the longest is used.
 #include "tcp/tcp_internal.h"
 
-// By the keepalive timer's notes.
+// From the notes of the keepalive timer.
 static uint32_t noted_ms(const struct tcp *t, const struct block *b)
 {
     return t->now.ms - (b->probes != 0 ? b->stuck_at_ms : b->last_rx_ms);

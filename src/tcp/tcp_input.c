@@ -3,7 +3,7 @@
 #include "tcp/tcp_new_flows.h"
 #include "tcp/tcp_segment_fast.h"
 
-// RFC 9293 3.10.7.1: no connection, no listener.
+// RFC 9293 3.10.7.1: there is no connection and no listener.
 static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
 {
     if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
@@ -13,19 +13,19 @@ static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *
 static void without_connection(struct tcp *t, const struct seg_in *s, uint64_t hash,
                                const uint8_t *data, struct tcp_verdict *v)
 {
-    const int door = tcp_listener(t, &s->key);
-    if (door >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_ACK &&
-        tcp_listen_ack(t, door, s, data, v))
+    const int listener = tcp_listener(t, &s->key);
+    if (listener >= 0 && (s->flags & (SEG_SYN | SEG_ACK | SEG_RST)) == SEG_ACK &&
+        tcp_listen_ack(t, listener, s, data, v))
         return;
-    if (door < 0 || (s->flags & (SEG_ACK | SEG_RST)))
+    if (listener < 0 || (s->flags & (SEG_ACK | SEG_RST)))
         no_owner(t, s, v);
     else if ((s->flags & (SEG_SYN | SEG_FIN)) == SEG_SYN)
-        tcp_listen_input(t, door, s, hash, v);
+        tcp_listen_input(t, listener, s, hash, v);
     else
         v->drop = DROP_tcp_bad_flags;  // RFC 9293 3.10.7.2, fourth; SYN with FIN as Linux
 }
 
-// owns: tcp_owner_is() with the common cases inline.
+// owns: tcp_owner_is() with its common cases inline.
 static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_key *key)
 {
     const uint32_t ix = flow_index_ix(found);
@@ -38,8 +38,8 @@ static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_k
     return tcp_owner_is(t, found, key);
 }
 
-// child_of: the block that a half-open connection became in this burst. BLOCK_NONE: it did not, or
-// that is over.
+// child_of: the block made of a half-open connection in this burst; BLOCK_NONE: none, or it has
+// ended.
 static uint32_t child_of(const struct tcp *t, uint32_t found, const struct flow_key *key)
 {
     const struct syn_record *r = &t->syns[flow_index_ix(found)];
@@ -49,8 +49,8 @@ static uint32_t child_of(const struct tcp *t, uint32_t found, const struct flow_
     return owns(t, flow_index(FLOW_BLOCK, r->child), key) ? r->child : BLOCK_NONE;
 }
 
-// owner_now: who owns the key, after an earlier segment of this burst may have opened, replaced or
-// closed what was found.
+// owner_now: the current owner of the key: an earlier segment of this burst may have opened,
+// replaced or closed the connection that was found.
 static uint32_t owner_now(struct tcp *t, const struct flow_key *key, uint64_t hash, uint32_t found)
 {
     if (likely(found != FLOW_NONE)) {
@@ -75,7 +75,7 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
     return tcp_segment_fast(t, b, ix, s, v, BF_EXT);
 }
 
-// A segment of a connection: the straight ways for one in order, then the general one.
+// A segment of a connection: the fast versions first, then the full one.
 static inline void of_block(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
                             struct tcp_verdict *v)
 {
@@ -91,8 +91,8 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
     tcp_input_hashed(t, s, flow_hash(t->table, &s->key), data, found, v);
 }
 
-// The door, whatever its service's state.
-static int door_at(const struct tcp *t, const struct flow_key *key)
+// The listener, in any state of its service.
+static int listener_at(const struct tcp *t, const struct flow_key *key)
 {
     const uint16_t local = unlikely(t->same != NULL) ? t->same[key->local_ix] : key->local_ix;
     for (uint32_t i = 0; i < t->n_services; i++) {
@@ -112,21 +112,21 @@ static int door_at(const struct tcp *t, const struct flow_key *key)
     return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
 }
 
-// Would a SYN be answered by a SYN-ACK?
+// Whether a SYN would be answered by a SYN-ACK.
 static bool listens(const struct tcp *t, const struct flow_key *key)
 {
-    const int door = door_at(t, key);
-    return door >= 0 && t->services[door_service(door)].state == TCP_SERVICE_OPEN;
+    const int listener = listener_at(t, key);
+    return listener >= 0 && t->services[listener_service(listener)].state == TCP_SERVICE_OPEN;
 }
 
-// within_window: are they less than a window of this scale apart?
+// within_window: whether two numbers differ by less than a window of this scale.
 static inline bool within_window(uint32_t a, uint32_t b, uint8_t scale)
 {
     const uint32_t wnd = (uint32_t)UINT16_MAX << scale;
     return a - b + wnd <= 2 * wnd;
 }
 
-// The numbers that the segment's sender can hardly have guessed.
+// Whether the segment has numbers that only its real sender is likely to know.
 static bool is_of_peer(const struct block *b, const struct seg_in *s)
 {
     return b->state != TCP_SYN_SENT && (s->flags & SEG_ACK) &&
@@ -149,9 +149,9 @@ void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked)
         tcp_claim_reset(t, &s->key);
 }
 
-// yield_key: if the block's connection is over, and only its application has yet to read what came,
-// a SYN from the same port finds the listener, as with Linux. The block stays, but loses its entry
-// in the flow table. True: it did.
+// yield_key: if the block's connection is over and only unread data is left, a SYN from the same
+// port goes to the listener, as on Linux. The block stays but loses its entry in the flow table.
+// True: it did.
 static bool yield_key(struct tcp *t, uint32_t ix, const struct seg_in *s, uint64_t hash)
 {
     struct block *b = &t->blocks[ix];
@@ -206,9 +206,9 @@ void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, cons
 
 int tcp_listener(const struct tcp *t, const struct flow_key *key)
 {
-    const int door = door_at(t, key);
-    if (likely(door < 0 || t->services[door_service(door)].state == TCP_SERVICE_OPEN))
-        return door;
+    const int listener = listener_at(t, key);
+    if (likely(listener < 0 || t->services[listener_service(listener)].state == TCP_SERVICE_OPEN))
+        return listener;
     t->stats->c.service_refused++;
     return -1;
 }

@@ -15,12 +15,12 @@ void tcp_lanes_init(struct tcp *t, const uint8_t *of_local, uint32_t count)
 void tcp_lanes_begin(struct tcp *t, const uint32_t *room)
 {
     struct tcp_lanes *l = &t->lanes;
-    bool apart = l->waiting != 0;
+    bool separate = l->waiting != 0;
     for (uint32_t i = 0; i < l->count; i++) {
         l->at[i].room = room[i];
-        apart |= room[i] < TCP_OUT_MAX;
+        separate |= room[i] < TCP_OUT_MAX;
     }
-    l->apart = apart;
+    l->separate = separate;
     l->counted = 0;
     t->out_room = TCP_OUT_MAX;
 }
@@ -43,7 +43,7 @@ uint32_t tcp_lane_room(struct tcp *t, uint32_t lane)
 
 void tcp_lane_take(struct tcp *t, uint32_t lane)
 {
-    if (!t->lanes.apart) {
+    if (!t->lanes.separate) {
         t->out_room -= MIN(t->out_room, 1u);
         return;
     }

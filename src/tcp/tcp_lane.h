@@ -1,63 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_lane.h: room for output, port by port. A connection's segments leave by one port, its lane,
-// which follows from its local address. While every lane has room for all that a turn may make
-// there is one dirty list, and nothing here is used. As soon as one has less, or connections still
-// wait for one, each lane has a dirty list of its own and a count of the segments that it still
-// takes: who has to wait for a full lane stands in nobody's way.
+// tcp_lane.h: room for output by port. All segments of a connection leave by one port, its lane,
+// which its local address determines. While every lane has room for all segments of a turn, there
+// is one dirty list, and this code is not used. Otherwise, and while connections still wait for a
+// lane, each lane has its own dirty list and a count of the segments that it accepts. A connection
+// that waits for a full lane then delays no other.
 //
 //   dirty list --tcp_lanes_sort()--> a list of each lane --> tcp_output()
 //
-// A block in a lane's list stays there when its connection ends: it is free, but is not given to
-// another connection, maybe of another lane, before it has left the list (BF_HELD).
+// A block in a lane's list stays there when its connection ends. It is free, but not reused until
+// it leaves the list (BF_HELD), because a new connection might belong to another lane.
 #pragma once
 #include "base/base.h"
 
 enum {
     TCP_LANES_MAX = 8,
-    TCP_LANES_SORT_MAX = 512,  // blocks that a turn takes from the one dirty list
-    TCP_LANES_FREE_MAX = 8,    // blocks of a full lane that a turn looks at, to give back free ones
+    TCP_LANES_SORT_MAX = 512,  // blocks that a turn moves from the dirty list
+    TCP_LANES_FREE_MAX = 8,    // blocks of a full lane that a turn checks for free ones
 };
 
 struct tcp;
 struct block;
 
 struct tcp_lane {
-    uint32_t room;        // segments that may still be made in this turn
-    uint32_t head, tail;  // its dirty blocks, through dirty_next
+    uint32_t room;        // segments that it still accepts in this turn
+    uint32_t head, tail;  // list of its dirty blocks, linked by dirty_next
     uint32_t n;
 };
 
 struct tcp_lanes {
     const uint8_t *of_local;  // by local_ix
     uint32_t count;
-    bool apart;        // in this turn each lane has its own list and room
-    uint32_t counted;  // segments of tcp.out that the lanes' room knows of
+    bool separate;     // in this turn lanes have separate lists and room
+    uint32_t counted;  // segments of tcp.out already subtracted from the lanes' room
     uint32_t waiting;  // blocks in the lanes' lists
-    uint32_t held;     // of them free ones
-    uint32_t next;     // whose turn it is first
+    uint32_t held;     // of them free blocks
+    uint32_t next;     // the lane that is first in this turn
     struct tcp_lane at[TCP_LANES_MAX];
 };
 
-// tcp_lanes_init: count lanes, TCP_LANES_MAX at most; of_local stays the caller's.
+// tcp_lanes_init: sets up `count` lanes, at most TCP_LANES_MAX. of_local belongs to the caller and
+// stays valid.
 void tcp_lanes_init(struct tcp *t, const uint8_t *of_local, uint32_t count);
 
-// tcp_lanes_begin: a turn begins in which lane i takes room[i] segments. Sets out_room.
+// tcp_lanes_begin: begins a turn in which lane i accepts room[i] segments. Sets out_room.
 void tcp_lanes_begin(struct tcp *t, const uint32_t *room);
 
-// tcp_lane_room: what `lane` still takes in this turn, with lanes apart. tcp_lane_take: one less,
-// apart or not: something that is no segment of TCP has taken the place.
+// tcp_lane_room: segments that `lane` still accepts in this turn, if lanes are separate.
+// tcp_lane_take: a packet other than a TCP segment has used one place of the lane.
 uint32_t tcp_lane_room(struct tcp *t, uint32_t lane);
 void tcp_lane_take(struct tcp *t, uint32_t lane);
 
-// tcp_lanes_sort: with lanes apart, moves blocks from the dirty list to those of their lanes, at
-// most TCP_LANES_SORT_MAX.
+// tcp_lanes_sort: if lanes are separate, moves at most TCP_LANES_SORT_MAX blocks from the dirty
+// list to the lists of their lanes.
 void tcp_lanes_sort(struct tcp *t);
 
-// tcp_lanes_drain: tcp_output() of the lanes' blocks: each lane with room for an equal part of what
-// the turn may make, then, in the same order, for what others left of theirs. Each block once.
+// tcp_lanes_drain: calls tcp_output() for the blocks in the lanes' lists, each once. Each lane
+// first gets an equal share of the turn's segments, then, in the same order, what others have left.
 void tcp_lanes_drain(struct tcp *t);
 
-// tcp_lanes_hold: block b, just freed, may be in a lane's list: true: it is not to be given back to
-// its pool yet. tcp_lanes_release: free block ix has left its list.
+// tcp_lanes_hold: whether block b, just freed, may be in a lane's list and must not return to its
+// pool yet. tcp_lanes_release: free block ix has left its list.
 bool tcp_lanes_hold(struct tcp *t, struct block *b);
 void tcp_lanes_release(struct tcp *t, uint32_t ix);

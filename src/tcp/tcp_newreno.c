@@ -9,7 +9,7 @@
 static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct ext *e = b->agreed & BA_SACK ? NULL : tcp_ext_get(t, b);
-    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
+    // RFC 5681 3.2, step 2: excluding what limited transmit sent beyond the window.
     b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
     if (e != NULL) {

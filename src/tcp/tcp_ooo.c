@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The out-of-order queue of one connection: runs and pages. The extension record that it hangs on.
+// The out-of-order queue of one connection (runs and pages), and the allocation of extension
+// records.
 #include "tcp/tcp_ooo.h"
 
 #include <string.h>
@@ -11,8 +12,8 @@ bool tcp_ext_plenty(const struct tcp *t)
     return t->ext_pool->n_free > t->ext_pool->count / TCP_EXT_PLENTY_SHARE;
 }
 
-// get_ext: one of the pool, of which `spared` stay; with `share` a source has what is its own at
-// most.
+// get_ext: allocates a record if more than `spared` are free; with `share` a source gets at most
+// its share.
 static struct ext *get_ext(struct tcp *t, struct block *b, uint32_t spared, bool share,
                            uint64_t *missed)
 {
@@ -65,14 +66,14 @@ void tcp_ext_release(struct tcp *t, struct block *b)
     b->flags &= (uint16_t)~BF_EXT;
 }
 
-// where: a segment among the runs: it touches, or overlaps, runs[lo] to runs[hi - 1].
+// where: finds a segment among the runs: it touches or overlaps runs[lo] to runs[hi - 1].
 struct where {
     const struct ooo_run *runs;
     unsigned n, lo, hi;
     uint32_t seq, end;
 };
 
-// The first run that does not end before seq.
+// The first run that ends at or after seq.
 static unsigned first_run(const struct ooo_run *runs, unsigned n, uint32_t seq)
 {
     unsigned lo = 0;
@@ -101,7 +102,7 @@ static struct where find(const struct tcp *t, const struct ext *e, uint32_t seq,
     return w;
 }
 
-// What of the segment is held: the first such run of it.
+// The first part of the segment that is present already.
 static struct seq_range first_held(const struct where *w)
 {
     for (unsigned i = w->lo; i < w->hi; i++) {
@@ -114,8 +115,8 @@ static struct seq_range first_held(const struct where *w)
     return (struct seq_range){w->seq, w->seq};
 }
 
-// gaps: the parts of a segment that are not held, one after the other. `before`: the last page
-// below the present one; `i`: the first run above it.
+// gaps: iterates over the parts of a segment that are missing. `before`: the last page below the
+// current one; `i`: the first run above it.
 struct gaps {
     const struct where *w;
     unsigned i;
@@ -145,7 +146,7 @@ static bool next_gap(struct gaps *g, struct seq_range *gap)
     return false;
 }
 
-// Pages that the segment's gaps need and that are not there.
+// The number of pages to allocate for the gaps of the segment.
 static uint32_t missing_pages(const struct buf *bufs, const struct where *w)
 {
     struct gaps g = gaps_of(w);
@@ -161,7 +162,8 @@ static uint32_t missing_pages(const struct buf *bufs, const struct where *w)
     return need;
 }
 
-// The page that begins at number `page`, behind page `before` or first (BUF_NONE); made if need be.
+// The page that begins at sequence number `page`, after page `before` or first (BUF_NONE);
+// allocated if needed.
 static uint32_t page_at(struct tcp *t, struct ext *e, uint32_t before, uint32_t page)
 {
     struct buf *bufs = t->bufs.bufs;
@@ -182,7 +184,7 @@ static uint32_t page_at(struct tcp *t, struct ext *e, uint32_t before, uint32_t 
     return ix;
 }
 
-// Writes one gap; returns its last page.
+// Writes one gap and returns its last page.
 static uint32_t write_gap(struct tcp *t, struct ext *e, uint32_t before, struct seq_range gap,
                           const uint8_t *data)
 {
@@ -197,7 +199,7 @@ static uint32_t write_gap(struct tcp *t, struct ext *e, uint32_t before, struct 
     return before;
 }
 
-// The runs that the segment touches, and itself, become one.
+// Merges the segment and the runs that it touches into one.
 static struct seq_range join(struct ext *e, struct ooo_run *runs, const struct where *w,
                              uint32_t last)
 {
@@ -217,7 +219,7 @@ static struct seq_range join(struct ext *e, struct ooo_run *runs, const struct w
     return (struct seq_range){r.start, r.end};
 }
 
-// The segment's gaps are written; returns the run that it lies in then.
+// Writes the segment's gaps and returns the run that contains it.
 static struct seq_range keep(struct tcp *t, struct ext *e, const struct where *w,
                              const uint8_t *data)
 {
@@ -305,7 +307,7 @@ static unsigned part(struct tcp *t, struct ext *e, struct ooo_run *runs, unsigne
     return stays;
 }
 
-// Delivers the pages from `ix` to `last`, which hold what is in order up to `end`: moves rcv_nxt.
+// Delivers the pages from `ix` to `last`, which are in order up to `end`, and advances rcv_nxt.
 static uint32_t deliver(struct tcp *t, struct block *b, struct ext *e, uint32_t ix, uint32_t last,
                         uint32_t end)
 {

@@ -1,42 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_ooo.h: data that came out of order, until what is missing before it has come.
+// tcp_ooo.h: the queue of out-of-order data.
 //
-//   table  [ run 0 | run 1 | run 2 ... ]          one buffer; by sequence number; none touches the
-//               |       |      |                  next, so that between two runs there is a hole
-//   pages  [ 2 KiB ][ 2 KiB ]..[ 2 KiB ]          a chain; each holds the numbers of one aligned
-//                                                 2 KiB, those of several runs where they share one
+//   table  [ run 0 | run 1 | run 2 ... ]          one buffer; in order of sequence numbers; there
+//   is
+//               |       |      |                  a hole between any two runs
+//   pages  [ 2 KiB ][ 2 KiB ]..[ 2 KiB ]          a chain; a page holds the bytes of one aligned
+//   range
+//                                                 of 2 KiB, of several runs if they share it
 //
-// A byte has one place, so that what is kept takes no more buffers than the window has pages,
-// however small the segments are and in whatever order they come. A segment is found its place by a
-// search of the table in halves, and written without a look at any other page: at most
-// OOO_RUNS_MAX runs make both cheap. One that would make another run is dropped.
+// Each byte has one place. The queue thus takes no more buffers than the window has pages, whatever
+// the size and order of segments. The place of a segment is found by a binary search of the table
+// and written without access to other pages. At most OOO_RUNS_MAX runs keep that cheap; a segment
+// that would make another run is dropped.
 //
-// The buffers are charged to the connection, to its source (an IPv4 address, 64 bits of IPv6) and
-// to all that hold data. Over the limit of a source one of its own holders gives up what lies
-// furthest from its rcv_nxt (RFC 2018 8 permits it: it was not acknowledged); over the limit of
-// all, or where buffers are scarce, one of the source that holds most. So nobody who holds less
-// than another gives up anything for him. Of a source the oldest holder gives way, and only where
-// that is the connection itself the segment is dropped. Who holds since when is known by a list
-// through the extension records; whoever gave back a page by taking something in order is the
+// Buffers are counted by connection, by source (an IPv4 address, an IPv6 /64) and in all. Over the
+// limit of a source, one of its connections frees what is furthest from its rcv_nxt (RFC 2018 8
+// permits that, it was not acknowledged). Over the total limit, or if buffers are scarce, a
+// connection of the source with the most buffers does. A source therefore never loses data to one
+// that holds more. Within a source the connection with the oldest data gives way; if that is the
+// connection of the segment itself, the segment is dropped. The order is kept in a list through the
+// extension records; a connection that frees a page because its data became in order is the
 // youngest again.
 #pragma once
 #include "tcp/tcp_internal.h"
 
-// ooo_run: the numbers [start, end), the last of which lies in page `last`.
+// ooo_run: the sequence numbers [start, end); page `last` has the last one.
 struct ooo_run {
     uint32_t start, end;
     uint32_t last;
 };
 
 enum {
-    OOO_RUNS_MAX = BUF_BYTES / sizeof(struct ooo_run),  // 170: what one buffer describes
-    // Of the worker's buffers: all holders, one source, one connection (whose largest window is as
-    // much by default), which has its table and the page that the window begins in beside that.
+    OOO_RUNS_MAX = BUF_BYTES / sizeof(struct ooo_run),  // 170: entries of one buffer
+    // Divisors of the worker's buffers: limits of all connections, of a source, and of a connection
+    // (equal to the largest default window). A connection has OOO_CONN_MORE more for its table and
+    // for the page in which the window begins.
     OOO_ALL_SHARE = 2,
     OOO_SOURCE_SHARE = 4,
     OOO_CONN_SHARE = 8,
     OOO_CONN_MORE = 2,
-    // Times that a segment makes a holder give up at least a page. One of 9,000 bytes needs seven.
+    // How often a segment makes a connection free at least one page. One of 9,000 bytes needs
+    // seven.
     OOO_PRUNES_MAX = 16,
 };
 
@@ -45,35 +49,34 @@ static inline struct ooo_run *ooo_runs(const struct buf_pool *p, const struct ex
     return (struct ooo_run *)(void *)buf_room(p, e->ooo_table);
 }
 
-// ooo_page: the first number of the page that seq lies in.
+// ooo_page: the first sequence number of the page of seq.
 static inline uint32_t ooo_page(uint32_t seq)
 {
     return seq & ~(uint32_t)(BUF_BYTES - 1);
 }
 
-// tcp_ooo_insert: keeps what of the len bytes from seq on is new; false: nothing kept (*drop says
-// why). *dup: what of them was there already, the first such run.
+// tcp_ooo_insert: stores the new ones of the len bytes from seq on. False: nothing was stored;
+// *drop says why. *dup: the first range of them that was present already.
 bool tcp_ooo_insert(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data, uint32_t len,
                     enum drop_reason *drop, struct seq_range *dup);
 
-// tcp_ooo_again: of what is in order up to `end`, beyond rcv_nxt: the first run that had come out
-// of order already; empty: none. Of a block with an extension record.
+// tcp_ooo_again: the first range between rcv_nxt and `end` that was received out of order before;
+// empty: none. For a block with an extension record.
 struct seq_range tcp_ooo_again(const struct tcp *t, const struct block *b, uint32_t end);
 
-// tcp_ooo_merge: takes what has come in order out of the queue, moves rcv_nxt past it; the head of
-// the chain or BUF_NONE. Of a block with an extension record.
+// tcp_ooo_merge: removes data that is now in order from the queue and advances rcv_nxt. Returns the
+// head of its chain, or BUF_NONE. For a block with an extension record.
 uint32_t tcp_ooo_merge(struct tcp *t, struct block *b);
 
-// tcp_ooo_drop: e holds nothing any more.
+// tcp_ooo_drop: frees all out-of-order data of e.
 void tcp_ooo_drop(struct tcp *t, struct ext *e);
 
 // ---- for tcp_ooo.c
 
-// ooo_room: whether e, the record of block b, may take `need` buffers more; others may have to give
-// up theirs. ooo_charge: it took them, or with a negative number gave some back. ooo_begin: e,
-// which holds nothing, has a table from now on, charged. ooo_end: it holds nothing again; the pages
-// are gone. ooo_refresh: it is the youngest of its source. ooo_heaviest: the source that holds
-// most.
+// ooo_room: whether e, the record of block b, may use `need` more buffers; other connections may
+// have to free theirs. ooo_charge: counts `bufs` more buffers of e, or fewer if negative.
+// ooo_begin: e gets a table, counted. ooo_end: e holds nothing; its pages were freed. ooo_refresh:
+// e becomes the youngest of its source. ooo_heaviest: the source with the most buffers.
 bool ooo_room(struct tcp *t, const struct block *b, struct ext *e, uint32_t need);
 void ooo_charge(struct tcp *t, struct ext *e, int32_t bufs);
 void ooo_begin(struct tcp *t, const struct block *b, struct ext *e);
@@ -85,6 +88,6 @@ static inline uint32_t ooo_heaviest(const struct tcp *t)
     return t->ooo_most[1];
 }
 
-// ooo_free_pages: gives back the pages from `ix` on that lie before `seq` (with has_end, else all);
-// returns the first that stays, BUF_NONE: none.
+// ooo_free_pages: frees the pages from `ix` on that end before `seq` (without has_end: all).
+// Returns the first page that stays; BUF_NONE: none.
 uint32_t ooo_free_pages(struct tcp *t, struct ext *e, uint32_t ix, bool has_end, uint32_t seq);

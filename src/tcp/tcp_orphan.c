@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that their application has closed: what is queued still leaves, and the rest is TCP's
+// Connections that their application has closed: queued data is still sent, and TCP completes them
 // alone. The choices are Linux's: tcp_close(), tcp_rcv_state_process(), tcp_orphan_retries().
 #include "tcp/tcp_internal.h"
 
 bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t ms = tcp_sockopt_value(t, b, SOCKOPT_LINGER2);
-    // RFC 1122 4.2.2.13: who has closed one direction only may wait for the other for ever.
+    // RFC 1122 4.2.2.13: an application that closed only one direction may wait for ever.
     if (t->services[b->service].pulls && !is_orphan(b))
         return false;
     if (ms == UINT32_MAX) {
@@ -16,7 +16,7 @@ bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
         return true;
     }
     b->linger_at_ms = deadline(t->now.ms, ms);
-    tcp_set_far(t, ix);
+    tcp_arm_slow(t, ix);
     return false;
 }
 
@@ -38,10 +38,10 @@ void tcp_orphan(struct tcp *t, uint32_t ix, bool unread)
     if (b->state == TCP_FIN_WAIT_2)
         tcp_enter_fin_wait_2(t, b, ix);
     else
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
 }
 
-// The answer to a segment after the close, numbered as to one without a connection (RFC 9293
+// The answer to a segment after the close, numbered as for a segment without a connection (RFC 9293
 // 3.10.7.1).
 static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
 {
@@ -62,7 +62,7 @@ bool tcp_unread_input(struct tcp *t, struct block *b, const struct seg_in *s)
         return false;
     t->stats->c.aborts_by_app++;
     answer_reset(t, b, s);
-    // Who has not let go of it is told what Linux tells.
+    // An application that still has the connection gets Linux's errno.
     tcp_end(t, b, is_orphan(b) ? TCP_CLOSE_ABORTED : TCP_CLOSE_RESET);
     return true;
 }

@@ -17,20 +17,20 @@ struct seg_out *tcp_out_slot(struct tcp *t, uint16_t local_ix)
     return &t->out[t->n_out++];
 }
 
-// announce: tcp_announce_window() of a connection that may have `limit` bytes unconsumed.
+// announce: tcp_announce_window() for a connection with the limit `limit` of unconsumed bytes.
 static inline uint16_t announce(struct block *b, uint32_t limit)
 {
     uint32_t wnd = b->rcv_adv - b->rcv_nxt;
-    // Over its limit (rounding up lets single bytes push the edge on): what is told rounds down,
-    // what was told before is honoured (RFC 7323 2.4).
+    // Over the limit (rounding up lets single bytes advance the edge): new announcements round
+    // down; what was announced stays valid (RFC 7323 2.4).
     if (unlikely(b->rcvq_bytes > limit))
         return (uint16_t)MIN(wnd >> b->rcv_wscale, UINT16_MAX);
-    // RFC 9293 3.8.6.2.2: move the edge by a full segment or half the buffer, or not at all.
+    // RFC 9293 3.8.6.2.2: advance the edge by at least a full segment or half of the buffer.
     const uint32_t room = limit - b->rcvq_bytes;
     const int32_t gain = (int32_t)(room - wnd);
     if (gain > 0 && (uint32_t)gain >= MIN(limit / 2, (uint32_t)b->mss))
         wnd = room;
-    // Rounded up, so that the scale never pulls the edge back.
+    // Rounded up, so that scaling never moves the edge back.
     uint32_t field = (wnd + (1u << b->rcv_wscale) - 1) >> b->rcv_wscale;
     field = MIN(field, UINT16_MAX);
     b->rcv_adv = b->rcv_nxt + (field << b->rcv_wscale);
@@ -47,8 +47,8 @@ uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
     return t->now.ms + addr_hash(&t->ts_key, &key->remote);
 }
 
-// put: what every segment of an established connection has in common; rcv_limit: tcp_rcv_limit().
-// Returns the flags that the block has then.
+// put: sets the fields that all segments of an established connection share; rcv_limit:
+// tcp_rcv_limit(). Returns the new flags of the block.
 static inline uint16_t put(struct tcp *t, struct block *b, struct seg_out *o, uint32_t seq,
                            uint8_t flags, uint32_t rcv_limit)
 {
@@ -103,8 +103,8 @@ void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup)
     tcp_sack_put(t, b, o, dup, TCP_OPTIONS_MAX);
 }
 
-// A segment with data reports what is held in the room that it leaves (RFC 6691 2): a full one
-// nothing, for what came out of order has been answered at once by a bare acknowledgement.
+// A segment with data carries SACK blocks in its free room (RFC 6691 2). A full one has none:
+// out-of-order data was acknowledged at once by a bare acknowledgement.
 static inline void report_beside(const struct tcp *t, const struct block *b, struct seg_out *o,
                                  uint32_t len)
 {
@@ -167,9 +167,9 @@ bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
     return true;
 }
 
-// gather: points o->data at up to len bytes of the send queue from seq on; two ranges at most, and
-// of one record: what is cut short at its end is pushed. Returns how many bytes they hold. *cur is
-// a buffer at or before seq, and is moved on.
+// gather: points o->data to up to len bytes of the send queue from seq on, in at most two ranges
+// and one record; PSH is set if a record ends there. Returns the bytes. *cur: a buffer at or before
+// seq; it is advanced.
 static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, uint32_t seq,
                        uint32_t len)
 {
@@ -239,14 +239,15 @@ static void send_syn(struct tcp *t, struct block *b)
         o->ts_val = tcp_ts_now(t, &b->key);
         o->ts_ecr = answer ? b->ts_recent : 0;
     }
-    if (b->snd_max == b->snd_una) {
+    // An echo of an earlier SYN may contain the time in which answers to it were lost.
+    if (b->flags & BF_TS)
+        b->echo_from_ms = t->now.ms;
+    if (b->snd_max == b->snd_una && !(b->flags & BF_TS)) {
+        b->flags |= BF_TIMED;
+        b->rtt_seq = b->snd_una + 1;
         b->rtt_us = (uint32_t)t->now.us;
-        if (b->flags & BF_TS) {
-            b->echo_from_ms = t->now.ms;
-        } else {
-            b->flags |= BF_TIMED;
-            b->rtt_seq = b->snd_una + 1;
-        }
+    } else if (!(b->flags & BF_TIMED)) {
+        b->rtt_us = (uint32_t)t->now.us;
     }
     const bool pending = tcp_is_pending(b);
     t->stats->c.synack_sent += pending;
@@ -264,27 +265,27 @@ static void send_syn(struct tcp *t, struct block *b)
     b->rto_at_ms = tcp_rto_at(t, b);
 }
 
-// is_overdue: the override timeout has just run out.
+// is_overdue: whether the override timeout has just expired.
 static inline bool is_overdue(const struct block *b)
 {
     return (b->flags & BF_PROBE) && b->rto_at_ms == 0;
 }
 
-// may_cut: nothing is in flight, and the peer's window has room for `len` bytes only of what would
-// be more: whether these leave. At once if they are a good part of the largest window that was seen
-// (RFC 9293 3.8.6.2.1 (3), its fraction between a quarter and a half): a small host never has room
-// for more. Else after the override timeout, which runs as the persist timer and has just run out
+// may_cut: nothing is in flight, and the peer's window has room for `len` bytes only of more data.
+// Whether to send them: at once if they are a good part of the largest window seen (RFC 9293
+// 3.8.6.2.1 (3), whose fraction lies between a quarter and a half), because a small host never has
+// more room; else after the override timeout, which runs as the persist timer and has just expired
 // (3.8.6.2.1 (4); Linux waits as long).
 static inline bool may_cut(const struct block *b, uint32_t len)
 {
     return len >= 1u << b->wnd_max_log >> 1 || is_overdue(b);
 }
 
-// nagle_holds: what does not fill a segment waits for the acknowledgement of another such one
-// (Minshall's variant of RFC 9293 3.7.4, Linux's), not of full ones: the end of a large write
-// leaves behind them, and the peer that delays its acknowledgement of an odd one does not delay
-// that. Small is what is in flight if it is no number of full segments; the SYN of RFC 7413 is
-// none.
+// nagle_holds: whether a partial segment waits for the acknowledgement of another partial one
+// (Minshall's variant of RFC 9293 3.7.4, as Linux), not of full ones: the end of a large write is
+// then sent at once, and the peer's delayed acknowledgement of an odd segment does not delay it. A
+// partial segment is in flight if the data in flight is not a multiple of a full segment; the SYN
+// of RFC 7413 is not one.
 static inline bool nagle_holds(const struct block *b, uint32_t flight)
 {
     if (flight == 0 || (b->flags & BF_NODELAY) || b->snd_nxt != b->snd_max)
@@ -292,8 +293,8 @@ static inline bool nagle_holds(const struct block *b, uint32_t flight)
     return (flight - tcp_is_pending(b)) % b->mss != 0;
 }
 
-// record_ends: one does in the next len bytes, and others follow in the queue: they never fill its
-// segment, which therefore waits for nothing (as Linux's, of MSG_EOR).
+// record_ends: whether a record ends in the next len bytes and others follow it. Its last segment
+// is never filled, and so does not wait (as Linux's MSG_EOR).
 static NOINLINE bool record_ends(const struct tcp *t, const struct block *b, uint32_t len)
 {
     const struct buf *bufs = t->bufs.bufs;
@@ -309,7 +310,7 @@ static NOINLINE bool record_ends(const struct tcp *t, const struct block *b, uin
     return false;
 }
 
-// next_length: bytes that may leave now, 0 for none; *fin: the FIN goes with them or alone.
+// next_length: bytes that may be sent now, 0 for none; *fin: the FIN is sent with them or alone.
 // RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
 static inline uint32_t next_length(const struct tcp *t, const struct block *b, uint32_t unsent,
                                    uint32_t extra, bool fin_queued, bool *fin)
@@ -329,7 +330,7 @@ static inline uint32_t next_length(const struct tcp *t, const struct block *b, u
     return may || record_ends(t, b, len) ? len : 0;
 }
 
-// one_segment: builds the next segment of b with cwnd larger by `extra`; false: nothing (more) to
+// one_segment: builds the next segment of b with cwnd larger by `extra`. False: nothing (more) to
 // send.
 static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
 {
@@ -362,7 +363,7 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
     report_beside(t, b, o, len);
     if ((b->flags & BF_TS) && b->snd_max == b->snd_una)
         b->echo_from_ms = t->now.ms;
-    // With a loss before it, the wait for that would be measured.
+    // After a loss it would measure the time of the recovery.
     if (!(b->flags & (BF_TS | BF_TIMED)) && !b->has_flight && b->snd_nxt == b->snd_max &&
         !tcp_sack_governs(t, b) && !tcp_recovering(t, b)) {
         b->flags |= BF_TIMED;
@@ -386,8 +387,8 @@ bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra)
 static_assert(TCP_OUT_BLOCK_MAX * SEG_WHOLE_MAX <= 65536,
               "a large segment is one IP packet: its parts are smaller than SEG_WHOLE_MAX");
 
-// large_segment: as many full segments of new data as may leave, at most `most`, put together.
-// Returns how many; it counts as so many of those that may leave this turn. 0: too few.
+// large_segment: joins full segments of new data, at most `most`, into a large one. Returns their
+// number, which counts against the room of the turn. 0: too few.
 static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned most)
 {
     const uint32_t flight = b->snd_nxt - b->snd_una, window = MIN(b->cwnd, b->snd_wnd);
@@ -427,8 +428,8 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
     return n;
 }
 
-// Nothing could be sent though there is something, and nothing in flight will bring an ACK: the
-// window is shut. RFC 9293 3.8.6.1.
+// There is data, but nothing could be sent, and no acknowledgement will come: the window is closed.
+// RFC 9293 3.8.6.1.
 static void arm_persist(struct tcp *t, struct block *b)
 {
     b->flags |= BF_PROBE;
@@ -437,9 +438,9 @@ static void arm_persist(struct tcp *t, struct block *b)
 
 enum { FIN_LEAVES_IN = 1 << TCP_FIN_WAIT_1 | 1 << TCP_LAST_ACK };
 
-// output_fast: the common answer: all that is queued lies in one buffer, fits into one segment and
-// the windows, and nothing was lost; or our FIN, with that or alone. Does exactly what
-// output_full() would. False: it does not apply, and nothing was done.
+// output_fast: the common case: all queued data is in one buffer and fits into one segment and the
+// windows, and nothing was lost; or our FIN, with that or alone. Does exactly what output_full()
+// would. False: it is not the common case, and nothing was changed.
 static inline bool output_fast(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
@@ -489,12 +490,12 @@ static inline bool output_fast(struct tcp *t, struct block *b, uint32_t ix)
         b->rto_at_ms = deadline(t->now.ms, tcp_rto_ms(t, b));
     arm_xmit(t, b, ix, b->rto_at_ms);
     if (unlikely(t->wheel->refused != 0))
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
     return true;
 }
 
-// The oldest segment again, unless what was in flight has been acknowledged meanwhile, or
-// everything leaves again after a timeout. False: there is no room in this turn.
+// Retransmits the oldest segment, unless it was acknowledged meanwhile, or everything is resent
+// after a timeout. False: there is no room in this turn.
 static NOINLINE bool resend_head(struct tcp *t, struct block *b)
 {
     if (b->dupacks >= TCP_DUPACKS && b->snd_una != b->snd_max) {
@@ -507,7 +508,7 @@ static NOINLINE bool resend_head(struct tcp *t, struct block *b)
     return true;
 }
 
-// limited: RFC 3042, limited transmit: how much cwnd counts as larger.
+// limited: limited transmit (RFC 3042): by how many bytes cwnd counts as larger.
 static inline uint32_t limited(const struct block *b)
 {
     if (likely(b->dupacks == 0) || b->dupacks >= TCP_DUPACKS || b->snd_nxt != b->snd_max)
@@ -515,7 +516,7 @@ static inline uint32_t limited(const struct block *b)
     return (uint32_t)b->dupacks * b->mss;
 }
 
-// segments: as many as may leave, at most `most`. Returns how many.
+// segments: sends as many segments as permitted, at most `most`. Returns how many.
 static inline unsigned segments(struct tcp *t, struct block *b, unsigned most)
 {
     unsigned n = 0;
@@ -529,7 +530,7 @@ static inline unsigned segments(struct tcp *t, struct block *b, unsigned most)
     return n;
 }
 
-// paced_segments: those that pacing lets leave. *wait: more may, but not yet.
+// paced_segments: sends the segments that pacing permits. *wait: others wait.
 static NOINLINE unsigned paced_segments(struct tcp *t, struct block *b, bool *wait)
 {
     const unsigned most = tcp_pace_room(t, b), n = segments(t, b, most);
@@ -539,7 +540,7 @@ static NOINLINE unsigned paced_segments(struct tcp *t, struct block *b, bool *wa
     return n;
 }
 
-// as_many: as many segments as may leave. Returns how many. *wait: pacing holds others back.
+// as_many: sends as many segments as permitted. Returns how many. *wait: pacing holds others back.
 static inline unsigned as_many(struct tcp *t, struct block *b, bool *wait)
 {
     if (unlikely(tcp_flight_governs(t, b)))
@@ -551,8 +552,8 @@ static inline unsigned as_many(struct tcp *t, struct block *b, bool *wait)
     return segments(t, b, TCP_OUT_BLOCK_MAX);
 }
 
-// RFC 7413 4.2.2: the answer to the data of the SYN may leave before the handshake is over, as far
-// as Nagle lets it, but no FIN, nor anything once the SYN-ACK seems lost.
+// RFC 7413 4.2.2: data may be sent before the handshake completes, as Nagle permits, but no FIN,
+// and nothing while the SYN-ACK seems lost.
 static NOINLINE void send_early(struct tcp *t, struct block *b)
 {
     const uint16_t fin = b->flags & BF_FIN_QUEUED;
@@ -564,7 +565,7 @@ static NOINLINE void send_early(struct tcp *t, struct block *b)
     b->flags |= fin;
 }
 
-// output_full: as many segments as may leave, an acknowledgement, or neither; see tcp_output().
+// output_full: sends segments as permitted, an acknowledgement, or nothing; see tcp_output().
 static NOINLINE bool output_full(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)) {

@@ -4,12 +4,12 @@
 enum {
     TICK_US = 1000,  // of the wheel
     LEAST = 2,       // segments
-    // What time passed unused is made up for, so many segments of it, or a tick: bursts that small
-    // harm nobody, and a tick that comes late would cost as much as it is late.
+    // Unused time is credited, up to so many segments or one tick: such small bursts do no harm,
+    // and a late tick would otherwise reduce the rate.
     CREDIT = 4,
 };
 
-// cost_us: how long n bytes take at the rate of the block.
+// cost_us: the time of n bytes at the rate of the block.
 static uint32_t cost_us(const struct block *b, uint32_t n)
 {
     const uint64_t rtt_us = b->srtt_us >> 3, cwnd = MAX(b->cwnd, (uint32_t)b->mss);
@@ -17,7 +17,7 @@ static uint32_t cost_us(const struct block *b, uint32_t n)
                                             : rtt_us * n * 5 / (6 * cwnd));
 }
 
-// worth: bytes that leave in so many microseconds.
+// worth: the bytes of so many microseconds at that rate.
 static uint64_t worth(const struct block *b, uint32_t us)
 {
     const uint64_t rtt_us = b->srtt_us >> 3;
@@ -25,8 +25,8 @@ static uint64_t worth(const struct block *b, uint32_t us)
                                  : 6ull * b->cwnd * us / (5 * rtt_us);
 }
 
-// credit_us: how far pace_us may lie behind: also by as much as the tick came late, for the worker
-// was, up to a quarter of the round trip.
+// credit_us: how far pace_us may be in the past: also by the delay of the tick, up to a quarter of
+// the round trip, because the worker was late.
 static int32_t credit_us(const struct block *b, const struct ext_cc *c)
 {
     const uint32_t late_us = c->flags & CC_PACED ? 0 : c->pace_at_ms * 1000u;
@@ -61,7 +61,7 @@ static void await_tick(struct tcp *t, struct block *b, struct ext_cc *c)
     const uint32_t wait_us = (uint32_t)MAX(ahead_us(t, b, c), (int32_t)TICK_US) - TICK_US + 1;
     const uint32_t into_us = (uint32_t)(t->now.us % TICK_US);
     const uint32_t at_ms = t->now.ms + (into_us + wait_us + TICK_US - 1) / TICK_US;
-    if (!arm_soon(t, b, ix, at_ms))
+    if (!arm_movable(t, b, ix, at_ms))
         return;
     c->flags |= CC_PACED;
     c->pace_at_ms = (uint16_t)at_ms;

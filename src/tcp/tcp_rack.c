@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RACK (RFC 8985 6): what was sent before something that has arrived, and has not arrived since, is
-// lost.
+// RACK (RFC 8985 6): a segment is lost if one that was sent later has arrived.
 #include "tcp/tcp_flight.h"
 
-// sent_ms: when run r left, by the clock of our timestamps.
+// sent_ms: when run r was sent, in our timestamp clock.
 static uint32_t sent_ms(const struct tcp *t, uint32_t sent_us)
 {
     return (uint32_t)((t->now.us - (uint32_t)((uint32_t)t->now.us - sent_us)) / 1000);
@@ -48,7 +47,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
     const bool again = (r->flags & FLIGHT_AGAIN) != 0;
     if (!again && seq_leq(end, b->recover))
         f->orig_acked = 1;
-    // Step 3: what was never sent again, and arrives behind what left later.
+    // Step 3: an original transmission that arrives after data sent later was reordered.
     if (seq_lt(f->fack, end))
         f->fack = end;
     else if (!again && seq_lt(end, f->fack) && !f->reordering) {
@@ -57,7 +56,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
     }
     if (is_doubtful(t, b, f, r, end, rtt_us))
         return;
-    // Step 1. Of a run of several times only the last part left then.
+    // Step 1. In a merged run only the last part was sent at that time.
     if (!(r->flags & (FLIGHT_AGAIN | FLIGHT_GUESS)) && (whole || !(r->flags & FLIGHT_COARSE))) {
         if (f->min_rtt_us == 0 || rtt_us < f->min_rtt_us)
             f->min_rtt_us = rtt_us;
@@ -72,7 +71,8 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
     f->rack_rtt_us = rtt_us;
 }
 
-// has_dupacks: as much is SACKed as three duplicate acknowledgements tell (RFC 6675 4, IsLost()).
+// has_dupacks: whether as much is SACKed as three duplicate acknowledgements report (RFC 6675 4,
+// IsLost()).
 static bool has_dupacks(const struct block *b, const struct flight *f)
 {
     unsigned ranges = 0;

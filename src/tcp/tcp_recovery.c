@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss recovery by the log of what is in flight: begin and end, what leaves, timers.
+// Loss recovery by the flight log: begin and end, transmission, timers.
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_sack.h"
 
-// deadline_us: in us microseconds, not earlier.
+// deadline_us: a deadline in us microseconds, rounded up.
 static uint32_t deadline_us(const struct tcp *t, uint32_t us)
 {
     return deadline(t->now.ms, (uint32_t)((t->now.us % 1000 + us + 999) / 1000));
@@ -42,16 +42,16 @@ void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew)
     uint32_t at = f->rto_at_ms;
     f->timer = FLIGHT_RTO;
     if (f->reorder_us != 0) {
-        const uint32_t soon = deadline_us(t, f->reorder_us);
-        if (time_before(soon, at)) {
+        const uint32_t reorder_at = deadline_us(t, f->reorder_us);
+        if (time_before(reorder_at, at)) {
             f->timer = FLIGHT_REORDER;
-            at = soon;
+            at = reorder_at;
         }
     } else if (may_probe(b, f)) {  // not after the timeout, but in its place
-        const uint32_t soon = deadline_us(t, probe_us(t, b, f));
+        const uint32_t probe_at = deadline_us(t, probe_us(t, b, f));
         f->timer = FLIGHT_PROBE;
-        if (time_before(soon, at))
-            at = soon;
+        if (time_before(probe_at, at))
+            at = probe_at;
     }
     b->rto_at_ms = at;
     arm_xmit(t, b, (uint32_t)(b - t->blocks), at);
@@ -110,7 +110,7 @@ static void prr_begin(const struct block *b, struct flight *f)
     f->recover_fs = MAX(b->snd_max - b->snd_una - f->sacked + f->burst, 1u);
 }
 
-// RFC 9937 6.2, at each acknowledgement of it.
+// RFC 9937 6.2, at each acknowledgement of the recovery.
 static void prr_acked(struct block *b, struct flight *f)
 {
     const uint32_t pipe = flight_pipe(b, f), ssthresh = b->ssthresh;
@@ -177,9 +177,8 @@ static void probe_judge(struct tcp *t, struct block *b, struct flight *f)
     b->recover = b->snd_max;
 }
 
-// judge_loss: `bytes` were marked as lost just now. In a recovery what may leave follows from what
-// is delivered (RFC 9937 5), not from what is found lost: the pipe is shorter by that, and cwnd
-// too.
+// judge_loss: `bytes` were just marked as lost. During recovery delivered data decides what may be
+// sent (RFC 9937 5), not detected losses: pipe and cwnd are both reduced by them.
 static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_t bytes)
 {
     if (f->state == FLIGHT_OPEN && f->lost != 0) {
@@ -190,13 +189,13 @@ static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_
     }
     if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
         prr_acked(b, f);
-    // No acknowledgement will come that could open it.
+    // No acknowledgement will come that could open cwnd.
     if (f->state == FLIGHT_RECOVERY && flight_pipe(b, f) == 0)
         b->cwnd = MAX(b->cwnd, (uint32_t)b->mss);
 }
 
-// frto_judge: RFC 5682 3.1: the first acknowledgement after a timeout tells to send new data, the
-// second whether what was in flight arrives.
+// frto_judge: RFC 5682 3.1: after a timeout, the first acknowledgement permits new data, and the
+// second shows whether data in flight had arrived.
 static void frto_judge(struct block *b, struct flight *f)
 {
     if (f->frto == FRTO_FIRST && f->advanced) {
@@ -208,9 +207,8 @@ static void frto_judge(struct block *b, struct flight *f)
     }
 }
 
-// The peer threw away what it had SACKed (RFC 2018 8): as at a timeout, all that is not
-// acknowledged leaves again from a window of one segment on, or forged reports would make us send
-// it many times.
+// The peer discarded SACKed data (RFC 2018 8): as after a timeout, all data is resent, from a
+// window of one segment, or forged reports would make us send it many times.
 static void reneged(struct tcp *t, struct block *b, struct flight *f)
 {
     t->stats->c.sack_reneges++;
@@ -281,7 +279,7 @@ bool tcp_flight_timer(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// lose_old: RFC 8985 6.3: at a timeout the first segment is lost, and what is older than a round
+// lose_old: RFC 8985 6.3: at a timeout the first segment is lost, and everything older than a round
 // trip.
 static void lose_old(struct tcp *t, struct block *b)
 {
@@ -347,7 +345,7 @@ static void sent(struct flight *f, uint32_t bytes)
         f->prr_out += bytes;
 }
 
-// send_new: one segment of new data, `beyond` what the window of congestion lets leave.
+// send_new: sends a segment of new data, `beyond` what cwnd permits.
 static bool send_new(struct tcp *t, struct block *b, uint32_t beyond)
 {
     struct flight *f = flight_room(t, b);
@@ -360,7 +358,7 @@ static bool send_new(struct tcp *t, struct block *b, uint32_t beyond)
     return true;
 }
 
-// resend: the first segment of run i again, as far as the peer's window goes. False: none.
+// resend: retransmits the first segment of run i, within the peer's window. False: none.
 static bool resend(struct tcp *t, struct block *b, unsigned i)
 {
     struct flight *f = flight_of(t, b);
@@ -380,7 +378,7 @@ static bool resend(struct tcp *t, struct block *b, unsigned i)
     return true;
 }
 
-// next: one segment, lost or new. False: none may leave. *i: no run before it is lost.
+// next: sends one segment, lost or new. False: none may be sent. *i: no run before it is lost.
 static bool next(struct tcp *t, struct block *b, unsigned *i)
 {
     const unsigned had = flight_of(t, b)->n;
@@ -407,7 +405,7 @@ static bool next(struct tcp *t, struct block *b, unsigned *i)
     return send_new(t, b, 0);
 }
 
-// resend_last: the last segment again.
+// resend_last: retransmits the last segment.
 static void resend_last(struct tcp *t, struct block *b, struct flight *f)
 {
     const bool fin = (b->flags & BF_FIN_QUEUED) && b->snd_max == b->snd_end + 1;
@@ -418,8 +416,8 @@ static void resend_last(struct tcp *t, struct block *b, struct flight *f)
         flight_last_again(f, from, (uint32_t)t->now.us);
 }
 
-// probe: RFC 8985 7.3, TLP_send_probe(): a new segment, beyond cwnd and Nagle's rule, or the last
-// one again.
+// probe: RFC 8985 7.3, TLP_send_probe(): sends a new segment, beyond cwnd and Nagle's rule, or the
+// last one again.
 static void probe(struct tcp *t, struct block *b)
 {
     const uint16_t nodelay = b->flags & BF_NODELAY;
@@ -456,7 +454,7 @@ unsigned tcp_flight_output(struct tcp *t, struct block *b)
 
 // ---- SACK blocks
 
-// sort: blocks come in the order in which they changed; what is delivered is judged by its numbers.
+// sort: sorts the blocks by sequence numbers; they arrive in the order of changes.
 static void sort(struct seq_range *r, unsigned n)
 {
     for (unsigned i = 1; i < n; i++)

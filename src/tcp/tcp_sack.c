@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender: what SACK blocks say (RFC 2018 5, RFC 2883 5), and loss recovery by them (RFC 6675).
+// The sender: SACK blocks (RFC 2018 5, RFC 2883 5), and loss recovery by them (RFC 6675).
 #include "tcp/tcp_sack.h"
 
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_flight.h"
 
-// sack_is_dsack: the first block says what came twice (RFC 2883 4.1, 4.2): it lies below the
-// acknowledgement, or in the second block.
+// sack_is_dsack: the first block is a DSACK (RFC 2883 4.1, 4.2) if it is below the acknowledgement
+// or within the second block.
 bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r)
 {
     const uint32_t len = r[0].end - r[0].start, below = s->ack - r[0].start;
@@ -24,15 +24,15 @@ bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range
     return true;
 }
 
-// sack_is_valid: a block of what was sent and is not acknowledged; not at snd_una, for the peer
-// that has what is there acknowledges it.
+// sack_is_valid: a block of data that was sent and is not acknowledged; not at snd_una, because a
+// peer with that data would acknowledge it.
 bool sack_is_valid(const struct block *b, struct seq_range r)
 {
     const uint32_t from = r.start - b->snd_una, to = r.end - b->snd_una;
     return from != 0 && from < to && to <= b->snd_max - b->snd_una;
 }
 
-// Data below what the peer has, never sent again, came late: it was not lost.
+// Data below SACKed data that was never resent arrived late: it was reordered, not lost.
 static bool is_reordered(const struct block *b, const struct ext *e, struct seq_range r)
 {
     if (e->n_sacked == 0 || b->snd_nxt != b->snd_max)
@@ -41,7 +41,7 @@ static bool is_reordered(const struct block *b, const struct ext *e, struct seq_
            (e->recovery == RECOVERY_NONE || seq_leq(e->high_rxt, r.start));
 }
 
-// process_sack_blocks: the segment's blocks into the scoreboard. Returns how much is new.
+// process_sack_blocks: adds the segment's blocks to the scoreboard. Returns how many bytes are new.
 static uint32_t process_sack_blocks(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     struct core_counters *c = &t->stats->c;
@@ -85,8 +85,8 @@ void tcp_recovery_timeout(struct tcp *t, struct block *b)
     clear_scoreboard(t, b);
 }
 
-// The peer threw away what it had SACKed: as at a timeout, all that is not acknowledged leaves
-// again from a window of one segment on, or forged reports would make us send it many times.
+// The peer discarded SACKed data: as after a timeout, all data is resent, from a window of one
+// segment, or forged reports would make us send it many times.
 static void reneged(struct tcp *t, struct block *b)
 {
     t->stats->c.sack_reneges++;
@@ -99,16 +99,22 @@ static void reneged(struct tcp *t, struct block *b)
     clear_scoreboard(t, b);
 }
 
-// RFC 6675 5 (4.1) to (4.3).
-static void begin_recovery(struct tcp *t, struct block *b, struct ext *e)
+// RFC 6675 5 (4.1) to (4.3). follows: the acknowledgement at hand has ended another recovery. That
+// one may have sent the first segment again, and more behind it: this has no need to.
+static void begin_recovery(struct tcp *t, struct block *b, struct ext *e, bool follows)
 {
+    const bool again = follows && seq_lt(b->snd_una, e->high_rxt);
     e->recovery = RECOVERY_SACK;
-    e->resend_head = 1;
-    e->high_rxt = b->snd_una;
+    e->resend_head = !again;
+    e->guessed = 0;
+    if (!again)
+        e->high_rxt = b->snd_una;
     e->rescue_rxt = b->snd_una + MIN(e->sacked[0].start - b->snd_una, (uint32_t)b->mss);
-    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window.
+    // RFC 5681 3.2, step 2: excluding what limited transmit sent beyond the window.
     b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
+    if (!again)
+        tcp_undo_begin(t, b, false);
     t->stats->c.fast_retransmits++;
     t->stats->c.sack_recoveries++;
 }
@@ -133,16 +139,27 @@ static bool is_time(const struct block *b, const struct ext *e)
            (sack_gap(e, b->snd_una, b->snd_una, b->mss, &gap, &lost) && lost);
 }
 
-// go_on: an acknowledgement in recovery. One that ends at a gap that did not leave again says that
-// it was lost, as in RFC 6582 3.2, step 3 (and as Linux has it): in a window of a few segments
-// there may be nothing left beyond it to be reported.
+// ends_at_gap: the acknowledgement at hand, which ends at what did not leave again, says that this
+// was lost, as in RFC 6582 3.2, step 3: in a window of a few segments there may be nothing left
+// beyond it to be reported. Without a report only once in a recovery, and near its end: what only
+// came late is followed by an acknowledgement for each segment of the window.
+static bool ends_at_gap(const struct block *b, struct ext *e)
+{
+    if (e->n_sacked != 0 || b->recover - b->snd_una <= TCP_DUPACKS * (uint32_t)b->mss)
+        return true;
+    const bool first = !e->guessed;
+    e->guessed = 1;
+    return first;
+}
+
+// go_on: an acknowledgement in recovery.
 static void go_on(struct block *b, struct ext *e, bool acked)
 {
     if (!seq_lt(b->snd_una, b->recover)) {
         e->recovery = RECOVERY_NONE;
         return;
     }
-    if (!acked || seq_lt(b->snd_una, e->high_rxt))
+    if (!acked || seq_lt(b->snd_una, e->high_rxt) || !ends_at_gap(b, e))
         return;
     e->high_rxt = b->snd_una;
     e->resend_head = 1;
@@ -165,21 +182,22 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
         return;
     }
     struct ext *e = &t->exts[b->ext];
-    if (e->recovery == RECOVERY_SACK)
+    const bool recovering = e->recovery == RECOVERY_SACK;
+    if (recovering)
         go_on(b, e, acked);
     if (e->recovery == RECOVERY_NONE) {
         if (fresh != 0 && b->dupacks < DUPACKS_MAX)
             b->dupacks++;  // RFC 6675 2: a report of something new is a duplicate acknowledgement
         if (is_time(b, e))
-            begin_recovery(t, b, e);
+            begin_recovery(t, b, e, recovering);
     }
     if (e->recovery != RECOVERY_NONE || fresh != 0)
         tcp_dirty(t, ix);
     tcp_ext_release(t, b);
 }
 
-// resend: one segment from the front of r, as far as the peer's window goes. Returns how many
-// numbers it has, 0: none left.
+// resend: retransmits one segment from the front of r, within the peer's window. Returns its
+// sequence numbers; 0: none left.
 static uint32_t resend(struct tcp *t, struct block *b, struct seq_range r)
 {
     const uint32_t edge = b->snd_una + b->snd_wnd;
@@ -188,7 +206,7 @@ static uint32_t resend(struct tcp *t, struct block *b, struct seq_range r)
     return seq_lt(r.start, r.end) ? tcp_resend(t, b, r.start, r.end) : 0;
 }
 
-// RFC 6675 5 (4.3): whatever pipe says.
+// RFC 6675 5 (4.3): regardless of pipe.
 static bool resend_head(struct tcp *t, struct block *b, struct ext *e)
 {
     const struct seq_range all = {b->snd_una, e->n_sacked != 0 ? e->sacked[0].start : b->snd_max};
@@ -212,11 +230,11 @@ static bool resend_gap(struct tcp *t, struct block *b, struct ext *e, struct seq
     return true;
 }
 
-// NextSeg() (4): once a recovery, the end of what is outstanding.
+// NextSeg() (4): once in a recovery, the end of the outstanding data.
 static bool rescue(struct tcp *t, struct block *b, struct ext *e)
 {
     struct seq_range gap = sack_last_gap(e, b->snd_una, b->snd_max);
-    // Not if it has left again just now.
+    // Not if it was just retransmitted.
     if (!seq_lt(e->rescue_rxt, b->snd_una) || seq_leq(gap.end, e->high_rxt))
         return false;
     if (gap.end - gap.start > b->mss)
@@ -228,7 +246,7 @@ static bool rescue(struct tcp *t, struct block *b, struct ext *e)
     return true;
 }
 
-// recover_next: one segment by RFC 6675 5 (C) and NextSeg(). False: none may leave.
+// recover_next: sends one segment by RFC 6675 5 (C) and NextSeg(). False: none may be sent.
 static bool recover_next(struct tcp *t, struct block *b, struct ext *e)
 {
     if (e->resend_head)
@@ -248,7 +266,7 @@ static bool recover_next(struct tcp *t, struct block *b, struct ext *e)
     return rescue(t, b, e);
 }
 
-// gap_from: the first gap at or after seq, the one behind all ranges included.
+// gap_from: the first gap at or after seq; the one above all ranges counts.
 static struct seq_range gap_from(const struct ext *e, uint32_t seq, uint32_t max)
 {
     struct seq_range gap = {seq, max};
@@ -263,7 +281,8 @@ static struct seq_range gap_from(const struct ext *e, uint32_t seq, uint32_t max
     return gap;
 }
 
-// again_next: all leaves again, after a timeout or in a smaller size: but what the peer has by now.
+// again_next: everything is resent, after a timeout or in a smaller size, except what the peer has
+// SACKed meanwhile.
 static bool again_next(struct tcp *t, struct block *b, const struct ext *e)
 {
     const struct seq_range gap = gap_from(e, b->snd_nxt, b->snd_max);

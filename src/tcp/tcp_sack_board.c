@@ -9,7 +9,7 @@ static uint32_t length(struct seq_range r)
     return r.end - r.start;
 }
 
-// total: numbers in all ranges.
+// total: the sum of all ranges.
 static uint32_t total(const struct ext *e)
 {
     uint32_t n = 0;
@@ -66,7 +66,7 @@ uint32_t sack_below(const struct ext *e, uint32_t seq)
     return n;
 }
 
-// is_lost: RFC 6675 4: of the gap below range i, beyond which the peer has `above` numbers.
+// is_lost: RFC 6675 4, of the gap below range i, above which `above` numbers are SACKed.
 static bool is_lost(const struct ext *e, unsigned i, uint32_t above, uint32_t mss)
 {
     return e->n_sacked - i >= TCP_DUPACKS || above > (TCP_DUPACKS - 1) * mss;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the receiver reports: runs of out-of-order data, and duplicates.
+// The receiver's reports: runs of out-of-order data, and duplicates.
 #include <string.h>
 
 #include "tcp/tcp_sack.h"

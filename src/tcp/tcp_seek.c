@@ -10,8 +10,8 @@ static struct tcp_place *place_of(const struct tcp *t, uint32_t block, uint32_t 
     return &t->places[(h >> 32) & (TCP_SEEK_PLACES - 1)];
 }
 
-// A buffer stays in its queue until its last byte is acknowledged, and keeps its first number until
-// its first byte is: with a first number that is not acknowledged it is where it was.
+// A buffer stays in its queue until its last byte is acknowledged, and keeps its first sequence
+// number until its first byte is. If that number is not acknowledged, the buffer is still there.
 static bool is_there(const struct tcp_place *p, const struct block *b, uint32_t block,
                      uint64_t life, uint32_t seq)
 {
@@ -19,7 +19,7 @@ static bool is_there(const struct tcp_place *p, const struct block *b, uint32_t 
            seq_leq(p->seq, seq);
 }
 
-// nearest: a buffer at or before seq.
+// nearest: a stored buffer at or before seq.
 static uint32_t nearest(const struct tcp *t, const struct block *b, uint32_t block, uint64_t life,
                         uint32_t seq)
 {

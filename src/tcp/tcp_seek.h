@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_seek.h: where in a send queue a sequence number lies. A queue is a list of buffers, and what
-// leaves again, in an order that the peer chooses, would be looked for from its head: a step for
-// each small answer that waits to be acknowledged. Here a worker remembers one buffer for each
-// 2 KiB of the queues that it has walked along, in a table that forgets: a place that is gone costs
-// a longer walk.
+// tcp_seek.h: finds a sequence number in a send queue. The queue is a list of buffers, and a peer
+// can choose the order of retransmissions, so that each would be a search from its head. A worker
+// stores one buffer for every 2 KiB of the queues that it has searched, in a table whose entries
+// may be overwritten; without an entry the search is longer.
 //
 //   queue    |--|-|---|--|-|-|----|--|-----|-|--|
 //   2 KiB    ^         ^          ^        ^
@@ -14,9 +13,9 @@ struct block;
 struct tcp;
 
 enum {
-    TCP_SEEK_BYTES = 2048,   // of a queue for each place
+    TCP_SEEK_BYTES = 2048,   // of a queue for each entry
     TCP_SEEK_PLACES = 4096,  // of a worker: 32 queues of 256 KiB; a power of two
-    TCP_SEEK_TRIES = 4,      // places looked at for one number: a file lies in few buffers
+    TCP_SEEK_TRIES = 4,      // entries that one search tries: a file has few buffers
 };
 
 // tcp_place: `buf` begins at `seq` in the queue of this life of the block.

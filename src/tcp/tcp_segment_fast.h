@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_segment_fast.h: the fast version of what a segment does to an established connection: header
-// prediction (Jacobson 1990), for data in order and for new acknowledgements. The full version is
-// tcp_segment_full(); test_straight holds both equal. For tcp_input.c, which has it inline.
+// tcp_segment_fast.h: the fast version for segments of an established connection: header prediction
+// (Jacobson 1990), for in-order data and new acknowledgements. tcp_segment_full() is the full
+// version; test_fast_paths checks that both do the same. Included by tcp_input.c only.
 #pragma once
 #include "tcp/tcp_ack.h"
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_flight.h"
 
-// The ACK policy of RFC 9293 3.8.6.3: at every second segment, or after the delay. With ack_merge,
-// those of one burst leave as one at its end; without it, each second segment gets its own.
+// The ACK policy of RFC 9293 3.8.6.3: for every second segment, or after the delay. With ack_merge
+// a burst gets one ACK at its end; without it every second segment gets one.
 static inline void ack_policy(struct tcp *t, struct block *b)
 {
     b->unacked_segs++;
@@ -26,9 +26,9 @@ static inline void ack_policy(struct tcp *t, struct block *b)
 static_assert((int)SEG_OPT_TS == (int)BF_TS, "a segment has it if the connection has");
 static_assert((int)SEG_OPT_SACK == (int)BF_FIN_QUEUED, "which is never set in ESTABLISHED");
 
-// tcp_segment_fast: reasons to leave, then the in-order segment of an established connection.
-// False: there is a reason, and nothing was written. ext: BF_EXT, or 0: an extension record
-// is no reason. True: *v says what it came to.
+// tcp_segment_fast: first the reasons to leave, then the in-order segment of an established
+// connection. False: there is a reason, and nothing was changed. True: *v is set. ext: BF_EXT; 0:
+// an extension record is not a reason.
 static ALWAYS_INLINE bool tcp_segment_fast(struct tcp *t, struct block *b, uint32_t ix,
                                            const struct seg_in *s, struct tcp_verdict *v,
                                            uint16_t ext)
@@ -92,17 +92,16 @@ static ALWAYS_INLINE bool tcp_segment_fast(struct tcp *t, struct block *b, uint3
     return true;
 }
 
-// is_idle_ext: the extension record serves options, or the congestion control of a connection that
-// sends a lot, and nothing that a segment in order would meet.
+// is_idle_ext: whether the extension record holds only options, or congestion control of a
+// connection that sends much, so that it does not concern in-order segments.
 static inline bool is_idle_ext(const struct ext *e)
 {
     return e->recovery == RECOVERY_NONE && e->n_sacked == 0 && e->ooo_head == BUF_NONE &&
            !e->has_fin && e->sockopts.soft_error == 0 && e->undo.step == UNDO_NONE;
 }
 
-// tcp_segment_fast_ext: the same where an extension record that is idle is no reason to leave, and
-// of segments behind another one of their connection in the burst. Not inlined: it is seldom
-// needed.
+// tcp_segment_fast_ext: the same if the block has an idle extension record, or if another segment
+// of the connection came before in the burst. Not inlined: it is rarely needed.
 static NOINLINE bool tcp_segment_fast_ext(struct tcp *t, uint32_t ix, const struct seg_in *s,
                                           struct tcp_verdict *v)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The full version of what a segment does to a block: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4
-// (the other states). A function for each step, in the RFC's order and with its number; each
-// returns false where the segment ends. The checks of RFC 7323 and RFC 5961 stand in the steps in
-// which those documents put them.
+// The full version for a segment of a block: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other
+// states). There is a function for each step, in the RFC's order and with its number. Each returns
+// false if processing ends there. The checks of RFC 7323 and RFC 5961 are in the steps that those
+// documents name.
 #include <errno.h>
 
 #include "tcp/tcp_ack.h"
@@ -16,7 +16,8 @@ static uint32_t seg_length(const struct seg_in *s)
     return s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
 }
 
-// It has what its sender keeps until it is acknowledged, and is no SYN.
+// Whether the segment occupies sequence numbers, which its sender keeps until they are
+// acknowledged, and is not a SYN.
 static bool is_data(const struct seg_in *s)
 {
     return (s->data_len != 0 || (s->flags & SEG_FIN)) && !(s->flags & SEG_SYN);
@@ -25,8 +26,8 @@ static bool is_data(const struct seg_in *s)
 static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v)
 {
     t->stats->c.conns_reset_received++;
-    // SYN-RECEIVED of a block is that of an active open (RFC 9293 3.10.7.4, second), or the
-    // application has it by Fast Open.
+    // A block in SYN-RECEIVED comes from an active open (RFC 9293 3.10.7.4, second), or from Fast
+    // Open; then the application has it already.
     const bool pending = tcp_is_pending(b);
     const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     const int error = b->state == TCP_SYN_SENT     ? ECONNREFUSED  // Linux's tcp_reset()
@@ -42,12 +43,12 @@ static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
     b->last_rx_ms = t->now.ms;
     b->last_progress = tcp_progress(b);
     if (b->keepalive_ms != 0)
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
 }
 
 // ---- RFC 9293 3.10.7.3: SYN-SENT
 
-// Second: the RST bit. It counts if it acknowledges our SYN.
+// Second: the RST bit. It is valid if the segment acknowledges our SYN.
 static void syn_sent_2_rst(struct tcp *t, struct block *b, bool ack_ok, struct tcp_verdict *v)
 {
     if (ack_ok)
@@ -56,7 +57,7 @@ static void syn_sent_2_rst(struct tcp *t, struct block *b, bool ack_ok, struct t
         v->drop = DROP_tcp_reset_invalid;
 }
 
-// What the peer's SYN tells of its options, and what is agreed on thereby.
+// Processes the options of the peer's SYN.
 static void negotiate_options(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     if (t->cfg.sack && (s->opts & SEG_OPT_SACK_PERM))
@@ -66,7 +67,7 @@ static void negotiate_options(struct tcp *t, struct block *b, const struct seg_i
         b->flags |= BF_TS;
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
-        b->flags &= (uint16_t)~BF_TIMED;  // from now on echoes measure: of the first SYN, or later
+        b->flags &= (uint16_t)~BF_TIMED;  // from now on echoes measure: of the last SYN, or later
         b->echo_from_ms = t->now.ms - ((uint32_t)t->now.us - b->rtt_us + 999) / 1000;
     }
     if (s->opts & SEG_OPT_WSCALE)
@@ -75,12 +76,12 @@ static void negotiate_options(struct tcp *t, struct block *b, const struct seg_i
     b->rcv_wscale = s->opts & SEG_OPT_WSCALE ? t->cfg.window_scale : 0;
 }
 
-// Fourth: the SYN bit. ack_ok: it acknowledges ours; else both sides open at the same time.
+// Fourth: the SYN bit. ack_ok: the segment acknowledges our SYN; else it is a simultaneous open.
 static void syn_sent_4_syn(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                            bool ack_ok, struct tcp_verdict *v)
 {
     b->rcv_nxt = s->seq + 1;
-    // The window that our SYN announced. A SYN-ACK that is yet to leave announces it anew.
+    // The window that our SYN announced. A SYN-ACK to be sent announces it again.
     const uint32_t told = MIN(tcp_rcv_limit(t, b), UINT16_MAX);
     b->rcv_adv = b->rcv_nxt + (ack_ok ? told : 0);
     b->snd_wl1 = s->seq;
@@ -110,7 +111,7 @@ static void syn_sent_4_syn(struct tcp *t, struct block *b, uint32_t ix, const st
 static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                      struct tcp_verdict *v)
 {
-    // SND.UNA < SEG.ACK =< SND.NXT: only a SYN that has left can be acknowledged.
+    // SND.UNA < SEG.ACK =< SND.NXT: only a SYN that was sent can be acknowledged.
     const bool ack_ok = (s->flags & SEG_ACK) && b->snd_max != b->snd_una && s->ack == b->snd_max;
     if ((s->flags & SEG_ACK) && !ack_ok) {  // first: the ACK bit
         if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
@@ -126,21 +127,22 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
 
 // ---- RFC 9293 3.10.7.4, first: the sequence number
 
-// is_known_ack: of what was sent, and not older than RFC 5961 5.2 allows; the largest window that
-// the peer can have told stands for the largest it did.
+// is_known_ack: whether SEG.ACK acknowledges sent data and is not older than RFC 5961 5.2 permits.
+// The largest window that the peer can have announced stands for MAX.SND.WND.
 static bool is_known_ack(const struct block *b, uint32_t ack)
 {
     const uint32_t oldest = (uint32_t)UINT16_MAX << b->snd_wscale;
     return ack - b->snd_una + oldest <= b->snd_max - b->snd_una + oldest;
 }
 
-// ts_recent is void after 24 days (RFC 7323 5.5).
+// ts_recent is not valid after 24 days (RFC 7323 5.5).
 static bool timestamp_is_old(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     return time_before(s->ts_val, b->ts_recent) && t->now.ms - b->ts_recent_ms <= TCP_PAWS_MS;
 }
 
-// reply_unacceptable: RFC 9293 3.10.7.4, first; with SACK it says what came twice (RFC 2883 4).
+// reply_unacceptable: RFC 9293 3.10.7.4, first; with SACK the reply reports duplicate data (RFC
+// 2883 4).
 static void reply_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     const uint32_t end = s->seq + seg_length(s);
@@ -152,8 +154,7 @@ static void reply_unacceptable(struct tcp *t, struct block *b, const struct seg_
     tcp_reply_dsack(t, b, (struct seq_range){s->seq, seq_lt(end, b->rcv_nxt) ? end : b->rcv_nxt});
 }
 
-// RFC 7323 5.3 R1, with 3.2: the timestamp that was agreed on is missing, or older than the last
-// one.
+// RFC 7323 5.3 R1 and 3.2: the negotiated timestamp is missing, or older than the last one.
 static bool fails_paws(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     if (!(b->flags & BF_TS) || (s->flags & SEG_RST))
@@ -161,7 +162,8 @@ static bool fails_paws(const struct tcp *t, const struct block *b, const struct 
     return !(s->opts & SEG_OPT_TS) || timestamp_is_old(t, b, s);
 }
 
-// An old timestamp is answered like an old number (RFC 7323 5.3 R1), a missing one is not (3.2).
+// An old timestamp is answered as an old sequence number is (RFC 7323 5.3 R1), a missing one is not
+// (3.2).
 static void refuse_paws(struct tcp *t, struct block *b, const struct seg_in *s,
                         struct tcp_verdict *v)
 {
@@ -174,7 +176,7 @@ static void refuse_paws(struct tcp *t, struct block *b, const struct seg_in *s,
         t->stats->c.ack_skipped_paws++;
 }
 
-// The SYN of a connection in Fast Open again: its SYN-ACK leaves again, within the limit of
+// A repeated SYN of a connection in Fast Open: the SYN-ACK is sent again, within the limit of
 // answers.
 static void fast_open_again(struct tcp *t, struct block *b, uint32_t ix, struct tcp_verdict *v)
 {
@@ -190,15 +192,15 @@ static void fast_open_again(struct tcp *t, struct block *b, uint32_t ix, struct 
 
 enum { SYN_ACK_RST = SEG_SYN | SEG_ACK | SEG_RST };
 
-// RFC 7413: the SYN that opened the connection again, before the handshake is over.
+// RFC 7413: a repetition of the SYN that opened the connection, before the handshake completes.
 static bool is_fast_open_syn(const struct block *b, const struct seg_in *s)
 {
     return unlikely(b->state == TCP_SYN_RECEIVED) && tcp_is_pending(b) &&
            (s->flags & SYN_ACK_RST) == SEG_SYN && s->seq == b->snd_wl1;
 }
 
-// The SYN-ACK of a simultaneous open (RFC 9293 3.5, figure 8): it repeats the number of the peer's
-// SYN, which lies before the window, and is what SYN-RECEIVED waits for.
+// The SYN-ACK of a simultaneous open (RFC 9293 3.5, figure 8): it repeats the sequence number of
+// the peer's SYN, which is before the window, and is what SYN-RECEIVED waits for.
 static bool is_crossing_syn_ack(const struct block *b, const struct seg_in *s)
 {
     return b->state == TCP_SYN_RECEIVED && !tcp_is_pending(b) && s->seq == b->rcv_nxt - 1 &&
@@ -217,7 +219,8 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
     return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
 }
 
-// is_copy: data again that we have, sent later than what we had last: its acknowledgement was lost.
+// is_copy: whether it repeats data that we have with a later timestamp: our acknowledgement was
+// lost.
 static bool is_copy(const struct block *b, const struct seg_in *s)
 {
     const uint32_t behind = b->rcv_nxt - s->seq;
@@ -225,10 +228,11 @@ static bool is_copy(const struct block *b, const struct seg_in *s)
            behind - 1 < (uint32_t)UINT16_MAX << b->rcv_wscale;
 }
 
-// reply_copy: the acknowledgement of a copy echoes the time of this copy, or the peer would take
-// the whole wait for its round trip, and its timeout would grow with it. The block keeps none of
-// it: what is outside of the window moves no TS.Recent (RFC 7323 5.3: R2 comes before R3), for
-// anybody can send it, and a time far ahead would make all that the peer sends look old.
+// reply_copy: acknowledges a copy with the echo of its own timestamp. Otherwise the peer would
+// measure the whole wait as its RTT, and its timeout would grow. The block does not store that
+// timestamp: a segment outside the window does not change TS.Recent (RFC 7323 5.3: R2 comes before
+// R3), because anybody can send one, and a time in the future would make all the peer's segments
+// look old.
 static void reply_copy(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     const uint32_t n_out = t->n_out;
@@ -237,8 +241,8 @@ static void reply_copy(struct tcp *t, struct block *b, const struct seg_in *s)
         t->out[n_out].ts_ecr = s->ts_val;  // not older: fails_paws() has seen it
 }
 
-// What Linux tells of these apart: data that had been acknowledged (DelayedACKLost), and data that
-// a window of zero refuses (TCPZeroWindowDrop).
+// Linux's counters for these segments: data acknowledged before (DelayedACKLost), and data that a
+// zero window refuses (TCPZeroWindowDrop).
 static void count_unacceptable(struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     if (seg_length(s) != 0 && seq_lt(s->seq, b->rcv_nxt))
@@ -247,8 +251,7 @@ static void count_unacceptable(struct tcp *t, const struct block *b, const struc
         t->stats->c.window_zero_drops++;
 }
 
-// An acknowledgement answers what lies outside of the window. A SYN there is challenged like any
-// other (RFC 5961 4.2).
+// A segment outside the window is answered with an acknowledgement, a SYN too (RFC 5961 4.2).
 static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     count_unacceptable(t, b, s);
@@ -262,12 +265,12 @@ static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg
         t->stats->c.ack_skipped++;
 }
 
-// Of the fifth step, which a segment into a closed window takes as well.
+// The part of the fifth step that applies to a segment into a closed window too.
 static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                         struct tcp_verdict *v);
 static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix);
 
-// A window of zero refuses the data only: the acknowledgement of such a segment counts (RFC 9293
+// A zero window refuses only the data: the acknowledgement of the segment is processed (RFC 9293
 // 3.10.7.4, first, SHOULD).
 static bool is_zero_window_ack(const struct block *b, const struct seg_in *s)
 {
@@ -287,7 +290,7 @@ static void refuse_sequence(struct tcp *t, struct block *b, uint32_t ix, const s
         v->events |= TCP_EV_CLOSED;
 }
 
-// RFC 7323 5.3 puts PAWS (R1) before the check of the number.
+// By RFC 7323 5.3 PAWS (R1) comes before the check of the sequence number.
 static bool step_1_sequence(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                             struct tcp_verdict *v)
 {
@@ -307,8 +310,8 @@ static bool step_1_sequence(struct tcp *t, struct block *b, uint32_t ix, const s
 
 // ---- second: the RST bit
 
-// In TIME-WAIT, but not all is read: that is kept, and what comes then finds nobody; or nothing
-// happens (RFC 1337 3, fix F1). As tcp_time_wait.c.
+// In TIME-WAIT with unread data: the data is kept, and later segments find no connection; or the
+// RST is ignored (RFC 1337 3, fix F1). As tcp_time_wait.c.
 static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in *s,
                             struct tcp_verdict *v)
 {
@@ -320,7 +323,7 @@ static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in 
     t->stats->c.time_wait_reset++;
 }
 
-// RFC 5961 3.2: it counts at exactly RCV.NXT; within the window it is challenged.
+// RFC 5961 3.2: it is valid at exactly RCV.NXT; within the window it is challenged.
 static bool step_2_rst(struct tcp *t, struct block *b, const struct seg_in *s,
                        struct tcp_verdict *v)
 {
@@ -341,8 +344,8 @@ static bool step_2_rst(struct tcp *t, struct block *b, const struct seg_in *s,
 
 // ---- fourth: the SYN bit
 
-// RFC 5961 4.2: a challenge ACK, whatever its number. The SYN-ACK of a simultaneous open goes on to
-// its acknowledgement.
+// RFC 5961 4.2: a challenge ACK, whatever its sequence number. The SYN-ACK of a simultaneous open
+// continues to the ACK field.
 static bool step_4_syn(struct tcp *t, struct block *b, const struct seg_in *s,
                        struct tcp_verdict *v)
 {
@@ -356,7 +359,7 @@ static bool step_4_syn(struct tcp *t, struct block *b, const struct seg_in *s,
 
 // ---- fifth: the ACK field
 
-// The handshake of a connection that Fast Open began is over: the application has it already.
+// Completes the handshake of a Fast Open connection, which the application has already.
 static void fast_open_done(struct tcp *t, struct block *b)
 {
     tcp_fast_open_ended(t, b, false);
@@ -391,19 +394,19 @@ static bool process_ack_of_syn(struct tcp *t, struct block *b, uint32_t ix, cons
     return true;
 }
 
-// The peer lives: keepalive begins anew, and what ICMP told of the path is over.
+// The peer is alive: restarts keepalive and clears the soft error.
 static void note_life(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (unlikely(b->probes != 0)) {
         tcp_probes_over(b);
         b->last_rx_ms = t->now.ms;
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
     }
     if (unlikely(tcp_soft_error(t, b) != 0))
         tcp_clear_soft_error(t, b);
 }
 
-// SND.UNA < SEG.ACK: it acknowledges something new.
+// SND.UNA < SEG.ACK: a new acknowledgement.
 static void process_new_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                             uint32_t wnd, struct tcp_verdict *v)
 {
@@ -419,7 +422,7 @@ static void process_new_ack(struct tcp *t, struct block *b, uint32_t ix, const s
     tcp_dirty(t, ix);
 }
 
-// RFC 5681 2: what counts as a duplicate acknowledgement. With SACK its reports do.
+// RFC 5681 2: the definition of a duplicate acknowledgement. With SACK the blocks decide.
 static bool is_duplicate_ack(const struct block *b, const struct seg_in *s, uint32_t wnd)
 {
     return s->ack == b->snd_una && s->data_len == 0 && b->snd_max != b->snd_una &&
@@ -427,9 +430,8 @@ static bool is_duplicate_ack(const struct block *b, const struct seg_in *s, uint
            !(b->agreed & BA_SACK);
 }
 
-// The send window, by SND.WL1 and SND.WL2. Of two segments with the same numbers nobody knows which
-// left first: the larger window counts, and a window of zero (Linux: tcp_may_update_window).
-// acked: how much was new.
+// Updates the send window by SND.WL1 and SND.WL2. The order of two segments with the same numbers
+// is unknown: the larger window is used, or a zero window (Linux: tcp_may_update_window).
 static void update_send_window(struct block *b, const struct seg_in *s, uint32_t acked,
                                uint32_t wnd)
 {
@@ -441,12 +443,12 @@ static void update_send_window(struct block *b, const struct seg_in *s, uint32_t
     b->snd_wl1 = s->seq;
 }
 
-// The answer to a probe of the window. was_zero: the window was, until now.
+// The answer to a window probe. was_zero: the window was zero before.
 static void process_probe_answer(struct tcp *t, struct block *b, uint32_t ix, bool was_zero)
 {
     b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
-    // In flight after all: the timeout that the window had closed behind, or had become small
-    // behind, was undone.
+    // Data is in flight after all: a timeout, after which the window had closed or shrunk, was
+    // undone.
     const bool flies = b->snd_nxt != b->snd_una;
     if (!flies && (b->snd_wnd == 0 || !was_zero))
         return;  // the override timeout goes on
@@ -457,7 +459,7 @@ static void process_probe_answer(struct tcp *t, struct block *b, uint32_t ix, bo
     tcp_arm(t, ix);
 }
 
-// False: the segment ends here, and takes nothing.
+// False: processing of the segment ends here.
 static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                         struct tcp_verdict *v)
 {
@@ -470,7 +472,7 @@ static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struc
         return false;
     }
     note_life(t, b, ix);
-    // Never scaled in a SYN (RFC 7323 2.2).
+    // The window of a SYN is never scaled (RFC 7323 2.2).
     const uint32_t wnd = (uint32_t)s->wnd << (s->flags & SEG_SYN ? 0 : b->snd_wscale);
     const uint32_t cwnd = b->cwnd;
     const bool was_zero = b->snd_wnd == 0, is_old = (int32_t)acked < 0;
@@ -491,7 +493,7 @@ static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struc
     return true;
 }
 
-// The acknowledgement of our FIN, if this is it. True: the connection is over.
+// Handles the acknowledgement of our FIN. True: the connection is over.
 static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (!(b->flags & BF_FIN_QUEUED) || b->snd_una != b->snd_end + 1)
@@ -548,7 +550,7 @@ static bool step_5_ack(struct tcp *t, struct block *b, uint32_t ix, const struct
 
 // ---- seventh: the segment text
 
-// Payload beyond a gap. Answered at once (RFC 5681 4.2).
+// Payload beyond a gap is acknowledged at once (RFC 5681 4.2).
 static void keep_out_of_order(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data,
                               uint32_t len, struct tcp_verdict *v)
 {
@@ -566,7 +568,7 @@ static void keep_out_of_order(struct tcp *t, struct block *b, uint32_t seq, cons
     tcp_reply_dsack(t, b, dup);
 }
 
-// What lies beyond a gap is kept: what fills it is acknowledged at once (RFC 5681 4.2).
+// While data beyond a gap is kept, data that fills the gap is acknowledged at once (RFC 5681 4.2).
 static bool has_gap(const struct tcp *t, const struct block *b)
 {
     if (!(b->flags & BF_EXT))
@@ -575,13 +577,14 @@ static bool has_gap(const struct tcp *t, const struct block *b)
     return e->ooo_head != BUF_NONE || e->has_fin;
 }
 
-// The payload in order, up to `end`: the first run of it that was there already.
+// The payload in order up to `end`: the first range of it that was present already.
 static struct seq_range held_before(const struct tcp *t, const struct block *b, uint32_t end)
 {
     return b->flags & BF_EXT ? tcp_ooo_again(t, b, end) : (struct seq_range){end, end};
 }
 
-// Payload in order: up to seq + len. skip: so much of the segment was there before.
+// Payload in order, up to seq + len. skip: bytes of the segment that were received before. *dup:
+// the first range that was present already, for report_duplicate(); empty: none.
 static void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                          uint32_t len, uint32_t skip, struct tcp_verdict *v)
 {
@@ -600,7 +603,7 @@ static void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const stru
     }
     if (b->linger_at_ms != 0) {
         b->linger_at_ms = deadline(t->now.ms, tcp_sockopt_value(t, b, SOCKOPT_LINGER2));
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
     }
     tcp_dirty(t, ix);
 }
@@ -611,7 +614,7 @@ static bool step_7_text(struct tcp *t, struct block *b, uint32_t ix, const struc
                         const uint8_t *data, struct tcp_verdict *v, struct seq_range *dup)
 {
     uint32_t seq = s->seq, len = s->data_len, skip = 0;
-    // New data after the close, that nobody will read: RST (RFC 9293 3.6.1, SHLD-3).
+    // New data after the close that nobody will read: RST (RFC 9293 3.6.1, SHLD-3).
     if (unlikely(tcp_nobody_reads(t, b)) && tcp_unread_input(t, b, s)) {
         v->drop = DROP_tcp_after_close;
         v->events |= TCP_EV_CLOSED;
@@ -658,8 +661,8 @@ static void keep_fin(struct tcp *t, struct block *b, const struct seg_in *s, uin
     struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
     if (s->data_len == 0)
         tcp_reply_ack(t, b);  // RFC 5681 4.2; with data it has been answered
-    // Nothing ends what waits for the gap before a FIN. Of a peer that has sent nothing else it is
-    // not kept where records are few; it will come again.
+    // Data before the gap of a kept FIN never times out. If the peer has sent nothing else and
+    // records are scarce, the FIN is not kept; it will come again.
     if (e == NULL && tcp_ext_plenty(t))
         e = tcp_ext_get(t, b);
     if (e == NULL)
@@ -670,8 +673,8 @@ static void keep_fin(struct tcp *t, struct block *b, const struct seg_in *s, uin
         v->events |= TCP_EV_KEPT;
 }
 
-// The FIN that is kept is due no more: it is in order now, or data lay at its number, and then it
-// never was (as Linux).
+// The kept FIN is no longer valid: it is in order now, or data was received at its number (as
+// Linux).
 static void drop_kept_fin(struct tcp *t, struct block *b)
 {
     t->exts[b->ext].has_fin = 0;
@@ -723,7 +726,7 @@ static void step_8_fin(struct tcp *t, struct block *b, uint32_t ix, const struct
     process_fin(t, b, ix, v);
 }
 
-// RFC 2883 4: what came twice is reported when it lies below the acknowledgement, the FIN included.
+// RFC 2883 4: duplicate data below the acknowledgement is reported, a FIN included.
 static void report_duplicate(struct tcp *t, struct block *b, struct seq_range dup,
                              const struct tcp_verdict *v)
 {

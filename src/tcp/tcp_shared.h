@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_shared.h: limits of the files of tcp/, and small steps that several of them take.
+// tcp_shared.h: limits of src/tcp, and small functions that several of its files use.
 #pragma once
 #include "tcp/tcp.h"
 
 enum {
-    // In-order data must always find room, for its acknowledgement is decided before the
-    // application has seen it: a burst of jumbo frames takes 64 x 5 buffers, kept free by everybody
-    // else.
+    // In-order data must always find room, because its acknowledgement is decided before the
+    // application sees it: a burst of jumbo frames needs 64 x 5 buffers, which other uses leave
+    // free.
     TCP_BUFS_RESERVE = BURST_MAX * 5,
-    // RFC 6298 2.3's G. On a steady path RTTVAR decays to nothing, and an acknowledgement that the
-    // peer delays (40 ms, Linux's) would come behind a timeout that equals the round trip.
+    // G of RFC 6298 2.3. On a steady path RTTVAR becomes 0, and a delayed acknowledgement (40 ms on
+    // Linux) would come after a timeout equal to the RTT.
     TCP_RTO_SLACK_US = 50 * 1000,
-    TCP_ECHO_MAX_MS = 120 * 1000,  // what took longer to be acknowledged is not measured
-    TCP_STARVED_MS = 10,           // a send that found no buffer is tried again after this
-    TCP_SCARCE_SHARE = 8,      // with fewer than the reserve and an eighth free, buffers are scarce
-    TCP_EXT_SPARED_SHARE = 8,  // of the extension records an eighth is for losses only
-    TCP_EXT_PLENTY_SHARE = 2,  // with half of them free nobody looks who has them
-    TCP_EXT_SOURCE_SHARE = 4,  // then a source has a quarter, or what it had
+    TCP_ECHO_MAX_MS = 120 * 1000,  // longer round trips are not measured
+    TCP_STARVED_MS = 10,           // a send without a buffer is retried after this time
+    TCP_SCARCE_SHARE = 8,  // buffers are scarce if fewer than the reserve and an eighth are free
+    TCP_EXT_SPARED_SHARE = 8,  // an eighth of the extension records is for losses only
+    TCP_EXT_PLENTY_SHARE = 2,  // while half of them are free, sources have no share
+    TCP_EXT_SOURCE_SHARE = 4,  // else a source may have a quarter, and keeps what it has
     TCP_CLOSE_CLOSED = 0,      // enum c10m_close, in the block's close_why
     TCP_CLOSE_RESET = 1,
     TCP_CLOSE_TIMED_OUT = 2,
@@ -25,8 +25,8 @@ enum {
     TCP_CLOSE_REFUSED = 5,
 };
 
-// record_live: a record appears or goes, for those who look on (tcp_view.h): whoever sees it live
-// sees all of it. No instruction more than the store on x86.
+// record_live: marks a record as live or not for readers in other threads (tcp_view.h): a reader
+// that sees it live sees all of it. On x86 it is only the store.
 static inline void record_live(uint8_t *live, bool is)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -34,7 +34,7 @@ static inline void record_live(uint8_t *live, bool is)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-// tcp_probes_over: the peer is silent no longer, or something else than keepalive waits for it.
+// tcp_probes_over: ends keepalive probing: the peer has answered, or another timer waits for it.
 static inline void tcp_probes_over(struct block *b)
 {
     if (likely(b->probes == 0))
@@ -43,14 +43,14 @@ static inline void tcp_probes_over(struct block *b)
     b->stuck_at_ms = 0;
 }
 
-// tcp_note_window: the peer's window is new, or matters.
+// tcp_note_window: updates wnd_max_log from the peer's window.
 static inline void tcp_note_window(struct block *b)
 {
     if (unlikely(b->snd_wnd >> b->wnd_max_log > 1))
         b->wnd_max_log = (31 - __builtin_clz(b->snd_wnd)) & 31;
 }
 
-// tcp_progress: changes with everything that the peer sends or acknowledges.
+// tcp_progress: a number that changes with everything that the peer sends or acknowledges.
 static inline uint32_t tcp_progress(const struct block *b)
 {
     return b->rcv_nxt + b->snd_una;
@@ -71,24 +71,25 @@ static inline void tcp_rtt_sample(struct block *b, uint32_t rtt_us)
     b->srtt_us = b->srtt_us - srtt + r;
 }
 
-// tcp_rtt_unknown: the handshake is done, but brought no measurement since its SYN was sent again:
-// the timeout of the data to come is 3 s (RFC 6298 5.7).
+// tcp_rtt_unknown: the handshake brought no RTT measurement because the SYN was retransmitted: the
+// timeout of the data is 3 s (RFC 6298 5.7).
 static inline void tcp_rtt_unknown(struct block *b)
 {
     b->rttvar_us = 3000 * 1000;
     b->backoff = 0;
 }
 
-// tcp_bufs_scarce: with `need` buffers taken, fewer would be free than the reserve and an eighth.
+// tcp_bufs_scarce: whether after taking `need` buffers fewer than the reserve and an eighth would
+// be free.
 static inline bool tcp_bufs_scarce(const struct tcp *t, uint32_t need)
 {
     const struct buf_pool *p = &t->bufs;
     return p->n_free_data < TCP_BUFS_RESERVE + p->data_count / TCP_SCARCE_SHARE + need;
 }
 
-// tcp_quick_ack_credit: of a connection that begins, or was idle: so many lone segments are
-// acknowledged at once. tcp_quick_ack: an acknowledgement would be delayed: whether it leaves at
-// once instead, out of that credit. tcp_quick_ack_late: one had to be sent by the timer.
+// tcp_quick_ack_credit: the quick ACKs of a connection that begins or was idle. tcp_quick_ack:
+// whether an acknowledgement that would be delayed is sent at once, using one of them.
+// tcp_quick_ack_late: the timer had to send a delayed acknowledgement.
 uint8_t tcp_quick_ack_credit(const struct tcp *t, const struct block *b);
 bool tcp_quick_ack(const struct tcp *t, struct block *b);
 void tcp_quick_ack_late(struct block *b);

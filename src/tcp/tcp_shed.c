@@ -5,14 +5,14 @@ enum { SHED_REST, SHED_COUNT, SHED_WATCH, SHED_WAIT, SHED_JUDGE, SHED_SHED };
 
 enum { NOT_SLOW = UINT32_MAX };
 
-// The application has not been told of its end, and something is queued.
+// Whether the application was not told of its end yet, and data is queued.
 static bool is_queued(const struct block *b)
 {
     return b->snd_head != BUF_NONE && b->state != TCP_FREE && b->state != TCP_CLOSED &&
            b->state != TCP_TIME_WAIT;
 }
 
-// Buffers of the send queue of b, references left out. *looked grows by those that were looked at.
+// The buffers of b's send queue without references. *looked grows by the buffers examined.
 static uint32_t queue_bufs(const struct tcp *t, const struct block *b, uint32_t *looked)
 {
     const struct buf *bufs = t->bufs.bufs;
@@ -40,7 +40,7 @@ static void note(struct tcp *t, const struct block *b, uint32_t bufs, uint16_t s
         .source = source};
 }
 
-// look: block b, whose timer runs; returns how many buffers were looked at.
+// look: examines block b, whose timer runs; returns how many buffers it examined.
 static uint32_t look(struct tcp *t, const struct block *b)
 {
     struct tcp_shed *s = &t->shed;
@@ -58,7 +58,7 @@ static uint32_t look(struct tcp *t, const struct block *b)
     return looked;
 }
 
-// round_slice: goes on with the round over all blocks. True: it is at its end.
+// round_slice: continues the round over all blocks. True: it is complete.
 static bool round_slice(struct tcp *t)
 {
     struct tcp_shed *s = &t->shed;
@@ -100,8 +100,8 @@ static void count_begin(struct tcp *t)
     round_begin(t, SHED_COUNT);
 }
 
-// The count is over. Without a queue that holds buffers they are where nobody can be asked for
-// them: with applications that have not read, or out of order.
+// The count is complete. If no queue holds buffers, they hold unread or out-of-order data, for
+// which no peer can be reset.
 static void watch_begin(struct tcp *t)
 {
     struct tcp_shed *s = &t->shed;
@@ -114,7 +114,7 @@ static void watch_begin(struct tcp *t)
     round_begin(t, SHED_WATCH);
 }
 
-// How long a connection of a source that holds so much may take for what it holds.
+// The time that a connection has to drain what it holds, if its source holds so much.
 static uint64_t drain_ms(const struct tcp *t, uint32_t source_bufs)
 {
     const uint32_t share = MAX(t->bufs.data_count / TCP_SHED_SOURCE_SHARE, 1u);
@@ -147,7 +147,8 @@ static void judge_slice(struct tcp *t)
     }
 }
 
-// Whether a goes before b: of the source that holds more, then who took less, then who holds more.
+// Whether a is reset before b: first by what the source holds, then by what was drained, then by
+// what is held.
 static bool is_before(const struct tcp_shed *s, const struct shed_watch *a,
                       const struct shed_watch *b)
 {
@@ -170,8 +171,8 @@ static struct shed_watch *next_victim(struct tcp_shed *s)
     return best;
 }
 
-// Nobody of those that were watched is left: next time smaller sources are watched too if there was
-// none from the start, else fewer.
+// None of the watched connections is left. If there was none from the start, smaller sources are
+// watched next time, else larger ones.
 static void step_level(struct tcp *t)
 {
     struct tcp_shed *s = &t->shed;
@@ -213,7 +214,7 @@ static void shed_one(struct tcp *t)
     s->victim = w->block + 1;
     s->victim_generation = w->generation;
     s->since_ms = t->now.ms;
-    arm_soon(t, b, w->block, deadline(t->now.ms, 1));
+    arm_movable(t, b, w->block, deadline(t->now.ms, 1));
 }
 
 void tcp_shed(struct tcp *t)

@@ -24,15 +24,15 @@ static uint32_t left(uint32_t at_ms, uint32_t now_ms)
     return time_before(now_ms, at_ms) ? at_ms - now_ms : 0;
 }
 
-// apart: b - a of sequence numbers that may have been read at different moments.
-static uint32_t apart(uint32_t a, uint32_t b)
+// distance: b - a of sequence numbers that may have been read at different moments.
+static uint32_t distance(uint32_t a, uint32_t b)
 {
     return seq_lt(a, b) ? b - a : 0;
 }
 
-// far_of: the earliest slow deadline of the copy, 0: none. The time between probes is the
+// slow_deadline_of: the earliest slow deadline of the copy, 0: none. The time between probes is the
 // service's: whether the copy has its own extension record yet is not known.
-static uint32_t far_of(const struct tcp *t, const struct block *b)
+static uint32_t slow_deadline_of(const struct tcp *t, const struct block *b)
 {
     const struct tcp_service *sv = &t->services[b->service];
     uint32_t at = tcp_earlier(b->app_timer_at_ms, b->linger_at_ms);
@@ -45,7 +45,7 @@ static uint32_t far_of(const struct tcp *t, const struct block *b)
 static void timer_of(struct tcp_shown *s, const struct tcp *t, const struct block *b,
                      uint32_t now_ms)
 {
-    uint32_t at = far_of(t, b);
+    uint32_t at = slow_deadline_of(t, b);
     s->timer = at != 0 ? 2 : 0;
     if (b->rto_at_ms != 0) {
         at = b->rto_at_ms;
@@ -75,8 +75,8 @@ void tcp_show_block(struct tcp_shown *s, const struct tcp *t, const struct block
         .retries = b->retries,
         .probes = b->probes,
         .service = b->service,
-        .unacked = apart(b->snd_una, b->snd_nxt),
-        .unsent = apart(b->snd_nxt, end),
+        .unacked = distance(b->snd_una, b->snd_nxt),
+        .unsent = distance(b->snd_nxt, end),
         .rcvq = b->rcvq_bytes,
         .cwnd = b->cwnd,
         .ssthresh = b->ssthresh,
@@ -85,7 +85,7 @@ void tcp_show_block(struct tcp_shown *s, const struct tcp *t, const struct block
         .rto_ms = tcp_rto_ms(t, b),
         .ato_ms = t->cfg.delayed_ack_ms,
         .snd_wnd = b->snd_wnd,
-        .rcv_wnd = apart(b->rcv_nxt, b->rcv_adv),
+        .rcv_wnd = distance(b->rcv_nxt, b->rcv_adv),
         .mss = b->mss,
         .opts = opts_of(b),
         .id = flow_index(FLOW_BLOCK, ix),

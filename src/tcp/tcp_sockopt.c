@@ -186,7 +186,7 @@ static void changed(struct tcp *t, uint32_t ix, enum sockopt option)
         break;
     case SOCKOPT_KEEPALIVE_INTERVAL:
     case SOCKOPT_KEEPALIVE_PROBES:
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
         break;
     case SOCKOPT_CORK:
     case SOCKOPT_MORE:

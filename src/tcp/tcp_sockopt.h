@@ -3,7 +3,7 @@
 #pragma once
 #include "tcp/tcp_worker.h"
 
-// tcp_sockopts: the options of block b alone, NULL: it has none.
+// tcp_sockopts: the own options of block b; NULL: none.
 static inline struct ext_sockopts *tcp_sockopts(const struct tcp *t, const struct block *b)
 {
     if (likely(!(b->flags & BF_EXT)))
@@ -12,18 +12,19 @@ static inline struct ext_sockopts *tcp_sockopts(const struct tcp *t, const struc
     return o->set != 0 ? o : NULL;
 }
 
-// tcp_sockopt_value: option o of block b: its own, or the service's. tcp_sockopt_set: gives it a
-// value of its own, or takes that away: 0, -EINVAL (out of range), or -ENOBUFS: there is no
-// extension record for it. 0 means the service's, but for SOCKOPT_TOS, SOCKOPT_DF, SOCKOPT_CORK,
-// SOCKOPT_MORE and SOCKOPT_CONGESTION.
+// tcp_sockopt_value: option o of block b: its own value, or the service's.
+//
+// tcp_sockopt_set: sets its own value. Value 0 restores the service's, except for SOCKOPT_TOS,
+// SOCKOPT_DF, SOCKOPT_CORK, SOCKOPT_MORE and SOCKOPT_CONGESTION. Returns 0; -EINVAL: out of range;
+// -ENOBUFS: no extension record is free.
 uint32_t tcp_sockopt_value(const struct tcp *t, const struct block *b, enum sockopt o);
 int tcp_sockopt_set(struct tcp *t, uint32_t ix, enum sockopt o, uint32_t value);
 
-// tcp_sockopt_unset: o is the service's again.
+// tcp_sockopt_unset: restores the service's value of o.
 void tcp_sockopt_unset(struct tcp *t, uint32_t ix, enum sockopt o);
 
-// tcp_rcv_limit, tcp_snd_limit: bytes unconsumed, or copied and unacknowledged, at most, at present
-// (tcp/tcp_tune.h).
+// tcp_rcv_limit: the current limit of unconsumed bytes. tcp_snd_limit: of copied bytes not
+// acknowledged (tcp/tcp_tune.h).
 static inline uint32_t tcp_rcv_limit(const struct tcp *t, const struct block *b)
 {
     if (likely(tcp_sockopts(t, b) == NULL))
@@ -39,17 +40,17 @@ static inline uint32_t tcp_snd_limit(const struct tcp *t, const struct block *b)
                                       : tcp_sockopt_value(t, b, SOCKOPT_SND_LIMIT);
 }
 
-// tcp_set_limits: the services are known, or changed.
+// tcp_set_limits: recomputes rcv_limits after services were set or changed.
 void tcp_set_limits(struct tcp *t);
 
-// tcp_timeout_ms: the retransmission timeout of block b, with its backoff.
+// tcp_timeout_ms: the retransmission timeout of block b, with backoff.
 uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b);
 
-// tcp_packet_bytes: of a packet with a full segment of block b. tcp_announced_mss: what its SYN
-// told.
+// tcp_packet_bytes: bytes of an IP packet with a full segment of block b. tcp_announced_mss: the
+// MSS in its SYN.
 uint32_t tcp_packet_bytes(const struct block *b);
 uint16_t tcp_announced_mss(const struct tcp *t, const struct block *b);
 
-// tcp_quick_ack_now: acknowledgements are not delayed for a while, and one that is leaves; or none
-// is spared.
+// tcp_quick_ack_now: quick: sends a delayed acknowledgement now and does not delay the next ones.
+// Otherwise ends quick ACKs.
 void tcp_quick_ack_now(struct tcp *t, uint32_t ix, bool quick);

@@ -19,7 +19,7 @@
 
 struct block;
 
-enum tcp_state {  // Linux's numbers, as net/tcp shows them; 0: the block is free
+enum tcp_state {  // Linux's numbers, as in net/tcp; 0: the block is free
     TCP_FREE = 0,
     TCP_ESTABLISHED = 1,
     TCP_SYN_SENT = 2,
@@ -27,7 +27,7 @@ enum tcp_state {  // Linux's numbers, as net/tcp shows them; 0: the block is fre
     TCP_FIN_WAIT_1 = 4,
     TCP_FIN_WAIT_2 = 5,
     TCP_TIME_WAIT = 6,
-    TCP_CLOSED = 7,  // over, but the application has not been told yet
+    TCP_CLOSED = 7,  // over; the application is not told yet
     TCP_CLOSE_WAIT = 8,
     TCP_LAST_ACK = 9,
     TCP_CLOSING = 11,
@@ -36,25 +36,25 @@ enum tcp_state {  // Linux's numbers, as net/tcp shows them; 0: the block is fre
 
 enum tcp_step {
     STEP_ACTIVE_OPEN,
-    STEP_PASSIVE_DONE,  // a syn_record's handshake was completed
-    STEP_FAST_OPEN,     // a SYN with data was taken before its handshake (RFC 7413)
-    STEP_SYN_ACK,       // SYN and the acknowledgement of ours
-    STEP_SYN,           // SYN alone: simultaneous open
+    STEP_PASSIVE_DONE,  // the handshake of a syn_record is complete
+    STEP_FAST_OPEN,     // the data of a SYN was accepted (RFC 7413)
+    STEP_SYN_ACK,       // a SYN with the acknowledgement of ours
+    STEP_SYN,           // a SYN without it: simultaneous open
     STEP_ACK_OF_SYN,
     STEP_CLOSE,  // the application's FIN was queued
     STEP_PEER_FIN,
     STEP_ACK_OF_FIN,
     STEP_END,      // reset, aborted or timed out
-    STEP_RELEASE,  // the block is given back
+    STEP_RELEASE,  // the block is freed
     STEP_COUNT,
 };
 
-// tcp_set_state: takes the step from the block's present state; the one writer of block.state.
-// Stops the program if the table has no such step.
+// tcp_set_state: changes block.state by this step. It is the only writer of that field. Aborts if
+// the table has no such step.
 void tcp_set_state(struct block *b, enum tcp_step step);
 
 // tcp_state_name: "ESTABLISHED"...
 const char *tcp_state_name(enum tcp_state state);
 
-// tcp_state_next: the table itself, for tests: the state after the step, or -1.
+// tcp_state_next: the state after the step, or -1; the table itself, for tests.
 int tcp_state_next(enum tcp_state state, enum tcp_step step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is left of a connection for 2 MSL (RFC 9293 3.6): records of two sizes, one for each family,
-// in rings whose oldest is the first to end.
+// TIME-WAIT records (RFC 9293 3.6), of two sizes, one for each family, in rings in order of their
+// end.
 #include <string.h>
 
 #include "tcp/tcp_internal.h"
@@ -34,7 +34,7 @@ static void end_record(struct tcp *t, struct time_wait *w)
     t->stats->c.time_wait_now--;
 }
 
-// Takes the oldest place of the ring, live or not, off it.
+// Removes the oldest place of the ring, live or not.
 static void pop(struct tcp *t, struct time_wait_ring *g)
 {
     struct time_wait *w = time_wait_at(g, g->head);
@@ -47,7 +47,7 @@ static void pop(struct tcp *t, struct time_wait_ring *g)
     g->used--;
 }
 
-// A fresh place at the young end; when the ring is full the oldest goes, counted.
+// A new place at the end. If the ring is full, the oldest record is dropped, which is counted.
 static uint32_t push(struct tcp *t, struct time_wait_ring *g)
 {
     if (g->used == g->capacity) {
@@ -91,16 +91,16 @@ void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block
     CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, handle_of(w, ix)));
 }
 
-// The 2 MSL begin again (RFC 9293 3.10.7.4, eighth), in the record's place: a peer that repeats its
-// FIN takes no other one, from nobody.
+// Restarts the 2 MSL (RFC 9293 3.10.7.4, eighth) in the same place: a peer that repeats its FIN
+// uses no other record.
 static void restart(const struct tcp *t, struct time_wait *w)
 {
     w->expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
     w->again = 1;
 }
 
-// The oldest record, whose time began again, moves to the young end. Those before it there end
-// within 2 MSL, and then it does: so much too late at most.
+// The oldest record, whose time was restarted, moves to the end. The records before it there end
+// within 2 MSL, so it is at most so much late.
 static void to_young_end(struct tcp *t, struct time_wait_ring *g)
 {
     const uint32_t from = g->head;
@@ -150,8 +150,8 @@ static bool is_younger(const struct tcp *t, const struct time_wait *w, const str
     return (!w->has_ts && has_ts) || seq_lt(w->rcv_nxt, s->seq);
 }
 
-// The peer's FIN again, as it was: our acknowledgement was lost. Nothing else makes 2 MSL longer,
-// or who guesses could for ever.
+// The peer's FIN again, as it was: our acknowledgement was lost. Nothing else restarts 2 MSL, or a
+// guesser could prolong it for ever.
 static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
 {
     if (!(s->flags & SEG_FIN) || s->seq + s->data_len + 1 != w->rcv_nxt || s->ack != w->snd_nxt)
@@ -159,9 +159,9 @@ static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
     return !w->has_ts || ((s->opts & SEG_OPT_TS) && !time_before(s->ts_val, w->ts_recent));
 }
 
-// Each segment with data or a FIN is answered, others once in ANSWER_EVERY_MS: two TIME-WAITs would
-// talk for ever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited). True: no answer now,
-// counted. False: one is due, and noted.
+// Each segment with data or a FIN is answered, others once in ANSWER_EVERY_MS: two ends in
+// TIME-WAIT would answer each other for ever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's
+// tcp_oow_rate_limited). True: no answer now, counted. False: answer; the time is stored.
 static bool limit_answer(struct tcp *t, struct time_wait *w, const struct seg_in *s)
 {
     if (!(s->flags & SEG_SYN) && (s->data_len != 0 || (s->flags & SEG_FIN)))
@@ -174,8 +174,8 @@ static bool limit_answer(struct tcp *t, struct time_wait *w, const struct seg_in
     return false;
 }
 
-// Linux's tcp_timewait_state_process(): only the number that is awaited counts, and no RST from
-// before what came last.
+// Linux's tcp_timewait_state_process(): a RST is valid only at the expected number, and not with an
+// older timestamp.
 static bool is_ended_by(const struct tcp *t, const struct time_wait *w, const struct seg_in *s)
 {
     if (t->cfg.rfc1337 || s->seq != w->rcv_nxt)
@@ -204,9 +204,9 @@ void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
         return;
     }
     if ((s->flags & (SEG_SYN | SEG_FIN | SEG_ACK)) == SEG_SYN) {
-        const int door = tcp_listener(t, &s->key);
-        if (door >= 0 && is_younger(t, w, s)) {
-            if (tcp_listen_again(t, door, s, w->snd_nxt, handle, v)) {
+        const int listener = tcp_listener(t, &s->key);
+        if (listener >= 0 && is_younger(t, w, s)) {
+            if (tcp_listen_again(t, listener, s, w->snd_nxt, handle, v)) {
                 end_record(t, w);
                 t->stats->c.time_wait_recycled++;
             }
@@ -244,14 +244,14 @@ void tcp_time_wait_yield(struct tcp *t, uint32_t handle)
     t->stats->c.time_wait_recycled++;
 }
 
-// is_done: whether the oldest record, which w is, has no business there any more.
+// is_done: whether w, the oldest record, can leave the ring.
 static bool is_done(const struct tcp *t, const struct time_wait *w)
 {
     return !w->live || w->again || deadline_reached(w->expires_ms, t->now.ms);
 }
 
-// Fetches the bucket of each of the oldest records that are done, at most max; returns how many
-// those are. They were entered 2 MSL ago, and no cache has them any more.
+// Prefetches the buckets of the oldest records that are done, at most max; returns how many. They
+// were entered 2 MSL ago and are in no cache.
 static unsigned fetch_expired(const struct tcp *t, const struct time_wait_ring *g, unsigned max)
 {
     unsigned n = 0;

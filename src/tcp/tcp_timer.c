@@ -8,8 +8,8 @@
 #include "tcp/tcp_sack.h"
 #include "tcp/tcp_shed.h"
 
-// A send was refused for lack of buffers, and no acknowledgement will come to say that there is
-// room. After the shutdown there never will be.
+// A send was refused for lack of buffers, and no acknowledgement will come that announces room.
+// After the shutdown none is needed.
 static bool tcp_starved(const struct block *b)
 {
     return (b->flags & (BF_WANT_WRITE | BF_FIN_QUEUED)) == BF_WANT_WRITE &&
@@ -27,33 +27,35 @@ void tcp_arm(struct tcp *t, uint32_t ix)
     if (xmit != 0)
         arm_xmit(t, b, ix, xmit);
     if (unlikely(t->wheel->refused != 0))
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
 }
 
-// remove_soon: the entry leaves its place. False: it has come out in this turn, and the block is
-// woken in it yet.
-static bool remove_soon(struct tcp *t, struct block *b, uint32_t ix)
+// remove_movable: removes the movable entry. False: it has expired in this turn, and the block will
+// be woken.
+static bool remove_movable(struct tcp *t, struct block *b, uint32_t ix)
 {
-    const uint32_t place = b->wheel_soon - 1;
+    const uint32_t place = b->wheel_movable - 1;
     uint32_t moved;
-    if (!wheel_take(t->wheel, place, flow_index((enum flow_kind)WAKE_SOON, ix), &moved))
+    if (!wheel_remove(t->wheel, place, flow_index((enum flow_kind)WAKE_MOVABLE, ix), &moved))
         return false;
-    b->wheel_soon = 0;
-    if (moved != WHEEL_EMPTY && flow_index_kind(moved) == (enum flow_kind)WAKE_SOON)
-        t->blocks[flow_index_ix(moved)].wheel_soon = place + 1;
+    b->wheel_movable = 0;
+    if (moved != WHEEL_EMPTY && flow_index_kind(moved) == (enum flow_kind)WAKE_MOVABLE)
+        t->blocks[flow_index_ix(moved)].wheel_movable = place + 1;
     return true;
 }
 
-bool arm_soon(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
+bool arm_movable(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
 {
-    if (b->wheel_soon != 0 && (!time_before(at_ms, wheel_place_ms(t->wheel, b->wheel_soon - 1)) ||
-                               !remove_soon(t, b, ix)))
+    if (b->wheel_movable != 0 &&
+        (!time_before(at_ms, wheel_place_ms(t->wheel, b->wheel_movable - 1)) ||
+         !remove_movable(t, b, ix)))
         return true;
-    const uint32_t place = wheel_place(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_SOON, ix));
+    const uint32_t place =
+        wheel_place(t->wheel, at_ms, flow_index((enum flow_kind)WAKE_MOVABLE, ix));
     if (unlikely(place == WHEEL_EMPTY))
         tcp_dirty(t, ix);
     else
-        b->wheel_soon = place + 1;
+        b->wheel_movable = place + 1;
     return place != WHEEL_EMPTY;
 }
 
@@ -65,7 +67,7 @@ static uint32_t keepalive_at(const struct tcp *t, const struct block *b)
                                        : tcp_sockopt_value(t, b, SOCKOPT_KEEPALIVE_INTERVAL));
 }
 
-void tcp_set_far(struct tcp *t, uint32_t ix)
+void tcp_arm_slow(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
     uint32_t at = tcp_earlier(b->app_timer_at_ms, b->linger_at_ms);
@@ -73,11 +75,11 @@ void tcp_set_far(struct tcp *t, uint32_t ix)
         at = tcp_earlier(at, keepalive_at(t, b));
     if (at == 0)
         return;
-    if (b->wheel_far_ms == 0)
-        b->wheel_far_ms = wheel_add(t->wheel, at, flow_index((enum flow_kind)WAKE_FAR, ix));
-    else if (time_before(at, b->wheel_far_ms))
-        arm_soon(t, b, ix, at);
-    if (unlikely(b->wheel_far_ms == 0))
+    if (b->wheel_slow_ms == 0)
+        b->wheel_slow_ms = wheel_add(t->wheel, at, flow_index((enum flow_kind)WAKE_SLOW, ix));
+    else if (time_before(at, b->wheel_slow_ms))
+        arm_movable(t, b, ix, at);
+    if (unlikely(b->wheel_slow_ms == 0))
         tcp_dirty(t, ix);
 }
 
@@ -96,8 +98,8 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
     tcp_end_error(t, b, why, errors[why]);
 }
 
-// The connection is over, but the block may wait long for what is unread to be read: what it has in
-// its extension record but options is of no use to it.
+// The connection is over, but unread data may keep its block for long. Frees everything in its
+// extension record except options.
 static void clear_ext(struct tcp *t, struct block *b)
 {
     if (!(b->flags & BF_EXT))
@@ -127,9 +129,9 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
     tcp_set_state(b, STEP_END);
 }
 
-// A probe of a closed window or of an idle peer: an old sequence number asks for an ACK and brings
-// nothing new (RFC 9293 3.8.4). Not an acknowledgement either: the peer answers, and looks no
-// further. One that is due still is.
+// A probe of a closed window or an idle peer: an old sequence number requests an ACK without new
+// data (RFC 9293 3.8.4). It is not an acknowledgement: the peer answers and ignores the rest. A
+// delayed acknowledgement stays due.
 static void probe(struct tcp *t, struct block *b)
 {
     const uint16_t due = b->flags & (BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
@@ -150,15 +152,15 @@ uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
     return deadline(t->now.ms, wait_ms);
 }
 
-// The user timeout is set (RFC 9293 3.9.1, RFC 5482), and has run out.
+// The user timeout is set (RFC 9293 3.9.1, RFC 5482) and has expired.
 static bool is_user_timeout(const struct tcp *t, const struct block *b)
 {
     const uint32_t user_ms = tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT);
     return user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms;
 }
 
-// The user timeout, which stands in for R2 where it is set, as Linux's TCP_USER_TIMEOUT does; or R2
-// (RFC 9293 3.8.3), by the number of retransmissions.
+// The user timeout, which replaces R2 as Linux's TCP_USER_TIMEOUT does; or R2 (RFC 9293 3.8.3) as a
+// number of retransmissions.
 static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
 {
     if (is_user_timeout(t, b))
@@ -226,8 +228,7 @@ static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// Have enough keepalive probes stayed without an answer? With a user timeout the time decides, for
-// there may be any number of probes.
+// Whether enough keepalive probes are unanswered. With a user timeout the time decides.
 static bool is_dead(const struct tcp *t, const struct block *b)
 {
     if (tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT) == 0)
@@ -243,8 +244,8 @@ static bool is_waited_for(const struct block *b)
            ((b->flags & BF_PROBE) && b->snd_end != b->snd_una);
 }
 
-// RFC 9293 3.8.4: only when nothing is in flight, or waits for a window, and nothing has come.
-// Returns false when the peer is given up.
+// RFC 9293 3.8.4: only if nothing is in flight or waits for a window, and nothing was received.
+// False: the peer is given up.
 static bool keepalive(struct tcp *t, struct block *b)
 {
     const uint32_t progress = tcp_progress(b);
@@ -278,8 +279,8 @@ static uint16_t give_up(struct tcp *t, struct block *b)
 
 static uint16_t xmit_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
-    // A peer with a closed window, or none at all, may be waited for as long as it does no harm
-    // (RFC 6429 3): what it does not take holds buffers that all connections share.
+    // A peer with a closed window, or one that does not answer, is waited for only while it does no
+    // harm (RFC 6429 3): its data holds shared buffers.
     if (tcp_shed_confirm(t, b, ix)) {
         t->stats->c.conns_shed++;
         return give_up(t, b);
@@ -305,11 +306,11 @@ static uint16_t app_timer(struct tcp *t, struct block *b, uint32_t ix)
         b->app_timer_at_ms = 0;
         events = TCP_EV_APP_TIMER;
     }
-    tcp_set_far(t, ix);
+    tcp_arm_slow(t, ix);
     return events;
 }
 
-static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
+static uint16_t slow_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (deadline_reached(b->linger_at_ms, t->now.ms)) {  // the peer never closed its side
         b->linger_at_ms = 0;
@@ -329,8 +330,8 @@ static uint16_t far_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     return app_timer(t, b, ix);
 }
 
-// An entry of the wheel that came out when no xmit deadline ran did not touch its block: what the
-// block says of it stays. And an age beyond which timestamps are void stays just beyond.
+// A wheel entry that expired without an xmit deadline did not touch its block: clears the block's
+// note of it. Also keeps the age of invalid timestamps from wrapping.
 static void sweep_block(const struct tcp *t, struct block *b)
 {
     if (b->wheel_xmit_ms != 0 && time_before(b->wheel_xmit_ms, t->now.ms) &&
@@ -356,13 +357,13 @@ unsigned tcp_sweep(struct tcp *t)
     return n;
 }
 
-// came_out: the block's entry did. One that was added since has another time.
+// came_out: the block's wheel entry `wake` has expired. An entry added since then has another time.
 static void came_out(const struct tcp *t, struct block *b, enum tcp_wake wake)
 {
-    if (wake == WAKE_SOON)
-        b->wheel_soon = 0;
-    else if (wake == WAKE_FAR)
-        b->wheel_far_ms = 0;
+    if (wake == WAKE_MOVABLE)
+        b->wheel_movable = 0;
+    else if (wake == WAKE_SLOW)
+        b->wheel_slow_ms = 0;
     else if (deadline_reached(b->wheel_xmit_ms, t->now.ms))
         b->wheel_xmit_ms = 0;
 }
@@ -390,10 +391,10 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
     if (events == 0 && tcp_starved(b))
         events = TCP_EV_SENT;
     if (!(events & TCP_EV_CLOSED) && wake != WAKE_XMIT)
-        events |= far_deadlines(t, b, ix);
+        events |= slow_deadlines(t, b, ix);
     if (!(events & TCP_EV_CLOSED))
         tcp_arm(t, ix);
     else if (wake != WAKE_XMIT)  // what is unread may wait for the application's timer
-        tcp_set_far(t, ix);
+        tcp_arm_slow(t, ix);
     return events;
 }

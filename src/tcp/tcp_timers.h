@@ -3,19 +3,22 @@
 #pragma once
 #include "tcp/tcp_worker.h"
 
-// What a handle of the wheel means: a block for one of its xmit deadlines (retransmission, delayed
-// ACK), a half-open connection, a block for one of its far deadlines (keepalive, lingering,
-// application), a block for any of these that its entry of that kind comes too late for, or for its
-// congestion control (pacing, idle time). The wheel has one entry of each kind and block, or
-// record, at most.
-enum tcp_wake { WAKE_XMIT, WAKE_SYN, WAKE_FAR, WAKE_SOON };
+// The kind of a wheel handle. The wheel has at most one entry of each kind for each block, and one
+// for each half-open record.
+//   WAKE_XMIT     a block: one of its xmit deadlines (retransmission, persist, delayed ACK)
+//   WAKE_SYN      a half-open record
+//   WAKE_SLOW     a block: one of its slow deadlines (keepalive, FIN-WAIT-2, application)
+//   WAKE_MOVABLE  a block: a deadline that is earlier than the two entries above, or one of
+//                 congestion control (pacing, idle time)
+enum tcp_wake { WAKE_XMIT, WAKE_SYN, WAKE_SLOW, WAKE_MOVABLE };
 
-// tcp_timer: the wheel woke block ix by its entry `wake`: handles each deadline that has come, the
-// far ones unless that was the xmit one, and arms the next. Returns event bits; with TCP_EV_CLOSED
-// the caller tells and frees.
+// tcp_timer: handles the deadlines of block ix that have passed, after its wheel entry `wake` has
+// expired, and arms the next deadline. An xmit entry does not check the slow deadlines. Returns
+// event bits (TCP_EV_*). With TCP_EV_CLOSED the caller tells the application and frees the block.
 uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake);
 
-// tcp_xmit_runs: whether block ix has an xmit deadline: if not, an xmit wheel entry of it is void.
+// tcp_xmit_runs: whether block ix has an xmit deadline. If not, its expired xmit entry is
+// discarded.
 static inline bool tcp_xmit_runs(const struct tcp *t, uint32_t ix)
 {
     return t->xmit_runs[ix / 64] >> ix % 64 & 1;
@@ -24,8 +27,9 @@ static inline bool tcp_xmit_runs(const struct tcp *t, uint32_t ix)
 // tcp_arm: makes sure that the wheel wakes block ix at its earliest xmit deadline.
 void tcp_arm(struct tcp *t, uint32_t ix);
 
-// tcp_set_far: the same for the slow deadlines of the block, which have changed.
-void tcp_set_far(struct tcp *t, uint32_t ix);
+// tcp_arm_slow: makes sure that the wheel wakes block ix at its earliest slow deadline. Call it
+// after each change of a slow deadline.
+void tcp_arm_slow(struct tcp *t, uint32_t ix);
 
 // tcp_syn_timer: the same for a half-open connection: the SYN-ACK again, or the end.
 void tcp_syn_timer(struct tcp *t, uint32_t syn_ix);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Undo: what left again had not been lost (RFC 3522 and 4015, by timestamps; RFC 5682, by what
-// arrives after a timeout; by the report that all of it came twice, RFC 3708).
+// Undo: detects that retransmitted data was not lost (RFC 3522 and 4015, by timestamps; RFC 5682,
+// by what arrives after a timeout; RFC 3708, if all of it is reported as duplicate).
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_flight.h"
 
@@ -28,7 +28,7 @@ void undo_dsack(struct flight *f, struct seq_range r)
         f->again_bytes -= MIN(f->again_bytes, r.end - r.start);
 }
 
-// is_early: RFC 3522 3.2, step 5: it acknowledges what left before the retransmission.
+// is_early: RFC 3522 3.2, step 5: whether it acknowledges the original transmission.
 static bool is_early(const struct flight *f)
 {
     return f->state != FLIGHT_OPEN && f->advanced && f->has_echo &&

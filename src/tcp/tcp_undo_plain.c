@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Undo without a log of what is in flight: of connections without SACK, or when there is no log
-// left. By timestamps (RFC 3522, 4015), without them after a timeout by what arrives (RFC 5682 2).
+// Undo without a flight log: without SACK, or if no log is free. By timestamps (RFC 3522, 4015),
+// without them after a timeout by what arrives (RFC 5682 2).
 #include "tcp/tcp_cc.h"
 
 static struct ext_undo *undo_of(const struct tcp *t, const struct block *b)

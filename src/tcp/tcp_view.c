@@ -3,10 +3,10 @@
 
 #include "tcp/tcp_internal.h"
 
-// A life of a block takes two packets at least; so many cycles each is far from it.
+// A life of a block takes at least two packets, which takes far longer than this.
 enum { LIFE_CYCLES_MIN = 16, COPY_CYCLES_MAX = UINT16_MAX * LIFE_CYCLES_MIN };
 
-// words_copy: word by word, for the source changes meanwhile.
+// words_copy: copies word by word, because the source changes meanwhile.
 static void words_copy(void *to, const void *from, size_t bytes)
 {
     uint64_t *d = to;

@@ -46,7 +46,7 @@ static void say_trouble(struct top *t, int rc)
 }
 
 // Makes a reading, and figures of it. 0 or -errno: then what is shown stays, marked.
-static int take(struct top *t)
+static int read_sample(struct top *t)
 {
     int next = 0;
     while (next == t->now || next == t->before)
@@ -91,7 +91,7 @@ static void print_batch(struct top *t)
 static int run_batch(struct top *t)
 {
     bool said = false;
-    if (take(t) != 0) {
+    if (read_sample(t) != 0) {
         if (top_signal() == 0)
             fprintf(stderr, "c10m top: %s\n", t->ui.trouble);
         return 1;
@@ -99,7 +99,7 @@ static int run_batch(struct top *t)
     for (unsigned n = 0; t->options.iterations == 0 || n < t->options.iterations;) {
         if (!top_sleep(t->ui.interval_s))
             return 0;
-        const bool there = take(t) == 0;
+        const bool there = read_sample(t) == 0;
         if (there) {
             print_batch(t);
             n++;
@@ -134,7 +134,8 @@ static int run_screen(struct top *t)
     while (!t->ui.quit) {
         const double left = read_at + pause_s(t) - clock_s();
         if (left <= 0 && !t->ui.paused) {
-            if (take(t) == 0 && t->options.iterations > 0 && t->taken > t->options.iterations)
+            if (read_sample(t) == 0 && t->options.iterations > 0 &&
+                t->taken > t->options.iterations)
                 t->ui.quit = true;
             read_at = clock_s();
             draw(t);

@@ -230,6 +230,7 @@ int top_compute(struct top_figures *f, const struct top_sample *now,
     if (before != NULL && before->uptime_s > now->uptime_s)
         before = NULL;  // another server
     f->now = now;
+    f->before = before;
     f->since_start = before == NULL;
     f->seconds = now->uptime_s - (before == NULL ? 0 : before->uptime_s);
     f->n_rows = now->n_cores;

@@ -17,7 +17,12 @@ enum {
     TOP_CORES_MAX = 1024,
     TOP_CORE_BYTES = 24,  // name of a core
     TOP_STALLED_BYTES = 128,
-    TOP_STATE_BYTES = 16,          // a word
+    TOP_STATE_BYTES = 16,   // a word
+    TOP_ITEMS_MAX = 64,     // services, ports
+    TOP_VERDICTS_MAX = 32,  // sentences kept; the rest is counted
+    TOP_VERDICT_BYTES = 176,
+    TOP_REASONS_MAX = 512,  // drop reasons with help
+    TOP_HELP_BYTES = 120,
     TOP_FILE_BYTES_MAX = 4 << 20,  // one file
 };
 
@@ -68,18 +73,57 @@ struct top_core {
     struct top_list status, counters, drops, cycles, latency, queues;
 };
 
+// top_verdict: a line of `verdict`: alarm, warning or note, and the sentence, with its time.
+struct top_verdict {
+    char severity[TOP_STATE_BYTES];
+    char sentence[TOP_VERDICT_BYTES];
+};
+
+// top_verdicts: told: the server has such a file. n 0: what it says is `word` (ok).
+struct top_verdicts {
+    bool told;
+    unsigned n, more;
+    char word[TOP_STATE_BYTES];
+    struct top_verdict at[TOP_VERDICTS_MAX];
+};
+
+// top_reason: a line of net/drop_reasons.
+struct top_reason {
+    char name[TOP_NAME_BYTES], help[TOP_HELP_BYTES];
+};
+
+// top_item: a service or a port. word: the service's state, or the port's driver; link: the port's.
+// counters: what the application or the device counts; status: the lines of apps/NAME/state.
+struct top_item {
+    char name[TOP_NAME_BYTES], word[TOP_STATE_BYTES], link[TOP_STATE_BYTES];
+    struct top_list status, counters;
+};
+
+// top_items: zeroed: none.
+struct top_items {
+    unsigned n;
+    struct top_item *at;  // [TOP_ITEMS_MAX]; NULL: none were told
+};
+
 // top_sample: one reading. Zeroed: empty.
 struct top_sample {
     char version[64];
     double uptime_s;
-    unsigned n_cores, room;  // top_core[room] keep their memory for the next reading
+    struct top_verdicts verdicts;
+    unsigned n_reasons;
+    struct top_reason *reasons;  // [TOP_REASONS_MAX]; NULL: none were told
+    unsigned n_cores, room;      // top_core[room] keep their memory for the next reading
     struct top_core *cores;
     struct top_list arenas, pools;
+    struct top_items services, ports;
 };
 
 // top_sample_take: reads a sample through s. 0, or -errno with *sample of no use: no server there
 // (of whatever is wrong with the source), -EPROTO (what answers is no server of ours), -ENOMEM.
 int top_sample_take(struct top_sample *sample, struct top_source *s);
+
+// top_help: what a drop reason means; "": the server does not tell.
+const char *top_help(const struct top_sample *sample, const char *reason);
 void top_sample_free(struct top_sample *sample);
 
 // top_row: the figures of a core, NAN where there is nothing to tell.
@@ -90,7 +134,7 @@ struct top_row {
 
 // top_figures: of the time between two samples, which it points into. Rows in the server's order.
 struct top_figures {
-    const struct top_sample *now;
+    const struct top_sample *now, *before;  // before NULL: nothing known
     double seconds;
     bool since_start;  // of the server: there is no sample before
     unsigned n_rows;

@@ -10,15 +10,18 @@
 #include "top/top_view.h"
 
 static const char usage[] =
-    "usage: c10m top [OPTIONS]   live view of a running server, core by core\n\n"
-    "  -d, --delay SECONDS       time between readings, 0.1 to 3600 (1)\n"
-    "  -n, --iterations N        ends after N readings\n"
-    "  -b, --batch               plain text, a table each time; needs no terminal\n"
-    "  -w, --width COLUMNS       of the batch's text (all columns)\n"
-    "  -s, --socket PATH         the server's socket (C10M_SOCKET, or " CTL_SOCKET_DEFAULT ")\n"
-    "  -m, --mount DIR           reads the tree mounted there instead; without -s and -m, and\n"
-    "                            without a socket, " TOP_MOUNT_DEFAULT "\n"
-    "  -h, --help                this text; the key h lists the keys\n";
+    "usage: c10m top [OPTIONS]\n\n"
+    "Show a live view of a running server, core by core.\n\n"
+    "  -d, --delay SECONDS       seconds between readings, 0.1 to 3600 (default: 1)\n"
+    "  -n, --iterations N        end after N readings (default: at Ctrl-C or q)\n"
+    "  -b, --batch               print a table of plain text for each reading; needs no terminal\n"
+    "  -w, --width COLUMNS       width of the batch's lines, 1 to 512 (default: as needed)\n"
+    "  -s, --socket PATH         connect to this socket (default: $C10M_SOCKET, or\n"
+    "                            " CTL_SOCKET_DEFAULT ")\n"
+    "  -m, --mount DIR           read the tree mounted at DIR instead of the socket (default: "
+    "if\n"
+    "                            there is no socket, " TOP_MOUNT_DEFAULT ")\n"
+    "  -h, --help                print this text; in the view, the key h lists the keys\n";
 
 static bool seconds_of(const char *text, double *to)
 {
@@ -38,11 +41,11 @@ static bool number_of(const char *text, unsigned long max, unsigned *to)
 
 static int bad(const char *option, const char *value, const char *expected)
 {
-    fprintf(stderr, "c10m top: %s %s: %s was expected\n", option, value, expected);
+    fprintf(stderr, "c10m top: %s %s: expected %s\n", option, value, expected);
     return 2;
 }
 
-static int take(int c, const char *value, struct top_options *o)
+static int apply_option(int c, const char *value, struct top_options *o)
 {
     switch (c) {
     case 'd':
@@ -80,12 +83,12 @@ int top_options_parse(int argc, char **argv, struct top_options *o)
     *o = (struct top_options){.interval_s = 1, .cols = top_width()};
     optind = 1;
     for (int c, rc; (c = getopt_long(argc, argv, "d:n:bw:s:m:h", table, NULL)) != -1;)
-        if ((rc = take(c, optarg, o)) != 0)
+        if ((rc = apply_option(c, optarg, o)) != 0)
             return rc;
     if (o->socket != NULL && o->mount != NULL)
-        return bad("-m", o->mount, "either -s or -m, not both,");
+        return bad("-m", o->mount, "either -s or -m, not both");
     if (optind == argc)
         return 0;
-    fprintf(stderr, "c10m top: %s: no such argument\n", argv[optind]);
+    fprintf(stderr, "c10m top: %s: unexpected argument\n", argv[optind]);
     return 2;
 }

@@ -130,6 +130,153 @@ static int read_head(struct top_source *s, struct top_sample *sample, struct tex
     return end == text_str(text) || !(sample->uptime_s >= 0) ? -EPROTO : 0;
 }
 
+// The word behind `NAME ` at the begin of a line; "-": there is none.
+static void word_of(const char *text, const char *name, char out[TOP_STATE_BYTES])
+{
+    const size_t n = strlen(name);
+    snprintf(out, TOP_STATE_BYTES, "-");
+    for (const char *at = text; at != NULL && *at != '\0';) {
+        if (strncmp(at, name, n) == 0 && at[n] == ' ')
+            snprintf(out, TOP_STATE_BYTES, "%.*s", (int)strcspn(at + n + 1, " \n"), at + n + 1);
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+}
+
+static int read_item_file(struct top_source *s, const char *folder, const char *name,
+                          const char *file, struct text *text, struct top_list *l)
+{
+    char path[2 * TOP_NAME_BYTES + 32];
+    snprintf(path, sizeof(path), "%s/%s/%s", folder, name, file);
+    const int rc = read_list(s, path, text, l);
+    if (rc == 0 && !l->present && text->data != NULL)
+        text->data[0] = '\0';
+    return rc;
+}
+
+static int read_service(struct top_source *s, struct top_item *it, struct text *text)
+{
+    int rc = read_item_file(s, "apps", it->name, "state", text, &it->status);
+    if (rc == 0)
+        word_of(text_str(text), "state", it->word);
+    return rc != 0 ? rc : read_item_file(s, "apps", it->name, "counters", text, &it->counters);
+}
+
+static int read_port(struct top_source *s, struct top_item *it, struct text *text)
+{
+    int rc = read_item_file(s, "ports", it->name, "driver", text, &it->status);
+    if (rc == 0)
+        word_of(text_str(text), "driver", it->word);
+    if (rc == 0)
+        rc = read_item_file(s, "ports", it->name, "link", text, &it->status);
+    if (rc == 0)
+        word_of(text_str(text), "status", it->link);
+    return rc != 0 ? rc : read_item_file(s, "ports", it->name, "counters", text, &it->counters);
+}
+
+static int read_items(struct top_source *s, const char *folder, struct top_items *items,
+                      int (*one)(struct top_source *, struct top_item *, struct text *),
+                      struct text *text)
+{
+    struct text names;
+    text_init(&names, TOP_FILE_BYTES_MAX);
+    int rc = s->list(s, folder, &names);
+    char *rest = rc == 0 ? names.data : NULL;
+    items->n = 0;
+    if (items->at == NULL && rc == 0 &&
+        (items->at = calloc(TOP_ITEMS_MAX, sizeof(*items->at))) == NULL)
+        rc = -ENOMEM;
+    for (char *name; rc == 0 && items->n < TOP_ITEMS_MAX && (name = strsep(&rest, "\n")) != NULL;) {
+        struct top_item *it = &items->at[items->n];
+        if (name[0] == '\0' || strlen(name) >= TOP_NAME_BYTES)
+            continue;
+        strcpy(it->name, name);
+        rc = one(s, it, text);
+        items->n += it->counters.present;
+    }
+    text_free(&names);
+    return rc == -ENOENT ? 0 : rc;
+}
+
+static void free_items(struct top_items *items)
+{
+    for (unsigned i = 0; i < TOP_ITEMS_MAX && items->at != NULL; i++) {
+        top_list_free(&items->at[i].status);
+        top_list_free(&items->at[i].counters);
+    }
+    free(items->at);
+}
+
+// The line at *at, terminated, and *at behind it; NULL at the end.
+static char *next_line(char **at)
+{
+    char *line = strsep(at, "\n");
+    return line == NULL || (line[0] == '\0' && *at == NULL) ? NULL : line;
+}
+
+// SEVERITY SINCE SENTENCE a line; or a word.
+static void parse_verdicts(char *text, struct top_verdicts *v)
+{
+    *v = (struct top_verdicts){.told = true};
+    for (char *line; (line = next_line(&text)) != NULL;) {
+        const char *severity = strsep(&line, " ");
+        if (line == NULL) {
+            snprintf(v->word, sizeof(v->word), "%s", severity);
+            continue;
+        }
+        strsep(&line, " ");
+        if (line == NULL || v->n == TOP_VERDICTS_MAX) {
+            v->more++;
+            continue;
+        }
+        snprintf(v->at[v->n].severity, sizeof(v->at[0].severity), "%s", severity);
+        snprintf(v->at[v->n++].sentence, sizeof(v->at[0].sentence), "%s", line);
+    }
+}
+
+static int read_verdicts(struct top_source *s, struct top_sample *sample, struct text *text)
+{
+    sample->verdicts = (struct top_verdicts){0};
+    const int rc = read_file(s, "verdict", text);
+    if (rc == 0 && text->len > 0)
+        parse_verdicts(text->data, &sample->verdicts);
+    return rc == -ENOENT || rc == -EACCES ? 0 : rc;
+}
+
+// NAME SIDE CAUSE HELP a line.
+static int read_reasons(struct top_source *s, struct top_sample *sample, struct text *text)
+{
+    sample->n_reasons = 0;
+    const int rc = read_file(s, "net/drop_reasons", text);
+    if (rc == -ENOENT || rc == -EACCES || (rc == 0 && text->len == 0))
+        return 0;
+    if (rc == 0 && sample->reasons == NULL)
+        sample->reasons = calloc(TOP_REASONS_MAX, sizeof(sample->reasons[0]));
+    if (rc == 0 && sample->reasons == NULL)
+        return -ENOMEM;
+    char *at = rc == 0 ? text->data : NULL;
+    for (char *line; (line = next_line(&at)) != NULL && sample->n_reasons < TOP_REASONS_MAX;) {
+        struct top_reason *r = &sample->reasons[sample->n_reasons];
+        const char *name = strsep(&line, " ");
+        strsep(&line, " ");
+        strsep(&line, " ");
+        if (line == NULL)
+            continue;
+        snprintf(r->name, sizeof(r->name), "%s", name);
+        snprintf(r->help, sizeof(r->help), "%s", line);
+        sample->n_reasons++;
+    }
+    return rc;
+}
+
+const char *top_help(const struct top_sample *sample, const char *reason)
+{
+    for (unsigned i = 0; i < sample->n_reasons; i++)
+        if (strcmp(sample->reasons[i].name, reason) == 0)
+            return sample->reasons[i].help;
+    return "";
+}
+
 int top_sample_take(struct top_sample *sample, struct top_source *s)
 {
     struct text text;
@@ -141,6 +288,14 @@ int top_sample_take(struct top_sample *sample, struct top_source *s)
         rc = read_list(s, "mem/arenas", &text, &sample->arenas);
     if (rc == 0)
         rc = read_list(s, "mem/pools", &text, &sample->pools);
+    if (rc == 0)
+        rc = read_verdicts(s, sample, &text);
+    if (rc == 0)
+        rc = read_reasons(s, sample, &text);
+    if (rc == 0)
+        rc = read_items(s, "apps", &sample->services, read_service, &text);
+    if (rc == 0)
+        rc = read_items(s, "ports", &sample->ports, read_port, &text);
     text_free(&text);
     return rc;
 }
@@ -155,6 +310,9 @@ void top_sample_free(struct top_sample *sample)
             top_list_free(lists[k]);
     }
     free(sample->cores);
+    free(sample->reasons);
+    free_items(&sample->services);
+    free_items(&sample->ports);
     top_list_free(&sample->arenas);
     top_list_free(&sample->pools);
     *sample = (struct top_sample){0};

@@ -73,12 +73,14 @@ static bool sort_by(struct top_ui *ui, int key)
 
 static void leave(struct top_ui *ui, int key)
 {
-    if (key == 'q' && !ui->help && !ui->zoom)
+    if (key == 'q' && !ui->help && !ui->zoom && ui->shows == TOP_PAGE_CORES)
         ui->quit = true;
     else if (ui->help)
         ui->help = false;
-    else
+    else if (ui->zoom)
         ui->zoom = false;
+    else
+        ui->shows = TOP_PAGE_CORES;
 }
 
 bool top_ui_key(struct top_ui *ui, int key, const struct top_figures *f)
@@ -90,6 +92,13 @@ bool top_ui_key(struct top_ui *ui, int key, const struct top_figures *f)
     case TOP_KEY_ESC:
         leave(ui, key);
         return false;
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+        ui->shows = (enum top_page)(key - '1');
+        ui->help = ui->zoom = false;
+        return false;
     case 'h':
     case '?':
         ui->help = !ui->help;
@@ -99,6 +108,7 @@ bool top_ui_key(struct top_ui *ui, int key, const struct top_figures *f)
     case 'z':
         ui->zoom = !ui->zoom && f->n_rows > 0;
         ui->help = false;
+        ui->shows = TOP_PAGE_CORES;
         select_row(ui, f, top_ui_row(ui, f));
         return false;
     case 's':

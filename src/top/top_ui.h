@@ -20,9 +20,13 @@ enum top_key {
 #define TOP_INTERVAL_S_MIN 0.1
 #define TOP_INTERVAL_S_MAX 3600.0
 
+// What stands below the sums; keys 1 to 4.
+enum top_page { TOP_PAGE_CORES, TOP_PAGE_SERVICES, TOP_PAGE_PORTS, TOP_PAGE_DROPS, TOP_PAGES };
+
 // top_ui: zeroed but for sort and interval_s is a good begin.
 struct top_ui {
     enum top_column sort;
+    enum top_page shows;
     bool reverse, paused, help, zoom, quit;
     bool stale;                     // what is shown is of a server that is not there now
     char trouble[160];              // a line about it; "": all is well

@@ -54,16 +54,37 @@ static void draw_uptime(char *out, size_t bytes, double seconds)
         snprintf(out, bytes, "%02lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 }
 
+// What is wrong, most severe first, as far as it fits; the rest is counted.
+static void draw_verdicts(struct top_grid *g, const struct top_verdicts *v)
+{
+    unsigned at = 0, i = 0;
+    if (!v->told)
+        return;
+    if (v->n == 0)
+        top_put(g, 0, 0, TOP_BOLD, "%s", v->word);
+    for (; i < v->n; i++) {
+        const unsigned left = v->n - i - 1 + v->more;
+        const size_t need = strlen(v->at[i].sentence) + (i > 0 ? 2 : 0) + (left > 0 ? 10 : 0);
+        if (i > 0 && at + need > g->cols)
+            break;
+        at = top_put(g, 0, at, TOP_PLAIN, "%s", i > 0 ? "; " : "");
+        at = top_put(g, 0, at, strcmp(v->at[i].severity, "note") == 0 ? TOP_BOLD : TOP_ALARM, "%s",
+                     v->at[i].sentence);
+    }
+    if (v->n - i + v->more > 0)
+        top_put(g, 0, at, TOP_PLAIN, "; %u more", v->n - i + v->more);
+}
+
 static void draw_first(struct top_grid *g, const struct top_figures *f, const struct top_ui *ui)
 {
     char uptime[48];
     draw_uptime(uptime, sizeof(uptime), f->now->uptime_s);
-    top_put(g, 0, 0, TOP_BOLD, "%s   up %s   %u core%s   every %g s", f->now->version, uptime,
+    top_put(g, 1, 0, TOP_BOLD, "%s   up %s   %u core%s   every %g s", f->now->version, uptime,
             f->n_rows, f->n_rows == 1 ? "" : "s", ui->interval_s);
     if (ui->paused)
-        top_put_right(g, 0, g->cols, TOP_ALARM, "paused");
+        top_put_right(g, 1, g->cols, TOP_ALARM, "paused");
     else if (f->since_start)
-        top_put_right(g, 0, g->cols, TOP_DIM, "means since start");
+        top_put_right(g, 1, g->cols, TOP_DIM, "means since start");
 }
 
 // The sums: two lines.
@@ -73,10 +94,10 @@ static void draw_sums(struct top_grid *g, const struct top_figures *f)
     const struct top_row *t = &f->total;
     for (unsigned c = TOP_rx_pps; c < TOP_COLUMNS; c++)
         top_cell(s[c], t, c);
-    unsigned at = top_put(g, 1, 0, TOP_PLAIN, "packets/s in %s out %s   bits/s in %s out %s   ",
+    unsigned at = top_put(g, 2, 0, TOP_PLAIN, "packets/s in %s out %s   bits/s in %s out %s   ",
                           s[TOP_rx_pps], s[TOP_tx_pps], s[TOP_rx_bps], s[TOP_tx_bps]);
-    top_put(g, 1, at, t->fig[TOP_drops] > 0 ? TOP_ALARM : TOP_PLAIN, "drops/s %s", s[TOP_drops]);
-    top_put(g, 2, 0, TOP_PLAIN,
+    top_put(g, 2, at, t->fig[TOP_drops] > 0 ? TOP_ALARM : TOP_PLAIN, "drops/s %s", s[TOP_drops]);
+    top_put(g, 3, 0, TOP_PLAIN,
             "connections %s of %s   new/s %s   busy %s %%   latency p50 %s p99.9 %s", s[TOP_conns],
             top_short(max, f->connections_max), s[TOP_cps], s[TOP_busy], s[TOP_p50], s[TOP_p99_9]);
 }
@@ -87,7 +108,7 @@ static unsigned draw_bytes(struct top_grid *g, unsigned at, double bytes)
     unsigned unit = 0;
     for (bytes /= 1024; bytes >= 1024 && unit + 1 < ARRAY_LEN(units); unit++)
         bytes /= 1024;
-    return top_put(g, 3, at, TOP_PLAIN, "%.*f %s", bytes < 10 && bytes != floor(bytes), bytes,
+    return top_put(g, 4, at, TOP_PLAIN, "%.*f %s", bytes < 10 && bytes != floor(bytes), bytes,
                    units[unit]);
 }
 
@@ -95,19 +116,19 @@ static void draw_memory(struct top_grid *g, const struct top_figures *f)
 {
     struct top_pool fullest[3];
     uint64_t page;
-    unsigned at = top_put(g, 3, 0, TOP_PLAIN, "memory ");
+    unsigned at = top_put(g, 4, 0, TOP_PLAIN, "memory ");
     if (isnan(f->reserved_bytes))
-        at = top_put(g, 3, at, TOP_PLAIN, "-");
+        at = top_put(g, 4, at, TOP_PLAIN, "-");
     else
         at = draw_bytes(g, at, f->reserved_bytes);
     if (top_list_find(&f->now->arenas, "arena_page_bytes", &page)) {
-        at = draw_bytes(g, top_put(g, 3, at, TOP_PLAIN, ", "), (double)page);
-        at = top_put(g, 3, at, TOP_PLAIN, " pages");
+        at = draw_bytes(g, top_put(g, 4, at, TOP_PLAIN, ", "), (double)page);
+        at = top_put(g, 4, at, TOP_PLAIN, " pages");
     }
     const unsigned n = top_fullest(&f->now->pools, fullest, ARRAY_LEN(fullest));
     for (unsigned i = 0; i < n; i++) {
-        at = top_put(g, 3, at, TOP_PLAIN, i == 0 ? "   fullest: " : ", ");
-        at = top_put(g, 3, at, fullest[i].share >= 0.9 ? TOP_ALARM : TOP_PLAIN, "%s %.*f%%",
+        at = top_put(g, 4, at, TOP_PLAIN, i == 0 ? "   fullest: " : ", ");
+        at = top_put(g, 4, at, fullest[i].share >= 0.9 ? TOP_ALARM : TOP_PLAIN, "%s %.*f%%",
                      fullest[i].name, fullest[i].share < 0.0995, 100 * fullest[i].share);
     }
 }
@@ -200,6 +221,7 @@ static const char *const help_lines[] = {
     "up down page keys, k j   select a core        + -   longer, shorter interval",
     "Enter z zoom into the selected core           r     turn the order",
     "s right next column to sort by                S left  the one before",
+    "1 cores   2 services   3 ports   4 drops, with what each reason means",
     "",
     "Sort by a column at once, and turn the order with the same key again:",
 };
@@ -225,6 +247,8 @@ void top_draw(struct top_grid *g, const struct top_figures *f, struct top_ui *ui
 {
     const unsigned foot = g->rows > 0 ? g->rows - 1 : 0;
     if (f != NULL) {
+        if (!ui->stale)
+            draw_verdicts(g, &f->now->verdicts);
         draw_first(g, f, ui);
         draw_sums(g, f);
         draw_memory(g, f);
@@ -232,6 +256,8 @@ void top_draw(struct top_grid *g, const struct top_figures *f, struct top_ui *ui
             draw_help(g);
         else if (ui->zoom && f->n_rows > 0)
             top_draw_core(g, f, &f->rows[top_ui_row(ui, f)]);
+        else if (ui->shows != TOP_PAGE_CORES)
+            top_draw_page(g, f, ui->shows);
         else
             draw_table(g, f, ui);
     }
@@ -239,11 +265,11 @@ void top_draw(struct top_grid *g, const struct top_figures *f, struct top_ui *ui
         for (unsigned y = 0; y < foot; y++)
             top_paint(g, y, 0, g->cols, TOP_DIM);
     if (ui->trouble[0] != '\0')
-        top_put(g, f == NULL ? 0 : TOP_HEAD_ROWS - 3, 0, TOP_ALARM, "%s; trying again",
-                ui->trouble);
+        top_put(g, 0, 0, TOP_ALARM, "%s; trying again", ui->trouble);
     top_paint(g, foot, 0, g->cols, TOP_HEAD);
     top_put(g, foot, 0, TOP_HEAD, "%s",
-            ui->zoom
-                ? "q back   up down other cores   p pause   + - interval   h help"
-                : "q quit   h help   s sort   r reverse   Enter zoom   p pause   + - interval");
+            ui->zoom ? "q back   up down other cores   p pause   + - interval   h help"
+            : ui->shows != TOP_PAGE_CORES
+                ? "q back   1 cores   2 services   3 ports   4 drops   p pause   h help"
+                : "q quit  h help  2 services  3 ports  4 drops  s sort  Enter zoom  p pause  + -");
 }

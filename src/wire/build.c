@@ -84,15 +84,15 @@ void wire_own_ip4(uint8_t *frame, const struct seg_out *s, uint16_t id, bool wit
 {
     uint8_t *ip = frame + ETH_BYTES;
     if (s->ttl != 0)
-        ip[8] = s->ttl;
+        ip[IP4_TTL_AT] = s->ttl;
     if (s->may_split) {
-        store_be16(ip + 4, id);
-        store_be16(ip + 6, 0);
+        store_be16(ip + IP4_ID_AT, id);
+        store_be16(ip + IP4_FRAGMENT_AT, 0);
     }
     if (!with_sum)
         return;
-    store_raw16(ip + 10, 0);
-    store_raw16(ip + 10, (uint16_t)~cksum_fold(cksum_add(0, ip, IP4_BYTES)));
+    store_raw16(ip + IP4_CKSUM_AT, 0);
+    store_raw16(ip + IP4_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(0, ip, IP4_BYTES)));
 }
 
 void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
@@ -102,16 +102,16 @@ void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_
     uint8_t *ip = frame + ETH_BYTES;
     bare.data_len[0] = bare.data_len[1] = 0;
     wire_build_tcp4(frame, from, dst_word, &bare, head, wire_options_of(&bare), true);
-    store_be16(ip + 2, (uint16_t)(IP4_BYTES + head + s->data_len[0] + s->data_len[1]));
-    store_be16(ip + 10, 0);
+    store_be16(ip + IP4_TOTAL_AT, (uint16_t)(IP4_BYTES + head + s->data_len[0] + s->data_len[1]));
+    store_be16(ip + IP4_CKSUM_AT, 0);
     const uint64_t pseudo =
-        cksum_pseudo4(from->v4_raw, load_raw32(s->key.remote.b + 12), IP_PROTO_TCP, 0);
-    store_raw16(frame + TCP4_OFF + 16, cksum_fold(pseudo));
+        cksum_pseudo4(from->v4_raw, load_raw32(s->key.remote.b + IP_V4_AT), IP_PROTO_TCP, 0);
+    store_raw16(frame + TCP4_OFF + TCP_CKSUM_AT, cksum_fold(pseudo));
 }
 
 void wire_sum_ip4(uint8_t *frame)
 {
-    store_raw16(frame + ETH_BYTES + 10,
+    store_raw16(frame + ETH_BYTES + IP4_CKSUM_AT,
                 (uint16_t)~cksum_fold(cksum_add(0, frame + ETH_BYTES, IP4_BYTES)));
 }
 
@@ -120,18 +120,18 @@ void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
                     const struct mac_addr *target_mac, uint32_t target_raw)
 {
     memcpy(frame, dst->b, 6);
-    memcpy(frame + 6, own_mac->b, 6);
-    store_be16(frame + 12, ETH_TYPE_ARP);
+    memcpy(frame + ETH_SRC_AT, own_mac->b, 6);
+    store_be16(frame + ETH_TYPE_AT, ETH_TYPE_ARP);
     uint8_t *a = frame + ETH_BYTES;
     store_be16(a, 1);  // Ethernet
-    store_be16(a + 2, ETH_TYPE_IP4);
-    a[4] = 6;
-    a[5] = 4;
-    store_be16(a + 6, op);
-    memcpy(a + 8, own_mac->b, 6);
-    store_raw32(a + 14, own_raw);
-    memcpy(a + 18, target_mac->b, 6);
-    store_raw32(a + 24, target_raw);
+    store_be16(a + ARP_PROTOCOL_AT, ETH_TYPE_IP4);
+    a[ARP_MAC_BYTES_AT] = 6;
+    a[ARP_IP_BYTES_AT] = 4;
+    store_be16(a + ARP_OP_AT, op);
+    memcpy(a + ARP_SENDER_MAC_AT, own_mac->b, 6);
+    store_raw32(a + ARP_SENDER_IP_AT, own_raw);
+    memcpy(a + ARP_TARGET_MAC_AT, target_mac->b, 6);
+    store_raw32(a + ARP_TARGET_IP_AT, target_raw);
 }
 
 uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uint32_t dst_raw,
@@ -142,9 +142,9 @@ uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uin
         memmove(m, frame + l4_off, l4_len);
     uint16_t was = load_raw16(m), is = (uint16_t)(was & 0xff00);  // type, the first byte, to 0
     store_raw16(m, is);
-    store_raw16(m + 2, cksum_update(load_raw16(m + 2), was, is));
+    store_raw16(m + ICMP_CKSUM_AT, cksum_update(load_raw16(m + ICMP_CKSUM_AT), was, is));
     struct mac_addr to;
-    memcpy(to.b, frame + 6, 6);
+    memcpy(to.b, frame + ETH_SRC_AT, 6);
     wire_put_eth4(frame, from, wire_mac_word(&to));
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_ICMP, tos,
                  (uint16_t)(IP4_BYTES + l4_len));
@@ -162,12 +162,12 @@ uint32_t wire_build_error4(uint8_t *frame, const struct wire_from *from, uint64_
                            uint32_t n)
 {
     uint8_t *m = frame + TCP4_OFF;
-    m[0] = type;
-    m[1] = code;
-    store_be16(m + 2, 0);
-    store_be32(m + 4, 0);
+    m[ICMP_TYPE_AT] = type;
+    m[ICMP_CODE_AT] = code;
+    store_be16(m + ICMP_CKSUM_AT, 0);
+    store_be32(m + ICMP_REST_AT, 0);
     memcpy(m + ICMP_BYTES, quoted, n);
-    store_raw16(m + 2, (uint16_t)~cksum_fold(cksum_add(0, m, ICMP_BYTES + n)));
+    store_raw16(m + ICMP_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(0, m, ICMP_BYTES + n)));
     wire_put_eth4(frame, from, dst_word);
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_ICMP, ICMP_TOS,
                  (uint16_t)(IP4_BYTES + ICMP_BYTES + n));
@@ -180,12 +180,12 @@ uint32_t wire_build_udp4(uint8_t *frame, const struct wire_from *from, uint64_t 
     const uint16_t len = (uint16_t)(UDP_BYTES + n);
     uint8_t *udp = frame + TCP4_OFF;
     store_be16(udp, src_port);
-    store_be16(udp + 2, dst_port);
-    store_be16(udp + 4, len);
-    store_be16(udp + 6, 0);
+    store_be16(udp + UDP_DST_PORT_AT, dst_port);
+    store_be16(udp + UDP_LEN_AT, len);
+    store_be16(udp + UDP_CKSUM_AT, 0);
     const uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_UDP, len);
     const uint16_t sum = (uint16_t)~cksum_fold(cksum_add(pseudo, udp, len));
-    store_raw16(udp + 6, sum != 0 ? sum : 0xffff);  // RFC 768: 0 would mean none
+    store_raw16(udp + UDP_CKSUM_AT, sum != 0 ? sum : 0xffff);  // RFC 768: 0 would mean none
     wire_put_eth4(frame, from, dst_word);
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_UDP, 0,
                  (uint16_t)(IP4_BYTES + len));

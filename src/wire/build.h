@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// build.h: frames out of host form. Pure: each function writes exactly the bytes it says.
+// build.h: frames from host form. Each function writes exactly the bytes that its comment names.
 #pragma once
 #include "base/addr.h"
 #include "wire/cksum.h"
 #include "wire/proto.h"
 #include "wire/seg.h"
 
-// wire_mac_word: a MAC in the low 48 bits, in memory order; the rest 0.
+// wire_mac_word: a MAC in the low 48 bits, in memory order; the upper bits are 0.
 static inline uint64_t wire_mac_word(const struct mac_addr *mac)
 {
     return load_raw32(mac->b) | (uint64_t)load_raw16(mac->b + 4) << 32;
@@ -19,7 +19,7 @@ static inline struct mac_addr wire_mac_from_word(uint64_t word)
     return mac;
 }
 
-// wire_from: what all frames from one local address have in common.
+// wire_from: the fields that all frames from one local address share.
 struct wire_from {
     uint64_t eth_tail;  // bytes 6..13 of an IPv4 frame: own MAC, type
     uint32_t v4_raw;
@@ -27,15 +27,16 @@ struct wire_from {
 
 void wire_from_init(struct wire_from *from, const struct mac_addr *mac, uint32_t v4);
 
-// wire_put_eth4: the Ethernet header of an IPv4 frame to the MAC in the low 48 bits of dst_word.
+// wire_put_eth4: writes the Ethernet header of an IPv4 frame. dst_word: destination MAC in the low
+// 48 bits.
 static inline void wire_put_eth4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word)
 {
     store_raw64(frame, dst_word);
-    store_raw64(frame + 6, from->eth_tail);
+    store_raw64(frame + ETH_SRC_AT, from->eth_tail);
 }
 
-// wire_put_ip4: a 20-byte IPv4 header with its checksum: identification 0 and DF set, as RFC 6864
-// 4.1 permits and Linux does. total: bytes of the IP packet.
+// wire_put_ip4: writes a 20-byte IPv4 header with its checksum. The identification is 0 and DF is
+// set (RFC 6864 4.1; as Linux). total: bytes of the IP packet.
 static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw, uint8_t proto,
                                 uint8_t tos, uint16_t total)
 {
@@ -44,17 +45,17 @@ static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw,
     uint32_t third = IP4_TTL | (uint32_t)proto << 8;
     uint16_t sum = cksum_fold(cksum_plus(first, (uint64_t)third + src_raw + dst_raw));
     store_raw64(ip, first);
-    store_raw32(ip + 8, third | (uint32_t)(uint16_t)~sum << 16);
-    store_raw32(ip + 12, src_raw);
-    store_raw32(ip + 16, dst_raw);
+    store_raw32(ip + IP4_TTL_AT, third | (uint32_t)(uint16_t)~sum << 16);
+    store_raw32(ip + IP4_SRC_AT, src_raw);
+    store_raw32(ip + IP4_DST_AT, dst_raw);
 }
 
-// wire_put_tcp_options: the options that s asks for in Linux's order, padded to 4 bytes: with SYN
-// MSS, SACK-permitted, TS, window scale, else TS; then SACK blocks; as far as asked. Returns their
-// bytes, at most TCP_OPTIONS_MAX.
+// wire_put_tcp_options: writes the options that s->opts asks for, in Linux's order, padded to 4
+// bytes. With SYN: MSS, SACK-permitted, timestamp, window scale; else the timestamp; then SACK
+// blocks. Returns their bytes, at most TCP_OPTIONS_MAX.
 uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s);
 
-// wire_has_other_options: options besides the timestamp: a SYN's, SACK blocks.
+// wire_has_other_options: whether s has an option other than the timestamp.
 static inline bool wire_has_other_options(const struct seg_out *s)
 {
     return (s->opts & ~SEG_OPT_TS) != 0;
@@ -80,8 +81,8 @@ static inline uint32_t wire_tcp_head_bytes(const struct seg_out *s)
     return s->opts & SEG_OPT_SACK ? n + 4 + 8u * s->n_sack : n;
 }
 
-// wire_put_payload: copies s's data to `to` and returns sum plus its words. Out of line because the
-// second range is rare.
+// wire_put_payload: copies the data of s to `to` and returns sum plus the words of the data.
+// wire_put_two_ranges() is a function call because a second range is rare.
 uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s);
 
 static inline uint64_t wire_put_payload(uint64_t sum, uint8_t *to, const struct seg_out *s)
@@ -91,7 +92,7 @@ static inline uint64_t wire_put_payload(uint64_t sum, uint8_t *to, const struct 
     return cksum_copy(sum, to, s->data[0], s->data_len[0]);
 }
 
-// wire_copy_payload: the same without a sum.
+// wire_copy_payload: copies the data without a sum.
 static inline void wire_copy_payload(uint8_t *to, const struct seg_out *s)
 {
     if (s->data_len[0] != 0)
@@ -100,15 +101,15 @@ static inline void wire_copy_payload(uint8_t *to, const struct seg_out *s)
         memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
 }
 
-enum wire_options { WIRE_PLAIN, WIRE_TS, WIRE_ANY };  // none; the timestamp; whatever s asks for
+enum wire_options { WIRE_PLAIN, WIRE_TS, WIRE_ANY };  // none; the timestamp only; any
 
 static inline enum wire_options wire_options_of(const struct seg_out *s)
 {
     return wire_has_other_options(s) ? WIRE_ANY : s->opts != 0 ? WIRE_TS : WIRE_PLAIN;
 }
 
-// wire_put_tcp_head: the header of s at tcp, of `head` bytes, but for its checksum; returns the sum
-// of its words.
+// wire_put_tcp_head: writes the TCP header of s, `head` bytes, without its checksum. Returns the
+// sum of its words.
 static ALWAYS_INLINE uint64_t wire_put_tcp_head(uint8_t *restrict tcp,
                                                 const struct seg_out *restrict s, uint32_t head,
                                                 enum wire_options options)
@@ -126,41 +127,41 @@ static ALWAYS_INLINE uint64_t wire_put_tcp_head(uint8_t *restrict tcp,
         sum = cksum_add(sum, tcp + TCP_BYTES, wire_put_tcp_options(tcp + TCP_BYTES, s));
     } else if (options == WIRE_TS) {
         uint32_t val = raw32(s->ts_val), ecr = raw32(s->ts_ecr);
-        store_raw32(tcp + 20, TCP_TS_WORD_RAW);
-        store_raw32(tcp + 24, val);
-        store_raw32(tcp + 28, ecr);
+        store_raw32(tcp + TCP_BYTES, TCP_TS_WORD_RAW);
+        store_raw32(tcp + TCP_BYTES + 4, val);
+        store_raw32(tcp + TCP_BYTES + 8, ecr);
         sum = cksum_plus(sum, (uint64_t)TCP_TS_WORD_RAW + val + ecr);
     }
     return sum;
 }
 
-// wire_put_tcp_rest: payload and checksum of the segment at tcp, whose header's words make `sum`
-// and whose pseudo header's `pseudo`.
+// wire_put_tcp_rest: writes payload and checksum of the segment at tcp. sum: of the words of its
+// header; pseudo: of the pseudo header.
 static ALWAYS_INLINE void wire_put_tcp_rest(uint8_t *restrict tcp, const struct seg_out *restrict s,
                                             uint32_t head, uint64_t sum, uint64_t pseudo,
                                             bool l4_offload)
 {
     if (l4_offload) {
-        store_raw32(tcp + 16, cksum_fold(pseudo));
+        store_raw32(tcp + TCP_CKSUM_AT, cksum_fold(pseudo));
         wire_copy_payload(tcp + head, s);
     } else {
         sum = cksum_plus(cksum_plus(sum, pseudo), wire_put_payload(0, tcp + head, s));
-        store_raw32(tcp + 16, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
+        store_raw32(tcp + TCP_CKSUM_AT, (uint16_t)~cksum_fold(sum));  // and urgent pointer 0
     }
 }
 
-// wire_build_tcp4: the whole frame of s, whose remote address is IPv4, with its payload copied in.
+// wire_build_tcp4: builds the frame of s, whose remote address is IPv4, and copies its payload.
 // dst_word: MAC of the next hop in the low 48 bits. head: wire_tcp_head_bytes(s). options:
-// wire_options_of(s). With l4_offload the TCP checksum field holds the folded pseudo header sum for
-// the port to go on from, else the checksum. Returns the frame's bytes: TCP4_OFF + head + payload.
-// Always inlined: the caller's constants for options and l4_offload take the branches out.
+// wire_options_of(s). With l4_offload the TCP checksum field holds the folded sum of the pseudo
+// header, which the port completes. Returns the bytes of the frame: TCP4_OFF + head + payload.
+// Always inlined, so that constant options and l4_offload remove branches.
 static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
                                               const struct wire_from *restrict from,
                                               uint64_t dst_word, const struct seg_out *restrict s,
                                               uint32_t head, enum wire_options options,
                                               bool l4_offload)
 {
-    uint32_t dst_raw = load_raw32(s->key.remote.b + 12);
+    uint32_t dst_raw = load_raw32(s->key.remote.b + IP_V4_AT);
     uint32_t tcp_len = head + s->data_len[0] + s->data_len[1];
     wire_put_eth4(frame, from, dst_word);
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_TCP, s->tos,
@@ -173,41 +174,41 @@ static ALWAYS_INLINE uint32_t wire_build_tcp4(uint8_t *restrict frame,
     return TCP4_OFF + tcp_len;
 }
 
-// wire_own_ip4: what the segment s, which has SEG_OPT_IP, has of its own in the IP header of its
-// frame, built as above; id: of a packet that may be split (RFC 6864 4.2). with_sum: the header's
-// checksum is ours to make anew.
+// wire_own_ip4: sets the TTL and the identification of segment s, which has SEG_OPT_IP, in the IP
+// header of its frame. id: for a packet that may be fragmented (RFC 6864 4.2). with_sum: also write
+// the header checksum.
 void wire_own_ip4(uint8_t *frame, const struct seg_out *s, uint16_t id, bool with_sum);
 
-// wire_build_tso4: the headers of the large segment s, TCP4_OFF + head bytes, for a port that cuts
-// it: the length is the whole one's, the IP checksum 0, the TCP checksum the folded pseudo header
-// sum without a length, as DPDK wants it. wire_sum_ip4: the IP checksum of a frame where it is 0,
-// for a port that does not make it.
+// wire_build_tso4: builds the headers of the large segment s, TCP4_OFF + head bytes, for a port
+// that splits it. As DPDK requires, the length is that of the whole, the IP checksum is 0, and the
+// TCP checksum is the folded sum of the pseudo header without a length. wire_sum_ip4: writes the IP
+// checksum of such a frame, for a port that does not.
 void wire_build_tso4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                      const struct seg_out *s, uint32_t head);
 void wire_sum_ip4(uint8_t *frame);
 
-// wire_build_arp: a frame of ARP_FRAME_BYTES to dst. target_mac: all zero in a request (RFC 5227
-// 1.1); addresses as they lie in memory.
+// wire_build_arp: builds a frame of ARP_FRAME_BYTES to dst. target_mac is zero in a request (RFC
+// 5227 1.1). Addresses are in memory order.
 void wire_build_arp(uint8_t *frame, uint16_t op, const struct mac_addr *dst,
                     const struct mac_addr *own_mac, uint32_t own_raw,
                     const struct mac_addr *target_mac, uint32_t target_raw);
 
-// wire_build_echo_reply: turns the frame of a checked ICMP echo request, found at l4_off with
-// l4_len bytes, into its reply to the MAC that sent it; IP options are left out. Returns the
-// frame's bytes, at most those of the request.
+// wire_build_echo_reply: turns the frame of a checked ICMP echo request into its reply to the MAC
+// that sent it. The request has l4_len bytes at l4_off. IP options are removed. Returns the bytes
+// of the frame, at most those of the request.
 uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uint32_t dst_raw,
                                uint8_t tos, uint32_t l4_off, uint32_t l4_len);
 
-// wire_build_unreachable: an ICMP destination unreachable message (RFC 792) of `code` to the MAC
-// in the low 48 bits of dst_word; quotes the first n bytes, n <= ICMP_QUOTE_MAX, of the IPv4 packet
-// at `quoted`. Returns the frame's bytes.
+// wire_build_error4: builds an ICMP error (RFC 792). dst_word: destination MAC in the low 48 bits.
+// It quotes the first n bytes, n <= ICMP_QUOTE_MAX, of the IPv4 packet at `quoted`. Returns the
+// bytes of the frame. wire_build_unreachable: the same for destination unreachable.
 uint32_t wire_build_error4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                            uint32_t dst_raw, uint8_t type, uint8_t code, const uint8_t *quoted,
                            uint32_t n);
 uint32_t wire_build_unreachable(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                                 uint32_t dst_raw, uint8_t code, const uint8_t *quoted, uint32_t n);
 
-// wire_build_udp4: the headers of a datagram whose n bytes of payload lie at frame + UDP4_DATA_OFF,
-// with its checksum. Returns the frame's bytes.
+// wire_build_udp4: writes the headers and the checksum of a datagram whose n bytes of payload are
+// at frame + UDP4_DATA_OFF already. Returns the bytes of the frame.
 uint32_t wire_build_udp4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,
                          uint32_t dst_raw, uint16_t src_port, uint16_t dst_port, uint32_t n);

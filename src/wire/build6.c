@@ -14,8 +14,9 @@ void wire_build_tso6(uint8_t *frame, const struct wire_from6 *from, uint64_t dst
     struct seg_out bare = *s;
     bare.data_len[0] = bare.data_len[1] = 0;
     wire_build_tcp6(frame, from, dst_word, &bare, head, wire_options_of(&bare), true);
-    store_be16(frame + ETH_BYTES + 4, (uint16_t)(head + s->data_len[0] + s->data_len[1]));
-    store_raw16(frame + TCP6_OFF + 16,
+    store_be16(frame + ETH_BYTES + IP6_PAYLOAD_AT,
+               (uint16_t)(head + s->data_len[0] + s->data_len[1]));
+    store_raw16(frame + TCP6_OFF + TCP_CKSUM_AT,
                 cksum_fold(cksum_pseudo6(&from->addr, &s->key.remote, IP_PROTO_TCP, 0)));
 }
 
@@ -24,9 +25,9 @@ static void put_icmp6_sum(uint8_t *frame, uint32_t off, const struct ip_addr *sr
                           const struct ip_addr *dst, uint32_t n)
 {
     uint8_t *m = frame + off;
-    store_be16(m + 2, 0);
+    store_be16(m + ICMP_CKSUM_AT, 0);
     const uint64_t pseudo = cksum_pseudo6(src, dst, IP_PROTO_ICMP6, (uint16_t)n);
-    store_raw16(m + 2, (uint16_t)~cksum_fold(cksum_add(pseudo, m, n)));
+    store_raw16(m + ICMP_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(pseudo, m, n)));
 }
 
 uint32_t wire_build_echo_reply6(uint8_t *frame, const struct wire_from6 *from,
@@ -39,8 +40,8 @@ uint32_t wire_build_echo_reply6(uint8_t *frame, const struct wire_from6 *from,
     // The type, the first byte, changes; the two addresses only change places.
     const uint16_t was = load_raw16(m), is = (uint16_t)((was & 0xff00) | ICMP6_ECHO_REPLY);
     store_raw16(m, is);
-    store_raw16(m + 2, cksum_update(load_raw16(m + 2), was, is));
-    memcpy(to.b, frame + 6, sizeof(to.b));
+    store_raw16(m + ICMP_CKSUM_AT, cksum_update(load_raw16(m + ICMP_CKSUM_AT), was, is));
+    memcpy(to.b, frame + ETH_SRC_AT, sizeof(to.b));
     wire_put_eth_ip6(frame, from, wire_mac_word(&to), &ip->src, IP_PROTO_ICMP6, ip->tos, IP6_HOPS,
                      ip->l4_len);
     return TCP6_OFF + (uint32_t)ip->l4_len;
@@ -51,9 +52,9 @@ uint32_t wire_build_error6(uint8_t *frame, const struct wire_from6 *from, uint64
                            const uint8_t *quoted, uint32_t n)
 {
     uint8_t *m = frame + TCP6_OFF;
-    m[0] = type;
-    m[1] = code;
-    store_be32(m + 4, value);
+    m[ICMP_TYPE_AT] = type;
+    m[ICMP_CODE_AT] = code;
+    store_be32(m + ICMP_REST_AT, value);
     memcpy(m + ICMP6_BYTES, quoted, n);
     put_icmp6_sum(frame, TCP6_OFF, &from->addr, dst, ICMP6_BYTES + n);
     wire_put_eth_ip6(frame, from, dst_word, dst, IP_PROTO_ICMP6, 0, IP6_HOPS,
@@ -68,12 +69,12 @@ uint32_t wire_build_udp6(uint8_t *frame, const struct wire_from6 *from, uint64_t
     const uint16_t len = (uint16_t)(UDP_BYTES + n);
     uint8_t *udp = frame + TCP6_OFF;
     store_be16(udp, src_port);
-    store_be16(udp + 2, dst_port);
-    store_be16(udp + 4, len);
-    store_be16(udp + 6, 0);
+    store_be16(udp + UDP_DST_PORT_AT, dst_port);
+    store_be16(udp + UDP_LEN_AT, len);
+    store_be16(udp + UDP_CKSUM_AT, 0);
     const uint64_t pseudo = cksum_pseudo6(&from->addr, dst, IP_PROTO_UDP, len);
     const uint16_t sum = (uint16_t)~cksum_fold(cksum_add(pseudo, udp, len));
-    store_raw16(udp + 6, sum != 0 ? sum : 0xffff);  // RFC 8200 8.1: 0 would be none
+    store_raw16(udp + UDP_CKSUM_AT, sum != 0 ? sum : 0xffff);  // RFC 8200 8.1: 0 would be none
     wire_put_eth_ip6(frame, from, dst_word, dst, IP_PROTO_UDP, 0, IP6_HOPS, len);
     return TCP6_OFF + (uint32_t)len;
 }
@@ -82,10 +83,10 @@ uint32_t wire_build_udp6(uint8_t *frame, const struct wire_from6 *from, uint64_t
 static uint32_t put_nd(uint8_t *m, uint8_t type, uint8_t flags, const struct ip_addr *target,
                        const struct mac_addr *lla)
 {
-    m[0] = type;
-    m[1] = 0;
-    store_be32(m + 4, (uint32_t)flags << 24);
-    memcpy(m + 8, target->b, sizeof(target->b));
+    m[ICMP_TYPE_AT] = type;
+    m[ICMP_CODE_AT] = 0;
+    store_be32(m + ND_FLAGS_AT, (uint32_t)flags << 24);
+    memcpy(m + ND_TARGET_AT, target->b, sizeof(target->b));
     if (lla == NULL)
         return ND_BYTES;
     m[ND_BYTES] = type == ND_SOLICIT ? ND_OPT_SOURCE : ND_OPT_TARGET;
@@ -146,7 +147,7 @@ uint32_t wire_build_mld_report(uint8_t *frame, const struct wire_from6 *from,
     static const struct ip_addr routers = {{0xff, 2, [15] = 0x16}};  // those of MLDv2
     const struct mac_addr mac = ip6_group_mac(&routers);
     const uint32_t off = TCP6_OFF + sizeof(alert);
-    uint8_t *m = frame + off, *r = m + 8;
+    uint8_t *m = frame + off, *r = m + ICMP6_BYTES;
     memcpy(frame + TCP6_OFF, alert, sizeof(alert));
     for (uint32_t i = 0; i < say->n_addrs; i++) {
         const struct ip_addr group = ip6_solicited_node(&say->addrs[i]);
@@ -156,9 +157,9 @@ uint32_t wire_build_mld_report(uint8_t *frame, const struct wire_from6 *from,
     for (uint32_t i = 0; i < say->n_groups; i++)
         r = put_record(r, say->kind, &say->groups[i]);
     const uint32_t bytes = (uint32_t)(r - m);
-    m[0] = MLD_REPORT;
-    m[1] = 0;
-    store_be32(m + 4, (bytes - 8) / MLD_RECORD_BYTES);
+    m[ICMP_TYPE_AT] = MLD_REPORT;
+    m[ICMP_CODE_AT] = 0;
+    store_be32(m + ICMP_REST_AT, (bytes - ICMP6_BYTES) / MLD_RECORD_BYTES);
     put_icmp6_sum(frame, off, &from->addr, &routers, bytes);
     wire_put_eth_ip6(frame, from, wire_mac_word(&mac), &routers, IP_PROTO_HOPS, 0, 1,
                      (uint16_t)(sizeof(alert) + bytes));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// build6.h: frames of IPv6 out of host form, as build.h makes those of IPv4.
+// build6.h: IPv6 frames from host form, as build.h for IPv4.
 #pragma once
 #include "wire/build.h"
 #include "wire/parse6.h"
 
-// wire_from6: what all frames from one local address have in common.
+// wire_from6: the fields that all frames from one local address share.
 struct wire_from6 {
     uint64_t eth_tail;  // bytes 6..13 of an IPv6 frame: own MAC, type
     struct ip_addr addr;
@@ -13,8 +13,8 @@ struct wire_from6 {
 void wire_from6_init(struct wire_from6 *from, const struct mac_addr *mac,
                      const struct ip_addr *addr);
 
-// wire_put_eth_ip6: the Ethernet header to the MAC in the low 48 bits of dst_word and the IPv6
-// header, with a flow label of 0. payload: bytes behind it.
+// wire_put_eth_ip6: writes the Ethernet header and the IPv6 header with flow label 0. dst_word:
+// destination MAC in the low 48 bits. payload: bytes after the IPv6 header.
 static inline void wire_put_eth_ip6(uint8_t *frame, const struct wire_from6 *from,
                                     uint64_t dst_word, const struct ip_addr *dst, uint8_t proto,
                                     uint8_t tos, uint8_t hops, uint16_t payload)
@@ -25,10 +25,10 @@ static inline void wire_put_eth_ip6(uint8_t *frame, const struct wire_from6 *fro
     const uint32_t second =
         __builtin_bswap32(payload) >> 16 | (uint32_t)proto << 16 | (uint32_t)hops << 24;
     store_raw64(frame, dst_word);
-    store_raw64(frame + 6, from->eth_tail);
+    store_raw64(frame + ETH_SRC_AT, from->eth_tail);
     store_raw64(ip, first | (uint64_t)second << 32);
-    memcpy(ip + 8, from->addr.b, sizeof(from->addr.b));
-    memcpy(ip + 24, dst->b, sizeof(dst->b));
+    memcpy(ip + IP6_SRC_AT, from->addr.b, sizeof(from->addr.b));
+    memcpy(ip + IP6_DST_AT, dst->b, sizeof(dst->b));
 }
 
 // wire_build_tcp6: as wire_build_tcp4(). Returns TCP6_OFF + head + payload.
@@ -53,21 +53,21 @@ static ALWAYS_INLINE uint32_t wire_build_tcp6(uint8_t *restrict frame,
 static inline void wire_own_ip6(uint8_t *frame, const struct seg_out *s)
 {
     if (s->ttl != 0)
-        frame[ETH_BYTES + 7] = s->ttl;
+        frame[ETH_BYTES + IP6_HOPS_AT] = s->ttl;
 }
 
 // wire_build_tso6: as wire_build_tso4().
 void wire_build_tso6(uint8_t *frame, const struct wire_from6 *from, uint64_t dst_word,
                      const struct seg_out *s, uint32_t head);
 
-// wire_build_echo_reply6: turns the frame of a checked ICMPv6 echo request into its reply;
-// extension headers are left out. Returns the frame's bytes, at most those of the request.
+// wire_build_echo_reply6: turns the frame of a checked ICMPv6 echo request into its reply.
+// Extension headers are removed. Returns the bytes of the frame, at most those of the request.
 uint32_t wire_build_echo_reply6(uint8_t *frame, const struct wire_from6 *from,
                                 const struct wire_ip6 *ip);
 
-// wire_build_error6: an ICMPv6 error (RFC 4443 3) to `dst` at the MAC in the low 48 bits of
-// dst_word; quotes the first n bytes, n <= ICMP6_QUOTE_MAX, of the IPv6 packet at `quoted`. value:
-// the 32 bits behind the checksum. Returns the frame's bytes.
+// wire_build_error6: builds an ICMPv6 error (RFC 4443 3) to dst. dst_word: destination MAC in the
+// low 48 bits. value: the 32 bits after the checksum. It quotes the first n bytes, n <=
+// ICMP6_QUOTE_MAX, of the IPv6 packet at `quoted`. Returns the bytes of the frame.
 uint32_t wire_build_error6(uint8_t *frame, const struct wire_from6 *from, uint64_t dst_word,
                            const struct ip_addr *dst, uint8_t type, uint8_t code, uint32_t value,
                            const uint8_t *quoted, uint32_t n);
@@ -77,28 +77,29 @@ uint32_t wire_build_udp6(uint8_t *frame, const struct wire_from6 *from, uint64_t
                          const struct ip_addr *dst, uint16_t src_port, uint16_t dst_port,
                          uint32_t n);
 
-// wire_build_solicit: a neighbour solicitation for target (RFC 4861 4.3) to its solicited-node
-// group, or to the MAC `to` if that is not NULL. From the unspecified address, without the option,
-// if `probe` (RFC 4862 5.4.2). Returns the frame's bytes, ND_FRAME_BYTES or ND_LLA_BYTES less.
+// wire_build_solicit: builds a neighbour solicitation for target (RFC 4861 4.3), to the MAC `to`,
+// or if that is NULL to the solicited-node group. probe: for duplicate address detection, from the
+// unspecified address and without the option (RFC 4862 5.4.2). Returns the bytes of the frame:
+// ND_FRAME_BYTES, a probe ND_LLA_BYTES less.
 uint32_t wire_build_solicit(uint8_t *frame, const struct wire_from6 *from,
                             const struct mac_addr *own_mac, const struct ip_addr *target,
                             const struct mac_addr *to, bool probe);
 
-// wire_build_advert: a neighbour advertisement for from's address, of ND_FRAME_BYTES, to dst at MAC
-// `to`.
+// wire_build_advert: builds a neighbour advertisement for the address of `from`, of ND_FRAME_BYTES,
+// to dst at MAC `to`.
 void wire_build_advert(uint8_t *frame, const struct wire_from6 *from,
                        const struct mac_addr *own_mac, const struct ip_addr *dst,
                        const struct mac_addr *to, uint8_t flags);
 
-// wire_mld: what a report says, of n_groups groups and of the solicited-node groups of n_addrs
-// addresses, each of those once. kind: MLD_IS_EXCLUDE, MLD_TO_EXCLUDE or MLD_TO_INCLUDE.
+// wire_mld: the content of a report: n_groups groups and the solicited-node groups of n_addrs
+// addresses, each once. kind: MLD_IS_EXCLUDE, MLD_TO_EXCLUDE or MLD_TO_INCLUDE.
 struct wire_mld {
     const struct ip_addr *addrs, *groups;
     uint32_t n_addrs, n_groups;
     uint8_t kind;
 };
 
-// wire_build_mld_report: that from's node listens to those groups (RFC 3810 5.2), or no more.
-// Returns the frame's bytes, at most TCP6_OFF + 16 + (n_addrs + n_groups) * MLD_RECORD_BYTES.
+// wire_build_mld_report: builds a report of these groups (RFC 3810 5.2). Returns the bytes of the
+// frame, at most TCP6_OFF + 16 + (n_addrs + n_groups) * MLD_RECORD_BYTES.
 uint32_t wire_build_mld_report(uint8_t *frame, const struct wire_from6 *from,
                                const struct wire_mld *say);

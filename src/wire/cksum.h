@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cksum.h: the Internet checksum (RFC 1071). Sums are of 16-bit words in memory order, which the
-// sum does not mind (RFC 1071 2 (B)): a folded sum is stored as it is.
+// cksum.h: the Internet checksum (RFC 1071). Sums are of 16-bit words in memory order; the byte
+// order does not matter (RFC 1071 2 (B)), and a folded sum is stored as it is.
 #pragma once
 #include "base/addr.h"
 #include "wire/raw.h"
 
-// cksum_plus: the ones' complement sum of two partial sums of 64 bits: the carry comes in again.
+// cksum_plus: the ones' complement sum of two 64-bit partial sums, with end-around carry.
 static inline uint64_t cksum_plus(uint64_t sum, uint64_t addend)
 {
     sum += addend;
     return sum + (sum < addend);
 }
 
-// cksum_fold: a partial sum as 16 bits, not complemented. Each half turned round and added to the
-// other carries into the upper half, which is the answer.
+// cksum_fold: folds a partial sum to 16 bits, not complemented. Adding the value rotated by half
+// its width puts the sum with its carry into the upper half.
 static inline uint16_t cksum_fold(uint64_t sum)
 {
     sum += sum << 32 | sum >> 32;
@@ -22,24 +22,24 @@ static inline uint16_t cksum_fold(uint64_t sum)
     return (uint16_t)(half >> 16);
 }
 
-// cksum_is_right: whether a partial sum of words that are not all 0, the checksum among them, folds
-// to ffff, that is, whether it is a multiple of ffff: the product with the inverse of ffff modulo
-// 2^64 is then the quotient, and else a larger number (Granlund, Montgomery, "Division by invariant
-// integers using multiplication", 1994, 9).
+// cksum_is_right: whether a partial sum folds to ffff, that is, whether it is a multiple of ffff.
+// The words include the checksum and are not all 0. The product with the inverse of ffff modulo
+// 2^64 is the quotient if the sum is a multiple, else a larger number (Granlund, Montgomery,
+// "Division by invariant integers using multiplication", 1994, 9).
 static inline bool cksum_is_right(uint64_t sum)
 {
     const uint64_t most = UINT64_MAX / 0xffff, inverse = -most;
     return sum * inverse <= most;
 }
 
-// cksum_odd: a partial sum of bytes that begin at an odd offset of the whole (RFC 1071 2 (B)).
+// cksum_odd: the partial sum of bytes that begin at an odd offset of the data (RFC 1071 2 (B)).
 static inline uint64_t cksum_odd(uint64_t sum)
 {
     return __builtin_bswap16(cksum_fold(sum));
 }
 
-// cksum_plus32: sum plus the 32 bytes at p: one chain of additions with carry where the machine has
-// it, which no compiler of today makes out of cksum_plus().
+// cksum_plus32: sum plus the 32 bytes at p, in one chain of add-with-carry instructions. Compilers
+// do not generate that from cksum_plus().
 static inline uint64_t cksum_plus32(uint64_t sum, const uint8_t *p)
 {
 #ifdef __x86_64__
@@ -55,7 +55,7 @@ static inline uint64_t cksum_plus32(uint64_t sum, const uint8_t *p)
 #endif
 }
 
-// cksum_plus3: the sum of the four, in the same way.
+// cksum_plus3: the sum of all four, in the same way.
 static inline uint64_t cksum_plus3(uint64_t sum, uint64_t a, uint64_t b, uint64_t c)
 {
 #ifdef __x86_64__
@@ -73,7 +73,7 @@ static inline uint64_t cksum_plus3(uint64_t sum, uint64_t a, uint64_t b, uint64_
 uint64_t cksum_blocks(const uint8_t *p, size_t n);
 uint64_t cksum_copy_blocks(uint8_t *to, const uint8_t *from, size_t n);
 
-enum { CKSUM_BLOCKS_MIN = 256 };  // from here on four lanes side by side are faster
+enum { CKSUM_BLOCKS_MIN = 256 };  // from here on four parallel lanes are faster
 
 // cksum_short: the words of fewer than 8 bytes at p.
 static inline uint64_t cksum_short(const uint8_t *p, size_t n)
@@ -90,7 +90,7 @@ static inline uint64_t cksum_short(const uint8_t *p, size_t n)
     return n & 1 ? sum + *p : sum;
 }
 
-// cksum_add: sum plus the words of n bytes at p; an odd last byte counts as if a zero followed.
+// cksum_add: sum plus the words of n bytes at p. An odd last byte counts as if a 0 followed it.
 static ALWAYS_INLINE uint64_t cksum_add(uint64_t sum, const uint8_t *p, size_t n)
 {
     const bool usual = n - 32 < CKSUM_BLOCKS_MIN - 32;
@@ -106,11 +106,12 @@ static ALWAYS_INLINE uint64_t cksum_add(uint64_t sum, const uint8_t *p, size_t n
         sum = cksum_plus32(sum, p);
     for (; n >= 8; p += 8, n -= 8)
         sum = cksum_plus(sum, load_raw64(p));
-    // What is left is the end of the eight bytes that end there.
+    // The rest is the upper part of the eight bytes that end at the end of the data.
     return n == 0 ? sum : cksum_plus(sum, load_raw64(p + n - 8) >> (64 - 8 * n));
 }
 
-// cksum_copy: copies n bytes (ranges apart) and returns sum plus their words, as cksum_add().
+// cksum_copy: copies n bytes and returns sum plus their words, as cksum_add(). The ranges do not
+// overlap.
 static inline uint64_t cksum_copy(uint64_t sum, uint8_t *restrict to, const uint8_t *restrict from,
                                   size_t n)
 {
@@ -144,15 +145,15 @@ static inline uint64_t cksum_copy(uint64_t sum, uint8_t *restrict to, const uint
     return cksum_plus(sum, w >> (64 - 8 * n));
 }
 
-// cksum_update: checksum field `cksum` after one word of what it covers went from `was` to `is`,
-// all in memory order (RFC 1624 3, eqn. 3).
+// cksum_update: the new value of checksum field `cksum` after one word of the data changed from
+// `was` to `is`; all in memory order (RFC 1624 3, eqn. 3).
 static inline uint16_t cksum_update(uint16_t cksum, uint16_t was, uint16_t is)
 {
     return (uint16_t)~cksum_fold((uint64_t)(uint16_t)~cksum + (uint16_t)~was + is);
 }
 
-// cksum_pseudo4: the IPv4 pseudo header (RFC 9293 3.1): addresses as they lie, protocol, bytes of
-// the TCP segment.
+// cksum_pseudo4: the sum of the IPv4 pseudo header (RFC 9293 3.1): addresses in memory order,
+// protocol, bytes of the upper layer.
 static inline uint64_t cksum_pseudo4(uint32_t src_raw, uint32_t dst_raw, uint8_t proto,
                                      uint16_t l4_bytes)
 {

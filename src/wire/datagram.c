@@ -7,19 +7,19 @@
 static void put_udp(uint8_t *udp, const struct wire_datagram *d, uint64_t pseudo, bool l4_offload)
 {
     store_be16(udp, d->src_port);
-    store_be16(udp + 2, d->dst_port);
-    store_be16(udp + 4, (uint16_t)(UDP_BYTES + d->len));
-    store_be16(udp + 6, 0);
+    store_be16(udp + UDP_DST_PORT_AT, d->dst_port);
+    store_be16(udp + UDP_LEN_AT, (uint16_t)(UDP_BYTES + d->len));
+    store_be16(udp + UDP_CKSUM_AT, 0);
     if (l4_offload) {
         if (d->len != 0)
             memcpy(udp + UDP_BYTES, d->data, d->len);
-        store_raw16(udp + 6, cksum_fold(pseudo));
+        store_raw16(udp + UDP_CKSUM_AT, cksum_fold(pseudo));
         return;
     }
     const uint64_t sum = cksum_plus(pseudo, load_raw64(udp));
     const uint16_t cksum =
         (uint16_t)~cksum_fold(cksum_plus(sum, cksum_copy(0, udp + UDP_BYTES, d->data, d->len)));
-    store_raw16(udp + 6, cksum != 0 ? cksum : 0xffff);
+    store_raw16(udp + UDP_CKSUM_AT, cksum != 0 ? cksum : 0xffff);
 }
 
 static_assert((int)ICMP_BYTES == (int)UDP_BYTES && (int)ICMP6_BYTES == (int)UDP_BYTES,
@@ -29,27 +29,26 @@ static_assert((int)ICMP_BYTES == (int)UDP_BYTES && (int)ICMP6_BYTES == (int)UDP_
 static void put_icmp(uint8_t *m, const struct wire_datagram *d, uint64_t pseudo)
 {
     memcpy(m, d->icmp, ICMP_BYTES);
-    store_be16(m + 2, 0);
-    store_be16(m + 4, d->src_port);
+    store_be16(m + ICMP_CKSUM_AT, 0);
+    store_be16(m + ICMP_ID_AT, d->src_port);
     const uint64_t sum = cksum_plus(pseudo, load_raw64(m));
-    store_raw16(m + 2, (uint16_t)~cksum_fold(
-                           cksum_plus(sum, cksum_copy(0, m + ICMP_BYTES, d->data, d->len))));
+    store_raw16(m + ICMP_CKSUM_AT, (uint16_t)~cksum_fold(cksum_plus(
+                                       sum, cksum_copy(0, m + ICMP_BYTES, d->data, d->len))));
 }
 
 static void put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw, const struct wire_datagram *d)
 {
-    enum { DF = 0x4000 };
     ip[0] = 0x45;
-    ip[1] = d->tos;
-    store_be16(ip + 2, (uint16_t)(IP4_BYTES + UDP_BYTES + d->len));
-    store_be16(ip + 4, d->df ? 0 : d->id);
-    store_be16(ip + 6, d->df ? DF : 0);
-    ip[8] = d->ttl;
-    ip[9] = d->icmp != NULL ? IP_PROTO_ICMP : IP_PROTO_UDP;
-    store_be16(ip + 10, 0);
-    store_raw32(ip + 12, src_raw);
-    store_raw32(ip + 16, dst_raw);
-    store_raw16(ip + 10, (uint16_t)~cksum_fold(cksum_add(0, ip, IP4_BYTES)));
+    ip[IP4_TOS_AT] = d->tos;
+    store_be16(ip + IP4_TOTAL_AT, (uint16_t)(IP4_BYTES + UDP_BYTES + d->len));
+    store_be16(ip + IP4_ID_AT, d->df ? 0 : d->id);
+    store_be16(ip + IP4_FRAGMENT_AT, d->df ? IP4_DF : 0);
+    ip[IP4_TTL_AT] = d->ttl;
+    ip[IP4_PROTO_AT] = d->icmp != NULL ? IP_PROTO_ICMP : IP_PROTO_UDP;
+    store_be16(ip + IP4_CKSUM_AT, 0);
+    store_raw32(ip + IP4_SRC_AT, src_raw);
+    store_raw32(ip + IP4_DST_AT, dst_raw);
+    store_raw16(ip + IP4_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(0, ip, IP4_BYTES)));
 }
 
 uint32_t wire_build_datagram4(uint8_t *frame, const struct wire_from *from, uint64_t dst_word,

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_event.h: an ICMP error about a segment of ours, in host form: net hands it to TCP.
+// icmp_event.h: an ICMP error about a segment that we sent, in host form. src/net passes it to
+// src/tcp.
 #pragma once
 #include "base/addr.h"
 
 enum icmp_kind {
-    ICMP_SOFT,     // may pass: RFC 1122 4.2.3.9
-    ICMP_HARD,     // nobody there speaks with us; RFC 5927 6.1: what is open believes it not
-    ICMP_TOO_BIG,  // the packet did not fit a link
+    ICMP_SOFT,     // may be temporary: RFC 1122 4.2.3.9
+    ICMP_HARD,     // ends an open that is not established; others ignore it (RFC 5927 6.1)
+    ICMP_TOO_BIG,  // the packet exceeded the MTU of a link
 };
 
-// icmp_event: nothing in it is proven but that an ICMP message said so (RFC 5927: TCP checks seq
-// against what is in flight before it believes it).
+// icmp_event: unverified: anybody can send an ICMP message. TCP compares seq with what is in flight
+// before it acts (RFC 5927).
 struct icmp_event {
     struct flow_key key;
     uint32_t seq;   // of the quoted segment
-    uint16_t mtu;   // with ICMP_TOO_BIG, at most; 0: the router did not say (RFC 1191 5)
+    uint16_t mtu;   // with ICMP_TOO_BIG: the reported MTU; 0: none (RFC 1191 5)
     uint8_t kind;   // enum icmp_kind
-    uint8_t error;  // as Linux's errno has it; 0: none
+    uint8_t error;  // errno; 0: none
 };

@@ -5,18 +5,26 @@
 
 void wire_common_init(struct wire_common *c, const struct mac_addr *mac, const uint32_t *v4_raw)
 {
-    enum { TAIL = 18 };
+    enum {
+        TAIL = WIRE_COMMON_TAIL_AT,
+        FRAGMENT = ETH_BYTES + IP4_FRAGMENT_AT - TAIL,
+        PROTO = ETH_BYTES + IP4_PROTO_AT - TAIL,
+        DST = ETH_BYTES + IP4_DST_AT - TAIL,
+    };
     // Version and header length; fragment word but for DF; protocol.
     *c = (struct wire_common){
-        .head = {[12] = ETH_TYPE_IP4 >> 8, [13] = ETH_TYPE_IP4 & 255, [14] = 0x45},
-        .head_mask = {255, 255, 255, 255, 255, 255, [12] = 255, [13] = 255, [14] = 255},
-        .tail = {[23 - TAIL] = IP_PROTO_TCP},
-        .tail_mask = {[20 - TAIL] = 0x3f, [21 - TAIL] = 255, [23 - TAIL] = 255},
+        .head = {[ETH_TYPE_AT] = ETH_TYPE_IP4 >> 8,
+                 [ETH_TYPE_AT + 1] = ETH_TYPE_IP4 & 255,
+                 [ETH_BYTES] = 0x45},
+        .head_mask = {255, 255, 255, 255, 255, 255, [ETH_TYPE_AT] = 255,
+                      [ETH_TYPE_AT + 1] = 255, [ETH_BYTES] = 255},
+        .tail = {[PROTO] = IP_PROTO_TCP},
+        .tail_mask = {[FRAGMENT] = 0x3f, [FRAGMENT + 1] = 255, [PROTO] = 255},
     };
     memcpy(c->head, mac->b, sizeof(mac->b));
     if (v4_raw != NULL) {
-        memcpy(&c->tail[30 - TAIL], v4_raw, sizeof(*v4_raw));
-        memset(&c->tail_mask[30 - TAIL], 255, sizeof(*v4_raw));
+        memcpy(&c->tail[DST], v4_raw, sizeof(*v4_raw));
+        memset(&c->tail_mask[DST], 255, sizeof(*v4_raw));
     }
 }
 
@@ -25,14 +33,15 @@ enum drop_reason wire_parse_arp(const uint8_t *frame, uint32_t len, struct wire_
     if (len < ARP_FRAME_BYTES)
         return DROP_arp_malformed;
     const uint8_t *a = frame + ETH_BYTES;
-    if (load_be16(a) != 1 || load_be16(a + 2) != ETH_TYPE_IP4 || a[4] != 6 || a[5] != 4)
+    if (load_be16(a) != 1 || load_be16(a + ARP_PROTOCOL_AT) != ETH_TYPE_IP4 ||
+        a[ARP_MAC_BYTES_AT] != 6 || a[ARP_IP_BYTES_AT] != 4)
         return DROP_arp_malformed;
-    out->op = load_be16(a + 6);
+    out->op = load_be16(a + ARP_OP_AT);
     if (out->op != ARP_OP_REQUEST && out->op != ARP_OP_REPLY)
         return DROP_arp_malformed;
-    memcpy(out->sender_mac.b, a + 8, 6);
-    out->sender_raw = load_raw32(a + 14);
-    out->target_raw = load_raw32(a + 24);
+    memcpy(out->sender_mac.b, a + ARP_SENDER_MAC_AT, 6);
+    out->sender_raw = load_raw32(a + ARP_SENDER_IP_AT);
+    out->target_raw = load_raw32(a + ARP_TARGET_IP_AT);
     return DROP_NONE;
 }
 
@@ -42,7 +51,7 @@ enum drop_reason wire_parse_ip4(const uint8_t *frame, uint32_t len, bool verify,
     if (len < ETH_BYTES + IP4_BYTES)
         return DROP_ip_short;
     const uint8_t *ip = frame + ETH_BYTES;
-    uint32_t head = (ip[0] & 15) * 4u, total = load_be16(ip + 2);
+    uint32_t head = (ip[0] & 15) * 4u, total = load_be16(ip + IP4_TOTAL_AT);
     if (ip[0] >> 4 != 4)
         return DROP_ip_version;
     if (head < IP4_BYTES || ETH_BYTES + head > len)
@@ -51,18 +60,18 @@ enum drop_reason wire_parse_ip4(const uint8_t *frame, uint32_t len, bool verify,
         return DROP_ip_total_length;
     if (verify && cksum_fold(cksum_add(0, ip, head)) != 0xffff)
         return DROP_ip_checksum;
-    out->src_raw = load_raw32(ip + 12);
-    out->dst_raw = load_raw32(ip + 16);
+    out->src_raw = load_raw32(ip + IP4_SRC_AT);
+    out->dst_raw = load_raw32(ip + IP4_DST_AT);
     out->l4_off = (uint16_t)(ETH_BYTES + head);
     out->l4_len = (uint16_t)(total - head);
-    out->proto = ip[9];
-    out->tos = ip[1];
-    const uint16_t part = load_be16(ip + 6) & 0x3fff;  // more fragments, or an offset
+    out->proto = ip[IP4_PROTO_AT];
+    out->tos = ip[IP4_TOS_AT];
+    const uint16_t part = load_be16(ip + IP4_FRAGMENT_AT) & (IP4_MF | IP4_OFFSET_MASK);
     if (likely(part == 0))
         return DROP_NONE;
-    out->more = (part & 0x2000) != 0;
+    out->more = (part & IP4_MF) != 0;
     out->part_at = (uint16_t)(part << 3);
-    out->id = load_be16(ip + 4);
+    out->id = load_be16(ip + IP4_ID_AT);
     return DROP_ip_fragment;
 }
 
@@ -153,26 +162,26 @@ enum drop_reason wire_parse_tcp_at(const uint8_t *frame, uint32_t off, uint32_t 
     const uint8_t *tcp = frame + off;
     if (len < TCP_BYTES)
         return DROP_tcp_short;
-    uint32_t head = (tcp[12] >> 4) * 4u;
+    uint32_t head = (tcp[TCP_DATA_OFFSET_AT] >> 4) * 4u;
     if (head < TCP_BYTES || head > len)
         return DROP_tcp_header_length;
     if (verify && cksum_fold(cksum_add(pseudo, tcp, len)) != 0xffff)
         return DROP_tcp_checksum;
-    if (load_be16(tcp) == 0 || load_be16(tcp + 2) == 0)
+    if (load_be16(tcp) == 0 || load_be16(tcp + TCP_DST_PORT_AT) == 0)
         return DROP_tcp_port_zero;
     out->key.local_ix = 0;
     out->key.zero = 0;
     out->key.remote_port = load_be16(tcp);
-    out->key.local_port = load_be16(tcp + 2);
-    out->seq = load_be32(tcp + 4);
-    out->ack = load_be32(tcp + 8);
-    out->wnd = load_be16(tcp + 14);
+    out->key.local_port = load_be16(tcp + TCP_DST_PORT_AT);
+    out->seq = load_be32(tcp + TCP_SEQ_AT);
+    out->ack = load_be32(tcp + TCP_ACK_AT);
+    out->wnd = load_be16(tcp + TCP_WND_AT);
     out->data_off = (uint16_t)(off + head);
     out->data_len = (uint16_t)(len - head);
     out->pkt_ix = 0;
-    out->flags = tcp[13];
-    out->head = tcp[12];
-    out->urg = load_be16(tcp + 18);
+    out->flags = tcp[TCP_FLAGS_AT];
+    out->head = tcp[TCP_DATA_OFFSET_AT];
+    out->urg = load_be16(tcp + TCP_URG_AT);
     out->tcp_off = (uint16_t)off;
     return wire_parse_tcp_options(tcp + TCP_BYTES, head - TCP_BYTES, out);
 }
@@ -190,7 +199,7 @@ enum drop_reason wire_parse_tcp(const uint8_t *frame, const struct wire_ip4 *ip,
 void wire_quoted_udp(const uint8_t *frame, uint32_t off, uint32_t len, uint16_t *data_off,
                      uint16_t *data_len)
 {
-    const uint32_t said = load_be16(frame + off + 4), bytes = MIN(said, len);
+    const uint32_t said = load_be16(frame + off + UDP_LEN_AT), bytes = MIN(said, len);
     *data_off = (uint16_t)(off + UDP_BYTES);
     *data_len = (uint16_t)(bytes > UDP_BYTES ? bytes - UDP_BYTES : 0);
 }
@@ -204,18 +213,19 @@ static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_
     if (len < IP4_BYTES || ip[0] >> 4 != 4)
         return DROP_icmp_malformed;
     uint32_t head = (ip[0] & 15) * 4u;
-    if (head < IP4_BYTES || head + 8 > len || (load_be16(ip + 6) & 0x1fff) != 0)
+    if (head < IP4_BYTES || head + 8 > len ||
+        (load_be16(ip + IP4_FRAGMENT_AT) & IP4_OFFSET_MASK) != 0)
         return DROP_icmp_malformed;
-    out->has_tcp = ip[9] == IP_PROTO_TCP;
-    out->has_udp = ip[9] == IP_PROTO_UDP;
-    out->src_raw = load_raw32(ip + 12);
-    out->dst_raw = load_raw32(ip + 16);
+    out->has_tcp = ip[IP4_PROTO_AT] == IP_PROTO_TCP;
+    out->has_udp = ip[IP4_PROTO_AT] == IP_PROTO_UDP;
+    out->src_raw = load_raw32(ip + IP4_SRC_AT);
+    out->dst_raw = load_raw32(ip + IP4_DST_AT);
     out->src_port = load_be16(ip + head);
-    out->dst_port = load_be16(ip + head + 2);
-    out->seq = load_be32(ip + head + 4);
-    out->has_echo = ip[9] == IP_PROTO_ICMP && ip[head] == ICMP_ECHO;
+    out->dst_port = load_be16(ip + head + TCP_DST_PORT_AT);
+    out->seq = load_be32(ip + head + TCP_SEQ_AT);
+    out->has_echo = ip[IP4_PROTO_AT] == IP_PROTO_ICMP && ip[head] == ICMP_ECHO;
     if (out->has_echo)
-        out->src_port = load_be16(ip + head + 4);
+        out->src_port = load_be16(ip + head + ICMP_ID_AT);
     if (out->has_udp)
         wire_quoted_udp(frame, off + head, len - head, &out->data_off, &out->data_len);
     return DROP_NONE;
@@ -229,7 +239,8 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
         return DROP_icmp_malformed;
     if (cksum_fold(cksum_add(0, m, ip->l4_len)) != 0xffff)
         return DROP_icmp_checksum;
-    *out = (struct wire_icmp){.type = m[0], .code = m[1], .mtu = load_be16(m + 6)};
+    *out = (struct wire_icmp){
+        .type = m[0], .code = m[ICMP_CODE_AT], .mtu = load_be16(m + ICMP_MTU_AT)};
     if (m[0] != ICMP_UNREACHABLE && m[0] != ICMP_TIME_EXCEEDED && m[0] != ICMP_PARAMETER)
         return DROP_NONE;
     return parse_quoted(frame, (uint32_t)ip->l4_off + ICMP_BYTES, ip->l4_len - ICMP_BYTES, out);
@@ -256,11 +267,11 @@ uint16_t wire_parse_udp_at(const uint8_t *frame, uint32_t off, uint32_t len, str
     const uint8_t *udp = frame + off;
     if (len < UDP_BYTES)
         return 0;
-    const uint16_t bytes = load_be16(udp + 4);
+    const uint16_t bytes = load_be16(udp + UDP_LEN_AT);
     if (bytes < UDP_BYTES || bytes > len)
         return 0;
     out->src_port = load_be16(udp);
-    out->dst_port = load_be16(udp + 2);
+    out->dst_port = load_be16(udp + UDP_DST_PORT_AT);
     out->data_off = (uint16_t)(off + UDP_BYTES);
     out->data_len = (uint16_t)(bytes - UDP_BYTES);
     return bytes;
@@ -274,7 +285,8 @@ enum drop_reason wire_parse_udp(const uint8_t *frame, const struct wire_ip4 *ip,
     if (len == 0)
         return DROP_udp_length;
     const uint64_t pseudo = cksum_pseudo4(ip->src_raw, ip->dst_raw, IP_PROTO_UDP, len);
-    if (verify && load_raw16(udp + 6) != 0 && cksum_fold(cksum_add(pseudo, udp, len)) != 0xffff)
+    if (verify && load_raw16(udp + UDP_CKSUM_AT) != 0 &&
+        cksum_fold(cksum_add(pseudo, udp, len)) != 0xffff)
         return DROP_udp_checksum;
     return DROP_NONE;
 }

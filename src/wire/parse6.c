@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/parse6.h"
 
-enum { FRAGMENT_BYTES = 8 };
-
 void wire_common6_init(struct wire_common6 *c, const struct mac_addr *mac,
                        const struct ip_addr *addr)
 {
     *c = (struct wire_common6){
-        .head = {[12] = ETH_TYPE_IP6 >> 8, [13] = ETH_TYPE_IP6 & 255, [14] = 0x60},
-        .head_mask = {255, 255, 255, 255, 255, 255, [12] = 255, [13] = 255, [14] = 0xf0},
+        .head = {[ETH_TYPE_AT] = ETH_TYPE_IP6 >> 8,
+                 [ETH_TYPE_AT + 1] = ETH_TYPE_IP6 & 255,
+                 [ETH_BYTES] = 0x60},
+        .head_mask = {255, 255, 255, 255, 255, 255, [ETH_TYPE_AT] = 255,
+                      [ETH_TYPE_AT + 1] = 255, [ETH_BYTES] = 0xf0},
     };
     memcpy(c->head, mac->b, sizeof(mac->b));
     memcpy(c->dst, addr->b, sizeof(addr->b));
@@ -54,19 +55,19 @@ static enum drop_reason walk_options(const uint8_t *ip, uint32_t at, uint32_t n,
 // A fragment header at ip + at, of a packet that is cut (RFC 8200 4.5): what is told of it.
 static enum drop_reason walk_fragment(const uint8_t *ip, uint32_t at, struct wire_ip6 *out)
 {
-    enum { LENGTH_AT = 4, OFFSET_AT = 2 };
-    const uint32_t data = (uint32_t)IP6_BYTES + load_be16(ip + 4) - at - FRAGMENT_BYTES;
-    const uint16_t part = load_be16(ip + at + 2);
+    const uint32_t data =
+        (uint32_t)IP6_BYTES + load_be16(ip + IP6_PAYLOAD_AT) - at - IP6_FRAGMENT_BYTES;
+    const uint16_t part = load_be16(ip + at + IP6_FRAGMENT_AT);
     out->more = (part & 1) != 0;
     out->part_at = part & 0xfff8;
-    out->id = load_be32(ip + at + 4);
+    out->id = load_be32(ip + at + IP6_FRAGMENT_ID_AT);
     out->proto = ip[at];
-    out->l4_off = (uint16_t)(ETH_BYTES + at + FRAGMENT_BYTES);
+    out->l4_off = (uint16_t)(ETH_BYTES + at + IP6_FRAGMENT_BYTES);
     out->l4_len = (uint16_t)data;
     if (out->more && data % 8 != 0)
-        return problem(out, ICMP6_CODE_FIELD, LENGTH_AT, DROP_fragment_length);
+        return problem(out, ICMP6_CODE_FIELD, IP6_PAYLOAD_AT, DROP_fragment_length);
     if (out->part_at + data > UINT16_MAX)
-        return problem(out, ICMP6_CODE_FIELD, at + OFFSET_AT, DROP_fragment_length);
+        return problem(out, ICMP6_CODE_FIELD, at + IP6_FRAGMENT_AT, DROP_fragment_length);
     return DROP_ip6_fragment;
 }
 
@@ -76,10 +77,12 @@ static enum drop_reason walk_header(const uint8_t *ip, uint8_t kind, uint32_t at
 {
     switch (kind) {
     case IP_PROTO_ROUTING:
-        return ip[at + 3] == 0 ? DROP_NONE
-                               : problem(out, ICMP6_CODE_FIELD, at + 2, DROP_ip6_routing);
+        return ip[at + IP6_ROUTING_LEFT_AT] == 0
+                   ? DROP_NONE
+                   : problem(out, ICMP6_CODE_FIELD, at + IP6_ROUTING_TYPE_AT, DROP_ip6_routing);
     case IP_PROTO_FRAGMENT:
-        return (load_be16(ip + at + 2) & 0xfff9) == 0 ? DROP_NONE : walk_fragment(ip, at, out);
+        return (load_be16(ip + at + IP6_FRAGMENT_AT) & 0xfff9) == 0 ? DROP_NONE
+                                                                    : walk_fragment(ip, at, out);
     default:
         return walk_options(ip, at, n, out);
     }
@@ -94,12 +97,13 @@ static bool is_extension(uint8_t kind, bool first)
 // walk: the headers from the end of the IPv6 header at ip, whose packet has total bytes.
 static enum drop_reason walk(const uint8_t *ip, uint32_t total, struct wire_ip6 *out)
 {
-    uint32_t at = IP6_BYTES, named_at = 6;
+    uint32_t at = IP6_BYTES, named_at = IP6_NEXT_AT;
     uint8_t kind = ip[named_at];
     for (unsigned count = 0; is_extension(kind, at == IP6_BYTES); count++) {
         if (total - at < 8)
             return DROP_ip6_ext_header;
-        const uint32_t n = kind == IP_PROTO_FRAGMENT ? 8 : (ip[at + 1] + 1u) * 8;
+        const uint32_t n =
+            kind == IP_PROTO_FRAGMENT ? IP6_FRAGMENT_BYTES : (ip[at + IP6_EXT_LEN_AT] + 1u) * 8;
         if (n > total - at)
             return DROP_ip6_ext_header;
         if (count == IP6_EXT_MAX || at + n - IP6_BYTES > IP6_EXT_BYTES_MAX)
@@ -135,11 +139,11 @@ static uint32_t any_extension_bytes(const uint8_t *h, uint8_t kind)
     case MOBILITY:
     case HIP:
     case SHIM6:
-        return (h[1] + 1u) * 8;
+        return (h[IP6_EXT_LEN_AT] + 1u) * 8;
     case AUTHENTICATION:  // RFC 4302 2.2
-        return (h[1] + 2u) * 4;
+        return (h[IP6_EXT_LEN_AT] + 2u) * 4;
     default:
-        return kind == IP_PROTO_FRAGMENT ? 8 : 0;
+        return kind == IP_PROTO_FRAGMENT ? IP6_FRAGMENT_BYTES : 0;
     }
 }
 
@@ -148,7 +152,7 @@ bool wire_may_be_error6(const uint8_t *ip, uint32_t total)
 {
     static const uint8_t zeros[8];
     uint32_t at = IP6_BYTES, n;
-    uint8_t kind = ip[6];
+    uint8_t kind = ip[IP6_NEXT_AT];
     bool cut = false;
     for (unsigned count = 0;; count++) {
         const bool there = total - at >= 8;
@@ -157,7 +161,7 @@ bool wire_may_be_error6(const uint8_t *ip, uint32_t total)
             break;
         if (!there || cut || count == IP6_EXT_MAX || n > total - at)
             return true;
-        cut = kind == IP_PROTO_FRAGMENT && load_be16(ip + at + 2) >> 3 != 0;
+        cut = kind == IP_PROTO_FRAGMENT && load_be16(ip + at + IP6_FRAGMENT_AT) >> 3 != 0;
         kind = ip[at];
         at += n;
     }
@@ -195,14 +199,14 @@ enum drop_reason wire_parse_ip6(const uint8_t *frame, uint32_t len, struct wire_
         return DROP_ip6_short;
     if (ip[0] >> 4 != 6)
         return DROP_ip6_version;
-    memcpy(out->src.b, ip + 8, sizeof(out->src.b));
-    memcpy(out->dst.b, ip + 24, sizeof(out->dst.b));
+    memcpy(out->src.b, ip + IP6_SRC_AT, sizeof(out->src.b));
+    memcpy(out->dst.b, ip + IP6_DST_AT, sizeof(out->dst.b));
     out->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
-    out->hops = ip[7];
+    out->hops = ip[IP6_HOPS_AT];
     out->problem_code = WIRE_NO_PROBLEM;
     out->problem_at = 0;
     out->problem_to_group = false;
-    const uint32_t total = (uint32_t)IP6_BYTES + load_be16(ip + 4);
+    const uint32_t total = (uint32_t)IP6_BYTES + load_be16(ip + IP6_PAYLOAD_AT);
     if (ETH_BYTES + total > len)
         return DROP_ip6_payload_length;
     const enum drop_reason reason = walk(ip, total, out);
@@ -227,7 +231,7 @@ enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip
     const uint16_t len = wire_parse_udp_at(frame, ip->l4_off, ip->l4_len, out);
     if (len == 0)
         return DROP_udp_length;
-    if (load_raw16(udp + 6) == 0)
+    if (load_raw16(udp + UDP_CKSUM_AT) == 0)
         return DROP_udp6_no_checksum;
     const uint64_t pseudo = cksum_pseudo6(&ip->src, &ip->dst, IP_PROTO_UDP, len);
     if (verify && cksum_fold(cksum_add(pseudo, udp, len)) != 0xffff)
@@ -242,16 +246,16 @@ static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_
     const uint8_t *ip = frame + off;
     if (len < IP6_BYTES + 8 || ip[0] >> 4 != 6)
         return DROP_icmp6_malformed;
-    out->has_tcp = ip[6] == IP_PROTO_TCP;
-    out->has_udp = ip[6] == IP_PROTO_UDP;
-    memcpy(out->src.b, ip + 8, sizeof(out->src.b));
-    memcpy(out->dst.b, ip + 24, sizeof(out->dst.b));
+    out->has_tcp = ip[IP6_NEXT_AT] == IP_PROTO_TCP;
+    out->has_udp = ip[IP6_NEXT_AT] == IP_PROTO_UDP;
+    memcpy(out->src.b, ip + IP6_SRC_AT, sizeof(out->src.b));
+    memcpy(out->dst.b, ip + IP6_DST_AT, sizeof(out->dst.b));
     out->src_port = load_be16(ip + IP6_BYTES);
-    out->dst_port = load_be16(ip + IP6_BYTES + 2);
-    out->seq = load_be32(ip + IP6_BYTES + 4);
-    out->has_echo = ip[6] == IP_PROTO_ICMP6 && ip[IP6_BYTES] == ICMP6_ECHO;
+    out->dst_port = load_be16(ip + IP6_BYTES + TCP_DST_PORT_AT);
+    out->seq = load_be32(ip + IP6_BYTES + TCP_SEQ_AT);
+    out->has_echo = ip[IP6_NEXT_AT] == IP_PROTO_ICMP6 && ip[IP6_BYTES] == ICMP6_ECHO;
     if (out->has_echo)
-        out->src_port = load_be16(ip + IP6_BYTES + 4);
+        out->src_port = load_be16(ip + IP6_BYTES + ICMP_ID_AT);
     if (out->has_udp)
         wire_quoted_udp(frame, off + IP6_BYTES, len - IP6_BYTES, &out->data_off, &out->data_len);
     return DROP_NONE;
@@ -266,10 +270,10 @@ enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *i
     const uint64_t pseudo = cksum_pseudo6(&ip->src, &ip->dst, IP_PROTO_ICMP6, ip->l4_len);
     if (cksum_fold(cksum_add(pseudo, m, ip->l4_len)) != 0xffff)
         return DROP_icmp6_checksum;
-    *out = (struct wire_icmp6){.type = m[0], .code = m[1]};
+    *out = (struct wire_icmp6){.type = m[0], .code = m[ICMP_CODE_AT]};
     if (m[0] >= ICMP6_INFORMATIONAL)
         return DROP_NONE;
-    out->mtu = load_be32(m + 4);
+    out->mtu = load_be32(m + ICMP_REST_AT);
     return parse_quoted(frame, (uint32_t)ip->l4_off + ICMP6_BYTES, ip->l4_len - ICMP6_BYTES, out);
 }
 
@@ -309,10 +313,10 @@ enum drop_reason wire_parse_nd(const uint8_t *frame, const struct wire_ip6 *ip, 
     const uint8_t *m = frame + ip->l4_off;
     if (ip->hops != IP6_HOPS_LINK)
         return DROP_nd_hops;
-    if (ip->l4_len < ND_BYTES || m[1] != 0)
+    if (ip->l4_len < ND_BYTES || m[ICMP_CODE_AT] != 0)
         return DROP_nd_malformed;
-    *out = (struct wire_nd){.type = m[0], .flags = m[0] == ND_ADVERT ? m[4] : 0};
-    memcpy(out->target.b, m + 8, sizeof(out->target.b));
+    *out = (struct wire_nd){.type = m[0], .flags = m[0] == ND_ADVERT ? m[ND_FLAGS_AT] : 0};
+    memcpy(out->target.b, m + ND_TARGET_AT, sizeof(out->target.b));
     const bool solicit = m[0] == ND_SOLICIT;
     if (!ip6_is_global_form(&out->target) ||
         !parse_nd_options(m + ND_BYTES, ip->l4_len - ND_BYTES,
@@ -332,6 +336,6 @@ bool wire_is_mld_query(const uint8_t *frame, const struct wire_ip6 *ip)
     struct ip_addr group;
     if (ip->l4_len < MLD_QUERY_BYTES || ip->hops != 1 || !ip6_is_link_local(&ip->src))
         return false;
-    memcpy(group.b, m + 8, sizeof(group.b));
+    memcpy(group.b, m + MLD_GROUP_AT, sizeof(group.b));
     return ip_is_zero(&group);
 }

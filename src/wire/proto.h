@@ -5,16 +5,38 @@
 
 enum {
     ETH_BYTES = 14,
+    ETH_SRC_AT = 6,  // offsets of fields from the begin of their header end in _AT
+    ETH_TYPE_AT = 12,
     ETH_TYPE_IP4 = 0x0800,
     ETH_TYPE_ARP = 0x0806,
     ETH_TYPE_IP6 = 0x86dd,
 
     ARP_BYTES = 28,  // RFC 826, IPv4 over Ethernet
+    ARP_PROTOCOL_AT = 2,
+    ARP_MAC_BYTES_AT = 4,
+    ARP_IP_BYTES_AT = 5,
+    ARP_OP_AT = 6,
+    ARP_SENDER_MAC_AT = 8,
+    ARP_SENDER_IP_AT = 14,
+    ARP_TARGET_MAC_AT = 18,
+    ARP_TARGET_IP_AT = 24,
     ARP_OP_REQUEST = 1,
     ARP_OP_REPLY = 2,
     ARP_FRAME_BYTES = ETH_BYTES + ARP_BYTES,  // the port pads to the Ethernet minimum
 
     IP4_BYTES = 20,  // without options
+    IP4_TOS_AT = 1,  // RFC 791 3.1
+    IP4_TOTAL_AT = 2,
+    IP4_ID_AT = 4,
+    IP4_FRAGMENT_AT = 6,  // flags and fragment offset
+    IP4_TTL_AT = 8,
+    IP4_PROTO_AT = 9,
+    IP4_CKSUM_AT = 10,
+    IP4_SRC_AT = 12,
+    IP4_DST_AT = 16,
+    IP4_DF = 0x4000,
+    IP4_MF = 0x2000,
+    IP4_OFFSET_MASK = 0x1fff,  // in units of 8 bytes
     IP4_BYTES_MIN_MTU = 576,
     IP4_TTL = 64,  // RFC 1700, and Linux's
     IP_PROTO_ICMP = 1,
@@ -22,6 +44,17 @@ enum {
     IP_PROTO_UDP = 17,
 
     IP6_BYTES = 40,      // RFC 8200, without extension headers
+    IP6_PAYLOAD_AT = 4,  // RFC 8200 3
+    IP6_NEXT_AT = 6,
+    IP6_HOPS_AT = 7,
+    IP6_SRC_AT = 8,
+    IP6_DST_AT = 24,
+    IP6_EXT_LEN_AT = 1,       // of an extension header, without its first 8 bytes, in units of 8
+    IP6_ROUTING_TYPE_AT = 2,  // RFC 8200 4.4
+    IP6_ROUTING_LEFT_AT = 3,
+    IP6_FRAGMENT_BYTES = 8,  // RFC 8200 4.5
+    IP6_FRAGMENT_AT = 2,     // fragment offset and M flag
+    IP6_FRAGMENT_ID_AT = 4,
     IP6_MTU_MIN = 1280,  // of a link (RFC 8200 5), and what a path is believed to take (RFC 8201 4)
     IP6_HOPS = 64,       // RFC 1700, and Linux's
     IP6_HOPS_LINK = 255,  // has crossed no router (RFC 4861 3.1)
@@ -36,6 +69,12 @@ enum {
     IP6_OPTIONS_MAX = 16,  // options of one of them, padding included (RFC 8504 5.3)
 
     ICMP_BYTES = 8,
+    ICMP_TYPE_AT = 0,  // RFC 792; ICMPv6 has the same fields (RFC 4443 2.1)
+    ICMP_CODE_AT = 1,
+    ICMP_CKSUM_AT = 2,
+    ICMP_REST_AT = 4,  // 32 bits whose meaning depends on the type
+    ICMP_ID_AT = 4,    // of an echo
+    ICMP_MTU_AT = 6,   // of the next hop (RFC 1191 4)
     ICMP_ECHO_REPLY = 0,
     ICMP_UNREACHABLE = 3,
     ICMP_CODE_PROTOCOL = 2,
@@ -68,6 +107,8 @@ enum {
     ICMP6_QUOTE_MAX = IP6_MTU_MIN - IP6_BYTES - ICMP6_BYTES,  // RFC 4443 2.4 (c)
 
     ND_BYTES = 24,  // of a solicitation or an advertisement without options (RFC 4861 4.3, 4.4)
+    ND_FLAGS_AT = 4,
+    ND_TARGET_AT = 8,
     ND_LLA_BYTES = 8,
     ND_ROUTER_SOLICIT = 133,
     ND_ROUTER_ADVERT = 134,
@@ -83,6 +124,7 @@ enum {
 
     MLD_QUERY = 130,  // RFC 2710, RFC 3810
     MLD_QUERY_BYTES = 24,
+    MLD_GROUP_AT = 8,
     MLD_REPORT = 143,
     MLD_IS_EXCLUDE = 2,  // kinds of record: what is listened to; what is from now on
     MLD_TO_INCLUDE = 3,  // what no more
@@ -90,8 +132,19 @@ enum {
     MLD_RECORD_BYTES = 20,
 
     UDP_BYTES = 8,
+    UDP_DST_PORT_AT = 2,  // RFC 768; the source port is at 0
+    UDP_LEN_AT = 4,
+    UDP_CKSUM_AT = 6,
 
     TCP_BYTES = 20,
+    TCP_DST_PORT_AT = 2,  // RFC 9293 3.1; the source port is at 0
+    TCP_SEQ_AT = 4,
+    TCP_ACK_AT = 8,
+    TCP_DATA_OFFSET_AT = 12,  // upper four bits
+    TCP_FLAGS_AT = 13,
+    TCP_WND_AT = 14,
+    TCP_CKSUM_AT = 16,
+    TCP_URG_AT = 18,
     TCP_OPTIONS_MAX = 40,
     TCP_TS_BYTES = 12,  // NOP NOP TS
     TCP_OPT_END = 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// raw.h: unaligned loads and stores in the order of memory. A value in wire order that is only
-// copied, compared or summed stays as it lies: its name ends in _raw.
+// raw.h: unaligned loads and stores in memory order. A value in wire order that is only copied,
+// compared or summed keeps its order; its name ends in _raw.
 #pragma once
 #ifdef __SSE4_1__
 #include <smmintrin.h>
@@ -49,7 +49,7 @@ static inline uint32_t raw32(uint32_t host)
     return __builtin_bswap32(host);
 }
 
-// wire_v16: 16 bytes of a header at once, where compilers do not find that themselves.
+// wire_v16: 16 bytes of a header in one register, where compilers do not vectorize by themselves.
 typedef uint8_t wire_v16 __attribute__((vector_size(16)));
 
 static inline wire_v16 wire_load16(const uint8_t *p)
@@ -58,7 +58,7 @@ static inline wire_v16 wire_load16(const uint8_t *p)
     return *(const anywhere *)(const void *)p;
 }
 
-// wire_is_zero: is every byte of v 0?
+// wire_is_zero: whether every byte of v is 0.
 static inline bool wire_is_zero(wire_v16 v)
 {
 #ifdef __SSE4_1__

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seg.h: a TCP segment in host form, both ways. Filled once at the border; inside there is no wire
-// order and no unchecked length. Pure data: no packet type.
+// seg.h: a TCP segment in host form, received or to be sent. It is parsed and checked once at the
+// border; inside the stack there is no wire order and no unchecked length.
 #pragma once
 #include "base/addr.h"
 #include "base/base.h"
@@ -23,8 +23,8 @@ enum seg_opt {          // which options are present
     SEG_OPT_MSS = 0x04,
     SEG_OPT_SACK_PERM = 0x08,  // RFC 2018
     SEG_OPT_SACK = 0x10,
-    SEG_OPT_IP = 0x20,         // none of TCP: seg_out's ttl and may_split count
-    SEG_OPT_FAST_OPEN = 0x40,  // RFC 7413; of a SYN, which has no SACK blocks: their fields hold it
+    SEG_OPT_IP = 0x20,         // not a TCP option: seg_out.ttl and may_split are valid
+    SEG_OPT_FAST_OPEN = 0x40,  // RFC 7413; on a SYN, stored in the SACK fields
 };
 
 enum { SEG_SACK_MAX = 4 };  // SACK blocks of one segment: what 40 bytes of options hold
@@ -49,8 +49,8 @@ struct seg_in {
     uint8_t wscale;           // valid with SEG_OPT_WSCALE, at most 14 (RFC 7323 2.3)
     uint8_t sack_off;    // of the first SACK block from the TCP header; valid with SEG_OPT_SACK
     uint8_t sack_count;  // 0..SEG_SACK_MAX; wire_read_sack() reads them
-    // With SEG_OPT_FAST_OPEN: sack_off of the cookie, 0: one is asked for; sack_count 1: it has 8
-    // bytes, and is read as a block.
+    // With SEG_OPT_FAST_OPEN: sack_off is the offset of the cookie; 0: the peer asks for one.
+    // sack_count 1: the cookie has 8 bytes and is read as one block.
     uint8_t pad[3];
 } CACHE_ALIGNED;
 
@@ -67,36 +67,36 @@ static_assert(offsetof(struct seg_in, opts) - offsetof(struct seg_in, pkt_ix) ==
                   offsetof(struct seg_in, urg) - offsetof(struct seg_in, pkt_ix) == 6,
               "eight bytes written at once (wire_parse_tcp4_fast)");
 
-// A segment with more bytes of data than this is a large one: it leaves as several, each but the
-// last with mss bytes, which net_output() or the port makes. More than any packet holds.
+// A segment with more bytes of data than this is a large one, more than any packet holds.
+// net_output() or the port splits it into segments of mss bytes; the last may be shorter.
 enum { SEG_WHOLE_MAX = 2048 };
 
-// seg_out: one segment to send. data[] names up to two ranges of readable memory that are copied
-// behind the headers; they and sack need to stay valid until net_output() returns.
+// seg_out: one segment to send. data[] names up to two ranges of memory that are copied after the
+// headers. They and sack stay valid until net_output() returns.
 struct seg_out {
     struct flow_key key;
     uint32_t seq;
     uint32_t ack;
-    uint16_t wnd;  // as it goes out, already scaled
+    uint16_t wnd;  // field value, already scaled
     uint8_t flags;
     uint8_t head;  // 0: the data offset follows from the options
     uint16_t data_len[2];
     uint32_t ts_val, ts_ecr;  // with SEG_OPT_TS
     const uint8_t *data[2];
-    uint16_t mss;  // with SEG_OPT_MSS; of a large segment: where it is cut
+    uint16_t mss;  // with SEG_OPT_MSS; of a large segment: bytes of each part
     uint8_t opts;  // options to write, in Linux's order
     uint8_t wscale;
     uint8_t tos;
     uint8_t n_sack;  // with SEG_OPT_SACK: 1..SEG_SACK_MAX, one less with SEG_OPT_TS
     // With SEG_OPT_IP:
-    uint8_t ttl;                   // 0: as ever
+    uint8_t ttl;                   // 0: default
     bool may_split;                // IPv4: DF is clear
-    const struct seq_range *sack;  // with SEG_OPT_FAST_OPEN: the cookie, as one block
+    const struct seq_range *sack;  // with SEG_OPT_FAST_OPEN: the cookie as one block
 };
 
 static_assert(SEG_IS_VECTOR(seg_out), "16 bytes of the TCP header, shuffled (wire_build_tcp4)");
 
-// seg_parts: how many segments s is or is cut into.
+// seg_parts: the number of segments that s is split into; 1 if it is not a large one.
 static inline uint32_t seg_parts(const struct seg_out *s)
 {
     const uint32_t data = (uint32_t)s->data_len[0] + s->data_len[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker/accounting.h"
 
-// The longest stage of a turn with work, as far as it was timed.
+// The longest of the stages that were timed in this turn.
 static void find_stage(const struct worker *w, struct stall *s)
 {
     s->stage = STAGE_COUNT;

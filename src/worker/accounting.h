@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// accounting.h: what the turns of a worker cost: cycles of each stage, lengths of turns, stalls;
-// and the marks and gauges of what has no counter of its own. Of the worker. What every turn needs
-// is inline.
+// accounting.h: what a worker measures of its turns: cycles of each stage, lengths of turns,
+// stalls, and the high-water marks and gauges that have no counter. Worker only. Functions that
+// every turn calls are inline.
 #pragma once
 #include "base/clock.h"
 #include "worker/worker.h"
 
 static_assert((WORKER_TIMED_TURNS & (WORKER_TIMED_TURNS - 1)) == 0, "a mask of bits");
 
-// account_highest: raises the marks in w->highest to what is there now. account_gauges: the gauges
-// of what the timing wheel and the buffers count themselves.
+// account_highest: updates the high-water marks in w->highest. account_gauges: copies the fill
+// levels of timing wheel and buffers to their gauges.
 void account_highest(struct worker *w);
 void account_gauges(struct worker *w);
 
-// account_unusual: a turn that is longer than all of `l` before it, or a stall.
+// account_unusual: a turn that is the longest so far in `l`, or a stall.
 NOINLINE void account_unusual(struct worker *w, struct latency *l, uint64_t cycles, uint32_t n);
 
-// account_stage: `stage` is over; the next one begins.
+// account_stage: `stage` has ended and the next one begins.
 static inline void account_stage(struct worker *w, enum stage stage)
 {
     shared_u32_store(&w->at, stage + 1);
@@ -24,8 +24,8 @@ static inline void account_stage(struct worker *w, enum stage stage)
         w->marks[stage + 1] = tsc_read();
 }
 
-// account_stages: the turn's cycles go to its stages, and those of the turns before it that were
-// not timed in the same proportion.
+// account_stages: adds the cycles of the turn to its stages, and in the same proportion those of
+// the turns before it whose stages were not timed.
 static inline void account_stages(struct worker *w, uint64_t cycles)
 {
     const double share = 1 + (double)w->unsplit_cycles / (double)cycles;
@@ -41,9 +41,9 @@ static inline void account_latency(struct worker *w, struct latency *l, uint64_t
         account_unusual(w, l, cycles, n);
 }
 
-// account_turn: the turn is over; whether there was work. Turns without any work are idle time,
-// whole. A reading of the TSC costs as much as a tenth of a packet's work a stage, so that of the
-// others one in WORKER_TIMED_TURNS is timed.
+// account_turn: ends the turn and returns whether it had work. A turn without work is idle time.
+// Stages are timed in one of WORKER_TIMED_TURNS busy turns only: a TSC reading for each stage costs
+// a tenth of the work for a packet.
 static inline bool account_turn(struct worker *w)
 {
     struct core_stats *st = w->stats;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // capture.c: the worker's side.
-#define ALLOW_EXPERIMENTAL_API  // copies straight into the ring: rte_ring_peek_zc.h
 #include "worker/capture.h"
 
 #include <rte_bpf.h>
@@ -62,21 +61,21 @@ uint32_t capture_filter_run(const struct capture_filter *f, struct pkt *p)
     return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
 
-// to_all: what every worker gets a copy of, where there are several (handoff.h): ARP, neighbour
-// discovery, questions about groups.
-static bool to_all(const struct pkt *p)
+// is_for_all_workers: what every worker gets a copy of, where there are several (handoff.h): ARP,
+// neighbour discovery, questions about groups.
+static bool is_for_all_workers(const struct pkt *p)
 {
     const uint8_t *f = pkt_data(p);
     const uint32_t n = pkt_len(p);
     if (n < ETH_BYTES)
         return false;
-    const uint16_t type = load_be16(f + 12);
+    const uint16_t type = load_be16(f + ETH_TYPE_AT);
     if (type != ETH_TYPE_IP6 || n <= ETH_BYTES + IP6_BYTES)
         return type == ETH_TYPE_ARP;
-    // A question about groups has an option of hop-by-hop in front of it, of 8 bytes.
+    // An MLD query follows a hop-by-hop header of 8 bytes.
     const uint8_t *l4 = f + ETH_BYTES + IP6_BYTES, *end = f + n;
-    uint8_t proto = f[ETH_BYTES + 6];
-    if (proto == 0 && l4 + 8 < end) {
+    uint8_t proto = f[ETH_BYTES + IP6_NEXT_AT];
+    if (proto == IP_PROTO_HOPS && l4 + 8 < end) {
         proto = l4[0];
         l4 += 8;
     }
@@ -84,13 +83,13 @@ static bool to_all(const struct pkt *p)
            ((l4[0] >= ND_ROUTER_SOLICIT && l4[0] <= ND_REDIRECT) || l4[0] == MLD_QUERY);
 }
 
-static void tap_one(struct tap *t, unsigned port, enum capture_direction way,
-                    struct pkt *const *pkts, uint32_t n, uint64_t tsc)
+static void copy_matching(struct capture_sink *t, unsigned port, enum capture_direction direction,
+                          struct pkt *const *pkts, uint32_t n, uint64_t tsc)
 {
     struct capture_ring_counts *c = &t->counts[port];
     for (uint32_t i = 0; i < n; i++) {
         struct pkt *p = pkts[i];
-        if (t->quiet && way == CAPTURE_IN && to_all(p))
+        if (t->quiet && direction == CAPTURE_IN && is_for_all_workers(p))
             continue;
         c->seen++;
         const uint32_t wanted = t->filter == NULL ? UINT32_MAX : capture_filter_run(t->filter, p);
@@ -102,21 +101,21 @@ static void tap_one(struct tap *t, unsigned port, enum capture_direction way,
                                             .bytes = MIN(orig, MIN(wanted, t->snap_bytes)),
                                             .orig_bytes = orig,
                                             .port = (uint8_t)port,
-                                            .way = (uint8_t)way};
+                                            .direction = (uint8_t)direction};
         if (unlikely(!copy(t->ring, &head, p)))
             c->dropped++;
     }
 }
 
-void capture_burst(const struct capture_list *l, unsigned port, enum capture_direction way,
+void capture_burst(const struct capture_list *l, unsigned port, enum capture_direction direction,
                    struct pkt *const *pkts, uint32_t n)
 {
     if (n == 0)
         return;
     const uint64_t tsc = tsc_read();
     for (unsigned i = 0; i < l->n; i++) {
-        struct tap *t = l->at[i];
-        if ((t->ports >> port & 1) != 0 && (t->ways & way) != 0)
-            tap_one(t, port, way, pkts, n, tsc);
+        struct capture_sink *t = l->at[i];
+        if ((t->ports >> port & 1) != 0 && (t->directions & direction) != 0)
+            copy_matching(t, port, direction, pkts, n, tsc);
     }
 }

@@ -1,63 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capture.h: copies of frames for the control thread (c10m dump). One dump has one tap per worker:
-// a filter, and a bounded ring that the worker fills and the control thread empties.
+// capture.h: copies of frames for the control thread (c10m dump). A dump has one sink on each
+// worker: a filter, and a bounded ring that the worker fills and the control thread empties.
 //
 //     worker:  rx burst -> filter -> [ ring ] --+
 //              tx burst -> filter -> [ ring ] --+--> control thread: server/capture_reader.h
 //
-// The worker never waits: what finds no room in the ring is counted and not copied. A worker that
-// is not tapped pays a branch a burst, and a look at what it is ordered every WORKER_HOUSE_TURNS
-// turns. A list of captures is never changed: the control thread publishes another one, and
-// frees the old one when the worker has said that it uses the new one. A worker that never says so
-// (it is stuck in a turn) keeps it.
+// The worker never waits: a frame without room in the ring is counted and not copied. Without a
+// sink the cost is one branch for each burst, and a check of captures_ordered every
+// WORKER_HOUSE_TURNS turns. A list of captures is never changed: the control thread publishes a new
+// one, and frees the old one after the worker has acknowledged the new one. If the worker hangs,
+// the old one is kept.
 #pragma once
 #include "pkt/pkt.h"
 
 enum {
-    CAPTURE_READERS_MAX = 4,                      // at a time, of one server
-    CAPTURE_PORTS_MAX = 32,                       // bits of a mask
-    CAPTURE_UNIT_BYTES = 32,                      // of a ring's element
-    CAPTURE_SNAP_MAX = PKT_CHAIN_MAX * PKT_ROOM,  // bytes of a frame that are copied, at most
-    CAPTURE_RING_BYTES_MIN = 256 * 1024,          // holds several of the largest
+    CAPTURE_READERS_MAX = 4,                      // at a time, in one server
+    CAPTURE_PORTS_MAX = 32,                       // bits of capture_sink.ports
+    CAPTURE_UNIT_BYTES = 32,                      // of a ring element
+    CAPTURE_SNAP_MAX = PKT_CHAIN_MAX * PKT_ROOM,  // limit of the bytes copied of a frame
+    CAPTURE_RING_BYTES_MIN = 256 * 1024,          // room for several of the largest frames
 };
 
 enum capture_direction { CAPTURE_IN = 1, CAPTURE_OUT = 2 };
 
 // capture_ring_counts: of one worker and port, written by the worker.
 struct capture_ring_counts {
-    uint64_t seen;     // of a way that is asked for
-    uint64_t matched;  // accepted by the filter
-    uint64_t dropped;  // of those, for want of room in the ring
+    uint64_t seen;     // frames in a requested direction
+    uint64_t matched;  // frames that the filter accepted
+    uint64_t dropped;  // of those, without room in the ring
 };
 
 struct rte_bpf;
 struct rte_ring;
 
-// capture_filter: written by the control thread (server/capture_filter.h), constant while a tap has
-// it.
+// capture_filter: created by the control thread (server/capture_filter.h); constant while a sink
+// uses it.
 struct capture_filter {
     struct rte_bpf *bpf;
 };
 
-// tap: one dump at one worker; all but counts is constant while the worker has it.
-struct tap {
+// capture_sink: one dump on one worker. All but counts is constant while the worker uses it.
+struct capture_sink {
     const struct capture_filter *filter;  // NULL: every frame
     struct rte_ring *ring;
     uint32_t snap_bytes;
-    uint32_t ports;  // bit p: port p
-    uint8_t ways;    // enum capture_direction, or-ed
-    bool quiet;      // frames that go to every worker are some other worker's to copy
+    uint32_t ports;      // bit p: port p
+    uint8_t directions;  // enum capture_direction, or-ed
+    bool quiet;          // another worker copies the frames that go to every worker
     struct capture_ring_counts counts[CAPTURE_PORTS_MAX] CACHE_ALIGNED;
 };
 
 struct capture_list {
     unsigned n;
-    struct tap *at[CAPTURE_READERS_MAX];
+    struct capture_sink *at[CAPTURE_READERS_MAX];
 };
 
-// capture_burst: copies what of n packets each tap of l wants. Worker.
-void capture_burst(const struct capture_list *l, unsigned port, enum capture_direction way,
+// capture_burst: copies n packets to each sink of l whose filter accepts them. Worker.
+void capture_burst(const struct capture_list *l, unsigned port, enum capture_direction direction,
                    struct pkt *const *pkts, uint32_t n);
 
-// capture_filter_run: how many bytes of p the filter wants; 0: it does not want p. Any thread.
+// capture_filter_run: how many bytes of p to copy; 0: the filter rejects p. Any thread.
 uint32_t capture_filter_run(const struct capture_filter *f, struct pkt *p);

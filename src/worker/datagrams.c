@@ -9,7 +9,7 @@
 #include "worker/egress.h"
 
 enum {
-    // Places in a turn's packets that datagrams leave to TCP: an answer to each segment received,
+    // Packets of a turn that datagrams may not use: TCP needs one to reply to each received segment
     // and as many again.
     KEPT_FOR_TCP = 2 * BURST_MAX,
     PART_BYTES = 1024,  // a datagram that is cut takes a place for so many, or fewer ...
@@ -94,7 +94,7 @@ static struct worker_port *port_at(struct worker *w, int port)
     return port < 0 ? NULL : &w->ports[port];
 }
 
-// port_for: the port that d leaves by, with its source chosen where that is any; or *error.
+// port_for: the port that d leaves by, with its source address chosen if it is any; NULL: *error.
 static struct worker_port *port_for(struct worker *w, struct net_datagram *d, unsigned device,
                                     int *error)
 {
@@ -126,7 +126,7 @@ static int send(struct worker *w, struct net_datagram *d, unsigned device)
         return -ENOBUFS;
     const uint32_t before = wp->tx.n;
     error = net_send(wp->net, w->tcp.now, d, &wp->tx);
-    // Its places are among those that TCP counts on.
+    // The packets count against what TCP may send in this turn.
     for (uint32_t n = error == 0 ? MAX(wp->tx.n - before, 1u) : 0; n != 0; n--)
         tcp_lane_take(&w->tcp, port);
     return error;
@@ -175,11 +175,11 @@ int c10m_udp_source(struct c10m_core *core, const struct c10m_name *to, struct c
 
 uint16_t c10m_udp_mtu(struct c10m_core *core, const struct c10m_name *to)
 {
-    return c10m_udp_way(core, to, 0, NULL);
+    return c10m_udp_path(core, to, 0, NULL);
 }
 
-uint16_t c10m_udp_way(struct c10m_core *core, const struct c10m_name *to, unsigned device,
-                      struct c10m_name *from)
+uint16_t c10m_udp_path(struct c10m_core *core, const struct c10m_name *to, unsigned device,
+                       struct c10m_name *from)
 {
     struct worker *w = worker_of_core(core);
     struct ip_addr source;
@@ -192,8 +192,8 @@ uint16_t c10m_udp_way(struct c10m_core *core, const struct c10m_name *to, unsign
     return net_mtu(wp->net, w->tcp.now, &a);
 }
 
-// change_group: joins or leaves; what tells the link takes its places from TCP, and is left unsaid
-// where those are few.
+// change_group: joins or leaves a group. The report uses places of TCP, and is omitted if few are
+// free.
 static int change_group(struct worker *w, unsigned device, const uint8_t group[16],
                         int (*change)(struct net *net, struct clock_now now,
                                       const struct ip_addr *group, struct net_tx *tx))
@@ -222,26 +222,26 @@ int c10m_group_leave(struct c10m_core *core, unsigned device, const uint8_t grou
     return change_group(worker_of_core(core), device, group, net_group_leave);
 }
 
-// fill: what both families' headers say of the received datagram.
+// fill: sets what the headers of the received datagram say.
 static void fill(struct c10m_packet *p, const struct udp_in *u, const uint8_t *frame)
 {
     const uint8_t *ip = frame + ETH_BYTES;
     struct ip_addr dst;
     if (ip_is_v4(&u->src)) {
-        dst = ip_from_v4(load_be32(ip + 16));
-        p->tos = ip[1];
-        p->ttl = ip[8];
-        p->df = (ip[6] & 0x40) != 0;
+        dst = ip_from_v4(load_be32(ip + IP4_DST_AT));
+        p->tos = ip[IP4_TOS_AT];
+        p->ttl = ip[IP4_TTL_AT];
+        p->df = (ip[IP4_FRAGMENT_AT] & IP4_DF >> 8) != 0;
     } else {
-        memcpy(dst.b, ip + 24, sizeof(dst.b));
+        memcpy(dst.b, ip + IP6_DST_AT, sizeof(dst.b));
         p->tos = (uint8_t)(load_be16(ip) >> 4);
-        p->ttl = ip[7];
+        p->ttl = ip[IP6_HOPS_AT];
     }
     name_set(&p->from, &u->src, u->src_port);
     name_set(&p->to, &dst, u->dst_port);
 }
 
-static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
+static void deliver_packet(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
 {
     struct c10m_service *s = &w->sock.services[u->service];
     fill(p, u, pkt_data(w->pkts[u->pkt_ix]));
@@ -259,8 +259,8 @@ static void take_packet(struct worker *w, const struct udp_in *u, struct c10m_pa
     w->stats->c.udp_refused6 += !ip_is_v4(&u->src);
 }
 
-// take_error: p->from is our side: it was the sender.
-static void take_error(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
+// deliver_error: reports an ICMP error; p->from is our side, which sent the datagram.
+static void deliver_error(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
 {
     struct c10m_service *s = &w->sock.services[u->service];
     const bool v4 = ip_is_v4(&u->src);
@@ -284,18 +284,18 @@ static void take_error(struct worker *w, const struct udp_in *u, struct c10m_pac
     sock_settle(&w->sock);
 }
 
-void worker_udp_take(struct worker *w, const struct udp_in *u)
+void worker_udp_deliver(struct worker *w, const struct udp_in *u)
 {
     const struct udp_open *o = &w->udp->open[u->open];
     struct c10m_packet p = {
         .data = pkt_data(w->pkts[u->pkt_ix]) + u->data_off, .len = u->data_len, .port = u->open};
-    // A callback before this one may have closed it.
+    // An earlier callback may have closed the port.
     if (!o->open || o->port != u->dst_port || o->service != u->service) {
         w->stats->drops[u->kind == UDP_ERROR ? DROP_icmp_no_owner : DROP_udp_no_port]++;
         return;
     }
     if (u->kind == UDP_ERROR)
-        take_error(w, u, &p);
+        deliver_error(w, u, &p);
     else
-        take_packet(w, u, &p);
+        deliver_packet(w, u, &p);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// egress.h: names of the application's, and the ways from a worker to them.
+// egress.h: c10m_name conversions, and the routes from a worker.
 //
-// The functions that take a const worker may be called by any thread while it runs: they read
-// addresses, routes and the numbers of ports, which the control thread writes before the worker
-// runs and nobody writes later: sock.locals, sock.n_locals, n_ports, port_of_local, loopback_port,
-// and of ports[].net addresses and routes. Those of the first worker are everybody's.
+// The functions with a const worker may be called by any thread while the worker runs. They read
+// addresses, routes and port numbers, which the control thread writes before the worker starts and
+// nobody writes later: sock.locals, sock.n_locals, n_ports, port_of_local, loopback_port, and
+// addresses and routes of ports[].net. They are the same in all workers; other threads use the
+// first worker's.
 #pragma once
 #include <string.h>
 
@@ -34,31 +35,30 @@ static inline void name_set(struct c10m_name *n, const struct ip_addr *a, uint16
     n->port = port;
 }
 
-// name_is_any: of both families, or of IPv4.
+// name_is_any: whether a is :: or 0.0.0.0.
 static inline bool name_is_any(const struct ip_addr *a)
 {
     return ip_is_zero(a) || (ip_is_v4(a) && ip_to_v4(a) == 0);
 }
 
-// worker_peer_addr: the address of a peer: any address is, as a peer, ourselves (Linux).
+// worker_peer_addr: the address of a peer. As on Linux, :: and 0.0.0.0 mean this host.
 struct ip_addr worker_peer_addr(const struct c10m_name *n);
 
-// worker_local: the flow_key.local_ix of an address of ours; UINT16_MAX: it is none.
+// worker_local: the flow_key.local_ix of a local address; UINT16_MAX: it is not local.
 uint16_t worker_local(const struct worker *w, const struct ip_addr *a);
 
-// worker_is_group: a multicast or broadcast address, of any port.
+// worker_is_group: whether a is multicast, or a broadcast address of any port.
 bool worker_is_group(const struct worker *w, const struct ip_addr *a);
 
-// worker_egress: the number of the port whose routes lead to `to` by the longest prefix, and the
-// address there to send from (net_egress); -1: none does.
+// worker_egress: the index of the port with the longest matching route to `to`; *from: the source
+// address there (net_egress()). -1: there is no route.
 int worker_egress(const struct worker *w, const struct ip_addr *to, struct ip_addr *from);
 
-// worker_egress_by: by that device alone, a port's number from 1; 0: as worker_egress(). Our own
-// addresses are behind no port, but are reached by each device that has them.
+// worker_egress_by: the same for one device, port index plus one; 0: as worker_egress(). A local
+// address is reached by each device that has it.
 int worker_egress_by(const struct worker *w, const struct ip_addr *to, unsigned device,
                      struct ip_addr *from);
 
-// worker_opening_from: the local_ix of the address to open a connection from, or a negative errno
-// (c10m_open).
+// worker_opening_from: the local_ix to open a connection from, or -errno (c10m_open()).
 int worker_opening_from(const struct worker *w, const struct ip_addr *from,
                         const struct ip_addr *to, unsigned device);

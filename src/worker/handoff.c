@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/copy.h"
+#include "base/shared.h"
 #include "wire/parse6.h"
 #include "wire/proto.h"
 #include "wire/raw.h"
@@ -15,7 +16,7 @@ enum {
     FLUSH_TRIES = 1000,  // for a port that takes nothing
 };
 
-// pair: one way for packets, and the way home for those that were copied.
+// pair: a ring for packets, and one that returns them after they were copied.
 struct pair {
     struct rte_ring *go, *back;
 };
@@ -25,7 +26,7 @@ struct batch {
     struct pkt *pkts[BURST_MAX];
 };
 
-// lane: what belongs to one worker; nobody else writes it, but for the two rings of each pair.
+// lane: the data of one worker, its only writer, except for the two rings of each pair.
 struct lane {
     unsigned id;
     struct pkt_pool *pool;
@@ -34,9 +35,10 @@ struct lane {
     struct pair tx;             // to the worker that transmits for this one
     uint32_t tx_away;           // packets out there
     uint32_t n_held;            // copied to be sent, and not taken by the port
-    struct pkt *held[HANDOFF_TAKE];
+    struct pkt *held[HANDOFF_COPY_MAX];
     struct pair *in;      // [worker] packets from each
     uint32_t *away;       // [worker] packets out with each
+    uint32_t out;         // all of them, and those to be sent
     struct batch *batch;  // [worker] packets of this burst for each
     struct handoff_counts counts;
 };
@@ -45,16 +47,22 @@ struct handoff {
     struct port port;  // first: port.priv points to this struct
     struct port *inner;
     unsigned workers, queues, entries;
-    uint32_t away_max;
-    bool spread;  // by the device: each packet should arrive at home
+    uint32_t away_max, out_max;  // packets of a worker in one ring, in all
+    bool may_spread;             // the device: each packet should arrive at home
+    struct shared_bool spread;   // it is believed to; written by the control thread
     struct toeplitz hash;
     struct lane *lanes[WORKERS_MAX];
 };
 
-uint32_t handoff_slots(uint32_t packets, unsigned workers)
+uint32_t handoff_out_max(uint32_t packets, unsigned ports)
+{
+    return MAX(packets / (2 * MAX(ports, 1u)), (uint32_t)HANDOFF_SLOTS_MIN);
+}
+
+uint32_t handoff_slots(uint32_t out_max)
 {
     uint32_t slots = HANDOFF_SLOTS_MAX;
-    while (slots > HANDOFF_SLOTS_MIN && slots > packets / (4 * workers))
+    while (slots > HANDOFF_SLOTS_MIN && slots > out_max)
         slots /= 2;
     return slots;
 }
@@ -71,7 +79,7 @@ size_t handoff_footprint(uint32_t slots, unsigned workers)
            2 * (workers + 1) * ring_bytes(slots);
 }
 
-// The worker of a connection whose packets to us have these.
+// The worker of a connection whose received packets have these addresses and ports.
 static inline int home_of(const struct toeplitz *t, unsigned entries, unsigned workers,
                           const uint8_t *src, const uint8_t *dst, const uint8_t *src_port,
                           const uint8_t *dst_port)
@@ -86,7 +94,7 @@ static inline bool has_ports(uint8_t proto)
     return proto == IP_PROTO_TCP || proto == IP_PROTO_UDP;
 }
 
-// An ICMP error quotes what we sent: its source is our side.
+// An ICMP error quotes a packet that we sent: its source is our side.
 static int home_of_error(const struct toeplitz *t, unsigned entries, unsigned workers,
                          const uint8_t *icmp, const uint8_t *end)
 {
@@ -95,9 +103,11 @@ static int home_of_error(const struct toeplitz *t, unsigned entries, unsigned wo
         (icmp[0] != ICMP_UNREACHABLE && icmp[0] != ICMP_TIME_EXCEEDED && icmp[0] != ICMP_PARAMETER))
         return HANDOFF_HERE;
     const uint8_t *ports = ip + 4 * (ip[0] & 15u);
-    if (ip[0] >> 4 != 4 || ports < ip + IP4_BYTES || end < ports + 4 || !has_ports(ip[9]))
+    if (ip[0] >> 4 != 4 || ports < ip + IP4_BYTES || end < ports + 4 ||
+        !has_ports(ip[IP4_PROTO_AT]))
         return HANDOFF_HERE;
-    return home_of(t, entries, workers, ip + 16, ip + 12, ports + 2, ports);
+    return home_of(t, entries, workers, ip + IP4_DST_AT, ip + IP4_SRC_AT, ports + TCP_DST_PORT_AT,
+                   ports);
 }
 
 static int home_of6(const struct toeplitz *t, unsigned entries, unsigned workers,
@@ -108,8 +118,8 @@ static int home_of6(const struct toeplitz *t, unsigned entries, unsigned workers
     return (int)toeplitz_home(hash, entries, workers);
 }
 
-// What speaks of neighbours and groups goes to all, as ARP does. An error quotes what we sent,
-// without extension headers.
+// Neighbour discovery and group messages go to all workers, as ARP does. An error quotes a packet
+// that we sent, without extension headers.
 static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned workers,
                          const uint8_t *icmp, const uint8_t *end)
 {
@@ -117,25 +127,26 @@ static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned wo
     if ((type >= ND_ROUTER_SOLICIT && type <= ND_REDIRECT) || type == MLD_QUERY)
         return HANDOFF_ALL;
     if (type < ICMP6_UNREACHABLE || type > ICMP6_PARAMETER || end < ports + 4 || ip[0] >> 4 != 6 ||
-        !has_ports(ip[6]))
+        !has_ports(ip[IP6_NEXT_AT]))
         return HANDOFF_HERE;
-    return home_of6(t, entries, workers, ip + 24, ip + 8, ports + 2, ports);
+    return home_of6(t, entries, workers, ip + IP6_DST_AT, ip + IP6_SRC_AT, ports + TCP_DST_PORT_AT,
+                    ports);
 }
 
 static int home_of_ip6(const struct toeplitz *t, unsigned entries, unsigned workers,
                        const uint8_t *frame, uint32_t len)
 {
-    const uint8_t *src = frame + ETH_BYTES + 8, *dst = frame + ETH_BYTES + 24, *l4;
+    const uint8_t *src = frame + ETH_BYTES + IP6_SRC_AT, *dst = frame + ETH_BYTES + IP6_DST_AT, *l4;
     static const uint8_t no_ports[4];
     struct wire_ip6 ip;
     const enum drop_reason reason = wire_parse_ip6(frame, len, &ip);
     if (unlikely(reason == DROP_ip6_fragment))
-        return home_of6(t, entries, workers, src, dst, no_ports, no_ports + 2);
+        return home_of6(t, entries, workers, src, dst, no_ports, no_ports + TCP_DST_PORT_AT);
     if (reason != DROP_NONE || ip.l4_len < 4)
         return HANDOFF_HERE;
     l4 = frame + ip.l4_off;
     if (likely(has_ports(ip.proto)))
-        return home_of6(t, entries, workers, src, dst, l4, l4 + 2);
+        return home_of6(t, entries, workers, src, dst, l4, l4 + TCP_DST_PORT_AT);
     return ip.proto == IP_PROTO_ICMP6 ? home_of_icmp6(t, entries, workers, l4, l4 + ip.l4_len)
                                       : HANDOFF_HERE;
 }
@@ -143,22 +154,23 @@ static int home_of_ip6(const struct toeplitz *t, unsigned entries, unsigned work
 static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, unsigned workers,
                                   const uint8_t *frame, uint32_t len)
 {
-    const uint16_t type = load_be16(frame + 12);
+    const uint16_t type = load_be16(frame + ETH_TYPE_AT);
     if (type == ETH_TYPE_IP6)
         return home_of_ip6(t, entries, workers, frame, len);
     return type == ETH_TYPE_ARP ? HANDOFF_ALL : HANDOFF_HERE;
 }
 
-// A fragment, whose ports most do not name: by its addresses. It may have a single byte of data.
+// A fragment: only the first has ports, so the addresses decide. It may have a single byte of data.
 static NOINLINE int home_of_part(const struct toeplitz *t, unsigned entries, unsigned workers,
                                  const uint8_t *frame, uint32_t len)
 {
     static const uint8_t no_ports[4];
     const uint8_t *ip = frame + ETH_BYTES;
-    if (len < ETH_BYTES + IP4_BYTES || load_be16(frame + 12) != ETH_TYPE_IP4 ||
-        (load_be16(ip + 6) & 0x3fff) == 0)
+    if (len < ETH_BYTES + IP4_BYTES || load_be16(frame + ETH_TYPE_AT) != ETH_TYPE_IP4 ||
+        (load_be16(ip + IP4_FRAGMENT_AT) & (IP4_MF | IP4_OFFSET_MASK)) == 0)
         return HANDOFF_HERE;
-    return home_of(t, entries, workers, ip + 12, ip + 16, no_ports, no_ports + 2);
+    return home_of(t, entries, workers, ip + IP4_SRC_AT, ip + IP4_DST_AT, no_ports,
+                   no_ports + TCP_DST_PORT_AT);
 }
 
 int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, const uint8_t *frame,
@@ -166,22 +178,23 @@ int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, c
 {
     if (unlikely(len < ETH_BYTES + IP4_BYTES + 4))
         return home_of_part(t, entries, workers, frame, len);
-    if (unlikely(load_be16(frame + 12) != ETH_TYPE_IP4))
+    if (unlikely(load_be16(frame + ETH_TYPE_AT) != ETH_TYPE_IP4))
         return home_of_other(t, entries, workers, frame, len);
     const uint8_t *ip = frame + ETH_BYTES, *l4 = ip + 4 * (ip[0] & 15u);
-    const bool fragment = (load_be16(ip + 6) & 0x3fff) != 0;
+    const bool fragment = (load_be16(ip + IP4_FRAGMENT_AT) & (IP4_MF | IP4_OFFSET_MASK)) != 0;
     if (unlikely(ip[0] >> 4 != 4 || l4 < ip + IP4_BYTES))
         return HANDOFF_HERE;
     if (unlikely(fragment || frame + len < l4 + 4))
         return home_of_part(t, entries, workers, frame, len);
-    if (likely(has_ports(ip[9])))
-        return home_of(t, entries, workers, ip + 12, ip + 16, l4, l4 + 2);
-    return ip[9] == IP_PROTO_ICMP ? home_of_error(t, entries, workers, l4, frame + len)
-                                  : HANDOFF_HERE;
+    if (likely(has_ports(ip[IP4_PROTO_AT])))
+        return home_of(t, entries, workers, ip + IP4_SRC_AT, ip + IP4_DST_AT, l4,
+                       l4 + TCP_DST_PORT_AT);
+    return ip[IP4_PROTO_AT] == IP_PROTO_ICMP ? home_of_error(t, entries, workers, l4, frame + len)
+                                             : HANDOFF_HERE;
 }
 
-// What a copy says of itself: the device's verdicts, and what the device is asked to fill in. All
-// else speaks of fields that are not copied.
+// Flags that are copied: the device's verdicts and its requested offloads. The others refer to
+// fields that are not copied.
 #define COPIED_FLAGS                                                                               \
     (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_TX_OFFLOAD_MASK)
 
@@ -200,11 +213,12 @@ static void copy_packet(struct pkt *to, const struct pkt *from)
         to->m.tx_offload = from->m.tx_offload;
 }
 
-// take: copies of at most n (<= HANDOFF_TAKE) packets that wait in the pair. Without packets for
-// the copies they wait on.
-static uint32_t take(const struct pair *from, struct pkt_pool *pool, struct pkt **mine, uint32_t n)
+// copy_from: copies at most n (<= HANDOFF_COPY_MAX) packets of the pair. If the pool is empty, they
+// stay.
+static uint32_t copy_from(const struct pair *from, struct pkt_pool *pool, struct pkt **mine,
+                          uint32_t n)
 {
-    struct pkt *theirs[HANDOFF_TAKE];
+    struct pkt *theirs[HANDOFF_COPY_MAX];
     n = MIN(n, rte_ring_count(from->go));
     while (n != 0 && !pkt_alloc_bulk(pool, mine, n))
         n /= 2;
@@ -217,36 +231,46 @@ static uint32_t take(const struct pair *from, struct pkt_pool *pool, struct pkt 
         prefetch0(pkt_data(theirs[i]));
     for (uint32_t i = 0; i < n; i++)
         copy_packet(mine[i], theirs[i]);
-    // Its room is that of the other ring, which held all that is out.
+    // This cannot fail: the ring has as many slots as the ring from which the packets came.
     CHECK(rte_ring_sp_enqueue_bulk(from->back, (void **)theirs, n, NULL) == n);
     return n;
 }
 
-static void collect(struct rte_ring *back, uint32_t *away)
+static void collect(struct lane *l, struct rte_ring *back, uint32_t *away)
 {
     struct pkt *home[BURST_MAX];
     if (*away == 0)
         return;
     const uint32_t n = rte_ring_sc_dequeue_burst(back, (void **)home, BURST_MAX, NULL);
     *away -= n;
+    l->out -= n;
     pkt_free_bulk(home, n);
 }
 
-// give: of n packets those for which there is room; returns how many.
-static uint32_t give(const struct handoff *s, const struct pair *to, uint32_t *away,
+// room: the largest n with away + n <= HANDOFF_SHARE * (out_max - out - n), within the ring.
+static uint32_t room(const struct handoff *s, const struct lane *l, uint32_t away)
+{
+    const uint64_t share = (uint64_t)HANDOFF_SHARE * (s->out_max - l->out);
+    const uint64_t n = share > away ? (share - away) / (HANDOFF_SHARE + 1) : 0;
+    return (uint32_t)MIN(n, (uint64_t)(s->away_max - away));
+}
+
+// give: enqueues as many of n packets as there is room for; returns how many.
+static uint32_t give(const struct handoff *s, struct lane *l, const struct pair *to, uint32_t *away,
                      struct pkt **pkts, uint32_t n)
 {
-    n = MIN(n, s->away_max - *away);
+    n = MIN(n, room(s, l, *away));
     if (n != 0)
         CHECK(rte_ring_sp_enqueue_bulk(to->go, (void **)pkts, n, NULL) == n);
     *away += n;
+    l->out += n;
     return n;
 }
 
 static void hand_over(struct handoff *s, struct lane *l, unsigned to)
 {
     struct batch *b = &l->batch[to];
-    const uint32_t given = give(s, &s->lanes[to]->in[l->id], &l->away[to], b->pkts, b->n);
+    const uint32_t given = give(s, l, &s->lanes[to]->in[l->id], &l->away[to], b->pkts, b->n);
     l->stats->c.handed_out += given;
     l->counts.wrong_core += b->n;
     if (unlikely(given < b->n)) {
@@ -258,7 +282,7 @@ static void hand_over(struct handoff *s, struct lane *l, unsigned to)
     b->n = 0;
 }
 
-// Copies for the others leave half of a ring to what belongs there.
+// Copies for other workers use at most half of a ring.
 static NOINLINE void hand_copies(struct handoff *s, struct lane *l, const struct pkt *p)
 {
     for (unsigned to = 0; to < s->workers; to++) {
@@ -267,18 +291,62 @@ static NOINLINE void hand_copies(struct handoff *s, struct lane *l, const struct
             continue;
         l->stats->c.handed_copies++;
         l->counts.copies++;
-        if (l->away[to] >= s->away_max / 2 || !pkt_alloc_bulk(l->pool, &copy, 1)) {
+        if (l->away[to] >= s->away_max / 2 || room(s, l, l->away[to]) <= l->away[to] ||
+            !pkt_alloc_bulk(l->pool, &copy, 1)) {
             l->stats->c.rx_packets++;
             l->stats->drops[DROP_handoff_full]++;
             l->counts.lost++;
             continue;
         }
         copy_packet(copy, p);
-        CHECK(give(s, &s->lanes[to]->in[l->id], &l->away[to], &copy, 1) == 1);
+        CHECK(give(s, l, &s->lanes[to]->in[l->id], &l->away[to], &copy, 1) == 1);
     }
 }
 
-// receive: from the device's own queue; what is not ours goes on, in order.
+// Ports of tunnels. Some devices hash the inner headers of: VXLAN (RFC 7348) and its older port,
+// Geneve (RFC 8926), GTP-U.
+static bool is_tunnel(uint16_t port)
+{
+    return port == 4789 || port == 8472 || port == 6081 || port == 2152;
+}
+
+static enum port_rss_kind kind_of_l4(uint8_t proto, const uint8_t *l4, uint32_t len, bool v4)
+{
+    if (proto == IP_PROTO_TCP && len >= TCP_BYTES)
+        return v4 ? PORT_RSS_IP4_TCP : PORT_RSS_IP6_TCP;
+    if (proto != IP_PROTO_UDP || len < UDP_BYTES || is_tunnel(load_be16(l4 + TCP_DST_PORT_AT)))
+        return PORT_RSS_OTHER;
+    return v4 ? PORT_RSS_IP4_UDP : PORT_RSS_IP6_UDP;
+}
+
+NOINLINE enum port_rss_kind handoff_kind(const uint8_t *frame, uint32_t len)
+{
+    const uint8_t *ip = frame + ETH_BYTES;
+    if (len >= ETH_BYTES + IP4_BYTES && load_be16(frame + ETH_TYPE_AT) == ETH_TYPE_IP4) {
+        if ((load_be16(ip + IP4_FRAGMENT_AT) & (IP4_MF | IP4_OFFSET_MASK)) != 0)
+            return PORT_RSS_FRAGMENT;
+        if (ip[0] != 0x45)
+            return PORT_RSS_OTHER;
+        return kind_of_l4(ip[IP4_PROTO_AT], ip + IP4_BYTES, len - ETH_BYTES - IP4_BYTES, true);
+    }
+    if (len < ETH_BYTES + IP6_BYTES || load_be16(frame + ETH_TYPE_AT) != ETH_TYPE_IP6)
+        return PORT_RSS_OTHER;
+    struct wire_ip6 parsed;
+    if (!has_ports(ip[IP6_NEXT_AT]))
+        return wire_parse_ip6(frame, len, &parsed) == DROP_ip6_fragment ? PORT_RSS_FRAGMENT
+                                                                        : PORT_RSS_OTHER;
+    return kind_of_l4(ip[IP6_NEXT_AT], ip + IP6_BYTES, len - ETH_BYTES - IP6_BYTES, false);
+}
+
+// Counts a packet that the port should have delivered to its worker. Not inlined, to keep it out of
+// the path of packets that are in the right queue.
+static NOINLINE void count_wrong(const struct handoff *s, struct lane *l, const struct pkt *p)
+{
+    l->counts.rss_wrong[handoff_kind(pkt_data(p), pkt_len(p))]++;
+    l->stats->c.rss_wrong += shared_bool_load(&s->spread);
+}
+
+// receive: receives from the device's queue, keeps our packets in order and passes on the others.
 static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     const uint32_t got = s->inner->ops->rx_burst(s->inner, (uint16_t)l->id, pkts, (uint16_t)n);
@@ -294,7 +362,8 @@ static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, ui
         if (home >= 0 && home != (int)l->id) {
             l->batch[home].pkts[l->batch[home].n++] = p;
             others |= UINT64_C(1) << home;
-            l->stats->c.rss_wrong += s->spread;
+            if (s->may_spread)
+                count_wrong(s, l, p);
             continue;
         }
         if (unlikely(home == HANDOFF_ALL))
@@ -306,19 +375,20 @@ static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, ui
     return kept;
 }
 
-// take_over: what the owners of queues received for this worker. Before it, in a quarter of the
-// room, what workers without one put together of fragments.
-static uint32_t take_over(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
+// receive_handed: receives what the owners of queues passed to this worker; before it, in a quarter
+// of the room, what workers without a queue reassembled.
+static uint32_t receive_handed(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     uint32_t got = 0;
     for (unsigned from = s->queues; from < s->workers; from++)
         if (from != l->id)
-            got +=
-                take(&l->in[from], l->pool, pkts + got, MIN(n / 4 - got, (uint32_t)HANDOFF_TAKE));
+            got += copy_from(&l->in[from], l->pool, pkts + got,
+                             MIN(n / 4 - got, (uint32_t)HANDOFF_COPY_MAX));
     l->rx_turn = l->rx_turn + 1 < s->queues ? l->rx_turn + 1 : 0;
     for (unsigned k = 0, from = l->rx_turn; k < s->queues; k++) {
         if (from != l->id)
-            got += take(&l->in[from], l->pool, pkts + got, MIN(n - got, (uint32_t)HANDOFF_TAKE));
+            got += copy_from(&l->in[from], l->pool, pkts + got,
+                             MIN(n - got, (uint32_t)HANDOFF_COPY_MAX));
         from = from + 1 < s->queues ? from + 1 : 0;
     }
     l->stats->c.handed_in += got;
@@ -335,8 +405,8 @@ static void send_held(struct handoff *s, struct lane *l)
         memmove(l->held, l->held + sent, l->n_held * sizeof(l->held[0]));
 }
 
-// send_for_others: those workers without a queue whose numbers leave this one's. False: nothing is
-// left to be sent.
+// send_for_others: sends for the workers without a queue that use this one. False: nothing is left
+// to send.
 static bool send_for_others(struct handoff *s, struct lane *l)
 {
     const unsigned clients = (s->workers - 1 - l->id) / s->queues;
@@ -346,7 +416,7 @@ static bool send_for_others(struct handoff *s, struct lane *l)
     l->tx_turn = l->tx_turn + 1 < clients ? l->tx_turn + 1 : 0;
     for (unsigned k = 0, c = l->tx_turn; k < clients && l->n_held == 0; k++) {
         const struct lane *client = s->lanes[l->id + (c + 1) * s->queues];
-        l->n_held = take(&client->tx, l->pool, l->held, HANDOFF_TAKE);
+        l->n_held = copy_from(&client->tx, l->pool, l->held, HANDOFF_COPY_MAX);
         c = c + 1 < clients ? c + 1 : 0;
         if (l->n_held != 0) {
             send_held(s, l);
@@ -373,8 +443,8 @@ void handoff_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, ui
     struct lane *l = s->lanes[w];
     l->stats->c.handed_copies += n;
     l->counts.copies += n;
-    if (l->away[to] + n <= s->away_max) {
-        CHECK(give(s, &s->lanes[to]->in[l->id], &l->away[to], pkts, n) == n);
+    if (n <= room(s, l, l->away[to])) {
+        CHECK(give(s, l, &s->lanes[to]->in[l->id], &l->away[to], pkts, n) == n);
         return;
     }
     l->stats->c.rx_packets += n;
@@ -388,11 +458,11 @@ static uint16_t handoff_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, 
     struct handoff *s = p->priv;
     struct lane *l = s->lanes[w];
     for (unsigned to = 0; to < s->workers; to++)
-        collect(s->lanes[to]->in[w].back, &l->away[to]);
+        collect(l, s->lanes[to]->in[w].back, &l->away[to]);
     if (w >= s->queues)
-        return (uint16_t)take_over(s, l, pkts, n);
+        return (uint16_t)receive_handed(s, l, pkts, n);
     send_for_others(s, l);
-    const uint32_t got = take_over(s, l, pkts, n / 2);
+    const uint32_t got = receive_handed(s, l, pkts, n / 2);
     return (uint16_t)(got + receive(s, l, pkts + got, n - got));
 }
 
@@ -402,8 +472,8 @@ static uint16_t handoff_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, 
     struct lane *l = s->lanes[w];
     if (w < s->queues)
         return s->inner->ops->tx_burst(s->inner, w, pkts, n);
-    collect(l->tx.back, &l->tx_away);
-    const uint32_t given = give(s, &l->tx, &l->tx_away, pkts, n);
+    collect(l, l->tx.back, &l->tx_away);
+    const uint32_t given = give(s, l, &l->tx, &l->tx_away, pkts, n);
     l->stats->c.tx_handed += given;
     l->counts.tx_handed += given;
     return (uint16_t)given;
@@ -421,14 +491,14 @@ static void close_port(struct port *p)
 }
 
 static const struct port_ops handoff_ops = {
-    .driver = "steer",
+    .driver = "handoff",
     .rx_burst = handoff_rx_burst,
     .tx_burst = handoff_tx_burst,
     .stats = handoff_stats,
     .close = close_port,
 };
 
-struct handoff *handoff_open(struct port *inner, uint32_t slots, unsigned workers,
+struct handoff *handoff_open(struct port *inner, uint32_t slots, uint32_t out_max, unsigned workers,
                              const uint8_t *key)
 {
     CHECK(workers <= WORKERS_MAX && inner->queues <= workers);
@@ -445,8 +515,10 @@ struct handoff *handoff_open(struct port *inner, uint32_t slots, unsigned worker
     s->workers = workers;
     s->queues = inner->queues;
     s->entries = inner->caps & PORT_RSS ? inner->rss_entries : TOEPLITZ_ENTRIES;
-    s->spread = (inner->caps & PORT_RSS) != 0 && inner->queues == workers;
+    s->may_spread = (inner->caps & PORT_RSS) != 0 && inner->queues == workers;
+    shared_bool_store(&s->spread, s->may_spread);
     s->away_max = slots - 1;
+    s->out_max = out_max;
     toeplitz_init(&s->hash, key);
     return s;
 }
@@ -454,7 +526,7 @@ struct handoff *handoff_open(struct port *inner, uint32_t slots, unsigned worker
 static struct rte_ring *ring_in(uint8_t **at, uint32_t slots)
 {
     struct rte_ring *r = (struct rte_ring *)*at;
-    CHECK(rte_ring_init(r, "steer", slots, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+    CHECK(rte_ring_init(r, "handoff", slots, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
     *at += ring_bytes(slots);
     return r;
 }
@@ -503,12 +575,24 @@ void handoff_read(const struct handoff *s, unsigned w, struct handoff_counts *ou
                                    .taken_over = stat_load(&c->taken_over),
                                    .tx_handed = stat_load(&c->tx_handed),
                                    .room = s->away_max};
+    for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
+        out->rss_wrong[k] = stat_load(&c->rss_wrong[k]);
     for (unsigned from = 0; from < s->workers; from++)
         out->waiting += rte_ring_count(l->in[from].go);
     for (unsigned of = 0; of < s->workers; of++)
         if (of >= s->queues && of % s->queues == w)
             out->tx_waiting += rte_ring_count(s->lanes[of]->tx.go);
     out->tx_waiting += peek_u32(&l->n_held);
+}
+
+void handoff_trust(struct handoff *s, bool trust)
+{
+    shared_bool_store(&s->spread, trust && s->may_spread);
+}
+
+bool handoff_trusted(const struct handoff *s)
+{
+    return shared_bool_load(&s->spread);
 }
 
 void handoff_flush(struct handoff *s)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log_ring.h: what lies in a worker's ring of log records (c10m_log): SPSC, filled by the worker,
-// emptied by the control thread (server/server_log.h). A record is this head in one unit, and the
-// record's bytes in whole units behind it. A worker never waits: what finds no room is its caller's
-// to count.
+// log_ring.h: the format of a worker's ring of log records (c10m_log): SPSC, filled by the worker,
+// emptied by the control thread (server/server_log.h). A record is a head in one unit, then its
+// bytes in whole units. The worker never waits; the caller counts a record that finds no room.
 #pragma once
 #include "base/base.h"
 #include "c10m/app.h"
 
 enum {
-    LOG_UNIT_BYTES = 16,  // of an element of the ring
+    LOG_UNIT_BYTES = 16,  // of a ring element
     LOG_RECORD_UNITS_MAX = (C10M_LOG_BYTES_MAX + LOG_UNIT_BYTES - 1) / LOG_UNIT_BYTES,
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop. Stages do not call each other: each one is a pass over what the one before left in the
-// worker's arrays, and prefetches what the next one touches. The last two are in sending.c.
+// The loop. Stages do not call each other: each is one pass over the arrays that the stage before
+// has filled, and prefetches what the next stage reads. The last two stages are in sending.c.
 #include <sched.h>
 #include <unistd.h>
 
@@ -37,8 +37,8 @@ static inline void stage_rx(struct worker *w)
     account_stage(w, STAGE_rx);
 }
 
-// A datagram belongs to the worker of its ports, which only the first part names: there it goes, in
-// parts again.
+// A reassembled packet belongs to the worker of its ports, which only the first fragment has. It is
+// fragmented again and sent there.
 static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, unsigned home)
 {
     enum { PARTS = 64 };  // of PKT_ROOM bytes
@@ -53,8 +53,8 @@ static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, uns
     w->stats->c.kept++;
 }
 
-// take_whole: the datagrams that are whole since this burst.
-static NOINLINE void take_whole(struct worker *w, struct worker_port *wp)
+// input_whole: processes the packets that this burst completed.
+static NOINLINE void input_whole(struct worker *w, struct worker_port *wp)
 {
     for (uint32_t k = 0; k < w->rx.n_whole; k++) {
         const uint32_t i = w->rx.whole[k];
@@ -76,13 +76,13 @@ static inline void stage_net_input(struct worker *w)
     if (w->n_rx != 0) {
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
         if (unlikely(w->rx.n_whole != 0))
-            take_whole(w, wp);
+            input_whole(w, wp);
         w->stats->c.rx_packets += w->n_rx;
     }
     account_stage(w, STAGE_net_input);
 }
 
-// fetch: what segment s touches of the block that `found` names, but the application's line.
+// fetch: prefetches what segment s touches of block `found`, without the application's line.
 static inline void fetch(const struct worker *w, const struct seg_in *s, uint32_t found)
 {
     const uint32_t ix = flow_index_ix(found);
@@ -95,8 +95,8 @@ static inline void fetch(const struct worker *w, const struct seg_in *s, uint32_
         prefetch0_w(&w->tcp.blocks[ix].ssthresh);
 }
 
-// The owner of each segment, as far as the table tells; the block is compared in tcp_input. Hashes,
-// look-ups and fetches are a loop each: mixed, the look-ups wait behind the fetches.
+// Looks up the owner of each segment; tcp_input() compares the key. Hashes, look-ups and prefetches
+// are separate loops: in one loop the look-ups would wait for the prefetches.
 static NOINLINE void stage_flow_find(struct worker *w)
 {
     const uint32_t n = w->rx.n_segs;
@@ -109,7 +109,7 @@ static NOINLINE void stage_flow_find(struct worker *w)
     account_stage(w, STAGE_flow_find);
 }
 
-// A segment that was not delivered: dropped, kept or answered.
+// Counts a segment that was not delivered: dropped, kept or answered.
 static NOINLINE void count_other(struct worker *w, const struct tcp_verdict *v)
 {
     if (v->drop != DROP_NONE)
@@ -125,8 +125,9 @@ static inline const uint8_t *frame(const struct worker *w, const struct seg_in *
     return pkt_data(w->pkts[s->pkt_ix]);
 }
 
-// take_other: segment i is not the common one. Returns whether it ended in a connection.
-static NOINLINE bool take_other(struct worker *w, uint32_t i)
+// segment_slow: processes segment i, which is not a common one. Returns whether it was delivered to
+// a connection.
+static NOINLINE bool segment_slow(struct worker *w, uint32_t i)
 {
     const struct seg_in *s = &w->rx.segs[i];
     struct tcp_verdict *v = &w->verdicts[i];
@@ -148,7 +149,7 @@ static NOINLINE void stage_tcp_input(struct worker *w)
     for (uint32_t i = 0; i < n; i++) {
         struct tcp_verdict *v = &w->verdicts[i];
         if (unlikely(!tcp_input_common(&w->tcp, &w->rx.segs[i], w->found[i], v)))
-            delivered -= !take_other(w, i);
+            delivered -= !segment_slow(w, i);
         if (v->events != 0) {
             w->events[events++] = (uint8_t)i;
             prefetch0_w(w->tcp.blocks[v->block].app);
@@ -160,8 +161,9 @@ static NOINLINE void stage_tcp_input(struct worker *w)
     account_stage(w, STAGE_tcp_input);
 }
 
-// ICMP errors come after the segments of their burst, which may have acknowledged what they quote.
-static void take_icmp(struct worker *w)
+// ICMP errors are processed after the segments of their burst, which may acknowledge what the
+// errors quote.
+static void deliver_icmp(struct worker *w)
 {
     for (uint32_t i = 0; i < w->rx.n_icmp; i++) {
         struct tcp_verdict v;
@@ -175,8 +177,8 @@ static void take_icmp(struct worker *w)
     }
 }
 
-// One datagram to its application. Without a packet for the answer it is not asked.
-static void take_datagram(struct worker *w, const struct udp_in *u)
+// Passes a datagram to its application, if there is a packet for the answer.
+static void deliver_datagram(struct worker *w, const struct udp_in *u)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     struct core_counters *c = &w->stats->c;
@@ -207,8 +209,8 @@ static void take_datagram(struct worker *w, const struct udp_in *u)
     c->answered++;
 }
 
-// The segments that waited for a neighbour in vain: nothing was received for them.
-static void take_lost(struct worker *w)
+// Reports segments whose neighbour did not answer. No packet was received for them.
+static void deliver_lost(struct worker *w)
 {
     for (uint32_t i = 0; i < w->n_lost; i++) {
         struct tcp_verdict v;
@@ -219,16 +221,16 @@ static void take_lost(struct worker *w)
     w->n_lost = 0;
 }
 
-static NOINLINE void take_others(struct worker *w)
+static NOINLINE void deliver_others(struct worker *w)
 {
-    take_icmp(w);
-    take_lost(w);
+    deliver_icmp(w);
+    deliver_lost(w);
     for (uint32_t i = 0; i < w->rx.n_udp; i++) {
         const struct udp_in *u = &w->rx.udp[i];
         if (u->kind == UDP_SERVED)
-            take_datagram(w, u);
+            deliver_datagram(w, u);
         else
-            worker_udp_take(w, u);
+            worker_udp_deliver(w, u);
     }
     worker_messages(w);
     if (w->ordered != 0)
@@ -243,7 +245,7 @@ static NOINLINE void stage_app(struct worker *w)
         sock_event(&w->sock, v, frame(w, &w->rx.segs[i]) + v->data_off);
     }
     if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
-        take_others(w);
+        deliver_others(w);
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
     account_stage(w, STAGE_app);
 }
@@ -254,7 +256,7 @@ static inline void stage_timers(struct worker *w)
     w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
     for (uint32_t i = 0; i < w->n_expired; i++)
         prefetch0(&t->xmit_runs[flow_index_ix(w->expired[i]) / 64]);
-    // Most xmit deadlines were called off: those end here, without a look at their block.
+    // Most xmit deadlines were cancelled. Their entries end here, without an access to the block.
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_expired; i++) {
         const uint32_t handle = w->expired[i], ix = flow_index_ix(handle);
@@ -292,21 +294,34 @@ static inline void stage_timers(struct worker *w)
 
 static NOINLINE void stage_tcp_output(struct worker *w)
 {
-    if (unlikely(w->tcp.lanes.apart))
+    if (unlikely(w->tcp.lanes.separate))
         tcp_lanes_drain(&w->tcp);
     else
         tcp_output_dirty(&w->tcp);
     account_stage(w, STAGE_tcp_output);
 }
 
-// capture_list and what hangs on it may be freed once it is not the one seen (release: after the
-// last use).
+// The control thread may free a capture_list and its sinks once captures_seen is another list. The
+// release orders the store after the last use.
 static NOINLINE void change_captures(struct worker *w, const struct capture_list *to)
 {
     for (unsigned p = 0; p < w->n_ports && w->captures == NULL; p++)
-        w->ports[p].tapped = 0;  // nobody kept it; those that were there have had what waits
+        w->ports[p].captured = 0;  // stale: not maintained while there are no captures
     w->captures = to->n != 0 ? to : NULL;
     shared_ptr_store_release(&w->captures_seen, to);  // pairs with acked()
+}
+
+// announce_again: announces the addresses when the control thread asks for it because a link came
+// up. It tries again later while there is no room for the packets, as with a device that does not
+// send yet.
+static void announce_again(struct worker *w, unsigned p)
+{
+    struct worker_port *wp = &w->ports[p];
+    const uint32_t asked = shared_u32_load(&w->announce_asked[p]);
+    if (likely(asked == wp->announced) || wp->tx.room - wp->tx.n < NET_ANNOUNCE_MAX)
+        return;
+    net_announce(wp->net, w->tcp.now, &wp->tx);
+    wp->announced = asked;
 }
 
 static void tick(struct worker *w)
@@ -314,6 +329,7 @@ static void tick(struct worker *w)
     account_highest(w);
     for (unsigned p = 0; p < w->n_ports; p++) {
         struct worker_port *wp = &w->ports[p];
+        announce_again(w, p);
         net_tick(wp->net, w->tcp.now, &wp->tx);
         if (w->n_lost == 0)
             w->n_lost = net_lost(wp->net, w->lost);
@@ -325,7 +341,7 @@ static void tick(struct worker *w)
     if (unlikely(captures != shared_ptr_load(&w->captures_seen)))
         change_captures(w, captures);
     w->timed_mask = unlikely(shared_u32_load(&w->watched) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
-    // Acquire: pairs with the release of orders.c, behind which the order lies.
+    // Acquire: pairs with the release in orders.c, which follows the writing of the order.
     w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);
     w->sock.wall_us = shared_u64_load(w->wall_us);
     account_gauges(w);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.h: messages between this worker and the threads of applications (c10m/thread.h): the
-// worker's side. The server makes the rings before the worker runs (server/app_threads.h).
+// messages.h: messages between a worker and the threads of applications (c10m/thread.h), the
+// worker's side. The server creates the rings before the worker runs (server/app_threads.h).
 #pragma once
 
 struct rte_ring;
 struct worker;
 
-// worker_box: two SPSC rings of DPDK for one service with a thread; both NULL: it has none. The
-// pointers are written at the start only.
+// worker_box: two SPSC rings for a service with a thread; both NULL: it has none. Written at start
+// only.
 struct worker_box {
     struct rte_ring *in;   // filled by the service's thread, emptied by the worker
     struct rte_ring *out;  // filled by the worker, emptied by the service's thread
 };
 
-// worker_messages: at most C10M_MESSAGES_TURN_MAX messages of each service with a thread to its
-// `message`. In the worker's turn.
+// worker_messages: passes at most C10M_MESSAGES_TURN_MAX messages of each service to its `message`
+// callback. In the worker's turn.
 void worker_messages(struct worker *w);

@@ -58,15 +58,15 @@ static bool is_told(const struct block *b, uint32_t services)
     return !over && (services >> b->service & 1) != 0;
 }
 
-// Whether the reset of b can leave now; it may take another connection along, which wants room too.
-// A dead port is not waited for: what it would have carried falls.
-static bool has_way(struct worker *w, const struct block *b)
+// Whether the RST of b can be sent now. The reset may end another connection too, whose RST needs
+// room as well. There is always room at a dead port, whose packets are dropped.
+static bool may_reset_now(struct worker *w, const struct block *b)
 {
     return tcp_room(&w->tcp, b->key.local_ix) >= 2 ||
            worker_port_is_dead(w, w->port_of_local[b->key.local_ix]);
 }
 
-// A slice of a walk over the blocks that were ever used; true: that was the last one.
+// Executes one slice of a walk over all blocks that were ever used. True: it was the last slice.
 static bool walk(struct worker *w, const struct order *o)
 {
     struct tcp *t = &w->tcp;
@@ -80,7 +80,7 @@ static bool walk(struct worker *w, const struct order *o)
             tcp_view_fetch(t, at + ORDER_FETCH_AHEAD);
         if (o->kind == ORDER_KILL ? !matches(w, &o->kill, b) : !is_told(b, o->services))
             continue;
-        if (!has_way(w, b))
+        if (!may_reset_now(w, b))
             break;
         most--;
         box->count++;
@@ -148,6 +148,6 @@ void worker_order(struct worker *w)
     }
     if (!over)
         return;
-    // Release: pairs with orders.c, which reads the answer behind it.
+    // Release: pairs with the acquire in orders.c, which is followed by reading the answer.
     shared_u32_store_release(&box->done, shared_u32_load(&box->asked));
 }

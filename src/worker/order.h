@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// order.h: what the control thread orders of a worker that runs, and what it answers: one slot each
-// way, so that neither waits for the other.
+// order.h: orders from the control thread to a running worker, and the answers, in one slot for
+// each worker, so that neither waits for the other.
 //
 //     control thread                      worker
-//     order, asked++ (release)  --------> every WORKER_HOUSE_TURNS turns, idle ones too: asked?
-//                                         a slice of it a turn, in the application's stage: what it
-//                                         makes leaves in that turn, within the turn's room
-//     answer, by a timer       <--------  answer, done = asked (release)
+//     order, asked++ (release)  --------> checks `asked` every WORKER_HOUSE_TURNS turns, then
+//     executes
+//                                         a slice of the order in each turn, in the application's
+//                                         stage: its segments leave in that turn
+//     reads it by a timer       <-------- answer, done = asked (release)
 //
-// The slot is the control thread's while done == asked, else the worker's. A worker that hangs does
-// not answer: nobody waits for it (server/orders.h).
+// While done == asked the slot belongs to the control thread, else to the worker. Nobody waits for
+// a worker that hangs (server/orders.h).
 #pragma once
 #include "base/addr.h"
 #include "base/shared.h"
 #include "tcp/tcp.h"
 
 enum {
-    ORDER_LOOKS_TURN = 512,  // blocks that a walk looks at in a turn, fetched ahead: some 10 us
-    ORDER_RESETS_TURN = 64,  // of them ended
+    ORDER_LOOKS_TURN = 512,  // blocks that a walk visits in a turn, prefetched: about 10 us
+    ORDER_RESETS_TURN = 64,  // of them, reset
     ORDER_FETCH_AHEAD = 16,
 };
 
 enum order_kind {
-    ORDER_SETTINGS,  // order.settings: from now on
-    ORDER_KILL,      // order.kill: connections that match are reset
-    ORDER_DRAIN,     // order.services: their applications are told, connection by connection
-    ORDER_NEIGHBOR,  // order.neighbor
+    ORDER_SETTINGS,  // apply order.settings
+    ORDER_KILL,      // reset the connections that match order.kill
+    ORDER_DRAIN,     // tell order.services to drain, for each connection
+    ORDER_NEIGHBOR,  // change the neighbours by order.neighbor
 };
 
-// order_settings: all that can change while running; what has not changed is as it was.
+// order_settings: everything that can change at run time; unchanged values are included.
 struct order_settings {
-    struct tcp_config cfg;  // but for mss, mss6 and large, which are the ports'
+    struct tcp_config cfg;  // except mss, mss6 and large, which depend on the ports
     struct {
         uint8_t state;  // enum tcp_service_state
         uint32_t connections_max, source_max;
-        uint32_t keepalive_ms;  // of connections to come
+        uint32_t keepalive_ms;  // of new connections
         uint32_t keepalive_interval_ms, keepalive_probes, user_timeout_ms;
     } services[TCP_SERVICES_MAX];
 };
@@ -49,12 +50,12 @@ enum kill_by {
     KILL_IDLE = 1 << 6,
 };
 
-// kill_filter: all that `by` names has to be true of a connection; by 0: every one. What is over
-// (TIME-WAIT, CLOSED) never matches.
+// kill_filter: a connection matches if it matches everything that `by` names; by 0: every
+// connection. TIME-WAIT and CLOSED never match.
 struct kill_filter {
     uint32_t by;  // enum kill_by
     struct ip_addr local, remote;
-    unsigned remote_bits;  // of the prefix
+    unsigned remote_bits;  // prefix length
     uint16_t local_port, remote_port;
     uint8_t state, service;
     uint32_t idle_ms;
@@ -64,7 +65,7 @@ enum neighbor_act { NEIGHBOR_ADD, NEIGHBOR_PERMANENT, NEIGHBOR_DEL, NEIGHBOR_FLU
 
 struct order_neighbor {
     enum neighbor_act act;
-    unsigned port;  // of the worker's ports; FLUSH: WORKER_PORTS_MAX: all
+    unsigned port;  // index of the port; FLUSH: WORKER_PORTS_MAX means all
     struct ip_addr addr;
     struct mac_addr mac;
 };
@@ -74,26 +75,27 @@ struct order {
     union {
         struct order_settings settings;
         struct kill_filter kill;
-        uint32_t services;  // a bit each
+        uint32_t services;  // one bit for each service
         struct order_neighbor neighbor;
     };
 };
 
-// order_box: a worker's slot. The control thread writes all of it but `done` while done == asked,
-// and begins an order by asked + 1. The worker writes the rest until it ends by done = asked.
+// order_box: the slot of a worker. While done == asked, the control thread writes everything but
+// `done`, and begins an order by incrementing asked. Then the worker writes the rest, and ends by
+// done = asked.
 struct order_box {
     // Written by the control thread, read by the worker.
     struct shared_u32 asked CACHE_ALIGNED;
     struct order order;
     // Written by the worker, read by the control thread. The last three are zero at the beginning.
     struct shared_u32 done CACHE_ALIGNED;
-    struct shared_u32 looked;  // blocks that the walk has looked at; read while it works, too
+    struct shared_u32 looked;  // blocks that the walk has visited; also read while it runs
     int32_t error;             // 0, or -errno
     uint32_t count;            // connections reset or told, neighbours changed
 };
 
 struct worker;
 
-// worker_order: a slice of the order in w's slot, which is the worker's (w->ordered): in the
-// application's stage of a turn. Ends by answering.
+// worker_order: executes a slice of the order in w's slot, which belongs to the worker
+// (w->ordered), in the application's stage of a turn. The last slice writes the answer.
 void worker_order(struct worker *w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the segments of TCP to the queues of the ports.
+// Builds packets from the segments of TCP, and puts them into the queues of the ports.
 #include "worker/sending.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ void sending_rooms(struct worker *w)
     tcp_lanes_begin(&w->tcp, room);
 }
 
-// Segments of several ports lie mixed in the order in which they are due: each run of one port goes
-// to that port's net.
+// The segments are in the order in which they are due, those of several ports mixed. Each run of
+// segments of one port is passed to the net of that port.
 void stage_net_output(struct worker *w)
 {
     const struct tcp *t = &w->tcp;
@@ -41,19 +41,19 @@ static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
     return bytes;
 }
 
-// What is offered to the port for the first time.
-static NOINLINE void tap_tx(const struct worker *w, struct worker_port *wp)
+// Captures the packets that are offered to the port for the first time.
+static NOINLINE void capture_tx(const struct worker *w, struct worker_port *wp)
 {
-    const uint32_t from = MIN(wp->tapped, wp->tx.n);
+    const uint32_t from = MIN(wp->captured, wp->tx.n);
     capture_burst(w->captures, (unsigned)(wp - w->ports), CAPTURE_OUT, wp->tx.pkts + from,
                   wp->tx.n - from);
-    wp->tapped = 0;
+    wp->captured = 0;
 }
 
 static inline void send_all(struct worker *w, struct worker_port *wp)
 {
     if (unlikely(w->captures != NULL))
-        tap_tx(w, wp);
+        capture_tx(w, wp);
     uint32_t sent = 0;
     uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours
     while (sent < wp->tx.n) {
@@ -72,7 +72,7 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
             wp->waits_ms = w->tcp.now.ms | 1;
         memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
         bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
-        wp->tapped = wp->tx.n;
+        wp->captured = wp->tx.n;
     }
     w->stats->c.tx_bytes += bytes;
 }

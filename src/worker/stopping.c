@@ -5,8 +5,8 @@
 
 #include "worker/sending.h"
 
-// A port that is full for a moment is waited for; one that took nothing in that time is not waited
-// for again before it takes something: with millions of connections each wait would count.
+// Waits while a port is full. If the port accepts nothing during the whole wait, there is no
+// further wait before it accepts a packet: with millions of connections the waits would add up.
 static void send_last(struct worker *w, struct worker_port *wp)
 {
     const uint32_t due = wp->tx.n;

@@ -3,6 +3,6 @@
 #pragma once
 #include "worker/worker.h"
 
-// stopping_reset_all: resets every connection, WORKER_STOP_MAX a turn, so that each peer hears of
-// it. Makes system calls while it waits for a port that is full.
+// stopping_reset_all: resets every connection, WORKER_STOP_MAX in a turn, so that each peer gets a
+// RST. Makes system calls while it waits for a full port.
 void stopping_reset_all(struct worker *w);

@@ -16,7 +16,7 @@ refuses() {
     cat "$TMP/said"
     return 1
 }
-ok_for_another() { [ "$(status_of "$C10M" check --no-host -c "$CONF" "${@/#/--set=}")" = 0 ]; }
+ok_for_another() { [ "$(status_of "$C10M" check --syntax -c "$CONF" "${@/#/--set=}")" = 0 ]; }
 same() {  # same CLAIM TEXT SETTINGS...: both refuse it on this machine, for the same reason
     local name=$1 text=$2
     shift 2
@@ -42,12 +42,62 @@ same "a PCI device that is not there" "no PCI device" port.tap0.driver=pci port.
 CONF=$TMP/conf
 same "an agent's socket in a folder that is not there" "agent" "agent.socket=$TMP/none/agent.sock"
 same "a log in a folder that is not there" "$TMP/none/log" "service.web.access_log=$TMP/none/log"
-claim "too few pages are a warning with the arithmetic" refuses check 0 "warning: .* pages: .* needed, .* free" memory.connections=50M memory.hugepage=2M
+claim "too few pages are an error with the arithmetic" refuses check 1 "error: --set memory.connections: .* pages: .* needed, .* free" memory.connections=50M memory.hugepage=2M
 claim "... and serve does not start" refuses serve 1 " pages: .* needed, .* free" memory.connections=50M memory.hugepage=2M
+plan() {  # plan STATUS TEXT SETTINGS...
+    local want=$1 text=$2 got
+    shift 2
+    got=$(status_of "$C10M" plan -c "$CONF" "${@/#/--set=}")
+    [ "$got" = "$want" ] && grep -q -- "^this configuration: .*$text" "$TMP/said" && return 0
+    echo "plan: status $got"
+    grep "^this configuration" "$TMP/said"
+    return 1
+}
+FREE=$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages)
+examples() {  # FILE WORKERS: with as many workers as the file's machine has, on this machine's cores
+    local here=(--set cpu.linux=0 --set cpu.workers=0 --set cpu.workers_per_core="$2" --set "service.web.root=$TMP/site")
+    "$C10M" check --no-host -c "$1" "${here[@]}" || return 1
+    [ "$(status_of "$C10M" plan -c "$1" "${here[@]}")" -le 1 ] && [ "$(grep -c "^worker [0-9]* on core" "$TMP/said")" = "$2" ] &&
+        grep -q "^this configuration: .* needed" "$TMP/said" && return 0
+    cat "$TMP/said"
+    return 1
+}
+CONFIGS=$(dirname "${BASH_SOURCE[0]}")/../../config
+claim "10gbe.conf is good, and its plan has its ten workers" examples "$CONFIGS/10gbe.conf" 10
+claim "1gbe.conf is good, and its plan has its three workers" examples "$CONFIGS/1gbe.conf" 3
+claim "plan: a small configuration fits" plan 0 " pages of 2 MiB needed, .* free: it fits" memory.connections=1000 memory.packets=8192 memory.buffers=1000 memory.hugepage=2M
+claim "plan: the command that makes room" plan 0 " pages of 2 MiB needed, .* free: sysctl vm.nr_hugepages=[0-9]*$" memory.connections=$((FREE * 8000 + 1000000)) memory.hugepage=2M
+claim "plan: what this machine has no memory for" plan 1 " pages of 2 MiB needed, .* it does not fit in this machine" memory.connections=100M memory.buffers=50M memory.hugepage=2M
+claim "... not without pages either" plan 1 " bytes of ordinary memory needed, .* it does not fit in this machine" memory.connections=100M memory.buffers=50M memory.hugepage=none
 for command in check plan serve; do
     claim "$command: more records than a table has room for are an error" \
         refuses $command 2 'time_wait6 + syn_received = ' memory.time_wait=1000000000 memory.time_wait6=1000000000
 done
+all_at_once() {
+    refuses check 1 "error: --set service.web.root: " "service.web.root=$TMP/nothing" port.tap0.device=lo memory.connections=50M memory.hugepage=2M "control.http=127.0.0.1:$BUSY" &&
+        grep -q "^error: --set port.tap0.device: " "$TMP/said" && grep -q "^error: --set memory.connections: " "$TMP/said" &&
+        grep -q "^warning: --set control.http: 127.0.0.1 port $BUSY: .*: there would be no HTTP" "$TMP/said"
+}
+BUSY=$(inside python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+# By itself, not by a function: then HOLDER is the process that listens, and dies with this script, whatever ends it.
+setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" python3 -c "import socket, time
+s = socket.socket(); s.bind(('127.0.0.1', $BUSY)); s.listen(); time.sleep(100000)" &
+HOLDER=$!
+cleanup_first() { kill "$HOLDER" 2>/dev/null; }
+listens() { inside ss -Htln "sport = :$BUSY" | grep -q .; }
+within 20 listens
+claim "every fault is named at once, with its key" all_at_once
+line_named() { refuses check 1 "^error: $TMP/lines:2: root: " && grep -q "^error: $TMP/lines:6: device: " "$TMP/said"; }
+printf '[service web]\nroot = /nowhere\napp = http\nport = 80\n[port tap0]\ndevice = lo\ndriver = tap\naddress = 10.99.0.2/24\n' >"$TMP/lines"
+CONF=$TMP/lines
+claim "... or with file and line" line_named
+CONF=$TMP/conf
+claim "--no-host is still understood" eval '[ "$(status_of "$C10M" check --no-host -c "$TMP/lines")" = 0 ]'
+not_root() { [ "$(status_of setpriv --reuid 65534 --regid 65534 --clear-groups "$C10M" check -c "$TMP/lines")" = 1 ] && grep -q "^error: .*root: " "$TMP/said"; }
+chmod 755 "$TMP"
+cp "$C10M" "$TMP/c10m"
+claim "what root could not do either is an error for everybody" eval 'C10M=$TMP/c10m not_root'
+rm "$TMP/c10m"
 find "$TMP" ! -name said ! -name out | sort >"$TMP.before"
 claim "a check with a log" refuses check 0 ok "service.web.access_log=$TMP/log_of_web" "agent.socket=$TMP/agent.sock"
 leaves_nothing() { find "$TMP" ! -name said ! -name out | sort | diff "$TMP.before" -; }
@@ -82,7 +132,7 @@ for command in check plan serve clean; do
     claim "$command: no file" one_line $command "$TMP/none" "No such file"
 done
 printf '\xef\xbb\xbf[tcp]\nretries = 5\n' >"$TMP/bom"
-claim "UTF-8 with a mark before it is a configuration" "$C10M" check --no-host -c "$TMP/bom"
+claim "UTF-8 with a mark before it is a configuration" "$C10M" check --syntax -c "$TMP/bom"
 rm "$TMP/hole"
 claim "a server starts" start_server
 claim "a check beside it finds no fault in what is its own" refuses check 0 "runs already"

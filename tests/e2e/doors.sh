@@ -111,7 +111,7 @@ claim "cat prints several, says what is missing, and goes on" says 1 "missing: N
 claim "... uptime came" grep -qE '^[0-9]+\.[0-9]+ ' "$TMP/said"
 claim "nothing leads out of the tree" says 1 "Invalid cross-device link" "$LOOK" cat ../../../../etc/passwd
 claim "a directory is none to print" says 1 "Is a directory" "$LOOK" cat cores
-claim "bad usage is 2" says 2 "no PATH given" "$LOOK" cat
+claim "bad usage is 2" says 2 "expected a PATH" "$LOOK" cat
 claim "... of each command" says 2 "usage: c10m watch" "$LOOK" watch --nothing x
 claim "help is 0" says 0 "usage: c10m write" "$LOOK" write --help
 claim "watch reads again and again" eval '[ "$("$LOOK" watch -n 0.1 -c 3 uptime | sort -u | wc -l)" = 3 ]'

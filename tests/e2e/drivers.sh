@@ -135,10 +135,12 @@ peer_stop
 client "driver = memif" "role = client" "device = $TMP/memif.sock" "address = 10.99.0.1/24"
 claim "memif: c10m load in a process of its own" load hold --connections 10k
 claim "... opens, asks and closes each" loaded "opened == closed == 10000 and answered == 30000 and lost == wrong == failed == 0"
+# Counted by openings: a connection of testpmd's time may still be there, waiting for an ACK of its FIN.
+opened=$(counter conns_opened_passive)
 setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" load request -c "$TMP/client" --server 10.99.0.2 \
     --connections 100 --seconds 60 >/dev/null 2>&1 &
 PEER=$!
-peer_opened() { [ "$(counter connections_now)" = 100 ]; }
+peer_opened() { [ $(($(counter conns_opened_passive) - opened)) -ge 100 ]; }
 claim "... it opens its connections" within 30 peer_opened
 peer_stop
 claim "... killed, and run again with the same addresses: earlier connections make room" load request --connections 100 --seconds 1
@@ -150,9 +152,9 @@ claim "... all are answered, some again" loaded "answered == 3000 and retransmit
 claim "memif: no packet leaks" balance_is_zero
 client "driver = memif" "role = client" "device = $TMP/memif.sock" "address = 10.99.0.1/24"
 claim "a load without a way to its server is refused" \
-    load_refused "no way there: port c has no gateway" --server 10.98.0.2
+    load_refused "no route: port c has no gateway" --server 10.98.0.2
 claim "more clients than addresses before the server's are refused" \
-    load_refused "10.99.0.2 is not theirs: see --clients" --server 10.99.0.2 --connections 100k
+    load_refused "10.99.0.2 is not one of theirs; see --clients" --server 10.99.0.2 --connections 100k
 claim "memif: the server stops" stop_server
 conf memif "device = /nosuch/folder/memif.sock"
 claim "a socket in no folder is refused" refused "the folder is not there or not writable"

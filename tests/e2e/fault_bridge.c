@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     snprintf(prefix, sizeof(prefix), "c10mbridge%d", (int)getpid());
     const struct eal_params eal = {
         .file_prefix = prefix, .main_cpu = (unsigned)atoi(argv[6]), .memory_bytes = {128 << 20}};
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct pkt_pool *pool = NULL;
     if (eal_start(&eal, &e) != 0 || (pool = pkt_pool_create("bridge", PACKETS, -1)) == NULL)
         return fail(&e);

@@ -18,8 +18,9 @@ same_headers() { diff -r "$SOURCE/include/c10m" "$PREFIX/include/c10m"; }
 claim "every header of include/c10m is installed" same_headers
 CONFIGS=$(dirname "$(find "$DEST" -name quickstart.conf)")
 claim "the installed command plans" "$PREFIX/bin/c10m" plan -c "$CONFIGS/quickstart.conf" --set "service.web.root=$TMP/site"
+# default.conf has no port: it lists the keys, and nothing can run it as it is.
 claim "the installed examples are good" eval \
-    '"$PREFIX/bin/c10m" check -c "$CONFIGS/quickstart.conf" --set "service.web.root=$TMP/site" && "$PREFIX/bin/c10m" check -c "$CONFIGS/default.conf"'
+    '"$PREFIX/bin/c10m" check -c "$CONFIGS/quickstart.conf" --set "service.web.root=$TMP/site" && "$PREFIX/bin/c10m" check --syntax -c "$CONFIGS/default.conf"'
 completes() {  # zsh's file finds bash's where it will lie
     local there
     there=$(sed -n 's/^source //p' "$(find "$DEST" -name _c10m)")

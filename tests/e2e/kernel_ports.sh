@@ -69,6 +69,25 @@ veth() {
     FAR=vb
 }
 
+# account_agrees: what the port lost is the same in its file, as its sum, in /metrics, and in the telemetry.
+account_agrees() {
+    inside curl -sf -m 5 http://127.0.0.1:9910/metrics >"$TMP/metrics" || return 1
+    python3 - "$TREE/ports/p0/counters" "$TMP/metrics" "/var/run/dpdk/e2e$$/dpdk_telemetry.v2" <<'PY'
+import json, re, socket, sys
+tree = {k: int(v) for k, v in (l.split() for l in open(sys.argv[1]))}
+metric = {k: int(v) for k, v in re.findall(r'^c10m_port_(\w+)_total\{port="p0"\} (\d+)$', open(sys.argv[2]).read(), re.M)}
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(sys.argv[3])
+s.recv(1 << 16)
+s.send(b"/c10m/port,p0")
+told = json.loads(s.recv(1 << 16))["/c10m/port"]
+lost = ("rx_missed", "rx_nombuf", "rx_errors", "tx_errors")
+assert all(tree[n] == metric[n] == told[n] for n in lost), (tree, metric, told)
+assert tree["rx_lost"] == told["rx_lost"] == sum(tree[n] for n in lost[:3]), tree
+assert tree["tx_lost"] == told["tx_lost"] == tree["tx_errors"], tree
+PY
+}
+
 for DRIVER in tap af_packet af_xdp; do
     if [ $DRIVER = tap ]; then
         conf "driver = tap" "device = c10mt0" "host_address = 10.99.0.1/24"
@@ -89,6 +108,7 @@ for DRIVER in tap af_packet af_xdp; do
     kill -CONT "$SERVER"
     claim "... are received or counted as lost, each" until_is "all_accounted 30000"
     claim "... some were lost" eval '[ $(($(now to_us_lost) + $(now to_us_lost_there))) -gt 1000 ]'
+    claim "... the port's account has them, and /metrics and DPDK's telemetry have the same" within 20 account_agrees
     claim "... every received packet is accounted for" balance_is_zero
     claim "... the server stops" stop_server
 done

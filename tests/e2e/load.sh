@@ -91,8 +91,9 @@ claim "requests for two seconds" load 0 request --seconds 2
 claim "... all answered" holds "ok and load == 'request' and connections == 1000" "$NONE" \
     "asked == answered > 10000" "ask_s >= 2"
 
+# While the client is stalled its clock is paused, and nothing is due.
 claim "requests at a fixed rate for a second" load 0 request --seconds 1 --rate 20k
-claim "... each when it was due" holds "ok and rate == 20000" "$NONE" "19000 < due <= 20100" "not_started < 2000" \
+claim "... each when it was due" holds "ok and rate == 20000" "$NONE" "19000 < due + 0.02 * client_stalled_us" "due <= 20100" "not_started < 2000" \
     "answered == due - not_started" "0 < uncorrected_p50_us <= p50_us" "client_late_starts <= due"
 claim "more than anybody answers: what was not started is told" load 0 request --seconds 1 --rate 10M
 claim "... and the time it waited counts" holds "ok and not_started > 1000000" "p50_us > 10 * uncorrected_p50_us" "$NONE"
@@ -101,7 +102,7 @@ claim "datagrams for a second" load 0 udp --seconds 1
 claim "... all echoed" holds "ok and load == 'udp' and payload == 18" "$NONE" "asked == answered > 10000" \
     "duplicates == damaged == late_answers == 0" "server_cycles_per_datagram > 0" "0 < p50_us <= max_us"
 claim "large ones over IPv6 at a rate" load 0 udp --seconds 1 --rate 5k --payload 1400 --family 6
-claim "... all echoed" holds "ok and rate == 5000" "$NONE" "4500 < answered <= 5100"
+claim "... all echoed" holds "ok and rate == 5000" "$NONE" "4500 < answered + 0.005 * client_stalled_us" "answered <= 5100"
 claim "through a bad wire datagrams are lost: exit 1" load 1 udp --seconds 1 --rate 20k --fault loss=2,duplicate=2,corrupt=1
 claim "... each is counted as what became of it" holds "not ok and wrong == 0" "lost > 100" "duplicates > 100" "damaged > 20" \
     "asked == answered + lost"
@@ -126,7 +127,7 @@ WEB="--protocol http --root $TMP/www"
 
 claim "bulk from the server for a second, each byte compared" load 0 stream --seconds 1 --connections 4 --no-timestamps --close
 claim "... in segments of 1460 bytes" holds "ok and load == 'stream' and direction == 'down'" "$NONE" "closed == 4" \
-    "bytes_per_segment == 1460" "goodput_gbps > 1" "server_cycles_per_segment > 0"
+    "bytes_per_segment == 1460 or (server_retransmitted > 0 and 1400 < bytes_per_segment < 1460)" "goodput_gbps > 1" "server_cycles_per_segment > 0"
 claim "bulk to the server for a second" load 0 stream --direction up --seconds 1 --connections 64 --close
 claim "... which takes every byte that it acknowledged" holds "ok and direction == 'up'" "$NONE" "closed == 64" \
     "bytes_per_segment == 1448" "goodput_gbps > 1" "server_bytes >= bytes" "server_wrong == 0"
@@ -167,11 +168,11 @@ claim "... each lie is a wrong answer, nothing else is" holds "not ok" "wrong ==
 claim "one lie in a hundred thousand is found" load 1 hold --connections 10k --rounds 100 --fault falsify=0.001
 claim "... and counted" holds "0 < wrong == falsified < 50"
 
-claim "no connections are refused" refused "--connections 0: 1 to 200M was expected" hold --connections 0
-claim "a word for a number is refused" refused "--rounds x: 1 to 1M was expected" hold --rounds x
-claim "an unknown load is refused" refused "flood: hold, request, stream, rate, syn or udp was expected" flood
-claim "no load is refused" refused "which load?"
-claim "an unknown fault is refused" refused "--fault los=2: loss, reorder, " hold --fault los=2
+claim "no connections are refused" refused "--connections 0: expected 1 to 200M" hold --connections 0
+claim "a word for a number is refused" refused "--rounds x: expected 1 to 1M" hold --rounds x
+claim "an unknown load is refused" refused "flood: expected hold, request, stream, rate, syn or udp" flood
+claim "no load is refused" refused "expected a load"
+claim "an unknown fault is refused" refused "--fault los=2: expected loss, reorder, " hold --fault los=2
 help() { grep -q '^  --fault LIST' <<<"$("$C10M" load --help)" && grep -q '^usage: c10m load' <<<"$("$C10M" load hold --help)"; }
 claim "--help says how" help
 

@@ -88,6 +88,8 @@ def text(file, tree):
             need(names == want, f"{what}: {names ^ want}")
     for port in (p.name for p in (tree / "ports").iterdir()):
         for name, value in lines_of(tree / "ports" / port / "counters").items():
+            if name in ("rx_lost", "tx_lost"):  # sums of others, which a query adds up itself
+                continue
             got = samples.get((f"c10m_port_{name}_total", (("port", port),)))
             need(got is not None and got <= int(value), f"port {port}: {name}")
     need(samples[("c10m_core_conns_opened_passive_total", (("core", core),))] > 0, "connections were accepted")

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     static struct conf c;
     static struct server_params p;
     struct conf_errors errors;
-    struct err err = {""};
+    struct err err = {.text = ""};
     conf_errors_init(&errors);
     if (argc == 4 && conf_load(&c, argv[3], NULL, 0, &errors) == 0 &&
         server_params_from(&p, &c, apps, &err) == 0)

@@ -138,6 +138,26 @@ PURE = r'''(async () => {
 })()'''
 
 
+# What history.js makes of a history, and what is wrong with the server's own.
+HISTORY = r'''(async () => {
+    const h = await import("/page/history.js"), wrong = [];
+    const series = (ages, value) => ({ age_ms: ages, cores: [ages.map((_, i) => [value + i, null])] });
+    const points = h.historyPoints({ figures: ["rx_pps", "p50_s"], cores: ["2.1"], coarse: series([9000, 4000], 10), fine: series([5000, 0], 20) }, 100).get("2.1");
+    if (JSON.stringify(points.map((p) => [p.x, p.figures.rxPps])) !== "[[91,10],[95,20],[100,21]]" || !Number.isNaN(points[0].figures.p50))
+        wrong.push(JSON.stringify(points));
+    const change = (age_ms, on, sentence) => ({ age_ms, unix_s: 7, on, severity: "alarm", sentence });
+    const past = h.pastVerdicts({ verdicts: [change(9000, true, "a 1 of 3"), change(8000, true, "b"), change(4000, false, "a 2 of 3")] });
+    if (JSON.stringify(past.map((p) => [p.sentence, p.seconds, p.on])) !== '[["b",8,true],["a 2 of 3",5,false]]')
+        wrong.push(JSON.stringify(past));
+    const answer = await fetch("/history"), real = await answer.json();
+    if (answer.headers.get("Content-Type") !== "application/json" || real.cores.length !== 1 || real.figures.length !== 12)
+        wrong.push("its form");
+    if (real.fine.age_ms.length > 300 || real.coarse.age_ms.length > 720 || real.verdicts.length > 512 || real.fine.age_ms.length < 5)
+        wrong.push("its bounds");
+    return wrong;
+})()'''
+
+
 def plain():
     """Plots and table of a loaded server."""
     with Browser() as page, Load():
@@ -153,6 +173,14 @@ def plain():
         drawn = "[...document.querySelectorAll('#plots canvas')].map((c) => new Set(new Uint32Array(c.getContext('2d')" \
                 ".getImageData(0, 0, c.width, c.height).data.buffer)).size)"
         page.until("something drawn", drawn, lambda colours: len(colours) == 8 and all(n > 5 for n in colours))
+        table = "[...document.querySelectorAll('#%s tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
+        page.until("a verdict", "[...document.querySelectorAll('#verdict li')].map((item) => item.className)", lambda lines: lines)
+        page.until("services", table % "services", lambda rows: any(r[:2] == ["web", "open"] and r[3] == "16.4k" and "requests" in r[4] for r in rows))
+        page.until("ports", table % "ports", lambda rows: len(rows) == 1 and rows[0][:3] == ["tap0", "tap", "up"] and "-" not in rows[0])
+        page.until("drops with their help", table % "drops", lambda rows: rows and all(len(r) == 4 and len(r[3]) > 5 for r in rows))
+        order = page.value("[...document.querySelectorAll('#verdict, #cores, #services, #ports, #drops, #plots')].map((e) => e.id)")
+        if order != ["verdict", "cores", "services", "ports", "drops", "plots"]:
+            sys.exit("not in order: %s" % order)
         about = page.value("document.getElementById('about').textContent")
         if "up 0" not in about or "16.4k connections" not in about:
             sys.exit("about: " + about)
@@ -179,12 +207,24 @@ def plain():
         away = [url for url in page.requests if not url.startswith((URL, "data:"))]
         if away or len(page.requests) < 10:
             sys.exit("requests: %s" % (away or page.requests))
-        asked = [url for url in page.requests if "/page/" not in url and url not in (URL, URL + "metrics") and not url.startswith("data:")]
-        if asked:
-            sys.exit("asked for more than /metrics: %s" % asked)
+        asked = [url for url in page.requests if "/page/" not in url and url not in (URL, URL + "metrics", URL + "proc/verdict", URL + "history") and not url.startswith("data:")]
+        if asked != [URL + "proc/net/drop_reasons"]:
+            sys.exit("asked for more than figures and verdict, and once for the reasons: %s" % asked)
+        if page.requests.count(URL + "history") > page.value("performance.now()") / 60000 + 2:
+            sys.exit("the history is asked for too often")
         read_s = page.value("performance.now()") / 1000
         if page.requests.count(URL + "metrics") > read_s + 3:
             sys.exit("more than one request a second")
+
+        kept = page.value(POINTS)[0]["points"]
+        page.call("Page.reload")
+        page.until("the history after a reload", POINTS, lambda plots: len(plots) == 8 and plots[0]["points"] >= kept)
+        wrong = page.value(HISTORY)
+        if wrong:
+            sys.exit("/history: %s" % wrong)
+        page.value("document.getElementById('span').click()")
+        page.until("an hour", "document.getElementById('span').textContent", lambda text: text == "five minutes")
+        page.value("document.getElementById('span').click()")
 
         print("READY", flush=True)  # the caller stops the server
         page.until("that the server is gone", "document.getElementById('trouble').textContent", lambda text: "does not answer" in text)

@@ -19,7 +19,7 @@ claim "an override of an unknown key is refused" refused "--set cpu.nothing" -c 
 no_port() {
     local status=0
     "$C10M" serve >"$TMP/refused" 2>&1 || status=$?
-    [ "$status" = 2 ] && grep -q 'no \[port NAME\] is configured' "$TMP/refused"
+    [ "$status" = 2 ] && grep -q 'the configuration has no \[port NAME\]' "$TMP/refused"
 }
 claim "a server without a port is refused" no_port
 

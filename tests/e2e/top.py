@@ -145,14 +145,32 @@ def keys():
     top.shows("every 0.2 s")
     top.press(b"p")
     top.shows("paused")
-    frozen = top.screen.display[0]
+    frozen = top.screen.display[1]
     end = time.time() + 1.2
     while time.time() < end:
         top.read(0.1)
-    if top.screen.display[0] != frozen:
+    if top.screen.display[1] != frozen:
         sys.exit("moves while paused")
     top.press(b"p")
-    top.until("time that goes on", lambda lines: "paused" not in lines[0] and lines[0] != frozen)
+    top.until("time that goes on", lambda lines: "paused" not in lines[1] and lines[1] != frozen)
+    top.press(b"q")
+    if (status := top.ended()) != 0:
+        sys.exit("status %d" % status)
+
+
+def pages():
+    """Services, ports, and drops with their help; the first line says what is wrong."""
+    top = Top("-d", "0.3")
+    top.until("a verdict", lambda lines: lines[0].strip() and "c10m " in lines[1])
+    with Load():
+        top.press(b"2")
+        top.until("services", lambda lines: any(re.match(r"web +open +\d+ +16.4k +.*requests \d", line) for line in lines[6:]))
+        top.press(b"3")
+        top.until("ports", lambda lines: any(re.match(r"tap0 +tap +up +\d", line) for line in lines[6:]) and "tx err" in lines[5])
+        top.press(b"4")
+        top.until("drops with what they mean", lambda lines: any(re.match(r"eth_type_unknown +\S+ +\d+  neither ARP", line) for line in lines[6:]))
+    top.press(b"q")
+    top.until("the cores", row)
     top.press(b"q")
     if (status := top.ended()) != 0:
         sys.exit("status %d" % status)

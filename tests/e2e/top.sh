@@ -17,11 +17,12 @@ claim "it answers" reachable
 top() { local part=$1; shift; inside timeout 100 /usr/bin/python3 -B "$HERE/top.py" "$part" "$C10M" "$SOCKET" "$@"; }
 claim "figures appear and move with the load" top figures
 claim "keys sort, zoom, pause and change the interval" top keys
+claim "pages show services, ports and drops with their help" top pages
 claim "the screen may change its size" top sizes
 claim "whatever ends it, the terminal is as it was" top ends
 
 batch() { "$C10M" top -b -n 2 -d 0.2 "$@" >"$TMP/batch" 2>"$TMP/errors" </dev/null; }
-two_tables() { [ "$(grep -c '^core ' "$TMP/batch")" = 2 ] && [ "$(grep -c '^1  *[a-z]' "$TMP/batch")" = 2 ] && ! grep -q '[^ -~]' "$TMP/batch"; }
+two_tables() { [ "$(grep -c '^core  *state' "$TMP/batch")" = 2 ] && [ "$(grep -c '^1  *[a-z]' "$TMP/batch")" = 2 ] && ! grep -q '[^ -~]' "$TMP/batch"; }
 claim "-b prints a table each time" batch -s "$SOCKET"
 claim "... of plain text" two_tables
 claim "the mount shows the same" batch -m "$TREE"

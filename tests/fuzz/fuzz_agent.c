@@ -100,7 +100,7 @@ static void turn(struct agent *a)
     for (int i = 0; i < TURNS_MAX; i++) {
         flush_posts(a);
         fake_turn();
-        if (!take_answers(a) && fake_posted() == 0)
+        if (!receive_messages(a) && fake_posted() == 0)
             return;
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any bytes into any file of ctl/: it is taken, or refused and shows what it showed before. The
 // first byte says which file, each line is one write.
-#include "../unit/steer_env.h"
+#include "../unit/steering_env.h"
 
 enum { FILES_MAX = 256, TEXT_BYTES = 16384 };
 
-static struct steer_env *env;
+static struct steering_env *env;
 static struct tree_node *files[FILES_MAX];
 static unsigned n_files;
 
@@ -33,9 +33,9 @@ static void put(struct tree_node *n, const uint8_t *at, size_t len)
     if (len != 0)
         memcpy(copy, at, len);
     const bool waits =
-        strstr(steer_env_read(env, n, before, sizeof(before)), "seconds_left") != NULL;
-    const int rc = steer_env_write(env, n, copy, len);
-    steer_env_read(env, n, after, sizeof(after));
+        strstr(steering_env_read(env, n, before, sizeof(before)), "seconds_left") != NULL;
+    const int rc = steering_env_write(env, n, copy, len);
+    steering_env_read(env, n, after, sizeof(after));
     CHECK(rc <= 0);
     CHECK(rc == 0 || waits || strcmp(before, after) == 0);
     CHECK(strncmp(after, "# ", 2) == 0);
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     if (env == NULL)
-        env = steer_env_new(NULL);
+        env = steering_env_new(NULL);
     log_set_level(LOG_ERROR);
     n_files = 0;
     collect(tree_root(env->tree));

@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if ((data[0] & 4) != 0) {
         wire_hello_put(hello);
         memcpy(k.in, hello, sizeof(hello));
-        talk_take(&k, sizeof(hello));
+        talk_received(&k, sizeof(hello));
         work(&k, portion);
         CHECK(heard.greeted);
     }
@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         if (n == 0)
             break;
         memcpy(to, data + at, n);
-        talk_take(&k, n);
+        talk_received(&k, n);
         at += n;
         work(&k, MAX(portion, 64u));
     }

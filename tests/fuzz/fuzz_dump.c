@@ -86,7 +86,7 @@ static void start(void)
 {
     static bool started;
     struct eal_params p = {.file_prefix = "c10mfuzzdump", .memory_bytes = {32 << 20}};
-    struct err e = {""};
+    struct err e = {.text = ""};
     if (started)
         return;
     need(eal_start(&p, &e) == 0, e.text);
@@ -165,7 +165,7 @@ static void decide(const struct capture_filter *f, const struct bpf_insn *insns,
 
 static void run(const struct bpf_insn *insns, uint32_t n, const uint8_t *data, size_t left)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     if (n > CAPTURE_PROGRAM_MAX)
         return;
     struct capture_filter *f = capture_filter_new(text_of(insns, n), &e);

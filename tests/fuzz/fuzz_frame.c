@@ -47,7 +47,7 @@ static void open_ports(struct udp_table *t)
 static void world_start(struct world *w, void *mem)
 {
     struct net_config c;
-    struct err e = {""};
+    struct err e = {.text = ""};
     net_config_default(&c);
     c.mac = own_mac;
     c.n_locals = 4;

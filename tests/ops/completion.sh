@@ -86,6 +86,10 @@ has "c10m bench " echo machine growth
 is "c10m serve --con" --config
 is "c10m plan --m" --measure
 hasnt "c10m serve --" --measure
+is "c10m doctor " "check explain fix undo"
+is "c10m doctor fix irq" "irq-affinity irqbalance"
+is "c10m doctor fix --dr" --dry-run
+has "c10m doctor explain " hugepages nic-driver device-taken
 has "c10m load hold --" --connections --fault --json --help
 is "c10m load hold --order " "random turn"
 is "c10m load hold --order r" random

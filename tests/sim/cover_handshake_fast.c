@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_handshake_fast.c as it is, with the kinds of segments counted that open a connection
-// straight.
+// tcp_handshake_fast.c, with a count of the kinds of segments that open a connection by the fast
+// path.
 #define tcp_handshake_fast stack_handshake_fast
 #include "tcp/tcp_handshake_fast.c"
 #undef tcp_handshake_fast

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_segment_full.c as it is, with the kind of every segment counted that leaves the straight
-// path.
+// tcp_segment_full.c, with a count of the kinds of segments that leave the fast path.
 #define tcp_segment_full stack_segment_full
 #include "tcp/tcp_segment_full.c"
 #undef tcp_segment_full

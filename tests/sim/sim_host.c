@@ -141,7 +141,7 @@ struct sim_host *sim_host_new(struct sim_world *w, unsigned id, struct rng *seed
     struct arena_params ap = {.name = "sim", .pages = PAGES_NONE, .node = -1};
     for (unsigned i = 0; i < REGION_COUNT; i++)
         ap.bytes += ALIGN_UP(r[i].bytes, CACHE_LINE);
-    struct err err = {""};
+    struct err err = {.text = ""};
     s->arena = arena_open(&ap, &err);
     if (s->arena == NULL || server_init_worker(s, 0, &err) != 0)
         sim_fail("host %u: %s", id, err.text);

@@ -348,7 +348,7 @@ static unsigned print_steps(const struct sim_cover *c)
 static void print_kinds(const struct sim_cover *c)
 {
     unsigned reached = 0, cells = 0;
-    printf("state x kind of segment, beside the straight path\n%-12s", "");
+    printf("state x kind of segment, beside the fast path\n%-12s", "");
     for (unsigned k = 0; k < KIND_COUNT; k++)
         printf("%8s", kind_names[k]);
     for (unsigned s = 1; s < COVER_STATES; s++) {
@@ -504,7 +504,7 @@ static void start_dpdk(struct runner *r)
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10msim%d", (int)getpid());
     struct eal_params p = {.file_prefix = prefix, .memory_bytes = {128 << 20}};
-    struct err e = {""};
+    struct err e = {.text = ""};
     if (eal_start(&p, &e) != 0) {
         fprintf(stderr, "%s\n", e.text);
         exit(1);

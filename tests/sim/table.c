@@ -40,7 +40,7 @@ void table_say(enum table_weight weight, bool holds, const char *what, const cha
 }
 
 static const struct table_row *const parts[] = {table_start_rows, table_rate_rows,
-                                                table_repair_rows};
+                                                table_repair_rows, table_engine_rows};
 
 static bool wanted(const struct table_row *r, char **names, int n)
 {
@@ -85,7 +85,7 @@ static int start(void)
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mtable%d", (int)getpid());
     const struct eal_params p = {.file_prefix = prefix, .memory_bytes = {384 << 20}};
-    struct err e = {""};
+    struct err e = {.text = ""};
     if (eal_start(&p, &e) == 0 &&
         (table_pool = pkt_pool_create("table", TABLE_PACKETS, -1)) != NULL)
         return 0;

@@ -58,6 +58,7 @@ struct table_setup {
     uint8_t congestion;                 // enum tcp_congestion
     uint32_t gap_ns;                    // of two turns of the sender; 0: 5 us
     bool no_hystart;                    // of CUBIC or NewReno: slow start until a loss
+    bool no_flight_logs;                // with SACK: losses are repaired by RFC 6675
 };
 
 // table_flow: the plan of a connection, and what was seen of it.
@@ -155,7 +156,8 @@ struct table_row {
 };
 
 // In the order of the table; a name of NULL ends them.
-extern const struct table_row table_rate_rows[], table_repair_rows[], table_start_rows[];
+extern const struct table_row table_rate_rows[], table_repair_rows[], table_start_rows[],
+    table_engine_rows[];
 
 // table_mbit: bytes in ns as Mb/s. table_full_mbit: what the payload of full segments can have of a
 // link of mbit.

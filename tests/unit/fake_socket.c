@@ -573,8 +573,8 @@ uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to)
     return to->addr[15] == 9 ? 0 : 1500;
 }
 
-uint16_t c10m_udp_way(struct c10m_core *w, const struct c10m_name *to, unsigned device,
-                      struct c10m_name *from)
+uint16_t c10m_udp_path(struct c10m_core *w, const struct c10m_name *to, unsigned device,
+                       struct c10m_name *from)
 {
     MUST(w->id < f.workers && device <= 1);
     if (to->addr[15] == 9)

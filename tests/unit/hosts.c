@@ -118,7 +118,7 @@ static void place_second(struct hosts *h, unsigned i)
 {
     struct server *s = &h->e[i].server;
     struct server_port_params *pp = &s->params.ports[1];
-    struct err err = {""};
+    struct err err = {.text = ""};
     if (pp->port.driver == NULL) {
         set_net(&pp->net, i, 1);
         s->ports[1] = &h->e[i].wires[1].port;
@@ -135,7 +135,7 @@ static void place(struct hosts *h, unsigned i, const struct c10m_app *const apps
     struct hosts_end *e = &h->e[i];
     struct server *s = &e->server;
     struct server_params *p = &s->params;
-    struct err err = {""};
+    struct err err = {.text = ""};
     server_params_default(p);
     p->pages = PAGES_NONE;
     p->connections = 512;

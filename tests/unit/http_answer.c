@@ -92,3 +92,17 @@ void assert_body(const struct answer *a, const void *body, size_t len)
     assert_int_equal(a->body_len, len);
     assert_memory_equal(a->body, body, len);
 }
+
+struct c10m_conn *hold_talk(struct c10m_service *s, const char *talk, size_t len, size_t first,
+                            size_t piece, size_t room)
+{
+    struct c10m_conn *c = fake_open(s);
+    c->send_room = room;
+    c->refs_refused = room == SIZE_MAX ? 0 : 3;
+    fake_feed(c, talk, first, 0);
+    if (room != SIZE_MAX)
+        fake_ack(c, 1);
+    fake_feed(c, talk + first, len - first, piece);
+    fake_drain(c);
+    return c;
+}

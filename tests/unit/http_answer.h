@@ -25,3 +25,8 @@ void assert_field(const struct answer *a, const char *name, const char *value);
 struct answer next_answer(const struct c10m_conn *c, size_t *at, bool to_head);
 struct answer only_answer(const struct c10m_conn *c, bool to_head);
 void assert_body(const struct answer *a, const void *body, size_t len);
+// hold_talk: opens a connection with this much room for what it sends, gives it the requests, cut
+// into pieces of `piece` bytes (0: one piece) after the first `first` bytes, and acknowledges all
+// answers.
+struct c10m_conn *hold_talk(struct c10m_service *s, const char *talk, size_t len, size_t first,
+                            size_t piece, size_t room);

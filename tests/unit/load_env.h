@@ -171,7 +171,7 @@ static inline struct load_params params(uint32_t connections)
 
 static inline void begin(const struct load_params *p)
 {
-    struct err err = {""};
+    struct err err = {.text = ""};
     memset(&end, 0, sizeof(end));
     end.port = (struct port){.ops = &ops, .name = "test", .mac = client_mac, .mtu = 1500};
     load = load_new(p, &err);

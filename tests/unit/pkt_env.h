@@ -27,7 +27,7 @@ static inline void pkt_env_start(unsigned workers)
     struct eal_params p = {.file_prefix = prefix, .workers = workers, .memory_bytes = {128 << 20}};
     for (unsigned i = 0; i < workers; i++)
         p.worker_cpu[i] = (i + 1) % (unsigned)cpus;
-    struct err e = {""};
+    struct err e = {.text = ""};
     if (eal_start(&p, &e) != 0) {
         fprintf(stderr, "%s\n", e.text);
         exit(1);

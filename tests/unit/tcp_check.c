@@ -123,10 +123,10 @@ static bool check_flight(const struct tcp *t, const struct block *b, uint32_t ix
 // wakes: whether the wheel wakes the block for its xmit deadlines at due_ms or before.
 static bool wakes(const struct tcp *t, const struct block *b, uint32_t due_ms)
 {
-    const uint32_t xmit = b->wheel_xmit_ms, soon = b->wheel_soon;
+    const uint32_t xmit = b->wheel_xmit_ms, movable = b->wheel_movable;
     if (xmit != 0 && !time_before(due_ms, xmit) && wheel_may_hold(t->wheel, xmit))
         return true;
-    return soon != 0 && !time_before(due_ms, wheel_place_ms(t->wheel, soon - 1));
+    return movable != 0 && !time_before(due_ms, wheel_place_ms(t->wheel, movable - 1));
 }
 
 static bool check_timers(const struct tcp *t, const struct block *b, uint32_t ix, char *what)
@@ -396,9 +396,9 @@ static bool check_handle(const struct tcp *t, struct owned *o, uint32_t place, u
     HOLDS(!(o->kinds[ix] >> kind & 1), "block or record %u: two entries of kind %u", ix, kind);
     o->kinds[ix] |= (uint8_t)(1u << kind);
     const struct block *b = &t->blocks[ix];
-    HOLDS(kind != WAKE_SOON || b->wheel_soon == place + 1,
-          "block %u: an entry at %u, looked for at %u", ix, place, b->wheel_soon - 1);
-    HOLDS(kind != WAKE_FAR || b->wheel_far_ms != 0, "block %u: a far entry forgotten", ix);
+    HOLDS(kind != WAKE_MOVABLE || b->wheel_movable == place + 1,
+          "block %u: an entry at %u, looked for at %u", ix, place, b->wheel_movable - 1);
+    HOLDS(kind != WAKE_SLOW || b->wheel_slow_ms != 0, "block %u: a slow entry forgotten", ix);
     HOLDS(kind != WAKE_XMIT || b->wheel_xmit_ms != 0, "block %u: an xmit entry forgotten", ix);
     HOLDS(kind != WAKE_SYN || t->syns[ix].wheel_ms != 0, "record %u: an entry forgotten", ix);
     return true;
@@ -429,9 +429,9 @@ bool tcp_check_wheel(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
     for (unsigned i = 0; i < WHEEL_LEVELS && good; i++)
         good = check_list(t, &o, w->draining[i], what);
     for (uint32_t ix = 0; ix < count && good; ix++)
-        if (t->blocks[ix].wheel_soon != 0 && !(o.kinds[ix] >> WAKE_SOON & 1))
+        if (t->blocks[ix].wheel_movable != 0 && !(o.kinds[ix] >> WAKE_MOVABLE & 1))
             good = wrong(what, "block %u: the entry at %u is not there", ix,
-                         t->blocks[ix].wheel_soon - 1);
+                         t->blocks[ix].wheel_movable - 1);
     free(o.kinds);
     HOLDS(!good || o.entries == w->entries, "%llu entries in the wheel, %u counted",
           (unsigned long long)o.entries, w->entries);

@@ -30,7 +30,7 @@ static void turn(struct rig *r)
     for (int i = 0; i < TURNS; i++) {
         flush_posts(r->a);
         fake_turn();
-        if (!take_answers(r->a) && fake_posted() == 0)
+        if (!receive_messages(r->a) && fake_posted() == 0)
             break;
     }
     run_deadlines(r->a);

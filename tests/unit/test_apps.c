@@ -22,6 +22,17 @@ static void an_application_is_found_by_its_exact_name(void **state)
     assert_null(app_find(""));
 }
 
+static void the_list_holds_each_row_of_the_table_under_its_name(void **state)
+{
+#define ROW_NAME(name, kind, help) #name,
+    static const char *const names[] = {APP_TABLE(ROW_NAME)};
+    for (unsigned i = 0; i < APP_COUNT; i++) {
+        assert_non_null(apps[i]);
+        assert_string_equal(apps[i]->name, names[i]);
+    }
+    assert_null(apps[APP_COUNT]);
+}
+
 static struct c10m_conn *open_app(const struct c10m_app *app, struct c10m_service **s)
 {
     char err[128];
@@ -256,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_application_is_found_by_its_exact_name),
+        cmocka_unit_test(the_list_holds_each_row_of_the_table_under_its_name),
         cmocka_unit_test(echo_loses_no_byte_whatever_the_pieces_and_the_room),
         cmocka_unit_test(echo_is_not_called_again_and_again_while_there_is_no_room),
         cmocka_unit_test(echo_answers_an_empty_stream_with_an_empty_stream),

@@ -165,7 +165,7 @@ static void free_pages_are_without_the_promised_and_by_node(void **state)
 static size_t choose(uint64_t free_2m, uint64_t free_1g, enum pages_kind kind, uint64_t bytes,
                      uint64_t leave, struct err *e)
 {
-    struct page_supply h = {{free_2m, free_2m}, {free_1g, free_1g}, -1};
+    struct page_supply h = {.of_2m = {free_2m, free_2m}, .of_1g = {free_1g, free_1g}, .node = -1};
     size_t page = 0;
     e->text[0] = '\0';
     int rc = page_supply_choose(&h, kind, bytes, leave, &page, e);
@@ -209,11 +209,39 @@ static void refusal_says_what_is_missing_and_the_command(void **state)
     assert_string_equal(e.text,
                         "1 GiB pages: 2 needed, 1 free: "
                         "echo 2 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages");
-    struct page_supply h = {{100, 64}, {0, 0}, 1};  // 36 are somebody's
+    struct page_supply h = {.of_2m = {100, 64}, .node = 1};  // 36 are somebody's
     assert_int_equal(page_supply_choose(&h, PAGES_AUTO, 80 * PAGE_2M, 0, &page, &e), -1);
     assert_string_equal(e.text,
                         "2 MiB pages: 80 needed, 64 free: echo 116 > "
                         "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages");
+}
+
+// Of 8 GiB, a tenth and at least 1 GiB is not made into pages; of 1 GiB half is not.
+static void refusal_proposes_no_more_pages_than_the_machine_can_make(void **state)
+{
+    struct err e;
+    size_t page;
+    const struct ordinary_memory m = {8ull << 30, 7ull << 30, 1ull << 30};
+    struct page_supply h = {.of_2m = {100, 100}, .node = -1};
+    page_supply_spare(&h, &m);
+    assert_int_equal(page_supply_choose(&h, PAGES_2M, 3172 * PAGE_2M, 0, &page, &e), -1);
+    assert_string_equal(e.text, "2 MiB pages: 3,172 needed, 100 free: sysctl vm.nr_hugepages=3172");
+    assert_int_equal(page_supply_choose(&h, PAGES_2M, 3173 * PAGE_2M, 0, &page, &e), -1);
+    assert_null(strstr(e.text, "sysctl"));
+    assert_non_null(strstr(e.text, "3,173 needed, 100 free, and the memory of this machine makes "
+                                   "3,072 more"));
+    assert_int_equal(page_supply_choose(&h, PAGES_1G, UINT64_MAX, UINT64_MAX, &page, &e), -1);
+    assert_null(strstr(e.text, "echo"));
+}
+
+// What lies beside the piece may have pages of the other size, which are there.
+static void refusal_asks_for_the_missing_size_only(void **state)
+{
+    struct err e;
+    assert_int_equal(choose(64, 0, PAGES_1G, PAGE_1G, 64 * PAGE_2M, &e), 0);
+    assert_string_equal(e.text,
+                        "1 GiB pages: 1 needed, 0 free: "
+                        "echo 1 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages");
 }
 
 static struct arena *open_arena(const char *dir, const char *name, enum pages_kind pages,
@@ -310,7 +338,7 @@ static void hugepages_are_touched_at_open_and_everything_is_given_back(void **st
 static void memory_of_a_node_is_bound_to_it(void **state)
 {
     need_pages();
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct arena_params p = {in_root("n"), "srv", PAGES_2M, PAGE_2M, 0, 0};
     struct arena *a = arena_open(&p, &e);
     assert_non_null(a);
@@ -326,7 +354,8 @@ static void too_few_pages_leave_nothing_behind(void **state)
     struct err e;
     assert_null(open_arena(in_root("b"), "srv", PAGES_AUTO, 1ull << 50, &e));
     assert_non_null(strstr(e.text, "2 MiB pages: 536,870,912 needed"));
-    assert_non_null(strstr(e.text, "sysctl vm.nr_hugepages="));
+    assert_non_null(strstr(e.text, "needed, "));
+    assert_null(strstr(e.text, "sysctl"));  // no machine has so much
     assert_gone(in_root("b"));
 }
 
@@ -466,7 +495,7 @@ static void owners_that_come_and_go_at_once_leave_nothing(void **state)
     int status, failed = 0;
     for (int i = 0; i < 4; i++)
         if (fork() == 0) {
-            struct err e = {""};
+            struct err e = {.text = ""};
             char name[16];
             snprintf(name, sizeof(name), "n%d", i);
             const struct arena_params p = {in_root("k/deep"), name, PAGES_2M, 1, 0, -1};
@@ -596,6 +625,8 @@ int main(void)
         cmocka_unit_test(page_size_wastes_little_or_is_the_only_one),
         cmocka_unit_test(pages_for_others_are_left_free),
         cmocka_unit_test(refusal_says_what_is_missing_and_the_command),
+        cmocka_unit_test(refusal_proposes_no_more_pages_than_the_machine_can_make),
+        cmocka_unit_test(refusal_asks_for_the_missing_size_only),
         cmocka_unit_test(ordinary_memory_needs_no_pages_no_directory_no_root),
         cmocka_unit_test(hugepages_are_touched_at_open_and_everything_is_given_back),
         cmocka_unit_test(memory_of_a_node_is_bound_to_it),

@@ -20,7 +20,7 @@ static const uint64_t verdicts = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_
 
 static struct port *opened(const struct port_params *p)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port *port = port_open(p, &e);
     if (port == NULL)
         fail_msg("%s", e.text);
@@ -176,7 +176,7 @@ struct ends {
 
 static struct ends open_ring(const struct port_params *p)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     const struct port_params far = {
         .name = "far", .driver = "ring", .queues = 1, .node = -1, .pools = {far_pool}};
     struct ends r = {opened(p), NULL};
@@ -299,18 +299,22 @@ static uint8_t data[1 << 16];
 
 static uint16_t chain_max;
 
+static const struct ip_addr own6 = {{0xfd, [15] = 1}}, peer6 = {{0xfd, [15] = 2}};
+
 static struct net *net_with(uint32_t caps)
 {
     struct net_config c;
-    struct err e = {""};
+    struct err e = {.text = ""};
     net_config_default(&c);
     c.mac = (struct mac_addr){{2, 0, 0, 0, 0, 1}};
     c.caps = caps;
     c.chain_max = chain_max;
     c.n_locals = 1;
     c.locals[0] = (struct net_local){ip_from_v4(A), 24};
-    c.n_statics = 1;
+    c.locals[c.n_locals++] = (struct net_local){own6, 64};
+    c.n_statics = 2;
     c.statics[0] = (struct net_static){ip_from_v4(B), {{2, 0, 0, 0, 0, 2}}};
+    c.statics[1] = (struct net_static){peer6, {{2, 0, 0, 0, 0, 2}}};
     struct net *net = net_init(aligned_alloc(CACHE_LINE, net_footprint(&c)), &c, pool, &stats, &e);
     if (net == NULL)
         fail_msg("%s", e.text);
@@ -522,6 +526,43 @@ static void without_packets_parts_of_a_large_segment_are_dropped_and_counted(voi
     }
 }
 
+static struct seg_out segment6(uint32_t len, uint32_t first)
+{
+    struct seg_out s = segment(len, first, 1440, 0);
+    s.key.remote = peer6;
+    s.key.local_ix = 1;
+    return s;
+}
+
+// Whoever cuts a large segment, each of its parts that leaves counts as one segment and one packet,
+// over IPv6 as well. tcp_output() counts tx_tcp; net counts tx_tcp6 and tx_ip6.
+static void the_parts_of_a_large_ipv6_segment_that_leave_are_counted(void **state)
+{
+    static struct pkt *held[POOL];
+    static const uint32_t caps[] = {0, TSO_CAPS};
+    for (unsigned i = 0; i < ARRAY_LEN(caps); i++) {
+        struct net *net = net_with(caps[i]);
+        const struct seg_out s = segment6(10 * 1440, 10 * 1440);
+        assert_int_equal(net_output(net, clock_at_us(1), &s, 1, &tx), caps[i] == 0 ? 10 : 1);
+        assert_int_equal(stats.c.tx_tcp6, 10);
+        assert_int_equal(stats.c.tx_ip6, 10);
+        for (uint32_t k = 0; k < tx.n; k++)
+            pkt_free(tx_pkts[k]);
+        tx.n = 0;
+        unsigned n = 0;
+        while (n < POOL - 6 && pkt_alloc_bulk(pool, &held[n], 1))
+            n++;
+        const uint64_t before = stats.c.tx_tcp6;
+        net_output(net, clock_at_us(1), &s, 1, &tx);
+        const uint64_t sent = stats.c.tx_tcp6 - before;
+        assert_in_range(sent, 1, 9);
+        assert_int_equal(stats.c.tx_ip6, stats.c.tx_tcp6);
+        assert_int_equal(drops[DROP_pkt_pool_empty], 10 - sent);
+        pkt_free_bulk(held, n);
+        net_end(net);
+    }
+}
+
 static void each_part_of_a_large_segment_that_cannot_leave_counts(void **state)
 {
     struct net *net = net_with(TSO_CAPS);
@@ -611,6 +652,7 @@ int main(void)
         T(large_segments_make_the_same_frames_whoever_cuts_and_sums),
         T(a_large_segment_that_finds_no_room_leaves_those_behind_it_theirs),
         T(without_packets_parts_of_a_large_segment_are_dropped_and_counted),
+        T(the_parts_of_a_large_ipv6_segment_that_leave_are_counted),
         T(a_chain_is_never_longer_than_the_port_takes),
         T(each_part_of_a_large_segment_that_cannot_leave_counts),
         T(a_large_segment_waits_for_its_neighbour_in_its_packets),

@@ -13,8 +13,10 @@
 #include "conf/conf.h"
 #include "conf/key_table.h"
 #include "conf/live.h"
+#include "conf/places.h"
 #include "conf/spelling.h"
 #include "conf/value.h"
+#include "tables/driver_table.h"
 
 #define PORT  "[port p]\ndriver=ring\naddress=10.0.0.2/24\n"            // lines 1 to 3
 #define TAP   "[port t]\ndriver=tap\ndevice=c0\naddress=10.0.0.2/24\n"  // lines 1 to 4
@@ -52,10 +54,43 @@ static int load_on(unsigned n_cpus, struct conf *c, const char *text, char *cons
 static struct conf conf_got;
 static char errors_got[16384];
 
+// put_drivers: the drivers that a port may have, as a message lists them: "ring, tap or fault".
+static void put_drivers(struct text *to)
+{
+    static const struct {
+        const char *name;
+        enum driver_kind kind;
+    } rows[] = {
+#define ROW(name, kind, ...) {#name, DRIVER_##kind},
+        DRIVER_TABLE(ROW)
+#undef ROW
+    };
+    unsigned left = 0;
+    for (unsigned i = 0; i < DRIVER_COUNT; i++)
+        left += rows[i].kind != DRIVER_INTERNAL;
+    for (unsigned i = 0; i < DRIVER_COUNT; i++)
+        if (rows[i].kind != DRIVER_INTERNAL) {
+            left--;
+            text_printf(to, "%s%s", rows[i].name, left == 0 ? "" : left == 1 ? " or " : ", ");
+        }
+}
+
+// DRIVERS in `errors` stands for the list of put_drivers(), so that a new driver is only a new row.
 static void expect_on(unsigned n_cpus, const char *text, char *const *sets, const char *errors)
 {
+    static const char mark[] = "DRIVERS";
+    const char *at = strstr(errors, mark);
+    struct text expected;
+    text_init(&expected, sizeof(errors_got));
+    if (at != NULL) {
+        text_put(&expected, errors, (size_t)(at - errors));
+        put_drivers(&expected);
+        errors = at + sizeof(mark) - 1;
+    }
+    text_printf(&expected, "%s", errors);
     load_on(n_cpus, &conf_got, text, sets, errors_got);
-    assert_string_equal(errors_got, errors);
+    assert_string_equal(errors_got, text_str(&expected));
+    text_free(&expected);
 }
 
 static void expect(const char *text, const char *errors)
@@ -130,8 +165,8 @@ static void too_many_ports_or_services_are_told(void **state)
     struct text t;
     text_init(&t, 1 << 16);
     for (int i = 0; i < CONF_PORTS_MAX + 1; i++)
-        text_printf(&t, "[port p%d]\ndriver=ring\naddress=10.0.%d.1/24\n", i, i);
-    expect(text_str(&t), "f:49: [port p16]: expected at most 16 of them\n");
+        text_printf(&t, "[port p%d]\ndriver=memif\ndevice=/s%d\naddress=10.0.%d.1/24\n", i, i, i);
+    expect(text_str(&t), "f:65: [port p16]: expected at most 16 of them\n");
     text_free(&t);
     text_printf(&t, PORT);
     for (int i = 0; i < CONF_SERVICES_MAX + 1; i++)
@@ -185,7 +220,7 @@ static void a_bad_value_tells_what_was_expected_for_every_type(void **state)
         "millions), got \"100000001\"\n"
         "f:9: image_bytes: expected auto or bytes from 1 to 1024G (K, M, G: powers of 1024), got "
         "\"5T\"\n"
-        "f:10: packets: expected a whole number from 512 to 10000000 (k: thousands, M: millions), "
+        "f:10: packets: expected a whole number from 1024 to 10000000 (k: thousands, M: millions), "
         "got \"1\"\n"
         "f:11: time_wait: expected auto or a whole number from 1 to 1000000000 (k: thousands, M: "
         "millions), got nothing\n"
@@ -202,8 +237,7 @@ static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **stat
         "neighbor=10.0.0.1\nneighbor=10.0.0.1 01:00:00:00:00:01\nmac=02:00:00:00:00\n"
         "mtu=2035\nrx_ring=100\nloss=100.1\ncorrupt=0.00001\nhost_address=10.0.0.1/33\n"
         "device=a b\nqueues=17\n",
-        "f:2: driver: expected ring, tap, af_packet, af_xdp, memif, pci, pcap or fault, got "
-        "\"rnig\"\n"
+        "f:2: driver: expected DRIVERS, got \"rnig\"\n"
         "f:3: address: expected at most 16 addresses and prefixes, as 10.0.0.2/24, "
         "fd00::2/64, got \"10.0.0/8\"\n"
         "f:4: gateway: expected an IPv4 address, as 10.0.0.1, got \"10.0.0.256\"\n"
@@ -495,12 +529,10 @@ static void overrides_make_ports_and_services_without_a_file(void **state)
                 "");
     assert_int_equal(conf_got.n_ports, 1);
     assert_string_equal(conf_got.services[0].name, "s");
-    expect_sets(
-        "", SETS("port.a.mtu=1000"),
-        "port.a.driver: missing: expected ring, tap, af_packet, af_xdp, memif, pci, pcap or "
-        "fault\n"
-        "port.a.address: missing: expected at least one address and prefix, as "
-        "10.0.0.2/24 or fd00::2/64\n");
+    expect_sets("", SETS("port.a.mtu=1000"),
+                "port.a.driver: missing: expected DRIVERS\n"
+                "port.a.address: missing: expected at least one address and prefix, as "
+                "10.0.0.2/24 or fd00::2/64\n");
 }
 
 static void a_wrong_override_is_told_with_its_name(void **state)
@@ -625,13 +657,24 @@ static void memory_that_cannot_work_is_told_with_the_arithmetic(void **state)
     expect_on(8, "[memory]\nconnections=5\ntime_wait=3\n", NULL,
               "f:2: connections: expected at least 6, one for each worker, got 5\n"
               "f:3: time_wait: expected at least 6, one for each worker, got 3\n");
-    expect("[memory]\npackets=8k\n[port a]\ndriver=ring\naddress=10.0.0.2/24\nrx_ring=4096\n"
-           "tx_ring=4096\n[port b]\ndriver=ring\naddress=10.0.1.2/24\nrx_ring=512\n",
-           "f:2: packets: expected at least 8960 (256 + 8192 in the rings of port a + 512 in the "
+    expect("[memory]\npackets=8k\n[port a]\ndriver=pci\ndevice=01:00.0\naddress=10.0.0.2/24\n"
+           "rx_ring=4096\ntx_ring=4096\n[port b]\ndriver=pci\ndevice=01:00.1\n"
+           "address=10.0.1.2/24\nrx_ring=512\n",
+           "f:2: packets: expected at least 9984 (256 + 8192 in the rings of port a + 1536 in the "
            "rings of port b), got 8000\n");
     expect(PORT "rx_ring=32768\n",
            "memory.packets: expected at least 33024 (256 + 32768 in the rings "
            "of port p), got 16384\n");
+    // Without rx_ring and tx_ring the driver chooses, and holds what it chose.
+    expect("[memory]\npackets=1200\n[port a]\ndriver=tap\ndevice=c0\naddress=10.0.0.2/24\n",
+           "f:2: packets: expected at least 1280 (256 + 1024 in the rings of port a), got 1200\n");
+    expect("[memory]\npackets=4k\n[port a]\ndriver=af_xdp\ndevice=c0\n"
+           "[port f]\ndriver=fault\nwraps=a\naddress=10.0.0.2/24\n",
+           "f:2: packets: expected at least 4352 (256 + 4096 in the rings of port a), got 4000\n");
+    // These drivers copy: no ring holds a packet of the pool.
+    expect("[memory]\npackets=1024\n[port a]\ndriver=af_packet\ndevice=c0\naddress=10.0.0.2/24\n"
+           "rx_ring=4096\n",
+           "");
 }
 
 static void run_dir_moves_all_that_two_servers_must_not_share(void **state)
@@ -816,8 +859,7 @@ static void keys_of_another_driver_or_application_are_told(void **state)
 
 static void a_port_without_what_it_needs_is_told(void **state)
 {
-    expect("[port p]\n", "f:1: driver: missing: expected ring, tap, af_packet, af_xdp, memif, pci, "
-                         "pcap or fault\n"
+    expect("[port p]\n", "f:1: driver: missing: expected DRIVERS\n"
                          "f:1: address: missing: expected at least one address and prefix, as "
                          "10.0.0.2/24 or fd00::2/64\n");
     expect("[port t]\ndriver=tap\naddress=10.0.0.2/24\n",
@@ -840,7 +882,16 @@ static void a_device_that_is_none_is_told(void **state)
     expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=01:00.7\n", "");
     expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=00aF:01:00.7\n", "");
     expect(TAP "[port u]\ndriver=af_packet\ndevice=c0\naddress=10.0.1.2/24\n",
-           "f:7: device: expected another one than port t has, got \"c0\"\n");
+           "f:7: device: expected a device that port t does not have, got \"c0\"\n");
+    expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\ndevice=0000:0A:00.0\n[port u]\n"
+           "driver=pci\ndevice=0a:00.0\naddress=10.0.1.2/24\n",
+           "f:7: device: expected a device that port t does not have, got \"0a:00.0\"\n");
+    expect("[port t]\ndriver=memif\ndevice=/s\naddress=10.0.0.2/24\n[port u]\n"
+           "driver=memif\nid=1\ndevice=/s\naddress=10.0.1.2/24\n",
+           "f:8: device: expected a device that port t does not have, got \"/s\"\n");
+    expect("[port t]\ndriver=memif\nrole=client\ndevice=/s\naddress=10.0.0.2/24\n[port u]\n"
+           "driver=memif\nrole=client\nid=1\ndevice=/s\naddress=10.0.1.2/24\n",
+           "");
 }
 
 static void an_address_that_no_host_can_have_is_told(void **state)
@@ -1547,6 +1598,28 @@ static void ten_million_conf_is_good(void **state)
     free(file);
 }
 
+// Those for NICs, on the machines that they are for.
+static void nic_confs_are_good(void **state)
+{
+    char *file = read_config("10gbe.conf");
+    expect_on(12, file, NULL, "");
+    assert_in_range(conf_got.memory.connections, 10000000, 12000000);
+    assert_string_equal(conf_got.ports[0].device, "0000:01:00.0");
+    assert_int_equal(conf_got.n_ports, 1);
+    // The second port is there, and works with the keys of the first.
+    char *second = strstr(file, "#[port p1]");
+    assert_non_null(second);
+    for (char *p = second; *p == '#'; p = strchr(p, '\n') + 1)
+        *p = ' ';
+    expect_on(12, file, NULL, "");
+    assert_int_equal(conf_got.n_ports, 2);
+    free(file);
+    file = read_config("1gbe.conf");
+    expect_on(4, file, NULL, "");
+    assert_int_equal(conf_got.memory.connections, 1000000);
+    free(file);
+}
+
 // An allocator that ends the process where malloc() would give NULL.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -1664,11 +1737,56 @@ static int print_default(void)
     return rc == 0 ? 0 : 1;
 }
 
+static void a_place_is(struct conf_places *places, const char *key, const char *want)
+{
+    struct text t;
+    text_init(&t, 4096);
+    conf_place(places, key, &t);
+    assert_string_equal(text_str(&t), want);
+    text_free(&t);
+}
+
+static void errors_after_the_load_have_their_places(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "[port a]\ndriver = ring\naddress = 10.1.0.1/24\n[port b]\ndriver = tap\ndevice = x0\n"
+        "address = 10.0.0.1/24\n";
+    static char packets[] = "memory.packets=16384";
+    char *sets[] = {packets}, path[] = "/tmp/c10m-places-XXXXXX";
+    char want[128];
+    struct conf_places *places;
+    struct conf_errors e;
+    const int fd = mkstemp(path);
+    assert_int_equal(write(fd, file, sizeof(file) - 1), sizeof(file) - 1);
+    close(fd);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load_places(&conf_got, path, sets, 1, &e, &places), 0);
+    snprintf(want, sizeof(want), "%s:6: device: ", path);
+    a_place_is(places, "port.b.device", want);
+    snprintf(want, sizeof(want), "%s:4: mtu: ", path);  // a default, in a section of the file
+    a_place_is(places, "port.b.mtu", want);
+    a_place_is(places, "memory.packets", "--set memory.packets: ");
+    a_place_is(places, "memory.connections", "memory.connections: ");
+    a_place_is(places, "port.c.device", "port.c.device: ");
+    a_place_is(places, "port.b", "port.b: ");
+    a_place_is(places, "port..device", "port..device: ");
+    a_place_is(places, "nothing.at.all", "nothing.at.all: ");
+    a_place_is(places, "", "");
+    a_place_is(NULL, "memory.packets", "memory.packets: ");
+    conf_places_free(places);
+    assert_int_equal(conf_load_places(&conf_got, "/nonexistent", NULL, 0, &e, &places), -1);
+    assert_null(places);
+    conf_errors_free(&e);
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--default") == 0)
         return print_default();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_after_the_load_have_their_places),
         cmocka_unit_test(lines_that_are_no_setting_are_told_with_their_number),
         cmocka_unit_test(a_key_before_any_section_is_told_once),
         cmocka_unit_test(unknown_sections_are_told_with_the_closest_one),
@@ -1747,6 +1865,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sections_of_default_conf_without_their_hash_have_every_default),
         cmocka_unit_test(quickstart_conf_is_good),
         cmocka_unit_test(ten_million_conf_is_good),
+        cmocka_unit_test(nic_confs_are_good),
         cmocka_unit_test(without_memory_a_change_is_refused_and_nobody_ends),
         cmocka_unit_test(a_file_is_loaded_and_one_that_cannot_be_is_told),
         cmocka_unit_test(edits_are_counted_as_insert_delete_change_and_swap),

@@ -19,7 +19,7 @@ static void too_much_memory_is_refused_with_the_arithmetic(void **state)
         skip();
     const uint64_t tib = (uint64_t)1 << 40;
     struct eal_params p = {.file_prefix = "c10mtesteal", .hugepages = true, .memory_bytes = {tib}};
-    struct err e = {""};
+    struct err e = {.text = ""};
     assert_int_equal(eal_start(&p, &e), -1);
     char needed[64];
     snprintf(needed, sizeof(needed), "%llu needed", (unsigned long long)(tib >> 21));
@@ -30,7 +30,7 @@ static void too_much_memory_is_refused_with_the_arithmetic(void **state)
 static void too_many_workers_and_long_names_are_refused(void **state)
 {
     struct eal_params p = {.file_prefix = "x", .workers = EAL_WORKERS_MAX + 1};
-    struct err e = {""};
+    struct err e = {.text = ""};
     assert_int_equal(eal_start(&p, &e), -1);
     assert_non_null(strstr(e.text, "at most 64"));
     p.workers = 0;
@@ -103,7 +103,7 @@ static void directories_of_killed_processes_go_at_the_next_start(void **state)
 {
     char root[] = "/tmp/c10mtestXXXXXX", text[32];
     struct eal_dir d;
-    struct err e = {""};
+    struct err e = {.text = ""};
     assert_non_null(mkdtemp(root));
     const pid_t dead = hold(root, "any-name"), living = hold(root, "other");
     kill(dead, SIGKILL);
@@ -172,7 +172,7 @@ static void a_worker_runs_on_its_core_with_every_signal_blocked(void **state)
 
 static void a_worker_that_does_not_exist_does_not_start(void **state)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     assert_int_equal(eal_worker_launch(5, look_around, NULL, &e), -1);
     assert_non_null(strstr(e.text, "worker 5"));
 }

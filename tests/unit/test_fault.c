@@ -32,7 +32,7 @@ static struct port_params base(void)
 
 static struct rig open_rig(const struct port_params *p)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct rig r;
     clock_us = 1000000;
     r.fault = port_open(p, &e);
@@ -495,7 +495,7 @@ static void bad_parameters_are_refused_with_the_reason(void **state)
                {&slow, "delay_ms = 10001"},
                {&bad_inside, "driver = odd: one of ring, tap, af_packet"}};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        struct err e = {""};
+        struct err e = {.text = ""};
         assert_null(port_open(bad[i].p, &e));
         if (strstr(e.text, bad[i].word) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", e.text, bad[i].word);

@@ -45,7 +45,7 @@ static void start(unsigned i)
 {
     struct host *h = &hosts[i];
     struct net_config c;
-    struct err e = {""};
+    struct err e = {.text = ""};
     net_config_default(&c);
     c.mac = macs[i];
     c.n_locals = 2;

@@ -216,25 +216,10 @@ static const char talk[] = "\r\n" GET_ROOT "HEAD /big.bin HTTP/1.1\r\n" HOST "\r
                            "GET /inline.bin HTTP/1.1\r\n" HOST "\r\n"
                            "GET /%zz HTTP/1.1\r\n" HOST "\r\nthrown away\0\n";
 
-// All that is sent in answer to talk[], in pieces of `piece` after `first` bytes, with this much
-// room.
-static struct c10m_conn *hold_talk(struct c10m_service *s, size_t first, size_t piece, size_t room)
-{
-    struct c10m_conn *c = fake_open(s);
-    c->send_room = room;
-    c->refs_refused = room == SIZE_MAX ? 0 : 3;
-    fake_feed(c, talk, first, 0);
-    if (room != SIZE_MAX)
-        fake_ack(c, 1);
-    fake_feed(c, talk + first, sizeof(talk) - first, piece);
-    fake_drain(c);
-    return c;
-}
-
 static void answers_do_not_depend_on_how_requests_are_cut_nor_on_the_room(void **state)
 {
     struct c10m_service *s = serve();
-    struct c10m_conn *whole = hold_talk(s, sizeof(talk), 0, SIZE_MAX);
+    struct c10m_conn *whole = hold_talk(s, talk, sizeof(talk), sizeof(talk), 0, SIZE_MAX);
     static const int statuses[] = {200, 200, 200, 404, 301, 204, 200, 400};
     size_t at = 0;
     for (size_t i = 0; i < 8; i++)
@@ -246,7 +231,8 @@ static void answers_do_not_depend_on_how_requests_are_cut_nor_on_the_room(void *
         for (unsigned k = 0; k < 9; k++) {
             if (k / 3 == 1 && cut % 16 != 0)
                 continue;  // a room of one byte is slow: enough places
-            struct c10m_conn *c = hold_talk(s, cut, pieces[k % 3], rooms[k / 3]);
+            struct c10m_conn *c =
+                hold_talk(s, talk, sizeof(talk), cut, pieces[k % 3], rooms[k / 3]);
             if (c->out.len != whole->out.len || memcmp(c->out.at, whole->out.at, c->out.len) != 0)
                 fail_msg("cut %zu, piece %zu, room %zu:\n%.*s", cut, pieces[k % 3], rooms[k / 3],
                          (int)c->out.len, (const char *)c->out.at);

@@ -825,23 +825,10 @@ static const char talk[] =
     "PUT /ten HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n;";
 static const int talk_statuses[] = {100, 200, 206, 416, 301, 405, 200, 200, 304, 206, 400};
 
-static struct c10m_conn *hold_talk(struct c10m_service *s, size_t first, size_t piece, size_t room)
-{
-    struct c10m_conn *c = fake_open(s);
-    c->send_room = room;
-    c->refs_refused = room == SIZE_MAX ? 0 : 3;
-    fake_feed(c, talk, first, 0);
-    if (room != SIZE_MAX)
-        fake_ack(c, 1);
-    fake_feed(c, talk + first, sizeof(talk) - 1 - first, piece);
-    fake_drain(c);
-    return c;
-}
-
 static void answers_do_not_depend_on_how_requests_are_cut_nor_on_the_room(void **state)
 {
     struct c10m_service *s = serve();
-    struct c10m_conn *whole = hold_talk(s, sizeof(talk) - 1, 0, SIZE_MAX);
+    struct c10m_conn *whole = hold_talk(s, talk, sizeof(talk) - 1, sizeof(talk) - 1, 0, SIZE_MAX);
     size_t at = 0;
     for (size_t i = 0; i < sizeof(talk_statuses) / sizeof(talk_statuses[0]); i++)
         assert_int_equal(next_answer(whole, &at, i == 0).status, talk_statuses[i]);
@@ -852,7 +839,8 @@ static void answers_do_not_depend_on_how_requests_are_cut_nor_on_the_room(void *
         for (unsigned k = 0; k < 9; k++) {
             if (k / 3 == 1 && cut % 64 != 0)
                 continue;  // a room of one byte is slow: enough places
-            struct c10m_conn *c = hold_talk(s, cut, pieces[k % 3], rooms[k / 3]);
+            struct c10m_conn *c =
+                hold_talk(s, talk, sizeof(talk) - 1, cut, pieces[k % 3], rooms[k / 3]);
             if (c->out.len != whole->out.len || memcmp(c->out.at, whole->out.at, c->out.len) != 0)
                 fail_msg("cut %zu, piece %zu, room %zu:\n%.*s", cut, pieces[k % 3], rooms[k / 3],
                          (int)c->out.len, (const char *)c->out.at);
@@ -869,7 +857,7 @@ static void another_parser_reads_the_same_answers(void **state)
 {
     enum { N = sizeof(talk_statuses) / sizeof(talk_statuses[0]) };
     struct c10m_service *s = serve();
-    struct c10m_conn *c = hold_talk(s, sizeof(talk) - 1, 0, SIZE_MAX);
+    struct c10m_conn *c = hold_talk(s, talk, sizeof(talk) - 1, sizeof(talk) - 1, 0, SIZE_MAX);
     int statuses[N + 1];
     assert_int_equal(read_responses(c->out.at, c->out.len, statuses, N + 1), N);
     for (int i = 0; i < N; i++)

@@ -31,7 +31,7 @@ static struct ip_addr ip(const char *text)
 static int setup(void **state)
 {
     struct net_config c;
-    struct err e = {""};
+    struct err e = {.text = ""};
     net_config_default(&c);
     c.mac = ours;
     c.n_locals = 2;

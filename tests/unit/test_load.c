@@ -114,10 +114,25 @@ static void a_syn_ack_of_something_else_is_wrong_and_opens_nothing(void **state)
     assert_nothing_sent();
     assert_int_equal(load_counters(load)->opened, 0);
     assert_int_equal(load_counters(load)->wrong, 2);
-    say(0, SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);  // without SYN
+}
+
+// It has the numbers of this run, since connection i begins at the same number in each.
+static void a_connection_of_an_earlier_run_that_has_sent_nothing_is_reset_too(void **state)
+{
+    (void)state;
+    const struct load_params p = params(1);
+    begin(&p);
+    turn();
+    const struct sent syn = *next_sent();
+    say(0, SEG_ACK, ISN, syn.seg.seq + 1, NULL, 0);
+    const struct sent *rst = next_sent();
+    assert_true(rst->seg.flags & SEG_RST);
+    assert_int_equal(rst->seg.seq, syn.seg.seq + 1);
     assert_nothing_sent();
     assert_int_equal(load_counters(load)->opened, 0);
     assert_int_equal(load_counters(load)->duplicates, 1);
+    pass_ms(LOAD_RTO_INITIAL_MS + 1);
+    assert_int_equal(next_sent()->seg.seq, syn.seg.seq);
 }
 
 static void a_syn_ack_again_is_acknowledged_again(void **state)
@@ -914,15 +929,15 @@ static void impossible_parameters_are_refused_with_their_range(void **state)
     struct err err;
     struct load_params p = params(0);
     assert_null(load_new(&p, &err));
-    assert_string_equal(err.text, "connections 0: 1 to 200000000 was expected");
+    assert_string_equal(err.text, "connections 0: expected 1 to 200000000");
     p = params(1);
     p.window = LOAD_WINDOW_MAX + 1;
     assert_null(load_new(&p, &err));
-    assert_string_equal(err.text, "window 16385: 1 to 16384 was expected");
+    assert_string_equal(err.text, "window 16385: expected 1 to 16384");
     p = params(1);
     p.payload = 7;
     assert_null(load_new(&p, &err));
-    assert_string_equal(err.text, "payload 7: 8 to 1400 was expected");
+    assert_string_equal(err.text, "payload 7: expected 8 to 1400");
     p.payload = LOAD_PAYLOAD_MAX + 1;
     assert_null(load_new(&p, &err));
 }
@@ -980,6 +995,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_connection_opens_asks_and_closes_as_a_tcp_does),
         T(a_syn_ack_of_something_else_is_wrong_and_opens_nothing),
+        T(a_connection_of_an_earlier_run_that_has_sent_nothing_is_reset_too),
         T(a_syn_ack_again_is_acknowledged_again),
         T(a_reset_of_the_syn_fails_the_connection_if_it_acknowledges_it),
         T(a_reset_fails_an_idle_connection),

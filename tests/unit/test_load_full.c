@@ -492,7 +492,7 @@ static void more_tuples_than_connections_are_refused(void **state)
     struct load_params p = full(10, LOAD_BY_CLIENT);
     p.connections = 9;
     assert_null(load_new(&p, &err));
-    assert_string_equal(err.text, "tuples 10, rate 0: at most 9 and 10000000 were expected");
+    assert_string_equal(err.text, "tuples 10, rate 0: expected at most 9 and 10000000");
 }
 
 int main(void)

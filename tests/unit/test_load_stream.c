@@ -135,7 +135,7 @@ static void ack_up(uint32_t at, uint16_t wnd)
 // One connection, open.
 static void begin(enum load_direction way)
 {
-    struct err err = {""};
+    struct err err = {.text = ""};
     const struct load_params p = {
         .port = &end.port,
         .pool = pool,

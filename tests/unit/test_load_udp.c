@@ -112,7 +112,7 @@ static void pass_ms(uint32_t ms)
 // The first window has left.
 static void begin(const struct load_params *p)
 {
-    struct err err = {""};
+    struct err err = {.text = ""};
     memset(&end, 0, sizeof(end));
     end.port = (struct port){.ops = &ops, .name = "test", .mac = client_mac, .mtu = 1500};
     load = load_new(p, &err);
@@ -330,7 +330,7 @@ static void more_than_the_slots_are_never_under_way(void **state)
     assert_int_equal(end.n_sent, LOAD_UDP_SLOTS);
     turn();
     assert_int_equal(end.n_sent, LOAD_UDP_SLOTS);
-    const struct load_due *d = load_due_of(load);
+    const struct load_schedule *d = load_schedule_of(load);
     assert_true(d->due > d->started);
 }
 

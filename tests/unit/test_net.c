@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "frames.h"
-#include "net/net.h"
+#include "net_env.h"
 #include "pkt_env.h"
 #include "wire/build.h"
 #include "wire/parse.h"
@@ -16,24 +16,12 @@ enum {
     B = 0x0a000002,        // a neighbour
     GATEWAY = 0x0a0000fe,  // 10.0.0.254
     FAR = 0xc0000209,      // 192.0.2.9, behind the gateway
-    POOL_PKTS = 2047,
-    TX_ROOM = 256,
     LOCAL_IX = 100,
 };
 
 static const struct mac_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0, 0, 2}},
                              mac_c = {{2, 0, 0, 0, 0, 3}}, mac_zero,
                              mac_all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
-
-static struct pkt_pool *pool;
-static unsigned pool_free;
-static struct core_stats stats;
-static uint64_t *const drops = stats.drops;
-static struct net *net;
-static struct pkt *tx_pkts[TX_ROOM];
-static struct net_tx tx;
-static struct net_rx rx;
-static struct clock_now now;
 
 static struct net_config config(void)
 {
@@ -49,19 +37,6 @@ static struct net_config config(void)
     return c;
 }
 
-static void start(const struct net_config *c)
-{
-    struct err e = {""};
-    void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
-    memset(&stats, 0, sizeof(stats));
-    memset(mem, 0xee, net_footprint(c));  // init must not rely on zeroed memory
-    net = net_init(mem, c, pool, &stats, &e);
-    if (net == NULL)
-        fail_msg("%s", e.text);
-    tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
-    now = clock_at_us(1000000);
-}
-
 static int setup(void **state)
 {
     struct net_config c = config();
@@ -69,89 +44,8 @@ static int setup(void **state)
     return 0;
 }
 
-static void tx_clear(void)
-{
-    for (uint32_t i = 0; i < tx.n; i++)
-        pkt_free(tx.pkts[i]);
-    tx.n = 0;
-}
-
-// teardown: every packet has come back to the pool.
-static int teardown(void **state)
-{
-    tx_clear();
-    net_drain(net);
-    free(net);
-    assert_int_equal(pkt_pool_free_count(pool), pool_free);
-    return 0;
-}
-
-static void restart(const struct net_config *c)
-{
-    teardown(NULL);
-    start(c);
-}
-
-static uint64_t drops_sum(void)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < DROP_COUNT; i++)
-        sum += drops[i];
-    return sum;
-}
-
-// expect_drops: `count` packets ended for `reason`, none for another since the last call.
-static void expect_drops(enum drop_reason reason, uint64_t count)
-{
-    if (drops[reason] != count || drops_sum() != count) {
-        for (unsigned i = 0; i < DROP_COUNT; i++)
-            if (drops[i] != 0)
-                print_message("drop reason %u: %lu\n", i, drops[i]);
-        fail_msg("expected reason %d, %lu times", reason, count);
-    }
-    memset(drops, 0, sizeof(stats.drops));
-}
-
-static void after_ms(uint64_t ms)
-{
-    now = clock_at_us(now.us + ms * 1000);
-}
-
-// tick_all: the whole cache is looked at, at one time each millisecond from now on.
-static void tick_all(void)
-{
-    for (unsigned i = 0; i < 1024 / NET_TICK_SLOTS; i++) {
-        after_ms(1);
-        net_tick(net, now, &tx);
-    }
-}
-
 // give: net_input() of one frame. Returns the packet if it stays the caller's, who has it freed at
 // the next give(); NULL if it was taken.
-static struct pkt *last;
-static struct pkt *give_frame(const uint8_t *frame, uint32_t len, uint64_t rx_flags)
-{
-    struct pkt *p = pkt_of(pool, 0xcc, 2000);
-    pkt_set_len(p, len);
-    memcpy(pkt_data(p), frame, len);
-    p->m.ol_flags = rx_flags;
-    last = p;
-    net_input(net, now, &p, 1, &rx, &tx);
-    struct pkt *left = p;
-    if (p != NULL)
-        pkt_free(p);
-    return left;
-}
-
-static struct pkt *give(const char *hex)
-{
-    uint32_t len;
-    uint8_t *f = frame_bytes(hex, &len);
-    struct pkt *p = give_frame(f, len, 0);
-    free(f);
-    return p;
-}
-
 static void set_ip_sum(uint8_t *f)
 {
     store_be16(f + 24, 0);
@@ -2152,7 +2046,7 @@ static void balance_is_zero_after_a_storm(void **state)
 
 static void expect_refused(const struct net_config *c, const char *word)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     char mem[64];
     assert_null(net_init(mem, c, pool, &stats, &e));
     if (strstr(e.text, word) == NULL)

@@ -6,31 +6,18 @@
 
 #include "frames.h"
 #include "frames6.h"
-#include "net/net.h"
+#include "net_env.h"
 #include "pkt_env.h"
 #include "wire/build6.h"
 #include "wire/parse6.h"
 
 enum {
-    POOL_PKTS = 2047,
-    TX_ROOM = 256,
     LOCAL_IX = 100,  // of the IPv4 address; IPv6's follow
 };
 
 static const struct mac_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0, 0, 2}},
                              mac_c = {{2, 0, 0, 0, 0, 3}};
 static struct ip_addr A, A2, B, LINK, GATEWAY, FAR;
-
-static struct pkt_pool *pool;
-static unsigned pool_free;
-static struct core_stats stats;
-static uint64_t *const drops = stats.drops;
-static uint64_t given, handed_up;
-static struct net *net;
-static struct pkt *tx_pkts[TX_ROOM];
-static struct net_tx tx;
-static struct net_rx rx;
-static struct clock_now now;
 
 static struct ip_addr ip(const char *text)
 {
@@ -57,20 +44,6 @@ static struct net_config config(void)
     return c;
 }
 
-static void start(const struct net_config *c)
-{
-    struct err e = {""};
-    void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
-    memset(&stats, 0, sizeof(stats));
-    given = handed_up = 0;
-    memset(mem, 0xee, net_footprint(c));  // init must not rely on zeroed memory
-    net = net_init(mem, c, pool, &stats, &e);
-    if (net == NULL)
-        fail_msg("%s", e.text);
-    tx = (struct net_tx){tx_pkts, 0, TX_ROOM};
-    now = clock_at_us(1000000);
-}
-
 static int setup(void **state)
 {
     A = ip("2001:db8::1");
@@ -84,104 +57,22 @@ static int setup(void **state)
     return 0;
 }
 
-static void tx_clear(void)
-{
-    for (uint32_t i = 0; i < tx.n; i++)
-        pkt_free(tx.pkts[i]);
-    tx.n = 0;
-}
-
 // balance: every packet given ended in one way. Drops of the tx side are none here.
 static void expect_balance(void)
 {
-    uint64_t ended = handed_up + stats.c.delivered + stats.c.answered;
+    uint64_t ended = frames_handed_up + stats.c.delivered + stats.c.answered;
 #define RX_rx(name) ended += drops[DROP_##name];
 #define RX_tx(name)
-#define RX(name, side, help) RX_##side(name)
+#define RX(name, side, cause, help) RX_##side(name)
     DROP_TABLE(RX)
 #undef RX
-    assert_int_equal(ended, given);
-}
-
-// input: net_input() of n packets.
-static void input(struct pkt **pkts, uint32_t n)
-{
-    given += n;
-    net_input(net, now, pkts, n, &rx, &tx);
-    handed_up += rx.n_segs + rx.n_icmp + rx.n_udp;
+    assert_int_equal(ended, frames_given);
 }
 
 static void forget_drops(void)
 {
-    given = 0;
+    frames_given = 0;
     memset(drops, 0, sizeof(stats.drops));
-}
-
-// teardown: every packet has come back to the pool.
-static int teardown(void **state)
-{
-    tx_clear();
-    net_drain(net);
-    free(net);
-    assert_int_equal(pkt_pool_free_count(pool), pool_free);
-    return 0;
-}
-
-static void restart(const struct net_config *c)
-{
-    teardown(NULL);
-    start(c);
-}
-
-// expect_drops: `count` packets ended for `reason`, none for another since the last call.
-static void expect_drops(enum drop_reason reason, uint64_t count)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < DROP_COUNT; i++)
-        sum += drops[i];
-    if (drops[reason] != count || sum != count) {
-        for (unsigned i = 0; i < DROP_COUNT; i++)
-            if (drops[i] != 0)
-                print_message("drop reason %u: %lu\n", i, drops[i]);
-        fail_msg("expected reason %d, %lu times", reason, count);
-    }
-    memset(drops, 0, sizeof(stats.drops));
-}
-
-static void after_ms(uint64_t ms)
-{
-    now = clock_at_us(now.us + ms * 1000);
-}
-
-// tick_all: the whole cache is looked at, at one time each millisecond from now on.
-static void tick_all(void)
-{
-    for (unsigned i = 0; i < 1024 / NET_TICK_SLOTS; i++) {
-        after_ms(1);
-        net_tick(net, now, &tx);
-    }
-}
-
-static struct pkt *give_frame(const uint8_t *frame, uint32_t len, uint64_t rx_flags)
-{
-    struct pkt *p = pkt_of(pool, 0xcc, 2000);
-    pkt_set_len(p, len);
-    memcpy(pkt_data(p), frame, len);
-    p->m.ol_flags = rx_flags;
-    input(&p, 1);
-    struct pkt *left = p;
-    if (p != NULL)
-        pkt_free(p);
-    return left;
-}
-
-static struct pkt *give(const char *hex)
-{
-    uint32_t len;
-    uint8_t *f = frame_bytes(hex, &len);
-    struct pkt *p = give_frame(f, len, 0);
-    free(f);
-    return p;
 }
 
 static void put_sum(uint8_t *f, uint32_t off, uint32_t n, uint8_t proto, uint32_t at)
@@ -649,7 +540,7 @@ static void no_error_about_what_is_not_ours_or_of_no_peer(void **state)
         give_changed(frames[k], 22, all.b, 16);
         assert_int_equal(tx.n, 0);
     }
-    given = 8;
+    frames_given = 8;
     expect_balance();
 }
 
@@ -1837,7 +1728,7 @@ static void without_packets_nothing_leaves_and_everything_is_counted(void **stat
 
 static void expect_refused(const struct net_config *c, const char *why)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     void *mem = aligned_alloc(CACHE_LINE, net_footprint(c));
     assert_null(net_init(mem, c, pool, &stats, &e));
     if (strstr(e.text, why) == NULL)

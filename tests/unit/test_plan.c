@@ -172,12 +172,13 @@ static void linux_keeps_a_part_of_what_is_made_pages(void **state)
     (void)state;
     struct server_supply s;
     server_supply_read(&s, root, root);
-    assert_int_equal(s.available_bytes, 7 * GIB);
-    assert_int_equal(s.leave_bytes, (uint64_t)SERVER_LEAVE_MIB_MIN << 20);  // a tenth is less
+    assert_int_equal(s.ordinary.available_bytes, 7 * GIB);
+    assert_int_equal(s.ordinary.linux_bytes,
+                     (uint64_t)LINUX_KEEPS_MIB_MIN << 20);  // a tenth is less
     assert_int_equal(s.pages.of_2m.free, 512);
     assert_int_equal(s.possible.of_2m.free, 512 + (7 * 1024 - 1024) / 2);
     server_supply_read(&s, "/nowhere", "/nowhere");
-    assert_int_equal(s.available_bytes, 0);
+    assert_int_equal(s.ordinary.available_bytes, 0);
     assert_int_equal(s.possible.of_2m.free, 0);
 }
 
@@ -185,6 +186,102 @@ static void has(const struct text *t, const char *line)
 {
     if (strstr(text_str(t), line) == NULL)
         fail_msg("\"%s\" is not in:\n%s", line, text_str(t));
+}
+
+// need: the line of ctl_plan_need() for a server whose tables take about `gib` GiB, and its status.
+static int need(enum pages_kind pages, uint32_t connections, struct text *t)
+{
+    static struct server_params p;
+    text_init(t, 1 << 16);
+    p = server_of_max();
+    p.pages = pages;
+    p.linux_cpu = 2;  // of node 1
+    server_fit_to(&p, connections);
+    return ctl_plan_need(&p, root, root, t);
+}
+
+static uint64_t pages_needed_of(uint32_t connections)
+{
+    static struct server_params p;
+    p = server_of_max();
+    server_fit_to(&p, connections);
+    return ALIGN_UP(server_arena_bytes(&p), PAGE_2M) / PAGE_2M +
+           ALIGN_UP(server_packet_bytes(&p), PAGE_2M) / PAGE_2M;
+}
+
+static void expect(const char *want, const char *a, const char *b, const struct text *t)
+{
+    char line[512];
+    snprintf(line, sizeof(line), want, a, b);
+    has(t, line);
+}
+
+static void a_plan_that_fits_says_so(void **state)
+{
+    (void)state;
+    char n[LEDGER_GROUPED_BYTES];
+    struct text t;
+    ledger_grouped(n, pages_needed_of(100000));
+    assert_int_equal(need(PAGES_2M, 100000, &t), 0);
+    expect("this configuration: %s pages of 2 MiB needed, 512 free: it fits\n", n, "", &t);
+    text_free(&t);
+}
+
+static void a_plan_names_the_command_that_makes_it_fit(void **state)
+{
+    (void)state;
+    char n[LEDGER_GROUPED_BYTES], command[32];
+    struct text t;
+    const uint64_t needed = pages_needed_of(8000000);
+    ledger_grouped(n, needed);
+    snprintf(command, sizeof(command), "%llu", (unsigned long long)(600 + needed - 512));
+    assert_int_equal(need(PAGES_2M, 8000000, &t), 0);
+    expect("this configuration: %s pages of 2 MiB needed, 512 free: sysctl vm.nr_hugepages=%s\n", n,
+           command, &t);
+    text_free(&t);
+}
+
+// 7 GiB are available, of which 1 stays Linux's.
+static void a_plan_never_proposes_the_whole_memory(void **state)
+{
+    (void)state;
+    struct text t;
+    assert_int_equal(need(PAGES_2M, 30000000, &t), -1);
+    has(&t, "needed, 512 free: it does not fit in this machine: 6,442,450,944 bytes may become "
+            "pages, 1,073,741,824 of the available 7,516,192,768 are left to Linux\n");
+    assert_null(strstr(text_str(&t), "sysctl"));
+    text_free(&t);
+    assert_int_equal(need(PAGES_1G, 30000000, &t), -1);
+    assert_null(strstr(text_str(&t), "echo"));
+    text_free(&t);
+}
+
+static void a_plan_without_pages_looks_at_ordinary_memory(void **state)
+{
+    (void)state;
+    struct text t;
+    assert_int_equal(need(PAGES_NONE, 100000, &t), 0);
+    has(&t, " bytes of ordinary memory needed, 7,516,192,768 available: it fits\n");
+    text_free(&t);
+    assert_int_equal(need(PAGES_NONE, 40000000, &t), -1);
+    has(&t, " available: it does not fit in this machine\n");
+    text_free(&t);
+}
+
+static void a_plan_of_two_nodes_names_both(void **state)
+{
+    (void)state;
+    struct text t;
+    put("devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "300\n");
+    put("devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages", "10\n");
+    put("devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages", "300\n");
+    put("devices/system/node/node1/hugepages/hugepages-2048kB/free_hugepages", "300\n");
+    assert_int_equal(need(PAGES_2M, 100000, &t), 0);
+    has(&t, " pages of 2 MiB on NUMA node 1 needed, 300 free, ");
+    has(&t, " pages of 2 MiB on NUMA node 0 needed, 10 free: echo ");
+    has(&t, " > /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages\n");
+    assert_null(strstr(text_str(&t), "node1/hugepages"));
+    text_free(&t);
 }
 
 static void the_capacity_names_the_command_that_makes_room(void **state)
@@ -229,6 +326,22 @@ static void the_core_map_says_who_shares_what(void **state)
     text_free(&t);
 }
 
+static void dpdk_may_open_the_pci_device_of_a_wrapped_port(void **state)
+{
+    (void)state;
+    static struct server_params p;
+    struct eal_params e;
+    server_params_default(&p);
+    p.n_workers = 1;
+    p.n_ports = 2;
+    p.ports[0].port = (struct port_params){.name = "x", .driver = "fault"};
+    p.ports[0].inner = (struct port_params){.name = "y", .driver = "pci", .device = "0000:17:00.0"};
+    p.ports[1].port = (struct port_params){.name = "z", .driver = "pci", .device = "net_null0"};
+    server_eal_params(&p, &e);
+    assert_string_equal(e.pci_allow[0], "0000:17:00.0");
+    assert_null(e.pci_allow[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,8 +352,14 @@ int main(void)
         cmocka_unit_test(ordinary_memory_counts_where_no_pages_are_wanted),
         cmocka_unit_test(records_that_follow_connections_are_chosen_with_them),
         cmocka_unit_test(linux_keeps_a_part_of_what_is_made_pages),
+        cmocka_unit_test(a_plan_that_fits_says_so),
+        cmocka_unit_test(a_plan_names_the_command_that_makes_it_fit),
+        cmocka_unit_test(a_plan_never_proposes_the_whole_memory),
+        cmocka_unit_test(a_plan_without_pages_looks_at_ordinary_memory),
         cmocka_unit_test(the_capacity_names_the_command_that_makes_room),
         cmocka_unit_test(the_core_map_says_who_shares_what),
+        cmocka_unit_test(a_plan_of_two_nodes_names_both),
+        cmocka_unit_test(dpdk_may_open_the_pci_device_of_a_wrapped_port),
     };
     return cmocka_run_group_tests(tests, make_machine, remove_machine);
 }

@@ -218,13 +218,13 @@ static void what_waited_leaves_when_the_port_takes_again(void **state)
     hosts_run(h, 100);
     assert_int_equal(seen.bytes[BAD], before);
     assert_true(lanes()->waiting != 0);
-    assert_true(lanes()->apart);
+    assert_true(lanes()->separate);
     h->e[SERVER].wires[BAD].takes = UINT16_MAX;
     hosts_run(h, 100);
     assert_true(seen.bytes[BAD] > before + 1000000);
     assert_int_equal(lanes()->waiting, 0);
     assert_int_equal(lanes()->held, 0);
-    assert_false(lanes()->apart);
+    assert_false(lanes()->separate);
     assert_int_equal(seen.closed, 0);
     finish();
 }

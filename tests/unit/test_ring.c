@@ -28,7 +28,7 @@ struct pair {
 static int setup(void **state)
 {
     static struct pair pair;
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params pa = params("a", pool_a), pb = params("b", pool_b);
     pair.a = port_open(&pa, &e);
     assert_non_null(pair.a);
@@ -228,7 +228,7 @@ static void both_ends_count_the_same_packets_and_bytes(void **state)
 static void a_far_end_can_close_and_open_again(void **state)
 {
     struct pair *pair = *state;
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params pb = params("b", pool_b);
     assert_null(ring_open_far(pair->a, &pb, &e));
     assert_non_null(strstr(e.text, "open already"));
@@ -317,11 +317,24 @@ static void bad_parameters_are_refused_with_the_reason(void **state)
         {{.name = "a name of thirty-two characters!", .driver = "ring"}, "a name of 1 to 31"},
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        struct err e = {""};
+        struct err e = {.text = ""};
         assert_null(port_open(&bad[i].p, &e));
         if (strstr(e.text, bad[i].word) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", e.text, bad[i].word);
     }
+}
+
+static void check_refuses_the_sizes_that_open_refuses(void **state)
+{
+    struct port_params p = {.name = "x", .driver = "ring", .queues = 1};
+    struct err e = {.text = ""};
+    assert_int_equal(port_check(&p, &e), 0);
+    p.rx_ring = 32768;
+    assert_int_equal(port_check(&p, &e), -1);
+    assert_non_null(strstr(e.text, "rx_ring = 32768"));
+    p.driver = "rings";
+    assert_int_equal(port_check(&p, &e), -1);
+    assert_non_null(strstr(e.text, "driver = rings: one of ring"));
 }
 
 static void pool_names_that_are_too_long_are_refused(void **state)
@@ -352,6 +365,7 @@ int main(void)
         PAIR_TEST(a_far_end_can_close_and_open_again),
         PAIR_TEST(two_threads_pass_a_stream_whole_and_in_order),
         cmocka_unit_test(bad_parameters_are_refused_with_the_reason),
+        cmocka_unit_test(check_refuses_the_sizes_that_open_refuses),
         cmocka_unit_test(pool_names_that_are_too_long_are_refused),
     };
     int failed = cmocka_run_group_tests_name("ring", tests, NULL, NULL);

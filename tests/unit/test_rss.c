@@ -112,6 +112,29 @@ static void every_worker_is_home_to_something(void **state)
     }
 }
 
+// How uneven a table makes workers: docs/nic.md shows what this prints.
+static void entries_are_shared_as_evenly_as_they_can_be(void **state)
+{
+    static const unsigned tables[] = {64, 128, 512};
+    printf("workers: most and fewest entries, and by how much the most exceed the mean\n");
+    for (unsigned workers = 1; workers <= 16; workers++) {
+        printf("%2u", workers);
+        for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+            unsigned n[16] = {0}, most = 0, fewest = UINT_MAX;
+            for (uint32_t h = 0; h < tables[t]; h++)
+                n[toeplitz_home(h, tables[t], workers)]++;
+            for (unsigned w = 0; w < workers; w++) {
+                most = MAX(most, n[w]);
+                fewest = MIN(fewest, n[w]);
+            }
+            assert_in_range(most - fewest, 0, 1);
+            printf("  %3u: %3u %3u %4.1f %%", tables[t], most, fewest,
+                   100.0 * most * workers / tables[t] - 100);
+        }
+        printf("\n");
+    }
+}
+
 // any_key: one that a server may draw.
 static void any_key(struct rng *rng, uint8_t key[TOEPLITZ_KEY_BYTES_MAX])
 {
@@ -160,7 +183,7 @@ static struct port *open_null_by(struct pkt_pool **pools, uint16_t queues, const
                             .queues = queues,
                             .node = -1,
                             .rss_key = rss_key};
-    struct err e = {""};
+    struct err e = {.text = ""};
     for (unsigned q = 0; q < queues; q++)
         p.pools[q] = pools[q % 2];
     struct port *port = port_open(&p, &e);
@@ -228,6 +251,7 @@ int main(void)
         cmocka_unit_test(dpdk_finds_the_same_with_any_key),
         cmocka_unit_test(consecutive_ports_spread_over_the_workers),
         cmocka_unit_test(every_worker_is_home_to_something),
+        cmocka_unit_test(entries_are_shared_as_evenly_as_they_can_be),
         cmocka_unit_test(a_key_that_spreads_reaches_each_entry_by_ports),
         cmocka_unit_test_prestate(a_device_gets_the_key_that_was_drawn, pools),
         cmocka_unit_test_prestate(a_device_gets_our_key_and_table, pools),

@@ -192,6 +192,19 @@ static void every_counter_reason_and_stage_has_help_and_no_name_is_used_twice(vo
         }
 }
 
+static void every_reason_has_side_cause_and_help_on_its_line(void **state)
+{
+    fresh();
+    drop_reasons_render(&rendered);
+    unsigned lines = 0;
+    for (const char *p = text_str(&rendered); (p = strchr(p, '\n')) != NULL; p++)
+        lines++;
+    assert_int_equal(lines, DROP_COUNT - 1);
+    assert_non_null(
+        strstr(text_str(&rendered), "\ntx_full tx lack port would not take the packet\n"));
+    assert_non_null(strstr(text_str(&rendered), "\nudp_checksum rx peer UDP checksum wrong\n"));
+}
+
 static void cycles_of_a_core_that_never_ran_are_zero_and_not_nan(void **state)
 {
     struct core_stats s = {0};
@@ -664,6 +677,7 @@ int main(void)
         cmocka_unit_test(every_drop_reason_is_on_exactly_one_side),
         cmocka_unit_test(drops_shows_every_reason_once_zeros_included),
         cmocka_unit_test(every_counter_reason_and_stage_has_help_and_no_name_is_used_twice),
+        cmocka_unit_test(every_reason_has_side_cause_and_help_on_its_line),
         cmocka_unit_test(cycles_of_a_core_that_never_ran_are_zero_and_not_nan),
         cmocka_unit_test(cycles_shares_and_costs_follow_from_the_counts),
         cmocka_unit_test(a_rendering_that_does_not_fit_leaves_its_error_in_the_text),

@@ -46,7 +46,7 @@ static struct port_params params(void)
 
 static struct port *open_tap_with(bool has_offloads, uint32_t offloads)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params p = params();
     p.has_offloads = has_offloads;
     p.offloads = offloads;
@@ -223,7 +223,7 @@ static void a_verdict_is_given_where_it_was_asked_for_and_nowhere_else(void **st
 // Frames of the kernel through a fault port around a TAP that gives verdicts.
 static void assert_verdicts(uint32_t corrupt_ppm, enum pkt_cksum expected)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params inner = params();
     inner.has_offloads = true;
     inner.offloads = PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM;
@@ -426,7 +426,7 @@ static void a_chain_leaves_as_one_frame_from_a_port_that_sends_none(void **state
 
 static void with_two_queues_each_frame_arrives_on_one_of_them(void **state)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params p = params();
     p.queues = 2;
     p.pools[1] = pool;
@@ -490,7 +490,7 @@ static void verdicts_that_were_asked_for_are_granted_and_right(void **state)
         .rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM |
                        RTE_ETH_RX_OFFLOAD_UDP_CKSUM,
     };
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params p = params();
     uint16_t id;
     assert_int_equal(rte_eal_hotplug_add("vdev", "net_tap_verdict", "iface=c10mtest1"), 0);
@@ -505,7 +505,7 @@ static void verdicts_that_were_asked_for_are_granted_and_right(void **state)
 
 static void bad_parameters_are_refused_and_leave_nothing_behind(void **state)
 {
-    struct err e = {""};
+    struct err e = {.text = ""};
     struct port_params p = params();
     p.queues = 1;
     p.device = "lo";
@@ -532,6 +532,34 @@ static void bad_parameters_are_refused_and_leave_nothing_behind(void **state)
     assert_int_equal(pkt_pool_free_count(pool), POOL);
 }
 
+static void refused_with(const char *text, bool proposes_to_delete)
+{
+    struct err e = {.text = ""};
+    const struct port_params p = params();
+    assert_int_equal(port_check(&p, &e), -1);
+    if (strstr(e.text, text) == NULL ||
+        (strstr(e.text, "ip link del") != NULL) != proposes_to_delete)
+        fail_msg("%s", e.text);
+    assert_string_equal(e.key, "port.tap.device");
+    assert_null(port_open(&p, &e));
+    assert_non_null(strstr(e.text, text));
+}
+
+static void only_an_orphan_is_proposed_for_deletion(void **state)
+{
+    struct port *tap = open_tap();
+    refused_with("a running server has it (c10m port tap, process ", false);
+    close_tap(tap);
+    assert_int_equal(system("ip tuntap add c10mtest0 mode tap"), 0);
+    refused_with("c10m did not make it", false);
+    assert_int_equal(system("ip link set c10mtest0 alias 'somebody, c10m port tap'"), 0);
+    refused_with("c10m did not make it", false);
+    assert_int_equal(system("ip link set c10mtest0 alias 'c10m port tap, process 12'"), 0);
+    refused_with(
+        "left by a server that has ended (c10m port tap, process 12): ip link del c10mtest0", true);
+    assert_int_equal(system("ip link del c10mtest0"), 0);
+}
+
 int main(void)
 {
     if (unshare(CLONE_NEWNET) != 0 || access("/dev/net/tun", R_OK | W_OK) != 0)
@@ -554,6 +582,7 @@ int main(void)
         cmocka_unit_test(frames_arrive_while_the_opener_has_every_signal_blocked),
         cmocka_unit_test(verdicts_that_were_asked_for_are_granted_and_right),
         cmocka_unit_test(bad_parameters_are_refused_and_leave_nothing_behind),
+        cmocka_unit_test(only_an_orphan_is_proposed_for_deletion),
     };
     int failed = cmocka_run_group_tests_name("tap", tests, NULL, NULL);
     eal_stop();

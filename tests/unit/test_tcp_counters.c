@@ -138,7 +138,7 @@ static void the_delayed_ack_timer_counts_only_when_it_fires(void **state)
 {
     struct raw *r = raw_new(NULL);
     raw_open(r);
-    raw_block(r)->quick = 0;
+    raw_block(r)->quickack_left = 0;
     raw_send(r, SEG_ACK, 0, 10);
     raw_send(r, SEG_ACK, 10, 10);  // the second segment is acknowledged at once
     raw_turn(r, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The straight way from a half-open connection to a block against the general one: two ends with
+// The fast path from a half-open connection to a block against the general one: two ends with
 // the same past, the same third segment, and every byte of the block, every counter and every
 // segment compared. And what must not go that way.
 #include <string.h>
@@ -111,7 +111,7 @@ static struct seg_in make_third(struct rng *r, const struct seg_in *syn, uint32_
     return s;
 }
 
-// misses: why the segment may not go the straight way. NULL: it may.
+// misses: why the segment may not take the fast path. NULL: it may.
 static const char *misses(const struct tcp *t, const struct seg_in *syn, const struct seg_in *s,
                           uint32_t iss)
 {
@@ -191,7 +191,7 @@ static void same_ends(uint32_t i)
         fail_msg("case %u: a counter", i);
 }
 
-static void a_straight_opening_equals_the_general_one(void **state)
+static void a_fast_opening_equals_the_general_one(void **state)
 {
     struct rng rng = test_rng(__func__);
     uint32_t taken = 0, with_data = 0;
@@ -228,10 +228,10 @@ static void a_straight_opening_equals_the_general_one(void **state)
                 tcp_handshake_full(t, flow_index_ix(found), &s, payload, &v[1]);
             }
         }
-        const uint64_t straight = ends[0].stats.c.segs_opening;
-        assert_int_equal(straight, why == NULL);
-        taken += straight != 0;
-        with_data += straight != 0 && s.data_len != 0;
+        const uint64_t fast = ends[0].stats.c.segs_opening;
+        assert_int_equal(fast, why == NULL);
+        taken += fast != 0;
+        with_data += fast != 0 && s.data_len != 0;
         ends[0].stats.c.segs_opening = 0;
         assert_int_equal(v[0].block, v[1].block);
         assert_int_equal(v[0].events, v[1].events);
@@ -314,7 +314,7 @@ static void one_look_up_does_for_a_burst(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_straight_opening_equals_the_general_one),
+        T(a_fast_opening_equals_the_general_one),
         T(one_look_up_does_for_a_burst),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void lanes_are_apart_if_one_has_less_room_than_a_turn_may_make(void **sta
     struct raw *r = begin(TCP_OUT_MAX, TCP_OUT_MAX);
     for (unsigned i = 0; i < ARRAY_LEN(rooms); i++) {
         tcp_lanes_begin(&r->e.tcp, rooms[i]);
-        assert_int_equal(r->e.tcp.lanes.apart, i != 0);
+        assert_int_equal(r->e.tcp.lanes.separate, i != 0);
         assert_int_equal(r->e.tcp.lanes.at[LANES].room, 0);
     }
     raw_free(r, false);
@@ -79,7 +79,7 @@ static void each_lane_sends_what_it_has_room_for_and_the_others_wait(void **stat
     assert_int_equal(l->at[1].n, 1);
     assert_int_equal(r->e.stats.c.tx_waits, 2);
     next_turn(r, TCP_OUT_MAX, TCP_OUT_MAX);
-    assert_true(l->apart);  // for some wait yet
+    assert_true(l->separate);  // for some wait yet
     tcp_lanes_drain(&r->e.tcp);
     assert_int_equal(sent_by(r, 0), 7);
     assert_int_equal(sent_by(r, 1), 1);
@@ -87,7 +87,7 @@ static void each_lane_sends_what_it_has_room_for_and_the_others_wait(void **stat
     assert_int_equal(r->e.stats.c.tx_waits, 2);
     assert_int_equal(r->e.tcp.n_dirty, 0);
     next_turn(r, TCP_OUT_MAX, TCP_OUT_MAX);
-    assert_false(l->apart);
+    assert_false(l->separate);
     raw_free(r, false);
 }
 

@@ -46,7 +46,7 @@ static void a_timer_set_again_and_again_leaves_no_entry_behind(void **state)
         if (r->e.role.timers != came) {
             came = r->e.role.timers;
             b->app_timer_at_ms = r->e.tcp.now.ms + 10000;
-            tcp_set_far(&r->e.tcp, ix);
+            tcp_arm_slow(&r->e.tcp, ix);
         }
         assert_in_range(r->e.tcp.wheel->entries, 1, WAKES);
     }
@@ -87,11 +87,11 @@ static void deadlines_that_come_nearer_and_nearer_are_met_by_one_entry(void **st
     raw_turn(r, 2000);
     for (uint32_t in_ms = 1 << 24; in_ms > 16; in_ms -= in_ms / 16) {
         b->app_timer_at_ms = r->e.tcp.now.ms + in_ms;
-        tcp_set_far(&r->e.tcp, ix);
+        tcp_arm_slow(&r->e.tcp, ix);
         assert_in_range(r->e.tcp.wheel->entries, 1, WAKES);
     }
     b->app_timer_at_ms = r->e.tcp.now.ms + 16;
-    tcp_set_far(&r->e.tcp, ix);
+    tcp_arm_slow(&r->e.tcp, ix);
     check_wheel(r);
     raw_turn(r, 15);
     assert_int_equal(r->e.role.timers, 0);

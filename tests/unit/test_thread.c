@@ -322,13 +322,14 @@ static void echo_message(struct c10m_core *w, struct c10m_service *s, void *msg)
     assert_true(c10m_answer(w, s, msg));
 }
 
-// Posts numbers and takes them back, until it is told to stop and all are back.
+// Posts numbers and takes them back, until it is told to stop and all are back. No more are under
+// way than the ring of answers takes: whoever answers finds room.
 static void ping(struct c10m_service *s)
 {
     uintptr_t next = 1;
     while (!c10m_thread_stopping(s) || next_back != next) {
         void *msgs[7];
-        if (!c10m_thread_stopping(s))
+        if (!c10m_thread_stopping(s) && next - next_back < C10M_MESSAGES_MAX)
             next += c10m_post(s, 0, (void *)next);
         const unsigned n = c10m_take(s, 0, msgs, 7);
         for (unsigned i = 0; i < n; i++)

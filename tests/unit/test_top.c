@@ -19,7 +19,7 @@ struct fake {
     struct {
         const char *path, *text;
     } files[FILES];
-    const char *cores;
+    const char *cores, *apps, *ports;
     int failure;
 };
 
@@ -37,8 +37,15 @@ static int fake_read(struct top_source *s, const char *path, struct text *out)
 static int fake_list(struct top_source *s, const char *path, struct text *out)
 {
     struct fake *f = (struct fake *)s;
-    assert_string_equal(path, "cores");
-    return f->failure != 0 ? f->failure : text_printf(out, "%s", f->cores);
+    if (f->failure != 0)
+        return f->failure;
+    if (strcmp(path, "cores") == 0)
+        return text_printf(out, "%s", f->cores);
+    if (strcmp(path, "apps") == 0 && f->apps != NULL)
+        return text_printf(out, "%s", f->apps);
+    if (strcmp(path, "ports") == 0 && f->ports != NULL)
+        return text_printf(out, "%s", f->ports);
+    return -ENOENT;
 }
 
 static void set(struct fake *f, const char *path, const char *text)
@@ -364,14 +371,15 @@ static void the_table_fits_80_by_24(void **state)
     compare(&p);
     top_sort(&p.figures, ui.sort, false);
     draw(&p.figures, &ui, 24, 80);
-    assert_string_equal(line(0), "c10m 0.1.0   up 00:00:11   2 cores   every 1 s");
-    assert_string_equal(line(1),
+    assert_string_equal(line(0), "");  // a server without a verdict
+    assert_string_equal(line(1), "c10m 0.1.0   up 00:00:11   2 cores   every 1 s");
+    assert_string_equal(line(2),
                         "packets/s in 2000 out 1000   bits/s in 1.60M out 800k   drops/s 4");
-    assert_string_equal(line(2), "connections 5 of 16   new/s 4   busy 80 %   latency p50 50n "
+    assert_string_equal(line(3), "connections 5 of 16   new/s 4   busy 80 %   latency p50 50n "
                                  "p99.9 100n");
-    assert_string_equal(line(3), "memory 1 MiB, 4 KiB pages   fullest: blocks 100%, timers 30%, "
+    assert_string_equal(line(4), "memory 1 MiB, 4 KiB pages   fullest: blocks 100%, timers 30%, "
                                  "packets 6.2%");
-    assert_int_equal(grid.look[3][40], TOP_ALARM);  // blocks: no room
+    assert_int_equal(grid.look[4][40], TOP_ALARM);  // blocks: no room
     assert_string_equal(line(5), "                packets/s      bits/s connections cyc/p busy "
                                  "drops     latency");
     assert_string_equal(line(6), "core state       in   out    in   out  open new/s stack    %    "
@@ -383,6 +391,90 @@ static void the_table_fits_80_by_24(void **state)
     assert_non_null(strstr(line(23), "q quit"));
     assert_int_equal(grid.look[6][0], TOP_PICK);    // sorted by core
     assert_int_equal(grid.look[7][65], TOP_ALARM);  // drops
+    end(&p);
+}
+
+static void what_is_wrong_comes_first_as_far_as_it_fits(void **state)
+{
+    struct pair p = two_readings();
+    struct top_ui ui = {.sort = TOP_core, .interval_s = 1};
+    set(&p.f, "verdict", "ok\n");
+    compare(&p);
+    draw(&p.figures, &ui, 24, 80);
+    assert_string_equal(line(0), "ok");
+    set(&p.f, "verdict",
+        "alarm 2026-01-01T00:00:00Z link c10m0 down for 12 s\n"
+        "warning 2026-01-01T00:00:00Z core 2 preempted 40 % for 3 s\n"
+        "note 2026-01-01T00:00:00Z draining: 7 connections left for 1 s\n");
+    compare(&p);
+    draw(&p.figures, &ui, 24, 80);
+    assert_string_equal(line(0), "link c10m0 down for 12 s; core 2 preempted 40 % for 3 s; 1 more");
+    assert_int_equal(grid.look[0][0], TOP_ALARM);
+    draw(&p.figures, &ui, 24, 200);
+    assert_string_equal(line(0), "link c10m0 down for 12 s; core 2 preempted 40 % for 3 s; "
+                                 "draining: 7 connections left for 1 s");
+    draw(&p.figures, &ui, 24, 30);
+    assert_string_equal(line(0), "link c10m0 down for 12 s; 2 mo");
+    set(&p.f, "verdict", "\n\nalarm\nalarm x\n x y z\n");  // of another version
+    compare(&p);
+    draw(&p.figures, &ui, 24, 80);
+    end(&p);
+}
+
+static void pages_show_services_ports_and_drops_with_help(void **state)
+{
+    struct pair p = two_readings();
+    struct top_ui ui = {.interval_s = 1};
+    p.f.apps = "web\n";
+    p.f.ports = "p0\n";
+    set(&p.f, "apps/web/state",
+        "application http\nstate draining\nports 80\nconnections_now 60\nconnections_max 60\n");
+    set(&p.f, "apps/web/counters", "requests 5000\nfailed 0\nopen_now 9\n");
+    set(&p.f, "ports/p0/driver", "driver af_packet\ndevice va\n");
+    set(&p.f, "ports/p0/link", "status down\nspeed_mbps 0\n");
+    set(&p.f, "ports/p0/counters", "rx_packets 90\nrx_bytes 1000\nrx_missed 7\ntx_errors 0\n");
+    set(&p.f, "net/drop_reasons",
+        "ip_short rx peer a help text that is longer than what stands beside the number at 80\n");
+    compare(&p);
+    ui.shows = TOP_PAGE_SERVICES;
+    draw(&p.figures, &ui, 24, 80);
+    assert_non_null(strstr(line(6), "web              draining      60     60"));
+    assert_non_null(strstr(line(6), "requests"));
+    assert_null(strstr(line(6), "open_now"));
+    assert_int_equal(grid.look[6][17], TOP_ALARM);
+    ui.shows = TOP_PAGE_PORTS;
+    draw(&p.figures, &ui, 24, 80);
+    assert_non_null(strstr(line(6), "p0       af_packet down"));
+    assert_int_equal(grid.look[6][19], TOP_ALARM);
+    assert_true(strlen(line(5)) <= 80);
+    assert_non_null(strstr(line(5), "tx err"));
+    ui.shows = TOP_PAGE_DROPS;
+    draw(&p.figures, &ui, 24, 80);
+    assert_string_equal(
+        line(6), "ip_short                 3       8  a help text that is longer than what stands");
+    assert_string_equal(line(7), "                                    beside the number at 80");
+    assert_non_null(strstr(line(8), "tx_full                  1       2"));
+    for (unsigned rows = 0; rows < 30; rows++)
+        for (unsigned cols = 1; cols < 210; cols += 11)
+            for (ui.shows = 0; ui.shows < TOP_PAGES; ui.shows++)
+                draw(&p.figures, &ui, rows, cols);
+    ui.shows = TOP_PAGE_CORES;
+    top_ui_key(&ui, '4', &p.figures);
+    assert_int_equal(ui.shows, TOP_PAGE_DROPS);
+    top_ui_key(&ui, 'q', &p.figures);
+    assert_true(ui.shows == TOP_PAGE_CORES && !ui.quit);
+    end(&p);
+}
+
+static void drop_reasons_have_their_help(void **state)
+{
+    struct pair p = two_readings();
+    set(&p.f, "net/drop_reasons",
+        "ip_short rx peer frame ends inside the IPv4 header\nbad\ntx_full tx lack port is full\n");
+    compare(&p);
+    assert_string_equal(top_help(&p.now, "ip_short"), "frame ends inside the IPv4 header");
+    assert_string_equal(top_help(&p.now, "tx_full"), "port is full");
+    assert_string_equal(top_help(&p.now, "none"), "");
     end(&p);
 }
 
@@ -428,7 +520,7 @@ static void trouble_is_said_and_old_figures_stay(void **state)
     struct top_ui ui = {.interval_s = 1, .stale = true, .trouble = "no server at x\x1b: gone"};
     compare(&p);
     draw(&p.figures, &ui, 24, 80);
-    assert_string_equal(line(4), "no server at x?: gone; trying again");  // no control character
+    assert_string_equal(line(0), "no server at x?: gone; trying again");  // no control character
     assert_non_null(strstr(line(7), "2000"));
     assert_int_equal(grid.look[7][0], TOP_DIM);
     ui.zoom = true;
@@ -549,6 +641,9 @@ int main(void)
         cmocka_unit_test(figures_fit_five_characters),
         cmocka_unit_test(columns_go_by_rank_where_it_is_narrow),
         cmocka_unit_test(the_table_fits_80_by_24),
+        cmocka_unit_test(what_is_wrong_comes_first_as_far_as_it_fits),
+        cmocka_unit_test(pages_show_services_ports_and_drops_with_help),
+        cmocka_unit_test(drop_reasons_have_their_help),
         cmocka_unit_test(every_size_of_screen_can_be_drawn),
         cmocka_unit_test(zoom_shows_stages_drops_and_queues),
         cmocka_unit_test(trouble_is_said_and_old_figures_stay),

@@ -306,7 +306,7 @@ static void entries_that_are_taken_out_leave_the_others_where_they_are(void **st
         }
         while (left != 0) {
             const uint32_t i = rng_below(&r, MANY), was = place[i];
-            const bool took = wheel_take(w, was, i, &moved);
+            const bool took = wheel_remove(w, was, i, &moved);
             assert_int_equal(took, in[i]);
             left -= took;
             in[i] = false;
@@ -343,7 +343,7 @@ static void entries_taken_out_give_their_chunks_back(void **state)
     for (unsigned step = 0; step < 300000; step++) {
         const uint32_t i = rng_below(&r, MANY), was = place[i];
         uint32_t moved;
-        assert_true(wheel_take(w, was, i, &moved));
+        assert_true(wheel_remove(w, was, i, &moved));
         if (moved != WHEEL_EMPTY)
             place[moved] = was;
         place[i] = wheel_place(w, 1 + rng_below(&r, 4000), i);

@@ -78,7 +78,7 @@ void agent_free(struct agent *a)
     udp_ports_free(a);
     tcp_ports_free(a);
     groups_free(a);
-    ghosts_free(a);
+    time_wait_free(a);
     free(a->fds);
     free(a->workers);
     free(a->unsent_first);

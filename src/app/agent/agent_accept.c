@@ -19,7 +19,7 @@ static void queue_arrived(struct socket *k, struct socket *young)
     k->n_arrived++;
 }
 
-static struct socket *take_arrived(struct socket *k)
+static struct socket *pop_arrived(struct socket *k)
 {
     struct socket *young = k->first_arrived;
     k->first_arrived = young->next_arrived;
@@ -51,7 +51,7 @@ static struct socket *young_of(struct agent *a, const struct tcp_port *p, const 
         file_unuse(a, &young->f);
         return NULL;
     }
-    socket_attach(young, m->worker, m->end);
+    socket_attach(young, m->worker, m->conn);
     young->connect = CONNECTED;
     socket_note(young, m);
     port_take(a, young);
@@ -74,7 +74,7 @@ static struct socket *listener_for(const struct agent *a, const struct tcp_port 
 void listener_arrived(struct agent *a, struct agent_msg *m)
 {
     const struct tcp_port *p = m->owner;
-    struct socket *k = a->resetter == NULL ? listener_for(a, p, &m->end->peer) : NULL;
+    struct socket *k = a->resetter == NULL ? listener_for(a, p, &m->conn->peer) : NULL;
     struct socket *young = a->resetter == NULL ? young_of(a, p, k, m) : NULL;
     if (young == NULL)
         return;
@@ -104,12 +104,12 @@ static void accepted(struct agent *a, struct agent_msg *m)
 
 static void give(struct agent *a, struct call *c, int fd)
 {
-    struct socket *k = c->socket, *young = take_arrived(k);
+    struct socket *k = c->socket, *young = pop_arrived(k);
     a->fds[fd] = &young->f;
     c->got = fd;
     name_write(c, young, &young->peer);
     c->socket = young;
-    call_post(a, c, VERB_ACCEPTED, accepted);
+    call_post(a, c, CMD_ACCEPTED, accepted);
 }
 
 static void accept_step(struct agent *a, struct call *c)
@@ -142,13 +142,13 @@ void op_accept(struct agent *a, struct call *c)
 
 // ---- ports at the workers: one for all sockets that listen on the same name
 
-static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m)
+static void fill_port(const struct fanout *f, unsigned worker, struct agent_msg *m)
 {
-    struct tcp_port *p = e->owner;
+    struct tcp_port *p = f->owner;
     m->listen.at = p->at;
     m->listen.options = p->options;
     m->listen.socket = p;
-    m->listen.id = e->ids[worker];
+    m->listen.id = f->ids[worker];
 }
 
 static struct tcp_port *find_port(struct agent *a, const struct socket *k)
@@ -163,8 +163,8 @@ static struct tcp_port *find_port(struct agent *a, const struct socket *k)
 
 static void free_port(struct tcp_port *p)
 {
-    each_free(p->each);
-    each_free(p->renewal);
+    fanout_free(p->fanout);
+    fanout_free(p->renewal);
     free(p);
 }
 
@@ -173,9 +173,9 @@ static struct tcp_port *new_port(struct agent *a, const struct socket *k)
     struct tcp_port *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return NULL;
-    p->each = each_new(a, p);
-    p->renewal = each_new(a, p);
-    if (p->each == NULL || p->renewal == NULL) {
+    p->fanout = fanout_new(a, p);
+    p->renewal = fanout_new(a, p);
+    if (p->fanout == NULL || p->renewal == NULL) {
         free_port(p);
         return NULL;
     }
@@ -214,29 +214,29 @@ static void settle_port(const struct agent *a, struct tcp_port *p)
     p->at.backlog = backlog < AGENT_SOMAXCONN ? (uint32_t)backlog : AGENT_SOMAXCONN;
 }
 
-static void port_closed(struct agent *a, struct each *e)
+static void port_closed(struct agent *a, struct fanout *f)
 {
-    struct tcp_port *p = e->owner;
-    struct call *c = e->call;
+    struct tcp_port *p = f->owner;
+    struct call *c = f->call;
     (void)a;
     if (c != NULL && --c->lent == 0)
         call_return(a, c, -p->error);
     free_port(p);
 }
 
-static void fill_renewal(const struct each *e, unsigned worker, struct agent_msg *m)
+static void fill_renewal(const struct fanout *f, unsigned worker, struct agent_msg *m)
 {
-    const struct tcp_port *p = e->owner;
+    const struct tcp_port *p = f->owner;
     m->listen.at = p->at;
     m->listen.options = p->options;
-    m->listen.id = p->each->ids[worker];
+    m->listen.id = p->fanout->ids[worker];
 }
 
 static void renew_port(struct agent *a, struct tcp_port *p);
 
-static void renewed(struct agent *a, struct each *e)
+static void renewed(struct agent *a, struct fanout *f)
 {
-    struct tcp_port *p = e->owner;
+    struct tcp_port *p = f->owner;
     if (p->stale && p->users != 0)
         renew_port(a, p);
 }
@@ -245,11 +245,11 @@ static void renewed(struct agent *a, struct each *e)
 // that what the workers were told last holds, and a port that is closed meanwhile is closed last.
 static void renew_port(struct agent *a, struct tcp_port *p)
 {
-    p->stale = p->renewal->left != 0 || p->each->left != 0;
+    p->stale = p->renewal->left != 0 || p->fanout->left != 0;
     if (p->stale)
         return;
     settle_port(a, p);
-    each_post(a, p->renewal, VERB_RELISTEN, fill_renewal, renewed);
+    fanout_post(a, p->renewal, CMD_RELISTEN, fill_renewal, renewed);
 }
 
 // c: the call that waits until it is closed; or NULL.
@@ -259,10 +259,10 @@ static void close_port(struct agent *a, struct tcp_port *p, struct call *c)
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    p->each->call = c;
+    p->fanout->call = c;
     if (c != NULL)
         c->lent++;
-    each_post(a, p->each, VERB_UNLISTEN, fill_port, port_closed);
+    fanout_post(a, p->fanout, CMD_UNLISTEN, fill_port, port_closed);
 }
 
 void tcp_ports_free(struct agent *a)
@@ -285,17 +285,17 @@ static void leave_port(const struct agent *a, const struct tcp_port *p)
 }
 
 // All workers have answered. Where one could not, the others stop listening again.
-static void listening(struct agent *a, struct each *e)
+static void listening(struct agent *a, struct fanout *f)
 {
-    struct tcp_port *p = e->owner;
-    struct call *c = e->call;
+    struct tcp_port *p = f->owner;
+    struct call *c = f->call;
     struct socket *k = c->socket;
-    e->call = NULL;
+    f->call = NULL;
     c->lent--;
     k->f.busy = false;
-    if (e->error != 0 && k->state != TCP_LISTENING) {
+    if (f->error != 0 && k->state != TCP_LISTENING) {
         leave_port(a, p);
-        p->error = e->error;
+        p->error = f->error;
         close_port(a, p, c);
     } else {
         a->n_listening += k->state != TCP_LISTENING;
@@ -315,16 +315,16 @@ static void listen_all(struct agent *a, struct call *c, bool is_new)
 {
     struct socket *k = c->socket;
     struct tcp_port *p = k->listens;
-    if (p->each->left != 0) {
+    if (p->fanout->left != 0) {
         c->deadline_us = a->now_us + 1000;
         call_block(a, c, NULL, listen_step);
         return;
     }
-    p->each->call = c;
+    p->fanout->call = c;
     k->f.busy = true;
     c->lent++;
     settle_port(a, p);
-    each_post(a, p->each, is_new ? VERB_LISTEN : VERB_RELISTEN, fill_port, listening);
+    fanout_post(a, p->fanout, is_new ? CMD_LISTEN : CMD_RELISTEN, fill_port, listening);
 }
 
 static void listen_step(struct agent *a, struct call *c)
@@ -411,7 +411,7 @@ void listener_end(struct agent *a, struct socket *k, struct call *c)
     a->n_listening -= k->state == TCP_LISTENING;
     k->state = TCP_IDLE;
     while (k->first_arrived != NULL)
-        refuse(a, take_arrived(k));
+        refuse(a, pop_arrived(k));
     if (--p->users == 0)
         close_port(a, p, c);
     else

@@ -7,9 +7,9 @@ struct change {
     uint32_t from, to;
 };
 
-int end_apply(struct end *e, struct c10m_conn *c, const struct agent_options *to)
+int agent_conn_apply(struct agent_conn *ac, struct c10m_conn *c, const struct agent_options *to)
 {
-    const struct agent_options *from = &e->options;
+    const struct agent_options *from = &ac->options;
     const struct change changes[] = {
         {C10M_OPT_RCV_LIMIT, from->rcv_limit, to->rcv_limit},
         {C10M_OPT_SND_LIMIT, from->snd_limit, to->snd_limit},
@@ -38,6 +38,6 @@ int end_apply(struct end *e, struct c10m_conn *c, const struct agent_options *to
         c10m_set_option(c, C10M_OPT_NODELAY, to->nodelay);
     if (from->quickack_turn != to->quickack_turn)
         c10m_set_option(c, C10M_OPT_QUICKACK, to->quickack);
-    e->options = *to;
+    ac->options = *to;
     return rc;
 }

@@ -41,7 +41,7 @@ static const struct {
 enum { OPS_N = sizeof(ops) / sizeof(ops[0]) };
 
 // The file of the call, which uses it from now on; 0 or -errno.
-static int take_file(struct agent *a, struct call *c)
+static int use_file_of(struct agent *a, struct call *c)
 {
     struct file *f = fd_get(a, c->r->fd);
     if (f == NULL)
@@ -82,7 +82,7 @@ void call_start(struct agent *a, struct call *c)
     c->n_polled = 0;
     int rc = c->r->op < OPS_N && ops[c->r->op].op != NULL ? 0 : -EINVAL;
     if (rc == 0 && ops[c->r->op].wants != NO_FILE)
-        rc = take_file(a, c);
+        rc = use_file_of(a, c);
     if (rc != 0)
         call_return(a, c, rc);
     else

@@ -29,7 +29,7 @@ static void failed(struct agent *a, struct agent_msg *m)
     const int error = m->ret > 0 ? (int)m->ret : ECONNABORTED;
     c->lent--;
     socket_note(k, m);
-    if (k->state == TCP_ATTACHED && m->end == k->end)
+    if (k->state == TCP_ATTACHED && m->conn == k->conn)
         socket_disconnect(a, k);
     call_return(a, c, -error);
 }
@@ -41,11 +41,11 @@ static void wait_step(struct agent *a, struct call *c)
     if (k->state != TCP_ATTACHED) {  // disconnected by another call
         const int error = socket_error(k);
         call_return(a, c, error != 0 ? -error : -ECONNABORTED);
-    } else if (k->end_state == END_UP) {
+    } else if (k->conn_state == CONN_UP) {
         k->connect = CONNECTED;
         call_return(a, c, 0);
-    } else if (k->end_state == END_OVER) {
-        call_post(a, c, VERB_ERROR, failed);
+    } else if (k->conn_state == CONN_OVER) {
+        call_post(a, c, CMD_ERROR, failed);
     } else if (c->nonblock || c->timed_out) {
         call_return(a, c, -c->got);
     } else {
@@ -64,7 +64,7 @@ static void opened(struct agent *a, struct agent_msg *m)
     if (a->resetter != NULL)  // which ends the connection, too
         m->ret = -EBADF;
     if (m->ret == 0) {
-        socket_attach(k, m->worker, m->end);
+        socket_attach(k, m->worker, m->conn);
         socket_note(k, m);
         k->connect = CONNECTING;
         if (!k->bound)
@@ -97,7 +97,7 @@ static void open_connection(struct agent *a, struct call *c, const struct c10m_n
     k->f.busy = true;
     k->shut_in = k->shut_out = false;
     c->lent++;
-    post(a, worker_for(a, k, to), m, VERB_OPEN, opened, c);
+    post(a, worker_for(a, k, to), m, CMD_OPEN, opened, c);
 }
 
 static void first_connect(struct agent *a, struct call *c)

@@ -22,7 +22,7 @@ static struct datagram *new_datagram(struct agent_worker *g, const struct c10m_p
         return NULL;
     }
     *pool = d->next;
-    d->msg = (struct agent_msg){.verb = VERB_DATAGRAM,
+    d->msg = (struct agent_msg){.command = CMD_DATAGRAM,
                                 .worker = (uint8_t)g->id,
                                 .owner = d,
                                 .begun_us = c10m_core_now_us(g->w)};
@@ -62,7 +62,7 @@ void agent_packet_error(struct c10m_core *w, struct c10m_service *s, const struc
 }
 
 // Not answered: it begins at the worker.
-void verb_datagram_back(struct agent_worker *g, struct agent_msg *m)
+void cmd_datagram_back(struct agent_worker *g, struct agent_msg *m)
 {
     struct datagram *d = m->owner;
     if (m->ret == -ENOBUFS || m->ret == -ENOENT)
@@ -70,7 +70,7 @@ void verb_datagram_back(struct agent_worker *g, struct agent_msg *m)
     datagram_back(g, d);
 }
 
-void verb_udp_open(struct agent_worker *g, struct agent_msg *m)
+void cmd_udp_open(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = m->udp.icmp ? c10m_echo_open(g->w, g->s, &m->udp.at, m->udp.device)
                          : c10m_udp_open_on(g->w, g->s, &m->udp.at, m->udp.v6only, m->udp.device);
@@ -87,33 +87,33 @@ static void close_port(struct agent_worker *g, int id)
     g->udp_open[id] = false;
 }
 
-void verb_udp_close(struct agent_worker *g, struct agent_msg *m)
+void cmd_udp_close(struct agent_worker *g, struct agent_msg *m)
 {
     close_port(g, m->udp.id);
     m->ret = 0;
     answer(g, m);
 }
 
-void verb_udp_send(struct agent_worker *g, struct agent_msg *m)
+void cmd_udp_send(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = c10m_udp_send(g->w, g->s, &m->packet);
     answer(g, m);
 }
 
-void verb_udp_peer(struct agent_worker *g, struct agent_msg *m)
+void cmd_udp_peer(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = m->udp.id < 0 ? -EBADF
                            : c10m_udp_peer(g->w, m->udp.id, m->udp.has_peer ? &m->udp.peer : NULL);
     answer(g, m);
 }
 
-void verb_udp_mtu(struct agent_worker *g, struct agent_msg *m)
+void cmd_udp_mtu(struct agent_worker *g, struct agent_msg *m)
 {
-    m->ret = c10m_udp_way(g->w, &m->udp.at, m->udp.device, &m->udp.peer);
+    m->ret = c10m_udp_path(g->w, &m->udp.at, m->udp.device, &m->udp.peer);
     answer(g, m);
 }
 
-void verb_join(struct agent_worker *g, struct agent_msg *m)
+void cmd_join(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = c10m_group_join(g->w, m->group.device, m->group.addr);
     if (m->ret == -ENOBUFS)
@@ -121,7 +121,7 @@ void verb_join(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
-void verb_leave(struct agent_worker *g, struct agent_msg *m)
+void cmd_leave(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = m->group.id < 0 ? 0 : c10m_group_leave(g->w, m->group.device, m->group.addr);
     answer(g, m);

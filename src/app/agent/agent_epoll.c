@@ -50,7 +50,7 @@ static void set_ready(struct epoll_item *i)
     e->last_ready = i;
 }
 
-static struct epoll_item *take_ready(struct epoll *e)
+static struct epoll_item *pop_ready(struct epoll *e)
 {
     struct epoll_item *i = e->first_ready;
     e->first_ready = i->next_ready;
@@ -308,7 +308,7 @@ static int collect(struct agent *a, struct epoll *e, struct epoll_event *to, int
     struct epoll_item *end = e->last_ready, *i;
     int n = 0;
     while (n < most && e->first_ready != NULL) {
-        i = take_ready(e);
+        i = pop_ready(e);
         const uint32_t mask = item_mask(a, i);
         if (mask != 0) {
             to[n++] = (struct epoll_event){.events = mask, .data.u64 = i->data};

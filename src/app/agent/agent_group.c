@@ -22,7 +22,7 @@ struct group {
     struct membership at;
     unsigned users;
     int error;  // why no worker is in it after all
-    struct each *each;
+    struct fanout *fanout;
 };
 
 static bool is_same(const struct membership *x, const struct membership *y)
@@ -30,17 +30,17 @@ static bool is_same(const struct membership *x, const struct membership *y)
     return x->device == y->device && memcmp(x->addr, y->addr, 16) == 0;
 }
 
-static void fill(const struct each *e, unsigned worker, struct agent_msg *m)
+static void fill(const struct fanout *f, unsigned worker, struct agent_msg *m)
 {
-    const struct group *g = e->owner;
+    const struct group *g = f->owner;
     memcpy(m->group.addr, g->at.addr, 16);
     m->group.device = g->at.device;
-    m->group.id = e->ids[worker];
+    m->group.id = f->ids[worker];
 }
 
 static void free_group(struct group *g)
 {
-    each_free(g->each);
+    fanout_free(g->fanout);
     free(g);
 }
 
@@ -53,10 +53,10 @@ void groups_free(struct agent *a)
     }
 }
 
-static void left(struct agent *a, struct each *e)
+static void left(struct agent *a, struct fanout *f)
 {
-    struct group *g = e->owner;
-    struct call *c = e->call;
+    struct group *g = f->owner;
+    struct call *c = f->call;
     const int error = g->error;
     free_group(g);
     if (c != NULL && --c->lent == 0)
@@ -70,10 +70,10 @@ static void end_group(struct agent *a, struct group *g, struct call *c)
     while (*at != g)
         at = &(*at)->next;
     *at = g->next;
-    g->each->call = c;
+    g->fanout->call = c;
     if (c != NULL)
         c->lent++;
-    each_post(a, g->each, VERB_LEAVE, fill, left);
+    fanout_post(a, g->fanout, CMD_LEAVE, fill, left);
 }
 
 static struct group *find_group(const struct agent *a, const struct membership *m)
@@ -90,8 +90,8 @@ static struct group *new_group(struct agent *a, const struct membership *m)
     if (g == NULL)
         return NULL;
     g->at = *m;
-    g->each = each_new(a, g);
-    if (g->each == NULL) {
+    g->fanout = fanout_new(a, g);
+    if (g->fanout == NULL) {
         free_group(g);
         return NULL;
     }
@@ -178,17 +178,17 @@ void group_leave_all(struct agent *a, struct socket *k, struct call *c)
 // ---- join
 
 // All workers have answered. Where one could not, the others leave again.
-static void joined(struct agent *a, struct each *e)
+static void joined(struct agent *a, struct fanout *f)
 {
-    struct group *g = e->owner;
-    struct call *c = e->call;
+    struct group *g = f->owner;
+    struct call *c = f->call;
     struct socket *k = c->socket;
     struct membership *m = find_member(k, &g->at);
-    e->call = NULL;
+    f->call = NULL;
     c->lent--;
     k->f.busy = false;
-    g->error = e->error;
-    if (e->error != 0) {
+    g->error = f->error;
+    if (f->error != 0) {
         if (m != NULL)
             drop_member(k, m);
         end_group(a, g, c);
@@ -223,10 +223,10 @@ static void join_group(struct agent *a, struct call *c, const struct membership 
         return;
     }
     g->users = 1;
-    g->each->call = c;
+    g->fanout->call = c;
     c->socket->f.busy = true;
     c->lent++;
-    each_post(a, g->each, VERB_JOIN, fill, joined);
+    fanout_post(a, g->fanout, CMD_JOIN, fill, joined);
 }
 
 static void retry(struct agent *a, struct call *c)
@@ -249,7 +249,7 @@ static void join(struct agent *a, struct call *c, const struct group_request *r)
     else if (is_full(k, &m))
         rc = -ENOBUFS;
     const struct group *g = rc == 0 ? find_group(a, &m) : NULL;
-    if (g != NULL && g->each->left != 0) {  // another call asks the workers just now
+    if (g != NULL && g->fanout->left != 0) {  // another call asks the workers just now
         c->deadline_us = a->now_us + RETRY_US;
         call_block(a, c, NULL, retry);
         return;

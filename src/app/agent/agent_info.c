@@ -110,14 +110,14 @@ void get_info(struct agent *a, struct call *c)
 {
     const struct socket *k = c->socket;
     if (k->state == TCP_ATTACHED) {
-        call_post(a, c, VERB_INFO, info_done);
+        call_post(a, c, CMD_INFO, info_done);
     } else if (c->r->a[0] == IPPROTO_TCP) {
         return_info(a, c, NULL);
     } else if (k->is_connected) {
         c->msg.udp.at = k->peer;
         c->msg.udp.device = k->device;
         c->lent++;
-        post(a, udp_worker(a, k, &k->peer), &c->msg, VERB_UDP_MTU, mtu_done, c);
+        post(a, udp_worker(a, k, &k->peer), &c->msg, CMD_UDP_MTU, mtu_done, c);
     } else {
         call_return(a, c, -ENOTCONN);
     }

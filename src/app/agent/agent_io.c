@@ -91,7 +91,7 @@ static void read_step(struct agent *a, struct call *c)
     c->msg.io.bytes = (uint32_t)(c->want - (peek ? 0 : c->got));
     c->msg.io.peek = peek;
     c->msg.io.begun = c->got != 0;
-    call_post(a, c, VERB_READ, read_done);
+    call_post(a, c, CMD_READ, read_done);
 }
 
 static void receive(struct agent *a, struct call *c, int64_t want, int64_t flags)
@@ -180,7 +180,7 @@ static void write_step(struct agent *a, struct call *c)
     c->msg.io.more = (c->flags & MSG_MORE) != 0;
     c->msg.io.record = (c->flags & MSG_EOR) != 0;
     c->msg.io.begun = c->got != 0;
-    call_post(a, c, VERB_WRITE, write_done);
+    call_post(a, c, CMD_WRITE, write_done);
 }
 
 // What is not known of MSG_* means nothing, as to Linux.
@@ -244,7 +244,7 @@ void op_ioctl(struct agent *a, struct call *c)
     else if (k->state == TCP_LISTENING)
         call_return(a, c, -EINVAL);
     else if (k->state == TCP_ATTACHED)
-        call_post(a, c, VERB_QUEUED, queued_done);
+        call_post(a, c, CMD_QUEUED, queued_done);
     else
         return_int(a, c, 0);
 }

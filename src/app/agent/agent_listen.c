@@ -26,7 +26,7 @@ static struct agent_listener *free_listener(struct agent_worker *g, int id)
     return NULL;
 }
 
-void verb_listen(struct agent_worker *g, struct agent_msg *m)
+void cmd_listen(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = c10m_listen(g->w, g->s, &m->listen.at);
     if (m->ret >= 0)  // there are as many places
@@ -37,7 +37,7 @@ void verb_listen(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
-void verb_relisten(struct agent_worker *g, struct agent_msg *m)
+void cmd_relisten(struct agent_worker *g, struct agent_msg *m)
 {
     struct agent_listener *l = listener_of(g, m->listen.id);
     m->ret = l == NULL ? -EINVAL : c10m_listen_set(g->w, l->id, &m->listen.at);
@@ -46,7 +46,7 @@ void verb_relisten(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
-void verb_unlisten(struct agent_worker *g, struct agent_msg *m)
+void cmd_unlisten(struct agent_worker *g, struct agent_msg *m)
 {
     struct agent_listener *l = listener_of(g, m->listen.id);
     if (l != NULL) {
@@ -57,10 +57,10 @@ void verb_unlisten(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
-void verb_accepted(struct agent_worker *g, struct agent_msg *m)
+void cmd_accepted(struct agent_worker *g, struct agent_msg *m)
 {
-    end_leave_queue(g, m->end);
-    end_answer(g, m, 0);
+    agent_conn_leave_queue(g, m->conn);
+    agent_conn_answer(g, m, 0);
 }
 
 void listeners_end(struct agent_worker *g)

@@ -143,7 +143,7 @@ static bool overlap(const struct socket *a, const struct socket *b)
 // A connection that is over gives its port back, unless bind() chose that.
 static bool has_port(const struct socket *k)
 {
-    return k->state != TCP_ATTACHED || k->end_state != END_OVER || k->port_chosen;
+    return k->state != TCP_ATTACHED || k->conn_state != CONN_OVER || k->port_chosen;
 }
 
 // Linux's inet_bind_conflict, and udp's: SO_REUSEADDR of both, unless the other one listens, or
@@ -165,59 +165,59 @@ static bool conflict(const struct socket *k, const struct socket *other)
 
 // A connection in TIME-WAIT is no socket any more, but has its port until its time is over; when
 // there are too many the oldest goes.
-struct ghost_name {
-    struct ghost_name *next;
+struct time_wait_name {
+    struct time_wait_name *next;
     struct c10m_name local;
     bool reuse_addr, reuse_port, v6only;
     unsigned device;
     uint64_t until_us;
 };
 
-static void ghosts_expire(struct agent *a)
+static void time_wait_expire(struct agent *a)
 {
-    for (struct ghost_name **at = &a->ghosts; *at != NULL;) {
-        struct ghost_name *g = *at;
-        if (g->until_us > a->now_us && (g->next != NULL || a->n_ghosts <= AGENT_GHOSTS_MAX)) {
+    for (struct time_wait_name **at = &a->time_wait; *at != NULL;) {
+        struct time_wait_name *g = *at;
+        if (g->until_us > a->now_us && (g->next != NULL || a->n_time_wait <= AGENT_TIME_WAIT_MAX)) {
             at = &g->next;
             continue;
         }
         *at = g->next;
-        a->n_ghosts--;
+        a->n_time_wait--;
         free(g);
     }
 }
 
-void ghost_add(struct agent *a, const struct socket *k)
+void time_wait_add(struct agent *a, const struct socket *k)
 {
-    struct ghost_name *g = calloc(1, sizeof(*g));
+    struct time_wait_name *g = calloc(1, sizeof(*g));
     if (g == NULL)
         return;
-    *g = (struct ghost_name){.next = a->ghosts,
-                             .local = k->was,
-                             .reuse_addr = k->o.reuse_addr,
-                             .reuse_port = k->o.reuse_port,
-                             .v6only = k->o.v6only,
-                             .device = k->device,
-                             .until_us = a->now_us + (uint64_t)c10m_time_wait_ms(a->s) * 1000};
-    a->ghosts = g;
-    a->n_ghosts++;
-    ghosts_expire(a);
+    *g = (struct time_wait_name){.next = a->time_wait,
+                                 .local = k->was,
+                                 .reuse_addr = k->o.reuse_addr,
+                                 .reuse_port = k->o.reuse_port,
+                                 .v6only = k->o.v6only,
+                                 .device = k->device,
+                                 .until_us = a->now_us + (uint64_t)c10m_time_wait_ms(a->s) * 1000};
+    a->time_wait = g;
+    a->n_time_wait++;
+    time_wait_expire(a);
 }
 
-void ghosts_free(struct agent *a)
+void time_wait_free(struct agent *a)
 {
-    while (a->ghosts != NULL) {
-        struct ghost_name *g = a->ghosts;
-        a->ghosts = g->next;
+    while (a->time_wait != NULL) {
+        struct time_wait_name *g = a->time_wait;
+        a->time_wait = g->next;
         free(g);
     }
-    a->n_ghosts = 0;
+    a->n_time_wait = 0;
 }
 
-static bool ghost_conflict(struct agent *a, const struct socket *k)
+static bool time_wait_conflict(struct agent *a, const struct socket *k)
 {
-    ghosts_expire(a);
-    for (const struct ghost_name *g = a->ghosts; g != NULL; g = g->next) {
+    time_wait_expire(a);
+    for (const struct time_wait_name *g = a->time_wait; g != NULL; g = g->next) {
         const struct socket as = {
             .f.kind = FILE_TCP,
             .local = g->local,
@@ -274,7 +274,7 @@ int port_bind(struct agent *a, struct socket *k, const struct c10m_name *name)
 {
     const struct c10m_name before = k->local;
     k->local = *name;
-    if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k) || ghost_conflict(a, k)) {
+    if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k) || time_wait_conflict(a, k)) {
         k->local = before;
         return -EADDRINUSE;
     }
@@ -443,7 +443,7 @@ static void peer_step(struct agent *a, struct call *c)
     const struct socket *k = c->socket;
     const bool has_peer = k->f.kind == FILE_UDP
                               ? k->is_connected && k->peer.port != 0
-                              : k->state == TCP_ATTACHED && k->end_state == END_UP;
+                              : k->state == TCP_ATTACHED && k->conn_state == CONN_UP;
     if (has_peer)
         name_write(c, k, &k->peer);
     call_return(a, c, has_peer ? 0 : -ENOTCONN);

@@ -89,7 +89,7 @@ static void set_end(struct agent *a, struct call *c, int rc, bool apply)
     struct socket *k = c->socket;
     if (rc == 0 && apply && k->state == TCP_ATTACHED) {
         options_of(a, k, &c->msg.options);
-        call_post(a, c, VERB_OPTIONS, applied);
+        call_post(a, c, CMD_OPTIONS, applied);
     } else if (rc == 0 && apply && k->state == TCP_LISTENING) {
         listener_renew(a, c);
     } else {
@@ -196,7 +196,7 @@ static void error_done(struct agent *a, struct agent_msg *m)
 static void get_error(struct agent *a, struct call *c)
 {
     if (c->socket->state == TCP_ATTACHED)
-        call_post(a, c, VERB_ERROR, error_done);
+        call_post(a, c, CMD_ERROR, error_done);
     else
         option_return_int(a, c, socket_error(c->socket));
 }

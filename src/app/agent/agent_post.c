@@ -8,14 +8,14 @@
 // Watches and lingering closes stay at the worker for as long as it takes.
 static bool comes_back_soon(const struct agent_msg *m)
 {
-    return m->verb != VERB_WATCH && m->verb != VERB_DATAGRAM_BACK &&
-           !(m->verb == VERB_CLOSE && m->close.linger);
+    return m->command != CMD_WATCH && m->command != CMD_DATAGRAM_BACK &&
+           !(m->command == CMD_CLOSE && m->close.linger);
 }
 
-void post(struct agent *a, unsigned worker, struct agent_msg *m, enum agent_verb verb,
+void post(struct agent *a, unsigned worker, struct agent_msg *m, enum agent_command command,
           agent_done_fn *done, void *owner)
 {
-    m->verb = (uint8_t)verb;
+    m->command = (uint8_t)command;
     m->worker = (uint8_t)worker;
     m->done = done;
     m->owner = owner;
@@ -45,11 +45,11 @@ void flush_posts(struct agent *a)
     }
 }
 
-static void one_answer(struct agent *a, struct agent_msg *m)
+static void handle_message(struct agent *a, struct agent_msg *m)
 {
-    if (m->verb == VERB_ARRIVED) {
+    if (m->command == CMD_ARRIVED) {
         listener_arrived(a, m);
-    } else if (m->verb == VERB_DATAGRAM) {
+    } else if (m->command == CMD_DATAGRAM) {
         udp_arrived(a, m);
     } else {
         m->out = false;
@@ -67,7 +67,7 @@ static struct taken *first_of(struct agent *a)
         if (t->next == t->n)
             continue;
         const struct agent_msg *m = t->msgs[t->next];
-        const bool began = m->verb == VERB_ARRIVED || m->verb == VERB_DATAGRAM;
+        const bool began = m->command == CMD_ARRIVED || m->command == CMD_DATAGRAM;
         if (!began)
             return t;
         if (first == NULL || m->begun_us < first_us) {
@@ -78,7 +78,7 @@ static struct taken *first_of(struct agent *a)
     return first;
 }
 
-bool take_answers(struct agent *a)
+bool receive_messages(struct agent *a)
 {
     bool any = false;
     for (unsigned w = 0; w < a->n_workers; w++) {
@@ -88,16 +88,16 @@ bool take_answers(struct agent *a)
         any |= t->n != 0;
     }
     for (struct taken *t; (t = first_of(a)) != NULL;)
-        one_answer(a, t->msgs[t->next++]);
+        handle_message(a, t->msgs[t->next++]);
     return any;
 }
 
-void call_post(struct agent *a, struct call *c, enum agent_verb verb, agent_done_fn *done)
+void call_post(struct agent *a, struct call *c, enum agent_command command, agent_done_fn *done)
 {
     const struct socket *k = c->socket;
     c->lent++;
-    c->msg.end = k->end;
-    post(a, k->worker, &c->msg, verb, done, c);
+    c->msg.conn = k->conn;
+    post(a, k->worker, &c->msg, command, done, c);
 }
 
 static void fence_done(struct agent *a, struct agent_msg *m)
@@ -113,54 +113,54 @@ void call_fence(struct agent *a, struct call *c, void (*step)(struct agent *a, s
     c->step = step;
     c->lent += a->n_workers;
     for (unsigned w = 0; w < a->n_workers; w++)
-        post(a, w, &c->fences[w], VERB_FENCE, fence_done, c);
+        post(a, w, &c->fences[w], CMD_FENCE, fence_done, c);
 }
 
-void each_free(struct each *e)
+void fanout_free(struct fanout *f)
 {
-    if (e == NULL)
+    if (f == NULL)
         return;
-    free(e->msgs);
-    free(e->ids);
-    free(e);
+    free(f->msgs);
+    free(f->ids);
+    free(f);
 }
 
-struct each *each_new(const struct agent *a, void *owner)
+struct fanout *fanout_new(const struct agent *a, void *owner)
 {
-    struct each *e = calloc(1, sizeof(*e));
-    if (e == NULL)
+    struct fanout *f = calloc(1, sizeof(*f));
+    if (f == NULL)
         return NULL;
-    e->owner = owner;
-    e->msgs = calloc(a->n_workers, sizeof(*e->msgs));
-    e->ids = malloc(a->n_workers * sizeof(*e->ids));
-    if (e->msgs == NULL || e->ids == NULL) {
-        each_free(e);
+    f->owner = owner;
+    f->msgs = calloc(a->n_workers, sizeof(*f->msgs));
+    f->ids = malloc(a->n_workers * sizeof(*f->ids));
+    if (f->msgs == NULL || f->ids == NULL) {
+        fanout_free(f);
         return NULL;
     }
-    memset(e->ids, 0xff, a->n_workers * sizeof(*e->ids));
-    return e;
+    memset(f->ids, 0xff, a->n_workers * sizeof(*f->ids));
+    return f;
 }
 
-static void each_done(struct agent *a, struct agent_msg *m)
+static void fanout_done(struct agent *a, struct agent_msg *m)
 {
-    struct each *e = m->owner;
-    if (m->ret < 0 && e->error == 0)
-        e->error = (int)-m->ret;
-    if (m->verb == VERB_LISTEN || m->verb == VERB_UDP_OPEN || m->verb == VERB_JOIN)
-        e->ids[m->worker] = m->ret < 0 ? -1 : (int)m->ret;
-    if (--e->left == 0)
-        e->then(a, e);
+    struct fanout *f = m->owner;
+    if (m->ret < 0 && f->error == 0)
+        f->error = (int)-m->ret;
+    if (m->command == CMD_LISTEN || m->command == CMD_UDP_OPEN || m->command == CMD_JOIN)
+        f->ids[m->worker] = m->ret < 0 ? -1 : (int)m->ret;
+    if (--f->left == 0)
+        f->then(a, f);
 }
 
-void each_post(struct agent *a, struct each *e, enum agent_verb verb,
-               void (*fill)(const struct each *e, unsigned worker, struct agent_msg *m),
-               void (*then)(struct agent *a, struct each *e))
+void fanout_post(struct agent *a, struct fanout *f, enum agent_command command,
+                 void (*fill)(const struct fanout *f, unsigned worker, struct agent_msg *m),
+                 void (*then)(struct agent *a, struct fanout *f))
 {
-    e->left = a->n_workers;
-    e->error = 0;
-    e->then = then;
+    f->left = a->n_workers;
+    f->error = 0;
+    f->then = then;
     for (unsigned w = 0; w < a->n_workers; w++) {
-        fill(e, w, &e->msgs[w]);
-        post(a, w, &e->msgs[w], verb, each_done, e);
+        fill(f, w, &f->msgs[w]);
+        post(a, w, &f->msgs[w], command, fanout_done, f);
     }
 }

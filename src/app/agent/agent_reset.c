@@ -31,7 +31,7 @@ static void end_files(struct agent *a)
         if (f != NULL)
             file_unuse(a, f);
     }
-    ghosts_free(a);
+    time_wait_free(a);
 }
 
 // A close that lingers has a message out: it ends with its connection.
@@ -56,7 +56,7 @@ static void forgotten(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     if (m->ret == -EAGAIN) {
-        post(a, m->worker, m, VERB_FORGET, forgotten, c);
+        post(a, m->worker, m, CMD_FORGET, forgotten, c);
         return;
     }
     if (--c->lent != 0)
@@ -70,7 +70,7 @@ static void forget_workers(struct agent *a, struct call *c)
 {
     c->lent += a->n_workers;
     for (unsigned w = 0; w < a->n_workers; w++)
-        post(a, w, &c->fences[w], VERB_FORGET, forgotten, c);
+        post(a, w, &c->fences[w], CMD_FORGET, forgotten, c);
 }
 
 // What was on its way to the workers is back: the fence was behind it. What ends here is told them

@@ -265,7 +265,7 @@ void agent_thread(struct c10m_service *s)
     struct agent *a = agent_of(s);
     a->now_us = clock_us();
     while (!c10m_thread_stopping(s)) {
-        bool any = take_answers(a);
+        bool any = receive_messages(a);
         const uint64_t us = wait_us(a, run_deadlines(a));
         any |= serve_clients(a, us);
         flush_posts(a);

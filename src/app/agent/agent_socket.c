@@ -81,21 +81,21 @@ bool socket_ready(struct socket *k)
     return k->bye != NULL;
 }
 
-void socket_attach(struct socket *k, unsigned worker, struct end *e)
+void socket_attach(struct socket *k, unsigned worker, struct agent_conn *ac)
 {
     k->state = TCP_ATTACHED;
     k->worker = worker;
-    k->end = e;
-    k->local = e->local;
-    k->peer = e->peer;
+    k->conn = ac;
+    k->local = ac->local;
+    k->peer = ac->peer;
 }
 
 void socket_note(struct socket *k, const struct agent_msg *m)
 {
-    if (m->end != k->end || k->end == NULL)
+    if (m->conn != k->conn || k->conn == NULL)
         return;
     k->mask = m->mask;
-    k->end_state = m->state;
+    k->conn_state = m->state;
 }
 
 int socket_error(struct socket *k)
@@ -134,8 +134,8 @@ void socket_watch(struct agent *a, struct socket *k)
     if (k->state != TCP_ATTACHED || k->watch.out)
         return;
     k->f.lent++;
-    k->watch.end = k->end;
-    post(a, k->worker, &k->watch, VERB_WATCH, watch_done, k);
+    k->watch.conn = k->conn;
+    post(a, k->worker, &k->watch, CMD_WATCH, watch_done, k);
 }
 
 // ---- the end
@@ -144,7 +144,7 @@ static void bye_done(struct agent *a, struct agent_msg *m)
 {
     struct socket *k = m->owner;
     if (m->ret > 0)
-        ghost_add(a, k);
+        time_wait_add(a, k);
     free(m);
     file_back(a, &k->f);
 }
@@ -153,10 +153,10 @@ static void bye_done(struct agent *a, struct agent_msg *m)
 static struct agent_msg *detach(struct socket *k)
 {
     struct agent_msg *m = k->bye;
-    m->end = k->end;
+    m->conn = k->conn;
     k->bye = NULL;
     k->was = k->local;
-    k->end = NULL;
+    k->conn = NULL;
     k->state = TCP_IDLE;
     k->f.lent++;
     return m;
@@ -167,7 +167,7 @@ static void close_connection(struct agent *a, struct socket *k, bool abort)
     struct agent_msg *m = detach(k);
     m->close.abort = abort;
     m->close.linger = false;
-    post(a, k->worker, m, VERB_CLOSE, bye_done, k);
+    post(a, k->worker, m, CMD_CLOSE, bye_done, k);
 }
 
 static void linger_over(struct agent *a, struct agent_msg *m)
@@ -182,10 +182,10 @@ static void linger_late(struct agent *a, struct call *c)
 {
     struct agent_msg *waiting = c->waiting;
     c->lent++;
-    c->msg.end = waiting->end;
+    c->msg.conn = waiting->conn;
     c->msg.close.abort = c->msg.close.linger = false;
     c->msg.close.waiting = waiting;
-    post(a, waiting->worker, &c->msg, VERB_CLOSE, linger_over, c);
+    post(a, waiting->worker, &c->msg, CMD_CLOSE, linger_over, c);
 }
 
 static void close_done(struct agent *a, struct agent_msg *m)
@@ -195,7 +195,7 @@ static void close_done(struct agent *a, struct agent_msg *m)
     if (c->blocked)
         call_unblock(a, c);
     if (m->ret > 0)
-        ghost_add(a, k);
+        time_wait_add(a, k);
     free(m);
     if (--c->lent == 0)
         call_return(a, c, 0);
@@ -209,7 +209,7 @@ static void close_with_call(struct agent *a, struct socket *k, struct call *c, b
     m->close.linger = k->o.linger && !abort;
     c->waiting = m;
     c->lent++;
-    post(a, k->worker, m, VERB_CLOSE, close_done, c);
+    post(a, k->worker, m, CMD_CLOSE, close_done, c);
     if (!m->close.linger)
         return;
     call_deadline(a, c, (uint64_t)k->o.linger_s * 1000000);
@@ -237,7 +237,7 @@ void socket_disconnect(struct agent *a, struct socket *k)
     if (k->listens != NULL) {
         listener_end(a, k, NULL);
     } else if (k->state == TCP_ATTACHED) {
-        if (k->end_state != END_OVER)
+        if (k->conn_state != CONN_OVER)
             k->error = ECONNRESET;
         close_connection(a, k, true);
     }
@@ -260,7 +260,7 @@ static void shutdown_done(struct agent *a, struct agent_msg *m)
     struct socket *k = c->socket;
     c->lent--;
     socket_note(k, m);
-    if (m->ret == -EALREADY && m->end == k->end) {
+    if (m->ret == -EALREADY && m->conn == k->conn) {
         socket_disconnect(a, k);
         m->ret = 0;
     } else if (k->connect == CONNECTING) {
@@ -280,7 +280,7 @@ void op_shutdown(struct agent *a, struct call *c)
         udp_shutdown(a, c);
     } else if (k->state == TCP_ATTACHED) {
         c->msg.shutdown.how = (int)how;
-        call_post(a, c, VERB_SHUTDOWN, shutdown_done);
+        call_post(a, c, CMD_SHUTDOWN, shutdown_done);
     } else if (k->state == TCP_LISTENING) {
         if (how & 1)
             socket_disconnect(a, k);

@@ -8,123 +8,123 @@
 #include "app/agent/agent_worker.h"
 
 // sock_error: the error is told once.
-static int take_error(struct end *e)
+static int take_error(struct agent_conn *ac)
 {
-    const int error = e->error;
-    e->error = 0;
+    const int error = ac->error;
+    ac->error = 0;
     return error;
 }
 
 // Whether bytes that may be read can be there: a connection that is being opened has none.
-static bool has_queue(const struct end *e, const struct c10m_conn *c)
+static bool has_queue(const struct agent_conn *ac, const struct c10m_conn *c)
 {
-    return c != NULL && (e->up || e->over);
+    return c != NULL && (ac->up || ac->over);
 }
 
 // The order of Linux's tcp_recvmsg: bytes, the peer's FIN, the error, shut down, would block.
-static int64_t nothing_read(struct end *e, bool begun)
+static int64_t nothing_read(struct agent_conn *ac, bool begun)
 {
-    const bool shut = e->shut_in || e->over;
-    if (e->done)
+    const bool shut = ac->shut_in || ac->over;
+    if (ac->done)
         return 0;
-    if (e->error != 0)
-        return begun ? 0 : -take_error(e);
+    if (ac->error != 0)
+        return begun ? 0 : -take_error(ac);
     return shut ? 0 : -EAGAIN;
 }
 
-void verb_read(struct agent_worker *g, struct agent_msg *m)
+void cmd_read(struct agent_worker *g, struct agent_msg *m)
 {
-    struct end *e = m->end;
-    struct c10m_conn *c = end_conn(g, e);
+    struct agent_conn *ac = m->conn;
+    struct c10m_conn *c = agent_conn_stack(g, ac);
     size_t n = 0, left = 0;
-    if (has_queue(e, c)) {
+    if (has_queue(ac, c)) {
         n = m->io.peek ? c10m_peek(c, 0, m->io.buf, m->io.bytes)
                        : c10m_read(c, m->io.buf, m->io.bytes);
         left = c10m_receive_queued(c);
-        e->bytes_read += m->io.peek ? 0 : n;
+        ac->bytes_read += m->io.peek ? 0 : n;
     }
-    m->io.last = left == 0 && (e->done || e->shut_in || e->over || e->error != 0);
-    end_answer(g, m, n != 0 || left != 0 ? (int64_t)n : nothing_read(e, m->io.begun));
+    m->io.last = left == 0 && (ac->done || ac->shut_in || ac->over || ac->error != 0);
+    agent_conn_answer(g, m, n != 0 || left != 0 ? (int64_t)n : nothing_read(ac, m->io.begun));
 }
 
-static void say_more(struct end *e, struct c10m_conn *c, bool more)
+static void say_more(struct agent_conn *ac, struct c10m_conn *c, bool more)
 {
-    if (e->more != more)
+    if (ac->more != more)
         c10m_set_option(c, C10M_OPT_MORE, more);
-    e->more = more;
+    ac->more = more;
 }
 
-void verb_write(struct agent_worker *g, struct agent_msg *m)
+void cmd_write(struct agent_worker *g, struct agent_msg *m)
 {
-    struct end *e = m->end;
-    struct c10m_conn *c = end_conn(g, e);
-    if (e->error != 0 && !m->io.begun) {
-        end_answer(g, m, -take_error(e));
+    struct agent_conn *ac = m->conn;
+    struct c10m_conn *c = agent_conn_stack(g, ac);
+    if (ac->error != 0 && !m->io.begun) {
+        agent_conn_answer(g, m, -take_error(ac));
         return;
     }
-    if (c == NULL || e->over || e->shut_out || e->error != 0) {
-        end_answer(g, m, -EPIPE);
+    if (c == NULL || ac->over || ac->shut_out || ac->error != 0) {
+        agent_conn_answer(g, m, -EPIPE);
         return;
     }
-    if (!e->up) {
-        end_answer(g, m, -EAGAIN);
+    if (!ac->up) {
+        agent_conn_answer(g, m, -EAGAIN);
         return;
     }
-    say_more(e, c, m->io.more);
+    say_more(ac, c, m->io.more);
     const size_t n = m->io.bytes == 0 ? 0 : c10m_send(c, m->io.buf, m->io.bytes);
     if (n != 0)
-        e->sent_us = c10m_core_now_us(g->w);
+        ac->sent_us = c10m_core_now_us(g->w);
     if (m->io.record && n != 0 && n == m->io.bytes)
         c10m_end_record(c);
-    end_answer(g, m, n == 0 && m->io.bytes != 0 ? -EAGAIN : (int64_t)n);
+    agent_conn_answer(g, m, n == 0 && m->io.bytes != 0 ? -EAGAIN : (int64_t)n);
 }
 
 // -EALREADY: still opening: the thread disconnects it.
-void verb_shutdown(struct agent_worker *g, struct agent_msg *m)
+void cmd_shutdown(struct agent_worker *g, struct agent_msg *m)
 {
-    struct end *e = m->end;
-    struct c10m_conn *c = end_conn(g, e);
-    if (c == NULL || e->over || !e->up) {
-        end_answer(g, m, c == NULL || e->over ? -ENOTCONN : -EALREADY);
+    struct agent_conn *ac = m->conn;
+    struct c10m_conn *c = agent_conn_stack(g, ac);
+    if (c == NULL || ac->over || !ac->up) {
+        agent_conn_answer(g, m, c == NULL || ac->over ? -ENOTCONN : -EALREADY);
         return;
     }
-    const int rc = m->shutdown.how & 1 && !e->shut_in ? c10m_shut_read(c) : 0;
+    const int rc = m->shutdown.how & 1 && !ac->shut_in ? c10m_shut_read(c) : 0;
     if (rc != 0) {  // nothing is shut
-        end_answer(g, m, rc);
+        agent_conn_answer(g, m, rc);
         return;
     }
-    e->shut_in |= (m->shutdown.how & 1) != 0;
-    if ((m->shutdown.how & 2) && !e->shut_out) {
-        e->shut_out = true;
+    ac->shut_in |= (m->shutdown.how & 1) != 0;
+    if ((m->shutdown.how & 2) && !ac->shut_out) {
+        ac->shut_out = true;
         c10m_shutdown(c);
     }
-    end_event(g, e, EDGE_ALL);
-    end_answer(g, m, 0);
+    agent_conn_event(g, ac, EDGE_ALL);
+    agent_conn_answer(g, m, 0);
 }
 
 // What ICMP said last of a connection that goes on is told where no error is.
-void verb_error(struct agent_worker *g, struct agent_msg *m)
+void cmd_error(struct agent_worker *g, struct agent_msg *m)
 {
-    struct end *e = m->end;
-    struct c10m_conn *c = end_conn(g, e);
-    int error = take_error(e);
-    if (error == 0 && c != NULL && !e->over)
+    struct agent_conn *ac = m->conn;
+    struct c10m_conn *c = agent_conn_stack(g, ac);
+    int error = take_error(ac);
+    if (error == 0 && c != NULL && !ac->over)
         error = c10m_take_soft_error(c);
-    end_answer(g, m, error);
+    agent_conn_answer(g, m, error);
 }
 
-void verb_options(struct agent_worker *g, struct agent_msg *m)
+void cmd_options(struct agent_worker *g, struct agent_msg *m)
 {
-    struct c10m_conn *c = end_conn(g, m->end);
-    const uint32_t before = m->end->options.lowat;
+    struct c10m_conn *c = agent_conn_stack(g, m->conn);
+    const uint32_t before = m->conn->options.lowat;
     int rc = 0;
     if (c == NULL)
-        m->end->options = m->options;
+        m->conn->options = m->options;
     else
-        rc = end_apply(m->end, c, &m->options);
-    if (m->end->options.lowat != before && (end_mask(g, m->end) & POLLIN))
-        end_event(g, m->end, POLLIN | POLLRDNORM);  // tcp_set_rcvlowat
-    end_answer(g, m, rc);
+        rc = agent_conn_apply(m->conn, c, &m->options);
+    if (m->conn->options.lowat != before && (agent_conn_mask(g, m->conn) & POLLIN))
+        agent_conn_event(g, m->conn, POLLIN | POLLRDNORM);  // tcp_set_rcvlowat
+    agent_conn_answer(g, m, rc);
 }
 
 static uint32_t ago_ms(const struct agent_worker *g, uint64_t then_us)
@@ -133,45 +133,45 @@ static uint32_t ago_ms(const struct agent_worker *g, uint64_t then_us)
 }
 
 // Segments that became smaller say what the path takes; until then the link says it.
-static uint32_t path_mtu(struct agent_worker *g, const struct end *e, uint32_t packet)
+static uint32_t path_mtu(struct agent_worker *g, const struct agent_conn *ac, uint32_t packet)
 {
-    const uint32_t link = c10m_udp_mtu(g->w, &e->peer);
-    return e->up && packet < e->packet_first ? packet : link;
+    const uint32_t link = c10m_udp_mtu(g->w, &ac->peer);
+    return ac->up && packet < ac->packet_first ? packet : link;
 }
 
-void verb_info(struct agent_worker *g, struct agent_msg *m)
+void cmd_info(struct agent_worker *g, struct agent_msg *m)
 {
-    const struct end *e = m->end;
-    const struct c10m_conn *c = end_conn(g, m->end);
+    const struct agent_conn *ac = m->conn;
+    const struct c10m_conn *c = agent_conn_stack(g, m->conn);
     m->info.stack = (struct c10m_info){.state = TCP_CLOSE};
     m->info.bytes_acked = 0;
-    m->info.bytes_received = e->bytes_read;
+    m->info.bytes_received = ac->bytes_read;
     if (c != NULL) {
         c10m_get_info(c, &m->info.stack);
-        m->info.stack.pmtu = path_mtu(g, e, m->info.stack.pmtu);
+        m->info.stack.pmtu = path_mtu(g, ac, m->info.stack.pmtu);
     }
-    if (has_queue(e, c)) {
+    if (has_queue(ac, c)) {
         m->info.bytes_received += c10m_receive_queued(c);
-        m->info.bytes_acked = c10m_send_taken(c) - e->taken_first;
+        m->info.bytes_acked = c10m_send_taken(c) - ac->taken_first;
     }
-    m->info.sent_ms = ago_ms(g, e->sent_us);
-    m->info.received_ms = ago_ms(g, e->received_us);
-    m->info.acked_ms = ago_ms(g, e->acked_us);
-    end_answer(g, m, 0);
+    m->info.sent_ms = ago_ms(g, ac->sent_us);
+    m->info.received_ms = ago_ms(g, ac->received_us);
+    m->info.acked_ms = ago_ms(g, ac->acked_us);
+    agent_conn_answer(g, m, 0);
 }
 
-void verb_queued(struct agent_worker *g, struct agent_msg *m)
+void cmd_queued(struct agent_worker *g, struct agent_msg *m)
 {
-    const struct end *e = m->end;
-    const struct c10m_conn *c = end_conn(g, m->end);
+    const struct agent_conn *ac = m->conn;
+    const struct c10m_conn *c = agent_conn_stack(g, m->conn);
     struct c10m_info info = {0};
-    const bool queues = has_queue(e, c);
+    const bool queues = has_queue(ac, c);
     if (queues)
         c10m_get_info(c, &info);
     m->queued.in = queues ? c10m_receive_queued(c) : 0;
-    m->queued.out = e->queued_at_end;
-    if (queues && !e->over)  // a FIN counts as a byte
-        m->queued.out = (uint32_t)c10m_send_queued(c) + (e->shut_out && !e->drained);
+    m->queued.out = ac->queued_at_end;
+    if (queues && !ac->over)  // a FIN counts as a byte
+        m->queued.out = (uint32_t)c10m_send_queued(c) + (ac->shut_out && !ac->drained);
     m->queued.unsent = queues ? info.notsent_bytes : 0;
-    end_answer(g, m, 0);
+    agent_conn_answer(g, m, 0);
 }

@@ -38,7 +38,7 @@ struct udp_port {
     unsigned users;
     bool closing, has_peer;
     struct c10m_name peer;  // what the workers know
-    struct each *each;
+    struct fanout *fanout;
 };
 
 // ---- ports at the workers
@@ -48,46 +48,46 @@ static bool is_same(const struct c10m_name *x, const struct c10m_name *y)
     return x->port == y->port && memcmp(x->addr, y->addr, 16) == 0;
 }
 
-static void fill_port(const struct each *e, unsigned worker, struct agent_msg *m)
+static void fill_port(const struct fanout *f, unsigned worker, struct agent_msg *m)
 {
-    const struct udp_port *p = e->owner;
+    const struct udp_port *p = f->owner;
     m->udp.at = p->at;
     m->udp.v6only = p->v6only;
     m->udp.device = p->device;
     m->udp.icmp = p->icmp;
-    m->udp.id = e->ids[worker];
+    m->udp.id = f->ids[worker];
     m->udp.peer = p->peer;
     m->udp.has_peer = p->has_peer;
 }
 
-static void port_closed(struct agent *a, struct each *e)
+static void port_closed(struct agent *a, struct fanout *f)
 {
-    struct call *c = e->call;
+    struct call *c = f->call;
     if (c != NULL && --c->lent == 0)
         call_return(a, c, 0);
-    free(e->owner);
-    each_free(e);
+    free(f->owner);
+    fanout_free(f);
 }
 
-static void settle_port(struct agent *a, struct each *e);
+static void settle_port(struct agent *a, struct fanout *f);
 
 // The last socket closes the port; c, unless NULL, is the close() that waits for it.
 static void unuse_port(struct agent *a, struct udp_port *p, struct call *c)
 {
     if (--p->users != 0) {
-        settle_port(a, p->each);
+        settle_port(a, p->fanout);
         return;
     }
     struct udp_port **at = &a->udp_ports;
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
-    p->each->call = c;
+    p->fanout->call = c;
     if (c != NULL)
         c->lent++;
     p->closing = true;
-    if (p->each->left == 0)
-        each_post(a, p->each, VERB_UDP_CLOSE, fill_port, port_closed);
+    if (p->fanout->left == 0)
+        fanout_post(a, p->fanout, CMD_UDP_CLOSE, fill_port, port_closed);
 }
 
 // The one socket of the port, if it is connected.
@@ -103,13 +103,13 @@ static const struct socket *only_user(const struct agent *a, const struct udp_po
 
 // The port of a connected socket that shares it with no other takes its peer's datagrams alone: who
 // else sends there hears of it. What changed while the workers were asked is asked for next.
-static void settle_port(struct agent *a, struct each *e)
+static void settle_port(struct agent *a, struct fanout *f)
 {
-    struct udp_port *p = e->owner;
-    if (e->left != 0)
+    struct udp_port *p = f->owner;
+    if (f->left != 0)
         return;
     if (p->closing) {
-        each_post(a, e, VERB_UDP_CLOSE, fill_port, port_closed);
+        fanout_post(a, f, CMD_UDP_CLOSE, fill_port, port_closed);
         return;
     }
     const struct socket *k = only_user(a, p);
@@ -118,7 +118,7 @@ static void settle_port(struct agent *a, struct each *e)
     p->has_peer = k != NULL;
     if (k != NULL)
         p->peer = k->peer;
-    each_post(a, e, VERB_UDP_PEER, fill_port, settle_port);
+    fanout_post(a, f, CMD_UDP_PEER, fill_port, settle_port);
 }
 
 static struct udp_port *find_port(struct agent *a, const struct socket *k)
@@ -136,8 +136,8 @@ static struct udp_port *new_port(struct agent *a, const struct socket *k)
     struct udp_port *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return NULL;
-    p->each = each_new(a, p);
-    if (p->each == NULL) {
+    p->fanout = fanout_new(a, p);
+    if (p->fanout == NULL) {
         free(p);
         return NULL;
     }
@@ -151,13 +151,13 @@ static struct udp_port *new_port(struct agent *a, const struct socket *k)
     return p;
 }
 
-static void port_opened(struct agent *a, struct each *e)
+static void port_opened(struct agent *a, struct fanout *f)
 {
-    struct udp_port *p = e->owner;
-    struct call *c = e->call;
+    struct udp_port *p = f->owner;
+    struct call *c = f->call;
     struct socket *k = c->socket;
-    const int error = e->error;
-    e->call = NULL;
+    const int error = f->error;
+    f->call = NULL;
     c->lent--;
     k->f.busy = false;
     if (error != 0) {
@@ -176,7 +176,7 @@ void udp_open(struct agent *a, struct call *c,
     k->port = find_port(a, k);
     if (k->port != NULL) {
         k->port->users++;
-        settle_port(a, k->port->each);
+        settle_port(a, k->port->fanout);
         then(a, c, 0);
         return;
     }
@@ -189,8 +189,8 @@ void udp_open(struct agent *a, struct call *c,
     c->opened = then;
     c->lent++;
     k->f.busy = true;
-    k->port->each->call = c;
-    each_post(a, k->port->each, VERB_UDP_OPEN, fill_port, port_opened);
+    k->port->fanout->call = c;
+    fanout_post(a, k->port->fanout, CMD_UDP_OPEN, fill_port, port_opened);
 }
 
 void udp_rebind(struct agent *a, struct call *c,
@@ -333,7 +333,7 @@ void udp_arrived(struct agent *a, struct agent_msg *m)
         k->error = d->error;
         file_wake(a, &k->f, EDGE_ALL);
     }
-    post(a, m->worker, m, VERB_DATAGRAM_BACK, NULL, m->owner);
+    post(a, m->worker, m, CMD_DATAGRAM_BACK, NULL, m->owner);
 }
 
 static void drop_first(struct socket *k)
@@ -520,9 +520,9 @@ static void send_step(struct agent *a, struct call *c)
         source_to_many(a, k, &c->msg.packet);
     c->lent++;
     if (c->msg.packet.ttl == 0)  // it leaves for nobody but our own
-        post(a, 0, &c->msg, VERB_FENCE, send_done, c);
+        post(a, 0, &c->msg, CMD_FENCE, send_done, c);
     else
-        post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_SEND, send_done, c);
+        post(a, udp_worker(a, k, &c->name), &c->msg, CMD_UDP_SEND, send_done, c);
 }
 
 static bool may_not_send(const struct agent *a, const struct socket *k, const struct c10m_name *to)
@@ -624,7 +624,7 @@ static void connected(struct agent *a, struct call *c)
 }
 
 // The workers know the peer before the call returns: from then on others hear that nobody listens.
-static void way_found(struct agent *a, struct agent_msg *m)
+static void path_found(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     struct socket *k = c->socket;
@@ -645,7 +645,7 @@ static void way_found(struct agent *a, struct agent_msg *m)
         memcpy(k->local.addr, p.from.addr, sizeof(k->local.addr));
     }
     if (k->port != NULL)  // disconnected meanwhile
-        settle_port(a, k->port->each);
+        settle_port(a, k->port->fanout);
     call_fence(a, c, connected);
 }
 
@@ -672,7 +672,7 @@ static void connect_bound(struct agent *a, struct call *c, int rc)
     c->msg.udp.at = c->name;
     c->msg.udp.device = device_to(c, k, &c->name);
     c->lent++;
-    post(a, udp_worker(a, k, &c->name), &c->msg, VERB_UDP_MTU, way_found, c);
+    post(a, udp_worker(a, k, &c->name), &c->msg, CMD_UDP_MTU, path_found, c);
 }
 
 static void unbound(struct agent *a, struct call *c, int rc)
@@ -697,7 +697,7 @@ static void disconnect(struct agent *a, struct call *c)
         udp_rebind(a, c, unbound);
         return;
     } else if (k->port != NULL) {
-        settle_port(a, k->port->each);
+        settle_port(a, k->port->fanout);
     }
     call_return(a, c, 0);
 }
@@ -764,7 +764,7 @@ void udp_ports_free(struct agent *a)
     while (a->udp_ports != NULL) {
         struct udp_port *p = a->udp_ports;
         a->udp_ports = p->next;
-        each_free(p->each);
+        fanout_free(p->fanout);
         free(p);
     }
 }

@@ -9,10 +9,10 @@
 
 static void pool_ends(struct agent_worker *g)
 {
-    g->free_ends = NULL;
-    for (unsigned i = g->n_ends; i-- > 0;) {
-        g->ends[i].next = g->free_ends;
-        g->free_ends = &g->ends[i];
+    g->free_conns = NULL;
+    for (unsigned i = g->n_conns; i-- > 0;) {
+        g->conns[i].next = g->free_conns;
+        g->free_conns = &g->conns[i];
     }
 }
 
@@ -28,7 +28,7 @@ static void pool_rest(struct agent_worker *g)
     }
 }
 
-struct agent_worker *agent_worker_new(struct c10m_service *s, unsigned id, unsigned n_ends,
+struct agent_worker *agent_worker_new(struct c10m_service *s, unsigned id, unsigned n_conns,
                                       const struct agent_options *defaults,
                                       const int counters[WORKER_COUNTS_N])
 {
@@ -37,14 +37,14 @@ struct agent_worker *agent_worker_new(struct c10m_service *s, unsigned id, unsig
         return NULL;
     g->s = s;
     g->id = id;
-    g->n_ends = n_ends;
+    g->n_conns = n_conns;
     g->defaults = *defaults;
     memcpy(g->counters, counters, sizeof(g->counters));
-    g->ends = calloc(n_ends, sizeof(*g->ends));
+    g->conns = calloc(n_conns, sizeof(*g->conns));
     g->datagrams = calloc(AGENT_DATAGRAMS + AGENT_LARGE, sizeof(*g->datagrams));
     g->datagram_bytes =
         calloc(1, AGENT_DATAGRAMS * AGENT_DATAGRAM_BYTES + AGENT_LARGE * AGENT_LARGE_BYTES);
-    if (g->ends == NULL || g->datagrams == NULL || g->datagram_bytes == NULL) {
+    if (g->conns == NULL || g->datagrams == NULL || g->datagram_bytes == NULL) {
         agent_worker_free(g);
         return NULL;
     }
@@ -57,7 +57,7 @@ void agent_worker_free(struct agent_worker *g)
 {
     if (g == NULL)
         return;
-    free(g->ends);
+    free(g->conns);
     free(g->datagrams);
     free(g->datagram_bytes);
     free(g);
@@ -105,7 +105,7 @@ void answer(struct agent_worker *g, struct agent_msg *m)
     __atomic_store_n(&g->refused, 1, __ATOMIC_RELAXED);
 }
 
-static void verb_fence(struct agent_worker *g, struct agent_msg *m)
+static void cmd_fence(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = 0;
     answer(g, m);
@@ -115,19 +115,19 @@ static void verb_fence(struct agent_worker *g, struct agent_msg *m)
 // before the answer, and forgets them.
 static void forget_ends(struct agent_worker *g)
 {
-    for (unsigned i = 0; i < g->n_ends; i++) {
-        struct end *e = &g->ends[i];
-        if (!e->used)
+    for (unsigned i = 0; i < g->n_conns; i++) {
+        struct agent_conn *ac = &g->conns[i];
+        if (!ac->used)
             continue;
-        end_event(g, e, EDGE_ALL);
-        if (e->lingering != NULL)
-            end_answer(g, e->lingering, 0);
-        e->used = false;
+        agent_conn_event(g, ac, EDGE_ALL);
+        if (ac->lingering != NULL)
+            agent_conn_answer(g, ac->lingering, 0);
+        ac->used = false;
     }
     pool_ends(g);
 }
 
-void verb_forget(struct agent_worker *g, struct agent_msg *m)
+void cmd_forget(struct agent_worker *g, struct agent_msg *m)
 {
     listeners_end(g);
     udp_end(g);
@@ -142,34 +142,34 @@ void verb_forget(struct agent_worker *g, struct agent_msg *m)
 }
 
 // agent_message sends what was refused behind every message.
-static void verb_nudge(struct agent_worker *g, struct agent_msg *m)
+static void cmd_nudge(struct agent_worker *g, struct agent_msg *m)
 {
     (void)g;
     (void)m;
 }
 
-typedef void verb_fn(struct agent_worker *g, struct agent_msg *m);
+typedef void cmd_fn(struct agent_worker *g, struct agent_msg *m);
 
-static verb_fn *const verbs[VERB_COUNT] = {
-    [VERB_NUDGE] = verb_nudge,       [VERB_FENCE] = verb_fence,
-    [VERB_OPEN] = verb_open,         [VERB_LISTEN] = verb_listen,
-    [VERB_RELISTEN] = verb_relisten, [VERB_UNLISTEN] = verb_unlisten,
-    [VERB_ACCEPTED] = verb_accepted, [VERB_READ] = verb_read,
-    [VERB_WRITE] = verb_write,       [VERB_SHUTDOWN] = verb_shutdown,
-    [VERB_CLOSE] = verb_close,       [VERB_WATCH] = verb_watch,
-    [VERB_ERROR] = verb_error,       [VERB_OPTIONS] = verb_options,
-    [VERB_INFO] = verb_info,         [VERB_QUEUED] = verb_queued,
-    [VERB_UDP_OPEN] = verb_udp_open, [VERB_UDP_CLOSE] = verb_udp_close,
-    [VERB_UDP_SEND] = verb_udp_send, [VERB_UDP_PEER] = verb_udp_peer,
-    [VERB_UDP_MTU] = verb_udp_mtu,   [VERB_DATAGRAM_BACK] = verb_datagram_back,
-    [VERB_FORGET] = verb_forget,     [VERB_JOIN] = verb_join,
-    [VERB_LEAVE] = verb_leave,
+static cmd_fn *const commands[COMMANDS_N] = {
+    [CMD_NUDGE] = cmd_nudge,       [CMD_FENCE] = cmd_fence,
+    [CMD_OPEN] = cmd_open,         [CMD_LISTEN] = cmd_listen,
+    [CMD_RELISTEN] = cmd_relisten, [CMD_UNLISTEN] = cmd_unlisten,
+    [CMD_ACCEPTED] = cmd_accepted, [CMD_READ] = cmd_read,
+    [CMD_WRITE] = cmd_write,       [CMD_SHUTDOWN] = cmd_shutdown,
+    [CMD_CLOSE] = cmd_close,       [CMD_WATCH] = cmd_watch,
+    [CMD_ERROR] = cmd_error,       [CMD_OPTIONS] = cmd_options,
+    [CMD_INFO] = cmd_info,         [CMD_QUEUED] = cmd_queued,
+    [CMD_UDP_OPEN] = cmd_udp_open, [CMD_UDP_CLOSE] = cmd_udp_close,
+    [CMD_UDP_SEND] = cmd_udp_send, [CMD_UDP_PEER] = cmd_udp_peer,
+    [CMD_UDP_MTU] = cmd_udp_mtu,   [CMD_DATAGRAM_BACK] = cmd_datagram_back,
+    [CMD_FORGET] = cmd_forget,     [CMD_JOIN] = cmd_join,
+    [CMD_LEAVE] = cmd_leave,
 };
 
 void agent_message(struct c10m_core *w, struct c10m_service *s, void *msg)
 {
     struct agent_msg *m = msg;
     struct agent_worker *g = worker_of(w, s);
-    verbs[m->verb](g, m);
+    commands[m->command](g, m);
     flush_answers(g);
 }

@@ -111,7 +111,7 @@ static struct http_hold *hold_of(struct c10m_conn *c, const struct http_conn *st
 }
 
 // False: all are in use, or as many as one source may have.
-static bool take_hold(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
+static bool reserve_hold(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
 {
     const unsigned worker = c10m_worker(c);
     const uint32_t source = source_of(c, st, s);
@@ -354,7 +354,7 @@ static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_s
     if (choice->kind == HTTP_PART)
         st->range = choice->ranges[0];
     if (choice->kind == HTTP_PARTS || choice->kind >= HTTP_ANSWER_CONTENT) {
-        if (!take_hold(c, st, s))
+        if (!reserve_hold(c, st, s))
             return false;
         fill_hold(hold_of(c, st, s), st, choice, head);
     } else if (content && s->log != NULL) {
@@ -610,9 +610,9 @@ static void http_open(struct c10m_conn *c)
 }
 
 // What is no head: returns how much of it was consumed. 0: the rest waits.
-static __attribute__((noinline)) size_t take_other(struct c10m_conn *c, struct http_conn *st,
-                                                   struct http_service *s, const uint8_t *data,
-                                                   size_t len, uint64_t now_us)
+static __attribute__((noinline)) size_t consume_other(struct c10m_conn *c, struct http_conn *st,
+                                                      struct http_service *s, const uint8_t *data,
+                                                      size_t len, uint64_t now_us)
 {
     switch (st->phase) {
     case HTTP_PREFACE:
@@ -633,7 +633,7 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     uint64_t now_us = c10m_now_us(c);
     for (size_t used = 0; used < len;) {
         if (__builtin_expect(st->phase >= HTTP_PREFACE, 0)) {
-            const size_t n = take_other(c, st, s, data + used, len - used, now_us);
+            const size_t n = consume_other(c, st, s, data + used, len - used, now_us);
             used += n;
             if (n == 0)
                 return used;

@@ -294,12 +294,12 @@ static int load_open_file(struct loader *l, int fd)
     }
     uint64_t len = (uint64_t)st.st_size;
     if (++l->site->files > l->params->files_max)
-        return fail(l, "%s: more than files_max = %llu files below the root", l->path,
-                    (unsigned long long)l->params->files_max);
+        return fail(l, "files_max = %llu: %s: there are more files below the root",
+                    (unsigned long long)l->params->files_max, l->path);
     if (len > l->params->bytes_max - l->site->bytes)
-        return fail(l, "%s: %llu bytes, and %llu before it: more than bytes_max = %llu", l->path,
-                    (unsigned long long)len, (unsigned long long)l->site->bytes,
-                    (unsigned long long)l->params->bytes_max);
+        return fail(l, "bytes_max = %llu: %s: %llu bytes, and %llu before it, are more than that",
+                    (unsigned long long)l->params->bytes_max, l->path, (unsigned long long)len,
+                    (unsigned long long)l->site->bytes);
     struct http_reply file = {.body = (const uint8_t *)"", .body_bytes = (uint32_t)len};
     if (len != 0) {
         uint8_t *room;

@@ -24,18 +24,20 @@ struct options {
 };
 
 static const struct command cat_command = {
-    "cat", "usage: c10m cat [-s SOCKET] PATH...   prints entries of a running server's tree\n\n",
+    "cat", "usage: c10m cat [-s SOCKET] PATH...\n\nPrint entries of a running server's tree.\n\n",
     "+s:h"};
 static const struct command ls_command = {
     "ls",
-    "usage: c10m ls [-l] [-s SOCKET] [PATH...]   lists a running server's tree\n\n"
-    "  -l, --long                type and mode, owner, group, time of making, name\n",
+    "usage: c10m ls [-l] [-s SOCKET] [PATH...]\n\n"
+    "List entries of a running server's tree (default: its root).\n\n"
+    "  -l, --long                print type and mode, owner, group, time of creation and name\n",
     "+ls:h"};
 static const struct command write_command = {
     "write",
-    "usage: c10m write [-s SOCKET] PATH [VALUE]   writes to an entry of a running server's tree\n\n"
-    "One write is one command: VALUE and a newline, or without VALUE all of the standard input.\n"
-    "Reading the entry (c10m cat PATH) shows what it takes.\n\n",
+    "usage: c10m write [-s SOCKET] PATH [VALUE]\n\n"
+    "Write to an entry of a running server's tree. One write is one command: VALUE and a newline,\n"
+    "or, without VALUE, everything from standard input. c10m cat PATH prints the values that the\n"
+    "entry accepts.\n\n",
     "+s:h"};
 
 const char *ctl_cmd_socket(void)
@@ -48,10 +50,11 @@ static void print_usage(FILE *to, const struct command *c)
 {
     fprintf(to,
             "%s"
-            "  -s, --socket SOCKET       the server's [control] socket (default: $C10M_SOCKET, or\n"
+            "  -s, --socket SOCKET       connect to this socket of the server (default: "
+            "$C10M_SOCKET, or\n"
             "                            " CTL_SOCKET_DEFAULT ")\n"
-            "  -h, --help                this text\n"
-            "\nExit status: 0 done, 1 failed, 2 bad usage.\n",
+            "  -h, --help                print this text\n"
+            "\nExit status: 0 success, 1 failure, 2 invalid usage.\n",
             c->usage);
 }
 
@@ -79,7 +82,7 @@ static int options_get(int argc, char **argv, const struct command *c, int min, 
     const int n = argc - optind;
     if (n >= min && n <= max)
         return -1;
-    fprintf(stderr, "c10m %s: %s\n\n", c->name, n < min ? "no PATH given" : "too many arguments");
+    fprintf(stderr, "c10m %s: %s\n\n", c->name, n < min ? "expected a PATH" : "too many arguments");
     print_usage(stderr, c);
     return 2;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cmd.h: the commands that look into a running server over its control socket: c10m cat, ls,
-// write, watch, dump. Each returns the exit status: 0 done, 1 failed, 2 bad usage.
+// write, watch, dump, report. Each returns the exit status: 0 done, 1 failed, 2 bad usage.
 #pragma once
 #include "ctl/cli/client.h"
 
@@ -9,6 +9,7 @@ int ctl_ls_main(int argc, char **argv);
 int ctl_write_main(int argc, char **argv);
 int ctl_watch_main(int argc, char **argv);
 int ctl_dump_main(int argc, char **argv);
+int ctl_report_main(int argc, char **argv);
 
 // ctl_cmd_socket: where the server is asked if no option says it: $C10M_SOCKET, or else
 // CTL_SOCKET_DEFAULT.

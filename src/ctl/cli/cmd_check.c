@@ -2,6 +2,7 @@
 #include "ctl/cli/cmd_check.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/corelocks.h"
+#include "ctl/doors/mountpoint.h"
 #include "server/server_check.h"
 
 enum { PATH_BYTES = 2 * CONF_PATH_BYTES };
@@ -36,31 +38,38 @@ static void check_services(const struct conf *c, const struct server_params *p, 
 
 // ---- directories
 
-// dir_check: `path` is a directory that files can be made in, or can be made.
-static void dir_check(const char *key, const char *path, struct server_findings *f)
+// dir_check: `path` is a directory that files can be made in, or can be made. levels: of
+// directories that would be made.
+static int dir_check(const char *path, unsigned levels, struct err *err)
 {
     char at[PATH_BYTES];
     struct stat st;
     snprintf(at, sizeof(at), "%s", path);
-    while (stat(at, &st) != 0) {
+    for (; stat(at, &st) != 0; levels--) {
         char *slash = strrchr(at, '/');
-        if (errno != ENOENT || slash == NULL) {
-            text_printf(&f->errors, "%s = %s: %s\n", key, path, strerror(errno));
-            return;
-        }
+        if (errno != ENOENT || slash == NULL || levels == 0)
+            return err_set(err, "%s: %s", path, strerror(errno));
         slash[slash == at] = '\0';
     }
     if (!S_ISDIR(st.st_mode))
-        text_printf(&f->errors, "%s = %s: %s is no directory\n", key, path, at);
-    else if (access(at, W_OK | X_OK) != 0)
-        text_printf(&f->errors, "%s = %s: %s: %s\n", key, path, at, strerror(errno));
+        return err_set(err, "%s: %s is no directory", path, at);
+    return access(at, W_OK | X_OK) == 0 ? 0 : err_set(err, "%s: %s: %s", path, at, strerror(errno));
 }
 
+// Without run_dir there is no control socket, and a server goes on.
 static void check_directories(const struct conf *c, struct server_findings *f)
 {
-    dir_check("[control] run_dir", c->control.run_dir, f);
-    if (c->memory.hugepage != CONF_HUGEPAGE_NONE)
-        dir_check("[memory] hugetlbfs", c->memory.hugetlbfs, f);
+    struct err err;
+    if (c->memory.hugepage != CONF_HUGEPAGE_NONE &&
+        dir_check(c->memory.hugetlbfs, UINT_MAX, &err) != 0) {
+        err_key(&err, "memory.hugetlbfs");
+        server_find_error(f, &err);
+    }
+    if (dir_check(c->control.run_dir, 1, &err) != 0) {
+        err_append(&err, ": there would be no control socket");
+        err_key(&err, "control.run_dir");
+        server_find_warning(f, &err);
+    }
 }
 
 static void check_cores(const struct conf *c, const struct server_params *p,
@@ -68,9 +77,15 @@ static void check_cores(const struct conf *c, const struct server_params *p,
 {
     struct err err;
     const int fd = corelocks_open();
-    for (unsigned i = 0; i < p->n_workers && fd >= 0; i++)
-        if (corelocks_look(fd, p->worker_cpu[i], &err) != 0)
-            text_printf(c->cpu.exclusive ? &f->errors : &f->warnings, "%s\n", err.text);
+    for (unsigned i = 0; i < p->n_workers && fd >= 0; i++) {
+        if (corelocks_look(fd, p->worker_cpu[i], &err) == 0)
+            continue;
+        err_key(&err, "cpu.workers");
+        if (c->cpu.exclusive)
+            server_find_error(f, &err);
+        else
+            server_find_warning(f, &err);
+    }
     if (fd >= 0)
         close(fd);
 }
@@ -79,59 +94,111 @@ static void check_cores(const struct conf *c, const struct server_params *p,
 
 static void check_mount(const struct conf *c, struct server_findings *f)
 {
-    if (c->control.mount[0] != '\0' && access("/dev/fuse", R_OK | W_OK) != 0)
-        text_printf(&f->warnings, "[control] mount = %s: /dev/fuse: %s (modprobe fuse)\n",
-                    c->control.mount, strerror(errno));
+    const char *at = c->control.mount;
+    struct err err;
+    if (at[0] == '\0')
+        return;
+    if (access("/dev/fuse", R_OK | W_OK) != 0)
+        err_set(&err, "%s: /dev/fuse: %s (modprobe fuse)", at, strerror(errno));
+    else if (ctl_mountpoint_check(at, &err) == 0)
+        return;
+    err_append(&err, ": there would be no tree");
+    err_key(&err, "control.mount");
+    server_find_warning(f, &err);
+}
+
+static int try_bind(const struct conf_endpoint *at)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(at->port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(at->port)};
+    const bool is_v4 = ip_is_v4(&at->addr);
+    const int yes = 1;
+    v4.sin_addr.s_addr = htonl(is_v4 ? ip_to_v4(&at->addr) : 0);
+    memcpy(&v6.sin6_addr, at->addr.b, sizeof(v6.sin6_addr));
+    const int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (!is_v4)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
+    const int rc =
+        is_v4 ? bind(fd, (const void *)&v4, sizeof(v4)) : bind(fd, (const void *)&v6, sizeof(v6));
+    const int why = rc == 0 ? 0 : -errno;
+    close(fd);
+    return why;
 }
 
 static void check_http(const struct conf *c, struct server_findings *f)
 {
     const struct conf_endpoint *at = &c->control.http;
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(at->port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(at->port)};
-    const bool is_v4 = ip_is_v4(&at->addr);
-    const int yes = 1;
-    if (at->port == 0)
+    char addr[IP_TEXT_BYTES];
+    struct err err;
+    const int rc = at->port == 0 ? 0 : try_bind(at);
+    if (rc == 0)
         return;
-    v4.sin_addr.s_addr = htonl(is_v4 ? ip_to_v4(&at->addr) : 0);
-    memcpy(&v6.sin6_addr, at->addr.b, sizeof(v6.sin6_addr));
-    const int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    const int rc = fd < 0  ? -1
-                   : is_v4 ? bind(fd, (const void *)&v4, sizeof(v4))
-                           : bind(fd, (const void *)&v6, sizeof(v6));
-    if (rc != 0)
-        text_printf(&f->warnings, "[control] http: port %u: %s: there would be no HTTP\n", at->port,
-                    strerror(errno));
-    if (fd >= 0)
-        close(fd);
+    err_set(&err, "%s port %u: %s: there would be no HTTP", ip_text(&at->addr, addr), at->port,
+            strerror(-rc));
+    err_key(&err, "control.http");
+    server_find_warning(f, &err);
 }
 
-// answers: somebody listens at the control socket.
-static bool answers(const struct conf *c)
+// answerer: the process that listens at the control socket. 0: nobody does; -1: somebody.
+static long answerer(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    char path[PATH_BYTES];
-    conf_socket_path(c, path, sizeof(path));
+    struct ucred peer = {.pid = 0};
+    socklen_t n = sizeof(peer);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return false;
+    if (fd < 0 || path[0] == '\0')
+        return 0;
     snprintf(at.sun_path, sizeof(at.sun_path), "%.*s", (int)sizeof(at.sun_path) - 1, path);
-    const bool yes =
-        path[0] != '\0' && (connect(fd, (const void *)&at, sizeof(at)) == 0 || errno == EAGAIN);
+    const bool yes = connect(fd, (const void *)&at, sizeof(at)) == 0;
+    const bool busy = !yes && errno == EAGAIN;
+    if (yes && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0 || peer.pid == 0))
+        peer.pid = -1;
     close(fd);
-    return yes;
+    return busy ? -1 : (long)peer.pid;
+}
+
+// A server that has the name and answers at the socket is the one that this configuration is of.
+// One that has only one of the two is another one, which is in the way.
+static bool is_running(const struct conf *c, const struct server_params *p,
+                       struct server_findings *f)
+{
+    char path[PATH_BYTES];
+    struct err err;
+    const long owner = server_owner(p);
+    conf_socket_path(c, path, sizeof(path));
+    const long there = answerer(path);
+    if (owner != 0 && (path[0] == '\0' || there == owner || there == -1)) {
+        err_set(&err,
+                "this server runs already (process %ld): devices, pages and doors are not "
+                "looked at",
+                owner);
+        server_find_warning(f, &err);
+        return true;
+    }
+    if (owner != 0) {
+        err_set(&err, "%s: the running process %ld has this name: stop it or choose another one",
+                c->control.name, owner);
+        err_key(&err, "control.name");
+        server_find_error(f, &err);
+    }
+    if (there != 0) {
+        err_set(&err,
+                "%s: another server answers here: [control] socket, or run_dir, has to be "
+                "another one for each",
+                path);
+        err_key(&err, "control.socket");
+        server_find_error(f, &err);
+    }
+    return false;
 }
 
 static void check_here(const struct conf *c, const struct server_params *p,
                        struct server_findings *f)
 {
-    const long owner = server_owner(p);
-    if (owner != 0 || answers(c)) {
-        text_printf(&f->warnings,
-                    "a server of this name or run_dir runs already: devices, pages and doors are "
-                    "not looked at\n");
+    if (is_running(c, p, f)) {
         check_services(c, p, false, f);
         return;
     }
@@ -143,23 +210,33 @@ static void check_here(const struct conf *c, const struct server_params *p,
     check_http(c, f);
 }
 
+// root_may: whether root may do what this user may not.
+static bool root_may(const char *line)
+{
+    return geteuid() != 0 &&
+           (strstr(line, strerror(EACCES)) != NULL || strstr(line, strerror(EPERM)) != NULL);
+}
+
+// Returns how many lines a start by root would fail for.
 static unsigned print_lines(const char *before, struct text *t, FILE *to)
 {
     unsigned n = 0;
     char *save = NULL, *line = t->len == 0 ? NULL : strtok_r(t->data, "\n", &save);
-    for (; line != NULL; line = strtok_r(NULL, "\n", &save), n++)
-        fprintf(to, "%s%s\n", before, line);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
+        n += !root_may(line);
+        fprintf(to, "%s%s\n", root_may(line) ? "warning: not root: " : before, line);
+    }
     return n;
 }
 
-unsigned ctl_check(const struct conf *c, const struct server_params *p, FILE *to)
+unsigned ctl_check(const struct conf *c, const struct server_params *p, struct conf_places *places,
+                   FILE *to)
 {
     struct server_findings f;
-    server_findings_init(&f);
+    server_findings_init(&f, places);
     check_here(c, p, &f);
-    const bool is_root = geteuid() == 0;
-    const unsigned n = print_lines(is_root ? "error: " : "warning: not root: ", &f.errors, to);
+    const unsigned n = print_lines("error: ", &f.errors, to);
     print_lines("warning: ", &f.warnings, to);
     server_findings_free(&f);
-    return is_root ? n : 0;
+    return n;
 }

@@ -5,10 +5,12 @@
 #include <stdio.h>
 
 #include "conf/conf.h"
+#include "conf/places.h"
 #include "server/server.h"
 
 // ctl_check: prints errors and warnings to `to`, a line each: what the services read, devices,
 // pages, directories, doors. Where a server of this name runs already, devices, pages and doors are
 // its own: they are not looked at, and that is said. To a user who is not root they are warnings:
 // root may do more. Returns how many errors.
-unsigned ctl_check(const struct conf *c, const struct server_params *p, FILE *to);
+unsigned ctl_check(const struct conf *c, const struct server_params *p, struct conf_places *places,
+                   FILE *to);

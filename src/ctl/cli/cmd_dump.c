@@ -48,22 +48,23 @@ struct reading {
 static const char usage[] =
     "usage: c10m dump [-i PORT]... [-w FILE] [-c COUNT] [-s SNAPLEN] [--direction WAY] [FILTER]\n"
     "\n"
-    "Frames that a running server receives and sends. On a terminal a line each; else, or with "
-    "-w,\n"
-    "as pcapng, which tcpdump and Wireshark open. FILTER as of tcpdump (pcap-filter(7)).\n"
+    "Capture frames that a running server receives and sends. On a terminal, print one line for\n"
+    "each frame; elsewhere, or with -w, write pcapng, which tcpdump and Wireshark read. FILTER "
+    "has\n"
+    "the syntax of tcpdump (pcap-filter(7)).\n"
     "\n"
-    "  -i, --interface PORT      of this port; may be repeated (default: of all)\n"
-    "  -w, --write FILE          pcapng into FILE; -: to the standard output\n"
-    "  -c, --count COUNT         ends after so many frames\n"
-    "  -s, --snaplen SNAPLEN     bytes of each frame, at most (default: all)\n"
-    "      --direction WAY       in, out or both (default)\n"
-    "      --text                lines also where the standard output is no terminal\n"
-    "      --socket SOCKET       the server's [control] socket (default: $C10M_SOCKET, or\n"
+    "  -i, --interface PORT      capture on this port; may be repeated (default: all ports)\n"
+    "  -w, --write FILE          write pcapng to FILE; -: to standard output\n"
+    "  -c, --count COUNT         end after COUNT frames (default: at Ctrl-C)\n"
+    "  -s, --snaplen SNAPLEN     capture at most SNAPLEN bytes of each frame (default: all)\n"
+    "      --direction WAY       capture frames received (in), sent (out) or both (default)\n"
+    "      --text                print lines even if standard output is not a terminal\n"
+    "      --socket SOCKET       connect to this socket of the server (default: $C10M_SOCKET, or\n"
     "                            " CTL_SOCKET_DEFAULT ")\n"
-    "  -h, --help                this text\n"
+    "  -h, --help                print this text\n"
     "\n"
-    "Ctrl-C ends it, with what was captured. Exit status: 0 done, 1 failed, 2 bad usage or "
-    "filter.\n";
+    "Ctrl-C ends the capture and keeps the frames captured so far.\n"
+    "Exit status: 0 success, 1 failure, 2 invalid usage or filter.\n";
 
 static int bad(const char *what, const char *value)
 {
@@ -149,11 +150,11 @@ static int options_get(int argc, char **argv, struct options *o)
     if (rc == -1)
         rc = filter_get(argv + optind, o);
     if (rc == -1 && o->file != NULL && o->text) {
-        fprintf(stderr, "c10m dump: --text: not with --write\n");
+        fprintf(stderr, "c10m dump: --text cannot be used with --write\n");
         return 2;
     }
     if (rc == -1 && o->file != NULL && strcmp(o->file, "-") == 0 && isatty(STDOUT_FILENO)) {
-        fprintf(stderr, "c10m dump: --write -: the standard output is a terminal\n");
+        fprintf(stderr, "c10m dump: --write -: standard output is a terminal\n");
         return 2;
     }
     return rc;
@@ -268,7 +269,7 @@ static void show_packet(const struct reading *r, const struct pcapng_packet *p, 
     text_free(&line);
 }
 
-static void take_block(struct reading *r, const struct pcapng_block *b)
+static void read_block(struct reading *r, const struct pcapng_block *b)
 {
     struct pcapng_packet p;
     struct pcapng_statistics s;
@@ -289,13 +290,13 @@ static void take_block(struct reading *r, const struct pcapng_block *b)
 }
 
 // 0, or -EPROTO: what comes is no pcapng.
-static int take_blocks(struct reading *r)
+static int read_blocks(struct reading *r)
 {
     struct pcapng_block b;
     size_t at = 0;
     int64_t n;
     while ((n = pcapng_block_get(r->held + at, r->n - at, &b)) > 0) {
-        take_block(r, &b);
+        read_block(r, &b);
         at += (size_t)n;
     }
     memmove(r->held, r->held + at, r->n - at);
@@ -325,7 +326,7 @@ static int sink(void *arg, const char *data, size_t n)
         memcpy(r->held + r->n, data + done, part);
         r->n += part;
         done += part;
-        rc = take_blocks(r);
+        rc = read_blocks(r);
         if (rc == 0 && !r->begun && r->n_interfaces != 0)
             rc = say_begun(r);
     }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
+#include "base/pci_address.h"
 #include "base/topology.h"
 #include "mem/ledger.h"
 #include "mem/page_supply.h"
@@ -24,20 +26,6 @@ void ctl_plan(const struct server_params *p, struct text *out)
                     (p->connections + p->n_workers - 1) / p->n_workers);
     server_ledger(p, &l);
     ledger_render(&l, p->connections, out);
-}
-
-static void read_text(const char *dir, const char *file, char *out, size_t room)
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", dir, file);
-    out[0] = '\0';
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return;
-    if (fgets(out, (int)room, f) == NULL)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-    fclose(f);
 }
 
 // "0-3,8" holds 2.
@@ -154,14 +142,15 @@ static void sibling_doubt(const struct server_params *p, const struct cpu_place 
 // The device's node: a NIC by its PCI address, an interface by its name; -1: it has none.
 static int port_node(const char *sys_root, const struct port_params *port)
 {
-    char dir[PATH_BYTES / 2], line[32], *end;
+    char dir[PATH_BYTES / 2], address[PCI_ADDRESS_BYTES], line[32], *end;
     if (port->device == NULL || strpbrk(port->device, "/") != NULL)
         return -1;
-    if (strcmp(port->driver, "pci") == 0)
-        snprintf(dir, sizeof(dir), "%.100s/bus/pci/devices/%.100s", sys_root, port->device);
+    pci_address_full(port->device, address);
+    if (driver_device(port->driver) == DEVICE_PCI)
+        snprintf(dir, sizeof(dir), "%.100s/bus/pci/devices/%s", sys_root, address);
     else
         snprintf(dir, sizeof(dir), "%.100s/class/net/%.100s/device", sys_root, port->device);
-    read_text(dir, "numa_node", line, sizeof(line));
+    io_read_line(dir, "numa_node", line, sizeof(line));
     const long node = strtol(line, &end, 10);
     return end == line || node < 0 ? -1 : (int)node;
 }
@@ -172,8 +161,7 @@ static void port_lines(const struct server_params *p, const char *sys_root,
     for (unsigned i = 0; i < p->n_ports; i++) {
         if (p->ports[i].net.loops)
             continue;
-        const bool wraps = strcmp(p->ports[i].port.driver, "fault") == 0;
-        const struct port_params *port = wraps ? &p->ports[i].inner : &p->ports[i].port;
+        const struct port_params *port = server_inner_port(&p->ports[i]);
         const int node = port_node(sys_root, port);
         text_printf(out, "port %s: driver %s", p->ports[i].port.name, port->driver);
         if (node < 0)
@@ -195,7 +183,7 @@ void ctl_plan_cores(const struct server_params *p, const char *sys_root, struct 
     int nodes[SERVER_WORKERS_MAX];
     text_init(&notes, 1 << 16);
     snprintf(dir, sizeof(dir), "%.200s/devices/system/cpu", sys_root);
-    read_text(dir, "isolated", isolated, sizeof(isolated));
+    io_read_line(dir, "isolated", isolated, sizeof(isolated));
     for (unsigned w = 0; w < p->n_workers; w++)
         nodes[w] = topology_read(sys_root, p->worker_cpu[w], &place) ? place.node : -1;
     text_printf(out, "%-5s %-18s%8s%8s%8s  %-12s %-20s %s\n", "cpu", "runs", "node", "package",
@@ -243,13 +231,24 @@ static uint64_t pages_bytes(const struct page_supply *s)
     return s->of_2m.free * PAGE_2M + s->of_1g.free * PAGE_1G;
 }
 
+int ctl_plan_need(const struct server_params *p, const char *sys_root, const char *proc_root,
+                  struct text *out)
+{
+    struct server_need n;
+    server_need_read(p, sys_root, proc_root, &n);
+    text_printf(out, "this configuration: ");
+    server_need_text(&n, out);
+    text_printf(out, "\n");
+    return n.fits == SERVER_FITS_NOT ? -1 : 0;
+}
+
 void ctl_plan_capacity(const struct server_params *p, const char *sys_root, const char *proc_root,
                        struct text *out)
 {
     struct server_supply s;
     char a[3][LEDGER_GROUPED_BYTES];
     server_supply_read(&s, sys_root, proc_root);
-    const uint64_t spare = s.available_bytes - s.leave_bytes;
+    const uint64_t spare = s.pages.spare_bytes;
     const bool ordinary = p->pages == PAGES_NONE;
     const uint64_t have_now = ordinary ? spare : pages_bytes(&s.pages);
     const uint32_t now = server_fit(p, &s.pages, spare);
@@ -257,8 +256,9 @@ void ctl_plan_capacity(const struct server_params *p, const char *sys_root, cons
                 "free now: %" PRIu64 " pages of 2 MiB, %" PRIu64
                 " of 1 GiB; %s bytes of ordinary memory, of which Linux keeps %s (a tenth of the "
                 "machine's memory, at least 1 GiB)\n",
-                s.pages.of_2m.free, s.pages.of_1g.free, ledger_grouped(a[0], s.available_bytes),
-                ledger_grouped(a[1], s.leave_bytes));
+                s.pages.of_2m.free, s.pages.of_1g.free,
+                ledger_grouped(a[0], s.ordinary.available_bytes),
+                ledger_grouped(a[1], s.ordinary.linux_bytes));
     text_printf(out, "with the %s free now (connections = max): %s connections\n",
                 ordinary ? "ordinary memory" : "pages", ledger_grouped(a[0], now));
     if (now != 0)

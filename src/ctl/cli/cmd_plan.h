@@ -12,6 +12,12 @@ void ctl_plan(const struct server_params *p, struct text *out);
 // server's choice.
 void ctl_plan_cores(const struct server_params *p, const char *sys_root, struct text *out);
 
+// ctl_plan_need: the pages, or the ordinary memory, that the server needs, what is free, and the
+// command that makes the missing pages. 0: it fits, now or after that command. -1: it does not fit
+// in this machine.
+int ctl_plan_need(const struct server_params *p, const char *sys_root, const char *proc_root,
+                  struct text *out);
+
 // ctl_plan_capacity: how many connections a server like p, which was made with `connections = max`,
 // can have: in the huge pages that are free, and in all memory that is free now, with the
 // arithmetic.

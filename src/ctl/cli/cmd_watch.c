@@ -32,17 +32,17 @@ struct watch {
 static const char usage[] =
     "usage: c10m watch [-d] [-n SECONDS] [-c COUNT] [-s SOCKET] PATH...\n"
     "\n"
-    "Reads entries of a running server's tree again and again until Ctrl-C. A terminal is drawn\n"
-    "anew each time; elsewhere each reading follows the one before.\n"
+    "Print entries of a running server's tree at an interval until Ctrl-C. Each reading replaces\n"
+    "the previous one on a terminal, and follows it elsewhere.\n"
     "\n"
-    "  -d, --differences         on a terminal what has changed is shown inverse; elsewhere only\n"
-    "                            lines that have changed are printed\n"
-    "  -n, --interval SECONDS    between two readings, 0.1 to 86400 (default: 2)\n"
-    "  -c, --count COUNT         so many readings, then the end\n"
-    "  -s, --socket SOCKET       the server's [control] socket (default: $C10M_SOCKET, or\n"
+    "  -d, --differences         highlight changes on a terminal; elsewhere print only the lines\n"
+    "                            that changed\n"
+    "  -n, --interval SECONDS    seconds between two readings, 0.1 to 86400 (default: 2)\n"
+    "  -c, --count COUNT         end after COUNT readings (default: at Ctrl-C)\n"
+    "  -s, --socket SOCKET       connect to this socket of the server (default: $C10M_SOCKET, or\n"
     "                            " CTL_SOCKET_DEFAULT ")\n"
-    "  -h, --help                this text\n"
-    "\nExit status: 0 done, 1 failed, 2 bad usage, 130 ended by Ctrl-C.\n";
+    "  -h, --help                print this text\n"
+    "\nExit status: 0 success, 1 failure, 2 invalid usage, 130 ended by Ctrl-C.\n";
 
 static volatile sig_atomic_t interrupted;
 
@@ -95,7 +95,7 @@ static int options_get(int argc, char **argv, struct watch *w)
     w->n_paths = argc - optind;
     if (w->n_paths > 0)
         return -1;
-    fprintf(stderr, "c10m watch: no PATH given\n\n%s", usage);
+    fprintf(stderr, "c10m watch: expected a PATH\n\n%s", usage);
     return 2;
 }
 

@@ -29,7 +29,7 @@ uint8_t *talk_room(struct talk *k, size_t *n)
     return k->in + k->in_n;
 }
 
-void talk_take(struct talk *k, size_t n)
+void talk_received(struct talk *k, size_t n)
 {
     CHECK(n <= sizeof(k->in) - k->in_n);
     k->in_n += n;
@@ -202,8 +202,8 @@ static void request(struct talk *k, uint8_t type, const uint8_t *payload, size_t
         answer_error(k, -rc);
 }
 
-// take_frame: the next whole frame of what came is done. False: it is not whole yet.
-static bool take_frame(struct talk *k)
+// execute_frame: executes the next frame if all of it was received. False: it was not.
+static bool execute_frame(struct talk *k)
 {
     struct wire_head h;
     if (k->in_n < WIRE_HEAD_BYTES)
@@ -291,6 +291,6 @@ bool talk_work(struct talk *k, bool *later)
     else if (k->state == TALK_READ)
         *later = !read_more(k);
     else
-        return take_frame(k);
+        return execute_frame(k);
     return true;
 }

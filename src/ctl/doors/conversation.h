@@ -44,10 +44,10 @@ void talk_init(struct talk *k, struct tree *t, const struct ctl_who *who,
 // talk_fini: closes what it holds open.
 void talk_fini(struct talk *k);
 
-// talk_room: where the client's next bytes go: at most *n of them; 0: it has to wait. talk_take: n
-// bytes were put there.
+// talk_room: where the client's next bytes go: at most *n of them; 0: it has to wait.
+// talk_received: n bytes were put there.
 uint8_t *talk_room(struct talk *k, size_t *n);
-void talk_take(struct talk *k, size_t n);
+void talk_received(struct talk *k, size_t n);
 
 // talk_work: does the next piece of work, unless something is still to be sent. True: something was
 // done, or there is something to send: ask again; false: nothing to do before more comes.

@@ -229,6 +229,47 @@ int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct e
     return rc == 0 ? 0 : -1;
 }
 
+// can_make: `path` is a directory, or can be made below the nearest one above it.
+static int can_make(const char *path, struct err *e)
+{
+    char at[PATH_MAX];
+    struct stat st;
+    snprintf(at, sizeof(at), "%s", path);
+    while (stat(at, &st) != 0) {
+        char *slash = strrchr(at, '/');
+        if (errno != ENOENT || slash == NULL)
+            return err_set(e, "%s: cannot be made: %s", path, strerror(errno));
+        slash[slash == at] = '\0';
+    }
+    if (!S_ISDIR(st.st_mode))
+        return err_set(e, "%s: cannot be made: %s", path, strerror(ENOTDIR));
+    if (strcmp(at, path) != 0 && access(at, W_OK | X_OK) != 0)
+        return err_set(e, "%s: cannot be made: %s", path, strerror(errno));
+    return 0;
+}
+
+int ctl_mountpoint_check(const char *path, struct err *e)
+{
+    struct ctl_mountpoint mp = {.made_from = 0};
+    char type[FSTYPE_BYTES], above[PATH_MAX];
+    struct stat st;
+    if (given_set(&mp, path, e) != 0)
+        return -1;
+    snprintf(above, sizeof(above), "%s", mp.given);
+    *strrchr(above, '/') = '\0';
+    if (above[0] != '\0' && stat(above, &st) != 0)
+        return can_make(mp.given, e);
+    if (resolve(&mp, e) != 0)
+        return -1;
+    if (mount_at(mp.path, type)) {
+        const int rc = strncmp(type, "fuse", 4) != 0 ? 0 : mount_probe(mp.path);
+        if (rc == ENOTCONN)  // of a killed server, which is detached
+            return 0;
+        return err_set(e, "%s: a %s is mounted there", mp.path, type);
+    }
+    return lstat(mp.path, &st) == 0 ? empty_check(mp.path, e) : can_make(mp.path, e);
+}
+
 void ctl_mountpoint_undo(struct ctl_mountpoint *mp)
 {
     stale_clear(mp->path, NULL);

@@ -26,6 +26,10 @@ struct ctl_mountpoint {
 // MOUNT_PROBE_MS is refused. 0, or -1 with *e and nothing left behind.
 int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct err *e);
 
+// ctl_mountpoint_check: what ctl_mountpoint_prepare() would refuse, with nothing made or detached.
+// 0, or -1 with *e.
+int ctl_mountpoint_check(const char *path, struct err *e);
+
 // ctl_mountpoint_undo: detaches a dead mount that is still there, and removes the directories that
 // prepare made, as far as they are empty.
 void ctl_mountpoint_undo(struct ctl_mountpoint *mp);

@@ -81,7 +81,7 @@ static bool client_receive(struct client *c)
     const ssize_t n = room == 0 ? 0 : recv(c->fd, at, room, MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
-    talk_take(&c->talk, (size_t)n);
+    talk_received(&c->talk, (size_t)n);
     c->active_ms = clock_ms();
     return n > 0;
 }

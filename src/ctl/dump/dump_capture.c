@@ -40,7 +40,7 @@ struct capture *capture_new(struct server *s, const struct capture_params *p, st
     const struct capture_reader_params params = {.program = p->program,
                                                  .snap_bytes = p->snap_bytes,
                                                  .ports = p->ports,
-                                                 .ways = p->ways,
+                                                 .directions = p->directions,
                                                  .ring_bytes = p->ring_bytes};
     struct capture *c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -141,7 +141,7 @@ static unsigned put_frames(struct capture *c)
                                         .bytes = f.bytes,
                                         .orig_bytes = f.orig_bytes,
                                         .queue = f.worker,
-                                        .out = f.way == CAPTURE_OUT};
+                                        .out = f.direction == CAPTURE_OUT};
         capture_reader_take(c->reader, pcapng_packet_begin(c->buf + c->n, &p));
         c->n += pcapng_packet_end(c->buf + c->n, &p);
         c->frames++;

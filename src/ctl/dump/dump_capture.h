@@ -21,7 +21,7 @@ enum capture_state {
 struct capture_params {
     uint32_t snap_bytes;
     uint32_t ports;
-    uint8_t ways;
+    uint8_t directions;
     uint64_t frames_max;  // 0: no limit
     uint32_t ring_bytes;
     const char *program, *filter;

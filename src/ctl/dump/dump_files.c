@@ -76,7 +76,7 @@ static int port_next(struct tree_out *out, void *cursor, void *data)
     struct capture **c = cursor;
     const struct capture_params p = {.snap_bytes = CAPTURE_SNAP_MAX,
                                      .ports = 1u << of->ix,
-                                     .ways = CAPTURE_IN | CAPTURE_OUT,
+                                     .directions = CAPTURE_IN | CAPTURE_OUT,
                                      .ring_bytes = of->owner->ring_bytes};
     if (*c == NULL)
         *c = begin(of->owner, &p);
@@ -160,7 +160,7 @@ static bool number(const char *text, uint64_t min, uint64_t max, uint64_t *to)
     return isdigit((unsigned char)text[0]) && *rest == '\0' && errno == 0 && v >= min && v <= max;
 }
 
-static int take_port(const struct server *s, const char *name, struct asked *a)
+static int parse_port(const struct server *s, const char *name, struct asked *a)
 {
     for (unsigned i = 0; i < server_params_of(s)->n_ports; i++)
         if (strcmp(server_port(s, i)->name, name) == 0) {
@@ -170,18 +170,18 @@ static int take_port(const struct server *s, const char *name, struct asked *a)
     return tree_refuse(EINVAL, "port: there is no \"%.32s\"", name);
 }
 
-static int take_direction(const char *value, struct asked *a)
+static int parse_direction(const char *value, struct asked *a)
 {
     static const char *const names[] = {[CAPTURE_IN] = "in", [CAPTURE_OUT] = "out", [3] = "both"};
     for (uint8_t i = 1; i < ARRAY_LEN(names); i++)
         if (strcmp(value, names[i]) == 0) {
-            a->p.ways = i;
+            a->p.directions = i;
             return 0;
         }
     return tree_refuse(EINVAL, "direction: expected in, out or both, got \"%.32s\"", value);
 }
 
-static int take_name(const char *value, struct asked *a)
+static int parse_name(const char *value, struct asked *a)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -193,15 +193,15 @@ static int take_name(const char *value, struct asked *a)
     return 0;
 }
 
-static int take_line(const struct server *s, const char *key, const char *value, struct asked *a)
+static int parse_line(const struct server *s, const char *key, const char *value, struct asked *a)
 {
     uint64_t v;
     if (strcmp(key, "name") == 0)
-        return take_name(value, a);
+        return parse_name(value, a);
     if (strcmp(key, "port") == 0)
-        return take_port(s, value, a);
+        return parse_port(s, value, a);
     if (strcmp(key, "direction") == 0)
-        return take_direction(value, a);
+        return parse_direction(value, a);
     if (strcmp(key, "snaplen") == 0) {
         if (!number(value, 1, DUMP_SNAP_DEFAULT, &v))
             return tree_refuse(ERANGE, "snaplen: expected 1 to %d bytes", DUMP_SNAP_DEFAULT);
@@ -224,7 +224,7 @@ static int take_line(const struct server *s, const char *key, const char *value,
     return 0;
 }
 
-static int take_lines(const struct server *s, char *text, struct asked *a)
+static int parse_lines(const struct server *s, char *text, struct asked *a)
 {
     char *save = NULL;
     int rc = 0;
@@ -234,7 +234,7 @@ static int take_lines(const struct server *s, char *text, struct asked *a)
         if (value == NULL)
             return tree_refuse(EINVAL, "\"%.32s\": expected KEY VALUE in each line", line);
         *value++ = '\0';
-        rc = take_line(s, line, value, a);
+        rc = parse_line(s, line, value, a);
     }
     if (rc == 0 && a->name == NULL)
         return tree_refuse(EINVAL, "name: has to be given");
@@ -277,14 +277,14 @@ static int new_write(const char *buf, size_t n, void *data)
 {
     struct ctl_dump *d = data;
     struct asked a = {.p = {.snap_bytes = CAPTURE_SNAP_MAX,
-                            .ways = CAPTURE_IN | CAPTURE_OUT,
+                            .directions = CAPTURE_IN | CAPTURE_OUT,
                             .ring_bytes = d->ring_bytes}};
     if (memchr(buf, '\0', n) != NULL)
         return tree_refuse(EINVAL, "expected text");
     char *text = strndup(buf, n);
     if (text == NULL)
         return -ENOMEM;
-    int rc = take_lines(d->server, text, &a);
+    int rc = parse_lines(d->server, text, &a);
     if (rc == 0 && capture_readers_usage(d->server).dumps >= CAPTURE_READERS_MAX) {
         struct err e;
         capture_free(capture_new(d->server, &a.p, &e));  // refused, and counted

@@ -3,23 +3,7 @@
 
 #include "base/addr.h"
 #include "base/bytes.h"
-
-enum {
-    ETH = 14,
-    TYPE_IP4 = 0x0800,
-    TYPE_ARP = 0x0806,
-    TYPE_IP6 = 0x86dd,
-    ARP_BYTES = 28,
-    IP4 = 20,
-    IP6 = 40,
-    TCP = 20,
-    UDP = 8,
-    PROTO_ICMP = 1,
-    PROTO_TCP = 6,
-    PROTO_UDP = 17,
-    PROTO_ICMP6 = 58,
-    FRAGMENT_OFFSET = 0x1fff,
-};
+#include "wire/proto.h"
 
 // ends: of a packet, and where its transport header begins; bytes: of that and its data, as the IP
 // header says; n: those that are there.
@@ -46,7 +30,7 @@ static void put_ends(struct text *out, const char *what, const struct ends *e, b
     text_printf(out, "%s ", what);
     put_end(out, &e->from, ports ? e->l4 : NULL);
     text_printf(out, " > ");
-    put_end(out, &e->to, ports ? e->l4 + 2 : NULL);
+    put_end(out, &e->to, ports ? e->l4 + TCP_DST_PORT_AT : NULL);
 }
 
 static void put_flags(struct text *out, uint8_t flags)
@@ -64,30 +48,32 @@ static void put_flags(struct text *out, uint8_t flags)
 static void tcp_line(struct text *out, const struct ends *e)
 {
     const uint8_t *t = e->l4;
-    const uint32_t head = 4u * (t[12] >> 4);
+    const uint32_t head = 4u * (t[TCP_DATA_OFFSET_AT] >> 4);
     put_ends(out, "TCP", e, true);
-    put_flags(out, t[13]);
-    text_printf(out, " seq %u", load_be32(t + 4));
-    if ((t[13] & 0x10) != 0)
-        text_printf(out, " ack %u", load_be32(t + 8));
-    text_printf(out, " win %u len %u", load_be16(t + 14), e->bytes >= head ? e->bytes - head : 0);
+    put_flags(out, t[TCP_FLAGS_AT]);
+    text_printf(out, " seq %u", load_be32(t + TCP_SEQ_AT));
+    if ((t[TCP_FLAGS_AT] & 0x10) != 0)
+        text_printf(out, " ack %u", load_be32(t + TCP_ACK_AT));
+    text_printf(out, " win %u len %u", load_be16(t + TCP_WND_AT),
+                e->bytes >= head ? e->bytes - head : 0);
 }
 
 static void transport_line(struct text *out, const struct ends *e)
 {
     char what[16];
-    if (e->proto == PROTO_TCP && e->n >= TCP) {
+    if (e->proto == IP_PROTO_TCP && e->n >= TCP_BYTES) {
         tcp_line(out, e);
         return;
     }
-    if (e->proto == PROTO_UDP && e->n >= UDP) {
+    if (e->proto == IP_PROTO_UDP && e->n >= UDP_BYTES) {
         put_ends(out, "UDP", e, true);
-        text_printf(out, " len %u", e->bytes >= UDP ? e->bytes - UDP : 0);
+        text_printf(out, " len %u", e->bytes >= UDP_BYTES ? e->bytes - UDP_BYTES : 0);
         return;
     }
-    if ((e->proto == PROTO_ICMP || e->proto == PROTO_ICMP6) && e->n >= 4) {
+    if ((e->proto == IP_PROTO_ICMP || e->proto == IP_PROTO_ICMP6) && e->n >= 4) {
         put_ends(out, e->v6 ? "ICMPv6" : "ICMP", e, false);
-        text_printf(out, " type %u code %u len %u", e->l4[0], e->l4[1], e->bytes);
+        text_printf(out, " type %u code %u len %u", e->l4[ICMP_TYPE_AT], e->l4[ICMP_CODE_AT],
+                    e->bytes);
         return;
     }
     struct text name;
@@ -107,16 +93,16 @@ static struct ip_addr addr6(const uint8_t *at)
 
 static void ip4_line(struct text *out, const uint8_t *ip, uint32_t n)
 {
-    if (n < IP4 || (ip[0] & 15) < 5 || n < 4u * (ip[0] & 15)) {
+    if (n < IP4_BYTES || (ip[0] & 15) < 5 || n < 4u * (ip[0] & 15)) {
         text_printf(out, "IP, cut off");
         return;
     }
-    const uint32_t head = 4u * (ip[0] & 15), total = load_be16(ip + 2);
-    const uint32_t offset = load_be16(ip + 6) & FRAGMENT_OFFSET;
+    const uint32_t head = 4u * (ip[0] & 15), total = load_be16(ip + IP4_TOTAL_AT);
+    const uint32_t offset = load_be16(ip + IP4_FRAGMENT_AT) & IP4_OFFSET_MASK;
     // A segment that the port is to cut has no length here, or one over 64 KiB.
-    struct ends e = {.from = ip_from_v4(load_be32(ip + 12)),
-                     .to = ip_from_v4(load_be32(ip + 16)),
-                     .proto = ip[9],
+    struct ends e = {.from = ip_from_v4(load_be32(ip + IP4_SRC_AT)),
+                     .to = ip_from_v4(load_be32(ip + IP4_DST_AT)),
+                     .proto = ip[IP4_PROTO_AT],
                      .l4 = ip + head,
                      .bytes = total >= head ? total - head : n - head,
                      .n = n - head};
@@ -130,18 +116,18 @@ static void ip4_line(struct text *out, const uint8_t *ip, uint32_t n)
 
 static void ip6_line(struct text *out, const uint8_t *ip, uint32_t n)
 {
-    if (n < IP6) {
+    if (n < IP6_BYTES) {
         text_printf(out, "IPv6, cut off");
         return;
     }
-    const uint32_t payload = load_be16(ip + 4);
-    const struct ends e = {.from = addr6(ip + 8),
-                           .to = addr6(ip + 24),
+    const uint32_t payload = load_be16(ip + IP6_PAYLOAD_AT);
+    const struct ends e = {.from = addr6(ip + IP6_SRC_AT),
+                           .to = addr6(ip + IP6_DST_AT),
                            .v6 = true,
-                           .proto = ip[6],
-                           .l4 = ip + IP6,
-                           .bytes = payload != 0 ? payload : n - IP6,
-                           .n = n - IP6};
+                           .proto = ip[IP6_NEXT_AT],
+                           .l4 = ip + IP6_BYTES,
+                           .bytes = payload != 0 ? payload : n - IP6_BYTES,
+                           .n = n - IP6_BYTES};
     transport_line(out, &e);
 }
 
@@ -152,30 +138,31 @@ static void arp_line(struct text *out, const uint8_t *a, uint32_t n)
         return;
     }
     char from[IP_TEXT_BYTES], to[IP_TEXT_BYTES];
-    const struct ip_addr sender = ip_from_v4(load_be32(a + 14)),
-                         target = ip_from_v4(load_be32(a + 24));
+    const struct ip_addr sender = ip_from_v4(load_be32(a + ARP_SENDER_IP_AT)),
+                         target = ip_from_v4(load_be32(a + ARP_TARGET_IP_AT));
+    const uint8_t *mac = a + ARP_SENDER_MAC_AT;
     ip_text(&sender, from);
     ip_text(&target, to);
-    if (load_be16(a + 6) == 1)
+    if (load_be16(a + ARP_OP_AT) == ARP_OP_REQUEST)
         text_printf(out, "ARP who has %s? tell %s", to, from);
     else
-        text_printf(out, "ARP %s is at %02x:%02x:%02x:%02x:%02x:%02x", from, a[8], a[9], a[10],
-                    a[11], a[12], a[13]);
+        text_printf(out, "ARP %s is at %02x:%02x:%02x:%02x:%02x:%02x", from, mac[0], mac[1], mac[2],
+                    mac[3], mac[4], mac[5]);
 }
 
 void dump_line(struct text *out, const uint8_t *frame, uint32_t n)
 {
-    if (n < ETH) {
+    if (n < ETH_BYTES) {
         text_printf(out, "Ethernet, cut off");
         return;
     }
-    const uint16_t type = load_be16(frame + 12);
-    if (type == TYPE_IP4)
-        ip4_line(out, frame + ETH, n - ETH);
-    else if (type == TYPE_IP6)
-        ip6_line(out, frame + ETH, n - ETH);
-    else if (type == TYPE_ARP)
-        arp_line(out, frame + ETH, n - ETH);
+    const uint16_t type = load_be16(frame + ETH_TYPE_AT);
+    if (type == ETH_TYPE_IP4)
+        ip4_line(out, frame + ETH_BYTES, n - ETH_BYTES);
+    else if (type == ETH_TYPE_IP6)
+        ip6_line(out, frame + ETH_BYTES, n - ETH_BYTES);
+    else if (type == ETH_TYPE_ARP)
+        arp_line(out, frame + ETH_BYTES, n - ETH_BYTES);
     else
-        text_printf(out, "Ethernet type 0x%04x len %u", type, n - ETH);
+        text_printf(out, "Ethernet type 0x%04x len %u", type, n - ETH_BYTES);
 }

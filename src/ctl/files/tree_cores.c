@@ -23,7 +23,7 @@ static const struct worker *worker_of(const void *data)
 static int state_read(struct tree_out *out, void *data)
 {
     const struct core_of *of = data;
-    liveness_render(of->shown->pulse, of->worker, liveness_clock_ns(), tree_text(out));
+    liveness_render(of->shown->liveness, of->worker, liveness_clock_ns(), tree_text(out));
     return 0;
 }
 
@@ -58,7 +58,7 @@ static int cycles_read(struct tree_out *out, void *data)
     snapshot(&copy, data);
     cycles_render(tree_text(out), &copy);
     struct liveness_now now;
-    liveness_look(of->shown->pulse, of->worker, liveness_clock_ns(), &now);
+    liveness_look(of->shown->liveness, of->worker, liveness_clock_ns(), &now);
     return tree_printf(out,
                        "useful_percent %.2f\npackets_per_s %.0f\nheadroom_packets %.0f\n"
                        "tsc_hz %" PRIu64 "\n",
@@ -91,7 +91,7 @@ static int queues_read(struct tree_out *out, void *data)
 
 // Adds up the lines of one name from `from` on, which then count as 0 (a device may have several),
 // and makes it a name of the tree.
-static uint64_t take_all(struct linux_counts *c, unsigned from)
+static uint64_t sum_lines(struct linux_counts *c, unsigned from)
 {
     struct linux_interrupt *it = &c->interrupts[from];
     uint64_t sum = 0;
@@ -115,7 +115,7 @@ static void interrupt_lines(struct tree_out *out, const char *prefix, struct lin
     for (unsigned i = 0; i < now->n_interrupts; i++) {
         if (now->interrupts[i].name[0] == '\0')
             continue;
-        const uint64_t sum = take_all(now, i);
+        const uint64_t sum = sum_lines(now, i);
         all += sum;
         tree_printf(out, "%s_%s %" PRIu64 "\n", prefix, now->interrupts[i].name, sum);
     }

@@ -150,32 +150,45 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
 {
     clock_gettime(CLOCK_MONOTONIC, &s->started);
     s->stalls = stalls_new(s->server);
-    s->pulse = liveness_new(s->server, liveness_clock_ns());
-    s->depth = fill_new(s->server);
-    if (s->stalls == NULL || s->pulse == NULL || s->depth == NULL || open_counts(s) != 0 ||
-        ctl_ports_open(s) != 0)
+    s->liveness = liveness_new(s->server, liveness_clock_ns());
+    s->fill = fill_new(s->server);
+    s->links = link_watch_new(s->server, liveness_clock_ns());
+    s->rss = rss_watch_new(s->server);
+    if (s->stalls == NULL || s->liveness == NULL || s->fill == NULL || s->links == NULL ||
+        s->rss == NULL || open_counts(s) != 0 || ctl_ports_open(s) != 0 ||
+        ctl_verdict_open(s) != 0 || ctl_history_open(s) != 0)
         return err_set(err, "no memory for the tree");
     const int rc = ctl_tree_add(s, "version", version_read, s) |
                    ctl_tree_add(s, "uptime", uptime_read, s) |
-                   ctl_tree_add(s, "config", config_read, s) | ctl_tree_cores(s) |
-                   ctl_tree_ports(s) | ctl_tree_net(s) | ctl_tree_mem(s) | fill_services(s);
+                   ctl_tree_add(s, "config", config_read, s) | ctl_tree_verdict(s) |
+                   ctl_tree_history(s) | ctl_tree_cores(s) | ctl_tree_ports(s) | ctl_tree_net(s) |
+                   ctl_tree_mem(s) | fill_services(s);
     return rc == 0 ? 0 : err_set(err, "control tree: %s", tree_error(tree_root(s->tree)));
 }
 
 void ctl_tree_close(struct ctl_shown *s)
 {
     stalls_free(s->stalls);
-    liveness_free(s->pulse);
-    fill_free(s->depth);
+    liveness_free(s->liveness);
+    fill_free(s->fill);
+    link_watch_free(s->links);
+    free(s->rss);
     free(s->interrupts_before);
     free(s->softirqs_before);
+    ctl_verdict_close(s);
+    ctl_history_close(s);
     ctl_ports_close(s);
 }
 
 void ctl_tree_look(struct ctl_shown *s)
 {
     stalls_poll(s->stalls);
-    liveness_poll(s->pulse, liveness_clock_ns());
-    fill_poll(s->depth);
+    liveness_poll(s->liveness, liveness_clock_ns());
+    fill_poll(s->fill);
+    link_watch_poll(s->links, liveness_clock_ns());
+    for (unsigned i = 0; i < server_params_of(s->server)->n_ports; i++)
+        rss_watch_look(&s->rss[i], liveness_clock_ns());
     ctl_ports_look(s);
+    ctl_verdict_look(s);
+    ctl_history_look(s);
 }

@@ -18,6 +18,23 @@ int ctl_ports_open(struct ctl_shown *s);
 void ctl_ports_look(const struct ctl_shown *s);
 void ctl_ports_close(struct ctl_shown *s);
 
+// ctl_verdict_open, ctl_verdict_look, ctl_verdict_close: the judgement of each second. open: 0, or
+// -1: no memory.
+int ctl_verdict_open(struct ctl_shown *s);
+void ctl_verdict_look(const struct ctl_shown *s);
+void ctl_verdict_close(struct ctl_shown *s);
+
+// ctl_history_open, ctl_history_look, ctl_history_close: what is kept of each second. open: 0, or
+// -1: no memory. ctl_history_change: of `changed` in struct verdict; shown: the ctl_shown.
+int ctl_history_open(struct ctl_shown *s);
+void ctl_history_look(const struct ctl_shown *s);
+void ctl_history_close(struct ctl_shown *s);
+void ctl_history_change(void *shown, const struct verdict_item *item, uint64_t now_ns);
+int ctl_tree_history(const struct ctl_shown *s);
+
+// ctl_tree_verdict: its entry.
+int ctl_tree_verdict(const struct ctl_shown *s);
+
 // ctl_tree_core_name: N of cores/N, of worker w: its CPU, and the others' on the same CPU N.1, N.2
 // and so on.
 void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES]);

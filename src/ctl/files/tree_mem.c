@@ -20,7 +20,7 @@ static int arenas_read(struct tree_out *out, void *data)
 
 static int pools_read(struct tree_out *out, void *data)
 {
-    fill_pools_render(((const struct ctl_shown *)data)->depth, tree_text(out));
+    fill_pools_render(((const struct ctl_shown *)data)->fill, tree_text(out));
     return 0;
 }
 

@@ -102,6 +102,13 @@ static int netstat_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int drop_reasons_read(struct tree_out *out, void *data)
+{
+    (void)data;
+    drop_reasons_render(tree_text(out));
+    return 0;
+}
+
 int ctl_tree_net(const struct ctl_shown *s)
 {
     static const struct {
@@ -111,7 +118,7 @@ int ctl_tree_net(const struct ctl_shown *s)
                  {"net/sockstat", sockstat_read}, {"net/sockstat6", sockstat6_read},
                  {"net/snmp", snmp_read},         {"net/snmp6", snmp6_read},
                  {"net/netstat", netstat_read},   {"net/udp", udp_read},
-                 {"net/udp6", udp6_read}};
+                 {"net/udp6", udp6_read},         {"net/drop_reasons", drop_reasons_read}};
     static const struct {
         const char *path;
         int (*next)(struct tree_out *, void *, void *);

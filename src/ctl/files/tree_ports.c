@@ -100,15 +100,33 @@ static int mtu_read(struct tree_out *out, void *data)
     return tree_printf(out, "mtu_bytes %u\n", port_at(data)->mtu);
 }
 
-static int link_read(struct tree_out *out, void *data)
+static int link_lines(struct tree_out *out, bool known, const struct port_link *l)
+{
+    const bool told = known && (l->up || l->reason != PORT_LINK_UNKNOWN);
+    if (!told)
+        return tree_printf(out, "status unknown\nreason unknown\nspeed_mbps 0\nduplex unknown\n");
+    return tree_printf(out, "status %s\nreason %s\nspeed_mbps %u\nduplex %s\n",
+                       l->up ? "up" : "down", link_reason_name(l), l->speed_mbps,
+                       l->full_duplex ? "full" : "half");
+}
+
+// Of the port inside another one nobody watches the changes: they are the other's.
+static int inner_link_read(struct tree_out *out, void *data)
 {
     struct port *p = port_at(data);
     struct port_link l = {0};
-    if (view_of(p)->link == NULL)
-        return tree_printf(out, "status unknown\nspeed_mbps 0\nduplex unknown\n");
-    view_of(p)->link(p, &l);
-    return tree_printf(out, "status %s\nspeed_mbps %u\nduplex %s\n", l.up ? "up" : "down",
-                       l.speed_mbps, l.full_duplex ? "full" : "half");
+    if (view_of(p)->link != NULL)
+        view_of(p)->link(p, &l);
+    return link_lines(out, view_of(p)->link != NULL, &l);
+}
+
+static int link_read(struct tree_out *out, void *data)
+{
+    const struct port_of *of = data;
+    struct link_now now;
+    link_watch_look(of->shown->links, of->ix, liveness_clock_ns(), &now);
+    link_lines(out, now.known, &now.link);
+    return tree_printf(out, "for_ms %" PRIu64 "\nchanges %" PRIu64 "\n", now.for_ms, now.changes);
 }
 
 static int offloads_read(struct tree_out *out, void *data)
@@ -130,6 +148,26 @@ static int offloads_read(struct tree_out *out, void *data)
     return rc;
 }
 
+// Of the table's n entries, how many each worker has: worker w has those of its connections.
+static void rss_shares(struct tree_out *out, unsigned n, unsigned workers)
+{
+    unsigned entries[SERVER_WORKERS_MAX] = {0};
+    for (unsigned i = 0; i < n; i++)
+        entries[toeplitz_home(i, n, workers)]++;
+    for (unsigned w = 0; w < workers; w++)
+        tree_printf(out, "worker_%u_entries %u\nworker_%u_share_ppm %u\n", w, entries[w], w,
+                    entries[w] * 1000000 / n);
+}
+
+static void rss_counts(struct tree_out *out, const struct rss_watch *w)
+{
+    tree_printf(out, "state %s\nchecks %" PRIu64 "\nrepairs %" PRIu64 "\n",
+                rss_state_name(w->state), w->checks, w->repairs);
+    for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
+        tree_printf(out, "wrong_core_%s %" PRIu64 "\n", rss_kind_name((enum port_rss_kind)k),
+                    w->wrong[k]);
+}
+
 // The queue of each entry of the device's table; where there is none, the worker of each entry of
 // ours.
 static int rss_read(struct tree_out *out, void *data)
@@ -138,13 +176,16 @@ static int rss_read(struct tree_out *out, void *data)
     const struct port_of *of = data;
     struct port *p = of->port;
     const bool by_port = (p->caps & PORT_RSS) != 0;
+    const bool given_up = of->shown->rss[of->ix].state == RSS_SOFTWARE;
     const unsigned workers = server_workers(of->shown->server);
     unsigned n = by_port ? p->rss_entries : (unsigned)TOEPLITZ_ENTRIES;
     tree_printf(out, "queues %u\nspread_by %s\ntable_entries %u\nkey ", p->queues,
-                by_port ? "port" : "software", n);
+                by_port && !given_up ? "port" : "software", n);
     for (unsigned i = 0; i < TOEPLITZ_KEY_BYTES; i++)
         tree_printf(out, "%02x", server_rss_key(of->shown->server)[i]);
     tree_printf(out, "\n");
+    rss_counts(out, &of->shown->rss[of->ix]);
+    rss_shares(out, n, workers);
     for (unsigned i = 0; i < n && !by_port; i++)
         tree_printf(out, "entry_%u %u\n", i, toeplitz_home(i, n, workers));
     if (!by_port || view_of(p)->rss_table == NULL)
@@ -165,7 +206,8 @@ static void lines(struct tree_out *out, const struct port_stats *s)
                 {"rx_missed", s->rx_missed},         {"rx_nombuf", s->rx_nombuf},
                 {"rx_errors", s->rx_errors},         {"tx_errors", s->tx_errors},
                 {"rx_taken_away", s->rx_taken_away}, {"rx_added", s->rx_added},
-                {"tx_taken_away", s->tx_taken_away}, {"tx_added", s->tx_added}};
+                {"tx_taken_away", s->tx_taken_away}, {"tx_added", s->tx_added},
+                {"rx_lost", port_rx_lost(s)},        {"tx_lost", port_tx_lost(s)}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         tree_printf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
 }
@@ -226,13 +268,13 @@ static int workers_read(struct tree_out *out, void *data)
 {
     const struct port_of *of = data;
     const struct server *s = of->shown->server;
-    const struct handoff *steer = server_handoff(s, of->ix);
+    const struct handoff *handoff = server_handoff(s, of->ix);
     struct handoff_counts each[SERVER_WORKERS_MAX];
     uint64_t wrong = 0, lost = 0;
     memset(each, 0, sizeof(each));
     for (unsigned w = 0; w < server_workers(s); w++) {
-        if (steer != NULL)
-            handoff_read(steer, w, &each[w]);
+        if (handoff != NULL)
+            handoff_read(handoff, w, &each[w]);
         wrong += each[w].wrong_core;
         lost += each[w].lost;
     }
@@ -263,11 +305,13 @@ static int add_files(const struct ctl_shown *s, const char *folder, const struct
 
 int ctl_tree_ports(const struct ctl_shown *s)
 {
-    static const struct port_file own[] = {{"rss", rss_read}, {"workers", workers_read}};
-    static const struct port_file each[] = {{"driver", driver_read},     {"mac", mac_read},
-                                            {"mtu", mtu_read},           {"link", link_read},
-                                            {"offloads", offloads_read}, {"queues", queues_read},
-                                            {"counters", counters_read}, {"xstats", xstats_read}};
+    static const struct port_file own[] = {
+        {"link", link_read}, {"rss", rss_read}, {"workers", workers_read}};
+    static const struct port_file inner[] = {{"link", inner_link_read}};
+    static const struct port_file each[] = {{"driver", driver_read}, {"mac", mac_read},
+                                            {"mtu", mtu_read},       {"offloads", offloads_read},
+                                            {"queues", queues_read}, {"counters", counters_read},
+                                            {"xstats", xstats_read}};
     static struct port_of of[WORKER_PORTS_MAX], in[WORKER_PORTS_MAX];
     int rc = 0;
     for (unsigned i = 0; i < server_params_of(s->server)->n_ports; i++) {
@@ -280,7 +324,8 @@ int ctl_tree_ports(const struct ctl_shown *s)
             continue;
         in[i] = (struct port_of){s, view_of(p)->inner(p), i};
         snprintf(folder, sizeof(folder), "%s/inner", p->name);
-        rc |= add_files(s, folder, each, ARRAY_LEN(each), &in[i]);
+        rc |= add_files(s, folder, inner, ARRAY_LEN(inner), &in[i]) |
+              add_files(s, folder, each, ARRAY_LEN(each), &in[i]);
     }
     return rc;
 }

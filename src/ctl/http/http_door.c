@@ -393,6 +393,7 @@ struct ctl_http *ctl_http_start(struct ctl_loop *loop, struct tree *t,
                           .statics = p->statics,
                           .n_statics = p->n_statics,
                           .metrics = p->metrics,
+                          .history = p->history,
                           .metrics_arg = p->metrics_arg};
     tree_door_init(&h->web.door, t);
     snprintf(h->web.token, sizeof(h->web.token), "%s", p->token);

@@ -35,7 +35,8 @@ struct ctl_http_params {
     const struct web_static *statics;
     unsigned n_statics;
     int (*metrics)(const struct ctl_shown *s, struct text *out);
-    const struct ctl_shown *metrics_arg;
+    int (*history)(const struct ctl_shown *s, struct text *out);
+    const struct ctl_shown *metrics_arg;  // of both
 };
 
 struct ctl_http;

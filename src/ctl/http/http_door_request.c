@@ -164,8 +164,8 @@ static struct http_request *request_new(struct ctl_http *h, struct MHD_Connectio
     return r;
 }
 
-// take_body: keeps what one write may have and one byte more; *n = 0: taken.
-static enum MHD_Result take_body(struct http_request *r, const char *data, size_t *n)
+// append_body: keeps what one write may have and one byte more; *n = 0: taken.
+static enum MHD_Result append_body(struct http_request *r, const char *data, size_t *n)
 {
     const size_t room = TREE_WRITE_BYTES_MAX + 1 - r->body.len;
     text_put(&r->body, data, MIN(room, *n));
@@ -180,7 +180,7 @@ enum MHD_Result http_handle(void *cls, struct MHD_Connection *mhd, const char *p
 {
     struct http_request *r = *request;
     if (r != NULL && *n > 0)
-        return take_body(r, data, n);
+        return append_body(r, data, n);
     const bool first = r == NULL;
     if (first)
         *request = r = request_new(cls, mhd);

@@ -136,13 +136,14 @@ bool web_early(struct web *w, const struct web_request *r, struct web_answer *a)
     return true;
 }
 
-static void metrics(struct web *w, struct web_answer *a)
+static void rendered(struct web *w, struct web_answer *a, const char *type,
+                     int (*render)(const struct ctl_shown *s, struct text *out))
 {
-    a->type = "text/plain; version=0.0.4; charset=utf-8";
-    if (w->metrics(w->metrics_arg, &a->text) == 0 && a->text.error == 0)
+    a->type = type;
+    if (render(w->metrics_arg, &a->text) == 0 && a->text.error == 0)
         return;
     w->counts.failed++;
-    web_error(a, 503, "the metrics do not fit: %s", strerror(ENOBUFS));
+    web_error(a, 503, "the answer does not fit: %s", strerror(ENOBUFS));
 }
 
 static bool static_page(const struct web *w, const char *path, struct web_answer *a)
@@ -162,7 +163,9 @@ void web_serve(struct web *w, const struct web_request *r, struct web_answer *a)
     if (is_proc(r->path))
         web_proc(w, r, r->path + 5, w->token[0] != '\0', a);
     else if (strcmp(r->path, "/metrics") == 0 && w->metrics != NULL)
-        metrics(w, a);
+        rendered(w, a, "text/plain; version=0.0.4; charset=utf-8", w->metrics);
+    else if (strcmp(r->path, "/history") == 0 && w->history != NULL)
+        rendered(w, a, "application/json", w->history);
     else if (!static_page(w, r->path, a)) {
         w->counts.not_found++;
         web_error(a, 404, "nothing is here");

@@ -2,6 +2,7 @@
 // web_serve.h: what the HTTP door answers, apart from how HTTP travels (http_door.h):
 //
 //     request --> web_serve --> /proc/PATH: the tree (web_proc.c) | /metrics (metrics.h)
+//                             | /history: the last hour as JSON (server/history.h)
 //                               | pages that are part of the program (web_static.h)
 //     answer  <-- status, headers, and a body: text of its own, or an open file of the tree
 //
@@ -71,7 +72,9 @@ struct web {
     unsigned n_statics;
     // metrics: renders the text of /metrics; NULL: there is none.
     int (*metrics)(const struct ctl_shown *s, struct text *out);
-    const struct ctl_shown *metrics_arg;
+    // history: renders the JSON of /history; NULL: there is none.
+    int (*history)(const struct ctl_shown *s, struct text *out);
+    const struct ctl_shown *metrics_arg;  // of both
     struct web_counts counts;
 };
 

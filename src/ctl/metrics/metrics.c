@@ -10,6 +10,7 @@
 #include "pkt/port.h"
 #include "sock/sock.h"
 #include "stat/counters.h"
+#include "worker/handoff.h"
 
 const double metrics_bounds[METRIC_BOUNDS] = {1e-6,   2e-6,   5e-6,   10e-6, 20e-6, 50e-6,
                                               100e-6, 200e-6, 500e-6, 1e-3,  2e-3,  5e-3,
@@ -103,6 +104,42 @@ static void put_connections_max(const struct metrics_now *now)
 PORT_COUNTER_TABLE(PUT_PORT)
 #undef PUT_PORT
 
+// Ports that do not tell, as pcap, have no sample.
+static void put_port_link_up(const struct metrics_now *now)
+{
+    for (unsigned i = 0; i < now->n_ports; i++)
+        if (now->links[i].known &&
+            (now->links[i].link.up || now->links[i].link.reason != PORT_LINK_UNKNOWN))
+            PUT(now, metrics_whole(now->links[i].link.up),
+                LABEL("port", server_port(now->shown->server, i)->name));
+}
+
+static void put_port_link_changes(const struct metrics_now *now)
+{
+    for (unsigned i = 0; i < now->n_ports; i++)
+        PUT(now, metrics_whole(now->links[i].changes),
+            LABEL("port", server_port(now->shown->server, i)->name));
+}
+
+// Zero where software spreads the packets; no sample with one worker.
+static void put_port_wrong_core(const struct metrics_now *now)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = 0; i < now->n_ports; i++) {
+        const struct handoff *handoff = server_handoff(s, i);
+        uint64_t wrong[PORT_RSS_ALL_KINDS] = {0};
+        for (unsigned w = 0; handoff != NULL && w < server_workers(s); w++) {
+            struct handoff_counts c;
+            handoff_read(handoff, w, &c);
+            for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
+                wrong[k] += c.rss_wrong[k];
+        }
+        for (unsigned k = 0; k < PORT_RSS_ALL_KINDS && handoff != NULL; k++)
+            PUT(now, metrics_whole(wrong[k]), LABEL("port", server_port(s, i)->name),
+                LABEL("kind", rss_kind_name((enum port_rss_kind)k)));
+    }
+}
+
 // What mem/arenas shows: `NAME_bytes VALUE` of each arena, and sums.
 static void put_memory(const struct metrics_now *now)
 {
@@ -146,6 +183,74 @@ static void put_service_counters(const struct metrics_now *now)
     put_services(now, false);
 }
 
+// What is wrong now (server/verdict.h).
+static void put_verdicts(const struct metrics_now *now)
+{
+    for (unsigned i = 0; i < VERDICT_SEVERITIES; i++)
+        PUT(now, metrics_whole(verdict_count(ctl_verdict(now->shown), i)),
+            LABEL("severity", verdict_severities[i]));
+}
+
+static void put_verdict_kinds(const struct metrics_now *now)
+{
+    for (unsigned i = 0; i < VERDICT_KINDS; i++)
+        PUT(now, metrics_whole(verdict_count_kind(ctl_verdict(now->shown), i)),
+            LABEL("kind", verdict_kinds[i].name),
+            LABEL("severity", verdict_severities[verdict_kinds[i].severity]));
+}
+
+static void put_verdict_seconds(const struct metrics_now *now)
+{
+    const struct verdict_item *list[VERDICT_ITEMS_MAX];
+    const uint64_t now_ns = liveness_clock_ns();
+    const unsigned n = verdict_list(ctl_verdict(now->shown), list);
+    for (unsigned i = 0; i < n; i++)
+        PUT(now, metrics_real((double)(now_ns - MIN(list[i]->since_ns, now_ns)) / 1e9),
+            LABEL("kind", verdict_kinds[list[i]->kind].name), LABEL("subject", list[i]->subject));
+}
+
+// What services have open, summed over the workers, and may have.
+static void put_service_connections(const struct metrics_now *now, size_t at)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = 0; i < server_params_of(s)->n_services; i++) {
+        uint64_t sum = 0;
+        for (unsigned w = 0; w < server_workers(s); w++)
+            sum += peek_u32(
+                (const uint32_t *)((const char *)&server_worker(s, w)->tcp.services[i] + at));
+        PUT(now, metrics_whole(sum), LABEL("service", server_service(s, i)->name));
+    }
+}
+
+static void put_service_open(const struct metrics_now *now)
+{
+    put_service_connections(now, offsetof(struct tcp_service, connections));
+}
+
+static void put_service_limit(const struct metrics_now *now)
+{
+    put_service_connections(now, offsetof(struct tcp_service, connections_max));
+}
+
+static void put_service_state(const struct metrics_now *now)
+{
+    static const char *const names[] = {[TCP_SERVICE_OPEN] = "open",
+                                        [TCP_SERVICE_DRAINING] = "draining",
+                                        [TCP_SERVICE_CLOSED] = "closed"};
+    const struct server *s = now->shown->server;
+    for (unsigned i = 0; i < server_params_of(s)->n_services; i++)
+        for (unsigned state = 0; state < ARRAY_LEN(names); state++)
+            PUT(now, metrics_whole(peek_u8(&server_worker(s, 0)->tcp.services[i].state) == state),
+                LABEL("service", server_service(s, i)->name), LABEL("state", names[state]));
+}
+
+static void put_port_info(const struct metrics_now *now)
+{
+    for (unsigned i = 0; i < now->n_ports; i++)
+        PUT(now, metrics_whole(1), LABEL("port", server_port(now->shown->server, i)->name),
+            LABEL("driver", server_port(now->shown->server, i)->ops->driver));
+}
+
 static void put_service_values(const struct metrics_now *now)
 {
     put_services(now, true);
@@ -163,6 +268,11 @@ static void put_service_values(const struct metrics_now *now)
     X(process_resident_memory_bytes, GAUGE, "Ordinary memory in use; huge pages are apart.",       \
       put_resident_bytes)                                                                          \
     X(c10m_connections_max, GAUGE, "Connections that can be open at once.", put_connections_max)   \
+    X(c10m_verdicts, GAUGE, "What is wrong now: how many sentences of this severity.",             \
+      put_verdicts)                                                                                \
+    X(c10m_verdict_active, GAUGE, "The same by kind; 0: nothing of this kind is wrong.",           \
+      put_verdict_kinds)                                                                           \
+    X(c10m_verdict_seconds, GAUGE, "For how long each of them has lasted.", put_verdict_seconds)   \
     X(c10m_core_clock_hertz, GAUGE, "Cycles a second of the core's time stamp counter.",           \
       metrics_clock)                                                                               \
     X(c10m_core_useful_ratio, GAUGE, "Share of the last second in turns with work.",               \
@@ -195,7 +305,19 @@ static void put_service_values(const struct metrics_now *now)
     X(c10m_core_pool_entries, GAUGE, "Entries that a pool of the worker has.", metrics_pool_size)  \
     X(c10m_core_pool_used, GAUGE, "Entries of a pool in use.", metrics_pool_used)                  \
     X(c10m_core_pool_used_max, GAUGE, "Most that were in use at once.", metrics_pool_used_max)     \
+    X(c10m_port_link_up, GAUGE, "Whether the link of the port is up.", put_port_link_up)           \
+    X(c10m_port_link_changes_total, COUNTER,                                                       \
+      "Times that the link went up or down, or was down for another reason.",                      \
+      put_port_link_changes)                                                                       \
+    X(c10m_port_wrong_core_packets_total, COUNTER,                                                 \
+      "Packets that the port brought to another worker than theirs.", put_port_wrong_core)         \
     X(c10m_memory_bytes, GAUGE, "Memory reserved at start, by what it is for.", put_memory)        \
+    X(c10m_port_info, GAUGE, "Driver of the port; always 1.", put_port_info)                       \
+    X(c10m_service_connections, GAUGE, "Connections of the service that are open.",                \
+      put_service_open)                                                                            \
+    X(c10m_service_connections_max, GAUGE, "Connections that the service may have.",               \
+      put_service_limit)                                                                           \
+    X(c10m_service_state, GAUGE, "1 for the state in which the service is.", put_service_state)    \
     X(c10m_service_events_total, COUNTER, "What the application of a service counts.",             \
       put_service_counters)                                                                        \
     X(c10m_service_value, GAUGE, "Present values that the application of a service shows.",        \
@@ -258,6 +380,7 @@ static void read_all(struct metrics_now *now, const struct ctl_shown *s, struct 
         struct port *p = server_port(s->server, i);
         now->ports[i] = (struct port_stats){0};
         p->ops->stats(p, &now->ports[i]);
+        link_watch_look(s->links, i, liveness_clock_ns(), &now->links[i]);
     }
 }
 

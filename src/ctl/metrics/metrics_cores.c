@@ -23,7 +23,7 @@ void metrics_useful(const struct metrics_now *now)
 {
     struct liveness_now p;
     for (unsigned i = 0; i < now->n_cores; i++) {
-        liveness_look(now->shown->pulse, i, liveness_clock_ns(), &p);
+        liveness_look(now->shown->liveness, i, liveness_clock_ns(), &p);
         PUT(now, metrics_real(p.recent.useful), LABEL("core", now->core_names[i]));
     }
 }
@@ -32,7 +32,7 @@ void metrics_stalled(const struct metrics_now *now)
 {
     struct liveness_now p;
     for (unsigned i = 0; i < now->n_cores; i++) {
-        liveness_look(now->shown->pulse, i, liveness_clock_ns(), &p);
+        liveness_look(now->shown->liveness, i, liveness_clock_ns(), &p);
         PUT(now, metrics_real(p.state == LIVENESS_STALLED ? (double)p.for_ms / 1e3 : 0),
             LABEL("core", now->core_names[i]));
     }
@@ -40,15 +40,11 @@ void metrics_stalled(const struct metrics_now *now)
 
 void metrics_drops(const struct metrics_now *now)
 {
-    static const char *const sides[DROP_COUNT] = {
-#define DROP_SIDE(name, side, help) [DROP_##name] = #side,
-        DROP_TABLE(DROP_SIDE)
-#undef DROP_SIDE
-    };
     for (unsigned i = 0; i < now->n_cores; i++)
         for (unsigned d = DROP_NONE + 1; d < DROP_COUNT; d++)
             PUT(now, metrics_whole(now->cores[i].drops[d]), LABEL("core", now->core_names[i]),
-                LABEL("reason", stat_drop_names[d].name), LABEL("side", sides[d]));
+                LABEL("reason", stat_drop_names[d].name),
+                LABEL("side", stat_drop_kinds[d].side == DROP_SIDE_rx ? "rx" : "tx"));
 }
 
 void metrics_stage_cycles(const struct metrics_now *now)
@@ -232,7 +228,7 @@ static void put_pools(const struct metrics_now *now, enum pool_figure figure)
 {
     struct fill_pool pools[FILL_POOLS_MAX];
     for (unsigned i = 0; i < now->n_cores; i++) {
-        const unsigned n = fill_pools(now->shown->depth, i, pools);
+        const unsigned n = fill_pools(now->shown->fill, i, pools);
         for (unsigned k = 0; k < n; k++)
             PUT(now, metrics_whole(figure_of(&pools[k], figure)), LABEL("core", now->core_names[i]),
                 LABEL("pool", pools[k].name));

@@ -18,6 +18,7 @@ struct metrics_now {
     struct core_stats cores[SERVER_WORKERS_MAX];
     unsigned n_ports;
     struct port_stats ports[WORKER_PORTS_MAX];
+    struct link_now links[WORKER_PORTS_MAX];
 };
 
 #define LABEL(name, value)                                                                         \

@@ -24,6 +24,8 @@
 #include "ctl/metrics/telemetry_commands.h"
 #include "ctl/serve/stop_workers.h"
 #include "ctl/steering/steering.h"
+#include "server/device_locks.h"
+#include "server/server_check.h"
 #include "server/server_log.h"
 #include "server/wall_clock.h"
 #include "tree/door.h"
@@ -43,8 +45,7 @@ void ctl_doubts(const struct server_params *p, struct text *out)
     unsigned ix = 0;
     for (unsigned i = 0; i < p->n_ports; i++) {
         const struct server_port_params *pp = &p->ports[i];
-        const bool wraps = strcmp(pp->port.driver, "fault") == 0;
-        if (strcmp(wraps ? pp->inner.driver : pp->port.driver, "ring") == 0)
+        if (strcmp(server_inner_port(pp)->driver, "ring") == 0)
             text_printf(out,
                         "port %s: a ring has both ends in this process: no host can reach it\n",
                         pp->port.name);
@@ -57,10 +58,10 @@ void ctl_doubts(const struct server_params *p, struct text *out)
     }
 }
 
-// signaled: who hears of signals; steer NULL: the server does not run yet.
+// signaled: who hears of signals; steering NULL: the server does not run yet.
 struct signaled {
     struct ctl_loop *loop;
-    struct ctl_steer *steer;
+    struct ctl_steering *steering;
     int crash;  // a signal that somebody sent to crash the process; 0: none
 };
 
@@ -69,16 +70,16 @@ static void on_signal(void *arg, int signal_number)
     struct signaled *to = arg;
     const enum signal_meaning meaning = signal_meaning(signal_number);
     if (meaning == SIGNAL_HANGUP) {
-        if (to->steer != NULL)
-            ctl_steer_reload(to->steer);
+        if (to->steering != NULL)
+            ctl_steering_reload(to->steering);
         return;
     }
     log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
     if (meaning == SIGNAL_CRASH)
         to->crash = signal_number;
     const bool may_drain = signal_number == SIGINT || signal_number == SIGTERM;
-    if (to->steer != NULL && may_drain)
-        ctl_steer_stop(to->steer);
+    if (to->steering != NULL && may_drain)
+        ctl_steering_stop(to->steering);
     else
         ctl_loop_stop(to->loop);
 }
@@ -127,6 +128,7 @@ static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ct
                                       .statics = web_statics,
                                       .n_statics = web_n_statics,
                                       .metrics = metrics_text,
+                                      .history = ctl_history_json,
                                       .metrics_arg = s};
     *http = ctl_http_start(loop, s->tree, &p, err);
     explicit_bzero(token, sizeof(token));
@@ -151,7 +153,7 @@ static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct co
         return 0;
     *sock = ctl_sock_start(loop, tree, path, &taken, err);
     if (*sock == NULL && taken)
-        return -1;
+        return err_key(err, "control.socket");
     if (*sock == NULL)
         log_line(LOG_WARN, "no control socket: %s", err->text);
     else
@@ -195,7 +197,7 @@ static void on_log(void *arg, uint64_t periods)
 // looked: what is looked at every CTL_LOOK_MS.
 struct looked {
     struct ctl_shown *shown;
-    struct ctl_steer *steer;
+    struct ctl_steering *steering;
 };
 
 static void on_look(void *arg, uint64_t periods)
@@ -203,7 +205,7 @@ static void on_look(void *arg, uint64_t periods)
     const struct looked *at = arg;
     (void)periods;
     ctl_tree_look(at->shown);
-    ctl_steer_look(at->steer);
+    ctl_steering_look(at->steering);
 }
 
 static void on_wall(void *arg, uint64_t periods)
@@ -257,6 +259,22 @@ static void on_change(void *arg)
         log_line(LOG_WARN, "%s", err.text);
 }
 
+static int cores_at_fault(struct err *err)
+{
+    err_append(err, ": take other [cpu] workers, or share it: [cpu] exclusive = off");
+    return err_key(err, "cpu.workers");
+}
+
+// log_error: the error with its place in the configuration.
+static void log_error(const struct ctl_conf *from, const struct err *err)
+{
+    struct text place;
+    text_init(&place, ERR_TEXT_BYTES + CONF_PATH_BYTES);
+    conf_place(from->places, err->key, &place);
+    log_line(LOG_ERROR, "%s%s", text_str(&place), err->text);
+    text_free(&place);
+}
+
 // cores_take: *fd holds the workers' cores until it is closed. -1: another server has one of them,
 // and no key allows that.
 static int cores_take(const struct server_params *p, const struct conf *c, int *fd, struct err *err)
@@ -270,8 +288,7 @@ static int cores_take(const struct server_params *p, const struct conf *c, int *
         if (!c->cpu.exclusive)
             log_line(LOG_WARN, "%s, too: each slows the other down", err->text);
         else
-            return err_append(err,
-                              ": take other [cpu] workers, or share it: [cpu] exclusive = off");
+            return cores_at_fault(err);
     }
     return 0;
 }
@@ -283,15 +300,15 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     const struct conf *c = from->conf;
     struct tree *tree = doors->tree;
     struct ctl_shown shown = {.server = s, .conf = c, .version = version, .tree = tree};
-    const struct ctl_steer_params sp = {loop,       s,          &shown,      from->conf,
-                                        from->file, from->sets, from->n_sets};
-    struct ctl_steer *steer = ctl_steer_new(&sp, err);
-    if (steer == NULL)
+    const struct ctl_steering_params sp = {loop,       s,          &shown,      from->conf,
+                                           from->file, from->sets, from->n_sets};
+    struct ctl_steering *steering = ctl_steering_new(&sp, err);
+    if (steering == NULL)
         return -1;
-    shown.baseline = ctl_steer_baseline(steer);
-    struct looked looked = {&shown, steer};
+    shown.baseline = ctl_steering_baseline(steering);
+    struct looked looked = {&shown, steering};
     int rc = ctl_tree_open(&shown, err);
-    if (rc == 0 && ctl_steer_fill(steer, tree_root(tree)) != 0)
+    if (rc == 0 && ctl_steering_fill(steering, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
     if (rc == 0) {
         doors->dump = ctl_dump_start(loop, tree, s, c->control.dump_ring, err);
@@ -310,23 +327,23 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         struct ctl_http *http;
         struct statsd *statsd = push_metrics(loop, &shown);
         struct pushed pushed = {statsd, c};
-        ctl_steer_on_change(steer, on_change, &pushed);
+        ctl_steering_on_change(steering, on_change, &pushed);
         ctl_telemetry_start(&shown);
         rc = open_http(loop, &shown, &http, err);
         if (rc == 0) {
             log_line(LOG_INFO, "serving");
-            to->steer = steer;
+            to->steering = steering;
             rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
         }
         ctl_http_stop(http);
         ctl_fuse_stop(fuse);
-        ctl_steer_on_change(steer, NULL, NULL);
+        ctl_steering_on_change(steering, NULL, NULL);
         statsd_stop(statsd);
         ctl_telemetry_stop();
     }
-    to->steer = NULL;
+    to->steering = NULL;
     doors_close(doors);
-    ctl_steer_free(steer);
+    ctl_steering_free(steering);
     ctl_tree_close(&shown);
     return rc;
 }
@@ -337,7 +354,8 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     struct signaled to = {&loop, NULL, 0};
     const struct conf *c = from->conf;
     struct doors doors = {NULL, NULL, NULL};
-    struct err err = {""};
+    struct err err = {.text = ""};
+    struct device_locks devices = {.n = 0};
     int cores_fd = -1;
     int rc = ctl_loop_init(&loop, &err);
     if (rc == 0)
@@ -346,6 +364,10 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         rc = doors_open(&doors, &loop, c, &err);
     if (rc == 0)
         rc = cores_take(p, c, &cores_fd, &err);
+    if (rc == 0)
+        rc = device_locks_take(&devices, p, &err);
+    if (rc == 0)
+        rc = server_check_ordinary(p, &err);
     if (rc == 0) {
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
@@ -358,6 +380,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         }
     }
     doors_close(&doors);
+    device_locks_release(&devices);
     if (cores_fd >= 0)
         close(cores_fd);
     rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
@@ -368,6 +391,6 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         return 0;
     }
     if (rc != 0)
-        log_line(LOG_ERROR, "%s", err.text);
+        log_error(from, &err);
     return rc == 0 ? 0 : 1;
 }

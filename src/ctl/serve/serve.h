@@ -2,6 +2,7 @@
 // serve.h: `c10m serve`: a server with its tree, until a signal ends it. Control thread.
 #pragma once
 #include "conf/conf.h"
+#include "conf/places.h"
 #include "server/server.h"
 
 // ctl_conf: the configuration, which changes while the server runs, and where it came from; file
@@ -11,6 +12,7 @@ struct ctl_conf {
     const char *file;
     char *const *sets;
     unsigned n_sets;
+    struct conf_places *places;  // for errors of the start; NULL: not known
 };
 
 // ctl_serve: starts the server, mounts the tree, serves until a signal asks it to end

@@ -17,7 +17,7 @@ enum { IDLE_S_MAX = 2000000 };  // 23 days: of a clock of milliseconds that come
 static int port_of(const char *text, uint16_t *port)
 {
     uint64_t n;
-    const int rc = ctl_steer_number(text, 1, UINT16_MAX, &n);
+    const int rc = ctl_steering_number(text, 1, UINT16_MAX, &n);
     if (rc == 0)
         *port = (uint16_t)n;
     return rc;
@@ -35,7 +35,7 @@ static int prefix_of(char *text, struct ip_addr *addr, unsigned *bits)
     *bits = ip_bits(addr);
     if (slash == NULL)
         return 0;
-    const int rc = ctl_steer_number(slash + 1, 0, *bits, &n);
+    const int rc = ctl_steering_number(slash + 1, 0, *bits, &n);
     if (rc == 0)
         *bits = (unsigned)n;
     return rc;
@@ -65,7 +65,7 @@ int kill_place_parse(char *text, struct kill_place *out)
     return rc == 0 && !out->has_port && !out->has_addr ? -EINVAL : rc;
 }
 
-static int take_local(struct kill_filter *f, char *text)
+static int parse_local(struct kill_filter *f, char *text)
 {
     struct kill_place p;
     const int rc = kill_place_parse(text, &p);
@@ -79,7 +79,7 @@ static int take_local(struct kill_filter *f, char *text)
     return 0;
 }
 
-static int take_remote(struct kill_filter *f, char *text)
+static int parse_remote(struct kill_filter *f, char *text)
 {
     struct kill_place p;
     const int rc = kill_place_parse(text, &p);
@@ -93,7 +93,7 @@ static int take_remote(struct kill_filter *f, char *text)
 }
 
 // What is over cannot be killed.
-static int take_state(struct kill_filter *f, const char *text)
+static int parse_state(struct kill_filter *f, const char *text)
 {
     for (int s = TCP_ESTABLISHED; s < TCP_STATE_COUNT; s++) {
         if (s == TCP_TIME_WAIT || s == TCP_CLOSED || s == TCP_CLOSING - 1 ||
@@ -108,10 +108,10 @@ static int take_state(struct kill_filter *f, const char *text)
     return -EINVAL;
 }
 
-static int take_idle(struct kill_filter *f, const char *text)
+static int parse_idle(struct kill_filter *f, const char *text)
 {
     uint64_t s;
-    const int rc = ctl_steer_number(text, 1, IDLE_S_MAX, &s);
+    const int rc = ctl_steering_number(text, 1, IDLE_S_MAX, &s);
     if (rc != 0 || (f->by & KILL_IDLE))
         return rc != 0 ? rc : -EINVAL;
     f->by |= KILL_IDLE;
@@ -119,9 +119,9 @@ static int take_idle(struct kill_filter *f, const char *text)
     return 0;
 }
 
-static int take_service(const struct ctl_steer *st, struct kill_filter *f, const char *name)
+static int parse_service(const struct ctl_steering *st, struct kill_filter *f, const char *name)
 {
-    const int ix = ctl_steer_service(st, name);
+    const int ix = ctl_steering_service(st, name);
     if (ix < 0 || (f->by & KILL_SERVICE))
         return -EINVAL;
     f->by |= KILL_SERVICE;
@@ -129,21 +129,21 @@ static int take_service(const struct ctl_steer *st, struct kill_filter *f, const
     return 0;
 }
 
-static int take_term(const struct ctl_steer *st, struct kill_filter *f, const char *what,
-                     char *value)
+static int parse_term(const struct ctl_steering *st, struct kill_filter *f, const char *what,
+                      char *value)
 {
     if (strcmp(what, "local") == 0)
-        return take_local(f, value);
+        return parse_local(f, value);
     if (strcmp(what, "remote") == 0)
-        return take_remote(f, value);
+        return parse_remote(f, value);
     if (strcmp(what, "state") == 0)
-        return take_state(f, value);
+        return parse_state(f, value);
     if (strcmp(what, "idle") == 0)
-        return take_idle(f, value);
-    return strcmp(what, "service") == 0 ? take_service(st, f, value) : -EINVAL;
+        return parse_idle(f, value);
+    return strcmp(what, "service") == 0 ? parse_service(st, f, value) : -EINVAL;
 }
 
-static bool is_ours(const struct ctl_steer *st, const struct ip_addr *a)
+static bool is_ours(const struct ctl_steering *st, const struct ip_addr *a)
 {
     const struct server_params *p = server_params_of(st->p.server);
     for (unsigned i = 0; i < p->n_ports; i++)
@@ -154,7 +154,7 @@ static bool is_ours(const struct ctl_steer *st, const struct ip_addr *a)
 }
 
 // Both ends of one connection, in either order.
-static int take_tuple(const struct ctl_steer *st, struct kill_filter *f, char *a, char *b)
+static int parse_tuple(const struct ctl_steering *st, struct kill_filter *f, char *a, char *b)
 {
     struct kill_place ends[2];
     char *const texts[] = {a, b};
@@ -177,48 +177,49 @@ static int take_tuple(const struct ctl_steer *st, struct kill_filter *f, char *a
     return 0;
 }
 
-static int parse(const struct ctl_steer *st, struct kill_filter *f, char *line)
+static int parse(const struct ctl_steering *st, struct kill_filter *f, char *line)
 {
-    char *words[STEER_WORDS_MAX];
-    const int n = ctl_steer_words(line, words);
+    char *words[STEERING_WORDS_MAX];
+    const int n = ctl_steering_words(line, words);
     *f = (struct kill_filter){0};
     if (n == 1 && strcmp(words[0], "all") == 0)
         return 0;
     if (n == 2 && strchr(words[0], ':') != NULL)
-        return take_tuple(st, f, words[0], words[1]);
+        return parse_tuple(st, f, words[0], words[1]);
     if (n <= 0 || n % 2 != 0)
         return -EINVAL;
     for (int i = 0; i < n; i += 2) {
-        const int rc = take_term(st, f, words[i], words[i + 1]);
+        const int rc = parse_term(st, f, words[i], words[i + 1]);
         if (rc != 0)
             return rc;
     }
     return 0;
 }
 
-static int kill_write(struct ctl_steer_entry *e, char *line)
+static int kill_write(struct ctl_steering_entry *e, char *line)
 {
     struct order o = {.kind = ORDER_KILL};
     const int rc = parse(e->st, &o.kill, line);
-    return rc != 0 ? rc : ctl_steer_order(e, &o, "connections killed:");
+    return rc != 0 ? rc : ctl_steering_order(e, &o, "connections killed:");
 }
 
-static const struct ctl_steer_file kill_file = {
+static const struct ctl_steering_file kill_file = {
     .help =
-        "# Resets connections: the peer gets a RST, the application is told. One order a write:\n"
-        "#   10.0.0.1:1234 10.0.0.2:80     the one with these ends, as net/tcp and ss have them\n"
+        "# Resets connections: the peer gets a RST, the application an error. One order per "
+        "write:\n"
+        "#   10.0.0.1:1234 10.0.0.2:80     the connection with this local and remote address\n"
         "#   local ADDR[:PORT] | local *:PORT\n"
         "#   remote ADDR[/BITS][:PORT] | remote [ADDR6/BITS]:PORT | remote *:PORT\n"
         "#   state NAME                    ESTABLISHED, CLOSE_WAIT, ...\n"
         "#   service NAME\n"
-        "#   idle SECONDS                  nothing new was sent or acknowledged by the peer\n"
+        "#   idle SECONDS                  the peer sent and acknowledged nothing new for so long\n"
         "#   all\n"
-        "# Several of them in a line: those that match each. What is over (TIME_WAIT) and\n"
-        "# half-open connections never match.\n",
+        "# Several conditions in a line select the connections that match all of them. Half-open\n"
+        "# connections and connections in TIME_WAIT never match.\n",
     .write = kill_write,
 };
 
-int ctl_steer_kill_fill(struct ctl_steer *st, struct tree_node *root)
+int ctl_steering_kill_fill(struct ctl_steering *st, struct tree_node *root)
 {
-    return ctl_steer_add(st, root, "ctl/conn/kill", &kill_file, 0);
+    return ctl_steering_add(st, root, "ctl/conn/kill", &kill_file, 0);
 }

@@ -53,8 +53,8 @@ static bool is_neighbour(const struct server_params *p, const struct ip_addr *a)
 }
 
 // `dev PORT` at the end, or the port that the address says.
-static int take_port(const struct server_params *p, struct order_neighbor *n, char **words,
-                     int *left)
+static int parse_port(const struct server_params *p, struct order_neighbor *n, char **words,
+                      int *left)
 {
     int port = server_port_toward(p, &n->addr);
     if (*left >= 2 && strcmp(words[*left - 2], "dev") == 0) {
@@ -78,15 +78,15 @@ static int parse_flush(const struct server_params *p, struct order_neighbor *n, 
 
 static int parse(const struct server_params *p, struct order_neighbor *n, char *line)
 {
-    char *words[STEER_WORDS_MAX];
-    int left = ctl_steer_words(line, words);
+    char *words[STEERING_WORDS_MAX];
+    int left = ctl_steering_words(line, words);
     if (left < 1)
         return -EINVAL;
     if (strcmp(words[0], "flush") == 0)
         return parse_flush(p, n, words, left);
     *n = (struct order_neighbor){0};
     if (left < 2 || !ip_parse(words[1], &n->addr) || !is_neighbour(p, &n->addr) ||
-        take_port(p, n, words, &left) != 0)
+        parse_port(p, n, words, &left) != 0)
         return -EINVAL;
     if (strcmp(words[0], "del") == 0) {
         n->act = NEIGHBOR_DEL;
@@ -99,29 +99,32 @@ static int parse(const struct server_params *p, struct order_neighbor *n, char *
     return 0;
 }
 
-static int arp_write(struct ctl_steer_entry *e, char *line)
+static int arp_write(struct ctl_steering_entry *e, char *line)
 {
     static const char *const verbs[] = {[NEIGHBOR_ADD] = "added:",
-                                        [NEIGHBOR_PERMANENT] = "added for good:",
+                                        [NEIGHBOR_PERMANENT] = "added permanently:",
                                         [NEIGHBOR_DEL] = "deleted:",
                                         [NEIGHBOR_FLUSH] = "flushed:"};
     struct order o = {.kind = ORDER_NEIGHBOR};
     const int rc = parse(server_params_of(e->st->p.server), &o.neighbor, line);
-    return rc != 0 ? rc : ctl_steer_order(e, &o, verbs[o.neighbor.act]);
+    return rc != 0 ? rc : ctl_steering_order(e, &o, verbs[o.neighbor.act]);
 }
 
-static const struct ctl_steer_file arp_file = {
-    .help = "# Neighbours, IPv4 and IPv6, in the caches of all workers (net/arp and net/ndisc show "
-            "them):\n"
-            "#   add ADDR MAC [permanent] [dev PORT]   as if it had said so itself; permanent: for "
-            "good\n"
-            "#   del ADDR [dev PORT]\n"
-            "#   flush [PORT]                          all but permanent ones\n"
-            "# Those of the configuration stay. `last` counts a neighbour once for each worker.\n",
+static const struct ctl_steering_file arp_file = {
+    .help =
+        "# Neighbours, IPv4 and IPv6, in the caches of all workers (net/arp and net/ndisc show "
+        "them):\n"
+        "#   add ADDR MAC [permanent] [dev PORT]   as if the neighbour had announced it; "
+        "permanent:\n"
+        "#                                         until it is deleted\n"
+        "#   del ADDR [dev PORT]\n"
+        "#   flush [PORT]                          delete all except permanent ones\n"
+        "# Neighbours of the configuration cannot be changed. `last` counts a neighbour once for\n"
+        "# each worker.\n",
     .write = arp_write,
 };
 
-int ctl_steer_arp_fill(struct ctl_steer *st, struct tree_node *root)
+int ctl_steering_arp_fill(struct ctl_steering *st, struct tree_node *root)
 {
-    return ctl_steer_add(st, root, "ctl/arp", &arp_file, 0);
+    return ctl_steering_add(st, root, "ctl/arp", &arp_file, 0);
 }

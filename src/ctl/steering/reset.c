@@ -7,32 +7,32 @@
 #include "ctl/files/tree_files_internal.h"
 #include "ctl/steering/steering_internal.h"
 
-static void reset_cores(struct ctl_steer *st)
+static void reset_cores(struct ctl_steering *st)
 {
     for (unsigned w = 0; w < server_workers(st->p.server); w++)
         ctl_baseline_reset_core(st->baseline, w);
 }
 
-static void reset_latency(struct ctl_steer *st)
+static void reset_latency(struct ctl_steering *st)
 {
     for (unsigned w = 0; w < server_workers(st->p.server); w++)
         ctl_baseline_reset_latency(st->baseline, w);
 }
 
-static void reset_ports(struct ctl_steer *st)
+static void reset_ports(struct ctl_steering *st)
 {
     for (unsigned p = 0; p < server_params_of(st->p.server)->n_ports; p++)
         if (server_port(st->p.server, p) != NULL)
             ctl_baseline_reset_port(st->baseline, p);
 }
 
-static void reset_stalls(struct ctl_steer *st)
+static void reset_stalls(struct ctl_steering *st)
 {
     if (st->p.shown != NULL && st->p.shown->stalls != NULL)
         stalls_reset(st->p.shown->stalls);
 }
 
-static void reset_all(struct ctl_steer *st)
+static void reset_all(struct ctl_steering *st)
 {
     reset_cores(st);
     reset_latency(st);
@@ -40,7 +40,7 @@ static void reset_all(struct ctl_steer *st)
     reset_stalls(st);
 }
 
-static int reset_core(struct ctl_steer *st, const char *name)
+static int reset_core(struct ctl_steering *st, const char *name)
 {
     char core[CORE_NAME_BYTES];
     for (unsigned w = 0; w < server_workers(st->p.server); w++) {
@@ -54,7 +54,7 @@ static int reset_core(struct ctl_steer *st, const char *name)
     return -EINVAL;
 }
 
-static int reset_port(struct ctl_steer *st, const char *name)
+static int reset_port(struct ctl_steering *st, const char *name)
 {
     const struct server_params *p = server_params_of(st->p.server);
     for (unsigned i = 0; i < p->n_ports; i++) {
@@ -66,11 +66,11 @@ static int reset_port(struct ctl_steer *st, const char *name)
     return -EINVAL;
 }
 
-static int reset_by_name(struct ctl_steer *st, const char *name)
+static int reset_by_name(struct ctl_steering *st, const char *name)
 {
     static const struct {
         const char *name;
-        void (*reset)(struct ctl_steer *st);
+        void (*reset)(struct ctl_steering *st);
     } whole[] = {{"all", reset_all},
                  {"cores", reset_cores},
                  {"latency", reset_latency},
@@ -86,7 +86,7 @@ static int reset_by_name(struct ctl_steer *st, const char *name)
     return strncmp(name, "ports/", 6) == 0 ? reset_port(st, name + 6) : -EINVAL;
 }
 
-static int reset_write(struct ctl_steer_entry *e, char *line)
+static int reset_write(struct ctl_steering_entry *e, char *line)
 {
     const int rc = reset_by_name(e->st, line);
     if (rc == 0)
@@ -94,20 +94,21 @@ static int reset_write(struct ctl_steer_entry *e, char *line)
     return rc;
 }
 
-static const struct ctl_steer_file reset_file = {
-    .help = "# Counters begin at zero again, for those who read these files:\n"
-            "#   cores            cores/*/counters, drops, cycles\n"
-            "#   latency          cores/*/latency\n"
-            "#   cores/N          both of one\n"
-            "#   ports, ports/NAME   ports/*/counters\n"
-            "#   stalls           cores/*/stalls, stall_causes\n"
-            "#   all\n"
-            "# The rest counts on: net/, apps/, xstats, and what is scraped or pushed (/metrics,\n"
-            "# StatsD). Names that end in _now are present values.\n",
+static const struct ctl_steering_file reset_file = {
+    .help =
+        "# Resets the counters to zero as these files show them:\n"
+        "#   cores            cores/*/counters, drops, cycles\n"
+        "#   latency          cores/*/latency\n"
+        "#   cores/N          all of these of one core\n"
+        "#   ports, ports/NAME   ports/*/counters\n"
+        "#   stalls           cores/*/stalls, stall_causes\n"
+        "#   all\n"
+        "# Other counters continue: net/, apps/, xstats, /metrics and StatsD. Names that end in\n"
+        "# _now are current values and are not reset.\n",
     .write = reset_write,
 };
 
-int ctl_steer_reset_fill(struct ctl_steer *st, struct tree_node *root)
+int ctl_steering_reset_fill(struct ctl_steering *st, struct tree_node *root)
 {
-    return ctl_steer_add(st, root, "ctl/reset", &reset_file, 0);
+    return ctl_steering_add(st, root, "ctl/reset", &reset_file, 0);
 }

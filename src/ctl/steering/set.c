@@ -19,17 +19,17 @@ static unsigned set_at(const struct key *k, unsigned at)
     return at * KEY_ROWS_MAX + (unsigned)(k - conf_keys);
 }
 
-static const struct key *key_of(const struct ctl_steer_entry *e, unsigned *at)
+static const struct key *key_of(const struct ctl_steering_entry *e, unsigned *at)
 {
     *at = e->at / KEY_ROWS_MAX;
     return &conf_keys[e->at % KEY_ROWS_MAX];
 }
 
 // ctl/log may have given modules other levels: a key that is not this one leaves them.
-static void apply(struct ctl_steer *st, enum log_level level_before)
+static void apply(struct ctl_steering *st, enum log_level level_before)
 {
     const enum log_level level = (enum log_level)st->p.conf->control.log_level;
-    ctl_steer_settings(st);
+    ctl_steering_settings(st);
     if (level != level_before)
         log_set_level(level);
 }
@@ -38,14 +38,14 @@ static void apply(struct ctl_steer *st, enum log_level level_before)
 static int refused(const struct key *k, const char *line, int rc)
 {
     struct text want;
-    text_init(&want, STEER_LINE_BYTES);
+    text_init(&want, STEERING_LINE_BYTES);
     value_expected(k, &want);
     tree_refuse(-rc, "expected %s, got \"%.64s\"", text_str(&want), line);
     text_free(&want);
     return rc;
 }
 
-static int set_write(struct ctl_steer_entry *e, char *line)
+static int set_write(struct ctl_steering_entry *e, char *line)
 {
     unsigned at;
     const struct key *k = key_of(e, &at);
@@ -62,7 +62,7 @@ static int set_write(struct ctl_steer_entry *e, char *line)
     return 0;
 }
 
-static void set_show(struct ctl_steer_entry *e, struct text *out)
+static void set_show(struct ctl_steering_entry *e, struct text *out)
 {
     unsigned at;
     const struct key *k = key_of(e, &at);
@@ -74,12 +74,12 @@ static void set_show(struct ctl_steer_entry *e, struct text *out)
     const int lagging = orders_lagging(e->st->orders);
     text_printf(out, "\n");
     if (lagging >= 0)
-        text_printf(out, "# worker %d does not have it yet\n", lagging);
+        text_printf(out, "# worker %d does not have this value yet\n", lagging);
 }
 
-static const struct ctl_steer_file set_file = {.write = set_write, .show = set_show};
+static const struct ctl_steering_file set_file = {.write = set_write, .show = set_show};
 
-static int fill_section(struct ctl_steer *st, struct tree_node *root, enum conf_section section,
+static int fill_section(struct ctl_steering *st, struct tree_node *root, enum conf_section section,
                         unsigned at)
 {
     const struct conf *c = st->p.conf;
@@ -91,12 +91,12 @@ static int fill_section(struct ctl_steer *st, struct tree_node *root, enum conf_
             (section == SECTION_service && !key_applies(k, c->services[at].app)))
             continue;
         snprintf(path, sizeof(path), "ctl/set/%s", conf_key_name(c, k, at, name));
-        rc |= ctl_steer_add(st, root, path, &set_file, set_at(k, at));
+        rc |= ctl_steering_add(st, root, path, &set_file, set_at(k, at));
     }
     return rc;
 }
 
-int ctl_steer_set_fill(struct ctl_steer *st, struct tree_node *root)
+int ctl_steering_set_fill(struct ctl_steering *st, struct tree_node *root)
 {
     int rc = 0;
     for (enum conf_section s = 0; s < SECTION_port; s++)
@@ -114,7 +114,7 @@ static void say(enum log_level level, struct text *text)
         log_say(LOG_conf, level, "%s", line);
 }
 
-void ctl_steer_reload(struct ctl_steer *st)
+void ctl_steering_reload(struct ctl_steering *st)
 {
     struct text changed, restart;
     struct conf_errors errs;
@@ -129,7 +129,7 @@ void ctl_steer_reload(struct ctl_steer *st)
     } else {
         say(LOG_INFO, &changed);
         say(LOG_WARN, &restart);
-        log_say(LOG_conf, LOG_INFO, "configuration read again");
+        log_say(LOG_conf, LOG_INFO, "configuration reloaded");
         apply(st, level);
     }
     conf_errors_free(&errs);
@@ -157,10 +157,10 @@ static const char *level_name(unsigned i)
     return log_level_name((enum log_level)i);
 }
 
-static int log_write_order(struct ctl_steer_entry *e, char *line)
+static int log_write_order(struct ctl_steering_entry *e, char *line)
 {
-    char *words[STEER_WORDS_MAX];
-    const int n = ctl_steer_words(line, words);
+    char *words[STEERING_WORDS_MAX];
+    const int n = ctl_steering_words(line, words);
     (void)e;
     if (n != 1 && n != 2)
         return -EINVAL;
@@ -175,7 +175,7 @@ static int log_write_order(struct ctl_steer_entry *e, char *line)
     return 0;
 }
 
-static void log_show(struct ctl_steer_entry *e, struct text *out)
+static void log_show(struct ctl_steering_entry *e, struct text *out)
 {
     (void)e;
     for (unsigned i = 0; i < LOG_MODULES; i++)
@@ -183,8 +183,9 @@ static void log_show(struct ctl_steer_entry *e, struct text *out)
                     log_level_name(log_level_of((enum log_module)i)));
 }
 
-static const struct ctl_steer_file log_file = {
-    .help = "# How much is said on stderr: LEVEL or MODULE LEVEL; levels: error warn info debug.\n"
+static const struct ctl_steering_file log_file = {
+    .help =
+        "# The level of the log on stderr: LEVEL, or MODULE LEVEL; levels: error warn info debug.\n"
 #define LOG_MODULE_HELP(name, help) "#   " #name ": " help "\n"
     LOG_MODULE_TABLE(LOG_MODULE_HELP)
 #undef LOG_MODULE_HELP
@@ -193,7 +194,7 @@ static const struct ctl_steer_file log_file = {
     .show = log_show,
 };
 
-int ctl_steer_log_fill(struct ctl_steer *st, struct tree_node *root)
+int ctl_steering_log_fill(struct ctl_steering *st, struct tree_node *root)
 {
-    return ctl_steer_add(st, root, "ctl/log", &log_file, 0);
+    return ctl_steering_add(st, root, "ctl/log", &log_file, 0);
 }

@@ -16,16 +16,16 @@
 #include "tcp/tcp.h"
 #include "worker/order.h"
 
-uint64_t ctl_steer_now_ms(void)
+uint64_t ctl_steering_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-struct ctl_steer *ctl_steer_new(const struct ctl_steer_params *p, struct err *err)
+struct ctl_steering *ctl_steering_new(const struct ctl_steering_params *p, struct err *err)
 {
-    struct ctl_steer *st = calloc(1, sizeof(*st));
+    struct ctl_steering *st = calloc(1, sizeof(*st));
     if (st != NULL) {
         st->orders = orders_new(p->server);
         st->baseline = ctl_baseline_new(p->server);
@@ -44,7 +44,7 @@ struct ctl_steer *ctl_steer_new(const struct ctl_steer_params *p, struct err *er
     return st;
 }
 
-void ctl_steer_free(struct ctl_steer *st)
+void ctl_steering_free(struct ctl_steering *st)
 {
     if (st == NULL)
         return;
@@ -52,37 +52,37 @@ void ctl_steer_free(struct ctl_steer *st)
         ctl_loop_remove(st->p.loop, st->timer_fd);
     orders_free(st->orders);
     ctl_baseline_free(st->baseline);
-    for (struct ctl_steer_entry *e = st->entries, *next; e != NULL; e = next) {
+    for (struct ctl_steering_entry *e = st->entries, *next; e != NULL; e = next) {
         next = e->next;
         free(e);
     }
     free(st);
 }
 
-const struct ctl_baseline *ctl_steer_baseline(const struct ctl_steer *st)
+const struct ctl_baseline *ctl_steering_baseline(const struct ctl_steering *st)
 {
     return st->baseline;
 }
 
 static void on_tick(void *arg, uint64_t periods)
 {
-    struct ctl_steer *st = arg;
+    struct ctl_steering *st = arg;
     (void)periods;
-    const uint64_t now_ms = ctl_steer_now_ms();
+    const uint64_t now_ms = ctl_steering_now_ms();
     bool more = orders_poll(st->orders, now_ms);
-    more |= ctl_steer_drain_tick(st, now_ms);
+    more |= ctl_steering_drain_tick(st, now_ms);
     if (more || st->timer_fd < 0)
         return;
     ctl_loop_remove(st->p.loop, st->timer_fd);
     st->timer_fd = -1;
 }
 
-void ctl_steer_kick(struct ctl_steer *st)
+void ctl_steering_kick(struct ctl_steering *st)
 {
     struct err err;
     if (st->timer_fd >= 0 || st->p.loop == NULL)
         return;
-    st->timer_fd = ctl_loop_timer(st->p.loop, STEER_TICK_MS, on_tick, st, &err);
+    st->timer_fd = ctl_loop_timer(st->p.loop, STEERING_TICK_MS, on_tick, st, &err);
     if (st->timer_fd < 0)
         log_line(LOG_ERROR, "%s", err.text);
 }
@@ -93,30 +93,30 @@ static const char *reason(int error)
 {
     switch (error) {
     case -ENOENT:
-        return "not there (ENOENT)";
+        return "no such entry (ENOENT)";
     case -ENOSPC:
-        return "no room for another permanent one beside it (ENOSPC)";
+        return "no room for another permanent entry (ENOSPC)";
     case -EPERM:
         return "it is in the configuration (EPERM)";
     case -EAFNOSUPPORT:
-        return "no address of that family on the port (EAFNOSUPPORT)";
+        return "the port has no address of that family (EAFNOSUPPORT)";
     default:
         return strerror(-error);
     }
 }
 
-static void tell(struct ctl_steer_entry *e, const struct order_answer *a)
+static void tell(struct ctl_steering_entry *e, const struct order_answer *a)
 {
     char core[CORE_NAME_BYTES], count[64], of[32] = "";
     snprintf(count, sizeof(count), "%llu", (unsigned long long)a->count);
     if (a->done != a->workers)
         snprintf(of, sizeof(of), "%u of ", a->done);
-    int n = snprintf(e->last, sizeof(e->last), "%s %s on %s%u worker%s", e->verb, count, of,
+    int n = snprintf(e->last, sizeof(e->last), "%s %s on %s%u worker%s", e->action, count, of,
                      a->workers, a->workers == 1 ? "" : "s");
     if (a->error == -ETIMEDOUT) {
         ctl_tree_core_name(e->st->p.server, a->late, core);
         snprintf(e->last + n, sizeof(e->last) - (size_t)n,
-                 "; the one of cores/%s does not answer (ETIMEDOUT)", core);
+                 "; the worker of cores/%s does not answer (ETIMEDOUT)", core);
     } else if (a->error != 0) {
         snprintf(e->last + n, sizeof(e->last) - (size_t)n, ": %s", reason(a->error));
     }
@@ -124,25 +124,25 @@ static void tell(struct ctl_steer_entry *e, const struct order_answer *a)
 
 static void on_done(void *arg, const struct order_answer *a)
 {
-    struct ctl_steer_entry *e = arg;
+    struct ctl_steering_entry *e = arg;
     tell(e, a);
     e->busy = false;
     log_say(LOG_ctl, a->error == 0 ? LOG_INFO : LOG_WARN, "%s", e->last);
 }
 
-int ctl_steer_order(struct ctl_steer_entry *e, const struct order *o, const char *verb)
+int ctl_steering_order(struct ctl_steering_entry *e, const struct order *o, const char *action)
 {
     const int rc = e->busy ? -EBUSY : orders_post(e->st->orders, o, on_done, e);
     if (rc != 0)
         return rc;
-    e->verb = verb;
+    e->action = action;
     e->busy = true;
-    ctl_steer_kick(e->st);
+    ctl_steering_kick(e->st);
     return 0;
 }
 
 // One that drains is closed at its end.
-static uint8_t state_for(const struct ctl_steer *st, unsigned service)
+static uint8_t state_for(const struct ctl_steering *st, unsigned service)
 {
     const bool all = st->drain.state != DRAIN_NONE;
     if (!all && st->wanted[service] != TCP_SERVICE_DRAINING)
@@ -150,32 +150,32 @@ static uint8_t state_for(const struct ctl_steer *st, unsigned service)
     return (all ? st->drain.shut : st->empty[service]) ? TCP_SERVICE_CLOSED : TCP_SERVICE_DRAINING;
 }
 
-void ctl_steer_states(struct ctl_steer *st)
+void ctl_steering_states(struct ctl_steering *st)
 {
     struct order_settings *s = orders_settings(st->orders);
     for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++)
         s->services[i].state = state_for(st, i);
     orders_set(st->orders);
-    ctl_steer_kick(st);
+    ctl_steering_kick(st);
 }
 
-void ctl_steer_on_change(struct ctl_steer *st, void (*fn)(void *arg), void *arg)
+void ctl_steering_on_change(struct ctl_steering *st, void (*fn)(void *arg), void *arg)
 {
     st->changed = fn;
     st->changed_arg = arg;
 }
 
-void ctl_steer_settings(struct ctl_steer *st)
+void ctl_steering_settings(struct ctl_steering *st)
 {
     struct order_settings *s = orders_settings(st->orders);
     server_settings_from(s, st->p.conf, server_params_of(st->p.server)->connections);
     orders_set(st->orders);
-    ctl_steer_kick(st);
+    ctl_steering_kick(st);
     if (st->changed != NULL)
         st->changed(st->changed_arg);
 }
 
-uint64_t ctl_steer_connections(const struct ctl_steer *st, unsigned service)
+uint64_t ctl_steering_connections(const struct ctl_steering *st, unsigned service)
 {
     uint64_t n = 0;
     for (unsigned w = 0; w < server_workers(st->p.server); w++) {
@@ -189,19 +189,19 @@ uint64_t ctl_steer_connections(const struct ctl_steer *st, unsigned service)
 
 // ---- lines
 
-int ctl_steer_words(char *line, char *words[STEER_WORDS_MAX])
+int ctl_steering_words(char *line, char *words[STEERING_WORDS_MAX])
 {
     int n = 0;
     char *save = NULL;
     for (char *w = strtok_r(line, " \t", &save); w != NULL; w = strtok_r(NULL, " \t", &save)) {
-        if (n == STEER_WORDS_MAX)
+        if (n == STEERING_WORDS_MAX)
             return -1;
         words[n++] = w;
     }
     return n;
 }
 
-int ctl_steer_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
+int ctl_steering_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
 {
     uint64_t n = 0;
     bool over = false;
@@ -219,7 +219,7 @@ int ctl_steer_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
     return 0;
 }
 
-int ctl_steer_service(const struct ctl_steer *st, const char *name)
+int ctl_steering_service(const struct ctl_steering *st, const char *name)
 {
     const struct server_params *p = server_params_of(st->p.server);
     for (unsigned i = 0; i < p->n_services; i++)
@@ -235,13 +235,13 @@ static bool is_blank(char c)
 
 // One line, of n bytes that no terminator follows: without the blanks at its ends. False: too long,
 // or with control characters, a second line among those.
-static bool line_of(const char *buf, size_t n, char line[STEER_LINE_BYTES])
+static bool line_of(const char *buf, size_t n, char line[STEERING_LINE_BYTES])
 {
     for (; n != 0 && is_blank(buf[n - 1]); n--)
         ;
     for (; n != 0 && is_blank(buf[0]); n--)
         buf++;
-    if (n == 0 || n >= STEER_LINE_BYTES)
+    if (n == 0 || n >= STEERING_LINE_BYTES)
         return false;
     for (size_t i = 0; i < n; i++)
         if (((unsigned char)buf[i] < ' ' && buf[i] != '\t') || buf[i] == 0x7f)
@@ -253,8 +253,8 @@ static bool line_of(const char *buf, size_t n, char line[STEER_LINE_BYTES])
 
 static int entry_write(const char *buf, size_t n, void *data)
 {
-    struct ctl_steer_entry *e = data;
-    char line[STEER_LINE_BYTES];
+    struct ctl_steering_entry *e = data;
+    char line[STEERING_LINE_BYTES];
     const int rc = line_of(buf, n, line) ? e->file->write(e, line) : -EINVAL;
     if ((rc == -EINVAL || rc == -ERANGE) && tree_reason()[0] == '\0')
         return tree_refuse(-rc, "reading it shows what it takes");
@@ -263,7 +263,7 @@ static int entry_write(const char *buf, size_t n, void *data)
 
 static int entry_read(struct tree_out *out, void *data)
 {
-    struct ctl_steer_entry *e = data;
+    struct ctl_steering_entry *e = data;
     struct text *text = tree_text(out);
     if (e->file->help != NULL)
         text_printf(text, "%s", e->file->help);
@@ -276,21 +276,21 @@ static int entry_read(struct tree_out *out, void *data)
     return 0;
 }
 
-int ctl_steer_add(struct ctl_steer *st, struct tree_node *root, const char *path,
-                  const struct ctl_steer_file *file, unsigned at)
+int ctl_steering_add(struct ctl_steering *st, struct tree_node *root, const char *path,
+                     const struct ctl_steering_file *file, unsigned at)
 {
     static const struct tree_ops ops = {.read = entry_read, .write = entry_write};
-    struct ctl_steer_entry *e = calloc(1, sizeof(*e));
+    struct ctl_steering_entry *e = calloc(1, sizeof(*e));
     if (e == NULL)
         return -1;
-    *e = (struct ctl_steer_entry){.st = st, .file = file, .at = at, .next = st->entries};
+    *e = (struct ctl_steering_entry){.st = st, .file = file, .at = at, .next = st->entries};
     st->entries = e;
     return tree_file(root, path, 0644, &ops, e) == NULL ? -1 : 0;
 }
 
-int ctl_steer_fill(struct ctl_steer *st, struct tree_node *root)
+int ctl_steering_fill(struct ctl_steering *st, struct tree_node *root)
 {
-    return ctl_steer_kill_fill(st, root) | ctl_steer_drain_fill(st, root) |
-           ctl_steer_arp_fill(st, root) | ctl_steer_set_fill(st, root) |
-           ctl_steer_log_fill(st, root) | ctl_steer_reset_fill(st, root);
+    return ctl_steering_kill_fill(st, root) | ctl_steering_drain_fill(st, root) |
+           ctl_steering_arp_fill(st, root) | ctl_steering_set_fill(st, root) |
+           ctl_steering_log_fill(st, root) | ctl_steering_reset_fill(st, root);
 }

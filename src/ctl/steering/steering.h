@@ -17,11 +17,11 @@
 #include "server/server.h"
 #include "tree/door.h"
 
-enum { STEER_LINE_BYTES = 512 };  // of one order
+enum { STEERING_LINE_BYTES = 512 };  // of one order
 
-// ctl_steer_params: all of it outlives the steer. conf is changed as keys are; file and sets are
-// where it came from, for SIGHUP: file NULL: from nowhere.
-struct ctl_steer_params {
+// ctl_steering_params: all of it outlives the steering. conf is changed as keys are; file and sets
+// are where it came from, for SIGHUP: file NULL: from nowhere.
+struct ctl_steering_params {
     struct ctl_loop *loop;
     const struct server *server;
     const struct ctl_shown *shown;  // whose stalls are reset; NULL: none
@@ -31,28 +31,29 @@ struct ctl_steer_params {
     unsigned n_sets;
 };
 
-struct ctl_steer;
+struct ctl_steering;
 
-// ctl_steer_new: NULL: *err. ctl_steer_free: drops what is under way; the tree is destroyed before.
-struct ctl_steer *ctl_steer_new(const struct ctl_steer_params *p, struct err *err);
-void ctl_steer_free(struct ctl_steer *st);
+// ctl_steering_new: NULL: *err. ctl_steering_free: drops what is under way; the tree is destroyed
+// before.
+struct ctl_steering *ctl_steering_new(const struct ctl_steering_params *p, struct err *err);
+void ctl_steering_free(struct ctl_steering *st);
 
-// ctl_steer_fill: makes the files below root. 0 or -1: tree_error() says why.
-int ctl_steer_fill(struct ctl_steer *st, struct tree_node *root);
+// ctl_steering_fill: makes the files below root. 0 or -1: tree_error() says why.
+int ctl_steering_fill(struct ctl_steering *st, struct tree_node *root);
 
-// ctl_steer_baseline: what ctl/reset has reset.
-const struct ctl_baseline *ctl_steer_baseline(const struct ctl_steer *st);
+// ctl_steering_baseline: what ctl/reset has reset.
+const struct ctl_baseline *ctl_steering_baseline(const struct ctl_steering *st);
 
-// ctl_steer_on_change: fn(arg) is called whenever keys of the configuration have changed, for those
-// who are neither a worker nor the log. NULL: nobody any more.
-void ctl_steer_on_change(struct ctl_steer *st, void (*fn)(void *arg), void *arg);
+// ctl_steering_on_change: fn(arg) is called whenever keys of the configuration have changed, for
+// those who are neither a worker nor the log. NULL: nobody any more.
+void ctl_steering_on_change(struct ctl_steering *st, void (*fn)(void *arg), void *arg);
 
-// ctl_steer_reload: reads the configuration again, and applies what may change while running; says
-// in the log what changed, what wants a restart, and what is wrong: then nothing changes.
-void ctl_steer_reload(struct ctl_steer *st);
+// ctl_steering_reload: reads the configuration again, and applies what may change while running;
+// says in the log what changed, what wants a restart, and what is wrong: then nothing changes.
+void ctl_steering_reload(struct ctl_steering *st);
 
-// ctl_steer_look: now and then: closes services that had to drain and have no connection left.
-void ctl_steer_look(struct ctl_steer *st);
+// ctl_steering_look: now and then: closes services that had to drain and have no connection left.
+void ctl_steering_look(struct ctl_steering *st);
 
-// ctl_steer_stop: drains for [control] drain_s, then stops the loop; at once if asked again.
-void ctl_steer_stop(struct ctl_steer *st);
+// ctl_steering_stop: drains for [control] drain_s, then stops the loop; at once if asked again.
+void ctl_steering_stop(struct ctl_steering *st);

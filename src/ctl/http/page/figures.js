@@ -90,6 +90,28 @@ function addDrops(into, now, before, seconds) {
     }
 }
 
+const grownOf = (is, was) => (is >= was ? is - was : is);  // what fell counts from zero
+
+// Rates of a map of values; unknown before: none.
+function ratesOf(now, before, seconds) {
+    return Object.fromEntries(Object.entries(now).map(([name, is]) =>
+        [name, before?.[name] === undefined ? NaN : ratio(grownOf(is, before[name]), seconds)]));
+}
+
+// [{name, driver, link, rates, totals}], [{name, state, open, max, rates}]
+export function compareItems(now, before) {
+    const seconds = now.at - before.at;
+    const ports = [...now.ports].map(([name, port]) => ({
+        name, driver: port.driver ?? "-", link: port.values.link_up === undefined ? "unknown" : port.values.link_up === 1 ? "up" : "down",
+        rates: ratesOf(port.values, before.ports.get(name)?.values, seconds), totals: port.values,
+    }));
+    const services = [...now.services].map(([name, service]) => ({
+        name, state: service.state ?? "-", open: service.values.connections ?? NaN, max: service.values.connections_max ?? NaN,
+        rates: ratesOf(service.events, before.services.get(name)?.events, seconds),
+    }));
+    return { ports, services };
+}
+
 // {cores: [{name, state, figures}], total: figures, drops: [{reason, rate, total}]}
 export function compare(now, before) {
     const seconds = now.at - before.at;

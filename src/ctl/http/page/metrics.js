@@ -20,9 +20,34 @@ function takeCore(core, name, labels, value) {
         core.values[name.replace(/_total$/, "")] = value;
 }
 
+// A port or service of a reading, made at its first sample.
+function itemOf(map, name) {
+    if (!map.has(name))
+        map.set(name, { values: {}, events: {} });
+    return map.get(name);
+}
+
+// c10m_port_* and c10m_service_*: true where the sample was one of them.
+function takeItem(reading, name, labels, value) {
+    if (labels.port !== undefined) {
+        const port = itemOf(reading.ports, labels.port);
+        if (name === "c10m_port_info")
+            port.driver = labels.driver;
+        port.values[name.slice(10).replace(/_total$/, "")] = value;
+    } else if (labels.service !== undefined) {
+        const service = itemOf(reading.services, labels.service);
+        if (name === "c10m_service_state")
+            service.state = value === 1 ? labels.state : service.state;
+        else if (name === "c10m_service_events_total")
+            service.events[labels.counter] = value;
+        else if (name !== "c10m_service_value")
+            service.values[name.slice(13)] = value;
+    }
+}
+
 // The reading made at `at` (seconds of the page's clock): cores in the server's order.
 export function parseMetrics(text, at) {
-    const reading = { at, version: "", started: 0, connectionsMax: 0, bytes: 0, cores: new Map() };
+    const reading = { at, version: "", started: 0, connectionsMax: 0, bytes: 0, cores: new Map(), ports: new Map(), services: new Map() };
     for (const line of text.split("\n")) {
         const match = line[0] === "#" ? null : LINE.exec(line);
         if (match === null)
@@ -34,7 +59,9 @@ export function parseMetrics(text, at) {
             if (!reading.cores.has(labels.core))
                 reading.cores.set(labels.core, newCore());
             takeCore(reading.cores.get(labels.core), match[1].slice(10), labels, value);
-        } else if (match[1] === "c10m_build_info")
+        } else if (labels.port !== undefined || labels.service !== undefined)
+            takeItem(reading, match[1], labels, value);
+        else if (match[1] === "c10m_build_info")
             reading.version = labels.version;
         else if (match[1] === "process_start_time_seconds")
             reading.started = value;

@@ -1,12 +1,17 @@
 // page.js: reads /metrics once a second and shows it. The token, where the server wants one, is in
 // a variable of this file and nowhere else.
-import { FIGURES, compare, show } from "/page/figures.js";
+import { FIGURES, compare, compareItems, show } from "/page/figures.js";
+import { historyPoints, pastVerdicts } from "/page/history.js";
 import { parseMetrics } from "/page/metrics.js";
-import { addGap, addPoints, colorOf, coreOf, makePlots, recolor, toggleCore } from "/page/plots.js";
+import { addGap, addPoints, colorOf, coreOf, makePlots, recolor, setHistory, toggleCore, toggleSpan } from "/page/plots.js";
 
-const INTERVAL_MS = 1000, LIMIT_MS = 5000;
+const INTERVAL_MS = 1000, LIMIT_MS = 5000, RATES_SHOWN = 5, DROPS_SHOWN = 20, PAST_SHOWN = 50;
+const SAME_START_S = 2, HISTORY_MS = 60000;
 const at = (id) => document.getElementById(id);
 let token = "", before = null, paused = false, timer = 0;
+let historyAt = 0;  // when to read it again
+let started = 0;  // of the server whose history is shown
+let reasons = new Map();  // of drops: what each means
 
 function cell(text, className = "") {
     const td = document.createElement("td");
@@ -46,11 +51,62 @@ function showTables(compared) {
     total.append(cell("all"), cell(""), ...figureCells(compared.total));
     at("cores").tBodies[0].replaceChildren(...compared.cores.map(rowOf));
     at("cores").tFoot.replaceChildren(total);
-    at("drops").tBodies[0].replaceChildren(...compared.drops.slice(0, 20).map((d) => {
-        const row = document.createElement("tr");
-        row.append(cell(d.reason), cell(show(d.rate, "count"), d.rate > 0 ? "alarm" : ""), cell(show(d.total, "count")));
-        return row;
+    at("drops").tBodies[0].replaceChildren(...compared.drops.slice(0, DROPS_SHOWN).map((d) => rowWith(
+        cell(d.reason), cell(show(d.rate, "count"), d.rate > 0 ? "alarm" : ""), cell(show(d.total, "count")),
+        cell(reasons.get(d.reason) ?? "", "help"))));
+}
+
+function rowWith(...cells) {
+    const row = document.createElement("tr");
+    row.append(...cells);
+    return row;
+}
+
+// The counters that move most, by name.
+function ratesText(rates) {
+    const moving = Object.entries(rates).filter(([, rate]) => rate > 0).sort((a, b) => b[1] - a[1]).slice(0, RATES_SHOWN);
+    return moving.map(([name, rate]) => `${name} ${show(rate, "count")}`).join(", ");
+}
+
+function showItems({ ports, services }) {
+    at("services").tBodies[0].replaceChildren(...services.map((s) => rowWith(
+        cell(s.name), cell(s.state, s.state === "open" ? "word" : "word alarm"), cell(show(s.open, "count"), s.open >= s.max ? "alarm" : ""),
+        cell(show(s.max, "count")), cell(ratesText(s.rates), "word"))));
+    const losses = ["rx_missed", "rx_nombuf", "rx_errors", "tx_errors"];
+    at("ports").tBodies[0].replaceChildren(...ports.map((p) => rowWith(
+        cell(p.name), cell(p.driver, "word"), cell(p.link, p.link === "down" ? "word alarm" : "word"),
+        ...["rx_packets", "tx_packets"].map((name) => cell(show(p.rates[name], "count"))),
+        ...["rx_bytes", "tx_bytes"].map((name) => cell(show(8 * p.rates[name], "count"))),
+        ...losses.map((name) => cell(show(p.totals[name] ?? NaN, "count"), p.rates[name] > 0 ? "alarm" : "")))));
+}
+
+// The lines of the file verdict: SEVERITY SINCE SENTENCE, or a word.
+function showVerdict(text) {
+    at("verdict").replaceChildren(...text.trim().split("\n").map((line) => {
+        const item = document.createElement("li"), match = /^(alarm|warning|note) (\S+) (.*)$/.exec(line);
+        item.className = match === null ? "ok" : match[1];
+        item.textContent = match === null ? line : match[3];
+        item.title = match === null ? "" : `${match[1]} since ${match[2]}`;
+        return item;
     }));
+}
+
+// The hour that the server kept, at opening and when another server answers.
+async function showHistory(reading) {
+    const answer = await ask("/history");
+    started = reading.started;
+    if (!answer.ok)
+        return;
+    const history = await answer.json();
+    setHistory(performance.now() / 1000, historyPoints(history, performance.now() / 1000));
+    at("past").tBodies[0].replaceChildren(...pastVerdicts(history).slice(0, PAST_SHOWN).map((v) => rowWith(
+        cell(new Date(1000 * v.began).toLocaleTimeString()), cell(v.on ? "goes on" : `${Math.round(v.seconds)} s`),
+        cell(v.sentence, v.severity === "note" ? "word" : `word ${v.severity}`))));
+}
+
+// NAME SIDE CAUSE HELP a line.
+function takeReasons(text) {
+    reasons = new Map(text.split("\n").map((line) => line.split(" ")).map(([name, , , ...help]) => [name, help.join(" ")]));
 }
 
 function showAbout(reading) {
@@ -68,22 +124,29 @@ function take(text) {
         const compared = compare(reading, before);
         addPoints(reading.at, compared);
         showTables(compared);
+        showItems(compareItems(reading, before));
     }
     before = reading;
     showAbout(reading);
     at("trouble").textContent = "";
+    return reading;
 }
 
 // The server is not there, or will not say: what is shown stays, and the lines break.
 function fail(why) {
     at("trouble").textContent = why;
+    at("verdict").replaceChildren();
     addGap(performance.now() / 1000);
     before = null;
 }
 
-async function read() {
+function ask(path) {
     const headers = token === "" ? {} : { Authorization: `Bearer ${token}` };
-    const answer = await fetch("/metrics", { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(LIMIT_MS) });
+    return fetch(path, { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(LIMIT_MS) });
+}
+
+async function read() {
+    const answer = await ask("/metrics");
     if (answer.status === 401) {
         at("ask").hidden = false;
         paused = true;
@@ -92,7 +155,17 @@ async function read() {
     if (!answer.ok)
         return fail(`/metrics: ${answer.status} ${(await answer.text()).trim()}`);
     at("ask").hidden = true;
-    take(await answer.text());
+    const verdict = await ask("/proc/verdict");
+    if (reasons.size === 0) {
+        const told = await ask("/proc/net/drop_reasons");
+        takeReasons(told.ok ? await told.text() : "");
+    }
+    const reading = take(await answer.text());
+    if (Math.abs(reading.started - started) > SAME_START_S || performance.now() > historyAt) {
+        historyAt = performance.now() + HISTORY_MS;
+        await showHistory(reading);
+    }
+    showVerdict(verdict.ok ? await verdict.text() : "");
 }
 
 async function tick() {
@@ -127,6 +200,9 @@ at("pause").addEventListener("click", () => {
     clearTimeout(timer);
     addGap(performance.now() / 1000);
     at("pause").textContent = "go on";
+});
+at("span").addEventListener("click", () => {
+    at("span").textContent = toggleSpan() > 300 ? "five minutes" : "an hour";
 });
 at("theme").addEventListener("click", () => {
     document.documentElement.classList.toggle("dark");

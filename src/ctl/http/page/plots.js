@@ -1,7 +1,8 @@
-// plots.js: the plots of the last five minutes, one line or two a core, by Chart.js.
+// plots.js: the plots of the last five minutes or the last hour, one line or two a core, by Chart.js.
 import { show } from "/page/figures.js";
 
-export const SECONDS = 300;
+// Each second for FINE_S, then a point each COARSE_S, up to HOUR_S: as the server keeps them.
+const FINE_S = 300, COARSE_S = 5, HOUR_S = 3600;
 const CORES_SHOWN_FIRST = 8;
 
 const PLOTS = [
@@ -23,11 +24,12 @@ export function colorOf(core) {
 
 const charts = [];
 const cores = new Map();  // name: {index, hidden}
-let latest = 0;
+let latest = 0, shown = FINE_S;
 
-// Marks each minute, from now backwards.
+// Marks each fifth or sixth part, from now backwards.
 function minutes(axis) {
-    axis.ticks = [5, 4, 3, 2, 1, 0].map((m) => ({ value: latest - 60 * m }));
+    const parts = shown === HOUR_S ? 6 : 5;
+    axis.ticks = Array.from({ length: parts + 1 }, (_, i) => ({ value: latest - shown * (parts - i) / parts }));
 }
 
 function optionsOf(plot) {
@@ -85,22 +87,58 @@ export function coreOf(name) {
     return cores.get(name) ?? addCore(name);
 }
 
-// One point more for every line, at the time `at`; points older than SECONDS go.
+// Points that are no longer of the last FINE_S seconds: one each COARSE_S stays, for an hour.
+function thin(data) {
+    let slot = NaN;
+    return data.filter(({ x }) => {
+        const before = slot;
+        slot = Math.floor(x / COARSE_S);
+        return x >= latest - FINE_S || (x >= latest - HOUR_S && slot !== before);
+    });
+}
+
+function redraw() {
+    for (const { chart } of charts) {
+        chart.options.scales.x.min = latest - shown;
+        chart.options.scales.x.max = latest;
+        chart.update("none");
+    }
+}
+
+// One point more for every line, at the time `at`.
 export function addPoints(at, compared) {
     const figures = new Map(compared.cores.map((core) => [core.name, core.figures]));
     compared.cores.forEach((core) => coreOf(core.name));
+    const tidy = Math.floor(at / 60) !== Math.floor(latest / 60);
     latest = at;
-    for (const { chart } of charts) {
+    for (const { chart } of charts)
         for (const line of chart.data.datasets) {
             const y = figures.get(line.core)?.[line.figure] ?? NaN;
             line.data.push({ x: at, y: Number.isFinite(y) ? y : NaN });
-            while (line.data.length > 0 && line.data[0].x < at - SECONDS)
-                line.data.shift();
+            if (tidy)
+                line.data = thin(line.data);
         }
-        chart.options.scales.x.min = at - SECONDS;
-        chart.options.scales.x.max = at;
-        chart.update("none");
-    }
+    redraw();
+}
+
+// What the server kept, in place of the points of this page: `points` of historyPoints(), oldest first.
+export function setHistory(at, points) {
+    latest = Math.max(latest, at);
+    points.forEach((_, name) => coreOf(name));
+    for (const { chart } of charts)
+        for (const line of chart.data.datasets) {
+            const old = points.get(line.core) ?? [], first = old.length > 0 ? old[0].x : Infinity;
+            const before = line.data.filter(({ x }) => x < first - COARSE_S);  // of a server that is gone
+            line.data = thin([...before, ...old.map(({ x, figures }) => ({ x, y: figures[line.figure] ?? NaN }))]);
+        }
+    redraw();
+}
+
+// Five minutes, or an hour; returns which.
+export function toggleSpan() {
+    shown = shown === FINE_S ? HOUR_S : FINE_S;
+    redraw();
+    return shown;
 }
 
 // A place where nothing was read: the lines are broken there.

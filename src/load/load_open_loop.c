@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests at a fixed rate over the open connections: each goes to the next one, in the load's
+// order, that is not asked already. While all are, what is due waits, and its time runs.
+#include "load/load_internal.h"
+
+void load_start_scheduled(struct load *l)
+{
+    enum { AT_ONCE = 64, LOOKS = 4 * AT_ONCE };
+    if (l->schedule.rate == 0)
+        load_schedule_begin(&l->schedule, l->p.rate, l->now_ns);
+    uint64_t n = load_schedule_backlog(&l->schedule, l->now_ns);
+    n = MIN(n, (uint64_t)load_asks_more(l));
+    n = MIN(n, (uint64_t)load_wait_room(l));
+    n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
+    n = MIN(n, (uint64_t)AT_ONCE);
+    for (uint32_t looks = LOOKS; n != 0 && looks != 0; looks--) {
+        const uint32_t i = load_choose(l, l->cursor++);
+        if (l->cursor == l->held) {
+            l->cursor = 0;
+            l->round++;
+        }
+        if (l->conns[i].state != LOAD_IDLE)
+            continue;
+        l->from_ns[i] = load_schedule_take(&l->schedule);
+        load_start(l, i, LOAD_ASKED, l->now_ns);
+        n--;
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// link_watch.h: the control thread's watch over the links of the ports. Every LINK_LOOK_MS it asks
+// each port for its link, logs and counts a change, and when a link has come lets the workers
+// announce the port's addresses: switches and neighbours may have forgotten them meanwhile, or
+// never heard of them.
+//
+// Not seen: a link that goes and comes back between two looks. Control thread only.
+#pragma once
+#include "pkt/port.h"
+#include "worker/worker.h"
+
+enum {
+    LINK_LOOK_MS = 100,
+    LINK_ANNOUNCES = 2,          // times that a link that came is announced (RFC 5227 ANNOUNCE_NUM)
+    LINK_ANNOUNCE_GAP_MS = 2000  // between them (ANNOUNCE_INTERVAL)
+};
+
+struct server;
+struct link_watch;
+
+// link_now: known: the port tells. changes: how often it went up or down, or was down for another
+// reason, since the watch began. for_ms: time since the last of them, or since then.
+struct link_now {
+    bool known;
+    struct port_link link;
+    uint64_t changes, for_ms;
+};
+
+// link_watch_new: of the ports of s, which outlives it. Logs links that are not up. NULL: no
+// memory.
+struct link_watch *link_watch_new(const struct server *s, uint64_t now_ns);
+void link_watch_free(struct link_watch *l);
+
+// link_watch_poll: looks at the links if it is time. now_ns: of any clock that goes on.
+void link_watch_poll(struct link_watch *l, uint64_t now_ns);
+
+// link_watch_look: port i's link, asked for now, so that it is the real one.
+void link_watch_look(struct link_watch *l, unsigned i, uint64_t now_ns, struct link_now *out);
+
+// link_reason_name: for the file: none, no_carrier, set_down, gone, replaced,
+// unknown. `l` is of a port that
+// tells.
+const char *link_reason_name(const struct port_link *l);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The watch over links: what it counts and logs, and what workers announce when a link comes.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hosts.h"
+#include "pkt_env.h"
+#include "server/link_watch.h"
+
+#define MS(n) ((uint64_t)(n)*1000000)
+
+static struct {
+    struct hosts *h;
+    struct link_watch *watch;
+    uint64_t now_ns;
+    struct port_link link[HOSTS_WIRES];  // what the ports tell
+    struct port_ops ops;
+    FILE *log;
+    int stderr_fd;
+} t;
+
+static void tell(struct port *p, struct port_link *out)
+{
+    *out = t.link[p->name[4] == '2'];
+}
+
+static const struct port_view view = {.link = tell};
+static const struct c10m_app nothing = {.name = "nothing"};
+static const struct c10m_app *const both[2][3] = {{&nothing}, {&nothing}};
+
+static void second_wire(struct server_params *p, unsigned end)
+{
+    (void)end;
+    p->n_ports = 2;
+    p->ports[1].port.name = "wire2";
+}
+
+static void begin_with(bool up, bool seen)
+{
+    memset(&t, 0, sizeof(t));
+    t.now_ns = MS(5000);
+    t.h = hosts_new(both, second_wire);
+    t.link[0].up = t.link[1].up = up;
+    for (unsigned k = 0; k < HOSTS_WIRES; k++) {
+        struct port *p = &t.h->e[0].wires[k].port;
+        t.ops = *p->ops;
+        t.ops.view = seen ? &view : NULL;
+        p->ops = &t.ops;
+    }
+    t.log = tmpfile();
+    assert_non_null(t.log);
+    t.stderr_fd = dup(2);
+    dup2(fileno(t.log), 2);
+    t.watch = link_watch_new(&t.h->e[0].server, t.now_ns);
+    assert_non_null(t.watch);
+}
+
+static void end(void)
+{
+    dup2(t.stderr_fd, 2);
+    close(t.stderr_fd);
+    fclose(t.log);
+    link_watch_free(t.watch);
+    hosts_free(t.h);
+}
+
+static unsigned logged(const char *text)
+{
+    char line[512];
+    unsigned n = 0;
+    rewind(t.log);
+    while (fgets(line, sizeof(line), t.log) != NULL)
+        n += strstr(line, text) != NULL;
+    fseek(t.log, 0, SEEK_END);
+    return n;
+}
+
+// Both the workers and the control thread go on.
+static void run(uint64_t ms)
+{
+    for (uint64_t i = 0; i < ms; i += 20) {
+        hosts_run(t.h, 20);
+        t.now_ns += MS(20);
+        link_watch_poll(t.watch, t.now_ns);
+    }
+    hosts_run(t.h, 20);
+}
+
+static struct link_now look(unsigned port)
+{
+    struct link_now n;
+    link_watch_look(t.watch, port, t.now_ns, &n);
+    return n;
+}
+
+static const struct core_counters *counted(void)
+{
+    return &t.h->e[0].w->stats->c;
+}
+
+static void a_link_that_stays_is_not_announced_or_counted(void **state)
+{
+    begin_with(true, true);
+    run(10000);
+    assert_true(look(0).known && look(0).link.up);
+    assert_int_equal(look(0).changes, 0);
+    assert_int_equal(look(0).for_ms, 10000);
+    assert_int_equal(counted()->tx_arp, 0);
+    assert_int_equal(logged("port wire"), 0);
+    end();
+}
+
+static void a_link_that_comes_late_is_announced_twice_in_both_families(void **state)
+{
+    begin_with(false, true);
+    assert_int_equal(logged("port wire: link down (no carrier)"), 1);
+    run(5000);
+    assert_int_equal(counted()->tx_arp + counted()->tx_nd_advert, 0);
+    t.link[0].up = true;
+    run(1000);
+    assert_int_equal(look(0).changes, 1);
+    assert_int_equal(counted()->tx_arp, 1);
+    assert_int_equal(counted()->tx_mld_report, 1);
+    assert_in_range(counted()->tx_nd_advert, 1, 2);   // of the link-local address as well
+    assert_in_range(counted()->tx_nd_solicit, 1, 2);  // probes for others that have them
+    run(10000);
+    assert_int_equal(counted()->tx_arp, LINK_ANNOUNCES);
+    assert_int_equal(counted()->tx_mld_report, LINK_ANNOUNCES);
+    assert_int_equal(logged("port wire: link up; before: down (no carrier), for 5.0"), 1);
+    end();
+}
+
+static void a_link_that_goes_again_is_not_announced_the_second_time(void **state)
+{
+    begin_with(false, true);
+    t.link[0].up = true;
+    run(500);
+    t.link[0].up = false;
+    run(10000);
+    assert_int_equal(counted()->tx_arp, 1);
+    assert_int_equal(look(0).changes, 2);
+    t.link[0].up = true;
+    run(10000);
+    assert_int_equal(counted()->tx_arp, 1 + LINK_ANNOUNCES);
+    end();
+}
+
+static void another_reason_is_a_change_and_no_announcement(void **state)
+{
+    static const struct {
+        enum port_link_reason reason;
+        const char *name, *text;
+    } rows[] = {
+        {PORT_LINK_SET_DOWN, "set_down", "link down (set down by the administrator)"},
+        {PORT_LINK_NO_CARRIER, "no_carrier", "link down (no carrier)"},
+        {PORT_LINK_GONE, "gone", "link down (the device is gone: a new one needs a restart)"},
+        {PORT_LINK_REPLACED, "replaced", "link down (the device was replaced: restart"}};
+    begin_with(true, true);
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+        t.link[0] = (struct port_link){.reason = rows[i].reason};
+        run(200);
+        const struct link_now now = look(0);
+        assert_int_equal(now.changes, i + 1);
+        assert_string_equal(link_reason_name(&now.link), rows[i].name);
+        assert_int_equal(logged(rows[i].text), 1);
+    }
+    assert_int_equal(counted()->tx_arp, 0);
+    end();
+}
+
+static void each_port_has_its_own_link(void **state)
+{
+    begin_with(true, true);
+    t.link[1].up = false;
+    run(1000);
+    assert_int_equal(look(0).changes, 0);
+    assert_int_equal(look(1).changes, 1);
+    assert_true(look(0).link.up && !look(1).link.up);
+    t.link[1].up = true;
+    run(500);
+    assert_int_equal(counted()->tx_arp, 1);  // that of the second wire, which has no IPv6
+    assert_int_equal(counted()->tx_mld_report, 0);
+    end();
+}
+
+// A device without a carrier takes no packets, and the worker keeps what it could not send.
+static void an_announcement_waits_for_room(void **state)
+{
+    begin_with(false, true);
+    struct worker_port *wp = &t.h->e[0].w->ports[0];
+    const uint32_t room = wp->tx.room;
+    wp->tx.room = NET_ANNOUNCE_MAX - 1;
+    t.link[0].up = true;
+    run(1000);
+    assert_int_equal(counted()->tx_arp, 0);
+    wp->tx.room = room;
+    run(100);
+    assert_int_equal(counted()->tx_arp, 1);
+    end();
+}
+
+static void a_port_that_does_not_tell_is_unknown(void **state)
+{
+    begin_with(true, false);
+    run(1000);
+    assert_false(look(0).known);
+    assert_int_equal(look(0).changes, 0);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_link_that_stays_is_not_announced_or_counted),
+        cmocka_unit_test(a_link_that_comes_late_is_announced_twice_in_both_families),
+        cmocka_unit_test(a_link_that_goes_again_is_not_announced_the_second_time),
+        cmocka_unit_test(another_reason_is_a_change_and_no_announcement),
+        cmocka_unit_test(each_port_has_its_own_link),
+        cmocka_unit_test(an_announcement_waits_for_room),
+        cmocka_unit_test(a_port_that_does_not_tell_is_unknown),
+    };
+    pkt_env_start(1);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    eal_stop();
+    return failed;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// memif: two ports of this process over a socket; and rings whose other side lies, in both roles.
+// tests/e2e/memif.sh has other programs as peers.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "drivers/memif.h"
+#include "drivers/memif_rings.h"
+#include "unit/pkt_env.h"
+
+enum { POOL = 2048, LOG2 = 6, SLOTS = 1 << LOG2 };
+
+static struct pkt_pool *pool_a, *pool_b;
+static char folder[] = "/tmp/c10m-memif.XXXXXX";
+static char path[64];
+
+// ---- two ports
+
+struct pair {
+    struct port *server, *client;
+};
+
+static struct port_params params(const char *name, bool client, struct pkt_pool *pool)
+{
+    return (struct port_params){.name = name,
+                                .driver = "memif",
+                                .device = path,
+                                .memif_client = client,
+                                .memif_id = 3,
+                                .queues = 4,
+                                .rx_ring = SLOTS,
+                                .node = -1,
+                                .pools = {pool}};
+}
+
+static struct port *opened(bool client)
+{
+    struct err e = {.text = ""};
+    struct port_params p = params(client ? "c" : "s", client, client ? pool_b : pool_a);
+    struct port *port = memif_open(&p, &e);
+    if (port == NULL)
+        fail_msg("%s", e.text);
+    return port;
+}
+
+static bool is_up(struct port *p)
+{
+    struct port_link l;
+    p->ops->view->link(p, &l);
+    return l.up;
+}
+
+static void wait_until(struct port *p, bool up)
+{
+    for (int i = 0; i < 6000 && is_up(p) != up; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    assert_int_equal(is_up(p), up);
+}
+
+static int setup(void **state)
+{
+    static struct pair pair;
+    pair.server = opened(false);
+    pair.client = opened(true);
+    wait_until(pair.server, true);
+    wait_until(pair.client, true);
+    *state = &pair;
+    return 0;
+}
+
+// Every test leaves all packets in their pools: none lost, none freed twice.
+static int teardown(void **state)
+{
+    struct pair *pair = *state;
+    port_close(pair->client);
+    port_close(pair->server);
+    assert_int_equal(pkt_pool_free_count(pool_a), POOL);
+    assert_int_equal(pkt_pool_free_count(pool_b), POOL);
+    assert_int_not_equal(access(path, F_OK), 0);
+    return 0;
+}
+
+static void frame_crosses(struct port *from, struct port *to, struct pkt_pool *pool, uint32_t len,
+                          struct rng *rng)
+{
+    struct pkt *p = pkt_of(pool, 0, len), *got;
+    uint8_t sent[PKT_ROOM];
+    for (uint32_t i = 0; i < len; i++)
+        sent[i] = pkt_data(p)[i] = (uint8_t)rng_u64(rng);
+    assert_int_equal(from->ops->tx_burst(from, 0, &p, 1), 1);
+    assert_int_equal(to->ops->rx_burst(to, 0, &got, 1), 1);
+    assert_int_equal(pkt_total_len(got), len);
+    assert_memory_equal(pkt_data(got), sent, len);
+    pkt_free(got);
+}
+
+static void a_frame_of_every_length_arrives_byte_for_byte(void **state)
+{
+    struct pair *pair = *state;
+    struct rng rng = {1};
+    struct port_stats s, c;
+    for (uint32_t len = 1; len <= PKT_ROOM; len++) {
+        frame_crosses(pair->client, pair->server, pool_b, len, &rng);
+        frame_crosses(pair->server, pair->client, pool_a, len, &rng);
+    }
+    pair->server->ops->stats(pair->server, &s);
+    pair->client->ops->stats(pair->client, &c);
+    assert_int_equal(s.rx_packets, PKT_ROOM);
+    assert_int_equal(s.rx_bytes, PKT_ROOM * (PKT_ROOM + 1) / 2);
+    assert_int_equal(s.rx_packets, c.tx_packets);
+    assert_int_equal(s.rx_bytes, c.tx_bytes);
+    assert_int_equal(s.tx_packets, c.rx_packets);
+    assert_int_equal(s.tx_bytes, c.rx_bytes);
+    assert_int_equal(s.rx_errors + c.rx_errors, 0);
+}
+
+static void bursts_arrive_in_order_and_a_full_ring_takes_no_more(void **state)
+{
+    struct pair *pair = *state;
+    struct port *way[2][2] = {{pair->client, pair->server}, {pair->server, pair->client}};
+    for (int i = 0; i < 2; i++)
+        for (unsigned turn = 0; turn < 3000; turn++) {
+            struct port *from = way[i][0], *to = way[i][1];
+            struct pkt *pkts[2 * BURST_MAX];
+            for (unsigned n = 0; n < 2 * BURST_MAX; n++)
+                pkts[n] = pkt_of(i == 0 ? pool_b : pool_a, (uint8_t)n, 60);
+            assert_int_equal(from->ops->tx_burst(from, 0, pkts, 2 * BURST_MAX), SLOTS);
+            pkt_free_bulk(pkts + SLOTS, 2 * BURST_MAX - SLOTS);
+            assert_int_equal(to->ops->view->rx_waiting(to, 0), SLOTS);
+            assert_int_equal(to->ops->rx_burst(to, 0, pkts, 7), 7);
+            assert_int_equal(to->ops->rx_burst(to, 0, pkts + 7, BURST_MAX), SLOTS - 7);
+            for (unsigned n = 0; n < SLOTS; n++)
+                assert_int_equal(pkt_data(pkts[n])[0], n);
+            pkt_free_bulk(pkts, SLOTS);
+            assert_int_equal(to->ops->rx_burst(to, 0, pkts, 1), 0);
+        }
+}
+
+static void a_chain_arrives_as_one_packet_or_is_counted(void **state)
+{
+    struct pair *pair = *state;
+    struct port_stats s;
+    for (uint32_t len = 100; len <= 1000; len += 900) {
+        struct pkt *parts[3], *got;
+        for (unsigned i = 0; i < 3; i++)
+            parts[i] = pkt_of(pool_b, (uint8_t)(i + 1), len);
+        pkt_chain(parts, 3);
+        assert_int_equal(pair->client->ops->tx_burst(pair->client, 0, parts, 1), 1);
+        assert_int_equal(pair->server->ops->rx_burst(pair->server, 0, &got, 1), len == 100);
+        if (len > 100)
+            continue;
+        assert_int_equal(pkt_len(got), 300);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(pkt_data(got)[100 * i + 99], i + 1);
+        pkt_free(got);
+    }
+    pair->server->ops->stats(pair->server, &s);
+    assert_int_equal(s.rx_errors, 1);
+}
+
+static void without_a_peer_nothing_is_taken_and_nothing_is_forgotten(void **state)
+{
+    struct pair *pair = *state;
+    struct rng rng = {2};
+    struct port_stats before, after;
+    frame_crosses(pair->client, pair->server, pool_b, 60, &rng);
+    pair->server->ops->stats(pair->server, &before);
+    port_close(pair->client);
+    wait_until(pair->server, false);
+    struct pkt *p = pkt_of(pool_a, 0, 60);
+    assert_int_equal(pair->server->ops->tx_burst(pair->server, 0, &p, 1), 0);
+    pkt_free(p);
+    assert_int_equal(pair->server->ops->rx_burst(pair->server, 0, &p, 1), 0);
+    pair->client = opened(true);
+    wait_until(pair->server, true);
+    wait_until(pair->client, true);
+    frame_crosses(pair->client, pair->server, pool_b, 60, &rng);
+    pair->server->ops->stats(pair->server, &after);
+    assert_int_equal(after.rx_packets, before.rx_packets + 1);
+}
+
+static void a_client_finds_the_next_server_by_itself(void **state)
+{
+    struct pair *pair = *state;
+    struct rng rng = {3};
+    for (int i = 0; i < 3; i++) {
+        port_close(pair->server);
+        wait_until(pair->client, false);
+        pair->server = opened(false);
+        wait_until(pair->client, true);
+        wait_until(pair->server, true);
+        frame_crosses(pair->client, pair->server, pool_b, 60, &rng);
+        frame_crosses(pair->server, pair->client, pool_a, 60, &rng);
+    }
+}
+
+static void what_is_in_the_way_of_the_socket_stays(void **state)
+{
+    struct err e = {.text = ""};
+    struct port_params p = params("s", false, pool_a);
+    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    close(fd);
+    assert_null(memif_open(&p, &e));
+    assert_non_null(strstr(e.text, "something else is there"));
+    assert_int_equal(unlink(path), 0);
+    struct port *s = memif_open(&p, &e);
+    assert_non_null(s);
+    assert_null(memif_open(&p, &e));
+    assert_non_null(strstr(e.text, "a server that runs"));
+    port_close(s);
+}
+
+// ---- rings whose other side lies
+
+struct rig {
+    struct memif_rings ours;
+    uint8_t *memory;  // as the other side sees it
+    uint64_t bytes;
+    struct memif_counts counts;
+};
+
+// A server gets the memory of a client that this test plays, and a client makes it.
+static int rig(void **state, bool client)
+{
+    static struct rig r;
+    struct memif_rings maker = {0};
+    memset(&r, 0, sizeof(r));
+    struct memif_rings *made = client ? &r.ours : &maker;
+    const int fd = memif_rings_make(made, LOG2);
+    assert_true(fd >= 0);
+    r.bytes = made->regions[0].bytes;
+    r.memory = mmap(NULL, r.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(r.memory, MAP_FAILED);
+    r.ours.client = client;
+    if (!client) {
+        assert_null(memif_rings_map(&r.ours, fd, r.bytes));
+        assert_null(memif_rings_place(&r.ours, &r.ours.rx, 0, 0, LOG2));
+        assert_null(memif_rings_place(&r.ours, &r.ours.tx, 0,
+                                      sizeof(struct memif_ring) + SLOTS * 16, LOG2));
+        memif_rings_unmap(&maker);
+    }
+    close(fd);
+    assert_null(memif_rings_begin(&r.ours));
+    *state = &r;
+    return 0;
+}
+
+static int rig_server(void **state)
+{
+    return rig(state, false);
+}
+
+static int rig_client(void **state)
+{
+    return rig(state, true);
+}
+
+static int rig_end(void **state)
+{
+    struct rig *r = *state;
+    memif_rings_unmap(&r->ours);
+    munmap(r->memory, r->bytes);
+    assert_int_equal(pkt_pool_free_count(pool_a), POOL);
+    return 0;
+}
+
+static bool is_broken(const struct rig *r)
+{
+    return shared_ptr_load(&r->ours.broken) != NULL;
+}
+
+static void mend(struct rig *r)
+{
+    shared_ptr_store(&r->ours.broken, NULL);
+    memif_rings_begin(&r->ours);
+}
+
+static uint16_t receive(struct rig *r)
+{
+    struct pkt *pkts[BURST_MAX];
+    const uint16_t n = memif_rings_rx(&r->ours, &r->counts, pool_a, pkts, BURST_MAX);
+    pkt_free_bulk(pkts, n);
+    return n;
+}
+
+static uint16_t send_one(struct rig *r, uint32_t len)
+{
+    struct pkt *p = pkt_of(pool_a, 0x77, len);
+    const uint16_t n = memif_rings_tx(&r->ours, &r->counts, &p, 1);
+    if (n == 0)
+        pkt_free(p);
+    return n;
+}
+
+static void an_index_that_runs_ahead_ends_the_link(void **state)
+{
+    struct rig *r = *state;
+    uint16_t *rx = r->ours.client ? &r->ours.rx.ring->tail : &r->ours.rx.ring->head;
+    uint16_t *tx = r->ours.client ? &r->ours.tx.ring->tail : &r->ours.tx.ring->head;
+    static const uint16_t ahead[] = {SLOTS + 1, 1000, 0x8000, 0xffff};
+    for (unsigned i = 0; i < ARRAY_LEN(ahead); i++) {
+        const uint16_t before = *rx;
+        *rx = (uint16_t)(r->ours.rx.at + ahead[i]);
+        assert_int_equal(receive(r), 0);
+        assert_true(is_broken(r));
+        assert_int_equal(send_one(r, 60), 0);  // a broken link carries nothing
+        *rx = before;
+        mend(r);
+        const uint16_t was = *tx;
+        // As client the other side's index follows ours: ahead of it is a lie as well.
+        *tx = (uint16_t)(r->ours.tx.at + (ahead[i] == 0xffff ? SLOTS + 2 : ahead[i]));
+        assert_int_equal(send_one(r, 60), 0);
+        assert_true(is_broken(r));
+        *tx = was;
+        mend(r);
+    }
+}
+
+static void a_wild_descriptor_ends_the_link(void **state)
+{
+    struct rig *r = *state;
+    const struct memif_desc wild[] = {
+        {.region = 1, .length = 60},
+        {.region = 0xffff, .length = 60},
+        {.offset = 0xffffffff, .length = 60},
+        {.offset = (uint32_t)r->bytes, .length = 1},
+        {.offset = (uint32_t)r->bytes - 59, .length = 60},
+        {.length = 0xffffffff},
+        {.offset = 1, .length = (uint32_t)r->bytes},
+    };
+    for (unsigned i = 0; i < ARRAY_LEN(wild); i++) {
+        r->ours.rx.ring->desc[r->ours.rx.at & (SLOTS - 1)] = wild[i];
+        r->ours.rx.ring->head = (uint16_t)(r->ours.rx.at + 1);
+        assert_int_equal(receive(r), 0);
+        assert_true(is_broken(r));
+        mend(r);
+        r->ours.tx.ring->desc[r->ours.tx.at & (SLOTS - 1)] = wild[i];
+        r->ours.tx.ring->head = (uint16_t)(r->ours.tx.at + 1);
+        assert_int_equal(send_one(r, 60), 0);
+        assert_true(is_broken(r));
+        mend(r);
+    }
+}
+
+// A client never looks for its own buffers in the memory that the other side can write.
+static void a_client_knows_its_buffers_by_heart(void **state)
+{
+    struct rig *r = *state;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        r->ours.rx.ring->desc[i] =
+            (struct memif_desc){.region = 9, .length = 60, .offset = 0xffffff00};
+        r->ours.tx.ring->desc[i] = r->ours.rx.ring->desc[i];
+    }
+    r->ours.rx.ring->tail = SLOTS;
+    assert_int_equal(receive(r), SLOTS);
+    assert_int_equal(send_one(r, 60), 1);
+    assert_false(is_broken(r));
+    assert_int_equal(r->ours.tx.ring->desc[0].region, 0);
+    assert_int_equal(r->ours.rx.ring->desc[0].length, PKT_ROOM);
+    r->ours.rx.ring->desc[0].length = PKT_ROOM + 1;
+    r->ours.rx.ring->tail = SLOTS + 1;
+    assert_int_equal(receive(r), 0);
+    assert_true(is_broken(r));
+}
+
+static void small_buffers_carry_a_frame_in_parts(void **state)
+{
+    struct rig *r = *state;
+    for (unsigned i = 0; i < SLOTS; i++)
+        r->ours.tx.ring->desc[i].length = 100;
+    r->ours.tx.ring->head = SLOTS;
+    assert_int_equal(send_one(r, 250), 1);
+    assert_int_equal(r->ours.tx.ring->tail, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(r->ours.tx.ring->desc[i].length, i == 2 ? 50 : 100);
+        assert_int_equal(r->ours.tx.ring->desc[i].flags, i == 2 ? 0 : MEMIF_DESC_NEXT);
+    }
+    for (unsigned i = 3; i < SLOTS; i++)
+        r->ours.tx.ring->desc[i].length = 1;
+    assert_int_equal(send_one(r, 250), 0);  // more parts than there are slots: not begun
+    assert_int_equal(r->ours.tx.ring->tail, 3);
+    assert_false(is_broken(r));
+}
+
+static void a_frame_without_an_end_is_counted(void **state)
+{
+    struct rig *r = *state;
+    for (unsigned i = 0; i < SLOTS; i++)
+        r->ours.rx.ring->desc[i].flags = MEMIF_DESC_NEXT;
+    for (unsigned i = 0; i < SLOTS; i++)
+        r->ours.rx.ring->desc[i].length = 1;
+    r->ours.rx.ring->head = SLOTS;
+    assert_int_equal(receive(r), 0);
+    assert_int_equal(r->counts.rx_errors, 1);
+    assert_int_equal(r->ours.rx.ring->tail, SLOTS);
+    assert_false(is_broken(r));
+}
+
+// Both sides' words change at random; what is read and written stays inside (ASan, or SIGSEGV).
+static void noise_in_the_rings_harms_nobody(void **state)
+{
+    struct rig *r = *state;
+    struct rng rng = {4};
+    const uint64_t head_bytes = 2 * (sizeof(struct memif_ring) + SLOTS * 16);
+    for (unsigned i = 0; i < 200000; i++) {
+        r->memory[rng_u64(&rng) % head_bytes] = (uint8_t)rng_u64(&rng);
+        receive(r);
+        send_one(r, 1 + (uint32_t)(rng_u64(&rng) % 1514));
+        if (is_broken(r)) {
+            r->ours.rx.ring->cookie = r->ours.tx.ring->cookie = MEMIF_COOKIE;
+            mend(r);
+        }
+    }
+}
+
+static void memory_that_can_shrink_is_refused(void **state)
+{
+    struct memif_rings r = {0};
+    const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    assert_non_null(memif_rings_map(&r, fd, 8192));
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+    assert_non_null(memif_rings_map(&r, fd, 8192));
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    assert_non_null(memif_rings_map(&r, fd, 8193));
+    assert_non_null(memif_rings_map(&r, fd, 0));
+    assert_null(memif_rings_map(&r, fd, 8192));
+    memif_rings_unmap(&r);
+    close(fd);
+}
+
+int main(void)
+{
+    pkt_env_start(1);
+    pool_a = pkt_pool_create("test_a", POOL, -1);
+    pool_b = pkt_pool_create("test_b", POOL, -1);
+    if (pool_a == NULL || pool_b == NULL || mkdtemp(folder) == NULL)
+        return 1;
+    snprintf(path, sizeof(path), "%s/socket", folder);
+#define PAIR(f)   cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define SERVER(f) cmocka_unit_test_setup_teardown(f, rig_server, rig_end)
+#define CLIENT(f) cmocka_unit_test_setup_teardown(f, rig_client, rig_end)
+    const struct CMUnitTest tests[] = {
+        PAIR(a_frame_of_every_length_arrives_byte_for_byte),
+        PAIR(bursts_arrive_in_order_and_a_full_ring_takes_no_more),
+        PAIR(a_chain_arrives_as_one_packet_or_is_counted),
+        PAIR(without_a_peer_nothing_is_taken_and_nothing_is_forgotten),
+        PAIR(a_client_finds_the_next_server_by_itself),
+        cmocka_unit_test(what_is_in_the_way_of_the_socket_stays),
+        SERVER(an_index_that_runs_ahead_ends_the_link),
+        CLIENT(an_index_that_runs_ahead_ends_the_link),
+        SERVER(a_wild_descriptor_ends_the_link),
+        CLIENT(a_client_knows_its_buffers_by_heart),
+        SERVER(small_buffers_carry_a_frame_in_parts),
+        SERVER(a_frame_without_an_end_is_counted),
+        SERVER(noise_in_the_rings_harms_nobody),
+        CLIENT(noise_in_the_rings_harms_nobody),
+        cmocka_unit_test(memory_that_can_shrink_is_refused),
+    };
+    int failed = cmocka_run_group_tests_name("memif", tests, NULL, NULL);
+    rmdir(folder);
+    eal_stop();
+    return failed;
+}
