@@ -6,6 +6,9 @@
 # _c10m_names TEXT: the first words of its indented lines: commands, kinds, benchmarks.
 _c10m_names() { printf '%s\n' "$1" | sed -n 's/^  \([a-z]\{1,\}\) \{2,\}[^ ].*/\1/p'; }
 
+# _c10m_rows TEXT: the rows of the doctor: the first words behind "Rows:".
+_c10m_rows() { printf '%s\n' "$1" | sed -n '/^Rows:/,$s/^    \([a-z-]\{1,\}\) \{1,\}[^ ].*/\1/p'; }
+
 # _c10m_options TEXT: what begins with - in it, up to the table of keys.
 _c10m_options() {
     printf '%s\n' "$1" | sed '/^Every key, /,$d' | grep -oE -- '(^|[^[:alnum:]_-])--[a-z][a-z0-9-]*' | grep -oE -- '--.*' | sort -u
@@ -145,6 +148,13 @@ _c10m() {
             ;;
     esac
     case $command in
+        doctor)
+            if [ "$n" = 2 ]; then
+                COMPREPLY=($(compgen -W "check fix undo explain" -- "$cur"))
+            else
+                COMPREPLY=($(compgen -W "$(_c10m_rows "$("$c10m" doctor --help 2>/dev/null)")" -- "$cur"))
+            fi
+            ;;
         cat | ls | write | watch)
             COMPREPLY=($(compgen -W "$(_c10m_paths "$c10m" "$cur" "${tree[@]}")" -- "$cur"))
             # A directory goes on.
