@@ -74,6 +74,7 @@ class Peer:
         os.ftruncate(fd, bytes)
         if index == 0:
             self.mem = mmap.mmap(fd, bytes)
+            self.words = memoryview(self.mem).cast("H")
             self.make_rings()
         fcntl.fcntl(fd, F_ADD_SEALS, seals)
         self.ask(ADD_REGION, struct.pack("<HQ", index, said or bytes), fd)
@@ -117,9 +118,10 @@ class Peer:
                          self.buffer(ring, slot) if offset is None else offset)
 
     def word(self, ring, at, value=None):
+        """One load or store of 16 bits; struct writes zeros first, then byte by byte, and the server sees that."""
         if value is not None:
-            struct.pack_into("<H", self.mem, self.ring(ring) + at, value & 0xffff)
-        return struct.unpack_from("<H", self.mem, self.ring(ring) + at)[0]
+            self.words[(self.ring(ring) + at) // 2] = value & 0xffff
+        return self.words[(self.ring(ring) + at) // 2]
 
     def flags(self, ring, value=None): return self.word(ring, 4, value)
     def head(self, ring, value=None): return self.word(ring, 6, value)

@@ -87,8 +87,10 @@ static void segment(struct raw *r, struct input *in)
     r->ts_val = (uint32_t)(r->now_us / 1000) - (what & 32 ? byte(in) : 0);
     r->wnd = what & 64 ? (uint16_t)(byte(in) << 4) : 65535;
     struct seg_in *s = raw_seg(r, what & 128 ? byte(in) : flags[what & 7], seq, ack, seq, len);
-    if (b != NULL)
+    if (b != NULL) {
         s->key = b->key;
+        s->key.zero = 0;  // as on the wire, also if the block has given its entry away
+    }
     if (s->flags & SEG_SYN) {
         s->opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
         s->mss = (uint16_t)(byte(in) * 8);

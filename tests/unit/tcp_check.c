@@ -374,8 +374,8 @@ bool tcp_check_pools(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
     const uint64_t syns = index_pool_in_use(t->syn_pool), tws = c->time_wait_now;
     HOLDS(syns == c->syn_records_now, "half-open records");
     HOLDS(t->table->count == live - hidden + syns + tws,
-          "%llu in the table: %u blocks, %llu half open, %llu in TIME-WAIT",
-          (unsigned long long)t->table->count, live, (unsigned long long)syns,
+          "%llu in the table: %u blocks (%u without an entry), %llu half open, %llu in TIME-WAIT",
+          (unsigned long long)t->table->count, live, hidden, (unsigned long long)syns,
           (unsigned long long)tws);
     return true;
 }
