@@ -105,6 +105,8 @@ see(struct verdict *v, uint64_t now_ns, enum verdict_kind kind, const char *subj
 static void settle(struct verdict *v, struct verdict_item *it, uint64_t now_ns)
 {
     const struct verdict_kind_info *k = &verdict_kinds[it->kind];
+    if (it->held)
+        return;
     it->off_looks = it->seen ? 0 : it->off_looks + 1;
     if (!it->active) {
         it->on_looks = it->seen && it->level >= k->on ? it->on_looks + 1 : 0;
@@ -202,23 +204,30 @@ static void judge_pool(struct verdict *v, const struct verdict_look *now,
         see(v, now->now_ns, kind, subject, full, "pool %s%s empty", p->name, where);
 }
 
+// hold_host: the host's figures were not read since the last look, which has judged this reading:
+// it counts for no second look, neither towards the begin of an item nor towards its end.
+static void hold_host(struct verdict *v, const char *core)
+{
+    static const enum verdict_kind kinds[] = {VERDICT_core_preempted, VERDICT_core_stolen,
+                                              VERDICT_core_interrupted};
+    for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct verdict_item *it = find(v, kinds[i], core);
+        if (it != NULL)
+            it->held = true;
+    }
+}
+
 static void judge_host(struct verdict *v, const struct verdict_look *now,
                        const struct verdict_core *c, const struct verdict_core *b)
 {
     char number[NUMBER_BYTES];
-    static const enum verdict_kind kinds[] = {VERDICT_core_preempted, VERDICT_core_stolen,
-                                              VERDICT_core_interrupted};
     if (!v->looked || c->host_ns == 0 || b->host_ns == 0)
         return;
-    const double ns = (double)(c->host_ns - b->host_ns);
-    if (c->host_ns == b->host_ns) {  // no news: what was so is taken to be so
-        for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
-            struct verdict_item *it = find(v, kinds[i], c->name);
-            if (it != NULL)
-                it->seen = it->level >= verdict_kinds[it->kind].off;
-        }
+    if (c->host_ns == b->host_ns) {
+        hold_host(v, c->name);
         return;
     }
+    const double ns = (double)(c->host_ns - b->host_ns);
     const double waited = 100.0 * (double)(c->wait_ns - MIN(b->wait_ns, c->wait_ns)) / ns;
     const double stolen = 100.0 * (double)(c->steal_ns - MIN(b->steal_ns, c->steal_ns)) / ns;
     const double irqs = 1e9 * (double)(c->interrupts - MIN(b->interrupts, c->interrupts)) / ns;
@@ -328,7 +337,7 @@ void verdict_judge(struct verdict *v, const struct verdict_look *now)
 {
     v->full = false;
     for (unsigned i = 0; i < VERDICT_ITEMS_MAX; i++)
-        v->items[i].seen = false;
+        v->items[i].seen = v->items[i].held = false;
     for (unsigned i = 0; i < now->n_ports; i++)
         judge_port(v, now, i);
     for (unsigned i = 0; i < now->n_cores; i++)

@@ -6,7 +6,8 @@
 //                                                                                         metrics
 //
 // An item begins when its level has reached `on` for on_looks looks in a row, and ends when it has
-// been below `off` for off_looks looks. Its time counts from the first of those looks.
+// been below `off` for off_looks looks. Its time counts from the first of those looks. Looks
+// between which a figure was not read anew count as one for the items of this figure.
 #pragma once
 #include "base/text.h"
 #include "pkt/port.h"
@@ -163,7 +164,8 @@ struct verdict_look {
 // verdict_item: active: it is said. since_ns: when it began, on the clock of now_ns.
 struct verdict_item {
     enum verdict_kind kind;
-    bool used, active, seen;
+    bool used, active;
+    bool seen, held;  // in this look: its level is above `off`; its figure was not read anew
     unsigned on_looks, off_looks;  // so far in a row
     double level;
     uint64_t since_ns;

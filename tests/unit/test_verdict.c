@@ -343,6 +343,36 @@ static void without_news_from_the_host_its_last_word_counts(void **state)
     expect_says("core 1 preempted 50 %");
 }
 
+// look_without_news: one second later, and nobody has read the host's figures of core 1.
+static void look_without_news(void)
+{
+    const uint64_t read_ns = now.cores[0].host_ns;
+    now.now_ns += 1000000000;
+    now.cores[0].host_ns = read_ns;
+    now.cores[1].host_ns = now.now_ns;
+    verdict_judge(&v, &now);
+}
+
+static void one_reading_of_the_host_counts_as_one_look(void **state)
+{
+    now.cores[0].wait_ns += 500000000;
+    look();
+    for (int i = 0; i < 5; i++)
+        look_without_news();
+    expect_ok();
+    now.cores[0].wait_ns += 2500000000;  // in five seconds
+    look();
+    expect_says("core 1 preempted");
+    for (int i = 0; i < 2; i++) {
+        look();  // good readings, with looks between them
+        look_without_news();
+        look_without_news();
+    }
+    expect_says("core 1 preempted");
+    look();
+    expect_ok();
+}
+
 static void cores_that_are_shared_by_configuration_are_not_preempted(void **state)
 {
     now.cores_shared = true;
@@ -511,6 +541,7 @@ int main(void)
         S(scarce_buffers_are_said),
         S(time_taken_from_a_core_is_said_by_who_took_it),
         S(without_news_from_the_host_its_last_word_counts),
+        S(one_reading_of_the_host_counts_as_one_look),
         S(cores_that_are_shared_by_configuration_are_not_preempted),
         S(a_busy_core_is_said_after_three_looks),
         S(lost_lines_of_a_log_are_said),
