@@ -163,6 +163,10 @@ static void judge_port(struct verdict *v, const struct verdict_look *now, unsign
     const double handed = rate(v, now, p->handoff_lost, b->handoff_lost);
     see(v, now->now_ns, VERDICT_handoff_full, p->name, handed,
         "handoff rings of port %s full: %s packets lost/s", p->name, grouped(number, handed));
+    see(v, now->now_ns, VERDICT_rss_software, p->name, p->rss == RSS_SOFTWARE,
+        "port %s does not spread packets as set, software does: ports/%s/rss", p->name, p->name);
+    see(v, now->now_ns, VERDICT_rss_suspect, p->name, p->rss == RSS_SUSPECT,
+        "port %s brings packets to wrong workers, being checked: ports/%s/rss", p->name, p->name);
 }
 
 // pool_kind: what it means that this pool is empty; VERDICT_KINDS: nothing (its oldest entry makes

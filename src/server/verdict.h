@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "pkt/port.h"
 #include "server/fill_levels.h"
+#include "server/rss_watch.h"
 #include "stat/counters.h"
 #include "tcp/tcp_service.h"
 
@@ -76,6 +77,10 @@ enum {
       "Connections are reset to get their buffers back.")                                          \
     X(drops, WARNING, VERDICT_LOSES_PER_S, VERDICT_LOSES_PER_S, 1, 5,                              \
       "Packets are dropped for a reason whose cause is on this side.")                             \
+    X(rss_software, WARNING, 1, 1, 1, 3,                                                           \
+      "A port was given up: it does not spread packets as it was set, software does.")             \
+    X(rss_suspect, WARNING, 1, 1, 1, 3,                                                            \
+      "Packets of a port arrive at wrong workers, and it is being checked.")                       \
     X(core_preempted, WARNING, VERDICT_TAKEN_PERCENT, VERDICT_NOT_TAKEN_PERCENT, 2, 3,             \
       "Linux runs other threads on a worker's core.")                                              \
     X(core_stolen, WARNING, VERDICT_TAKEN_PERCENT, VERDICT_NOT_TAKEN_PERCENT, 2, 3,                \
@@ -124,6 +129,7 @@ struct verdict_port {
     const char *link_reason;  // of one that is down: a word; NULL: none
     uint64_t rx_missed, rx_nombuf, rx_errors, tx_errors;
     uint64_t handoff_lost;
+    enum rss_state rss;
 };
 
 struct verdict_core {

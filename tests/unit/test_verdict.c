@@ -289,6 +289,24 @@ static void full_rings_between_workers_are_said_by_port(void **state)
     assert_int_equal(verdict_count(&v, VERDICT_WARNING), 0);
 }
 
+static void a_port_that_spreads_wrongly_is_said_with_the_file_that_shows_it(void **state)
+{
+    now.ports[0].rss = RSS_RIGHT;
+    look();
+    expect_ok();
+    now.ports[0].rss = RSS_SUSPECT;
+    look();
+    expect_says("warning ");
+    expect_says("port c10m0 brings packets to wrong workers, being checked: ports/c10m0/rss for 0");
+    now.ports[0].rss = RSS_SOFTWARE;
+    looks(4);
+    assert_int_equal(verdict_count_kind(&v, VERDICT_rss_suspect), 0);
+    expect_says("port c10m0 does not spread packets as set, software does: ports/c10m0/rss for 3");
+    now.ports[0].rss = RSS_NONE;
+    looks(3);
+    expect_ok();
+}
+
 static void drops_are_said_where_this_side_lacked_something(void **state)
 {
     now.drops[DROP_tx_full] += 12;
@@ -537,6 +555,7 @@ int main(void)
         S(what_was_lost_before_the_first_look_is_no_rate),
         S(a_counter_that_falls_is_no_loss),
         S(full_rings_between_workers_are_said_by_port),
+        S(a_port_that_spreads_wrongly_is_said_with_the_file_that_shows_it),
         S(drops_are_said_where_this_side_lacked_something),
         S(scarce_buffers_are_said),
         S(time_taken_from_a_core_is_said_by_who_took_it),

@@ -34,7 +34,8 @@ static void look_at_port(const struct ctl_shown *s, unsigned i, struct verdict_p
                                  .rx_missed = counted.rx_missed,
                                  .rx_nombuf = counted.rx_nombuf,
                                  .rx_errors = counted.rx_errors,
-                                 .tx_errors = counted.tx_errors};
+                                 .tx_errors = counted.tx_errors,
+                                 .rss = s->rss[i].state};
     link_watch_look(s->links, i, liveness_clock_ns(), &link);
     out->link_known = link.known && (link.link.up || link.link.reason != PORT_LINK_UNKNOWN);
     out->link_up = link.link.up;
