@@ -58,7 +58,8 @@ static void end(struct verdict *v, struct verdict_item *it, uint64_t now_ns)
         tell(v, it, now_ns);
 }
 
-// place: a free place, or that of an item of lower rank; NULL: there is none.
+// place: a free place, or that of an item of lower rank; NULL: there is none. The item that makes
+// room is counted when this look has seen it already, or else when it asks for a place itself.
 static struct verdict_item *place(struct verdict *v, enum verdict_kind kind, uint64_t now_ns)
 {
     struct verdict_item *lowest = &v->items[0];
@@ -68,10 +69,11 @@ static struct verdict_item *place(struct verdict *v, enum verdict_kind kind, uin
         if (v->items[i].kind > lowest->kind)
             lowest = &v->items[i];
     }
-    v->missed++;
-    v->full = true;
-    if (lowest->kind <= kind)
+    if (lowest->kind <= kind) {
+        v->n_missed++;
         return NULL;
+    }
+    v->n_missed += lowest->seen;
     end(v, lowest, now_ns);
     return lowest;
 }
@@ -339,7 +341,7 @@ static void judge_rest(struct verdict *v, const struct verdict_look *now)
 
 void verdict_judge(struct verdict *v, const struct verdict_look *now)
 {
-    v->full = false;
+    v->n_missed = 0;
     for (unsigned i = 0; i < VERDICT_ITEMS_MAX; i++)
         v->items[i].seen = v->items[i].held = false;
     for (unsigned i = 0; i < now->n_ports; i++)
@@ -405,6 +407,7 @@ void verdict_render(const struct verdict *v, uint64_t now_ns, uint64_t now_us, s
     }
     if (n == 0)
         text_printf(out, "%s\n", v->looked ? "ok" : "starting");
-    if (v->full)
-        text_printf(out, "note - more than %d at once\n", VERDICT_ITEMS_MAX);
+    if (v->n_missed > 0)
+        text_printf(out, "note - %u more, of lower rank: %d are kept\n", v->n_missed,
+                    VERDICT_ITEMS_MAX);
 }

@@ -18,7 +18,7 @@
 
 enum {
     VERDICT_LOOK_MS = 1000,      // between two looks
-    VERDICT_ITEMS_MAX = 128,     // kept; those of lower rank make room, and are counted
+    VERDICT_ITEMS_MAX = 1024,    // kept; those of lower rank make room, and are counted
     VERDICT_SUBJECT_BYTES = 72,  // a port's or service's name and a word
     VERDICT_SENTENCE_BYTES = 160,
 };
@@ -181,12 +181,15 @@ struct verdict_item {
 
 // verdict: zeroed: nothing was looked at. changed: called when an item becomes active or ends;
 // NULL: nobody wants to know.
+//
+// Each of 64 cores can have an item for each of 16 pools and five more: 1,344 in all, besides those
+// of ports, services and drops. More than VERDICT_ITEMS_MAX are needed only where most cores lack
+// most things at the same time.
 struct verdict {
     bool looked;
     struct verdict_look before;
     struct verdict_item items[VERDICT_ITEMS_MAX];
-    uint64_t missed;  // items that found no place, in all looks
-    bool full;        // ... in the last one
+    unsigned n_missed;  // items of the last look that found no place
     void (*changed)(void *arg, const struct verdict_item *item, uint64_t now_ns);
     void *arg;
 };
@@ -204,5 +207,6 @@ unsigned verdict_count(const struct verdict *v, enum verdict_severity severity);
 unsigned verdict_count_kind(const struct verdict *v, enum verdict_kind kind);
 
 // verdict_render: "ok", or a line for each active item: severity, time of day at which it began
-// (UTC), and the sentence, which ends in "for N s". now_us: the time of day.
+// (UTC), and the sentence, which ends in "for N s". now_us: the time of day. A last line counts
+// those that found no place.
 void verdict_render(const struct verdict *v, uint64_t now_ns, uint64_t now_us, struct text *out);

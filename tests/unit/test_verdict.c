@@ -490,32 +490,54 @@ static void the_most_severe_comes_first(void **state)
     assert_int_equal(verdict_count(&v, VERDICT_NOTE), 1);
 }
 
+enum { ITEMS_OF_A_CORE = 18 };  // in_trouble()
+
+// in_trouble: as many cores as there may be, with 14 empty pools each, and neither time nor calm.
+static void in_trouble(void)
+{
+    static char pools[14][8];
+    now.n_cores = SERVER_WORKERS_MAX;
+    for (unsigned i = 0; i < now.n_cores; i++) {
+        struct verdict_core *c = &now.cores[i];
+        *c = now.cores[0];
+        snprintf(c->name, sizeof(c->name), "%u", i);
+        c->n_pools = ARRAY_LEN(pools);
+        for (unsigned k = 0; k < c->n_pools; k++) {
+            snprintf(pools[k], sizeof(pools[k]), "p%u", k);
+            c->pools[k] = (struct fill_pool){pools[k], 100, 100, 100};
+        }
+    }
+}
+
+static void troubled_look(void)
+{
+    for (unsigned i = 0; i < now.n_cores; i++) {
+        now.cores[i].wait_ns += 500000000;
+        now.cores[i].steal_ns += 500000000;
+        now.cores[i].interrupts += 100000;
+        now.cores[i].busy_cycles += 1000;
+    }
+    look();
+}
+
 // More than there are places: the severe ones stay.
 static void there_are_so_many_and_no_more_and_alarms_find_room(void **state)
 {
-    static char names[SERVER_WORKERS_MAX][8];
-    now.n_cores = SERVER_WORKERS_MAX;
-    for (unsigned i = 0; i < now.n_cores; i++) {
-        now.cores[i] = now.cores[0];
-        snprintf(names[i], sizeof(names[i]), "%u", i);
-        strcpy(now.cores[i].name, names[i]);
-    }
-    look();
-    for (int n = 0; n < 4; n++) {
-        for (unsigned i = 0; i < now.n_cores; i++) {
-            now.cores[i].wait_ns += 500000000;
-            now.cores[i].steal_ns += 500000000;
-            now.cores[i].interrupts += 100000;
-            now.cores[i].busy_cycles += 1000;
-        }
-        look();
-    }
-    const struct verdict_item *list[VERDICT_ITEMS_MAX];
+    enum { ALL = SERVER_WORKERS_MAX * ITEMS_OF_A_CORE };
+    static_assert((int)ALL > (int)VERDICT_ITEMS_MAX, "not all of them find a place");
+    char line[64];
+    in_trouble();
+    for (int n = 0; n < 5; n++)
+        troubled_look();
+    static const struct verdict_item *list[VERDICT_ITEMS_MAX];
     assert_int_equal(verdict_list(&v, list), VERDICT_ITEMS_MAX);
-    expect_says("\nnote - more than 128 at once\n");
-    assert_true(v.missed > 0);
+    snprintf(line, sizeof(line), "\nnote - %d more, of lower rank: 1024 are kept\n",
+             ALL - (int)VERDICT_ITEMS_MAX);
+    expect_says(line);
+    assert_int_equal(v.n_missed, ALL - (int)VERDICT_ITEMS_MAX);
     now.ports[0].link_up = false;
-    look();
+    troubled_look();
+    assert_int_equal(v.n_missed, ALL + 1 - (int)VERDICT_ITEMS_MAX);
     assert_int_equal(strncmp(verdict_now(), "alarm ", 6), 0);
     expect_says("link c10m0 down");
     assert_true(verdict_list(&v, list) <= VERDICT_ITEMS_MAX);

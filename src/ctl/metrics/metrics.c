@@ -209,6 +209,11 @@ static void put_verdict_seconds(const struct metrics_now *now)
             LABEL("kind", verdict_kinds[list[i]->kind].name), LABEL("subject", list[i]->subject));
 }
 
+static void put_verdicts_missed(const struct metrics_now *now)
+{
+    PUT0(now, metrics_whole(ctl_verdict(now->shown)->n_missed));
+}
+
 // What services have open, summed over the workers, and may have.
 static void put_service_connections(const struct metrics_now *now, size_t at)
 {
@@ -273,6 +278,8 @@ static void put_service_values(const struct metrics_now *now)
     X(c10m_verdict_active, GAUGE, "The same by kind; 0: nothing of this kind is wrong.",           \
       put_verdict_kinds)                                                                           \
     X(c10m_verdict_seconds, GAUGE, "For how long each of them has lasted.", put_verdict_seconds)   \
+    X(c10m_verdicts_missed, GAUGE, "How many more there are than the server keeps.",               \
+      put_verdicts_missed)                                                                         \
     X(c10m_core_clock_hertz, GAUGE, "Cycles a second of the core's time stamp counter.",           \
       metrics_clock)                                                                               \
     X(c10m_core_useful_ratio, GAUGE, "Share of the last second in turns with work.",               \
