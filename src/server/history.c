@@ -21,9 +21,12 @@ struct series {
 struct change {
     uint64_t at_ns, unix_s;
     bool on;
-    uint8_t severity;
+    uint8_t kind;
+    char subject[VERDICT_SUBJECT_BYTES];
     char sentence[VERDICT_SENTENCE_BYTES];
 };
+
+static_assert(VERDICT_KINDS <= UINT8_MAX, "a change keeps its kind in a byte");
 
 struct history {
     unsigned n_cores;
@@ -160,10 +163,9 @@ void history_change(struct history *h, const struct verdict_item *item, uint64_t
                     uint64_t unix_s)
 {
     struct change *c = &h->changes[h->n_changes++ % HISTORY_CHANGES];
-    *c = (struct change){.at_ns = now_ns,
-                         .unix_s = unix_s,
-                         .on = item->active,
-                         .severity = (uint8_t)verdict_kinds[item->kind].severity};
+    *c = (struct change){
+        .at_ns = now_ns, .unix_s = unix_s, .on = item->active, .kind = (uint8_t)item->kind};
+    memcpy(c->subject, item->subject, sizeof(c->subject));
     memcpy(c->sentence, item->sentence, sizeof(c->sentence));
 }
 
@@ -197,6 +199,11 @@ uint64_t history_age_ms(const struct history *h, bool coarse, unsigned i, uint64
 }
 
 // ---- as text
+
+static const char *severity_of(const struct change *c)
+{
+    return verdict_severities[verdict_kinds[c->kind].severity];
+}
 
 static void json_string(struct text *out, const char *s)
 {
@@ -261,9 +268,11 @@ static void json_changes(const struct history *h, uint64_t now_ns, struct text *
         const struct change *c = change_at(h, i);
         text_printf(out,
                     "%s\n{\"age_ms\":%" PRIu64 ",\"unix_s\":%" PRIu64
-                    ",\"on\":%s,\"severity\":\"%s\",\"sentence\":",
+                    ",\"on\":%s,\"kind\":\"%s\",\"subject\":",
                     i == 0 ? "" : ",", (now_ns - MIN(c->at_ns, now_ns)) / 1000000, c->unix_s,
-                    c->on ? "true" : "false", verdict_severities[c->severity]);
+                    c->on ? "true" : "false", verdict_kinds[c->kind].name);
+        json_string(out, c->subject);
+        text_printf(out, ",\"severity\":\"%s\",\"sentence\":", severity_of(c));
         json_string(out, c->sentence);
         text_put(out, "}", 1);
     }
@@ -327,7 +336,7 @@ void history_changes_render(const struct history *h, struct text *out)
         struct tm tm;
         const time_t t = (time_t)c->unix_s;
         strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
-        text_printf(out, "%s %s %s %s\n", at, verdict_severities[c->severity],
-                    c->on ? "begins" : "ended", c->sentence);
+        text_printf(out, "%s %s %s %s\n", at, severity_of(c), c->on ? "begins" : "ended",
+                    c->sentence);
     }
 }

@@ -74,7 +74,8 @@ uint64_t history_age_ms(const struct history *h, bool coarse, unsigned i, uint64
 
 // history_json: {"figures": [names], "cores": [names], "fine" and "coarse": {"age_ms": [one a
 // point], "cores": [[figures of a point, or null] ...] ...]}, "verdicts": [{"age_ms", "unix_s",
-// "on", "severity", "sentence"}]}, oldest first.
+// "on", "kind", "subject", "severity", "sentence"}]}, oldest first. Kind and subject of a change
+// that begins and of the one that ends it are the same; the words of the sentence may differ.
 void history_json(const struct history *h, const char (*names)[24], uint64_t now_ns,
                   struct text *out);
 

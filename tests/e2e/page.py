@@ -145,15 +145,21 @@ HISTORY = r'''(async () => {
     const points = h.historyPoints({ figures: ["rx_pps", "p50_s"], cores: ["2.1"], coarse: series([9000, 4000], 10), fine: series([5000, 0], 20) }, 100).get("2.1");
     if (JSON.stringify(points.map((p) => [p.x, p.figures.rxPps])) !== "[[91,10],[95,20],[100,21]]" || !Number.isNaN(points[0].figures.p50))
         wrong.push(JSON.stringify(points));
-    const change = (age_ms, on, sentence) => ({ age_ms, unix_s: 7, on, severity: "alarm", sentence });
-    const past = h.pastVerdicts({ verdicts: [change(9000, true, "a 1 of 3"), change(8000, true, "b"), change(4000, false, "a 2 of 3")] });
-    if (JSON.stringify(past.map((p) => [p.sentence, p.seconds, p.on])) !== '[["b",8,true],["a 2 of 3",5,false]]')
+    const change = (age_ms, on, kind, subject, sentence) => ({ age_ms, unix_s: 7, on, kind, subject, severity: "alarm", sentence });
+    const past = h.pastVerdicts({ verdicts: [
+        change(9500, false, "link_down", "p2", "link p2 down"), change(9000, true, "link_down", "p0", "link p0 down"),
+        change(8000, true, "link_down", "p1", "link p1 down"), change(7000, true, "core_busy", "p0", "core 1 busy 95 %"),
+        change(4000, false, "link_down", "p0", "link p0 down (no carrier)"), change(3000, false, "core_busy", "p0", "core 1 busy 91 %")] });
+    if (JSON.stringify(past.map((p) => [p.sentence, p.seconds, p.on])) !==
+        '[["core 1 busy 91 %",4,false],["link p1 down",8,true],["link p0 down (no carrier)",5,false]]')
         wrong.push(JSON.stringify(past));
     const answer = await fetch("/history"), real = await answer.json();
     if (answer.headers.get("Content-Type") !== "application/json" || real.cores.length !== 1 || real.figures.length !== 12)
         wrong.push("its form");
     if (real.fine.age_ms.length > 300 || real.coarse.age_ms.length > 720 || real.verdicts.length > 512 || real.fine.age_ms.length < 5)
         wrong.push("its bounds");
+    if (real.verdicts.some((v) => typeof v.kind !== "string" || v.kind === "" || typeof v.subject !== "string"))
+        wrong.push("its verdicts");
     return wrong;
 })()'''
 

@@ -95,7 +95,7 @@ static void counters_that_fall_give_no_figure(void **state)
 
 static struct verdict_item item(const char *sentence, bool on)
 {
-    struct verdict_item it = {.kind = VERDICT_link_down, .active = on};
+    struct verdict_item it = {.kind = VERDICT_link_down, .active = on, .subject = "p\"0"};
     snprintf(it.sentence, sizeof(it.sentence), "%s", sentence);
     return it;
 }
@@ -112,6 +112,7 @@ static void changes_of_the_verdict_are_kept_with_their_time(void **state)
     text_free(&said);
     history_json(h, names, now_ns + 4000000000, &said);
     assert_non_null(strstr(text_str(&said), "{\"age_ms\":4000,\"unix_s\":1764100000,\"on\":true,"
+                                            "\"kind\":\"link_down\",\"subject\":\"p\\\"0\","
                                             "\"severity\":\"alarm\",\"sentence\":\"link \\\"p0\\\" "
                                             "down\"}"));
     for (unsigned i = 0; i < 3 * HISTORY_CHANGES; i++)

@@ -20,11 +20,12 @@ export function historyPoints(history, at) {
     return points;
 }
 
-// What was wrong, the latest first: [{sentence, severity, began (unix seconds), seconds, on}].
+// What was wrong, the latest first: [{sentence, severity, began (unix seconds), seconds, on}]. An end belongs to the begin of
+// the same kind and subject, whatever their sentences say. An end whose begin is no longer kept is left out.
 export function pastVerdicts(history) {
     const open = new Map(), past = [];
-    for (const { age_ms: age, unix_s: began, on, severity, sentence } of history.verdicts) {
-        const key = sentence.replace(/[0-9][0-9.,]*/g, "#");  // its figures change
+    for (const { age_ms: age, unix_s: began, on, kind, subject, severity, sentence } of history.verdicts) {
+        const key = `${kind} ${subject}`;  // a kind has no blank
         if (on) {
             const entry = { sentence, severity, began, age, seconds: age / 1000, on: true };
             open.set(key, entry);
