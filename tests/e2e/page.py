@@ -232,6 +232,13 @@ def plain():
         page.until("an hour", "document.getElementById('span').textContent", lambda text: text == "five minutes")
         page.value("document.getElementById('span').click()")
 
+        page.value("window.before = true")
+        page.call("Fetch.enable", patterns=[{"urlPattern": "*/history"}])  # such requests get no answer
+        page.call("Page.reload")
+        page.until("the verdict without a history", "[window.before, document.querySelectorAll('#verdict li').length, document.getElementById('trouble').textContent]",
+                   lambda said: said[0] is None and said[1] > 0 and said[2] == "")
+        page.call("Fetch.disable")
+
         print("READY", flush=True)  # the caller stops the server
         page.until("that the server is gone", "document.getElementById('trouble').textContent", lambda text: "does not answer" in text)
         print("GONE", flush=True)  # and starts another one
