@@ -279,7 +279,7 @@ static void json_changes(const struct history *h, uint64_t now_ns, struct text *
     text_printf(out, "]}\n");
 }
 
-void history_json(const struct history *h, const char (*names)[24], uint64_t now_ns,
+void history_json(const struct history *h, const char (*names)[HISTORY_NAME_BYTES], uint64_t now_ns,
                   struct text *out)
 {
     text_printf(out, "{\"figures\":[");
@@ -296,8 +296,8 @@ void history_json(const struct history *h, const char (*names)[24], uint64_t now
     json_changes(h, now_ns, out);
 }
 
-static void lines(const struct history *h, bool coarse, unsigned i, const char (*names)[24],
-                  uint64_t now_ns, struct text *out)
+static void lines(const struct history *h, bool coarse, unsigned i,
+                  const char (*names)[HISTORY_NAME_BYTES], uint64_t now_ns, struct text *out)
 {
     for (unsigned c = 0; c < h->n_cores; c++) {
         text_printf(out, "%.1f %s", (double)history_age_ms(h, coarse, i, now_ns) / 1e3, names[c]);
@@ -312,8 +312,8 @@ static void lines(const struct history *h, bool coarse, unsigned i, const char (
     }
 }
 
-void history_figures_render(const struct history *h, const char (*names)[24], uint64_t now_ns,
-                            struct text *out)
+void history_figures_render(const struct history *h, const char (*names)[HISTORY_NAME_BYTES],
+                            uint64_t now_ns, struct text *out)
 {
     const unsigned fine = history_points(h, false);
     const uint64_t fine_ms = fine == 0 ? 0 : history_age_ms(h, false, 0, now_ns);
@@ -339,4 +339,28 @@ void history_changes_render(const struct history *h, struct text *out)
         text_printf(out, "%s %s %s %s\n", at, severity_of(c), c->on ? "begins" : "ended",
                     c->sentence);
     }
+}
+
+// ---- shared
+
+int history_shared_put(struct history_shared *r, const struct history *h,
+                       const char (*names)[HISTORY_NAME_BYTES], uint64_t now_ns, struct text *out)
+{
+    const bool fresh = r->at_ns != 0 && r->text.error == 0 &&
+                       now_ns - r->at_ns <= HISTORY_SHARED_MS * UINT64_C(1000000);
+    if (!fresh) {
+        text_free(&r->text);
+        text_init(&r->text, r->limit_bytes);
+        r->render(h, names, now_ns, &r->text);
+        r->at_ns = now_ns;
+    }
+    if (r->text.error == 0)
+        text_put(out, text_str(&r->text), r->text.len);
+    return r->text.error != 0 ? r->text.error : out->error;
+}
+
+void history_shared_free(struct history_shared *r)
+{
+    text_free(&r->text);
+    r->at_ns = 0;
 }

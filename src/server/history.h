@@ -15,6 +15,7 @@ enum {
     HISTORY_COARSE_POINTS = 720,  // one each HISTORY_COARSE_LOOKS: an hour
     HISTORY_COARSE_LOOKS = 5,
     HISTORY_CHANGES = 512,  // a line that appears and ends each 14 s, for an hour
+    HISTORY_SHARED_MS = 2000,
 };
 
 // X(name, help): of one worker, over the time of the point. NAN: nothing to tell.
@@ -42,6 +43,25 @@ enum history_figure {
 enum {
     HISTORY_CORE_BYTES =
         (HISTORY_FINE_POINTS + HISTORY_COARSE_POINTS) * HISTORY_FIGURES * (int)sizeof(float),
+};
+
+// The longest texts: a figure is at most 9 characters ("1.234e+38"), a count 20, and a separator
+// follows. Of a change all characters of subject and sentence may have to be escaped, and 200 are
+// for the names of its fields, kind and severity.
+enum {
+    HISTORY_POINTS = HISTORY_FINE_POINTS + HISTORY_COARSE_POINTS,
+    HISTORY_NAME_BYTES = 24,  // of a core
+    HISTORY_FIGURE_CHARS = 9 + 1,
+    HISTORY_COUNT_CHARS = 20 + 1,
+    HISTORY_POINT_CHARS = HISTORY_FIGURES * HISTORY_FIGURE_CHARS + 2,
+    HISTORY_CHANGE_CHARS =
+        200 + 2 * (HISTORY_COUNT_CHARS + VERDICT_SUBJECT_BYTES + VERDICT_SENTENCE_BYTES),
+    HISTORY_JSON_BYTES_MAX =
+        1024 + SERVER_WORKERS_MAX * (2 * HISTORY_NAME_BYTES + 8) +
+        HISTORY_POINTS * (HISTORY_COUNT_CHARS + SERVER_WORKERS_MAX * HISTORY_POINT_CHARS) +
+        HISTORY_CHANGES * HISTORY_CHANGE_CHARS,
+    HISTORY_LINE_CHARS = HISTORY_COUNT_CHARS + HISTORY_NAME_BYTES + HISTORY_POINT_CHARS,
+    HISTORY_LINES_BYTES_MAX = 1024 + SERVER_WORKERS_MAX * HISTORY_POINTS * HISTORY_LINE_CHARS,
 };
 
 struct history;
@@ -76,12 +96,29 @@ uint64_t history_age_ms(const struct history *h, bool coarse, unsigned i, uint64
 // point], "cores": [[figures of a point, or null] ...] ...]}, "verdicts": [{"age_ms", "unix_s",
 // "on", "kind", "subject", "severity", "sentence"}]}, oldest first. Kind and subject of a change
 // that begins and of the one that ends it are the same; the words of the sentence may differ.
-void history_json(const struct history *h, const char (*names)[24], uint64_t now_ns,
+void history_json(const struct history *h, const char (*names)[HISTORY_NAME_BYTES], uint64_t now_ns,
                   struct text *out);
+
+// history_shared: a rendering that all readers get who ask within HISTORY_SHARED_MS: of 64 workers
+// it takes a part of a second, and many readers must not take the control thread from the others.
+// It holds its text until history_shared_free(). Zeroed but for render and limit_bytes: nothing was
+// rendered yet.
+struct history_shared {
+    void (*render)(const struct history *h, const char (*names)[HISTORY_NAME_BYTES],
+                   uint64_t now_ns, struct text *out);
+    size_t limit_bytes;
+    struct text text;
+    uint64_t at_ns;  // 0: there is none
+};
+
+// history_shared_put: appends the text to out. 0, or its error, or out->error.
+int history_shared_put(struct history_shared *r, const struct history *h,
+                       const char (*names)[HISTORY_NAME_BYTES], uint64_t now_ns, struct text *out);
+void history_shared_free(struct history_shared *r);
 
 // history_figures_render: a head line, then a line a point and core: age_s core FIGURES, oldest
 // first, coarse ones as far as there are no fine ones; "-": nothing to tell.
 // history_changes_render: a line a change: time of day (UTC), severity, begins or ended, sentence.
-void history_figures_render(const struct history *h, const char (*names)[24], uint64_t now_ns,
-                            struct text *out);
+void history_figures_render(const struct history *h, const char (*names)[HISTORY_NAME_BYTES],
+                            uint64_t now_ns, struct text *out);
 void history_changes_render(const struct history *h, struct text *out);

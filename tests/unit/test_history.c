@@ -131,12 +131,83 @@ static void json_is_bounded_and_has_null_where_there_is_nothing(void **state)
         second(4000000000u);
     history_json(h, names, now_ns, &said);
     assert_int_equal(said.error, 0);
-    assert_true(said.len / 2 < (8u << 20) / SERVER_WORKERS_MAX);  // of one worker
     assert_non_null(strstr(text_str(&said), "{\"figures\":[\"rx_pps\",\"tx_pps\","));
     assert_non_null(strstr(text_str(&said), "\"cores\":[\"1\",\"2.1\"]"));
     assert_non_null(strstr(text_str(&said), ",null,null]"));
     assert_null(strstr(text_str(&said), "nan"));
     assert_null(strstr(text_str(&said), "inf"));
+}
+
+// Two cores that have the longest figures, of as many points as there may be.
+static void longest(void)
+{
+    for (unsigned i = 0; i < HISTORY_COARSE_POINTS * HISTORY_COARSE_LOOKS; i++) {
+        now_ns += 1000000000;
+        for (unsigned c = 0; c < 2; c++) {
+            cores[c].rx_packets += 11234567890;
+            cores[c].tx_packets += 11234567890;
+            cores[c].rx_bytes += 1123456789012;
+            cores[c].tx_bytes += 1123456789012;
+            cores[c].cycles += 30001;
+            cores[c].idle_cycles += 10000;
+            cores[c].app_cycles += 10000;
+            cores[c].opened += 11234567890;
+            cores[c].dropped += 11234567890;
+            cores[c].connections = 11234567890;
+            cores[c].latency.max_cycles = 123456;
+            latency_add(&cores[c].latency, 12345, 1000);
+        }
+        history_take(h, now_ns, cores);
+    }
+}
+
+static void the_longest_texts_are_no_longer_than_said(void **state)
+{
+    struct verdict_item it = {.kind = VERDICT_core_interrupted, .active = false};
+    static const char longest_names[2][24] = {"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"",
+                                              "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\""};
+    memset(it.subject, '"', sizeof(it.subject) - 1);
+    memset(it.sentence, '"', sizeof(it.sentence) - 1);
+    longest();
+    history_json(h, longest_names, now_ns, &said);
+    const size_t without = said.len;
+    assert_true(without <=
+                1024 + 2 * 56 + HISTORY_POINTS * (HISTORY_COUNT_CHARS + 2 * HISTORY_POINT_CHARS));
+    for (unsigned i = 0; i < HISTORY_CHANGES; i++)
+        history_change(h, &it, now_ns, UINT64_MAX);
+    text_free(&said);
+    history_json(h, longest_names, now_ns + UINT64_MAX / 2, &said);
+    assert_true(said.len <= without + HISTORY_POINTS * HISTORY_COUNT_CHARS +
+                                HISTORY_CHANGES * HISTORY_CHANGE_CHARS);
+    text_free(&said);
+    history_figures_render(h, names, now_ns, &said);
+    assert_true(said.len <= 1024 + 2 * HISTORY_POINTS * HISTORY_LINE_CHARS);
+}
+
+static void those_who_ask_at_the_same_time_share_a_rendering(void **state)
+{
+    struct history_shared shared = {.render = history_figures_render, .limit_bytes = 1 << 20};
+    struct text first, second_text;
+    text_init(&first, 1 << 20);
+    text_init(&second_text, 1 << 20);
+    second(1000);
+    assert_int_equal(history_shared_put(&shared, h, names, now_ns, &first), 0);
+    second(2000);
+    assert_int_equal(history_shared_put(&shared, h, names, now_ns, &second_text), 0);
+    assert_string_equal(text_str(&second_text), text_str(&first));
+    second(3000);
+    second(4000);
+    text_free(&second_text);
+    assert_int_equal(history_shared_put(&shared, h, names, now_ns, &second_text), 0);
+    assert_true(second_text.len > first.len);
+    text_free(&second_text);
+    second_text.limit_bytes = 10;  // a reader without room says nothing about the others
+    assert_int_not_equal(history_shared_put(&shared, h, names, now_ns, &second_text), 0);
+    text_free(&first);
+    assert_int_equal(history_shared_put(&shared, h, names, now_ns, &first), 0);
+    history_shared_free(&shared);
+    text_free(&first);
+    text_free(&second_text);
 }
 
 static void lines_have_coarse_points_before_fine_ones(void **state)
@@ -167,6 +238,8 @@ int main(void)
         S(counters_that_fall_give_no_figure),
         S(changes_of_the_verdict_are_kept_with_their_time),
         S(json_is_bounded_and_has_null_where_there_is_nothing),
+        S(the_longest_texts_are_no_longer_than_said),
+        S(those_who_ask_at_the_same_time_share_a_rendering),
         S(lines_have_coarse_points_before_fine_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,8 +18,7 @@
 #include "tree/door.h"
 
 enum {
-    CTL_LOOK_MS = 20,  // between two ctl_tree_look()
-    CTL_HISTORY_SHARED_MS = 2000,
+    CTL_LOOK_MS = 20,         // between two ctl_tree_look()
     CTL_PORTS_LOOK_MS = 500,  // between two readings of the ports' counters for other threads
 };
 
@@ -61,9 +60,8 @@ void ctl_tree_port_stats(const struct ctl_shown *s, unsigned i, struct port_stat
 // a tree that was opened. Control thread.
 const struct verdict *ctl_verdict(const struct ctl_shown *s);
 
-// ctl_history_json: the last hour (server/history.h). 0, or out->error. Asked again within
-// CTL_HISTORY_SHARED_MS it gives the same text once more: of 64 workers it takes a part of a
-// second, and a flood of requests must not take the control thread from the others. Control thread.
+// ctl_history_json: the last hour (server/history.h), at most HISTORY_JSON_BYTES_MAX; a rendering
+// that those share who ask at about the same time. 0, or out->error. Control thread.
 int ctl_history_json(const struct ctl_shown *s, struct text *out);
 
 // ctl_tree_look: what is watched and not only read: every CTL_LOOK_MS.

@@ -7,7 +7,15 @@
 
 enum { HISTORY_LOOK_MS = 1000 };
 
+static_assert((int)CORE_NAME_BYTES == (int)HISTORY_NAME_BYTES,
+              "names of cores go there as they are");
+static_assert((int)HISTORY_LINES_BYTES_MAX <= (int)TREE_SNAPSHOT_BYTES_MAX,
+              "history/figures of 64 workers has to fit into a file of the tree");
+
 static uint64_t next_ns;
+static struct history_shared json = {.render = history_json, .limit_bytes = HISTORY_JSON_BYTES_MAX};
+static struct history_shared figures = {.render = history_figures_render,
+                                        .limit_bytes = HISTORY_LINES_BYTES_MAX};
 
 int ctl_history_open(struct ctl_shown *s)
 {
@@ -18,6 +26,8 @@ int ctl_history_open(struct ctl_shown *s)
 
 void ctl_history_close(struct ctl_shown *s)
 {
+    history_shared_free(&json);
+    history_shared_free(&figures);
     history_free(s->history);
     s->history = NULL;
 }
@@ -40,40 +50,23 @@ void ctl_history_change(void *shown, const struct verdict_item *item, uint64_t n
     history_change(s->history, item, now_ns, (uint64_t)time(NULL));
 }
 
-static void names_of(const struct ctl_shown *s, char (*names)[CORE_NAME_BYTES])
+static int put(const struct ctl_shown *s, struct history_shared *shared, struct text *out)
 {
+    char names[SERVER_WORKERS_MAX][CORE_NAME_BYTES];
     for (unsigned w = 0; w < server_workers(s->server); w++)
         ctl_tree_core_name(s->server, w, names[w]);
+    return history_shared_put(shared, s->history, (const char(*)[CORE_NAME_BYTES])names,
+                              liveness_clock_ns(), out);
 }
 
 int ctl_history_json(const struct ctl_shown *s, struct text *out)
 {
-    static struct text last;
-    static const struct ctl_shown *of;
-    static uint64_t at_ns;
-    char names[SERVER_WORKERS_MAX][CORE_NAME_BYTES];
-    const uint64_t now_ns = liveness_clock_ns();
-    if (of != s || last.error != 0 || now_ns - at_ns > CTL_HISTORY_SHARED_MS * UINT64_C(1000000)) {
-        text_free(&last);
-        text_init(&last, out->limit_bytes);
-        names_of(s, names);
-        history_json(s->history, (const char(*)[CORE_NAME_BYTES])names, now_ns, &last);
-        of = s;
-        at_ns = now_ns;
-    }
-    if (last.error == 0)
-        text_put(out, last.data, last.len);
-    return last.error != 0 ? last.error : out->error;
+    return put(s, &json, out);
 }
 
 static int figures_read(struct tree_out *out, void *data)
 {
-    const struct ctl_shown *s = data;
-    char names[SERVER_WORKERS_MAX][CORE_NAME_BYTES];
-    names_of(s, names);
-    history_figures_render(s->history, (const char(*)[CORE_NAME_BYTES])names, liveness_clock_ns(),
-                           tree_text(out));
-    return 0;
+    return put(data, &figures, tree_text(out));
 }
 
 static int verdicts_read(struct tree_out *out, void *data)

@@ -25,10 +25,14 @@
 #include "ctl/serve/stop_workers.h"
 #include "ctl/steering/steering.h"
 #include "server/device_locks.h"
+#include "server/history.h"
 #include "server/server_check.h"
 #include "server/server_log.h"
 #include "server/wall_clock.h"
 #include "tree/door.h"
+
+static_assert((int)HISTORY_JSON_BYTES_MAX <= (int)WEB_TEXT_BYTES_MAX,
+              "GET /history of 64 workers has to fit into an answer");
 
 static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
 {
