@@ -12,7 +12,10 @@
 #include "base/lockfile.h"
 #include "base/pci_address.h"
 
-enum { TRIES = 8 };  // the file may be removed by its last owner between open and lock
+// The file may be removed by its last owner between open and lock. device_locks_look() of another
+// process locks the file for two system calls, which last longer if the process loses its CPU
+// between them: a server that finds the file locked tries again before it names an owner.
+enum { TRIES = 8, HELD_TRIES = 20, HELD_PAUSE_US = 10000 };
 
 // path_of: of the device of a port. False: nobody else could want it, or it has a mark of its own.
 static bool path_of(const struct port_params *p, char path[DEVICE_LOCK_PATH_BYTES])
@@ -54,14 +57,22 @@ static bool is_at(int fd, const char *path)
            a.st_dev == b.st_dev;
 }
 
-// lock: the descriptor of the locked file; -1 with errno.
+// lock: the descriptor of the locked file; -1 with errno (EWOULDBLOCK: its owner lives).
 static int lock(const char *path)
 {
-    for (unsigned i = 0; i < TRIES; i++) {
+    unsigned removed = 0, held = 0;
+    while (removed < TRIES) {
         const int fd = lockfile_take(lockfile_open(path), false);
-        if (fd < 0 || is_at(fd, path))
+        if (fd >= 0 && is_at(fd, path))
             return fd;
-        close(fd);
+        if (fd >= 0) {
+            close(fd);
+            removed++;
+        } else if (errno != EWOULDBLOCK || ++held == HELD_TRIES) {
+            return -1;
+        } else {
+            usleep(HELD_PAUSE_US);
+        }
     }
     errno = ENOENT;
     return -1;
