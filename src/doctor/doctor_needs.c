@@ -43,7 +43,8 @@ static void take_connections(struct server_params *p, const struct doctor_host *
     struct server_supply s;
     if (p->connections != 0)
         return;
-    server_supply_read(&s, doctor_path(h, sys, "/sys"), doctor_path(h, proc, "/proc"));
+    server_supply_read(&s, doctor_path(h, sys, "/sys"), doctor_path(h, proc, "/proc"),
+                       h->root[0] == '\0' ? p->huge_dir : NULL);
     const uint32_t n = server_fit(p, &s.pages, s.pages.spare_bytes);
     server_fit_to(p, MAX(n, p->n_workers));
 }

@@ -79,13 +79,6 @@ static void check_ports(const struct server_params *p, struct server_findings *f
     }
 }
 
-// Pages of killed servers are free when the server has started: it removes their files first.
-static void add_dead(struct page_supply *s, const char *huge_dir)
-{
-    s->of_2m.free += hugedir_dead_bytes(huge_dir, PAGE_2M) / PAGE_2M;
-    s->of_1g.free += hugedir_dead_bytes(huge_dir, PAGE_1G) / PAGE_1G;
-}
-
 int server_check_ordinary(const struct server_params *p, struct err *err)
 {
     struct ordinary_memory m;
@@ -105,8 +98,7 @@ static int check_memory(const struct server_params *p, struct err *err)
 {
     struct server_supply s;
     size_t page_bytes;
-    server_supply_read(&s, "/sys", "/proc");
-    add_dead(&s.pages, p->huge_dir);
+    server_supply_read(&s, "/sys", "/proc", p->huge_dir);
     if (page_supply_choose(&s.pages, p->pages, server_arena_bytes(p), server_packet_bytes(p),
                            &page_bytes, err) != 0)
         return err_key(err, "memory.connections");

@@ -5,13 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mem/hugedir.h"
 #include "server/server_memory.h"
 
 enum { EXTENSION_SHARE = 64, EXTENSIONS_MIN = 16384 };  // config/default.conf: extension_records
 
-void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root)
+void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root,
+                        const char *huge_dir)
 {
     page_supply_read(&s->pages, sys_root, -1);
+    s->dead_2m = huge_dir == NULL ? 0 : hugedir_dead_bytes(huge_dir, PAGE_2M) / PAGE_2M;
+    s->dead_1g = huge_dir == NULL ? 0 : hugedir_dead_bytes(huge_dir, PAGE_1G) / PAGE_1G;
+    s->pages.of_2m.free += s->dead_2m;
+    s->pages.of_1g.free += s->dead_1g;
     ordinary_memory_read(&s->ordinary, proc_root);
     page_supply_spare(&s->pages, &s->ordinary);
     s->possible = s->pages;
@@ -67,7 +73,7 @@ int server_fit_max(struct server_params *p, struct err *err)
     struct server_supply s;
     if (p->connections != 0)
         return 0;
-    server_supply_read(&s, "/sys", "/proc");
+    server_supply_read(&s, "/sys", "/proc", p->huge_dir);
     const uint32_t n = server_fit(p, &s.pages, s.pages.spare_bytes);
     if (n != 0) {
         server_fit_to(p, n);

@@ -9,13 +9,16 @@ enum { SERVER_CONNECTIONS_MAX = 100000000 };  // that a configuration takes
 
 // server_supply: the memory that can be had.
 struct server_supply {
-    struct page_supply pages;         // huge pages, now, and what may become such
+    uint64_t dead_2m, dead_1g;  // pages in files of killed servers: a start removes these files
+    struct page_supply pages;   // huge pages, now, with the dead ones, and what may become such
     struct ordinary_memory ordinary;  // of which ordinary.linux_bytes never become pages
     struct page_supply possible;      // 2 MiB pages free if all that may become such did
 };
 
-// server_supply_read: according to sys_root ("/sys") and proc_root ("/proc").
-void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root);
+// server_supply_read: according to sys_root ("/sys") and proc_root ("/proc"), and to the files of
+// killed servers below huge_dir (NULL: none). Only root may look at these.
+void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root,
+                        const char *huge_dir);
 
 // server_pages: huge pages of one size that a server takes, on one NUMA node.
 struct server_pages {
@@ -46,7 +49,8 @@ struct server_need {
 
 // server_need_read: what a server of these parameters (connections not 0) needs on the machine that
 // sys_root ("/sys") and proc_root ("/proc") describe. On a machine of several NUMA nodes the
-// packets have to lie on node 0, and the tables come from the node of the first Linux core.
+// packets have to lie on node 0, and the tables come from the node of the first Linux core; there,
+// pages of killed servers do not count, as their node is not known.
 void server_need_read(const struct server_params *p, const char *sys_root, const char *proc_root,
                       struct server_need *n);
 

@@ -25,10 +25,13 @@ static void add(struct server_need *n, const char *sys_root, int node, size_t pa
         i++;
     if (i == n->n_pages) {
         page_supply_read(&here, sys_root, node);
-        n->pages[n->n_pages++] =
+        n->n_pages++;
+        n->pages[i] =
             (struct server_pages){.page_bytes = page_bytes,
                                   .node = node,
                                   .have = page_bytes == PAGE_1G ? here.of_1g : here.of_2m};
+        if (node < 0)
+            n->pages[i].have.free += page_bytes == PAGE_1G ? n->supply.dead_1g : n->supply.dead_2m;
     }
     n->pages[i].needed += bytes / page_bytes + (bytes % page_bytes != 0);
 }
@@ -61,7 +64,7 @@ void server_need_read(const struct server_params *p, const char *sys_root, const
     struct page_plan plan;
     struct cpu_place place;
     *n = (struct server_need){.bytes = arena + packets, .fits = SERVER_FITS_NOW};
-    server_supply_read(&n->supply, sys_root, proc_root);
+    server_supply_read(&n->supply, sys_root, proc_root, p->huge_dir);
     page_supply_plan(&n->supply.pages, p->pages, arena, packets, &plan);
     if (p->pages == PAGES_NONE) {
         n->fits =

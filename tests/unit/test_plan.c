@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `c10m plan`: how many connections a memory holds, and what a made-up machine's cores are.
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ctl/cli/cmd_plan.h"
 #include "server/server_fit.h"
@@ -171,15 +173,36 @@ static void linux_keeps_a_part_of_what_is_made_pages(void **state)
 {
     (void)state;
     struct server_supply s;
-    server_supply_read(&s, root, root);
+    server_supply_read(&s, root, root, NULL);
     assert_int_equal(s.ordinary.available_bytes, 7 * GIB);
     assert_int_equal(s.ordinary.linux_bytes,
                      (uint64_t)LINUX_KEEPS_MIB_MIN << 20);  // a tenth is less
     assert_int_equal(s.pages.of_2m.free, 512);
     assert_int_equal(s.possible.of_2m.free, 512 + (7 * 1024 - 1024) / 2);
-    server_supply_read(&s, "/nowhere", "/nowhere");
+    server_supply_read(&s, "/nowhere", "/nowhere", NULL);
     assert_int_equal(s.ordinary.available_bytes, 0);
     assert_int_equal(s.possible.of_2m.free, 0);
+}
+
+// What a killed server left on hugetlbfs; here in a directory of ordinary files.
+static void pages_of_killed_servers_can_be_had(void **state)
+{
+    (void)state;
+    char dir[80], path[128];
+    struct server_supply s;
+    if (geteuid() != 0)
+        skip();  // others may not look
+    snprintf(dir, sizeof(dir), "%s/huge", root);
+    snprintf(path, sizeof(path), "%s/2M", dir);
+    assert_int_equal(mkdir(dir, 0700) | mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/2M/killed", dir);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(posix_fallocate(fd, 0, 3 * PAGE_2M), 0);
+    close(fd);
+    server_supply_read(&s, root, root, dir);
+    assert_int_equal(s.dead_2m, 3);
+    assert_int_equal(s.pages.of_2m.free, 512 + 3);
+    assert_int_equal(s.possible.of_2m.free, 512 + 3 + (7 * 1024 - 1024) / 2);
 }
 
 static void has(const struct text *t, const char *line)
@@ -352,6 +375,7 @@ int main(void)
         cmocka_unit_test(ordinary_memory_counts_where_no_pages_are_wanted),
         cmocka_unit_test(records_that_follow_connections_are_chosen_with_them),
         cmocka_unit_test(linux_keeps_a_part_of_what_is_made_pages),
+        cmocka_unit_test(pages_of_killed_servers_can_be_had),
         cmocka_unit_test(a_plan_that_fits_says_so),
         cmocka_unit_test(a_plan_names_the_command_that_makes_it_fit),
         cmocka_unit_test(a_plan_never_proposes_the_whole_memory),

@@ -247,7 +247,7 @@ void ctl_plan_capacity(const struct server_params *p, const char *sys_root, cons
 {
     struct server_supply s;
     char a[3][LEDGER_GROUPED_BYTES];
-    server_supply_read(&s, sys_root, proc_root);
+    server_supply_read(&s, sys_root, proc_root, p->huge_dir);
     const uint64_t spare = s.pages.spare_bytes;
     const bool ordinary = p->pages == PAGES_NONE;
     const uint64_t have_now = ordinary ? spare : pages_bytes(&s.pages);
