@@ -23,6 +23,7 @@
 #include "server/server_internal.h"
 #include "server/server_log.h"
 #include "server/server_memory.h"
+#include "server/service_fault.h"
 #include "server/wall_clock.h"
 #include "sock/sock.h"
 #include "wire/seg.h"
@@ -75,19 +76,6 @@ static struct arena *open_arena(const struct server *s, struct err *err)
     return a;
 }
 
-// service_at_fault: an application begins its reason with the key: "root = /srv: ..." or "root:
-// ...".
-static int service_at_fault(const struct c10m_service *sv, const char *reason, struct err *err)
-{
-    const size_t n = strspn(reason, "abcdefghijklmnopqrstuvwxyz_");
-    const bool named = n != 0 && (strncmp(reason + n, " = ", 3) == 0 || reason[n] == ':');
-    const bool agent = strcmp(sv->app->name, "agent") == 0;
-    if (strstr(reason, "[memory] image_bytes") != NULL)
-        return err_key(err, "memory.image_bytes");
-    return err_key(err, "%s%s.%.*s", agent ? "agent" : "service.", agent ? "" : sv->name,
-                   named ? (int)n : 3, named ? reason : "app");
-}
-
 int server_service_init(struct server *s, unsigned i, struct err *err)
 {
     const struct server_service_params *sp = &s->params.services[i];
@@ -100,7 +88,7 @@ int server_service_init(struct server *s, unsigned i, struct err *err)
                                 .ix = (uint8_t)i};
     if (sock_service_init(sv, err) == 0)
         return 0;
-    return service_at_fault(sv, err->text + strlen("service : ") + strlen(sv->name), err);
+    return service_fault_key(sv->name, sv->app->name, err);
 }
 
 static int start_services(struct server *s, struct err *err)
