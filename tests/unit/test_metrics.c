@@ -21,8 +21,10 @@ enum { DATAGRAM_BYTES = 65536 };
 // docs_rows: the table of docs/metrics.md. The counters of cores are there as a rule.
 static void docs_rows(struct text *out)
 {
-    static const char *const types[] = {
-        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
+    static const char *const types[] = {[METRIC_COUNTER] = "counter",
+                                        [METRIC_GAUGE] = "gauge",
+                                        [METRIC_PASSING] = "gauge",
+                                        [METRIC_HISTOGRAM] = "histogram"};
     for (unsigned i = 0; i < metrics_own; i++) {
         const struct metric *m = metrics_family(i);
         text_printf(out, "| `%s` | %s | %s |\n", m->name, types[m->type], m->help);
@@ -100,6 +102,7 @@ static void every_counter_of_a_core_has_a_family(void **state)
 
 static const struct metric a_counter = {"c10m_a_total", METRIC_COUNTER, "of\nlines \\ and \"q\""};
 static const struct metric a_gauge = {"c10m_g_seconds", METRIC_GAUGE, "g"};
+static const struct metric a_passing = {"c10m_v_seconds", METRIC_PASSING, "v"};
 static const struct metric a_histogram = {"c10m_h_seconds", METRIC_HISTOGRAM, "h"};
 
 static void text_is_escaped_as_the_format_says(void **state)
@@ -146,6 +149,20 @@ static void visit_few(const struct ctl_shown *s, struct metric_sink *to)
     to->sample(to, &c);
     to->sample(to, &g);
     to->sample(to, &h);
+}
+
+// visit_passing: what is there now, of "a" and "b".
+static const char *there;
+
+static void visit_passing(const struct ctl_shown *s, struct metric_sink *to)
+{
+    static const char *const subjects[] = {"a", "b"};
+    for (unsigned i = 0; i < ARRAY_LEN(subjects); i++) {
+        const struct metric_sample v = {
+            &a_passing, "", 1, {{"subject", subjects[i]}}, {.is_real = true, .real = 7}};
+        if (strstr(there, subjects[i]) != NULL)
+            to->sample(to, &v);
+    }
 }
 
 static void visit_many(const struct ctl_shown *s, struct metric_sink *to)
@@ -237,6 +254,36 @@ static void counters_go_as_differences_and_gauges_as_they_are(void **state)
     receive();
     assert_string_equal(got, "p.q.a.1_2.a_b_c_d_e_:5|c\np.q.g_seconds:3.000000|g");
     assert_int_equal(statsd_counts(s).datagrams, 3);
+    statsd_stop(s);
+}
+
+// pushed: what the next push sends while `now` is there.
+static const char *pushed(struct statsd *s, const char *now)
+{
+    const uint64_t before = statsd_counts(s).datagrams;
+    there = now;
+    got[0] = '\0';
+    statsd_push(s);
+    if (statsd_counts(s).datagrams > before)
+        receive();
+    return got;
+}
+
+static void a_gauge_that_is_gone_is_sent_as_zero_and_then_forgotten(void **state)
+{
+    params.visit = visit_passing;
+    there = "";
+    struct statsd *s = start();
+    assert_string_equal(pushed(s, ""), "");
+    assert_string_equal(pushed(s, "ab"), "p.q.v_seconds.a:7.000000|g\np.q.v_seconds.b:7.000000|g");
+    for (unsigned i = 0; i < 3; i++)  // a datagram may be lost
+        assert_string_equal(pushed(s, "b"), "p.q.v_seconds.b:7.000000|g\np.q.v_seconds.a:0|g");
+    assert_string_equal(pushed(s, "b"), "p.q.v_seconds.b:7.000000|g");
+    assert_string_equal(pushed(s, ""), "p.q.v_seconds.b:0|g");
+    assert_string_equal(pushed(s, "b"), "p.q.v_seconds.b:7.000000|g");
+    for (unsigned i = 0; i < 3; i++)
+        assert_string_equal(pushed(s, ""), "p.q.v_seconds.b:0|g");
+    assert_string_equal(pushed(s, ""), "");
     statsd_stop(s);
 }
 
@@ -359,6 +406,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(text_is_escaped_as_the_format_says),
         S(the_interval_changes_while_it_pushes),
         S(counters_go_as_differences_and_gauges_as_they_are),
+        S(a_gauge_that_is_gone_is_sent_as_zero_and_then_forgotten),
         S(the_interval_is_kept_by_the_loop),
         S(datagrams_hold_whole_lines_and_no_more_than_they_may),
         S(a_sample_is_marked_and_right_on_the_average),

@@ -277,7 +277,7 @@ static void put_service_values(const struct metrics_now *now)
       put_verdicts)                                                                                \
     X(c10m_verdict_active, GAUGE, "The same by kind; 0: nothing of this kind is wrong.",           \
       put_verdict_kinds)                                                                           \
-    X(c10m_verdict_seconds, GAUGE, "For how long each of them has lasted.", put_verdict_seconds)   \
+    X(c10m_verdict_seconds, PASSING, "For how long each of them has lasted.", put_verdict_seconds) \
     X(c10m_verdicts_missed, GAUGE, "How many more there are than the server keeps.",               \
       put_verdicts_missed)                                                                         \
     X(c10m_core_clock_hertz, GAUGE, "Cycles a second of the core's time stamp counter.",           \

@@ -12,7 +12,8 @@
 #include "base/text.h"
 #include "ctl/files/tree_files.h"
 
-enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+// METRIC_PASSING: a gauge whose samples come and go; one that is not there is zero.
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_PASSING, METRIC_HISTOGRAM };
 
 enum {
     METRIC_NAME_BYTES = 64,

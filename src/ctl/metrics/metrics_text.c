@@ -21,8 +21,10 @@ static void escaped(struct text *out, const char *what, bool value)
 
 static void family(struct metric_sink *to, const struct metric *m)
 {
-    static const char *const types[] = {
-        [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
+    static const char *const types[] = {[METRIC_COUNTER] = "counter",
+                                        [METRIC_GAUGE] = "gauge",
+                                        [METRIC_PASSING] = "gauge",
+                                        [METRIC_HISTOGRAM] = "histogram"};
     struct text *out = ((struct metrics_text_sink *)to)->out;
     text_printf(out, "# HELP %s ", m->name);
     escaped(out, m->help, false);

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ctl/metrics/statsd_passing.h"
+
 // sent: a counter's value that is in the datagram.
 struct sent {
     uint32_t at;
@@ -25,6 +27,7 @@ struct statsd {
     // Counters in the order of metrics_visit, which never changes: what was sent of each.
     double *before;
     uint32_t n, room;
+    struct statsd_passing passing;
     bool first;  // the first reading: what was before the start is not sent
     char datagram[STATSD_DATAGRAM_BYTES];
     size_t len;
@@ -149,6 +152,8 @@ static void gauge(struct statsd *s, const struct metric_sample *m, struct text *
     if (s->first)
         return;
     name_of(s, m, line);
+    if (m->metric->type == METRIC_PASSING && line->error == 0)
+        statsd_passing_see(&s->passing, text_str(line));
     value_put(line, &m->value, number(&m->value));
     text_put(line, "g", 1);
     if (line->error == 0)
@@ -162,16 +167,29 @@ static void on_sample(struct metric_sink *to, const struct metric_sample *m)
     text_init(&line, STATSD_NAME_BYTES + 64);
     if (m->metric->type == METRIC_COUNTER)
         counter(s, m, &line);
-    else if (m->metric->type == METRIC_GAUGE)
+    else if (m->metric->type != METRIC_HISTOGRAM)
         gauge(s, m, &line);
     s->counts.too_long += line.error != 0;
     text_free(&line);
+}
+
+// gone: zeros for the samples that are not there any more.
+static void gone(struct statsd *s)
+{
+    const char *name;
+    for (uint32_t i = 0; (name = statsd_passing_next(&s->passing, &i)) != NULL;) {
+        char line[STATSD_NAME_BYTES + 64];
+        const int n = snprintf(line, sizeof(line), "%s:0|g", name);
+        if (n > 0 && n < (int)sizeof(line))
+            append(s, line, (size_t)n);
+    }
 }
 
 void statsd_push(struct statsd *s)
 {
     s->n = 0;
     s->p.visit(s->p.shown, &s->sink);
+    gone(s);
     flush(s);
     s->first = false;
 }
@@ -270,6 +288,7 @@ void statsd_stop(struct statsd *s)
         ctl_loop_remove(s->loop, s->timer_fd);
     if (s->fd >= 0)
         close(s->fd);
+    statsd_passing_free(&s->passing);
     free(s->before);
     free(s);
 }

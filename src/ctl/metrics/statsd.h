@@ -2,7 +2,8 @@
 // statsd.h: the metrics pushed to a StatsD server over UDP, every interval:
 //
 //     PREFIX.core_rx_packets.2:1520|c        counters: what came since the last time; nothing new,
-//     PREFIX.core_connections.2:10000|g      nothing sent. gauges: always
+//     PREFIX.core_connections.2:10000|g      nothing sent. gauges: always; those that come and go
+//                                            (METRIC_PASSING) as zero when they have gone
 //
 // A name is the family's without c10m_ and _total, then the values of its labels, of which anything
 // but letters, digits, - and _ becomes _. Histograms are left out. Control thread; a datagram that
