@@ -48,16 +48,22 @@ static uint64_t received(struct port *p)
     return s.rx_packets;
 }
 
+void rss_wrong_sum(const struct handoff *h, unsigned workers, uint64_t wrong[PORT_RSS_ALL_KINDS])
+{
+    memset(wrong, 0, PORT_RSS_ALL_KINDS * sizeof(*wrong));
+    for (unsigned i = 0; i < workers; i++) {
+        struct handoff_counts c;
+        handoff_read(h, i, &c);
+        for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
+            wrong[k] += c.rss_wrong[k];
+    }
+}
+
 // count: reads what the workers have counted; returns how many more are evidence.
 static uint64_t count(struct rss_watch *w)
 {
-    uint64_t now[PORT_RSS_ALL_KINDS] = {0}, more = 0;
-    for (unsigned i = 0; i < w->workers; i++) {
-        struct handoff_counts c;
-        handoff_read(w->handoff, i, &c);
-        for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
-            now[k] += c.rss_wrong[k];
-    }
+    uint64_t now[PORT_RSS_ALL_KINDS], more = 0;
+    rss_wrong_sum(w->handoff, w->workers, now);
     for (unsigned k = 0; k < PORT_RSS_KINDS; k++)
         if ((w->port->rss_kinds >> k & 1) != 0)
             more += now[k] - w->wrong[k];

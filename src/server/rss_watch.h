@@ -61,6 +61,10 @@ const char *rss_state_name(enum rss_state s);
 const char *rss_kind_name(enum port_rss_kind k);
 const char *rss_kind_text(enum port_rss_kind k);
 
+// rss_wrong_sum: what the workers have counted since the start: packets that came to another
+// worker, by kind.
+void rss_wrong_sum(const struct handoff *h, unsigned workers, uint64_t wrong[PORT_RSS_ALL_KINDS]);
+
 struct server;
 
 // rss_watch_new: one for each port of s, which outlives them; freed by free(). NULL: no memory.

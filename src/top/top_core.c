@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "top/top_drops.h"
 #include "top/top_view.h"
 
-enum { FIRST = TOP_HEAD_ROWS - 2, STAGES_AT = FIRST + 4, LEFT_MIN = 40, DROP_COLS = 36 };
+enum { FIRST = TOP_HEAD_ROWS - 2, STAGES_AT = FIRST + 4, LEFT_MIN = 40 };
 
 // Three lines: what the worker does, and its figures.
 static void draw_about(struct top_grid *g, const struct top_row *row)
@@ -56,51 +57,20 @@ static unsigned draw_stages(struct top_grid *g, const struct top_row *row, unsig
     return y;
 }
 
-// drop: a reason, its rate and its sum since the start.
-struct drop {
-    const char *name;
-    uint64_t grown, total;
-};
-
-static int by_rate(const void *a, const void *b)
-{
-    const struct drop *x = a, *y = b;
-    if (x->grown != y->grown)
-        return x->grown < y->grown ? 1 : -1;
-    return (x->total < y->total) - (x->total > y->total);
-}
-
 static unsigned draw_drops(struct top_grid *g, const struct top_row *row, double seconds,
                            unsigned y, unsigned x, unsigned rows)
 {
-    const struct top_list *now = &row->now->drops;
-    struct drop *drops = malloc((now->n + 1) * sizeof(*drops));
-    char rate[TOP_SHORT_BYTES], total[TOP_SHORT_BYTES];
-    unsigned n = 0;
-    if (drops == NULL)
-        return y;
-    for (unsigned i = 0; i < now->n; i++)
-        if (now->pairs[i].value > 0)
-            drops[n++] =
-                (struct drop){now->pairs[i].name,
-                              top_grown(now, row->before == NULL ? NULL : &row->before->drops, i),
-                              now->pairs[i].value};
-    qsort(drops, n, sizeof(*drops), by_rate);
+    static struct top_drop drops[TOP_DROPS_MAX];
+    const unsigned n = top_drops_sum(row, 1, drops);
     top_paint(g, y, x, g->cols, TOP_HEAD);
-    top_put(g, y++, x, TOP_HEAD, "%-22s %6s %6s", "dropped because", "/s", "sum");
-    for (unsigned i = 0; i < n && i < rows; i++, y++) {
-        if (i + 1 == rows && n > rows) {
+    top_drops_head(g, y++, x);
+    for (unsigned i = 0; i < n && i < rows; i++, y++)
+        if (i + 1 == rows && n > rows)
             top_put(g, y, x, TOP_DIM, "and %u more reasons", n - i);
-            continue;
-        }
-        top_put(g, y, x, drops[i].grown > 0 ? TOP_ALARM : TOP_PLAIN, "%-22.22s %6s %6s",
-                drops[i].name,
-                top_short(rate, seconds > 0 ? (double)drops[i].grown / seconds : NAN),
-                top_short(total, (double)drops[i].total));
-    }
+        else
+            top_drops_put(g, y, x, &drops[i], seconds);
     if (n == 0)
         top_put(g, y++, x, TOP_PLAIN, "nothing dropped");
-    free(drops);
     return y;
 }
 
@@ -121,8 +91,8 @@ static void draw_queues(struct top_grid *g, const struct top_row *row, unsigned 
 
 void top_draw_core(struct top_grid *g, const struct top_figures *f, const struct top_row *row)
 {
-    const bool beside = g->cols >= LEFT_MIN + DROP_COLS;
-    const unsigned x = beside ? g->cols - DROP_COLS : 0;
+    const bool beside = g->cols >= LEFT_MIN + TOP_DROP_COLS;
+    const unsigned x = beside ? g->cols - TOP_DROP_COLS : 0;
     draw_about(g, row);
     unsigned y = draw_stages(g, row, beside ? x - 2 : g->cols);
     y = draw_drops(g, row, f->seconds, beside ? STAGES_AT : y, x,

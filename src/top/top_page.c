@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "top/top_drops.h"
 #include "top/top_view.h"
 
-enum { FIRST = TOP_HEAD_ROWS - 2, HELP_AT = 36, DROPS_MAX = 512 };
+enum { FIRST = TOP_HEAD_ROWS - 2, HELP_AT = TOP_DROP_COLS + 2 };
 
 static unsigned last_row(const struct top_grid *g)
 {
@@ -121,42 +122,6 @@ static void draw_ports(struct top_grid *g, const struct top_figures *f)
     }
 }
 
-// drop: a reason over all cores.
-struct drop {
-    const char *name;
-    uint64_t grown, total;
-};
-
-static int by_rate(const void *a, const void *b)
-{
-    const struct drop *x = a, *y = b;
-    if (x->grown != y->grown)
-        return x->grown < y->grown ? 1 : -1;
-    return (x->total < y->total) - (x->total > y->total);
-}
-
-static unsigned sum_drops(const struct top_figures *f, struct drop *drops)
-{
-    unsigned n = 0, kept = 0;
-    for (unsigned c = 0; c < f->n_rows; c++) {
-        const struct top_list *now = &f->rows[c].now->drops;
-        const struct top_core *before = f->rows[c].before;
-        for (unsigned i = 0; i < now->n && i < DROPS_MAX; i++) {
-            if (i >= n)  // every core has the same reasons in the same order
-                drops[n++] = (struct drop){.name = now->pairs[i].name};
-            if (strcmp(drops[i].name, now->pairs[i].name) != 0)
-                continue;
-            drops[i].total += now->pairs[i].value;
-            drops[i].grown += top_grown(now, before == NULL ? NULL : &before->drops, i);
-        }
-    }
-    for (unsigned i = 0; i < n; i++)
-        if (drops[i].total > 0)
-            drops[kept++] = drops[i];
-    qsort(drops, kept, sizeof(*drops), by_rate);
-    return kept;
-}
-
 // The help beside the number, in as many lines as it takes; returns the row behind.
 static unsigned draw_reason_help(struct top_grid *g, unsigned y, const char *help)
 {
@@ -178,16 +143,14 @@ static unsigned draw_reason_help(struct top_grid *g, unsigned y, const char *hel
 
 static void draw_drops(struct top_grid *g, const struct top_figures *f)
 {
-    static struct drop drops[DROPS_MAX];
-    char speed[TOP_SHORT_BYTES], total[TOP_SHORT_BYTES];
-    const unsigned n = sum_drops(f, drops);
+    static struct top_drop drops[TOP_DROPS_MAX];
+    const unsigned n = top_drops_sum(f->rows, f->n_rows, drops);
     unsigned y = FIRST;
     top_paint(g, y, 0, g->cols, TOP_HEAD);
-    top_put(g, y++, 0, TOP_HEAD, "%-20s%6s %7s  %s", "dropped because", "/s", "sum", "which means");
+    top_drops_head(g, y, 0);
+    top_put(g, y++, HELP_AT, TOP_HEAD, "which means");
     for (unsigned i = 0; i < n && y < last_row(g); i++) {
-        top_put(g, y, 0, drops[i].grown > 0 ? TOP_ALARM : TOP_PLAIN, "%-20.20s%6s %7s",
-                drops[i].name, rate(speed, drops[i].grown, 1, f->seconds),
-                top_short(total, (double)drops[i].total));
+        top_drops_put(g, y, 0, &drops[i], f->seconds);
         y = draw_reason_help(g, y, top_help(f->now, drops[i].name));
     }
     if (n == 0)

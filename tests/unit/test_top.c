@@ -451,9 +451,10 @@ static void pages_show_services_ports_and_drops_with_help(void **state)
     ui.shows = TOP_PAGE_DROPS;
     draw(&p.figures, &ui, 24, 80);
     assert_string_equal(
-        line(6), "ip_short                 3       8  a help text that is longer than what stands");
-    assert_string_equal(line(7), "                                    beside the number at 80");
-    assert_non_null(strstr(line(8), "tx_full                  1       2"));
+        line(6), "ip_short                    3      8  a help text that is longer than what");
+    assert_string_equal(line(7),
+                        "                                      stands beside the number at 80");
+    assert_non_null(strstr(line(8), "tx_full                     1      2"));
     for (unsigned rows = 0; rows < 30; rows++)
         for (unsigned cols = 1; cols < 210; cols += 11)
             for (ui.shows = 0; ui.shows < TOP_PAGES; ui.shows++)

@@ -94,12 +94,16 @@ static void put_connections_max(const struct metrics_now *now)
     X(tx_taken_away, "frames that a fault port lost on purpose on the way out")                    \
     X(tx_added, "frames that a fault port added on purpose on the way out")
 
+static void put_port(const struct metrics_now *now, unsigned i, uint64_t value)
+{
+    PUT(now, metrics_whole(value), LABEL("port", server_port(now->shown->server, i)->name));
+}
+
 #define PUT_PORT(field, help)                                                                      \
     static void put_port_##field(const struct metrics_now *now)                                    \
     {                                                                                              \
         for (unsigned i = 0; i < now->n_ports; i++)                                                \
-            PUT(now, metrics_whole(now->ports[i].field),                                           \
-                LABEL("port", server_port(now->shown->server, i)->name));                          \
+            put_port(now, i, now->ports[i].field);                                                 \
     }
 PORT_COUNTER_TABLE(PUT_PORT)
 #undef PUT_PORT
@@ -110,15 +114,13 @@ static void put_port_link_up(const struct metrics_now *now)
     for (unsigned i = 0; i < now->n_ports; i++)
         if (now->links[i].known &&
             (now->links[i].link.up || now->links[i].link.reason != PORT_LINK_UNKNOWN))
-            PUT(now, metrics_whole(now->links[i].link.up),
-                LABEL("port", server_port(now->shown->server, i)->name));
+            put_port(now, i, now->links[i].link.up);
 }
 
 static void put_port_link_changes(const struct metrics_now *now)
 {
     for (unsigned i = 0; i < now->n_ports; i++)
-        PUT(now, metrics_whole(now->links[i].changes),
-            LABEL("port", server_port(now->shown->server, i)->name));
+        put_port(now, i, now->links[i].changes);
 }
 
 // Zero where software spreads the packets; no sample with one worker.
@@ -127,14 +129,11 @@ static void put_port_wrong_core(const struct metrics_now *now)
     const struct server *s = now->shown->server;
     for (unsigned i = 0; i < now->n_ports; i++) {
         const struct handoff *handoff = server_handoff(s, i);
-        uint64_t wrong[PORT_RSS_ALL_KINDS] = {0};
-        for (unsigned w = 0; handoff != NULL && w < server_workers(s); w++) {
-            struct handoff_counts c;
-            handoff_read(handoff, w, &c);
-            for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
-                wrong[k] += c.rss_wrong[k];
-        }
-        for (unsigned k = 0; k < PORT_RSS_ALL_KINDS && handoff != NULL; k++)
+        uint64_t wrong[PORT_RSS_ALL_KINDS];
+        if (handoff == NULL)
+            continue;
+        rss_wrong_sum(handoff, server_workers(s), wrong);
+        for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
             PUT(now, metrics_whole(wrong[k]), LABEL("port", server_port(s, i)->name),
                 LABEL("kind", rss_kind_name((enum port_rss_kind)k)));
     }
