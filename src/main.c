@@ -13,6 +13,7 @@
 #include "bench/bench_main.h"
 #include "bench/costs.h"
 #include "conf/host_list.h"
+#include "conf/partial.h"
 #include "conf/places.h"
 #include "ctl/cli/cmd.h"
 #include "ctl/cli/cmd_check.h"
@@ -86,13 +87,13 @@ static void print_keys(void)
     text_free(&text);
 }
 
-// 0, or -1 with every error on stderr.
+// 0, or -1 with every error on stderr; then o->places may be there nevertheless.
 static int read_conf(struct conf *c, struct conf_options *o)
 {
     struct conf_errors errors;
     conf_errors_init(&errors);
     conf_places_free(o->places);
-    const int bad = conf_load_places(c, o->file, o->sets, o->n_sets, &errors, &o->places);
+    const int bad = conf_load_parts(c, o->file, o->sets, o->n_sets, &errors, &o->places);
     if (bad != 0)
         fputs(text_str(&errors.lines), stderr);
     conf_errors_free(&errors);
@@ -147,27 +148,53 @@ static int params_of(const struct conf *c, const struct conf_options *o, struct 
     return -1;
 }
 
+// check_machine: returns how many errors. parts: what is known; NULL: all.
+static unsigned check_machine(const struct conf *c, struct server_params *p,
+                              const struct conf_options *o, const struct conf_parts *parts)
+{
+    struct err err;
+    const bool fits = (parts != NULL && !parts->memory) || server_fit_max(p, &err) == 0;
+    if (!fits)
+        print_error(o, "error: ", &err);
+    if (p->connections == 0)
+        server_fit_to(p, p->n_workers);
+    return !fits + ctl_check(c, p, o->places, parts, stderr);
+}
+
+// check_rest: the text has errors: this machine is checked for the part that has none.
+static void check_rest(const struct conf_options *o)
+{
+    static struct conf c;
+    static struct server_params p;
+    struct conf_parts parts;
+    struct text left_out;
+    struct err err;
+    text_init(&left_out, 1 << 16);
+    if (conf_partial(o->places, &c, &parts, &left_out) &&
+        server_params_from(&p, &c, all_apps, &err) == 0) {
+        check_machine(&c, &p, o, &parts);
+        if (left_out.len != 0)
+            fprintf(stderr, "warning: this machine was not checked for what depends on%s\n",
+                    text_str(&left_out));
+    }
+    text_free(&left_out);
+}
+
 static int check_main(int argc, char **argv)
 {
     static struct conf c;
     static struct server_params p;
     struct conf_options o = {0};
-    struct err err;
     const int rc = load_conf(
         argc, argv,
         "Check a configuration, and whether this machine can run it. Report every error.", &c, &o);
+    if (rc == 2 && !o.syntax)
+        check_rest(&o);
     if (rc >= 0)
         return rc;
     if (params_of(&c, &o, &p) != 0)
         return 2;
-    unsigned n = 0;
-    if (!o.syntax && server_fit_max(&p, &err) != 0) {
-        print_error(&o, "error: ", &err);
-        server_fit_to(&p, p.n_workers);
-        n = 1;
-    }
-    if (!o.syntax)
-        n += ctl_check(&c, &p, o.places, stderr);
+    const unsigned n = o.syntax ? 0 : check_machine(&c, &p, &o, NULL);
     if (n == 0)
         puts("ok");
     return n == 0 ? 0 : 1;

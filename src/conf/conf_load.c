@@ -68,6 +68,7 @@ static void error_end(struct load *l, const char *format, va_list ap)
 
 void fail_line(struct load *l, unsigned line, const char *format, ...)
 {
+    *(l->now != NULL ? &l->now->incomplete : &l->lost) = true;
     if (!error_begin(l))
         return;
     va_list ap;
@@ -79,6 +80,7 @@ void fail_line(struct load *l, unsigned line, const char *format, ...)
 
 void fail_plain(struct load *l, const char *format, ...)
 {
+    l->bad_set = true;
     if (!error_begin(l))
         return;
     va_list ap;
@@ -219,7 +221,7 @@ static bool render_params(const struct conf *c, enum conf_section section, unsig
     return done;
 }
 
-static bool render_all(struct conf *c)
+bool load_render(struct conf *c)
 {
     bool done =
         render_params(c, SECTION_agent, 0, c->agent.param_text, sizeof(c->agent.param_text));
@@ -255,7 +257,7 @@ static int load_end(struct load *l)
     struct conf_errors *e = l->errs;
     resolve_auto(l);
     check_all(l);
-    if (e->n == 0 && !render_all(l->c))
+    if (e->n == 0 && !load_render(l->c))
         load_no_memory(e);
     if (e->n > CONF_ERRORS_SHOWN)
         text_printf(&e->lines, "... and %u more\n", e->n - CONF_ERRORS_SHOWN);
@@ -266,6 +268,7 @@ static int load_text(struct load *l, const char *text, size_t len, char *const *
                      unsigned n_sets)
 {
     memset(l->c, 0, sizeof(*l->c));
+    l->is_text = true;
     for (enum conf_section s = 0; s < SECTION_port; s++)
         section_defaults(l->c, s, 0);
     read_file_text(l, text, len);

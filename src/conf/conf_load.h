@@ -12,6 +12,7 @@ struct load_section {
     unsigned key_line[KEY_ROWS_MAX];  // 0: not in the file
     bool overridden[KEY_ROWS_MAX];    // by --set
     bool bad[KEY_ROWS_MAX];  // an error was reported: checks that use the value say nothing
+    bool incomplete;         // it has a line that was not understood
 };
 
 struct load {
@@ -20,6 +21,10 @@ struct load {
     const char *file;
     struct conf_errors *errs;
     struct load_section sections[LOAD_SECTIONS_MAX];  // fixed ones, ports, services
+    struct load_section *now;                         // of the line that is read; NULL: it has none
+    bool is_text;                                     // the file could be read
+    bool lost;                                        // lines belong to no section that is known
+    bool bad_set;                                     // a --set was not understood
 };
 
 // load_section_of: the state of a section; `at` counts ports or services, else 0.
@@ -57,6 +62,14 @@ void section_defaults(struct conf *c, enum conf_section section, unsigned at);
 
 // key_set: sets one value, from a line of the file (line > 0) or from an override (line 0).
 void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, const char *value);
+
+// load_render: the values that conf_service_param() and conf_agent_param() look up. False: no
+// memory.
+bool load_render(struct conf *c);
+
+// conf_places_load: the load behind the places.
+struct conf_places;
+struct load *conf_places_load(struct conf_places *places);
 
 // load_no_memory: reports that memory ran out. Returns -1.
 int load_no_memory(struct conf_errors *errs);

@@ -134,6 +134,7 @@ static void header_known(struct load *l, struct reader *r, unsigned line, const 
         return;
     }
     struct load_section *state = load_section_of(l, r->section, (unsigned)r->at);
+    l->now = state;
     if (state->header_line != 0)
         fail_line(l, line, "[%s%s%s]: expected once, got it in line %u already", s->name, space,
                   name, state->header_line);
@@ -150,6 +151,7 @@ static void header_line(struct load *l, struct reader *r, unsigned line, struct 
         n++;
     r->begun = true;
     r->at = -1;
+    l->now = NULL;
     bool fits = copy_span(kind, sizeof(kind), (struct span){inside.at, n}) &&
                 copy_span(name, sizeof(name), trim(inside.at + n, inside.n - n));
     int section = fits ? section_find(kind) : -1;
@@ -238,6 +240,7 @@ void read_file_text(struct load *l, const char *text, size_t len)
         file_line(l, &r, line, text, (size_t)(stop - text));
         text = stop + 1;
     }
+    l->now = NULL;
 }
 
 // override_key: the key of "section.key" or "section.NAME.key", and its section. A new port or

@@ -5,19 +5,32 @@
 #include <string.h>
 
 #include "conf/conf_load.h"
+#include "conf/partial.h"
 
 struct conf_places {
     struct load load;
 };
 
-int conf_load_places(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
-                     struct conf_errors *errs, struct conf_places **places)
+struct load *conf_places_load(struct conf_places *places)
+{
+    return &places->load;
+}
+
+int conf_load_parts(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+                    struct conf_errors *errs, struct conf_places **places)
 {
     *places = calloc(1, sizeof(**places));
     if (*places == NULL)
         return load_no_memory(errs);
     const int rc = load_file(&(*places)->load, c, path, sets, n_sets, errs);
     (*places)->load.errs = NULL;
+    return rc;
+}
+
+int conf_load_places(struct conf *c, const char *path, char *const *sets, unsigned n_sets,
+                     struct conf_errors *errs, struct conf_places **places)
+{
+    const int rc = conf_load_parts(c, path, sets, n_sets, errs, places);
     if (rc == 0)
         return 0;
     conf_places_free(*places);

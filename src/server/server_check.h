@@ -33,9 +33,11 @@ int server_check_ordinary(const struct server_params *p, struct err *err);
 // process may have.
 void server_check_services(const struct server_params *p, bool agent, struct server_findings *f);
 
-// server_check_machine: that there are ports; their devices, interfaces, files and plugins; the
-// memory, with the pages that files of killed servers hold: a start removes them.
-void server_check_machine(const struct server_params *p, struct server_findings *f);
+// server_check_ports: their devices, interfaces, files and plugins, and whether another server has
+// them. server_check_memory: the pages, with those that files of killed servers hold, which a start
+// removes; or the ordinary memory.
+void server_check_ports(const struct server_params *p, struct server_findings *f);
+void server_check_memory(const struct server_params *p, struct server_findings *f);
 
 // server_owner: the living process that has p's name; 0: none that may be seen.
 long server_owner(const struct server_params *p);

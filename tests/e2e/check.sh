@@ -91,6 +91,14 @@ line_named() { refuses check 1 "^error: $TMP/lines:2: root: " && grep -q "^error
 printf '[service web]\nroot = /nowhere\napp = http\nport = 80\n[port tap0]\ndevice = lo\ndriver = tap\naddress = 10.99.0.2/24\n' >"$TMP/lines"
 CONF=$TMP/lines
 claim "... or with file and line" line_named
+printf '[service web]\nroot = /nowhere\napp = http\nport = 80\n[port tap0]\ndevice = lo\ndriver = tap\naddress = 10.99.0.2/24\n[port b]\ndriver = tap\ndevice = lo\nadress = 10.98.0.2/24\n[tcp]\nretries = x\n' >"$TMP/wrong"
+CONF=$TMP/wrong
+text_too() {
+    refuses check 2 "^$TMP/wrong:12: adress: " && grep -q "^$TMP/wrong:14: retries: " "$TMP/said" &&
+        grep -q "^error: $TMP/wrong:2: root: " "$TMP/said" && grep -q "^error: $TMP/wrong:6: device: " "$TMP/said" &&
+        ! grep -q "^error: .*:11: device" "$TMP/said" && grep -q "^warning: .* not checked for what depends on \[port b\]$" "$TMP/said"
+}
+claim "errors of the text keep none of the machine from being named" text_too
 CONF=$TMP/conf
 claim "--no-host is still understood" eval '[ "$(status_of "$C10M" check --no-host -c "$TMP/lines")" = 0 ]'
 not_root() { [ "$(status_of setpriv --reuid 65534 --regid 65534 --clear-groups "$C10M" check -c "$TMP/lines")" = 1 ] && grep -q "^error: .*root: " "$TMP/said"; }

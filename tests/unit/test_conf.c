@@ -13,6 +13,7 @@
 #include "conf/conf.h"
 #include "conf/key_table.h"
 #include "conf/live.h"
+#include "conf/partial.h"
 #include "conf/places.h"
 #include "conf/spelling.h"
 #include "conf/value.h"
@@ -1781,12 +1782,103 @@ static void errors_after_the_load_have_their_places(void **state)
     unlink(path);
 }
 
+// partial: what of this file has no error, in conf_got. False: nothing.
+static bool partial(const char *file, char *const *sets, unsigned n_sets, struct conf_parts *parts,
+                    char left_out[256])
+{
+    static struct conf whole;
+    char path[] = "/tmp/c10m-partial-XXXXXX";
+    struct conf_places *places;
+    struct conf_errors e;
+    struct text t;
+    const int fd = mkstemp(path);
+    assert_int_equal(write(fd, file, strlen(file)), strlen(file));
+    close(fd);
+    text_init(&t, 256);
+    conf_errors_init(&e);
+    assert_int_equal(conf_load_parts(&whole, path, sets, n_sets, &e, &places), -1);
+    const bool some = conf_partial(places, &conf_got, parts, &t);
+    snprintf(left_out, 256, "%s", text_str(&t));
+    conf_places_free(places);
+    conf_errors_free(&e);
+    text_free(&t);
+    unlink(path);
+    return some;
+}
+
+static void the_part_of_a_configuration_without_errors_is_known(void **state)
+{
+    (void)state;
+    struct conf_parts parts;
+    char left_out[256];
+    assert_true(partial("[port a]\ndriver = tap\ndevice = x0\naddress = 10.0.0.1/24\n"
+                        "[port b]\ndriver = tap\ndevcie = x1\naddress = 10.1.0.1/24\n"
+                        "[service w]\napp = echo\nport = 7\naddress = 10.1.0.1\n"
+                        "[service x]\napp = echo\nport = 0\n"
+                        "[memory]\nbuffers = many\npackets = 32768\n",
+                        NULL, 0, &parts, left_out));
+    assert_string_equal(left_out, " [memory] [port b] [service x]");
+    assert_int_equal(conf_got.n_ports, 1);
+    assert_string_equal(conf_got.ports[0].name, "a");
+    assert_int_equal(conf_got.n_services, 1);
+    assert_string_equal(conf_got.services[0].name, "w");
+    assert_true(ip_is_zero(&conf_got.services[0].address));  // it may be on a port left out
+    assert_string_equal(conf_service_param(&conf_got.services[0], "app"), "echo");
+    assert_int_equal(conf_got.memory.packets, 32768);
+    assert_true(conf_got.memory.buffers != 0);
+    assert_true(parts.identity && parts.cpu && parts.mount && parts.http && parts.hugetlbfs);
+    assert_false(parts.memory);
+    assert_false(parts.ports);
+}
+
+static void a_port_around_one_with_an_error_is_not_known_either(void **state)
+{
+    (void)state;
+    struct conf_parts parts;
+    char left_out[256];
+    assert_true(partial("[port f]\ndriver = fault\nwraps = a\n[port a]\ndriver = tap\n"
+                        "device = x0\naddress = 10.0.0.1/24\nmtu = 1\n",
+                        NULL, 0, &parts, left_out));
+    assert_string_equal(left_out, " [port a] [port f]");
+    assert_int_equal(conf_got.n_ports, 0);
+}
+
+static void a_section_that_is_not_known_may_be_any_that_is_not_there(void **state)
+{
+    (void)state;
+    struct conf_parts parts;
+    char left_out[256];
+    assert_true(partial("[memroy]\npackets = 16384\n[control]\nname = n\n[cpu]\n", NULL, 0, &parts,
+                        left_out));
+    assert_true(parts.identity && parts.cpu);
+    assert_false(parts.memory);
+    assert_false(parts.ports);
+    assert_non_null(strstr(left_out, " [memory]"));
+    assert_null(strstr(left_out, " [control]"));
+}
+
+static void of_what_is_no_text_and_of_a_wrong_override_nothing_is_known(void **state)
+{
+    (void)state;
+    struct conf_parts parts;
+    char left_out[256], set[] = "memory.packtes=16384";
+    char *sets[] = {set};
+    assert_false(partial("\001\002", NULL, 0, &parts, left_out));
+    assert_false(partial("[cpu]\n", sets, 1, &parts, left_out));
+    assert_string_equal(left_out, "");
+    assert_false(conf_partial(NULL, &conf_got, &parts, NULL));
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--default") == 0)
         return print_default();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_after_the_load_have_their_places),
+        cmocka_unit_test(the_part_of_a_configuration_without_errors_is_known),
+        cmocka_unit_test(a_port_around_one_with_an_error_is_not_known_either),
+        cmocka_unit_test(a_section_that_is_not_known_may_be_any_that_is_not_there),
+        cmocka_unit_test(of_what_is_no_text_and_of_a_wrong_override_nothing_is_known),
         cmocka_unit_test(lines_that_are_no_setting_are_told_with_their_number),
         cmocka_unit_test(a_key_before_any_section_is_told_once),
         cmocka_unit_test(unknown_sections_are_told_with_the_closest_one),

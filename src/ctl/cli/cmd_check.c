@@ -57,10 +57,11 @@ static int dir_check(const char *path, unsigned levels, struct err *err)
 }
 
 // Without run_dir there is no control socket, and a server goes on.
-static void check_directories(const struct conf *c, struct server_findings *f)
+static void check_directories(const struct conf *c, const struct conf_parts *parts,
+                              struct server_findings *f)
 {
     struct err err;
-    if (c->memory.hugepage != CONF_HUGEPAGE_NONE &&
+    if (parts->hugetlbfs && c->memory.hugepage != CONF_HUGEPAGE_NONE &&
         dir_check(c->memory.hugetlbfs, UINT_MAX, &err) != 0) {
         err_key(&err, "memory.hugetlbfs");
         server_find_error(f, &err);
@@ -195,19 +196,34 @@ static bool is_running(const struct conf *c, const struct server_params *p,
     return false;
 }
 
-static void check_here(const struct conf *c, const struct server_params *p,
-                       struct server_findings *f)
+static void check_has_ports(const struct server_params *p, struct server_findings *f)
 {
-    if (is_running(c, p, f)) {
+    struct err err;
+    if (server_has_ports(p, &err) != 0)
+        server_find_error(f, &err);
+}
+
+// Where it is not known whether this server runs, what it would have is not looked at, either.
+static void check_here(const struct conf *c, const struct server_params *p,
+                       const struct conf_parts *parts, struct server_findings *f)
+{
+    if (!parts->identity || is_running(c, p, f)) {
         check_services(c, p, false, f);
         return;
     }
-    check_directories(c, f);
-    check_cores(c, p, f);
+    check_directories(c, parts, f);
+    if (parts->cpu)
+        check_cores(c, p, f);
     check_services(c, p, true, f);
-    server_check_machine(p, f);
-    check_mount(c, f);
-    check_http(c, f);
+    if (parts->ports)
+        check_has_ports(p, f);
+    server_check_ports(p, f);
+    if (parts->memory)
+        server_check_memory(p, f);
+    if (parts->mount)
+        check_mount(c, f);
+    if (parts->http)
+        check_http(c, f);
 }
 
 // root_may: whether root may do what this user may not.
@@ -230,11 +246,18 @@ static unsigned print_lines(const char *before, struct text *t, FILE *to)
 }
 
 unsigned ctl_check(const struct conf *c, const struct server_params *p, struct conf_places *places,
-                   FILE *to)
+                   const struct conf_parts *parts, FILE *to)
 {
+    static const struct conf_parts all = {.identity = true,
+                                          .cpu = true,
+                                          .memory = true,
+                                          .hugetlbfs = true,
+                                          .mount = true,
+                                          .http = true,
+                                          .ports = true};
     struct server_findings f;
     server_findings_init(&f, places);
-    check_here(c, p, &f);
+    check_here(c, p, parts != NULL ? parts : &all, &f);
     const unsigned n = print_lines("error: ", &f.errors, to);
     print_lines("warning: ", &f.warnings, to);
     server_findings_free(&f);
