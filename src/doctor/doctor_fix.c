@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "doctor/doctor_disk.h"
+
 static void tell(const struct doctor_teller *t, enum doctor_event event,
                  const struct doctor_change *c, const char *from, const char *to, const char *why)
 {
@@ -138,6 +140,9 @@ static int put_back(struct doctor_record *r, const struct doctor_change *c, cons
 static int restore(struct doctor_record *r, const struct doctor_change *c,
                    const struct doctor_teller *teller, struct err *err)
 {
+    char at[DOCTOR_PATH_BYTES];
+    if (c->kind == DOCTOR_FILE)
+        doctor_disk_clean(doctor_path(r->host, at, "%s", c->path));
     char *had = doctor_value_read(r->host, c->kind, c->path);
     int rc = 0;
     if (!doctor_value_same(had, c->was) || c->restart[0] != '\0')

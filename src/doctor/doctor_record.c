@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "doctor/doctor_disk.h"
+
 enum { RECORD_VERSION = 1 };
 
 // ---- the file
@@ -138,8 +140,10 @@ int doctor_record_open(struct doctor_record *r, const struct doctor_host *h, boo
         rc = err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
     else if (flock(r->lock_fd, LOCK_EX | LOCK_NB) != 0)
         rc = err_set(err, "%s: another c10m doctor is at work", DOCTOR_RECORD_DIR);
-    if (rc == 0)
+    if (rc == 0) {
+        doctor_disk_clean(doctor_path(h, at, "%s", DOCTOR_RECORD_FILE));
         rc = load(r, err);
+    }
     if (rc != 0)
         doctor_record_close(r);
     return rc;

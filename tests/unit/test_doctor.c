@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "doctor/doctor_disk.h"
 #include "doctor/doctor_main.h"
 #include "doctor/doctor_report.h"
 #include "server/server_conf.h"
@@ -750,6 +753,95 @@ static void two_doctors_do_not_work_at_once(void **state)
     doctor_record_close(&one);
 }
 
+// ---- files on the disk
+
+static char *on_machine(char out[DOCTOR_PATH_BYTES], const char *path)
+{
+    snprintf(out, DOCTOR_PATH_BYTES, "%s%s", machine.root, path);
+    return out;
+}
+
+static void a_link_stays_and_its_file_is_replaced(void **state)
+{
+    (void)state;
+    char target[16];
+    machine_put("/etc/kept/irqbalance", "# settings\n");
+    machine_link("/etc/default/irqbalance", "../kept/irqbalance");
+    char *before = machine_snapshot();
+    assert_int_equal(fix_all(), 0);
+    assert_true(doctor_link(&doctor.host, "/etc/default/irqbalance", target, sizeof(target)));
+    char *text = doctor_file(&doctor.host, "/etc/kept/irqbalance");
+    assert_string_equal(text, "# settings\nIRQBALANCE_BANNED_CPULIST=2-5\n");
+    free(text);
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "a link");
+    free(before);
+}
+
+static void what_is_no_file_is_not_replaced(void **state)
+{
+    (void)state;
+    char at[DOCTOR_PATH_BYTES], link[DOCTOR_PATH_BYTES];
+    struct err err = {.text = ""};
+    struct stat st;
+    machine_link("/etc/nothing", "gone");
+    assert_int_equal(doctor_disk_replace(on_machine(at, "/etc/nothing"), "x", &err), -1);
+    assert_non_null(strstr(err.text, "link to nothing"));
+    assert_int_equal(mkfifo(on_machine(at, "/etc/pipe"), 0600), 0);
+    machine_link("/etc/masked", "pipe");
+    assert_int_equal(doctor_disk_replace(on_machine(link, "/etc/masked"), "x", &err), -1);
+    assert_non_null(strstr(err.text, "no regular file"));
+    assert_true(lstat(at, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
+static void a_file_that_was_left_does_not_redirect_a_replacement(void **state)
+{
+    (void)state;
+    char at[DOCTOR_PATH_BYTES], new[DOCTOR_PATH_BYTES], other[DOCTOR_PATH_BYTES];
+    struct err err = {.text = ""};
+    machine_put("/etc/x", "old");
+    machine_put("/etc/other", "of somebody else");
+    assert_int_equal(link(on_machine(other, "/etc/other"), on_machine(new, "/etc/x.c10m-new")), 0);
+    assert_int_equal(doctor_disk_replace(on_machine(at, "/etc/x"), "new", &err), 0);
+    char *x = doctor_file(&doctor.host, "/etc/x"), *y = doctor_file(&doctor.host, "/etc/other");
+    assert_string_equal(x, "new");
+    assert_string_equal(y, "of somebody else");
+    free(x);
+    free(y);
+}
+
+static void a_replacement_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    char at[DOCTOR_PATH_BYTES];
+    struct err err = {.text = ""};
+    struct rlimit was, none;
+    machine_put("/etc/x", "old");
+    char *before = machine_snapshot();
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    none = (struct rlimit){.rlim_cur = 1, .rlim_max = was.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const int rc = doctor_disk_replace(on_machine(at, "/etc/x"), "longer than a byte", &err);
+    setrlimit(RLIMIT_FSIZE, &was);
+    assert_int_equal(rc, -1);
+    same_machine(before, "a disk without room");
+    free(before);
+}
+
+static void undo_removes_what_a_killed_replacement_left(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    fix_all();
+    machine_put("/etc/tmpfiles.d/c10m-hugepages.conf.c10m-new", "ha");
+    machine_put("/etc/default/irqbalance.c10m-new", "ha");
+    machine_put(DOCTOR_RECORD_FILE ".c10m-new", "{");
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "half files");
+    free(before);
+}
+
 // ---- sets of CPUs
 
 static void lists_and_masks_are_the_kernels(void **state)
@@ -827,6 +919,11 @@ int main(void)
         ON_MACHINE(a_kernel_without_hugepages_is_not_written_to),
         ON_MACHINE(a_file_that_is_no_record_is_refused),
         ON_MACHINE(two_doctors_do_not_work_at_once),
+        ON_MACHINE(a_link_stays_and_its_file_is_replaced),
+        ON_MACHINE(what_is_no_file_is_not_replaced),
+        ON_MACHINE(a_file_that_was_left_does_not_redirect_a_replacement),
+        ON_MACHINE(a_replacement_that_fails_leaves_nothing),
+        ON_MACHINE(undo_removes_what_a_killed_replacement_left),
         cmocka_unit_test(lists_and_masks_are_the_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
