@@ -13,7 +13,7 @@
 
 #include "doctor/doctor_disk.h"
 
-enum { RECORD_VERSION = 1 };
+enum { RECORD_VERSION = 1, DIR_MODE = 0700, LOCK_TRIES = 16 };
 
 // ---- the file
 
@@ -109,6 +109,7 @@ static int load(struct doctor_record *r, struct err *err)
 
 // ---- the directory
 
+// Only root may enter it, so that nobody else can hold the lock.
 static void make_dirs(const struct doctor_host *h)
 {
     char at[DOCTOR_PATH_BYTES];
@@ -118,7 +119,69 @@ static void make_dirs(const struct doctor_host *h)
         mkdir(at, 0755);
         *slash = '/';
     }
-    mkdir(at, 0755);
+    mkdir(at, DIR_MODE);
+}
+
+// own_dir: nobody else can write what an undo would believe. An earlier version made it 0755.
+static int own_dir(int fd, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return err_set(err, "%s belongs to user %u: only root may have it", DOCTOR_RECORD_DIR,
+                       st.st_uid);
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return err_set(err, "%s: others may write there (mode %03o)", DOCTOR_RECORD_DIR,
+                       st.st_mode & 07777);
+    if ((st.st_mode & 07777) != DIR_MODE && fchmod(fd, DIR_MODE) != 0)
+        return err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
+    return 0;
+}
+
+// is_at: the directory is still the one of that path: the doctor that had the lock before may have
+// removed it.
+static bool is_at(int fd, const char *path)
+{
+    struct stat open_one, there;
+    return fstat(fd, &open_one) == 0 && stat(path, &there) == 0 &&
+           open_one.st_dev == there.st_dev && open_one.st_ino == there.st_ino;
+}
+
+// try_lock: 1: locked; 0: it is gone, or another one is there now; -1 with *err.
+static int try_lock(struct doctor_record *r, const char *path, struct err *err)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
+    int rc = own_dir(fd, err);
+    if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
+        rc = errno == EWOULDBLOCK
+                 ? err_set(err, "%s: another c10m doctor is at work", DOCTOR_RECORD_DIR)
+                 : err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
+    if (rc == 0 && is_at(fd, path)) {
+        r->lock_fd = fd;
+        return 1;
+    }
+    close(fd);
+    return rc;
+}
+
+// lock_dir: 0 also if there is no directory, and none is to be made: then nothing is locked.
+static int lock_dir(struct doctor_record *r, bool make, struct err *err)
+{
+    char at[DOCTOR_PATH_BYTES];
+    doctor_path(r->host, at, "%s", DOCTOR_RECORD_DIR);
+    for (unsigned i = 0; i < LOCK_TRIES; i++) {
+        if (make)
+            make_dirs(r->host);
+        else if (!doctor_exists(r->host, DOCTOR_RECORD_DIR))
+            return 0;
+        const int rc = try_lock(r, at, err);
+        if (rc != 0)
+            return MIN(rc, 0);
+    }
+    return err_set(err, "%s: it comes and goes: another c10m doctor is at work", DOCTOR_RECORD_DIR);
 }
 
 int doctor_record_open(struct doctor_record *r, const struct doctor_host *h, bool make,
@@ -127,20 +190,8 @@ int doctor_record_open(struct doctor_record *r, const struct doctor_host *h, boo
     char at[DOCTOR_PATH_BYTES];
     *r = (struct doctor_record){.host = h, .lock_fd = -1};
     doctor_changes_init(&r->changes);
-    if (r->changes.error)
-        return err_set(err, "no memory");
-    if (make)
-        make_dirs(h);
-    r->lock_fd =
-        open(doctor_path(h, at, "%s", DOCTOR_RECORD_DIR), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->lock_fd < 0 && errno == ENOENT && !make)
-        return 0;
-    int rc = 0;
-    if (r->lock_fd < 0)
-        rc = err_set(err, "%s: %s", DOCTOR_RECORD_DIR, strerror(errno));
-    else if (flock(r->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        rc = err_set(err, "%s: another c10m doctor is at work", DOCTOR_RECORD_DIR);
-    if (rc == 0) {
+    int rc = r->changes.error ? err_set(err, "no memory") : lock_dir(r, make, err);
+    if (rc == 0 && r->lock_fd >= 0) {
         doctor_disk_clean(doctor_path(h, at, "%s", DOCTOR_RECORD_FILE));
         rc = load(r, err);
     }
@@ -155,6 +206,7 @@ void doctor_record_close(struct doctor_record *r)
     if (r->lock_fd >= 0) {
         rmdir(doctor_path(r->host, at, "%s", DOCTOR_RECORD_DIR));
         close(r->lock_fd);
+        r->lock_fd = -1;
     }
     doctor_changes_free(&r->changes);
 }

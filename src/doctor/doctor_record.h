@@ -9,16 +9,17 @@
 
 struct doctor_record {
     const struct doctor_host *host;
-    int lock_fd;  // the directory, locked while this process works with the record
+    int lock_fd;  // the directory, locked by this process; -1: it is not, and has no directory
     struct doctor_changes changes;
 };
 
-// doctor_record_open: reads the record; no file is an empty one. make: creates the directory. -1:
-// another doctor is at work, the file cannot be read, or is no record; *err says which.
+// doctor_record_open: reads the record; no file is an empty one. make: creates the directory, which
+// only its owner may enter. -1: another doctor is at work, the directory is somebody else's, the
+// file cannot be read, or is no record; *err says which.
 int doctor_record_open(struct doctor_record *r, const struct doctor_host *h, bool make,
                        struct err *err);
 
-// doctor_record_close: removes the directory, too, if nothing lies in it.
+// doctor_record_close: removes the directory, too, if it is locked and nothing lies in it.
 void doctor_record_close(struct doctor_record *r);
 
 // doctor_record_find: the entry of that place, or NULL.

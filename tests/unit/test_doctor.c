@@ -753,6 +753,74 @@ static void two_doctors_do_not_work_at_once(void **state)
     doctor_record_close(&one);
 }
 
+static void one_that_is_refused_leaves_the_other_its_folder(void **state)
+{
+    (void)state;
+    struct doctor_record one, two, three;
+    struct err err;
+    assert_int_equal(doctor_record_open(&one, &doctor.host, true, &err), 0);
+    assert_int_equal(doctor_record_open(&two, &doctor.host, true, &err), -1);
+    doctor_record_close(&two);
+    assert_true(doctor_exists(&doctor.host, DOCTOR_RECORD_DIR));
+    assert_int_equal(doctor_record_open(&three, &doctor.host, true, &err), -1);
+    doctor_record_close(&one);
+    assert_false(doctor_exists(&doctor.host, DOCTOR_RECORD_DIR));
+}
+
+// Processes that open and close the record: at no moment do two of them hold it.
+static void of_many_doctors_one_has_the_record(void **state)
+{
+    (void)state;
+    enum { DOCTORS = 4, TURNS = 500 };
+    char alone[128];
+    pid_t pids[DOCTORS];
+    snprintf(alone, sizeof(alone), "%s/alone", machine.root);
+    for (unsigned i = 0; i < DOCTORS; i++) {
+        pids[i] = fork();
+        for (unsigned turn = 0; pids[i] == 0 && turn < TURNS; turn++) {
+            struct doctor_record r;
+            struct err err;
+            if (doctor_record_open(&r, &doctor.host, true, &err) != 0)
+                continue;
+            if (mkdir(alone, 0700) != 0 || rmdir(alone) != 0)
+                _exit(1);
+            doctor_record_close(&r);
+        }
+        if (pids[i] == 0)
+            _exit(0);
+    }
+    for (unsigned i = 0; i < DOCTORS; i++) {
+        int status = 1;
+        waitpid(pids[i], &status, 0);
+        assert_int_equal(status, 0);
+    }
+}
+
+static void the_folder_of_the_record_is_its_owners_alone(void **state)
+{
+    (void)state;
+    char at[128];
+    struct stat st;
+    struct err err = {.text = ""};
+    struct doctor_record record;
+    snprintf(at, sizeof(at), "%s" DOCTOR_RECORD_DIR, machine.root);
+    fix_all();
+    assert_true(stat(at, &st) == 0 && (st.st_mode & 07777) == 0700);
+    chmod(at, 0755);  // as an earlier version made it
+    assert_int_equal(undo_all(), 0);
+    fix_all();
+    chmod(at, 0777);
+    assert_int_equal(doctor_record_open(&record, &doctor.host, false, &err), -1);
+    assert_non_null(strstr(err.text, "others may write"));
+    chmod(at, 0755);
+    if (geteuid() == 0 && chown(at, 65534, 65534) == 0) {
+        assert_int_equal(doctor_record_open(&record, &doctor.host, false, &err), -1);
+        assert_non_null(strstr(err.text, "belongs to user 65534"));
+        assert_int_equal(chown(at, 0, 0), 0);
+    }
+    assert_int_equal(undo_all(), 0);
+}
+
 // ---- files on the disk
 
 static char *on_machine(char out[DOCTOR_PATH_BYTES], const char *path)
@@ -919,6 +987,9 @@ int main(void)
         ON_MACHINE(a_kernel_without_hugepages_is_not_written_to),
         ON_MACHINE(a_file_that_is_no_record_is_refused),
         ON_MACHINE(two_doctors_do_not_work_at_once),
+        ON_MACHINE(one_that_is_refused_leaves_the_other_its_folder),
+        ON_MACHINE(of_many_doctors_one_has_the_record),
+        ON_MACHINE(the_folder_of_the_record_is_its_owners_alone),
         ON_MACHINE(a_link_stays_and_its_file_is_replaced),
         ON_MACHINE(what_is_no_file_is_not_replaced),
         ON_MACHINE(a_file_that_was_left_does_not_redirect_a_replacement),
