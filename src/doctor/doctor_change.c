@@ -86,6 +86,11 @@ enum doctor_change_kind doctor_kind_find(const char *name)
     return kind;
 }
 
+bool doctor_kind_on_disk(enum doctor_change_kind kind)
+{
+    return kind == DOCTOR_FILE || kind == DOCTOR_DIR;
+}
+
 // lines_only_in: the lines of `text` that `other` does not have, each after `before`.
 static void lines_only_in(const char *text, const char *other, const char *before, struct text *out)
 {

@@ -4,6 +4,8 @@
 #pragma once
 #include "doctor/doctor_host.h"
 
+enum { DOCTOR_BOOT_BYTES = 40 };  // a boot id is a UUID
+
 enum doctor_change_kind {
     DOCTOR_LINE,    // a file of one line
     DOCTOR_CHOICE,  // a file that shows its choices: "always [madvise] never"
@@ -22,12 +24,16 @@ struct doctor_change {
     char path[DOCTOR_PATH_BYTES];
     char *was;
     char *want;
-    char restart[32];  // the service that reads the file at its start; "": none
-    bool may_refuse;   // that the kernel does not take it is no failure
-    bool done;         // in a record: it was made to the end, with the restart
+    char restart[32];              // the service that reads the file at its start; "": none
+    bool may_refuse;               // that the kernel does not take it is no failure
+    bool done;                     // in a record: it was made to the end, with the restart
+    char boot[DOCTOR_BOOT_BYTES];  // in a record: the boot in which it was made; "": not known
 };
 
 enum { DOCTOR_CHANGES_MAX = 4096 };
+
+// doctor_kind_on_disk: a reboot does not undo a change of this kind.
+bool doctor_kind_on_disk(enum doctor_change_kind kind);
 
 // doctor_changes: in the order in which they are made. `error`: one could not be added.
 struct doctor_changes {

@@ -87,10 +87,20 @@ int doctor_fix(struct doctor_record *r, const struct doctor_changes *changes,
     return failed;
 }
 
+static int forget_past(struct doctor_record *r, const struct doctor_teller *teller, struct err *err)
+{
+    for (unsigned i = r->changes.n; i-- > 0;) {
+        const struct doctor_change *c = &r->changes.at[i];
+        if (doctor_record_past(r, c))
+            tell(teller, DOCTOR_PAST, c, NULL, c->was, "");
+    }
+    return doctor_record_drop_past(r, err);
+}
+
 int doctor_fix_finish(struct doctor_record *r, const struct doctor_teller *teller, struct err *err)
 {
-    int failed = 0;
-    for (unsigned i = 0; i < r->changes.n; i++) {
+    int failed = forget_past(r, teller, err);
+    for (unsigned i = 0; i < r->changes.n && failed >= 0; i++) {
         const struct doctor_change *c = &r->changes.at[i];
         struct err why;
         char *now = doctor_value_read(r->host, c->kind, c->path);
@@ -103,8 +113,6 @@ int doctor_fix_finish(struct doctor_record *r, const struct doctor_teller *telle
                 failed = -1;
         }
         free(now);
-        if (failed < 0)
-            return -1;
     }
     return failed;
 }
@@ -112,8 +120,8 @@ int doctor_fix_finish(struct doctor_record *r, const struct doctor_teller *telle
 // is_gone: the place itself is no longer there: an interrupt, a CPU that is off-line, a device.
 static bool is_gone(const struct doctor_change *c, const char *had)
 {
-    const bool made_by_us = c->kind == DOCTOR_FILE || c->kind == DOCTOR_DIR;
-    return had == NULL && c->was != NULL && !made_by_us && c->kind != DOCTOR_MODULE;
+    return had == NULL && c->was != NULL && !doctor_kind_on_disk(c->kind) &&
+           c->kind != DOCTOR_MODULE;
 }
 
 // put_back: 0, 1: it failed; 0 also where nothing can be put back: the place is gone, or a
@@ -156,6 +164,8 @@ static int restore(struct doctor_record *r, const struct doctor_change *c,
 int doctor_undo(struct doctor_record *r, const struct doctor_teller *teller, struct err *err)
 {
     int failed = 0;
+    if (forget_past(r, teller, err) != 0)
+        return -1;
     for (unsigned i = r->changes.n; i-- > 0;) {
         const int rc = restore(r, &r->changes.at[i], teller, err);
         if (rc < 0)

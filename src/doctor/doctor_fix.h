@@ -12,6 +12,8 @@ enum doctor_event {
     DOCTOR_MADE,     // it has the value
     DOCTOR_REFUSED,  // the kernel does not take it, and that is no failure
     DOCTOR_FAILED,   // why says what happened; the place has `now`
+    DOCTOR_PAST,     // a reboot has undone it: it is forgotten
+    DOCTOR_EVENTS,
 };
 
 // doctor_teller: who is told of it. from, to: values as in struct doctor_change.
@@ -27,11 +29,13 @@ struct doctor_teller {
 int doctor_fix(struct doctor_record *r, const struct doctor_changes *changes,
                const struct doctor_teller *teller, struct err *err);
 
-// doctor_fix_finish: what a fix that was interrupted between a file and the restart of its service
-// has left to do. As doctor_fix().
+// doctor_fix_finish: what goes before a fix: forgets what a reboot has undone, and does what a fix
+// that was interrupted between a file and the restart of its service has left to do. As
+// doctor_fix().
 int doctor_fix_finish(struct doctor_record *r, const struct doctor_teller *teller, struct err *err);
 
 // doctor_undo: restores every place of the record, the last one first, and forgets it; one that
 // cannot be restored stays in the record. What is not there any more (an interrupt, a device) and a
-// directory in which others put files are left, and forgotten. As doctor_fix().
+// directory in which others put files are left, and forgotten; so is what a reboot has undone. As
+// doctor_fix().
 int doctor_undo(struct doctor_record *r, const struct doctor_teller *teller, struct err *err);

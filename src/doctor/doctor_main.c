@@ -200,7 +200,9 @@ static int undo_main(const struct doctor *d, const struct doctor_options *o)
     for (unsigned i = record.changes.n; o->dry_run && i-- > 0;) {
         const struct doctor_change *c = &record.changes.at[i];
         char *now = doctor_value_read(&d->host, c->kind, c->path);
-        if (!doctor_value_same(now, c->was))
+        if (doctor_record_past(&record, c))
+            t.tell(t.arg, DOCTOR_PAST, c, now, c->was, "");
+        else if (!doctor_value_same(now, c->was))
             t.tell(t.arg, DOCTOR_BEGINS, c, now, c->was, "");
         free(now);
     }

@@ -25,9 +25,10 @@ static json_t *value_json(const char *value)
 
 static json_t *change_json(const struct doctor_change *c)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:b}", "row", c->row, "kind",
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:b, s:s}", "row", c->row, "kind",
                      doctor_kind_name(c->kind), "path", c->path, "was", value_json(c->was), "want",
-                     value_json(c->want), "restart", c->restart, "done", (int)c->done);
+                     value_json(c->want), "restart", c->restart, "done", (int)c->done, "boot",
+                     c->boot);
 }
 
 static int save(const struct doctor_record *r, struct err *err)
@@ -58,18 +59,19 @@ static bool is_value(const json_t *value)
 
 static bool read_change(const json_t *from, struct doctor_change *c)
 {
-    const char *row, *kind, *path, *restart;
+    const char *row, *kind, *path, *restart, *boot = "";  // a record without boots is an older one
     json_t *was, *want;
     int done;
     *c = (struct doctor_change){.kind = DOCTOR_KINDS};
-    if (json_unpack((json_t *)(uintptr_t)from, "{s:s, s:s, s:s, s:o, s:o, s:s, s:b}", "row", &row,
-                    "kind", &kind, "path", &path, "was", &was, "want", &want, "restart", &restart,
-                    "done", &done) != 0)
+    if (json_unpack((json_t *)(uintptr_t)from, "{s:s, s:s, s:s, s:o, s:o, s:s, s:b, s?s}", "row",
+                    &row, "kind", &kind, "path", &path, "was", &was, "want", &want, "restart",
+                    &restart, "done", &done, "boot", &boot) != 0)
         return false;
     c->kind = doctor_kind_find(kind);
     c->done = done;
     snprintf(c->row, sizeof(c->row), "%s", row);
     snprintf(c->restart, sizeof(c->restart), "%s", restart);
+    snprintf(c->boot, sizeof(c->boot), "%s", boot);
     if (c->kind == DOCTOR_KINDS || !is_value(was) || !is_value(want) ||
         snprintf(c->path, sizeof(c->path), "%s", path) >= (int)sizeof(c->path))
         return false;
@@ -189,6 +191,7 @@ int doctor_record_open(struct doctor_record *r, const struct doctor_host *h, boo
 {
     char at[DOCTOR_PATH_BYTES];
     *r = (struct doctor_record){.host = h, .lock_fd = -1};
+    doctor_line(h, "/proc/sys/kernel/random/boot_id", r->boot, sizeof(r->boot));
     doctor_changes_init(&r->changes);
     int rc = r->changes.error ? err_set(err, "no memory") : lock_dir(r, make, err);
     if (rc == 0 && r->lock_fd >= 0) {
@@ -241,6 +244,7 @@ int doctor_record_note(struct doctor_record *r, const struct doctor_change *c, s
         at = &r->changes.at[r->changes.n++];
         *at = *c;
         at->was = copy_text(c->was, &ok);
+        snprintf(at->boot, sizeof(at->boot), "%s", r->boot);
     } else {
         free(at->want);
     }
@@ -258,14 +262,34 @@ int doctor_record_done(struct doctor_record *r, const struct doctor_change *c, s
     return save(r, err);
 }
 
+static void remove_entry(struct doctor_record *r, struct doctor_change *at)
+{
+    doctor_change_free(at);
+    const unsigned i = (unsigned)(at - r->changes.at);
+    memmove(at, at + 1, (r->changes.n - i - 1) * sizeof(*at));
+    r->changes.n--;
+}
+
 int doctor_record_drop(struct doctor_record *r, const struct doctor_change *c, struct err *err)
 {
     struct doctor_change *at = doctor_record_find(r, c);
     if (at == NULL)
         return 0;
-    doctor_change_free(at);
-    const unsigned i = (unsigned)(at - r->changes.at);
-    memmove(at, at + 1, (r->changes.n - i - 1) * sizeof(*at));
-    r->changes.n--;
+    remove_entry(r, at);
     return save(r, err);
+}
+
+bool doctor_record_past(const struct doctor_record *r, const struct doctor_change *c)
+{
+    return c->boot[0] != '\0' && r->boot[0] != '\0' && strcmp(c->boot, r->boot) != 0 &&
+           !doctor_kind_on_disk(c->kind);
+}
+
+int doctor_record_drop_past(struct doctor_record *r, struct err *err)
+{
+    const unsigned n = r->changes.n;
+    for (unsigned i = n; i-- > 0;)
+        if (doctor_record_past(r, &r->changes.at[i]))
+            remove_entry(r, &r->changes.at[i]);
+    return r->changes.n == n ? 0 : save(r, err);
 }

@@ -10,6 +10,7 @@
 struct doctor_record {
     const struct doctor_host *host;
     int lock_fd;  // the directory, locked by this process; -1: it is not, and has no directory
+    char boot[DOCTOR_BOOT_BYTES];  // the present boot; "": the kernel does not say
     struct doctor_changes changes;
 };
 
@@ -31,6 +32,13 @@ int doctor_record_note(struct doctor_record *r, const struct doctor_change *c, s
 
 // doctor_record_done: notes that the change of the place was made to the end.
 int doctor_record_done(struct doctor_record *r, const struct doctor_change *c, struct err *err);
+
+// doctor_record_past: the entry was made in an earlier boot, and is not on a disk: what is there
+// now was chosen by this boot, and the entry says nothing about it.
+bool doctor_record_past(const struct doctor_record *r, const struct doctor_change *c);
+
+// doctor_record_drop_past: forgets all of these.
+int doctor_record_drop_past(struct doctor_record *r, struct err *err);
 
 // doctor_record_drop: forgets the place.
 int doctor_record_drop(struct doctor_record *r, const struct doctor_change *c, struct err *err);

@@ -203,7 +203,10 @@ void doctor_tell_text(void *arg, enum doctor_event event, const struct doctor_ch
     struct text text;
     if (event == DOCTOR_MADE)
         return;
-    if (event == DOCTOR_BEGINS) {
+    if (event == DOCTOR_PAST) {
+        fprintf(out, "%s: %s: not restored: this system was booted since, which undid the change\n",
+                c->row, c->path);
+    } else if (event == DOCTOR_BEGINS) {
         text_init(&text, SHOWN_BYTES);
         doctor_change_print(c, from, to, &text);
         fprintf(out, "%s: %s\n", c->row, text_str(&text));
@@ -217,7 +220,7 @@ void doctor_tell_text(void *arg, enum doctor_event event, const struct doctor_ch
 void doctor_tell_json(void *arg, enum doctor_event event, const struct doctor_change *c,
                       const char *from, const char *to, const char *why)
 {
-    static const char *const names[] = {"begins", "made", "refused", "failed"};
+    static const char *const names[DOCTOR_EVENTS] = {"begins", "made", "refused", "failed", "past"};
     FILE *out = arg;
     json_t *line = change_json(c, from, to);
     json_object_set_new(line, "event", json_string(names[event]));

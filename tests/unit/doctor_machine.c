@@ -178,6 +178,7 @@ void machine_make(void)
     put("", "/sys/class/iommu/dmar0/x");
     put("BOOT_IMAGE=/vmlinuz quiet\n", "/proc/cmdline");
     put("6.1.0-test\n", "/proc/sys/kernel/osrelease");
+    put("11111111-2222-3333-4444-555555555555\n", "/proc/sys/kernel/random/boot_id");
     put("kernel/drivers/vfio/pci/vfio-pci.ko:\n", "/lib/modules/6.1.0-test/modules.dep");
     put("", "/usr/sbin/driverctl");
     put("Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"

@@ -440,7 +440,7 @@ static void a_device_that_another_holds_fails(void **state)
 
 // ---- fix and undo
 
-static unsigned told[4];
+static unsigned told[DOCTOR_EVENTS];
 
 static void count_event(void *arg, enum doctor_event event, const struct doctor_change *c,
                         const char *from, const char *to, const char *why)
@@ -698,6 +698,82 @@ static void what_is_gone_since_the_fix_is_forgotten(void **state)
     assert_int_equal(told[DOCTOR_REFUSED], 2);
     assert_false(doctor_exists(&doctor.host, DOCTOR_RECORD_FILE));
     assert_true(doctor_exists(&doctor.host, "/etc/tmpfiles.d/other.conf"));
+}
+
+// reboot: the kernel's files are as a boot makes them, with a number of pages of its own; those on
+// a disk stay.
+static void reboot(const char *pages)
+{
+    char command[512];
+    static const char *const again[] = {"proc", "sys"};
+    for (unsigned i = 0; i < ARRAY_LEN(again); i++) {
+        snprintf(command, sizeof(command), "cd %s && rm -rf %s && cp -a booted/%s %s", machine.root,
+                 again[i], again[i], again[i]);
+        assert_int_equal(system(command), 0);
+    }
+    machine_put("/proc/sys/kernel/random/boot_id", "66666666-7777-8888-9999-000000000000\n");
+    doctor.host.write(&doctor.host,
+                      "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+                      pages);
+}
+
+static void keep_booted(void)
+{
+    char command[512];
+    snprintf(command, sizeof(command), "cd %s && mkdir booted && cp -a proc sys booted",
+             machine.root);
+    assert_int_equal(system(command), 0);
+}
+
+static void undo_after_a_reboot_removes_files_and_nothing_else(void **state)
+{
+    (void)state;
+    keep_booted();
+    reboot("77");
+    char *before = machine_snapshot();
+    machine_put("/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
+    fix_all();
+    reboot("77");
+    assert_int_equal(undo_all(), 0);
+    assert_true(told[DOCTOR_PAST] > 15);
+    same_machine(before, "undo after a reboot");
+    free(before);
+}
+
+static void fix_after_a_reboot_keeps_what_the_boot_chose(void **state)
+{
+    (void)state;
+    keep_booted();
+    fix_all();
+    reboot("77");
+    assert_int_equal(fix_all(), 0);
+    assert_true(told[DOCTOR_PAST] > 15);
+    assert_int_equal(undo_all(), 0);
+    assert_int_equal(told[DOCTOR_PAST], 0);
+    char *pages =
+        doctor_value_read(&doctor.host, DOCTOR_LINE,
+                          "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages");
+    assert_string_equal(pages, "77");
+    free(pages);
+    assert_false(doctor_exists(&doctor.host, DOCTOR_RECORD_FILE));
+}
+
+// A record of an earlier version, and a kernel without the file.
+static void a_boot_that_is_not_known_is_this_one(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot(), *id = NULL;
+    fix_all();
+    id = doctor_file(&doctor.host, "/proc/sys/kernel/random/boot_id");
+    machine_delete("/proc/sys/kernel/random/boot_id");
+    assert_int_equal(undo_all(), 0);
+    assert_int_equal(told[DOCTOR_PAST], 0);
+    fix_all();
+    machine_put("/proc/sys/kernel/random/boot_id", id);
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "an unknown boot");
+    free(before);
+    free(id);
 }
 
 static void what_cannot_be_restored_stays_in_the_record(void **state)
@@ -983,6 +1059,9 @@ int main(void)
         ON_MACHINE(an_interrupt_that_the_kernel_manages_is_no_failure),
         ON_MACHINE(what_changed_since_the_fix_is_restored_all_the_same),
         ON_MACHINE(what_is_gone_since_the_fix_is_forgotten),
+        ON_MACHINE(undo_after_a_reboot_removes_files_and_nothing_else),
+        ON_MACHINE(fix_after_a_reboot_keeps_what_the_boot_chose),
+        ON_MACHINE(a_boot_that_is_not_known_is_this_one),
         ON_MACHINE(what_cannot_be_restored_stays_in_the_record),
         ON_MACHINE(a_kernel_without_hugepages_is_not_written_to),
         ON_MACHINE(a_file_that_is_no_record_is_refused),
