@@ -41,6 +41,14 @@ static int back_out(struct doctor_record *r, const struct doctor_change *c, cons
     return rc;
 }
 
+// turn_down: a change is not begun. 1: it failed.
+static int turn_down(const struct doctor_change *c, const char *had,
+                     const struct doctor_teller *teller, const char *why)
+{
+    tell(teller, DOCTOR_FAILED, c, had, had, why);
+    return 1;
+}
+
 // make: one change whose place has `had`. 0, 1: it failed; -1: the record cannot be written.
 static int make(struct doctor_record *r, const struct doctor_change *c, const char *had,
                 const struct doctor_teller *teller, struct err *err)
@@ -50,6 +58,8 @@ static int make(struct doctor_record *r, const struct doctor_change *c, const ch
     char *now = NULL;
     noted.was = (char *)(uintptr_t)had;
     tell(teller, DOCTOR_BEGINS, c, had, c->want, "");
+    if (doctor_record_holds(r, &noted, &why) != 0)
+        return turn_down(c, had, teller, why.text);
     if (doctor_record_note(r, &noted, err) != 0)
         return -1;
     const bool refused = doctor_value_write(r->host, c, c->want, &why) != 0;

@@ -109,7 +109,7 @@ char *doctor_file(const struct doctor_host *h, const char *path)
     char *text = f == NULL ? NULL : malloc(DOCTOR_FILE_BYTES_MAX + 1);
     if (text != NULL) {
         const size_t n = fread(text, 1, DOCTOR_FILE_BYTES_MAX + 1, f);
-        if (n > DOCTOR_FILE_BYTES_MAX || ferror(f)) {
+        if (n > DOCTOR_FILE_BYTES_MAX || ferror(f) || memchr(text, 0, n) != NULL) {
             free(text);
             text = NULL;
         } else {

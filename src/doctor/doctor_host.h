@@ -33,8 +33,8 @@ void doctor_line(const struct doctor_host *h, const char *path, char *out, size_
 bool doctor_number(const struct doctor_host *h, const char *path, uint64_t *out);
 void doctor_word(const struct doctor_host *h, const char *path, char *out, size_t room);
 
-// doctor_file: the whole file, terminated; the caller frees it. NULL: there is none, or it is
-// longer than DOCTOR_FILE_BYTES_MAX.
+// doctor_file: the whole file, terminated; the caller frees it. NULL: there is none, it cannot be
+// read, is longer than DOCTOR_FILE_BYTES_MAX, or has a byte 0.
 char *doctor_file(const struct doctor_host *h, const char *path);
 
 // doctor_exists: whether there is such a file, link or directory.

@@ -226,6 +226,39 @@ struct doctor_change *doctor_record_find(struct doctor_record *r, const struct d
     return NULL;
 }
 
+static bool is_utf8(const char *text, size_t len)
+{
+    json_t *value = json_stringn(text, len);
+    json_decref(value);
+    return value != NULL;
+}
+
+// bad_line: the number of the first line that is not UTF-8, from 1; 0: there is none.
+static unsigned bad_line(const char *text)
+{
+    unsigned n = 1;
+    if (is_utf8(text, strlen(text)))
+        return 0;
+    for (size_t len; is_utf8(text, len = strcspn(text, "\n")); n++)
+        text += len + (text[len] == '\n');
+    return n;
+}
+
+int doctor_record_holds(const struct doctor_record *r, const struct doctor_change *c,
+                        struct err *why)
+{
+    const unsigned line = c->was == NULL ? 0 : bad_line(c->was);
+    if (c->was == NULL && c->kind == DOCTOR_FILE && doctor_exists(r->host, c->path))
+        return err_set(why,
+                       "%s cannot be kept for undo: it is no file of text that can be read, or has "
+                       "more than %d bytes; change it by hand",
+                       c->path, DOCTOR_FILE_BYTES_MAX);
+    if (line != 0 || !is_utf8(c->path, strlen(c->path)))
+        return err_set(why, "%s cannot be kept for undo: line %u is not UTF-8; change it by hand",
+                       c->path, line);
+    return 0;
+}
+
 static char *copy_text(const char *text, bool *ok)
 {
     char *copy = text == NULL ? NULL : strdup(text);

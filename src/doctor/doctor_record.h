@@ -26,6 +26,11 @@ void doctor_record_close(struct doctor_record *r);
 // doctor_record_find: the entry of that place, or NULL.
 struct doctor_change *doctor_record_find(struct doctor_record *r, const struct doctor_change *c);
 
+// doctor_record_holds: whether the record can keep what the place has, so that an undo restores it.
+// -1 with *why: it is no text in UTF-8, or cannot be read. Then nothing may be changed there.
+int doctor_record_holds(const struct doctor_record *r, const struct doctor_change *c,
+                        struct err *why);
+
 // doctor_record_note: notes, on the disk, that the place is about to become c->want. A place that
 // is in the record keeps what was there first. -1 with *err: then nothing may be changed.
 int doctor_record_note(struct doctor_record *r, const struct doctor_change *c, struct err *err);

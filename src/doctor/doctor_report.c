@@ -93,9 +93,22 @@ static void put_row(FILE *to, const struct seen *s)
 
 // ---- JSON
 
+// text_json: what is not UTF-8 is shown with "?" in place of each of its bytes above 127.
+static json_t *text_json(const char *text)
+{
+    json_t *value = json_string(text);
+    char *copy = value == NULL ? strdup(text) : NULL;
+    for (char *c = copy; c != NULL && *c != '\0'; c++)
+        *c = (unsigned char)*c > 0x7f ? '?' : *c;
+    if (copy != NULL)
+        value = json_string(copy);
+    free(copy);
+    return value;
+}
+
 static json_t *value_json(const char *value)
 {
-    return value == NULL ? json_null() : json_string(value);
+    return value == NULL ? json_null() : text_json(value);
 }
 
 static json_t *change_json(const struct doctor_change *c, const char *from, const char *to)
@@ -109,7 +122,9 @@ static json_t *lines_json(const char *lines)
     json_t *list = json_array();
     while (*lines != '\0') {
         const size_t len = strcspn(lines, "\n");
-        json_array_append_new(list, json_stringn(lines, len));
+        char *line = strndup(lines, len);
+        json_array_append_new(list, line == NULL ? json_null() : text_json(line));
+        free(line);
         lines += len + (lines[len] == '\n');
     }
     return list;
@@ -122,10 +137,11 @@ static json_t *row_json(const struct seen *s)
         const struct doctor_change *c = &s->changes.at[i];
         json_array_append_new(changes, change_json(c, c->was, c->want));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o}", "row", s->row->name, "state",
-                     doctor_state_name(s->finding.state), "value", text_str(&s->finding.value),
-                     "help", s->row->help, "why", s->row->why, "stops", (int)s->row->stops, "fix",
-                     changes, "by_hand", lines_json(text_str(&s->finding.by_hand)));
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:b, s:o, s:o}", "row", s->row->name, "state",
+                     doctor_state_name(s->finding.state), "value",
+                     text_json(text_str(&s->finding.value)), "help", s->row->help, "why",
+                     s->row->why, "stops", (int)s->row->stops, "fix", changes, "by_hand",
+                     lines_json(text_str(&s->finding.by_hand)));
 }
 
 static void put_json(FILE *to, json_t *value, size_t flags)
@@ -225,7 +241,7 @@ void doctor_tell_json(void *arg, enum doctor_event event, const struct doctor_ch
     json_t *line = change_json(c, from, to);
     json_object_set_new(line, "event", json_string(names[event]));
     if (why[0] != '\0')
-        json_object_set_new(line, "why", json_string(why));
+        json_object_set_new(line, "why", text_json(why));
     put_json(out, line, JSON_COMPACT);
     fflush(out);
 }

@@ -449,7 +449,7 @@ static void count_event(void *arg, enum doctor_event event, const struct doctor_
     told[event]++;
 }
 
-static const struct doctor_teller teller = {count_event, NULL};
+static struct doctor_teller teller = {count_event, NULL};
 
 // fix_all: as `c10m doctor fix`. How many changes failed.
 static int fix_all(void)
@@ -922,6 +922,53 @@ static void a_link_stays_and_its_file_is_replaced(void **state)
     free(before);
 }
 
+// last_why: what the last failure says.
+static char last_why[512];
+
+static void keep_why(void *arg, enum doctor_event event, const struct doctor_change *c,
+                     const char *from, const char *to, const char *why)
+{
+    count_event(arg, event, c, from, to, why);
+    if (event == DOCTOR_FAILED)
+        snprintf(last_why, sizeof(last_why), "%s", why);
+}
+
+// fails_alone: of all changes only that of the file fails, which stays as it is.
+static void fails_alone(const char *path, const char *text, const char *why)
+{
+    machine_put(path, text);
+    char *before = machine_snapshot();
+    teller.tell = keep_why;
+    assert_int_equal(fix_all(), 1);
+    teller.tell = count_event;
+    assert_non_null(strstr(last_why, why));
+    says("governor", DOCTOR_OK, "performance");
+    char *now = doctor_file(&doctor.host, path);
+    assert_string_equal(now == NULL ? text : now, text);
+    free(now);
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, why);
+    free(before);
+}
+
+static void a_file_that_is_not_utf8_fails_alone_and_is_named(void **state)
+{
+    (void)state;
+    fails_alone("/etc/default/irqbalance", "# good\n# M\xfcller\nIRQBALANCE_ARGS=\n",
+                "/etc/default/irqbalance cannot be kept for undo: line 2 is not UTF-8");
+}
+
+static void a_file_that_is_too_long_fails_alone_and_is_named(void **state)
+{
+    (void)state;
+    char *text = malloc(DOCTOR_FILE_BYTES_MAX + 2);
+    assert_non_null(text);
+    memset(text, '#', DOCTOR_FILE_BYTES_MAX + 1);
+    text[DOCTOR_FILE_BYTES_MAX + 1] = '\0';
+    fails_alone("/etc/default/irqbalance", text, "/etc/default/irqbalance cannot be kept");
+    free(text);
+}
+
 static void what_is_no_file_is_not_replaced(void **state)
 {
     (void)state;
@@ -1066,6 +1113,8 @@ int main(void)
         ON_MACHINE(a_kernel_without_hugepages_is_not_written_to),
         ON_MACHINE(a_file_that_is_no_record_is_refused),
         ON_MACHINE(two_doctors_do_not_work_at_once),
+        ON_MACHINE(a_file_that_is_not_utf8_fails_alone_and_is_named),
+        ON_MACHINE(a_file_that_is_too_long_fails_alone_and_is_named),
         ON_MACHINE(one_that_is_refused_leaves_the_other_its_folder),
         ON_MACHINE(of_many_doctors_one_has_the_record),
         ON_MACHINE(the_folder_of_the_record_is_its_owners_alone),
