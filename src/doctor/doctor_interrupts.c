@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/doctor_interrupts.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,17 @@ static bool meets_workers(const struct doctor *d, const char *irq, struct doctor
     return doctor_cpus_count(&both) != 0;
 }
 
+static void move_irq(const struct doctor *d, const char *irq, const struct doctor_cpus *to,
+                     struct doctor_changes *out)
+{
+    char path[DOCTOR_PATH_BYTES], list[DOCTOR_CPUS_TEXT_BYTES];
+    snprintf(path, sizeof(path), IRQ_DIR "/%.20s/smp_affinity_list", irq);
+    struct doctor_change *c =
+        doctor_changes_add(out, &d->host, DOCTOR_LINE, path, doctor_cpus_list(to, list));
+    if (c != NULL)
+        c->may_refuse = true;  // an interrupt that the kernel manages itself
+}
+
 static bool each_irq(void *arg, const char *irq)
 {
     struct irqs *s = arg;
@@ -69,16 +82,9 @@ static bool each_irq(void *arg, const char *irq)
     doctor_cpus_add(&s->bad, (unsigned)strtoul(irq, NULL, 10));
     if (s->out == NULL)
         return true;
-    char path[DOCTOR_PATH_BYTES], list[DOCTOR_CPUS_TEXT_BYTES];
     const struct doctor_cpus rest = linux_side(s->d);
-    struct doctor_cpus left = doctor_cpus_and(&may, &rest);
-    if (doctor_cpus_count(&left) == 0)
-        left = rest;
-    snprintf(path, sizeof(path), IRQ_DIR "/%.20s/smp_affinity_list", irq);
-    struct doctor_change *c =
-        doctor_changes_add(s->out, &s->d->host, DOCTOR_LINE, path, doctor_cpus_list(&left, list));
-    if (c != NULL)
-        c->may_refuse = true;  // an interrupt that the kernel manages itself
+    const struct doctor_cpus left = doctor_cpus_and(&may, &rest);
+    move_irq(s->d, irq, doctor_cpus_count(&left) == 0 ? &rest : &left, s->out);
     return true;
 }
 
@@ -118,6 +124,38 @@ DOCTOR_PLAN(irq_affinity)
                 doctor_cpus_mask(doctor_cpus_count(&left) == 0 ? &rest : &left, list));
     }
     doctor_each(&d->host, IRQ_DIR, each_irq, &s);
+}
+
+// ---- CPUs that go off line
+
+struct rescue {
+    const struct doctor *d;
+    struct doctor_changes *out;
+    struct doctor_cpus off, to;  // to: where those go that would have no CPU
+};
+
+static bool rescue_irq(void *arg, const char *irq)
+{
+    const struct rescue *s = arg;
+    struct doctor_cpus may;
+    if (!isdigit((unsigned char)irq[0]))
+        return true;
+    irq_cpus(&s->d->host, irq, "smp_affinity_list", &may);
+    may = doctor_cpus_and(&may, &s->d->needs.online);
+    const struct doctor_cpus left = doctor_cpus_less(&may, &s->off);
+    if (doctor_cpus_count(&may) != 0 && doctor_cpus_count(&left) == 0)
+        move_irq(s->d, irq, &s->to, s->out);
+    return true;
+}
+
+void doctor_interrupts_rescue(const struct doctor *d, const struct doctor_cpus *off,
+                              struct doctor_changes *out)
+{
+    const struct doctor_cpus rest = linux_side(d);
+    struct rescue s = {.d = d, .out = out, .off = *off, .to = doctor_cpus_less(&rest, off)};
+    if (doctor_cpus_count(&s.to) == 0)
+        s.to = doctor_cpus_less(&d->needs.online, off);
+    doctor_each(&d->host, IRQ_DIR, rescue_irq, &s);
 }
 
 // ---- workqueues

@@ -4,6 +4,7 @@
 
 #include "base/topology.h"
 #include "doctor/doctor_boot.h"
+#include "doctor/doctor_interrupts.h"
 #include "doctor/doctor_rows.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
@@ -116,10 +117,11 @@ DOCTOR_LOOK(siblings)
         doctor_say(f, DOCTOR_OK, "no worker shares its core");
 }
 
-// Only those that neither workers nor Linux are given.
-DOCTOR_PLAN(siblings)
+// to_go: the siblings that neither workers nor Linux are given, and that can go off line.
+static struct doctor_cpus to_go(const struct doctor *d)
 {
     const struct doctor_cpus given = doctor_cpus_or(&d->needs.workers, &d->needs.linux_cpus);
+    struct doctor_cpus off = {0};
     for (unsigned cpu = 0; cpu < DOCTOR_CPUS_MAX; cpu++) {
         if (!doctor_cpus_has(&d->needs.workers, cpu))
             continue;
@@ -129,7 +131,22 @@ DOCTOR_PLAN(siblings)
             char path[DOCTOR_PATH_BYTES];
             snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", other);
             if (doctor_cpus_has(&set, other) && doctor_exists(&d->host, path))
-                doctor_changes_add(out, &d->host, DOCTOR_LINE, path, "0");
+                doctor_cpus_add(&off, other);
         }
+    }
+    return off;
+}
+
+// The interrupts first: an undo, which goes backwards, then restores them when the CPUs are there.
+DOCTOR_PLAN(siblings)
+{
+    const struct doctor_cpus off = to_go(d);
+    if (doctor_cpus_count(&off) != 0)
+        doctor_interrupts_rescue(d, &off, out);
+    for (unsigned cpu = 1; cpu < DOCTOR_CPUS_MAX; cpu++) {
+        char path[DOCTOR_PATH_BYTES];
+        snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", cpu);
+        if (doctor_cpus_has(&off, cpu))
+            doctor_changes_add(out, &d->host, DOCTOR_LINE, path, "0");
     }
 }

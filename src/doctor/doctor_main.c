@@ -120,14 +120,15 @@ static int fix_dry(const struct doctor *d, const struct doctor_options *o)
 }
 
 // fix_rows: each row is planned when those before it are done. How many changes failed; -1.
-static int fix_rows(const struct doctor *d, const struct doctor_options *o,
-                    struct doctor_record *record, struct err *err)
+static int fix_rows(struct doctor *d, const struct doctor_options *o, struct doctor_record *record,
+                    struct err *err)
 {
     const struct doctor_teller t = teller_of(o);
     const struct doctor_row *row;
     int failed = doctor_fix_finish(record, &t, err);
     for (unsigned i = 0; failed >= 0 && (row = row_at(&o->asked, i)) != NULL; i++) {
         struct doctor_changes changes;
+        doctor_needs_online(&d->needs, &d->host);
         const int rc = plan_row(d, row, &changes)
                            ? doctor_fix(record, &changes, &t, err)
                            : err_set(err, "%s: no memory, or too many changes", row->name);
@@ -163,7 +164,7 @@ static bool needs_root(const struct doctor *d)
     return true;
 }
 
-static int fix_main(const struct doctor *d, const struct doctor_options *o)
+static int fix_main(struct doctor *d, const struct doctor_options *o)
 {
     struct doctor_record record;
     struct err err;

@@ -22,18 +22,23 @@ static void take_nics(struct doctor_needs *n, const struct server_params *p)
     }
 }
 
+void doctor_needs_online(struct doctor_needs *n, const struct doctor_host *h)
+{
+    char line[DOCTOR_CPUS_TEXT_BYTES];
+    doctor_line(h, "/sys/devices/system/cpu/online", line, sizeof(line));
+    if (!doctor_cpus_parse_list(&n->online, line) || doctor_cpus_count(&n->online) == 0)
+        n->online = doctor_cpus_or(&n->workers, &n->linux_cpus);
+}
+
 static void take_cpus(struct doctor_needs *n, const struct server_params *p,
                       const struct doctor_host *h)
 {
-    char line[DOCTOR_CPUS_TEXT_BYTES];
     for (unsigned i = 0; i < p->n_workers; i++)
         doctor_cpus_add(&n->workers, p->worker_cpu[i]);
     for (unsigned i = 0; i < p->n_linux_cpus; i++)
         doctor_cpus_add(&n->linux_cpus, p->linux_cpus[i]);
     doctor_cpus_add(&n->linux_cpus, p->linux_cpu);
-    doctor_line(h, "/sys/devices/system/cpu/online", line, sizeof(line));
-    if (!doctor_cpus_parse_list(&n->online, line) || doctor_cpus_count(&n->online) == 0)
-        n->online = doctor_cpus_or(&n->workers, &n->linux_cpus);
+    doctor_needs_online(n, h);
 }
 
 // As many connections as fit; if none do, as few as there can be: the rows say what is missing.

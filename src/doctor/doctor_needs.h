@@ -30,6 +30,9 @@ struct doctor_needs {
 void doctor_needs_of(struct doctor_needs *n, struct server_params *p, bool exclusive,
                      const struct doctor_host *h);
 
+// doctor_needs_online: reads again which CPUs are online: a change may have taken some off line.
+void doctor_needs_online(struct doctor_needs *n, const struct doctor_host *h);
+
 // doctor_memory: the pages that it needs, and those that there are now.
 void doctor_memory(const struct doctor_needs *n, const struct doctor_host *h,
                    struct server_need *out);

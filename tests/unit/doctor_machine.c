@@ -314,6 +314,64 @@ static bool ends_with(const char *path, const char *end)
     return len >= n && strcmp(path + len - n, end) == 0;
 }
 
+static void each_irq(void (*change)(const char *path, struct doctor_cpus *may,
+                                    const struct doctor_cpus *online),
+                     const struct doctor_cpus *online)
+{
+    struct doctor_host h;
+    machine_host(&h);
+    for (unsigned irq = 20; irq < 24; irq++) {
+        char path[PATH_BYTES], line[DOCTOR_LINE_BYTES];
+        struct doctor_cpus may;
+        snprintf(path, sizeof(path), "/proc/irq/%u/smp_affinity_list", irq);
+        doctor_line(&h, path, line, sizeof(line));
+        if (doctor_cpus_parse_list(&may, line) && line[0] != '\0')
+            change(path, &may, online);
+    }
+}
+
+static void put_list(const char *path, const struct doctor_cpus *set)
+{
+    char list[DOCTOR_CPUS_TEXT_BYTES], line[DOCTOR_CPUS_TEXT_BYTES + 1];
+    snprintf(line, sizeof(line), "%s\n", doctor_cpus_list(set, list));
+    machine_put(path, line);
+}
+
+// As irq_migrate_all_off_this_cpu(): an interrupt without an online CPU may run on all of them.
+static void widen(const char *path, struct doctor_cpus *may, const struct doctor_cpus *online)
+{
+    const struct doctor_cpus left = doctor_cpus_and(may, online);
+    if (doctor_cpus_count(&left) == 0)
+        put_list(path, online);
+}
+
+static void set_online(const struct doctor_host *h, const char *path, const char *text)
+{
+    char line[DOCTOR_LINE_BYTES], file[DOCTOR_LINE_BYTES + 2];
+    struct doctor_cpus online, one = {0};
+    doctor_line(h, "/sys/devices/system/cpu/online", line, sizeof(line));
+    doctor_cpus_parse_list(&online, line);
+    doctor_cpus_add(&one,
+                    (unsigned)strtoul(path + strlen("/sys/devices/system/cpu/cpu"), NULL, 10));
+    online = text[0] == '1' ? doctor_cpus_or(&online, &one) : doctor_cpus_less(&online, &one);
+    put_list("/sys/devices/system/cpu/online", &online);
+    snprintf(file, sizeof(file), "%s\n", text);
+    machine_put(path, file);
+    each_irq(widen, &online);
+}
+
+// The kernel refuses an affinity without an online CPU.
+static bool has_online(const struct doctor_host *h, const char *list)
+{
+    char line[DOCTOR_LINE_BYTES];
+    struct doctor_cpus online, may;
+    doctor_line(h, "/sys/devices/system/cpu/online", line, sizeof(line));
+    doctor_cpus_parse_list(&online, line);
+    doctor_cpus_parse_list(&may, list);
+    may = doctor_cpus_and(&may, &online);
+    return doctor_cpus_count(&may) != 0;
+}
+
 static int kernel_takes(const struct doctor_host *h, const char *path, const char *text)
 {
     char line[DOCTOR_LINE_BYTES];
@@ -327,8 +385,12 @@ static int kernel_takes(const struct doctor_host *h, const char *path, const cha
         return bind_device(path, text);
     if (strcmp(path, "/proc/irq/23/smp_affinity_list") == 0)
         return -EIO;  // the kernel manages it
+    if (ends_with(path, "/smp_affinity_list") && !has_online(h, text))
+        return -EINVAL;
     if (ends_with(path, "/nr_hugepages"))
         set_pages(h, path, text);
+    else if (ends_with(path, "/online"))
+        set_online(h, path, text);
     else if (ends_with(path, "/cpumask") || ends_with(path, "/default_smp_affinity"))
         set_mask(path, text);
     else if (ends_with(path, "/driver_override"))

@@ -462,6 +462,7 @@ static int fix_all(void)
     int failed = doctor_fix_finish(&record, &teller, &err);
     for (unsigned i = 0; i < doctor_n_rows && failed >= 0; i++) {
         struct doctor_changes changes;
+        doctor_needs_online(&doctor.needs, &doctor.host);
         doctor_changes_init(&changes);
         changes.row = doctor_rows[i].name;
         if (doctor_rows[i].plan != NULL)
@@ -525,6 +526,45 @@ static void fix_mends_what_can_be_mended(void **state)
     says("cstates", DOCTOR_OK, "the way back takes 0 us");
 }
 
+// share_cores: worker CPUs 2 and 3 with 8 and 9, of which an interrupt has 8 alone, and one both.
+static void share_cores(void)
+{
+    machine_put("/sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "2,8\n");
+    machine_put("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "3,9\n");
+    machine_put("/proc/irq/20/smp_affinity_list", "8-9\n");
+    machine_put("/proc/irq/21/smp_affinity_list", "8\n");
+}
+
+static void interrupts_of_siblings_get_their_cpus_back(void **state)
+{
+    (void)state;
+    char line[64];
+    share_cores();
+    char *before = machine_snapshot();
+    assert_int_equal(count_changes("siblings"), 4);
+    assert_int_equal(fix_all(), 0);
+    doctor_line(&doctor.host, "/sys/devices/system/cpu/online", line, sizeof(line));
+    assert_string_equal(line, "0-7,10-11");
+    says("siblings", DOCTOR_OK, "no worker shares its core");
+    doctor_line(&doctor.host, "/proc/irq/21/smp_affinity_list", line, sizeof(line));
+    assert_string_equal(line, "0-1,6-7,10-11");
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "interrupts on CPUs that were off line");
+    free(before);
+}
+
+static void nothing_is_moved_to_a_cpu_that_went_off_line(void **state)
+{
+    (void)state;
+    char line[64];
+    share_cores();
+    assert_int_equal(fix_all(), 0);
+    doctor_line(&doctor.host, "/proc/irq/22/smp_affinity_list", line, sizeof(line));
+    assert_string_equal(line, "0-1,6-7,10-11");
+    doctor_line(&doctor.host, "/proc/irq/default_smp_affinity", line, sizeof(line));
+    assert_string_equal(line, "cc3");
+}
+
 static void a_second_fix_changes_nothing(void **state)
 {
     (void)state;
@@ -586,6 +626,7 @@ static bool ends_before(int (*run)(void), unsigned step, bool after)
 static void a_fix_that_is_killed_anywhere_is_undone_exactly(void **state)
 {
     (void)state;
+    share_cores();
     char *before = machine_snapshot(), when[64];
     bool complete = false;
     unsigned step = 0;
@@ -1094,6 +1135,8 @@ int main(void)
         ON_MACHINE(another_dpdk_program_on_a_worker_is_found),
         ON_MACHINE(a_device_that_another_holds_fails),
         ON_MACHINE(fix_mends_what_can_be_mended),
+        ON_MACHINE(interrupts_of_siblings_get_their_cpus_back),
+        ON_MACHINE(nothing_is_moved_to_a_cpu_that_went_off_line),
         ON_MACHINE(a_second_fix_changes_nothing),
         ON_MACHINE(undo_restores_exactly_what_was_there),
         ON_MACHINE(two_fixes_of_other_configurations_are_undone_to_the_first),
