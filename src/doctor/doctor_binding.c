@@ -136,9 +136,18 @@ DOCTOR_PLAN(vfio)
 
 // ---- which NIC Linux can do without
 
+// uses_of: what Linux must not lose, read once for all NICs; until the next call.
+static const struct doctor_uses *uses_of(const struct doctor *d)
+{
+    static struct doctor_uses all;
+    doctor_uses_read(&all, &d->host);
+    return &all;
+}
+
 // listed: the network devices of a machine without a port of driver pci.
 struct listed {
     const struct doctor *d;
+    const struct doctor_uses *all;
     struct doctor_finding *f;
 };
 
@@ -149,7 +158,7 @@ static bool list_nic(void *arg, const char *address)
     if (class_of(&l->d->host, address) != CLASS_NETWORK)
         return true;
     doctor_pci_interface(&l->d->host, address, interface);
-    const bool carries = doctor_carries(&l->d->host, address, uses);
+    const bool carries = doctor_carries(&l->d->host, address, l->all, uses);
     doctor_say(l->f, DOCTOR_NONE, "%s (%s): %s%s", address,
                interface[0] == '\0' ? "no interface" : interface,
                carries ? "not free: " : "may be bound", uses);
@@ -157,7 +166,8 @@ static bool list_nic(void *arg, const char *address)
 }
 
 // has_routes: something else of Linux goes over it.
-static void say_free(const struct doctor *d, const struct doctor_nic *nic, struct doctor_finding *f)
+static void say_free(const struct doctor *d, const struct doctor_nic *nic,
+                     const struct doctor_uses *all, struct doctor_finding *f)
 {
     char interface[DOCTOR_NAME_BYTES], uses[DOCTOR_USES_BYTES], path[DOCTOR_PATH_BYTES], state[32];
     doctor_pci_interface(&d->host, nic->address, interface);
@@ -171,7 +181,7 @@ static void say_free(const struct doctor *d, const struct doctor_nic *nic, struc
                    interface);
         return;
     }
-    if (doctor_carries(&d->host, nic->address, uses)) {
+    if (doctor_carries(&d->host, nic->address, all, uses)) {
         doctor_say(f, d->force ? DOCTOR_WARN : DOCTOR_FAIL, "%s (port %s) carries %s", nic->address,
                    nic->port, uses);
         doctor_advise(f, "bound, %s is gone, and with it %s; --force takes it all the same",
@@ -192,7 +202,7 @@ static void say_free(const struct doctor *d, const struct doctor_nic *nic, struc
 
 DOCTOR_LOOK(nic_free)
 {
-    struct listed l = {d, f};
+    struct listed l = {d, uses_of(d), f};
     if (d->needs.n_nics == 0) {
         doctor_each(&d->host, "/sys/bus/pci/devices", list_nic, &l);
         if (f->value.len == 0)
@@ -200,7 +210,7 @@ DOCTOR_LOOK(nic_free)
     }
     for (unsigned i = 0; i < d->needs.n_nics; i++)
         if (is_there(d, &d->needs.nics[i]))
-            say_free(d, &d->needs.nics[i], f);
+            say_free(d, &d->needs.nics[i], l.all, f);
         else
             doctor_say(f, DOCTOR_NONE, "%s: no such device", d->needs.nics[i].address);
 }
@@ -232,11 +242,12 @@ DOCTOR_LOOK(nic_driver)
 }
 
 // may_bind: there is such a device, it is to be bound, and Linux can do without it.
-static bool may_bind(const struct doctor *d, const struct doctor_nic *nic)
+static bool may_bind(const struct doctor *d, const struct doctor_nic *nic,
+                     const struct doctor_uses *all)
 {
     char uses[DOCTOR_USES_BYTES];
     return is_there(d, nic) && !doctor_pci_beside(&d->host, nic->address) &&
-           (d->force || !doctor_carries(&d->host, nic->address, uses));
+           (d->force || !doctor_carries(&d->host, nic->address, all, uses));
 }
 
 DOCTOR_PLAN(nic_driver)
@@ -245,10 +256,11 @@ DOCTOR_PLAN(nic_driver)
     char path[DOCTOR_PATH_BYTES], value[2 * DOCTOR_NAME_BYTES];
     if (!module_known(&d->host, driver))
         return;
+    const struct doctor_uses *all = uses_of(d);
     snprintf(value, sizeof(value), "%s %s", driver, driver);
     for (unsigned i = 0; i < d->needs.n_nics; i++) {
         const struct doctor_nic *nic = &d->needs.nics[i];
-        if (!may_bind(d, nic) || doctor_bound(&d->host, nic->address))
+        if (!may_bind(d, nic, all) || doctor_bound(&d->host, nic->address))
             continue;
         doctor_changes_add(out, &d->host, DOCTOR_MODULE, driver, "");
         doctor_changes_add(out, &d->host, DOCTOR_DRIVER, doctor_pci_path(path, nic->address, ""),
@@ -298,9 +310,10 @@ DOCTOR_PLAN(nic_boot)
     char path[DOCTOR_PATH_BYTES], text[DOCTOR_NAME_BYTES];
     if (!has_driverctl(d))
         return;
+    const struct doctor_uses *all = uses_of(d);
     for (unsigned i = 0; i < d->needs.n_nics; i++) {
         const struct doctor_nic *nic = &d->needs.nics[i];
-        if (!may_bind(d, nic))
+        if (!may_bind(d, nic, all))
             continue;
         saved_path(path, nic);
         snprintf(text, sizeof(text), "%s\n", doctor_wanted_driver(&d->host));

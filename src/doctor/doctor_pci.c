@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "base/pci_driver.h"
-#include "doctor/doctor_routes.h"
 
-enum { STACK_MAX = 8 };  // interfaces above one another: a VLAN on a bond on a bridge
+enum {
+    STACK_MAX = 8,        // interfaces above one another: a VLAN on a bond on a bridge
+    VIRTIO_MAX = 64,      // devices of virtio, numbered over the whole machine
+    FUNCTIONS_MAX = 256,  // virtual functions of a NIC
+    OWNED_MAX = 512,      // interfaces of a NIC and of its virtual functions
+};
 
 const char *doctor_pci_path(char out[DOCTOR_PATH_BYTES], const char *address, const char *file)
 {
@@ -26,24 +30,10 @@ void doctor_pci_driver(const struct doctor_host *h, const char *address,
 
 static bool take_first(void *arg, const char *name)
 {
-    snprintf(arg, DOCTOR_NAME_BYTES, "%s", name);
+    char *out = arg;
+    if (out[0] == '\0')
+        snprintf(out, DOCTOR_NAME_BYTES, "%s", name);
     return false;
-}
-
-void doctor_pci_interface(const struct doctor_host *h, const char *address,
-                          char out[DOCTOR_NAME_BYTES])
-{
-    char path[DOCTOR_PATH_BYTES];
-    out[0] = '\0';
-    doctor_each(h, doctor_pci_path(path, address, "net"), take_first, out);
-    if (out[0] != '\0')
-        return;
-    // virtio: the interface is on a device below.
-    char below[DOCTOR_NAME_BYTES] = "";
-    for (unsigned i = 0; i < 64 && out[0] == '\0'; i++) {
-        snprintf(below, sizeof(below), "virtio%u/net", i);
-        doctor_each(h, doctor_pci_path(path, address, below), take_first, out);
-    }
 }
 
 bool doctor_pci_beside(const struct doctor_host *h, const char *address)
@@ -85,54 +75,118 @@ bool doctor_bound(const struct doctor_host *h, const char *address)
     return pci_driver_is_user_space(driver);
 }
 
-// uses: what is looked for on the way from an interface down to the device.
-struct search {
+// each_interface: of the device; of a virtio device they are on a device below it. Until `each`
+// returns false.
+static void each_interface(const struct doctor_host *h, const char *address,
+                           bool (*each)(void *arg, const char *name), void *arg)
+{
+    char path[DOCTOR_PATH_BYTES], below[DOCTOR_NAME_BYTES];
+    doctor_each(h, doctor_pci_path(path, address, "net"), each, arg);
+    for (unsigned i = 0; i < VIRTIO_MAX; i++) {
+        snprintf(below, sizeof(below), "virtio%u/net", i);
+        doctor_each(h, doctor_pci_path(path, address, below), each, arg);
+    }
+}
+
+void doctor_pci_interface(const struct doctor_host *h, const char *address,
+                          char out[DOCTOR_NAME_BYTES])
+{
+    out[0] = '\0';
+    each_interface(h, address, take_first, out);
+}
+
+// ---- what goes over a device
+
+// owned: the interfaces of a device and of its virtual functions, which go with it.
+struct owned {
     const struct doctor_host *h;
-    const char *address;
-    const char *interface;
+    unsigned n;
+    bool up;    // one of them is
+    bool more;  // than have room here
+    char name[OWNED_MAX][DOCTOR_INTERFACE_BYTES];
+};
+
+static bool is_up(const struct doctor_host *h, const char *interface)
+{
+    char path[DOCTOR_PATH_BYTES], state[32];
+    snprintf(path, sizeof(path), "/sys/class/net/%.40s/operstate", interface);
+    doctor_line(h, path, state, sizeof(state));
+    return strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0;
+}
+
+static bool own_one(void *arg, const char *name)
+{
+    struct owned *o = arg;
+    o->up = o->up || is_up(o->h, name);
+    o->more = o->n == OWNED_MAX;
+    if (!o->more)
+        snprintf(o->name[o->n++], sizeof(o->name[0]), "%s", name);
+    return !o->more;
+}
+
+static void own_all(struct owned *o, const struct doctor_host *h, const char *address)
+{
+    o->h = h;
+    o->n = 0;
+    o->up = o->more = false;
+    each_interface(h, address, own_one, o);
+    for (unsigned i = 0; i < FUNCTIONS_MAX; i++) {
+        char path[DOCTOR_PATH_BYTES], file[DOCTOR_NAME_BYTES], function[DOCTOR_NAME_BYTES];
+        snprintf(file, sizeof(file), "virtfn%u", i);
+        if (!doctor_link(h, doctor_pci_path(path, address, file), function, sizeof(function)))
+            break;
+        each_interface(h, function, own_one, o);
+    }
+}
+
+// search: among what is below an interface.
+struct search {
+    const struct owned *owned;
     unsigned depth;
     bool found;
 };
 
-static bool stands_on(const struct doctor_host *h, const char *interface, const char *address,
-                      unsigned depth);
+static bool stands_on(const struct owned *o, const char *interface, unsigned depth);
 
 static bool look_lower(void *arg, const char *name)
 {
     struct search *s = arg;
     if (strncmp(name, "lower_", 6) == 0)
-        s->found = stands_on(s->h, name + 6, s->address, s->depth + 1);
+        s->found = stands_on(s->owned, name + 6, s->depth + 1);
     return !s->found;
 }
 
-static bool stands_on(const struct doctor_host *h, const char *interface, const char *address,
-                      unsigned depth)
+static bool stands_on(const struct owned *o, const char *interface, unsigned depth)
 {
-    char path[DOCTOR_PATH_BYTES], own[DOCTOR_NAME_BYTES];
-    struct search s = {h, address, interface, depth, false};
-    doctor_pci_interface(h, address, own);
-    if (own[0] != '\0' && strcmp(own, interface) == 0)
-        return true;
+    char path[DOCTOR_PATH_BYTES];
+    struct search s = {o, depth, false};
+    for (unsigned i = 0; i < o->n; i++)
+        if (strcmp(o->name[i], interface) == 0)
+            return true;
     if (depth == STACK_MAX)
         return false;
     snprintf(path, sizeof(path), "/sys/class/net/%.40s", interface);
-    doctor_each(h, path, look_lower, &s);
+    doctor_each(o->h, path, look_lower, &s);
     return s.found;
 }
 
-bool doctor_carries(const struct doctor_host *h, const char *address, char uses[DOCTOR_USES_BYTES])
+bool doctor_carries(const struct doctor_host *h, const char *address, const struct doctor_uses *all,
+                    char uses[DOCTOR_USES_BYTES])
 {
-    static struct doctor_uses all;
+    static struct owned owned;
     size_t used = 0;
+    own_all(&owned, h, address);
     uses[0] = '\0';
-    doctor_uses_read(&all, h);
-    for (unsigned i = 0; i < all.n; i++) {
-        if (!stands_on(h, all.at[i].interface, address, 0) || used >= DOCTOR_USES_BYTES)
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct doctor_use *use = &all->at[i];
+        const bool maybe = use->unseen && owned.up;
+        if (used >= DOCTOR_USES_BYTES || (!maybe && !stands_on(&owned, use->interface, 0)))
             continue;
-        used += (size_t)snprintf(uses + used, DOCTOR_USES_BYTES - used, "%s%s over %s",
-                                 used == 0 ? "" : ", ", all.at[i].what, all.at[i].interface);
+        used += (size_t)snprintf(uses + used, DOCTOR_USES_BYTES - used, "%s%s%s over %s%s",
+                                 used == 0 ? "" : ", ", maybe ? "perhaps " : "", use->what,
+                                 use->interface, maybe ? " (by which NIC is not known)" : "");
     }
-    if (used == 0 && all.incomplete)
+    if (used == 0 && (all->incomplete || owned.more))
         used =
             (size_t)snprintf(uses, DOCTOR_USES_BYTES, "perhaps one of too many sessions to list");
     return used != 0;

@@ -2,6 +2,7 @@
 // doctor_pci.h: PCI devices, the interfaces on them, and what Linux uses these for.
 #pragma once
 #include "doctor/doctor.h"
+#include "doctor/doctor_uses.h"
 
 enum { DOCTOR_NAME_BYTES = 64, DOCTOR_USES_BYTES = 512 };
 
@@ -31,6 +32,9 @@ const char *doctor_wanted_driver(const struct doctor_host *h);
 // doctor_bound: the device is bound to a driver through which DPDK reaches it.
 bool doctor_bound(const struct doctor_host *h, const char *address);
 
-// doctor_carries: whether Linux cannot do without the device: the default route, or the present
-// session goes over it, also through a bridge, a bond or a VLAN above it. `uses` says what.
-bool doctor_carries(const struct doctor_host *h, const char *address, char uses[DOCTOR_USES_BYTES]);
+// doctor_carries: whether Linux cannot do without the device: a default route or a session goes
+// over one of its interfaces, or over one of its virtual functions, also through a bridge, a bond
+// or a VLAN above it; or it is up, and one goes through a tunnel whose way is not known. `uses`
+// says what.
+bool doctor_carries(const struct doctor_host *h, const char *address, const struct doctor_uses *all,
+                    char uses[DOCTOR_USES_BYTES]);

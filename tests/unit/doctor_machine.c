@@ -146,6 +146,8 @@ static void make_nic(const char *address, const char *driver, const char *interf
     snprintf(text, sizeof(text), "/sys/bus/pci/devices/%s/iommu_group", address);
     machine_link(text, group);
     put("down\n", "/sys/class/net/%s/operstate", interface);
+    snprintf(text, sizeof(text), "/sys/class/net/%s/device", interface);
+    machine_link(text, address);
     for (unsigned q = 0; q < CPUS; q++)
         put("", "/sys/class/net/%s/queues/rx-%u/x", interface, q);
 }

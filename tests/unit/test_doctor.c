@@ -251,6 +251,155 @@ static void nor_one_with_the_default_route_of_ipv6(void **state)
     assert_int_equal(count_changes("nic-driver"), 0);
 }
 
+// wireguard: a session of 10.9.0.7 that comes by the tunnel wg0.
+static void wireguard(void)
+{
+    machine_put("/sys/class/net/wg0/type", "65534\n");
+    machine_put("/proc/net/tcp", "   1: 0100090A:0016 0700090A:C350 01 00000000:00000000\n");
+    machine_put("/proc/net/route", "eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+                                   "wg0\t0000090A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
+}
+
+static void nor_one_that_is_up_and_may_carry_a_tunnel(void **state)
+{
+    (void)state;
+    wireguard();
+    machine_put("/sys/class/net/eth1/operstate", "up\n");
+    says("nic-free", DOCTOR_FAIL, "perhaps the session with 10.9.0.7 over wg0");
+    assert_int_equal(count_changes("nic-driver"), 0);
+    doctor.force = true;
+    assert_int_equal(count_changes("nic-driver"), 2);
+    doctor.force = false;
+    machine_put("/sys/class/net/eth1/operstate", "down\n");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+    assert_int_equal(count_changes("nic-driver"), 2);
+}
+
+// GRE, which shows its outer peer, 10.0.0.9: over eth1, and not over eth0.
+static void nor_the_one_that_carries_a_tunnel_of_a_known_peer(void **state)
+{
+    (void)state;
+    machine_put("/sys/class/net/gre1/type", "778\n");
+    machine_put("/sys/class/net/gre1/broadcast", "0a:00:00:09\n");
+    machine_put("/proc/net/tcp", "   1: 0100090A:0016 0700090A:C350 01 00000000:00000000\n");
+    machine_put("/proc/net/route", "eth1\t0000000A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n"
+                                   "gre1\t0000090A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
+    says("nic-free", DOCTOR_FAIL, "the session with 10.9.0.7, by the tunnel gre1 over eth1");
+    load(WORKERS MEMORY PORT_ON("02:00.0"));
+    machine_put("/sys/class/net/eth0/operstate", "up\n");
+    says("nic-free", DOCTOR_WARN, "eth0 is up");
+}
+
+static void a_tunnel_in_itself_ends(void **state)
+{
+    (void)state;
+    machine_put("/sys/class/net/gre1/type", "778\n");
+    machine_put("/sys/class/net/gre1/broadcast", "0a:09:00:09\n");
+    machine_put("/sys/class/net/gre2/type", "778\n");
+    machine_put("/sys/class/net/gre2/broadcast", "0a:08:00:09\n");
+    machine_put("/sys/class/net/eth1/operstate", "up\n");
+    machine_put("/proc/net/tcp", "   1: 0100090A:0016 0700090A:C350 01 00000000:00000000\n");
+    machine_put("/proc/net/route", "gre2\t0000090A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n"
+                                   "gre1\t0000080A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n");
+    says("nic-free", DOCTOR_FAIL, "perhaps the session with 10.9.0.7");
+}
+
+// fe80::1 is behind both interfaces, of which eth1 has the local address of the session.
+static void nor_one_with_a_session_over_its_link_local_address(void **state)
+{
+    (void)state;
+    machine_put("/proc/net/if_inet6", "fe800000000000000000000000000002 02 40 20 80     eth0\n"
+                                      "fe800000000000000000000000000003 03 40 20 80     eth1\n");
+    machine_put("/proc/net/ipv6_route",
+                "fe800000000000000000000000000000 40 00000000000000000000000000000000 00 "
+                "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth0\n"
+                "fe800000000000000000000000000000 40 00000000000000000000000000000000 00 "
+                "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth1\n");
+    machine_put(
+        "/proc/net/tcp6",
+        "   0: 000080FE000000000000000003000000:0016 000080FE000000000000000001000000:C350 01 "
+        "00000000:00000000\n");
+    says("nic-free", DOCTOR_FAIL, "the session with fe80::1 over eth1");
+    assert_int_equal(count_changes("nic-driver"), 0);
+    load(WORKERS MEMORY PORT_ON("02:00.0"));
+    machine_put("/proc/net/route", "");
+    says("nic-free", DOCTOR_OK, "eth0 is down");
+    setenv("SSH_CONNECTION", "fe80::7%eth0 50000 fe80::2%eth0 22", 1);
+    says("nic-free", DOCTOR_FAIL, "the session with fe80::7 over eth0");
+    unsetenv("SSH_CONNECTION");
+}
+
+// The way back is eth0, the default route; the address to which the peer speaks goes with eth1.
+static void nor_one_that_has_the_local_address_of_a_session(void **state)
+{
+    (void)state;
+    machine_put("/proc/net/tcp", "   1: 0100000A:0016 076433C6:C350 01 00000000:00000000\n");
+    says("nic-free", DOCTOR_FAIL, "the session with 198.51.100.7 over eth1");
+}
+
+static void nor_one_with_two_interfaces_or_a_virtual_function(void **state)
+{
+    (void)state;
+    machine_put("/proc/net/route", "eth9\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+    machine_put("/sys/bus/pci/devices/" NIC_A "/net/eth9/x", "");
+    says("nic-free", DOCTOR_FAIL, "the default route over eth9");
+    machine_delete("/sys/bus/pci/devices/" NIC_A "/net/eth9");
+    machine_put("/sys/bus/pci/devices/0000:01:10.0/net/eth9/x", "");
+    machine_link("/sys/bus/pci/devices/" NIC_A "/virtfn0", "../0000:01:10.0");
+    says("nic-free", DOCTOR_FAIL, "the default route over eth9");
+}
+
+// put_sessions: n of them, each with another peer, all over eth0 and the default route.
+static void put_sessions(unsigned n)
+{
+    char *text = calloc(n, 80);
+    size_t len = 0;
+    assert_non_null(text);
+    for (unsigned i = 0; i < n; i++)
+        len +=
+            (size_t)sprintf(text + len, "  %u: 0A0200C0:0016 %02X6433C6:C350 01 0:0\n", i, i + 1);
+    machine_put("/proc/net/tcp", text);
+    free(text);
+}
+
+static void with_more_sessions_than_are_looked_at_no_nic_is_bound(void **state)
+{
+    (void)state;
+    put_sessions(64);
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+    assert_int_equal(count_changes("nic-driver"), 2);
+    put_sessions(65);
+    says("nic-free", DOCTOR_FAIL, "perhaps one of too many sessions to list");
+    assert_int_equal(count_changes("nic-driver"), 0);
+    put_sessions(250);
+    says("nic-free", DOCTOR_FAIL, "perhaps one of too many sessions to list");
+    machine_put("/proc/net/tcp", "   1: 0100007F:0016 0100007F:C350 01 00000000:00000000\n");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+}
+
+// The longest prefix, and of equal ones the lower metric, wherever it stands among many.
+static void a_session_takes_the_best_of_many_routes(void **state)
+{
+    (void)state;
+    enum { ROUTES = 3000, LINE = 80 };
+    char *text = calloc(ROUTES + 8, LINE);
+    size_t len = 0;
+    assert_non_null(text);
+    len += (size_t)sprintf(text, "eth0\t006433C6\t0\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0\n"
+                                 "eth1\t006433C6\t0\t0001\t0\t0\t50\t00FFFFFF\t0\t0\t0\n"
+                                 "*\t406433C6\t0\t0201\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n");
+    for (unsigned i = 0; i < ROUTES; i++)
+        len +=
+            (size_t)sprintf(text + len, "eth0\t%04X000B\t0\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n", i);
+    machine_put("/proc/net/route", text);
+    free(text);
+    put_sessions(64);
+    says("nic-free", DOCTOR_FAIL, "the session with 198.51.100.1 over eth1");
+    load(WORKERS MEMORY PORT_ON("02:00.0"));
+    says("nic-free", DOCTOR_OK, "eth0 is down");
+}
+
 static void an_interface_that_is_up_is_a_warning(void **state)
 {
     (void)state;
@@ -1120,6 +1269,14 @@ int main(void)
         ON_MACHINE(nor_one_below_a_bridge_and_a_vlan),
         ON_MACHINE(nor_one_with_a_session_of_ssh),
         ON_MACHINE(nor_one_with_the_default_route_of_ipv6),
+        ON_MACHINE(nor_one_that_is_up_and_may_carry_a_tunnel),
+        ON_MACHINE(nor_the_one_that_carries_a_tunnel_of_a_known_peer),
+        ON_MACHINE(a_tunnel_in_itself_ends),
+        ON_MACHINE(nor_one_with_a_session_over_its_link_local_address),
+        ON_MACHINE(nor_one_that_has_the_local_address_of_a_session),
+        ON_MACHINE(nor_one_with_two_interfaces_or_a_virtual_function),
+        ON_MACHINE(with_more_sessions_than_are_looked_at_no_nic_is_bound),
+        ON_MACHINE(a_session_takes_the_best_of_many_routes),
         ON_MACHINE(an_interface_that_is_up_is_a_warning),
         ON_MACHINE(without_a_port_all_nics_are_listed),
         ON_MACHINE(without_an_iommu_uio_is_offered_with_its_risk),
