@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/topology.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,4 +94,33 @@ unsigned topology_nodes(const char *sys_root)
         n += sscanf(e->d_name, "node%u%c", &id, &rest) == 1;
     closedir(d);
     return MAX(n, 1u);
+}
+
+int topology_list_next(const char **list, unsigned long *from, unsigned long *to)
+{
+    const char *at = *list;
+    char *end;
+    if (*at == '\0' || *at == '\n')
+        return 0;
+    if (!isdigit((unsigned char)*at))
+        return -1;
+    *from = *to = strtoul(at, &end, 10);
+    if (*end == '-') {
+        if (!isdigit((unsigned char)end[1]))
+            return -1;
+        *to = strtoul(end + 1, &end, 10);
+    }
+    if (*to < *from || (*end != ',' && *end != '\0' && *end != '\n'))
+        return -1;
+    *list = *end == ',' ? end + 1 : end;
+    return 1;
+}
+
+bool topology_list_has(const char *list, unsigned cpu)
+{
+    unsigned long from, to;
+    while (topology_list_next(&list, &from, &to) == 1)
+        if (cpu >= from && cpu <= to)
+            return true;
+    return false;
 }

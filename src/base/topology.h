@@ -26,6 +26,13 @@ struct cpu_place {
 // topology_read: reads CPU number `cpu` below sys_root ("/sys"). False: there is no such CPU.
 bool topology_read(const char *sys_root, unsigned cpu, struct cpu_place *out);
 
+// topology_list_next: the next range of a list of CPUs as the kernel writes it ("0-3,8"), ended by
+// NUL or newline; moves *list behind it. 1, 0 at the end, or -1: it is no list.
+int topology_list_next(const char **list, unsigned long *from, unsigned long *to);
+
+// topology_list_has: the list, as far as it is one, has the CPU.
+bool topology_list_has(const char *list, unsigned cpu);
+
 // topology_cache_bytes: size of the data cache of that level; 0: it has none, or it is not
 // reported.
 uint64_t topology_cache_bytes(const struct cpu_place *p, unsigned level);

@@ -3,8 +3,9 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/topology.h"
 
 enum { WORDS = DOCTOR_CPUS_MAX / 64, MASK_WORDS = DOCTOR_CPUS_MAX / 32, MASK_DIGITS = 8 };
 
@@ -53,24 +54,16 @@ struct doctor_cpus doctor_cpus_or(const struct doctor_cpus *a, const struct doct
 
 bool doctor_cpus_parse_list(struct doctor_cpus *set, const char *text)
 {
+    unsigned long from, to;
+    int more;
     *set = (struct doctor_cpus){0};
-    while (*text != '\0' && *text != '\n') {
-        char *end;
-        if (!isdigit((unsigned char)*text))
-            return false;
-        unsigned long from = strtoul(text, &end, 10), to = from;
-        if (*end == '-') {
-            if (!isdigit((unsigned char)end[1]))
-                return false;
-            to = strtoul(end + 1, &end, 10);
-        }
-        if (to < from || to >= DOCTOR_CPUS_MAX || (*end != ',' && *end != '\0' && *end != '\n'))
+    while ((more = topology_list_next(&text, &from, &to)) == 1) {
+        if (to >= DOCTOR_CPUS_MAX)
             return false;
         for (unsigned long cpu = from; cpu <= to; cpu++)
             doctor_cpus_add(set, (unsigned)cpu);
-        text = *end == ',' ? end + 1 : end;
     }
-    return true;
+    return more == 0;
 }
 
 static int digit_of(char c)

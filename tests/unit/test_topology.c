@@ -126,6 +126,25 @@ static void nodes_are_counted_and_there_is_always_one(void **state)
     assert_int_equal(topology_nodes("/nowhere"), 1);
 }
 
+static void a_list_has_its_cpus(void **state)
+{
+    (void)state;
+    assert_true(topology_list_has("0-3,8\n", 2));
+    assert_true(topology_list_has("0-3,8\n", 8));
+    assert_false(topology_list_has("0-3,8\n", 4));
+    assert_false(topology_list_has("", 0));
+    assert_false(topology_list_has("(null)", 0));
+    static const char *const bad[] = {"3-1", "1-", "-1", "1,x", "1 2", "1-2-3"};
+    for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+        const char *list = bad[i];
+        unsigned long from, to;
+        int more;
+        while ((more = topology_list_next(&list, &from, &to)) == 1)
+            ;
+        assert_int_equal(more, -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +153,7 @@ int main(void)
         cmocka_unit_test(what_the_kernel_does_not_tell_is_empty),
         cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
         cmocka_unit_test(nodes_are_counted_and_there_is_always_one),
+        cmocka_unit_test(a_list_has_its_cpus),
     };
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }

@@ -28,23 +28,6 @@ void ctl_plan(const struct server_params *p, struct text *out)
     ledger_render(&l, p->connections, out);
 }
 
-// "0-3,8" holds 2.
-static bool list_has(const char *list, unsigned cpu)
-{
-    while (*list != '\0') {
-        char *end;
-        unsigned long from = strtoul(list, &end, 10), to = from;
-        if (end == list)
-            return false;
-        if (*end == '-')
-            to = strtoul(end + 1, &end, 10);
-        if (cpu >= from && cpu <= to)
-            return true;
-        list = *end == ',' ? end + 1 : end;
-    }
-    return false;
-}
-
 static bool is_linux(const struct server_params *p, unsigned cpu)
 {
     for (unsigned i = 0; i < p->n_linux_cpus; i++)
@@ -124,7 +107,7 @@ static void sibling_doubt(const struct server_params *p, const struct cpu_place 
 {
     char role[ROLE_BYTES];
     for (unsigned other = 0; other < CPUS_MAX; other++) {
-        if (other == place->cpu || !list_has(place->siblings, other))
+        if (other == place->cpu || !topology_list_has(place->siblings, other))
             continue;
         if (is_worker(p, other) && other < place->cpu)
             continue;  // said of the other one
@@ -197,7 +180,7 @@ void ctl_plan_cores(const struct server_params *p, const char *sys_root, struct 
         if (!is_worker(p, cpu))
             continue;
         sibling_doubt(p, &place, &notes);
-        if (!list_has(isolated, cpu))
+        if (!topology_list_has(isolated, cpu))
             text_printf(&notes,
                         "note: CPU %u is not isolated (isolcpus): Linux may put others there\n",
                         cpu);
