@@ -5,7 +5,6 @@
 write_conf
 CONF=$TMP/conf
 inside ip tuntap add c10mdown mode tap
-status_of() { local status=0; "$@" >"$TMP/said" 2>&1 || status=$?; echo $status; }
 # refuses COMMAND STATUS TEXT SETTINGS...: in the namespace.
 refuses() {
     local command=$1 want=$2 text=$3 got

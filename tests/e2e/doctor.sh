@@ -18,16 +18,6 @@ write_conf
 # More than is free, by some megabytes: each packet takes 2 KiB and its headroom.
 FREE=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
 CONF=(-c "$TMP/conf" --set memory.hugepage=2M --set memory.connections=16384 --set "memory.packets=$((16384 + FREE * 800))")
-status_of() { local status=0; "$@" >"$TMP/said" 2>&1 || status=$?; echo $status; }
-says() {  # says STATUS TEXT COMMAND...
-    local want=$1 text=$2 got
-    shift 2
-    got=$(status_of "$@")
-    [ "$got" = "$want" ] && grep -qE -- "$text" "$TMP/said" && return 0
-    echo "status $got"
-    cat "$TMP/said"
-    return 1
-}
 same_pages() { [ "$(pages)" = "$1" ] || { echo "$1 became $(pages)"; return 1; }; }
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 open_to_nobody() { chmod a+rx "$TMP" && install -m 755 "$C10M" "$TMP/c10m"; }

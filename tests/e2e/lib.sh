@@ -111,6 +111,19 @@ claim() {
     FAILED=$((FAILED + 1))
 }
 
+# status_of COMMAND...: the status with which it ends; what it says lies in $TMP/said.
+status_of() { local status=0; "$@" >"$TMP/said" 2>&1 || status=$?; echo $status; }
+# says STATUS TEXT COMMAND...: it ends with the status, and a line of what it says matches the text.
+says() {
+    local want=$1 text=$2 got
+    shift 2
+    got=$(status_of "$@")
+    [ "$got" = "$want" ] && grep -qE -- "$text" "$TMP/said" && return 0
+    echo "status $got"
+    cat "$TMP/said"
+    return 1
+}
+
 # within SECONDS COMMAND...: until the command succeeds. For what comes by itself, soon on a quiet machine and later on a
 # busy one: the seconds are what nobody would wait for, not what it takes.
 within() {

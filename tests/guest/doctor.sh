@@ -7,17 +7,8 @@ VM_BOOT=guest.bind=none
 claim "a guest whose kernel has both NICs boots" boot virtio 2
 finish || exit 1
 
-status_of() { local status=0; guest "$@" >"$TMP/said" 2>&1 || status=$?; echo $status; }
-says() {  # says STATUS TEXT COMMAND: in the guest
-    local want=$1 text=$2 got
-    shift 2
-    got=$(status_of "$@")
-    [ "$got" = "$want" ] && grep -qE -- "$text" "$TMP/said" && return 0
-    echo "status $got"
-    cat "$TMP/said"
-    return 1
-}
-driver_is() { says 0 "/$2\$" "readlink /sys/bus/pci/devices/0000:0$1:00.0/driver"; }
+guest_says() { says "$1" "$2" guest "$3"; }
+driver_is() { guest_says 0 "/$2\$" "readlink /sys/bus/pci/devices/0000:0$1:00.0/driver"; }
 has_interface() { guest "ls -d /sys/bus/pci/devices/0000:0$1:00.0/virtio*/net/*"; }
 conf() { guest "cat >/tmp/conf$1 <<'CONF'
 $(write_guest_conf 1 | sed "s/0000:01:00.0/0000:0$1:00.0/")
@@ -45,23 +36,23 @@ claim "the first NIC carries the default route" guest 'i=$(ls /sys/bus/pci/devic
     ip addr add 10.99.0.2/24 dev "$i" && ip route add default via 10.99.0.1'
 state >"$TMP/before" 2>&1
 interrupts >"$TMP/irqs"
-claim "the doctor refuses that one" says 1 "fail +nic-free .*0000:01:00.0 .* carries the default route" "c10m doctor check -c /tmp/conf1"
-claim "... and does not bind it" says 1 "nic-driver fails" "c10m doctor fix -c /tmp/conf1 nic-driver nic-free"
+claim "the doctor refuses that one" guest_says 1 "fail +nic-free .*0000:01:00.0 .* carries the default route" "c10m doctor check -c /tmp/conf1"
+claim "... and does not bind it" guest_says 1 "nic-driver fails" "c10m doctor fix -c /tmp/conf1 nic-driver nic-free"
 claim "... so that the kernel keeps it" driver_is 1 virtio-pci
-claim "the other one may be bound" says 0 "^ok +nic-free" "c10m doctor check -c /tmp/conf2 nic-free"
-claim "serve does not start on it yet" says 1 "this machine: nic-driver: .*c10m doctor explain nic-driver" "c10m serve -c /tmp/conf2"
-claim "a fix makes everything good that stops a server" says 0 "driver and override" "c10m doctor fix -c /tmp/conf2"
+claim "the other one may be bound" guest_says 0 "^ok +nic-free" "c10m doctor check -c /tmp/conf2 nic-free"
+claim "serve does not start on it yet" guest_says 1 "this machine: nic-driver: .*c10m doctor explain nic-driver" "c10m serve -c /tmp/conf2"
+claim "a fix makes everything good that stops a server" guest_says 0 "driver and override" "c10m doctor fix -c /tmp/conf2"
 claim "... and binds the NIC" driver_is 2 vfio-pci
 claim "... and not the other one" driver_is 1 virtio-pci
-claim "nothing fails" says 0 ", 0 failed" "c10m doctor check -c /tmp/conf2"
+claim "nothing fails" guest_says 0 ", 0 failed" "c10m doctor check -c /tmp/conf2"
 serve_it() { guest 'setsid c10m serve -c /tmp/conf2 >/tmp/log 2>&1 & echo $! >/tmp/pid
 for i in $(seq 600); do grep -q "serving\$" /tmp/log && exit 0; kill -0 $(cat /tmp/pid) || break; usleep 200000; done; cat /tmp/log; exit 1'; }
 claim "a server starts on it" serve_it
 claim "... and answers" pings 10.99.1.2
-claim "the doctor sees that the NIC is the server's own" says 0 "^ok +device-taken .*holds /dev/vfio/" "c10m doctor check -c /tmp/conf2 device-taken cores-taken hugepages"
-claim "... and that another one could not have it" says 1 "^fail +device-taken .*holds /dev/vfio/" "c10m doctor check -c /tmp/conf2 -s control.run_dir=/run/other device-taken"
+claim "the doctor sees that the NIC is the server's own" guest_says 0 "^ok +device-taken .*holds /dev/vfio/" "c10m doctor check -c /tmp/conf2 device-taken cores-taken hugepages"
+claim "... and that another one could not have it" guest_says 1 "^fail +device-taken .*holds /dev/vfio/" "c10m doctor check -c /tmp/conf2 -s control.run_dir=/run/other device-taken"
 claim "the server stops" stop
-claim "undo gives the NIC back" says 0 "vfio-pci vfio-pci -> virtio-pci -" "c10m doctor undo"
+claim "undo gives the NIC back" guest_says 0 "vfio-pci vfio-pci -> virtio-pci -" "c10m doctor undo"
 claim "... to its driver" driver_is 2 virtio-pci
 claim "... with its interface" has_interface 2
 claim "everything is as it was" is_as_before
