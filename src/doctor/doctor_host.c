@@ -16,8 +16,6 @@
 #include "base/io.h"
 #include "doctor/doctor_disk.h"
 
-extern char **environ;
-
 static int write_file(const struct doctor_host *h, const char *path, const char *text)
 {
     char at[DOCTOR_PATH_BYTES];
@@ -36,13 +34,29 @@ static int replace_file(const struct doctor_host *h, const char *path, const cha
     return doctor_disk_replace(doctor_path(h, at, "%s", path), text, err);
 }
 
+// spawn: the program as the system has it, whatever PATH and other variables say that came with the
+// operator's shell (MODPROBE_OPTIONS names another configuration).
+static int spawn(pid_t *pid, const char *const *argv)
+{
+    static const char *const dirs[] = {"/usr/sbin", "/usr/bin", "/sbin", "/bin"};
+    static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C";
+    char *const environment[] = {path, locale, NULL};
+    int rc = ENOENT;
+    for (unsigned i = 0; i < ARRAY_LEN(dirs) && rc == ENOENT; i++) {
+        char program[DOCTOR_PATH_BYTES];
+        snprintf(program, sizeof(program), "%s/%s", dirs[i], argv[0]);
+        rc = posix_spawn(pid, program, NULL, NULL, (char *const *)(uintptr_t)argv, environment);
+    }
+    return rc;
+}
+
 static int run_program(const struct doctor_host *h, const char *const *argv, struct err *err)
 {
     pid_t pid;
     int status;
     if (h->root[0] != '\0')
         return err_set(err, "%s: no program runs below another root", argv[0]);
-    const int rc = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv, environ);
+    const int rc = spawn(&pid, argv);
     if (rc != 0)
         return err_set(err, "%s: %s", argv[0], strerror(rc));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

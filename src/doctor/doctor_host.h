@@ -15,7 +15,8 @@ struct doctor_host {
     // replace: doctor_disk_replace() below root.
     int (*replace)(const struct doctor_host *h, const char *path, const char *text,
                    struct err *err);
-    // run: runs a program and waits for it. 0, or -1 with *err.
+    // run: runs a program of the system, with an environment of its own, and waits for it. 0, or -1
+    // with *err.
     int (*run)(const struct doctor_host *h, const char *const *argv, struct err *err);
 };
 

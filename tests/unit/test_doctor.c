@@ -1223,6 +1223,29 @@ static void undo_removes_what_a_killed_replacement_left(void **state)
     free(before);
 }
 
+// ---- what an operator's shell and other users can do
+
+static void programs_are_those_of_the_system(void **state)
+{
+    (void)state;
+    static const char *const run_true[] = {"true", NULL};
+    static const char *const no_options[] = {"sh", "-c", "test -z \"$MODPROBE_OPTIONS\"", NULL};
+    struct doctor_host h;
+    struct err err = {.text = ""};
+    char at[DOCTOR_PATH_BYTES], *path = strdup(getenv("PATH"));
+    doctor_host_init(&h, "");
+    machine_put("/true", "#!/bin/sh\nexit 1\n");
+    chmod(on_machine(at, "/true"), 0755);
+    setenv("PATH", machine.root, 1);
+    setenv("MODPROBE_OPTIONS", "-C /home/somebody", 1);
+    const int found = h.run(&h, run_true, &err), clean = h.run(&h, no_options, &err);
+    setenv("PATH", path, 1);
+    unsetenv("MODPROBE_OPTIONS");
+    free(path);
+    assert_int_equal(found, 0);
+    assert_int_equal(clean, 0);
+}
+
 // ---- sets of CPUs
 
 static void lists_and_masks_are_the_kernels(void **state)
@@ -1323,6 +1346,7 @@ int main(void)
         ON_MACHINE(a_file_that_was_left_does_not_redirect_a_replacement),
         ON_MACHINE(a_replacement_that_fails_leaves_nothing),
         ON_MACHINE(undo_removes_what_a_killed_replacement_left),
+        ON_MACHINE(programs_are_those_of_the_system),
         cmocka_unit_test(lists_and_masks_are_the_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
