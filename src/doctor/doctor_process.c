@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void doctor_process_comm(const struct doctor_host *h, long pid, char out[DOCTOR_COMM_BYTES])
@@ -14,6 +15,17 @@ void doctor_process_comm(const struct doctor_host *h, long pid, char out[DOCTOR_
     char path[DOCTOR_PATH_BYTES];
     snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
     doctor_line(h, path, out, DOCTOR_COMM_BYTES);
+    for (char *c = out; *c != '\0'; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+}
+
+// is_system: it belongs to the user to whom the machine does: to root, on the machine itself.
+static bool is_system(const struct doctor_host *h, const char *pid)
+{
+    char at[DOCTOR_PATH_BYTES];
+    struct stat process, all;
+    return stat(doctor_path(h, at, "/proc/%.20s", pid), &process) == 0 &&
+           stat(doctor_path(h, at, "/proc"), &all) == 0 && process.st_uid == all.st_uid;
 }
 
 // search: what is looked for among the processes.
@@ -32,7 +44,7 @@ static bool has_name(void *arg, const char *pid)
     if (!isdigit((unsigned char)pid[0]))
         return true;
     doctor_process_comm(s->h, atol(pid), comm);
-    if (strcmp(comm, s->want) == 0)
+    if (strcmp(comm, s->want) == 0 && is_system(s->h, pid))
         s->found = atol(pid);
     return s->found == 0;
 }

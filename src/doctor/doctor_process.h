@@ -6,10 +6,11 @@
 
 enum { DOCTOR_COMM_BYTES = 32 };
 
-// doctor_process_named: the first process of that name; 0: there is none.
+// doctor_process_named: the first process of root of that name, as any user can give one of his any
+// name; 0: there is none.
 long doctor_process_named(const struct doctor_host *h, const char *name);
 
-// doctor_process_comm: its name, "" if it is gone.
+// doctor_process_comm: its name, "" if it is gone. Whatever a terminal would not print is "?".
 void doctor_process_comm(const struct doctor_host *h, long pid, char out[DOCTOR_COMM_BYTES]);
 
 // doctor_process_holds: a process but this one that has the file `target` open; 0: none that may be

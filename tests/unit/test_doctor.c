@@ -12,6 +12,7 @@
 
 #include "doctor/doctor_disk.h"
 #include "doctor/doctor_main.h"
+#include "doctor/doctor_process.h"
 #include "doctor/doctor_report.h"
 #include "server/server_conf.h"
 #include "unit/check.h"
@@ -1225,6 +1226,25 @@ static void undo_removes_what_a_killed_replacement_left(void **state)
 
 // ---- what an operator's shell and other users can do
 
+static void a_name_of_a_process_writes_nothing_to_the_terminal(void **state)
+{
+    (void)state;
+    char comm[DOCTOR_COMM_BYTES];
+    machine_put("/proc/812/comm", "a\x1b]0;b\x07\xff\n");
+    doctor_process_comm(&doctor.host, 812, comm);
+    assert_string_equal(comm, "a?]0;b??");
+}
+
+static void a_process_of_another_user_is_no_irqbalance(void **state)
+{
+    (void)state;
+    char at[DOCTOR_PATH_BYTES];
+    if (geteuid() != 0 || chown(on_machine(at, "/proc/700"), 65534, 65534) != 0)
+        skip();
+    says("irqbalance", DOCTOR_OK, "not running");
+    assert_int_equal(count_changes("irqbalance"), 0);
+}
+
 static void programs_are_those_of_the_system(void **state)
 {
     (void)state;
@@ -1346,6 +1366,8 @@ int main(void)
         ON_MACHINE(a_file_that_was_left_does_not_redirect_a_replacement),
         ON_MACHINE(a_replacement_that_fails_leaves_nothing),
         ON_MACHINE(undo_removes_what_a_killed_replacement_left),
+        ON_MACHINE(a_name_of_a_process_writes_nothing_to_the_terminal),
+        ON_MACHINE(a_process_of_another_user_is_no_irqbalance),
         ON_MACHINE(programs_are_those_of_the_system),
         cmocka_unit_test(lists_and_masks_are_the_kernels),
     };
