@@ -116,23 +116,32 @@ void doctor_word(const struct doctor_host *h, const char *path, char *out, size_
     snprintf(out, room, "%.*s", (int)len, from == NULL ? "" : from + 1);
 }
 
-char *doctor_file(const struct doctor_host *h, const char *path)
+// The size that the file system tells is 0 for files of /proc.
+static char *read_all(FILE *f, size_t bytes_max)
+{
+    char *text = malloc(bytes_max + 1);
+    const size_t n = text == NULL ? 0 : fread(text, 1, bytes_max + 1, f);
+    if (text == NULL || n > bytes_max || ferror(f) || memchr(text, 0, n) != NULL) {
+        free(text);
+        return NULL;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+char *doctor_long_file(const struct doctor_host *h, const char *path, size_t bytes_max)
 {
     char at[DOCTOR_PATH_BYTES];
     FILE *f = fopen(doctor_path(h, at, "%s", path), "re");
-    char *text = f == NULL ? NULL : malloc(DOCTOR_FILE_BYTES_MAX + 1);
-    if (text != NULL) {
-        const size_t n = fread(text, 1, DOCTOR_FILE_BYTES_MAX + 1, f);
-        if (n > DOCTOR_FILE_BYTES_MAX || ferror(f) || memchr(text, 0, n) != NULL) {
-            free(text);
-            text = NULL;
-        } else {
-            text[n] = '\0';
-        }
-    }
+    char *text = f == NULL ? NULL : read_all(f, bytes_max);
     if (f != NULL)
         fclose(f);
     return text;
+}
+
+char *doctor_file(const struct doctor_host *h, const char *path)
+{
+    return doctor_long_file(h, path, DOCTOR_FILE_BYTES_MAX);
 }
 
 bool doctor_exists(const struct doctor_host *h, const char *path)

@@ -38,6 +38,9 @@ void doctor_word(const struct doctor_host *h, const char *path, char *out, size_
 // read, is longer than DOCTOR_FILE_BYTES_MAX, or has a byte 0.
 char *doctor_file(const struct doctor_host *h, const char *path);
 
+// doctor_long_file: the same of a file of up to bytes_max.
+char *doctor_long_file(const struct doctor_host *h, const char *path, size_t bytes_max);
+
 // doctor_exists: whether there is such a file, link or directory.
 bool doctor_exists(const struct doctor_host *h, const char *path);
 

@@ -13,7 +13,12 @@
 
 #include "doctor/doctor_disk.h"
 
-enum { RECORD_VERSION = 1, DIR_MODE = 0700, LOCK_TRIES = 16 };
+enum {
+    RECORD_VERSION = 1,
+    RECORD_BYTES_MAX = 64 << 20,  // 4,096 changes, a few of them of whole files
+    DIR_MODE = 0700,
+    LOCK_TRIES = 16,
+};
 
 // ---- the file
 
@@ -40,8 +45,11 @@ static int save(const struct doctor_record *r, struct err *err)
         json_array_append_new(list, change_json(&r->changes.at[i]));
     json_t *all = json_pack("{s:i, s:o}", "version", RECORD_VERSION, "changes", list);
     char *text = all == NULL ? NULL : json_dumps(all, JSON_INDENT(1));
-    const int rc = text == NULL ? err_set(err, "%s: no memory", DOCTOR_RECORD_FILE)
-                                : r->host->replace(r->host, DOCTOR_RECORD_FILE, text, err);
+    int rc = text == NULL ? err_set(err, "%s: no memory", DOCTOR_RECORD_FILE) : 0;
+    if (rc == 0 && strlen(text) > RECORD_BYTES_MAX)
+        rc = err_set(err, "%s would have more than %d bytes", DOCTOR_RECORD_FILE, RECORD_BYTES_MAX);
+    if (rc == 0)
+        rc = r->host->replace(r->host, DOCTOR_RECORD_FILE, text, err);
     free(text);
     json_decref(all);
     return rc;
@@ -97,7 +105,7 @@ static bool read_changes(struct doctor_changes *out, const json_t *all)
 static int load(struct doctor_record *r, struct err *err)
 {
     json_error_t why = {.text = "it is no record of c10m doctor", .line = 1};
-    char *text = doctor_file(r->host, DOCTOR_RECORD_FILE);
+    char *text = doctor_long_file(r->host, DOCTOR_RECORD_FILE, RECORD_BYTES_MAX);
     if (text == NULL && !doctor_exists(r->host, DOCTOR_RECORD_FILE))
         return 0;
     json_t *all = text == NULL ? NULL : json_loads(text, 0, &why);

@@ -1211,6 +1211,25 @@ static void a_replacement_that_fails_leaves_nothing(void **state)
     free(before);
 }
 
+// A machine with many CPUs and interrupts.
+static void a_record_of_several_mebibytes_is_undone(void **state)
+{
+    (void)state;
+    char *settings = malloc(DOCTOR_FILE_BYTES_MAX), *before;
+    assert_non_null(settings);
+    for (unsigned i = 0; i < DOCTOR_FILE_BYTES_MAX - 1; i++)
+        settings[i] = i % 64 == 0 ? '\n' : '#';
+    settings[DOCTOR_FILE_BYTES_MAX - 1] = '\0';
+    settings[DOCTOR_FILE_BYTES_MAX - 100] = '\0';  // with room for the line that is added
+    machine_put("/etc/default/irqbalance", settings);
+    before = machine_snapshot();
+    assert_int_equal(fix_all(), 0);
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "a long record");
+    free(before);
+    free(settings);
+}
+
 static void undo_removes_what_a_killed_replacement_left(void **state)
 {
     (void)state;
@@ -1365,6 +1384,7 @@ int main(void)
         ON_MACHINE(what_is_no_file_is_not_replaced),
         ON_MACHINE(a_file_that_was_left_does_not_redirect_a_replacement),
         ON_MACHINE(a_replacement_that_fails_leaves_nothing),
+        ON_MACHINE(a_record_of_several_mebibytes_is_undone),
         ON_MACHINE(undo_removes_what_a_killed_replacement_left),
         ON_MACHINE(a_name_of_a_process_writes_nothing_to_the_terminal),
         ON_MACHINE(a_process_of_another_user_is_no_irqbalance),
