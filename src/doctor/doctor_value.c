@@ -75,8 +75,8 @@ static int write_dir(const struct doctor_host *h, const char *path, bool there, 
 {
     char at[DOCTOR_PATH_BYTES];
     doctor_path(h, at, "%s", path);
-    if ((there ? mkdir(at, 0755) : rmdir(at)) == 0)
-        return 0;
+    if ((there ? mkdir(at, 0755) : rmdir(at)) == 0 && (!there || chmod(at, 0755) == 0))
+        return 0;  // whatever the umask is: daemons read what lies there
     return err_set(err, "%s: %s", path, strerror(errno));
 }
 
@@ -112,9 +112,10 @@ static int write_driver(const struct doctor_host *h, const char *device, const c
     return put(h, path, address, err);
 }
 
+// Only one that runs: an operator may have stopped it since.
 static int restart(const struct doctor_host *h, const char *service, struct err *err)
 {
-    const char *const argv[] = {"systemctl", "restart", service, NULL};
+    const char *const argv[] = {"systemctl", "try-restart", service, NULL};
     return service[0] == '\0' ? 0 : h->run(h, argv, err);
 }
 

@@ -827,11 +827,12 @@ static void irqbalance_is_restarted_when_its_ban_list_changes(void **state)
     (void)state;
     fix_all();
     char *ran = doctor_file(&doctor.host, "/ran");
-    assert_string_equal(ran, "systemctl restart irqbalance\n");
+    assert_string_equal(ran, "systemctl try-restart irqbalance\n");
     free(ran);
     undo_all();
     ran = doctor_file(&doctor.host, "/ran");
-    assert_string_equal(ran, "systemctl restart irqbalance\nsystemctl restart irqbalance\n");
+    assert_string_equal(ran,
+                        "systemctl try-restart irqbalance\nsystemctl try-restart irqbalance\n");
     free(ran);
 }
 
@@ -1264,6 +1265,18 @@ static void a_process_of_another_user_is_no_irqbalance(void **state)
     assert_int_equal(count_changes("irqbalance"), 0);
 }
 
+static void a_directory_is_readable_whatever_the_umask_is(void **state)
+{
+    (void)state;
+    char at[DOCTOR_PATH_BYTES];
+    struct stat st;
+    const mode_t was = umask(077);
+    const int failed = fix_all();
+    umask(was);
+    assert_int_equal(failed, 0);
+    assert_true(stat(on_machine(at, "/etc/tmpfiles.d"), &st) == 0 && (st.st_mode & 0777) == 0755);
+}
+
 static void programs_are_those_of_the_system(void **state)
 {
     (void)state;
@@ -1386,6 +1399,7 @@ int main(void)
         ON_MACHINE(a_replacement_that_fails_leaves_nothing),
         ON_MACHINE(a_record_of_several_mebibytes_is_undone),
         ON_MACHINE(undo_removes_what_a_killed_replacement_left),
+        ON_MACHINE(a_directory_is_readable_whatever_the_umask_is),
         ON_MACHINE(a_name_of_a_process_writes_nothing_to_the_terminal),
         ON_MACHINE(a_process_of_another_user_is_no_irqbalance),
         ON_MACHINE(programs_are_those_of_the_system),
