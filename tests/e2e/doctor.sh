@@ -15,9 +15,9 @@ cleanup_first() {
 }
 
 write_conf
-# More than is free, by some megabytes: each packet takes 2 KiB and its headroom.
+# More than is free: each packet takes more than 2,280 bytes, so that 920 of them take more than a page.
 FREE=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
-CONF=(-c "$TMP/conf" --set memory.hugepage=2M --set memory.connections=16384 --set "memory.packets=$((16384 + FREE * 800))")
+CONF=(-c "$TMP/conf" --set memory.hugepage=2M --set memory.connections=16384 --set "memory.packets=$((16384 + FREE * 920))")
 same_pages() { [ "$(pages)" = "$1" ] || { echo "$1 became $(pages)"; return 1; }; }
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 open_to_nobody() { chmod a+rx "$TMP" && install -m 755 "$C10M" "$TMP/c10m"; }
