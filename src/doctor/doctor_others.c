@@ -82,35 +82,11 @@ DOCTOR_LOOK(cores_taken)
 
 // ---- devices
 
-// device_file: the file through which a process holds the device: /dev/vfio/GROUP, or /dev/uioN.
-// False: it is bound to neither.
-static bool device_file(const struct doctor_host *h, const char *address,
-                        char out[DOCTOR_PATH_BYTES])
-{
-    char path[DOCTOR_PATH_BYTES], driver[DOCTOR_NAME_BYTES], group[DOCTOR_NAME_BYTES] = "";
-    doctor_pci_driver(h, address, driver);
-    if (strcmp(driver, "vfio-pci") == 0 &&
-        doctor_link(h, doctor_pci_path(path, address, "iommu_group"), group, sizeof(group))) {
-        snprintf(out, DOCTOR_PATH_BYTES, "/dev/vfio/%s%s", doctor_iommu_on(h) ? "" : "noiommu-",
-                 group);
-        return true;
-    }
-    for (unsigned i = 0; i < 256; i++) {
-        char file[DOCTOR_NAME_BYTES];
-        snprintf(file, sizeof(file), "uio/uio%u", i);
-        if (!doctor_exists(h, doctor_pci_path(path, address, file)))
-            continue;
-        snprintf(out, DOCTOR_PATH_BYTES, "/dev/uio%u", i);
-        return true;
-    }
-    return false;
-}
-
 static void look_device(const struct doctor *d, const struct doctor_nic *nic, bool *hidden,
                         struct doctor_finding *f)
 {
     char file[DOCTOR_PATH_BYTES], comm[DOCTOR_COMM_BYTES];
-    if (!device_file(&d->host, nic->address, file)) {
+    if (!doctor_pci_device_file(&d->host, nic->address, file)) {
         doctor_say(f, DOCTOR_OK, "%s: not bound for a process", nic->address);
         return;
     }

@@ -75,6 +75,28 @@ bool doctor_bound(const struct doctor_host *h, const char *address)
     return pci_driver_is_user_space(driver);
 }
 
+bool doctor_pci_device_file(const struct doctor_host *h, const char *address,
+                            char out[DOCTOR_PATH_BYTES])
+{
+    char path[DOCTOR_PATH_BYTES], driver[DOCTOR_NAME_BYTES], group[DOCTOR_NAME_BYTES] = "";
+    doctor_pci_driver(h, address, driver);
+    if (strcmp(driver, "vfio-pci") == 0 &&
+        doctor_link(h, doctor_pci_path(path, address, "iommu_group"), group, sizeof(group))) {
+        snprintf(out, DOCTOR_PATH_BYTES, "/dev/vfio/%s%s", doctor_iommu_on(h) ? "" : "noiommu-",
+                 group);
+        return true;
+    }
+    for (unsigned i = 0; i < 256; i++) {
+        char file[DOCTOR_NAME_BYTES];
+        snprintf(file, sizeof(file), "uio/uio%u", i);
+        if (!doctor_exists(h, doctor_pci_path(path, address, file)))
+            continue;
+        snprintf(out, DOCTOR_PATH_BYTES, "/dev/uio%u", i);
+        return true;
+    }
+    return false;
+}
+
 // each_interface: of the device; of a virtio device they are on a device below it. Until `each`
 // returns false.
 static void each_interface(const struct doctor_host *h, const char *address,

@@ -20,6 +20,11 @@ void doctor_pci_interface(const struct doctor_host *h, const char *address,
 // doctor_pci_beside: DPDK's driver works beside the kernel's (mlx5): the device stays bound.
 bool doctor_pci_beside(const struct doctor_host *h, const char *address);
 
+// doctor_pci_device_file: the file through which a process holds the device: /dev/vfio/GROUP, or
+// /dev/uioN. False: it is bound to neither.
+bool doctor_pci_device_file(const struct doctor_host *h, const char *address,
+                            char out[DOCTOR_PATH_BYTES]);
+
 // doctor_iommu_on: the kernel has an IOMMU in use. doctor_noiommu: vfio works without one, because
 // somebody allowed it (enable_unsafe_noiommu_mode).
 bool doctor_iommu_on(const struct doctor_host *h);

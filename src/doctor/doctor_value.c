@@ -11,6 +11,8 @@
 #include "base/io.h"
 #include "doctor/doctor_change.h"
 #include "doctor/doctor_cpus.h"
+#include "doctor/doctor_pci.h"
+#include "doctor/doctor_process.h"
 
 enum { NAME_BYTES = 64, VALUE_BYTES = 2 * NAME_BYTES + 2 };
 
@@ -87,6 +89,19 @@ static int write_module(const struct doctor_host *h, const char *name, bool ther
     return h->run(h, there ? load : unload, err);
 }
 
+// check_free: no process holds the device: the kernel would let us wait until it ends.
+static int check_free(const struct doctor_host *h, const char *address, struct err *err)
+{
+    char file[DOCTOR_PATH_BYTES], comm[DOCTOR_COMM_BYTES];
+    bool hidden = false;
+    const long pid =
+        doctor_pci_device_file(h, address, file) ? doctor_process_holds(h, file, &hidden) : 0;
+    if (pid == 0)
+        return 0;
+    doctor_process_comm(h, pid, comm);
+    return err_set(err, "%s: %s (process %ld) holds %s: stop it first", address, comm, pid, file);
+}
+
 // The override first: with it only this driver takes the device.
 static int write_driver(const struct doctor_host *h, const char *device, const char *value,
                         struct err *err)
@@ -96,6 +111,8 @@ static int write_driver(const struct doctor_host *h, const char *device, const c
     if (address == NULL || sscanf(value, "%63s %63s", driver, override) != 2)
         return err_set(err, "%s: \"%s\": DRIVER OVERRIDE was expected", device, value);
     address++;
+    if (check_free(h, address, err) != 0)
+        return -1;
     snprintf(path, sizeof(path), "%s/driver_override", device);
     if (put(h, path, strcmp(override, "-") == 0 ? "\n" : override, err) != 0)
         return -1;

@@ -880,6 +880,22 @@ static void what_changed_since_the_fix_is_restored_all_the_same(void **state)
     free(before);
 }
 
+// The kernel would block the undo, which has the lock, until the process ends.
+static void a_nic_that_a_server_holds_is_not_taken_from_it(void **state)
+{
+    (void)state;
+    char *before = machine_snapshot();
+    fix_all();
+    machine_link("/proc/812/fd/7", "/dev/vfio/12");
+    machine_put("/proc/812/comm", "c10m\n");
+    assert_int_equal(undo_all(), 1);
+    says("nic-driver", DOCTOR_OK, "is bound to vfio-pci");
+    machine_delete("/proc/812");
+    assert_int_equal(undo_all(), 0);
+    same_machine(before, "undo after the server stopped");
+    free(before);
+}
+
 static void what_is_gone_since_the_fix_is_forgotten(void **state)
 {
     (void)state;
@@ -1380,6 +1396,7 @@ int main(void)
         ON_MACHINE(a_nic_that_cannot_be_bound_gets_its_driver_back),
         ON_MACHINE(an_interrupt_that_the_kernel_manages_is_no_failure),
         ON_MACHINE(what_changed_since_the_fix_is_restored_all_the_same),
+        ON_MACHINE(a_nic_that_a_server_holds_is_not_taken_from_it),
         ON_MACHINE(what_is_gone_since_the_fix_is_forgotten),
         ON_MACHINE(undo_after_a_reboot_removes_files_and_nothing_else),
         ON_MACHINE(fix_after_a_reboot_keeps_what_the_boot_chose),
