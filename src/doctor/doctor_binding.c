@@ -171,11 +171,6 @@ static void say_free(const struct doctor *d, const struct doctor_nic *nic,
 {
     char interface[DOCTOR_NAME_BYTES], uses[DOCTOR_USES_BYTES], path[DOCTOR_PATH_BYTES], state[32];
     doctor_pci_interface(&d->host, nic->address, interface);
-    if (interface[0] == '\0') {
-        doctor_say(f, DOCTOR_OK, "%s (port %s): Linux has no interface on it", nic->address,
-                   nic->port);
-        return;
-    }
     if (doctor_pci_beside(&d->host, nic->address)) {
         doctor_say(f, DOCTOR_OK, "%s (port %s): %s stays Linux's", nic->address, nic->port,
                    interface);
@@ -185,7 +180,12 @@ static void say_free(const struct doctor *d, const struct doctor_nic *nic,
         doctor_say(f, d->force ? DOCTOR_WARN : DOCTOR_FAIL, "%s (port %s) carries %s", nic->address,
                    nic->port, uses);
         doctor_advise(f, "bound, %s is gone, and with it %s; --force takes it all the same",
-                      interface, uses);
+                      interface[0] == '\0' ? "its interface" : interface, uses);
+        return;
+    }
+    if (interface[0] == '\0') {
+        doctor_say(f, DOCTOR_OK, "%s (port %s): Linux has no interface on it", nic->address,
+                   nic->port);
         return;
     }
     snprintf(path, sizeof(path), "/sys/class/net/%s/operstate", interface);

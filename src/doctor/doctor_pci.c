@@ -192,6 +192,15 @@ static bool stands_on(const struct owned *o, const char *interface, unsigned dep
     return s.found;
 }
 
+// is_hidden: a driver of the kernel has the device, and there is no interface of it here.
+static bool is_hidden(const struct doctor_host *h, const char *address, const struct owned *o)
+{
+    char driver[DOCTOR_NAME_BYTES];
+    doctor_pci_driver(h, address, driver);
+    return o->n == 0 && driver[0] != '\0' && strcmp(driver, "pci-stub") != 0 &&
+           !pci_driver_is_user_space(driver);
+}
+
 bool doctor_carries(const struct doctor_host *h, const char *address, const struct doctor_uses *all,
                     char uses[DOCTOR_USES_BYTES])
 {
@@ -208,8 +217,12 @@ bool doctor_carries(const struct doctor_host *h, const char *address, const stru
                                  used == 0 ? "" : ", ", maybe ? "perhaps " : "", use->what,
                                  use->interface, maybe ? " (by which NIC is not known)" : "");
     }
-    if (used == 0 && (all->incomplete || owned.more))
-        used =
-            (size_t)snprintf(uses, DOCTOR_USES_BYTES, "perhaps one of too many sessions to list");
+    const char *perhaps = all->incomplete != NULL ? all->incomplete
+                          : owned.more            ? "what its many functions do"
+                          : is_hidden(h, address, &owned)
+                              ? "an interface in another network namespace"
+                              : NULL;
+    if (used == 0 && perhaps != NULL)
+        used = (size_t)snprintf(uses, DOCTOR_USES_BYTES, "perhaps %s", perhaps);
     return used != 0;
 }

@@ -15,6 +15,8 @@ enum {
 static_assert((int)WAYS_MAX >= 2 * (int)DOCTOR_SESSIONS_MAX, "two ends of each session");
 static_assert((int)WAYS_MAX >= (int)DOCTOR_USES_MAX, "an outer peer for each use");
 
+static const char too_many[] = "one of too many sessions to list";
+
 static void add_use(struct doctor_uses *u, const char *interface, const char *what)
 {
     for (unsigned i = 0; i < u->n; i++)
@@ -23,7 +25,7 @@ static void add_use(struct doctor_uses *u, const char *interface, const char *wh
     if (strcmp(interface, "lo") == 0)
         return;
     if (u->n == DOCTOR_USES_MAX) {
-        u->incomplete = true;
+        u->incomplete = too_many;
         return;
     }
     struct doctor_use *use = &u->at[u->n++];
@@ -109,7 +111,8 @@ static void add_sessions(struct doctor_uses *u, const struct doctor_host *h)
     doctor_routes_find(h, ways, 2 * s.n, take_default, u);
     for (unsigned i = 0; i < s.n; i++)
         add_session(u, h, &s.at[i], &ways[2 * i]);
-    u->incomplete = u->incomplete || s.incomplete;
+    if (s.incomplete)
+        u->incomplete = too_many;
 }
 
 // ---- tunnels
@@ -211,10 +214,18 @@ static void follow(struct doctor_uses *u, const struct doctor_host *h, unsigned 
     }
 }
 
+// other_namespace: this process does not see the network of process 1, which has the NICs.
+static bool other_namespace(const struct doctor_host *h)
+{
+    char own[64], first[64];
+    return doctor_link(h, "/proc/self/ns/net", own, sizeof(own)) &&
+           doctor_link(h, "/proc/1/ns/net", first, sizeof(first)) && strcmp(own, first) != 0;
+}
+
 void doctor_uses_read(struct doctor_uses *u, const struct doctor_host *h)
 {
     u->n = 0;
-    u->incomplete = false;
+    u->incomplete = other_namespace(h) ? "a session in the network namespace of process 1" : NULL;
     add_sessions(u, h);
     unsigned from = 0;
     for (unsigned i = 0; i < TUNNELS_MAX && from < u->n; i++) {

@@ -17,7 +17,7 @@ struct doctor_use {
 
 struct doctor_uses {
     unsigned n;
-    bool incomplete;  // there are more than have room here: any NIC may be in use
+    const char *incomplete;  // why any NIC may be in use, for all that is known; NULL: it is known
     struct doctor_use at[DOCTOR_USES_MAX];
 };
 

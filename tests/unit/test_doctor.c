@@ -351,6 +351,28 @@ static void nor_one_with_two_interfaces_or_a_virtual_function(void **state)
     says("nic-free", DOCTOR_FAIL, "the default route over eth9");
 }
 
+static void nor_one_whose_interface_is_in_another_namespace(void **state)
+{
+    (void)state;
+    machine_delete("/sys/bus/pci/devices/" NIC_A "/net/eth1");
+    says("nic-free", DOCTOR_FAIL, "perhaps an interface in another network namespace");
+    assert_int_equal(count_changes("nic-driver") + count_changes("nic-boot"), 0);
+    machine_delete("/sys/bus/pci/devices/" NIC_A "/driver");
+    says("nic-free", DOCTOR_OK, "Linux has no interface on it");
+    assert_int_equal(count_changes("nic-driver"), 2);
+}
+
+static void in_another_namespace_no_nic_is_bound(void **state)
+{
+    (void)state;
+    machine_link("/proc/self/ns/net", "net:[4026531840]");
+    machine_link("/proc/1/ns/net", "net:[4026531840]");
+    says("nic-free", DOCTOR_OK, "eth1 is down");
+    machine_link("/proc/self/ns/net", "net:[4026532000]");
+    says("nic-free", DOCTOR_FAIL, "perhaps a session in the network namespace of process 1");
+    assert_int_equal(count_changes("nic-driver"), 0);
+}
+
 // put_sessions: n of them, each with another peer, all over eth0 and the default route.
 static void put_sessions(unsigned n)
 {
@@ -1366,6 +1388,8 @@ int main(void)
         ON_MACHINE(nor_one_with_a_session_over_its_link_local_address),
         ON_MACHINE(nor_one_that_has_the_local_address_of_a_session),
         ON_MACHINE(nor_one_with_two_interfaces_or_a_virtual_function),
+        ON_MACHINE(nor_one_whose_interface_is_in_another_namespace),
+        ON_MACHINE(in_another_namespace_no_nic_is_bound),
         ON_MACHINE(with_more_sessions_than_are_looked_at_no_nic_is_bound),
         ON_MACHINE(a_session_takes_the_best_of_many_routes),
         ON_MACHINE(an_interface_that_is_up_is_a_warning),
