@@ -113,7 +113,8 @@ static void keep_services(struct load *l, struct conf *out, bool any_address, st
     }
 }
 
-// resolved: what has become `auto` is chosen as in a load.
+// resolved: what has become `auto` is chosen as in a load. Cores of a default may be more than fit
+// with workers_per_core.
 static bool resolved(const struct load *l, struct conf *out)
 {
     struct conf_errors none;
@@ -123,8 +124,9 @@ static bool resolved(const struct load *l, struct conf *out)
     conf_errors_init(&none);
     *again = (struct load){.c = out, .host = l->host, .file = l->file, .errs = &none};
     resolve_auto(again);
-    const bool good =
-        none.n == 0 && out->cpu.workers.n != 0 && out->cpu.linux_cpus.n != 0 && load_render(out);
+    const uint32_t workers = conf_workers(out);
+    const bool good = none.n == 0 && workers != 0 && workers <= CONF_WORKERS_MAX &&
+                      out->cpu.linux_cpus.n != 0 && load_render(out);
     conf_errors_free(&none);
     free(again);
     return good;
