@@ -459,6 +459,7 @@ static uint16_t handoff_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, 
     struct lane *l = s->lanes[w];
     for (unsigned to = 0; to < s->workers; to++)
         collect(l, s->lanes[to]->in[w].back, &l->away[to]);
+    collect(l, l->tx.back, &l->tx_away);  // of a worker that sends nothing more, too
     if (w >= s->queues)
         return (uint16_t)receive_handed(s, l, pkts, n);
     send_for_others(s, l);

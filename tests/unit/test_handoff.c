@@ -672,6 +672,19 @@ static void those_without_a_queue_send_through_another_in_order(void **state)
     end();
 }
 
+// A worker sends a burst through another and then only receives: its packets come back to it.
+static void what_was_sent_through_another_comes_home_without_more_being_sent(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    open_with(2, 1, 0);
+    assert_int_equal(transmit(1, 0, 32), 32);
+    assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(dev.n_out[0], 32);
+    assert_int_equal(receive(1, pkts), 0);
+    assert_int_equal(pkt_pool_free_count(pools[1]), POOL);
+    end();
+}
+
 static void a_port_that_takes_nothing_holds_the_sender_back(void **state)
 {
     struct pkt *pkts[BURST_MAX];
@@ -870,6 +883,7 @@ int main(void)
             what_came_in_fragments_goes_on_to_the_worker_of_its_ports_whole_or_not_at_all),
         cmocka_unit_test(what_has_no_ports_stays),
         cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
+        cmocka_unit_test(what_was_sent_through_another_comes_home_without_more_being_sent),
         cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),
         cmocka_unit_test(a_tx_offload_crosses),
         cmocka_unit_test(large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue),
