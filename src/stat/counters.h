@@ -22,7 +22,7 @@
     X(handed_out, "packets of other workers, received here and handed to them")                    \
     X(handed_in, "packets of this worker, received by others and handed to it")                    \
     X(handed_copies, "copies of ARP packets for the other workers")                                \
-    X(rss_wrong, "of handed_out, packets that the port should have brought to their worker")       \
+    X(rss_wrong, "of handed_out, packets of kinds that the port should bring to their worker")     \
     X(tx_handed, "of tx_packets, packets that another worker transmits for this one")              \
     X(rx_arp, "ARP packets received")                                                              \
     X(rx_icmp, "ICMP messages received")                                                           \

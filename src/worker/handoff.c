@@ -48,7 +48,8 @@ struct handoff {
     struct port *inner;
     unsigned workers, queues, entries;
     uint32_t away_max, out_max;  // packets of a worker in one ring, in all
-    bool may_spread;             // the device: each packet should arrive at home
+    bool may_spread;             // the device: each packet of its kinds should arrive at home
+    uint16_t kinds;              // port.rss_kinds of the device
     struct shared_bool spread;   // it is believed to; written by the control thread
     struct toeplitz hash;
     struct lane *lanes[WORKERS_MAX];
@@ -338,12 +339,14 @@ NOINLINE enum port_rss_kind handoff_kind(const uint8_t *frame, uint32_t len)
     return kind_of_l4(ip[IP6_NEXT_AT], ip + IP6_BYTES, len - ETH_BYTES - IP6_BYTES, false);
 }
 
-// Counts a packet that the port should have delivered to its worker. Not inlined, to keep it out of
-// the path of packets that are in the right queue.
+// Counts a packet that arrived at another worker than its own. It is the port's fault only if the
+// port says that it hashes this kind as software does. Not inlined, to keep it out of the path of
+// packets that are in the right queue.
 static NOINLINE void count_wrong(const struct handoff *s, struct lane *l, const struct pkt *p)
 {
-    l->counts.rss_wrong[handoff_kind(pkt_data(p), pkt_len(p))]++;
-    l->stats->c.rss_wrong += shared_bool_load(&s->spread);
+    const enum port_rss_kind kind = handoff_kind(pkt_data(p), pkt_len(p));
+    l->counts.rss_wrong[kind]++;
+    l->stats->c.rss_wrong += shared_bool_load(&s->spread) && (s->kinds >> kind & 1) != 0;
 }
 
 // receive: receives from the device's queue, keeps our packets in order and passes on the others.
@@ -517,6 +520,7 @@ struct handoff *handoff_open(struct port *inner, uint32_t slots, uint32_t out_ma
     s->queues = inner->queues;
     s->entries = inner->caps & PORT_RSS ? inner->rss_entries : TOEPLITZ_ENTRIES;
     s->may_spread = (inner->caps & PORT_RSS) != 0 && inner->queues == workers;
+    s->kinds = inner->rss_kinds;
     shared_bool_store(&s->spread, s->may_spread);
     s->away_max = slots - 1;
     s->out_max = out_max;

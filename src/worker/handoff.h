@@ -65,10 +65,12 @@ struct handoff_counts {
     uint64_t copies;      // copies made for other workers of packets for all
     uint64_t taken_over;  // received by other workers for it
     uint64_t tx_handed;   // passed to the worker that transmits for it
-    uint64_t rss_wrong[PORT_RSS_ALL_KINDS];  // of wrong_core, by kind; a port with PORT_RSS
-    uint32_t waiting;                        // packets for it in the rings of all others
-    uint32_t tx_waiting;                     // packets that it has to send for others
-    uint32_t room;                           // slots of each ring
+    // Of wrong_core, by kind; a port with PORT_RSS. Only those of its rss_kinds are its fault, and
+    // in the worker's counter rss_wrong.
+    uint64_t rss_wrong[PORT_RSS_ALL_KINDS];
+    uint32_t waiting;     // packets for it in the rings of all others
+    uint32_t tx_waiting;  // packets that it has to send for others
+    uint32_t room;        // slots of each ring
 };
 
 // handoff_read: reads the counts of worker w; any thread, while workers run. handoff_queues: the

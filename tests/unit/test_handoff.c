@@ -64,8 +64,12 @@ static void open_sized(unsigned n, unsigned queues, uint32_t caps, uint32_t pack
     slots = packets != 0 ? handoff_slots(out_max) : SLOTS;
     memset(&dev, 0, sizeof(dev));
     memset(stats, 0, sizeof(stats));
-    dev.port = (struct port){
-        .ops = &dev_ops, .queues = (uint16_t)queues, .caps = caps, .rss_entries = 128, .mtu = 1500};
+    dev.port = (struct port){.ops = &dev_ops,
+                             .queues = (uint16_t)queues,
+                             .caps = caps,
+                             .rss_entries = 128,
+                             .rss_kinds = (1 << PORT_RSS_KINDS) - 1,
+                             .mtu = 1500};
     dev.takes = UINT_MAX;
     workers = n;
     handoff = handoff_open(&dev.port, slots, out_max, n, toeplitz_key);

@@ -20,6 +20,7 @@ static struct {
     bool table_wrong;   // packets go to the other worker
     bool lies;          // the same, whatever the table
     bool cannot_write;  // the table
+    bool fragments;     // packets have the flag for more of them
     unsigned checked;
 } dev;
 
@@ -107,6 +108,7 @@ static uint32_t put_frame(uint8_t *f, unsigned i, uint8_t proto)
     memset(f, 0, FRAME);
     f[12] = 8;
     f[14] = 0x45;
+    f[20] = dev.fragments ? 0x20 : 0;
     f[23] = proto;
     memcpy(f + 26, &src, 4);
     memcpy(f + 30, &dst, 4);
@@ -257,6 +259,30 @@ static void kinds_that_the_device_does_not_hash_are_no_evidence(void **state)
     assert_int_equal(watch.state, RSS_RIGHT);
     assert_int_equal(dev.checked, 0);
     assert_int_equal(watch.wrong[PORT_RSS_IP4_UDP], 2500);
+    assert_int_equal(stats[0].c.rss_wrong + stats[1].c.rss_wrong, 0);
+}
+
+// Fragments have no ports, which devices see differently: they are counted by their kind only.
+static void fragments_are_no_fault_of_the_port(void **state)
+{
+    struct port *p = handoff_port(handoff);
+    struct handoff_counts a;
+    dev.fragments = true;
+    for (unsigned i = 0; i < 100; i++) {
+        struct pkt *one = pkt_of(pools[0], 0, FRAME), *got[BURST_MAX];
+        put_frame(pkt_data(one), 1 + i, 17);
+        dev.in[0][dev.n_in[0]++] = one;
+        for (unsigned w = 0; w < WORKERS; w++)
+            pkt_free_bulk(got, p->ops->rx_burst(p, (uint16_t)w, got, BURST_MAX));
+    }
+    for (unsigned w = 0; w < WORKERS; w++) {
+        struct pkt *got[BURST_MAX];
+        assert_int_equal(p->ops->rx_burst(p, (uint16_t)w, got, BURST_MAX), 0);
+    }
+    handoff_read(handoff, 0, &a);
+    assert_true(a.rss_wrong[PORT_RSS_FRAGMENT] > 20);
+    assert_int_equal(a.rss_wrong[PORT_RSS_FRAGMENT], a.wrong_core);
+    assert_int_equal(stats[0].c.rss_wrong + stats[1].c.rss_wrong, 0);
 }
 
 static void a_single_worker_has_nothing_to_watch(void **state)
@@ -315,6 +341,7 @@ int main(void)
         WITH(a_port_that_lies_is_given_up_and_believed_again),
         WITH(a_table_that_can_be_written_later_is),
         WITH(kinds_that_the_device_does_not_hash_are_no_evidence),
+        WITH(fragments_are_no_fault_of_the_port),
         WITH(a_single_worker_has_nothing_to_watch),
         cmocka_unit_test(a_sender_cannot_make_evidence_of_unusual_packets),
     };
