@@ -30,14 +30,12 @@ static const struct ethdev_profile profile = {.ops = &ops};
 
 int af_packet_check(const struct port_params *params, struct err *err)
 {
-    return vdev_interface_check(params, AF_PACKET, err) != 0
-               ? -1
-               : vdev_plugin_check(params, "af_packet", err);
+    return vdev_kernel_check(params, "af_packet", AF_PACKET, err);
 }
 
 struct port *af_packet_open(const struct port_params *params, struct err *err)
 {
-    if (vdev_interface_check(params, AF_PACKET, err) != 0)
+    if (af_packet_check(params, err) != 0)
         return NULL;
     uint32_t mtu = params->mtu ? params->mtu : PORT_MTU_DEFAULT;
     uint32_t frame = mtu + 18 > FRAME_BYTES - FRAME_HEAD ? BLOCK_BYTES : FRAME_BYTES;

@@ -44,14 +44,12 @@ static unsigned combined_queues(const char *device)
 
 int af_xdp_check(const struct port_params *params, struct err *err)
 {
-    return vdev_interface_check(params, AF_XDP, err) != 0
-               ? -1
-               : vdev_plugin_check(params, "af_xdp", err);
+    return vdev_kernel_check(params, "af_xdp", AF_XDP, err);
 }
 
 struct port *af_xdp_open(const struct port_params *params, struct err *err)
 {
-    if (vdev_interface_check(params, AF_XDP, err) != 0)
+    if (af_xdp_check(params, err) != 0)
         return NULL;
     char args[96];
     struct port_params p = *params;

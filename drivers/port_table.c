@@ -6,7 +6,7 @@
 #include "tables/driver_table.h"
 
 // The functions of each driver: NAME_open and NAME_check, which drivers/NAME.h describes.
-#define DRIVER_DECLARE(name, kind, device, port_kib, queue_kib, rx_held, tx_held, help)            \
+#define DRIVER_DECLARE(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)  \
     struct port *name##_open(const struct port_params *params, struct err *err);                   \
     int name##_check(const struct port_params *params, struct err *err);
 DRIVER_TABLE(DRIVER_DECLARE)
@@ -16,12 +16,13 @@ static const struct calls {
     struct port *(*open)(const struct port_params *params, struct err *err);
     int (*check)(const struct port_params *params, struct err *err);
 } calls[DRIVER_COUNT] = {
-#define DRIVER_CALLS(name, kind, device, port_kib, queue_kib, rx_held, tx_held, help)              \
+#define DRIVER_CALLS(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)    \
     {name##_open, name##_check},
     DRIVER_TABLE(DRIVER_CALLS)};
 
 // ", ring, tap": the separator before the first one is skipped.
-#define DRIVER_NAME(name, kind, device, port_kib, queue_kib, rx_held, tx_held, help) ", " #name
+#define DRIVER_NAME(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)     \
+    ", " #name
 static const char *const names = &DRIVER_TABLE(DRIVER_NAME)[2];
 
 static int check_common(const struct port_params *p, struct err *err)

@@ -64,7 +64,7 @@ static int interface_flags(const char *device)
     return rc != 0 ? 0 : req.ifr_flags;
 }
 
-int vdev_interface_check(const struct port_params *p, int family, struct err *err)
+static int interface_check(const struct port_params *p, int family, struct err *err)
 {
     const char *device = p->device != NULL ? p->device : "";
     if (device[0] == '\0' || strlen(device) >= IFNAMSIZ || strpbrk(device, "/, ") != NULL)
@@ -87,6 +87,11 @@ int vdev_interface_check(const struct port_params *p, int family, struct err *er
     return err_set(err, "port %s: driver %s: %s: run as root or with %s", p->name, p->driver,
                    strerror(errno),
                    family == AF_XDP ? "CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF" : "CAP_NET_RAW");
+}
+
+int vdev_kernel_check(const struct port_params *p, const char *pmd, int family, struct err *err)
+{
+    return interface_check(p, family, err) != 0 ? -1 : vdev_plugin_check(p, pmd, err);
 }
 
 int vdev_path_check(const struct port_params *p, const char *key, const char *path, unsigned max,

@@ -30,9 +30,11 @@ int vdev_plugin_check(const struct port_params *params, const char *pmd, struct 
 // net_null0.
 int vdev_name_check(const struct port_params *params, const char *device, struct err *err);
 
-// vdev_interface_check: is params->device a kernel interface that is up, and may this process open
-// a socket of that family (AF_PACKET, AF_XDP)? Else -1 with what to do.
-int vdev_interface_check(const struct port_params *params, int family, struct err *err);
+// vdev_kernel_check: is params->device a kernel interface that is up, may this process open a
+// socket of that family (AF_PACKET, AF_XDP), and is net_PMD in the plugin folder? Else -1 with what
+// to do.
+int vdev_kernel_check(const struct port_params *params, const char *pmd, int family,
+                      struct err *err);
 
 // vdev_path_check: is `path` one that a device's arguments can carry: 1 to max characters, without
 // comma or blank? Else -1; `key` is its name in the message.

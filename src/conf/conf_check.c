@@ -75,13 +75,6 @@ static void check_shares(struct load *l)
                      totals[i]);
 }
 
-// Packets of a worker's pool that a queue can hold: ring of them, by the configuration or, if that
-// is 0, by the driver; none if the driver copies.
-static uint32_t held(uint32_t ring, uint32_t by_default)
-{
-    return by_default == 0 || ring == 0 ? by_default : ring;
-}
-
 // The stack cannot use the packets that the queues of the ports hold.
 static void check_packets(struct load *l)
 {
@@ -97,12 +90,11 @@ static void check_packets(struct load *l)
         const struct driver *d = driver_find(p->driver);
         if (d == NULL)
             continue;
-        const uint64_t rings =
-            (uint64_t)held(p->rx_ring, d->rx_held) + held(p->tx_ring, d->tx_held);
+        const uint32_t rings = driver_held(d, p->rx_ring, p->tx_ring);
         if (rings == 0)
             continue;
         need += rings;
-        text_printf(&sum, " + %" PRIu64 " in the rings of port %s", rings, p->name);
+        text_printf(&sum, " + %u in the rings of port %s", rings, p->name);
     }
     if (c->memory.packets < need && key_good(l, packets, 0))
         fail_key(l, packets, 0, "expected at least %" PRIu64 " (%s), got %u", need, text_str(&sum),

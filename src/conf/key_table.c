@@ -90,7 +90,7 @@ const struct section conf_sections[SECTION_COUNT] = {
 #define DRIVER_LINK_ONLY(name, kind, ...)           LINK_##kind("|" #name)
 #define DRIVER_WRAPPER_ONLY(name, kind, ...)        WRAPPER_##kind("|" #name)
 #define DRIVER_WITH_DEVICE(name, kind, device, ...) HAS_DEVICE_##device("|" #name)
-#define DRIVER_HELP(name, kind, device, port_kib, queue_kib, rx_held, tx_held, help)               \
+#define DRIVER_HELP(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)     \
     OFFERED_##kind(#name ": " help "\n")
 #define APP_HELP(name, kind, help) OFFERED_##kind(#name ": " help "\n")
 

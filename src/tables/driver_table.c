@@ -5,11 +5,24 @@
 #include <string.h>
 
 const struct driver driver_rows[DRIVER_COUNT] = {
-#define DRIVER_ROW(name, kind, device, port_kib, queue_kib, rx_held, tx_held, help)                \
-    {#name, DRIVER_##kind, DEVICE_##device, port_kib, queue_kib, rx_held, tx_held},
+#define DRIVER_ROW(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)      \
+    {#name, DRIVER_##kind, DEVICE_##device, port_kib, queue_kib, rx_held, tx_held, at_least},
     DRIVER_TABLE(DRIVER_ROW)
 #undef DRIVER_ROW
 };
+
+// Of one direction: what the ring holds or, if that is auto, what the driver does.
+static uint32_t held(const struct driver *d, uint32_t by_default, uint32_t ring)
+{
+    if (by_default == 0 || ring == 0)
+        return by_default;
+    return d->at_least && ring < by_default ? by_default : ring;
+}
+
+uint32_t driver_held(const struct driver *d, uint32_t rx_ring, uint32_t tx_ring)
+{
+    return held(d, d->rx_held, rx_ring) + held(d, d->tx_held, tx_ring);
+}
 
 const struct driver *driver_find(const char *name)
 {

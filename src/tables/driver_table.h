@@ -24,7 +24,8 @@ enum driver_device {
     DEVICE_CAPTURE,    // the capture to replay; the key `capture` names the one to write
 };
 
-// X(NAME, KIND, DEVICE, PORT_KIB, QUEUE_KIB, RX_HELD, TX_HELD, HELP). Each row begins a line.
+// X(NAME, KIND, DEVICE, PORT_KIB, QUEUE_KIB, RX_HELD, TX_HELD, AT_LEAST, HELP). Each row begins a
+// line.
 //
 // PORT_KIB and QUEUE_KIB: what a port, and each of its queues, takes of DPDK's memory, with a
 // margin. Measured with DPDK 22.11: tap 1,520 and 20 (it has a pool of its own), the other virtual
@@ -33,16 +34,19 @@ enum driver_device {
 //
 // RX_HELD and TX_HELD: packets of the worker's pool that a receive and a transmit queue can hold
 // while rx_ring and tx_ring are auto. 0: the driver copies, and holds none whatever the ring.
+// AT_LEAST 1: it holds as many with smaller rings, too. DPDK 22.11's af_xdp gives the kernel 2,048
+// buffers for any rx_ring, and ignores tx_ring (rte_eth_af_xdp.c, xsk_configure()).
 #define DRIVER_TABLE(X)                                                                            \
-    X(ring, LINK, NONE, 0, 0, 1024, 0, "a wire in memory; both of its ends are in this process")   \
-    X(tap, LINK, INTERFACE, 2048, 64, 1024, 0, "a TAP interface, which c10m creates")              \
-    X(af_packet, LINK, INTERFACE, 512, 64, 0, 0, "a kernel interface, by AF_PACKET sockets")       \
-    X(af_xdp, LINK, INTERFACE, 512, 64, 2048, 2048, "a kernel interface, by AF_XDP sockets")       \
-    X(memif, LINK, SOCKET, 0, 0, 0, 0, "shared memory with another process on this host")          \
-    X(pci, LINK, PCI, 8192, 1024, 1024, 1024, "a NIC, by DPDK's driver for it")                    \
-    X(pcap, LINK, CAPTURE, 512, 64, 0, 0, "replays a capture and writes another one")              \
-    X(fault, WRAPPER, NONE, 0, 0, 0, 0, "wraps another port and makes faults on it")               \
-    X(loop, INTERNAL, NONE, 0, 0, 0, 0, "returns every packet to its sender")
+    X(ring, LINK, NONE, 0, 0, 1024, 0, 0,                                                          \
+      "a wire in memory; both of its ends are in this process")                                    \
+    X(tap, LINK, INTERFACE, 2048, 64, 1024, 0, 0, "a TAP interface, which c10m creates")           \
+    X(af_packet, LINK, INTERFACE, 512, 64, 0, 0, 0, "a kernel interface, by AF_PACKET sockets")    \
+    X(af_xdp, LINK, INTERFACE, 512, 64, 2048, 2048, 1, "a kernel interface, by AF_XDP sockets")    \
+    X(memif, LINK, SOCKET, 0, 0, 0, 0, 0, "shared memory with another process on this host")       \
+    X(pci, LINK, PCI, 8192, 1024, 1024, 1024, 0, "a NIC, by DPDK's driver for it")                 \
+    X(pcap, LINK, CAPTURE, 512, 64, 0, 0, 0, "replays a capture and writes another one")           \
+    X(fault, WRAPPER, NONE, 0, 0, 0, 0, 0, "wraps another port and makes faults on it")            \
+    X(loop, INTERNAL, NONE, 0, 0, 0, 0, 0, "returns every packet to its sender")
 
 struct driver {
     const char *name;
@@ -50,6 +54,7 @@ struct driver {
     enum driver_device device;
     uint32_t port_kib, queue_kib;
     uint32_t rx_held, tx_held;
+    bool at_least;
 };
 
 enum {
@@ -59,6 +64,10 @@ enum {
 };
 
 extern const struct driver driver_rows[DRIVER_COUNT];
+
+// driver_held: packets of the worker's pool that a queue of each direction of that driver can hold,
+// with rings of these sizes (0: auto).
+uint32_t driver_held(const struct driver *d, uint32_t rx_ring, uint32_t tx_ring);
 
 // driver_find: the row of that name, or NULL (also for the name NULL).
 const struct driver *driver_find(const char *name);

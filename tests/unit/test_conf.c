@@ -672,6 +672,14 @@ static void memory_that_cannot_work_is_told_with_the_arithmetic(void **state)
     expect("[memory]\npackets=4k\n[port a]\ndriver=af_xdp\ndevice=c0\n"
            "[port f]\ndriver=fault\nwraps=a\naddress=10.0.0.2/24\n",
            "f:2: packets: expected at least 4352 (256 + 4096 in the rings of port a), got 4000\n");
+    // Small rings do not make this driver hold fewer; larger ones make it hold more.
+    expect("[memory]\npackets=4k\n[port a]\ndriver=af_xdp\ndevice=c0\naddress=10.0.0.2/24\n"
+           "rx_ring=64\ntx_ring=64\n",
+           "f:2: packets: expected at least 4352 (256 + 4096 in the rings of port a), got 4000\n");
+    expect(
+        "[memory]\npackets=4k\n[port a]\ndriver=af_xdp\ndevice=c0\naddress=10.0.0.2/24\n"
+        "rx_ring=8192\n",
+        "f:2: packets: expected at least 10496 (256 + 10240 in the rings of port a), got 4000\n");
     // These drivers copy: no ring holds a packet of the pool.
     expect("[memory]\npackets=1024\n[port a]\ndriver=af_packet\ndevice=c0\naddress=10.0.0.2/24\n"
            "rx_ring=4096\n",
