@@ -132,8 +132,7 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     int rc = rte_eth_dev_adjust_nb_rx_tx_desc(e->id, &rx, &tx);
     if (rc != 0)
         return fail(err, p, "ring sizes", rc);
-    // Otherwise a queue without free descriptors holds up the packets of all queues.
-    if (e->nic->drop_en && e->port.queues > 1 && rte_eth_dev_info_get(e->id, &info) == 0) {
+    if (nic_profile_drops(e->nic, e->port.queues) && rte_eth_dev_info_get(e->id, &info) == 0) {
         info.default_rxconf.rx_drop_en = 1;
         rx_conf = &info.default_rxconf;
     }

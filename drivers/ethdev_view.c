@@ -103,14 +103,17 @@ static unsigned view_rss_table(struct port *p, uint16_t *queues, unsigned max)
     return n;
 }
 
-static void describe_rings(uint16_t id, struct text *out)
+// The rings, and what a full receive queue does.
+static void describe_rings(uint16_t id, const struct nic_profile *nic, struct text *out)
 {
     struct rte_eth_rxq_info rx;
     struct rte_eth_txq_info tx;
     if (rte_eth_rx_queue_info_get(id, 0, &rx) == 0)
-        text_printf(out, "rx_ring %u\n", rx.nb_desc);
+        text_printf(out, "rx_ring %u\nrx_drop_en %u\n", rx.nb_desc, rx.conf.rx_drop_en);
     if (rte_eth_tx_queue_info_get(id, 0, &tx) == 0)
         text_printf(out, "tx_ring %u\n", tx.nb_desc);
+    if (nic->drop_en)
+        text_printf(out, "rx_drops_counted %u\n", !nic->drops_unseen);
 }
 
 // The version of the device's firmware, as its driver spells it. Most virtual devices have none.
@@ -138,7 +141,7 @@ static void view_describe(struct port *p, struct text *out)
                 MIN(info.max_rx_queues, info.max_tx_queues));
     text_printf(out, "promiscuous %d\nallmulticast %d\n", rte_eth_promiscuous_get(id) == 1,
                 rte_eth_allmulticast_get(id) == 1);
-    describe_rings(id, out);
+    describe_rings(id, nic, out);
 }
 
 const struct port_view ethdev_view = {

@@ -52,7 +52,8 @@ static const struct nic_profile rows[] = {
     // e1000/igb_ethdev.c: eth_igb_infos_get() (128 entries, 40 bytes; 2 to 16 queues). The types
     // with _EX are those of igb_rxtx.c, igb_hw_rss_hash_set(): a packet without extension headers
     // hashes alike with both (82576 data sheet, RSS Hash Function), and QEMU's model
-    // hashes TCP over IPv6 only with this one.
+    // hashes TCP over IPv6 only with this one. igb_rxtx.c, eth_igb_rx_init(): SRRCTL.Drop_En by
+    // rx_drop_en; igb_read_stats_registers() does not read RQDPC, which counts these drops.
     {
         .dpdk_driver = "net_e1000_igb",
         .plugin = "e1000",
@@ -62,6 +63,8 @@ static const struct nic_profile rows[] = {
         .key_bytes = 40,
         .chain_max = PKT_CHAIN_MAX,
         .rss_types = RTE_ETH_RSS_IPV6_TCP_EX | RTE_ETH_RSS_IPV6_UDP_EX,
+        .drop_en = true,
+        .drops_unseen = true,
     },
     // igc/igc_ethdev.c: eth_igc_infos_get() (128 entries, 40 bytes, 4 queues),
     // eth_igc_rss_hash_conf_get() (refuses another key length than 40), eth_igc_stats_get() (RQDPC
@@ -171,6 +174,13 @@ const struct nic_profile *nic_profile_of(const char *dpdk_driver)
         if (strcmp(rows[i].dpdk_driver, dpdk_driver) == 0)
             return &rows[i];
     return &unknown;
+}
+
+// Without it a queue without free descriptors holds up the packets of all queues. A device with one
+// queue keeps them in its own buffer for a moment longer.
+bool nic_profile_drops(const struct nic_profile *nic, unsigned queues)
+{
+    return nic->drop_en && queues > 1;
 }
 
 static bool has_word(const char *words, const char *word)

@@ -25,13 +25,16 @@ struct nic_profile {
     uint64_t rx_needs;    // RTE_ETH_RX_OFFLOAD_*: requested together with RSS
     bool drop_en;         // drops for a full queue only with rx_drop_en; else that queue stops all
     bool drops_in_queue;  // counts such drops as q_errors, not as imissed
+    bool drops_unseen;    // counts such drops nowhere
     bool maps_counters;   // has counters of a queue only after they were mapped
 };
 
 // nic_profile_of: the row of a PMD; if it has none, a row without peculiarities whose dpdk_driver
-// is
-// "". Never NULL.
+// is "". Never NULL.
 const struct nic_profile *nic_profile_of(const char *dpdk_driver);
+
+// nic_profile_drops: whether to ask a device of this row and so many queues for rx_drop_en.
+bool nic_profile_drops(const struct nic_profile *nic, unsigned queues);
 
 // nic_profile_of_module: the row for the devices that this module of Linux drives; NULL: none.
 const struct nic_profile *nic_profile_of_module(const char *module);

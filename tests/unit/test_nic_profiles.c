@@ -57,8 +57,9 @@ static void a_row_has_what_every_driver_has(void **state)
         for (unsigned k = 0; k < ARRAY_LEN(nic->table_entries); k++)
             assert_true(nic->table_entries[k] <= 512 &&
                         (nic->table_entries[k] & (nic->table_entries[k] - 1)) == 0);
-        // A drop that is asked for is counted somewhere.
+        // A drop that is asked for is counted somewhere, or ports/NAME/driver says that it is not.
         assert_true(!nic->maps_counters || nic->drops_in_queue);
+        assert_int_equal(nic->drop_en, nic->drops_in_queue + nic->drops_unseen);
     }
 }
 
@@ -134,6 +135,17 @@ static void one_queue_of_em_works(void **state)
     assert_int_equal(nic_profile_of("net_e1000_em")->queues_max, 1);
 }
 
+// One stalled worker must not hold up the others.
+static void a_full_queue_of_several_drops(void **state)
+{
+    static const char *const drivers[] = {"net_ixgbe", "net_e1000_igb", "net_igc"};
+    for (unsigned i = 0; i < ARRAY_LEN(drivers); i++) {
+        assert_true(nic_profile_drops(nic_profile_of(drivers[i]), 2));
+        assert_false(nic_profile_drops(nic_profile_of(drivers[i]), 1));
+    }
+    assert_false(nic_profile_drops(nic_profile_of("net_i40e"), 2));  // does so always
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_missing_plugin_is_refused_with_its_package),
         cmocka_unit_test(an_unknown_driver_works_by_capability),
         cmocka_unit_test(one_queue_of_em_works),
+        cmocka_unit_test(a_full_queue_of_several_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
