@@ -67,7 +67,8 @@ static enum memif_verdict ack(struct memif_peer *p)
     return say(p, &(struct memif_msg){.kind = MEMIF_ACK}, -1);
 }
 
-// The files that came with a message: of several the last one is kept and the others are closed.
+// The files that came with a message, which may be empty: of several the last one is kept and the
+// others are closed.
 static void keep_file(const struct cmsghdr *c, int *file)
 {
     for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
@@ -93,7 +94,7 @@ static enum memif_verdict hear(struct memif_peer *p, struct memif_msg *msg, int 
     const ssize_t n = recvmsg(p->fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return MEMIF_GOES_ON;
-    for (struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&h) : NULL; c != NULL; c = CMSG_NXTHDR(&h, c))
+    for (struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&h) : NULL; c != NULL; c = CMSG_NXTHDR(&h, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             keep_file(c, file);
     if (n <= 0)
@@ -188,18 +189,11 @@ static enum memif_verdict hear_connect(struct memif_peer *p, const struct memif_
     return say(p, &m, -1) == MEMIF_GOES_ON ? MEMIF_IS_UP : MEMIF_IS_OVER;
 }
 
-static enum memif_verdict after_up(struct memif_peer *p, const struct memif_msg *m)
-{
-    return m->kind == MEMIF_ACK ? MEMIF_GOES_ON : over(p, "a message after the link was up");
-}
-
 static enum memif_verdict as_server(struct memif_peer *p, const struct memif_self *self,
                                     const struct memif_msg *m, int *file)
 {
     if (m->kind == MEMIF_INIT)
         return hear_init(p, self, m);
-    if (m->kind == MEMIF_ACK)
-        return MEMIF_GOES_ON;
     if (!p->knows_us)
         return over(p, "INIT was expected");
     switch (m->kind) {
@@ -327,7 +321,7 @@ enum memif_verdict memif_peer_read(struct memif_peer *p, const struct memif_self
     int file;
     enum memif_verdict v = hear(p, &m, &file);
     if (v == MEMIF_IS_UP && p->up)
-        v = after_up(p, &m);
+        v = over(p, "a message after the link was up");
     else if (v == MEMIF_IS_UP)
         v = p->client ? as_client(p, self, &m) : as_server(p, self, &m, &file);
     close_fd(&file);

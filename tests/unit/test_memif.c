@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // memif: two ports of this process over a socket; and rings whose other side lies, in both roles.
 // tests/e2e/memif.sh has other programs as peers.
+#include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -212,6 +217,283 @@ static void what_is_in_the_way_of_the_socket_stays(void **state)
     assert_null(memif_open(&p, &e));
     assert_non_null(strstr(e.text, "a server that runs"));
     port_close(s);
+}
+
+// ---- a peer that the test plays, message by message
+
+struct peer {
+    int fd, memory, wake;  // wake: of the ring that leads to it
+    struct memif_rings rings;
+};
+
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+static void descriptors_are(unsigned want)
+{
+    for (int i = 0; i < 6000 && descriptors() != want; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    assert_int_equal(descriptors(), want);
+}
+
+// One message of that many bytes, with files.
+static void tell(struct peer *p, const struct memif_msg *m, size_t bytes, const int *files,
+                 unsigned n)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(4 * sizeof(int))];
+    } control = {.bytes = {0}};
+    struct iovec io = {(void *)(uintptr_t)m, bytes};
+    struct msghdr h = {.msg_iov = &io, .msg_iovlen = 1};
+    if (n != 0) {
+        h.msg_control = control.bytes;
+        h.msg_controllen = CMSG_SPACE(n * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+        *c = (struct cmsghdr){CMSG_LEN(n * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(c), files, n * sizeof(int));
+    }
+    assert_int_equal(sendmsg(p->fd, &h, MSG_NOSIGNAL), bytes);
+}
+
+// The kind of the next message; 0: the server closed the connection.
+static uint16_t hear(struct peer *p, struct memif_msg *m)
+{
+    const ssize_t n = recv(p->fd, m, sizeof(*m), 0);
+    assert_true(n <= 0 || n == sizeof(*m));
+    return n <= 0 ? 0 : m->kind;
+}
+
+static void say_file(struct peer *p, struct memif_msg m, int file, uint16_t answer)
+{
+    struct memif_msg got;
+    tell(p, &m, sizeof(m), &file, file >= 0);
+    const uint16_t kind = hear(p, &got);
+    if (kind != answer)
+        fail_msg("%u in place of %u: %s", kind, answer,
+                 kind == MEMIF_DISCONNECT ? got.disconnect.reason : "");
+}
+
+// refused: the connection ends, and its reason contains this text.
+static void refused(struct peer *p, const char *text)
+{
+    struct memif_msg got;
+    assert_int_equal(hear(p, &got), MEMIF_DISCONNECT);
+    if (strstr(got.disconnect.reason, text) == NULL)
+        fail_msg("%s in place of %s", got.disconnect.reason, text);
+    assert_int_equal(hear(p, &got), 0);
+}
+
+static struct peer peer_new(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct peer p = {.rings.client = true};
+    struct memif_msg m;
+    strcpy(at.sun_path, path);
+    p.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(setsockopt(p.fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 60},
+                                sizeof(struct timeval)),
+                     0);
+    assert_int_equal(connect(p.fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    p.memory = memif_rings_make(&p.rings, LOG2);
+    p.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    assert_true(p.memory >= 0 && p.wake >= 0);
+    assert_int_equal(hear(&p, &m), MEMIF_HELLO);
+    return p;
+}
+
+static void peer_end(struct peer *p)
+{
+    close(p->fd);
+    close(p->memory);
+    close(p->wake);
+    memif_rings_unmap(&p->rings);
+}
+
+static struct memif_msg init_as(const char *name)
+{
+    struct memif_msg m = {.kind = MEMIF_INIT, .init = {.version = MEMIF_VERSION, .id = 3}};
+    memcpy(m.init.name, name, MIN(strlen(name), sizeof(m.init.name)));
+    return m;
+}
+
+static struct memif_msg region_of(const struct peer *p)
+{
+    return (struct memif_msg){.kind = MEMIF_ADD_REGION, .region.bytes = p->rings.regions[0].bytes};
+}
+
+static struct memif_msg ring_of(const struct peer *p, bool to_server)
+{
+    const struct memif_end *e = to_server ? &p->rings.tx : &p->rings.rx;
+    return (struct memif_msg){
+        .kind = MEMIF_ADD_RING,
+        .ring = {.flags = to_server ? MEMIF_RING_TO_SERVER : 0,
+                 .offset = (uint32_t)((uint8_t *)e->ring - p->rings.regions[0].addr),
+                 .log2_slots = LOG2}};
+}
+
+static const struct memif_msg connect_msg = {.kind = MEMIF_CONNECT};
+
+static void until_connect(struct peer *p, const char *name)
+{
+    say_file(p, init_as(name), -1, MEMIF_ACK);
+    say_file(p, region_of(p), p->memory, MEMIF_ACK);
+    say_file(p, ring_of(p, true), p->wake, MEMIF_ACK);
+    say_file(p, ring_of(p, false), p->wake, MEMIF_ACK);
+}
+
+static void peer_up(struct peer *p, struct port *server, const char *name)
+{
+    *p = peer_new();
+    until_connect(p, name);
+    say_file(p, connect_msg, -1, MEMIF_CONNECTED);
+    assert_null(memif_rings_begin(&p->rings));
+    wait_until(server, true);
+}
+
+static bool says(struct port *port, const char *line)
+{
+    struct text t;
+    text_init(&t, 1024);
+    port->ops->view->describe(port, &t);
+    const bool found = strstr(text_str(&t), line) != NULL;
+    text_free(&t);
+    return found;
+}
+
+static int server_only(void **state)
+{
+    static struct port *server;
+    server = opened(false);
+    *state = server;
+    return 0;
+}
+
+static int server_only_end(void **state)
+{
+    port_close(*state);
+    assert_int_equal(pkt_pool_free_count(pool_a), POOL);
+    return 0;
+}
+
+// Two files fit where one is expected: the kernel installs both. An empty message has files, too.
+static void no_file_of_a_message_leaks(void **state)
+{
+    const unsigned before = descriptors();
+    struct peer p = peer_new();
+    struct memif_msg got, init = init_as("two"), region = region_of(&p);
+    tell(&p, &init, sizeof(init), (int[]){p.wake, p.memory}, 2);
+    assert_int_equal(hear(&p, &got), MEMIF_ACK);
+    tell(&p, &region, sizeof(region), (int[]){p.wake, p.memory}, 2);
+    assert_int_equal(hear(&p, &got), MEMIF_ACK);
+    tell(&p, &region, sizeof(region), (int[]){p.wake, p.wake, p.memory, p.memory}, 4);
+    refused(&p, "numbered");
+    peer_end(&p);
+    descriptors_are(before);
+    for (int i = 0; i < 20; i++) {
+        p = peer_new();
+        tell(&p, &init, 0, (int[]){p.wake, p.memory}, 2);
+        refused(&p, "left");
+        peer_end(&p);
+    }
+    descriptors_are(before);
+}
+
+// Both were told that no link is up when they began; the second must not take the place of the
+// first.
+static void of_two_that_connect_at_once_one_is_up(void **state)
+{
+    const unsigned before = descriptors();
+    struct peer p[2] = {peer_new(), peer_new()};
+    struct memif_msg got[2];
+    unsigned up = 0;
+    for (int i = 0; i < 2; i++)
+        until_connect(&p[i], "one of two");
+    for (int i = 0; i < 2; i++)
+        tell(&p[i], &connect_msg, sizeof(connect_msg), NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        const uint16_t kind = hear(&p[i], &got[i]);
+        assert_true(kind == MEMIF_CONNECTED || strstr(got[i].disconnect.reason, "another peer"));
+        up += kind == MEMIF_CONNECTED;
+    }
+    assert_int_equal(up, 1);
+    wait_until(*state, true);
+    for (int i = 0; i < 2; i++)
+        peer_end(&p[i]);
+    wait_until(*state, false);
+    descriptors_are(before);
+}
+
+static void a_file_named_like_an_eventfd_is_none(void **state)
+{
+    static const char *const names[] = {"anon_inode:[eventfd]", "[eventfd]"};
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
+        struct peer p = peer_new();
+        const int fake = memfd_create(names[i], MFD_CLOEXEC);
+        say_file(&p, init_as("a name"), -1, MEMIF_ACK);
+        say_file(&p, region_of(&p), p.memory, MEMIF_ACK);
+        struct memif_msg m = ring_of(&p, false);
+        tell(&p, &m, sizeof(m), &fake, 1);
+        refused(&p, "must be an eventfd");
+        close(fake);
+        peer_end(&p);
+    }
+}
+
+// A name and a reason of a peer are one line of the log each, without escapes of a terminal.
+static void a_peer_cannot_write_lines_of_the_log(void **state)
+{
+    struct peer p;
+    struct memif_msg bye = {.kind = MEMIF_DISCONNECT};
+    char log[2048] = "";
+    const int to = memfd_create("log", MFD_CLOEXEC), stderr_was = dup(STDERR_FILENO);
+    dup2(to, STDERR_FILENO);
+    peer_up(&p, *state, "a\nc10m: error: b\x1b[31m\x7f\xff");
+    const bool named = says(*state, "peer a?c10m: error: b?[31m??\n");
+    memcpy(bye.disconnect.reason, "x\r\ny\x1b]0;z", 10);
+    tell(&p, &bye, sizeof(bye), NULL, 0);
+    wait_until(*state, false);
+    const bool told = says(*state, "last_reason x??y?]0;z\n");
+    port_close(*state);  // joins the thread, which has written its lines then
+    dup2(stderr_was, STDERR_FILENO);
+    assert_true(pread(to, log, sizeof(log) - 1, 0) > 0);
+    assert_true(named && told);
+    assert_non_null(strstr(log, "peer \"a?c10m: error: b?[31m??\" connected"));
+    assert_non_null(strstr(log, "gone: x??y?]0;z\n"));
+    assert_null(strchr(log, '\x1b'));
+    for (const char *line = log; *line != '\0'; line = strchr(line, '\n') + 1)
+        assert_int_equal(strncmp(line, "c10m: port s: ", 14), 0);
+    close(to);
+    close(stderr_was);
+    peer_end(&p);
+    *state = opened(false);
+}
+
+// Only a server acknowledges.
+static void a_client_that_acknowledges_is_refused(void **state)
+{
+    static const struct memif_msg ack = {.kind = MEMIF_ACK};
+    struct peer p = peer_new();
+    tell(&p, &ack, sizeof(ack), NULL, 0);
+    refused(&p, "INIT was expected");
+    peer_end(&p);
+    p = peer_new();
+    say_file(&p, init_as("acks"), -1, MEMIF_ACK);
+    tell(&p, &ack, sizeof(ack), NULL, 0);
+    refused(&p, "an unexpected message");
+    peer_end(&p);
+    peer_up(&p, *state, "acks");
+    tell(&p, &ack, sizeof(ack), NULL, 0);
+    wait_until(*state, false);
+    assert_true(says(*state, "last_reason a message after the link was up"));
+    peer_end(&p);
 }
 
 // ---- rings whose other side lies
@@ -441,6 +723,7 @@ int main(void)
     if (pool_a == NULL || pool_b == NULL || mkdtemp(folder) == NULL)
         return 1;
     snprintf(path, sizeof(path), "%s/socket", folder);
+#define ONE(f)    cmocka_unit_test_setup_teardown(f, server_only, server_only_end)
 #define PAIR(f)   cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define SERVER(f) cmocka_unit_test_setup_teardown(f, rig_server, rig_end)
 #define CLIENT(f) cmocka_unit_test_setup_teardown(f, rig_client, rig_end)
@@ -451,6 +734,11 @@ int main(void)
         PAIR(without_a_peer_nothing_is_taken_and_nothing_is_forgotten),
         PAIR(a_client_finds_the_next_server_by_itself),
         cmocka_unit_test(what_is_in_the_way_of_the_socket_stays),
+        ONE(no_file_of_a_message_leaks),
+        ONE(of_two_that_connect_at_once_one_is_up),
+        ONE(a_file_named_like_an_eventfd_is_none),
+        ONE(a_peer_cannot_write_lines_of_the_log),
+        ONE(a_client_that_acknowledges_is_refused),
         SERVER(an_index_that_runs_ahead_ends_the_link),
         CLIENT(an_index_that_runs_ahead_ends_the_link),
         SERVER(a_wild_descriptor_ends_the_link),
