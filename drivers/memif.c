@@ -325,6 +325,7 @@ static void memif_stats(struct port *p, struct port_stats *out)
     *out = (struct port_stats){.rx_packets = peek_u64(&c->rx_packets),
                                .rx_bytes = peek_u64(&c->rx_bytes),
                                .rx_errors = peek_u64(&c->rx_errors),
+                               .rx_nombuf = peek_u64(&c->rx_nombuf),
                                .tx_packets = peek_u64(&c->tx_packets),
                                .tx_bytes = peek_u64(&c->tx_bytes),
                                .tx_errors = peek_u64(&c->tx_errors)};

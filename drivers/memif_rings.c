@@ -271,8 +271,10 @@ uint16_t memif_rings_rx(struct memif_rings *r, struct memif_counts *c, struct pk
     if (unlikely(waiting > r->rx.slots))
         return break_off(r, bad_index);
     const uint16_t want = MIN(n, waiting);
-    if (!pkt_alloc_bulk(pool, pkts, want))
+    if (unlikely(!pkt_alloc_bulk(pool, pkts, want))) {
+        count(&c->rx_nombuf, 1);
         return 0;
+    }
     uint16_t got = 0, errors = 0, at = begin;
     uint64_t bytes = 0;
     bool good = true;

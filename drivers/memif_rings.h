@@ -44,7 +44,9 @@ struct memif_rings {
 
 // memif_counts: of a port, written by its worker.
 struct memif_counts {
-    uint64_t rx_packets, rx_bytes, rx_errors, tx_packets, tx_bytes, tx_errors;
+    uint64_t rx_packets, rx_bytes, rx_errors;
+    uint64_t rx_nombuf;  // bursts that found the pool empty; their frames wait in the ring
+    uint64_t tx_packets, tx_bytes, tx_errors;
 };
 
 // memif_rings_map: maps the peer's file as the next region. It has to be memory that cannot shrink

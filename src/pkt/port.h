@@ -37,7 +37,7 @@ enum {
 struct port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t rx_missed;  // frames lost because no posted buffer was free (imissed)
-    uint64_t rx_nombuf;  // frames lost because the pool was empty
+    uint64_t rx_nombuf;  // times that the pool was empty: frames are lost, or wait in the ring
     uint64_t rx_errors, tx_errors;
     // Frames that a fault port removed or added on purpose, after the counts above (rx) and before
     // them (tx): the stack received rx_packets - rx_taken_away + rx_added.

@@ -668,6 +668,26 @@ static void small_buffers_carry_a_frame_in_parts(void **state)
     assert_false(is_broken(r));
 }
 
+// They wait in the ring until there are packets again.
+static void frames_that_find_the_pool_empty_wait_and_are_counted(void **state)
+{
+    struct rig *r = *state;
+    static struct pkt *all[POOL];
+    for (unsigned i = 0; i < POOL; i++)
+        assert_true(pkt_alloc_bulk(pool_a, &all[i], 1));
+    for (unsigned i = 0; i < 3; i++)
+        r->ours.rx.ring->desc[i].length = 60;
+    r->ours.rx.ring->head = 3;
+    assert_int_equal(receive(r), 0);
+    assert_int_equal(receive(r), 0);
+    assert_int_equal(r->counts.rx_nombuf, 2);
+    for (unsigned i = 0; i < POOL; i++)
+        pkt_free(all[i]);
+    assert_int_equal(receive(r), 3);
+    assert_int_equal(r->counts.rx_packets, 3);
+    assert_int_equal(r->counts.rx_nombuf, 2);
+}
+
 static void a_frame_without_an_end_is_counted(void **state)
 {
     struct rig *r = *state;
@@ -744,6 +764,7 @@ int main(void)
         SERVER(a_wild_descriptor_ends_the_link),
         CLIENT(a_client_knows_its_buffers_by_heart),
         SERVER(small_buffers_carry_a_frame_in_parts),
+        SERVER(frames_that_find_the_pool_empty_wait_and_are_counted),
         SERVER(a_frame_without_an_end_is_counted),
         SERVER(noise_in_the_rings_harms_nobody),
         CLIENT(noise_in_the_rings_harms_nobody),
