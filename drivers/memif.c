@@ -28,8 +28,8 @@ enum {
     PEERS_MAX = 8,  // that are not up yet; one more replaces the oldest
     HANDSHAKE_S = 10,
     RETRY_MS = 500,          // a client, between two attempts
-    LOOK_MS = 100,           // whether the worker says that the peer broke a rule
-    WAKE_US = 100,           // between two looks whether a peer that sleeps is to be woken
+    LOOK_MS = 10,            // between two looks at the link
+    WAKE_US = 100,           // the same, from the first time on that the peer sleeps
     LEAVE_US = 50,           // between two looks whether the worker left a burst
     LOG_LINES_A_SECOND = 4,  // a peer may come and go as often as it likes
 };
@@ -51,9 +51,11 @@ struct memif {
 
     pthread_t thread CACHE_ALIGNED;
     int stop_fd, listen_fd;              // listen_fd: -1 as client
-    struct memif_peer peers[PEERS_MAX];  // the thread's own, as the next three
+    struct memif_peer peers[PEERS_MAX];  // the thread's own, as the next five
     uint64_t retry_ns, log_second;
     unsigned log_lines;
+    uint64_t woken;  // tx_packets when the peer was woken
+    bool sleeper;    // it was seen asleep
     // The thread holds the lock while it changes these, others while they read them.
     pthread_mutex_t lock;
     struct memif_peer link;
@@ -152,6 +154,8 @@ static void link_begin(struct memif *m, struct memif_peer *p)
     m->connected++;
     pthread_mutex_unlock(&m->lock);
     memif_peer_init(p);  // its files and its memory belong to the link now
+    m->sleeper = false;
+    m->woken = peek_u64(&m->counts.tx_packets);
     publish(m);
     if (may_log(m))
         log_say(LOG_port, LOG_INFO, "port %s: peer \"%s\" connected", m->port.name, m->link.name);
@@ -240,11 +244,18 @@ static void link_look(struct memif *m, short revents)
         link_end(m, m->link.reason, false);
 }
 
+// The peer's flag is looked at here and not by the worker. A worker that published frames would
+// have to wait until all CPUs see them (a full fence) before it may believe that the peer does not
+// sleep.
 static void link_wake(struct memif *m)
 {
-    if (m->link.fd < 0 || !shared_bool_load_acquire(&m->link.rings.wake))
+    if (m->link.fd < 0 || !memif_rings_wants_waking(&m->link.rings))
         return;
-    shared_bool_store(&m->link.rings.wake, false);
+    m->sleeper = true;
+    const uint64_t sent = __atomic_load_n(&m->counts.tx_packets, __ATOMIC_ACQUIRE);
+    if (sent == m->woken)
+        return;
+    m->woken = sent;
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
     memif_peer_wake(&m->link);
@@ -293,7 +304,7 @@ static void *run(void *arg)
                                           {.fd = m->link.fd, .events = POLLIN}};
         for (unsigned i = 0; i < PEERS_MAX; i++)
             f[3 + i] = (struct pollfd){.fd = m->peers[i].fd, .events = POLLIN};
-        const bool sleeper = m->link.fd >= 0 && memif_rings_wants_waking(&m->link.rings);
+        const bool sleeper = m->link.fd >= 0 && m->sleeper;
         const struct timespec wait = {.tv_nsec = sleeper ? WAKE_US * 1000 : LOOK_MS * 1000000};
         if (ppoll(f, ARRAY_LEN(f), &wait, NULL) < 0)
             continue;

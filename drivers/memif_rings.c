@@ -397,10 +397,9 @@ uint16_t memif_rings_tx(struct memif_rings *r, struct memif_counts *c, struct pk
         return 0;
     r->tx.at = s.at;
     publish(r->client ? &r->tx.ring->head : &r->tx.ring->tail, s.at);
-    if (memif_rings_wants_waking(r))
-        shared_bool_store_release(&r->wake, true);
+    // Pairs with link_wake(): a thread that sees the count sees the frames in the ring.
+    __atomic_store_n(&c->tx_packets, c->tx_packets + sent, __ATOMIC_RELEASE);
     pkt_free_bulk(pkts, sent);
-    count(&c->tx_packets, sent);
     count(&c->tx_bytes, bytes);
     return sent;
 }

@@ -39,7 +39,6 @@ struct memif_rings {
     unsigned n_regions;
     // Written by the worker: the rule that the peer broke; NULL: none. The link carries no more.
     struct shared_ptr broken;
-    struct shared_bool wake;  // set by the worker, cleared by the thread: the peer is to be woken
 };
 
 // memif_counts: of a port, written by its worker.

@@ -496,6 +496,26 @@ static void a_client_that_acknowledges_is_refused(void **state)
     peer_end(&p);
 }
 
+// The frame is in the ring before the peer says that it sleeps, and after it looked for the last
+// time.
+static void a_peer_that_falls_asleep_is_woken_for_what_is_in_its_ring(void **state)
+{
+    struct port *server = *state;
+    struct peer p;
+    peer_up(&p, server, "sleeps");
+    for (int i = 0; i < 3; i++) {
+        struct pkt *pkt = pkt_of(pool_a, 0, 60);
+        uint64_t n;
+        assert_int_equal(server->ops->tx_burst(server, 0, &pkt, 1), 1);
+        __atomic_store_n(&p.rings.rx.ring->flags, 0, __ATOMIC_SEQ_CST);
+        assert_int_equal(poll(&(struct pollfd){.fd = p.wake, .events = POLLIN}, 1, 60000), 1);
+        assert_int_equal(read(p.wake, &n, sizeof(n)), sizeof(n));
+        __atomic_store_n(&p.rings.rx.ring->flags, MEMIF_RING_POLLED, __ATOMIC_SEQ_CST);
+    }
+    peer_end(&p);
+    wait_until(server, false);
+}
+
 // ---- rings whose other side lies
 
 struct rig {
@@ -759,6 +779,7 @@ int main(void)
         ONE(a_file_named_like_an_eventfd_is_none),
         ONE(a_peer_cannot_write_lines_of_the_log),
         ONE(a_client_that_acknowledges_is_refused),
+        ONE(a_peer_that_falls_asleep_is_woken_for_what_is_in_its_ring),
         SERVER(an_index_that_runs_ahead_ends_the_link),
         CLIENT(an_index_that_runs_ahead_ends_the_link),
         SERVER(a_wild_descriptor_ends_the_link),
