@@ -27,11 +27,16 @@ enum {
     RING_MAX = 1 << MEMIF_LOG2_SLOTS_MAX,
     PEERS_MAX = 8,  // that are not up yet; one more replaces the oldest
     HANDSHAKE_S = 10,
-    RETRY_MS = 500,          // a client, between two attempts
-    LOOK_MS = 10,            // between two looks at the link
-    WAKE_US = 100,           // the same, from the first time on that the peer sleeps
-    LEAVE_US = 50,           // between two looks whether the worker left a burst
-    LOG_LINES_A_SECOND = 4,  // a peer may come and go as often as it likes
+    RETRY_MS = 500,  // a client, between two attempts
+    LOOK_MS = 10,    // between two looks at the link, on average
+    WAKE_US = 100,   // the same, from the first time on that the peer sleeps
+    LEAVE_US = 50,   // between two looks whether the worker left a burst
+    PAUSE_MS = 100,  // from the end of a link to the next one: each end disturbs the worker
+    PUNISH_S = 10,   // the same, if the peer took pages away
+    STOP_S = 10,     // the thread may take to stop
+    // A peer may come and go as often as it likes.
+    LOG_LINES_MAX = 20,
+    LOG_LINE_S = 10,  // after so many lines, one
 };
 
 struct memif {
@@ -52,10 +57,10 @@ struct memif {
     pthread_t thread CACHE_ALIGNED;
     int stop_fd, listen_fd;              // listen_fd: -1 as client
     struct memif_peer peers[PEERS_MAX];  // the thread's own, as the next five
-    uint64_t retry_ns, log_second;
-    unsigned log_lines;
-    uint64_t woken;  // tx_packets when the peer was woken
-    bool sleeper;    // it was seen asleep
+    uint64_t not_before_ns;              // the next link
+    uint64_t retry_ns, log_ns;           // log_ns: when all LOG_LINES_MAX lines are free again
+    uint64_t woken;                      // tx_packets when the peer was woken
+    bool sleeper;                        // it was seen asleep
     // The thread holds the lock while it changes these, others while they read them.
     pthread_mutex_t lock;
     struct memif_peer link;
@@ -133,17 +138,21 @@ static void unpublish(struct memif *m)
 
 static bool may_log(struct memif *m)
 {
-    const uint64_t second = now_ns() / 1000000000;
-    if (second != m->log_second)
-        m->log_lines = 0;
-    m->log_second = second;
-    return m->log_lines++ < LOG_LINES_A_SECOND;
+    const uint64_t now = now_ns(), line_ns = LOG_LINE_S * UINT64_C(1000000000);
+    const uint64_t next = MAX(m->log_ns, now) + line_ns;
+    if (next - now > LOG_LINES_MAX * line_ns)
+        return false;
+    m->log_ns = next;
+    return true;
 }
 
 static struct memif_self self_of(const struct memif *m)
 {
-    return (struct memif_self){
-        .name = m->port.name, .id = m->id, .log2_slots = m->log2_slots, .taken = m->link.fd >= 0};
+    return (struct memif_self){.name = m->port.name,
+                               .id = m->id,
+                               .log2_slots = m->log2_slots,
+                               .taken =
+                                   m->link.fd >= 0 || (!m->client && now_ns() < m->not_before_ns)};
 }
 
 static void link_begin(struct memif *m, struct memif_peer *p)
@@ -166,11 +175,14 @@ static void link_end(struct memif *m, const char *why, bool tell)
     char reason[MEMIF_REASON_BYTES + 1];
     snprintf(reason, sizeof(reason), "%s", why);
     unpublish(m);
+    if (tell)
+        memif_peer_bye(&m->link, reason);
     pthread_mutex_lock(&m->lock);
-    memif_peer_end(&m->link, tell ? reason : NULL);
+    memif_peer_end(&m->link, NULL);
     m->disconnected++;
     memcpy(m->last_reason, reason, sizeof(reason));
     pthread_mutex_unlock(&m->lock);
+    m->not_before_ns = now_ns() + PAUSE_MS * UINT64_C(1000000);
     if (may_log(m))
         log_say(LOG_port, LOG_INFO, "port %s: the peer is gone: %s", m->port.name, reason);
 }
@@ -233,15 +245,24 @@ static void peers_read(struct memif *m, const struct pollfd *polled)
     }
 }
 
-// Any message of a peer whose link is up is its last one.
+// Any message of a peer whose link is up is its last one. One that ends the link says so before it
+// frees the pages, which the worker may find before us: its message is the reason then.
 static void link_look(struct memif *m, short revents)
 {
+    if (m->link.fd < 0)
+        return;
     const struct memif_self self = self_of(m);
-    const char *broken = m->link.fd < 0 ? NULL : shared_ptr_load_acquire(&m->link.rings.broken);
-    if (broken != NULL)
-        link_end(m, broken, true);
-    else if (m->link.fd >= 0 && revents != 0 && memif_peer_read(&m->link, &self) == MEMIF_IS_OVER)
+    const char *broken = shared_ptr_load_acquire(&m->link.rings.broken);
+    const bool lost = broken == NULL && memif_rings_lost_pages(&m->link.rings);
+    if ((revents != 0 || broken != NULL || lost) &&
+        memif_peer_read(&m->link, &self) == MEMIF_IS_OVER) {
         link_end(m, m->link.reason, false);
+    } else if (broken != NULL) {
+        link_end(m, broken, true);
+    } else if (lost) {
+        link_end(m, "it took pages of its memory away", true);
+        m->not_before_ns = now_ns() + PUNISH_S * UINT64_C(1000000000);
+    }
 }
 
 // The peer's flag is looked at here and not by the worker. A worker that published frames would
@@ -272,7 +293,7 @@ static bool is_connecting(const struct memif *m)
 
 static void client_retry(struct memif *m)
 {
-    if (!m->client || is_connecting(m) || now_ns() < m->retry_ns)
+    if (!m->client || is_connecting(m) || now_ns() < MAX(m->retry_ns, m->not_before_ns))
         return;
     m->retry_ns = now_ns() + RETRY_MS * UINT64_C(1000000);
     const int fd = memif_socket_connect(m->path);
@@ -280,11 +301,28 @@ static void client_retry(struct memif *m)
         peer_begin(m, fd);
 }
 
+// At a time that a peer which takes pages away for moments only cannot foresee.
+static struct timespec next_look(const struct memif *m)
+{
+    uint32_t chance = 0;
+    if (m->link.fd >= 0 && m->sleeper)
+        return (struct timespec){.tv_nsec = WAKE_US * 1000};
+    if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) < 0)
+        chance = 0;
+    return (struct timespec){.tv_nsec = LOOK_MS * 500000 + chance % (LOOK_MS * 1000000)};
+}
+
+// may_accept: the socket, or -1 while those that want a link have to wait.
+static int may_accept(const struct memif *m)
+{
+    return now_ns() < m->not_before_ns ? -1 : m->listen_fd;
+}
+
 static void turn(struct memif *m, struct pollfd *f)
 {
     link_look(m, f[2].fd >= 0 ? f[2].revents : 0);
     peers_read(m, f + 3);
-    if (f[1].revents != 0) {
+    if (f[1].revents != 0 && may_accept(m) >= 0) {
         const int fd = accept4(m->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             peer_begin(m, fd);
@@ -300,12 +338,11 @@ static void *run(void *arg)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     for (;;) {
         struct pollfd f[3 + PEERS_MAX] = {{.fd = m->stop_fd, .events = POLLIN},
-                                          {.fd = m->listen_fd, .events = POLLIN},
+                                          {.fd = may_accept(m), .events = POLLIN},
                                           {.fd = m->link.fd, .events = POLLIN}};
         for (unsigned i = 0; i < PEERS_MAX; i++)
             f[3 + i] = (struct pollfd){.fd = m->peers[i].fd, .events = POLLIN};
-        const bool sleeper = m->link.fd >= 0 && m->sleeper;
-        const struct timespec wait = {.tv_nsec = sleeper ? WAKE_US * 1000 : LOOK_MS * 1000000};
+        const struct timespec wait = next_look(m);
         if (ppoll(f, ARRAY_LEN(f), &wait, NULL) < 0)
             continue;
         if (f[0].revents != 0)
@@ -394,13 +431,18 @@ static const struct port_view view = {
     .describe = view_describe,
 };
 
-static void thread_stop(struct memif *m)
+// False: the thread hangs, and keeps what it uses. close() of a peer's file may wait for the peer,
+// if that is the file system (FUSE).
+static bool thread_stop(struct memif *m)
 {
     const uint64_t one = 1;
+    struct timespec until;
     while (write(m->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         continue;
     pthread_cancel(m->thread);  // only where a peer holds it: memif_peer_wake()
-    pthread_join(m->thread, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STOP_S;
+    return pthread_timedjoin_np(m->thread, NULL, &until) == 0;
 }
 
 static void release(struct memif *m)
@@ -420,8 +462,10 @@ static void release(struct memif *m)
 
 static void memif_close(struct port *p)
 {
-    thread_stop(of(p));
-    release(of(p));
+    if (thread_stop(of(p)))
+        release(of(p));
+    else
+        log_say(LOG_port, LOG_WARN, "port %s: its thread hangs in a file of a peer", p->name);
 }
 
 static const struct port_ops ops = {

@@ -17,7 +17,7 @@
 //     publishes the link's rings         ->    if (rings != NULL) a burst through them;
 //     peer gone: rings = NULL;                 entered = false;
 //       membarrier(2); waits for !entered;
-//       unmaps
+//       frees the pages, unmaps
 #pragma once
 #include "pkt/port.h"
 

@@ -111,13 +111,15 @@ static enum memif_verdict hear(struct memif_peer *p, struct memif_msg *msg, int 
 
 // ---- server
 
+static const char another[] = "another peer is connected, or was a moment ago";
+
 static enum memif_verdict say_hello(struct memif_peer *p, const struct memif_self *self)
 {
     struct memif_msg m = {.kind = MEMIF_HELLO};
     copy_name(m.hello.name, "c10m");
     m.hello.version_min = m.hello.version_max = MEMIF_VERSION;
     m.hello.region_max = MEMIF_REGIONS_MAX - 1;
-    m.hello.log2_slots_max = MEMIF_LOG2_SLOTS_MAX;
+    m.hello.log2_slots_max = (uint8_t)self->log2_slots;
     return say(p, &m, -1);
 }
 
@@ -133,18 +135,20 @@ static enum memif_verdict hear_init(struct memif_peer *p, const struct memif_sel
     if (m->init.mode != MEMIF_MODE_ETHERNET)
         return over(p, "frames of Ethernet only (mode)");
     if (self->taken)
-        return over(p, "another peer is connected");
+        return over(p, another);
     p->knows_us = true;
     copy_clean(p->name, sizeof(p->name), m->init.name, MEMIF_NAME_BYTES);
     return ack(p);
 }
 
-static enum memif_verdict hear_region(struct memif_peer *p, const struct memif_msg *m, int file)
+static enum memif_verdict hear_region(struct memif_peer *p, const struct memif_self *self,
+                                      const struct memif_msg *m, int file)
 {
+    const uint64_t bytes_max = memif_rings_bytes_max(self->log2_slots);
     if (m->region.index != p->rings.n_regions)
         return over(p, "regions are numbered from 0");
-    const char *wrong =
-        file < 0 ? "a region without its file" : memif_rings_map(&p->rings, file, m->region.bytes);
+    const char *wrong = file < 0 ? "a region without its file"
+                                 : memif_rings_map(&p->rings, file, m->region.bytes, bytes_max);
     return wrong != NULL ? over(p, wrong) : ack(p);
 }
 
@@ -159,11 +163,14 @@ static bool is_eventfd(int fd)
 
 // The peer's own way to be woken is kept. Ours is not: this side polls. A read or write of what a
 // peer handed over could block a worker.
-static enum memif_verdict hear_ring(struct memif_peer *p, const struct memif_msg *m, int *file)
+static enum memif_verdict hear_ring(struct memif_peer *p, const struct memif_self *self,
+                                    const struct memif_msg *m, int *file)
 {
     const bool to_us = (m->ring.flags & MEMIF_RING_TO_SERVER) != 0;
     if (m->ring.index != 0)
         return over(p, "one ring in each direction");
+    if (m->ring.log2_slots > self->log2_slots)
+        return over(p, "a ring is larger than HELLO allows (rx_ring)");
     const char *wrong = memif_rings_place(&p->rings, to_us ? &p->rings.rx : &p->rings.tx,
                                           m->ring.region, m->ring.offset, m->ring.log2_slots);
     if (wrong != NULL)
@@ -180,7 +187,7 @@ static enum memif_verdict hear_ring(struct memif_peer *p, const struct memif_msg
 static enum memif_verdict hear_connect(struct memif_peer *p, const struct memif_self *self)
 {
     if (self->taken)
-        return over(p, "another peer is connected");
+        return over(p, another);
     const char *wrong = memif_rings_begin(&p->rings);
     if (wrong != NULL)
         return over(p, wrong);
@@ -198,9 +205,9 @@ static enum memif_verdict as_server(struct memif_peer *p, const struct memif_sel
         return over(p, "INIT was expected");
     switch (m->kind) {
     case MEMIF_ADD_REGION:
-        return hear_region(p, m, *file);
+        return hear_region(p, self, m, *file);
     case MEMIF_ADD_RING:
-        return hear_ring(p, m, file);
+        return hear_ring(p, self, m, file);
     case MEMIF_CONNECT:
         return hear_connect(p, self);
     default:
@@ -328,13 +335,18 @@ enum memif_verdict memif_peer_read(struct memif_peer *p, const struct memif_self
     return v;
 }
 
+void memif_peer_bye(struct memif_peer *p, const char *reason)
+{
+    struct memif_msg m = {.kind = MEMIF_DISCONNECT};
+    snprintf(m.disconnect.reason, sizeof(m.disconnect.reason), "%s", reason);
+    if (p->fd >= 0 && say(p, &m, -1) == MEMIF_GOES_ON && p->rings.begun)
+        poll(&(struct pollfd){.fd = p->fd, .events = POLLRDHUP}, 1, MEMIF_BYE_MS);
+}
+
 void memif_peer_end(struct memif_peer *p, const char *reason)
 {
-    if (p->fd >= 0 && reason != NULL) {
-        struct memif_msg m = {.kind = MEMIF_DISCONNECT};
-        snprintf(m.disconnect.reason, sizeof(m.disconnect.reason), "%s", reason);
-        say(p, &m, -1);
-    }
+    if (reason != NULL)
+        memif_peer_bye(p, reason);
     close_fd(&p->fd);
     close_fd(&p->wake_fd);
     close_fd(&p->memory_fd);

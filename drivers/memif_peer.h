@@ -28,8 +28,8 @@ struct memif_peer {
 struct memif_self {
     const char *name;
     uint32_t id;
-    unsigned log2_slots;  // client
-    bool taken;           // a link is up
+    unsigned log2_slots;  // of a ring, at most
+    bool taken;           // a link is up, or was a moment ago
 };
 
 enum memif_verdict { MEMIF_GOES_ON, MEMIF_IS_UP, MEMIF_IS_OVER };
@@ -45,7 +45,12 @@ enum memif_verdict memif_peer_begin(struct memif_peer *p, const struct memif_sel
 // says why, and memif_peer_end() has to follow.
 enum memif_verdict memif_peer_read(struct memif_peer *p, const struct memif_self *self);
 
-// memif_peer_end: tells the peer the reason, unless it is NULL; closes and unmaps. No burst runs.
+// memif_peer_bye: tells the peer the reason, and gives it MEMIF_BYE_MS to leave the memory before
+// memif_peer_end() frees its pages: an honest one reads no zeros then.
+enum { MEMIF_BYE_MS = 20 };
+void memif_peer_bye(struct memif_peer *p, const char *reason);
+
+// memif_peer_end: closes and unmaps; before it, with a reason, as memif_peer_bye(). No burst runs.
 void memif_peer_end(struct memif_peer *p, const char *reason);
 
 // memif_peer_wake: wakes the receiver. May hang as long as a lying peer wants: cancellation point.

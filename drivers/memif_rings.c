@@ -17,6 +17,7 @@ enum { SLOTS_A_BURST = 4 * BURST_MAX, AHEAD = 4 };
 static const char bad_index[] = "an index of a ring ran ahead";
 static const char bad_place[] = "a descriptor points out of its region";
 static const char too_many_parts[] = "a frame of too many buffers";
+static const char too_small[] = "its buffers are too small";
 
 // ---- words that the peer can write
 
@@ -65,31 +66,76 @@ static bool is_memory(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-const char *memif_rings_map(struct memif_rings *r, int fd, uint64_t bytes)
+static uint64_t ring_bytes(uint32_t slots)
+{
+    return sizeof(struct memif_ring) + slots * sizeof(struct memif_desc);
+}
+
+// Two rings, a buffer for each slot, and the rest of each region's last page.
+uint64_t memif_rings_bytes_max(unsigned log2_slots)
+{
+    return 2 * (ring_bytes(1u << log2_slots) + ((uint64_t)MEMIF_BUFFER_BYTES << log2_slots)) +
+           MEMIF_REGIONS_MAX * MEMIF_PAGE_BYTES;
+}
+
+static uint64_t pages_bytes(uint64_t bytes)
+{
+    return ALIGN_UP(bytes, (uint64_t)MEMIF_PAGE_BYTES);
+}
+
+// fix: after it the file can neither grow nor take another seal. Whether it has these seals counts,
+// not who set them.
+static bool fix(int fd)
+{
+    enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || !is_memory(fd))
+        return false;
+    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL);
+    seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & SEALS) == SEALS;
+}
+
+// wrong_size: of what it has more than its message says, blocks could make up for lost pages.
+static const char *wrong_size(int fd, uint64_t bytes)
 {
     struct stat st;
+    if (fstat(fd, &st) != 0 || bytes == 0 || (uint64_t)st.st_size < bytes)
+        return "a region is shorter than its message says";
+    return pages_bytes((uint64_t)st.st_size) != pages_bytes(bytes)
+               ? "a region is longer than its message says"
+               : NULL;
+}
+
+static const char *map(struct memif_rings *r, int fd, uint64_t bytes)
+{
+    struct memif_region *to = &r->regions[r->n_regions];
+    const int ours = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (ours < 0)
+        return "there is no descriptor for a region";
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ours, 0);
+    if (at == MAP_FAILED) {
+        close(ours);
+        return "a region cannot be mapped for reading and writing";
+    }
+    *to = (struct memif_region){.addr = at, .bytes = bytes, .fd = ours};
+    r->n_regions++;
+    return NULL;
+}
+
+const char *memif_rings_map(struct memif_rings *r, int fd, uint64_t bytes, uint64_t bytes_max)
+{
     uint64_t sum = bytes;
     for (unsigned i = 0; i < r->n_regions; i++)
         sum += r->regions[i].bytes;
     if (r->n_regions == MEMIF_REGIONS_MAX)
         return "too many regions";
-    if (bytes > MEMIF_REGION_BYTES_MAX || sum > MEMIF_REGION_BYTES_MAX)
-        return "the regions are too large";
-    const int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || !is_memory(fd))
+    if (bytes > bytes_max || sum > bytes_max)
+        return "the regions are too large for rings of rx_ring slots";
+    if (!fix(fd))
         return "a region must be a memfd of ordinary pages, sealed with F_SEAL_SHRINK";
-    if (fstat(fd, &st) != 0 || bytes == 0 || (uint64_t)st.st_size < bytes)
-        return "a region is shorter than its message says";
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        return "a region cannot be mapped for reading and writing";
-    r->regions[r->n_regions++] = (struct memif_region){.addr = at, .bytes = bytes};
-    return NULL;
-}
-
-static uint64_t ring_bytes(uint32_t slots)
-{
-    return sizeof(struct memif_ring) + slots * sizeof(struct memif_desc);
+    const char *wrong = wrong_size(fd, bytes);
+    return wrong != NULL ? wrong : map(r, fd, bytes);
 }
 
 const char *memif_rings_place(struct memif_rings *r, struct memif_end *end, unsigned region,
@@ -135,24 +181,47 @@ int memif_rings_make(struct memif_rings *r, unsigned log2_slots)
         return -1;
     if (ftruncate(fd, (off_t)bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-        memif_rings_map(r, fd, bytes) != NULL) {
+        memif_rings_map(r, fd, bytes, memif_rings_bytes_max(log2_slots)) != NULL) {
         close(fd);
         return -1;
     }
+    r->begun = true;
     own_ring(r, &r->tx, 0, log2_slots);
     own_ring(r, &r->rx, 1, log2_slots);
     return fd;
 }
 
 // populate: so that the worker meets no page that is not there. Before Linux 5.14 it meets some.
-// Not when it is mapped: memory of peers whose link never comes up must not count as ours.
-static const char *populate(const struct memif_rings *r)
+// Not when it is mapped: memory of peers whose link never comes up must not count as ours. Locked
+// pages are not swapped out, whatever limit the peer sets for its own memory.
+static const char *populate(struct memif_rings *r)
 {
-    for (unsigned i = 0; i < r->n_regions; i++)
-        if (madvise(r->regions[i].addr, r->regions[i].bytes, MADV_POPULATE_WRITE) != 0 &&
-            errno != EINVAL)
+    bool whole = true;
+    for (unsigned i = 0; i < r->n_regions; i++) {
+        const struct memif_region *g = &r->regions[i];
+        const bool done = madvise(g->addr, g->bytes, MADV_POPULATE_WRITE) == 0;
+        if (!done && errno != EINVAL)
             return "there is no memory for its regions";
+        whole = whole && done;
+        mlock(g->addr, g->bytes);
+    }
+    r->whole = whole;
     return NULL;
+}
+
+// The blocks of a file are its pages, those that were swapped out included.
+static bool has_all_pages(const struct memif_region *g)
+{
+    struct stat st;
+    return fstat(g->fd, &st) != 0 || (uint64_t)st.st_blocks * 512 >= pages_bytes(g->bytes);
+}
+
+bool memif_rings_lost_pages(const struct memif_rings *r)
+{
+    for (unsigned i = 0; r->whole && i < r->n_regions; i++)
+        if (!has_all_pages(&r->regions[i]))
+            return true;
+    return false;
 }
 
 // A client's peers (DPDK's net_memif) set the indices to 0 before they say CONNECTED: it posts its
@@ -161,6 +230,7 @@ const char *memif_rings_begin(struct memif_rings *r)
 {
     if (r->rx.ring == NULL || r->tx.ring == NULL)
         return "a ring in each direction is needed";
+    r->begun = true;
     if (r->rx.ring->cookie != MEMIF_COOKIE || r->tx.ring->cookie != MEMIF_COOKIE)
         return "a ring has no cookie";
     if (r->client) {
@@ -193,8 +263,14 @@ unsigned memif_rings_waiting(const struct memif_rings *r)
 
 void memif_rings_unmap(struct memif_rings *r)
 {
-    for (unsigned i = 0; i < r->n_regions; i++)
-        munmap(r->regions[i].addr, r->regions[i].bytes);
+    for (unsigned i = 0; i < r->n_regions; i++) {
+        const struct memif_region *g = &r->regions[i];
+        munlock(g->addr, g->bytes);
+        if (r->begun)
+            madvise(g->addr, g->bytes, MADV_REMOVE);
+        munmap(g->addr, g->bytes);
+        close(g->fd);
+    }
     memset(r, 0, sizeof(*r));
 }
 
@@ -304,7 +380,8 @@ uint16_t memif_rings_rx(struct memif_rings *r, struct memif_counts *c, struct pk
 struct sending {
     uint16_t at, free;  // the next slot, and how many there are
     uint16_t region;
-    uint8_t *to;  // the next byte of the buffer of slot `at`; NULL: not begun
+    uint16_t parts;  // buffers of the frame that are full
+    uint8_t *to;     // the next byte of the buffer of slot `at`; NULL: not begun
     uint32_t room, len, offset;
 };
 
@@ -348,6 +425,10 @@ static inline bool put_bytes(struct memif_rings *r, struct sending *s, const uin
         n -= s->room;
         s->len += s->room;
         close_slot(r, s, MEMIF_DESC_NEXT);
+        if (++s->parts == MEMIF_PARTS_MAX) {
+            break_off(r, too_small);
+            return false;
+        }
         if (!open_slot(r, s))
             return false;
     }
@@ -363,6 +444,7 @@ static inline bool put_frame(struct memif_rings *r, struct sending *s, const str
 {
     const struct sending before = *s;
     bool all = open_slot(r, s);
+    s->parts = 0;
     for (const struct rte_mbuf *m = &p->m; all && m != NULL; m = m->next)
         all = put_bytes(r, s, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
     if (likely(all))

@@ -71,7 +71,7 @@ for moment in $MOMENTS; do
 done
 claim "... the next one gets all its answers" load_answered
 for lie in honest dies_while_the_worker_reads is_woken full_eventfd shrinking_memory wrong_memory wrong_rings wrong_messages \
-    leaves_at_each_step says_nothing wild_descriptors wild_indices odd_frames noise; do
+    leaves_at_each_step says_nothing too_many_files wild_descriptors wild_indices odd_frames noise punches_holes; do
     claim "peer in Python: $lie" timeout 300 python3 "$HERE"/memif_peer.py "$SOCKET" $lie
     claim "... the server lives" lives
 done

@@ -2,7 +2,7 @@
 
 Every claim ends with exit status 0 if it holds. The server's address is 10.99.0.2.
 """
-import fcntl, mmap, os, random, socket, struct, sys, time
+import ctypes, fcntl, mmap, os, random, socket, struct, sys, time
 
 ACK, HELLO, INIT, ADD_REGION, ADD_RING, CONNECT, CONNECTED, DISCONNECT = range(1, 9)
 COOKIE, VERSION, NEXT, MASK_INT = 0x3E31F20, 0x200, 1, 1
@@ -260,6 +260,9 @@ def wrong_memory(path):
     refused("shorter", lambda: p.region(said=1 << 20))
     p = Peer(path)
     p.init()
+    refused("longer", lambda: p.region(said=4096))
+    p = Peer(path)
+    p.init()
     refused("too large", lambda: p.region(said=1 << 40))
     p = Peer(path)
     p.init()
@@ -274,15 +277,19 @@ def wrong_memory(path):
     refused("numbered", lambda: p.region(index=7))
     p = Peer(path)
     p.init()
-    for i in range(16):
+    for i in range(8):
         p.region(index=i, bytes=None if i == 0 else 4096)
-    refused("too many", lambda: p.region(index=16, bytes=4096))
+    refused("too many", lambda: p.region(index=8, bytes=4096))
+    p = Peer(path)
+    p.init()
+    p.region()
+    refused("too large", lambda: p.region(index=1, bytes=16 << 20))
 
 
 def wrong_rings(path):
     for text, of_ring in [("lie in its region", {"region": 1}), ("lie in its region", {"region": 65535}),
                           ("lie in its region", {"offset": 8}), ("lie in its region", {"offset": 0xfffffff0}),
-                          ("lie in its region", {"log2": 14, "offset": 4096}), ("too large", {"log2": 15}), ("too large", {"log2": 255}),
+                          ("lie in its region", {"log2": 10, "offset": 260000}), ("HELLO", {"log2": 11}), ("HELLO", {"log2": 255}),
                           ("one ring", {"index": 1}), ("eventfd", {"which": (1,), "fd": 0})]:
         p = Peer(path)
         p.init()
@@ -327,6 +334,38 @@ def wrong_messages(path):
         assert p.answered()
         p.send(kind, body, fd)
         p.ended()
+
+
+def too_many_files(path):
+    """More files than a message has, and files with an empty one, are closed: the next peer is served."""
+    for _ in range(600):
+        p = Peer(path)
+        p.recv(HELLO)
+        socket.send_fds(p.s, [b""], [0, 1])
+        p.ended()
+    p = Peer(path).up()
+    assert p.answered()
+
+
+def punches_holes(path):
+    """Pages that are taken away, for moments only and while frames pass, end the link."""
+    p = Peer(path).up()
+    assert p.answered()
+    punch, at, end = ctypes.CDLL(None).fallocate, p.buffer(0, 0) // 4096 * 4096, time.monotonic() + WAIT_S
+    p.s.setblocking(False)
+    while time.monotonic() < end:
+        punch(p.fds[0], 3, ctypes.c_int64(at), ctypes.c_int64(p.region_bytes() - at))
+        p.put(REQUEST)
+        try:
+            p.recv()
+        except BlockingIOError:
+            continue
+        except Ended as e:
+            assert "took pages" in str(e), str(e)
+            break
+    else:
+        raise AssertionError("the link goes on")
+    assert os.fstat(p.fds[0]).st_blocks == 0 or time.sleep(1) or os.fstat(p.fds[0]).st_blocks == 0
 
 
 def leaves_at_each_step(path):

@@ -306,6 +306,7 @@ static struct peer peer_new(void)
     p.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     assert_true(p.memory >= 0 && p.wake >= 0);
     assert_int_equal(hear(&p, &m), MEMIF_HELLO);
+    assert_int_equal(m.hello.log2_slots_max, LOG2);
     return p;
 }
 
@@ -356,6 +357,13 @@ static void peer_up(struct peer *p, struct port *server, const char *name)
     say_file(p, connect_msg, -1, MEMIF_CONNECTED);
     assert_null(memif_rings_begin(&p->rings));
     wait_until(server, true);
+}
+
+static blkcnt_t blocks(const struct peer *p)
+{
+    struct stat st;
+    assert_int_equal(fstat(p->memory, &st), 0);
+    return st.st_blocks;
 }
 
 static bool says(struct port *port, const char *line)
@@ -496,6 +504,55 @@ static void a_client_that_acknowledges_is_refused(void **state)
     peer_end(&p);
 }
 
+static void a_ring_or_memory_larger_than_rx_ring_needs_is_refused(void **state)
+{
+    struct peer p = peer_new();
+    say_file(&p, init_as("large"), -1, MEMIF_ACK);
+    say_file(&p, region_of(&p), p.memory, MEMIF_ACK);
+    struct memif_msg m = ring_of(&p, false);
+    m.ring.log2_slots++;
+    tell(&p, &m, sizeof(m), NULL, 0);
+    refused(&p, "larger than HELLO allows");
+    peer_end(&p);
+    p = peer_new();
+    say_file(&p, init_as("large"), -1, MEMIF_ACK);
+    m = region_of(&p);
+    m.region.bytes = memif_rings_bytes_max(LOG2) + 1;
+    tell(&p, &m, sizeof(m), &p.memory, 1);
+    refused(&p, "too large");
+    peer_end(&p);
+}
+
+// The peer keeps its file: what we touched first would count as our memory as long as it does.
+static void the_pages_of_a_link_that_ended_are_freed(void **state)
+{
+    static const struct memif_msg bye = {.kind = MEMIF_DISCONNECT};
+    for (int i = 0; i < 3; i++) {
+        struct peer p;
+        peer_up(&p, *state, "keeps its file");
+        assert_true((uint64_t)blocks(&p) * 512 >= p.rings.regions[0].bytes);
+        tell(&p, &bye, sizeof(bye), NULL, 0);
+        wait_until(*state, false);
+        for (int n = 0; n < 6000 && blocks(&p) != 0; n++)
+            nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        assert_int_equal(blocks(&p), 0);
+        peer_end(&p);
+    }
+}
+
+static void a_peer_that_takes_pages_away_loses_its_link(void **state)
+{
+    struct peer p;
+    peer_up(&p, *state, "punches holes");
+    const int rc = fallocate(p.memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                             (off_t)p.rings.regions[0].bytes / 4096 / 2 * 4096, 4096);
+    assert_int_equal(rc, 0);
+    wait_until(*state, false);
+    refused(&p, "took pages of its memory away");
+    assert_true(says(*state, "last_reason it took pages of its memory away"));
+    peer_end(&p);
+}
+
 // The frame is in the ring before the peer says that it sleeps, and after it looked for the last
 // time.
 static void a_peer_that_falls_asleep_is_woken_for_what_is_in_its_ring(void **state)
@@ -539,10 +596,11 @@ static int rig(void **state, bool client)
     assert_ptr_not_equal(r.memory, MAP_FAILED);
     r.ours.client = client;
     if (!client) {
-        assert_null(memif_rings_map(&r.ours, fd, r.bytes));
+        assert_null(memif_rings_map(&r.ours, fd, r.bytes, r.bytes));
         assert_null(memif_rings_place(&r.ours, &r.ours.rx, 0, 0, LOG2));
         assert_null(memif_rings_place(&r.ours, &r.ours.tx, 0,
                                       sizeof(struct memif_ring) + SLOTS * 16, LOG2));
+        maker.begun = false;  // the pages stay
         memif_rings_unmap(&maker);
     }
     close(fd);
@@ -682,10 +740,27 @@ static void small_buffers_carry_a_frame_in_parts(void **state)
         assert_int_equal(r->ours.tx.ring->desc[i].flags, i == 2 ? 0 : MEMIF_DESC_NEXT);
     }
     for (unsigned i = 3; i < SLOTS; i++)
-        r->ours.tx.ring->desc[i].length = 1;
-    assert_int_equal(send_one(r, 250), 0);  // more parts than there are slots: not begun
+        r->ours.tx.ring->desc[i].length = 5;
+    assert_int_equal(send_one(r, 310), 0);  // more parts than there are slots: not begun
     assert_int_equal(r->ours.tx.ring->tail, 3);
     assert_false(is_broken(r));
+}
+
+// Every turn of the worker would fill the ring, and find again that the frame does not fit.
+static void buffers_too_small_for_a_frame_end_the_link(void **state)
+{
+    struct rig *r = *state;
+    for (unsigned i = 0; i < SLOTS; i++)
+        r->ours.tx.ring->desc[i].length = 1;
+    r->ours.tx.ring->head = SLOTS;
+    assert_int_equal(send_one(r, MEMIF_PARTS_MAX), 1);
+    assert_int_equal(r->ours.tx.ring->tail, MEMIF_PARTS_MAX);
+    r->ours.tx.ring->head = MEMIF_PARTS_MAX + SLOTS;
+    for (unsigned i = 0; i < SLOTS; i++)
+        r->ours.tx.ring->desc[i].length = 1;
+    assert_int_equal(send_one(r, MEMIF_PARTS_MAX + 1), 0);
+    assert_true(is_broken(r));
+    assert_int_equal(r->ours.tx.ring->tail, MEMIF_PARTS_MAX);
 }
 
 // They wait in the ring until there are packets again.
@@ -706,6 +781,16 @@ static void frames_that_find_the_pool_empty_wait_and_are_counted(void **state)
     assert_int_equal(receive(r), 3);
     assert_int_equal(r->counts.rx_packets, 3);
     assert_int_equal(r->counts.rx_nombuf, 2);
+}
+
+static void pages_that_the_other_side_took_away_are_found(void **state)
+{
+    struct rig *r = *state;
+    assert_false(memif_rings_lost_pages(&r->ours));
+    assert_int_equal(madvise(r->memory + 8 * 4096, 4096, MADV_REMOVE), 0);
+    assert_true(memif_rings_lost_pages(&r->ours));
+    r->memory[8 * 4096] = 1;
+    assert_false(memif_rings_lost_pages(&r->ours));
 }
 
 static void a_frame_without_an_end_is_counted(void **state)
@@ -741,18 +826,42 @@ static void noise_in_the_rings_harms_nobody(void **state)
 
 static void memory_that_can_shrink_is_refused(void **state)
 {
+    enum { MAX_BYTES = 1 << 20 };
     struct memif_rings r = {0};
     const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     assert_int_equal(ftruncate(fd, 8192), 0);
-    assert_non_null(memif_rings_map(&r, fd, 8192));
+    assert_non_null(memif_rings_map(&r, fd, 8192, MAX_BYTES));
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
-    assert_non_null(memif_rings_map(&r, fd, 8192));
+    assert_non_null(memif_rings_map(&r, fd, 8192, MAX_BYTES));
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    assert_non_null(memif_rings_map(&r, fd, 8193));
-    assert_non_null(memif_rings_map(&r, fd, 0));
-    assert_null(memif_rings_map(&r, fd, 8192));
+    assert_non_null(memif_rings_map(&r, fd, 8193, MAX_BYTES));
+    assert_non_null(memif_rings_map(&r, fd, 4096, MAX_BYTES));
+    assert_non_null(memif_rings_map(&r, fd, 0, MAX_BYTES));
+    assert_non_null(memif_rings_map(&r, fd, 8192, 8191));
+    assert_null(memif_rings_map(&r, fd, 8192, 2 * 8192 - 1));
+    assert_non_null(memif_rings_map(&r, fd, 8192, 2 * 8192 - 1));  // both together
     memif_rings_unmap(&r);
     close(fd);
+}
+
+// A seal against new writers, set later, would keep us from freeing the pages.
+static void memory_takes_no_more_seals(void **state)
+{
+    struct memif_rings r = {0};
+    const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    assert_null(memif_rings_map(&r, fd, 8192, 8192));
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
+    assert_int_equal(ftruncate(fd, 16384), -1);
+    memif_rings_unmap(&r);
+    close(fd);
+}
+
+static void the_memory_of_a_link_follows_from_its_rings(void **state)
+{
+    assert_in_range(memif_rings_bytes_max(10), 8 << 20, 9 << 20);
+    assert_in_range(memif_rings_bytes_max(MEMIF_LOG2_SLOTS_MAX), 128 << 20, 130 << 20);
 }
 
 int main(void)
@@ -779,17 +888,25 @@ int main(void)
         ONE(a_file_named_like_an_eventfd_is_none),
         ONE(a_peer_cannot_write_lines_of_the_log),
         ONE(a_client_that_acknowledges_is_refused),
+        ONE(a_ring_or_memory_larger_than_rx_ring_needs_is_refused),
+        ONE(the_pages_of_a_link_that_ended_are_freed),
+        ONE(a_peer_that_takes_pages_away_loses_its_link),
         ONE(a_peer_that_falls_asleep_is_woken_for_what_is_in_its_ring),
         SERVER(an_index_that_runs_ahead_ends_the_link),
         CLIENT(an_index_that_runs_ahead_ends_the_link),
         SERVER(a_wild_descriptor_ends_the_link),
         CLIENT(a_client_knows_its_buffers_by_heart),
         SERVER(small_buffers_carry_a_frame_in_parts),
+        SERVER(buffers_too_small_for_a_frame_end_the_link),
         SERVER(frames_that_find_the_pool_empty_wait_and_are_counted),
+        SERVER(pages_that_the_other_side_took_away_are_found),
+        CLIENT(pages_that_the_other_side_took_away_are_found),
         SERVER(a_frame_without_an_end_is_counted),
         SERVER(noise_in_the_rings_harms_nobody),
         CLIENT(noise_in_the_rings_harms_nobody),
         cmocka_unit_test(memory_that_can_shrink_is_refused),
+        cmocka_unit_test(memory_takes_no_more_seals),
+        cmocka_unit_test(the_memory_of_a_link_follows_from_its_rings),
     };
     int failed = cmocka_run_group_tests_name("memif", tests, NULL, NULL);
     rmdir(folder);
