@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
@@ -23,6 +24,7 @@ static const struct port_ops ops = {
     .stats = ethdev_stats,
     .close = vdev_close,
     .view = &ethdev_view,
+    .replug = &ethdev_replug,
 };
 
 // Without MULTI_SEGS ethdev.c copies each chain into one segment.

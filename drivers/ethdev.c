@@ -210,6 +210,7 @@ struct port *ethdev_open(uint16_t id, const struct port_params *params,
     e->id = id;
     e->port.ops = profile->ops;
     e->port.priv = e;
+    memcpy(e->away.pools, params->pools, sizeof(e->away.pools));
     strcpy(e->port.name, params->name);
     if (configure(e, params, profile, err) == 0 && set_queues(e, params, err) == 0 &&
         start(e, params, profile, err) == 0)
@@ -287,26 +288,35 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return taken;
 }
 
-void ethdev_stats(struct port *p, struct port_stats *out)
+void ethdev_device_stats(struct ethdev *e, struct port_stats *sum)
 {
     struct rte_eth_stats s;
-    memset(out, 0, sizeof(*out));
-    if (rte_eth_stats_get(((struct ethdev *)p->priv)->id, &s) != 0)
+    if (rte_eth_stats_get(e->id, &s) != 0)
         return;
-    *out = (struct port_stats){.rx_packets = s.ipackets,
-                               .rx_bytes = s.ibytes,
-                               .tx_packets = s.opackets,
-                               .tx_bytes = s.obytes,
-                               .rx_missed = s.imissed,
-                               .rx_nombuf = s.rx_nombuf,
-                               .rx_errors = s.ierrors,
-                               .tx_errors = s.oerrors};
-    if (((struct ethdev *)p->priv)->nic->drops_in_queue)
+    sum->rx_packets += s.ipackets;
+    sum->rx_bytes += s.ibytes;
+    sum->tx_packets += s.opackets;
+    sum->tx_bytes += s.obytes;
+    sum->rx_missed += s.imissed;
+    sum->rx_nombuf += s.rx_nombuf;
+    sum->rx_errors += s.ierrors;
+    sum->tx_errors += s.oerrors;
+    if (e->nic->drops_in_queue)
         for (unsigned q = 0; q < RTE_ETHDEV_QUEUE_STAT_CNTRS; q++)
-            out->rx_missed += s.q_errors[q];
+            sum->rx_missed += s.q_errors[q];
+    if (e->kernel != NULL)
+        kernel_side_add(e->kernel, sum);
+}
+
+void ethdev_stats(struct port *p, struct port_stats *out)
+{
+    struct ethdev *e = p->priv;
+    *out = e->away.base;
+    if (!e->away.closed)
+        ethdev_device_stats(e, out);
     for (unsigned q = 0; q < p->queues; q++)
-        out->tx_errors +=
-            __atomic_load_n(&((struct ethdev *)p->priv)->tx_refused[q], __ATOMIC_RELAXED);
-    if (((struct ethdev *)p->priv)->kernel != NULL)
-        kernel_side_add(((struct ethdev *)p->priv)->kernel, out);
+        out->tx_no_device += __atomic_load_n(&e->away.tx_no_device[q], __ATOMIC_RELAXED);
+    out->tx_errors += out->tx_no_device;
+    for (unsigned q = 0; q < p->queues; q++)
+        out->tx_errors += __atomic_load_n(&e->tx_refused[q], __ATOMIC_RELAXED);
 }

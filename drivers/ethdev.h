@@ -2,6 +2,7 @@
 // ethdev.h: what every DPDK device has in common: configure, queues, start, bursts, counters. A
 // driver file is a short profile over this.
 #pragma once
+#include "base/shared.h"
 #include "base/toeplitz.h"
 #include "drivers/kernel_side.h"
 #include "drivers/nic_profiles.h"
@@ -14,6 +15,19 @@ struct ethdev_profile {
     uint64_t rx_by_name, tx_by_name;    // also, where params->offloads names them
     bool filters_mac;                   // drops frames for groups that it was not told to take
     bool rss;  // several queues: let the device spread by addresses and ports
+};
+
+// ethdev_away: of a port that has lost its device (ethdev_replug.h).
+struct ethdev_away {
+    struct port_ops ops;          // of the port meanwhile
+    const struct port_ops *with;  // those that it had, and gets again
+    bool closed;                  // the device is
+    struct port_stats base;       // what the devices before this one have counted
+    struct pkt_pool *pools[PORT_QUEUES_MAX];
+    struct shared_u32 pause;  // control thread to workers: wait; a number, 0: none
+    struct shared_u32 paused[PORT_QUEUES_MAX];  // worker to control thread: the number it waits for
+    uint32_t pauses;
+    uint64_t tx_no_device[PORT_QUEUES_MAX];  // written by the worker
 };
 
 struct ethdev {
@@ -30,6 +44,7 @@ struct ethdev {
     uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // by which key
     uint64_t tx_refused[PORT_QUEUES_MAX];     // by us or the driver; written by the worker
     struct kernel_side *kernel;               // NULL: no interface of the kernel is its device
+    struct ethdev_away away;
 };
 
 // ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.
@@ -53,3 +68,6 @@ void ethdev_close(struct port *p);
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
+
+// ethdev_device_stats: adds what the device of now has counted since it was opened.
+void ethdev_device_stats(struct ethdev *e, struct port_stats *sum);

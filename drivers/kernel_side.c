@@ -27,8 +27,8 @@ struct kernel_side {
     bool before[FDS_MAX];  // sockets that were there before
     unsigned n;
     int fds[PORT_QUEUES_MAX];
-    uint64_t packet_drops;  // the kernel forgets them when it tells
-    struct dropped at_open;
+    uint64_t packet_drops;     // the kernel forgets them when it tells
+    struct dropped last, sum;  // by the interface: as last seen; since it was opened
 };
 
 // each_socket: calls back with each descriptor that is a socket of the family.
@@ -95,7 +95,7 @@ void kernel_side_opened(struct kernel_side *k, bool ours_is_rx)
     k->ours_is_rx = ours_is_rx;
     k->index = if_nametoindex(k->device);
     each_socket(k, note_new);
-    k->at_open = dropped_by(k->device);
+    k->last = dropped_by(k->device);
 }
 
 static uint64_t ring_full(const struct kernel_side *k)
@@ -121,25 +121,34 @@ static uint64_t packet_drops(struct kernel_side *k)
     return k->packet_drops;
 }
 
-// An interface that went, and came again, begins at zero.
-static uint64_t since(uint64_t now, uint64_t at_open)
+// more: a counter that fell began at zero again.
+static uint64_t more(uint64_t now, uint64_t last)
 {
-    return now >= at_open ? now - at_open : now;
+    return now >= last ? now - last : now;
+}
+
+// follow: the sum stays while the interface is gone. Another one of its name counts for itself.
+static void follow(struct kernel_side *k)
+{
+    if (if_nametoindex(k->device) != k->index)
+        return;
+    const struct dropped now = dropped_by(k->device);
+    k->sum.rx += more(now.rx, k->last.rx);
+    k->sum.tx += more(now.tx, k->last.tx);
+    k->last = now;
 }
 
 void kernel_side_add(struct kernel_side *k, struct port_stats *out)
 {
-    const struct dropped now = dropped_by(k->device);
-    const uint64_t rx = since(now.rx, k->at_open.rx), tx = since(now.tx, k->at_open.tx);
+    follow(k);
     if (k->ours_is_rx)
-        out->rx_missed += tx;
+        out->rx_missed += k->sum.tx;
     else
         out->rx_missed += k->family == AF_XDP ? ring_full(k) : packet_drops(k);
-    out->tx_errors += k->ours_is_rx ? rx : tx;
+    out->tx_errors += k->ours_is_rx ? k->sum.rx : k->sum.tx;
 }
 
-// is_there: whether an interface of that name exists, which need not be the one that was opened.
-static bool is_there(const struct kernel_side *k)
+bool kernel_side_is_there(const struct kernel_side *k)
 {
     struct ifreq req = {0};
     strcpy(req.ifr_name, k->device);
@@ -154,7 +163,7 @@ bool kernel_side_link(const struct kernel_side *k, struct port_link *out)
         return false;
     out->up = false;
     if (ioctl(k->ask_fd, SIOCGIFNAME, &req) != 0 || ioctl(k->ask_fd, SIOCGIFFLAGS, &req) != 0)
-        out->reason = is_there(k) ? PORT_LINK_REPLACED : PORT_LINK_GONE;
+        out->reason = kernel_side_is_there(k) ? PORT_LINK_REPLACED : PORT_LINK_GONE;
     else if ((req.ifr_flags & IFF_UP) == 0)
         out->reason = PORT_LINK_SET_DOWN;
     else if ((req.ifr_flags & IFF_RUNNING) == 0)

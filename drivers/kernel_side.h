@@ -31,5 +31,9 @@ void kernel_side_add(struct kernel_side *k, struct port_stats *out);
 // bound to it. Speed and duplex are left alone. False: the kernel does not tell.
 bool kernel_side_link(const struct kernel_side *k, struct port_link *out);
 
+// kernel_side_is_there: whether an interface of that name exists, which need not be the one that
+// was opened.
+bool kernel_side_is_there(const struct kernel_side *k);
+
 // kernel_side_free: of NULL as well.
 void kernel_side_free(struct kernel_side *k);

@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "base/siphash.h"
 #include "drivers/ethdev.h"
+#include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
 #include "drivers/tap_mark.h"
 #include "drivers/tap_poll.h"
@@ -58,10 +59,13 @@ static void change_all(void (*from)(int), void (*to)(int))
 
 // net_tap takes signals whose disposition is the default one, which would end the process. So they
 // have it only while a port is made, and nobody lets them in meanwhile. What it has taken is then
-// turned off (tap_poll.h).
+// turned off (tap_poll.h). It goes on with a signal that it has: workers, which run when a port is
+// made again, need not be spared then.
 static void signals_offer(void)
 {
     sigset_t mine;
+    if (tap_poll_has_signal())
+        return;
     tap_signals(&mine);
     pthread_sigmask(SIG_BLOCK, &mine, NULL);
     change_all(SIG_IGN, SIG_DFL);
@@ -69,6 +73,8 @@ static void signals_offer(void)
 
 static void signals_take_back(void)
 {
+    if (tap_poll_has_signal())
+        return;
     change_all(SIG_DFL, SIG_IGN);
 }
 
@@ -286,6 +292,7 @@ static const struct port_ops tap_ops = {
     .stats = ethdev_stats,
     .close = tap_close,
     .view = &ethdev_view,
+    .replug = &ethdev_replug,
 };
 
 static const struct ethdev_profile tap_profile = {

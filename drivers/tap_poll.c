@@ -60,6 +60,11 @@ int tap_poll_start(const char *device, struct err *err)
     return rc;
 }
 
+bool tap_poll_has_signal(void)
+{
+    return told.handler != NULL;
+}
+
 void tap_poll_look(void)
 {
     if (likely(told.handler != NULL))

@@ -11,5 +11,8 @@
 // no more signals. 0, or -1 with the reason.
 int tap_poll_start(const char *device, struct err *err);
 
+// tap_poll_has_signal: whether net_tap has its signal in this process, from a port before.
+bool tap_poll_has_signal(void);
+
 // tap_poll_look: the next rte_eth_rx_burst() of a queue looks whether there are frames. Any worker.
 void tap_poll_look(void);

@@ -33,6 +33,13 @@ void pkt_pool_destroy(struct pkt_pool *pool)
         rte_mempool_free(&pool->mp);
 }
 
+void pkt_pool_uncache(struct pkt_pool *pool)
+{
+    struct rte_mempool_cache *c = rte_mempool_default_cache(&pool->mp, rte_lcore_id());
+    if (c != NULL)
+        rte_mempool_cache_flush(c, &pool->mp);
+}
+
 unsigned pkt_pool_free_count(const struct pkt_pool *pool)
 {
     return rte_mempool_avail_count(&pool->mp);

@@ -237,6 +237,10 @@ struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node);
 // pkt_pool_destroy: frees the pool, of which no packet is in use. NULL: does nothing.
 void pkt_pool_destroy(struct pkt_pool *pool);
 
+// pkt_pool_uncache: gives back what the calling thread's cache holds of the pool, which nobody else
+// could take. EAL thread; the pool's worker waits meanwhile.
+void pkt_pool_uncache(struct pkt_pool *pool);
+
 // pkt_pool_free_count: packets that are neither in use nor posted to a port; exact while the worker
 // does not run. Any thread.
 unsigned pkt_pool_free_count(const struct pkt_pool *pool);

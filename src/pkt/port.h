@@ -39,6 +39,7 @@ struct port_stats {
     uint64_t rx_missed;  // frames lost because no posted buffer was free (imissed)
     uint64_t rx_nombuf;  // times that the pool was empty: frames are lost, or wait in the ring
     uint64_t rx_errors, tx_errors;
+    uint64_t tx_no_device;  // of tx_errors: to be sent while the port was without a device
     // Frames that a fault port removed or added on purpose, after the counts above (rx) and before
     // them (tx): the stack received rx_packets - rx_taken_away + rx_added.
     uint64_t rx_taken_away, rx_added, tx_taken_away, tx_added;
@@ -57,6 +58,7 @@ static inline uint64_t port_tx_lost(const struct port_stats *s)
 }
 
 struct port;
+struct port_params;
 
 // Kinds of packets by how devices hash them. Those before PORT_RSS_KINDS by addresses and ports; of
 // the others a device may hash a part of what software hashes, or nothing.
@@ -82,7 +84,7 @@ struct port_rss_check {
 enum port_link_reason {
     PORT_LINK_NO_CARRIER,  // no cable, no light, or nobody at the other end
     PORT_LINK_SET_DOWN,    // the administrator took the interface down
-    PORT_LINK_GONE,        // the interface or the device was removed; the port stays without one
+    PORT_LINK_GONE,        // the interface or the device was removed
     PORT_LINK_REPLACED,    // and another interface has its name now, to which the port is not bound
     PORT_LINK_UNKNOWN,     // the device does not tell
 };
@@ -121,6 +123,20 @@ struct port_view {
     struct port *(*inner)(struct port *p);  // the port inside this one
 };
 
+// port_replug: of a port whose device may go, and come again, while workers run. Control thread.
+struct port_replug {
+    // detach: no burst that begins from now on uses the device: nothing is received, and what is to
+    // be sent is dropped and counted (tx_no_device). Closes the device as soon as no worker is in a
+    // burst that began before. Returns whether it is closed; else it is to be called again. The
+    // worker of each queue has to call rx_burst, where it waits while packets of its pool are taken
+    // or given back.
+    bool (*detach)(struct port *p);
+    // attach: of a port that is detached: opens the device again and lets bursts use it. `params`
+    // are those of its open. The port keeps its MAC address, its counters and its offloads. 0, or
+    // -1 with the reason: the port stays without a device.
+    int (*attach)(struct port *p, const struct port_params *params, struct err *err);
+};
+
 // port_ops: the worker that owns queue q calls rx_burst and tx_burst. The control thread calls the
 // others before the workers start or after they have stopped (stats: at any time).
 struct port_ops {
@@ -134,10 +150,13 @@ struct port_ops {
     uint16_t (*tx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
     void (*stats)(struct port *p, struct port_stats *out);
     void (*close)(struct port *p);
-    const struct port_view *view;  // NULL: no further queries
+    const struct port_view *view;      // NULL: no further queries
+    const struct port_replug *replug;  // NULL: without its device the port is dead
 };
 
 struct port {
+    // Changed while workers run by port_replug alone, with a release; a worker reads it for each
+    // burst.
     const struct port_ops *ops;
     char name[PORT_NAME_BYTES];
     uint32_t caps;  // enum port_cap

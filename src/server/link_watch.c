@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "server/replug.h"
 #include "server/server.h"
 
 enum { NS_A_MS = 1000000, WHEN_BYTES = 32 };
@@ -16,6 +17,7 @@ struct watched {
     uint64_t since_ns, changes;
     uint32_t announces;  // that are still due
     uint64_t announce_ns;
+    struct replug replug;
 };
 
 struct link_watch {
@@ -28,9 +30,8 @@ struct link_watch {
 static const char *const reasons[][2] = {
     [PORT_LINK_NO_CARRIER] = {"no_carrier", "down (no carrier)"},
     [PORT_LINK_SET_DOWN] = {"set_down", "down (set down by the administrator)"},
-    [PORT_LINK_GONE] = {"gone", "down (the device is gone: a new one needs a restart)"},
-    [PORT_LINK_REPLACED] = {"replaced",
-                            "down (the device was replaced: restart to use the new one)"},
+    [PORT_LINK_GONE] = {"gone", "down (the device is gone)"},
+    [PORT_LINK_REPLACED] = {"replaced", "down (the device was replaced)"},
     [PORT_LINK_UNKNOWN] = {"unknown", "unknown"},
 };
 
@@ -68,8 +69,10 @@ static void say(const struct watched *at, const struct port_link *now, uint64_t 
     if (now->up && now->speed_mbps != 0)
         snprintf(speed, sizeof(speed), " at %u Mbit/s", now->speed_mbps);
     log_say(LOG_port, now->up ? LOG_INFO : LOG_WARN,
-            "%s port %s: link %s%s; before: %s, for %llu.%03u s", time, at->port->name, words(now),
-            speed, words(&at->link), (unsigned long long)(ms / 1000), (unsigned)(ms % 1000));
+            "%s port %s: link %s%s; before: %s, for %llu.%03u s%s", time, at->port->name,
+            words(now), speed, words(&at->link), (unsigned long long)(ms / 1000),
+            (unsigned)(ms % 1000),
+            replug_is_for_ever(&at->replug, now) ? "; a new one needs a restart" : "");
 }
 
 // order_announce: a worker that does not turn does it when it turns again.
@@ -109,11 +112,13 @@ static void look(struct link_watch *l, unsigned i, uint64_t now_ns)
     announce_if_due(l, i, now_ns);
 }
 
-static void begin(struct watched *at, struct port *p, uint64_t now_ns)
+static void begin(struct watched *at, const struct server *s, unsigned i, uint64_t now_ns)
 {
+    struct port *p = server_port(s, i);
     char time[WHEN_BYTES];
     at->port = p;
     at->since_ns = now_ns;
+    replug_init(&at->replug, s, i);
     if (!tells(p))
         return;
     p->ops->view->link(p, &at->link);
@@ -131,7 +136,7 @@ struct link_watch *link_watch_new(const struct server *s, uint64_t now_ns)
     l->server = s;
     l->n = n;
     for (unsigned i = 0; i < n; i++)
-        begin(&l->ports[i], server_port(s, i), now_ns);
+        begin(&l->ports[i], s, i, now_ns);
     return l;
 }
 
@@ -145,8 +150,11 @@ void link_watch_poll(struct link_watch *l, uint64_t now_ns)
     if (now_ns < l->next_ns)
         return;
     l->next_ns = now_ns + (uint64_t)LINK_LOOK_MS * NS_A_MS;
-    for (unsigned i = 0; i < l->n; i++)
+    for (unsigned i = 0; i < l->n; i++) {
         look(l, i, now_ns);
+        if (replug_look(&l->ports[i].replug, &l->ports[i].link, now_ns))
+            look(l, i, now_ns);
+    }
 }
 
 void link_watch_look(struct link_watch *l, unsigned i, uint64_t now_ns, struct link_now *out)
@@ -156,5 +164,6 @@ void link_watch_look(struct link_watch *l, unsigned i, uint64_t now_ns, struct l
     *out = (struct link_now){.known = tells(at->port),
                              .link = at->link,
                              .changes = at->changes,
+                             .reopened = at->replug.reopened,
                              .for_ms = (now_ns - at->since_ns) / NS_A_MS};
 }

@@ -4,6 +4,8 @@
 // announce the port's addresses: switches and neighbours may have forgotten them meanwhile, or
 // never heard of them.
 //
+// A port whose device is gone gets a new one when there is one (replug.h).
+//
 // Not seen: a link that goes and comes back between two looks. Control thread only.
 #pragma once
 #include "pkt/port.h"
@@ -19,11 +21,12 @@ struct server;
 struct link_watch;
 
 // link_now: known: the port tells. changes: how often it went up or down, or was down for another
-// reason, since the watch began. for_ms: time since the last of them, or since then.
+// reason, since the watch began. reopened: how often a new device was opened. for_ms: time since
+// the last change, or since the watch began.
 struct link_now {
     bool known;
     struct port_link link;
-    uint64_t changes, for_ms;
+    uint64_t changes, reopened, for_ms;
 };
 
 // link_watch_new: of the ports of s, which outlives it. Logs links that are not up. NULL: no

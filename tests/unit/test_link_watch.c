@@ -7,6 +7,7 @@
 #include "hosts.h"
 #include "pkt_env.h"
 #include "server/link_watch.h"
+#include "server/replug.h"
 
 #define MS(n) ((uint64_t)(n)*1000000)
 
@@ -16,6 +17,9 @@ static struct {
     uint64_t now_ns;
     struct port_link link[HOSTS_WIRES];  // what the ports tell
     struct port_ops ops;
+    bool busy;           // a worker keeps the device from being closed
+    const char *refuse;  // why it cannot be opened again; NULL: it can
+    unsigned detached, attached, refused;
     FILE *log;
     int stderr_fd;
 } t;
@@ -26,6 +30,27 @@ static void tell(struct port *p, struct port_link *out)
 }
 
 static const struct port_view view = {.link = tell};
+
+static bool detach(struct port *p)
+{
+    (void)p;
+    t.detached++;
+    return !t.busy;
+}
+
+static int attach(struct port *p, const struct port_params *params, struct err *err)
+{
+    assert_string_equal(params->name, p->name);
+    if (t.refuse != NULL) {
+        t.refused++;
+        return err_set(err, "port %s: %s", p->name, t.refuse);
+    }
+    t.attached++;
+    t.link[p->name[4] == '2'] = (struct port_link){.up = true};
+    return 0;
+}
+
+static const struct port_replug replug = {.detach = detach, .attach = attach};
 static const struct c10m_app nothing = {.name = "nothing"};
 static const struct c10m_app *const both[2][3] = {{&nothing}, {&nothing}};
 
@@ -154,8 +179,9 @@ static void another_reason_is_a_change_and_no_announcement(void **state)
     } rows[] = {
         {PORT_LINK_SET_DOWN, "set_down", "link down (set down by the administrator)"},
         {PORT_LINK_NO_CARRIER, "no_carrier", "link down (no carrier)"},
-        {PORT_LINK_GONE, "gone", "link down (the device is gone: a new one needs a restart)"},
-        {PORT_LINK_REPLACED, "replaced", "link down (the device was replaced: restart"}};
+        {PORT_LINK_GONE, "gone",
+         "link down (the device is gone); before: down (no carrier), for 0."},
+        {PORT_LINK_REPLACED, "replaced", "link down (the device was replaced); before: down (the"}};
     begin_with(true, true);
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
         t.link[0] = (struct port_link){.reason = rows[i].reason};
@@ -166,6 +192,74 @@ static void another_reason_is_a_change_and_no_announcement(void **state)
         assert_int_equal(logged(rows[i].text), 1);
     }
     assert_int_equal(counted()->tx_arp, 0);
+    assert_int_equal(logged("; a new one needs a restart"), 2);
+    end();
+}
+
+// begin_replug: wire is a port that can go on with a new device.
+static void begin_replug(void)
+{
+    begin_with(true, true);
+    t.ops.replug = &replug;
+}
+
+static void a_device_that_comes_back_is_opened_and_announced(void **state)
+{
+    begin_replug();
+    t.refuse = "there is no interface";
+    t.link[0] = (struct port_link){.reason = PORT_LINK_GONE};
+    run(60000);
+    assert_int_equal(t.detached, 1);
+    assert_int_equal(t.attached, 0);
+    // 100, 200, 400, 800 ms and then one a second
+    assert_in_range(t.refused, 58, 66);
+    assert_int_equal(logged("port wire: there is no interface; it is tried again"), 1);
+    t.refuse = "it is down";
+    run(5000);
+    assert_int_equal(logged("port wire: it is down; it is tried again"), 1);
+    assert_int_equal(counted()->tx_arp, 0);
+    assert_int_equal(look(0).reopened, 0);
+    t.refuse = NULL;
+    run(2000);
+    assert_int_equal(t.attached, 1);
+    assert_true(look(0).link.up);
+    assert_int_equal(look(0).changes, 2);
+    assert_int_equal(look(0).reopened, 1);
+    assert_int_equal(look(1).reopened, 0);
+    assert_int_equal(counted()->tx_arp, 1);
+    assert_int_equal(logged("port wire: the device is open again, after 65."), 1);
+    assert_int_equal(logged("needs a restart"), 0);
+    end();
+}
+
+static void a_device_in_use_is_not_opened_before_it_is_closed(void **state)
+{
+    begin_replug();
+    t.busy = true;
+    t.link[0] = (struct port_link){.reason = PORT_LINK_REPLACED};
+    run(1000);
+    assert_in_range(t.detached, 5, 11);
+    assert_int_equal(t.attached + t.refused, 0);
+    t.busy = false;
+    run(200);
+    assert_int_equal(t.attached, 1);
+    const unsigned n = t.detached;
+    run(5000);
+    assert_int_equal(t.detached, n);
+    t.link[0] = (struct port_link){.reason = PORT_LINK_GONE};
+    run(200);
+    assert_int_equal(look(0).reopened, 2);
+    end();
+}
+
+static void a_link_that_is_down_keeps_its_device(void **state)
+{
+    begin_replug();
+    t.link[0] = (struct port_link){.reason = PORT_LINK_NO_CARRIER};
+    run(1000);
+    t.link[0].reason = PORT_LINK_SET_DOWN;
+    run(1000);
+    assert_int_equal(t.detached + t.attached + t.refused, 0);
     end();
 }
 
@@ -216,6 +310,9 @@ int main(void)
         cmocka_unit_test(a_link_that_comes_late_is_announced_twice_in_both_families),
         cmocka_unit_test(a_link_that_goes_again_is_not_announced_the_second_time),
         cmocka_unit_test(another_reason_is_a_change_and_no_announcement),
+        cmocka_unit_test(a_device_that_comes_back_is_opened_and_announced),
+        cmocka_unit_test(a_device_in_use_is_not_opened_before_it_is_closed),
+        cmocka_unit_test(a_link_that_is_down_keeps_its_device),
         cmocka_unit_test(each_port_has_its_own_link),
         cmocka_unit_test(an_announcement_waits_for_room),
         cmocka_unit_test(a_port_that_does_not_tell_is_unknown),

@@ -126,7 +126,8 @@ static int link_read(struct tree_out *out, void *data)
     struct link_now now;
     link_watch_look(of->shown->links, of->ix, liveness_clock_ns(), &now);
     link_lines(out, now.known, &now.link);
-    return tree_printf(out, "for_ms %" PRIu64 "\nchanges %" PRIu64 "\n", now.for_ms, now.changes);
+    return tree_printf(out, "for_ms %" PRIu64 "\nchanges %" PRIu64 "\nreopened %" PRIu64 "\n",
+                       now.for_ms, now.changes, now.reopened);
 }
 
 static int offloads_read(struct tree_out *out, void *data)
@@ -201,13 +202,14 @@ static void lines(struct tree_out *out, const struct port_stats *s)
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"rx_packets", s->rx_packets},       {"rx_bytes", s->rx_bytes},
-                {"tx_packets", s->tx_packets},       {"tx_bytes", s->tx_bytes},
-                {"rx_missed", s->rx_missed},         {"rx_nombuf", s->rx_nombuf},
-                {"rx_errors", s->rx_errors},         {"tx_errors", s->tx_errors},
-                {"rx_taken_away", s->rx_taken_away}, {"rx_added", s->rx_added},
-                {"tx_taken_away", s->tx_taken_away}, {"tx_added", s->tx_added},
-                {"rx_lost", port_rx_lost(s)},        {"tx_lost", port_tx_lost(s)}};
+    } rows[] = {{"rx_packets", s->rx_packets},     {"rx_bytes", s->rx_bytes},
+                {"tx_packets", s->tx_packets},     {"tx_bytes", s->tx_bytes},
+                {"rx_missed", s->rx_missed},       {"rx_nombuf", s->rx_nombuf},
+                {"rx_errors", s->rx_errors},       {"tx_errors", s->tx_errors},
+                {"tx_no_device", s->tx_no_device}, {"rx_taken_away", s->rx_taken_away},
+                {"rx_added", s->rx_added},         {"tx_taken_away", s->tx_taken_away},
+                {"tx_added", s->tx_added},         {"rx_lost", port_rx_lost(s)},
+                {"tx_lost", port_tx_lost(s)}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         tree_printf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
 }

@@ -89,6 +89,7 @@ static void put_connections_max(const struct metrics_now *now)
     X(rx_nombuf, "frames lost because the packet pool was empty")                                  \
     X(rx_errors, "frames received with an error")                                                  \
     X(tx_errors, "frames that the device would not send")                                          \
+    X(tx_no_device, "of them, those that had no device because it was gone")                       \
     X(rx_taken_away, "frames that a fault port lost on purpose on the way in")                     \
     X(rx_added, "frames that a fault port added on purpose on the way in")                         \
     X(tx_taken_away, "frames that a fault port lost on purpose on the way out")                    \

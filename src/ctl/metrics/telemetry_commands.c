@@ -114,13 +114,14 @@ static int port(struct telemetry_out *out, const char *params, const void *arg)
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"rx_packets", s.rx_packets},       {"rx_bytes", s.rx_bytes},
-                {"tx_packets", s.tx_packets},       {"tx_bytes", s.tx_bytes},
-                {"rx_missed", s.rx_missed},         {"rx_nombuf", s.rx_nombuf},
-                {"rx_errors", s.rx_errors},         {"tx_errors", s.tx_errors},
-                {"rx_taken_away", s.rx_taken_away}, {"rx_added", s.rx_added},
-                {"tx_taken_away", s.tx_taken_away}, {"tx_added", s.tx_added},
-                {"rx_lost", port_rx_lost(&s)},      {"tx_lost", port_tx_lost(&s)}};
+    } rows[] = {{"rx_packets", s.rx_packets},     {"rx_bytes", s.rx_bytes},
+                {"tx_packets", s.tx_packets},     {"tx_bytes", s.tx_bytes},
+                {"rx_missed", s.rx_missed},       {"rx_nombuf", s.rx_nombuf},
+                {"rx_errors", s.rx_errors},       {"tx_errors", s.tx_errors},
+                {"tx_no_device", s.tx_no_device}, {"rx_taken_away", s.rx_taken_away},
+                {"rx_added", s.rx_added},         {"tx_taken_away", s.tx_taken_away},
+                {"tx_added", s.tx_added},         {"rx_lost", port_rx_lost(&s)},
+                {"tx_lost", port_tx_lost(&s)}};
     for (unsigned k = 0; k < ARRAY_LEN(rows); k++)
         telemetry_u64(out, rows[k].name, rows[k].value);
     return 0;
