@@ -155,6 +155,12 @@ static struct memif_self self_of(const struct memif *m)
                                    m->link.fd >= 0 || (!m->client && now_ns() < m->not_before_ns)};
 }
 
+// pause_links: for so long no connection is accepted and no link comes up.
+static void pause_links(struct memif *m, uint64_t ms)
+{
+    m->not_before_ns = now_ns() + ms * 1000000;
+}
+
 static void link_begin(struct memif *m, struct memif_peer *p)
 {
     pthread_mutex_lock(&m->lock);
@@ -182,7 +188,7 @@ static void link_end(struct memif *m, const char *why, bool tell)
     m->disconnected++;
     memcpy(m->last_reason, reason, sizeof(reason));
     pthread_mutex_unlock(&m->lock);
-    m->not_before_ns = now_ns() + PAUSE_MS * UINT64_C(1000000);
+    pause_links(m, PAUSE_MS);
     if (may_log(m))
         log_say(LOG_port, LOG_INFO, "port %s: the peer is gone: %s", m->port.name, reason);
 }
@@ -261,7 +267,7 @@ static void link_look(struct memif *m, short revents)
         link_end(m, broken, true);
     } else if (lost) {
         link_end(m, "it took pages of its memory away", true);
-        m->not_before_ns = now_ns() + PUNISH_S * UINT64_C(1000000000);
+        pause_links(m, PUNISH_S * 1000);
     }
 }
 
@@ -326,6 +332,8 @@ static void turn(struct memif *m, struct pollfd *f)
         const int fd = accept4(m->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             peer_begin(m, fd);
+        else if (errno == EMFILE || errno == ENFILE)  // it would be asked again at once
+            pause_links(m, PAUSE_MS);
     }
     client_retry(m);
     link_wake(m);
