@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main.c: the command, also of programs with applications of their own (c10m/main.h). Exit 0 done,
-// 1 failed, 2 bad usage or configuration.
+// main.c: the command c10m, and c10m_main() for programs with other applications (c10m/main.h).
+// Exit status: 0 done, 1 failed, 2 wrong usage or configuration.
 #include "c10m/main.h"
 
 #include <getopt.h>
@@ -29,7 +29,7 @@
 
 enum { SETS_MAX = 256 };
 
-// The built-in applications and those of the program, ended by NULL.
+// The built-in applications and those of c10m_main(), ended by NULL.
 static const struct c10m_app *all_apps[APP_COUNT + C10M_OWN_APPS_MAX + 1];
 
 struct conf_options {
@@ -46,7 +46,7 @@ static const char conf_usage[] =
     "  -s, --set SECTION.KEY=V   override one key of the configuration; may be repeated\n"
     "  -h, --help                print this text\n";
 
-// 0: go on; 1: help was asked for; 2: bad usage.
+// Returns 0: continue; 1: print the help; 2: wrong usage.
 static int parse_conf_options(int argc, char **argv, struct conf_options *o)
 {
     static const struct option table[] = {
@@ -87,7 +87,7 @@ static void print_keys(void)
     text_free(&text);
 }
 
-// 0, or -1 with every error on stderr; then o->places may be there nevertheless.
+// Returns 0, or -1 after printing all errors to stderr; o->places may be set then too.
 static int read_conf(struct conf *c, struct conf_options *o)
 {
     struct conf_errors errors;
@@ -100,8 +100,8 @@ static int read_conf(struct conf *c, struct conf_options *o)
     return bad != 0 ? -1 : 0;
 }
 
-// Reads options and configuration; *c is what was asked for. -1: go on; else the exit status.
-// `o` keeps the options.
+// Parses the options into *o and reads the configuration into *c. Returns -1: continue; otherwise
+// the exit status.
 static int load_conf(int argc, char **argv, const char *what, struct conf *c,
                      struct conf_options *o)
 {
@@ -200,7 +200,7 @@ static int check_main(int argc, char **argv)
     return n == 0 ? 0 : 1;
 }
 
-// As `connections = max` would have it, whatever the configuration says.
+// The capacity with `connections = max`, independent of the configured number.
 static int plan_capacity(const struct conf_options *like, struct text *text)
 {
     static struct conf c;
@@ -219,7 +219,7 @@ static int plan_capacity(const struct conf_options *like, struct text *text)
     return 0;
 }
 
-// The budget of a packet: 0, or -1 with the reason on stderr.
+// The cycle budget of a packet. Returns 0, or -1 with the reason on stderr.
 static int plan_budget(const struct server_params *p, bool measure, struct text *text)
 {
     struct machine_costs costs;
@@ -231,11 +231,13 @@ static int plan_budget(const struct server_params *p, bool measure, struct text 
         return -1;
     }
     costs_budget(&costs, text);
-    text_printf(text,
-                measure ? "Costs measured now, on CPU %u.\n"
-                        : "Costs are typical of server CPUs, the TSC is this machine's; "
-                          "--measure measures them on CPU %u.\n",
-                p->worker_cpu[0]);
+    text_printf(
+        text,
+        measure
+            ? "The costs were measured now, on CPU %u.\n"
+            : "The costs are typical of server CPUs; the TSC frequency is that of this machine. "
+              "With --measure they are measured on CPU %u.\n",
+        p->worker_cpu[0]);
     text_printf(text, "Promised: 200 cycles of packet handling, 1,400 left to the application at 1 "
                       "M/s.\n");
     return 0;
@@ -275,7 +277,8 @@ static int plan_main(int argc, char **argv)
     return need != 0 || capacity != 0 || budget != 0 ? 1 : 0;
 }
 
-// What of the machine will stop the server, before it takes anything; it says itself why it stops.
+// Logs the properties of this machine that will stop the server, before the server changes
+// anything. The failing step later logs its own error.
 static void log_machine(const struct conf *c, const struct server_params *p)
 {
     struct text text;
@@ -386,7 +389,7 @@ static int usage(FILE *to, int status)
     return status;
 }
 
-// 0, or -1 with the reason on stderr.
+// Returns 0, or -1 with the reason on stderr.
 static int gather_apps(const struct c10m_app *const *own)
 {
     unsigned n = 0;

@@ -2,11 +2,12 @@
 // The socket agent's wire format: BSD socket calls on the user-mode stack, driven from another
 // process.
 //
-// AF_UNIX SOCK_SEQPACKET; one request, one reply, in order, per client connection; any number of
-// client connections at the same time, each of which may block (accept, connect, read, write, poll)
-// without holding up the others. All integers are the host's. Constants (AF_*, SOCK_*, O_NONBLOCK,
-// MSG_*, SOL_*, SO_*, TCP_*, POLL*, errno) are Linux's own values. Descriptors are the agent's,
-// small non-negative integers, shared by all client connections.
+// The socket is AF_UNIX, SOCK_SEQPACKET. Each request gets one reply, in the order of the requests
+// of a client connection. Several client connections may be open at the same time. A request that
+// blocks (accept, connect, read, write, poll) does not delay the other client connections. Integers
+// have the byte order of the host. Constants (AF_*, SOCK_*, O_NONBLOCK, MSG_*, SOL_*, SO_*, TCP_*,
+// POLL*, errno) have the values of Linux. Descriptors are small non-negative integers that the
+// agent assigns. All client connections share them.
 #pragma once
 #include <stdint.h>
 
@@ -38,18 +39,18 @@ enum agent_op {
                          // epoll_event
     AGENT_EPOLL_WAIT,    // a[0] events at most, a[1] timeout ms -> count, data: struct
                          // epoll_event[count]
-    AGENT_RESET,  // aborts (RST) and closes every open socket, listeners too; the stack is as new
-                  // afterwards
-    AGENT_GETSOCKNAME,  // -> addr: 0.0.0.0 or :: and port 0 as long as there is no other
+    AGENT_RESET,        // resets (RST) and closes every open socket, listeners included; TIME-WAIT,
+                        // half-open records, SYN cookies and path MTUs are removed
+    AGENT_GETSOCKNAME,  // -> addr; before bind or connect 0.0.0.0 or ::, port 0
     AGENT_GETPEERNAME,  // -> addr
-    AGENT_OPS_END,      // no call: above all of them
+    AGENT_OPS_END,      // number of operations, plus 1
 };
 
 enum { AGENT_DATA_BYTES_MAX = 200 * 1024, AGENT_ADDR_BYTES = 32 };
 
 struct agent_request {
     uint32_t op;
-    int32_t fd;  // -1 where there is none
+    int32_t fd;  // -1 if the call has no descriptor
     int64_t a[5];
     uint32_t addr_bytes;  // valid bytes of addr (a struct sockaddr_in or sockaddr_in6)
     uint32_t data_bytes;  // bytes that follow the header
@@ -58,8 +59,8 @@ struct agent_request {
 };
 
 struct agent_reply {
-    int64_t ret;    // as the call returns it; -1 on failure
-    int32_t error;  // errno where ret is -1
+    int64_t ret;    // the return value of the call; -1 on failure
+    int32_t error;  // errno if ret is -1
     uint32_t addr_bytes;
     uint32_t data_bytes;
     uint32_t zero;

@@ -15,8 +15,9 @@
 
 enum { C10M_OWN_APPS_MAX = 16 };
 
-// c10m_main: runs the command and returns its exit status. `own` ends with NULL and has at most
-// C10M_OWN_APPS_MAX applications. If one has the name of another application, c10m_main() prints an
-// error and returns 2. These applications have the keys of [service NAME] that are not reserved for
-// one application. Call it once, before the process has other threads.
+// c10m_main: runs the command in argv[1] and returns the exit status of the process: 0 done, 1
+// failed, 2 wrong usage or configuration. argc, argv: as main() gets them. `own`: at most
+// C10M_OWN_APPS_MAX applications, then NULL. If two applications have the same name, c10m_main()
+// prints an error and returns 2. The applications in `own` have the keys of [service NAME] that are
+// not reserved for one application. Call c10m_main() once, before the process has other threads.
 int c10m_main(int argc, char **argv, const struct c10m_app *const *own);

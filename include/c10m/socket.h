@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// c10m/socket.h: calls for applications that behave as programs with BSD sockets expect. Such an
-// application reads when it wants, closes without waiting for the end, and gets errors as errno
-// values. Threads as in c10m/app.h: the calls are made from callbacks on the worker, unless a
-// comment says otherwise.
+// c10m/socket.h: calls with the semantics of BSD sockets. An application that uses them reads when
+// it wants, closes without waiting for the end of the connection, and gets errors as errno values.
+// Threads as in c10m/app.h: the calls are made in callbacks on the worker, unless a comment says
+// otherwise.
 //
-// An application whose c10m_app has no `data` pulls: received bytes stay queued until c10m_read()
-// removes them, and the window closes as they fill the limit. If such an application closes one
-// direction only (c10m_shutdown()), the connection lasts as long as its peer wants (RFC 1122
-// 4.2.2.13). The connections of other applications end after [tcp] fin_wait2_ms.
+// An application whose c10m_app has no `data` is a pull application: received bytes stay queued
+// until c10m_read() removes them, and the window shrinks as the queue fills. If a pull application
+// closes one direction only (c10m_shutdown()), the connection lasts until the peer closes it
+// (half-close, RFC 1122 4.2.2.13). The connections of other applications end after [tcp]
+// fin_wait2_ms in FIN-WAIT-2.
 #pragma once
 #include "c10m/thread.h"
 
 // c10m_name: an address and a port in host order. IPv4 addresses are in the mapped form. Where a
-// function accepts "any address", :: stands for any of both families, ::ffff:0.0.0.0 for any of
-// IPv4.
+// function accepts "any address", :: means any address of both families, and ::ffff:0.0.0.0 any
+// IPv4 address.
 struct c10m_name {
     uint8_t addr[16];
     uint16_t port;
 };
 
-// c10m_peek: copies up to n received bytes to buf (unless it is NULL), beginning at offset `off` of
-// the unread bytes. Returns how many. They stay unread; c10m_receive_queued() is their number.
+// c10m_peek: copies up to n received bytes to buf (unless buf is NULL), beginning at offset `off`
+// of the unread bytes. Returns how many. The bytes stay unread. c10m_receive_queued() returns the
+// number of unread bytes.
 size_t c10m_peek(const struct c10m_conn *c, size_t off, void *buf, size_t n);
 
-// c10m_read: removes up to n unread bytes from the queue and copies them to buf (unless it is
-// NULL). Returns how many. The window may open.
+// c10m_read: removes up to n unread bytes from the queue and copies them to buf (unless buf is
+// NULL). Returns how many; 0: the queue is empty. The receive window may grow.
 size_t c10m_read(struct c10m_conn *c, void *buf, size_t n);
 
-// c10m_want_writable: calls `writable` as soon as there may be more room, as after a partial send.
+// c10m_want_writable: requests one call of `writable` when the send queue may have more room, as
+// after a partial send.
 void c10m_want_writable(struct c10m_conn *c);
 
 // c10m_end_record: no segment contains both bytes that were sent before this call and bytes that
@@ -38,40 +41,42 @@ void c10m_end_record(struct c10m_conn *c);
 // c10m_peer_closed: whether the peer's FIN was received. Bytes before it may still be unread.
 bool c10m_peer_closed(const struct c10m_conn *c);
 
-// c10m_close: the application is done with the connection. No callback of it follows, not even
-// `close`.
+// c10m_close: closes the connection for the application. No callback for this connection follows,
+// not even `close`.
 // - If bytes are unread, or if more arrive later, the connection is reset (RFC 2525 2.17).
 // - Otherwise FIN follows the queued data, and TCP completes the connection, with at most 8
 //   retransmissions and at most [tcp] fin_wait2_ms in FIN-WAIT-2.
 // - In SYN-SENT the connection ends at once.
-// A second call does nothing. c stays valid until the callback returns; other calls on it have no
+// A second call does nothing. c stays valid until the callback returns; other calls with c have no
 // effect.
 void c10m_close(struct c10m_conn *c);
 
-// c10m_shut_read: the application will not read any more, but still gets the other events. Bytes
-// that arrive before c10m_shutdown() stay queued, and queued bytes can still be read. After both
-// calls, new bytes reset the connection, and `close` reports ECONNRESET (as Linux after a shutdown
-// of both directions). Returns 0, or -ENOBUFS: no extension record is free, nothing has changed.
+// c10m_shut_read: ends the receive direction, as Linux's shutdown(SHUT_RD). Bytes that arrive
+// before c10m_shutdown() are queued, and queued bytes can still be read. Other events are still
+// reported. After c10m_shut_read() and c10m_shutdown(), new bytes reset the connection, and
+// c10m_error() in `close` is ECONNRESET (as on Linux after a shutdown of both directions). Returns
+// 0, or -ENOBUFS: no extension record is free, nothing has changed.
 int c10m_shut_read(struct c10m_conn *c);
 
 // c10m_error: why the connection ended, as Linux's errno: ECONNRESET, EPIPE (a reset after the
-// peer's FIN), ETIMEDOUT, ECONNREFUSED... 0: it is open, ended in order, or by c10m_abort(). Use it
-// in `close` and in `readable`: an application that pulls can read the bytes that arrived before an
-// error, and its `close` is called after it has read them.
+// peer's FIN), ETIMEDOUT, ECONNREFUSED... 0: the connection is open, was closed in order, or was
+// ended by c10m_abort(). Use it in `close` and in `readable`: a pull application can read the bytes
+// that arrived before an error, and its `close` is called after it has read them.
 int c10m_error(const struct c10m_conn *c);
 
 // c10m_soft_error: the errno of the last ICMP error about data in flight that did not end the
-// connection. 0: there was none, or something has been acknowledged since. If nothing more is
-// acknowledged, c10m_error() is this value instead of ETIMEDOUT. This is for applications that pull
-// (as Linux does it). Their active opens end at once at every ICMP error that makes Linux's
-// connect() fail; those of other applications end at hard errors only.
+// connection. 0: there was no such error, or the peer has acknowledged data since then. If the peer
+// acknowledges nothing more, c10m_error() returns this value instead of ETIMEDOUT, as on Linux.
+// Pull applications only. Active opens of pull applications end at once at every ICMP error that
+// makes Linux's connect() fail; those of other applications end at hard errors only.
 int c10m_soft_error(const struct c10m_conn *c);
 
-// c10m_take_soft_error: returns the same value and clears it, as Linux's getsockopt(SO_ERROR).
+// c10m_take_soft_error: returns the value of c10m_soft_error() and clears it, as Linux's
+// getsockopt(SO_ERROR).
 int c10m_take_soft_error(struct c10m_conn *c);
 
-// c10m_get_option: the present value of the option, which is the connection's own, or else the
-// service's. 0 also if there is no such option.
+// c10m_get_option: the present value of the option: the value set for the connection, or else the
+// service's value. 0 also if the option does not exist.
 uint32_t c10m_get_option(const struct c10m_conn *c, enum c10m_option option);
 
 enum c10m_congestion { C10M_CUBIC, C10M_NEWRENO };  // RFC 9438, RFC 5681 and 6582
@@ -86,16 +91,16 @@ enum c10m_info_option {  // Linux's TCPI_OPT_...
 enum c10m_ca_state {  // Linux's TCP_CA_...
     C10M_CA_OPEN,
     C10M_CA_DISORDER,  // duplicate acknowledgements, SACKed data
-    C10M_CA_CWR,       // the window was lowered for an ECE
+    C10M_CA_CWR,       // the congestion window was reduced after an ECE
     C10M_CA_RECOVERY,
-    C10M_CA_LOSS,  // after a timeout
+    C10M_CA_LOSS,  // after a retransmission timeout
 };
 
 // c10m_info: the part of Linux's TCP_INFO that this stack knows. Numbers of segments are bytes
-// divided by snd_mss, rounded up. Other fields of TCP_INFO are missing because they would need room
-// in every connection: bytes sent and received in total (an application can count them, see
-// c10m_send_taken()), times of the last data, the largest segment received, the round trip as the
-// receiver estimates it, and the degree of reordering.
+// divided by snd_mss, rounded up. Other fields of TCP_INFO are missing because they would need
+// memory in every connection: the total bytes sent and received (an application can count them, see
+// c10m_send_taken()), the times of the last data, the largest segment received, the receiver's
+// estimate of the round-trip time, and the degree of reordering.
 struct c10m_info {
     uint8_t state;  // Linux's numbers: 1 ESTABLISHED...
     uint8_t ca_state;
@@ -105,46 +110,52 @@ struct c10m_info {
     uint8_t snd_wscale, rcv_wscale;
     uint32_t rto_us, ato_us;
     uint32_t snd_mss, advmss;
-    uint32_t unacked, sacked, lost, retrans;  // segments in flight; and of these the others
-    uint32_t pmtu;                            // bytes of a full packet
+    // segments in flight, and how many of these are SACKed, lost, retransmitted
+    uint32_t unacked, sacked, lost, retrans;
+    uint32_t pmtu;  // path MTU, bytes
     uint32_t rtt_us, rttvar_us;
-    uint32_t min_rtt_us;        // of the data in flight; 0: unknown
+    uint32_t min_rtt_us;        // minimum round-trip time of the data in flight; 0: unknown
     uint32_t snd_ssthresh;      // segments; UINT32_MAX: no loss yet
     uint32_t snd_cwnd;          // segments
     uint32_t rcv_space;         // limit of unread bytes
-    uint32_t rcv_wnd, snd_wnd;  // bytes that each side may still send
-    uint32_t total_retrans;     // segments, counted from the first loss or own option on
+    uint32_t rcv_wnd, snd_wnd;  // bytes that the peer and this side may still send
+    // segments, counted since the first loss or the first option set for this connection
+    uint32_t total_retrans;
     uint32_t notsent_bytes, unacked_bytes, unread_bytes;
 };
 
+// c10m_get_info: fills *info with the present values of c. Cannot fail.
 void c10m_get_info(const struct c10m_conn *c, struct c10m_info *info);
 
 // c10m_local: the local address and port of the connection (getsockname).
 void c10m_local(const struct c10m_conn *c, struct c10m_name *name);
 
-// c10m_time_wait_ms: how long connections stay in TIME-WAIT ([tcp] time_wait_ms). Any thread.
+// c10m_time_wait_ms: how long connections stay in TIME-WAIT, in ms ([tcp] time_wait_ms). Any
+// thread.
 uint32_t c10m_time_wait_ms(const struct c10m_service *s);
 
-// c10m_is_local: whether addr is an address of this server's ports. Any thread, from init on.
+// c10m_is_local: whether addr (16 bytes; IPv4 in the mapped form) is an address of a port of this
+// server. Any thread, from init on.
 bool c10m_is_local(const struct c10m_service *s, const uint8_t addr[16]);
 
-// ---- Listeners that open while the server runs. A listener belongs to this worker alone, but
-// connections arrive at all workers: the thread therefore opens it on each of them. A service that
-// uses them needs no `port` in its section.
+// ---- Listeners that open while the server runs. A listener accepts connections of one worker
+// only. Connections arrive at all workers, so an application opens the listener on each worker. A
+// service that uses such listeners needs no `port` in its section.
 
-enum { C10M_LISTENING_MAX = 1024 };  // of one worker
+enum { C10M_LISTENING_MAX = 1024 };  // for one worker
 
-// c10m_listening: what a listener accepts. at.addr :: (all zero): all local addresses of both
-// families, or with v6only those of IPv6; ::ffff:0.0.0.0: all of IPv4; otherwise this address. If
-// several listeners match a connection, an exact address has priority over all addresses of a
-// family, and these over both families.
+// c10m_listening: what a listener accepts. at.addr is a local address, or "any": :: (all zero)
+// means all local addresses of both families, or with v6only all IPv6 addresses; ::ffff:0.0.0.0
+// means all IPv4 addresses. If several listeners match a connection, a listener on its exact
+// address has priority, then one on all addresses of its family, then one on both families.
 struct c10m_listening {
     struct c10m_name at;
     bool v6only;
-    uint8_t syn_retries;  // of the SYN-ACK; 0: [tcp] synack_retries
-    uint32_t backlog;     // as in Linux's listen(): backlog + 1 may wait for c10m_accepted()
-    uint32_t defer_s;     // as Linux's TCP_DEFER_ACCEPT; 0: off
-    // The options of these names, for the SYN-ACK and for the connections. 0: the service's value.
+    uint8_t syn_retries;  // retransmissions of the SYN-ACK; 0: [tcp] synack_retries
+    uint32_t backlog;     // as Linux's listen(): at most backlog + 1 wait for c10m_accepted()
+    uint32_t defer_s;     // seconds, as Linux's TCP_DEFER_ACCEPT; 0: off
+    // Values of C10M_OPT_RCV_LIMIT, C10M_OPT_MAXSEG, C10M_OPT_TTL and C10M_OPT_TOS for the SYN-ACK
+    // and for the connections. 0: the service's value.
     uint32_t rcv_limit;
     uint16_t maxseg;
     uint8_t ttl, tos;
@@ -153,91 +164,95 @@ struct c10m_listening {
     unsigned device;
 };
 
-// c10m_listen: from now on connections to l->at are opened for s. Returns an id (0 or more), valid
-// on this worker; -EINVAL: port 0; -EADDRNOTAVAIL: no local address; -EADDRINUSE: there is such a
-// listener already, or a configured service has the port; -ENOBUFS: there are C10M_LISTENING_MAX
-// listeners, or no service of the server has a thread.
+// c10m_listen: opens a listener of s on this worker. Connections to l->at then call `open` of s.
+// Returns an id (0 or more), valid on this worker; -EINVAL: the port is 0; -EADDRNOTAVAIL: the
+// address is not local; -EADDRINUSE: such a listener exists already, or a configured service uses
+// the port; -ENOBUFS: C10M_LISTENING_MAX listeners exist, or no service of the server has a thread.
 //
-// While more than `backlog` connections wait, SYNs are dropped, and so are the last ACKs of
-// handshakes: the half-open connection stays, and its SYN-ACK is sent again (ListenOverflows,
-// ListenDrops). While more than `backlog` are half-open, a SYN is answered with a cookie, or
-// dropped if cookies are off.
+// While more than `backlog` connections wait for c10m_accepted(), SYNs and the last ACKs of
+// handshakes are dropped. The half-open connection stays, and its SYN-ACK is retransmitted
+// (ListenOverflows, ListenDrops). While more than `backlog` connections are half-open, a SYN is
+// answered with a SYN cookie, or dropped if SYN cookies are off.
 int c10m_listen(struct c10m_core *w, struct c10m_service *s, const struct c10m_listening *l);
 
-// c10m_listen_set: replaces everything but the address, also for half-open connections. Returns 0,
-// or -EBADF: no listener has this id.
+// c10m_listen_set: replaces all values of the listener except its address, also for half-open
+// connections. Returns 0, or -EBADF: no listener has this id.
 int c10m_listen_set(struct c10m_core *w, int id, const struct c10m_listening *l);
 
-// c10m_unlisten: closes the listener. Half-open connections are removed silently; later segments of
-// their peers are answered with RST. Open connections stay. An unknown id is ignored.
+// c10m_unlisten: closes the listener. Half-open connections are removed without a segment to the
+// peer; later segments of the peer are answered with RST. Established connections stay. An unknown
+// id is ignored.
 void c10m_unlisten(struct c10m_core *w, int id);
 
-// c10m_listener: in `open` of c: the id of the listener that accepted it. -1: the connection was
-// opened from here, or came to a configured port.
+// c10m_listener: in `open` of c, the id of the listener that accepted c. -1: c is an active open,
+// or came to a configured port.
 int c10m_listener(const struct c10m_conn *c);
 
-// c10m_accepted: a connection of listener `id` does not wait any more. Call it once for each
-// connection, also if the connection has ended: as on Linux, one that was reset in the queue counts
-// until it is accepted.
+// c10m_accepted: removes one connection from the accept queue of listener `id`. Call it once for
+// each connection, also if the connection has ended: as on Linux, a connection that was reset in
+// the queue counts until it is accepted.
 void c10m_accepted(struct c10m_core *w, int id);
 
-// ---- Opening connections, from any callback.
+// ---- Active opens, in any callback.
 
-// c10m_opening: the two ends of a connection to be opened. from.addr all zero, or ::ffff:0.0.0.0
-// for an IPv4 peer: the route decides. from.port 0: a free port is chosen.
+// c10m_opening: the two ends of a connection to be opened. If from.addr is all zero, or
+// ::ffff:0.0.0.0 for an IPv4 peer, the route decides the local address. If from.port is 0, the
+// server chooses a free port.
 struct c10m_opening {
     struct c10m_name from, to;
-    unsigned device;  // through which it leaves; 0: the route decides
+    unsigned device;  // through which its packets leave; 0: the route decides
 };
 
-// c10m_open: begins an active open under s. Returns 0, and unless `made` is NULL sets *made to the
-// connection, as c10m_at() returns it: its state is zero and may be filled in, options may be set,
-// and bytes may be sent. In a later turn `open` is called, or `close` without it.
+// c10m_open: begins an active open for s. Returns 0 and, unless `made` is NULL, sets *made to the
+// connection, usable as from c10m_at(): its state is zero and may be set, options may be set, and
+// bytes may be sent. In a later turn `open` is called, or `close` if the open fails.
 //
 // If to.addr is a local address, 127.0.0.1, ::1 or "any", the server connects to itself, provided
 // that a service of the server has a thread; otherwise the result is -ENETUNREACH.
 //
-// Errors: -EINVAL (to.port is 0), -ENETUNREACH (no route, a group address, or another family than
-// from.addr), -EADDRNOTAVAIL (from.addr is not local; no port is free; this connection exists,
-// existed within the last 2 MSL, or belongs to another worker, see c10m_home()), -ENOBUFS (no block
-// is free, or C10M_OTHERS_MAX would be exceeded for this event).
+// Errors: -EINVAL (to.port is 0), -ENETUNREACH (there is no route, to.addr is a multicast address,
+// or its family differs from that of from.addr), -EADDRNOTAVAIL (from.addr is not local; no port is
+// free; a connection with the same addresses and ports exists, or is in TIME-WAIT; or another
+// worker receives its packets, see c10m_home()), -ENOBUFS (no block is free, or C10M_OTHERS_MAX
+// would be exceeded for this event).
 int c10m_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_opening *o,
               struct c10m_conn **made);
 
-// c10m_home: the worker that receives the packets of the connection between `from` (here) and `to`,
-// names as in c10m_open(). If from.port is fixed, only this worker can open it. 0 also if the
-// connection is impossible. Any thread, while the workers run.
+// c10m_home: the worker that receives the packets of the connection between `from` (this side) and
+// `to`, as in c10m_open(). If from.port is not 0, only this worker can open the connection. 0 also
+// if the connection is impossible. Any thread, while the workers run.
 unsigned c10m_home(const struct c10m_service *s, const struct c10m_name *from,
                    const struct c10m_name *to);
 
-// c10m_home_by: the same for an opening that may name a device.
+// c10m_home_by: as c10m_home(), for an active open that may name a device.
 unsigned c10m_home_by(const struct c10m_service *s, const struct c10m_opening *o);
 
 // ---- Ending all connections.
 
-// c10m_abort_all: resets every connection of s on this worker, also those that c10m_close() has
-// given up. A bounded number is reset in each turn, from the end of this callback on; `close` is
-// called as usual. Returns true if there is no connection: call it again in a later message to find
-// out.
+// c10m_abort_all: resets every connection of s on this worker, also after c10m_close(). The worker
+// resets a bounded number of connections in each turn, starting after this callback; `close` is
+// called as usual. Returns true if s has no connection on this worker. After false, call it again
+// in a later message until it returns true.
 bool c10m_abort_all(struct c10m_core *w, struct c10m_service *s);
 
-// c10m_forget: removes from this worker what past connections left behind: TIME-WAIT and half-open
+// c10m_forget: removes the state of past connections from this worker: TIME-WAIT and half-open
 // records, expected SYN cookies, the state of rate limits, and known path MTUs. Open connections,
-// listeners, neighbours and counters stay. One call removes a bounded number of things; false: call
-// it again.
+// listeners, neighbors and counters stay. One call removes a bounded number of entries. Returns
+// true when nothing is left; after false, call it again.
 bool c10m_forget(struct c10m_core *w);
 
 // ---- UDP. A port is opened on one worker. With several workers, the addresses and ports of a
-// datagram decide which worker receives it: to receive all of them, open the port on each worker. A
-// worker has at most C10M_UDP_PORTS_MAX open ports. The ports of services with udp = on are looked
-// up first, and cannot be opened. A datagram to any other port is answered by ICMP port
-// unreachable.
+// datagram decide which worker receives it. To receive all datagrams, open the port on each worker.
+// A worker has at most C10M_UDP_PORTS_MAX open ports. The ports of services with udp = on have
+// priority and cannot be opened. A datagram to a port that is neither configured nor open is
+// answered by ICMP port unreachable.
 //
-// Datagrams to many receivers are those to a broadcast address (255.255.255.255 included), to
-// 224.0.0.1, to ff02::1, to the solicited-node groups of local addresses, and to groups of
-// c10m_group_join(). Such a datagram is delivered once: to the port opened for this address, or
-// else to one opened for any address. There is no ICMP error if there is none. Datagrams to other
-// groups are dropped. The ports of the sender do not receive what it sends to a group.
+// Broadcast and multicast datagrams are received if their destination is a broadcast address
+// (255.255.255.255 included), 224.0.0.1, ff02::1, the solicited-node group of a local address, or a
+// group of c10m_group_join(). Such a datagram is delivered once: to the port that is open for this
+// address, or else to a port that is open for any address. If no port is open for it, no ICMP error
+// is sent. Datagrams to other groups are dropped. Multicast datagrams are not looped back to ports
+// of this server.
 
 enum { C10M_UDP_PORTS_MAX = 4096 };
 
@@ -248,9 +263,9 @@ struct c10m_packet {
     bool df;           // IPv4: routers may not fragment it, if it fits into one packet
     const uint8_t *data;
     size_t len;
-    int port;         // of a received one: the number that c10m_udp_open() returned
-    bool whole;       // to send: do not fragment it here either
-    unsigned device;  // through which it came, or is to leave; to send, 0: the route decides
+    int port;         // received datagrams: the number that c10m_udp_open() returned
+    bool whole;       // sending: do not fragment the datagram on this host
+    unsigned device;  // on which it arrived, or through which to send it (0: the route decides)
     bool icmp;        // data is an ICMP or ICMPv6 message, from.port is its identifier
 };
 
@@ -260,93 +275,100 @@ struct c10m_packet_error {
     // Linux reports hard errors to a connected socket. The others may be temporary; Linux reports
     // them only on request (IP_RECVERR).
     bool hard;
-    uint8_t type, code;  // of the message
-    uint16_t mtu;        // with EMSGSIZE: the path's MTU from now on (c10m_udp_mtu())
+    uint8_t type, code;  // of the ICMP message
+    uint16_t mtu;        // with EMSGSIZE: the new path MTU, bytes (c10m_udp_mtu())
 };
 
-// c10m_udp_open: from now on `packet` of s is called for datagrams to `at`. at->addr may be any of
-// IPv4 (::ffff:0.0.0.0), any of IPv6 (:: with v6only) or any of both (::). An exact address has
-// priority over all addresses of its family, and these over both families. Returns the number of
-// the port, 0 to C10M_UDP_PORTS_MAX - 1; -EADDRINUSE: the same address and port are open or
-// configured (:: with and without v6only are different); -EADDRNOTAVAIL: the address is neither
-// local, nor a group, nor "any"; -ENOBUFS: C10M_UDP_PORTS_MAX ports are open; -EINVAL: port 0, or
-// the application has no `packet`.
+// c10m_udp_open: opens a port on this worker: `packet` of s is called for each datagram to `at`.
+// at->addr may be a local address, a group, any IPv4 address (::ffff:0.0.0.0), any IPv6 address (::
+// with v6only) or any address of both families (::). If several ports match, the port of the exact
+// address has priority, then that of any address of its family, then that of both families. Returns
+// the number of the port, 0 to C10M_UDP_PORTS_MAX - 1; -EADDRINUSE: the same address and port are
+// open or configured (:: with and without v6only are different); -EADDRNOTAVAIL: the address is
+// neither local, nor a group, nor "any"; -ENOBUFS: C10M_UDP_PORTS_MAX ports are open; -EINVAL: the
+// port is 0, or the application has no `packet`.
 int c10m_udp_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
                   bool v6only);
 
-// c10m_udp_open_on: the same for datagrams that arrive through one device (see below); 0: any. With
-// the same address it has priority over a port on any device. Different devices do not conflict.
+// c10m_udp_open_on: as c10m_udp_open(), for datagrams that arrive on one device (see below); 0:
+// any. With the same address, a port on one device has priority over a port on any device. The same
+// address and port may be open on several devices.
 int c10m_udp_open_on(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
                      bool v6only, unsigned device);
 
-// c10m_echo_open: the same for echo replies with the identifier at->port: `packet` gets the whole
-// ICMP message, with `icmp` set and from.port 0. To send such messages, set `icmp` in
-// c10m_udp_send(): data has at least 8 bytes, and identifier and checksum are filled in.
+// c10m_echo_open: as c10m_udp_open_on(), for ICMP echo replies with the identifier at->port:
+// `packet` gets the whole ICMP message, with `icmp` set and from.port 0. To send echo requests, set
+// p->icmp in c10m_udp_send(): data has at least 8 bytes, and c10m_udp_send() fills in the
+// identifier and the checksum.
 int c10m_echo_open(struct c10m_core *w, struct c10m_service *s, const struct c10m_name *at,
                    unsigned device);
 
-// c10m_udp_peer: from now on the open port receives only datagrams from `peer`, and has priority
-// over other ports for these. Datagrams from others go to the next matching port, or are answered
-// by ICMP port unreachable. NULL: it receives datagrams from all again. Returns 0, or -EINVAL:
-// port 0.
+// c10m_udp_peer: connects the open port to `peer`: it receives only datagrams from `peer`, and has
+// priority over other ports for these. Datagrams from other senders go to the next matching port,
+// or are answered by ICMP port unreachable. With peer NULL the port receives datagrams from all
+// senders again. Returns 0, or -EINVAL: peer->port is 0.
 int c10m_udp_peer(struct c10m_core *w, int port, const struct c10m_name *peer);
 
-// c10m_udp_close: closes an open port. No callback of it follows, and its number is used again.
+// c10m_udp_close: closes an open port. No callback for this port follows, and a later
+// c10m_udp_open() may return its number.
 void c10m_udp_close(struct c10m_core *w, int port);
 
-// c10m_udp_send: sends p to p->to from any local address and port, whether open or not. from.addr
-// "any": the route decides. ttl 0: 64, or 1 to a multicast group. The bytes are copied. While the
-// neighbour is unknown some datagrams wait for it, as segments do. Datagrams larger than the MTU
-// are fragmented. Returns
+// c10m_udp_send: sends p to p->to from p->from: any local address and any port, open or not. If
+// from.addr is "any", the route decides. ttl 0 means 64, or 1 to a multicast group. The bytes are
+// copied. While the link-layer address of the neighbor is unknown, a bounded number of datagrams
+// wait for it, as TCP segments do. Datagrams larger than the MTU are fragmented. Returns
 // - 0;
 // - -EINVAL: a port is 0;
 // - -ENETUNREACH: there is no route, or the address has another family;
-// - -EADDRNOTAVAIL: from.addr is not local;
+// - -EADDRNOTAVAIL: p->from.addr is not local;
 // - -EMSGSIZE: more than 64 KiB; or more than the link or the known path MTU, if p->whole is set or
 //   [memory] reassembly is off;
-// - -ENOBUFS: no packet is free, or no room in this turn, of which a part is reserved for TCP. A
-//   later turn may have room.
+// - -ENOBUFS: no packet is free, or the packets of this turn that are not reserved for TCP are
+//   used. A later turn may have room.
 int c10m_udp_send(struct c10m_core *w, struct c10m_service *s, const struct c10m_packet *p);
 
-// c10m_group_join: this worker receives what arrives through the device (see below) for the
-// multicast address `group`, until c10m_group_leave() was called as often as c10m_group_join().
-// Over IPv6 a report announces it on the link (RFC 3810). Returns 0; -EINVAL: not a multicast
-// address; -ENODEV: there is no such device, or it has no address of that family; -ENOBUFS: the
-// device is in 64 groups of that family already. c10m_group_leave: returns 0, or -EADDRNOTAVAIL.
+// c10m_group_join: this worker accepts datagrams to the multicast address `group` that arrive on
+// the device (see below), until c10m_group_leave() was called as often as c10m_group_join(). For an
+// IPv6 group, an MLDv2 report is sent (RFC 3810). Returns 0; -EINVAL: `group` is not a multicast
+// address; -ENODEV: the device does not exist, or has no address of that family; -ENOBUFS: the
+// device has joined 64 groups of that family already. c10m_group_leave: undoes one
+// c10m_group_join(). Returns 0, or -EADDRNOTAVAIL: the worker has not joined the group on this
+// device.
 int c10m_group_join(struct c10m_core *w, unsigned device, const uint8_t group[16]);
 int c10m_group_leave(struct c10m_core *w, unsigned device, const uint8_t group[16]);
 
-// ---- Devices: the ports of the server, numbered from 1; 0 stands for any. Any thread, from init
+// ---- Devices: the ports of the server, numbered from 1; 0 means any device. Any thread, from init
 // on.
 
-// c10m_device_find: the port with this name; if there is none, the first one whose `device` is
-// `name`. 0: none.
+// c10m_device_find: the number of the port [port NAME] with this name, or else of the first port
+// whose key `device` is `name`. 0: there is none.
 unsigned c10m_device_find(const struct c10m_service *s, const char *name);
 
 // c10m_device_name: the name of the port. NULL: no port has this number.
 const char *c10m_device_name(const struct c10m_service *s, unsigned device);
 
-// c10m_device_of: the port that has this address. 0: none.
+// c10m_device_of: the number of the port that has this address. 0: no port has it.
 unsigned c10m_device_of(const struct c10m_service *s, const uint8_t addr[16]);
 
-// c10m_device_to: the device through which a datagram to `to` leaves if it may leave through
-// `device` (0: any). 0: there is no route. Unless `from` is NULL, from->addr becomes its source
-// address; from->port stays. While the workers run.
+// c10m_device_to: the device through which a datagram to `to` leaves, if it may only use `device`
+// (0: any). 0: there is no route. Unless `from` is NULL, from->addr is set to its source address;
+// from->port is not changed. Any thread, while the workers run.
 unsigned c10m_device_to(const struct c10m_service *s, const struct c10m_name *to, unsigned device,
                         struct c10m_name *from);
 
-// c10m_udp_source: sets from->addr to the source address of datagrams to `to` whose sender has
-// chosen none; from->port stays. Returns 0, or -ENETUNREACH: there is no route.
+// c10m_udp_source: sets from->addr to the source address of datagrams to `to` that are sent from
+// "any"; from->port is not changed. Returns 0, or -ENETUNREACH: there is no route.
 int c10m_udp_source(struct c10m_core *w, const struct c10m_name *to, struct c10m_name *from);
 
-// c10m_is_broadcast: 255.255.255.255, or the broadcast address of a prefix of ours. Any thread.
+// c10m_is_broadcast: whether addr is 255.255.255.255, or the broadcast address of a prefix of this
+// server. Any thread.
 bool c10m_is_broadcast(const struct c10m_service *s, const uint8_t addr[16]);
 
-// c10m_udp_mtu: the largest IP packet, in bytes, that reaches `to` unfragmented as far as is known.
-// 0: there is no route to `to`.
+// c10m_udp_mtu: the known path MTU to `to`, in bytes of the IP packet. 0: there is no route to
+// `to`.
 uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to);
 
-// c10m_udp_path: the same through `device` (0: any). Unless `from` is NULL, from->addr becomes the
-// source address of such packets; from->port stays.
+// c10m_udp_path: as c10m_udp_mtu(), through `device` (0: any). Unless `from` is NULL, from->addr is
+// set to the source address of such packets; from->port is not changed.
 uint16_t c10m_udp_path(struct c10m_core *w, const struct c10m_name *to, unsigned device,
                        struct c10m_name *from);
