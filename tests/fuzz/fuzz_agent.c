@@ -148,7 +148,7 @@ static void request(struct agent *a, struct client *k, struct input *in)
     if (k->call.r != NULL)  // in a call
         return;
     read_request(in, k->in);
-    MUST(request_good(k->in, sizeof(*k->in) + k->in->data_bytes));
+    MUST(request_is_valid(k->in, sizeof(*k->in) + k->in->data_bytes));
     k->call.r = k->in;
     call_start(a, &k->call);
     if (k->call.r == NULL)
@@ -226,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct input in = {data, len};
     if (a == NULL)
         a = the_agent(clients);
-    a->not_chance = 1;
+    a->fixed_random = 1;
     a->now_us = 0;
     play(a, clients, &in);
     for (int i = 0; i < CLIENTS; i++)

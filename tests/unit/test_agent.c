@@ -127,22 +127,22 @@ static void requests_of_wrong_lengths_are_no_requests(void **state)
     (void)state;
     struct agent_request r = {.op = AGENT_SOCKET};
     const size_t head = sizeof(r);
-    assert_true(request_good(&r, head));
-    assert_false(request_good(&r, 0));
-    assert_false(request_good(&r, head - 1));
-    assert_false(request_good(&r, head + 1));
+    assert_true(request_is_valid(&r, head));
+    assert_false(request_is_valid(&r, 0));
+    assert_false(request_is_valid(&r, head - 1));
+    assert_false(request_is_valid(&r, head + 1));
     r.data_bytes = 1;
-    assert_true(request_good(&r, head + 1));
-    assert_false(request_good(&r, head));
+    assert_true(request_is_valid(&r, head + 1));
+    assert_false(request_is_valid(&r, head));
     r.data_bytes = AGENT_DATA_BYTES_MAX;
-    assert_true(request_good(&r, head + AGENT_DATA_BYTES_MAX));
+    assert_true(request_is_valid(&r, head + AGENT_DATA_BYTES_MAX));
     r.data_bytes = AGENT_DATA_BYTES_MAX + 1;
-    assert_false(request_good(&r, head + AGENT_DATA_BYTES_MAX + 1));
+    assert_false(request_is_valid(&r, head + AGENT_DATA_BYTES_MAX + 1));
     r.data_bytes = UINT32_MAX;
-    assert_false(request_good(&r, head - 1));
+    assert_false(request_is_valid(&r, head - 1));
     r.data_bytes = 0;
     r.addr_bytes = AGENT_ADDR_BYTES + 1;
-    assert_false(request_good(&r, head));
+    assert_false(request_is_valid(&r, head));
 }
 
 static void what_is_no_call_and_no_descriptor_is_refused(void **state)

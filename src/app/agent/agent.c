@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent as an application: its parameters, its memory, its callbacks.
+// The application `agent`: parameters, memory and callbacks.
 #include "app/agent/agent.h"
 
 #include <stdio.h>
@@ -40,9 +40,9 @@ static bool make_tables(struct agent *a)
     a->workers = calloc(a->n_workers, sizeof(struct agent_worker *));
     a->unsent_first = calloc(a->n_workers, sizeof(struct agent_msg *));
     a->unsent_last = calloc(a->n_workers, sizeof(struct agent_msg *));
-    a->taken = calloc(a->n_workers, sizeof(*a->taken));
+    a->inboxes = calloc(a->n_workers, sizeof(*a->inboxes));
     return a->fds != NULL && a->workers != NULL && a->unsent_first != NULL &&
-           a->unsent_last != NULL && a->taken != NULL;
+           a->unsent_last != NULL && a->inboxes != NULL;
 }
 
 static const char *make_workers(struct c10m_service *s, struct agent *a)
@@ -58,7 +58,7 @@ static const char *make_workers(struct c10m_service *s, struct agent *a)
     for (int i = 0; i < WORKER_COUNTS_N; i++) {
         counters[i] = c10m_counter(s, rows[i].name, rows[i].help);
         if (counters[i] < 0)
-            return "no room for its counters";
+            return "the service has no free counters";
     }
     for (unsigned w = 0; w < a->n_workers; w++) {
         a->workers[w] = agent_worker_new(s, w, 2 * a->sockets_max, &a->defaults, counters);
@@ -83,14 +83,14 @@ void agent_free(struct agent *a)
     free(a->workers);
     free(a->unsent_first);
     free(a->unsent_last);
-    free(a->taken);
+    free(a->inboxes);
     free(a);
 }
 
 static const char *prepare(struct c10m_service *s, struct agent *a)
 {
     a->s = s;
-    a->door = a->epoll = -1;
+    a->listen_fd = a->epoll = -1;
     a->n_workers = c10m_workers(s);
     const char *wrong = read_params(s, a);
     if (wrong != NULL)
@@ -114,14 +114,14 @@ struct agent *agent_new(struct c10m_service *s, char *err, size_t err_bytes)
 static int agent_init(struct c10m_service *s, char *err, size_t err_bytes)
 {
     struct agent *a = agent_new(s, err, err_bytes);
-    const char *wrong = a == NULL ? NULL : agent_door_open(a);
+    const char *wrong = a == NULL ? NULL : agent_socket_open(a);
     if (a != NULL && wrong == NULL) {
         c10m_service_set_data(s, a);
         return 0;
     }
     if (a != NULL) {
         snprintf(err, err_bytes, "socket: %s: %s", a->path, wrong);
-        agent_door_close(a);
+        agent_socket_close(a);
         agent_free(a);
     }
     return -1;
@@ -130,7 +130,7 @@ static int agent_init(struct c10m_service *s, char *err, size_t err_bytes)
 static void agent_fini(struct c10m_service *s)
 {
     struct agent *a = agent_of(s);
-    agent_door_close(a);
+    agent_socket_close(a);
     agent_free(a);
 }
 

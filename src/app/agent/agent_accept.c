@@ -6,59 +6,59 @@
 
 #include "app/agent/agent.h"
 
-// ---- what arrived and was not accepted yet
+// ---- connections that were established and not accepted yet
 
-static void queue_arrived(struct socket *k, struct socket *young)
+static void queue_arrived(struct socket *k, struct socket *child)
 {
-    young->next_arrived = NULL;
+    child->next_arrived = NULL;
     if (k->first_arrived == NULL)
-        k->first_arrived = young;
+        k->first_arrived = child;
     else
-        k->last_arrived->next_arrived = young;
-    k->last_arrived = young;
+        k->last_arrived->next_arrived = child;
+    k->last_arrived = child;
     k->n_arrived++;
 }
 
 static struct socket *pop_arrived(struct socket *k)
 {
-    struct socket *young = k->first_arrived;
-    k->first_arrived = young->next_arrived;
+    struct socket *child = k->first_arrived;
+    k->first_arrived = child->next_arrived;
     k->n_arrived--;
-    return young;
+    return child;
 }
 
-// A connection that nobody will accept.
-static void refuse(struct agent *a, struct socket *young)
+// Resets a connection that will not be accepted.
+static void refuse(struct agent *a, struct socket *child)
 {
-    young->o.linger = true;
-    young->o.linger_s = 0;
-    file_unuse(a, &young->f);
+    child->o.linger = true;
+    child->o.linger_s = 0;
+    file_unuse(a, &child->f);
 }
 
-// k: its listener; NULL: that is gone.
-static struct socket *young_of(struct agent *a, const struct tcp_port *p, const struct socket *k,
-                               struct agent_msg *m)
+// Creates the socket of a new connection, with the options of the listener k. NULL: k was closed.
+static struct socket *new_child(struct agent *a, const struct tcp_port *p, const struct socket *k,
+                                struct agent_msg *m)
 {
-    struct socket *young = socket_new(a, FILE_TCP, p->domain);
-    if (young == NULL)
+    struct socket *child = socket_new(a, FILE_TCP, p->domain);
+    if (child == NULL)
         return NULL;
     if (k != NULL) {
-        young->o = k->o;
-        young->device = k->device;
-        memcpy(young->device_name, k->device_name, sizeof(young->device_name));
+        child->o = k->o;
+        child->device = k->device;
+        memcpy(child->device_name, k->device_name, sizeof(child->device_name));
     }
-    if (!socket_ready(young)) {
-        file_unuse(a, &young->f);
+    if (!socket_ready(child)) {
+        file_unuse(a, &child->f);
         return NULL;
     }
-    socket_attach(young, m->worker, m->conn);
-    young->connect = CONNECTED;
-    socket_note(young, m);
-    port_take(a, young);
-    return young;
+    socket_attach(child, m->worker, m->conn);
+    child->connect = CONNECTED;
+    socket_update(child, m);
+    port_register(a, child);
+    return child;
 }
 
-// Of the sockets that share the port one by the peer's name, as SO_REUSEPORT has it.
+// SO_REUSEPORT: a hash of the peer's name selects one of the sockets that listen on the port.
 static struct socket *listener_for(const struct agent *a, const struct tcp_port *p,
                                    const struct c10m_name *peer)
 {
@@ -70,45 +70,46 @@ static struct socket *listener_for(const struct agent *a, const struct tcp_port 
     return best;
 }
 
-// Without memory the connection stays at the worker until the next reset, unseen.
+// If there is no memory, the connection stays on the worker until the next AGENT_RESET, and no
+// client sees it.
 void listener_arrived(struct agent *a, struct agent_msg *m)
 {
     const struct tcp_port *p = m->owner;
     struct socket *k = a->resetter == NULL ? listener_for(a, p, &m->conn->peer) : NULL;
-    struct socket *young = a->resetter == NULL ? young_of(a, p, k, m) : NULL;
-    if (young == NULL)
+    struct socket *child = a->resetter == NULL ? new_child(a, p, k, m) : NULL;
+    if (child == NULL)
         return;
     if (k == NULL) {
-        refuse(a, young);
+        refuse(a, child);
         return;
     }
-    queue_arrived(k, young);
+    queue_arrived(k, child);
     file_wake(a, &k->f, POLLIN | POLLPRI | POLLRDNORM | POLLRDBAND);  // sock_def_readable
 }
 
 // ---- accept
 
-// Whose client has gone will not be told of the descriptor: it is closed.
+// If the client has disconnected, it never learns the new descriptor, so the descriptor is closed.
 static void accepted(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
-    struct file *young = &c->socket->f;
+    struct file *child = &c->socket->f;
     c->lent--;
-    socket_note(c->socket, m);
-    if (c->gone && fd_get(a, (int)c->got) == young) {
+    socket_update(c->socket, m);
+    if (c->gone && fd_get(a, (int)c->got) == child) {
         a->fds[c->got] = NULL;
-        file_unuse(a, young);
+        file_unuse(a, child);
     }
     call_return(a, c, c->got);
 }
 
-static void give(struct agent *a, struct call *c, int fd)
+static void return_child(struct agent *a, struct call *c, int fd)
 {
-    struct socket *k = c->socket, *young = pop_arrived(k);
-    a->fds[fd] = &young->f;
+    struct socket *k = c->socket, *child = pop_arrived(k);
+    a->fds[fd] = &child->f;
     c->got = fd;
-    name_write(c, young, &young->peer);
-    c->socket = young;
+    name_write(c, child, &child->peer);
+    c->socket = child;
     call_post(a, c, CMD_ACCEPTED, accepted);
 }
 
@@ -121,7 +122,7 @@ static void accept_step(struct agent *a, struct call *c)
     else if (k->state != TCP_LISTENING)
         call_return(a, c, -EINVAL);
     else if (k->first_arrived != NULL && !c->gone)
-        give(a, c, fd);
+        return_child(a, c, fd);
     else if (c->nonblock && !c->fenced)
         call_fence(a, c, accept_step);
     else if (c->nonblock || c->timed_out)
@@ -140,7 +141,7 @@ void op_accept(struct agent *a, struct call *c)
         accept_step(a, c);
 }
 
-// ---- ports at the workers: one for all sockets that listen on the same name
+// ---- ports on the workers: one port for all sockets that listen on the same name
 
 static void fill_port(const struct fanout *f, unsigned worker, struct agent_msg *m)
 {
@@ -188,8 +189,8 @@ static struct tcp_port *new_port(struct agent *a, const struct socket *k)
     return p;
 }
 
-// What the SYN-ACKs say and keep to; the rest of the options can wait for `open`.
-static void settle_syn_acks(const struct agent *a, struct tcp_port *p)
+// Sets the options that SYN-ACKs need. The other options are set in `open`. 0: the service's value.
+static void update_syn_acks(const struct agent *a, struct tcp_port *p)
 {
     const struct agent_options *o = &p->options, *usual = &a->defaults;
     p->at.rcv_limit = o->rcv_limit != usual->rcv_limit ? o->rcv_limit : 0;
@@ -199,8 +200,8 @@ static void settle_syn_acks(const struct agent *a, struct tcp_port *p)
     p->at.tos = o->tos;
 }
 
-// What the sockets that listen on it ask for together.
-static void settle_port(const struct agent *a, struct tcp_port *p)
+// Combines the backlogs and the options of all sockets that listen on the port.
+static void update_port(const struct agent *a, struct tcp_port *p)
 {
     uint64_t backlog = 0;
     for (const struct socket *k = a->bound; k != NULL; k = k->next_bound) {
@@ -210,7 +211,7 @@ static void settle_port(const struct agent *a, struct tcp_port *p)
         p->at.defer_s = (uint32_t)k->o.defer_s;
         options_of(a, k, &p->options);
     }
-    settle_syn_acks(a, p);
+    update_syn_acks(a, p);
     p->at.backlog = backlog < AGENT_SOMAXCONN ? (uint32_t)backlog : AGENT_SOMAXCONN;
 }
 
@@ -241,18 +242,19 @@ static void renewed(struct agent *a, struct fanout *f)
         renew_port(a, p);
 }
 
-// A socket that shared it has gone. Nobody waits for it: what is posted later overtakes nothing, so
-// that what the workers were told last holds, and a port that is closed meanwhile is closed last.
+// Updates the options after one of several sockets on the port was closed. No call waits for the
+// answers. Messages to a worker arrive in order: the last options stay valid, and a CMD_UNLISTEN
+// that is posted during the renewal is executed after it.
 static void renew_port(struct agent *a, struct tcp_port *p)
 {
     p->stale = p->renewal->left != 0 || p->fanout->left != 0;
     if (p->stale)
         return;
-    settle_port(a, p);
+    update_port(a, p);
     fanout_post(a, p->renewal, CMD_RELISTEN, fill_renewal, renewed);
 }
 
-// c: the call that waits until it is closed; or NULL.
+// c: the call that waits until the port is closed, or NULL.
 static void close_port(struct agent *a, struct tcp_port *p, struct call *c)
 {
     struct tcp_port **at = &a->tcp_ports;
@@ -276,7 +278,8 @@ void tcp_ports_free(struct agent *a)
 
 // ---- listen
 
-// Sockets that wanted to share it find out when their turn comes.
+// Removes the port from all its sockets. Calls of other sockets that wait to share it then fail in
+// listen_step().
 static void leave_port(const struct agent *a, const struct tcp_port *p)
 {
     for (struct socket *k = a->bound; k != NULL; k = k->next_bound)
@@ -284,7 +287,7 @@ static void leave_port(const struct agent *a, const struct tcp_port *p)
             k->listens = NULL;
 }
 
-// All workers have answered. Where one could not, the others stop listening again.
+// Runs after all workers have answered. If one worker failed, the others close the port.
 static void listening(struct agent *a, struct fanout *f)
 {
     struct tcp_port *p = f->owner;
@@ -310,7 +313,7 @@ static void listening(struct agent *a, struct fanout *f)
 
 static void listen_step(struct agent *a, struct call *c);
 
-// Two calls about one port go one after the other.
+// If another call is changing the port on the workers, this call tries again after 1 ms.
 static void listen_all(struct agent *a, struct call *c, bool is_new)
 {
     struct socket *k = c->socket;
@@ -323,13 +326,13 @@ static void listen_all(struct agent *a, struct call *c, bool is_new)
     p->fanout->call = c;
     k->f.busy = true;
     c->lent++;
-    settle_port(a, p);
+    update_port(a, p);
     fanout_post(a, p->fanout, is_new ? CMD_LISTEN : CMD_RELISTEN, fill_port, listening);
 }
 
 static void listen_step(struct agent *a, struct call *c)
 {
-    if (c->socket->listens == NULL)  // it ended meanwhile
+    if (c->socket->listens == NULL)  // the port was closed while this call waited
         call_return(a, c, -EADDRINUSE);
     else
         listen_all(a, c, false);
@@ -340,7 +343,7 @@ void listener_renew(struct agent *a, struct call *c)
     listen_all(a, c, false);
 }
 
-// A listener without a port gets one, as any bind to port 0.
+// Checks that k may listen. A socket without a port gets a free port, as by bind() to port 0.
 static int prepare(struct agent *a, struct socket *k)
 {
     if (k->f.kind != FILE_TCP)
@@ -352,10 +355,10 @@ static int prepare(struct agent *a, struct socket *k)
     const struct c10m_name any = k->local;
     if (!k->bound)
         return port_bind(a, k, &any);
-    return port_listens(a, k) ? -EADDRINUSE : 0;
+    return port_conflicts(a, k) ? -EADDRINUSE : 0;
 }
 
-// The port that k's name and device are, which may be new; NULL: no memory.
+// Finds or creates the port of k's name and device. NULL: no memory.
 static struct tcp_port *port_of(struct agent *a, const struct socket *k, bool *is_new)
 {
     struct tcp_port *p = find_port(a, k);
@@ -363,7 +366,7 @@ static struct tcp_port *port_of(struct agent *a, const struct socket *k, bool *i
     return p != NULL ? p : new_port(a, k);
 }
 
-// The new one is there before the old one goes.
+// Opens the port on the new device before it closes the port on the old one.
 void listener_rebind(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
@@ -402,7 +405,7 @@ void op_listen(struct agent *a, struct call *c)
     listen_all(a, c, is_new);
 }
 
-// ---- the end
+// ---- close
 
 void listener_end(struct agent *a, struct socket *k, struct call *c)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of a connection: from what they are to what they shall be, each that differs.
+// Sets the options of a connection that differ from their present values.
 #include "app/agent/agent_worker.h"
 
 struct change {

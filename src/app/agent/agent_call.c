@@ -5,7 +5,7 @@
 
 #include "app/agent/agent_server.h"
 
-// What a call's descriptor has to be.
+// The kind of descriptor that a call needs.
 enum wants { NO_FILE, ANY_FILE, A_SOCKET };
 
 static const struct {
@@ -40,7 +40,7 @@ static const struct {
 
 enum { OPS_N = sizeof(ops) / sizeof(ops[0]) };
 
-// The file of the call, which uses it from now on; 0 or -errno.
+// Finds the file of the call's descriptor and makes the call one of its users. Returns 0 or -errno.
 static int use_file_of(struct agent *a, struct call *c)
 {
     struct file *f = fd_get(a, c->r->fd);
@@ -55,8 +55,8 @@ static int use_file_of(struct agent *a, struct call *c)
     return 0;
 }
 
-// A call on a socket that another call is about to change waits for that, and is not made if its
-// client went meanwhile.
+// If another call is changing the socket on the workers, this call waits for its end. If the client
+// disconnects in that time, the call is not executed.
 static void begin(struct agent *a, struct call *c)
 {
     if (c->gone || (a->resetter != NULL && a->resetter != c))

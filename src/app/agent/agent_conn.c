@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections on the worker: their life, what poll says of them, and the callbacks.
+// Connections on the worker: open, close, poll() bits, and the callbacks of the application.
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #define IN_BITS  (POLLIN | POLLRDNORM)
 #define OUT_BITS (POLLOUT | POLLWRNORM)
 
-// What lies in the connection's block.
+// The application state in the connection's block.
 struct state {
-    struct agent_conn *conn;  // NULL: the thread is done with it
+    struct agent_conn *conn;  // NULL: the thread has closed the connection
 };
 
 struct agent_conn *agent_conn_new(struct agent_worker *g)
@@ -33,7 +33,7 @@ void agent_conn_free(struct agent_worker *g, struct agent_conn *ac)
     g->free_conns = ac;
 }
 
-void agent_conn_leave_queue(struct agent_worker *g, struct agent_conn *ac)
+void agent_conn_dequeue(struct agent_worker *g, struct agent_conn *ac)
 {
     if (ac->listener >= 0)
         c10m_accepted(g->w, ac->listener);
@@ -53,7 +53,7 @@ static void bind_conn(struct agent_conn *ac, struct c10m_conn *c)
     c10m_peer(c, ac->peer.addr, &ac->peer.port);
 }
 
-// unbind: no callback of c has an end any more.
+// Removes the agent_conn from c: later callbacks of c do nothing.
 static void unbind_conn(struct agent_conn *ac, struct c10m_conn *c)
 {
     ((struct state *)c10m_state(c))->conn = NULL;
@@ -65,8 +65,8 @@ struct c10m_conn *agent_conn_stack(struct agent_worker *g, struct agent_conn *ac
     return ac->handle == 0 ? NULL : c10m_at(g->w, ac->handle);
 }
 
-// Linux's sk_stream_is_writeable: a third of the buffer is free, and what was not sent yet is less
-// than half of TCP_NOTSENT_LOWAT.
+// Linux's sk_stream_is_writeable(): at least a third of the send buffer is free, and less than half
+// of TCP_NOTSENT_LOWAT bytes are not sent yet.
 static bool has_room(const struct agent_conn *ac, const struct c10m_conn *c)
 {
     const uint64_t queued = c10m_send_queued(c);
@@ -97,7 +97,7 @@ static uint32_t mask_of_open(const struct agent_conn *ac, struct c10m_conn *c)
     return mask;
 }
 
-// The order of Linux's tcp_poll. One that failed or ended is shut in both directions.
+// Linux's tcp_poll(). A connection that has failed or ended counts as shut down in both directions.
 uint32_t agent_conn_mask(struct agent_worker *g, struct agent_conn *ac)
 {
     const uint32_t error = ac->error != 0 ? POLLERR : 0;
@@ -201,7 +201,8 @@ void agent_open(struct c10m_conn *c)
     agent_conn_event(g, ac, EDGE_ALL);
 }
 
-// An error is noted once: from the first callback that knows of it.
+// Stores the error of the connection. The first callback that sees an error does this; later ones
+// change nothing.
 static void note_error(struct agent_conn *ac, const struct c10m_conn *c)
 {
     ac->done |= c10m_peer_closed(c);
@@ -220,11 +221,12 @@ void agent_readable(struct c10m_conn *c)
     struct agent_worker *g = worker_of_conn(c);
     note_error(ac, c);
     ac->received_us = c10m_now_us(c);
-    // A FIN or an error wakes everybody (sk_state_change), bytes those who read.
+    // A FIN or an error wakes all waiters (sk_state_change), received bytes wake readers only.
     agent_conn_event(g, ac, ac->done || ac->over ? EDGE_ALL : IN_BITS);
 }
 
-// Not before poll would say so; until then it is asked for again.
+// Reports the event only if poll() would return POLLOUT; otherwise agent_conn_mask() requests
+// `writable` again.
 void agent_writable(struct c10m_conn *c)
 {
     struct agent_conn *ac = agent_conn_of(c);
@@ -236,19 +238,19 @@ void agent_writable(struct c10m_conn *c)
         agent_conn_event(g, ac, OUT_BITS);
 }
 
-// Whether it will stay in TIME-WAIT: this side closes first, in order.
-static bool waits_after(const struct agent_conn *ac, const struct agent_msg *m,
-                        const struct c10m_conn *c)
+// Whether the connection will enter TIME-WAIT: this side sends FIN first, and nothing resets it.
+static bool enters_time_wait(const struct agent_conn *ac, const struct agent_msg *m,
+                             const struct c10m_conn *c)
 {
     return ac->up && !ac->over && !m->close.abort && !ac->done && c10m_receive_queued(c) == 0;
 }
 
-// finish_lingering: the thread's CMD_CLOSE that waited is answered, and the end is free.
+// Answers the CMD_CLOSE that waited (SO_LINGER) and frees the agent_conn.
 static void finish_lingering(struct agent_worker *g, struct agent_conn *ac)
 {
     struct agent_msg *m = ac->lingering;
     struct c10m_conn *c = agent_conn_stack(g, ac);
-    const bool waits = c != NULL && waits_after(ac, m, c);
+    const bool waits = c != NULL && enters_time_wait(ac, m, c);
     if (c != NULL) {
         unbind_conn(ac, c);
         c10m_close(c);
@@ -296,7 +298,7 @@ static bool lingers(const struct agent_conn *ac, const struct agent_msg *m,
     return m->close.linger && ac->up && !ac->over && c10m_receive_queued(c) == 0;
 }
 
-// A connection that was never established goes without a word, as Linux's does.
+// A connection in SYN-SENT is closed without a segment to the peer, as on Linux.
 void cmd_close(struct agent_worker *g, struct agent_msg *m)
 {
     struct agent_conn *ac = m->conn;
@@ -307,7 +309,7 @@ void cmd_close(struct agent_worker *g, struct agent_msg *m)
         answer(g, m);
         return;
     }
-    agent_conn_leave_queue(g, ac);  // nobody accepted it
+    agent_conn_dequeue(g, ac);  // if it was not accepted
     struct c10m_conn *c = agent_conn_stack(g, ac);
     if (c != NULL && !m->close.abort && lingers(ac, m, c)) {
         ac->lingering = m;
@@ -315,7 +317,7 @@ void cmd_close(struct agent_worker *g, struct agent_msg *m)
         return;
     }
     if (c != NULL) {
-        m->ret = waits_after(ac, m, c);
+        m->ret = enters_time_wait(ac, m, c);
         unbind_conn(ac, c);
         if (m->close.abort || !ac->up)
             c10m_abort(c);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// connect(): __inet_stream_connect of Linux.
+// connect(), as Linux's __inet_stream_connect().
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "app/agent/agent.h"
 
-// tcp_v4_connect, tcp_v6_connect: what they refuse before anything is sent.
+// The checks of Linux's tcp_v4_connect() and tcp_v6_connect() before the SYN.
 static int read_peer(const struct call *c, const struct socket *k, struct c10m_name *to)
 {
     const int rc = name_read(c, k, to);
@@ -28,13 +28,14 @@ static void failed(struct agent *a, struct agent_msg *m)
     struct socket *k = c->socket;
     const int error = m->ret > 0 ? (int)m->ret : ECONNABORTED;
     c->lent--;
-    socket_note(k, m);
+    socket_update(k, m);
     if (k->state == TCP_ATTACHED && m->conn == k->conn)
         socket_disconnect(a, k);
     call_return(a, c, -error);
 }
 
-// c->got: what connect() says while it goes on: EINPROGRESS of the first call, EALREADY of others.
+// c->got: the errno if the call returns before the end of the handshake: EINPROGRESS for the first
+// call, EALREADY for later ones.
 static void wait_step(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
@@ -59,16 +60,16 @@ static void opened(struct agent *a, struct agent_msg *m)
     struct socket *k = c->socket;
     c->lent--;
     k->f.busy = false;
-    if (m->ret == -EINVAL)  // port 0: nobody can be there
+    if (m->ret == -EINVAL)  // port 0: no listener can exist
         m->ret = -ECONNREFUSED;
-    if (a->resetter != NULL)  // which ends the connection, too
+    if (a->resetter != NULL)  // AGENT_RESET ends the connection on the worker
         m->ret = -EBADF;
     if (m->ret == 0) {
         socket_attach(k, m->worker, m->conn);
-        socket_note(k, m);
+        socket_update(k, m);
         k->connect = CONNECTING;
         if (!k->bound)
-            port_take(a, k);
+            port_register(a, k);
     }
     file_wake(a, &k->f, EDGE_ALL);
     if (m->ret == 0)
@@ -77,7 +78,8 @@ static void opened(struct agent *a, struct agent_msg *m)
         call_return(a, c, m->ret);
 }
 
-// Where the packets of the connection will arrive, once its port is known; else anywhere.
+// With a fixed local port, the worker that receives the packets of the connection; otherwise the
+// workers in rotation.
 static unsigned worker_for(struct agent *a, const struct socket *k, const struct c10m_name *to)
 {
     if (k->bound)
@@ -106,7 +108,7 @@ static void first_connect(struct agent *a, struct call *c)
     struct c10m_name to;
     int rc = k->state != TCP_IDLE ? -EISCONN : read_peer(c, k, &to);
     if (rc == 0)
-        rc = name_take_scope(a, c, k, &to, false);
+        rc = name_apply_scope(a, c, k, &to, false);
     if (rc == 0 && !socket_ready(k))
         rc = -ENOBUFS;
     c->got = EINPROGRESS;

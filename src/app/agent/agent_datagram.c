@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams on the worker: in a buffer of its own pool each goes to the thread, which knows whose
-// it is; those to send come from the thread.
+// Datagrams on the worker. The worker copies each received datagram to a buffer of its pool and
+// sends it to the thread, which finds the socket. Datagrams to be sent come from the thread.
 #include <errno.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ void agent_packet_error(struct c10m_core *w, struct c10m_service *s, const struc
     answer(g, &d->msg);
 }
 
-// Not answered: it begins at the worker.
+// Has no answer: it is itself the answer to CMD_DATAGRAM.
 void cmd_datagram_back(struct agent_worker *g, struct agent_msg *m)
 {
     struct datagram *d = m->owner;

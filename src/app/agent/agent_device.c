@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SO_BINDTODEVICE and SO_BINDTOIFINDEX: a socket's device is a port of the server.
+// SO_BINDTODEVICE and SO_BINDTOIFINDEX. A device is a port of the server.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "app/agent/agent_opt.h"
 
-void device_give(struct socket *k, unsigned device, const char *name)
+void device_assign(struct socket *k, unsigned device, const char *name)
 {
     const size_t n = strnlen(name, sizeof(k->device_name) - 1);
     k->device = device;
@@ -20,12 +20,12 @@ static void rebound(struct agent *a, struct call *c, int rc)
     call_return(a, c, rc);
 }
 
-// sock_bindtoindex: whoever takes something for the socket takes it from there.
+// Linux's sock_bindtoindex(): from now on the workers receive for the socket on this device only.
 static void bind_to(struct agent *a, struct call *c, unsigned device, const char *name)
 {
     struct socket *k = c->socket;
     const bool same = k->device == device;
-    device_give(k, device, name);
+    device_assign(k, device, name);
     if (!same && k->state == TCP_LISTENING)
         listener_rebind(a, c);
     else if (!same && k->port != NULL)
@@ -34,7 +34,8 @@ static void bind_to(struct agent *a, struct call *c, unsigned device, const char
         call_return(a, c, 0);
 }
 
-// By name, with or without the NUL; what is too long is cut (sock_setbindtodevice).
+// The name may end with a zero byte or not. A name that is too long is truncated, as in Linux's
+// sock_setbindtodevice().
 static void set_by_name(struct agent *a, struct call *c)
 {
     char name[AGENT_DEVICE_BYTES] = "";

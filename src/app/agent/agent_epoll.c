@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// epoll: each item is one file that one epoll watches. Those that may be ready stand in a list, in
-// the order in which they became so, and are looked at by epoll_wait, as Linux's rdllist.
+// epoll. An item is one file that an epoll instance watches. Items that may be ready are in a list,
+// in the order in which they became ready, as Linux's rdllist. epoll_wait() checks the items of
+// this list.
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct epoll_item {
     uint32_t events;
     uint64_t data;
     bool ready;
-    struct epoll_item *next;  // of the epoll
+    struct epoll_item *next;  // of the epoll instance
     struct epoll_item *next_of_file;
     struct epoll_item *next_ready;
 };
@@ -87,7 +88,7 @@ uint32_t epoll_mask(struct agent *a, struct file *f)
     return 0;
 }
 
-// All that it watches tells of changes.
+// Requests reports of changes for all files that the epoll instance watches.
 void epoll_watch(struct agent *a, struct file *f)
 {
     for (struct epoll_item *i = epoll_of(f)->items; i != NULL; i = i->next)
@@ -102,15 +103,16 @@ static bool has_waiter(const struct agent *a, const struct epoll *e)
     return c != NULL;
 }
 
-// Whether no other exclusive item has to hear of it, since this one wakes somebody
-// (ep_poll_callback).
-static bool is_enough(const struct agent *a, const struct epoll_item *i, uint32_t edges)
+// Whether the event is not reported to further exclusive items, because a waiter of this item is
+// woken (Linux's ep_poll_callback()).
+static bool stops_wakeup(const struct agent *a, const struct epoll_item *i, uint32_t edges)
 {
     const uint32_t both = EPOLLIN | EPOLLOUT;
     return (i->events & EPOLLEXCLUSIVE) && (edges & both) != both && has_waiter(a, i->of);
 }
 
-// Epolls that watch an epoll hear of it in turn; the depth is bounded when they are added.
+// Reports a change to the epoll instances that watch f, and to those that watch these.
+// check_nesting() bounds the depth of the recursion.
 void epoll_changed(struct agent *a, struct file *f, uint32_t edges)
 {
     for (struct epoll_item *i = f->items; i != NULL; i = i->next_of_file) {
@@ -118,12 +120,12 @@ void epoll_changed(struct agent *a, struct file *f, uint32_t edges)
             continue;
         set_ready(i);
         epoll_changed(a, &i->of->f, EPOLLIN | EPOLLRDNORM);
-        if (is_enough(a, i, edges))
+        if (stops_wakeup(a, i, edges))
             return;
     }
 }
 
-// ---- items come and go
+// ---- adding and removing items
 
 static void item_free(struct epoll_item *i)
 {
@@ -160,17 +162,17 @@ static struct epoll_item *item_find(struct epoll *e, const struct file *f, int f
     return i;
 }
 
-// How many epolls stand on each other from f downwards; over the limit, or round to `top`: -1. Each
-// way down is counted, up to the limit.
-static int depth(const struct epoll *top, struct file *f, int left, unsigned *ways)
+// The depth of nested epoll instances below f, f included. -1: deeper than `left`, or `top` is
+// among them. Increments *paths for each path, up to the limit.
+static int depth(const struct epoll *top, struct file *f, int left, unsigned *paths)
 {
     int most = 0;
-    if (f->kind != FILE_EPOLL || ++*ways > AGENT_EPOLL_WAYS_MAX)
+    if (f->kind != FILE_EPOLL || ++*paths > AGENT_EPOLL_PATHS_MAX)
         return 0;
     if (f == &top->f || left == 0)
         return -1;
     for (struct epoll_item *i = epoll_of(f)->items; i != NULL; i = i->next) {
-        const int n = depth(top, i->file, left - 1, ways);
+        const int n = depth(top, i->file, left - 1, paths);
         if (n < 0)
             return -1;
         most = n > most ? n : most;
@@ -178,21 +180,21 @@ static int depth(const struct epoll *top, struct file *f, int left, unsigned *wa
     return most + 1;
 }
 
-// Epolls above this one: none watches it, 0. Likewise.
-static int height(const struct file *f, int left, unsigned *ways)
+// The depth of nested epoll instances that watch f; 0: none. *paths: as in depth().
+static int height(const struct file *f, int left, unsigned *paths)
 {
     int most = 0;
-    if (++*ways > AGENT_EPOLL_WAYS_MAX)
+    if (++*paths > AGENT_EPOLL_PATHS_MAX)
         return 0;
     for (struct epoll_item *i = f->items; left != 0 && i != NULL; i = i->next_of_file) {
-        const int n = 1 + height(&i->of->f, left - 1, ways);
+        const int n = 1 + height(&i->of->f, left - 1, paths);
         most = n > most ? n : most;
     }
     return most;
 }
 
-// Linux's ep_loop_check and, against those who nest so many that every event would have to go a
-// million ways, a limit in the spirit of its reverse_path_check.
+// Linux's ep_loop_check(), and a limit on the number of paths similar to its reverse_path_check().
+// Without the limit, nested epoll instances could make one event follow millions of paths.
 static int check_nesting(const struct epoll *e, struct file *f)
 {
     unsigned down = 0, up = 0;
@@ -200,7 +202,7 @@ static int check_nesting(const struct epoll *e, struct file *f)
     const int above = below > 0 ? height(&e->f, AGENT_EPOLL_DEPTH_MAX, &up) : 0;
     if (below < 0 || (below > 0 && below + above >= AGENT_EPOLL_DEPTH_MAX))
         return -ELOOP;
-    return (uint64_t)down * up > AGENT_EPOLL_WAYS_MAX ? -EINVAL : 0;
+    return (uint64_t)down * up > AGENT_EPOLL_PATHS_MAX ? -EINVAL : 0;
 }
 
 static int add(struct epoll *e, struct file *f, int fd, const struct epoll_event *event)
@@ -217,7 +219,8 @@ static int add(struct epoll *e, struct file *f, int fd, const struct epoll_event
                              .events = event->events | EPOLLERR | EPOLLHUP,
                              .data = event->data.u64,
                              .next = e->items};
-    struct epoll_item **at = &f->items;  // exclusive ones are asked last, the first one first
+    // Exclusive items are at the end of the list, in the order of their addition.
+    struct epoll_item **at = &f->items;
     while (*at != NULL && (event->events & EPOLLEXCLUSIVE))
         at = &(*at)->next_of_file;
     i->next_of_file = *at;
@@ -254,8 +257,8 @@ static int change(struct epoll *e, struct file *f, int op, int fd, const struct 
     }
 }
 
-// do_epoll_ctl.
-static bool exclusive_good(const struct file *f, int op, uint32_t events)
+// The checks of EPOLLEXCLUSIVE in Linux's do_epoll_ctl().
+static bool exclusive_is_valid(const struct file *f, int op, uint32_t events)
 {
     if (!(events & EPOLLEXCLUSIVE) || op == EPOLL_CTL_DEL)
         return true;
@@ -275,7 +278,7 @@ void op_epoll_ctl(struct agent *a, struct call *c)
     if (rc == 0 && f == NULL)
         rc = -EBADF;
     if (rc == 0 &&
-        (f == c->file || c->file->kind != FILE_EPOLL || !exclusive_good(f, op, event.events)))
+        (f == c->file || c->file->kind != FILE_EPOLL || !exclusive_is_valid(f, op, event.events)))
         rc = -EINVAL;
     if (rc == 0)
         rc = change(epoll_of(c->file), f, op, fd, &event);
@@ -302,7 +305,8 @@ void op_epoll_create(struct agent *a, struct call *c)
 
 // ---- epoll_wait
 
-// Level-triggered ones stay in the list, behind the others; one-shot ones are told once.
+// Level-triggered items return to the end of the list. One-shot items are disabled after one
+// report.
 static int collect(struct agent *a, struct epoll *e, struct epoll_event *to, int most)
 {
     struct epoll_item *end = e->last_ready, *i;
@@ -337,7 +341,7 @@ static void wait_step(struct agent *a, struct call *c)
     call_block(a, c, NULL, wait_step);
 }
 
-// The number of events is looked at before the descriptor is.
+// As in Linux, the number of events is checked before the descriptor.
 void op_epoll_wait(struct agent *a, struct call *c)
 {
     enum { ROOM = AGENT_DATA_BYTES_MAX / sizeof(struct epoll_event) };

@@ -49,7 +49,7 @@ void file_drop(struct agent *a, struct file *f)
     } else {
         udp_queue_free(socket_of(f));
         udp_cork_free(socket_of(f));
-        free(socket_of(f)->bye);
+        free(socket_of(f)->close_msg);
         free(socket_of(f)->members);
     }
     file_free(a, f);
@@ -60,7 +60,7 @@ void file_use(struct file *f)
     f->users++;
 }
 
-static void end_of_use(struct agent *a, struct file *f, struct call *c)
+static void release_file(struct agent *a, struct file *f, struct call *c)
 {
     f->released = true;
     epoll_forget(a, f);
@@ -75,7 +75,7 @@ static void end_of_use(struct agent *a, struct file *f, struct call *c)
 void file_unuse(struct agent *a, struct file *f)
 {
     if (--f->users == 0)
-        end_of_use(a, f, NULL);
+        release_file(a, f, NULL);
 }
 
 void file_back(struct agent *a, struct file *f)
@@ -84,8 +84,9 @@ void file_back(struct agent *a, struct file *f)
         file_free(a, f);
 }
 
-// The last use ends it, and waits for that (SO_LINGER); else whoever blocks on it has it on. While
-// the call waited for a busy socket another one may have closed the descriptor.
+// If only the descriptor and this call use the file, the file is released, and the call waits for
+// that (SO_LINGER). Otherwise the file lives until the calls that are blocked on it end. While this
+// call waited for a busy socket, another call may have closed the descriptor.
 void op_close(struct agent *a, struct call *c)
 {
     struct file *f = c->file;
@@ -95,7 +96,7 @@ void op_close(struct agent *a, struct call *c)
     }
     a->fds[c->r->fd] = NULL;
     c->file = NULL;
-    f->users--;  // the descriptor's
+    f->users--;  // the use by the descriptor
     if (f->users > 1) {
         f->users--;
         call_return(a, c, 0);
@@ -104,7 +105,7 @@ void op_close(struct agent *a, struct call *c)
     f->users = 0;
     f->lent++;  // until the call is over
     c->lent++;
-    end_of_use(a, f, c);
+    release_file(a, f, c);
     c->lent--;
     if (c->lent == 0)
         call_return(a, c, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that sockets of UDP are in (IP_ADD_MEMBERSHIP, IPV6_JOIN_GROUP), and which interface their
-// datagrams to groups leave by.
+// Multicast groups of UDP sockets (IP_ADD_MEMBERSHIP, IPV6_JOIN_GROUP), and the interface for
+// datagrams to groups (IP_MULTICAST_IF).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,18 @@
 
 enum { RETRY_US = 1000 };
 
-// membership: of a socket in a group.
+// membership: a group on a device that a socket has joined.
 struct membership {
     uint8_t addr[16];
     unsigned device;
 };
 
-// group: that the workers are in, for all sockets that are.
+// group: a membership of the workers, shared by all sockets with the same membership.
 struct group {
     struct group *next;
     struct membership at;
     unsigned users;
-    int error;  // why no worker is in it after all
+    int error;  // errno of the worker that failed to join; the group is then left
     struct fanout *fanout;
 };
 
@@ -63,7 +63,7 @@ static void left(struct agent *a, struct fanout *f)
         call_return(a, c, -error);
 }
 
-// All of it ends at the workers; c, unless NULL, waits for that.
+// All workers leave the group. c: the call that waits for it, or NULL.
 static void end_group(struct agent *a, struct group *g, struct call *c)
 {
     struct group **at = &a->groups;
@@ -108,7 +108,7 @@ bool group_has_member(const struct agent *a, const uint8_t addr[16])
     return g != NULL;
 }
 
-// ---- a socket's
+// ---- memberships of a socket
 
 static struct membership *find_member(const struct socket *k, const struct membership *m)
 {
@@ -119,7 +119,7 @@ static struct membership *find_member(const struct socket *k, const struct membe
     return NULL;
 }
 
-// ip_mc_sf_allow, inet6_mc_check.
+// Linux's ip_mc_sf_allow() and inet6_mc_check().
 bool group_allowed(const struct socket *k, const struct c10m_name *group, unsigned device)
 {
     struct membership m = {.device = device};
@@ -136,7 +136,7 @@ static bool is_v4(const struct membership *m)
     return name_is_v4(&n);
 }
 
-// igmp_max_memberships, for each family.
+// Linux's igmp_max_memberships, applied to each family.
 static bool is_full(const struct socket *k, const struct membership *m)
 {
     unsigned n = 0;
@@ -177,7 +177,7 @@ void group_leave_all(struct agent *a, struct socket *k, struct call *c)
 
 // ---- join
 
-// All workers have answered. Where one could not, the others leave again.
+// Runs after all workers have answered. If one worker failed, the others leave the group.
 static void joined(struct agent *a, struct fanout *f)
 {
     struct group *g = f->owner;
@@ -198,7 +198,8 @@ static void joined(struct agent *a, struct fanout *f)
         call_return(a, c, 0);
 }
 
-// find_device: by the index, by an address of its own, else where the way to the group leads; 0.
+// The device with the given index, or with the given local address, or else the one of the route to
+// the group. 0: there is none.
 static unsigned find_device(const struct agent *a, const struct group_request *r)
 {
     if (r->device != 0)
@@ -249,7 +250,7 @@ static void join(struct agent *a, struct call *c, const struct group_request *r)
     else if (is_full(k, &m))
         rc = -ENOBUFS;
     const struct group *g = rc == 0 ? find_group(a, &m) : NULL;
-    if (g != NULL && g->fanout->left != 0) {  // another call asks the workers just now
+    if (g != NULL && g->fanout->left != 0) {  // another call is joining the group on the workers
         c->deadline_us = a->now_us + RETRY_US;
         call_block(a, c, NULL, retry);
         return;
@@ -292,7 +293,7 @@ static void set_v4(struct c10m_name *n, const uint8_t addr[4])
     memcpy(n->addr + 12, addr, 4);
 }
 
-// struct ip_mreq, ip_mreqn, ipv6_mreq; 0 or -errno.
+// Parses struct ip_mreq, ip_mreqn or ipv6_mreq. Returns 0 or -errno.
 static int read_request(const struct call *c, struct group_request *r)
 {
     const uint32_t n = c->r->data_bytes;
@@ -327,7 +328,7 @@ static void membership_option(struct agent *a, struct call *c, bool joins)
         leave(a, c, &r);
 }
 
-// IP_MULTICAST_IF: an address, ip_mreq or ip_mreqn.
+// IP_MULTICAST_IF: the value is a struct in_addr, ip_mreq or ip_mreqn. Returns 0 or -errno.
 static int set_interface(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP_INFO in Linux's layout, TCP_MAXSEG, IP_MTU: what a connection's worker knows.
+// Options whose value the worker of the connection has: TCP_INFO in Linux's layout, TCP_MAXSEG,
+// IP_MTU.
 #include <errno.h>
 #include <linux/tcp.h>
 #include <string.h>
@@ -11,10 +12,10 @@ enum {
     NO_SSTHRESH = 0x7fffffff,
     LINUX_LISTEN = 10,
     LINUX_CLOSE = 7,
-    FIRST_REORDERING = 3,  // duplicate ACKs: what Linux begins with
+    FIRST_REORDERING = 3,  // duplicate ACKs; Linux's initial value (tcp_reordering)
 };
 
-// info: what Linux has now, behind what the headers here know.
+// info: struct tcp_info of the C library's headers, and the fields that newer kernels have added.
 struct info {
     struct tcp_info t;
     uint32_t rcv_wnd, rehash;
@@ -62,7 +63,7 @@ static void fill(struct info *info, const struct agent_msg *m)
     t->tcpi_bytes_received = m->info.bytes_received;
 }
 
-// A listener's shows its queue, as Linux's does.
+// For a listener, unacked and sacked are the length and the limit of the accept queue, as on Linux.
 static void fill_idle(struct tcp_info *t, const struct socket *k)
 {
     t->tcpi_state = k->state == TCP_LISTENING ? LINUX_LISTEN : LINUX_CLOSE;
@@ -87,7 +88,7 @@ static void info_done(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    socket_note(c->socket, m);
+    socket_update(c->socket, m);
     if (c->r->a[0] != IPPROTO_TCP)
         option_return_int(a, c, (int)m->info.stack.pmtu);
     else if (c->r->a[1] == TCP_MAXSEG)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes of TCP: tcp_recvmsg and tcp_sendmsg of Linux, one attempt at the worker after the other.
+// TCP data: Linux's tcp_recvmsg() and tcp_sendmsg(). A blocking call repeats its command to the
+// worker until it succeeds or fails.
 #include <errno.h>
 #include <linux/sockios.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #include "app/agent/agent.h"
 
-// Its connection was given up under the call (sk_wait_event).
+// Whether the socket was disconnected during the call (Linux's sk_wait_event()).
 static bool disconnected(const struct call *c)
 {
     return c->disconnects != c->socket->disconnects;
@@ -39,12 +40,12 @@ static void read_again(struct agent *a, struct call *c)
         call_block(a, c, c->file, read_step);
 }
 
-// What a peek saw is seen again by the next attempt.
+// With MSG_PEEK the next attempt returns the same bytes again, so their count replaces c->got.
 static void read_done(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    socket_note(c->socket, m);
+    socket_update(c->socket, m);
     if (m->ret == -EAGAIN) {
         read_again(a, c);
         return;
@@ -60,12 +61,12 @@ static void read_done(struct agent *a, struct agent_msg *m)
         read_again(a, c);
 }
 
-// A socket that no worker has.
+// recv() on a socket without a connection.
 static void read_idle(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
-    const bool told = c->got != 0 || k->state == TCP_LISTENING || disconnected(c);
-    const int error = told ? 0 : socket_error(k);
+    const bool no_error = c->got != 0 || k->state == TCP_LISTENING || disconnected(c);
+    const int error = no_error ? 0 : socket_error(k);
     if (c->got != 0)
         read_over(a, c, c->got);
     else if (disconnected(c))
@@ -83,7 +84,7 @@ static void read_step(struct agent *a, struct call *c)
         read_idle(a, c);
         return;
     }
-    if (c->gone) {  // the bytes are for who asks next
+    if (c->gone) {  // the client has disconnected: leave the bytes in the queue for the next call
         read_over(a, c, c->got);
         return;
     }
@@ -104,9 +105,9 @@ static void receive(struct agent *a, struct call *c, int64_t want, int64_t flags
     c->nonblock = k->f.nonblock || (flags & MSG_DONTWAIT);
     c->target = c->flags & MSG_WAITALL || k->o.lowat > c->want ? c->want : k->o.lowat;
     call_deadline(a, c, k->o.rcv_timeout_us);
-    if (want < 0)  // more than there is memory
+    if (want < 0)  // as on Linux, which finds that the buffer does not fit into the address space
         call_return(a, c, -EFAULT);
-    else if (flags & MSG_ERRQUEUE)  // nothing is ever queued there
+    else if (flags & MSG_ERRQUEUE)  // the error queue is always empty
         call_return(a, c, -EAGAIN);
     else if (k->f.kind == FILE_UDP)
         udp_receive(a, c);
@@ -116,7 +117,7 @@ static void receive(struct agent *a, struct call *c, int64_t want, int64_t flags
         read_step(a, c);
 }
 
-// Of zero bytes reads nothing, whatever the state; recv() does not know that.
+// read() of zero bytes returns 0 in every state of the socket; recv() of zero bytes does not.
 void op_read(struct agent *a, struct call *c)
 {
     if (c->file->kind == FILE_EPOLL)
@@ -150,7 +151,7 @@ static void write_done(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    socket_note(c->socket, m);
+    socket_update(c->socket, m);
     if (m->ret == -EAGAIN) {
         write_again(a, c);
         return;
@@ -170,8 +171,8 @@ static void write_step(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
     if (!has_connection(c)) {
-        const bool told = c->got != 0 || k->state != TCP_IDLE || disconnected(c);
-        const int error = told ? 0 : socket_error(k);
+        const bool no_error = c->got != 0 || k->state != TCP_IDLE || disconnected(c);
+        const int error = no_error ? 0 : socket_error(k);
         call_return(a, c, c->got != 0 ? c->got : error != 0 ? -error : -EPIPE);
         return;
     }
@@ -183,7 +184,7 @@ static void write_step(struct agent *a, struct call *c)
     call_post(a, c, CMD_WRITE, write_done);
 }
 
-// What is not known of MSG_* means nothing, as to Linux.
+// Unknown MSG_* flags are ignored, as on Linux.
 static void send_bytes(struct agent *a, struct call *c, int64_t flags)
 {
     struct socket *k = c->socket;
@@ -224,7 +225,7 @@ static void queued_done(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    socket_note(c->socket, m);
+    socket_update(c->socket, m);
     const int64_t what = c->r->a[0];
     return_int(a, c,
                (int)(what == SIOCINQ    ? m->queued.in
@@ -232,7 +233,7 @@ static void queued_done(struct agent *a, struct agent_msg *m)
                                         : m->queued.unsent));
 }
 
-// tcp_ioctl; an epoll descriptor has none.
+// Linux's tcp_ioctl(). Epoll descriptors have no ioctl.
 void op_ioctl(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;

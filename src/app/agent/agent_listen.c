@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listeners on the worker: each of the thread's listens on every one.
+// Listeners on the worker. Each listener of the thread exists on every worker.
 #include <errno.h>
 
 #include "app/agent/agent_worker.h"
 
-// From where an id would lie if nobody were in its way.
+// The slot of an id, after i collisions (open addressing).
 static struct agent_listener *place(struct agent_worker *g, int id, unsigned i)
 {
     return &g->listeners[((unsigned)id + i) % AGENT_LISTENERS_MAX];
@@ -29,7 +29,7 @@ static struct agent_listener *free_listener(struct agent_worker *g, int id)
 void cmd_listen(struct agent_worker *g, struct agent_msg *m)
 {
     m->ret = c10m_listen(g->w, g->s, &m->listen.at);
-    if (m->ret >= 0)  // there are as many places
+    if (m->ret >= 0)  // a slot is free: there are as many slots as c10m_listen() has listeners
         *free_listener(g, (int)m->ret) = (struct agent_listener){.used = true,
                                                                  .id = (int)m->ret,
                                                                  .socket = m->listen.socket,
@@ -59,7 +59,7 @@ void cmd_unlisten(struct agent_worker *g, struct agent_msg *m)
 
 void cmd_accepted(struct agent_worker *g, struct agent_msg *m)
 {
-    agent_conn_leave_queue(g, m->conn);
+    agent_conn_dequeue(g, m->conn);
     agent_conn_answer(g, m, 0);
 }
 

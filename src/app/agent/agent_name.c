@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses of requests and replies, and who has which local port.
+// Addresses in requests and replies, and the table of local ports.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 
 #include "app/agent/agent.h"
 
-enum { SIN6_BYTES_MIN = 24 };  // RFC 2133's, without the scope: what Linux takes
+// Linux also accepts the sockaddr_in6 of RFC 2133, without sin6_scope_id.
+enum { SIN6_BYTES_MIN = 24 };
 
 static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
 static const uint8_t zeros[16];
@@ -73,7 +74,7 @@ static bool is_of_link(const struct c10m_name *n)
 {
     const bool link_local = n->addr[0] == 0xfe && (n->addr[1] & 0xc0) == 0x80;
     const unsigned scope =
-        n->addr[0] == 0xff ? n->addr[1] & 15 : 0;  // 1: the node's, 2: the link's
+        n->addr[0] == 0xff ? n->addr[1] & 15 : 0;  // 1: interface-local, 2: link-local (RFC 4291)
     return link_local || scope == 1 || scope == 2;
 }
 
@@ -91,8 +92,8 @@ bool name_needs_scope(const struct call *c, const struct socket *k, const struct
     return k->domain == AF_INET6 && is_of_link(n) && k->device == 0 && name_scope(c, k, n) == 0;
 }
 
-int name_take_scope(const struct agent *a, const struct call *c, struct socket *k,
-                    const struct c10m_name *n, bool may_change)
+int name_apply_scope(const struct agent *a, const struct call *c, struct socket *k,
+                     const struct c10m_name *n, bool may_change)
 {
     const unsigned device = name_scope(c, k, n);
     const char *name = c10m_device_name(a->s, device);
@@ -102,7 +103,7 @@ int name_take_scope(const struct agent *a, const struct call *c, struct socket *
         return -EINVAL;
     if (name == NULL)
         return -ENODEV;
-    device_give(k, device, name);
+    device_assign(k, device, name);
     return 0;
 }
 
@@ -129,7 +130,7 @@ void name_write(struct call *c, const struct socket *k, const struct c10m_name *
 
 // ---- ports
 
-// Whether a datagram or a connection to the address of one may be meant for the other.
+// Whether a packet to the local address of one socket can match the other socket.
 static bool overlap(const struct socket *a, const struct socket *b)
 {
     const struct c10m_name *x = &a->local, *y = &b->local;
@@ -140,17 +141,17 @@ static bool overlap(const struct socket *a, const struct socket *b)
     return same_family && (name_is_any(x) || name_is_any(y) || memcmp(x->addr, y->addr, 16) == 0);
 }
 
-// A connection that is over gives its port back, unless bind() chose that.
+// A connection that has ended releases its port, unless bind() set the port.
 static bool has_port(const struct socket *k)
 {
     return k->state != TCP_ATTACHED || k->conn_state != CONN_OVER || k->port_chosen;
 }
 
-// Linux's inet_bind_conflict, and udp's: SO_REUSEADDR of both, unless the other one listens, or
-// SO_REUSEPORT of both.
+// Linux's inet_bind_conflict() and its UDP version. Two sockets may share a port if both have
+// SO_REUSEADDR and the other one does not listen, or if both have SO_REUSEPORT.
 static bool conflict(const struct socket *k, const struct socket *other)
 {
-    if (k->icmp || other->icmp)  // ping_get_port: whatever the address and the family
+    if (k->icmp || other->icmp)  // Linux's ping_get_port(): address and family do not matter
         return other != k && k->icmp == other->icmp && k->f.kind == other->f.kind &&
                k->local.port == other->local.port && !(k->o.reuse_addr && other->o.reuse_addr);
     if (other == k || other->f.kind != k->f.kind || other->local.port != k->local.port ||
@@ -163,8 +164,8 @@ static bool conflict(const struct socket *k, const struct socket *other)
     return !(k->o.reuse_port && other->o.reuse_port);
 }
 
-// A connection in TIME-WAIT is no socket any more, but has its port until its time is over; when
-// there are too many the oldest goes.
+// A connection in TIME-WAIT has no socket, but keeps its port in use until the time ends. Above
+// AGENT_TIME_WAIT_MAX, the oldest entry is removed.
 struct time_wait_name {
     struct time_wait_name *next;
     struct c10m_name local;
@@ -193,7 +194,7 @@ void time_wait_add(struct agent *a, const struct socket *k)
     if (g == NULL)
         return;
     *g = (struct time_wait_name){.next = a->time_wait,
-                                 .local = k->was,
+                                 .local = k->closed_name,
                                  .reuse_addr = k->o.reuse_addr,
                                  .reuse_port = k->o.reuse_port,
                                  .v6only = k->o.v6only,
@@ -229,7 +230,7 @@ static bool time_wait_conflict(struct agent *a, const struct socket *k)
     return false;
 }
 
-bool port_listens(const struct agent *a, const struct socket *k)
+bool port_conflicts(const struct agent *a, const struct socket *k)
 {
     for (const struct socket *o = a->bound; o != NULL; o = o->next_bound)
         if (conflict(k, o))
@@ -246,13 +247,13 @@ static bool is_used(const struct agent *a, const struct socket *k)
     return false;
 }
 
-// The kernel's chance: a port that was chosen says nothing of the next (RFC 6056). The agent's
-// thread may call it.
-static uint32_t chance(struct agent *a)
+// A random number of the kernel: an ephemeral port must not allow a peer to predict the next one
+// (RFC 6056). The system call is allowed, because this is not a worker.
+static uint32_t random_u32(struct agent *a)
 {
     uint32_t drawn = 0;
-    if (a->not_chance != 0)
-        return a->not_chance++;
+    if (a->fixed_random != 0)
+        return a->fixed_random++;
     while (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
         ;
     return drawn;
@@ -261,7 +262,7 @@ static uint32_t chance(struct agent *a)
 static bool choose_port(struct agent *a, struct socket *k)
 {
     enum { PORTS = EPHEMERAL_LAST - EPHEMERAL_FIRST + 1 };
-    const unsigned start = (unsigned)(chance(a) % PORTS);
+    const unsigned start = (unsigned)(random_u32(a) % PORTS);
     for (unsigned i = 0; i < PORTS; i++) {
         k->local.port = (uint16_t)(EPHEMERAL_FIRST + (start + i) % PORTS);
         if (!is_used(a, k))
@@ -274,17 +275,17 @@ int port_bind(struct agent *a, struct socket *k, const struct c10m_name *name)
 {
     const struct c10m_name before = k->local;
     k->local = *name;
-    if (name->port == 0 ? !choose_port(a, k) : port_listens(a, k) || time_wait_conflict(a, k)) {
+    if (name->port == 0 ? !choose_port(a, k) : port_conflicts(a, k) || time_wait_conflict(a, k)) {
         k->local = before;
         return -EADDRINUSE;
     }
     k->addr_given = !name_is_any(name);
     k->port_chosen = name->port != 0;
-    port_take(a, k);
+    port_register(a, k);
     return 0;
 }
 
-void port_take(struct agent *a, struct socket *k)
+void port_register(struct agent *a, struct socket *k)
 {
     k->bound = true;
     k->next_bound = a->bound;
@@ -301,7 +302,7 @@ void port_free(struct agent *a, struct socket *k)
     *at = k->next_bound;
     k->bound = false;
     if (k->f.kind == FILE_TCP)
-        k->port_told = k->local.port;
+        k->port_reported = k->local.port;
     k->local.port = 0;
 }
 
@@ -342,14 +343,14 @@ bool name_is_group(const struct c10m_name *n)
     return name_is_multicast(n) || (name_is_v4(n) && memcmp(n->addr + 12, everybody, 4) == 0);
 }
 
-bool name_is_many(const struct agent *a, const struct c10m_name *n)
+bool name_is_bcast_mcast(const struct agent *a, const struct c10m_name *n)
 {
     return name_is_group(n) || c10m_is_broadcast(a->s, n->addr);
 }
 
 void name_source(const struct agent *a, struct c10m_name *n)
 {
-    if (!name_is_many(a, n))
+    if (!name_is_bcast_mcast(a, n))
         return;
     if (name_is_v4(n))
         memset(n->addr + 12, 0, 4);
@@ -359,23 +360,23 @@ void name_source(const struct agent *a, struct c10m_name *n)
 
 static bool may_bind(const struct agent *a, const struct c10m_name *n)
 {
-    return name_is_any(n) || name_is_many(a, n) || c10m_is_local(a->s, n->addr);
+    return name_is_any(n) || name_is_bcast_mcast(a, n) || c10m_is_local(a->s, n->addr);
 }
 
-// A socket that can be bound has no port, or its connection was over and had not got it from
-// bind().
+// Whether bind() must fail: the socket has a port. A connection that has ended has none, unless
+// bind() had set it.
 static bool has_name(const struct socket *k)
 {
     return k->bound ? has_port(k) : k->state != TCP_IDLE;
 }
 
-// inet_bind, inet6_bind.
+// The checks of Linux's inet_bind() and inet6_bind(). Returns 0 or -errno.
 static int read_local(const struct agent *a, const struct call *c, struct socket *k,
                       struct c10m_name *n)
 {
     const bool v6 = k->domain == AF_INET6;
     int rc = name_read(c, k, n);
-    // Old programs: AF_UNSPEC with 0.0.0.0 is AF_INET's.
+    // Linux accepts AF_UNSPEC with 0.0.0.0 as AF_INET, for old programs.
     if (rc == -EAFNOSUPPORT && !v6 && name_family(c) == AF_UNSPEC && name_is_any(n))
         rc = 0;
     if (rc != 0)
@@ -386,11 +387,11 @@ static int read_local(const struct agent *a, const struct call *c, struct socket
         return -EINVAL;
     if (v6 && ((name_is_v4(n) && k->o.v6only) || name_needs_scope(c, k, n)))
         return -EINVAL;
-    if (v6 && k->icmp && (name_is_multicast(n) || name_is_v4(n)))  // ping_check_bind_addr
+    if (v6 && k->icmp && (name_is_multicast(n) || name_is_v4(n)))  // Linux's ping_check_bind_addr()
         return -EINVAL;
-    if (!may_bind(a, n) || (k->icmp && name_is_many(a, n)))
+    if (!may_bind(a, n) || (k->icmp && name_is_bcast_mcast(a, n)))
         return -EADDRNOTAVAIL;
-    return has_name(k) ? -EINVAL : name_take_scope(a, c, k, n, true);
+    return has_name(k) ? -EINVAL : name_apply_scope(a, c, k, n, true);
 }
 
 static void call_return_int(struct agent *a, struct call *c, int rc)
@@ -398,7 +399,8 @@ static void call_return_int(struct agent *a, struct call *c, int rc)
     call_return(a, c, rc);
 }
 
-// Whether connections that have the port, or the socket, still do, their workers know.
+// Asks the workers for the state of the connections that use the port or the socket: if they have
+// ended, a second attempt of op_bind() succeeds.
 static void ask_owners(struct agent *a, struct call *c, uint16_t port)
 {
     for (struct socket *o = a->bound; o != NULL; o = o->next_bound)
@@ -426,18 +428,19 @@ void op_bind(struct agent *a, struct call *c)
 
 // ---- getsockname, getpeername
 
-// inet_getname: a port that TCP has given back is told until there is another (inet_sport).
+// Linux's inet_getname(): after TCP has released the port, the old number is reported until the
+// socket gets another one (inet_sport).
 void op_getsockname(struct agent *a, struct call *c)
 {
     const struct socket *k = c->socket;
     struct c10m_name name = k->local;
     if (name.port == 0)
-        name.port = k->port_told;
+        name.port = k->port_reported;
     name_write(c, k, &name);
     call_return(a, c, 0);
 }
 
-// Whether the connection is still one, its worker knows.
+// Runs after the worker has reported the state of the connection.
 static void peer_step(struct agent *a, struct call *c)
 {
     const struct socket *k = c->socket;

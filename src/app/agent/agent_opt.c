@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getsockopt and setsockopt: one row an option, with Linux's ranges. What is in no row is
-// ENOPROTOOPT; what an option comes to at the stack is in agent_optval.c.
+// getsockopt() and setsockopt(). Options that are plain numbers have a row in a table, with Linux's
+// range. agent_optval.c has the other options and converts all of them for the stack. Unknown
+// options fail with ENOPROTOOPT.
 #include "app/agent/agent_opt.h"
 
 #include <errno.h>
@@ -13,13 +14,13 @@
 
 enum row_type { ROW_BOOL, ROW_INT };
 
-// row: where the value lies; with min..max or EINVAL.
+// row: an option that is one number. A value outside min..max fails with EINVAL.
 struct row {
     int level, name;
     enum row_type type;
     size_t offset;
     int min, max;
-    bool apply;  // a connection is told
+    bool apply;  // send the option to the worker of the connection
 };
 
 #define AT(field) offsetof(struct socket, o.field)
@@ -29,7 +30,8 @@ static const struct row rows[] = {
     {SOL_SOCKET, SO_REUSEADDR, ROW_BOOL, AT(reuse_addr), 0, 0, false},
     {SOL_SOCKET, SO_REUSEPORT, ROW_BOOL, AT(reuse_port), 0, 0, false},
     {SOL_SOCKET, SO_BROADCAST, ROW_BOOL, AT(broadcast), 0, 0, false},
-    {SOL_SOCKET, SO_OOBINLINE, ROW_BOOL, AT(oob_inline), 0, 0, false},  // what is urgent always is
+    // Has no effect: urgent data is always in line.
+    {SOL_SOCKET, SO_OOBINLINE, ROW_BOOL, AT(oob_inline), 0, 0, false},
     {SOL_TCP, TCP_NODELAY, ROW_BOOL, AT(nodelay), 0, 0, true},
     {SOL_TCP, TCP_CORK, ROW_BOOL, AT(cork), 0, 0, true},
     {SOL_TCP, TCP_KEEPIDLE, ROW_INT, AT(keep_idle_s), 1, 32767, true},
@@ -56,8 +58,9 @@ static const struct row *row_find(const struct call *c)
     return NULL;
 }
 
-// A level that the socket has: TCP's only for TCP, IPv6's only for AF_INET6.
-static bool level_good(const struct call *c)
+// Whether the socket has options of this level: SOL_TCP only TCP sockets, IPPROTO_IPV6 only
+// AF_INET6.
+static bool level_is_valid(const struct call *c)
 {
     const struct socket *k = c->socket;
     switch (c->r->a[0]) {
@@ -79,12 +82,12 @@ static void applied(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    socket_note(c->socket, m);
+    socket_update(c->socket, m);
     call_return(a, c, m->ret);
 }
 
-// set_end: the option is stored; who has the socket at the workers is told.
-static void set_end(struct agent *a, struct call *c, int rc, bool apply)
+// Ends a setsockopt() whose value was stored: sends the options to the workers if `apply`.
+static void finish_set(struct agent *a, struct call *c, int rc, bool apply)
 {
     struct socket *k = c->socket;
     if (rc == 0 && apply && k->state == TCP_ATTACHED) {
@@ -117,14 +120,15 @@ static int row_value(const struct row *row, const struct socket *k)
     return row->type == ROW_BOOL ? *(const bool *)field : *(const int *)field;
 }
 
-// needs_bytes: of the options of IP those that no value of no length sets.
+// The IPPROTO_IP options for which a value of zero bytes fails.
 static bool needs_bytes(int64_t name)
 {
     return name == IP_TTL || name == IP_MULTICAST_TTL || name == IP_MULTICAST_LOOP ||
            name == IP_MULTICAST_ALL;
 }
 
-// An int; options of IP take a single byte as well, and most of them nothing for 0.
+// Reads an int. As on Linux, IPPROTO_IP options also accept one byte, and most of them zero bytes,
+// which mean 0.
 static int read_int(const struct call *c, int *value)
 {
     if (c->r->data_bytes >= sizeof(*value)) {
@@ -142,13 +146,13 @@ void op_setsockopt(struct agent *a, struct call *c)
     const struct row *row = row_find(c);
     int value, rc;
     bool apply = false;
-    if (!level_good(c)) {
+    if (!level_is_valid(c)) {
         call_return(a, c, -ENOPROTOOPT);
         return;
     }
     if (c->r->a[0] == SOL_TCP && c->r->a[1] == TCP_CONGESTION) {
         rc = set_congestion(c);
-        set_end(a, c, rc, true);
+        finish_set(a, c, rc, true);
         return;
     }
     if (group_option(a, c) || device_set(a, c))
@@ -160,12 +164,12 @@ void op_setsockopt(struct agent *a, struct call *c)
     } else if (rc == 0) {
         rc = set_special(a, c, value, &apply);
     }
-    set_end(a, c, rc, apply);
+    finish_set(a, c, rc, apply);
 }
 
 // ---- getsockopt
 
-// At most the room that there is, as Linux truncates.
+// Truncates the value to the client's buffer, as Linux does.
 void option_return(struct agent *a, struct call *c, const void *value, uint32_t bytes)
 {
     const uint32_t n = c->r->a[2] < bytes ? (uint32_t)c->r->a[2] : bytes;
@@ -173,7 +177,8 @@ void option_return(struct agent *a, struct call *c, const void *value, uint32_t 
     call_return_data(a, c, 0, n);
 }
 
-// IP's options fit into one byte where there is no room for more.
+// As on Linux, an IPPROTO_IP option of 0 to 255 is returned as one byte if the buffer is shorter
+// than an int.
 void option_return_int(struct agent *a, struct call *c, int value)
 {
     const uint8_t small = (uint8_t)value;
@@ -189,7 +194,7 @@ static void error_done(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
     c->lent--;
-    socket_note(c->socket, m);
+    socket_update(c->socket, m);
     option_return_int(a, c, (int)m->ret);
 }
 
@@ -201,7 +206,8 @@ static void get_error(struct agent *a, struct call *c)
         option_return_int(a, c, socket_error(c->socket));
 }
 
-// ip_getsockopt's answer differs from setsockopt's, and from that of other levels.
+// The errno of getsockopt() for an unknown level: Linux's ip_getsockopt() differs from setsockopt()
+// and from other families.
 static int no_such_level(const struct call *c)
 {
     const struct socket *k = c->socket;
@@ -212,7 +218,7 @@ static int no_such_level(const struct call *c)
 void op_getsockopt(struct agent *a, struct call *c)
 {
     const struct row *row = row_find(c);
-    if (!level_good(c))
+    if (!level_is_valid(c))
         call_return(a, c, no_such_level(c));
     else if (c->r->a[2] < 0)
         call_return(a, c, -EINVAL);

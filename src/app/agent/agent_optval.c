@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options that are more than a number in a range, and what all of them come to at the stack.
+// Socket options that have no row in agent_opt.c, and the conversion of all options for the stack.
 #include <errno.h>
 #include <limits.h>
 #include <netinet/tcp.h>
@@ -14,8 +14,8 @@ enum {
     SNDBUF_MIN = 4608,
     UDP_BUFFER = 212992,      // net.core.rmem_default
     RMEM_MAX = 33554432,      // net.ipv4.tcp_rmem[2]
-    STACK_BUFFER_MIN = 2048,  // of a connection here
-    JIFFY_US = 4000,          // timeouts are kept in units of it (HZ = 250)
+    STACK_BUFFER_MIN = 2048,  // minimum of the stack's limits for a connection
+    JIFFY_US = 4000,          // Linux stores timeouts in jiffies (HZ = 250)
     RTO_FIRST_S = 1,
     RTO_MAX_S = 120,
     CLAMP_MIN = RCVBUF_MIN / 2,
@@ -32,7 +32,7 @@ enum {
     ECN_BITS = 3,
     TIMEO_NEW_RCV = 66,  // SO_RCVTIMEO_NEW, SO_SNDTIMEO_NEW
     TIMEO_NEW_SND = 67,
-    OVER_AT_ONCE = 1,  // us: a timeout of less than no time
+    OVER_AT_ONCE = 1,  // us: replaces a negative timeout, which expires at once
 };
 
 static const char *const congestions[] = {[C10M_CUBIC] = "cubic", [C10M_NEWRENO] = "reno"};
@@ -76,11 +76,11 @@ static bool over_v6(const struct socket *k)
 static uint32_t linger2_ms(int seconds)
 {
     if (seconds < 0)
-        return UINT32_MAX;  // no FIN-WAIT-2 at all
+        return UINT32_MAX;  // no FIN-WAIT-2
     return (uint32_t)(seconds == 0 ? FIN_WAIT2_S : seconds) * 1000;
 }
 
-// C10M_OPT_DF; of datagrams: not 0: DF is set.
+// The value of C10M_OPT_DF for IP_MTU_DISCOVER. Datagrams have DF set if it is not 0.
 static uint8_t df_of(int discover)
 {
     switch (discover) {
@@ -94,14 +94,15 @@ static uint8_t df_of(int discover)
     }
 }
 
-// ip_sk_ignore_df, ip6_sk_ignore_df: a datagram that is too long is refused, not cut.
+// Linux's ip_sk_ignore_df() and ip6_sk_ignore_df().
 bool option_whole(const struct socket *k)
 {
     const int discover = over_v6(k) ? k->o.mtu_discover6 : k->o.mtu_discover;
     return discover >= IP_PMTUDISC_DO && discover != IP_PMTUDISC_OMIT;
 }
 
-// Half of what Linux counts against SO_RCVBUF and SO_SNDBUF is its own overhead.
+// Linux doubles SO_RCVBUF and SO_SNDBUF for its own overhead; the limits of the stack are half of
+// these values.
 void options_of(const struct agent *a, const struct socket *k, struct agent_options *o)
 {
     const struct socket_options *s = &k->o;
@@ -229,7 +230,7 @@ int set_congestion(struct call *c)
     return -ENOENT;
 }
 
-// TCP_DEFER_ACCEPT is kept as a number of SYN-ACKs, which rounds the time up.
+// Linux stores TCP_DEFER_ACCEPT as a number of SYN-ACK retransmissions, which rounds the time up.
 static int deferred_s(int seconds)
 {
     int period = RTO_FIRST_S, timeout = RTO_FIRST_S;
@@ -278,7 +279,7 @@ static int set_tcp(struct call *c, int value, bool *apply)
     }
 }
 
-// TCP's ECN bits are its own.
+// On TCP sockets the ECN bits cannot be set.
 static int tos_of(const struct socket *k, int value, int before)
 {
     return k->f.kind == FILE_TCP ? (value & 0xff & ~ECN_BITS) | (before & ECN_BITS) : value & 0xff;

@@ -5,8 +5,9 @@
 
 #include "app/agent/agent.h"
 
-// Watches and lingering closes stay at the worker for as long as it takes.
-static bool comes_back_soon(const struct agent_msg *m)
+// Whether the worker answers at once. Watches and lingering closes wait for an event;
+// CMD_DATAGRAM_BACK has no answer.
+static bool is_answered_at_once(const struct agent_msg *m)
 {
     return m->command != CMD_WATCH && m->command != CMD_DATAGRAM_BACK &&
            !(m->command == CMD_CLOSE && m->close.linger);
@@ -20,7 +21,7 @@ void post(struct agent *a, unsigned worker, struct agent_msg *m, enum agent_comm
     m->done = done;
     m->owner = owner;
     m->out = true;
-    a->n_lent += comes_back_soon(m);
+    a->n_lent += is_answered_at_once(m);
     if (a->unsent_first[worker] == NULL && c10m_post(a->s, worker, m))
         return;
     m->next = NULL;
@@ -41,7 +42,7 @@ void flush_posts(struct agent *a)
             a->unsent_first[w] = next;
         }
         if (__atomic_load_n(&a->workers[w]->refused, __ATOMIC_RELAXED))
-            c10m_post(a->s, w, &a->nudge);
+            c10m_post(a->s, w, &a->flush);
     }
 }
 
@@ -53,17 +54,18 @@ static void handle_message(struct agent *a, struct agent_msg *m)
         udp_arrived(a, m);
     } else {
         m->out = false;
-        a->n_lent -= comes_back_soon(m);
+        a->n_lent -= is_answered_at_once(m);
         m->done(a, m);
     }
 }
 
-// What began at the workers comes in the order in which it did, all else before it.
-static struct taken *first_of(struct agent *a)
+// The worker whose first message is processed next: answers first, then connections and datagrams
+// in the order of their times.
+static struct inbox *next_inbox(struct agent *a)
 {
-    struct taken *first = NULL;
+    struct inbox *first = NULL;
     uint64_t first_us = UINT64_MAX;
-    for (struct taken *t = a->taken; t < a->taken + a->n_workers; t++) {
+    for (struct inbox *t = a->inboxes; t < a->inboxes + a->n_workers; t++) {
         if (t->next == t->n)
             continue;
         const struct agent_msg *m = t->msgs[t->next];
@@ -82,12 +84,12 @@ bool receive_messages(struct agent *a)
 {
     bool any = false;
     for (unsigned w = 0; w < a->n_workers; w++) {
-        struct taken *t = &a->taken[w];
+        struct inbox *t = &a->inboxes[w];
         t->next = 0;
-        t->n = c10m_take(a->s, w, t->msgs, AGENT_TAKE_MAX);
+        t->n = c10m_take(a->s, w, t->msgs, AGENT_RECEIVE_MAX);
         any |= t->n != 0;
     }
-    for (struct taken *t; (t = first_of(a)) != NULL;)
+    for (struct inbox *t; (t = next_inbox(a)) != NULL;)
         handle_message(a, t->msgs[t->next++]);
     return any;
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AGENT_RESET: all sockets end, and every worker's stack is as new. Requests of other clients wait
-// until each worker has confirmed it; their calls in work end with EBADF.
+// AGENT_RESET: closes all sockets, and removes the state of past connections from every worker.
+// Requests of other clients wait until all workers have answered. Calls that are being executed end
+// with EBADF.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "app/agent/agent.h"
 
-// What the sockets have at the workers, those that nobody accepted among them.
+// Disconnects all TCP sockets, including connections that were not accepted.
 static void end_connections(struct agent *a)
 {
     for (struct file *f = a->all, *next; f != NULL; f = next) {
-        f->lent++;  // others may go meanwhile, this one stays in the list
+        f->lent++;  // keep f in the list: the loop body may free other files
         if (f->kind == FILE_TCP &&
             (socket_of(f)->state != TCP_IDLE || socket_of(f)->listens != NULL))
             socket_disconnect(a, socket_of(f));
@@ -24,7 +25,7 @@ static void end_files(struct agent *a)
     end_connections(a);
     for (struct file *f = a->all; f != NULL; f = f->all_next)
         if (f->kind == FILE_UDP)
-            udp_let_go(a, socket_of(f), NULL);
+            udp_close_port(a, socket_of(f), NULL);
     for (unsigned fd = 0; fd < a->sockets_max; fd++) {
         struct file *f = a->fds[fd];
         a->fds[fd] = NULL;
@@ -34,7 +35,8 @@ static void end_files(struct agent *a)
     time_wait_free(a);
 }
 
-// A close that lingers has a message out: it ends with its connection.
+// The next blocked call to end. A lingering close() has lent a message and ends with its
+// connection.
 static struct call *first_to_end(const struct agent *a)
 {
     struct call *c = a->first_blocked;
@@ -61,7 +63,7 @@ static void forgotten(struct agent *a, struct agent_msg *m)
     }
     if (--c->lent != 0)
         return;
-    end_blocked(a);  // those whose messages were on their way
+    end_blocked(a);  // calls that blocked when their messages returned
     a->resetter = NULL;
     call_return(a, c, 0);
 }
@@ -73,8 +75,8 @@ static void forget_workers(struct agent *a, struct call *c)
         post(a, w, &c->fences[w], CMD_FORGET, forgotten, c);
 }
 
-// What was on its way to the workers is back: the fence was behind it. What ends here is told them
-// before they forget.
+// Runs after the fence: all earlier messages to the workers have returned. The messages that close
+// the sockets arrive at the workers before CMD_FORGET.
 static void reset_step(struct agent *a, struct call *c)
 {
     end_blocked(a);

@@ -16,9 +16,9 @@
 
 enum {
     EVENTS_MAX = 64,
-    IDLE_US = 100000,  // nothing is open: only the end is looked for
-    OPEN_US = 1000,    // something may come unasked, that nobody waits for
-    BLOCKED_US = 100,  // somebody waits
+    IDLE_US = 100000,  // no socket is open: only checks whether the server stops
+    OPEN_US = 1000,    // connections or datagrams may arrive, and no call waits for them
+    BLOCKED_US = 100,  // a call waits
 };
 
 static uint64_t clock_us(void)
@@ -28,15 +28,15 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-bool request_good(const struct agent_request *r, size_t n)
+bool request_is_valid(const struct agent_request *r, size_t n)
 {
     return n >= sizeof(*r) && r->addr_bytes <= AGENT_ADDR_BYTES &&
            r->data_bytes <= AGENT_DATA_BYTES_MAX && n == sizeof(*r) + r->data_bytes;
 }
 
-// ---- the door
+// ---- the socket for clients
 
-// A socket that nobody listens at any more is left over from a server that was killed.
+// Whether no process listens on the socket: a server that was killed has left it behind.
 static bool is_stale(const struct sockaddr_un *at)
 {
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -47,7 +47,7 @@ static bool is_stale(const struct sockaddr_un *at)
     return refused;
 }
 
-static bool bind_door(int fd, const struct sockaddr_un *at)
+static bool bind_listen_fd(int fd, const struct sockaddr_un *at)
 {
     if (bind(fd, (const void *)at, sizeof(*at)) == 0)
         return true;
@@ -55,32 +55,32 @@ static bool bind_door(int fd, const struct sockaddr_un *at)
            bind(fd, (const void *)at, sizeof(*at)) == 0;
 }
 
-const char *agent_door_open(struct agent *a)
+const char *agent_socket_open(struct agent *a)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     snprintf(at.sun_path, sizeof(at.sun_path), "%s", a->path);
-    a->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    a->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     a->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (a->door < 0 || a->epoll < 0 || !bind_door(a->door, &at))
+    if (a->listen_fd < 0 || a->epoll < 0 || !bind_listen_fd(a->listen_fd, &at))
         return strerror(errno);
     a->path_made = true;
     struct epoll_event e = {.events = EPOLLIN};
-    if (chmod(a->path, 0600) != 0 || listen(a->door, 64) != 0 ||
-        epoll_ctl(a->epoll, EPOLL_CTL_ADD, a->door, &e) != 0)
+    if (chmod(a->path, 0600) != 0 || listen(a->listen_fd, 64) != 0 ||
+        epoll_ctl(a->epoll, EPOLL_CTL_ADD, a->listen_fd, &e) != 0)
         return strerror(errno);
     return NULL;
 }
 
-void agent_door_close(struct agent *a)
+void agent_socket_close(struct agent *a)
 {
     if (a->path_made)
         unlink(a->path);
     a->path_made = false;
-    if (a->door >= 0)
-        close(a->door);
+    if (a->listen_fd >= 0)
+        close(a->listen_fd);
     if (a->epoll >= 0)
         close(a->epoll);
-    a->door = a->epoll = -1;
+    a->listen_fd = a->epoll = -1;
 }
 
 // ---- clients
@@ -139,18 +139,18 @@ static void accept_one(struct agent *a, int fd)
     a->n_clients++;
 }
 
-// More than clients_max wait in the door's backlog.
+// Clients above clients_max wait in the listen backlog.
 static void accept_clients(struct agent *a)
 {
     while (a->n_clients < a->clients_max) {
-        const int fd = accept4(a->door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const int fd = accept4(a->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
         accept_one(a, fd);
     }
 }
 
-static void client_gone(struct agent *a, struct client *k)
+static void disconnect_client(struct agent *a, struct client *k)
 {
     epoll_ctl(a->epoll, EPOLL_CTL_DEL, k->fd, NULL);
     close(k->fd);
@@ -159,7 +159,7 @@ static void client_gone(struct agent *a, struct client *k)
     call_cancel(a, &k->call);
 }
 
-static void forget_gone(struct agent *a)
+static void free_disconnected(struct agent *a)
 {
     for (struct client **at = &a->clients; *at != NULL;) {
         struct client *k = *at;
@@ -178,7 +178,7 @@ static void send_reply(struct agent *a, struct client *k)
     const ssize_t n = send(k->fd, k->out, k->reply_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
     k->replying = n < 0 && (errno == EAGAIN || errno == ENOBUFS);
     if (n < 0 && !k->replying) {
-        client_gone(a, k);
+        disconnect_client(a, k);
         return;
     }
     listen_for(a, k, k->replying ? EPOLLOUT : EPOLLIN);
@@ -192,14 +192,14 @@ void client_reply(struct agent *a, struct client *k)
     send_reply(a, k);
 }
 
-// While a call is in work only the client's end is listened for.
+// During a call, the epoll instance reports only that the client disconnects.
 static void read_request(struct agent *a, struct client *k)
 {
     const ssize_t n = recv(k->fd, k->in, REQUEST_BYTES_MAX + 1, MSG_DONTWAIT);
     if (n < 0 && errno == EAGAIN)
         return;
-    if (n <= 0 || !request_good(k->in, (size_t)n)) {
-        client_gone(a, k);
+    if (n <= 0 || !request_is_valid(k->in, (size_t)n)) {
+        disconnect_client(a, k);
         return;
     }
     listen_for(a, k, EPOLLRDHUP);
@@ -216,7 +216,7 @@ static void client_event(struct agent *a, struct client *k, uint32_t events)
     else if (!k->replying && k->call.r == NULL && (events & EPOLLIN) && a->resetter == NULL)
         read_request(a, k);
     else if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
-        client_gone(a, k);
+        disconnect_client(a, k);
 }
 
 void agent_clients_free(struct agent *a)
@@ -269,9 +269,9 @@ void agent_thread(struct c10m_service *s)
         const uint64_t us = wait_us(a, run_deadlines(a));
         any |= serve_clients(a, us);
         flush_posts(a);
-        forget_gone(a);
+        free_disconnected(a);
         if (!any && us == 0)
             sched_yield();
     }
-    agent_door_close(a);
+    agent_socket_close(a);
 }

@@ -7,13 +7,13 @@
 #include "app/agent/agent.h"
 
 enum {
-    NPROTO = 46,  // address families that Linux counts
-    TYPES = 11,   // and socket types
+    NPROTO = 46,  // Linux's number of address families
+    TYPES = 11,   // Linux's number of socket types (SOCK_MAX)
     IP_PROTOCOLS = 263,
     TYPE_MASK = 0xf,
 };
 
-// In the order of Linux's checks: flags, family, type, protocol.
+// Returns 0 or -errno. The checks have Linux's order: flags, family, type, protocol.
 static int kind_of(int64_t domain, int64_t type, int64_t protocol, enum file_kind *kind, bool *icmp)
 {
     const int echo = domain == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6;
@@ -76,9 +76,9 @@ void op_socket(struct agent *a, struct call *c)
 
 bool socket_ready(struct socket *k)
 {
-    if (k->bye == NULL)
-        k->bye = calloc(1, sizeof(*k->bye));
-    return k->bye != NULL;
+    if (k->close_msg == NULL)
+        k->close_msg = calloc(1, sizeof(*k->close_msg));
+    return k->close_msg != NULL;
 }
 
 void socket_attach(struct socket *k, unsigned worker, struct agent_conn *ac)
@@ -90,7 +90,7 @@ void socket_attach(struct socket *k, unsigned worker, struct agent_conn *ac)
     k->peer = ac->peer;
 }
 
-void socket_note(struct socket *k, const struct agent_msg *m)
+void socket_update(struct socket *k, const struct agent_msg *m)
 {
     if (m->conn != k->conn || k->conn == NULL)
         return;
@@ -122,7 +122,7 @@ uint32_t socket_mask(const struct socket *k)
 static void watch_done(struct agent *a, struct agent_msg *m)
 {
     struct socket *k = m->owner;
-    socket_note(k, m);
+    socket_update(k, m);
     file_wake(a, &k->f, m->edges);
     if (k->f.items != NULL && !k->f.released)
         socket_watch(a, k);
@@ -138,9 +138,9 @@ void socket_watch(struct agent *a, struct socket *k)
     post(a, k->worker, &k->watch, CMD_WATCH, watch_done, k);
 }
 
-// ---- the end
+// ---- close
 
-static void bye_done(struct agent *a, struct agent_msg *m)
+static void connection_closed(struct agent *a, struct agent_msg *m)
 {
     struct socket *k = m->owner;
     if (m->ret > 0)
@@ -149,13 +149,13 @@ static void bye_done(struct agent *a, struct agent_msg *m)
     file_back(a, &k->f);
 }
 
-// Its connection goes, and the message that says so with it.
+// Removes the connection from the socket. Returns the reserved message for its CMD_CLOSE.
 static struct agent_msg *detach(struct socket *k)
 {
-    struct agent_msg *m = k->bye;
+    struct agent_msg *m = k->close_msg;
     m->conn = k->conn;
-    k->bye = NULL;
-    k->was = k->local;
+    k->close_msg = NULL;
+    k->closed_name = k->local;
     k->conn = NULL;
     k->state = TCP_IDLE;
     k->f.lent++;
@@ -167,7 +167,7 @@ static void close_connection(struct agent *a, struct socket *k, bool abort)
     struct agent_msg *m = detach(k);
     m->close.abort = abort;
     m->close.linger = false;
-    post(a, k->worker, m, CMD_CLOSE, bye_done, k);
+    post(a, k->worker, m, CMD_CLOSE, connection_closed, k);
 }
 
 static void linger_over(struct agent *a, struct agent_msg *m)
@@ -177,8 +177,9 @@ static void linger_over(struct agent *a, struct agent_msg *m)
         call_return(a, c, 0);
 }
 
-// SO_LINGER's time is over: the worker is told to wait no longer; the other message comes back too.
-static void linger_late(struct agent *a, struct call *c)
+// The time of SO_LINGER has expired: the worker stops waiting and answers both this message and the
+// waiting CMD_CLOSE.
+static void linger_expired(struct agent *a, struct call *c)
 {
     struct agent_msg *waiting = c->waiting;
     c->lent++;
@@ -213,7 +214,7 @@ static void close_with_call(struct agent *a, struct socket *k, struct call *c, b
     if (!m->close.linger)
         return;
     call_deadline(a, c, (uint64_t)k->o.linger_s * 1000000);
-    call_block(a, c, NULL, linger_late);
+    call_block(a, c, NULL, linger_expired);
 }
 
 void socket_release(struct agent *a, struct socket *k, struct call *c)
@@ -227,8 +228,8 @@ void socket_release(struct agent *a, struct socket *k, struct call *c)
         close_with_call(a, k, c, abort);
     else if (k->state == TCP_ATTACHED)
         close_connection(a, k, abort);
-    free(k->bye);
-    k->bye = NULL;
+    free(k->close_msg);
+    k->close_msg = NULL;
     port_free(a, k);
 }
 
@@ -259,7 +260,7 @@ static void shutdown_done(struct agent *a, struct agent_msg *m)
     struct call *c = m->owner;
     struct socket *k = c->socket;
     c->lent--;
-    socket_note(k, m);
+    socket_update(k, m);
     if (m->ret == -EALREADY && m->conn == k->conn) {
         socket_disconnect(a, k);
         m->ret = 0;
@@ -269,7 +270,7 @@ static void shutdown_done(struct agent *a, struct agent_msg *m)
     call_return(a, c, m->ret);
 }
 
-// inet_shutdown.
+// Linux's inet_shutdown().
 void op_shutdown(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;

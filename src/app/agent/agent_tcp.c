@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls on a connection, on its worker. Each is done at once: what would block says -EAGAIN,
-// and the thread sends it again when the watch has told of a change.
+// The commands on a connection, on its worker. Each command is executed at once. One that would
+// block returns -EAGAIN; the thread sends it again when CMD_WATCH has reported a change.
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 
 #include "app/agent/agent_worker.h"
 
-// sock_error: the error is told once.
-static int take_error(struct agent_conn *ac)
+// Linux's sock_error(): returns and clears the error.
+static int conn_error(struct agent_conn *ac)
 {
     const int error = ac->error;
     ac->error = 0;
     return error;
 }
 
-// Whether bytes that may be read can be there: a connection that is being opened has none.
+// Whether the connection can have received bytes: a connection that is being opened has none.
 static bool has_queue(const struct agent_conn *ac, const struct c10m_conn *c)
 {
     return c != NULL && (ac->up || ac->over);
 }
 
-// The order of Linux's tcp_recvmsg: bytes, the peer's FIN, the error, shut down, would block.
+// The result of a read without bytes, in the order of Linux's tcp_recvmsg(): FIN, error, shutdown,
+// would block.
 static int64_t nothing_read(struct agent_conn *ac, bool begun)
 {
     const bool shut = ac->shut_in || ac->over;
     if (ac->done)
         return 0;
     if (ac->error != 0)
-        return begun ? 0 : -take_error(ac);
+        return begun ? 0 : -conn_error(ac);
     return shut ? 0 : -EAGAIN;
 }
 
@@ -47,7 +48,7 @@ void cmd_read(struct agent_worker *g, struct agent_msg *m)
     agent_conn_answer(g, m, n != 0 || left != 0 ? (int64_t)n : nothing_read(ac, m->io.begun));
 }
 
-static void say_more(struct agent_conn *ac, struct c10m_conn *c, bool more)
+static void set_more(struct agent_conn *ac, struct c10m_conn *c, bool more)
 {
     if (ac->more != more)
         c10m_set_option(c, C10M_OPT_MORE, more);
@@ -59,7 +60,7 @@ void cmd_write(struct agent_worker *g, struct agent_msg *m)
     struct agent_conn *ac = m->conn;
     struct c10m_conn *c = agent_conn_stack(g, ac);
     if (ac->error != 0 && !m->io.begun) {
-        agent_conn_answer(g, m, -take_error(ac));
+        agent_conn_answer(g, m, -conn_error(ac));
         return;
     }
     if (c == NULL || ac->over || ac->shut_out || ac->error != 0) {
@@ -70,7 +71,7 @@ void cmd_write(struct agent_worker *g, struct agent_msg *m)
         agent_conn_answer(g, m, -EAGAIN);
         return;
     }
-    say_more(ac, c, m->io.more);
+    set_more(ac, c, m->io.more);
     const size_t n = m->io.bytes == 0 ? 0 : c10m_send(c, m->io.buf, m->io.bytes);
     if (n != 0)
         ac->sent_us = c10m_core_now_us(g->w);
@@ -79,7 +80,7 @@ void cmd_write(struct agent_worker *g, struct agent_msg *m)
     agent_conn_answer(g, m, n == 0 && m->io.bytes != 0 ? -EAGAIN : (int64_t)n);
 }
 
-// -EALREADY: still opening: the thread disconnects it.
+// Answers -EALREADY for a connection that is being opened; the thread then disconnects the socket.
 void cmd_shutdown(struct agent_worker *g, struct agent_msg *m)
 {
     struct agent_conn *ac = m->conn;
@@ -89,7 +90,7 @@ void cmd_shutdown(struct agent_worker *g, struct agent_msg *m)
         return;
     }
     const int rc = m->shutdown.how & 1 && !ac->shut_in ? c10m_shut_read(c) : 0;
-    if (rc != 0) {  // nothing is shut
+    if (rc != 0) {  // nothing was changed
         agent_conn_answer(g, m, rc);
         return;
     }
@@ -102,12 +103,12 @@ void cmd_shutdown(struct agent_worker *g, struct agent_msg *m)
     agent_conn_answer(g, m, 0);
 }
 
-// What ICMP said last of a connection that goes on is told where no error is.
+// Without an error, returns the errno of the last ICMP error of an open connection.
 void cmd_error(struct agent_worker *g, struct agent_msg *m)
 {
     struct agent_conn *ac = m->conn;
     struct c10m_conn *c = agent_conn_stack(g, ac);
-    int error = take_error(ac);
+    int error = conn_error(ac);
     if (error == 0 && c != NULL && !ac->over)
         error = c10m_take_soft_error(c);
     agent_conn_answer(g, m, error);
@@ -132,7 +133,8 @@ static uint32_t ago_ms(const struct agent_worker *g, uint64_t then_us)
     return (uint32_t)((c10m_core_now_us(g->w) - then_us) / 1000);
 }
 
-// Segments that became smaller say what the path takes; until then the link says it.
+// If the segments have become smaller since the handshake, their size is the path MTU; otherwise
+// the known path MTU of the peer's address is used.
 static uint32_t path_mtu(struct agent_worker *g, const struct agent_conn *ac, uint32_t packet)
 {
     const uint32_t link = c10m_udp_mtu(g->w, &ac->peer);

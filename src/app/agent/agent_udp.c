@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets of UDP: the thread has their queues; a worker sends.
+// UDP sockets. The thread has their receive queues; a worker sends their datagrams.
 #include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -15,8 +15,8 @@ enum {
     ICMP_HEAD_BYTES = 8,
     ICMP_ECHO = 8,  // RFC 792
     ICMP6_ECHO_REQUEST = 128,
-    DATAGRAM_COST = 576,  // of each, besides its bytes: what Linux counts against SO_RCVBUF
-    SEND_TRIES = 64,      // while the worker has no room
+    DATAGRAM_COST = 576,  // Linux's overhead of a datagram in SO_RCVBUF, bytes
+    SEND_TRIES = 64,      // attempts while the worker answers ENOBUFS
     ALL_BITS = POLLIN | POLLRDNORM,
 };
 
@@ -28,7 +28,7 @@ struct received {
     uint8_t data[];
 };
 
-// udp_port: an address and port that the workers have open, for all sockets with that name.
+// udp_port: an address and port that are open on the workers, shared by all sockets with this name.
 struct udp_port {
     struct udp_port *next;
     struct c10m_name at;
@@ -37,11 +37,11 @@ struct udp_port {
     bool icmp;
     unsigned users;
     bool closing, has_peer;
-    struct c10m_name peer;  // what the workers know
+    struct c10m_name peer;  // the peer that was sent to the workers
     struct fanout *fanout;
 };
 
-// ---- ports at the workers
+// ---- ports on the workers
 
 static bool is_same(const struct c10m_name *x, const struct c10m_name *y)
 {
@@ -69,13 +69,13 @@ static void port_closed(struct agent *a, struct fanout *f)
     fanout_free(f);
 }
 
-static void settle_port(struct agent *a, struct fanout *f);
+static void update_port(struct agent *a, struct fanout *f);
 
-// The last socket closes the port; c, unless NULL, is the close() that waits for it.
+// The last socket closes the port. c: the close() call that waits for it, or NULL.
 static void unuse_port(struct agent *a, struct udp_port *p, struct call *c)
 {
     if (--p->users != 0) {
-        settle_port(a, p->fanout);
+        update_port(a, p->fanout);
         return;
     }
     struct udp_port **at = &a->udp_ports;
@@ -90,7 +90,7 @@ static void unuse_port(struct agent *a, struct udp_port *p, struct call *c)
         fanout_post(a, p->fanout, CMD_UDP_CLOSE, fill_port, port_closed);
 }
 
-// The one socket of the port, if it is connected.
+// The socket of the port if it is the only one and connected; otherwise NULL.
 static const struct socket *only_user(const struct agent *a, const struct udp_port *p)
 {
     const struct socket *k = a->bound;
@@ -101,9 +101,10 @@ static const struct socket *only_user(const struct agent *a, const struct udp_po
     return k != NULL && k->is_connected && !k->icmp ? k : NULL;
 }
 
-// The port of a connected socket that shares it with no other takes its peer's datagrams alone: who
-// else sends there hears of it. What changed while the workers were asked is asked for next.
-static void settle_port(struct agent *a, struct fanout *f)
+// If a connected socket is the only one on the port, the workers accept datagrams of its peer only
+// and answer those of other senders by ICMP port unreachable. This function runs again after the
+// workers have answered, for changes that were made before.
+static void update_port(struct agent *a, struct fanout *f)
 {
     struct udp_port *p = f->owner;
     if (f->left != 0)
@@ -118,7 +119,7 @@ static void settle_port(struct agent *a, struct fanout *f)
     p->has_peer = k != NULL;
     if (k != NULL)
         p->peer = k->peer;
-    fanout_post(a, f, CMD_UDP_PEER, fill_port, settle_port);
+    fanout_post(a, f, CMD_UDP_PEER, fill_port, update_port);
 }
 
 static struct udp_port *find_port(struct agent *a, const struct socket *k)
@@ -176,7 +177,7 @@ void udp_open(struct agent *a, struct call *c,
     k->port = find_port(a, k);
     if (k->port != NULL) {
         k->port->users++;
-        settle_port(a, k->port->fanout);
+        update_port(a, k->port->fanout);
         then(a, c, 0);
         return;
     }
@@ -202,7 +203,7 @@ void udp_rebind(struct agent *a, struct call *c,
     udp_open(a, c, then);
 }
 
-// A socket that sends or connects has a port from then on.
+// Binds a socket without a port before it sends or connects.
 static void with_port(struct agent *a, struct call *c,
                       void (*then)(struct agent *a, struct call *c, int rc))
 {
@@ -217,8 +218,9 @@ static void with_port(struct agent *a, struct call *c,
 
 // ---- receiving
 
-// Linux's compute_score: the more of its name a socket has given, the better, the address before
-// all else (its two look-ups); -1: not for it. device: by which it came.
+// Linux's compute_score(): a socket that specifies more of address, peer, device and family has a
+// higher score; the local address counts most, as in Linux's two look-ups. -1: the socket does not
+// match.
 static int score(const struct socket *k, const struct c10m_name *here, const struct c10m_name *peer,
                  const struct datagram *d)
 {
@@ -236,7 +238,7 @@ static int score(const struct socket *k, const struct c10m_name *here, const str
             return -1;
         n += ADDRESS;
     }
-    if (k->is_connected && !k->icmp) {  // ping_lookup asks for no peer
+    if (k->is_connected && !k->icmp) {  // Linux's ping_lookup() ignores the peer
         if (!is_same(&k->peer, peer))
             return -1;
         n += PEER;
@@ -244,10 +246,10 @@ static int score(const struct socket *k, const struct c10m_name *here, const str
     return n;
 }
 
-// Of several that are alike: one by the peer's name where they share by SO_REUSEPORT, else the last
-// that was bound.
-static struct socket *whose(struct agent *a, const struct c10m_name *here,
-                            const struct c10m_name *peer, const struct datagram *d)
+// The socket with the highest score. Among equal ones, a hash of the peer selects one if they have
+// SO_REUSEPORT; otherwise the one that was bound last.
+static struct socket *find_receiver(struct agent *a, const struct c10m_name *here,
+                                    const struct c10m_name *peer, const struct datagram *d)
 {
     struct socket *best = NULL;
     int most = -1;
@@ -285,25 +287,25 @@ static int queue(struct socket *k, const struct datagram *d)
     return 0;
 }
 
-static int give_one(struct agent *a, const struct datagram *d)
+static int deliver_one(struct agent *a, const struct datagram *d)
 {
-    struct socket *k = whose(a, &d->to, &d->from, d);
+    struct socket *k = find_receiver(a, &d->to, &d->from, d);
     const int rc = k == NULL ? -ENOENT : queue(k, d);
     if (rc == 0)
         file_wake(a, &k->f, ALL_BITS);
     return rc;
 }
 
-static struct socket *first_told(const struct agent *a)
+static struct socket *first_to_wake(const struct agent *a)
 {
     struct socket *k = a->bound;
-    while (k != NULL && !k->told)
+    while (k != NULL && !k->to_wake)
         k = k->next_bound;
     return k;
 }
 
-// Broadcasts and what is sent to groups are for each socket whose name allows it.
-static int give_all(struct agent *a, const struct datagram *d)
+// Delivers a broadcast or multicast datagram to each socket that matches.
+static int deliver_all(struct agent *a, const struct datagram *d)
 {
     const bool multicast = name_is_multicast(&d->to);
     int rc = -ENOENT;
@@ -312,12 +314,12 @@ static int give_all(struct agent *a, const struct datagram *d)
             (multicast && !group_allowed(k, &d->to, d->device)))
             continue;
         const int one = queue(k, d);
-        k->told = one == 0;
+        k->to_wake = one == 0;
         rc = rc == 0 ? 0 : one;
     }
-    for (struct socket *k; (k = first_told(a)) != NULL;) {
-        k->told = false;
-        file_wake(a, &k->f, ALL_BITS);  // who is woken may close others
+    for (struct socket *k; (k = first_to_wake(a)) != NULL;) {
+        k->to_wake = false;
+        file_wake(a, &k->f, ALL_BITS);  // a woken call may close other sockets
     }
     return rc;
 }
@@ -325,10 +327,10 @@ static int give_all(struct agent *a, const struct datagram *d)
 void udp_arrived(struct agent *a, struct agent_msg *m)
 {
     const struct datagram *d = m->owner;
-    struct socket *k = d->error != 0 ? whose(a, &d->from, &d->to, d) : NULL;
+    struct socket *k = d->error != 0 ? find_receiver(a, &d->from, &d->to, d) : NULL;
     m->ret = 0;
     if (d->error == 0) {
-        m->ret = name_is_many(a, &d->to) ? give_all(a, d) : give_one(a, d);
+        m->ret = name_is_bcast_mcast(a, &d->to) ? deliver_all(a, d) : deliver_one(a, d);
     } else if (k != NULL && k->is_connected) {
         k->error = d->error;
         file_wake(a, &k->f, EDGE_ALL);
@@ -344,7 +346,7 @@ static void drop_first(struct socket *k)
     free(r);
 }
 
-static void give(struct agent *a, struct call *c)
+static void return_datagram(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
     const struct received *r = k->first_received;
@@ -356,7 +358,7 @@ static void give(struct agent *a, struct call *c)
     call_return_data(a, c, (c->flags & MSG_TRUNC) && !k->icmp ? all : n, n);
 }
 
-// __skb_recv_udp: the error, a datagram, would block, shut down.
+// Linux's __skb_recv_udp(), with its order: error, datagram, would block, shutdown.
 static void receive_step(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
@@ -364,7 +366,7 @@ static void receive_step(struct agent *a, struct call *c)
     if (error != 0)
         call_return(a, c, -error);
     else if (k->first_received != NULL && !c->gone)
-        give(a, c);
+        return_datagram(a, c);
     else if (!c->fenced)
         call_fence(a, c, receive_step);
     else if (c->nonblock || c->timed_out)
@@ -382,14 +384,15 @@ void udp_receive(struct agent *a, struct call *c)
 
 // ---- sending
 
-// corked: what MSG_MORE holds back of a datagram to the first one's address.
+// corked: the data of several sends with MSG_MORE, which become one datagram to the address of the
+// first one.
 struct corked {
     struct c10m_name to;
     uint32_t bytes;
     uint8_t data[UDP_BYTES_MAX];
 };
 
-// ip_append_data: what does not fit ends all of it.
+// Linux's ip_append_data(): if the data becomes longer than a datagram, all of it is discarded.
 static int cork(struct call *c)
 {
     struct socket *k = c->socket;
@@ -419,8 +422,8 @@ unsigned udp_worker(const struct agent *a, const struct socket *k, const struct 
     return c10m_home_by(a->s, &(struct c10m_opening){k->local, *peer, k->device});
 }
 
-// device_to: by which a datagram leaves: the socket's, that of the address (sin6_scope_id), that of
-// IP_MULTICAST_IF or its like.
+// The device through which a datagram leaves: that of the socket, or else of sin6_scope_id, or for
+// multicast of IP_MULTICAST_IF or IPV6_MULTICAST_IF. 0: the route decides.
 static unsigned device_to(const struct call *c, const struct socket *k, const struct c10m_name *to)
 {
     if (k->device != 0)
@@ -434,20 +437,22 @@ static unsigned device_to(const struct call *c, const struct socket *k, const st
 
 static void send_step(struct agent *a, struct call *c);
 
-// ip_mc_output, ip6_finish_output2: what goes to many comes to our own, too, those of a group if
-// there are members.
-static bool comes_back(const struct agent *a, const struct socket *k, const struct c10m_name *to)
+// Linux's ip_mc_output() and ip6_finish_output2(): whether a broadcast or multicast datagram is
+// also delivered to sockets of this agent. For multicast, the group needs a member and
+// IP_MULTICAST_LOOP.
+static bool is_looped_back(const struct agent *a, const struct socket *k,
+                           const struct c10m_name *to)
 {
     static const uint8_t systems[16] = {[10] = 0xff, [11] = 0xff, [12] = 224, [15] = 1};
     static const uint8_t nodes[16] = {[0] = 0xff, [1] = 2, [15] = 1};
     if (!name_is_multicast(to))
-        return name_is_many(a, to);
+        return name_is_bcast_mcast(a, to);
     const bool joined = memcmp(to->addr, systems, 16) == 0 || memcmp(to->addr, nodes, 16) == 0 ||
                         group_has_member(a, to->addr);
     return joined && (name_is_v4(to) ? k->o.mc_loop : k->o.mc6_loop);
 }
 
-static void send_back(struct agent *a, const struct call *c)
+static void loop_back(struct agent *a, const struct call *c)
 {
     const struct c10m_packet *p = &c->msg.packet;
     const struct datagram d = {.from = p->from,
@@ -455,8 +460,8 @@ static void send_back(struct agent *a, const struct call *c)
                                .to = p->to,
                                .bytes = (uint32_t)p->len,
                                .data = (uint8_t *)(uintptr_t)p->data};
-    if (comes_back(a, c->socket, &p->to))
-        give_all(a, &d);
+    if (is_looped_back(a, c->socket, &p->to))
+        deliver_all(a, &d);
 }
 
 static void send_done(struct agent *a, struct agent_msg *m)
@@ -468,19 +473,19 @@ static void send_done(struct agent *a, struct agent_msg *m)
         return;
     }
     if (m->ret == 0)
-        send_back(a, c);
+        loop_back(a, c);
     free(c->corked);
     c->corked = NULL;
     call_return(a, c, m->ret == 0 ? c->want : m->ret);
 }
 
-// source_to_many: the address that a datagram to many leaves from: the socket's own, unless that is
-// any or one of many, then that of IP_MULTICAST_IF.
-static void source_to_many(const struct agent *a, const struct socket *k, struct c10m_packet *p)
+// Sets the source address of a broadcast or multicast datagram: the socket's local address if it is
+// a unicast address, or else that of IP_MULTICAST_IF, or else that of the device.
+static void set_source(const struct agent *a, const struct socket *k, struct c10m_packet *p)
 {
     static const uint8_t zeros[4];
     const bool v4 = name_is_v4(&p->to);
-    if (!name_is_any(&k->local) && !name_is_many(a, &k->local))
+    if (!name_is_any(&k->local) && !name_is_bcast_mcast(a, &k->local))
         return;
     if (v4 && name_is_multicast(&p->to) && memcmp(k->o.mc_addr, zeros, 4) != 0) {
         memcpy(p->from.addr, p->to.addr, 12);
@@ -490,7 +495,7 @@ static void source_to_many(const struct agent *a, const struct socket *k, struct
     }
 }
 
-// ttl_of: of a datagram to the peer; 0 is none of ours that leaves.
+// The TTL or hop limit of a datagram to `to`. 0: the datagram is delivered on this host only.
 static uint8_t ttl_of(const struct socket *k, const struct c10m_name *to, uint8_t usual)
 {
     if (!name_is_multicast(to))
@@ -516,10 +521,10 @@ static void send_step(struct agent *a, struct call *c)
         .len = c->corked != NULL ? c->corked->bytes : c->r->data_bytes,
     };
     name_source(a, &c->msg.packet.from);
-    if (name_is_many(a, &c->name))
-        source_to_many(a, k, &c->msg.packet);
+    if (name_is_bcast_mcast(a, &c->name))
+        set_source(a, k, &c->msg.packet);
     c->lent++;
-    if (c->msg.packet.ttl == 0)  // it leaves for nobody but our own
+    if (c->msg.packet.ttl == 0)  // TTL 0: deliver it on this host only
         post(a, 0, &c->msg, CMD_FENCE, send_done, c);
     else
         post(a, udp_worker(a, k, &c->name), &c->msg, CMD_UDP_SEND, send_done, c);
@@ -530,7 +535,8 @@ static bool may_not_send(const struct agent *a, const struct socket *k, const st
     return !k->o.broadcast && c10m_is_broadcast(a->s, to->addr);
 }
 
-// udp_sendmsg, udpv6_sendmsg: whereto; 0 or -errno.
+// The destination, with the checks of Linux's udp_sendmsg() and udpv6_sendmsg(). Returns 0 or
+// -errno.
 static int read_target(const struct call *c, const struct socket *k, struct c10m_name *to)
 {
     const bool is_unspec = name_family(c) == AF_UNSPEC;
@@ -555,7 +561,8 @@ static int read_target(const struct call *c, const struct socket *k, struct c10m
     return to->port == 0 && !k->icmp ? -EINVAL : 0;
 }
 
-// What can be wrong with where a datagram goes; that of a corked one is settled.
+// Checks the destination of a datagram. Data held by MSG_MORE keeps the destination of its first
+// part. Returns 0 or -errno.
 static int check_target(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
@@ -570,7 +577,7 @@ static int check_target(struct agent *a, struct call *c)
     return rc == 0 && may_not_send(a, k, &c->name) ? -EACCES : rc;
 }
 
-// ping_common_sendmsg: echo requests alone.
+// Linux's ping_common_sendmsg(): ping sockets send echo requests only. Returns 0 or -errno.
 static int check_echo(const struct call *c, const struct socket *k)
 {
     const uint8_t request = k->domain == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST;
@@ -623,7 +630,8 @@ static void connected(struct agent *a, struct call *c)
     call_return(a, c, 0);
 }
 
-// The workers know the peer before the call returns: from then on others hear that nobody listens.
+// Sends the peer to the workers and waits for them before the call returns: afterwards other
+// senders get ICMP port unreachable.
 static void path_found(struct agent *a, struct agent_msg *m)
 {
     struct call *c = m->owner;
@@ -636,16 +644,16 @@ static void path_found(struct agent *a, struct agent_msg *m)
     k->is_connected = true;
     k->connect = CONNECTED;
     k->peer = c->name;
-    if (name_is_any(&k->local)) {  // from now on it has this one (inet_rcv_saddr)
+    if (name_is_any(&k->local)) {  // connect() sets the local address (Linux's inet_rcv_saddr)
         struct c10m_packet p = {
             .from = k->local, .to = k->peer, .device = device_to(c, k, &k->peer)};
         memcpy(p.from.addr, m->udp.peer.addr, sizeof(p.from.addr));
-        if (name_is_many(a, &k->peer))
-            source_to_many(a, k, &p);
+        if (name_is_bcast_mcast(a, &k->peer))
+            set_source(a, k, &p);
         memcpy(k->local.addr, p.from.addr, sizeof(k->local.addr));
     }
-    if (k->port != NULL)  // disconnected meanwhile
-        settle_port(a, k->port->fanout);
+    if (k->port != NULL)  // NULL: disconnected during the call
+        update_port(a, k->port->fanout);
     call_fence(a, c, connected);
 }
 
@@ -664,7 +672,7 @@ static void connect_bound(struct agent *a, struct call *c, int rc)
         !(name_is_multicast(&c->name) && k->o.mc6_device))
         rc = -EINVAL;
     if (rc == 0)
-        rc = name_take_scope(a, c, k, &c->name, false);
+        rc = name_apply_scope(a, c, k, &c->name, false);
     if (rc != 0) {
         call_return(a, c, rc);
         return;
@@ -680,29 +688,29 @@ static void unbound(struct agent *a, struct call *c, int rc)
     call_return(a, c, rc);
 }
 
-// __udp_disconnect: the device goes as well.
+// Linux's __udp_disconnect(), which also removes the device.
 static void disconnect(struct agent *a, struct call *c)
 {
     struct socket *k = c->socket;
     const bool had_device = k->device != 0;
-    device_give(k, 0, "");
+    device_assign(k, 0, "");
     k->is_connected = false;
     k->connect = UNCONNECTED;
     k->peer = (struct c10m_name){.port = 0};
     if (!k->addr_given)
         name_any_addr(k);
     if (!k->port_chosen && k->port != NULL) {
-        udp_let_go(a, k, NULL);
+        udp_close_port(a, k, NULL);
     } else if (k->port != NULL && had_device) {
         udp_rebind(a, c, unbound);
         return;
     } else if (k->port != NULL) {
-        settle_port(a, k->port->fanout);
+        update_port(a, k->port->fanout);
     }
     call_return(a, c, 0);
 }
 
-// inet_dgram_connect: a second one replaces the first.
+// Linux's inet_dgram_connect(): a second connect() replaces the peer.
 void udp_connect(struct agent *a, struct call *c)
 {
     if (c->r->addr_bytes < sizeof(sa_family_t))
@@ -713,7 +721,7 @@ void udp_connect(struct agent *a, struct call *c)
         with_port(a, c, connect_bound);
 }
 
-// ---- the rest
+// ---- poll, shutdown, ioctl, close
 
 uint32_t udp_mask(const struct socket *k)
 {
@@ -739,7 +747,7 @@ void udp_shutdown(struct agent *a, struct call *c)
     call_return(a, c, k->is_connected ? 0 : -ENOTCONN);
 }
 
-// SIOCINQ: of the next datagram.
+// SIOCINQ: the size of the next datagram.
 void udp_ioctl(struct agent *a, struct call *c)
 {
     const struct socket *k = c->socket;
@@ -769,7 +777,7 @@ void udp_ports_free(struct agent *a)
     }
 }
 
-void udp_let_go(struct agent *a, struct socket *k, struct call *c)
+void udp_close_port(struct agent *a, struct socket *k, struct call *c)
 {
     struct udp_port *p = k->port;
     k->port = NULL;
@@ -784,5 +792,5 @@ void udp_release(struct agent *a, struct socket *k, struct call *c)
     udp_cork_free(k);
     group_leave_all(a, k, c);
     a->n_listening--;
-    udp_let_go(a, k, c);
+    udp_close_port(a, k, c);
 }

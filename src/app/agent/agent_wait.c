@@ -35,7 +35,8 @@ static void leave_file(struct call *c)
     c->waits_for = NULL;
 }
 
-// A call whose client is gone, or whose time is over, does not wait: its step ends it.
+// If the client has disconnected, the deadline is set to 0, so that run_deadlines() runs `step`,
+// which ends the call.
 void call_block(struct agent *a, struct call *c, struct file *f,
                 void (*step)(struct agent *a, struct call *c))
 {
@@ -77,7 +78,8 @@ static void wake_call(struct agent *a, struct call *c)
     c->step(a, c);
 }
 
-// A step may end other calls, or block again: who is due is marked first, and each is stepped once.
+// A step may end other calls, or block again. Therefore the calls that are due were marked before,
+// the loop starts again after each step, and each call is stepped once.
 static void wake_due(struct agent *a)
 {
     for (struct call *c = a->first_blocked; c != NULL;) {
@@ -90,7 +92,7 @@ static void wake_due(struct agent *a)
     }
 }
 
-// Those that wait for it, in their order: the first one has the first turn.
+// Wakes the calls that wait for f, in the order in which they blocked.
 static void wake_waiting(struct agent *a, struct file *f)
 {
     for (struct call *c = f->first_waiting; c != NULL; c = c->next_waiting)
@@ -114,7 +116,7 @@ static void wake_pollers(struct agent *a)
 
 void file_wake(struct agent *a, struct file *f, uint32_t edges)
 {
-    f->lent++;  // it stays until this is over
+    f->lent++;  // keeps f until the end of this function
     epoll_changed(a, f, edges);
     wake_waiting(a, f);
     wake_pollers(a);
@@ -150,14 +152,15 @@ uint64_t run_deadlines(struct agent *a)
     return next_us;
 }
 
-// ---- poll: c->polled has the files, used by the call
+// ---- poll(): the call is a user of the files in c->polled
 
 static struct pollfd *polled_at(struct call *c)
 {
     return (struct pollfd *)(uintptr_t)c->reply->data;
 }
 
-// A descriptor that was closed meanwhile is none any more, though its file lives until poll ends.
+// A descriptor that was closed during the call gives POLLNVAL, although its file exists until the
+// call ends.
 static int poll_look(struct agent *a, struct call *c)
 {
     struct pollfd *p = polled_at(c);
@@ -192,12 +195,12 @@ static void poll_step(struct agent *a, struct call *c)
     call_block(a, c, NULL, poll_step);
 }
 
-static int poll_take(struct agent *a, struct call *c)
+static int read_poll_request(struct agent *a, struct call *c)
 {
     const uint64_t n = (uint64_t)c->r->a[0];
     if (n * sizeof(struct pollfd) != c->r->data_bytes || n > AGENT_DATA_BYTES_MAX)
         return -EINVAL;
-    if (n > a->sockets_max)  // RLIMIT_NOFILE
+    if (n > a->sockets_max)  // Linux compares with RLIMIT_NOFILE
         return -EINVAL;
     c->polled = calloc(n + 1, sizeof(*c->polled));
     if (c->polled == NULL)
@@ -216,7 +219,7 @@ static int poll_take(struct agent *a, struct call *c)
 
 void op_poll(struct agent *a, struct call *c)
 {
-    const int rc = poll_take(a, c);
+    const int rc = read_poll_request(a, c);
     if (rc != 0) {
         call_return(a, c, rc);
         return;

@@ -7,7 +7,7 @@
 
 #include "app/agent/agent.h"
 
-static void pool_ends(struct agent_worker *g)
+static void init_conn_pool(struct agent_worker *g)
 {
     g->free_conns = NULL;
     for (unsigned i = g->n_conns; i-- > 0;) {
@@ -16,7 +16,7 @@ static void pool_ends(struct agent_worker *g)
     }
 }
 
-static void pool_rest(struct agent_worker *g)
+static void init_datagram_pool(struct agent_worker *g)
 {
     uint8_t *data = g->datagram_bytes;
     for (unsigned i = 0; i < AGENT_DATAGRAMS + AGENT_LARGE; i++) {
@@ -48,8 +48,8 @@ struct agent_worker *agent_worker_new(struct c10m_service *s, unsigned id, unsig
         agent_worker_free(g);
         return NULL;
     }
-    pool_ends(g);
-    pool_rest(g);
+    init_conn_pool(g);
+    init_datagram_pool(g);
     return g;
 }
 
@@ -111,9 +111,9 @@ static void cmd_fence(struct agent_worker *g, struct agent_msg *m)
     answer(g, m);
 }
 
-// Accepted connections that the thread has not heard of yet end with the others: it hears of them
-// before the answer, and forgets them.
-static void forget_ends(struct agent_worker *g)
+// Frees all agent_conns, also those whose CMD_ARRIVED the thread has not processed yet: it gets
+// these messages before the answer to CMD_FORGET and ignores them.
+static void free_all_conns(struct agent_worker *g)
 {
     for (unsigned i = 0; i < g->n_conns; i++) {
         struct agent_conn *ac = &g->conns[i];
@@ -124,7 +124,7 @@ static void forget_ends(struct agent_worker *g)
             agent_conn_answer(g, ac->lingering, 0);
         ac->used = false;
     }
-    pool_ends(g);
+    init_conn_pool(g);
 }
 
 void cmd_forget(struct agent_worker *g, struct agent_msg *m)
@@ -136,13 +136,13 @@ void cmd_forget(struct agent_worker *g, struct agent_msg *m)
         for (int i = 0; !over && i < FORGET_ROUNDS; i++)
             over = c10m_forget(g->w);
     if (over)
-        forget_ends(g);
+        free_all_conns(g);
     m->ret = over ? 0 : -EAGAIN;
     answer(g, m);
 }
 
-// agent_message sends what was refused behind every message.
-static void cmd_nudge(struct agent_worker *g, struct agent_msg *m)
+// Does nothing: agent_message() sends refused answers again after every message.
+static void cmd_flush(struct agent_worker *g, struct agent_msg *m)
 {
     (void)g;
     (void)m;
@@ -151,7 +151,7 @@ static void cmd_nudge(struct agent_worker *g, struct agent_msg *m)
 typedef void cmd_fn(struct agent_worker *g, struct agent_msg *m);
 
 static cmd_fn *const commands[COMMANDS_N] = {
-    [CMD_NUDGE] = cmd_nudge,       [CMD_FENCE] = cmd_fence,
+    [CMD_FLUSH] = cmd_flush,       [CMD_FENCE] = cmd_fence,
     [CMD_OPEN] = cmd_open,         [CMD_LISTEN] = cmd_listen,
     [CMD_RELISTEN] = cmd_relisten, [CMD_UNLISTEN] = cmd_unlisten,
     [CMD_ACCEPTED] = cmd_accepted, [CMD_READ] = cmd_read,
