@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// apps.h: the built-in applications, by their table.
+// apps.h: the built-in applications, from the table in tables/app_table.h.
 #pragma once
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// chargen.c: RFC 864 over TCP: lines of 72 characters, each shifted by one, as fast as the peer
-// takes them, until it closes. What it sends is thrown away. The pattern repeats after 95 lines;
-// the image holds whole repetitions, so that each reference continues the last.
-// Over UDP: of the 0 to 512 characters that the RFC leaves to chance as many as were asked with, so
-// that nobody makes more of it in another's name than he sends himself.
+// chargen.c: RFC 864 over TCP: sends lines of 72 characters, each shifted by one, until the peer
+// closes. Received data is discarded. The pattern repeats after 95 lines; the image has a whole
+// number of repetitions, so that each reference continues the previous one.
+// Over UDP: the RFC allows answers of 0 to 512 characters. This answer is as long as the request,
+// at most 512 bytes, so that requests with a forged source address are not amplified.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@
 
 enum {
     FIRST = ' ',
-    CHARS = '~' - ' ' + 1,  // printable ones: as many lines before the pattern repeats
+    // printable characters, which is also the number of lines before the pattern repeats
+    CHARS = '~' - ' ' + 1,
     LINE_CHARS = 72,
     LINE_BYTES = LINE_CHARS + 2,
     REPEATS = 4,
@@ -41,7 +42,7 @@ static int chargen_init(struct c10m_service *s, char *err, size_t err_bytes)
     return 0;
 }
 
-// Until the send queue takes no more: `writable` follows.
+// Fills the send queue; `writable` calls it again.
 static void chargen_send(struct c10m_conn *c)
 {
     const struct chargen_conn *st = c10m_state(c);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// daytime.c: RFC 867 over TCP and UDP: one line with the date and time in UTC, in the form of
-// inetd's
-// ("Sat Nov 21 07:33:54 2026"), then the end. What the peer sends is thrown away.
+// daytime.c: RFC 867 over TCP and UDP: sends one line with the date and time in UTC, in the format
+// of inetd ("Sat Nov 21 07:33:54 2026"), and closes. Received data is discarded.
 #include <string.h>
 
 #include "app/apps.h"
@@ -11,10 +10,10 @@ enum { LINE_BYTES = sizeof("Sat Nov 21 07:33:54 2026\r\n") - 1 };
 
 struct daytime_conn {
     uint64_t unix_s;
-    uint8_t sent;  // of the line
+    uint8_t sent;  // bytes of the line
 };
 
-// "Sat, 21 Nov 2026 07:33:54 GMT" in inetd's order.
+// Converts "Sat, 21 Nov 2026 07:33:54 GMT" to the format of inetd.
 static void daytime_line(uint64_t unix_s, char line[LINE_BYTES])
 {
     const char *date = http_date(unix_s);
@@ -59,7 +58,7 @@ static size_t daytime_data(struct c10m_conn *c, const uint8_t *data, size_t len)
     return len;
 }
 
-// The line goes out although the peer has said that it will say no more.
+// The rest of the line is sent also after the peer's FIN.
 static void daytime_end(struct c10m_conn *c)
 {
     daytime_writable(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// discard.c: RFC 863 over TCP and UDP: the sink of the throughput measurements. Closes when the
-// peer does.
+// discard.c: RFC 863 over TCP and UDP. Discards received data and closes after the peer. Throughput
+// measurements use it as the receiver.
 #include "app/apps.h"
 
 static size_t discard_data(struct c10m_conn *c, const uint8_t *data, size_t len)

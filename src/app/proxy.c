@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// proxy.c: a relay of TCP: for each connection that is accepted, one is opened to `upstream`, and
-// bytes go both ways until both sides have ended.
+// proxy.c: a TCP proxy. For each accepted connection it opens one to `upstream` and relays bytes in
+// both directions until both sides have closed.
 //
 //   client -----> [ paused ] --c10m_connect--> upstream: SYN-SENT
 //                     |  upstream's `open` resumes the client
@@ -8,8 +8,9 @@
 //   client <====== bytes ======> upstream      a FIN is a FIN on the other side, once all before it
 //                                              was queued there; a reset is a reset
 //
-// Nothing is kept here: what one side does not take stays unconsumed on the other, whose window
-// closes (c10m_pause), until `writable`. Each connection knows the other by its handle.
+// The proxy has no buffers. Bytes that do not fit into the send queue of one connection stay
+// unconsumed on the other one, which is paused (c10m_pause()), so that its window closes, until
+// `writable`. Each connection stores the handle of the other one.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +21,14 @@
 // X(name, help)
 #define PROXY_COUNTERS(X)                                                                          \
     X(connected, "connections to upstream that were established")                                  \
-    X(failed, "connections to upstream that were not: refused, no answer, no port or block free")  \
-    X(given_up, "connections to upstream whose client left before they were established")          \
+    X(failed, "connections to upstream that failed: refused, no answer, no free port or block")    \
+    X(given_up,                                                                                    \
+      "connections to upstream given up because the client closed before they were established")   \
     X(bytes_up, "bytes relayed from clients to upstream")                                          \
     X(bytes_down, "bytes relayed from upstream to clients")                                        \
-    X(client_aborts, "established pairs that ended since the client reset, or stopped answering")  \
-    X(upstream_aborts, "the same, since upstream did")                                             \
-    X(idle, "connections ended since neither side had taken a byte for idle_timeout_ms")
+    X(client_aborts, "established pairs ended because the client sent RST or stopped answering")   \
+    X(upstream_aborts, "established pairs ended because upstream sent RST or stopped answering")   \
+    X(idle, "pairs ended because neither peer acknowledged a byte for idle_timeout_ms")
 
 enum proxy_counter {
 #define PROXY_COUNTER_ENUM(name, help) COUNT_##name,
@@ -36,7 +38,7 @@ enum proxy_counter {
 };
 
 enum {
-    IDLE_LOOKS = 4,  // in idle_timeout_ms: a pair ends at most a quarter of it late
+    IDLE_LOOKS = 4,  // checks in idle_timeout_ms: a pair ends at most a quarter of it late
     CONNECT_MS_DEFAULT = 10000,
     IDLE_MS_DEFAULT = 300000,
     MS_MAX = 1 << 30,
@@ -50,12 +52,12 @@ struct proxy {
 };
 
 struct proxy_conn {
-    uint64_t other;               // handle; 0: none yet, or no more
-    uint32_t taken, other_taken;  // c10m_send_taken of both when they were looked at last
-    uint8_t looks;                // since then without a change
+    uint64_t other;               // handle of the other connection; 0: none
+    uint32_t taken, other_taken;  // c10m_send_taken() of both at the last check
+    uint8_t looks;                // checks since the last change
     bool is_upstream;
     bool is_open;  // upstream is established
-    bool ended;    // the client's FIN came before that
+    bool ended;    // the client: its FIN was received
 };
 
 _Static_assert(sizeof(struct proxy_conn) <= C10M_STATE_BYTES, "the state lies in the block");
@@ -76,7 +78,7 @@ static struct c10m_conn *other_of(struct c10m_conn *c)
     return st->other == 0 ? NULL : c10m_find(c, st->other);
 }
 
-// "10.0.0.1:80" or "[fd00::1]:80".
+// Parses "10.0.0.1:80" or "[fd00::1]:80".
 static bool read_upstream(struct proxy *p, const char *text)
 {
     char host[INET6_ADDRSTRLEN];
@@ -118,7 +120,7 @@ static const char *read_params(const struct c10m_service *s, struct proxy *p)
     p->connect_ms = CONNECT_MS_DEFAULT;
     p->idle_ms = IDLE_MS_DEFAULT;
     if (upstream == NULL || !read_upstream(p, upstream))
-        return "upstream: expected ADDRESS:PORT, as 10.0.0.1:80 or [fd00::1]:80";
+        return "upstream: expected ADDRESS:PORT, for example 10.0.0.1:80 or [fd00::1]:80";
     if (!read_ms(s, "connect_timeout_ms", false, &p->connect_ms))
         return "connect_timeout_ms: expected milliseconds from 1 to 1073741824";
     if (!read_ms(s, "idle_timeout_ms", true, &p->idle_ms))
@@ -138,7 +140,7 @@ static const char *register_counters(struct c10m_service *s, struct proxy *p)
     for (int i = 0; i < COUNTERS_N; i++) {
         p->counters[i] = c10m_counter(s, rows[i].name, rows[i].help);
         if (p->counters[i] < 0)
-            return "no room for its counters";
+            return "the service has no free counters";
     }
     return NULL;
 }
@@ -199,7 +201,7 @@ static void proxy_open(struct c10m_conn *c)
     st->is_open = true;
     count(c, COUNT_connected, 1);
     c10m_set_timer(c, 0);
-    if (client == NULL) {  // it went in this very turn
+    if (client == NULL) {  // the client has closed in this turn
         c10m_abort(c);
         return;
     }
@@ -248,7 +250,7 @@ static bool differs(uint32_t *seen, struct c10m_conn *c)
     return *seen != before;
 }
 
-// Either side took something since the last look, or it is time to end.
+// Ends the pair if neither peer has acknowledged data for IDLE_LOOKS checks.
 static void look(struct c10m_conn *c)
 {
     struct proxy_conn *st = c10m_state(c);
@@ -271,7 +273,8 @@ static void proxy_timer(struct c10m_conn *c)
         look(c);
 }
 
-// Whatever ends one side but an orderly close ends the other, our own aborts among them.
+// If one connection ends in another way than an orderly close, including c10m_abort(), the other
+// one is reset.
 static void proxy_close(struct c10m_conn *c, enum c10m_close why)
 {
     const struct proxy_conn *st = c10m_state(c);

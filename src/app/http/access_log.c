@@ -15,13 +15,13 @@
 #include "app/http/fields.h"
 
 enum { BUFFER_BYTES = 65536 };
-static_assert((int)BUFFER_BYTES > (int)HTTP_LOG_LINE_MAX, "a line fits an empty buffer");
+static_assert((int)BUFFER_BYTES > (int)HTTP_LOG_LINE_MAX, "an empty buffer has room for a line");
 
 struct http_log {
     char path[PATH_MAX];
     int fd;
     bool combined;
-    time_t looked_s;  // when the path was last looked at
+    time_t looked_s;  // time of the last check of the path
     unsigned lines;   // in the buffer
     size_t n;
     char buffer[BUFFER_BYTES];
@@ -35,7 +35,7 @@ static uint16_t add_text(struct http_log_record *r, size_t at, struct http_text 
     return (uint16_t)n;
 }
 
-// Up to the line's end, or all there is.
+// The text up to the end of the line, or all of it.
 static struct http_text first_line(struct http_text head)
 {
     while (head.n > 0 && (head.s[0] == '\r' || head.s[0] == '\n'))
@@ -153,7 +153,7 @@ struct http_log *http_log_open(const char *path, bool combined, char *err, size_
     return NULL;
 }
 
-// Another file at the path, or none, at most once a second.
+// Opens the path again if it is missing or another file. Checks at most once a second.
 static void follow_rotation(struct http_log *log)
 {
     struct stat there, ours;
@@ -166,7 +166,7 @@ static void follow_rotation(struct http_log *log)
         return;
     int fd = open_file(log->path);
     if (fd < 0)
-        return;  // the old one goes on
+        return;  // continue with the old file
     close(log->fd);
     log->fd = fd;
 }

@@ -3,7 +3,7 @@
 
 #include "app/http/chars.h"
 
-// An address in brackets: its length with them, or 0.
+// The length of an address in brackets, brackets included; 0: malformed.
 static size_t literal_bytes(struct http_text t)
 {
     for (size_t i = 1; i < t.n; i++) {
@@ -15,7 +15,7 @@ static size_t literal_bytes(struct http_text t)
     return 0;
 }
 
-// A name up to a colon or the end; SIZE_MAX: a bad byte.
+// The length of a name up to a colon or the end; SIZE_MAX: an invalid byte.
 static size_t name_bytes(struct http_text t)
 {
     for (size_t i = 0; i < t.n; i++) {

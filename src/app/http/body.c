@@ -21,11 +21,11 @@ enum class {
 };
 
 enum state {
-    REFUSED,  // the table's holes
-    LENGTH,   // content of known length
+    REFUSED,  // empty entries of the table
+    LENGTH,   // content with Content-Length
     SIZE_FIRST,
     SIZE,
-    SIZE_BLANK,  // extensions from here ...
+    SIZE_BLANK,  // states of extensions from here ...
     NAME_FIRST,
     NAME,
     NAME_BLANK,
@@ -39,7 +39,7 @@ enum state {
     CHUNK,
     CHUNK_CR,
     CHUNK_LF,
-    FIELD_FIRST,  // trailers from here
+    FIELD_FIRST,  // states of trailers from here
     FIELD_NAME,
     FIELD_VALUE,
     FIELD_LF,
@@ -107,7 +107,8 @@ void http_body_begin(struct http_body *b, bool chunked, uint32_t length)
         b->total = 0;
 }
 
-// What a digit of a chunk's size adds. Zeros in front are extras: they could go on for ever.
+// Adds a digit to the chunk size. Leading zeros count as extras, because their number is not
+// limited otherwise.
 static int size_digit(struct http_body *b, const struct http_body_limits *limits, uint8_t digit)
 {
     b->extras += b->left == 0 && digit == '0';
@@ -118,7 +119,7 @@ static int size_digit(struct http_body *b, const struct http_body_limits *limits
     return HTTP_MORE;
 }
 
-// One byte that is no content.
+// Processes one byte that is not content.
 static int step(struct http_body *b, const struct http_body_limits *limits, uint8_t byte)
 {
     b->state = next[b->state][class_of(byte)];

@@ -5,10 +5,10 @@ enum {
     T = HTTP_TCHAR,
     H = HTTP_HOST_CHAR,
     Q = HTTP_QUERY_CHAR,
-    RAW = HTTP_PATH_CHAR | HTTP_QUERY_CHAR,  // of browsers and others, no pchar
+    RAW = HTTP_PATH_CHAR | HTTP_QUERY_CHAR,  // sent unencoded by clients, not pchar
     P = HTTP_PCHAR | RAW,
-    SUB = P | HTTP_HOST_CHAR,  // sub-delims that are no tchar
-    ALL = SUB | HTTP_TCHAR,    // sub-delims that are
+    SUB = P | HTTP_HOST_CHAR,  // sub-delims that are not tchar
+    ALL = SUB | HTTP_TCHAR,    // sub-delims that are tchar
     U = ALL | HTTP_UNRESERVED,
 };
 

@@ -12,7 +12,7 @@ static void choose_status(struct http_choice *choice, const struct http_whose *w
     choice->bad = status == 400;
 }
 
-// The reply for a target, or HTTP_REPLY_NONE; false: malformed.
+// Sets choice->reply to the reply for a target, or HTTP_REPLY_NONE. False: the target is malformed.
 static bool look_up(const struct http_whose *whose, struct http_text target,
                     struct http_choice *choice)
 {
@@ -35,7 +35,7 @@ static bool look_up(const struct http_whose *whose, struct http_text target,
     return true;
 }
 
-// The query goes where the path goes, unless the Location has one of its own.
+// The query is appended to Location, unless Location has a query itself.
 static void choose_redirect(const struct http_service *s, const struct http_whose *whose,
                             struct http_choice *choice, struct http_text target)
 {
@@ -44,20 +44,20 @@ static void choose_redirect(const struct http_service *s, const struct http_whos
     if (query != NULL)
         choice->query = (struct http_text){query, (size_t)(target.s + target.n - query)};
     const size_t n = choice->rest.n + choice->query.n;
-    if (n > s->params.header_bytes_max)  // only by what the path's form adds to it
+    if (n > s->params.header_bytes_max)  // only because encoding the path has made it longer
         choose_status(choice, whose, 414);
     else if (n != 0)
         choice->kind = HTTP_ANSWER_REDIRECT;
 }
 
-// CONNECT takes the authority form and no other (RFC 9112 section 3.2.3).
+// The status for CONNECT: its target must be in authority form (RFC 9112 section 3.2.3).
 static unsigned connect_status(struct http_text target)
 {
     struct http_text host, port;
     return http_authority(target, &host, &port) && host.n != 0 && port.n != 0 ? 405 : 400;
 }
 
-// What the method makes of a special resource.
+// The response of a special resource depends on the method.
 static void choose_special(struct http_choice *choice, const struct http_whose *whose,
                            const struct http_request *r, enum http_special special)
 {
@@ -72,7 +72,7 @@ static void choose_special(struct http_choice *choice, const struct http_whose *
             post ? http_site_fixed_post(whose->host, status) : http_site_fixed(whose->host, status);
 }
 
-// The value of Range if there is one such field; two are none.
+// The value of Range. False: the request has none, or more than one.
 static bool one_range(struct http_text fields, struct http_text *range)
 {
     struct http_text name, value;
@@ -103,7 +103,7 @@ static void choose_ranges(struct http_choice *choice, const struct http_reply *r
     }
 }
 
-// GET or HEAD of a file: which form of it, whether at all, and which part, in this order.
+// GET or HEAD of a file: selects the content coding, evaluates the conditions, then the ranges.
 static void choose_file(const struct http_whose *whose, struct http_choice *choice,
                         const struct http_request *r, const uint8_t *head, uint64_t now_s)
 {
@@ -127,13 +127,14 @@ static void choose_file(const struct http_whose *whose, struct http_choice *choi
         if (verdict != HTTP_CONDITIONS_HOLD)
             return;
     }
-    // RFC 9110 section 14.2: Range may be ignored, as it is where content has to be read first.
+    // RFC 9110 section 14.2 allows to ignore Range. It is ignored if the request has content, which
+    // is read first.
     if ((r->flags & (HTTP_RANGE | HTTP_BODY)) == HTTP_RANGE && r->method == HTTP_GET &&
         one_range(fields, &range) && http_range_holds(fields, &of, now_s))
         choose_ranges(choice, reply, range);
 }
 
-// Of a path that has a reply.
+// The response for a path that has a reply.
 static void choose_reply(const struct http_service *s, const struct http_whose *whose,
                          const struct http_request *r, const uint8_t *head, uint64_t now_s,
                          struct http_choice *choice)

@@ -10,13 +10,13 @@ enum { NONE = UINT32_MAX };
 
 struct record {
     uint64_t handle;
-    uint32_t next;  // of the chain, or of the free ones
-    // Odd: in use, even: free or changing. The worker writes, with a release after all else of the
-    // record; http_clients_look acquires before and after.
+    uint32_t next;  // in the hash chain, or in the list of free records
+    // Odd: in use; even: free or being changed. The worker stores it with release after the other
+    // fields; http_clients_look() loads it with acquire before and after its copy.
     _Atomic uint32_t turn;
     struct http_client client;
 };
-static_assert(sizeof(struct record) == 40, "as conf/key_table.c says, with its bucket");
+static_assert(sizeof(struct record) == 40, "conf/key_table.c documents this size, plus its bucket");
 
 struct http_clients_of {
     _Alignas(64) struct record *records;
@@ -35,7 +35,7 @@ static bool init_one(struct http_clients_of *of, uint32_t records)
         return false;
     memset(of->buckets, 0xff, buckets * sizeof(*of->buckets));
     of->mask = buckets - 1;
-    for (uint32_t i = 0; i < records; i++)  // all pages are there, too
+    for (uint32_t i = 0; i < records; i++)  // this also touches all pages
         of->records[i].next = i + 1 < records ? i + 1 : NONE;
     return true;
 }
@@ -63,7 +63,7 @@ void http_clients_free(struct http_clients *c)
     *c = (struct http_clients){0};
 }
 
-// Not keyed: handles are the server's, no peer chooses one.
+// The hash is not keyed, because a peer cannot choose a handle.
 static uint32_t *bucket_of(struct http_clients_of *of, uint64_t handle)
 {
     return &of->buckets[(uint32_t)(handle * 0x9e3779b97f4a7c15 >> 32) & of->mask];

@@ -11,8 +11,8 @@ static void put_2(char *to, unsigned n)
     to[1] = (char)('0' + n % 10);
 }
 
-// Days since 1970 to year, month, day: years begin in March, so that the leap day is the last
-// (Hinnant, "chrono-compatible low-level date algorithms").
+// Converts days since 1970 to year, month and day. Years begin in March, so that the leap day is
+// the last day (Hinnant, "chrono-compatible low-level date algorithms").
 static void civil(uint64_t days, unsigned *year, unsigned *month, unsigned *day)
 {
     uint64_t z = days + 719468;
@@ -40,7 +40,7 @@ void http_date_format(uint64_t unix_s, char *to)
     put_2(to + 23, second % 60);
 }
 
-// A memo of a pure function, no state.
+// The result of the last call, to avoid formatting the same second again.
 static _Thread_local struct {
     uint64_t of_s;
     char text[HTTP_DATE_BYTES];
@@ -63,7 +63,7 @@ static bool is_leap(unsigned year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-// The inverse of civil(); day as it is.
+// The inverse of civil(); does not check the day.
 static uint64_t days_of(unsigned year, unsigned month, unsigned day)
 {
     unsigned y = year - (month <= 2), mp = month > 2 ? month - 3 : month + 9;
@@ -71,8 +71,8 @@ static uint64_t days_of(unsigned year, unsigned month, unsigned day)
     return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + (153 * mp + 2) / 5 + day - 1 - 719468;
 }
 
-// A pattern is matched byte by byte: D a digit of the day, M the month's name, Y of the year, H of
-// the hour, N of the minute, S of the second; _ a blank or a digit of the day.
+// The fields of a date. In patterns, D is a digit of the day, Y of the year, H of the hour, N of
+// the minute, S of the second; MMM is the name of the month; _ is a blank or a digit of the day.
 struct fields {
     unsigned day, month, year, hour, minute, second;
 };
@@ -118,7 +118,7 @@ static bool match(const char *pattern, const char *s, size_t n, struct fields *f
         case 'S':
             good = digit(s[i], &f->second);
             break;
-        case 'M':  // three of them
+        case 'M':  // occurs three times
             good = f->month != 0 || month_name(s + i, &f->month);
             break;
         default:
@@ -130,7 +130,7 @@ static bool match(const char *pattern, const char *s, size_t n, struct fields *f
     return true;
 }
 
-// The day's name in front; its length, or 0. Abbreviated: of three letters.
+// The length of the name of the day at the start of s; 0: none. *abbreviated: it has three letters.
 static size_t day_name(const char *s, size_t n, bool *abbreviated)
 {
     static const char *const names[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
@@ -155,7 +155,8 @@ static bool is_date(const struct fields *f)
            f->hour < 24 && f->minute < 60 && f->second <= 60;
 }
 
-// RFC 9110 section 5.6.7: what seems more than 50 years ahead is past.
+// RFC 9110 section 5.6.7: a year that appears to be more than 50 years in the future is in the
+// past.
 static unsigned year_of_two_digits(unsigned two, uint64_t now_s)
 {
     unsigned now, month, day;

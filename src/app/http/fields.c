@@ -12,7 +12,7 @@ struct http_text http_fields_of(const struct http_request *r, const uint8_t *hea
 
 bool http_field_next(struct http_text *fields, struct http_text *name, struct http_text *value)
 {
-    if (fields->n <= 2)  // the empty line
+    if (fields->n <= 2)  // the empty line at the end of the head
         return false;
     const uint8_t *end = memchr(fields->s, '\r', fields->n);
     size_t n = (size_t)(end - fields->s);
@@ -62,7 +62,7 @@ bool http_expects_continue(struct http_text fields)
     return asked;
 }
 
-// "q=0.5" to thousandths; -1: malformed.
+// Converts a weight such as "q=0.5" to thousandths; -1: malformed.
 static int quality(struct http_text t)
 {
     static const int places[] = {0, 0, 100, 10, 1};
@@ -81,7 +81,7 @@ static int quality(struct http_text t)
 enum http_packed http_prefers(struct http_text fields, unsigned offered)
 {
     struct http_text name, value, member, coding, weight;
-    int gzip = -1, br = -1, identity = -1, any = -1;  // -1: not named
+    int gzip = -1, br = -1, identity = -1, any = -1;  // -1: not in the field
     while (http_field_next(&fields, &name, &value)) {
         if (!http_text_is(name, "accept-encoding"))
             continue;
@@ -108,8 +108,8 @@ enum http_packed http_prefers(struct http_text fields, unsigned offered)
     return gzip > 0 && gzip >= identity ? HTTP_GZIP : HTTP_AS_IS;
 }
 
-// Whether a list of entity tags, or "*", names ours. Weak comparison lets W/ pass. A list may hold
-// commas inside the tags, so it is read from quote to quote.
+// Whether a list of entity tags contains etag, or is "*". The weak comparison accepts tags with W/.
+// Tags may contain commas, so the list is parsed from quote to quote.
 static bool lists_tag(struct http_text list, struct http_text etag, bool weak)
 {
     if (http_text_is(list, "*"))
@@ -119,7 +119,7 @@ static bool lists_tag(struct http_text list, struct http_text etag, bool weak)
         size_t skip = is_weak ? 2 : 0;
         if (list.s[skip] != '"') {
             if (is_weak || (list.s[0] != ',' && !http_is_blank(list.s[0])))
-                return false;  // malformed: what follows means nothing
+                return false;  // malformed: ignore the rest
             list.s++, list.n--;
             continue;
         }
@@ -138,8 +138,9 @@ static bool lists_tag(struct http_text list, struct http_text etag, bool weak)
 
 struct conditions {
     bool match, match_given, none_match, none_match_given;
-    struct http_text modified, unmodified;  // n 0: not given
-    unsigned modified_n, unmodified_n;      // given twice they are no date
+    struct http_text modified, unmodified;  // n 0: not in the request
+    // number of fields; the date is ignored if there are two
+    unsigned modified_n, unmodified_n;
 };
 
 static void read_conditions(struct http_text fields, struct http_text etag, struct conditions *c)

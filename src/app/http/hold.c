@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-// share: what the sources of one place have.
+// share: units and holds of the sources with one entry.
 struct share {
     uint32_t units, holds;
 };
 
 struct http_pool {
     _Alignas(64) struct http_hold *holds;
-    uint16_t *free;  // numbers of those that are
+    uint16_t *free;  // numbers of the free holds
     uint32_t n_free, n_holds;
-    uint32_t n_units[2];  // not taken: of all, and of those that may be behind answers
-    struct share most;    // of one source
+    uint32_t n_units[2];  // free units: all, and those for HTTP_BEHIND_ANSWER
+    struct share most;    // limit of one source
     struct share at[HTTP_SOURCES];
 };
 
@@ -34,7 +34,7 @@ static bool pool_init(struct http_pool *p, const struct http_pool_sizes *z)
     if (p->holds == NULL || p->free == NULL)
         return false;
     uint8_t *bytes = (uint8_t *)(p->holds + holds);
-    memset(bytes, 0, holds * room);  // so that the pages are there
+    memset(bytes, 0, holds * room);  // touches all pages
     p->n_holds = holds;
     for (unsigned i = 0; i < holds; i++) {
         p->holds[i].bytes = bytes + i * room;
@@ -67,8 +67,9 @@ void http_pools_free(struct http_pools *p)
     *p = (struct http_pools){0};
 }
 
-// Keyed before and between two rounds, so that addresses which meet under one key tell little of
-// others; who shares a place with a victim takes of its share and of nothing else.
+// The key is mixed in before and between two rounds, so that addresses which collide under one key
+// reveal little about other collisions. A source that collides with another one can only use the
+// share of that source.
 uint32_t http_source(const struct http_pools *p, const uint8_t addr[16])
 {
     static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http.c: the life of a connection of the http application.
+// http.c: the phases of a connection of the http application.
 //
 //             first byte            head complete           all queued, connection stays
 //   NEW, IDLE ----------> HEADING ------------------> SENDING -------------------------> IDLE
 //     |    \__________________________________________^  ^ |  last response: shut down
 //     | idle time               with content: READING ___/  v
-//     +---------------------------------------------> LINGER: what still comes is thrown away
+//     +---------------------------------------------> LINGER: received bytes are discarded
 //
-// One response is in the making at a time; requests behind it wait unconsumed, and the connection
-// is paused. A request's content is read to its end before it is answered, so that its errors are:
-// only a client that waits for 100 (Continue) and need not send it is answered before, and closed.
-// Content that no answer needs is read by the connection's own line alone: slow senders of it hold
-// nothing that others want.
+// A connection sends one response at a time. Later requests stay unconsumed, and the connection is
+// paused. The content of a request is read to its end before the response, so that errors in the
+// content can be reported. Exception: if a client waits for 100 (Continue) and the content is not
+// needed, the response is sent at once and the connection is closed. Content that no response needs
+// is read with the state of the connection alone, so that slow senders occupy no hold.
 #include "app/apps.h"
 #include "app/http/choose.h"
 #include "app/http/conn.h"
 #include "app/http/fields.h"
 #include "app/http/show.h"
 
-// After the last response the peer's bytes are read on this long, so that no reset overtakes the
-// response (RFC 9112 section 9.6).
+// After the last response, received bytes are discarded for this time, so that no RST arrives
+// before the response (RFC 9112 section 9.6).
 enum { LINGER_MS = 5000 };
 
 static struct http_service *service_of(struct c10m_conn *c)
@@ -37,7 +37,8 @@ static uint64_t unix_s(const struct c10m_conn *c)
     return c10m_unix_us(c) / 1000000;
 }
 
-// Moves the deadline. A later one costs nothing: the timer finds it when it comes.
+// Sets the deadline. If it moves to a later time, the timer is not changed: http_timer() sees the
+// new deadline when it expires.
 static void set_deadline(struct c10m_conn *c, struct http_conn *st, uint64_t now_us, uint64_t ms)
 {
     st->deadline_us = now_us + ms * 1000;
@@ -53,7 +54,8 @@ static uint16_t watch_clock(uint64_t now_us)
     return at != 0 ? at : 1;
 }
 
-// Until the watch ends: write_timeout_ms, and less than two units of the clock more. 0: it has.
+// The time left of the write timeout, in us: write_timeout_ms plus less than two HTTP_WATCH_US. 0:
+// it has expired.
 static uint64_t watch_left_us(const struct http_conn *st, const struct http_service *s,
                               uint64_t now_us)
 {
@@ -62,7 +64,8 @@ static uint64_t watch_left_us(const struct http_conn *st, const struct http_serv
     return gone >= units ? 0 : (uint64_t)(units - gone) * HTTP_WATCH_US;
 }
 
-// From now on the peer has write_timeout_ms to take write_bytes_min of what is queued, or all.
+// Starts the write timeout: within write_timeout_ms the peer must acknowledge write_bytes_min of
+// the queued bytes, or all of them.
 static void watch(const struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
                   uint64_t now_us)
 {
@@ -71,8 +74,8 @@ static void watch(const struct c10m_conn *c, struct http_conn *st, const struct 
     st->taken_goal = c10m_send_taken(c) + (uint32_t)(queued < least ? queued : least);
 }
 
-// What is queued, and how it is taken: looked at whenever the timer comes, whatever the phase, so
-// that a client that goes on asking goes on being watched. False: too little for too long.
+// Checks the write timeout. http_timer() calls it in every phase, so that sending further requests
+// does not stop the timeout. False: the timeout has expired.
 static bool takes_enough(const struct c10m_conn *c, struct http_conn *st,
                          const struct http_service *s, uint64_t now_us)
 {
@@ -92,7 +95,7 @@ static void start_linger(struct c10m_conn *c, struct http_conn *st, uint64_t now
     set_deadline(c, st, now_us, LINGER_MS);
 }
 
-// Who is charged: whom the PROXY header has named, or the peer.
+// The source that is charged: the client of the PROXY header, or the peer.
 static __attribute__((noinline)) uint32_t source_of(struct c10m_conn *c, const struct http_conn *st,
                                                     const struct http_service *s)
 {
@@ -110,7 +113,7 @@ static struct http_hold *hold_of(struct c10m_conn *c, const struct http_conn *st
     return http_hold_at(&s->pools, c10m_worker(c), st->hold);
 }
 
-// False: all are in use, or as many as one source may have.
+// False: all holds are in use, or the source has its share.
 static bool reserve_hold(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
 {
     const unsigned worker = c10m_worker(c);
@@ -141,7 +144,7 @@ static void give_queued(struct c10m_conn *c, struct http_conn *st, struct http_s
     st->flags &= (uint16_t)~HTTP_BEHIND;
 }
 
-// What the connection has queued, in the worker's sum. False: there is no room for it.
+// Counts `bytes` unread bytes of the connection in the worker's units. False: no units are left.
 static bool hold_queued(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                         enum http_use use, size_t bytes)
 {
@@ -167,7 +170,7 @@ count_other_answer(struct c10m_conn *c, const struct http_conn *st, const struct
     count(c, s, HTTP_N_BODY_BYTES, http_answer_bytes(c, st, s));
 }
 
-// r: of the response.
+// r: the reply from which the response was made.
 static inline void count_answer(struct c10m_conn *c, const struct http_conn *st,
                                 const struct http_service *s, const struct http_reply *r)
 {
@@ -179,7 +182,7 @@ static inline void count_answer(struct c10m_conn *c, const struct http_conn *st,
     count(c, s, HTTP_N_BODY_BYTES, st->flags & HTTP_HEAD_ONLY ? 0 : r->body_bytes);
 }
 
-// The response was 100 (Continue), or the last one.
+// finish() after 100 (Continue) or after the last response.
 static __attribute__((noinline)) void finish_otherwise(struct c10m_conn *c, struct http_conn *st,
                                                        struct http_service *s,
                                                        const struct http_reply *r, uint64_t now_us)
@@ -195,7 +198,7 @@ static __attribute__((noinline)) void finish_otherwise(struct c10m_conn *c, stru
     start_linger(c, st, now_us);
 }
 
-// All of the response, which was made of r, is queued.
+// Called when the whole response, which was made from r, is queued.
 static inline __attribute__((always_inline)) void finish(struct c10m_conn *c, struct http_conn *st,
                                                          struct http_service *s,
                                                          const struct http_reply *r,
@@ -213,7 +216,7 @@ static inline __attribute__((always_inline)) void finish(struct c10m_conn *c, st
     set_deadline(c, st, now_us, s->answered_ms);
 }
 
-// What the log wants of a request; its peer is whom the PROXY header has named.
+// Fills a log record from a request. The peer is the client of the PROXY header, if there is one.
 static void fill_record(struct c10m_conn *c, const struct http_conn *st,
                         const struct http_service *s, struct http_log_record *r,
                         struct http_text head, struct http_text fields)
@@ -227,7 +230,8 @@ static void fill_record(struct c10m_conn *c, const struct http_conn *st,
         memcpy(r->peer, client->addr, sizeof(r->peer));
 }
 
-// Keeps what the log wants of a request whose answer comes when these bytes are gone.
+// Stores the log record in the hold, because the head will have been consumed when the response is
+// sent.
 static void keep_for_log(struct c10m_conn *c, const struct http_conn *st,
                          const struct http_service *s, struct http_text head)
 {
@@ -238,7 +242,7 @@ static void keep_for_log(struct c10m_conn *c, const struct http_conn *st,
     h->logged = 1;
 }
 
-// head: of the request, n 0: it is not at hand.
+// head: the head of the request; n 0: it is not available.
 static __attribute__((noinline)) void log_answer(struct c10m_conn *c, const struct http_conn *st,
                                                  const struct http_service *s,
                                                  struct http_text head)
@@ -259,8 +263,8 @@ static __attribute__((noinline)) void log_answer(struct c10m_conn *c, const stru
         count(c, s, HTTP_N_LOG_DROPPED, 1);
 }
 
-// Begins to send what st->kind, reply and flags say. head: of the request, for the log; n 0: not at
-// hand.
+// Starts the response of st->kind, st->reply and st->flags. head: the head of the request, for the
+// log; n 0: it is not available.
 static void respond(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                     struct http_text head, uint64_t now_us)
 {
@@ -300,7 +304,7 @@ static void count_error(struct c10m_conn *c, const struct http_service *s, unsig
         count(c, s, HTTP_N_HEAD_TOO_LONG, 1);
 }
 
-// The request deserves no better; where the next one starts is not known.
+// Sends an error and closes, because the start of the next request is unknown.
 static void refuse(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                    const struct http_host *host, unsigned status, struct http_text head,
                    uint64_t now_us)
@@ -311,21 +315,21 @@ static void refuse(struct c10m_conn *c, struct http_conn *st, struct http_servic
     respond_status(c, st, s, host, status, head, now_us);
 }
 
-// The same where the host is not known, or not any more.
+// As refuse(), if the host of the request is unknown or not stored.
 static void respond_error(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                           unsigned status, struct http_text head, uint64_t now_us)
 {
     refuse(c, st, s, &http_site_of(st, s)->hosts[0], status, head, now_us);
 }
 
-// Where the request's content lies in the stream.
+// The state of the parser of the request's content.
 static struct http_body *body_of(struct c10m_conn *c, struct http_conn *st,
                                  const struct http_service *s)
 {
     return st->hold != 0 ? &hold_of(c, st, s)->body : &st->body;
 }
 
-// What the hold keeps of a choice.
+// Copies the parts of the choice that the response needs to the hold.
 static void fill_hold(struct http_hold *h, const struct http_conn *st,
                       const struct http_choice *choice, struct http_text head)
 {
@@ -343,8 +347,9 @@ static void fill_hold(struct http_hold *h, const struct http_conn *st,
     h->filled = (uint32_t)(kept.n + query.n);
 }
 
-// Keeps of a choice what its answer needs. False: that is a hold, and there is none. Content that
-// nobody wants needs none; what the log says of its request takes one that is to spare.
+// Stores the parts of the choice that the response needs. False: it needs a hold, and none is free.
+// Content that is discarded needs no hold; its log record uses one only if more than half of the
+// holds are free.
 static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                         const struct http_choice *choice, struct http_text head)
 {
@@ -369,7 +374,7 @@ static bool keep_choice(struct c10m_conn *c, struct http_conn *st, struct http_s
     return true;
 }
 
-// What is due now: the answer, or the content first.
+// Sends the response, or reads the content first.
 static void go_on(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                   struct http_text head, uint64_t now_us)
 {
@@ -414,15 +419,14 @@ static __attribute__((noinline)) void answer_less_common(struct c10m_conn *c, st
     }
 }
 
-// Whether the reply is the same for every request that is not less common.
+// Whether the reply is the same for every request without HTTP_LESS_COMMON.
 static bool is_for_all(const struct http_reply *reply, const struct http_request *r)
 {
     return reply->special <= HTTP_FILE &&
            ((reply->gzip | reply->br) == 0 || !(r->flags & HTTP_ENCODING));
 }
 
-// Another site has taken the place of the one that the connection holds: it moves there when
-// nothing of the old one is queued.
+// The served site has changed: the connection changes to it if no data of the old site is queued.
 static __attribute__((noinline)) void change_site(struct c10m_conn *c, struct http_conn *st,
                                                   struct http_service *s)
 {
@@ -465,7 +469,7 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
     answer_less_common(c, st, s, host, head, now_us);
 }
 
-// Reads on in the request's content; returns how much of it was consumed.
+// Continues to read the request's content. Returns the number of bytes consumed.
 static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                            const uint8_t *data, size_t len, uint64_t now_us)
 {
@@ -494,7 +498,8 @@ static size_t read_content(struct c10m_conn *c, struct http_conn *st, struct htt
     return done;
 }
 
-// Of what waits behind a response in work, with what may come before http_unread() is told next.
+// Counts `bytes` unread bytes after the present request, plus those that may arrive before the next
+// http_unread(). False: no units are left.
 static bool hold_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                         size_t bytes)
 {
@@ -502,18 +507,18 @@ static bool hold_behind(struct c10m_conn *c, struct http_conn *st, struct http_s
                        (bytes / C10M_UNREAD_BYTES + 1) * C10M_UNREAD_BYTES);
 }
 
-// There is no room for what waits behind the response: it is thrown away.
+// No units are left for the bytes after the present request: they are discarded.
 static void cut_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
 {
     count(c, s, HTTP_N_NOT_HELD, 1);
     give_queued(c, st, s);
     st->flags |= HTTP_CUT;
-    if (st->flags & HTTP_INTERIM)  // that was content which the peer was told to send
+    if (st->flags & HTTP_INTERIM)  // these bytes are content that the peer was asked to send
         c10m_abort(c);
 }
 
-// What waits behind a response in work, bytes of it offered: returns how many are thrown away. The
-// rest is offered again when the response is out, not with each segment that follows.
+// `bytes` bytes have arrived after the present request. Returns how many are discarded. The others
+// stay queued until the response is sent; the pause avoids a call for each further segment.
 static size_t wait_behind(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                           size_t bytes)
 {
@@ -528,7 +533,7 @@ static size_t wait_behind(struct c10m_conn *c, struct http_conn *st, struct http
     return bytes;
 }
 
-// The head is not complete: it waits, or there is no room for it.
+// The head is incomplete: it stays queued. False: no units are left; 503 was sent.
 static bool wait_for_head(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                           struct http_text head, uint64_t now_us)
 {
@@ -540,7 +545,7 @@ static bool wait_for_head(struct c10m_conn *c, struct http_conn *st, struct http
         return true;
     count(c, s, HTTP_N_NOT_HELD, 1);
     give_queued(c, st, s);
-    st->request.at = 0;  // not a head: its fields are not looked at again
+    st->request.at = 0;  // no valid head: its fields are not parsed
     respond_error(c, st, s, 503, head, now_us);
     return false;
 }
@@ -552,7 +557,7 @@ static bool prefix_has(const struct http_peers *p, const uint8_t addr[16])
            (rest == 0 || (p->addr[whole] ^ addr[whole]) >> (8 - rest) == 0);
 }
 
-// Whether the peer may say for whom it speaks.
+// Whether the peer may send a PROXY header (proxy_from).
 static bool is_trusted(const struct c10m_conn *c, const struct http_service *s)
 {
     uint8_t addr[16];
@@ -563,7 +568,7 @@ static bool is_trusted(const struct c10m_conn *c, const struct http_service *s)
     return s->n_from == 0;
 }
 
-// Nothing is said to who does not keep to the protocol.
+// Resets the connection: a peer that violates the PROXY protocol gets no response.
 static size_t refuse_preface(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                              unsigned counter, size_t len)
 {
@@ -574,7 +579,7 @@ static size_t refuse_preface(struct c10m_conn *c, struct http_conn *st, struct h
     return len;
 }
 
-// Returns how much of data was consumed.
+// Returns the number of bytes consumed.
 static size_t read_preface(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                            const uint8_t *data, size_t len, uint64_t now_us)
 {
@@ -609,7 +614,8 @@ static void http_open(struct c10m_conn *c)
     set_deadline(c, st, c10m_now_us(c), s->params.header_timeout_ms);
 }
 
-// What is no head: returns how much of it was consumed. 0: the rest waits.
+// Processes bytes that are not the head of a request. Returns how many were consumed; 0: the rest
+// stays queued.
 static __attribute__((noinline)) size_t consume_other(struct c10m_conn *c, struct http_conn *st,
                                                       struct http_service *s, const uint8_t *data,
                                                       size_t len, uint64_t now_us)
@@ -647,7 +653,7 @@ static size_t http_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         }
         give_queued(c, st, s);
         if (__builtin_expect(verdict != HTTP_DONE, 0)) {
-            st->request.at = 0;  // not a head: its fields are not looked at again
+            st->request.at = 0;  // no valid head: its fields are not parsed
             respond_error(c, st, s, (unsigned)verdict, (struct http_text){head, len - used},
                           now_us);
             return len;
@@ -688,10 +694,10 @@ static void http_writable(struct c10m_conn *c)
         return;
     finish(c, st, s, r, c10m_now_us(c));
     give_queued(c, st, s);
-    c10m_resume(c);  // what waited behind this response
+    c10m_resume(c);  // continue with the bytes after this request
 }
 
-// Idle for answered_ms, which may be less than the time that it has.
+// The connection was idle for answered_ms, which may be less than keepalive_timeout_ms.
 static void rested(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                    uint64_t now_us)
 {
@@ -705,7 +711,7 @@ static void rested(struct c10m_conn *c, struct http_conn *st, struct http_servic
     start_linger(c, st, now_us);
 }
 
-// To the deadline, or to where the watch ends if that is earlier.
+// Sets the timer to the deadline, or to the end of the write timeout if that is earlier.
 static void set_timer(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
                       uint64_t now_us)
 {
@@ -723,7 +729,7 @@ static void reset(struct c10m_conn *c, const struct http_service *s)
     c10m_abort(c);
 }
 
-// The deadline has passed while the phase was the same all along.
+// The deadline of the present phase has passed.
 static void expired(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
                     uint64_t now_us)
 {
@@ -736,7 +742,7 @@ static void expired(struct c10m_conn *c, struct http_conn *st, struct http_servi
         count(c, s, heading ? HTTP_N_HEADER_TIMEOUTS : HTTP_N_BODY_TIMEOUTS, 1);
         give_queued(c, st, s);
         respond_error(c, st, s, 408, (struct http_text){NULL, 0}, now_us);
-        c10m_resume(c);  // what there is of the head is thrown away
+        c10m_resume(c);  // discards the queued part of the head
         return;
     }
     if (c10m_send_queued(c) != 0) {
@@ -746,7 +752,7 @@ static void expired(struct c10m_conn *c, struct http_conn *st, struct http_servi
         rested(c, st, s, now_us);
     } else if (st->phase == HTTP_SENDING || !(st->flags & HTTP_ENDED)) {
         reset(c, s);
-    }  // else only the last ACK is missing: TCP's own timers see to that
+    }  // else only the last ACK is missing, which TCP's timers handle
 }
 
 static void http_timer(struct c10m_conn *c)
@@ -763,8 +769,8 @@ static void http_timer(struct c10m_conn *c)
         set_timer(c, st, s, now_us);
 }
 
-// An idle connection ends now, one at work after the reply; one that is new has a request coming,
-// whose reply is the last.
+// An idle connection is closed at once, a busy one after its response. On a new connection one
+// request is still answered.
 static void http_drain(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);

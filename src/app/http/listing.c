@@ -58,7 +58,7 @@ static void put_entry(FILE *f, const struct http_entry *e)
     char url[HTTP_KEY_BYTES_MAX + 1] = "";
     const int n = http_path_encode(e->name, url, sizeof(url) - 1);
     url[n < 0 ? 0 : n] = '\0';
-    fputs("<tr><td><a href=\"./", f);  // so that a colon makes no scheme of it
+    fputs("<tr><td><a href=\"./", f);  // "./": a colon in the name must not look like a URL scheme
     put_escaped(f, url);
     fprintf(f, "%s\">", slash);
     put_escaped(f, e->name);

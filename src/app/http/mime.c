@@ -81,7 +81,7 @@ static bool is_type(const char *text, size_t n)
            is_token(slash + 1, n - (size_t)(slash + 1 - text));
 }
 
-// NULL, or what was expected.
+// Returns NULL, or what was expected.
 static const char *add(struct http_types *types, const char *type, size_t type_n,
                        const char *extension, size_t n)
 {
@@ -107,7 +107,7 @@ static const char *add(struct http_types *types, const char *type, size_t type_n
     snprintf(t->text, sizeof(t->text), "%.*s%s", (int)type_n, type, utf8 ? "; charset=utf-8" : "");
     return NULL;
 }
-static_assert(HTTP_EXTENSION_MAX == 32 && HTTP_TYPES_MAX == 65536, "as the words above say");
+static_assert(HTTP_EXTENSION_MAX == 32 && HTTP_TYPES_MAX == 65536, "messages above");
 
 static const char *read_line(struct http_types *types, const char *line, size_t n)
 {
@@ -189,7 +189,7 @@ void http_types_free(struct http_types *types)
     free(types);
 }
 
-// The last of those with this extension, or NULL.
+// The last type with this extension, or NULL.
 static const char *find(const struct http_types *types, const char *extension)
 {
     struct type key = {.order = UINT32_MAX};

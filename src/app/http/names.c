@@ -8,7 +8,7 @@
 #include "app/http/authority.h"
 #include "app/http/path.h"
 
-// Brackets around an address, in the one form of RFC 5952.
+// Writes an IPv6 address in the form of RFC 5952, in brackets. Returns its length; 0: malformed.
 static size_t literal_form(struct http_text host, char *to)
 {
     char text[INET6_ADDRSTRLEN];
@@ -43,7 +43,7 @@ size_t http_name_form(struct http_text authority, char *to)
     return host.n;
 }
 
-// The slot of a name, or the free one where it would be.
+// The slot of a name, or the free slot for it.
 static const uint16_t *slot_of(const struct http_names *names, const char *text, size_t n)
 {
     unsigned at = (unsigned)http_path_hash(text, n);
@@ -82,7 +82,7 @@ const char *http_names_add(struct http_names *names, struct http_text name, unsi
     *slot = (uint16_t)names->n;
     return NULL;
 }
-static_assert(HTTP_NAMES_MAX == 512, "as the words above say");
+static_assert(HTTP_NAMES_MAX == 512, "message above");
 
 void http_names_free(struct http_names *names)
 {

@@ -21,7 +21,7 @@ static size_t encode(uint8_t b, char *to)
     return 3;
 }
 
-// Skips "http://authority" of the absolute form; false: neither that nor a path.
+// Skips "http://authority" of the absolute form. False: malformed.
 static bool skip_authority(const uint8_t **p, const uint8_t *end)
 {
     enum { SCHEME_BYTES = sizeof("http://") - 1 };
@@ -43,8 +43,8 @@ static bool query_is_valid(const uint8_t *p, const uint8_t *end)
     return true;
 }
 
-// Ends the segment that starts at key[from]: "." and ".." go (RFC 3986 section 5.2.4). Returns the
-// key's new length, which then ends behind a slash; -1: above the root.
+// Ends the segment that starts at key[from]; removes "." and ".." (RFC 3986 section 5.2.4). Returns
+// the new length of the key, which then ends after a slash; -1: ".." leaves the root.
 static int end_segment(const char *key, int from, int len)
 {
     if (len - from == 1 && key[from] == '.')
@@ -58,7 +58,7 @@ static int end_segment(const char *key, int from, int len)
     return from;
 }
 
-// One byte of a segment, decoded; NULL: bad.
+// Decodes one byte of a segment. NULL: malformed.
 static const uint8_t *segment_byte(const uint8_t *p, const uint8_t *end, uint8_t *b)
 {
     *b = *p;
@@ -75,7 +75,7 @@ int http_path(const uint8_t *target, size_t len, char *key)
     const uint8_t *p = target, *end = target + len;
     if (len == 0 || (*p != '/' && !skip_authority(&p, end)))
         return -1;
-    int n = 1, from = 1;  // from: where the present segment starts
+    int n = 1, from = 1;  // from: start of the present segment
     key[0] = '/';
     for (p += p < end && *p == '/'; p < end && *p != '?';) {
         uint8_t b;
@@ -83,7 +83,8 @@ int http_path(const uint8_t *target, size_t len, char *key)
             int kept = end_segment(key, from, n);
             if (kept < 0)
                 return -1;
-            // A segment that went has left the slash before it, and an empty one is none.
+            // After a removed segment the key already ends with a slash. Empty segments are left
+            // out.
             if (kept == n && n != from)
                 key[n++] = '/';
             else

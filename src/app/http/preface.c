@@ -60,7 +60,7 @@ static bool port(const char *text, uint16_t *value)
     return *text == '\0' && n <= UINT16_MAX;
 }
 
-// "TCP4 SOURCE DESTINATION PORT PORT", as strict as the words allow.
+// Parses "TCP4 SOURCE DESTINATION PORT PORT", strictly as in the specification.
 static bool line(const char *at, const char *end, struct http_client *c)
 {
     char family[8], from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN], from_port[8], to_port[8];
@@ -68,7 +68,7 @@ static bool line(const char *at, const char *end, struct http_client *c)
     if (!next_word(&at, end, family, sizeof(family)))
         return false;
     if (strcmp(family, "UNKNOWN") == 0)
-        return true;  // whatever follows
+        return true;  // the rest of the line is ignored
     const int af = strcmp(family, "TCP4") == 0   ? AF_INET
                    : strcmp(family, "TCP6") == 0 ? AF_INET6
                                                  : -1;
@@ -98,7 +98,8 @@ static enum http_preface read_1(const uint8_t *data, size_t len, size_t *used,
     return len >= HTTP_PREFACE_LINE_MAX ? HTTP_PREFACE_BAD : HTTP_PREFACE_MORE;
 }
 
-// The 16 bytes are there. Unix sockets and unspecified families name nobody.
+// Parses version 2 after its first 16 bytes have arrived. Unix sockets and unspecified families
+// have no client address.
 static enum http_preface read_2(const uint8_t *data, size_t len, size_t *used,
                                 struct http_client *client)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/http/range.h"
 
-// Digits to a number; numbers beyond every file become UINT32_MAX. False: none, or others.
+// Parses digits; larger numbers become UINT32_MAX. False: empty, or not only digits.
 static bool number(struct http_text t, uint32_t *value)
 {
     uint64_t n = 0;
@@ -15,7 +15,7 @@ static bool number(struct http_text t, uint32_t *value)
     return t.n != 0;
 }
 
-// One element: false: malformed. *r has 0 bytes when it lies outside.
+// Parses one range. False: malformed. *r has 0 bytes if the range is outside the file.
 static bool range_spec(struct http_text t, uint32_t size, struct http_range *r)
 {
     const uint8_t *dash = memchr(t.s, '-', t.n);
@@ -38,7 +38,7 @@ static bool range_spec(struct http_text t, uint32_t size, struct http_range *r)
     return true;
 }
 
-// The set behind "bytes=", false: another unit.
+// The set after "bytes=". False: another unit.
 static bool byte_set(struct http_text value, struct http_text *set)
 {
     enum { UNIT_BYTES = sizeof("bytes=") - 1 };
@@ -48,7 +48,7 @@ static bool byte_set(struct http_text value, struct http_text *set)
     return true;
 }
 
-// How many ranges overlap one before them: at most HTTP_RANGES_MAX squared comparisons.
+// The number of ranges that overlap an earlier one. At most HTTP_RANGES_MAX squared comparisons.
 static unsigned overlaps(const struct http_range *ranges, unsigned n)
 {
     unsigned found = 0;
@@ -84,7 +84,7 @@ enum http_range_verdict http_ranges(struct http_text value, uint32_t size,
         else if (element.s[0] == '-' && size == 0)
             return HTTP_RANGE_WHOLE;
     }
-    // RFC 9110 section 14.2: more than two that overlap ought to be ignored.
+    // RFC 9110 section 14.2: more than two overlapping ranges should be ignored.
     if (specs == 0 || sum > size || overlaps(ranges, *n) > 1)
         return HTTP_RANGE_WHOLE;
     return *n == 0 ? HTTP_RANGE_UNSATISFIED : HTTP_RANGE_PARTS;

@@ -66,7 +66,7 @@ static char *put(char *to, const void *bytes, size_t len)
     return to + len;
 }
 
-// What follows "Date: ": the date, Connection, the empty line.
+// Writes the text after "Date: ": the date, Connection and the empty line.
 static inline char *put_tail(char *to, uint64_t unix_s, enum http_connection say)
 {
     static const char keep_alive[] = "\r\nConnection: keep-alive\r\n\r\n";
@@ -79,7 +79,8 @@ static inline char *put_tail(char *to, uint64_t unix_s, enum http_connection say
     return put(p, keep_alive, sizeof(keep_alive) - 1);
 }
 
-// The same of a reply that expires: its "Date: " is behind us, Expires goes before it.
+// put_tail() for a reply with Expires: the head ends with "Date: ", which Expires replaces and
+// which is written again after it.
 static __attribute__((noinline)) char *put_expiring_tail(char *to, uint32_t expires_s,
                                                          uint64_t unix_s, enum http_connection say)
 {
@@ -107,7 +108,7 @@ size_t http_reply_write(const struct http_reply *r, uint64_t unix_s, enum http_c
     return (size_t)(p - to);
 }
 
-// Finishes a head whose text ends at to[n] with the reply's fields from `off` on.
+// Appends the reply's fields from `off` on and the tail to the text in to[0..n).
 static size_t with_fields(const struct http_reply *r, size_t off, uint64_t unix_s,
                           enum http_connection say, char *to, int n)
 {

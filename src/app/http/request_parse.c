@@ -8,7 +8,7 @@
 #include "app/http/scan.h"
 #include "app/http/str.h"
 
-// The usual Host: a name without a port. One look at each byte, without a branch.
+// Whether t is a plain host name without a port, which is the common value of Host. Branch-free.
 static bool is_plain(struct http_text t)
 {
     unsigned all = HTTP_UNRESERVED;
@@ -41,7 +41,8 @@ static int field_connection(struct http_request *r, struct http_text value)
     return HTTP_MORE;
 }
 
-// A second Content-Length, equal or not, is refused: RFC 9112 section 6.3 allows both.
+// A second Content-Length is an error, even with the same value: RFC 9112 section 6.3 allows to
+// reject both.
 static int field_length(struct http_request *r, struct http_text value)
 {
     if ((r->flags & HTTP_LENGTH) || value.n == 0)
@@ -56,9 +57,9 @@ static int field_length(struct http_request *r, struct http_text value)
     return HTTP_MORE;
 }
 
-// The last coding must be chunked, else the body has no end, and no other may be (RFC 9112 sections
-// 6.1 and 6.3). Codings before it are not implemented, which the head's end tells. Empty elements
-// are none (RFC 9110 section 5.6.1.2).
+// Only the last coding may and must be chunked; otherwise the end of the body is unknown (RFC 9112
+// sections 6.1 and 6.3). Other codings before it are not implemented: head_end() then returns 501.
+// Empty elements are ignored (RFC 9110 section 5.6.1.2).
 static int field_coding(struct http_request *r, struct http_text value)
 {
     struct http_text element, last = {NULL, 0};
@@ -77,7 +78,7 @@ static int field_coding(struct http_request *r, struct http_text value)
     return http_text_is(last, "chunked") ? HTTP_MORE : 400;
 }
 
-// Notes that the field is there if this is its name.
+// Sets the flag if the field has the name `lower`.
 static int note(struct http_request *r, struct http_text name, const char *lower, unsigned flag)
 {
     if (http_text_is(name, lower))
@@ -87,7 +88,7 @@ static int note(struct http_request *r, struct http_text name, const char *lower
 
 static int field(struct http_request *r, struct http_text name, struct http_text value)
 {
-    switch (name.n) {  // most fields mean nothing to us: their length tells
+    switch (name.n) {  // the length excludes most names at once
     case 4:
         return http_text_is(name, "host") ? field_host(r, value) : HTTP_MORE;
     case 5:
@@ -115,8 +116,8 @@ static int field(struct http_request *r, struct http_text name, struct http_text
     }
 }
 
-// RFC 9112 section 5: a token, at once a colon. That refuses obs-fold and space before the colon
-// too.
+// RFC 9112 section 5: a token directly followed by a colon. This also rejects obs-fold and spaces
+// before the colon.
 static int field_line(struct http_request *r, struct http_text line)
 {
     size_t n = 0;
@@ -128,7 +129,8 @@ static int field_line(struct http_request *r, struct http_text line)
     return field(r, (struct http_text){line.s, n}, http_text_trim(value));
 }
 
-// The method that is no GET: sets r->method and *bytes, its length with the space; or the error.
+// Parses a method other than GET: sets r->method, and *bytes to its length with the space. Returns
+// HTTP_MORE, or the status of the error.
 static int method(struct http_request *r, struct http_text line, size_t *bytes)
 {
     static const struct {
@@ -154,15 +156,15 @@ static int method(struct http_request *r, struct http_text line, size_t *bytes)
     return 501;
 }
 
-// A last word that is not HTTP/1.x: another major version, or no version at all.
+// The status for a last word other than HTTP/1.x: 505 for another major version, or 400.
 static int version_error(const uint8_t *last_9)
 {
     bool digits = last_9[6] >= '0' && last_9[6] <= '9' && last_9[8] >= '0' && last_9[8] <= '9';
     return memcmp(last_9, " HTTP/", 6) == 0 && digits && last_9[7] == '.' ? 505 : 400;
 }
 
-// RFC 9112 section 3: method SP request-target SP HTTP-version, one space each. What stands in the
-// target is judged where it is looked up (path.h); a space in it is none of its characters.
+// RFC 9112 section 3: method SP request-target SP HTTP-version, one space each. The target is
+// checked when it is looked up (path.h), which also rejects spaces in it.
 static int request_line(struct http_request *r, struct http_text line)
 {
     if (line.n < sizeof("M * HTTP/1.1") - 1)
@@ -185,7 +187,7 @@ static int request_line(struct http_request *r, struct http_text line)
     return HTTP_MORE;
 }
 
-// The empty line: what only the whole head shows.
+// The checks at the empty line, which need the complete head.
 static int head_end(const struct http_request *r)
 {
     if (!(r->flags & (HTTP_HOST | HTTP_MINOR_0)))
@@ -195,8 +197,8 @@ static int head_end(const struct http_request *r)
     return r->flags & HTTP_CODING_MORE ? 501 : HTTP_DONE;
 }
 
-// The request line is longer than the limit, of which `line` is the start. RFC 9112 section 3: a
-// method that is longer than any known is 501, a target that is too long 414.
+// The status for a request line longer than the limit; `line` is its start. RFC 9112 section 3: 501
+// if the method is longer than any known one, 414 if the target is too long.
 static int line_too_long(struct http_text line)
 {
     struct http_request r;
@@ -213,7 +215,7 @@ static int line_end(struct http_request *r, struct http_text line)
 {
     if (r->target_bytes != 0)
         return line.n != 0 ? field_line(r, line) : head_end(r);
-    if (line.n == 0)  // one empty line before the request is forgiven (RFC 9112 section 2.2)
+    if (line.n == 0)  // one empty line before the request is ignored (RFC 9112 section 2.2)
         return r->line == 0 ? HTTP_MORE : 400;
     return request_line(r, line);
 }

@@ -21,7 +21,7 @@ bool http_glob(const char *pattern, struct http_text text)
             pattern++;
             at++;
         } else if (star != NULL && after_star < text.n) {
-            pattern = star;  // the last star takes one byte more
+            pattern = star;  // let the last star match one more byte
             at = ++after_star;
         } else {
             return false;
@@ -29,7 +29,7 @@ bool http_glob(const char *pattern, struct http_text text)
     }
 }
 
-// A path as it is written to the form of keys.
+// Converts a path of the configuration to a pattern of keys.
 static char *pattern_of(struct http_text t)
 {
     char *path = malloc(3 * t.n + 1), *to = path;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rules.h: what the configuration says of paths: fields, times, redirects and error pages, a line
-// each (conf/conf_web.h has the grammar and has checked it), and the `host` lines.
+// rules.h: the rules of the configuration for paths: fields, expiry times, redirects and error
+// pages, one per line. conf/conf_web.h has their grammar and checks it before. Also helpers for
+// `host` lines.
 #pragma once
 #include "app/http/str.h"
 #include "c10m/app.h"
@@ -12,15 +13,15 @@ enum http_rule_kind {
     HTTP_RULE_PAGE,      // number: status
 };
 
-enum { HTTP_RULES_MAX = 1024 };  // of a service; the configuration's room ends before
+enum { HTTP_RULES_MAX = 1024 };  // of a service; more than the configuration can hold
 
-// http_rule: texts lie in the configuration, but the path.
+// http_rule: one rule. Its texts point into the configuration, except path.
 struct http_rule {
     enum http_rule_kind kind;
     uint32_t number;
-    struct http_text host;  // n 0: of all hosts
+    struct http_text host;  // n 0: all hosts
     struct http_text value;
-    char *path;  // a pattern of keys (path.h), * for any text; malloc'd
+    char *path;  // pattern of keys (path.h), * matches any text; allocated by malloc()
 };
 
 struct http_rules {
@@ -28,17 +29,17 @@ struct http_rules {
     unsigned n;
 };
 
-// http_rules_read: the service's rules, in the order of the configuration. -1: a line that is none,
-// told in err. http_rules_free: also of zeros.
+// http_rules_read: reads the service's rules in the order of the configuration. Returns 0, or -1
+// with the malformed line in err. http_rules_free: frees them; *rules may be all zero.
 int http_rules_read(struct http_rules *rules, const struct c10m_service *s, char *err,
                     size_t err_bytes);
 void http_rules_free(struct http_rules *rules);
 
-// http_glob: whether `pattern` matches all of the text. Time: their product at worst; for the
-// control thread.
+// http_glob: whether `pattern` matches the whole text. The worst-case time is the product of both
+// lengths, so only the control thread may call it.
 bool http_glob(const char *pattern, struct http_text text);
 
-// http_line_next: the next line of a value of several.
+// http_line_next: the next line of a value with several lines. False: there are no more.
 static inline bool http_line_next(struct http_text *lines, struct http_text *line)
 {
     while (http_text_cut(lines, '\n', line))
@@ -47,7 +48,7 @@ static inline bool http_line_next(struct http_text *lines, struct http_text *lin
     return false;
 }
 
-// http_word_next: the next word up to a blank.
+// http_word_next: the next word, which ends at a blank. False: there are no more.
 static inline bool http_word_next(struct http_text *rest, struct http_text *word)
 {
     size_t n = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scan.h: finds the end of a line of text and bad bytes in it, in one look at each byte.
+// scan.h: finds the end of a line and invalid bytes in it, in one pass.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// http_is_control: a byte that no line of a request may hold: controls but HTAB, and DEL
-// (RFC 9110 section 5.5).
+// http_is_control: whether b is not allowed in a line of a request: control characters except HTAB,
+// and DEL (RFC 9110 section 5.5).
 static inline bool http_is_control(uint8_t b)
 {
     return (b < 0x20 && b != '\t') || b == 0x7f;
@@ -15,7 +15,7 @@ static inline bool http_is_control(uint8_t b)
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-// A bit for each of the 16 bytes at p: set where http_is_control().
+// http_controls_16: one bit for each of the 16 bytes at p, set if http_is_control().
 static inline unsigned http_controls_16(const uint8_t *p)
 {
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);

@@ -2,14 +2,14 @@
 #include "app/http/choose.h"
 #include "app/http/conn.h"
 
-// A response is sent as pieces: text that is written (again) at each attempt, then bytes that stay
-// where they are: copied from, or referred to in the image.
+// A response is sent in pieces. A piece is text that is written again at each attempt, followed by
+// bytes that are copied from memory, or sent from an image by reference.
 struct piece {
     char text[HTTP_REPLY_BYTES_MAX];
     size_t text_bytes;
     const uint8_t *bytes;            // NULL: none
     const struct c10m_image *image;  // NULL: none
-    uint64_t off, len;               // of bytes (off 0), or of the image
+    uint64_t off, len;               // range in bytes (off 0), or in the image
     bool last;
 };
 
@@ -41,7 +41,7 @@ static bool send_piece(struct c10m_conn *c, struct http_conn *st, const struct p
     return st->sent == p->text_bytes + p->len;
 }
 
-// A range of a reply's body: small ones join the text.
+// Adds a range of a reply's body; a small one is copied to the text.
 static void add_range(struct piece *p, const struct http_reply *r, struct http_range range)
 {
     if (range.bytes <= HTTP_INLINE_BYTES_MAX) {
@@ -54,7 +54,8 @@ static void add_range(struct piece *p, const struct http_reply *r, struct http_r
     p->len = range.bytes;
 }
 
-// Piece 0 is the head; 1 to n the ranges, each behind its own head; n + 1 the end.
+// Piece 0 is the head, pieces 1 to n are the ranges, each after its part head, piece n + 1 is the
+// closing delimiter.
 static void parts_piece(struct c10m_conn *c, struct http_conn *st, const struct http_service *s,
                         struct piece *p)
 {

@@ -13,7 +13,7 @@
 #include "app/http/site_load.h"
 
 static_assert((int)HTTP_HEAD_BYTES_MAX <= (int)C10M_DATA_CONTIG_BYTES,
-              "a head is parsed where it lies, as one range");
+              "a head is parsed in place, as one contiguous range");
 
 static int read_params(const struct c10m_service *s, struct http_params *p, char *err,
                        size_t err_bytes)
@@ -69,7 +69,7 @@ static int register_counters(struct c10m_service *s, struct http_service *servic
     for (int i = 0; i < HTTP_COUNTERS_N; i++) {
         service->counters[i] = c10m_counter(s, rows[i].name, rows[i].help);
         if (service->counters[i] < 0) {
-            snprintf(err, err_bytes, "no room for the counter %s", rows[i].name);
+            snprintf(err, err_bytes, "the service has no free counter for %s", rows[i].name);
             return -1;
         }
     }
@@ -94,8 +94,8 @@ static int make_boundary(struct http_service *service, char *err, size_t err_byt
     return 0;
 }
 
-// A hold's buffer has room for content where that is answered, and for what lies in a head where
-// fields are answered, or redirects keep the query.
+// The buffer of a hold has room for content if echo_path is set, and for the text of a head if
+// headers_path is set or a redirect keeps the query.
 static int make_pools(struct c10m_service *s, struct http_service *service,
                       const struct http_site_params *site, char *err, size_t err_bytes)
 {
@@ -154,7 +154,7 @@ static bool is_on(const struct c10m_service *s, const char *key)
     return value != NULL && strcmp(value, "on") == 0;
 }
 
-// Makes a site of what `p` says and the files hold now, and shows it.
+// Makes a site from `p` and the present files, and serves it.
 static int load_site(struct c10m_service *s, struct http_service *service,
                      const struct http_site_params *p, char *err, size_t err_bytes)
 {
@@ -172,7 +172,7 @@ static int load_site(struct c10m_service *s, struct http_service *service,
     return 0;
 }
 
-// The same with the tables that loading needs and nobody after it.
+// load_site() with the tables that only loading needs.
 static int load_files(struct c10m_service *s, struct http_service *service,
                       struct http_site_params *p, char *err, size_t err_bytes)
 {

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// service.h: one [service NAME] with app = http: its parameters and all that init made.
+// service.h: one [service NAME] with app = http: its parameters, and the data that init makes.
 //
-//   root                  the directory to serve (site_load.h); no default, but there may be `host`
-//   lines header_bytes_max      longest head of a request: 256..16384, default 8192; over: 414 or
-//   431 header_timeout_ms     from a head's first byte to its last, default 10000; over: 408
-//   header_bytes_held     bytes that clients may have queued at once per worker, counted in units
-//                         of 2048 per connection: of heads without their end (over: 503) and behind
-//                         an answer in work (over: closed after it); default 8 MiB. hold.h tells
-//                         what part a source has
-//   keepalive_timeout_ms  without a request, default 60000
-//   write_timeout_ms      in which a client takes write_bytes_min bytes of what is queued, or all:
-//                         default 60000, at most an hour; who does not is reset after one to two
+//   root                  the directory to serve (site_load.h); required unless `host` is set
+//   header_bytes_max      longest head of a request: 256..16384, default 8192; longer: 414 or 431
+//   header_timeout_ms     from a head's first byte to its last, default 10000; later: 408
+//   header_bytes_held     unread bytes of all clients of a worker, counted for each connection in
+//                         units of 2048: of incomplete heads (more: 503) and after a request being
+//                         answered (more: closed after the response); default 8 MiB. hold.h has
+//                         the share of a source
+//   keepalive_timeout_ms  time without a request, default 60000
+//   write_timeout_ms      time in which a client must acknowledge write_bytes_min queued bytes, or
+//                         all: default 60000, at most an hour. Otherwise the connection is reset
+//                         after one to two times this time
 //   write_bytes_min       default 4096
-//   body_bytes_max        longest content of a request, default 65536; over: 413
-//   body_timeout_ms       from a head's end to its content's, default 30000; over: 408
-//   holds_max             requests with content, or for several ranges, in work at once per worker,
-//                         default 256; over: 503
-//   echo_path             where POST is answered with its content; default none
-//   headers_path          where GET is answered with its field lines; default none
-//   access_log            file with a line for each answer (access_log.h); default none
+//   body_bytes_max        longest content of a request, default 65536; longer: 413
+//   body_timeout_ms       from a head's end to the end of the content, default 30000; later: 408
+//   holds_max             requests with content, or for several ranges, being answered at once on
+//                         each worker, default 256; more: 503
+//   echo_path             path where POST is answered with its content; default none
+//   headers_path          path where GET is answered with its field lines; default none
+//   access_log            file with a line for each response (access_log.h); default none
 //   access_log_format     common or combined, default combined
 //   files_max, bytes_max  most files and most bytes below all roots, default 65536 and 2^30
 //   mime_types            file of media types (mime.h); default: a built-in table
 //   host                  lines of names and their root (names.h); default none
 //   header, expires, redirect, error_page  lines (rules.h); default none
 //   proxy_protocol        on: each connection begins with a PROXY header (preface.h); default off
-//   proxy_from            who may send one, prefixes; default: everybody
-//   proxy_connections_max named clients at once per worker, default 65536; over: reset
+//   proxy_from            prefixes of peers that may send PROXY headers; default: all
+//   proxy_connections_max connections with a client of a PROXY header on each worker, default
+//                         65536; more: reset
 //   listing               on: directories without an index.html are listed; default off
 #pragma once
 #include "app/http/clients.h"
@@ -50,19 +52,19 @@ enum { HTTP_PREFIXES_MAX = 16 };
 
 struct http_peers {
     uint8_t addr[16];
-    unsigned bits;  // of 128
+    unsigned bits;  // prefix length, 0 to 128
 };
 
 struct http_service {
     struct http_params params;
-    uint64_t answered_ms;  // the shorter of keepalive_timeout_ms and write_timeout_ms
+    uint64_t answered_ms;  // the smaller of keepalive_timeout_ms and write_timeout_ms
     struct http_sites sites;
     struct http_pools pools;
     bool proxied;  // proxy_protocol
     unsigned n_from;
     struct http_peers from[HTTP_PREFIXES_MAX];
     struct http_clients clients;
-    struct http_log *log;  // NULL: none. Workers look at no more than that
+    struct http_log *log;  // NULL: no log. Workers only compare it with NULL
     char
         boundary[HTTP_BOUNDARY_BYTES + 1];  // between ranges: no file can have been made to hold it
     bool log_combined;

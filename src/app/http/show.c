@@ -9,7 +9,7 @@
 
 enum {
     FILES_A_PIECE = 128,
-    RECORDS_A_PIECE = 65536,  // looked at
+    RECORDS_A_PIECE = 65536,  // records read
     LINE_BYTES_MAX = HTTP_KEY_BYTES_MAX + 64,
 };
 
@@ -19,7 +19,7 @@ static const struct http_site *site_now(const void *data)
     return sites->at[http_sites_now(sites)];
 }
 
-// The table of replies never changes, and neither does a reader's place in it.
+// The cursor stays valid because the table of replies never changes.
 static int files_next(struct tree_out *out, void *cursor, void *data)
 {
     const struct http_site *site = site_now(data);
@@ -35,7 +35,7 @@ static int files_next(struct tree_out *out, void *cursor, void *data)
     return 1;
 }
 
-// A line each, with the path that a client would ask for: PATH REASON.
+// One line for each skipped entry: PATH REASON, with the path of a request for it.
 static int skipped_next(struct tree_out *out, void *cursor, void *data)
 {
     const struct http_site *site = site_now(data);
@@ -63,7 +63,7 @@ static int site_read(struct tree_out *out, void *data)
     return 0;
 }
 
-// A line each: the client that a PROXY header has named, and its port.
+// One line for each client of a PROXY header: address and port.
 static int clients_next(struct tree_out *out, void *cursor, void *data)
 {
     const struct http_clients *clients = &((const struct http_service *)data)->clients;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show.h: what the service shows in the tree, below apps/NAME/:
+// show.h: the files of the service in the tree, in apps/NAME/:
 //
-//   files    a line for each file: path (percent-encoded), bytes, when modified (unix time)
-//   limits   the parameters in force, a line each
+//   files    for each file a line: path (percent-encoded), bytes, time of modification (Unix time)
+//   limits   the effective parameters, one per line
 #pragma once
 #include "c10m/app.h"
 

@@ -103,5 +103,5 @@ uint32_t http_site_fixed(const struct http_host *host, unsigned status)
 
 uint32_t http_site_fixed_post(const struct http_host *host, unsigned status)
 {
-    return http_site_fixed(host, status) + 1;  // its line stands behind the other one
+    return http_site_fixed(host, status) + 1;  // its entry follows the one for GET
 }

@@ -23,32 +23,32 @@
 #define TEXT_PLAIN "Content-Type: text/plain; charset=utf-8\r\n"
 #define TEXT_HTML  "text/html; charset=utf-8"
 
-// What is in hand while loading.
+// The state of loading.
 struct loader {
     struct http_site *site;
     struct c10m_service *service;
     const struct http_site_params *params;
-    struct http_host *host;  // the present one
+    struct http_host *host;  // the present host
     struct http_text names;  // its names, as configured
     uint32_t first;          // its first reply
-    bool *page_found;        // of each rule: some host has its page
+    bool *page_found;        // for each rule: a host has its page
     char root[PATH_MAX];     // resolved
     size_t root_bytes;       // 0 for "/"
-    char path[PATH_MAX];     // of what is being looked at: root, then "/name" ...
-    struct http_entry last;  // what load_path found, name NULL: nothing that is served
+    char path[PATH_MAX];     // of the present entry: root, then "/name" ...
+    struct http_entry last;  // the entry that load_path() has loaded; valid if `served`
     bool served;
     char *err;
     size_t err_bytes;
 };
 
-// A directory being read, and those it lies in.
+// A directory that is being read; `parent` is the one that contains it.
 struct level {
     const struct level *parent;
     dev_t dev;
     ino_t ino;
     unsigned depth;
-    struct http_entries *entries;  // for a listing; NULL: not wanted
-    bool index;                    // there is an index.html
+    struct http_entries *entries;  // for the listing; NULL: no listing
+    bool index;                    // has an index.html
 };
 
 __attribute__((format(printf, 2, 3))) static int fail(struct loader *l, const char *format, ...)
@@ -60,14 +60,14 @@ __attribute__((format(printf, 2, 3))) static int fail(struct loader *l, const ch
     return -1;
 }
 
-// skip: l->path is not served, for this reason, which stays.
+// Records that l->path is not served. reason: a constant string.
 static int skip(struct loader *l, const char *reason)
 {
     struct http_site *site = l->site;
     const char *name = l->path + l->root_bytes;
     char key[HTTP_KEY_BYTES_MAX];
     int n = http_path_encode(name, key, sizeof(key));
-    while (n < 0)  // its end tells most
+    while (n < 0)  // drop bytes at the start until the rest fits
         n = http_path_encode(++name, key, sizeof(key));
     if (site->skipped < HTTP_WARNINGS_MAX)
         c10m_warn(l->service, "%s: skipped %.*s: %s", l->root, n, key, reason);
@@ -86,7 +86,7 @@ static int skip_errno(struct loader *l)
     return skip(l, strerrordesc_np(errno));
 }
 
-// Appends *r, whose body is set, made of the rest.
+// Makes a reply from the arguments and *r, whose body is set, and appends it to the table.
 static int add(struct loader *l, struct http_reply *r, unsigned status, const char *reason,
                const struct http_fields *fields, const char *key, size_t key_bytes)
 {
@@ -121,7 +121,7 @@ static int add_fixed(struct loader *l)
     return 0;
 }
 
-// Whether a rule is for the present host: for all, or called by one of its names (.NAME for
+// Whether a rule applies to the present host: to all hosts, or to one of its names (.NAME for
 // *.NAME).
 static bool is_for_host(const struct loader *l, const struct http_rule *rule)
 {
@@ -142,7 +142,7 @@ static unsigned rules_n(const struct loader *l)
     return l->params->rules == NULL ? 0 : l->params->rules->n;
 }
 
-// What the rules say of a path: own fields, and *expires_s.
+// The fields that the rules add to a path, and *expires_s.
 static int own_fields(struct loader *l, const char *key, size_t key_bytes,
                       char own[HTTP_OWN_BYTES_MAX], uint32_t *expires_s)
 {
@@ -189,7 +189,7 @@ static int add_directory_redirect(struct loader *l, const char *directory, size_
                directory_bytes - 1);
 }
 
-// A resource that answers what it is asked, at a path that the configuration names.
+// Adds a resource that answers with the content or the fields of the request.
 static int add_special(struct loader *l, const char *path, enum http_special special)
 {
     char key[HTTP_PATH_ROOM(HTTP_KEY_BYTES_MAX)];
@@ -208,7 +208,7 @@ static bool is_hidden(struct loader *l, const char *key, size_t key_bytes)
     return http_site_moved(l->host, key, key_bytes) != NULL;
 }
 
-// One reply with validators and ranges.
+// Adds one reply with validators and ranges.
 static int add_content(struct loader *l, const struct http_reply *content, const char *media_type,
                        uint64_t modified_s, const char *key, size_t key_bytes)
 {
@@ -228,7 +228,7 @@ static int add_content(struct loader *l, const struct http_reply *content, const
     return add(l, &r, 200, "OK", &fields, key, key_bytes);
 }
 
-// The file's line under its own name, and its directory's when it is the index.
+// Adds the reply of a file, and that of its directory if the file is the index.
 static int add_file(struct loader *l, const struct http_reply *file, const struct stat *st)
 {
     char key[HTTP_KEY_BYTES_MAX];
@@ -247,7 +247,7 @@ static int add_file(struct loader *l, const struct http_reply *file, const struc
                : add_directory_redirect(l, key, directory);
 }
 
-// NULL, or why not.
+// Returns NULL, or the reason of the failure.
 static const char *read_all(int fd, uint8_t *to, uint64_t len)
 {
     for (uint64_t done = 0; done < len;) {
@@ -264,11 +264,11 @@ static const char *read_all(int fd, uint8_t *to, uint64_t len)
     return NULL;
 }
 
-// Why an open file cannot be served, or NULL.
+// The reason why an open file cannot be served, or NULL.
 static const char *unfit(const struct loader *l, const struct stat *st)
 {
     char key[HTTP_KEY_BYTES_MAX];
-    if (!S_ISREG(st->st_mode))  // it was, a moment ago
+    if (!S_ISREG(st->st_mode))  // it was a regular file before open()
         return "neither a file nor a directory";
     if (http_path_encode(l->path + l->root_bytes, key, sizeof(key)) < 0)
         return "its path takes more than 1024 bytes in a URL";
@@ -277,7 +277,7 @@ static const char *unfit(const struct loader *l, const struct stat *st)
     return (uint64_t)st->st_size > l->params->bytes_max ? "more than bytes_max" : NULL;
 }
 static_assert(HTTP_KEY_BYTES_MAX == 1024 && C10M_SEND_REF_BYTES_MAX == 1073741824,
-              "as the words above say");
+              "messages above");
 
 static int load_open_file(struct loader *l, int fd)
 {
@@ -320,7 +320,8 @@ static int load_open_file(struct loader *l, int fd)
 
 static int load_file(struct loader *l)
 {
-    int fd = open(l->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe now, perhaps
+    // O_NONBLOCK: the path may have become a pipe
+    int fd = open(l->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return skip_errno(l);
     int rc = load_open_file(l, fd);
@@ -330,7 +331,7 @@ static int load_file(struct loader *l)
 
 static int load_directory(struct loader *l, const struct stat *st, struct level *parent);
 
-// The file or directory at l->path.
+// Loads the file or directory at l->path.
 static int load_path(struct loader *l, struct level *parent)
 {
     struct stat st;
@@ -352,7 +353,7 @@ static int load_path(struct loader *l, struct level *parent)
     return load_file(l);
 }
 
-// An entry of a directory that was loaded joins its listing.
+// Adds a loaded entry to the listing of its directory.
 static int note_entry(struct loader *l, struct level *level, const char *name)
 {
     if (!l->served)
@@ -384,7 +385,7 @@ static int load_entries(struct loader *l, DIR *directory, struct level *level)
     }
 }
 
-// The page of the directory at l->path.
+// Adds the listing of the directory at l->path.
 static int add_listing(struct loader *l, const struct level *level, const struct stat *st)
 {
     char key[HTTP_KEY_BYTES_MAX], path[PATH_MAX + 1];
@@ -414,7 +415,7 @@ static int add_listing(struct loader *l, const struct level *level, const struct
                : add_directory_redirect(l, key, (size_t)n);
 }
 
-static_assert(HTTP_DEPTH_MAX == 32, "as the words below say");
+static_assert(HTTP_DEPTH_MAX == 32, "message below");
 static int load_directory(struct loader *l, const struct stat *st, struct level *parent)
 {
     struct http_entries entries = {0};
@@ -468,7 +469,8 @@ static int make_table(struct loader *l)
     return 0;
 }
 
-// A way to pack: the suffix of its files, its name, how to tell one, where the reply notes it.
+// A content coding: the suffix of its files, its name, and the check that a file is the compressed
+// version of another one.
 struct packing {
     const char *suffix, *coding;
     bool (*is_of)(const struct http_reply *packed, const struct http_reply *plain);
@@ -484,7 +486,7 @@ static uint32_t *packed_of(struct http_reply *r, const struct packing *p)
     return p == &packings[0] ? &r->gzip : &r->br;
 }
 
-// The packed file beside the one of reply `ix`, or HTTP_REPLY_NONE.
+// The compressed version of the file of reply `ix`, or HTTP_REPLY_NONE.
 static uint32_t packed_beside(const struct loader *l, uint32_t ix, const struct packing *p)
 {
     const struct http_reply *r = &l->site->replies[ix];
@@ -505,8 +507,8 @@ static uint32_t packed_beside(const struct loader *l, uint32_t ix, const struct 
     return file;
 }
 
-// The reply to those who accept it packed: the file's type and own fields, the other's bytes, time
-// and entity tag.
+// Adds the reply for clients that accept the coding: type and additional fields of the plain file;
+// bytes, time and entity tag of the compressed one.
 static int add_packed(struct loader *l, uint32_t ix, uint32_t file, const struct packing *p)
 {
     const struct http_reply *plain = &l->site->replies[ix], *packed = &l->site->replies[file];
@@ -537,7 +539,7 @@ static int add_packed(struct loader *l, uint32_t ix, uint32_t file, const struct
 
 static int pair_packed(struct loader *l)
 {
-    const uint32_t n = l->site->replies_n;  // the variants come behind
+    const uint32_t n = l->site->replies_n;  // add_packed() appends replies
     for (unsigned k = 0; k < sizeof(packings) / sizeof(packings[0]); k++) {
         for (uint32_t i = l->first; i < n; i++) {
             uint32_t file = packed_beside(l, i, &packings[k]);
@@ -548,7 +550,7 @@ static int pair_packed(struct loader *l)
     return 0;
 }
 
-// Two replies of one name: a file lies where a special resource is to be.
+// Fails if a file has the path of a special resource.
 static int check_specials(struct loader *l)
 {
     for (uint32_t i = l->first; i < l->site->replies_n; i++) {
@@ -591,7 +593,8 @@ static const char *moved_reason(unsigned status)
     }
 }
 
-// A redirect of the configuration: of one path, which the table finds, or of all behind a slash.
+// Adds a redirect of the configuration: of one path, which is in the hash table, or of all paths
+// with a prefix.
 static int add_moved(struct loader *l, const struct http_rule *rule)
 {
     const char *reason = moved_reason(rule->number), *target = (const char *)rule->value.s;
@@ -635,7 +638,7 @@ static int add_all_moved(struct loader *l)
     return 0;
 }
 
-// The reply of the host's page for a status, HTTP_REPLY_NONE: none.
+// The reply of the host's error page for a status; HTTP_REPLY_NONE: none.
 static uint32_t page_for(struct loader *l, unsigned status)
 {
     uint32_t page = HTTP_REPLY_NONE;
@@ -651,7 +654,7 @@ static uint32_t page_for(struct loader *l, unsigned status)
     return page;
 }
 
-// A host with pages of its own has all replies for a status of its own.
+// A host with error pages gets its own copy of all replies of http_fixed[].
 static int add_pages(struct loader *l)
 {
     bool any = false;
@@ -663,9 +666,9 @@ static int add_pages(struct loader *l)
     for (const struct http_fixed *f = http_fixed; f->status != 0; f++) {
         const uint32_t page = page_for(l, f->status);
         const struct http_reply *from =
-            &l->site
-                 ->replies[page != HTTP_REPLY_NONE ? page
-                                                   : (uint32_t)(f - http_fixed)];  // of all hosts
+            &l->site->replies[page != HTTP_REPLY_NONE ? page
+                                                      // the reply of all hosts
+                                                      : (uint32_t)(f - http_fixed)];
         struct http_reply r = {
             .body = from->body, .body_bytes = from->body_bytes, .image = from->image};
         char type[192];
@@ -678,7 +681,7 @@ static int add_pages(struct loader *l)
     return 0;
 }
 
-// One host: its redirects first, so that they come before its files.
+// Loads one host. Its redirects are added first, so that they have priority over its files.
 static int load_host(struct loader *l, const char *root)
 {
     l->host = &l->site->hosts[l->site->n_hosts++];
@@ -700,7 +703,7 @@ static int load_host(struct loader *l, const char *root)
     return rc == 0 ? add_pages(l) : rc;
 }
 
-// NAME, NAME ROOT.
+// Parses a `host` line: NAME, NAME ROOT.
 static int load_line(struct loader *l, struct http_text line)
 {
     struct http_text name, names = line;
@@ -742,7 +745,7 @@ static int load_all(struct loader *l)
         if (load_line(l, line) != 0)
             return -1;
     if (l->site->skipped > HTTP_WARNINGS_MAX)
-        c10m_warn(l->service, "%u entries skipped in all (apps/NAME/skipped)", l->site->skipped);
+        c10m_warn(l->service, "%u entries skipped in total (apps/NAME/skipped)", l->site->skipped);
     return check_pages(l);
 }
 

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// site_load.h: makes a site of the directories that the configuration names.
+// site_load.h: makes a site from the directories in the configuration.
 //
-// Loaded are all regular files below a host's root. Names that begin with a dot are left out
-// (".git", ".htpasswd"), but ".well-known" (RFC 8615). A symbolic link is followed when it stays
-// below the root. What is no such file, or cannot be read or served, is skipped with a warning: a
-// pipe, a socket, a device, a link that leads nowhere or out, what may not be read, lies too deep,
-// has too long a name or more bytes than a file may. A directory with an index.html answers under
-// its name with a slash, and redirects there without one; without an index.html it is a listing, if
-// those are wanted. Where NAME.gz or NAME.br lies beside NAME and holds the same bytes (packed.h),
-// clients that accept it get it as NAME, with Content-Encoding; it is a file of its own as well. A
-// redirect of the configuration comes before the files that it covers.
+// All regular files below the root of a host are loaded. Names that begin with a dot (".git",
+// ".htpasswd") are left out, except ".well-known" (RFC 8615). A symbolic link is followed if its
+// target is below the root. Other entries are skipped with a warning: pipes, sockets, devices,
+// links whose target is missing or outside, and files that cannot be read, are nested too deep,
+// have a too long name or too many bytes. A directory with an index.html is served under its name
+// with a slash; a request without the slash is redirected there. A directory without an index.html
+// is served as a listing if `listing` is on. If NAME.gz or NAME.br is in the directory of NAME and
+// has the same content (packed.h), clients that accept the coding get it for NAME, with
+// Content-Encoding; it is also served under its own name. A redirect of the configuration has
+// priority over the files that it covers.
 #pragma once
 #include "app/http/mime.h"
 #include "app/http/rules.h"
 #include "app/http/site.h"
 
 enum {
-    HTTP_DEPTH_MAX = 32,  // directories within each other
+    HTTP_DEPTH_MAX = 32,  // nesting of directories
 };
 
 struct http_site_params {
     uint64_t files_max;
-    uint64_t bytes_max;         // of all files together
-    uint64_t now_s;             // unix time: nothing was modified later than it is served
-    const char *root;           // of the default host; NULL: it has none
-    const char *hosts;          // `host` lines; NULL: none
-    const char *content_path;   // where POST is answered with its content; NULL: nowhere
-    const char *received_path;  // where the request's field lines are answered; NULL: nowhere
+    uint64_t bytes_max;        // sum of all files
+    uint64_t now_s;            // Unix time; later modification times are replaced by it
+    const char *root;          // root of the default host; NULL: none
+    const char *hosts;         // `host` lines; NULL: none
+    const char *content_path;  // path where POST is answered with its content; NULL: none
+    // path where GET is answered with the field lines of the request; NULL: none
+    const char *received_path;
     bool listing;
     const struct http_types *types;
     const struct http_rules *rules;  // NULL: none
 };
 
-// http_site_load: fills *site. Returns 0, or -1 with what is wrong, and where, in err. Either way
-// http_site_free frees what is not the server's. Control thread; allocates, reads files.
+// http_site_load: fills *site. Returns 0, or -1 with the error and its place in err. In both cases
+// call http_site_free(); images belong to the server. Control thread. Allocates memory and reads
+// files.
 int http_site_load(struct http_site *site, struct c10m_service *s,
                    const struct http_site_params *params, char *err, size_t err_bytes);

@@ -39,7 +39,8 @@ void http_sites_show(struct http_sites *s, struct http_site *site)
     free(s->at[place]);
     s->at[place] = site;
     s->version++;
-    atomic_store_explicit(&s->now, place, memory_order_release);  // with http_sites_now's acquire
+    // pairs with the acquire in http_sites_now()
+    atomic_store_explicit(&s->now, place, memory_order_release);
 }
 
 uint64_t http_sites_held(const struct http_sites *s, unsigned place)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sites.h: the site that is served (site.h), and room for the one before it while connections still
-// send what that one holds.
+// sites.h: the site that is served (site.h), and the previous one while connections still send its
+// data.
 //
-//   control thread: makes a site in the place that nobody holds, then stores `now`
-//   worker:         a connection holds one place from `open` to `close`; it moves to `now` before a
-//                   request that finds nothing of the old one queued
+//   control thread: makes a site in the place that no connection uses, then stores `now`
+//   worker:         a connection uses one place from `open` to `close`; it changes to `now` before
+//                   a request if no data of the old site is queued
 //
-// What a site refers to (images, heads) may go when no worker counts a connection that holds it: an
-// idle one lets go with its next request, or when its idle time ends it.
+// The data of a site (images, heads) may be freed when no worker counts a connection that uses it.
+// An idle connection stops using the old site at its next request, or at the end of its idle time.
 #pragma once
 #include <stdatomic.h>
 
@@ -15,40 +15,42 @@
 
 enum { HTTP_PLACES = 2 };
 
-// http_site_holders: connections of one worker that hold each place. Written by the worker, read by
-// the control thread.
+// http_site_holders: the number of connections of one worker that use each place. Written by the
+// worker, read by the control thread.
 struct http_site_holders {
     _Alignas(64) _Atomic uint32_t n[HTTP_PLACES];
 };
 
 struct http_sites {
     struct http_site *at[HTTP_PLACES];
-    struct http_site_holders *holders;  // of each worker
+    struct http_site_holders *holders;  // one for each worker
     unsigned workers;
-    uint32_t version;      // how many sites there were so far
-    _Atomic unsigned now;  // which place; released by the control thread when all of it is there
+    uint32_t version;      // number of sites made so far
+    _Atomic unsigned now;  // the served place; stored with release after the site is complete
 };
 
-// http_sites_init: with no site yet. False: no memory. http_sites_free: both sites, also of zeros.
+// http_sites_init: without a site. False: no memory. http_sites_free: frees both sites; *s may be
+// all zero.
 bool http_sites_init(struct http_sites *s, unsigned workers);
 void http_sites_free(struct http_sites *s);
 
-// http_sites_show: makes `site` the one that is served. Nobody may hold its place (http_sites_held
-// of http_sites_spare). Control thread.
+// http_sites_show: makes `site` the served one. No connection may use its place:
+// http_sites_held(http_sites_spare()) is 0. Control thread.
 void http_sites_show(struct http_sites *s, struct http_site *site);
 
-// http_sites_spare: the place that is not served. http_sites_held: how many connections hold a
-// place, as far as the workers have told. Control thread.
+// http_sites_spare: the place that is not served. http_sites_held: the number of connections that
+// use a place. Control thread.
 unsigned http_sites_spare(const struct http_sites *s);
 uint64_t http_sites_held(const struct http_sites *s, unsigned place);
 
 static inline unsigned http_sites_now(const struct http_sites *s)
 {
-    return atomic_load_explicit(&s->now, memory_order_acquire);  // with http_sites_show's release
+    // pairs with the release in http_sites_show()
+    return atomic_load_explicit(&s->now, memory_order_acquire);
 }
 
-// http_sites_hold, http_sites_let_go: one connection more, or less, of this worker holds the place.
-// Released: what it read of the site comes before.
+// http_sites_hold, http_sites_let_go: increment and decrement the connections of this worker that
+// use the place. The decrement is a release: the worker's reads of the site happen before it.
 static inline void http_sites_hold(struct http_sites *s, unsigned worker, unsigned place)
 {
     _Atomic uint32_t *n = &s->holders[worker].n[place];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// str.h: runs of bytes of a head, and the little grammar that all fields share.
+// str.h: ranges of bytes in a head, and the grammar that all fields share.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@ struct http_text {
     size_t n;
 };
 
-// http_text_is: equal to `lower`, a text without capitals; case does not matter.
+// http_text_is: whether t equals `lower`, ignoring case; `lower` must be in lower case.
 static inline bool http_text_is(struct http_text t, const char *lower)
 {
     size_t i = 0;
@@ -37,8 +37,8 @@ static inline struct http_text http_text_trim(struct http_text t)
     return t;
 }
 
-// http_text_cut: takes what stands before `mark` (or all) off *rest, and the mark with it; trimmed.
-// False: nothing was left.
+// http_text_cut: removes the part before `mark` (or everything) and the mark from *rest. *part is
+// this part without blanks at its ends. False: *rest was empty.
 static inline bool http_text_cut(struct http_text *rest, uint8_t mark, struct http_text *part)
 {
     if (rest->n == 0)
@@ -52,7 +52,8 @@ static inline bool http_text_cut(struct http_text *rest, uint8_t mark, struct ht
     return true;
 }
 
-// http_list_next: the next element of a comma-separated list (RFC 9110 section 5.6.1).
+// http_list_next: the next element of a comma-separated list (RFC 9110 section 5.6.1). False: there
+// are no more.
 static inline bool http_list_next(struct http_text *list, struct http_text *element)
 {
     return http_text_cut(list, ',', element);
