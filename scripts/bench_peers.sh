@@ -84,7 +84,7 @@ peer_load() {
         "[control]" "name = bench$$c" "[port y]" "driver = af_packet" "device = bench1" "address = $LOAD_IP/24" >"$LAB/load.conf"
     at_client timeout 30 build/src/c10m load "$2" -c "$LAB/load.conf" --server $SERVER_IP --json "${@:3}" \
         >"$LAB/json" 2>"$LAB/load.log" || {
-        echo "$1: c10m load ${*:2}: not every answer came and was right" >&2
+        echo "$1: c10m load ${*:2}: an answer was missing or wrong" >&2
         tail -n 5 "$LAB/json" "$LAB/load.log" "$LAB/server.log" >&2
         return 1
     }

@@ -45,7 +45,7 @@ static int check_params(const struct load_params *p, struct err *err)
     return 0;
 }
 
-// What only some loads have. -1: no memory.
+// Allocates the memory that only some loads need. Returns 0, or -1 without memory.
 static int make_ways(struct load *l)
 {
     const struct load_params *p = &l->p;
@@ -61,8 +61,8 @@ static int make_ways(struct load *l)
     return 0;
 }
 
-// All there from the start, on large pages where the kernel has them: neither a page fault nor a
-// miss of the TLB is to be the server's.
+// The memory is touched now and uses huge pages if the kernel has them, so that page faults and TLB
+// misses of the client do not appear in the measurements of the server.
 static struct load_conn *records(uint32_t n)
 {
     const size_t bytes = ALIGN_UP((size_t)n * sizeof(struct load_conn), (size_t)LARGE_PAGE);
@@ -74,7 +74,7 @@ static struct load_conn *records(uint32_t n)
     return c;
 }
 
-// Zeroed, and aligned as its parts want it, which is more than calloc() gives.
+// Zeroed, with an alignment that calloc() does not guarantee.
 static struct load *load_zeroed(void)
 {
     struct load *l = aligned_alloc(_Alignof(struct load), sizeof(*l));
@@ -141,13 +141,13 @@ void load_stop_asking(struct load *l)
     l->stop_asking = true;
 }
 
-// Returns how many packets came.
+// Returns the number of packets received.
 static uint32_t receive(struct load *l)
 {
     struct pkt *in[BURST_MAX];
     struct seg_in segs[BURST_MAX];
     uint32_t conn[BURST_MAX];
-    // Each may be answered by one or two: what finds no room waits in the port.
+    // A packet may cause up to two answers. Packets without room for them stay in the port.
     const uint16_t room = (uint16_t)MIN((LOAD_OUT_MAX - l->n_out) / 2, (uint32_t)BURST_MAX);
     const uint16_t n = room == 0 ? 0 : l->p.port->ops->rx_burst(l->p.port, 0, in, room);
     for (uint16_t i = 0; i < n; i++)
@@ -173,8 +173,7 @@ uint32_t load_choose(const struct load *l, uint32_t at)
     return load_permute(at, l->held, l->p.seed + l->round);
 }
 
-// Starts connections of this phase, a burst at a time, with their records fetched in the pass
-// before.
+// Starts a burst of connections of this phase. A first pass prefetches their records.
 static void start_some(struct load *l)
 {
     enum { AT_ONCE = 64 };
@@ -186,7 +185,7 @@ static void start_some(struct load *l)
     uint32_t n = MIN(load_asks_more(l), (uint32_t)AT_ONCE);
     n = MIN(n, l->held - l->cursor);
     n = MIN(n, load_wait_room(l));
-    n = MIN(n, LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
+    n = MIN(n, LOAD_OUT_MAX - l->n_out);  // if the port is full, queued packets are sent first
     for (uint32_t k = 0; k < n; k++) {
         pick[k] = l->phase == LOAD_ASK ? load_choose(l, l->cursor + k) : l->cursor + k;
         prefetch0_w(&l->conns[pick[k]]);
@@ -194,7 +193,7 @@ static void start_some(struct load *l)
     for (uint32_t k = 0; k < n; k++) {
         struct load_conn *c = &l->conns[pick[k]];
         if (c->state == LOAD_ASKED)
-            break;  // still in the round before: wait for it
+            break;  // still in the previous round: wait for its answer
         l->cursor++;
         if (c->state != from[l->phase])
             continue;
@@ -202,7 +201,7 @@ static void start_some(struct load *l)
     }
 }
 
-// The phase after this one, and what it begins with.
+// Enters a phase.
 static void enter(struct load *l, enum load_phase phase)
 {
     l->phase = phase;
@@ -242,7 +241,7 @@ static void next_phase(struct load *l)
     if (l->cursor < l->held)
         return;
     if (l->phase == LOAD_ASK && (l->p.rounds == 0 || l->round + 1 < l->p.rounds)) {
-        l->cursor = 0;  // the next round follows without a pause
+        l->cursor = 0;  // start the next round at once
         l->round++;
         return;
     }

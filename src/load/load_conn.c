@@ -3,7 +3,7 @@
 
 #include "load/load_stream.h"
 
-// What connection `conn` asks in its round: no two requests are alike.
+// A value that makes every request of every connection different.
 static uint64_t mark_of(uint32_t conn, uint32_t round)
 {
     return ((uint64_t)conn << 32 | (round + 1)) * 0x9e3779b97f4a7c15ULL;
@@ -38,7 +38,7 @@ struct pkt *load_packet(struct load *l)
 {
     if (l->n_out == LOAD_OUT_MAX)
         load_flush(l);
-    if (l->n_out == LOAD_OUT_MAX) {  // sent again by the timer
+    if (l->n_out == LOAD_OUT_MAX) {  // the timeout will retransmit the segment
         l->c.client_tx_lost++;
         return NULL;
     }
@@ -73,8 +73,8 @@ static uint32_t ask_bytes(const struct load *l)
     return l->http != NULL ? l->http->request_bytes : l->p.payload;
 }
 
-// Of a segment that only acknowledges: behind a request that is being answered, or the server would
-// not look at it (RFC 9293 3.10.7.4, first).
+// The sequence number of a pure ACK. While the answer to a request arrives, it is the one after the
+// request; otherwise the segment would not be acceptable to the server (RFC 9293 3.10.7.4, first).
 static uint32_t ack_number(const struct load *l, const struct load_conn *c)
 {
     const bool taken = c->state == LOAD_ASKED && c->got != 0;
@@ -121,7 +121,7 @@ static void send_ack(struct load *l, uint32_t i)
     send_segment(l, i, SEG_ACK, 0);
 }
 
-// True: there is something that this state sends until it is answered.
+// Whether this state retransmits a segment until it is answered.
 static bool sends(uint8_t state)
 {
     return load_waits(state) && state != LOAD_ENDING && state != LOAD_FIN_WAIT2;
@@ -135,7 +135,7 @@ bool load_ask(struct load *l, uint32_t i)
     else if (c->state == LOAD_ASKED)
         send_segment(l, i, SEG_ACK | SEG_PSH, ask_bytes(l));
     else if (c->state == LOAD_CLOSING && c->tries == 1)
-        send_ack(l, i);  // our FIN is under way already
+        send_ack(l, i);  // the FIN was already sent in FIN_WAIT
     else if (sends(c->state))
         send_segment(l, i, SEG_ACK | SEG_FIN, 0);
     c->sent_ms = l->now_ms;
@@ -143,14 +143,14 @@ bool load_ask(struct load *l, uint32_t i)
     return sends(c->state);
 }
 
-// The one who sets a state: how many connections wait follows from it.
+// All changes of a state are made here, because in_flight depends on the states.
 static void set_state(struct load *l, struct load_conn *c, enum load_state state)
 {
     l->in_flight += (uint32_t)load_waits(state) - (uint32_t)load_waits(c->state);
     c->state = (uint8_t)state;
 }
 
-// Connection i goes to a state that waits, and sends what belongs to it, for the first time.
+// Sets connection i to a state that waits, and sends its segment for the first time.
 static void step(struct load *l, uint32_t i, enum load_state state)
 {
     struct load_conn *c = &l->conns[i];
@@ -162,8 +162,9 @@ static void step(struct load *l, uint32_t i, enum load_state state)
     load_ask(l, i);
 }
 
-// A first life begins at a number of its own, a later one far above the one before (RFC 1122
-// 4.2.2.13; by timestamps, RFC 6191, whoever has them knows it anyway).
+// The initial sequence number. When an address and port are used again, it is far above the last
+// one, so that the server accepts the SYN in TIME-WAIT (RFC 1122 4.2.2.13); with timestamps, RFC
+// 6191 is sufficient.
 static uint32_t first_number(const struct load_conn *c, uint32_t i)
 {
     enum { ABOVE = 1 << 17 };
@@ -179,8 +180,8 @@ void load_start(struct load *l, uint32_t i, enum load_state state, uint64_t sinc
     step(l, i, state);
 }
 
-// RFC 7323 4.3: what is sent next echoes the youngest timestamp that is not ahead of what was
-// acknowledged, so that the server measures its own retransmissions rightly.
+// RFC 7323 4.3: TSecr is the latest timestamp of a segment at or before the last acknowledged
+// sequence number, so that the server measures its round-trip times correctly.
 static void note_timestamp(struct load_conn *c, const struct seg_in *s)
 {
     if (s->opts & SEG_OPT_TS && time_before(c->ts_recent, s->ts_val) &&
@@ -193,7 +194,7 @@ static uint64_t took_ns(const struct load *l, const struct load_conn *c)
     return (l->now_ns - c->sent_ns) & LOAD_NS_MASK;
 }
 
-// What was sent for the first time at sent_ns is answered.
+// Updates the RTO from a segment sent at sent_ns, which was answered.
 static void measure(struct load *l, const struct load_conn *c)
 {
     load_wait_answered(l, c, (uint32_t)(took_ns(l, c) / 1000));
@@ -205,7 +206,8 @@ void load_fail(struct load *l, uint32_t i)
     l->c.failed++;
 }
 
-// The connection is over, in order: LOAD_TIME_WAIT is ours, in LOAD_DONE the server has it.
+// The connection has ended in order: LOAD_TIME_WAIT if the client has TIME-WAIT, LOAD_DONE if the
+// server has it.
 static void over(struct load *l, uint32_t i, enum load_state state)
 {
     struct load_conn *c = &l->conns[i];
@@ -219,34 +221,35 @@ static void over(struct load *l, uint32_t i, enum load_state state)
     load_histogram_add(&l->full_time, took_ns(l, c));
 }
 
-// RST to a server that still takes the connection for open (RFC 9293 3.10.7.1: SEQ = SEG.ACK).
+// Sends RST to a server whose connection is still open (RFC 9293 3.10.7.1: SEQ = SEG.ACK).
 static void reset_peer(struct load *l, uint32_t i, const struct seg_in *s)
 {
     l->conns[i].snd_nxt = s->ack;
     send_segment(l, i, SEG_RST | SEG_ACK, 0);
 }
 
-// RFC 9293 3.10.7.3: a SYN-SENT connection takes only an RST that acknowledges its SYN; RFC 5961
-// 3.2: any other only one of exactly the sequence number that is expected.
+// RFC 9293 3.10.7.3: in SYN-SENT, an RST is valid only if it acknowledges the SYN. RFC 5961 3.2: in
+// other states, only if its sequence number is RCV.NXT.
 static void reset_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     const bool opening = c->state == LOAD_OPENING;
     if (load_is_over(c->state) || (opening && (!(s->flags & SEG_ACK) || s->ack != c->snd_nxt))) {
-        l->c.duplicates++;  // RFC 1337: nor does TIME-WAIT end by it
+        l->c.duplicates++;  // RFC 1337: an RST does not end TIME-WAIT
     } else if (!opening && s->seq != c->rcv_nxt) {
         l->c.duplicates++;
         if (!time_before(s->seq, c->rcv_nxt))
             send_ack(l, i);
     } else if (c->state == LOAD_LAST_ACK || c->state == LOAD_CLOSING) {
-        over(l, i, LOAD_DONE);  // both sides had said all (RFC 9293 3.10.7.4, second)
+        over(l, i, LOAD_DONE);  // both sides have sent FIN (RFC 9293 3.10.7.4, second)
     } else {
         load_fail(l, i);
     }
 }
 
-// RFC 9293 3.10.7.3: the server still has a connection of an earlier run and says where that
-// stands. An RST ends it; the next SYN opens anew. Connection i begins at the same number in each
-// run: the ACK of one that was open and had sent nothing acknowledges this SYN, too.
+// RFC 9293 3.10.7.3: the server still has a connection of an earlier run and answers the SYN with
+// its ACK. An RST ends it, and the retransmitted SYN opens a new one. Connection i has the same
+// initial sequence number in each run, so the ACK of a connection that has sent no data also
+// acknowledges this SYN.
 static void reset_earlier(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     const uint32_t snd_nxt = c->snd_nxt;
@@ -281,14 +284,14 @@ static void opening_input(struct load *l, uint32_t i, struct load_conn *c, const
     step(l, i, LOAD_ASKED);
 }
 
-// What no request asked for, or the end of a connection that nobody wanted to end.
+// Data without a request, or an unexpected FIN.
 static void unasked_input(struct load *l, uint32_t i, const struct seg_in *s)
 {
     load_fail(l, i);
     reset_peer(l, i, s);
 }
 
-// The end of a full connection begins: ours acknowledges the answer as well.
+// Starts to close a full connection. The FIN also acknowledges the answer.
 static void answered_full(struct load *l, uint32_t i, const struct seg_in *s)
 {
     if (load_full_lives(l, i)) {
@@ -324,7 +327,8 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
     send_ack(l, i);
 }
 
-// n bytes more of the answer to connection i. False: more than there are, or no answer at all.
+// Compares n bytes of the answer on connection i. False: the answer is too long, or not a valid
+// response.
 static bool compare(struct load *l, uint32_t i, struct load_conn *c, const uint8_t *data,
                     uint32_t n)
 {
@@ -342,12 +346,12 @@ static bool compare(struct load *l, uint32_t i, struct load_conn *c, const uint8
     return true;
 }
 
-// The answer, in one or several segments, in order; what comes again is acknowledged again. False:
-// nothing behind this data counts.
+// Processes data of the answer, which may have several segments, in order. Duplicates are
+// acknowledged again. False: ignore a FIN of this segment.
 static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s,
                        const uint8_t *data)
 {
-    const uint32_t old = c->rcv_nxt - s->seq;  // bytes of it that came before
+    const uint32_t old = c->rcv_nxt - s->seq;  // bytes received before
     if (old >= s->data_len) {
         l->c.duplicates++;
         send_ack(l, i);
@@ -364,11 +368,11 @@ static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const st
     if (c->got == load_answer_bytes(l))
         answer_complete(l, i, c, s);
     else
-        send_ack(l, i);  // long, or cut small after losses: the rest may wait for it
+        send_ack(l, i);  // the server may wait for this ACK before it sends the rest
     return true;
 }
 
-// Our FIN is acknowledged (RFC 9293 3.10.7.4, fifth): by theirs, mostly.
+// The client's FIN is acknowledged (RFC 9293 3.10.7.4, fifth), usually by the server's FIN.
 static void fin_acked(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     c->snd_nxt++;
@@ -385,15 +389,15 @@ static void fin_input(struct load *l, uint32_t i, struct load_conn *c, const str
     if (s->seq + s->data_len != c->rcv_nxt) {
         l->c.duplicates++;
         if (c->state != LOAD_DONE && s->seq + s->data_len + 1 == c->rcv_nxt)
-            send_ack(l, i);  // the FIN again
+            send_ack(l, i);  // retransmitted FIN
         return;
     }
-    if (c->state == LOAD_CLOSING || c->state == LOAD_LAST_ACK) {  // two FINs
+    if (c->state == LOAD_CLOSING || c->state == LOAD_LAST_ACK) {  // a second FIN
         l->c.wrong++;
     } else if (c->state == LOAD_ENDING) {
         c->rcv_nxt++;
         step(l, i, LOAD_LAST_ACK);
-    } else if (c->state == LOAD_FIN_WAIT) {  // both at once
+    } else if (c->state == LOAD_FIN_WAIT) {  // simultaneous close
         c->rcv_nxt++;
         step(l, i, LOAD_CLOSING);
     } else if (c->state == LOAD_FIN_WAIT2) {
@@ -405,20 +409,20 @@ static void fin_input(struct load *l, uint32_t i, struct load_conn *c, const str
     }
 }
 
-// A segment of a connection that is over: an acknowledgement was lost. In LOAD_DONE nothing was,
-// for the server had sent all that it had to.
+// A segment of a closed connection: the client's last ACK was lost. In LOAD_DONE the segment is
+// ignored, because the server has already received everything.
 static void over_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     l->c.duplicates++;
     if (c->state == LOAD_DONE || (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN))))
         return;
     note_timestamp(c, s);
-    c->sent_ms = l->now_ms;  // 2 MSL begin anew
+    c->sent_ms = l->now_ms;  // restart 2 MSL
     send_ack(l, i);
 }
 
-// Nothing new, and not where the server was told to be: a keepalive probe (RFC 1122 4.2.3.6), or an
-// acknowledgement that something has overtaken.
+// A segment without data whose sequence number is not RCV.NXT: a keepalive probe (RFC 1122 4.2.3.6)
+// or a reordered ACK.
 static void odd_input(struct load *l, uint32_t i, const struct load_conn *c, const struct seg_in *s)
 {
     if (s->seq + 1 != c->rcv_nxt) {
@@ -429,7 +433,7 @@ static void odd_input(struct load *l, uint32_t i, const struct load_conn *c, con
     send_ack(l, i);
 }
 
-// Acknowledgement, data and FIN of an open connection.
+// Processes acknowledgement, data and FIN of an open connection.
 static void open_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s,
                        const uint8_t *data)
 {
@@ -464,7 +468,7 @@ void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, cons
     } else if (unlikely(c->state == LOAD_TIME_WAIT || c->state == LOAD_DONE)) {
         over_input(l, i, c, s);
     } else if (unlikely(s->flags & SEG_SYN)) {
-        l->c.duplicates++;  // our ACK was lost
+        l->c.duplicates++;  // the ACK of the SYN-ACK was lost
         note_timestamp(c, s);
         send_ack(l, i);
     } else {

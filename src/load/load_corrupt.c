@@ -11,7 +11,7 @@ static struct {
     const struct c10m_app *honest;
     uint32_t ppm;
     struct rng rng;
-    uint64_t lies;  // written by the worker
+    uint64_t lies;  // answers changed; written by the worker
 } liar;
 
 static size_t liar_data(struct c10m_conn *c, const uint8_t *data, size_t len)

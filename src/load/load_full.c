@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Full connections: begun at their rate, each on the next address and port that is free; beside
-// them requests to those that stay open, and a flood of SYNs.
+// Full connections: opened at a rate, each on the next free address and port. During this, requests
+// on held connections and a flood of SYNs.
 #include "load/load_internal.h"
 
 enum {
-    AT_ONCE = 64,       // begun in a turn
-    ASKS_AT_ONCE = 32,  // requests to held ones in a turn
+    AT_ONCE = 64,       // connections opened in a turn
+    ASKS_AT_ONCE = 32,  // requests on held connections in a turn
     FLOOD_AT_ONCE = 64,
-    BUSY_MAX = 256,    // tuples in use that are passed over in a turn
-    ENTRIES_EACH = 4,  // what a full connection puts into the ring of those that wait, at most
+    BUSY_MAX = 256,    // addresses and ports in use that are skipped in a turn
+    ENTRIES_EACH = 4,  // most entries of a full connection in the ring of level 0
 };
 
-// How many of `rate` a second were due before_ns ago, of those whose first was at from_ns.
+// The number of events, at `rate` per second since from_ns, that were due before_ns ago.
 static uint64_t due_before(const struct load *l, uint32_t rate, uint64_t before_ns)
 {
     const uint64_t ns = l->now_ns - l->full.from_ns;
@@ -66,9 +66,8 @@ static bool is_free(const struct load *l, const struct load_conn *c)
                                       : load_is_over(c->state);
 }
 
-// The next tuple that may be used; UINT32_MAX: none. They come round in the order in which they
-// were used, so that behind one in TIME-WAIT are only younger ones; those that last are passed
-// over.
+// The next free address and port; UINT32_MAX: none. They are used in rotation, so those after one
+// in TIME-WAIT are in TIME-WAIT for longer. Those still in use are skipped.
 static uint32_t next_tuple(struct load *l)
 {
     for (unsigned n = 0; n < BUSY_MAX; n++) {
@@ -84,7 +83,7 @@ static uint32_t next_tuple(struct load *l)
     return UINT32_MAX;
 }
 
-// Those that have been due for too long will not be begun.
+// Gives up connections that have been due for more than LOAD_LATE_US.
 static void give_up_late(struct load *l, uint64_t n_due)
 {
     const uint64_t late = MIN(due_before(l, l->p.rate, UINT64_C(1000) * LOAD_LATE_US), n_due);
@@ -101,7 +100,7 @@ static uint64_t since_ns(const struct load *l)
                                                          1000000000 / l->p.rate);
 }
 
-// How many may be begun or asked now, but for the window.
+// The number of connections that may be opened or used now, apart from the window.
 static uint32_t room(const struct load *l)
 {
     const uint32_t entries = load_wait_room(l) / ENTRIES_EACH;
@@ -109,8 +108,8 @@ static uint32_t room(const struct load *l)
     return entries <= taken ? 0 : LOAD_OUT_MAX - l->n_out;
 }
 
-// All live equally long, so that the oldest is always in front. Of one that failed there is nothing
-// left to end.
+// Closes connections after life_ms, which is the same for all, so that the oldest one is at the
+// head of the ring. Entries of failed connections are skipped.
 static void end_lives(struct load *l)
 {
     struct load_full *f = &l->full;
@@ -151,7 +150,7 @@ static void begin_full(struct load *l)
     give_up_late(l, n_due);
 }
 
-// Held connections in an order of chance, each once before any twice.
+// Sends requests on held connections in random order, in passes with one request for each.
 static void ask_held(struct load *l)
 {
     const uint64_t n_due = due(l, l->p.asks);
@@ -188,7 +187,7 @@ static void flood(struct load *l)
                        (uint32_t)(r >> 16));
     }
     l->c.flood_syns += n;
-    // One that cannot keep its rate does not catch up in bursts.
+    // If the flood is behind its rate, it does not catch up in bursts.
     l->full.floods = MAX(l->full.floods + n, n_due - MIN(n_due, (uint64_t)FLOOD_AT_ONCE * 16));
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
-// Of the phase of full connections; all of them end in it.
+// Connections closed in the phase of full connections.
 static double done(const struct load_result *r)
 {
     return (double)(r->counted_to.full_done - r->counted_from.full_done);
 }
 
-// Connections a second: of those with lives, from when the first came to its end until no more were
-// begun.
+// Connections per second. With --life, from the end of the first connection until no more were
+// opened.
 static double per_s(const struct load_result *r)
 {
     const double life_s = r->options->life_s;
@@ -24,7 +24,7 @@ static double client_busy(const struct load_result *r)
     return load_per((double)ns / 1e9, r->ask_s);
 }
 
-// What the server could do if it had no time to idle.
+// The rate that the server would reach without idle time.
 static double busy_per_s(const struct load_result *r)
 {
     return load_per(done(r) * r->tsc_hz, load_busy_cycles(r));
@@ -70,13 +70,13 @@ void load_full_json(const struct load_result *r, struct text *out)
 static void table_server(const struct load_result *r, struct text *out)
 {
     const struct core_counters *c = &r->asked_to.c;
-    text_printf(out,
-                "server        %.0f cycles a connection, %.0f connections a second of busy time\n",
-                load_per(load_busy_cycles(r), done(r)), busy_per_s(r));
+    text_printf(
+        out, "server        %.0f cycles per connection, %.0f connections per second of busy time\n",
+        load_per(load_busy_cycles(r), done(r)), busy_per_s(r));
     load_table_stages(out, r, "connection", done(r));
     text_printf(out,
-                "its records   TIME-WAIT %llu, recycled %llu, evicted %llu; SYN cookies sent %llu, "
-                "come back %llu\n",
+                "records       TIME-WAIT %llu, recycled %llu, evicted %llu; SYN cookies sent %llu, "
+                "returned %llu\n",
                 (unsigned long long)c->time_wait_now, (unsigned long long)c->time_wait_recycled,
                 (unsigned long long)c->time_wait_evicted, (unsigned long long)c->syncookies_sent,
                 (unsigned long long)c->syncookies_received);
@@ -87,14 +87,14 @@ void load_full_table(const struct load_result *r, struct text *out)
     const struct load_counters *c = load_counters(r->load);
     text_printf(out,
                 "full          %llu of %llu opened, answered and closed by the %s in %.2f s: %.0f "
-                "a second\n",
+                "per second\n",
                 (unsigned long long)c->full_done, (unsigned long long)c->full_begun, closer(r),
                 r->ask_s, per_s(r));
     if (r->options->life_s != 0)
-        text_printf(out, "lives         of %u s: %llu open at most\n", r->options->life_s,
+        text_printf(out, "lifetime      %u s: at most %llu open\n", r->options->life_s,
                     (unsigned long long)c->lives_most);
-    load_table_latency(out, "their time", load_full_time(r->load));
-    text_printf(out, "saturated     not begun in time %llu, turns without a free port %llu\n",
+    load_table_latency(out, "duration", load_full_time(r->load));
+    text_printf(out, "saturated     not opened in time %llu, turns without a free port %llu\n",
                 (unsigned long long)c->client_late, (unsigned long long)c->client_no_tuple);
     text_printf(out, "client busy   %.1f %%\n", client_busy(r) * 100);
     if (c->flood_syns != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_histogram.h"
 
-// The largest value that counts in bucket b.
+// The largest value in bucket b.
 static uint64_t bucket_end(uint32_t b)
 {
     const uint32_t half = 1u << LOAD_HISTOGRAM_SUB_BITS;

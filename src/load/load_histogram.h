@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // load_histogram.h: a histogram of times with three significant digits over nine decades, in the
 // layout of Gil Tene's HdrHistogram (Debian 12 has no package of its C library): each power of two
-// from 2048 on has 1024 buckets of equal width, so that no value is off by more than 1 / 1024;
-// below, each nanosecond has its own.
+// from 2048 on has 1024 buckets of equal width, so that the error of a value is at most 1 / 1024.
+// Below 2048, each nanosecond has its own bucket.
 //
-//   bucket of v  =  shift * 1024 + (v >> shift),   shift = bits of v above the eleventh
+//   bucket of v  =  shift * 1024 + (v >> shift),   shift = number of bits of v above the eleventh
 #pragma once
 #include "base/base.h"
 
 enum {
     LOAD_HISTOGRAM_SUB_BITS = 10,
-    LOAD_HISTOGRAM_TOP_BIT = 36,  // values of 2^37 ns, 137 s, and more count as one less than that
+    LOAD_HISTOGRAM_TOP_BIT = 36,  // larger values count as 2^37 - 1 ns (137 s)
     LOAD_HISTOGRAM_BUCKETS = (LOAD_HISTOGRAM_TOP_BIT - LOAD_HISTOGRAM_SUB_BITS + 2)
                              << LOAD_HISTOGRAM_SUB_BITS,
 };
 
-// load_histogram: all zero is an empty one. 229 KB, of which a run touches a few lines.
+// load_histogram: all zero is an empty histogram. 229 KB, of which a run uses few cache lines.
 struct load_histogram {
     uint64_t n, max_ns, sum_ns;
     uint64_t count[LOAD_HISTOGRAM_BUCKETS];
@@ -29,7 +29,7 @@ static inline uint32_t load_histogram_bucket(uint64_t ns)
     return (shift << LOAD_HISTOGRAM_SUB_BITS) + (uint32_t)(v >> shift);
 }
 
-// load_histogram_add: one value.
+// load_histogram_add: adds one value.
 static inline void load_histogram_add(struct load_histogram *h, uint64_t ns)
 {
     h->n++;
@@ -38,9 +38,9 @@ static inline void load_histogram_add(struct load_histogram *h, uint64_t ns)
     h->count[load_histogram_bucket(ns)]++;
 }
 
-// load_histogram_ns: the least value, to three digits and rounded up, that `part` (0..1) of all
-// values do not exceed; 1: the largest, exactly. 0 of an empty histogram.
+// load_histogram_ns: the quantile `part` (0..1), with three significant digits, rounded up; part 1:
+// the exact maximum. 0 for an empty histogram.
 uint64_t load_histogram_ns(const struct load_histogram *h, double part);
 
-// load_histogram_mean_ns: exactly; 0 of an empty histogram.
+// load_histogram_mean_ns: the exact mean; 0 for an empty histogram.
 double load_histogram_mean_ns(const struct load_histogram *h);

@@ -18,7 +18,8 @@ struct load_http *load_http_new(const char *path)
     return h;
 }
 
-// The value of a field in the head, behind the blanks; *bytes long. NULL: there is none.
+// The value of a field in the head, without leading blanks, *bytes long. NULL: the field is
+// missing.
 static const char *field(const char *head, const char *name, size_t *bytes)
 {
     const size_t len = strlen(name);
@@ -34,7 +35,7 @@ static const char *field(const char *head, const char *name, size_t *bytes)
     return NULL;
 }
 
-// The head is complete: false if it is not that of a model.
+// Parses the complete head. False: the response cannot be a model.
 static bool read_head(struct load_http *h, const char *head)
 {
     size_t bytes;
@@ -64,7 +65,7 @@ bool load_http_learn(struct load_http *h, uint32_t at, const uint8_t *data, uint
             return memchr(h->answer, '\0', at + n) == NULL;
         h->head_bytes = (uint32_t)(end + 4 - (char *)h->answer);
         const char kept = end[4];
-        end[4] = '\0';  // a body is no head
+        end[4] = '\0';  // exclude the body from the search for fields
         const bool good = read_head(h, (const char *)h->answer);
         end[4] = kept;
         if (!good)

@@ -18,12 +18,12 @@
 #include "worker/worker.h"
 
 enum {
-    HOP_SECONDS = 10,  // that its next hop has to answer
+    HOP_SECONDS = 10,  // time for the next hop to answer
     LOCKSTEP_TURNS =
-        2 * LOAD_WINDOW_MAX / BURST_MAX,  // of the server, for all that the client sent
+        2 * LOAD_WINDOW_MAX / BURST_MAX,  // most turns of the server after one of the client
 };
 
-#define LINGER_S 0.4  // twice the shortest retransmission timeout
+#define LINGER_S 0.4  // seconds; twice the shortest retransmission timeout
 
 void load_run_params(const struct load_options *o, struct load_params *p)
 {
@@ -63,7 +63,7 @@ static void progress(struct load_run *r, uint64_t second)
     text_free(&line);
 }
 
-// The sum of all workers' counters.
+// The sum of the counters of all workers.
 static void snapshot(const struct load_run *r, struct core_stats *sum)
 {
     const struct core_stats *each[LOAD_WORKERS_MAX];
@@ -74,7 +74,7 @@ static void snapshot(const struct load_run *r, struct core_stats *sum)
     stat_sum(sum, each, r->o.workers);
 }
 
-// A phase of the load has ended, after seconds.
+// Stores times and counters at the end of a phase that took `seconds`.
 static void note_phase(struct load_run *r, enum load_phase ended, enum load_phase next,
                        double seconds)
 {
@@ -99,7 +99,7 @@ static void note_phase(struct load_run *r, enum load_phase ended, enum load_phas
     }
 }
 
-// A server elsewhere whose FIN's acknowledgement was lost asks once more.
+// A server elsewhere may retransmit its FIN if the last ACK was lost: answer it for LINGER_S.
 static void linger(struct load_run *r, double now_s)
 {
     const double hz = (double)rte_get_tsc_hz();
@@ -108,7 +108,7 @@ static void linger(struct load_run *r, double now_s)
         load_turn(r->load, (uint64_t)((now_s + s) * 1e9));
 }
 
-// What follows is only the rest of what was under way.
+// After this call only outstanding requests are completed.
 static void stop_asking(struct load_run *r, double seconds)
 {
     struct load_result *out = &r->result;
@@ -119,7 +119,7 @@ static void stop_asking(struct load_run *r, double seconds)
     out->counted_stop = *load_counters(r->load);
 }
 
-// The server's turns on the client's core, until it has nothing to do.
+// Runs the server's turns on the client's core until it receives nothing.
 static void server_turns(const struct load_run *r)
 {
     struct worker *w = server_worker(r->server, 0);
@@ -129,7 +129,7 @@ static void server_turns(const struct load_run *r)
     while (w->n_rx != 0 && ++n < LOCKSTEP_TURNS);
 }
 
-// 0, or -1: nobody answers.
+// Returns 0, or -1 if the next hop does not answer.
 static int drive(struct load_run *r, struct err *err)
 {
     const double hz = (double)rte_get_tsc_hz();
@@ -145,8 +145,8 @@ static int drive(struct load_run *r, struct err *err)
         if (unlikely(!load_ready(r->load))) {
             began = now;
             if (now >= HOP_SECONDS)
-                return err_set(err, "no answer for %d s from the next hop, by %s", HOP_SECONDS,
-                               r->o.v6 ? "neighbour discovery" : "ARP");
+                return err_set(err, "the next hop has not answered for %d s (%s)", HOP_SECONDS,
+                               r->o.v6 ? "Neighbor Discovery" : "ARP");
         }
         if (next != phase) {
             note_phase(r, phase, next, now - began);
@@ -265,7 +265,7 @@ int load_main(int argc, char **argv, const struct c10m_app *const *apps)
     if (r.o.config != NULL && load_port_read(&r.o, stderr) != 0)
         return 2;
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());
-    // With the report of what was done and everything given back.
+    // A signal ends the run with its report, and all resources are freed.
     interrupt_catch();
     const bool up = (r.o.config != NULL ? load_port_set_up(&r, prefix, &err)
                                         : load_ring_set_up(&r, app, prefix, &err)) == 0;

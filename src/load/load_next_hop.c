@@ -27,7 +27,7 @@ void load_ask_hop(struct load *l)
     pkt_set_len(p, ARP_FRAME_BYTES);
 }
 
-// The next hop says where it is. A MAC that was given is not replaced.
+// Stores the MAC address of the next hop, unless it was configured.
 static void learn(struct load *l, const struct mac_addr *mac)
 {
     if (wire_mac_word(&l->p.hop_mac) == 0 && (mac->b[0] & 1) == 0)
@@ -44,7 +44,7 @@ static void reply(struct load *l, const struct wire_arp *asked)
     pkt_set_len(p, ARP_FRAME_BYTES);
 }
 
-// Our address on the link, or one of a connection.
+// Whether v4 is the client's address on the link or that of a connection.
 static bool is_ours4(const struct load *l, uint32_t v4)
 {
     const uint32_t link_v4 = ip_to_v4(&l->p.link);
@@ -72,8 +72,8 @@ void load_arp_input(struct load *l, const uint8_t *frame, uint32_t len)
         reply(l, &a);
 }
 
-// To where the question came from: from nobody, who looks whether he may have the address, to all
-// (RFC 4861 7.2.4).
+// Answers a solicitation. If its source is the unspecified address (duplicate address detection),
+// the advertisement goes to all nodes (RFC 4861 7.2.4).
 static void advertise(struct load *l, const uint8_t *frame, const struct wire_ip6 *ip,
                       const struct ip_addr *target)
 {
@@ -92,7 +92,7 @@ static void advertise(struct load *l, const uint8_t *frame, const struct wire_ip
     pkt_set_len(p, ND_FRAME_BYTES);
 }
 
-// Whether the message, of len bytes, is whole (RFC 4443 2.3).
+// Whether the ICMPv6 checksum is correct (RFC 4443 2.3).
 static bool checksum_right(const uint8_t *frame, const struct wire_ip6 *ip)
 {
     struct wire_icmp6 m;

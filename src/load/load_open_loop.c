@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests at a fixed rate over the open connections: each goes to the next one, in the load's
-// order, that is not asked already. While all are, what is due waits, and its time runs.
+// Requests at a fixed rate on the open connections: each uses the next idle connection in the
+// load's order. If none is idle, requests that are due wait, and this time is part of their
+// latency.
 #include "load/load_internal.h"
 
 void load_start_scheduled(struct load *l)
@@ -11,7 +12,8 @@ void load_start_scheduled(struct load *l)
     uint64_t n = load_schedule_backlog(&l->schedule, l->now_ns);
     n = MIN(n, (uint64_t)load_asks_more(l));
     n = MIN(n, (uint64_t)load_wait_room(l));
-    n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
+    // if the port is full, queued packets are sent first
+    n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);
     n = MIN(n, (uint64_t)AT_ONCE);
     for (uint32_t looks = LOOKS; n != 0 && looks != 0; looks--) {
         const uint32_t i = load_choose(l, l->cursor++);

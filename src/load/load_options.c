@@ -29,8 +29,8 @@ enum {
 
 static const struct {
     const char *name, *help;
-    uint32_t connections, window;  // default
-    uint16_t port;                 // the same, of the service
+    uint32_t connections, window;  // defaults
+    uint16_t port;                 // default port of the service
 } kinds[] = {
     [LOAD_HOLD] = {"hold", "open connections, then send requests on each of them, round by round",
                    1000000, 1024, 7},
@@ -40,15 +40,15 @@ static const struct {
     [LOAD_STREAM] = {"stream", "transfer bulk data in one direction for S seconds", 8, 1024, 19},
     [LOAD_RATE] = {"rate", "open connections, send one request on each and close, for S seconds", 0,
                    256, 7},
-    [LOAD_SYN] = {"syn", "do the same during a flood of SYNs from spoofed addresses", 0, 256, 7},
+    [LOAD_SYN] = {"syn", "as rate, during a flood of SYNs from spoofed addresses", 0, 256, 7},
     [LOAD_UDP] = {"udp", "send datagrams and receive their echoes for S seconds", 1000, 1024, 7},
 };
 
-// A number with k or M behind it, nothing else.
+// Parses a number with an optional suffix k or M.
 static bool parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     char *end;
-    if (*text < '0' || *text > '9')  // strtoull takes a sign and spaces
+    if (*text < '0' || *text > '9')  // strtoull() also accepts a sign and spaces
         return false;
     uint64_t v = strtoull(text, &end, 10), unit = 1;
     if (*end == 'k' || *end == 'K')
@@ -216,7 +216,7 @@ static bool parse_set(const char *text, struct load_options *o)
     return true;
 }
 
-// A, A:PORT, [A6] or [A6]:PORT.
+// Parses A, A:PORT, [A6] or [A6]:PORT.
 static bool parse_server(const char *text, struct load_options *o)
 {
     struct conf_endpoint e;
@@ -228,7 +228,7 @@ static bool parse_server(const char *text, struct load_options *o)
             return false;
         memcpy(copy, text + bracket, len - bracket + 1);
         copy[len - (bracket ? 2 : 0)] = '\0';
-        e.port = 0;  // as the load has it
+        e.port = 0;  // the default port of the load
         if (!address_parse(&e.addr, copy))
             return false;
     }
@@ -307,7 +307,7 @@ static bool parse_protocol(const char *text, struct load_options *o)
     return o->http || strcmp(text, "echo") == 0;
 }
 
-// As it goes into the request line.
+// Checks the path, which is copied into the request line.
 static bool parse_path(const char *text, struct load_options *o)
 {
     o->path = text;
@@ -337,13 +337,13 @@ static bool parse_quiet(const char *text, struct load_options *o)
     return o->quiet = true;
 }
 
-// Where a row makes sense: with a server in this process, or with one elsewhere.
+// Whether an option applies with a server in this process, or with one elsewhere.
 enum place { ANYWHERE, HERE, ELSEWHERE };
 
 static const struct row {
     const char *name;
-    const char *value;  // what it is called in the help; NULL: takes none
-    unsigned loads;     // that know it
+    const char *value;  // name of the value in the help; NULL: no value
+    unsigned loads;     // bits of the loads that have the option
     enum place place;
     const char *help;
     const char *expected;
@@ -439,7 +439,7 @@ static const struct row {
 static_assert(LOAD_CONNECTIONS_MAX == 200000000 && LOAD_PAYLOAD_MIN == 8 &&
                   LOAD_PAYLOAD_MAX == 1400 && LOAD_WORKERS_MAX == 8 &&
                   LOAD_RING_SLOTS / 4 == 2048 && FAULT_DELAY_MS_MAX == 10000,
-              "the rows say so");
+              "the texts of the rows contain these numbers");
 
 const char *load_kind_name(enum load_kind kind)
 {
@@ -474,7 +474,7 @@ static int take(const struct row *r, const char *value, struct load_options *o, 
                               : err_set(err, "--%s %s: expected %s", r->name, value, r->expected);
 }
 
-// The row of this name; -1: none.
+// The row with this name; -1: there is none.
 static int row_of(const char *name)
 {
     int i = (int)ARRAY_LEN(rows) - 1;
@@ -483,7 +483,8 @@ static int row_of(const char *name)
     return i;
 }
 
-// What is for the other place, and what a server elsewhere needs. given: a bit for each row.
+// Checks options that do not apply here, and those that a server elsewhere needs. given: a bit for
+// each row.
 static int check_place(uint64_t given, struct load_options *o, struct err *err)
 {
     if (o->lockstep && o->workers > 1)
@@ -495,7 +496,7 @@ static int check_place(uint64_t given, struct load_options *o, struct err *err)
                            wrong == HERE ? "cannot be used with" : "requires");
     if (o->config == NULL)
         return 0;
-    o->close = true;  // nobody else ends what is left open there
+    o->close = true;  // otherwise the connections would stay open on the server
     if ((given >> row_of("connections") & 1) == 0)
         o->connections = MIN(o->connections, (uint32_t)LOAD_ELSEWHERE_DEFAULT);
     if (ip_is_zero(&o->server))
@@ -505,7 +506,7 @@ static int check_place(uint64_t given, struct load_options *o, struct err *err)
     return 0;
 }
 
-// Enough addresses and ports that none is wanted before its TIME-WAIT is over.
+// The number of addresses and ports with which none is needed again before its TIME-WAIT ends.
 static uint32_t tuples(const struct load_options *o)
 {
     enum { FASTEST = 1500000, MOST = 120000000, ELSEWHERE_TUPLES = LOAD_PORTS };
@@ -549,7 +550,7 @@ static int check_http(uint64_t given, const struct load_options *o, struct err *
 
 int load_options_parse(int argc, char **argv, struct load_options *o, struct err *err)
 {
-    enum { VALUE = 256 };  // of the first row's option
+    enum { VALUE = 256 };  // getopt value of the first row
     struct option table[ARRAY_LEN(rows) + 2] = {{"help", no_argument, NULL, 'h'}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
         table[i + 1] = (struct option){rows[i].name, rows[i].value != NULL, NULL, VALUE + (int)i};
@@ -569,9 +570,9 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     if (find_kind(argc, argv, o, err) != 0)
         return -1;
     if (o->kind == LOAD_UDP)
-        o->payload = 18;  // over IPv4 frames of 64 bytes, the check sequence with them
+        o->payload = 18;  // IPv4 frames of 64 bytes, including the FCS
     argc--, argv++;
-    optind = 0;  // anew, also after a scan that stopped within an argument
+    optind = 0;  // 0: resets getopt also if it has stopped inside an argument
     opterr = 0;
     uint64_t given = 0;
     for (int c; (c = getopt_long(argc, argv, "+:hc:s:", table, NULL)) != -1;) {
@@ -601,7 +602,7 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     return load_has_full(o) ? complete_full(o, err) : 0;
 }
 
-// Which loads know an option, unless all do.
+// The loads that have an option, unless all have it.
 static void put_only(struct text *out, unsigned loads)
 {
     const char *before = "";
@@ -613,7 +614,7 @@ static void put_only(struct text *out, unsigned loads)
     text_printf(out, loads == ON_ALL ? "" : ": ");
 }
 
-// Appends words, and breaks lines before column HELP_COLUMNS; the text begins at HELP_INDENT.
+// Appends words with line breaks before column HELP_COLUMNS. The text begins at column HELP_INDENT.
 static void put_wrapped(struct text *out, const char *words)
 {
     enum { HELP_INDENT = 26, HELP_COLUMNS = 100 };
@@ -656,21 +657,21 @@ void load_options_help(struct text *out)
         text_printf(out, "  %-8s %s\n", kinds[i].name, kinds[i].help);
     text_printf(
         out,
-        "\nThe client compares every answer byte for byte and acknowledges it with a segment of\n"
-        "its own. It retransmits lost segments; lost datagrams are only counted. A colon after a\n"
-        "list of loads means: for these loads only.\n\n");
+        "\nThe client compares every answer byte by byte and acknowledges it with a separate\n"
+        "segment. It retransmits lost segments; lost datagrams are only counted. A list of loads\n"
+        "before a colon means: for these loads only.\n\n");
     help_rows(out, ANYWHERE);
     text_printf(
         out,
-        "\nWithout --config the server runs in the same process; a ring that copies every packet\n"
-        "is the wire:\n\n");
+        "\nWithout --config the server runs in the same process. The wire is a ring that copies\n"
+        "every packet:\n\n");
     help_rows(out, HERE);
     text_printf(
         out,
-        "\nWith --config the client has a port of its own, runs on the first core of [cpu]\n"
-        "workers, and the server is another process, host or stack. The client answers ARP and\n"
-        "neighbour solicitations for its addresses. The server needs a route to those that are\n"
-        "not on the link:\n\n");
+        "\nWith --config the client uses the port of the configuration and runs on the first core\n"
+        "of [cpu] workers. The server is another process, host or stack. The client answers ARP\n"
+        "requests and neighbor solicitations for its addresses. The server needs a route to\n"
+        "addresses that are not on the link:\n\n");
     help_rows(out, ELSEWHERE);
     text_printf(
         out,

@@ -8,7 +8,7 @@
 #include "net/net.h"
 #include "server/server_conf.h"
 
-// What the file says; strings of `params` point into `conf`.
+// The contents of the file. Strings of `params` point into `conf`.
 static struct {
     struct conf conf;
     struct server_params params;
@@ -16,7 +16,8 @@ static struct {
     struct mac_addr hop_mac;  // all zero: unknown
 } own;
 
-// next_hop: on the link, or by the longest route, or the gateway; all zero: none.
+// The next hop to `to`: `to` itself if it is on the link, or that of the longest matching route, or
+// the gateway; all zero: none.
 static struct ip_addr next_hop(const struct net_config *n, const struct ip_addr *to)
 {
     int best = -1;
@@ -38,7 +39,7 @@ static struct ip_addr next_hop(const struct net_config *n, const struct ip_addr 
     return hop;
 }
 
-// The port's first address of the server's family; NULL: it has none.
+// The first address of the port in the server's family; NULL: there is none.
 static const struct ip_addr *own_address(const struct load_options *o, const struct net_config *n)
 {
     for (unsigned i = 0; i < n->n_locals; i++)
@@ -47,7 +48,7 @@ static const struct ip_addr *own_address(const struct load_options *o, const str
     return NULL;
 }
 
-// Is `a` one of the clients' addresses?
+// Whether `a` is one of the clients' addresses.
 static bool is_clients(const struct ip_addr *a, uint32_t hosts)
 {
     return memcmp(a->b, own.first.b, 12) == 0 && ip_to_v4(a) - ip_to_v4(&own.first) < hosts;
@@ -61,11 +62,11 @@ static int check_addresses(const struct load_options *o, const struct net_config
     char from[IP_TEXT_BYTES], other[IP_TEXT_BYTES];
     for (unsigned i = 0; i < ARRAY_LEN(taken); i++)
         if (is_clients(taken[i], hosts))
-            return err_set(err,
-                           "--connections %u: the clients need %u addresses from %s on, but %s is "
-                           "not one of theirs; see --clients",
-                           o->connections, hosts, ip_text(&own.first, from),
-                           ip_text(taken[i], other));
+            return err_set(
+                err,
+                "--connections %u: the clients need %u addresses starting with %s, but %s "
+                "is in use; see --clients",
+                o->connections, hosts, ip_text(&own.first, from), ip_text(taken[i], other));
     for (unsigned i = 0; i < n->n_statics; i++)
         if (ip_equal(&n->statics[i].addr, &own.hop))
             own.hop_mac = n->statics[i].mac;

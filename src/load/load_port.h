@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// load_port.h: a client on a port of its own, in a process of its own; the server is elsewhere.
+// load_port.h: a client with a port in its own process; the server is elsewhere.
 #pragma once
 #include <stdio.h>
 
 #include "load/load_run.h"
 
 // load_port_read: reads o->config with its overrides and checks it against the other options: one
-// port with an address, a way to the server, client addresses that nobody else has. -1: every error
-// is written to `errors`. To be called before load_port_set_up().
+// port with an address, a route to the server, and client addresses that include neither the server
+// nor the next hop. Returns 0, or -1 after writing every error to `errors`. Call it before
+// load_port_set_up().
 int load_port_read(const struct load_options *o, FILE *errors);
 
-// load_port_set_up: DPDK on the first worker's core (the caller is pinned to it), packets, the port
-// and the client. prefix names DPDK's files. -1: *err; the caller tears down what there is.
+// load_port_set_up: starts DPDK on the core of the first worker (the calling thread is pinned to
+// it) and creates packets, port and client. prefix: file prefix of DPDK. Returns 0, or -1 with the
+// reason in *err; the caller then frees what was created.
 int load_port_set_up(struct load_run *r, const char *prefix, struct err *err);

@@ -20,7 +20,7 @@ static void put_faults(struct text *out, const char *name, const struct fault_co
                 (unsigned long long)f->corrupted);
 }
 
-// What is told of a histogram, as the JSON object and the table name it.
+// The quantiles in a report, with their names in the JSON object and in the table.
 static const struct {
     const char *name, *shown;
     double part;
@@ -29,7 +29,7 @@ static const struct {
     {"p999_us", "p99.9", 0.999}, {"p9999_us", "p99.99", 0.9999}, {"max_us", "max", 1},
 };
 
-// The names get `before` in front, and the microseconds three decimals.
+// Names have the prefix `before`; microseconds have three decimal places.
 void load_put_latency(struct text *out, const char *before, const struct load_histogram *h)
 {
     for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
@@ -47,7 +47,8 @@ void load_table_latency(struct text *out, const char *name, const struct load_hi
     text_printf(out, ", mean %.1f us\n", load_histogram_mean_ns(h) / 1e3);
 }
 
-// What shows that each connection stayed with its worker: nobody got a segment without an owner.
+// Counters that show that each connection stayed on its worker: no worker received a segment
+// without an owner.
 static void put_workers(struct text *out, const struct load_result *r)
 {
     text_printf(out, ",\"server_workers\":[");
@@ -78,21 +79,21 @@ static void put_server(struct text *out, const struct load_result *r)
     load_put_real(out, "server_busy_mpps", load_per(r->tsc_hz * packets, cycles) / 1e6, 3);
 }
 
-// From when it was due, where there is such a time.
+// In an open loop, the latency is measured from the time when the request was due.
 static const struct load_histogram *latency(const struct load_result *r)
 {
     const struct load_histogram *corrected = load_corrected(r->load);
     return corrected != NULL ? corrected : load_latency(r->load);
 }
 
-// Until no more was asked: what follows takes as long as what was lost.
+// Measured until the last request: the time after it depends on the last losses only.
 static double answers_per_s(const struct load_result *r)
 {
     const uint64_t n = r->counted_stop.answered - r->counted_from.answered;
     return load_per((double)n, r->stop_s);
 }
 
-// Lines `name value` as an object.
+// Appends lines `name value` as an object.
 static void put_lines(struct text *out, const char *name, const char *lines)
 {
     text_printf(out, ",\"%s\":{", name);
@@ -165,18 +166,18 @@ static void table_faults(struct text *out, const char *name, const struct fault_
 static void table_server(const struct load_result *r, struct text *out)
 {
     const double cycles = load_busy_cycles(r), packets = asked_packets(r);
-    text_printf(out,
-                "server        %.1f cycles a received packet while asked%s, %.2f Mpps of busy "
-                "time\n",
-                load_per(cycles, packets),
-                load_faults_on(&r->options->faults) ? ", faults included" : "",
-                load_per(r->tsc_hz * packets, cycles) / 1e6);
+    text_printf(
+        out,
+        "server        %.1f cycles per received packet in the request phase%s, %.2f Mpps of busy "
+        "time\n",
+        load_per(cycles, packets), load_faults_on(&r->options->faults) ? ", faults included" : "",
+        load_per(r->tsc_hz * packets, cycles) / 1e6);
 }
 
 static void table_answers(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
-    text_printf(out, "answers       %llu in %.2f s: %.0f a second; lost %llu, wrong %llu\n",
+    text_printf(out, "answers       %llu in %.2f s: %.0f per second; lost %llu, wrong %llu\n",
                 (unsigned long long)c->answered, r->ask_s, answers_per_s(r),
                 (unsigned long long)load_lost(r->load), (unsigned long long)c->wrong);
     if (latency(r)->n != 0)
@@ -185,7 +186,7 @@ static void table_answers(const struct load_result *r, struct text *out)
         load_schedule_table(r, out);
 }
 
-// Connections that are opened once and stay.
+// The number of connections that are opened once and stay open.
 static uint32_t held(const struct load_result *r)
 {
     return load_has_full(r->options) ? r->options->hold : r->options->connections;
@@ -195,13 +196,13 @@ void load_report_table(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
     if (r->options->kind != LOAD_UDP && (!load_has_full(r->options) || r->options->hold != 0))
-        text_printf(out, "connections   %u opened %llu in %.2f s: %.0f a second\n", held(r),
+        text_printf(out, "connections   %u, opened %llu in %.2f s: %.0f per second\n", held(r),
                     (unsigned long long)c->opened, r->open_s,
                     load_per((double)c->opened, r->open_s));
     if (r->options->kind != LOAD_STREAM)
         table_answers(r, out);
     if (r->options->close && r->options->kind != LOAD_UDP)
-        text_printf(out, "closed        %llu in %.2f s: %.0f a second\n",
+        text_printf(out, "closed        %llu in %.2f s: %.0f per second\n",
                     (unsigned long long)c->closed, r->close_s,
                     load_per((double)c->closed, r->close_s));
     text_printf(out, "failed        %llu connections\n", (unsigned long long)c->failed);
@@ -213,7 +214,7 @@ void load_report_table(const struct load_result *r, struct text *out)
                 (unsigned long long)c->strangers);
     text_printf(
         out,
-        "client        pool empty %llu, wire full %llu, lost %llu, stalls %llu of %.1f ms in all\n",
+        "client        pool empty %llu, wire full %llu, lost %llu, stalls %llu, %.1f ms in total\n",
         (unsigned long long)c->client_pool_empty, (unsigned long long)c->client_tx_full,
         (unsigned long long)c->client_tx_lost, (unsigned long long)c->client_stalls,
         (double)c->client_stalled_us / 1e3);
@@ -232,9 +233,9 @@ void load_report_table(const struct load_result *r, struct text *out)
     else if (r->here && r->options->kind != LOAD_STREAM && !load_has_full(r->options))
         table_server(r, out);
     text_printf(out, "verdict       %s\n",
-                r->ok            ? "every answer came and was right"
+                r->ok            ? "every answer arrived and was correct"
                 : r->interrupted ? "FAILED: interrupted"
-                                 : "FAILED: not every answer came and was right");
+                                 : "FAILED: an answer was missing or wrong");
     text_printf(out, "%s", r->arenas);
 }
 
@@ -245,7 +246,7 @@ void load_report_progress(const struct load *l, struct load_counters *before, ui
     text_printf(out, "%4llu s  opened %llu", (unsigned long long)second,
                 (unsigned long long)c->opened);
     if (c->full_begun != 0)
-        text_printf(out, "  full %llu: %llu a second", (unsigned long long)c->full_done,
+        text_printf(out, "  full %llu: %llu per second", (unsigned long long)c->full_done,
                     (unsigned long long)(c->full_done - before->full_done));
     if (c->stream_bytes != 0)
         text_printf(out, "  %.2f Gb/s", (double)(c->stream_bytes - before->stream_bytes) * 8e-9);

@@ -39,7 +39,7 @@ void load_table_stages(struct text *out, const struct load_result *r, const char
 {
     if (!r->here)
         return;
-    text_printf(out, "stages        cycles a %s:", things);
+    text_printf(out, "stages        cycles per %s:", things);
     for (unsigned s = 0; s <= STAGE_idle; s++)
         text_printf(out, " %s %.0f", stat_stage_names[s].name, load_per(stage_cycles(r, s), n));
     text_printf(out, "\n");

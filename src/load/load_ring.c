@@ -7,14 +7,14 @@
 
 enum {
     SERVER_V4 = 0x0a000001,   // 10.0.0.1
-    GATEWAY_V4 = 0x0a0000fe,  // 10.0.0.254: us
-    CLIENT_V4 = 0x0a400000,   // 10.64.0.0 and up
+    GATEWAY_V4 = 0x0a0000fe,  // 10.0.0.254: the client
+    CLIENT_V4 = 0x0a400000,   // 10.64.0.0 and following
 };
 
-// The same over IPv6.
+// The addresses of IPv6.
 static const struct ip_addr server_v6 = {{0xfd, 0x99, [15] = 1}};
 static const struct ip_addr gateway_v6 = {{0xfd, 0x99, [14] = 0xff, [15] = 0xfe}};
-static const struct ip_addr client_v6 = {{0xfd, 0x99, [7] = 1}};  // fd99:0:0:1:: and up
+static const struct ip_addr client_v6 = {{0xfd, 0x99, [7] = 1}};  // fd99:0:0:1:: and following
 
 static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}};
 
@@ -33,7 +33,7 @@ static void make_net(bool v6, struct net_config *n)
     n->statics[0] = (struct net_static){gateway, client_mac};
 }
 
-// The server's end of the wire, with a port around it that makes trouble if there is to be any.
+// The server's end of the ring, wrapped by a fault port if faults are set.
 static void make_port(const struct load_options *o, struct server_params *p)
 {
     struct server_port_params *pp = &p->ports[0];
@@ -62,8 +62,8 @@ static void make_port(const struct load_options *o, struct server_params *p)
     p->n_ports = 1;
 }
 
-// Connections of the server at a time: of those that come and go the window's, and what is left of
-// as many while their last acknowledgement is under way again.
+// The most connections of the server at the same time. For full connections: those in the window,
+// and about as many whose last ACK is being retransmitted.
 static uint32_t open_at_once(const struct load_options *o)
 {
     if (!load_has_full(o))
@@ -72,7 +72,7 @@ static uint32_t open_at_once(const struct load_options *o)
     return o->hold + (uint32_t)(lives + lives / 8) + MAX(8 * o->window, 16384u);
 }
 
-// Whoever closes first has them: one for each address and port.
+// TIME-WAIT records of the server: one for each address and port if it closes first.
 static uint32_t time_waits(const struct load_options *o)
 {
     const bool servers = load_has_full(o) && o->closer == LOAD_BY_SERVER;
@@ -90,13 +90,14 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
     p->cpus_shared = o->workers > 1;
     for (unsigned i = 0; i < o->workers; i++)
         p->worker_cpu[i] = o->server_cpu;
-    // A hash does not spread evenly: an eighth more, and some for the few.
+    // The hash does not distribute connections evenly among workers: an eighth more, plus a
+    // constant for small numbers.
     const uint32_t open = open_at_once(o);
     p->connections = open + (o->workers > 1 ? open / 8 + 1024 : 0);
     p->time_wait = time_waits(o);
     p->tcp.time_wait_ms = o->time_wait_s * 1000;
     p->packets = 4 * load_ring_slots(o);
-    // The client's packets: of ordinary pages each takes one.
+    // The client's packets. With ordinary pages each needs one page.
     p->extra_packet_bytes =
         4ull * load_ring_slots(o) * (o->pages == PAGES_NONE ? 4352 : 2560) + (2 << 20);
     make_port(o, p);

@@ -8,20 +8,20 @@ void load_schedule_begin(struct load_schedule *d, uint64_t rate, uint64_t now_ns
     *d = (struct load_schedule){.rate = rate, .start_ns = now_ns};
 }
 
-// Without overflow for ten thousand years.
+// The time at which request k is due. Cannot overflow for ten thousand years.
 static uint64_t due_ns(const struct load_schedule *d, uint64_t k)
 {
     return d->start_ns + k / d->rate * SECOND_NS + k % d->rate * SECOND_NS / d->rate;
 }
 
-// How many of them are due at now_ns: the first one is at once.
+// The number of requests due at now_ns; the first one is due at start_ns.
 static uint64_t due_at(const struct load_schedule *d, uint64_t now_ns)
 {
     const uint64_t ns = now_ns - d->start_ns;
     return ns / SECOND_NS * d->rate + ns % SECOND_NS * d->rate / SECOND_NS + 1;
 }
 
-// Those from d->due to `end` have become due since the turn before, and this one is late.
+// Records that requests d->due to `end` became due before this turn, which is late.
 static void note_late(struct load_schedule *d, uint64_t end, uint64_t now_ns)
 {
     d->late += due_at(d, now_ns - LOAD_SCHEDULE_LATE_NS) - d->due;

@@ -15,12 +15,12 @@ void load_schedule_json(const struct load_result *r, struct text *out)
 void load_schedule_table(const struct load_result *r, struct text *out)
 {
     const struct load_schedule *d = load_schedule_of(r->load);
-    load_table_latency(out, "from start", load_latency(r->load));
-    text_printf(out, "due           %llu at %llu a second, not started %llu",
+    load_table_latency(out, "uncorrected", load_latency(r->load));
+    text_printf(out, "due           %llu at %llu per second, not started %llu",
                 (unsigned long long)d->due, (unsigned long long)d->rate,
                 (unsigned long long)(d->due - d->started));
     if (d->late != 0)
-        text_printf(out, "; client saturated: late for %llu, by %.0f us at most",
+        text_printf(out, "; client saturated: late for %llu, by at most %.0f us",
                     (unsigned long long)d->late, (double)d->late_max_ns / 1e3);
     text_printf(out, "\n");
 }

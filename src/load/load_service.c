@@ -7,9 +7,9 @@
 #include "net/net.h"
 #include "tcp/tcp.h"
 
-// A ring fills its packets in turn: those of one for bulk stay in the caches of both sides (at 8192
-// slots, 20 MB, the copies take three times as long). The windows of all together fit in it. So do
-// twice as many packets as full connections are under way.
+// A ring uses its packets in rotation. With 1024 slots they stay in the caches of both sides; with
+// 8192 slots (20 MB) a copy takes three times as long. The ring has room for the windows of all
+// streams, and for two packets of each full connection in the window.
 enum { SLOTS = 1024, ALL_WINDOWS = 1 << 20, WINDOW_MIN = 16384, WINDOW_MAX = 512 << 10 };
 
 uint32_t load_ring_slots(const struct load_options *o)
@@ -43,7 +43,7 @@ const struct c10m_app *load_service_app(const struct load_options *o,
     return *apps;
 }
 
-// Of [service http]: nobody closes what is only held.
+// Parameters of [service http]. The keepalive timeout must not close held connections.
 static const char *http_param(const void *options, const char *key)
 {
     const struct load_options *o = options;

@@ -6,7 +6,7 @@
 #include "load/load_options.h"
 #include "load/load_pattern.h"
 
-// Each line has one writer, its worker.
+// Each cache line is written by one worker.
 static struct {
     uint64_t bytes, wrong;
 } CACHE_ALIGNED taken[LOAD_WORKERS_MAX];
@@ -14,7 +14,7 @@ static struct {
 static uint8_t pattern[LOAD_PATTERN_BYTES + LOAD_PATTERN_MORE];
 
 struct sink_conn {
-    uint32_t at;  // in the pattern
+    uint32_t at;  // position in the pattern
 };
 
 static int sink_init(struct c10m_service *s, char *err, size_t err_bytes)

@@ -33,7 +33,7 @@ void load_stream_opened(struct load *l, uint32_t i, const struct seg_in *s)
     struct load_stream *b = &l->streams->each[i];
     const uint32_t mss = s->opts & SEG_OPT_MSS ? s->mss : 536;  // RFC 9293 3.7.1
     b->mss = (uint16_t)(MIN(mss, load_mss(l)) - (l->p.timestamps ? TCP_TS_BYTES : 0));
-    b->wnd = s->wnd;  // of a SYN: not scaled
+    b->wnd = s->wnd;  // the window of a SYN is not scaled
     b->wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0;
     b->sack = (s->opts & SEG_OPT_SACK_PERM) != 0;
     b->next = b->max = b->recover = l->conns[i].snd_nxt;
@@ -41,7 +41,7 @@ void load_stream_opened(struct load *l, uint32_t i, const struct seg_in *s)
     b->ssthresh = LOAD_STREAM_CWND_MAX;
 }
 
-// One segment of connection i from `seq` on, with len bytes of the pattern from `at` on.
+// Sends one segment of connection i at `seq`, with len bytes of the pattern from `at` on.
 static void send_one(struct load *l, uint32_t i, uint32_t seq, uint32_t at, uint32_t len)
 {
     const struct load_conn *c = &l->conns[i];
@@ -78,7 +78,7 @@ static void acknowledge(struct load *l, uint32_t i)
 {
     const struct load_conn *c = &l->conns[i];
     l->streams->each[i].unacked = 0;
-    send_one(l, i, load_snd_end(c), 0, 0);  // behind our FIN
+    send_one(l, i, load_snd_end(c), 0, 0);  // after the client's FIN
     l->c.stream_acks++;
 }
 
@@ -91,7 +91,7 @@ static void acknowledge_later(struct load *l, uint32_t i)
     b->due = true;
 }
 
-// Is this what belongs at `ahead` bytes behind the first that is missing?
+// Compares data that begins `ahead` bytes after RCV.NXT with the pattern.
 static void compare(struct load *l, const struct load_stream *b, uint32_t ahead,
                     const uint8_t *data, uint32_t len)
 {
@@ -99,7 +99,7 @@ static void compare(struct load *l, const struct load_stream *b, uint32_t ahead,
     l->c.wrong += len > LOAD_PATTERN_MORE || memcmp(data, l->streams->pattern + at, len) != 0;
 }
 
-// n bytes more came in order.
+// Advances RCV.NXT by n bytes.
 static void advance(struct load *l, struct load_conn *c, struct load_stream *b, uint32_t n)
 {
     c->rcv_nxt += n;
@@ -107,7 +107,7 @@ static void advance(struct load *l, struct load_conn *c, struct load_stream *b, 
     l->c.stream_bytes += n;
 }
 
-// What was held joins the stream as far as it is in order now.
+// Advances RCV.NXT over the held ranges that are now in order.
 static void join(struct load *l, struct load_conn *c, struct load_stream *b)
 {
     unsigned k = 0;
@@ -121,7 +121,7 @@ static void join(struct load *l, struct load_conn *c, struct load_stream *b)
     b->newest = 0;
 }
 
-// Keeps the range [start, end) behind a hole; false: there is no room for one more.
+// Stores the range [start, end) after a hole. False: all LOAD_STREAM_HELD_MAX ranges are used.
 static bool hold(struct load_stream *b, uint32_t start, uint32_t end)
 {
     unsigned from = 0;
@@ -144,7 +144,7 @@ static bool hold(struct load_stream *b, uint32_t start, uint32_t end)
     return true;
 }
 
-// A piece that is not the next one: seen before, partly new, or too early.
+// Processes a segment that does not begin at RCV.NXT: duplicate, partly new, or after a hole.
 static NOINLINE void piece_input(struct load *l, uint32_t i, const struct seg_in *s,
                                  const uint8_t *data)
 {
@@ -198,14 +198,15 @@ static void set_deadline(struct load *l, struct load_stream *b)
     b->deadline_ms = l->now_ms + MIN(ms, (uint32_t)LOAD_RTO_MAX_MS);
 }
 
-// RFC 5681 (4): half of what is under way.
+// RFC 5681 equation (4): ssthresh is half of the flight size.
 static void shrink(struct load_stream *b, uint32_t una)
 {
     b->ssthresh = MAX((b->max - una) / 2, 2u * b->mss);
     b->recover = b->max;
 }
 
-// RFC 6582 3.2 step 2: the third duplicate, unless it speaks of an earlier recovery.
+// RFC 6582 3.2 step 2: the third duplicate ACK starts fast retransmit, unless it belongs to an
+// earlier recovery.
 static void duplicate_ack(struct load *l, uint32_t i)
 {
     struct load_stream *b = &l->streams->each[i];
@@ -219,14 +220,14 @@ static void duplicate_ack(struct load *l, uint32_t i)
     send_data(l, i, una);
 }
 
-// n bytes more are acknowledged.
+// Updates the congestion window after n bytes were acknowledged.
 static void grow(struct load *l, uint32_t i, uint32_t n)
 {
     struct load_stream *b = &l->streams->each[i];
     const uint32_t una = l->conns[i].snd_nxt;
     b->dups = 0;
     if (b->recovering && time_before(una, b->recover)) {
-        send_data(l, i, una);  // RFC 6582 3.2 step 3: a partial acknowledgement, the next hole
+        send_data(l, i, una);  // RFC 6582 3.2 step 3: partial ACK: retransmit the next hole
         return;
     }
     b->recovering = false;
@@ -252,9 +253,9 @@ static void ack_input(struct load *l, uint32_t i, const struct seg_in *s)
     }
     const bool same = n == 0 && wnd == b->wnd && wnd >= b->mss && b->max != c->snd_nxt;
     if (b->wnd < b->mss && wnd >= b->mss)
-        b->next = c->snd_nxt;  // what probed it was not taken
+        b->next = c->snd_nxt;  // the window probe was not accepted
     b->wnd = wnd;
-    b->tries = 0;  // it lives
+    b->tries = 0;  // the peer answers
     if (same)
         duplicate_ack(l, i);
     if (n == 0)
@@ -283,7 +284,7 @@ void load_stream_input(struct load *l, uint32_t i, const struct seg_in *s, const
     }
 }
 
-// Go back to the first hole: nobody knows what else arrived.
+// Goes back to the first unacknowledged byte.
 static void timed_out(struct load *l, uint32_t i)
 {
     const struct load_conn *c = &l->conns[i];
@@ -302,13 +303,13 @@ static void timed_out(struct load *l, uint32_t i)
     set_deadline(l, b);
 }
 
-// Bytes that may be under way.
+// The number of bytes that may be in flight.
 static uint32_t room(const struct load_stream *b)
 {
     return MIN(b->wnd, b->cwnd + (uint32_t)b->dups * b->mss);
 }
 
-// What connection i may send now, at most n segments; returns how many.
+// Sends up to n segments that connection i may send now. Returns how many.
 static uint32_t pump(struct load *l, uint32_t i, uint32_t n, bool new_data)
 {
     struct load_conn *c = &l->conns[i];
@@ -317,7 +318,7 @@ static uint32_t pump(struct load *l, uint32_t i, uint32_t n, bool new_data)
     if (c->state != LOAD_IDLE && c->state != LOAD_ASKED)
         return 0;
     if (c->state == LOAD_ASKED || b->wnd < b->mss) {
-        probe = !time_before(l->now_ms, b->deadline_ms);  // of a closed window, RFC 9293 3.8.6.1
+        probe = !time_before(l->now_ms, b->deadline_ms);  // of a zero window, RFC 9293 3.8.6.1
         if (probe)
             timed_out(l, i);
         if (c->state == LOAD_FAILED)
@@ -349,7 +350,8 @@ static void send_some(struct load *l, bool new_data)
     }
 }
 
-// Two segments and more at once; a single one when nothing came behind it.
+// Acknowledges two or more segments at once, and a single one only if no packet was received in
+// this turn.
 static void acknowledge_due(struct load *l, bool all)
 {
     struct load_streams *v = l->streams;

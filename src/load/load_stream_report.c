@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
-// While all connections streamed, the first and the last moments left out.
+// Bytes transferred while all connections were transferring.
 static uint64_t bytes(const struct load_result *r)
 {
     return r->counted_to.stream_bytes - r->counted_from.stream_bytes;
@@ -12,14 +12,14 @@ static uint64_t segments(const struct load_result *r)
     return r->counted_to.stream_segs - r->counted_from.stream_segs;
 }
 
-// The rest that drains when nothing new is sent is slower, with loss.
+// Without the time after the last new data, in which losses make the rate lower.
 static double goodput_gbps(const struct load_result *r)
 {
     const uint64_t n = r->counted_stop.stream_bytes - r->counted_from.stream_bytes;
     return load_per((double)n * 8, r->stop_s) / 1e9;
 }
 
-// What the server could do if it had no time to idle.
+// The rate that the server would reach without idle time.
 static double busy_gbps(const struct load_result *r)
 {
     return load_per((double)bytes(r) * 8 * r->tsc_hz, load_busy_cycles(r)) / 1e9;
@@ -53,15 +53,15 @@ void load_stream_json(const struct load_result *r, struct text *out)
 void load_stream_table(const struct load_result *r, struct text *out)
 {
     text_printf(
-        out, "stream        %s: %.2f Gb/s of goodput, %llu bytes in %.2f s, %.0f a segment\n",
+        out, "stream        %s: %.2f Gb/s of goodput, %llu bytes in %.2f s, %.0f per segment\n",
         r->options->direction == LOAD_UP ? "up" : "down", goodput_gbps(r),
         (unsigned long long)bytes(r), r->ask_s, load_per((double)bytes(r), (double)segments(r)));
     if (!r->here)
         return;
-    text_printf(out, "server        %.1f cycles a segment, %.2f Gb/s of busy time\n",
+    text_printf(out, "server        %.1f cycles per segment, %.2f Gb/s of busy time\n",
                 cycles_per_segment(r), busy_gbps(r));
     load_table_stages(out, r, "segment", (double)segments(r));
     if (r->options->direction == LOAD_UP)
-        text_printf(out, "taken         %llu bytes by the server, wrong pieces %llu\n",
+        text_printf(out, "server got    %llu bytes, wrong pieces %llu\n",
                     (unsigned long long)r->sink_bytes, (unsigned long long)r->sink_wrong);
 }

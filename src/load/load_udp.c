@@ -22,7 +22,7 @@ static struct load_udp_slot *slot_of(struct load_udp *u, uint64_t k)
     return &u->slots[k % LOAD_UDP_SLOTS];
 }
 
-// The payload of datagram k, to a multiple of eight bytes.
+// Fills in the payload of datagram k, rounded up to a multiple of eight bytes.
 static void fill(uint8_t *data, uint32_t n, uint64_t k)
 {
     const uint64_t mark = (k + 1) * 0x9e3779b97f4a7c15ULL;
@@ -45,7 +45,7 @@ static void build(struct load *l, struct pkt *p, const struct wire_datagram *d, 
     }
 }
 
-// False: there is no packet or no room for it.
+// False: no packet is free or the send queue is full.
 static bool send_one(struct load *l, uint64_t from_ns)
 {
     struct load_udp *u = l->udp;
@@ -73,8 +73,8 @@ static bool first_v6_part(const struct load *l, const struct ip_addr *a)
     return memcmp(a->b, l->p.first.b, 12) == 0;
 }
 
-// A datagram from the server: whose it is among the clients; UINT32_MAX: nobody's. DROP_NONE: *d is
-// valid.
+// Parses a datagram. *flow is the index of its client; UINT32_MAX: it is not from the server to a
+// client. DROP_NONE: *d is valid.
 static enum drop_reason parse4(const struct load *l, const struct pkt *p, struct wire_udp *d,
                                uint32_t *flow)
 {
@@ -148,7 +148,7 @@ static void datagram_input(struct load *l, const uint8_t *data, uint32_t len, ui
     uint8_t expected[LOAD_PAYLOAD_MAX + 8];
     fill(expected, l->p.payload, k);
     if (flow != s->flow)
-        l->c.wrong++;  // whose number this is nobody knows
+        l->c.wrong++;  // the number does not belong to this flow
     else
         answered(l, s, len == l->p.payload && memcmp(data, expected, len) == 0);
 }
@@ -160,7 +160,7 @@ static void frame_input(struct load *l, const struct pkt *p)
     uint32_t flow;
     if (unlikely(!is_udp(l, p))) {
         if (load_frame_input(l, p, &s) != UINT32_MAX)
-            l->c.strangers++;  // a segment: nobody here speaks TCP
+            l->c.strangers++;  // a TCP segment
         return;
     }
     if ((l->v6 ? parse6 : parse4)(l, p, &d, &flow) != DROP_NONE)
@@ -184,7 +184,7 @@ static void receive(struct load *l)
         pkt_free_bulk(in, n);
 }
 
-// What has waited for too long is lost; the oldest is in front.
+// Counts datagrams without an answer for LOAD_UDP_LOST_MS as lost, oldest first.
 static void expire(struct load *l)
 {
     struct load_udp *u = l->udp;
@@ -200,7 +200,7 @@ static void expire(struct load *l)
     }
 }
 
-// How many may leave now.
+// The number of datagrams that may be sent now.
 static uint64_t allowed(struct load *l)
 {
     struct load_udp *u = l->udp;
@@ -211,7 +211,8 @@ static uint64_t allowed(struct load *l)
         n = load_schedule_backlog(&l->schedule, l->now_ns);
     }
     n = MIN(n, LOAD_UDP_SLOTS - (u->next - u->oldest));
-    n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);  // a full wire: what waits goes first
+    // if the port is full, queued packets are sent first
+    n = MIN(n, (uint64_t)LOAD_OUT_MAX - l->n_out);
     return MIN(n, (uint64_t)LOAD_UDP_TURN);
 }
 

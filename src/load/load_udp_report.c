@@ -6,7 +6,7 @@ static double datagrams(const struct load_result *r)
     return (double)(r->asked_to.c.rx_udp - r->asked_from.c.rx_udp);
 }
 
-// What the server could do if it had no time to idle.
+// The rate that the server would reach without idle time.
 static double busy_mpps(const struct load_result *r)
 {
     return load_per(datagrams(r) * r->tsc_hz, load_busy_cycles(r)) / 1e6;
@@ -30,7 +30,7 @@ void load_udp_table(const struct load_result *r, struct text *out)
                 (unsigned long long)load_counters(r->load)->late_answers);
     if (!r->here)
         return;
-    text_printf(out, "server        %.1f cycles a datagram, %.2f M a second of busy time\n",
+    text_printf(out, "server        %.1f cycles per datagram, %.2f M per second of busy time\n",
                 load_per(load_busy_cycles(r), datagrams(r)), busy_mpps(r));
     load_table_stages(out, r, "datagram", datagrams(r));
 }

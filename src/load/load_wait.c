@@ -44,7 +44,8 @@ void load_wait_add(struct load *l, uint32_t i)
     v->tries[v->tail++ % v->slots] = (struct load_try){i, l->now_ms};
 }
 
-// RFC 6298 2.2, 2.3, for all connections together; 3 (Karn): only what was sent once.
+// RFC 6298 2.2 and 2.3, with one estimate for all connections. RFC 6298 3 (Karn's algorithm): only
+// segments that were sent once are measured.
 void load_wait_answered(struct load *l, const struct load_conn *c, uint32_t us)
 {
     if (c->tries != 1)
@@ -61,7 +62,7 @@ void load_wait_answered(struct load *l, const struct load_conn *c, uint32_t us)
     l->rto_ms = MIN(MAX(rto_ms, (uint32_t)LOAD_RTO_MIN_MS), (uint32_t)LOAD_RTO_MAX_MS);
 }
 
-// False: nothing of this level is due, or there is no room where its first would go.
+// Processes the first entry of level n. False: it is not due, or the next level is full.
 static bool expire_one(struct load *l, unsigned n)
 {
     struct load_level *v = &l->levels[n];
@@ -91,7 +92,8 @@ static bool expire_one(struct load *l, unsigned n)
 void load_wait_expire(struct load *l)
 {
     const uint64_t limit = l->c.retransmitted + LOAD_AGAIN_MAX;
-    for (unsigned n = LOAD_LEVELS; n-- != 0;)  // the highest first: it makes room
+    // highest level first, which makes room for the lower ones
+    for (unsigned n = LOAD_LEVELS; n-- != 0;)
         while (l->c.retransmitted < limit && expire_one(l, n))
             ;
 }

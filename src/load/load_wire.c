@@ -2,7 +2,7 @@
 #include "base/bytes.h"
 #include "load/load_internal.h"
 
-// A frame that the fast parser does not know, with every check. DROP_NONE: *s is valid.
+// Parses a frame that the fast parser does not accept, with all checks. DROP_NONE: *s is valid.
 static enum drop_reason parse4_slow(const uint8_t *frame, uint32_t len, struct seg_in *s)
 {
     struct wire_ip4 ip;
@@ -19,7 +19,7 @@ static bool parse4(const struct load *l, const struct pkt *p, struct seg_in *s)
     return parse4_slow(frame, pkt_len(p), s) == DROP_NONE;
 }
 
-// One of the index's 32 bits of address and the port; the rest is compared.
+// The index of the connection, from the last 32 bits of the address and the port.
 static uint32_t index_of(struct load *l, const struct seg_in *s, uint32_t low)
 {
     uint32_t i = UINT32_MAX;
@@ -41,7 +41,7 @@ static uint32_t input4(struct load *l, const struct pkt *p, struct seg_in *s)
     return UINT32_MAX;
 }
 
-// Anything of IPv6 but a plain segment.
+// Processes IPv6 packets other than plain TCP segments.
 static uint32_t input6_slow(struct load *l, const struct pkt *p, struct seg_in *s)
 {
     const uint8_t *frame = pkt_data(p);
@@ -63,7 +63,8 @@ static uint32_t input6_slow(struct load *l, const struct pkt *p, struct seg_in *
     return UINT32_MAX;
 }
 
-// Version 6, TCP right behind the header, to the first 12 bytes of the clients' address.
+// Whether the packet is IPv6 with TCP directly after the header, to an address with the first 12
+// bytes of the clients' addresses.
 static bool is_plain6(const struct load *l, const uint8_t *frame)
 {
     const uint8_t *ip = frame + ETH_BYTES;

@@ -154,7 +154,7 @@ client "driver = memif" "role = client" "device = $TMP/memif.sock" "address = 10
 claim "a load without a way to its server is refused" \
     load_refused "no route: port c has no gateway" --server 10.98.0.2
 claim "more clients than addresses before the server's are refused" \
-    load_refused "10.99.0.2 is not one of theirs; see --clients" --server 10.99.0.2 --connections 100k
+    load_refused "10.99.0.2 is in use; see --clients" --server 10.99.0.2 --connections 100k
 claim "memif: the server stops" stop_server
 conf memif "device = /nosuch/folder/memif.sock"
 claim "a socket in no folder is refused" refused "the folder is not there or not writable"

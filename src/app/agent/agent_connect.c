@@ -78,8 +78,8 @@ static void opened(struct agent *a, struct agent_msg *m)
         call_return(a, c, m->ret);
 }
 
-// With a fixed local port, the worker that receives the packets of the connection; otherwise the
-// workers in rotation.
+// The worker that opens the connection. With a fixed local port it is the one that receives the
+// packets of the connection; otherwise the workers are used in rotation.
 static unsigned worker_for(struct agent *a, const struct socket *k, const struct c10m_name *to)
 {
     if (k->bound)
