@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_core.c: one core in full: its stages as bars, why it dropped packets, its queues.
+// top_core.c: the view of one core: stages as bars, reasons of drops, queues.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { FIRST = TOP_HEAD_ROWS - 2, STAGES_AT = FIRST + 4, LEFT_MIN = 40 };
 
-// Three lines: what the worker does, and its figures.
+// Three lines: the state of the worker and its figures.
 static void draw_about(struct top_grid *g, const struct top_row *row)
 {
     const bool stalled = strcmp(row->now->state, "stalled") == 0;
@@ -34,7 +34,7 @@ static void draw_about(struct top_grid *g, const struct top_row *row)
             s[TOP_cps], s[TOP_syns], s[TOP_waits], s[TOP_retrans], s[TOP_busy]);
 }
 
-// Stages in columns [0, end): name, share, cycles a packet, bar. Returns the row behind.
+// Stages in columns [0, end): name, share, cycles per packet, bar. Returns the next free row.
 static unsigned draw_stages(struct top_grid *g, const struct top_row *row, unsigned end)
 {
     uint64_t cycles[STAGE_COUNT];
@@ -74,7 +74,7 @@ static unsigned draw_drops(struct top_grid *g, const struct top_row *row, double
     return y;
 }
 
-// The lines of cores/N/queues, below what else stands in those columns.
+// The lines of cores/N/queues, from row y and column x on.
 static void draw_queues(struct top_grid *g, const struct top_row *row, unsigned y, unsigned x)
 {
     const struct top_list *q = &row->now->queues;

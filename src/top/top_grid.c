@@ -53,7 +53,7 @@ void top_line(const struct top_grid *g, unsigned row, char out[TOP_COLS_MAX + 1]
     out[n] = '\0';
 }
 
-// Three digits and a unit. What rounding lifts to 1000 takes the next unit.
+// Three digits and a unit. If rounding gives 1000, the next unit is used.
 static const char *with_unit(char out[TOP_SHORT_BYTES], double value, const char *units)
 {
     const unsigned last = (unsigned)strlen(units) - 1;

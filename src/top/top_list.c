@@ -29,7 +29,7 @@ static int grow(struct top_list *l)
     return 0;
 }
 
-// One line [at, end) as a pair; false if it is none.
+// Parses one line [at, end). False: it is not `name value`.
 static bool parse_line(const char *at, const char *end, struct top_pair *p)
 {
     size_t name = 0;
@@ -107,7 +107,7 @@ uint64_t top_grown_name(const struct top_list *now, const struct top_list *befor
     return p == NULL ? 0 : top_grown(now, before, (unsigned)(p - now->pairs));
 }
 
-// What may fall by itself.
+// Whether the value may decrease.
 static bool is_gauge(const char *name)
 {
     const size_t n = strlen(name);

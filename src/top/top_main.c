@@ -15,16 +15,16 @@
 #include "top/top_term.h"
 #include "top/top_view.h"
 
-// top: samples in turn: the one shown, the one before it, and the one that is read meanwhile.
+// top: three samples in rotation: the one shown, the previous one, and the one being read.
 struct top {
     struct top_options options;
     struct top_source *source;
     struct top_sample samples[3];
-    int now, before;  // of samples; -1: none yet
+    int now, before;  // indices of samples; -1: none yet
     struct top_figures figures;
     struct top_ui ui;
     struct top_grid grid;
-    unsigned taken;  // readings made
+    unsigned taken;  // number of readings
 };
 
 static double clock_s(void)
@@ -38,14 +38,14 @@ static void say_trouble(struct top *t, int rc)
 {
     t->ui.stale = true;
     if (rc == -EPROTO)
-        snprintf(t->ui.trouble, sizeof(t->ui.trouble), "%s: no c10m answers there",
-                 t->source->name);
+        snprintf(t->ui.trouble, sizeof(t->ui.trouble), "%s: not a c10m server", t->source->name);
     else
         snprintf(t->ui.trouble, sizeof(t->ui.trouble), "no server at %s: %s", t->source->name,
                  strerror(-rc));
 }
 
-// Makes a reading, and figures of it. 0 or -errno: then what is shown stays, marked.
+// Takes a sample and computes its figures. Returns 0, or -errno: then the old figures stay, marked
+// as stale.
 static int read_sample(struct top *t)
 {
     int next = 0;
@@ -87,7 +87,8 @@ static void print_batch(struct top *t)
     fflush(stdout);
 }
 
-// A first reading to compare with, then a table for each one. A server that goes is waited for.
+// Takes a first reading, then prints a table for each further one. If the server ends, it waits for
+// a new one.
 static int run_batch(struct top *t)
 {
     bool said = false;
@@ -121,7 +122,8 @@ static void draw(struct top *t)
     top_term_show(&t->grid);
 }
 
-// After the first reading, which tells means since the start, the second one comes soon.
+// The second reading follows the first one early, because the first one only gives means since the
+// start.
 static double pause_s(const struct top *t)
 {
     return t->taken == 1 && !t->ui.stale ? fmin(t->ui.interval_s, 0.5) : t->ui.interval_s;
@@ -177,7 +179,7 @@ static int run(struct top *t)
     return rc;
 }
 
-// As asked for; else the socket, unless only the mount is there.
+// The source of the options; by default the socket, or the mount if only that exists.
 static struct top_source *source_of(const struct top_options *o)
 {
     const char *socket = o->socket != NULL ? o->socket : getenv("C10M_SOCKET");
@@ -209,7 +211,7 @@ int top_main(int argc, char **argv)
         perror("c10m top");
     rc = t->source == NULL ? 1 : run(t);
     free_top(t);
-    if (top_signal() != 0) {  // ends as the signal would have ended it
+    if (top_signal() != 0) {  // end the process by the same signal
         signal(top_signal(), SIG_DFL);
         raise(top_signal());
     }

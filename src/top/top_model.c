@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_model.c: what two readings say.
+// top_model.c: computes figures from two samples.
 #include "top/top_model.h"
 
 #include <errno.h>
@@ -33,7 +33,8 @@ static unsigned take_buckets(const struct top_list *now, const struct top_list *
         const char *name = now->pairs[i].name;
         if (strncmp(name, head, sizeof(head) - 1) != 0)
             continue;
-        // Both are in order of time, and a bucket once there stays: the place moves on.
+        // Both lists are sorted by time, and a bucket does not disappear, so the index only
+        // increases.
         const struct top_pair *q = top_list_same(before, at, name);
         at = q == NULL ? at : (unsigned)(q - before->pairs) + 1;
         const uint64_t was = q == NULL ? 0 : q->value, is = now->pairs[i].value;
@@ -132,7 +133,8 @@ static bool fell(const struct top_core *now, const struct top_core *before)
     return top_list_fell(&now->counters, &before->counters) ||
            top_list_fell(&now->drops, &before->drops) ||
            top_list_get(&now->cycles, "total_cycles") <
-               top_list_get(&before->cycles, "total_cycles");  // beside shares, which may fall
+               // the file also has shares, which may decrease
+               top_list_get(&before->cycles, "total_cycles");
 }
 
 static const struct top_core *same_core(const struct top_sample *s, unsigned at, const char *name)
@@ -147,7 +149,7 @@ static const struct top_core *same_core(const struct top_sample *s, unsigned at,
     return NULL;
 }
 
-// The sum of what adds up; of the rest, what the sums say.
+// Sums of the rows where a sum has a meaning; ratios are computed from the sums.
 static void total_figures(struct top_figures *f)
 {
     struct top_row *t = &f->total;
@@ -228,7 +230,7 @@ int top_compute(struct top_figures *f, const struct top_sample *now,
     if (f->rows == NULL && (f->rows = calloc(TOP_CORES_MAX, sizeof(f->rows[0]))) == NULL)
         return -ENOMEM;
     if (before != NULL && before->uptime_s > now->uptime_s)
-        before = NULL;  // another server
+        before = NULL;  // the server was restarted
     f->now = now;
     f->before = before;
     f->since_start = before == NULL;
@@ -255,7 +257,7 @@ void top_figures_free(struct top_figures *f)
     *f = (struct top_figures){0};
 }
 
-// order: what top_sort sorts by; qsort_r hands it to each comparison.
+// order: the sort criterion of top_sort(), passed by qsort_r().
 struct order {
     enum top_column by;
     bool reverse;

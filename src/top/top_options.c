@@ -12,7 +12,7 @@
 static const char usage[] =
     "usage: c10m top [OPTIONS]\n\n"
     "Show a live view of a running server, core by core.\n\n"
-    "  -d, --delay SECONDS       seconds between readings, 0.1 to 3600 (default: 1)\n"
+    "  -d, --delay SECONDS       seconds between readings, 0.1 to 3600 (default 1)\n"
     "  -n, --iterations N        end after N readings (default: at Ctrl-C or q)\n"
     "  -b, --batch               print a table of plain text for each reading; needs no terminal\n"
     "  -w, --width COLUMNS       width of the batch's lines, 1 to 512 (default: as needed)\n"

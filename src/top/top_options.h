@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_options.h: the command line of `c10m top`. Pure but for messages on stderr.
+// top_options.h: the command line of `c10m top`.
 #pragma once
 #include "base/base.h"
 
 #define TOP_MOUNT_DEFAULT "/run/c10m/proc"
 
 struct top_options {
-    const char *socket, *mount;  // at most one is given, else NULL
+    const char *socket, *mount;  // at most one is not NULL
     double interval_s;
     unsigned iterations;  // 0: no end
     bool batch;
-    unsigned cols;  // batch: columns of text
+    unsigned cols;  // with -b: columns of text
 };
 
-// top_options_parse: 0, or what the command exits with: -1 (help was printed: exit 0), 2 (bad
-// usage, said on stderr).
+// top_options_parse: returns 0: continue; -1: the help was printed, exit status 0; 2: wrong usage,
+// reported on stderr.
 int top_options_parse(int argc, char **argv, struct top_options *o);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_page.c: what is not of one core: services, ports, and the drops of all cores with the help of
-// each reason beside its number.
+// top_page.c: the pages for the whole server: services, ports, and the drops of all cores with the
+// help text of each reason.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const char *rate(char out[TOP_SHORT_BYTES], uint64_t grown, double factor
     return top_short(out, seconds > 0 ? factor * (double)grown / seconds : NAN);
 }
 
-// moving: a counter of an application and how much it grew.
+// moving: a counter of an application and its growth.
 struct moving {
     const char *name;
     uint64_t grown;
@@ -41,7 +41,7 @@ static int by_growth(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-// The counters that grew most, as many as fit.
+// The counters with the highest growth, as many as fit.
 static void draw_moving(struct top_grid *g, unsigned y, unsigned x, const struct top_list *now,
                         const struct top_list *before, double seconds)
 {
@@ -73,7 +73,7 @@ static void draw_services(struct top_grid *g, const struct top_figures *f)
     unsigned y = FIRST;
     top_paint(g, y, 0, g->cols, TOP_HEAD);
     top_put(g, y++, 0, TOP_HEAD, "%-16s %-9s %6s %6s  %s", "service", "state", "open", "of",
-            "counts most a second");
+            "fastest counters, per second");
     for (unsigned i = 0; i < items->n && y < last_row(g); i++, y++) {
         const struct top_item *it = &items->at[i];
         const uint64_t now = top_list_get(&it->status, "connections_now");
@@ -122,7 +122,7 @@ static void draw_ports(struct top_grid *g, const struct top_figures *f)
     }
 }
 
-// The help beside the number, in as many lines as it takes; returns the row behind.
+// The help text to the right of the number, in as many lines as needed. Returns the next free row.
 static unsigned draw_reason_help(struct top_grid *g, unsigned y, const char *help)
 {
     const size_t room = g->cols > HELP_AT + 10 ? g->cols - HELP_AT : 10;
@@ -148,7 +148,7 @@ static void draw_drops(struct top_grid *g, const struct top_figures *f)
     unsigned y = FIRST;
     top_paint(g, y, 0, g->cols, TOP_HEAD);
     top_drops_head(g, y, 0);
-    top_put(g, y++, HELP_AT, TOP_HEAD, "which means");
+    top_put(g, y++, HELP_AT, TOP_HEAD, "meaning");
     for (unsigned i = 0; i < n && y < last_row(g); i++) {
         top_drops_put(g, y, 0, &drops[i], f->seconds);
         y = draw_reason_help(g, y, top_help(f->now, drops[i].name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_sample.c: a reading of the tree.
+// top_sample.c: reads a sample from the tree.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "top/top_model.h"
 
-// Reads a file into `text`, emptied first.
+// Replaces the contents of `text` by those of a file.
 static int read_file(struct top_source *s, const char *path, struct text *text)
 {
     text->len = 0;
@@ -17,7 +17,7 @@ static int read_file(struct top_source *s, const char *path, struct text *text)
     return s->read(s, path, text);
 }
 
-// A file that this server does not have, or not now, is no failure: its figures are unknown.
+// A missing file is not an error: its figures are unknown.
 static int read_list(struct top_source *s, const char *path, struct text *text, struct top_list *l)
 {
     top_list_clear(l);
@@ -27,7 +27,7 @@ static int read_list(struct top_source *s, const char *path, struct text *text, 
     return rc != 0 ? rc : top_list_parse(l, text_str(text));
 }
 
-// The word behind `state `, as far as it is a plain one.
+// The word after `state `, or "-" if it is malformed.
 static void parse_state(const char *text, char state[TOP_STATE_BYTES])
 {
     static const char head[] = "state ";
@@ -41,7 +41,7 @@ static void parse_state(const char *text, char state[TOP_STATE_BYTES])
     state[n] = '\0';
 }
 
-// The line in which the server says where a worker is caught.
+// The line that says where a worker is stalled.
 static void parse_stalled(const char *text, char stalled[TOP_STALLED_BYTES])
 {
     const char *line = strstr(text, "\nstalled for ");
@@ -84,7 +84,7 @@ static struct top_core *next_core(struct top_sample *sample)
     return &sample->cores[sample->n_cores];
 }
 
-// Names are numbers with a point, and sort as such: 2 before 10, 2.1 behind 2.
+// Names are numbers with an optional part after a point: 2 is before 10, and 2.1 after 2.
 static int by_name(const void *a, const void *b)
 {
     return strverscmp(((const struct top_core *)a)->name, ((const struct top_core *)b)->name);
@@ -130,7 +130,7 @@ static int read_head(struct top_source *s, struct top_sample *sample, struct tex
     return end == text_str(text) || !(sample->uptime_s >= 0) ? -EPROTO : 0;
 }
 
-// The word behind `NAME ` at the begin of a line; "-": there is none.
+// The word after `NAME ` at the start of a line; "-": there is none.
 static void word_of(const char *text, const char *name, char out[TOP_STATE_BYTES])
 {
     const size_t n = strlen(name);
@@ -207,14 +207,14 @@ static void free_items(struct top_items *items)
     free(items->at);
 }
 
-// The line at *at, terminated, and *at behind it; NULL at the end.
+// Terminates the line at *at, moves *at after it and returns the line; NULL at the end.
 static char *next_line(char **at)
 {
     char *line = strsep(at, "\n");
     return line == NULL || (line[0] == '\0' && *at == NULL) ? NULL : line;
 }
 
-// SEVERITY SINCE SENTENCE a line; or a word.
+// Parses lines SEVERITY SINCE SENTENCE, or a single word.
 static void parse_verdicts(char *text, struct top_verdicts *v)
 {
     *v = (struct top_verdicts){.told = true};
@@ -243,7 +243,7 @@ static int read_verdicts(struct top_source *s, struct top_sample *sample, struct
     return rc == -ENOENT || rc == -EACCES ? 0 : rc;
 }
 
-// NAME SIDE CAUSE HELP a line.
+// Reads lines NAME SIDE CAUSE HELP.
 static int read_reasons(struct top_source *s, struct top_sample *sample, struct text *text)
 {
     sample->n_reasons = 0;

@@ -11,10 +11,10 @@
 
 struct dir_source {
     struct top_source source;
-    int dir;  // the mount's root, or -1
+    int dir;  // descriptor of the mount's root, or -1
 };
 
-// The root is opened anew after a failure: the mount of a server that ended is a dead one.
+// The root is opened again after a failure, because the mount of a server that has ended is stale.
 static int root_of(struct dir_source *d)
 {
     if (d->dir < 0)

@@ -13,7 +13,7 @@ struct sock_source {
     bool open;
 };
 
-// What the server says leaves the connection of use; what the connection says ends it.
+// Whether the error ends the connection. Errors reported by the server do not.
 static bool is_cut(int rc)
 {
     return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO || rc == -ECONNRESET || rc == -EINTR;

@@ -19,7 +19,7 @@ static const int crashing[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 static volatile sig_atomic_t asked_to_end;
 
-// What the crash handler needs, which may call nothing of ncurses.
+// Data of the crash handler, which must not call ncurses.
 static struct termios as_found;
 static char restore[256];
 static volatile sig_atomic_t is_open;
@@ -29,7 +29,7 @@ static void on_end(int signal)
     asked_to_end = signal;
 }
 
-// The signal takes its course as soon as the handler returns: SA_RESETHAND.
+// The signal has its default action when the handler returns (SA_RESETHAND).
 static void on_crash(int signal)
 {
     if (is_open && write(STDOUT_FILENO, restore, strlen(restore)) >= 0)
@@ -54,8 +54,9 @@ int top_signal(void)
     return asked_to_end;
 }
 
-// Waits for input of fd (-1: none), a signal, or the end of the time. The signals that end are
-// blocked but during the wait, so that none comes unseen between the look and the wait.
+// Waits for input of fd (-1: none), a signal, or the end of the time. The signals that end the
+// program are unblocked only during the wait, so that none is missed between the check and the
+// wait.
 static int wait_for(int fd, double seconds)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -77,7 +78,7 @@ bool top_sleep(double seconds)
     return asked_to_end == 0;
 }
 
-// The strings that put a screen back, for the crash handler.
+// Stores the control strings that restore the screen, for the crash handler.
 static void keep_restore(void)
 {
     static const char *const names[] = {"sgr0", "rmkx", "cnorm", "rmcup"};
@@ -104,16 +105,16 @@ static void start_colours(void)
 int top_term_open(struct err *e)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &as_found) != 0)
-        return err_set(e, "standard input and output are no terminal: -b prints plain text");
+        return err_set(e, "standard input and output are not a terminal; use -b for plain text");
     int unknown;
     const char *term = getenv("TERM");
     if (setupterm(NULL, STDOUT_FILENO, &unknown) != OK)
-        return err_set(e, "TERM=%s: unknown kind of terminal: -b prints plain text",
+        return err_set(e, "TERM=%s: unknown terminal type; use -b for plain text",
                        term == NULL ? "" : term);
     keep_restore();
     set_escdelay(50);
     if (newterm(NULL, stdout, stdin) == NULL)
-        return err_set(e, "TERM=%s: this terminal can show no screen: -b prints plain text",
+        return err_set(e, "TERM=%s: the terminal cannot move the cursor; use -b for plain text",
                        term == NULL ? "" : term);
     is_open = 1;
     handle(crashing, ARRAY_LEN(crashing), on_crash, SA_RESETHAND | SA_NODEFER);

@@ -19,7 +19,7 @@ static void select_row(struct top_ui *ui, const struct top_figures *f, int64_t r
     strcpy(ui->selected, f->rows[row].now->name);
 }
 
-// A row by which key moves, or false.
+// Moves the selected row if `key` is one that does. Returns whether it is.
 static bool move(struct top_ui *ui, int key, const struct top_figures *f)
 {
     const int64_t at = top_ui_row(ui, f), page = MAX(ui->page, 1u);

@@ -54,7 +54,7 @@ static void draw_uptime(char *out, size_t bytes, double seconds)
         snprintf(out, bytes, "%02lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 }
 
-// What is wrong, most severe first, as far as it fits; the rest is counted.
+// The problems, most severe first, as many as fit; the others are counted.
 static void draw_verdicts(struct top_grid *g, const struct top_verdicts *v)
 {
     unsigned at = 0, i = 0;
@@ -133,7 +133,7 @@ static void draw_memory(struct top_grid *g, const struct top_figures *f)
     }
 }
 
-// A group's name stands at the right end of its columns, if it fits over them.
+// The name of a group is right-aligned above its columns, if it fits.
 static void draw_groups(struct top_grid *g, const enum top_column *fit, unsigned n)
 {
     unsigned at = 0;
@@ -187,7 +187,7 @@ static void draw_row(struct top_grid *g, unsigned y, const struct top_row *row,
     }
 }
 
-// Scrolls as little as shows the selected row.
+// Scrolls by the smallest number of rows that makes the selected row visible.
 static void scroll(struct top_ui *ui, const struct top_figures *f, unsigned page)
 {
     const unsigned at = top_ui_row(ui, f);
@@ -216,14 +216,14 @@ static void draw_table(struct top_grid *g, const struct top_figures *f, struct t
 }
 
 static const char *const help_lines[] = {
-    "q       end (leaves help and zoom first)      Esc   leaves help and zoom",
-    "h ?     this help                             p     pause, and go on",
+    "q       quit (closes help and zoom first)     Esc   close help and zoom",
+    "h ?     this help                             p     pause and resume",
     "up down page keys, k j   select a core        + -   longer, shorter interval",
-    "Enter z zoom into the selected core           r     turn the order",
-    "s right next column to sort by                S left  the one before",
-    "1 cores   2 services   3 ports   4 drops, with what each reason means",
+    "Enter z zoom into the selected core           r     reverse the order",
+    "s right next column to sort by                S left  previous column",
+    "1 cores   2 services   3 ports   4 drops, with the meaning of each reason",
     "",
-    "Sort by a column at once, and turn the order with the same key again:",
+    "Sort by a column; the same key again reverses the order:",
 };
 
 static void draw_help(struct top_grid *g)
@@ -232,7 +232,7 @@ static void draw_help(struct top_grid *g)
     for (unsigned i = 0; i < ARRAY_LEN(help_lines); i++)
         top_put(g, y++, 0, TOP_PLAIN, "%s", help_lines[i]);
     const unsigned room = g->rows > y + TOP_FOOT_ROWS ? g->rows - y - TOP_FOOT_ROWS : 0;
-    const bool pairs = room < TOP_COLUMNS;  // two in a line, cut short
+    const bool pairs = room < TOP_COLUMNS;  // two in a line, truncated
     for (unsigned c = 0; c < TOP_COLUMNS; c++) {
         const unsigned at = pairs && c % 2 != 0 ? g->cols / 2 : 0;
         const unsigned line = pairs ? c / 2 : c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_view.h: figures laid out into a grid of text, whatever its size. Pure.
+// top_view.h: draws figures into a text grid of any size. No side effects.
 //
 //     +--------------------------------------------------------+
 //     | what is wrong (verdict), or why nothing can be read    |
@@ -17,21 +17,22 @@
 
 enum { TOP_HEAD_ROWS = 7, TOP_FOOT_ROWS = 1 };
 
-// top_draw: the whole screen into g, which has its size. f NULL: nothing has been read yet. Keeps
-// the selected row visible (ui->first) and says how many rows fit (ui->page).
+// top_draw: draws the whole screen into g, whose size is set. f NULL: there is no sample yet. Keeps
+// the selected row visible (sets ui->first) and sets ui->page to the number of rows that fit.
 void top_draw(struct top_grid *g, const struct top_figures *f, struct top_ui *ui);
 
-// top_fit: the columns that fit into `cols`, in their order; returns how many.
+// top_fit: the columns of the table that fit into `cols`, in their order. Returns how many.
 unsigned top_fit(unsigned cols, enum top_column fit[TOP_COLUMNS]);
 
-// top_width: what all columns take.
+// top_width: the width of all columns.
 unsigned top_width(void);
 
-// top_draw_core: one core's figures, stages, drops and queues, from row TOP_HEAD_ROWS - 2 on.
+// top_draw_core: draws figures, stages, drops and queues of one core, from row TOP_HEAD_ROWS - 2
+// on.
 void top_draw_core(struct top_grid *g, const struct top_figures *f, const struct top_row *row);
 
-// top_draw_page: services, ports or drops of all cores, from row TOP_HEAD_ROWS - 2 on.
+// top_draw_page: draws services, ports or the drops of all cores, from row TOP_HEAD_ROWS - 2 on.
 void top_draw_page(struct top_grid *g, const struct top_figures *f, enum top_page page);
 
-// top_cell: the figure of a column as its cell shows it.
+// top_cell: formats the figure of a column for its cell.
 const char *top_cell(char out[TOP_SHORT_BYTES], const struct top_row *row, enum top_column c);

@@ -121,7 +121,7 @@ def keys():
     top = Top("-d", "0.3")
     top.shows("q quit")
     top.press(b"h")
-    top.shows("Sort by a column at once")
+    top.shows("Sort by a column")
     top.press(b"h")
     top.until("the table again", row)
     picked = lambda: {x for x in range(80) if top.screen.buffer[6][x].bg != top.screen.buffer[6][15].bg}
