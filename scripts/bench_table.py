@@ -132,7 +132,7 @@ def connection_rows():
     yield Row("connections", "1 M full connections/s that live for some time",
               ["lives/" + name for name in ("ok", "full_per_s", "failed", "life_s", "lives_most", "client_late")],
               lambda ok, per, failed, life, most, late: "%s of %.0f s, %.1f M open, %.0f failed" % (rate(per), life, most / 1e6, failed),
-              lambda ok, per, failed, life, most, late: "not begun in time: %.0f" % late, lambda ok, per, failed, life, most, late: per / 1e6,
+              lambda ok, per, failed, life, most, late: "not opened in time: %.0f" % late, lambda ok, per, failed, life, most, late: per / 1e6,
               lambda ok, per, failed, life, most, late: ok == 1 and failed == 0, lambda ok, per, failed, life, most, late: per >= 0.99e6)
     for what, name in (("closed by the client", "rate_client"), ("closed by the server", "rate_server"), ("while others are open", "rate_held")):
         base = name + "/"

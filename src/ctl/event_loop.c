@@ -52,19 +52,19 @@ static struct ctl_source *source_of(struct ctl_loop *loop, int fd)
     return NULL;
 }
 
-// source_add: a source with ready() for fd; the caller fills in what it calls. NULL with *e.
+// source_add: adds a source for fd. The caller sets its callback. Returns NULL with *e on failure.
 static struct ctl_source *source_add(struct ctl_loop *loop, int fd, uint32_t events,
                                      void (*ready)(struct ctl_loop *, struct ctl_source *,
                                                    uint32_t),
                                      void *arg, struct err *e)
 {
     if (fd < 0 || source_of(loop, fd) != NULL) {
-        err_set(e, "control loop: fd %d: %s", fd, fd < 0 ? "is none" : "is registered already");
+        err_set(e, "control loop: fd %d: %s", fd, fd < 0 ? "is invalid" : "is registered already");
         return NULL;
     }
     struct ctl_source *s = source_of(loop, -1);
     if (s == NULL) {
-        err_set(e, "control loop: all %d places for fds and timers are taken", CTL_SOURCES_MAX);
+        err_set(e, "control loop: all %d slots for fds and timers are used", CTL_SOURCES_MAX);
         return NULL;
     }
     uint64_t slot = (uint64_t)(s - loop->sources);
@@ -153,7 +153,7 @@ int ctl_loop_signals(struct ctl_loop *loop, ctl_on_signal *on, void *arg, struct
     sigset_t set;
     signals_held(&set);
     if (loop->signals_on)
-        return err_set(e, "control loop: the signals are taken already");
+        return err_set(e, "control loop: signals are registered already");
     int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (fd < 0)
         return err_set(e, "control loop: signalfd: %s", strerror(errno));
@@ -185,7 +185,7 @@ int ctl_loop_turn(struct ctl_loop *loop, int timeout_ms)
     for (int i = 0; i < n && !loop->stop; i++) {
         struct ctl_source *s = &loop->sources[(uint32_t)events[i].data.u64];
         if (s->fd < 0 || s->generation != events[i].data.u64 >> 32)
-            continue;  // removed by a callback of this turn
+            continue;  // removed by a callback in this turn
         s->ready(loop, s, events[i].events);
         ran++;
     }

@@ -127,7 +127,7 @@ watch_ends() {
 claim "watch ends on Ctrl-C, 130" watch_ends
 claim "watch draws on a terminal" python3 "$HERE/watch_terminal.py" "$LOOK"
 
-claim "a second server of the same directory is refused" says 1 "another server answers here" \
+claim "a second server of the same directory is refused" says 1 "another server uses this socket" \
     nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" --set control.name=second$$
 claim "... and the first one answers on" says 0 c10m "$LOOK" cat version
 claim "the server stops" stop_server

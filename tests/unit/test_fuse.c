@@ -703,7 +703,7 @@ static void a_living_server_keeps_its_mount(void **state)
     struct stat st;
     assert_null(ctl_fuse_start(&loop, tree, mnt, &e));
     assert_non_null(strstr(e.text, mnt));
-    assert_non_null(strstr(e.text, "served already"));
+    assert_non_null(strstr(e.text, "another process serves this mount"));
     assert_int_equal(stat(mnt, &st), 0);
     kill_and_reap(other);
     assert_int_equal(umount2(mnt, MNT_DETACH), 0);
@@ -760,7 +760,7 @@ static void paths_that_cannot_be_a_mount_point_are_refused_with_words(void **sta
     snprintf(path, sizeof(path), "%s/file/below/it", full);
     refused(path, "Not a directory");
     snprintf(path, sizeof(path), "%s/made/..", base);
-    refused(path, "ends in a name");
+    refused(path, "must end with a name");
     memset(path, 'x', sizeof(path) - 1);
     path[0] = '/';
     path[sizeof(path) - 1] = '\0';

@@ -961,7 +961,7 @@ static int many_of_one_user(void)
         OR_EXIT(ctl_client_open(&c[i], path, 20000, &e) == 0);
     OR_EXIT(ctl_client_open(&c[SOCK_CLIENTS_USER_MAX], path, 20000, &e) == -EMFILE);
     OR_EXIT(strstr(e.text, "no server answers at /") == e.text);
-    OR_EXIT(strstr(e.text, "this user has all connections") != NULL);
+    OR_EXIT(strstr(e.text, "this user has reached the limit") != NULL);
     return 0;
 }
 
@@ -1113,7 +1113,7 @@ static void a_living_server_keeps_its_socket(void **state)
     assert_int_equal(stat(path, &before), 0);
     assert_null(ctl_sock_start(&second, tree, path, &taken, &e));
     assert_true(taken);
-    assert_non_null(strstr(e.text, "another server answers here"));
+    assert_non_null(strstr(e.text, "another server uses this socket"));
     assert_int_equal(stat(path, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
     ctl_loop_fini(&second);
@@ -1138,7 +1138,7 @@ static void what_is_no_socket_stays_and_is_told(void **state)
     close(creat(path, 0644));
     assert_null(ctl_sock_start(&loop, tree, path, &taken, &e));
     assert_false(taken);
-    assert_non_null(strstr(e.text, "exists and is no socket"));
+    assert_non_null(strstr(e.text, "exists and is not a socket"));
     assert_int_equal(access(path, F_OK), 0);
 }
 

@@ -12,9 +12,10 @@
 
 enum { FRAME_BYTES = WIRE_HEAD_BYTES + WIRE_REQUEST_BYTES_MAX };
 
-static_assert((int)FRAME_BYTES >= WIRE_HEAD_BYTES + WIRE_DATA_BYTES_MAX, "replies fit as well");
+static_assert((int)FRAME_BYTES >= WIRE_HEAD_BYTES + WIRE_DATA_BYTES_MAX,
+              "replies fit into the buffer too");
 
-// answer: one frame of the server; its payload lies in the client.
+// answer: one frame of the server. The payload is in the client's buffer.
 struct answer {
     struct wire_head head;
     const uint8_t *payload;
@@ -46,7 +47,8 @@ void ctl_client_close(struct ctl_client *c)
 
 // ---- frames
 
-// not_yet: a call on the socket has failed: 0: again; else how the wait ends. *waited_ms: of it.
+// not_yet: decides after a failed call on the socket. Returns 0: call again; or -errno. *waited_ms:
+// the time waited so far.
 static int not_yet(const struct ctl_client *c, unsigned *waited_ms)
 {
     if (errno != EINTR && errno != EAGAIN)
@@ -103,7 +105,7 @@ static int receive_frame(struct ctl_client *c, struct answer *a)
     return receive_all(c, c->frame + WIRE_HEAD_BYTES, a->head.payload_bytes);
 }
 
-// failed: the words for rc, about `path`.
+// failed: sets *e to the message for rc and `path`.
 static int failed(const char *path, int rc, const char *words, int words_bytes, struct err *e)
 {
     const char *what = rc == -EPIPE       ? "the server has cut the connection"
@@ -123,8 +125,8 @@ static int error_of(const struct answer *a, const char *path, struct err *e)
     return failed(path, -code, words, (int)n, e);
 }
 
-// ask: sends a request. The answer may already lie there though the connection is cut: then it says
-// why.
+// ask: sends a request. If the connection was closed, an answer with the reason may already have
+// been received.
 static int ask(struct ctl_client *c, const struct wire_request *r)
 {
     const size_t n = wire_request_put(c->frame, FRAME_BYTES, r);
@@ -134,7 +136,8 @@ static int ask(struct ctl_client *c, const struct wire_request *r)
     return rc == -EPIPE ? 0 : rc;
 }
 
-// next_data: the next DATA frame of an answer. 1: *a is it; 0: that was the end; or -errno.
+// next_data: receives the next DATA frame of an answer. Returns 1: it is *a; 0: the answer has
+// ended; or -errno.
 static int next_data(struct ctl_client *c, const char *path, uint64_t *total, struct answer *a,
                      struct err *e)
 {
@@ -170,7 +173,7 @@ static int say_hello(struct ctl_client *c, const char *path, struct err *e)
         return error_of(&a, path, e);
     if (a.head.type == WIRE_HELLO && wire_hello_good(a.payload, a.head.payload_bytes))
         return 0;
-    return failed(path, -EPROTO, "speaks another version", 22, e);
+    return failed(path, -EPROTO, "has another protocol version", 28, e);
 }
 
 static int connect_to(struct ctl_client *c, const char *path, unsigned timeout_ms, struct err *e)
@@ -279,7 +282,7 @@ int ctl_client_stat(struct ctl_client *c, const char *path, bool nofollow, struc
     rc = next_data(c, path, &total, &a, e);
     if (rc < 0)
         return rc;
-    // The entry stays where it lies: END is received beside it.
+    // END is received into another part of the buffer, so the entry stays valid.
     if (rc == 0 || wire_entry_get(entry, a.payload, a.head.payload_bytes) != a.head.payload_bytes)
         return failed(path, -EPROTO, "", 0, e);
     rc = receive_all(c, end, sizeof(end));
@@ -291,7 +294,7 @@ int ctl_client_write(struct ctl_client *c, const char *path, const char *data, s
 {
     struct wire_request r = about(WIRE_WRITE, path);
     struct answer a;
-    uint64_t total = n;  // END tells what was taken
+    uint64_t total = n;  // END has the number of bytes that were accepted
     r.data = data;
     r.data_bytes = n;
     int rc = ask(c, &r);

@@ -12,12 +12,12 @@
 #include "base/io.h"
 #include "c10m/tree.h"
 
-// command: what a command's options and help are.
+// command: the options and the help of a command.
 struct command {
     const char *name, *usage, *short_options;
 };
 
-// options: what the command line said; the operands are argv[optind..argc).
+// options: the parsed options. The operands are argv[optind..argc).
 struct options {
     const char *socket;
     bool is_long;
@@ -58,7 +58,7 @@ static void print_usage(FILE *to, const struct command *c)
             c->usage);
 }
 
-// options_get: -1: go on; else the exit status.
+// options_get: returns -1: continue; otherwise the exit status.
 static int options_get(int argc, char **argv, const struct command *c, int min, int max,
                        struct options *o)
 {
@@ -96,7 +96,7 @@ static int connect_or_say(struct ctl_client *c, const struct command *cmd, const
     return -1;
 }
 
-// lost: the connection itself is of no use any more.
+// lost: whether the connection is unusable after this error.
 static bool lost(int rc)
 {
     return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO;
@@ -120,7 +120,7 @@ int ctl_cat_main(int argc, char **argv)
         return status;
     if (connect_or_say(&c, &cat_command, &o) != 0)
         return 1;
-    ctl_client_timeout(&c, 0);  // a stream may have nothing to say for long
+    ctl_client_timeout(&c, 0);  // a stream may be silent for a long time
     status = 0;
     for (int i = optind; i < argc; i++) {
         const int rc = ctl_client_read(&c, argv[i], 0, 0, stdout_sink, NULL, &e);
@@ -171,7 +171,7 @@ static void list_one(void *arg, const struct wire_entry *entry)
     print_entry(entry, entry->name, entry->name_bytes, o->is_long);
 }
 
-// ls_path: a directory's entries, or the entry itself. heading: before them stands the path.
+// ls_path: prints the entries of a directory, or the entry itself. heading: prints the path first.
 static int ls_path(struct ctl_client *c, const char *path, struct options *o, bool heading,
                    struct err *e)
 {
@@ -215,7 +215,7 @@ int ctl_ls_main(int argc, char **argv)
 
 // ---- write
 
-// value_get: what is to be written: the argument, ended by a newline as by echo, or all of stdin.
+// value_get: the text to be written: the argument and a newline, or all of stdin.
 static int value_get(const char *argument, struct text *text)
 {
     char buf[4096];

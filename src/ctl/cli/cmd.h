@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd.h: the commands that look into a running server over its control socket: c10m cat, ls,
-// write, watch, dump, report. Each returns the exit status: 0 done, 1 failed, 2 bad usage.
+// cmd.h: the commands that access a running server over its control socket: c10m cat, ls, write,
+// watch, dump, report. Each returns the exit status: 0 done, 1 failed, 2 wrong usage.
 #pragma once
 #include "ctl/cli/client.h"
 
@@ -11,6 +11,5 @@ int ctl_watch_main(int argc, char **argv);
 int ctl_dump_main(int argc, char **argv);
 int ctl_report_main(int argc, char **argv);
 
-// ctl_cmd_socket: where the server is asked if no option says it: $C10M_SOCKET, or else
-// CTL_SOCKET_DEFAULT.
+// ctl_cmd_socket: the default path of the socket: $C10M_SOCKET, or else CTL_SOCKET_DEFAULT.
 const char *ctl_cmd_socket(void);

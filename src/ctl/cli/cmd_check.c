@@ -16,7 +16,7 @@
 
 enum { PATH_BYTES = 2 * CONF_PATH_BYTES };
 
-// ---- files that are not there before are not there after
+// ---- removal of files that the checks have created
 
 static bool is_there(const char *path)
 {
@@ -38,8 +38,8 @@ static void check_services(const struct conf *c, const struct server_params *p, 
 
 // ---- directories
 
-// dir_check: `path` is a directory that files can be made in, or can be made. levels: of
-// directories that would be made.
+// dir_check: whether `path` is a directory in which files can be created, or can be created itself.
+// levels: the number of directories that may be created. Returns 0, or -1 with the reason in *err.
 static int dir_check(const char *path, unsigned levels, struct err *err)
 {
     char at[PATH_BYTES];
@@ -52,11 +52,11 @@ static int dir_check(const char *path, unsigned levels, struct err *err)
         slash[slash == at] = '\0';
     }
     if (!S_ISDIR(st.st_mode))
-        return err_set(err, "%s: %s is no directory", path, at);
+        return err_set(err, "%s: %s is not a directory", path, at);
     return access(at, W_OK | X_OK) == 0 ? 0 : err_set(err, "%s: %s: %s", path, at, strerror(errno));
 }
 
-// Without run_dir there is no control socket, and a server goes on.
+// Without run_dir a server runs without a control socket.
 static void check_directories(const struct conf *c, const struct conf_parts *parts,
                               struct server_findings *f)
 {
@@ -91,7 +91,7 @@ static void check_cores(const struct conf *c, const struct server_params *p,
         close(fd);
 }
 
-// ---- doors: without them a server goes on, with a warning
+// ---- mount, HTTP: without them a server runs and logs a warning
 
 static void check_mount(const struct conf *c, struct server_findings *f)
 {
@@ -143,7 +143,8 @@ static void check_http(const struct conf *c, struct server_findings *f)
     server_find_warning(f, &err);
 }
 
-// answerer: the process that listens at the control socket. 0: nobody does; -1: somebody.
+// answerer: the id of the process that listens on the control socket. 0: none; -1: an unknown
+// process.
 static long answerer(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -161,8 +162,8 @@ static long answerer(const char *path)
     return busy ? -1 : (long)peer.pid;
 }
 
-// A server that has the name and answers at the socket is the one that this configuration is of.
-// One that has only one of the two is another one, which is in the way.
+// A server that has the name and listens on the socket is the server of this configuration. A
+// server that has only one of the two is another one, and conflicts with this configuration.
 static bool is_running(const struct conf *c, const struct server_params *p,
                        struct server_findings *f)
 {
@@ -173,8 +174,8 @@ static bool is_running(const struct conf *c, const struct server_params *p,
     const long there = answerer(path);
     if (owner != 0 && (path[0] == '\0' || there == owner || there == -1)) {
         err_set(&err,
-                "this server runs already (process %ld): devices, pages and doors are not "
-                "looked at",
+                "this server is already running (process %ld): devices, pages, mount and "
+                "sockets are not checked",
                 owner);
         server_find_warning(f, &err);
         return true;
@@ -187,8 +188,8 @@ static bool is_running(const struct conf *c, const struct server_params *p,
     }
     if (there != 0) {
         err_set(&err,
-                "%s: another server answers here: [control] socket, or run_dir, has to be "
-                "another one for each",
+                "%s: another server uses this socket: each server needs its own [control] "
+                "socket or run_dir",
                 path);
         err_key(&err, "control.socket");
         server_find_error(f, &err);
@@ -226,14 +227,14 @@ static void check_here(const struct conf *c, const struct server_params *p,
         check_http(c, f);
 }
 
-// root_may: whether root may do what this user may not.
+// root_may: whether the error is one of permissions that root does not have.
 static bool root_may(const char *line)
 {
     return geteuid() != 0 &&
            (strstr(line, strerror(EACCES)) != NULL || strstr(line, strerror(EPERM)) != NULL);
 }
 
-// Returns how many lines a start by root would fail for.
+// Prints the lines. Returns how many of them would also fail for root.
 static unsigned print_lines(const char *before, struct text *t, FILE *to)
 {
     unsigned n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_check.h: `c10m check` on the machine that the server is to run on: what `serve` would refuse
-// there, by the same functions, with nothing taken and nothing left.
+// cmd_check.h: the part of `c10m check` that depends on this machine. It uses the functions of
+// `serve` to find errors of a start, and leaves the machine unchanged.
 #pragma once
 #include <stdio.h>
 
@@ -9,10 +9,11 @@
 #include "conf/places.h"
 #include "server/server.h"
 
-// ctl_check: prints errors and warnings to `to`, a line each: what the services read, devices,
-// pages, directories, doors. Where a server of this name runs already, devices, pages and doors are
-// its own: they are not looked at, and that is said. To a user who is not root they are warnings:
-// root may do more. Returns how many errors. parts: of a configuration whose text has errors, what
-// is known (conf/partial.h); what depends on the rest is not looked at. NULL: all is known.
+// ctl_check: checks the files of services, devices, pages, directories, mount and sockets. Prints
+// errors and warnings to `to`, one per line. If the server of this configuration is running,
+// devices, pages, mount and sockets are in use by it and are not checked, which is printed. For a
+// user other than root, errors of permission are printed as warnings. parts: the valid parts of a
+// configuration whose text has errors (conf/partial.h); checks that depend on other parts are
+// skipped. NULL: the text has no errors. Returns the number of errors.
 unsigned ctl_check(const struct conf *c, const struct server_params *p, struct conf_places *places,
                    const struct conf_parts *parts, FILE *to);

@@ -11,7 +11,7 @@
 #include "ctl/doors/mountpoint.h"
 #include "server/server_check.h"
 
-// connect_to: 0, or errno.
+// connect_to: returns 0 if a process listens on the socket, or errno.
 static int connect_to(const char *path, int type)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -31,14 +31,15 @@ static bool is_socket(const char *path)
     return path[0] != '\0' && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-// A socket that nobody listens at goes; at one where somebody does nothing is removed.
+// Removes a socket on which no process listens. If a process listens, it fails and nothing is
+// removed.
 static int clean_socket(const char *path, int type, struct text *said, struct err *err)
 {
     if (!is_socket(path))
         return 0;
     const int why = connect_to(path, type);
     if (why == 0 || why == EAGAIN)
-        return err_set(err, "%s: a running server answers there: stop it first", path);
+        return err_set(err, "%s: a running server uses this socket: stop it first", path);
     if (why != ECONNREFUSED)
         return err_set(err, "%s: %s", path, strerror(why));
     if (unlink(path) != 0)

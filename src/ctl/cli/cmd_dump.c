@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_dump.c: c10m dump. The filter is compiled here, by libpcap, so that its words, and the
-// names that it looks up, are the caller's; the server checks the program and runs it.
+// cmd_dump.c: c10m dump. libpcap compiles the filter in this process, so that the server neither
+// parses text nor resolves names. The server verifies the program and runs it.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -22,7 +22,7 @@
 enum { INTERFACES_MAX = 64, NEW_BYTES_MAX = 64 * 1024, OPT_DIRECTION = 256, OPT_SOCKET, OPT_TEXT };
 
 struct options {
-    const char *socket, *file;  // file: NULL: standard output
+    const char *socket, *file;  // file NULL: standard output
     const char *direction;
     const char *ports[INTERFACES_MAX];
     unsigned n_ports;
@@ -31,7 +31,7 @@ struct options {
     char filter[DUMP_FILTER_BYTES_MAX + 1];
 };
 
-// reading: the capture as it comes. held[0..n): the block whose end has not come yet.
+// reading: the state of the received capture. held[0..n): an incomplete block.
 struct reading {
     const struct options *o;
     const char *name;
@@ -81,7 +81,7 @@ static bool number(const char *text, uint64_t max, uint64_t *to)
            *to <= max;
 }
 
-// The words behind the options, as tcpdump joins them.
+// Joins the words after the options, as tcpdump does.
 static int filter_get(char **words, struct options *o)
 {
     size_t n = 0;
@@ -98,7 +98,7 @@ static int filter_get(char **words, struct options *o)
         n += len;
     }
     for (char *c = o->filter; *c != '\0'; c++)
-        if (*c == '\n')  // of a here-document: lines mean nothing in a filter
+        if (*c == '\n')  // of a here-document: line ends have no meaning in a filter
             *c = ' ';
     return -1;
 }
@@ -130,7 +130,7 @@ static int option_take(int given, struct options *o)
     return -1;
 }
 
-// options_get: -1: go on; else the exit status.
+// options_get: returns -1: continue; otherwise the exit status.
 static int options_get(int argc, char **argv, struct options *o)
 {
     static const struct option table[] = {{"interface", required_argument, NULL, 'i'},
@@ -160,7 +160,7 @@ static int options_get(int argc, char **argv, struct options *o)
     return rc;
 }
 
-// ---- what the server is asked for
+// ---- the request to the server
 
 static void put_program(struct text *to, const struct bpf_program *b)
 {
@@ -172,7 +172,7 @@ static void put_program(struct text *to, const struct bpf_program *b)
     text_printf(to, "\n");
 }
 
-// put_filter: -1: go on; else the exit status.
+// put_filter: returns -1: continue; otherwise the exit status.
 static int put_filter(struct text *to, const struct options *o)
 {
     struct bpf_program b;
@@ -206,7 +206,7 @@ static int put_new(struct text *to, const struct options *o, const char *name)
     return rc;
 }
 
-// ---- the end: the first signal asks the server for it, the second one ends the process
+// ---- the end: the first signal stops the capture on the server, the second one ends the process
 
 struct ending {
     const char *socket;
@@ -231,7 +231,7 @@ static void *end_on_signal(void *arg)
     return NULL;
 }
 
-// What the caller ignores stays ignored: a signal that is waited for would come all the same.
+// Signals that the parent process ignores stay ignored: sigwait() would return them otherwise.
 static void ending_start(struct ending *e)
 {
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
@@ -249,7 +249,7 @@ static void ending_start(struct ending *e)
         pthread_sigmask(SIG_UNBLOCK, &e->signals, NULL);
 }
 
-// ---- what comes
+// ---- received data
 
 static void show_packet(const struct reading *r, const struct pcapng_packet *p, const uint8_t *data)
 {
@@ -289,7 +289,7 @@ static void read_block(struct reading *r, const struct pcapng_block *b)
     }
 }
 
-// 0, or -EPROTO: what comes is no pcapng.
+// Returns 0, or -EPROTO: the data is not pcapng.
 static int read_blocks(struct reading *r)
 {
     struct pcapng_block b;
@@ -304,7 +304,8 @@ static int read_blocks(struct reading *r)
     return n < 0 ? -EPROTO : 0;
 }
 
-// The head of a capture comes when every worker copies: what happens from then on is in it.
+// The first block of a capture arrives when every worker copies frames: all later frames are
+// captured.
 static int say_begun(struct reading *r)
 {
     r->begun = true;
@@ -347,7 +348,7 @@ static void say_end(const struct reading *r)
     fputc('\n', stderr);
 }
 
-// An existing file is emptied when the capture begins, not before.
+// An existing file is truncated when the capture begins, not before.
 static int file_open(const struct options *o)
 {
     if (o->file == NULL || strcmp(o->file, "-") == 0)
@@ -370,7 +371,7 @@ static int capture(struct ctl_client *c, const struct options *o, const char *na
     ending.socket = o->socket;
     snprintf(ending.path, sizeof(ending.path), "dump/%s", name);
     ending_start(&ending);
-    ctl_client_timeout(c, 0);  // nothing may happen for long
+    ctl_client_timeout(c, 0);  // there may be no frames for a long time
     const int rc = ctl_client_read(c, ending.path, 0, 0, sink, &r, e);
     if (rc != 0)
         fprintf(stderr, "c10m dump: %s\n", e->text);
@@ -392,7 +393,7 @@ int ctl_dump_main(int argc, char **argv)
     int status = options_get(argc, argv, &o);
     if (status != -1)
         return status;
-    signal(SIGPIPE, SIG_IGN);  // write() says it
+    signal(SIGPIPE, SIG_IGN);  // write() returns EPIPE
     snprintf(name, sizeof(name), "p%d", (int)getpid());
     text_init(&ask, NEW_BYTES_MAX);
     status = put_new(&ask, &o, name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_report.c: `c10m report`: a text about the machine, the NIC, the server and a test, to be
-// added to the list of tried hardware. It names ports and services by number, and copies from the
-// tree only what is listed here, so that nothing private gets into it.
+// cmd_report.c: `c10m report`: a text about the machine, the NIC, the server and a test, for the
+// list of tested hardware. It names ports and services by number, and copies only the values listed
+// here from the tree, so that it contains nothing private.
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static void add_name(void *arg, const struct wire_entry *entry)
     }
 }
 
-// Copies from a file of the tree the lines `name value` whose name is listed, or those whose value
-// is not 0 if nothing is listed. A file that is not there adds nothing.
+// Copies lines `name value` from a file of the tree: those whose name is listed, or, with listed
+// NULL, those whose value is not 0. A missing file adds nothing.
 static void copy_lines(struct report *r, const char *path, const char *const *listed)
 {
     struct text file;
@@ -54,7 +54,7 @@ static void copy_lines(struct report *r, const char *path, const char *const *li
     text_free(&file);
 }
 
-// The value of one line of a file of the tree; "" if it has none.
+// The value of one line of a file of the tree; "" if it is missing.
 static void value_of(struct report *r, const char *path, const char *name, char *out, size_t room)
 {
     const char *const only[] = {name, NULL};
@@ -154,10 +154,10 @@ static void put_server(struct report *r)
 
 static const char form[] =
     "\n[to fill in]\n"
-    "nic_name                  # as its vendor calls it, and the kind of its cable or module\n"
-    "generator_machine         # CPU and NIC of the second box\n"
+    "nic_name                  # the vendor's name, and the type of cable or module\n"
+    "generator_machine         # CPU and NIC of the load generator\n"
     "generator_tool            # name and version\n"
-    "test                      # the file of config/pktgen, config/dperf or config/trex\n"
+    "test                      # file of config/pktgen, config/dperf or config/trex\n"
     "generator_sent_per_s\n"
     "generator_received_per_s\n"
     "generator_lost\n"
@@ -166,8 +166,8 @@ static const char form[] =
 static void print_usage(FILE *to)
 {
     fputs("usage: c10m report [-s SOCKET]\n\n"
-          "Print a report on this machine, its NIC and a running server: for the list of tried\n"
-          "hardware. It contains no address, name or serial number. Without a server it is about\n"
+          "Print a report on this machine, its NIC and a running server, for the list of tested\n"
+          "hardware. It contains no address, name or serial number. Without a server it describes\n"
           "the machine only.\n\n"
           "  -s, --socket SOCKET       connect to this socket of the server (default: "
           "$C10M_SOCKET, or\n"
@@ -218,7 +218,7 @@ int ctl_report_main(int argc, char **argv)
     text_printf(&out, "%s", form);
     fputs(text_str(&out), stdout);
     if (!answers)
-        fprintf(stderr, "c10m report: %s: the report is about the machine only\n", e.text);
+        fprintf(stderr, "c10m report: %s: the report describes the machine only\n", e.text);
     else if (out.error != 0)
         fprintf(stderr, "c10m report: the report is too long and incomplete\n");
     text_free(&out);

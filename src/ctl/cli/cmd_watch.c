@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cmd_watch.c: c10m watch: reads entries again and again, in the manner of watch(1).
+// cmd_watch.c: c10m watch: reads entries at an interval, similar to watch(1).
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 #include "ctl/cli/cmd.h"
 
 enum {
-    TEXT_BYTES_MAX = 16 * 1024 * 1024,  // of one reading
-    LINE_BYTES_MAX = 4096,              // of one line on a terminal
+    TEXT_BYTES_MAX = 16 * 1024 * 1024,  // text of one reading
+    LINE_BYTES_MAX = 4096,              // one line on a terminal
 };
 
 // watch: now and before are the last two readings.
@@ -24,7 +24,7 @@ struct watch {
     char **paths;
     int n_paths;
     double seconds;
-    unsigned long rounds;  // 0: no end
+    unsigned long rounds;  // 0: no limit
     bool differences, terminal;
     struct text now, before;
 };
@@ -60,7 +60,7 @@ static bool number_get(const char *text, double min, double max, double *value)
     return end != text && *end == '\0' && errno == 0 && *value >= min && *value <= max;
 }
 
-// options_get: -1: go on; else the exit status.
+// options_get: returns -1: continue; otherwise the exit status.
 static int options_get(int argc, char **argv, struct watch *w)
 {
     static const struct option table[] = {
@@ -99,7 +99,7 @@ static int options_get(int argc, char **argv, struct watch *w)
     return 2;
 }
 
-// read_all: one reading of all paths, each under its name if there are several.
+// read_all: reads all paths, each with its name as heading if there are several.
 static int read_all(struct watch *w, struct ctl_client *c, struct err *e)
 {
     int first = 0;
@@ -116,7 +116,7 @@ static int read_all(struct watch *w, struct ctl_client *c, struct err *e)
     return first;
 }
 
-// reading: reads once; a connection that the server has cut meanwhile is made anew, once.
+// reading: reads once. If the server has closed the connection, connects again once.
 static int reading(struct watch *w, struct ctl_client *c, struct err *e)
 {
     for (int tries = 0;; tries++) {
@@ -135,9 +135,10 @@ static int reading(struct watch *w, struct ctl_client *c, struct err *e)
     }
 }
 
-// ---- what is shown
+// ---- output
 
-// next_line: the next line of *at, which moves behind it; *n its length. NULL: there is none.
+// next_line: returns the next line of *at, its length in *n, and moves *at after it. NULL: there is
+// none.
 static const char *next_line(const char **at, size_t *n)
 {
     const char *line = *at;
@@ -148,8 +149,8 @@ static const char *next_line(const char **at, size_t *n)
     return line;
 }
 
-// put_line: one line of at most `columns`, control characters as ?, tabs as blanks; what differs
-// from `old` is inverse.
+// put_line: prints one line of at most `columns`, control characters as ?, tabs as blanks.
+// Characters that differ from `old` are inverse.
 static void put_line(const char *line, size_t n, const char *old, size_t old_n, unsigned columns)
 {
     bool inverse = false;
@@ -215,8 +216,8 @@ static void print(const struct watch *w)
     fflush(stdout);
 }
 
-// pause_until: sleeps until `due`, a whole interval after the last one; a reading that took longer
-// is followed at once.
+// pause_until: sleeps until `due`, one interval after the last due time. If a reading took longer,
+// the next one follows at once.
 static void pause_until(struct timespec *due, double seconds)
 {
     struct timespec now;
@@ -234,7 +235,8 @@ static void pause_until(struct timespec *due, double seconds)
             ;
 }
 
-// watch_run: on a terminal trouble is shown and tried again; elsewhere it is the end.
+// watch_run: on a terminal, an error is shown and the reading is repeated; elsewhere an error ends
+// the command.
 static int watch_run(struct watch *w, struct ctl_client *c)
 {
     struct timespec due;

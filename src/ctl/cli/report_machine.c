@@ -10,7 +10,8 @@
 
 enum { LINE_BYTES = 512 };
 
-// The value of the first line "NAME : VALUE" or "NAME: VALUE" of a file below proc; "" if none.
+// The value of the first line "NAME : VALUE" or "NAME: VALUE" of a file below proc; "" if there is
+// none.
 static void proc_value(const char *proc_root, const char *file, const char *name, char *out,
                        size_t room)
 {
@@ -69,7 +70,7 @@ static void put_hugepages(const char *sys_root, struct text *out)
     }
 }
 
-// The words of the boot line that keep Linux off the workers' cores, or that concern the IOMMU.
+// The words of the kernel command line about isolation of cores, idle states, and the IOMMU.
 static void put_boot_line(const char *proc_root, struct text *out)
 {
     static const char *const kept[] = {"isolcpus=",

@@ -52,7 +52,8 @@ static void answer_end(struct talk *k, uint64_t total)
     k->out_n += wire_end_put(k->out + k->out_n, total);
 }
 
-// answer_error: code is positive; the words are the callback's, if it said any.
+// answer_error: code is a positive errno. The text is that of tree_refuse(), if the callback has
+// set one.
 static void answer_error(struct talk *k, int code)
 {
     k->counts->denied += code == EACCES || code == EPERM;
@@ -60,7 +61,8 @@ static void answer_error(struct talk *k, int code)
     k->out_n += wire_error_put(k->out + k->out_n, code, tree_reason());
 }
 
-// talk_end: this is not our protocol: whatever follows cannot be understood either.
+// talk_end: ends the conversation after a protocol error, because later bytes cannot be parsed
+// either.
 static void talk_end(struct talk *k, const char *why)
 {
     k->counts->malformed++;
@@ -75,7 +77,7 @@ static void handle_close(struct talk *k)
     k->state = TALK_IDLE;
 }
 
-// data_frame: the head of a DATA frame before the n bytes that lie behind its place.
+// data_frame: writes the head of a DATA frame before its n bytes, which are already in the buffer.
 static void data_frame(struct talk *k, size_t n)
 {
     wire_head_put(k->out + k->out_n, WIRE_DATA, n);
@@ -85,7 +87,7 @@ static void data_frame(struct talk *k, size_t n)
 
 // ---- requests
 
-// find: the entry that r names, if the client may do `want` with it. 0 or -errno.
+// find: the entry that r names, if the client has the rights `want`. Returns 0 or -errno.
 static int find(struct talk *k, const struct wire_request *r, bool follow, unsigned want,
                 struct tree_node **node)
 {
@@ -131,7 +133,8 @@ static int do_list(struct talk *k, const struct wire_request *r)
     if (rc == 0 && tree_stat(node).kind != TREE_DIR)
         rc = -ENOTDIR;
     const struct tree_stat s = rc == 0 ? tree_stat(node) : (struct tree_stat){0};
-    if (rc == 0 && !ctl_may(k->who, &s, MAY_READ | MAY_SEARCH))  // search: modes are told, too
+    // MAY_SEARCH: the listing includes modes
+    if (rc == 0 && !ctl_may(k->who, &s, MAY_READ | MAY_SEARCH))
         rc = -EACCES;
     if (rc == 0)
         rc = tree_open_as(&k->door, node, TREE_READ, k->who->uid, &k->handle);
@@ -202,14 +205,14 @@ static void request(struct talk *k, uint8_t type, const uint8_t *payload, size_t
         answer_error(k, -rc);
 }
 
-// execute_frame: executes the next frame if all of it was received. False: it was not.
+// execute_frame: executes the next frame. False: it is incomplete.
 static bool execute_frame(struct talk *k)
 {
     struct wire_head h;
     if (k->in_n < WIRE_HEAD_BYTES)
         return false;
     if (!wire_head_get(k->in, &h) || h.payload_bytes > WIRE_REQUEST_BYTES_MAX) {
-        talk_end(k, "a frame is too long, or none of this protocol");
+        talk_end(k, "a frame is too long, or not of this protocol");
         return true;
     }
     const size_t bytes = WIRE_HEAD_BYTES + h.payload_bytes;
@@ -230,7 +233,7 @@ static bool execute_frame(struct talk *k)
     return true;
 }
 
-// ---- longer answers, a frame a call
+// ---- longer answers, one frame per call
 
 static void list_more(struct talk *k)
 {
@@ -241,7 +244,7 @@ static void list_more(struct talk *k)
         k->listed = pos;
         const struct tree_node *node = tree_by_id(k->door.tree, d.id);
         if (node == NULL)
-            continue;  // removed since the listing was taken
+            continue;  // removed after the listing was made
         const struct wire_entry e = entry_of(node, d.name);
         used += wire_entry_put(k->out + WIRE_HEAD_BYTES + used, WIRE_DATA_BYTES_MAX - used, &e);
     }
@@ -253,7 +256,7 @@ static void list_more(struct talk *k)
     handle_close(k);
 }
 
-// False: a stream has nothing to hand yet.
+// False: a stream has no data yet.
 static bool read_more(struct talk *k)
 {
     const char *data = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// door_counters.h: control/doors: what the doors and the registry behind them did and refused.
+// door_counters.h: the file control/doors: counters of the socket and of the tree.
 #pragma once
 #include "ctl/doors/socket_door.h"
 
-// ctl_doors_add: makes the file. sock: NULL: there is no socket; it is there as long as the tree's
-// entries are. 0, or -1 with errno (tree_file).
+// ctl_doors_add: creates the file. sock NULL: there is no socket; otherwise sock must outlive the
+// tree's entries. Returns 0, or -1 with errno of tree_file().
 int ctl_doors_add(struct tree *t, const struct ctl_sock *sock);

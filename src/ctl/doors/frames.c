@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// put_n, get_n: a little-endian number of n bytes.
+// put_n, get_n: write and read a little-endian number of n bytes.
 static void put_n(uint8_t *out, uint64_t value, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -42,7 +42,7 @@ bool wire_hello_good(const uint8_t *payload, size_t n)
     return n == 8 && get_n(payload, 4) == WIRE_MAGIC && get_n(payload + 4, 4) == WIRE_VERSION;
 }
 
-// What stands before the path.
+// The number of bytes before the path.
 static size_t prefix_bytes(enum wire_type type)
 {
     return type == WIRE_STAT ? 1 : type == WIRE_READ ? 16 : type == WIRE_WRITE ? 2 : 0;
@@ -75,10 +75,10 @@ size_t wire_request_put(uint8_t *out, size_t room, const struct wire_request *r)
 const char *wire_request_get(struct wire_request *r, uint8_t type, const uint8_t *payload, size_t n)
 {
     if (type < WIRE_STAT || type > WIRE_WRITE)
-        return "no such request";
+        return "unknown request type";
     const size_t prefix = prefix_bytes((enum wire_type)type);
     if (n < prefix)
-        return "a request is cut short";
+        return "a request is too short";
     *r = (struct wire_request){.type = (enum wire_type)type,
                                .path = (const char *)payload + prefix,
                                .path_bytes = n - prefix};
@@ -95,7 +95,7 @@ const char *wire_request_get(struct wire_request *r, uint8_t type, const uint8_t
         r->data_bytes = n - prefix - r->path_bytes;
     }
     if ((r->flags & ~WIRE_NOFOLLOW) != 0)
-        return "a request has a flag that is none";
+        return "a request has an unknown flag";
     if (r->path_bytes > WIRE_PATH_BYTES_MAX)
         return "a path is longer than 4095 bytes";
     if (memchr(r->path, '\0', r->path_bytes) != NULL)

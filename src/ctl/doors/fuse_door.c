@@ -20,14 +20,14 @@ struct ctl_fuse {
     struct ctl_loop *loop;
     struct ctl_mountpoint mountpoint;
     struct ctl_fuse_door door;
-    int wake_fd;  // readable while reads of streams wait for their next piece
-    int rest_fd;  // timer while some have nothing to wait for; -1: none
+    int wake_fd;  // eventfd, readable while reads of streams wait for their next piece
+    int rest_fd;  // timer while a stream is idle; -1: none
     struct fuse_session *session;
     struct fuse_buf buf;  // libfuse allocates it at the first request
     bool serving;
 };
 
-// said: libfuse's last words. Its log function is one per process and has no argument.
+// said: the last log message of libfuse, whose log function is global and has no argument.
 static struct err said;
 
 static void fuse_said(enum fuse_log_level level, const char *format, va_list ap)
@@ -36,12 +36,12 @@ static void fuse_said(enum fuse_log_level level, const char *format, va_list ap)
     said.text[strcspn(said.text, "\n")] = '\0';
 }
 
-// fuse_lost: the connection is over without us: the rest of the server goes on.
+// fuse_lost: the connection to the kernel has ended. The server continues without the mount.
 static void fuse_lost(struct ctl_fuse *f, int rc)
 {
     ctl_loop_remove(f->loop, fuse_session_fd(f->session));
     f->serving = false;
-    log_say(LOG_door, LOG_WARN, "the mount %s is gone (%s): the tree is not to be seen there",
+    log_say(LOG_door, LOG_WARN, "the mount %s has ended (%s): the tree is not visible there",
             f->mountpoint.path, rc < 0 ? strerror(-rc) : "unmounted");
 }
 
@@ -60,7 +60,7 @@ static void fuse_ready(void *arg, uint32_t events)
     }
 }
 
-// A source of the loop like any other: its turn comes after that of those who are ready as well.
+// Uses an eventfd, so that other sources of the loop are served in between.
 static void wake(void *arg)
 {
     struct ctl_fuse *f = arg;
@@ -76,7 +76,7 @@ static void on_rest(void *arg, uint64_t periods)
     ctl_fuse_ops_rested(&f->door);
 }
 
-// Where no timer is to be had they go on at once.
+// If no timer can be created, idle streams continue at once.
 static void rest(void *arg)
 {
     struct ctl_fuse *f = arg;
@@ -134,7 +134,7 @@ static struct fuse_session *session_new(struct ctl_fuse_door *door, struct err *
 static int session_mount(struct ctl_fuse *f, struct err *e)
 {
     if (fuse_session_mount(f->session, f->mountpoint.path) != 0)
-        return err_set(e, "%s: cannot be mounted: %s", f->mountpoint.path, said.text);
+        return err_set(e, "%s: mount failed: %s", f->mountpoint.path, said.text);
     int fd = fuse_session_fd(f->session);
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
@@ -151,7 +151,7 @@ struct ctl_fuse *ctl_fuse_start(struct ctl_loop *loop, struct tree *t, const cha
     said.text[0] = '\0';
     fuse_set_log_func(fuse_said);
     if (access("/dev/fuse", R_OK | W_OK) != 0) {
-        err_set(e, "%s: cannot be mounted: /dev/fuse: %s (modprobe fuse)", path, strerror(errno));
+        err_set(e, "%s: mount failed: /dev/fuse: %s (modprobe fuse)", path, strerror(errno));
         return NULL;
     }
     struct ctl_fuse *f = calloc(1, sizeof(*f));

@@ -8,14 +8,14 @@
 
 #include "ctl/doors/fuse_door.h"
 
-static_assert(FUSE_ROOT_ID == TREE_ROOT_ID, "ids go to the kernel as they are");
+static_assert(FUSE_ROOT_ID == TREE_ROOT_ID, "ids are inode numbers");
 
 static struct tree_door *door_of(fuse_req_t req)
 {
     return &((struct ctl_fuse_door *)fuse_req_userdata(req))->door;
 }
 
-// node_of: the entry that the kernel means; NULL: gone, and ENOENT is answered.
+// node_of: the entry with this inode number. NULL: it was removed, and ENOENT was answered.
 static struct tree_node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
     struct tree_node *node = tree_by_id(door_of(req)->tree, ino);
@@ -79,7 +79,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     fuse_reply_attr(req, &st, 0);
 }
 
-// op_setattr: truncation only (times come along with it); chmod, chown and touch are refused.
+// op_setattr: accepts truncation only, with or without times; chmod, chown and touch fail.
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
                        struct fuse_file_info *fi)
 {
@@ -113,9 +113,9 @@ static void open_as(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, u
         return;
     }
     fi->fh = (uintptr_t)h;
-    fi->direct_io = 1;  // the size is not known before, and no two opens share a text
+    fi->direct_io = 1;  // the size is unknown, and each open has its own text
     if (fuse_reply_open(req, fi) == -ENOENT)
-        tree_close(h);  // the opener was interrupted: no release will come
+        tree_close(h);  // the open was interrupted, so no release follows
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -138,7 +138,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     fuse_reply_err(req, 0);
 }
 
-// read_or_wait: answers the read, unless its stream needs more work.
+// read_or_wait: answers the read. False: its stream needs more work.
 static bool read_or_wait(fuse_req_t req, struct tree_handle *h, size_t size, off_t off)
 {
     const char *data = NULL;
@@ -204,7 +204,7 @@ void ctl_fuse_ops_drop(struct ctl_fuse_door *d)
     }
 }
 
-// op_write: one write is one command; the offset says nothing.
+// op_write: one write is one command; the offset is ignored.
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
                      struct fuse_file_info *fi)
 {
@@ -215,10 +215,10 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t siz
         fuse_reply_err(req, -rc);
 }
 
-// DIR_POS: offsets 0 and 1 are "." and "..", what follows are positions of tree_next.
+// DIR_POS: offsets 0 and 1 are "." and ".."; higher ones are positions of tree_next() plus DIR_POS.
 enum { DIR_POS = 2 };
 
-// dir_entry: the entry at *off, and *off moves behind it. False at the end.
+// dir_entry: the entry at *off; moves *off after it. False: the end.
 static bool dir_entry(const struct tree_handle *h, uint64_t *off, struct tree_dirent *e)
 {
     static const char *const dots[] = {".", ".."};
@@ -233,7 +233,7 @@ static bool dir_entry(const struct tree_handle *h, uint64_t *off, struct tree_di
     return more;
 }
 
-// op_readdir: a listing is taken at offset 0, so that what follows is of the same moment.
+// op_readdir: makes the listing at offset 0, so that later parts are from the same moment.
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at,
                        struct fuse_file_info *fi)
 {
@@ -257,7 +257,7 @@ static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at,
     free(buf);
 }
 
-// What only the server does: nobody makes, renames or removes entries from outside.
+// Clients cannot create, rename or remove entries: only the server does.
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
     fuse_reply_err(req, EPERM);

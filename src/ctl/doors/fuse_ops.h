@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fuse_ops.h: the requests of the FUSE protocol, each answered from the tree. The session's
-// userdata is the struct ctl_fuse_door; a node's number is the entry's id.
+// fuse_ops.h: the operations of the FUSE protocol on the tree. The userdata of the session is the
+// struct ctl_fuse_door. Inode numbers are the ids of entries.
 //
-// A read of a stream that has nothing to hand yet is put off: ctl_fuse_ops_resume works on it, one
-// piece a call, while other requests and the other sources of the loop have their turn. Where
-// nothing comes (tree_idle) it rests until ctl_fuse_ops_rested.
+// A read of a stream without data is deferred: ctl_fuse_ops_resume() works on it, one piece per
+// call, and other requests and sources of the loop are served in between. A read of an idle stream
+// (tree_idle()) rests until ctl_fuse_ops_rested().
 #pragma once
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
 #include "tree/door.h"
 
-// put_off: a read that waits for its stream.
+// put_off: a deferred read.
 struct put_off {
     TAILQ_ENTRY(put_off) link;
     fuse_req_t req;
@@ -20,8 +20,8 @@ struct put_off {
     off_t off;
 };
 
-// ctl_fuse_door: the handles, and what is put off; wake(arg) is called when there is something,
-// rest(arg) when something begins to rest.
+// ctl_fuse_door: the open handles and the deferred reads. wake(arg) is called when there is a
+// deferred read, rest(arg) when a read begins to rest.
 struct ctl_fuse_door {
     struct tree_door door;
     TAILQ_HEAD(put_off_list, put_off) put_off, resting;
@@ -32,12 +32,12 @@ struct ctl_fuse_door {
 
 extern const struct fuse_lowlevel_ops ctl_fuse_ops;
 
-// ctl_fuse_ops_resume: one piece of work for the read that waits longest; EINTR if its reader was
-// interrupted. False: none waits any more.
+// ctl_fuse_ops_resume: does one piece of work for the oldest deferred read; answers EINTR if its
+// reader was interrupted. False: no deferred reads are left.
 bool ctl_fuse_ops_resume(struct ctl_fuse_door *d);
 
-// ctl_fuse_ops_rested: what rests is put off again.
+// ctl_fuse_ops_rested: makes resting reads deferred reads again.
 void ctl_fuse_ops_rested(struct ctl_fuse_door *d);
 
-// ctl_fuse_ops_drop: answers all that wait with EIO.
+// ctl_fuse_ops_drop: answers all waiting reads with EIO.
 void ctl_fuse_ops_drop(struct ctl_fuse_door *d);

@@ -15,7 +15,7 @@
 
 enum { FSTYPE_BYTES = 64 };
 
-// dirs_make: mkdir -p of path; *made_from as in struct ctl_mountpoint. 0 or -errno.
+// dirs_make: mkdir -p of path. *made_from: as in struct ctl_mountpoint. Returns 0 or -errno.
 static int dirs_make(char *path, size_t *made_from)
 {
     *made_from = 0;
@@ -34,8 +34,8 @@ static int dirs_make(char *path, size_t *made_from)
     return 0;
 }
 
-// dirs_remove: rmdir of path and of the directories above it down to length made_from. One that was
-// never made, or is in use, stays as it is.
+// dirs_remove: rmdir of path and of its parents down to length made_from. Stops at a directory that
+// cannot be removed.
 static void dirs_remove(char *path, size_t made_from)
 {
     while (made_from > 0 && strlen(path) >= made_from) {
@@ -44,7 +44,7 @@ static void dirs_remove(char *path, size_t made_from)
     }
 }
 
-// unescape: mountinfo's \OOO (octal) in place (proc(5)).
+// unescape: decodes \OOO (octal) of mountinfo in place (proc(5)).
 static void unescape(char *s)
 {
     char *to = s;
@@ -57,8 +57,8 @@ static void unescape(char *s)
     *to = '\0';
 }
 
-// mount_at: whether something is mounted on exactly `path`, and the type of the topmost such mount.
-// It asks mountinfo, not the path: looking at a mount asks the process that serves it.
+// mount_at: whether something is mounted exactly on `path`, and the type of the topmost mount.
+// Reads mountinfo, because accessing the path would ask the process that serves the mount.
 static bool mount_at(const char *path, char type[FSTYPE_BYTES])
 {
     bool found = false;
@@ -86,13 +86,12 @@ static bool mount_at(const char *path, char type[FSTYPE_BYTES])
     return found;
 }
 
-// probe: a stat that may hang for as long as the process that serves the mount does; so a thread
-// makes it. When it hangs, the thread is left behind and ends with that process or with ours.
+// probe: a stat that hangs if the process that serves the mount hangs, so a separate thread makes
+// it. If it hangs, the thread is abandoned and ends with that process or with this one.
 struct probe {
     char path[PATH_MAX];
-    int result;  // 0 or errno; read by the asker after join
-    atomic_bool
-        left;  // set by the first of the two, thread and asker, to leave; the second one frees
+    int result;        // 0 or errno; read after the thread has ended
+    atomic_bool left;  // set by the first one to finish, thread or caller; the second one frees
 };
 
 static bool probe_leave(struct probe *p)
@@ -110,7 +109,8 @@ static void *probe_main(void *arg)
     return NULL;
 }
 
-// mount_probe: 0 (the mount answers), ENOTCONN (nobody serves it), ETIMEDOUT, or another errno.
+// mount_probe: returns 0 (the mount answers), ENOTCONN (no process serves it), ETIMEDOUT, or
+// another errno.
 static int mount_probe(const char *path)
 {
     pthread_t thread;
@@ -136,7 +136,7 @@ static int mount_probe(const char *path)
     return rc;
 }
 
-// stale_clear: detaches dead FUSE mounts from path until none is there; how many, or -1 with *e.
+// stale_clear: detaches all stale FUSE mounts from path. Returns how many, or -1 with *e.
 static int stale_clear(const char *path, struct err *e)
 {
     char type[FSTYPE_BYTES];
@@ -146,10 +146,10 @@ static int stale_clear(const char *path, struct err *e)
             return err_set(e, "%s: a %s is mounted there", path, type);
         int rc = mount_probe(path);
         if (rc == 0)
-            return err_set(
-                e, "%s: is served already (another server?): stop it or take another path", path);
+            return err_set(e, "%s: another process serves this mount: stop it or use another path",
+                           path);
         if (rc == ETIMEDOUT)
-            return err_set(e, "%s: the %s mounted there does not answer: stop its process", path,
+            return err_set(e, "%s: the %s mount there does not answer: stop its process", path,
                            type);
         if (rc != ENOTCONN)
             return err_set(e, "%s: %s", path, strerror(rc));
@@ -157,8 +157,9 @@ static int stale_clear(const char *path, struct err *e)
             return err_set(e, "%s: the mount of a killed server cannot be detached: %s", path,
                            strerror(errno));
     }
-    return mount_at(path, type) ? err_set(e, "%s: more than %d dead mounts", path, MOUNTS_STALE_MAX)
-                                : i;
+    return mount_at(path, type)
+               ? err_set(e, "%s: more than %d stale mounts", path, MOUNTS_STALE_MAX)
+               : i;
 }
 
 static int empty_check(const char *path, struct err *e)
@@ -170,11 +171,12 @@ static int empty_check(const char *path, struct err *e)
     while (n <= 2 && readdir(dir) != NULL)
         n++;
     closedir(dir);
-    return n <= 2 ? 0 : err_set(e, "%s: is not empty, a mount would hide what is in it", path);
+    return n <= 2 ? 0 : err_set(e, "%s: not empty; a mount would hide its contents", path);
 }
 
-// resolve: mp->path = mp->given without symlinks in the directories above the last name. The last
-// one is not looked at (it may be a mount), but must not be a symlink: readlink asks no mount.
+// resolve: sets mp->path to mp->given with symlinks resolved in all names but the last. The last
+// name is not resolved, because it may be a mount, but must not be a symlink; readlink does not
+// access the mount.
 static int resolve(struct ctl_mountpoint *mp, struct err *e)
 {
     char above[PATH_MAX], target[2];
@@ -182,7 +184,7 @@ static int resolve(struct ctl_mountpoint *mp, struct err *e)
     memcpy(above, mp->given, sizeof(above));
     above[name - mp->given] = '\0';
     if (readlink(mp->given, target, sizeof(target)) >= 0)
-        return err_set(e, "%s: is a symlink: name the directory itself", mp->given);
+        return err_set(e, "%s: is a symlink; use the path of the directory", mp->given);
     if (realpath(above, mp->path) == NULL)
         return err_set(e, "%s: %s", above, strerror(errno));
     size_t n = strlen(mp->path), name_len = strlen(name);
@@ -200,12 +202,12 @@ static int given_set(struct ctl_mountpoint *mp, const char *path, struct err *e)
     while (n > 1 && path[n - 1] == '/')
         n--;
     if (path[0] != '/' || n < 2 || n >= sizeof(mp->given))
-        return err_set(e, "%.64s: a mount point is an absolute path below /", path);
+        return err_set(e, "%.64s: expected an absolute path below / as mount point", path);
     memcpy(mp->given, path, n);
     mp->given[n] = '\0';
     const char *name = strrchr(mp->given, '/') + 1;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return err_set(e, "%s: a mount point ends in a name", mp->given);
+        return err_set(e, "%s: a mount point must end with a name", mp->given);
     return 0;
 }
 
@@ -215,12 +217,12 @@ int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct e
         return -1;
     int rc = dirs_make(mp->given, &mp->made_from);
     if (rc != 0)
-        err_set(e, "%s: cannot be made: %s", mp->given, strerror(-rc));
+        err_set(e, "%s: cannot be created: %s", mp->given, strerror(-rc));
     if (rc == 0)
         rc = resolve(mp, e);
     if (rc == 0)
         rc = stale_clear(mp->path, e);
-    if (rc > 0)  // its server could not remove it
+    if (rc > 0)  // left behind by the server that was killed
         mp->made_from = strlen(mp->given);
     if (rc >= 0)
         rc = empty_check(mp->path, e);
@@ -229,7 +231,7 @@ int ctl_mountpoint_prepare(struct ctl_mountpoint *mp, const char *path, struct e
     return rc == 0 ? 0 : -1;
 }
 
-// can_make: `path` is a directory, or can be made below the nearest one above it.
+// can_make: whether `path` is a directory, or can be created. Returns 0, or -1 with *e.
 static int can_make(const char *path, struct err *e)
 {
     char at[PATH_MAX];
@@ -242,7 +244,7 @@ static int can_make(const char *path, struct err *e)
         slash[slash == at] = '\0';
     }
     if (!S_ISDIR(st.st_mode))
-        return err_set(e, "%s: cannot be made: %s", path, strerror(ENOTDIR));
+        return err_set(e, "%s: cannot be created: %s", path, strerror(ENOTDIR));
     if (strcmp(at, path) != 0 && access(at, W_OK | X_OK) != 0)
         return err_set(e, "%s: cannot be made: %s", path, strerror(errno));
     return 0;
@@ -263,7 +265,7 @@ int ctl_mountpoint_check(const char *path, struct err *e)
         return -1;
     if (mount_at(mp.path, type)) {
         const int rc = strncmp(type, "fuse", 4) != 0 ? 0 : mount_probe(mp.path);
-        if (rc == ENOTCONN)  // of a killed server, which is detached
+        if (rc == ENOTCONN)  // of a killed server; ctl_mountpoint_prepare() would detach it
             return 0;
         return err_set(e, "%s: a %s is mounted there", mp.path, type);
     }
@@ -282,7 +284,7 @@ int ctl_mountpoint_clear(const char *path, struct err *e)
     char type[FSTYPE_BYTES];
     if (given_set(&mp, path, e) != 0)
         return -1;
-    // The directories above may be gone, and something else than a dead mount is nobody's business.
+    // Parent directories may be missing. Only stale mounts are detached.
     if (resolve(&mp, NULL) != 0 || !mount_at(mp.path, type))
         return 0;
     return stale_clear(mp.path, e);

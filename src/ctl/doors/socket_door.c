@@ -13,14 +13,14 @@
 
 #include "base/log.h"
 
-// client: one connection. events: what the loop waits for, besides its end.
+// client: one connection. events: the epoll events for which the loop waits.
 struct client {
     LIST_ENTRY(client) link;
     struct ctl_sock *sock;
     int fd;
     uint32_t events;
-    uint64_t active_ms;  // when it last sent or took something
-    bool resting;        // its stream has nothing: on_rest works on
+    uint64_t active_ms;  // time of the last byte sent or received
+    bool resting;        // its stream is idle: on_rest() continues it
     struct ctl_who who;
     struct talk talk;
 };
@@ -28,11 +28,11 @@ struct client {
 struct ctl_sock {
     struct ctl_loop *loop;
     struct tree *tree;
-    int fd, timer, rest;  // rest: the timer while somebody is resting; -1: nobody is
-    dev_t dev;            // of the file that we made
+    int fd, timer, rest;  // rest: timer while a client is resting; -1: none
+    dev_t dev;            // of the socket file that was created
     ino_t ino;
     uint64_t idle_ms;
-    bool deaf;  // no descriptor was left: on_check listens again
+    bool deaf;  // no descriptor is free: on_check() enables the listener again
     struct sock_counts counts;
     LIST_HEAD(client_list, client) clients;
     struct sockaddr_un at;
@@ -58,7 +58,7 @@ static void client_drop(struct client *c)
     free(c);
 }
 
-// client_send: as much as the client takes. False: it is gone.
+// client_send: sends as much as the socket accepts. False: the client has disconnected.
 static bool client_send(struct client *c)
 {
     struct talk *k = &c->talk;
@@ -73,7 +73,7 @@ static bool client_send(struct client *c)
     return true;
 }
 
-// client_receive: what has come, one time. False: it is gone, or has said all.
+// client_receive: receives once. False: the client has disconnected or shut down its side.
 static bool client_receive(struct client *c)
 {
     size_t room;
@@ -88,7 +88,7 @@ static bool client_receive(struct client *c)
 
 static void client_ready(void *arg, uint32_t events);
 
-// client_listen: waits for what the conversation needs next.
+// client_listen: sets the events for which the loop waits.
 static void client_listen(struct client *c, uint32_t events)
 {
     if (c->events == events)
@@ -99,7 +99,7 @@ static void client_listen(struct client *c, uint32_t events)
         c->events = events;
 }
 
-// on_rest: the streams of those who rest are asked again.
+// on_rest: continues the streams of resting clients.
 static void on_rest(void *arg, uint64_t periods)
 {
     struct ctl_sock *s = arg;
@@ -113,7 +113,7 @@ static void on_rest(void *arg, uint64_t periods)
     }
 }
 
-// client_rest: nothing to do for it before on_rest. Where no timer is to be had it goes on.
+// client_rest: lets a client wait for on_rest(). If no timer can be created, it continues at once.
 static void client_rest(struct client *c)
 {
     struct ctl_sock *s = c->sock;
@@ -123,8 +123,8 @@ static void client_rest(struct client *c)
     client_listen(c, c->resting ? 0 : EPOLLOUT);
 }
 
-// client_ready: one piece of work. A client that has said all and is owed nothing is gone; an
-// answer under way is given to the end, also to one that has shut down its side.
+// client_ready: does one piece of work. A client that has shut down its side gets the rest of its
+// answer and is then removed.
 static void client_ready(void *arg, uint32_t events)
 {
     struct client *c = arg;
@@ -141,7 +141,7 @@ static void client_ready(void *arg, uint32_t events)
         return;
     }
     if (later)
-        c->active_ms = clock_ms();  // it waits for us
+        c->active_ms = clock_ms();  // it waits for the server
     c->resting = false;
     if (later && talk_idle(k))
         client_rest(c);
@@ -149,9 +149,9 @@ static void client_ready(void *arg, uint32_t events)
         client_listen(c, more || talk_busy(k) ? EPOLLOUT : EPOLLIN);
 }
 
-// ---- who it is
+// ---- credentials
 
-// groups_get: the supplementary groups of the peer. Those beyond WALK_GROUPS_MAX do not count.
+// groups_get: the supplementary groups of the peer, at most WALK_GROUPS_MAX.
 static int groups_get(int fd, struct ctl_who *who)
 {
     socklen_t bytes = WALK_GROUPS_MAX * sizeof(gid_t);
@@ -184,14 +184,14 @@ static unsigned clients_of(const struct ctl_sock *s, uid_t uid)
     return n;
 }
 
-// refuse: tells why, as far as that can be told without waiting.
+// refuse: sends the reason if the socket accepts it without waiting, and closes.
 static void refuse(int fd, int code, const char *why)
 {
     uint8_t frame[WIRE_HEAD_BYTES + WIRE_ERROR_BYTES_MAX];
     send(fd, frame, wire_error_put(frame, code, why), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// refused: whether the limits have no place for uid.
+// refused: whether a limit of connections is reached for uid.
 static bool refused(struct ctl_sock *s, int fd, uid_t uid)
 {
     const unsigned places = SOCK_CLIENTS_MAX - (uid == 0 ? 0 : SOCK_CLIENTS_ROOT);
@@ -200,9 +200,9 @@ static bool refused(struct ctl_sock *s, int fd, uid_t uid)
     s->counts.refused_user += greedy;
     s->counts.refused_full += full && !greedy;
     if (greedy)
-        refuse(fd, EMFILE, "this user has all connections to the server that one may have");
+        refuse(fd, EMFILE, "this user has reached the limit of connections for each user");
     else if (full)
-        refuse(fd, EMFILE, "the server has all its connections");
+        refuse(fd, EMFILE, "the server has reached its limit of connections");
     return greedy || full;
 }
 
@@ -244,7 +244,7 @@ static void client_new(struct ctl_sock *s, int fd)
     close(fd);
 }
 
-// door_shut: what waits to be accepted would make the loop turn without pause.
+// door_shut: disables the listener; otherwise waiting connections would keep the loop busy.
 static void door_shut(struct ctl_sock *s)
 {
     s->counts.failed++;
@@ -283,9 +283,9 @@ static void on_check(void *arg, uint64_t periods)
     }
 }
 
-// ---- the file
+// ---- the socket file
 
-// is_stale: at the path lies a socket that nobody listens at any more. *taken: somebody does.
+// is_stale: whether the path is a socket on which no process listens. *taken: a process listens.
 static bool is_stale(const struct sockaddr_un *at, bool *taken)
 {
     struct stat st;
@@ -316,9 +316,9 @@ static int file_make(struct ctl_sock *s, bool *taken, struct err *e)
     struct stat st;
     if (bind_at(s, taken) != 0)
         return err_set(e, "%s: %s", s->at.sun_path,
-                       *taken            ? "another server answers here: [control] socket, or "
-                                           "run_dir, has to be another one for each"
-                       : errno == EEXIST ? "exists and is no socket"
+                       *taken            ? "another server uses this socket: each server needs its "
+                                           "own [control] socket or run_dir"
+                       : errno == EEXIST ? "exists and is not a socket"
                                          : strerror(errno));
     if (chmod(s->at.sun_path, 0666) == 0 && stat(s->at.sun_path, &st) == 0 &&
         listen(s->fd, SOCK_BACKLOG) == 0) {
@@ -345,7 +345,8 @@ struct ctl_sock *ctl_sock_start(struct ctl_loop *loop, struct tree *t, const cha
 {
     *taken = false;
     if (strlen(path) >= SOCK_PATH_BYTES) {
-        err_set(e, "%s: a socket's path has at most %d characters", path, SOCK_PATH_BYTES - 1);
+        err_set(e, "%s: the path of a socket may have at most %d characters", path,
+                SOCK_PATH_BYTES - 1);
         return NULL;
     }
     struct ctl_sock *s = calloc(1, sizeof(*s));

@@ -4,17 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
-// BYTES_MAX: what is left of the path, with the targets of symlinks in front of it.
+// BYTES_MAX: limit of the rest of the path, including targets of symlinks.
 enum { BYTES_MAX = 8192 };
 
-// walk: where we are: dirs[depth] is the present directory, those before it the way to it.
+// walk: the present position: dirs[depth] is the present directory, the others its parents.
 struct walk {
     struct tree_node *dirs[TREE_DEPTH_MAX + 1];
     unsigned depth, links;
-    bool slashed;  // the present name has a slash behind it: it has to be a directory
+    bool slashed;  // a slash follows the present name, so it must be a directory
     const struct ctl_who *who;
-    size_t at, end;        // of rest[]: what is still to go
-    char rest[BYTES_MAX];  // filled from the end, so that a target can be put in front
+    size_t at, end;        // the unresolved part of rest[]
+    char rest[BYTES_MAX];  // filled from the end, so that a target can be inserted before it
 };
 
 bool ctl_may(const struct ctl_who *who, const struct tree_stat *s, unsigned want)
@@ -29,7 +29,7 @@ bool ctl_may(const struct ctl_who *who, const struct tree_stat *s, unsigned want
     return (s->mode >> (in_group ? 3 : 0) & want) == want;
 }
 
-// follow_link: the target takes the place of the present name. 0 or -errno.
+// follow_link: replaces the present name by the target. Returns 0 or -errno.
 static int follow_link(struct walk *w, const char *target)
 {
     const size_t n = strlen(target);
@@ -46,7 +46,7 @@ static int follow_link(struct walk *w, const char *target)
     return 0;
 }
 
-// next_name: the next name of what is left, without empty ones and "."; false: there is none.
+// next_name: the next name, skipping empty names and "."; false: there is none.
 static bool next_name(struct walk *w, char *name, size_t *n)
 {
     while (w->at < w->end) {
@@ -65,7 +65,8 @@ static bool next_name(struct walk *w, char *name, size_t *n)
     return false;
 }
 
-// step: goes to `name` of the present directory. 1: that was the end, *node is it; 0: go on.
+// step: resolves `name` in the present directory. Returns 1: *node is the result; 0: continue; or
+// -errno.
 static int step(struct walk *w, const char *name, size_t n, bool follow, struct tree_node **node)
 {
     const struct tree_stat dir = tree_stat(w->dirs[w->depth]);

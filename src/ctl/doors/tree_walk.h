@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree_walk.h: from a path to an entry, for doors that the kernel does not guard: what it checks on
-// the mount (default_permissions) is checked here, by the same rules.
+// tree_walk.h: resolves a path to an entry for the socket and HTTP, and checks permissions by the
+// rules of the kernel on the mount (default_permissions).
 //
-// A path is relative to the root of the tree, with or without a leading /. Symlinks are followed,
-// relative to where they lie; nothing leads out of the tree: an absolute target and a .. above the
-// root are -EXDEV, as with openat2's RESOLVE_BENEATH. Control thread only.
+// A path is relative to the root of the tree, with or without a leading /. Symlinks are followed
+// relative to their directory. A path cannot leave the tree: an absolute target and a .. above the
+// root give -EXDEV, as with RESOLVE_BENEATH of openat2(). Control thread only.
 #pragma once
 #include <sys/types.h>
 
@@ -12,10 +12,10 @@
 
 enum {
     WALK_LINKS_MAX = 16,     // symlinks followed for one path, then -ELOOP
-    WALK_GROUPS_MAX = 1024,  // of one user; those beyond count as not his
+    WALK_GROUPS_MAX = 1024,  // supplementary groups of one user; further ones are ignored
 };
 
-// ctl_who: who asks. groups are the supplementary ones.
+// ctl_who: the credentials of a client. groups: the supplementary groups.
 struct ctl_who {
     uid_t uid;
     gid_t gid;
@@ -25,12 +25,12 @@ struct ctl_who {
 
 enum { MAY_READ = 4, MAY_WRITE = 2, MAY_SEARCH = 1 };
 
-// ctl_may: whether `who` has every right of `want` (MAY_*) by mode, owner and group. The first
-// class that fits decides: owner, group, others. root has all, as on the mount.
+// ctl_may: whether `who` has all rights of `want` (MAY_*) by mode, owner and group. The first
+// matching class decides: owner, group, others. root has all rights, as on the mount.
 bool ctl_may(const struct ctl_who *who, const struct tree_stat *s, unsigned want);
 
-// ctl_walk: *node = the entry at path[0..n) if `who` may search every directory on the way. follow:
-// also a symlink at the end of the path. 0, or -ENOENT, -ENOTDIR, -EACCES, -ELOOP, -EXDEV,
-// -ENAMETOOLONG (a name; the path with its symlinks resolved).
+// ctl_walk: sets *node to the entry at path[0..n) if `who` may search every directory of the path.
+// follow: also follow a symlink at the end of the path. Returns 0, or -ENOENT, -ENOTDIR, -EACCES,
+// -ELOOP, -EXDEV, -ENAMETOOLONG (a name, or the path with resolved symlinks).
 int ctl_walk(struct tree *t, const struct ctl_who *who, const char *path, size_t n, bool follow,
              struct tree_node **node);
