@@ -142,7 +142,7 @@ printf '\xef\xbb\xbf[tcp]\nretries = 5\n' >"$TMP/bom"
 claim "UTF-8 with a mark before it is a configuration" "$C10M" check --syntax -c "$TMP/bom"
 rm "$TMP/hole"
 claim "a server starts" start_server
-claim "a check beside it finds no fault in what is its own" refuses check 0 "runs already"
+claim "a check beside it finds no fault in what is its own" refuses check 0 "already running"
 claim "... but in what it would read" refuses check 1 "$TMP/nothing" "service.web.root=$TMP/nothing"
 claim "the server stops" stop_server
 finish

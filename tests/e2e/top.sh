@@ -33,7 +33,7 @@ claim "... to that width" narrow
 claim "C10M_SOCKET names the socket" env C10M_SOCKET="$SOCKET" "$C10M" top -b -n 1 -d 0.1
 nobody() { ! "$C10M" top -b -s "$TMP/nobody" 2>"$TMP/errors" && grep -q "no server at $TMP/nobody: No such file" "$TMP/errors"; }
 claim "-b without a server fails" nobody
-no_terminal() { ! "$C10M" top -s "$SOCKET" </dev/null >"$TMP/out2" 2>"$TMP/errors" && grep -q 'no terminal' "$TMP/errors"; }
+no_terminal() { ! "$C10M" top -s "$SOCKET" </dev/null >"$TMP/out2" 2>"$TMP/errors" && grep -q 'not a terminal' "$TMP/errors"; }
 claim "without a terminal it says so" no_terminal
 
 mkfifo "$TMP/says"
