@@ -317,7 +317,7 @@ static void who_asks_for_nonsense_is_told_what_was_expected(void **state)
         int rc;
     } all[] = {{"x", "expected KEY VALUE", -EINVAL},
                {"colour red\n", "expected name, port", -EINVAL},
-               {"port wire\n", "name: has to be given", -EINVAL},
+               {"port wire\n", "name: missing", -EINVAL},
                {"name \n", "letters", -EINVAL},
                {"name ../x\n", "letters", -EINVAL},
                {"name aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "letters", -EINVAL},
@@ -414,9 +414,9 @@ static void a_frame_is_one_line(void **state)
     line_is(MACS "86dd 60000000 0008 3a 40 fd000000000000000000000000000001"
                  "fd000000000000000000000000000002 8000 0000 0000 0000",
             "ICMPv6 fd00::1 > fd00::2 type 128 code 0 len 8");
-    line_is(MACS "0800 4500", "IP, cut off");
+    line_is(MACS "0800 4500", "IP, truncated");
     line_is(MACS "1234 00", "Ethernet type 0x1234 len 1");
-    line_is("00", "Ethernet, cut off");
+    line_is("00", "Ethernet, truncated");
 }
 
 static void any_bytes_are_one_line(void **state)

@@ -12,7 +12,7 @@
 #include "pkt/port.h"
 #include "wire/pcapng.h"
 
-// capture: buf[at..n) is to be handed over.
+// capture: buf[at..n) has not been passed to the reader yet.
 struct capture {
     struct server *server;
     struct capture_reader *reader;
@@ -21,7 +21,7 @@ struct capture {
     uint64_t frames, frames_max;
     uint32_t snap_bytes, ports;
     uint64_t begin_ns, end_ns;
-    uint64_t state_ms;  // when the state began
+    uint64_t state_ms;  // start of the present state
     size_t at, n;
     char filter[DUMP_FILTER_BYTES_MAX + 1];
     uint8_t interface_of[CAPTURE_PORTS_MAX];
@@ -97,7 +97,7 @@ static void enter(struct capture *c, enum capture_state state)
     c->state_ms = clock_ms();
 }
 
-// A worker that is stuck in a turn is not waited for any longer.
+// Whether a worker was waited for long enough; it may hang in a turn.
 static bool waited(const struct capture *c)
 {
     return capture_reader_acked(c->reader) || clock_ms() - c->state_ms >= DUMP_WAIT_MS;
@@ -126,7 +126,7 @@ static void put_head(struct capture *c)
     }
 }
 
-// put_frames: what lies in the rings, as far as there is room; returns how many.
+// put_frames: copies frames from the rings to the buffer, as many as fit. Returns how many.
 static unsigned put_frames(struct capture *c)
 {
     struct capture_frame f;
@@ -149,7 +149,7 @@ static unsigned put_frames(struct capture *c)
     return n;
 }
 
-// Statistics of libpcap's kind: received by the filter's input, accepted by it, dropped behind it.
+// Statistics as in libpcap: frames given to the filter, accepted by it, dropped after it.
 static void put_statistics(struct capture *c)
 {
     const uint64_t now = capture_reader_ns(c->reader, tsc_read());
@@ -174,8 +174,8 @@ static void end_run(struct capture *c)
     enter(c, CAPTURE_DRAIN);
 }
 
-// step: a piece of work; as next()'s result, or -1: there is something in the buffer, or a new
-// state.
+// step: does one piece of work. Returns a result of next(), or -1: the buffer has data, or the
+// state has changed.
 static int step(struct capture *c)
 {
     switch (c->state) {
@@ -204,7 +204,7 @@ static int step(struct capture *c)
             return 1;
         if (!waited(c))
             return TREE_LATER;
-        if (put_frames(c) != 0)  // copied before the worker let go
+        if (put_frames(c) != 0)  // frames copied before the worker released the ring
             return 1;
         put_statistics(c);
         enter(c, CAPTURE_END);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dump_capture.h: one capture: from its parameters to the bytes of its pcapng.
+// dump_capture.h: one capture, which converts frames of the workers to pcapng.
 //
-//     IDLE --first read--> ATTACH --every ring is there--> AWAIT --every worker knows--> RUN
-//     RUN --limit, stop--> DRAIN --every worker has let go, rings empty--> END
+//     IDLE --first read--> ATTACH --all rings allocated--> AWAIT --all workers copy--> RUN
+//     RUN --limit, stop--> DRAIN --all workers have released the rings, rings empty--> END
 #pragma once
 #include "ctl/dump/dump_files.h"
 #include "server/capture_reader.h"
@@ -17,7 +17,7 @@ enum capture_state {
     CAPTURE_END
 };
 
-// capture_params: program: of capture_filter_new(), NULL: none; filter: its text.
+// capture_params: the parameters. program: of capture_filter_new(), or NULL; filter: its text.
 struct capture_params {
     uint32_t snap_bytes;
     uint32_t ports;
@@ -29,19 +29,20 @@ struct capture_params {
 
 struct capture;
 
-// capture_new: NULL: *e.
+// capture_new: returns NULL with the reason in *e on failure.
 struct capture *capture_new(struct server *s, const struct capture_params *p, struct err *e);
 void capture_free(struct capture *c);
 
-// capture_next: as a stream's next().
+// capture_next: as next() in struct tree_ops.
 int capture_next(struct capture *c, struct tree_out *out);
 
-// capture_stop: no frames that are not in the rings already.
+// capture_stop: ends the capture; frames already in the rings are still passed on.
 void capture_stop(struct capture *c);
 
-// capture_frames: handed over so far. capture_began: it has been read.
+// capture_frames: the number of frames passed to the reader so far. capture_began: whether it was
+// read.
 uint64_t capture_frames(const struct capture *c);
 bool capture_began(const struct capture *c);
 
-// capture_counts: over its ports.
+// capture_counts: the sums of its ports.
 struct capture_ring_counts capture_counts(const struct capture *c);

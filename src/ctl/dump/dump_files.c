@@ -15,7 +15,7 @@
 #include "worker/capture.h"
 #include "worker/worker.h"
 
-// named: a capture of dump/NAME. node: NULL: its name is gone.
+// named: a capture dump/NAME. node NULL: the entry was removed.
 struct named {
     LIST_ENTRY(named) link;
     struct ctl_dump *owner;
@@ -26,7 +26,7 @@ struct named {
     char name[DUMP_NAME_BYTES];
 };
 
-// of_port: what ports/NAME/dump stands for.
+// of_port: the data of ports/NAME/dump.
 struct of_port {
     struct ctl_dump *owner;
     unsigned ix;
@@ -39,7 +39,7 @@ struct ctl_dump {
     uint32_t ring_bytes;
     int timer;
     LIST_HEAD(named_list, named) named;
-    uint64_t made, frames;  // captures so far, and what those that are over handed out
+    uint64_t made, frames;  // number of captures so far; frames of those that have ended
     struct of_port ports[WORKER_PORTS_MAX];
 };
 
@@ -91,7 +91,7 @@ static void port_done(void *cursor, void *data)
 
 // ---- dump/NAME
 
-// One reader only: his cursor is not zero.
+// Only one reader is allowed; its cursor is not zero.
 static int named_next(struct tree_out *out, void *cursor, void *data)
 {
     struct named *n = data;
@@ -99,7 +99,7 @@ static int named_next(struct tree_out *out, void *cursor, void *data)
     if (n->over)
         return 0;
     if (*mine == 0 && n->has_reader)
-        return tree_refuse(EBUSY, "somebody reads it already");
+        return tree_refuse(EBUSY, "the capture has a reader already");
     n->has_reader = true;
     *mine = 1;
     return capture_next(n->capture, out);
@@ -116,7 +116,7 @@ static void named_end(struct named *n)
     n->capture = NULL;
     n->node = NULL;
     if (node != NULL)
-        tree_remove_node(node);  // n may be gone
+        tree_remove_node(node);  // n may have been freed
 }
 
 static void named_done(void *cursor, void *data)
@@ -138,14 +138,14 @@ static int named_write(const char *buf, size_t n, void *data)
 static void named_release(void *data)
 {
     struct named *n = data;
-    n->node = NULL;  // it is being removed
+    n->node = NULL;  // the entry is being removed
     named_end(n);
     free(n);
 }
 
 // ---- dump/new
 
-// asked: what was written, taken apart; strings lie in the copy of it.
+// asked: the parsed request. Its strings point into the copied text.
 struct asked {
     const char *name;
     struct capture_params p;
@@ -237,9 +237,9 @@ static int parse_lines(const struct server *s, char *text, struct asked *a)
         rc = parse_line(s, line, value, a);
     }
     if (rc == 0 && a->name == NULL)
-        return tree_refuse(EINVAL, "name: has to be given");
+        return tree_refuse(EINVAL, "name: missing");
     if (rc == 0 && a->p.filter != NULL && a->p.program == NULL)
-        return tree_refuse(EINVAL, "filter: is the text of a program, which has to be given");
+        return tree_refuse(EINVAL, "filter: requires program");
     if (a->p.ports == 0)
         a->p.ports = (uint32_t)((UINT64_C(1) << server_params_of(s)->n_ports) - 1);
     return rc;
@@ -287,7 +287,7 @@ static int new_write(const char *buf, size_t n, void *data)
     int rc = parse_lines(d->server, text, &a);
     if (rc == 0 && capture_readers_usage(d->server).dumps >= CAPTURE_READERS_MAX) {
         struct err e;
-        capture_free(capture_new(d->server, &a.p, &e));  // refused, and counted
+        capture_free(capture_new(d->server, &a.p, &e));  // counts the refusal
         rc = tree_refuse(EBUSY, "%s", e.text);
     }
     if (rc == 0)
@@ -301,16 +301,16 @@ static int new_read(struct tree_out *out, void *data)
     (void)data;
     return tree_printf(
         out,
-        "# Written to, makes dump/NAME: a capture for one reader, as pcapng. One KEY VALUE a "
+        "# A write creates dump/NAME: a capture in pcapng for one reader. One KEY VALUE per "
         "line:\n"
-        "#   name NAME          letters, digits, - and _; has to be given\n"
-        "#   port PORT          may be repeated; else every port\n"
+        "#   name NAME          letters, digits, - and _; required\n"
+        "#   port PORT          may be repeated (default: all ports)\n"
         "#   direction WAY      in, out or both (default)\n"
-        "#   snaplen BYTES      of each frame, at most (default %d)\n"
-        "#   count FRAMES       ends after so many (default 0: no limit)\n"
-        "#   program N,CODE JT JF K,...   classic BPF as tcpdump -ddd prints it\n"
-        "#   filter TEXT        what the program was made of; goes into the capture\n"
-        "# \"stop\" written to dump/NAME ends it in order. c10m dump does all of this.\n",
+        "#   snaplen BYTES      most bytes of each frame (default %d)\n"
+        "#   count FRAMES       number of frames (default 0: no limit)\n"
+        "#   program N,CODE JT JF K,...   classic BPF, in the format of tcpdump -ddd\n"
+        "#   filter TEXT        source of the program; only copied into the capture\n"
+        "# Writing \"stop\" to dump/NAME ends the capture. c10m dump does all of this.\n",
         DUMP_SNAP_DEFAULT);
 }
 

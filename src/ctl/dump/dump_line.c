@@ -5,8 +5,8 @@
 #include "base/bytes.h"
 #include "wire/proto.h"
 
-// ends: of a packet, and where its transport header begins; bytes: of that and its data, as the IP
-// header says; n: those that are there.
+// ends: the two addresses of a packet, and its transport header l4. bytes: length of the transport
+// header and data according to the IP header; n: bytes captured of it.
 struct ends {
     struct ip_addr from, to;
     bool v6;
@@ -94,12 +94,12 @@ static struct ip_addr addr6(const uint8_t *at)
 static void ip4_line(struct text *out, const uint8_t *ip, uint32_t n)
 {
     if (n < IP4_BYTES || (ip[0] & 15) < 5 || n < 4u * (ip[0] & 15)) {
-        text_printf(out, "IP, cut off");
+        text_printf(out, "IP, truncated");
         return;
     }
     const uint32_t head = 4u * (ip[0] & 15), total = load_be16(ip + IP4_TOTAL_AT);
     const uint32_t offset = load_be16(ip + IP4_FRAGMENT_AT) & IP4_OFFSET_MASK;
-    // A segment that the port is to cut has no length here, or one over 64 KiB.
+    // For a segment that the NIC will split (TSO), the length field is 0 or over 64 KiB.
     struct ends e = {.from = ip_from_v4(load_be32(ip + IP4_SRC_AT)),
                      .to = ip_from_v4(load_be32(ip + IP4_DST_AT)),
                      .proto = ip[IP4_PROTO_AT],
@@ -117,7 +117,7 @@ static void ip4_line(struct text *out, const uint8_t *ip, uint32_t n)
 static void ip6_line(struct text *out, const uint8_t *ip, uint32_t n)
 {
     if (n < IP6_BYTES) {
-        text_printf(out, "IPv6, cut off");
+        text_printf(out, "IPv6, truncated");
         return;
     }
     const uint32_t payload = load_be16(ip + IP6_PAYLOAD_AT);
@@ -134,7 +134,7 @@ static void ip6_line(struct text *out, const uint8_t *ip, uint32_t n)
 static void arp_line(struct text *out, const uint8_t *a, uint32_t n)
 {
     if (n < ARP_BYTES) {
-        text_printf(out, "ARP, cut off");
+        text_printf(out, "ARP, truncated");
         return;
     }
     char from[IP_TEXT_BYTES], to[IP_TEXT_BYTES];
@@ -153,7 +153,7 @@ static void arp_line(struct text *out, const uint8_t *a, uint32_t n)
 void dump_line(struct text *out, const uint8_t *frame, uint32_t n)
 {
     if (n < ETH_BYTES) {
-        text_printf(out, "Ethernet, cut off");
+        text_printf(out, "Ethernet, truncated");
         return;
     }
     const uint16_t type = load_be16(frame + ETH_TYPE_AT);

@@ -83,8 +83,8 @@ void ctl_baseline_port(const struct ctl_baseline *b, unsigned port, struct port_
         to[i] -= from[i];
 }
 
-// Packets of the turn that the worker was in, received and not yet accounted for, count as received
-// after the reset: the balance is zero from here on as well.
+// Packets that the worker had received in its present turn and not accounted for yet count as
+// received after the reset, so that `balance` is 0 after the reset too.
 void ctl_baseline_reset_core(struct ctl_baseline *b, unsigned worker)
 {
     struct core_stats *base = &b->workers[worker].stats;

@@ -11,7 +11,7 @@
 
 enum { PATH_BYTES = 512, LINE_BYTES = 4096 };
 
-// mapped: pages of this process by node and size.
+// mapped: huge pages of this process by node and size.
 struct mapped {
     unsigned n_sizes;
     unsigned kb[HUGE_SIZES_MAX];
@@ -38,7 +38,7 @@ static void read_sizes(const char *sys_root, struct mapped *m)
     qsort(m->kb, m->n_sizes, sizeof(m->kb[0]), smaller_first);
 }
 
-// A line of numa_maps: ADDRESS POLICY ... huge ... N0=12 N1=3 kernelpagesize_kB=2048
+// Parses a line of numa_maps: ADDRESS POLICY ... huge ... N0=12 N1=3 kernelpagesize_kB=2048
 static void read_mapping(char *line, struct mapped *m)
 {
     const char *kb = strstr(line, " kernelpagesize_kB=");
@@ -57,7 +57,8 @@ static void read_mapping(char *line, struct mapped *m)
     }
 }
 
-// Of a process without huge pages numa_maps is not read: the kernel would look at all the others.
+// Whether the process has huge pages. If not, numa_maps is not read, because the kernel would walk
+// all other pages.
 static bool has_any(const char *proc)
 {
     char path[PATH_BYTES], line[LINE_BYTES];
@@ -92,7 +93,7 @@ static void size_lines(struct text *out, const char *folder, const char *prefix,
         const char *name, *file;
     } rows[] = {{"total", "nr_hugepages"},
                 {"free", "free_hugepages"},
-                {"reserved", "resv_hugepages"},  // by node the kernel does not tell
+                {"reserved", "resv_hugepages"},  // the kernel has no value for each node
                 {"surplus", "surplus_hugepages"}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
         char path[PATH_BYTES + 64];

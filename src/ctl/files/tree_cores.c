@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cores/N/: one worker each.
+// cores/N/: one directory for each worker.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "ctl/files/tree_files_internal.h"
 #include "stat/render.h"
 
-// core_of: whom a file is about.
+// core_of: the data of a file.
 struct core_of {
     const struct ctl_shown *shown;
     unsigned worker;
@@ -34,7 +34,7 @@ static void snapshot(struct core_stats *copy, const void *data)
     ctl_baseline_core(of->shown->baseline, of->worker, copy);
 }
 
-// Each of these renders a copy, so that lines of one reading belong together.
+// The callbacks render a copy, so that the lines of one reading are consistent.
 static int counters_read(struct tree_out *out, void *data)
 {
     static struct core_stats copy;
@@ -66,7 +66,7 @@ static int cycles_read(struct tree_out *out, void *data)
                        worker_tsc_hz(worker_of(data)));
 }
 
-// What packets waited for their turn's end, then the turns without work.
+// The time of packets from rx to tx, then the duration of turns without work.
 static int latency_read(struct tree_out *out, void *data)
 {
     static struct latency copy;
@@ -89,8 +89,8 @@ static int queues_read(struct tree_out *out, void *data)
     return 0;
 }
 
-// Adds up the lines of one name from `from` on, which then count as 0 (a device may have several),
-// and makes it a name of the tree.
+// Returns the sum of the lines with the name of line `from`, and sets the later ones to 0 (a device
+// may have several lines). Replaces characters that the tree does not allow in the name.
 static uint64_t sum_lines(struct linux_counts *c, unsigned from)
 {
     struct linux_interrupt *it = &c->interrupts[from];
@@ -106,7 +106,7 @@ static uint64_t sum_lines(struct linux_counts *c, unsigned from)
     return sum;
 }
 
-// The CPU's since the server's start: of each name its count, then of all together.
+// The interrupts of the CPU since the start of the server: a line for each name, then their sum.
 static void interrupt_lines(struct tree_out *out, const char *prefix, struct linux_counts *now,
                             const struct linux_counts *before)
 {
@@ -134,7 +134,7 @@ static int interrupts_read(struct tree_out *out, void *data)
     return 0;
 }
 
-// The thread's since its start.
+// Counters of the thread since its start.
 static int sched_read(struct tree_out *out, void *data)
 {
     static struct linux_counts now;

@@ -15,7 +15,7 @@ static int version_read(struct tree_out *out, void *data)
     return tree_printf(out, "c10m %s\n", ((const struct ctl_shown *)data)->version);
 }
 
-// Linux's format: seconds since the start, and seconds that all cores together were idle.
+// As Linux's /proc/uptime: seconds since the start, and the sum of the idle seconds of all cores.
 static int uptime_read(struct tree_out *out, void *data)
 {
     const struct ctl_shown *s = data;
@@ -55,7 +55,7 @@ static int service_counters_read(struct tree_out *out, void *data)
     return 0;
 }
 
-// all_of: the sum over all workers, of what each has its part of.
+// all_of: the sum of a limit over all workers, each of which has a part of it.
 static uint64_t all_of(const struct service_of *of, size_t at)
 {
     uint64_t sum = 0;
@@ -66,7 +66,7 @@ static uint64_t all_of(const struct service_of *of, size_t at)
     return sum;
 }
 
-// The first worker's: all get the same one, a moment apart.
+// The state of the first worker. All workers get the same state, with a short delay.
 static int service_state_read(struct tree_out *out, void *data)
 {
     static const char *const names[] = {[TCP_SERVICE_OPEN] = "open",
@@ -99,7 +99,7 @@ static int service_log_read(struct tree_out *out, void *data)
                        (unsigned long long)(handed - lost), (unsigned long long)lost);
 }
 
-// What the application shows itself; what it makes there, then or later, is its own.
+// Calls `tree` of the application, which owns the entries that it creates.
 static int fill_app(const struct ctl_shown *shown, const struct c10m_service *sv)
 {
     struct tree_node *dir = tree_lookup(tree_lookup(tree_root(shown->tree), "apps"), sv->name);
@@ -131,7 +131,7 @@ static int fill_services(const struct ctl_shown *shown)
     return rc;
 }
 
-// Counts of the CPUs go back to when Linux started: what they were then is taken off.
+// Linux counts since boot: the counts at the start of the server are subtracted later.
 static int open_counts(struct ctl_shown *s)
 {
     const unsigned n = server_workers(s->server);

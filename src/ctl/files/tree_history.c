@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// history/: the last hour, as server/history.h keeps it.
+// history/: the last hour, from server/history.h.
 #include <string.h>
 
 #include "ctl/files/tree_files_internal.h"

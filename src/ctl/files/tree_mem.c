@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mem/: what was reserved, and what of it is in use.
+// mem/: the reserved memory and its use.
 #include "ctl/files/hugepages.h"
 #include "ctl/files/tree_files_internal.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ports/NAME/: what the devices are, and what they count. Their counters are read here alone, on
-// the control thread: DPDK lets one thread at a time do so.
+// ports/NAME/: properties and counters of the devices. Device counters are read only here, on the
+// control thread, because DPDK allows one thread at a time to do so.
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,18 +13,18 @@
 
 enum { XSTATS_MAX = 4096, RSS_ENTRIES_MAX = 512 };
 
-// port_of: whom a file is about; `port` is the one that the configuration names, or the one in it.
+// port_of: the data of a file. port: the configured port, or the port that it wraps.
 struct port_of {
     const struct ctl_shown *shown;
     struct port *port;
     unsigned ix;
 };
 
-// ctl_port_copies: written by the control thread, read by any, under the lock; neither holds it for
-// longer than a copy takes.
+// ctl_port_copies: written by the control thread and read by any thread, under a lock that is held
+// only during a copy.
 struct ctl_port_copies {
     pthread_mutex_t lock;
-    uint64_t next_ns;  // the control thread's
+    uint64_t next_ns;  // used by the control thread only
     struct port_stats stats[WORKER_PORTS_MAX];
 };
 
@@ -110,7 +110,7 @@ static int link_lines(struct tree_out *out, bool known, const struct port_link *
                        l->full_duplex ? "full" : "half");
 }
 
-// Of the port inside another one nobody watches the changes: they are the other's.
+// Link changes of a wrapped port are counted for the port that wraps it.
 static int inner_link_read(struct tree_out *out, void *data)
 {
     struct port *p = port_at(data);
@@ -149,7 +149,7 @@ static int offloads_read(struct tree_out *out, void *data)
     return rc;
 }
 
-// Of the table's n entries, how many each worker has: worker w has those of its connections.
+// The number of the table's n entries of each worker.
 static void rss_shares(struct tree_out *out, unsigned n, unsigned workers)
 {
     unsigned entries[SERVER_WORKERS_MAX] = {0};
@@ -169,8 +169,8 @@ static void rss_counts(struct tree_out *out, const struct rss_watch *w)
                     w->wrong[k]);
 }
 
-// The queue of each entry of the device's table; where there is none, the worker of each entry of
-// ours.
+// The queue of each entry of the device's RSS table; without such a table, the worker of each entry
+// of the server's table.
 static int rss_read(struct tree_out *out, void *data)
 {
     uint16_t queues[RSS_ENTRIES_MAX];
@@ -220,7 +220,7 @@ static int counters_read(struct tree_out *out, void *data)
     struct port_stats s = {0};
     p->ops->stats(p, &s);
     const struct port_of *of = data;
-    if (p == server_port(of->shown->server, of->ix))  // not the one in it
+    if (p == server_port(of->shown->server, of->ix))  // not the wrapped port
         ctl_baseline_port(of->shown->baseline, of->ix, &s);
     lines(out, &s);
     return 0;
@@ -241,7 +241,7 @@ static int xstats_read(struct tree_out *out, void *data)
     return 0;
 }
 
-// rx_waiting -1: the device does not tell.
+// rx_waiting -1: unknown to the device.
 static int queues_read(struct tree_out *out, void *data)
 {
     struct port *p = port_at(data);
@@ -265,7 +265,8 @@ static void worker_lines(struct tree_out *out, unsigned w, const struct handoff_
         tree_printf(out, "worker_%u_%s %" PRIu64 "\n", w, rows[i].name, rows[i].value);
 }
 
-// Of each worker, what it did with this port's packets of others; one worker alone has none.
+// For each worker, its counters of packets of this port that belong to other workers. Not with one
+// worker.
 static int workers_read(struct tree_out *out, void *data)
 {
     const struct port_of *of = data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verdict: what is wrong with the server. Here it is looked at, once a second; the judgement is
-// that of server/verdict.h.
+// The file verdict: the problems of the server. This file collects the input once a second;
+// server/verdict.h makes the judgement.
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +93,8 @@ static void look_at_service(const struct ctl_shown *s, unsigned i, struct verdic
         out->connections_max += max;
         out->shares_full += max != 0 && now >= max;
     }
-    // A limit as large as the server's is none: then it is connections_full.
+    // A limit of the service that is not below that of the server is ignored: connections_full
+    // reports it.
     if (out->connections_max >= server_params_of(s->server)->connections)
         out->shares_full = 0;
     server_log_counts(s->server, i, &handed, &out->log_lost);
@@ -146,7 +147,7 @@ void ctl_verdict_close(struct ctl_shown *s)
     s->verdict = NULL;
 }
 
-// Not before a worker has made its first turn: until then nothing is wrong, and nothing is right.
+// Starts after the first turn of a worker; before, there is nothing to judge.
 void ctl_verdict_look(const struct ctl_shown *s)
 {
     struct ctl_verdict *v = s->verdict;

@@ -23,7 +23,7 @@ uint64_t http_now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-// ---- one run: what is ready, and of one stream the next piece
+// ---- one run: ready connections, and the next piece of a stream
 
 void http_soon(struct ctl_http *h)
 {
@@ -38,7 +38,7 @@ static void wait_later(struct http_request *r)
     if (h->later_fd < 0)
         h->later_fd = ctl_loop_timer(h->loop, HTTP_IDLE_MS, on_later, h, NULL);
     if (h->later_fd < 0)
-        http_soon(h);  // no timer is left: then the loop's next turn
+        http_soon(h);  // no timer: continue in the next turn of the loop
 }
 
 void http_wait(struct http_request *r, enum http_wait when)
@@ -88,7 +88,8 @@ static void on_wake(void *arg, uint32_t events)
     run(h);
 }
 
-// A client that is gone shows only when something is sent, which an idle stream may never do.
+// Whether the client has disconnected. For an idle stream, which sends nothing, this must be
+// checked.
 static bool is_gone(const struct http_request *r)
 {
     struct pollfd p = {.fd = r->conn->fd, .events = POLLRDHUP};
@@ -121,7 +122,7 @@ static struct ip_addr address_of(const struct sockaddr *a)
     return addr;
 }
 
-// refuse: says why, if the socket takes it at once.
+// refuse: sends the reason if the socket accepts it at once, and closes.
 static int refuse(uint64_t *counter, int fd)
 {
     static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
@@ -190,14 +191,14 @@ static void on_listener(void *arg, uint32_t events)
             return;
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             h->limits.accept_failed++;
-            ctl_loop_remove(h->loop, h->listen_fd);  // on_second tries again
+            ctl_loop_remove(h->loop, h->listen_fd);  // on_second() enables the listener again
             h->listening = false;
             return;
         }
     }
 }
 
-// on_connection: libmicrohttpd tells of each connection's begin and end.
+// on_connection: called by libmicrohttpd at the start and end of each connection.
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -214,8 +215,8 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
             *socket_context = &h->conns[i];
 }
 
-// has_ended: the client sends nothing more. libmicrohttpd, which waits for edges, does not see the
-// end that came together with a request.
+// has_ended: whether the client has shut down its side. libmicrohttpd uses edge-triggered epoll and
+// misses an end that arrives together with a request.
 static bool has_ended(const struct http_conn *c)
 {
     char byte;
@@ -293,13 +294,15 @@ static int entry_read(struct tree_out *out, void *data)
 
 // ---- start and stop
 
-// A path is decoded once, by web_path_decode, and an escaped NUL is no end of it.
+// Replaces the decoding of libmicrohttpd: web_path_decode() decodes a path, so that an escaped zero
+// byte does not end it.
 static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *text)
 {
     return strlen(text);
 }
 
-// libmicrohttpd says here what it answers itself: what is no HTTP, or over its limits.
+// The log of libmicrohttpd, which reports requests that it answers itself: malformed ones and those
+// over its limits.
 static void said(void *cls, const char *format, va_list ap)
 {
     struct ctl_http *h = cls;
@@ -317,7 +320,7 @@ static int daemon_start(struct ctl_http *h, struct err *e)
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, h, MHD_OPTION_NOTIFY_COMPLETED, http_completed,
         h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
     if (h->daemon == NULL)
-        return err_set(e, "HTTP: libmicrohttpd does not start");
+        return err_set(e, "HTTP: libmicrohttpd could not be started");
     h->mhd_fd = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     return ctl_loop_add(h->loop, h->mhd_fd, EPOLLIN, on_mhd, h, e);
 }
@@ -424,7 +427,7 @@ void ctl_http_stop(struct ctl_http *h)
         TAILQ_INSERT_TAIL(&h->soon, r, link);
         r->waits = HTTP_SOON;
     }
-    while (!TAILQ_EMPTY(&h->soon))  // libmicrohttpd does not stop with connections suspended
+    while (!TAILQ_EMPTY(&h->soon))  // libmicrohttpd cannot stop while connections are suspended
         resume_one(h);
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);

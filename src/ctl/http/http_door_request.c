@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_door_request.c: a request of libmicrohttpd's becomes one of web_serve.h, and the answer goes
+// http_door_request.c: converts requests of libmicrohttpd to those of web_serve.h, and the answers
 // back.
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static enum web_method method_of(const char *name)
     return WEB_OTHER;
 }
 
-// header: what is looked for in the request's headers.
+// header: the headers of a request that are used.
 struct header {
     const char *name, *value;
     unsigned times;
@@ -67,8 +67,8 @@ static uint64_t now_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-// next_piece: reads on. 0: there is a piece, or the end (piece_bytes 0); -EAGAIN: *idle says
-// whether there was anything to do; another -errno.
+// next_piece: reads the next piece of the stream. Returns 0: there is a piece, or the end
+// (piece_bytes 0); -EAGAIN: no data yet, *idle: the stream is idle; or another -errno.
 static int next_piece(struct http_request *r, bool *idle)
 {
     const uint64_t begin_us = now_us();
@@ -79,8 +79,8 @@ static int next_piece(struct http_request *r, bool *idle)
     return n < 0 ? (int)n : 0;
 }
 
-// read_stream: the body of a stream's answer, as far as there is room for it; asked again in a
-// later run when this one has made its piece.
+// read_stream: the callback for the body of a stream. It fills the room; after the pieces allowed
+// in this run, it continues in a later run.
 static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t room)
 {
     struct http_request *r = cls;
@@ -120,7 +120,7 @@ static struct MHD_Response *response_of(struct http_request *r)
         const ssize_t got = tree_read(a->handle, 0, SIZE_MAX / 2, &data);
         n = got > 0 ? (size_t)got : 0;
     }
-    // It is the answer's, and that lives as long as the request.
+    // The data belongs to the answer, which lives as long as the request.
     return MHD_create_response_from_buffer(n, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT);
 }
 
@@ -164,7 +164,8 @@ static struct http_request *request_new(struct ctl_http *h, struct MHD_Connectio
     return r;
 }
 
-// append_body: keeps what one write may have and one byte more; *n = 0: taken.
+// append_body: stores the body up to one byte over the limit of a write. Sets *n to 0: all bytes
+// were processed.
 static enum MHD_Result append_body(struct http_request *r, const char *data, size_t *n)
 {
     const size_t room = TREE_WRITE_BYTES_MAX + 1 - r->body.len;

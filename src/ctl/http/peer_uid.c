@@ -16,10 +16,10 @@ struct question {
 struct answer {
     struct nlmsghdr head;
     struct inet_diag_msg body;
-    uint8_t rest[512];  // attributes that nobody asked for
+    uint8_t rest[512];  // unused attributes
 };
 
-// end_of: address and port as sock_diag wants them. False: neither IPv4 nor IPv6.
+// end_of: converts address and port for sock_diag. False: neither IPv4 nor IPv6.
 static bool end_of(const struct sockaddr *a, __be32 address[4], __be16 *port)
 {
     const struct sockaddr_in *v4 = (const void *)a;
@@ -46,8 +46,8 @@ static bool ask(const struct question *q, uid_t *uid)
         send(fd, q, sizeof(*q), MSG_DONTWAIT) == (ssize_t)sizeof(*q) &&
         recv(fd, &a, sizeof(a), MSG_DONTWAIT) >= (ssize_t)(sizeof(a.head) + sizeof(a.body)) &&
         a.head.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
-        // Without such a connection the kernel tells of a listener on that port; of one whose
-        // program let it go it says uid 0.
+        // If there is no such connection, the kernel reports a listener on the port. For a
+        // connection that was closed by its process, it reports uid 0 and inode 0.
         a.body.id.idiag_dport == q->body.id.idiag_dport && a.body.idiag_inode != 0;
     close(fd);
     if (good)
@@ -66,7 +66,7 @@ bool peer_uid(int fd, const struct sockaddr *peer, uid_t *uid)
                  .idiag_states = UINT32_MAX,
                  .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}},
     };
-    struct inet_diag_sockid *id = &q.body.id;  // as the other end sees it
+    struct inet_diag_sockid *id = &q.body.id;  // from the view of the other end
     return getsockname(fd, (struct sockaddr *)&own, &own_bytes) == 0 &&
            own.ss_family == peer->sa_family && end_of(peer, id->idiag_src, &id->idiag_sport) &&
            end_of((const struct sockaddr *)&own, id->idiag_dst, &id->idiag_dport) && ask(&q, uid);

@@ -26,7 +26,7 @@ static bool is_port(const char *text)
     return n <= 5 && text[n] == '\0';
 }
 
-// split: host = what stands before the port, without brackets.
+// split: sets host to the part before the port, without brackets.
 static bool split(const char *text, char *host, size_t room, bool *bracket)
 {
     *bracket = text[0] == '[';

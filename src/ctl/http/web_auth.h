@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// web_auth.h: who may ask: the token, and the names under which this server is asked. Pure.
+// web_auth.h: checks of the token and of the header Host. No side effects.
 #pragma once
 #include <stdbool.h>
 
-// web_token_good: does the header `Authorization: Bearer TOKEN` bring the token? The time it takes
-// depends on the length of what was sent only. header NULL: no.
+// web_token_good: whether the header `Authorization: Bearer TOKEN` has the token. The time depends
+// only on the length of the header. False if header is NULL.
 bool web_token_good(const char *header, const char *token);
 
-// web_host_good: is the header Host (HOST or HOST:PORT) an address, "localhost" or `name`? A page
-// whose own name was made to point here (DNS rebinding) sends that name. NULL: no.
+// web_host_good: whether the header Host (HOST or HOST:PORT) is an address, "localhost" or `name`.
+// This detects DNS rebinding: a page whose name resolves to this server sends that name. False if
+// host is NULL.
 bool web_host_good(const char *host, const char *name);

@@ -16,7 +16,7 @@ static int hex(char c)
                                   : -1;
 }
 
-// unescape: the character at *at, which moves behind it; -1: there is none that a name can have.
+// unescape: returns the character at *at and moves *at after it; -1: not allowed in a name.
 static int unescape(const char **at)
 {
     const char *p = *at;
@@ -32,7 +32,7 @@ static int unescape(const char **at)
     return c < ' ' || c == 0x7f || c == '/' ? -1 : c;
 }
 
-// decode_name: one name, up to / or the end, to out; returns its length, or -errno.
+// decode_name: decodes one name, up to / or the end, to out. Returns its length, or -errno.
 static int decode_name(const char **at, char *out, size_t room)
 {
     size_t n = 0;
@@ -68,7 +68,7 @@ int web_path_decode(const char *raw, char *out, size_t room)
     return 0;
 }
 
-// Who asks by HTTP is nobody that owns anything, but for whoever brings the token.
+// The credentials of an HTTP client: root with the token, otherwise nobody.
 static struct ctl_who asking(bool root)
 {
     return (struct ctl_who){.uid = root ? 0 : UINT32_MAX, .gid = UINT32_MAX};

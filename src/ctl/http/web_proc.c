@@ -5,8 +5,8 @@
 #include "ctl/http/web_path.h"
 #include "ctl/http/web_serve.h"
 
-// json_name: the name as JSON's string; it has no control characters. What is not ASCII goes as it
-// is.
+// json_name: appends the name as a JSON string. Names have no control characters; bytes above 0x7f
+// are copied.
 static void json_name(struct text *out, const char *name)
 {
     text_put(out, "\"", 1);
@@ -53,7 +53,8 @@ static int list(const struct web_request *r, struct web_answer *a)
     return a->text.error;
 }
 
-// uid_of: in whose name handles are held: nobody's, who does not get at what is kept for root.
+// uid_of: the user to whom handles are charged: root or nobody, who cannot use the handles reserved
+// for root.
 static uint32_t uid_of(bool root)
 {
     return root ? 0 : WEB_UID_NOBODY;
@@ -102,7 +103,7 @@ void web_proc(struct web *w, const struct web_request *r, const char *raw, bool 
     int rc = web_path_decode(raw, path, sizeof(path));
     if (rc == -EINVAL) {
         w->counts.bad_paths++;
-        web_error(a, 400, "expected names that are not empty, . or .., with / between them");
+        web_error(a, 400, "expected names separated by /, not empty, . or ..");
         return;
     }
     if (rc == 0)

@@ -96,12 +96,12 @@ static bool refuse(uint64_t *counter, struct web_answer *a, unsigned status, con
     return false;
 }
 
-// who: may this client ask at all?
+// who: whether the client may send requests at all.
 static bool who(struct web *w, const struct web_request *r, struct web_answer *a)
 {
     struct web_counts *c = &w->counts;
     if (r->repeated)
-        return refuse(&c->bad_requests, a, 400, "a header came twice that may come once");
+        return refuse(&c->bad_requests, a, 400, "a header that may occur once occurs twice");
     if (r->host == NULL && !r->old)
         return refuse(&c->bad_requests, a, 400, "expected a Host header");
     if (r->host != NULL && !web_host_good(r->host, w->name))
@@ -109,7 +109,7 @@ static bool who(struct web *w, const struct web_request *r, struct web_answer *a
                       "expected an address, localhost or the server's name as Host");
     if (w->token[0] == '\0' || web_token_good(r->authorization, w->token))
         return true;
-    // A browser gets the page, which asks for the token, before it has one.
+    // The page, which asks the user for the token, is served without a token.
     if ((r->method == WEB_GET || r->method == WEB_HEAD) && page_of(w, r->path) != NULL)
         return true;
     refuse(&c->refused_token, a, 401, "expected Authorization: Bearer TOKEN");
@@ -130,9 +130,9 @@ bool web_early(struct web *w, const struct web_request *r, struct web_answer *a)
         return refuse_method(a, is_proc(r->path) ? "GET, HEAD, PUT, POST" : "GET, HEAD");
     if (writes && (r->confirmed == NULL || strcmp(r->confirmed, "1") != 0))
         return refuse(&w->counts.refused_unconfirmed, a, 403,
-                      "expected the header X-C10M: 1 with what is written");
+                      "a write requires the header X-C10M: 1");
     if (r->body_bytes > TREE_WRITE_BYTES_MAX)
-        return refuse(&w->counts.too_large, a, 413, "more than one write can take");
+        return refuse(&w->counts.too_large, a, 413, "the body exceeds the limit of one write");
     return true;
 }
 
@@ -143,7 +143,7 @@ static void rendered(struct web *w, struct web_answer *a, const char *type,
     if (render(w->metrics_arg, &a->text) == 0 && a->text.error == 0)
         return;
     w->counts.failed++;
-    web_error(a, 503, "the answer does not fit: %s", strerror(ENOBUFS));
+    web_error(a, 503, "the answer is too large: %s", strerror(ENOBUFS));
 }
 
 static bool static_page(const struct web *w, const char *path, struct web_answer *a)
@@ -168,6 +168,6 @@ void web_serve(struct web *w, const struct web_request *r, struct web_answer *a)
         rendered(w, a, "application/json", w->history);
     else if (!static_page(w, r->path, a)) {
         w->counts.not_found++;
-        web_error(a, 404, "nothing is here");
+        web_error(a, 404, "not found");
     }
 }

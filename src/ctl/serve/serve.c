@@ -51,22 +51,22 @@ void ctl_doubts(const struct server_params *p, struct text *out)
         const struct server_port_params *pp = &p->ports[i];
         if (strcmp(server_inner_port(pp)->driver, "ring") == 0)
             text_printf(out,
-                        "port %s: a ring has both ends in this process: no host can reach it\n",
+                        "port %s: both ends of a ring are in this process: no host can reach it\n",
                         pp->port.name);
         if (!pp->net.loops && !is_served(p, ix, ix + pp->net.n_locals))
             text_printf(out,
-                        "port %s: no [service NAME] listens here: it answers ping and refuses "
-                        "all else\n",
+                        "port %s: no [service NAME] listens here: it only answers ping and refuses "
+                        "connections\n",
                         pp->port.name);
         ix += pp->net.n_locals;
     }
 }
 
-// signaled: who hears of signals; steering NULL: the server does not run yet.
+// signaled: the receivers of signals. steering NULL: the server does not run yet.
 struct signaled {
     struct ctl_loop *loop;
     struct ctl_steering *steering;
-    int crash;  // a signal that somebody sent to crash the process; 0: none
+    int crash;  // a signal sent to crash the process; 0: none
 };
 
 static void on_signal(void *arg, int signal_number)
@@ -108,14 +108,14 @@ static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, con
         return NULL;
     struct ctl_fuse *fuse = ctl_fuse_start(loop, tree, c->control.mount, &err);
     if (fuse == NULL)
-        log_line(LOG_WARN, "no tree at %s: %s", c->control.mount, err.text);
+        log_line(LOG_WARN, "the tree is not mounted at %s: %s", c->control.mount, err.text);
     else
-        log_line(LOG_INFO, "tree at %s", c->control.mount);
+        log_line(LOG_INFO, "tree mounted at %s", c->control.mount);
     return fuse;
 }
 
-// open_http: *http = the HTTP door; NULL: it is off, or its address is not to be had: the server
-// goes on without it. -1: the token that it would ask for is not to be had.
+// open_http: sets *http to the HTTP door; NULL: it is off, or its address is unavailable, and the
+// server runs without it. Returns 0, or -1 if the token cannot be read.
 static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ctl_http **http,
                      struct err *err)
 {
@@ -144,8 +144,8 @@ static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ct
     return 0;
 }
 
-// open_socket: 0 and *sock, NULL where there is none to be, or it cannot be; -1: another server
-// answers there.
+// open_socket: sets *sock to the socket door; NULL: it is off or failed. Returns 0, or -1 if
+// another server uses the socket.
 static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
                        struct ctl_sock **sock, struct err *err)
 {
@@ -170,7 +170,7 @@ static int statsd_read(struct tree_out *out, void *data)
     return statsd_render(data, tree_text(out));
 }
 
-// push_metrics: NULL: it is off, or cannot be, and the server goes on without it.
+// push_metrics: starts StatsD. Returns NULL if it is off or failed; the server runs without it.
 static struct statsd *push_metrics(struct ctl_loop *loop, const struct ctl_shown *s)
 {
     const struct conf_statsd *k = &s->conf->statsd;
@@ -186,7 +186,7 @@ static struct statsd *push_metrics(struct ctl_loop *loop, const struct ctl_shown
         return NULL;
     struct statsd *statsd = statsd_start(loop, &p, &err);
     if (statsd == NULL)
-        log_line(LOG_WARN, "no metrics are pushed: %s", err.text);
+        log_line(LOG_WARN, "metrics are not sent: %s", err.text);
     else
         tree_file_ro(tree_root(s->tree), "control/statsd", statsd_read, statsd);
     return statsd;
@@ -198,7 +198,7 @@ static void on_log(void *arg, uint64_t periods)
     server_log_drain(arg);
 }
 
-// looked: what is looked at every CTL_LOOK_MS.
+// looked: the data of the checks made every CTL_LOOK_MS.
 struct looked {
     struct ctl_shown *shown;
     struct ctl_steering *steering;
@@ -218,17 +218,17 @@ static void on_wall(void *arg, uint64_t periods)
     server_wall_follow(arg);
 }
 
-// doors: the tree, and the socket that shows it, open before the server starts: a second server
-// with the same one is refused before it has touched anything.
+// doors: the tree and its socket. They open before the server starts, so that a second server with
+// the same socket fails before it has changed anything.
 struct doors {
     struct tree *tree;
     struct ctl_sock *sock;
-    struct ctl_dump *dump;  // goes when nobody reads it any more
+    struct ctl_dump *dump;  // released after the last reader has closed
 };
 
 static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf *c, struct err *err)
 {
-    mkdir(c->control.run_dir, 0755);  // without it no door can be opened, and that is said
+    mkdir(c->control.run_dir, 0755);  // if this fails, opening the socket fails and is logged
     *d = (struct doors){.tree = tree_create()};
     if (d->tree == NULL)
         return err_set(err, "no memory for the tree");
@@ -239,7 +239,8 @@ static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf 
     return 0;
 }
 
-// Before the server goes, at which the entries look. More than once does nothing.
+// Call it before the server stops, because the entries access the server. A second call does
+// nothing.
 static void doors_close(struct doors *d)
 {
     ctl_sock_stop(d->sock);
@@ -248,7 +249,7 @@ static void doors_close(struct doors *d)
     *d = (struct doors){NULL, NULL, NULL};
 }
 
-// pushed: who has to hear of keys that changed.
+// pushed: the objects to be informed of changed keys.
 struct pushed {
     struct statsd *statsd;
     const struct conf *conf;
@@ -265,11 +266,11 @@ static void on_change(void *arg)
 
 static int cores_at_fault(struct err *err)
 {
-    err_append(err, ": take other [cpu] workers, or share it: [cpu] exclusive = off");
+    err_append(err, ": use other [cpu] workers, or share the CPU with [cpu] exclusive = off");
     return err_key(err, "cpu.workers");
 }
 
-// log_error: the error with its place in the configuration.
+// log_error: logs the error with its place in the configuration.
 static void log_error(const struct ctl_conf *from, const struct err *err)
 {
     struct text place;
@@ -279,18 +280,19 @@ static void log_error(const struct ctl_conf *from, const struct err *err)
     text_free(&place);
 }
 
-// cores_take: *fd holds the workers' cores until it is closed. -1: another server has one of them,
-// and no key allows that.
+// cores_take: locks the workers' cores until *fd is closed. Returns -1 if another server has one of
+// them and [cpu] exclusive is on.
 static int cores_take(const struct server_params *p, const struct conf *c, int *fd, struct err *err)
 {
     *fd = corelocks_open();
     if (*fd < 0)
-        log_line(LOG_WARN, "whether others use these cores is not known: %s", strerror(errno));
+        log_line(LOG_WARN, "it is unknown whether other servers use these cores: %s",
+                 strerror(errno));
     for (unsigned i = 0; i < p->n_workers && *fd >= 0; i++) {
         if (corelocks_take(*fd, p->worker_cpu[i], c->control.name, err) == 0)
             continue;
         if (!c->cpu.exclusive)
-            log_line(LOG_WARN, "%s, too: each slows the other down", err->text);
+            log_line(LOG_WARN, "%s too: both servers become slower", err->text);
         else
             return cores_at_fault(err);
     }
@@ -377,7 +379,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         log_lines(LOG_WARN, ctl_doubts, p);
         struct server *s = server_start(p, &err);
         rc = s == NULL ? -1 : serve(&to, s, from, &doors, version, &err);
-        // Further signals wait, for ever: what is held is given back, once, to the end.
+        // Further signals stay pending, so that the release of all resources is not interrupted.
         if (s != NULL) {
             ctl_stop_workers(s, c->control.run_dir);
             server_stop(s);
@@ -387,7 +389,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     device_locks_release(&devices);
     if (cores_fd >= 0)
         close(cores_fd);
-    rmdir(c->control.run_dir);  // whoever made it, if nothing lies in it
+    rmdir(c->control.run_dir);  // also if another process has created it; fails if it is not empty
     ctl_loop_fini(&loop);
     signals_end_by(to.crash);
     if (rc != 0 && strcmp(err.text, SERVER_ASKED_TO_END) == 0) {

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "worker/worker.h"
 
-// watch: a thread beside the one that waits for the workers.
+// watch: a thread that observes the end of the workers.
 struct watch {
     struct server *s;
     const char *run_dir;
@@ -28,7 +28,7 @@ static bool is_ordered(const struct worker *w)
     return shared_u32_load(&w->order) == WORKER_STOP;
 }
 
-// Changes with all that the workers do to end.
+// A value that changes as long as the workers make progress in stopping.
 static uint64_t progress(const struct server *s)
 {
     uint64_t n = 0;
@@ -56,8 +56,9 @@ static void say_who(const struct server *s)
         any = true;
     }
     if (!any)
-        log_line(LOG_ERROR, "the thread of an application does not end");
-    log_line(LOG_ERROR, "not stopped within %d s: the process ends", STOP_STUCK_MS / 1000);
+        log_line(LOG_ERROR, "the thread of an application has not returned");
+    log_line(LOG_ERROR, "no progress in stopping for %d s: the process exits",
+             STOP_STUCK_MS / 1000);
 }
 
 static void *run(void *arg)

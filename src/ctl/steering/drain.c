@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ctl/drain and ctl/services/NAME/state: no new connections; those that are there may finish.
+// ctl/drain and ctl/services/NAME/state: refuse new connections and let open ones finish.
 //
 //     serving --start, SIGTERM--> draining --none left, or time is up: the rest is reset--> drained
 //        ^                           |                                                        |
 //        +-----------stop------------+---------------------------stop-------------------------+
 //
-// Half-open connections are let in while it drains: their peers have their SYN-ACK. At its end the
-// workers close the services, which forgets those, and only then it is drained: nobody comes in.
-// So it is with a service by itself.
+// Half-open connections are still accepted during the drain, because their peers have the SYN-ACK.
+// At the end of the drain the workers close the services, which removes half-open connections; then
+// the state is drained. A single service is drained in the same way.
 //
-// The limit of a SIGTERM is kept by stopping the workers, which reset what is left: not by an
-// order, which a worker that hangs would not take.
+// After SIGTERM, the time limit is enforced by stopping the workers, which reset the remaining
+// connections, and not by an order, which a hanging worker would not execute.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void begin(struct ctl_steering *st, uint64_t seconds)
             (unsigned long long)seconds);
 }
 
-// A half-open one may have become a connection behind the walk that reset the others.
+// A half-open connection may have been established after the walk that reset the others.
 static void on_reset(void *arg, const struct order_answer *a)
 {
     struct ctl_steering *st = arg;
@@ -59,10 +59,10 @@ static void reset_rest(struct ctl_steering *st)
 {
     const struct order o = {.kind = ORDER_KILL};
     if (orders_post(st->orders, &o, on_reset, st) != 0)
-        return;  // again at the next tick
+        return;  // try again at the next tick
     st->drain.reset = true;
     if (st->drain.again_ms == 0)
-        log_say(LOG_ctl, LOG_INFO, "drain: the time is over: resetting %llu connections",
+        log_say(LOG_ctl, LOG_INFO, "drain: the time limit has expired: resetting %llu connections",
                 (unsigned long long)ctl_steering_connections(st, UINT_MAX));
 }
 
@@ -89,7 +89,8 @@ bool ctl_steering_drain_tick(struct ctl_steering *st, uint64_t now_ms)
         return false;
     if (ctl_steering_connections(st, UINT_MAX) == 0) {
         shut(st);
-        // Whoever came in before a worker had the word is seen behind it.
+        // A worker may accept connections until it has executed the order, so they are checked
+        // after all workers have.
         if (orders_lagging(st->orders) < 0 && ctl_steering_connections(st, UINT_MAX) == 0) {
             end(st);
             return false;
@@ -98,7 +99,7 @@ bool ctl_steering_drain_tick(struct ctl_steering *st, uint64_t now_ms)
     if (now_ms < MAX(d->until_ms, d->again_ms) || d->reset)
         return true;
     if (d->stops) {
-        log_say(LOG_ctl, LOG_WARN, "drain: the time is over with %llu connections left",
+        log_say(LOG_ctl, LOG_WARN, "drain: the time limit has expired with %llu connections left",
                 (unsigned long long)ctl_steering_connections(st, UINT_MAX));
         ctl_loop_stop(st->p.loop);
         return false;
@@ -210,7 +211,7 @@ static int state_write(struct ctl_steering_entry *e, char *line)
     return -EINVAL;
 }
 
-// in_force: the state that all workers have at least; `wanted` where there is no worker.
+// in_force: the lowest of the states that the workers have; `wanted` if there is no worker.
 static uint8_t in_force(const struct ctl_steering *st, unsigned service, uint8_t wanted)
 {
     uint8_t least = wanted;

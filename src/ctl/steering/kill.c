@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ctl/conn/kill: connections that match are reset, whoever they belong to.
+// ctl/conn/kill: resets connections that match.
 #include "ctl/steering/kill.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "tcp/tcp_state.h"
 #include "worker/order.h"
 
-enum { IDLE_S_MAX = 2000000 };  // 23 days: of a clock of milliseconds that comes round after 49
+enum { IDLE_S_MAX = 2000000 };  // 23 days, because the clock of milliseconds wraps after 49
 
 static int port_of(const char *text, uint16_t *port)
 {
@@ -23,7 +23,7 @@ static int port_of(const char *text, uint16_t *port)
     return rc;
 }
 
-// ADDRESS or ADDRESS/BITS.
+// Parses ADDRESS or ADDRESS/BITS.
 static int prefix_of(char *text, struct ip_addr *addr, unsigned *bits)
 {
     char *slash = strchr(text, '/');
@@ -53,7 +53,7 @@ int kill_place_parse(char *text, struct kill_place *out)
         *end = '\0';
         text++;
     } else if (strchr(text, ':') == strrchr(text, ':') && strchr(text, ':') != NULL) {
-        port = strchr(text, ':') + 1;  // one colon: no IPv6
+        port = strchr(text, ':') + 1;  // one colon: not IPv6
         port[-1] = '\0';
     }
     out->has_port = port != NULL;
@@ -92,7 +92,7 @@ static int parse_remote(struct kill_filter *f, char *text)
     return 0;
 }
 
-// What is over cannot be killed.
+// States without a connection block cannot be selected.
 static int parse_state(struct kill_filter *f, const char *text)
 {
     for (int s = TCP_ESTABLISHED; s < TCP_STATE_COUNT; s++) {
@@ -153,7 +153,7 @@ static bool is_ours(const struct ctl_steering *st, const struct ip_addr *a)
     return false;
 }
 
-// Both ends of one connection, in either order.
+// Parses both ends of one connection, in either order.
 static int parse_tuple(const struct ctl_steering *st, struct kill_filter *f, char *a, char *b)
 {
     struct kill_place ends[2];
@@ -212,7 +212,7 @@ static const struct ctl_steering_file kill_file = {
         "#   remote ADDR[/BITS][:PORT] | remote [ADDR6/BITS]:PORT | remote *:PORT\n"
         "#   state NAME                    ESTABLISHED, CLOSE_WAIT, ...\n"
         "#   service NAME\n"
-        "#   idle SECONDS                  the peer sent and acknowledged nothing new for so long\n"
+        "#   idle SECONDS                  the peer sent and acknowledged nothing new for SECONDS\n"
         "#   all\n"
         "# Several conditions in a line select the connections that match all of them. Half-open\n"
         "# connections and connections in TIME_WAIT never match.\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ctl/arp: the neighbours of both families, at every worker: each has a cache of its own.
+// ctl/arp: the neighbors of both families. Each worker has its own cache.
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static int nibble(char c)
     return c == '\0' || at == NULL ? -1 : (int)(at - digits);
 }
 
-// Six bytes, of one host.
+// Parses a unicast MAC address.
 static bool mac_of(const char *text, struct mac_addr *mac)
 {
     if (strlen(text) != 17)
@@ -52,7 +52,7 @@ static bool is_neighbour(const struct server_params *p, const struct ip_addr *a)
     return v4 >> 24 != 0 && v4 >> 24 != 127 && v4 >> 28 < 0xe;
 }
 
-// `dev PORT` at the end, or the port that the address says.
+// Parses `dev PORT` at the end, or selects the port by the address.
 static int parse_port(const struct server_params *p, struct order_neighbor *n, char **words,
                       int *left)
 {
@@ -112,14 +112,14 @@ static int arp_write(struct ctl_steering_entry *e, char *line)
 
 static const struct ctl_steering_file arp_file = {
     .help =
-        "# Neighbours, IPv4 and IPv6, in the caches of all workers (net/arp and net/ndisc show "
-        "them):\n"
-        "#   add ADDR MAC [permanent] [dev PORT]   as if the neighbour had announced it; "
+        "# Changes neighbors, IPv4 and IPv6, in the caches of all workers (see net/arp and "
+        "net/ndisc):\n"
+        "#   add ADDR MAC [permanent] [dev PORT]   as if the neighbor had announced it; "
         "permanent:\n"
         "#                                         until it is deleted\n"
         "#   del ADDR [dev PORT]\n"
         "#   flush [PORT]                          delete all except permanent ones\n"
-        "# Neighbours of the configuration cannot be changed. `last` counts a neighbour once for\n"
+        "# Neighbors of the configuration cannot be changed. `last` counts a neighbor once for\n"
         "# each worker.\n",
     .write = arp_write,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ctl/reset: counters begin at zero again, for those who read the tree.
+// ctl/reset: resets counters to zero for readers of the tree.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ctl/set/KEY: the keys that may change while the server runs; SIGHUP: all of them from the file;
-// ctl/log: how much is said.
+// ctl/set/KEY: keys that may change while the server runs. SIGHUP: reloads all of them from the
+// file. ctl/log: the level of the log.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { REPORT_BYTES = 1 << 20 };
 
-// set_at: e->at of a key's file: the row and the place in one number.
+// set_at: the value of e->at for the file of a key: row and index in one number.
 static unsigned set_at(const struct key *k, unsigned at)
 {
     return at * KEY_ROWS_MAX + (unsigned)(k - conf_keys);
@@ -25,7 +25,7 @@ static const struct key *key_of(const struct ctl_steering_entry *e, unsigned *at
     return &conf_keys[e->at % KEY_ROWS_MAX];
 }
 
-// ctl/log may have given modules other levels: a key that is not this one leaves them.
+// ctl/log may have set levels of modules. Changes of keys other than log_level must not reset them.
 static void apply(struct ctl_steering *st, enum log_level level_before)
 {
     const enum log_level level = (enum log_level)st->p.conf->control.log_level;
@@ -34,7 +34,7 @@ static void apply(struct ctl_steering *st, enum log_level level_before)
         log_set_level(level);
 }
 
-// refused: in the words of the table of keys.
+// refused: reports the error with the text of the table of keys.
 static int refused(const struct key *k, const char *line, int rc)
 {
     struct text want;
@@ -106,7 +106,7 @@ int ctl_steering_set_fill(struct ctl_steering *st, struct tree_node *root)
     return rc;
 }
 
-// Each line of the text on its own.
+// Logs each line of the text.
 static void say(enum log_level level, struct text *text)
 {
     char *save = NULL, *line = text->len == 0 ? NULL : strtok_r(text->data, "\n", &save);

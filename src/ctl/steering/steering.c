@@ -97,7 +97,7 @@ static const char *reason(int error)
     case -ENOSPC:
         return "no room for another permanent entry (ENOSPC)";
     case -EPERM:
-        return "it is in the configuration (EPERM)";
+        return "the entry is in the configuration (EPERM)";
     case -EAFNOSUPPORT:
         return "the port has no address of that family (EAFNOSUPPORT)";
     default:
@@ -141,7 +141,8 @@ int ctl_steering_order(struct ctl_steering_entry *e, const struct order *o, cons
     return 0;
 }
 
-// One that drains is closed at its end.
+// The state of the service that the workers get. During a drain of the server it is draining, at
+// the end closed.
 static uint8_t state_for(const struct ctl_steering *st, unsigned service)
 {
     const bool all = st->drain.state != DRAIN_NONE;
@@ -233,8 +234,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// One line, of n bytes that no terminator follows: without the blanks at its ends. False: too long,
-// or with control characters, a second line among those.
+// Copies n bytes, without a terminating zero, to line, without blanks at the ends. False: the line
+// is too long, or has control characters or a second line.
 static bool line_of(const char *buf, size_t n, char line[STEERING_LINE_BYTES])
 {
     for (; n != 0 && is_blank(buf[n - 1]); n--)
@@ -257,7 +258,7 @@ static int entry_write(const char *buf, size_t n, void *data)
     char line[STEERING_LINE_BYTES];
     const int rc = line_of(buf, n, line) ? e->file->write(e, line) : -EINVAL;
     if ((rc == -EINVAL || rc == -ERANGE) && tree_reason()[0] == '\0')
-        return tree_refuse(-rc, "reading it shows what it takes");
+        return tree_refuse(-rc, "read the file for its syntax");
     return rc;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// steering.h: the files of ctl/ that change a running server: each, read, shows its help in lines
-// that begin with `#`, then what is the case and how the last order ended. docs/steering.md has
-// them all.
+// steering.h: the files of ctl/, which change a running server. Reading a file shows its help in
+// lines that begin with `#`, then the present state and the result of the last order.
+// docs/steering.md describes all files.
 //
-//     write --> parsed whole, or -EINVAL, -ERANGE, -EBUSY and nothing has changed
+//     write --> parsed completely, or -EINVAL, -ERANGE, -EBUSY and no change
 //           --> an order to the workers (server/orders.h); the write returns at once
-//     answers, by a timer that runs only while there is something to wait for --> `last: ...`
+//     answers, checked by a timer that runs only while orders are pending --> `last: ...`
 //
 // Control thread only.
 #pragma once
@@ -17,14 +17,14 @@
 #include "server/server.h"
 #include "tree/door.h"
 
-enum { STEERING_LINE_BYTES = 512 };  // of one order
+enum { STEERING_LINE_BYTES = 512 };  // length of one order
 
-// ctl_steering_params: all of it outlives the steering. conf is changed as keys are; file and sets
-// are where it came from, for SIGHUP: file NULL: from nowhere.
+// ctl_steering_params: the parameters, which must outlive the steering. conf changes with its keys.
+// file and sets: its sources, for SIGHUP; file NULL: no file.
 struct ctl_steering_params {
     struct ctl_loop *loop;
     const struct server *server;
-    const struct ctl_shown *shown;  // whose stalls are reset; NULL: none
+    const struct ctl_shown *shown;  // its stalls are reset by ctl/reset; NULL: none
     struct conf *conf;
     const char *file;
     char *const *sets;
@@ -33,27 +33,30 @@ struct ctl_steering_params {
 
 struct ctl_steering;
 
-// ctl_steering_new: NULL: *err. ctl_steering_free: drops what is under way; the tree is destroyed
-// before.
+// ctl_steering_new: returns NULL with the reason in *err on failure. ctl_steering_free: drops
+// pending orders; destroy the tree before.
 struct ctl_steering *ctl_steering_new(const struct ctl_steering_params *p, struct err *err);
 void ctl_steering_free(struct ctl_steering *st);
 
-// ctl_steering_fill: makes the files below root. 0 or -1: tree_error() says why.
+// ctl_steering_fill: creates the files below root. Returns 0, or -1 with the reason in
+// tree_error().
 int ctl_steering_fill(struct ctl_steering *st, struct tree_node *root);
 
-// ctl_steering_baseline: what ctl/reset has reset.
+// ctl_steering_baseline: the baseline of ctl/reset.
 const struct ctl_baseline *ctl_steering_baseline(const struct ctl_steering *st);
 
-// ctl_steering_on_change: fn(arg) is called whenever keys of the configuration have changed, for
-// those who are neither a worker nor the log. NULL: nobody any more.
+// ctl_steering_on_change: fn(arg) is called after keys of the configuration have changed, except
+// those of workers and of the log. fn NULL: no callback.
 void ctl_steering_on_change(struct ctl_steering *st, void (*fn)(void *arg), void *arg);
 
-// ctl_steering_reload: reads the configuration again, and applies what may change while running;
-// says in the log what changed, what wants a restart, and what is wrong: then nothing changes.
+// ctl_steering_reload: reads the configuration again and applies the keys that may change while the
+// server runs. Logs which keys have changed and which need a restart. If the configuration is
+// invalid, it logs the errors and changes nothing.
 void ctl_steering_reload(struct ctl_steering *st);
 
-// ctl_steering_look: now and then: closes services that had to drain and have no connection left.
+// ctl_steering_look: closes draining services that have no connections left. Call it periodically.
 void ctl_steering_look(struct ctl_steering *st);
 
-// ctl_steering_stop: drains for [control] drain_s, then stops the loop; at once if asked again.
+// ctl_steering_stop: drains for [control] drain_s, then stops the loop. A second call stops it at
+// once.
 void ctl_steering_stop(struct ctl_steering *st);
