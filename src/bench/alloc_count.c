@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// c10m-bench's malloc: glibc's, and a count of its calls, so that what a benchmark allocates is
-// measured and not believed. Not part of c10m, whose malloc is glibc's own.
+// The malloc of c10m-bench: glibc's malloc with a count of its calls, so that the allocations of a
+// benchmark are measured. Not part of c10m, which uses glibc's malloc directly.
 #include <errno.h>
 
 #include "bench/micro.h"

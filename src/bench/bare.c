@@ -14,9 +14,9 @@ enum {
     AT_DATA = 54,
     WAYS = 10,
     PER_BUCKET = 4,           // connections a bucket at full size: 0.3 % of buckets overflow
-    SEARCH_MAX = 64,          // buckets looked at before an insertion gives up
+    SEARCH_MAX = 64,          // buckets searched before an insertion fails
     KEPT_STRIDE = 2048 + 64,  // an odd number of lines: spread over the sets of the cache
-    NONE = 0,                 // kept number 0: nothing is kept
+    NONE = 0,                 // value of `kept` without a buffer
 };
 
 struct bucket {
@@ -25,27 +25,27 @@ struct bucket {
     uint32_t pad;
 } CACHE_ALIGNED;
 
-static_assert(sizeof(struct bucket) == 64, "one line finds a connection");
+static_assert(sizeof(struct bucket) == 64, "a bucket is one cache line");
 
 struct block {
-    // line 0
+    // cache line 0
     uint64_t key;
     uint32_t snd_una, snd_nxt, rcv_nxt;
     uint32_t snd_wnd;
     uint8_t pad0[40];
-    // line 1
+    // cache line 1
     uint32_t kept;  // number of the buffer with the reply in flight, or NONE
     uint32_t kept_len;
     uint64_t acked_bytes, turn;
     uint8_t pad1[40];
-    // line 2: not touched by packets in order
+    // cache line 2: not accessed for packets in order
     uint8_t pad2[64];
-    // line 3: the application's
+    // cache line 3: data of the application
     uint64_t requests, bytes;
     uint8_t pad3[48];
 } CACHE_ALIGNED;
 
-static_assert(sizeof(struct block) == 256, "four lines, as the server's");
+static_assert(sizeof(struct block) == 256, "four cache lines, as in the server");
 
 struct bare {
     struct port *port;
@@ -53,7 +53,7 @@ struct bare {
     struct bucket *buckets;
     struct block *blocks;
     uint32_t bucket_count;
-    uint32_t free_count;  // of the stack of kept buffers
+    uint32_t free_count;  // entries on the stack of free buffers
     uint32_t *free_stack;
     uint8_t *kept;
     uint64_t turn, dropped;
@@ -62,13 +62,13 @@ struct bare {
     struct bench_map map;
 };
 
-// One packet of a burst on its way through the passes.
+// One packet of a burst during the passes.
 struct item {
     const uint8_t *frame;
     const struct bucket *bucket;
     uint64_t key;
     struct block *block;
-    uint16_t tag, len;  // len: of the payload
+    uint16_t tag, len;  // len: payload bytes
 };
 
 static inline uint64_t key_of(uint32_t remote_v4, uint16_t remote_port, uint16_t local_port)
@@ -76,7 +76,8 @@ static inline uint64_t key_of(uint32_t remote_v4, uint16_t remote_port, uint16_t
     return (uint64_t)remote_v4 << 32 | (uint32_t)remote_port << 16 | local_port;
 }
 
-// Both halves of one wide product: a plain multiplication clusters keys that differ in few fields.
+// Hashes with both halves of the 128-bit product, because the lower half alone clusters keys that
+// differ in few fields.
 static inline void place_of(const struct bare *b, uint64_t key, uint32_t *bucket, uint16_t *tag)
 {
     unsigned __int128 wide =
@@ -87,7 +88,7 @@ static inline void place_of(const struct bare *b, uint64_t key, uint32_t *bucket
     *tag = t == 0 ? 1 : t;
 }
 
-// Bit 2 * way is set for each way that holds the tag.
+// Returns a mask: bit 2 * way is set for each way that has the tag.
 #ifdef __AVX2__
 static inline uint32_t matches(const struct bucket *bucket, uint16_t tag)
 {
@@ -105,7 +106,7 @@ static inline uint32_t matches(const struct bucket *bucket, uint16_t tag)
 }
 #endif
 
-// The rare ways: a tag that two connections share, a bucket that overflowed into its neighbours.
+// The slow path: two connections share a tag, or a bucket has overflowed to the next ones.
 
 static __attribute__((noinline)) struct block *find_slow(const struct bare *b,
                                                          const struct item *it)
@@ -122,7 +123,8 @@ static __attribute__((noinline)) struct block *find_slow(const struct bare *b,
     return NULL;
 }
 
-// Pass 1: the header's line has been fetched by rx_burst. Returns false for what is no TCP for us.
+// Pass 1: parses the header, whose cache line rx_burst has prefetched. Returns false if the packet
+// is not TCP for this address.
 static inline bool parse(const struct bare *b, struct item *it, const struct pkt *p)
 {
     const uint8_t *f = pkt_data(p);
@@ -143,7 +145,8 @@ static inline bool parse(const struct bare *b, struct item *it, const struct pkt
     return true;
 }
 
-// Pass 2: the table line is here; the first connection with the tag is almost surely the one.
+// Pass 2: the cache line of the table has been prefetched. The first connection with the tag is
+// almost always the right one.
 static inline void look_up(const struct bare *b, struct item *it)
 {
     uint32_t m = matches(it->bucket, it->tag);
@@ -170,7 +173,7 @@ static inline void copy(uint8_t *restrict to, const uint8_t *restrict from, uint
     __builtin_memcpy(to + len - 32, from + len - 32, 32);
 }
 
-// RFC 1071 over the 20 bytes, whose checksum field is 0, in the order in which they lie.
+// The checksum of RFC 1071 over the 20 bytes, whose checksum field is 0, in memory byte order.
 static inline uint16_t ip_sum(const uint8_t *ip)
 {
     uint64_t sum = 0;
@@ -185,7 +188,8 @@ static inline uint16_t ip_sum(const uint8_t *ip)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-// Pass 3, both kinds: sequence check, acknowledgement, the buffer that it frees.
+// Pass 3 for requests and ACKs: checks the sequence number, processes the acknowledgment, and frees
+// the acknowledged buffer.
 static inline bool advance(struct bare *b, struct item *it)
 {
     struct block *c = it->block;
@@ -206,7 +210,8 @@ static inline bool advance(struct bare *b, struct item *it)
     return true;
 }
 
-// Pass 3, requests: the application's line, the reply's packet, the copy that is kept.
+// Pass 3 for requests: updates the application's data, builds the reply, and keeps a copy of its
+// payload.
 static inline void answer(struct bare *b, struct item *it, struct pkt *reply)
 {
     struct block *c = it->block;
@@ -326,7 +331,7 @@ struct bare *bare_new(const struct bare_params *p, struct err *err)
     b->free_stack = malloc(p->kept * sizeof(b->free_stack[0]));
     CHECK(b->free_stack != NULL);
     for (uint32_t i = 0; i < p->kept; i++)
-        b->free_stack[i] = p->kept - i;  // numbers from 1; 0 is NONE
+        b->free_stack[i] = p->kept - i;  // numbers begin at 1; 0 is NONE
     return b;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's echo beside the bare loop: the same client, the same packets, the same run. The
-// server is the real one (ports, loop, TCP, application); only its handshakes are left out:
-// connections are put into its table as the third segment would have. And the same echo beside
-// itself while the client reads net/tcp as fast as it can.
+// Compares the server's echo with the bare loop: with the same client, the same packets, and in the
+// same run. The server is complete (ports, loop, TCP, application), but without handshakes:
+// connections are added to its table in the state after the third segment of the handshake. Also
+// compares the echo with itself while the client reads net/tcp as fast as possible.
 #include <rte_cycles.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "bench/measure.h"
 #include "bench/reader.h"
 
-// Of each measurement: odd, so that the median is one of them; short, because what a shared machine
-// does changes within a second.
+// Number of slices of a measurement: odd, so that the median is one of them. Slices are short,
+// because the load of a shared machine changes within a second.
 enum { SLICES = 101, READER_SLICES = 31 };
 
 static const char help[] =
@@ -27,7 +27,7 @@ static const char help[] =
     "lower\n"
     "deciles, which are the slices without disturbance by the host.\n"
     "\n"
-    "  --connections LIST  numbers of connections, as 1k,10k,1M (default 1k,10M)\n"
+    "  --connections LIST  numbers of connections, such as 1k,10k,1M (default 1k,10M)\n"
     "  --seconds S         seconds for each of the two, up to 3600 (default 3)\n" BENCH_LOOP_HELP;
 
 static const char reader_help[] = "usage: c10m bench reader [OPTIONS]\n"
@@ -76,24 +76,25 @@ static double cost(const struct bench_row *r)
     return (double)r->cycles / (double)r->packets;
 }
 
-// result: of one number of connections; each figure is the median over the slices.
+// result: for one number of connections. Each value is the median over the slices.
 struct result {
     uint32_t connections;
     uint64_t packets;
     double bare, server;  // cycles per packet
-    double ratio;         // of the two rates, within one pair of slices
+    double ratio;         // of the two rates within a pair of slices
     double ratio_min, ratio_max;
-    double quiet;  // ratio of the two lower deciles: the machine when nobody disturbs it
+    double quiet;  // ratio of the two lower deciles, which the host has not disturbed
 };
 
-enum { ALONE, BUSY, READING, MANNERS };  // what the client does while it waits
+enum { ALONE, BUSY, READING, MANNERS };  // activity of the client while it waits
 
 struct reader_result {
-    double cycles[MANNERS];    // of the server, per packet
-    double to_alone, to_busy;  // READING's cycles to those
+    double cycles[MANNERS];    // cycles of the server per packet
+    double to_alone, to_busy;  // ratio of the cycles with READING to these
 };
 
-// Bare loop and server in turn, slice by slice: what the machine does meanwhile meets both.
+// Alternates slices of the bare loop and of the server, so that disturbances by the host affect
+// both.
 static int measure(const struct bench_options *o, struct bench_bare *bare, struct bench_pair *pair,
                    struct result *out, struct err *err)
 {
@@ -110,15 +111,15 @@ static int measure(const struct bench_options *o, struct bench_bare *bare, struc
     }
     out->bare = bench_median(a, SLICES);
     out->server = bench_median(b, SLICES);
-    out->ratio = bench_median(ratio, SLICES);  // sorts
+    out->ratio = bench_median(ratio, SLICES);  // bench_median() sorts
     out->ratio_min = ratio[0];
     out->ratio_max = ratio[SLICES - 1];
-    out->quiet = a[SLICES / 10] / b[SLICES / 10];  // sorted by now
+    out->quiet = a[SLICES / 10] / b[SLICES / 10];  // a and b are sorted
     return 0;
 }
 
-// The server, slice by slice, in each manner of the client's: medians of the cycles per packet and
-// of their ratios within one round.
+// Measures slices of the server with each activity of the client: medians of the cycles per packet
+// and of their ratios within one round.
 static int measure_reader(const struct bench_options *o, struct bench_pair *pair,
                           struct bench_reader *r, void (*piece)(void *), struct reader_result *out,
                           struct err *err)
@@ -271,10 +272,10 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
     bench_pair_params(&o, &p, prefix);
-    // The client reads between two batches, and is late on a machine that has other work.
+    // The client reads between two batches, and may be late if the machine has other load.
     if (piece != NULL)
         p.tcp.rto_min_ms = p.tcp.rto_initial_ms = p.tcp.rto_max_ms;
-    p.extra_packet_bytes = 64u << 20;  // the client's pool and the bare loop's wire
+    p.extra_packet_bytes = 64u << 20;  // client's pool and wire of the bare loop
     if (piece != NULL)
         bench_pages(&p, name);
     struct server *s = server_start(&p, &err);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Latency at half of the maximum rate, at the client and from rx to tx, beside an idle loop on the
-// server's core.
+// Measures the latency at half of the maximum rate, at the client and from rx to tx, and compares
+// it with an idle loop on the server's core.
 //
-// The idle loop cannot run at the same time on the same core: slices of the two alternate, so that
-// what the machine does meets both. An idle pass is as long as the median turn: so a pass meets
-// what the machine takes as often as a turn does, and the quantiles of both can be subtracted.
+// The idle loop cannot run at the same time on the same core, so slices of the two alternate:
+// disturbances by the host affect both. An idle pass is as long as the median turn, so that a pass
+// is interrupted as often as a turn and the quantiles of both can be subtracted.
 #include <rte_cycles.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,12 +32,13 @@ static const char help[] =
         BENCH_JSON_HELP;
 
 struct result {
-    double rate_max, cycles_max, busy_max;  // requests a second; cycles a request; server's share
-    double rate, busy;                      // at half of it
+    // requests per second; cycles per request; busy share of the server
+    double rate_max, cycles_max, busy_max;
+    double rate, busy;  // at half of the maximum
     uint64_t late;
     struct paced_sum all, calm;
-    struct latency idle;   // the idle loop
-    struct latency waits;  // the worker's own turns without work
+    struct latency idle;   // passes of the idle loop
+    struct latency waits;  // turns of the worker without work
 };
 
 static void add(struct paced_sum *to, const struct paced_sum *from)
@@ -124,7 +125,7 @@ static void print_table(const struct result *r, double above, bool held)
            "us          client   rx to tx  idle loop  tx less idle  idle turns |     client   rx "
            "to tx\n",
            r->rate_max / 1e6, r->cycles_max, 100 * r->busy_max,
-           r->busy_max < 0.9 ? ": the client can make no more" : "", r->rate / 1e6, 100 * r->busy,
+           r->busy_max < 0.9 ? ": limited by the client" : "", r->rate / 1e6, 100 * r->busy,
            (unsigned long long)r->all.sent, (unsigned long long)r->all.lost,
            (unsigned long long)r->calm.lost, (unsigned long long)r->late,
            (unsigned long long)r->all.slices, (unsigned long long)r->calm.slices);
@@ -135,7 +136,7 @@ static void print_table(const struct result *r, double above, bool held)
            ABOVE_IDLE_US_MAX, held ? "held" : "not held");
 }
 
-// The last lines of a list of `lines`.
+// Returns the last `lines` lines.
 static const char *tail(const char *text, unsigned lines)
 {
     const char *at = text + strlen(text);
@@ -150,11 +151,11 @@ static void print_stalls(const struct paced_setup *st)
     struct text text;
     text_init(&text, 1 << 20);
     stalls_causes_render(st->stalls, 0, &text);
-    printf("stalls of the server over 100 us, by cause:\n%s", text_str(&text));
+    printf("stalls of the server of more than 100 us, by cause:\n%s", text_str(&text));
     text_free(&text);
     stalls_render(st->stalls, 0, &text);
     const char *rows = strchr(text_str(&text), '\n') + 1;
-    printf("the last of them:\n%.*s%s", (int)(rows - text_str(&text)), text_str(&text),
+    printf("the last stalls:\n%.*s%s", (int)(rows - text_str(&text)), text_str(&text),
            tail(rows, STALL_LINES));
     text_free(&text);
 }

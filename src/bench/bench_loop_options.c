@@ -67,7 +67,7 @@ static const char *expected(int c)
 {
     switch (c) {
     case 'c':
-        return "at most 16 numbers from 2 to 50M (k: thousands, M: millions), as 1k,10M";
+        return "at most 16 numbers from 2 to 50M (k: thousands, M: millions), such as 1k,10M";
     case 's':
         return "a number above 0, at most 3600";
     case 'b':

@@ -54,7 +54,7 @@ int bench_pair_open(const struct bench_options *o, struct bench_pair *pair, uint
         if (interrupted())
             return err_set(err, "interrupted");
         if (!bench_install(&w->tcp, feed_conn_at(&fp, i)))
-            return err_set(err, "connection %u found no place", i);
+            return err_set(err, "no free place for connection %u", i);
     }
     stat_snapshot(&pair->before, w->stats);
     pair->feed = feed_new(&fp, err);

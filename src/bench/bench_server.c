@@ -37,7 +37,8 @@ void bench_server_params(struct server_params *p, const char *prefix, const stru
     p->worker_cpu[0] = server_cpu;
     p->connections = connections;
     p->packets = bench_pool_packets(batch);
-    // Nothing is lost on the wire, but the client may be off its core for longer than any timeout.
+    // No packet is lost on the wire, but the client may be interrupted for longer than the usual
+    // RTO.
     p->tcp.rto_min_ms = p->tcp.rto_initial_ms = p->tcp.rto_max_ms;
     p->n_ports = 1;
     struct server_port_params *pp = &p->ports[0];
@@ -75,7 +76,7 @@ void bench_pages(struct server_params *p, const char *name)
     p->pages = PAGES_NONE;
     fprintf(stderr,
             "c10m bench %s: warning: %llu MiB of huge pages are not free (sysctl vm.nr_hugepages): "
-            "ordinary memory was used, the figures are too low\n",
+            "normal pages are used, the results are too low\n",
             name, (unsigned long long)(ledger_bytes(&l) >> 20));
 }
 
@@ -100,7 +101,7 @@ struct turn_loop_work bench_turn(void *ctx)
     return (struct turn_loop_work){w->n_rx, (uint32_t)(w->stats->c.tx_packets - tx)};
 }
 
-// What tcp_listen_input and the third segment would have made, at the feed's sequence numbers.
+// Creates the same state as a handshake, with the sequence numbers of the feed.
 bool bench_install(struct tcp *t, struct feed_conn c)
 {
     const struct flow_key key = {ip_from_v4(c.remote_v4), 0, 0, c.remote_port, BENCH_SERVER_PORT};

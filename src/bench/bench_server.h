@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_server.h: the server that benchmarks feed: a real one (ports, loop, TCP) on a ring port,
-// with the least application there can be: an echo, or one that works for a while on each request.
-// Only handshakes are left out: connections are put into its tables as the third segment would
-// have.
+// bench_server.h: the server of the benchmarks: a complete server (ports, loop, TCP) on a ring port
+// with a minimal application: an echo, or an echo that works for some time on each request.
+// Handshakes are omitted: connections are added to the tables in the state after the third segment
+// of the handshake.
 #pragma once
 #include "bench/feed.h"
 #include "c10m/app.h"
 #include "server/server.h"
 #include "worker/worker.h"
 
-// bench_echo_app: sends back what comes. bench_busy_app: so too, after bench_busy_cycles of work
-// for each piece; that is written while the workers stand still.
+// bench_echo_app: sends received data back. bench_busy_app: the same after bench_busy_cycles of
+// work for each piece. Write bench_busy_cycles only while the workers stand still.
 extern const struct c10m_app bench_echo_app, bench_busy_app;
 extern uint64_t bench_busy_cycles;
 
-// bench_server_params: of a server of one worker with that many connections at most, on a ring of
-// bench_slots(batch) slots; further workers are the caller's to add.
+// bench_server_params: sets *p for a server with one worker on a ring of bench_slots(batch) slots.
+// The caller may add workers.
 void bench_server_params(struct server_params *p, const char *prefix, const struct c10m_app *app,
                          uint32_t connections, uint32_t batch, unsigned client_cpu,
                          unsigned server_cpu);
 
-// bench_pages: ordinary memory where too few hugepages are free, which is said on stderr. After the
-// parameters are complete.
+// bench_pages: selects normal pages, with a warning on stderr, if too few huge pages are free. Call
+// it when the other parameters are complete.
 void bench_pages(struct server_params *p, const char *name);
 
-// bench_client_open: the far end of the server's port, all its queues with packets of `pool`. NULL:
-// *err.
+// bench_client_open: opens the client's end of the server's port, with packets of `pool` for all
+// queues. Returns NULL with the reason in *err on failure.
 struct port *bench_client_open(const struct server *s, struct pkt_pool *pool, struct err *err);
 
-// bench_turn: a turn of the worker ctx, for struct turn_loop.
+// bench_turn: runs one turn of the worker ctx, for struct turn_loop.
 struct turn_loop_work bench_turn(void *ctx);
 
-// bench_install: an established connection at the feed's sequence numbers. False: no place for it.
-// bench_uninstall_all: ends all of them.
+// bench_install: adds an established connection with the sequence numbers of the feed. Returns
+// false if there is no free place. bench_uninstall_all: removes all connections.
 bool bench_install(struct tcp *t, struct feed_conn c);
 void bench_uninstall_all(struct worker *w);

@@ -8,13 +8,13 @@
 
 enum { CONNECTIONS_MAX = 1000000, CYCLES_MAX = 10000000, WORKERS_MAX = 64 };
 
-// range: where the numbers of a list belong, and where they go.
+// range: the range of the numbers in a list, and their destination.
 struct range {
     double min, max;
     double *out;
 };
 
-// A number in the range, with k or M behind it.
+// Parses a number in the range, with an optional suffix k or M.
 static bool number(char **text, unsigned i, void *to)
 {
     const struct range *r = to;
@@ -91,11 +91,11 @@ static const char *expected(int c)
     case 'u':
         return BENCH_CPUS_EXPECTED;
     case 'r':
-        return "at most 16 rates of 1k to 1000M packets a second, as 1M,10M";
+        return "at most 16 rates of 1k to 1000M packets per second, such as 1M,10M";
     case 'c':
         return "a number from 0 to 10M";
     default:
-        return "at most 16 numbers from 1 to 64, as 1,2,4,8";
+        return "at most 16 numbers from 1 to 64, such as 1,2,4,8";
     }
 }
 static_assert(BENCH_SERVER_LIST_MAX == 16 && CONNECTIONS_MAX == 1000000 && CYCLES_MAX == 10000000 &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is left to an application: a server whose application works for so many cycles on each
-// request, fed in an open loop; what the server does not take in time is lost.
+// Measures the cycles left for an application: the application of the server works for a fixed
+// number of cycles on each request. The client sends in an open loop, and requests that the server
+// does not receive in time are lost.
 #include <math.h>
 #include <rte_cycles.h>
 #include <stdio.h>
@@ -10,10 +11,10 @@
 #include "bench/paced_setup.h"
 
 enum {
-    TRIALS = 10,       // of a search: each halves what is not known
-    CALM_MIN = 3,      // undisturbed slices that a verdict wants
-    AGAIN = 4,         // trials for so many
-    VERIFY_STEPS = 8,  // of a twentieth each
+    TRIALS = 10,       // trials of a search: each halves the interval
+    CALM_MIN = 3,      // undisturbed slices required for a verdict
+    AGAIN = 4,         // trials to get CALM_MIN slices
+    VERIFY_STEPS = 8,  // steps of 1/20
 };
 
 static const char help[] =
@@ -40,7 +41,8 @@ static const char help[] =
 
 static struct paced_result one;
 
-// With that budget; a turn's own work is then no stall. Again, if the machine did not let it be.
+// Measures with this budget, whose work does not count as a stall. Repeats if too few slices were
+// undisturbed.
 static int try_budget(struct paced_setup *st, double rate, uint64_t cycles, double seconds,
                       struct err *err)
 {
@@ -91,14 +93,15 @@ static void print_trial(const struct bench_server_options *o, double rate, uint6
     fflush(stdout);
 }
 
-// found: the largest budget at a rate.
+// found: the result of the search for the largest budget at a rate.
 struct found {
     uint64_t cycles;
-    bool disturbed;  // the machine let no verdict be
-    bool searched;   // in an open loop at that rate; else by the server's busy time
+    bool disturbed;  // no verdict, because of the host
+    bool
+        searched;  // by a search in an open loop at the rate; otherwise computed from the busy time
     double useful;
-    double alone;  // cycles a packet without application, of full bursts
-    double most;   // packets a second without application
+    double alone;  // cycles per packet without application, with full bursts
+    double most;   // packets per second without application
 };
 
 static int search(struct paced_setup *st, double rate, double seconds, struct found *f,
@@ -123,7 +126,8 @@ static int search(struct paced_setup *st, double rate, double seconds, struct fo
     return 0;
 }
 
-// As fast as the client asks: what the server's turns with work take tells how many it could.
+// Computes the rate of the server from the duration of its turns with work, at the highest rate of
+// the client.
 static int compute(struct paced_setup *st, double rate, double seconds, struct found *f,
                    struct err *err)
 {
@@ -149,7 +153,7 @@ static int find(struct paced_setup *st, double rate, double seconds, struct foun
         return -1;
     f->alone = one.cycles;
     f->most = (double)rte_get_tsc_hz() / one.cycles;
-    f->searched = one.rate > 1.2 * rate;  // the client can make it, with room
+    f->searched = one.rate > 1.2 * rate;  // the client reaches the rate, with a margin
     return f->searched ? search(st, rate, seconds, f, err) : compute(st, rate, seconds, f, err);
 }
 
@@ -163,14 +167,14 @@ static void print_found(const struct bench_server_options *o, double rate, const
                rate, f->disturbed ? "true" : "false", (unsigned long long)f->cycles, how, f->useful,
                f->alone, f->most);
     else if (f->disturbed)
-        printf("%7.2f M/s  not known: the machine took a core away in nearly every slice\n",
+        printf("%7.2f M/s  unknown: the host interrupted a core in nearly every slice\n",
                rate / 1e6);
     else if (f->cycles == 0 && f->most < rate)
-        printf("%7.2f M/s  no budget: without an application a packet takes %.0f cycles, %.2f M/s "
-               "at most: it wants %.0f workers\n",
+        printf("%7.2f M/s  no budget: without an application a packet takes %.0f cycles, at most "
+               "%.2f M/s: %.0f workers are required\n",
                rate / 1e6, f->alone, f->most / 1e6, ceil(rate / f->most));
     else
-        printf("%7.2f M/s  at most %llu cycles a packet (%s), %.0f %% of the core; without an "
+        printf("%7.2f M/s  at most %llu cycles per packet (%s), %.0f %% of the core; without an "
                "application %.0f cycles\n",
                rate / 1e6, (unsigned long long)f->cycles, how, 100 * f->useful, f->alone);
     fflush(stdout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The benchmarks as a program of their own.
+// The benchmarks as a separate program.
 #include "bench/bench_main.h"
 
 int main(int argc, char **argv)

@@ -58,7 +58,7 @@ double chase_batch_cycles(const struct chase *c, uint32_t loads, struct rng *rng
         for (uint32_t i = 0; i < CHASE_BATCH; i++)
             sum += batch[i]->number;
         __asm__ volatile("" : : "r"(sum) : "memory");
-        _mm_lfence();  // the counter is not read before the lines are there
+        _mm_lfence();  // read the counter only after the loads have completed
         took += tsc_read() - start;
     }
     return (double)took / ((double)rounds * CHASE_BATCH);

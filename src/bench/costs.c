@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 9, ROUNDS_QUICK = 2, CALIBRATE_NS = 20 * 1000 * 1000, BITS = 1 << 14 };
 
-// The typical ones: Intel's and AMD's optimisation manuals, and what was measured here.
+// Typical values, from Intel's and AMD's optimization manuals and from measurements.
 const struct cost_info cost_infos[COST_COUNT] = {
     [COST_L1] = {"l1", "L1 cache, load", 1.5, false},
     [COST_L2] = {"l2", "L2 cache, load", 5, true},
@@ -20,16 +20,16 @@ const struct cost_info cost_infos[COST_COUNT] = {
     [COST_DRAM] = {"dram", "memory, one access after the other", 100, true},
     [COST_REMOTE] = {"remote", "memory of another NUMA node", 150, false},
     [COST_BATCH] = {"batch", "memory, random lines prefetched by 32", 18, true},
-    [COST_BRANCH] = {"branch", "branch foretold wrongly", 6, true},
+    [COST_BRANCH] = {"branch", "mispredicted branch", 6, true},
     [COST_SYSCALL] = {"syscall", "system call (getppid)", 100, true},
-    [COST_SWITCH] = {"switch", "context switch, with the waking", 1500, true},
+    [COST_SWITCH] = {"switch", "context switch, with the wakeup", 1500, true},
     [COST_HOP] = {"hop", "hop to another core through a ring", 100, true},
     [COST_ATOMIC] = {"atomic", "atomic increment, own line", 7, true},
     [COST_ATOMIC_SHARED] = {"atomic_shared", "atomic increment, line of two cores", 60, true},
     [COST_TSC] = {"tsc", "reading the TSC", 10, true},
 };
 
-static const double rates[] = {1e6, 10e6};  // packets a second, of a core
+static const double rates[] = {1e6, 10e6};  // packets per second of a core
 
 static uint64_t raw_ns(void)
 {
@@ -85,7 +85,8 @@ static unsigned rounds(bool quick)
     return quick ? ROUNDS_QUICK : ROUNDS;
 }
 
-// The branch depends on a byte of `bits`; both ways write, so that it stays a branch.
+// The branch depends on a byte of `bits`. Both branches write to memory, so that the compiler keeps
+// the branch.
 static NOINLINE uint64_t branches(const uint8_t *bits, volatile uint64_t *even,
                                   volatile uint64_t *odd)
 {
@@ -105,10 +106,11 @@ double cost_branch_cycles(bool quick)
     uint64_t even = 0, odd = 0, tame = UINT64_MAX, wild = UINT64_MAX;
     for (unsigned r = 0; r < rounds(quick); r++) {
         for (unsigned i = 0; i < BITS; i++)
-            bits[i] = i & 1;  // as many of each, and foretold
+            bits[i] = i & 1;  // predictable, with the same number of each branch
         branches(bits, &even, &odd);
         tame = MIN(tame, branches(bits, &even, &odd));
-        for (unsigned i = 0; i < BITS; i++)  // new ones each time: predictors learn thousands
+        // new values each time, because predictors learn patterns of thousands of branches
+        for (unsigned i = 0; i < BITS; i++)
             bits[i] = (uint8_t)(rng_u64(&rng) >> 63);
         wild = MIN(wild, branches(bits, &even, &odd));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two threads cost each other.
+// Costs of the communication between two threads.
 #include <pthread.h>
 #include <rte_pause.h>
 #include <rte_ring.h>
@@ -31,22 +31,22 @@ static bool start_on(pthread_t *t, unsigned cpu, void *(*fn)(void *), void *arg)
     return ok;
 }
 
-// pair: what the two threads share; the first one measures. `go`: both are there.
+// pair: data shared by the two threads; the first thread measures. go: both threads have started.
 struct pair {
     void (*first)(struct pair *p), (*second)(struct pair *p);
     uint32_t trips;
-    uint64_t cycles;      // of the first one's trips
+    uint64_t cycles;      // cycles of all trips, of the first thread
     int there, back;      // event counters
     struct rte_ring *to;  // rings
     struct rte_ring *from;
     uint32_t arrived CACHE_ALIGNED;
     uint32_t failed;
     uint64_t shared CACHE_ALIGNED;
-    uint32_t ping CACHE_ALIGNED;  // written by the first
-    uint32_t pong CACHE_ALIGNED;  // written by the second
+    uint32_t ping CACHE_ALIGNED;  // written by the first thread
+    uint32_t pong CACHE_ALIGNED;  // written by the second thread
 };
 
-// Both begin together; one that can never come is told by `failed`.
+// Waits until both threads have started. `failed`: one of them could not start.
 static bool meet(struct pair *p)
 {
     __atomic_fetch_add(&p->arrived, 1, __ATOMIC_SEQ_CST);
@@ -77,7 +77,7 @@ static void *run_second(void *arg)
     return NULL;
 }
 
-// Cycles of a trip, or -1.
+// Returns the cycles per trip, or -1.
 static double run_pair(struct pair *p, unsigned cpu_a, unsigned cpu_b)
 {
     pthread_t a, b;
@@ -133,7 +133,7 @@ static void switch_second(struct pair *p)
     }
 }
 
-// One thread alone: the system calls without a switch.
+// The system calls in one thread, without a switch.
 static double calls_alone(int fd, uint32_t times)
 {
     uint64_t best = UINT64_MAX;
@@ -158,7 +158,7 @@ double cost_switch_cycles(unsigned cpu, bool quick)
     double cycles = -1;
     if (p.there >= 0 && p.back >= 0)
         cycles = lowest(&p, cpu, cpu, quick);
-    if (cycles >= 0)  // there and back: two switches, two writes, two reads
+    if (cycles >= 0)  // a round trip: two switches, two writes, two reads
         cycles = MAX(cycles / 2 - calls_alone(p.there, p.trips), 0);
     if (p.there >= 0)
         close(p.there);

@@ -30,11 +30,11 @@ struct conn {
 struct feed {
     struct feed_params p;
     struct conn *conns;
-    uint32_t next;  // in turn
-    uint32_t *due;  // connections whose reply is not acknowledged yet
+    uint32_t next;  // next connection with FEED_IN_TURN
+    uint32_t *due;  // connections with an unacknowledged reply
     uint32_t due_count;
     struct rng rng;
-    uint64_t sent;  // packets, all batches
+    uint64_t sent;  // packets of all batches
     struct turn_loop_sums before;
     uint8_t header[AT_DATA];
     struct pkt *out[FEED_BATCH_MAX];
@@ -46,7 +46,7 @@ struct feed_conn feed_conn_at(const struct feed_params *p, uint32_t i)
                               (uint16_t)(FEED_PORT_FIRST + i % FEED_PORTS)};
 }
 
-// One's complement sum of n bytes (RFC 1071), not folded.
+// Returns the one's complement sum of n bytes (RFC 1071), not folded.
 static uint64_t sum_bytes(const uint8_t *p, size_t n, uint64_t sum)
 {
     for (; n > 1; n -= 2, p += 2)
@@ -82,7 +82,7 @@ static void make_header(struct feed *f)
     store_be16(h + AT_TCP + 14, 65535);
 }
 
-// The payload is the mark, repeated.
+// The payload consists of repetitions of the mark.
 static uint64_t mark_of(uint32_t conn, uint32_t seq)
 {
     return ((uint64_t)conn << 32 | seq) * 0x9e3779b97f4a7c15ull;
@@ -128,7 +128,8 @@ static uint32_t choose(struct feed *f)
     }
 }
 
-// ACKs and requests alternate as long as there are ACKs due. Returns the requests made.
+// Builds a batch, in which ACKs and requests alternate as long as ACKs are due. Returns the number
+// of requests.
 static uint32_t build(struct feed *f)
 {
     uint32_t requests = f->p.batch / 2, n = 0;
@@ -145,7 +146,7 @@ static uint32_t build(struct feed *f)
     return n;
 }
 
-// All at once where the ring has room for it, as it has after an idle turn of the server.
+// Sends n packets. They fit into the ring in one call after an idle turn of the server.
 static int publish(struct feed *f, uint32_t n, struct err *err)
 {
     struct port *p = f->p.port;
@@ -157,7 +158,8 @@ static int publish(struct feed *f, uint32_t n, struct err *err)
     if (took == n)
         return 0;
     pkt_free_bulk(f->out + took, n - took);
-    return err_set(err, "the server took %u of %u packets within %d s", took, n, FEED_TIMEOUT_S);
+    return err_set(err, "the server received %u of %u packets within %d s", took, n,
+                   FEED_TIMEOUT_S);
 }
 
 static int check_reply(struct feed *f, const struct pkt *pkt, struct err *err)
@@ -166,7 +168,7 @@ static int check_reply(struct feed *f, const struct pkt *pkt, struct err *err)
     uint32_t want = f->p.payload, len = pkt_len(pkt);
     if (len != AT_DATA + want || load_be16(h + 12) != 0x0800 || h[AT_IP] != 0x45 ||
         h[AT_IP + 9] != 6 || load_be16(h + AT_IP + 2) != IP_BYTES + TCP_BYTES + want)
-        return err_set(err, "a reply of %u bytes that is no TCP segment of %u bytes", len, want);
+        return err_set(err, "a reply of %u bytes is not a TCP segment of %u bytes", len, want);
     if (memcmp(h, f->p.port->mac.b, 6) != 0 || fold(sum_bytes(h + AT_IP, IP_BYTES, 0)) != 0)
         return err_set(err, "a reply with a wrong MAC address or IPv4 checksum");
     if (f->p.check_tcp_sum && fold(tcp_sum(h, TCP_BYTES + want)) != 0)
@@ -175,7 +177,7 @@ static int check_reply(struct feed *f, const struct pkt *pkt, struct err *err)
     uint32_t port = (uint32_t)load_be16(h + AT_TCP + 2) - FEED_PORT_FIRST;
     uint64_t i = (uint64_t)host * FEED_PORTS + port;
     if (port >= FEED_PORTS || i >= f->p.connections || f->conns[i].state != ASKED)
-        return err_set(err, "a reply to a connection that did not ask");
+        return err_set(err, "a reply on a connection without a request");
     struct conn *c = &f->conns[i];
     if (load_be32(h + AT_TCP + 4) != c->rcv_nxt || load_be32(h + AT_TCP + 8) != c->snd_nxt)
         return err_set(err, "connection %u: seq %u ack %u, expected %u and %u", (unsigned)i,
@@ -184,7 +186,7 @@ static int check_reply(struct feed *f, const struct pkt *pkt, struct err *err)
     uint8_t expected[FEED_PAYLOAD_MAX];
     fill(expected, want, mark_of((uint32_t)i, c->snd_nxt - want));
     if (memcmp(expected, h + AT_DATA, want) != 0)
-        return err_set(err, "connection %u: not the payload that was sent", (unsigned)i);
+        return err_set(err, "connection %u: the payload differs from the request", (unsigned)i);
     c->rcv_nxt += want;
     f->due[f->due_count++] = (uint32_t)i;
     return 0;
@@ -211,7 +213,7 @@ int feed_begin(struct feed *f, struct err *err)
 {
     const uint32_t n = f->p.batch / 2 + f->due_count;
     if (!pkt_alloc_bulk(f->p.pool, f->out, n))
-        return err_set(err, "the client's pool has no %u packets", n);
+        return err_set(err, "the client's pool has less than %u free packets", n);
     build(f);
     return publish(f, n, err);
 }
@@ -238,7 +240,7 @@ int feed_settle(struct feed *f, struct err *err)
 {
     const uint32_t n = f->due_count;
     if (!pkt_alloc_bulk(f->p.pool, f->out, n))
-        return err_set(err, "the client's pool has no %u packets", n);
+        return err_set(err, "the client's pool has less than %u free packets", n);
     for (uint32_t i = 0; i < n; i++) {
         put_frame(f, f->out[i], f->due[i], 0);
         f->conns[f->due[i]].state = IDLE;
@@ -275,7 +277,7 @@ struct feed *feed_new(const struct feed_params *params, struct err *err)
     f->before = params->server->sums;
     f->sent = f->before.packets;
     make_header(f);
-    // Posts packets for the first replies.
+    // Provides packets for the first replies.
     struct pkt *early;
     if (f->p.port->ops->rx_burst(f->p.port, f->p.queue, &early, 1) != 0)
         pkt_free(early);

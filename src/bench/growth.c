@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles a packet and a stage as connections become more, and with pages of every size. Each number
-// and size is a server of its own, in a process of its own, with tables made for that number.
+// Measures cycles per packet and stage for growing numbers of connections and for all page sizes.
+// For each combination, a separate server runs in a separate process, with tables of matching size.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,21 +27,21 @@ static const char help[] =
     "not\n"
     "disturb.\n"
     "\n"
-    "  --pages LIST        page sizes out of auto, none, 2M, 1G, as none,2M,1G (default auto)\n"
+    "  --pages LIST        page sizes of auto, none, 2M, 1G, such as none,2M,1G (default auto)\n"
     "  --svg FILE          write a plot to FILE\n"
     "  --connections LIST  numbers of connections (default 1k,10k,100k,1M,10M)\n"
     "  --seconds S         seconds for each of them (default 2)\n" BENCH_LOOP_HELP;
 
 struct task {
-    struct bench_options o;  // one number of connections
+    struct bench_options o;  // with one number of connections
     enum pages_kind pages;
 };
 
 struct row {
     enum pages_kind pages;
     uint32_t connections;
-    double median, low;         // cycles of a packet: of all slices, of the one at the lower decile
-    double stages[STAGE_idle];  // of that one
+    double median, low;         // cycles per packet: median of the slices, lower decile
+    double stages[STAGE_idle];  // stages of the slice at the lower decile
     double mpps;                // at the median
     double tsc_hz;
 };
@@ -178,16 +178,16 @@ static void add_point(struct svg_series *s, double x, double y)
     s->y[s->n++] = y;
 }
 
-// The whole packet for each page size, and the stages for the first of them.
+// Plots the total for each page size, and the stages for the first page size.
 static void make_plot(const struct row *rows, unsigned n, struct svg_plot *p)
 {
     static char names[ARRAY_LEN(kinds)][32];
     *p = (struct svg_plot){.title = "c10m: cycles of a received packet",
-                           .x_label = "connections, asked at random",
-                           .y_label = "cycles of the TSC"};
+                           .x_label = "connections, in random order",
+                           .y_label = "TSC cycles"};
     for (unsigned i = 0; i < n; i++) {
         if (i == 0 || rows[i].pages != rows[i - 1].pages) {
-            snprintf(names[p->n], sizeof(names[0]), "whole, pages %s", kind_name(rows[i].pages));
+            snprintf(names[p->n], sizeof(names[0]), "total, pages %s", kind_name(rows[i].pages));
             p->series[p->n] = (struct svg_series){.name = names[p->n], .heavy = true};
             p->n++;
         }
@@ -217,7 +217,7 @@ static int write_plot(const char *path, const struct row *rows, unsigned n)
     return ok ? 0 : -1;
 }
 
-// own: the options that bench_options_parse() does not know.
+// own: the options that bench_options_parse() does not have.
 struct own {
     const char *svg;
     unsigned n_pages;
@@ -238,7 +238,8 @@ static bool parse_pages(char *list, struct own *own)
     return true;
 }
 
-// Takes our own options out of argv; *argc is what is left. False: bad usage, said.
+// Removes the options of this benchmark from argv and updates *argc. Returns false after a message
+// if the usage is wrong.
 static bool parse_own(int *argc, char **argv, struct own *own)
 {
     int left = 0;
@@ -250,7 +251,7 @@ static bool parse_own(int *argc, char **argv, struct own *own)
         }
         if (++i == *argc || (pages && !parse_pages(argv[i], own))) {
             fprintf(stderr, "c10m bench growth: %s: expected %s\n", svg ? "--svg" : "--pages",
-                    svg ? "a file" : "of auto, none, 2M, 1G, as none,2M");
+                    svg ? "a file" : "page sizes of auto, none, 2M, 1G, such as none,2M");
             return false;
         }
         if (svg)

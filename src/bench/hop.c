@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far apart two CPUs are: the round trip of a cache line between them. A virtual machine's CPUs
-// may be neighbours now and strangers later, and what client and server hand each other costs with
-// it: figures of two cores are to be read beside this one.
+// Measures the round trip of a cache line between two CPUs. The host may move the CPUs of a virtual
+// machine, which changes this time and with it the cost of communication between client and server.
+// So results of benchmarks with two cores are comparable only if this round trip is the same.
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +40,9 @@ static void print(const unsigned *cpus, const double *cycles, bool json)
                "\"round_trip_ns\":%.1f}\n",
                cpus[0], cpus[1], hz, low, mid, high, mid / hz * 1e9);
     else
-        printf("hop: CPU %u to %u and back: %.0f cycles (%.0f ns); of %d rounds %.0f to %.0f\n",
-               cpus[0], cpus[1], mid, mid / hz * 1e9, ROUNDS, low, high);
+        printf(
+            "hop: CPU %u to %u and back: %.0f cycles (%.0f ns); %d rounds: %.0f to %.0f cycles\n",
+            cpus[0], cpus[1], mid, mid / hz * 1e9, ROUNDS, low, high);
 }
 
 struct hop_options {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The latency numbers of this machine, and the budget of a packet drawn from them.
+// Measures the latencies of this machine and computes the budget of a packet from them.
 #include <numa.h>
 #include <sched.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ enum {
     CURVE_MAX = 32,
     COPIES_MAX = 4,
     NOTE_BYTES = 96,
-    NODES_MAX = 1 << 21,   // 128 MiB of lines
-    TLB_PAGES_MAX = 4096,  // more than any second-level TLB of today holds
+    NODES_MAX = 1 << 21,   // 128 MiB of cache lines
+    TLB_PAGES_MAX = 4096,  // more than the entries of present second-level TLBs
 };
 
 #define MIB ((size_t)1 << 20)
@@ -28,11 +28,11 @@ enum {
 static const char help[] =
     "usage: c10m bench machine [OPTIONS]\n"
     "\n"
-    "Measure what caches, memory, pages, branches, system calls and the other core of this machine "
-    "cost,\n"
-    "and how many of each fit into the time of a packet at 1 and at 10 million packets a second. "
+    "Measure the cost of caches, memory, pages, branches, system calls and another core of this "
+    "machine,\n"
+    "and how many of each fit into the time of a packet at 1 and at 10 million packets per second. "
     "Each\n"
-    "figure is the lowest of several rounds.\n"
+    "value is the minimum of several rounds.\n"
     "\n"
     "  --memory MIB        MiB of memory to walk through, 16 to 1048576 (default 1024)\n"
     "  --cpus A,B          measure on CPU B, with A as the other core (default 0,1)\n"
@@ -50,16 +50,17 @@ struct curve_point {
     double ns;
 };
 
-// page_cost: of one page size: random lines of all the memory; and one line a page, less the same
-// lines side by side: what finding the page's address costs.
+// page_cost: results for one page size. random_ns: random cache lines of the whole memory.
+// tlb_miss_ns: the time for one cache line per page minus the time for the same number of adjacent
+// cache lines.
 struct page_cost {
     const char *name;
     size_t page_bytes;
-    bool there;          // so many of them were free
-    bool transparent;    // and given by the kernel on its own
-    double random_ns;    // one after the other, in `bytes`
-    uint32_t pages;      // walked through for the miss
-    double tlb_miss_ns;  // of a walk through so many
+    bool there;          // enough pages were free
+    bool transparent;    // the pages are transparent huge pages
+    double random_ns;    // per access, each waits for the previous one
+    uint32_t pages;      // number of pages for tlb_miss_ns
+    double tlb_miss_ns;  // per access
 };
 
 struct copy_cost {
@@ -73,7 +74,7 @@ struct machine {
     unsigned nodes;
     struct machine_costs costs;
     char notes[COST_COUNT][NOTE_BYTES];
-    struct bench_map map;  // of o.bytes
+    struct bench_map map;  // memory of o.bytes
     struct rng rng;
     unsigned n_curve;
     struct curve_point curve[CURVE_MAX];
@@ -92,7 +93,8 @@ static unsigned rounds(const struct machine *m)
     return m->o.quick ? 2 : 5;
 }
 
-// The lowest of some walks of the chain, in ns an access. The first walk brings in what fits.
+// Returns the minimum of some walks of the chain, in ns per access. The first walk fills the
+// caches.
 static double walk_ns(const struct machine *m, struct chase *c)
 {
     const uint32_t loads = m->o.quick ? 50000 : 300000;
@@ -104,7 +106,8 @@ static double walk_ns(const struct machine *m, struct chase *c)
     return ns_of(m, best);
 }
 
-// Lines all over `bytes`: all of them, or as many as are far more than the caches hold.
+// Initializes c with cache lines in the whole memory: all of them, or a number far above the size
+// of the caches.
 static void lines_of(struct machine *m, struct chase *c, void *mem, size_t bytes)
 {
     const size_t lines = bytes / CACHE_LINE, most = m->o.quick ? NODES_MAX / 8 : NODES_MAX;
@@ -124,8 +127,8 @@ static const char *page_name(size_t bytes)
     return bytes >= (size_t)1 << 30 ? "1 GiB" : bytes >= 2 * MIB ? "2 MiB" : "4 KiB";
 }
 
-// Of each level a size that the level before cannot hold, and that leaves room for others: a
-// last-level cache is rarely one machine's alone.
+// Measures each cache level with a size that does not fit into the previous level and uses only a
+// part of the level, because a last-level cache is often shared with other virtual machines.
 static void measure_caches(struct machine *m)
 {
     const uint64_t size[] = {topology_cache_bytes(&m->place, 1), topology_cache_bytes(&m->place, 2),
@@ -135,17 +138,17 @@ static void measure_caches(struct machine *m)
     for (unsigned i = 0; i < ARRAY_LEN(size); i++) {
         const enum machine_cost what = COST_L1 + i;
         if (size[i] == 0 || walked[i] < CACHE_LINE) {
-            snprintf(m->notes[what], NOTE_BYTES, "the kernel names no such cache");
+            snprintf(m->notes[what], NOTE_BYTES, "no such cache in sysfs");
             continue;
         }
         m->costs.ns[what] = chain_ns(m, m->map.at, MIN((size_t)walked[i], m->map.bytes));
-        snprintf(m->notes[what], NOTE_BYTES, "%llu KiB, walked through %llu KiB",
+        snprintf(m->notes[what], NOTE_BYTES, "%llu KiB, measured with %llu KiB",
                  (unsigned long long)size[i] >> 10, (unsigned long long)walked[i] >> 10);
     }
 }
 
-// The part of the last-level cache that is ours: the longest walk that is nearer to its latency
-// than to memory's.
+// Adds a note about the usable part of the last-level cache: the size of the largest walk whose
+// latency is nearer to that of the cache than to that of memory.
 static void note_ours(struct machine *m)
 {
     const double l3 = m->costs.ns[COST_L3], half = (l3 + m->costs.ns[COST_DRAM]) / 2;
@@ -154,7 +157,7 @@ static void note_ours(struct machine *m)
         ours = m->curve[i].bytes;
     const size_t len = strlen(m->notes[COST_L3]);
     if (l3 > 0 && ours != 0)
-        snprintf(m->notes[COST_L3] + len, NOTE_BYTES - len, "; %zu KiB of it are ours", ours >> 10);
+        snprintf(m->notes[COST_L3] + len, NOTE_BYTES - len, "; %zu KiB of it usable", ours >> 10);
 }
 
 static void measure_memory(struct machine *m)
@@ -176,7 +179,7 @@ static void measure_memory(struct machine *m)
     note_ours(m);
 }
 
-// The first node that is not ours and has memory; -1: there is none.
+// Returns the first other NUMA node with memory; -1: there is none.
 static int other_node(const struct machine *m)
 {
     if (numa_available() < 0)
@@ -201,12 +204,13 @@ static void measure_remote(struct machine *m)
         snprintf(m->notes[COST_REMOTE], NOTE_BYTES, "node %d from node %d", node, m->place.node);
         bench_unmap(&map);
     } else {
-        snprintf(m->notes[COST_REMOTE], NOTE_BYTES, "node %d has no memory free", node);
+        snprintf(m->notes[COST_REMOTE], NOTE_BYTES, "node %d has no free memory", node);
     }
     numa_set_localalloc();
 }
 
-// One line in each of n pages, against n lines side by side.
+// Returns the difference between one cache line in each of n pages and n adjacent cache lines, in
+// ns per access.
 static double tlb_ns(struct machine *m, void *mem, uint32_t n, size_t page_bytes)
 {
     struct chase far, near;
@@ -264,15 +268,15 @@ static void measure_other_core(struct machine *m)
     if (m->costs.ns[COST_HOP] == 0)
         snprintf(m->notes[COST_HOP], NOTE_BYTES, "CPU %u cannot be used", m->o.other);
     else
-        snprintf(m->notes[COST_HOP], NOTE_BYTES, "CPU %u to CPU %u, there and back halved",
-                 m->o.cpu, m->o.other);
+        snprintf(m->notes[COST_HOP], NOTE_BYTES, "CPU %u to CPU %u, half of a round trip", m->o.cpu,
+                 m->o.other);
 }
 
 static void print_table(const struct machine *m)
 {
     const double hz = m->costs.tsc_hz;
     printf("machine: measured on CPU %u, TSC %.0f MHz, NUMA nodes: %u%s\n", m->o.cpu, hz / 1e6,
-           m->nodes, m->o.quick ? "; quick: rough" : "");
+           m->nodes, m->o.quick ? "; quick: less precise" : "");
     printf("%-40s %9s %9s\n", "what", "ns", "cycles");
     for (unsigned i = 0; i < COST_COUNT; i++) {
         if (m->costs.ns[i] > 0)
@@ -281,19 +285,19 @@ static void print_table(const struct machine *m)
         else
             printf("%-40s %9s %9s  %s\n", cost_infos[i].label, "-", "-", m->notes[i]);
     }
-    printf("\n%-10s %24s %22s\n", "pages", "random line of all, ns", "TLB miss, ns");
+    printf("\n%-10s %24s %22s\n", "pages", "random line, ns", "TLB miss, ns");
     for (unsigned i = 0; i < ARRAY_LEN(m->pages); i++) {
         const struct page_cost *p = &m->pages[i];
         if (p->there)
             printf("%-10s %24.1f %22.1f  one line in each of %u%s\n", p->name, p->random_ns,
                    p->tlb_miss_ns, p->pages, p->transparent ? " (transparent)" : "");
         else
-            printf("%-10s %24s %22s  not so much is free\n", p->name, "-", "-");
+            printf("%-10s %24s %22s  not enough free pages\n", p->name, "-", "-");
     }
     printf("\n%-10s", "memcpy");
     for (unsigned i = 0; i < m->n_copies; i++)
         printf("  %zu B: %.1f GB/s", m->copies[i].bytes, m->copies[i].gb_s);
-    printf("\n\n%-10s  ns of an access that waits for the one before\n", "memory");
+    printf("\n\n%-10s  ns per access, each waits for the previous one\n", "memory");
     for (unsigned i = 0; i < m->n_curve; i++)
         printf("%6zu KiB  %7.2f\n", m->curve[i].bytes >> 10, m->curve[i].ns);
     putchar('\n');
@@ -373,7 +377,7 @@ static int run(const struct options *o)
     for (unsigned i = 0; i < ARRAY_LEN(parts) && !interrupted(); i++)
         parts[i](&m);
     if (!interrupted())
-        measure_pages(&m);  // these two take memory of their own
+        measure_pages(&m);  // these two allocate memory
     if (!interrupted())
         measure_remote(&m);
     if (interrupted())
@@ -435,7 +439,7 @@ static enum bench_taken take(int c, void *to)
 
 static const char *expected(int c)
 {
-    return c == 'm' ? "MiB from 16 to 1048576" : BENCH_CPUS_EXPECTED;
+    return c == 'm' ? "a number of MiB from 16 to 1048576" : BENCH_CPUS_EXPECTED;
 }
 
 int bench_machine(int argc, char **argv)

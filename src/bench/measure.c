@@ -14,7 +14,7 @@
 enum {
     POOL_PACKETS = 4096,
     WARM_BATCHES = 50,
-    BATCHES_MAX = 1 << 20,  // whose cost is kept for the median
+    BATCHES_MAX = 1 << 20,  // most batches stored for the median
 };
 
 uint32_t bench_slots(uint32_t batch)
@@ -97,7 +97,7 @@ static int add_all(struct bare *b, const struct feed_params *fp, struct err *err
             return err_set(err, "interrupted");
         struct feed_conn c = feed_conn_at(fp, i);
         if (!bare_add(b, i, c.remote_v4, c.remote_port))
-            return err_set(err, "connection %u found no place in the table", i);
+            return err_set(err, "no free place in the table for connection %u", i);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `c10m bench micro`: the benchmarks of micro.h, each in a process of its own.
+// `c10m bench micro`: the benchmarks of micro.h, each in a separate process.
 #include "bench/micro.h"
 
 #include <fnmatch.h>
@@ -34,20 +34,19 @@ struct options {
 
 static void help(void)
 {
-    printf(
-        "usage: c10m bench micro [OPTIONS] [NAME...]\n"
-        "\n"
-        "Measure one part of the data path at a time, and DPDK's part of the same purpose. With\n"
-        "NAME, a pattern as Flow*, measure only the parts that match.\n"
-        "\n"
-        "  --count N       repetitions, 1 to %d (default 1)\n"
-        "  --seconds S     seconds of each repetition (default 0.2)\n"
-        "  --max N         largest number of entries (default 10M)\n"
-        "  --cpu N         CPU to measure on (default 1)\n"
-        "  --go            print Go's benchmark format, for benchstat\n"
-        "  --json          print one JSON object instead of the table\n"
-        "\n",
-        MICRO_COUNT_MAX);
+    printf("usage: c10m bench micro [OPTIONS] [NAME...]\n"
+           "\n"
+           "Measure single parts of the data path, and DPDK functions of the same purpose. With\n"
+           "NAME, a pattern such as Flow*, measure only the parts that match.\n"
+           "\n"
+           "  --count N       repetitions, 1 to %d (default 1)\n"
+           "  --seconds S     seconds of each repetition (default 0.2)\n"
+           "  --max N         largest number of entries (default 10M)\n"
+           "  --cpu N         CPU to measure on (default 1)\n"
+           "  --go            print Go's benchmark format, for benchstat\n"
+           "  --json          print one JSON object instead of the table\n"
+           "\n",
+           MICRO_COUNT_MAX);
     for (unsigned l = 0; l < ARRAY_LEN(lists); l++)
         for (const struct micro *m = lists[l]; m->name != NULL; m++)
             printf("  %-15s %s\n", m->name, m->help);
@@ -68,7 +67,7 @@ int micro_eal(uint64_t bytes, struct err *err)
     return eal_start(&p, err);
 }
 
-// What is asked of the child.
+// The task of the child process.
 struct task {
     const struct micro *m;
     const struct options *o;
@@ -82,7 +81,7 @@ static void count(uint64_t *calls, uint64_t *bytes)
         bench_allocations(calls, bytes);
 }
 
-// One repetition: lots until the time is over.
+// Makes one repetition: runs lots until the time has expired.
 static void repeat(const struct task *t, void *ctx, double hz, struct micro_result *out)
 {
     struct micro_run r = {0};
@@ -132,7 +131,7 @@ static bool wanted(const struct options *o, const struct micro *m)
     return found;
 }
 
-// 0, or -1: one could not be measured, said on stderr.
+// Returns 0, or -1 after a message on stderr if a measurement has failed.
 static int run_one(const struct options *o, const struct micro *m, uint32_t size,
                    struct micro_print *print)
 {
@@ -188,7 +187,7 @@ static bool names_known(const struct options *o)
     return true;
 }
 
-// -1: go on; else the exit status.
+// Returns -1: continue; otherwise the exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
     static const struct option table[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Look-ups of connections: our table beside rte_hash. Both end with the connection's block in
-// hand, its first line fetched ahead and read.
+// Lookups of connections in the server's table and in rte_hash. Both include a prefetch and a read
+// of the first cache line of the connection block.
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "bench/micro.h"
 #include "flow/flow_table.h"
 
-enum { BLOCK_BYTES = 256, BURSTS = 64, SLACK = 4 };  // rte_hash has room for a quarter more
+enum { BLOCK_BYTES = 256, BURSTS = 64, SLACK = 4 };  // rte_hash has 1/4 more entries
 
 struct seg {
     struct flow_key key;
@@ -81,7 +81,7 @@ static void *open_ours(uint32_t n, struct err *err)
     return c;
 }
 
-// DPDK gives entries numbers of its own; here they name the block, as its users do.
+// rte_hash assigns a position to each entry, which is used as the index of the block.
 static void *open_rte(uint32_t n, struct err *err)
 {
     const uint32_t entries = n + n / SLACK;
@@ -103,7 +103,7 @@ static void *open_rte(uint32_t n, struct err *err)
         const struct flow_key k = key_of(i);
         const int at = rte_hash_add_key_data(c->rte, &k, (void *)(uintptr_t)i);
         if (at < 0) {
-            err_set(err, "rte_hash: entry %u of %u found no place", i, n);
+            err_set(err, "rte_hash: no free place for entry %u of %u", i, n);
             return NULL;
         }
     }
@@ -131,7 +131,8 @@ static void find_ours(void *ctx, struct micro_run *r)
             prefetch0(block(c, at[i]));
         for (unsigned i = 0; i < MICRO_LOT; i++) {
             unsigned walk = 0;
-            while (unlikely(!is_key(c, at[i], &segs[i].key))) {  // two connections share a tag
+            // another connection with the same tag
+            while (unlikely(!is_key(c, at[i], &segs[i].key))) {
                 at[i] = flow_next(&c->table, hash[i], &walk);
                 CHECK(at[i] != FLOW_NONE);
             }
@@ -164,7 +165,7 @@ static void find_rte(void *ctx, struct micro_run *r)
     r->ops += (uint64_t)BURSTS * MICRO_LOT;
 }
 
-// One connection ends and begins again.
+// Removes a connection and adds it again.
 static void churn_ours(void *ctx, struct micro_run *r)
 {
     struct flow_ctx *c = ctx;
@@ -201,11 +202,11 @@ static void churn_rte(void *ctx, struct micro_run *r)
     }
 
 const struct micro micro_flow[] = {
-    FLOW("FlowFindRte", NULL, "rte_hash: 64 look-ups in bulk, blocks read", open_rte, find_rte),
-    FLOW("FlowFind", "FlowFindRte", "ours: 64 look-ups in bulk, keys compared in the blocks",
+    FLOW("FlowFindRte", NULL, "rte_hash: 64 lookups in bulk, blocks read", open_rte, find_rte),
+    FLOW("FlowFind", "FlowFindRte", "c10m: 64 lookups in bulk, keys compared in the blocks",
          open_ours, find_ours),
     FLOW("FlowChurnRte", NULL, "rte_hash: delete and add, one at a time", open_rte, churn_rte),
-    FLOW("FlowChurn", "FlowChurnRte", "ours: remove and insert, one at a time", open_ours,
+    FLOW("FlowChurn", "FlowChurnRte", "c10m: remove and insert, one at a time", open_ours,
          churn_ours),
     {.name = NULL},
 };

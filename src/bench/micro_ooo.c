@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data that comes out of order: what a segment costs beside as many holes as the size says. A peer
-// chooses both, so the cost must not grow with the holes (CVE-2018-5390). TCP alone, in ordinary
-// memory; the segments are single bytes with a hole before each.
+// Data out of order: the cost of a segment with as many holes as the size of the benchmark. A peer
+// chooses both, so the cost must not grow with the number of holes (CVE-2018-5390). Only TCP, in
+// normal pages; the segments are single bytes with a hole before each.
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct ooo_ctx {
     struct micro_tcp m;
     struct rng rng;
     uint32_t holes, step;
-    uint32_t *order;  // in which the holes are made
+    uint32_t *order;  // order in which the holes are created
 };
 
 static void open_connection(struct ooo_ctx *c)
@@ -31,7 +31,7 @@ static void open_connection(struct ooo_ctx *c)
     b->rcv_wscale = 7;
 }
 
-// The byte behind hole k.
+// Receives the byte after hole k.
 static void segment(struct ooo_ctx *c, uint32_t k)
 {
     struct tcp *t = &c->m.tcp;
@@ -77,7 +77,7 @@ static void *open_ooo(uint32_t holes, struct err *err)
     return c;
 }
 
-// Bytes that are there already, by turns near the end and near the begin.
+// Receives stored bytes again, alternately near the end and near the beginning.
 static void again_run(void *ctx, struct micro_run *r)
 {
     struct ooo_ctx *c = ctx;
@@ -88,7 +88,7 @@ static void again_run(void *ctx, struct micro_run *r)
     r->ops += MICRO_LOT;
 }
 
-// All holes anew, in a random order.
+// Creates all holes again in random order.
 static void new_run(void *ctx, struct micro_run *r)
 {
     struct ooo_ctx *c = ctx;
@@ -103,7 +103,7 @@ static void new_run(void *ctx, struct micro_run *r)
 const struct micro micro_ooo[] = {
     {"OutOfOrderAgain",
      NULL,
-     "a byte that is held already, behind so many holes",
+     "a byte that is stored already, after SIZE holes",
      {1, 16, 128, 2048},
      false,
      open_ooo,
@@ -111,7 +111,7 @@ const struct micro micro_ooo[] = {
      NULL},
     {"OutOfOrderNew",
      NULL,
-     "a byte that makes a hole, up to so many",
+     "a byte that creates a hole, up to SIZE holes",
      {1, 16, 128, 2048},
      false,
      open_ooo,

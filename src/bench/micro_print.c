@@ -32,7 +32,7 @@ void micro_go_line(char *out, size_t room, const struct micro_result *r,
                  row->allocations);
 }
 
-// "AMD EPYC": Go's text names the CPU.
+// Prints the name of the CPU, as Go's benchmark format has.
 static void put_cpu(void)
 {
     char line[256];
@@ -56,7 +56,7 @@ void micro_print_begin(struct micro_print *p, enum micro_format format)
         printf("{\"bench\":\"micro\",\"rows\":[");
     } else {
         printf("%-22s %10s %10s %8s %8s %9s  %s\n", "benchmark", "ns/op", "cycles/op", "M ops/s",
-               "B/op", "allocs/op", "as fast as its peer");
+               "B/op", "allocs/op", "speed relative to peer");
     }
 }
 

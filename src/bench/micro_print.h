@@ -8,7 +8,7 @@ enum { MICRO_COUNT_MAX = 32, MICRO_RESULTS_MAX = 128, MICRO_LABEL_BYTES = 48 };
 
 enum micro_format { MICRO_TABLE, MICRO_GO, MICRO_JSON };
 
-// micro_row: one repetition; of one operation each, but ops.
+// micro_row: the result of one repetition: the number of operations and values per operation.
 struct micro_row {
     uint64_t ops;
     double ns, bytes, allocations;
@@ -17,13 +17,13 @@ struct micro_row {
 struct micro_result {
     const struct micro *m;
     uint32_t size;
-    bool counted;  // bytes and allocations were
+    bool counted;  // bytes and allocations are valid
     double tsc_hz;
     unsigned n;
     struct micro_row rows[MICRO_COUNT_MAX];
 };
 
-// micro_print: what was printed, for the ratios. Starts anyhow.
+// micro_print: the printed results, to compute ratios. Need not be initialized.
 struct micro_print {
     enum micro_format format;
     unsigned n;
@@ -34,14 +34,14 @@ struct micro_print {
     } done[MICRO_RESULTS_MAX];
 };
 
-// micro_label: "FlowFind/10M", "Checksum/64B".
+// micro_label: sets out to a label such as "FlowFind/10M" or "Checksum/64B".
 void micro_label(char out[MICRO_LABEL_BYTES], const struct micro *m, uint32_t size);
 
-// micro_go_line: one line of Go's text, without its end.
+// micro_go_line: sets out to one line of Go's benchmark format, without newline.
 void micro_go_line(char *out, size_t room, const struct micro_result *r,
                    const struct micro_row *row);
 
-// On stdout.
+// These print to stdout.
 void micro_print_begin(struct micro_print *p, enum micro_format format);
 void micro_print_result(struct micro_print *p, const struct micro_result *r);
 void micro_print_end(struct micro_print *p);

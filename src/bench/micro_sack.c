@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the peer's reports cost (RFC 2018): an acknowledgement with four blocks, beside as many runs
-// in the log of what is in flight as the size says; and to find what leaves again in a send queue
-// of so many pieces. A peer chooses all three. TCP alone, in ordinary memory.
+// The cost of SACK blocks (RFC 2018): an acknowledgment with four blocks, with as many runs in the
+// log of data in flight as the size of the benchmark; and the search for the data to retransmit in
+// a send queue with as many pieces. A peer chooses all three. Only TCP, in normal pages.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 enum {
     SACK_MSS = MICRO_TCP_MSS,
     SACK_BUFS = 8192,
-    PIECE_BYTES = 100,  // a small answer of a pipeline
+    PIECE_BYTES = 100,  // a small response with HTTP pipelining
 };
 
 struct sack_ctx {
@@ -22,7 +22,8 @@ struct sack_ctx {
     uint32_t runs;
 };
 
-// An acknowledgement that reports a byte in the middle of each of four segments from number k on.
+// Receives an acknowledgment with four SACK blocks: one byte in the middle of each of four segments
+// from number k.
 static void report(struct sack_ctx *c, uint32_t k)
 {
     struct tcp *t = &c->m.tcp;
@@ -47,7 +48,7 @@ static void report(struct sack_ctx *c, uint32_t k)
     t->n_dirty = 0;
 }
 
-// In flight: segments that left at times of their own, until there are so many runs.
+// Sends segments at different times until the log has the given number of runs.
 static void fill_flight(struct sack_ctx *c)
 {
     struct tcp *t = &c->m.tcp;
@@ -61,11 +62,11 @@ static void fill_flight(struct sack_ctx *c)
         b->snd_max = b->snd_nxt = b->snd_max + SACK_MSS;
         flight_append(f, b->snd_max, (uint32_t)t->now.us);
     }
-    report(c, c->runs - 12);  // four runs become three each
+    report(c, c->runs - 12);  // each of four runs is split into three
     CHECK(flight_of(t, b)->n == c->runs);
 }
 
-// A connection with an empty send queue.
+// Opens a connection with an empty send queue.
 static struct sack_ctx *open_connection(void)
 {
     struct sack_ctx *c = aligned_alloc(CACHE_LINE, ALIGN_UP(sizeof(*c), CACHE_LINE));
@@ -91,7 +92,7 @@ static void *open_sack(uint32_t runs, struct err *err)
     return c;
 }
 
-// The send queue: so many pieces, all of them sent.
+// Opens a connection whose send queue has `pieces` pieces, all sent.
 static void *open_pieces(uint32_t pieces, struct err *err)
 {
     struct sack_ctx *c = open_connection();
@@ -116,7 +117,7 @@ static void *open_pieces(uint32_t pieces, struct err *err)
     return c;
 }
 
-// All of the queue again, piece by piece, from its end back to its head if `back`.
+// Searches all pieces of the queue, one after the other; from the end to the head if `back`.
 static void resend_all(struct sack_ctx *c, struct micro_run *r, bool back)
 {
     struct tcp *t = &c->m.tcp;
@@ -141,7 +142,7 @@ static void pieces_back_run(void *ctx, struct micro_run *r)
     resend_all(ctx, r, true);
 }
 
-// Reports that are known already, at the end of what is in flight.
+// Receives SACK blocks that are known already, at the end of the data in flight.
 static void sack_run(void *ctx, struct micro_run *r)
 {
     struct sack_ctx *c = ctx;
@@ -155,7 +156,7 @@ static void sack_run(void *ctx, struct micro_run *r)
 const struct micro micro_sack[] = {
     {"SackReports",
      NULL,
-     "an acknowledgement with four reports, beside so many runs in flight",
+     "an acknowledgment with four SACK blocks, with SIZE runs in flight",
      {16, 128, 512},
      false,
      open_sack,
@@ -163,7 +164,7 @@ const struct micro micro_sack[] = {
      NULL},
     {"ResendNext",
      NULL,
-     "the next piece of a send queue of so many again",
+     "retransmit the next piece of a send queue of SIZE pieces",
      {1, 16, 128, 2048},
      false,
      open_pieces,
@@ -171,7 +172,7 @@ const struct micro micro_sack[] = {
      NULL},
     {"ResendBack",
      NULL,
-     "the piece before it again: none is found from the one before",
+     "retransmit the previous piece, which the last position does not help to find",
      {1, 16, 128, 2048},
      false,
      open_pieces,

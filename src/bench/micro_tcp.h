@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// micro_tcp.h: TCP alone, in ordinary memory, with one established connection: what the benchmarks
-// of single segments begin with.
+// micro_tcp.h: TCP without a server, in normal pages, with one established connection, for
+// benchmarks of single segments.
 #pragma once
 #include "bench/map.h"
 #include "tcp/tcp.h"
@@ -15,14 +15,14 @@ struct micro_tcp {
     struct tcp_place places[TCP_SEEK_PLACES];
     struct bench_map map[10];
     unsigned n_maps;
-    uint32_t block;  // of the connection
+    uint32_t block;  // number of the connection's block
 };
 
-// micro_tcp_init: m is zero. bufs: data buffers; rcv_limit, snd_limit: bytes, of the only service.
-// The memory goes with the process.
+// micro_tcp_init: initializes *m, which must be zero. bufs: number of data buffers. rcv_limit,
+// snd_limit: bytes, for the only service. The memory is freed at the end of the process.
 void micro_tcp_init(struct micro_tcp *m, uint32_t bufs, uint32_t rcv_limit, uint32_t snd_limit);
 
-// micro_tcp_open: the connection, in ESTABLISHED, with SACK; the caller sets its numbers and
-// windows. micro_tcp_close: it is gone.
+// micro_tcp_open: creates the connection in ESTABLISHED with SACK. The caller sets sequence numbers
+// and windows. micro_tcp_close: removes it.
 struct block *micro_tcp_open(struct micro_tcp *m);
 void micro_tcp_close(struct micro_tcp *m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A million timers: our wheel beside rte_timer, a skip list.
+// A million timers: the server's timer wheel compared with rte_timer, a skip list.
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 #include <rte_timer.h>
@@ -11,9 +11,9 @@
 #include "bench/micro.h"
 #include "flow/wheel.h"
 
-enum { FIRST_MS = 200, SPREAD_MS = 3000, AHEAD = 16 };  // deadlines; lines fetched ahead
+enum { FIRST_MS = 200, SPREAD_MS = 3000, AHEAD = 16 };  // deadlines; cache lines prefetched
 
-// As in a block's line: the deadline, and when its entry comes out of the wheel.
+// As in a connection block: the deadline, and the time at which the entry leaves the wheel.
 struct armed {
     uint32_t deadline_ms, wheel_ms;
 } CACHE_ALIGNED;
@@ -43,7 +43,7 @@ static void *open_any(uint32_t n, size_t bytes, size_t each, struct err *err)
 
 static void *open_wheel(uint32_t n, struct err *err)
 {
-    // Room for the entries that were overtaken too, as the server has.
+    // With room for stale entries, as in the server.
     struct timer_ctx *c = open_any(n, wheel_footprint((uint64_t)n * 3), sizeof(*c->armed), err);
     if (c == NULL)
         return NULL;
@@ -93,7 +93,7 @@ static void wheel_end(void *ctx, struct micro_run *r)
     r->ops += c->n;
 }
 
-// A deadline that goes away moves nothing: the entry is looked at when it comes out.
+// A later deadline does not move the entry, which is checked when it leaves the wheel.
 static inline void rearm(struct timer_ctx *c, uint32_t i)
 {
     struct armed *a = &c->armed[i];
@@ -129,7 +129,7 @@ static void *open_list(uint32_t n, struct err *err)
     if (c == NULL)
         return NULL;
     if (rte_timer_subsystem_init() != 0) {
-        err_set(err, "rte_timer: cannot be had");
+        err_set(err, "rte_timer: not available");
         return NULL;
     }
     c->timers = c->list_map.at;
@@ -155,7 +155,8 @@ static uint64_t some_ticks(struct timer_ctx *c)
     return (FIRST_MS + rng_below(&c->rng, SPREAD_MS)) * (rte_get_tsc_hz() / 1000);
 }
 
-// In the order of their deadlines, all at once: they are due before the last is there.
+// Adds all timers at once in the order of their deadlines; they expire before the last one is
+// added.
 static void list_due(struct timer_ctx *c)
 {
     for (uint32_t i = 0; i < c->n; i++)
@@ -184,7 +185,7 @@ static void list_rearm(void *ctx, struct micro_run *r)
     struct timer_ctx *c = ctx;
     if (rte_timer_pending(&c->timers[0]) == 0)
         for (uint32_t i = 0; i < c->n; i++)
-            list_add(c, i, some_ticks(c) * 1000);  // not due while they are moved
+            list_add(c, i, some_ticks(c) * 1000);  // far enough not to expire while they are moved
     uint32_t some[MICRO_LOT + AHEAD];
     for (unsigned b = 0; b < 16; b++) {
         for (unsigned i = 0; i < ARRAY_LEN(some); i++)
@@ -216,12 +217,13 @@ static void list_end(void *ctx, struct micro_run *r)
     }
 
 const struct micro micro_timer[] = {
-    TIMER("TimerArmRte", NULL, "rte_timer: armed, deadlines at random", open_list, list_arm),
-    TIMER("TimerArm", "TimerArmRte", "the wheel: the same", open_wheel, wheel_arm),
-    TIMER("TimerRearmRte", NULL, "rte_timer: a pending one moved", open_list, list_rearm),
-    TIMER("TimerRearm", "TimerRearmRte", "the wheel: the same, as TCP does it", open_wheel,
+    TIMER("TimerArmRte", NULL, "rte_timer: arm, random deadlines", open_list, list_arm),
+    TIMER("TimerArm", "TimerArmRte", "timer wheel: the same", open_wheel, wheel_arm),
+    TIMER("TimerRearmRte", NULL, "rte_timer: move a pending timer", open_list, list_rearm),
+    TIMER("TimerRearm", "TimerRearmRte", "timer wheel: the same, as in TCP", open_wheel,
           wheel_rearm),
-    TIMER("TimerExpireRte", NULL, "rte_timer: those due are called", open_list, list_end),
-    TIMER("TimerExpire", "TimerExpireRte", "the wheel: those due come out", open_wheel, wheel_end),
+    TIMER("TimerExpireRte", NULL, "rte_timer: call expired timers", open_list, list_end),
+    TIMER("TimerExpire", "TimerExpireRte", "timer wheel: return expired timers", open_wheel,
+          wheel_end),
     {.name = NULL},
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole turn of a worker, and TCP's part of it, by the worker's own stage counters: requests
-// in, replies out, ACKs in, as `c10m bench echo`; client and server take turns on one core.
+// A complete turn of a worker, and the part of TCP in it, from the stage counters of the worker:
+// requests in, replies out, ACKs in, as in `c10m bench echo`. Client and server alternate on one
+// core.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ struct turn_ctx {
     char prefix[32];
 };
 
-// While the client waits, the server's core is this one.
+// Runs a turn of the server on this core while the client waits.
 static void one_turn(void *arg)
 {
     struct turn_ctx *c = arg;
@@ -47,7 +48,7 @@ static void *turn_open(uint32_t connections, struct err *err)
         bench_pair_open(&c->o, &c->pair, connections, err) == 0) {
         c->pair.server.meanwhile = one_turn;
         c->pair.server.arg = c;
-        one_turn(c);  // posts packets for the client's first
+        one_turn(c);  // provides packets for the first packets of the client
         return c;
     }
     server_stop(c->server);
@@ -105,7 +106,7 @@ static void input_run(void *ctx, struct micro_run *r)
     }
 
 const struct micro micro_turn[] = {
-    TURN("TcpInput", "a segment through tcp_input, by the stage's counter", input_run),
-    TURN("Turn", "a packet through a whole turn: receive, TCP, echo, send", turn_run),
+    TURN("TcpInput", "a segment in tcp_input(), from the counter of the stage", input_run),
+    TURN("Turn", "a packet in a complete turn: receive, TCP, echo, send", turn_run),
     {.name = NULL},
 };

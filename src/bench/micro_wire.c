@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parsing, checksums, building.
+// Parsing frames, checksums, building frames.
 #include <rte_ip.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@ enum { FRAMES = 64, STRIDE = 2048, REPEAT = 16, OPEN_V4 = 0x0a000001, PEER_V4 = 
 
 static const struct mac_addr own = {{2, 0, 0, 0, 0, 1}}, peer = {{2, 0, 0, 0, 0, 2}};
 
-// A burst of frames with `bytes` of payload, one per peer port, and the same as segments to send.
+// wire_ctx: a burst of frames with `bytes` of payload, one per peer port, and the same as segments
+// to send.
 struct wire_ctx {
     uint32_t bytes, len;
     struct wire_from from;
@@ -41,7 +42,7 @@ static void *wire_open(uint32_t bytes, struct err *err)
     for (uint32_t i = 0; i < bytes; i++)
         c->payload[i] = (uint8_t)(i * 7);
     wire_common_init(&c->common, &own, &v4_raw);
-    wire_from_init(&c->from, &peer, PEER_V4);  // the peer's frames are parsed
+    wire_from_init(&c->from, &peer, PEER_V4);  // the frames of the peer are parsed
     for (uint32_t i = 0; i < FRAMES; i++) {
         c->out[i] = (struct seg_out){.key = {ip_from_v4(OPEN_V4), 0, 0, 7, (uint16_t)(1024 + i)},
                                      .seq = 1000 * i,
@@ -122,7 +123,7 @@ static void run_build_offload(void *ctx, struct micro_run *r)
                                           wire_tcp_head_bytes(&c->out[i]), WIRE_PLAIN, true));
 }
 
-// One word of a header changed, and the checksum with it (RFC 1624).
+// Changes one word of a header and updates the checksum (RFC 1624).
 static inline void rewrite(uint8_t *tcp, uint16_t port)
 {
     const uint16_t was = load_raw16(tcp);
@@ -143,12 +144,12 @@ static void run_rewrite(void *ctx, struct micro_run *r)
     }
 
 const struct micro micro_wire[] = {
-    WIRE("ParseCommon", NULL, "a frame to a segment, both checksums, the common form", run_common),
-    WIRE("ParseFull", NULL, "the same by the parsers that take every form", run_full),
+    WIRE("ParseCommon", NULL, "parse a frame, both checksums, common form", run_common),
+    WIRE("ParseFull", NULL, "the same with the parsers for all forms", run_full),
     WIRE("ChecksumRte", NULL, "DPDK's rte_raw_cksum", run_cksum_rte),
-    WIRE("Checksum", "ChecksumRte", "ours over the same bytes", run_cksum),
-    WIRE("Build", NULL, "a segment to a frame, payload copied, both checksums", run_build),
-    WIRE("BuildOffload", NULL, "the same, the port makes the TCP checksum", run_build_offload),
-    WIRE("Rewrite", NULL, "a port changed in a header, and its checksum", run_rewrite),
+    WIRE("Checksum", "ChecksumRte", "c10m, the same bytes", run_cksum),
+    WIRE("Build", NULL, "build a frame, with copy of the payload and both checksums", run_build),
+    WIRE("BuildOffload", NULL, "the same with TCP checksum offload", run_build_offload),
+    WIRE("Rewrite", NULL, "change a port in a header and update the checksum", run_rewrite),
     {.name = NULL},
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// options.h: what the command lines of all benchmarks share: the walk over the options with its
-// messages, and values of the same kind.
+// options.h: the command line parser of all benchmarks.
 #pragma once
 #include <getopt.h>
 
@@ -9,11 +8,11 @@
 enum bench_taken {
     BENCH_TAKEN,
     BENCH_WRONG,    // the value is not what is expected
-    BENCH_UNKNOWN,  // this benchmark has no such option
+    BENCH_UNKNOWN,  // the benchmark does not have this option
 };
 
-// The options that every benchmark has: --cpus ('u'), --json ('j') and --help ('h'), for the end of
-// its option table, and the help of two of them.
+// The common options --cpus ('u'), --json ('j') and --help ('h'), for the end of an option table,
+// and the help texts of --cpus and --json.
 #define BENCH_SHARED_OPTIONS                                                                       \
     {"cpus", required_argument, NULL, 'u'}, {"json", no_argument, NULL, 'j'},                      \
         {"help", no_argument, NULL, 'h'},                                                          \
@@ -26,23 +25,23 @@ enum bench_taken {
 // bench_cli: the command line of one benchmark.
 struct bench_cli {
     const char *name, *help;
-    const struct option *table;                 // --help, 'h', among them
+    const struct option *table;                 // includes --help, 'h'
     enum bench_taken (*take)(int c, void *to);  // the value is optarg
     const char *(*expected)(int c);
 };
 
-// bench_cli_parse: gives each option to cli->take(). 0: go on; 1: help was printed; 2: bad usage,
-// said on stderr.
+// bench_cli_parse: calls cli->take() for each option. Returns 0: continue; 1: help was printed; 2:
+// wrong usage, with a message on stderr.
 int bench_cli_parse(int argc, char **argv, const struct bench_cli *cli, void *to);
 
-// bench_unit: the factor of a k or M at *at, which is skipped; 1: there is none.
+// bench_unit: returns the factor of a suffix k or M at *at and skips it; 1: no suffix.
 uint32_t bench_unit(char **at);
 
-// bench_list: values with commas between them, at most `max`. one: reads value i and moves *text
-// behind it. Returns how many; 0: one is wrong, or they are too many.
+// bench_list: parses at most `max` values separated by commas. one: parses value i and moves *text
+// after it. Returns the number of values; 0: a value is invalid, or there are too many.
 unsigned bench_list(const char *text, unsigned max, bool (*one)(char **text, unsigned i, void *to),
                     void *to);
 
-// bench_cpus: two different CPUs.
+// bench_cpus: parses two different CPUs.
 bool bench_cpus(const char *text, unsigned *client, unsigned *server);
-#define BENCH_CPUS_EXPECTED "two different CPUs, as 0,1"
+#define BENCH_CPUS_EXPECTED "two different CPUs, such as 0,1"

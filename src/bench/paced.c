@@ -22,14 +22,14 @@ enum {
     FLAGS_PSH = 0x08,
     CALIBRATIONS = 64,
     STEPS_TRIED = 1000,
-    BEHIND_MAX = 4 * BURST_MAX,  // requests that are due and not sent
+    BEHIND_MAX = 4 * BURST_MAX,  // most requests that are due and not sent
 };
 
 struct conn {
     uint32_t snd_nxt, rcv_nxt;
     bool asked;
-    bool unacked;    // its last reply
-    uint32_t epoch;  // of the client when it asked
+    bool unacked;    // the last reply is not acknowledged
+    uint32_t epoch;  // epoch of the client at the request
     uint64_t due_tsc;
 };
 
@@ -41,17 +41,18 @@ struct serving {
 struct paced {
     struct paced_params p;
     struct conn *conns;
-    uint32_t next;         // whose turn it is to ask
+    uint32_t next;         // connection of the next request
     uint32_t outstanding;  // requests without reply
-    uint32_t epoch;        // replies to requests of an earlier one may have waited for the client
-    uint64_t late;         // times that the client came late
+    // replies to requests of earlier epochs may have been delayed by the client
+    uint32_t epoch;
+    uint64_t late;  // how often the client was late
     uint64_t hz, sent, lost, last_tsc, start_tsc;
     struct serving serving;
-    struct latency latency;  // of this slice
+    struct latency latency;  // of the present slice
     uint8_t header[AT_DATA];
 };
 
-// ---- the server's core
+// ---- on the server's core
 
 static int serve(void *arg)
 {
@@ -63,7 +64,7 @@ static int serve(void *arg)
     return 0;
 }
 
-// Work that takes the same time whenever it is done: a chain of multiplications.
+// Work of constant duration: a chain of dependent multiplications.
 static NOINLINE uint64_t steps(uint64_t n, uint64_t x)
 {
     while (n-- > 0)
@@ -72,7 +73,7 @@ static NOINLINE uint64_t steps(uint64_t n, uint64_t x)
 }
 
 struct idling {
-    uint64_t n;  // steps a pass
+    uint64_t n;  // steps per pass
     uint64_t cycles, seed;
     struct latency *out;
     uint64_t end_tsc;
@@ -105,7 +106,7 @@ static int idle(void *arg)
     return 0;
 }
 
-// ---- the client's
+// ---- on the client's core
 
 static uint64_t mark_of(uint32_t conn, uint32_t seq)
 {
@@ -157,15 +158,15 @@ static void put(const struct paced *p, struct pkt *pkt, uint32_t i, uint32_t pay
     pkt_set_len(pkt, AT_DATA + payload);
 }
 
-// Up to BURST_MAX requests that are due; who finds his connection still without an answer, or no
-// place in the ring, is lost.
+// Sends up to BURST_MAX requests that are due. A request is lost if its connection still waits for
+// a reply, or if the ring is full.
 static int ask(struct paced *p, uint64_t n_due, double cycles_each, uint64_t now, struct err *err)
 {
     struct pkt *out[BURST_MAX];
     uint32_t who[BURST_MAX], n = 0;
     const uint32_t wanted = (uint32_t)MIN(n_due, (uint64_t)BURST_MAX);
     if (!pkt_alloc_bulk(p->p.pool, out, wanted))
-        return err_set(err, "the client's pool has no %u packets", wanted);
+        return err_set(err, "the client's pool has less than %u free packets", wanted);
     for (uint32_t i = 0; i < wanted; i++) {
         struct conn *c = &p->conns[p->next];
         if (!c->asked) {
@@ -193,8 +194,8 @@ static int ask(struct paced *p, uint64_t n_due, double cycles_each, uint64_t now
     return 0;
 }
 
-// 0, or -1: a wrong reply. What is no segment with data of ours (ARP at the start, a repeated
-// reply) is nothing.
+// Returns 0, or -1 for a wrong reply. Ignores other packets, such as ARP at the start and
+// retransmitted replies.
 static int check_reply(struct paced *p, const struct pkt *pkt, uint64_t now, struct err *err)
 {
     const uint8_t *h = pkt_data(pkt);
@@ -204,7 +205,7 @@ static int check_reply(struct paced *p, const struct pkt *pkt, uint64_t now, str
     const uint32_t port = (uint32_t)load_be16(h + AT_TCP + 2) - FEED_PORT_FIRST;
     const uint64_t i = (uint64_t)host * FEED_PORTS + port;
     if (port >= FEED_PORTS || i >= p->p.connections)
-        return err_set(err, "a reply to nobody");
+        return err_set(err, "a reply on an unknown connection");
     struct conn *c = &p->conns[i];
     if (!c->asked || load_be32(h + AT_TCP + 4) != c->rcv_nxt)
         return 0;
@@ -213,7 +214,7 @@ static int check_reply(struct paced *p, const struct pkt *pkt, uint64_t now, str
     if (mark != mark_of((uint32_t)i, c->snd_nxt - PACED_PAYLOAD) ||
         memcmp(h + AT_DATA, h + AT_DATA + sizeof(mark), PACED_PAYLOAD - sizeof(mark)) != 0 ||
         load_be32(h + AT_TCP + 8) != c->snd_nxt)
-        return err_set(err, "connection %u: not the reply to its request", (unsigned)i);
+        return err_set(err, "connection %u: the reply does not match the request", (unsigned)i);
     c->rcv_nxt += PACED_PAYLOAD;
     c->asked = false;
     c->unacked = true;
@@ -238,7 +239,7 @@ static int take(struct paced *p, struct err *err)
     return rc;
 }
 
-// A client that was away for a while had stopped its clock.
+// If the client was interrupted, its clock stood still in the meantime.
 static void mind_the_gap(struct paced *p, uint64_t now)
 {
     const uint64_t gap = now - p->last_tsc;
@@ -250,7 +251,8 @@ static void mind_the_gap(struct paced *p, uint64_t now)
     p->late++;
 }
 
-// A client that cannot make so many asks for fewer: that it is behind is not the server's doing.
+// Limits the requests that are due if the client cannot reach the rate, because this backlog is not
+// caused by the server.
 static uint64_t backlog(struct paced *p, uint64_t now, double cycles_each)
 {
     const uint64_t due = (uint64_t)((double)(now - p->start_tsc) / cycles_each);
@@ -263,11 +265,11 @@ static uint64_t backlog(struct paced *p, uint64_t now, double cycles_each)
     return BEHIND_MAX;
 }
 
-// before: what the counts were when a slice began.
+// before: the counters at the beginning of a slice.
 struct before {
     uint64_t end_tsc, sent, lost, stalls, late;
     struct latency turns;
-    bool disturbed;  // the slice before
+    bool disturbed;  // whether the previous slice was disturbed
 };
 
 static void begin_slice(struct paced *p, struct before *b)
@@ -306,7 +308,7 @@ static void end_slice(struct paced *p, struct before *b, struct paced_result *r)
     b->disturbed = disturbed;
     p->p.between(p->p.arg);
     const uint64_t now = tsc_read();
-    p->start_tsc += now - p->last_tsc;  // that was ours
+    p->start_tsc += now - p->last_tsc;  // exclude the time between slices
     p->last_tsc = now;
     p->epoch++;
     begin_slice(p, b);
@@ -321,7 +323,7 @@ static int ask_all(struct paced *p, double rate, double seconds, struct paced_re
     int rc = 0;
     p->sent = p->lost = 0;
     p->start_tsc = p->last_tsc = tsc_read();
-    b.disturbed = true;  // a first slice warms up
+    b.disturbed = true;  // the first slice warms up
     begin_slice(p, &b);
     while (rc == 0 && p->last_tsc - p->start_tsc < length && !interrupted()) {
         const uint64_t now = tsc_read();
@@ -339,7 +341,7 @@ static int ask_all(struct paced *p, double rate, double seconds, struct paced_re
     return rc == 0 && interrupted() ? err_set(err, "interrupted") : rc;
 }
 
-// Waits for what is outstanding, and acknowledges all: the server has nothing in flight.
+// Waits for outstanding replies and acknowledges all, so that the server has no data in flight.
 static int settle(struct paced *p, struct err *err)
 {
     const uint64_t end = tsc_read() + FEED_TIMEOUT_S * p->hz;
@@ -362,7 +364,8 @@ static int settle(struct paced *p, struct err *err)
             continue;
         }
         pkt_free(pkt);
-        rc = tsc_read() < end ? take(p, err) : err_set(err, "the server takes nothing more");
+        rc = tsc_read() < end ? take(p, err)
+                              : err_set(err, "the server does not receive any more packets");
     }
     return rc;
 }
@@ -441,7 +444,7 @@ struct paced *paced_new(const struct paced_params *params)
     for (uint32_t i = 0; i < params->connections; i++)
         p->conns[i] = (struct conn){.snd_nxt = FEED_ISS + 1, .rcv_nxt = FEED_ISS + 1};
     make_header(p);
-    struct pkt *early;  // posts packets for the first replies
+    struct pkt *early;  // provides packets for the first replies
     if (p->p.port->ops->rx_burst(p->p.port, 0, &early, 1) != 0)
         pkt_free(early);
     return p;

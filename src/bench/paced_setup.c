@@ -26,7 +26,7 @@ static int install_all(struct worker *w, uint32_t connections, struct err *err)
         if (interrupted())
             return err_set(err, "interrupted");
         if (!bench_install(&w->tcp, feed_conn_at(&fp, i)))
-            return err_set(err, "connection %u found no place", i);
+            return err_set(err, "no free place for connection %u", i);
     }
     return 0;
 }
@@ -38,8 +38,8 @@ int paced_setup_open(const struct bench_server_options *o, const struct c10m_app
     struct server_params p;
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
     bench_server_params(&p, prefix, app, o->connections, PACED_SLOTS, o->client_cpu, o->server_cpu);
-    p.buffers = 2 * o->connections + PACED_SLOTS;  // a reply is kept until then
-    p.extra_packet_bytes = 64u << 20;              // the client's pool
+    p.buffers = 2 * o->connections + PACED_SLOTS;  // replies are stored until their acknowledgment
+    p.extra_packet_bytes = 64u << 20;              // pool of the client
     bench_pages(&p, o->name);
     st->server = server_start(&p, err);
     if (st->server == NULL)

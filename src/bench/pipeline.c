@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Run to completion against a pipeline of two cores: the same packets, the same work, once all of
-// it on one core, once parse and look-up on one and the rest on the other, with an rte_ring
-// between.
+// Compares run to completion with a pipeline of two cores: the same packets and the same work,
+// either on one core, or with parsing and lookup on one core and the rest on another one, connected
+// by an rte_ring.
 //
-//   one core:  frame -> parse, checksums, look-up -> block, reply
-//   two cores: frame -> parse, checksums, look-up => ring => block, reply
+//   one core:  frame -> parse, checksums, lookup -> block, reply
+//   two cores: frame -> parse, checksums, lookup => ring => block, reply
 //
-// The pieces are the server's: wire_parse_tcp4_fast, flow_find_burst, wire_build_tcp4. No port and
-// no protocol: what is left out is the same on both sides, so that the difference is the hop.
+// It uses functions of the server: wire_parse_tcp4_fast(), flow_find_burst(), wire_build_tcp4().
+// Ports and protocol are omitted in both designs, so that the difference is the hop between cores.
 #include <pthread.h>
 #include <rte_pause.h>
 #include <rte_ring.h>
@@ -32,9 +32,9 @@ enum {
     FRAME_STRIDE = 128,
     PAYLOAD = 64,
     RING_SLOTS = 1024,
-    ITEMS = 4 * RING_SLOTS,  // more than the ring and both cores' bursts hold
+    ITEMS = 4 * RING_SLOTS,  // more than the ring and the bursts of both cores
     REPLIES = 64,
-    ROUNDS = 11,  // odd: medians are of one of them
+    ROUNDS = 11,  // odd, so that the median is one of them
     CONNECTIONS_MAX = 10000000,
 };
 
@@ -42,12 +42,12 @@ static const char help[] =
     "usage: c10m bench pipeline [OPTIONS]\n"
     "\n"
     "Compare two designs: one core parses packets and looks up connections and a second core, "
-    "behind a\n"
+    "after a\n"
     "ring, does the rest; or one core does everything. The output has packets per second in total "
     "and\n"
-    "per core, and what the hop between the cores costs a packet.\n"
+    "per core, and the cost of the hop between the cores per packet.\n"
     "\n"
-    "  --connections LIST  numbers of connections, asked at random (default 1k,1M)\n"
+    "  --connections LIST  numbers of connections, used in random order (default 1k,1M)\n"
     "  --seconds S         seconds for each of the two (default 2)\n"
     "  --cpus A,B          second core of the pipeline, and its first core (default 0,1)\n"
     "  --json              print one JSON object instead of the table\n";
@@ -55,7 +55,7 @@ static const char help[] =
 static const struct mac_addr own = {{2, 0, 0, 0, 0, 1}}, peer = {{2, 0, 0, 0, 0, 2}};
 enum { OWN_V4 = 0x0a000001, PEER_V4 = 0x0a400001 };
 
-// What a packet touches of its connection: two lines of four.
+// The connection block: a packet accesses two of its four cache lines.
 struct conn {
     struct flow_key key;
     uint32_t rcv_nxt, snd_nxt;
@@ -64,7 +64,7 @@ struct conn {
     uint8_t pad1[176];
 } CACHE_ALIGNED;
 
-static_assert(sizeof(struct conn) == 256, "as the server's block");
+static_assert(sizeof(struct conn) == 256, "as the block of the server");
 
 struct item {
     struct seg_in seg;
@@ -90,7 +90,7 @@ struct world {
     bool stop CACHE_ALIGNED;  // written by the timing core
 };
 
-// core: what one core did. Busy cycles are those of bursts, without the waiting for the other.
+// core: the state and result of one core. Busy cycles do not include waiting for the other core.
 struct core {
     struct world *w;
     uint32_t at;  // next frame
@@ -105,7 +105,7 @@ static struct flow_key key_of(uint32_t i)
     return k;
 }
 
-// The first half: BURST_MAX frames into items.
+// The first part: converts BURST_MAX frames to items.
 static inline void receive(struct core *c, struct item *items)
 {
     struct world *w = c->w;
@@ -141,7 +141,7 @@ static NOINLINE uint32_t find_again(struct world *w, const struct item *it)
     return 0;
 }
 
-// The second half: the connection, and the reply.
+// The second part: updates the connection and builds the reply.
 static inline void answer(struct world *w, struct item *it, uint32_t number)
 {
     struct conn *b = &w->conns[it->found];
@@ -199,7 +199,7 @@ static void *run_first(void *arg)
         bool took = rte_ring_sp_enqueue_bulk(w->ring, objects, BURST_MAX, NULL) != 0;
         c->cycles += tsc_read() - start;
         c->packets += BURST_MAX;
-        while (!took && !stopped(w)) {  // the other is slower
+        while (!took && !stopped(w)) {  // the other core is slower
             rte_pause();
             took = rte_ring_sp_enqueue_bulk(w->ring, objects, BURST_MAX, NULL) != 0;
         }
@@ -219,7 +219,7 @@ static void *run_second(void *arg)
             rte_pause();
             continue;
         }
-        for (uint32_t i = 0; i < n; i++) {  // lines that the other core wrote
+        for (uint32_t i = 0; i < n; i++) {  // cache lines written by the other core
             prefetch0((const uint8_t *)objects[i]);
             prefetch0((const uint8_t *)objects[i] + CACHE_LINE);
         }
@@ -246,7 +246,8 @@ static bool start_on(pthread_t *t, unsigned cpu, void *(*fn)(void *), void *arg)
     return ok;
 }
 
-// A round of one core (second NULL) or two; adds to what they did. Packets/s by the clock.
+// Runs a round with one core (second NULL) or two, and adds to their results. Sets the packets per
+// second by the clock.
 static double one_round(struct world *w, struct core *first, struct core *second,
                         const unsigned cpus[2], struct err *err)
 {
@@ -275,7 +276,8 @@ static double one_round(struct world *w, struct core *first, struct core *second
 struct result {
     uint32_t connections;
     double alone_pps, pipe_pps;
-    double alone, first, second;  // cycles a packet: on one core; on each of two
+    // cycles per packet: on one core; on the first and on the second of two cores
+    double alone, first, second;
 };
 
 static double cost(const struct core *c)
@@ -376,13 +378,13 @@ static void print_head(const struct bench_options *o)
     else
         printf("pipeline: core %u receives and looks up, core %u does the rest; %d-byte payload\n"
                "             one core           two cores                                  "
-               "cycles of a packet\n"
-               "connections      Mpps      Mpps  Mpps a core  of one core     one core  first  "
+               "cycles per packet\n"
+               "connections      Mpps      Mpps  Mpps / core  of one core     one core  first  "
                "second  hop\n",
                o->server_cpu, o->client_cpu, PAYLOAD);
 }
 
-// The hop: what both cores spend on a packet more than one core does.
+// The hop: the cycles per packet of both cores minus those of one core.
 static void print_result(const struct bench_options *o, const struct result *r, bool first)
 {
     const double hop = r->first + r->second - r->alone;

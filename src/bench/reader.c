@@ -8,7 +8,7 @@
 #include "conf/conf.h"
 #include "tcp/tcp_show.h"
 
-enum { PIECE_BYTES = 64 * 1024, STREAM_BYTES_MAX = 1 << 20 };  // as of the tree; of one file
+enum { PIECE_BYTES = 64 * 1024, STREAM_BYTES_MAX = 1 << 20 };  // as in the tree; limit of one file
 
 void bench_reader_init(struct bench_reader *r, const struct server *server)
 {
@@ -47,7 +47,7 @@ void bench_reader_busy(void *arg)
     text_free(&r->text);
 }
 
-// conf_any: a configuration for the tree to show; it is not the server's.
+// conf_any: a configuration for the tree, which differs from that of the server.
 static const struct conf *conf_any(void)
 {
     static struct conf conf;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reader.h: reads net/tcp of a server again and again, one piece a call, as the control thread does
-// for somebody who reads the file: what does it cost the worker? Or all of the tree, as somebody
-// does who watches.
+// reader.h: reads net/tcp of a server repeatedly, one piece per call, as the control thread does
+// for a reader of the file, to measure the cost for the worker. Or it reads the whole tree, as a
+// monitoring program does.
 #pragma once
 #include "ctl/files/tree_files.h"
 #include "server/connections.h"
@@ -11,21 +11,21 @@ struct bench_reader {
     const struct server *server;
     struct conns_cursor at;
     struct text text;
-    uint64_t pieces, bytes, passes;  // so far
-    uint64_t cycles, cycles_max;     // of all pieces, of the longest
-    // The whole tree; a pass is a piece.
+    uint64_t pieces, bytes, passes;  // counts so far
+    uint64_t cycles, cycles_max;     // sum of all pieces, maximum of a piece
+    // For the whole tree, of which a pass is one piece.
     struct ctl_shown shown;
     struct tree_door door;
     uint64_t next_tsc;
 };
 
-enum { BENCH_READER_TREE_MS = 100 };  // between two readings of the tree
+enum { BENCH_READER_TREE_MS = 100 };  // ms between two readings of the tree
 
-// bench_reader_init: at the beginning of the table. bench_reader_piece: the next piece; arg is the
-// reader. bench_reader_busy: a piece of the same work on a block of its own: what it costs the
-// worker that the other core is busy at all (they may be threads of one, or share a cache's or the
-// memory's bandwidth). bench_reader_tree: every file of the tree, if BENCH_READER_TREE_MS have
-// passed since it was last read. bench_reader_free: its memory.
+// bench_reader_init: initializes *r at the beginning of the table. bench_reader_piece: reads the
+// next piece; arg is the reader. bench_reader_busy: does the same work on a private block, to
+// measure the effect of a busy second core (the CPUs may be threads of one core, or share the
+// bandwidth of a cache or of memory). bench_reader_tree: reads all files of the tree if
+// BENCH_READER_TREE_MS have passed since the last reading. bench_reader_free: frees the memory.
 void bench_reader_init(struct bench_reader *r, const struct server *server);
 void bench_reader_piece(void *arg);
 void bench_reader_busy(void *arg);

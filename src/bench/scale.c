@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cost per packet with 1, 2, 4, 8 workers at a fixed number of connections: what workers that share
-// nothing cost each other by the caches and the memory that they do share.
+// Measures the cost per packet with 1, 2, 4, 8 workers and a fixed number of connections: how much
+// workers without shared data slow each other by shared caches and memory bandwidth.
 //
-// One client fills the rings of all workers while they stand still, then lets them go at once: so
-// they work at the same time, as fast as they can, and one core is enough to feed them. Each has a
-// queue of one port; the client gives each what is its own, as a NIC's RSS does.
+// One client fills the rings of all workers while they stand still, then starts them at once. So
+// all workers run at the same time at their maximum rate, and one core is enough to feed them. Each
+// worker has a queue of one port, to which the client sends the packets of this worker, as RSS
+// does.
 #include <rte_cycles.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,11 +26,11 @@
 enum {
     BATCH = 1024,
     PAYLOAD = 64,
-    WARM = 10,            // batches of a slice that do not count
-    ROUNDS = 4,           // slices of each row
-    COSTS_MAX = 1 << 18,  // batches of a row
+    WARM = 10,            // batches at the start of a slice that are not measured
+    ROUNDS = 4,           // slices per row
+    COSTS_MAX = 1 << 18,  // most batches of a row
     ROWS_MAX = BENCH_SERVER_LIST_MAX + 1,
-    CLIENT_STRIDE = 1 << 16,  // client addresses of a worker
+    CLIENT_STRIDE = 1 << 16,  // client addresses per worker
 };
 
 static const char help[] =
@@ -51,12 +52,12 @@ static const char help[] =
     "its\n"
     "                      figures then have no meaning\n" BENCH_JSON_HELP;
 
-// cpus: those that workers can have, one of each core first.
+// cpus: the CPUs available for workers, first one of each core.
 struct cpus {
     unsigned n;
     unsigned at[SERVER_WORKERS_MAX];
-    int sibling;     // of the first one, -1: there is none
-    unsigned cores;  // of the machine that this can use: those and the client's
+    int sibling;     // sibling thread of the first CPU; -1: none
+    unsigned cores;  // available cores, with that of the client
 };
 
 struct lane {
@@ -69,12 +70,12 @@ struct row {
     uint32_t workers;
     bool siblings, measured;
     unsigned n;
-    float *costs;  // cycles a packet of each batch of each worker
+    float *costs;  // cycles per packet for each batch of each worker
 };
 
-static uint32_t hold CACHE_ALIGNED;  // written by the client: the workers stand still
+static uint32_t hold CACHE_ALIGNED;  // written by the client: nonzero stops the workers
 
-// The other thread of that CPU's core, -1: there is none. The list reads `0,8` or `0-1`.
+// Returns the other thread of the core of a CPU; -1: none. The list has the form `0,8` or `0-1`.
 static int sibling_of(unsigned cpu)
 {
     char path[96], text[64] = "";
@@ -142,7 +143,7 @@ static int lane_open(struct lane *l, struct worker *w, struct port *client, stru
         if (interrupted())
             return err_set(err, "interrupted");
         if (!bench_install(&w->tcp, feed_conn_at(&fp, i)))
-            return err_set(err, "worker %u: connection %u found no place", w->id, i);
+            return err_set(err, "worker %u: no free place for connection %u", w->id, i);
     }
     l->feed = feed_new(&fp, err);
     return l->feed == NULL ? -1 : 0;
@@ -161,7 +162,7 @@ static void set_hold(uint32_t to)
     __atomic_store_n(&hold, to, __ATOMIC_RELEASE);
 }
 
-// One batch for each, published while they stand still.
+// Sends one batch to each worker while the workers stand still.
 static int batch(struct lane *lanes, unsigned n, struct row *row, struct err *err)
 {
     for (unsigned i = 0; i < n; i++)
@@ -195,7 +196,7 @@ static int feed_all(struct lane *lanes, unsigned n, double seconds, struct row *
     return rc == 0 && interrupted() ? err_set(err, "interrupted") : rc;
 }
 
-// setup: the server with as many workers as the largest row wants, and its client.
+// setup: the server with the number of workers of the largest row, and its client.
 struct setup {
     struct server *server;
     struct pkt_pool *pool;
@@ -222,7 +223,7 @@ static int slice(const struct bench_server_options *o, struct setup *st, struct 
     for (; launched < n && rc == 0; launched += rc == 0)
         rc = eal_worker_launch(worker_of(st, row, launched), turn_loop_run,
                                &st->lanes[launched].server, err);
-    set_hold(0);  // an idle turn: their rings hold packets
+    set_hold(0);  // an idle turn provides packets for the rings
     if (rc == 0)
         rc = feed_all(st->lanes, n, o->seconds / ROUNDS, row, err);
     for (unsigned i = 0; i < launched; i++) {
@@ -299,14 +300,14 @@ static int setup_open(const struct bench_server_options *o, const struct cpus *c
     if (c->sibling >= 0)
         p.worker_cpu[p.n_workers++] = (unsigned)c->sibling;
     p.cpus_shared = o->share;
-    p.connections = o->connections * p.n_workers;  // one alone takes all of them
+    p.connections = o->connections * p.n_workers;  // a single worker has all of them
     p.services[0].tcp.connections_max = p.connections;
     p.extra_packet_bytes = (uint64_t)p.n_workers * (64u << 20);
     bench_pages(&p, o->name);
     st->server = server_start(&p, err);
     if (st->server == NULL)
         return -1;
-    for (unsigned i = 0; i < p.n_workers; i++)  // nothing is handed over: no need to look
+    for (unsigned i = 0; i < p.n_workers; i++)  // no packets are handed over between workers
         server_worker(st->server, i)->ports[0].port = server_port(st->server, 0);
     st->pool = pkt_pool_create("scale_client", bench_pool_packets(BATCH) * p.n_workers, -1);
     st->client = bench_client_open(st->server, st->pool, err);
@@ -359,7 +360,8 @@ static void print(const struct bench_server_options *o, const struct cpus *c,
     if (o->json)
         printf("],\"siblings\":%s}\n", c->sibling >= 0 ? "true" : "false");
     else if (c->sibling < 0)
-        printf("      2  on two threads of one core: the first worker's core has one only\n");
+        printf(
+            "      2  on two threads of one core: the core of the first worker has one thread\n");
 }
 
 int bench_scale(int argc, char **argv)

@@ -8,7 +8,7 @@ enum {
     WIDTH = 860,
     HEIGHT = 480,
     LEFT = 70,
-    RIGHT = 190,  // of the plot: the legend's room
+    RIGHT = 190,  // width of the legend
     TOP = 40,
     BOTTOM = 60,
     PLOT_W = WIDTH - LEFT - RIGHT,
@@ -16,7 +16,7 @@ enum {
     TICKS_MAX = 12,
 };
 
-// As told apart by people who see colours differently (Okabe, Ito, 2008), then again dashed.
+// A palette for people with color vision deficiency (Okabe, Ito, 2008); further lines are dashed.
 static const char *const colours[] = {"#000000", "#e69f00", "#56b4e9", "#009e73",
                                       "#f0a030", "#0072b2", "#d55e00", "#cc79a7"};
 

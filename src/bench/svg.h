@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// svg.h: a plot of lines over a logarithmic x axis as one self-contained SVG file.
+// svg.h: a line plot with a logarithmic x axis as a self-contained SVG file.
 #pragma once
 #include "base/text.h"
 
@@ -19,6 +19,6 @@ struct svg_plot {
     struct svg_series series[SVG_SERIES_MAX];
 };
 
-// svg_render: the file. Ticks of x at powers of ten, of y at 1, 2 or 5 times such. Names may have
-// any characters. A plot without a point has axes only.
+// svg_render: appends the file. Ticks of x are at powers of ten, ticks of y at multiples of 1, 2 or
+// 5 times a power of ten. Names may contain any characters. A plot without points has axes only.
 void svg_render(const struct svg_plot *p, struct text *out);
