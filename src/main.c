@@ -148,7 +148,8 @@ static int params_of(const struct conf *c, const struct conf_options *o, struct 
     return -1;
 }
 
-// check_machine: returns how many errors. parts: what is known; NULL: all.
+// check_machine: checks this machine and returns the number of errors. parts: the valid parts of
+// the configuration; NULL: all.
 static unsigned check_machine(const struct conf *c, struct server_params *p,
                               const struct conf_options *o, const struct conf_parts *parts)
 {
@@ -161,7 +162,7 @@ static unsigned check_machine(const struct conf *c, struct server_params *p,
     return !fits + ctl_check(c, p, o->places, parts, stderr);
 }
 
-// check_rest: the text has errors: this machine is checked for the part that has none.
+// check_rest: if the text has errors, checks this machine for the valid parts.
 static void check_rest(const struct conf_options *o)
 {
     static struct conf c;

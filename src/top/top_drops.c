@@ -20,7 +20,7 @@ unsigned top_drops_sum(const struct top_row *rows, unsigned n_rows, struct top_d
         const struct top_list *now = &rows[c].now->drops;
         const struct top_core *before = rows[c].before;
         for (unsigned i = 0; i < now->n && i < TOP_DROPS_MAX; i++) {
-            if (i >= n)  // every core has the same reasons in the same order
+            if (i >= n)  // all cores have the same reasons in the same order
                 drops[n++] = (struct top_drop){.name = now->pairs[i].name};
             if (strcmp(drops[i].name, now->pairs[i].name) != 0)
                 continue;

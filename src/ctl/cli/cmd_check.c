@@ -204,7 +204,7 @@ static void check_has_ports(const struct server_params *p, struct server_finding
         server_find_error(f, &err);
 }
 
-// Where it is not known whether this server runs, what it would have is not looked at, either.
+// If it is unknown whether the server runs, the objects that it would use are not checked.
 static void check_here(const struct conf *c, const struct server_params *p,
                        const struct conf_parts *parts, struct server_findings *f)
 {

@@ -8,9 +8,9 @@
 enum { HISTORY_LOOK_MS = 1000 };
 
 static_assert((int)CORE_NAME_BYTES == (int)HISTORY_NAME_BYTES,
-              "names of cores go there as they are");
+              "buffers of core names have the same size");
 static_assert((int)HISTORY_LINES_BYTES_MAX <= (int)TREE_SNAPSHOT_BYTES_MAX,
-              "history/figures of 64 workers has to fit into a file of the tree");
+              "history/figures of 64 workers must fit into a file of the tree");
 
 static uint64_t next_ns;
 static struct history_shared json = {.render = history_json, .limit_bytes = HISTORY_JSON_BYTES_MAX};

@@ -32,7 +32,7 @@
 #include "tree/door.h"
 
 static_assert((int)HISTORY_JSON_BYTES_MAX <= (int)WEB_TEXT_BYTES_MAX,
-              "GET /history of 64 workers has to fit into an answer");
+              "GET /history of 64 workers must fit into an answer");
 
 static bool is_served(const struct server_params *p, unsigned first_ix, unsigned end_ix)
 {
