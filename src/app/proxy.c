@@ -60,7 +60,7 @@ struct proxy_conn {
     bool ended;    // the client: its FIN was received
 };
 
-_Static_assert(sizeof(struct proxy_conn) <= C10M_STATE_BYTES, "the state lies in the block");
+_Static_assert(sizeof(struct proxy_conn) <= C10M_STATE_BYTES, "the state must fit into the block");
 
 static struct proxy *proxy_of(struct c10m_conn *c)
 {

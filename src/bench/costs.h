@@ -57,8 +57,7 @@ double costs_tsc_hz(void);
 
 // Each function measures one operation on the CPU of the calling thread and returns its TSC cycles,
 // the minimum of some rounds. quick: fewer and shorter rounds, for tests.
-double cost_branch_cycles(bool quick);  // a branch that nobody can foretell, when it was foretold
-                                        // wrongly
+double cost_branch_cycles(bool quick);  // a misprediction of a random branch
 double cost_syscall_cycles(bool quick);
 double cost_atomic_cycles(bool quick);  // in a cache line that no other core uses
 double cost_tsc_cycles(bool quick);

@@ -2,12 +2,12 @@
 // load_stream.h: bulk transfer. The connections are opened and closed as in other loads. Between
 // that, each transfers the pattern of load_pattern.h in one direction:
 //
-//   down  the server sends as fast as it can. What comes is compared where it lies and forgotten:
-//         a piece that comes too early only leaves its range, which SACK reports (RFC 2018).
-//         Acknowledged are two segments at once, or what came in a turn if that was more; every
-//         piece out of order at once (RFC 5681 4.2).
-//   up    the client sends what the window, slow start and congestion avoidance let (RFC 5681,
-//         6582: one hole a round trip), and goes back to the first hole at a timeout.
+//   down  the server sends as fast as possible. Received data is compared in the packet and
+//         discarded; for data out of order only the range is stored, which SACK reports (RFC 2018).
+//         Every second segment is acknowledged, or all segments of a turn at once if there are
+//         more; segments out of order are acknowledged at once (RFC 5681 4.2).
+//   up    the client sends as window, slow start and congestion avoidance allow (RFC 5681;
+//         RFC 6582: one hole per round trip). After a timeout it continues at the first hole.
 //
 // load_conn.snd_nxt is the first byte that the peer has not acknowledged. State LOAD_ASKED means
 // that there are unacknowledged bytes.

@@ -185,7 +185,7 @@ static void total_latency(struct top_figures *f)
     f->total.fig[TOP_p99_9] = top_latency_ns(now, before, f->n_rows, 0.999);
 }
 
-// The pool whose size pair p tells; false if it tells none, or that of a pool without room.
+// Sets *pool to the pool whose size is in pair p. False if p is not a size, or if the size is 0.
 static bool pool_of(const struct top_list *pools, const struct top_pair *p, struct top_pool *pool)
 {
     static const char tail[] = "_size";

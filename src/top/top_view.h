@@ -2,7 +2,7 @@
 // top_view.h: draws figures into a text grid of any size. No side effects.
 //
 //     +--------------------------------------------------------+
-//     | what is wrong (verdict), or why nothing can be read    |
+//     | problems (verdict), or the error of the connection     |
 //     | version, uptime, cores, interval                       |
 //     | sums: packets, bits, drops                             |
 //     | connections, busy share, latency                       |

@@ -184,7 +184,7 @@ static void links_are_followed_inside_the_root_and_skipped_outside(void **state)
     } rows[] = {
         {{"out", NULL, "/etc/passwd"}, "leaves the root"},
         {{"up", NULL, ".."}, "leaves the root"},
-        {{"loop", NULL, "."}, "directory it lies in"},
+        {{"loop", NULL, "."}, "directory that contains it"},
         {{"nowhere", NULL, "missing"}, "No such file"},
         {{"self", NULL, "self"}, "Too many levels"},
     };

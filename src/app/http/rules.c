@@ -119,8 +119,8 @@ static int read_rules(struct http_rules *rules, enum http_rule_kind kind, const 
         *r = (struct http_rule){.kind = kind};
         if (rules->n == HTTP_RULES_MAX || !read_rule(r, line)) {
             free(r->path);
-            snprintf(err, err_bytes, "%s = %.*s: not a line as c10m check wants it", key,
-                     (int)line.n, (const char *)line.s);
+            snprintf(err, err_bytes, "%s = %.*s: invalid line (see c10m check)", key, (int)line.n,
+                     (const char *)line.s);
             return -1;
         }
         rules->n++;

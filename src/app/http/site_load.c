@@ -428,7 +428,7 @@ static int load_directory(struct loader *l, const struct stat *st, struct level 
         return skip(l, "more than 32 directories deep");
     for (const struct level *up = parent; up != NULL; up = up->parent)
         if (up->dev == level.dev && up->ino == level.ino)
-            return skip(l, "symbolic link to a directory it lies in");
+            return skip(l, "symbolic link to a directory that contains it");
     DIR *directory = opendir(l->path[0] == '\0' ? "/" : l->path);
     if (directory == NULL && parent != NULL)
         return skip_errno(l);

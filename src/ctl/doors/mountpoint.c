@@ -240,13 +240,13 @@ static int can_make(const char *path, struct err *e)
     while (stat(at, &st) != 0) {
         char *slash = strrchr(at, '/');
         if (errno != ENOENT || slash == NULL)
-            return err_set(e, "%s: cannot be made: %s", path, strerror(errno));
+            return err_set(e, "%s: cannot be created: %s", path, strerror(errno));
         slash[slash == at] = '\0';
     }
     if (!S_ISDIR(st.st_mode))
         return err_set(e, "%s: cannot be created: %s", path, strerror(ENOTDIR));
     if (strcmp(at, path) != 0 && access(at, W_OK | X_OK) != 0)
-        return err_set(e, "%s: cannot be made: %s", path, strerror(errno));
+        return err_set(e, "%s: cannot be created: %s", path, strerror(errno));
     return 0;
 }
 
