@@ -76,7 +76,7 @@ void bench_pages(struct server_params *p, const char *name)
     p->pages = PAGES_NONE;
     fprintf(stderr,
             "c10m bench %s: warning: %llu MiB of huge pages are not free (sysctl vm.nr_hugepages): "
-            "normal pages are used, the results are too low\n",
+            "ordinary memory is used, the results are too low\n",
             name, (unsigned long long)(ledger_bytes(&l) >> 20));
 }
 
