@@ -150,7 +150,7 @@ static void a_full_loop_refuses_with_words_and_takes_again_after_a_removal(void 
         int rc = ctl_loop_add(&loop, fds[i], EPOLLIN, on_fd, NULL, &e);
         assert_int_equal(rc, i == CTL_SOURCES_MAX ? -1 : 0);
     }
-    assert_non_null(strstr(e.text, "all 96 places"));
+    assert_non_null(strstr(e.text, "all 96 slots"));
     assert_int_equal(ctl_loop_timer(&loop, 1, on_timer, NULL, &e), -1);
     ctl_loop_remove(&loop, fds[7]);
     assert_int_equal(ctl_loop_add(&loop, fds[CTL_SOURCES_MAX], EPOLLIN, on_fd, NULL, &e), 0);
