@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of ARP (RFC 826, RFC 5227). Neighbours are stored in neighbor_cache.h. A neighbour
-// is confirmed by its reply to us, its request for us, and, if it is known, its announcement.
+// ARP messages (RFC 826, RFC 5227). The neighbours are stored in neighbor_cache.h. Three messages
+// confirm a neighbour: its reply to us, its request for one of our addresses, and, if it is known,
+// its announcement.
 #include "net/priv.h"
 
 static const struct mac_addr mac_zero, mac_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
@@ -52,7 +53,7 @@ static void resolve(struct net *net, struct clock_now now, struct neighbor *e,
                      true, tx);
 }
 
-// learn: stores a neighbour that sent us a request, because we shall answer it.
+// learn: stores the neighbour that sent us a request. It will need the entry for our answers.
 static void learn(struct net *net, struct clock_now now, struct neighbor *e,
                   const struct wire_arp *a, struct net_tx *tx)
 {
@@ -62,8 +63,8 @@ static void learn(struct net *net, struct clock_now now, struct neighbor *e,
         resolve(net, now, e, a, tx);
 }
 
-// announce: sends a gratuitous request for local address k (RFC 5227 2.3). False: no room or no
-// packet.
+// announce: sends a gratuitous request for local address k (RFC 5227 2.3). Returns false if tx has
+// no room or if no packet is free.
 static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
 {
     struct pkt *p;
@@ -73,7 +74,7 @@ static bool announce(struct net *net, uint32_t k, struct net_tx *tx)
     return true;
 }
 
-// defend: another host claims local address k. We keep it (RFC 5227 2.4 c).
+// defend: handles another host's claim of local address k. We keep the address (RFC 5227 2.4 c).
 static void defend(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->stats->c.arp_conflicts++;
@@ -132,7 +133,7 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
         }
         if (tx->n == tx->room)
             return DROP_answer_room;
-        // The reply takes its place first: a packet released by learning takes the next, if any.
+        // The reply is added to tx first, because learn() may add a waiting packet if room is left.
         tx->pkts[tx->n++] = p;
         learn(net, now, e, &a, tx);
         reply_in_place(net, p, &a);

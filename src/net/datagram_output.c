@@ -83,8 +83,8 @@ bool echo_deliver(struct net *net, const uint8_t *frame, uint16_t off, uint16_t 
     return true;
 }
 
-// answers_all: whether it is the port of a small service that answers every datagram. One forged
-// datagram would cause an endless exchange between it and a service of ours. inetd refuses the same
+// answers_all: whether the port belongs to a small service that answers every datagram. One forged
+// datagram could cause an endless exchange between such a service and ours. inetd refuses the same
 // ports.
 static bool answers_all(uint16_t port)
 {
@@ -111,9 +111,11 @@ enum drop_reason udp_deliver(struct net *net, const struct wire_udp *m, const st
     return DROP_NONE;
 }
 
-// may_tell: whether an ICMP error may answer a packet to a local address (RFC 1122 3.2.2): not for
-// ICMP other than echo requests, not for broadcast or multicast, and not for sources of class E.
-// Other sources that are not a single host were dropped before. Of fragments the first is quoted.
+// may_tell: whether we may send an ICMP error about a packet to a local address. RFC 1122 3.2.2
+// forbids it for ICMP errors, and for packets to a link-layer or IP broadcast or multicast address.
+// Of ICMP only echo requests are answered, and class E sources are not. Other sources that do not
+// denote a single host were dropped earlier. An error about a fragmented datagram quotes the first
+// fragment.
 static bool may_tell(const uint8_t *eth, const uint8_t *ip)
 {
     return (ip[IP4_PROTO_AT] != IP_PROTO_ICMP || ip[4 * (ip[0] & 15u)] == ICMP_ECHO) &&
@@ -125,7 +127,7 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
                            struct net_rx *rx, struct net_tx *tx)
 {
     struct wire_udp m;
-    // A port that calls a checksum bad may mean one that is 0: the software decides.
+    // Some ports report a checksum of 0, which means no checksum, as bad. So software verifies it.
     const bool verify = pkt_rx_l4_cksum(p) != PKT_CKSUM_GOOD;
     const enum drop_reason reason = wire_parse_udp(pkt_data(p), ip, verify, &m);
     if (reason != DROP_NONE)
@@ -221,7 +223,7 @@ bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
         return sent;
     }
     DCHECK(tx->n < tx->room);
-    if (unlikely(pkt_is_attached(p))) {  // a short answer to a long question
+    if (unlikely(pkt_is_attached(p))) {  // a short answer to a long request
         struct pkt *own = fragment_packet(net, len);
         if (own != NULL)
             memcpy(pkt_data(own), pkt_data(p), len);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments (RFC 791 2.3, RFC 8200 4.5). Received ones are kept until their datagram is complete.
-// Datagrams to be sent that exceed the MTU of their path are fragmented.
+// Fragments (RFC 791 2.3, RFC 8200 4.5). Received fragments are stored until their datagram is
+// complete. A datagram to send that exceeds the path MTU is fragmented.
 #include "net/priv6.h"
 
-// room_back: the packet that held a whole frame was freed.
+// room_back: called when the packet to which the memory of a whole frame was attached is freed.
 static void room_back(void *frame, void *reasm)
 {
     reasm_room_back(reasm);
@@ -52,10 +52,10 @@ struct outcome fragment_input(struct net *net, struct clock_now now, const uint8
     return (struct outcome){.reason = DROP_NONE, .whole = whole};
 }
 
-// ---- out
+// ---- fragmentation of sent datagrams
 
-// cut: how an IP packet is cut: bytes of headers before and in each part, of data in all but the
-// last.
+// cut: how an IP packet is divided. head: bytes of headers before the data; part_head: the same in
+// each fragment; room: bytes of data in each fragment but the last; n: number of fragments.
 struct cut {
     bool v6;
     uint32_t head, part_head, room, data, n;
@@ -149,9 +149,10 @@ uint32_t net_hand_over(struct net *net, const struct pkt *whole, struct pkt **pk
                         reasm_hand_id(net->reasm), pkts, max);
 }
 
-// ---- datagrams that never became whole
+// ---- datagrams whose reassembly failed
 
-// tell4: sends ICMP time exceeded to the sender, if the first fragment arrived (RFC 1122 3.3.2).
+// tell4: sends ICMP time exceeded to the sender, if the first fragment arrived (RFC 792, RFC 1122
+// 3.3.2).
 static void tell4(struct net *net, struct clock_now now, const struct reasm_part *of,
                   const uint8_t *quote, uint32_t n, struct net_tx *tx)
 {
@@ -163,7 +164,7 @@ static void tell4(struct net *net, struct clock_now now, const struct reasm_part
                 ICMP_TIME_EXCEEDED, ICMP_CODE_REASSEMBLY, tx);
 }
 
-// tell6: RFC 8200 4.5.
+// tell6: sends ICMPv6 time exceeded to the sender, if the first fragment arrived (RFC 8200 4.5).
 static void tell6(struct net *net, struct clock_now now, const struct reasm_part *of,
                   const uint8_t *quote, uint32_t n, struct net_tx *tx)
 {

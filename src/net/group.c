@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that applications joined. IPv6 groups are reported to the link (MLDv2, RFC 3810).
+// Multicast groups that applications have joined. IPv6 groups are reported by MLDv2 (RFC 3810).
 #include <errno.h>
 
 #include "net/priv6.h"

@@ -2,7 +2,7 @@
 #include "net/priv6.h"
 #include "wire/datagram.h"
 
-// How many packets ahead headers are prefetched: about one miss in the last-level cache.
+// How many packets ahead headers are prefetched: this hides about one last-level cache miss.
 enum { AHEAD = 8 };
 
 // is_own: whether it is a local or broadcast address.
@@ -21,8 +21,8 @@ static inline bool source_ok(const struct net *net, uint32_t src_raw)
     return likely(top & net->source_low[src_raw >> 24]) || (top && !is_own(net, src_raw));
 }
 
-// common_ix: the index, from the second address on, for which the frame is the common one;
-// n_locals: none.
+// common_ix: the index >= 1 of the local address for which the frame is a common segment, or
+// n_locals if there is none.
 static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
 {
     uint32_t ix = 1;
@@ -31,8 +31,8 @@ static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
     return ix;
 }
 
-// input_fast: parses p, the packet at pkt_ix, into seg if it is a common TCP segment to us without
-// any error. False: it is not, and nothing was counted.
+// input_fast: if p is a common, valid TCP segment to us, parses it into seg. pkt_ix: its index in
+// the burst. Returns false in all other cases, without counting anything.
 static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p, uint32_t pkt_ix,
                                      struct seg_in *seg)
 {
@@ -90,14 +90,14 @@ struct outcome echo_out(struct net *net, struct clock_now now, struct pkt *p, ui
         const bool sent = fragment_send(net, now, pkt_data(p), len, tx);
         return (struct outcome){.reason = sent ? DROP_NONE : DROP_answer_room};
     }
-    if (unlikely(pkt_is_attached(p))) {  // a reply without the options of what was asked
+    if (unlikely(pkt_is_attached(p))) {  // a reply to a reassembled request
         struct pkt *own = fragment_packet(net, len);
         if (own == NULL)
             return (struct outcome){.reason = DROP_answer_room};
         memcpy(pkt_data(own), pkt_data(p), len);
         net->stats->c.tx_ip6 += load_be16(pkt_data(own) + ETH_TYPE_AT) == ETH_TYPE_IP6;
         tx->pkts[tx->n++] = own;
-        return (struct outcome){.reason = DROP_NONE};  // p stays the caller's
+        return (struct outcome){.reason = DROP_NONE};  // the caller still owns p
     }
     pkt_turn_round(p);
     pkt_set_len(p, len);
@@ -151,7 +151,7 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
     int ix = net_local_index(net, m->src_raw);
     bool hard;
     const int error = wire_icmp4_errno(m->type, m->code, &hard);
-    if (error == 0)  // of no meaning to a sender
+    if (error == 0)  // it means nothing to a sender
         return DROP_icmp_type;
     if ((m->has_udp || m->has_echo) && ix >= 0)
         return udp_error4(net, m, ix, pkt_ix, rx);
@@ -192,14 +192,15 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
     return (struct outcome){.reason = input_icmp_error(net, &m, pkt_ix, rx)};
 }
 
-// in_group: whether we are a member: the all-systems group (RFC 1112 4), or a joined one.
+// in_group: whether this host is a member: of the all-systems group (RFC 1112 4), or of a group
+// that an application joined.
 static bool in_group(const struct net *net, uint32_t dst_raw)
 {
     const struct ip_addr dst = ip_from_v4(raw32(dst_raw));
     return dst_raw == raw32(0xe0000001) || group_is_joined(&net->groups4, &dst);
 }
 
-// is_to_group: whether it is UDP to a broadcast address or to a group that we are in.
+// is_to_group: whether it is UDP to a broadcast address or to a group of which we are a member.
 static bool is_to_group(const struct net *net, const struct wire_ip4 *ip)
 {
     return net->open != NULL && ip->proto == IP_PROTO_UDP &&
@@ -251,7 +252,7 @@ static struct outcome input_ip4(struct net *net, struct clock_now now, struct pk
         reason = address_check(net, &ip, &ix);
     if (is_part && reason == DROP_ip_not_for_us && is_to_group(net, &ip))
         return input_part(net, now, pkt_data(p), &ip);
-    if (reason == DROP_ip_not_for_us)  // nor is it a part to a group
+    if (reason == DROP_ip_not_for_us)  // a fragment to a group was handled before
         return (struct outcome){.reason = input_group(net, now, p, &ip, pkt_ix, rx, tx)};
     if (reason == DROP_NONE && (pkt_data(p)[0] & 1) != 0)  // RFC 1122 3.3.6
         reason = DROP_ip_link_broadcast;
@@ -337,7 +338,8 @@ static NOINLINE void settle_slow(struct net *net, struct clock_now now, struct p
     settle(net, pkts, i, input_slow(net, now, pkts[i], i, rx, tx), rx);
 }
 
-// The fragments were checked and counted in rx_ip6 when they arrived.
+// net_input_whole: the fragments of this frame were checked, and counted in rx_ip6, when they
+// arrived. The frame itself is not added to rx_ip6.
 void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, uint32_t i,
                      struct net_rx *rx, struct net_tx *tx)
 {
@@ -347,9 +349,9 @@ void net_input_whole(struct net *net, struct clock_now now, struct pkt **pkts, u
     net->stats->c.rx_tcp += rx->n_segs - segs;
 }
 
-// input_run: parses packets from pkts[i] on, as long as input_fast() accepts them, into segs, and
-// adds their bytes to *bytes. Returns the index of the first other packet, or n. A function of its
-// own, so that its loop keeps its values in registers.
+// input_run: parses packets from pkts[i] on into seg while input_fast() accepts them, and adds
+// their bytes to *bytes. Returns the index of the first other packet, or n. It is a separate
+// function so that the compiler keeps the loop's values in registers.
 static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uint32_t i, uint32_t n,
                                    struct seg_in *seg, uint64_t *bytes)
 {
@@ -365,8 +367,8 @@ static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uin
     return i;
 }
 
-// input_others: processes packets from pkts[i] on: as many common IPv6 segments as there are, else
-// one packet. Returns the index of the last one.
+// input_others: processes packets from pkts[i] on: a run of common IPv6 segments, or else one
+// packet. Returns the index of the last packet that it processed.
 static NOINLINE uint32_t input_others(struct net *net, struct clock_now now, struct pkt **pkts,
                                       uint32_t i, uint32_t n, struct net_rx *rx, struct net_tx *tx)
 {
@@ -376,7 +378,7 @@ static NOINLINE uint32_t input_others(struct net *net, struct clock_now now, str
         if (end != i)
             return end - 1;
     }
-    net->stats->c.rx_bytes += pkt_total_len(pkts[i]);  // which it may turn into a reply
+    net->stats->c.rx_bytes += pkt_total_len(pkts[i]);  // before a reply may overwrite the packet
     settle_slow(net, now, pkts, i, rx, tx);
     return i;
 }

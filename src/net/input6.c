@@ -18,7 +18,8 @@ static inline bool source_ok(const struct net6 *v6, const struct ip_addr *src)
     return true;
 }
 
-// common_ix: the index, from the second address on, for which the frame is the common one; n: none.
+// common_ix: the index >= 1 of the local address for which the frame is a common segment, or n if
+// there is none.
 static NOINLINE uint32_t common_ix(const struct net6 *v6, const uint8_t *frame)
 {
     uint32_t ix = 1;
@@ -27,7 +28,7 @@ static NOINLINE uint32_t common_ix(const struct net6 *v6, const uint8_t *frame)
     return ix;
 }
 
-// input6_fast: as input_fast().
+// input6_fast: does for IPv6 what input_fast() does for IPv4.
 static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p, uint32_t pkt_ix,
                                       struct seg_in *seg)
 {
@@ -89,8 +90,8 @@ static enum drop_reason input_tcp(struct net *net, const struct pkt *p, const st
     return DROP_NONE;
 }
 
-// in_group: whether we are a member: all nodes of the node or link, the solicited-node groups of
-// local addresses, and joined groups.
+// in_group: whether this host is a member: of the all-nodes groups, of the solicited-node group of
+// a local address, or of a group that an application joined.
 static bool in_group(const struct net *net, const struct ip_addr *dst)
 {
     const struct net6 *v6 = net->v6;
@@ -105,8 +106,8 @@ static bool in_group(const struct net *net, const struct ip_addr *dst)
     return false;
 }
 
-// is_discovery: whether it is neighbour discovery, which checks its source itself: it may be the
-// unspecified address, or a local address that another node claims.
+// is_discovery: whether it is a neighbour discovery message. Its handler checks the source, which
+// may be the unspecified address or a local address that another node claims.
 static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
 {
     const uint8_t type = ip->proto == IP_PROTO_ICMP6 && ip->l4_len != 0 ? frame[ip->l4_off] : 0;
@@ -251,8 +252,8 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
                                                           : DROP_icmp6_type};
 }
 
-// input_group: handles packets other than ICMPv6 to a group: UDP, if a port is open for it. No ICMP
-// error is sent if none is.
+// input_group: handles packets to a group, except ICMPv6. UDP is delivered if a port is open for
+// it. Otherwise no ICMPv6 error is sent.
 static enum drop_reason input_group(struct net *net, struct clock_now now, const struct pkt *p,
                                     const struct wire_ip6 *ip, uint32_t pkt_ix, struct net_rx *rx,
                                     struct net_tx *tx)
@@ -270,7 +271,7 @@ static struct outcome input_part(struct net *net, struct clock_now now, const ui
 {
     struct wire_ip6 whole = *ip;
     uint32_t ix;
-    whole.proto = IP_PROTO_NONE;  // what stands behind its headers is not looked at yet
+    whole.proto = IP_PROTO_NONE;  // the upper-layer header is parsed after reassembly
     const enum drop_reason reason = address_check(net, frame, &whole, &ix);
     if (reason != DROP_NONE)
         return (struct outcome){.reason = reason};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour discovery (RFC 4861) for IPv6, duplicate address detection (RFC 4862) and reports of
-// groups (RFC 3810): the messages. What they tell of neighbours goes into the cache
-// (neighbor_cache.h). A solicited advertisement confirms a neighbour. What a neighbour says
-// unasked, by its own solicitation or an advertisement, does not (7.2.3, 7.2.5).
+// Messages of neighbour discovery (RFC 4861) for IPv6, of duplicate address detection (RFC 4862),
+// and of MLDv2 (RFC 3810). The neighbours are stored in neighbor_cache.h. Only a solicited
+// advertisement confirms a neighbour. Its solicitation and its unsolicited advertisement do not
+// (RFC 4861 7.2.3, 7.2.5).
 #include <string.h>
 
 #include "net/priv6.h"
 
-// packet: returns a packet to send. NULL: no room, no free packet, or `allowed` is false because
-// the rate limit was reached.
+// packet: returns a packet to send, or NULL if tx has no room, if no packet is free, or if the rate
+// limit was reached (`allowed` is false).
 static struct pkt *packet(struct net *net, bool allowed, const struct net_tx *tx)
 {
     struct pkt *p;
@@ -65,8 +65,8 @@ static bool may_learn(const struct net6 *v6, const struct ip_addr *src)
     return route6_find(v6, src, &hop) && ip6_same(&hop, src);
 }
 
-// learn: enters the MAC that a neighbour has sent with its solicitation (RFC 4861 7.2.3). An equal
-// MAC changes nothing.
+// learn: stores the MAC address that a neighbour sent in its solicitation (RFC 4861 7.2.3). If the
+// entry already has this MAC, it does not change.
 static void learn(struct net *net, struct clock_now now, const struct ip_addr *src,
                   const struct wire_nd *m, struct net_tx *tx)
 {
@@ -82,8 +82,8 @@ static void learn(struct net *net, struct clock_now now, const struct ip_addr *s
         neighbor_resolve(nd, now, e, key, mac_word, false, tx);
 }
 
-// advert: sends an unsolicited advertisement of local address k (RFC 4861 7.2.6). False: no room or
-// packet.
+// advert: sends an unsolicited advertisement of local address k (RFC 4861 7.2.6). Returns false if
+// packet() returns NULL.
 static bool advert(struct net *net, bool allowed, uint32_t k, struct net_tx *tx)
 {
     const struct ip_addr all = ip6_all_nodes();
@@ -97,7 +97,7 @@ static bool advert(struct net *net, bool allowed, uint32_t k, struct net_tx *tx)
     return true;
 }
 
-// conflict: handles another node's claim of local address k, which is kept.
+// conflict: handles another node's claim of local address k. We keep the address.
 static void conflict(struct net *net, struct clock_now now, uint32_t k, struct net_tx *tx)
 {
     net->stats->c.nd_conflicts++;
@@ -112,8 +112,9 @@ static bool false_mac(const struct net *net, const struct mac_addr *mac)
     return (mac->b[0] & 1) != 0 || word == 0 || word == wire_mac_word(&net->mac);
 }
 
-// answer_in_place: turns p, a solicitation for local address k, into the advertisement. It goes to
-// all nodes if the source is the unspecified address (RFC 4861 7.2.4).
+// answer_in_place: turns p, a solicitation of local address k, into the advertisement that answers
+// it. If the source is the unspecified address, the advertisement goes to all nodes (RFC 4861
+// 7.2.4).
 static void answer_in_place(struct net *net, struct pkt *p, const struct wire_ip6 *ip, uint32_t k)
 {
     const bool probe = ip_is_zero(&ip->src);
@@ -146,7 +147,7 @@ static enum drop_reason solicit_input(struct net *net, struct clock_now now, str
     }
     if (tx->n == tx->room || pkt_room(p) < ND_FRAME_BYTES)
         return DROP_answer_room;
-    // The reply takes its place first: a packet released by learning takes the next, if any.
+    // The reply is added to tx first, because learn() may add a waiting packet if room is left.
     tx->pkts[tx->n++] = p;
     learn(net, now, &ip->src, m, tx);
     answer_in_place(net, p, ip, (uint32_t)k);
@@ -154,7 +155,7 @@ static enum drop_reason solicit_input(struct net *net, struct clock_now now, str
     return DROP_NONE;
 }
 
-// advert_input: RFC 4861 7.2.5.
+// advert_input: handles a received advertisement (RFC 4861 7.2.5).
 static enum drop_reason advert_input(struct net *net, struct clock_now now, const struct wire_nd *m,
                                      struct net_tx *tx)
 {
@@ -174,7 +175,7 @@ static enum drop_reason advert_input(struct net *net, struct clock_now now, cons
     if (!known && !m->has_lla)
         return DROP_nd_unasked;
     net->stats->c.delivered++;
-    if (known && other && (m->flags & ND_OVERRIDE) == 0) {  // 7.2.5, rule I: what is known stays
+    if (known && other && (m->flags & ND_OVERRIDE) == 0) {  // 7.2.5 rule I: the known MAC stays
         if (neighbor_state(e) == NET_NEIGHBOR_REACHABLE)
             neighbor_resolve(nd, now, e, key, neighbor_mac_word(e), false, tx);
     } else if ((m->flags & ND_SOLICITED) != 0) {
@@ -220,8 +221,8 @@ static bool report_of(struct net *net, bool allowed, const struct wire_mld *m, s
     return true;
 }
 
-// report: reports all groups, those of local addresses and those that were joined. A report has at
-// most GROUPS_A_REPORT groups, which fit into the smallest MTU.
+// report: reports all groups: those of local addresses and those that applications joined. A report
+// contains at most GROUPS_A_REPORT groups, so that it fits in the smallest MTU.
 static bool report(struct net *net, bool allowed, uint8_t kind, struct net_tx *tx)
 {
     struct wire_mld some = {.addrs = net->v6->local, .n_addrs = net->v6->n_own, .kind = kind};
@@ -257,8 +258,8 @@ enum drop_reason mld_input(struct net *net, struct clock_now now, const struct p
     return DROP_NONE;
 }
 
-// probe: asks whether another node has local address k (RFC 4862 5.4). The address is in use
-// meanwhile, as RFC 4429 allows.
+// probe: asks whether another node uses local address k (RFC 4862 5.4). Meanwhile the address is in
+// use, as RFC 4429 allows.
 static void probe(struct net *net, uint32_t k, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;

@@ -5,7 +5,9 @@
 
 #include "net/priv.h"
 
-enum { READ_TRIES = 16 };  // of one entry; the worker writes it a few times a second at most
+enum {
+    READ_TRIES = 16
+};  // to read one entry, which the worker writes a few times a second at most
 
 static uint64_t word_of(uint64_t mac_word, enum net_neighbor_state state)
 {
@@ -79,7 +81,8 @@ size_t neighbor_cache_footprint(const struct net_config *c, bool is_v6)
     return slots * (is_v6 ? sizeof(struct neighbor6) : sizeof(struct neighbor));
 }
 
-// rate_init: per_s tokens a second with a burst of a tenth of that; 0: none.
+// rate_init: a token bucket with per_s tokens a second and a burst of a tenth of that. 0: no
+// tokens.
 static struct rate rate_init(uint32_t per_s)
 {
     if (per_s == 0)
@@ -111,7 +114,7 @@ void neighbor_cache_init(struct neighbor_cache *n, struct net *net,
             add_configured(n, &c->statics[k]);
 }
 
-// set_of: the first slot of the set of `key`.
+// set_of: the index of the first slot of the set of `key`.
 static inline uint32_t set_of(const struct neighbor_cache *n, struct neighbor_key key)
 {
     const uint64_t h = siphash_u64x2(&n->secret, key.w[0], key.w[1]);
@@ -153,7 +156,7 @@ struct neighbor *neighbor_usable(struct neighbor_cache *n, struct neighbor_key k
     return n->is_v6 ? usable(n, key, true) : usable(n, key, false);
 }
 
-// count: increments the family's counter at this offset.
+// count: increments the counter at this offset, which the family's table gives.
 static void count(struct neighbor_cache *n, uint16_t counter)
 {
     ++*(uint64_t *)((uint8_t *)&n->net->stats->c + counter);
@@ -177,10 +180,11 @@ static struct neighbor *older(struct neighbor *a, struct neighbor *b)
     return a == NULL || time_before(b->used_ms, a->used_ms) ? b : a;
 }
 
-// place: an entry of the set of `key` that may be overwritten: a free one, else the oldest pending
-// one, else the known one that was unused longest. Pending entries fill at most half of a set and
-// replace at most one known entry, so that a full cache can still send requests, and a scan does
-// not empty it. NULL: gateways and static entries fill the set.
+// place: an entry of the set of `key` that may be overwritten: a free entry, else the oldest
+// pending one, else the known one with the longest time since its last use. Pending entries fill at
+// most half of a set and replace at most one known entry. A full cache can therefore still send
+// requests, and a scan of addresses does not empty it. NULL: gateways and static entries fill the
+// set.
 static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key, bool pending)
 {
     const uint32_t set = set_of(n, key);
@@ -209,10 +213,11 @@ static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key,
     return victim;
 }
 
-// request: sends another request for e's MAC, to the known MAC or to all. A request that the rate
-// limit, tx or the pool refuses counts as a try for a pending neighbour, so that the entries of a
-// flood end; it does not count for a known one, which stays until it was asked. The rate limit does
-// not apply to gateways, which are few; their timer does.
+// request: sends a request for e's MAC, by unicast to the known MAC or by multicast. If the rate
+// limit, tx or the pool refuses the request, it counts as a try for a pending neighbour, so that
+// entries that a flood creates expire. It does not count for a known neighbour, which is removed
+// only after real requests. The rate limit does not apply to gateways: they are few, and their
+// timer limits them.
 static void request(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
                     bool unicast, struct net_tx *tx)
 {
@@ -238,8 +243,8 @@ struct neighbor *neighbor_place(struct neighbor_cache *n, struct clock_now now,
     return e;
 }
 
-// make_pending: creates an entry for `key` and sends a request; p, unless NULL, waits there. False:
-// no place.
+// make_pending: creates an entry for `key` and sends a request. If p is not NULL, p waits in the
+// entry. Returns false if the set has no place.
 static bool make_pending(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
                          struct pkt *p, struct net_tx *tx)
 {
@@ -299,7 +304,7 @@ static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct ne
         forget(n, e, n->family->wait_expired);
         return;
     }
-    // A known neighbour is asked at its own MAC first; the last request goes to all.
+    // A known neighbour is asked by unicast first. The last request is sent by multicast.
     request(n, now, e, state != NET_NEIGHBOR_PENDING && tries(e) != NET_NEIGHBOR_TRIES - 1, tx);
 }
 

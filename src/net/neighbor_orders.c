@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders that change the neighbours of either family.
+// Orders of the control thread that change neighbours of either family.
 #include <errno.h>
 
 #include "net/priv6.h"
 
-// cache_of: the cache of a's family; NULL: no address of that family here.
+// cache_of: the cache for a's family, or NULL if this port has no address of that family.
 static struct neighbor_cache *cache_of(struct net *net, const struct ip_addr *a)
 {
     if (ip_is_v4(a))

@@ -105,7 +105,7 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     struct net *net = mem;
     CHECK((uintptr_t)mem % CACHE_LINE == 0);
     memset(net, 0, net_footprint(c));
-    net->on_link_subnet[0] = 1;  // no address configured: no address matches
+    net->on_link_subnet[0] = 1;  // with mask 0: without a local address, nothing is on-link
     wire_common_init(&net->common[0], &c->mac, NULL);
     net->mac_word_shl16 = wire_mac_word(&c->mac) << 16;
     while (net->n_locals < c->n_locals && ip_is_v4(&c->locals[net->n_locals].addr))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The IPv6 part of struct net: its set-up and its routes.
+// The IPv6 part of struct net: initialization and routes.
 #include <string.h>
 
 #include "net/priv6.h"
@@ -22,7 +22,7 @@ size_t net6_footprint(const struct net_config *c)
     return sizeof(struct net6) + neighbor_cache_footprint(c, true);
 }
 
-// The routes: as route.c has them.
+// route6_to: the route to dst and its next hop, or NULL. The same search as in route.c.
 static const struct route6 *route6_to(const struct net6 *v6, const struct ip_addr *dst,
                                       struct ip_addr *hop)
 {
@@ -70,7 +70,7 @@ int route6_way(const struct net6 *v6, const struct ip_addr *dst, struct ip_addr 
     return r != NULL ? (int)bits_of(r) : -1;
 }
 
-// After all prefixes that are at least as long: of equal ones the first counts.
+// insert: routes are sorted by descending prefix length. Of equal prefixes the first one is used.
 static void insert(struct net6 *v6, const struct ip_addr *addr, unsigned bits,
                    const struct ip_addr *via)
 {
@@ -83,7 +83,8 @@ static void insert(struct net6 *v6, const struct ip_addr *addr, unsigned bits,
     v6->routes[at] = (struct route6){mask, v16_of(addr) & mask, *via};
 }
 
-// Whether a route divides the local prefix, so that not all of it is on-link.
+// has_route_inside: whether a route covers a part of the local prefix, so that this part is not
+// on-link.
 static bool has_route_inside(const struct net_config *c, const struct ip_addr *addr, unsigned bits)
 {
     for (uint32_t i = 0; i < c->n_routes; i++)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "net/priv6.h"
 
-// next_hop: the next hop of dst_raw: dst_raw itself if it is on-link, else the gateway. 0: there is
-// no route. NET_ROUTED: ask route_find().
+// next_hop: the next hop of dst_raw: dst_raw itself if it is on-link, else the gateway. Returns 0
+// if there is no route, and NET_ROUTED if route_find() must be asked.
 static inline uint32_t next_hop(const struct net *net, uint32_t dst_raw)
 {
     bool on_link = (dst_raw & net->on_link_mask[0]) == net->on_link_subnet[0];
-    if (unlikely(net->n_locals > 1))  // one address is the rule
+    if (unlikely(net->n_locals > 1))  // most ports have one address
         for (uint32_t k = 1; k < net->n_locals; k++)
             on_link |= (dst_raw & net->on_link_mask[k]) == net->on_link_subnet[k];
     return on_link ? dst_raw : net->off_link_hop_raw;
@@ -36,9 +36,9 @@ static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struc
         net->stats->drops[why] += seg_parts(&segs[i]);
 }
 
-// output_slow: sends a segment with its own IP header fields, a large one, one that is refused, or
-// one whose next hop is not in the hints. left: later segments, each with its place in tx. True: p
-// was used.
+// output_slow: sends a segment that is large, that has its own IP header fields, that is refused,
+// or whose next hop is not in the hints. left: how many segments follow, for each of which tx keeps
+// a place. Returns whether p was used.
 static bool output_slow(struct net *net, struct clock_now now, const struct seg_out *s,
                         struct pkt *p, struct net_tx *tx, uint32_t left)
 {
@@ -79,16 +79,16 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
     return true;
 }
 
-// out_path: what the segments from one local address to one next hop share.
+// out_path: the fields that are the same for all segments from one local address to one next hop.
 struct out_path {
     uint32_t hop_raw;
     uint16_t local_ix;
     uint32_t ip_bytes_max;
-    uint64_t word;  // of the next hop's entry
+    uint64_t word;  // MAC and state of the next hop's entry
     struct wire_from from;
 };
 
-// build: builds the packet of a segment. False: it is too long.
+// build: builds the packet of a segment. Returns false if it is too long.
 static ALWAYS_INLINE bool build(const struct out_path *path, struct pkt *p, const struct seg_out *s,
                                 uint32_t head, enum wire_options options, bool l4_offload)
 {
@@ -100,15 +100,15 @@ static ALWAYS_INLINE bool build(const struct out_path *path, struct pkt *p, cons
     return true;
 }
 
-// build_other: the same with any TCP options: a SYN-ACK, or SACK blocks.
+// build_other: build() for a segment with any TCP options, such as a SYN-ACK or SACK blocks.
 static NOINLINE bool build_other(const struct out_path *path, struct pkt *p,
                                  const struct seg_out *s, bool l4_offload)
 {
     return build(path, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
 }
 
-// output_run: builds packets for the first of n segments, as long as they use `path` and have no
-// own IP header fields. Returns how many. l4_offload is net->tx_l4, as a constant.
+// output_run: builds packets for segments from segs[0] on, while they use `path` and have no IP
+// header fields of their own. Returns how many. l4_offload: net->tx_l4 as a compile-time constant.
 static ALWAYS_INLINE uint32_t output_run(const struct net *net, const struct out_path *path,
                                          const struct seg_out *segs, uint32_t n,
                                          struct pkt *const *pkts, struct pkt **to, bool l4_offload)
@@ -149,8 +149,8 @@ static NOINLINE uint32_t run_offloaded(const struct net *net, const struct out_p
     return output_run(net, path, segs, n, pkts, to, true);
 }
 
-// path_find: finds the path of segment s, if its MAC is known. With hop_raw NET_ROUTED it is valid
-// for s only.
+// path_find: finds the path of segment s. Returns false if the next hop's MAC is unknown. If
+// hop_raw is NET_ROUTED, the path is valid for s only.
 static bool path_find(struct net *net, struct clock_now now, const struct seg_out *s,
                       struct out_path *path)
 {
@@ -167,9 +167,9 @@ static bool path_find(struct net *net, struct clock_now now, const struct seg_ou
     return true;
 }
 
-// output_others: sends segments from segs[0] on that are not common IPv4 ones: as many as use one
-// IPv6 path, else one. Uses a packet of pkts for each, *used of them. Returns how many segments are
-// done.
+// output_others: sends segments from segs[0] on that are not common IPv4 segments: a run that uses
+// one IPv6 path, or else one segment. Each takes a packet of pkts; *used is how many were taken.
+// Returns how many segments it processed.
 static NOINLINE uint32_t output_others(struct net *net, struct clock_now now,
                                        const struct seg_out *segs, uint32_t n, struct pkt **pkts,
                                        struct net_tx *tx, uint32_t *used)

@@ -2,18 +2,18 @@
 // Sends segments over IPv6, as output.c does for IPv4.
 #include "net/priv6.h"
 
-// out_path6: what the segments from one local address to one next hop share.
+// out_path6: the fields that are the same for all segments from one local address to one next hop.
 struct out_path6 {
     struct ip_addr hop;
-    bool off_link;  // behind the gateway
-    bool alone;     // the routes were asked: nothing is known of the next segment
+    bool off_link;  // the next hop is the gateway
+    bool alone;     // the next hop is from a route, and valid for this segment only
     uint16_t local_ix;
     uint32_t ip_bytes_max;
-    uint64_t word;  // of the next hop's entry
+    uint64_t word;  // MAC and state of the next hop's entry
     struct wire_from6 from;
 };
 
-// next_hop: finds the next hop of dst. False: there is no route.
+// next_hop: finds the next hop of dst. Returns false if there is no route.
 static bool next_hop(const struct net6 *v6, const struct ip_addr *dst, struct out_path6 *path)
 {
     path->off_link = !net6_on_link(v6, dst);
@@ -29,7 +29,7 @@ static inline bool goes(const struct net6 *v6, const struct out_path6 *path,
 {
     if (unlikely(s->key.local_ix != path->local_ix || (s->opts & SEG_OPT_IP)))
         return false;
-    if (ip6_same(&s->key.remote, &path->hop))  // the neighbour itself
+    if (ip6_same(&s->key.remote, &path->hop))  // the peer itself is the next hop
         return true;
     return path->off_link && ip6_is_global_form(&s->key.remote) &&
            !net6_on_link(v6, &s->key.remote);
@@ -42,7 +42,7 @@ static inline void finish(struct pkt *p, uint32_t len, uint32_t head, bool l4_of
         pkt_tx_offload6(p, ETH_BYTES, IP6_BYTES, head);
 }
 
-// build: builds the packet of a segment. False: it is too long.
+// build: builds the packet of a segment. Returns false if it is too long.
 static ALWAYS_INLINE bool build(const struct out_path6 *path, struct pkt *p,
                                 const struct seg_out *s, uint32_t head, enum wire_options options,
                                 bool l4_offload)
@@ -55,15 +55,14 @@ static ALWAYS_INLINE bool build(const struct out_path6 *path, struct pkt *p,
     return true;
 }
 
-// build_other: the same with any TCP options: a SYN-ACK, or SACK blocks.
+// build_other: build() for a segment with any TCP options, such as a SYN-ACK or SACK blocks.
 static NOINLINE bool build_other(const struct out_path6 *path, struct pkt *p,
                                  const struct seg_out *s, bool l4_offload)
 {
     return build(path, p, s, wire_tcp_head_bytes(s), WIRE_ANY, l4_offload);
 }
 
-// output_run: builds packets for the first of n segments, as long as they use `path`. Returns how
-// many.
+// output_run: builds packets for segments from segs[0] on, while they use `path`. Returns how many.
 static ALWAYS_INLINE uint32_t output_run(const struct net6 *v6, const struct out_path6 *path,
                                          const struct seg_out *segs, uint32_t n,
                                          struct pkt *const *pkts, struct pkt **to, bool l4_offload)
@@ -101,9 +100,9 @@ static NOINLINE uint32_t run_offloaded(const struct net6 *v6, const struct out_p
     return output_run(v6, path, segs, n, pkts, to, true);
 }
 
-// slow: segments with something of their own in the IP header, large ones, those that are refused,
-// and those whose next hop the hint does not know. left: segments that follow, each with its place
-// in tx. True: p was used.
+// slow: sends a segment that is large, that has its own IP header fields, that is refused, or whose
+// next hop is not in the hint. left: how many segments follow, for each of which tx keeps a place.
+// Returns whether p was used.
 static bool slow(struct net *net, struct clock_now now, const struct seg_out *s, struct pkt *p,
                  struct net_tx *tx, uint32_t left)
 {
@@ -150,7 +149,8 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     return true;
 }
 
-// path_find: the path of segment s, if it is known. Its neighbour counts as used now.
+// path_find: finds the path of segment s, if its next hop is known, and marks the neighbour as
+// used.
 static bool path_find(struct net *net, struct clock_now now, const struct seg_out *s,
                       struct out_path6 *path)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that wait for a neighbour, linked through their mbuf headers. Each has one buffer.
+// Packets that wait for a neighbour's MAC, linked through their mbuf headers. Each has one segment
+// (mbuf).
 #include "net/priv.h"
 
 static struct pkt *after(const struct pkt *p)

@@ -13,9 +13,9 @@ enum {
     UNITS_MAX = (REASM_IP_MAX + 1) / UNIT,
     WORDS = UNITS_MAX / 64,
     CHUNKS_MAX = (REASM_IP_MAX + REASM_CHUNK_BYTES) / REASM_CHUNK_BYTES,
-    GIVE_WAY_MAX = 16,  // datagrams that go for one chunk
+    GIVE_WAY_MAX = 16,  // at most so many datagrams are removed to get one chunk
     ECN_NOT = 1 << 0,
-    ECN_CE = 1 << 3,  // a bit for each code point
+    ECN_CE = 1 << 3,  // bit 1 << c for ECN code point c
 };
 
 #define NONE UINT16_MAX
@@ -34,7 +34,7 @@ struct key {
 
 enum state { FREE, OPEN, BROKEN };
 
-// source: what the sources of one hash value have together.
+// source: the datagrams of all sources with the same hash value.
 struct source {
     uint16_t datagrams, chunks;
     uint16_t oldest, newest;
@@ -43,22 +43,22 @@ struct source {
 struct datagram {
     struct key key;
     uint32_t born_ms;
-    uint32_t total;  // bytes of its data; 0: the last part has not come
-    uint32_t end;    // the highest byte that came
+    uint32_t total;  // bytes of its data; 0 until the last fragment has arrived
+    uint32_t end;    // highest byte received so far
     uint32_t got;
-    uint32_t first_len;  // of the first part; 0: it has not come
+    uint32_t first_len;  // length of the first fragment; 0 until it has arrived
     uint16_t parts, n_chunks;
     uint8_t state;
-    uint8_t ecns;  // code points of all parts
+    uint8_t ecns;  // ECN code points of all fragments
     uint16_t head_len, part_at, named_at;
-    uint16_t same_hash;         // the next one there
-    uint16_t older, newer;      // of all; free ones by newer
-    uint16_t s_older, s_newer;  // of its source
-    uint32_t hash, source;      // places of the tables
+    uint16_t same_hash;         // the next datagram with the same hash value
+    uint16_t older, newer;      // list of all datagrams; free ones are linked by newer
+    uint16_t s_older, s_newer;  // list of the datagrams of its source
+    uint32_t hash, source;      // indices in the two hash tables
     uint16_t chunk[CHUNKS_MAX];
     uint8_t head[REASM_HEAD_MAX];
-    uint64_t have[WORDS];    // a bit each 8 bytes: they came
-    uint64_t starts[WORDS];  // a part begins here
+    uint64_t have[WORDS];    // one bit for each 8 bytes that have arrived
+    uint64_t starts[WORDS];  // the bit of the first 8 bytes of each fragment
 };
 
 struct reasm {
@@ -67,10 +67,10 @@ struct reasm {
     struct siphash_key secret;
     uint16_t oldest, newest, free, n_free_chunks;
     uint32_t hand_id;
-    uint32_t room_used, room_out;  // of whole frames: bytes given out, packets that hold some
-    struct core_counters *c;       // of the worker
+    uint32_t room_used, room_out;  // whole frames: bytes in use, packets that refer to them
+    struct core_counters *c;       // the worker's counters
     struct datagram *datagrams;
-    uint16_t *hash;  // first datagram of each place
+    uint16_t *hash;  // the first datagram of each hash value
     struct source *sources;
     uint16_t *free_chunks;
     uint8_t *chunks, *wholes, *scratch;
@@ -84,7 +84,7 @@ static uint32_t table_size(uint32_t n)
     return size;
 }
 
-// Places the parts of a reasm, or, with r NULL, only measures them.
+// lay_out: sets the pointers to the parts of a reasm. Returns the size. With r NULL, only the size.
 static size_t lay_out(struct reasm *r, uint8_t *mem, uint32_t n)
 {
     const uint32_t places = table_size(n), chunks = n * REASM_CHUNKS_PER_DATAGRAM;
@@ -144,7 +144,7 @@ static inline bool is_v6(const struct datagram *d)
     return !ip_is_v4(&d->key.src);
 }
 
-// count_fail: counts that d will not be completed. `counter`: the reason.
+// count_fail: counts that the reassembly of d failed. counter: the counter of the reason.
 static void count_fail(struct reasm *r, const struct datagram *d, uint64_t *counter)
 {
     ++*counter;
@@ -156,7 +156,7 @@ static struct key key_of(const struct reasm_part *p)
     return (struct key){p->src, p->dst, p->id, p->proto, p->port, 0};
 }
 
-// source_place: the place of a source. All addresses of an IPv6 /64 have the same.
+// source_place: the index of a source. All addresses of an IPv6 /64 prefix are one source.
 static uint32_t source_place(const struct reasm *r, const struct ip_addr *src)
 {
     const struct ip_addr one = ip_is_v4(src) ? *src : ip_first(src, 64);
@@ -175,7 +175,7 @@ static inline uint8_t *chunk_at(const struct reasm *r, const struct datagram *d,
            at % REASM_CHUNK_BYTES;
 }
 
-// ---- the lists that each datagram is in
+// ---- the lists that contain a datagram
 
 static void link_in(struct reasm *r, uint16_t ix)
 {
@@ -200,7 +200,7 @@ static void link_out(struct reasm *r, uint16_t ix)
     struct datagram *d = &r->datagrams[ix];
     struct source *s = &r->sources[d->source];
     uint16_t *at = &r->hash[d->hash];
-    while (*at != ix)  // of those with the same place, by a keyed hash
+    while (*at != ix)  // the list is short, because the hash is keyed
         at = &r->datagrams[*at].same_hash;
     *at = d->same_hash;
     *(d->older != NONE ? &r->datagrams[d->older].newer : &r->oldest) = d->newer;
@@ -232,7 +232,7 @@ static void forget(struct reasm *r, uint16_t ix)
     r->free = ix;
 }
 
-// give_way: removes a datagram to make room for another one. A broken one was counted before.
+// give_way: removes a datagram to make room for another one. A broken one is already counted.
 static void give_way(struct reasm *r, uint16_t ix, uint64_t *counter)
 {
     const struct datagram *d = &r->datagrams[ix];
@@ -273,7 +273,7 @@ static struct datagram *begin(struct reasm *r, uint32_t now_ms, const struct key
 
 // ---- chunks
 
-// other_oldest: the oldest datagram except d, of all sources or of one. NONE: there is no other.
+// other_oldest: the oldest datagram except d, of all sources or of one. NONE if there is no other.
 static uint16_t other_oldest(const struct reasm *r, const struct datagram *d, uint16_t oldest,
                              bool of_source)
 {
@@ -282,8 +282,8 @@ static uint16_t other_oldest(const struct reasm *r, const struct datagram *d, ui
     return of_source ? d->s_newer : d->newer;
 }
 
-// make_room: makes room for one more chunk of d. Datagrams that are removed may have no chunks, as
-// broken ones: after GIVE_WAY_MAX of them d ends instead.
+// make_room: makes room for one more chunk of d by removing older datagrams. Broken datagrams have
+// no chunks, so their removal may free none. After GIVE_WAY_MAX removals it gives up, and d ends.
 static bool make_room(struct reasm *r, const struct datagram *d)
 {
     const struct source *s = &r->sources[d->source];
@@ -313,7 +313,7 @@ static bool allocate_chunks(struct reasm *r, struct datagram *d, uint32_t at, ui
     return true;
 }
 
-// How many bytes from `at` on are contiguous in memory, at most n.
+// piece: how many bytes from `at` on are contiguous in memory, at most n.
 static inline uint32_t piece(uint32_t at, uint32_t n)
 {
     return MIN(n, REASM_CHUNK_BYTES - at % REASM_CHUNK_BYTES);
@@ -345,7 +345,7 @@ static bool is_there(const struct reasm *r, const struct datagram *d, const stru
     return true;
 }
 
-// ---- bits
+// ---- bit maps of 8-byte units
 
 static inline uint64_t mask_of_word(uint32_t word, uint32_t from, uint32_t to)
 {
@@ -373,7 +373,7 @@ static inline bool bit(const uint64_t *bits, uint32_t i)
     return i < UNITS_MAX && (bits[i / 64] >> i % 64 & 1) != 0;
 }
 
-// came_before: whether the same part arrived before, with the same begin, end and bytes.
+// came_before: whether the same fragment arrived before, with the same begin, end and bytes.
 static bool came_before(const struct reasm *r, const struct datagram *d, const struct reasm_part *p)
 {
     const uint32_t from = p->at / UNIT, to = (p->at + p->len + UNIT - 1) / UNIT;
@@ -383,9 +383,9 @@ static bool came_before(const struct reasm *r, const struct datagram *d, const s
            p->more == (d->total != p->at + p->len) && is_there(r, d, p);
 }
 
-// ---- parts
+// ---- received fragments
 
-// contradicts: whether the part is beyond the datagram's end, or claims another end.
+// contradicts: whether the fragment exceeds the datagram's end, or gives a different end.
 static bool contradicts(const struct datagram *d, const struct reasm_part *p)
 {
     const uint32_t end = p->at + p->len;
@@ -394,8 +394,8 @@ static bool contradicts(const struct datagram *d, const struct reasm_part *p)
     return d->total != 0 && end > d->total;
 }
 
-// mixes: whether parts with and without ECN are mixed (RFC 3168 5.3). Like Linux, c10m does not
-// assemble these.
+// mixes: whether fragments with and without ECN are mixed (RFC 3168 5.3). Like Linux, c10m does not
+// reassemble such a datagram.
 static bool mixes(const struct datagram *d)
 {
     return (d->ecns & ECN_NOT) != 0 && d->ecns != ECN_NOT;
@@ -429,7 +429,7 @@ static void keep_head(struct datagram *d, const struct reasm_part *p)
     memcpy(d->head, p->head, p->head_len);
 }
 
-// fits: whether this part of d can be kept.
+// fits: whether this fragment of d can be stored: DROP_NONE, or the reason why not.
 static enum drop_reason fits(const struct reasm *r, struct datagram *d, const struct reasm_part *p)
 {
     const uint32_t from = p->at / UNIT, to = (p->at + p->len + UNIT - 1) / UNIT;
@@ -501,8 +501,8 @@ static void join4(uint8_t *frame, uint32_t len, bool ce)
     store_raw16(ip + IP4_CKSUM_AT, (uint16_t)~cksum_fold(cksum_add(0, ip, (ip[0] & 15) * 4u)));
 }
 
-// The fragment header, 8 bytes, is left out: the header before it gets its next-header value (RFC
-// 8200 4.5).
+// join6: removes the fragment header. The header before it gets the next-header value of the
+// fragment header (RFC 8200 4.5).
 static void join6(const struct datagram *d, uint8_t *frame, uint32_t len, bool ce)
 {
     uint8_t *ip = frame + ETH_BYTES;
@@ -557,7 +557,7 @@ bool reasm_expire(struct reasm *r, uint32_t now_ms, uint8_t port, struct reasm_p
     return true;
 }
 
-// ---- room for them
+// ---- memory for reassembled frames
 
 uint8_t *reasm_room(struct reasm *r, uint32_t n, void **shared)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes: a few prefixes, searched linearly, the longest first. Without routes the next hop is
-// found as before: local prefixes, else the gateway.
+// Routes: a few prefixes, searched linearly, the longest prefix first. Without configured routes,
+// the next hop is the destination itself on a local prefix, else the gateway.
 #include "net/priv6.h"
 
 uint32_t route_find(const struct net *net, uint32_t dst_raw)
@@ -33,7 +33,7 @@ bool route_is_via(const struct net *net, uint32_t v4_raw)
     return false;
 }
 
-// After all prefixes that are at least as long: of equal ones the first counts.
+// insert: routes are sorted by descending prefix length. Of equal prefixes the first one is used.
 static void insert(struct net *net, uint32_t v4, uint8_t prefix_bits, uint32_t via)
 {
     const uint32_t mask = mask_of(prefix_bits);
@@ -45,7 +45,8 @@ static void insert(struct net *net, uint32_t v4, uint8_t prefix_bits, uint32_t v
     net->routes[at] = (struct route){raw32(mask), raw32(v4 & mask), raw32(via)};
 }
 
-// Whether a route divides the local prefix, so that not all of it is on-link.
+// has_route_inside: whether a route covers a part of the local prefix, so that this part is not
+// on-link.
 static bool has_route_inside(const struct net_config *c, const struct net_local *l)
 {
     for (uint32_t i = 0; i < c->n_routes; i++)
@@ -86,7 +87,7 @@ static int check_hop(const struct net_config *c, const struct ip_addr *via, stru
     for (uint32_t k = 0; k < c->n_statics; k++)
         if (ip_equal(&c->statics[k].addr, via))
             return 0;
-    if (ip6_is_link_local(via))  // what every link has
+    if (ip6_is_link_local(via))  // every link has the link-local prefix
         return 0;
     return err_set(e, "gateway %s: on no local prefix and no static neighbour", ip_text(via, text));
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large segments. Each stands for several full segments, whose headers are equal except for the
-// fields that increase. A port with PORT_TSO gets a large segment as a whole, as a chain.
+// Large segments. Each stands for several full segments. Their headers differ only in the fields
+// that TSO sets: sequence number, IPv4 identification, lengths, checksums, PSH and FIN. A port with
+// PORT_TSO gets a large segment as one chain of packets and cuts it itself.
 #include "net/priv6.h"
 
-// Segments with a smaller MSS are cut by software: the peer chooses the MSS, and Intel's i40e and
-// iavf treat small ones as an attack and stop the queue.
+// Large segments with a smaller MSS are cut in software. The peer chooses the MSS, and Intel's i40e
+// and iavf stop the queue when they get a small one (malicious driver detection).
 enum { TSO_MSS_MIN = 256 };
 
 static_assert((int)SEG_WHOLE_MAX >= (int)PORT_MTU_MAX,
-              "what is not large is one packet or refused");
+              "a segment that is not large is one packet, or it is refused");
 static_assert(PKT_CHAIN_MAX * PKT_ROOM >= 65535 + TCP6_OFF, "a chain holds any IP packet");
 
 static uint32_t data_bytes(const struct seg_out *s)
@@ -16,7 +17,8 @@ static uint32_t data_bytes(const struct seg_out *s)
     return (uint32_t)s->data_len[0] + s->data_len[1];
 }
 
-// part: n bytes of s from `at` on. Flags that belong to the end of s are set in the last part only.
+// part: the n bytes of s from offset `at` on as a segment. Flags that belong to the end of s (FIN,
+// PSH) are set only in the last part.
 static void part(const struct seg_out *s, uint32_t at, uint32_t n, struct seg_out *out)
 {
     const uint32_t first = at < s->data_len[0] ? MIN(s->data_len[0] - at, n) : 0;
@@ -76,8 +78,8 @@ static void wait_for(struct net *net, struct clock_now now, const struct large_p
         neighbor_wait(&net->arp, now, neighbor_key4(path->hop_raw), p, tx);
 }
 
-// cut: sends the first n segments of s, of mss bytes each, as packets. Returns for how many there
-// were packets.
+// cut: sends the first n parts of s, of mss bytes each, as packets. Returns how many it sent, which
+// is less than n if too few packets are free.
 static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out *s, uint32_t n,
                     const struct large_path *path, struct net_tx *tx)
 {
@@ -103,8 +105,8 @@ static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out 
     return built;
 }
 
-// copy_data: copies the data of s after the `head` bytes that the first packet has already. Returns
-// how many packets hold it.
+// copy_data: copies the data of s into the chain. The first packet already has `head` bytes.
+// Returns how many packets hold all of it.
 static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t head)
 {
     uint32_t used = head, k = 0;
@@ -121,8 +123,8 @@ static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t h
     return k;
 }
 
-// whole: sends s as one chain that the port cuts. False: the port does not accept so long a chain,
-// or too few packets are free; nothing was sent.
+// whole: sends s as one chain, which the port cuts. Returns false, without sending, if the port
+// does not accept so long a chain or if too few packets are free.
 static bool whole(struct net *net, const struct seg_out *s, const struct large_path *path,
                   struct net_tx *tx)
 {

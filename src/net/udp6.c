@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP over IPv6, and the ICMPv6 errors that we send: for ports without a service, and for header
-// fields that are not supported.
+// UDP over IPv6, and the ICMPv6 errors that we send for closed ports and unsupported header fields.
 #include "net/priv6.h"
 
-// error_from: our address that an error about the packet, sent to address ix, comes from; -1: RFC
-// 4443 2.4 (e) forbids it. Part 1 and 2, what must not be answered in itself, is
-// wire_parse_ip6()'s.
+// error_from: the index of our address from which an ICMPv6 error about the packet is sent. ix: the
+// local address to which the packet was sent. Returns -1 if RFC 4443 2.4 (e) forbids an error.
+// (e.1) and (e.2), about ICMPv6 errors and redirects, are checked in wire_parse_ip6().
 static int error_from(const struct net6 *v6, const uint8_t *eth, const struct wire_ip6 *ip,
                       uint32_t ix, uint8_t type, uint8_t code)
 {
-    // e.3, e.4, e.5 and their exceptions; RFC 8200 4.2: of options some are told to no group.
+    // (e.3) to (e.5) with their exceptions. Some options are never reported to a multicast packet
+    // (RFC 8200 4.2).
     const bool group = ix == NET6_TO_GROUP, to_many = group || (eth[0] & 1) != 0;
     if (to_many && (type != ICMP6_PARAMETER || code != ICMP6_CODE_OPTION || !ip->problem_to_group))
         return -1;
-    // e.6: a source that is not one node's; where all comes back it is one of ours.
+    // (e.6): the source must denote a single node. At a loopback port it is one of our addresses.
     const bool ours = net6_own(v6, &ip->src) >= 0;
     if (v6->loops ? !ours : ours || !ip6_is_global_form(&ip->src))
         return -1;

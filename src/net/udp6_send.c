@@ -5,14 +5,14 @@
 #include "net/priv6.h"
 #include "wire/datagram.h"
 
-// alike: bits at the beginning that two addresses share, at most those of a prefix (RFC 6724 2.2).
+// alike: how many leading bits two addresses share, at most 64, as in RFC 6724 2.2.
 static unsigned alike(const struct ip_addr *a, const struct ip_addr *b)
 {
     const uint64_t x = __builtin_bswap64(load_raw64(a->b) ^ load_raw64(b->b));
     return x == 0 ? 64 : (unsigned)__builtin_clzll(x);
 }
 
-// link_scoped: whether it is an address or a group of link-local scope.
+// link_scoped: whether it is a unicast address or a group of link-local or smaller scope.
 static bool link_scoped(const struct ip_addr *a)
 {
     return ip6_is_link_local(a) || (ip6_is_multicast(a) && (a->b[1] & 15) <= 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends datagrams of applications: chooses the source address, the next hop and its neighbour.
+// Sends datagrams of applications: chooses the source address and the next hop.
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool is_multicast4(uint32_t addr_raw)
     return (addr_raw & 0xf0) == 0xe0;
 }
 
-// group_word4: where a datagram to a broadcast address or a group goes (RFC 1112 6.4).
+// group_word4: the MAC of a broadcast address or of a group (RFC 1112 6.4).
 static uint64_t group_word4(uint32_t dst_raw)
 {
     const uint8_t *b = (const uint8_t *)&dst_raw;
@@ -29,7 +29,7 @@ bool net_is_group(const struct net *net, const struct ip_addr *a)
     return is_multicast4(raw) || is_broadcast(net, raw);
 }
 
-// Whether it is a unicast address of another host, or at the loopback port of this one.
+// is_peer4: whether it is a unicast address of another host. At a loopback port it is one of ours.
 static bool is_peer4(const struct net *net, uint32_t raw)
 {
     if (net->loops)
@@ -74,7 +74,7 @@ bool net_may_be_cut(const struct net *net, const struct net_datagram *d, uint32_
     return net->reasm != NULL && !d->whole && d->len <= len_max;
 }
 
-// send_cut4: sends a datagram in fragments, all of them or none.
+// send_cut4: sends a datagram in fragments: all of them, or none on failure.
 static int send_cut4(struct net *net, struct clock_now now, const struct wire_datagram *w,
                      uint32_t ix, uint64_t word, uint32_t dst_raw, const uint32_t *wait_for,
                      struct net_tx *tx)

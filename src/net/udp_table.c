@@ -103,7 +103,7 @@ void udp_table_close(struct udp_table *t, uint16_t ix)
     t->n_open--;
 }
 
-// fit: how well the entry's own address is that of the datagram; 0: it is not.
+// fit: how specifically the entry's local address matches dst: 0 if not at all, EXACT if equal.
 static unsigned fit(const struct udp_open *o, const struct ip_addr *dst)
 {
     enum { NO, OF_BOTH, OF_FAMILY, EXACT = 8 };
@@ -118,7 +118,7 @@ static unsigned fit(const struct udp_open *o, const struct ip_addr *dst)
 uint16_t udp_table_find(const struct udp_table *t, const struct ip_addr *dst, uint16_t port,
                         const struct ip_addr *src, uint16_t src_port, unsigned device)
 {
-    enum { OF_THIS_DEVICE = 4, OF_THIS_PEER = 16 };  // that one more than any fit and device
+    enum { OF_THIS_DEVICE = 4, OF_THIS_PEER = 16 };  // a matching peer outranks all else
     unsigned best = 0;
     uint16_t found = UDP_NONE;
     for (uint16_t i = t->first[port]; i != UDP_NONE; i = t->open[i].next) {

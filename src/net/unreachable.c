@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments whose next hop did not answer, reported as a router would by ICMP.
+// When a next hop does not answer, reports its segments to TCP as ICMP errors of a router would be.
 #include <errno.h>
 #include <string.h>
 
 #include "net/priv6.h"
 
-// key_of: the connection of a packet that was built here. False: it is not a TCP segment.
+// key_of: the connection of a packet that this host built. Returns false if it is no TCP segment.
 static bool key_of(const struct net *net, const uint8_t *frame, struct flow_key *key,
                    const uint8_t **tcp)
 {

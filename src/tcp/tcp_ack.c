@@ -20,7 +20,7 @@ static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
             return;
         }
         const uint32_t next = f->next;
-        if (next != BUF_NONE) {  // a hint that pointed here, or the single-buffer form, moves on
+        if (next != BUF_NONE) {  // move snd_cur on if it is the freed buffer or not set yet
             if (b->snd_cur == b->snd_head || b->snd_cur == BUF_NONE)
                 b->snd_cur = next;
         } else {
@@ -31,10 +31,10 @@ static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
     }
 }
 
-// was_limited: whether cwnd limited sending: data in flight filled it, or would have together with
-// the data to send, if the other acknowledgements of this burst had come later. Data that Nagle or
-// a cork holds back while the window has room does not count (RFC 7661 4.3; Linux's
-// tcp_is_cwnd_limited()).
+// was_limited: whether cwnd limited sending (RFC 7661 4.3; Linux's tcp_is_cwnd_limited()). It did
+// if the data in flight fills it. It also did if that data and the unsent data together exceed it:
+// earlier acknowledgements of the same burst have already made room. If the peer's window is the
+// smaller one, unsent data does not count.
 static bool was_limited(const struct block *b, uint32_t flight)
 {
     if (seq_lt(b->snd_max, b->snd_end) && b->cwnd < b->snd_wnd)
@@ -46,7 +46,7 @@ void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
 {
     const uint32_t acked = ack - b->snd_una, flight = b->snd_max - b->snd_una;
     b->snd_una = ack;
-    if (seq_lt(b->snd_nxt, ack)) {  // sent before a timeout took snd_nxt back
+    if (seq_lt(b->snd_nxt, ack)) {  // it acknowledges data sent before a timeout reset snd_nxt
         b->snd_nxt = ack;
         b->snd_cur = BUF_NONE;
     }
@@ -57,7 +57,7 @@ void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     if (rtt_us == 0)
         rtt_us = tcp_acked_sample(t, b, ack, has_ts, ts_ecr);
     if (unlikely(b->backoff != 0)) {
-        if (rtt_us != 0)  // Karn: what was sent again does not tell which timeout is right
+        if (rtt_us != 0)  // Karn: without a sample, keep the backoff (RFC 6298 5.7)
             b->backoff = 0;
         b->retries = 0;
         b->stuck_at_ms = 0;
@@ -65,11 +65,12 @@ void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, u
     b->dupacks = 0;
     if (was_limited(b, flight) && !tcp_recovering(t, b))
         tcp_cc_acked(t, b, acked, rtt_us);
-    // RFC 6298 5.2, 5.3. The wheel entry stays and is checked when it expires. An entry made with a
-    // longer timeout, before a backoff ended or the first RTT was known, would be late.
+    // RFC 6298 5.2, 5.3. The entry in the wheel stays and is checked when it expires. An entry that
+    // was made for a longer timeout, before a backoff ended or the first RTT was known, would
+    // expire too late, so an earlier entry is added.
     if (ack != b->snd_max) {
         if (b->has_flight)
-            return;  // tcp_flight_judge() does it
+            return;  // tcp_flight_judge() restarts the timer
         b->rto_at_ms = tcp_rto_at(t, b);
         if (unlikely(time_before(b->rto_at_ms, b->wheel_xmit_ms)))
             arm_xmit(t, b, (uint32_t)(b - t->blocks), b->rto_at_ms);

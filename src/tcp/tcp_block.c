@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing of blocks, and owners of keys.
+// Opening and closing of blocks; entries of blocks in the flow table.
 #include <errno.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ void tcp_set_mss(const struct tcp *t, struct block *b, uint16_t peer_mss)
 {
     uint32_t mss = peer_mss != 0 ? peer_mss : tcp_default_mss(&b->key);
     mss = MIN(MAX(mss, (uint32_t)TCP_MSS_MIN), (uint32_t)tcp_block_mss(t, b));
-    b->mss = (uint16_t)(mss - (b->flags & BF_TS ? 12 : 0));  // RFC 6691: options come out of it
+    b->mss = (uint16_t)(mss - (b->flags & BF_TS ? 12 : 0));  // RFC 6691: less the options
 }
 
 uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old)
@@ -116,7 +116,7 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     } else {
         new_flows_add(t, hash);
     }
-    // Fields that outlive a connection: wheel entries, place on the dirty list, generation.
+    // These fields outlive the connection: wheel entries, dirty list, generation.
     const uint32_t xmit = b->wheel_xmit_ms, slow = b->wheel_slow_ms, movable = b->wheel_movable;
     const uint32_t dirty_next = b->dirty_next;
     const uint16_t dirty = b->flags & BF_DIRTY, generation = b->generation;
@@ -201,7 +201,7 @@ void tcp_close(struct tcp *t, uint32_t ix)
         b->flags |= BF_FIN_QUEUED;
         tcp_begin_close(t, b, ix);
         break;
-    case TCP_SYN_RECEIVED:  // done when it is established (RFC 9293 3.10.4)
+    case TCP_SYN_RECEIVED:  // the FIN is sent after the handshake (RFC 9293 3.10.4)
         b->flags |= BF_FIN_QUEUED;
         break;
     case TCP_SYN_SENT:
@@ -215,7 +215,7 @@ void tcp_close(struct tcp *t, uint32_t ix)
 void tcp_abort(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
-    if (b->state == TCP_CLOSED) {  // in order, but not read to the end: now it never will be
+    if (b->state == TCP_CLOSED) {  // an orderly close, but the application did not read everything
         if (b->close_why == TCP_CLOSE_CLOSED)
             b->close_why = TCP_CLOSE_ABORTED;
         return;
@@ -240,19 +240,19 @@ unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key)
     return toeplitz_home(hash, h->entries[key->local_ix], h->workers);
 }
 
-// Whether the packets of this connection arrive at this worker.
+// is_home: whether RSS directs the packets of this connection to this worker.
 static bool is_home(const struct tcp *t, const struct flow_key *key)
 {
     return t->homes == NULL || tcp_home(t->homes, key) == t->homes->self;
 }
 
 enum {
-    PORT_FIRST = 32768,  // Linux's range
+    PORT_FIRST = 32768,  // as Linux's ip_local_port_range
     PORT_COUNT = 28232,
-    // How many ports are tried for one connection. If nine in ten belong to live connections, one
-    // of 800 finds none.
+    // How many ports are tried for one connection. If nine of ten ports belong to open connections,
+    // one search of 800 fails.
     PORT_LOOKS_MAX = 64,
-    PORT_LOOKS_FREE = 4,  // after so many one in TIME-WAIT will do
+    PORT_LOOKS_FREE = 4,  // after this many tries, a port in TIME-WAIT is accepted
 };
 
 static uint16_t draw_port(struct tcp *t)
@@ -261,12 +261,12 @@ static uint16_t draw_port(struct tcp *t)
     return (uint16_t)(PORT_FIRST + (drawn * PORT_COUNT >> 32));
 }
 
-// Chooses an unpredictable port, independent of earlier ones (RFC 6056 3.3.2): a free one if
-// possible, else one in TIME-WAIT that may be replaced because old segments are known by their
-// timestamps (RFC 6191 2): *old is its record.
+// choose_port: chooses an unpredictable port, independent of earlier ones (RFC 6056 3.3.2). It
+// prefers a free port. Else it takes a port in TIME-WAIT whose record may be replaced, because
+// timestamps distinguish old segments (RFC 6191 2). *old: that record, or FLOW_NONE.
 static bool choose_port(struct tcp *t, struct flow_key *key, uint32_t *old)
 {
-    // One in `workers` ports belongs to this worker.
+    // RSS directs one of `workers` ports to this worker.
     const unsigned draws = PORT_LOOKS_MAX * (t->homes == NULL ? 1 : t->homes->workers);
     uint32_t spare = FLOW_NONE;
     uint16_t spare_port = 0;
@@ -329,7 +329,7 @@ void tcp_window_update(struct tcp *t, uint32_t ix)
     struct block *b = &t->blocks[ix];
     const uint32_t limit = tcp_rcv_limit(t, b), field_max = (uint32_t)UINT16_MAX << b->rcv_wscale;
     const uint32_t room = b->rcvq_bytes < limit ? limit - b->rcvq_bytes : 0;
-    // The edge that the peer sees: without window scaling the field is limited.
+    // The window edge that the peer sees: without window scaling the field has 16 bits.
     const uint32_t gain = b->rcv_nxt + MIN(room, field_max) - b->rcv_adv;
     if ((int32_t)gain > 0 && gain >= MIN(MIN(limit, field_max) / 2, 2u * b->mss)) {
         t->stats->c.window_opened += (b->agreed & BA_SHUT) != 0;

@@ -11,7 +11,7 @@ static enum tcp_congestion kind_of(const struct tcp *t, const struct block *b)
     return (enum tcp_congestion)tcp_sockopt_value(t, b, SOCKOPT_CONGESTION);
 }
 
-// The record's congestion control state; NULL: none.
+// known: the congestion control state in the extension record, or NULL.
 static struct ext_cc *known(const struct tcp *t, const struct block *b)
 {
     if (!(b->flags & BF_EXT))
@@ -20,7 +20,7 @@ static struct ext_cc *known(const struct tcp *t, const struct block *b)
     return c->flags & CC_LIVE ? c : NULL;
 }
 
-// Has the wheel wake the block at at_ms. If the wheel is full, the next use tries again.
+// ask_at: asks for a wakeup at at_ms. If the wheel is full, the next call tries again.
 static void ask_at(struct tcp *t, struct block *b, struct ext_cc *c, uint32_t at_ms)
 {
     c->idle_at_ms = arm_movable(t, b, (uint32_t)(b - t->blocks), at_ms) ? at_ms : 0;
@@ -41,7 +41,8 @@ static void begin(struct tcp *t, struct block *b, struct ext_cc *c)
     await_idle(t, b, c);
 }
 
-// The connection's record, allocated if needed. NULL: the remaining ones are for losses.
+// record: the connection's record, allocated if needed. NULL if the free records are kept for
+// connections with losses.
 static struct ext_cc *record(struct tcp *t, struct block *b)
 {
     struct ext *e = tcp_ext_get_spared(t, b, &t->stats->c.cc_records_missed);
@@ -52,7 +53,7 @@ static struct ext_cc *record(struct tcp *t, struct block *b)
     return &e->cc;
 }
 
-// Ends the first slow start: CUBIC begins.
+// leave_hystart: ends the first slow start. CUBIC begins.
 static void leave_hystart(struct ext_cc *c)
 {
     if (!(c->flags & CC_HYSTART))
@@ -66,17 +67,17 @@ static void grow(struct block *b, uint32_t bytes)
     b->cwnd = (uint32_t)MIN((uint64_t)b->cwnd + bytes, (uint64_t)TCP_WINDOW_MAX);
 }
 
-// Slow start ends at ssthresh, however much one acknowledgement covers: one that fills a gap covers
-// everything received after the gap.
+// grow_slowly: slow start must end exactly at ssthresh. An acknowledgement that fills a gap also
+// covers everything received after the gap, and could grow cwnd far beyond it.
 static void grow_slowly(struct block *b, uint32_t bytes)
 {
     grow(b, MIN(bytes, b->ssthresh - b->cwnd));
 }
 
-// RFC 5681 3.1, counting bytes (RFC 3465). Increments below one byte are summed: the
-// acknowledgement that crosses a multiple of the bytes worth one byte adds it. If each were rounded
-// up, a peer that acknowledges single bytes could inflate the window ("ACK division", Savage et
-// al., 1999).
+// grow_newreno: RFC 5681 3.1, counting bytes (RFC 3465). Increments below one byte accumulate: cwnd
+// grows by one byte when snd_una passes a multiple of the bytes that are worth one byte. If each
+// increment were rounded up, a peer that acknowledges single bytes could inflate the window ("ACK
+// division", Savage et al., 1999).
 static void grow_newreno(struct block *b, uint32_t acked)
 {
     const uint32_t some = MIN(acked, (uint32_t)b->mss), per_byte = b->cwnd / b->mss;
@@ -86,9 +87,10 @@ static void grow_newreno(struct block *b, uint32_t acked)
     grow(b, bytes);
 }
 
-// RFC 3465 2.2, L = 2: an acknowledgement of many segments would otherwise release a large burst.
-// With pacing there is no burst, and all bytes count (RFC 9406 4.2). After a timeout L = 1 (RFC
-// 3465 2.3): what is acknowledged may have arrived long before.
+// counted: the acknowledged bytes that count for growth. RFC 3465 2.2, L = 2: an acknowledgement of
+// many segments would otherwise release a large burst. Pacing prevents the burst, so all bytes
+// count (RFC 9406 4.2). After a timeout L = 1 (RFC 3465 2.3), because the data may have arrived
+// long before.
 static uint32_t counted(const struct tcp *t, const struct block *b, uint32_t acked)
 {
     if (tcp_before_recover(b))
@@ -113,8 +115,8 @@ static void slow_start(const struct tcp *t, struct block *b, struct ext_cc *c, u
     }
 }
 
-// note_use: the window is in use again after more than a round trip without use, or after the
-// normal delay of an acknowledgement.
+// note_use: the connection uses its window. If the last use was more than two round trips ago, the
+// time between counts as idle, except for one round trip.
 static void note_use(struct tcp *t, struct block *b, struct ext_cc *c)
 {
     const uint32_t rest_ms = t->now.ms - c->used_ms, rtt_ms = (b->srtt_us >> 3) / 1000 + 1;
@@ -125,7 +127,7 @@ static void note_use(struct tcp *t, struct block *b, struct ext_cc *c)
         await_idle(t, b, c);
 }
 
-// c NULL: there is no record.
+// avoid_congestion: c is NULL if there is no record.
 static void avoid_congestion(const struct tcp *t, struct block *b, struct ext_cc *c, uint32_t acked)
 {
     if (c == NULL || kind_of(t, b) == TCP_NEWRENO) {
@@ -153,9 +155,10 @@ void tcp_cc_acked(struct tcp *t, struct block *b, uint32_t acked, uint32_t rtt_u
         avoid_congestion(t, b, c, acked);
 }
 
-// A congestion event: stores the old values. Returns whether CUBIC decides. *window: the value to
-// reduce: cwnd instead of the data in flight if it was in use within the last one or two round
-// trips (RFC 9438 4.6), because a small or paced window is rarely filled to the last byte.
+// note_event: a congestion event. Stores the old values for an undo, and returns whether CUBIC
+// decides. *window: the value to reduce. It becomes cwnd instead of the data in flight if cwnd was
+// in use within the last one or two round trips (RFC 9438 4.6), because a small or paced window is
+// rarely full to the last byte.
 static bool note_event(struct tcp *t, struct block *b, uint32_t *window)
 {
     const bool known_before = known(t, b) != NULL;
@@ -178,7 +181,7 @@ uint32_t tcp_cc_ssthresh(struct tcp *t, struct block *b, uint32_t flight)
     const bool already = tcp_ecn_reduced_already(b);
     if (b->agreed & BA_ECN)
         b->agreed = (uint8_t)((b->agreed | BA_CWR) & ~BA_REDUCED);
-    if (already)  // there was congestion: tcp_cc_ecn() has left nothing to be undone
+    if (already)  // tcp_cc_ecn() has reduced it for this flight, and nothing can be undone
         return b->ssthresh;
     uint32_t window = flight;
     const uint32_t left = note_event(t, b, &window) ? cubic_beta(window) : flight / 2;
@@ -221,14 +224,15 @@ bool tcp_cc_undo(struct tcp *t, struct block *b)
     return true;
 }
 
-// RFC 2861 3.1, as Linux: after an RTO without sending the window is halved, and again after each
-// further RTO, but not below the initial window (RFC 5681 4.1): knowledge of the path ages, and no
-// acknowledgements clock new segments. ssthresh becomes three quarters of the old window. The rest
-// is paced.
+// RFC 2861 3.1, as in Linux: after each RTO without sending, the window is halved, but not below
+// the initial window (RFC 5681 4.1). What is known about the path becomes outdated, and no
+// acknowledgements clock new segments. ssthresh becomes three quarters of the old window. The
+// remaining window is paced.
 //
-// The time counts from the segment timed last, or with timestamps, where none is timed, from the
-// last burst: single segments do not show that the path carries bursts (RFC 7661 3). It wraps after
-// 71 minutes, when one moment may be taken for another.
+// The idle time counts from the segment that was timed last. With timestamps no segment is timed,
+// and it counts from the last burst, because single segments do not show that the path carries
+// bursts (RFC 7661 3). The 32-bit clock of microseconds wraps after 71 minutes, so a longer idle
+// time may be taken for a shorter one.
 void tcp_cc_restart(struct tcp *t, struct block *b)
 {
     const uint32_t initial = t->cfg.initial_window * b->mss, rto_ms = tcp_rto_ms(t, b);
@@ -241,17 +245,17 @@ void tcp_cc_restart(struct tcp *t, struct block *b)
     if (c != NULL && !(c->flags & CC_HYSTART))
         c->cubic.epoch_ms = 0;
     if (b->cwnd > initial)
-        record(t, b);  // to be paced
+        record(t, b);  // pacing needs the record
 }
 
-// Whether the record may still be needed.
+// is_wanted: whether the record may still be needed.
 static bool is_wanted(const struct tcp *t, const struct block *b, const struct ext_cc *c)
 {
     if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))))
         return true;
-    if (b->backoff != 0 && !(b->flags & BF_PROBE))  // a window may stay closed for ever
+    if (b->backoff != 0 && !(b->flags & BF_PROBE))  // a closed window alone may last for ever
         return true;
-    if (tcp_recovering(t, b) || (c->flags & CC_PACED))  // segments wait for a tick of it
+    if (tcp_recovering(t, b) || (c->flags & CC_PACED))  // paced segments wait for its tick
         return true;
     return (c->flags & CC_UNDO) && b->snd_una != b->snd_max && seq_lt(b->snd_una, b->recover);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast version for the closing segments of a connection: RFC 9293 3.10.7.4 for segments in
-// order, if nothing was lost, nothing is left to send, and the segment carries nothing else.
+// The fast version of the steps that close a connection (RFC 9293 3.10.7.4). It handles in-order
+// segments if nothing was lost, nothing is left to send, and the segment has neither data nor other
+// flags.
 //
 //   ESTABLISHED         FIN, and acknowledges everything         CLOSE_WAIT
 //   FIN_WAIT_1          acknowledges our FIN                     FIN_WAIT_2
@@ -16,44 +17,45 @@ enum {
     WITHOUT_FIN = 1 << TCP_FIN_WAIT_1 | 1 << TCP_CLOSING | 1 << TCP_LAST_ACK,
 };
 
-static_assert((int)SEG_OPT_TS == (int)BF_TS, "a segment has it if the connection has");
+static_assert((int)SEG_OPT_TS == (int)BF_TS, "is_plain() compares the two bits by XOR");
 
-// is_plain: no reason to leave: in order, without data, with the options agreed on and no others,
-// and it acknowledges all that was queued, our FIN with it if there is one, which had left in the
-// congestion window with room to spare. Nothing was lost, held or probed.
+// is_plain: whether the fast version applies. The segment is in order, has no data, and has exactly
+// the negotiated options. It acknowledges all queued data and our FIN, if there is one, and cwnd
+// did not limit their sending. Nothing was lost, stored out of order or probed.
 static inline bool is_plain(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     const bool fin = (s->flags & SEG_FIN) != 0;
     const uint32_t end = b->snd_end + ((b->flags & BF_FIN_QUEUED) != 0);
     const uint32_t reasons =
         (s->seq ^ b->rcv_nxt) |        // out of order, or received before
-        (s->ack ^ end) |               // not all is acknowledged
+        (s->ack ^ end) |               // not everything is acknowledged
         (b->snd_nxt ^ end) |           // something is left to send
-        (b->snd_max ^ end) |           // a timeout took snd_nxt back
+        (b->snd_max ^ end) |           // a timeout reset snd_nxt
         (b->snd_head ^ b->snd_tail) |  // more than one buffer is queued
         ((s->flags & (uint8_t) ~(SEG_PSH | SEG_FIN)) ^ SEG_ACK) |  // SYN, RST, URG, ECN; no ACK
         s->data_len |                                              // data
         b->backoff |                                               // there was a timeout
-        b->dupacks_flight |               // duplicates, or a log of the flight
-        b->probes |                       // keepalive probes are out
+        b->dupacks_flight |               // duplicate ACKs, or a flight log
+        b->probes |                       // keepalive probes are unanswered
         (b->flags & (BF_EXT |             // an extension record is in use
-                     BF_PROBE)) |         // the peer's window is probed
-        ((b->flags ^ s->opts) & BF_TS) |  // its timestamp is missing, or not agreed on
-        (s->opts & SEG_OPT_SACK);         // it reports SACK blocks
+                     BF_PROBE)) |         // the peer's window is being probed
+        ((b->flags ^ s->opts) & BF_TS) |  // timestamp missing, or not negotiated
+        (s->opts & SEG_OPT_SACK);         // SACK blocks
     if (reasons != 0)
         return false;
     if (((fin ? WITH_FIN : WITHOUT_FIN) >> b->state & 1) == 0)  // not a row of the table above
         return false;
     if ((b->flags & BF_TS) && time_before(s->ts_val, b->ts_recent))  // PAWS, RFC 7323 5.3 R1
         return false;
-    if (s->ack - b->snd_una + b->mss > b->cwnd)  // cwnd was in the way, and grows
+    if (s->ack - b->snd_una + b->mss > b->cwnd)  // cwnd limited sending, and would grow
         return false;
-    if (t->cfg.fin_wait2_ms == UINT32_MAX)  // FIN-WAIT-2 ends as it begins, by RST
+    if (t->cfg.fin_wait2_ms == UINT32_MAX)  // FIN-WAIT-2 is skipped: a RST ends the connection
         return false;
     return true;
 }
 
-// Everything is acknowledged: tcp_acked_full() without what cannot be.
+// process_ack: everything is acknowledged. tcp_acked_full() without the cases that is_plain() has
+// excluded.
 static inline void process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s)
 {
     if (b->snd_head != BUF_NONE) {
@@ -67,7 +69,7 @@ static inline void process_ack(struct tcp *t, struct block *b, uint32_t ix, cons
         xmit_clear(t, ix);
 }
 
-// The eighth step. In FIN_WAIT_2 what is left of the connection is 2 MSL.
+// process_fin: the eighth step. In FIN_WAIT_2 the connection enters TIME-WAIT.
 static inline uint16_t process_fin(struct tcp *t, struct block *b, uint32_t ix)
 {
     const bool over = b->state == TCP_FIN_WAIT_2;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SYN cookies: RFC 4987 3.6; Bernstein, Schenk, 1996. The content of a record is sent in the
-// SYN-ACK and returned by its acknowledgement. The choices are Linux's (net/ipv4/syncookies.c).
+// SYN cookies: RFC 4987 3.6; Bernstein, Schenk, 1996. The data of a half-open record is encoded in
+// the SYN-ACK, and the acknowledgement of the SYN-ACK returns it. The format follows Linux
+// (net/ipv4/syncookies.c).
 //
-//   our number = F(key) + [ period : 8 | MAC(key, the peer's number, period) + MSS index : 24 ]
+//   our ISN    = F(key) + [ period : 8 | MAC(key, the peer's ISN, period) + MSS index : 24 ]
 //   timestamp  = [ the clock's upper 26 bits | ECN : 1 | SACK : 1 | window scale : 4 ]
 //
-// F and the period are those of an ordinary initial number (tcp_isn()): a cookie replaces the lower
-// 24 bits of the clock, so that it increases as other numbers do. The period is 2^24 ticks of 4 us,
-// 67 s; a cookie is valid in its own period and in the next. A guess succeeds once in 2^28; a flood
-// of a million ACKs a second succeeds once in four minutes.
+// F and the period are those of an ordinary ISN (tcp_isn()). A cookie replaces the lower 24 bits of
+// the clock, so it increases as other ISNs do. The period is 2^24 ticks of 4 us, which is 67 s. A
+// cookie is valid in its own period and in the next one. A guess succeeds with probability 2^-28,
+// so a flood of a million ACKs a second succeeds once in four minutes.
 #include "tcp/tcp_internal.h"
 
 enum {
     MAC_BITS = 24,
     PERIODS = 2,
     VALID_US = PERIODS * (4 << MAC_BITS),
-    WSCALE_NONE = 15,  // the largest is 14 (RFC 7323 2.3)
+    WSCALE_NONE = 15,  // the largest shift count is 14 (RFC 7323 2.3)
     TS_SACK = 1 << 4,
     TS_ECN = 1 << 5,
     TS_MASK = 63,
@@ -23,8 +24,8 @@ enum {
 
 #define MAC_MASK ((1u << MAC_BITS) - 1)
 
-// Common MSS values of peers. The largest that is not above the peer's is used, so that no segment
-// is too long.
+// Common MSS values. The cookie encodes the largest one that does not exceed the peer's MSS, so
+// that no segment is too long.
 static const uint16_t mss_of[2][8] = {
     {TCP_MSS_MIN, 256, 536, 1024, 1300, 1440, 1460, 8960},   // IPv4
     {TCP_MSS_MIN, 256, 536, 1024, 1220, 1420, 1440, 8940}};  // IPv6
@@ -58,7 +59,7 @@ static uint32_t mss_index(const struct flow_key *key, uint16_t peer_mss)
     return i;
 }
 
-// Without a timestamp there is no place for options, so only the MSS is negotiated.
+// tcp_cookie_make: the options are stored in the timestamp. Without one, only the MSS is kept.
 void tcp_cookie_make(struct tcp *t, struct syn_record *r)
 {
     const uint32_t period = period_of(t);
@@ -71,7 +72,7 @@ void tcp_cookie_make(struct tcp *t, struct syn_record *r)
     r->ecn = false;
 }
 
-// Never ahead of the clock: later segments must not look older (RFC 7323 5.3).
+// tcp_cookie_ts: never ahead of the clock, or later segments would look older (RFC 7323 5.3).
 uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now)
 {
     uint32_t bits = r->opts & SEG_OPT_WSCALE ? r->wscale : WSCALE_NONE;
@@ -86,7 +87,7 @@ bool tcp_cookies_awaited(const struct tcp *t)
     return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || t->now.us < t->cookies_until_us;
 }
 
-// Restores the options of the SYN from the echoed timestamp.
+// read_options: restores the options of the SYN from the echoed timestamp.
 static void read_options(const struct tcp *t, const struct seg_in *s, struct syn_record *r)
 {
     const uint32_t bits = s->ts_ecr & TS_MASK;

@@ -3,15 +3,15 @@
 
 enum {
     WINDOW_MAX = 1 << 30,  // RFC 7323 2.3
-    // By then the curve has reached the largest window with the smallest segments: 2^30 / 64 is the
-    // cube of 347 s.
+    // After this time the curve has reached the largest window even with the smallest segments:
+    // 2^30 / 64 segments are C times the cube of 347 s.
     TIME_MAX_MS = 350 * 1000,
-    // The slope of Reno with this beta: alpha = 3 (1 - beta) / (1 + beta) (RFC 9438 4.3).
+    // The slope of the Reno-friendly window: alpha = 3 (1 - beta) / (1 + beta) (RFC 9438 4.3).
     ALPHA_OVER = 9,
     ALPHA_UNDER = 17,
 };
 
-// Computes one bit of the root after the other.
+// cubic_root: computes the root bit by bit, from the highest bit down.
 uint32_t cubic_root(uint64_t x)
 {
     uint64_t root = 0;
@@ -40,7 +40,7 @@ static uint64_t cube_bytes(uint32_t ms, uint32_t mss)
     return t * t * t / 128 * mss / (2500000000u / 128);
 }
 
-static_assert(2500000000u % 128 == 0, "nothing is lost in its division");
+static_assert(2500000000u % 128 == 0, "the division by 128 is exact");
 
 uint32_t cubic_window(const struct cubic *q, uint32_t mss, uint32_t t_ms)
 {
@@ -67,7 +67,7 @@ static void add(uint32_t *window, uint16_t *frac, uint64_t bytes16)
     *frac = (uint16_t)sum;
 }
 
-// RFC 9438 4.3, figure 4: the window that Reno would have.
+// grow_w_est: RFC 9438 4.3, figure 4: the estimated window of Reno.
 static void grow_w_est(struct cubic *q, uint32_t cwnd, uint32_t mss, uint32_t acked,
                        uint32_t cwnd_prior)
 {
@@ -83,11 +83,11 @@ uint32_t cubic_acked(struct cubic *q, uint32_t cwnd, uint32_t mss, uint32_t acke
         begin_epoch(q, cwnd, mss, now_ms);
     acked = MIN(acked, cwnd);
     grow_w_est(q, cwnd, mss, acked, cwnd_prior);
-    const int32_t since_ms = (int32_t)(now_ms - q->epoch_ms);  // of an epoch at 0: -1
+    const int32_t since_ms = (int32_t)(now_ms - q->epoch_ms);  // -1: an epoch at 0 is stored as 1
     const uint32_t t_ms = (uint32_t)MAX(since_ms, 0);
     if (cubic_window(q, mss, t_ms) < q->w_est)
         return MAX(cwnd, q->w_est);  // the Reno-friendly region
-    // 4.4, 4.5: concave or convex; at most 1.5 times in a round trip.
+    // 4.4, 4.5: the concave or convex region; cwnd grows to at most 1.5 times in a round trip.
     const uint32_t most = (uint32_t)MIN(cwnd + (uint64_t)cwnd / 2, (uint64_t)WINDOW_MAX);
     const uint32_t target = MIN(MAX(cubic_window(q, mss, t_ms + rtt_ms), cwnd), most);
     add(&cwnd, &q->cwnd_frac, (((uint64_t)(target - cwnd) << 32) / cwnd * acked) >> 16);

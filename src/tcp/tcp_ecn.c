@@ -31,7 +31,7 @@ void tcp_ecn_received(struct tcp *t, struct block *b, const struct seg_in *s)
         return;
     if (s->flags & SEG_CWR) {
         b->agreed &= (uint8_t)~BA_ECE;
-        b->flags |= BF_ACK_NOW;  // its window may be one segment now: as Linux
+        b->flags |= BF_ACK_NOW;  // as Linux: the peer's window may be one segment now
     }
     if (s->ecn == ECN_CE) {
         if (!(b->agreed & BA_ECE))
@@ -47,7 +47,7 @@ void tcp_ecn_echoed(struct tcp *t, struct block *b, uint32_t ack, uint32_t cwnd_
     if (!tcp_recovering(t, b))
         b->cwnd = MIN(b->cwnd, cwnd_before);
     if (b->recover - ack <= b->snd_max - ack)
-        return;  // the window was lowered for this flight, by this or by a loss
+        return;  // cwnd was already reduced for this flight, by ECN or by a loss
     tcp_cc_ecn(t, b);
     b->recover = b->snd_max;
     b->agreed |= BA_CWR | BA_REDUCED;

@@ -14,7 +14,7 @@ static struct seq_range cookie_of(const struct tcp *t, const struct ip_addr *rem
         struct ip_addr remote;
         uint32_t period;
     } in = {*remote, period};
-    static_assert(sizeof(in) == 20, "no padding, and a length of its own");
+    static_assert(sizeof(in) == 20, "no padding, and a length that no other input of the key has");
     const uint64_t mac = siphash_bytes(&t->fast_open_key, &in, sizeof(in));
     return (struct seq_range){(uint32_t)(mac >> 32), (uint32_t)mac};
 }
@@ -42,7 +42,7 @@ static bool is_valid(const struct tcp *t, const struct seg_in *s)
     return valid;
 }
 
-// Moves the counted resets to the next interval of 60 s.
+// age_resets: begins a new interval of 60 s for the counted resets.
 static void age_resets(const struct tcp *t, struct tcp_service *sv)
 {
     const uint32_t ago_ms = t->now.ms - sv->fast_open_reset_ms;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of what is in flight: runs.
+// The flight log: runs of data in flight.
 #include "tcp/tcp_flight.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct flight *flight_open(struct tcp *t, struct block *b, uint32_t sent_us)
     f->reo_mult = 1;
     f->since_us = sent_us;
     f->rto_at_ms = b->rto_at_ms;
-    f->echo_from_16ms = (uint16_t)(b->echo_from_ms / 16);  // means nothing without timestamps
+    f->echo_from_16ms = (uint16_t)(b->echo_from_ms / 16);  // unused without timestamps
     if (b->snd_max != b->snd_una) {
         f->run[0] = (struct flight_run){b->snd_max, sent_us, FLIGHT_GUESS};
         f->n = 1;
@@ -60,7 +60,8 @@ void tcp_flight_close(struct tcp *t, struct block *b)
     b->echo_from_ms = t->now.ms - age_ms;
 }
 
-// In units of 16 ms, which wrap after 17 minutes: data in flight for longer is not measured.
+// tcp_flight_echo_age_ms: in units of 16 ms, which wrap after 17 minutes. The result is wrong for
+// data that is in flight for longer.
 uint32_t tcp_flight_echo_age_ms(const struct tcp *t, const struct block *b)
 {
     const uint16_t ago = (uint16_t)(t->now.ms / 16 - flight_of(t, b)->echo_from_16ms);
@@ -72,7 +73,7 @@ void tcp_flight_echo_taken(const struct tcp *t, const struct block *b, uint32_t 
     flight_of(t, b)->echo_from_16ms = (uint16_t)((t->now.ms - ms) / 16);
 }
 
-// grow: moves the log to a large record. NULL: none is free, or it is a large one.
+// grow: moves the log to a large record. Returns NULL if none is free or if the log is in one.
 static struct flight *grow(struct tcp *t, struct block *b)
 {
     if (b->flight & FLIGHT_LARGE)
@@ -92,7 +93,7 @@ static struct flight *grow(struct tcp *t, struct block *b)
     return f;
 }
 
-// erase: removes `count` runs from i on; their numbers belong to others now.
+// erase: removes `count` runs from run i on. The run after them then covers their sequence numbers.
 static void erase(struct flight *f, unsigned i, unsigned count)
 {
     struct flight_run *r = &f->run[f->first];
@@ -100,7 +101,7 @@ static void erase(struct flight *f, unsigned i, unsigned count)
     f->n = (uint16_t)(f->n - count);
 }
 
-// split: divides run i at `at`. Needs room for a run.
+// split: divides run i at sequence number `at`. The log must have room for one more run.
 static void split(struct flight *f, unsigned i, uint32_t at)
 {
     struct flight_run *r = &f->run[f->first];
@@ -110,21 +111,21 @@ static void split(struct flight *f, unsigned i, uint32_t at)
     f->n++;
 }
 
-// alike: whether the adjacent runs a and c are treated in the same way.
+// alike: whether the adjacent runs a and c have the same state.
 static bool alike(const struct flight_run *a, const struct flight_run *c)
 {
     const uint32_t inexact = FLIGHT_GUESS | FLIGHT_COARSE;
     return ((a->flags ^ c->flags) & ~inexact) == 0;
 }
 
-// are_one: whether two runs can be merged without loss: for delivered or lost data the time does
-// not matter.
+// are_one: whether two runs can be merged without loss of information. The time of transmission is
+// not needed for delivered or lost data.
 static bool are_one(const struct flight_run *a, const struct flight_run *c)
 {
     return alike(a, c) && ((a->flags & (FLIGHT_SACKED | FLIGHT_LOST)) || a->sent_us == c->sent_us);
 }
 
-// absorb: merges run c, which follows, into a.
+// absorb: merges run c into run a, which precedes it.
 static void absorb(struct flight_run *a, const struct flight_run *c)
 {
     a->flags |= c->flags | (a->sent_us != c->sent_us ? FLIGHT_COARSE : 0);
@@ -132,7 +133,7 @@ static void absorb(struct flight_run *a, const struct flight_run *c)
     a->sent_us = later(a->sent_us, c->sent_us);
 }
 
-// join: merges the runs [from, to] as far as possible without loss.
+// join: merges the runs [from, to] where no information is lost.
 static void join(struct flight *f, unsigned from, unsigned to)
 {
     struct flight_run *r = &f->run[f->first];
@@ -148,7 +149,8 @@ static void join(struct flight *f, unsigned from, unsigned to)
         erase(f, at + 1, last - at);
 }
 
-// merge: merges run i + 1 into run i in any case: lost data stays lost, the later time is kept.
+// merge: merges run i + 1 into run i even if information is lost. The result is SACKed only if both
+// are, lost if one is, and has the later time.
 static void merge(struct flight *f, unsigned i)
 {
     struct flight_run *a = flight_run(f, i), *c = flight_run(f, i + 1);
@@ -179,15 +181,15 @@ static uint32_t age(const struct flight *f)
     return most - least;
 }
 
-// coarsen: merges adjacent runs that differ only in time, while a merged run covers less than a
-// fraction of the time of the log. Two remaining runs cover more than that, so that half of the
-// places are free afterwards, unless there are holes.
+// coarsen: merges adjacent runs that differ only in time, as long as a merged run covers at most
+// the fraction 4 / cap of the log's time. Two adjacent remaining runs together cover more than
+// that, so half of the places become free, unless lost or SACKed runs prevent merging.
 static void coarsen(struct flight *f)
 {
     struct flight_run *r = &f->run[f->first];
     const uint32_t most_us = (uint32_t)((uint64_t)age(f) * 4 / f->cap);
     unsigned at = 0;
-    uint32_t since_us = f->since_us;  // what is in run `at` left from then on
+    uint32_t since_us = f->since_us;  // when the first data of run `at` was sent
     for (unsigned i = 1; i < f->n; i++) {
         if (alike(&r[at], &r[i]) && r[i].sent_us - since_us <= most_us) {
             absorb(&r[at], &r[i]);
@@ -199,8 +201,8 @@ static void coarsen(struct flight *f)
     f->n = (uint16_t)(at + 1);
 }
 
-// drop_highest_sacked: forgets the highest SACKed run: it would be repaired last, and is reported
-// again as it grows.
+// drop_highest_sacked: clears the mark of the highest SACKed run. Recovery needs it last, and the
+// peer reports it again as it grows.
 static void drop_highest_sacked(struct tcp *t, struct flight *f)
 {
     for (unsigned i = f->n - 1; i > 0; i--)
@@ -212,7 +214,7 @@ static void drop_highest_sacked(struct tcp *t, struct flight *f)
     merge(f, f->n - 2u);
 }
 
-// NOINLINE: called only if the log is full.
+// make_room: NOINLINE, because it is called only if the log is full.
 static NOINLINE struct flight *make_room(struct tcp *t, struct block *b, struct flight *f)
 {
     memmove(&f->run[0], &f->run[f->first], f->n * sizeof(f->run[0]));
@@ -221,7 +223,7 @@ static NOINLINE struct flight *make_room(struct tcp *t, struct block *b, struct 
         join(f, 0, f->n - 1u);
     if (f->n + f->n / 4 + 2u <= f->cap)
         return f;
-    // Who has no holes takes one only where there are many.
+    // Without holes, take a large log only while more than half of them are free.
     const struct index_pool *p = t->flights.large_free;
     const bool grows = (f->sacked | f->lost) != 0 || p->n_free > p->count / 2;
     struct flight *larger = grows ? grow(t, b) : NULL;
@@ -242,8 +244,8 @@ struct flight *flight_room(struct tcp *t, struct block *b)
     return make_room(t, b, f);
 }
 
-// run_at: the run that contains seq; n: it is after all runs. A binary search: a peer can name any
-// number in each acknowledgement.
+// run_at: the index of the run that contains seq, or n if seq is after all runs. A binary search,
+// because the peer chooses the sequence numbers of each acknowledgement.
 static unsigned run_at(const struct flight *f, uint32_t seq)
 {
     const struct flight_run *run = &f->run[f->first];
@@ -260,8 +262,8 @@ static unsigned run_at(const struct flight *f, uint32_t seq)
     return i;
 }
 
-// begins_run: what the peer reports, within what is in flight, touches nothing that it has
-// reported.
+// begins_run: whether the SACKed range r, which is within the data in flight, is adjacent to no
+// range that the peer has SACKed before.
 static bool begins_run(const struct flight *f, struct seq_range r)
 {
     const struct flight_run *run = &f->run[f->first];
@@ -280,7 +282,7 @@ struct flight *flight_room_for(struct tcp *t, struct block *b, struct seq_range 
     struct flight *larger = f->full ? NULL : grow(t, b);
     if (larger != NULL)
         return larger;
-    if (!f->full)  // once: who reports single bytes would have it done with each of them
+    if (!f->full)  // only once, because a peer could SACK single bytes and cause this each time
         coarsen(f);
     if (f->n <= f->cap - f->cap / FLIGHT_SPARED_SHARE)
         return f;
@@ -338,9 +340,9 @@ unsigned flight_find_lost(const struct flight *f, unsigned i)
     return i;
 }
 
-// leave: `bytes` of run r were delivered. Returns how many had not been delivered before: data
-// whose SACK mark was forgotten is reported again, and PRR would otherwise send as much beyond any
-// window.
+// leave: `bytes` of run r were delivered. Returns how many of them had not been reported as
+// delivered before. A peer reports data again whose SACK mark was dropped. Without this check, PRR
+// would send as much again, beyond any window.
 static uint32_t leave(struct flight *f, const struct flight_run *r, uint32_t bytes)
 {
     if (r->flags & FLIGHT_LOST)

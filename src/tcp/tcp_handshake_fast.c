@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast version for the common third segment of a handshake: the half-open connection becomes a
-// block in one step, and its first data is delivered with it. It does what tcp_handshake_full() and
-// tcp_segment_full() do for a segment in order, for a configured port without limits by source, if
-// the SYN-ACK was sent once.
+// The fast version for the common third segment of a handshake. The half-open connection becomes a
+// block in one step, and the data of the segment is delivered with it. The result is that of
+// tcp_handshake_full() and tcp_segment_full(). The segment must be in order, the port must be a
+// configured one without limits for each source, and the SYN-ACK must have been sent once.
 #include "tcp/tcp_internal.h"
 
 static_assert(TCP_SERVICE_DRAINING >> 1 == 0 && TCP_SERVICE_CLOSED >> 1 != 0,
-              "of the states the one that lets no half-open connection in");
+              "is_plain() tests for TCP_SERVICE_CLOSED by a shift");
 
-// is_plain: no reason to leave. wnd: that the SYN-ACK told.
+// is_plain: whether the fast version applies. wnd: the window that the SYN-ACK announced.
 static inline bool is_plain(const struct tcp *t, const struct syn_record *r, const struct seg_in *s,
                             uint32_t wnd)
 {
@@ -16,15 +16,15 @@ static inline bool is_plain(const struct tcp *t, const struct syn_record *r, con
     const uint32_t reasons =
         ((s->flags & (uint8_t)~SEG_PSH) ^ SEG_ACK) |  // SYN, RST, FIN, URG, ECE or CWR; or no ACK
         (s->seq ^ (r->irs + 1)) |                     // not the first byte after the SYN
-        (s->ack ^ (r->iss + 1)) |                     // not the acknowledgement of the SYN-ACK
-        ((r->opts ^ s->opts) & SEG_OPT_TS) |  // its timestamp is missing, or was not agreed on
-        (s->opts & SEG_OPT_SACK) |            // it reports SACK blocks
-        s->ecn |                              // it is marked by ECN
-        r->ecn |                              // ECN was agreed on
-        (r->sends ^ 1u) |                     // the SYN-ACK left more than once
-        (r->listen ^ TCP_LISTEN_NONE) |       // the listener was opened while running
-        sv->source_max |                      // sources are counted
-        (sv->state >> 1);                     // the service is closed
+        (s->ack ^ (r->iss + 1)) |                     // does not acknowledge the SYN-ACK
+        ((r->opts ^ s->opts) & SEG_OPT_TS) |          // timestamp missing, or not negotiated
+        (s->opts & SEG_OPT_SACK) |                    // SACK blocks
+        s->ecn |                                      // an ECN code point in the IP header
+        r->ecn |                                      // ECN was negotiated
+        (r->sends ^ 1u) |                             // the SYN-ACK was sent more than once
+        (r->listen ^ TCP_LISTEN_NONE) |               // a listener that was opened at run time
+        sv->source_max |                              // connections are counted for each source
+        (sv->state >> 1);                             // the service is closed
     if (reasons != 0)
         return false;
     if (s->data_len > wnd)  // data beyond the window
@@ -33,7 +33,7 @@ static inline bool is_plain(const struct tcp *t, const struct syn_record *r, con
         return false;
     if ((s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent))  // PAWS, RFC 7323 5.3 R1
         return false;
-    if (s->data_len != 0 && t->bufs.n_free_data < TCP_BUFS_RESERVE)  // buffers are scarce
+    if (s->data_len != 0 && t->bufs.n_free_data < TCP_BUFS_RESERVE)  // too few free buffers
         return false;
     return true;
 }
@@ -45,7 +45,8 @@ static inline uint16_t mss_of(const struct tcp *t, const struct syn_record *r)
     return (uint16_t)(mss - (r->opts & SEG_OPT_TS ? 12 : 0));  // RFC 6691
 }
 
-// The block as tcp_block_new() and the handshake leave it; what outlives a connection stays.
+// fill_block: sets the fields as tcp_block_new() and the full handshake do. Fields that outlive a
+// connection keep their values.
 static inline void fill_block(const struct tcp *t, struct block *b, const struct syn_record *r,
                               const struct seg_in *s, uint32_t wnd)
 {

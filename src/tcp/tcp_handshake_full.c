@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half-open connections: syn_records, and those by SYN cookie, of which nothing is stored until
-// they are open.
+// Half-open connections: those with a record (struct syn_record), and those by SYN cookie, for
+// which nothing is stored until the handshake is complete.
 #include <string.h>
 
 #include "tcp/tcp_ack.h"
@@ -10,13 +10,13 @@
 
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 
-// listening_of() with the common case, a configured port, inline.
+// listening_of_syn: listening_of() with its common case, a configured port, inline.
 static inline struct listening *listening_of_syn(const struct tcp *t, const struct syn_record *r)
 {
     return likely(r->listen == TCP_LISTEN_NONE) ? NULL : listening_of(t, r);
 }
 
-// Applies the options of the record's listener.
+// rcv_limit_of: the receive limit of the record's listener if it has one, else of its service.
 static inline uint32_t rcv_limit_of(const struct tcp *t, const struct syn_record *r)
 {
     const struct listening *g = listening_of_syn(t, r);
@@ -33,7 +33,7 @@ static void put_own(const struct listening *g, struct seg_out *o)
     o->opts |= SEG_OPT_IP;
     o->ttl = g->ttl;
     o->may_split = false;
-    o->tos |= g->tos & (uint8_t)~3u;  // those two bits are ECN's
+    o->tos |= g->tos & (uint8_t)~3u;  // the two low bits are the ECN field
 }
 
 static void inherit(struct tcp *t, const struct listening *g, uint32_t ix)
@@ -50,7 +50,8 @@ static void inherit(struct tcp *t, const struct listening *g, uint32_t ix)
             tcp_sockopt_set(t, ix, own[i].option, own[i].value);
 }
 
-// Sends the SYN-ACK of a record, kept or not, with our timestamp ts. False: no room, counted.
+// put_syn_ack: sends the SYN-ACK of a record, stored or not, with our timestamp ts. Returns false,
+// and counts it, if there is no room.
 static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
 {
     struct seg_out *o = tcp_out_slot(t, r->key.local_ix);
@@ -73,7 +74,7 @@ static bool put_syn_ack(struct tcp *t, const struct syn_record *r, uint32_t ts)
     return true;
 }
 
-// Without room the timer sends it again.
+// send_syn_ack: without room, the retry timer sends it later.
 static void send_syn_ack(struct tcp *t, struct syn_record *r)
 {
     if (!put_syn_ack(t, r, tcp_ts_now(t, &r->key)))
@@ -86,8 +87,8 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
     r->sends = (uint8_t)MIN(r->sends + 1, 2);
 }
 
-// Sends it again, in answer to a segment of the peer: once, then rarely, so that a flood of
-// segments does not cause a flood of SYN-ACKs.
+// resend_syn_ack: sends the SYN-ACK again in answer to a segment of the peer: once, then at most
+// every SYN_ACK_EVERY_US, so that a flood of segments does not cause a flood of SYN-ACKs.
 static bool resend_syn_ack(struct tcp *t, struct syn_record *r)
 {
     if (r->sends > 1 && (uint32_t)t->now.us - r->sent_us < SYN_ACK_EVERY_US) {
@@ -98,7 +99,7 @@ static bool resend_syn_ack(struct tcp *t, struct syn_record *r)
     return true;
 }
 
-// Answers with a SYN cookie (RFC 4987 3.6).
+// send_cookie: answers with a SYN cookie (RFC 4987 3.6).
 static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
 {
     tcp_cookie_make(t, r);
@@ -108,9 +109,9 @@ static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
     return DROP_NONE;
 }
 
-// Has the wheel wake the record at its retry or earlier. A place has at most one wheel entry, never
-// later than the first retry of a new record. The next record of this place therefore can use the
-// entry of the one before.
+// syn_arm: asks for a wakeup at the retry time or earlier. A record's place has at most one entry
+// in the wheel, and it is never later than the first retry of a new record. A new record in the
+// same place can therefore use the entry of the previous one.
 static bool syn_arm(struct tcp *t, uint32_t ix)
 {
     struct syn_record *r = &t->syns[ix];
@@ -160,9 +161,9 @@ static inline struct listening *listening_at(const struct tcp *t, int listener)
                : &t->listens->at[listener_place(listener) - 1];
 }
 
-// Why no connection may be opened from `from` now, or DROP_NONE. Checked for the SYN, and again at
-// the end of the handshake: half-open connections do not count, because anybody can create them in
-// another's name.
+// refused: why no connection may be opened from `from` now, or DROP_NONE. It is checked for the
+// SYN, and again at the end of the handshake. Half-open connections do not count, because anybody
+// can create them with a spoofed address.
 static inline enum drop_reason refused(const struct tcp *t, int listener,
                                        const struct flow_key *from)
 {
@@ -178,7 +179,7 @@ static inline enum drop_reason refused(const struct tcp *t, int listener,
     return DROP_NONE;
 }
 
-// Negotiates the options of a SYN; iss is our initial sequence number.
+// record_of: negotiates the options of a SYN. iss: our initial sequence number.
 static ALWAYS_INLINE struct syn_record record_of(const struct tcp *t, int listener,
                                                  const struct seg_in *s, uint32_t iss)
 {
@@ -199,8 +200,8 @@ static ALWAYS_INLINE struct syn_record record_of(const struct tcp *t, int listen
                                .listen_life = g != NULL ? g->life : 0};
 }
 
-// Keeps the record, with its retry timer, in the table in place of `old`; FLOW_NONE: as a new
-// entry. NULL: no room.
+// keep: stores the record and arms its retry timer. Its flow table entry replaces that of `old`, or
+// is new if old is FLOW_NONE. Returns NULL if there is no room.
 static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_record *from,
                                              uint64_t hash, uint32_t old)
 {
@@ -230,9 +231,10 @@ static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_rec
     return r;
 }
 
-// Reserves the last records of a large table, a random number up to an eighth that changes every
-// second. True: the remaining records are reserved. An attacker that fills the table in others'
-// names can then not tell, by a SYN of its own, which of those took no record because a connection
+// reserve_rest: whether the remaining records are reserved. The last records of a large table are:
+// a random number of up to an eighth of the table, which changes every second. Reason: an attacker
+// may fill the table with spoofed addresses, and then send a SYN of its own. Without the random
+// number, the answer would tell which of the spoofed SYNs took no record because a connection
 // existed.
 static bool reserve_rest(struct tcp *t)
 {
@@ -247,9 +249,9 @@ static bool reserve_rest(struct tcp *t)
     return t->syn_pool->n_free <= t->syn_reserve;
 }
 
-// Decides whether another SYN gets a record. True: it does not, because cookies are configured,
-// because the listener has more records than its backlog (Linux's inet_csk_reqsk_queue_is_full()),
-// or because the remaining records are reserved.
+// refuse_record: whether a SYN gets no record: because cookies are configured, because the listener
+// has more records than its backlog (Linux's inet_csk_reqsk_queue_is_full()), or because the
+// remaining records are reserved.
 static bool refuse_record(struct tcp *t, int listener)
 {
     const struct listening *g = listening_at(t, listener);
@@ -257,8 +259,8 @@ static bool refuse_record(struct tcp *t, int listener)
            reserve_rest(t);
 }
 
-// Makes a block of the record, known as `old`, with its options, and counts it; the caller sets its
-// numbers and state. FLOW_NONE: the record was not kept.
+// block_of: makes a block of the record, sets its options, and counts it. The caller sets sequence
+// numbers and state. old: the record's flow table entry, or FLOW_NONE if it was not stored.
 static uint32_t block_of(struct tcp *t, const struct syn_record *r, uint32_t old)
 {
     const uint32_t ix = tcp_block_new(t, &r->key, r->service, old);
@@ -288,8 +290,8 @@ static uint32_t block_of(struct tcp *t, const struct syn_record *r, uint32_t old
     return ix;
 }
 
-// RFC 7413 4.2.2: delivers the data of the SYN and acknowledges it by the SYN-ACK, which leaves
-// with the turn's output. False: no block is free.
+// open_fast: RFC 7413 4.2.2: delivers the data of the SYN. The SYN-ACK, which is sent at the end of
+// the turn, acknowledges it. Returns false if no block is free.
 static bool open_fast(struct tcp *t, const struct syn_record *r, const struct seg_in *s,
                       struct tcp_verdict *v)
 {
@@ -346,8 +348,8 @@ void tcp_listen_input(struct tcp *t, int listener, const struct seg_in *s, uint6
 bool tcp_listen_again(struct tcp *t, int listener, const struct seg_in *s, uint32_t snd_nxt,
                       uint32_t old, struct tcp_verdict *v)
 {
-    // Above the old numbers by more than a window (RFC 6191 2, RFC 1122 4.2.2.13). A cookie might
-    // not be.
+    // At least a window above the old sequence numbers (RFC 6191 2, RFC 1122 4.2.2.13). A cookie
+    // does not guarantee that.
     const uint32_t isn = tcp_isn(t, &s->key), above = snd_nxt + UINT16_MAX + 2;
     t->stats->c.syn_received++;
     v->drop = refused(t, listener, &s->key);
@@ -363,7 +365,8 @@ bool tcp_listen_again(struct tcp *t, int listener, const struct seg_in *s, uint3
     return true;
 }
 
-// The connection waits to be accepted. Until `open` its state holds the listener.
+// join_listener: the connection waits to be accepted. Until the application's open callback, the
+// state holds the listener's number.
 static void join_listener(struct tcp *t, const struct syn_record *r, struct block *b)
 {
     struct listening *g = listening_of(t, r);
@@ -380,8 +383,8 @@ static uint32_t retry_wait_ms(const struct tcp *t, uint32_t retries)
     return (uint32_t)MIN(wait, t->cfg.rto_max_ms);
 }
 
-// The third segment of the handshake: the record, known as `old`, becomes a block. FLOW_NONE: it
-// was not kept.
+// promote: the third segment of the handshake: the record becomes a block. old: the record's flow
+// table entry, or FLOW_NONE if it was not stored.
 static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
                         const struct seg_in *s)
 {
@@ -404,7 +407,8 @@ static uint32_t promote(struct tcp *t, const struct syn_record *r, uint32_t old,
         tcp_rtt_sample(b, (uint32_t)t->now.us - r->sent_us);
     } else if (r->sends > 1) {
         b->cwnd = b->mss;  // RFC 5681 3.1: the SYN-ACK was lost
-        // An echo of an earlier SYN-ACK may contain the time in which the peer's ACKs were lost.
+        // Do not measure an echo of an earlier SYN-ACK: it includes the time in which the peer's
+        // ACKs were lost.
         b->echo_from_ms = t->now.ms - ((uint32_t)t->now.us - r->sent_us + 999) / 1000;
         if (!tcp_acked_sample(t, b, s->ack, (r->opts & s->opts & SEG_OPT_TS) != 0, s->ts_ecr))
             tcp_rtt_unknown(b);
@@ -453,8 +457,8 @@ static int listener_of(const struct syn_record *r)
     return r->service | (int)r->listen << 8;
 }
 
-// TCP_DEFER_ACCEPT: a bare acknowledgement does not open the connection yet (Linux's
-// tcp_check_req()).
+// is_deferred: with TCP_DEFER_ACCEPT, an acknowledgement without data does not open the connection
+// yet (Linux's tcp_check_req()).
 static bool is_deferred(const struct tcp *t, const struct syn_record *r, const struct seg_in *s)
 {
     const struct listening *g = listening_of(t, r);
@@ -478,7 +482,7 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
             t->stats->c.challenge_acks += resend_syn_ack(t, r);
         return;
     }
-    if (s->flags & SEG_SYN) {  // the SYN again, or one that RFC 5961 4.2 answers in the same way
+    if (s->flags & SEG_SYN) {  // a repeated SYN, or another one, which RFC 5961 4.2 treats alike
         if (!resend_syn_ack(t, r))
             v->drop = DROP_tcp_duplicate;
         return;
@@ -489,7 +493,7 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     }
     if (s->ack != r->iss + 1) {
         struct syn_record cookie;
-        // The previous SYN was answered by a cookie, whose acknowledgement came first.
+        // An earlier SYN was answered by a cookie, and this acknowledges the cookie.
         if (tcp_cookies_awaited(t) && tcp_cookie_read(t, s, &cookie)) {
             const int listener = listener_of(r);
             syn_record_remove(t, syn_ix);
@@ -516,12 +520,12 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     }
     v->drop = refused(t, listener_of(r), &r->key);
     r->acked |= v->drop == DROP_listen_overflow;
-    if (v->drop == DROP_source_connections) {  // whoever has too many holds no record either
+    if (v->drop == DROP_source_connections) {  // a source above its limit keeps no record either
         tcp_reply_reset(t, s);
         syn_record_remove(t, syn_ix);
         return;
     }
-    if (v->drop != DROP_NONE)  // of the service: the handshake waits as long as the record lives
+    if (v->drop != DROP_NONE)  // the service refuses: the record waits until it expires
         return;
     const uint32_t ix = promote(t, r, flow_index(FLOW_SYN, syn_ix), s);
     if (ix == BLOCK_NONE) {
@@ -534,9 +538,9 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     tcp_segment_full(t, ix, s, data, v);
 }
 
-// Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT a peer that has acknowledged gets no further
-// SYN-ACK, except the last one of that time, whose acknowledgement opens the connection even if it
-// is bare.
+// has_expired: as Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT, a peer that has acknowledged the
+// SYN-ACK gets no further SYN-ACK, except the last one of the deferred time. Its acknowledgement
+// opens the connection even without data.
 static bool has_expired(const struct tcp *t, const struct syn_record *r)
 {
     const struct listening *g = listening_of(t, r);
@@ -555,7 +559,7 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
 {
     struct syn_record *r = &t->syns[syn_ix];
     t->stats->c.timers_fired++;
-    r->wheel_ms = 0;  // its entry came out
+    r->wheel_ms = 0;  // its entry has expired
     if (!r->live || !deadline_reached(r->retry_at_ms, t->now.ms)) {
         t->stats->c.timers_stale++;
     } else if (tcp_syn_end_if_gone(t, syn_ix)) {
@@ -573,5 +577,5 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
         r->retry_at_ms = deadline(t->now.ms, retry_wait_ms(t, r->retries));
     }
     if (r->live && !syn_arm(t, syn_ix))
-        syn_record_remove(t, syn_ix);  // without a timer it would stay for ever
+        syn_record_remove(t, syn_ix);  // without a timer it would never be removed
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors about our segments: which are believed, and their effects.
+// ICMP errors about our segments: which of them are accepted, and their effects.
 #include <errno.h>
 
 #include "tcp/tcp_fast_open.h"
@@ -11,8 +11,8 @@ static uint32_t options_bytes(const struct block *b)
     return b->flags & BF_TS ? TCP_TS_BYTES : 0;
 }
 
-// The MTU if the router does not report it: the next plateau below the size of our packets (RFC
-// 1191 7.1). Plateaus below TCP_PMTU_MIN are omitted.
+// plateau_below: the MTU to assume if the router does not report one: the next plateau below the
+// size of our packets (RFC 1191 7.1). Plateaus below TCP_PMTU_MIN are omitted.
 static uint32_t plateau_below(uint32_t packet_bytes)
 {
     static const uint16_t plateaus[] = {32000, 17914, 8166, 4352, 2002, 1492, 1006};
@@ -22,9 +22,9 @@ static uint32_t plateau_below(uint32_t packet_bytes)
     return TCP_PMTU_MIN;
 }
 
-// Resends data in flight in segments of the new size, from a small window (RFC 1191 6.4). It was
-// not congestion, so ssthresh stays. Once for all segments of a window: the errors about the others
-// find the lower size already set.
+// send_again: resends the data in flight in segments of the new size, from a small window (RFC 1191
+// 6.4). This is no congestion, so ssthresh stays. It happens once for all segments of a window,
+// because the errors about the other segments find the smaller size already set.
 static void send_again(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (b->has_flight) {
@@ -40,7 +40,7 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
         b->dupacks = 0;
         b->flags &= (uint16_t)~BF_TIMED;  // Karn's rule, RFC 6298 3
         if (b->flags & BF_EXT) {
-            t->exts[b->ext].recovery = RECOVERY_NONE;  // what the peer has it has
+            t->exts[b->ext].recovery = RECOVERY_NONE;  // the SACKed ranges stay valid
             tcp_ext_release(t, b);
         }
     }
@@ -48,14 +48,15 @@ static void send_again(struct tcp *t, struct block *b, uint32_t ix)
     tcp_dirty(t, ix);
 }
 
-// A connection can disable path MTU discovery, but not over IPv6, where routers do not fragment.
+// believes_size: a connection can disable path MTU discovery, but not over IPv6, where routers do
+// not fragment.
 static bool believes_size(const struct tcp *t, const struct block *b)
 {
     const uint32_t df = tcp_sockopt_value(t, b, SOCKOPT_DF);
     return df == SOCKOPT_DF_ON || (df == SOCKOPT_DF_OFF && !ip_is_v4(&b->key.remote));
 }
 
-// True: the segments of the connection became smaller.
+// lower_mss: returns whether the segments of the connection became smaller.
 static bool lower_mss(struct tcp *t, struct block *b, uint32_t ix, uint16_t mtu)
 {
     const bool v4 = ip_is_v4(&b->key.remote);
@@ -86,8 +87,8 @@ static bool is_opening(const struct block *b)
     return b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
 }
 
-// A hard error ends an active open (RFC 1122 4.2.3.9). If the application pulls, any error does by
-// which Linux's connect() fails.
+// ends_open: a hard error ends an active open (RFC 1122 4.2.3.9). With an application that pulls,
+// each error ends it for which Linux's connect() fails.
 static bool ends_open(const struct tcp *t, const struct block *b, const struct icmp_event *e)
 {
     if (t->services[b->service].pulls)
@@ -95,8 +96,8 @@ static bool ends_open(const struct tcp *t, const struct block *b, const struct i
     return b->state == TCP_SYN_SENT && e->kind == ICMP_HARD;
 }
 
-// A temporary error (RFC 1122 4.2.3.9). If the peer is given up before it acknowledges anything, it
-// is the reported reason (Linux's sk_err_soft).
+// note_soft: stores a soft error (RFC 1122 4.2.3.9). If the connection then times out without any
+// acknowledgement, the stored error is the reported reason (Linux's sk_err_soft).
 static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e)
 {
     if (!t->services[b->service].pulls || is_opening(b) || e->kind == ICMP_TOO_BIG || e->error == 0)
@@ -117,7 +118,7 @@ void tcp_clear_soft_error(struct tcp *t, struct block *b)
     tcp_ext_release(t, b);
 }
 
-// The block's own: its data and window are known.
+// to_block: handles an error about a segment of block b.
 static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct icmp_event *e,
                      struct tcp_verdict *v)
 {

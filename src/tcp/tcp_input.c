@@ -3,7 +3,7 @@
 #include "tcp/tcp_new_flows.h"
 #include "tcp/tcp_segment_fast.h"
 
-// RFC 9293 3.10.7.1: there is no connection and no listener.
+// no_owner: neither a connection nor a listener has the key (RFC 9293 3.10.7.1).
 static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
 {
     if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
@@ -38,8 +38,8 @@ static inline bool owns(const struct tcp *t, uint32_t found, const struct flow_k
     return tcp_owner_is(t, found, key);
 }
 
-// child_of: the block made of a half-open connection in this burst; BLOCK_NONE: none, or it has
-// ended.
+// child_of: the block that this burst made of the half-open connection, or BLOCK_NONE if there is
+// none or if it has ended.
 static uint32_t child_of(const struct tcp *t, uint32_t found, const struct flow_key *key)
 {
     const struct syn_record *r = &t->syns[flow_index_ix(found)];
@@ -49,8 +49,8 @@ static uint32_t child_of(const struct tcp *t, uint32_t found, const struct flow_
     return owns(t, flow_index(FLOW_BLOCK, r->child), key) ? r->child : BLOCK_NONE;
 }
 
-// owner_now: the current owner of the key: an earlier segment of this burst may have opened,
-// replaced or closed the connection that was found.
+// owner_now: the current owner of the key. An earlier segment of the same burst may have opened,
+// replaced or closed the connection that the flow table found.
 static uint32_t owner_now(struct tcp *t, const struct flow_key *key, uint64_t hash, uint32_t found)
 {
     if (likely(found != FLOW_NONE)) {
@@ -75,7 +75,7 @@ bool tcp_input_common(struct tcp *t, const struct seg_in *s, uint32_t found, str
     return tcp_segment_fast(t, b, ix, s, v, BF_EXT);
 }
 
-// A segment of a connection: the fast versions first, then the full one.
+// of_block: a segment of a connection: tries the fast versions first, then runs the full one.
 static inline void of_block(struct tcp *t, uint32_t ix, const struct seg_in *s, const uint8_t *data,
                             struct tcp_verdict *v)
 {
@@ -91,7 +91,7 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
     tcp_input_hashed(t, s, flow_hash(t->table, &s->key), data, found, v);
 }
 
-// The listener, in any state of its service.
+// listener_at: the listener for the key, whatever the state of its service, or -1.
 static int listener_at(const struct tcp *t, const struct flow_key *key)
 {
     const uint16_t local = unlikely(t->same != NULL) ? t->same[key->local_ix] : key->local_ix;
@@ -112,21 +112,22 @@ static int listener_at(const struct tcp *t, const struct flow_key *key)
     return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
 }
 
-// Whether a SYN would be answered by a SYN-ACK.
+// listens: whether a SYN would be answered by a SYN-ACK.
 static bool listens(const struct tcp *t, const struct flow_key *key)
 {
     const int listener = listener_at(t, key);
     return listener >= 0 && t->services[listener_service(listener)].state == TCP_SERVICE_OPEN;
 }
 
-// within_window: whether two numbers differ by less than a window of this scale.
+// within_window: whether two sequence numbers differ by at most the largest window of this scale.
 static inline bool within_window(uint32_t a, uint32_t b, uint8_t scale)
 {
     const uint32_t wnd = (uint32_t)UINT16_MAX << scale;
     return a - b + wnd <= 2 * wnd;
 }
 
-// Whether the segment has numbers that only its real sender is likely to know.
+// is_of_peer: whether the sequence numbers of the segment are plausible, so that an off-path
+// attacker is unlikely to have sent it.
 static bool is_of_peer(const struct block *b, const struct seg_in *s)
 {
     return b->state != TCP_SYN_SENT && (s->flags & SEG_ACK) &&
@@ -150,8 +151,8 @@ void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked)
 }
 
 // yield_key: if the block's connection is over and only unread data is left, a SYN from the same
-// port goes to the listener, as on Linux. The block stays but loses its entry in the flow table.
-// True: it did.
+// port goes to the listener, as on Linux. The block stays, but loses its flow table entry. Returns
+// whether it did.
 static bool yield_key(struct tcp *t, uint32_t ix, const struct seg_in *s, uint64_t hash)
 {
     struct block *b = &t->blocks[ix];

@@ -74,7 +74,7 @@ static uint32_t pop(struct tcp *t, struct tcp_lane *lane)
     return ix;
 }
 
-// A free block is on no list any more.
+// sort_block: moves a block of the dirty list to its lane. A free block leaves the list.
 static void sort_block(struct tcp *t, uint32_t ix)
 {
     struct block *b = &t->blocks[ix];
@@ -104,13 +104,15 @@ static void output(struct tcp *t, uint32_t ix)
         tcp_dirty(t, ix);
 }
 
-// Large segments have taken from out_room what they are more than one.
+// left: how many segments the turn can still send. A large segment has reduced out_room by the
+// number of its parts less one.
 static inline uint32_t left(const struct tcp *t)
 {
     return t->out_room - t->n_out;
 }
 
-// drain: `lane`, as far as `most` segments go, and no more blocks than a turn can have segments.
+// drain: outputs blocks of `lane` while at most `most` segments are sent. The number of blocks is
+// bounded as well.
 static void drain(struct tcp *t, uint32_t lane, uint32_t most)
 {
     struct tcp_lane *l = &t->lanes.at[lane];
@@ -123,8 +125,8 @@ static void drain(struct tcp *t, uint32_t lane, uint32_t most)
     }
 }
 
-// full: the turn ends with connections that wait for `lane`. If free ones are among them, some are
-// looked at, to give those back.
+// full: the turn ends while connections wait for `lane`. If free blocks are among them, looks at
+// some blocks to return the free ones.
 static void full(struct tcp *t, struct tcp_lane *lane)
 {
     t->stats->c.tx_waits++;

@@ -6,15 +6,15 @@
 #include "tcp/tcp_internal.h"
 
 enum { PLACE_BITS = 10 };
-static_assert(TCP_LISTENINGS_MAX == 1 << PLACE_BITS, "an id is a life and a place");
+static_assert(TCP_LISTENINGS_MAX == 1 << PLACE_BITS, "an id consists of a generation and a place");
 static_assert(sizeof(struct listening) == 32, "the table is 34 KB");
 static_assert((int)TCP_LOCALS_MAX <= (int)TCP_LISTEN_DEVICE_LOCALS &&
                   (TCP_LANES_MAX + 1) * TCP_LISTEN_DEVICE_LOCALS < UINT16_MAX / 2,
-              "a scope and a device are one number");
+              "a scope and a device share one number");
 
 static uint16_t *head_of(struct listen_table *l, uint16_t port, uint16_t scope)
 {
-    // The application chooses both: nobody can aim at a chain.
+    // The application chooses port and scope, so no peer can cause long chains.
     const uint32_t h = (uint32_t)(port * 0x9e37u + scope) * 0x9e3779b1u;
     return &l->heads[h >> (32 - PLACE_BITS)];
 }
@@ -33,8 +33,8 @@ static uint16_t find_of(const struct listen_table *l, uint16_t port, uint16_t sc
     return find(l, port, tcp_listen_scope(scope, device));
 }
 
-// Where there are listeners of a device: the address counts most, then the device (Linux's
-// compute_score).
+// find_by_device: used if a listener is bound to a device. A match of the address counts more than
+// a match of the device (Linux's compute_score()).
 static uint16_t find_by_device(const struct listen_table *l, uint16_t port, uint16_t local_ix,
                                uint16_t family, unsigned device)
 {
@@ -83,8 +83,7 @@ bool listening_gone(const struct tcp *t, const struct syn_record *r)
     return r->listen != TCP_LISTEN_NONE && listening_of(t, r) == NULL;
 }
 
-// Timeouts of the SYN-ACK in so many seconds, the last one begun counted (Linux's
-// secs_to_retrans()).
+// timeouts_in: how many timeouts of the SYN-ACK begin within s seconds (Linux's secs_to_retrans()).
 static uint8_t timeouts_in(const struct tcp_config *cfg, uint32_t s)
 {
     const uint64_t ms = (uint64_t)s * 1000;
@@ -97,8 +96,8 @@ static uint8_t timeouts_in(const struct tcp_config *cfg, uint32_t s)
     return (uint8_t)n;
 }
 
-// Whether a configured service has the port at an address of that scope: those of all addresses
-// have it everywhere.
+// is_configured: whether a configured service has the port at an address of that scope. A service
+// for all addresses has it at each of them.
 static bool is_configured(const struct tcp *t, const struct tcp_listen_ask *ask)
 {
     for (uint32_t i = 0; i < t->n_services; i++) {

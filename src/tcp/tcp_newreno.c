@@ -3,13 +3,13 @@
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_internal.h"
 
-// RFC 5681 3.2, step 2. Without an extension record the oldest segment is retransmitted, and any
-// further loss is left to the retransmission timer. With SACK a recovery needs a scoreboard, so no
-// record is taken for it here.
+// begin_recovery: RFC 5681 3.2, step 2. Without an extension record the oldest segment is
+// retransmitted, and the retransmission timer repairs further losses. With SACK no record is taken
+// here, because that recovery needs a scoreboard.
 static void begin_recovery(struct tcp *t, struct block *b, uint32_t ix)
 {
     struct ext *e = b->agreed & BA_SACK ? NULL : tcp_ext_get(t, b);
-    // RFC 5681 3.2, step 2: excluding what limited transmit sent beyond the window.
+    // RFC 5681 3.2, step 2: without the segments that limited transmit sent beyond the window.
     b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
     if (e != NULL) {
@@ -31,7 +31,7 @@ void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix)
         b->dupacks++;
     const struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
     if (e != NULL && e->recovery == RECOVERY_NEWRENO) {
-        // No more than was outstanding can have left the network, whatever a peer claims.
+        // Bound the inflation: no more than the data in flight can have left the network.
         b->cwnd = MIN(b->cwnd + b->mss, b->ssthresh + (b->recover - b->snd_una));
     } else if (b->dupacks == TCP_DUPACKS && !tcp_before_recover(b)) {
         begin_recovery(t, b, ix);

@@ -12,8 +12,8 @@ bool tcp_ext_plenty(const struct tcp *t)
     return t->ext_pool->n_free > t->ext_pool->count / TCP_EXT_PLENTY_SHARE;
 }
 
-// get_ext: allocates a record if more than `spared` are free; with `share` a source gets at most
-// its share.
+// get_ext: allocates a record if more than `spared` are free. share: one source gets at most its
+// share of the records.
 static struct ext *get_ext(struct tcp *t, struct block *b, uint32_t spared, bool share,
                            uint64_t *missed)
 {
@@ -66,14 +66,14 @@ void tcp_ext_release(struct tcp *t, struct block *b)
     b->flags &= (uint16_t)~BF_EXT;
 }
 
-// where: finds a segment among the runs: it touches or overlaps runs[lo] to runs[hi - 1].
+// where: the position of a segment among the runs: it touches or overlaps runs[lo] to runs[hi - 1].
 struct where {
     const struct ooo_run *runs;
     unsigned n, lo, hi;
     uint32_t seq, end;
 };
 
-// The first run that ends at or after seq.
+// first_run: the index of the first run that ends at or after seq.
 static unsigned first_run(const struct ooo_run *runs, unsigned n, uint32_t seq)
 {
     unsigned lo = 0;
@@ -102,7 +102,7 @@ static struct where find(const struct tcp *t, const struct ext *e, uint32_t seq,
     return w;
 }
 
-// The first part of the segment that is present already.
+// first_held: the first range of the segment that is stored already.
 static struct seq_range first_held(const struct where *w)
 {
     for (unsigned i = w->lo; i < w->hi; i++) {
@@ -115,8 +115,8 @@ static struct seq_range first_held(const struct where *w)
     return (struct seq_range){w->seq, w->seq};
 }
 
-// gaps: iterates over the parts of a segment that are missing. `before`: the last page below the
-// current one; `i`: the first run above it.
+// gaps: iterates over the ranges of a segment that are missing. i: the first run above the current
+// gap. before: the last page below it.
 struct gaps {
     const struct where *w;
     unsigned i;
@@ -146,7 +146,7 @@ static bool next_gap(struct gaps *g, struct seq_range *gap)
     return false;
 }
 
-// The number of pages to allocate for the gaps of the segment.
+// missing_pages: how many pages the gaps of the segment need.
 static uint32_t missing_pages(const struct buf *bufs, const struct where *w)
 {
     struct gaps g = gaps_of(w);
@@ -162,8 +162,8 @@ static uint32_t missing_pages(const struct buf *bufs, const struct where *w)
     return need;
 }
 
-// The page that begins at sequence number `page`, after page `before` or first (BUF_NONE);
-// allocated if needed.
+// page_at: the page that begins at sequence number `page`. It is allocated, after page `before`, if
+// it does not exist. before BUF_NONE: it is the first page.
 static uint32_t page_at(struct tcp *t, struct ext *e, uint32_t before, uint32_t page)
 {
     struct buf *bufs = t->bufs.bufs;
@@ -173,7 +173,7 @@ static uint32_t page_at(struct tcp *t, struct ext *e, uint32_t before, uint32_t 
     if (next != BUF_NONE && bufs[next].seq == page)
         return next;
     const uint32_t ix = buf_get(&t->bufs);
-    CHECK(ix != BUF_NONE);  // ooo_room() has seen to it
+    CHECK(ix != BUF_NONE);  // ooo_room() has made sure that a buffer is free
     bufs[ix].seq = page;
     bufs[ix].next = next;
     if (before == BUF_NONE)
@@ -184,7 +184,7 @@ static uint32_t page_at(struct tcp *t, struct ext *e, uint32_t before, uint32_t 
     return ix;
 }
 
-// Writes one gap and returns its last page.
+// write_gap: writes one gap. Returns the last page that it wrote to.
 static uint32_t write_gap(struct tcp *t, struct ext *e, uint32_t before, struct seq_range gap,
                           const uint8_t *data)
 {
@@ -199,7 +199,7 @@ static uint32_t write_gap(struct tcp *t, struct ext *e, uint32_t before, struct 
     return before;
 }
 
-// Merges the segment and the runs that it touches into one.
+// join: merges the segment and the runs that it touches into one run.
 static struct seq_range join(struct ext *e, struct ooo_run *runs, const struct where *w,
                              uint32_t last)
 {
@@ -219,7 +219,7 @@ static struct seq_range join(struct ext *e, struct ooo_run *runs, const struct w
     return (struct seq_range){r.start, r.end};
 }
 
-// Writes the segment's gaps and returns the run that contains it.
+// keep: writes the segment's gaps. Returns the run that then contains the segment.
 static struct seq_range keep(struct tcp *t, struct ext *e, const struct where *w,
                              const uint8_t *data)
 {
@@ -275,9 +275,9 @@ struct seq_range tcp_ooo_again(const struct tcp *t, const struct block *b, uint3
     return (struct seq_range){first->start, seq_lt(end, first->end) ? end : first->end};
 }
 
-// Where run n begins in the page that run n - 1 ends in, and that is to be delivered: it gets a
-// copy of it, or what begins there is given up. In-order data has a reserve of buffers, which this
-// does not touch. Returns the first run that stays.
+// part: run n begins in the page in which run n - 1 ends, and that page will be delivered. Run n
+// gets a copy of the page, or the part of the run in that page is dropped if no buffer is free. The
+// reserve of buffers for in-order data is not used. Returns the first run that stays.
 static unsigned part(struct tcp *t, struct ext *e, struct ooo_run *runs, unsigned n)
 {
     struct buf_pool *p = &t->bufs;
@@ -307,7 +307,8 @@ static unsigned part(struct tcp *t, struct ext *e, struct ooo_run *runs, unsigne
     return stays;
 }
 
-// Delivers the pages from `ix` to `last`, which are in order up to `end`, and advances rcv_nxt.
+// deliver: delivers the pages from `ix` to `last`, which are in order up to `end`. Advances
+// rcv_nxt.
 static uint32_t deliver(struct tcp *t, struct block *b, struct ext *e, uint32_t ix, uint32_t last,
                         uint32_t end)
 {
@@ -356,8 +357,7 @@ uint32_t tcp_ooo_merge(struct tcp *t, struct block *b)
         tcp_sack_merged(e, b->rcv_nxt);
         if (left == 0)
             ooo_end(t, e);
-        else if (e->ooo_bufs <
-                 held)  // a byte that fills a hole in a page that stays is no progress
+        else if (e->ooo_bufs < held)  // delivered pages are progress, single bytes are not
             ooo_refresh(t, e);
     }
     tcp_ext_release(t, b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who holds data out of order, how much, and who gives it up for others.
+// Which connections hold out-of-order data, how much, and which of them must give it up for others.
 #include "tcp/tcp_ooo.h"
 #include "tcp/tcp_sack.h"
 
@@ -14,9 +14,10 @@ static struct ooo_holders *source_holders(struct tcp *t, const struct ext *e)
 }
 
 static_assert((TCP_OOO_SOURCES & (TCP_OOO_SOURCES - 1)) == 0 && TCP_OOO_SOURCES <= 1 << 16,
-              "leaves of a full tree, named by 16 bits");
+              "the sources are the leaves of a complete binary tree, with 16-bit numbers");
 
-// The buffers of `source` are others: the contests that it takes part in, 12 of 4,096 sources.
+// contest: the number of buffers of `source` has changed: updates the nodes above it in the
+// tournament tree, 12 for 4,096 sources.
 static void contest(struct tcp *t, uint32_t source)
 {
     uint16_t *most = t->ooo_most;
@@ -37,7 +38,7 @@ void ooo_charge(struct tcp *t, struct ext *e, int32_t bufs)
     t->stats->c.ooo_buffers_now = t->ooo_bufs;
 }
 
-// The list: e comes last, the youngest.
+// link_last: appends e to the list as the youngest.
 static void link_last(struct tcp *t, struct ext *e)
 {
     struct ooo_holders *s = source_holders(t, e);
@@ -65,7 +66,7 @@ void ooo_refresh(struct tcp *t, struct ext *e)
 void ooo_begin(struct tcp *t, const struct block *b, struct ext *e)
 {
     e->ooo_table = buf_get(&t->bufs);
-    CHECK(e->ooo_table != BUF_NONE);  // ooo_room() has seen to it
+    CHECK(e->ooo_table != BUF_NONE);  // ooo_room() has made sure that a buffer is free
     e->ooo_runs = 0;
     e->ooo_bufs = 0;
     e->hold.block = (uint32_t)(b - t->blocks);
@@ -96,8 +97,8 @@ uint32_t ooo_free_pages(struct tcp *t, struct ext *e, uint32_t ix, bool has_end,
     return ix;
 }
 
-// The holder gives up its last page, with all runs that end in it, and the other pages of those: at
-// least one, for no run that stays ends there.
+// prune: frees the last page of the holder, all runs that end in that page, and the other pages of
+// those runs. It frees at least one page, because no remaining run ends in the last page.
 static void prune(struct tcp *t, uint32_t name)
 {
     struct ext *e = &t->exts[name - 1];

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that their application has closed: queued data is still sent, and TCP completes them
-// alone. The choices are Linux's: tcp_close(), tcp_rcv_state_process(), tcp_orphan_retries().
+// Orphans: connections that their application has closed. TCP still sends the queued data and
+// completes the close without the application. The behaviour is Linux's: tcp_close(),
+// tcp_rcv_state_process(), tcp_orphan_retries().
 #include "tcp/tcp_internal.h"
 
 bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t ms = tcp_sockopt_value(t, b, SOCKOPT_LINGER2);
-    // RFC 1122 4.2.2.13: an application that closed only one direction may wait for ever.
+    // RFC 1122 4.2.2.13: after closing one direction only, an application may read for ever.
     if (t->services[b->service].pulls && !is_orphan(b))
         return false;
     if (ms == UINT32_MAX) {
@@ -41,8 +42,8 @@ void tcp_orphan(struct tcp *t, uint32_t ix, bool unread)
         tcp_arm_slow(t, ix);
 }
 
-// The answer to a segment after the close, numbered as for a segment without a connection (RFC 9293
-// 3.10.7.1).
+// answer_reset: answers a segment after the close by a RST with the sequence number that RFC 9293
+// 3.10.7.1 gives for a segment without a connection.
 static void answer_reset(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     struct seg_out *o = tcp_out_slot(t, b->key.local_ix);
@@ -62,7 +63,7 @@ bool tcp_unread_input(struct tcp *t, struct block *b, const struct seg_in *s)
         return false;
     t->stats->c.aborts_by_app++;
     answer_reset(t, b, s);
-    // An application that still has the connection gets Linux's errno.
+    // If the application still has the connection, it gets ECONNRESET as on Linux.
     tcp_end(t, b, is_orphan(b) ? TCP_CLOSE_ABORTED : TCP_CLOSE_RESET);
     return true;
 }

@@ -21,8 +21,8 @@ struct seg_out *tcp_out_slot(struct tcp *t, uint16_t local_ix)
 static inline uint16_t announce(struct block *b, uint32_t limit)
 {
     uint32_t wnd = b->rcv_adv - b->rcv_nxt;
-    // Over the limit (rounding up lets single bytes advance the edge): new announcements round
-    // down; what was announced stays valid (RFC 7323 2.4).
+    // The data exceeds the limit, because rounding up lets single bytes advance the edge. Do not
+    // advance it, and round down. What was announced stays valid (RFC 7323 2.4).
     if (unlikely(b->rcvq_bytes > limit))
         return (uint16_t)MIN(wnd >> b->rcv_wscale, UINT16_MAX);
     // RFC 9293 3.8.6.2.2: advance the edge by at least a full segment or half of the buffer.
@@ -30,7 +30,7 @@ static inline uint16_t announce(struct block *b, uint32_t limit)
     const int32_t gain = (int32_t)(room - wnd);
     if (gain > 0 && (uint32_t)gain >= MIN(limit / 2, (uint32_t)b->mss))
         wnd = room;
-    // Rounded up, so that scaling never moves the edge back.
+    // Round up, so that scaling never moves the edge back.
     uint32_t field = (wnd + (1u << b->rcv_wscale) - 1) >> b->rcv_wscale;
     field = MIN(field, UINT16_MAX);
     b->rcv_adv = b->rcv_nxt + (field << b->rcv_wscale);
@@ -47,8 +47,8 @@ uint32_t tcp_ts_now(const struct tcp *t, const struct flow_key *key)
     return t->now.ms + addr_hash(&t->ts_key, &key->remote);
 }
 
-// put: sets the fields that all segments of an established connection share; rcv_limit:
-// tcp_rcv_limit(). Returns the new flags of the block.
+// put: sets the fields that all segments of an established connection have in common. rcv_limit:
+// the result of tcp_rcv_limit(). Returns the new flags of the block.
 static inline uint16_t put(struct tcp *t, struct block *b, struct seg_out *o, uint32_t seq,
                            uint8_t flags, uint32_t rcv_limit)
 {
@@ -103,8 +103,9 @@ void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup)
     tcp_sack_put(t, b, o, dup, TCP_OPTIONS_MAX);
 }
 
-// A segment with data carries SACK blocks in its free room (RFC 6691 2). A full one has none:
-// out-of-order data was acknowledged at once by a bare acknowledgement.
+// report_beside: adds SACK blocks to a segment with data if it has room for them (RFC 6691 2). A
+// full segment has none. That is no loss, because out-of-order data was acknowledged at once by an
+// acknowledgement without data.
 static inline void report_beside(const struct tcp *t, const struct block *b, struct seg_out *o,
                                  uint32_t len)
 {
@@ -119,7 +120,7 @@ void tcp_reply_ack(struct tcp *t, struct block *b)
 
 bool tcp_claim_answer(const struct tcp *t, struct block *b)
 {
-    // 16 bits of 16 ms: once in 17 minutes of silence the time since looks short.
+    // 16 bits in units of 16 ms wrap after 17 minutes: an answer may then be skipped once.
     const uint16_t now = (uint16_t)(t->now.ms / 16), rested = (uint16_t)(now - b->oow_16ms);
     if (rested * 16u < t->cfg.invalid_ack_ms)
         return false;
@@ -168,8 +169,8 @@ bool tcp_reply_reset(struct tcp *t, const struct seg_in *s)
 }
 
 // gather: points o->data to up to len bytes of the send queue from seq on, in at most two ranges
-// and one record; PSH is set if a record ends there. Returns the bytes. *cur: a buffer at or before
-// seq; it is advanced.
+// and within one record. Sets PSH if a record ends there. Returns the number of bytes. *cur: a
+// buffer at or before seq; gather() advances it.
 static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, uint32_t seq,
                        uint32_t len)
 {
@@ -239,7 +240,7 @@ static void send_syn(struct tcp *t, struct block *b)
         o->ts_val = tcp_ts_now(t, &b->key);
         o->ts_ecr = answer ? b->ts_recent : 0;
     }
-    // An echo of an earlier SYN may contain the time in which answers to it were lost.
+    // Do not measure an echo of an earlier SYN: it includes the time in which answers were lost.
     if (b->flags & BF_TS)
         b->echo_from_ms = t->now.ms;
     if (b->snd_max == b->snd_una && !(b->flags & BF_TS)) {
@@ -259,7 +260,7 @@ static void send_syn(struct tcp *t, struct block *b)
     b->snd_nxt = b->snd_una + 1;
     if (seq_lt(b->snd_max, b->snd_nxt))
         b->snd_max = b->snd_nxt;
-    // The SYN-ACK of a simultaneous open may leave again after an acknowledgement that told more.
+    // Simultaneous open: a repeated SYN-ACK must not reduce what an acknowledgement announced.
     if (b->state == TCP_SYN_SENT || seq_lt(b->rcv_adv, b->rcv_nxt + o->wnd))
         b->rcv_adv = b->rcv_nxt + o->wnd;
     b->rto_at_ms = tcp_rto_at(t, b);
@@ -271,21 +272,21 @@ static inline bool is_overdue(const struct block *b)
     return (b->flags & BF_PROBE) && b->rto_at_ms == 0;
 }
 
-// may_cut: nothing is in flight, and the peer's window has room for `len` bytes only of more data.
-// Whether to send them: at once if they are a good part of the largest window seen (RFC 9293
-// 3.8.6.2.1 (3), whose fraction lies between a quarter and a half), because a small host never has
-// more room; else after the override timeout, which runs as the persist timer and has just expired
-// (3.8.6.2.1 (4); Linux waits as long).
+// may_cut: whether to send `len` bytes although more data is queued. Nothing is in flight, and the
+// peer's window has room for only `len` bytes. They are sent at once if they are at least a
+// fraction of the largest window seen (RFC 9293 3.8.6.2.1 (3); here between a quarter and a half),
+// because a small host may never offer more. Otherwise they are sent after the override timeout,
+// for which the persist timer is used (3.8.6.2.1 (4); Linux waits equally long).
 static inline bool may_cut(const struct block *b, uint32_t len)
 {
     return len >= 1u << b->wnd_max_log >> 1 || is_overdue(b);
 }
 
-// nagle_holds: whether a partial segment waits for the acknowledgement of another partial one
-// (Minshall's variant of RFC 9293 3.7.4, as Linux), not of full ones: the end of a large write is
-// then sent at once, and the peer's delayed acknowledgement of an odd segment does not delay it. A
-// partial segment is in flight if the data in flight is not a multiple of a full segment; the SYN
-// of RFC 7413 is not one.
+// nagle_holds: whether a partial segment must wait for the acknowledgement of another partial
+// segment (Minshall's variant of RFC 9293 3.7.4, as in Linux). It does not wait for full segments.
+// The end of a large write is therefore sent at once, and is not delayed by the peer's delayed
+// acknowledgement of an odd segment. A partial segment is in flight if the data in flight is not a
+// multiple of the MSS. The SYN of RFC 7413 does not count.
 static inline bool nagle_holds(const struct block *b, uint32_t flight)
 {
     if (flight == 0 || (b->flags & BF_NODELAY) || b->snd_nxt != b->snd_max)
@@ -293,8 +294,8 @@ static inline bool nagle_holds(const struct block *b, uint32_t flight)
     return (flight - tcp_is_pending(b)) % b->mss != 0;
 }
 
-// record_ends: whether a record ends in the next len bytes and others follow it. Its last segment
-// is never filled, and so does not wait (as Linux's MSG_EOR).
+// record_ends: whether a record ends within the next len bytes and other records follow it. The
+// last segment of a record is never filled up, so it does not wait (as with Linux's MSG_EOR).
 static NOINLINE bool record_ends(const struct tcp *t, const struct block *b, uint32_t len)
 {
     const struct buf *bufs = t->bufs.bufs;
@@ -310,8 +311,8 @@ static NOINLINE bool record_ends(const struct tcp *t, const struct block *b, uin
     return false;
 }
 
-// next_length: bytes that may be sent now, 0 for none; *fin: the FIN is sent with them or alone.
-// RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
+// next_length: how many bytes may be sent now; 0: none. *fin: whether the FIN is sent, with the
+// bytes or alone. RFC 9293 3.8.6.2.1 (sender's silly window avoidance), 3.7.4 (Nagle).
 static inline uint32_t next_length(const struct tcp *t, const struct block *b, uint32_t unsent,
                                    uint32_t extra, bool fin_queued, bool *fin)
 {
@@ -325,13 +326,13 @@ static inline uint32_t next_length(const struct tcp *t, const struct block *b, u
     bool may = !nagle_holds(b, flight);
     if (len < unsent)  // the window cuts the segment
         may = flight == 0 && may_cut(b, len);
-    else if (unlikely(tcp_is_corked(t, b)))  // not for longer than a timeout of nothing in flight
+    else if (unlikely(tcp_is_corked(t, b)))  // at most until a timeout with nothing in flight
         may = flight == 0 && is_overdue(b);
     return may || record_ends(t, b, len) ? len : 0;
 }
 
-// one_segment: builds the next segment of b with cwnd larger by `extra`. False: nothing (more) to
-// send.
+// one_segment: builds the next segment of b, with cwnd increased by `extra`. Returns false if there
+// is nothing to send.
 static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
 {
     const bool fin_sent = (b->flags & BF_FIN_QUEUED) && b->snd_nxt == b->snd_end + 1;
@@ -363,7 +364,7 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
     report_beside(t, b, o, len);
     if ((b->flags & BF_TS) && b->snd_max == b->snd_una)
         b->echo_from_ms = t->now.ms;
-    // After a loss it would measure the time of the recovery.
+    // No sample after a loss: it would include the time of the recovery.
     if (!(b->flags & (BF_TS | BF_TIMED)) && !b->has_flight && b->snd_nxt == b->snd_max &&
         !tcp_sack_governs(t, b) && !tcp_recovering(t, b)) {
         b->flags |= BF_TIMED;
@@ -385,15 +386,15 @@ bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra)
 }
 
 static_assert(TCP_OUT_BLOCK_MAX * SEG_WHOLE_MAX <= 65536,
-              "a large segment is one IP packet: its parts are smaller than SEG_WHOLE_MAX");
+              "a large segment must fit in one IP packet: its parts are below SEG_WHOLE_MAX");
 
-// large_segment: joins full segments of new data, at most `most`, into a large one. Returns their
-// number, which counts against the room of the turn. 0: too few.
+// large_segment: joins at most `most` full segments of new data into a large one. Returns their
+// number, which counts against the room of the turn, or 0 if there are too few.
 static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned most)
 {
     const uint32_t flight = b->snd_nxt - b->snd_una, window = MIN(b->cwnd, b->snd_wnd);
     if (b->snd_nxt != b->snd_max || b->dupacks != 0 || window <= flight ||
-        !seq_lt(b->snd_nxt, b->snd_end) || (b->agreed & BA_CWR))  // CWR: on one segment
+        !seq_lt(b->snd_nxt, b->snd_end) || (b->agreed & BA_CWR))  // CWR is sent on one segment only
         return 0;
     const bool many = b->snd_head != b->snd_tail;
     uint32_t n = MIN(b->snd_end - b->snd_nxt, window - flight) / b->mss;
@@ -428,8 +429,8 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
     return n;
 }
 
-// There is data, but nothing could be sent, and no acknowledgement will come: the window is closed.
-// RFC 9293 3.8.6.1.
+// arm_persist: there is data, but none could be sent, and nothing in flight will cause an
+// acknowledgement: the window is closed (RFC 9293 3.8.6.1).
 static void arm_persist(struct tcp *t, struct block *b)
 {
     b->flags |= BF_PROBE;
@@ -438,29 +439,29 @@ static void arm_persist(struct tcp *t, struct block *b)
 
 enum { FIN_LEAVES_IN = 1 << TCP_FIN_WAIT_1 | 1 << TCP_LAST_ACK };
 
-// output_fast: the common case: all queued data is in one buffer and fits into one segment and the
-// windows, and nothing was lost; or our FIN, with that or alone. Does exactly what output_full()
-// would. False: it is not the common case, and nothing was changed.
+// output_fast: the common case: all queued data is in one buffer, fits in one segment and in the
+// windows, and nothing was lost. Or our FIN is sent, with such data or alone. The result is that of
+// output_full(). Returns false in all other cases, without any change.
 static inline bool output_fast(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t len = b->snd_end - b->snd_nxt, flight = b->snd_nxt - b->snd_una;
     const uint32_t fin = (b->flags & BF_FIN_QUEUED) != 0;
     const uint32_t states = fin ? FIN_LEAVES_IN : 1 << TCP_ESTABLISHED;
     const uint32_t reasons =
-        ((states >> b->state & 1) ^ 1) |  // a state in which neither data nor a FIN is due
-        (b->snd_nxt ^ b->snd_max) |       // a timeout took snd_nxt back
+        ((states >> b->state & 1) ^ 1) |  // a state in which neither data nor a FIN is sent
+        (b->snd_nxt ^ b->snd_max) |       // a timeout reset snd_nxt
         (b->snd_head ^ b->snd_tail) |     // more than one buffer is queued
-        b->dupacks_flight |               // duplicates, or a log of the flight
-        (b->flags & (BF_PROBE |           // the peer's window is probed
-                     BF_WANT_WRITE |      // a send was refused: the block is woken for it
+        b->dupacks_flight |               // duplicate ACKs, or a flight log
+        (b->flags & (BF_PROBE |           // the peer's window is being probed
+                     BF_WANT_WRITE |      // a send was refused, and needs a wakeup
                      BF_EXT));            // an extension record is in use
     if (unlikely(reasons != 0))
         return false;
     if (unlikely(len + fin - 1 >= b->mss))  // nothing to send, or more than one segment
         return false;
-    if (unlikely(len > MIN(b->cwnd, b->snd_wnd)))  // the windows hold some of it back
+    if (unlikely(len > MIN(b->cwnd, b->snd_wnd)))  // a window is too small for all of it
         return false;
-    if (flight != 0)  // the second one in flight is to be written down (tcp_flight.h)
+    if (flight != 0)  // a second segment in flight must be logged (tcp_flight.h)
         return false;
     struct seg_out *o = &t->out[t->n_out++];
     uint16_t flags =
@@ -494,8 +495,8 @@ static inline bool output_fast(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// Retransmits the oldest segment, unless it was acknowledged meanwhile, or everything is resent
-// after a timeout. False: there is no room in this turn.
+// resend_head: retransmits the oldest segment, unless it was acknowledged meanwhile or everything
+// is being resent after a timeout. Returns false if this turn has no room.
 static NOINLINE bool resend_head(struct tcp *t, struct block *b)
 {
     if (b->dupacks >= TCP_DUPACKS && b->snd_una != b->snd_max) {
@@ -508,7 +509,7 @@ static NOINLINE bool resend_head(struct tcp *t, struct block *b)
     return true;
 }
 
-// limited: limited transmit (RFC 3042): by how many bytes cwnd counts as larger.
+// limited: by how many bytes limited transmit (RFC 3042) increases cwnd.
 static inline uint32_t limited(const struct block *b)
 {
     if (likely(b->dupacks == 0) || b->dupacks >= TCP_DUPACKS || b->snd_nxt != b->snd_max)
@@ -516,21 +517,22 @@ static inline uint32_t limited(const struct block *b)
     return (uint32_t)b->dupacks * b->mss;
 }
 
-// segments: sends as many segments as permitted, at most `most`. Returns how many.
+// segments: sends as many segments as permitted, at most `most`. Returns the number.
 static inline unsigned segments(struct tcp *t, struct block *b, unsigned most)
 {
     unsigned n = 0;
     while (n < most && has_room(t, b) && one_segment(t, b, limited(b))) {
         n++;
         if (likely(!seq_lt(b->snd_nxt, b->snd_end)) && !(b->flags & BF_FIN_QUEUED))
-            break;  // all that there is has left
+            break;  // everything was sent
         if (unlikely(t->cfg.large))
             n += large_segment(t, b, most - n);
     }
     return n;
 }
 
-// paced_segments: sends the segments that pacing permits. *wait: others wait.
+// paced_segments: sends the segments that pacing permits. *wait: whether pacing delays further
+// ones.
 static NOINLINE unsigned paced_segments(struct tcp *t, struct block *b, bool *wait)
 {
     const unsigned most = tcp_pace_room(t, b), n = segments(t, b, most);
@@ -540,7 +542,8 @@ static NOINLINE unsigned paced_segments(struct tcp *t, struct block *b, bool *wa
     return n;
 }
 
-// as_many: sends as many segments as permitted. Returns how many. *wait: pacing holds others back.
+// as_many: sends as many segments as permitted. Returns the number. *wait: whether pacing delays
+// further ones.
 static inline unsigned as_many(struct tcp *t, struct block *b, bool *wait)
 {
     if (unlikely(tcp_flight_governs(t, b)))
@@ -552,20 +555,20 @@ static inline unsigned as_many(struct tcp *t, struct block *b, bool *wait)
     return segments(t, b, TCP_OUT_BLOCK_MAX);
 }
 
-// RFC 7413 4.2.2: data may be sent before the handshake completes, as Nagle permits, but no FIN,
-// and nothing while the SYN-ACK seems lost.
+// send_early: RFC 7413 4.2.2: data may be sent before the handshake completes, subject to Nagle. No
+// FIN is sent, and nothing while the SYN-ACK may be lost.
 static NOINLINE void send_early(struct tcp *t, struct block *b)
 {
     const uint16_t fin = b->flags & BF_FIN_QUEUED;
     if (b->retries != 0 || b->snd_nxt == b->snd_una)
         return;
     b->flags &= (uint16_t)~fin;
-    b->snd_nxt = b->snd_max;  // the SYN-ACK alone may have left again
+    b->snd_nxt = b->snd_max;  // a retransmission of the SYN-ACK may have reset it
     segments(t, b, TCP_OUT_BLOCK_MAX);
     b->flags |= fin;
 }
 
-// output_full: sends segments as permitted, an acknowledgement, or nothing; see tcp_output().
+// output_full: sends segments as permitted, an acknowledgement, or nothing. See tcp_output().
 static NOINLINE bool output_full(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)) {
@@ -603,7 +606,7 @@ static NOINLINE bool output_full(struct tcp *t, struct block *b, uint32_t ix)
             return true;
         tcp_reply_ack(t, b);
     } else if ((b->flags & (BF_ACK_DELAYED | BF_DELACK_ARMED)) != BF_ACK_DELAYED) {
-        // nothing is due, or it is timed already
+        // nothing to acknowledge, or the delay is running already
     } else if (has_room(t, b) && tcp_quick_ack(t, b)) {
         tcp_reply_ack(t, b);
     } else {
@@ -652,7 +655,7 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
     struct seg_out *o = fill(t, b, seq, SEG_ACK);
     if (o == NULL)
         return 0;
-    const bool fin = end == b->snd_end + 1;  // it had left, and may again
+    const bool fin = end == b->snd_end + 1;  // the FIN was sent, and may be sent again
     const uint32_t bytes = MIN(end - fin - seq, (uint32_t)b->mss);
     uint32_t got = 0;
     if (bytes != 0) {
@@ -689,6 +692,6 @@ void tcp_retransmit_head(struct tcp *t, uint32_t ix)
     struct block *b = &t->blocks[ix];
     b->agreed |= BA_RESEND;
     b->dupacks =
-        MAX((uint8_t)b->dupacks, (uint8_t)TCP_DUPACKS) & DUPACKS_MAX;  // keeps output_fast() away
+        MAX((uint8_t)b->dupacks, (uint8_t)TCP_DUPACKS) & DUPACKS_MAX;  // disables output_fast()
     tcp_dirty(t, ix);
 }

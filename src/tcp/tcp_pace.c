@@ -2,14 +2,14 @@
 #include "tcp/tcp_pace.h"
 
 enum {
-    TICK_US = 1000,  // of the wheel
+    TICK_US = 1000,  // the tick of the wheel
     LEAST = 2,       // segments
-    // Unused time is credited, up to so many segments or one tick: such small bursts do no harm,
-    // and a late tick would otherwise reduce the rate.
+    // Unused time is credited, up to the time of this many segments or one tick. Bursts of this
+    // size are harmless, and without the credit a late tick would reduce the rate.
     CREDIT = 4,
 };
 
-// cost_us: the time of n bytes at the rate of the block.
+// cost_us: the time that n bytes take at the pacing rate of the block.
 static uint32_t cost_us(const struct block *b, uint32_t n)
 {
     const uint64_t rtt_us = b->srtt_us >> 3, cwnd = MAX(b->cwnd, (uint32_t)b->mss);
@@ -17,7 +17,7 @@ static uint32_t cost_us(const struct block *b, uint32_t n)
                                             : rtt_us * n * 5 / (6 * cwnd));
 }
 
-// worth: the bytes of so many microseconds at that rate.
+// worth: how many bytes the pacing rate permits in `us` microseconds.
 static uint64_t worth(const struct block *b, uint32_t us)
 {
     const uint64_t rtt_us = b->srtt_us >> 3;
@@ -25,8 +25,8 @@ static uint64_t worth(const struct block *b, uint32_t us)
                                  : 6ull * b->cwnd * us / (5 * rtt_us);
 }
 
-// credit_us: how far pace_us may be in the past: also by the delay of the tick, up to a quarter of
-// the round trip, because the worker was late.
+// credit_us: how far pace_us may lie in the past. If the worker was late, the delay of the tick is
+// added, up to a quarter of the round trip.
 static int32_t credit_us(const struct block *b, const struct ext_cc *c)
 {
     const uint32_t late_us = c->flags & CC_PACED ? 0 : c->pace_at_ms * 1000u;
@@ -34,9 +34,9 @@ static int32_t credit_us(const struct block *b, const struct ext_cc *c)
                      MIN(late_us, b->srtt_us >> 5));
 }
 
-// ahead_us: how far pace_us lies ahead of now. The clock goes round in 71 minutes, and pace_us
-// stands still while the round trip is too short to be paced: no window lets anything wait for
-// longer than a round trip, so that what lies further ahead is of long ago.
+// ahead_us: how far pace_us lies in the future. The 32-bit clock wraps after 71 minutes, and
+// pace_us does not change while the round trip is too short for pacing. No segment waits for longer
+// than a round trip, so a larger distance means that pace_us is outdated.
 static int32_t ahead_us(const struct tcp *t, const struct block *b, const struct ext_cc *c)
 {
     const int32_t us = (int32_t)(c->pace_us - (uint32_t)t->now.us);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Quick ACKs: a single segment is acknowledged at once while its sender may be in slow start, which
-// every acknowledgement advances: at the begin of a connection and after idle time. The choices are
-// Linux's (tcp_enter_quickack_mode, tcp_event_data_recv). Called only if an acknowledgement would
-// be delayed because no data carries it.
+// each acknowledgement advances. That is at the start of a connection and after idle time. The
+// rules are Linux's (tcp_enter_quickack_mode, tcp_event_data_recv). These functions are called only
+// if an acknowledgement would be delayed because no data carries it.
 #include "tcp/tcp_internal.h"
 
 enum {
     QUICKACK_MAX = 16,
     QUICKACK_MIN = 2,
-    QUICKACK_LATE = 128,  // the last delayed acknowledgement found nothing to ride on
+    QUICKACK_LATE = 128,  // no data was sent while the last acknowledgement was delayed
 };
 
-// Enough for half of the window; after it every second segment is acknowledged anyway.
+// tcp_quick_ack_credit: enough ACKs for half of the window. From then on every second segment is
+// acknowledged anyway.
 uint8_t tcp_quick_ack_credit(const struct tcp *t, const struct block *b)
 {
     if (!t->cfg.quick_ack)
@@ -26,7 +27,7 @@ void tcp_quick_ack_now(struct tcp *t, uint32_t ix, bool quick)
 {
     struct block *b = &t->blocks[ix];
     b->quickack_left =
-        quick ? QUICKACK_LATE | QUICKACK_MAX : 0;  // also of one that answers with data
+        quick ? QUICKACK_LATE | QUICKACK_MAX : 0;  // LATE: even if the application sends data
     if (!quick)
         return;
     if (b->flags & BF_ACK_DELAYED) {
@@ -42,7 +43,7 @@ void tcp_quick_ack_late(struct block *b)
     b->quickack_left |= QUICKACK_LATE;
 }
 
-// recover is our initial sequence number until the first loss.
+// has_sent_data: until the first loss, b->recover is our initial sequence number.
 static bool has_sent_data(const struct block *b)
 {
     return b->snd_max - b->recover != 1;
@@ -51,8 +52,8 @@ static bool has_sent_data(const struct block *b)
 bool tcp_quick_ack(const struct tcp *t, struct block *b)
 {
     const bool late = (b->quickack_left & QUICKACK_LATE) != 0;
-    // An application that answers with data carries acknowledgements in it (Linux: pingpong mode),
-    // unless its last answer came too late for that.
+    // An application that answers with data sends acknowledgements in that data (pingpong mode in
+    // Linux), unless its last answer came too late for that.
     if (late && t->now.ms - b->delack_at_ms > tcp_rto_ms(t, b))
         b->quickack_left = QUICKACK_LATE | tcp_quick_ack_credit(t, b);
     else if (!late && has_sent_data(b))

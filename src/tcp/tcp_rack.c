@@ -23,11 +23,12 @@ static bool sent_after(uint32_t a_us, uint32_t a_end, uint32_t b_us, uint32_t b_
     return time_before(b_us, a_us) || (a_us == b_us && seq_lt(b_end, a_end));
 }
 
-// is_doubtful: RFC 8985 6.2, step 2: it left more than once, and what has arrived may be the one
-// before. What a timestamp echoes says which, if all before it has arrived as well; of what lies
-// behind a gap it is older than that (RFC 7323 4.3). Else the time does. min_RTT is that of this
-// log only, which may have seen bursts alone: an eighth is taken off; before it is known, SRTT,
-// which has queues in it, by half.
+// is_doubtful: RFC 8985 6.2, step 2. The run was sent more than once, and the delivered copy may be
+// an earlier one. If everything before the run has arrived as well, the echoed timestamp decides.
+// Behind a gap the echoed timestamp is older than the segment (RFC 7323 4.3), so the time decides:
+// a delivery within min_RTT of the retransmission is of an earlier copy. min_RTT is that of this
+// log only, which may have seen only bursts, so an eighth is subtracted. Before it is known, half
+// of SRTT is used, because SRTT includes queueing.
 static bool is_doubtful(const struct tcp *t, const struct block *b, const struct flight *f,
                         const struct flight_run *r, uint32_t end, uint32_t rtt_us)
 {
@@ -56,7 +57,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
     }
     if (is_doubtful(t, b, f, r, end, rtt_us))
         return;
-    // Step 1. In a merged run only the last part was sent at that time.
+    // Step 1. In a merged run only the last part was sent at the stored time.
     if (!(r->flags & (FLIGHT_AGAIN | FLIGHT_GUESS)) && (whole || !(r->flags & FLIGHT_COARSE))) {
         if (f->min_rtt_us == 0 || rtt_us < f->min_rtt_us)
             f->min_rtt_us = rtt_us;
@@ -71,7 +72,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
     f->rack_rtt_us = rtt_us;
 }
 
-// has_dupacks: whether as much is SACKed as three duplicate acknowledgements report (RFC 6675 4,
+// has_dupacks: whether the SACKed data corresponds to three duplicate acknowledgements (RFC 6675 4,
 // IsLost()).
 static bool has_dupacks(const struct block *b, const struct flight *f)
 {

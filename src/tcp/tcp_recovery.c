@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss recovery by the flight log: begin and end, transmission, timers.
+// Loss recovery with the flight log: begin and end, transmission, timers.
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_sack.h"
 
-// deadline_us: a deadline in us microseconds, rounded up.
+// deadline_us: the deadline `us` microseconds from now, rounded up to milliseconds.
 static uint32_t deadline_us(const struct tcp *t, uint32_t us)
 {
     return deadline(t->now.ms, (uint32_t)((t->now.us % 1000 + us + 999) / 1000));
 }
 
-// probe_us: RFC 8985 7.2, TLP_calc_PTO(): two round trips after the last segment left, but not
-// while acknowledgements come in: a quarter of one after each. (By the letter it would be two after
-// each: a receiver that delays the last of them would delay the probe as well.) One segment's worth
-// may be acknowledged late, as we do.
+// probe_us: RFC 8985 7.2, TLP_calc_PTO(): two round trips after the last segment was sent, or,
+// after an acknowledgement, at least a quarter of a round trip from now. The RFC has two round
+// trips after each acknowledgement, so a receiver that delays its last acknowledgement would delay
+// the probe too. If only one segment is in flight, the time of a delayed acknowledgement is added.
 static uint32_t probe_us(const struct tcp *t, const struct block *b, const struct flight *f)
 {
     const uint32_t srtt_us = b->srtt_us / 8, least_us = FLIGHT_PROBE_MIN_MS * 1000u;
@@ -26,8 +26,8 @@ static uint32_t probe_us(const struct tcp *t, const struct block *b, const struc
     return MAX(us > since_us ? us - since_us : 1, srtt_us / 4);
 }
 
-// may_probe: RFC 8985 7.2: nothing is SACKed, and no recovery nor another probe goes on. Nor did
-// the peer take the window back, from under what would leave again.
+// may_probe: RFC 8985 7.2: nothing is SACKed, and there is neither a recovery nor another probe.
+// Also, the peer must not have shrunk its window below the data that a probe would resend.
 static bool may_probe(const struct block *b, const struct flight *f)
 {
     return f->state == FLIGHT_OPEN && (f->sacked | f->lost) == 0 && !f->probe_out &&
@@ -47,7 +47,7 @@ void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew)
             f->timer = FLIGHT_REORDER;
             at = reorder_at;
         }
-    } else if (may_probe(b, f)) {  // not after the timeout, but in its place
+    } else if (may_probe(b, f)) {  // the probe timer replaces the retransmission timer
         const uint32_t probe_at = deadline_us(t, probe_us(t, b, f));
         f->timer = FLIGHT_PROBE;
         if (time_before(probe_at, at))
@@ -61,7 +61,7 @@ void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)
 {
     const uint32_t now_us = (uint32_t)t->now.us;
     if (!b->has_flight) {
-        // What the older recovery takes care of it keeps; what leaves again has no log yet.
+        // A recovery without a log that is in progress continues. Data being resent gets no log.
         if (b->snd_nxt != b->snd_max || b->dupacks != 0 || tcp_sack_governs(t, b))
             return;
         uint32_t sent_us = now_us;
@@ -78,7 +78,7 @@ void tcp_flight_log(struct tcp *t, struct block *b, uint32_t from)
     }
     b->rtt_us = now_us;
     struct flight *f = flight_room(t, b);
-    if (seq_lt(flight_run_start(f, f->n), b->snd_nxt))  // else tcp_flight_output() has done it
+    if (seq_lt(flight_run_start(f, f->n), b->snd_nxt))  // otherwise tcp_flight_output() logged it
         flight_append(f, b->snd_nxt, now_us);
     f->burst = 0;
     tcp_flight_rearm(t, b, false);
@@ -100,9 +100,9 @@ uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t 
 
 // ---- proportional rate reduction
 
-// RFC 9937 6.2, at the begin of a recovery: with what else this burst of acknowledgements brought,
-// as if they were one. Else it would begin with the last one's segment in hand, where one by one
-// they would have let new ones leave (RFC 3042).
+// prr_begin: RFC 9937 6.2, at the begin of a recovery. All acknowledgements of this burst count as
+// one. Otherwise recovery would begin with the segment of the last acknowledgement only, although
+// each of the earlier ones would have allowed a new segment to be sent (RFC 3042).
 static void prr_begin(const struct block *b, struct flight *f)
 {
     f->prr_delivered = f->burst - f->delivered;
@@ -110,7 +110,7 @@ static void prr_begin(const struct block *b, struct flight *f)
     f->recover_fs = MAX(b->snd_max - b->snd_una - f->sacked + f->burst, 1u);
 }
 
-// RFC 9937 6.2, at each acknowledgement of the recovery.
+// prr_acked: RFC 9937 6.2, at each acknowledgement during recovery.
 static void prr_acked(struct block *b, struct flight *f)
 {
     const uint32_t pipe = flight_pipe(b, f), ssthresh = b->ssthresh;
@@ -122,11 +122,11 @@ static void prr_acked(struct block *b, struct flight *f)
             f->prr_out;
     } else {
         count = MAX((int64_t)f->prr_delivered - f->prr_out, (int64_t)f->burst);
-        if (f->advanced && !f->newly_lost)  // it goes well: PRR-SSRB
+        if (f->advanced && !f->newly_lost)  // good progress: PRR-SSRB
             count += b->mss;
         count = MIN((int64_t)(ssthresh - pipe), count);
     }
-    if (f->prr_out == 0)  // the first retransmission leaves whatever happens
+    if (f->prr_out == 0)  // the first retransmission is always sent
         count = MAX(count, (int64_t)b->mss);
     b->cwnd = pipe + (uint32_t)MAX(count, 0);
 }
@@ -136,8 +136,9 @@ static void prr_acked(struct block *b, struct flight *f)
 static void begin_recovery(struct tcp *t, struct block *b, struct flight *f)
 {
     undo_begin(b, f);
-    // RFC 5681 3.2, step 2: without what limited transmit sent beyond the window; but with what the
-    // acknowledgements of this burst took from it, for which nothing could leave yet.
+    // RFC 5681 3.2, step 2: without the segments that limited transmit sent beyond the window. The
+    // data that this burst of acknowledgements delivered is included, because no new segment could
+    // be sent for it yet.
     const uint32_t flight = b->snd_max - b->snd_una;
     tcp_cc_ssthresh(t, b, MIN(MAX(flight, flight - f->sacked + f->burst), b->cwnd));
     b->recover = b->snd_max;
@@ -158,9 +159,9 @@ static void end_recovery(struct block *b, struct flight *f)
     rack_calm(f);
 }
 
-// probe_judge: RFC 8985 7.4.2, TLP_process_ack(). A loss that the probe mended is a loss; whether
-// it did is known at once by the timestamp, or by the time: nothing is kept to wait for the report
-// of a duplicate.
+// probe_judge: RFC 8985 7.4.2, TLP_process_ack(). A loss that the probe repaired counts as a loss.
+// The timestamp, or the time, tells at once whether it did, so no state waits for a duplicate
+// report (DSACK).
 static void probe_judge(struct tcp *t, struct block *b, struct flight *f)
 {
     if (!f->probe_out || seq_lt(b->snd_una, f->probe_end))
@@ -177,8 +178,9 @@ static void probe_judge(struct tcp *t, struct block *b, struct flight *f)
     b->recover = b->snd_max;
 }
 
-// judge_loss: `bytes` were just marked as lost. During recovery delivered data decides what may be
-// sent (RFC 9937 5), not detected losses: pipe and cwnd are both reduced by them.
+// judge_loss: `bytes` were just marked as lost. During recovery, delivered data decides how much
+// may be sent (RFC 9937 5). Detected losses must not change it, so they reduce cwnd as much as
+// pipe.
 static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_t bytes)
 {
     if (f->state == FLIGHT_OPEN && f->lost != 0) {
@@ -189,13 +191,13 @@ static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_
     }
     if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
         prr_acked(b, f);
-    // No acknowledgement will come that could open cwnd.
+    // With nothing in flight, no acknowledgement will open cwnd.
     if (f->state == FLIGHT_RECOVERY && flight_pipe(b, f) == 0)
         b->cwnd = MAX(b->cwnd, (uint32_t)b->mss);
 }
 
-// frto_judge: RFC 5682 3.1: after a timeout, the first acknowledgement permits new data, and the
-// second shows whether data in flight had arrived.
+// frto_judge: RFC 5682 3.1. After a timeout, the first acknowledgement permits new data. The second
+// one shows whether data that was in flight at the timeout has arrived.
 static void frto_judge(struct block *b, struct flight *f)
 {
     if (f->frto == FRTO_FIRST && f->advanced) {
@@ -207,8 +209,8 @@ static void frto_judge(struct block *b, struct flight *f)
     }
 }
 
-// The peer discarded SACKed data (RFC 2018 8): as after a timeout, all data is resent, from a
-// window of one segment, or forged reports would make us send it many times.
+// reneged: the peer discarded SACKed data (RFC 2018 8). As after a timeout, all data is resent from
+// a window of one segment. Otherwise a peer could forge reports to make us send it many times.
 static void reneged(struct tcp *t, struct block *b, struct flight *f)
 {
     t->stats->c.sack_reneges++;
@@ -279,8 +281,8 @@ bool tcp_flight_timer(struct tcp *t, struct block *b, uint32_t ix)
     return true;
 }
 
-// lose_old: RFC 8985 6.3: at a timeout the first segment is lost, and everything older than a round
-// trip.
+// lose_old: RFC 8985 6.3: at a timeout, the first segment is marked as lost, and so is all data
+// that was sent more than a round trip ago.
 static void lose_old(struct tcp *t, struct block *b)
 {
     struct flight *f = flight_room(t, b);
@@ -304,7 +306,7 @@ bool tcp_flight_timeout(struct tcp *t, struct block *b, bool fresh)
         f = flight_open(t, b, (uint32_t)t->now.us - tcp_rto_ms(t, b) * 1000);
     if (f == NULL)
         return false;
-    if (b->snd_wnd == 0) {  // taken back: what is in flight is for the probes of the window
+    if (b->snd_wnd == 0) {  // the peer closed the window: window probes cover the data in flight
         tcp_flight_close(t, b);
         return false;
     }
@@ -345,7 +347,7 @@ static void sent(struct flight *f, uint32_t bytes)
         f->prr_out += bytes;
 }
 
-// send_new: sends a segment of new data, `beyond` what cwnd permits.
+// send_new: sends a segment of new data. beyond: by how many bytes it may exceed cwnd.
 static bool send_new(struct tcp *t, struct block *b, uint32_t beyond)
 {
     struct flight *f = flight_room(t, b);
@@ -358,19 +360,20 @@ static bool send_new(struct tcp *t, struct block *b, uint32_t beyond)
     return true;
 }
 
-// resend: retransmits the first segment of run i, within the peer's window. False: none.
+// resend: retransmits the first segment of run i, within the peer's window. Returns false if there
+// is none.
 static bool resend(struct tcp *t, struct block *b, unsigned i)
 {
     struct flight *f = flight_of(t, b);
     const uint32_t from = flight_run_start(f, i), edge = b->snd_una + b->snd_wnd;
     uint32_t end = flight_run(f, i)->end;
-    if (seq_lt(edge, end))  // it was taken back
+    if (seq_lt(edge, end))  // the peer has shrunk the window
         end = edge;
     const uint32_t n = seq_lt(from, end) ? tcp_resend(t, b, from, end) : 0;
     if (n == 0)
         return false;
     if (i == 0)
-        f->rto_at_ms = 0;  // RFC 6298 5.1: for the oldest it runs anew
+        f->rto_at_ms = 0;  // RFC 6298 5.1: resending the oldest segment restarts the timer
     flight_again(f, i, n, (uint32_t)t->now.us);
     undo_resent(t, f, n);
     sent(f, n);
@@ -378,7 +381,8 @@ static bool resend(struct tcp *t, struct block *b, unsigned i)
     return true;
 }
 
-// next: sends one segment, lost or new. False: none may be sent. *i: no run before it is lost.
+// next: sends one segment, lost or new. Returns false if none may be sent. *i: no run before run *i
+// is lost.
 static bool next(struct tcp *t, struct block *b, unsigned *i)
 {
     const unsigned had = flight_of(t, b)->n;
@@ -392,7 +396,7 @@ static bool next(struct tcp *t, struct block *b, unsigned *i)
         }
         if (f->frto == FRTO_WAIT)
             return false;
-        f->frto = FRTO_OFF;  // RFC 5682 3.1, step 2b: there is none, or no room for it
+        f->frto = FRTO_OFF;  // RFC 5682 3.1, step 2b: there is no new data, or no window for it
     }
     *i = flight_find_lost(f, *i);
     if (*i < f->n) {
@@ -416,8 +420,8 @@ static void resend_last(struct tcp *t, struct block *b, struct flight *f)
         flight_last_again(f, from, (uint32_t)t->now.us);
 }
 
-// probe: RFC 8985 7.3, TLP_send_probe(): sends a new segment, beyond cwnd and Nagle's rule, or the
-// last one again.
+// probe: RFC 8985 7.3, TLP_send_probe(): sends a new segment, regardless of cwnd and Nagle, or else
+// retransmits the last one.
 static void probe(struct tcp *t, struct block *b)
 {
     const uint16_t nodelay = b->flags & BF_NODELAY;
@@ -431,7 +435,7 @@ static void probe(struct tcp *t, struct block *b)
     f->probe_again = !fresh;
     f->probe_end = b->snd_nxt;
     f->probe_ms = t->now.ms;
-    f->rto_at_ms = 0;  // RFC 8985 7.3: the timeout runs anew
+    f->rto_at_ms = 0;  // RFC 8985 7.3: restart the retransmission timer
     t->stats->c.loss_probes++;
 }
 
@@ -454,7 +458,7 @@ unsigned tcp_flight_output(struct tcp *t, struct block *b)
 
 // ---- SACK blocks
 
-// sort: sorts the blocks by sequence numbers; they arrive in the order of changes.
+// sort: sorts the blocks by sequence number. They arrive in the order of changes.
 static void sort(struct seq_range *r, unsigned n)
 {
     for (unsigned i = 1; i < n; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender: SACK blocks (RFC 2018 5, RFC 2883 5), and loss recovery by them (RFC 6675).
+// The sender's side of SACK (RFC 2018 5, RFC 2883 5), and loss recovery with SACK (RFC 6675)
+// without a flight log.
 #include "tcp/tcp_sack.h"
 
 #include "tcp/tcp_cc.h"
@@ -24,15 +25,15 @@ bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range
     return true;
 }
 
-// sack_is_valid: a block of data that was sent and is not acknowledged; not at snd_una, because a
-// peer with that data would acknowledge it.
+// sack_is_valid: whether the block covers data that was sent and is not acknowledged. A block that
+// starts at snd_una is not valid, because a peer with that data would acknowledge it.
 bool sack_is_valid(const struct block *b, struct seq_range r)
 {
     const uint32_t from = r.start - b->snd_una, to = r.end - b->snd_una;
     return from != 0 && from < to && to <= b->snd_max - b->snd_una;
 }
 
-// Data below SACKed data that was never resent arrived late: it was reordered, not lost.
+// is_reordered: data that arrives below SACKed data, and was never resent, was reordered, not lost.
 static bool is_reordered(const struct block *b, const struct ext *e, struct seq_range r)
 {
     if (e->n_sacked == 0 || b->snd_nxt != b->snd_max)
@@ -41,7 +42,8 @@ static bool is_reordered(const struct block *b, const struct ext *e, struct seq_
            (e->recovery == RECOVERY_NONE || seq_leq(e->high_rxt, r.start));
 }
 
-// process_sack_blocks: adds the segment's blocks to the scoreboard. Returns how many bytes are new.
+// process_sack_blocks: adds the segment's blocks to the scoreboard. Returns how many bytes were not
+// SACKed before.
 static uint32_t process_sack_blocks(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     struct core_counters *c = &t->stats->c;
@@ -85,8 +87,8 @@ void tcp_recovery_timeout(struct tcp *t, struct block *b)
     clear_scoreboard(t, b);
 }
 
-// The peer discarded SACKed data: as after a timeout, all data is resent, from a window of one
-// segment, or forged reports would make us send it many times.
+// reneged: the peer discarded SACKed data. As after a timeout, all data is resent from a window of
+// one segment. Otherwise a peer could forge reports to make us send it many times.
 static void reneged(struct tcp *t, struct block *b)
 {
     t->stats->c.sack_reneges++;
@@ -99,8 +101,8 @@ static void reneged(struct tcp *t, struct block *b)
     clear_scoreboard(t, b);
 }
 
-// RFC 6675 5 (4.1) to (4.3). follows: the acknowledgement at hand has ended another recovery. That
-// one may have sent the first segment again, and more behind it: this has no need to.
+// begin_recovery: RFC 6675 5 (4.1) to (4.3). follows: the current acknowledgement has ended another
+// recovery. If that recovery has retransmitted the first segment, it is not retransmitted again.
 static void begin_recovery(struct tcp *t, struct block *b, struct ext *e, bool follows)
 {
     const bool again = follows && seq_lt(b->snd_una, e->high_rxt);
@@ -110,7 +112,7 @@ static void begin_recovery(struct tcp *t, struct block *b, struct ext *e, bool f
     if (!again)
         e->high_rxt = b->snd_una;
     e->rescue_rxt = b->snd_una + MIN(e->sacked[0].start - b->snd_una, (uint32_t)b->mss);
-    // RFC 5681 3.2, step 2: excluding what limited transmit sent beyond the window.
+    // RFC 5681 3.2, step 2: without the segments that limited transmit sent beyond the window.
     b->cwnd = tcp_cc_ssthresh(t, b, MIN(b->snd_max - b->snd_una, b->cwnd));
     b->recover = b->snd_max;
     if (!again)
@@ -119,16 +121,17 @@ static void begin_recovery(struct tcp *t, struct block *b, struct ext *e, bool f
     t->stats->c.sack_recoveries++;
 }
 
-// Is what was in flight when loss was seen last all acknowledged? (RFC 6675 5.1: no new recovery
-// before.) As tcp_before_recover(), but for the one number: duplicates of what left again
-// bring no new blocks.
+// before_recover: whether data is unacknowledged that was in flight when the last loss was
+// detected. No new recovery begins before it is acknowledged (RFC 6675 5.1). It differs from
+// tcp_before_recover() in one sequence number, because duplicates of resent data bring no new SACK
+// blocks.
 static bool before_recover(const struct block *b)
 {
     return b->recover - b->snd_una - 1 < b->snd_max - b->snd_una && !(b->agreed & BA_REDUCED);
 }
 
-// RFC 6675 5, (1) and (2). What leaves again after a timeout, or waits for a window, lies before
-// `recover`.
+// is_time: RFC 6675 5, (1) and (2). Data that is resent after a timeout, or waits for a window, is
+// below `recover`.
 static bool is_time(const struct block *b, const struct ext *e)
 {
     struct seq_range gap;
@@ -139,10 +142,11 @@ static bool is_time(const struct block *b, const struct ext *e)
            (sack_gap(e, b->snd_una, b->snd_una, b->mss, &gap, &lost) && lost);
 }
 
-// ends_at_gap: the acknowledgement at hand, which ends at what did not leave again, says that this
-// was lost, as in RFC 6582 3.2, step 3: in a window of a few segments there may be nothing left
-// beyond it to be reported. Without a report only once in a recovery, and near its end: what only
-// came late is followed by an acknowledgement for each segment of the window.
+// ends_at_gap: whether the current acknowledgement, which ends at data that was not resent, shows
+// that this data was lost, as in RFC 6582 3.2, step 3. In a window of a few segments there may be
+// no data above it that could be SACKed. Without SACK blocks this is assumed only once in a
+// recovery, and only near its end: if the data was merely late, each segment of the window causes
+// another acknowledgement.
 static bool ends_at_gap(const struct block *b, struct ext *e)
 {
     if (e->n_sacked != 0 || b->recover - b->snd_una <= TCP_DUPACKS * (uint32_t)b->mss)
@@ -152,7 +156,7 @@ static bool ends_at_gap(const struct block *b, struct ext *e)
     return first;
 }
 
-// go_on: an acknowledgement in recovery.
+// go_on: handles an acknowledgement during recovery.
 static void go_on(struct block *b, struct ext *e, bool acked)
 {
     if (!seq_lt(b->snd_una, b->recover)) {
@@ -178,7 +182,7 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
     const uint32_t fresh = s->opts & SEG_OPT_SACK ? process_sack_blocks(t, b, s) : 0;
     if (!(b->flags & BF_EXT)) {
         if (fresh != 0)
-            tcp_duplicate_ack(t, b, ix);  // no record for a scoreboard
+            tcp_duplicate_ack(t, b, ix);  // no free record for a scoreboard
         return;
     }
     struct ext *e = &t->exts[b->ext];
@@ -187,7 +191,7 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
         go_on(b, e, acked);
     if (e->recovery == RECOVERY_NONE) {
         if (fresh != 0 && b->dupacks < DUPACKS_MAX)
-            b->dupacks++;  // RFC 6675 2: a report of something new is a duplicate acknowledgement
+            b->dupacks++;  // RFC 6675 2: an ACK with new SACK information is a duplicate ACK
         if (is_time(b, e))
             begin_recovery(t, b, e, recovering);
     }
@@ -196,17 +200,17 @@ void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_
     tcp_ext_release(t, b);
 }
 
-// resend: retransmits one segment from the front of r, within the peer's window. Returns its
-// sequence numbers; 0: none left.
+// resend: retransmits one segment from the front of r, within the peer's window. Returns the length
+// in sequence numbers, 0 if nothing is left.
 static uint32_t resend(struct tcp *t, struct block *b, struct seq_range r)
 {
     const uint32_t edge = b->snd_una + b->snd_wnd;
-    if (seq_lt(edge, r.end))  // it was taken back
+    if (seq_lt(edge, r.end))  // the peer has shrunk the window
         r.end = edge;
     return seq_lt(r.start, r.end) ? tcp_resend(t, b, r.start, r.end) : 0;
 }
 
-// RFC 6675 5 (4.3): regardless of pipe.
+// resend_head: RFC 6675 5 (4.3): regardless of pipe.
 static bool resend_head(struct tcp *t, struct block *b, struct ext *e)
 {
     const struct seq_range all = {b->snd_una, e->n_sacked != 0 ? e->sacked[0].start : b->snd_max};
@@ -230,7 +234,7 @@ static bool resend_gap(struct tcp *t, struct block *b, struct ext *e, struct seq
     return true;
 }
 
-// NextSeg() (4): once in a recovery, the end of the outstanding data.
+// rescue: NextSeg() (4): the end of the outstanding data, once in a recovery.
 static bool rescue(struct tcp *t, struct block *b, struct ext *e)
 {
     struct seq_range gap = sack_last_gap(e, b->snd_una, b->snd_max);
@@ -246,7 +250,8 @@ static bool rescue(struct tcp *t, struct block *b, struct ext *e)
     return true;
 }
 
-// recover_next: sends one segment by RFC 6675 5 (C) and NextSeg(). False: none may be sent.
+// recover_next: sends one segment by RFC 6675 5 (C) and NextSeg(). Returns false if none may be
+// sent.
 static bool recover_next(struct tcp *t, struct block *b, struct ext *e)
 {
     if (e->resend_head)
@@ -266,7 +271,7 @@ static bool recover_next(struct tcp *t, struct block *b, struct ext *e)
     return rescue(t, b, e);
 }
 
-// gap_from: the first gap at or after seq; the one above all ranges counts.
+// gap_from: the first gap at or after seq. The range above all SACKed ranges counts as a gap.
 static struct seq_range gap_from(const struct ext *e, uint32_t seq, uint32_t max)
 {
     struct seq_range gap = {seq, max};
@@ -281,8 +286,8 @@ static struct seq_range gap_from(const struct ext *e, uint32_t seq, uint32_t max
     return gap;
 }
 
-// again_next: everything is resent, after a timeout or in a smaller size, except what the peer has
-// SACKed meanwhile.
+// again_next: everything is resent, after a timeout or because of a smaller MSS, except data that
+// the peer has SACKed meanwhile.
 static bool again_next(struct tcp *t, struct block *b, const struct ext *e)
 {
     const struct seq_range gap = gap_from(e, b->snd_nxt, b->snd_max);
@@ -309,7 +314,7 @@ unsigned tcp_sack_output(struct tcp *t, struct block *b)
             sent = again_next(t, b, e);
         else if (e->recovery == RECOVERY_SACK)
             sent = recover_next(t, b, e);
-        else  // RFC 3042, and new data beside it: what the peer has is not in the network
+        else  // limited transmit (RFC 3042) and new data: SACKed data is not in the network
             sent = tcp_send_next(t, b, sack_below(e, b->snd_nxt));
         if (!sent)
             return n;

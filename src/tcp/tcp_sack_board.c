@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scoreboard of RFC 6675: ranges, not octets.
+// The scoreboard of RFC 6675. It stores ranges, not single octets.
 #include <string.h>
 
 #include "tcp/tcp_sack.h"
@@ -23,7 +23,7 @@ uint32_t sack_add(struct ext *e, struct seq_range r, bool *forgot)
     unsigned from = 0;
     while (from < e->n_sacked && seq_lt(e->sacked[from].end, r.start))
         from++;
-    unsigned to = from;  // [from, to): those that r touches
+    unsigned to = from;  // [from, to): the ranges that r touches
     uint32_t known = 0;
     for (; to < e->n_sacked && seq_leq(e->sacked[to].start, r.end); to++) {
         known += length(e->sacked[to]);
@@ -66,7 +66,7 @@ uint32_t sack_below(const struct ext *e, uint32_t seq)
     return n;
 }
 
-// is_lost: RFC 6675 4, of the gap below range i, above which `above` numbers are SACKed.
+// is_lost: RFC 6675 4, for the gap below range i. above: how many bytes above the gap are SACKed.
 static bool is_lost(const struct ext *e, unsigned i, uint32_t above, uint32_t mss)
 {
     return e->n_sacked - i >= TCP_DUPACKS || above > (TCP_DUPACKS - 1) * mss;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's reports: runs of out-of-order data, and duplicates.
+// The SACK blocks that we report: runs of out-of-order data, and duplicates (DSACK).
 #include <string.h>
 
 #include "tcp/tcp_sack.h"
@@ -45,11 +45,11 @@ void tcp_sack_put(const struct tcp *t, const struct block *b, struct seg_out *o,
     unsigned n = 0;
     if (!(b->agreed & BA_SACK))
         return;
-    if (dup.start != dup.end)  // a bare acknowledgement, which has room
+    if (dup.start != dup.end)  // only in an acknowledgement without data, which has room
         to[n++] = dup;
     for (unsigned i = 0; e != NULL && i < e->n_held && n < max; i++) {
         to[n] = e->held[i];
-        to[n++].end += e->has_fin && e->held[i].end == e->fin_seq;  // it takes a number as well
+        to[n++].end += e->has_fin && e->held[i].end == e->fin_seq;  // the FIN has a number as well
     }
     if (n == 0)
         return;

@@ -5,13 +5,14 @@
 
 static struct tcp_place *place_of(const struct tcp *t, uint32_t block, uint32_t region)
 {
-    const uint32_t all = UINT32_MAX / TCP_SEEK_BYTES;  // sequence numbers go round
+    const uint32_t all = UINT32_MAX / TCP_SEEK_BYTES;  // sequence numbers wrap
     const uint64_t h = ((uint64_t)block << 32 | (region & all)) * UINT64_C(0x9e3779b97f4a7c15);
     return &t->places[(h >> 32) & (TCP_SEEK_PLACES - 1)];
 }
 
-// A buffer stays in its queue until its last byte is acknowledged, and keeps its first sequence
-// number until its first byte is. If that number is not acknowledged, the buffer is still there.
+// is_there: whether the buffer of the stored place is still queued. A buffer stays in its queue
+// until its last byte is acknowledged, and keeps its first sequence number until its first byte is.
+// If that number is not acknowledged, the buffer is therefore still there.
 static bool is_there(const struct tcp_place *p, const struct block *b, uint32_t block,
                      uint64_t life, uint32_t seq)
 {
@@ -19,7 +20,7 @@ static bool is_there(const struct tcp_place *p, const struct block *b, uint32_t 
            seq_leq(p->seq, seq);
 }
 
-// nearest: a stored buffer at or before seq.
+// nearest: a stored buffer that begins at or before seq.
 static uint32_t nearest(const struct tcp *t, const struct block *b, uint32_t block, uint64_t life,
                         uint32_t seq)
 {
@@ -49,7 +50,7 @@ uint32_t tcp_seek(const struct tcp *t, const struct block *b, uint32_t seq)
         *place_of(t, block, region) = (struct tcp_place){life, block, bufs[ix].seq, ix, 1};
     }
     const uint32_t wanted = seq / TCP_SEEK_BYTES;
-    if (wanted != region)  // the end of a buffer that began before
+    if (wanted != region)  // the buffer begins in an earlier region and ends in this one
         *place_of(t, block, wanted) = (struct tcp_place){life, block, bufs[ix].seq, ix, 1};
     return ix;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The full version for a segment of a block: RFC 9293 3.10.7.3 (SYN-SENT) and 3.10.7.4 (the other
-// states). There is a function for each step, in the RFC's order and with its number. Each returns
-// false if processing ends there. The checks of RFC 7323 and RFC 5961 are in the steps that those
-// documents name.
+// states). Each step of the RFC has a function, in the RFC's order and with the RFC's number. The
+// function returns false if processing ends there. The checks of RFC 7323 and RFC 5961 are in the
+// steps that those documents name.
 #include <errno.h>
 
 #include "tcp/tcp_ack.h"
@@ -16,8 +16,8 @@ static uint32_t seg_length(const struct seg_in *s)
     return s->data_len + ((s->flags & SEG_SYN) != 0) + ((s->flags & SEG_FIN) != 0);
 }
 
-// Whether the segment occupies sequence numbers, which its sender keeps until they are
-// acknowledged, and is not a SYN.
+// is_data: whether the segment, which is not a SYN, occupies sequence numbers. Its sender then
+// retransmits it until it is acknowledged.
 static bool is_data(const struct seg_in *s)
 {
     return (s->data_len != 0 || (s->flags & SEG_FIN)) && !(s->flags & SEG_SYN);
@@ -26,8 +26,8 @@ static bool is_data(const struct seg_in *s)
 static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v)
 {
     t->stats->c.conns_reset_received++;
-    // A block in SYN-RECEIVED comes from an active open (RFC 9293 3.10.7.4, second), or from Fast
-    // Open; then the application has it already.
+    // A block in SYN-RECEIVED comes from an active open (RFC 9293 3.10.7.4, second) or from Fast
+    // Open. With Fast Open the application knows the connection already.
     const bool pending = tcp_is_pending(b);
     const bool opening = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     const int error = b->state == TCP_SYN_SENT     ? ECONNREFUSED  // Linux's tcp_reset()
@@ -37,7 +37,7 @@ static void reset_received(struct tcp *t, struct block *b, struct tcp_verdict *v
     v->events |= TCP_EV_CLOSED;
 }
 
-// An active open is established.
+// start_keepalive: an active open is established.
 static void start_keepalive(struct tcp *t, struct block *b, uint32_t ix)
 {
     b->last_rx_ms = t->now.ms;
@@ -57,7 +57,7 @@ static void syn_sent_2_rst(struct tcp *t, struct block *b, bool ack_ok, struct t
         v->drop = DROP_tcp_reset_invalid;
 }
 
-// Processes the options of the peer's SYN.
+// negotiate_options: processes the options of the peer's SYN.
 static void negotiate_options(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     if (t->cfg.sack && (s->opts & SEG_OPT_SACK_PERM))
@@ -67,7 +67,8 @@ static void negotiate_options(struct tcp *t, struct block *b, const struct seg_i
         b->flags |= BF_TS;
         b->ts_recent = s->ts_val;
         b->ts_recent_ms = t->now.ms;
-        b->flags &= (uint16_t)~BF_TIMED;  // from now on echoes measure: of the last SYN, or later
+        b->flags &=
+            (uint16_t)~BF_TIMED;  // from now on, echoes of the last SYN or later are measured
         b->echo_from_ms = t->now.ms - ((uint32_t)t->now.us - b->rtt_us + 999) / 1000;
     }
     if (s->opts & SEG_OPT_WSCALE)
@@ -81,7 +82,7 @@ static void syn_sent_4_syn(struct tcp *t, struct block *b, uint32_t ix, const st
                            bool ack_ok, struct tcp_verdict *v)
 {
     b->rcv_nxt = s->seq + 1;
-    // The window that our SYN announced. A SYN-ACK to be sent announces it again.
+    // The window that our SYN announced. If we send a SYN-ACK, it announces the window again.
     const uint32_t told = MIN(tcp_rcv_limit(t, b), UINT16_MAX);
     b->rcv_adv = b->rcv_nxt + (ack_ok ? told : 0);
     b->snd_wl1 = s->seq;
@@ -100,7 +101,7 @@ static void syn_sent_4_syn(struct tcp *t, struct block *b, uint32_t ix, const st
         start_keepalive(t, b, ix);
         b->flags |= BF_ACK_NOW;
         v->events |= TCP_EV_OPEN;
-    } else {  // simultaneous open: the SYN-ACK leaves in place of the SYN
+    } else {  // simultaneous open: a SYN-ACK is sent in place of the SYN
         tcp_set_state(b, STEP_SYN);
         b->snd_nxt = b->snd_una;
         b->rto_at_ms = 0;
@@ -128,20 +129,20 @@ static void syn_sent(struct tcp *t, struct block *b, uint32_t ix, const struct s
 // ---- RFC 9293 3.10.7.4, first: the sequence number
 
 // is_known_ack: whether SEG.ACK acknowledges sent data and is not older than RFC 5961 5.2 permits.
-// The largest window that the peer can have announced stands for MAX.SND.WND.
+// Instead of MAX.SND.WND, the largest window that the peer could announce is used.
 static bool is_known_ack(const struct block *b, uint32_t ack)
 {
     const uint32_t oldest = (uint32_t)UINT16_MAX << b->snd_wscale;
     return ack - b->snd_una + oldest <= b->snd_max - b->snd_una + oldest;
 }
 
-// ts_recent is not valid after 24 days (RFC 7323 5.5).
+// timestamp_is_old: ts_recent is not valid after 24 days (RFC 7323 5.5).
 static bool timestamp_is_old(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     return time_before(s->ts_val, b->ts_recent) && t->now.ms - b->ts_recent_ms <= TCP_PAWS_MS;
 }
 
-// reply_unacceptable: RFC 9293 3.10.7.4, first; with SACK the reply reports duplicate data (RFC
+// reply_unacceptable: RFC 9293 3.10.7.4, first. With SACK the reply reports duplicate data (RFC
 // 2883 4).
 static void reply_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
 {
@@ -154,7 +155,8 @@ static void reply_unacceptable(struct tcp *t, struct block *b, const struct seg_
     tcp_reply_dsack(t, b, (struct seq_range){s->seq, seq_lt(end, b->rcv_nxt) ? end : b->rcv_nxt});
 }
 
-// RFC 7323 5.3 R1 and 3.2: the negotiated timestamp is missing, or older than the last one.
+// fails_paws: RFC 7323 5.3 R1 and 3.2: the negotiated timestamp is missing, or older than the last
+// one.
 static bool fails_paws(const struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     if (!(b->flags & BF_TS) || (s->flags & SEG_RST))
@@ -162,8 +164,8 @@ static bool fails_paws(const struct tcp *t, const struct block *b, const struct 
     return !(s->opts & SEG_OPT_TS) || timestamp_is_old(t, b, s);
 }
 
-// An old timestamp is answered as an old sequence number is (RFC 7323 5.3 R1), a missing one is not
-// (3.2).
+// refuse_paws: an old timestamp is answered like an old sequence number (RFC 7323 5.3 R1). A
+// segment without the timestamp is not answered (3.2).
 static void refuse_paws(struct tcp *t, struct block *b, const struct seg_in *s,
                         struct tcp_verdict *v)
 {
@@ -176,8 +178,8 @@ static void refuse_paws(struct tcp *t, struct block *b, const struct seg_in *s,
         t->stats->c.ack_skipped_paws++;
 }
 
-// A repeated SYN of a connection in Fast Open: the SYN-ACK is sent again, within the limit of
-// answers.
+// fast_open_again: a repeated SYN of a connection in Fast Open. The SYN-ACK is sent again, within
+// the rate limit of answers.
 static void fast_open_again(struct tcp *t, struct block *b, uint32_t ix, struct tcp_verdict *v)
 {
     v->drop = DROP_tcp_duplicate;
@@ -192,15 +194,16 @@ static void fast_open_again(struct tcp *t, struct block *b, uint32_t ix, struct 
 
 enum { SYN_ACK_RST = SEG_SYN | SEG_ACK | SEG_RST };
 
-// RFC 7413: a repetition of the SYN that opened the connection, before the handshake completes.
+// is_fast_open_syn: RFC 7413: a repetition of the SYN that opened the connection, before the
+// handshake completes.
 static bool is_fast_open_syn(const struct block *b, const struct seg_in *s)
 {
     return unlikely(b->state == TCP_SYN_RECEIVED) && tcp_is_pending(b) &&
            (s->flags & SYN_ACK_RST) == SEG_SYN && s->seq == b->snd_wl1;
 }
 
-// The SYN-ACK of a simultaneous open (RFC 9293 3.5, figure 8): it repeats the sequence number of
-// the peer's SYN, which is before the window, and is what SYN-RECEIVED waits for.
+// is_crossing_syn_ack: the SYN-ACK of a simultaneous open (RFC 9293 3.5, figure 8). It repeats the
+// sequence number of the peer's SYN, which is below the window. SYN-RECEIVED waits for it.
 static bool is_crossing_syn_ack(const struct block *b, const struct seg_in *s)
 {
     return b->state == TCP_SYN_RECEIVED && !tcp_is_pending(b) && s->seq == b->rcv_nxt - 1 &&
@@ -214,13 +217,13 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
     const uint32_t from = s->seq - b->rcv_nxt;
     if (len == 0)
         return wnd == 0 ? from == 0 : from < wnd;
-    if (wnd == 0)  // a bare FIN takes no room: Linux takes it as well
+    if (wnd == 0)  // like Linux, accept a FIN without data, which takes no buffer
         return from == 0 && s->data_len == 0 && !(s->flags & SEG_SYN);
     return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
 }
 
-// is_copy: whether it repeats data that we have with a later timestamp: our acknowledgement was
-// lost.
+// is_copy: whether it repeats data that we have, with a later timestamp. Our acknowledgement was
+// lost then.
 static bool is_copy(const struct block *b, const struct seg_in *s)
 {
     const uint32_t behind = b->rcv_nxt - s->seq;
@@ -228,21 +231,21 @@ static bool is_copy(const struct block *b, const struct seg_in *s)
            behind - 1 < (uint32_t)UINT16_MAX << b->rcv_wscale;
 }
 
-// reply_copy: acknowledges a copy with the echo of its own timestamp. Otherwise the peer would
-// measure the whole wait as its RTT, and its timeout would grow. The block does not store that
-// timestamp: a segment outside the window does not change TS.Recent (RFC 7323 5.3: R2 comes before
-// R3), because anybody can send one, and a time in the future would make all the peer's segments
+// reply_copy: acknowledges a copy and echoes the copy's timestamp. Otherwise the peer would measure
+// the whole wait as its RTT, and its timeout would grow. The block does not store that timestamp. A
+// segment outside the window does not change TS.Recent (RFC 7323 5.3: R2 comes before R3), because
+// anybody can send one, and a timestamp in the future would make all later segments of the peer
 // look old.
 static void reply_copy(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     const uint32_t n_out = t->n_out;
     reply_unacceptable(t, b, s);
     if (t->n_out != n_out)
-        t->out[n_out].ts_ecr = s->ts_val;  // not older: fails_paws() has seen it
+        t->out[n_out].ts_ecr = s->ts_val;  // fails_paws() made sure that it is not older
 }
 
-// Linux's counters for these segments: data acknowledged before (DelayedACKLost), and data that a
-// zero window refuses (TCPZeroWindowDrop).
+// count_unacceptable: Linux's counters for these segments: data that was acknowledged before
+// (DelayedACKLost), and data that a zero window refuses (TCPZeroWindowDrop).
 static void count_unacceptable(struct tcp *t, const struct block *b, const struct seg_in *s)
 {
     if (seg_length(s) != 0 && seq_lt(s->seq, b->rcv_nxt))
@@ -251,7 +254,8 @@ static void count_unacceptable(struct tcp *t, const struct block *b, const struc
         t->stats->c.window_zero_drops++;
 }
 
-// A segment outside the window is answered with an acknowledgement, a SYN too (RFC 5961 4.2).
+// answer_unacceptable: a segment outside the window is answered with an acknowledgement. For a SYN
+// that is a challenge ACK (RFC 5961 4.2).
 static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
 {
     count_unacceptable(t, b, s);
@@ -265,13 +269,13 @@ static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg
         t->stats->c.ack_skipped++;
 }
 
-// The part of the fifth step that applies to a segment into a closed window too.
+// These parts of the fifth step also apply to a segment that arrives while the window is zero.
 static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                         struct tcp_verdict *v);
 static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix);
 
-// A zero window refuses only the data: the acknowledgement of the segment is processed (RFC 9293
-// 3.10.7.4, first, SHOULD).
+// is_zero_window_ack: a zero window refuses only the data. The acknowledgement of the segment is
+// processed (RFC 9293 3.10.7.4, first, SHOULD).
 static bool is_zero_window_ack(const struct block *b, const struct seg_in *s)
 {
     return b->rcv_adv == b->rcv_nxt && s->seq == b->rcv_nxt && (s->flags & SYN_ACK_RST) == SEG_ACK;
@@ -290,7 +294,7 @@ static void refuse_sequence(struct tcp *t, struct block *b, uint32_t ix, const s
         v->events |= TCP_EV_CLOSED;
 }
 
-// By RFC 7323 5.3 PAWS (R1) comes before the check of the sequence number.
+// step_1_sequence: RFC 7323 5.3 puts PAWS (R1) before the check of the sequence number.
 static bool step_1_sequence(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                             struct tcp_verdict *v)
 {
@@ -310,8 +314,8 @@ static bool step_1_sequence(struct tcp *t, struct block *b, uint32_t ix, const s
 
 // ---- second: the RST bit
 
-// In TIME-WAIT with unread data: the data is kept, and later segments find no connection; or the
-// RST is ignored (RFC 1337 3, fix F1). As tcp_time_wait.c.
+// time_wait_reset: in TIME-WAIT with unread data. The data is kept, and later segments find no
+// connection. With rfc1337 the RST is ignored (RFC 1337 3, fix F1), as in tcp_time_wait.c.
 static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in *s,
                             struct tcp_verdict *v)
 {
@@ -323,7 +327,8 @@ static void time_wait_reset(struct tcp *t, struct block *b, const struct seg_in 
     t->stats->c.time_wait_reset++;
 }
 
-// RFC 5961 3.2: it is valid at exactly RCV.NXT; within the window it is challenged.
+// step_2_rst: RFC 5961 3.2: a RST at exactly RCV.NXT is valid. Elsewhere in the window it causes a
+// challenge ACK.
 static bool step_2_rst(struct tcp *t, struct block *b, const struct seg_in *s,
                        struct tcp_verdict *v)
 {
@@ -340,12 +345,12 @@ static bool step_2_rst(struct tcp *t, struct block *b, const struct seg_in *s,
     return false;
 }
 
-// ---- third: security and compartment. There are none: nothing is to be compared.
+// ---- third: security and compartment. c10m has none, so nothing is compared.
 
 // ---- fourth: the SYN bit
 
-// RFC 5961 4.2: a challenge ACK, whatever its sequence number. The SYN-ACK of a simultaneous open
-// continues to the ACK field.
+// step_4_syn: RFC 5961 4.2: a challenge ACK, whatever the sequence number. For the SYN-ACK of a
+// simultaneous open, processing continues with the ACK field.
 static bool step_4_syn(struct tcp *t, struct block *b, const struct seg_in *s,
                        struct tcp_verdict *v)
 {
@@ -359,7 +364,8 @@ static bool step_4_syn(struct tcp *t, struct block *b, const struct seg_in *s,
 
 // ---- fifth: the ACK field
 
-// Completes the handshake of a Fast Open connection, which the application has already.
+// fast_open_done: completes the handshake of a Fast Open connection, which the application knows
+// already.
 static void fast_open_done(struct tcp *t, struct block *b)
 {
     tcp_fast_open_ended(t, b, false);
@@ -371,7 +377,7 @@ static void fast_open_done(struct tcp *t, struct block *b)
     tcp_rtt_unknown(b);
 }
 
-// SYN-RECEIVED: the acknowledgement of our SYN establishes the connection.
+// process_ack_of_syn: in SYN-RECEIVED, the acknowledgement of our SYN establishes the connection.
 static bool process_ack_of_syn(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                                struct tcp_verdict *v)
 {
@@ -381,7 +387,7 @@ static bool process_ack_of_syn(struct tcp *t, struct block *b, uint32_t ix, cons
         v->drop = DROP_tcp_unacceptable;
         return false;
     }
-    if (s->flags & SEG_SYN)  // of a simultaneous open: is_crossing_syn_ack()
+    if (s->flags & SEG_SYN)  // simultaneous open: see is_crossing_syn_ack()
         tcp_ecn_answered(t, b, s, true);
     if (tcp_is_pending(b))
         fast_open_done(t, b);
@@ -394,7 +400,7 @@ static bool process_ack_of_syn(struct tcp *t, struct block *b, uint32_t ix, cons
     return true;
 }
 
-// The peer is alive: restarts keepalive and clears the soft error.
+// note_life: the peer is alive: restarts keepalive and clears the soft error.
 static void note_life(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (unlikely(b->probes != 0)) {
@@ -406,7 +412,7 @@ static void note_life(struct tcp *t, struct block *b, uint32_t ix)
         tcp_clear_soft_error(t, b);
 }
 
-// SND.UNA < SEG.ACK: a new acknowledgement.
+// process_new_ack: SND.UNA < SEG.ACK: a new acknowledgement.
 static void process_new_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                             uint32_t wnd, struct tcp_verdict *v)
 {
@@ -422,7 +428,7 @@ static void process_new_ack(struct tcp *t, struct block *b, uint32_t ix, const s
     tcp_dirty(t, ix);
 }
 
-// RFC 5681 2: the definition of a duplicate acknowledgement. With SACK the blocks decide.
+// is_duplicate_ack: the definition of RFC 5681 2. With SACK, the SACK blocks decide instead.
 static bool is_duplicate_ack(const struct block *b, const struct seg_in *s, uint32_t wnd)
 {
     return s->ack == b->snd_una && s->data_len == 0 && b->snd_max != b->snd_una &&
@@ -430,8 +436,9 @@ static bool is_duplicate_ack(const struct block *b, const struct seg_in *s, uint
            !(b->agreed & BA_SACK);
 }
 
-// Updates the send window by SND.WL1 and SND.WL2. The order of two segments with the same numbers
-// is unknown: the larger window is used, or a zero window (Linux: tcp_may_update_window).
+// update_send_window: updates the send window by SND.WL1 and SND.WL2. Two segments with the same
+// numbers may have been reordered: the larger window is used, or a zero window (Linux's
+// tcp_may_update_window()).
 static void update_send_window(struct block *b, const struct seg_in *s, uint32_t acked,
                                uint32_t wnd)
 {
@@ -443,15 +450,15 @@ static void update_send_window(struct block *b, const struct seg_in *s, uint32_t
     b->snd_wl1 = s->seq;
 }
 
-// The answer to a window probe. was_zero: the window was zero before.
+// process_probe_answer: the answer to a window probe. was_zero: the window was zero before.
 static void process_probe_answer(struct tcp *t, struct block *b, uint32_t ix, bool was_zero)
 {
-    b->retries = 0;  // the peer lives (RFC 9293 3.8.6.1: it may stay closed for ever)
-    // Data is in flight after all: a timeout, after which the window had closed or shrunk, was
-    // undone.
+    b->retries = 0;  // the peer is alive; its window may stay closed for ever (RFC 9293 3.8.6.1)
+    // Data can be in flight although the window is probed: a timeout was undone after which the
+    // window had closed or shrunk.
     const bool flies = b->snd_nxt != b->snd_una;
     if (!flies && (b->snd_wnd == 0 || !was_zero))
-        return;  // the override timeout goes on
+        return;  // the override timeout continues
     b->flags &= (uint16_t)~BF_PROBE;
     b->backoff = 0;
     b->stuck_at_ms = 0;
@@ -459,7 +466,7 @@ static void process_probe_answer(struct tcp *t, struct block *b, uint32_t ix, bo
     tcp_arm(t, ix);
 }
 
-// False: processing of the segment ends here.
+// process_ack: returns false if processing of the segment ends here.
 static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                         struct tcp_verdict *v)
 {
@@ -493,7 +500,8 @@ static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struc
     return true;
 }
 
-// Handles the acknowledgement of our FIN. True: the connection is over.
+// process_ack_of_fin: handles the acknowledgement of our FIN. Returns whether the connection is
+// over.
 static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (!(b->flags & BF_FIN_QUEUED) || b->snd_una != b->snd_end + 1)
@@ -512,8 +520,8 @@ static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix)
     }
 }
 
-// RFC 7323 5.3 R3 and 4.3, of one whose acknowledgement is good (as Linux). It has a timestamp,
-// which is not older: fails_paws() has seen it.
+// note_timestamp: RFC 7323 5.3 R3 and 4.3, for a segment with a valid acknowledgement (as in
+// Linux). fails_paws() made sure that the segment has a timestamp and that it is not older.
 static void note_timestamp(const struct tcp *t, struct block *b, const struct seg_in *s)
 {
     if (!(b->flags & BF_TS) || !seq_leq(s->seq, b->rcv_nxt - (b->unacked_segs != 0)))
@@ -538,19 +546,19 @@ static bool step_5_ack(struct tcp *t, struct block *b, uint32_t ix, const struct
     }
     if (b->state != TCP_TIME_WAIT)
         return true;
-    if (seg_length(s) != 0)  // else two TIME-WAITs would talk for ever
+    if (seg_length(s) != 0)  // two ends in TIME-WAIT would otherwise answer each other for ever
         tcp_reply_ack(t, b);
     else
         v->drop = DROP_time_wait;
     return false;
 }
 
-// ---- sixth: the URG bit. Urgent data is data like other data, the pointer is ignored (RFC 6093
-// 6).
+// ---- sixth: the URG bit. Urgent data is treated as ordinary data, and the pointer is ignored (RFC
+// 6093 6).
 
 // ---- seventh: the segment text
 
-// Payload beyond a gap is acknowledged at once (RFC 5681 4.2).
+// keep_out_of_order: data beyond a gap is acknowledged at once (RFC 5681 4.2).
 static void keep_out_of_order(struct tcp *t, struct block *b, uint32_t seq, const uint8_t *data,
                               uint32_t len, struct tcp_verdict *v)
 {
@@ -568,7 +576,8 @@ static void keep_out_of_order(struct tcp *t, struct block *b, uint32_t seq, cons
     tcp_reply_dsack(t, b, dup);
 }
 
-// While data beyond a gap is kept, data that fills the gap is acknowledged at once (RFC 5681 4.2).
+// has_gap: while data beyond a gap is stored, data that fills the gap is acknowledged at once (RFC
+// 5681 4.2).
 static bool has_gap(const struct tcp *t, const struct block *b)
 {
     if (!(b->flags & BF_EXT))
@@ -577,14 +586,15 @@ static bool has_gap(const struct tcp *t, const struct block *b)
     return e->ooo_head != BUF_NONE || e->has_fin;
 }
 
-// The payload in order up to `end`: the first range of it that was present already.
+// held_before: the first range of the in-order data, up to `end`, that was stored already.
 static struct seq_range held_before(const struct tcp *t, const struct block *b, uint32_t end)
 {
     return b->flags & BF_EXT ? tcp_ooo_again(t, b, end) : (struct seq_range){end, end};
 }
 
-// Payload in order, up to seq + len. skip: bytes of the segment that were received before. *dup:
-// the first range that was present already, for report_duplicate(); empty: none.
+// deliver_text: delivers data that is in order, up to seq + len. skip: how many bytes of the
+// segment were received before. *dup: the first range that was stored already, for
+// report_duplicate(); empty if there is none.
 static void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                          uint32_t len, uint32_t skip, struct tcp_verdict *v)
 {
@@ -608,19 +618,19 @@ static void deliver_text(struct tcp *t, struct block *b, uint32_t ix, const stru
     tcp_dirty(t, ix);
 }
 
-// *dup: of what is in order now, the first run that was there already, for report_duplicate();
-// empty: none.
+// step_7_text: *dup: the first range of the in-order data that was stored already, for
+// report_duplicate(); empty if there is none.
 static bool step_7_text(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                         const uint8_t *data, struct tcp_verdict *v, struct seq_range *dup)
 {
     uint32_t seq = s->seq, len = s->data_len, skip = 0;
-    // New data after the close that nobody will read: RST (RFC 9293 3.6.1, SHLD-3).
+    // Data after the close, which no application will read: RST (RFC 9293 3.6.1, SHLD-3).
     if (unlikely(tcp_nobody_reads(t, b)) && tcp_unread_input(t, b, s)) {
         v->drop = DROP_tcp_after_close;
         v->events |= TCP_EV_CLOSED;
         return false;
     }
-    if (seq_lt(seq, b->rcv_nxt)) {  // the front is old
+    if (seq_lt(seq, b->rcv_nxt)) {  // the front was received before
         skip = MIN(b->rcv_nxt - seq - ((s->flags & SEG_SYN) != 0), len);
         len -= skip;
         seq = b->rcv_nxt;
@@ -628,11 +638,11 @@ static bool step_7_text(struct tcp *t, struct block *b, uint32_t ix, const struc
     }
     const uint32_t room = b->rcv_adv - seq;
     if (len > room)
-        len = room;  // what lies beyond the window will come again
+        len = room;  // the peer will send the data beyond the window again
     if (len == 0)
         return true;
     if (b->state != TCP_ESTABLISHED && b->state != TCP_FIN_WAIT_1 && b->state != TCP_FIN_WAIT_2)
-        return true;                                    // the peer has sent its FIN before
+        return true;                                    // the peer has already sent its FIN
     if (unlikely(s->ecn != 0 || (s->flags & SEG_CWR)))  // RFC 3168 6.1.3
         tcp_ecn_received(t, b, s);
     if (seq != b->rcv_nxt) {
@@ -654,15 +664,15 @@ static bool step_7_text(struct tcp *t, struct block *b, uint32_t ix, const struc
 
 // ---- eighth: the FIN bit
 
-// A FIN beyond a gap is kept with the out-of-order data.
+// keep_fin: a FIN beyond a gap is stored with the out-of-order data.
 static void keep_fin(struct tcp *t, struct block *b, const struct seg_in *s, uint32_t fin_seq,
                      struct tcp_verdict *v)
 {
     struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
     if (s->data_len == 0)
-        tcp_reply_ack(t, b);  // RFC 5681 4.2; with data it has been answered
-    // Data before the gap of a kept FIN never times out. If the peer has sent nothing else and
-    // records are scarce, the FIN is not kept; it will come again.
+        tcp_reply_ack(t, b);  // RFC 5681 4.2; a segment with data was acknowledged before
+    // A stored FIN never times out. If the peer has sent no other data beyond the gap and records
+    // are scarce, the FIN is not stored; the peer will send it again.
     if (e == NULL && tcp_ext_plenty(t))
         e = tcp_ext_get(t, b);
     if (e == NULL)
@@ -673,15 +683,15 @@ static void keep_fin(struct tcp *t, struct block *b, const struct seg_in *s, uin
         v->events |= TCP_EV_KEPT;
 }
 
-// The kept FIN is no longer valid: it is in order now, or data was received at its number (as
-// Linux).
+// drop_kept_fin: the stored FIN is no longer valid: it is in order now, or data was received at its
+// sequence number (as in Linux).
 static void drop_kept_fin(struct tcp *t, struct block *b)
 {
     t->exts[b->ext].has_fin = 0;
     tcp_ext_release(t, b);
 }
 
-// The FIN is in order.
+// process_fin: the FIN is in order.
 static void process_fin(struct tcp *t, struct block *b, uint32_t ix, struct tcp_verdict *v)
 {
     b->rcv_nxt++;
@@ -689,7 +699,7 @@ static void process_fin(struct tcp *t, struct block *b, uint32_t ix, struct tcp_
         b->rcv_adv = b->rcv_nxt;
     const bool was_fin_wait_2 = b->state == TCP_FIN_WAIT_2;
     tcp_set_state(b, STEP_PEER_FIN);
-    b->flags |= BF_ACK_NOW;  // BF_PEER_FIN is set when the event is handled, after data before it
+    b->flags |= BF_ACK_NOW;  // the event's handler sets BF_PEER_FIN, after the data before the FIN
     v->events |= TCP_EV_PEER_FIN;
     if (was_fin_wait_2) {
         tcp_reply_ack(t, b);
@@ -705,7 +715,7 @@ static void step_8_fin(struct tcp *t, struct block *b, uint32_t ix, const struct
 {
     const bool has_fin = (s->flags & SEG_FIN) != 0;
     if (v->drop != DROP_NONE && !has_fin)
-        return;  // nothing is in order now that was not before
+        return;  // the segment has moved RCV.NXT nowhere
     const struct ext *e = b->flags & BF_EXT ? &t->exts[b->ext] : NULL;
     const bool kept = e != NULL && e->has_fin;
     const uint32_t fin_seq = s->seq + s->data_len + ((s->flags & SEG_SYN) != 0);
@@ -720,13 +730,13 @@ static void step_8_fin(struct tcp *t, struct block *b, uint32_t ix, const struct
         return;
     }
     if (b->state != TCP_ESTABLISHED && b->state != TCP_FIN_WAIT_1 && b->state != TCP_FIN_WAIT_2)
-        return;  // seen before
+        return;  // the FIN was received before
     if (e != NULL)
         drop_kept_fin(t, b);
     process_fin(t, b, ix, v);
 }
 
-// RFC 2883 4: duplicate data below the acknowledgement is reported, a FIN included.
+// report_duplicate: RFC 2883 4: reports duplicate data, or a FIN, below the acknowledgement.
 static void report_duplicate(struct tcp *t, struct block *b, struct seq_range dup,
                              const struct tcp_verdict *v)
 {
@@ -762,7 +772,7 @@ void tcp_segment_full(struct tcp *t, uint32_t ix, const struct seg_in *s, const 
                       struct tcp_verdict *v)
 {
     struct block *b = &t->blocks[ix];
-    if (b->state == TCP_CLOSED) {  // over; only the application has yet to know, or to read
+    if (b->state == TCP_CLOSED) {  // the block only waits for the application
         if ((s->flags & SEG_RST) || !t->services[b->service].pulls || !tcp_reply_reset(t, s))
             v->drop = DROP_tcp_after_close;
     } else if (b->state == TCP_SYN_SENT) {

@@ -5,14 +5,15 @@ enum { SHED_REST, SHED_COUNT, SHED_WATCH, SHED_WAIT, SHED_JUDGE, SHED_SHED };
 
 enum { NOT_SLOW = UINT32_MAX };
 
-// Whether the application was not told of its end yet, and data is queued.
+// is_queued: whether data is queued in a connection that has not ended.
 static bool is_queued(const struct block *b)
 {
     return b->snd_head != BUF_NONE && b->state != TCP_FREE && b->state != TCP_CLOSED &&
            b->state != TCP_TIME_WAIT;
 }
 
-// The buffers of b's send queue without references. *looked grows by the buffers examined.
+// queue_bufs: how many buffers b's send queue holds, without those for references. *looked grows by
+// the number of buffers examined.
 static uint32_t queue_bufs(const struct tcp *t, const struct block *b, uint32_t *looked)
 {
     const struct buf *bufs = t->bufs.bufs;
@@ -40,7 +41,7 @@ static void note(struct tcp *t, const struct block *b, uint32_t bufs, uint16_t s
         .source = source};
 }
 
-// look: examines block b, whose timer runs; returns how many buffers it examined.
+// look: examines block b, whose timer is armed. Returns how many buffers it examined.
 static uint32_t look(struct tcp *t, const struct block *b)
 {
     struct tcp_shed *s = &t->shed;
@@ -58,7 +59,7 @@ static uint32_t look(struct tcp *t, const struct block *b)
     return looked;
 }
 
-// round_slice: continues the round over all blocks. True: it is complete.
+// round_slice: continues the round over all blocks. Returns whether the round is complete.
 static bool round_slice(struct tcp *t)
 {
     struct tcp_shed *s = &t->shed;
@@ -100,12 +101,12 @@ static void count_begin(struct tcp *t)
     round_begin(t, SHED_COUNT);
 }
 
-// The count is complete. If no queue holds buffers, they hold unread or out-of-order data, for
-// which no peer can be reset.
+// watch_begin: the count is complete. If no send queue holds buffers, unread or out-of-order data
+// does. No connection is reset for that.
 static void watch_begin(struct tcp *t)
 {
     struct tcp_shed *s = &t->shed;
-    s->level = s->most >> s->halved;  // not by 32: there are fewer than 2^31 buffers
+    s->level = s->most >> s->halved;  // halved < 32, because there are fewer than 2^31 buffers
     if (s->level == 0) {
         s->halved = 0;
         s->step = SHED_REST;
@@ -114,7 +115,8 @@ static void watch_begin(struct tcp *t)
     round_begin(t, SHED_WATCH);
 }
 
-// The time that a connection has to drain what it holds, if its source holds so much.
+// drain_ms: how long a connection has to drain its queue. source_bufs: how many buffers its source
+// holds.
 static uint64_t drain_ms(const struct tcp *t, uint32_t source_bufs)
 {
     const uint32_t share = MAX(t->bufs.data_count / TCP_SHED_SOURCE_SHARE, 1u);
@@ -147,8 +149,8 @@ static void judge_slice(struct tcp *t)
     }
 }
 
-// Whether a is reset before b: first by what the source holds, then by what was drained, then by
-// what is held.
+// is_before: whether a is reset before b. Compares first what their sources hold, then how much
+// each has drained, then how much each holds.
 static bool is_before(const struct tcp_shed *s, const struct shed_watch *a,
                       const struct shed_watch *b)
 {
@@ -171,7 +173,7 @@ static struct shed_watch *next_victim(struct tcp_shed *s)
     return best;
 }
 
-// None of the watched connections is left. If there was none from the start, smaller sources are
+// step_level: no watched connection is left to be reset. If none was reset, smaller sources are
 // watched next time, else larger ones.
 static void step_level(struct tcp *t)
 {
@@ -198,7 +200,7 @@ static void shed_one(struct tcp *t)
         return;
     s->victim = 0;
     if (tcp_bufs_scarce(t, 0))
-        tcp_ooo_relieve(t);  // what can come again goes before a connection does
+        tcp_ooo_relieve(t);  // drop out-of-order data first, because peers send it again
     struct shed_watch *w = tcp_bufs_scarce(t, 0) ? next_victim(s) : NULL;
     if (w == NULL) {
         step_level(t);

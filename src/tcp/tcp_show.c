@@ -16,9 +16,9 @@ const char tcp_show_info_head[] =
     "mss_bytes "
     "snd_wnd_bytes rcv_wnd_bytes unacked_bytes unsent_bytes rcvq_bytes retransmits backoff flags\n";
 
-// ---- from copies
+// ---- values from copies of blocks
 
-// left: ms from now until at, never below 0.
+// left: milliseconds from now until at, 0 if that has passed.
 static uint32_t left(uint32_t at_ms, uint32_t now_ms)
 {
     return time_before(now_ms, at_ms) ? at_ms - now_ms : 0;
@@ -30,8 +30,8 @@ static uint32_t distance(uint32_t a, uint32_t b)
     return seq_lt(a, b) ? b - a : 0;
 }
 
-// slow_deadline_of: the earliest slow deadline of the copy, 0: none. The time between probes is the
-// service's: whether the copy has its own extension record yet is not known.
+// slow_deadline_of: the earliest slow deadline of the copy, 0 if there is none. The interval of
+// probes is that of the service, because the copy does not tell whether the connection has its own.
 static uint32_t slow_deadline_of(const struct tcp *t, const struct block *b)
 {
     const struct tcp_service *sv = &t->services[b->service];
@@ -138,7 +138,7 @@ void tcp_show_time_wait(struct tcp_shown *s, const struct tcp *t, const struct t
     };
 }
 
-// ---- to text
+// ---- text
 
 static char *put_digits(char *p, uint64_t v, int digits, const char hex[16])
 {
@@ -152,13 +152,13 @@ static char *put_hex(char *p, uint64_t v, int digits)
     return put_digits(p, v, digits, "0123456789ABCDEF");
 }
 
-// Where Linux has a pointer, which it prints in small letters.
+// put_pointer: the field where Linux prints a pointer, in lower case.
 static char *put_pointer(char *p, uint64_t v)
 {
     return put_digits(p, v, 16, "0123456789abcdef");
 }
 
-// put_dec: right-aligned in `width` characters, or more if it needs them.
+// put_dec: right-aligned in `width` characters, or longer.
 static char *put_dec(char *p, uint64_t v, int width)
 {
     char digits[20];
@@ -180,8 +180,7 @@ static char *put_text(char *p, const char *text)
     return p + n;
 }
 
-// put_words: words of the address as it lies in memory, each as this machine reads it: that is what
-// Linux prints.
+// put_words: the address as 32-bit words in the byte order of this machine, as Linux prints it.
 static char *put_words(char *p, const struct ip_addr *a, int first_byte, uint16_t port)
 {
     for (int i = first_byte; i < 16; i += 4) {
@@ -200,7 +199,7 @@ static uint32_t segments(const struct tcp_shown *s, uint32_t bytes)
     return s->mss == 0 ? 0 : MAX(bytes / s->mss, 1u);
 }
 
-// put_rest: what both families have behind the addresses.
+// put_rest: the columns after the addresses, which both families have.
 static char *put_rest(char *p, const struct tcp_shown *s)
 {
     enum { MS_A_TICK = 10 };

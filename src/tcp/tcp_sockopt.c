@@ -7,7 +7,7 @@
 
 enum {
     SOCKOPT_LIMIT_MIN =
-        2048,  // of a queue: smaller values are taken as this (Linux's SOCK_MIN_RCVBUF)
+        2048,  // of a queue: smaller values become this one (Linux's SOCK_MIN_RCVBUF)
 };
 
 static bool has(const struct ext_sockopts *o, enum sockopt option)
@@ -15,7 +15,7 @@ static bool has(const struct ext_sockopts *o, enum sockopt option)
     return o != NULL && (o->set >> option & 1) != 0;
 }
 
-// The service's, or the configuration's.
+// common_value: the value of the service, or that of the configuration.
 static uint32_t common_value(const struct tcp *t, const struct block *b, enum sockopt option)
 {
     const struct tcp_service *sv = &t->services[b->service];
@@ -89,7 +89,8 @@ uint32_t tcp_sockopt_value(const struct tcp *t, const struct block *b, enum sock
     return has(o, option) ? value_of(o, option) : common_value(t, b, option);
 }
 
-// in_range: *value is one that the option can have; moved to the nearest where Linux does.
+// in_range: whether *value is valid for the option. Where Linux does so, moves it to the nearest
+// valid value.
 static bool in_range(enum sockopt option, uint32_t *value)
 {
     switch (option) {
@@ -158,7 +159,7 @@ static void put(struct ext_sockopts *o, enum sockopt option, uint32_t value)
         o->ttl = (uint8_t)value;
         break;
     case SOCKOPT_TOS:
-        o->tos = (uint8_t)(value & ~3u);  // those two bits are ECN's
+        o->tos = (uint8_t)(value & ~3u);  // the two low bits are the ECN field
         break;
     case SOCKOPT_DF:
         o->df = (uint8_t)value;
@@ -172,12 +173,12 @@ static void put(struct ext_sockopts *o, enum sockopt option, uint32_t value)
     o->set |= (uint16_t)(1u << option);
 }
 
-// What the new value changes at once.
+// changed: what takes effect at once after a new value.
 static void changed(struct tcp *t, uint32_t ix, enum sockopt option)
 {
     struct block *b = &t->blocks[ix];
     if (b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)
-        return;  // not begun yet, or over
+        return;  // not open yet, or over
     switch (option) {
     case SOCKOPT_RCV_LIMIT:
     case SOCKOPT_WINDOW_CLAMP:
@@ -208,8 +209,8 @@ void tcp_sockopt_unset(struct tcp *t, uint32_t ix, enum sockopt option)
     changed(t, ix, option);
 }
 
-// may_change: the service's value of the option is another one later (tcp_tune.h): to have chosen
-// the present one is a choice.
+// may_change: whether the service's value of the option can change later (tcp_tune.h). Then it must
+// be stored even if it equals the present value.
 static bool may_change(const struct tcp *t, const struct block *b, enum sockopt option)
 {
     const struct tcp_service *sv = &t->services[b->service];

@@ -3,7 +3,7 @@
 
 #include "mem/block.h"
 
-// Every entry is the next state plus one; 0 is a hole.
+// Each entry is the next state plus one. 0 is a hole: the step is not possible in that state.
 #define TO(state) ((uint8_t)((state) + 1))
 
 static const uint8_t next_state[TCP_STATE_COUNT][STEP_COUNT] = {

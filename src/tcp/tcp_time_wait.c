@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TIME-WAIT records (RFC 9293 3.6), of two sizes, one for each family, in rings in order of their
-// end.
+// TIME-WAIT records (RFC 9293 3.6). There is one record size and one ring for each family. A ring
+// is ordered by the time at which the records expire.
 #include <string.h>
 
 #include "tcp/tcp_internal.h"
@@ -34,7 +34,7 @@ static void end_record(struct tcp *t, struct time_wait *w)
     t->stats->c.time_wait_now--;
 }
 
-// Removes the oldest place of the ring, live or not.
+// pop: removes the oldest place of the ring, whether its record is live or not.
 static void pop(struct tcp *t, struct time_wait_ring *g)
 {
     struct time_wait *w = time_wait_at(g, g->head);
@@ -47,7 +47,7 @@ static void pop(struct tcp *t, struct time_wait_ring *g)
     g->used--;
 }
 
-// A new place at the end. If the ring is full, the oldest record is dropped, which is counted.
+// push: returns a new place at the end. If the ring is full, drops the oldest record and counts it.
 static uint32_t push(struct tcp *t, struct time_wait_ring *g)
 {
     if (g->used == g->capacity) {
@@ -91,16 +91,16 @@ void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block
     CHECK(flow_replace(t->table, flow_hash(t->table, key), handle, handle_of(w, ix)));
 }
 
-// Restarts the 2 MSL (RFC 9293 3.10.7.4, eighth) in the same place: a peer that repeats its FIN
-// uses no other record.
+// restart: restarts the 2 MSL (RFC 9293 3.10.7.4, eighth) without another record, so that a peer
+// that repeats its FIN uses only one.
 static void restart(const struct tcp *t, struct time_wait *w)
 {
     w->expires_ms = deadline(t->now.ms, t->cfg.time_wait_ms);
     w->again = 1;
 }
 
-// The oldest record, whose time was restarted, moves to the end. The records before it there end
-// within 2 MSL, so it is at most so much late.
+// to_young_end: moves the oldest record, whose time was restarted, to the end of the ring. The
+// other records there expire within 2 MSL, so this one expires at most that much late.
 static void to_young_end(struct tcp *t, struct time_wait_ring *g)
 {
     const uint32_t from = g->head;
@@ -139,9 +139,10 @@ static bool send_ack(struct tcp *t, const struct time_wait *w)
     return true;
 }
 
-// RFC 9293 3.6.1 and RFC 6191 2: a SYN that is younger beyond doubt opens a new connection. By its
-// timestamp, or, if that says nothing, by its number. One with a timestamp after a connection that
-// had none is younger: old segments of that one will not pass for new ones, which have timestamps.
+// is_younger: RFC 9293 3.6.1 and RFC 6191 2: whether the SYN is certainly newer, so that it opens a
+// new connection. The timestamp decides, or else the sequence number. A SYN with a timestamp is
+// newer than a connection without timestamps, because old segments of that connection cannot be
+// taken for new ones, which have timestamps.
 static bool is_younger(const struct tcp *t, const struct time_wait *w, const struct seg_in *s)
 {
     const bool has_ts = t->cfg.timestamps && (s->opts & SEG_OPT_TS);
@@ -150,8 +151,8 @@ static bool is_younger(const struct tcp *t, const struct time_wait *w, const str
     return (!w->has_ts && has_ts) || seq_lt(w->rcv_nxt, s->seq);
 }
 
-// The peer's FIN again, as it was: our acknowledgement was lost. Nothing else restarts 2 MSL, or a
-// guesser could prolong it for ever.
+// is_the_fin: an exact repetition of the peer's FIN: our acknowledgement was lost. No other segment
+// restarts the 2 MSL. Otherwise an attacker who guesses could prolong it for ever.
 static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
 {
     if (!(s->flags & SEG_FIN) || s->seq + s->data_len + 1 != w->rcv_nxt || s->ack != w->snd_nxt)
@@ -159,9 +160,10 @@ static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
     return !w->has_ts || ((s->opts & SEG_OPT_TS) && !time_before(s->ts_val, w->ts_recent));
 }
 
-// Each segment with data or a FIN is answered, others once in ANSWER_EVERY_MS: two ends in
-// TIME-WAIT would answer each other for ever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's
-// tcp_oow_rate_limited). True: no answer now, counted. False: answer; the time is stored.
+// limit_answer: whether the segment gets no answer now, which is counted. A segment with data or a
+// FIN always gets one. Other segments get one in ANSWER_EVERY_MS, because two ends in TIME-WAIT
+// would answer each other for ever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited()).
+// If it returns false, it has stored the time of the answer.
 static bool limit_answer(struct tcp *t, struct time_wait *w, const struct seg_in *s)
 {
     if (!(s->flags & SEG_SYN) && (s->data_len != 0 || (s->flags & SEG_FIN)))
@@ -174,8 +176,8 @@ static bool limit_answer(struct tcp *t, struct time_wait *w, const struct seg_in
     return false;
 }
 
-// Linux's tcp_timewait_state_process(): a RST is valid only at the expected number, and not with an
-// older timestamp.
+// is_ended_by: as Linux's tcp_timewait_state_process(): a RST is valid only at the expected
+// sequence number, and not with an older timestamp.
 static bool is_ended_by(const struct tcp *t, const struct time_wait *w, const struct seg_in *s)
 {
     if (t->cfg.rfc1337 || s->seq != w->rcv_nxt)
@@ -213,7 +215,7 @@ void tcp_time_wait_input(struct tcp *t, uint32_t handle, const struct seg_in *s,
             return;
         }
     }
-    // In order and empty: nothing to answer.
+    // In order, and without data, SYN or FIN: no answer.
     if (s->data_len == 0 && !(s->flags & (SEG_FIN | SEG_SYN)) && s->seq == w->rcv_nxt)
         return;
     if (limit_answer(t, w, s))
@@ -244,14 +246,14 @@ void tcp_time_wait_yield(struct tcp *t, uint32_t handle)
     t->stats->c.time_wait_recycled++;
 }
 
-// is_done: whether w, the oldest record, can leave the ring.
+// is_done: whether w, the oldest record, can be removed from its place.
 static bool is_done(const struct tcp *t, const struct time_wait *w)
 {
     return !w->live || w->again || deadline_reached(w->expires_ms, t->now.ms);
 }
 
-// Prefetches the buckets of the oldest records that are done, at most max; returns how many. They
-// were entered 2 MSL ago and are in no cache.
+// fetch_expired: prefetches the flow table buckets of the oldest records that are done, at most
+// max. Returns how many. The entries were made 2 MSL ago, so they are in no cache.
 static unsigned fetch_expired(const struct tcp *t, const struct time_wait_ring *g, unsigned max)
 {
     unsigned n = 0;

@@ -8,8 +8,8 @@
 #include "tcp/tcp_sack.h"
 #include "tcp/tcp_shed.h"
 
-// A send was refused for lack of buffers, and no acknowledgement will come that announces room.
-// After the shutdown none is needed.
+// tcp_starved: a send was refused for lack of buffers, and nothing in flight will cause an
+// acknowledgement that reports room. After a shutdown the application sends no more.
 static bool tcp_starved(const struct block *b)
 {
     return (b->flags & (BF_WANT_WRITE | BF_FIN_QUEUED)) == BF_WANT_WRITE &&
@@ -30,8 +30,8 @@ void tcp_arm(struct tcp *t, uint32_t ix)
         tcp_arm_slow(t, ix);
 }
 
-// remove_movable: removes the movable entry. False: it has expired in this turn, and the block will
-// be woken.
+// remove_movable: removes the movable entry from the wheel. Returns false if the entry has expired
+// in this turn; the block will then be woken.
 static bool remove_movable(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t place = b->wheel_movable - 1;
@@ -59,7 +59,7 @@ bool arm_movable(struct tcp *t, struct block *b, uint32_t ix, uint32_t at_ms)
     return place != WHEEL_EMPTY;
 }
 
-// When the next probe is due.
+// keepalive_at: when the next keepalive probe is due.
 static uint32_t keepalive_at(const struct tcp *t, const struct block *b)
 {
     return deadline(b->last_rx_ms, b->probes == 0
@@ -98,8 +98,8 @@ void tcp_end(struct tcp *t, struct block *b, uint8_t why)
     tcp_end_error(t, b, why, errors[why]);
 }
 
-// The connection is over, but unread data may keep its block for long. Frees everything in its
-// extension record except options.
+// clear_ext: the connection is over, but unread data may keep its block for a long time. Frees
+// everything in its extension record except the options.
 static void clear_ext(struct tcp *t, struct block *b)
 {
     if (!(b->flags & BF_EXT))
@@ -129,9 +129,9 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
     tcp_set_state(b, STEP_END);
 }
 
-// A probe of a closed window or an idle peer: an old sequence number requests an ACK without new
-// data (RFC 9293 3.8.4). It is not an acknowledgement: the peer answers and ignores the rest. A
-// delayed acknowledgement stays due.
+// probe: probes a closed window or an idle peer. An old sequence number requests an ACK without new
+// data (RFC 9293 3.8.4). The peer answers and ignores everything else in the segment, so the probe
+// does not count as an acknowledgement. A delayed acknowledgement stays due.
 static void probe(struct tcp *t, struct block *b)
 {
     const uint16_t due = b->flags & (BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
@@ -152,15 +152,15 @@ uint32_t tcp_rto_at_backed(const struct tcp *t, const struct block *b)
     return deadline(t->now.ms, wait_ms);
 }
 
-// The user timeout is set (RFC 9293 3.9.1, RFC 5482) and has expired.
+// is_user_timeout: whether the user timeout is set (RFC 9293 3.9.1, RFC 5482) and has expired.
 static bool is_user_timeout(const struct tcp *t, const struct block *b)
 {
     const uint32_t user_ms = tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT);
     return user_ms != 0 && t->now.ms - b->stuck_at_ms >= user_ms;
 }
 
-// The user timeout, which replaces R2 as Linux's TCP_USER_TIMEOUT does; or R2 (RFC 9293 3.8.3) as a
-// number of retransmissions.
+// is_given_up: whether R2 is reached (RFC 9293 3.8.3), which is a number of retransmissions. A user
+// timeout replaces R2, as Linux's TCP_USER_TIMEOUT does.
 static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
 {
     if (is_user_timeout(t, b))
@@ -173,18 +173,19 @@ static bool is_given_up(const struct tcp *t, const struct block *b, bool syn)
     return tcp_sockopt_value(t, b, SOCKOPT_USER_TIMEOUT) == 0 && b->retries >= t->cfg.retries;
 }
 
-// RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false when the peer is given up (R2).
+// retransmission_timeout: RFC 6298 5.4 to 5.7, RFC 5681 3.1 (equation 4). Returns false if the
+// connection must be given up (R2).
 static bool retransmission_timeout(struct tcp *t, struct block *b, uint32_t ix)
 {
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     if ((b->flags & BF_PROBE) && b->snd_wnd != 0) {  // the override timeout: see tcp_output.c
-        DCHECK(b->snd_nxt == b->snd_una);            // else nothing would leave, and no timer run
+        DCHECK(b->snd_nxt == b->snd_una);            // otherwise nothing is sent and no timer runs
         b->rto_at_ms = 0;
         tcp_dirty(t, ix);
         return true;
     }
     t->stats->c.rto_fired++;
-    tcp_probes_over(b);  // for it is this timer that watches the peer now
+    tcp_probes_over(b);  // from now on this timer decides whether the peer is alive
     if (b->stuck_at_ms == 0)
         b->stuck_at_ms = deadline(t->now.ms - tcp_rto_ms(t, b), 0);
     if (is_given_up(t, b, syn)) {
@@ -236,16 +237,17 @@ static bool is_dead(const struct tcp *t, const struct block *b)
     return b->probes != 0 && is_user_timeout(t, b);
 }
 
-// Bytes are in flight, or wait for a window: their timer watches the peer, also in the turn in
-// which it has just fired. BF_PROBE alone says nothing: it may outlast the last byte.
+// is_waited_for: whether data is in flight or waits for a window. The timer for it then decides
+// whether the peer is alive, also in the turn in which it has just expired. BF_PROBE alone says
+// nothing, because it may stay set after the last byte is acknowledged.
 static bool is_waited_for(const struct block *b)
 {
     return b->rto_at_ms != 0 || b->snd_max != b->snd_una ||
            ((b->flags & BF_PROBE) && b->snd_end != b->snd_una);
 }
 
-// RFC 9293 3.8.4: only if nothing is in flight or waits for a window, and nothing was received.
-// False: the peer is given up.
+// keepalive: RFC 9293 3.8.4: probes only if nothing is in flight or waits for a window, and nothing
+// was received. Returns false if the connection must be given up.
 static bool keepalive(struct tcp *t, struct block *b)
 {
     const uint32_t progress = tcp_progress(b);
@@ -279,8 +281,8 @@ static uint16_t give_up(struct tcp *t, struct block *b)
 
 static uint16_t xmit_deadlines(struct tcp *t, struct block *b, uint32_t ix)
 {
-    // A peer with a closed window, or one that does not answer, is waited for only while it does no
-    // harm (RFC 6429 3): its data holds shared buffers.
+    // A peer that closes its window, or does not answer, may hold data in shared buffers. It may do
+    // so only while enough buffers are free (RFC 6429 3).
     if (tcp_shed_confirm(t, b, ix)) {
         t->stats->c.conns_shed++;
         return give_up(t, b);
@@ -330,8 +332,8 @@ static uint16_t slow_deadlines(struct tcp *t, struct block *b, uint32_t ix)
     return app_timer(t, b, ix);
 }
 
-// A wheel entry that expired without an xmit deadline did not touch its block: clears the block's
-// note of it. Also keeps the age of invalid timestamps from wrapping.
+// sweep_block: a wheel entry that expired without an xmit deadline did not access its block. Clears
+// the entry's time in the block. Also keeps the age of an outdated ts_recent from wrapping.
 static void sweep_block(const struct tcp *t, struct block *b)
 {
     if (b->wheel_xmit_ms != 0 && time_before(b->wheel_xmit_ms, t->now.ms) &&
@@ -357,7 +359,8 @@ unsigned tcp_sweep(struct tcp *t)
     return n;
 }
 
-// came_out: the block's wheel entry `wake` has expired. An entry added since then has another time.
+// came_out: the block's wheel entry `wake` has expired. An entry that was added since has another
+// time.
 static void came_out(const struct tcp *t, struct block *b, enum tcp_wake wake)
 {
     if (wake == WAKE_MOVABLE)
@@ -379,7 +382,7 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
         t->stats->c.timers_stale++;
         return 0;
     }
-    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT) {  // the application has yet to read
+    if (b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT) {  // the application has not read all
         b->rto_at_ms = b->linger_at_ms = b->keepalive_ms = 0;
         b->flags &= (uint16_t) ~(BF_DELACK_ARMED | BF_ACK_DELAYED | BF_ACK_NOW);
         clear_ext(t, b);
@@ -394,7 +397,7 @@ uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
         events |= slow_deadlines(t, b, ix);
     if (!(events & TCP_EV_CLOSED))
         tcp_arm(t, ix);
-    else if (wake != WAKE_XMIT)  // what is unread may wait for the application's timer
+    else if (wake != WAKE_XMIT)  // the application's timer may be set while data is unread
         tcp_arm_slow(t, ix);
     return events;
 }

@@ -2,11 +2,11 @@
 #include "tcp/tcp_tune.h"
 
 static_assert(TCP_SERVICES_MAX == 1 << 5 && TCP_GROWN_MAX == (1 << 3) - 1,
-              "the block has five bits and three for these");
+              "the block has five bits for the service and three for the growth");
 
 enum {
-    ROUND_MS_MIN = 4,         // shorter round trips are measured together: the clock is too coarse
-    RTT_UNKNOWN_US = 100000,  // of a connection that has measured none
+    ROUND_MS_MIN = 4,  // shorter round trips are measured together, because the clock is coarse
+    RTT_UNKNOWN_US = 100000,  // assumed before the first measurement
 };
 
 void tcp_set_limits(struct tcp *t)
@@ -34,9 +34,9 @@ uint32_t tcp_snd_tuned(const struct tcp *t, const struct block *b)
     return (uint32_t)MIN(2ull * b->cwnd, s->snd_limit);
 }
 
-// The keepalive timer's note of when something was seen last serves as the begin of the round: it
-// is nearer to the truth then. The burst at hand belongs to the next one, or a round would count
-// those of both its ends.
+// tcp_tune_receive: a round begins at last_rx_ms with last_progress. The keepalive timer sets both
+// as well, to a later begin. The current burst belongs to the next round; otherwise a round would
+// count the bursts at both of its ends.
 void tcp_tune_receive(struct tcp *t, struct block *b)
 {
     const uint32_t limit = t->rcv_limits[b->window_class];
@@ -50,7 +50,7 @@ void tcp_tune_receive(struct tcp *t, struct block *b)
     const uint64_t per_rtt = (uint64_t)MAX(came, 0) * rtt_us / (round_ms * 1000ull);
     b->last_rx_ms = t->now.ms;
     b->last_progress = progress;
-    // Twice that, and half as much again: the measurement is a round trip old.
+    // 3: twice the data of a round trip, times 1.5, because the measurement is a round trip old.
     while (b->rcv_grown < TCP_GROWN_MAX && per_rtt * 3 > t->rcv_limits[b->window_class] &&
            b->rcvq_bytes <= limit / 2 && !is_scarce(t))
         b->rcv_grown = (b->rcv_grown + 1) & TCP_GROWN_MAX;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Undo: detects that retransmitted data was not lost (RFC 3522 and 4015, by timestamps; RFC 5682,
-// by what arrives after a timeout; RFC 3708, if all of it is reported as duplicate).
+// Undo: detects that retransmitted data was not lost, in three ways: by timestamps (RFC 3522, RFC
+// 4015), by the data that arrives after a timeout (RFC 5682), and by duplicate reports for all of
+// it (RFC 3708).
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_flight.h"
 
@@ -28,15 +29,15 @@ void undo_dsack(struct flight *f, struct seq_range r)
         f->again_bytes -= MIN(f->again_bytes, r.end - r.start);
 }
 
-// is_early: RFC 3522 3.2, step 5: whether it acknowledges the original transmission.
+// is_early: RFC 3522 3.2, step 5: whether the ACK is for the original transmission.
 static bool is_early(const struct flight *f)
 {
     return f->state != FLIGHT_OPEN && f->advanced && f->has_echo &&
            time_before(f->echo_ms, f->again_ms);
 }
 
-// is_alive: RFC 5682 3.1, step 3b: what was in flight at the timeout arrives, though it did not
-// leave again.
+// is_alive: RFC 5682 3.1, step 3b: data that was in flight at the timeout, and was not resent, has
+// arrived.
 static bool is_alive(const struct flight *f)
 {
     return f->state == FLIGHT_LOSS && f->frto == FRTO_WAIT && f->orig_acked;
@@ -73,7 +74,7 @@ bool undo_judge(struct tcp *t, struct block *b, struct flight *f)
         rack_calm(f);
     f->state = FLIGHT_OPEN;
     f->frto = FRTO_OFF;
-    b->recover = b->snd_una - 1;  // no loss was seen
+    b->recover = b->snd_una - 1;  // no loss was detected
     b->backoff = 0;
     b->retries = 0;
     b->stuck_at_ms = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Undo without a flight log: without SACK, or if no log is free. By timestamps (RFC 3522, 4015),
-// without them after a timeout by what arrives (RFC 5682 2).
+// Undo without a flight log: the connection does not use SACK, or no log was free. Timestamps
+// decide (RFC 3522, RFC 4015). Without them, after a timeout, the data that arrives decides (RFC
+// 5682 2).
 #include "tcp/tcp_cc.h"
 
 static struct ext_undo *undo_of(const struct tcp *t, const struct block *b)
@@ -15,14 +16,14 @@ void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout)
 {
     if (!(b->flags & BF_EXT) || b->has_flight)
         return;
-    // With SACK the second acknowledgement may be a report, which says more than RFC 5682 2.1
-    // reads.
+    // With SACK, RFC 5682 2.1 does not apply: the second acknowledgement may carry SACK blocks,
+    // which that algorithm does not read.
     const bool tells = (b->flags & BF_TS) || (timeout && !(b->agreed & BA_SACK));
     t->exts[b->ext].undo = (struct ext_undo){
         .again_ms = t->now.ms, .step = tells ? (timeout ? UNDO_FIRST : UNDO_FAST) : UNDO_NONE};
 }
 
-// from: the next segment is that at seq: what is sent before it counts as in flight.
+// from: makes seq the next sequence number to send. Data before it then counts as in flight.
 static void from(struct block *b, uint32_t seq)
 {
     b->snd_nxt = seq;
@@ -45,7 +46,7 @@ static bool undo(struct tcp *t, struct block *b, struct ext_undo *u)
         t->stats->c.full_undos++;
     }
     e->recovery = RECOVERY_NONE;
-    b->recover = b->snd_una - 1;  // no loss was seen: duplicates tell of one again
+    b->recover = b->snd_una - 1;  // no loss was detected, so duplicates may report one again
     from(b, b->snd_max);
     b->dupacks = 0;
     b->backoff = 0;
@@ -53,8 +54,9 @@ static bool undo(struct tcp *t, struct block *b, struct ext_undo *u)
     return true;
 }
 
-// has_news: RFC 5682 2.1, step 2b: there are new data, and room for them, and they need not wait
-// for what is in flight. wnd: what this acknowledgement offers; the block has the one before.
+// has_news: RFC 5682 2.1, step 2b: whether there is new data, the window has room for it, and it
+// need not wait for the data in flight. wnd: the window of this acknowledgement; the block still
+// has the previous one.
 static bool has_news(const struct tcp *t, const struct block *b, uint32_t wnd)
 {
     const bool waits = !(b->flags & (BF_NODELAY | BF_FIN_QUEUED)) || tcp_is_corked(t, b);

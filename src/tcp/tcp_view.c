@@ -3,10 +3,10 @@
 
 #include "tcp/tcp_internal.h"
 
-// A life of a block takes at least two packets, which takes far longer than this.
+// One life of a block takes at least two packets, which takes much longer than this.
 enum { LIFE_CYCLES_MIN = 16, COPY_CYCLES_MAX = UINT16_MAX * LIFE_CYCLES_MIN };
 
-// words_copy: copies word by word, because the source changes meanwhile.
+// words_copy: copies word by word, because the source changes during the copy.
 static void words_copy(void *to, const void *from, size_t bytes)
 {
     uint64_t *d = to;
@@ -50,7 +50,8 @@ bool tcp_view_block(const struct tcp *t, uint32_t ix, struct block *copy)
     return false;
 }
 
-// record_view: two equal copies of a record that is live before, between and after them.
+// record_view: the copy is valid if two reads are equal and the record is live before, between and
+// after them.
 static bool record_view(const void *record, const uint8_t *live, void *copy, size_t bytes)
 {
     uint64_t again[8];

@@ -18,8 +18,9 @@ static uint8_t *put_ts(uint8_t *o, const struct seg_out *s, uint8_t lead0, uint8
     return o + TCP_TS_BYTES;
 }
 
-// The SYN's options, as Linux's tcp_options_write() lays them out: SACK-permitted takes the place
-// of the timestamp's two NOPs, or has two of its own.
+// put_syn_options: the options of a SYN in the layout of Linux's tcp_options_write():
+// SACK-permitted replaces the two NOPs before the timestamp. Without a timestamp it follows two
+// NOPs.
 static uint8_t *put_syn_options(uint8_t *o, const struct seg_out *s)
 {
     bool sack = s->opts & SEG_OPT_SACK_PERM;
@@ -49,7 +50,7 @@ static uint8_t *put_syn_options(uint8_t *o, const struct seg_out *s)
     return o;
 }
 
-// RFC 2018 3, aligned as Linux has it.
+// put_sack: RFC 2018 3, with the alignment that Linux uses.
 static uint8_t *put_sack(uint8_t *o, const struct seg_out *s)
 {
     memcpy(o, (uint8_t[]){TCP_OPT_NOP, TCP_OPT_NOP, TCP_OPT_SACK, (uint8_t)(2 + 8 * s->n_sack)}, 4);
@@ -140,7 +141,8 @@ uint32_t wire_build_echo_reply(uint8_t *frame, const struct wire_from *from, uin
     uint8_t *m = frame + TCP4_OFF;
     if (l4_off != TCP4_OFF)
         memmove(m, frame + l4_off, l4_len);
-    uint16_t was = load_raw16(m), is = (uint16_t)(was & 0xff00);  // type, the first byte, to 0
+    uint16_t was = load_raw16(m),
+             is = (uint16_t)(was & 0xff00);  // sets the type, the first byte, to 0
     store_raw16(m, is);
     store_raw16(m + ICMP_CKSUM_AT, cksum_update(load_raw16(m + ICMP_CKSUM_AT), was, is));
     struct mac_addr to;
@@ -185,7 +187,7 @@ uint32_t wire_build_udp4(uint8_t *frame, const struct wire_from *from, uint64_t 
     store_be16(udp + UDP_CKSUM_AT, 0);
     const uint64_t pseudo = cksum_pseudo4(from->v4_raw, dst_raw, IP_PROTO_UDP, len);
     const uint16_t sum = (uint16_t)~cksum_fold(cksum_add(pseudo, udp, len));
-    store_raw16(udp + UDP_CKSUM_AT, sum != 0 ? sum : 0xffff);  // RFC 768: 0 would mean none
+    store_raw16(udp + UDP_CKSUM_AT, sum != 0 ? sum : 0xffff);  // RFC 768: 0 means no checksum
     wire_put_eth4(frame, from, dst_word);
     wire_put_ip4(frame + ETH_BYTES, from->v4_raw, dst_raw, IP_PROTO_UDP, 0,
                  (uint16_t)(IP4_BYTES + len));

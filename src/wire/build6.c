@@ -20,7 +20,7 @@ void wire_build_tso6(uint8_t *frame, const struct wire_from6 *from, uint64_t dst
                 cksum_fold(cksum_pseudo6(&from->addr, &s->key.remote, IP_PROTO_TCP, 0)));
 }
 
-// put_icmp6_sum: of the n bytes of message behind the IPv6 header.
+// put_icmp6_sum: the checksum of an ICMPv6 message of n bytes at frame + off.
 static void put_icmp6_sum(uint8_t *frame, uint32_t off, const struct ip_addr *src,
                           const struct ip_addr *dst, uint32_t n)
 {
@@ -37,7 +37,7 @@ uint32_t wire_build_echo_reply6(uint8_t *frame, const struct wire_from6 *from,
     struct mac_addr to;
     if (ip->l4_off != TCP6_OFF)
         memmove(m, frame + ip->l4_off, ip->l4_len);
-    // The type, the first byte, changes; the two addresses only change places.
+    // The type, the first byte, changes. Exchanging the two addresses does not change the sum.
     const uint16_t was = load_raw16(m), is = (uint16_t)((was & 0xff00) | ICMP6_ECHO_REPLY);
     store_raw16(m, is);
     store_raw16(m + ICMP_CKSUM_AT, cksum_update(load_raw16(m + ICMP_CKSUM_AT), was, is));
@@ -74,12 +74,13 @@ uint32_t wire_build_udp6(uint8_t *frame, const struct wire_from6 *from, uint64_t
     store_be16(udp + UDP_CKSUM_AT, 0);
     const uint64_t pseudo = cksum_pseudo6(&from->addr, dst, IP_PROTO_UDP, len);
     const uint16_t sum = (uint16_t)~cksum_fold(cksum_add(pseudo, udp, len));
-    store_raw16(udp + UDP_CKSUM_AT, sum != 0 ? sum : 0xffff);  // RFC 8200 8.1: 0 would be none
+    store_raw16(udp + UDP_CKSUM_AT, sum != 0 ? sum : 0xffff);  // RFC 8200 8.1: 0 is not allowed
     wire_put_eth_ip6(frame, from, dst_word, dst, IP_PROTO_UDP, 0, IP6_HOPS, len);
     return TCP6_OFF + (uint32_t)len;
 }
 
-// put_nd: head and option of a message to dst at MAC `to`; returns its bytes.
+// put_nd: header and option of a neighbour discovery message. lla: the link-layer address of the
+// option. Returns its length in bytes.
 static uint32_t put_nd(uint8_t *m, uint8_t type, uint8_t flags, const struct ip_addr *target,
                        const struct mac_addr *lla)
 {
@@ -90,7 +91,7 @@ static uint32_t put_nd(uint8_t *m, uint8_t type, uint8_t flags, const struct ip_
     if (lla == NULL)
         return ND_BYTES;
     m[ND_BYTES] = type == ND_SOLICIT ? ND_OPT_SOURCE : ND_OPT_TARGET;
-    m[ND_BYTES + 1] = 1;  // of eight bytes
+    m[ND_BYTES + 1] = 1;  // length in units of 8 bytes
     memcpy(m + ND_BYTES + 2, lla->b, sizeof(lla->b));
     return ND_BYTES + ND_LLA_BYTES;
 }
@@ -122,7 +123,7 @@ void wire_build_advert(uint8_t *frame, const struct wire_from6 *from,
                      (uint16_t)n);
 }
 
-// is_first: does none of the addresses before this one have its group?
+// is_first: whether no address before this one has the same solicited-node group.
 static bool is_first(const struct ip_addr *addrs, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
@@ -131,7 +132,7 @@ static bool is_first(const struct ip_addr *addrs, uint32_t at)
     return true;
 }
 
-// put_record: one group, from all sources; the message's next.
+// put_record: an MLDv2 record for one group and all sources. Returns where the next record begins.
 static uint8_t *put_record(uint8_t *r, uint8_t kind, const struct ip_addr *group)
 {
     store_be32(r, (uint32_t)kind << 24);
@@ -144,7 +145,7 @@ uint32_t wire_build_mld_report(uint8_t *frame, const struct wire_from6 *from,
 {
     // Hop-by-hop options: the router alert of MLD (RFC 2711) and padding.
     static const uint8_t alert[8] = {IP_PROTO_ICMP6, 0, 5, 2, 0, 0, 1, 0};
-    static const struct ip_addr routers = {{0xff, 2, [15] = 0x16}};  // those of MLDv2
+    static const struct ip_addr routers = {{0xff, 2, [15] = 0x16}};  // ff02::16: MLDv2 routers
     const struct mac_addr mac = ip6_group_mac(&routers);
     const uint32_t off = TCP6_OFF + sizeof(alert);
     uint8_t *m = frame + off, *r = m + ICMP6_BYTES;

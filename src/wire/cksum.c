@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/cksum.h"
 
-// Four lanes of 64 bits: one AVX2 register, two SSE ones. Each lane takes the low and the high half
-// of its words, so that no carry is lost in 2^31 words.
+// Four lanes of 64 bits: one AVX2 register, or two SSE registers. The low and the high halves of
+// the words are summed separately, so no carry is lost in 2^31 words.
 typedef uint64_t cksum_lanes __attribute__((vector_size(32)));
 
 #define LANES_LOW ((cksum_lanes){0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff})

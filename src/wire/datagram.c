@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-// put_udp: header and payload at udp, with a checksum that goes on from the pseudo header's sum.
+// put_udp: writes header and payload at udp. pseudo: the sum of the pseudo header.
 static void put_udp(uint8_t *udp, const struct wire_datagram *d, uint64_t pseudo, bool l4_offload)
 {
     store_be16(udp, d->src_port);
@@ -23,9 +23,10 @@ static void put_udp(uint8_t *udp, const struct wire_datagram *d, uint64_t pseudo
 }
 
 static_assert((int)ICMP_BYTES == (int)UDP_BYTES && (int)ICMP6_BYTES == (int)UDP_BYTES,
-              "a message of ICMP lies where a datagram does");
+              "an ICMP message has its payload at the same offset as a datagram");
 
-// put_icmp: the same of a message; pseudo: 0 over IPv4 (RFC 792), the sum over IPv6 (RFC 4443 2.3).
+// put_icmp: does the same for an ICMP message. pseudo: 0 over IPv4 (RFC 792), the sum over IPv6
+// (RFC 4443 2.3).
 static void put_icmp(uint8_t *m, const struct wire_datagram *d, uint64_t pseudo)
 {
     memcpy(m, d->icmp, ICMP_BYTES);
@@ -92,39 +93,39 @@ static int tell(struct meaning m, bool *hard)
     return m.error;
 }
 
-// net/ipv4/icmp.c and net/ipv4/udp.c of Linux 6.18; a source quench is none (RFC 6633).
+// As net/ipv4/icmp.c and net/ipv4/udp.c of Linux 6.18. A source quench is ignored (RFC 6633).
 int wire_icmp4_errno(uint8_t type, uint8_t code, bool *hard)
 {
     static const struct meaning unreachable[] = {
-        {ENETUNREACH, false},                         // net
-        {EHOSTUNREACH, false}, {ENOPROTOOPT, true},   // protocol
-        {ECONNREFUSED, true},  {EMSGSIZE, true},      // did not fit
+        {ENETUNREACH, false},                         // net unreachable
+        {EHOSTUNREACH, false}, {ENOPROTOOPT, true},   // host, protocol unreachable
+        {ECONNREFUSED, true},  {EMSGSIZE, true},      // port unreachable, fragmentation needed
         {EOPNOTSUPP, false},                          // source route failed
-        {ENETUNREACH, true},                          // net, host unknown
-        {EHOSTDOWN, true},     {ENONET, true},        // isolated
-        {ENETUNREACH, true},                          // net, host prohibited
-        {EHOSTUNREACH, true},  {ENETUNREACH, false},  // net, host for the type of service
-        {EHOSTUNREACH, false}, {EHOSTUNREACH, true},  // filtered, precedence
+        {ENETUNREACH, true},                          // net unknown
+        {EHOSTDOWN, true},     {ENONET, true},        // host unknown, source host isolated
+        {ENETUNREACH, true},                          // net prohibited
+        {EHOSTUNREACH, true},  {ENETUNREACH, false},  // host prohibited, net for this TOS
+        {EHOSTUNREACH, false}, {EHOSTUNREACH, true},  // host for this TOS, filtered
         {EHOSTUNREACH, true},  {EHOSTUNREACH, true},
     };
     if (type == ICMP_UNREACHABLE && code < ARRAY_LEN(unreachable))
         return tell(unreachable[code], hard);
-    if (type == ICMP_TIME_EXCEEDED && code == 0)  // 1: of putting fragments together
+    if (type == ICMP_TIME_EXCEEDED && code == 0)  // code 1: fragment reassembly time exceeded
         return tell((struct meaning){EHOSTUNREACH, false}, hard);
     if (type == ICMP_PARAMETER)
         return tell((struct meaning){EPROTO, true}, hard);
     return tell((struct meaning){0, false}, hard);
 }
 
-// net/ipv6/icmp.c and net/ipv6/udp.c of Linux 6.18.
+// As net/ipv6/icmp.c and net/ipv6/udp.c of Linux 6.18.
 int wire_icmp6_errno(uint8_t type, uint8_t code, bool *hard)
 {
     static const struct meaning unreachable[] = {
         {ENETUNREACH, false},                   // no route
         {EACCES, true},                         // prohibited
-        {EHOSTUNREACH, false},                  // beyond the source's scope
-        {EHOSTUNREACH, false},                  // address
-        {ECONNREFUSED, true},  {EACCES, true},  // policy, route
+        {EHOSTUNREACH, false},                  // beyond the scope of the source address
+        {EHOSTUNREACH, false},                  // address unreachable
+        {ECONNREFUSED, true},  {EACCES, true},  // port unreachable; source address fails policy
         {EACCES, true},
     };
     if (type == ICMP6_UNREACHABLE)

@@ -11,7 +11,7 @@ void wire_common_init(struct wire_common *c, const struct mac_addr *mac, const u
         PROTO = ETH_BYTES + IP4_PROTO_AT - TAIL,
         DST = ETH_BYTES + IP4_DST_AT - TAIL,
     };
-    // Version and header length; fragment word but for DF; protocol.
+    // Compared: version and header length; the fragment word without DF; the protocol.
     *c = (struct wire_common){
         .head = {[ETH_TYPE_AT] = ETH_TYPE_IP4 >> 8,
                  [ETH_TYPE_AT + 1] = ETH_TYPE_IP4 & 255,
@@ -82,7 +82,7 @@ static void fast_open(uint32_t at, uint32_t len, struct seg_in *out)
     out->sack_count = len == 10;
 }
 
-// parse_option: one option of len bytes in all (kind and length included) at opt[at].
+// parse_option: parses the option at opt[at]. len: its length, including kind and length.
 static void parse_option(const uint8_t *opt, uint32_t at, uint32_t len, struct seg_in *out)
 {
     const uint8_t *o = opt + at;
@@ -204,8 +204,8 @@ void wire_quoted_udp(const uint8_t *frame, uint32_t off, uint32_t len, uint16_t 
     *data_len = (uint16_t)(bytes > UDP_BYTES ? bytes - UDP_BYTES : 0);
 }
 
-// parse_quoted: the packet that an ICMP error quotes at frame + off: its IPv4 header and the first
-// 8 bytes behind.
+// parse_quoted: parses the packet that an ICMP error quotes at frame + off: its IPv4 header and the
+// first 8 bytes after it.
 static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_t len,
                                      struct wire_icmp *out)
 {
@@ -248,9 +248,9 @@ enum drop_reason wire_parse_icmp(const uint8_t *frame, const struct wire_ip4 *ip
 
 enum icmp_kind wire_icmp4_kind(uint8_t type, uint8_t code)
 {
-    // RFC 1122 4.2.3.9 calls codes 2 to 4 hard; RFC 1812 5.2.7.1's later ones as Linux has them:
-    // destination unknown, isolated, prohibited, filtered. Net, host, route and service (0, 1, 5,
-    // 11, 12) may come back.
+    // Hard errors are codes 2 to 4 (RFC 1122 4.2.3.9) and, as in Linux, these of RFC 1812 5.2.7.1:
+    // destination unknown, isolated, prohibited, filtered. The other codes (0, 1, 5, 11, 12: net,
+    // host, source route, type of service) may be temporary.
     enum {
         HARD_CODES = 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13 |
                      1 << 14 | 1 << 15,

@@ -23,13 +23,13 @@ static enum drop_reason problem(struct wire_ip6 *out, uint8_t code, uint32_t at,
     return reason;
 }
 
-// The options of a hop-by-hop or destination options header of n bytes at ip + at (RFC 8200 4.2).
-// Those that may be skipped are.
+// walk_options: the options of a hop-by-hop or destination options header of n bytes at ip + at
+// (RFC 8200 4.2). Unknown options are skipped if their type permits it.
 static enum drop_reason walk_options(const uint8_t *ip, uint32_t at, uint32_t n,
                                      struct wire_ip6 *out)
 {
     enum { PAD1 = 0 };
-    enum { SKIP, DISCARD, TELL };  // the two highest bits; 3: tell, but not of what went to a group
+    enum { SKIP, DISCARD, TELL };  // the two highest bits; 3: TELL, but not for a multicast packet
     const uint32_t end = at + n;
     unsigned count = 0;
     for (uint32_t i = at + 2; i < end; count++) {
@@ -52,7 +52,7 @@ static enum drop_reason walk_options(const uint8_t *ip, uint32_t at, uint32_t n,
     return DROP_NONE;
 }
 
-// A fragment header at ip + at, of a packet that is cut (RFC 8200 4.5): what is told of it.
+// walk_fragment: stores what the fragment header at ip + at says (RFC 8200 4.5).
 static enum drop_reason walk_fragment(const uint8_t *ip, uint32_t at, struct wire_ip6 *out)
 {
     const uint32_t data =
@@ -71,7 +71,7 @@ static enum drop_reason walk_fragment(const uint8_t *ip, uint32_t at, struct wir
     return DROP_ip6_fragment;
 }
 
-// One extension header of n bytes at ip + at.
+// walk_header: one extension header of n bytes at ip + at.
 static enum drop_reason walk_header(const uint8_t *ip, uint8_t kind, uint32_t at, uint32_t n,
                                     struct wire_ip6 *out)
 {
@@ -94,7 +94,7 @@ static bool is_extension(uint8_t kind, bool first)
            (kind == IP_PROTO_HOPS && first);
 }
 
-// walk: the headers from the end of the IPv6 header at ip, whose packet has total bytes.
+// walk: parses the extension headers after the IPv6 header at ip. total: bytes of the packet.
 static enum drop_reason walk(const uint8_t *ip, uint32_t total, struct wire_ip6 *out)
 {
     uint32_t at = IP6_BYTES, named_at = IP6_NEXT_AT;
@@ -126,9 +126,9 @@ static enum drop_reason walk(const uint8_t *ip, uint32_t total, struct wire_ip6 
     return problem(out, ICMP6_CODE_NEXT_HEADER, named_at, DROP_ip6_next_header);
 }
 
-// any_extension_bytes: of the header of `kind` at h, where that is an extension header of any sort
-// (IANA's list), those that nobody here does and those out of place among them; else 0. Behind ESP
-// nothing can be read.
+// any_extension_bytes: the length of the header of type `kind` at h if that is an extension header
+// (IANA's list), including unsupported and misplaced ones; else 0. The headers after ESP cannot be
+// read.
 static uint32_t any_extension_bytes(const uint8_t *h, uint8_t kind)
 {
     enum { AUTHENTICATION = 51, MOBILITY = 135, HIP = 139, SHIM6 = 140 };
@@ -147,7 +147,8 @@ static uint32_t any_extension_bytes(const uint8_t *h, uint8_t kind)
     }
 }
 
-// Of a fragment that is not the first one only the kind of what was cut is known.
+// wire_may_be_error6: in a fragment other than the first one, only the type of the fragmented
+// header is known.
 bool wire_may_be_error6(const uint8_t *ip, uint32_t total)
 {
     static const uint8_t zeros[8];
@@ -177,7 +178,7 @@ bool wire_is_first6(const uint8_t *frame, const struct wire_ip6 *ip)
     uint8_t kind = ip->proto;
     for (unsigned count = 0; count <= IP6_EXT_MAX; count++) {
         const uint32_t n = any_extension_bytes(left >= 8 ? h : zeros, kind);
-        // A part of a part: put together it would be one again, in the same turn.
+        // A fragment inside a fragment: after reassembly it would be a fragment again in this turn.
         if (kind == IP_PROTO_FRAGMENT)
             return false;
         if (n == 0)
@@ -239,7 +240,8 @@ enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip
     return DROP_NONE;
 }
 
-// The packet that an error quotes: its IPv6 header and the first 8 bytes behind.
+// parse_quoted: parses the packet that an error quotes: its IPv6 header and the first 8 bytes after
+// it.
 static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_t len,
                                      struct wire_icmp6 *out)
 {
@@ -288,8 +290,8 @@ enum icmp_kind wire_icmp6_kind(uint8_t type, uint8_t code)
     return ICMP_SOFT;
 }
 
-// The options of a neighbour discovery message: the link-layer address among them. False: one that
-// lies.
+// parse_nd_options: parses the options of a neighbour discovery message and stores the link-layer
+// address. Returns false if an option is malformed.
 static bool parse_nd_options(const uint8_t *o, uint32_t n, uint8_t wanted, struct wire_nd *out)
 {
     for (unsigned count = 0; n != 0; count++) {
@@ -297,7 +299,7 @@ static bool parse_nd_options(const uint8_t *o, uint32_t n, uint8_t wanted, struc
         if (len == 0 || len > n || count == ND_OPTIONS_MAX)
             return false;
         if (o[0] == wanted && !out->has_lla) {
-            if (len != ND_LLA_BYTES)  // of another link than Ethernet
+            if (len != ND_LLA_BYTES)  // the address is not an Ethernet address
                 return false;
             out->has_lla = true;
             memcpy(out->lla.b, o + 2, sizeof(out->lla.b));

@@ -8,13 +8,13 @@ enum {
     LINK_ETHERNET = 1,
     NANOSECONDS = 9,
     HEAD_BYTES = 8,     // type, length
-    FRAME_BYTES = 12,   // and the length again
-    PACKET_BYTES = 20,  // a packet's body in front of its data
+    FRAME_BYTES = 12,   // type, length, and the length again at the end
+    PACKET_BYTES = 20,  // the body of a packet block before the packet's data
     STATISTICS_BYTES = 12,
     INTERFACE_BYTES = 8,
 };
 
-// Numbers of options, by block.
+// Option numbers, by block type.
 enum {
     OPT_END = 0,
     SHB_HARDWARE = 2,
@@ -35,7 +35,7 @@ enum {
 
 enum { FLAG_IN = 1, FLAG_OUT = 2 };
 
-// writer: what does not fit is not written, and `over` says so.
+// writer: bytes that do not fit in `room` are not written, and set `over`.
 struct writer {
     uint8_t *out;
     size_t room, n;
@@ -59,7 +59,7 @@ static void put32(struct writer *w, uint32_t v)
     put(w, &v, sizeof(v));
 }
 
-// A time or a 64-bit number as the draft has it in blocks: the upper half first.
+// put_time: a time or a 64-bit number in the block format of the draft: the upper half first.
 static void put_time(struct writer *w, uint64_t ns)
 {
     put32(w, (uint32_t)(ns >> 32));
@@ -78,8 +78,8 @@ static void put_option(struct writer *w, uint16_t code, const void *data, size_t
     put(w, data, bytes);
 }
 
-// length_of: no more of a text than that. Not strnlen: with link-time optimization gcc warns where
-// the text's array is shorter than the bound.
+// length_of: the length of the text, at most PCAPNG_TEXT_BYTES_MAX. It does not use strnlen: with
+// link-time optimization gcc warns if the text's array is shorter than the bound.
 static size_t length_of(const char *text)
 {
     const size_t n = strlen(text);
@@ -95,7 +95,7 @@ static void put_text(struct writer *w, uint16_t code, const char *text)
 static void put_begin(struct writer *w, uint32_t type)
 {
     put32(w, type);
-    put32(w, 0);  // known at the end
+    put32(w, 0);  // the length, which put_end() writes
 }
 
 static size_t put_end(struct writer *w)
@@ -114,7 +114,7 @@ size_t pcapng_section_put(uint8_t *out, size_t room, const char *hardware, const
 {
     struct writer w = {.out = out, .room = room};
     const uint16_t version[2] = {1, 0};
-    const int64_t length = -1;  // not known
+    const int64_t length = -1;  // unknown
     put_begin(&w, PCAPNG_SECTION);
     put32(&w, BYTE_ORDER_MAGIC);
     put(&w, version, sizeof(version));
@@ -137,7 +137,7 @@ size_t pcapng_interface_put(uint8_t *out, size_t room, const struct pcapng_inter
     put_option(&w, IF_MAC, &i->mac, sizeof(i->mac));
     put_option(&w, IF_TSRESOL, &resolution, sizeof(resolution));
     if (i->filter != NULL && i->filter[0] != '\0') {
-        // A byte in front of the text says that it is in libpcap's language.
+        // The byte before the text, 0, says that the filter is in libpcap's syntax.
         uint8_t filter[1 + PCAPNG_TEXT_BYTES_MAX] = {0};
         const size_t n = length_of(i->filter);
         memcpy(filter + 1, i->filter, n);
@@ -216,8 +216,8 @@ int64_t pcapng_block_get(const uint8_t *in, size_t n, struct pcapng_block *b)
     return bytes;
 }
 
-// option_get: the option `code` of at least `bytes` bytes among those at in[0..n); *len: its
-// length. NULL: there is none.
+// option_get: the first option `code` of at least `bytes` bytes in in[0..n), or NULL. *len: its
+// length.
 static const uint8_t *option_get(const uint8_t *in, size_t n, uint16_t code, size_t bytes,
                                  uint16_t *len)
 {
@@ -270,7 +270,7 @@ static uint64_t number_get(const struct pcapng_block *b, uint16_t code)
 
 static uint64_t time_get(const struct pcapng_block *b, uint16_t code)
 {
-    const uint64_t v = number_get(b, code);  // the halves the other way round
+    const uint64_t v = number_get(b, code);  // the upper half is first in the block
     return v << 32 | v >> 32;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker/accounting.h"
 
-// The longest of the stages that were timed in this turn.
+// find_stage: the longest of the stages that were timed in this turn.
 static void find_stage(const struct worker *w, struct stall *s)
 {
     s->stage = STAGE_COUNT;

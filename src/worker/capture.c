@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capture.c: the worker's side.
+// capture.c: the worker's side of dumps.
 #include "worker/capture.h"
 
 #include <rte_bpf.h>
@@ -12,7 +12,7 @@
 #include "wire/raw.h"
 #include "worker/capture_ring.h"
 
-// room: where a record goes: the ring's memory up to its end, and then from its beginning.
+// room: the free memory of the ring for a record: `left` bytes at `at`, then the bytes at `next`.
 struct room {
     uint8_t *at, *next;
     size_t left;  // bytes at `at`
@@ -31,7 +31,7 @@ static void put(struct room *r, const uint8_t *from, size_t n)
     r->left = SIZE_MAX;
 }
 
-// The first n bytes of a packet, a chain or not.
+// put_packet: the first n bytes of a packet, which may be a chain.
 static void put_packet(struct room *r, const struct pkt *p, uint32_t n)
 {
     for (const struct rte_mbuf *m = &p->m; n != 0 && m != NULL; m = m->next) {
@@ -61,8 +61,8 @@ uint32_t capture_filter_run(const struct capture_filter *f, struct pkt *p)
     return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
 
-// is_for_all_workers: what every worker gets a copy of, where there are several (handoff.h): ARP,
-// neighbour discovery, questions about groups.
+// is_for_all_workers: whether handoff.h gives every worker a copy: ARP, neighbour discovery, MLD
+// queries.
 static bool is_for_all_workers(const struct pkt *p)
 {
     const uint8_t *f = pkt_data(p);

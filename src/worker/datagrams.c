@@ -9,11 +9,11 @@
 #include "worker/egress.h"
 
 enum {
-    // Packets of a turn that datagrams may not use: TCP needs one to reply to each received segment
-    // and as many again.
+    // Packets of a turn that are reserved for TCP: one to reply to each received segment, and as
+    // many again.
     KEPT_FOR_TCP = 2 * BURST_MAX,
-    PART_BYTES = 1024,  // a datagram that is cut takes a place for so many, or fewer ...
-    PARTS_MAX = 64,     // ... and no more than these
+    PART_BYTES = 1024,  // a datagram that is fragmented takes one place for each PART_BYTES ...
+    PARTS_MAX = 64,     // ... but at most PARTS_MAX
 };
 
 static_assert((int)C10M_UDP_PORTS_MAX == (int)UDP_PORTS_MAX, "the number is the index");
@@ -94,7 +94,8 @@ static struct worker_port *port_at(struct worker *w, int port)
     return port < 0 ? NULL : &w->ports[port];
 }
 
-// port_for: the port that d leaves by, with its source address chosen if it is any; NULL: *error.
+// port_for: the port through which d is sent, or NULL with the reason in *error. If the source
+// address is unspecified, it is chosen here.
 static struct worker_port *port_for(struct worker *w, struct net_datagram *d, unsigned device,
                                     int *error)
 {
@@ -126,7 +127,7 @@ static int send(struct worker *w, struct net_datagram *d, unsigned device)
         return -ENOBUFS;
     const uint32_t before = wp->tx.n;
     error = net_send(wp->net, w->tcp.now, d, &wp->tx);
-    // The packets count against what TCP may send in this turn.
+    // These packets reduce the number that TCP may send in this turn.
     for (uint32_t n = error == 0 ? MAX(wp->tx.n - before, 1u) : 0; n != 0; n--)
         tcp_lane_take(&w->tcp, port);
     return error;
@@ -192,8 +193,8 @@ uint16_t c10m_udp_path(struct c10m_core *core, const struct c10m_name *to, unsig
     return net_mtu(wp->net, w->tcp.now, &a);
 }
 
-// change_group: joins or leaves a group. The report uses places of TCP, and is omitted if few are
-// free.
+// change_group: joins or leaves a group. The report takes places that are reserved for TCP. It is
+// omitted if few are free.
 static int change_group(struct worker *w, unsigned device, const uint8_t group[16],
                         int (*change)(struct net *net, struct clock_now now,
                                       const struct ip_addr *group, struct net_tx *tx))
@@ -222,7 +223,7 @@ int c10m_group_leave(struct c10m_core *core, unsigned device, const uint8_t grou
     return change_group(worker_of_core(core), device, group, net_group_leave);
 }
 
-// fill: sets what the headers of the received datagram say.
+// fill: sets the fields that come from the headers of the received datagram.
 static void fill(struct c10m_packet *p, const struct udp_in *u, const uint8_t *frame)
 {
     const uint8_t *ip = frame + ETH_BYTES;
@@ -259,7 +260,7 @@ static void deliver_packet(struct worker *w, const struct udp_in *u, struct c10m
     w->stats->c.udp_refused6 += !ip_is_v4(&u->src);
 }
 
-// deliver_error: reports an ICMP error; p->from is our side, which sent the datagram.
+// deliver_error: reports an ICMP error. p->from is our address, from which the datagram was sent.
 static void deliver_error(struct worker *w, const struct udp_in *u, struct c10m_packet *p)
 {
     struct c10m_service *s = &w->sock.services[u->service];

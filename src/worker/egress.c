@@ -42,7 +42,7 @@ int worker_egress(const struct worker *w, const struct ip_addr *to, struct ip_ad
     return best;
 }
 
-// has_local: is it an address of that port?
+// has_local: whether it is an address of that port.
 static bool has_local(const struct worker *w, unsigned port, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < w->sock.n_locals; i++)
@@ -79,7 +79,7 @@ int worker_opening_from(const struct worker *w, const struct ip_addr *from,
             to_us ? worker_loopback_local(w, &source) : sock_local(&w->sock, source.b);
         return local < 0 ? -ENETUNREACH : local;
     }
-    // What has an address of a port leaves by that port.
+    // A packet with an address of a port is sent through that port.
     const int local = sock_local(&w->sock, from->b);
     if (device != 0 && w->port_of_local[local] + 1u != device)
         return -ENETUNREACH;

@@ -12,11 +12,12 @@
 #include "wire/raw.h"
 
 enum {
-    WORKERS_MAX = 64,    // a bit each
-    FLUSH_TRIES = 1000,  // for a port that takes nothing
+    WORKERS_MAX = 64,    // one bit of a 64-bit word each
+    FLUSH_TRIES = 1000,  // attempts to send to a port that accepts no packet
 };
 
-// pair: a ring for packets, and one that returns them after they were copied.
+// pair: `go` takes packets to another worker. `back` returns them after that worker has copied
+// them.
 struct pair {
     struct rte_ring *go, *back;
 };
@@ -26,31 +27,31 @@ struct batch {
     struct pkt *pkts[BURST_MAX];
 };
 
-// lane: the data of one worker, its only writer, except for the two rings of each pair.
+// lane: the data of one worker. Only that worker writes it, except for the two rings of each pair.
 struct lane {
     unsigned id;
     struct pkt_pool *pool;
     struct core_stats *stats;
-    unsigned rx_turn, tx_turn;  // whose packets are taken first
+    unsigned rx_turn, tx_turn;  // the worker whose packets are taken first
     struct pair tx;             // to the worker that transmits for this one
-    uint32_t tx_away;           // packets out there
-    uint32_t n_held;            // copied to be sent, and not taken by the port
+    uint32_t tx_away;           // packets in that pair
+    uint32_t n_held;            // packets in held[]: copied, but not accepted by the port yet
     struct pkt *held[HANDOFF_COPY_MAX];
-    struct pair *in;      // [worker] packets from each
-    uint32_t *away;       // [worker] packets out with each
-    uint32_t out;         // all of them, and those to be sent
-    struct batch *batch;  // [worker] packets of this burst for each
+    struct pair *in;      // [worker] packets from each other worker
+    uint32_t *away;       // [worker] packets that each other worker has
+    uint32_t out;         // sum of away[] and tx_away
+    struct batch *batch;  // [worker] packets of this burst for each other worker
     struct handoff_counts counts;
 };
 
 struct handoff {
-    struct port port;  // first: port.priv points to this struct
+    struct port port;  // first member, because port.priv points to this struct
     struct port *inner;
     unsigned workers, queues, entries;
-    uint32_t away_max, out_max;  // packets of a worker in one ring, in all
-    bool may_spread;             // the device: each packet of its kinds should arrive at home
+    uint32_t away_max, out_max;  // limits of a worker's packets: in one ring, and in all
+    bool may_spread;             // the device can deliver packets of its kinds by RSS
     uint16_t kinds;              // port.rss_kinds of the device
-    struct shared_bool spread;   // it is believed to; written by the control thread
+    struct shared_bool spread;   // RSS is verified to do so; written by the control thread
     struct toeplitz hash;
     struct lane *lanes[WORKERS_MAX];
 };
@@ -80,7 +81,8 @@ size_t handoff_footprint(uint32_t slots, unsigned workers)
            2 * (workers + 1) * ring_bytes(slots);
 }
 
-// The worker of a connection whose received packets have these addresses and ports.
+// home_of: the worker of the connection to which received packets with these addresses and ports
+// belong.
 static inline int home_of(const struct toeplitz *t, unsigned entries, unsigned workers,
                           const uint8_t *src, const uint8_t *dst, const uint8_t *src_port,
                           const uint8_t *dst_port)
@@ -95,7 +97,7 @@ static inline bool has_ports(uint8_t proto)
     return proto == IP_PROTO_TCP || proto == IP_PROTO_UDP;
 }
 
-// An ICMP error quotes a packet that we sent: its source is our side.
+// home_of_error: an ICMP error quotes a packet that we sent, so our address is its source.
 static int home_of_error(const struct toeplitz *t, unsigned entries, unsigned workers,
                          const uint8_t *icmp, const uint8_t *end)
 {
@@ -119,8 +121,8 @@ static int home_of6(const struct toeplitz *t, unsigned entries, unsigned workers
     return (int)toeplitz_home(hash, entries, workers);
 }
 
-// Neighbour discovery and group messages go to all workers, as ARP does. An error quotes a packet
-// that we sent, without extension headers.
+// home_of_icmp6: neighbour discovery and MLD queries go to all workers, as ARP does. An error
+// quotes a packet that we sent, which has no extension headers.
 static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned workers,
                          const uint8_t *icmp, const uint8_t *end)
 {
@@ -161,7 +163,8 @@ static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, un
     return type == ETH_TYPE_ARP ? HANDOFF_ALL : HANDOFF_HERE;
 }
 
-// A fragment: only the first has ports, so the addresses decide. It may have a single byte of data.
+// home_of_part: only the first fragment has ports, so the addresses decide. A fragment may have
+// only one byte of data.
 static NOINLINE int home_of_part(const struct toeplitz *t, unsigned entries, unsigned workers,
                                  const uint8_t *frame, uint32_t len)
 {
@@ -194,12 +197,12 @@ int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, c
                                              : HANDOFF_HERE;
 }
 
-// Flags that are copied: the device's verdicts and its requested offloads. The others refer to
-// fields that are not copied.
+// The flags to copy: the device's checksum results and the requested offloads. The other flags
+// refer to fields that are not copied.
 #define COPIED_FLAGS                                                                               \
     (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_TX_OFFLOAD_MASK)
 
-// `from` belongs to another worker: it is only read.
+// copy_packet: `from` belongs to another worker, so it is only read.
 static void copy_packet(struct pkt *to, const struct pkt *from)
 {
     uint8_t *at = pkt_data(to);
@@ -214,8 +217,8 @@ static void copy_packet(struct pkt *to, const struct pkt *from)
         to->m.tx_offload = from->m.tx_offload;
 }
 
-// copy_from: copies at most n (<= HANDOFF_COPY_MAX) packets of the pair. If the pool is empty, they
-// stay.
+// copy_from: copies at most n (<= HANDOFF_COPY_MAX) packets of the pair. Packets for which the pool
+// has no packet stay in the ring.
 static uint32_t copy_from(const struct pair *from, struct pkt_pool *pool, struct pkt **mine,
                           uint32_t n)
 {
@@ -256,7 +259,7 @@ static uint32_t room(const struct handoff *s, const struct lane *l, uint32_t awa
     return (uint32_t)MIN(n, (uint64_t)(s->away_max - away));
 }
 
-// give: enqueues as many of n packets as there is room for; returns how many.
+// give: enqueues as many of n packets as there is room for. Returns how many.
 static uint32_t give(const struct handoff *s, struct lane *l, const struct pair *to, uint32_t *away,
                      struct pkt **pkts, uint32_t n)
 {
@@ -283,7 +286,7 @@ static void hand_over(struct handoff *s, struct lane *l, unsigned to)
     b->n = 0;
 }
 
-// Copies for other workers use at most half of a ring.
+// hand_copies: copies for other workers use at most half of a ring.
 static NOINLINE void hand_copies(struct handoff *s, struct lane *l, const struct pkt *p)
 {
     for (unsigned to = 0; to < s->workers; to++) {
@@ -304,8 +307,8 @@ static NOINLINE void hand_copies(struct handoff *s, struct lane *l, const struct
     }
 }
 
-// Ports of tunnels. Some devices hash the inner headers of: VXLAN (RFC 7348) and its older port,
-// Geneve (RFC 8926), GTP-U.
+// is_tunnel: UDP ports of tunnels, for which some devices hash the inner headers: VXLAN (RFC 7348)
+// and its older port, Geneve (RFC 8926), GTP-U.
 static bool is_tunnel(uint16_t port)
 {
     return port == 4789 || port == 8472 || port == 6081 || port == 2152;
@@ -339,9 +342,9 @@ NOINLINE enum port_rss_kind handoff_kind(const uint8_t *frame, uint32_t len)
     return kind_of_l4(ip[IP6_NEXT_AT], ip + IP6_BYTES, len - ETH_BYTES - IP6_BYTES, false);
 }
 
-// Counts a packet that arrived at another worker than its own. It is the port's fault only if the
-// port says that it hashes this kind as software does. Not inlined, to keep it out of the path of
-// packets that are in the right queue.
+// count_wrong: counts a packet that arrived at another worker than its own. It counts as an error
+// of the port only if the port hashes this kind as software does. NOINLINE keeps it out of the code
+// for packets in the right queue.
 static NOINLINE void count_wrong(const struct handoff *s, struct lane *l, const struct pkt *p)
 {
     const enum port_rss_kind kind = handoff_kind(pkt_data(p), pkt_len(p));
@@ -349,7 +352,8 @@ static NOINLINE void count_wrong(const struct handoff *s, struct lane *l, const 
     l->stats->c.rss_wrong += shared_bool_load(&s->spread) && (s->kinds >> kind & 1) != 0;
 }
 
-// receive: receives from the device's queue, keeps our packets in order and passes on the others.
+// receive: receives from the device's queue. Keeps this worker's packets in order and hands the
+// others over.
 static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     const uint32_t got = s->inner->ops->rx_burst(s->inner, (uint16_t)l->id, pkts, (uint16_t)n);
@@ -378,8 +382,8 @@ static uint32_t receive(struct handoff *s, struct lane *l, struct pkt **pkts, ui
     return kept;
 }
 
-// receive_handed: receives what the owners of queues passed to this worker; before it, in a quarter
-// of the room, what workers without a queue reassembled.
+// receive_handed: receives the packets that the owners of queues handed over. Before them, in up to
+// a quarter of the room, it receives packets that workers without a queue reassembled.
 static uint32_t receive_handed(struct handoff *s, struct lane *l, struct pkt **pkts, uint32_t n)
 {
     uint32_t got = 0;
@@ -408,8 +412,8 @@ static void send_held(struct handoff *s, struct lane *l)
         memmove(l->held, l->held + sent, l->n_held * sizeof(l->held[0]));
 }
 
-// send_for_others: sends for the workers without a queue that use this one. False: nothing is left
-// to send.
+// send_for_others: sends the packets of the workers without a queue that use this one. Returns
+// whether packets are left.
 static bool send_for_others(struct handoff *s, struct lane *l)
 {
     const unsigned clients = (s->workers - 1 - l->id) / s->queues;
@@ -512,7 +516,7 @@ struct handoff *handoff_open(struct port *inner, uint32_t slots, uint32_t out_ma
     s->port = *inner;
     s->port.ops = &handoff_ops;
     s->port.queues = (uint16_t)workers;
-    if (inner->queues < workers)  // a chain does not go from one worker to another
+    if (inner->queues < workers)  // the rings between workers do not take chains
         s->port.caps &= ~(uint32_t)PORT_TSO;
     s->port.priv = s;
     s->inner = inner;

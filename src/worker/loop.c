@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop. Stages do not call each other: each is one pass over the arrays that the stage before
-// has filled, and prefetches what the next stage reads. The last two stages are in sending.c.
+// The loop. Each stage is one pass over the arrays that the previous stage has filled, and
+// prefetches what the next stage reads. Stages do not call each other. The last two stages are in
+// sending.c.
 #include <sched.h>
 #include <unistd.h>
 
@@ -37,11 +38,11 @@ static inline void stage_rx(struct worker *w)
     account_stage(w, STAGE_rx);
 }
 
-// A reassembled packet belongs to the worker of its ports, which only the first fragment has. It is
-// fragmented again and sent there.
+// hand_whole: a reassembled packet belongs to the worker that its ports determine, and only the
+// first fragment has ports. The packet is fragmented again and handed to that worker.
 static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, unsigned home)
 {
-    enum { PARTS = 64 };  // of PKT_ROOM bytes
+    enum { PARTS = 64 };  // packets of PKT_ROOM bytes
     struct pkt *parts[PARTS];
     const uint32_t n = net_hand_over(wp->net, w->pkts[i], parts, PARTS);
     if (n == 0) {
@@ -82,21 +83,21 @@ static inline void stage_net_input(struct worker *w)
     account_stage(w, STAGE_net_input);
 }
 
-// fetch: prefetches what segment s touches of block `found`, without the application's line.
+// fetch: prefetches the lines of block `found` that segment s accesses, except the application's.
 static inline void fetch(const struct worker *w, const struct seg_in *s, uint32_t found)
 {
     const uint32_t ix = flow_index_ix(found);
-    if (unlikely(flow_index_kind(found) != FLOW_BLOCK))  // FLOW_NONE is none either
+    if (unlikely(flow_index_kind(found) != FLOW_BLOCK))  // also if it is FLOW_NONE
         return;
     prefetch0_w(&w->tcp.blocks[ix]);
     prefetch0_w(&w->tcp.blocks[ix].snd_end);
     prefetch0_w(&w->tcp.xmit_runs[ix / 64]);
-    if (unlikely(s->flags & (SEG_FIN | SEG_RST)))  // what is not touched in order
+    if (unlikely(s->flags & (SEG_FIN | SEG_RST)))  // in-order segments do not access this line
         prefetch0_w(&w->tcp.blocks[ix].ssthresh);
 }
 
-// Looks up the owner of each segment; tcp_input() compares the key. Hashes, look-ups and prefetches
-// are separate loops: in one loop the look-ups would wait for the prefetches.
+// stage_flow_find: looks up the owner of each segment; tcp_input() compares the key. Hashes,
+// look-ups and prefetches are separate loops. In one loop, look-ups would wait for the prefetches.
 static NOINLINE void stage_flow_find(struct worker *w)
 {
     const uint32_t n = w->rx.n_segs;
@@ -109,7 +110,7 @@ static NOINLINE void stage_flow_find(struct worker *w)
     account_stage(w, STAGE_flow_find);
 }
 
-// Counts a segment that was not delivered: dropped, kept or answered.
+// count_other: counts a segment that was not delivered: dropped, kept or answered.
 static NOINLINE void count_other(struct worker *w, const struct tcp_verdict *v)
 {
     if (v->drop != DROP_NONE)
@@ -161,8 +162,8 @@ static NOINLINE void stage_tcp_input(struct worker *w)
     account_stage(w, STAGE_tcp_input);
 }
 
-// ICMP errors are processed after the segments of their burst, which may acknowledge what the
-// errors quote.
+// deliver_icmp: ICMP errors are processed after the segments of their burst, because a segment may
+// acknowledge the data that an error quotes.
 static void deliver_icmp(struct worker *w)
 {
     for (uint32_t i = 0; i < w->rx.n_icmp; i++) {
@@ -177,7 +178,7 @@ static void deliver_icmp(struct worker *w)
     }
 }
 
-// Passes a datagram to its application, if there is a packet for the answer.
+// deliver_datagram: passes a datagram to its application, if a packet for the answer is free.
 static void deliver_datagram(struct worker *w, const struct udp_in *u)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
@@ -209,7 +210,7 @@ static void deliver_datagram(struct worker *w, const struct udp_in *u)
     c->answered++;
 }
 
-// Reports segments whose neighbour did not answer. No packet was received for them.
+// deliver_lost: reports segments whose next hop did not answer. These were never received packets.
 static void deliver_lost(struct worker *w)
 {
     for (uint32_t i = 0; i < w->n_lost; i++) {
@@ -256,7 +257,7 @@ static inline void stage_timers(struct worker *w)
     w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
     for (uint32_t i = 0; i < w->n_expired; i++)
         prefetch0(&t->xmit_runs[flow_index_ix(w->expired[i]) / 64]);
-    // Most xmit deadlines were cancelled. Their entries end here, without an access to the block.
+    // Most xmit deadlines were cancelled. Their entries are dropped without an access to the block.
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_expired; i++) {
         const uint32_t handle = w->expired[i], ix = flow_index_ix(handle);
@@ -266,7 +267,7 @@ static inline void stage_timers(struct worker *w)
         if (flow_index_kind(handle) != (enum flow_kind)WAKE_SYN) {
             prefetch0_w(&t->blocks[ix]);
             prefetch0_w(&t->blocks[ix].snd_end);
-            if (!xmit)  // keepalive, lingering, the application's: line 2
+            if (!xmit)  // keepalive, linger and the application's timer use this line
                 prefetch0_w(&t->blocks[ix].ssthresh);
         }
         w->expired[n++] = handle;
@@ -301,19 +302,19 @@ static NOINLINE void stage_tcp_output(struct worker *w)
     account_stage(w, STAGE_tcp_output);
 }
 
-// The control thread may free a capture_list and its sinks once captures_seen is another list. The
-// release orders the store after the last use.
+// change_captures: when captures_seen is another list, the control thread may free the previous
+// list and its sinks. The release store orders the last use before it.
 static NOINLINE void change_captures(struct worker *w, const struct capture_list *to)
 {
     for (unsigned p = 0; p < w->n_ports && w->captures == NULL; p++)
-        w->ports[p].captured = 0;  // stale: not maintained while there are no captures
+        w->ports[p].captured = 0;  // the value is outdated after a time without captures
     w->captures = to->n != 0 ? to : NULL;
     shared_ptr_store_release(&w->captures_seen, to);  // pairs with acked()
 }
 
-// announce_again: announces the addresses when the control thread asks for it because a link came
-// up. It tries again later while there is no room for the packets, as with a device that does not
-// send yet.
+// announce_again: announces the addresses when the control thread asks for it, because a link came
+// up. If the packets have no room, for example because the device does not send yet, it tries again
+// later.
 static void announce_again(struct worker *w, unsigned p)
 {
     struct worker_port *wp = &w->ports[p];
@@ -341,7 +342,7 @@ static void tick(struct worker *w)
     if (unlikely(captures != shared_ptr_load(&w->captures_seen)))
         change_captures(w, captures);
     w->timed_mask = unlikely(shared_u32_load(&w->watched) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
-    // Acquire: pairs with the release in orders.c, which follows the writing of the order.
+    // Acquire: pairs with the release store in orders.c after the order is written.
     w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);
     w->sock.wall_us = shared_u64_load(w->wall_us);
     account_gauges(w);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of applications that need their worker: active opens and others of c10m/socket.h,
-// c10m/thread.h and c10m/app.h. The worker; service_calls.c of the server has those that any thread
-// makes.
+// Calls of c10m/socket.h, c10m/thread.h and c10m/app.h that only the worker can execute, such as
+// active opens. The calls that any thread may make are in src/server/service_calls.c.
 #include <errno.h>
 
 #include "worker/egress.h"
 
-enum { FORGET_MAX = 1024 };  // records at a time: some 100 us
+enum { FORGET_MAX = 1024 };  // records for each call, which takes about 100 us
 
 int c10m_open(struct c10m_core *core, struct c10m_service *s, const struct c10m_opening *o,
               struct c10m_conn **made)

@@ -58,15 +58,16 @@ static bool is_told(const struct block *b, uint32_t services)
     return !over && (services >> b->service & 1) != 0;
 }
 
-// Whether the RST of b can be sent now. The reset may end another connection too, whose RST needs
-// room as well. There is always room at a dead port, whose packets are dropped.
+// may_reset_now: whether the RST of b can be sent now. The reset may end another connection as
+// well, whose RST also needs room. A dead port always has room, because its packets are dropped.
 static bool may_reset_now(struct worker *w, const struct block *b)
 {
     return tcp_room(&w->tcp, b->key.local_ix) >= 2 ||
            worker_port_is_dead(w, w->port_of_local[b->key.local_ix]);
 }
 
-// Executes one slice of a walk over all blocks that were ever used. True: it was the last slice.
+// walk: executes one slice of a walk over all blocks that were ever used. Returns whether it was
+// the last slice.
 static bool walk(struct worker *w, const struct order *o)
 {
     struct tcp *t = &w->tcp;
@@ -131,7 +132,7 @@ void worker_order(struct worker *w)
     const struct order *o = &box->order;
     bool over = true;
     if (shared_u32_load_acquire(&box->asked) == shared_u32_load(&box->done)) {
-        w->ordered = 0;  // a turn later: until then its turns are no idle ones
+        w->ordered = 0;  // one turn after the order, whose turns must not count as idle
         return;
     }
     switch (o->kind) {
@@ -148,6 +149,6 @@ void worker_order(struct worker *w)
     }
     if (!over)
         return;
-    // Release: pairs with the acquire in orders.c, which is followed by reading the answer.
+    // Release: pairs with the acquire load in orders.c before the answer is read.
     shared_u32_store_release(&box->done, shared_u32_load(&box->asked));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds packets from the segments of TCP, and puts them into the queues of the ports.
+// Builds packets from the segments of TCP and passes them to the queues of the ports.
 #include "worker/sending.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ void sending_rooms(struct worker *w)
     tcp_lanes_begin(&w->tcp, room);
 }
 
-// The segments are in the order in which they are due, those of several ports mixed. Each run of
-// segments of one port is passed to the net of that port.
+// stage_net_output: the segments are in the order in which they are due, with several ports mixed.
+// Each run of segments for one port is passed to the network layer of that port.
 void stage_net_output(struct worker *w)
 {
     const struct tcp *t = &w->tcp;
@@ -41,7 +41,7 @@ static inline uint64_t bytes_of(struct pkt *const *pkts, uint32_t n)
     return bytes;
 }
 
-// Captures the packets that are offered to the port for the first time.
+// capture_tx: captures the packets that are offered to the port for the first time.
 static NOINLINE void capture_tx(const struct worker *w, struct worker_port *wp)
 {
     const uint32_t from = MIN(wp->captured, wp->tx.n);
@@ -55,7 +55,7 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     if (unlikely(w->captures != NULL))
         capture_tx(w, wp);
     uint32_t sent = 0;
-    uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // a packet that was taken is not ours
+    uint64_t bytes = bytes_of(wp->tx.pkts, wp->tx.n);  // before the port owns the packets
     while (sent < wp->tx.n) {
         const uint16_t n = (uint16_t)MIN(wp->tx.n - sent, (uint32_t)WORKER_TX_BURST);
         const uint16_t took = wp->port->ops->tx_burst(wp->port, wp->queue, wp->tx.pkts + sent, n);
@@ -67,7 +67,7 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     wp->tx.n -= sent;
     if (sent != 0)
         wp->waits_ms = 0;
-    if (unlikely(wp->tx.n != 0)) {  // the port is full: the rest goes first next time
+    if (unlikely(wp->tx.n != 0)) {  // the port is full: the remaining packets are sent next time
         if (wp->waits_ms == 0)
             wp->waits_ms = w->tcp.now.ms | 1;
         memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
@@ -82,7 +82,7 @@ void sending_port(struct worker *w, struct worker_port *wp)
     send_all(w, wp);
 }
 
-// The packets of a burst that were not turned into replies, without gaps; returns how many.
+// without_taken: removes the packets that became replies from the burst. Returns how many remain.
 static NOINLINE uint32_t without_taken(struct pkt **pkts, uint32_t n)
 {
     uint32_t left = 0;

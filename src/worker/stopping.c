@@ -5,8 +5,8 @@
 
 #include "worker/sending.h"
 
-// Waits while a port is full. If the port accepts nothing during the whole wait, there is no
-// further wait before it accepts a packet: with millions of connections the waits would add up.
+// send_last: waits while a port is full. If the port accepts nothing during the whole wait, later
+// calls do not wait until it accepts a packet: with millions of connections the waits would add up.
 static void send_last(struct worker *w, struct worker_port *wp)
 {
     const uint32_t due = wp->tx.n;
