@@ -12,7 +12,7 @@ enum {
     SOCKET_PATH_CHARS_MAX = 107,
 };
 
-// written: an address as text for a message.
+// written: an address as text, for use in one message.
 struct written {
     char text[IP_TEXT_BYTES];
 };
@@ -114,7 +114,7 @@ static bool socket_path(const char *s)
     return s[0] == '/' && strlen(s) <= SOCKET_PATH_CHARS_MAX;
 }
 
-// The device of a port, by what the driver's row says of it.
+// device_rules: what `device` must look like, by the DEVICE column of src/tables/driver_table.h.
 static const struct device_rule {
     const char *expected;  // in messages
     bool (*good)(const char *device);
@@ -152,7 +152,8 @@ static void check_captures(struct load *l, unsigned at)
     check_path(l, at, capture, p->capture);
 }
 
-// same_device: whether both ports would open one device. A PCI address has two forms.
+// same_device: whether both ports would open the same device. A PCI address may be written with or
+// without its domain.
 static bool same_device(const struct conf_port *a, const struct conf_port *b)
 {
     char full[2][PCI_ADDRESS_BYTES];
@@ -163,7 +164,8 @@ static bool same_device(const struct conf_port *a, const struct conf_port *b)
     return strcmp(full[0], full[1]) == 0;
 }
 
-// alone_at_device: whether no other such port can have its device. Of a socket there is one server.
+// alone_at_device: whether no second port of this kind may use the same device. A memif socket has
+// one server and any number of clients.
 static bool alone_at_device(const struct conf_port *p)
 {
     return device_rule(p)->once || (driver_device(p->driver) == DEVICE_SOCKET && p->role == 0);
@@ -187,8 +189,8 @@ static void check_device(struct load *l, unsigned at)
                      l->c->ports[i].name, p->device);
 }
 
-// taken_by: the name of the port that has the address already: a port before `at`, or port `at`
-// among its first n addresses. NULL: none.
+// taken_by: the name of the port that already has the address, or NULL. Searches the ports before
+// port `at`, and the first n addresses of port `at`.
 static const char *taken_by(const struct conf *c, unsigned at, unsigned n, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < at; i++)
@@ -225,7 +227,8 @@ static bool is_neighbor(const struct conf_port *p, const struct ip_addr *a)
     return false;
 }
 
-// A next hop is another host, which is on the link or is a configured neighbour.
+// check_hop: refuses a next hop that is this host, or that is neither on the link nor a configured
+// neighbour.
 static void check_hop(struct load *l, const struct key *k, unsigned at, const struct ip_addr *a)
 {
     const struct conf_port *p = &l->c->ports[at];
@@ -294,7 +297,7 @@ static void check_neighbors(struct load *l, unsigned at)
     }
 }
 
-// The kernel's side and the port have to reach each other without a router.
+// The kernel's interface and the port must share a prefix, because no router is between them.
 static void check_host_address(struct load *l, unsigned at, const struct conf_prefix *h)
 {
     const struct key *k = KEY_AT(port, host_address);
@@ -334,8 +337,8 @@ static void check_host_addresses(struct load *l, unsigned at)
     }
 }
 
-// RFC 8200 5: every link carries IPv6 packets of 1,280 bytes. The addresses may be those of the
-// port that wraps this one.
+// RFC 8200 5: every link carries IPv6 packets of 1,280 bytes. A port without addresses is wrapped
+// by another port, which then has the addresses.
 static void check_mtu(struct load *l, unsigned at)
 {
     enum { IP6_MTU_MIN = 1280 };
@@ -374,7 +377,7 @@ static void check_wraps(struct load *l, unsigned at)
     int inner = port_find(c, p->wraps);
     const char *similar = similar_port(c, at, p->wraps);
     if (p->wraps[0] == '\0')
-        fail_key(l, k, at, "missing: expected the name of the port inside");
+        fail_key(l, k, at, "missing: expected the name of the port to wrap");
     else if (inner < 0)
         fail_key(l, k, at, "expected the name of a [port NAME], got \"%s\"%s%s%s", p->wraps,
                  similar ? "; did you mean " : "", similar ? similar : "", similar ? "?" : "");
@@ -384,11 +387,11 @@ static void check_wraps(struct load *l, unsigned at)
         fail_key(l, k, at, "expected a port of another driver than %s, got port %s",
                  c->ports[inner].driver, p->wraps);
     else if (port_wrapper(c, (unsigned)inner) != (int)at)
-        fail_key(l, k, at, "expected a port that nothing else wraps, got %s, wrapped by port %s",
+        fail_key(l, k, at, "expected a port that no other port wraps, got %s, which port %s wraps",
                  p->wraps, c->ports[port_wrapper(c, (unsigned)inner)].name);
 }
 
-// A wrapped port has no network of its own: its wrapper has the keys of the stack.
+// Addresses and routes of a wrapped port are keys of the port that wraps it.
 static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
 {
     const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway),
@@ -396,7 +399,7 @@ static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
                                 KEY_AT(port, neighbor)};
     for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
         if (key_given(l, keys[i], at) && key_good(l, keys[i], at))
-            fail_key(l, keys[i], at, "expected at port %s, which wraps this one", wrapper);
+            fail_key(l, keys[i], at, "expected in [port %s], which wraps this port", wrapper);
 }
 
 static void check_queues(struct load *l, unsigned at)

@@ -6,10 +6,10 @@
 #include "conf/spelling.h"
 #include "conf/value.h"
 
-enum { BUFFER_BYTES = 2048 };  // of [memory] buffers
+enum { BUFFER_BYTES = 2048 };  // bytes of one of [memory] buffers
 
-// similar_word: copies to `word` the first word of "a|b|c" of which the text may be a misspelling.
-// False: there is none.
+// similar_word: copies to `word` the first word of "a|b|c" that resembles the text. Returns false
+// if there is none.
 static bool similar_word(const char *words, const char *text, char word[CONF_NAME_BYTES])
 {
     for (;;) {
@@ -56,7 +56,7 @@ static void check_upstream(struct load *l, unsigned at)
     const struct key *k = KEY_AT(service, upstream);
     const struct conf_service *s = &l->c->services[at];
     if (strcmp(s->app, "proxy") == 0 && s->upstream.port == 0 && key_good(l, k, at))
-        fail_key(l, k, at, "missing: expected where to relay to, as 10.0.0.1:80");
+        fail_key(l, k, at, "missing: expected the address and port to relay to, as 10.0.0.1:80");
 }
 
 // The path of a URL begins with /. The application checks the rest of it.
@@ -147,12 +147,12 @@ static void check_listens(struct load *l, unsigned at)
         for (unsigned j = 0; j < s->port.n && !apart; j++)
             if (listens(other, s->port.at[j]) && key_good(l, k, at))
                 fail_key(l, k, at,
-                         "expected a TCP port of its own, got %u, where service %s listens",
+                         "expected a TCP port that no other service has, got %u of service %s",
                          s->port.at[j], other->name);
     }
 }
 
-// The agent appears in the tree, and is counted, as a service named agent.
+// The tree and the counters show the agent as a service whose name is agent.
 static void check_agent(struct load *l)
 {
     const struct key *k = KEY_AT(agent, socket);
@@ -161,10 +161,10 @@ static void check_agent(struct load *l)
         return;
     for (unsigned i = 0; i < c->n_services; i++)
         if (strcmp(c->services[i].name, "agent") == 0)
-            fail_key(l, k, 0, "expected no [service agent] beside it, got one");
+            fail_key(l, k, 0, "expected no [service agent] together with it, got one");
     if (c->n_services == CONF_SERVICES_MAX)
-        fail_key(l, k, 0, "expected at most %d services beside it, got %d", CONF_SERVICES_MAX - 1,
-                 CONF_SERVICES_MAX);
+        fail_key(l, k, 0, "expected at most %d services together with it, got %d",
+                 CONF_SERVICES_MAX - 1, CONF_SERVICES_MAX);
     if (c->n_ports == 0)
         fail_key(l, k, 0, "expected a [port NAME] for its connections, got none");
 }

@@ -75,10 +75,10 @@ static void check_shares(struct load *l)
                      totals[i]);
 }
 
-// The stack cannot use the packets that the queues of the ports hold.
+// A packet in a queue of a port is not available to the stack, so the pool must exceed their sum.
 static void check_packets(struct load *l)
 {
-    enum { SPARE = 4 * BURST_MAX };  // one burst coming in, one going out, ARP and replies
+    enum { SPARE = 4 * BURST_MAX };  // a received burst, a burst to send, ARP, other replies
     const struct key *packets = KEY_AT(memory, packets);
     const struct conf *c = l->c;
     uint64_t need = SPARE;
@@ -176,7 +176,8 @@ static void check_socket(struct load *l)
     char path[2 * CONF_PATH_BYTES];
     conf_socket_path(l->c, path, sizeof(path));
     if (strlen(path) >= CONF_SOCKET_BYTES && key_good(l, socket, 0))
-        fail_key(l, socket, 0, "expected a path of at most %d characters, with run_dir, got \"%s\"",
+        fail_key(l, socket, 0,
+                 "expected a path of at most %d characters including run_dir, got \"%s\"",
                  CONF_SOCKET_BYTES - 1, path);
 }
 
@@ -192,7 +193,7 @@ static void check_statsd(struct load *l)
         fail_key(l, rate, 0, "expected more than 0 percent");
 }
 
-// check_rows: refuses a section without a key that it needs, or with a key that its driver or
+// check_rows: refuses a section that lacks a required key, and one with a key that its driver or
 // application does not have.
 static void check_rows(struct load *l, enum conf_section section, unsigned at, const char *kind,
                        const char *kind_key)

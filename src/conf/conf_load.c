@@ -54,7 +54,7 @@ bool key_good(struct load *l, const struct key *k, unsigned at)
     return !load_section_of(l, k->section, at)->bad[row_of(k)];
 }
 
-// error_begin: counts the error. False: there are too many to show this one.
+// error_begin: counts the error. Returns false if CONF_ERRORS_SHOWN errors were printed already.
 static bool error_begin(struct load *l)
 {
     return ++l->errs->n <= CONF_ERRORS_SHOWN;
@@ -189,7 +189,7 @@ void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, co
         s->bad[row] = false;
     }
     if (line != 0)
-        s->key_line[row] = line;  // of a repeated key: its last line, to which errors point
+        s->key_line[row] = line;  // errors name the last line of a key that is repeated
     else
         s->overridden[row] = true;
     char got[VALUE_GOT_BYTES];
@@ -197,13 +197,13 @@ void key_set(struct load *l, const struct key *k, unsigned at, unsigned line, co
         fail_value(l, k, at, got);
 }
 
-// render_params: what conf_service_param() looks up: "key\0value\0" for each key with a value, in
-// `to` of room bytes.
+// render_params: writes "key\0value\0" for each key that has a value, for conf_service_param().
+// room: size of `to` in bytes.
 static bool render_params(const struct conf *c, enum conf_section section, unsigned at, char *to,
                           size_t room)
 {
     struct text t;
-    text_init(&t, room - 1);  // the last byte stays 0: an empty key ends the list
+    text_init(&t, room - 1);  // the last byte stays 0, because an empty key ends the list
     for (unsigned i = 0; i < conf_n_keys; i++) {
         const struct key *k = &conf_keys[i];
         if (k->section != section || !key_printed(k, c, at))
@@ -288,7 +288,7 @@ int conf_load_text(struct conf *c, const struct conf_host *host, const char *nam
     return rc;
 }
 
-// kind_of: what the path is if it is no regular file, in words.
+// kind_of: what a path that is no regular file is, as words for a message.
 static const char *kind_of(mode_t mode)
 {
     return S_ISDIR(mode)    ? "a directory"
@@ -297,7 +297,7 @@ static const char *kind_of(mode_t mode)
                             : "a device";
 }
 
-// why_not_text: why these bytes cannot be a configuration, in words. NULL: they can.
+// why_not_text: why the bytes cannot be a configuration, as words for a message. NULL if they can.
 static const char *why_not_text(const char *bytes, size_t len)
 {
     const unsigned char *b = (const unsigned char *)bytes;
@@ -309,8 +309,8 @@ static const char *why_not_text(const char *bytes, size_t len)
     return NULL;
 }
 
-// read_whole: the bytes of the file, which the caller frees. NULL: *why says what is wrong. It
-// reads regular files only, and opening a FIFO does not block it.
+// read_whole: returns the bytes of a regular file, which the caller frees, or NULL with the reason
+// in *why. O_NONBLOCK: opening a FIFO must not block.
 static char *read_whole(const char *path, size_t *len, struct err *why)
 {
     struct stat st;

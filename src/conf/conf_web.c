@@ -6,7 +6,8 @@
 
 #include "conf/lists.h"
 
-// Fields that an http service sets itself. A line of the same name could contradict them.
+// Header fields that an http service sets itself. A configured field with such a name could
+// contradict it.
 static const char reserved[] =
     "accept-ranges|age|connection|content-encoding|content-length|content-range|content-type|date|"
     "etag|keep-alive|last-modified|location|proxy-connection|server|te|trailer|transfer-encoding|"
@@ -19,7 +20,8 @@ struct words {
     char *got;       // the word that is being parsed, for the message
 };
 
-// next_word: copies the next word to to[room] and to got. False: there is none, or it is too long.
+// word: copies the next word to to[room] and to got. Returns false if there is none or if it is too
+// long.
 static bool word(struct words *w, char *to, size_t room)
 {
     w->at += strspn(w->at, blanks);
@@ -86,8 +88,8 @@ static bool is_host(const char *text, char *got)
     return true;
 }
 
-// [HOST]PATH; HOST as it begins, or .NAME for *.NAME. Stars: any, one at the end behind a slash, or
-// none.
+// A pattern is [HOST]PATH. HOST is the start of the host name, or .NAME, which means *.NAME.
+// STARS_ANY allows * everywhere. STARS_LAST allows one * at the end, after a slash.
 enum stars { STARS_ANY, STARS_LAST, STARS_NONE };
 
 static bool is_pattern(const char *text, enum stars stars)
@@ -141,7 +143,8 @@ static bool is_expires(const char *text, char *got)
            time[digits + unit] == '\0';
 }
 
-// A path, or a URL of http or https with one; a star as in the pattern.
+// is_target: whether the text is a path or a URL with scheme http or https. star: whether it may
+// end with /*.
 static bool is_target(const char *target, bool star)
 {
     static const char *const schemes[] = {"http://", "https://"};

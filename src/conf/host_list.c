@@ -9,8 +9,8 @@
 #include "conf/lists.h"
 #include "tables/app_table.h"
 
-// apps: the names that [service NAME] app takes, as "|echo|discard". built_in: the names that an
-// application out of tree cannot have.
+// apps: the values of [service NAME] app, as "|echo|discard". built_in: the names that an
+// out-of-tree application must not use.
 #define APP_WORD_SERVICE(name)      "|" #name
 #define APP_WORD_SECTION(name)      ""
 #define APP_WORD(name, kind, help)  APP_WORD_##kind(name)
@@ -33,8 +33,8 @@ void conf_host_read(struct conf_host *h)
     memset(h, 0, sizeof(*h));
     h->apps = &apps[1];
     cpu_set_t set;
-    // Linux returns the cores that are allowed and online. It fails on a machine that can have more
-    // than CPU_SETSIZE cores.
+    // Linux returns the cores that are allowed and online. The call fails on a machine with more
+    // possible cores than CPU_SETSIZE.
     if (sched_getaffinity(0, sizeof(set), &set) == 0)
         for (unsigned id = 0; id <= CONF_CPU_ID_MAX && h->cpus.n < CONF_CPUS_MAX; id++)
             if (CPU_ISSET(id, &set))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ini.c: parses lines and overrides into sections, keys and values. Debian's inih would not do: it
-// gives its callback no line number, cuts lines at 200 bytes and reports the first bad line only.
+// ini.c: parses lines and overrides into sections, keys and values. Debian's inih is not suitable:
+// its callback gets no line number, it cuts lines at 200 bytes, and it reports only the first bad
+// line.
 #include <string.h>
 
 #include "conf/conf_load.h"
@@ -16,8 +17,8 @@ struct span {
 // reader: the section to which the current line belongs.
 struct reader {
     enum conf_section section;
-    int at;      // port or service, 0 for fixed ones; -1: its keys are skipped
-    bool begun;  // a section header was seen
+    int at;      // index of the port or service, 0 for other sections, -1 to skip the keys
+    bool begun;  // a section header, or an error about its absence, came already
 };
 
 static bool is_blank(char c)
@@ -36,8 +37,8 @@ static struct span trim(const char *at, size_t n)
     return (struct span){at, n};
 }
 
-// comment_at: the index of the '#' or ';' that begins a comment, which is the first byte or follows
-// a blank. n: there is no comment.
+// comment_at: the index of the '#' or ';' that begins a comment, or n if there is no comment. Only
+// the first byte, or a byte after a blank, can begin one.
 static size_t comment_at(const char *at, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -46,7 +47,7 @@ static size_t comment_at(const char *at, size_t n)
     return n;
 }
 
-// copy_span: copies the span as a terminated text. False: it does not fit.
+// copy_span: copies the span and a terminating 0. Returns false if it does not fit.
 static bool copy_span(char *to, size_t room, struct span s)
 {
     if (s.n >= room)
@@ -89,7 +90,7 @@ static const struct section *similar_section(const char *name)
     return NULL;
 }
 
-// owner_of: another section that has a key of this name, or NULL.
+// owner_of: the first section that has a key of this name, or NULL.
 static const struct section *owner_of(const char *key)
 {
     for (unsigned i = 0; i < conf_n_keys; i++)
@@ -98,7 +99,7 @@ static const struct section *owner_of(const char *key)
     return NULL;
 }
 
-// unknown_key: the hint for an unknown key, as " (did you mean mtu?)".
+// unknown_key: writes the hint for an unknown key, such as "; did you mean mtu?".
 static void unknown_key(enum conf_section section, const char *name, struct text *hint)
 {
     const struct section *s = &conf_sections[section], *other = owner_of(name);
@@ -142,7 +143,7 @@ static void header_known(struct load *l, struct reader *r, unsigned line, const 
         state->header_line = line;
 }
 
-// A section header: the text between its brackets.
+// header_line: a section header. inside: the text between its brackets.
 static void header_line(struct load *l, struct reader *r, unsigned line, struct span inside)
 {
     char kind[CONF_NAME_BYTES], name[2 * CONF_NAME_BYTES];
@@ -185,7 +186,7 @@ static void key_line(struct load *l, struct reader *r, unsigned line, struct spa
     CHECK(copy_span(key, sizeof(key), name) && copy_span(value, sizeof(value), text));
     if (!r->begun) {
         fail_line(l, line, "%s: expected a [section] before the first key", key);
-        r->begun = true;  // once
+        r->begun = true;  // report this error once
         r->at = -1;
     }
     if (r->at < 0)
@@ -243,8 +244,8 @@ void read_file_text(struct load *l, const char *text, size_t len)
     l->now = NULL;
 }
 
-// override_key: the key of "section.key" or "section.NAME.key", and its section. A new port or
-// service is added. NULL: an error was reported.
+// override_key: the key of "section.key" or "section.NAME.key", and the index of its section. Adds
+// a new port or service. Returns NULL after reporting an error.
 static const struct key *override_key(struct load *l, char *path, int *at)
 {
     struct text hint;

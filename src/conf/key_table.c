@@ -7,18 +7,21 @@
 #include "tables/driver_table.h"
 
 const struct section conf_sections[SECTION_COUNT] = {
-    [SECTION_cpu] = {"cpu", "Which cores run what.", false},
+    [SECTION_cpu] = {"cpu", "Which cores run the workers and the control thread.", false},
     [SECTION_memory] = {"memory", "Memory that is reserved at start. The server never takes more.",
                         false},
-    [SECTION_control] = {"control", "Names, files and messages of the control thread.", false},
+    [SECTION_control] = {"control", "Files, addresses and log messages of the control thread.",
+                         false},
     [SECTION_tcp] = {"tcp", "TCP and ICMP, for all services.", false},
     [SECTION_agent] = {"agent", "BSD socket calls on this stack for other processes.", false},
     [SECTION_statsd] = {"statsd", "Metrics that are pushed to a StatsD server over UDP.", false},
     [SECTION_port] = {"port", "A network port. There is a section for each port.", true},
-    [SECTION_service] = {"service", "An application, and where it listens.", true},
+    [SECTION_service] = {"service", "An application and the addresses and ports where it listens.",
+                         true},
 };
 
-// FIELD: the field of the row. HOLDS: does not compile if the field cannot hold the value.
+// FIELD: where the row's field is in struct conf. HOLDS: does not compile if the field is too
+// narrow for the largest value.
 #define FIELD(s, f)                                                                                \
     .section = SECTION_##s, .offset = offsetof(struct conf_##s, f),                                \
     .width = sizeof(((struct conf_##s *)0)->f)
@@ -68,7 +71,7 @@ const struct section conf_sections[SECTION_COUNT] = {
         .name = #f, .type = kind, FIELD(s, f), .max = (room)-1, __VA_ARGS__                        \
     }
 
-// Texts of the tables of drivers and applications: the text of a row, or "", by its KIND or DEVICE.
+// OFFERED_KIND: the text if the key table offers rows of this KIND or DEVICE, else "".
 #define OFFERED_LINK(text)                          text
 #define OFFERED_WRAPPER(text)                       text
 #define OFFERED_INTERNAL(text)                      ""
@@ -94,7 +97,7 @@ const struct section conf_sections[SECTION_COUNT] = {
     OFFERED_##kind(#name ": " help "\n")
 #define APP_HELP(name, kind, help) OFFERED_##kind(#name ": " help "\n")
 
-// [1]: without the first |.
+// [1] skips the leading |.
 #define DRIVERS     &DRIVER_TABLE(DRIVER_OFFERED)[1]
 #define LINKS       .only = &DRIVER_TABLE(DRIVER_LINK_ONLY)[1]
 #define WRAPPERS    .only = &DRIVER_TABLE(DRIVER_WRAPPER_ONLY)[1]
@@ -123,7 +126,7 @@ const struct key conf_keys[] = {
               "Cores that run one worker each. auto: all other cores that are online and allowed")),
     BOOL(cpu, exclusive,
          VALUE("on",
-               "Refuse to start on a core where another server runs a worker. off: only warn")),
+               "Refuse to start on a core where another server runs a worker. off: warn only")),
     NUMBER(cpu, workers_per_core, 1, CONF_WORKERS_MAX,
            VALUE("1", "Workers on each core. More than 1 is for tests: the workers share cores, "
                       "also with the control thread, and yield the core after each turn")),
@@ -135,10 +138,11 @@ const struct key conf_keys[] = {
           VALUE("65536", "Connections that can be open at once, over all workers. max: as many as "
                          "fit in the free pages at start (c10m plan)")),
     COUNT(memory, time_wait, 1, 1000000000, ZERO("auto"),
-          VALUE("auto", "TIME-WAIT records, of 32 bytes each. If none is free, the oldest one is "
-                        "replaced. auto: as many as connections, but 1024 to 1000000")),
+          VALUE("auto",
+                "TIME-WAIT records of IPv4, of 32 bytes each. If none is free, the oldest one is "
+                "replaced. auto: as many as connections, but 1024 to 1000000")),
     COUNT(memory, time_wait6, 1, 1000000000, ZERO("auto"),
-          VALUE("auto", "TIME-WAIT records for IPv6, of 64 bytes each. auto: as many as time_wait "
+          VALUE("auto", "TIME-WAIT records of IPv6, of 64 bytes each. auto: as many as time_wait "
                         "if a port has an IPv6 address, else none")),
     COUNT(memory, syn_received, 1, 100000000, ZERO("auto"),
           VALUE("auto", "Records of half-open connections, of 64 bytes each. auto: as many as "
@@ -167,9 +171,10 @@ const struct key conf_keys[] = {
                        "page size. A path that does not begin with / is below run_dir")),
 
     TEXT(control, name, KEY_NAME, CONF_NAME_BYTES, OPTIONAL,
-         VALUE("", "Name of this server in names that all servers of the machine share (files of "
-                   "DPDK and on hugetlbfs). Two servers need two names. empty: made from run_dir, "
-                   "for example web from /run/web")),
+         VALUE("",
+               "Name of this server. It is part of the names of its DPDK files and hugetlbfs "
+               "files. Two servers on one machine need different names. empty: made from run_dir, "
+               "for example web from /run/web")),
     // 80: memif's sockets may lie in it, and the path of a socket has at most 107 characters.
     TEXT(control, run_dir, KEY_DIR, 81,
          VALUE("/run/c10m", "Directory for the files of this server. The server creates it, and "
@@ -194,8 +199,9 @@ const struct key conf_keys[] = {
          VALUE("info", "Lowest level of messages that are logged")),
     BOOL(control, telemetry, VALUE("on", "Open the telemetry socket of DPDK")),
     SIZE(control, dump_ring, 256 * 1024, 256 * 1024 * 1024,
-         VALUE("4M", "Memory of each worker and capture for frames on their way to c10m dump, "
-                     "rounded down to a power of two. It is used while the capture runs")),
+         VALUE("4M",
+               "Memory for frames that c10m dump has not fetched yet, for each worker and each "
+               "capture. It is rounded down to a power of two and used while the capture runs")),
 
     MS(tcp, rto_min_ms, 1, 60000, LIVE, VALUE("200", "Shortest retransmission timeout")),
     MS(tcp, rto_initial_ms, 1, 60000, LIVE,
@@ -248,11 +254,11 @@ const struct key conf_keys[] = {
         tcp, ecn, "off|accept|on",
         VALUE("accept",
               "Explicit congestion notification (RFC 3168). accept: only if the peer requests it")),
-    WORD(
-        tcp, large_segments, "auto|on|off",
-        VALUE("auto",
-              "Pass several full segments of a connection down as one large segment. The port cuts "
-              "it (TSO), or the software does if the port cannot. auto: on if a port has TSO")),
+    WORD(tcp, large_segments, "auto|on|off",
+         VALUE("auto",
+               "Pass several full segments of a connection to the port as one large segment. The "
+               "port cuts it (TSO), or the software does if the port cannot. auto: on if a port "
+               "has TSO")),
     WORD(tcp, syn_cookies, "off|auto|always", LIVE,
          VALUE("auto", "Answer SYNs with cookies, without a record (RFC 4987). auto: only if no "
                        "record of [memory] syn_received is free. With a cookie, options other than "
@@ -260,25 +266,29 @@ const struct key conf_keys[] = {
     MS(tcp, invalid_ack_ms, 0, 60000, LIVE,
        VALUE("500",
              "Shortest time between two ACKs that a connection sends in answer to segments without "
-             "data that are out of its window, old, or to be challenged (RFC 5961). 0: no limit")),
-    COUNT(tcp, rst_rate_per_s, 0, 100000000, LIVE,
-          VALUE("10000",
-                "RSTs that a worker sends per second for segments of no connection, varied at "
-                "random by up to a half. A quarter of them can go to one source. 0: no RSTs")),
+             "data that are outside its window, old, or need a challenge ACK (RFC 5961). 0: no "
+             "limit")),
+    COUNT(
+        tcp, rst_rate_per_s, 0, 100000000, LIVE,
+        VALUE("10000",
+              "RSTs that a worker sends per second for segments of unknown connections, varied at "
+              "random by up to a half. At most a quarter of them goes to one source. 0: no RSTs")),
     COUNT(tcp, icmp_rate_per_s, 0, 100000000,
-          VALUE("10000", "Echo replies that a worker sends per second, and ICMP errors, but at "
-                         "most 1000 of these. Both are varied at random by up to a half. A quarter "
-                         "of them can go to one source. 0: none")),
+          VALUE("10000",
+                "Echo replies that a worker sends per second. ICMP errors have the same limit, "
+                "but at most 1000. Both are varied at random by up to a half. At most a quarter "
+                "of them goes to one source. 0: none")),
 
     // 108: Linux's limit of the path of a socket, with the terminator.
     TEXT(agent, socket, KEY_PATH, 108, OPTIONAL,
          VALUE("", "Unix socket where the agent takes calls (c10m/agent.h). empty: no agent")),
     COUNT(agent, sockets_max, 1, 65536,
-          VALUE("1024", "Descriptors that the agent gives out at once")),
+          VALUE("1024", "Largest number of open sockets of the agent")),
     SIZE(agent, send_buffer, 2048, G,
-         VALUE("65536", "Unacknowledged bytes of a connection, at most. SO_SNDBUF changes it")),
+         VALUE("65536",
+               "Largest number of unacknowledged bytes of a connection. SO_SNDBUF changes it")),
     SIZE(agent, receive_buffer, 2048, G,
-         VALUE("65536", "Unread bytes of a connection, at most. SO_RCVBUF changes it")),
+         VALUE("65536", "Largest number of unread bytes of a connection. SO_RCVBUF changes it")),
 
     LIST(statsd, address, KEY_ENDPOINT, OPTIONAL,
          VALUE("", "Address and port of the StatsD server. empty: no metrics are pushed")),
@@ -340,20 +350,21 @@ const struct key conf_keys[] = {
      VALUE("auto", "Work that the port does itself if it can. The rest is done in software. auto: "
                    "the driver chooses")},
     MS(port, open_ms, 100, 600000, .only = "pci",
-       VALUE("30000",
-             "Time in which DPDK's driver has to open the device. After it the server ends "
-             "with an error")),
+       VALUE(
+           "30000",
+           "Time in which DPDK's driver must open the device. If it takes longer, the server ends "
+           "with an error")),
     POWER(port, arp_entries, 64, 32768,
-          VALUE("1024", "Neighbours of each family that a worker remembers")),
+          VALUE("1024", "Entries of a worker's neighbour cache, for each family")),
     COUNT(port, arp_rate_per_s, 1, 1000000,
           VALUE("1000", "ARP requests and neighbour solicitations that a worker sends per second")),
     TEXT(port, wraps, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, WRAPPERS,
-         VALUE("", "Name of the port inside")),
+         VALUE("", "Name of the port to wrap")),
     NUMBER(port, seed, 0, UINT64_MAX, FAULT,
            VALUE("1", "Seed of the random numbers. The same seed makes the same faults")),
     PERCENT(port, loss, FAULT, VALUE("0", "Packets that are lost, in each direction")),
     PERCENT(port, reorder, FAULT,
-            VALUE("0", "Packets that later packets overtake, in each direction")),
+            VALUE("0", "Packets that arrive after later packets, in each direction")),
     PERCENT(port, duplicate, FAULT, VALUE("0", "Packets that arrive twice, in each direction")),
     PERCENT(port, corrupt, FAULT,
             VALUE("0", "Packets in which a bit is flipped, in each direction")),
@@ -367,31 +378,34 @@ const struct key conf_keys[] = {
     LIST(service, address, KEY_ADDRESS, OPTIONAL,
          VALUE("", "Local address on which the service listens. empty: all local addresses")),
     COUNT(service, limit_connections, 1, 100000000, ZERO("none"), LIVE,
-          VALUE("none", "Connections of this service at once. Each worker has an equal part of the "
-                        "limit. none: limited by memory only")),
-    COUNT(service, source_connections, 1, 100000000, ZERO("none"),
-          VALUE("none", "Connections of one source address to this service at once. Each worker "
-                        "has an equal part of the limit. none: no limit")),
+          VALUE("none", "Largest number of open connections of this service. Each worker has an "
+                        "equal part of the limit. none: limited by memory only")),
+    COUNT(
+        service, source_connections, 1, 100000000, ZERO("none"),
+        VALUE(
+            "none",
+            "Largest number of open connections of one source address (IPv6: of its /64 prefix) to "
+            "this service. Each worker has an equal part of the limit. none: no limit")),
     WORD(service, congestion, "cubic|newreno|auto",
          VALUE("auto", "Congestion control. auto: as [tcp] congestion")),
     SIZE(service, send_buffer, 2048, G, ZERO("auto"),
-         VALUE("auto", "Unacknowledged bytes of a connection, at most. auto: an eighth of the "
-                       "buffers, but 64 KiB to 4 MiB")),
+         VALUE("auto", "Largest number of unacknowledged bytes of a connection. auto: an eighth of "
+                       "the buffers, but 64 KiB to 4 MiB")),
     SIZE(service, send_buffer_initial, 2048, G,
          VALUE("65536", "The same limit while the congestion window is smaller than half of it")),
     SIZE(service, receive_buffer, 2048, G, ZERO("auto"),
-         VALUE("auto", "Bytes of a connection that the application has not consumed yet, at most. "
-                       "auto: an eighth of the buffers, but 64 KiB to 4 MiB")),
+         VALUE("auto",
+               "Largest number of bytes of a connection that the application has not consumed. "
+               "auto: an eighth of the buffers, but 64 KiB to 4 MiB")),
     SIZE(service, receive_buffer_initial, 2048, G,
          VALUE("65536", "The same limit at the start of a connection. It is doubled whenever the "
                         "application consumes more than that in a round trip")),
     BOOL(service, nodelay, VALUE("on", "Send small segments at once (no Nagle algorithm)")),
-    COUNT(
-        service, fast_open, 1, 1000000, ZERO("off"),
-        VALUE(
-            "off",
-            "Connections of a worker that were opened by TCP Fast Open (RFC 7413) and are not "
-            "confirmed yet, at most. With it, the data of a duplicate SYN may be delivered twice")),
+    COUNT(service, fast_open, 1, 1000000, ZERO("off"),
+          VALUE("off",
+                "Largest number of unconfirmed connections of a worker that were opened by TCP "
+                "Fast Open (RFC 7413). With Fast Open, the data of a duplicate SYN may be "
+                "delivered twice")),
     MS(service, keepalive_ms, 1000, 86400000, ZERO("off"), LIVE,
        VALUE("off", "Idle time after which a connection is probed")),
     MS(service, keepalive_interval_ms, 1000, 32767000, LIVE,
@@ -424,11 +438,10 @@ const struct key conf_keys[] = {
          VALUE("65536", "Largest content of a request. A larger one is answered with 413")),
     MS(service, body_timeout_ms, 1, 1 << 30, HTTP,
        VALUE("30000", "Time for a client to send the whole content of a request")),
-    COUNT(
-        service, holds_max, 1, 65535, HTTP,
-        VALUE("256",
-              "Requests of each worker with content or for several ranges that are in work at "
-              "once. One source can have a quarter of them. More requests are answered with 503")),
+    COUNT(service, holds_max, 1, 65535, HTTP,
+          VALUE("256",
+                "Largest number of unfinished requests of each worker that have content or several "
+                "ranges. One source can have a quarter of them. More are answered with 503")),
     TEXT(service, echo_path, KEY_TEXT, CONF_PATH_BYTES, OPTIONAL, HTTP,
          VALUE("", "Path where a POST is answered with its own content. empty: no such path")),
     TEXT(
@@ -440,9 +453,10 @@ const struct key conf_keys[] = {
     WORD(service, access_log_format, "common|combined", HTTP,
          VALUE("combined",
                "Format of access_log, as Apache's. combined: with Referer and User-Agent")),
-    COUNT(service, files_max, 1, 1 << 24, HTTP, VALUE("65536", "Files below root, at most")),
+    COUNT(service, files_max, 1, 1 << 24, HTTP,
+          VALUE("65536", "Largest number of files below root")),
     SIZE(service, bytes_max, 1, 1024 * G, HTTP,
-         VALUE("1G", "Bytes of all files below root, at most")),
+         VALUE("1G", "Largest total size of the files below root")),
     TEXT(service, mime_types, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP,
          VALUE("",
                "File of media types, in the format of /etc/mime.types. empty: a built-in table")),
@@ -469,9 +483,11 @@ const struct key conf_keys[] = {
     LIST(service, proxy_from, KEY_PREFIXES, OPTIONAL, REPEAT, HTTP,
          VALUE("", "Addresses that may send PROXY headers. Connections from others are reset. "
                    "empty: all addresses")),
-    COUNT(service, proxy_connections_max, 1, 100000000, HTTP,
-          VALUE("65536", "Connections of each worker with a PROXY header at once, of 48 bytes "
-                         "each. More of them are reset")),
+    COUNT(
+        service, proxy_connections_max, 1, 100000000, HTTP,
+        VALUE("65536",
+              "Largest number of open connections of each worker with a PROXY header, of 48 bytes "
+              "each. More of them are reset")),
     LIST(service, upstream, KEY_ENDPOINT, OPTIONAL, PROXY,
          VALUE("", "Server to which connections are relayed")),
     MS(service, connect_timeout_ms, 1, 1 << 30, PROXY,

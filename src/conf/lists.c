@@ -4,13 +4,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { ITEM_BYTES = 128 };  // the longest item is a route: 43 + 3 + 39 and blanks
+enum { ITEM_BYTES = 128 };  // the longest item is a route: 43 + 3 + 39 characters and blanks
 
 static const char blanks[] = " \t";
 
-// next_item: copies the item before the next comma, without the blanks around it, and sets *at to
-// the text after the comma, or to NULL after the last item. False: the item, which is in got, is
-// empty or too long.
+// next_item: copies the item before the next comma, without the blanks around it. Sets *at to the
+// text after the comma, or to NULL after the last item. Returns false if the item is empty or too
+// long; got then has the item.
 static bool next_item(const char **at, char item[ITEM_BYTES], char got[VALUE_GOT_BYTES])
 {
     const char *from = *at + strspn(*at, blanks);
@@ -26,7 +26,8 @@ static bool next_item(const char **at, char item[ITEM_BYTES], char got[VALUE_GOT
     return true;
 }
 
-// small_number: parses a decimal number of at most five digits, at most max, that ends at `end`.
+// small_number: parses a decimal number that ends at `end`, has at most five digits and is at most
+// max.
 static bool small_number(const char *text, const char *end, uint32_t max, uint32_t *value)
 {
     if (end == text || end - text > 5)
@@ -40,8 +41,8 @@ static bool small_number(const char *text, const char *end, uint32_t max, uint32
     return *value <= max;
 }
 
-// Parses an item of a list of cores, "3" or "4-7", and marks its cores in seen. A core that is
-// marked already is an error.
+// cpu_range: parses an item of a list of cores, "3" or "4-7", and marks its cores in seen. A core
+// that is marked already is an error.
 static bool cpu_range(const char *item, bool seen[CONF_CPU_ID_MAX + 1])
 {
     const char *dash = strchr(item, '-'), *end = item + strlen(item);
@@ -104,7 +105,7 @@ bool cpus_has(const struct conf_cpus *cpus, unsigned id)
     return false;
 }
 
-// 0.0.0.0 and :: are addresses of no host.
+// address_parse: refuses 0.0.0.0 and ::, which are addresses of no host.
 bool address_parse(struct ip_addr *a, const char *text)
 {
     static const struct ip_addr none4 = {{[10] = 0xff, [11] = 0xff}};
@@ -233,7 +234,7 @@ void neighbors_print(const struct conf_neighbors *list, struct text *out)
     }
 }
 
-// "10.1.0.0/16 via 10.0.0.9".
+// route_parse: an item such as "10.1.0.0/16 via 10.0.0.9".
 static bool route_parse(struct conf_route *r, char *item)
 {
     char *to = strtok_r(item, blanks, &item), *via = strtok_r(NULL, blanks, &item),
@@ -295,12 +296,13 @@ void ports_print(const struct conf_tcp_ports *list, struct text *out)
         text_printf(out, "%s%u", i == 0 ? "" : ", ", list->at[i]);
 }
 
-// "10.0.0.1:80", "[fd00::1]:80".
+// endpoint_parse: an address and a port, such as "10.0.0.1:80" or "[fd00::1]:80".
 bool endpoint_parse(struct conf_endpoint *e, const char *text)
 {
     const bool bracket = text[0] == '[';
     const char *from = text + bracket, *to = strchr(from, bracket ? ']' : ':');
-    char host[IP_TEXT_BYTES + 6];  // RFC 4291 2.2: up to 45 characters
+    char host[IP_TEXT_BYTES +
+              6];  // 45 characters at most, with an embedded IPv4 address (RFC 4291 2.2)
     struct ip_addr addr;
     uint32_t port;
     if (to == NULL || (size_t)(to - from) >= sizeof(host) || (bracket && to[1] != ':'))

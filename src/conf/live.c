@@ -21,7 +21,8 @@ const char *conf_key_name(const struct conf *c, const struct key *k, unsigned at
     return out;
 }
 
-// Whether the text is a value of the key's type, in any range.
+// is_out_of_range: whether the text is well formed for the key's type, although value_parse()
+// refused it: its value is then out of range.
 static bool is_out_of_range(const struct key *k, const char *text)
 {
     char got[VALUE_GOT_BYTES];
@@ -43,7 +44,8 @@ static bool is_out_of_range(const struct key *k, const char *text)
     }
 }
 
-// Checks what depends on several keys. Keys without a default were given when the server started.
+// check_whole: checks the rules between keys. Keys without a default count as given, because the
+// configuration was complete when the server started.
 static int check_whole(struct conf *c)
 {
     static struct conf_host host;
@@ -72,7 +74,7 @@ int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *
     memcpy(scratch, c, sizeof(*c));
     if (!k->live || !value_parse(k, key_field(k, scratch, at), text, got))
         return k->live && is_out_of_range(k, text) ? -ERANGE : -EINVAL;
-    scratch->control.http.port = 0;  // the token was read at start: do not read its file again
+    scratch->control.http.port = 0;  // skips check_http(), which would read the token file again
     const int rc = check_whole(scratch);
     if (rc != 0)
         return rc;
@@ -80,10 +82,10 @@ int conf_set_live(struct conf *c, const struct key *k, unsigned at, const char *
     return 0;
 }
 
-// change: one reload.
+// change: the state of one reload.
 struct change {
     struct conf *c;
-    struct load *l;  // of the file that is read
+    struct load *l;  // the file that is being read
     struct text *changed, *restart;
 };
 

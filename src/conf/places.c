@@ -49,7 +49,7 @@ static bool is_section(const char *name, size_t n, enum conf_section section)
            memcmp(conf_sections[section].name, name, n) == 0;
 }
 
-// index_of: the port or service that is called by the n characters. -1: none.
+// index_of: the index of the port or service whose name is the n characters at `name`, or -1.
 static int index_of(const struct conf *c, enum conf_section section, const char *name, size_t n)
 {
     const bool ports = section == SECTION_port;
@@ -61,7 +61,8 @@ static int index_of(const struct conf *c, enum conf_section section, const char 
     return -1;
 }
 
-// find: the row and the index of SECTION.KEY or SECTION.NAME.KEY. NULL: there is none.
+// find: the key of SECTION.KEY or SECTION.NAME.KEY, and the index of its section. NULL if there is
+// no such key.
 static const struct key *find(const struct conf *c, const char *dotted, unsigned *at)
 {
     const size_t n = strcspn(dotted, ".");

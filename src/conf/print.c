@@ -19,7 +19,7 @@ bool key_printed(const struct key *k, const struct conf *c, unsigned at)
     return has_value || (k->initial != NULL && k->initial[0] != '\0');
 }
 
-// A key of conf/conf_web.h is printed once for each of its lines.
+// print_lines: a key of conf/conf_web.h has several values, one for each line; prints each of them.
 static void print_lines(const struct key *k, const char *lines, struct text *out)
 {
     for (size_t n; *lines != '\0'; lines += n) {
@@ -70,7 +70,7 @@ static void help_notes(const struct key *k, struct text *out)
     if (k->repeat)
         text_printf(out, "; may be repeated");
     if (k->initial == NULL)
-        text_printf(out, "; has to be given");
+        text_printf(out, "; required");
     else if (k->initial[0] == '\0')
         text_printf(out, "; no default");
 }

@@ -11,8 +11,8 @@ static void cpus_add(struct conf_cpus *to, unsigned id)
     to->id[to->n++] = (uint16_t)id;
 }
 
-// The first two cores, or the first one of fewer than four, without the cores that were given to
-// the workers.
+// resolve_linux: takes the first two cores, or the first one of fewer than four cores. Cores that
+// were configured for the workers are left out.
 static void resolve_linux(struct conf_cpu *cpu, const struct conf_cpus *host)
 {
     unsigned want = host->n < 4 ? 1 : 2;
@@ -56,7 +56,7 @@ static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
     return MIN(MAX(value, least), most);
 }
 
-// `max` connections stay 0 here: src/server replaces it, which knows the memory.
+// connections = max stays 0 here. src/server, which knows how many pages are free, replaces it.
 static void resolve_memory(struct conf_memory *m)
 {
     const uint32_t n = m->connections == 0 ? UINT32_MAX : m->connections;
@@ -70,7 +70,7 @@ static void resolve_memory(struct conf_memory *m)
         m->flight_logs = m->extension_records;
 }
 
-// The other half of a worker's buffers is for answers, and for data that is read at once.
+// Half of a worker's buffers is left for answers and for data that applications read at once.
 static void resolve_held(struct conf *c)
 {
     enum { BUFFER_BYTES = 2048, HELD_MIN = 16384 };
@@ -82,8 +82,8 @@ static void resolve_held(struct conf *c)
             c->services[i].header_bytes_held = MAX(half / n, (uint64_t)HELD_MIN);
 }
 
-// A connection on a long path needs megabytes, but one connection must not use all buffers of its
-// worker.
+// A connection on a path with a large bandwidth-delay product needs megabytes. An eighth of the
+// buffers as the limit keeps one connection from using all buffers of its worker.
 static void resolve_buffers(struct conf *c)
 {
     enum { BUFFER_BYTES = 2048, LEAST = 64 << 10, MOST = 4 << 20 };
@@ -98,7 +98,7 @@ static void resolve_buffers(struct conf *c)
     }
 }
 
-// below_run_dir: puts run_dir before a path that does not begin with /.
+// below_run_dir: prepends run_dir to a path that does not begin with /.
 static void below_run_dir(struct load *l, const struct key *k, char path[CONF_PATH_BYTES])
 {
     char whole[2 * CONF_PATH_BYTES];
@@ -106,14 +106,14 @@ static void below_run_dir(struct load *l, const struct key *k, char path[CONF_PA
         return;
     snprintf(whole, sizeof(whole), "%s/%s", l->c->control.run_dir, path);
     if (strlen(whole) >= CONF_PATH_BYTES)
-        fail_key(l, k, 0, "expected a path of at most %d characters with run_dir, got \"%s\"",
+        fail_key(l, k, 0, "expected a path of at most %d characters including run_dir, got \"%s\"",
                  CONF_PATH_BYTES - 1, whole);
     else
         strcpy(path, whole);
 }
 
-// /run/web becomes web, and /srv/a/run becomes srv-a-run. A name that would be too long ends with a
-// hash.
+// name_from: /run/web gives web, and /srv/a/run gives srv-a-run. A name that would be too long is
+// cut and ends with a hash of the path.
 static void name_from(const char *run_dir, char name[CONF_NAME_BYTES])
 {
     enum { KEPT = CONF_NAME_BYTES - 1 - 8 - 1 };

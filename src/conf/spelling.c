@@ -15,7 +15,7 @@ unsigned spelling_distance(const char *a, const char *b)
     size_t n = strlen(a), m = strlen(b);
     if (n > NEAR_LEN_MAX || m > NEAR_LEN_MAX)
         return NEAR_FAR;
-    unsigned d[NEAR_LEN_MAX + 1][NEAR_LEN_MAX + 1];  // d[i][j]: between a's first i, b's first j
+    unsigned d[NEAR_LEN_MAX + 1][NEAR_LEN_MAX + 1];  // d[i][j]: a's first i to b's first j letters
     for (unsigned i = 0; i <= n; i++)
         d[i][0] = i;
     for (unsigned j = 0; j <= m; j++)

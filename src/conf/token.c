@@ -7,17 +7,18 @@
 
 #include "conf/conf.h"
 
-// read_line: reads the file, without the newline at its end. -1: *e has the reason.
+// read_line: reads the file, without a newline at its end. Returns the bytes read, or -1 with the
+// reason in *e.
 static ssize_t read_line(int fd, const char *path, char *line, size_t room, struct err *e)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
         return err_set(e, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return err_set(e, "expected an ordinary file, %s is none", path);
+        return err_set(e, "expected a regular file, got %s", path);
     if ((st.st_mode & S_IROTH) != 0)
         return err_set(e, "expected a file that not everybody may read (chmod o-r), got %s", path);
-    if ((st.st_mode & S_IWOTH) != 0)  // everybody could set the token
+    if ((st.st_mode & S_IWOTH) != 0)  // otherwise any user could set the token
         return err_set(e, "expected a file that not everybody may write (chmod o-w), got %s", path);
     ssize_t n = read(fd, line, room);
     if (n < 0)
@@ -41,7 +42,7 @@ static int token_check(const char *path, const char *line, size_t n, struct err 
 
 int conf_token_read(const char *path, char token[CONF_TOKEN_BYTES_MAX + 1], struct err *e)
 {
-    char line[CONF_TOKEN_BYTES_MAX + 2];  // room for the newline and for one byte too many
+    char line[CONF_TOKEN_BYTES_MAX + 2];  // the newline, and one byte to detect a longer token
     memset(token, 0, CONF_TOKEN_BYTES_MAX + 1);
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)

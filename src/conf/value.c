@@ -19,7 +19,7 @@ void got_copy(char got[VALUE_GOT_BYTES], const char *text, size_t n)
 uint64_t number_get(const void *field, uint32_t width)
 {
     uint64_t value = 0;
-    memcpy(&value, field, width);  // little-endian, as everything here is x86-64
+    memcpy(&value, field, width);  // the low bytes: x86-64 is little-endian
     return value;
 }
 
@@ -28,7 +28,8 @@ void number_set(void *field, uint32_t width, uint64_t value)
     memcpy(field, &value, width);
 }
 
-// digits: parses the decimal number at *at. False: there is none, or it exceeds 2^64 - 1.
+// digits: parses the decimal number at *at. Returns false if there is none or if it exceeds
+// 2^64 - 1.
 static bool digits(const char **at, uint64_t *value)
 {
     const char *p = *at;
@@ -47,7 +48,7 @@ struct suffix {
     uint64_t factor;
 };
 
-// The suffixes of a type. The last one is empty.
+// suffixes: the suffixes of a type and their factors. The last suffix is empty.
 static const struct suffix *suffixes(enum key_type type)
 {
     static const struct suffix none[] = {{"", 1}};
@@ -144,7 +145,7 @@ static bool parse_text(const struct key *k, char *field, const char *text)
     return true;
 }
 
-// Parses an address of the family of the key.
+// address_of: parses an address of the family that the key requires.
 static bool address_of(const struct key *k, struct ip_addr *field, const char *text)
 {
     struct ip_addr a;
@@ -278,7 +279,7 @@ void value_print(const struct key *k, const void *field, struct text *out)
     }
 }
 
-// Prints 65536 as 64K: with the largest unit that divides the value.
+// print_size: prints with the largest unit that divides the value: 65536 as 64K.
 static void print_size(uint64_t bytes, struct text *out)
 {
     static const char *const suffix[] = {"", "K", "M", "G"};

@@ -733,9 +733,10 @@ static void the_socket_lies_below_run_dir_unless_it_says_where(void **state)
     snprintf(text, sizeof(text), "[control]\nrun_dir=%s\nsocket=%s\n", half, half + 2);
     expect(text, "");  // 54 + 1 + 52 is the limit
     snprintf(text, sizeof(text), "[control]\nrun_dir=%s\nsocket=%s\n", half, half + 1);
-    snprintf(want, sizeof(want),
-             "f:3: socket: expected a path of at most 107 characters, with run_dir, got \"%s%s\"\n",
-             half, half);
+    snprintf(
+        want, sizeof(want),
+        "f:3: socket: expected a path of at most 107 characters including run_dir, got \"%s%s\"\n",
+        half, half);
     want[strlen(want)] = '\0';
     expect(text, want);
 }
@@ -771,7 +772,7 @@ static void http_beyond_this_host_needs_a_token(void **state)
            "f:2: http_token_file: expected a file that can be read, /none: No such file or "
            "directory\n");
     expect("[control]\nhttp_token_file=/dev/null\n",
-           "f:2: http_token_file: expected an ordinary file, /dev/null is none\n");
+           "f:2: http_token_file: expected a regular file, got /dev/null\n");
 }
 
 // token_error: what conf_token_read says of a file with n bytes of `bytes` and this mode; the name
@@ -876,7 +877,7 @@ static void a_port_without_what_it_needs_is_told(void **state)
     expect("[port t]\ndriver=pci\naddress=10.0.0.2/24\n",
            "f:1: device: missing: expected a PCI address, as 0000:01:00.0\n");
     expect("[port t]\ndriver=fault\naddress=10.0.0.2/24\n",
-           "f:1: wraps: missing: expected the name of the port inside\n");
+           "f:1: wraps: missing: expected the name of the port to wrap\n");
 }
 
 static void a_device_that_is_none_is_told(void **state)
@@ -1060,7 +1061,7 @@ static void routes_that_cannot_be_are_told(void **state)
     expect(
         "[port r]\ndriver=ring\nroute=10.1.0.0/16 via 10.0.1.9\n[port f]\ndriver=fault\nwraps=r\n"
         "address=10.0.1.2/24\n",
-        "f:3: route: expected at port f, which wraps this one\n");
+        "f:3: route: expected in [port f], which wraps this port\n");
 }
 
 static void a_neighbor_given_twice_or_our_own_is_told(void **state)
@@ -1099,9 +1100,9 @@ static void a_fault_port_that_wraps_wrongly_is_told(void **state)
            "f:6: wraps: expected a port of another driver than fault, got port f\n");
     expect("[port r]\ndriver=ring\n[port f]\ndriver=fault\nwraps=r\naddress=10.0.0.2/24\n[port g]\n"
            "driver=fault\nwraps=r\naddress=10.0.1.2/24\n",
-           "f:9: wraps: expected a port that nothing else wraps, got r, wrapped by port f\n");
+           "f:9: wraps: expected a port that no other port wraps, got r, which port f wraps\n");
     expect(PORT "[port f]\ndriver=fault\nwraps=p\naddress=10.0.1.2/24\n",
-           "f:3: address: expected at port f, which wraps this one\n");
+           "f:3: address: expected in [port f], which wraps this port\n");
 }
 
 static void a_fault_port_takes_percentages_and_wraps_a_port_without_address(void **state)
@@ -1163,7 +1164,7 @@ static void where_a_proxy_relays_to_is_read_printed_and_told_when_wrong(void **s
         expect(text, want);
     }
     expect(PORT "[service p]\napp=proxy\nport=7\n",
-           "f:4: upstream: missing: expected where to relay to, as 10.0.0.1:80\n");
+           "f:4: upstream: missing: expected the address and port to relay to, as 10.0.0.1:80\n");
 }
 
 static void an_unknown_application_is_told_with_the_closest_one(void **state)
@@ -1184,13 +1185,13 @@ static void an_unknown_application_is_told_with_the_closest_one(void **state)
 static void two_services_on_one_tcp_port_are_told(void **state)
 {
     expect(PORT ECHO_ "[service f]\napp=discard\nport=9,7\n",
-           "f:9: port: expected a TCP port of its own, got 7, where service e listens\n");
+           "f:9: port: expected a TCP port that no other service has, got 7 of service e\n");
     expect("[port p]\ndriver=ring\naddress=10.0.0.2/24,10.0.0.3/24\n" ECHO_
            "address=10.0.0.2\n[service f]\napp=discard\nport=7\naddress=10.0.0.3\n",
            "");
     expect("[port p]\ndriver=ring\naddress=10.0.0.2/24,10.0.0.3/24\n" ECHO_
            "address=10.0.0.2\n[service f]\napp=discard\nport=7\n",
-           "f:10: port: expected a TCP port of its own, got 7, where service e listens\n");
+           "f:10: port: expected a TCP port that no other service has, got 7 of service e\n");
 }
 
 static void too_many_tcp_ports_together_are_told(void **state)
@@ -1224,7 +1225,7 @@ static void an_agent_that_cannot_be_is_told(void **state)
     expect("[agent]\nsocket=/run/x.sock\n",
            "f:2: socket: expected a [port NAME] for its connections, got none\n");
     expect(PORT "[agent]\nsocket=/run/x.sock\n[service agent]\napp=echo\nport=7\n",
-           "f:5: socket: expected no [service agent] beside it, got one\n");
+           "f:5: socket: expected no [service agent] together with it, got one\n");
     expect(PORT "[agent]\nsockets_max=0\n",
            "f:5: sockets_max: expected a whole number from 1 to 65536 (k: thousands, M: "
            "millions), got \"0\"\n");
