@@ -29,11 +29,11 @@ struct args {
     size_t used;
 };
 
-// DPDK permits one EAL in a process. This is kept for eal_stop(), and because EAL keeps pointers to
-// its arguments.
+// DPDK permits one EAL in a process. This data is kept for eal_stop(), and because EAL keeps
+// pointers to its arguments.
 static struct {
     struct hugepages pages;
-    bool files;  // pages are named files in pages.mount
+    bool files;  // pages are named files below pages.mount
     char prefix[64];
     struct eal_dir dir;
     struct args args;
@@ -71,7 +71,8 @@ static bool pages_after_cleaning(uint64_t page_bytes, const struct eal_params *p
     return true;
 }
 
-// Prefers 2 MiB pages, since the arenas of connection blocks gain more from 1 GiB pages.
+// choose_pages: prefers 2 MiB pages, because the arenas of connection blocks gain more from 1 GiB
+// pages.
 static int choose_pages(const struct eal_params *p, struct err *err)
 {
     struct hugepages two, one;
@@ -96,7 +97,7 @@ static int choose_pages(const struct eal_params *p, struct err *err)
     return err_key(err, "memory.packets");
 }
 
-// "8,0,16": MiB per node up to the last node that has any, in whole pages.
+// node_list: MiB for each node, such as "8,0,16", up to the last node with any; in whole pages.
 static void node_list(const struct eal_params *p, uint64_t page_bytes, char *out, size_t bytes)
 {
     unsigned last = 0;
@@ -124,7 +125,7 @@ static void add_memory(struct args *a, const struct eal_params *p)
     char nodes[EAL_NODES_MAX * 24];
     node_list(p, eal.pages.page_bytes, nodes, sizeof(nodes));
     add(a, "--socket-mem=%s", nodes);
-    add(a, "--socket-limit=%s", nodes);  // EAL must not take more memory than was counted
+    add(a, "--socket-limit=%s", nodes);  // EAL must not allocate more than the ledger has
     if (eal.files)
         add(a, "--huge-dir=%s", eal.pages.mount);
     else
@@ -149,7 +150,7 @@ static void make_args(struct args *a, const struct eal_params *p)
     add(a, "c10m");
     add(a, "--file-prefix=%s", p->file_prefix);
     add(a, "--log-level=warning");
-    add(a, "--log-level=lib.eal:error");  // without its warnings about page sizes that are not used
+    add(a, "--log-level=lib.eal:error");  // suppresses warnings about unused page sizes
     add_lcores(a, p);
     add_memory(a, p);
     if (!p->telemetry)

@@ -42,8 +42,8 @@ static void remove_dir(int parent, const char *name)
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-// lock_of: locks the lock file of NAME and returns its descriptor. -1 with errno EWOULDBLOCK: its
-// owner is alive; ENOENT: c10m did not make the directory.
+// lock_of: locks the lock file of NAME and returns its descriptor, or -1. errno EWOULDBLOCK: its
+// owner is alive; ENOENT: c10m did not create the directory.
 static int lock_of(int parent, const char *name, int flags)
 {
     char path[EAL_DIR_BYTES];
@@ -118,7 +118,7 @@ int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const 
     const int parent = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return 0;
-    // Only one process at a time may make its lock file or look at those of other processes.
+    // Only one process at a time may create its lock file or look at those of other processes.
     flock(parent, LOCK_EX);
     mkdirat(parent, prefix, 0700);
     d->lock_fd = lock_of(parent, prefix, O_CREAT);

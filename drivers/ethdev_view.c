@@ -17,8 +17,8 @@ static uint16_t id_of(const struct port *p)
     return ((const struct ethdev *)p->priv)->id;
 }
 
-// is_unplugged: whether the device is a PCI device that Linux no longer lists. Most drivers do not
-// notice: a register of a device that is gone reads as ones.
+// is_unplugged: whether it is a PCI device that Linux no longer lists. Most drivers do not notice,
+// because all registers of a removed device read as ones.
 static bool is_unplugged(uint16_t id)
 {
     char path[256];
@@ -46,11 +46,11 @@ static void view_link(struct port *p, struct port_link *out)
         out->full_duplex = l.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
         out->speed_mbps = l.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : l.link_speed;
     }
-    if (e->kernel != NULL)  // its driver in DPDK says that it is up, always
+    if (e->kernel != NULL)  // DPDK's drivers for kernel interfaces always report a link
         kernel_side_link(e->kernel, out);
 }
 
-// DPDK's names may contain blanks, which would end the name in a file of the tree.
+// set_name: DPDK's names may contain blanks, which would end the name in a file of the tree.
 static void set_name(struct port_xstat *x, const char *name)
 {
     size_t n = 0;
@@ -59,7 +59,7 @@ static void set_name(struct port_xstat *x, const char *name)
     x->name[n] = '\0';
 }
 
-// Values come with the place of their names; DPDK wants room for all of them or gives none.
+// view_xstats: values refer to names by index. DPDK returns nothing unless there is room for all.
 static unsigned view_xstats(struct port *p, struct port_xstat *out, unsigned max)
 {
     const uint16_t id = id_of(p);
@@ -116,7 +116,7 @@ static void describe_rings(uint16_t id, const struct nic_profile *nic, struct te
         text_printf(out, "rx_drops_counted %u\n", !nic->drops_unseen);
 }
 
-// The version of the device's firmware, as its driver spells it. Most virtual devices have none.
+// describe_firmware: the firmware version as the driver spells it. Most virtual devices have none.
 static void describe_firmware(uint16_t id, struct text *out)
 {
     char version[128];

@@ -17,13 +17,13 @@ enum { AT_IP = 14 };
 struct aside {
     struct pkt *pkt;
     uint64_t until_us;
-    uint32_t passes;  // later frames that still have to go first
+    uint32_t passes;  // how many later frames must still be passed on first
 };
 
-// One direction of one queue. Frames leave the fifo in the order in which they entered it.
+// lane: one direction of one queue. Frames leave the fifo in the order in which they entered it.
 struct lane {
     struct rng rng;
-    uint32_t head, tail;  // run freely; tail - head frames wait
+    uint32_t head, tail;  // free-running; tail - head frames wait
     uint32_t asides;
     struct pkt *fifo[FAULT_HOLD];
     uint64_t due_us[FAULT_HOLD];
@@ -75,8 +75,8 @@ static void enqueue(struct lane *l, struct pkt *p, uint64_t due_us)
     l->tail++;
 }
 
-// Copies a packet, with its flags, into one segment. NULL: the pool is empty, or the packet is too
-// long for one segment.
+// copy_of: copies a packet, with its flags, into one segment. NULL if the pool is empty or the
+// packet is too long for one segment.
 static struct pkt *copy_of(struct pkt_pool *pool, const struct pkt *p)
 {
     struct pkt *c;
@@ -99,9 +99,9 @@ static bool alone(const struct pkt *p)
     return p->m.nb_segs == 1 && rte_mbuf_refcnt_read(&p->m) == 1 && RTE_MBUF_DIRECT(&p->m);
 }
 
-// covered: the bytes of the frame that checksums cover, [*from, return value); 0: none. Of an IPv6
-// packet not the first eight: nothing notices another flow label or hop limit. The padding behind a
-// packet has none either.
+// covered: the bytes [*from, return value) of the frame that checksums protect; 0 if none. The
+// first eight bytes of an IPv6 header are not protected: no checksum covers flow label and hop
+// limit. The padding after a short packet is not protected either.
 static uint32_t covered(const struct pkt *p, uint32_t *from)
 {
     enum { IP4 = 20, IP4_TOTAL_AT = 2, IP6 = 40, IP6_PAYLOAD_AT = 4, IP6_UNCOVERED = 8 };
@@ -117,7 +117,7 @@ static uint32_t covered(const struct pkt *p, uint32_t *from)
     return MIN((uint32_t)AT_IP + IP6 + load_be16(ip + IP6_PAYLOAD_AT), pkt_total_len(p));
 }
 
-// Returns the frame to use from now on: p, or a private copy of it.
+// corrupt: returns the frame to use from now on: p, or a private copy of it.
 static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, struct pkt *p)
 {
     uint32_t from;
@@ -138,7 +138,8 @@ static struct pkt *corrupt(const struct fault *f, struct lane *l, unsigned q, st
     return own;
 }
 
-// Moves frames to the fifo that have waited long enough, or that enough later frames have passed.
+// release_asides: moves frames to the fifo that have waited long enough, or for which enough later
+// frames were passed on.
 static void release_asides(struct lane *l, uint64_t now, uint64_t delay_us)
 {
     uint32_t kept = 0;
@@ -161,7 +162,7 @@ static void pass(struct lane *l, struct pkt *p, uint64_t now, uint64_t delay_us)
     release_asides(l, now, delay_us);
 }
 
-// Passes one frame through the lane, which has room for two.
+// trouble: passes one frame through the lane, which must have room for two.
 static void trouble(const struct fault *f, struct lane *l, unsigned q, struct pkt *p, uint64_t now)
 {
     count(&l->counts.seen);
@@ -188,7 +189,7 @@ static void trouble(const struct fault *f, struct lane *l, unsigned q, struct pk
         pass(l, twin, now, f->delay_us);
 }
 
-// Takes at most n frames that are due, the oldest first.
+// due: how many frames, at most n, are due, from the oldest on.
 static uint32_t due(const struct lane *l, uint64_t now, uint32_t n)
 {
     uint32_t k = 0, waiting = l->tail - l->head;
@@ -223,7 +224,7 @@ static uint16_t fault_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, ui
     struct fault *f = p->priv;
     struct lane *l = &f->queues[q].rx;
     uint64_t now = now_us(f);
-    pump_tx(f, q, now);  // delayed frames leave also if no new ones are sent
+    pump_tx(f, q, now);  // delayed frames must leave even if no new frame is sent
     struct pkt *in[BURST_MAX];
     uint32_t want = MIN(MIN((uint32_t)n, (uint32_t)BURST_MAX), room(l) / 2);
     uint16_t got = want ? f->inner->ops->rx_burst(f->inner, q, in, (uint16_t)want) : 0;
@@ -361,7 +362,7 @@ static int check_ppm(const struct port_params *p, const char *key, uint32_t ppm,
 int fault_check(const struct port_params *p, struct err *err)
 {
     if (p->wraps == NULL)
-        return err_set(err, "port %s: wraps: the name of the port inside was expected", p->name);
+        return err_set(err, "port %s: wraps: the name of the port to wrap was expected", p->name);
     if (driver_wraps(p->wraps->driver))
         return err_set(err, "port %s: wraps: not another %s port", p->name, p->wraps->driver);
     if (p->delay_ms > FAULT_DELAY_MS_MAX)

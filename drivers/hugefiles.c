@@ -21,7 +21,8 @@ static bool read_count(uint64_t page_bytes, const char *file, uint64_t *out)
     return io_read_number(path, out);
 }
 
-// find_mount: not one that a c10m process made: it goes with the last user of its directory.
+// find_mount: ignores mounts of c10m processes, because the last user of their directory unmounts
+// them.
 static void find_mount(uint64_t page_bytes, char *out)
 {
     out[0] = '\0';

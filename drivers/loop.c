@@ -5,8 +5,8 @@
 #include <string.h>
 
 struct loop_queue {
-    uint32_t head, tail;      // run freely
-    uint64_t packets, bytes;  // that came back; the worker writes, anyone reads
+    uint32_t head, tail;      // free-running
+    uint64_t packets, bytes;  // received; written by the worker, read by any thread
     struct pkt *pkts[LOOP_SLOTS];
 } CACHE_ALIGNED;
 
@@ -47,7 +47,7 @@ static uint16_t tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return took;
 }
 
-// Packets that were sent and not received yet are not counted.
+// stats: packets that were sent and not received yet are not counted.
 static void stats(struct port *p, struct port_stats *out)
 {
     *out = (struct port_stats){0};

@@ -20,7 +20,7 @@ static bool read_line(const char *path, char *line, int bytes)
     return got;
 }
 
-// Lines: alias PATTERN MODULE.
+// nic_of_device: the lines of the aliases file are "alias PATTERN MODULE".
 const struct nic_profile *nic_of_device(const char *modalias_path, const char *aliases_path)
 {
     char alias[ALIAS_BYTES], line[ALIAS_BYTES], pattern[ALIAS_BYTES], module[ALIAS_BYTES];

@@ -6,7 +6,7 @@
 
 #include "pkt/port.h"
 
-// Files are those below drivers/net of DPDK 22.11.11.
+// The files named here are below drivers/net of DPDK 22.11.11.
 static const struct nic_profile rows[] = {
     // ixgbe/ixgbe_ethdev.c: ixgbe_dev_info_get() (rx_drop_en 0, 40 bytes), ixgbe_reta_size_get()
     // (128; 512 on the X550), ixgbe_dev_stats_get() (QPRDC as q_errors); ixgbe_rxtx.h

@@ -14,7 +14,7 @@ struct open_watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool over;  // under the lock
+    bool over;  // protected by the lock
     uint32_t limit_ms;
     const char *what;
 };
@@ -32,8 +32,8 @@ static struct timespec deadline(uint32_t ms)
     return t;
 }
 
-// The thread that opens the device may hold any lock of DPDK: nothing of it is called, and no
-// function that atexit() registered.
+// watch: the thread that opens the device may hold any lock of DPDK. So this thread calls no
+// function of DPDK and no function that atexit() registered.
 static void *watch(void *arg)
 {
     struct open_watch *w = arg;
@@ -66,7 +66,7 @@ struct open_watch *open_watch_begin(uint32_t limit_ms, const char *what)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&w->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    // Signals are for the control thread.
+    // Signals must reach the control thread.
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     const int rc = pthread_create(&w->thread, NULL, watch, w);

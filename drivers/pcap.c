@@ -40,7 +40,7 @@ static int check_replay(const struct port_params *p, struct err *err)
     return err_set(err, "port %s: %s is no capture (pcap or pcapng)", p->name, p->device);
 }
 
-// Creates no file: for a new file the folder has to be writable.
+// check_written: does not create the file. If it does not exist, its folder must be writable.
 static int check_written(const struct port_params *p, struct err *err)
 {
     char folder[PATH_CHARS_MAX + 1];

@@ -57,14 +57,14 @@ static int check_bound(const struct port_params *p, const char *address, struct 
     return 0;
 }
 
-// check_plugin: 0, or -1 with the package if the plugin for this device is missing; NULL: it is not
-// known which one that is.
+// check_plugin: 0, or -1 with the name of the package if the plugin for this device is missing.
+// nic: NULL if the needed plugin is not known.
 static int check_plugin(const struct port_params *p, const struct nic_profile *nic, struct err *err)
 {
     return nic == NULL ? 0 : vdev_plugin_check(p, nic->plugin, err);
 }
 
-// explain: the reason why a PCI device that EAL may open has no port.
+// explain: why a PCI device that EAL may open has no DPDK port.
 static int explain(const struct port_params *p, const char *address, struct err *err)
 {
     const struct nic_profile *nic = nic_of_address(address);
@@ -82,7 +82,7 @@ static int explain(const struct port_params *p, const char *address, struct err 
                    p->name, address);
 }
 
-// name: as DPDK calls the device.
+// find: probes the device if necessary. name: the device's name in DPDK.
 static int find(const struct port_params *p, char name[PCI_ADDRESS_BYTES], uint16_t *id,
                 struct err *err)
 {
@@ -117,7 +117,8 @@ static int check_name(const struct port_params *params, struct err *err)
                    params->name, params->device ? params->device : "");
 }
 
-// Some of DPDK's drivers (mlx5) work beside the kernel's driver, to which the device stays bound.
+// pci_check: some of DPDK's drivers (mlx5) work together with the kernel's driver, to which the
+// device stays bound.
 int pci_check(const struct port_params *params, struct err *err)
 {
     char name[PCI_ADDRESS_BYTES], path[96];
@@ -132,7 +133,7 @@ int pci_check(const struct port_params *params, struct err *err)
     return check_plugin(params, nic_of_address(name), err);
 }
 
-// hint: what to look at if this driver does not return.
+// hint: what to check if this driver does not return.
 static const char *hint(const char *dpdk_driver)
 {
     return strcmp(dpdk_driver, "net_virtio") == 0
@@ -141,7 +142,7 @@ static const char *hint(const char *dpdk_driver)
                : "";
 }
 
-// open_device: as long as DPDK's driver needs, up to open_ms.
+// open_device: opens the device. The driver may take up to open_ms.
 static struct port *open_device(uint16_t id, const char *name, const struct port_params *params,
                                 struct err *err)
 {

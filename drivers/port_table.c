@@ -11,7 +11,7 @@
     int name##_check(const struct port_params *params, struct err *err);
 DRIVER_TABLE(DRIVER_DECLARE)
 
-// In the order of driver_rows[].
+// calls: in the order of driver_rows[].
 static const struct calls {
     struct port *(*open)(const struct port_params *params, struct err *err);
     int (*check)(const struct port_params *params, struct err *err);
@@ -20,7 +20,7 @@ static const struct calls {
     {name##_open, name##_check},
     DRIVER_TABLE(DRIVER_CALLS)};
 
-// ", ring, tap": the separator before the first one is skipped.
+// names: ", ring, tap" without the first separator.
 #define DRIVER_NAME(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)     \
     ", " #name
 static const char *const names = &DRIVER_TABLE(DRIVER_NAME)[2];
@@ -44,7 +44,7 @@ static int check_common(const struct port_params *p, struct err *err)
     return 0;
 }
 
-// NULL: *err names the drivers that there are.
+// calls_of: NULL for an unknown driver; *err then names the existing drivers.
 static const struct calls *calls_of(const struct port_params *params, struct err *err)
 {
     const struct driver *d = driver_find(params->driver);
@@ -68,7 +68,8 @@ uint64_t port_memory_bytes(const struct port_params *params, unsigned queues)
     return d->port_kib * 1024ull + queues * each;
 }
 
-// at_fault: of a port that cannot be opened it is the device, if the driver names nothing else.
+// at_fault: sets the key of an error of a port that cannot be opened: `device`, or `driver` if the
+// driver has no device.
 static int at_fault(const struct port_params *params, struct err *err)
 {
     const bool has_device = driver_device(params->driver) != DEVICE_NONE;

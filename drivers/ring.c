@@ -8,33 +8,33 @@
 #include "base/copy.h"
 
 enum {
-    POST_MIN = 32,  // packets missing before they are posted again under load
-    POST_MAX = 64,  // packets per call to the pool
-    CHUNK = 64,     // packets whose buffers are fetched together
-    AHEAD = 2,      // packets between the fetch of a long one's other lines and its copy
+    POST_MIN = 32,  // under load, post again when so many packets are missing
+    POST_MAX = 64,  // packets for each call to the pool
+    CHUNK = 64,     // packets whose buffers are prefetched together
+    AHEAD = 2,      // packets between the prefetch of a long one's other lines and its copy
     FIRST_LINES = 3,
 };
 
-// One direction of one queue. Indices run freely and are cut to a slot by mask. Posted packets are
-// filled in order, so the sender gives back only lengths.
+// wire: one direction of one queue. Indices are free-running; `mask` selects the slot. The sender
+// fills posted packets in order, so it returns only their lengths.
 struct wire {
     // Written by the receiver, read by the sender: release store, acquire load.
     uint32_t posted CACHE_ALIGNED;
     // Written by the sender, read by the receiver: release store, acquire load.
     uint32_t filled CACHE_ALIGNED;
 
-    struct {  // the receiver's own
+    struct {  // used by the receiver only
         uint32_t taken, posted, filled_seen;
         struct pkt_pool *pool;  // NULL: this end is closed
         uint64_t packets, bytes;
     } rx CACHE_ALIGNED;
 
-    struct {  // the sender's own
+    struct {  // used by the sender only
         uint32_t filled, posted_seen;
         uint64_t packets, bytes, errors;
     } tx CACHE_ALIGNED;
 
-    uint32_t mask CACHE_ALIGNED;  // constant, as the two addresses are
+    uint32_t mask CACHE_ALIGNED;  // mask and both pointers are constant
     uint8_t **data;               // [slot] first byte of the posted packet; written by the receiver
     uint16_t *len;                // [slot] bytes of the frame; written by the sender
 };
@@ -56,7 +56,7 @@ struct cable {
 
 static const struct port_ops ring_ops;
 
-// Counters have one writer and are read by the control thread at any time.
+// count: a counter has one writer, and the control thread reads it at any time.
 static inline void count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
@@ -67,7 +67,7 @@ static inline uint64_t counted(const uint64_t *counter)
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-// The pool has no private area (checked at open), so both directions are constant arithmetic.
+// The pool has no private area (checked at open), so the offset of the data is constant.
 enum { DATA_OFFSET = sizeof(struct rte_mbuf) + PKT_HEADROOM };
 
 static inline uint8_t *posted_data(struct pkt *p)
@@ -88,8 +88,8 @@ static void copy_chain(uint8_t *to, const struct pkt *p)
     }
 }
 
-// Starts the fetch of the posted packets' first lines for writing: they lie in the receiver's
-// cache.
+// prefetch_posted: prefetches the first lines of the posted packets for writing. They are in the
+// receiver's cache.
 static inline void prefetch_posted(const struct wire *w, struct pkt **pkts, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -101,15 +101,15 @@ static inline void prefetch_posted(const struct wire *w, struct pkt **pkts, uint
     }
 }
 
-// The other lines of a long one. Nothing fetches for stores by itself: without this they wait for
-// one line after the other (22 Gb/s, with it 57).
+// prefetch_rest: the other lines of a long packet. The CPU does not prefetch for these stores by
+// itself, so they would wait for one line after the other (22 Gb/s; with it 57 Gb/s).
 static inline void prefetch_rest(uint8_t *to, uint32_t len)
 {
     for (uint32_t at = FIRST_LINES * CACHE_LINE; at < len; at += CACHE_LINE)
         prefetch0_w(to + at);
 }
 
-// Copies n frames into the next posted packets; those that do not fit in one are counted instead.
+// copy_burst: copies n frames into the next posted packets. Frames that are too long are counted.
 static uint64_t copy_burst(struct wire *w, struct pkt **pkts, uint32_t n, uint32_t *errors)
 {
     uint32_t filled = w->tx.filled;
@@ -136,7 +136,8 @@ static uint64_t copy_burst(struct wire *w, struct pkt **pkts, uint32_t n, uint32
     return bytes;
 }
 
-// Publishes once for each call. Packets are prefetched in chunks that fit in the cache.
+// ring_tx_burst: publishes once for each call. Packets are prefetched in chunks that fit in the
+// cache.
 static uint16_t ring_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct wire *w = ((struct ring_end *)p->priv)->tx[q];
@@ -159,7 +160,7 @@ static uint16_t ring_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uin
     return n;
 }
 
-// Posts `missing` packets; fewer when the pool has fewer.
+// post: posts `missing` packets, or fewer if the pool has fewer.
 static void post(struct wire *w, uint32_t missing)
 {
     uint32_t posted = w->rx.posted;
@@ -178,7 +179,7 @@ static void post(struct wire *w, uint32_t missing)
     __atomic_store_n(&w->posted, posted, __ATOMIC_RELEASE);
 }
 
-// One line of the packet; what the pool guarantees of a free one (no next, one reference) holds.
+// packet_init: writes one cache line. A packet from the pool already has no next and one reference.
 static inline void packet_init(struct rte_mbuf *m, uint16_t len)
 {
     m->data_off = PKT_HEADROOM;
@@ -293,8 +294,8 @@ static void cable_free(struct cable *c)
     free(c);
 }
 
-// Returns posted packets, and received ones that were not taken, to the pool of the receiver. The
-// wire is then empty for the next receiver. The totals of the sender stay.
+// wire_drain: returns all posted packets, and received ones that were not taken, to the receiver's
+// pool. The wire is then empty for the next receiver. The sender's totals stay.
 static void wire_drain(struct wire *w)
 {
     for (uint32_t at = w->rx.taken; at != w->rx.posted; at++)

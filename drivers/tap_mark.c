@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 32768 };  // one interface, with all its attributes
+enum { ANSWER_BYTES = 32768 };  // one interface with all its attributes
 
 static const char HEAD[] = "c10m port ";
 
-// ask: sends the request and receives one answer. Returns its length, or -1 with errno.
+// ask: sends a request and receives one answer. Returns its length, or -1 with errno.
 static ssize_t ask(const void *request, size_t bytes, void *answer, size_t room)
 {
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -72,7 +72,7 @@ static void read_attributes(const struct nlmsghdr *head, char mark[TAP_MARK_BYTE
     }
 }
 
-// A TAP has a carrier while a process has one of its queues open.
+// tap_mark_owner: a TAP interface has a carrier while a process has one of its queues open.
 enum tap_owner tap_mark_owner(const char *device, char mark[TAP_MARK_BYTES])
 {
     const struct {

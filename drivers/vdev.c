@@ -20,7 +20,7 @@ int vdev_plugin_check(const struct port_params *p, const char *pmd, struct err *
     snprintf(path, sizeof(path), "%s/librte_net_%s.so", RTE_EAL_PMD_PATH, pmd);
     if (RTE_EAL_PMD_PATH[0] == '\0' || access(path, R_OK) == 0)
         return 0;
-    const bool digit = isdigit((unsigned char)pmd[strlen(pmd) - 1]);  // as Debian separates them
+    const bool digit = isdigit((unsigned char)pmd[strlen(pmd) - 1]);  // Debian's "-" after a digit
     int len = snprintf(package, sizeof(package), "librte-net-%s%s%d", pmd, digit ? "-" : "",
                        RTE_VER_YEAR + 1);
     for (int i = 0; i < len && i < (int)sizeof(package); i++)
@@ -30,7 +30,8 @@ int vdev_plugin_check(const struct port_params *p, const char *pmd, struct err *
                    p->driver, path, package);
 }
 
-// The plugin of net_null0 is librte_net_null.so.23.0, that of net_bonding1 librte_net_bond.so.23.0.
+// is_plugin_of: the plugin of net_null0 is librte_net_null.so.23.0, and that of net_bonding1 is
+// librte_net_bond.so.23.0.
 static bool is_plugin_of(const char *file, const char *device)
 {
     static const char head[] = "librte_";
@@ -44,7 +45,7 @@ int vdev_name_check(const struct port_params *p, const char *device, struct err 
     bool found = false;
     DIR *d = RTE_EAL_PMD_PATH[0] == '\0' ? NULL : opendir(RTE_EAL_PMD_PATH);
     if (d == NULL)
-        return 0;  // DPDK was built into the program, or loads none
+        return 0;  // DPDK was linked statically, or loads no plugins
     for (const struct dirent *e; !found && (e = readdir(d)) != NULL;)
         found = is_plugin_of(e->d_name, device);
     closedir(d);
@@ -106,7 +107,7 @@ int vdev_path_check(const struct port_params *p, const char *key, const char *pa
                    p->name, key, path ? path : "", max);
 }
 
-// The device filters by its own address, so the port takes everything.
+// vdev_own_mac: the device filters by its own address, so the port must be promiscuous.
 int vdev_own_mac(struct port *port, const struct port_params *p, struct err *err)
 {
     if (!p->has_mac)
@@ -115,8 +116,9 @@ int vdev_own_mac(struct port *port, const struct port_params *p, struct err *err
         return err_set(err, "port %s: mac: not a multicast address", p->name);
     int rc = rte_eth_promiscuous_enable(((struct ethdev *)port->priv)->id);
     if (rc != 0 && rc != -ENOTSUP)
-        return err_set(err, "port %s: mac: the device takes no frames to another: %s", p->name,
-                       rte_strerror(-rc));
+        return err_set(err,
+                       "port %s: mac: the device does not receive frames for another address: %s",
+                       p->name, rte_strerror(-rc));
     port->mac = p->mac;
     return 0;
 }
@@ -131,7 +133,7 @@ struct port *vdev_open(const struct port_params *params, const char *pmd, const 
     snprintf(name, sizeof(name), "net_%s_%s", pmd, params->name);
     int rc = rte_eal_hotplug_add("vdev", name, args);
     if (rc != 0 || rte_eth_dev_get_port_by_name(name, &id) != 0) {
-        err_set(err, "port %s: driver %s: the device could not be made (%s): %s", params->name,
+        err_set(err, "port %s: driver %s: the device could not be created (%s): %s", params->name,
                 params->driver, args, rc != 0 ? rte_strerror(-rc) : "no port");
         if (rc == 0)
             rte_eal_hotplug_remove("vdev", name);

@@ -23,7 +23,8 @@ struct ip_addr ip_first(const struct ip_addr *a, unsigned bits)
     return first;
 }
 
-// The longest run of groups that are 0, the first of several, if it has two or more (RFC 5952 4.2).
+// zero_run: the longest run of 16-bit groups that are 0, if it has two groups or more. Of runs of
+// equal length the first one (RFC 5952 4.2).
 static unsigned zero_run(const uint16_t *group, unsigned *bytes)
 {
     unsigned at = 0, most = 1;

@@ -50,7 +50,7 @@ int corelocks_take(int fd, unsigned core, const char *name, struct err *err)
     struct flock lock = record_of(core);
     if (corelocks_look(fd, core, err) != 0)
         return -1;
-    // Two at the same moment: the kernel lets one in, and the other one is told by the next look.
+    // If two servers lock at the same moment, one succeeds. The other one looks again to name it.
     if (fcntl(fd, F_SETLK, &lock) != 0)
         return corelocks_look(fd, core, err) != 0
                    ? -1

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends the program with a message if the CPU lacks an instruction set that the program was compiled
-// for (meson's option `march`), instead of by SIGILL in the first function that needs it.
+// Ends the program with a message if the CPU lacks an instruction set for which the program was
+// compiled (meson option `march`). Without this check, SIGILL would end it later.
 //
-// This file is compiled for every x86-64 CPU. meson defines CPU_NEEDS as a row NEED(NAME) for each
-// instruction set that the compiler may use in the others.
+// This file alone is compiled for every x86-64 CPU. meson defines CPU_NEEDS as a row NEED(NAME) for
+// each instruction set that the compiler may use in the other files.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
     if (!__builtin_cpu_supports(#name))                                                            \
         missing = #name;
 
-// Before other constructors: any of them may be compiled for the wanted CPU.
+// Priority 101 runs it before other constructors, which may already use the instruction sets.
 __attribute__((constructor(101))) static void check_cpu(void)
 {
     const char *missing = NULL;

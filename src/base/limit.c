@@ -12,14 +12,15 @@ void limit_rest(struct limit *l)
     l->period_us = 0;
 }
 
-// Sources and draws are told apart by the upper half of the second word, which no `who` shares: it
-// is the first.
+// The second word separates the two uses of the key: 1 for random numbers, 0 for the set of a
+// source (place_of).
 uint32_t limit_draw(struct limit *l, uint32_t n)
 {
     return (uint32_t)((siphash_u64x2(&l->key, l->draws++, 1) >> 32) * n >> 32);
 }
 
-// The place of `who` in his set, or of who has rested longest, now his.
+// place_of: the entry of `who` in its set. If there is none, `who` gets the entry whose next_us is
+// the earliest.
 static struct limit_source *place_of(struct limit *l, uint64_t who)
 {
     struct limit_source *set = l->set[siphash_u64x2(&l->key, who, 0) % LIMIT_SETS], *rested = set;
@@ -33,7 +34,8 @@ static struct limit_source *place_of(struct limit *l, uint64_t who)
     return rested;
 }
 
-// A new period of the common limit, if the last is over.
+// draw_period: begins a new period of the common limit if the last one is over. Its length and its
+// limit are random, so that a remote host cannot predict them.
 static void draw_period(struct limit *l, uint32_t per_s, uint64_t now_us)
 {
     if (now_us < l->period_us)

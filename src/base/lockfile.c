@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// is_ours: nobody but root, or this user, can open or lock the file.
+// is_ours: whether only root and this user can open or lock the file.
 static bool is_ours(const struct stat *s)
 {
     return S_ISREG(s->st_mode) && s->st_uid == geteuid() && (s->st_mode & 077) == 0;

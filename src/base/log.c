@@ -57,5 +57,5 @@ void log_say(enum log_module module, enum log_level level, const char *format, .
     size_t len = MIN((size_t)n + (size_t)MAX(m, 0), sizeof(line) - 2);
     line[len++] = '\n';
     if (write(STDERR_FILENO, line, len) < 0)
-        return;  // nowhere left to say so
+        return;  // stderr failed: there is no other place to report it
 }

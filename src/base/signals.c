@@ -52,7 +52,7 @@ void signals_hold(void)
     signals_ignore();
 }
 
-// waiting: the first signal of that meaning that waits; 0: none does.
+// waiting: the lowest pending signal that has this meaning, or 0.
 static int waiting(enum signal_meaning meaning)
 {
     sigset_t set;

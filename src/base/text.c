@@ -19,7 +19,7 @@ void text_free(struct text *t)
     text_init(t, t->limit_bytes);
 }
 
-// text_reserve: room for n more bytes and the terminator.
+// text_reserve: makes room for n more bytes and the terminating 0.
 static int text_reserve(struct text *t, size_t n)
 {
     if (t->error != 0)

@@ -8,7 +8,7 @@ const uint8_t toeplitz_key[TOEPLITZ_KEY_BYTES_MAX] = {
     0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4,
 };
 
-// The 32 bits of the key that begin at bit `at`.
+// window: the 32 bits of the key that begin at bit `at`.
 static uint32_t window(const uint8_t *key, unsigned at)
 {
     uint64_t bits = 0;
@@ -27,13 +27,14 @@ void toeplitz_init(struct toeplitz *t, const uint8_t *key)
                     t->half[h][value] ^= window(key, 4 * h + bit);
 }
 
-// How many of the lower bits of the hash the 14 lower bits of the port at input bit `at` can set
-// apart: the rank of their windows' lower bits.
+// rank_of: how many of the BITS low bits of the hash the 14 low bits of a port can vary
+// independently: the rank over GF(2) of the low bits of their key windows. at: the offset of the
+// port in the hash input, in bits.
 static unsigned rank_of(const uint8_t *key, unsigned at)
 {
     enum { PORT_BITS = 14, BITS = 7 };
-    static_assert(1 << BITS == TOEPLITZ_ENTRIES, "of the table where the port has none");
-    uint32_t rows[BITS] = {0};  // rows[i]: has bit i as its highest
+    static_assert(1 << BITS == TOEPLITZ_ENTRIES, "size of the table assumed if the port has none");
+    uint32_t rows[BITS] = {0};  // rows[i]: the row whose highest bit is bit i
     unsigned rank = 0;
     for (unsigned i = 16 - PORT_BITS; i < 16; i++) {
         uint32_t row = window(key, at + i) & (TOEPLITZ_ENTRIES - 1);
@@ -54,7 +55,7 @@ static unsigned rank_of(const uint8_t *key, unsigned at)
 
 bool toeplitz_spreads(const uint8_t *key)
 {
-    static const unsigned ports[] = {64, 80, 256, 272};  // of the input, IPv4 and IPv6
+    static const unsigned ports[] = {64, 80, 256, 272};  // bit offsets in the input: IPv4, IPv6
     for (unsigned i = 0; i < ARRAY_LEN(ports); i++)
         if (rank_of(key, ports[i]) != 7)
             return false;

@@ -20,7 +20,7 @@ static int read_int(const char *dir, const char *file)
     return end == line ? -1 : (int)v;
 }
 
-// "512K", "32M".
+// read_size: bytes of a text such as "512K" or "32M".
 static uint64_t read_size(const char *dir)
 {
     char line[32], *end;
@@ -42,7 +42,7 @@ static bool read_cache(const char *cpu_dir, unsigned index, struct cpu_cache *c)
     return true;
 }
 
-// The kernel links the node's folder into the CPU's.
+// node_of: the NUMA node of a CPU, or -1. sysfs has a link nodeN in the directory of each CPU.
 static int node_of(const char *cpu_dir)
 {
     DIR *d = opendir(cpu_dir);

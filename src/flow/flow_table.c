@@ -5,7 +5,8 @@
 
 enum { SLOTS_MASK = (1 << FLOW_SLOTS) - 1 };
 
-// bucket_match: bit i is set where tag[i] == tag. The second load ends inside index[].
+// bucket_match: a mask with bit i set where tag[i] == tag. The second 16-byte load also reads the
+// beginning of index[].
 #ifdef __SSE2__
 #include <emmintrin.h>
 
@@ -38,7 +39,8 @@ static inline uint32_t first_of(const struct flow_table *t, uint64_t hash)
     return (uint32_t)((hash >> 32) * t->n_buckets >> 32);
 }
 
-// other_of: the entry's other bucket; its own inverse. It may be the same one (1 in n_buckets).
+// other_of: the second bucket in which the entry may be. other_of(other_of(b)) is b. Both buckets
+// are the same for one of n_buckets buckets.
 static inline uint32_t other_of(const struct flow_table *t, uint32_t bucket, uint16_t tag)
 {
     uint32_t c = (uint32_t)((uint64_t)(tag * 0x9e3779b1u) * t->n_buckets >> 32);
@@ -75,7 +77,7 @@ static inline const struct flow_key *key_at(const struct flow_key *first, size_t
 void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, size_t stride_bytes,
                      unsigned n, uint64_t *hash)
 {
-    const struct flow_table own = *t;  // what the loop writes could be the table, for all C knows
+    const struct flow_table own = *t;  // a copy, which the writes to hash[] cannot alias
     for (unsigned i = 0; i < n; i++) {
         const uint64_t h = flow_hash(&own, key_at(first, i * stride_bytes));
         hash[i] = h;
@@ -83,7 +85,7 @@ void flow_hash_burst(const struct flow_table *t, const struct flow_key *first, s
     }
 }
 
-// lowest_index: the index of the lowest slot in m, or FLOW_NONE, without a branch.
+// lowest_index: the index in the lowest slot of the mask m, or FLOW_NONE if m is 0. Branch-free.
 static inline uint32_t lowest_index(const struct flow_bucket *b, uint32_t m)
 {
     uint32_t index = b->index[__builtin_ctz(m | 1u << (FLOW_SLOTS - 1))];
@@ -164,7 +166,7 @@ static void clear(struct flow_table *t, struct place p, uint32_t first)
     t->in_second--;
 }
 
-// move: an entry goes to a free slot of its other bucket.
+// move: moves an entry to a free slot of its other bucket.
 static void move(struct flow_table *t, struct place from, struct place to)
 {
     const struct flow_bucket *b = &t->buckets[from.bucket];
@@ -176,16 +178,16 @@ static void move(struct flow_table *t, struct place from, struct place to)
     t->displaced++;
 }
 
-// probe: one bucket of the search for room: the entry in `slot` of the parent's bucket could go
-// here.
+// probe: a bucket in the search for a free slot. The entry in slot `slot` of the bucket of probe
+// `parent` could move to this bucket.
 struct probe {
     uint32_t bucket;
     uint8_t parent, slot;
 };
 
-// shift_back: `free` is a free slot of the bucket that slot `slot` of probe `at` could move to:
-// moves every entry on the way back to a root one step on. Returns the slot freed in the root's
-// bucket.
+// shift_back: moves the entry in slot `slot` of probe `at` to the slot `free` of its other bucket,
+// then the parent's entry to the slot that became free, and so on up to a root. Returns the slot
+// that is now free in the root's bucket.
 static struct place shift_back(struct flow_table *t, const struct probe *q, unsigned roots,
                                unsigned at, uint32_t slot, struct place free)
 {
@@ -200,7 +202,8 @@ static struct place shift_back(struct flow_table *t, const struct probe *q, unsi
     }
 }
 
-// make_room: breadth first from both buckets, so that the fewest entries move. False: none found.
+// make_room: breadth-first search from both buckets, so that the fewest entries move. Returns false
+// if it finds no free slot within FLOW_PROBES_MAX buckets.
 static bool make_room(struct flow_table *t, uint32_t b1, uint32_t b2, struct place *out)
 {
     struct probe q[FLOW_PROBES_MAX] = {{b1, 0, 0}, {b2, 0, 0}};

@@ -7,17 +7,17 @@ struct place {
     uint64_t who;
     uint32_t connections : SOURCE_COUNT_BITS;
     uint32_t service : SOURCE_SERVICE_BITS;
-    uint32_t next;  // of the chain, or of the free ones
+    uint32_t next;  // the next place of the chain, or of the list of free places
 };
-static_assert(sizeof(struct place) == 16, "with its bucket at most 24 bytes a connection");
+static_assert(sizeof(struct place) == 16, "with its bucket at most 24 bytes for each connection");
 
 struct sources {
     struct siphash_key secret;
     uint32_t mask;
     uint32_t free;  // the first free place
     uint32_t now;
-    uint32_t *bucket;     // mask + 1
-    struct place *place;  // [0] is nobody's
+    uint32_t *bucket;     // mask + 1 elements
+    struct place *place;  // element 0 is unused
 };
 
 static uint32_t buckets_of(uint32_t connections)

@@ -26,7 +26,7 @@ struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
         w->chunks[i].next = i + 1 < n ? (uint32_t)(i + 1) : WHEEL_EMPTY;
     for (int i = 0; i < WHEEL_LEVELS; i++) {
         w->draining[i] = WHEEL_EMPTY;
-        w->begun_ms[i] = now_ms - 1;  // when nothing was there
+        w->begun_ms[i] = now_ms - 1;  // no chunk has this time yet
     }
     w->at_ms = now_ms;
     w->recent = WHEEL_EMPTY;
@@ -35,7 +35,8 @@ struct wheel *wheel_init(void *mem, uint64_t entries, uint32_t now_ms)
     return w;
 }
 
-// push: appends the handle to the slot's first chunk, or to a new one before it.
+// push: appends the handle to the slot's first chunk, or to a new chunk that becomes the first.
+// Returns false if no chunk is free.
 static bool push(struct wheel *w, uint32_t slot, uint32_t at_ms, uint32_t handle)
 {
     uint32_t ix = w->slot[slot];
@@ -58,7 +59,7 @@ static bool push(struct wheel *w, uint32_t slot, uint32_t at_ms, uint32_t handle
     return true;
 }
 
-// add: returns the slot, which the entry is in the first chunk of; WHEEL_EMPTY: no chunk left.
+// add: returns the slot whose first chunk then has the entry, or WHEEL_EMPTY if no chunk is free.
 static inline uint32_t add(struct wheel *w, uint32_t deadline_ms, uint32_t handle, uint32_t *at_ms)
 {
     const uint32_t first = w->at_ms + w->opened;
@@ -89,7 +90,7 @@ uint32_t wheel_add_any(struct wheel *w, uint32_t deadline_ms, uint32_t handle)
     uint32_t at = 0;
     if (add(w, deadline_ms, handle, &at) == WHEEL_EMPTY)
         return 0;
-    // 0 says refused; the ms before it has come as well when the entry does.
+    // 0 means refused. UINT32_MAX, one millisecond earlier, stands for the time 0.
     return at != 0 ? at : UINT32_MAX;
 }
 
@@ -105,8 +106,9 @@ static unsigned level_of(uint32_t slot)
     return slot < WHEEL_L0_SLOTS ? 0 : slot < WHEEL_L0_SLOTS + WHEEL_L1_SLOTS ? 1 : 2;
 }
 
-// list_of: where the list begins that the chunk is in: of its slot, or of what is given out. None
-// is added to a slot at the time at which it began.
+// list_of: the head of the list that contains the chunk: the list of its slot, or the list that its
+// level is draining. The draining chunks are those whose at_ms is the time at which the level's
+// current slot began, because no entry is added to a slot at that time.
 static uint32_t *list_of(struct wheel *w, const struct wheel_chunk *c)
 {
     const unsigned level = level_of(c->slot);
@@ -128,7 +130,7 @@ static void free_first(struct wheel *w, uint32_t *list)
 bool wheel_remove(struct wheel *w, uint32_t place, uint32_t handle, uint32_t *moved)
 {
     struct wheel_chunk *c = &w->chunks[place];
-    uint32_t i = c->count;  // what was added last is most often taken
+    uint32_t i = c->count;  // from the end, because recent entries are removed most often
     *moved = WHEEL_EMPTY;
     while (i != 0 && c->handle[i - 1] != handle)
         i--;
@@ -171,7 +173,8 @@ static void open_tick(struct wheel *w)
     w->opened = true;
 }
 
-// must_wait: a slot of level 1 or 2 begins at at_ms before the last one of its level is given out.
+// must_wait: whether a slot of level 1 or 2 begins at at_ms while the level's previous slot is
+// still being drained.
 static bool must_wait(const struct wheel *w)
 {
     return w->at_ms % (1u << 12) == 0 &&
@@ -179,8 +182,8 @@ static bool must_wait(const struct wheel *w)
             (w->at_ms % (1u << 22) == 0 && w->draining[2] != WHEEL_EMPTY));
 }
 
-// The next tick after at_ms at which level 0 has something or a higher slot begins, from its
-// bitmap.
+// next_tick: the first tick from from_ms on at which level 0 has entries or a slot of a higher
+// level begins. It is found in the bitmap of level 0.
 static uint32_t next_tick(const struct wheel *w, uint32_t from_ms)
 {
     const uint32_t s = from_ms % WHEEL_L0_SLOTS;
@@ -201,7 +204,7 @@ static inline void fetch(const struct wheel_chunk *c)
         prefetch0_w((const uint8_t *)c + i);
 }
 
-// drain: up to max handles of what a level gives out. Returns how many.
+// drain: writes up to max handles of the list that the level is draining to out. Returns how many.
 static uint32_t drain(struct wheel *w, int level, uint32_t *out, uint32_t max)
 {
     uint32_t n = 0;

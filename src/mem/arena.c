@@ -40,7 +40,8 @@ static int bind_to_node(const struct arena *a, int node, struct err *e)
     return 0;
 }
 
-// touch: every page now; the kernel reports a missing one here, as a signal it would come later.
+// touch: populates every page now. If a page is missing, madvise() fails here; without it, the
+// first access would end the program with SIGBUS.
 static int touch(const struct arena *a, struct err *e)
 {
     char bytes[LEDGER_GROUPED_BYTES];

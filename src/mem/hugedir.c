@@ -44,7 +44,7 @@ static void file_path(char out[PATH_BYTES], const char *dir, const char *size, c
     snprintf(out, PATH_BYTES, "%s/%s/%s", dir, size, name);
 }
 
-// make_dirs: mkdir -p; counts in *made what was not there.
+// make_dirs: mkdir -p. *made: how many directories it created.
 static int make_dirs(const char *dir, unsigned *made)
 {
     char path[HUGEDIR_PATH_BYTES];
@@ -67,8 +67,9 @@ static void remove_dirs(const char *dir, unsigned made)
         *strrchr(path, '/') = '\0';
 }
 
-// enter: the lock under which any of us comes, mounts or goes: one for all DIR, because directories
-// above DIR are made and removed as well. -1: it cannot be had.
+// enter: takes the lock that serializes creating, mounting and removing by all c10m processes.
+// There is one lock for all DIR, because directories above a DIR are created and removed as well.
+// Returns the descriptor, or -1.
 static int enter(void)
 {
     return lockfile_take(lockfile_open(LOCK_FILE), true);
@@ -94,7 +95,8 @@ static void made_write(const char *dir, unsigned n)
     fclose(f);
 }
 
-// make: DIR, and how much of it was not there, for the last one out.
+// make: creates DIR, and records how many directories above it were created, so that the last
+// process can remove them.
 static int make(const char *dir)
 {
     unsigned made = 0;
@@ -109,7 +111,8 @@ static int make(const char *dir)
     return 0;
 }
 
-// try_lock: the descriptor of the locked file, -1 with errno EWOULDBLOCK: its owner lives. Entered.
+// try_lock: returns the descriptor of the locked file, or -1. errno EWOULDBLOCK: a living process
+// has the lock. The caller holds the lock of enter().
 static int try_lock(const char *path, int flags)
 {
     return lockfile_take(open(path, O_RDWR | O_CLOEXEC | flags, 0644), false);
@@ -126,7 +129,7 @@ static unsigned remove_files(const char *dir, const char *name)
     return n;
 }
 
-// remove_if_dead: the files of one lock file's owner, unless he lives.
+// remove_if_dead: removes the files of the owner of lock_file, unless that process lives.
 static unsigned remove_if_dead(const char *dir, const char *lock_file)
 {
     char path[PATH_BYTES], name[HUGEDIR_NAME_BYTES];
@@ -150,7 +153,7 @@ static bool is_lock_file(const char *name)
     return len > suffix && strcmp(name + len - suffix, LOCK_SUFFIX) == 0;
 }
 
-// remove_dead: the files of all dead owners; counts in *living the others.
+// remove_dead: removes the files of all owners whose process has ended. *living: how many live.
 static unsigned remove_dead(const char *dir, unsigned *living)
 {
     char path[PATH_BYTES + NAME_MAX];
@@ -185,11 +188,12 @@ static int take_lock(struct hugedir *d, struct err *e)
         return err_set(e, "%s: %s", path, strerror(errno));
     if (lockfile_sign(d->lock_fd) != 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    d->removed += remove_files(d->dir, d->name);  // a lock file may be lost, the file is ours
+    d->removed += remove_files(d->dir, d->name);  // files under our name without a lock file
     return 0;
 }
 
-// unmount_ours: a mount that we made, whoever of us; one in use stays, unless flags detach it.
+// unmount_ours: unmounts `path` if a c10m process mounted it. A mount in use stays, unless flags
+// has MNT_DETACH.
 static void unmount_ours(const char *path, int flags)
 {
     struct mntent m;
@@ -220,7 +224,8 @@ static void remove_all(const char *dir, int flags)
     remove_dirs(dir, made);
 }
 
-// leave: entered. flags: of umount2().
+// leave: removes our files, and DIR if no other process uses it. The caller holds the lock of
+// enter(). flags: of umount2().
 static void leave(struct hugedir *d, int flags)
 {
     char path[PATH_BYTES];
@@ -273,7 +278,8 @@ static uint64_t bytes_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-// is_held: a living process has the lock file of `name`, or, of DPDK's files, the file itself.
+// is_held: whether a living process has locked the lock file of `name`. A file without a lock file
+// is DPDK's, which locks the file itself.
 static bool is_held(const char *dir, const char *name, const char *file)
 {
     char path[2 * PATH_BYTES + NAME_MAX];
@@ -343,12 +349,13 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    // Somebody may have unmounted it by hand between the look and the open.
+    // An administrator may have unmounted it between the check and the open.
     if (fstatfs(fd, &s) == 0 && is_hugetlbfs(&s, page_bytes))
         return fd;
     unlink(path);
     close(fd);
-    return err_set(e, "%s: not on a hugetlbfs of this page size: start again", path);
+    return err_set(
+        e, "%s: the hugetlbfs of this page size was unmounted during the start: start again", path);
 }
 
 static void close_with(struct hugedir *d, int flags)

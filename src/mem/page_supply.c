@@ -20,7 +20,8 @@ static uint64_t read_number(const char *dir, const char *file)
     return n;
 }
 
-// The kernel keeps promised pages for the whole machine only; a node is given the worse of both.
+// read_pool: the kernel counts reserved pages (resv_hugepages) for the whole machine only. A node
+// therefore gets the smaller of its free pages and the machine's free pages less the reserved ones.
 static struct page_count read_pool(const char *sys_root, int node, size_t page_bytes)
 {
     char dir[PATH_BYTES / 2];
@@ -81,9 +82,9 @@ static uint64_t pages_for(uint64_t bytes, size_t page_bytes)
     return bytes / page_bytes + (bytes % page_bytes != 0);
 }
 
-// beside: the size of the pages for leave_bytes, where the piece takes `taken` pages of
-// piece_bytes: 2 MiB if those are free, then 1 GiB; where neither is, that of the piece. DPDK
-// chooses so, too.
+// beside: the page size for leave_bytes, which DPDK allocates in addition to the piece. The piece
+// takes `taken` pages of piece_bytes. 2 MiB if enough of those are free, then 1 GiB, else the
+// piece's page size (and *free is false). DPDK chooses in the same order.
 static size_t beside(const struct page_supply *h, size_t piece_bytes, uint64_t taken,
                      uint64_t leave_bytes, bool *free)
 {
@@ -154,13 +155,13 @@ bool page_supply_can(const struct page_supply *h, const struct page_plan *plan)
 {
     const uint64_t of_2m = page_supply_missing(h, plan, PAGE_2M);
     const uint64_t of_1g = page_supply_missing(h, plan, PAGE_1G);
-    // Spare memory is below 2^63 bytes; the division keeps the products below it.
+    // spare_bytes is below 2^63. The two comparisons keep the products from overflowing.
     return !h->has_spare ||
            (of_2m <= h->spare_bytes / PAGE_2M && of_1g <= h->spare_bytes / PAGE_1G &&
             of_2m * PAGE_2M + of_1g * PAGE_1G <= h->spare_bytes);
 }
 
-// Others may hold pages: what is missing is added to what there is.
+// Other processes may use pages, so the missing pages are added to all existing ones, used or free.
 void page_supply_command(const struct page_supply *h, const struct page_plan *plan,
                          size_t page_bytes, char out[PAGE_COMMAND_BYTES])
 {
@@ -178,7 +179,7 @@ void page_supply_command(const struct page_supply *h, const struct page_plan *pl
         snprintf(out, PAGE_COMMAND_BYTES, "sysctl vm.nr_hugepages=%" PRIu64, want);
 }
 
-// refuse: "2 MiB pages: 1,280 needed, 64 free: sysctl vm.nr_hugepages=1280".
+// refuse: sets an error such as "2 MiB pages: 1,280 needed, 64 free: sysctl vm.nr_hugepages=1280".
 static int refuse(const struct page_supply *h, const struct page_plan *plan, struct err *e)
 {
     const size_t page_bytes = page_supply_missing(h, plan, PAGE_1G) != 0 ? PAGE_1G : PAGE_2M;
@@ -189,7 +190,7 @@ static int refuse(const struct page_supply *h, const struct page_plan *plan, str
     if (!page_supply_can(h, plan)) {
         char c[LEDGER_GROUPED_BYTES];
         return err_set(e,
-                       "%s pages: %s needed, %s free, and the memory of this machine makes %s "
+                       "%s pages: %s needed, %s free, and this machine has memory for %s "
                        "more: make [memory] smaller (c10m plan)",
                        size, a, b, ledger_grouped(c, h->spare_bytes / page_bytes));
     }

@@ -9,9 +9,9 @@
 #include "sock/sock_internal.h"
 
 enum {
-    // Reserved for in-order data, which is acknowledged without a check for room: see tcp_input.
+    // Kept free for in-order data, which TCP acknowledges without a check for room (tcp_input).
     SEND_RESERVE = BURST_MAX * 5,
-    // A shorter reference is copied: it would cost more, and a segment holds two ranges.
+    // A reference costs more than the copy of fewer bytes, and a segment holds only two ranges.
     REF_MIN = 256,
 };
 
@@ -58,25 +58,25 @@ static void queue_buf(struct c10m_conn *c, uint32_t ix)
     b->snd_tail = ix;
 }
 
-// send_fast: the common send: nothing is unacknowledged, and one buffer holds all of it. False: it
-// is not the common case, and nothing was changed.
+// send_fast: the common case: nothing is unacknowledged, and one buffer holds all of the data.
+// Returns false in all other cases, without any change.
 static inline bool send_fast(struct c10m_conn *c, const uint8_t *data, size_t len)
 {
     struct tcp *t = c->k->tcp;
     struct block *b = c->b;
-    if (b->snd_head != BUF_NONE)  // something waits to be acknowledged
+    if (b->snd_head != BUF_NONE)  // unacknowledged data is queued
         return false;
-    if (b->state != TCP_ESTABLISHED)  // the connection opens or closes
+    if (b->state != TCP_ESTABLISHED)  // the connection is opening or closing
         return false;
-    if (len - 1 >= BUF_BYTES)  // no byte, or more than a buffer holds
+    if (len - 1 >= BUF_BYTES)  // no byte, or more than one buffer holds
         return false;
-    if (len > t->services[b->service].snd_limit)  // more than may be queued
+    if (len > t->services[b->service].snd_limit)  // more than may be unacknowledged
         return false;
-    if (b->flags & (BF_FIN_QUEUED |  // nothing is sent behind our FIN
-                    BF_ABORT |       // a RST is due
-                    BF_EXT))         // an extension record: limits of its own, a cork
+    if (b->flags & (BF_FIN_QUEUED |  // no data may follow our FIN
+                    BF_ABORT |       // a RST will be sent
+                    BF_EXT))         // the extension record may have another limit or a cork
         return false;
-    if (t->bufs.n_free_data <= SEND_RESERVE)  // buffers are scarce
+    if (t->bufs.n_free_data <= SEND_RESERVE)  // too few free buffers
         return false;
     const uint32_t ix = buf_get(&t->bufs);
     struct buf *f = &t->bufs.bufs[ix];
@@ -101,7 +101,7 @@ static NOINLINE size_t send_full(struct c10m_conn *c, const void *data, size_t l
     }
     if (unlikely(len > room)) {
         b->flags |= BF_WANT_WRITE;
-        tcp_dirty(c->k->tcp, c->ix);  // arms the retry if nothing is in flight
+        tcp_dirty(c->k->tcp, c->ix);  // arms the retry timer if nothing is in flight
         len = room;
     }
     for (size_t left = len; left != 0;) {
@@ -130,7 +130,7 @@ static NOINLINE size_t send_full(struct c10m_conn *c, const void *data, size_t l
 void c10m_want_writable(struct c10m_conn *c)
 {
     c->b->flags |= BF_WANT_WRITE;
-    tcp_dirty(c->k->tcp, c->ix);  // arms the retry if nothing is in flight
+    tcp_dirty(c->k->tcp, c->ix);  // arms the retry timer if nothing is in flight
 }
 
 size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
@@ -140,7 +140,7 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
 
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)
 {
-    enum { REF_MAX = 1 << 30 };  // sequence numbers compare within 2^31
+    enum { REF_MAX = 1 << 30 };  // comparisons of sequence numbers are valid within 2^31
     struct block *b = c->b;
     const struct tcp *t = c->k->tcp;
     CHECK(off <= image->len && len <= image->len - off);

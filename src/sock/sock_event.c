@@ -11,8 +11,8 @@ static inline const struct c10m_app *app_of(const struct c10m_conn *c)
     return c->k->services[c->b->service].app;
 }
 
-// Appends to the queue of unconsumed data. Small segments share a buffer, so that a byte does not
-// use 2 KiB. TCP has reserved buffers for this before it acknowledged.
+// queue_append: appends to the queue of unconsumed data. Small segments share a buffer, because a
+// buffer takes 2 KiB. TCP reserved the buffers before it acknowledged the data.
 static void queue_append(struct c10m_conn *c, const uint8_t *data, uint32_t len)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
@@ -61,7 +61,8 @@ void sock_consume(struct c10m_conn *c, uint32_t n)
         b->rcvq_tail = BUF_NONE;
 }
 
-// The front of the queue as one range: in place if one buffer holds it, else copied.
+// queue_front: the first bytes of the queue, at most SOCK_OFFER_MAX, as one range. The data is
+// copied only if one buffer does not hold all of it.
 static const uint8_t *queue_front(struct c10m_conn *c, uint32_t *len)
 {
     const struct buf *bufs = c->k->tcp->bufs.bufs;
@@ -97,7 +98,8 @@ static void offer_queue(struct c10m_conn *c)
     tcp_window_update(c->k->tcp, c->ix);
 }
 
-// The unread data of a paused connection was `before` bytes and has grown.
+// tell_unread: calls unread() if the unread data of a paused connection, `before` bytes until now,
+// has passed a multiple of C10M_UNREAD_BYTES.
 static void tell_unread(struct c10m_conn *c, uint32_t before)
 {
     if (app_of(c)->unread == NULL || (c->b->flags & (BF_PAUSED | BF_ABORT)) != BF_PAUSED ||
@@ -106,7 +108,8 @@ static void tell_unread(struct c10m_conn *c, uint32_t before)
     app_of(c)->unread(c);
 }
 
-// The announced window is used up and there is no room for more: a zero window is announced next.
+// note_shut: counts that the receive window closes: all of the announced window was received, and
+// there is no room to announce more, so that the next ACK announces a zero window.
 static void note_shut(struct c10m_conn *c)
 {
     struct block *b = c->b;
@@ -118,11 +121,12 @@ static void note_shut(struct c10m_conn *c)
     c->k->tcp->stats->c.window_closed++;
 }
 
-// Data that the application did not consume, or that follows such data.
+// deliver_queued: data that the application cannot take in place, because it has paused or because
+// older data is unconsumed.
 static NOINLINE void deliver_queued(struct c10m_conn *c, const uint8_t *data, uint32_t len,
                                     bool offer)
 {
-    if (unlikely(is_orphan(c->b))) {  // came in the burst in which the application closed
+    if (unlikely(is_orphan(c->b))) {  // the application closed earlier in the same burst
         c->b->flags |= BF_ABORT;
         return;
     }
@@ -150,8 +154,8 @@ static inline void deliver(struct c10m_conn *c, const uint8_t *data, uint32_t le
         deliver_queued(c, data + n, len - (uint32_t)n, false);
 }
 
-// Appends buffers of the out-of-order queue to the unconsumed data: moved, or copied if they fit
-// into its last buffer.
+// deliver_chain: moves the buffers of the out-of-order queue to the queue of unconsumed data.
+// Data that fits in the last buffer of that queue is copied instead.
 static void deliver_chain(struct c10m_conn *c, uint32_t head)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
@@ -209,12 +213,12 @@ static bool is_over(const struct c10m_conn *c)
     const struct block *b = c->b;
     if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
         return false;
-    // Data before an error can still be read by an application that pulls (Linux).
+    // An application that pulls can still read data that arrived before an error, as on Linux.
     if (b->rcvq_bytes != 0 && b->close_why != C10M_ABORTED && !(b->flags & BF_ABORT) &&
         sock_pulls(c))
         return false;
-    // An orderly end waits until the application has read everything; TCP may have processed later
-    // segments of the burst already.
+    // An orderly close is reported after the application has read everything. TCP may have reached
+    // CLOSED already, by later segments of the same burst.
     return b->close_why != C10M_CLOSED || ((b->flags & BF_PEER_FIN) && b->rcvq_bytes == 0);
 }
 
@@ -225,7 +229,7 @@ static void finish(struct c10m_conn *c)
     tcp_free(c->k->tcp, c->ix);
 }
 
-// What may follow any callback: data offered again, end, abort, close.
+// settle: runs what a callback may have requested: offering data again, end, abort, close.
 static void settle(struct c10m_conn *c)
 {
     for (int i = 0; (c->due & DUE_RESUME) && i < SOCK_ROUNDS_MAX; i++) {
@@ -249,8 +253,9 @@ static bool settle_reached(struct c10m_conn *c, bool may_resume)
     return true;
 }
 
-// Settles the connections that root's callbacks used, and those that their callbacks use, root
-// included. It ends, because each connection gets its end and its close only once.
+// settle_others: settles the connections that root's callbacks reached, and those that their
+// callbacks reached, including root. The loop ends, because each connection gets end() and close()
+// only once.
 static void settle_others(struct c10m_conn *root)
 {
     struct sock *k = root->k;
@@ -270,18 +275,20 @@ static NOINLINE void settle_all(struct c10m_conn *c)
         settle_others(c);
 }
 
-// Whether the peer has acknowledged everything sent and our FIN, and the application is told.
+// all_taken: whether the peer has acknowledged all data and our FIN. Only for a connection that
+// the application knows.
 static bool all_taken(const struct block *b)
 {
     const uint16_t both = BF_IN_APP | BF_FIN_QUEUED;
     return (b->flags & both) == both && b->snd_una == b->snd_end + 1;
 }
 
-// Takes the mark of the listener out of the state, which is zero afterwards.
+// pop_listener_mark: reads the listener's number from the application state of the block, and
+// clears it there.
 static NOINLINE void pop_listener_mark(struct c10m_conn *c)
 {
     uint32_t mark = 0;
-    if (!(c->b->flags & BF_IN_APP)) {  // not one that was opened from here
+    if (!(c->b->flags & BF_IN_APP)) {  // an active open has no listener
         memcpy(&mark, c->b->app, sizeof(mark));
         memset(c->b->app, 0, sizeof(mark));
     }
@@ -301,7 +308,7 @@ static void tell_open(struct c10m_conn *c)
         c->k->opened = BLOCK_NONE;
 }
 
-// All events but plain data.
+// other_events: every combination of events except data alone.
 static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict *v,
                                   const uint8_t *data)
 {
@@ -330,7 +337,7 @@ static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict 
 void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data)
 {
     struct c10m_conn c = {k, &k->tcp->blocks[v->block], v->block, 0};
-    if (unlikely(c.b->state == TCP_FREE)) {  // ended earlier in this turn
+    if (unlikely(c.b->state == TCP_FREE)) {  // the connection ended earlier in this turn
         if (v->events & TCP_EV_CHAIN)
             buf_put_chain(&k->tcp->bufs, v->chain);
         return;

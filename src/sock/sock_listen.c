@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listening while running: addresses to what TCP knows of them.
+// Changes of the listening ports while the server runs: translates addresses for TCP.
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of one connection, and what there is to know of it.
+// Options and state of one connection.
 #include <errno.h>
 
 #include "c10m/socket.h"
@@ -7,7 +7,7 @@
 #include "mem/flight.h"
 #include "sock/sock_internal.h"
 
-// TCP's name of an option; SOCKOPT_COUNT: it is not of those that a connection keeps apart.
+// sockopt_of: TCP's number of an option that a connection can store, or SOCKOPT_COUNT.
 static enum sockopt sockopt_of(enum c10m_option option)
 {
     switch (option) {
@@ -46,8 +46,8 @@ static enum sockopt sockopt_of(enum c10m_option option)
     }
 }
 
-// What a cork holds back leaves when NODELAY is set, as if its time were over (Linux's
-// TCP_NAGLE_PUSH).
+// set_nodelay: setting NODELAY also sends at once what a cork holds back, as Linux's TCP_NAGLE_PUSH
+// does.
 static int set_nodelay(struct c10m_conn *c, bool nodelay)
 {
     if (nodelay)
@@ -147,15 +147,16 @@ static uint32_t segments(uint32_t bytes, uint32_t mss)
     return (bytes + mss - 1) / mss;
 }
 
-// After a timeout of a connection without a log all that was in flight counts as lost, and what
-// left since as sent again.
+// tell_timeout: for a connection without a flight log. After a retransmission timeout, all data
+// that was in flight counts as lost, and all data sent since counts as retransmitted.
 static void tell_timeout(struct c10m_info *info, const struct block *b, uint32_t mss)
 {
     info->retrans = info->unacked;
     info->unacked = info->lost = segments(b->snd_max - b->snd_una, mss);
 }
 
-// What became of the segments in flight: from the log of them, or the scoreboard.
+// tell_flight: the state of the segments in flight, from the flight log or else from the SACK
+// scoreboard.
 static void tell_flight(struct c10m_info *info, const struct ext *e, const struct flight *f,
                         uint32_t mss)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of c10m/socket.h on what was received or sent, and the end of a connection.
+// The calls of c10m/socket.h that read received data, show sent data, and end a connection.
 #include <string.h>
 
 #include "c10m/socket.h"

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that reach another connection than the one that has the event.
+// Calls that use another connection than the one whose callback is running.
 #include <errno.h>
 #include <string.h>
 
 #include "mem/block.h"
 #include "sock/sock_internal.h"
 
-// index_bits: what a handle spends on the block's index, plus one.
+// index_bits: how many bits of a handle hold the block's index + 1.
 static unsigned index_bits(const struct tcp *t)
 {
     return 32 - (unsigned)__builtin_clz(t->block_pool->count);
 }
 
-// Index and life. Nothing in it is a peer's choice: it comes again when all bits of the life that
-// it has were counted up on one block, which lives once a turn at most: of ten million blocks 40,
-// four months of nothing else at 100,000 turns a second; of 65,535 all 48.
+// handle_of: a handle consists of the block's generation and the block's index + 1. A peer chooses
+// neither. A handle repeats only after the bits that hold the generation have overflowed, and a
+// block begins at most one life a turn. With ten million blocks the generation has 40 bits: at
+// 100,000 turns a second, they overflow after four months of continuous reuse of one block. With
+// 65,535 blocks it has all 48 bits.
 static uint64_t handle_of(const struct tcp *t, uint32_t ix)
 {
     return tcp_life(t, ix) << index_bits(t) | (ix + 1);
@@ -25,7 +27,8 @@ uint64_t c10m_handle(const struct c10m_conn *c)
     return handle_of(c->k->tcp, c->ix);
 }
 
-// The connection of the event whose callback this is; `from` may be one that it reached itself.
+// root_of: the connection whose event is being handled. `from` may be a connection that its
+// callback reached.
 static struct c10m_conn *root_of(struct c10m_conn *from)
 {
     struct sock *k = from->k;
@@ -34,7 +37,8 @@ static struct c10m_conn *root_of(struct c10m_conn *from)
     return k->root;
 }
 
-// reach: block ix as a connection, one record for each in an event; NULL: there is no room for it.
+// reach: block ix as a connection. During one event each connection has one struct c10m_conn.
+// Returns NULL if C10M_OTHERS_MAX others are in use.
 static struct c10m_conn *reach(struct sock *k, uint32_t ix)
 {
     struct c10m_conn *root = k->root, *c = root;
@@ -52,7 +56,7 @@ static struct c10m_conn *reach(struct sock *k, uint32_t ix)
     return c;
 }
 
-// The block that the handle names, or BLOCK_NONE.
+// named: the index of the block to which the handle refers, or BLOCK_NONE.
 static uint32_t named(const struct tcp *t, uint64_t handle)
 {
     const uint32_t ix = (uint32_t)(handle & ((UINT64_C(1) << index_bits(t)) - 1)) - 1;
@@ -94,7 +98,7 @@ void c10m_core_count(struct c10m_core *w, const struct c10m_service *s, int coun
         sock_of(w)->counters[s->ix][counter] += n;
 }
 
-// The local address to open from; -1: none of the peer's family.
+// local_for: the index of a local address of the remote address's family, or -1.
 static int local_for(const struct c10m_conn *from, const struct ip_addr *remote)
 {
     const struct sock *k = from->k;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// linux.c: the renderers in Linux's own formats.
+// linux.c: prints statistics in the formats of Linux's /proc/net files.
 #include <inttypes.h>
 
 #include "stat/columns.h"
@@ -23,7 +23,8 @@ int64_t drops_sum(const struct core_stats *s, const enum drop_reason *reasons, s
     return (int64_t)total;
 }
 
-// TCP_BAD: segments that are none: InErrs, and part of InSegs (RFC 4022).
+// TCP_BAD: packets that contain no valid TCP segment. RFC 4022 counts them in tcpInErrs and in
+// tcpInSegs.
 #define TCP_BAD                                                                                    \
     DROP_tcp_short, DROP_tcp_header_length, DROP_tcp_checksum, DROP_tcp_options, DROP_tcp_port_zero
 
@@ -43,7 +44,7 @@ static void ip_render(struct text *out, const struct core_stats *s, uint32_t ttl
     int64_t no_datagram =
         DROPS(s, DROP_udp_length, DROP_udp_checksum, DROP_udp_no_port, DROP_udp_loop);
     int64_t no_segment = DROPS(s, TCP_BAD);
-    // Segments and datagrams that are none are not told apart by family: they are all here.
+    // Invalid segments and datagrams are not counted by family. All of them are included here.
     int64_t delivered =
         less(s->c.rx_tcp + s->c.rx_icmp + s->c.rx_udp, s->c.rx_tcp6 + s->c.rx_udp6) + no_datagram +
         no_segment;
@@ -118,8 +119,9 @@ static void icmp_render(struct text *out, const struct core_stats *s)
 static void tcp_render(struct text *out, const struct core_stats *s,
                        const struct snmp_constants *constants)
 {
-    // OutSegs leaves out segments with nothing but retransmitted bytes (RFC 4022). The two words
-    // are read at different moments, so the difference is kept from going below zero.
+    // tcpOutSegs excludes segments that contain only retransmitted bytes (RFC 4022). The two
+    // counters are read at different moments, so less() keeps the difference from becoming
+    // negative.
     const int64_t first = less(s->c.tx_tcp, s->c.tx_retransmits_segs), bad = DROPS(s, TCP_BAD);
     const struct column cols[] = {
         {"RtoAlgorithm", 1},  // as Linux prints it
@@ -141,7 +143,7 @@ static void tcp_render(struct text *out, const struct core_stats *s,
     columns_render(out, "Tcp", cols, ARRAY_LEN(cols));
 }
 
-// Linux counts what a full receive buffer refuses as an error, and not as received.
+// Linux counts a datagram for which the receive buffer is full in InErrors and not in InDatagrams.
 static void udp_render(struct text *out, const struct core_stats *s)
 {
     const uint64_t refused = (uint64_t)less(s->drops[DROP_udp_refused], s->c.udp_refused6);
@@ -170,7 +172,8 @@ void snmp_render(struct text *out, const struct core_stats *const *cores, unsign
     udp_render(out, &s);
 }
 
-// most: of a gauge of the cores: applications open a UDP port on each.
+// most: the largest value of a gauge over the cores. Applications open each UDP port on every core,
+// so a sum would count it several times.
 static uint64_t most(const struct core_stats *const *cores, unsigned n, size_t counter)
 {
     uint64_t max = 0;

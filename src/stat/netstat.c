@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netstat.c: /proc/net/netstat: the columns of Linux 6.18 (net/ipv4/proc.c), in its order. 0 where
-// c10m has no such thing or does not count it.
+// netstat.c: /proc/net/netstat with the columns of Linux 6.18 (net/ipv4/proc.c), in the same order.
+// A column is 0 if c10m has no such thing or does not count it.
 #include "stat/columns.h"
 
 #define C(counter) ((int64_t)s->c.counter)
 
 static void tcp_ext_render(struct text *out, const struct core_stats *s)
 {
-    // The fast path has no counter of its own: its segments are those that no other counter has.
+    // The fast path has no counter: its segments are those that no counter of the full path has.
     const int64_t fast = less(s->c.rx_tcp, s->c.segs_slow);
     const int64_t fast_data = less(s->c.segs_told, s->c.segs_slow_told);
     const int64_t fast_acks = fast > fast_data ? fast - fast_data : 0;
-    // Segments with data, sent for the first time: all but those that had another reason. A FIN
-    // alone counts too, as on Linux.
+    // Segments that send data for the first time: all sent segments except those that another
+    // counter has. A FIN without data is included, as on Linux.
     const int64_t first = less(s->c.tx_tcp + s->c.synack_retransmits,
                                s->c.tx_retransmits_segs + s->c.acks_sent + s->c.rst_sent +
                                    s->c.synack_sent + s->c.conns_opened_active);
@@ -161,14 +161,14 @@ static void tcp_ext_render(struct text *out, const struct core_stats *s)
     columns_render(out, "TcpExt", cols, ARRAY_LEN(cols));
 }
 
-// octets: of IP in `bytes` of frames.
+// octets: bytes of IP packets, from bytes of Ethernet frames.
 static int64_t octets(uint64_t bytes, uint64_t frames)
 {
     enum { ETHERNET_BYTES = 14 };
     return less(bytes, frames * ETHERNET_BYTES);
 }
 
-// ARP, IPv6 and what Ethernet padded are in the octets as well; Linux counts none of them here.
+// These octets include ARP, IPv6 and the padding of short Ethernet frames, which Linux leaves out.
 static void ip_ext_render(struct text *out, const struct core_stats *s)
 {
     const uint64_t marked = s->c.ecn_ect0_received + s->c.ecn_ect1_received + s->c.ecn_ce_received;

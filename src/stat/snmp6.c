@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// snmp6.c: /proc/net/snmp6: the names of Linux 6.18 (net/ipv6/proc.c), in its order, but the lines
-// of single ICMPv6 types, which repeat what is counted by name. 0 where c10m has no such thing, or
-// does not tell the families apart: bytes, ECN, UDP's refusals but one (net/snmp and net/netstat
-// have those).
+// snmp6.c: /proc/net/snmp6 with the names of Linux 6.18 (net/ipv6/proc.c), in the same order. The
+// lines of single ICMPv6 types (Icmp6InType...) are left out, because named lines have the same
+// counts. A line is 0 if c10m has no such thing or does not count it by family: bytes, ECN, and all
+// UDP refusals except one reason. net/snmp and net/netstat have the sums of both families.
 #include <inttypes.h>
 
 #include "stat/columns.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stat/stall.h"
 
-// While number n is being written, number n - STALL_RING is no longer whole.
+// is_whole: entry i is valid while i + STALL_RING > n. The worker may be writing entry n, which
+// overwrites entry n - STALL_RING.
 static bool is_whole(uint64_t i, uint64_t n)
 {
     return n - i < STALL_RING;

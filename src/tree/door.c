@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// door.c: handles: what a reader or writer of an entry holds.
+// door.c: handles, which readers and writers of entries hold, and what is read through them.
 #include "tree/door.h"
 
 #include <errno.h>
@@ -11,25 +11,26 @@
 
 #include "tree/node.h"
 
-// tree_handle: text is a file's snapshot, or a directory's listing as a row of struct record, or a
-// stream's last piece, which begins at text_at of what was read.
+// tree_handle: an open entry. out.text is the snapshot of a file, the listing of a directory (a
+// sequence of struct record), or the last piece of a stream. text_at is the offset of that piece
+// in the stream.
 struct tree_handle {
     LIST_ENTRY(tree_handle) link;
     struct tree_node *node;
-    uint32_t uid;  // who has it open
+    uint32_t uid;  // the user who opened it
     struct tree_out out;
-    size_t held_bytes;  // of text, as counted in usage.snapshot_bytes
+    size_t held_bytes;  // the part of usage.snapshot_bytes that this handle's text takes
     unsigned how;
     bool ended;           // the stream has no more pieces
-    bool begun;           // the cursor is in use
-    bool lives;           // the stream has said once that it has to wait
-    uint32_t idle_calls;  // of next() in a row that had nothing and did nothing
+    bool begun;           // next() was called and has state in the cursor
+    bool lives;           // next() has returned TREE_LATER without text
+    uint32_t idle_calls;  // consecutive calls of next() that returned no text and took no time
     uint64_t text_at;
     uint64_t cursor[TREE_CURSOR_BYTES_MAX / sizeof(uint64_t)];
 };
 
-// record: one entry of a listing, in bytes: id, kind, length of the name; name and terminator
-// follow.
+// record: one entry of a listing: id, kind and length of the name; the name and a terminating 0
+// follow it.
 struct record {
     uint64_t id;
     uint8_t kind;
@@ -38,7 +39,8 @@ struct record {
 
 static_assert(TREE_NAME_BYTES_MAX <= UINT8_MAX, "name_len holds it");
 
-// LISTING_BYTES_MAX: every entry of a full tree in one directory, each with the longest name.
+// LISTING_BYTES_MAX: the listing of a directory that contains TREE_ENTRIES_MAX entries, each with
+// the longest name.
 enum { LISTING_BYTES_MAX = TREE_ENTRIES_MAX * (sizeof(struct record) + TREE_NAME_BYTES_MAX + 1) };
 
 static_assert((size_t)LISTING_BYTES_MAX <= (size_t)TREE_SNAPSHOTS_BYTES_MAX,
@@ -63,8 +65,8 @@ size_t tree_room(const struct tree_out *out)
     return out->text.error != 0 ? 0 : out->text.limit_bytes - out->text.len;
 }
 
-// reason: the words of the callback that failed last. A callback has no handle to put them into,
-// and all of them run on the one control thread.
+// reason: the text of tree_refuse() in the callback that failed last. Callbacks get no handle that
+// could hold it. One static variable is enough, because all callbacks run on the control thread.
 static struct err reason;
 
 int tree_refuse(int code, const char *format, ...)
@@ -131,8 +133,9 @@ void tree_door_close(struct tree_door *door)
         tree_close(LIST_FIRST(&door->handles));
 }
 
-// text_begin, text_end: the handle's text is filled between the two, within what all handles
-// together may hold. text_end returns 0 or the text's error.
+// text_begin, text_end: the handle's text is filled between these two calls. The limit is
+// limit_bytes or what the text of all handles together leaves, if that is less. text_end returns 0
+// or the text's error.
 static void text_begin(struct tree_handle *h, size_t limit_bytes)
 {
     struct tree_usage *u = &h->node->tree->usage;
@@ -154,8 +157,8 @@ static int text_end(struct tree_handle *h, size_t limit_bytes)
     return rc;
 }
 
-// snapshot: calls the read callback. What the text says of itself comes before what the callback
-// passes on; a positive result is the callback's mistake.
+// snapshot: calls the read callback. An error of the text takes precedence over the callback's
+// result. A positive result is an error of the callback.
 static int snapshot(struct tree_handle *h)
 {
     text_begin(h, TREE_SNAPSHOT_BYTES_MAX);
@@ -180,7 +183,8 @@ static int open_check(const struct tree_node *node, unsigned how)
     return readable && writable ? 0 : -EACCES;
 }
 
-// user_at: the place of uid, or the free one where it would go. There always is one.
+// user_at: the element of uid, or the free element for it (hash table with linear probing). A free
+// element always exists.
 static struct tree_user *user_at(struct tree *t, uint32_t uid)
 {
     uint32_t i = uid * 2654435761u % USERS_MAX;
@@ -189,8 +193,8 @@ static struct tree_user *user_at(struct tree *t, uint32_t uid)
     return &t->users[i];
 }
 
-// user_drop: one handle less; a place that gets free is filled from behind, so that whoever went
-// past it is found still.
+// user_drop: counts one handle less for uid. When an element becomes free, later elements of the
+// probe sequence move up, so that a search still finds them.
 static void user_drop(struct tree *t, uint32_t uid)
 {
     struct tree_user *u = user_at(t, uid);
@@ -205,7 +209,7 @@ static void user_drop(struct tree *t, uint32_t uid)
     }
 }
 
-// handles_check: whether uid may have one more. 0 or -errno.
+// handles_check: 0 if uid may open one more handle, else -EMFILE or -ENFILE.
 static int handles_check(struct tree *t, uint32_t uid)
 {
     struct tree_usage *u = &t->usage;
@@ -254,7 +258,7 @@ int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, u
     return 0;
 }
 
-// cursor_drop: nobody goes on from there.
+// cursor_drop: ends the use of the cursor; the callback done() frees what it refers to.
 static void cursor_drop(struct tree_handle *h)
 {
     if (h->begun && h->node->ops.done != NULL)
@@ -299,7 +303,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-// stream_call: calls next(), and notes whether it had or did anything.
+// stream_call: calls next() and updates idle_calls.
 static int stream_call(struct tree_handle *h)
 {
     const uint64_t begin_ns = clock_ns();
@@ -326,8 +330,7 @@ bool tree_lives(const struct tree_handle *h)
     return h->lives;
 }
 
-// stream_next: the piece behind the present one takes its place. Where it fails, nothing of it is
-// there.
+// stream_next: replaces the current piece by the next one. After an error the text is empty.
 static ssize_t stream_next(struct tree_handle *h)
 {
     h->text_at += h->out.text.len;

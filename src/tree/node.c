@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node.c: entries, their slots, and directories as sorted arrays.
+// node.c: entries, the table of their slots, and directories as sorted arrays.
 #include "tree/node.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static int slots_grow(struct tree *t)
     return 0;
 }
 
-// slot_take: a slot for node, and with it node's id. 0, or -1: no memory.
+// slot_take: gives node a slot and an id. Returns 0, or -1 without memory.
 static int slot_take(struct tree *t, struct tree_node *node)
 {
     uint32_t slot = t->slot_free;
@@ -60,7 +60,7 @@ struct tree_node *node_create(struct tree *t, const char *name, size_t name_len,
 {
     if (t->usage.entries == TREE_ENTRIES_MAX) {
         t->usage.entries_refused++;
-        tree_fail(t, ENOSPC, "%.*s: the tree has all its %d entries", (int)name_len, name,
+        tree_fail(t, ENOSPC, "%.*s: the tree is full (%d entries)", (int)name_len, name,
                   TREE_ENTRIES_MAX);
         return NULL;
     }
@@ -146,7 +146,7 @@ int node_attach(struct tree_node *dir, struct tree_node *node, uint32_t at)
     return 0;
 }
 
-// Recursion is bounded by TREE_DEPTH_MAX.
+// node_kill: the depth of the recursion is at most TREE_DEPTH_MAX.
 void node_kill(struct tree_node *node, struct tree_node **dead)
 {
     for (uint32_t i = 0; i < node->child_count; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owner.c: who has made entries, counted, so that nobody leaves whose entries are in use.
+// owner.c: counts the entries and open handles of each owner, so that no owner is freed while its
+// entries are in use.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ void owner_take(struct tree_owner *owner, struct tree_node *node)
     node->owner = owner;
     LIST_INSERT_HEAD(&owner->nodes, node, owned);
     owner->entries++;
-    owner->open += node->refs - !node->removed;  // handles
+    owner->open += node->refs - !node->removed;  // one reference is the tree's, the others handles
 }
 
 static void owner_end(struct tree_owner *o)
@@ -74,12 +75,12 @@ int tree_own(struct tree_node *node, struct tree_owner *owner)
         return 0;
     }
     tree_fail(node->tree, of_another ? EBUSY : EINVAL,
-              of_another ? "%s: belongs to %s already" : "%s: the root belongs to nobody%s",
-              node->name, of_another ? node->owner->name : "");
+              of_another ? "%s: belongs to %s already" : "%s: the root has no owner%s", node->name,
+              of_another ? node->owner->name : "");
     return -1;
 }
 
-// sweep: takes all of o's entries out of the directory in one pass.
+// sweep: removes all entries of owner o from the directory in one pass.
 static void sweep(struct tree_node *dir, const struct tree_owner *o, struct tree_node **dead)
 {
     uint32_t kept = 0;
@@ -102,7 +103,7 @@ void tree_leave_later(struct tree_owner *owner, void (*gone)(void *arg), void *a
     owner->leaving = true;
     owner->gone = gone;
     owner->arg = arg;
-    // An entry below one of the owner's goes with that one.
+    // An entry below another entry of the owner is removed together with that entry.
     LIST_FOREACH(node, &owner->nodes, owned)
     if (!node->removed && node->parent->owner != owner)
         sweep(node->parent, owner, &dead);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree.c: making and removing entries.
+// tree.c: adding and removing entries.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ void tree_destroy(struct tree *t)
     if (t == NULL)
         return;
     CHECK(t->usage.handles == 0);
-    while (t->root->child_count > 0)  // the root stands until the last release callback has run
+    while (t->root->child_count > 0)  // release callbacks may still use the root
         node_detach(t->root->children[t->root->child_count - 1]);
     node_detach(t->root);
     for (struct tree_owner *o; (o = LIST_FIRST(&t->owners)) != NULL; free(o)) {
@@ -68,8 +68,8 @@ struct tree_usage tree_usage(const struct tree *t)
     return t->usage;
 }
 
-// component: cuts the next name off *path: its length, *path behind it and its slash; *last tells
-// whether it was the last one.
+// component: returns the length of the first name of *path, and moves *path behind the name and the
+// slash after it. *last: whether it was the last name.
 static size_t component(const char **path, bool *last)
 {
     size_t n = strcspn(*path, "/");
@@ -96,7 +96,7 @@ static unsigned depth_of(const struct tree_node *node)
     return depth;
 }
 
-// path_check: every name of `path` is well formed and the depth within its limit.
+// path_check: whether every name of `path` is valid and the depth is at most TREE_DEPTH_MAX.
 static int path_check(struct tree_node *parent, const char *path)
 {
     struct tree *t = parent->tree;
@@ -106,7 +106,7 @@ static int path_check(struct tree_node *parent, const char *path)
         size_t n = component(&path, &last);
         if (name_is_bad(name, n)) {
             tree_fail(t, EINVAL,
-                      "name %u of the path is empty, . or .., or has a control character",
+                      "name %u of the path is empty, . or .., or contains a control character",
                       depth - depth_of(parent) + 1);
             return -1;
         }
@@ -131,7 +131,7 @@ static int parent_check(const struct tree_node *parent, const char *path)
     int code = parent != NULL && path != NULL ? ENOTDIR : EINVAL;
     if (parent != NULL)
         tree_fail(parent->tree, code, "%s: %s", parent->name,
-                  code == ENOTDIR ? "is no directory to make entries in" : "no path given");
+                  code == ENOTDIR ? "not a directory" : "no path given");
     errno = code;
     return -1;
 }
@@ -147,7 +147,8 @@ static struct tree_node *child_add(struct tree_node *dir, const char *name, size
     return node;
 }
 
-// child_get: the directory `name` in dir, made when missing (*made then is it, if it was NULL).
+// child_get: the directory `name` in dir. A missing one is added, and *made becomes it if *made was
+// NULL.
 static struct tree_node *child_get(struct tree_node *dir, const char *name, size_t n,
                                    struct tree_node **made)
 {
@@ -175,7 +176,8 @@ static struct tree_node *leaf_add(struct tree_node *dir, const char *name, size_
     return child_add(dir, name, n, kind, mode, at);
 }
 
-// entry_add: makes the entry at path and the directories on the way, or nothing at all.
+// entry_add: adds the entry at path and the missing directories above it. On failure nothing is
+// added.
 static struct tree_node *entry_add(struct tree_node *parent, const char *path, enum tree_kind kind,
                                    unsigned mode)
 {
@@ -203,7 +205,8 @@ struct tree_node *tree_dir(struct tree_node *parent, const char *path)
     return entry_add(parent, path, TREE_DIR, 0555);
 }
 
-// mode_check: mode has only permission bits, and no bit that the callbacks cannot honour.
+// mode_check: refuses a mode with other bits than permissions, or with a bit for which there is no
+// callback.
 static int mode_check(struct tree *t, unsigned mode, const struct tree_ops *ops, const char *what)
 {
     const char *why = NULL;
@@ -230,8 +233,8 @@ struct tree_node *tree_file(struct tree_node *parent, const char *path, unsigned
     }
     if ((ops->read != NULL && ops->next != NULL) || ops->cursor_bytes > TREE_CURSOR_BYTES_MAX) {
         tree_fail(parent->tree, EINVAL,
-                  "%.64s: a stream has no read callback, and a cursor of up "
-                  "to %d bytes",
+                  "%.64s: expected no read callback with next, and a cursor of at "
+                  "most %d bytes",
                   path, TREE_CURSOR_BYTES_MAX);
         return NULL;
     }
@@ -257,7 +260,7 @@ struct tree_node *tree_link(struct tree_node *parent, const char *path, const ch
         return NULL;
     if (target == NULL || target[0] == '\0' || strlen(target) > TREE_LINK_BYTES_MAX) {
         int code = target != NULL && target[0] != '\0' ? ENAMETOOLONG : EINVAL;
-        tree_fail(parent->tree, code, "%.64s: target of a symlink has 1 to %d bytes", path,
+        tree_fail(parent->tree, code, "%.64s: expected a symlink target of 1 to %d bytes", path,
                   TREE_LINK_BYTES_MAX);
         return NULL;
     }

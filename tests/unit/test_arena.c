@@ -228,7 +228,7 @@ static void refusal_proposes_no_more_pages_than_the_machine_can_make(void **stat
     assert_string_equal(e.text, "2 MiB pages: 3,172 needed, 100 free: sysctl vm.nr_hugepages=3172");
     assert_int_equal(page_supply_choose(&h, PAGES_2M, 3173 * PAGE_2M, 0, &page, &e), -1);
     assert_null(strstr(e.text, "sysctl"));
-    assert_non_null(strstr(e.text, "3,173 needed, 100 free, and the memory of this machine makes "
+    assert_non_null(strstr(e.text, "3,173 needed, 100 free, and this machine has memory for "
                                    "3,072 more"));
     assert_int_equal(page_supply_choose(&h, PAGES_1G, UINT64_MAX, UINT64_MAX, &page, &e), -1);
     assert_null(strstr(e.text, "echo"));
