@@ -13,7 +13,7 @@ PREFIX=${PREFIX%/bin}
 one() { [ "$(find "$DEST" "$@" | wc -l)" = 1 ]; }
 claim "the command, its pages, completions, examples, unit, the debugger's script" eval \
     '[ -x "$PREFIX/bin/c10m" ] && one -name c10m.conf.5 && one -name c10m.1 && one -name c10m-serve.1 && one -name _c10m &&
-     one -path "*/bash-completion/completions/c10m" && one -path "*etc/c10m/quickstart.conf" && one -name "c10m@.service" && one -name c10m_gdb.py'
+     one -path "*/bash-completion/completions/c10m" && one -path "*etc/c10m/quickstart.conf" && one -name "c10m@.service" && one -name "c10m-doctor@.service" && one -name c10m_gdb.py'
 same_headers() { diff -r "$SOURCE/include/c10m" "$PREFIX/include/c10m"; }
 claim "every header of include/c10m is installed" same_headers
 CONFIGS=$(dirname "$(find "$DEST" -name quickstart.conf)")
@@ -29,10 +29,11 @@ completes() {  # zsh's file finds bash's where it will lie
 claim "zsh's completion finds bash's" completes
 unit_is_good() {
     command -v systemd-analyze || { echo "no systemd-analyze"; return 0; }
-    sed "s,=/[^ ]*/bin/c10m,=$PREFIX/bin/c10m," "$(find "$DEST" -name 'c10m@.service')" >"$TMP/c10m@.service"
-    systemd-analyze verify --man=no "$TMP/c10m@.service"
+    sed "s,=/[^ ]*/bin/c10m,=$PREFIX/bin/c10m," "$(find "$DEST" -name "$1")" >"$TMP/$1"
+    systemd-analyze verify --man=no "$TMP/$1"
 }
-claim "systemd takes the unit" unit_is_good
+claim "systemd takes the unit of the server" unit_is_good c10m@.service
+claim "systemd takes the unit of the doctor" unit_is_good c10m-doctor@.service
 
 # As an application's author has it: the compiler, pkg-config, and what was installed.
 mkdir "$TMP/pc"
