@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -1073,6 +1075,80 @@ static void one_that_is_refused_leaves_the_other_its_folder(void **state)
     assert_false(doctor_exists(&doctor.host, DOCTOR_RECORD_DIR));
 }
 
+// ---- what happens between two calls: these take the place of libc's
+
+static void (*before_flock)(void), (*after_unlink)(const char *path);
+
+int flock(int fd, int operation)
+{
+    void (*const hook)(void) = before_flock;
+    before_flock = NULL;
+    if (hook != NULL)
+        hook();
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+int unlink(const char *path)
+{
+    const int rc = (int)syscall(SYS_unlink, path);
+    if (after_unlink != NULL)
+        after_unlink(path);
+    return rc;
+}
+
+static void remake_folder(void)
+{
+    char at[128];
+    snprintf(at, sizeof(at), "%s" DOCTOR_RECORD_DIR, machine.root);
+    assert_true(rmdir(at) == 0 && mkdir(at, 0700) == 0);
+}
+
+// A doctor that ended removed the folder after this one had opened it, and another one made it
+// anew.
+static void a_folder_that_is_gone_when_it_is_locked_is_not_the_lock(void **state)
+{
+    (void)state;
+    char at[128];
+    struct stat held, there;
+    struct doctor_record record;
+    struct err err;
+    snprintf(at, sizeof(at), "%s" DOCTOR_RECORD_DIR, machine.root);
+    before_flock = remake_folder;
+    assert_int_equal(doctor_record_open(&record, &doctor.host, true, &err), 0);
+    assert_true(fstat(record.lock_fd, &held) == 0 && stat(at, &there) == 0);
+    assert_true(held.st_ino == there.st_ino);
+    doctor_record_close(&record);
+}
+
+static void link_to_other(const char *path)
+{
+    char other[128];
+    const size_t len = strlen(path);
+    snprintf(other, sizeof(other), "%s/etc/other", machine.root);
+    if (len > 9 && strcmp(path + len - 9, ".c10m-new") == 0)
+        assert_int_equal(link(other, path), 0);
+}
+
+// In a folder of somebody else's, to which a link leads.
+static void a_file_that_comes_in_between_is_not_written_through(void **state)
+{
+    (void)state;
+    char at[128];
+    struct err err = {.text = ""};
+    machine_put("/etc/x", "old");
+    machine_put("/etc/other", "of somebody else");
+    snprintf(at, sizeof(at), "%s/etc/x", machine.root);
+    after_unlink = link_to_other;
+    const int rc = doctor_disk_replace(at, "new", &err);
+    after_unlink = NULL;
+    assert_int_equal(rc, -1);
+    char *x = doctor_file(&doctor.host, "/etc/x"), *y = doctor_file(&doctor.host, "/etc/other");
+    assert_string_equal(x, "old");
+    assert_string_equal(y, "of somebody else");
+    free(x);
+    free(y);
+}
+
 // Processes that open and close the record: at no moment do two of them hold it.
 static void of_many_doctors_one_has_the_record(void **state)
 {
@@ -1433,6 +1509,8 @@ int main(void)
         ON_MACHINE(a_file_that_is_too_long_fails_alone_and_is_named),
         ON_MACHINE(one_that_is_refused_leaves_the_other_its_folder),
         ON_MACHINE(of_many_doctors_one_has_the_record),
+        ON_MACHINE(a_folder_that_is_gone_when_it_is_locked_is_not_the_lock),
+        ON_MACHINE(a_file_that_comes_in_between_is_not_written_through),
         ON_MACHINE(the_folder_of_the_record_is_its_owners_alone),
         ON_MACHINE(a_link_stays_and_its_file_is_replaced),
         ON_MACHINE(what_is_no_file_is_not_replaced),
