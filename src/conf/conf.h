@@ -309,7 +309,7 @@ void conf_errors_free(struct conf_errors *e);
 
 // conf_host: what the checks need to know about the machine and the program.
 struct conf_host {
-    struct conf_cpus cpus;  // online and allowed to this thread
+    struct conf_cpus cpus;  // online and allowed to this thread, isolated ones included
     const char *apps;       // names of the applications, "echo|http"; NULL: any name is good
 };
 
