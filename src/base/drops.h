@@ -18,15 +18,15 @@
     X(eth_short, rx, peer, "frame shorter than an Ethernet header")                                \
     X(eth_not_for_us, rx, peer, "unicast frame for another MAC address")                           \
     X(eth_type_unknown, rx, peer, "neither ARP, IPv4 nor, on a port with an address of it, IPv6")  \
-    X(pkt_chain, rx, peer, "headers or payload go on in a second buffer of the packet")            \
-    X(handoff_full, rx, lack, "packet for a worker that had not taken those handed to it before")  \
+    X(pkt_chain, rx, peer, "headers or payload continue in a second buffer of the packet")         \
+    X(handoff_full, rx, lack, "packet for another worker whose ring is full")                      \
     X(arp_malformed, rx, peer, "ARP packet too short or of another kind than IPv4 over Ethernet")  \
     X(arp_not_for_us, rx, peer,                                                                    \
-      "ARP request for an address that is not ours, or from a false sender")                       \
-    X(arp_reply_unasked, rx, peer, "ARP reply that nothing waits for")                             \
-    X(arp_cache_full, tx, lack, "packet for a neighbour that the full ARP cache could not take")   \
+      "ARP request for an address that is not ours, or from an invalid sender")                    \
+    X(arp_reply_unasked, rx, peer, "unsolicited ARP reply")                                        \
+    X(arp_cache_full, tx, lack, "packet for a neighbour for which the ARP cache had no room")      \
     X(arp_wait_replaced, tx, lack,                                                                 \
-      "packet waiting for a neighbour, gone for a newer one: too many")                            \
+      "packet waiting for a neighbour, replaced by a newer one: too many waited")                  \
     X(arp_wait_expired, tx, lack, "packet whose neighbour never answered")                         \
     X(ip_short, rx, peer, "frame ends inside the IPv4 header")                                     \
     X(ip_version, rx, peer, "version field is not 4")                                              \
@@ -37,12 +37,15 @@
     X(fragment_length, rx, peer, "fragment without data, of odd length, or beyond 64 KiB")         \
     X(fragment_header, rx, peer,                                                                   \
       "first IPv6 fragment without all headers, or of neighbour discovery")                        \
-    X(fragment_duplicate, rx, peer, "fragment that came before")                                   \
+    X(fragment_duplicate, rx, peer, "fragment that was received before")                           \
     X(fragment_overlap, rx, peer,                                                                  \
-      "fragment that overlaps or contradicts another: ends its datagram")                          \
-    X(fragment_ecn, rx, peer, "fragment with ECN of a datagram without, or the reverse: ends it")  \
-    X(fragment_parts, rx, peer, "fragment of a datagram of too many: ends it")                     \
-    X(fragment_broken, rx, peer, "fragment of a datagram that another has ended")                  \
+      "fragment that overlaps or contradicts another one: its datagram is dropped")                \
+    X(fragment_ecn, rx, peer,                                                                      \
+      "fragments with and without ECN in one datagram: the datagram is dropped")                   \
+    X(fragment_parts, rx, peer,                                                                    \
+      "fragment of a datagram with too many fragments: the datagram is dropped")                   \
+    X(fragment_broken, rx, peer,                                                                   \
+      "fragment of a datagram that was dropped because of another fragment")                       \
     X(fragment_room, rx, lack,                                                                     \
       "fragment without room for it, or for the datagram that it completes")                       \
     X(ip_source, rx, peer, "source address is broadcast, multicast, loopback, zero or ours")       \
@@ -55,74 +58,76 @@
     X(ip6_version, rx, peer, "version field is not 6")                                             \
     X(ip6_payload_length, rx, peer, "IPv6 payload length past the frame")                          \
     X(ip6_ext_header, rx, peer, "IPv6 extension header or option that ends past its packet")       \
-    X(ip6_ext_limit, rx, peer, "IPv6 extension headers or options over their number or bytes")     \
+    X(ip6_ext_limit, rx, peer,                                                                     \
+      "too many IPv6 extension headers or options, or too many bytes of them")                     \
     X(ip6_option, rx, peer, "IPv6 option that is unknown and must not be skipped")                 \
     X(ip6_routing, rx, peer, "IPv6 routing header with segments left (RFC 5095 and others)")       \
     X(ip6_fragment, rx, peer, "IPv6 fragment where [memory] reassembly is off")                    \
-    X(ip6_no_next, rx, peer, "IPv6 packet with nothing behind its headers")                        \
+    X(ip6_no_next, rx, peer, "IPv6 packet without an upper-layer header")                          \
     X(ip6_next_header, rx, peer, "neither TCP, UDP nor ICMPv6")                                    \
     X(ip6_source, rx, peer,                                                                        \
       "IPv6 source is multicast, ours, unspecified, loopback or an IPv4 address")                  \
     X(ip6_not_for_us, rx, peer, "IPv6 destination is not ours")                                    \
-    X(ip6_group, rx, peer, "IPv6 packet to a group that we are not in, or that groups do not get") \
+    X(ip6_group, rx, peer,                                                                         \
+      "IPv6 packet to a group of which we are no member, or not permitted to a group")             \
     X(ip6_link_multicast, rx, peer, "IPv6 packet to an address of ours in a multicast frame")      \
-    X(ip6_link_local, rx, peer, "TCP or UDP to the link-local address that the port made itself")  \
+    X(ip6_link_local, rx, peer, "TCP or UDP to the link-local address that the port generated")    \
     X(icmp6_malformed, rx, peer, "ICMPv6 message too short")                                       \
     X(icmp6_checksum, rx, peer, "ICMPv6 checksum wrong")                                           \
-    X(icmp6_type, rx, peer, "ICMPv6 message that nobody here handles")                             \
+    X(icmp6_type, rx, peer, "ICMPv6 message of a type that is not handled")                        \
     X(icmp6_mtu, rx, peer, "ICMPv6 Packet Too Big with an MTU below 1280 (RFC 8201 4)")            \
     X(nd_hops, rx, peer, "neighbour discovery from behind a router: hop limit not 255")            \
     X(nd_malformed, rx, peer, "neighbour discovery message that RFC 4861 7.1 refuses")             \
     X(nd_not_for_us, rx, peer,                                                                     \
       "solicitation for an address that is not ours, or from a false sender")                      \
-    X(nd_unasked, rx, peer, "neighbour advertisement that nothing waits for")                      \
+    X(nd_unasked, rx, peer, "unsolicited neighbour advertisement")                                 \
     X(nd_router, rx, peer, "router solicitation, router advertisement or redirect: ignored")       \
-    X(nd_cache_full, tx, lack, "packet for a neighbour that the full IPv6 cache could not take")   \
+    X(nd_cache_full, tx, lack, "packet for a neighbour for which the IPv6 cache had no room")      \
     X(nd_wait_replaced, tx, lack,                                                                  \
-      "packet waiting for an IPv6 neighbour, gone for a newer one: too many")                      \
+      "packet waiting for an IPv6 neighbour, replaced by a newer one: too many waited")            \
     X(nd_wait_expired, tx, lack, "packet whose IPv6 neighbour never answered")                     \
     X(icmp_malformed, rx, peer, "ICMP message too short")                                          \
     X(icmp_checksum, rx, peer, "ICMP checksum wrong")                                              \
-    X(icmp_type, rx, peer, "ICMP message that nobody here handles")                                \
-    X(icmp_no_owner, rx, peer, "ICMP error about a connection that is not here")                   \
-    X(icmp_sequence, rx, peer, "ICMP error that quotes what is not in flight (RFC 5927)")          \
+    X(icmp_type, rx, peer, "ICMP message of a type that is not handled")                           \
+    X(icmp_no_owner, rx, peer, "ICMP error about an unknown connection")                           \
+    X(icmp_sequence, rx, peer, "ICMP error that quotes data not in flight (RFC 5927)")             \
     X(icmp_rate, rx, peer, "ICMP echo request over the rate limit")                                \
     X(answer_room, rx, lack, "ARP, echo or UDP request without room or packet for its reply")      \
     X(udp_length, rx, peer, "UDP length below 8 bytes or past the packet")                         \
     X(udp_checksum, rx, peer, "UDP checksum wrong")                                                \
     X(udp6_no_checksum, rx, peer, "UDP over IPv6 without a checksum (RFC 8200 8.1)")               \
     X(udp_no_port, rx, peer, "UDP datagram for a port without a service")                          \
-    X(udp_refused, rx, lack, "UDP datagram that its application had no room for")                  \
+    X(udp_refused, rx, lack, "UDP datagram refused: the application had no room")                  \
     X(udp_loop, rx, peer,                                                                          \
-      "UDP datagram from a port that is served here, or answers all: they would not stop")         \
+      "UDP datagram from a port that is served here or answers all: the exchange could be "        \
+      "endless")                                                                                   \
     X(tcp_short, rx, peer, "segment shorter than a TCP header")                                    \
     X(tcp_header_length, rx, peer, "data offset below 20 bytes or past the segment")               \
     X(tcp_checksum, rx, peer, "TCP checksum wrong")                                                \
-    X(tcp_options, rx, peer, "TCP option with a length that lies")                                 \
+    X(tcp_options, rx, peer, "TCP option with an invalid length")                                  \
     X(tcp_port_zero, rx, peer, "TCP port 0")                                                       \
     X(tcp_no_owner, rx, peer, "no connection or listener: RST not due or over the rate limit")     \
     X(tcp_unacceptable, rx, peer, "segment outside the window: acknowledged and dropped")          \
     X(tcp_old_timestamp, rx, peer, "PAWS: timestamp older than the last one (RFC 7323 5)")         \
     X(tcp_bad_flags, rx, peer, "flags that the state does not accept")                             \
     X(tcp_reset_invalid, rx, peer, "RST outside the window or not at rcv_nxt (RFC 5961)")          \
-    X(tcp_after_close, rx, peer, "data for a connection whose application has gone")               \
-    X(tcp_duplicate, rx, peer, "segment that brings nothing new")                                  \
+    X(tcp_after_close, rx, peer, "data for a connection that the application has closed")          \
+    X(tcp_duplicate, rx, peer, "segment without new data or acknowledgement")                      \
     X(tcp_window, rx, peer, "data beyond the receive window")                                      \
     X(tcp_ooo_limit, rx, peer, "out-of-order data over its limit or without a buffer")             \
-    X(tcp_ooo_runs, rx, peer, "out-of-order data beside more holes than are kept")                 \
-    X(tcp_buffer, rx, lack, "in-order data that found no buffer: not acknowledged")                \
+    X(tcp_ooo_runs, rx, peer, "out-of-order data with more gaps than are stored")                  \
+    X(tcp_buffer, rx, lack, "in-order data without a free buffer: not acknowledged")               \
     X(syn_table_full, rx, lack, "SYN without room for a SYN-RECEIVED record or in the flow table") \
-    X(listen_overflow, rx, lack,                                                                   \
-      "opening of a connection to a listener whose accept queue is full")                          \
-    X(syn_deferred, rx, peer, "bare ACK of a handshake whose listener waits for data")             \
-    X(service_connections, rx, lack, "opening of a connection to a service at limit_connections")  \
-    X(source_connections, rx, peer, "opening of a connection by an address at source_connections") \
-    X(block_pool_empty, rx, lack, "handshake completed but no connection block left")              \
-    X(ext_pool_empty, rx, lack, "extension record needed, none left")                              \
+    X(listen_overflow, rx, lack, "handshake for a listener whose accept queue is full")            \
+    X(syn_deferred, rx, peer, "ACK without data for a listener with TCP_DEFER_ACCEPT")             \
+    X(service_connections, rx, lack, "new connection for a service at limit_connections")          \
+    X(source_connections, rx, peer, "new connection from an address at source_connections")        \
+    X(block_pool_empty, rx, lack, "handshake completed, but no connection block was free")         \
+    X(ext_pool_empty, rx, lack, "no extension record was free")                                    \
     X(time_wait, rx, peer, "segment for a connection in TIME-WAIT, not answered")                  \
-    X(pkt_pool_empty, tx, lack, "no packet to build a reply in")                                   \
-    X(reply_room, tx, lack, "no room in this turn's replies")                                      \
-    X(tx_full, tx, lack, "port would not take the packet")
+    X(pkt_pool_empty, tx, lack, "no free packet to build a reply")                                 \
+    X(reply_room, tx, lack, "no room for a reply in this turn")                                    \
+    X(tx_full, tx, lack, "port did not accept the packet")
 
 enum drop_reason {
     DROP_NONE = 0,

@@ -13,7 +13,6 @@ int io_write_all(int fd, const void *data, size_t n);
 // there is no file or no number; *out is 0.
 bool io_read_number(const char *path, uint64_t *out);
 
-// io_read_line: reads the first line of dir/file without its newline, at most room - 1 bytes. out
-// is
-// "" if there is no such file, or its path is longer than 511 bytes.
+// io_read_line: reads the first line of dir/file without its newline, at most room - 1 bytes. If
+// there is no such file, or its path is longer than 511 bytes, out becomes "".
 void io_read_line(const char *dir, const char *file, char *out, size_t room);

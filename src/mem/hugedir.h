@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hugedir.h: a directory with one hugetlbfs for each page size, and the owners of the files in it.
 //
-//   DIR/NAME.lock   locked (flock) by the living owner, with its pid; the kernel unlocks it at kill
-//   -9 DIR/.made       how many components of DIR were created here; the last process removes them
-//   DIR/2M, DIR/1G  hugetlbfs, mounted here if it is not (source "c10m"; the last process unmounts
-//                   it), with one file NAME for each owner
+//   DIR/NAME.lock   locked (flock) by the living owner, with its pid; the kernel unlocks it when
+//                   the process ends, also by SIGKILL
+//   DIR/.made       how many components of DIR were created here; the last process removes them
+//   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner. A process mounts it if it is not
+//                   mounted (source "c10m"); the last process unmounts it
 #pragma once
 #include "base/base.h"
 #include "base/err.h"

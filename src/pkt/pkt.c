@@ -10,8 +10,8 @@ enum {
     NAME_MAX_CHARS = 20,
 };
 
-// A single-producer, single-consumer ring behind the cache: the owner's alloc and free then hold no
-// atomic instruction. rte_pktmbuf_pool_create() would choose the multi-producer one.
+// A ring for one producer and one consumer under the mempool's cache. The owner's alloc and free
+// then have no atomic instruction. rte_pktmbuf_pool_create() would choose a multi-producer ring.
 static const char pool_ops[] = "ring_sp_sc";
 
 struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node)
@@ -20,7 +20,7 @@ struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node)
         rte_errno = ENAMETOOLONG;
         return NULL;
     }
-    // The pool refuses a cache of more than two thirds of its packets.
+    // rte_mempool refuses a cache of more than two thirds of the number of packets.
     unsigned n = MAX(count, 2u * POOL_CACHE);
     struct rte_mempool *mp = rte_pktmbuf_pool_create_by_ops(
         name, n, POOL_CACHE, 0, PKT_HEADROOM + PKT_ROOM, node < 0 ? SOCKET_ID_ANY : node, pool_ops);

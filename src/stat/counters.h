@@ -4,8 +4,8 @@
 // control thread copies it with stat_snapshot(), sums cores with stat_sum(), and renders the copy
 // (stat/render.h).
 //
-// Each received packet is counted in one of four ways (dropped: the sum of the reasons with side rx
-// in base/drops.h):
+// Each received packet is counted in one of four ways. dropped is the sum of the reasons with side
+// rx in base/drops.h.
 //
 //     rx_packets = delivered + answered + kept + dropped
 #pragma once
@@ -15,53 +15,55 @@
 
 // X(name, help). A name that ends in _now is a gauge; all others only increase.
 #define CORE_COUNTER_TABLE(X)                                                                      \
-    X(rx_packets, "packets received from the port, those that others handed over included")        \
+    X(rx_packets, "packets received, including those that other workers handed over")              \
     X(rx_bytes, "bytes of the frames received")                                                    \
-    X(tx_packets, "packets that the port took")                                                    \
+    X(tx_packets, "packets that the port accepted")                                                \
     X(tx_bytes, "bytes of the frames sent")                                                        \
-    X(handed_out, "packets of other workers, received here and handed to them")                    \
-    X(handed_in, "packets of this worker, received by others and handed to it")                    \
+    X(handed_out, "packets received here and handed to the worker that owns them")                 \
+    X(handed_in, "packets that another worker received and handed to this one")                    \
     X(handed_copies, "copies of ARP packets for the other workers")                                \
-    X(rss_wrong, "of handed_out, packets of kinds that the port should bring to their worker")     \
+    X(rss_wrong, "of handed_out, packets of kinds that RSS should deliver to their worker")        \
     X(tx_handed, "of tx_packets, packets that another worker transmits for this one")              \
     X(rx_arp, "ARP packets received")                                                              \
     X(rx_icmp, "ICMP messages received")                                                           \
     X(rx_icmp_echo, "ICMP echo requests received")                                                 \
     X(rx_udp, "UDP datagrams received for a served port")                                          \
     X(rx_tcp, "well-formed TCP segments received")                                                 \
-    X(rx_fragments, "IP fragments received, bad ones included")                                    \
+    X(rx_fragments, "IP fragments received, including invalid ones")                               \
     X(rx_fragments6, "of rx_fragments, those over IPv6")                                           \
-    X(reassembled, "datagrams put together of fragments")                                          \
+    X(reassembled, "datagrams reassembled from fragments")                                         \
     X(reassembled6, "of reassembled, those over IPv6")                                             \
-    X(reassembly_handed, "of reassembled, those given to the worker that they belong to")          \
-    X(reassembly_timeouts, "datagrams in parts that did not become whole in 60 s")                 \
+    X(reassembly_handed, "of reassembled, those handed to the worker that owns them")              \
+    X(reassembly_timeouts, "incomplete datagrams dropped after 60 s")                              \
     X(reassembly_timeouts6, "of reassembly_timeouts, those over IPv6")                             \
-    X(reassembly_evicted, "datagrams in parts that went for a newer one: the oldest of all")       \
-    X(reassembly_share, "the same: the oldest of an address that has its share")                   \
-    X(reassembly_broken, "datagrams that a bad fragment ended: drops names it")                    \
-    X(reassembly_room, "datagrams whole, and without room in that turn")                           \
-    X(reassembly_fails6, "of the five kinds above that are no success, those over IPv6")           \
-    X(reassembly_now, "datagrams of which parts are here")                                         \
-    X(tx_fragmented, "datagrams and echo replies cut into fragments")                              \
+    X(reassembly_evicted, "oldest incomplete datagrams, dropped to make room for newer ones")      \
+    X(reassembly_share, "the same, because their source address had used its share")               \
+    X(reassembly_broken,                                                                           \
+      "incomplete datagrams ended by an invalid fragment: drops has the reason")                   \
+    X(reassembly_room, "complete datagrams dropped because the turn had no room for them")         \
+    X(reassembly_fails6, "of the five kinds of failed reassembly above, those over IPv6")          \
+    X(reassembly_now, "datagrams being reassembled")                                               \
+    X(tx_fragmented, "datagrams and echo replies sent in fragments")                               \
     X(tx_fragmented6, "of tx_fragmented, those over IPv6")                                         \
-    X(tx_fragments, "fragments made of them")                                                      \
+    X(tx_fragments, "fragments sent for tx_fragmented")                                            \
     X(tx_fragments6, "of tx_fragments, those over IPv6")                                           \
-    X(tx_fragment_fails, "datagrams and echo replies not cut: no room or packets for all parts")   \
+    X(tx_fragment_fails,                                                                           \
+      "datagrams and echo replies dropped: no room or packets for all fragments")                  \
     X(tx_fragment_fails6, "of tx_fragment_fails, those over IPv6")                                 \
     X(tx_arp, "ARP packets sent")                                                                  \
-    X(arp_learned, "neighbours entered or changed in the ARP caches by their own word")            \
-    X(arp_evicted, "neighbours that went from a full ARP cache for another")                       \
-    X(arp_expired, "neighbours that went unused or unanswered")                                    \
-    X(arp_limited, "ARP requests not sent: over their rate, or without room or packet")            \
-    X(arp_conflicts, "ARP packets in which somebody else claims an address of ours")               \
+    X(arp_learned, "neighbours added or changed in the ARP caches by received ARP packets")        \
+    X(arp_evicted, "neighbours removed from a full ARP cache for another one")                     \
+    X(arp_expired, "neighbours removed because they were unused or did not answer")                \
+    X(arp_limited, "ARP requests not sent: rate limit, no room, or no free packet")                \
+    X(arp_conflicts, "ARP packets in which another host claims one of our addresses")              \
     X(tx_icmp, "ICMP messages sent")                                                               \
     X(tx_icmp_echo_reply, "ICMP echo replies sent")                                                \
     X(tx_icmp_unreachable, "ICMP protocol or port unreachable sent")                               \
-    X(tx_icmp_time_exceeded, "ICMP time exceeded sent: fragments that did not become whole")       \
+    X(tx_icmp_time_exceeded, "ICMP time exceeded sent: reassembly timed out")                      \
     X(tx_icmp6_time_exceeded, "the same over IPv6")                                                \
-    X(icmp_errors_limited, "ICMP errors not sent: over their rate, or without room or packet")     \
+    X(icmp_errors_limited, "ICMP errors not sent: rate limit, no room, or no free packet")         \
     X(rx_ip6, "packets of type IPv6 received")                                                     \
-    X(tx_ip6, "IPv6 packets made")                                                                 \
+    X(tx_ip6, "IPv6 packets built")                                                                \
     X(rx_tcp6, "of rx_tcp, those over IPv6")                                                       \
     X(tx_tcp6, "of tx_tcp, those over IPv6")                                                       \
     X(rx_udp6, "of rx_udp, those over IPv6")                                                       \
@@ -81,142 +83,150 @@
     X(tx_nd_solicit, "neighbour solicitations sent")                                               \
     X(tx_nd_advert, "neighbour advertisements sent")                                               \
     X(tx_mld_report, "MLD reports sent")                                                           \
-    X(nd_learned, "IPv6 neighbours entered or changed by their own word")                          \
-    X(nd_evicted, "IPv6 neighbours that went from a full cache for another")                       \
-    X(nd_expired, "IPv6 neighbours that went unused or unanswered")                                \
+    X(nd_learned, "IPv6 neighbours added or changed by received messages")                         \
+    X(nd_evicted, "IPv6 neighbours removed from a full cache for another one")                     \
+    X(nd_expired, "IPv6 neighbours removed because they were unused or did not answer")            \
     X(nd_limited,                                                                                  \
-      "solicitations and the like not sent: over their rate, or without room or packet")           \
-    X(nd_conflicts, "messages in which somebody else claims an IPv6 address of ours")              \
+      "neighbour discovery and MLD messages not sent: rate limit, no room, or no free packet")     \
+    X(nd_conflicts, "messages in which another host claims one of our IPv6 addresses")             \
     X(tx_udp, "UDP datagrams sent")                                                                \
     X(tx_udp6, "of tx_udp, those over IPv6")                                                       \
-    X(udp_unsent, "UDP datagrams of applications without room or packet in their turn")            \
+    X(udp_unsent,                                                                                  \
+      "UDP datagrams of applications not sent: no room or no free packet in their turn")           \
     X(udp_unsent6, "of udp_unsent, those over IPv6")                                               \
-    X(udp_refused6, "UDP datagrams over IPv6 that their application had no room for")              \
-    X(udp_ports_now, "UDP ports opened by applications, those of IPv6 apart")                      \
-    X(udp6_ports_now, "the same at an IPv6 address, or at any of both families")                   \
-    X(tx_waits, "turns, each counted by port, that ended with connections that wait for its room") \
-    X(tx_tcp, "TCP segments sent, retransmitted ones included")                                    \
-    X(tx_large, "times that several of them were put together, for the port to cut or the border") \
+    X(udp_refused6, "UDP datagrams over IPv6 refused: the application had no room")                \
+    X(udp_ports_now, "UDP ports that applications opened, without those in udp6_ports_now")        \
+    X(udp6_ports_now,                                                                              \
+      "UDP ports that applications opened at an IPv6 address, or at all of both families")         \
+    X(tx_waits, "times that a turn ended with connections waiting for room in a port")             \
+    X(tx_tcp, "TCP segments sent, including retransmitted ones")                                   \
+    X(tx_large, "times that several TCP segments were passed on as one large segment (TSO)")       \
     X(delivered, "received packets whose content reached a connection, a record or a cache")       \
-    X(answered, "received packets that ended in an answer: echo, ARP, RST, SYN-ACK")               \
+    X(answered, "received packets that were answered: echo, ARP, RST, SYN-ACK")                    \
     X(kept, "received packets queued: out of order, or not yet consumed")                          \
     X(turns, "turns of the loop")                                                                  \
-    X(turns_busy, "turns that received, sent or expired something")                                \
-    X(turns_over_100us, "turns longer than 100 us: cores/N/stalls names them")                     \
-    X(tx_retransmits_segs, "TCP segments sent again, SYN and SYN-ACK included")                    \
+    X(turns_busy, "turns that received or sent packets, or ran timers")                            \
+    X(turns_over_100us, "turns longer than 100 us: cores/N/stalls lists them")                     \
+    X(tx_retransmits_segs, "TCP segments retransmitted, including SYN and SYN-ACK")                \
     X(rto_fired, "retransmission timeouts (RFC 6298)")                                             \
-    X(paths_suspected, "times that a segment stayed without answer retries1 times (R1)")           \
-    X(fast_retransmits, "losses repaired before the timeout")                                      \
+    X(paths_suspected,                                                                             \
+      "times that a segment was retransmitted retries1 times without an answer (R1)")              \
+    X(fast_retransmits, "fast retransmits: losses repaired before the timeout")                    \
     X(conns_opened_passive, "connections established by a peer")                                   \
     X(conns_opened_active, "connections opened by an application")                                 \
-    X(ports_refused, "of the others, those for which no port was found free")                      \
-    X(conns_failed, "opens that never became established, half-open ones included")                \
-    X(conns_closed, "connections closed in order")                                                 \
+    X(ports_refused, "active opens refused because no free port was found")                        \
+    X(conns_failed, "connections that were never established, including half-open ones")           \
+    X(conns_closed, "connections closed by FIN in both directions")                                \
     X(conns_reset_sent, "connections that this side reset")                                        \
     X(conns_reset_received, "connections that the peer reset")                                     \
-    X(conns_timed_out, "connections given up for lack of an answer")                               \
-    X(conns_shed, "connections reset that took too little while buffers were scarce (RFC 6429)")   \
+    X(conns_timed_out, "connections aborted because the peer did not answer")                      \
+    X(conns_shed, "connections reset because they drained their data too slowly while buffers "    \
+                  "were scarce (RFC 6429)")                                                        \
     X(connections_now, "connections in ESTABLISHED or closing")                                    \
     X(connections6_now, "of connections_now, those over IPv6")                                     \
     X(syn_received, "SYN segments received for a service")                                         \
     X(syn_records_now, "half-open connections")                                                    \
-    X(sources_now, "addresses with connections to a service that has source_connections")          \
-    X(service_refused, "segments for a service that is closed or drains: as if nobody listened")   \
+    X(sources_now, "source addresses with connections to a service with source_connections")       \
+    X(service_refused,                                                                             \
+      "segments for a service that is closed or draining, answered as for a closed port")          \
     X(conns_killed, "connections reset by order: ctl/conn/kill, ctl/drain")                        \
-    X(challenge_acks, "ACKs in answer to what looks forged (RFC 5961)")                            \
-    X(ext_records_missed, "times that no extension record was left")                               \
-    X(cc_records_missed, "times that congestion control went without an extension record")         \
+    X(challenge_acks, "challenge ACKs sent (RFC 5961)")                                            \
+    X(ext_records_missed, "times that no extension record was free")                               \
+    X(cc_records_missed, "times that congestion control got no extension record")                  \
     X(icmp_opens_ended, "active opens that a hard ICMP error ended")                               \
     X(icmp_mss_lowered, "times that ICMP lowered a connection's segment size (RFC 1191)")          \
-    X(icmp_noted, "ICMP errors about connections that changed nothing")                            \
-    X(synack_sent, "SYN-ACK segments sent, again included")                                        \
-    X(rst_sent, "RST segments sent, those for no connection included")                             \
-    X(acks_sent, "segments without data that acknowledge")                                         \
+    X(icmp_noted, "ICMP errors about connections that had no effect")                              \
+    X(synack_sent, "SYN-ACK segments sent, including retransmitted ones")                          \
+    X(rst_sent, "RST segments sent, including those for unknown connections")                      \
+    X(acks_sent, "acknowledgements sent without data")                                             \
     X(time_wait_now, "TIME-WAIT records in use")                                                   \
-    X(time_wait_evicted, "TIME-WAIT records that ended early: the oldest went for a newer one")    \
+    X(time_wait_evicted, "TIME-WAIT records that ended early: the oldest one was replaced")        \
     X(established_now, "connections in ESTABLISHED or CLOSE-WAIT")                                 \
-    X(established_resets, "connections that went from those two states to CLOSED at once")         \
+    X(established_resets, "connections that went from those two states directly to CLOSED")        \
     X(syn_records_reset, "half-open connections that a RST of the peer ended")                     \
     X(syn_records_timed_out, "of conns_timed_out, half-open ones")                                 \
-    X(syn_retransmits, "SYN segments sent again")                                                  \
-    X(synack_retransmits, "of synack_sent, those sent again")                                      \
+    X(syn_retransmits, "SYN segments retransmitted")                                               \
+    X(synack_retransmits, "of synack_sent, those retransmitted")                                   \
     X(syncookies_sent, "SYN-ACKs sent that carry a SYN cookie (RFC 4987)")                         \
     X(syncookies_received, "connections established by a SYN cookie")                              \
-    X(syncookies_failed, "ACKs for no connection whose number is no valid cookie")                 \
-    X(fast_opens, "connections that began by data in the SYN (RFC 7413)")                          \
+    X(syncookies_failed, "ACKs for unknown connections without a valid cookie")                    \
+    X(fast_opens, "connections opened by TCP Fast Open, with data in the SYN (RFC 7413)")          \
     X(fast_opens_failed, "SYNs whose Fast Open cookie is not valid")                               \
-    X(fast_open_overflows, "SYNs of Fast Open while fast_open are pending")                        \
+    X(fast_open_overflows, "SYNs of Fast Open above the limit [service] fast_open")                \
     X(fast_open_requests, "SYNs that ask for a Fast Open cookie")                                  \
     X(segs_told, "of rx_tcp, segments with something for the application")                         \
     X(segs_slow, "of rx_tcp, segments that left the fast path")                                    \
     X(segs_slow_told, "of segs_slow, those with something for the application")                    \
     X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
     X(segs_opening, "of segs_slow, those that opened a connection by the fast path")               \
-    X(segs_closing, "of segs_slow, those that closed one, or a half, by the fast path")            \
+    X(segs_closing,                                                                                \
+      "of segs_slow, those that closed a connection, or one direction, by the fast path")          \
     X(owners_again, "of segs_slow, those whose connection was looked up again")                    \
     X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgement")               \
-    X(delayed_acks_lost, "data received again that had been acknowledged")                         \
+    X(delayed_acks_lost, "segments with data that had been acknowledged before")                   \
     X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \
-    X(time_wait_reset, "TIME-WAIT that a reset of the peer ended")                                 \
+    X(time_wait_reset, "TIME-WAIT records that a RST of the peer ended")                           \
     X(time_wait_recycled, "TIME-WAIT records whose place a new connection took (RFC 6191)")        \
-    X(sack_recoveries, "of fast_retransmits, those that SACK led to (RFC 6675)")                   \
+    X(sack_recoveries, "of fast_retransmits, those caused by SACK (RFC 6675)")                     \
     X(recovery_failures, "recoveries that ended in a retransmission timeout")                      \
     X(sack_recovery_failures, "of recovery_failures, those with SACK")                             \
-    X(sack_reneges, "times that the peer had thrown away what it had SACKed")                      \
-    X(lost_retransmits, "segments sent again that were lost again")                                \
+    X(sack_reneges, "times that the peer discarded SACKed data (RFC 2018 8)")                      \
+    X(lost_retransmits, "retransmitted segments that were lost again")                             \
     X(sack_reorders, "times that SACK showed reordering, not loss")                                \
-    X(sack_discarded, "SACK blocks received that make no sense")                                   \
-    X(sack_forgotten, "SACKed ranges forgotten: more gaps than a record holds")                    \
+    X(sack_discarded, "invalid SACK blocks received")                                              \
+    X(sack_forgotten, "SACKed ranges dropped: more gaps than a record holds")                      \
     X(fast_retransmit_segs, "of tx_retransmits_segs, those sent in a recovery")                    \
     X(dsack_sent_old, "DSACK sent for data below rcv_nxt (RFC 2883)")                              \
     X(dsack_sent_ooo, "DSACK sent for data that was queued out of order already")                  \
     X(dsack_received, "DSACK received for data below what was acknowledged")                       \
     X(dsack_received_ooo, "DSACK received for data above what was acknowledged")                   \
     X(ooo_merged, "segments received out of order that overlap what was queued")                   \
-    X(ooo_buffers_now, "buffers of data that came out of order")                                   \
-    X(ooo_pruned, "runs of such data given up, so that others find buffers")                       \
+    X(ooo_buffers_now, "buffers that hold out-of-order data")                                      \
+    X(ooo_pruned, "runs of out-of-order data dropped to free buffers")                             \
     X(syn_challenges, "of challenge_acks, those that answer a SYN")                                \
-    X(ack_skipped, "ACKs of segments outside the window not sent: over their rate")                \
+    X(ack_skipped, "ACKs of segments outside the window not sent: rate limit")                     \
     X(ack_skipped_paws, "the same for segments with an old timestamp")                             \
     X(ack_skipped_syn_received, "the same for half-open connections")                              \
     X(ack_skipped_time_wait, "the same for TIME-WAIT records")                                     \
-    X(ack_skipped_challenge, "challenge ACKs not sent: the connection had one (RFC 5961 7)")       \
-    X(window_closed, "times that the window went to zero: the application took nothing")           \
-    X(window_opened, "times that a window of zero was opened again")                               \
+    X(ack_skipped_challenge, "challenge ACKs not sent: rate limit of the connection (RFC 5961 7)") \
+    X(window_closed,                                                                               \
+      "times that the receive window became zero: the application did not consume data")           \
+    X(window_opened, "times that a zero receive window opened again")                              \
     X(window_probes, "probes sent into a closed window (RFC 9293 3.8.6.1)")                        \
     X(window_zero_drops, "segments with data that a window of zero refused")                       \
     X(keepalive_probes, "probes sent to an idle peer")                                             \
     X(user_timeouts, "of conns_timed_out, those by the user timeout (RFC 5482)")                   \
-    X(fin_wait2_timeouts, "connections ended since the peer did not close its side")               \
-    X(aborts_by_app, "connections that the application aborted, or closed before all had come")    \
+    X(fin_wait2_timeouts,                                                                          \
+      "connections ended because the peer did not close its direction in time")                    \
+    X(aborts_by_app,                                                                               \
+      "connections that the application aborted, or closed before all data had arrived")           \
     X(aborts_on_close, "of aborts_by_app, those closed with bytes unread (RFC 2525 2.17)")         \
-    X(orphans_now, "connections that the application closed and TCP has yet to end")               \
-    X(mtu_probe_failed, "paths on which large segments vanish: a black hole (RFC 4821)")           \
+    X(orphans_now, "connections that the application closed and TCP has not finished")             \
+    X(mtu_probe_failed, "paths on which large segments are lost: a PMTU black hole (RFC 4821)")    \
     X(mtu_probe_succeeded, "segment sizes that were tried and arrived")                            \
     X(ecn_ect0_received, "segments with new data received with ECT(0) (RFC 3168)")                 \
     X(ecn_ect1_received, "the same with ECT(1)")                                                   \
     X(ecn_ce_received, "the same with CE: congestion experienced")                                 \
     X(ecn_echoed, "segments sent with ECE: the peer's packets were marked")                        \
-    X(ecn_echo_received, "acknowledgements with ECE that lowered the congestion window")           \
-    X(flight_logs_now, "logs of what is in flight, in use: small ones")                            \
-    X(flight_logs_large_now, "the same, large ones")                                               \
+    X(ecn_echo_received, "acknowledgements with ECE that reduced the congestion window")           \
+    X(flight_logs_now, "small flight logs in use")                                                 \
+    X(flight_logs_large_now, "large flight logs in use")                                           \
     X(flight_logs_missed,                                                                          \
-      "times that no log was left: losses are found by their number (RFC 6675)")                   \
-    X(flight_logs_large_missed, "times that no large log was left for one that was full")          \
-    X(rack_timeouts, "times that the wait for what may be late only was over (RFC 8985 6.3)")      \
+      "times that no flight log was free: losses are detected by counting (RFC 6675)")             \
+    X(flight_logs_large_missed, "times that a full flight log could not get a large one")          \
+    X(rack_timeouts, "times that the reordering timer of RACK expired (RFC 8985 6.3)")             \
     X(loss_probes, "tail loss probes sent (RFC 8985 7)")                                           \
-    X(loss_probe_recoveries, "losses that such a probe mended")                                    \
-    X(spurious_rtos, "of rto_fired, those for what had not been lost (RFC 3522, 5682)")            \
-    X(full_undos, "recoveries of nothing lost, found at their end: the window is as before")       \
-    X(partial_undos, "the same, found before")                                                     \
-    X(dsack_undos, "the same, by reports that all came twice (RFC 3708)")                          \
+    X(loss_probe_recoveries, "losses that a tail loss probe repaired")                             \
+    X(spurious_rtos, "of rto_fired, those without a loss (RFC 3522, 5682)")                        \
+    X(full_undos, "recoveries without a loss, detected at their end: the window was restored")     \
+    X(partial_undos, "the same, detected before their end")                                        \
+    X(dsack_undos, "the same, detected by DSACKs for all retransmitted data (RFC 3708)")           \
     X(loss_undos, "the same, after a timeout")                                                     \
     X(timers_fired, "timers that expired and had work to do")                                      \
-    X(timers_stale, "wheel entries that expired early and were set again or left")                 \
-    X(timers_void, "wheel entries whose deadline had been called off")                             \
-    X(timers_refused, "wheel entries for which there was no room: none, for each has its place")   \
-    X(turns_dirty_limited,                                                                         \
-      "turns that left blocks to the next one: so many had been looked at already")                \
+    X(timers_stale, "wheel entries that expired before their deadline")                            \
+    X(timers_void, "wheel entries whose deadline had been cancelled")                              \
+    X(timers_refused, "wheel entries without room: always 0, because each entry has a place")      \
+    X(turns_dirty_limited, "turns that left blocks of the dirty list to the next turn")            \
     X(ext_records_now, "extension records in use")                                                 \
     X(buffers_now, "data buffers in use")                                                          \
     X(out_of_order_queued, "segments queued because one before them was missing")                  \
@@ -226,17 +236,17 @@
 // X(name, help): the stages of a turn, in their order (docs/architecture.md); every cycle of a
 // worker belongs to exactly one.
 #define STAGE_TABLE(X)                                                                             \
-    X(rx, "taking packets from the port")                                                          \
+    X(rx, "receiving packets from the port")                                                       \
     X(net_input, "Ethernet, ARP, IP, ICMP, UDP")                                                   \
-    X(flow_find, "looking connections up")                                                         \
-    X(tcp_input, "TCP on what was received")                                                       \
+    X(flow_find, "flow table look-ups")                                                            \
+    X(tcp_input, "TCP processing of received segments")                                            \
     X(app, "application callbacks")                                                                \
     X(timers, "expired timers")                                                                    \
     X(tcp_output, "building segments")                                                             \
-    X(net_output, "IP and Ethernet headers, neighbours")                                           \
-    X(tx, "handing packets to the port")                                                           \
-    X(housekeeping, "publishing counters, messages of the control thread")                         \
-    X(idle, "turns that found nothing to do")
+    X(net_output, "building IP and Ethernet headers, neighbour look-ups")                          \
+    X(tx, "passing packets to the port")                                                           \
+    X(housekeeping, "publishing counters, executing orders of the control thread")                 \
+    X(idle, "turns without work")
 
 // core_counters: one word for each line of the table; stat_snapshot() and the renderers rely on
 // that.

@@ -201,7 +201,7 @@ static void every_reason_has_side_cause_and_help_on_its_line(void **state)
         lines++;
     assert_int_equal(lines, DROP_COUNT - 1);
     assert_non_null(
-        strstr(text_str(&rendered), "\ntx_full tx lack port would not take the packet\n"));
+        strstr(text_str(&rendered), "\ntx_full tx lack port did not accept the packet\n"));
     assert_non_null(strstr(text_str(&rendered), "\nudp_checksum rx peer UDP checksum wrong\n"));
 }
 
