@@ -229,9 +229,8 @@ int net_egress(const struct net *net, const struct ip_addr *to, struct ip_addr *
 // known, they wait, and a request is sent. Returns the number of packets, or
 //   -EADDRNOTAVAIL  d->from is not a local address
 //   -ENETUNREACH    there is no route to d->to, or it is a local address
-//   -EMSGSIZE       d is longer than the link or path MTU (udp_path_mtu()) and must not be
-//   fragmented,
-//                   or longer than 64 KiB
+//   -EMSGSIZE       d is longer than 64 KiB, or longer than the link or path MTU
+//                   (udp_path_mtu()) and must not be fragmented
 //   -ENOBUFS        tx is full or the pool is empty
 int net_send(struct net *net, struct clock_now now, const struct net_datagram *d,
              struct net_tx *tx);

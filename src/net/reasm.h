@@ -8,16 +8,14 @@
 //
 // What a remote host can fill is bounded in four ways:
 //   number    Datagrams and chunks are limited in all. A new one replaces the oldest.
-//   source    An IPv4 address or an IPv6 /64 may have an eighth of the datagrams and a quarter of
-//   the
-//             chunks. Beyond that its own oldest datagram is dropped. Sources are found by a keyed
-//             hash.
-//   time      A datagram is dropped REASM_TIMEOUT_MS after its first fragment (RFC 8200 4.5; RFC
-//   1122
-//             3.3.2 asks for 60 to 120 s; Linux has 30 s for IPv4).
-//   work      The cost of a fragment does not depend on the number before it: two bits for every 8
-//             bytes say what is present, and no list is searched. Datagrams are found by a keyed
-//             hash.
+//   source    An IPv4 address or an IPv6 /64 may have an eighth of the datagrams and a quarter
+//             of the chunks. Beyond that its own oldest datagram is dropped. Sources are found by
+//             a keyed hash.
+//   time      A datagram is dropped REASM_TIMEOUT_MS after its first fragment (RFC 8200 4.5).
+//             RFC 1122 3.3.2 recommends 60 to 120 s; Linux has 30 s for IPv4.
+//   work      The cost of a fragment does not depend on the number before it: two bits for every
+//             8 bytes say what is present, and no list is searched. Datagrams are found by a
+//             keyed hash.
 //
 // A fragment that overlaps or contradicts another ends its datagram, and later fragments of it are
 // dropped too (RFC 5722 3; for IPv4 as well, as Linux does since CVE-2018-5391). An exact duplicate

@@ -37,12 +37,11 @@ static inline void xmit_clear(struct tcp *t, uint32_t ix)
 // Wheel entries of a block. A block has at most one entry of each kind, whatever its peer and its
 // application do. server_timers() therefore reserves enough entries.
 //
-//   xmit     Wakes for the xmit deadlines: retransmission, persist, delayed ACK. Added at the
-//   current
-//            deadline if the block has no xmit entry, and not moved afterwards: a deadline that is
-//            postponed or cancelled leaves the entry in place. When the entry expires and no xmit
-//            deadline runs, the worker discards it without reading the block. The block then learns
-//            from wheel_xmit_ms and the time that its entry is gone.
+//   xmit     Wakes for the xmit deadlines: retransmission, persist, delayed ACK. It is added at
+//            the current deadline if the block has no xmit entry, and is not moved afterwards: a
+//            deadline that is postponed or cancelled leaves the entry in place. When the entry
+//            expires and no xmit deadline runs, the worker discards it without reading the block.
+//            The block then learns from wheel_xmit_ms and the time that its entry is gone.
 //   slow     The same for the slow deadlines: keepalive, FIN-WAIT-2, the application's timer. Its
 //            expiry always reads the block.
 //   movable  For a deadline that is earlier than the other two entries, and for congestion control.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_ooo.h: the queue of out-of-order data.
 //
-//   table  [ run 0 | run 1 | run 2 ... ]          one buffer; in order of sequence numbers; there
-//   is
-//               |       |      |                  a hole between any two runs
-//   pages  [ 2 KiB ][ 2 KiB ]..[ 2 KiB ]          a chain; a page holds the bytes of one aligned
-//   range
-//                                                 of 2 KiB, of several runs if they share it
+//   table  [ run 0 | run 1 | run 2 ... ]    one buffer; in order of sequence numbers; there is
+//               |       |      |            a hole between any two runs
+//   pages  [ 2 KiB ][ 2 KiB ]..[ 2 KiB ]    a chain; a page holds the bytes of one aligned range
+//                                           of 2 KiB, of several runs if they share it
 //
 // Each byte has one place. The queue thus takes no more buffers than the window has pages, whatever
 // the size and order of segments. The place of a segment is found by a binary search of the table

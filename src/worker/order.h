@@ -4,9 +4,8 @@
 //
 //     control thread                      worker
 //     order, asked++ (release)  --------> checks `asked` every WORKER_HOUSE_TURNS turns, then
-//     executes
-//                                         a slice of the order in each turn, in the application's
-//                                         stage: its segments leave in that turn
+//                                         executes a slice of the order in each turn, in the
+//                                         application's stage: its segments leave in that turn
 //     reads it by a timer       <-------- answer, done = asked (release)
 //
 // While done == asked the slot belongs to the control thread, else to the worker. Nobody waits for
