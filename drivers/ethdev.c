@@ -19,7 +19,7 @@ enum { RING_DEFAULT = 1024 };
 
 static const struct {
     bool rx;
-    uint64_t offloads;  // all of them
+    uint64_t offloads;  // DPDK's bits, all of which are needed
     uint32_t cap;
 } granted[] = {
     {true, RTE_ETH_RX_OFFLOAD_IPV4_CKSUM, PORT_RX_IP_CKSUM},
@@ -48,7 +48,7 @@ uint16_t ethdev_chain_max(const char *dpdk_driver, uint16_t said)
     return said != 0 ? MIN(said, most) : most;
 }
 
-// The offloads to request from the device in one direction.
+// wanted: the offloads to request from the device, for rx or for tx.
 static uint64_t wanted(const struct port_params *p, bool rx, uint64_t usual, uint64_t by_name)
 {
     uint64_t named = 0;
@@ -66,21 +66,21 @@ void ethdev_verdicts(struct ethdev *e)
         e->keep_flags |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
     if (verdicts & PORT_RX_L4_CKSUM)
         e->keep_flags |= RTE_MBUF_F_RX_L4_CKSUM_MASK;
-    // A device that gives both writes the field anew for each packet.
+    // A driver with both offloads sets the checksum flags of each packet anew.
     e->clear_flags = verdicts != (PORT_RX_IP_CKSUM | PORT_RX_L4_CKSUM);
-    // L4_CKSUM_NONE has the bits of GOOD and of BAD: what is left of it is GOOD, or nothing.
+    // L4_CKSUM_NONE has the bits of GOOD and BAD. Clearing left_flags makes it GOOD or unknown.
     e->left_flags = (e->port.caps & PORT_RX_L4_LEFT) != 0 ? RTE_MBUF_F_RX_L4_CKSUM_BAD
                                                           : RTE_MBUF_F_RX_L4_CKSUM_NONE;
     e->clear_flags |= (e->port.caps & PORT_RX_L4_LEFT) != 0;
 }
 
-// A driver that answers -1 for whatever went wrong (net_tap's queues) may have left it in errno; as
-// an error number that would read "Operation not permitted".
+// fail: a driver that returns -1 for every failure (net_tap's queues) may have set errno. As an
+// error number, -1 would read "Operation not permitted".
 static int fail(struct err *err, const struct port_params *p, const char *step, int rc)
 {
     const int why = rc == -1 ? errno : -rc;
     return err_set(err, "port %s: driver %s: %s: %s", p->name, p->driver, step,
-                   why == 0 ? "the driver tells no reason" : rte_strerror(why));
+                   why == 0 ? "the driver gives no reason" : rte_strerror(why));
 }
 
 static int configure(struct ethdev *e, const struct port_params *p,
@@ -127,7 +127,7 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
 {
     uint16_t rx = (uint16_t)(p->rx_ring ? p->rx_ring : RING_DEFAULT);
     uint16_t tx = (uint16_t)(p->tx_ring ? p->tx_ring : RING_DEFAULT);
-    const struct rte_eth_rxconf *rx_conf = NULL;  // the driver's defaults
+    const struct rte_eth_rxconf *rx_conf = NULL;  // the driver's default
     struct rte_eth_dev_info info;
     int rc = rte_eth_dev_adjust_nb_rx_tx_desc(e->id, &rx, &tx);
     if (rc != 0)
@@ -150,15 +150,16 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     return 0;
 }
 
-// Without it, what such a driver drops for each queue is counted nowhere.
+// map_counters: without the mapping, these drivers do not count the drops of each queue.
 static void map_counters(const struct ethdev *e)
 {
     for (uint16_t q = 0; e->nic->maps_counters && q < e->port.queues; q++)
         rte_eth_dev_set_rx_queue_stats_mapping(e->id, q, (uint8_t)q);
 }
 
-// Neighbour discovery comes by multicast. A device that cannot take all of it takes all frames
-// instead. The interface below a kernel port has to be told by the operator (docs/ports.md).
+// take_multicast: neighbour discovery arrives by multicast. A device that cannot receive all
+// multicast frames is made promiscuous. For a kernel port, the operator must configure the
+// interface (docs/ports.md).
 static void take_multicast(const struct ethdev *e, const struct port_params *p)
 {
     const int rc = rte_eth_allmulticast_enable(e->id);
@@ -181,7 +182,7 @@ static int start(struct ethdev *e, const struct port_params *p,
 {
     e->port.mtu = p->mtu ? p->mtu : PORT_MTU_DEFAULT;
     int rc = rte_eth_dev_set_mtu(e->id, e->port.mtu);
-    if (rc != 0 && rc != -ENOTSUP)  // without: it carries what fits in a packet
+    if (rc != 0 && rc != -ENOTSUP)  // ENOTSUP: the device carries what fits in a packet
         return fail(err, p, "mtu", rc);
     if ((rc = rte_eth_dev_start(e->id)) != 0)
         return fail(err, p, "start", rc);
@@ -196,7 +197,7 @@ static int start(struct ethdev *e, const struct port_params *p,
         return fail(err, p, "MAC address", rc);
     static const struct mac_addr none;
     memcpy(e->port.mac.b, mac.addr_bytes, 6);
-    if (memcmp(&e->port.mac, &none, sizeof(none)) == 0)  // net_ring has none
+    if (memcmp(&e->port.mac, &none, sizeof(none)) == 0)  // net_ring has no MAC address
         e->port.mac =
             (struct mac_addr){{0x02, 0xc1, 0x0a, 1, (uint8_t)(e->id >> 8), (uint8_t)e->id}};
     return 0;
@@ -228,7 +229,7 @@ void ethdev_close(struct port *p)
     free(e);
 }
 
-// clean: keeps those flags of a received packet that are the verdict of the device, as pkt.h
+// clean: clears all flags of a received packet except the device's checksum results as pkt.h
 // defines them.
 static inline void clean(const struct ethdev *e, struct rte_mbuf *m)
 {
@@ -247,7 +248,8 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
-// A first segment that has other references must not be written.
+// one_segment: makes a packet one segment if possible. A first segment with other references must
+// not be written.
 static bool one_segment(struct pkt *p)
 {
     if (likely(!pkt_is_chain(p)))
@@ -256,7 +258,7 @@ static bool one_segment(struct pkt *p)
            rte_pktmbuf_linearize(&p->m) == 0;
 }
 
-// rte_eth_tx_prepare() lets the driver prepare large segments, or refuse them.
+// can_go: rte_eth_tx_prepare() lets the driver prepare a large segment, or refuse it.
 static inline bool can_go(const struct ethdev *e, uint16_t q, struct pkt *p)
 {
     if ((e->port.caps & PORT_MULTI_SEG) == 0)

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FDS_MAX = 4096 };  // descriptors above are not looked at
+enum { FDS_MAX = 4096 };  // higher descriptors are ignored
 
 struct dropped {
     uint64_t rx, tx;
@@ -20,18 +20,18 @@ struct dropped {
 
 struct kernel_side {
     char device[IFNAMSIZ];
-    unsigned index;  // of the interface that was opened
-    int ask_fd;      // for questions about it; -1: none
+    unsigned index;  // ifindex of the interface that was opened
+    int ask_fd;      // socket for ioctl(), -1 if it could not be opened
     int family;
     bool ours_is_rx;
-    bool before[FDS_MAX];  // sockets that were there before
+    bool before[FDS_MAX];  // sockets that existed before the port was opened
     unsigned n;
     int fds[PORT_QUEUES_MAX];
-    uint64_t packet_drops;     // the kernel forgets them when it tells
-    struct dropped last, sum;  // by the interface: as last seen; since it was opened
+    uint64_t packet_drops;     // a total, because the kernel resets its counter when it is read
+    struct dropped last, sum;  // of the interface: at the last reading; since the port was opened
 };
 
-// each_socket: calls back with each descriptor that is a socket of the family.
+// each_socket: calls found() for each descriptor that is a socket of the family.
 static void each_socket(struct kernel_side *k, void (*found)(struct kernel_side *k, int fd))
 {
     DIR *d = k->family != 0 ? opendir("/proc/self/fd") : NULL;
@@ -58,8 +58,8 @@ static void note_new(struct kernel_side *k, int fd)
         k->fds[k->n++] = fd;
 }
 
-// dropped_by: of the interface, as /proc/net/dev has it in this network namespace: behind the name
-// bytes, packets, errors, drops and four more received, then the same sent.
+// dropped_by: the drops of the interface in /proc/net/dev of this network namespace. After the name
+// follow received bytes, packets, errors, drops and four more fields, then the same for sent ones.
 static struct dropped dropped_by(const char *device)
 {
     struct dropped d = {0, 0};
@@ -121,7 +121,7 @@ static uint64_t packet_drops(struct kernel_side *k)
     return k->packet_drops;
 }
 
-// more: a counter that fell began at zero again.
+// more: the increase of a counter; one that fell began at zero again.
 static uint64_t more(uint64_t now, uint64_t last)
 {
     return now >= last ? now - last : now;
@@ -155,7 +155,7 @@ bool kernel_side_is_there(const struct kernel_side *k)
     return ioctl(k->ask_fd, SIOCGIFINDEX, &req) == 0;
 }
 
-// IFF_RUNNING: the interface is up, and has a carrier.
+// kernel_side_link: IFF_RUNNING means that the interface is up and has a carrier.
 bool kernel_side_link(const struct kernel_side *k, struct port_link *out)
 {
     struct ifreq req = {.ifr_ifindex = (int)k->index};

@@ -29,8 +29,8 @@ struct nic_profile {
     bool maps_counters;   // has counters of a queue only after they were mapped
 };
 
-// nic_profile_of: the row of a PMD; if it has none, a row without peculiarities whose dpdk_driver
-// is "". Never NULL.
+// nic_profile_of: the row of a PMD, never NULL. A PMD without a row gets a neutral one, whose
+// dpdk_driver is "".
 const struct nic_profile *nic_profile_of(const char *dpdk_driver);
 
 // nic_profile_drops: whether to ask a device of this row and so many queues for rx_drop_en.

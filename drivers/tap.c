@@ -28,12 +28,12 @@
 #include "drivers/tap_poll.h"
 #include "drivers/vdev.h"
 
-// net_tap offers its queues' descriptors, of each one to read and one to write, to secondary
-// processes in one message of DPDK's, and writes past it when there are more.
+// net_tap sends two descriptors of each queue, one to read and one to write, to secondary processes
+// in one DPDK message. With more queues it writes beyond the end of that message.
 enum { QUEUES_MAX = RTE_MP_MAX_FD_NUM / 2 };
 
-// Frames that the kernel keeps for each queue; more are lost. A thousand connections that speak at
-// once, each by a segment and an acknowledgement, are 2,000.
+// Frames that the kernel queues for each queue; further ones are lost. A thousand connections that
+// send at once, each a segment and an acknowledgement, need 2,000.
 enum { QUEUE_FRAMES = 8192 };
 
 static void tap_signals(sigset_t *set)
@@ -44,7 +44,7 @@ static void tap_signals(sigset_t *set)
         sigaddset(set, s);
 }
 
-// change_all: gives all signals that net_tap may use, and that have one disposition, another one.
+// change_all: changes the disposition of all signals that net_tap may use from `from` to `to`.
 static void change_all(void (*from)(int), void (*to)(int))
 {
     sigset_t mine;
@@ -57,10 +57,10 @@ static void change_all(void (*from)(int), void (*to)(int))
     }
 }
 
-// net_tap takes signals whose disposition is the default one, which would end the process. So they
-// have it only while a port is made, and nobody lets them in meanwhile. What it has taken is then
-// turned off (tap_poll.h). It goes on with a signal that it has: workers, which run when a port is
-// made again, need not be spared then.
+// signals_offer: net_tap takes signals with the default disposition, which would end the process.
+// They have it only while a port is created, and are blocked during that time. Afterwards the
+// signals that net_tap has taken are turned off (tap_poll.h). When a port is created again, while
+// workers run, net_tap keeps the signal that it has.
 static void signals_offer(void)
 {
     sigset_t mine;
@@ -78,8 +78,8 @@ static void signals_take_back(void)
     change_all(SIG_DFL, SIG_IGN);
 }
 
-// Locally administered, the same for the same interface name: a restart does not leave the host
-// with a stale ARP entry. The kernel's own address differs in one bit.
+// default_mac: a locally administered address that depends only on the interface name, so that the
+// host has no stale ARP entry after a restart. The kernel's own address differs in one bit.
 static struct mac_addr default_mac(const char *device)
 {
     static const struct siphash_key key = {0xc10a, 0x7a9};
@@ -104,7 +104,7 @@ static int set_address(int fd, struct ifreq *req, unsigned long what, uint32_t v
     return ioctl(fd, what, req);
 }
 
-// set_length: sets the length of the queues in which the kernel keeps frames for this port.
+// set_length: sets the length of the kernel's queues for this port.
 static int set_length(int fd, struct ifreq *req, const struct port_params *p)
 {
     req->ifr_qlen = (int)(p->rx_ring != 0 ? p->rx_ring : QUEUE_FRAMES);
@@ -119,8 +119,8 @@ static int set_up(int fd, struct ifreq *req)
     return ioctl(fd, SIOCSIFFLAGS, req);
 }
 
-// set_address6: of the interface, usable at once: nobody else is on this link whom duplicate
-// address detection could find. There is no ioctl that says so.
+// set_address6: adds an address that is usable at once (IFA_F_NODAD): no other host is on this
+// link, so duplicate address detection is not needed. There is no ioctl for this flag.
 static int set_address6(const char *device, const struct ip_addr *addr, uint8_t bits)
 {
     struct {
@@ -183,7 +183,7 @@ static int host_side(const struct port_params *p, struct err *err)
                               strerror(-why));
 }
 
-// An interface that somebody else made is not proposed for deletion.
+// refuse_existing: proposes to delete only an interface that c10m created.
 static int refuse_existing(const struct port_params *p, struct err *err)
 {
     char mark[TAP_MARK_BYTES];
@@ -207,7 +207,7 @@ static int refuse_existing(const struct port_params *p, struct err *err)
     }
 }
 
-// no_ip6: whether a new interface of this network namespace has no IPv6, or the kernel has none.
+// no_ip6: whether a new interface of this network namespace would have no IPv6.
 static bool no_ip6(void)
 {
     uint64_t disabled;
@@ -241,7 +241,7 @@ static int check_params(const struct port_params *p, struct err *err)
     return 0;
 }
 
-// "net_tap_INTERFACE": one DPDK device per kernel interface.
+// device_name: "net_tap_INTERFACE": one DPDK device for each kernel interface.
 static void device_name(const char *interface, char *out, size_t bytes)
 {
     snprintf(out, bytes, "net_tap_%s", interface);
@@ -254,7 +254,7 @@ static int create(const struct port_params *p, struct mac_addr mac, uint16_t *id
     device_name(p->device, name, sizeof(name));
     snprintf(args, sizeof(args), "iface=%s,mac=%02x:%02x:%02x:%02x:%02x:%02x", p->device, m[0],
              m[1], m[2], m[3], m[4], m[5]);
-    // It reports kernels without the multiq qdisc, which only rte_flow needs, as an error.
+    // net_tap logs an error on kernels without the multiq qdisc, which only rte_flow needs.
     rte_log_set_level_pattern("pmd.net.tap", RTE_LOG_CRIT);
     int rc = rte_eal_hotplug_add("vdev", name, args);
     if (rc != 0)
@@ -283,8 +283,8 @@ static uint16_t tap_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint
     return ethdev_rx_burst(p, q, pkts, n);
 }
 
-// No other offload is asked for unless it is named: net_tap only does in software what the stack
-// does, uncounted.
+// Other offloads are requested only if they are named: net_tap does in software, without counters,
+// what the stack does.
 static const struct port_ops tap_ops = {
     .driver = "tap",
     .rx_burst = tap_rx_burst,
@@ -304,8 +304,8 @@ static const struct ethdev_profile tap_profile = {
                   RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO,
 };
 
-// When net_tap cuts large segments it counts the Ethernet header into the MTU, and refuses what is
-// then too long, for ever: what we send is so much shorter.
+// open_device: when net_tap cuts large segments, it counts the Ethernet header into the MTU. It
+// refuses a segment that is then too long, and never accepts it. So the MTU of the port is reduced.
 static struct port *open_device(uint16_t id, const struct port_params *params, struct err *err)
 {
     struct port_params few = *params;

@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 
-// The signal handler of net_tap, which all its queues share. It only counts, and ignores its
+// told: net_tap's signal handler, which all its queues share. It only counts, and ignores its
 // arguments.
 static struct {
     void (*handler)(int signo);
@@ -26,7 +26,8 @@ static bool is_queue_of(int fd, const char *device)
     return ioctl(fd, TUNGETIFF, &req) == 0 && strcmp(req.ifr_name, device) == 0;
 }
 
-// stop_signals: of queue fd, whose handler is kept. One that sends none is not waited for.
+// stop_signals: turns off the signals of queue fd and stores their handler in `told`. Returns 0 for
+// a queue that sends none.
 static int stop_signals(int fd, const char *device, struct err *err)
 {
     const int flags = fcntl(fd, F_GETFL), signo = fcntl(fd, F_GETSIG);
