@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // conf.h: the configuration: one INI file and `--set` overrides, read into plain structs.
 //
-//   defaults (key_table.c) -> file -> --set SECTION.KEY=VALUE -> auto values -> checks -> struct
-//   conf
+//   defaults (key_table.c) -> file -> --set SECTION.KEY=VALUE -> auto values -> checks
+//   -> struct conf
 //
 // Every key is one row of the table in key_table.c: section, type, range, default, help. From that
 // row come parsing, the message of each error, conf_print(), conf_help() and config/default.conf.

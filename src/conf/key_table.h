@@ -66,7 +66,7 @@ struct key {
     const char *words;       // KEY_WORD, KEY_SET, KEY_DRIVER: "a|b|c"
     const char *zero;     // numbers and KEY_CPUS: the word that is kept as 0, or as an empty list
     const char *only;     // drivers or applications that have this key, "a|b"; NULL: all
-    const char *initial;  // default; "": no value; NULL: has to be given
+    const char *initial;  // default; "": no value; NULL: required
     const char *help;
     const char *choices;  // lines of help, one for each value, or NULL
     bool optional;        // `key =` is permitted and means: no value
