@@ -10,6 +10,8 @@ import socket
 import struct
 import sys
 
+import spread
+
 OURS, SERVER = "fd99::1", "fd99::2"
 
 
@@ -56,7 +58,7 @@ def bad(interface, mac):
 
 def echo(address, count):
     resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, count + 100))
-    conns = [socket.create_connection((address, 7), 20) for _ in range(count)]
+    conns = [spread.connect(address) for _ in range(count)]
     for r in range(3):
         said = [os.urandom(1 + (i * 37 + r) % 1400) for i in range(count)]
         for c, b in zip(conns, said):

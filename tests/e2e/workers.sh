@@ -80,12 +80,12 @@ PY
 }
 cat >"$TMP/echo.py" <<'PY'
 # N connections open at once, each with its own bytes, several rounds; then one long stream.
-import os, resource, selectors, socket, sys
+import os, resource, selectors, socket, spread, sys
 n, rounds = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (n + 100, n + 100))
 conns = []
 for i in range(n):
-    conns.append(socket.create_connection(("10.99.0.2", 7), 20))
+    conns.append(spread.connect("10.99.0.2"))
 for r in range(rounds):
     said = [os.urandom(1 + (i * 37 + r) % 1400) for i in range(n)]
     for c, b in zip(conns, said):
@@ -126,6 +126,7 @@ for i in range(200):  # of as many ports
     assert s.recv(100) == b"%d" % i
 PY
 sum() { awk -v n="$1" '$1 == n { s += $2 } END { print s + 0 }' "$TREE"/cores/*/"${2:-counters}"; }
+export PYTHONPATH=$HERE  # spread.py
 echoes() { timeout 50 nsenter --net=/run/netns/"$NS" python3 "$TMP/echo.py" "$@"; }
 # stays N: N connections so far, spread over all workers, none of them anywhere else.
 stays() {
@@ -202,11 +203,11 @@ conf 4 1 tap "device = c10mt0" "host_address = 10.99.0.1/24"
 sed -i "/^\[service web\]/,/^root/d; /^\[service discard\]/,\$d; /^udp/d" "$TMP/conf"
 cat >"$TMP/opened.py" <<'PY'
 # 40 connections with 10 bytes each, for each of which one comes back.
-import socket
+import socket, spread
 back = socket.create_server(("10.99.0.1", 5999), backlog=500)
 back.settimeout(10)
 for i in range(40):
-    socket.create_connection(("10.99.0.2", 7), 5).sendall(b"0123456789")
+    spread.connect("10.99.0.2").sendall(b"0123456789")
 for i in range(400):
     s, _ = back.accept()
     s.settimeout(10)
