@@ -235,7 +235,7 @@ def plain():
         page.value("window.before = true")
         page.call("Fetch.enable", patterns=[{"urlPattern": "*/history"}])  # such requests get no answer
         page.call("Page.reload")
-        page.until("the verdict without a history", "[window.before, document.querySelectorAll('#verdict li').length, document.getElementById('trouble').textContent]",
+        page.until("the verdict without a history", "[window.before, document.querySelectorAll('#verdict li').length, document.getElementById('trouble')?.textContent]",
                    lambda said: said[0] is None and said[1] > 0 and said[2] == "")
         page.call("Fetch.disable")
 
