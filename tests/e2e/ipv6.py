@@ -4,7 +4,6 @@
   ipv6.py echo ADDRESS COUNT        COUNT connections at once, three rounds
   ipv6.py udp ADDRESS COUNT         as many datagrams from as many ports
 """
-import os
 import resource
 import socket
 import struct
@@ -59,17 +58,7 @@ def bad(interface, mac):
 def echo(address, count):
     resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, count + 100))
     conns = [spread.connect(address) for _ in range(count)]
-    for r in range(3):
-        said = [os.urandom(1 + (i * 37 + r) % 1400) for i in range(count)]
-        for c, b in zip(conns, said):
-            c.sendall(b)
-        for c, b in zip(conns, said):
-            got = b""
-            while len(got) < len(b):
-                more = c.recv(65536)
-                assert more, "closed"
-                got += more
-            assert got == b
+    spread.exchange(conns, 3)
     for c in conns:
         c.close()
 

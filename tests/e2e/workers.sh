@@ -80,23 +80,11 @@ PY
 }
 cat >"$TMP/echo.py" <<'PY'
 # N connections open at once, each with its own bytes, several rounds; then one long stream.
-import os, resource, selectors, socket, spread, sys
+import os, resource, spread, sys
 n, rounds = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (n + 100, n + 100))
-conns = []
-for i in range(n):
-    conns.append(spread.connect("10.99.0.2"))
-for r in range(rounds):
-    said = [os.urandom(1 + (i * 37 + r) % 1400) for i in range(n)]
-    for c, b in zip(conns, said):
-        c.sendall(b)
-    for c, b in zip(conns, said):
-        got = b""
-        while len(got) < len(b):
-            more = c.recv(65536)
-            assert more, "closed"
-            got += more
-        assert got == b
+conns = [spread.connect("10.99.0.2") for _ in range(n)]
+spread.exchange(conns, rounds)
 data, got = os.urandom(300000), bytearray()
 s = conns[0]
 s.settimeout(0.05)
