@@ -308,6 +308,19 @@ static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct ne
     request(n, now, e, state != NET_NEIGHBOR_PENDING && tries(e) != NET_NEIGHBOR_TRIES - 1, tx);
 }
 
+void neighbor_verify_all(struct neighbor_cache *n, struct clock_now now)
+{
+    for (uint32_t i = 0; i < n->sets * NET_NEIGHBOR_WAYS; i++) {
+        struct neighbor *e = neighbor_at(n, i, n->is_v6);
+        if (neighbor_state(e) != NET_NEIGHBOR_REACHABLE && neighbor_state(e) != NET_NEIGHBOR_PROBE)
+            continue;
+        word_set(n, e,
+                 word_of(neighbor_mac_word(e), NET_NEIGHBOR_PROBE) +
+                     (NET_NEIGHBOR_TRIES - 1) * one_try);
+        e->due_ms = now.ms;
+    }
+}
+
 void neighbor_tick(struct neighbor_cache *n, struct clock_now now, struct net_tx *tx)
 {
     for (uint32_t i = 0; i < NET_TICK_SLOTS; i++) {

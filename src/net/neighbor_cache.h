@@ -202,6 +202,11 @@ void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct nei
                       struct neighbor_key key, uint64_t mac_word, bool confirmed,
                       struct net_tx *tx);
 
+// neighbor_verify_all: after the link was down, another host or another NIC may have the address of
+// a neighbour. The next ticks send one request for each known neighbour to all, not to the MAC that
+// is known. A neighbour that does not answer is removed. Its MAC is used until then.
+void neighbor_verify_all(struct neighbor_cache *n, struct clock_now now);
+
 // neighbor_tick: runs the timers of the next NET_TICK_SLOTS entries.
 void neighbor_tick(struct neighbor_cache *n, struct clock_now now, struct net_tx *tx);
 

@@ -187,6 +187,9 @@ void net_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
     if (net->loops)
         return;
+    neighbor_verify_all(&net->arp, now);
+    if (net->v6 != NULL)
+        neighbor_verify_all(&net->v6->nd, now);
     arp_announce(net, now, tx);
     if (net->v6 != NULL)
         nd_announce(net, now, tx);

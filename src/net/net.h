@@ -276,7 +276,8 @@ void net_forget(struct net *net);
 // net_announce: appends a gratuitous ARP request for every local address (RFC 5227 2.3) and
 // requests for the gateways and next hops of routes. For IPv6: probes (RFC 4862 5.4), unsolicited
 // advertisements (RFC 4861 7.2.6) and a report of the groups (RFC 3810). tx needs room for 2 *
-// n_locals + n_routes + 5 packets, at most NET_ANNOUNCE_MAX.
+// n_locals + n_routes + 5 packets, at most NET_ANNOUNCE_MAX. The next calls of net_tick() ask again
+// for the MAC of each neighbour that is known.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
 // net_tick: runs the timers of NET_TICK_SLOTS neighbour entries of each family and of reassembly. A

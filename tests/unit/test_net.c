@@ -1487,6 +1487,33 @@ static void start_announces_each_address_and_asks_for_the_gateway(void **state)
     expect_request(2, GATEWAY, A, &mac_all);
 }
 
+// The link was down: the neighbour has another NIC now, and its announcement was lost.
+static void announcing_asks_all_for_each_known_neighbour_once(void **state)
+{
+    struct net_neighbor n;
+    know(B, &mac_b);
+    know(GATEWAY, &mac_b);
+    net_announce(net, now, &tx);
+    tx_clear();
+    tick_all();
+    assert_int_equal(tx.n, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_memory_equal(pkt_data(tx.pkts[i]), mac_all.b, 6);
+    tx_clear();
+    send_to(B);
+    expect_to_mac(0, &mac_b);  // in use meanwhile
+    give_arp(ARP_OP_REPLY, &mac_c, B, A);
+    assert_true(neighbor(B, &n));
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
+    assert_memory_equal(n.mac.b, mac_c.b, 6);
+    tx_clear();
+    after_ms(NET_NEIGHBOR_RETRY_MS);
+    tick_all();
+    assert_false(neighbor(GATEWAY, &n));  // it did not answer
+    assert_true(neighbor(B, &n));
+    assert_int_equal(tx.n, 0);
+}
+
 static void arp_is_rendered_as_linux_does(void **state)
 {
     struct net_config c = config();
@@ -2337,6 +2364,7 @@ int main(void)
         NET_TEST(a_scan_takes_one_known_neighbour_of_a_full_set_at_most),
         NET_TEST(a_flood_does_not_make_known_neighbours_and_gateways_expire),
         NET_TEST(start_announces_each_address_and_asks_for_the_gateway),
+        NET_TEST(announcing_asks_all_for_each_known_neighbour_once),
         NET_TEST(arp_is_rendered_as_linux_does),
         NET_TEST(reader_on_another_thread_never_sees_half_an_entry),
         NET_TEST(route_is_the_local_prefix_else_the_gateway_else_none),

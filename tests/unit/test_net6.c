@@ -1037,6 +1037,20 @@ static void a_neighbour_that_nobody_uses_is_forgotten(void **state)
     assert_false(neighbor(&B, &n));
 }
 
+static void announcing_asks_the_group_of_each_known_neighbour(void **state)
+{
+    struct net_neighbor6 n;
+    know(&B, &mac_b);
+    net_announce(net, now, &tx);
+    tx_clear();
+    tick_all();
+    assert_int_equal(tx.n, 1);
+    expect_ask(0, &B, NULL);
+    give_advert(&B, &mac_c, ND_SOLICITED | ND_OVERRIDE);
+    assert_true(neighbor(&B, &n));
+    assert_memory_equal(n.mac.b, mac_c.b, 6);
+}
+
 static void a_gateway_is_kept_and_asked_for_at_start(void **state)
 {
     net_announce(net, now, &tx);
@@ -1919,6 +1933,7 @@ int main(void)
         T(a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group),
         T(a_neighbour_that_nobody_uses_is_forgotten),
         T(neighbour_unused_for_just_so_long_is_not_asked_again),
+        T(announcing_asks_the_group_of_each_known_neighbour),
         T(a_gateway_is_kept_and_asked_for_at_start),
         T(what_is_announced_is_probe_advertisement_and_report),
         T(an_announcement_fits_in_the_room_that_the_header_names),
